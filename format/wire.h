@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records as BPF programs and the recorder hand them over, made from the event table. Shared by
+ * user space and BPF: nothing but types, so that <linux/types.h> or vmlinux.h must come first.
+ *
+ * A record is `struct ebt_wire_NAME`, whose head says which table it is a row of, followed by
+ * the bytes that its ebt_ref fields point to. This is no file format: a record never leaves the
+ * machine, and may change with any build.
+ */
+#ifndef EBT_WIRE_H
+#define EBT_WIRE_H
+
+struct ebt_wire_head {
+	__u64 time;  /* CLOCK_MONOTONIC ns */
+	__u32 len;   /* of the whole record, head included */
+	__u16 table; /* enum ebt_table_id */
+	__u16 flags; /* zero */
+};
+
+/* Bytes that belong to a record: off is from the record's first byte. len 0: none. */
+struct ebt_ref {
+	__u32 off;
+	__u32 len;
+};
+
+/* What a STACK's ebt_ref points to: this, then n addresses, the innermost frame first. */
+struct ebt_wire_stack {
+	__u32 attrs; /* EBT_STACK_* */
+	__u32 n;
+};
+
+/*
+ * Attributes of a stack, in wire records and in files. Bits 8 to 15 hold the method and 16 to 23
+ * the reason for which the walk ended.
+ */
+enum {
+	EBT_STACK_USER = 1 << 0,      /* addresses of user space */
+	EBT_STACK_TRUNCATED = 1 << 1, /* there were more frames than fit */
+
+	EBT_STACK_METHOD_SHIFT = 8, /* 0: the kernel's walker (frame pointers for user space) */
+	EBT_STACK_STOP_SHIFT = 16,  /* 0: not known */
+};
+
+/* --- enum ebt_table_id: EBT_T_NAME, the ids in chunk headers --- */
+enum ebt_table_id {
+#define EBT_TABLE(name, id, class, doc) EBT_T_##name = id,
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
+#define EBT_VALUE(table, field, value, name)
+#define EBT_END(name)
+#include "events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+};
+
+/* --- struct ebt_wire_NAME --- */
+#define EBT_TABLE(name, id, class, doc)                                                            \
+	struct ebt_wire_##name {                                                                   \
+		struct ebt_wire_head head;
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc) ctype name;
+#define EBT_VALUE(table, field, value, name)
+#define EBT_END(name)                                                                              \
+	}                                                                                          \
+	;
+#include "events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_END
+
+/* No padding anywhere: a record's bytes are all meant, none leak kernel stack. */
+#define EBT_TABLE(name, id, class, doc)                                                            \
+	_Static_assert(sizeof(struct ebt_wire_##name) == sizeof(struct ebt_wire_head)
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc) +sizeof(ctype)
+#define EBT_END(name) , "struct ebt_wire_" #name " has padding: reorder its fields");
+#include "events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+
+#endif

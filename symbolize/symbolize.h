@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses to names, offline. A symbolizer belongs to one trace: it reads the mappings, forks,
+ * execs and kernel symbols that the trace carries, and finds files by build-id. It never prints,
+ * never uses a file whose build-id differs from the recorded one, and never drops a frame: what
+ * cannot be named is `file+0xoffset` with a reason.
+ */
+#ifndef SYMBOLIZE_H
+#define SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct sym;
+
+/* Why a frame has no name. SYM_OK: it has one. */
+enum sym_reason {
+	SYM_OK,
+	SYM_NO_MAPPING,      /* nothing known was mapped there then */
+	SYM_ANONYMOUS,       /* memory without a file (JIT) */
+	SYM_NO_FILE,         /* no such file here */
+	SYM_BUILD_ID_DIFFERS, /* the file here is another build */
+	SYM_NO_BUILD_ID,     /* nothing recorded to recognise the file by */
+	SYM_BAD_FILE,        /* the file here cannot be read as ELF */
+	SYM_NO_SYMBOL,       /* the file has no symbol that covers the address */
+	SYM_NO_KERNEL,       /* the trace has no kernel symbols */
+	SYM_DISABLED,        /* --no-symbols */
+	SYM_N_REASONS,
+};
+
+/* "no such file", … for people and JSON. */
+const char *sym_reason_name(enum sym_reason reason);
+
+/* What kind of code a frame is: chooses colours and categories. */
+enum sym_kind { SYM_USER, SYM_KERNEL, SYM_MODULE, SYM_VDSO, SYM_JIT, SYM_UNKNOWN };
+
+const char *sym_kind_name(enum sym_kind kind);
+
+/*
+ * One function at one place. Interned: the same function of the same object is the same `func`,
+ * so that callers can compare pointers and index arrays by func->id. Lives as long as the sym.
+ */
+struct sym_func {
+	uint32_t id;        /* dense, from 0 */
+	enum sym_kind kind;
+	enum sym_reason reason;
+	const char *name;   /* demangled; `libc.so.6+0x1234` or `0x7f…` where reason is not SYM_OK */
+	const char *object; /* path as recorded, "[kernel]", "[module]", "[vdso]", or "" */
+	const char *build_id; /* hexadecimal, or "" */
+};
+
+struct sym_frame {
+	const struct sym_func *func;
+	const char *file; /* source file, NULL: not known */
+	uint32_t line;    /* 0: not known */
+	bool inlined;     /* inlined into the next frame of the array */
+};
+
+/* The frames of one address, innermost first; at least one. Belongs to the sym. */
+struct sym_frames {
+	const struct sym_frame *frames;
+	size_t n;
+};
+
+struct sym_options {
+	bool disabled;   /* --no-symbols: nothing is opened */
+	bool no_inline;  /* names from symbol tables only */
+	const char *const *debug_dirs; /* NULL-terminated, searched before the system's; or NULL */
+	const char *sysroot;           /* prefix for recorded paths, or NULL */
+};
+
+/* The options are copied. The reader must outlive the sym. */
+struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options *options,
+			     struct sym **ret);
+void sym_destroy(struct sym *sym);
+
+/*
+ * Names of an address that `task` had at `time_ns`. attrs: those of the stack that the address
+ * is from (EBT_STACK_USER or kernel). caller: it is a return address, so that the byte before it
+ * decides. task may be NULL for kernel addresses. Fast where it was asked before.
+ */
+struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			      uint32_t attrs, uint64_t address, bool caller,
+			      struct sym_frames *ret);
+
+/* Number of distinct funcs so far: one more than the largest id. */
+uint32_t sym_n_funcs(const struct sym *sym);
+
+#endif
