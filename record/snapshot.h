@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was there: the host, its processes and threads, their address spaces and mount tables.
+ * Taken when side-band and task events are on already, so that whatever changes meanwhile is
+ * seen by one or the other.
+ */
+#ifndef RECORD_SNAPSHOT_H
+#define RECORD_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/error.h"
+#include "format/writer.h"
+
+struct snapshot_state;
+struct tasks;
+
+/*
+ * What has been stored already (mount tables, build-ids, numbers of embedded files). One for a
+ * trace; used by one thread at a time. tasks must live longer.
+ */
+struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret);
+/* Accepts NULL. */
+void snapshot_destroy(struct snapshot_state *state);
+
+/* The host: meta rows host.*, a row of clock, and files: kallsyms (text symbols), modules,
+ * kernel notes, os-release, cpuinfo, the recorder's mountinfo, the vdso. */
+struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream);
+
+/*
+ * All tasks of the machine go to tasks; those of processes that wanted() says to rows of process
+ * and thread, with executable mappings and, once a mount namespace, its mountinfo. Processes
+ * that vanish meanwhile are not errors; what cannot be read is counted in a row of lost.
+ */
+struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream *stream,
+				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
+
+/*
+ * A process that appeared later: its row of process at time_ns, and the mount table of its mount
+ * namespace if that is new. For each task_exec; cheap, rate-bounded. A process that is gone is
+ * none.
+ */
+struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stream *stream,
+				   uint32_t pid, uint64_t time_ns);
+
+#endif
