@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A command of ebreport: one file cmd_NAME.c, one line in commands.c. main.c parses the options,
+ * opens the trace and the output, calls the command, and prints the warnings of the trace; a
+ * command reads rows through the trace (which applies the filters) and gives tables to the output
+ * (which knows about terminals, JSON, CSV, sorting and --top).
+ */
+#ifndef REPORT_COMMAND_H
+#define REPORT_COMMAND_H
+
+#include "error.h"
+#include "options.h"
+#include "out.h"
+#include "trace.h"
+
+/* What a command is given. Everything belongs to the caller. */
+struct report {
+	const struct command *command;
+	const struct options *options;
+	struct trace *trace;
+	struct out *out;
+};
+
+enum {
+	/* Its output is a picture or the like: refused on a terminal, wants -o FILE or a pipe. */
+	COMMAND_NO_TERMINAL = 1 << 0,
+	/* It has no tables: --json, --csv, --sort and --top are refused. */
+	COMMAND_NO_TABLES = 1 << 1,
+	/* It writes its own text where no --json or --csv is given: --sort and --top are ignored.
+	 */
+	COMMAND_OWN_TEXT = 1 << 2,
+};
+
+struct command {
+	const char *name;
+	struct ebt_error *(*fn)(struct report *report);
+	unsigned int flags;
+	const char *summary;		  /* one line, in `ebreport --help` */
+	const char *help;		  /* paragraphs and examples, for `ebreport NAME --help` */
+	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
+};
+
+/* All of them, in the order of the help; ends with a NULL name. */
+extern const struct command commands[];
+
+extern const struct command command_info;
+extern const struct command command_dump;
+extern const struct command command_syscalls;
+
+#endif

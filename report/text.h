@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A growing string, and the ways to put strangers' bytes into it safely. Memory failure is kept
+ * in the string and asked for once, with text_error().
+ */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "error.h"
+#include "reader.h"
+
+struct text {
+	char *data; /* NUL-terminated where not NULL */
+	size_t len, capacity;
+	bool failed;
+};
+#define TEXT_INIT \
+	{         \
+		0 \
+	}
+
+static inline void text_deinit(struct text *text)
+{
+	free(text->data);
+}
+#define _cleanup_text_ __attribute__((cleanup(text_deinit)))
+
+static inline void text_clear(struct text *text)
+{
+	text->len = 0;
+}
+
+/* &ebt_enomem if something did not fit, else NULL. */
+struct ebt_error *text_error(const struct text *text);
+
+/* Never NULL. */
+const char *text_get(const struct text *text);
+
+void text_add(struct text *text, const char *s, size_t len);
+void text_addc(struct text *text, char c);
+void text_cstr(struct text *text, const char *s);
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For terminals and plain text: control characters (C0, DEL, C1) and bytes that are not UTF-8 as
+ * \xNN a byte; also: bidirectional controls, which reorder what is around them. */
+void text_terminal(struct text *text, struct ebt_str s);
+/* For XML and HTML, content and attributes: & < > " ' as entities; bytes that XML cannot hold
+ * as \xNN. */
+void text_xml(struct text *text, struct ebt_str s);
+/* One CSV field (RFC 4180); a ' goes before = + - @ TAB CR that begin it. */
+void text_csv(struct text *text, struct ebt_str s);
+/* As FORMAT.md section 7 prints strings, quotes included. */
+void text_dump_string(struct text *text, struct ebt_str s);
+
+/* 1.234 ms, 12.3 s, 0 ns: four significant digits. */
+void text_duration(struct text *text, uint64_t ns);
+/* 1.2 MiB, 17 B. */
+void text_bytes(struct text *text, uint64_t bytes);
+
+/* Columns that valid UTF-8 takes on a terminal (one a character, wide and combining ones by
+ * wcwidth's classes that matter here: combining 0, East Asian wide 2). */
+size_t text_columns(const char *s, size_t len);
+/* Bytes of s that fit into so many columns. */
+size_t text_fit(const char *s, size_t len, size_t columns);
+
+/* Length of the UTF-8 sequence at s (1 to 4), 0 if it is none; *ret_c is its character. */
+size_t text_utf8(const char *s, size_t len, uint32_t *ret_c);
+
+#endif

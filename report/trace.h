@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace as a command sees it: the reader with the filters of the command line applied, the
+ * symbolizer when it is first needed, and what has to be said about missing rows.
+ */
+#ifndef REPORT_TRACE_H
+#define REPORT_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "options.h"
+#include "reader.h"
+
+struct sym;
+struct names;
+struct trace;
+struct trace_cursor;
+
+/* The options must outlive the trace. */
+struct ebt_error *trace_open(const struct options *options, struct trace **ret);
+void trace_close(struct trace *trace);
+DEFINE_CLEANUP(struct trace *, trace_close);
+
+struct ebt_reader *trace_reader(const struct trace *trace);
+
+/* The trace's own first and last time, CLOCK_MONOTONIC ns. */
+uint64_t trace_start_ns(const struct trace *trace);
+uint64_t trace_end_ns(const struct trace *trace);
+
+/* The window that --from and --to leave: from <= time < to. Without them from is the start and
+ * to is one more than the end. */
+uint64_t trace_from_ns(const struct trace *trace);
+uint64_t trace_to_ns(const struct trace *trace);
+
+/* Is there any filter by task (--pid, --tid, --comm), or by CPU? */
+bool trace_has_task_filter(const struct trace *trace);
+bool trace_has_cpu_filter(const struct trace *trace);
+
+/* Do the filters let this task pass? NULL (idle, none) passes where there is no filter. */
+bool trace_task_wanted(const struct trace *trace, const struct ebt_task *task);
+bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu);
+
+/*
+ * A cursor over tables. By default a row passes if its time is in the window, one of its TASK
+ * fields passes the task filters (a table without such fields passes), and its field `cpu` (if
+ * the table has one) passes. The columns that this needs are read even if they are not in wants.
+ * Times and a single --pid are pushed down to the reader: such chunks are never read.
+ *
+ * Models that follow state over rows take some of the filters on themselves:
+ */
+enum trace_flags {
+	TRACE_ALL_TASKS = 1 << 0,  /* rows of all tasks; the model asks trace_task_wanted() */
+	TRACE_ALL_CPUS = 1 << 1,   /* rows of all CPUs; the model asks trace_cpu_wanted() */
+	TRACE_FROM_START = 1 << 2, /* rows from before the window too */
+	TRACE_TO_END = 1 << 3,	   /* rows from behind the window too */
+	TRACE_UNFILTERED = TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START | TRACE_TO_END,
+	TRACE_QUIET = 1 << 4, /* losses of these tables do not concern this report */
+};
+
+/* Tables that the cursor names are noted: their losses will be reported. */
+struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
+				      unsigned int flags, struct trace_cursor **ret);
+void trace_cursor_destroy(struct trace_cursor *cursor);
+DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
+
+/* ret->batch is NULL after the last row. */
+struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
+
+/* The symbolizer with the options of the command line. Belongs to the trace. */
+struct ebt_error *trace_sym(struct trace *trace, struct sym **ret);
+
+/* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
+struct ebt_error *trace_names(struct trace *trace, const struct names **ret);
+
+/* Rows of one table that were lost, by what chunk headers and table `lost` say. */
+struct trace_loss {
+	const struct ebt_table *table;
+	uint64_t lost;
+};
+
+/* Losses of the tables that cursors have named so far (of all tables where `all`); only those
+ * that are not 0. Free *ret with free(). */
+struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
+			       size_t *ret_n);
+
+/* Adds a warning of the command's own. */
+struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* All that the user has to be told, one sentence each: no footer, damage, losses of the tables
+ * that were read, the command's own. Call it after the last row. Belongs to the trace. */
+struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n);
+
+#endif
