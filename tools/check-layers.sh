@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Checks that each folder includes only what docs/ARCHITECTURE.md lets it see, that libraries stay
+# where they belong, and that only main.c and the renderers print or end the program.
+set -u
+cd "$(dirname "$0")/.."
+failed=0
+
+complain() {
+	echo "$1" >&2
+	failed=1
+}
+
+# Folders that a folder may include headers from, itself first.
+declare -A sees=(
+	[format]='format'
+	[record]='record format'
+	[record/bpf]='record/bpf format/wire.h'
+	[symbolize]='symbolize format'
+	[report]='report symbolize format'
+)
+# What of libbpf, elfutils and zstd a folder may use, as an extended regular expression.
+declare -A libraries=(
+	[format]='zstd\.h'
+	[record]='bpf/.*|linux/(bpf|btf|perf_event)\.h'
+	[record/bpf]='bpf/.*|vmlinux\.h|linux/bpf\.h'
+	[symbolize]='(elf|gelf|libelf|libdw|dwarf|lzma)\.h|elfutils/.*'
+	[report]='-'
+)
+guarded='^(bpf/.*|linux/(bpf|btf|perf_event)\.h|vmlinux\.h|(elf|gelf|libelf|libdw|dwarf|lzma)\.h|elfutils/.*|zstd.*\.h)$'
+
+sources() {
+	find "$1" -maxdepth 1 -name '*.[ch]' | sort
+}
+
+# "LINE NAME" of each #include "NAME" or <NAME> of a file.
+includes() {
+	sed -nE "s/^[[:space:]]*#[[:space:]]*include[[:space:]]*$2.*/\1/p" "$1"
+}
+
+may_see() { # FOLDER NAME: whether one of its folders has this header
+	local place
+	for place in ${sees[$1]}; do
+		if [ -f "$place/$2" ] || [ "$place" = "format/$2" ]; then
+			return 0
+		fi
+	done
+	return 1
+}
+
+for folder in format record record/bpf symbolize report; do
+	[ -d "$folder" ] || continue
+	for file in $(sources "$folder"); do
+		for name in $(includes "$file" '"([^"]+)"'); do
+			case $name in
+			# Made by the build from record/bpf, and from the kernel's types.
+			*.skel.h) [ "$folder" = record ] && continue ;;
+			vmlinux.h) [ "$folder" = record/bpf ] && continue ;;
+			# The contract of record and its BPF programs.
+			bpf/*) [ "$folder" = record ] && [ -f "record/$name" ] && continue ;;
+			esac
+			may_see "$folder" "$name" ||
+				complain "$file: \"$name\" is not of ${sees[$folder]}"
+		done
+		for name in $(includes "$file" '<([^>]+)>'); do
+			[[ $name =~ $guarded ]] || continue
+			[[ $name =~ ^(${libraries[$folder]})$ ]] ||
+				complain "$file: <$name> does not belong into $folder"
+		done
+	done
+done
+
+# Comments and strings aside, a call that prints to a standard stream, or ends the program.
+prints='\b(stdout|stderr|exit|_exit|_Exit|abort|perror|err|errx|warn|warnx|syslog)\b[[:space:]]*[(,;)]|\b(printf|puts|putchar|vprintf)[[:space:]]*\('
+for file in $(sources format) $(sources record) $(sources symbolize) $(sources report); do
+	case $file in
+	*/main.c | report/out_*.c) continue ;;
+	esac
+	# A variable `err` is everywhere: err( is the call, and none has that name.
+	found=$(gcc -fpreprocessed -dD -E -P "$file" 2>/dev/null |
+		sed -E 's/"([^"\\]|\\.)*"/""/g; s/\berr[,;)]/x/g; s/\bformat\(printf/x/g' |
+		grep -nE "$prints" | head -3)
+	[ -z "$found" ] || complain "$file: prints or ends the program: $found"
+done
+
+exit $failed
