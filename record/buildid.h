@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/error.h"
+#include "error.h"
 
 #define BUILDID_MAX 64u
 
@@ -33,10 +33,11 @@ struct ebt_error *buildid_cache_create(struct buildid_cache **ret);
 /* Accepts NULL. */
 void buildid_cache_destroy(struct buildid_cache *cache);
 
-/*
- * The build-id of the file that the process has mapped at start to end. Returns 0, or a negative
- * errno where it cannot be read (gone, no permission); a file without build-id gives len 0.
- */
+/* Returns 0, or a negative errno where it cannot be read (gone, no permission); a file without
+ * build-id, or what is no regular file, gives len 0. Never blocks on a FIFO or a device. */
+int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildid *ret);
+
+/* The same for the file that the process has mapped at start to end. */
 int buildid_of_mapping(struct buildid_cache *cache, uint32_t pid, uint64_t start, uint64_t end,
 		       struct buildid *ret);
 

@@ -5,12 +5,12 @@
 
 #include <stdint.h>
 
-#include "format/error.h"
-#include "format/writer.h"
+#include "error.h"
+#include "writer.h"
 
 struct clocks {
 	uint64_t monotonic, boottime, realtime, tai; /* ns, all of one moment */
-	uint64_t uncertainty;                        /* that moment lies within ± this */
+	uint64_t uncertainty;			     /* that moment lies within ± this */
 };
 
 /* Several bracketed readings; the tightest is returned. */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "format/error.h"
-#include "format/writer.h"
+#include "error.h"
+#include "writer.h"
 
 struct sideband;
 struct tasks;

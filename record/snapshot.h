@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "format/error.h"
-#include "format/writer.h"
+#include "error.h"
+#include "writer.h"
 
 struct snapshot_state;
 struct tasks;

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/error.h"
-#include "format/writer.h"
+#include "error.h"
+#include "writer.h"
 
 struct tasks;
 
