@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every BPF program of the recorder uses: configuration, the gate, the filter, and rings.
+ * Included by each *.bpf.c; the objects are linked into one, where weak definitions of the same
+ * map or variable become one.
+ */
+#ifndef EBREC_EBT_BPF_H
+#define EBREC_EBT_BPF_H
+
+#include "kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "shared.h"
+#include "wire.h"
+
+const volatile struct ebrec_bpf_config config __weak = {};
+
+/* 0: record nothing. Opened when everything is attached, closed before anything is detached. */
+volatile __u32 gate __weak = 0;
+
+struct ebrec_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ebrec_ring);
+} rings SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebrec_slot);
+} slots SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebrec_followed);
+} followed SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBREC_DROPS_TABLES);
+	__type(key, __u32);
+	__type(value, struct ebrec_drops);
+} drops SEC(".maps") __weak;
+
+/*
+ * When the system call that a tid is in began; 0: it is in none. An array by tid, not task
+ * storage: the lookup is a few instructions instead of two calls and a lock, which is a third of
+ * what a traced call costs. 8 bytes for each possible tid, only made with source `syscalls`.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} syscall_start SEC(".maps") __weak;
+
+/* --- filter --- */
+
+static __always_inline bool ebrec_tid_followed(__u32 tid)
+{
+	__u32 key = tid / 64;
+	struct ebrec_followed *f = bpf_map_lookup_elem(&followed, &key);
+
+	return f && f->tid[tid % 64];
+}
+
+/* Written for every new task, so that what a dead one left under its tid does not matter. */
+static __always_inline void ebrec_follow_tid(__u32 tid, bool follow)
+{
+	__u32 key = tid / 64;
+	struct ebrec_followed *f = bpf_map_lookup_elem(&followed, &key);
+
+	if (f)
+		f->tid[tid % 64] = follow;
+}
+
+static __always_inline bool ebrec_is_self(const struct task_struct *task)
+{
+	return (__u32)task->tgid == config.self_tgid;
+}
+
+static __always_inline bool ebrec_task_followed(const struct task_struct *task)
+{
+	if (config.all)
+		return task->pid && !ebrec_is_self(task);
+	return ebrec_tid_followed(task->pid);
+}
+
+/* --- rings --- */
+
+/*
+ * Flags for handing over a record. Waking the reader for each would cost more than the record
+ * itself, so it is woken only if it sleeps and much is queued, and only one record in 64 looks;
+ * a hash of the time says which, as that needs no memory. The reader also wakes by itself.
+ */
+static __always_inline __u64 ebrec_wake_flags(void *ring, __u32 index, __u64 time)
+{
+	struct ebrec_slot *slot;
+
+	if ((__u32)time * 0x9e3779b1u >> 26)
+		return BPF_RB_NO_WAKEUP;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot || !slot->asleep || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < slot->wake_bytes)
+		return BPF_RB_NO_WAKEUP;
+	slot->asleep = 0;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline void ebrec_count_drop(__u32 table)
+{
+	struct ebrec_drops *d = bpf_map_lookup_elem(&drops, &table);
+
+	/* A program that interrupts this one counts other tables, or other CPUs. */
+	if (d)
+		d->ring_full++;
+}
+
+static __always_inline void ebrec_fill_head(struct ebt_wire_head *head, __u32 table, __u32 len,
+					    __u64 time)
+{
+	head->time = time;
+	head->len = len;
+	head->table = table;
+	head->flags = 0;
+}
+
+/*
+ * Room for a record of fixed size, its head filled in; NULL, and counted, where there is none.
+ * *flags is for bpf_ringbuf_submit().
+ */
+static __always_inline void *ebrec_reserve(__u32 slot, __u32 table, __u32 size, __u64 time,
+					   __u64 *flags)
+{
+	void *ring = bpf_map_lookup_elem(&rings, &slot);
+	void *record;
+
+	if (!ring)
+		return NULL;
+	*flags = ebrec_wake_flags(ring, slot, time);
+	record = bpf_ringbuf_reserve(ring, size, 0);
+	if (!record) {
+		ebrec_count_drop(table);
+		return NULL;
+	}
+	ebrec_fill_head(record, table, size, time);
+	return record;
+}
+
+/* Copies a record whose size is known late; its head is filled in here. */
+static __always_inline void ebrec_output(__u32 slot, __u32 table, struct ebt_wire_head *record,
+					 __u32 len, __u64 time)
+{
+	void *ring = bpf_map_lookup_elem(&rings, &slot);
+
+	if (!ring)
+		return;
+	ebrec_fill_head(record, table, len, time);
+	if (bpf_ringbuf_output(ring, record, len, ebrec_wake_flags(ring, slot, time)))
+		ebrec_count_drop(table);
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The few kernel types that our BPF programs look into, with only the fields that they use. The
+ * loader moves every access to where the running kernel has the field (CO-RE), so layout and
+ * order here mean nothing, and building needs no BTF of any kernel. A field that some kernels
+ * lack is used through compat.bpf.h only.
+ */
+#ifndef EBREC_KERNEL_TYPES_H
+#define EBREC_KERNEL_TYPES_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
+	__u32 cpu;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+/* self is the first member in every kernel: the parent's css is the parent. */
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state; /* 5.14; `state` before */
+	unsigned int flags;
+	int on_cpu;
+	int exit_code;
+	__s32 pid;
+	__s32 tgid;
+	__u64 start_time;
+	unsigned long nvcsw, nivcsw;
+	char comm[16];
+	struct sched_entity se;
+	struct task_struct *group_leader;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct css_set *cgroups;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+/* x86-64. A CO-RE flavour, as <linux/ptrace.h> has a struct pt_regs with other names. */
+struct pt_regs___kernel {
+	unsigned long r15, r14, r13, r12, bp, bx;
+	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax;
+};
+
+#pragma clang attribute pop
+
+/* task_struct.flags; the same since 2.6. */
+#define PF_KTHREAD 0x00200000
+
+#endif

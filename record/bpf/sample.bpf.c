@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Source `sample`: what a CPU is doing when its sampling timer or counter fires, maybe in an NMI. */
+#include "stack.bpf.h"
+
+#include <linux/bpf_perf_event.h>
+
+struct sample_record {
+	struct ebt_wire_sample row;
+	struct ebrec_stacks stacks;
+};
+
+/* One for each CPU is enough: the kernel does not run a perf event's program inside another. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sample_record);
+} sample_scratch SEC(".maps");
+
+static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
+{
+	const struct task_struct *task;
+	struct sample_record *record;
+	struct ebrec_walk walk = { .ctx = ctx };
+	__u32 zero = 0, len = sizeof(record->row), cpu;
+
+	if (!gate)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (!task->pid || !ebrec_task_followed(task))
+		return 0;
+	record = bpf_map_lookup_elem(&sample_scratch, &zero);
+	if (!record)
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	record->row.cpu = cpu;
+	record->row.task = task->pid;
+	record->row.event = event;
+	record->row.user = (ctx->regs.cs & 3) == 3;
+	record->row.period = ctx->sample_period;
+	walk.kernel = config.sample_stacks && !record->row.user;
+	walk.user = config.sample_stacks && !(task->flags & PF_KTHREAD) && task->mm;
+	len += ebrec_append_stacks(&walk, &record->stacks, len, &record->row.kstack,
+				   &record->row.ustack);
+	if (len > sizeof(*record)) /* for the verifier */
+		return 0;
+	ebrec_output(EBREC_SLOT_SAMPLE(&config, cpu), EBT_T_sample, &record->row.head, len,
+		     bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("perf_event")
+int ebrec_sample_clock(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, 0);
+}
+
+SEC("perf_event")
+int ebrec_sample_cycles(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, 1);
+}
+
+char LICENSE[] SEC("license") = "GPL";

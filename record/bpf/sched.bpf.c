@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sources `sched` and `offcpu`: who runs, who wakes whom, who moves, and where a task stopped.
+ * Everything runs with interrupts off, often with a run queue's lock held: no allocation, no
+ * hash map, no wake-up beyond the batched ones of ebt.bpf.h.
+ */
+#include "compat.bpf.h"
+#include "stack.bpf.h"
+
+struct switch_record {
+	struct ebt_wire_sched_switch row;
+	struct ebrec_stacks stacks;
+};
+
+/* One for each CPU is enough: a CPU cannot switch tasks while it switches tasks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct switch_record);
+} switch_scratch SEC(".maps");
+
+/* With --min-block: the row that is written if the block turns out long enough. Zero time: none. */
+struct offcpu_record {
+	struct ebt_wire_offcpu_stack row;
+	struct ebrec_stacks stacks;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct offcpu_record);
+} offcpu_storage SEC(".maps");
+
+/* Frames of the tracing itself above __schedule(), plus one; 0: not known yet. */
+__u32 switch_skip = 0;
+
+/* A stack of this program begins with the walker's and our own frames, as many on every switch. */
+static __always_inline __u32 frames_to_skip(const struct task_struct *task, __u64 *buf)
+{
+	long n;
+
+	if (switch_skip)
+		return switch_skip - 1;
+	if (!config.schedule_start)
+		return 0;
+	n = bpf_get_task_stack((void *)task, buf, 16 * sizeof(__u64), 0);
+	for (int i = 0; i < 16; i++) {
+		if (n < (long)((i + 1) * sizeof(__u64)))
+			break;
+		if (buf[i] >= config.schedule_start && buf[i] < config.schedule_end) {
+			switch_skip = i + 1;
+			return i;
+		}
+	}
+	return 0;
+}
+
+static __always_inline __u32 append_stacks(const struct task_struct *prev,
+					   struct ebrec_stacks *stacks, __u32 off,
+					   struct ebt_ref *kstack, struct ebt_ref *ustack)
+{
+	struct ebrec_walk walk = {
+		.task = prev,
+		.kernel = true,
+		.user = !(prev->flags & PF_KTHREAD) && prev->mm,
+		.skip = frames_to_skip(prev, stacks->first_addresses),
+	};
+
+	return ebrec_append_stacks(&walk, stacks, off, kstack, ustack);
+}
+
+static __always_inline void fill_switch(struct ebt_wire_sched_switch *row,
+					const struct ebrec_switch *s, __u32 cpu)
+{
+	row->cpu = cpu;
+	row->prev = s->prev->pid;
+	row->next = s->next->pid;
+	row->prev_state = s->prev_state;
+	row->preempt = s->preempt;
+	row->unused = 0;
+}
+
+static __always_inline void emit_switch(const struct ebrec_switch *s, __u64 now, __u32 cpu)
+{
+	struct ebt_wire_sched_switch *row;
+	__u64 flags;
+
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_switch, sizeof(*row), now,
+			    &flags);
+	if (!row)
+		return;
+	fill_switch(row, s, cpu);
+	row->kstack = (struct ebt_ref){};
+	row->ustack = (struct ebt_ref){};
+	bpf_ringbuf_submit(row, flags);
+}
+
+static __always_inline void emit_switch_with_stacks(const struct ebrec_switch *s, __u64 now,
+						    __u32 cpu)
+{
+	struct switch_record *record;
+	__u32 zero = 0, len = sizeof(record->row);
+
+	record = bpf_map_lookup_elem(&switch_scratch, &zero);
+	if (!record)
+		return;
+	fill_switch(&record->row, s, cpu);
+	len += append_stacks(s->prev, &record->stacks, len, &record->row.kstack,
+			     &record->row.ustack);
+	if (len > sizeof(*record)) /* for the verifier */
+		return;
+	ebrec_output(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_switch, &record->row.head, len,
+		     now);
+}
+
+/* --min-block: prev stops now, keep where. */
+static __always_inline void hold_stack(const struct task_struct *prev, __u64 now)
+{
+	struct offcpu_record *held;
+	struct ebrec_drops *d;
+	__u32 table = EBT_T_offcpu_stack, len = sizeof(held->row);
+
+	held = bpf_task_storage_get(&offcpu_storage, (void *)prev, NULL, 0);
+	if (!held) {
+		d = bpf_map_lookup_elem(&drops, &table);
+		if (d)
+			d->no_storage++;
+		return;
+	}
+	len += append_stacks(prev, &held->stacks, len, &held->row.kstack, &held->row.ustack);
+	held->row.head.len = len;
+	held->row.head.time = now;
+}
+
+/* --min-block: next runs again. */
+static __always_inline void release_stack(const struct task_struct *next, __u64 now, __u32 cpu)
+{
+	struct offcpu_record *held;
+	__u64 since;
+	__u32 len;
+
+	held = bpf_task_storage_get(&offcpu_storage, (void *)next, NULL, 0);
+	if (!held || !held->row.head.time)
+		return;
+	since = held->row.head.time;
+	held->row.head.time = 0;
+	len = held->row.head.len;
+	if (now - since < config.min_block || len < sizeof(held->row) || len > sizeof(*held))
+		return;
+	held->row.cpu = cpu;
+	held->row.task = next->pid;
+	held->row.duration = now - since;
+	ebrec_output(EBREC_SLOT_EVENT(&config, cpu), EBT_T_offcpu_stack, &held->row.head, len, now);
+	held->row.head.time = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int ebrec_sched_switch(__u64 *ctx)
+{
+	struct ebrec_switch s = ebrec_switch_args(ctx);
+	bool prev_followed, next_followed;
+	__u64 now;
+	__u32 cpu;
+
+	if (!gate)
+		return 0;
+	prev_followed = ebrec_task_followed(s.prev);
+	next_followed = ebrec_task_followed(s.next);
+	if (!prev_followed && !next_followed)
+		return 0;
+	now = bpf_ktime_get_ns();
+	cpu = bpf_get_smp_processor_id();
+	if (config.min_block) {
+		if (next_followed)
+			release_stack(s.next, now, cpu);
+		if (prev_followed)
+			hold_stack(s.prev, now);
+	}
+	if (config.stacks && prev_followed)
+		emit_switch_with_stacks(&s, now, cpu);
+	else
+		emit_switch(&s, now, cpu);
+	return 0;
+}
+
+static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
+{
+	const struct task_struct *waker;
+	struct ebt_wire_sched_waking *row;
+	__u64 flags;
+	__u32 cpu;
+
+	if (!gate)
+		return 0;
+	waker = bpf_get_current_task_btf();
+	/* That the recorder is woken is its own doing, and would make a record of each wake-up. */
+	if (!ebrec_task_followed(wakee) && (ebrec_is_self(wakee) || !ebrec_task_followed(waker)))
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_waking, sizeof(*row),
+			    bpf_ktime_get_ns(), &flags);
+	if (!row)
+		return 0;
+	row->cpu = cpu;
+	row->waker = waker->pid;
+	row->wakee = wakee->pid;
+	row->kind = kind;
+	bpf_ringbuf_submit(row, flags);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(ebrec_sched_waking, struct task_struct *task)
+{
+	return waking(task, 0);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(ebrec_sched_wakeup_new, struct task_struct *task)
+{
+	return waking(task, 1);
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(ebrec_sched_migrate_task, struct task_struct *task, int dest_cpu)
+{
+	struct ebt_wire_sched_migrate *row;
+	__u64 flags;
+	__u32 cpu;
+
+	if (!gate || !ebrec_task_followed(task))
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_migrate, sizeof(*row),
+			    bpf_ktime_get_ns(), &flags);
+	if (!row)
+		return 0;
+	row->cpu = cpu;
+	row->task = task->pid;
+	row->orig_cpu = ebrec_task_cpu(task);
+	row->dest_cpu = dest_cpu;
+	bpf_ringbuf_submit(row, flags);
+	return 0;
+}
+
+/*
+ * --min-block: memory for each task is made here and by the fork program, where the kernel may
+ * allocate; in sched_switch, under a run queue's lock, it may not.
+ */
+struct iter_task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
+SEC("iter/task")
+int ebrec_offcpu_prepare(struct iter_task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task && ebrec_task_followed(task))
+		bpf_task_storage_get(&offcpu_storage, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(ebrec_offcpu_newtask, struct task_struct *task)
+{
+	if (gate && ebrec_task_followed(bpf_get_current_task_btf()))
+		bpf_task_storage_get(&offcpu_storage, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

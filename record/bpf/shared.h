@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the BPF programs and the recorder agree on besides wire.h: read-only configuration and the
+ * shapes of maps. Types only; <linux/types.h> must come first.
+ */
+#ifndef EBREC_SHARED_H
+#define EBREC_SHARED_H
+
+/* Frames of a stack. perf_event_max_stack is 127 unless somebody changed it. */
+#define EBREC_MAX_FRAMES 127
+
+/* Argument lists of tracepoint sched_switch; kernel.c finds out which from BTF. */
+enum {
+	EBREC_SWITCH_PREV_NEXT,       /* preempt, prev, next */
+	EBREC_SWITCH_PREV_NEXT_STATE, /* preempt, prev, next, prev_state */
+	EBREC_SWITCH_STATE_PREV_NEXT, /* preempt, prev_state, prev, next */
+};
+
+/* Set before loading: the verifier removes the branches that are not taken. */
+struct ebrec_bpf_config {
+	__u64 cgroup_id;      /* not 0: follow what is, or comes, at or below this cgroup */
+	__u64 min_block;      /* ns; 0: stacks travel with each switch */
+	__u64 schedule_start; /* addresses of __schedule(); 0: not known */
+	__u64 schedule_end;
+	__u32 all;        /* every task is followed */
+	__u32 self_tgid;  /* the recorder, never followed */
+	__u32 n_cpus;     /* see EBREC_SLOT_ */
+	__u32 stacks;     /* switches take stacks */
+	__u32 sample_stacks;
+	__u32 max_frames; /* what the kernel gives at the most */
+	__u32 switch_args;
+	__u32 syscalls; /* the source is on */
+	__u32 unused;
+};
+
+/*
+ * Slots of map `rings`: each CPU has one for events and one for samples, since samples may come in
+ * an NMI, where a ring's lock may be held by what was interrupted. Several CPUs' slots may hold
+ * the same ring. Forks, execs, exits and renames of all CPUs share one ring, which is read before
+ * the others: whoever reads an event has seen the fork of its task.
+ */
+#define EBREC_SLOT_EVENT(config, cpu)  (cpu)
+#define EBREC_SLOT_SAMPLE(config, cpu) ((config)->n_cpus + (cpu))
+#define EBREC_SLOT_TASK(config)        (2 * (config)->n_cpus)
+#define EBREC_N_SLOTS(config)          (2 * (config)->n_cpus + 1)
+
+/* Of a slot's ring. Map `slots`; shared memory. */
+struct ebrec_slot {
+	__u32 asleep;     /* set by a reader that waits, cleared by whoever wakes it */
+	__u32 wake_bytes; /* wake when so much is queued */
+};
+
+/* Map `followed` by tid / 64; shared memory. A byte a tid, as bytes need no atomic operation. */
+struct ebrec_followed {
+	__u8 tid[64];
+};
+
+/* Map `drops` by table id, per CPU. */
+struct ebrec_drops {
+	__u64 ring_full;
+	__u64 no_storage;
+};
+#define EBREC_DROPS_TABLES 128
+
+/* Not a table of the file: tells the recorder that a process came into the cgroup. */
+#define EBREC_T_ATTACHED 0xff00
+
+#endif

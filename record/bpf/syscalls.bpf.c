@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source `syscalls`: one record a call, made when it returns. Number and arguments are read from
+ * the saved registers then; only the time of entry has to be kept.
+ */
+#include "ebt.bpf.h"
+
+#define TS_COMPAT 2 /* thread_info.status: the call came through a 32-bit entry */
+
+SEC("tp_btf/sys_enter")
+int ebrec_sys_enter(__u64 *ctx)
+{
+	const struct task_struct *task;
+	__u64 *start;
+	__u32 tid;
+
+	if (!gate)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (!ebrec_task_followed(task))
+		return 0;
+	tid = task->pid;
+	start = bpf_map_lookup_elem(&syscall_start, &tid);
+	if (start)
+		*start = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void fill_args(struct ebt_wire_syscall *row, const struct pt_regs___kernel *regs)
+{
+	if (row->abi) {
+		row->arg0 = (__u32)regs->bx;
+		row->arg1 = (__u32)regs->cx;
+		row->arg2 = (__u32)regs->dx;
+		row->arg3 = (__u32)regs->si;
+		row->arg4 = (__u32)regs->di;
+		row->arg5 = (__u32)regs->bp;
+		return;
+	}
+	row->arg0 = regs->di;
+	row->arg1 = regs->si;
+	row->arg2 = regs->dx;
+	row->arg3 = regs->r10;
+	row->arg4 = regs->r8;
+	row->arg5 = regs->r9;
+}
+
+/*
+ * A return without an entry is not recorded: a new task's first return from clone, a call that
+ * began before the recording, a call that seccomp refused. Nor are calls that do not return (exit,
+ * or the last one of a task that is killed).
+ *
+ * Two calls replace the registers. After execve the number is right for the new program's ABI and
+ * the arguments are zero; after rt_sigreturn the number is -1, and so is nothing else.
+ */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
+{
+	const struct task_struct *task;
+	struct ebt_wire_syscall *row;
+	__u64 *start, since, now, flags;
+	__u32 tid, cpu;
+
+	if (!gate)
+		return 0;
+	task = bpf_get_current_task_btf();
+	tid = task->pid;
+	start = bpf_map_lookup_elem(&syscall_start, &tid);
+	if (!start || !*start)
+		return 0;
+	since = *start;
+	*start = 0;
+	now = bpf_ktime_get_ns();
+	cpu = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_syscall, sizeof(*row), now,
+			    &flags);
+	if (!row)
+		return 0;
+	row->cpu = cpu;
+	row->task = tid;
+	row->nr = regs->orig_ax;
+	row->abi = !!(task->thread_info.status & TS_COMPAT);
+	row->duration = now - since;
+	row->ret = ret;
+	fill_args(row, regs);
+	bpf_ringbuf_submit(row, flags);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

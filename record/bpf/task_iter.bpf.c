@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes a struct ebrec_task for each thread of the machine to whoever reads the iterator. It is
+ * used rather than /proc, which has a start time of another clock, rounded to a tick.
+ */
+#include "kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "task_iter.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+/* Flavours: fields that no other program needs, or that not every kernel has. */
+struct task_struct___relations {
+	struct task_struct *real_parent;
+	const struct cred *real_cred;
+};
+
+struct task_struct___cpu {
+	unsigned int cpu; /* until 5.15; thread_info.cpu since */
+};
+
+struct task_struct___state {
+	long state; /* until 5.13; __state since */
+};
+
+#pragma clang attribute pop
+
+SEC("iter/task")
+int ebrec_task_iter(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	const struct task_struct___relations *relations = (const void *)task;
+	const struct task_struct___cpu *cpu = (const void *)task;
+	const struct task_struct___state *state = (const void *)task;
+	struct ebrec_task row = {};
+
+	if (!task)
+		return 0;
+	row.start = task->start_time;
+	row.run_time = task->se.sum_exec_runtime;
+	row.tid = task->pid;
+	row.pid = task->tgid;
+	row.ppid = relations->real_parent->tgid;
+	row.uid = relations->real_cred->uid.val;
+	row.state = bpf_core_field_exists(state->state) ? state->state : task->__state;
+	row.cpu = bpf_core_field_exists(cpu->cpu) ? cpu->cpu : task->thread_info.cpu;
+	row.on_cpu = task->on_cpu;
+	row.kernel = task->flags & PF_KTHREAD ? 1 : 0;
+	bpf_probe_read_kernel(row.comm, sizeof(row.comm), task->comm);
+	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
