@@ -3,7 +3,7 @@
 # Checks the layout of every C file with clang-format (version 14, Debian 12's). The event table is
 # left alone: clang-format does not know its form. Exit status 77: clang-format is not there.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 command -v clang-format >/dev/null || exit 77
 find format record symbolize report tools tests -name '*.[ch]' ! -name vmlinux.h ! -name '*.skel.h' |

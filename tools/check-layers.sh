@@ -3,7 +3,7 @@
 # Checks that each folder includes only what docs/ARCHITECTURE.md lets it see, that libraries stay
 # where they belong, and that only main.c and the renderers print or end the program.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 failed=0
 
 complain() {

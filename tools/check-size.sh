@@ -3,7 +3,7 @@
 # Reports C files of more than 800 lines and functions of more than 60. A function here begins
 # where `{` stands alone in the first column and ends where `}` does, as the kernel layout has it.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 find format record symbolize report tools -name '*.[ch]' ! -name vmlinux.h ! -name '*.skel.h' |
 	sort | xargs awk '
