@@ -61,7 +61,7 @@ struct ebt_error *embed_slurp(const char *path, size_t limit, char **ret, size_t
 				larger = limit + 1;
 			if (larger == capacity)
 				break;
-			grown = realloc(content, larger);
+			grown = realloc(content, larger + 1);
 			if (!grown)
 				return &ebt_enomem;
 			content = grown;
@@ -78,6 +78,7 @@ struct ebt_error *embed_slurp(const char *path, size_t limit, char **ret, size_t
 	}
 	*ret_truncated = len > limit;
 	*ret_len = len > limit ? limit : len;
+	content[*ret_len] = '\0';
 	*ret = take_ptr(content);
 	return NULL;
 }

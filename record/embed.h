@@ -30,7 +30,7 @@ struct ebt_error *embed_bytes(struct ebt_stream *stream, uint64_t *last_id,
 
 /*
  * The content of a file of /proc or /sys, which has no size beforehand. At most `limit` bytes:
- * what is beyond sets truncated. The caller frees *ret.
+ * what is beyond sets truncated. A NUL follows it, not counted. The caller frees *ret.
  */
 struct ebt_error *embed_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
 			      bool *ret_truncated);
