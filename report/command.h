@@ -40,8 +40,8 @@ struct command {
 	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
 };
 
-/* All of them, in the order of the help; ends with a NULL name. */
-extern const struct command commands[];
+/* All of them, in the order of the help; ends with NULL (commands.c). */
+extern const struct command *const commands[];
 
 extern const struct command command_info;
 extern const struct command command_dump;

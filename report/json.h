@@ -14,7 +14,7 @@
 
 /* Arrays and objects open at one time; deeper nesting is left out, brackets included, so that the
  * document stays valid. */
-#define JSON_MAX_DEPTH 1024
+#define JSON_MAX_DEPTH 8192
 
 struct json {
 	FILE *f;

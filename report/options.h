@@ -62,10 +62,10 @@ struct options {
 	struct option_time from, to;
 
 	enum option_format format;
-	const char *output;  /* NULL: standard output */
-	const char *sort;    /* key of a column, or NULL */
-	bool sort_ascending; /* `--sort +COL` */
-	uint64_t top;	     /* 0: all */
+	const char *output; /* NULL: standard output */
+	const char *sort;   /* key of a column, or NULL */
+	bool sort_reverse;  /* `--sort -COL`: smallest first; text Z to A */
+	uint64_t top;	    /* 0: all */
 	bool no_color;
 
 	struct option_strings debug_dirs;
@@ -87,6 +87,14 @@ void options_deinit(struct options *options);
 bool options_flag(const struct options *options, const char *name);
 const char *options_string(const struct options *options, const char *name); /* NULL: not given */
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
+
+/* Texts of --help; appended to *text. command NULL: that of ebreport itself. */
+struct text;
+void options_usage(const struct command *command, struct text *text);
+
+/* Texts of --help; appended to *text. command NULL: that of ebreport itself. */
+struct text;
+void options_usage(const struct command *command, struct text *text);
 
 /* 5s, 500ms, 1m30s, 250us, 10ns, 1.5s; a bare number is seconds. */
 struct ebt_error *options_parse_duration(const char *text, uint64_t *ret);

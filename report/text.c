@@ -198,19 +198,24 @@ void text_xml(struct text *text, struct ebt_str s)
 
 void text_csv(struct text *text, struct ebt_str s)
 {
-	bool formula = s.len && memchr("=+-@\t\r", s.data[0], 6);
+	bool formula = s.len && memchr("=+-@", s.data[0], 4);
 	bool quote = formula;
 
 	for (size_t i = 0; i < s.len && !quote; i++)
-		quote = memchr(",\"\r\n", s.data[i], 4);
+		quote = s.data[i] == ',' || s.data[i] == '"';
 	if (quote)
 		text_addc(text, '"');
 	if (formula)
 		text_addc(text, '\'');
-	for (size_t i = 0; i < s.len; i++) {
-		if (s.data[i] == '"')
-			text_addc(text, '"');
-		text_addc(text, s.data[i]);
+	for (size_t i = 0, n; i < s.len; i += n) {
+		const char *mark = memchr(s.data + i, '"', s.len - i);
+
+		n = mark ? (size_t)(mark - s.data) - i : s.len - i;
+		text_terminal(text, (struct ebt_str){ s.data + i, n });
+		if (mark) {
+			text_cstr(text, "\"\"");
+			n++;
+		}
 	}
 	if (quote)
 		text_addc(text, '"');

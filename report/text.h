@@ -52,7 +52,8 @@ void text_terminal(struct text *text, struct ebt_str s);
 /* For XML and HTML, content and attributes: & < > " ' as entities; bytes that XML cannot hold
  * as \xNN. */
 void text_xml(struct text *text, struct ebt_str s);
-/* One CSV field (RFC 4180); a ' goes before = + - @ TAB CR that begin it. */
+/* One CSV field (RFC 4180), escaped as for terminals; a ' goes before = + - @ that begin it, which
+ * spreadsheets take for formulas. */
 void text_csv(struct text *text, struct ebt_str s);
 /* As FORMAT.md section 7 prints strings, quotes included. */
 void text_dump_string(struct text *text, struct ebt_str s);

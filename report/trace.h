@@ -79,6 +79,7 @@ struct ebt_error *trace_names(struct trace *trace, const struct names **ret);
 /* Rows of one table that were lost, by what chunk headers and table `lost` say. */
 struct trace_loss {
 	const struct ebt_table *table;
+	uint64_t rows; /* that are there */
 	uint64_t lost;
 };
 
@@ -86,6 +87,9 @@ struct trace_loss {
  * that are not 0. Free *ret with free(). */
 struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
 			       size_t *ret_n);
+
+/* Chunks that sequence numbers show to be missing. */
+uint64_t trace_missing_chunks(const struct trace *trace);
 
 /* Adds a warning of the command's own. */
 struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)

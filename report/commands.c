@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of ebreport, in the order of its help. A new command: cmd_NAME.c, a line here. */
+#include "command.h"
+
+const struct command *const commands[] = {
+	&command_info,
+	&command_dump,
+	&command_syscalls,
+	NULL,
+};

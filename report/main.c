@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport: runs one command on one trace; the only file here that prints errors or exits. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "command.h"
+#include "text.h"
+
+enum { EXIT_FILE = 1, EXIT_USAGE = 2 };
+
+static void put_message(const char *prefix, const char *message)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	text_terminal(&text, (struct ebt_str){ message, strlen(message) });
+	fprintf(stderr, "ebreport: %s%s\n", prefix, text_get(&text));
+}
+
+/* Takes the error over; the exit status. */
+static int fail(struct ebt_error *err)
+{
+	int status = err->code == EBT_ERR_INVALID ? EXIT_USAGE : EXIT_FILE;
+
+	fflush(stdout);
+	put_message("", err->message);
+	ebt_error_destroy(err);
+	return status;
+}
+
+static int print_usage(const struct command *command, FILE *f, int status)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	options_usage(command, &text);
+	fputs(text_get(&text), f);
+	return status;
+}
+
+static struct ebt_error *check_terminal(const struct options *options)
+{
+	if ((options->command->flags & COMMAND_NO_TERMINAL) && !options->output &&
+	    isatty(STDOUT_FILENO))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"%s does not write to a terminal: use -o FILE or a pipe",
+					options->command->name);
+	return NULL;
+}
+
+static struct ebt_error *put_warnings(struct trace *trace)
+{
+	const char *const *warnings;
+	struct ebt_error *err;
+	size_t n;
+
+	err = trace_warnings(trace, &warnings, &n);
+	if (err)
+		return err;
+	fflush(stdout);
+	for (size_t i = 0; i < n; i++)
+		put_message("warning: ", warnings[i]);
+	return NULL;
+}
+
+static struct ebt_error *run(const struct options *options)
+{
+	_cleanup_(trace_closep) struct trace *trace = NULL;
+	_cleanup_(out_destroyp) struct out *out = NULL;
+	struct report report = { .command = options->command, .options = options };
+	struct ebt_error *err;
+
+	err = check_terminal(options);
+	if (!err)
+		err = trace_open(options, &trace);
+	if (!err)
+		err = out_create(options, trace, &out);
+	if (err)
+		return err;
+	report.trace = trace;
+	report.out = out;
+	err = options->command->fn(&report);
+	if (!err)
+		err = out_finish(out);
+	return err ? err : put_warnings(trace);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct ebt_error *err;
+	int status = 0;
+
+	if (argc < 2)
+		return print_usage(NULL, stderr, EXIT_USAGE);
+	err = options_parse(argc, argv, &options);
+	if (err)
+		return fail(err);
+	if (options.version) {
+		puts("ebreport " EBT_VERSION);
+	} else if (options.help) {
+		status = print_usage(options.command, stdout, 0);
+	} else {
+		err = run(&options);
+		status = err ? fail(err) : 0;
+	}
+	options_deinit(&options);
+	return status;
+}

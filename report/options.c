@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of ebreport; see options.h. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "command.h"
+#include "options_table.h"
+
+struct option_value {
+	bool set;
+	const char *string;
+	uint64_t u64;
+};
+
+/* --- values --- */
+
+static struct ebt_error *parse_u64(const char *text, uint64_t max, uint64_t *ret)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || v > max)
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a number from 0 to %llu",
+					text, (unsigned long long)max);
+	*ret = v;
+	return NULL;
+}
+
+static bool unit_ns(const char *s, size_t len, double *ret)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {
+		{ "ns", 1 },  { "us", 1e3 }, { "ms", 1e6 },
+		{ "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strlen(units[i].name) == len && !memcmp(units[i].name, s, len)) {
+			*ret = units[i].ns;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct ebt_error *options_parse_duration(const char *text, uint64_t *ret)
+{
+	double total = 0, v, ns;
+	const char *p = text;
+
+	while (*p) {
+		size_t digits = strspn(p, "0123456789."), len;
+		char *end;
+
+		v = strtod(p, &end);
+		if (!digits || end != p + digits)
+			goto invalid;
+		p = end;
+		len = strcspn(p, "0123456789.");
+		if (!len && !*p && digits == strlen(text))
+			ns = 1e9; /* a bare number */
+		else if (!unit_ns(p, len, &ns))
+			goto invalid;
+		p += len;
+		total += v * ns;
+	}
+	if (p == text || total >= 9e18)
+		goto invalid;
+	*ret = (uint64_t)(total + 0.5);
+	return NULL;
+invalid:
+	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a time: try 5s, 500ms or 1m30s",
+				text);
+}
+
+static struct ebt_error *parse_time(const char *text, struct option_time *ret)
+{
+	size_t len = strlen(text);
+	struct ebt_error *err;
+	uint64_t ns = 0;
+
+	if (len > 1 && text[len - 1] == '%') {
+		char *end;
+		double share = strtod(text, &end);
+
+		if (strspn(text, "0123456789.") != len - 1 || end != text + len - 1 || share > 100)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"'%s' is not a share from 0%% to 100%%", text);
+		*ret = (struct option_time){ .set = true, .percent = true, .share = share / 100 };
+		return NULL;
+	}
+	err = options_parse_duration(text, &ns);
+	if (!err)
+		*ret = (struct option_time){ .set = true, .ns = ns };
+	return err;
+}
+
+static struct ebt_error *add_u32(struct option_u32s *list, uint64_t v)
+{
+	uint32_t *grown = reallocarray(list->v, list->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return &ebt_enomem;
+	grown[list->n++] = (uint32_t)v;
+	list->v = grown;
+	return NULL;
+}
+
+static struct ebt_error *add_string(struct option_strings *list, const char *s)
+{
+	const char **grown = reallocarray(list->v, list->n + 2, sizeof(*grown));
+	char *copy;
+
+	if (!grown)
+		return &ebt_enomem;
+	list->v = grown;
+	copy = strdup(s);
+	if (!copy)
+		return &ebt_enomem;
+	grown[list->n++] = copy;
+	grown[list->n] = NULL;
+	return NULL;
+}
+
+/* Calls add for each piece between commas. */
+static struct ebt_error *each_piece(const char *arg, struct options *options,
+				    struct ebt_error *(*add)(struct options *, const char *))
+{
+	_cleanup_free_ char *copy = strdup(arg);
+	char *rest = copy, *piece;
+	struct ebt_error *err;
+
+	if (!copy)
+		return &ebt_enomem;
+	while ((piece = strsep(&rest, ","))) {
+		if (!*piece)
+			return ebt_error_create(EBT_ERR_INVALID, "'%s' has an empty entry", arg);
+		err = add(options, piece);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct ebt_error *add_pid(struct options *options, const char *piece)
+{
+	struct ebt_error *err;
+	uint64_t v = 0;
+
+	err = parse_u64(piece, UINT32_MAX, &v);
+	return err ? err : add_u32(&options->pids, v);
+}
+
+static struct ebt_error *add_tid(struct options *options, const char *piece)
+{
+	struct ebt_error *err;
+	uint64_t v = 0;
+
+	err = parse_u64(piece, UINT32_MAX, &v);
+	return err ? err : add_u32(&options->tids, v);
+}
+
+static struct ebt_error *add_comm(struct options *options, const char *piece)
+{
+	return add_string(&options->comms, piece);
+}
+
+/* N or N-M */
+static struct ebt_error *add_cpus(struct options *options, const char *piece)
+{
+	_cleanup_free_ char *first = strdup(piece);
+	uint64_t low = 0, high;
+	struct ebt_error *err;
+	char *dash;
+
+	if (!first)
+		return &ebt_enomem;
+	dash = strchr(first, '-');
+	if (dash)
+		*dash = '\0';
+	err = parse_u64(first, UINT32_MAX, &low);
+	high = low;
+	if (!err && dash)
+		err = parse_u64(dash + 1, UINT32_MAX, &high);
+	if (!err && high < low)
+		err = ebt_error_create(EBT_ERR_INVALID, "'%s' ends before it begins", piece);
+	if (!err)
+		err = add_u32(&options->cpu_first, low);
+	return err ? err : add_u32(&options->cpu_last, high);
+}
+
+/* --- the options that every command has: the functions of the table --- */
+
+struct ebt_error *option_pid(struct options *options, const char *arg)
+{
+	return each_piece(arg, options, add_pid);
+}
+
+struct ebt_error *option_tid(struct options *options, const char *arg)
+{
+	return each_piece(arg, options, add_tid);
+}
+
+struct ebt_error *option_comm(struct options *options, const char *arg)
+{
+	return each_piece(arg, options, add_comm);
+}
+
+struct ebt_error *option_cpu(struct options *options, const char *arg)
+{
+	return each_piece(arg, options, add_cpus);
+}
+
+struct ebt_error *option_from(struct options *options, const char *arg)
+{
+	return parse_time(arg, &options->from);
+}
+
+struct ebt_error *option_to(struct options *options, const char *arg)
+{
+	return parse_time(arg, &options->to);
+}
+
+static struct ebt_error *set_format(struct options *options, enum option_format format)
+{
+	if (options->format != FORMAT_TABLE && options->format != format)
+		return ebt_error_create(EBT_ERR_INVALID, "--json and --csv exclude each other");
+	options->format = format;
+	return NULL;
+}
+
+struct ebt_error *option_json(struct options *options, const char *arg)
+{
+	(void)arg;
+	return set_format(options, FORMAT_JSON);
+}
+
+struct ebt_error *option_csv(struct options *options, const char *arg)
+{
+	(void)arg;
+	return set_format(options, FORMAT_CSV);
+}
+
+struct ebt_error *option_output(struct options *options, const char *arg)
+{
+	options->output = strcmp(arg, "-") ? arg : NULL;
+	return NULL;
+}
+
+struct ebt_error *option_top(struct options *options, const char *arg)
+{
+	return parse_u64(arg, UINT64_MAX, &options->top);
+}
+
+struct ebt_error *option_sort(struct options *options, const char *arg)
+{
+	options->sort_reverse = arg[0] == '-';
+	options->sort = arg + options->sort_reverse;
+	return NULL;
+}
+
+struct ebt_error *option_no_color(struct options *options, const char *arg)
+{
+	(void)arg;
+	options->no_color = true;
+	return NULL;
+}
+
+struct ebt_error *option_debug_dir(struct options *options, const char *arg)
+{
+	return add_string(&options->debug_dirs, arg);
+}
+
+struct ebt_error *option_sysroot(struct options *options, const char *arg)
+{
+	options->sysroot = arg;
+	return NULL;
+}
+
+struct ebt_error *option_no_symbols(struct options *options, const char *arg)
+{
+	(void)arg;
+	options->no_symbols = true;
+	return NULL;
+}
+
+struct ebt_error *option_no_inline(struct options *options, const char *arg)
+{
+	(void)arg;
+	options->no_inline = true;
+	return NULL;
+}
+
+struct ebt_error *option_help(struct options *options, const char *arg)
+{
+	(void)arg;
+	options->help = true;
+	return NULL;
+}
+
+/* --- a command's own options --- */
+
+static struct ebt_error *set_own(const struct option_def *def, struct option_value *value,
+				 const char *arg)
+{
+	struct ebt_error *err = NULL;
+
+	switch (def->type) {
+	case OPTION_FLAG:
+	case OPTION_STRING:
+		break;
+	case OPTION_U64:
+		err = parse_u64(arg, UINT64_MAX, &value->u64);
+		break;
+	case OPTION_DURATION:
+		err = options_parse_duration(arg, &value->u64);
+		break;
+	case OPTION_CHOICE:
+		for (size_t i = 0; def->choices[i]; i++) {
+			if (!strcmp(def->choices[i], arg))
+				goto found;
+		}
+		err = ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", arg, def->arg);
+	}
+found:
+	if (err)
+		return err;
+	value->set = true;
+	value->string = arg;
+	return NULL;
+}
+
+static size_t own_index(const struct command *command, const char *name)
+{
+	size_t i = 0;
+
+	while (command->options && command->options[i].name &&
+	       strcmp(command->options[i].name, name))
+		i++;
+	return i;
+}
+
+static size_t n_own(const struct command *command)
+{
+	size_t n = 0;
+
+	while (command->options && command->options[n].name)
+		n++;
+	return n;
+}
+
+bool options_flag(const struct options *options, const char *name)
+{
+	return options->values[own_index(options->command, name)].set;
+}
+
+const char *options_string(const struct options *options, const char *name)
+{
+	return options->values[own_index(options->command, name)].string;
+}
+
+uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise)
+{
+	const struct option_value *value = &options->values[own_index(options->command, name)];
+
+	return value->set ? value->u64 : otherwise;
+}
+
+/* --- words --- */
+
+/* Number of single-character edits between two words (Levenshtein), 99 where one is long. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[33], n = strlen(a), m = strlen(b);
+
+	if (n > 32 || m > 32)
+		return 99;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[m];
+}
+
+/* Keeps the closest of the names that it is called with. */
+static void closest(const char *word, const char *name, const char **best, size_t *best_distance)
+{
+	size_t d = distance(word, name);
+
+	if (d < *best_distance && d <= 1 + strlen(word) / 4) {
+		*best = name;
+		*best_distance = d;
+	}
+}
+
+static struct ebt_error *unknown_option(const struct command *command, const char *name)
+{
+	const char *best = NULL;
+	size_t best_distance = SIZE_MAX;
+
+	for (size_t i = 0; common_options[i].name; i++)
+		closest(name, common_options[i].name, &best, &best_distance);
+	for (size_t i = 0; i < n_own(command); i++)
+		closest(name, command->options[i].name, &best, &best_distance);
+	if (best)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"%s has no option --%s: did you mean --%s?", command->name,
+					name, best);
+	return ebt_error_create(EBT_ERR_INVALID, "%s has no option --%s: see `ebreport %s --help`",
+				command->name, name, command->name);
+}
+
+/* One option: its name, its argument if it came in the same word, and the next word. */
+static struct ebt_error *apply(struct options *options, const char *name, const char *arg,
+			       const char *next, bool *used_next)
+{
+	const struct command *command = options->command;
+	size_t own = own_index(command, name), i = 0;
+	struct ebt_error *err;
+	bool wants;
+
+	while (common_options[i].name && strcmp(common_options[i].name, name))
+		i++;
+	if (own < n_own(command))
+		wants = command->options[own].type != OPTION_FLAG;
+	else if (common_options[i].name)
+		wants = common_options[i].arg;
+	else
+		return unknown_option(command, name);
+	if (!wants && arg)
+		return ebt_error_create(EBT_ERR_INVALID, "--%s takes no value", name);
+	if (wants && !arg) {
+		if (!next)
+			return ebt_error_create(EBT_ERR_INVALID, "--%s needs a value", name);
+		arg = next;
+		*used_next = true;
+	}
+	if (own < n_own(command))
+		err = set_own(&command->options[own], &options->values[own], arg);
+	else
+		err = common_options[i].apply(options, arg);
+	return ebt_error_prefix(err, "--%s", name);
+}
+
+static struct ebt_error *parse_long(struct options *options, const char *word, const char *next,
+				    bool *used_next)
+{
+	const char *equals = strchr(word, '=');
+	_cleanup_free_ char *name = strndup(word, equals ? (size_t)(equals - word) : strlen(word));
+
+	if (!name)
+		return &ebt_enomem;
+	return apply(options, name, equals ? equals + 1 : NULL, next, used_next);
+}
+
+static struct ebt_error *parse_short(struct options *options, const char *word, const char *next,
+				     bool *used_next)
+{
+	for (size_t i = 0; common_options[i].name; i++) {
+		if (common_options[i].letter == word[0])
+			return apply(options, common_options[i].name, word[1] ? word + 1 : NULL,
+				     next, used_next);
+	}
+	return ebt_error_create(EBT_ERR_INVALID, "there is no option -%s: see `ebreport %s --help`",
+				word, options->command->name);
+}
+
+static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
+{
+	bool only_files = false;
+	struct ebt_error *err;
+
+	for (int i = 0; i < argc; i++) {
+		const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+		bool used_next = false;
+
+		if (!only_files && !strcmp(argv[i], "--")) {
+			only_files = true;
+			continue;
+		}
+		if (only_files || argv[i][0] != '-' || !argv[i][1]) {
+			if (options->file)
+				return ebt_error_create(EBT_ERR_INVALID,
+							"one file at a time: '%s' and '%s'",
+							options->file, argv[i]);
+			options->file = argv[i];
+			continue;
+		}
+		if (argv[i][1] == '-')
+			err = parse_long(options, argv[i] + 2, next, &used_next);
+		else
+			err = parse_short(options, argv[i] + 1, next, &used_next);
+		if (err)
+			return err;
+		i += used_next;
+	}
+	if (!options->file && !options->help)
+		return ebt_error_create(EBT_ERR_INVALID, "which file? `ebreport %s [options] FILE`",
+					options->command->name);
+	return NULL;
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+static struct ebt_error *unknown_command(const char *word)
+{
+	const char *best = NULL;
+	size_t best_distance = SIZE_MAX;
+
+	for (size_t i = 0; commands[i]; i++)
+		closest(word, commands[i]->name, &best, &best_distance);
+	if (best)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"there is no command '%s': did you mean %s?", word, best);
+	return ebt_error_create(EBT_ERR_INVALID,
+				"there is no command (and no file) '%s': see `ebreport --help`",
+				word);
+}
+
+static struct ebt_error *check_flags(const struct options *options)
+{
+	const struct command *command = options->command;
+
+	if (!(command->flags & COMMAND_NO_TABLES))
+		return NULL;
+	if (options->format != FORMAT_TABLE || options->sort || options->top)
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"%s has no table: --json, --csv, --sort and --top do not apply",
+			command->name);
+	return NULL;
+}
+
+struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
+{
+	struct options options = { 0 };
+	struct ebt_error *err;
+	int skip = 2;
+
+	if (argc < 2)
+		return ebt_error_create(EBT_ERR_INVALID, "which command? See `ebreport --help`");
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		options.help = true;
+	else if (!strcmp(argv[1], "--version"))
+		options.version = true;
+	if (options.version || (options.help && argc == 2)) {
+		*ret = options;
+		return NULL;
+	}
+	if (options.help) { /* `ebreport help sched` */
+		skip = 3;
+		options.command = find_command(argv[2]);
+	} else {
+		options.command = find_command(argv[1]);
+	}
+	if (!options.command && argv[1][0] == '-')
+		return ebt_error_create(EBT_ERR_INVALID,
+					"options stand behind the command: `ebreport COMMAND %s …`",
+					argv[1]);
+	if (!options.command && !options.help && !access(argv[1], F_OK)) {
+		options.command = &command_info;
+		skip = 1;
+	}
+	if (!options.command)
+		return unknown_command(argv[options.help ? 2 : 1]);
+
+	options.values = calloc(n_own(options.command) + 1, sizeof(*options.values));
+	if (!options.values)
+		return &ebt_enomem;
+	err = parse_words(argc - skip, argv + skip, &options);
+	if (!err)
+		err = check_flags(&options);
+	if (err) {
+		options_deinit(&options);
+		return err;
+	}
+	*ret = options;
+	return NULL;
+}
+
+static void strings_deinit(struct option_strings *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free((char *)list->v[i]);
+	free(list->v);
+}
+
+void options_deinit(struct options *options)
+{
+	free(options->pids.v);
+	free(options->tids.v);
+	free(options->cpu_first.v);
+	free(options->cpu_last.v);
+	strings_deinit(&options->comms);
+	strings_deinit(&options->debug_dirs);
+	free(options->values);
+	*options = (struct options){ 0 };
+}

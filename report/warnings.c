@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a report has to say about rows that are missing: losses, damage, an end that is not one. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout.h"
+#include "text.h"
+#include "trace_private.h"
+
+DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
+
+struct table_sums {
+	uint64_t rows, lost, noted; /* noted: by table `lost` */
+};
+
+static int compare_ids(const void *key, const void *element)
+{
+	uint64_t id = *(const uint64_t *)key;
+	const struct ebt_table *const *table = element;
+
+	return (id > (*table)->id) - (id < (*table)->id);
+}
+
+static int compare_tables(const void *a, const void *b)
+{
+	const struct ebt_table *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* Rows and losses of all tables, in the order of the tables sorted by id. */
+struct sums {
+	const struct ebt_table **tables;
+	struct table_sums *sums;
+	size_t n;
+};
+
+static void sums_deinit(struct sums *sums)
+{
+	free(sums->tables);
+	free(sums->sums);
+}
+
+static struct table_sums *sums_of(const struct sums *sums, uint64_t id)
+{
+	const struct ebt_table **found =
+		bsearch(&id, sums->tables, sums->n, sizeof(sums->tables[0]), compare_ids);
+
+	return found ? &sums->sums[found - sums->tables] : NULL;
+}
+
+/* What table `lost` says; the file may lack it. */
+static struct ebt_error *add_noted(struct ebt_reader *reader, const struct sums *sums)
+{
+	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	err = ebt_cursor_create(reader, &query, &cursor);
+	if (err)
+		return err;
+	for (;;) {
+		struct table_sums *sum;
+
+		err = ebt_cursor_next(cursor, &row);
+		if (err || !row.batch)
+			return err;
+		sum = sums_of(sums, ebt_u64(&row, EBT_F_lost_table_id));
+		if (sum)
+			sum->noted += ebt_u64(&row, EBT_F_lost_count);
+	}
+}
+
+static struct ebt_error *sums_init(struct ebt_reader *reader, struct sums *ret)
+{
+	const struct ebt_chunk_info *chunks;
+	const struct ebt_table *tables;
+	size_t n_tables, n_chunks;
+
+	tables = ebt_reader_tables(reader, &n_tables);
+	ret->tables = calloc(n_tables + 1, sizeof(ret->tables[0]));
+	ret->sums = calloc(n_tables + 1, sizeof(*ret->sums));
+	if (!ret->tables || !ret->sums)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n_tables; i++)
+		ret->tables[i] = &tables[i];
+	ret->n = n_tables;
+	qsort(ret->tables, n_tables, sizeof(ret->tables[0]), compare_tables);
+
+	chunks = ebt_reader_chunks(reader, &n_chunks);
+	for (size_t i = 0; i < n_chunks; i++) {
+		struct table_sums *sum =
+			chunks[i].type == EBT_CHUNK_TABLE ? sums_of(ret, chunks[i].table) : NULL;
+
+		if (sum) {
+			sum->rows += chunks[i].rows;
+			sum->lost += chunks[i].lost;
+		}
+	}
+	return add_noted(reader, ret);
+}
+
+/* Chunk headers and table `lost` tell of the same rows; one of the two may be damaged. */
+static uint64_t sum_lost(const struct table_sums *sum)
+{
+	return sum->noted > sum->lost ? sum->noted : sum->lost;
+}
+
+static bool was_read(const struct trace *trace, uint16_t id)
+{
+	return trace->read[id / 64] >> id % 64 & 1;
+}
+
+struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
+			       size_t *ret_n)
+{
+	__attribute__((cleanup(sums_deinit))) struct sums sums = { 0 };
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	struct ebt_error *err;
+	size_t n = 0;
+
+	err = sums_init(trace->reader, &sums);
+	if (err)
+		return err;
+	losses = calloc(sums.n + 1, sizeof(*losses));
+	if (!losses)
+		return &ebt_enomem;
+	for (size_t i = 0; i < sums.n; i++) {
+		uint64_t lost = sum_lost(&sums.sums[i]);
+
+		if (lost && (all || was_read(trace, sums.tables[i]->id)))
+			losses[n++] =
+				(struct trace_loss){ sums.tables[i], sums.sums[i].rows, lost };
+	}
+	*ret = take_ptr(losses);
+	*ret_n = n;
+	return NULL;
+}
+
+static struct ebt_error *append(char ***list, size_t *n, char *s)
+{
+	char **grown = s ? reallocarray(*list, *n + 1, sizeof(*grown)) : NULL;
+
+	if (!grown) {
+		free(s);
+		return &ebt_enomem;
+	}
+	grown[(*n)++] = s;
+	*list = grown;
+	return NULL;
+}
+
+struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
+{
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		s = NULL;
+	va_end(args);
+	return append(&trace->notes, &trace->n_notes, s);
+}
+
+__attribute__((format(printf, 2, 3))) static struct ebt_error *add_warning(struct trace *trace,
+									   const char *format, ...)
+{
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		s = NULL;
+	va_end(args);
+	return append(&trace->warnings, &trace->n_warnings, s);
+}
+
+uint64_t trace_missing_chunks(const struct trace *trace)
+{
+	const struct ebt_chunk_info *chunks;
+	uint64_t last = 0;
+	size_t n;
+
+	chunks = ebt_reader_chunks(trace->reader, &n);
+	for (size_t i = 0; i < n; i++)
+		last = chunks[i].seq > last ? chunks[i].seq : last;
+	return n && last >= n ? last - n + 1 : 0;
+}
+
+static struct ebt_error *warn_file(struct trace *trace)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
+	const struct ebt_damage *damage;
+	struct ebt_error *err = NULL;
+	uint64_t total, bytes = 0;
+	size_t n;
+
+	if (!info->complete)
+		err = add_warning(trace,
+				  "the file has no end: its recorder was killed or it was "
+				  "cut; what came after %.3f s is missing",
+				  (double)(info->end_ns - info->start_ns) / 1e9);
+	damage = ebt_reader_damage(trace->reader, &n, &total);
+	for (size_t i = 0; i < n; i++)
+		bytes += damage[i].length;
+	if (!err && n)
+		err = add_warning(trace,
+				  "%" PRIu64 " part%s of the file (%" PRIu64
+				  " bytes) could not be read; the first is at offset %" PRIu64
+				  ": %s",
+				  total, total == 1 ? "" : "s", bytes, damage[0].offset,
+				  damage[0].what ? damage[0].what : "damaged");
+	if (!err && info->skipped_chunks)
+		err = add_warning(trace,
+				  "%" PRIu64
+				  " chunks are of a kind that this version does not know",
+				  info->skipped_chunks);
+	return err;
+}
+
+struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
+{
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	size_t n_losses = 0;
+	struct ebt_error *err;
+
+	for (size_t i = 0; i < trace->n_warnings; i++)
+		free(trace->warnings[i]);
+	trace->n_warnings = 0;
+
+	err = warn_file(trace);
+	if (!err)
+		err = trace_losses(trace, false, &losses, &n_losses);
+	for (size_t i = 0; !err && i < n_losses; i++) {
+		double all = (double)losses[i].lost + (double)losses[i].rows;
+
+		err = add_warning(trace,
+				  "%" PRIu64 " rows of %s were lost while recording (%.2f %%)",
+				  losses[i].lost, losses[i].table->name,
+				  (double)losses[i].lost * 100 / all);
+	}
+	for (size_t i = 0; !err && i < trace->n_notes; i++)
+		err = add_warning(trace, "%s", trace->notes[i]);
+	if (err)
+		return err;
+	*ret = (const char *const *)trace->warnings;
+	*ret_n = trace->n_warnings;
+	return NULL;
+}
