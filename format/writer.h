@@ -7,6 +7,8 @@
  * large or a second old. Streams need no lock among each other; a sealed chunk takes the
  * writer's.
  *
+ * A pipe whose reader has gone is an error (EPIPE) only if the program ignores SIGPIPE.
+ *
  * Memory: all open chunks together stay below 64 MiB whatever the size of the file. Rows of an
  * open chunk cost 8 bytes a field, so a stream gets fewer rows a chunk the more streams there
  * are. The index costs 4096 rows until they are written.
@@ -23,6 +25,8 @@
 
 struct ebt_writer;
 struct ebt_stream;
+
+#define EBT_MAX_STREAMS 64u
 
 /* Who a tid was. A task is one life of a tid: (tid, start_ns) is unique in a trace. */
 struct ebt_task_id {
@@ -41,10 +45,12 @@ typedef void ebt_resolve_task_fn(void *arg, uint32_t tid, uint64_t time_ns,
 struct ebt_writer_options {
 	int fd;               /* file or pipe, written from its current position; not closed */
 	const char *name;     /* of the file, for messages */
-	unsigned int streams; /* how many will be made; 0 means 1 */
+	unsigned int streams; /* how many will be made, at most EBT_MAX_STREAMS; 0 means 1 */
 	int zstd_level;       /* 0 means 1 */
 	ebt_resolve_task_fn *resolve_task; /* NULL: tids stay alone */
 	void *resolve_arg;
+	const unsigned char *uuid; /* 16 bytes; NULL: random ones */
+	uint64_t created_ns;       /* CLOCK_REALTIME; 0: now */
 };
 
 struct ebt_writer_stats {
@@ -104,6 +110,7 @@ struct ebt_record {
 	unsigned char *data;
 	size_t len, capacity;
 	bool failed;
+	uint64_t scratch[32]; /* what begin returns when memory ran out */
 };
 #define EBT_RECORD_INIT { 0 }
 
@@ -111,7 +118,8 @@ struct ebt_record {
 void *ebt_record_begin(struct ebt_record *rec, enum ebt_table_id table, uint64_t time_ns);
 void ebt_record_bytes(struct ebt_record *rec, size_t ref_offset, const void *data, size_t len);
 void ebt_record_str(struct ebt_record *rec, size_t ref_offset, const char *s);
-/* attrs: EBT_STACK_*; addresses innermost first. */
+/* attrs: EBT_STACK_*; addresses innermost first. More than EBT_MAX_FRAMES are cut off and marked
+ * as truncated. */
 void ebt_record_stack(struct ebt_record *rec, size_t ref_offset, uint32_t attrs,
 		      const uint64_t *addresses, size_t n);
 struct ebt_error *ebt_record_add(struct ebt_record *rec, struct ebt_stream *stream);
