@@ -477,7 +477,8 @@ def dump(data, out):
             print(f"chunk {chunk.seq} at offset {chunk.offset}: {e}", file=sys.stderr)
             continue
         for time, i, text in rows:
-            order = (0, chunk.table_id) if table.table_class == META else (1, time, chunk.table_id)
+            meta = table.table_class == META
+            order = (0, chunk.table_id, time) if meta else (1, time, chunk.table_id)
             lines.append((order, chunk.offset, i, text))
     lines.sort()
     for *_, text in lines:
