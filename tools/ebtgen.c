@@ -343,7 +343,7 @@ static struct ebt_error *add_row(struct gen *gen, const struct ebt_table *table,
 {
 	struct item items[EBT_MAX_FIELDS];
 	struct ebt_error *err;
-	size_t n, i;
+	size_t n = 0, i;
 	void *row;
 
 	err = split_items(table, rest, items, &n);

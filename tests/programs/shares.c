@@ -2,8 +2,8 @@
 /*
  * A program whose profile is known: in each of its threads, burn_half(), burn_third() and
  * burn_fifth() take turns for 10, 6 and 4 ms of the thread's CPU time, so that 50, 30 and 20 % of
- * it is theirs, nearly all of it in an inlined helper. Arguments: CPU seconds a thread, number of
- * threads. Built with frame pointers.
+ * it is theirs, nearly all of it in an inlined helper. Arguments: CPU seconds a thread (less than
+ * 0.02: one round of turns of that length), number of threads. Built with frame pointers.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -50,12 +50,13 @@ BURN(burn_fifth, 3)
 
 static __attribute__((noipa)) void *work(void *arg)
 {
+	uint64_t tenth = (seconds < 0.02 ? seconds : 0.02) * 1e8;
 	uint64_t x = (uintptr_t)arg | 1, until = cpu_ns();
 
 	while (until < seconds * 1e9) {
-		x = burn_half(x, until += 10000000);
-		x = burn_third(x, until += 6000000);
-		x = burn_fifth(x, until += 4000000);
+		x = burn_half(x, until += 5 * tenth);
+		x = burn_third(x, until += 3 * tenth);
+		x = burn_fifth(x, until += 2 * tenth);
 	}
 	return (void *)(uintptr_t)(x ? x : 1);
 }

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the end-to-end tests share: running ebrec and ebreport, and finding out whether they can.
+
+Environment: EBREC and EBREPORT (programs), EBT_SOURCE (the source tree), EBT_PROGRAMS (a folder
+with the test programs). A test is a unittest module that ends with e2e.main().
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+EBREC = os.environ.get("EBREC", "ebrec")
+EBREPORT = os.environ.get("EBREPORT", "ebreport")
+SOURCE = os.environ.get("EBT_SOURCE", ".")
+PROGRAMS = os.environ.get("EBT_PROGRAMS", ".")
+SECONDS = 300  # for anything; far more than it needs
+
+# Linux: no tools/ may inherit the settings of who runs the tests.
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD")}
+
+
+def program(name):
+    """Path of a program of tests/programs."""
+    return os.path.join(PROGRAMS, name)
+
+
+def run(*command, status=0, **options):
+    """Runs a command to its end. Standard output and error are bytes in the result."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, timeout=SECONDS,
+                          env=CLEAN, stdin=subprocess.DEVNULL, check=False, **options)
+    if status is not None and done.returncode != status:
+        raise AssertionError(f"{command} ended with {done.returncode}, not {status}\n"
+                             + done.stderr.decode(errors="replace")[-3000:])
+    return done
+
+
+def ebreport(*arguments, **options):
+    """Text of a report."""
+    return run(EBREPORT, *arguments, **options).stdout.decode()
+
+
+def report_json(command, trace, *arguments):
+    """The JSON object of a report, after the checks that hold for each."""
+    report = json.loads(ebreport(command, "--json", *arguments, trace))
+    assert report["command"] == command, report["command"]
+    for key in ("version", "file", "start_ns", "duration_ns", "lost"):
+        assert key in report, f"{command} --json has no {key}"
+    return report
+
+
+def report_csv(command, trace, *arguments):
+    return list(csv.DictReader(io.StringIO(ebreport(command, "--csv", *arguments, trace))))
+
+
+def rows(command, trace, *arguments):
+    return report_json(command, trace, *arguments)["rows"]
+
+
+def tables(trace):
+    """Rows of `info`'s list of tables, by name."""
+    return {row["name"]: row for row in report_json("info", trace)["tables"]}
+
+
+def lost(trace):
+    """Rows lost, by table, where some were."""
+    return {name: row["lost"] for name, row in tables(trace).items() if row["lost"]}
+
+
+class Dump:
+    """Rows of a table, from `ebreport dump`: each a dictionary of texts, `time` included."""
+
+    def __init__(self, trace, *arguments):
+        self.lines = ebreport("dump", *arguments, trace).splitlines()
+
+    @staticmethod
+    def words(line):
+        """Splits at spaces outside quotes."""
+        words, word, quoted, escaped = [], "", False, False
+        for char in line:
+            if char == " " and not quoted:
+                words.append(word)
+                word = ""
+                continue
+            word += char
+            if escaped:
+                escaped = False
+            elif char == "\\" and quoted:
+                escaped = True
+            elif char == '"':
+                quoted = not quoted
+        return words + [word]
+
+    def rows(self, table):
+        for line in self.lines:
+            words = self.words(line) if line.split(" ", 2)[1] == table else None
+            if words:
+                row = dict(word.split("=", 1) for word in words[2:])
+                row["time"] = int(words[0])
+                yield row
+
+
+class TestCase(unittest.TestCase):
+    """A test with a folder of its own, which goes with it."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="ebt-e2e-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def record(self, *arguments, name="t.ebt", status=0, **options):
+        """Records; arguments are those between `-o FILE` and the end. Gives the trace's path."""
+        trace = self.path(name)
+        self.recorded = run(EBREC, "-f", "-o", trace, *arguments, status=status, **options)
+        return trace
+
+    def start(self, *command, **options):
+        """Starts a command in a session of its own, which is killed when the test ends."""
+        child = subprocess.Popen([str(c) for c in command], env=CLEAN, start_new_session=True,
+                                 stdin=subprocess.DEVNULL, **options)
+
+        def stop():
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            child.wait()
+            for stream in (child.stdout, child.stderr):
+                if stream:
+                    stream.close()
+
+        self.addCleanup(stop)
+        return child
+
+    def wait_for_rows(self, trace, child, table, seconds=60):
+        """Waits until the file has rows of the table: the recording is under way."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if child.poll() is not None:
+                self.fail(f"recording ended with {child.returncode}")
+            if os.path.exists(trace) and os.path.getsize(trace) > 96:
+                done = run(EBREPORT, "info", "--json", trace, status=None)
+                if done.returncode == 0:
+                    found = {t["name"]: t["rows"] for t in json.loads(done.stdout)["tables"]}
+                    if found.get(table):
+                        return
+            time.sleep(0.2)
+        self.fail(f"no rows of {table} after {seconds} s")
+
+    def assert_no_loss(self, trace):
+        self.assertEqual(lost(trace), {})
+
+
+def main():
+    """Runs the tests of the calling module, or says why that is not possible (status 77)."""
+    reason = None
+    if os.geteuid() != 0:
+        reason = "needs root"
+    elif not os.path.exists("/sys/kernel/btf/vmlinux"):
+        reason = "this kernel has no BTF"
+    if reason:
+        print("skipped:", reason)
+        sys.exit(77)
+    unittest.main(verbosity=2)

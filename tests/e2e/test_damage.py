@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Recordings that did not end well: a killed recorder, a cut file, a pipe whose reader leaves."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+
+class Damage(e2e.TestCase):
+    def assert_incomplete(self, trace, at_least_ns):
+        """The trace is reported on as far as it goes, and every report says what is missing."""
+        info = e2e.report_json("info", trace)
+        self.assertGreaterEqual(info["duration_ns"], at_least_ns)
+        for command in ("info", "sched"):
+            done = e2e.run(e2e.EBREPORT, command, trace)
+            self.assertTrue(done.stdout)
+            self.assertRegex(done.stderr.decode(), r"(?i)missing|incomplete|not complete|ends early")
+        self.assertTrue(e2e.rows("sched", trace))
+
+    def test_killed(self):
+        trace = self.path("t.ebt")
+        child = self.start(e2e.EBREC, "-q", "-F", "999", "-e", "default,syscalls", "-o", trace, "--",
+                           "sh", "-c", e2e.program("shares") + " 30 & exec " +
+                           e2e.program("pingpong") + " 100000000", stdout=subprocess.DEVNULL)
+        self.wait_for_rows(trace, child, "sample")
+        time.sleep(5)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        self.assert_incomplete(trace, 4_000_000_000)
+        # The second reader agrees on what is left.
+        dump = e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", trace).stdout
+        self.assertGreater(dump.count(b" sample "), 1000)
+
+    def test_cut(self):
+        trace = self.record("-F", "999", "-e", "default,syscalls", "--", "sh", "-c",
+                            e2e.program("shares") + " 3 & " + e2e.program("pingpong") +
+                            " 200000; wait")
+        whole = e2e.report_json("info", trace)["duration_ns"]
+        os.truncate(trace, os.path.getsize(trace) * 6 // 10)
+        self.assert_incomplete(trace, whole // 10)
+
+    def test_reader_of_the_pipe_leaves(self):
+        trace = self.path("t.ebt")
+        with open(trace, "wb") as out:
+            recorder = self.start(e2e.EBREC, "-q", "-e", "default,syscalls", "-o", "-", "--",
+                                  e2e.program("pingpong"), 10000000, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+            head = subprocess.Popen(["head", "-c", "1500000"], stdin=recorder.stdout, stdout=out)
+            recorder.stdout.close()
+            head.wait(timeout=e2e.SECONDS)
+            self.assertEqual(recorder.wait(timeout=e2e.SECONDS), 125)
+        self.assertEqual(os.path.getsize(trace), 1500000)
+        self.assertIn("pipe", recorder.stderr.read().decode().lower())
+        done = e2e.run(e2e.EBREPORT, "info", trace)
+        self.assertTrue(done.stderr)
+
+    def test_pipe_and_file_have_the_same_form(self):
+        trace = self.path("t.ebt")
+        with open(trace, "wb") as out:
+            subprocess.run([e2e.EBREC, "-q", "-o", "-", "--", "sleep", "0.1"], stdout=out,
+                           check=True, timeout=e2e.SECONDS)
+        e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", "--check", trace)
+        # And is read from a pipe.
+        with open(trace, "rb") as f:
+            done = subprocess.run([e2e.EBREPORT, "info", "-"], stdin=f, capture_output=True,
+                                  check=True, timeout=e2e.SECONDS)
+        self.assertTrue(done.stdout)
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every way to end leaves a readable file or a clear error, and the documented exit status."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+FAILED = 125  # ebrec itself
+
+
+class Ends(e2e.TestCase):
+    def assert_complete(self, trace):
+        self.assert_no_loss(trace)
+        e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", "--check", trace)
+
+    def test_status_of_the_command(self):
+        for script, status in (("exit 0", 0), ("exit 7", 7), ("exit 125", 125)):
+            self.assert_complete(self.record("--", "sh", "-c", script, status=status))
+        # Killed by a signal: as a shell says it.
+        self.assert_complete(self.record("--", "sh", "-c", "kill -TERM $$", status=128 + 15))
+
+    def test_no_such_command(self):
+        self.record("--", "/no/such/command", status=None)
+        self.assertIn(self.recorded.returncode, (FAILED, 126, 127))
+        self.assertIn("/no/such/command", self.recorded.stderr.decode())
+
+    def test_duration(self):
+        trace = self.record("-a", "-d", "500ms")
+        self.assert_complete(trace)
+        duration = e2e.report_json("info", trace)["duration_ns"]
+        self.assertGreater(duration, 400_000_000)
+
+    def test_duration_leaves_the_command_alone(self):
+        begin = time.monotonic()
+        child = self.start(e2e.EBREC, "-q", "-d", "300ms", "-o", self.path("t.ebt"), "--", "sleep", "60",
+                           stdout=subprocess.DEVNULL)
+        child.wait(timeout=30)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assert_complete(self.path("t.ebt"))
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number.name):
+                trace = self.path(f"{number.name}.ebt")
+                child = self.start(e2e.EBREC, "-q", "-F", "999", "-o", trace, "-a")
+                busy = self.start(e2e.program("shares"), "60")
+                self.wait_for_rows(trace, child, "sample")
+                child.send_signal(number)
+                self.assertEqual(child.wait(timeout=60), 0)
+                busy.kill()
+                self.assert_complete(trace)
+
+    def test_full_disk(self):
+        disk = self.path("disk")
+        os.mkdir(disk)
+        # A mount namespace of its own: nothing is left over, however the test ends.
+        script = (f"mount -t tmpfs -o size=2m none {disk} && "
+                  f"{e2e.EBREC} -q -e default,syscalls -o {disk}/t.ebt -- "
+                  f"{e2e.program('pingpong')} 1000000 >/dev/null; status=$?; "
+                  f"cp {disk}/t.ebt {self.folder}/t.ebt; exit $status")
+        done = e2e.run("unshare", "-m", "sh", "-c", script, status=FAILED)
+        self.assertIn("No space left", done.stderr.decode())
+        self.assertTrue(e2e.report_json("info", self.path("t.ebt"))["tables"])
+
+    def test_dev_full(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([e2e.EBREC, "-q", "-o", "-", "--", "true"], stdout=full,
+                                  stderr=subprocess.PIPE, check=False, timeout=e2e.SECONDS)
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn("No space left", done.stderr.decode())
+
+    def test_reader_of_the_pipe_is_gone(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([e2e.EBREC, "-q", "-o", "-", "--", "true"], stdout=write,
+                              stderr=subprocess.PIPE, check=False, timeout=e2e.SECONDS)
+        os.close(write)
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn("pipe", done.stderr.decode().lower())
+
+    def test_pids(self):
+        busy = self.start(e2e.program("shares"), "30")
+        trace = self.record("-F", "999", "-d", "1s", "-p", busy.pid)
+        self.assert_complete(trace)
+        pids = {row["task"].split("/")[1] for row in e2e.Dump(trace).rows("sample")}
+        self.assertEqual(pids, {str(busy.pid)})
+        # The process was there before: its mappings are those of the snapshot.
+        self.assertIn("burn_half", e2e.ebreport("folded", trace))
+
+    def test_process_that_ends(self):
+        busy = self.start(e2e.program("shares"), "2")
+        begin = time.monotonic()
+        self.assert_complete(self.record("-p", busy.pid))
+        self.assertLess(time.monotonic() - begin, 60)
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The scheduler: switches and run time equal to what the kernel counts; a file far below perf's."""
+
+import os
+
+import e2e
+
+ROUNDS = 50000
+SWITCHES = 4  # those between the kernel's answer and the end of a process
+
+
+class Sched(e2e.TestCase):
+    def test_counts_of_the_kernel(self):
+        trace = self.record("-e", "sched,task,offcpu", "--", e2e.program("pingpong"), ROUNDS)
+        self.assert_no_loss(trace)
+        tasks = {r["tid"]: r for r in e2e.rows("sched", trace)}
+        lines = self.recorded.stdout.decode().split("\n")
+        kernel = [tuple(map(int, line.split())) for line in lines if line]
+        self.assertEqual(len(kernel), 2)
+        for pid, voluntary, involuntary, run_ns in kernel:
+            task = tasks[pid]
+            self.assertAlmostEqual(task["switches_voluntary"], voluntary, delta=SWITCHES)
+            self.assertAlmostEqual(task["switches_involuntary"], involuntary, delta=SWITCHES)
+            self.assertAlmostEqual(task["run_ns"], run_ns, delta=run_ns / 100)
+
+    def test_run_time_of_every_thread(self):
+        # sum_exec_runtime travels in the rows of task_exit; the report adds up switches.
+        trace = self.record("-e", "sched,task", "--", e2e.program("shares"), "0.5", "4")
+        self.assert_no_loss(trace)
+        tasks = {r["tid"]: r for r in e2e.rows("sched", trace)}
+        exits = list(e2e.Dump(trace).rows("task_exit"))
+        self.assertGreaterEqual(len(exits), 4)
+        for row in exits:
+            tid, run_ns = int(row["task"].split("/")[0]), int(row["run_time"])
+            # From the hook of exit to the last switch some microseconds pass.
+            self.assertAlmostEqual(tasks[tid]["run_ns"], run_ns, delta=run_ns / 100 + 200000)
+
+    def test_file_is_a_tenth_of_perfs(self):
+        work = ["perf", "bench", "sched", "pipe", "-l", "20000"]
+        trace = self.record("-e", "sched,task,offcpu", "--", *work)
+        self.assert_no_loss(trace)
+        theirs = self.path("perf.data")
+        e2e.run("perf", "sched", "record", "-o", theirs, *work)
+        # What describes the machine (kernel symbols and so on) does not grow with the work.
+        ours = sum(t["bytes"] for name, t in e2e.tables(trace).items()
+                   if name not in ("file", "file_data"))
+        self.assertLess(ours * 10, os.path.getsize(theirs))
+
+    def test_busy_cpus(self):
+        trace = self.record("-a", "-e", "sched,task", "-d", "1s")
+        self.assert_no_loss(trace)
+        report = e2e.report_json("sched", trace)
+        self.assertTrue(report["rows"])
+        self.assertAlmostEqual(report["duration_ns"] / 1e9, 1, delta=0.5)
+
+    def test_blocked_time(self):
+        trace = self.record("--", "sh", "-c", "sleep 0.5; sleep 0.25")
+        sleeps = [r for r in e2e.rows("offcpu", trace) if r["comm"] == "sleep"]
+        longest = sorted(r["max_ns"] for r in sleeps)
+        self.assertEqual(len(longest), 2)
+        # The kernel never wakes early; how late it is, is not ours to say.
+        self.assertGreaterEqual(longest[0], 250000000)
+        self.assertGreaterEqual(longest[1], 500000000)
+        self.assertLess(longest[0], 500000000)
+
+
+if __name__ == "__main__":
+    e2e.main()
