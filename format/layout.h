@@ -51,7 +51,7 @@ enum {
 	EBT_CH_TAG = 12,       /* u32, bytes 0 to 3 of the file's uuid */
 	EBT_CH_SEQ = 16,       /* u64, 0, 1, 2 … over the file */
 	EBT_CH_TABLE = 24,     /* u16, table id */
-	EBT_CH_STREAM = 26,    /* u16, which of the recorder's streams */
+	EBT_CH_STREAM = 26,    /* u16, which of the recorder's streams; 0: the writer */
 	EBT_CH_EPOCH = 28,     /* u32 */
 	EBT_CH_STORED = 32,    /* u64, bytes of payload in the file */
 	EBT_CH_RAW = 40,       /* u64, bytes of payload after decompression */

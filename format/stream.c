@@ -69,7 +69,9 @@ void ebt_stream_publish_low(struct ebt_stream *stream)
 	for (size_t i = 0; i < ebt_n_tables; i++) {
 		const struct ebt_builder *builder = stream->builders[ebt_tables[i].id];
 
-		if (builder && builder->rows && builder->time_min < low)
+		if (!builder || !builder->rows || ebt_tables[i].class == EBT_CLASS_META)
+			continue;
+		if (builder->time_min < low)
 			low = builder->time_min;
 	}
 	atomic_store(&stream->published_low, low);
