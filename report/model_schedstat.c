@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Figures of tasks and CPUs; see model_schedstat.h. */
+#include "model_schedstat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As in model_sched.c: larger numbers are no CPUs. */
+#define MAX_CPUS 65536u
+
+void schedstat_deinit(struct schedstat *stat)
+{
+	for (uint32_t i = 0; i < stat->n_tasks; i++) {
+		histogram_deinit(&stat->tasks[i].latency);
+		histogram_deinit(&stat->tasks[i].run);
+	}
+	free(stat->tasks);
+	free(stat->cpus);
+	memset(stat, 0, sizeof(*stat));
+}
+
+static struct ebt_error *get_task(struct schedstat *stat, const struct ebt_task *task,
+				  struct schedstat_task **ret)
+{
+	if (task->id >= stat->n_tasks) {
+		uint32_t n = stat->n_tasks + stat->n_tasks / 2 + 64;
+		struct schedstat_task *tasks;
+
+		n = n > task->id ? n : task->id + 1;
+		tasks = reallocarray(stat->tasks, n, sizeof(*tasks));
+		if (!tasks)
+			return &ebt_enomem;
+		memset(tasks + stat->n_tasks, 0, (n - stat->n_tasks) * sizeof(*tasks));
+		stat->tasks = tasks;
+		stat->n_tasks = n;
+	}
+	*ret = &stat->tasks[task->id];
+	(*ret)->task = task;
+	return NULL;
+}
+
+/* *ret is NULL for what is no CPU. */
+static struct ebt_error *get_cpu(struct schedstat *stat, uint64_t cpu, struct schedstat_cpu **ret)
+{
+	if (cpu >= MAX_CPUS) {
+		*ret = NULL;
+		return NULL;
+	}
+	if (cpu >= stat->n_cpus) {
+		uint32_t n = (uint32_t)cpu + 1;
+		struct schedstat_cpu *cpus = reallocarray(stat->cpus, n, sizeof(*cpus));
+
+		if (!cpus)
+			return &ebt_enomem;
+		memset(cpus + stat->n_cpus, 0, (n - stat->n_cpus) * sizeof(*cpus));
+		stat->cpus = cpus;
+		stat->n_cpus = n;
+	}
+	*ret = &stat->cpus[cpu];
+	(*ret)->seen = true;
+	return NULL;
+}
+
+struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run)
+{
+	uint64_t ns = run->end - run->start;
+	struct schedstat_task *task;
+	struct schedstat_cpu *cpu;
+	struct ebt_error *err;
+
+	err = get_task(stat, run->task, &task);
+	if (!err)
+		err = get_cpu(stat, run->cpu, &cpu);
+	if (err)
+		return err;
+	task->ran = true;
+	task->run_ns += ns;
+	if (cpu)
+		cpu->busy_ns += ns;
+	if (run->row && run->voluntary)
+		task->voluntary++;
+	else if (run->row)
+		task->involuntary++;
+	if (run->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) {
+		task->open = true;
+		return NULL;
+	}
+	return histogram_add(&task->run, ns);
+}
+
+struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off)
+{
+	uint64_t runnable = off->runnable ? off->runnable : off->end;
+	uint64_t wait = off->end - runnable;
+	struct schedstat_task *task;
+	struct ebt_error *err;
+
+	err = get_task(stat, off->task, &task);
+	if (err)
+		return err;
+	task->wait_ns += wait;
+	task->blocked_ns[off->why] += runnable - off->start;
+	if (off->flags & (SCHED_OPEN_START | SCHED_OPEN_END))
+		task->open = true;
+	/* A wait is complete where its own beginning and end were seen. */
+	if (!off->runnable || off->flags & SCHED_OPEN_END ||
+	    (off->flags & SCHED_OPEN_START && !off->woken))
+		return NULL;
+	if (wait >= task->latency.max) {
+		task->max_latency_at = off->end;
+		task->max_doubtful = off->flags & SCHED_DOUBTFUL;
+	}
+	return histogram_add(&task->latency, wait);
+}
+
+struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu)
+{
+	struct schedstat_cpu *c;
+	struct ebt_error *err = get_cpu(stat, cpu, &c);
+
+	if (!err && c)
+		c->switches++;
+	return err;
+}
+
+struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_task *task)
+{
+	struct schedstat_task *t;
+	struct ebt_error *err = get_task(stat, task, &t);
+
+	if (!err)
+		t->migrations++;
+	return err;
+}

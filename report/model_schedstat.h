@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Figures of each task and each CPU, summed from the intervals of model_sched.h. Sums take what
+ * is known of open intervals; averages, percentiles and maxima take complete intervals only.
+ */
+#ifndef REPORT_MODEL_SCHEDSTAT_H
+#define REPORT_MODEL_SCHEDSTAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "histogram.h"
+#include "model_sched.h"
+
+struct schedstat_task {
+	const struct ebt_task *task; /* NULL: nothing is known of this id */
+	uint64_t run_ns, wait_ns;    /* on a CPU; runnable without one */
+	uint64_t blocked_ns[SCHED_N_WHYS];
+	uint64_t voluntary, involuntary, migrations;
+	struct histogram latency, run;
+	uint64_t max_latency_at; /* when the longest wait ended */
+	bool max_doubtful;	 /* rows were lost during it */
+	bool ran, open;		 /* open: some interval has an unknown end */
+};
+
+struct schedstat_cpu {
+	bool seen;
+	uint64_t busy_ns, switches;
+};
+
+struct schedstat {
+	struct schedstat_task *tasks; /* by ebt_task.id */
+	struct schedstat_cpu *cpus;
+	uint32_t n_tasks, n_cpus;
+};
+
+void schedstat_deinit(struct schedstat *stat);
+
+struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run);
+struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off);
+
+/* A row of sched_switch: counts for its CPU. */
+struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu);
+/* A row of sched_migrate. */
+struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_task *task);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Flame graphs; see out_svg.h. */
+#include "out_svg.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "text.h"
+
+/* The picture as written; the script fits it to the window. flame.js knows ROW and PAD too. */
+#define WIDTH 1200
+#define PAD   10
+#define ROW   16
+
+/* A frame gets a share of the width of at least 1/PRUNE, that is 0.1 pixels. */
+#define PRUNE	   ((WIDTH - 2 * PAD) * 10)
+
+#define CHARACTER  6.7 /* width of one in pixels; flame.js has the same */
+#define MAX_TITLE  120 /* characters */
+#define LINE_LIMIT 190
+#define NAME_LIMIT 4096 /* bytes: a C++ name can be longer than the picture is useful */
+
+static const char script[] =
+#include "flame.js.inc"
+	;
+
+static const char style[] =
+#include "flame.css.inc"
+	;
+
+/* First letter of the CSS class. */
+static const char kind_class[CALLTREE_N_KINDS] = {
+	[CALLTREE_ROOT] = 'r',	     [CALLTREE_USER] = 'u',    [CALLTREE_LIBRARY] = 'l',
+	[CALLTREE_KERNEL] = 'k',     [CALLTREE_INLINED] = 'i', [CALLTREE_JIT] = 'j',
+	[CALLTREE_UNRESOLVED] = 'x',
+};
+
+struct picture {
+	FILE *f;
+	const struct svg_flame *flame;
+	const struct calltree_node *nodes;
+	const struct calltree_func *funcs;
+	uint64_t *starts; /* by node: weight to its left */
+	uint32_t *depths;
+	uint32_t n_nodes, n_drawn, rows;
+	unsigned int top, height;
+	bool kinds[CALLTREE_N_KINDS]; /* that are in the picture */
+	struct text text;	      /* scratch */
+};
+
+static bool drawn(const struct picture *p, uint32_t node)
+{
+	uint64_t total = p->nodes[node].total;
+
+	return total && (node == 0 || (unsigned __int128)total * PRUNE >= p->nodes[0].total);
+}
+
+static struct ebt_error *lay_out(struct picture *p)
+{
+	p->starts = calloc(p->n_nodes, sizeof(*p->starts));
+	p->depths = calloc(p->n_nodes, sizeof(*p->depths));
+	if (!p->starts || !p->depths)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < p->n_nodes; i++) {
+		const struct calltree_node *node = &p->nodes[i];
+		uint64_t start = p->starts[i];
+
+		if (i)
+			p->depths[i] = p->depths[node->parent] + 1;
+		for (uint32_t c = node->child; c; c = p->nodes[c].sibling) {
+			p->starts[c] = start;
+			start += p->nodes[c].total;
+		}
+		if (!drawn(p, i))
+			continue;
+		p->n_drawn++;
+		p->kinds[calltree_node_kind(p->flame->tree, i)] = true;
+		if (p->depths[i] >= p->rows)
+			p->rows = p->depths[i] + 1;
+	}
+	return NULL;
+}
+
+/* --- pieces of text --- */
+
+/* At most so many columns, then two dots; ready for XML. Valid until the next call. */
+static const char *clipped(struct picture *p, const char *s, size_t columns)
+{
+	size_t len = strnlen(s, NAME_LIMIT);
+	size_t fits = text_fit(s, len, columns);
+
+	text_clear(&p->text);
+	if (fits < len) {
+		fits = text_fit(s, len, columns > 2 ? columns - 2 : 0);
+		text_xml(&p->text, (struct ebt_str){ s, fits });
+		text_cstr(&p->text, "..");
+	} else {
+		text_xml(&p->text, (struct ebt_str){ s, len });
+	}
+	return text_get(&p->text);
+}
+
+static void add_label(struct picture *p, uint32_t index)
+{
+	const struct calltree_node *node = &p->nodes[index];
+	const struct calltree_func *func = &p->funcs[node->func];
+	uint64_t all = p->nodes[0].total;
+	struct text *text = &p->text;
+
+	text_clear(text);
+	text_xml(text, (struct ebt_str){ func->name, strnlen(func->name, NAME_LIMIT) });
+	text_cstr(text, "\n");
+	text_duration(text, node->total);
+	text_printf(text, ", %.2f %%", all ? 100.0 * (double)node->total / (double)all : 0.0);
+	if (index == 0)
+		return;
+	text_printf(text, "\n%s", calltree_kind_name(calltree_node_kind(p->flame->tree, index)));
+	if (func->object[0]) {
+		text_cstr(text, "\n");
+		text_xml(text, (struct ebt_str){ func->object, strnlen(func->object, NAME_LIMIT) });
+	}
+	if (node->file) {
+		text_cstr(text, "\n");
+		text_xml(text, (struct ebt_str){ node->file, strnlen(node->file, NAME_LIMIT) });
+		text_printf(text, ":%" PRIu32, node->line_first);
+		if (node->line_last != node->line_first)
+			text_printf(text, "-%" PRIu32, node->line_last);
+	}
+}
+
+/* The same name has the same shade in every picture. */
+static unsigned int shade(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return (h ^ h >> 15) & 3;
+}
+
+/* --- parts of the picture --- */
+
+static void write_frame(struct picture *p, uint32_t index)
+{
+	const struct calltree_node *node = &p->nodes[index];
+	const char *name = p->funcs[node->func].name;
+	double scale = (double)(WIDTH - 2 * PAD) / (double)p->nodes[0].total;
+	double x = PAD + (double)p->starts[index] * scale;
+	double w = (double)node->total * scale;
+	unsigned int depth = p->depths[index];
+	unsigned int row = p->flame->icicle ? depth : p->rows - 1 - depth;
+	unsigned int y = p->top + ROW * row;
+
+	add_label(p, index);
+	fprintf(p->f,
+		"<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-v=\"%" PRIu64 "\" data-d=\"%u\">"
+		"<title>%s</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
+		kind_class[calltree_node_kind(p->flame->tree, index)], shade(name),
+		p->starts[index], node->total, depth, text_get(&p->text), x, y, w, ROW - 1);
+	fprintf(p->f, "<text x=\"%.2f\" y=\"%.1f\">%s</text></g>\n", x + 3, y + 11.5,
+		w >= 6 + 3 * CHARACTER ? clipped(p, name, (size_t)((w - 6) / CHARACTER)) : "");
+}
+
+/* Parents first, from left to right: the script relies on it. */
+static void write_frames(struct picture *p)
+{
+	uint32_t at = 0;
+
+	fputs("<g id=\"frames\">\n", p->f);
+	if (p->nodes[0].total)
+		write_frame(p, 0);
+	at = p->nodes[0].child;
+	while (at) {
+		if (drawn(p, at)) {
+			write_frame(p, at);
+			if (p->nodes[at].child) {
+				at = p->nodes[at].child;
+				continue;
+			}
+		}
+		while (at && !p->nodes[at].sibling)
+			at = p->nodes[at].parent;
+		at = p->nodes[at].sibling;
+	}
+	fputs("</g>\n", p->f);
+}
+
+static unsigned int write_line(struct picture *p, const char *class, unsigned int y, const char *s)
+{
+	fprintf(p->f, "<text class=\"%s\" data-place=\"middle 0\" x=\"%d\" y=\"%u\">%s</text>\n",
+		class, WIDTH / 2, y, clipped(p, s, LINE_LIMIT));
+	return y + ROW;
+}
+
+static void write_legend(struct picture *p)
+{
+	int x = PAD;
+
+	fputs("<g id=\"legend\">\n", p->f);
+	for (int i = CALLTREE_ROOT + 1; i < CALLTREE_N_KINDS; i++) {
+		if (!p->kinds[i])
+			continue;
+		fprintf(p->f,
+			"<rect class=\"%c0\" x=\"%d\" y=\"%u\" width=\"12\" height=\"12\"/>"
+			"<text x=\"%d\" y=\"%u\">%s</text>\n",
+			kind_class[i], x, p->top - 40, x + 16, p->top - 30, calltree_kind_name(i));
+		x += 100;
+	}
+	fputs("</g>\n", p->f);
+}
+
+static void write_controls(struct picture *p)
+{
+	/* Only the script can do anything with them, and shows them. */
+	fprintf(p->f,
+		"<g id=\"controls\" style=\"display:none\">\n"
+		"<g id=\"reset\" class=\"control\" role=\"button\" tabindex=\"0\">"
+		"<text x=\"%d\" y=\"24\">reset zoom</text></g>\n"
+		"<g id=\"turn\" class=\"control\" role=\"button\" tabindex=\"0\">"
+		"<text x=\"%d\" y=\"24\">%s</text></g>\n</g>\n",
+		PAD + 60, PAD, p->flame->icicle ? "flame" : "icicle");
+}
+
+static void write_head(struct picture *p)
+{
+	const struct svg_flame *flame = p->flame;
+	unsigned int lines = 0;
+
+	for (size_t i = 0; i < flame->n_lines; i++)
+		lines += flame->lines[i] != NULL;
+	for (size_t i = 0; i < flame->n_warnings; i++)
+		lines += flame->warnings[i] != NULL;
+	/* Title, lines, one on what was left out, legend, details. */
+	p->top = 52 + ROW * (lines + 1) + 44;
+	p->height = p->top + ROW * p->rows + 2 * ROW;
+	fprintf(p->f,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
+		"height=\"%u\" viewBox=\"0 0 %d %u\" data-total=\"%" PRIu64 "\" data-rows=\"%u\" "
+		"data-top=\"%u\" data-width=\"%d\" data-icicle=\"%d\">\n",
+		WIDTH, p->height, WIDTH, p->height, p->nodes[0].total, p->rows, p->top, WIDTH,
+		flame->icicle);
+	text_clear(&p->text);
+	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
+	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);
+	fputs("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", p->f);
+	fprintf(p->f, "<text id=\"title\" data-place=\"middle 0\" x=\"%d\" y=\"44\">%s</text>\n",
+		WIDTH / 2, clipped(p, flame->title, MAX_TITLE));
+}
+
+static void write_lines(struct picture *p)
+{
+	const struct svg_flame *flame = p->flame;
+	unsigned int y = 44 + ROW + 2;
+	char pruned[120];
+
+	for (size_t i = 0; i < flame->n_lines; i++) {
+		if (flame->lines[i])
+			y = write_line(p, "line", y, flame->lines[i]);
+	}
+	for (size_t i = 0; i < flame->n_warnings; i++) {
+		if (flame->warnings[i])
+			y = write_line(p, "warning", y, flame->warnings[i]);
+	}
+	if (!p->nodes[0].total)
+		write_line(p, "warning", y, "No stacks: there is nothing to show.");
+	else if (p->n_drawn < p->n_nodes) {
+		snprintf(pruned, sizeof(pruned),
+			 "%" PRIu32 " of %" PRIu32 " frames are narrower than 0.1 pixels and left "
+			 "out.",
+			 p->n_nodes - p->n_drawn, p->n_nodes);
+		write_line(p, "line", y, pruned);
+	}
+	fprintf(p->f,
+		"<text id=\"details\" x=\"%d\" y=\"%u\"> </text>\n"
+		"<text id=\"matched\" data-place=\"right -%d\" x=\"%d\" y=\"%u\" "
+		"text-anchor=\"end\"> </text>\n",
+		PAD, p->top - 10, PAD, WIDTH - PAD, p->top - 30);
+}
+
+struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
+{
+	struct picture p = { .f = f, .flame = flame };
+	struct ebt_error *err;
+	uint32_t n_funcs;
+
+	p.nodes = calltree_nodes(flame->tree, &p.n_nodes);
+	p.funcs = calltree_funcs(flame->tree, &n_funcs);
+	err = lay_out(&p);
+	if (!err) {
+		write_head(&p);
+		write_lines(&p);
+		write_legend(&p);
+		write_controls(&p);
+		write_frames(&p);
+		fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+		err = text_error(&p.text);
+	}
+	text_deinit(&p.text);
+	free(p.starts);
+	free(p.depths);
+	return err;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A call tree as a flame graph: one SVG file that needs nothing else. It shows something without
+ * its script too; with it, in a browser, it zooms and searches. The script is the same in every
+ * picture and holds nothing from the trace.
+ */
+#ifndef REPORT_OUT_SVG_H
+#define REPORT_OUT_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "model_calltree.h"
+
+struct svg_flame {
+	const struct calltree *tree; /* finished */
+	const char *title;
+	const char *const *lines; /* below the title; what is NULL is left out */
+	size_t n_lines;
+	const char *const *warnings; /* likewise, and in another colour */
+	size_t n_warnings;
+	bool icicle; /* the root is at the top */
+};
+
+/* Titles and names may be any bytes. Write errors stay in the FILE. */
+struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame);
+
+#endif
