@@ -27,6 +27,10 @@
 /* Tables of one file. The format has 16 bits; no program has a use for so many. */
 #define EBT_MAX_TABLES 1024u
 
+/* A name of a table or field; and names of enum values that the schema of a file adds. */
+#define EBT_MAX_NAME 63u
+#define EBT_MAX_VALUES (1u << 16)
+
 /* Entries of one local dictionary. */
 #define EBT_MAX_DICT (1u << 20)
 
@@ -43,6 +47,24 @@
 /* Decompressed bytes that one embedded file may grow to when it is put together. kallsyms of a
  * large kernel is about 16 MiB. */
 #define EBT_MAX_FILE (256u << 20)
+
+/* Pieces that embedded files come in, all together. */
+#define EBT_MAX_PIECES (1u << 20)
+
+/* Distinct tasks that a reader keeps, names included: some ten million. 10 MB of zstd can hold
+ * hundreds of millions. */
+#define EBT_MAX_TASK_MEMORY (1u << 30)
+
+/* What a reader keeps of the schema, of table `meta` and of table `file`: kilobytes in a real
+ * trace. Each. */
+#define EBT_MAX_KEPT (64u << 20)
+
+/* Decoded chunks that a cursor holds at a time because they overlap. A writer's open chunks stay
+ * below 64 MiB; without this, a small file of chunks that all overlap could claim any amount. */
+#define EBT_MAX_OPEN (1u << 30)
+
+/* Length of a chunk header: grows with minor versions, by a few fields each. */
+#define EBT_MAX_HEADER 4096u
 
 /* Gaps that a recovery remembers one by one; later ones are only counted. */
 #define EBT_MAX_DAMAGE 256u

@@ -4,7 +4,7 @@
  * chunk header to chunk header) and the schema: no rows. A cursor then reads the tables and
  * columns that it was asked for, and nothing else, and gives rows in time order over all tables.
  *
- * Memory: 80 bytes a chunk for the index; a cursor holds the decoded columns of the chunks that
+ * Memory: 96 bytes a chunk for the index; a cursor holds the decoded columns of the chunks that
  * overlap in time at its position, for each table one to a few.
  *
  * Whatever the bytes, a reader returns an error or goes on with less: see ebt_reader_damage().

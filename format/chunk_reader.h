@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Chunks as bytes of a file: checking a header, and getting a payload, checked and decompressed.
+ */
+#ifndef EBT_CHUNK_READER_H
+#define EBT_CHUNK_READER_H
+
+#include "bytes.h"
+#include "input.h"
+#include "layout.h"
+#include "reader.h"
+#include "space.h"
+
+struct ebt_chunk_header {
+	struct ebt_chunk_info info; /* without offset and pids, which a header does not say */
+	uint32_t len, payload_crc;
+};
+
+/* Bytes that a chunk takes in the file, up to the next multiple of 8. */
+uint64_t ebt_chunk_extent(const struct ebt_chunk_header *header);
+
+/*
+ * Parses EBT_CHUNK_HEADER_LEN bytes. Returns what is wrong, NULL: nothing, and *ret is filled.
+ * No ebt_error, because a search for the next good header asks this of every place.
+ */
+const char *ebt_chunk_header_parse(const unsigned char *bytes, uint32_t tag,
+				   struct ebt_chunk_header *ret);
+
+/* Reads payloads of one file. */
+struct ebt_chunk_reader {
+	const struct ebt_input *input;
+	uint32_t tag;
+	struct ebt_space stored, raw;
+	struct ZSTD_DCtx_s *zstd;
+};
+
+void ebt_chunk_reader_init(struct ebt_chunk_reader *chunks, const struct ebt_input *input,
+			   uint32_t tag);
+void ebt_chunk_reader_deinit(struct ebt_chunk_reader *chunks);
+
+/* The header at an offset. EBT_ERR_CORRUPT says what is wrong with it. */
+struct ebt_error *ebt_chunk_reader_header(const struct ebt_chunk_reader *chunks, uint64_t offset,
+					  struct ebt_chunk_header *ret);
+
+/*
+ * The payload of a chunk, whose header must say what *chunk says. It lies in memory of *chunks
+ * until the next call.
+ */
+struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
+					const struct ebt_chunk_info *chunk, struct ebt_bytes *ret);
+
+/* Decompresses, or takes as they are, the stored bytes of a payload, into or from memory that
+ * stays theirs. flags: EBT_CHUNK_ZSTD or 0. */
+struct ebt_error *ebt_chunk_reader_unpack(struct ebt_chunk_reader *chunks, struct ebt_bytes stored,
+					  unsigned int flags, uint64_t raw, struct ebt_bytes *ret);
+
+#endif

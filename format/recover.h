@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finding the chunks of a file that has no index: from header to header, and where one is bad,
+ * by looking for the next good one.
+ */
+#ifndef EBT_RECOVER_H
+#define EBT_RECOVER_H
+
+#include "chunk_reader.h"
+#include "damage.h"
+#include "index.h"
+
+/* Appends every chunk that lies whole between the offsets first and end; what lies between them
+ * is added to damage. Only I/O and memory can fail. */
+struct ebt_error *ebt_recover(const struct ebt_chunk_reader *chunks, uint64_t first, uint64_t end,
+			      struct ebt_chunk_list *ret, struct ebt_damage_list *damage);
+
+#endif
