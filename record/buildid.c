@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 
 #include "buildid.h"
+#include "buildid_map.h"
 #include "cleanup.h"
-#include "keymap.h"
 
 /* Real files have a dozen segments and some hundred bytes of notes; kernels and files made by
  * -ffunction-sections have many sections. What is beyond is not looked at. */
@@ -234,9 +234,7 @@ bool buildid_of_notes(const void *notes, size_t len, struct buildid *ret)
 }
 
 struct buildid_cache {
-	struct keymap files; /* struct file_key to an index of ids */
-	struct buildid *ids;
-	size_t n_ids;
+	struct buildid_map files; /* by struct file_key */
 };
 
 /* No padding, because its bytes are the key. */
@@ -250,6 +248,7 @@ struct ebt_error *buildid_cache_create(struct buildid_cache **ret)
 
 	if (!cache)
 		return &ebt_enomem;
+	cache->files.max = MAX_CACHED;
 	*ret = cache;
 	return NULL;
 }
@@ -258,28 +257,8 @@ void buildid_cache_destroy(struct buildid_cache *cache)
 {
 	if (!cache)
 		return;
-	keymap_deinit(&cache->files);
-	free(cache->ids);
+	buildid_map_deinit(&cache->files);
 	free(cache);
-}
-
-/* A file that is not remembered is only read again. */
-static void remember(struct buildid_cache *cache, const struct file_key *key,
-		     const struct buildid *id)
-{
-	if (cache->n_ids == MAX_CACHED)
-		return;
-	if (!(cache->n_ids & (cache->n_ids - 1))) {
-		size_t capacity = cache->n_ids ? cache->n_ids * 2 : 1;
-		struct buildid *ids = realloc(cache->ids, capacity * sizeof(*ids));
-
-		if (!ids)
-			return;
-		cache->ids = ids;
-	}
-	if (!keymap_put(&cache->files, key, sizeof(*key), cache->n_ids))
-		return;
-	cache->ids[cache->n_ids++] = *id;
 }
 
 int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildid *ret)
@@ -290,7 +269,6 @@ int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildi
 	char reopen[64];
 	struct file_key key;
 	struct stat st;
-	uint64_t index;
 
 	ret->len = 0;
 	if (handle < 0 || fstat(handle, &st))
@@ -306,16 +284,14 @@ int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildi
 		.ctime_s = (uint64_t)st.st_ctim.tv_sec,
 		.ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
 	};
-	if (keymap_find(&cache->files, &key, sizeof(key), &index)) {
-		*ret = cache->ids[index];
+	if (buildid_map_find(&cache->files, &key, sizeof(key), ret))
 		return 0;
-	}
 	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
 	fd = open(reopen, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	buildid_of_fd(fd, ret);
-	remember(cache, &key, ret);
+	buildid_map_put(&cache->files, &key, sizeof(key), ret);
 	return 0;
 }
 

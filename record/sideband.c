@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "buildid.h"
+#include "buildid_map.h"
 #include "cleanup.h"
 #include "clocks.h"
 #include "cpus.h"
-#include "keymap.h"
 #include "sideband.h"
 #include "sideband_parse.h"
 #include "tasks.h"
@@ -61,8 +61,7 @@ struct sideband {
 	struct segment *segments;
 	size_t n_segments, segments_capacity;
 	struct buildid_cache *ids;
-	struct keymap known; /* struct known_key and path, to an index of known_ids */
-	struct buildid *known_ids;
+	struct buildid_map known; /* by struct known_key, then the path */
 	struct buildid vdso;
 };
 
@@ -211,6 +210,7 @@ struct ebt_error *sideband_open(const struct tasks *tasks, bool all_processes,
 		return &ebt_enomem;
 	sideband->tasks = tasks;
 	sideband->all = all_processes;
+	sideband->known.max = MAX_KNOWN_FILES;
 	if (vdso_image(&vdso, &vdso_len))
 		buildid_of_memory(vdso, vdso_len, &sideband->vdso);
 	err = buildid_cache_create(&sideband->ids);
@@ -233,8 +233,7 @@ void sideband_close(struct sideband *sideband)
 		close(sideband->fds[i]);
 	}
 	buildid_cache_destroy(sideband->ids);
-	keymap_deinit(&sideband->known);
-	free(sideband->known_ids);
+	buildid_map_deinit(&sideband->known);
 	free(sideband->rings);
 	free(sideband->fds);
 	free(sideband->pending);
@@ -365,29 +364,6 @@ static size_t known_key(const struct sideband_event *event, char *key, size_t si
 	return sizeof(head) + event->name_len;
 }
 
-static void remember(struct sideband *sideband, const char *key, size_t len,
-		     const struct buildid *id)
-{
-	size_t n = sideband->known.n;
-	uint64_t index;
-
-	if (keymap_find(&sideband->known, key, len, &index)) {
-		sideband->known_ids[index] = *id;
-		return;
-	}
-	if (n == MAX_KNOWN_FILES)
-		return;
-	if (!(n & (n - 1))) {
-		struct buildid *ids = realloc(sideband->known_ids, (n ? n * 2 : 1) * sizeof(*ids));
-
-		if (!ids)
-			return;
-		sideband->known_ids = ids;
-	}
-	sideband->known_ids[n] = *id;
-	keymap_put(&sideband->known, key, len, n);
-}
-
 /*
  * Where the kernel gave none. A process that has gone, or has unmapped the file since, leaves
  * what was read for another mapping of the same file.
@@ -396,7 +372,6 @@ static void find_buildid(struct sideband *sideband, struct sideband_event *event
 {
 	char key[sizeof(struct known_key) + 4096];
 	size_t len;
-	uint64_t index;
 
 	if (event->name_len == strlen("[vdso]") &&
 	    !memcmp(event->name, "[vdso]", event->name_len)) {
@@ -412,9 +387,9 @@ static void find_buildid(struct sideband *sideband, struct sideband_event *event
 	if (!buildid_of_mapping(sideband->ids, event->pid, event->start,
 				event->start + event->length, &event->build_id)) {
 		if (len)
-			remember(sideband, key, len, &event->build_id);
-	} else if (len && keymap_find(&sideband->known, key, len, &index)) {
-		event->build_id = sideband->known_ids[index];
+			buildid_map_put(&sideband->known, key, len, &event->build_id);
+	} else if (len) {
+		buildid_map_find(&sideband->known, key, len, &event->build_id);
 	}
 }
 

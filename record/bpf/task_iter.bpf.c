@@ -32,9 +32,10 @@ struct cred {
 };
 
 /* Flavours: fields that no other program needs, or that not every kernel has. */
-struct task_struct___relations {
+struct task_struct___more {
 	struct task_struct *real_parent;
 	const struct cred *real_cred;
+	int exit_state;
 };
 
 struct task_struct___cpu {
@@ -51,7 +52,7 @@ SEC("iter/task")
 int ebrec_task_iter(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	const struct task_struct___relations *relations = (const void *)task;
+	const struct task_struct___more *more = (const void *)task;
 	const struct task_struct___cpu *cpu = (const void *)task;
 	const struct task_struct___state *state = (const void *)task;
 	struct ebrec_task row = {};
@@ -62,12 +63,13 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 	row.run_time = task->se.sum_exec_runtime;
 	row.tid = task->pid;
 	row.pid = task->tgid;
-	row.ppid = relations->real_parent->tgid;
-	row.uid = relations->real_cred->uid.val;
+	row.ppid = more->real_parent->tgid;
+	row.uid = more->real_cred->uid.val;
 	row.state = bpf_core_field_exists(state->state) ? state->state : task->__state;
 	row.cpu = bpf_core_field_exists(cpu->cpu) ? cpu->cpu : task->thread_info.cpu;
 	row.on_cpu = task->on_cpu;
 	row.kernel = task->flags & PF_KTHREAD ? 1 : 0;
+	row.exit_state = more->exit_state;
 	bpf_probe_read_kernel(row.comm, sizeof(row.comm), task->comm);
 	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
 	return 0;

@@ -12,7 +12,9 @@ struct ebrec_task {
 	__u32 state;
 	__u32 cpu;
 	__u32 on_cpu;
-	__u32 kernel; /* 1: a kernel thread */
+	__u32 kernel;	  /* 1: a kernel thread */
+	__u32 exit_state; /* not 0: it has ended, and waits for its parent or its other threads */
+	__u32 unused;
 	char comm[16];
 };
 

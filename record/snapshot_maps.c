@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Address spaces and mount tables of processes that were there. A file that many processes have
+ * mapped is opened once: the build-id is remembered by what /proc/PID/maps says of the file, and
+ * the mount namespace, because device numbers of two btrfs subvolumes can be the same there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "embed.h"
+#include "procfs.h"
+#include "procmaps.h"
+#include "snapshot_state.h"
+#include "wire.h"
+
+/* A host of thousands of containers has some 100,000 mounts, of 200 bytes. */
+#define MAX_MOUNTINFO (32u << 20)
+/* More mount namespaces than this are not stored. */
+#define MAX_MNT_NS 4096u
+/* A vdso has two pages. */
+#define MAX_VDSO (64u << 10)
+
+struct file_key {
+	uint64_t mnt_ns, inode;
+	uint32_t dev_major, dev_minor;
+};
+
+struct walk {
+	struct snapshot_state *state;
+	struct ebt_stream *stream;
+	int dir;
+	uint32_t pid;
+	uint64_t mnt_ns, time;
+	struct ebt_record rec;
+	struct ebt_error *err;
+};
+
+static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, struct buildid *ret)
+{
+	const struct file_key head = {
+		.mnt_ns = walk->mnt_ns,
+		.inode = entry->inode,
+		.dev_major = entry->dev_major,
+		.dev_minor = entry->dev_minor,
+	};
+	char key[sizeof(head) + PATH_MAX];
+	const size_t len = sizeof(head) + entry->path_len;
+	int r;
+
+	memcpy(key, &head, sizeof(head));
+	if (len <= sizeof(key)) {
+		memcpy(key + sizeof(head), entry->path, entry->path_len);
+		if (buildid_map_find(&walk->state->files, key, len, ret))
+			return;
+	}
+	r = buildid_of_mapping(walk->state->ids, walk->pid, entry->start, entry->end, ret);
+	if (!r && len <= sizeof(key))
+		buildid_map_put(&walk->state->files, key, len, ret);
+	if (r && !procfs_gone(r)) {
+		walk->state->build_ids.n++;
+		walk->state->build_ids.errnum = -r;
+	}
+}
+
+/*
+ * A 64-bit process has the same image as this one. A 32-bit process has another, which is read
+ * from its memory and travels in the trace.
+ */
+static struct ebt_error *vdso_buildid(struct walk *walk, const struct procmaps_entry *entry,
+				      struct buildid *ret)
+{
+	const struct embed_file file = { .role = "vdso", .path = "[vdso]", .pid = walk->pid };
+	const size_t len = (size_t)(entry->end - entry->start);
+	_cleanup_free_ char *image = NULL;
+	_cleanup_close_ int fd = -1;
+	uint64_t known;
+
+	*ret = walk->state->vdso;
+	if (sizeof(void *) == 4 || entry->start > UINT32_MAX)
+		return NULL;
+	ret->len = 0;
+	fd = openat(walk->dir, "mem", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || len > MAX_VDSO)
+		return NULL;
+	image = malloc(len);
+	if (!image)
+		return &ebt_enomem;
+	if (pread(fd, image, len, (off_t)entry->start) != (ssize_t)len ||
+	    !buildid_of_memory(image, len, ret) ||
+	    keymap_find(&walk->state->vdsos, ret->bytes, ret->len, &known) ||
+	    !keymap_put(&walk->state->vdsos, ret->bytes, ret->len, 1))
+		return NULL;
+	return embed_bytes(walk->stream, &walk->state->last_file_id, &file, image, len);
+}
+
+static bool emit_mapping(void *arg, const struct procmaps_entry *entry)
+{
+	struct walk *walk = arg;
+	struct buildid id = { 0 };
+	struct ebt_wire_mmap *row;
+
+	if (!strcmp(entry->path, "[vdso]"))
+		walk->err = vdso_buildid(walk, entry, &id);
+	else if (entry->inode)
+		file_buildid(walk, entry, &id);
+	if (walk->err)
+		return false;
+	row = ebt_record_begin(&walk->rec, EBT_T_mmap, walk->time);
+	row->task = walk->pid;
+	row->origin = 1;
+	row->start = entry->start;
+	row->length = entry->end - entry->start;
+	row->pgoff = entry->pgoff;
+	row->inode = entry->inode;
+	row->dev_major = entry->dev_major;
+	row->dev_minor = entry->dev_minor;
+	row->prot = entry->prot;
+	row->flags = entry->flags;
+	ebt_record_bytes(&walk->rec, offsetof(struct ebt_wire_mmap, path),
+			 entry->path_len ? entry->path : "//anon",
+			 entry->path_len ? entry->path_len : strlen("//anon"));
+	ebt_record_bytes(&walk->rec, offsetof(struct ebt_wire_mmap, build_id), id.bytes, id.len);
+	walk->err = ebt_record_add(&walk->rec, walk->stream);
+	return !walk->err;
+}
+
+struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream *stream, int dir,
+				uint32_t pid, uint64_t mnt_ns, uint64_t time)
+{
+	struct walk walk = {
+		.state = state,
+		.stream = stream,
+		.dir = dir,
+		.pid = pid,
+		.mnt_ns = mnt_ns,
+		.time = time,
+		.rec = EBT_RECORD_INIT,
+	};
+	_cleanup_close_ int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : procmaps_each(fd, emit_mapping, &walk);
+
+	ebt_record_deinit(&walk.rec);
+	if (r && !procfs_gone(r)) {
+		state->maps.n++;
+		state->maps.errnum = -r;
+	}
+	return walk.err;
+}
+
+struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_stream *stream,
+				     int dir, uint32_t pid, uint64_t mnt_ns, const char *root)
+{
+	_cleanup_error_ struct ebt_error *unreadable = NULL;
+	_cleanup_free_ char *content = NULL;
+	const size_t root_len = strnlen(root, PATH_MAX);
+	char key[sizeof(mnt_ns) + PATH_MAX], path[64];
+	size_t len;
+	struct embed_file file = {
+		.role = "mountinfo",
+		.path = path,
+		.sensitivity = EMBED_HOST,
+		.pid = pid,
+		.ns = mnt_ns,
+	};
+	uint64_t known;
+
+	/* Where the root is not that of the namespace, only what is below it is to be seen. */
+	memcpy(key, &mnt_ns, sizeof(mnt_ns));
+	memcpy(key + sizeof(mnt_ns), root, root_len);
+	if (!mnt_ns || !root_len || state->mnt_ns.n >= MAX_MNT_NS ||
+	    keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + 1, &known) ||
+	    keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, &known))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/mountinfo", dir);
+	unreadable = embed_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
+	if (unreadable || !len)
+		return NULL; /* it has gone; the next process of the namespace will do */
+	if (!keymap_put(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, 1))
+		return &ebt_enomem;
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
+	return embed_bytes(stream, &state->last_file_id, &file, content, len);
+}
