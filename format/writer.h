@@ -26,7 +26,7 @@
 struct ebt_writer;
 struct ebt_stream;
 
-#define EBT_MAX_STREAMS 64u
+#define EBT_MAX_STREAMS 32u
 
 /* Who a tid was. A task is one life of a tid: (tid, start_ns) is unique in a trace. */
 struct ebt_task_id {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a row costs to write: system calls as `dd bs=1` makes them, to /dev/null or a file.
+ * What a row costs to write: system calls as `dd bs=1` makes them, to /dev/null or a file, and
+ * context switches with stacks, to /dev/null.
  *
  *	bench_writer [FILE [ROWS]]
  */
@@ -29,57 +30,112 @@ static uint32_t next_random(uint32_t *state)
 	return *state;
 }
 
-static void fill(struct ebt_wire_syscall *row, unsigned int i, uint32_t *seed, uint64_t *entry)
+#define FRAMES 14
+
+/* Both kinds of row, and what makes one follow the other. */
+struct source {
+	union {
+		struct ebt_wire_syscall syscall;
+		struct {
+			struct ebt_wire_sched_switch row;
+			struct ebt_wire_stack stack;
+			uint64_t addresses[FRAMES];
+		} sched;
+	};
+	size_t len; /* of the row */
+	uint64_t time;
+	uint32_t seed;
+	unsigned int i;
+};
+
+typedef void fill_fn(struct source *source);
+
+static void fill_syscall(struct source *source)
 {
-	*entry += 250 + next_random(seed) % 150;
-	*row = (struct ebt_wire_syscall){
-		.head = { .table = EBT_T_syscall, .len = sizeof(*row) },
+	uint64_t duration = 80 + next_random(&source->seed) % 120;
+
+	source->time += 250 + next_random(&source->seed) % 150;
+	source->syscall = (struct ebt_wire_syscall){
+		.head = { .time = source->time + duration,
+			  .table = EBT_T_syscall,
+			  .len = sizeof(source->syscall) },
 		.cpu = 1,
 		.task = 4711,
-		.nr = i % 2,
-		.duration = 80 + next_random(seed) % 120,
+		.nr = source->i % 2,
+		.duration = duration,
 		.ret = 1,
-		.arg0 = i % 2,
+		.arg0 = source->i % 2,
 		.arg1 = 0x55d0c8a0f000,
 		.arg2 = 1,
 	};
-	row->head.time = *entry + row->duration;
+	source->len = sizeof(source->syscall);
+	source->i++;
 }
 
-static struct ebt_error *run(int fd, unsigned int rows, uint64_t *ret_fill_ns)
+/* 40 tasks, 300 stacks, and batches of two CPUs' rings one after the other. */
+static void fill_sched(struct source *source)
+{
+	uint32_t r = next_random(&source->seed), stack = r % 300;
+	unsigned int cpu = source->i / 64 % 2;
+
+	if (source->i % 128 == 64)
+		source->time -= 64 * 1500;
+	source->time += 1000 + r % 1000;
+	source->sched.row = (struct ebt_wire_sched_switch){
+		.head = { .time = source->time,
+			  .table = EBT_T_sched_switch,
+			  .len = sizeof(source->sched) },
+		.cpu = cpu,
+		.prev = 1000 + (r >> 8) % 40,
+		.next = 1000 + (r >> 16) % 40,
+		.prev_state = 1,
+		.kstack = { offsetof(__typeof__(source->sched), stack),
+			    sizeof(source->sched) - offsetof(__typeof__(source->sched), stack) },
+	};
+	source->sched.stack = (struct ebt_wire_stack){ 0, FRAMES };
+	for (unsigned int i = 0; i < FRAMES; i++)
+		source->sched.addresses[i] = 0xffffffff81000000 + (i < 6 ? stack : i) * 4096 + i;
+	source->len = sizeof(source->sched);
+	source->i++;
+}
+
+static uint64_t measure_fill(fill_fn *fill, unsigned int rows)
+{
+	struct source source = { .seed = 1, .time = 1000000000 };
+	uint64_t begin = cpu_ns();
+
+	for (unsigned int i = 0; i < rows; i++) {
+		fill(&source);
+		__asm__ volatile("" : : "r"(&source) : "memory");
+	}
+	return cpu_ns() - begin;
+}
+
+static struct ebt_error *run(const char *name, fill_fn *fill, int fd, unsigned int rows)
 {
 	struct ebt_writer_options options = { .fd = fd, .name = "bench" };
-	uint64_t entry = 1000000000, begin = cpu_ns();
-	struct ebt_wire_syscall row;
+	struct source source = { .seed = 1, .time = 1000000000 };
+	uint64_t fill_ns = measure_fill(fill, rows), begin = cpu_ns();
+	struct ebt_writer_stats stats;
 	struct ebt_writer *writer;
 	struct ebt_stream *stream;
 	struct ebt_error *err;
-	uint32_t seed = 1;
 
-	for (unsigned int i = 0; i < rows; i++) {
-		fill(&row, i, &seed, &entry);
-		__asm__ volatile("" : : "r"(&row) : "memory");
-	}
-	*ret_fill_ns = cpu_ns() - begin;
 	err = ebt_writer_create(&options, &writer);
-	if (!err)
-		err = ebt_writer_add_stream(writer, &stream);
-	entry = 1000000000;
-	seed = 1;
+	if (err)
+		return err;
+	err = ebt_writer_add_stream(writer, &stream);
 	for (unsigned int i = 0; !err && i < rows; i++) {
-		fill(&row, i, &seed, &entry);
-		err = ebt_stream_add(stream, &row, sizeof(row));
+		fill(&source);
+		err = ebt_stream_add(stream, &source, source.len);
 	}
 	if (!err)
 		err = ebt_writer_finish(writer);
-	if (!err) {
-		struct ebt_writer_stats stats;
-
-		ebt_writer_stats(writer, &stats);
-		printf("%.2f bytes a row, %llu chunks\n", (double)stats.bytes / rows,
-		       (unsigned long long)stats.chunks);
-		ebt_writer_destroy(writer);
-	}
+	ebt_writer_stats(writer, &stats);
+	printf("%s: %.1f ns and %.2f bytes a row, %llu chunks\n", name,
+	       (double)(cpu_ns() - begin - fill_ns) / rows, (double)stats.bytes / rows,
+	       (unsigned long long)stats.chunks);
+	ebt_writer_destroy(writer);
 	return err;
 }
 
@@ -88,19 +144,16 @@ int main(int argc, char **argv)
 	const char *path = argc > 1 ? argv[1] : "/dev/null";
 	unsigned int rows = argc > 2 ? (unsigned int)atoi(argv[2]) : 4000000;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	uint64_t begin = cpu_ns(), fill_ns = 0;
 	struct ebt_error *err;
 
 	if (fd < 0) {
 		perror(path);
 		return 1;
 	}
-	err = run(fd, rows, &fill_ns);
-	if (err) {
+	err = run("sched_switch", fill_sched, open("/dev/null", O_WRONLY), rows);
+	if (!err)
+		err = run("syscall", fill_syscall, fd, rows);
+	if (err)
 		fprintf(stderr, "%s\n", err->message);
-		return 1;
-	}
-	printf("%.1f ns a row\n", (double)(cpu_ns() - begin - 2 * fill_ns) / rows);
-	close(fd);
-	return 0;
+	return err ? 1 : 0;
 }
