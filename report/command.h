@@ -26,9 +26,6 @@ enum {
 	COMMAND_NO_TERMINAL = 1 << 0,
 	/* It has no tables: --json, --csv, --sort and --top are refused. */
 	COMMAND_NO_TABLES = 1 << 1,
-	/* It writes its own text where no --json or --csv is given: --sort and --top are ignored.
-	 */
-	COMMAND_OWN_TEXT = 1 << 2,
 };
 
 struct command {

@@ -5,6 +5,5 @@
 const struct command *const commands[] = {
 	&command_info,
 	&command_dump,
-	&command_syscalls,
 	NULL,
 };

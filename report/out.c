@@ -353,7 +353,8 @@ static struct ebt_error *sort_and_write(struct out *out)
 
 static bool is_skipped(const struct out *out)
 {
-	return out->options->format == FORMAT_CSV && strcmp(out->table->key, "rows");
+	return out->options->format == FORMAT_CSV && strcmp(out->table->key, "rows") &&
+	       !(out->table->flags & OUT_MAIN);
 }
 
 struct ebt_error *out_begin(struct out *out, const struct out_table *table)

@@ -73,6 +73,8 @@ enum out_table_flags {
 	OUT_KEEP_ORDER = 1 << 1,
 	/* --sort and --top are for another table of this command. */
 	OUT_FIXED = 1 << 2,
+	/* The one that --csv writes, although its key is not "rows". */
+	OUT_MAIN = 1 << 3,
 };
 
 struct out_table {

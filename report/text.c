@@ -84,6 +84,30 @@ void text_printf(struct text *text, const char *format, ...)
 	text->len += (size_t)n;
 }
 
+void text_u64(struct text *text, uint64_t v)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	text_add(text, digits + i, sizeof(digits) - i);
+}
+
+void text_hex(struct text *text, uint64_t v)
+{
+	char digits[16];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v);
+	text_add(text, digits + i, sizeof(digits) - i);
+}
+
 size_t text_utf8(const char *str, size_t len, uint32_t *ret_c)
 {
 	const unsigned char *s = (const unsigned char *)str;

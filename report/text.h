@@ -46,6 +46,10 @@ void text_addc(struct text *text, char c);
 void text_cstr(struct text *text, const char *s);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Decimal and hexadecimal (lower case, without 0x), faster than text_printf(). */
+void text_u64(struct text *text, uint64_t v);
+void text_hex(struct text *text, uint64_t v);
+
 /* For terminals and plain text: control characters (C0, DEL, C1) and bytes that are not UTF-8 as
  * \xNN a byte; also: bidirectional controls, which reorder what is around them. */
 void text_terminal(struct text *text, struct ebt_str s);

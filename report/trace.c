@@ -199,6 +199,11 @@ static void note_table(struct trace *trace, uint16_t id)
 	trace->read[id / 64] |= UINT64_C(1) << id % 64;
 }
 
+void trace_note_all(struct trace *trace)
+{
+	memset(trace->read, 0xff, sizeof(trace->read));
+}
+
 /* Fills the filters and the wants of the query; says whether all tables go by the window. */
 static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct ebt_want *wants,
 		 size_t n, unsigned int flags, struct ebt_want *ret_wants)

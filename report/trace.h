@@ -88,6 +88,9 @@ struct trace_loss {
 struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
 			       size_t *ret_n);
 
+/* The report is about every table: so are its warnings. */
+void trace_note_all(struct trace *trace);
+
 /* Chunks that sequence numbers show to be missing. */
 uint64_t trace_missing_chunks(const struct trace *trace);
 

@@ -70,8 +70,9 @@ static struct ebt_error *add_noted(struct ebt_reader *reader, const struct sums 
 		if (err || !row.batch)
 			return err;
 		sum = sums_of(sums, ebt_u64(&row, EBT_F_lost_table_id));
-		if (sum)
-			sum->noted += ebt_u64(&row, EBT_F_lost_count);
+		if (sum && __builtin_add_overflow(sum->noted, ebt_u64(&row, EBT_F_lost_count),
+						  &sum->noted))
+			sum->noted = UINT64_MAX;
 	}
 }
 
@@ -238,10 +239,9 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 	for (size_t i = 0; !err && i < n_losses; i++) {
 		double all = (double)losses[i].lost + (double)losses[i].rows;
 
-		err = add_warning(trace,
-				  "%" PRIu64 " rows of %s were lost while recording (%.2f %%)",
-				  losses[i].lost, losses[i].table->name,
-				  (double)losses[i].lost * 100 / all);
+		err = add_warning(trace, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
+				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
+				  losses[i].table->name, (double)losses[i].lost * 100 / all);
 	}
 	for (size_t i = 0; !err && i < trace->n_notes; i++)
 		err = add_warning(trace, "%s", trace->notes[i]);

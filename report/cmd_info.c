@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport info: what is in the file, from where, how long, and what is missing. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "info.h"
+#include "layout.h"
+#include "text.h"
+
+/* Tables with stacks up to this size are read to count frames without being asked. */
+#define FRAMES_MAX_RAW (32u << 20)
+
+struct view {
+	struct report *report;
+	struct out *out;
+	const struct ebt_reader_info *file;
+	struct info info;
+	struct info_frames frames;
+	bool have_frames;
+};
+
+static void view_deinit(struct view *v)
+{
+	info_deinit(&v->info);
+}
+
+/* "Label       text" with the text escaped. */
+__attribute__((format(printf, 3, 4))) static void put(struct view *v, const char *label,
+						      const char *format, ...)
+{
+	_cleanup_text_ struct text safe = TEXT_INIT;
+	char *s = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		s = NULL;
+	va_end(args);
+	if (s)
+		text_terminal(&safe, (struct ebt_str){ s, strlen(s) });
+	free(s);
+	out_printf(v->out, "%-12s%s\n", label, text_get(&safe));
+}
+
+static void format_uuid(const uint8_t *uuid, char ret[40])
+{
+	char *p = ret;
+
+	for (int i = 0; i < 16; i++)
+		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			     uuid[i]);
+}
+
+static void format_realtime(uint64_t ns, char *ret, size_t size)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || !strftime(ret, size, "%Y-%m-%d %H:%M:%S %z", &tm))
+		snprintf(ret, size, "%" PRIu64 " ns since 1970", ns);
+}
+
+static const char *duration(struct text *text, uint64_t ns)
+{
+	text_clear(text);
+	text_duration(text, ns);
+	return text_get(text);
+}
+
+static const char *bytes(struct text *text, uint64_t n)
+{
+	text_clear(text);
+	text_bytes(text, n);
+	return text_get(text);
+}
+
+/* --- text --- */
+
+static void put_file(struct view *v)
+{
+	_cleanup_text_ struct text size = TEXT_INIT;
+	uint64_t missing = trace_missing_chunks(v->report->trace);
+	char uuid[40], created[64];
+
+	format_uuid(v->file->uuid, uuid);
+	format_realtime(v->file->created_ns, created, sizeof(created));
+	put(v, "File", "%s, %s, format %u.%u, %" PRIu64 " chunks", v->report->options->file,
+	    bytes(&size, v->file->size), v->file->major, v->file->minor, v->info.chunks);
+	if (v->file->complete)
+		put(v, "Complete", "yes%s", v->file->indexed ? "" : ", but its index is damaged");
+	else
+		put(v, "Complete", "no: cut off, or its recorder was killed");
+	if (missing)
+		put(v, "Missing", "%" PRIu64 " chunks", missing);
+	put(v, "UUID", "%s", uuid);
+	put(v, "Created", "%s", created);
+	put(v, "Duration", "%s",
+	    duration(&size, trace_end_ns(v->report->trace) - trace_start_ns(v->report->trace)));
+}
+
+/* Keys that a line of their own shows, in the order of the lines. */
+static const struct {
+	const char *key, *label;
+} known_meta[] = {
+	{ "ebrec.command", "Recorded by" },
+	{ "ebrec.version", "Version" },
+	{ "ebrec.target", "Target" },
+	{ "ebrec.options", "Options" },
+	{ "host.name", "Host" },
+	{ "host.os", "System" },
+	{ "host.release", "Kernel" },
+	{ "host.machine", "Machine" },
+	{ "host.cpus", "CPUs" },
+	{ "host.cpu_model", "Model" },
+};
+
+static bool is_known(const char *key)
+{
+	for (size_t i = 0; i < sizeof(known_meta) / sizeof(known_meta[0]); i++) {
+		if (!strcmp(known_meta[i].key, key))
+			return true;
+	}
+	return false;
+}
+
+static void put_meta(struct view *v)
+{
+	for (size_t i = 0; i < sizeof(known_meta) / sizeof(known_meta[0]); i++) {
+		const char *value = info_meta(&v->info, known_meta[i].key);
+
+		if (value && *value)
+			put(v, known_meta[i].label, "%s", value);
+	}
+	for (size_t i = 0; i < v->info.n_meta; i++) {
+		if (!is_known(v->info.meta[i].key))
+			put(v, "", "%s = %s", v->info.meta[i].key, v->info.meta[i].value);
+	}
+}
+
+static uint64_t rows_of(const struct view *v, uint16_t id, bool first_epoch)
+{
+	const struct info_table *t = info_table(&v->info, id);
+
+	return !t ? 0 : first_epoch ? t->first_rows : t->rows;
+}
+
+static void put_state(struct view *v)
+{
+	const struct info_clocks *c = &v->info.clocks;
+	_cleanup_text_ struct text scratch = TEXT_INIT;
+
+	if (c->readings)
+		put(v, "Clocks",
+		    "read %" PRIu64 " times, within %s; wall clock moved %+" PRId64
+		    " ns against the monotonic one",
+		    c->readings, duration(&scratch, c->uncertainty_ns),
+		    (int64_t)(c->last_real - c->first_real - (c->last_mono - c->first_mono)));
+	put(v, "Epochs", "%" PRIu64, v->info.epochs);
+	put(v, "Processes",
+	    "%" PRIu64 " with %" PRIu64 " threads at the start; %" PRIu64 " forks, %" PRIu64
+	    " execs, %" PRIu64 " exits",
+	    rows_of(v, EBT_T_process, true), rows_of(v, EBT_T_thread, true),
+	    rows_of(v, EBT_T_task_fork, false), rows_of(v, EBT_T_task_exec, false),
+	    rows_of(v, EBT_T_task_exit, false));
+}
+
+/* Embedded files, those of one role together. */
+static struct ebt_error *put_files(struct view *v)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+	const struct ebt_file *files;
+	struct ebt_error *err;
+	uint64_t total = 0;
+	size_t n;
+
+	err = ebt_reader_files(trace_reader(v->report->trace), &files, &n);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0, count = 0;
+
+		total += files[i].size;
+		while (strcmp(files[first].role, files[i].role))
+			first++;
+		if (first < i)
+			continue;
+		for (size_t j = i; j < n; j++)
+			count += !strcmp(files[j].role, files[i].role);
+		text_printf(&line, "%s%s", line.len ? ", " : "", files[i].role);
+		if (count > 1)
+			text_printf(&line, " ×%zu", count);
+	}
+	if (n) {
+		_cleanup_text_ struct text size = TEXT_INIT;
+
+		put(v, "Files", "%zu, %s: %s", n, bytes(&size, total), text_get(&line));
+	}
+	return text_error(&line);
+}
+
+static uint64_t unresolved(const struct info_frames *frames)
+{
+	uint64_t sum = 0;
+
+	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++)
+		sum += frames->unresolved[r];
+	return sum;
+}
+
+static void put_frames(struct view *v)
+{
+	uint64_t bad = unresolved(&v->frames), all = bad + v->frames.resolved;
+	_cleanup_text_ struct text size = TEXT_INIT;
+
+	if (!v->have_frames && info_stack_bytes(&v->info)) {
+		put(v, "Frames", "not counted: %s of tables with stacks; --frames reads them",
+		    bytes(&size, info_stack_bytes(&v->info)));
+		return;
+	}
+	if (!all)
+		return;
+	put(v, "Frames",
+	    "%" PRIu64 " in %" PRIu64 " stacks: %.2f %% have a name; %" PRIu64
+	    " stacks are truncated",
+	    all, v->frames.stacks, (double)v->frames.resolved * 100 / (double)all,
+	    v->frames.truncated);
+	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
+		if (v->frames.unresolved[r])
+			put(v, "", "%" PRIu64 " without: %s", v->frames.unresolved[r],
+			    sym_reason_name((enum sym_reason)r));
+	}
+}
+
+/* --- tables --- */
+
+static struct ebt_error *put_sources(struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "name", "SOURCE", OUT_STRING, 0 },
+		{ "status", "STATUS", OUT_STRING, 0 },
+		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
+	};
+	static const struct out_table table = {
+		.key = "sources",
+		.columns = columns,
+		.n_columns = 3,
+		.flags = OUT_FIXED,
+	};
+	struct ebt_error *err;
+
+	if (!v->info.n_sources && out_format(v->out) == FORMAT_TABLE)
+		return NULL;
+	out_printf(v->out, "\n");
+	err = out_begin(v->out, &table);
+	for (size_t i = 0; !err && i < v->info.n_sources; i++) {
+		const struct info_source *s = &v->info.sources[i];
+
+		err = out_row(v->out, 0,
+			      (struct out_value[]){ out_cstr(s->name),
+						    out_cstr(s->status ? s->status : "unknown"),
+						    out_cstr(s->detail) });
+	}
+	return err ? err : out_end(v->out);
+}
+
+static struct ebt_error *put_tables(struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "name", "TABLE", OUT_STRING, 0 },
+		{ "rows", "ROWS", OUT_U64, 0 },
+		{ "bytes", "SIZE", OUT_BYTES, 0 },
+		{ "bytes_per_row", "BYTES/ROW", OUT_FLOAT, 0 },
+		{ "lost", "LOST", OUT_U64, 0 },
+		{ "chunks", "CHUNKS", OUT_U64, 0 },
+		{ "id", NULL, OUT_U64, OUT_DETAIL },
+		{ "raw_bytes", NULL, OUT_U64, OUT_DETAIL },
+		{ "first_ns", NULL, OUT_TIME, OUT_DETAIL },
+		{ "last_ns", NULL, OUT_TIME, OUT_DETAIL },
+	};
+	static const struct out_table table = {
+		.key = "tables",
+		.columns = columns,
+		.n_columns = sizeof(columns) / sizeof(columns[0]),
+		.flags = OUT_MAIN,
+	};
+	struct ebt_error *err;
+
+	out_printf(v->out, "\n");
+	err = out_begin(v->out, &table);
+	for (size_t i = 0; !err && i < v->info.n_tables; i++) {
+		const struct info_table *t = &v->info.tables[i];
+
+		err = out_row(v->out, 0,
+			      (struct out_value[]){
+				      out_cstr(t->table->name), out_u64(t->rows), out_u64(t->bytes),
+				      t->rows ? out_f64((double)t->bytes / (double)t->rows)
+					      : out_null(),
+				      out_u64(t->lost), out_u64(t->chunks), out_u64(t->table->id),
+				      out_u64(t->raw), out_u64(t->first_ns), out_u64(t->last_ns) });
+	}
+	return err ? err : out_end(v->out);
+}
+
+static struct ebt_error *put_loss(struct view *v, const struct info_loss *loss)
+{
+	const struct ebt_table *table = NULL;
+	char table_number[24], reason[24];
+
+	if (loss->table_id <= UINT16_MAX)
+		table = ebt_reader_table(trace_reader(v->report->trace), (uint16_t)loss->table_id);
+	snprintf(table_number, sizeof(table_number), "%" PRIu64, loss->table_id);
+	snprintf(reason, sizeof(reason), "%" PRIu64, loss->reason_value);
+	return out_row(v->out, 0,
+		       (struct out_value[]){ out_cstr(loss->source),
+					     out_cstr(table ? table->name : table_number),
+					     out_cstr(loss->reason ? loss->reason : reason),
+					     out_u64(loss->count), out_u64(loss->from_ns),
+					     out_u64(loss->to_ns), out_cstr(loss->detail) });
+}
+
+static struct ebt_error *put_losses(struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "source", "LOST FROM", OUT_STRING, 0 },     { "table", "TABLE", OUT_STRING, 0 },
+		{ "reason", "REASON", OUT_STRING, 0 },	      { "count", "COUNT", OUT_U64, 0 },
+		{ "from_ns", "FROM s", OUT_TIME, 0 },	      { "to_ns", "TO s", OUT_TIME, 0 },
+		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
+	};
+	static const struct out_table table = {
+		.key = "losses",
+		.columns = columns,
+		.n_columns = sizeof(columns) / sizeof(columns[0]),
+		.flags = OUT_FIXED,
+	};
+	struct ebt_error *err;
+
+	if (!v->info.n_losses && out_format(v->out) == FORMAT_TABLE) {
+		out_printf(v->out, "\nNothing was lost, as far as the file knows.\n");
+		return NULL;
+	}
+	out_printf(v->out, "\n");
+	err = out_begin(v->out, &table);
+	for (size_t i = 0; !err && i < v->info.n_losses; i++)
+		err = put_loss(v, &v->info.losses[i]);
+	if (!err && v->info.losses_cut)
+		err = trace_warn(v->report->trace, "there are more kinds of loss than are shown");
+	return err ? err : out_end(v->out);
+}
+
+/* --- JSON --- */
+
+static void json_pairs(struct view *v, const char *name, const char *prefix)
+{
+	struct json *json = out_json(v->out);
+	size_t skip = strlen(prefix);
+
+	json_key(json, name);
+	json_object(json);
+	for (size_t i = 0; i < v->info.n_meta; i++) {
+		if (strncmp(v->info.meta[i].key, prefix, skip))
+			continue;
+		json_key(json, v->info.meta[i].key + skip);
+		json_cstr(json, v->info.meta[i].value);
+	}
+	json_end(json);
+	json_newline(json);
+}
+
+static void json_number(struct json *json, const char *key, uint64_t v)
+{
+	json_key(json, key);
+	json_u64(json, v);
+}
+
+static void json_file(struct view *v)
+{
+	struct json *json = out_json(v->out);
+	char uuid[40];
+
+	format_uuid(v->file->uuid, uuid);
+	json_newline(json);
+	json_number(json, "size", v->file->size);
+	json_key(json, "uuid");
+	json_cstr(json, uuid);
+	json_number(json, "created_ns", v->file->created_ns);
+	json_key(json, "complete");
+	json_bool(json, v->file->complete);
+	json_key(json, "indexed");
+	json_bool(json, v->file->indexed);
+	json_number(json, "chunks", v->info.chunks);
+	json_number(json, "missing_chunks", trace_missing_chunks(v->report->trace));
+	json_number(json, "epochs", v->info.epochs);
+	json_newline(json);
+	json_pairs(v, "host", "host.");
+	json_pairs(v, "meta", "");
+	json_key(json, "clocks");
+	json_object(json);
+	json_number(json, "readings", v->info.clocks.readings);
+	json_number(json, "uncertainty_ns", v->info.clocks.uncertainty_ns);
+	json_number(json, "first_monotonic_ns", v->info.clocks.first_mono);
+	json_number(json, "first_realtime_ns", v->info.clocks.first_real);
+	json_number(json, "last_monotonic_ns", v->info.clocks.last_mono);
+	json_number(json, "last_realtime_ns", v->info.clocks.last_real);
+	json_end(json);
+}
+
+static void json_frames(struct view *v)
+{
+	struct json *json = out_json(v->out);
+
+	json_newline(json);
+	json_key(json, "frames");
+	if (!v->have_frames) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	json_number(json, "stacks", v->frames.stacks);
+	json_number(json, "truncated", v->frames.truncated);
+	json_number(json, "resolved", v->frames.resolved);
+	json_key(json, "unresolved");
+	json_object(json);
+	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
+		if (v->frames.unresolved[r])
+			json_number(json, sym_reason_name((enum sym_reason)r),
+				    v->frames.unresolved[r]);
+	}
+	json_end(json);
+	json_end(json);
+}
+
+static struct ebt_error *json_files(struct view *v)
+{
+	struct json *json = out_json(v->out);
+	const struct ebt_file *files;
+	struct ebt_error *err;
+	size_t n;
+
+	err = ebt_reader_files(trace_reader(v->report->trace), &files, &n);
+	if (err)
+		return err;
+	json_newline(json);
+	json_key(json, "files");
+	json_array(json);
+	for (size_t i = 0; i < n; i++) {
+		json_object(json);
+		json_number(json, "id", files[i].id);
+		json_key(json, "role");
+		json_cstr(json, files[i].role);
+		json_key(json, "path");
+		json_cstr(json, files[i].path);
+		json_number(json, "size", files[i].size);
+		json_number(json, "pid", files[i].pid);
+		json_key(json, "truncated");
+		json_bool(json, files[i].truncated);
+		json_end(json);
+	}
+	json_end(json);
+	return NULL;
+}
+
+/* --- */
+
+static struct ebt_error *put_heads(struct view *v)
+{
+	struct ebt_error *err;
+
+	switch (out_format(v->out)) {
+	case FORMAT_TABLE:
+		put_file(v);
+		put_meta(v);
+		put_state(v);
+		err = put_files(v);
+		put_frames(v);
+		return err;
+	case FORMAT_JSON:
+		json_file(v);
+		json_frames(v);
+		return json_files(v);
+	case FORMAT_CSV:
+		break;
+	}
+	return NULL;
+}
+
+static struct ebt_error *cmd_info(struct report *report)
+{
+	__attribute__((cleanup(view_deinit))) struct view v = { .report = report };
+	struct ebt_error *err;
+
+	v.out = report->out;
+	v.file = ebt_reader_info(trace_reader(report->trace));
+	trace_note_all(report->trace);
+	err = info_collect(report->trace, &v.info);
+	if (err)
+		return err;
+	if (options_flag(report->options, "frames") ||
+	    info_stack_bytes(&v.info) <= FRAMES_MAX_RAW) {
+		err = info_count_frames(report->trace, &v.frames);
+		if (err)
+			return err;
+		v.have_frames = true;
+	}
+	err = put_heads(&v);
+	if (!err)
+		err = put_sources(&v);
+	if (!err)
+		err = put_tables(&v);
+	return err ? err : put_losses(&v);
+}
+
+static const struct option_def info_options[] = {
+	{ "frames", OPTION_FLAG, NULL, "count named and nameless frames however long it takes",
+	  NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_info = {
+	.name = "info",
+	.fn = cmd_info,
+	.summary = "what is in the file, from where, how long, what was lost",
+	.help = "Reads the index and the tables that describe the file, so that it answers at "
+		"once\n"
+		"whatever the size. Frames are counted where the tables with stacks are small\n"
+		"(below 32 MiB), or with --frames. --csv gives the list of tables.\n"
+		"\n"
+		"  ebreport info t.ebt\n"
+		"  ebreport t.ebt                  the same\n"
+		"  ebreport info --json t.ebt | jq .tables\n",
+	.options = info_options,
+};

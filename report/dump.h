@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows of any table as text (FORMAT.md section 7) and as JSON, by the schema alone: tables that
+ * this program has never heard of come out like all others.
+ */
+#ifndef REPORT_DUMP_H
+#define REPORT_DUMP_H
+
+#include "json.h"
+#include "reader.h"
+#include "text.h"
+
+/* Fields of one table that the file has, in the order of its schema; without `time`. */
+struct dump_fields {
+	const struct ebt_table *table;
+	uint8_t index[EBT_MAX_FIELDS];
+	uint32_t n;
+};
+
+/* One value. */
+void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_field *field,
+		unsigned int index);
+
+/* One line, with the newline. */
+void dump_line(struct text *text, const struct ebt_row *row, const struct dump_fields *fields);
+
+/* One object: time_ns, table, fields; those in ns have names ending in _ns. */
+void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
+	       const struct dump_fields *fields);
+
+/* A name: as it is where it has only letters, digits, `_`, `-` and `.`, else as a string. */
+void dump_name(struct text *text, const char *name);
+
+#endif

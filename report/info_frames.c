@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many frames of a trace get a name, and why the others do not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+/* What one stack came to, for the task that had it last. */
+struct counted {
+	const struct ebt_task *task;
+	bool valid, caller;
+	uint64_t n[SYM_N_REASONS];
+};
+
+struct counter {
+	struct trace *trace;
+	struct sym *sym;
+	struct info_frames *frames;
+	uint64_t batch; /* that `stacks` is of */
+	bool any_batch;
+	struct counted *stacks;
+	uint32_t capacity;
+};
+
+uint64_t info_stack_bytes(const struct info *info)
+{
+	uint64_t bytes = 0;
+
+	for (size_t t = 0; t < info->n_tables; t++) {
+		const struct ebt_table *table = info->tables[t].table;
+
+		for (uint32_t f = 0; f < table->n_fields; f++) {
+			if (table->fields[f].type != EBT_TYPE_STACK)
+				continue;
+			bytes += info->tables[t].raw;
+			break;
+		}
+	}
+	return bytes;
+}
+
+static struct ebt_error *begin_batch(struct counter *c, const struct ebt_batch *batch)
+{
+	if (c->any_batch && c->batch == batch->id)
+		return NULL;
+	c->any_batch = true;
+	c->batch = batch->id;
+	if (batch->n_stacks > c->capacity) {
+		struct counted *grown = reallocarray(c->stacks, batch->n_stacks, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		c->stacks = grown;
+		c->capacity = batch->n_stacks;
+	}
+	for (uint32_t i = 0; i < batch->n_stacks; i++)
+		c->stacks[i].valid = false;
+	return NULL;
+}
+
+/* first_is_caller: the innermost address is a return address too. */
+static struct ebt_error *resolve(struct counter *c, const struct ebt_row *row,
+				 const struct ebt_task *task, const struct ebt_stack *stack,
+				 bool first_is_caller, struct counted *ret)
+{
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	*ret = (struct counted){ .task = task, .caller = first_is_caller };
+	for (uint32_t i = 0; i < stack->n; i++) {
+		err = sym_resolve(c->sym, task, row->time, stack->attrs, stack->addresses[i],
+				  i || first_is_caller, &frames);
+		if (err)
+			return err;
+		ret->n[frames.frames[0].func->reason]++;
+	}
+	ret->valid = true;
+	return NULL;
+}
+
+static struct ebt_error *count_stack(struct counter *c, const struct ebt_row *row, uint64_t value,
+				     const struct ebt_task *task, bool first_is_caller)
+{
+	const struct ebt_stack *stack = &row->batch->stacks[value - 1];
+	struct counted *counted = &c->stacks[value - 1];
+	struct ebt_error *err;
+
+	if (!counted->valid || counted->task != task || counted->caller != first_is_caller) {
+		err = resolve(c, row, task, stack, first_is_caller, counted);
+		if (err)
+			return err;
+	}
+	c->frames->stacks++;
+	c->frames->truncated += !!(stack->attrs & EBT_STACK_TRUNCATED);
+	c->frames->resolved += counted->n[SYM_OK];
+	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++)
+		c->frames->unresolved[r] += counted->n[r];
+	return NULL;
+}
+
+/* Stacks of a row are of the task that its first TASK field names. */
+static struct ebt_error *count_row(struct counter *c, const struct ebt_row *row)
+{
+	const struct ebt_table *table = row->batch->table;
+	const struct ebt_task *task = NULL;
+	bool below_kernel = false;
+	struct ebt_error *err;
+
+	err = begin_batch(c, row->batch);
+	for (uint32_t f = 0; !err && f < table->n_fields; f++) {
+		uint64_t value = row->batch->col[f] ? ebt_u64(row, f) : 0;
+		bool user;
+
+		if (table->fields[f].type == EBT_TYPE_TASK && !task)
+			task = ebt_task(row, f);
+		if (table->fields[f].type != EBT_TYPE_STACK || !value)
+			continue;
+		user = row->batch->stacks[value - 1].attrs & EBT_STACK_USER;
+		err = count_stack(c, row, value, task, user && below_kernel);
+		below_kernel |= !user;
+	}
+	return err;
+}
+
+static uint64_t wanted_columns(const struct ebt_table *table)
+{
+	uint64_t columns = 0;
+	bool stacks = false;
+
+	for (uint32_t f = 0; f < table->n_fields && f < EBT_MAX_FIELDS; f++) {
+		if (table->fields[f].type == EBT_TYPE_STACK)
+			stacks = true;
+		if (table->fields[f].type == EBT_TYPE_STACK ||
+		    table->fields[f].type == EBT_TYPE_TASK)
+			columns |= UINT64_C(1) << f;
+	}
+	return stacks ? columns : 0;
+}
+
+static struct ebt_error *count_table(struct counter *c, const struct ebt_table *table)
+{
+	const struct ebt_want want = { table->id, wanted_columns(table) };
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	if (!want.columns)
+		return NULL;
+	c->any_batch = false;
+	err = trace_cursor_create(c->trace, &want, 1, 0, &cursor);
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = count_row(c, &row);
+	}
+	return err;
+}
+
+struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret)
+{
+	struct counter c = { .trace = trace, .frames = ret };
+	const struct ebt_table *tables;
+	struct ebt_error *err;
+	size_t n;
+
+	*ret = (struct info_frames){ 0 };
+	err = trace_sym(trace, &c.sym);
+	tables = ebt_reader_tables(trace_reader(trace), &n);
+	for (size_t i = 0; !err && i < n; i++)
+		err = count_table(&c, &tables[i]);
+	free(c.stacks);
+	return err;
+}
