@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Completes command lines as bash would, with the programs as built: check_completion.sh EBREPORT
+# [EBREC].
+set -u
+folder=$(dirname "$(readlink -f "$0")")/../docs/completion
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+touch "$work/one.ebt" "$work/other.txt"
+cd "$work" || exit 1
+
+# compopt works only while bash completes.
+compopt() { :; }
+
+complete_line() { # FUNCTION PROGRAM WORD…: the last word is completed
+	local function=$1
+	shift
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	$function "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+}
+
+expect() { # WORD FUNCTION PROGRAM WORD…
+	local want=$1 reply
+	shift
+	complete_line "$@"
+	for reply in "${COMPREPLY[@]}"; do
+		[ "$reply" = "$want" ] && return
+	done
+	echo "no '$want' for: ${*:2}; there is: ${COMPREPLY[*]}" >&2
+	failed=1
+}
+
+. "$folder/ebreport"
+expect syscalls _ebreport "$1" sys
+expect one.ebt _ebreport "$1" info o
+expect --no-symbols _ebreport "$1" info --no-s
+expect --trace _ebreport "$1" syscalls --tr
+complete_line _ebreport "$1" info ot
+if [ ${#COMPREPLY[@]} -ne 0 ]; then
+	echo "not a trace: ${COMPREPLY[*]}" >&2
+	failed=1
+fi
+
+if [ $# -gt 1 ]; then
+	. "$folder/ebrec"
+	expect --duration _ebrec "$2" --du
+	expect syscalls _ebrec "$2" -e sys
+	expect sched,-offcpu _ebrec "$2" -e sched,-off
+	expect other.txt _ebrec "$2" cat oth
+fi
+exit $failed
