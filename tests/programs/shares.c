@@ -35,20 +35,20 @@ static inline __attribute__((always_inline)) uint64_t mix(uint64_t x, uint64_t s
 
 /* Computes until the thread has used that much CPU time. The salt keeps the compiler from making
  * one function of three. */
-#define BURN(name, salt)                                                           \
-	static __attribute__((noipa)) uint64_t name(uint64_t x, uint64_t until_ns) \
-	{                                                                          \
-		while (cpu_ns() < until_ns) {                                      \
-			for (unsigned int i = 0; i < UNIT; i++)                    \
-				x = mix(x, salt);                                  \
-		}                                                                  \
-		return x;                                                          \
+#define BURN(name, salt)                                                              \
+	static __attribute__((noinline)) uint64_t name(uint64_t x, uint64_t until_ns) \
+	{                                                                             \
+		while (cpu_ns() < until_ns) {                                         \
+			for (unsigned int i = 0; i < UNIT; i++)                       \
+				x = mix(x, salt);                                     \
+		}                                                                     \
+		return x;                                                             \
 	}
 BURN(burn_half, 1)
 BURN(burn_third, 2)
 BURN(burn_fifth, 3)
 
-static __attribute__((noipa)) void *work(void *arg)
+static __attribute__((noinline)) void *work(void *arg)
 {
 	uint64_t tenth = (seconds < 0.02 ? seconds : 0.02) * 1e8;
 	uint64_t x = (uintptr_t)arg | 1, until = cpu_ns();
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i))
 			return 1;
 	}
-	work(NULL);
+	work((void *)(uintptr_t)argc);
 	for (i = 1; i < n; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
