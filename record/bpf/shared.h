@@ -11,7 +11,7 @@
 
 /* Argument lists of tracepoint sched_switch; kernel.c finds out which from BTF. */
 enum {
-	EBREC_SWITCH_PREV_NEXT,       /* preempt, prev, next */
+	EBREC_SWITCH_PREV_NEXT,	      /* preempt, prev, next */
 	EBREC_SWITCH_PREV_NEXT_STATE, /* preempt, prev, next, prev_state */
 	EBREC_SWITCH_STATE_PREV_NEXT, /* preempt, prev_state, prev, next */
 };
@@ -22,10 +22,10 @@ struct ebrec_bpf_config {
 	__u64 min_block;      /* ns; 0: stacks travel with each switch */
 	__u64 schedule_start; /* addresses of __schedule(); 0: not known */
 	__u64 schedule_end;
-	__u32 all;        /* every task is followed */
-	__u32 self_tgid;  /* the recorder, never followed */
-	__u32 n_cpus;     /* see EBREC_SLOT_ */
-	__u32 stacks;     /* switches take stacks */
+	__u32 all;	 /* every task is followed */
+	__u32 self_tgid; /* the recorder, never followed */
+	__u32 n_cpus;	 /* see EBREC_SLOT_ */
+	__u32 stacks;	 /* switches take stacks */
 	__u32 sample_stacks;
 	__u32 max_frames; /* what the kernel gives at the most */
 	__u32 switch_args;
@@ -41,12 +41,12 @@ struct ebrec_bpf_config {
  */
 #define EBREC_SLOT_EVENT(config, cpu)  (cpu)
 #define EBREC_SLOT_SAMPLE(config, cpu) ((config)->n_cpus + (cpu))
-#define EBREC_SLOT_TASK(config)        (2 * (config)->n_cpus)
-#define EBREC_N_SLOTS(config)          (2 * (config)->n_cpus + 1)
+#define EBREC_SLOT_TASK(config)	       (2 * (config)->n_cpus)
+#define EBREC_N_SLOTS(config)	       (2 * (config)->n_cpus + 1)
 
 /* Of a slot's ring. Map `slots`; shared memory. */
 struct ebrec_slot {
-	__u32 asleep;     /* set by a reader that waits, cleared by whoever wakes it */
+	__u32 asleep;	  /* set by a reader that waits, cleared by whoever wakes it */
 	__u32 wake_bytes; /* wake when so much is queued */
 };
 

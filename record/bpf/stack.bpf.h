@@ -20,10 +20,10 @@ struct ebrec_stacks {
 
 /* Which walker, and where it begins. */
 struct ebrec_walk {
-	void *ctx;                      /* of a perf_event program, or */
+	void *ctx;			/* of a perf_event program, or */
 	const struct task_struct *task; /* the current task */
-	__u32 skip;                     /* kernel frames above the place of interest */
-	bool kernel, user;              /* which stacks */
+	__u32 skip;			/* kernel frames above the place of interest */
+	bool kernel, user;		/* which stacks */
 };
 
 static __always_inline long ebrec_walk_stack(const struct ebrec_walk *walk, void *buf, __u64 flags)

@@ -26,7 +26,8 @@ int ebrec_sys_enter(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline void fill_args(struct ebt_wire_syscall *row, const struct pt_regs___kernel *regs)
+static __always_inline void fill_args(struct ebt_wire_syscall *row,
+				      const struct pt_regs___kernel *regs)
 {
 	if (row->abi) {
 		row->arg0 = (__u32)regs->bx;

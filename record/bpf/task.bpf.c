@@ -50,7 +50,7 @@ int BPF_PROG(ebrec_fork, struct task_struct *parent, struct task_struct *child)
 	struct {
 		struct ebt_wire_task_fork row;
 		char comm[COMM_LEN];
-	} *record;
+	} * record;
 	__u64 flags;
 	bool follow;
 
@@ -76,8 +76,7 @@ int BPF_PROG(ebrec_fork, struct task_struct *parent, struct task_struct *child)
 	record->row.thread = child->tgid == parent->tgid;
 	record->row.unused = 0;
 	bpf_probe_read_kernel(record->comm, COMM_LEN, child->comm);
-	record->row.comm =
-		(struct ebt_ref){ sizeof(record->row), comm_len(record->comm) };
+	record->row.comm = (struct ebt_ref){ sizeof(record->row), comm_len(record->comm) };
 	bpf_ringbuf_submit(record, flags);
 	return 0;
 }
@@ -89,7 +88,8 @@ struct exec_record {
 	char cmdline[CMDLINE_LEN];
 };
 
-/* One for each CPU is enough: an exec does not interrupt another, and programs are not preempted. */
+/* One for each CPU is enough: an exec does not interrupt another, and programs are not preempted.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -110,8 +110,8 @@ static __always_inline __u32 fill_exec(struct exec_record *record, struct task_s
 	record->row.old_tid = old_pid;
 	record->row.start = task->start_time;
 	bpf_probe_read_kernel(record->comm, COMM_LEN, task->comm);
-	record->row.comm = (struct ebt_ref){ offsetof(struct exec_record, comm),
-					     comm_len(record->comm) };
+	record->row.comm =
+		(struct ebt_ref){ offsetof(struct exec_record, comm), comm_len(record->comm) };
 	n = bpf_probe_read_kernel_str(record->filename, FILENAME_LEN, bprm->filename);
 	record->row.filename =
 		(struct ebt_ref){ offsetof(struct exec_record, filename), n > 0 ? n - 1 : 0 };
@@ -183,7 +183,7 @@ int BPF_PROG(ebrec_rename, struct task_struct *task, const char *comm)
 	struct {
 		struct ebt_wire_task_rename row;
 		char comm[COMM_LEN];
-	} *record;
+	} * record;
 	__u64 flags;
 	long n;
 
@@ -211,7 +211,7 @@ int BPF_PROG(ebrec_cgroup_attach, struct cgroup *cgroup, const char *path, struc
 	struct {
 		struct ebt_wire_head head;
 		__u64 pid;
-	} *record;
+	} * record;
 	__u64 flags;
 
 	if (!gate || ebrec_task_followed(task) || ebrec_is_self(task) || !in_cgroup(cgroup))

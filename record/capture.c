@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Loading, attaching and reading the state of the BPF programs; see capture.h. */
+#include "capture.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "skeleton.h"
+
+#define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
+#define DEFAULT_SAMPLE_BYTES (8u << 20)
+#define TASK_RING_BYTES	     (4u << 20)
+#define MAX_SHARE_OF_RAM     16 /* all rings together take at most a 16th */
+
+/* Reasons of table `lost`. */
+enum { LOST_RING_FULL = 1, LOST_NO_STORAGE = 5 };
+
+struct capture {
+	struct source_context context;
+	struct source_state *states; /* of each source */
+	struct topology topology;
+	struct ring *rings; /* events, samples, tasks */
+	struct ebrec_slot *slots;
+	struct ebrec_followed *followed;
+	size_t slots_bytes, followed_bytes;
+};
+
+static uint32_t n_slots(const struct capture *c)
+{
+	return 2 * c->topology.n_cpus + 1;
+}
+
+static bool is_on(const struct capture *c, size_t source)
+{
+	return c->states[source].status == SOURCE_ON || c->states[source].status == SOURCE_PARTIAL;
+}
+
+static void configure(struct capture *c, uint64_t cgroup_id)
+{
+	const struct kernel *kernel = c->context.kernel;
+	struct ebrec_bpf *skel = c->context.skel;
+	struct ebrec_bpf_config *config = &skel->rodata->config;
+	struct bpf_program *program;
+
+	config->all = c->context.options->target == TARGET_ALL;
+	config->cgroup_id = cgroup_id;
+	config->self_tgid = (uint32_t)getpid();
+	config->n_cpus = kernel->n_cpus;
+	config->max_frames = kernel->max_frames;
+	config->switch_args = kernel->switch_args;
+	bpf_map__set_max_entries(skel->maps.rings, n_slots(c));
+	bpf_map__set_max_entries(skel->maps.slots, n_slots(c));
+	bpf_map__set_max_entries(skel->maps.followed, (kernel->pid_max + 63) / 64);
+
+	/* Sources ask for what they need. */
+	bpf_object__for_each_program(program, skel->obj) bpf_program__set_autoload(program, false);
+	bpf_map__set_autocreate(skel->maps.syscall_start, false);
+	bpf_map__set_autocreate(skel->maps.switch_scratch, false);
+	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
+	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (is_on(c, i))
+			ebrec_sources[i]->configure(&c->context);
+	}
+}
+
+static struct ebt_error *load(struct capture *c)
+{
+	int r = ebrec_bpf__load(c->context.skel);
+
+	if (!r)
+		return NULL;
+	if (r == -EPERM || r == -EACCES)
+		return ebt_error_create(
+			EBT_ERR_UNSUPPORTED,
+			"the kernel refuses BPF programs: root, or CAP_BPF and CAP_PERFMON, are "
+			"needed in the first user namespace, and a kernel lockdown of "
+			"`confidentiality` forbids it (`ebrec -v -v` shows what the kernel says)");
+	return ebt_error_errno(-r, "cannot load the BPF programs (`ebrec -v -v` shows more)");
+}
+
+static void *map_array(const struct bpf_map *map, size_t value_size, size_t *ret_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = (bpf_map__max_entries(map) * value_size + page - 1) & ~(page - 1);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	*ret_bytes = bytes;
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static struct ebt_error *map_shared(struct capture *c)
+{
+	const struct ebrec_bpf *skel = c->context.skel;
+
+	c->slots = map_array(skel->maps.slots, sizeof(*c->slots), &c->slots_bytes);
+	c->followed = map_array(skel->maps.followed, sizeof(*c->followed), &c->followed_bytes);
+	if (!c->slots || !c->followed)
+		return ebt_error_errno(errno, "cannot map the filter of the BPF programs");
+	return NULL;
+}
+
+/* Bytes for all rings of a kind, kept small on small machines. */
+static uint64_t ring_budget(uint64_t wanted)
+{
+	struct sysinfo info;
+	uint64_t most;
+
+	if (sysinfo(&info))
+		return wanted;
+	most = (uint64_t)info.totalram * info.mem_unit / MAX_SHARE_OF_RAM;
+	return wanted < most ? wanted : most;
+}
+
+static struct ebt_error *put_ring(struct capture *c, uint32_t slot, const struct ring *ring)
+{
+	int fd = bpf_map__fd(c->context.skel->maps.rings);
+
+	/* A quarter full is early enough: the reader is awake in well under a millisecond. */
+	c->slots[slot].wake_bytes = (uint32_t)(ring->size / 4);
+	if (bpf_map_update_elem(fd, &slot, &ring->fd, BPF_ANY))
+		return ebt_error_errno(errno, "cannot hand a ring buffer to the BPF programs");
+	return NULL;
+}
+
+static struct ebt_error *make_rings(struct capture *c)
+{
+	const struct topology *t = &c->topology;
+	uint64_t wanted = c->context.options->buffer;
+	struct ebt_error *err = NULL;
+	uint64_t size, sample_size;
+
+	if (!wanted)
+		wanted = ring_budget((uint64_t)DEFAULT_EVENT_BYTES * t->n_threads);
+	size = topology_ring_size(wanted, t->n_rings);
+	sample_size = topology_ring_size(ring_budget(DEFAULT_SAMPLE_BYTES), t->n_rings);
+	c->rings = calloc(capture_n_rings(c), sizeof(*c->rings));
+	if (!c->rings)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < t->n_rings && !err; i++) {
+		err = ring_init(size, &c->rings[i]);
+		if (!err)
+			err = ring_init(sample_size, &c->rings[t->n_rings + i]);
+	}
+	if (!err)
+		err = ring_init(topology_ring_size(ring_budget(TASK_RING_BYTES), 1),
+				capture_task_ring(c));
+	for (uint32_t cpu = 0; cpu < t->n_cpus && !err; cpu++) {
+		err = put_ring(c, cpu, capture_event_ring(c, t->cpu_ring[cpu]));
+		if (!err)
+			err = put_ring(c, t->n_cpus + cpu,
+				       capture_sample_ring(c, t->cpu_ring[cpu]));
+	}
+	return err ? err : put_ring(c, 2 * t->n_cpus, capture_task_ring(c));
+}
+
+/* Decides each source's state: asked for, always on, or not there. */
+static struct ebt_error *probe_sources(struct capture *c)
+{
+	const struct record_options *options = c->context.options;
+
+	c->states = calloc(ebrec_n_sources, sizeof(*c->states));
+	if (!c->states)
+		return &ebt_enomem;
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		bool always = !strcmp(ebrec_sources[i]->name, "task");
+
+		if (!always && !(options->sources & (UINT64_C(1) << i)))
+			continue;
+		c->states[i].status = SOURCE_ON;
+		ebrec_sources[i]->probe(c->context.kernel, &c->states[i]);
+		if (always && c->states[i].status == SOURCE_UNAVAILABLE)
+			return ebt_error_create(EBT_ERR_UNSUPPORTED, "%s, which ebrec needs",
+						c->states[i].detail);
+	}
+	return NULL;
+}
+
+struct ebt_error *capture_create(struct kernel *kernel, const struct record_options *options,
+				 uint64_t cgroup_id, struct capture **ret)
+{
+	_cleanup_(capture_destroyp) struct capture *c = calloc(1, sizeof(*c));
+	struct ebt_error *err;
+	int offcpu = source_by_name("offcpu", 6);
+
+	if (!c)
+		return &ebt_enomem;
+	c->context.kernel = kernel;
+	c->context.options = options;
+	err = topology_init(kernel->n_cpus, &c->topology);
+	if (err)
+		return err;
+	err = probe_sources(c);
+	if (err)
+		return err;
+	if (is_on(c, (size_t)offcpu) && options->call_graph)
+		kernel_find_schedule(kernel);
+	c->context.skel = ebrec_bpf__open();
+	if (!c->context.skel)
+		return ebt_error_errno(errno, "cannot open the BPF programs");
+	configure(c, cgroup_id);
+	err = load(c);
+	if (!err)
+		err = map_shared(c);
+	if (!err)
+		err = make_rings(c);
+	if (err)
+		return err;
+	*ret = take_ptr(c);
+	return NULL;
+}
+
+void capture_destroy(struct capture *c)
+{
+	if (!c)
+		return;
+	capture_detach(c);
+	if (c->slots)
+		munmap(c->slots, c->slots_bytes);
+	if (c->followed)
+		munmap(c->followed, c->followed_bytes);
+	ebrec_bpf__destroy(c->context.skel);
+	for (uint32_t i = 0; c->rings && i < capture_n_rings(c); i++)
+		ring_deinit(&c->rings[i]);
+	free(c->rings);
+	free(c->states);
+	topology_deinit(&c->topology);
+	free(c);
+}
+
+struct ebt_error *capture_attach(struct capture *c)
+{
+	struct bpf_object_skeleton *s = c->context.skel->skeleton;
+
+	for (int i = 0; i < s->prog_cnt; i++) {
+		const struct bpf_prog_skeleton *p = &s->progs[i];
+
+		/* Iterators and perf events are for their sources to attach. */
+		if (!bpf_program__autoload(*p->prog) ||
+		    bpf_program__expected_attach_type(*p->prog) != BPF_TRACE_RAW_TP)
+			continue;
+		*p->link = bpf_program__attach(*p->prog);
+		if (!*p->link)
+			return ebt_error_errno(errno, "cannot attach the BPF program %s", p->name);
+	}
+	return NULL;
+}
+
+void capture_set_gate(struct capture *c, bool open)
+{
+	__atomic_store_n(&c->context.skel->bss->gate, open, __ATOMIC_SEQ_CST);
+}
+
+struct ebt_error *capture_attach_last(struct capture *c)
+{
+	struct ebt_error *err = NULL;
+
+	for (int last = 0; last < 2 && !err; last++) {
+		for (size_t i = 0; i < ebrec_n_sources && !err; i++) {
+			const struct ebrec_source *source = ebrec_sources[i];
+
+			if (source->attach && is_on(c, i) && source->attach_last == last)
+				err = source->attach(&c->context);
+		}
+	}
+	return err;
+}
+
+void capture_detach(struct capture *c)
+{
+	for (size_t i = 0; i < c->context.n_links; i++)
+		bpf_link__destroy(c->context.links[i]);
+	free(c->context.links);
+	c->context.links = NULL;
+	c->context.n_links = 0;
+	if (c->context.skel)
+		ebrec_bpf__detach(c->context.skel);
+}
+
+void capture_follow(struct capture *c, uint32_t tid)
+{
+	if (tid < c->context.kernel->pid_max)
+		__atomic_store_n(&c->followed[tid / 64].tid[tid % 64], 1, __ATOMIC_RELEASE);
+}
+
+bool capture_follows(const struct capture *c, uint32_t tid)
+{
+	if (c->context.options->target == TARGET_ALL)
+		return tid != (uint32_t)getpid();
+	return tid < c->context.kernel->pid_max &&
+	       __atomic_load_n(&c->followed[tid / 64].tid[tid % 64], __ATOMIC_ACQUIRE);
+}
+
+const struct source_state *capture_source(const struct capture *c, size_t n)
+{
+	return &c->states[n];
+}
+
+const struct topology *capture_topology(const struct capture *c)
+{
+	return &c->topology;
+}
+
+struct ring *capture_event_ring(struct capture *c, uint32_t i)
+{
+	return &c->rings[i];
+}
+
+struct ring *capture_sample_ring(struct capture *c, uint32_t i)
+{
+	return &c->rings[c->topology.n_rings + i];
+}
+
+struct ring *capture_task_ring(struct capture *c)
+{
+	return &c->rings[2 * c->topology.n_rings];
+}
+
+uint32_t capture_n_rings(const struct capture *c)
+{
+	return 2 * c->topology.n_rings + 1;
+}
+
+static void set_asleep(struct capture *c, uint32_t slot)
+{
+	__atomic_store_n(&c->slots[slot].asleep, 1, __ATOMIC_RELAXED);
+}
+
+void capture_set_asleep(struct capture *c, uint32_t ring)
+{
+	const struct topology *t = &c->topology;
+
+	if (ring == 2 * t->n_rings)
+		set_asleep(c, 2 * t->n_cpus);
+	for (uint32_t cpu = 0; cpu < t->n_cpus && ring < t->n_rings; cpu++) {
+		if (t->cpu_ring[cpu] == ring) {
+			set_asleep(c, cpu);
+			set_asleep(c, t->n_cpus + cpu);
+		}
+	}
+}
+
+static uint32_t ring_of_drop(const struct capture *c, uint32_t table, uint32_t cpu)
+{
+	switch (table) {
+	case EBT_T_task_fork:
+	case EBT_T_task_exec:
+	case EBT_T_task_exit:
+	case EBT_T_task_rename:
+		return 2 * c->topology.n_rings;
+	case EBT_T_sample:
+		return c->topology.n_rings + c->topology.cpu_ring[cpu];
+	}
+	return c->topology.cpu_ring[cpu];
+}
+
+static void add_drop(struct capture_drop *drops, size_t *n, struct capture_drop drop)
+{
+	if (!drop.count)
+		return;
+	for (size_t i = 0; i < *n; i++) {
+		if (drops[i].table == drop.table && drops[i].ring == drop.ring &&
+		    drops[i].reason == drop.reason) {
+			drops[i].count += drop.count;
+			return;
+		}
+	}
+	drops[(*n)++] = drop;
+}
+
+struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **ret, size_t *ret_n)
+{
+	uint32_t n_cpus = c->topology.n_cpus;
+	_cleanup_free_ struct ebrec_drops *values = calloc(n_cpus, sizeof(*values));
+	_cleanup_free_ struct capture_drop *drops = NULL;
+	int fd = bpf_map__fd(c->context.skel->maps.drops);
+	size_t n = 0;
+
+	drops = calloc(2 * (size_t)capture_n_rings(c) * EBREC_DROPS_TABLES, sizeof(*drops));
+	if (!values || !drops)
+		return &ebt_enomem;
+	for (uint32_t table = 0; table < EBREC_DROPS_TABLES; table++) {
+		if (!*source_of_table((uint16_t)table))
+			continue;
+		if (bpf_map_lookup_elem(fd, &table, values))
+			return ebt_error_errno(errno, "cannot read what was lost");
+		for (uint32_t cpu = 0; cpu < n_cpus; cpu++) {
+			struct capture_drop drop = {
+				.table = (uint16_t)table,
+				.ring = ring_of_drop(c, table, cpu),
+				.reason = LOST_RING_FULL,
+				.count = values[cpu].ring_full,
+			};
+
+			add_drop(drops, &n, drop);
+			drop.reason = LOST_NO_STORAGE;
+			drop.count = values[cpu].no_storage;
+			add_drop(drops, &n, drop);
+		}
+	}
+	*ret = take_ptr(drops);
+	*ret_n = n;
+	return NULL;
+}
+
+uint64_t capture_missed_runs(const struct capture *c)
+{
+	struct bpf_program *program;
+	uint64_t total = 0;
+
+	bpf_object__for_each_program(program, c->context.skel->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		__u32 len = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			total += info.recursion_misses;
+	}
+	return total;
+}

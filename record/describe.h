@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The recording's description of itself: rows of `meta` and `source`. */
+#ifndef RECORD_DESCRIBE_H
+#define RECORD_DESCRIBE_H
+
+#include "capture.h"
+#include "error.h"
+#include "kernel.h"
+#include "options.h"
+#include "writer.h"
+
+/* meta: ebrec.*, target.*, options.*, sample.*. */
+struct ebt_error *describe_options(struct ebt_stream *stream, const struct record_options *options,
+				   const struct kernel *kernel, const char *command_line);
+
+/* A row of `source` for each source, also those that are off. */
+struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture);
+
+/* meta: end.*. exit_status -1: none. */
+struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finding out what this kernel offers; see kernel.h. */
+#include "kernel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/shared.h"
+#include "cleanup.h"
+
+static struct ebt_error *check_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	uint64_t have;
+
+	if (syscall(SYS_capget, &header, data))
+		return ebt_error_errno(errno, "cannot read my capabilities");
+	have = data[0].effective | (uint64_t)data[1].effective << 32;
+	if (have & (UINT64_C(1) << CAP_SYS_ADMIN))
+		return NULL;
+	if (!(have & (UINT64_C(1) << CAP_BPF)) || !(have & (UINT64_C(1) << CAP_PERFMON)))
+		return ebt_error_create(
+			EBT_ERR_UNSUPPORTED,
+			"recording needs root, or the capabilities CAP_BPF and "
+			"CAP_PERFMON: run ebrec with sudo, or in a container that "
+			"has them; `--user NAME` runs the command as somebody else");
+	return NULL;
+}
+
+static struct ebt_error *load_btf(struct btf **ret)
+{
+	struct btf *btf;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return ebt_error_create(
+			EBT_ERR_UNSUPPORTED,
+			"/sys/kernel/btf/vmlinux: %s. The kernel must be built "
+			"with CONFIG_DEBUG_INFO_BTF, as those of distributions are, "
+			"and /sys must be mounted",
+			strerror(errno));
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return ebt_error_errno(errno, "cannot read the kernel's type information");
+	*ret = btf;
+	return NULL;
+}
+
+/* The prototype of a tracepoint's typedef; its first parameter is no argument of it. */
+static const struct btf_type *tracepoint_proto(const struct btf *btf, const char *name)
+{
+	char type_name[128];
+	const struct btf_type *t;
+	int id;
+
+	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type_name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+	if (!t || !btf_is_ptr(t))
+		return NULL;
+	t = btf__type_by_id(btf, t->type);
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+bool kernel_has_tracepoint(const struct kernel *kernel, const char *name)
+{
+	return tracepoint_proto(kernel->btf, name);
+}
+
+static struct ebt_error *find_switch_args(const struct btf *btf, uint32_t *ret)
+{
+	const struct btf_type *proto = tracepoint_proto(btf, "sched_switch");
+	const struct btf_type *second;
+
+	if (!proto || btf_vlen(proto) < 4)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED,
+					"the kernel has no tracepoint sched_switch");
+	if (btf_vlen(proto) == 4) {
+		*ret = EBREC_SWITCH_PREV_NEXT;
+		return NULL;
+	}
+	second = btf__type_by_id(btf, btf__resolve_type(btf, (int)btf_params(proto)[2].type));
+	*ret = second && btf_is_ptr(second) ? EBREC_SWITCH_PREV_NEXT_STATE
+					    : EBREC_SWITCH_STATE_PREV_NEXT;
+	return NULL;
+}
+
+static bool has_cycles(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+static uint32_t read_number(const char *path, uint32_t otherwise)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	unsigned int n;
+
+	return f && fscanf(f, "%u", &n) == 1 && n ? n : otherwise;
+}
+
+struct ebt_error *kernel_probe(struct kernel *ret)
+{
+	struct kernel k = { 0 };
+	struct ebt_error *err;
+	int n_cpus = libbpf_num_possible_cpus();
+
+	if (n_cpus <= 0)
+		return ebt_error_errno(-n_cpus, "cannot count CPUs: is /sys mounted?");
+	err = check_capabilities();
+	if (err)
+		return err;
+	if (syscall(SYS_bpf, -1, NULL, 0) < 0 && errno == ENOSYS)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED, "the kernel is built without BPF");
+	k.n_cpus = (uint32_t)n_cpus;
+	k.pid_max = read_number("/proc/sys/kernel/pid_max", 1u << 22);
+	k.max_frames = read_number("/proc/sys/kernel/perf_event_max_stack", EBREC_MAX_FRAMES);
+	if (k.max_frames > EBREC_MAX_FRAMES)
+		k.max_frames = EBREC_MAX_FRAMES;
+	k.cycles = has_cycles();
+	err = load_btf(&k.btf);
+	if (err)
+		return err;
+	err = find_switch_args(k.btf, &k.switch_args);
+	if (err) {
+		btf__free(k.btf);
+		return err;
+	}
+	*ret = k;
+	return NULL;
+}
+
+void kernel_deinit(struct kernel *kernel)
+{
+	btf__free(kernel->btf);
+	kernel->btf = NULL;
+}
+
+void kernel_find_schedule(struct kernel *kernel)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	uint64_t start = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		unsigned long long address;
+		char type, name[16];
+
+		if (sscanf(line, "%llx %c %15s", &address, &type, name) != 3)
+			continue;
+		if (start && address > start) {
+			kernel->schedule_start = start;
+			kernel->schedule_end = address;
+			return;
+		}
+		/* A compiler that splits or clones it names it __schedule.something. */
+		if (!start && !strncmp(name, "__schedule", 10) && (!name[10] || name[10] == '.'))
+			start = address;
+	}
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebrec: records what a program, a container or a machine does. Messages and exit status are made
+ * here and nowhere else. */
+#include <bpf/libbpf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "kernel.h"
+#include "options.h"
+#include "session.h"
+#include "usage.h"
+
+#define EXIT_RECORDER 125
+
+static unsigned int verbosity;
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (verbosity < 2 || (level == LIBBPF_DEBUG && verbosity < 3))
+		return 0;
+	return vfprintf(stderr, format, args);
+}
+
+static void print_error(const struct ebt_error *err)
+{
+	fprintf(stderr, "ebrec: %s\n", err->message);
+}
+
+/* "12.3 MB": a number that people can take in. */
+static const char *human_bytes(uint64_t bytes, char buf[static 32])
+{
+	if (bytes < 1000000)
+		snprintf(buf, 32, "%.1f kB", (double)bytes / 1e3);
+	else if (bytes < 1000000000)
+		snprintf(buf, 32, "%.1f MB", (double)bytes / 1e6);
+	else
+		snprintf(buf, 32, "%.2f GB", (double)bytes / 1e9);
+	return buf;
+}
+
+struct status_line {
+	bool shown;
+	bool wanted;
+	struct session_status last;
+};
+
+static void show_status(void *arg, const struct session_status *status)
+{
+	struct status_line *line = arg;
+	uint64_t span = status->elapsed - line->last.elapsed;
+	uint64_t events = status->events - line->last.events;
+	char bytes[32];
+
+	line->last = *status;
+	if (!line->wanted)
+		return;
+	line->shown = true;
+	fprintf(stderr, "\r\033[Kebrec: %.0f s, %" PRIu64 " events, %.0f/s, %s, %" PRIu64 " lost",
+		(double)status->elapsed / 1e9, status->events,
+		span ? (double)events * 1e9 / (double)span : 0.0, human_bytes(status->bytes, bytes),
+		status->lost);
+	fflush(stderr);
+}
+
+static void show_summary(const struct record_options *options, const struct session_result *result)
+{
+	const struct session_status *s = &result->status;
+	char bytes[32];
+
+	if (!options->quiet)
+		fprintf(stderr, "ebrec: %s; %.2f s, %" PRIu64 " events, %s in %s\n", result->reason,
+			(double)s->elapsed / 1e9, s->events, human_bytes(s->bytes, bytes),
+			!strcmp(options->output, "-") ? "standard output" : options->output);
+	if (s->lost)
+		fprintf(stderr,
+			"ebrec: %" PRIu64
+			" events were lost; `ebreport info` shows which, -b makes room\n",
+			s->lost);
+}
+
+/* argv as one string, for the trace; NULL: no memory. */
+static char *join(char **argv)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (int i = 0; argv[i]; i++)
+		fprintf(f, "%s%s", i ? " " : "", argv[i]);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int list_events(void)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	struct kernel kernel = { 0 };
+
+	err = kernel_probe(&kernel);
+	if (err)
+		print_error(err);
+	usage_list_events(stdout, err ? NULL : &kernel);
+	kernel_deinit(&kernel);
+	return 0;
+}
+
+static int record(const struct record_options *options, char **argv)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	_cleanup_free_ char *command_line = join(argv);
+	struct status_line line = { .wanted = !options->quiet && isatty(STDERR_FILENO) };
+	struct session_result result;
+
+	if (!command_line) {
+		print_error(&ebt_enomem);
+		return EXIT_RECORDER;
+	}
+	err = session_run(options, command_line, show_status, &line, &result);
+	if (line.shown)
+		fputs("\r\033[K", stderr);
+	if (err)
+		print_error(err);
+	if (result.recorded)
+		show_summary(options, &result);
+	if (result.exit_status >= 0)
+		return result.exit_status;
+	return err ? EXIT_RECORDER : 0;
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	struct record_options options;
+	int status = 0;
+
+	err = options_parse(argc, argv, &options);
+	if (err) {
+		print_error(err);
+		fputs("Try `ebrec --help`.\n", stderr);
+		return EXIT_RECORDER;
+	}
+	verbosity = options.verbose;
+	libbpf_set_print(print_libbpf);
+	switch (options.action) {
+	case ACTION_HELP:
+		usage_print(stdout);
+		break;
+	case ACTION_VERSION:
+		puts("ebrec " EBT_VERSION);
+		break;
+	case ACTION_LIST_EVENTS:
+		status = list_events();
+		break;
+	case ACTION_RECORD:
+		status = record(&options, argv);
+		break;
+	}
+	options_deinit(&options);
+	return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of ebrec, parsed and checked, as read-only configuration for all that follows.
+ */
+#ifndef RECORD_OPTIONS_H
+#define RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cleanup.h"
+#include "error.h"
+
+enum target_kind {
+	TARGET_NONE,
+	TARGET_COMMAND,
+	TARGET_PIDS,
+	TARGET_CGROUP,
+	TARGET_ALL,
+};
+
+/* What the user wants instead of a recording. */
+enum options_action {
+	ACTION_RECORD,
+	ACTION_HELP,
+	ACTION_VERSION,
+	ACTION_LIST_EVENTS,
+};
+
+struct record_options {
+	enum options_action action;
+	const char *output; /* "-": standard output */
+	bool force;
+	bool quiet;
+	unsigned int verbose;
+
+	uint64_t duration;  /* ns; 0: until the target ends */
+	uint64_t min_block; /* ns; 0: all */
+	uint64_t buffer;    /* bytes for events; 0: as the machine allows */
+	uint32_t frequency; /* samples a second */
+	bool call_graph;
+	uint64_t sources; /* bit n: ebrec_sources[n] */
+
+	enum target_kind target;
+	pid_t *pids;
+	size_t n_pids;
+	const char *cgroup;
+	const char *user;
+	char **command; /* argv of CMD, ends with NULL; part of the argv given */
+};
+
+/* EBT_ERR_INVALID with a sentence for the user; *ret is untouched then. Strings point into argv. */
+struct ebt_error *options_parse(int argc, char **argv, struct record_options *ret);
+void options_deinit(struct record_options *options);
+
+/* "500ms", "2m", "1.5": a number, and ns, us, ms, s (if nothing is said), m or h. */
+struct ebt_error *parse_time(const char *text, uint64_t *ret);
+
+/* "64M": a number of bytes, or of K, M or G of 1024. */
+struct ebt_error *parse_size(const char *text, uint64_t *ret);
+
+/* "12,345": process ids. Freed with free(). */
+struct ebt_error *parse_pids(const char *text, pid_t **ret, size_t *ret_n);
+
+/*
+ * Adds "sched,-offcpu,default" to a set of sources. A list that begins with a removal begins with
+ * the set as it is, or the default set where *given is false; others replace an ungiven set.
+ */
+struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources);
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One recording; see session.h. This thread does everything that is not reading rings: the
+ * side-band, the snapshot, processes that appear, losses, epochs, signals and the end. It has a
+ * stream of its own, so that a long snapshot holds up nobody.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "capture.h"
+#include "clocks.h"
+#include "describe.h"
+#include "kernel.h"
+#include "losses.h"
+#include "output.h"
+#include "pump.h"
+#include "sideband.h"
+#include "snapshot.h"
+#include "target.h"
+#include "tasks.h"
+
+#define NS_PER_MS  UINT64_C(1000000)
+#define NS_PER_S   UINT64_C(1000000000)
+
+#define TICK_MS	   100
+#define EPOCH_NS   (10 * NS_PER_S)
+#define FORGET_NS  (10 * NS_PER_S)
+#define SLACK_NS   (100 * NS_PER_MS)
+#define LAST_WORDS (5 * NS_PER_MS)
+
+/* /proc of a new process is read a moment later: its row may be older than others by this. */
+#define NOTICE_NS (1 * NS_PER_S)
+
+struct session {
+	const struct record_options *options;
+	struct session_result *result;
+	struct kernel kernel;
+	struct target *target;
+	struct capture *capture;
+	int output, signals;
+	struct tasks *tasks;
+	struct ebt_writer *writer;
+	struct ebt_stream *stream;
+	struct pump *pump;
+	struct sideband *sideband;
+	struct snapshot_state *snapshot;
+	struct losses *losses;
+	struct pollfd *polls;
+	size_t n_polls;
+	uint64_t begin, last_second, last_epoch, last_pass;
+};
+
+static void deinit(struct session *s)
+{
+	pump_destroy(s->pump);
+	losses_destroy(s->losses);
+	snapshot_destroy(s->snapshot);
+	sideband_close(s->sideband);
+	capture_destroy(s->capture);
+	target_destroy(s->target);
+	ebt_writer_destroy(s->writer);
+	tasks_destroy(s->tasks);
+	kernel_deinit(&s->kernel);
+	ebt_closep(&s->output);
+	ebt_closep(&s->signals);
+	free(s->polls);
+}
+
+static struct ebt_error *block_signals(int *ret)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return ebt_error_errno(errno, "cannot block signals");
+	/* A reader of our pipe that has gone is an error of write(). */
+	sigdelset(&set, SIGPIPE);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot wait for signals");
+	*ret = fd;
+	return NULL;
+}
+
+/* From here on a signal ends the process: what has been written can be read. */
+static void give_signals_back(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static struct ebt_error *open_writer(struct session *s)
+{
+	struct ebt_writer_options options = {
+		.name = s->options->output,
+		.streams = 1 + capture_topology(s->capture)->n_threads,
+		.resolve_task = tasks_resolve,
+	};
+	struct ebt_error *err;
+
+	err = output_open(s->options->output, s->options->force, &s->output);
+	if (!err)
+		err = tasks_create(&s->tasks);
+	if (err)
+		return err;
+	options.fd = s->output;
+	options.resolve_arg = s->tasks;
+	err = ebt_writer_create(&options, &s->writer);
+	return err ? err : ebt_writer_add_stream(s->writer, &s->stream);
+}
+
+static struct ebt_error *make_polls(struct session *s)
+{
+	const int *fds;
+	size_t n = sideband_fds(s->sideband, &fds);
+
+	s->polls = calloc(n + 2, sizeof(*s->polls));
+	if (!s->polls)
+		return &ebt_enomem;
+	s->polls[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	s->polls[1] = (struct pollfd){ .fd = pump_fd(s->pump), .events = POLLIN };
+	for (size_t i = 0; i < n; i++)
+		s->polls[2 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = n + 2;
+	return NULL;
+}
+
+/* Everything is made; nothing is recorded. */
+static struct ebt_error *prepare(struct session *s)
+{
+	struct ebt_error *err;
+
+	err = block_signals(&s->signals);
+	if (!err)
+		err = kernel_probe(&s->kernel);
+	if (!err)
+		err = target_create(s->options, &s->target);
+	if (!err)
+		err = capture_create(&s->kernel, s->options, target_cgroup_id(s->target),
+				     &s->capture);
+	if (!err)
+		err = open_writer(s);
+	if (!err)
+		err = pump_create(s->capture, s->writer, s->tasks, &s->pump);
+	if (!err)
+		err = snapshot_create(s->tasks, &s->snapshot);
+	if (!err)
+		err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
+	return err ? err : make_polls(s);
+}
+
+static bool wanted(void *arg, uint32_t pid)
+{
+	const struct session *s = arg;
+
+	return capture_follows(s->capture, pid);
+}
+
+/*
+ * The order matters: mappings are listened to before they are listed, forks are followed before
+ * processes are looked for, and the target is let go when all of that is done.
+ */
+static struct ebt_error *begin(struct session *s, const char *command_line)
+{
+	struct ebt_error *err;
+
+	s->begin = s->last_second = s->last_epoch = s->last_pass = clocks_now();
+	err = describe_options(s->stream, s->options, &s->kernel, command_line);
+	if (!err)
+		err = capture_attach(s->capture);
+	if (!err)
+		err = losses_create(s->capture, s->pump, s->begin, &s->losses);
+	if (!err)
+		err = pump_start(s->pump);
+	if (err)
+		return err;
+	capture_set_gate(s->capture, true);
+	s->result->recorded = true;
+	err = target_follow(s->target, s->capture);
+	if (!err)
+		err = snapshot_host(s->snapshot, s->stream);
+	if (!err)
+		err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
+	if (!err)
+		err = capture_attach_last(s->capture);
+	if (!err)
+		err = describe_sources(s->stream, s->capture);
+	return err ? err : target_start(s->target);
+}
+
+static struct ebt_error *handle_notices(struct session *s)
+{
+	struct pump_notice notice;
+	struct ebt_error *err = NULL;
+
+	while (!err && pump_next_notice(s->pump, &notice)) {
+		if (notice.attached) {
+			target_follow_process(s->capture, notice.pid);
+			tasks_follow(s->tasks, notice.pid);
+		}
+		err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
+	}
+	return err;
+}
+
+/* The side-band, and what came with it. */
+static struct ebt_error *control_pass(struct session *s)
+{
+	uint64_t now = clocks_now();
+	struct ebt_error *err;
+
+	err = sideband_read(s->sideband);
+	if (!err)
+		err = pump_read_tasks(s->pump, s->stream);
+	if (!err)
+		err = sideband_emit(s->sideband, s->stream);
+	if (!err)
+		err = handle_notices(s);
+	if (err)
+		return err;
+	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);
+	s->last_pass = now;
+	return ebt_stream_flush(s->stream, now, false);
+}
+
+static void read_status(struct session *s, uint64_t now)
+{
+	struct session_status *status = &s->result->status;
+	struct ebt_writer_stats stats;
+	struct pump_counts counts;
+
+	ebt_writer_stats(s->writer, &stats);
+	pump_counts(s->pump, &counts);
+	status->elapsed = now - s->begin;
+	status->events = counts.records;
+	status->lost = stats.lost;
+	status->bytes = stats.bytes;
+}
+
+static struct ebt_error *every_second(struct session *s, uint64_t now)
+{
+	struct ebt_error *err;
+
+	s->last_second = now;
+	err = losses_emit(s->losses, s->stream, now);
+	if (err)
+		return err;
+	tasks_forget_before(s->tasks, now - FORGET_NS);
+	if (now - s->last_epoch < EPOCH_NS)
+		return NULL;
+	s->last_epoch = now;
+	err = ebt_writer_next_epoch(s->writer);
+	return err ? err : clocks_emit(s->stream);
+}
+
+/* Why the recording ends, or NULL. */
+static const char *read_signals(struct session *s)
+{
+	struct signalfd_siginfo info;
+	const char *reason = NULL;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGINT)
+			reason = "interrupted";
+		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+			reason = "terminated";
+	}
+	return reason;
+}
+
+static const char *ended(struct session *s, uint64_t now)
+{
+	const char *reason = read_signals(s);
+
+	if (reason)
+		return reason;
+	if (pump_failed(s->pump))
+		return "failed";
+	if (target_ended(s->target))
+		return s->options->target == TARGET_COMMAND ? "the command ended"
+							    : "the processes ended";
+	if (s->options->duration && now - s->begin >= s->options->duration)
+		return "the time was up";
+	return NULL;
+}
+
+static int poll_timeout(const struct session *s, uint64_t now)
+{
+	uint64_t left, end = s->begin + s->options->duration;
+
+	if (!s->options->duration)
+		return TICK_MS;
+	left = end > now ? (end - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+	return left < TICK_MS ? (int)left : TICK_MS;
+}
+
+static struct ebt_error *record(struct session *s,
+				void (*on_status)(void *arg, const struct session_status *status),
+				void *arg)
+{
+	struct ebt_error *err;
+
+	for (;;) {
+		uint64_t now;
+
+		if (poll(s->polls, s->n_polls, poll_timeout(s, clocks_now())) < 0 && errno != EINTR)
+			return ebt_error_errno(errno, "cannot wait for events");
+		now = clocks_now();
+		s->result->reason = ended(s, now);
+		if (s->result->reason)
+			return NULL;
+		err = control_pass(s);
+		if (err)
+			return err;
+		if (now - s->last_second < NS_PER_S)
+			continue;
+		err = every_second(s, now);
+		if (err)
+			return err;
+		read_status(s, now);
+		on_status(arg, &s->result->status);
+	}
+}
+
+/* Keeps the first of two errors. */
+static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *second)
+{
+	if (first)
+		ebt_error_destroy(second);
+	return first ? first : second;
+}
+
+/* Nothing may be recorded after this; then whatever has been recorded is written. */
+static struct ebt_error *finish(struct session *s, struct ebt_error *err)
+{
+	const struct timespec last_words = { .tv_nsec = LAST_WORDS };
+	uint64_t now;
+
+	give_signals_back();
+	/* A task that has been waited for has not left its CPU yet. */
+	if (!err && target_ended(s->target))
+		nanosleep(&last_words, NULL);
+	capture_set_gate(s->capture, false);
+	capture_detach(s->capture);
+	target_stop(s->target);
+	s->result->exit_status = target_exit_status(s->target);
+	if (!err)
+		err = control_pass(s);
+	err = first_error(err, pump_finish(s->pump));
+	now = clocks_now();
+	if (!err)
+		err = losses_emit(s->losses, s->stream, now);
+	if (!err)
+		err = clocks_emit(s->stream);
+	if (!err)
+		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
+	if (!err)
+		err = ebt_writer_finish(s->writer);
+	read_status(s, now);
+	return first_error(err, target_exec_error(s->target));
+}
+
+struct ebt_error *session_run(const struct record_options *options, const char *command_line,
+			      void (*on_status)(void *arg, const struct session_status *status),
+			      void *arg, struct session_result *ret)
+{
+	struct session s = { .options = options, .result = ret, .output = -1, .signals = -1 };
+	struct ebt_error *err;
+
+	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };
+	err = prepare(&s);
+	if (!err)
+		err = begin(&s, command_line);
+	if (!err)
+		err = record(&s, on_status, arg);
+	if (ret->recorded)
+		err = finish(&s, err);
+	deinit(&s);
+	return err;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One recording from beginning to end. */
+#ifndef RECORD_SESSION_H
+#define RECORD_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "options.h"
+
+struct session_status {
+	uint64_t elapsed; /* ns since recording began */
+	uint64_t events, lost, bytes;
+};
+
+struct session_result {
+	struct session_status status;
+	const char *reason; /* why it ended, a few words; as in meta end.reason */
+	int exit_status;    /* of the command, as a shell has it; -1: none, or it has not ended */
+	bool recorded;	    /* it got as far as a trace that can be read */
+};
+
+/*
+ * Records as the options say. on_status is called about once a second, from this thread. *ret is
+ * filled in also where an error is returned: the recording may have come a long way by then.
+ */
+struct ebt_error *session_run(const struct record_options *options, const char *command_line,
+			      void (*on_status)(void *arg, const struct session_status *status),
+			      void *arg, struct session_result *ret);
+
+#endif

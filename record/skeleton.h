@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The generated skeleton of the BPF programs, with the types that its read-only data needs. */
+#ifndef RECORD_SKELETON_H
+#define RECORD_SKELETON_H
+
+#include <linux/types.h>
+
+#include "bpf/shared.h"
+#include "ebrec.skel.h"
+
+#endif

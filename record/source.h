@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Event sources: what a user names with `ebrec -e`. A source knows which BPF programs make its
+ * tables, whether this kernel has the hooks, and what to configure. docs/ADDING-A-SOURCE.md says
+ * how to write one.
+ */
+#ifndef RECORD_SOURCE_H
+#define RECORD_SOURCE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "kernel.h"
+#include "options.h"
+#include "wire.h"
+
+struct bpf_link;
+struct ebrec_bpf; /* the skeleton */
+
+/* As in table `source`. */
+enum source_status {
+	SOURCE_OFF,
+	SOURCE_ON,
+	SOURCE_PARTIAL,
+	SOURCE_UNAVAILABLE,
+};
+
+struct source_state {
+	enum source_status status;
+	char detail[160]; /* what is missing, and why; or empty */
+};
+
+/* Everything a source may need, from loading to attaching. */
+struct source_context {
+	struct ebrec_bpf *skel;
+	const struct kernel *kernel;
+	const struct record_options *options;
+	struct bpf_link **links; /* of attach(): destroyed by the owner of the context */
+	size_t n_links;
+};
+
+struct ebrec_source {
+	const char *name, *doc, *cost;
+	bool by_default;
+	const uint16_t *tables; /* enum ebt_table_id; 0 ends them */
+
+	/* Is it there? Sets status to PARTIAL or UNAVAILABLE, and says why; leaves ON alone. */
+	void (*probe)(const struct kernel *kernel, struct source_state *state);
+
+	/* Before loading, if it is on: read-only data; programs to load, none of which is by
+	 * default. */
+	void (*configure)(struct source_context *context);
+
+	/* What is no tracepoint, after everything else; NULL: nothing. attach_last: and after the
+	 * other sources. */
+	struct ebt_error *(*attach)(struct source_context *context);
+	bool attach_last;
+};
+
+extern const struct ebrec_source *const ebrec_sources[];
+extern const size_t ebrec_n_sources;
+
+/* Index of the source, or -1. */
+int source_by_name(const char *name, size_t len);
+
+/* The source that fills this table, for rows of `lost`; "" for none. */
+const char *source_of_table(uint16_t table);
+
+/* For probe(): UNAVAILABLE where the kernel lacks the tracepoint, naming it. */
+void source_require(const struct kernel *kernel, const char *tracepoint,
+		    struct source_state *state);
+
+/* For probe(): PARTIAL where the kernel lacks the tracepoint, naming it and what goes missing. */
+void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
+		 struct source_state *state);
+
+#endif

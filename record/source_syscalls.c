@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Source `syscalls`. */
+#include "skeleton.h"
+#include "source.h"
+
+static void probe(const struct kernel *kernel, struct source_state *state)
+{
+	source_require(kernel, "sys_enter", state);
+	source_require(kernel, "sys_exit", state);
+}
+
+static void configure(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	skel->rodata->config.syscalls = 1;
+	bpf_map__set_autocreate(skel->maps.syscall_start, true);
+	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
+	bpf_program__set_autoload(skel->progs.ebrec_sys_enter, true);
+	bpf_program__set_autoload(skel->progs.ebrec_sys_exit, true);
+}
+
+const struct ebrec_source source_syscalls = {
+	.name = "syscalls",
+	.doc = "system calls: number, arguments, result, duration",
+	.cost = "about 0.1 us for each call",
+	.tables = (const uint16_t[]){ EBT_T_syscall, 0 },
+	.probe = probe,
+	.configure = configure,
+};

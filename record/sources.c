@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The registry of event sources: one line each. */
+#include "source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const struct ebrec_source source_sample, source_sched, source_task, source_offcpu,
+	source_syscalls;
+
+const struct ebrec_source *const ebrec_sources[] = {
+	&source_sample, &source_sched, &source_task, &source_offcpu, &source_syscalls,
+};
+const size_t ebrec_n_sources = sizeof(ebrec_sources) / sizeof(ebrec_sources[0]);
+
+int source_by_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (strlen(ebrec_sources[i]->name) == len &&
+		    !memcmp(ebrec_sources[i]->name, name, len))
+			return (int)i;
+	}
+	return -1;
+}
+
+const char *source_of_table(uint16_t table)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		for (const uint16_t *t = ebrec_sources[i]->tables; *t; t++) {
+			if (*t == table)
+				return ebrec_sources[i]->name;
+		}
+	}
+	return "";
+}
+
+void source_require(const struct kernel *kernel, const char *tracepoint, struct source_state *state)
+{
+	if (kernel_has_tracepoint(kernel, tracepoint))
+		return;
+	state->status = SOURCE_UNAVAILABLE;
+	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s",
+		 tracepoint);
+}
+
+void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
+		 struct source_state *state)
+{
+	if (state->status != SOURCE_ON || kernel_has_tracepoint(kernel, tracepoint))
+		return;
+	state->status = SOURCE_PARTIAL;
+	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s: no %s",
+		 tracepoint, without);
+}
