@@ -59,7 +59,7 @@ enum {
 	EBT_CH_TIME_MAX = 56,  /* u64 */
 	EBT_CH_WATERMARK = 64, /* u64: no later chunk has a row older than this */
 	EBT_CH_ROWS = 72,      /* u32 */
-	EBT_CH_LOST = 76,      /* u32, rows of this table lost since the stream's last chunk of it */
+	EBT_CH_LOST = 76,      /* u32, rows of this table lost that no earlier chunk has told */
 	EBT_CH_RESERVED = 80,  /* u64, zero */
 	EBT_CH_CRC = 88,       /* u32, CRC32C of the stored payload */
 	EBT_CH_HEADER_CRC = 92, /* u32, CRC32C of bytes 0 to 91 */

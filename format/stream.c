@@ -38,8 +38,7 @@ struct ebt_error *ebt_stream_create(struct ebt_writer *writer, uint16_t id, stru
 	stream->id = id;
 	stream->n_ids = ebt_tables[ebt_n_tables - 1].id + 1u;
 	stream->builders = calloc(stream->n_ids, sizeof(*stream->builders));
-	stream->lost = calloc(stream->n_ids, sizeof(*stream->lost));
-	if (!stream->builders || !stream->lost)
+	if (!stream->builders)
 		return &ebt_enomem;
 	err = ebt_encoder_init(&stream->encoder, &writer->options);
 	if (err)
@@ -58,7 +57,6 @@ void ebt_stream_destroy(struct ebt_stream *stream)
 	}
 	ebt_encoder_deinit(&stream->encoder);
 	free(stream->builders);
-	free(stream->lost);
 	free(stream);
 }
 
@@ -92,7 +90,7 @@ static struct ebt_error *seal(struct ebt_stream *stream, struct ebt_builder *bui
 
 	if (err)
 		return ebt_writer_fail(stream->writer, err);
-	return ebt_writer_put(stream->writer, &payload, stream, &stream->lost[payload.table]);
+	return ebt_writer_put(stream->writer, &payload, stream);
 }
 
 struct ebt_error *ebt_stream_flush(struct ebt_stream *stream, uint64_t now_ns, bool all)
@@ -180,11 +178,8 @@ static void count_lost(struct ebt_stream *stream, const void *record)
 
 	memcpy(&lost, record, sizeof(lost));
 	table = lost.table_id <= UINT16_MAX ? ebt_table_by_id((uint16_t)lost.table_id) : NULL;
-	if (!table)
-		return;
-	stream->lost[table->id] += lost.count;
-	if (table->class == EBT_CLASS_EVENT)
-		ebt_writer_count_lost(stream->writer, lost.count);
+	if (table)
+		ebt_writer_count_lost(stream->writer, table, lost.count);
 }
 
 /* The builder of the record's table, with room for a row. */

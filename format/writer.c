@@ -96,8 +96,10 @@ static uint64_t watermark(const struct ebt_writer *writer)
 
 /* Writes one chunk and its row of the index. The lock is held. */
 static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_payload *payload,
-				   uint16_t stream, uint32_t lost)
+				   uint16_t stream)
 {
+	const struct ebt_table *table = ebt_table_by_id(payload->table);
+	uint64_t *lost = &writer->lost[table - ebt_tables];
 	static const unsigned char zeros[EBT_ALIGN];
 	unsigned char header[EBT_CHUNK_HEADER_LEN];
 	struct ebt_chunk_place place = {
@@ -105,7 +107,7 @@ static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_p
 		.watermark = watermark(writer),
 		.tag = writer->tag,
 		.epoch = writer->epoch,
-		.lost = lost,
+		.lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost,
 		.stream = stream,
 	};
 	struct iovec parts[] = {
@@ -120,9 +122,14 @@ static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_p
 	err = ebt_sink_write(&writer->sink, parts, 3);
 	if (err)
 		return err;
+	*lost -= place.lost;
 	writer->stats.chunks++;
-	if (ebt_table_by_id(payload->table)->class == EBT_CLASS_EVENT)
+	if (table->class == EBT_CLASS_EVENT)
 		writer->stats.rows += payload->rows;
+	if (table->class != EBT_CLASS_META && payload->time_max > writer->time_max)
+		writer->time_max = payload->time_max;
+	if (place.watermark > writer->time_max)
+		writer->time_max = place.watermark;
 	if (payload->table == EBT_T_index)
 		writer->index_offset = offset;
 	return add_index_row(writer, payload, &place, offset);
@@ -134,14 +141,14 @@ static struct ebt_error *put_index(struct ebt_writer *writer)
 	struct ebt_payload payload;
 	struct ebt_error *err = ebt_encoder_seal(&writer->encoder, &writer->index, &payload);
 
-	return err ? err : put_chunk(writer, &payload, 0, 0);
+	return err ? err : put_chunk(writer, &payload, 0);
 }
 
 /* put_chunk(), then the index where that is due. The lock is held. */
 static struct ebt_error *put_indexed(struct ebt_writer *writer, const struct ebt_payload *payload,
-				     uint16_t stream, uint32_t lost)
+				     uint16_t stream)
 {
-	struct ebt_error *err = put_chunk(writer, payload, stream, lost);
+	struct ebt_error *err = put_chunk(writer, payload, stream);
 
 	return !err && writer->index.rows == EBT_INDEX_ROWS ? put_index(writer) : err;
 }
@@ -152,32 +159,53 @@ static struct ebt_error *put_own(struct ebt_writer *writer, struct ebt_builder *
 	struct ebt_payload payload;
 	struct ebt_error *err = ebt_encoder_seal(&writer->encoder, builder, &payload);
 
-	return err ? err : put_indexed(writer, &payload, 0, 0);
+	return err ? err : put_indexed(writer, &payload, 0);
 }
 
 struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_payload *payload,
-				 struct ebt_stream *stream, uint64_t *lost)
+				 struct ebt_stream *stream)
 {
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
-	uint32_t told = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost;
 	struct ebt_error *err;
 
 	if (writer->error)
 		return copy_error(writer->error);
 	/* Only now: while the chunk was sealed but not written, its rows held the low down. */
 	ebt_stream_publish_low(stream);
-	err = put_indexed(writer, payload, stream->id, told);
-	if (err)
-		return fail(writer, err);
-	*lost -= told;
-	return NULL;
+	err = put_indexed(writer, payload, stream->id);
+	return err ? fail(writer, err) : NULL;
 }
 
-void ebt_writer_count_lost(struct ebt_writer *writer, uint64_t count)
+void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *table, uint64_t count)
 {
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
-	writer->stats.lost += count;
+	writer->lost[table - ebt_tables] += count;
+	if (table->class == EBT_CLASS_EVENT)
+		writer->stats.lost += count;
+}
+
+/* Chunks without rows, for losses that no chunk has told: the end is near. */
+static struct ebt_error *put_losses(struct ebt_writer *writer)
+{
+	static const unsigned char empty_directory[1];
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < ebt_n_tables; i++) {
+		struct ebt_payload payload = {
+			.data = empty_directory,
+			.stored = sizeof(empty_directory),
+			.raw = sizeof(empty_directory),
+			.crc = ebt_crc32c(empty_directory, sizeof(empty_directory)),
+			.time_min = writer->time_max,
+			.time_max = writer->time_max,
+			.table = ebt_tables[i].id,
+		};
+
+		if (writer->lost[i])
+			err = put_indexed(writer, &payload, 0);
+	}
+	return err;
 }
 
 /* --- the schema --- */
@@ -342,7 +370,8 @@ struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
 					options->streams, EBT_MAX_STREAMS);
 	writer->max_streams = options->streams ? options->streams : 1;
 	writer->name = strdup(options->name);
-	if (!writer->name)
+	writer->lost = calloc(ebt_n_tables, sizeof(*writer->lost));
+	if (!writer->name || !writer->lost)
 		return &ebt_enomem;
 	writer->sink = (struct ebt_sink){ .fd = options->fd, .name = writer->name };
 	writer->options = *options;
@@ -372,6 +401,7 @@ void ebt_writer_destroy(struct ebt_writer *writer)
 	ebt_error_destroy(writer->error);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer->name);
+	free(writer->lost);
 	free(writer);
 }
 
@@ -386,7 +416,9 @@ struct ebt_error *ebt_writer_finish(struct ebt_writer *writer)
 
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
-	err = put_index(writer);
+	err = put_losses(writer);
+	if (!err)
+		err = put_index(writer);
 	if (!err)
 		err = put_footer(writer);
 	return err ? fail(writer, err) : NULL;

@@ -18,7 +18,6 @@ struct ebt_stream {
 
 	/* By table id; NULL: no row of this table came yet. */
 	struct ebt_builder **builders;
-	uint64_t *lost; /* by table id: not yet told by a chunk header */
 	size_t n_ids;
 	size_t dict_limit; /* bytes of dictionaries at which a chunk is sealed */
 
@@ -38,6 +37,8 @@ struct ebt_writer {
 	uint32_t tag, epoch;
 	uint64_t index_offset;	       /* of the last chunk of table index */
 	struct ebt_writer_stats stats; /* but for bytes */
+	uint64_t *lost;		       /* by table index: not yet told by a chunk header */
+	uint64_t time_max;	       /* of rows written, and of promises */
 	struct ebt_builder schema, schema_value, index;
 	struct ebt_encoder encoder; /* of these three */
 	struct ebt_stream *streams[EBT_MAX_STREAMS];
@@ -70,10 +71,12 @@ struct ebt_error *ebt_writer_error(struct ebt_writer *writer);
 /* Ends writing because of err, which it takes; returns what its caller is to return. */
 struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *err);
 
-/* Writes a sealed chunk of the stream; takes off *lost what the chunk's header tells. */
+/* Writes a sealed chunk of the stream. */
 struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_payload *payload,
-				 struct ebt_stream *stream, uint64_t *lost);
+				 struct ebt_stream *stream);
 
-void ebt_writer_count_lost(struct ebt_writer *writer, uint64_t count);
+/* Rows of a table were lost: whichever stream writes its next chunk tells. */
+void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *table,
+			   uint64_t count);
 
 #endif

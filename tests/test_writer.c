@@ -496,6 +496,15 @@ static void losses_are_told(void **state)
 	assert_int_equal(chunks[3].lost, UINT32_MAX);
 	assert_int_equal(chunks[4].lost, 4);
 	assert_int_equal(chunks[5].lost, 0);
+	/* What is left at the end has chunks of its own. */
+	assert_int_equal(n, 9);
+	assert_int_equal(chunks[6].table, EBT_T_meta);
+	assert_int_equal(chunks[6].lost, 1000);
+	assert_int_equal(chunks[7].table, EBT_T_sched_switch);
+	assert_int_equal(chunks[7].lost, 9);
+	assert_int_equal(chunks[7].rows, 0);
+	assert_int_equal(chunks[7].time_min, 60);
+	assert_int_equal(chunks[7].time_max, 60);
 	assert_true(ebt_load_u64(t.data + t.len - 64 + 32) == (UINT64_C(1) << 32) + 12);
 	free(chunks);
 	trace_end(&t);
