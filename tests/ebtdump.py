@@ -22,6 +22,7 @@ FOOTER_MAGIC = b"EBTF"
 FILE_HEADER_LEN = CHUNK_HEADER_LEN = 96
 FOOTER_LEN = 64
 
+MAX_HEADER = 4096
 MAX_RAW = 16 << 20
 MAX_STORED = MAX_RAW + (64 << 10)
 MAX_ROWS = 1 << 20
@@ -39,6 +40,7 @@ U64, I64, HEX, TIME, DURATION, ENUM, TASK, STACK, STRING, BYTES = range(10)
 META, STATE, EVENT = range(3)
 SCHEMA, SCHEMA_VALUE, INDEX = 1, 2, 3
 M64 = (1 << 64) - 1
+NAME_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
 class Corrupt(Exception):
@@ -141,7 +143,7 @@ class Chunk:
         if magic != CHUNK_MAGIC or chunk_tag != tag or header_crc != crc32c(head[:92]):
             raise Corrupt("bad header")
         begin = offset + self.header_len
-        if self.header_len < CHUNK_HEADER_LEN or self.header_len % 8:
+        if not CHUNK_HEADER_LEN <= self.header_len <= MAX_HEADER or self.header_len % 8:
             raise Corrupt("bad length of header")
         if self.raw > MAX_RAW or self.stored > MAX_STORED or begin + self.stored > len(data):
             raise Corrupt("bad length of payload")
@@ -172,7 +174,7 @@ def read_header(data):
         raise Corrupt(f"major version {major} is not known")
     if incompat:
         raise Corrupt(f"incompatible features {incompat:#x} are not known")
-    if length < FILE_HEADER_LEN or length % 8:
+    if not FILE_HEADER_LEN <= length <= MAX_HEADER or length % 8:
         raise Corrupt("bad length of the file's header")
     return length, struct.unpack_from("<I", data, 32)[0]
 
@@ -295,11 +297,12 @@ class Payload:
         if rows * len(directory) * 8 > MAX_DECODED:
             raise Corrupt("too many values")
         self.columns, self.strings, self.stacks, self.tasks = {}, [], [], []
+        self.unknown = set()
         last_dictionary = last_id = 0
         for field_id, encoding, length in directory:
             data = cur.take(length)
-            if encoding >= ENC_STRINGS:
-                if encoding <= last_dictionary or self.columns or field_id:
+            if encoding >= ENC_STRINGS and field_id == 0:
+                if encoding <= last_dictionary or last_id:
                     raise Corrupt("dictionaries are out of order")
                 last_dictionary = encoding
                 self.dictionary(encoding, Cursor(data))
@@ -309,6 +312,8 @@ class Payload:
                 last_id = field_id
                 if encoding <= ENC_FIXED:
                     self.columns[field_id] = decode_column(encoding, data, rows)
+                else:
+                    self.unknown.add(field_id)
         cur.end()
 
     def dictionary(self, encoding, cur):
@@ -321,6 +326,11 @@ class Payload:
         else:
             return
         cur.end()
+
+    def column(self, field_id, rows):
+        if field_id in self.unknown:
+            raise Corrupt(f"encoding of field {field_id} is not known")
+        return self.columns.get(field_id, [0] * rows)
 
     def value(self, field_type, v):
         """A value of a column as Python has it."""
@@ -357,9 +367,15 @@ FIXED = {
 
 def fixed_rows(chunk, payload):
     """Rows of a table of FIXED, as tuples without time."""
-    columns = [[payload.value(t, v) for v in payload.columns.get(2 + i, [0] * chunk.rows)]
+    columns = [[payload.value(t, v) for v in payload.column(2 + i, chunk.rows)]
                for i, t in enumerate(FIXED[chunk.table_id])]
     return list(zip(*columns))
+
+
+def plain_name(name):
+    if not 1 <= len(name) <= 63 or name.strip(NAME_BYTES):
+        raise Corrupt(f"{name!r} is no name of a table or field")
+    return name.decode()
 
 
 def read_schema(chunks):
@@ -368,6 +384,7 @@ def read_schema(chunks):
         if chunk.table_id == SCHEMA:
             for (table_id, field_id, table_class, field_type, name, field_name, *_) in \
                     fixed_rows(chunk, payload):
+                name, field_name = plain_name(name), plain_name(field_name)
                 table = tables.setdefault(table_id, Table(name, table_class))
                 table.fields.setdefault(field_id, Field(field_id, field_name, field_type))
     for chunk, payload in chunks:
@@ -414,7 +431,7 @@ def quote(data):
 PLAIN = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.")
 
 
-def name_text(name):
+def enum_text(name):
     return name.decode() if name and PLAIN.issuperset(name) else quote(name)
 
 
@@ -422,7 +439,7 @@ def value_text(field, value):
     if field.type == HEX:
         return f"{value:#x}"
     if field.type == ENUM and value in field.values:
-        return name_text(field.values[value])
+        return enum_text(field.values[value])
     if field.type == TASK:
         return "{}/{}/{}/{}".format(*value[:3], quote(value[3])) if value else "-"
     if field.type == STACK:
@@ -441,15 +458,12 @@ def value_text(field, value):
 def chunk_lines(chunk, payload, table):
     """Triples of time, number of the row in its chunk, and text."""
     fields = [f for f in table.fields.values() if f.id != 1]
-    zeros = [0] * chunk.rows
-    columns = [[payload.value(f.type, v) for v in payload.columns.get(f.id, zeros)]
+    columns = [[payload.value(f.type, v) for v in payload.column(f.id, chunk.rows)]
                for f in fields]
-    name = name_text(table.name)
-    labels = [name_text(f.name) for f in fields]
-    for i, time in enumerate(payload.columns.get(1, zeros)):
-        values = (f" {label}={value_text(field, column[i])}"
-                  for field, label, column in zip(fields, labels, columns))
-        yield time, i, f"{time} {name}" + "".join(values)
+    for i, time in enumerate(payload.column(1, chunk.rows)):
+        values = (f" {field.name}={value_text(field, column[i])}"
+                  for field, column in zip(fields, columns))
+        yield time, i, f"{time} {table.name}" + "".join(values)
 
 
 def read_file(data):
@@ -535,7 +549,7 @@ def check(data):
     watermark, end = 0, 0
     for n, (chunk, payload) in enumerate(chunks):
         where = f"chunk {chunk.seq} at {chunk.offset}"
-        times = payload.columns.get(1, [0] * chunk.rows)
+        times = payload.column(1, chunk.rows)
         if chunk.seq != n or (n and chunk.offset != end):
             yield f"{where}: something is missing before it"
         if data[chunk.offset + chunk.header_len + chunk.stored : chunk.next].strip(b"\0"):
