@@ -43,5 +43,10 @@ extern const struct command *const commands[];
 extern const struct command command_info;
 extern const struct command command_dump;
 extern const struct command command_syscalls;
+extern const struct command command_sched;
+extern const struct command command_offcpu;
+extern const struct command command_flame;
+extern const struct command command_callgraph;
+extern const struct command command_folded;
 
 #endif

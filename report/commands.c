@@ -5,5 +5,11 @@
 const struct command *const commands[] = {
 	&command_info,
 	&command_dump,
+	&command_syscalls,
+	&command_flame,
+	&command_callgraph,
+	&command_folded,
+	&command_offcpu,
+	&command_sched,
 	NULL,
 };

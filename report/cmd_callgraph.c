@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport callgraph`: functions, who calls them, and what they call. */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "command.h"
+#include "text.h"
+#include "tree_feed.h"
+
+/* Without --all, in text: functions and branches below this are noise. */
+#define MIN_PERCENT   0.5
+
+#define DEFAULT_TREES 5 /* functions whose callers and descendants are shown */
+
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
+
+struct callgraph {
+	struct report *report;
+	const struct calltree *tree;
+	const struct calltree_func *funcs;
+	struct calltree_flat *flat;
+	size_t n_flat;
+	uint64_t all; /* weight of the whole tree */
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Shown in text even without --all? */
+static bool is_shown(const struct callgraph *c, uint64_t total, uint64_t whole)
+{
+	return out_format(c->report->out) != FORMAT_TABLE ||
+	       options_flag(c->report->options, "all") || percent(total, whole) >= MIN_PERCENT;
+}
+
+/* "file.c:12-18"; nothing where it is not known. */
+static void add_lines(struct text *text, const char *file, uint32_t first, uint32_t last)
+{
+	if (!file)
+		return;
+	text_cstr(text, file);
+	text_printf(text, ":%" PRIu32, first);
+	if (last != first)
+		text_printf(text, "-%" PRIu32, last);
+}
+
+static struct out_value text_value(const struct text *text)
+{
+	return text->len ? out_str((struct ebt_str){ text->data, text->len }) : out_null();
+}
+
+/* --- functions --- */
+
+static const struct out_column flat_columns[] = {
+	{ "self_ns", "SELF", OUT_DURATION, OUT_SORT },
+	{ "self_percent", "SELF-%", OUT_PERCENT, 0 },
+	{ "total_ns", "TOTAL", OUT_DURATION, 0 },
+	{ "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
+	{ "count", "STACKS", OUT_U64, OUT_DETAIL },
+	{ "kind", "KIND", OUT_STRING, 0 },
+	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
+	{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
+	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
+	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
+	{ "unresolved", "REASON", OUT_STRING, OUT_DETAIL },
+};
+#define N_FLAT_COLUMNS (sizeof(flat_columns) / sizeof(flat_columns[0]))
+
+static const struct out_table flat_table = { "rows", NULL, flat_columns, N_FLAT_COLUMNS, NULL, 0 };
+
+static struct ebt_error *put_function(struct callgraph *c, const struct calltree_flat *flat)
+{
+	const struct calltree_func *func = &c->funcs[flat->func];
+	enum calltree_kind kind = func->kind;
+	_cleanup_text_ struct text lines = TEXT_INIT;
+
+	if (flat->inlined && kind != CALLTREE_UNRESOLVED)
+		kind = CALLTREE_INLINED;
+	add_lines(&lines, flat->file, flat->line_first, flat->line_last);
+	return out_row(c->report->out, 0,
+		       (struct out_value[N_FLAT_COLUMNS]){
+			       out_u64(flat->self),
+			       out_f64(percent(flat->self, c->all)),
+			       out_u64(flat->total),
+			       out_f64(percent(flat->total, c->all)),
+			       out_u64(flat->count),
+			       out_cstr(calltree_kind_name(kind)),
+			       out_cstr(func->name),
+			       out_cstr(func->object),
+			       text_value(&lines),
+			       out_u64(flat->inlined),
+			       func->reason == SYM_OK ? out_null()
+						      : out_cstr(sym_reason_name(func->reason)),
+		       });
+}
+
+static struct ebt_error *put_functions(struct callgraph *c)
+{
+	struct out *out = c->report->out;
+	size_t hidden = 0;
+	struct ebt_error *err = out_begin(out, &flat_table);
+
+	for (size_t i = 0; !err && i < c->n_flat; i++) {
+		if (is_shown(c, c->flat[i].total, c->all))
+			err = put_function(c, &c->flat[i]);
+		else
+			hidden++;
+	}
+	if (!err)
+		err = out_end(out);
+	if (!err && hidden)
+		out_printf(out, "%zu functions below %.1f %% (--all shows them).\n", hidden,
+			   MIN_PERCENT);
+	return err;
+}
+
+/* --- callers and descendants --- */
+
+static const struct out_column tree_columns[] = {
+	{ "total_ns", "TOTAL", OUT_DURATION, 0 },
+	{ "percent", "%", OUT_PERCENT, 0 },
+	{ "self_ns", "SELF", OUT_DURATION, 0 },
+	{ "function", "FUNCTION", OUT_STRING, OUT_INDENT | OUT_FLEX },
+	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
+	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
+};
+#define N_TREE_COLUMNS (sizeof(tree_columns) / sizeof(tree_columns[0]))
+
+static struct ebt_error *put_node(struct callgraph *c, const struct calltree_node *node,
+				  unsigned int depth, uint64_t whole)
+{
+	_cleanup_text_ struct text name = TEXT_INIT, lines = TEXT_INIT;
+
+	text_cstr(&name, c->funcs[node->func].name);
+	if (node->inlined && out_format(c->report->out) == FORMAT_TABLE)
+		text_cstr(&name, " (inlined)");
+	add_lines(&lines, node->file, node->line_first, node->line_last);
+	return out_row(c->report->out, depth,
+		       (struct out_value[N_TREE_COLUMNS]){
+			       out_u64(node->total),
+			       out_f64(percent(node->total, whole)),
+			       out_u64(node->self),
+			       text_value(&name),
+			       out_u64(node->inlined),
+			       text_value(&lines),
+		       });
+}
+
+struct heavy {
+	uint64_t total;
+	uint32_t node;
+};
+
+static int compare_heavy(const void *a, const void *b)
+{
+	const struct heavy *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Puts the children of a node on a stack, so that the heaviest comes off first. */
+static struct ebt_error *push_children(const struct callgraph *c, const struct calltree_node *nodes,
+				       uint32_t node, struct heavy **stack, size_t *n,
+				       size_t *capacity)
+{
+	size_t first = *n;
+
+	for (uint32_t child = nodes[node].child; child; child = nodes[child].sibling) {
+		if (!is_shown(c, nodes[child].total, nodes[0].total))
+			continue;
+		if (*n == *capacity) {
+			size_t more = *capacity ? *capacity * 2 : 64;
+			struct heavy *grown = reallocarray(*stack, more, sizeof(*grown));
+
+			if (!grown)
+				return &ebt_enomem;
+			*stack = grown;
+			*capacity = more;
+		}
+		(*stack)[(*n)++] = (struct heavy){ nodes[child].total, child };
+	}
+	if (*n - first > 1)
+		qsort(*stack + first, *n - first, sizeof(**stack), compare_heavy);
+	for (size_t i = first, j = *n; i + 1 < j; i++) {
+		struct heavy swap = (*stack)[i];
+
+		(*stack)[i] = (*stack)[--j];
+		(*stack)[j] = swap;
+	}
+	return NULL;
+}
+
+static struct ebt_error *put_tree(struct callgraph *c, const struct calltree *view)
+{
+	uint32_t n_nodes;
+	const struct calltree_node *nodes = calltree_nodes(view, &n_nodes);
+	_cleanup_free_ struct heavy *stack = NULL;
+	_cleanup_free_ uint16_t *depths = calloc(n_nodes, sizeof(*depths));
+	size_t n = 0, capacity = 0;
+	struct ebt_error *err;
+
+	if (!depths)
+		return &ebt_enomem;
+	err = put_node(c, &nodes[0], 0, nodes[0].total);
+	if (!err)
+		err = push_children(c, nodes, 0, &stack, &n, &capacity);
+	while (!err && n) {
+		uint32_t at = stack[--n].node;
+		uint16_t depth = depths[nodes[at].parent];
+
+		/* Deeper than any stack: only inlined frames could get there. */
+		depths[at] = depth < UINT16_MAX ? depth + 1 : depth;
+		err = put_node(c, &nodes[at], depths[at], nodes[0].total);
+		if (!err)
+			err = push_children(c, nodes, at, &stack, &n, &capacity);
+	}
+	return err;
+}
+
+/* The trees of all chosen functions, one below the other. */
+static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, size_t n,
+				   enum calltree_view which)
+{
+	bool callers = which == CALLTREE_CALLERS;
+	const struct out_table table = {
+		callers ? "callers" : "descendants",
+		callers ? "\nCallers (from the function outwards)" : "\nDescendants",
+		tree_columns,
+		N_TREE_COLUMNS,
+		"children",
+		OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	struct ebt_error *err = out_begin(c->report->out, &table);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		_cleanup_(calltree_destroyp) struct calltree *view = NULL;
+
+		err = calltree_focus(c->tree, chosen[i], which, &view);
+		if (!err)
+			err = put_tree(c, view);
+	}
+	return err ? err : out_end(c->report->out);
+}
+
+/* --- which functions get trees --- */
+
+static int compare_self(const void *a, const void *b)
+{
+	const struct calltree_flat *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return x->total > y->total ? -1 : x->total < y->total;
+}
+
+static struct ebt_error *choose_functions(struct callgraph *c, uint32_t **ret, size_t *ret_n)
+{
+	const char *pattern = options_string(c->report->options, "function");
+	_cleanup_free_ uint32_t *chosen = calloc(c->n_flat + 1, sizeof(*chosen));
+	size_t n = 0;
+
+	if (!chosen)
+		return &ebt_enomem;
+	if (c->n_flat)
+		qsort(c->flat, c->n_flat, sizeof(*c->flat), compare_self);
+	for (size_t i = 0; i < c->n_flat; i++) {
+		const char *name = c->funcs[c->flat[i].func].name;
+
+		if (pattern ? strcmp(pattern, name) != 0 && fnmatch(pattern, name, 0) != 0
+			    : n == DEFAULT_TREES || !c->flat[i].self)
+			continue;
+		chosen[n++] = c->flat[i].func;
+	}
+	if (pattern && !n)
+		return ebt_error_create(EBT_ERR_INVALID, "no function `%s` in these stacks",
+					pattern);
+	*ret = take_ptr(chosen);
+	*ret_n = n;
+	return NULL;
+}
+
+static struct ebt_error *run_callgraph(struct report *report)
+{
+	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
+	_cleanup_free_ struct calltree_flat *flat = NULL;
+	_cleanup_free_ uint32_t *chosen = NULL;
+	struct callgraph c = { .report = report };
+	uint32_t n;
+	size_t n_chosen;
+	struct ebt_error *err;
+
+	err = tree_feed_read(report->trace, report->options, &feed);
+	if (!err)
+		err = calltree_flat(feed.tree, &flat, &c.n_flat);
+	if (err)
+		return err;
+	c.tree = feed.tree;
+	c.flat = flat;
+	c.all = calltree_nodes(feed.tree, &n)[0].total;
+	c.funcs = calltree_funcs(feed.tree, &n);
+	err = choose_functions(&c, &chosen, &n_chosen);
+	if (!err)
+		err = put_functions(&c);
+	if (!err)
+		err = put_trees(&c, chosen, n_chosen, CALLTREE_CALLERS);
+	if (!err)
+		err = put_trees(&c, chosen, n_chosen, CALLTREE_CALLEES);
+	return err;
+}
+
+static const struct option_def callgraph_options[] = {
+	TREE_FEED_OPTIONS,
+	{ "function", OPTION_STRING, "NAME",
+	  "callers and descendants of these (a glob) instead of the heaviest", NULL },
+	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 %", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_callgraph = {
+	.name = "callgraph",
+	.fn = run_callgraph,
+	.summary = "functions, their callers and descendants: self and total time",
+	.help = "Three tables. Functions: SELF is time in the function itself, TOTAL includes what "
+		"it\n"
+		"calls; a stack counts once however often the function is in it. Callers and\n"
+		"descendants, as trees, of the functions with most SELF time or of --function: "
+		"from\n"
+		"the function outwards, and what it calls. LINES are those seen in these frames.\n"
+		"\n"
+		"  ebreport callgraph --comm postgres t.ebt\n"
+		"  ebreport callgraph --function 'malloc*' --json t.ebt\n",
+	.options = callgraph_options,
+};

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport sched`: what the scheduler did with each task and each CPU. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "command.h"
+#include "model_schedstat.h"
+#include "names.h"
+#include "out_timeline.h"
+#include "sched_feed.h"
+
+#define DEFAULT_WIDTH 100 /* of the timeline where there is no terminal */
+
+DEFINE_CLEANUP(struct timeline *, timeline_destroy);
+
+struct sched_command {
+	struct trace *trace;
+	struct schedstat stat;
+	struct timeline *timeline; /* NULL: not asked for */
+};
+
+/* --- reading --- */
+
+static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+{
+	struct sched_command *c = arg;
+	bool wanted = sched_feed_wanted(c->trace, run->task, run->cpu);
+	struct ebt_error *err = NULL;
+
+	if (c->timeline && trace_cpu_wanted(c->trace, run->cpu))
+		err = timeline_run(c->timeline, run, wanted);
+	if (err || !wanted)
+		return err;
+	return schedstat_run(&c->stat, run);
+}
+
+static struct ebt_error *on_off(void *arg, const struct sched_off *off)
+{
+	struct sched_command *c = arg;
+
+	if (!sched_feed_wanted(c->trace, off->task, off->cpu))
+		return NULL;
+	return schedstat_off(&c->stat, off);
+}
+
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+{
+	struct sched_command *c = arg;
+	const struct ebt_task *task;
+	uint64_t cpu;
+
+	switch (row->batch->table->id) {
+	case EBT_T_sched_switch:
+		cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+		return trace_cpu_wanted(c->trace, cpu) ? schedstat_switch(&c->stat, cpu) : NULL;
+	case EBT_T_sched_migrate:
+		task = ebt_task(row, EBT_F_sched_migrate_task);
+		cpu = ebt_u64(row, EBT_F_sched_migrate_dest_cpu);
+		if (!task || !sched_feed_wanted(c->trace, task, (uint32_t)cpu))
+			return NULL;
+		return schedstat_migrate(&c->stat, task);
+	default:
+		return NULL;
+	}
+}
+
+/* --- tables --- */
+
+static const struct out_column task_columns[] = {
+	{ "tid", "TID", OUT_U64, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
+	{ "run_ns", "RUN", OUT_DURATION, OUT_SORT },
+	{ "wait_ns", "WAIT", OUT_DURATION, 0 },
+	{ "switches_voluntary", "VOL", OUT_U64, 0 },
+	{ "switches_involuntary", "INVOL", OUT_U64, 0 },
+	{ "migrations", "MIGR", OUT_U64, 0 },
+	{ "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 },
+	{ "latency_p50_ns", "P50", OUT_DURATION, 0 },
+	{ "latency_p99_ns", "P99", OUT_DURATION, 0 },
+	{ "latency_max_ns", "MAX", OUT_DURATION, 0 },
+	{ "latency_max_at_ns", "MAX-AT", OUT_TIME, 0 },
+	{ "latency_max_doubtful", "?", OUT_BOOL, OUT_DETAIL },
+	{ "latency_count", "WAITS", OUT_U64, OUT_DETAIL },
+	{ "run_avg_ns", "RUN-AVG", OUT_DURATION, 0 },
+	{ "run_max_ns", "RUN-MAX", OUT_DURATION, 0 },
+	{ "sleep_ns", "SLEEP", OUT_DURATION, OUT_DETAIL },
+	{ "disk_ns", "DISK", OUT_DURATION, OUT_DETAIL },
+	{ "blocked_other_ns", "OTHER", OUT_DURATION, OUT_DETAIL },
+	{ "open", "OPEN", OUT_BOOL, OUT_DETAIL },
+};
+#define N_TASK_COLUMNS (sizeof(task_columns) / sizeof(task_columns[0]))
+
+static const struct out_table task_table = { "rows", NULL, task_columns, N_TASK_COLUMNS, NULL, 0 };
+
+static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
+				  const struct names *names)
+{
+	const struct histogram *latency = &task->latency, *run = &task->run;
+	bool waited = latency->count > 0, ran = run->count > 0;
+	uint64_t other = 0;
+
+	for (int why = SCHED_DISK + 1; why < SCHED_N_WHYS; why++)
+		other += task->blocked_ns[why];
+	return out_row(out, 0,
+		       (struct out_value[N_TASK_COLUMNS]){
+			       out_u64(task->task->tid),
+			       out_u64(task->task->pid),
+			       out_str(names_task(names, task->task)),
+			       out_u64(task->run_ns),
+			       out_u64(task->wait_ns),
+			       out_u64(task->voluntary),
+			       out_u64(task->involuntary),
+			       out_u64(task->migrations),
+			       waited ? out_u64(histogram_avg(latency)) : out_null(),
+			       waited ? out_u64(histogram_percentile(latency, 50)) : out_null(),
+			       waited ? out_u64(histogram_percentile(latency, 99)) : out_null(),
+			       waited ? out_u64(latency->max) : out_null(),
+			       waited ? out_u64(task->max_latency_at) : out_null(),
+			       waited ? out_u64(task->max_doubtful) : out_null(),
+			       out_u64(latency->count),
+			       ran ? out_u64(histogram_avg(run)) : out_null(),
+			       ran ? out_u64(run->max) : out_null(),
+			       out_u64(task->blocked_ns[SCHED_SLEEP]),
+			       out_u64(task->blocked_ns[SCHED_DISK]),
+			       out_u64(other),
+			       out_u64(task->open),
+		       });
+}
+
+static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, bool all)
+{
+	const struct names *names;
+	uint64_t silent = 0;
+	struct ebt_error *err;
+
+	err = trace_names(c->trace, &names);
+	if (!err)
+		err = out_begin(out, &task_table);
+	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
+		const struct schedstat_task *task = &c->stat.tasks[i];
+
+		if (!task->task)
+			continue;
+		/* Off CPU throughout: of a whole system, those would be most of the rows. */
+		if (!task->ran && !task->wait_ns && !all)
+			silent++;
+		else
+			err = put_task(out, task, names);
+	}
+	if (!err)
+		err = out_end(out);
+	if (!err && silent)
+		out_printf(out, "%" PRIu64 " threads never ran (--all shows them).\n", silent);
+	return err;
+}
+
+static const struct out_column cpu_columns[] = {
+	{ "cpu", "CPU", OUT_U64, 0 },
+	{ "busy_ns", "BUSY", OUT_DURATION, 0 },
+	{ "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
+	{ "switches", "SWITCHES", OUT_U64, 0 },
+};
+
+static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool partial)
+{
+	const struct out_table table = {
+		"cpus",
+		partial ? "\nCPUs (time of recorded processes, others are not in the trace)"
+			: "\nCPUs",
+		cpu_columns,
+		4,
+		NULL,
+		OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	uint64_t to = trace_to_ns(c->trace), from = trace_from_ns(c->trace);
+	uint64_t end = trace_end_ns(c->trace);
+	double span;
+	struct ebt_error *err;
+
+	to = to < end ? to : end;
+	span = to > from ? (double)(to - from) : 0;
+	err = out_begin(out, &table);
+	for (uint32_t i = 0; !err && i < c->stat.n_cpus; i++) {
+		const struct schedstat_cpu *cpu = &c->stat.cpus[i];
+		double share = span > 0 ? 100.0 * (double)cpu->busy_ns / span : 0;
+
+		if (cpu->seen)
+			err = out_row(out, 0,
+				      (struct out_value[]){ out_u64(i), out_u64(cpu->busy_ns),
+							    out_f64(share),
+							    out_u64(cpu->switches) });
+	}
+	return err ? err : out_end(out);
+}
+
+/* --- histograms --- */
+
+static const struct out_column histogram_columns[] = {
+	{ "from_ns", "FROM", OUT_DURATION, 0 },
+	{ "to_ns", "BELOW", OUT_DURATION, 0 },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ NULL, "", OUT_STRING, OUT_TEXT_ONLY },
+};
+
+static struct ebt_error *put_histogram(struct out *out, const char *key, const char *title,
+				       const struct histogram *histogram)
+{
+	const struct out_table table = { key, title, histogram_columns,
+					 4,   NULL,  OUT_FIXED | OUT_KEEP_ORDER };
+	static const char bar[] = "########################################";
+	uint64_t buckets[65], most = 1;
+	int first = 65, last = -1;
+	struct ebt_error *err;
+
+	histogram_log2(histogram, buckets);
+	for (int i = 0; i < 65; i++) {
+		if (!buckets[i])
+			continue;
+		first = first < i ? first : i;
+		last = i;
+		most = buckets[i] > most ? buckets[i] : most;
+	}
+	err = out_begin(out, &table);
+	for (int i = first; !err && i <= last; i++) {
+		double share = (double)buckets[i] / (double)most;
+		size_t n = (size_t)(share * (double)(sizeof(bar) - 1) + 0.5);
+
+		err = out_row(out, 0,
+			      (struct out_value[]){
+				      out_u64(i ? UINT64_C(1) << (i - 1) : 0),
+				      out_u64(i < 64 ? UINT64_C(1) << i : UINT64_MAX),
+				      out_u64(buckets[i]),
+				      out_str((struct ebt_str){ bar, n }),
+			      });
+	}
+	return err ? err : out_end(out);
+}
+
+static struct ebt_error *put_histograms(struct sched_command *c, struct out *out)
+{
+	struct histogram latency = { 0 }, run = { 0 };
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
+		err = histogram_merge(&latency, &c->stat.tasks[i].latency);
+		if (!err)
+			err = histogram_merge(&run, &c->stat.tasks[i].run);
+	}
+	if (!err)
+		err = put_histogram(out, "latency_histogram", "\nRun-queue latency", &latency);
+	if (!err)
+		err = put_histogram(out, "run_histogram", "\nTime on CPU at a stretch", &run);
+	histogram_deinit(&latency);
+	histogram_deinit(&run);
+	return err;
+}
+
+/* --- the command --- */
+
+static struct ebt_error *prepare_timeline(struct report *report, struct sched_command *c)
+{
+	uint64_t from = trace_from_ns(report->trace), to = trace_to_ns(report->trace);
+	unsigned int width = out_width(report->out);
+
+	if (!options_flag(report->options, "timeline"))
+		return NULL;
+	if (out_format(report->out) != FORMAT_TABLE)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--timeline is text: use it without --json and --csv");
+	if (to <= from)
+		return NULL;
+	return timeline_create(from, to, out_timeline_slices(width ? width : DEFAULT_WIDTH),
+			       &c->timeline);
+}
+
+static struct ebt_error *run_sched(struct report *report)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_sched_migrate,
+		  EBT_COL(sched_migrate, task) | EBT_COL(sched_migrate, dest_cpu) },
+	};
+	struct sched_command c = { .trace = report->trace };
+	const struct sched_feed feed = {
+		.handler = { .run = on_run, .off = on_off },
+		.row = on_row,
+		.arg = &c,
+		.wants = wants,
+		.n_wants = 1,
+	};
+	_cleanup_(timeline_destroyp) struct timeline *timeline = NULL;
+	struct out *out = report->out;
+	bool partial;
+	struct ebt_error *err;
+
+	err = prepare_timeline(report, &c);
+	timeline = c.timeline;
+	if (!err)
+		err = sched_feed_run(report->trace, &feed, &partial);
+	if (!err && timeline) {
+		timeline_finish(timeline);
+		err = out_timeline(out, report->trace, timeline, partial);
+	} else if (!err) {
+		err = put_tasks(&c, out, options_flag(report->options, "all"));
+		if (!err)
+			err = put_cpus(&c, out, partial);
+		if (!err && options_flag(report->options, "histogram"))
+			err = put_histograms(&c, out);
+	}
+	schedstat_deinit(&c.stat);
+	return err;
+}
+
+static const struct option_def sched_options[] = {
+	{ "histogram", OPTION_FLAG, NULL, "also: distribution of run-queue latency and run time",
+	  NULL },
+	{ "timeline", OPTION_FLAG, NULL, "instead: who ran on each CPU over time", NULL },
+	{ "all", OPTION_FLAG, NULL, "also threads that never ran", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_sched = {
+	.name = "sched",
+	.fn = run_sched,
+	.summary = "run time, waits and switches of each task; how busy CPUs were",
+	.help = "A row for each thread. RUN: on a CPU. WAIT: runnable, waiting for one. VOL: it\n"
+		"stopped because it had to wait, INVOL: because another was to run. MIGR: moved "
+		"to\n"
+		"another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT says\n"
+		"when the longest ended, in seconds after the start. A run or wait that began "
+		"before\n"
+		"or lasts beyond the recording counts in RUN and WAIT, not in averages and "
+		"maxima.\n"
+		"\n"
+		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
+		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",
+	.options = sched_options,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A trace through the scheduler's model; see sched_feed.h. */
+#include "sched_feed.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "followed.h"
+
+#define MAX_EXTRA 4
+
+DEFINE_CLEANUP(struct followed *, followed_destroy);
+DEFINE_CLEANUP(struct sched_model *, sched_model_destroy);
+
+struct feeding {
+	const struct sched_feed *feed;
+	const struct followed *followed;
+};
+
+static bool is_followed(void *arg, const struct ebt_task *task)
+{
+	const struct feeding *feeding = arg;
+
+	return followed_has(feeding->followed, task);
+}
+
+static struct ebt_error *pass_run(void *arg, const struct sched_run *run)
+{
+	const struct sched_feed *feed = ((const struct feeding *)arg)->feed;
+
+	return feed->handler.run(feed->arg, run);
+}
+
+static struct ebt_error *pass_off(void *arg, const struct sched_off *off)
+{
+	const struct sched_feed *feed = ((const struct feeding *)arg)->feed;
+
+	return feed->handler.off(feed->arg, off);
+}
+
+static struct ebt_error *create_cursor(struct trace *trace, const struct sched_feed *feed,
+				       struct trace_cursor **ret)
+{
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA];
+	size_t n = sched_model_wants(feed->stacks, wants);
+
+	for (size_t i = 0; i < feed->n_wants && i < MAX_EXTRA; i++)
+		wants[n++] = feed->wants[i];
+	/* Whether a task runs follows from rows of others, too. */
+	return trace_cursor_create(trace, wants, n, TRACE_ALL_TASKS | TRACE_ALL_CPUS, ret);
+}
+
+static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_gaps *gaps)
+{
+	struct ebt_error *err = NULL;
+
+	if (gaps->lost_ns)
+		err = trace_warn(trace,
+				 "switches were lost during %" PRIu64 " ms: intervals are cut "
+				 "there, and %" PRIu64 " that lie within may be several",
+				 gaps->lost_ns / 1000000, gaps->doubtful);
+	if (!err && gaps->broken)
+		err = trace_warn(trace,
+				 "%" PRIu64 " runs have no beginning or no end in the trace and "
+				 "are counted as 0 ns",
+				 gaps->broken);
+	return err;
+}
+
+struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
+				 bool *ret_partial)
+{
+	_cleanup_(followed_destroyp) struct followed *followed = NULL;
+	_cleanup_(sched_model_destroyp) struct sched_model *model = NULL;
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct feeding feeding = { .feed = feed };
+	const struct sched_handler handler = { .run = pass_run, .off = pass_off };
+	struct sched_options options = {
+		.from_ns = trace_from_ns(trace),
+		.to_ns = trace_to_ns(trace),
+		.followed = is_followed,
+		.handler = &handler,
+		.arg = &feeding,
+	};
+	struct sched_gaps gaps;
+	struct ebt_error *err;
+
+	/* Without --to it is one more than the last row, at which nothing is known to go on. */
+	if (options.to_ns > trace_end_ns(trace))
+		options.to_ns = trace_end_ns(trace);
+	if (options.from_ns > options.to_ns)
+		options.from_ns = options.to_ns;
+	err = followed_create(trace_reader(trace), &followed);
+	feeding.followed = followed;
+	if (!err)
+		err = sched_model_create(trace_reader(trace), &options, &model);
+	if (!err)
+		err = create_cursor(trace, feed, &cursor);
+	while (!err) {
+		struct ebt_row row;
+
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		if (feed->row)
+			err = feed->row(feed->arg, &row);
+		if (!err)
+			err = sched_model_row(model, &row);
+	}
+	if (!err)
+		err = sched_model_finish(model);
+	if (err)
+		return err;
+	*ret_partial = followed_is_partial(followed);
+	gaps = sched_model_gaps(model);
+	return warn_of_gaps(trace, &gaps);
+}
+
+bool sched_feed_wanted(const struct trace *trace, const struct ebt_task *task, uint32_t cpu)
+{
+	if (trace_has_task_filter(trace) && !trace_task_wanted(trace, task))
+		return false;
+	if (!trace_has_cpu_filter(trace))
+		return true;
+	return cpu != UINT32_MAX && trace_cpu_wanted(trace, cpu);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The call tree of a trace; see tree_feed.h. */
+#include "tree_feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_offcpu.h"
+#include "names.h"
+#include "sched_feed.h"
+
+#define DEFAULT_FREQ 99 /* of ebrec, for a trace that does not say */
+
+const char *const tree_feed_events[] = { "cpu", "offcpu", NULL };
+const char *const tree_feed_roots[] = { "comm", "process", "thread", "none", NULL };
+
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
+DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
+
+static struct ebt_str process_name(const void *arg, const struct ebt_task *task)
+{
+	return names_process(arg, task);
+}
+
+struct ebt_error *tree_feed_create_tree(struct trace *trace, enum calltree_roots roots,
+					struct calltree **ret)
+{
+	struct calltree_options options = { .roots = roots, .process_name = process_name };
+	const struct names *names;
+	struct sym *sym;
+	struct ebt_error *err;
+
+	err = trace_names(trace, &names);
+	if (!err)
+		err = trace_sym(trace, &sym);
+	if (err)
+		return err;
+	options.arg = names;
+	return calltree_create(sym, &options, ret);
+}
+
+struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event,
+				     uint64_t *ret_freq)
+{
+	const char *event, *freq;
+	struct ebt_error *err;
+
+	err = ebt_reader_meta(trace_reader(trace), "sample.event", &event);
+	if (!err)
+		err = ebt_reader_meta(trace_reader(trace), "sample.freq", &freq);
+	if (err)
+		return err;
+	*ret_event = event;
+	*ret_freq = freq ? strtoull(freq, NULL, 10) : 0;
+	return NULL;
+}
+
+/* --- samples --- */
+
+static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row *row,
+				    uint64_t cycles_ns)
+{
+	const struct calltree_stack stack = {
+		.batch = row->batch,
+		.task = ebt_task(row, EBT_F_sample_task),
+		.time = row->time,
+		.kernel = ebt_u64(row, EBT_F_sample_kstack),
+		.user = ebt_u64(row, EBT_F_sample_ustack),
+	};
+	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
+	bool clock = ebt_u64(row, EBT_F_sample_event) == 0;
+	uint64_t weight = clock ? ebt_u64(row, EBT_F_sample_period) : cycles_ns;
+	struct ebt_error *err;
+	uint32_t node;
+
+	err = calltree_place(feed->tree, &stack, &node);
+	if (err)
+		return err;
+	calltree_add(feed->tree, node, weight);
+	feed->stacks++;
+	return NULL;
+}
+
+static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *feed)
+{
+	const struct ebt_want want = { EBT_T_sample,
+				       EBT_COL(sample, task) | EBT_COL(sample, event) |
+					       EBT_COL(sample, period) | EBT_COL(sample, kstack) |
+					       EBT_COL(sample, ustack) };
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	const char *event;
+	uint64_t freq;
+	struct ebt_error *err;
+
+	err = tree_feed_sampling(trace, &event, &freq);
+	if (!err)
+		err = trace_cursor_create(trace, &want, 1, 0, &cursor);
+	freq = freq ? freq : DEFAULT_FREQ;
+	while (!err) {
+		struct ebt_row row;
+
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = add_sample(feed, &row, 1000000000 / freq);
+	}
+	return err;
+}
+
+/* --- off CPU --- */
+
+struct off_feed {
+	struct trace *trace;
+	struct offcpu *offcpu;
+};
+
+static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+{
+	struct off_feed *off_feed = arg;
+
+	if (!sched_feed_wanted(off_feed->trace, run->task, run->cpu))
+		return NULL;
+	return offcpu_run(off_feed->offcpu, run);
+}
+
+static struct ebt_error *on_off(void *arg, const struct sched_off *off)
+{
+	struct off_feed *off_feed = arg;
+
+	if (!sched_feed_wanted(off_feed->trace, off->task, off->cpu))
+		return NULL;
+	return offcpu_off(off_feed->offcpu, off);
+}
+
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+{
+	struct off_feed *off_feed = arg;
+
+	if (row->batch->table->id != EBT_T_offcpu_stack)
+		return NULL;
+	return offcpu_stack_row(off_feed->offcpu, row);
+}
+
+static struct ebt_error *read_offcpu(struct trace *trace, const struct options *options,
+				     struct tree_feed *feed)
+{
+	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
+	const struct offcpu_options offcpu_options = {
+		.min_ns = options_u64(options, "min", 0),
+		.tree = feed->tree,
+	};
+	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
+	struct off_feed off_feed = { .trace = trace };
+	const struct sched_feed sched = {
+		.handler = { .run = on_run, .off = on_off },
+		.row = on_row,
+		.arg = &off_feed,
+		.wants = &want,
+		.n_wants = 1,
+		.stacks = true,
+	};
+	const struct offcpu_thread *threads;
+	bool partial;
+	uint32_t n;
+	struct ebt_error *err;
+
+	err = offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
+	off_feed.offcpu = offcpu;
+	if (!err)
+		err = sched_feed_run(trace, &sched, &partial);
+	if (!err)
+		err = offcpu_finish(offcpu);
+	if (err)
+		return err;
+	threads = offcpu_threads(offcpu, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		feed->stacks += threads[i].sum.count;
+		feed->open += threads[i].sum.open;
+	}
+	return NULL;
+}
+
+static enum calltree_roots chosen_roots(const struct options *options)
+{
+	const char *by = options_string(options, "by");
+
+	for (int i = 0; by && tree_feed_roots[i]; i++) {
+		if (strcmp(by, tree_feed_roots[i]) == 0)
+			return (enum calltree_roots)i;
+	}
+	return CALLTREE_BY_COMM;
+}
+
+struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
+				 struct tree_feed *ret)
+{
+	const char *event = options_string(options, "event");
+	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
+	struct ebt_error *err;
+
+	feed.offcpu = event && strcmp(event, "offcpu") == 0;
+	err = tree_feed_create_tree(trace, chosen_roots(options), &feed.tree);
+	if (!err && feed.offcpu)
+		err = read_offcpu(trace, options, &feed);
+	else if (!err)
+		err = read_samples(trace, &feed);
+	if (!err)
+		err = calltree_finish(feed.tree);
+	if (err)
+		return err;
+	*ret = feed;
+	feed.tree = NULL;
+	return NULL;
+}

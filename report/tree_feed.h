@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The call tree of a trace, of CPU samples or of time off CPU: what flame, folded and callgraph
+ * show. Options that these commands share are here, too.
+ */
+#ifndef REPORT_TREE_FEED_H
+#define REPORT_TREE_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model_calltree.h"
+#include "options.h"
+#include "trace.h"
+
+/* Rows for a command's table of options. */
+#define TREE_FEED_OPTIONS                                                                     \
+	{ "event", OPTION_CHOICE, "EVENT", "what to weigh: cpu (samples, default) or offcpu", \
+	  tree_feed_events },                                                                 \
+		{ "by", OPTION_CHOICE, "WHAT",                                                \
+		  "first frame: comm (default), process, thread or none", tree_feed_roots },  \
+	{                                                                                     \
+		"min", OPTION_DURATION, "TIME",                                               \
+			"with --event offcpu: leave shorter intervals out", NULL              \
+	}
+
+extern const char *const tree_feed_events[];
+extern const char *const tree_feed_roots[];
+
+struct tree_feed {
+	struct calltree *tree; /* finished */
+	bool offcpu;
+	uint64_t stacks; /* samples, or intervals off CPU */
+	uint64_t open;	 /* intervals whose beginning or end is not in the trace */
+};
+
+static inline void tree_feed_deinit(struct tree_feed *feed)
+{
+	calltree_destroy(feed->tree);
+}
+#define _cleanup_tree_feed_ __attribute__((cleanup(tree_feed_deinit)))
+
+struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
+				 struct tree_feed *ret);
+
+/* What the samples are: "cpu-clock", …, and how many a second; 0: not known. */
+struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event,
+				     uint64_t *ret_freq);
+
+/* The tree's options of these command line options. */
+struct ebt_error *tree_feed_create_tree(struct trace *trace, enum calltree_roots roots,
+					struct calltree **ret);
+
+#endif
