@@ -35,22 +35,45 @@ static uint64_t middle_of(unsigned int octave, unsigned int bucket)
 
 void histogram_deinit(struct histogram *h)
 {
-	for (unsigned int i = 0; h->buckets && i < HISTOGRAM_OCTAVES; i++)
-		free(h->buckets->octave[i]);
+	if (h->buckets)
+		free(h->buckets->octaves);
 	free(h->buckets);
 	*h = (struct histogram){ 0 };
 }
 
-static struct ebt_error *bucket_add(struct histogram_buckets *b, uint64_t value, uint64_t count)
+/* NULL where it has no values. */
+static const uint32_t *octave_get(const struct histogram *h, unsigned int octave)
+{
+	uint8_t place = h->buckets->place[octave];
+
+	return place ? h->buckets->octaves[place - 1].n : NULL;
+}
+
+static struct ebt_error *add_octave(struct histogram_buckets *b, unsigned int octave)
+{
+	struct histogram_octave *grown = reallocarray(b->octaves, b->n_octaves + 1, sizeof(*grown));
+
+	if (!grown)
+		return &ebt_enomem;
+	b->octaves = grown;
+	memset(&grown[b->n_octaves], 0, sizeof(*grown));
+	b->place[octave] = ++b->n_octaves;
+	return NULL;
+}
+
+static struct ebt_error *bucket_add(struct histogram_buckets *b, uint64_t value, uint32_t count)
 {
 	unsigned int octave = octave_of(value);
+	struct ebt_error *err;
+	uint32_t *n;
 
-	if (!b->octave[octave]) {
-		b->octave[octave] = calloc(HISTOGRAM_SUB, sizeof(uint64_t));
-		if (!b->octave[octave])
-			return &ebt_enomem;
+	if (!b->place[octave]) {
+		err = add_octave(b, octave);
+		if (err)
+			return err;
 	}
-	b->octave[octave][bucket_of(value, octave)] += count;
+	n = &b->octaves[b->place[octave] - 1].n[bucket_of(value, octave)];
+	*n = *n > UINT32_MAX - count ? UINT32_MAX : *n + count;
 	return NULL;
 }
 
@@ -106,11 +129,10 @@ struct ebt_error *histogram_merge(struct histogram *h, const struct histogram *f
 	}
 	err = h->buckets ? NULL : make_buckets(h);
 	for (unsigned int o = 0; !err && o < HISTOGRAM_OCTAVES; o++) {
-		for (unsigned int b = 0; from->buckets->octave[o] && b < HISTOGRAM_SUB; b++) {
-			uint64_t count = from->buckets->octave[o][b];
+		const uint32_t *n = octave_get(from, o);
 
-			err = count && !err ? bucket_add(h->buckets, middle_of(o, b), count) : err;
-		}
+		for (unsigned int b = 0; !err && n && b < HISTOGRAM_SUB; b++)
+			err = n[b] ? bucket_add(h->buckets, middle_of(o, b), n[b]) : NULL;
 	}
 	if (err)
 		return err;
@@ -163,8 +185,10 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 		return sorted[rank - 1];
 	}
 	for (unsigned int o = 0; o < HISTOGRAM_OCTAVES; o++) {
-		for (unsigned int b = 0; h->buckets->octave[o] && b < HISTOGRAM_SUB; b++) {
-			seen += h->buckets->octave[o][b];
+		const uint32_t *n = octave_get(h, o);
+
+		for (unsigned int b = 0; n && b < HISTOGRAM_SUB; b++) {
+			seen += n[b];
 			if (seen < rank)
 				continue;
 			value = middle_of(o, b);
@@ -184,12 +208,14 @@ void histogram_log2(const struct histogram *h, uint64_t ret[65])
 		return;
 	}
 	for (unsigned int o = 0; o < HISTOGRAM_OCTAVES; o++) {
-		for (unsigned int b = 0; h->buckets->octave[o] && b < HISTOGRAM_SUB; b++) {
+		const uint32_t *n = octave_get(h, o);
+
+		for (unsigned int b = 0; n && b < HISTOGRAM_SUB; b++) {
 			unsigned int bits = o	? o + HISTOGRAM_SUB_BITS
 					    : b ? 32 - (unsigned int)__builtin_clz(b)
 						: 0;
 
-			ret[bits] += h->buckets->octave[o][b];
+			ret[bits] += n[b];
 		}
 	}
 }

@@ -16,8 +16,15 @@
 #define HISTOGRAM_SUB	   (1u << HISTOGRAM_SUB_BITS)
 #define HISTOGRAM_OCTAVES  (64 - HISTOGRAM_SUB_BITS + 1)
 
+/* A power of two of buckets. Each counts to four billion and stays there. */
+struct histogram_octave {
+	uint32_t n[HISTOGRAM_SUB];
+};
+
 struct histogram_buckets {
-	uint64_t *octave[HISTOGRAM_OCTAVES]; /* HISTOGRAM_SUB counts each, or NULL */
+	struct histogram_octave *octaves;
+	uint8_t place[HISTOGRAM_OCTAVES]; /* 1 + index in octaves; 0: nothing there */
+	uint8_t n_octaves;
 };
 
 /* All zero is an empty histogram. */

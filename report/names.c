@@ -206,9 +206,12 @@ struct ebt_str names_process(const struct names *names, const struct ebt_task *t
 	return leader ? name_of(names, leader->id, task->comm) : names_task(names, task);
 }
 
-uint32_t names_process_id(const struct names *names, const struct ebt_task *task)
+uint64_t names_process_key(const struct names *names, const struct ebt_task *task)
 {
 	const struct leader *leader = leader_of(names, task);
 
-	return leader ? leader->id : task->id;
+	if (leader)
+		return leader->id;
+	/* Its first thread is nowhere in the trace: the pid must do. */
+	return task->pid ? UINT64_C(1) << 32 | task->pid : UINT64_C(2) << 32 | task->id;
 }

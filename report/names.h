@@ -22,7 +22,7 @@ struct ebt_str names_task(const struct names *names, const struct ebt_task *task
  * known, else the task's own. */
 struct ebt_str names_process(const struct names *names, const struct ebt_task *task);
 
-/* The task id of the process's first thread; where it is not known, the task's own. */
-uint32_t names_process_id(const struct names *names, const struct ebt_task *task);
+/* The same for all threads of one process, and different for all other processes. */
+uint64_t names_process_key(const struct names *names, const struct ebt_task *task);
 
 #endif

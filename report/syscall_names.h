@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of system calls and of their errors, by machine: the recorded one, not this one. */
+#ifndef REPORT_SYSCALL_NAMES_H
+#define REPORT_SYSCALL_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct syscall_desc {
+	const char *name; /* NULL: no such call */
+	uint8_t n_args;
+};
+
+/* The calls of the native and the compat ABI of one machine. */
+struct syscall_machine;
+
+/* By `uname -m`, as in meta host.machine; NULL for a machine whose calls are not known here. */
+const struct syscall_machine *syscall_machine(const char *name);
+
+/* NULL: not known. machine may be NULL. */
+const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, bool compat,
+					uint64_t nr);
+
+/* "ENOENT"; NULL: no such error. */
+const char *errno_name(uint64_t errnum);
+
+/* Is this the result of a call that failed? */
+static inline bool syscall_failed(int64_t ret)
+{
+	return ret < 0 && ret >= -4095;
+}
+
+#endif
