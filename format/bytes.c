@@ -27,7 +27,7 @@ bool ebt_bytes_varint_slow(struct ebt_bytes *in, uint64_t *ret)
 void ebt_buffer_deinit(struct ebt_buffer *buf)
 {
 	free(buf->data);
-	*buf = (struct ebt_buffer)EBT_BUFFER_INIT;
+	*buf = EBT_BUFFER_INIT;
 }
 
 bool ebt_buffer_reserve(struct ebt_buffer *buf, size_t more)

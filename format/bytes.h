@@ -190,10 +190,7 @@ struct ebt_buffer {
 	size_t len, capacity;
 	bool failed; /* memory ran out: what was to be appended then is missing */
 };
-#define EBT_BUFFER_INIT \
-	{               \
-		0       \
-	}
+#define EBT_BUFFER_INIT ((struct ebt_buffer){ 0 })
 
 /* Frees the bytes and makes the buffer empty. */
 void ebt_buffer_deinit(struct ebt_buffer *buf);

@@ -18,12 +18,12 @@
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
 
 /* DEFINE_CLEANUP(type, fn) makes fn##p(), to be named in _cleanup_(), from fn(type). */
-#define DEFINE_CLEANUP(type, fn)                                                                   \
-	static inline void fn##p(type *p)                                                          \
-	{                                                                                          \
-		if (*p)                                                                            \
-			fn(*p);                                                                    \
-	}                                                                                          \
+#define DEFINE_CLEANUP(type, fn)          \
+	static inline void fn##p(type *p) \
+	{                                 \
+		if (*p)                   \
+			fn(*p);           \
+	}                                 \
 	struct ebt_cleanup_semicolon
 
 static inline void ebt_freep(void *p)
@@ -45,17 +45,17 @@ static inline void ebt_fclosep(FILE **f)
 
 DEFINE_CLEANUP(struct ebt_error *, ebt_error_destroy);
 
-#define _cleanup_free_ _cleanup_(ebt_freep)
-#define _cleanup_close_ _cleanup_(ebt_closep)
+#define _cleanup_free_	 _cleanup_(ebt_freep)
+#define _cleanup_close_	 _cleanup_(ebt_closep)
 #define _cleanup_fclose_ _cleanup_(ebt_fclosep)
-#define _cleanup_error_ _cleanup_(ebt_error_destroyp)
+#define _cleanup_error_	 _cleanup_(ebt_error_destroyp)
 
 /* The value of a guarded pointer, which the guard then leaves alone. */
-#define take_ptr(p)                                                                                \
-	({                                                                                         \
-		__typeof__(p) ebt_taken = (p);                                                     \
-		(p) = NULL;                                                                        \
-		ebt_taken;                                                                         \
+#define take_ptr(p)                            \
+	({                                     \
+		__typeof__(p) ebt_taken = (p); \
+		(p) = NULL;                    \
+		ebt_taken;                     \
 	})
 
 static inline int take_fd(int *fd)

@@ -14,7 +14,7 @@ void ebt_dict_deinit(struct ebt_dict *dict)
 	ebt_buffer_deinit(&dict->bytes);
 	free(dict->entries);
 	free(dict->slots);
-	*dict = (struct ebt_dict)EBT_DICT_INIT;
+	*dict = EBT_DICT_INIT;
 }
 
 void ebt_dict_reset(struct ebt_dict *dict)
@@ -31,9 +31,10 @@ static inline uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-static uint32_t hash_bytes(const unsigned char *p, size_t len)
+/* seed: so that what a traced program chooses, as its paths and code addresses, cannot collide. */
+static uint32_t hash_bytes(uint64_t seed, const unsigned char *p, size_t len)
 {
-	uint64_t hash = len, word;
+	uint64_t hash = mix(seed, len), word;
 
 	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
@@ -89,7 +90,8 @@ static uint64_t append(struct ebt_dict *dict, const void *data, size_t len, uint
 
 uint64_t ebt_dict_intern(struct ebt_dict *dict, const void *data, size_t len)
 {
-	uint32_t hash = hash_bytes(data, len), mask = dict->n_slots - 1, value;
+	/* Where the dictionary lies is random enough, and says nothing to the file. */
+	uint32_t hash = hash_bytes((uintptr_t)dict, data, len), mask = dict->n_slots - 1, value;
 
 	if (!dict->n)
 		return append(dict, data, len, hash);

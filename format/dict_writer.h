@@ -2,7 +2,7 @@
 /*
  * Dictionaries of an open chunk. An entry is a run of bytes, kept once: a string, a stack (as
  * struct ebt_wire_stack with its addresses), or a task (struct ebt_dict_task). Values of columns
- * are entry + 1; 0 means none.
+ * are entry + 1; 0 means none. A dictionary that has entries must not be moved.
  */
 #ifndef EBT_DICT_WRITER_H
 #define EBT_DICT_WRITER_H
@@ -23,10 +23,7 @@ struct ebt_dict {
 	uint32_t *slots; /* open addressing: entry + 1, or 0 where free */
 	uint32_t n, capacity, n_slots;
 };
-#define EBT_DICT_INIT \
-	{             \
-		0     \
-	}
+#define EBT_DICT_INIT ((struct ebt_dict){ 0 })
 
 /* An entry of a task dictionary. No padding: it is compared as bytes. */
 struct ebt_dict_task {

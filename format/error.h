@@ -10,13 +10,13 @@
 
 enum ebt_error_code {
 	EBT_ERR_NOMEM = 1,   /* allocation failed */
-	EBT_ERR_SYSTEM,      /* a system call failed; errnum says how */
+	EBT_ERR_SYSTEM,	     /* a system call failed; errnum says how */
 	EBT_ERR_CORRUPT,     /* bytes of a file that cannot be right */
 	EBT_ERR_UNSUPPORTED, /* a file from the future, a kernel without a feature */
-	EBT_ERR_LIMIT,       /* more than limits.h allows */
+	EBT_ERR_LIMIT,	     /* more than limits.h allows */
 	EBT_ERR_INVALID,     /* a value the caller or the user gave */
 	EBT_ERR_NOT_FOUND,
-	EBT_ERR_CANCELLED,   /* the user interrupted */
+	EBT_ERR_CANCELLED, /* the user interrupted */
 };
 
 struct ebt_error {

@@ -117,5 +117,5 @@ struct ebt_error *ebt_record_add(struct ebt_record *rec, struct ebt_stream *stre
 void ebt_record_deinit(struct ebt_record *rec)
 {
 	free(rec->data);
-	*rec = (struct ebt_record)EBT_RECORD_INIT;
+	*rec = EBT_RECORD_INIT;
 }

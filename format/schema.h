@@ -15,6 +15,7 @@
 #include "wire.h"
 
 /* EBT_F_sched_switch_prev …: index of a field in its table; `time` is 0 in every table. */
+/* clang-format off */
 #define EBT_TABLE(name, id, class, doc) enum { EBT_F_##name##_time,
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) EBT_F_##table##_##name,
 #define EBT_VALUE(table, field, value, name)
@@ -25,6 +26,7 @@
 #undef EBT_FIELD
 #undef EBT_VALUE
 #undef EBT_END
+/* clang-format on */
 
 /* As written in table `schema`; never renumbered. */
 enum ebt_type {
@@ -34,10 +36,10 @@ enum ebt_type {
 	EBT_TYPE_TIME,
 	EBT_TYPE_DURATION,
 	EBT_TYPE_ENUM,
-	EBT_TYPE_TASK,   /* the column holds 1 + index in the chunk's task dictionary; 0: none */
-	EBT_TYPE_STACK,  /* likewise, stack dictionary */
+	EBT_TYPE_TASK,	 /* the column holds 1 + index in the chunk's task dictionary; 0: none */
+	EBT_TYPE_STACK,	 /* likewise, stack dictionary */
 	EBT_TYPE_STRING, /* likewise, string dictionary; 0: empty */
-	EBT_TYPE_BYTES,  /* as STRING, and not meant for people */
+	EBT_TYPE_BYTES,	 /* as STRING, and not meant for people */
 	EBT_N_TYPES,
 };
 

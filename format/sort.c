@@ -9,7 +9,7 @@ void ebt_sorter_deinit(struct ebt_sorter *sorter)
 {
 	free(sorter->keys);
 	free(sorter->other);
-	*sorter = (struct ebt_sorter)EBT_SORTER_INIT;
+	*sorter = EBT_SORTER_INIT;
 }
 
 static struct ebt_error *reserve(struct ebt_sorter *sorter, uint32_t n)

@@ -19,10 +19,7 @@ struct ebt_sorter {
 	struct ebt_sort_key *keys, *other;
 	uint32_t capacity;
 };
-#define EBT_SORTER_INIT \
-	{               \
-		0       \
-	}
+#define EBT_SORTER_INIT ((struct ebt_sorter){ 0 })
 
 void ebt_sorter_deinit(struct ebt_sorter *sorter);
 

@@ -55,13 +55,13 @@ enum ebt_table_id {
 };
 
 /* --- struct ebt_wire_NAME --- */
-#define EBT_TABLE(name, id, class, doc)                                                            \
-	struct ebt_wire_##name {                                                                   \
+#define EBT_TABLE(name, id, class, doc) \
+	struct ebt_wire_##name {        \
 		struct ebt_wire_head head;
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) ctype name;
 #define EBT_VALUE(table, field, value, name)
-#define EBT_END(name)                                                                              \
-	}                                                                                          \
+#define EBT_END(name) \
+	}             \
 	;
 #include "events/all.def"
 #undef EBT_TABLE
@@ -69,7 +69,7 @@ enum ebt_table_id {
 #undef EBT_END
 
 /* No padding anywhere: a record's bytes are all meant, none leak kernel stack. */
-#define EBT_TABLE(name, id, class, doc)                                                            \
+#define EBT_TABLE(name, id, class, doc) \
 	_Static_assert(sizeof(struct ebt_wire_##name) == sizeof(struct ebt_wire_head)
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) +sizeof(ctype)
 #define EBT_END(name) , "struct ebt_wire_" #name " has padding: reorder its fields");

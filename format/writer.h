@@ -32,7 +32,7 @@ struct ebt_stream;
 struct ebt_task_id {
 	uint32_t tid, pid;
 	uint64_t start_ns; /* task_struct.start_time, CLOCK_MONOTONIC; 0: not known */
-	char comm[32];     /* NUL-terminated; empty: not known */
+	char comm[32];	   /* NUL-terminated; empty: not known */
 };
 
 /*
@@ -43,14 +43,14 @@ typedef void ebt_resolve_task_fn(void *arg, uint32_t tid, uint64_t time_ns,
 				 struct ebt_task_id *ret);
 
 struct ebt_writer_options {
-	int fd;               /* file or pipe, written from its current position; not closed */
+	int fd;		      /* file or pipe, written from its current position; not closed */
 	const char *name;     /* of the file, for messages */
 	unsigned int streams; /* how many will be made, at most EBT_MAX_STREAMS; 0 means 1 */
-	int zstd_level;       /* 0 means 1 */
+	int zstd_level;	      /* 0 means 1 */
 	ebt_resolve_task_fn *resolve_task; /* NULL: tids stay alone */
 	void *resolve_arg;
 	const unsigned char *uuid; /* 16 bytes; NULL: random ones */
-	uint64_t created_ns;       /* CLOCK_REALTIME; 0: now */
+	uint64_t created_ns;	   /* CLOCK_REALTIME; 0: now */
 };
 
 struct ebt_writer_stats {
@@ -112,7 +112,7 @@ struct ebt_record {
 	bool failed;
 	uint64_t scratch[32]; /* what begin returns when memory ran out */
 };
-#define EBT_RECORD_INIT { 0 }
+#define EBT_RECORD_INIT ((struct ebt_record){ 0 })
 
 /* Never returns NULL: on failure a scratch area of the record's table is returned. */
 void *ebt_record_begin(struct ebt_record *rec, enum ebt_table_id table, uint64_t time_ns);
