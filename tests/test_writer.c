@@ -617,6 +617,56 @@ static void bad_records_are_refused(void **state)
 	trace_end(&t);
 }
 
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Whatever a record says, it is taken or refused, and what is taken makes a good file. */
+static void any_record_is_taken_or_refused(void **state)
+{
+	uint64_t taken = 0, refused = 0, rows = 0;
+	struct chunk *chunks;
+	uint32_t seed = 5;
+	struct trace t;
+	size_t n;
+
+	(void)state;
+	trace_begin(&t, (struct ebt_writer_options){ 0 });
+	for (int i = 0; i < 200000; i++) {
+		const struct ebt_table *table = &ebt_tables[next_random(&seed) % ebt_n_tables];
+		size_t len = next_random(&seed) % 300;
+		unsigned char *record = malloc(len);
+		struct ebt_wire_head head = { .time = next_random(&seed),
+					      .table = table->id,
+					      .len = (uint32_t)len };
+		struct ebt_error *err;
+
+		/* Small numbers, so that some references are good. */
+		for (size_t k = 0; k < len; k++)
+			record[k] = k % 4 ? 0 : (unsigned char)next_random(&seed);
+		memcpy(record, &head, len < sizeof(head) ? len : sizeof(head));
+		if (table->id == EBT_T_lost)
+			memset(record, 0, len);
+		err = ebt_stream_add(t.stream, record, len);
+		taken += !err;
+		refused += !!err;
+		if (err)
+			assert_int_equal(err->code, EBT_ERR_INVALID);
+		ebt_error_destroy(err);
+		free(record);
+	}
+	assert_true(taken > 20000 && refused > 20000);
+	trace_finish(&t);
+	chunks = parse(&t, &n);
+	for (size_t i = 2; i < n; i++)
+		rows += chunks[i].table == EBT_T_index ? 0 : chunks[i].rows;
+	assert_int_equal(rows, taken);
+	free(chunks);
+	trace_end(&t);
+}
+
 static void full_disk_is_kept(void **state)
 {
 	struct ebt_writer_options options = { .fd = open("/dev/full", O_WRONLY | O_CLOEXEC),
@@ -769,6 +819,7 @@ int main(void)
 		cmocka_unit_test(watermarks),
 		cmocka_unit_test(old_chunks_are_flushed),
 		cmocka_unit_test(bad_records_are_refused),
+		cmocka_unit_test(any_record_is_taken_or_refused),
 		cmocka_unit_test(full_disk_is_kept),
 		cmocka_unit_test(closed_pipe_is_kept),
 		cmocka_unit_test(pipe_equals_file),
