@@ -19,15 +19,15 @@ struct sym;
 /* Why a frame has no name. SYM_OK: it has one. */
 enum sym_reason {
 	SYM_OK,
-	SYM_NO_MAPPING,      /* nothing known was mapped there then */
-	SYM_ANONYMOUS,       /* memory without a file (JIT) */
-	SYM_NO_FILE,         /* no such file here */
+	SYM_NO_MAPPING,	      /* nothing known was mapped there then */
+	SYM_ANONYMOUS,	      /* memory without a file (JIT) */
+	SYM_NO_FILE,	      /* no such file here */
 	SYM_BUILD_ID_DIFFERS, /* the file here is another build */
-	SYM_NO_BUILD_ID,     /* nothing recorded to recognise the file by */
-	SYM_BAD_FILE,        /* the file here cannot be read as ELF */
-	SYM_NO_SYMBOL,       /* the file has no symbol that covers the address */
-	SYM_NO_KERNEL,       /* the trace has no kernel symbols */
-	SYM_DISABLED,        /* --no-symbols */
+	SYM_NO_BUILD_ID,      /* nothing recorded to recognise the file by */
+	SYM_BAD_FILE,	      /* the file here cannot be read as ELF */
+	SYM_NO_SYMBOL,	      /* the file has no symbol that covers the address */
+	SYM_NO_KERNEL,	      /* the trace has no kernel symbols */
+	SYM_DISABLED,	      /* --no-symbols */
 	SYM_N_REASONS,
 };
 
@@ -44,19 +44,19 @@ const char *sym_kind_name(enum sym_kind kind);
  * so that callers can compare pointers and index arrays by func->id. Lives as long as the sym.
  */
 struct sym_func {
-	uint32_t id;        /* dense, from 0 */
+	uint32_t id; /* dense, from 0 */
 	enum sym_kind kind;
 	enum sym_reason reason;
-	const char *name;   /* demangled; `libc.so.6+0x1234` or `0x7f…` where reason is not SYM_OK */
-	const char *object; /* path as recorded, "[kernel]", "[module]", "[vdso]", or "" */
+	const char *name; /* demangled; `libc.so.6+0x1234` or `0x7f…` where reason is not SYM_OK */
+	const char *object;   /* path as recorded, "[kernel]", "[module]", "[vdso]", or "" */
 	const char *build_id; /* hexadecimal, or "" */
 };
 
 struct sym_frame {
 	const struct sym_func *func;
 	const char *file; /* source file, NULL: not known */
-	uint32_t line;    /* 0: not known */
-	bool inlined;     /* inlined into the next frame of the array */
+	uint32_t line;	  /* 0: not known */
+	bool inlined;	  /* inlined into the next frame of the array */
 };
 
 /* The frames of one address, innermost first; at least one. Belongs to the sym. */
@@ -66,10 +66,10 @@ struct sym_frames {
 };
 
 struct sym_options {
-	bool disabled;   /* --no-symbols: nothing is opened */
-	bool no_inline;  /* names from symbol tables only */
+	bool disabled;		       /* --no-symbols: nothing is opened */
+	bool no_inline;		       /* names from symbol tables only */
 	const char *const *debug_dirs; /* NULL-terminated, searched before the system's; or NULL */
-	const char *sysroot;           /* prefix for recorded paths, or NULL */
+	const char *sysroot;	       /* prefix for recorded paths, or NULL */
 };
 
 /* The options are copied. The reader must outlive the sym. */

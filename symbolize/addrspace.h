@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which file was mapped at this address of this process at this time. Made once from the tables
+ * mmap, task_fork, task_exec, task_exit and process of a trace.
+ *
+ * A process is one life of a process id. A life is a sequence of images: the one it was born
+ * with, and one for each exec. An image has the mappings that were seen to come; under them those
+ * that the snapshot found, which were there before anything was recorded; under those, what its
+ * parent had when it forked. Nothing is copied at a fork.
+ */
+#ifndef SYM_ADDRSPACE_H
+#define SYM_ADDRSPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elffile.h"
+#include "error.h"
+#include "reader.h"
+
+struct addrspace;
+
+#define ADDRSPACE_NO_LIFE UINT32_MAX
+
+/* A mapped file: the same path with the same build-id. */
+struct addrspace_object {
+	char *path; /* as recorded, NUL-terminated */
+	struct sym_build_id id;
+};
+
+/* Where an address was. */
+struct addrspace_place {
+	bool found;
+	uint32_t object;
+	uint64_t offset;	/* of the address in the file */
+	uint64_t pgoff, length; /* of the mapping */
+	uint64_t from, to;	/* the same answer holds for from <= time < to */
+};
+
+struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace **ret);
+void addrspace_destroy(struct addrspace *space);
+
+/* The process that the task belonged to, or ADDRSPACE_NO_LIFE. */
+uint32_t addrspace_life(const struct addrspace *space, const struct ebt_task *task,
+			uint64_t time_ns);
+
+/* *ret has found false where nothing is known to have been mapped. */
+struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_t address,
+				 uint64_t time_ns, struct addrspace_place *ret);
+
+const struct addrspace_object *addrspace_objects(const struct addrspace *space, size_t *ret_n);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mapped files and their modules; see objects.h. */
+#include "objects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+DEFINE_CLEANUP(struct module *, module_close);
+
+struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reader,
+			       const struct addrspace *space, struct funcs *funcs,
+			       const struct sym_options *options)
+{
+	*objects = (struct objects){
+		.reader = reader,
+		.space = space,
+		.funcs = funcs,
+		.no_dwarf = options->no_inline,
+	};
+	addrspace_objects(space, &objects->n);
+	objects->items = calloc(objects->n + 1, sizeof(*objects->items));
+	if (!objects->items)
+		return &ebt_enomem;
+	return finder_init(&objects->finder, options);
+}
+
+void objects_deinit(struct objects *objects)
+{
+	for (size_t i = 0; i < objects->n_builds; i++) {
+		module_close(objects->builds[i].module);
+		free(objects->builds[i].image);
+	}
+	free(objects->builds);
+	free(objects->items);
+	sym_index_deinit(&objects->by_id);
+	finder_deinit(&objects->finder);
+	*objects = (struct objects){ 0 };
+}
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Memory that has no file, or one that nobody else ever sees: what is there was generated. */
+static bool is_anonymous(const struct addrspace_object *recorded)
+{
+	const char *path = recorded->path;
+
+	if (path[0] != '/')
+		return true;
+	return !recorded->id.len && (begins_with(path, "//") || begins_with(path, "/memfd:") ||
+				     begins_with(path, "/dev/zero") || begins_with(path, "/SYSV"));
+}
+
+static struct ebt_error *describe(struct objects *objects, const struct addrspace_object *recorded,
+				  struct object *object)
+{
+	char hex[2 * SYM_BUILD_ID_MAX + 1] = "";
+	const char *path, *slash;
+	struct ebt_error *err;
+
+	for (unsigned int i = 0; i < recorded->id.len; i++)
+		sprintf(hex + 2 * i, "%02x", recorded->id.bytes[i]);
+	err = funcs_string(objects->funcs, hex, strlen(hex), &object->build_id);
+	if (!err)
+		err = funcs_string(objects->funcs, recorded->path, strlen(recorded->path), &path);
+	if (err)
+		return err;
+	slash = strrchr(path, '/');
+	object->name = slash ? slash + 1 : path;
+	if (!strcmp(path, "[vdso]"))
+		object->kind = SYM_VDSO;
+	else if (is_anonymous(recorded))
+		object->kind = SYM_JIT;
+	else
+		object->kind = SYM_USER;
+	object->anonymous = object->kind == SYM_JIT;
+	object->path = path;
+	return NULL;
+}
+
+struct ebt_error *objects_get(struct objects *objects, uint32_t number, struct object **ret)
+{
+	struct object *object = &objects->items[number];
+	struct ebt_error *err;
+	size_t n;
+
+	if (!object->path) {
+		err = describe(objects, &addrspace_objects(objects->space, &n)[number], object);
+		if (err)
+			return err;
+	}
+	*ret = object;
+	return NULL;
+}
+
+/* Of the vdsos that the trace has, the one with this build-id. *ret is NULL: there is none. */
+static struct ebt_error *open_vdso(struct objects *objects, struct build *build)
+{
+	const struct ebt_file *files;
+	struct ebt_error *err;
+	size_t n, len;
+
+	err = ebt_reader_files(objects->reader, &files, &n);
+	for (size_t i = 0; !err && i < n; i++) {
+		_cleanup_(module_closep) struct module *module = NULL;
+		_cleanup_free_ char *image = NULL;
+
+		if (strcmp(files[i].role, "vdso"))
+			continue;
+		err = ebt_reader_file_content(objects->reader, files[i].id, &image, &len);
+		if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
+			ebt_error_destroy(err);
+			err = NULL;
+			continue;
+		}
+		if (!err)
+			err = module_from_memory(image, len, &module);
+		if (err || !module->files.main ||
+		    !sym_build_id_equal(&module->files.main->id, &build->id))
+			continue;
+		build->module = take_ptr(module);
+		build->image = take_ptr(image);
+		break;
+	}
+	return err;
+}
+
+static struct ebt_error *add_build(struct objects *objects, const struct object *object,
+				   const struct addrspace_object *recorded, uint64_t hash,
+				   struct module **ret)
+{
+	struct build *build;
+	struct ebt_error *err = NULL;
+
+	if (objects->n_builds == objects->builds_capacity) {
+		size_t capacity = objects->builds_capacity ? objects->builds_capacity * 2 : 64;
+		struct build *builds = reallocarray(objects->builds, capacity, sizeof(*builds));
+
+		if (!builds)
+			return &ebt_enomem;
+		objects->builds = builds;
+		objects->builds_capacity = capacity;
+	}
+	build = &objects->builds[objects->n_builds];
+	*build = (struct build){ .id = recorded->id };
+	if (object->kind == SYM_VDSO)
+		err = open_vdso(objects, build);
+	if (!err && !build->module)
+		err = module_open(&objects->finder, recorded->path, &recorded->id,
+				  objects->no_dwarf, &build->module);
+	if (err)
+		return err;
+	*ret = build->module;
+	return sym_index_add(&objects->by_id, hash, objects->n_builds++);
+}
+
+struct ebt_error *objects_open(struct objects *objects, uint32_t number)
+{
+	struct object *object = &objects->items[number];
+	const struct addrspace_object *recorded;
+	size_t n, at = 0;
+	uint64_t hash;
+	uint32_t i;
+
+	if (object->module)
+		return NULL;
+	recorded = &addrspace_objects(objects->space, &n)[number];
+	hash = sym_hash_bytes(objects->funcs->seed, recorded->id.bytes, recorded->id.len);
+	while ((i = sym_index_next(&objects->by_id, hash, &at)) != SYM_INDEX_NONE) {
+		struct build *build = &objects->builds[i];
+
+		if (build->id.len != recorded->id.len ||
+		    memcmp(build->id.bytes, recorded->id.bytes, recorded->id.len))
+			continue;
+		/* The file of one path may be missing where that of another is there. */
+		if (build->module->reason != SYM_OK && recorded->id.len)
+			continue;
+		object->module = build->module;
+		return NULL;
+	}
+	return add_build(objects, object, recorded, hash, &object->module);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files that processes of a trace had mapped, and the modules that stand for them here. */
+#ifndef SYM_OBJECTS_H
+#define SYM_OBJECTS_H
+
+#include "addrspace.h"
+#include "error.h"
+#include "func.h"
+#include "module.h"
+#include "symbolize.h"
+
+struct object {
+	enum sym_kind kind;
+	bool anonymous;	       /* memory without a file */
+	const char *path;      /* as recorded */
+	const char *name;      /* the last part of it, for frames without a name */
+	const char *build_id;  /* hexadecimal, or "" */
+	struct module *module; /* NULL: no address of it was asked for */
+};
+
+struct objects {
+	struct ebt_reader *reader;
+	const struct addrspace *space;
+	struct funcs *funcs;
+	struct finder finder;
+	bool no_dwarf;
+
+	struct object *items; /* as many as the space has; path NULL: not looked at yet */
+	size_t n;
+	/* Objects with the same build-id share a module. */
+	struct build {
+		struct sym_build_id id;
+		struct module *module;
+		char *image; /* of a vdso, or NULL */
+	} * builds;
+	size_t n_builds, builds_capacity;
+	struct sym_index by_id;
+};
+
+struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reader,
+			       const struct addrspace *space, struct funcs *funcs,
+			       const struct sym_options *options);
+void objects_deinit(struct objects *objects);
+
+/* The object with its number in the space. */
+struct ebt_error *objects_get(struct objects *objects, uint32_t number, struct object **ret);
+
+/* Opens the object's module, once. Not for anonymous memory. */
+struct ebt_error *objects_open(struct objects *objects, uint32_t number);
+
+#endif

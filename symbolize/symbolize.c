@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses to names; see symbolize.h. Two caches: what an address of a process means, and for
+ * which time that holds; and the frames of a place in a file, which do not depend on the process.
+ */
+#include "symbolize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addrspace.h"
+#include "cleanup.h"
+#include "func.h"
+#include "kernel.h"
+#include "objects.h"
+
+/* Addresses that are remembered (64 bytes each). With more, all are forgotten: the frames are
+ * still known by their place in the file. */
+#define MAX_ANSWERS (2u << 20)
+
+/* The "process" of kernel addresses; ADDRSPACE_NO_LIFE is that of unknown processes. */
+#define LIFE_KERNEL (ADDRSPACE_NO_LIFE - 1)
+
+struct answer {
+	uint64_t address;
+	uint64_t from, to; /* it holds for from <= time < to */
+	uint32_t life;
+	bool caller;
+	struct sym_frames frames;
+};
+
+/* Frames at an offset of an object. */
+struct place {
+	uint64_t offset; /* of the address itself, also for callers */
+	uint32_t object;
+	bool caller;
+	struct sym_frames frames;
+};
+
+struct sym {
+	bool disabled;
+	struct addrspace *space;
+	struct kernel *kernel;
+	struct funcs funcs;
+	struct objects objects;
+
+	struct answer *answers;
+	size_t n_answers, answers_capacity;
+	struct sym_index by_address;
+	struct place *places;
+	size_t n_places, places_capacity;
+	struct sym_index by_place;
+};
+
+DEFINE_CLEANUP(struct sym *, sym_destroy);
+
+const char *sym_reason_name(enum sym_reason reason)
+{
+	switch (reason) {
+	case SYM_OK:
+		return "ok";
+	case SYM_NO_MAPPING:
+		return "no mapping";
+	case SYM_ANONYMOUS:
+		return "anonymous memory";
+	case SYM_NO_FILE:
+		return "no such file";
+	case SYM_BUILD_ID_DIFFERS:
+		return "build-id differs";
+	case SYM_NO_BUILD_ID:
+		return "no build-id";
+	case SYM_BAD_FILE:
+		return "unusable file";
+	case SYM_NO_SYMBOL:
+		return "no symbol";
+	case SYM_NO_KERNEL:
+		return "no kernel symbols";
+	case SYM_DISABLED:
+		return "symbols disabled";
+	case SYM_N_REASONS:
+		break;
+	}
+	return "unknown";
+}
+
+const char *sym_kind_name(enum sym_kind kind)
+{
+	switch (kind) {
+	case SYM_USER:
+		return "user";
+	case SYM_KERNEL:
+		return "kernel";
+	case SYM_MODULE:
+		return "module";
+	case SYM_VDSO:
+		return "vdso";
+	case SYM_JIT:
+		return "jit";
+	case SYM_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options *options,
+			     struct sym **ret)
+{
+	_cleanup_(sym_destroyp) struct sym *sym = calloc(1, sizeof(*sym));
+	struct ebt_error *err;
+
+	if (!sym)
+		return &ebt_enomem;
+	sym->disabled = options->disabled;
+	funcs_init(&sym->funcs);
+	err = addrspace_create(reader, &sym->space);
+	if (!err)
+		err = kernel_create(reader, &sym->kernel);
+	if (!err)
+		err = objects_init(&sym->objects, reader, sym->space, &sym->funcs, options);
+	if (err)
+		return err;
+	*ret = take_ptr(sym);
+	return NULL;
+}
+
+void sym_destroy(struct sym *sym)
+{
+	if (!sym)
+		return;
+	objects_deinit(&sym->objects);
+	kernel_destroy(sym->kernel);
+	addrspace_destroy(sym->space);
+	funcs_deinit(&sym->funcs);
+	sym_index_deinit(&sym->by_address);
+	sym_index_deinit(&sym->by_place);
+	free(sym->answers);
+	free(sym->places);
+	free(sym);
+}
+
+uint32_t sym_n_funcs(const struct sym *sym)
+{
+	return sym->funcs.n_funcs;
+}
+
+/* One frame that stays without a name: "OBJECT+0xNUMBER", or the number alone. */
+static struct ebt_error *unnamed(struct sym *sym, enum sym_kind kind, enum sym_reason reason,
+				 const struct object *object, const char *object_path,
+				 uint64_t number, struct sym_frame *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	struct sym_func key = { .kind = kind, .reason = reason };
+	struct ebt_error *err;
+	int len;
+
+	len = object ? asprintf(&text, "%s+0x%" PRIx64, object->name, number)
+		     : asprintf(&text, "0x%" PRIx64, number);
+	if (len < 0) {
+		text = NULL;
+		return &ebt_enomem;
+	}
+	err = funcs_string(&sym->funcs, text, len, &key.name);
+	if (!err)
+		err = funcs_string(&sym->funcs, object_path, strlen(object_path), &key.object);
+	if (!err)
+		err = funcs_string(&sym->funcs, object ? object->build_id : "",
+				   object ? strlen(object->build_id) : 0, &key.build_id);
+	*ret = (struct sym_frame){ 0 };
+	return err ? err : funcs_intern(&sym->funcs, &key, &ret->func);
+}
+
+/* Keeps a copy of frames for good. */
+static struct ebt_error *keep_frames(struct sym *sym, const struct sym_frame *frames, size_t n,
+				     struct sym_frames *ret)
+{
+	struct ebt_error *err;
+	void *memory;
+
+	err = ebt_arena_alloc(&sym->funcs.arena, n * sizeof(*frames), &memory);
+	if (err)
+		return err;
+	memcpy(memory, frames, n * sizeof(*frames));
+	*ret = (struct sym_frames){ memory, n };
+	return NULL;
+}
+
+static struct ebt_error *name_frame(struct sym *sym, const struct object *object,
+				    const struct module_frame *from, struct sym_frame *to)
+{
+	struct sym_func key = {
+		.kind = object->kind,
+		.object = object->path,
+		.build_id = object->build_id,
+	};
+	struct ebt_error *err = funcs_demangle(&sym->funcs, from->name, from->name_len, &key.name);
+
+	if (!err && from->plt) {
+		_cleanup_free_ char *stub = NULL;
+		int len = asprintf(&stub, "%s@plt", key.name);
+
+		if (len < 0) {
+			stub = NULL;
+			return &ebt_enomem;
+		}
+		err = funcs_string(&sym->funcs, stub, len, &key.name);
+	}
+	*to = (struct sym_frame){ .line = from->line };
+	if (!err && from->file)
+		err = funcs_string(&sym->funcs, from->file, strlen(from->file), &to->file);
+	return err ? err : funcs_intern(&sym->funcs, &key, &to->func);
+}
+
+/* The frames of a place in an object that is a file. */
+static struct ebt_error *name_place(struct sym *sym, uint32_t number,
+				    const struct module_address *place, bool caller,
+				    struct sym_frames *ret)
+{
+	struct module_frame found[DWARF_MAX_FRAMES];
+	struct sym_frame frames[DWARF_MAX_FRAMES];
+	struct module_address inside = *place;
+	uint64_t address, shown = place->offset;
+	struct object *object;
+	struct ebt_error *err;
+	size_t n = 0;
+
+	err = objects_get(&sym->objects, number, &object);
+	if (!err && !sym->disabled)
+		err = objects_open(&sym->objects, number);
+	if (err)
+		return err;
+	/* A call can be the last instruction of a function: the next byte is another's. */
+	inside.offset -= caller;
+	if (!sym->disabled && module_address(object->module, &inside, &address)) {
+		shown = address + caller;
+		if (object->module->reason == SYM_OK)
+			err = module_find(object->module, address, found, &n);
+	}
+	for (size_t i = 0; !err && i < n; i++) {
+		err = name_frame(sym, object, &found[i], &frames[i]);
+		frames[i].inlined = i + 1 < n;
+	}
+	if (!err && !n) {
+		enum sym_reason reason = sym->disabled		  ? SYM_DISABLED
+					 : object->module->reason ? object->module->reason
+								  : SYM_NO_SYMBOL;
+
+		n = 1;
+		err = unnamed(sym, object->kind, reason, object, object->path, shown, frames);
+	}
+	return err ? err : keep_frames(sym, frames, n, ret);
+}
+
+static struct ebt_error *find_place(struct sym *sym, uint32_t object,
+				    const struct module_address *where, bool caller,
+				    struct sym_frames *ret)
+{
+	uint64_t hash = sym_hash_u64(sym_hash_u64(sym->funcs.seed, where->offset),
+				     (uint64_t)object << 1 | caller);
+	struct ebt_error *err;
+	struct place *place;
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&sym->by_place, hash, &at)) != SYM_INDEX_NONE) {
+		place = &sym->places[i];
+		if (place->offset == where->offset && place->object == object &&
+		    place->caller == caller) {
+			*ret = place->frames;
+			return NULL;
+		}
+	}
+	if (sym->n_places == sym->places_capacity) {
+		size_t capacity = sym->places_capacity ? sym->places_capacity * 2 : 1024;
+		struct place *places = reallocarray(sym->places, capacity, sizeof(*places));
+
+		if (!places)
+			return &ebt_enomem;
+		sym->places = places;
+		sym->places_capacity = capacity;
+	}
+	place = &sym->places[sym->n_places];
+	*place = (struct place){ .offset = where->offset, .object = object, .caller = caller };
+	err = name_place(sym, object, where, caller, &place->frames);
+	if (!err)
+		err = sym_index_add(&sym->by_place, hash, sym->n_places);
+	if (err)
+		return err;
+	sym->n_places++;
+	*ret = place->frames;
+	return NULL;
+}
+
+static struct ebt_error *keep_unnamed(struct sym *sym, enum sym_kind kind, enum sym_reason reason,
+				      const char *object, struct answer *answer)
+{
+	struct sym_frame frame;
+	struct ebt_error *err = unnamed(sym, kind, reason, NULL, object, answer->address, &frame);
+
+	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+}
+
+static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct answer *answer)
+{
+	uint64_t inside = answer->address - (answer->caller && answer->address);
+	struct addrspace_place place = { .to = UINT64_MAX };
+	struct module_address where;
+	struct object *object;
+	struct ebt_error *err = NULL;
+
+	if (answer->life != ADDRSPACE_NO_LIFE)
+		err = addrspace_find(sym->space, answer->life, inside, time, &place);
+	if (err)
+		return err;
+	answer->from = place.from;
+	answer->to = place.to;
+	if (!place.found)
+		return keep_unnamed(sym, SYM_UNKNOWN, SYM_NO_MAPPING, "", answer);
+	err = objects_get(&sym->objects, place.object, &object);
+	if (err)
+		return err;
+	if (object->anonymous)
+		return keep_unnamed(sym, SYM_JIT, SYM_ANONYMOUS, object->path, answer);
+	where = (struct module_address){
+		.offset = place.offset + (answer->address - inside),
+		.pgoff = place.pgoff,
+		.length = place.length,
+	};
+	return find_place(sym, place.object, &where, answer->caller, &answer->frames);
+}
+
+static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct answer *answer)
+{
+	uint64_t inside = answer->address - (answer->caller && answer->address);
+	_cleanup_free_ char *object_path = NULL;
+	struct object object = { .build_id = "" };
+	struct module_frame from = { 0 };
+	struct sym_frame frame;
+	struct kernel_hit hit;
+	struct ebt_error *err;
+
+	err = kernel_find(sym->kernel, inside, time, &hit);
+	if (err)
+		return err;
+	answer->from = hit.from;
+	answer->to = hit.to;
+	if (sym->disabled || !hit.name)
+		return keep_unnamed(sym, SYM_KERNEL,
+				    sym->disabled		      ? SYM_DISABLED
+				    : kernel_has_symbols(sym->kernel) ? SYM_NO_SYMBOL
+								      : SYM_NO_KERNEL,
+				    "[kernel]", answer);
+	if (asprintf(&object_path, "[%.*s]", hit.module ? (int)hit.module_len : 6,
+		     hit.module ? hit.module : "kernel") < 0) {
+		object_path = NULL;
+		return &ebt_enomem;
+	}
+	err = funcs_string(&sym->funcs, object_path, strlen(object_path), &object.path);
+	if (!err)
+		err = funcs_string(&sym->funcs, "", 0, &object.build_id);
+	object.kind = hit.module ? SYM_MODULE : SYM_KERNEL;
+	from.name = hit.name;
+	from.name_len = hit.name_len;
+	if (!err)
+		err = name_frame(sym, &object, &from, &frame);
+	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+}
+
+/* Room for one more answer. What was found for another time is replaced. */
+static struct ebt_error *add_answer(struct sym *sym, const struct answer *answer, uint64_t hash,
+				    struct answer *old)
+{
+	struct ebt_error *err;
+
+	if (old) {
+		*old = *answer;
+		return NULL;
+	}
+	if (sym->n_answers == MAX_ANSWERS) {
+		sym->n_answers = 0;
+		sym_index_deinit(&sym->by_address);
+	}
+	if (sym->n_answers == sym->answers_capacity) {
+		size_t capacity = sym->answers_capacity ? sym->answers_capacity * 2 : 1024;
+		struct answer *answers = reallocarray(sym->answers, capacity, sizeof(*answers));
+
+		if (!answers)
+			return &ebt_enomem;
+		sym->answers = answers;
+		sym->answers_capacity = capacity;
+	}
+	err = sym_index_add(&sym->by_address, hash, sym->n_answers);
+	if (err)
+		return err;
+	sym->answers[sym->n_answers++] = *answer;
+	return NULL;
+}
+
+struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			      uint32_t attrs, uint64_t address, bool caller, struct sym_frames *ret)
+{
+	struct answer answer = { .address = address, .caller = caller, .life = LIFE_KERNEL };
+	struct answer *old = NULL;
+	struct ebt_error *err;
+	uint64_t hash;
+	size_t at = 0;
+	uint32_t i;
+
+	if (attrs & EBT_STACK_USER)
+		answer.life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	hash = sym_hash_u64(sym_hash_u64(sym->funcs.seed, address),
+			    (uint64_t)answer.life << 1 | caller);
+	while ((i = sym_index_next(&sym->by_address, hash, &at)) != SYM_INDEX_NONE) {
+		struct answer *a = &sym->answers[i];
+
+		if (a->address != address || a->life != answer.life || a->caller != caller)
+			continue;
+		if (a->from <= time_ns && time_ns < a->to) {
+			*ret = a->frames;
+			return NULL;
+		}
+		old = a;
+	}
+	err = answer.life == LIFE_KERNEL ? resolve_kernel(sym, time_ns, &answer)
+					 : resolve_user(sym, time_ns, &answer);
+	if (!err)
+		err = add_answer(sym, &answer, hash, old);
+	if (err)
+		return err;
+	*ret = answer.frames;
+	return NULL;
+}
