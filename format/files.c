@@ -232,7 +232,7 @@ static struct ebt_error *find_pieces(const struct ebt_reader *reader, const stru
 					reader->input.path, file->id, file->size, EBT_MAX_FILE);
 	while (i < kept->n_pieces && kept->pieces[i].file_id < file->id)
 		i++;
-	*ret = kept->pieces + i;
+	*ret = i < kept->n_pieces ? &kept->pieces[i] : NULL;
 	for (; i + n < kept->n_pieces && kept->pieces[i + n].file_id == file->id; n++) {
 		if (kept->pieces[i + n].offset != have)
 			break;

@@ -54,8 +54,6 @@ struct ebt_error *ebt_footer_read(const struct ebt_input *input, uint32_t tag,
 		.offset = input->size - EBT_FOOTER_LEN,
 		.index = ebt_load_u64(bytes + EBT_FT_INDEX),
 		.chunks = ebt_load_u64(bytes + EBT_FT_CHUNKS),
-		.rows = ebt_load_u64(bytes + EBT_FT_ROWS),
-		.lost = ebt_load_u64(bytes + EBT_FT_LOST),
 	};
 	*ret_there = true;
 	return NULL;

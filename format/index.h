@@ -21,7 +21,7 @@ void ebt_chunk_list_deinit(struct ebt_chunk_list *list);
 struct ebt_footer {
 	uint64_t offset; /* its own: where the last chunk ends */
 	uint64_t index;	 /* offset of the last index chunk */
-	uint64_t chunks, rows, lost;
+	uint64_t chunks;
 };
 
 /* *ret_there: whether the file has one that is good. Only then is *ret filled. */

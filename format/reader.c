@@ -96,7 +96,7 @@ static struct ebt_error *find_chunks(struct ebt_reader *reader, uint64_t first)
 		reader->info.indexed = !err;
 		if (!err)
 			return NULL;
-		err = ebt_damage_absorb(&reader->damage, footer.index, 0, err);
+		err = ebt_damage_absorb(&reader->damage, footer.offset, 0, err);
 		if (err)
 			return err;
 	}
