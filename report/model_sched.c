@@ -302,6 +302,9 @@ static struct ebt_error *cut_off(struct sched_model *model, struct sched_off *of
 	struct cut cut = { .whole = true };
 	struct ebt_error *err;
 
+	/* It came at the bound itself: there is nothing to tell. */
+	if (off->start == off->end && off->flags & (SCHED_OPEN_START | SCHED_OPEN_END))
+		return NULL;
 	if (model->losses.n)
 		cut = cut_interval(model, off->start, off->end);
 	if (cut.doubtful)

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The scheduler's model on traces of a few rows, where every interval is known beforehand. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cleanup.h"
+#include "make_trace.h"
+#include "model_sched.h"
+#include "model_schedstat.h"
+#include "small_trace.h"
+
+DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
+
+/* Prints intervals: what the tests compare. */
+struct printed {
+	FILE *f;
+	char *text;
+	size_t size;
+	struct schedstat stat;
+	uint32_t stranger; /* a process that is not followed */
+	struct sched_gaps gaps;
+};
+
+static void print_flags(FILE *f, unsigned int flags)
+{
+	fprintf(f, "%s%s%s", flags & SCHED_OPEN_START ? "<" : "", flags & SCHED_OPEN_END ? ">" : "",
+		flags & SCHED_DOUBTFUL ? "?" : "");
+}
+
+static struct ebt_error *print_run(void *arg, const struct sched_run *run)
+{
+	struct printed *p = arg;
+
+	fprintf(p->f, "%u runs on %u %" PRIu64 "-%" PRIu64, run->task->tid, run->cpu,
+		run->start - SMALL_START, run->end - SMALL_START);
+	print_flags(p->f, run->flags);
+	if (run->row)
+		fprintf(p->f, " %s %s", run->voluntary ? "vol" : "invol", sched_why_name(run->why));
+	fputs("\n", p->f);
+	return schedstat_run(&p->stat, run);
+}
+
+static struct ebt_error *print_off(void *arg, const struct sched_off *off)
+{
+	struct printed *p = arg;
+
+	fprintf(p->f, "%u off %" PRIu64 "-%" PRIu64, off->task->tid, off->start - SMALL_START,
+		off->end - SMALL_START);
+	print_flags(p->f, off->flags);
+	fprintf(p->f, " %s", sched_why_name(off->why));
+	if (off->runnable)
+		fprintf(p->f, " runnable %" PRIu64, off->runnable - SMALL_START);
+	if (off->woken && off->waker)
+		fprintf(p->f, " by %u", off->waker->tid);
+	else if (off->woken)
+		fputs(" by interrupt", p->f);
+	fputs("\n", p->f);
+	return schedstat_off(&p->stat, off);
+}
+
+static bool is_followed(void *arg, const struct ebt_task *task)
+{
+	const struct printed *p = arg;
+
+	return task->pid != p->stranger;
+}
+
+/* Reads the trace with bounds 0 and to, and frees it. */
+static void run_model(struct small_trace *t, uint64_t to, struct printed *p)
+{
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS];
+	const struct ebt_query query = { .wants = wants,
+					 .n_wants = sched_model_wants(false, wants) };
+	const struct sched_handler handler = { .run = print_run, .off = print_off };
+	const struct sched_options options = {
+		.from_ns = SMALL_START,
+		.to_ns = SMALL_START + to,
+		.followed = p->stranger ? is_followed : NULL,
+		.handler = &handler,
+		.arg = p,
+	};
+	struct ebt_reader *reader = small_open(t);
+	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	struct sched_model *model;
+	struct ebt_row row;
+
+	p->f = open_memstream(&p->text, &p->size);
+	assert_no_error(sched_model_create(reader, &options, &model));
+	assert_no_error(ebt_cursor_create(reader, &query, &cursor));
+	for (;;) {
+		assert_no_error(ebt_cursor_next(cursor, &row));
+		if (!row.batch)
+			break;
+		assert_no_error(sched_model_row(model, &row));
+	}
+	assert_no_error(sched_model_finish(model));
+	p->gaps = sched_model_gaps(model);
+	sched_model_destroy(model);
+	ebt_cursor_destroy(take_ptr(cursor));
+	fclose(p->f);
+	/* Tasks live as long as the reader: figures are compared before this. */
+	schedstat_deinit(&p->stat);
+	ebt_reader_close(reader);
+	small_end(t);
+}
+
+static void expect(struct small_trace *t, uint64_t to, const char *text)
+{
+	struct printed p = { 0 };
+
+	run_model(t, to, &p);
+	assert_string_equal(p.text, text);
+	assert_int_equal(p.gaps.broken, 0);
+	free(p.text);
+}
+
+/* Sleep, waking, wait, run; the idle task is nobody. */
+static void test_sleep(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 100, 0, 0, 10, 0, 0);
+	small_switch(&t, 250, 0, 10, 0, 1, 0);
+	small_waking(&t, 400, 0, 10);
+	small_switch(&t, 430, 0, 0, 10, 0, 0);
+	small_switch(&t, 500, 0, 10, 0, 2, 0);
+	expect(&t, 600,
+	       "10 off 0-100< unknown\n"
+	       "10 runs on 0 100-250 vol sleep\n"
+	       "10 off 250-430 sleep runnable 400 by interrupt\n"
+	       "10 runs on 0 430-500 vol disk\n"
+	       "10 off 500-600> disk\n");
+}
+
+/* Preemption and yielding: it waits from the moment it stops, whatever state it had set. */
+static void test_preempted(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 10, 3, 20, 30, 1, 1);
+	small_switch(&t, 50, 3, 30, 20, 0, 0);
+	small_switch(&t, 90, 3, 20, 30, 1, 0);
+	expect(&t, 100,
+	       "20 runs on 3 0-10< invol runnable\n"
+	       "30 off 0-10< unknown\n"
+	       "30 runs on 3 10-50 invol runnable\n"
+	       "20 off 10-50 runnable runnable 10\n"
+	       "20 runs on 3 50-90 vol sleep\n"
+	       "30 off 50-90 runnable runnable 50\n"
+	       "20 off 90-100> sleep\n"
+	       "30 runs on 3 90-100>\n");
+}
+
+/* A waking between two CPUs can carry an earlier time than the switch that it answers. */
+static void test_early_waking(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 10, 0, 0, 10, 0, 0);
+	small_switch(&t, 20, 1, 0, 20, 0, 0);
+	small_waking(&t, 98, 20, 10);
+	small_switch(&t, 100, 0, 10, 0, 1, 0);
+	small_switch(&t, 130, 0, 0, 10, 0, 0);
+	/* This one was answered at once, the next sleep has its own. */
+	small_waking(&t, 140, 20, 10);
+	small_switch(&t, 200, 0, 10, 0, 1, 0);
+	small_waking(&t, 260, 0, 10);
+	small_switch(&t, 270, 0, 0, 10, 0, 0);
+	/* It wakes itself: nothing. */
+	small_waking(&t, 280, 10, 10);
+	small_switch(&t, 290, 0, 10, 0, 1, 0);
+	expect(&t, 300,
+	       "10 off 0-10< unknown\n"
+	       "20 off 0-20< unknown\n"
+	       "10 runs on 0 10-100 vol sleep\n"
+	       "10 off 100-130 sleep runnable 100 by 20\n"
+	       "10 runs on 0 130-200 vol sleep\n"
+	       "10 off 200-270 sleep runnable 260 by interrupt\n"
+	       "10 runs on 0 270-290 vol sleep\n"
+	       "10 off 290-300> sleep\n"
+	       "20 runs on 1 20-300>\n");
+}
+
+static void test_fork_and_exit(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 5, 0, 0, 10, 0, 0);
+	small_fork(&t, 50, 10, 20);
+	small_waking(&t, 55, 10, 20);
+	small_switch(&t, 70, 1, 0, 20, 0, 0);
+	small_exit(&t, 90, 20);
+	small_switch(&t, 95, 1, 20, 0, 0x80, 0);
+	small_switch(&t, 99, 0, 10, 0, 1, 0);
+	expect(&t, 200,
+	       "10 off 0-5< unknown\n"
+	       "20 off 50-70 new runnable 55 by 10\n"
+	       "20 runs on 1 70-95 vol dead\n"
+	       "10 runs on 0 5-99 vol sleep\n"
+	       "10 off 99-200> sleep\n");
+}
+
+/* The last switch of a task is not in the trace: it ends where it said that it would. */
+static void test_exit_without_switch(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 5, 0, 0, 10, 0, 0);
+	small_exit(&t, 90, 10);
+	expect(&t, 5000, "10 off 0-5< unknown\n10 runs on 0 5-90\n");
+}
+
+/* What the state tables say of the moment when recording began. */
+static void test_threads_at_start(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_thread(&t, 3, 10, 0, 0, 1);
+	small_thread(&t, 3, 20, 1, 1, 0);
+	small_thread(&t, 3, 30, 2, 1, 0);
+	small_thread(&t, 3, 40, 0, 1, 0);
+	small_thread(&t, 3, 50, 0x402, 1, 0);
+	small_waking(&t, 30, 10, 20);
+	small_switch(&t, 40, 1, 0, 20, 0, 0);
+	small_switch(&t, 60, 1, 20, 40, 1, 0);
+	small_switch(&t, 80, 0, 10, 0, 1, 0);
+	expect(&t, 100,
+	       "20 off 0-40< sleep runnable 30 by 10\n"
+	       "20 runs on 1 40-60 vol sleep\n"
+	       "40 off 0-60< runnable runnable 0\n"
+	       "10 runs on 0 0-80< vol sleep\n"
+	       "10 off 80-100> sleep\n"
+	       "20 off 60-100> sleep\n"
+	       "30 off 0-100<> disk\n"
+	       "40 runs on 1 60-100>\n"
+	       "50 off 0-100<> idle\n");
+}
+
+/* A thread that calls exec goes on under the tid of its process. */
+static void test_exec_by_thread(void **state)
+{
+	struct small_trace t = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 10, 0, 0, 13, 0, 0);
+	small_exec(&t, 50, 0, 10, 13);
+	small_switch(&t, 80, 0, 10, 0, 1, 0);
+	expect(&t, 100,
+	       "13 off 0-10< unknown\n"
+	       "13 runs on 0 10-50\n"
+	       "10 runs on 0 50-80 vol sleep\n"
+	       "10 off 80-100> sleep\n");
+}
+
+/* A loss cuts what reaches over it; what lies within is doubtful. */
+static void test_losses(void **state)
+{
+	struct small_trace t = { 0 };
+	struct printed p = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 0, 0, 0, 10, 0, 0);
+	small_switch(&t, 10, 1, 0, 20, 0, 0);
+	small_switch(&t, 50, 1, 20, 0, 1, 0);
+	small_switch(&t, 120, 2, 0, 30, 0, 0);
+	small_switch(&t, 140, 2, 30, 0, 1, 0);
+	small_lost(&t, 100, 200, EBT_T_sched_switch, 7);
+	small_lost(&t, 20, 30, EBT_T_sched_waking, 1);
+	small_waking(&t, 280, 10, 20);
+	small_switch(&t, 290, 1, 0, 20, 0, 0);
+	small_switch(&t, 300, 0, 10, 0, 1, 0);
+	run_model(&t, 310, &p);
+	assert_string_equal(p.text, "20 off 0-10< unknown\n"
+				    "20 runs on 1 10-50 vol sleep\n"
+				    "30 off 0-100<> unknown\n"
+				    "30 runs on 2 120-140? vol sleep\n"
+				    "20 off 50-100> sleep\n"
+				    "20 off 200-290< unknown runnable 280 by 10\n"
+				    "10 runs on 0 0-100>\n"
+				    "10 runs on 0 200-300< vol sleep\n"
+				    "20 runs on 1 290-310>\n"
+				    "30 off 200-310<> unknown\n"
+				    "10 off 300-310> sleep\n");
+	assert_int_equal(p.gaps.lost_ns, 100);
+	assert_int_equal(p.gaps.doubtful, 1);
+	assert_int_equal(p.gaps.broken, 0);
+	free(p.text);
+}
+
+/* Rows that contradict each other are counted, and make no interval up. */
+static void test_missing_rows(void **state)
+{
+	struct small_trace t = { 0 };
+	struct printed p = { 0 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 0, 0, 0, 10, 0, 0);
+	/* 10 was replaced by 20 at a time that nobody knows. */
+	small_switch(&t, 5000, 0, 20, 30, 1, 0);
+	/* 10 runs elsewhere, and nobody saw it stop. */
+	small_switch(&t, 6000, 1, 0, 10, 0, 0);
+	small_switch(&t, 6100, 1, 10, 0, 1, 0);
+	run_model(&t, 7000, &p);
+	assert_string_equal(p.text, "20 runs on 0 5000-5000< vol sleep\n"
+				    "30 off 0-5000< unknown\n"
+				    "10 runs on 1 6000-6100 vol sleep\n"
+				    "20 off 5000-7000> sleep\n"
+				    "10 off 6100-7000> sleep\n"
+				    "30 runs on 0 5000-7000>\n");
+	assert_int_equal(p.gaps.broken, 2);
+	free(p.text);
+}
+
+/* Of tasks that are not followed, only the switches to and from others are there. */
+static void test_strangers(void **state)
+{
+	struct small_trace t = { 0 };
+	struct printed p = { .stranger = 90 };
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 10, 0, 90, 10, 0, 1);
+	small_switch(&t, 20, 0, 10, 90, 1, 0);
+	small_waking(&t, 25, 90, 10);
+	small_switch(&t, 30, 0, 91, 10, 1, 0);
+	small_switch(&t, 40, 0, 10, 92, 0, 1);
+	run_model(&t, 50, &p);
+	assert_string_equal(p.text, "10 off 0-10< unknown\n"
+				    "10 runs on 0 10-20 vol sleep\n"
+				    "10 off 20-30 sleep runnable 25 by 90\n"
+				    "10 runs on 0 30-40 invol runnable\n"
+				    "10 off 40-50> runnable runnable 40\n");
+	assert_int_equal(p.gaps.broken, 0);
+	free(p.text);
+}
+
+static void test_reasons(void **state)
+{
+	(void)state;
+	assert_int_equal(sched_why(0, false), SCHED_RUNNABLE);
+	assert_int_equal(sched_why(1, false), SCHED_SLEEP);
+	assert_int_equal(sched_why(1, true), SCHED_RUNNABLE);
+	assert_int_equal(sched_why(2, false), SCHED_DISK);
+	assert_int_equal(sched_why(0x102, false), SCHED_DISK); /* killable */
+	assert_int_equal(sched_why(0x402, false), SCHED_IDLE);
+	assert_int_equal(sched_why(0x2001, false), SCHED_SLEEP); /* freezable */
+	assert_int_equal(sched_why(4, false), SCHED_STOPPED);
+	assert_int_equal(sched_why(8, false), SCHED_STOPPED);
+	assert_int_equal(sched_why(0x40, false), SCHED_STOPPED);
+	assert_int_equal(sched_why(0x10, false), SCHED_DEAD);
+	assert_int_equal(sched_why(0x80, false), SCHED_DEAD);
+}
+
+/* Sums take open intervals, averages do not. */
+static void test_figures(void **state)
+{
+	const struct ebt_task task = { .tid = 10, .pid = 10, .id = 3 };
+	const struct ebt_row row = { 0 };
+	struct schedstat stat = { 0 };
+	struct sched_run run = {
+		.task = &task, .row = &row, .start = 100, .end = 150, .cpu = 1, .voluntary = true
+	};
+	struct sched_off off = { .task = &task,
+				 .start = 150,
+				 .runnable = 180,
+				 .end = 200,
+				 .woken = true,
+				 .why = SCHED_SLEEP };
+
+	(void)state;
+	assert_no_error(schedstat_run(&stat, &run));
+	assert_no_error(schedstat_off(&stat, &off));
+	off = (struct sched_off){
+		.task = &task, .start = 300, .runnable = 300, .end = 370, .why = SCHED_RUNNABLE
+	};
+	assert_no_error(schedstat_off(&stat, &off));
+	off.flags = SCHED_OPEN_END;
+	assert_no_error(schedstat_off(&stat, &off));
+	run.flags = SCHED_OPEN_START;
+	run.voluntary = false;
+	run.start = 0;
+	assert_no_error(schedstat_run(&stat, &run));
+	assert_no_error(schedstat_switch(&stat, 1));
+	assert_no_error(schedstat_switch(&stat, UINT64_MAX));
+	assert_no_error(schedstat_migrate(&stat, &task));
+
+	assert_true(stat.n_tasks > 3);
+	assert_null(stat.tasks[2].task);
+	assert_int_equal(stat.tasks[3].run_ns, 50 + 150);
+	assert_int_equal(stat.tasks[3].wait_ns, 20 + 70 + 70);
+	assert_int_equal(stat.tasks[3].blocked_ns[SCHED_SLEEP], 30);
+	assert_int_equal(stat.tasks[3].voluntary, 1);
+	assert_int_equal(stat.tasks[3].involuntary, 1);
+	assert_int_equal(stat.tasks[3].migrations, 1);
+	assert_int_equal(stat.tasks[3].latency.count, 2);
+	assert_int_equal(stat.tasks[3].latency.max, 70);
+	assert_int_equal(stat.tasks[3].max_latency_at, 370);
+	assert_int_equal(stat.tasks[3].run.count, 1);
+	assert_true(stat.tasks[3].open);
+	assert_int_equal(stat.n_cpus, 2);
+	assert_false(stat.cpus[0].seen);
+	assert_int_equal(stat.cpus[1].busy_ns, 200);
+	assert_int_equal(stat.cpus[1].switches, 1);
+	schedstat_deinit(&stat);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sleep),
+		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_early_waking),
+		cmocka_unit_test(test_fork_and_exit),
+		cmocka_unit_test(test_exit_without_switch),
+		cmocka_unit_test(test_threads_at_start),
+		cmocka_unit_test(test_exec_by_thread),
+		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_missing_rows),
+		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_figures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
