@@ -100,7 +100,8 @@ static void unreadable(struct host *host, const char *path, const char *why)
 	host->err = ebt_record_add(&host->rec, host->stream);
 }
 
-/* The content, NUL-terminated, or NULL where it cannot be read: that is noted, not an error. */
+/* The content, NUL-terminated, or NULL where there is none or it cannot be read: that is noted, and
+ * no error. */
 static char *slurp(struct host *host, const char *path, size_t limit, size_t *ret_len,
 		   bool *ret_truncated)
 {
@@ -112,6 +113,8 @@ static char *slurp(struct host *host, const char *path, size_t limit, size_t *re
 	err = embed_slurp(path, limit, &content, ret_len, ret_truncated);
 	if (!err)
 		return content;
+	if (err->errnum == ENOENT)
+		return NULL; /* a kernel without modules has no /proc/modules */
 	unreadable(host, path, err->code == EBT_ERR_SYSTEM ? strerror(err->errnum) : err->message);
 	return NULL;
 }

@@ -172,6 +172,23 @@ static struct life *life_of(struct tasks *tasks, uint32_t tid, uint64_t start, u
 	return life;
 }
 
+/* For an event that has no start time with it. */
+static struct life *life_with_event(struct tasks *tasks, uint32_t tid, uint64_t time_ns)
+{
+	struct life *life = life_at(tasks, tid, time_ns);
+
+	if (life && (!life->end || life->end >= time_ns))
+		return life;
+	/* Something later may have been learnt first. */
+	for (life = tasks->buckets[bucket_of(tasks, tid)]; life; life = life->next) {
+		if (life->tid == tid && !life->start && life->first > time_ns) {
+			life->first = time_ns;
+			return life;
+		}
+	}
+	return new_life(tasks, tid, time_ns);
+}
+
 static struct name *name_at(struct life *life, unsigned int i)
 {
 	return i ? &life->others[i - 1] : &life->name;
@@ -289,9 +306,7 @@ static struct ebt_error *learn_exit(struct tasks *tasks, const void *record)
 	struct life *life;
 
 	memcpy(&row, record, sizeof(row));
-	life = life_at(tasks, row.task, row.head.time);
-	if (!life || (life->end && life->end < row.head.time))
-		life = new_life(tasks, row.task, row.head.time);
+	life = life_with_event(tasks, row.task, row.head.time);
 	if (!life)
 		return &ebt_enomem;
 	if (row.head.time >= life->exec)
@@ -307,9 +322,7 @@ static struct ebt_error *learn_rename(struct tasks *tasks, const void *record, s
 	size_t comm_len;
 
 	memcpy(&row, record, sizeof(row));
-	life = life_at(tasks, row.task, row.head.time);
-	if (!life)
-		life = new_life(tasks, row.task, row.head.time);
+	life = life_with_event(tasks, row.task, row.head.time);
 	if (!life)
 		return &ebt_enomem;
 	comm = ref_bytes(record, len, row.comm, &comm_len);
