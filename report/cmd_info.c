@@ -102,14 +102,16 @@ static void put_file(struct view *v)
 	    duration(&size, trace_end_ns(v->report->trace) - trace_start_ns(v->report->trace)));
 }
 
-/* Keys that a line of their own shows, in the order of the lines. */
+/* Lines for what nearly everybody asks; a key that ends with a dot stands for all below it. */
 static const struct {
 	const char *key, *label;
-} known_meta[] = {
-	{ "ebrec.command", "Recorded by" },
-	{ "ebrec.version", "Version" },
-	{ "ebrec.target", "Target" },
-	{ "ebrec.options", "Options" },
+} meta_lines[] = {
+	{ "ebrec.command_line", "Command" },
+	{ "ebrec.version", "By ebrec" },
+	{ "target.", "Target" },
+	{ "options.", "Options" },
+	{ "sample.", "Sampling" },
+	{ "end.", "End" },
 	{ "host.name", "Host" },
 	{ "host.os", "System" },
 	{ "host.release", "Kernel" },
@@ -118,25 +120,47 @@ static const struct {
 	{ "host.cpu_model", "Model" },
 };
 
-static bool is_known(const char *key)
+/* Further keys of the recorder are in --json, and in `dump --table meta`; those of others are
+ * shown. */
+static bool is_ours(const char *key)
 {
-	for (size_t i = 0; i < sizeof(known_meta) / sizeof(known_meta[0]); i++) {
-		if (!strcmp(known_meta[i].key, key))
+	static const char *const prefixes[] = { "ebrec.",  "target.", "options.",
+						"sample.", "end.",    "host." };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (!strncmp(prefixes[i], key, strlen(prefixes[i])))
 			return true;
 	}
 	return false;
 }
 
+/* All values whose key begins so, as `name value, name value`. */
+static void put_prefix(struct view *v, const char *label, const char *prefix)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+	size_t skip = strlen(prefix);
+
+	for (size_t i = 0; i < v->info.n_meta; i++) {
+		if (!strncmp(v->info.meta[i].key, prefix, skip))
+			text_printf(&line, "%s%s %s", line.len ? ", " : "",
+				    v->info.meta[i].key + skip, v->info.meta[i].value);
+	}
+	if (line.len)
+		put(v, label, "%s", text_get(&line));
+}
+
 static void put_meta(struct view *v)
 {
-	for (size_t i = 0; i < sizeof(known_meta) / sizeof(known_meta[0]); i++) {
-		const char *value = info_meta(&v->info, known_meta[i].key);
+	for (size_t i = 0; i < sizeof(meta_lines) / sizeof(meta_lines[0]); i++) {
+		const char *key = meta_lines[i].key, *value = info_meta(&v->info, key);
 
-		if (value && *value)
-			put(v, known_meta[i].label, "%s", value);
+		if (key[strlen(key) - 1] == '.')
+			put_prefix(v, meta_lines[i].label, key);
+		else if (value && *value)
+			put(v, meta_lines[i].label, "%s", value);
 	}
 	for (size_t i = 0; i < v->info.n_meta; i++) {
-		if (!is_known(v->info.meta[i].key))
+		if (!is_ours(v->info.meta[i].key))
 			put(v, "", "%s = %s", v->info.meta[i].key, v->info.meta[i].value);
 	}
 }
