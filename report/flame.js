@@ -85,7 +85,6 @@
 
 	function layout() {
 		frames.forEach(place);
-		byId("reset").classList.toggle("hidden", zoomed === frames[0]);
 		byId("reset").style.display = zoomed === frames[0] ? "none" : "";
 	}
 
@@ -200,6 +199,7 @@
 	function reset() {
 		select(null);
 		zoom(frames[0]);
+		byId("reset").blur(); // it is hidden now, and keys are for the frames again
 	}
 
 	function turn() {
