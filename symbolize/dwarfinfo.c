@@ -105,9 +105,6 @@ static struct ebt_error *add_ranges(struct dwarf_info *info, Dwarf_Die *die,
 
 static struct ebt_error *add_unit(struct dwarf_info *info, const Dwarf_Die *die)
 {
-	struct unit *unit;
-	int language;
-
 	if (info->n_units == info->capacity) {
 		size_t capacity = info->capacity ? info->capacity * 2 : 16;
 		struct unit *units = reallocarray(info->units, capacity, sizeof(*info->units));
@@ -117,12 +114,7 @@ static struct ebt_error *add_unit(struct dwarf_info *info, const Dwarf_Die *die)
 		info->units = units;
 		info->capacity = capacity;
 	}
-	unit = &info->units[info->n_units];
-	*unit = (struct unit){ .die = *die };
-	language = dwarf_srclang(&unit->die);
-	unit->c = language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 ||
-		  language == DW_LANG_C11 || language == DW_LANG_Mips_Assembler;
-	info->n_units++;
+	info->units[info->n_units++] = (struct unit){ .die = *die };
 	return NULL;
 }
 
@@ -346,7 +338,7 @@ static void find_line(struct unit *unit, uint64_t address, struct dwarf_frame *f
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
 	int number;
 
-	if (!line || dwarf_lineno(line, &number) || number <= 0)
+	if (!line || dwarf_lineno(line, &number) || number < 0)
 		return;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
 	frame->line = frame->file ? number : 0;
@@ -359,18 +351,13 @@ static const char *string_attr(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
-static void find_name(const struct unit *unit, Dwarf_Die *die, bool outermost,
-		      struct dwarf_frame *frame)
+static const char *find_name(Dwarf_Die *die)
 {
 	const char *name = string_attr(die, DW_AT_linkage_name);
 
 	if (!name)
 		name = string_attr(die, DW_AT_MIPS_linkage_name);
-	frame->linkage = name;
-	/* Local functions of C++ have no linkage name here, but a full one in the symbol table. */
-	if (!name && (unit->c || !outermost))
-		name = string_attr(die, DW_AT_name);
-	frame->name = name;
+	return name ? name : string_attr(die, DW_AT_name);
 }
 
 struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
@@ -400,13 +387,13 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 	     call = dwarf_inline_outer(function->inlines, call)) {
 		Dwarf_Die die = call->die;
 
-		find_name(unit, &die, false, &frames[n]);
+		frames[n].name = find_name(&die);
 		frames[++n] = (struct dwarf_frame){ 0 };
 		frames[n].file = dwarf_inline_file(&unit->die, call);
 		frames[n].line = frames[n].file ? call->line : 0;
 	}
 	if (function)
-		find_name(unit, &function->die, true, &frames[n]);
+		frames[n].name = find_name(&function->die);
 	*ret_n = function || frames[0].file ? n + 1 : 0;
 	return NULL;
 }

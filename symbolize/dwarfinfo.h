@@ -21,8 +21,8 @@ struct dwarf_info;
 
 /* Strings live as long as the dwarf_info. */
 struct dwarf_frame {
-	const char *name; /* mangled where linkage is set; NULL: the symbol table has to say */
-	bool linkage;
+	const char *name; /* mangled, if the language mangles; NULL: not known */
+	bool plain;	  /* the name is not the linker's: the symbol table may know a fuller one */
 	const char *file; /* NULL: not known */
 	uint32_t line;	  /* 0: not known */
 };

@@ -95,15 +95,31 @@ bool module_address(const struct module *module, const struct module_address *pl
 							    place->length, place->offset, ret));
 }
 
-/* The outermost frame is named by the symbol table where DWARF leaves that open. */
+static bool is_mangled(const struct symtab_range *range)
+{
+	return range->name_len > 2 && range->name[0] == '_' &&
+	       (range->name[1] == 'Z' || range->name[1] == 'R');
+}
+
+/*
+ * Names the outermost frame, which is what a symbol stands for, by the symbol table where that
+ * can be: so a function has one name, with debug information and without. Only parts that the
+ * compiler split off ("foo.cold") are told from others by DWARF alone.
+ */
 static void name_by_symbol(struct module *module, uint64_t address, struct module_frame *frame)
 {
 	const struct symtab_range *range = symtab_find(module->symtab, address);
+	const char *dot;
 
 	if (!range)
 		return;
+	dot = memchr(range->name, '.', range->name_len);
+	if (frame->name && dot && (size_t)(dot - range->name) == frame->name_len &&
+	    !memcmp(range->name, frame->name, frame->name_len))
+		return;
+	frame->name_len = frame->name && dot && is_mangled(range) ? (size_t)(dot - range->name)
+								  : range->name_len;
 	frame->name = range->name;
-	frame->name_len = range->name_len;
 	frame->plt = range->plt;
 }
 
@@ -132,8 +148,7 @@ struct ebt_error *module_find(struct module *module, uint64_t address, struct mo
 			.line = found[i].line,
 		};
 	}
-	if (!frames[n - 1].name)
-		name_by_symbol(module, address, &frames[n - 1]);
+	name_by_symbol(module, address, &frames[n - 1]);
 	*ret_n = frames[n - 1].name ? n : 0;
 	return NULL;
 }

@@ -99,9 +99,12 @@ static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 	unsigned int underscores = strspn(name, "_");
 	unsigned int rank = 0;
 
-	/* _Z and _R begin mangled names: theirs are no sign of an internal alias. */
+	/* _Z and _R begin mangled names: theirs are no sign of an internal alias. __GI_ does begin
+	 * one, in glibc. */
 	if (underscores == 1 && (name[1] == 'Z' || name[1] == 'R'))
 		underscores = 0;
+	if (!strncmp(name, "__GI_", 5))
+		underscores = 7;
 	if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)
 		rank += RANK_NOTYPE;
 	if (GELF_ST_BIND(sym->st_info) == STB_LOCAL)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Traces that hold address spaces and kernel symbols, row by row, made by the real writer. */
+#ifndef EBT_SYMTRACE_H
+#define EBT_SYMTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elffile.h"
+#include "reader.h"
+
+struct symtrace;
+
+/* Every function fails the test on any error. */
+struct symtrace *symtrace_create(void);
+void symtrace_destroy(struct symtrace *trace);
+
+/* From now on the tid is this task. */
+void symtrace_task(struct symtrace *trace, uint32_t tid, uint32_t pid, uint64_t start_ns);
+
+struct symtrace_mapping {
+	uint64_t start, length, pgoff;
+	const char *path;
+	struct sym_build_id id;
+	bool snapshot;
+};
+
+void symtrace_mmap(struct symtrace *trace, uint64_t time, uint32_t tid,
+		   const struct symtrace_mapping *mapping);
+void symtrace_fork(struct symtrace *trace, uint64_t time, uint32_t parent, uint32_t child,
+		   bool thread);
+void symtrace_exec(struct symtrace *trace, uint64_t time, uint32_t pid, const char *filename);
+void symtrace_exit(struct symtrace *trace, uint64_t time, uint32_t tid);
+void symtrace_process(struct symtrace *trace, uint64_t time, uint32_t tid);
+void symtrace_ksymbol(struct symtrace *trace, uint64_t time, uint64_t address, uint32_t length,
+		      bool unregister, const char *name);
+void symtrace_file(struct symtrace *trace, const char *role, const void *data, size_t len);
+
+/* Ends writing and opens what was written; the reader belongs to the trace. */
+struct ebt_reader *symtrace_read(struct symtrace *trace);
+
+#endif
