@@ -60,10 +60,14 @@ const struct syscall_machine *syscall_machine(const char *name)
 const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, bool compat,
 					uint64_t nr)
 {
+	/* It replaces the registers, its own number among them, before it returns. */
+	static const struct syscall_desc rt_sigreturn = { "rt_sigreturn", 0 };
 	const struct syscall_table *table;
 
 	if (!machine)
 		return NULL;
+	if (nr == UINT32_MAX)
+		return &rt_sigreturn;
 	table = compat ? &machine->compat : &machine->native;
 	return nr < table->n && table->calls[nr].name ? &table->calls[nr] : NULL;
 }
