@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is fuzzed: each takes any bytes, and may only return: true where nothing was wrong with
+ * them. libFuzzer calls them (entry.c), and so does test_mutate. They abort() where something that
+ * is promised does not hold.
+ */
+#ifndef EBT_FUZZ_H
+#define EBT_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole file: opened, all rows of all tables read, embedded files put together. */
+bool fuzz_reader(const uint8_t *data, size_t len);
+
+/* One payload, after struct fuzz_chunk_head. */
+bool fuzz_chunk(const uint8_t *data, size_t len);
+
+/* One column: u8 encoding, u16 rows, contents. */
+bool fuzz_column(const uint8_t *data, size_t len);
+
+/* Payloads of tables `schema` and `schema_value`: u16 rows of each, u32 length of the first. */
+bool fuzz_schema(const uint8_t *data, size_t len);
+
+/* Bytes before the payload in an input of fuzz_chunk: offsets. */
+enum {
+	FUZZ_CHUNK_TABLE = 0,	  /* u16 */
+	FUZZ_CHUNK_ROWS = 2,	  /* u32 */
+	FUZZ_CHUNK_COLUMNS = 6,	  /* u64 */
+	FUZZ_CHUNK_TIME_MIN = 14, /* u64 */
+	FUZZ_CHUNK_TIME_MAX = 22, /* u64 */
+	FUZZ_CHUNK_HEAD = 30,
+};
+
+/* Aborts where it does not hold. */
+void fuzz_expect(bool holds, const char *what);
+
+/* Frees an error, which must be as it should: a known code, and a message that says something.
+ * Returns whether there was none. */
+struct ebt_error;
+bool fuzz_succeeded(struct ebt_error *err);
+
+#endif
