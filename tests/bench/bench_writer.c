@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "writer.h"
 
 static uint64_t cpu_ns(void)
@@ -144,13 +145,14 @@ int main(int argc, char **argv)
 	const char *path = argc > 1 ? argv[1] : "/dev/null";
 	unsigned int rows = argc > 2 ? (unsigned int)atoi(argv[2]) : 4000000;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	struct ebt_error *err;
+	int null = open("/dev/null", O_WRONLY);
+	_cleanup_error_ struct ebt_error *err = NULL;
 
 	if (fd < 0) {
 		perror(path);
 		return 1;
 	}
-	err = run("sched_switch", fill_sched, open("/dev/null", O_WRONLY), rows);
+	err = run("sched_switch", fill_sched, null, rows);
 	if (!err)
 		err = run("syscall", fill_syscall, fd, rows);
 	if (err)
