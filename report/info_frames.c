@@ -165,6 +165,7 @@ struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret
 	size_t n;
 
 	*ret = (struct info_frames){ 0 };
+	trace_no_inline(trace);
 	err = trace_sym(trace, &c.sym);
 	tables = ebt_reader_tables(trace_reader(trace), &n);
 	for (size_t i = 0; !err && i < n; i++)

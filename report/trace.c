@@ -345,7 +345,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	const struct options *o = trace->options;
 	const struct sym_options options = {
 		.disabled = o->no_symbols,
-		.no_inline = o->no_inline,
+		.no_inline = o->no_inline || trace->no_inline,
 		.debug_dirs = o->debug_dirs.v,
 		.sysroot = o->sysroot,
 	};
@@ -358,6 +358,11 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	}
 	*ret = trace->sym;
 	return NULL;
+}
+
+void trace_no_inline(struct trace *trace)
+{
+	trace->no_inline = true;
 }
 
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret)

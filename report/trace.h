@@ -72,6 +72,8 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
 
 /* The symbolizer with the options of the command line. Belongs to the trace. */
 struct ebt_error *trace_sym(struct trace *trace, struct sym **ret);
+/* Before the first trace_sym(): inlined functions do not matter to this report. */
+void trace_no_inline(struct trace *trace);
 
 /* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret);

@@ -10,6 +10,7 @@ struct trace {
 	struct ebt_reader *reader;
 	struct sym *sym;
 	struct names *names;
+	bool no_inline;
 	uint64_t from, to;
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
