@@ -20,6 +20,10 @@ static bool json_before(struct json *json)
 		return false;
 	if (json->comma && !json->after_key)
 		fputc(',', json->f);
+	if (json->line && !json->after_key) {
+		fputc('\n', json->f);
+		json->line = false;
+	}
 	json->comma = true;
 	json->after_key = false;
 	return true;
@@ -58,6 +62,9 @@ void json_end(struct json *json)
 	}
 	fputc(json->kind[--json->depth], json->f);
 	json->comma = true;
+	json->line = false;
+	if (!json->depth)
+		fputc('\n', json->f);
 }
 
 void json_key(struct json *json, const char *key)
@@ -159,6 +166,5 @@ void json_cstr(struct json *json, const char *s)
 
 void json_newline(struct json *json)
 {
-	if (!json->skipped)
-		fputc('\n', json->f);
+	json->line = !json->skipped;
 }

@@ -22,6 +22,7 @@ struct json {
 	unsigned int skipped; /* levels open beyond JSON_MAX_DEPTH */
 	bool comma;	      /* something stands before on this level */
 	bool after_key;
+	bool line;			    /* a line break is due behind the next comma */
 	unsigned char kind[JSON_MAX_DEPTH]; /* '}' or ']' */
 };
 
@@ -41,7 +42,7 @@ void json_null(struct json *json);
 void json_str(struct json *json, const char *s, size_t len);
 void json_cstr(struct json *json, const char *s);
 
-/* A line break where one may stand: for people who look at the file. */
+/* The next value or key begins a line: for people who look at the file. */
 void json_newline(struct json *json);
 
 #endif

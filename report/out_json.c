@@ -56,7 +56,6 @@ struct ebt_error *out_json_close(struct out *out)
 		json_cstr(json, warnings[i]);
 	json_end(json);
 	json_end(json);
-	json_newline(json);
 	return NULL;
 }
 

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every command on every fixture: JSON and CSV that Python's own readers take, text that is tame.
+
+    check_report.py EBTGEN EBREPORT FIXTURE…
+
+The names in the fixtures are hostile. CSV must have the rows and the values of JSON; text for a
+terminal must have no control characters; a damaged file must give 0 or 1, never a signal. Exit
+status: 0; 1 with what is wrong on standard error.
+"""
+
+import csv
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+# command, options, name of the JSON array that CSV shows (None: no tables)
+RUNS = [
+    ("info", [], "tables"),
+    ("dump", [], None),
+    ("dump", ["--schema"], "rows"),
+    ("syscalls", [], "rows"),
+    ("syscalls", ["--by-process"], "rows"),
+    ("syscalls", ["--by-thread", "--errors"], "rows"),
+    ("syscalls", ["--trace"], "rows"),
+    ("sched", [], "rows"),
+    ("offcpu", [], "rows"),
+    ("callgraph", [], "rows"),
+]
+FILTERS = [
+    [], ["--pid", "300"], ["--comm", "<*"], ["--cpu", "0-1"], ["--from", "1us"], ["--to", "50%"],
+    ["--top", "1"],
+]
+
+failures = 0
+
+
+def fail(what, text):
+    global failures
+    failures += 1
+    print(f"{what}: {text}", file=sys.stderr)
+
+
+def run(ebreport, *words):
+    return subprocess.run([ebreport, *words], capture_output=True, check=False, timeout=60,
+                          env={**os.environ, "DEBUGINFOD_URLS": ""})
+
+
+def flatten(rows, depth=0):
+    for row in rows:
+        yield depth, row
+        for value in row.values():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                yield from flatten(value, depth + 1)
+
+
+def expected_cell(value):
+    """As CSV has a value of JSON: None where it cannot be compared."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
+    return None
+
+
+def compare(what, document, key, text):
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    flat = list(flatten(document.get(key, [])))
+    if len(rows) != len(flat):
+        fail(what, f"{len(rows)} rows in CSV, {len(flat)} in JSON")
+        return
+    for cells, (depth, row) in zip(rows, flat):
+        if "depth" in cells and int(cells["depth"]) != depth:
+            fail(what, f"depth {cells['depth']} in CSV, {depth} in JSON")
+        for name, value in row.items():
+            expected = expected_cell(value)
+            if name in cells and expected is not None and cells[name] != expected:
+                fail(what, f"{name} is {cells[name]} in CSV, {expected} in JSON")
+        for name, cell in cells.items():
+            if cell and cell[0] in "=+@" or cell[:1] == "-" and not isinstance(row.get(name), int):
+                fail(what, f"{name}: {cell!r} is a formula")
+
+
+def check_json(what, text):
+    try:
+        document = json.loads(text)
+    except ValueError as e:
+        fail(what, f"not JSON: {e}")
+        return None
+    for key in ("command", "version", "file", "start_ns", "duration_ns", "lost"):
+        if key not in document:
+            fail(what, f"no '{key}' in JSON")
+    if any(c in text for c in "<>&"):
+        fail(what, "JSON that cannot stand inside HTML")
+    return document
+
+
+def check_text(what, data):
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as e:
+        fail(what, f"not UTF-8: {e}")
+        return
+    bad = [c for c in text if ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160]
+    if bad:
+        fail(what, f"control characters {bad[:5]}")
+
+
+def check_run(ebreport, path, command, options, key):
+    words = [command, *options, path]
+    what = " ".join(words)
+    for form in ([], ["--json"], ["--csv"]):
+        if form == ["--csv"] and key is None:
+            continue
+        done = run(ebreport, *words, *form)
+        if done.returncode:
+            fail(what, f"status {done.returncode}: {done.stderr.decode(errors='replace')}")
+            return
+        check_text(what + " (errors)", done.stderr)
+        if not form:
+            check_text(what, done.stdout)
+        elif form == ["--json"]:
+            document = check_json(what, done.stdout.decode())
+        elif document:
+            if "\n" in done.stdout.decode().replace("\r\n", ""):
+                fail(what, "a line of CSV that does not end with CR LF")
+            compare(what, document, key, done.stdout.decode())
+
+
+def check_damaged(ebreport, path, directory, rounds):
+    """Random bytes changed: whatever comes out, it is JSON, or an error."""
+    with open(path, "rb") as f:
+        whole = f.read()
+    rng = random.Random(1)
+    broken = os.path.join(directory, "broken.ebt")
+    for _ in range(rounds):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        with open(broken, "wb") as f:
+            f.write(data[:rng.randint(1, len(data))] if rng.random() < 0.3 else data)
+        command, options, _ = rng.choice(RUNS)
+        done = run(ebreport, command, *options, "--json", broken)
+        if done.returncode not in (0, 1):
+            fail(f"{command} on a damaged {os.path.basename(path)}", f"status {done.returncode}")
+        elif done.returncode == 0:
+            check_json(f"{command} on a damaged file", done.stdout.decode())
+
+
+def main():
+    ebtgen, ebreport, *fixtures = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory:
+        for fixture in fixtures:
+            path = fixture
+            if fixture.endswith(".txt"):
+                path = os.path.join(directory, os.path.basename(fixture)[:-4] + ".ebt")
+                subprocess.run([ebtgen, fixture, path], check=True)
+            for command, options, key in RUNS:
+                for filters in FILTERS:
+                    check_run(ebreport, path, command, options + filters, key)
+            check_damaged(ebreport, path, directory, 60)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
