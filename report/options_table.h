@@ -16,6 +16,9 @@ struct common_option {
 /* Ends with a NULL name. */
 extern const struct common_option common_options[];
 
+/* Decimal digits, up to max. */
+struct ebt_error *options_parse_u64(const char *text, uint64_t max, uint64_t *ret);
+
 struct ebt_error *option_pid(struct options *options, const char *arg);
 struct ebt_error *option_tid(struct options *options, const char *arg);
 struct ebt_error *option_comm(struct options *options, const char *arg);
