@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "layout.h"
 
 static struct ebt_error *open_temporary(int *ret)
 {
@@ -51,21 +52,13 @@ static struct ebt_error *write_all(int fd, const char *buf, size_t len)
 	return NULL;
 }
 
-/* Copies what is left of *fd, and puts the copy in its place. */
-static struct ebt_error *spool(const char *path, int *fd)
+/* Reads up to len bytes; less only at the end. */
+static struct ebt_error *read_full(const char *path, int fd, char *buf, size_t len, size_t *ret)
 {
-	const size_t size = 1 << 20;
-	_cleanup_free_ char *buf = malloc(size);
-	_cleanup_close_ int copy = -1;
-	struct ebt_error *err;
+	size_t have = 0;
 
-	if (!buf)
-		return &ebt_enomem;
-	err = open_temporary(&copy);
-	if (err)
-		return err;
-	for (;;) {
-		ssize_t n = read(*fd, buf, size);
+	while (have < len) {
+		ssize_t n = read(fd, buf + have, len - have);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -73,10 +66,36 @@ static struct ebt_error *spool(const char *path, int *fd)
 			return ebt_error_errno(errno, "%s", path);
 		if (!n)
 			break;
-		err = write_all(copy, buf, (size_t)n);
-		if (err)
-			return ebt_error_prefix(err, "%s", path);
+		have += (size_t)n;
 	}
+	*ret = have;
+	return NULL;
+}
+
+/* Copies what is left of *fd, and puts the copy in its place. What does not begin as a trace is
+ * refused at once: it may have no end. */
+static struct ebt_error *spool(const char *path, int *fd)
+{
+	const size_t size = 1 << 20;
+	_cleanup_free_ char *buf = malloc(size);
+	_cleanup_close_ int copy = -1;
+	struct ebt_error *err;
+	size_t n = 0;
+
+	if (!buf)
+		return &ebt_enomem;
+	err = read_full(path, *fd, buf, EBT_FILE_MAGIC_LEN, &n);
+	if (!err && n == EBT_FILE_MAGIC_LEN && memcmp(buf, EBT_FILE_MAGIC, EBT_FILE_MAGIC_LEN) != 0)
+		err = ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", path);
+	if (!err)
+		err = open_temporary(&copy);
+	while (!err && n) {
+		err = ebt_error_prefix(write_all(copy, buf, n), "%s", path);
+		if (!err)
+			err = read_full(path, *fd, buf, size, &n);
+	}
+	if (err)
+		return err;
 	close(*fd);
 	*fd = take_fd(&copy);
 	return NULL;

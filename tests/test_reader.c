@@ -86,6 +86,8 @@ static void test_open_errors(void **state)
 	assert_open_fails(path, EBT_ERR_CORRUPT, "not an .ebt file");
 	write_file(path, EBT_FILE_MAGIC, 8);
 	assert_open_fails(path, EBT_ERR_CORRUPT, "ends within the file header");
+	assert_open_fails("/dev/null", EBT_ERR_CORRUPT, "is empty");
+	assert_open_fails("/dev/zero", EBT_ERR_CORRUPT, "not an .ebt file"); /* it has no end */
 }
 
 /* Changes a field of the file header, makes its CRC right again, and opens the file. */
