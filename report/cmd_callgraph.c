@@ -131,16 +131,25 @@ static const struct out_column tree_columns[] = {
 };
 #define N_TREE_COLUMNS (sizeof(tree_columns) / sizeof(tree_columns[0]))
 
+/* How a node is shown. */
+struct shape {
+	unsigned int depth;
+	unsigned int times; /* it stands in a row, one below the other */
+	const char *mark;   /* before its name */
+};
+
 static struct ebt_error *put_node(struct callgraph *c, const struct calltree_node *node,
-				  unsigned int depth, uint64_t whole)
+				  const struct shape *shape, uint64_t whole)
 {
 	_cleanup_text_ struct text name = TEXT_INIT, lines = TEXT_INIT;
 
-	text_cstr(&name, c->funcs[node->func].name);
+	text_printf(&name, "%s%s", shape->mark, c->funcs[node->func].name);
 	if (node->inlined && out_format(c->report->out) == FORMAT_TABLE)
 		text_cstr(&name, " (inlined)");
+	if (shape->times > 1)
+		text_printf(&name, " (%u times)", shape->times);
 	add_lines(&lines, node->file, node->line_first, node->line_last);
-	return out_row(c->report->out, depth,
+	return out_row(c->report->out, shape->depth,
 		       (struct out_value[N_TREE_COLUMNS]){
 			       out_u64(node->total),
 			       out_f64(percent(node->total, whole)),
@@ -197,31 +206,55 @@ static struct ebt_error *push_children(const struct callgraph *c, const struct c
 	return NULL;
 }
 
+/* The last of a chain of one function that calls nothing but itself. In text a recursion takes one
+ * line. */
+static uint32_t skip_recursion(const struct callgraph *c, const struct calltree_node *nodes,
+			       uint32_t at, unsigned int *times)
+{
+	*times = 1;
+	if (out_format(c->report->out) != FORMAT_TABLE)
+		return at;
+	while (nodes[at].child && !nodes[at].self && !nodes[nodes[at].child].sibling &&
+	       nodes[nodes[at].child].func == nodes[at].func) {
+		at = nodes[at].child;
+		(*times)++;
+	}
+	return at;
+}
+
 static struct ebt_error *put_tree(struct callgraph *c, const struct calltree *view)
 {
+	bool text = out_format(c->report->out) == FORMAT_TABLE;
 	uint32_t n_nodes;
 	const struct calltree_node *nodes = calltree_nodes(view, &n_nodes);
 	_cleanup_free_ struct heavy *stack = NULL;
-	_cleanup_free_ uint16_t *depths = calloc(n_nodes, sizeof(*depths));
-	size_t n = 0, capacity = 0;
+	/* Of a node's children. In text an only child stands under its parent's first letter, as
+	 * chains are long and terminals narrow; a dash begins each branch. */
+	_cleanup_free_ struct shape *shapes = calloc(n_nodes, sizeof(*shapes));
+	size_t n = 0, capacity = 0, before = 0;
+	uint32_t last = 0;
+	struct shape shape = { .times = 1, .mark = "" };
 	struct ebt_error *err;
 
-	if (!depths)
+	if (!shapes)
 		return &ebt_enomem;
-	err = put_node(c, &nodes[0], 0, nodes[0].total);
-	if (!err)
-		err = push_children(c, nodes, 0, &stack, &n, &capacity);
-	while (!err && n) {
-		uint32_t at = stack[--n].node;
-		uint16_t depth = depths[nodes[at].parent];
+	err = put_node(c, &nodes[0], &shape, nodes[0].total);
+	for (;;) {
+		bool branches;
 
-		/* Deeper than any stack: only inlined frames could get there. */
-		depths[at] = depth < UINT16_MAX ? depth + 1 : depth;
-		err = put_node(c, &nodes[at], depths[at], nodes[0].total);
 		if (!err)
-			err = push_children(c, nodes, at, &stack, &n, &capacity);
+			err = push_children(c, nodes, last, &stack, &n, &capacity);
+		if (err || !n)
+			return err;
+		branches = n - before > 1;
+		shapes[last].depth = text && !branches && last ? shape.depth : shape.depth + 1;
+		shapes[last].mark = !text ? "" : branches ? "- " : "  ";
+		last = stack[--n].node;
+		before = n;
+		shape = shapes[nodes[last].parent];
+		last = skip_recursion(c, nodes, last, &shape.times);
+		err = put_node(c, &nodes[last], &shape, nodes[0].total);
 	}
-	return err;
 }
 
 /* The trees of all chosen functions, one below the other. */
