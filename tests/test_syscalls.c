@@ -42,8 +42,10 @@ static void with_trace(struct made_trace *t)
 
 static void expect_part(char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in:\n%s", part, text);
+	if (!strstr(text, part)) {
+		print_error("%s\n", text ? text : "");
+		fail_msg("'%s' is not in the above", part);
+	}
 }
 
 static void test_by_call(void **state)
