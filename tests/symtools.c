@@ -15,9 +15,9 @@ static char *directory;
 
 const char *symtools_path(const char *name)
 {
-	static char paths[4][4096];
+	static char paths[64][256];
 	static unsigned int next;
-	char *path = paths[next++ % 4];
+	char *path = paths[next++ % 64];
 
 	if (!directory) {
 		const char *fixtures = getenv("EBT_FIXTURES");

@@ -17,7 +17,7 @@ void symtools_run(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The same, and returns what it printed: freed with free(). */
 char *symtools_output(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Path of a file in that directory; good until the next call but three. */
+/* Path of a file in that directory; good for 64 more calls. */
 const char *symtools_path(const char *name);
 
 /* Removes the directory. */
