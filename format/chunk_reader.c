@@ -157,8 +157,9 @@ static struct ebt_error *decompress(struct ebt_chunk_reader *chunks, const void 
 	return NULL;
 }
 
-struct ebt_error *ebt_chunk_reader_unpack(struct ebt_chunk_reader *chunks, struct ebt_bytes stored,
-					  unsigned int flags, uint64_t raw, struct ebt_bytes *ret)
+/* Decompresses the stored bytes, or takes them as they are. */
+static struct ebt_error *unpack(struct ebt_chunk_reader *chunks, struct ebt_bytes stored,
+				unsigned int flags, uint64_t raw, struct ebt_bytes *ret)
 {
 	size_t len = ebt_bytes_left(&stored);
 
@@ -204,6 +205,6 @@ struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
 	}
 	if (ebt_crc32c(bytes, (size_t)chunk->stored) != header.payload_crc)
 		return ebt_error_create(EBT_ERR_CORRUPT, "the payload's CRC is wrong");
-	return ebt_chunk_reader_unpack(chunks, ebt_bytes(bytes, (size_t)chunk->stored),
-				       header.info.flags, chunk->raw, ret);
+	return unpack(chunks, ebt_bytes(bytes, (size_t)chunk->stored), header.info.flags,
+		      chunk->raw, ret);
 }

@@ -49,9 +49,4 @@ struct ebt_error *ebt_chunk_reader_header(const struct ebt_chunk_reader *chunks,
 struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
 					const struct ebt_chunk_info *chunk, struct ebt_bytes *ret);
 
-/* Decompresses, or takes as they are, the stored bytes of a payload, into or from memory that
- * stays theirs. flags: EBT_CHUNK_ZSTD or 0. */
-struct ebt_error *ebt_chunk_reader_unpack(struct ebt_chunk_reader *chunks, struct ebt_bytes stored,
-					  unsigned int flags, uint64_t raw, struct ebt_bytes *ret);
-
 #endif
