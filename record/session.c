@@ -346,23 +346,29 @@ static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *
 	return first ? first : second;
 }
 
-/* Nothing may be recorded after this; then whatever has been recorded is written. */
+/*
+ * Nothing may be recorded after this; then whatever has been recorded is written. A command that
+ * runs on is asked to end; it is the recorder's failure, and not the command's end, that is
+ * reported then.
+ */
 static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 {
 	const struct timespec last_words = { .tv_nsec = LAST_WORDS };
+	bool by_itself = target_ended(s->target);
 	uint64_t now;
 
 	give_signals_back();
 	/* A task that has been waited for has not left its CPU yet. */
-	if (!err && target_ended(s->target))
+	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
 	capture_set_gate(s->capture, false);
 	capture_detach(s->capture);
 	target_stop(s->target);
-	s->result->exit_status = target_exit_status(s->target);
 	if (!err)
 		err = control_pass(s);
 	err = first_error(err, pump_finish(s->pump));
+	if (by_itself || !err)
+		s->result->exit_status = target_exit_status(s->target);
 	now = clocks_now();
 	if (!err)
 		err = losses_emit(s->losses, s->stream, now);
@@ -372,6 +378,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
 	if (!err)
 		err = ebt_writer_finish(s->writer);
+	if (err && !by_itself)
+		s->result->exit_status = -1;
 	read_status(s, now);
 	return first_error(err, target_exec_error(s->target));
 }
