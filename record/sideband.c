@@ -241,6 +241,12 @@ void sideband_close(struct sideband *sideband)
 	free(sideband);
 }
 
+void sideband_stop(const struct sideband *sideband)
+{
+	for (size_t i = 0; i < sideband->n; i++)
+		ioctl(sideband->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
 size_t sideband_fds(const struct sideband *sideband, const int **ret)
 {
 	*ret = sideband->fds;

@@ -34,6 +34,9 @@ size_t sideband_fds(const struct sideband *sideband, const int **ret);
 struct ebt_error *sideband_read(struct sideband *sideband);
 struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream);
 
+/* Nothing more is recorded; what has been can still be read. */
+void sideband_stop(const struct sideband *sideband);
+
 /* What the kernel does not offer, for people, or NULL. Belongs to the side-band. */
 const char *sideband_detail(const struct sideband *sideband);
 

@@ -254,6 +254,15 @@ static struct ebt_error *add_tasks(struct tasks *tasks, const struct ebrec_task 
 	return NULL;
 }
 
+struct ebt_error *snapshot_learn(struct snapshot_state *state)
+{
+	_cleanup_(task_list_deinit) struct task_list list = { 0 };
+	const uint64_t time = clocks_now();
+	struct ebt_error *err = task_lister_read(state->lister, &list);
+
+	return err ? err : add_tasks(state->tasks, list.tasks, list.n, time);
+}
+
 struct sweep {
 	struct snapshot_state *state;
 	struct ebt_stream *stream;

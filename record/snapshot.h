@@ -24,6 +24,9 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 /* Accepts NULL. */
 void snapshot_destroy(struct snapshot_state *state);
 
+/* Who is there, to tasks alone, no rows: before events begin, for tasks that end right after. */
+struct ebt_error *snapshot_learn(struct snapshot_state *state);
+
 /* The host: meta rows host.*, a row of clock, and files: kallsyms (text symbols), modules,
  * kernel notes, os-release, cpuinfo, the recorder's mountinfo, the vdso. */
 struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream);

@@ -102,11 +102,12 @@ static struct ebt_error *reserve(struct task_list *list, size_t *capacity, size_
 	return NULL;
 }
 
-static struct ebt_error *read_iterator(const struct task_lister *lister, struct task_list *list)
+static struct ebt_error *read_iterator(const struct task_lister *lister, struct task_list *list,
+				       size_t *capacity)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(lister->link));
 	struct ebrec_task batch[256];
-	size_t capacity = 0, have = 0;
+	size_t have = 0;
 
 	if (fd < 0)
 		return ebt_error_errno(errno, "cannot start the task iterator");
@@ -123,7 +124,7 @@ static struct ebt_error *read_iterator(const struct task_lister *lister, struct 
 			return NULL;
 		have += (size_t)n;
 		whole = have / sizeof(batch[0]);
-		err = reserve(list, &capacity, whole);
+		err = reserve(list, capacity, whole);
 		if (err)
 			return err;
 		memcpy(list->tasks + list->n, batch, whole * sizeof(batch[0]));
@@ -142,21 +143,10 @@ static int by_pid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list *ret)
+/* Times of /proc are rounded down to this. */
+static uint64_t tick_ns(void)
 {
-	struct task_list list = { 0 };
-	struct ebt_error *err;
-
-	if (!lister->skeleton)
-		return task_list_of_proc(ret);
-	err = read_iterator(lister, &list);
-	if (err) {
-		task_list_deinit(&list);
-		return err;
-	}
-	qsort(list.tasks, list.n, sizeof(*list.tasks), by_pid);
-	*ret = list;
-	return NULL;
+	return 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
 /* task_struct.__state of the letter, and what of it is in exit_state. */
@@ -182,7 +172,6 @@ static void state_of(char letter, struct ebrec_task *task)
 static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struct clocks *clocks,
 			struct ebrec_task *ret)
 {
-	const uint64_t tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	const uint64_t asleep = clocks->boottime - clocks->monotonic;
 	struct ebrec_task task = { .pid = pid, .uid = UINT32_MAX };
 	struct procfs_stat stat;
@@ -192,7 +181,7 @@ static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struc
 	if (procfs_read(task_dir, name, text, sizeof(text)) < 0 || !procfs_parse_stat(text, &stat))
 		return false;
 	task.tid = (uint32_t)strtoul(tid, NULL, 10);
-	task.start = stat.start_ticks * tick;
+	task.start = stat.start_ticks * tick_ns();
 	task.start -= task.start > asleep ? asleep : 0;
 	task.ppid = stat.ppid;
 	task.cpu = stat.cpu;
@@ -228,27 +217,106 @@ static struct ebt_error *read_process(struct task_list *list, size_t *capacity, 
 	return NULL;
 }
 
-struct ebt_error *task_list_of_proc(struct task_list *ret)
+static void sort(struct task_list *list)
+{
+	qsort(list->tasks, list->n, sizeof(*list->tasks), by_pid);
+}
+
+static bool has_pid(const struct task_list *list, size_t n, uint32_t pid)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (list->tasks[middle].pid == pid)
+			return true;
+		if (list->tasks[middle].pid < pid)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return false;
+}
+
+/* Adds the processes of /proc that are not in the list, which is sorted. */
+static struct ebt_error *add_of_proc(struct task_list *list, size_t *capacity,
+				     const struct clocks *clocks)
 {
 	_cleanup_(dir_closep) DIR *dir = opendir("/proc");
-	struct task_list list = { 0 };
+	const size_t n = list->n;
 	const struct dirent *entry;
-	struct clocks clocks;
-	struct ebt_error *err;
-	size_t capacity = 0;
+	struct ebt_error *err = NULL;
 
 	if (!dir)
 		return ebt_error_errno(errno, "/proc");
-	err = clocks_read(&clocks);
 	while (!err && (entry = readdir(dir))) {
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			err = read_process(&list, &capacity, entry->d_name, &clocks);
+		const char *pid = entry->d_name;
+
+		if (*pid >= '1' && *pid <= '9' &&
+		    !has_pid(list, n, (uint32_t)strtoul(pid, NULL, 10)))
+			err = read_process(list, capacity, pid, clocks);
 	}
+	return err;
+}
+
+/*
+ * A kernel may hide processes from iterators. What /proc has besides
+ * is one of these, if it was there before the iterator began; else its fork is an event.
+ */
+static struct ebt_error *add_hidden(struct task_list *list, size_t *capacity, uint64_t begin)
+{
+	const size_t n = list->n;
+	struct clocks clocks;
+	struct ebt_error *err = clocks_read(&clocks);
+	size_t to = n;
+
+	if (!err)
+		err = add_of_proc(list, capacity, &clocks);
+	for (size_t i = n; i < list->n; i++)
+		if (list->tasks[i].start + tick_ns() <= begin)
+			list->tasks[to++] = list->tasks[i];
+	list->n = to;
+	return err;
+}
+
+static struct ebt_error *by_iterator(const struct task_lister *lister, struct task_list *list)
+{
+	const uint64_t begin = clocks_now();
+	size_t capacity = 0;
+	struct ebt_error *err = read_iterator(lister, list, &capacity);
+
+	if (err)
+		return err;
+	sort(list);
+	return add_hidden(list, &capacity, begin);
+}
+
+static struct ebt_error *by_proc(struct task_list *list)
+{
+	size_t capacity = 0;
+	struct clocks clocks;
+	struct ebt_error *err = clocks_read(&clocks);
+
+	return err ? err : add_of_proc(list, &capacity, &clocks);
+}
+
+struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list *ret)
+{
+	struct task_list list = { 0 };
+	struct ebt_error *err =
+		lister && lister->skeleton ? by_iterator(lister, &list) : by_proc(&list);
+
 	if (err) {
 		task_list_deinit(&list);
 		return err;
 	}
-	qsort(list.tasks, list.n, sizeof(*list.tasks), by_pid);
+	sort(&list);
 	*ret = list;
 	return NULL;
+}
+
+struct ebt_error *task_list_of_proc(struct task_list *ret)
+{
+	return task_lister_read(NULL, ret);
 }
