@@ -33,6 +33,8 @@ static void dump_deinit(struct dump *d)
 	free(d->cells);
 	free(d->values);
 	free(d->columns);
+	for (size_t i = 0; d->fields && i < d->n_tables; i++)
+		dump_fields_deinit(&d->fields[i]);
 	free(d->fields);
 	free(d->chosen);
 	free(d->by_id);
@@ -109,6 +111,7 @@ static struct ebt_error *dump_init(struct dump *d)
 			d->fields[i].index[f - 1] = (uint8_t)f;
 		if (!d->fields[i].n && d->tables[i].n_fields)
 			d->fields[i].n = d->tables[i].n_fields - 1;
+		err = dump_fields_prepare(&d->fields[i]);
 	}
 	return err;
 }

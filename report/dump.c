@@ -2,6 +2,7 @@
 /* Rows as text and JSON; see dump.h. */
 #include "dump.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void dump_name(struct text *text, const char *name)
@@ -104,18 +105,47 @@ void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_f
 	text_u64(text, v);
 }
 
+/* " name" and what follows it. */
+static char *make_label(const char *name, const char *after)
+{
+	struct text label = TEXT_INIT;
+
+	text_addc(&label, ' ');
+	dump_name(&label, name);
+	text_cstr(&label, after);
+	if (!text_error(&label))
+		return label.data;
+	text_deinit(&label);
+	return NULL;
+}
+
+struct ebt_error *dump_fields_prepare(struct dump_fields *fields)
+{
+	fields->head = make_label(fields->table->name, "");
+	if (!fields->head)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < fields->n; i++) {
+		fields->labels[i] = make_label(fields->table->fields[fields->index[i]].name, "=");
+		if (!fields->labels[i])
+			return &ebt_enomem;
+	}
+	return NULL;
+}
+
+void dump_fields_deinit(struct dump_fields *fields)
+{
+	free(fields->head);
+	for (uint32_t i = 0; i < fields->n; i++)
+		free(fields->labels[i]);
+}
+
 void dump_line(struct text *text, const struct ebt_row *row, const struct dump_fields *fields)
 {
 	text_u64(text, row->time);
-	text_addc(text, ' ');
-	dump_name(text, fields->table->name);
+	text_cstr(text, fields->head);
 	for (uint32_t i = 0; i < fields->n; i++) {
-		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
-
-		text_addc(text, ' ');
-		dump_name(text, field->name);
-		text_addc(text, '=');
-		dump_value(text, row, field, fields->index[i]);
+		text_cstr(text, fields->labels[i]);
+		dump_value(text, row, &fields->table->fields[fields->index[i]], fields->index[i]);
 	}
 	text_addc(text, '\n');
 }

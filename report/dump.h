@@ -15,7 +15,13 @@ struct dump_fields {
 	const struct ebt_table *table;
 	uint8_t index[EBT_MAX_FIELDS];
 	uint32_t n;
+	char *head;		      /* " name" of the table, as a line has it */
+	char *labels[EBT_MAX_FIELDS]; /* " name=", of the fields that index names */
 };
+
+/* Makes head and labels, when index and n are as they should be. */
+struct ebt_error *dump_fields_prepare(struct dump_fields *fields);
+void dump_fields_deinit(struct dump_fields *fields);
 
 /* One value. */
 void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_field *field,

@@ -90,14 +90,21 @@ static const char *call_name(const struct lines *l, const struct call *call, cha
  * AT_FDCWD), are decimal, all else is hexadecimal. */
 static void add_arg(struct text *text, uint64_t v)
 {
-	if (v < 1u << 20)
-		text_printf(text, "%" PRIu64, v);
-	else if ((int64_t)v < 0 && (int64_t)v >= -4096)
-		text_printf(text, "%" PRId64, (int64_t)v);
-	else if (v <= UINT32_MAX && (int32_t)v < 0 && (int32_t)v >= -4096)
-		text_printf(text, "%" PRId32, (int32_t)v);
-	else
-		text_printf(text, "0x%" PRIx64, v);
+	bool negative = (int64_t)v < 0 && (int64_t)v >= -4096;
+
+	if (v <= UINT32_MAX && (int32_t)v < 0 && (int32_t)v >= -4096) {
+		v = (uint64_t)(int32_t)v;
+		negative = true;
+	}
+	if (negative) {
+		text_addc(text, '-');
+		text_u64(text, -v);
+	} else if (v < 1u << 20) {
+		text_u64(text, v);
+	} else {
+		text_cstr(text, "0x");
+		text_hex(text, v);
+	}
 }
 
 static void add_args(const struct lines *l, struct text *text, const struct call *call)

@@ -54,7 +54,13 @@ void text_add(struct text *text, const char *s, size_t len)
 
 void text_addc(struct text *text, char c)
 {
-	text_add(text, &c, 1);
+	char *to = text_reserve(text, 1);
+
+	if (!to)
+		return;
+	to[0] = c;
+	to[1] = '\0';
+	text->len++;
 }
 
 void text_cstr(struct text *text, const char *s)
@@ -64,23 +70,27 @@ void text_cstr(struct text *text, const char *s)
 
 void text_printf(struct text *text, const char *format, ...)
 {
+	size_t guess = 63;
 	va_list args;
 	char *to;
 	int n;
 
-	va_start(args, format);
-	n = vsnprintf(NULL, 0, format, args);
-	va_end(args);
-	if (n < 0) {
-		text->failed = true;
-		return;
+	/* Once in nearly all cases, and again where it turns out to be longer. */
+	for (;;) {
+		to = text_reserve(text, guess);
+		if (!to)
+			return;
+		va_start(args, format);
+		n = vsnprintf(to, guess + 1, format, args);
+		va_end(args);
+		if (n < 0) {
+			text->failed = true;
+			return;
+		}
+		if ((size_t)n <= guess)
+			break;
+		guess = (size_t)n;
 	}
-	to = text_reserve(text, (size_t)n);
-	if (!to)
-		return;
-	va_start(args, format);
-	vsnprintf(to, (size_t)n + 1, format, args);
-	va_end(args);
 	text->len += (size_t)n;
 }
 
