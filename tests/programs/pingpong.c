@@ -45,6 +45,9 @@ int main(int argc, char **argv)
 	child = fork();
 	if (child < 0)
 		return 1;
+	/* Whoever is left alone reads the end of its pipe, and ends. */
+	close(child ? there[0] : there[1]);
+	close(child ? back[1] : back[0]);
 	if (!child)
 		_exit(play(there[0], back[1], n));
 	if (play(back[0], there[1], n))
