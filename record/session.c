@@ -188,15 +188,17 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 		err = losses_create(s->capture, s->pump, s->begin, &s->losses);
 	if (!err)
 		err = pump_start(s->pump);
+	if (!err)
+		err = snapshot_learn(s->snapshot);
 	if (err)
 		return err;
 	capture_set_gate(s->capture, true);
 	s->result->recorded = true;
 	err = target_follow(s->target, s->capture);
 	if (!err)
-		err = snapshot_host(s->snapshot, s->stream);
-	if (!err)
 		err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
+	if (!err)
+		err = snapshot_host(s->snapshot, s->stream);
 	if (!err)
 		err = capture_attach_last(s->capture);
 	if (!err)
@@ -362,6 +364,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
 	capture_set_gate(s->capture, false);
+	sideband_stop(s->sideband);
 	capture_detach(s->capture);
 	target_stop(s->target);
 	if (!err)

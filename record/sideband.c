@@ -50,7 +50,7 @@ struct segment {
 };
 
 struct sideband {
-	const struct tasks *tasks;
+	struct tasks *tasks;
 	bool all;
 	const char *detail;
 	struct cpu_ring *rings;
@@ -193,8 +193,7 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 	return NULL;
 }
 
-struct ebt_error *sideband_open(const struct tasks *tasks, bool all_processes,
-				struct sideband **ret)
+struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret)
 {
 	_cleanup_free_ int *cpus = NULL;
 	struct sideband *sideband;
@@ -404,12 +403,16 @@ static struct ebt_error *emit_mmap(struct sideband *sideband, struct ebt_stream 
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_wire_mmap *row;
+	struct ebt_error *err;
 
 	/* pid -1: of another pid namespace than ours. */
 	if (!event->pid || event->pid == UINT32_MAX || !(event->prot & PROT_EXEC))
 		return NULL;
 	if (!sideband->all && !tasks_know_pid(sideband->tasks, event->pid))
 		return NULL;
+	err = tasks_hint(sideband->tasks, event->tid, event->pid, event->time);
+	if (err)
+		return err;
 	if (!event->build_id.len)
 		find_buildid(sideband, event);
 	row = ebt_record_begin(&rec, EBT_T_mmap, event->time);

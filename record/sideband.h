@@ -17,8 +17,7 @@ struct sideband;
 struct tasks;
 
 /* tasks must live longer. all_processes: else only those that tasks_know_pid() knows. */
-struct ebt_error *sideband_open(const struct tasks *tasks, bool all_processes,
-				struct sideband **ret);
+struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret);
 /* Accepts NULL. */
 void sideband_close(struct sideband *sideband);
 

@@ -87,7 +87,8 @@ static struct ebt_error *emit_lost(struct ebt_stream *stream, uint32_t table, ui
 	return ebt_record_add(&rec, stream);
 }
 
-/* A row of lost for what could not be read, if anything. */
+/* A row of lost for what could not be read, if anything. No event is lost by it: the table that
+ * is named is that of the processes, whose state is not complete. */
 static struct ebt_error *emit_unread(struct ebt_stream *stream, struct unread *unread,
 				     const char *what)
 {
@@ -96,9 +97,10 @@ static struct ebt_error *emit_unread(struct ebt_stream *stream, struct unread *u
 
 	if (!n)
 		return NULL;
-	snprintf(detail, sizeof(detail), "%s: %s", what, strerror(unread->errnum));
+	snprintf(detail, sizeof(detail), "%s, last of process %u: %s", what, unread->pid,
+		 strerror(unread->errnum));
 	memset(unread, 0, sizeof(*unread));
-	return emit_lost(stream, EBT_T_mmap, LOST_UNREADABLE, clocks_now(), n, detail);
+	return emit_lost(stream, EBT_T_process, LOST_UNREADABLE, clocks_now(), n, detail);
 }
 
 /* What whoever listed the process knows of it. */

@@ -40,6 +40,13 @@ struct walk {
 	struct ebt_error *err;
 };
 
+static void count_unread(struct unread *unread, uint32_t pid, int errnum)
+{
+	unread->n++;
+	unread->pid = pid;
+	unread->errnum = errnum;
+}
+
 static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, struct buildid *ret)
 {
 	const struct file_key head = {
@@ -61,10 +68,8 @@ static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, 
 	r = buildid_of_mapping(walk->state->ids, walk->pid, entry->start, entry->end, ret);
 	if (!r && len <= sizeof(key))
 		buildid_map_put(&walk->state->files, key, len, ret);
-	if (r && !procfs_gone(r)) {
-		walk->state->build_ids.n++;
-		walk->state->build_ids.errnum = -r;
-	}
+	if (r && !procfs_gone(r))
+		count_unread(&walk->state->build_ids, walk->pid, -r);
 }
 
 /*
@@ -145,10 +150,8 @@ struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream 
 	int r = fd < 0 ? -errno : procmaps_each(fd, emit_mapping, &walk);
 
 	ebt_record_deinit(&walk.rec);
-	if (r && !procfs_gone(r)) {
-		state->maps.n++;
-		state->maps.errnum = -r;
-	}
+	if (r && !procfs_gone(r))
+		count_unread(&state->maps, pid, -r);
 	return walk.err;
 }
 

@@ -14,9 +14,10 @@
 #include "snapshot.h"
 #include "task_list.h"
 
-/* Of something that could not be read: how often, and why the last time. */
+/* Of something that could not be read: how often, and of whom and why the last time. */
 struct unread {
 	uint64_t n;
+	uint32_t pid;
 	int errnum;
 };
 

@@ -367,6 +367,18 @@ struct ebt_error *tasks_add(struct tasks *tasks, const struct ebt_task_id *id, u
 	return err;
 }
 
+struct ebt_error *tasks_hint(struct tasks *tasks, uint32_t tid, uint32_t pid, uint64_t time_ns)
+{
+	struct life *life;
+
+	pthread_rwlock_wrlock(&tasks->lock);
+	life = life_with_event(tasks, tid, time_ns);
+	if (life && !life->pid)
+		life->pid = pid;
+	pthread_rwlock_unlock(&tasks->lock);
+	return life ? NULL : &ebt_enomem;
+}
+
 void tasks_follow(struct tasks *tasks, uint32_t pid)
 {
 	struct life *life;

@@ -31,6 +31,9 @@ struct ebt_error *tasks_observe(struct tasks *tasks, const void *record, size_t 
 /* A task that was there at time_ns. */
 struct ebt_error *tasks_add(struct tasks *tasks, const struct ebt_task_id *id, uint64_t time_ns);
 
+/* A thread of this process did something at time_ns; for those whose fork was not seen. */
+struct ebt_error *tasks_hint(struct tasks *tasks, uint32_t tid, uint32_t pid, uint64_t time_ns);
+
 /* The process, which has been added, is one that is recorded. */
 void tasks_follow(struct tasks *tasks, uint32_t pid);
 
