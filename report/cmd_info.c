@@ -186,7 +186,7 @@ static void put_state(struct view *v)
 		    (int64_t)(c->last_real - c->first_real - (c->last_mono - c->first_mono)));
 	put(v, "Epochs", "%" PRIu64, v->info.epochs);
 	put(v, "Processes",
-	    "%" PRIu64 " with %" PRIu64 " threads at the start; %" PRIu64 " forks, %" PRIu64
+	    "%" PRIu64 " described, %" PRIu64 " threads at the start; %" PRIu64 " forks, %" PRIu64
 	    " execs, %" PRIu64 " exits",
 	    rows_of(v, EBT_T_process, true), rows_of(v, EBT_T_thread, true),
 	    rows_of(v, EBT_T_task_fork, false), rows_of(v, EBT_T_task_exec, false),

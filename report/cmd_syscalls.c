@@ -52,11 +52,11 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_ERRORS] = { "errors", "ERRORS", OUT_U64, 0 },
 	[COL_TOTAL] = { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
 	[COL_PERCENT] = { "percent", "%", OUT_PERCENT, 0 },
-	[COL_AVG] = { "avg_ns", "AVG", OUT_DURATION, 0 },
+	[COL_AVG] = { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL },
 	[COL_P50] = { "p50_ns", "P50", OUT_DURATION, 0 },
 	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
 	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
-	[COL_MAX_AT] = { "max_at_ns", "MAX AT", OUT_TIME, 0 },
+	[COL_MAX_AT] = { "max_at_ns", "MAX AT", OUT_TIME, OUT_OPTIONAL },
 	[COL_MIN] = { "min_ns", NULL, OUT_DURATION, OUT_DETAIL },
 };
 

@@ -53,9 +53,10 @@ enum out_column_flags {
 	OUT_TEXT_ONLY = 1 << 2, /* only on a terminal */
 	OUT_PARENT =
 		1 << 3, /* CSV, which is flat: a row takes it from the row above where it is null */
-	OUT_RIGHT = 1 << 4,  /* text to the right; numbers are there anyway */
-	OUT_INDENT = 1 << 5, /* text indented by the row's depth on a terminal */
-	OUT_FLEX = 1 << 6,   /* the first to be shortened where the terminal is narrow */
+	OUT_RIGHT = 1 << 4,    /* text to the right; numbers are there anyway */
+	OUT_INDENT = 1 << 5,   /* text indented by the row's depth on a terminal */
+	OUT_FLEX = 1 << 6,     /* the first to be shortened where the terminal is narrow */
+	OUT_OPTIONAL = 1 << 7, /* left out where the terminal is narrow, the last one first */
 };
 
 struct out_column {

@@ -103,13 +103,13 @@ static void put_cell(struct out *out, size_t width, bool left, bool last)
 		put_padding(out, width - columns);
 }
 
-/* The last column that is shown gets no padding behind it. */
-static size_t last_shown(const struct out_table *table)
+/* The last column that is shown gets no padding behind it. Width 0: not shown. */
+static size_t last_shown(const struct out_table *table, const size_t *widths)
 {
 	size_t last = 0;
 
 	for (size_t i = 0; i < table->n_columns; i++) {
-		if (is_shown(&table->columns[i]))
+		if (widths[i])
 			last = i;
 	}
 	return last;
@@ -119,13 +119,13 @@ static void put_line(struct out *out, const size_t *widths, const struct out_val
 		     unsigned int depth)
 {
 	const struct out_table *table = out->table;
-	size_t last = last_shown(table);
+	size_t last = last_shown(table, widths);
 	bool first = true;
 
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct out_column *column = &table->columns[i];
 
-		if (!is_shown(column))
+		if (!widths[i])
 			continue;
 		if (!first)
 			put_padding(out, GAP);
@@ -160,7 +160,7 @@ static size_t *widest(const struct out_table *table, size_t *widths)
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct out_column *column = &table->columns[i];
 
-		if (!is_shown(column) || !is_left(column) || widths[i] <= NARROWEST)
+		if (!is_left(column) || widths[i] <= NARROWEST)
 			continue;
 		if ((column->flags & OUT_FLEX) && widths[i] > 2 * NARROWEST)
 			return &widths[i];
@@ -170,23 +170,35 @@ static size_t *widest(const struct out_table *table, size_t *widths)
 	return best;
 }
 
-static void fit(const struct out *out, size_t *widths)
+static size_t total_width(const struct out_table *table, const size_t *widths)
 {
 	size_t total = 0;
 
-	if (!out->width)
-		return;
-	for (size_t i = 0; i < out->table->n_columns; i++) {
-		if (is_shown(&out->table->columns[i]))
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (widths[i])
 			total += widths[i] + (total ? GAP : 0);
 	}
-	while (total > out->width) {
-		size_t *column = widest(out->table, widths);
+	return total;
+}
 
+/* First leaves out columns that can be missed, then shortens text. */
+static void fit(const struct out *out, size_t *widths)
+{
+	const struct out_table *table = out->table;
+	size_t *column;
+
+	if (!out->width)
+		return;
+	for (size_t i = table->n_columns; i--;) {
+		if ((table->columns[i].flags & OUT_OPTIONAL) &&
+		    total_width(table, widths) > out->width)
+			widths[i] = 0;
+	}
+	while (total_width(table, widths) > out->width) {
+		column = widest(table, widths);
 		if (!column)
 			return;
 		(*column)--;
-		total--;
 	}
 }
 
@@ -225,7 +237,9 @@ static void stream_widths(const struct out_table *table, size_t *widths)
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *header = table->columns[i].header;
 
-		widths[i] = header ? text_columns(header, strlen(header)) : 0;
+		if (!is_shown(&table->columns[i]))
+			continue;
+		widths[i] = text_columns(header, strlen(header));
 		if (widths[i] < STREAM_WIDTH)
 			widths[i] = STREAM_WIDTH;
 	}

@@ -41,7 +41,7 @@ static const struct out_column columns[] = {
 	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
 	{ "share", "SHARE", OUT_PERCENT, 0 },
 	{ "delta", NULL, OUT_I64, OUT_DETAIL },
-	{ "at_ns", "AT", OUT_TIME, 0 },
+	{ "at_ns", "AT", OUT_TIME, OUT_OPTIONAL },
 	{ "note", "NOTE", OUT_STRING, OUT_TEXT_ONLY },
 };
 
@@ -253,9 +253,17 @@ static void test_width(void **state)
 	assert_non_null(strstr(text, "…"));
 	assert_non_null(strstr(text, "short"));
 	free(text);
-	/* too narrow for anything: still every column */
+	/* too narrow for anything: still every column, but for what can be missed */
 	text = RENDER(&flat, wide, 10, "--no-color");
 	assert_non_null(strstr(text, "NOTE"));
+	assert_non_null(strstr(text, "SHARE"));
+	assert_null(strstr(text, "AT"));
+	free(text);
+	text = RENDER(&flat, three, 45, "--no-color");
+	assert_non_null(strstr(text, "AT"));
+	free(text);
+	text = RENDER(&flat, three, 44, "--no-color");
+	assert_null(strstr(text, "AT"));
 	free(text);
 }
 
