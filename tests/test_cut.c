@@ -285,12 +285,62 @@ static void test_holes(void **state)
 	free_original(&original);
 }
 
+/* A long gap is searched block by block: the header behind it must be found wherever a block
+ * ends. What is behind moves, so that only the number of rows is compared. */
+static void test_long_gaps(void **state)
+{
+	_cleanup_(free_temporary_pathp) char *path = make_temporary_path("t.ebt");
+	const struct make_trace options = {
+		.path = path, .streams = 2, .steps = 100, .flush_every = 40
+	};
+	struct original original = { 0 };
+	const struct whole *chunk;
+	unsigned char *zeros;
+	uint64_t expected = 0;
+
+	(void)state;
+	load_original(&original, &options);
+	chunk = &original.chunks[original.n / 2];
+	for (size_t i = 0; i < original.n; i++)
+		expected += original.chunks[i].rows;
+	zeros = calloc(1, 3 << 20);
+	for (uint64_t gap = (1 << 20) - 128; gap <= (1 << 20) + 128; gap += 8) {
+		_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
+		_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+		uint64_t rows = 0, total;
+		struct ebt_row row;
+		size_t n;
+
+		write_at(path, zeros, gap, chunk->offset);
+		write_at(path, original.data + chunk->offset, original.size - chunk->offset,
+			 chunk->offset + gap);
+		assert_no_error(ebt_reader_open(path, &reader));
+		assert_false(ebt_reader_info(reader)->indexed);
+		cursor = cursor_over_all(reader);
+		for (;; rows++) {
+			assert_no_error(ebt_cursor_next(cursor, &row));
+			if (!row.batch)
+				break;
+		}
+		assert_int_equal(rows, expected);
+		/* The gap, and the index that is not where the footer says. */
+		assert_int_equal(ebt_reader_damage(reader, &n, &total)[0].offset, chunk->offset);
+		assert_int_equal(ebt_reader_damage(reader, &n, &total)[0].length, gap);
+		assert_int_equal(total, 2);
+		assert_int_equal(truncate(path, 0), 0);
+		write_at(path, original.data, original.size, 0);
+	}
+	free(zeros);
+	free_original(&original);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_boundary),
 		cmocka_unit_test(test_more_than_one_index_chunk),
 		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_long_gaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
