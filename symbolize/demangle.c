@@ -33,7 +33,8 @@ static void append(const char *data, size_t len, void *arg)
 
 	if (len > MAX_DEMANGLED - out->len)
 		longjmp(out->too_long, 1);
-	memcpy(out->text + out->len, data, len);
+	if (len)
+		memcpy(out->text + out->len, data, len);
 	out->len += len;
 }
 

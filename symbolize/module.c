@@ -95,6 +95,11 @@ bool module_address(const struct module *module, const struct module_address *pl
 							    place->length, place->offset, ret));
 }
 
+bool module_is_complete(const struct module *module)
+{
+	return module->symtab && module->symtab->complete;
+}
+
 static bool is_mangled(const struct symtab_range *range)
 {
 	return range->name_len > 2 && range->name[0] == '_' &&

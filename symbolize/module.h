@@ -47,6 +47,9 @@ void module_close(struct module *module);
 /* The address that the place is linked to; false: not known. */
 bool module_address(const struct module *module, const struct module_address *place, uint64_t *ret);
 
+/* Whether every function of the module has a symbol. */
+bool module_is_complete(const struct module *module);
+
 /*
  * The frames at a linked address, innermost first. frames has room for DWARF_MAX_FRAMES; *ret_n 0:
  * no symbol covers it. Strings live as long as the module.

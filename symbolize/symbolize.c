@@ -236,6 +236,10 @@ static struct ebt_error *name_place(struct sym *sym, uint32_t number,
 		shown = address + caller;
 		if (object->module->reason == SYM_OK)
 			err = module_find(object->module, address, found, &n);
+		/* No call ends between two functions: the kernel put this address on the stack,
+		 * which is where a signal handler returns to. */
+		if (!err && !n && caller && module_is_complete(object->module))
+			err = module_find(object->module, address + 1, found, &n);
 	}
 	for (size_t i = 0; !err && i < n; i++) {
 		err = name_frame(sym, object, &found[i], &frames[i]);

@@ -86,27 +86,26 @@ static struct ebt_error *collect(struct symlist *list, const struct elf_file *co
 				 size_t n_files, struct symtab *symtab)
 {
 	const struct elf_file *packed = NULL;
-	bool complete = false;
 	struct ebt_error *err;
 
 	for (size_t i = 0; i < n_files; i++) {
 		err = open_debugdata(files[i], symtab);
 		if (err)
 			return err;
-		complete |= files[i]->has_symtab;
+		symtab->complete |= files[i]->has_symtab;
 	}
 	if (symtab->unpacked)
 		packed = symtab->unpacked->file;
 	for (size_t i = 0; i < n_files; i++) {
 		err = symlist_add_section(list, files[i], SHT_SYMTAB, true);
 		if (!err)
-			err = symlist_add_section(list, files[i], SHT_DYNSYM, complete);
+			err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
 		if (!err)
 			err = symlist_add_plt(list, files[i]);
 		if (err)
 			return err;
 	}
-	return packed ? symlist_add_section(list, packed, SHT_SYMTAB, complete) : NULL;
+	return packed ? symlist_add_section(list, packed, SHT_SYMTAB, symtab->complete) : NULL;
 }
 
 struct ebt_error *symtab_create(const struct elf_file *main, const struct elf_file *debug,

@@ -8,6 +8,7 @@
 #ifndef SYM_SYMTAB_H
 #define SYM_SYMTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct symtab_range {
 struct symtab {
 	struct symtab_range *ranges; /* ascending, without overlap */
 	size_t n;
+	bool complete; /* local functions are among them: what has no range is no function */
 	struct symtab_unpacked *unpacked; /* holds names of .gnu_debugdata */
 };
 

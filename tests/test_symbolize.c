@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -574,15 +575,14 @@ static void test_self(void **state)
 	void *handle = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	const struct sym_func *func;
 	void *address;
-	Dl_info info;
 
 	map_self(f, &vdso);
 	open_sym(f, NULL);
 	func = func_at(f, 50, (uintptr_t)test_self + 1);
 	assert_string_equal(func->name, "test_self");
-	assert_true(dladdr((void *)qsort, &info));
-	func = func_at(f, 50, (uintptr_t)qsort + 1);
-	assert_string_equal(func->name, "qsort");
+	/* A function that no sanitizer puts another one before. */
+	func = func_at(f, 50, (uintptr_t)tsearch + 1);
+	assert_string_equal(func->name, "tsearch");
 	assert_non_null(strstr(func->object, "libc"));
 	address = handle ? dlsym(handle, "__vdso_gettimeofday") : NULL;
 	if (!address)
