@@ -2,6 +2,7 @@
 /* The commands of ebreport, in the order of its help. A new command: cmd_NAME.c, a line here. */
 #include "command.h"
 
+/* clang-format off */
 const struct command *const commands[] = {
 	&command_info,
 	&command_dump,
@@ -13,3 +14,4 @@ const struct command *const commands[] = {
 	&command_sched,
 	NULL,
 };
+/* clang-format on */
