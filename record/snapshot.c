@@ -25,6 +25,9 @@
 #define MAX_CGROUP 8192u
 #define MAX_FILES  (1u << 18)
 
+/* PROC_PID_INIT_INO of the kernel. */
+#define FIRST_PID_NS 0xEFFFFFFCu
+
 /* Listing again finds fewer each time; a fork bomb finds us stopping. */
 #define MAX_PASSES 4
 
@@ -35,18 +38,35 @@ enum { LOST_OTHER = 0, LOST_UNREADABLE = 6 };
 #define WINDOW	     1000000000u
 #define WINDOW_SPEND 20000000u
 
+/* Events have the pids of the first namespace; /proc has to have the same. */
+static struct ebt_error *check_namespace(uint64_t pid_ns)
+{
+	if (pid_ns == FIRST_PID_NS)
+		return NULL;
+	if (!pid_ns)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED, "/proc is not mounted");
+	return ebt_error_create(EBT_ERR_UNSUPPORTED,
+				"this is a pid namespace, where /proc does not show the pids that "
+				"events have: run on the host, or in a container with the host's "
+				"pid namespace (--pid=host)");
+}
+
 struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret)
 {
-	struct snapshot_state *state = calloc(1, sizeof(*state));
-	struct ebt_error *err;
+	const uint64_t pid_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/pid");
+	struct snapshot_state *state;
+	struct ebt_error *err = check_namespace(pid_ns);
 	const void *vdso;
 	size_t len;
 
+	if (err)
+		return err;
+	state = calloc(1, sizeof(*state));
 	if (!state)
 		return &ebt_enomem;
 	state->tasks = tasks;
 	state->files.max = MAX_FILES;
-	state->pid_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/pid");
+	state->pid_ns = pid_ns;
 	if (vdso_image(&vdso, &len))
 		buildid_of_memory(vdso, len, &state->vdso);
 	err = task_lister_create(&state->lister);

@@ -649,6 +649,38 @@ static void test_mappings(void **state)
 	trace_end(&trace);
 }
 
+/* Pids of events would be others than those of /proc. */
+static void test_pid_namespace(void **state)
+{
+	struct tasks *tasks;
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (!is_root("a pid namespace"))
+		skip();
+	expect(tasks_create(&tasks));
+	child = fork();
+	if (!child) {
+		if (unshare(CLONE_NEWPID))
+			_exit(2);
+		child = fork();
+		if (!child) {
+			struct snapshot_state *snapshot;
+			struct ebt_error *err = snapshot_create(tasks, &snapshot);
+
+			_exit(err && err->code == EBT_ERR_UNSUPPORTED ? 0 : 1);
+		}
+		waitpid(child, &status, 0);
+		_exit(WEXITSTATUS(status));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	tasks_destroy(tasks);
+	if (WEXITSTATUS(status) == 2)
+		skip(); /* not allowed here */
+	assert_int_equal(status, 0);
+}
+
 static void test_host(void **state)
 {
 	struct trace trace;
@@ -738,6 +770,7 @@ int main(void)
 		cmocka_unit_test(test_proc_fallback),
 		cmocka_unit_test(test_process_row),
 		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_pid_namespace),
 		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_clocks),
 	};
