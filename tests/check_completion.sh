@@ -4,6 +4,10 @@
 # [EBREC].
 set -u
 folder=$(dirname "$(readlink -f "$0")")/../docs/completion
+# Meson gives paths that are relative to the folder of the build.
+for program; do
+	set -- "${@:2}" "$(readlink -f "$program")"
+done
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
