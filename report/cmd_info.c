@@ -440,11 +440,9 @@ static void json_frames(struct view *v)
 
 	json_newline(json);
 	json_key(json, "frames");
-	if (!v->have_frames) {
-		json_null(json);
-		return;
-	}
 	json_object(json);
+	json_key(json, "counted");
+	json_bool(json, v->have_frames);
 	json_number(json, "stacks", v->frames.stacks);
 	json_number(json, "truncated", v->frames.truncated);
 	json_number(json, "resolved", v->frames.resolved);

@@ -279,7 +279,7 @@ struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 		return ebt_error_create(EBT_ERR_INVALID, "which command? See `ebreport --help`");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		options.help = true;
-	else if (!strcmp(argv[1], "--version"))
+	else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		options.version = true;
 	if (options.version || (options.help && argc == 2)) {
 		*ret = options;
