@@ -289,9 +289,7 @@ static struct ebt_error *learn_exec(struct tasks *tasks, const void *record, siz
 	life->pid = row.pid;
 	life->followed = true;
 	if (row.old_tid && row.old_tid != row.task) {
-		/* The caller took over id and start time of the first thread, which had ended. */
-		life->end = 0;
-		life->exec = row.head.time;
+		/* The caller took over id and start time of the first thread. */
 		old = life_at(tasks, row.old_tid, row.head.time);
 		if (old && !old->end)
 			old->end = row.head.time;
@@ -300,17 +298,26 @@ static struct ebt_error *learn_exec(struct tasks *tasks, const void *record, siz
 	return add_name(life, comm, comm_len, row.head.time);
 }
 
+/*
+ * The id of a first thread stays taken while others of its process live: one of them may even
+ * take over, by exec.
+ */
 static struct ebt_error *learn_exit(struct tasks *tasks, const void *record)
 {
 	struct ebt_wire_task_exit row;
-	struct life *life;
+	struct life *life, *first;
 
 	memcpy(&row, record, sizeof(row));
 	life = life_with_event(tasks, row.task, row.head.time);
 	if (!life)
 		return &ebt_enomem;
-	if (row.head.time >= life->exec)
+	if (row.group_dead || life->pid != life->tid)
 		life->end = row.head.time;
+	if (row.group_dead && life->pid && life->pid != life->tid) {
+		first = life_at(tasks, life->pid, row.head.time);
+		if (first && !first->end)
+			first->end = row.head.time;
+	}
 	return NULL;
 }
 

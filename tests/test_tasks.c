@@ -61,14 +61,21 @@ static void see_exec(struct tasks *tasks, uint64_t time, uint32_t tid, uint32_t 
 	expect(tasks_observe(tasks, &r, sizeof(r)));
 }
 
-static void see_exit(struct tasks *tasks, uint64_t time, uint32_t tid)
+static void see_exit_of(struct tasks *tasks, uint64_t time, uint32_t tid, bool group_dead)
 {
 	struct ebt_wire_task_exit row = {
 		.head = { .time = time, .len = sizeof(row), .table = EBT_T_task_exit },
 		.task = tid,
+		.group_dead = group_dead,
 	};
 
 	expect(tasks_observe(tasks, &row, sizeof(row)));
+}
+
+/* The last thread of its process. */
+static void see_exit(struct tasks *tasks, uint64_t time, uint32_t tid)
+{
+	see_exit_of(tasks, time, tid, true);
 }
 
 static void see_rename(struct tasks *tasks, uint64_t time, uint32_t tid, const char *comm)
@@ -205,10 +212,13 @@ static void test_exec_by_thread(void **state)
 		see_fork(tasks, t + 102, 7, 7, t + 100, "server");
 		see_fork(tasks, t + 112, 8, 7, t + 110, "worker");
 		if (!reversed)
-			see_exit(tasks, t + 150, 7);
+			see_exit_of(tasks, t + 150, 7, false);
+		/* By the thread that is called 7 now. */
+		see_rename(tasks, t + 155, 7, "new");
+		expect(tasks_hint(tasks, 7, 7, t + 156));
 		see_exec(tasks, t + 160, 7, 8, t + 100, "new");
 		if (reversed)
-			see_exit(tasks, t + 150, 7);
+			see_exit_of(tasks, t + 150, 7, false);
 		is(tasks, 7, t + 120, 7, t + 100, "server");
 		is(tasks, 8, t + 120, 7, t + 110, "worker");
 		is(tasks, 7, t + 170, 7, t + 100, "new");
@@ -220,6 +230,37 @@ static void test_exec_by_thread(void **state)
 		tasks_forget_before(tasks, t + 800);
 		assert_int_equal(tasks_count(tasks), 0);
 	}
+}
+
+/* The first thread ends before the others, as with pthread_exit() in main(). */
+static void test_first_ends_first(void **state)
+{
+	struct tasks *tasks = *state;
+
+	see_fork(tasks, 102, 7, 7, 100, "server");
+	see_fork(tasks, 112, 8, 7, 110, "worker");
+	see_exit_of(tasks, 150, 7, false);
+	tasks_forget_before(tasks, 300);
+	is(tasks, 7, 310, 7, 100, "server");
+	see_exit(tasks, 400, 8);
+	tasks_forget_before(tasks, 400);
+	assert_int_equal(tasks_count(tasks), 2);
+	tasks_forget_before(tasks, 401);
+	assert_int_equal(tasks_count(tasks), 0);
+}
+
+/* Nothing but a mapping is known of 9 first. */
+static void test_hint(void **state)
+{
+	struct tasks *tasks = *state;
+
+	expect(tasks_hint(tasks, 9, 8, 200));
+	is(tasks, 9, 250, 8, 0, "");
+	see_fork(tasks, 102, 9, 8, 100, "worker");
+	expect(tasks_hint(tasks, 9, 8, 300));
+	is(tasks, 9, 250, 8, 100, "worker");
+	assert_int_equal(tasks_count(tasks), 1);
+	assert_false(tasks_know_pid(tasks, 8));
 }
 
 static void test_added(void **state)
@@ -322,6 +363,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exit_of_next_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_by_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_ends_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hint, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_added, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forgetting_bounds_memory, setup, teardown),
