@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "losses.h"
+#include "sched_cut.h"
 
 /* CPU numbers above this are no CPUs: the kernel's own limit is 8192. */
 #define MAX_CPUS 65536u
@@ -64,9 +64,9 @@ struct sched_model {
 	struct task_state *tasks;
 	struct cpu_state *cpus;
 	uint32_t n_tasks, n_cpus;
-	struct losses losses;
+	struct sched_cut cut;
 	uint64_t last_batch, damage;
-	struct sched_gaps gaps;
+	uint64_t broken;
 };
 
 const char *sched_why_name(enum sched_why why)
@@ -131,8 +131,10 @@ struct ebt_error *sched_model_create(struct ebt_reader *reader, const struct sch
 		return &ebt_enomem;
 	model->reader = reader;
 	model->options = *options;
+	model->cut.handler = options->handler;
+	model->cut.arg = options->arg;
 	model->last_batch = UINT64_MAX;
-	err = losses_load(reader, EBT_T_sched_switch, &model->losses);
+	err = losses_load(reader, EBT_T_sched_switch, &model->cut.losses);
 	if (err) {
 		free(model);
 		return err;
@@ -146,7 +148,7 @@ void sched_model_destroy(struct sched_model *model)
 {
 	if (!model)
 		return;
-	losses_deinit(&model->losses);
+	losses_deinit(&model->cut.losses);
 	free(model->tasks);
 	free(model->cpus);
 	free(model);
@@ -221,148 +223,30 @@ static uint64_t visible_from(const struct sched_model *model, const struct ebt_t
 	return task->start_ns > from ? task->start_ns : from;
 }
 
-/* --- handing over intervals --- */
-
-static struct ebt_error *give_run(struct sched_model *model, const struct sched_run *run)
-{
-	if (run->flags & SCHED_DOUBTFUL)
-		model->gaps.doubtful++;
-	if (!model->options.handler->run)
-		return NULL;
-	return model->options.handler->run(model->options.arg, run);
-}
-
-static struct ebt_error *give_off(struct sched_model *model, const struct sched_off *off)
-{
-	if (off->flags & SCHED_DOUBTFUL)
-		model->gaps.doubtful++;
-	if (!model->options.handler->off)
-		return NULL;
-	return model->options.handler->off(model->options.arg, off);
-}
-
-/*
- * How losses cut an interval. It is whole where none is; doubtful where it lies within one;
- * otherwise what is before the first loss and what is behind the last remains.
- */
-struct cut {
-	bool whole, doubtful;
-	uint64_t before, behind; /* the first part ends, the last part begins */
-};
-
-static struct cut cut_interval(const struct sched_model *model, uint64_t start, uint64_t end)
-{
-	const struct losses *losses = &model->losses;
-	size_t i = losses_find(losses, start + 1);
-	uint64_t behind;
-
-	if (i == losses->n || losses->spans[i].from >= end)
-		return (struct cut){ .whole = true };
-	if (losses->spans[i].from <= start && losses->spans[i].to >= end)
-		return (struct cut){ .whole = true, .doubtful = true };
-	behind = losses->spans[i].to;
-	for (size_t j = i + 1; j < losses->n && losses->spans[j].from < end; j++)
-		behind = losses->spans[j].to;
-	return (struct cut){
-		.before = losses->spans[i].from > start ? losses->spans[i].from : start,
-		.behind = behind < end ? behind : end,
-	};
-}
-
-static struct ebt_error *cut_run(struct sched_model *model, struct sched_run *run)
-{
-	struct cut cut = { .whole = true };
-	struct ebt_error *err;
-
-	if (model->losses.n)
-		cut = cut_interval(model, run->start, run->end);
-	if (cut.doubtful)
-		run->flags |= SCHED_DOUBTFUL;
-	if (cut.whole)
-		return give_run(model, run);
-	if (cut.before > run->start) {
-		struct sched_run first = *run;
-
-		first.end = cut.before;
-		first.flags |= SCHED_OPEN_END;
-		first.row = NULL;
-		first.why = SCHED_UNKNOWN;
-		first.voluntary = false;
-		err = give_run(model, &first);
-		if (err)
-			return err;
-	}
-	run->start = cut.behind;
-	run->flags |= SCHED_OPEN_START;
-	return give_run(model, run);
-}
-
-static struct ebt_error *cut_off(struct sched_model *model, struct sched_off *off)
-{
-	struct cut cut = { .whole = true };
-	struct ebt_error *err;
-
-	/* It came at the bound itself: there is nothing to tell. */
-	if (off->start == off->end && off->flags & (SCHED_OPEN_START | SCHED_OPEN_END))
-		return NULL;
-	if (model->losses.n)
-		cut = cut_interval(model, off->start, off->end);
-	if (cut.doubtful)
-		off->flags |= SCHED_DOUBTFUL;
-	if (cut.whole)
-		return give_off(model, off);
-	if (cut.before > off->start) {
-		struct sched_off first = *off;
-
-		first.end = cut.before;
-		first.flags |= SCHED_OPEN_END;
-		first.cpu = UINT32_MAX;
-		if (first.runnable >= first.end) {
-			first.runnable = 0;
-			first.woken = false;
-			first.waker = NULL;
-		}
-		err = give_off(model, &first);
-		if (err)
-			return err;
-	}
-	if (cut.behind == off->end)
-		return NULL;
-	/* It may have run in between, so why it is off now is not known. */
-	off->start = cut.behind;
-	off->flags |= SCHED_OPEN_START;
-	off->why = SCHED_UNKNOWN;
-	if (off->runnable < off->start) {
-		off->runnable = 0;
-		off->woken = false;
-		off->waker = NULL;
-	}
-	return give_off(model, off);
-}
-
 /* --- what rows mean --- */
 
-/* A task was thought to run, and another row says that it does not: its end is missing. */
-static struct ebt_error *lose_run(struct sched_model *model, uint32_t id)
+/* A task was thought to run on a CPU, and another row says that it does not: its end is missing. */
+static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32_t cpu)
 {
 	struct task_state *s = &model->tasks[id];
 	struct sched_run run = {
 		.task = s->task, .start = s->since, .end = s->exit, .cpu = s->cpu, .why = SCHED_DEAD
 	};
 
-	if (s->kind != KIND_RUNNING)
+	if (s->kind != KIND_RUNNING || s->cpu != cpu)
 		return NULL;
 	s->kind = KIND_GAP;
 	s->runnable = 0;
 	s->woken = false;
 	if (s->exit) {
 		s->kind = KIND_DEAD;
+		model->cpus[cpu].seen = true;
 		run.flags = s->open ? SCHED_OPEN_START : 0;
-		return cut_run(model, &run);
+		return sched_cut_run(&model->cut, &run);
 	}
 	/* What the state tables say of a moment may be overtaken by the first switch. */
 	if (!s->open)
-		model->gaps.broken++;
+		model->broken++;
 	return NULL;
 }
 
@@ -387,7 +271,7 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 		run.start = visible_from(model, task);
 		run.flags = SCHED_OPEN_START;
 	} else {
-		model->gaps.broken++;
+		model->broken++;
 		run.start = row->time;
 		run.flags = SCHED_OPEN_START;
 	}
@@ -402,7 +286,7 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 	s->since = row->time;
 	s->runnable = run.why == SCHED_RUNNABLE ? row->time : 0;
 	s->open = false;
-	return cut_run(model, &run);
+	return sched_cut_run(&model->cut, &run);
 }
 
 /* What is known of the time off CPU of a task, until end. False: nothing. */
@@ -465,7 +349,7 @@ static struct ebt_error *start(struct sched_model *model, uint64_t time,
 
 		if (before->current == task->id)
 			before->current = NO_TASK;
-		err = lose_run(model, task->id);
+		err = lose_run(model, task->id, s->cpu);
 		if (err)
 			return err;
 	}
@@ -481,7 +365,7 @@ static struct ebt_error *start(struct sched_model *model, uint64_t time,
 	if (!known)
 		return NULL;
 	off.cpu = cpu;
-	return cut_off(model, &off);
+	return sched_cut_off(&model->cut, &off);
 }
 
 /* Chunks that turned out to be damaged are losses like others. */
@@ -499,8 +383,8 @@ static struct ebt_error *look_for_damage(struct sched_model *model, uint64_t bat
 	err = losses_load(model->reader, EBT_T_sched_switch, &losses);
 	if (err)
 		return err;
-	losses_deinit(&model->losses);
-	model->losses = losses;
+	losses_deinit(&model->cut.losses);
+	model->cut.losses = losses;
 	model->damage = total;
 	return NULL;
 }
@@ -521,13 +405,13 @@ static struct ebt_error *on_switch(struct sched_model *model, const struct ebt_r
 	err = cpu_state(model, cpu, &c);
 	if (err || !c)
 		return err;
-	seen = c->seen;
-	c->seen = true;
 	if (c->current != NO_TASK && (!prev || prev->id != c->current)) {
-		err = lose_run(model, c->current);
+		err = lose_run(model, c->current, (uint32_t)cpu);
 		if (err)
 			return err;
 	}
+	seen = c->seen;
+	c->seen = true;
 	c->current = NO_TASK;
 	if (prev)
 		err = stop(model, row, prev, (uint32_t)cpu, seen);
@@ -615,7 +499,8 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 	if (err || s->kind == KIND_STRANGER)
 		return err;
 	old = &model->tasks[model->cpus[cpu].current];
-	if (old->task->tid != ebt_u64(row, EBT_F_task_exec_old_tid))
+	if (old->kind != KIND_RUNNING || old->cpu != cpu ||
+	    old->task->tid != ebt_u64(row, EBT_F_task_exec_old_tid))
 		return NULL;
 	run = (struct sched_run){
 		.task = old->task,
@@ -632,7 +517,8 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 	s->exit = 0;
 	s->open = s->woken = false;
 	model->cpus[cpu].current = task->id;
-	return cut_run(model, &run);
+	model->cpus[cpu].seen = true;
+	return sched_cut_run(&model->cut, &run);
 }
 
 static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt_row *row)
@@ -665,20 +551,21 @@ static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_r
 	err = cpu_state(model, cpu, &c);
 	if (err)
 		return err;
-	s->since = visible_from(model, task);
-	s->open = true;
 	if (ebt_u64(row, EBT_F_thread_on_cpu)) {
 		if (!c || c->seen || c->current != NO_TASK)
 			return NULL;
 		s->kind = KIND_RUNNING;
 		s->cpu = (uint32_t)cpu;
+		s->woken = false;
 		c->current = task->id;
-		return NULL;
+	} else {
+		s->why = sched_why(ebt_u64(row, EBT_F_thread_state), false);
+		s->kind = s->why == SCHED_DEAD ? KIND_DEAD : KIND_OFF;
+		if (s->why == SCHED_RUNNABLE)
+			s->runnable = visible_from(model, task);
 	}
-	s->why = sched_why(ebt_u64(row, EBT_F_thread_state), false);
-	s->kind = s->why == SCHED_DEAD ? KIND_DEAD : KIND_OFF;
-	if (s->why == SCHED_RUNNABLE)
-		s->runnable = s->since;
+	s->since = visible_from(model, task);
+	s->open = true;
 	return NULL;
 }
 
@@ -721,7 +608,7 @@ static struct ebt_error *close_task(struct sched_model *model, const struct task
 			run.flags |= SCHED_OPEN_END;
 		if (run.start > run.end)
 			run.start = run.end;
-		return cut_run(model, &run);
+		return sched_cut_run(&model->cut, &run);
 	}
 	/* Of a task that no row shows on or off a CPU nothing is known. */
 	if (s->kind == KIND_UNSEEN && !s->woken)
@@ -729,7 +616,7 @@ static struct ebt_error *close_task(struct sched_model *model, const struct task
 	if (!off_interval(model, s, to, &off))
 		return NULL;
 	off.flags |= SCHED_OPEN_END;
-	return cut_off(model, &off);
+	return sched_cut_off(&model->cut, &off);
 }
 
 struct ebt_error *sched_model_finish(struct sched_model *model)
@@ -748,10 +635,10 @@ struct ebt_error *sched_model_finish(struct sched_model *model)
 
 struct sched_gaps sched_model_gaps(const struct sched_model *model)
 {
-	struct sched_gaps gaps = model->gaps;
+	struct sched_gaps gaps = { .broken = model->broken, .doubtful = model->cut.doubtful };
 
-	for (size_t i = 0; i < model->losses.n; i++) {
-		const struct loss_span *span = &model->losses.spans[i];
+	for (size_t i = 0; i < model->cut.losses.n; i++) {
+		const struct loss_span *span = &model->cut.losses.spans[i];
 		uint64_t from = span->from, to = span->to;
 
 		if (from < model->options.from_ns)

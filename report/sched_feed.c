@@ -83,6 +83,7 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 		.arg = &feeding,
 	};
 	struct sched_gaps gaps;
+	bool switches = false;
 	struct ebt_error *err;
 
 	/* Without --to it is one more than the last row, at which nothing is known to go on. */
@@ -102,6 +103,7 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 		err = trace_next(cursor, &row);
 		if (err || !row.batch)
 			break;
+		switches |= row.batch->table->id == EBT_T_sched_switch;
 		if (feed->row)
 			err = feed->row(feed->arg, &row);
 		if (!err)
@@ -112,6 +114,12 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	if (err)
 		return err;
 	*ret_partial = followed_is_partial(followed);
+	if (!switches) {
+		err = trace_warn(trace, "no switches in this trace, or in this part of it: ebrec "
+					"records them with -e sched");
+		if (err)
+			return err;
+	}
 	gaps = sched_model_gaps(model);
 	return warn_of_gaps(trace, &gaps);
 }

@@ -104,6 +104,9 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 			break;
 		err = add_sample(feed, &row, 1000000000 / freq);
 	}
+	if (!err && !feed->stacks)
+		err = trace_warn(trace, "no samples in this trace, or none that pass the filters: "
+					"ebrec records them with -e sample");
 	return err;
 }
 

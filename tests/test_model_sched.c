@@ -425,6 +425,136 @@ static void test_figures(void **state)
 	schedstat_deinit(&stat);
 }
 
+/* --- what holds for any rows, however absurd --- */
+
+#define RANDOM_TASKS 8
+#define RANDOM_CPUS  3
+
+struct bounds {
+	uint64_t task_until[100], cpu_until[RANDOM_CPUS + 1]; /* what is covered so far */
+	uint64_t to, switches;
+};
+
+static struct ebt_error *check_run(void *arg, const struct sched_run *run)
+{
+	struct bounds *b = arg;
+
+	assert_true(run->start <= run->end);
+	assert_true(run->start >= SMALL_START && run->end <= b->to);
+	assert_true(run->start >= b->task_until[run->task->tid]);
+	b->task_until[run->task->tid] = run->end;
+	assert_true(run->cpu < RANDOM_CPUS);
+	assert_true(run->start >= b->cpu_until[run->cpu]);
+	b->cpu_until[run->cpu] = run->end;
+	b->switches += run->row != NULL;
+	return NULL;
+}
+
+static struct ebt_error *check_off(void *arg, const struct sched_off *off)
+{
+	struct bounds *b = arg;
+
+	assert_true(off->start <= off->end);
+	assert_true(off->start >= SMALL_START && off->end <= b->to);
+	assert_true(off->start >= b->task_until[off->task->tid]);
+	b->task_until[off->task->tid] = off->end;
+	if (off->runnable)
+		assert_true(off->start <= off->runnable && off->runnable <= off->end);
+	if (off->waker)
+		assert_true(off->woken);
+	return NULL;
+}
+
+static unsigned int below(unsigned int *seed, unsigned int n)
+{
+	return (unsigned int)rand_r(seed) / 7 % n;
+}
+
+/* Returns the number of rows of sched_switch with a prev. */
+static uint64_t random_rows(struct small_trace *t, unsigned int *seed, unsigned int rows)
+{
+	static const uint32_t prev_states[] = { 0, 0, 1, 1, 2, 0x402, 0x80 };
+	uint64_t time = 0, switches = 0;
+
+	for (unsigned int i = 0; i < rows; i++) {
+		uint32_t a = 10 + below(seed, RANDOM_TASKS), b = 10 + below(seed, RANDOM_TASKS);
+		uint32_t cpu = below(seed, RANDOM_CPUS), state;
+
+		time += below(seed, 10);
+		a = below(seed, 4) ? a : 0;
+		state = prev_states[below(seed, 7)];
+		switch (below(seed, 12)) {
+		case 0:
+		case 1:
+			small_waking(t, time, a, b);
+			break;
+		case 2:
+			small_thread(t, time, b, state, cpu, below(seed, 2));
+			break;
+		case 3:
+			small_fork(t, time, a, b);
+			break;
+		case 4:
+			small_exit(t, time, b);
+			break;
+		case 5:
+			small_exec(t, time, cpu, 10, b);
+			break;
+		case 6:
+			if (below(seed, 10) == 0 && time > 5)
+				small_lost(t, time - 5, time, EBT_T_sched_switch, 1);
+			break;
+		default:
+			small_switch(t, time, cpu, a, b, state, below(seed, 2));
+			switches += a != 0;
+		}
+	}
+	return switches;
+}
+
+/* Intervals of a task, and runs on a CPU, follow each other and stay within the bounds; every
+ * switch is counted once. */
+static void test_random_rows(void **state)
+{
+	(void)state;
+	for (unsigned int i = 1; i <= 300; i++) {
+		struct ebt_want wants[SCHED_MODEL_MAX_WANTS];
+		const struct ebt_query query = { .wants = wants,
+						 .n_wants = sched_model_wants(false, wants) };
+		const struct sched_handler handler = { check_run, check_off };
+		struct bounds bounds = { .to = SMALL_START + 1000 };
+		const struct sched_options options = { .from_ns = SMALL_START,
+						       .to_ns = bounds.to,
+						       .handler = &handler,
+						       .arg = &bounds };
+		unsigned int seed = i;
+		struct small_trace t = { 0 };
+		struct sched_model *model;
+		struct ebt_reader *reader;
+		struct ebt_cursor *cursor;
+		struct ebt_row row;
+		uint64_t switches;
+
+		small_begin(&t);
+		switches = random_rows(&t, &seed, 100);
+		reader = small_open(&t);
+		assert_no_error(sched_model_create(reader, &options, &model));
+		assert_no_error(ebt_cursor_create(reader, &query, &cursor));
+		for (;;) {
+			assert_no_error(ebt_cursor_next(cursor, &row));
+			if (!row.batch)
+				break;
+			assert_no_error(sched_model_row(model, &row));
+		}
+		assert_no_error(sched_model_finish(model));
+		assert_int_equal(bounds.switches, switches);
+		sched_model_destroy(model);
+		ebt_cursor_destroy(cursor);
+		ebt_reader_close(reader);
+		small_end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_random_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
