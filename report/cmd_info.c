@@ -193,37 +193,50 @@ static void put_state(struct view *v)
 	    rows_of(v, EBT_T_task_exit, false));
 }
 
+/* Kinds of embedded files that one line names. */
+#define MAX_ROLES 64
+
 /* Embedded files, those of one role together. */
 static struct ebt_error *put_files(struct view *v)
 {
-	_cleanup_text_ struct text line = TEXT_INIT;
+	_cleanup_text_ struct text line = TEXT_INIT, size = TEXT_INIT;
+	struct {
+		const char *role;
+		uint64_t count;
+	} roles[MAX_ROLES];
+	size_t n, n_roles = 0, unnamed = 0;
 	const struct ebt_file *files;
 	struct ebt_error *err;
 	uint64_t total = 0;
-	size_t n;
 
 	err = ebt_reader_files(trace_reader(v->report->trace), &files, &n);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++) {
-		size_t first = 0, count = 0;
+		size_t r = 0;
 
 		total += files[i].size;
-		while (strcmp(files[first].role, files[i].role))
-			first++;
-		if (first < i)
+		while (r < n_roles && strcmp(roles[r].role, files[i].role))
+			r++;
+		if (r == MAX_ROLES) {
+			unnamed++;
 			continue;
-		for (size_t j = i; j < n; j++)
-			count += !strcmp(files[j].role, files[i].role);
-		text_printf(&line, "%s%s", line.len ? ", " : "", files[i].role);
-		if (count > 1)
-			text_printf(&line, " ×%zu", count);
+		}
+		if (r == n_roles) {
+			roles[n_roles].role = files[i].role;
+			roles[n_roles++].count = 0;
+		}
+		roles[r].count++;
 	}
-	if (n) {
-		_cleanup_text_ struct text size = TEXT_INIT;
-
+	for (size_t r = 0; r < n_roles; r++) {
+		text_printf(&line, "%s%s", r ? ", " : "", roles[r].role);
+		if (roles[r].count > 1)
+			text_printf(&line, " ×%" PRIu64, roles[r].count);
+	}
+	if (unnamed)
+		text_printf(&line, ", and %zu more", unnamed);
+	if (n)
 		put(v, "Files", "%zu, %s: %s", n, bytes(&size, total), text_get(&line));
-	}
 	return text_error(&line);
 }
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #define GAP	     2
-#define NARROWEST    8	/* a shortened column */
-#define STREAM_WIDTH 12 /* of columns where rows are not known beforehand */
+#define WIDEST	     1000 /* so that one endless name does not fill a file with blanks */
+#define NARROWEST    8	  /* a shortened column */
+#define STREAM_WIDTH 12	  /* of columns where rows are not known beforehand */
 
 static bool is_shown(const struct out_column *column)
 {
@@ -221,6 +222,8 @@ struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines
 			if (cell_columns(out) > widths[i])
 				widths[i] = cell_columns(out);
 		}
+		if (widths[i] > WIDEST)
+			widths[i] = WIDEST;
 	}
 	fit(out, widths);
 	put_header(out, widths);

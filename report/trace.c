@@ -42,9 +42,14 @@ struct trace_cursor {
 
 static uint64_t resolve_time(const struct option_time *time, uint64_t start, uint64_t end)
 {
-	uint64_t offset =
-		time->percent ? (uint64_t)((double)(end - start) * time->share) : time->ns;
+	uint64_t offset = time->ns;
 
+	/* Rounding must not carry a share beyond what it is of. */
+	if (time->percent) {
+		double part = (double)(end - start) * time->share;
+
+		offset = part < (double)(end - start) ? (uint64_t)part : end - start;
+	}
 	return start > UINT64_MAX - offset ? UINT64_MAX : start + offset;
 }
 
