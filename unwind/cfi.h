@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call frame information as a sorted table of small rows: what `.eh_frame` or `.debug_frame`
+ * says about every address of a file, in a form that a BPF program can search. A row holds from
+ * its pc up to the next row's.
+ *
+ * Sources: DWARF 5 section 6.4; LSB 5.0 core, 10.6 (.eh_frame); DWARF for the Arm 64-bit
+ * Architecture (RA_SIGN_STATE). The bytes are hostile: every read is checked, and rows, work and
+ * nesting are limited.
+ */
+#ifndef CFI_H
+#define CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/types.h>
+
+#include "cfi_row.h"
+#include "error.h"
+
+enum cfi_arch { CFI_X86_64, CFI_AARCH64 };
+
+/* Rows of one file. */
+#define CFI_MAX_ROWS (4u << 20)
+
+struct cfi_section {
+	const void *data;
+	size_t len;
+	uint64_t address; /* where the file wants it, for pc-relative pointers */
+	bool debug_frame; /* .debug_frame: other offsets, no augmentation pointers */
+};
+
+struct cfi_rows {
+	struct cfi_row *rows; /* ascending pc, no two the same */
+	size_t n;
+};
+
+/* What was in a section, for statistics. */
+struct cfi_stats {
+	uint32_t fdes;
+	uint32_t bad_fdes;    /* passed over: not well formed */
+	uint32_t unsupported; /* rows whose rules the table cannot express */
+};
+
+/*
+ * Rows of a section; pc is relative to base (the file's lowest load address), and what lies
+ * outside base … base + 4 GiB is left out. *ret is freed with cfi_rows_deinit(). A section that
+ * is cut or lies gives the rows before that, and is counted; EBT_ERR_LIMIT: more rows or work
+ * than any compiler makes.
+ */
+struct ebt_error *cfi_parse(const struct cfi_section *section, enum cfi_arch arch, uint64_t base,
+			    struct cfi_rows *ret, struct cfi_stats *ret_stats);
+void cfi_rows_deinit(struct cfi_rows *rows);
+
+/* The row that holds at pc, or NULL. */
+const struct cfi_row *cfi_rows_find(const struct cfi_rows *rows, uint32_t pc);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call frame instructions (DWARF 5 section 6.4.2) run to unwind rows. */
+#ifndef CFI_PROGRAM_H
+#define CFI_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+#include "bytes.h"
+#include "cfi.h"
+#include "cfi_vec.h"
+
+enum cfi_rule_kind {
+	CFI_RULE_NONE, /* nothing said: as the caller left it, for what a row keeps */
+	CFI_RULE_UNDEFINED,
+	CFI_RULE_SAME,
+	CFI_RULE_OFFSET,     /* at CFA + offset */
+	CFI_RULE_REGISTER,   /* in register `offset` */
+	CFI_RULE_EXPRESSION, /* at the address that the expression gives */
+	CFI_RULE_OTHER,	     /* what no row can express */
+};
+
+struct cfi_rule {
+	enum cfi_rule_kind kind;
+	int64_t offset;
+	struct ebt_bytes expression;
+};
+
+/* The rules that a row keeps. */
+struct cfi_state {
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	struct ebt_bytes cfa_expression; /* empty: register and offset count */
+	struct cfi_rule ra, fp;
+};
+
+struct cfi_cie {
+	enum cfi_arch arch;
+	uint64_t code_align, ra_register;
+	int64_t data_align;
+	uint8_t pointer_encoding;
+	bool augmented, signal;
+	struct cfi_state initial;
+};
+
+/* Offsets from the base of the file. */
+struct cfi_range {
+	uint64_t start, end;
+};
+
+/* Signed LEB128; of more than 64 bits: false. */
+bool cfi_sleb(struct ebt_bytes *in, int64_t *ret);
+
+/* Runs a CIE's instructions into its initial state. */
+bool cfi_run_initial(struct cfi_cie *cie, struct ebt_bytes program);
+
+/* Runs an FDE's instructions and adds rows of its range. What has been read when an instruction
+ * turns out bad stays; then false. */
+bool cfi_run(const struct cfi_cie *cie, struct ebt_bytes program, struct cfi_range range,
+	     struct cfi_vec *rows, uint32_t *unsupported);
+
+#endif
