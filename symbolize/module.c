@@ -100,30 +100,38 @@ bool module_is_complete(const struct module *module)
 	return module->symtab && module->symtab->complete;
 }
 
-static bool is_mangled(const struct symtab_range *range)
+/* Length of a symbol's name without what compilers put behind that of the function. Other dots
+ * are part of a name: of Rust's, of Go's. */
+static size_t function_len(const struct symtab_range *range)
 {
-	return range->name_len > 2 && range->name[0] == '_' &&
-	       (range->name[1] == 'Z' || range->name[1] == 'R');
+	static const char *const parts[] = { ".cold",  ".part.", ".constprop.",
+					     ".isra.", ".llvm.", ".lto_priv." };
+
+	for (size_t at = 1; at < range->name_len; at++) {
+		if (range->name[at] != '.')
+			continue;
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+			size_t len = strlen(parts[i]);
+
+			if (len <= range->name_len - at && !memcmp(range->name + at, parts[i], len))
+				return at;
+		}
+	}
+	return range->name_len;
 }
 
 /*
  * Names the outermost frame, which is what a symbol stands for, by the symbol table where that
  * can be: so a function has one name, with debug information and without. Only parts that the
- * compiler split off ("foo.cold") are told from others by DWARF alone.
+ * compiler split off ("foo.cold") are counted to their function where DWARF says so.
  */
 static void name_by_symbol(struct module *module, uint64_t address, struct module_frame *frame)
 {
 	const struct symtab_range *range = symtab_find(module->symtab, address);
-	const char *dot;
 
 	if (!range)
 		return;
-	dot = memchr(range->name, '.', range->name_len);
-	if (frame->name && dot && (size_t)(dot - range->name) == frame->name_len &&
-	    !memcmp(range->name, frame->name, frame->name_len))
-		return;
-	frame->name_len = frame->name && dot && is_mangled(range) ? (size_t)(dot - range->name)
-								  : range->name_len;
+	frame->name_len = frame->name ? function_len(range) : range->name_len;
 	frame->name = range->name;
 	frame->plt = range->plt;
 }

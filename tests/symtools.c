@@ -20,11 +20,14 @@ const char *symtools_path(const char *name)
 	char *path = paths[next++ % 64];
 
 	if (!directory) {
-		const char *fixtures = getenv("EBT_FIXTURES");
+		const char *given = getenv("EBT_FIXTURES");
+		char *fixtures = realpath(given ? given : "tests/fixtures", NULL);
 
 		directory = strdup("/tmp/ebt-symtools-XXXXXX");
 		assert_non_null(mkdtemp(directory));
-		setenv("SRC", fixtures ? fixtures : "tests/fixtures", 1);
+		assert_non_null(fixtures);
+		setenv("SRC", fixtures, 1);
+		free(fixtures);
 	}
 	snprintf(path, sizeof(paths[0]), "%s/%s", directory, name);
 	return path;

@@ -172,6 +172,22 @@ static void test_inlined(void **state)
 	assert_true(inlined);
 }
 
+static void test_rust(void **state)
+{
+	static const char old_name[] =
+		"_ZN50_$LT$demo..Seq$u20$as$u20$core..iter..Iterator$GT$4next17h0123456789abcdefE";
+	static const char new_name[] = "_RNvNtCs1234_4demo6module3run";
+	struct fixture *f = *state;
+
+	symtools_run("gcc -g -O2 -o prog $SRC/symbols.c");
+	map_file(f, 100, BASE, "prog");
+	open_sym(f, NULL);
+	assert_string_equal(func_at(f, 200, BASE + address_of("prog", old_name, NULL) + 1)->name,
+			    "<demo::Seq as core::iter::Iterator>::next");
+	assert_string_equal(func_at(f, 200, BASE + address_of("prog", new_name, NULL) + 1)->name,
+			    "demo::module::run");
+}
+
 static void test_no_inline(void **state)
 {
 	struct fixture *f = *state;
@@ -607,6 +623,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_inlined),
+		TEST(test_rust),
 		TEST(test_no_inline),
 		TEST(test_caller),
 		TEST(test_segments),
