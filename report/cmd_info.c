@@ -7,30 +7,20 @@
 #include <time.h>
 
 #include "command.h"
-#include "info.h"
-#include "layout.h"
+#include "info_view.h"
 #include "text.h"
 
 /* Tables with stacks up to this size are read to count frames without being asked: about half a
  * million stacks, which take less than a tenth of a second. */
 #define FRAMES_MAX_RAW (4u << 20)
 
-struct view {
-	struct report *report;
-	struct out *out;
-	const struct ebt_reader_info *file;
-	struct info info;
-	struct info_frames frames;
-	bool have_frames;
-};
-
-static void view_deinit(struct view *v)
+static void view_deinit(struct info_view *v)
 {
 	info_deinit(&v->info);
 }
 
 /* "Label       text" with the text escaped. */
-__attribute__((format(printf, 3, 4))) static void put(struct view *v, const char *label,
+__attribute__((format(printf, 3, 4))) static void put(struct info_view *v, const char *label,
 						      const char *format, ...)
 {
 	_cleanup_text_ struct text safe = TEXT_INIT;
@@ -45,15 +35,6 @@ __attribute__((format(printf, 3, 4))) static void put(struct view *v, const char
 		text_terminal(&safe, (struct ebt_str){ s, strlen(s) });
 	free(s);
 	out_printf(v->out, "%-12s%s\n", label, text_get(&safe));
-}
-
-static void format_uuid(const uint8_t *uuid, char ret[40])
-{
-	char *p = ret;
-
-	for (int i = 0; i < 16; i++)
-		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-			     uuid[i]);
 }
 
 static void format_realtime(uint64_t ns, char *ret, size_t size)
@@ -81,13 +62,13 @@ static const char *bytes(struct text *text, uint64_t n)
 
 /* --- text --- */
 
-static void put_file(struct view *v)
+static void put_file(struct info_view *v)
 {
 	_cleanup_text_ struct text size = TEXT_INIT;
 	uint64_t missing = trace_missing_chunks(v->report->trace);
 	char uuid[40], created[64];
 
-	format_uuid(v->file->uuid, uuid);
+	info_format_uuid(v->file->uuid, uuid);
 	format_realtime(v->file->created_ns, created, sizeof(created));
 	put(v, "File", "%s, %s, format %u.%u, %" PRIu64 " chunks", v->report->options->file,
 	    bytes(&size, v->file->size), v->file->major, v->file->minor, v->info.chunks);
@@ -136,7 +117,7 @@ static bool is_ours(const char *key)
 }
 
 /* All values whose key begins so, as `name value, name value`. */
-static void put_prefix(struct view *v, const char *label, const char *prefix)
+static void put_prefix(struct info_view *v, const char *label, const char *prefix)
 {
 	_cleanup_text_ struct text line = TEXT_INIT;
 	size_t skip = strlen(prefix);
@@ -150,7 +131,7 @@ static void put_prefix(struct view *v, const char *label, const char *prefix)
 		put(v, label, "%s", text_get(&line));
 }
 
-static void put_meta(struct view *v)
+static void put_meta(struct info_view *v)
 {
 	for (size_t i = 0; i < sizeof(meta_lines) / sizeof(meta_lines[0]); i++) {
 		const char *key = meta_lines[i].key, *value = info_meta(&v->info, key);
@@ -166,14 +147,14 @@ static void put_meta(struct view *v)
 	}
 }
 
-static uint64_t rows_of(const struct view *v, uint16_t id, bool first_epoch)
+static uint64_t rows_of(const struct info_view *v, uint16_t id, bool first_epoch)
 {
 	const struct info_table *t = info_table(&v->info, id);
 
 	return !t ? 0 : first_epoch ? t->first_rows : t->rows;
 }
 
-static void put_state(struct view *v)
+static void put_state(struct info_view *v)
 {
 	const struct info_clocks *c = &v->info.clocks;
 	_cleanup_text_ struct text scratch = TEXT_INIT;
@@ -197,7 +178,7 @@ static void put_state(struct view *v)
 #define MAX_ROLES 64
 
 /* Embedded files, those of one role together. */
-static struct ebt_error *put_files(struct view *v)
+static struct ebt_error *put_files(struct info_view *v)
 {
 	_cleanup_text_ struct text line = TEXT_INIT, size = TEXT_INIT;
 	struct {
@@ -249,7 +230,7 @@ static uint64_t unresolved(const struct info_frames *frames)
 	return sum;
 }
 
-static void put_frames(struct view *v)
+static void put_frames(struct info_view *v)
 {
 	uint64_t bad = unresolved(&v->frames), all = bad + v->frames.resolved;
 	_cleanup_text_ struct text size = TEXT_INIT;
@@ -276,7 +257,7 @@ static void put_frames(struct view *v)
 
 /* --- tables --- */
 
-static struct ebt_error *put_sources(struct view *v)
+static struct ebt_error *put_sources(struct info_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "name", "SOURCE", OUT_STRING, 0 },
@@ -306,7 +287,7 @@ static struct ebt_error *put_sources(struct view *v)
 	return err ? err : out_end(v->out);
 }
 
-static struct ebt_error *put_tables(struct view *v)
+static struct ebt_error *put_tables(struct info_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "name", "TABLE", OUT_STRING, 0 },
@@ -344,7 +325,7 @@ static struct ebt_error *put_tables(struct view *v)
 	return err ? err : out_end(v->out);
 }
 
-static struct ebt_error *put_loss(struct view *v, const struct info_loss *loss)
+static struct ebt_error *put_loss(struct info_view *v, const struct info_loss *loss)
 {
 	const struct ebt_table *table = NULL;
 	char table_number[24], reason[24];
@@ -361,7 +342,7 @@ static struct ebt_error *put_loss(struct view *v, const struct info_loss *loss)
 					     out_u64(loss->to_ns), out_cstr(loss->detail) });
 }
 
-static struct ebt_error *put_losses(struct view *v)
+static struct ebt_error *put_losses(struct info_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "source", "LOST FROM", OUT_STRING, 0 },     { "table", "TABLE", OUT_STRING, 0 },
@@ -390,119 +371,9 @@ static struct ebt_error *put_losses(struct view *v)
 	return err ? err : out_end(v->out);
 }
 
-/* --- JSON --- */
-
-static void json_pairs(struct view *v, const char *name, const char *prefix)
-{
-	struct json *json = out_json(v->out);
-	size_t skip = strlen(prefix);
-
-	json_key(json, name);
-	json_object(json);
-	for (size_t i = 0; i < v->info.n_meta; i++) {
-		if (strncmp(v->info.meta[i].key, prefix, skip))
-			continue;
-		json_key(json, v->info.meta[i].key + skip);
-		json_cstr(json, v->info.meta[i].value);
-	}
-	json_end(json);
-	json_newline(json);
-}
-
-static void json_number(struct json *json, const char *key, uint64_t v)
-{
-	json_key(json, key);
-	json_u64(json, v);
-}
-
-static void json_file(struct view *v)
-{
-	struct json *json = out_json(v->out);
-	char uuid[40];
-
-	format_uuid(v->file->uuid, uuid);
-	json_newline(json);
-	json_number(json, "size", v->file->size);
-	json_key(json, "uuid");
-	json_cstr(json, uuid);
-	json_number(json, "created_ns", v->file->created_ns);
-	json_key(json, "complete");
-	json_bool(json, v->file->complete);
-	json_key(json, "indexed");
-	json_bool(json, v->file->indexed);
-	json_number(json, "chunks", v->info.chunks);
-	json_number(json, "missing_chunks", trace_missing_chunks(v->report->trace));
-	json_number(json, "epochs", v->info.epochs);
-	json_newline(json);
-	json_pairs(v, "host", "host.");
-	json_pairs(v, "meta", "");
-	json_key(json, "clocks");
-	json_object(json);
-	json_number(json, "readings", v->info.clocks.readings);
-	json_number(json, "uncertainty_ns", v->info.clocks.uncertainty_ns);
-	json_number(json, "first_monotonic_ns", v->info.clocks.first_mono);
-	json_number(json, "first_realtime_ns", v->info.clocks.first_real);
-	json_number(json, "last_monotonic_ns", v->info.clocks.last_mono);
-	json_number(json, "last_realtime_ns", v->info.clocks.last_real);
-	json_end(json);
-}
-
-static void json_frames(struct view *v)
-{
-	struct json *json = out_json(v->out);
-
-	json_newline(json);
-	json_key(json, "frames");
-	json_object(json);
-	json_key(json, "counted");
-	json_bool(json, v->have_frames);
-	json_number(json, "stacks", v->frames.stacks);
-	json_number(json, "truncated", v->frames.truncated);
-	json_number(json, "resolved", v->frames.resolved);
-	json_key(json, "unresolved");
-	json_object(json);
-	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
-		if (v->frames.unresolved[r])
-			json_number(json, sym_reason_name((enum sym_reason)r),
-				    v->frames.unresolved[r]);
-	}
-	json_end(json);
-	json_end(json);
-}
-
-static struct ebt_error *json_files(struct view *v)
-{
-	struct json *json = out_json(v->out);
-	const struct ebt_file *files;
-	struct ebt_error *err;
-	size_t n;
-
-	err = ebt_reader_files(trace_reader(v->report->trace), &files, &n);
-	if (err)
-		return err;
-	json_newline(json);
-	json_key(json, "files");
-	json_array(json);
-	for (size_t i = 0; i < n; i++) {
-		json_object(json);
-		json_number(json, "id", files[i].id);
-		json_key(json, "role");
-		json_cstr(json, files[i].role);
-		json_key(json, "path");
-		json_cstr(json, files[i].path);
-		json_number(json, "size", files[i].size);
-		json_number(json, "pid", files[i].pid);
-		json_key(json, "truncated");
-		json_bool(json, files[i].truncated);
-		json_end(json);
-	}
-	json_end(json);
-	return NULL;
-}
-
 /* --- */
 
-static struct ebt_error *put_heads(struct view *v)
+static struct ebt_error *put_heads(struct info_view *v)
 {
 	struct ebt_error *err;
 
@@ -515,9 +386,7 @@ static struct ebt_error *put_heads(struct view *v)
 		put_frames(v);
 		return err;
 	case FORMAT_JSON:
-		json_file(v);
-		json_frames(v);
-		return json_files(v);
+		return info_json(v);
 	case FORMAT_CSV:
 		break;
 	}
@@ -526,7 +395,7 @@ static struct ebt_error *put_heads(struct view *v)
 
 static struct ebt_error *cmd_info(struct report *report)
 {
-	__attribute__((cleanup(view_deinit))) struct view v = { .report = report };
+	__attribute__((cleanup(view_deinit))) struct info_view v = { .report = report };
 	struct ebt_error *err;
 
 	v.out = report->out;

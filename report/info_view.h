@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `ebreport info` shows, for cmd_info.c and info_json.c. */
+#ifndef REPORT_INFO_VIEW_H
+#define REPORT_INFO_VIEW_H
+
+#include "command.h"
+#include "info.h"
+
+struct info_view {
+	struct report *report;
+	struct out *out;
+	const struct ebt_reader_info *file;
+	struct info info;
+	struct info_frames frames;
+	bool have_frames;
+};
+
+/* The members of the JSON object that are no tables. */
+struct ebt_error *info_json(struct info_view *v);
+
+/* 8-4-4-4-12 hexadecimal digits. */
+void info_format_uuid(const uint8_t *uuid, char ret[40]);
+
+#endif
