@@ -45,6 +45,19 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	return schedstat_off(&c->stat, off);
 }
 
+static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row *row)
+{
+	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+
+	if (!trace_cpu_wanted(c->trace, cpu))
+		return NULL;
+	if (trace_has_task_filter(c->trace) &&
+	    !trace_task_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_prev)) &&
+	    !trace_task_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_next)))
+		return NULL;
+	return schedstat_switch(&c->stat, cpu);
+}
+
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
 	struct sched_command *c = arg;
@@ -53,8 +66,7 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 
 	switch (row->batch->table->id) {
 	case EBT_T_sched_switch:
-		cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
-		return trace_cpu_wanted(c->trace, cpu) ? schedstat_switch(&c->stat, cpu) : NULL;
+		return on_switch(c, row);
 	case EBT_T_sched_migrate:
 		task = ebt_task(row, EBT_F_sched_migrate_task);
 		cpu = ebt_u64(row, EBT_F_sched_migrate_dest_cpu);

@@ -50,6 +50,25 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct sched_f
 	return trace_cursor_create(trace, wants, n, TRACE_ALL_TASKS | TRACE_ALL_CPUS, ret);
 }
 
+/* Until when switches are known. In a file whose end is missing, other tables may go on for a
+ * while: what was open at the last switch did not last until then for that. */
+static uint64_t known_until(const struct trace *trace)
+{
+	const struct ebt_reader *reader = trace_reader(trace);
+	const struct ebt_chunk_info *chunks;
+	uint64_t until = 0;
+	size_t n;
+
+	if (ebt_reader_info(reader)->complete)
+		return trace_end_ns(trace);
+	chunks = ebt_reader_chunks(reader, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (chunks[i].table == EBT_T_sched_switch && chunks[i].time_max > until)
+			until = chunks[i].time_max;
+	}
+	return until;
+}
+
 static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_gaps *gaps)
 {
 	struct ebt_error *err = NULL;
@@ -87,8 +106,8 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	struct ebt_error *err;
 
 	/* Without --to it is one more than the last row, at which nothing is known to go on. */
-	if (options.to_ns > trace_end_ns(trace))
-		options.to_ns = trace_end_ns(trace);
+	if (options.to_ns > known_until(trace))
+		options.to_ns = known_until(trace);
 	if (options.from_ns > options.to_ns)
 		options.from_ns = options.to_ns;
 	err = followed_create(trace_reader(trace), &followed);
