@@ -52,7 +52,7 @@ struct segment {
 struct sideband {
 	struct tasks *tasks;
 	bool all;
-	const char *detail;
+	const char *detail; /* what the kernel does not offer, until it has been written */
 	struct cpu_ring *rings;
 	int *fds;
 	size_t n;
@@ -250,11 +250,6 @@ size_t sideband_fds(const struct sideband *sideband, const int **ret)
 {
 	*ret = sideband->fds;
 	return sideband->n;
-}
-
-const char *sideband_detail(const struct sideband *sideband)
-{
-	return sideband->detail;
 }
 
 static struct ebt_error *reserve(struct sideband *sideband, size_t len)
@@ -479,9 +474,20 @@ static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stre
 	return NULL;
 }
 
+static struct ebt_error *emit_detail(struct sideband *sideband, struct ebt_stream *stream)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+
+	ebt_record_begin(&rec, EBT_T_meta, clocks_now());
+	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), "record.sideband");
+	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), sideband->detail);
+	sideband->detail = NULL;
+	return ebt_record_add(&rec, stream);
+}
+
 struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream)
 {
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = sideband->detail ? emit_detail(sideband, stream) : NULL;
 
 	for (size_t i = 0; i < sideband->n_segments && !err; i++)
 		err = emit_segment(sideband, stream, &sideband->segments[i]);

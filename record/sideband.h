@@ -36,7 +36,4 @@ struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *st
 /* Nothing more is recorded; what has been can still be read. */
 void sideband_stop(const struct sideband *sideband);
 
-/* What the kernel does not offer, for people, or NULL. Belongs to the side-band. */
-const char *sideband_detail(const struct sideband *sideband);
-
 #endif
