@@ -291,6 +291,8 @@ static void print_stack(struct offcpu_command *c, const struct offcpu_stack *sta
 	}
 	if (sum->open)
 		text_printf(&line, ", %" PRIu64 " open", sum->open);
+	if (!nodes[stack->node].parent)
+		text_cstr(&line, "\n    [no stack]");
 	for (uint32_t at = stack->node; at; at = nodes[at].parent) {
 		const char *name = funcs[nodes[at].func].name;
 

@@ -187,13 +187,12 @@ static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool
 		NULL,
 		OUT_FIXED | OUT_KEEP_ORDER,
 	};
-	uint64_t to = trace_to_ns(c->trace), from = trace_from_ns(c->trace);
-	uint64_t end = trace_end_ns(c->trace);
+	uint64_t from, to;
 	double span;
 	struct ebt_error *err;
 
-	to = to < end ? to : end;
-	span = to > from ? (double)(to - from) : 0;
+	sched_feed_bounds(c->trace, &from, &to);
+	span = (double)(to - from);
 	err = out_begin(out, &table);
 	for (uint32_t i = 0; !err && i < c->stat.n_cpus; i++) {
 		const struct schedstat_cpu *cpu = &c->stat.cpus[i];
@@ -274,15 +273,16 @@ static struct ebt_error *put_histograms(struct sched_command *c, struct out *out
 
 static struct ebt_error *prepare_timeline(struct report *report, struct sched_command *c)
 {
-	uint64_t from = trace_from_ns(report->trace), to = trace_to_ns(report->trace);
 	unsigned int width = out_width(report->out);
+	uint64_t from, to;
 
 	if (!options_flag(report->options, "timeline"))
 		return NULL;
 	if (out_format(report->out) != FORMAT_TABLE)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--timeline is text: use it without --json and --csv");
-	if (to <= from)
+	sched_feed_bounds(report->trace, &from, &to);
+	if (to == from)
 		return NULL;
 	return timeline_create(from, to, out_timeline_slices(width ? width : DEFAULT_WIDTH),
 			       &c->timeline);

@@ -69,6 +69,16 @@ static uint64_t known_until(const struct trace *trace)
 	return until;
 }
 
+void sched_feed_bounds(const struct trace *trace, uint64_t *ret_from, uint64_t *ret_to)
+{
+	uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace), until = known_until(trace);
+
+	/* Without --to it is one more than the last row, at which nothing is known to go on. */
+	to = to < until ? to : until;
+	*ret_from = from < to ? from : to;
+	*ret_to = to;
+}
+
 static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_gaps *gaps)
 {
 	struct ebt_error *err = NULL;
@@ -95,8 +105,6 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	struct feeding feeding = { .feed = feed };
 	const struct sched_handler handler = { .run = pass_run, .off = pass_off };
 	struct sched_options options = {
-		.from_ns = trace_from_ns(trace),
-		.to_ns = trace_to_ns(trace),
 		.followed = is_followed,
 		.handler = &handler,
 		.arg = &feeding,
@@ -105,11 +113,7 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	bool switches = false;
 	struct ebt_error *err;
 
-	/* Without --to it is one more than the last row, at which nothing is known to go on. */
-	if (options.to_ns > known_until(trace))
-		options.to_ns = known_until(trace);
-	if (options.from_ns > options.to_ns)
-		options.from_ns = options.to_ns;
+	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
 	err = followed_create(trace_reader(trace), &followed);
 	feeding.followed = followed;
 	if (!err)

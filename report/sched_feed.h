@@ -24,6 +24,10 @@ struct sched_feed {
 	bool stacks;
 };
 
+/* The part of the trace's window in which switches are known: intervals that are open there are
+ * closed at these bounds. from <= to. */
+void sched_feed_bounds(const struct trace *trace, uint64_t *ret_from, uint64_t *ret_to);
+
 /* ret_partial: only some processes were recorded. */
 struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
 				 bool *ret_partial);
