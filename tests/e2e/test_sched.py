@@ -49,7 +49,7 @@ class Sched(e2e.TestCase):
 
     def test_busy_cpus(self):
         trace = self.record("-a", "-e", "sched,task", "-d", "1s")
-        self.assert_no_loss(trace)
+        self.assert_no_loss(trace, whole_system=True)
         report = e2e.report_json("sched", trace)
         self.assertTrue(report["rows"])
         self.assertAlmostEqual(report["duration_ns"] / 1e9, 1, delta=0.5)

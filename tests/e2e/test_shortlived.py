@@ -19,8 +19,12 @@ class ShortLived(e2e.TestCase):
         self.assertGreater(named / total, 0.25)
         execs = sum('"shares"' in row["comm"] for row in e2e.Dump(trace).rows("task_exec"))
         self.assertEqual(execs, PROCESSES)
-        frames = e2e.report_json("info", trace)["frames"]
-        self.assertEqual(frames["unresolved"].get("no mapping", 0), 0)
+        # Every frame in a file has a name, or at least the file. (Walks through code without frame
+        # pointers end at any number, which is in no mapping.)
+        reasons = e2e.report_json("info", trace)["frames"]["unresolved"]
+        self.assertEqual(set(reasons) - {"no mapping", "no symbol"}, set())
+        nameless = sum(int(line.rsplit(" ", 1)[1]) for line in folded if "shares+0x" in line)
+        self.assertLess(nameless, total / 100)
 
 
 if __name__ == "__main__":
