@@ -62,6 +62,8 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	bpf_object__for_each_program(program, skel->obj) bpf_program__set_autoload(program, false);
 	bpf_map__set_autocreate(skel->maps.syscall_start, false);
 	bpf_map__set_autocreate(skel->maps.switch_scratch, false);
+	bpf_map__set_autocreate(skel->maps.chains, false);
+	bpf_map__set_autocreate(skel->maps.chain_scratch, false);
 	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
 	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
@@ -200,7 +202,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (err)
 		return err;
 	if (is_on(c, (size_t)offcpu) && options->call_graph)
-		kernel_find_schedule(kernel);
+		kernel_find_glue(kernel);
 	c->context.skel = ebrec_bpf__open();
 	if (!c->context.skel)
 		return ebt_error_errno(errno, "cannot open the BPF programs");

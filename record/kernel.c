@@ -8,13 +8,11 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <linux/types.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/shared.h"
 #include "cleanup.h"
 
 static struct ebt_error *check_capabilities(void)
@@ -157,26 +155,43 @@ void kernel_deinit(struct kernel *kernel)
 	kernel->btf = NULL;
 }
 
-void kernel_find_schedule(struct kernel *kernel)
+/* Is it one of the functions between the scheduler and a program of sched_switch? */
+static bool is_glue(const char *name)
+{
+	static const char *const names[EBREC_GLUE] = {
+		"bpf_trace_run3",
+		"bpf_trace_run4",
+		"__bpf_trace_sched_switch",
+		"__traceiter_sched_switch",
+	};
+
+	for (size_t i = 0; i < EBREC_GLUE; i++) {
+		if (!strcmp(names[i], name))
+			return true;
+	}
+	return false;
+}
+
+void kernel_find_glue(struct kernel *kernel)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
 	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
+	size_t size = 0, n = 0;
 	uint64_t start = 0;
 
-	while (f && getline(&line, &size, f) > 0) {
+	/* In ascending order of address: a function ends where the next one begins. */
+	while (f && n < EBREC_GLUE && getline(&line, &size, f) > 0) {
 		unsigned long long address;
-		char type, name[16];
+		char type, name[64];
 
-		if (sscanf(line, "%llx %c %15s", &address, &type, name) != 3)
+		if (sscanf(line, "%llx %c %63s", &address, &type, name) != 3)
 			continue;
 		if (start && address > start) {
-			kernel->schedule_start = start;
-			kernel->schedule_end = address;
-			return;
+			kernel->glue[n].start = start;
+			kernel->glue[n++].end = address;
+			start = 0;
 		}
-		/* A compiler that splits or clones it names it __schedule.something. */
-		if (!start && !strncmp(name, "__schedule", 10) && (!name[10] || name[10] == '.'))
+		if (address && is_glue(name))
 			start = address;
 	}
 }

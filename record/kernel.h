@@ -6,9 +6,11 @@
 #ifndef RECORD_KERNEL_H
 #define RECORD_KERNEL_H
 
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/shared.h"
 #include "error.h"
 
 struct btf;
@@ -17,19 +19,22 @@ struct kernel {
 	struct btf *btf;
 	uint32_t n_cpus; /* possible ones: CPU numbers are below this */
 	uint32_t pid_max;
-	uint32_t max_frames;		       /* of a stack */
-	uint32_t switch_args;		       /* EBREC_SWITCH_* of bpf/shared.h */
-	bool cycles;			       /* there is a hardware counter to sample with */
-	uint64_t schedule_start, schedule_end; /* addresses of __schedule(); 0: not known */
+	uint32_t max_frames;  /* of a stack */
+	uint32_t switch_args; /* EBREC_SWITCH_* of bpf/shared.h */
+	bool cycles;	      /* there is a hardware counter to sample with */
+	/* Functions through which the scheduler calls our programs; zero: not there. */
+	struct {
+		uint64_t start, end;
+	} glue[EBREC_GLUE];
 };
 
 /* EBT_ERR_UNSUPPORTED: what is missing and what to do about it, in one sentence. */
 struct ebt_error *kernel_probe(struct kernel *ret);
 void kernel_deinit(struct kernel *kernel);
 
-/* Fills in where __schedule() is, which takes a while. Not finding it is no error: stacks then
- * begin with the frames of the tracing itself. */
-void kernel_find_schedule(struct kernel *kernel);
+/* Fills in glue, which takes a while. Not finding it is no error: stacks then begin with the frames
+ * of the tracing itself. */
+void kernel_find_glue(struct kernel *kernel);
 
 /* Does the kernel have this tracepoint, as tp_btf sees it? */
 bool kernel_has_tracepoint(const struct kernel *kernel, const char *name);

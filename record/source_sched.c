@@ -53,8 +53,12 @@ static void configure_offcpu(struct source_context *context)
 	if (!context->options->call_graph)
 		return;
 	bpf_map__set_autocreate(skel->maps.switch_scratch, true);
-	skel->rodata->config.schedule_start = context->kernel->schedule_start;
-	skel->rodata->config.schedule_end = context->kernel->schedule_end;
+	bpf_map__set_autocreate(skel->maps.chains, true);
+	bpf_map__set_autocreate(skel->maps.chain_scratch, true);
+	for (size_t i = 0; i < EBREC_GLUE; i++) {
+		skel->rodata->config.glue[i].start = context->kernel->glue[i].start;
+		skel->rodata->config.glue[i].end = context->kernel->glue[i].end;
+	}
 	skel->rodata->config.min_block = context->options->min_block;
 	if (!context->options->min_block) {
 		skel->rodata->config.stacks = 1;

@@ -83,7 +83,8 @@ struct linux_binprm {
 struct pt_regs___kernel {
 	unsigned long r15, r14, r13, r12, bp, bx;
 	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax;
+	unsigned long orig_ax, ip;
+	unsigned short cs;
 };
 
 #pragma clang attribute pop

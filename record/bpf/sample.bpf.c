@@ -22,8 +22,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 {
 	const struct task_struct *task;
 	struct sample_record *record;
-	struct ebrec_walk walk = { .ctx = ctx };
-	__u32 zero = 0, len = sizeof(record->row), cpu;
+	__u32 zero = 0, klen = 0, ulen = 0, len, cpu;
 
 	if (!gate)
 		return 0;
@@ -39,10 +38,21 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 	record->row.event = event;
 	record->row.user = (ctx->regs.cs & 3) == 3;
 	record->row.period = ctx->sample_period;
-	walk.kernel = config.sample_stacks && !record->row.user;
-	walk.user = config.sample_stacks && !(task->flags & PF_KTHREAD) && task->mm;
-	len += ebrec_append_stacks(&walk, &record->stacks, len, &record->row.kstack,
-				   &record->row.ustack);
+	if (config.sample_stacks && !record->row.user)
+		klen = ebrec_stack_head(&record->stacks.first,
+					bpf_get_stack(ctx, record->stacks.first_addresses,
+						      EBREC_STACK_BYTES, 0),
+					0, 0);
+	if (config.sample_stacks && !(task->flags & PF_KTHREAD) && task->mm) {
+		struct ebt_wire_stack *second = ebrec_second_stack(&record->stacks, klen);
+
+		ulen = ebrec_stack_head(second,
+					bpf_get_stack(ctx, second + 1, EBREC_STACK_BYTES,
+						      BPF_F_USER_STACK),
+					0, EBT_STACK_USER);
+	}
+	ebrec_refer(&record->row.kstack, &record->row.ustack, sizeof(record->row), klen, ulen);
+	len = sizeof(record->row) + klen + ulen;
 	if (len > sizeof(*record)) /* for the verifier */
 		return 0;
 	ebrec_output(EBREC_SLOT_SAMPLE(&config, cpu), EBT_T_sample, &record->row.head, len,

@@ -5,7 +5,7 @@
  * hash map, no wake-up beyond the batched ones of ebt.bpf.h.
  */
 #include "compat.bpf.h"
-#include "stack.bpf.h"
+#include "switch_stack.bpf.h"
 
 struct switch_record {
 	struct ebt_wire_sched_switch row;
@@ -33,42 +33,17 @@ struct {
 	__type(value, struct offcpu_record);
 } offcpu_storage SEC(".maps");
 
-/* Frames of the tracing itself above __schedule(), plus one; 0: not known yet. */
-__u32 switch_skip = 0;
-
-/* A stack of this program begins with the walker's and our own frames, as many on every switch. */
-static __always_inline __u32 frames_to_skip(const struct task_struct *task, __u64 *buf)
-{
-	long n;
-
-	if (switch_skip)
-		return switch_skip - 1;
-	if (!config.schedule_start)
-		return 0;
-	n = bpf_get_task_stack((void *)task, buf, 16 * sizeof(__u64), 0);
-	for (int i = 0; i < 16; i++) {
-		if (n < (long)((i + 1) * sizeof(__u64)))
-			break;
-		if (buf[i] >= config.schedule_start && buf[i] < config.schedule_end) {
-			switch_skip = i + 1;
-			return i;
-		}
-	}
-	return 0;
-}
-
-static __always_inline __u32 append_stacks(const struct task_struct *prev,
+static __always_inline __u32 append_stacks(void *ctx, const struct task_struct *prev,
 					   struct ebrec_stacks *stacks, __u32 off,
 					   struct ebt_ref *kstack, struct ebt_ref *ustack)
 {
-	struct ebrec_walk walk = {
-		.task = prev,
-		.kernel = true,
-		.user = !(prev->flags & PF_KTHREAD) && prev->mm,
-		.skip = frames_to_skip(prev, stacks->first_addresses),
-	};
+	const struct pt_regs___kernel *regs = (const void *)bpf_task_pt_regs((void *)prev);
+	__u32 klen = ebrec_switch_kstack(ctx, prev, regs, stacks), ulen = 0;
 
-	return ebrec_append_stacks(&walk, stacks, off, kstack, ustack);
+	if (!(prev->flags & PF_KTHREAD) && prev->mm)
+		ulen = ebrec_switch_ustack(prev, regs, ebrec_second_stack(stacks, klen));
+	ebrec_refer(kstack, ustack, off, klen, ulen);
+	return klen + ulen;
 }
 
 static __always_inline void fill_switch(struct ebt_wire_sched_switch *row,
@@ -97,8 +72,8 @@ static __always_inline void emit_switch(const struct ebrec_switch *s, __u64 now,
 	bpf_ringbuf_submit(row, flags);
 }
 
-static __always_inline void emit_switch_with_stacks(const struct ebrec_switch *s, __u64 now,
-						    __u32 cpu)
+static __always_inline void emit_switch_with_stacks(void *ctx, const struct ebrec_switch *s,
+						    __u64 now, __u32 cpu)
 {
 	struct switch_record *record;
 	__u32 zero = 0, len = sizeof(record->row);
@@ -107,7 +82,7 @@ static __always_inline void emit_switch_with_stacks(const struct ebrec_switch *s
 	if (!record)
 		return;
 	fill_switch(&record->row, s, cpu);
-	len += append_stacks(s->prev, &record->stacks, len, &record->row.kstack,
+	len += append_stacks(ctx, s->prev, &record->stacks, len, &record->row.kstack,
 			     &record->row.ustack);
 	if (len > sizeof(*record)) /* for the verifier */
 		return;
@@ -116,7 +91,7 @@ static __always_inline void emit_switch_with_stacks(const struct ebrec_switch *s
 }
 
 /* --min-block: prev stops now, keep where. */
-static __always_inline void hold_stack(const struct task_struct *prev, __u64 now)
+static __always_inline void hold_stack(void *ctx, const struct task_struct *prev, __u64 now)
 {
 	struct offcpu_record *held;
 	struct ebrec_drops *d;
@@ -129,7 +104,7 @@ static __always_inline void hold_stack(const struct task_struct *prev, __u64 now
 			d->no_storage++;
 		return;
 	}
-	len += append_stacks(prev, &held->stacks, len, &held->row.kstack, &held->row.ustack);
+	len += append_stacks(ctx, prev, &held->stacks, len, &held->row.kstack, &held->row.ustack);
 	held->row.head.len = len;
 	held->row.head.time = now;
 }
@@ -176,10 +151,10 @@ int ebrec_sched_switch(__u64 *ctx)
 		if (next_followed)
 			release_stack(s.next, now, cpu);
 		if (prev_followed)
-			hold_stack(s.prev, now);
+			hold_stack(ctx, s.prev, now);
 	}
 	if (config.stacks && prev_followed)
-		emit_switch_with_stacks(&s, now, cpu);
+		emit_switch_with_stacks(ctx, &s, now, cpu);
 	else
 		emit_switch(&s, now, cpu);
 	return 0;

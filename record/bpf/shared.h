@@ -9,6 +9,8 @@
 /* Frames of a stack. perf_event_max_stack is 127 unless somebody changed it. */
 #define EBREC_MAX_FRAMES 127
 
+#define EBREC_GLUE	 4
+
 /* Argument lists of tracepoint sched_switch; kernel.c finds out which from BTF. */
 enum {
 	EBREC_SWITCH_PREV_NEXT,	      /* preempt, prev, next */
@@ -18,14 +20,15 @@ enum {
 
 /* Set before loading: the verifier removes the branches that are not taken. */
 struct ebrec_bpf_config {
-	__u64 cgroup_id;      /* not 0: follow what is, or comes, at or below this cgroup */
-	__u64 min_block;      /* ns; 0: stacks travel with each switch */
-	__u64 schedule_start; /* addresses of __schedule(); 0: not known */
-	__u64 schedule_end;
-	__u32 all;	 /* every task is followed */
-	__u32 self_tgid; /* the recorder, never followed */
-	__u32 n_cpus;	 /* see EBREC_SLOT_ */
-	__u32 stacks;	 /* switches take stacks */
+	__u64 cgroup_id; /* not 0: follow what is, or comes, at or below this cgroup */
+	__u64 min_block; /* ns; 0: stacks travel with each switch */
+	struct {
+		__u64 start, end;
+	} glue[EBREC_GLUE]; /* functions between the scheduler and a program of sched_switch */
+	__u32 all;	    /* every task is followed */
+	__u32 self_tgid;    /* the recorder, never followed */
+	__u32 n_cpus;	    /* see EBREC_SLOT_ */
+	__u32 stacks;	    /* switches take stacks */
 	__u32 sample_stacks;
 	__u32 max_frames; /* what the kernel gives at the most */
 	__u32 switch_args;
