@@ -263,7 +263,9 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	err = losses_emit(s->losses, s->stream, now);
 	if (err)
 		return err;
-	tasks_forget_before(s->tasks, now - FORGET_NS);
+	/* A machine may have started just now. */
+	if (now > FORGET_NS)
+		tasks_forget_before(s->tasks, now - FORGET_NS);
 	if (now - s->last_epoch < EPOCH_NS)
 		return NULL;
 	s->last_epoch = now;
