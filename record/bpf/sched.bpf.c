@@ -224,13 +224,13 @@ int BPF_PROG(ebrec_sched_migrate_task, struct task_struct *task, int dest_cpu)
  * --min-block: memory for each task is made here and by the fork program, where the kernel may
  * allocate; in sched_switch, under a run queue's lock, it may not.
  */
-struct iter_task {
+struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 } __attribute__((preserve_access_index));
 
 SEC("iter/task")
-int ebrec_offcpu_prepare(struct iter_task *ctx)
+int ebrec_offcpu_prepare(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
