@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of common options, and the texts of --help that are made from the tables. */
+#include <ctype.h>
+
 #include "command.h"
 #include "options_table.h"
 #include "text.h"
@@ -56,8 +58,8 @@ static void usage_common(struct text *text)
 void options_usage(const struct command *command, struct text *text)
 {
 	if (command) {
-		text_printf(text, "Usage: ebreport %s [options] FILE\n\n%s.\n", command->name,
-			    command->summary);
+		text_printf(text, "Usage: ebreport %s [options] FILE\n\n%c%s.\n", command->name,
+			    toupper((unsigned char)command->summary[0]), command->summary + 1);
 		if (command->help)
 			text_printf(text, "\n%s", command->help);
 		if (command->options)
