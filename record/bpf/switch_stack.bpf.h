@@ -161,12 +161,15 @@ static __always_inline void learn_chain(struct chain_set *set, struct chain_scra
 {
 	__u32 last = n - 1, way = set->oldest % CHAIN_WAYS;
 
-	if (last >= CHAIN_FRAMES || depth > CHAIN_BYTES)
+	if (last >= CHAIN_FRAMES || depth >= CHAIN_BYTES)
 		return;
 	/* 5.17; without it, every stack is walked. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
 		return;
 	s->chain.n = n;
+	/* Until 6.2 the verifier forgets what it knew of a number that was put on the stack. */
+	barrier_var(depth);
+	depth &= CHAIN_BYTES - 1;
 	if (bpf_probe_read_kernel(s->words, depth, (const void *)s->sp) ||
 	    !find_places(s, addresses, depth / sizeof(__u64)))
 		return;
