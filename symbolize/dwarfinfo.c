@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "dwarfguard.h"
 #include "dwarfinline.h"
 #include "span.h"
 
@@ -26,6 +27,7 @@ struct function {
 struct unit {
 	Dwarf_Die die;
 	enum { UNIT_NEW, UNIT_FUNCTIONS, UNIT_NESTED } state;
+	enum { LINES_NEW, LINES_GOOD, LINES_BAD } lines;
 	bool c;			/* names are what linkers see */
 	struct sym_spans spans; /* of functions */
 	struct function *functions;
@@ -35,6 +37,7 @@ struct unit {
 struct dwarf_info {
 	const struct elf_file *file;
 	Dwarf *dwarf, *alt;
+	struct dwarf_guard guard;
 	struct unit *units;
 	size_t n_units, capacity;
 	struct sym_spans spans; /* of units */
@@ -118,6 +121,24 @@ static struct ebt_error *add_unit(struct dwarf_info *info, const Dwarf_Die *die)
 	return NULL;
 }
 
+/* The unit whose DIE is at the offset of .debug_info; n_units: there is none. */
+static size_t unit_at(const struct dwarf_info *info, Dwarf_Off offset)
+{
+	size_t low = 0, high = info->n_units;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (dwarf_dieoffset(&info->units[mid].die) < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < info->n_units && dwarf_dieoffset(&info->units[low].die) != offset)
+		return info->n_units;
+	return low;
+}
+
 /* Units that do not say themselves what they cover, by .debug_aranges. Those that do are right
  * even where the section lacks units, as it does when some were compiled by clang. */
 static struct ebt_error *add_aranges(struct dwarf_info *info, const bool *has_ranges)
@@ -129,23 +150,21 @@ static struct ebt_error *add_aranges(struct dwarf_info *info, const bool *has_ra
 		return NULL;
 	for (size_t i = 0; i < n && spend(info); i++) {
 		Dwarf_Arange *arange = dwarf_onearange(aranges, i);
+		struct ebt_error *err;
 		Dwarf_Addr low;
 		Dwarf_Word length;
 		Dwarf_Off offset;
-		Dwarf_Die die;
+		size_t unit;
 
 		if (dwarf_getarangeinfo(arange, &low, &length, &offset) || !is_code(info, low) ||
-		    length > UINT64_MAX - low || !dwarf_offdie(info->dwarf, offset, &die))
+		    length > UINT64_MAX - low)
 			continue;
-		for (size_t u = 0; u < info->n_units && spend(info); u++) {
-			struct ebt_error *err;
-
-			if (info->units[u].die.addr != die.addr || has_ranges[u])
-				continue;
-			err = sym_spans_add(&info->spans, low, low + length, u);
-			if (err)
-				return err;
-		}
+		unit = unit_at(info, offset);
+		if (unit == info->n_units || has_ranges[unit])
+			continue;
+		err = sym_spans_add(&info->spans, low, low + length, unit);
+		if (err)
+			return err;
 	}
 	return NULL;
 }
@@ -203,9 +222,12 @@ struct ebt_error *dwarf_info_create(const struct elf_file *file, const struct el
 		return NULL;
 	info->file = file;
 	info->budget = BUDGET;
+	if (!dwarf_guard_sections(file) || (alt && !dwarf_guard_sections(alt)))
+		return NULL;
 	info->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (!info->dwarf)
 		return NULL;
+	dwarf_guard_init(&info->guard, file);
 	if (alt) {
 		info->alt = dwarf_begin_elf(alt->elf, DWARF_C_READ, NULL);
 		if (!info->alt)
@@ -333,6 +355,30 @@ static struct ebt_error *find_function(struct dwarf_info *info, struct unit *uni
 	return NULL;
 }
 
+static const char *string_attr(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+}
+
+/* Whether libdw may read the unit's table of lines, which it does once. */
+static bool has_lines(struct dwarf_info *info, struct unit *unit)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word offset;
+	const char *dir;
+
+	if (unit->lines == LINES_NEW) {
+		unit->lines = LINES_BAD;
+		dir = string_attr(&unit->die, DW_AT_comp_dir);
+		if (!dwarf_formudata(dwarf_attr(&unit->die, DW_AT_stmt_list, &attr), &offset) &&
+		    dwarf_guard_lines(&info->guard, offset, dir ? strlen(dir) : 0))
+			unit->lines = LINES_GOOD;
+	}
+	return unit->lines == LINES_GOOD;
+}
+
 static void find_line(struct unit *unit, uint64_t address, struct dwarf_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
@@ -342,13 +388,6 @@ static void find_line(struct unit *unit, uint64_t address, struct dwarf_frame *f
 		return;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
 	frame->line = frame->file ? number : 0;
-}
-
-static const char *string_attr(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attr;
-
-	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
 static const char *find_name(Dwarf_Die *die)
@@ -369,6 +408,7 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 	struct ebt_error *err;
 	struct unit *unit;
 	size_t n = 0;
+	bool lines;
 
 	*ret_n = 0;
 	if (!span)
@@ -380,7 +420,9 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 	if (err)
 		return err;
 	frames[0] = (struct dwarf_frame){ 0 };
-	find_line(unit, address, &frames[0]);
+	lines = has_lines(info, unit);
+	if (lines)
+		find_line(unit, address, &frames[0]);
 	if (function)
 		call = dwarf_inlines_find(function->inlines, address);
 	for (; call && n + 1 < DWARF_MAX_FRAMES;
@@ -389,7 +431,7 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 
 		frames[n].name = find_name(&die);
 		frames[++n] = (struct dwarf_frame){ 0 };
-		frames[n].file = dwarf_inline_file(&unit->die, call);
+		frames[n].file = lines ? dwarf_inline_file(&unit->die, call) : NULL;
 		frames[n].line = frames[n].file ? call->line : 0;
 	}
 	if (function)

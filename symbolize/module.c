@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "symtab.h"
+#include "symlist.h"
 
 DEFINE_CLEANUP(struct module *, module_close);
 
@@ -156,7 +156,7 @@ struct ebt_error *module_find(struct module *module, uint64_t address, struct mo
 			continue;
 		frames[n++] = (struct module_frame){
 			.name = found[i].name,
-			.name_len = found[i].name ? strlen(found[i].name) : 0,
+			.name_len = found[i].name ? strnlen(found[i].name, SYM_MAX_NAME) : 0,
 			.file = found[i].file,
 			.line = found[i].line,
 		};

@@ -120,7 +120,7 @@ static struct ebt_error *name_stubs(struct symlist *list, const struct got *got,
 			.size = size,
 			.limit = shdr->sh_addr + data->d_size,
 			.name = slot->name,
-			.name_len = strcspn(slot->name + 1, "@") + 1,
+			.name_len = symbol_name_len(slot->name),
 			.plt = true,
 		};
 		err = symlist_add(list, &symbol);

@@ -94,10 +94,21 @@ static const struct area *area_of(const struct areas *areas, uint64_t address)
 	return &areas->items[low - 1];
 }
 
+uint32_t symbol_name_len(const char *name)
+{
+	uint32_t len = 1;
+
+	while (len < SYM_MAX_NAME && name[len] && name[len] != '@')
+		len++;
+	return len;
+}
+
 static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 {
-	unsigned int underscores = strspn(name, "_");
-	unsigned int rank = 0;
+	unsigned int underscores = 0, rank = 0;
+
+	while (underscores < 7 && name[underscores] == '_')
+		underscores++;
 
 	/* _Z and _R begin mangled names: theirs are no sign of an internal alias. __GI_ does begin
 	 * one, in glibc. */
@@ -111,7 +122,7 @@ static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 		rank += RANK_LOCAL;
 	if (GELF_ST_BIND(sym->st_info) == STB_WEAK)
 		rank += RANK_WEAK;
-	return rank + RANK_UNDERSCORE * (underscores < 7 ? underscores : 7);
+	return rank + RANK_UNDERSCORE * underscores;
 }
 
 /* Names that compilers and assemblers make for themselves. */
@@ -141,8 +152,7 @@ static struct ebt_error *add_symbol(struct symlist *list, const struct areas *ar
 		.size = sym->st_size,
 		.limit = area->end,
 		.name = name,
-		/* Linkers write versions of exported functions into .symtab: memcpy@@GLIBC_2.14. */
-		.name_len = strcspn(name + 1, "@") + 1,
+		.name_len = symbol_name_len(name),
 		.rank = rank_of(sym, name),
 		.extend = !sym->st_size,
 	};
@@ -216,7 +226,7 @@ static int compare_symbols(const void *a, const void *b)
 		return x->rank > y->rank ? -1 : 1;
 	if (x->name_len != y->name_len)
 		return x->name_len > y->name_len ? -1 : 1;
-	c = memcmp(x->name, y->name, shorter);
+	c = x->name == y->name ? 0 : memcmp(x->name, y->name, shorter);
 	return c ? -c : 0;
 }
 

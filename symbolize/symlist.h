@@ -15,6 +15,13 @@ struct symbol {
 	bool extend; /* size 0, reaches to the next symbol */
 };
 
+/* Longer names are cut: a hostile file can give each of a million symbols the same name of
+ * megabytes. */
+#define SYM_MAX_NAME 8192
+
+/* Length of a symbol's name without "@@VERSION", which linkers write into .symtab too. */
+uint32_t symbol_name_len(const char *name);
+
 struct symlist {
 	struct symbol *symbols;
 	size_t n, capacity;

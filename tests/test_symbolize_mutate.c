@@ -242,6 +242,60 @@ static void test_clang(void **state)
 	mutate_file("prog");
 }
 
+/* Opens a program that has nothing but `main`, and looks for it. */
+static void find_main(const char *name, struct module_frame *ret)
+{
+	struct module_frame frames[DWARF_MAX_FRAMES];
+	struct module module = { 0 };
+	struct symtools_symbol *symbols;
+	size_t n_symbols = symtools_nm(name, "--defined-only", &symbols), n = 0;
+
+	assert_no_error(elf_file_open(symtools_path(name), &module.files.main));
+	assert_no_error(symtab_create(module.files.main, NULL, &module.symtab));
+	assert_no_error(dwarf_info_create(module.files.main, NULL, &module.dwarf));
+	for (size_t i = 0; i < n_symbols; i++) {
+		if (!strcmp(symbols[i].name, "main"))
+			assert_no_error(module_find(&module, symbols[i].start, frames, &n));
+	}
+	assert_int_equal(n, 1);
+	assert_int_equal(strncmp(frames[0].name, "main", 4), 0);
+	*ret = frames[0];
+	symtools_free_symbols(symbols, n_symbols);
+	dwarf_info_destroy(module.dwarf);
+	symtab_destroy(module.symtab);
+	elf_file_close(module.files.main);
+}
+
+/* Files that would unpack to more memory than there is give no lines, and still names. */
+static void test_bombs(void **state)
+{
+	struct module_frame frame;
+
+	(void)state;
+	if (!symtools_try("gcc -dumpmachine | grep -q x86_64"))
+		skip();
+	symtools_run("gcc -o line_bomb $SRC/line_bomb.s");
+	find_main("line_bomb", &frame);
+	assert_null(frame.file);
+	/* The same with paths of a few bytes has lines: it is the size that is refused. */
+	symtools_run("sed 's/1000000/10/; s/200000/2/' $SRC/line_bomb.s > small.s && "
+		     "gcc -o small small.s");
+	find_main("small", &frame);
+	assert_non_null(frame.file);
+	/* A unit that leaves what it covers to .debug_aranges. */
+	symtools_run("(sed '/DW_AT_low_pc/d; /DW_AT_high_pc/d; "
+		     "/debug_info/,/Linfo_end:/ { /quad/d }' small.s && "
+		     "printf '.section .debug_aranges, \"\", @progbits\\n"
+		     ".long 44\\n.short 2\\n.long .Lunit\\n.byte 8, 0\\n.long 0\\n"
+		     ".quad main, 2, 0, 0\\n') > aranges.s && gcc -o aranges aranges.s");
+	find_main("aranges", &frame);
+	assert_non_null(frame.file);
+	symtools_run("printf '.section .debug_str,\"\",@progbits\\n.zero 80000000\\n' > zeros.s && "
+		     "gcc -gz -o zip_bomb small.s zeros.s");
+	find_main("zip_bomb", &frame);
+	assert_null(frame.file);
+}
+
 /* Names that are nearly mangled. */
 static void test_demangle(void **state)
 {
@@ -280,7 +334,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dwarf5),	   cmocka_unit_test(test_dwarf4),
 		cmocka_unit_test(test_compressed), cmocka_unit_test(test_debugdata),
-		cmocka_unit_test(test_clang),	   cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_clang),	   cmocka_unit_test(test_bombs),
+		cmocka_unit_test(test_demangle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
