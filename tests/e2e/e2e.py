@@ -38,7 +38,7 @@ def run(*command, status=0, **options):
                           env=CLEAN, stdin=subprocess.DEVNULL, check=False, **options)
     if status is not None and done.returncode != status:
         raise AssertionError(f"{command} ended with {done.returncode}, not {status}\n"
-                             + done.stderr.decode(errors="replace")[-3000:])
+                             + (done.stdout + done.stderr).decode(errors="replace")[-3000:])
     return done
 
 
@@ -162,7 +162,8 @@ class TestCase(unittest.TestCase):
         found = lost(trace)
         if whole_system:
             # A machine may have a process whose address space not even root may see.
-            found.pop("mmap", None)
+            for table in ("mmap", "process"):
+                found.pop(table, None)
         self.assertEqual(found, {})
 
 
