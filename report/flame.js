@@ -88,8 +88,21 @@
 		byId("reset").style.display = zoomed === frames[0] ? "none" : "";
 	}
 
+	// The head stays in view; a flame begins at the bottom.
+	function follow() {
+		byId("head").setAttribute("transform",
+			"translate(" + window.scrollX + " " + window.scrollY + ")");
+	}
+
+	function showRoot() {
+		window.scrollTo(0, icicle ? 0 : Number(svg.getAttribute("height")));
+		follow();
+	}
+
 	function resize() {
-		width = Math.max(640, window.innerWidth || width);
+		const view = window.visualViewport; // without scroll bars
+
+		width = Math.max(640, view ? Math.floor(view.width) : window.innerWidth);
 		svg.setAttribute("width", width);
 		svg.removeAttribute("viewBox");
 		for (const node of document.querySelectorAll("[data-place]")) {
@@ -188,7 +201,7 @@
 	input.setAttribute("placeholder", "search (Ctrl-F), words or regexp");
 	input.setAttribute("aria-label", "search");
 	box.appendChild(input);
-	svg.appendChild(box);
+	byId("head").appendChild(box);
 	input.addEventListener("input", () => search(input.value));
 
 	function clear() {
@@ -206,6 +219,7 @@
 		icicle = !icicle;
 		byId("turn").querySelector("text").textContent = icicle ? "flame" : "icicle";
 		layout();
+		showRoot();
 	}
 
 	function control(id, action) {
@@ -300,5 +314,7 @@
 	});
 
 	window.addEventListener("resize", resize);
+	window.addEventListener("scroll", follow);
 	resize();
+	showRoot();
 })();

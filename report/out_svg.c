@@ -223,33 +223,6 @@ static void write_controls(struct picture *p)
 		PAD + 60, PAD, p->flame->icicle ? "flame" : "icicle");
 }
 
-static void write_head(struct picture *p)
-{
-	const struct svg_flame *flame = p->flame;
-	unsigned int lines = 0;
-
-	for (size_t i = 0; i < flame->n_lines; i++)
-		lines += flame->lines[i] != NULL;
-	for (size_t i = 0; i < flame->n_warnings; i++)
-		lines += flame->warnings[i] != NULL;
-	/* Title, lines, one on what was left out, legend, details. */
-	p->top = 52 + ROW * (lines + 1) + 44;
-	p->height = p->top + ROW * p->rows + 2 * ROW;
-	fprintf(p->f,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
-		"height=\"%u\" viewBox=\"0 0 %d %u\" data-total=\"%" PRIu64 "\" data-rows=\"%u\" "
-		"data-top=\"%u\" data-width=\"%d\" data-icicle=\"%d\">\n",
-		WIDTH, p->height, WIDTH, p->height, p->nodes[0].total, p->rows, p->top, WIDTH,
-		flame->icicle);
-	text_clear(&p->text);
-	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
-	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);
-	fputs("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", p->f);
-	fprintf(p->f, "<text id=\"title\" data-place=\"middle 0\" x=\"%d\" y=\"44\">%s</text>\n",
-		WIDTH / 2, clipped(p, flame->title, MAX_TITLE));
-}
-
 static void write_lines(struct picture *p)
 {
 	const struct svg_flame *flame = p->flame;
@@ -280,6 +253,44 @@ static void write_lines(struct picture *p)
 		PAD, p->top - 10, PAD, WIDTH - PAD, p->top - 30);
 }
 
+static void write_begin(struct picture *p)
+{
+	const struct svg_flame *flame = p->flame;
+	unsigned int lines = 0;
+
+	for (size_t i = 0; i < flame->n_lines; i++)
+		lines += flame->lines[i] != NULL;
+	for (size_t i = 0; i < flame->n_warnings; i++)
+		lines += flame->warnings[i] != NULL;
+	/* Title, lines, one on what was left out, legend, details. */
+	p->top = 52 + ROW * (lines + 1) + 44;
+	p->height = p->top + ROW * p->rows + 2 * ROW;
+	fprintf(p->f,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
+		"height=\"%u\" viewBox=\"0 0 %d %u\" data-total=\"%" PRIu64 "\" data-rows=\"%u\" "
+		"data-top=\"%u\" data-width=\"%d\" data-icicle=\"%d\">\n",
+		WIDTH, p->height, WIDTH, p->height, p->nodes[0].total, p->rows, p->top, WIDTH,
+		flame->icicle);
+	text_clear(&p->text);
+	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
+	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);
+	fputs("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", p->f);
+}
+
+/* What is above the frames. It is drawn after them, as the script keeps it in view above them. */
+static void write_head(struct picture *p)
+{
+	fprintf(p->f, "<g id=\"head\">\n<rect class=\"page\" width=\"100%%\" height=\"%u\"/>\n",
+		p->top - 4);
+	fprintf(p->f, "<text id=\"title\" data-place=\"middle 0\" x=\"%d\" y=\"44\">%s</text>\n",
+		WIDTH / 2, clipped(p, p->flame->title, MAX_TITLE));
+	write_lines(p);
+	write_legend(p);
+	write_controls(p);
+	fputs("</g>\n", p->f);
+}
+
 struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
 {
 	struct picture p = { .f = f, .flame = flame };
@@ -290,11 +301,9 @@ struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
 	p.funcs = calltree_funcs(flame->tree, &n_funcs);
 	err = lay_out(&p);
 	if (!err) {
-		write_head(&p);
-		write_lines(&p);
-		write_legend(&p);
-		write_controls(&p);
+		write_begin(&p);
 		write_frames(&p);
+		write_head(&p);
 		fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 		err = text_error(&p.text);
 	}
