@@ -31,6 +31,7 @@
 
 #define TICK_MS	   100
 #define EPOCH_NS   (10 * NS_PER_S)
+#define KERNEL_NS  (5 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
 #define SLACK_NS   (100 * NS_PER_MS)
 #define LAST_WORDS (5 * NS_PER_MS)
@@ -55,6 +56,7 @@ struct session {
 	struct pollfd *polls;
 	size_t n_polls;
 	uint64_t begin, last_second, last_epoch, last_pass;
+	bool kernel_stored;
 };
 
 static void deinit(struct session *s)
@@ -255,12 +257,24 @@ static void read_status(struct session *s, uint64_t now)
 	status->bytes = stats.bytes;
 }
 
+/* Names of kernel functions go into the file once, and not at its beginning: what is cut early, or
+ * read from a pipe, is worth more with events in it. */
+static struct ebt_error *store_kernel(struct session *s)
+{
+	if (s->kernel_stored)
+		return NULL;
+	s->kernel_stored = true;
+	return snapshot_kernel(s->snapshot, s->stream);
+}
+
 static struct ebt_error *every_second(struct session *s, uint64_t now)
 {
 	struct ebt_error *err;
 
 	s->last_second = now;
 	err = losses_emit(s->losses, s->stream, now);
+	if (!err && now - s->begin >= KERNEL_NS)
+		err = store_kernel(s);
 	if (err)
 		return err;
 	/* A machine may have started just now. */
@@ -374,6 +388,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	err = first_error(err, pump_finish(s->pump));
 	if (by_itself || !err)
 		s->result->exit_status = target_exit_status(s->target);
+	if (!err)
+		err = store_kernel(s);
 	now = clocks_now();
 	if (!err)
 		err = losses_emit(s->losses, s->stream, now);

@@ -27,9 +27,13 @@ void snapshot_destroy(struct snapshot_state *state);
 /* Who is there, to tasks alone, no rows: before events begin, for tasks that end right after. */
 struct ebt_error *snapshot_learn(struct snapshot_state *state);
 
-/* The host: meta rows host.*, a row of clock, and files: kallsyms (text symbols), modules,
- * kernel notes, os-release, cpuinfo, the recorder's mountinfo, the vdso. */
+/* The host: meta rows host.*, a row of clock, and files: kernel notes, os-release, cpuinfo, the
+ * recorder's mountinfo, the vdso. */
 struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream);
+
+/* The kernel's functions: files kallsyms and modules. They take half a megabyte, which a trace that
+ * is cut early had better spend on events. */
+struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_stream *stream);
 
 /*
  * All tasks of the machine go to tasks; those of processes that wanted() says to rows of process

@@ -190,6 +190,15 @@ static void vdso(struct host *host)
 		embed(host, &file, image, len);
 }
 
+/* Half of all are names of the padding before a function, which nothing ever executes. */
+static bool is_padding(const char *type, const char *end)
+{
+	static const char prefix[] = "__pfx_";
+	const char *name = type + 3;
+
+	return end - name > (ptrdiff_t)strlen(prefix) && !memcmp(name, prefix, strlen(prefix));
+}
+
 /*
  * Keeps the lines of functions, and moves them together. Returns the length that is left;
  * *ret_hidden: all addresses are zero, as kernel.kptr_restrict makes them.
@@ -206,7 +215,8 @@ static size_t only_text_symbols(char *content, size_t len, bool *ret_hidden)
 		const char *type = memchr(line, ' ', n);
 
 		at += n;
-		if (!type || type + 1 >= line + n || !strchr("tTwW", type[1]))
+		if (!type || type + 1 >= line + n || !strchr("tTwW", type[1]) ||
+		    is_padding(type, line + n))
 			continue;
 		for (const char *digit = line; digit < type; digit++)
 			*ret_hidden &= *digit == '0';
@@ -274,10 +284,18 @@ struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream 
 	own_mountinfo(&host);
 	os_release(&host);
 	cpuinfo(&host);
-	kallsyms(&host);
-	free(embed_path(&host, "modules", "/proc/modules", EMBED_PUBLIC));
 	notes(&host);
 	vdso(&host);
+	ebt_record_deinit(&host.rec);
+	return host.err;
+}
+
+struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_stream *stream)
+{
+	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
+
+	kallsyms(&host);
+	free(embed_path(&host, "modules", "/proc/modules", EMBED_PUBLIC));
 	ebt_record_deinit(&host.rec);
 	return host.err;
 }

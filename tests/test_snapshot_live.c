@@ -506,6 +506,7 @@ static void snapshot_of(struct trace *trace, uint32_t pid)
 	trace_begin(trace);
 	expect(snapshot_create(trace->tasks, &snapshot));
 	expect(snapshot_host(snapshot, trace->stream));
+	expect(snapshot_kernel(snapshot, trace->stream));
 	expect(snapshot_tasks(snapshot, trace->stream, wants, &pid));
 	expect(snapshot_process(snapshot, trace->stream, pid, clocks_now()));
 	/* One that never was. */
