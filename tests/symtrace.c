@@ -14,7 +14,7 @@
 #include "make_trace.h"
 #include "writer.h"
 
-#define MAX_TASKS 256
+#define MAX_TASKS 1024
 
 struct symtrace {
 	char *path;

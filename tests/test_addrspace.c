@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -346,6 +347,103 @@ static void test_timeline_index(void **state)
 	timeline_store_deinit(&store);
 }
 
+/* --- random histories against a table of what each page held after each step --- */
+
+#define STEPS	400
+#define PIDS	12
+#define PAGES	24
+#define STEP_NS UINT64_C(1000000000) /* far more than an exec takes */
+
+struct model {
+	uint64_t start[PIDS];		 /* of the life that has the pid; 0: nobody */
+	unsigned char page[PIDS][PAGES]; /* file number; 0: none */
+	uint64_t start_at[STEPS][PIDS];	 /* the same, after each step */
+	unsigned char at[STEPS][PIDS][PAGES];
+};
+
+static uint64_t next_random(uint64_t below)
+{
+	static uint64_t state = 88172645463325252;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % below;
+}
+
+static void model_map(struct fixture *f, struct model *model, uint32_t pid, uint64_t time)
+{
+	uint64_t first = next_random(PAGES), n = 1 + next_random(PAGES - first);
+	unsigned char file = 1 + next_random(200);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/lib/%u", file);
+	map(f, time, 100 + pid, BASE + first * 4096, n * 4096, path);
+	memset(&model->page[pid][first], file, n);
+}
+
+static void model_step(struct fixture *f, struct model *model, uint64_t time)
+{
+	uint32_t pid = next_random(PIDS), other = next_random(PIDS);
+
+	if (!model->start[pid])
+		return;
+	switch (next_random(8)) {
+	case 0:
+		if (model->start[other])
+			return;
+		symtrace_task(f->trace, 100 + other, 100 + other, time);
+		symtrace_fork(f->trace, time, 100 + pid, 100 + other, false);
+		model->start[other] = time;
+		memcpy(model->page[other], model->page[pid], PAGES);
+		return;
+	case 1:
+		symtrace_exec(f->trace, time, 100 + pid, "/bin/x");
+		memset(model->page[pid], 0, PAGES);
+		return;
+	case 2:
+		if (pid == 0)
+			return;
+		symtrace_exit(f->trace, time, 100 + pid);
+		model->start[pid] = 0;
+		return;
+	default:
+		model_map(f, model, pid, time);
+	}
+}
+
+static void test_random_histories(void **state)
+{
+	struct model *model = calloc(1, sizeof(*model));
+	struct fixture *f = *state;
+
+	symtrace_task(f->trace, 100, 100, 5);
+	model->start[0] = 5;
+	for (int step = 0; step < STEPS; step++) {
+		model_step(f, model, (step + 1) * STEP_NS);
+		memcpy(model->start_at[step], model->start, sizeof(model->start));
+		memcpy(model->at[step], model->page, sizeof(model->page));
+	}
+	build(f);
+	for (int i = 0; i < 50000; i++) {
+		uint64_t step = next_random(STEPS), page = next_random(PAGES);
+		uint32_t pid = next_random(PIDS);
+		uint64_t start = model->start_at[step][pid];
+		unsigned char file = model->at[step][pid][page];
+		char path[32] = "";
+
+		if (!start)
+			continue;
+		if (file)
+			snprintf(path, sizeof(path), "/lib/%u", file);
+		assert_string_equal(path_at(f, 100 + pid, 100 + pid, start,
+					    (step + 1) * STEP_NS + next_random(STEP_NS),
+					    BASE + page * 4096 + next_random(4096)),
+				    path);
+	}
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +455,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_snapshot, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_offset, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_random_histories, setup, teardown),
 		cmocka_unit_test(test_timeline_index),
 	};
 
