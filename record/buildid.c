@@ -261,30 +261,22 @@ void buildid_cache_destroy(struct buildid_cache *cache)
 	free(cache);
 }
 
-int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildid *ret)
+static int of_handle(struct buildid_cache *cache, int handle, const struct stat *st,
+		     struct buildid *ret)
 {
-	/* O_PATH opens nothing: no device or FIFO is touched before its type is known. */
-	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
+	const struct file_key key = {
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_s = (uint64_t)st->st_mtim.tv_sec,
+		.mtime_ns = (uint64_t)st->st_mtim.tv_nsec,
+		.ctime_s = (uint64_t)st->st_ctim.tv_sec,
+		.ctime_ns = (uint64_t)st->st_ctim.tv_nsec,
+	};
 	_cleanup_close_ int fd = -1;
 	char reopen[64];
-	struct file_key key;
-	struct stat st;
 
-	ret->len = 0;
-	if (handle < 0 || fstat(handle, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return 0;
-	key = (struct file_key){
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-		.size = (uint64_t)st.st_size,
-		.mtime_s = (uint64_t)st.st_mtim.tv_sec,
-		.mtime_ns = (uint64_t)st.st_mtim.tv_nsec,
-		.ctime_s = (uint64_t)st.st_ctim.tv_sec,
-		.ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
-	};
-	if (buildid_map_find(&cache->files, &key, sizeof(key), ret))
+	if (!S_ISREG(st->st_mode) || buildid_map_find(&cache->files, &key, sizeof(key), ret))
 		return 0;
 	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
 	fd = open(reopen, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -293,6 +285,32 @@ int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildi
 	buildid_of_fd(fd, ret);
 	buildid_map_put(&cache->files, &key, sizeof(key), ret);
 	return 0;
+}
+
+int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildid *ret)
+{
+	/* O_PATH opens nothing: no device or FIFO is touched before its type is known. */
+	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	ret->len = 0;
+	if (handle < 0 || fstat(handle, &st))
+		return -errno;
+	return of_handle(cache, handle, &st, ret);
+}
+
+int buildid_of_inode(struct buildid_cache *cache, const char *path, uint32_t dev_major,
+		     uint32_t dev_minor, uint64_t inode, struct buildid *ret)
+{
+	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	ret->len = 0;
+	if (handle < 0 || fstat(handle, &st))
+		return -errno;
+	if (st.st_ino != inode || st.st_dev != makedev(dev_major, dev_minor))
+		return -ENOENT;
+	return of_handle(cache, handle, &st, ret);
 }
 
 int buildid_of_mapping(struct buildid_cache *cache, uint32_t pid, uint64_t start, uint64_t end,

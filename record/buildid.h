@@ -37,6 +37,10 @@ void buildid_cache_destroy(struct buildid_cache *cache);
  * build-id, or what is no regular file, gives len 0. Never blocks on a FIFO or a device. */
 int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildid *ret);
 
+/* The same for the path as this process sees it, if it is that inode; else -ENOENT. */
+int buildid_of_inode(struct buildid_cache *cache, const char *path, uint32_t dev_major,
+		     uint32_t dev_minor, uint64_t inode, struct buildid *ret);
+
 /* The same for the file that the process has mapped at start to end. */
 int buildid_of_mapping(struct buildid_cache *cache, uint32_t pid, uint64_t start, uint64_t end,
 		       struct buildid *ret);

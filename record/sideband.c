@@ -4,6 +4,7 @@
  * because the kernel goes on writing; records are taken apart there.
  */
 #include <errno.h>
+#include <linux/limits.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,13 +365,31 @@ static size_t known_key(const struct sideband_event *event, char *key, size_t si
 	return sizeof(head) + event->name_len;
 }
 
+static bool is_file(const struct sideband_event *event)
+{
+	return event->name_len > 1 && event->name[0] == '/' && event->name[1] != '/';
+}
+
+/* What our own view of the path has, if that is the file. */
+static int find_by_name(struct sideband *sideband, struct sideband_event *event)
+{
+	char path[PATH_MAX];
+
+	if (!event->inode || event->name_len >= sizeof(path))
+		return -ENOENT;
+	memcpy(path, event->name, event->name_len);
+	path[event->name_len] = '\0';
+	return buildid_of_inode(sideband->ids, path, event->dev_major, event->dev_minor,
+				event->inode, &event->build_id);
+}
+
 /*
- * Where the kernel gave none. A process that has gone, or has unmapped the file since, leaves
- * what was read for another mapping of the same file.
+ * Where the kernel gave none. The process may have gone, or have unmapped the file since: then it
+ * is the file of the same name and inode, or what was read for another mapping of it.
  */
 static void find_buildid(struct sideband *sideband, struct sideband_event *event)
 {
-	char key[sizeof(struct known_key) + 4096];
+	char key[sizeof(struct known_key) + PATH_MAX];
 	size_t len;
 
 	if (event->name_len == strlen("[vdso]") &&
@@ -380,12 +399,12 @@ static void find_buildid(struct sideband *sideband, struct sideband_event *event
 			event->build_id = sideband->vdso;
 		return;
 	}
-	if (!event->name_len || event->name[0] != '/' ||
-	    (event->name_len > 1 && event->name[1] == '/'))
+	if (!is_file(event))
 		return;
 	len = known_key(event, key, sizeof(key));
 	if (!buildid_of_mapping(sideband->ids, event->pid, event->start,
-				event->start + event->length, &event->build_id)) {
+				event->start + event->length, &event->build_id) ||
+	    !find_by_name(sideband, event)) {
 		if (len)
 			buildid_map_put(&sideband->known, key, len, &event->build_id);
 	} else if (len) {

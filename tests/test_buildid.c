@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "buildid.h"
@@ -131,6 +132,37 @@ static void test_own_mapping(void **state)
 	assert_int_equal(buildid_of_mapping(cache, (uint32_t)getpid(), start + 4096, end,
 					    &by_mapping),
 			 -ENOENT);
+	buildid_cache_destroy(cache);
+}
+
+/* A path is believed only if it leads to the inode that was mapped. */
+static void test_inode(void **state)
+{
+	struct buildid_cache *cache;
+	struct buildid by_path, id;
+	struct stat st;
+	uint32_t dev_major, dev_minor;
+
+	(void)state;
+	assert_null(buildid_cache_create(&cache));
+	assert_int_equal(stat("/proc/self/exe", &st), 0);
+	dev_major = major(st.st_dev);
+	dev_minor = minor(st.st_dev);
+	assert_int_equal(buildid_of_path(cache, "/proc/self/exe", &by_path), 0);
+	assert_true(by_path.len > 0);
+	assert_int_equal(buildid_of_inode(cache, "/proc/self/exe", dev_major, dev_minor, st.st_ino,
+					  &id),
+			 0);
+	assert_int_equal(id.len, by_path.len);
+	assert_memory_equal(id.bytes, by_path.bytes, id.len);
+	assert_int_equal(buildid_of_inode(cache, "/proc/self/exe", dev_major, dev_minor,
+					  st.st_ino + 1, &id),
+			 -ENOENT);
+	assert_int_equal(id.len, 0);
+	assert_int_equal(buildid_of_inode(cache, "/proc/self/exe", dev_major, dev_minor + 1,
+					  st.st_ino, &id),
+			 -ENOENT);
+	assert_int_equal(id.len, 0);
 	buildid_cache_destroy(cache);
 }
 
@@ -324,10 +356,11 @@ static void test_notes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_files),	 cmocka_unit_test(test_own_mapping),
-		cmocka_unit_test(test_changed_file),	 cmocka_unit_test(test_not_a_file),
-		cmocka_unit_test(test_truncated),	 cmocka_unit_test(test_mutated),
-		cmocka_unit_test(test_other_byte_order), cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_system_files), cmocka_unit_test(test_own_mapping),
+		cmocka_unit_test(test_inode),	     cmocka_unit_test(test_changed_file),
+		cmocka_unit_test(test_not_a_file),   cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_mutated),	     cmocka_unit_test(test_other_byte_order),
+		cmocka_unit_test(test_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
