@@ -28,7 +28,7 @@
 #define EBT_MAX_TABLES 1024u
 
 /* A name of a table or field; and names of enum values that the schema of a file adds. */
-#define EBT_MAX_NAME 63u
+#define EBT_MAX_NAME   63u
 #define EBT_MAX_VALUES (1u << 16)
 
 /* Entries of one local dictionary. */

@@ -44,10 +44,10 @@ struct ebt_reader_info {
 	uint8_t uuid[16];
 	uint16_t major, minor;
 	uint64_t compat;
-	uint64_t created_ns; /* CLOCK_REALTIME */
-	uint64_t size;       /* of the file, bytes */
-	bool complete;       /* it has a footer: the recorder finished */
-	bool indexed;        /* the index could be used */
+	uint64_t created_ns;	   /* CLOCK_REALTIME */
+	uint64_t size;		   /* of the file, bytes */
+	bool complete;		   /* it has a footer: the recorder finished */
+	bool indexed;		   /* the index could be used */
 	uint64_t start_ns, end_ns; /* earliest and latest row of class event; equal: no rows */
 	uint64_t skipped_chunks;   /* of a type that this reader does not know */
 };
@@ -85,7 +85,7 @@ struct ebt_task {
 	uint32_t tid, pid; /* pid 0: not known */
 	uint64_t start_ns; /* 0: not known */
 	struct ebt_str comm;
-	uint32_t id;    /* dense, from 0; one for each (tid, start_ns), whatever its comm */
+	uint32_t id; /* dense, from 0; one for each (tid, start_ns), whatever its comm */
 };
 
 /* Number of distinct task ids given so far. */
@@ -108,7 +108,7 @@ struct ebt_batch {
 	uint32_t rows;
 	const struct ebt_chunk_info *chunk;
 	const uint64_t *col[EBT_MAX_FIELDS]; /* by field index; NULL: not wanted */
-	const struct ebt_task **tasks;        /* dictionaries: entry 0 is value 1 of a column */
+	const struct ebt_task **tasks;	     /* dictionaries: entry 0 is value 1 of a column */
 	const struct ebt_stack *stacks;
 	const struct ebt_str *strings;
 	uint32_t n_tasks, n_stacks, n_strings;
@@ -132,7 +132,7 @@ struct ebt_query {
 	const struct ebt_want *wants;
 	size_t n_wants;
 	uint64_t from_ns, to_ns; /* rows with from <= time < to; to 0: no end */
-	uint32_t pid;            /* not 0: chunks without any task of this process are passed over */
+	uint32_t pid; /* not 0: chunks without any task of this process are passed over */
 };
 
 /* The query is copied. A table that the file lacks gives no rows. */

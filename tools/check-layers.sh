@@ -14,7 +14,8 @@ complain() {
 # Folders that a folder may include headers from, itself first.
 declare -A sees=(
 	[format]='format'
-	[record]='record format'
+	[unwind]='unwind format'
+	[record]='record unwind format'
 	[record/bpf]='record/bpf format/wire.h'
 	[symbolize]='symbolize format'
 	[report]='report symbolize format'
@@ -22,6 +23,7 @@ declare -A sees=(
 # What of libbpf, elfutils and zstd a folder may use, as an extended regular expression.
 declare -A libraries=(
 	[format]='zstd\.h'
+	[unwind]='elf\.h'
 	[record]='elf\.h|bpf/.*|linux/(bpf|btf|perf_event)\.h'
 	[record/bpf]='bpf/.*|vmlinux\.h|linux/bpf\.h'
 	[symbolize]='(elf|gelf|libelf|libdw|dwarf|lzma)\.h|elfutils/.*'
@@ -48,7 +50,7 @@ may_see() { # FOLDER NAME: whether one of its folders has this header
 	return 1
 }
 
-for folder in format record record/bpf symbolize report; do
+for folder in format unwind record record/bpf symbolize report; do
 	[ -d "$folder" ] || continue
 	for file in $(sources "$folder"); do
 		for name in $(includes "$file" '"([^"]+)"'); do
@@ -74,7 +76,7 @@ done
 # Comments and strings aside, what prints to a standard stream or ends the program. A child after
 # fork() ends with _exit(), which is no business of the program's.
 prints='\b(stdout|stderr)\b|\b(exit|abort|perror|err|errx|warn|warnx|syslog|printf|puts|putchar|vprintf)[[:space:]]*\('
-for file in $(sources format) $(sources record) $(sources symbolize) $(sources report); do
+for file in $(for folder in format unwind record symbolize report; do sources $folder; done); do
 	case $file in
 	*/main.c | report/out.c | report/out_*.c) continue ;;
 	esac
