@@ -53,6 +53,7 @@ struct segment {
 struct sideband {
 	struct tasks *tasks;
 	bool all;
+	bool kernel_ids;    /* the kernel reads build-ids */
 	const char *detail; /* what the kernel does not offer, until it has been written */
 	struct cpu_ring *rings;
 	int *fds;
@@ -191,6 +192,7 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 	}
 	if (!sideband->n)
 		return ebt_error_create(EBT_ERR_SYSTEM, "no CPU is online");
+	sideband->kernel_ids = attr.build_id;
 	return NULL;
 }
 
@@ -402,6 +404,10 @@ static void find_buildid(struct sideband *sideband, struct sideband_event *event
 	if (!is_file(event))
 		return;
 	len = known_key(event, key, sizeof(key));
+	/* Had the file got a build-id since, the kernel would have told. */
+	if (sideband->kernel_ids && len &&
+	    buildid_map_find(&sideband->known, key, len, &event->build_id) && !event->build_id.len)
+		return;
 	if (!buildid_of_mapping(sideband->ids, event->pid, event->start,
 				event->start + event->length, &event->build_id) ||
 	    !find_by_name(sideband, event)) {
