@@ -38,12 +38,21 @@ static bool is_shown(const struct callgraph *c, uint64_t total, uint64_t whole)
 	       options_flag(c->report->options, "all") || percent(total, whole) >= MIN_PERCENT;
 }
 
+/* In tables for people, the last part of a path; it takes less room than the function's name. */
+static const char *short_path(const struct callgraph *c, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && out_format(c->report->out) == FORMAT_TABLE ? slash + 1 : path;
+}
+
 /* "file.c:12-18"; nothing where it is not known. */
-static void add_lines(struct text *text, const char *file, uint32_t first, uint32_t last)
+static void add_lines(const struct callgraph *c, struct text *text, const char *file,
+		      uint32_t first, uint32_t last)
 {
 	if (!file)
 		return;
-	text_cstr(text, file);
+	text_cstr(text, short_path(c, file));
 	text_printf(text, ":%" PRIu32, first);
 	if (last != first)
 		text_printf(text, "-%" PRIu32, last);
@@ -62,7 +71,7 @@ static const struct out_column flat_columns[] = {
 	{ "total_ns", "TOTAL", OUT_DURATION, 0 },
 	{ "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
 	{ "count", "STACKS", OUT_U64, OUT_DETAIL },
-	{ "kind", "KIND", OUT_STRING, 0 },
+	{ "kind", "KIND", OUT_STRING, OUT_DETAIL },
 	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
 	{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
 	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
@@ -77,11 +86,14 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 {
 	const struct calltree_func *func = &c->funcs[flat->func];
 	enum calltree_kind kind = func->kind;
-	_cleanup_text_ struct text lines = TEXT_INIT;
+	_cleanup_text_ struct text name = TEXT_INIT, lines = TEXT_INIT;
 
+	text_cstr(&name, func->name);
+	if (flat->inlined && out_format(c->report->out) == FORMAT_TABLE)
+		text_cstr(&name, " (inlined)");
 	if (flat->inlined && kind != CALLTREE_UNRESOLVED)
 		kind = CALLTREE_INLINED;
-	add_lines(&lines, flat->file, flat->line_first, flat->line_last);
+	add_lines(c, &lines, flat->file, flat->line_first, flat->line_last);
 	return out_row(c->report->out, 0,
 		       (struct out_value[N_FLAT_COLUMNS]){
 			       out_u64(flat->self),
@@ -90,8 +102,8 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 			       out_f64(percent(flat->total, c->all)),
 			       out_u64(flat->count),
 			       out_cstr(calltree_kind_name(kind)),
-			       out_cstr(func->name),
-			       out_cstr(func->object),
+			       text_value(&name),
+			       out_cstr(short_path(c, func->object)),
 			       text_value(&lines),
 			       out_u64(flat->inlined),
 			       func->reason == SYM_OK ? out_null()
@@ -148,7 +160,7 @@ static struct ebt_error *put_node(struct callgraph *c, const struct calltree_nod
 		text_cstr(&name, " (inlined)");
 	if (shape->times > 1)
 		text_printf(&name, " (%u times)", shape->times);
-	add_lines(&lines, node->file, node->line_first, node->line_last);
+	add_lines(c, &lines, node->file, node->line_first, node->line_last);
 	return out_row(c->report->out, shape->depth,
 		       (struct out_value[N_TREE_COLUMNS]){
 			       out_u64(node->total),

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "model_offcpu.h"
 #include "names.h"
+#include "narrow.h"
 #include "sched_feed.h"
 #include "text.h"
 #include "tree_feed.h"
@@ -133,8 +134,10 @@ static const struct out_column thread_columns[] = {
 };
 #define N_THREAD_COLUMNS (sizeof(thread_columns) / sizeof(thread_columns[0]))
 
-static const struct out_table thread_table = { "rows",		 NULL, thread_columns,
-					       N_THREAD_COLUMNS, NULL, 0 };
+static const struct narrow thread_narrow[] = {
+	{ "other_ns", 140 }, { "max_at_ns", 130 }, { "pid", 120 },    { "open", 112 },
+	{ "waker", 106 },    { "disk_ns", 92 },	   { "wait_ns", 82 }, { NULL, 0 },
+};
 
 static struct ebt_error *put_thread(struct out *out, const struct offcpu_thread *thread,
 				    const struct names *names)
@@ -171,11 +174,16 @@ static struct ebt_error *put_thread(struct out *out, const struct offcpu_thread 
 static struct ebt_error *put_threads(struct offcpu_command *c, bool all)
 {
 	struct out *out = c->report->out;
+	struct out_column columns[N_THREAD_COLUMNS];
+	const struct out_table table = { "rows", NULL, columns, N_THREAD_COLUMNS, NULL, 0 };
 	uint64_t silent = 0;
 	uint32_t n;
 	const struct offcpu_thread *threads = offcpu_threads(c->offcpu, &n);
-	struct ebt_error *err = out_begin(out, &thread_table);
+	struct ebt_error *err;
 
+	memcpy(columns, thread_columns, sizeof(columns));
+	narrow_columns(out, thread_narrow, columns, N_THREAD_COLUMNS);
+	err = out_begin(out, &table);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (!threads[i].task || !threads[i].sum.count)
 			continue;
@@ -400,7 +408,7 @@ const struct command command_offcpu = {
 		"in which it was runnable and only waited for a CPU. OPEN: intervals that began\n"
 		"before or last beyond the recording. WAKER: who ended most of it; [interrupt]: "
 		"an\n"
-		"interrupt while the CPU was idle.\n"
+		"interrupt while the CPU was idle. A narrow terminal gets fewer columns.\n"
 		"\n"
 		"  ebreport offcpu --stacks --min 1ms --top 5 t.ebt\n"
 		"  ebreport offcpu --state disk --sort max_ns t.ebt\n"

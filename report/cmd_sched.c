@@ -8,6 +8,7 @@
 #include "command.h"
 #include "model_schedstat.h"
 #include "names.h"
+#include "narrow.h"
 #include "out_timeline.h"
 #include "sched_feed.h"
 
@@ -105,7 +106,11 @@ static const struct out_column task_columns[] = {
 };
 #define N_TASK_COLUMNS (sizeof(task_columns) / sizeof(task_columns[0]))
 
-static const struct out_table task_table = { "rows", NULL, task_columns, N_TASK_COLUMNS, NULL, 0 };
+static const struct narrow task_narrow[] = {
+	{ "run_avg_ns", 132 }, { "run_max_ns", 132 },	    { "latency_p50_ns", 112 },
+	{ "pid", 102 },	       { "latency_max_at_ns", 95 }, { "migrations", 85 },
+	{ NULL, 0 },
+};
 
 static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
 				  const struct names *names)
@@ -144,13 +149,17 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 
 static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, bool all)
 {
+	struct out_column columns[N_TASK_COLUMNS];
+	const struct out_table table = { "rows", NULL, columns, N_TASK_COLUMNS, NULL, 0 };
 	const struct names *names;
 	uint64_t silent = 0;
 	struct ebt_error *err;
 
+	memcpy(columns, task_columns, sizeof(columns));
+	narrow_columns(out, task_narrow, columns, N_TASK_COLUMNS);
 	err = trace_names(c->trace, &names);
 	if (!err)
-		err = out_begin(out, &task_table);
+		err = out_begin(out, &table);
 	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
 		const struct schedstat_task *task = &c->stat.tasks[i];
 
