@@ -96,7 +96,10 @@ static void add_waker(struct text *text, const struct names *names, const struct
 		return;
 	}
 	comm = names_task(names, sum->waker);
-	text_add(text, comm.data, comm.len);
+	if (comm.len)
+		text_add(text, comm.data, comm.len);
+	else
+		text_cstr(text, "[unknown]");
 	text_printf(text, "/%" PRIu32, sum->waker->tid);
 }
 
