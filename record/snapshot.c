@@ -342,6 +342,8 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 	for (int pass = 0; !err && pass < MAX_PASSES && sweep.fresh; pass++)
 		err = sweep_once(&sweep);
 	keymap_deinit(&sweep.seen);
+	/* Files may change after this. */
+	buildid_map_deinit(&state->files);
 	if (!err)
 		err = emit_unread(stream, &state->maps, "address space");
 	if (!err)
