@@ -404,14 +404,14 @@ const struct command command_offcpu = {
 	.name = "offcpu",
 	.fn = run_offcpu,
 	.summary = "time off CPU by thread and by stack, and who ended it",
-	.help = "A row for each thread: time from where it stopped until it ran again. SLEEP, "
-		"DISK,\n"
-		"PREEMPTED, OTHER: by the state in which it stopped. RUNQUEUE: of all that, the "
-		"time\n"
-		"in which it was runnable and only waited for a CPU. OPEN: intervals that began\n"
-		"before or last beyond the recording. WAKER: who ran where most\n"
-		"of it was ended, an interrupted task too; [interrupt]: that CPU was idle. A "
-		"narrow terminal gets fewer columns.\n"
+	.help = "A row for each thread: time from where it stopped until it ran again. SLEEP,\n"
+		"DISK, PREEMPTED, OTHER: by the state in which it stopped. RUNQUEUE: of all that,\n"
+		"the time in which it was runnable and only waited for a CPU. OPEN: intervals "
+		"that\n"
+		"began before or last beyond the recording. WAKER: who ran where most of it was\n"
+		"ended, an interrupted task too; [interrupt]: that CPU was idle. A narrow "
+		"terminal\n"
+		"gets fewer columns.\n"
 		"\n"
 		"  ebreport offcpu --stacks --min 1ms --top 5 t.ebt\n"
 		"  ebreport offcpu --state disk --sort max_ns t.ebt\n"
