@@ -115,8 +115,8 @@ static const struct narrow task_narrow[] = {
 static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
 				  const struct names *names)
 {
-	const struct histogram *latency = &task->latency, *run = &task->run;
-	bool waited = latency->count > 0, ran = run->count > 0;
+	const struct histogram *latency = &task->latency;
+	bool waited = latency->count > 0, ran = task->runs > 0;
 	uint64_t other = 0;
 
 	for (int why = SCHED_DISK + 1; why < SCHED_N_WHYS; why++)
@@ -138,8 +138,8 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 			       waited ? out_u64(task->max_latency_at) : out_null(),
 			       waited ? out_u64(task->max_doubtful) : out_null(),
 			       out_u64(latency->count),
-			       ran ? out_u64(histogram_avg(run)) : out_null(),
-			       ran ? out_u64(run->max) : out_null(),
+			       ran ? out_u64(task->runs_ns / task->runs) : out_null(),
+			       ran ? out_u64(task->max_run_ns) : out_null(),
 			       out_u64(task->blocked_ns[SCHED_SLEEP]),
 			       out_u64(task->blocked_ns[SCHED_DISK]),
 			       out_u64(other),
@@ -261,20 +261,17 @@ static struct ebt_error *put_histogram(struct out *out, const char *key, const c
 
 static struct ebt_error *put_histograms(struct sched_command *c, struct out *out)
 {
-	struct histogram latency = { 0 }, run = { 0 };
+	struct histogram latency = { 0 };
 	struct ebt_error *err = NULL;
 
-	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
+	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++)
 		err = histogram_merge(&latency, &c->stat.tasks[i].latency);
-		if (!err)
-			err = histogram_merge(&run, &c->stat.tasks[i].run);
-	}
 	if (!err)
 		err = put_histogram(out, "latency_histogram", "\nRun-queue latency", &latency);
 	if (!err)
-		err = put_histogram(out, "run_histogram", "\nTime on CPU at a stretch", &run);
+		err = put_histogram(out, "run_histogram", "\nTime on CPU at a stretch",
+				    &c->stat.run);
 	histogram_deinit(&latency);
-	histogram_deinit(&run);
 	return err;
 }
 

@@ -10,10 +10,9 @@
 
 void schedstat_deinit(struct schedstat *stat)
 {
-	for (uint32_t i = 0; i < stat->n_tasks; i++) {
+	for (uint32_t i = 0; i < stat->n_tasks; i++)
 		histogram_deinit(&stat->tasks[i].latency);
-		histogram_deinit(&stat->tasks[i].run);
-	}
+	histogram_deinit(&stat->run);
 	free(stat->tasks);
 	free(stat->cpus);
 	memset(stat, 0, sizeof(*stat));
@@ -85,7 +84,10 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 		task->open = true;
 		return NULL;
 	}
-	return histogram_add(&task->run, ns);
+	task->runs++;
+	task->runs_ns += ns;
+	task->max_run_ns = ns > task->max_run_ns ? ns : task->max_run_ns;
+	return histogram_add(&stat->run, ns);
 }
 
 struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off)

@@ -17,10 +17,11 @@ struct schedstat_task {
 	uint64_t run_ns, wait_ns;    /* on a CPU; runnable without one */
 	uint64_t blocked_ns[SCHED_N_WHYS];
 	uint64_t voluntary, involuntary, migrations;
-	struct histogram latency, run;
-	uint64_t max_latency_at; /* when the longest wait ended */
-	bool max_doubtful;	 /* rows were lost during it */
-	bool ran, open;		 /* open: some interval has an unknown end */
+	struct histogram latency;
+	uint64_t runs, runs_ns, max_run_ns; /* complete ones */
+	uint64_t max_latency_at;	    /* when the longest wait ended */
+	bool max_doubtful;		    /* rows were lost during it */
+	bool ran, open;			    /* open: some interval has an unknown end */
 };
 
 struct schedstat_cpu {
@@ -32,6 +33,7 @@ struct schedstat {
 	struct schedstat_task *tasks; /* by ebt_task.id */
 	struct schedstat_cpu *cpus;
 	uint32_t n_tasks, n_cpus;
+	struct histogram run; /* of all tasks: one for each would be much for little */
 };
 
 void schedstat_deinit(struct schedstat *stat);

@@ -416,7 +416,9 @@ static void test_figures(void **state)
 	assert_int_equal(stat.tasks[3].latency.count, 2);
 	assert_int_equal(stat.tasks[3].latency.max, 70);
 	assert_int_equal(stat.tasks[3].max_latency_at, 370);
-	assert_int_equal(stat.tasks[3].run.count, 1);
+	assert_int_equal(stat.tasks[3].runs, 1);
+	assert_int_equal(stat.tasks[3].max_run_ns, 50);
+	assert_int_equal(stat.run.count, 1);
 	assert_true(stat.tasks[3].open);
 	assert_int_equal(stat.n_cpus, 2);
 	assert_false(stat.cpus[0].seen);
