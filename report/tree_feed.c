@@ -14,7 +14,6 @@
 const char *const tree_feed_events[] = { "cpu", "offcpu", NULL };
 const char *const tree_feed_roots[] = { "comm", "process", "thread", "none", NULL };
 
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
 DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
 
 static struct ebt_str process_name(const void *arg, const struct ebt_task *task)
