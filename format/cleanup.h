@@ -18,12 +18,12 @@
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
 
 /* DEFINE_CLEANUP(type, fn) makes fn##p(), to be named in _cleanup_(), from fn(type). */
-#define DEFINE_CLEANUP(type, fn)          \
-	static inline void fn##p(type *p) \
-	{                                 \
-		if (*p)                   \
-			fn(*p);           \
-	}                                 \
+#define DEFINE_CLEANUP(type, fn)                                  \
+	static inline __attribute__((unused)) void fn##p(type *p) \
+	{                                                         \
+		if (*p)                                           \
+			fn(*p);                                   \
+	}                                                         \
 	struct ebt_cleanup_semicolon
 
 static inline void ebt_freep(void *p)
