@@ -23,12 +23,12 @@ def strace_counts(command):
 
 
 class Syscalls(e2e.TestCase):
-    def check(self, command):
+    def check(self, command, apart=frozenset()):
         trace = self.record("-e", "syscalls", "--", *command)
         self.assert_no_loss(trace)
         ours = {r["name"]: (r["count"], r["errors"]) for r in e2e.rows("syscalls", trace)}
         theirs = strace_counts(command)
-        for name in APART:
+        for name in APART | apart:
             ours.pop(name, None)
             theirs.pop(name, None)
         self.assertEqual(ours, theirs)
@@ -40,7 +40,9 @@ class Syscalls(e2e.TestCase):
     def test_many_processes(self):
         # Descendants are followed; every call of a failing program counts too.
         self.check(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ls /no-such-file-$i 2>/dev/null; done; "
-                    "cat /proc/self/stat | tr ' ' '\\n' | wc -l >/dev/null"])
+                    "cat /proc/self/stat | tr ' ' '\\n' | wc -l >/dev/null"],
+                   # How often SIGCHLD interrupts a shell is a matter of luck.
+                   apart={"rt_sigreturn", "wait4"})
 
     def test_bytes_per_call(self):
         count = 500000
