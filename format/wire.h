@@ -41,6 +41,28 @@ enum {
 	EBT_STACK_STOP_SHIFT = 16,  /* 0: not known */
 };
 
+/* How the frames of a stack were found, bits of its method. 0: by the kernel's own walker. */
+enum {
+	EBT_METHOD_TABLE = 1 << 0, /* unwind information of the files */
+	EBT_METHOD_FP = 1 << 1,	   /* frame pointers */
+	EBT_METHOD_DUMP = 1 << 2,  /* the rest from a copy of the stack, later */
+};
+
+/* Why a walk ended. */
+enum {
+	EBT_STOP_UNKNOWN,
+	EBT_STOP_ROOT,		/* the outermost frame: whole */
+	EBT_STOP_TRUNCATED,	/* there were more frames than fit */
+	EBT_STOP_NO_MAPPING,	/* nothing is known to be mapped there */
+	EBT_STOP_NO_TABLE,	/* the file's table was not ready */
+	EBT_STOP_NO_ROW,	/* the file says nothing about the address */
+	EBT_STOP_RULE,		/* a rule that tables cannot express */
+	EBT_STOP_FAULT,		/* stack memory was not there */
+	EBT_STOP_LOOP,		/* the frame did not grow */
+	EBT_STOP_FRAME_POINTER, /* a frame pointer that cannot be one */
+	EBT_STOP_BUSY,		/* too many walks on the CPU at once */
+};
+
 /* --- enum ebt_table_id: EBT_T_NAME, the ids in chunk headers --- */
 enum ebt_table_id {
 #define EBT_TABLE(name, id, class, doc) EBT_T_##name = id,

@@ -25,7 +25,8 @@ struct capture {
 	struct source_context context;
 	struct source_state *states; /* of each source */
 	struct topology topology;
-	struct ring *rings; /* events, samples, tasks */
+	struct ring *rings;	   /* events, samples, tasks */
+	struct unwinder *unwinder; /* or NULL */
 	struct ebrec_slot *slots;
 	struct ebrec_followed *followed;
 	size_t slots_bytes, followed_bytes;
@@ -66,6 +67,9 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	bpf_map__set_autocreate(skel->maps.chain_scratch, false);
 	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
 	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
+	bpf_map__set_autocreate(skel->maps.unwind_states, false);
+	if (c->context.options->call_graph == CALL_GRAPH_TABLE)
+		unwinder_configure(skel, kernel, c->context.options->unwind_memory);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		if (is_on(c, i))
 			ebrec_sources[i]->configure(&c->context);
@@ -212,6 +216,8 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 		err = map_shared(c);
 	if (!err)
 		err = make_rings(c);
+	if (!err && options->call_graph == CALL_GRAPH_TABLE)
+		err = unwinder_create(c->context.skel, &c->unwinder);
 	if (err)
 		return err;
 	*ret = take_ptr(c);
@@ -227,6 +233,7 @@ void capture_destroy(struct capture *c)
 		munmap(c->slots, c->slots_bytes);
 	if (c->followed)
 		munmap(c->followed, c->followed_bytes);
+	unwinder_destroy(c->unwinder);
 	ebrec_bpf__destroy(c->context.skel);
 	for (uint32_t i = 0; c->rings && i < capture_n_rings(c); i++)
 		ring_deinit(&c->rings[i]);
@@ -322,6 +329,11 @@ struct ring *capture_sample_ring(struct capture *c, uint32_t i)
 struct ring *capture_task_ring(struct capture *c)
 {
 	return &c->rings[2 * c->topology.n_rings];
+}
+
+struct unwinder *capture_unwinder(const struct capture *c)
+{
+	return c->unwinder;
 }
 
 uint32_t capture_n_rings(const struct capture *c)

@@ -17,6 +17,7 @@
 #include "ring.h"
 #include "source.h"
 #include "topology.h"
+#include "unwinder.h"
 
 struct capture;
 
@@ -46,6 +47,9 @@ bool capture_follows(const struct capture *capture, uint32_t tid);
 
 /* State of source n of ebrec_sources. */
 const struct source_state *capture_source(const struct capture *capture, size_t n);
+
+/* NULL: stacks are not walked by tables. Belongs to the capture. */
+struct unwinder *capture_unwinder(const struct capture *capture);
 
 const struct topology *capture_topology(const struct capture *capture);
 

@@ -91,6 +91,7 @@ static struct ebt_error *describe_target(struct ebt_stream *stream,
 struct ebt_error *describe_options(struct ebt_stream *stream, const struct record_options *options,
 				   const struct kernel *kernel, const char *command_line)
 {
+	static const char *const names[] = { "none", "fp", "table" };
 	_cleanup_free_ char *sources = source_list(options->sources);
 	struct ebt_error *err;
 
@@ -104,7 +105,7 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 	if (!err)
 		err = add_meta(stream, "options.events", sources);
 	if (!err)
-		err = add_meta(stream, "options.call_graph", options->call_graph ? "fp" : "none");
+		err = add_meta(stream, "options.call_graph", names[options->call_graph]);
 	if (!err)
 		err = add_number(stream, "options.min_block_ns", options->min_block);
 	if (!err)

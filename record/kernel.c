@@ -76,6 +76,11 @@ bool kernel_has_tracepoint(const struct kernel *kernel, const char *name)
 	return tracepoint_proto(kernel->btf, name);
 }
 
+bool kernel_has_function(const struct kernel *kernel, const char *name)
+{
+	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC) > 0;
+}
+
 static struct ebt_error *find_switch_args(const struct btf *btf, uint32_t *ret)
 {
 	const struct btf_type *proto = tracepoint_proto(btf, "sched_switch");

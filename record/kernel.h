@@ -36,6 +36,9 @@ void kernel_deinit(struct kernel *kernel);
  * of the tracing itself. */
 void kernel_find_glue(struct kernel *kernel);
 
+/* Does the kernel have this function for BPF programs (or any function of that name)? */
+bool kernel_has_function(const struct kernel *kernel, const char *name);
+
 /* Does the kernel have this tracepoint, as tp_btf sees it? */
 bool kernel_has_tracepoint(const struct kernel *kernel, const char *name);
 

@@ -180,19 +180,21 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static struct ebt_error *parse_call_graph(const char *text, bool *ret)
+static struct ebt_error *parse_call_graph(const char *text, enum call_graph *ret)
 {
-	if (!strcmp(text, "fp") || !strcmp(text, "auto"))
-		*ret = true;
+	if (!strcmp(text, "table"))
+		*ret = CALL_GRAPH_TABLE;
+	else if (!strcmp(text, "fp") || !strcmp(text, "auto"))
+		*ret = CALL_GRAPH_FP;
 	else if (!strcmp(text, "none"))
-		*ret = false;
-	else if (!strcmp(text, "table") || !strcmp(text, "dump"))
+		*ret = CALL_GRAPH_NONE;
+	else if (!strcmp(text, "dump"))
 		return ebt_error_create(EBT_ERR_INVALID,
-					"--call-graph %s is not in this version; fp and none are",
-					text);
+					"--call-graph dump is not in this version; fp, table and "
+					"none are");
 	else
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no call graph: auto, fp or none",
-					text);
+		return ebt_error_create(EBT_ERR_INVALID,
+					"'%s' is no call graph: auto, fp, table or none", text);
 	return NULL;
 }
 
@@ -311,7 +313,8 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 	struct record_options o = {
 		.output = "trace.ebt",
 		.frequency = 99,
-		.call_graph = true,
+		.call_graph = CALL_GRAPH_FP,
+		.unwind_memory = 64u << 20,
 		.sources = default_sources(),
 	};
 	struct ebt_error *err = NULL;

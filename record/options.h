@@ -20,6 +20,13 @@ enum target_kind {
 	TARGET_ALL,
 };
 
+/* How user stacks are walked. */
+enum call_graph {
+	CALL_GRAPH_NONE,  /* no stacks at all */
+	CALL_GRAPH_FP,	  /* frame pointers, by the kernel */
+	CALL_GRAPH_TABLE, /* unwind tables */
+};
+
 /* What the user wants instead of a recording. */
 enum options_action {
 	ACTION_RECORD,
@@ -39,8 +46,9 @@ struct record_options {
 	uint64_t min_block; /* ns; 0: all */
 	uint64_t buffer;    /* bytes for events; 0: as the machine allows */
 	uint32_t frequency; /* samples a second */
-	bool call_graph;
-	uint64_t sources; /* bit n: ebrec_sources[n] */
+	enum call_graph call_graph;
+	uint64_t unwind_memory; /* bytes for unwind tables */
+	uint64_t sources;	/* bit n: ebrec_sources[n] */
 
 	enum target_kind target;
 	pid_t *pids;

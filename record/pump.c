@@ -23,7 +23,7 @@
 #define SLEEP_MS     50
 #define FLUSH_NS     (100 * NS_PER_MS)
 #define BATCH_BYTES  (64u << 10) /* less than this a pass: not worth another at once */
-#define MAX_NOTICES  4096
+#define MAX_NOTICES  16384
 #define FINAL_PASSES 100
 
 struct pump_thread {
@@ -88,6 +88,50 @@ static struct ebt_error *add_record(struct ebt_stream *stream, const void *recor
 	return NULL;
 }
 
+/* With the lock held: what changes address spaces. */
+static void notice_task(struct pump *p, const struct ebt_wire_head *head, const void *record)
+{
+	struct pump_notice notice = { .time = head->time };
+	struct ebt_wire_task_exec exec;
+	struct ebt_wire_task_rename rename;
+	struct ebt_wire_task_fork fork;
+	struct ebt_wire_task_exit exit;
+	struct ebt_task_id id;
+
+	switch (head->table) {
+	case EBT_T_task_exec:
+		memcpy(&exec, record, sizeof(exec));
+		notice.event = PUMP_EXEC;
+		notice.pid = exec.pid;
+		break;
+	case EBT_T_task_fork:
+		memcpy(&fork, record, sizeof(fork));
+		if (fork.thread)
+			return;
+		tasks_resolve(p->tasks, fork.parent, head->time, &id);
+		notice.event = PUMP_FORK;
+		notice.pid = id.pid;
+		notice.child = fork.child_pid;
+		break;
+	case EBT_T_task_rename:
+		memcpy(&rename, record, sizeof(rename));
+		notice.event = PUMP_RENAME;
+		notice.pid = rename.task;
+		break;
+	case EBT_T_task_exit:
+		memcpy(&exit, record, sizeof(exit));
+		if (!exit.group_dead)
+			return;
+		tasks_resolve(p->tasks, exit.task, head->time, &id);
+		notice.event = PUMP_EXIT;
+		notice.pid = id.pid;
+		break;
+	default:
+		return;
+	}
+	add_notice(p, notice);
+}
+
 /* With the lock held. */
 static struct ebt_error *take_task_record(struct pump *p, struct ebt_stream *stream,
 					  const void *record, size_t len)
@@ -100,19 +144,14 @@ static struct ebt_error *take_task_record(struct pump *p, struct ebt_stream *str
 		uint64_t pid;
 
 		memcpy(&pid, (const char *)record + sizeof(head), sizeof(pid));
-		add_notice(p, (struct pump_notice){ (uint32_t)pid, true, head.time });
+		add_notice(p, (struct pump_notice){ (uint32_t)pid, 0, PUMP_ATTACHED, head.time });
 		return NULL;
 	}
 	p->task_records++;
 	err = tasks_observe(p->tasks, record, len);
 	if (err)
 		return err;
-	if (head.table == EBT_T_task_exec) {
-		struct ebt_wire_task_exec exec;
-
-		memcpy(&exec, record, sizeof(exec));
-		add_notice(p, (struct pump_notice){ exec.pid, false, head.time });
-	}
+	notice_task(p, &head, record);
 	return add_record(stream, record, len, &p->task_malformed);
 }
 

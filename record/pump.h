@@ -34,10 +34,19 @@ struct ebt_error *pump_start(struct pump *pump);
 /* Reads the task ring into the caller's stream. */
 struct ebt_error *pump_read_tasks(struct pump *pump, struct ebt_stream *stream);
 
-/* A process that somebody has to look at: it ran a program, or came into the cgroup. */
+enum pump_event {
+	PUMP_EXEC,
+	PUMP_ATTACHED, /* it came into the cgroup */
+	PUMP_FORK,
+	PUMP_RENAME, /* the first thread */
+	PUMP_EXIT,   /* its last thread ended */
+};
+
+/* A process that somebody has to look at. */
 struct pump_notice {
 	uint32_t pid;
-	bool attached; /* it came into the cgroup */
+	uint32_t child; /* PUMP_FORK */
+	enum pump_event event;
 	uint64_t time;
 };
 

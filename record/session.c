@@ -164,7 +164,18 @@ static struct ebt_error *prepare(struct session *s)
 		err = snapshot_create(s->tasks, &s->snapshot);
 	if (!err)
 		err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
+	if (!err && capture_unwinder(s->capture)) {
+		snapshot_listen(s->snapshot, unwinder_listener(capture_unwinder(s->capture)));
+		sideband_listen(s->sideband, unwinder_listener(capture_unwinder(s->capture)));
+	}
 	return err ? err : make_polls(s);
+}
+
+static struct ebt_error *publish(struct session *s)
+{
+	struct unwinder *u = capture_unwinder(s->capture);
+
+	return u ? unwind_spaces_publish(u->spaces, clocks_now()) : NULL;
 }
 
 static bool wanted(void *arg, uint32_t pid)
@@ -200,6 +211,8 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 	if (!err)
 		err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
 	if (!err)
+		err = publish(s);
+	if (!err)
 		err = snapshot_host(s->snapshot, s->stream);
 	if (!err)
 		err = capture_attach_last(s->capture);
@@ -208,17 +221,39 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 	return err ? err : target_start(s->target);
 }
 
+static struct ebt_error *tell_unwinder(struct unwinder *u, const struct pump_notice *notice)
+{
+	if (!u)
+		return NULL;
+	switch (notice->event) {
+	case PUMP_EXEC:
+		return unwind_spaces_exec(u->spaces, notice->pid, notice->time);
+	case PUMP_FORK:
+		return unwind_spaces_fork(u->spaces, notice->pid, notice->child, notice->time);
+	case PUMP_RENAME:
+		return unwind_spaces_rename(u->spaces, notice->pid, notice->time);
+	case PUMP_EXIT:
+		return unwind_spaces_exit(u->spaces, notice->pid, notice->time);
+	case PUMP_ATTACHED:
+		break;
+	}
+	return NULL;
+}
+
 static struct ebt_error *handle_notices(struct session *s)
 {
 	struct pump_notice notice;
 	struct ebt_error *err = NULL;
 
 	while (!err && pump_next_notice(s->pump, &notice)) {
-		if (notice.attached) {
+		if (notice.event == PUMP_ATTACHED) {
 			target_follow_process(s->capture, notice.pid);
 			tasks_follow(s->tasks, notice.pid);
 		}
-		err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
+		if (notice.event == PUMP_ATTACHED || notice.event == PUMP_EXEC)
+			err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
+		if (!err)
+			err = tell_unwinder(capture_unwinder(s->capture), &notice);
 	}
 	return err;
 }
@@ -236,6 +271,8 @@ static struct ebt_error *control_pass(struct session *s)
 		err = sideband_emit(s->sideband, s->stream);
 	if (!err)
 		err = handle_notices(s);
+	if (!err)
+		err = publish(s);
 	if (err)
 		return err;
 	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);

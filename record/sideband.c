@@ -65,6 +65,7 @@ struct sideband {
 	struct buildid_cache *ids;
 	struct buildid_map known; /* by struct known_key, then the path */
 	struct buildid vdso;
+	struct mapping_listener listener;
 };
 
 struct known_key {
@@ -158,7 +159,7 @@ static struct ebt_error *open_cpu(struct sideband *sideband, struct perf_event_a
 	struct cpu_ring *ring = &sideband->rings[sideband->n];
 	int r;
 
-	attr->wakeup_watermark = (uint32_t)(len / 4);
+	attr->wakeup_watermark = 1;
 	fd = open_with_less(sideband, attr, cpu);
 	if (fd < 0 && errno == ENODEV)
 		return NULL; /* went offline meanwhile */
@@ -247,6 +248,11 @@ void sideband_stop(const struct sideband *sideband)
 {
 	for (size_t i = 0; i < sideband->n; i++)
 		ioctl(sideband->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sideband_listen(struct sideband *sideband, struct mapping_listener listener)
+{
+	sideband->listener = listener;
 }
 
 size_t sideband_fds(const struct sideband *sideband, const int **ret)
@@ -418,6 +424,26 @@ static void find_buildid(struct sideband *sideband, struct sideband_event *event
 	}
 }
 
+static struct ebt_error *tell_listener(const struct sideband *sideband,
+				       const struct sideband_event *event)
+{
+	const struct mapping_listener *listener = &sideband->listener;
+	const struct mapping mapping = {
+		.time = event->time,
+		.start = event->start,
+		.length = event->length,
+		.pgoff = event->pgoff,
+		.inode = event->inode,
+		.pid = event->pid,
+		.prot = event->prot,
+		.path = event->name,
+		.path_len = event->name_len,
+		.build_id = event->build_id,
+	};
+
+	return listener->fn ? listener->fn(listener->arg, &mapping) : NULL;
+}
+
 static struct ebt_error *emit_mmap(struct sideband *sideband, struct ebt_stream *stream,
 				   struct sideband_event *event)
 {
@@ -448,7 +474,8 @@ static struct ebt_error *emit_mmap(struct sideband *sideband, struct ebt_stream 
 	ebt_record_bytes(&rec, offsetof(struct ebt_wire_mmap, path), event->name, event->name_len);
 	ebt_record_bytes(&rec, offsetof(struct ebt_wire_mmap, build_id), event->build_id.bytes,
 			 event->build_id.len);
-	return ebt_record_add(&rec, stream);
+	err = ebt_record_add(&rec, stream);
+	return err ? err : tell_listener(sideband, event);
 }
 
 static struct ebt_error *emit_event(struct sideband *sideband, struct ebt_stream *stream,

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "error.h"
+#include "mapping.h"
 #include "writer.h"
 
 struct sideband;
@@ -20,6 +21,9 @@ struct tasks;
 struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret);
 /* Accepts NULL. */
 void sideband_close(struct sideband *sideband);
+
+/* From now on, listener hears of each mapping. */
+void sideband_listen(struct sideband *sideband, struct mapping_listener listener);
 
 /* File descriptors to poll for reading; they belong to the side-band. Returns how many. */
 size_t sideband_fds(const struct sideband *sideband, const int **ret);

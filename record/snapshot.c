@@ -80,6 +80,11 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 	return NULL;
 }
 
+void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener)
+{
+	state->listener = listener;
+}
+
 void snapshot_destroy(struct snapshot_state *state)
 {
 	if (!state)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "mapping.h"
 #include "writer.h"
 
 struct snapshot_state;
@@ -23,6 +24,9 @@ struct tasks;
 struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret);
 /* Accepts NULL. */
 void snapshot_destroy(struct snapshot_state *state);
+
+/* From now on, listener hears of each mapping. */
+void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener);
 
 /* Who is there, to tasks alone, no rows: before events begin, for tasks that end right after. */
 struct ebt_error *snapshot_learn(struct snapshot_state *state);

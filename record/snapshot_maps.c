@@ -103,6 +103,26 @@ static struct ebt_error *vdso_buildid(struct walk *walk, const struct procmaps_e
 	return embed_bytes(walk->stream, &walk->state->last_file_id, &file, image, len);
 }
 
+static struct ebt_error *tell_listener(struct walk *walk, const struct procmaps_entry *entry,
+				       const struct buildid *id)
+{
+	const struct mapping_listener *listener = &walk->state->listener;
+	const struct mapping mapping = {
+		.time = walk->time,
+		.start = entry->start,
+		.length = entry->end - entry->start,
+		.pgoff = entry->pgoff,
+		.inode = entry->inode,
+		.pid = walk->pid,
+		.prot = entry->prot,
+		.path = entry->path,
+		.path_len = entry->path_len,
+		.build_id = *id,
+	};
+
+	return listener->fn ? listener->fn(listener->arg, &mapping) : NULL;
+}
+
 static bool emit_mapping(void *arg, const struct procmaps_entry *entry)
 {
 	struct walk *walk = arg;
@@ -131,6 +151,8 @@ static bool emit_mapping(void *arg, const struct procmaps_entry *entry)
 			 entry->path_len ? entry->path_len : strlen("//anon"));
 	ebt_record_bytes(&walk->rec, offsetof(struct ebt_wire_mmap, build_id), id.bytes, id.len);
 	walk->err = ebt_record_add(&walk->rec, walk->stream);
+	if (!walk->err)
+		walk->err = tell_listener(walk, entry, &id);
 	return !walk->err;
 }
 

@@ -33,6 +33,8 @@ struct snapshot_state {
 	struct keymap vdsos;	  /* build-ids of vdso images that are stored */
 	struct buildid_map files; /* mapped files, by what /proc/PID/maps says of them */
 
+	struct mapping_listener listener;
+
 	struct unread maps, build_ids; /* since the last row of lost */
 
 	/* Later processes get a share of each second; see snapshot_process(). */

@@ -85,6 +85,7 @@ struct pt_regs___kernel {
 	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip;
 	unsigned short cs;
+	unsigned long flags, sp;
 };
 
 #pragma clang attribute pop

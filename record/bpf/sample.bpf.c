@@ -2,6 +2,7 @@
 /* Source `sample`: what a CPU is doing when its sampling timer or counter fires, maybe in an NMI.
  */
 #include "stack.bpf.h"
+#include "unwind.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 
@@ -46,10 +47,12 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 	if (config.sample_stacks && !(task->flags & PF_KTHREAD) && task->mm) {
 		struct ebt_wire_stack *second = ebrec_second_stack(&record->stacks, klen);
 
-		ulen = ebrec_stack_head(second,
-					bpf_get_stack(ctx, second + 1, EBREC_STACK_BYTES,
-						      BPF_F_USER_STACK),
-					0, EBT_STACK_USER);
+		ulen = config.unwind
+			       ? unwind_user((void *)task, second)
+			       : ebrec_stack_head(second,
+						  bpf_get_stack(ctx, second + 1, EBREC_STACK_BYTES,
+								BPF_F_USER_STACK),
+						  0, EBT_STACK_USER);
 	}
 	ebrec_refer(&record->row.kstack, &record->row.ustack, sizeof(record->row), klen, ulen);
 	len = sizeof(record->row) + klen + ulen;

@@ -30,7 +30,9 @@ struct ebrec_bpf_config {
 	__u32 n_cpus;	    /* see EBREC_SLOT_ */
 	__u32 stacks;	    /* switches take stacks */
 	__u32 sample_stacks;
-	__u32 max_frames; /* what the kernel gives at the most */
+	__u32 unwind;	   /* user stacks by tables */
+	__u32 unwind_exec; /* mappings are placed at exec */
+	__u32 max_frames;  /* what the kernel gives at the most */
 	__u32 switch_args;
 	__u32 syscalls; /* the source is on */
 	__u32 unused;

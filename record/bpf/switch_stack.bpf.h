@@ -7,6 +7,7 @@
 #define EBREC_SWITCH_STACK_BPF_H
 
 #include "stack.bpf.h"
+#include "unwind.bpf.h"
 
 /*
  * Kernel stacks that were walked once are recognised: a chain is the addresses found, and where
@@ -230,6 +231,9 @@ static __always_inline __u32 ebrec_switch_ustack(const struct task_struct *task,
 	} frame;
 	__u64 fp = regs->bp;
 	int n;
+
+	if (config.unwind)
+		return unwind_user((void *)task, stack);
 
 	if ((__u16)regs->cs == USER32_CS)
 		return ebrec_stack_head(stack,

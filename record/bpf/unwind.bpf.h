@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Walking user stacks by tables made of .eh_frame (unwind/cfi_row.h), frame pointers where there
+ * can be no table. One walk, unwind_user(), for all programs; it works where faults are not
+ * allowed and where a sampler interrupts another walk.
+ *
+ * For the verifier: the steps of a walk are a bpf_loop() callback, its state lies in a map, and
+ * whatever indexes a map is a key, never an offset into a value; otherwise each frame's state
+ * would be told apart from every other's, and the program be too large.
+ */
+#ifndef EBREC_UNWIND_BPF_H
+#define EBREC_UNWIND_BPF_H
+
+#include "ebt.bpf.h"
+#include "unwind_maps.h"
+
+struct unwind_chunk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_CHUNK_ROWS);
+	__uint(key_size, sizeof(__u32)); /* types of an inner map's own are left out of the BTF */
+	__uint(value_size, sizeof(struct cfi_row));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct unwind_chunk);
+} unwind_rows SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebrec_unwind_page);
+} unwind_pages SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebrec_unwind_table);
+} unwind_tables SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebrec_unwind_mapping);
+} unwind_mappings SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebrec_unwind_process);
+} unwind_processes SEC(".maps") __weak;
+
+/* A child has its parent's address space, until the recorder hears of it. */
+static __always_inline void unwind_fork(__u32 parent, __u32 child)
+{
+	const struct ebrec_unwind_process *process;
+	struct ebrec_unwind_process copy;
+
+	process = bpf_map_lookup_elem(&unwind_processes, &parent);
+	if (!process) {
+		bpf_map_delete_elem(&unwind_processes, &child);
+		return;
+	}
+	copy = *process;
+	bpf_map_update_elem(&unwind_processes, &child, &copy, BPF_ANY);
+}
+
+/* Nothing of the old address space is true of the new one. */
+static __always_inline void unwind_exec(__u32 tgid)
+{
+	bpf_map_delete_elem(&unwind_processes, &tgid);
+}
+
+/* A walk as it goes. */
+struct unwind_state {
+	__u64 pc, sp, fp;
+	__u64 regs[4];			     /* of the innermost frame: rdi, r10, rax, r11 */
+	struct ebrec_unwind_mapping mapping; /* the last one found; end 0: none */
+	__u32 first, n_mappings;	     /* of the process */
+	__u32 tgid;
+	__u32 n;       /* frames so far */
+	__u32 methods; /* EBT_METHOD_* */
+	__u32 stop;    /* EBT_STOP_* */
+	__u32 taken;   /* whoever interrupts this walk takes the next state */
+	bool caller;   /* pc is a return address */
+};
+
+/* Walks that can be under way on one CPU: of a task, of an interrupt, of an NMI. */
+#define UNWIND_LEVELS 3
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, UNWIND_LEVELS);
+	__type(key, __u32);
+	__type(value, struct unwind_state);
+} unwind_states SEC(".maps") __weak;
+
+struct unwind_walk {
+	struct unwind_state *state;
+	__u64 *addresses; /* EBREC_MAX_FRAMES */
+};
+
+static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc)
+{
+	__u32 low = s->first, high = s->first + s->n_mappings;
+	const struct ebrec_unwind_mapping *m;
+
+	if (pc >= s->mapping.start && pc < s->mapping.end)
+		return true;
+	for (int i = 0; i < UNWIND_MAPPING_STEPS; i++) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (low >= high)
+			break;
+		m = bpf_map_lookup_elem(&unwind_mappings, &middle);
+		if (!m)
+			return false;
+		if (pc < m->start) {
+			high = middle;
+		} else if (pc >= m->end) {
+			low = middle + 1;
+		} else {
+			s->mapping = *m;
+			return !m->owner || m->owner == s->tgid;
+		}
+	}
+	return false;
+}
+
+/* The row that holds at `at` (address - bias). */
+static __always_inline bool unwind_find_row(__u32 table, __u64 at, struct cfi_row *ret)
+{
+	const struct ebrec_unwind_table *t = bpf_map_lookup_elem(&unwind_tables, &table);
+	__u32 low, high, page, pc = at;
+	const struct ebrec_unwind_page *p;
+	const struct cfi_row *row;
+	void *chunk;
+
+	if (!t || at >> UNWIND_PAGE_BITS >= t->n_pages)
+		return false;
+	page = t->first_page + (__u32)(at >> UNWIND_PAGE_BITS);
+	p = bpf_map_lookup_elem(&unwind_pages, &page);
+	if (!p || !p->n)
+		return false;
+	chunk = bpf_map_lookup_elem(&unwind_rows, &p->chunk);
+	if (!chunk)
+		return false;
+	low = p->first;
+	high = low + p->n;
+	/* The last row whose pc is not above. The first one is not, so low never is the answer's
+	 * successor. */
+	for (int i = 0; i < UNWIND_ROW_STEPS; i++) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (high - low <= 1)
+			break;
+		row = bpf_map_lookup_elem(chunk, &middle);
+		if (!row)
+			return false;
+		if (row->pc <= pc)
+			low = middle;
+		else
+			high = middle;
+	}
+	row = bpf_map_lookup_elem(chunk, &low);
+	if (!row)
+		return false;
+	*ret = *row;
+	return row->pc <= pc;
+}
+
+static __always_inline long unwind_stop(struct unwind_state *s, __u32 stop)
+{
+	s->stop = stop;
+	return 1;
+}
+
+/* Goes on at the caller. */
+static __always_inline long unwind_to(struct unwind_state *s, __u64 pc, __u64 sp)
+{
+	s->pc = pc;
+	s->sp = sp;
+	s->caller = true;
+	return pc ? 0 : unwind_stop(s, EBT_STOP_ROOT);
+}
+
+/* A stack is not larger than this (RLIMIT_STACK is 8 MiB by default): a frame pointer that is
+ * farther away is none. */
+#define UNWIND_MAX_FP_DISTANCE (64u << 20)
+
+static __always_inline long unwind_step_fp(struct unwind_state *s)
+{
+	__u64 record[2];
+
+	if (s->fp & 7 || s->fp < s->sp || s->fp - s->sp > UNWIND_MAX_FP_DISTANCE)
+		return unwind_stop(s, s->fp ? EBT_STOP_FRAME_POINTER : EBT_STOP_ROOT);
+	if (bpf_probe_read_user(record, sizeof(record), (void *)s->fp))
+		return unwind_stop(s, EBT_STOP_FAULT);
+	s->methods |= EBT_METHOD_FP;
+	s->sp = s->fp + sizeof(record);
+	s->fp = record[0];
+	return unwind_to(s, record[1], s->sp);
+}
+
+/* From a handler to what the signal interrupted: struct rt_sigframe of arch/x86, whose ucontext
+ * is at sp; gregs begin 40 bytes into it. */
+static __always_inline long unwind_step_signal(struct unwind_state *s)
+{
+	__u64 regs[7]; /* bp, bx, dx, ax, cx, sp, ip */
+
+	if (bpf_probe_read_user(regs, sizeof(regs), (void *)(s->sp + 40 + 10 * 8)))
+		return unwind_stop(s, EBT_STOP_FAULT);
+	s->pc = regs[6];
+	s->sp = regs[5];
+	s->fp = regs[0];
+	s->caller = false;
+	return 0;
+}
+
+/* Registers that only the innermost frame still has. */
+static __always_inline bool unwind_register(const struct unwind_state *s, __s8 number, __u64 *ret)
+{
+	if (s->n != 1)
+		return false;
+	switch (number) {
+	case 0:
+		*ret = s->regs[2];
+		return true;
+	case 5:
+		*ret = s->regs[0];
+		return true;
+	case 10:
+		*ret = s->regs[1];
+		return true;
+	case 11:
+		*ret = s->regs[3];
+		return true;
+	}
+	return false;
+}
+
+/* Canonical frame address of a row whose frame has one; false: s->stop says why not. */
+static __always_inline bool unwind_cfa(struct unwind_state *s, const struct cfi_row *row,
+				       __u64 *ret)
+{
+	__s64 offset = (__s64)row->cfa * 8;
+	__u64 base;
+
+	switch (row->op & CFI_OP_MASK) {
+	case CFI_SP:
+	case CFI_RA_REG:
+		*ret = s->sp + offset;
+		return true;
+	case CFI_FP:
+		*ret = s->fp + offset;
+		return true;
+	case CFI_PLT:
+		*ret = s->sp + offset + ((s->pc & 15) >= (__u8)row->fp ? 8 : 0);
+		return true;
+	case CFI_SP_DEREF:
+	case CFI_FP_DEREF:
+		base = (row->op & CFI_OP_MASK) == CFI_SP_DEREF ? s->sp : s->fp;
+		base += (__s64)(row->cfa >> 4) * 8;
+		if (bpf_probe_read_user(ret, sizeof(*ret), (void *)base)) {
+			s->stop = EBT_STOP_FAULT;
+			return false;
+		}
+		*ret += (row->cfa & 15) * 8;
+		return true;
+	case CFI_REG:
+		s->stop = EBT_STOP_RULE;
+		if (!unwind_register(s, row->fp, &base))
+			return false;
+		*ret = base + offset;
+		return true;
+	default:
+		s->stop = EBT_STOP_RULE;
+		return false;
+	}
+}
+
+/* The frame pointer of the caller; *saved are the two words below cfa. */
+static __always_inline bool unwind_fp(struct unwind_state *s, const struct cfi_row *row, __u64 cfa,
+				      const __u64 *saved)
+{
+	__u32 op = row->op & CFI_OP_MASK;
+	__u64 at = cfa;
+
+	if (op == CFI_PLT || op == CFI_REG || op == CFI_RA_REG)
+		return true;
+	if (row->op & CFI_FP_BY_FP) {
+		at = s->fp;
+	} else if (!row->fp) {
+		return true;
+	} else if (row->fp == -2) {
+		s->fp = saved[0];
+		return true;
+	} else if (row->fp == CFI_FP_LOST) {
+		s->fp = 0;
+		return true;
+	}
+	return !bpf_probe_read_user(&s->fp, sizeof(s->fp), (void *)(at + (__s64)row->fp * 8));
+}
+
+static __always_inline long unwind_step_row(struct unwind_state *s, const struct cfi_row *row)
+{
+	__u32 op = row->op & CFI_OP_MASK;
+	__u64 cfa, ra, saved[2];
+
+	if (op == CFI_NONE)
+		return unwind_stop(s, EBT_STOP_NO_ROW);
+	s->methods |= EBT_METHOD_TABLE;
+	if (op == CFI_END)
+		return unwind_stop(s, EBT_STOP_ROOT);
+	if (op == CFI_SIGNAL)
+		return unwind_step_signal(s);
+	if (!unwind_cfa(s, row, &cfa))
+		return 1;
+	if (op == CFI_RA_REG) {
+		if (!unwind_register(s, row->fp, &ra))
+			return unwind_stop(s, EBT_STOP_RULE);
+		return unwind_to(s, ra, cfa);
+	}
+	/* A frame that does not grow would be walked for ever. */
+	if (cfa <= s->sp)
+		return unwind_stop(s, EBT_STOP_LOOP);
+	if (bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa - sizeof(saved))))
+		return unwind_stop(s, EBT_STOP_FAULT);
+	if (!unwind_fp(s, row, cfa, saved))
+		return unwind_stop(s, EBT_STOP_FAULT);
+	return unwind_to(s, saved[1], cfa);
+}
+
+static long unwind_step(__u32 i, struct unwind_walk *walk)
+{
+	struct unwind_state *s = walk->state;
+	struct cfi_row row;
+	__u32 n = s->n;
+	__u64 pc;
+
+	if (n >= EBREC_MAX_FRAMES)
+		return unwind_stop(s, EBT_STOP_TRUNCATED);
+	walk->addresses[n] = s->pc;
+	s->n = n + 1;
+	pc = s->pc - s->caller;
+	if (!unwind_find_mapping(s, pc))
+		return unwind_stop(s, EBT_STOP_NO_MAPPING);
+	if (s->mapping.table == UNWIND_TABLE_LATER || s->mapping.table == UNWIND_TABLE_FULL)
+		return unwind_stop(s, EBT_STOP_NO_TABLE);
+	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
+		return unwind_step_fp(s);
+	if (!unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row))
+		return unwind_stop(s, EBT_STOP_NO_ROW);
+	return unwind_step_row(s, &row);
+}
+
+static __always_inline void unwind_begin(struct unwind_state *s, struct task_struct *task)
+{
+	const struct pt_regs___kernel *regs = (const void *)bpf_task_pt_regs(task);
+	const struct ebrec_unwind_process *process;
+	__u32 tgid = task->tgid;
+
+	s->pc = regs->ip;
+	s->sp = regs->sp;
+	s->fp = regs->bp;
+	s->regs[0] = regs->di;
+	s->regs[1] = regs->r10;
+	s->regs[2] = regs->ax;
+	s->regs[3] = regs->r11;
+	/* In a call, pc is behind the syscall instruction. */
+	s->caller = (__s64)regs->orig_ax >= 0;
+	s->mapping.start = 0;
+	s->mapping.end = 0;
+	s->n = 0;
+	s->methods = 0;
+	s->stop = 0;
+	s->tgid = tgid;
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	s->first = process ? process->first : 0;
+	s->n_mappings = process ? process->n : 0;
+}
+
+static __always_inline struct unwind_state *unwind_take_state(void)
+{
+	struct unwind_state *s;
+
+	for (__u32 level = 0; level < UNWIND_LEVELS; level++) {
+		__u32 key = level;
+
+		s = bpf_map_lookup_elem(&unwind_states, &key);
+		if (s && !s->taken) {
+			s->taken = 1;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+/* The user stack of the current task, with room for EBREC_MAX_FRAMES. Returns its bytes. */
+static __always_inline __u32 unwind_user(struct task_struct *task, struct ebt_wire_stack *stack)
+{
+	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
+	struct unwind_state *s = unwind_take_state();
+	__u32 n, attrs;
+
+	if (!s)
+		return 0;
+	unwind_begin(s, task);
+	walk.state = s;
+	bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
+	n = s->n;
+	attrs = EBT_STACK_USER | s->methods << EBT_STACK_METHOD_SHIFT |
+		s->stop << EBT_STACK_STOP_SHIFT;
+	if (s->stop == EBT_STOP_TRUNCATED)
+		attrs |= EBT_STACK_TRUNCATED;
+	s->taken = 0;
+	if (n > EBREC_MAX_FRAMES) /* for the verifier */
+		return 0;
+	stack->attrs = attrs;
+	stack->n = n;
+	return n ? sizeof(*stack) + n * sizeof(__u64) : 0;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a mapping to the unwind table of its file. */
+#ifndef RECORD_UNWIND_FILES_H
+#define RECORD_UNWIND_FILES_H
+
+#include <stdint.h>
+
+#include "mapping.h"
+#include "unwind_tables.h"
+
+/*
+ * The table's number, or UNWIND_TABLE_*, and what to subtract from addresses of the mapping.
+ * Makes the table if there is none yet and the file can be opened: through the process, or, if
+ * that has gone, at its path, if the file there has the same build-id. A file that was opened is
+ * told to the exec program through files_map.
+ */
+uint32_t unwind_files_table(struct unwind_tables *tables, int files_map,
+			    const struct mapping *mapping, uint64_t *ret_bias);
+
+#endif

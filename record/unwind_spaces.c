@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mappings of processes for the BPF programs; see unwind_spaces.h. */
+#include "unwind_spaces.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/types.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/unwind_maps.h"
+#include "skeleton.h"
+#include "unwind_files.h"
+#include "unwind_slab.h"
+#include "unwind_tables.h"
+
+#define MAX_PROCESSES 16384u
+#define MAX_MAPPINGS  (1u << 17)
+#define MAX_FILES     16384u
+#define N_BUCKETS     16384u
+
+enum op_kind { OP_RENAME, OP_MAP, OP_EXEC, OP_FORK, OP_EXIT };
+
+/* Something that happened, until publish. */
+struct op {
+	uint64_t time;
+	enum op_kind kind;
+	uint32_t pid, child;
+	struct ebrec_unwind_mapping mapping;
+};
+
+struct known {
+	struct ebrec_unwind_mapping mapping;
+	uint64_t since;
+};
+
+struct space {
+	struct space *next; /* of the bucket */
+	uint32_t pid;
+	bool dirty;
+	uint64_t renamed;	/* last change of name; see OP_EXEC */
+	struct known *mappings; /* ascending, none overlaps another */
+	uint32_t n;
+	struct unwind_range *range; /* where they are published; forks share it. NULL: nowhere */
+};
+
+struct unwind_spaces {
+	const struct ebrec_bpf *skel;
+	struct unwind_tables *tables;
+	struct unwind_slab *slab;
+	struct space **buckets;
+	struct op *ops;
+	size_t n_ops, ops_capacity;
+	uint64_t full;
+};
+
+void unwind_spaces_configure(struct ebrec_bpf *skel)
+{
+	bpf_map__set_max_entries(skel->maps.unwind_mappings, MAX_MAPPINGS);
+	bpf_map__set_max_entries(skel->maps.unwind_processes, MAX_PROCESSES);
+	bpf_map__set_max_entries(skel->maps.unwind_files, MAX_FILES);
+}
+
+struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwind_tables *tables,
+				       struct unwind_spaces **ret)
+{
+	_cleanup_(unwind_spaces_destroyp) struct unwind_spaces *s = calloc(1, sizeof(*s));
+	struct ebt_error *err;
+
+	if (!s)
+		return &ebt_enomem;
+	s->skel = skel;
+	s->tables = tables;
+	s->buckets = calloc(N_BUCKETS, sizeof(*s->buckets));
+	if (!s->buckets)
+		return &ebt_enomem;
+	err = unwind_slab_create(bpf_map__fd(skel->maps.unwind_mappings), UNWIND_EXEC_ROOM,
+				 MAX_MAPPINGS, &s->slab);
+	if (err)
+		return err;
+	*ret = take_ptr(s);
+	return NULL;
+}
+
+static void space_destroy(struct unwind_spaces *s, struct space *space)
+{
+	unwind_range_put(s->slab, space->range);
+	free(space->mappings);
+	free(space);
+}
+
+void unwind_spaces_destroy(struct unwind_spaces *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; s->buckets && i < N_BUCKETS; i++) {
+		while (s->buckets[i]) {
+			struct space *space = s->buckets[i];
+
+			s->buckets[i] = space->next;
+			space_destroy(s, space);
+		}
+	}
+	unwind_slab_destroy(s->slab);
+	free(s->buckets);
+	free(s->ops);
+	free(s);
+}
+
+/* --- what happened --- */
+
+static struct ebt_error *add_op(struct unwind_spaces *s, const struct op *op)
+{
+	if (s->n_ops == s->ops_capacity) {
+		size_t capacity = s->ops_capacity ? 2 * s->ops_capacity : 64;
+		struct op *ops = realloc(s->ops, capacity * sizeof(*ops));
+
+		if (!ops)
+			return &ebt_enomem;
+		s->ops = ops;
+		s->ops_capacity = capacity;
+	}
+	s->ops[s->n_ops++] = *op;
+	return NULL;
+}
+
+struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mapping *m)
+{
+	struct op op = { .time = m->time, .kind = OP_MAP, .pid = m->pid };
+	uint64_t bias;
+
+	op.mapping.start = m->start;
+	op.mapping.end = m->start + m->length;
+	op.mapping.table =
+		unwind_files_table(s->tables, bpf_map__fd(s->skel->maps.unwind_files), m, &bias);
+	op.mapping.bias = bias;
+	return add_op(s, &op);
+}
+
+struct ebt_error *unwind_spaces_fork(struct unwind_spaces *s, uint32_t parent, uint32_t child,
+				     uint64_t time_ns)
+{
+	return add_op(s, &(struct op){
+				 .time = time_ns, .kind = OP_FORK, .pid = parent, .child = child });
+}
+
+struct ebt_error *unwind_spaces_exec(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
+{
+	return add_op(s, &(struct op){ .time = time_ns, .kind = OP_EXEC, .pid = pid });
+}
+
+struct ebt_error *unwind_spaces_rename(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
+{
+	return add_op(s, &(struct op){ .time = time_ns, .kind = OP_RENAME, .pid = pid });
+}
+
+struct ebt_error *unwind_spaces_exit(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
+{
+	return add_op(s, &(struct op){ .time = time_ns, .kind = OP_EXIT, .pid = pid });
+}
+
+/* --- the model --- */
+
+static struct space **bucket_of(struct unwind_spaces *s, uint32_t pid)
+{
+	return &s->buckets[pid % N_BUCKETS];
+}
+
+static struct space *find_space(struct unwind_spaces *s, uint32_t pid)
+{
+	struct space *space = *bucket_of(s, pid);
+
+	while (space && space->pid != pid)
+		space = space->next;
+	return space;
+}
+
+static struct space *get_space(struct unwind_spaces *s, uint32_t pid)
+{
+	struct space *space = find_space(s, pid);
+
+	if (space)
+		return space;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return NULL;
+	space->pid = pid;
+	space->next = *bucket_of(s, pid);
+	*bucket_of(s, pid) = space;
+	return space;
+}
+
+static void remove_space(struct unwind_spaces *s, uint32_t pid)
+{
+	struct space **p = bucket_of(s, pid), *space;
+
+	while (*p && (*p)->pid != pid)
+		p = &(*p)->next;
+	space = *p;
+	if (!space)
+		return;
+	*p = space->next;
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.unwind_processes), &pid);
+	space_destroy(s, space);
+}
+
+/* The new one takes what others had of its range, and splits one that reaches over both ends. */
+static bool insert(struct space *space, const struct ebrec_unwind_mapping *m, uint64_t since)
+{
+	struct known *out, piece;
+	uint32_t n = 0;
+	bool done = false;
+
+	if (m->start >= m->end || space->n + 2 > UNWIND_MAX_MAPPINGS)
+		return false;
+	out = calloc(space->n + 2, sizeof(*out));
+	if (!out)
+		return false;
+	for (uint32_t i = 0; i < space->n; i++) {
+		piece = space->mappings[i];
+		if (piece.mapping.start < m->start) {
+			out[n] = piece;
+			if (piece.mapping.end > m->start)
+				out[n].mapping.end = m->start;
+			n++;
+		}
+		if (!done && piece.mapping.end > m->start) {
+			out[n++] = (struct known){ *m, since };
+			done = true;
+		}
+		if (piece.mapping.end > m->end) {
+			if (piece.mapping.start < m->end)
+				piece.mapping.start = m->end;
+			out[n++] = piece;
+		}
+	}
+	if (!done)
+		out[n++] = (struct known){ *m, since };
+	free(space->mappings);
+	space->mappings = out;
+	space->n = n;
+	return true;
+}
+
+static bool fork_space(struct unwind_spaces *s, const struct op *op)
+{
+	struct space *parent = find_space(s, op->pid), *child;
+	struct known *copy;
+
+	if (!parent)
+		return true;
+	remove_space(s, op->child);
+	child = get_space(s, op->child);
+	copy = malloc((parent->n + 1) * sizeof(*copy));
+	if (!child || !copy) {
+		free(copy);
+		return false;
+	}
+	if (parent->n)
+		memcpy(copy, parent->mappings, parent->n * sizeof(*copy));
+	child->mappings = copy;
+	child->n = parent->n;
+	child->range = unwind_range_get(parent->range);
+	/* The BPF side copied its parent's entry; this brings what changed since. */
+	child->dirty = true;
+	return true;
+}
+
+/*
+ * The kernel renames a thread that runs another program, maps the program, and reports the exec
+ * last: what was mapped before the rename has gone.
+ */
+static void exec_space(struct space *space)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < space->n; i++) {
+		if (space->mappings[i].since >= space->renamed)
+			space->mappings[n++] = space->mappings[i];
+	}
+	space->n = n;
+	space->dirty = true;
+}
+
+static bool apply(struct unwind_spaces *s, const struct op *op)
+{
+	struct space *space;
+
+	switch (op->kind) {
+	case OP_FORK:
+		return fork_space(s, op);
+	case OP_EXIT:
+		remove_space(s, op->pid);
+		return true;
+	case OP_EXEC:
+		space = find_space(s, op->pid);
+		if (space)
+			exec_space(space);
+		return true;
+	case OP_RENAME:
+		space = find_space(s, op->pid);
+		if (space)
+			space->renamed = op->time;
+		return true;
+	case OP_MAP:
+		space = get_space(s, op->pid);
+		if (!space)
+			return false;
+		space->dirty = true;
+		return insert(space, &op->mapping, op->time);
+	}
+	return true;
+}
+
+/* --- publishing --- */
+
+static void publish_space(struct unwind_spaces *s, struct space *space, uint64_t now_ns)
+{
+	int fd = bpf_map__fd(s->skel->maps.unwind_processes);
+	struct ebrec_unwind_process entry = { .n = space->n };
+	struct unwind_range *range = NULL;
+
+	space->dirty = false;
+	if (space->n)
+		range = unwind_slab_alloc(s->slab, space->n, now_ns);
+	if (range) {
+		struct ebrec_unwind_mapping *out = unwind_slab_entries(s->slab, range);
+
+		for (uint32_t i = 0; i < space->n; i++)
+			out[i] = space->mappings[i].mapping;
+		entry.first = unwind_range_first(range);
+	}
+	/* Until the map changes, programs use the old range; a walk that has begun still does. */
+	if (!range || bpf_map_update_elem(fd, &space->pid, &entry, BPF_ANY)) {
+		s->full += space->n != 0;
+		bpf_map_delete_elem(fd, &space->pid);
+		unwind_range_put(s->slab, range);
+		range = NULL;
+	}
+	unwind_range_put(s->slab, space->range);
+	space->range = range;
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+	const struct op *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+struct ebt_error *unwind_spaces_publish(struct unwind_spaces *s, uint64_t now_ns)
+{
+	qsort(s->ops, s->n_ops, sizeof(*s->ops), compare_ops);
+	for (size_t i = 0; i < s->n_ops; i++) {
+		if (!apply(s, &s->ops[i]))
+			s->full++;
+	}
+	for (size_t i = 0; i < s->n_ops; i++) {
+		uint32_t pid = s->ops[i].kind == OP_FORK ? s->ops[i].child : s->ops[i].pid;
+		struct space *space = find_space(s, pid);
+
+		if (space && space->dirty)
+			publish_space(s, space, now_ns);
+	}
+	s->n_ops = 0;
+	return NULL;
+}
+
+uint64_t unwind_spaces_full(const struct unwind_spaces *s)
+{
+	return s->full;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwind tables of mapped files, made once for each build-id and handed to the BPF programs.
+ * Used by one thread at a time. What cannot be made is no error: the walk says so.
+ */
+#ifndef RECORD_UNWIND_TABLES_H
+#define RECORD_UNWIND_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "error.h"
+
+struct unwind_tables;
+struct unwind_image;
+struct ebrec_bpf;
+
+struct unwind_tables_stats {
+	uint32_t tables; /* with rows */
+	uint32_t empty;	 /* files without unwind information */
+	uint32_t full;	 /* files for which there was no room */
+	uint64_t rows, bytes;
+	uint64_t build_ns;
+};
+
+/* Before the programs are loaded: sizes of the maps for tables of `bytes` in all. */
+void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes);
+
+/* After that. The skeleton must live longer. */
+struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwind_tables **ret);
+/* Accepts NULL. */
+void unwind_tables_destroy(struct unwind_tables *tables);
+DEFINE_CLEANUP(struct unwind_tables *, unwind_tables_destroy);
+
+/* Number of the table of a file, known by a key of any bytes (its build-id), or
+ * UNWIND_TABLE_NONE, or UNWIND_TABLE_LATER where nobody added it. */
+uint32_t unwind_tables_find(const struct unwind_tables *tables, const void *key, size_t len);
+
+/* Makes it, and returns what find will. */
+uint32_t unwind_tables_add(struct unwind_tables *tables, const void *key, size_t len, int fd);
+/* The same for an image in memory. */
+uint32_t unwind_tables_add_memory(struct unwind_tables *tables, const void *key, size_t key_len,
+				  const void *data, size_t len);
+
+/* For a file whose code is one segment: what to add to an offset in the file to get a row's pc. */
+bool unwind_tables_shift(const struct unwind_tables *tables, uint32_t table, uint64_t *ret);
+
+/* See unwind_table_bias(). */
+bool unwind_tables_bias(const struct unwind_tables *tables, uint32_t table, uint64_t start,
+			uint64_t pgoff, uint64_t *ret);
+
+void unwind_tables_stats(const struct unwind_tables *tables, struct unwind_tables_stats *ret);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts tables and address spaces together; see unwinder.h. */
+#include "unwinder.h"
+
+#include <stdlib.h>
+
+#include "skeleton.h"
+
+void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel, uint64_t bytes)
+{
+	bool exec = kernel_has_function(kernel, "bpf_iter_task_vma_new");
+
+	bpf_map__set_autocreate(skel->maps.unwind_states, true);
+	unwind_tables_configure(skel, bytes);
+	unwind_spaces_configure(skel);
+	skel->rodata->config.unwind = 1;
+	skel->rodata->config.unwind_exec = exec;
+	bpf_program__set_autoload(skel->progs.ebrec_unwind_exec, exec);
+}
+
+struct ebt_error *unwinder_create(const struct ebrec_bpf *skel, struct unwinder **ret)
+{
+	_cleanup_(unwinder_destroyp) struct unwinder *u = calloc(1, sizeof(*u));
+	struct ebt_error *err;
+
+	if (!u)
+		return &ebt_enomem;
+	err = unwind_tables_create(skel, &u->tables);
+	if (!err)
+		err = unwind_spaces_create(skel, u->tables, &u->spaces);
+	if (err)
+		return err;
+	*ret = take_ptr(u);
+	return NULL;
+}
+
+void unwinder_destroy(struct unwinder *u)
+{
+	if (!u)
+		return;
+	unwind_spaces_destroy(u->spaces);
+	unwind_tables_destroy(u->tables);
+	free(u);
+}
+
+static struct ebt_error *on_mapping(void *arg, const struct mapping *mapping)
+{
+	struct unwinder *u = arg;
+
+	return unwind_spaces_map(u->spaces, mapping);
+}
+
+struct mapping_listener unwinder_listener(struct unwinder *u)
+{
+	return (struct mapping_listener){ on_mapping, u };
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * User-space side of stack walks by unwind tables: tables of files and address spaces of
+ * processes, kept up to date for the BPF programs. Used by one thread at a time.
+ */
+#ifndef RECORD_UNWINDER_H
+#define RECORD_UNWINDER_H
+
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "kernel.h"
+#include "mapping.h"
+#include "unwind_spaces.h"
+#include "unwind_tables.h"
+
+struct unwinder {
+	struct unwind_tables *tables;
+	struct unwind_spaces *spaces;
+};
+
+/* Sizes and maps, before the programs are loaded; bytes: for tables. */
+void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel, uint64_t bytes);
+
+/* After that. The skeleton must live longer. */
+struct ebt_error *unwinder_create(const struct ebrec_bpf *skel, struct unwinder **ret);
+/* Accepts NULL. */
+void unwinder_destroy(struct unwinder *unwinder);
+DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);
+
+/* Hears of each mapping. */
+struct mapping_listener unwinder_listener(struct unwinder *unwinder);
+
+#endif
