@@ -6,31 +6,13 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "cfi_pointer.h"
 #include "cfi_program.h"
 #include "cfi_vec.h"
 #include "cleanup.h"
 
-/* DW_EH_PE_*: LSB 5.0 core, 10.5.1. */
-enum {
-	PE_ABSPTR = 0x00,
-	PE_ULEB = 0x01,
-	PE_UDATA2 = 0x02,
-	PE_UDATA4 = 0x03,
-	PE_UDATA8 = 0x04,
-	PE_SLEB = 0x09,
-	PE_SDATA2 = 0x0a,
-	PE_SDATA4 = 0x0b,
-	PE_SDATA8 = 0x0c,
-	PE_FORMAT = 0x0f,
-	PE_PCREL = 0x10,
-	PE_APPLICATION = 0x70,
-	PE_INDIRECT = 0x80,
-	PE_OMIT = 0xff,
-};
-
 struct parser {
 	const struct cfi_section *section;
-	const unsigned char *start;
 	enum cfi_arch arch;
 	uint64_t base;
 	struct cfi_vec rows;
@@ -39,13 +21,12 @@ struct parser {
 	struct cfi_cie cie;
 	uint64_t cie_offset;
 	bool have_cie;
-	uint64_t work; /* bytes interpreted so far */
+	uint64_t work; /* bytes of the section read so far, again and again */
 };
 
 /* Length and id of an entry; the contents behind them. */
 struct entry {
 	struct ebt_bytes body;
-	uint64_t offset;    /* of the entry in the section */
 	uint64_t id;	    /* CIE pointer or CIE id */
 	uint64_t id_offset; /* of that field */
 	bool is_cie;
@@ -54,16 +35,15 @@ struct entry {
 
 static uint64_t offset_of(const struct parser *p, const unsigned char *pos)
 {
-	return (uint64_t)(pos - p->start);
+	return (uint64_t)(pos - (const unsigned char *)p->section->data);
 }
 
-/* False at the end, be it the terminator or damage. */
+/* False at the end, be it a terminator or damage. */
 static bool next_entry(const struct parser *p, struct ebt_bytes *in, struct entry *ret)
 {
 	uint32_t len32, id32;
 	uint64_t len;
 
-	ret->offset = offset_of(p, in->pos);
 	if (!ebt_bytes_u32(in, &len32) || !len32)
 		return false;
 	len = len32;
@@ -86,50 +66,6 @@ static bool next_entry(const struct parser *p, struct ebt_bytes *in, struct entr
 	return true;
 }
 
-static bool read_pointer(const struct parser *p, struct ebt_bytes *in, uint8_t encoding,
-			 uint64_t *ret)
-{
-	uint64_t at = p->section->address + offset_of(p, in->pos), value;
-	uint32_t v32;
-	uint16_t v16;
-
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SDATA8:
-		if (!ebt_bytes_u64(in, &value))
-			return false;
-		break;
-	case PE_UDATA4:
-	case PE_SDATA4:
-		if (!ebt_bytes_u32(in, &v32))
-			return false;
-		value = (encoding & PE_FORMAT) == PE_SDATA4 ? (uint64_t)(int32_t)v32 : v32;
-		break;
-	case PE_UDATA2:
-	case PE_SDATA2:
-		if (!ebt_bytes_u16(in, &v16))
-			return false;
-		value = (encoding & PE_FORMAT) == PE_SDATA2 ? (uint64_t)(int16_t)v16 : v16;
-		break;
-	case PE_ULEB:
-		if (!ebt_bytes_varint(in, &value))
-			return false;
-		break;
-	case PE_SLEB:
-		if (!cfi_sleb(in, (int64_t *)&value))
-			return false;
-		break;
-	default:
-		return false;
-	}
-	/* A position relative to text, data or function is not known here, nor is memory. */
-	if (encoding & PE_INDIRECT || ((encoding & PE_APPLICATION) & ~PE_PCREL))
-		return false;
-	*ret = encoding & PE_PCREL ? value + at : value;
-	return true;
-}
-
 /* The letters of "zPLRSB…", whose data is in in. */
 static bool read_augmentation(const struct parser *p, const char *letters, struct ebt_bytes in,
 			      struct cfi_cie *cie)
@@ -147,8 +83,8 @@ static bool read_augmentation(const struct parser *p, const char *letters, struc
 			if (!ebt_bytes_u8(&in, &encoding))
 				return false;
 			/* Where the personality is does not matter, only how long it is. */
-			if (encoding != PE_OMIT &&
-			    !read_pointer(p, &in, encoding & PE_FORMAT, &ignored))
+			if (encoding != CFI_PE_OMIT &&
+			    !cfi_pointer(p->section, &in, encoding & CFI_PE_FORMAT, &ignored))
 				return false;
 			break;
 		case 'L':
@@ -168,38 +104,53 @@ static bool read_augmentation(const struct parser *p, const char *letters, struc
 	return true;
 }
 
-static bool read_cie(struct parser *p, struct entry *entry, struct cfi_cie *ret)
+/* Alignment factors and the return address's register. */
+static bool read_factors(struct ebt_bytes *in, uint8_t version, struct cfi_cie *cie)
 {
-	struct ebt_bytes in = entry->body, augmentation = { in.pos, in.pos };
-	struct cfi_cie cie = { .arch = p->arch, .pointer_encoding = PE_ABSPTR };
-	const char *letters = (const char *)in.pos + 1;
-	uint8_t version, byte;
+	uint8_t address_size, segment_size, reg;
+
+	if (version == 4 && (!ebt_bytes_u8(in, &address_size) || address_size != 8 ||
+			     !ebt_bytes_u8(in, &segment_size) || segment_size))
+		return false;
+	if (!ebt_bytes_varint(in, &cie->code_align) || !cfi_sleb(in, &cie->data_align))
+		return false;
+	if (version > 1)
+		return ebt_bytes_varint(in, &cie->ra_register);
+	if (!ebt_bytes_u8(in, &reg))
+		return false;
+	cie->ra_register = reg;
+	return true;
+}
+
+static bool read_cie(const struct parser *p, const struct entry *entry, struct cfi_cie *ret)
+{
+	struct ebt_bytes in = entry->body, augmentation;
+	struct cfi_cie cie = {
+		.section = p->section,
+		.arch = p->arch,
+		.base = p->base,
+		.pointer_encoding = CFI_PE_ABSPTR,
+	};
+	const char *letters;
+	uint8_t version;
 	uint64_t len;
-	size_t n;
 
 	if (!ebt_bytes_u8(&in, &version) || (version != 1 && version != 3 && version != 4))
 		return false;
-	n = strnlen(letters, ebt_bytes_left(&in));
-	if (!ebt_bytes_skip(&in, (uint64_t)n + 1) || (*letters && *letters != 'z'))
+	letters = (const char *)in.pos;
+	if (!ebt_bytes_skip(&in, strnlen(letters, ebt_bytes_left(&in)) + UINT64_C(1)))
 		return false;
-	if (version == 4 && (!ebt_bytes_u8(&in, &byte) || byte != 8 || !ebt_bytes_u8(&in, &byte)))
+	/* Before "z" there was "eh": a pointer to the compiler's own data. */
+	if (!strcmp(letters, "eh") ? !ebt_bytes_skip(&in, 8) : *letters && *letters != 'z')
 		return false;
-	if (!ebt_bytes_varint(&in, &cie.code_align) || !cfi_sleb(&in, &cie.data_align))
+	if (!read_factors(&in, version, &cie))
 		return false;
-	if (version == 1) {
-		if (!ebt_bytes_u8(&in, &byte))
-			return false;
-		cie.ra_register = byte;
-	} else if (!ebt_bytes_varint(&in, &cie.ra_register)) {
-		return false;
-	}
 	if (*letters == 'z') {
 		if (!ebt_bytes_varint(&in, &len) || !ebt_bytes_take(&in, len, &augmentation) ||
 		    !read_augmentation(p, letters + 1, augmentation, &cie))
 			return false;
 		cie.augmented = true;
 	}
-	p->work += ebt_bytes_left(&in);
 	if (!cfi_run_initial(&cie, in))
 		return false;
 	*ret = cie;
@@ -216,72 +167,91 @@ static const struct cfi_cie *cie_of(struct parser *p, const struct entry *fde)
 	if (p->have_cie && p->cie_offset == offset)
 		return &p->cie;
 	p->have_cie = false;
-	if (!ebt_bytes_skip(&in, offset) || !next_entry(p, &in, &entry) || !entry.is_cie ||
-	    !read_cie(p, &entry, &p->cie))
+	if (!ebt_bytes_skip(&in, offset) || !next_entry(p, &in, &entry) || !entry.is_cie)
+		return NULL;
+	p->work += ebt_bytes_left(&entry.body);
+	if (!read_cie(p, &entry, &p->cie))
 		return NULL;
 	p->have_cie = true;
 	p->cie_offset = offset;
 	return &p->cie;
 }
 
-static bool read_fde(struct parser *p, struct entry *entry)
+static bool read_fde(struct parser *p, const struct entry *entry)
 {
 	const struct cfi_cie *cie = cie_of(p, entry);
 	struct ebt_bytes in = entry->body;
 	struct cfi_range range;
-	uint64_t length, len;
+	uint64_t start, length, len;
 
-	if (!cie || !read_pointer(p, &in, cie->pointer_encoding, &range.start) ||
-	    !read_pointer(p, &in, cie->pointer_encoding & PE_FORMAT, &length))
+	if (!cie || !cfi_pointer(p->section, &in, cie->pointer_encoding, &start) ||
+	    !cfi_pointer(p->section, &in, cie->pointer_encoding & CFI_PE_FORMAT, &length))
 		return false;
 	if (cie->augmented && (!ebt_bytes_varint(&in, &len) || !ebt_bytes_skip(&in, len)))
 		return false;
 	/* Discarded functions are left behind at address 0 or without a length. */
-	if (!length || range.start < p->base || range.start - p->base > UINT32_MAX ||
-	    length > UINT32_MAX - (range.start - p->base))
+	if (!length || !start || start < p->base || start - p->base > UINT32_MAX ||
+	    length > UINT32_MAX - (start - p->base))
 		return true;
-	range.start -= p->base;
+	range.start = start - p->base;
 	range.end = range.start + length;
-	p->work += ebt_bytes_left(&in);
 	return cfi_run(cie, in, range, &p->rows, &p->stats.unsupported);
 }
 
-/* More than this many bytes interpreted for each byte there is, and the file is playing games:
- * a large CIE that is run again and again. */
-#define MAX_WORK 64
+/*
+ * Neighbours share a CIE, so that a section is read once, or twice where each FDE has a small CIE
+ * of its own. Where more is read, a large CIE is used again and again to keep us busy.
+ */
+static bool works_too_long(const struct parser *p)
+{
+	return p->work / 4 > p->section->len;
+}
 
-static struct ebt_error *parse_entries(struct parser *p)
+/*
+ * Terminators, entries of length zero, are in the middle where a linker only put sections one
+ * behind the other. Whoever searches by .eh_frame_hdr never sees them.
+ */
+static void skip_terminators(struct ebt_bytes *in)
+{
+	while (ebt_bytes_left(in) >= 4 && !ebt_load_u32(in->pos))
+		in->pos += 4;
+}
+
+static struct ebt_error *parse_section(struct parser *p)
 {
 	struct ebt_bytes in = ebt_bytes(p->section->data, p->section->len);
 	struct entry entry;
 
-	while (next_entry(p, &in, &entry)) {
+	p->have_cie = false;
+	p->work = 0;
+	while (!p->rows.failed && !p->rows.full) {
+		if (!p->section->ends_at_zero)
+			skip_terminators(&in);
+		if (!next_entry(p, &in, &entry))
+			break;
 		if (entry.is_cie)
 			continue;
 		p->stats.fdes++;
+		p->work += ebt_bytes_left(&entry.body);
 		if (!read_fde(p, &entry))
 			p->stats.bad_fdes++;
-		if (p->rows.failed)
-			return &ebt_enomem;
-		if (p->rows.n > CFI_MAX_ROWS)
-			return ebt_error_create(EBT_ERR_LIMIT, "more than %u unwind rows",
-						CFI_MAX_ROWS);
-		if (p->work / MAX_WORK > p->section->len)
+		if (works_too_long(p))
 			return ebt_error_create(EBT_ERR_LIMIT,
 						"unwind information takes too long to read");
 	}
 	return NULL;
 }
 
-struct ebt_error *cfi_parse(const struct cfi_section *section, enum cfi_arch arch, uint64_t base,
-			    struct cfi_rows *ret, struct cfi_stats *ret_stats)
+struct ebt_error *cfi_parse(const struct cfi_section *sections, size_t n, enum cfi_arch arch,
+			    uint64_t base, struct cfi_rows *ret, struct cfi_stats *ret_stats)
 {
-	struct parser p = {
-		.section = section, .start = section->data, .arch = arch, .base = base
-	};
-	struct ebt_error *err;
+	struct parser p = { .arch = arch, .base = base };
+	struct ebt_error *err = NULL;
 
-	err = parse_entries(&p);
+	for (size_t i = 0; i < n && !err; i++) {
+		p.section = &sections[i];
+		err = parse_section(&p);
+	}
 	if (!err)
 		err = cfi_vec_finish(&p.rows, ret);
 	if (!err && ret_stats)

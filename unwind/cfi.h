@@ -28,8 +28,9 @@ enum cfi_arch { CFI_X86_64, CFI_AARCH64 };
 struct cfi_section {
 	const void *data;
 	size_t len;
-	uint64_t address; /* where the file wants it, for pc-relative pointers */
-	bool debug_frame; /* .debug_frame: other offsets, no augmentation pointers */
+	uint64_t address;  /* where the file wants it, for pc-relative pointers */
+	bool debug_frame;  /* .debug_frame: other offsets, no augmentation pointers */
+	bool ends_at_zero; /* len is a bound; an entry of length zero is the end */
 };
 
 struct cfi_rows {
@@ -45,13 +46,13 @@ struct cfi_stats {
 };
 
 /*
- * Rows of a section; pc is relative to base (the file's lowest load address), and what lies
- * outside base … base + 4 GiB is left out. *ret is freed with cfi_rows_deinit(). A section that
- * is cut or lies gives the rows before that, and is counted; EBT_ERR_LIMIT: more rows or work
- * than any compiler makes.
+ * Rows of n sections together; pc is relative to base (the file's lowest load address), and what
+ * lies outside base … base + 4 GiB is left out. *ret is freed with cfi_rows_deinit(). A section
+ * that is cut or lies gives the rows before that, and is counted; EBT_ERR_LIMIT: more rows or work
+ * than any compiler makes. Where functions overlap, which only lies do, one of them wins.
  */
-struct ebt_error *cfi_parse(const struct cfi_section *section, enum cfi_arch arch, uint64_t base,
-			    struct cfi_rows *ret, struct cfi_stats *ret_stats);
+struct ebt_error *cfi_parse(const struct cfi_section *sections, size_t n, enum cfi_arch arch,
+			    uint64_t base, struct cfi_rows *ret, struct cfi_stats *ret_stats);
 void cfi_rows_deinit(struct cfi_rows *rows);
 
 /* The row that holds at pc, or NULL. */

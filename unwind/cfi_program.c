@@ -2,6 +2,8 @@
 /* Running call frame instructions, and what a row can express of the result. */
 #include "cfi_program.h"
 
+#include "cfi_pointer.h"
+
 /* Nesting of DW_CFA_remember_state; compilers use one. */
 #define MAX_REMEMBERED 8
 
@@ -14,27 +16,6 @@ struct machine {
 	unsigned int n_remembered;
 	uint64_t pc;
 };
-
-bool cfi_sleb(struct ebt_bytes *in, int64_t *ret)
-{
-	struct ebt_bytes copy = *in;
-	uint64_t value = 0;
-	uint8_t byte;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		if (!ebt_bytes_u8(&copy, &byte))
-			return false;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if (byte & 0x40 && shift + 7 < 64)
-			value |= ~UINT64_C(0) << (shift + 7);
-		*in = copy;
-		*ret = (int64_t)value;
-		return true;
-	}
-	return false;
-}
 
 static uint64_t sp_register(enum cfi_arch arch)
 {
@@ -208,6 +189,9 @@ static struct cfi_row row_of(const struct cfi_cie *cie, const struct cfi_state *
 		return (struct cfi_row){ .op = CFI_SIGNAL };
 	if (state->ra.kind == CFI_RULE_UNDEFINED)
 		return (struct cfi_row){ .op = CFI_END };
+	/* The caller's stack pointer is the CFA, and rows know no other. */
+	if (state->sp.kind != CFI_RULE_NONE)
+		return (struct cfi_row){ .op = CFI_UNSUPPORTED };
 	if (cie->arch == CFI_X86_64 ? x86_row(cie, state, &row) : arm_row(cie, state, &row))
 		return row;
 	return (struct cfi_row){ .op = CFI_UNSUPPORTED };
@@ -221,6 +205,8 @@ static struct cfi_rule *rule_of(struct machine *m, struct cfi_state *state, uint
 		return &state->ra;
 	if (reg == fp_register(m->cie->arch))
 		return &state->fp;
+	if (reg == sp_register(m->cie->arch))
+		return &state->sp;
 	return NULL;
 }
 
@@ -266,7 +252,7 @@ static bool define_cfa(struct machine *m, uint8_t op, struct ebt_bytes *in)
 	int64_t i;
 
 	if (op == 0x0f)
-		return take_block(in, &s->cfa_expression);
+		return take_block(in, &s->cfa_expression) && ebt_bytes_left(&s->cfa_expression);
 	if (op == 0x0c || op == 0x0d || op == 0x12) {
 		if (!ebt_bytes_varint(in, &s->cfa_register))
 			return false;
@@ -349,6 +335,12 @@ static bool advance(const struct machine *m, uint8_t op, struct ebt_bytes *in, u
 	uint16_t d2;
 	uint8_t d1;
 
+	if (op == 0x01) {
+		if (!cfi_pointer(m->cie->section, in, m->cie->pointer_encoding, ret_pc))
+			return false;
+		*ret_pc -= m->cie->base;
+		return *ret_pc >= m->pc;
+	}
 	if (op == 0x02 && ebt_bytes_u8(in, &d1))
 		delta = d1;
 	else if (op == 0x03 && ebt_bytes_u16(in, &d2))
@@ -365,7 +357,7 @@ static bool advance(const struct machine *m, uint8_t op, struct ebt_bytes *in, u
 
 static bool is_advance(uint8_t op)
 {
-	return (op & 0xc0) == 0x40 || (op >= 0x02 && op <= 0x04) || op == 0x1d;
+	return (op & 0xc0) == 0x40 || (op >= 0x01 && op <= 0x04) || op == 0x1d;
 }
 
 /* One instruction that changes rules. */
@@ -403,6 +395,7 @@ static bool step(struct machine *m, uint8_t op, struct ebt_bytes *in)
 	case 0x12:
 	case 0x13:
 		return define_cfa(m, op, in);
+	case 0x2c: /* AARCH64_negate_ra_state_with_pc */
 	case 0x2d: /* AARCH64_negate_ra_state: signed addresses are always stripped */
 		return m->cie->arch == CFI_AARCH64;
 	case 0x2e: /* GNU_args_size */
@@ -434,10 +427,11 @@ bool cfi_run_initial(struct cfi_cie *cie, struct ebt_bytes program)
 static void add_row(const struct machine *m, struct cfi_range range, struct cfi_vec *rows,
 		    uint32_t *unsupported)
 {
-	struct cfi_row row = row_of(m->cie, &m->state);
+	struct cfi_row row;
 
-	if (m->pc < range.start || m->pc >= range.end)
+	if (m->pc >= range.end)
 		return;
+	row = row_of(m->cie, &m->state);
 	row.pc = (__u32)m->pc;
 	*unsupported += row.op == CFI_UNSUPPORTED;
 	cfi_vec_add(rows, row);
@@ -451,7 +445,7 @@ bool cfi_run(const struct cfi_cie *cie, struct ebt_bytes program, struct cfi_ran
 	uint64_t pc;
 	uint8_t op;
 
-	while (good && m.pc < range.end && ebt_bytes_u8(&program, &op)) {
+	while (good && !rows->full && m.pc < range.end && ebt_bytes_u8(&program, &op)) {
 		if (!is_advance(op)) {
 			good = step(&m, op, &program);
 			continue;

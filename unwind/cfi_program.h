@@ -32,11 +32,13 @@ struct cfi_state {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 	struct ebt_bytes cfa_expression; /* empty: register and offset count */
-	struct cfi_rule ra, fp;
+	struct cfi_rule ra, fp, sp;
 };
 
 struct cfi_cie {
+	const struct cfi_section *section;
 	enum cfi_arch arch;
+	uint64_t base;
 	uint64_t code_align, ra_register;
 	int64_t data_align;
 	uint8_t pointer_encoding;
@@ -48,9 +50,6 @@ struct cfi_cie {
 struct cfi_range {
 	uint64_t start, end;
 };
-
-/* Signed LEB128; of more than 64 bits: false. */
-bool cfi_sleb(struct ebt_bytes *in, int64_t *ret);
 
 /* Runs a CIE's instructions into its initial state. */
 bool cfi_run_initial(struct cfi_cie *cie, struct ebt_bytes program);

@@ -3,15 +3,22 @@
  * One row of an unwind table, as user space makes it and BPF reads it. Types only; <linux/types.h>
  * or vmlinux.h must come first.
  *
- * How to step out of a frame, x86-64 (pc, sp, fp = rbp; all offsets in units of 8 bytes):
+ * How to step out of a frame, x86-64 (pc, sp, fp = rbp; `cfa` and `fp` count units of 8 bytes):
  *
- *	CFA   SP: sp + 8·cfa;  FP: fp + 8·cfa;  SP_DEREF, FP_DEREF: *(reg + 8·(cfa >> 4)) + 8·(cfa &
- *15) PLT: sp + 8·cfa, and 8 more where (pc & 15) ≥ fp field pc    *(CFA - 8);  RA_REG: the register
- *numbered `fp` (innermost frame only) sp    CFA fp    fp field 0: unchanged; CFI_FP_LOST: not
- *known; else *(CFA + 8·fp), or, with CFI_FP_BY_FP, *(fp + 8·fp)
+ * - CFA: SP, RA_REG: sp + 8·cfa. FP: fp + 8·cfa. REG: register number `fp` + 8·cfa. PLT: sp +
+ *   8·cfa, and 8 more where (pc & 15) ≥ `fp`. SP_DEREF, FP_DEREF: the word at register +
+ *   8·(cfa >> 4), plus 8·(cfa & 15).
+ * - pc: RA_REG: register number `fp`. All others: the word at CFA - 8.
+ * - sp: CFA.
+ * - fp: PLT, REG, RA_REG: as it is, their `fp` field is something else. CFI_FP_BY_FP, to be asked
+ *   first because any value of the field is an offset then, 0 too: the word at fp + 8·`fp`.
+ *   Otherwise `fp` 0: as it is; CFI_FP_LOST: not known; else the word at CFA + 8·`fp`.
  *
- * arm64 (fp = x29, lr = x30): as above but pc is lr with CFI_RA_LR; else *(where fp was saved + 8),
- * or *(CFA + 8·fp) with CFI_RA_ONLY, fp unchanged then.
+ * arm64 (fp = x29, lr = x30) has no PLT, REG and RA_REG. CFA and sp are as above.
+ *
+ * - CFI_RA_LR: pc is lr, which only the innermost frame still has; fp as above.
+ * - CFI_RA_ONLY: pc is the word at CFA + 8·`fp`; fp as it is.
+ * - neither: fp is the word at CFA + 8·`fp`, pc the one behind it.
  */
 #ifndef CFI_ROW_H
 #define CFI_ROW_H

@@ -7,6 +7,10 @@
 
 void cfi_vec_add(struct cfi_vec *vec, struct cfi_row row)
 {
+	if (vec->n == CFI_MAX_ROWS)
+		vec->full = true;
+	if (vec->full || vec->failed)
+		return;
 	if (vec->n == vec->capacity) {
 		size_t capacity = vec->capacity ? 2 * vec->capacity : 1024;
 		struct cfi_row *rows = realloc(vec->rows, capacity * sizeof(*rows));
@@ -75,6 +79,8 @@ struct ebt_error *cfi_vec_finish(struct cfi_vec *vec, struct cfi_rows *ret)
 
 	if (vec->failed)
 		return &ebt_enomem;
+	if (vec->full)
+		return ebt_error_create(EBT_ERR_LIMIT, "more than %u unwind rows", CFI_MAX_ROWS);
 	for (size_t i = 1; i < vec->n && sorted; i++)
 		sorted = compare(&vec->rows[i - 1], &vec->rows[i]) <= 0;
 	if (!sorted)

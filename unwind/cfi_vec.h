@@ -13,6 +13,7 @@ struct cfi_vec {
 	struct cfi_row *rows;
 	size_t n, capacity;
 	bool failed; /* memory ran out */
+	bool full;   /* CFI_MAX_ROWS, and another one was to be added */
 };
 
 void cfi_vec_add(struct cfi_vec *vec, struct cfi_row row);

@@ -6,16 +6,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* .eh_frame of the largest programs is some 30 MB. */
-#define MAX_SECTION (256u << 20)
-#define PAGE	    4096u
+/* 10 to 30 MB in the largest programs. More than this would be more rows than CFI_MAX_ROWS. */
+#define MAX_SECTION (64u << 20)
+/* A linked file has some ten segments and fifty sections, or a hundred when debugged. */
+#define MAX_SEGMENTS 1024
+#define MAX_SECTIONS 4096
+#define PAGE	     4096u
 
 /* Where the bytes come from: memory, or fd where data is NULL. */
 struct source {
 	const unsigned char *data;
-	size_t len;
+	uint64_t len;
 	int fd;
 };
 
@@ -23,11 +27,9 @@ static bool read_at(const struct source *source, uint64_t offset, void *ret, siz
 {
 	size_t done = 0;
 
-	if (offset > INT64_MAX - len)
+	if (offset > source->len || len > source->len - offset)
 		return false;
 	if (source->data) {
-		if (offset > source->len || len > source->len - offset)
-			return false;
 		memcpy(ret, source->data + offset, len);
 		return true;
 	}
@@ -73,8 +75,9 @@ static struct ebt_error *read_segments(const struct source *source, const Elf64_
 	bool loaded = false;
 
 	ret_hdr->p_type = PT_NULL;
-	if (header->e_phnum && header->e_phentsize != sizeof(Elf64_Phdr))
-		return corrupt("size of program headers");
+	if (header->e_phnum > MAX_SEGMENTS ||
+	    (header->e_phnum && header->e_phentsize != sizeof(Elf64_Phdr)))
+		return corrupt("number or size of program headers");
 	for (unsigned int i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr p;
 
@@ -98,50 +101,72 @@ static struct ebt_error *read_segments(const struct source *source, const Elf64_
 	return loaded ? NULL : corrupt("list of program headers");
 }
 
-static struct ebt_error *take_section(const struct source *source, uint64_t offset, uint64_t len,
-				      uint64_t address, struct unwind_image *image)
+/* Reads the bytes of a section of which all but data is known. */
+static struct ebt_error *take_section(const struct source *source, uint64_t offset,
+				      struct cfi_section section, struct unwind_image *image)
 {
 	_cleanup_free_ void *data = NULL;
 
-	if (!len)
+	if (!section.len)
 		return NULL;
-	if (len > MAX_SECTION)
+	if (section.len > MAX_SECTION)
 		return ebt_error_create(EBT_ERR_LIMIT,
-					"%llu bytes of unwind information, more than %u",
-					(unsigned long long)len, MAX_SECTION);
-	data = malloc(len);
+					"%zu bytes of unwind information, more than %u",
+					section.len, MAX_SECTION);
+	/* No memory for what the file does not have. */
+	if (offset > source->len || section.len > source->len - offset)
+		return corrupt("unwind information");
+	data = malloc(section.len);
 	if (!data)
 		return &ebt_enomem;
-	if (!read_at(source, offset, data, len))
+	if (!read_at(source, offset, data, section.len))
 		return corrupt("unwind information");
-	image->section =
-		(struct cfi_section){ .data = take_ptr(data), .len = len, .address = address };
+	section.data = take_ptr(data);
+	image->sections[image->n_sections++] = section;
 	return NULL;
 }
 
-static bool is_eh_frame(const struct source *source, const Elf64_Shdr *names, const Elf64_Shdr *s)
+static bool has_name(const struct source *source, const Elf64_Shdr *names, const Elf64_Shdr *s,
+		     const char *name)
 {
-	char name[sizeof(".eh_frame")];
+	char buf[sizeof(".debug_frame")];
+	size_t len = strlen(name) + 1;
 
-	return (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_X86_64_UNWIND) &&
-	       read_at(source, names->sh_offset + s->sh_name, name, sizeof(name)) &&
-	       !memcmp(name, ".eh_frame", sizeof(name));
+	return read_at(source, names->sh_offset + s->sh_name, buf, len) && !memcmp(buf, name, len);
 }
 
+static bool is_cfi(const struct source *source, const Elf64_Shdr *names, const Elf64_Shdr *s,
+		   bool debug_frame)
+{
+	/* Compressed ones, which are Go's, are left alone: a small file could make a huge section.
+	 */
+	if (s->sh_flags & SHF_COMPRESSED)
+		return false;
+	if (s->sh_type != SHT_PROGBITS && (debug_frame || s->sh_type != SHT_X86_64_UNWIND))
+		return false;
+	return has_name(source, names, s, debug_frame ? ".debug_frame" : ".eh_frame");
+}
+
+/* The first .eh_frame or .debug_frame. */
 static struct ebt_error *from_sections(const struct source *source, const Elf64_Ehdr *header,
-				       struct unwind_image *image)
+				       bool debug_frame, struct unwind_image *image)
 {
 	Elf64_Shdr names, s;
 
-	if (header->e_shentsize != sizeof(s) || header->e_shstrndx >= header->e_shnum ||
+	if (header->e_shentsize != sizeof(s) || header->e_shnum > MAX_SECTIONS ||
+	    header->e_shstrndx >= header->e_shnum ||
 	    !read_at(source, header->e_shoff + header->e_shstrndx * sizeof(s), &names,
 		     sizeof(names)))
 		return NULL;
 	for (unsigned int i = 0; i < header->e_shnum; i++) {
 		if (!read_at(source, header->e_shoff + i * sizeof(s), &s, sizeof(s)))
 			return NULL;
-		if (is_eh_frame(source, &names, &s))
-			return take_section(source, s.sh_offset, s.sh_size, s.sh_addr, image);
+		if (is_cfi(source, &names, &s, debug_frame))
+			return take_section(source, s.sh_offset,
+					    (struct cfi_section){ .len = s.sh_size,
+								  .address = s.sh_addr,
+								  .debug_frame = debug_frame },
+					    image);
 	}
 	return NULL;
 }
@@ -167,21 +192,28 @@ static struct ebt_error *from_hdr(const struct source *source, const Elf64_Ehdr 
 	address = hdr->p_vaddr + 4 + (uint64_t)(int64_t)pointer;
 	for (unsigned int i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr p;
-		uint64_t skip;
+		uint64_t skip, len;
 
 		if (!read_at(source, header->e_phoff + i * sizeof(p), &p, sizeof(p)))
 			return NULL;
 		if (p.p_type != PT_LOAD || address < p.p_vaddr || address - p.p_vaddr >= p.p_filesz)
 			continue;
 		skip = address - p.p_vaddr;
-		return take_section(source, p.p_offset + skip, p.p_filesz - skip, address, image);
+		len = p.p_filesz - skip;
+		return take_section(source, p.p_offset + skip,
+				    (struct cfi_section){
+					    .len = len < MAX_SECTION ? len : MAX_SECTION,
+					    .address = address,
+					    .ends_at_zero = true,
+				    },
+				    image);
 	}
 	return NULL;
 }
 
 static struct ebt_error *read_image(const struct source *source, struct unwind_image *ret)
 {
-	struct unwind_image image = { 0 };
+	_cleanup_(unwind_image_deinit) struct unwind_image image = { 0 };
 	struct ebt_error *err;
 	Elf64_Ehdr header;
 	Elf64_Phdr hdr;
@@ -190,17 +222,27 @@ static struct ebt_error *read_image(const struct source *source, struct unwind_i
 	if (!err)
 		err = read_segments(source, &header, &image, &hdr);
 	if (!err)
-		err = from_sections(source, &header, &image);
-	if (!err && !image.section.data)
+		err = from_sections(source, &header, false, &image);
+	if (!err && !image.n_sections)
 		err = from_hdr(source, &header, &hdr, &image);
+	/* What was built without unwind tables may still say it to debuggers; .eh_frame is there
+	 * at the same time, for the C library's part. */
 	if (!err)
-		*ret = image;
-	return err;
+		err = from_sections(source, &header, true, &image);
+	if (err)
+		return err;
+	*ret = image;
+	image.n_sections = 0;
+	return NULL;
 }
 
 struct ebt_error *unwind_image_read(int fd, struct unwind_image *ret)
 {
-	return read_image(&(struct source){ .fd = fd }, ret);
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return ebt_error_errno(errno, "cannot look at an ELF file");
+	return read_image(&(struct source){ .len = (uint64_t)st.st_size, .fd = fd }, ret);
 }
 
 struct ebt_error *unwind_image_read_memory(const void *data, size_t len, struct unwind_image *ret)
@@ -210,7 +252,8 @@ struct ebt_error *unwind_image_read_memory(const void *data, size_t len, struct 
 
 void unwind_image_deinit(struct unwind_image *image)
 {
-	free((void *)image->section.data);
+	for (size_t i = 0; i < image->n_sections; i++)
+		free((void *)image->sections[i].data);
 	*image = (struct unwind_image){ 0 };
 }
 

@@ -32,7 +32,8 @@ struct unwind_image {
 	uint64_t base;	/* lowest load address, rounded down to a page: rows are relative to it */
 	uint64_t entry; /* e_entry */
 	struct unwind_segments segments;
-	struct cfi_section section; /* data NULL: the file has none; else freed by deinit */
+	struct cfi_section sections[2]; /* .eh_frame and .debug_frame; their data is owned */
+	size_t n_sections;
 };
 
 /* EBT_ERR_UNSUPPORTED: no ELF file of an architecture that is known here; EBT_ERR_CORRUPT: one

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi_vec.h"
-
 #define TABLE_PAGE (1u << UNWIND_TABLE_PAGE_BITS)
 
 /*
@@ -17,24 +15,28 @@
 
 static struct ebt_error *mark_start(struct cfi_rows *rows, uint64_t base, uint64_t entry)
 {
-	const struct cfi_row *found, *next;
-	struct cfi_vec vec = { rows->rows, rows->n, rows->n, false };
+	const struct cfi_row *found;
+	struct cfi_row *more;
 	uint32_t pc = (uint32_t)(entry - base);
-	struct ebt_error *err;
+	size_t at, added = 1;
 
 	if (entry < base || entry - base > UINT32_MAX - START_LENGTH)
 		return NULL;
 	found = cfi_rows_find(rows, pc);
 	if (found && found->op != CFI_NONE)
 		return NULL;
-	next = found ? found + 1 : rows->rows;
-	if (next == rows->rows + rows->n || next->pc > pc + START_LENGTH)
-		cfi_vec_add(&vec, (struct cfi_row){ .pc = pc + START_LENGTH, .op = CFI_NONE });
-	cfi_vec_add(&vec, (struct cfi_row){ .pc = pc, .op = CFI_END });
-	err = cfi_vec_finish(&vec, rows);
-	if (err)
-		*rows = (struct cfi_rows){ vec.rows, vec.n };
-	return err;
+	at = found ? (size_t)(found - rows->rows) + 1 : 0;
+	if (at == rows->n || rows->rows[at].pc > pc + START_LENGTH)
+		added = 2;
+	more = realloc(rows->rows, (rows->n + added) * sizeof(*more));
+	if (!more)
+		return &ebt_enomem;
+	memmove(more + at + added, more + at, (rows->n - at) * sizeof(*more));
+	more[at] = (struct cfi_row){ .pc = pc, .op = CFI_END };
+	if (added == 2)
+		more[at + 1] = (struct cfi_row){ .pc = pc + START_LENGTH, .op = CFI_NONE };
+	*rows = (struct cfi_rows){ more, rows->n + added };
+	return NULL;
 }
 
 /* Copies rows page by page, with one at the beginning of each page. */
@@ -87,8 +89,8 @@ struct ebt_error *unwind_table_build(const struct unwind_image *image, struct un
 	table->arch = image->arch;
 	table->base = image->base;
 	table->segments = image->segments;
-	if (image->section.data)
-		err = cfi_parse(&image->section, image->arch, image->base, &rows, &table->stats);
+	err = cfi_parse(image->sections, image->n_sections, image->arch, image->base, &rows,
+			&table->stats);
 	if (!err && rows.n)
 		err = mark_start(&rows, image->base, image->entry);
 	if (!err)
