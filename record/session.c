@@ -321,7 +321,9 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 		return NULL;
 	s->last_epoch = now;
 	err = ebt_writer_next_epoch(s->writer);
-	return err ? err : clocks_emit(s->stream);
+	if (!err)
+		err = clocks_emit(s->stream);
+	return err ? err : snapshot_again(s->snapshot, s->stream, wanted, s);
 }
 
 /* Why the recording ends, or NULL. */

@@ -333,8 +333,17 @@ static struct ebt_error *sweep_once(struct sweep *sweep)
 	return err;
 }
 
-struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream *stream,
-				 bool (*wanted)(void *arg, uint32_t pid), void *arg)
+/* What this thread costs, whoever else runs. */
+static uint64_t cpu_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static struct ebt_error *sweep_all(struct snapshot_state *state, struct ebt_stream *stream,
+				   bool (*wanted)(void *arg, uint32_t pid), void *arg)
 {
 	struct sweep sweep = {
 		.state = state,
@@ -343,6 +352,7 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 		.arg = arg,
 		.fresh = 1,
 	};
+	const uint64_t begin = cpu_time();
 	struct ebt_error *err = NULL;
 
 	for (int pass = 0; !err && pass < MAX_PASSES && sweep.fresh; pass++)
@@ -350,10 +360,33 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 	keymap_deinit(&sweep.seen);
 	/* Files may change after this. */
 	buildid_map_deinit(&state->files);
+	state->taken = clocks_now();
+	state->cost = cpu_time() - begin;
+	return err;
+}
+
+struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream *stream,
+				 bool (*wanted)(void *arg, uint32_t pid), void *arg)
+{
+	struct ebt_error *err = sweep_all(state, stream, wanted, arg);
+
 	if (!err)
 		err = emit_unread(stream, &state->maps, "address space");
 	if (!err)
 		err = emit_unread(stream, &state->build_ids, "build-id of a mapping");
+	return err;
+}
+
+struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
+				 bool (*wanted)(void *arg, uint32_t pid), void *arg)
+{
+	struct ebt_error *err;
+
+	if (state->cost * 100 > clocks_now() - state->taken)
+		return NULL;
+	err = sweep_all(state, stream, wanted, arg);
+	state->maps = (struct unread){ 0 };
+	state->build_ids = (struct unread){ 0 };
 	return err;
 }
 
@@ -370,15 +403,6 @@ static struct ebt_error *new_window(struct snapshot_state *state, struct ebt_str
 		return NULL;
 	return emit_lost(stream, EBT_T_process, LOST_OTHER, from, skipped,
 			 "too many new processes to read all of /proc");
-}
-
-/* What this thread costs, whoever else runs. */
-static uint64_t cpu_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stream *stream,

@@ -48,6 +48,14 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
 
 /*
+ * The same at the start of a later epoch, for readers that lack what came before. Does nothing
+ * while that would cost more than 1 % of the time since the last one. What cannot be read has
+ * been counted the first time.
+ */
+struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
+				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
+
+/*
  * A process that appeared later: its row of process at time_ns, and the mount table of its mount
  * namespace if that is new. For each task_exec; cheap, rate-bounded. A process that is gone is
  * none.

@@ -35,6 +35,8 @@ struct snapshot_state {
 
 	struct mapping_listener listener;
 
+	uint64_t taken, cost; /* the last time of all tasks: when, ns of CPU time */
+
 	struct unread maps, build_ids; /* since the last row of lost */
 
 	/* Later processes get a share of each second; see snapshot_process(). */
