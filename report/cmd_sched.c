@@ -75,7 +75,7 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 			return NULL;
 		return schedstat_migrate(&c->stat, task);
 	default:
-		return NULL;
+		return schedstat_kernel(&c->stat, row);
 	}
 }
 
@@ -102,6 +102,7 @@ static const struct out_column task_columns[] = {
 	{ "sleep_ns", "SLEEP", OUT_DURATION, OUT_DETAIL },
 	{ "disk_ns", "DISK", OUT_DURATION, OUT_DETAIL },
 	{ "blocked_other_ns", "OTHER", OUT_DURATION, OUT_DETAIL },
+	{ "kernel_run_ns", "KERNEL", OUT_DURATION, OUT_DETAIL },
 	{ "open", "OPEN", OUT_BOOL, OUT_DETAIL },
 };
 #define N_TASK_COLUMNS (sizeof(task_columns) / sizeof(task_columns[0]))
@@ -112,11 +113,13 @@ static const struct narrow task_narrow[] = {
 	{ NULL, 0 },
 };
 
+/* whole: no part of the trace was left out, so that the kernel's figures are of the same time. */
 static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
-				  const struct names *names)
+				  const struct names *names, bool whole)
 {
 	const struct histogram *latency = &task->latency;
 	bool waited = latency->count > 0, ran = task->runs > 0;
+	bool kernel = whole && task->kernel_known;
 	uint64_t other = 0;
 
 	for (int why = SCHED_DISK + 1; why < SCHED_N_WHYS; why++)
@@ -143,6 +146,8 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 			       out_u64(task->blocked_ns[SCHED_SLEEP]),
 			       out_u64(task->blocked_ns[SCHED_DISK]),
 			       out_u64(other),
+			       kernel ? out_u64(task->kernel_ns - task->kernel_before_ns)
+				      : out_null(),
 			       out_u64(task->open),
 		       });
 }
@@ -152,6 +157,9 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	struct out_column columns[N_TASK_COLUMNS];
 	const struct out_table table = { "rows", NULL, columns, N_TASK_COLUMNS, NULL, 0 };
 	const struct names *names;
+	bool whole = trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
+		     trace_to_ns(c->trace) > trace_end_ns(c->trace) &&
+		     !trace_has_cpu_filter(c->trace);
 	uint64_t silent = 0;
 	struct ebt_error *err;
 
@@ -169,7 +177,7 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 		if (!task->ran && !task->wait_ns && !all)
 			silent++;
 		else
-			err = put_task(out, task, names);
+			err = put_task(out, task, names, whole);
 	}
 	if (!err)
 		err = out_end(out);
@@ -344,13 +352,15 @@ const struct command command_sched = {
 	.fn = run_sched,
 	.summary = "run time, waits and switches of each task; how busy CPUs were",
 	.help = "A row for each thread. RUN: on a CPU. WAIT: runnable, waiting for one. VOL: it\n"
-		"stopped because it had to wait, INVOL: because another was to run. MIGR: moved "
-		"to\n"
-		"another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT says\n"
-		"when the longest ended, in seconds after the start. A run or wait that began "
-		"before\n"
-		"or lasts beyond the recording counts in RUN and WAIT, not in averages and "
-		"maxima.\n"
+		"stopped because it had to wait, INVOL: because another was to run. MIGR: moved\n"
+		"to another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT\n"
+		"says when the longest ended, in seconds after the start. A run or wait that\n"
+		"began before or lasts beyond the recording counts in RUN and WAIT, not in\n"
+		"averages and maxima. A narrow terminal gets fewer columns.\n"
+		"\n"
+		"The kernel's own figure for threads that ended is kernel_run_ns in JSON and CSV.\n"
+		"It can be more than RUN: for a task that is woken onto an idle CPU it includes\n"
+		"the time in which that CPU wakes up.\n"
 		"\n"
 		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
 		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",

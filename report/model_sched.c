@@ -113,10 +113,12 @@ size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS]
 	ret[3] = (struct ebt_want){ EBT_T_task_exec, EBT_COL(task_exec, cpu) |
 							     EBT_COL(task_exec, task) |
 							     EBT_COL(task_exec, old_tid) };
-	ret[4] = (struct ebt_want){ EBT_T_task_exit, EBT_COL(task_exit, task) };
+	ret[4] = (struct ebt_want){ EBT_T_task_exit,
+				    EBT_COL(task_exit, task) | EBT_COL(task_exit, run_time) };
 	ret[5] = (struct ebt_want){ EBT_T_thread, EBT_COL(thread, task) | EBT_COL(thread, state) |
 							  EBT_COL(thread, cpu) |
-							  EBT_COL(thread, on_cpu) };
+							  EBT_COL(thread, on_cpu) |
+							  EBT_COL(thread, run_time) };
 	return 6;
 }
 

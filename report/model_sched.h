@@ -89,8 +89,8 @@ struct sched_gaps {
 	uint64_t doubtful; /* intervals marked so */
 };
 
-/* Columns that the model reads: add them to those of the cursor (TRACE_ALL_TASKS and _CPUS).
- * stacks: those of sched_switch too. */
+/* Columns that the model reads, and run_time where a table has it: add them to those of the cursor
+ * (TRACE_ALL_TASKS and _CPUS). stacks: those of sched_switch too. */
 #define SCHED_MODEL_MAX_WANTS 6
 size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS]);
 

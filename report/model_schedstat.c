@@ -134,3 +134,31 @@ struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_tas
 		t->migrations++;
 	return err;
 }
+
+struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row *row)
+{
+	unsigned int id = row->batch->table->id;
+	const struct ebt_task *task = NULL;
+	struct schedstat_task *t;
+	struct ebt_error *err;
+
+	if (id == EBT_T_thread)
+		task = ebt_task(row, EBT_F_thread_task);
+	else if (id == EBT_T_task_fork)
+		task = ebt_task(row, EBT_F_task_fork_child);
+	else if (id == EBT_T_task_exit)
+		task = ebt_task(row, EBT_F_task_exit_task);
+	if (!task)
+		return NULL;
+	err = get_task(stat, task, &t);
+	if (err)
+		return err;
+	if (id == EBT_T_task_exit) {
+		t->kernel_ns = ebt_u64(row, EBT_F_task_exit_run_time);
+		t->kernel_known = t->kernel_before_known && t->kernel_ns >= t->kernel_before_ns;
+	} else if (!t->kernel_before_known) {
+		t->kernel_before_ns = id == EBT_T_thread ? ebt_u64(row, EBT_F_thread_run_time) : 0;
+		t->kernel_before_known = true;
+	}
+	return NULL;
+}

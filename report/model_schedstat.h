@@ -22,6 +22,10 @@ struct schedstat_task {
 	uint64_t max_latency_at;	    /* when the longest wait ended */
 	bool max_doubtful;		    /* rows were lost during it */
 	bool ran, open;			    /* open: some interval has an unknown end */
+	/* sum_exec_runtime when the trace begins and when the task ends. The kernel begins to count
+	 * when it queues a task for an idle CPU, not when that CPU has woken up. */
+	uint64_t kernel_before_ns, kernel_ns;
+	bool kernel_before_known, kernel_known;
 };
 
 struct schedstat_cpu {
@@ -43,6 +47,8 @@ struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *
 
 /* A row of sched_switch: counts for its CPU. */
 struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu);
+/* What the kernel counted, from rows of thread, task_fork and task_exit; others are passed over. */
+struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row *row);
 /* A row of sched_migrate. */
 struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_task *task);
 

@@ -140,6 +140,7 @@ void small_exit(struct small_trace *t, uint64_t time, uint32_t tid)
 	struct ebt_wire_task_exit *row = begin(t, EBT_T_task_exit, time);
 
 	row->task = tid;
+	row->run_time = 1000 + time;
 	add(t);
 }
 
@@ -163,6 +164,7 @@ void small_thread(struct small_trace *t, uint64_t time, uint32_t tid, uint32_t s
 	row->state = state;
 	row->cpu = cpu;
 	row->on_cpu = on_cpu;
+	row->run_time = 1000;
 	add(t);
 }
 

@@ -46,8 +46,10 @@ void small_switch_at(struct small_trace *t, uint64_t time, uint32_t prev, uint32
 void small_waking(struct small_trace *t, uint64_t time, uint32_t waker, uint32_t wakee);
 void small_migrate(struct small_trace *t, uint64_t time, uint32_t tid, uint32_t from, uint32_t to);
 void small_fork(struct small_trace *t, uint64_t time, uint32_t parent, uint32_t child);
+/* Its run time is 1000 ns and the time. */
 void small_exit(struct small_trace *t, uint64_t time, uint32_t tid);
 void small_exec(struct small_trace *t, uint64_t time, uint32_t cpu, uint32_t tid, uint32_t old_tid);
+/* Its run time is 1000 ns. */
 void small_thread(struct small_trace *t, uint64_t time, uint32_t tid, uint32_t state, uint32_t cpu,
 		  uint32_t on_cpu);
 void small_process(struct small_trace *t, uint64_t time, uint32_t tid);

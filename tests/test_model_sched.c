@@ -97,9 +97,17 @@ static void run_model(struct small_trace *t, uint64_t to, struct printed *p)
 		assert_no_error(ebt_cursor_next(cursor, &row));
 		if (!row.batch)
 			break;
+		assert_no_error(schedstat_kernel(&p->stat, &row));
 		assert_no_error(sched_model_row(model, &row));
 	}
 	assert_no_error(sched_model_finish(model));
+	for (uint32_t i = 0; i < p->stat.n_tasks; i++) {
+		const struct schedstat_task *task = &p->stat.tasks[i];
+
+		if (task->kernel_known)
+			fprintf(p->f, "%u kernel %" PRIu64 "\n", task->task->tid,
+				task->kernel_ns - task->kernel_before_ns);
+	}
 	p->gaps = sched_model_gaps(model);
 	sched_model_destroy(model);
 	ebt_cursor_destroy(take_ptr(cursor));
@@ -211,7 +219,8 @@ static void test_fork_and_exit(void **state)
 	       "20 off 50-70 new runnable 55 by 10\n"
 	       "20 runs on 1 70-95 vol dead\n"
 	       "10 runs on 0 5-99 vol sleep\n"
-	       "10 off 99-200> sleep\n");
+	       "10 off 99-200> sleep\n"
+	       "20 kernel 1090\n");
 }
 
 /* The last switch of a task is not in the trace: it ends where it said that it would. */
@@ -224,6 +233,11 @@ static void test_exit_without_switch(void **state)
 	small_switch(&t, 5, 0, 0, 10, 0, 0);
 	small_exit(&t, 90, 10);
 	expect(&t, 5000, "10 off 0-5< unknown\n10 runs on 0 5-90\n");
+	/* What the kernel counted before the trace begins is not part of it. */
+	small_begin(&t);
+	small_thread(&t, 3, 10, 0, 0, 1);
+	small_exit(&t, 90, 10);
+	expect(&t, 5000, "10 runs on 0 0-90<\n10 kernel 90\n");
 }
 
 /* What the state tables say of the moment when recording began. */
