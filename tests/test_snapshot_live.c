@@ -599,7 +599,7 @@ static void test_mappings(void **state)
 	copy_program("/bin/true", program);
 	readelf(program, expected);
 	fd = open(program, O_RDONLY);
-	for (size_t n = 0;; n++) {
+	for (;;) {
 		char byte;
 
 		if (read(fd, &byte, 1) != 1 || write(memfd, &byte, 1) != 1)
