@@ -16,7 +16,7 @@ declare -A sees=(
 	[format]='format'
 	[unwind]='unwind format'
 	[record]='record unwind format'
-	[record/bpf]='record/bpf format/wire.h'
+	[record/bpf]='record/bpf format/wire.h unwind/cfi_row.h'
 	[symbolize]='symbolize format'
 	[report]='report symbolize format'
 )
@@ -43,7 +43,7 @@ includes() {
 may_see() { # FOLDER NAME: whether one of its folders has this header
 	local place
 	for place in ${sees[$1]}; do
-		if [ -f "$place/$2" ] || [ "$place" = "format/$2" ]; then
+		if [ -f "$place/$2" ] || [ "${place#*/}" = "$2" ]; then
 			return 0
 		fi
 	done
