@@ -8,6 +8,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -20,6 +21,7 @@ struct command {
 	const struct record_options *options;
 	struct passwd *user; /* NULL: as we are */
 	pid_t pid;
+	int pidfd;
 	int go;	   /* our end of the pipe that holds it; -1: it has been let go */
 	int error; /* errno of an exec that failed comes through this */
 	bool ended;
@@ -49,12 +51,9 @@ static bool become(const struct passwd *user)
 /* In the child. Does not return. */
 static void wait_and_run(const struct command *c, int go, int error)
 {
-	sigset_t none;
 	char byte;
 	int errnum;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	if (!strcmp(c->options->output, "-"))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -107,6 +106,12 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 		close(c->error);
 		return err;
 	}
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd < 0) {
+		err = ebt_error_errno(errno, "cannot watch the command");
+		command_destroy(take_ptr(c));
+		return err;
+	}
 	*ret = take_ptr(c);
 	return NULL;
 }
@@ -121,12 +126,18 @@ void command_destroy(struct command *c)
 		waitpid(c->pid, NULL, 0);
 	}
 	close(c->error);
+	ebt_closep(&c->pidfd);
 	free(c);
 }
 
 pid_t command_pid(const struct command *c)
 {
 	return c->pid;
+}
+
+int command_fd(const struct command *c)
+{
+	return c->pidfd;
 }
 
 struct ebt_error *command_start(struct command *c)

@@ -11,14 +11,16 @@
 
 struct command;
 
-/* Forks. The child has the signal mask that the caller blocked signals from; its standard output
- * is standard error where the trace goes to standard output. */
+/* Forks. The command's standard output is standard error where the trace goes to standard output.
+ */
 struct ebt_error *command_create(const struct record_options *options, struct command **ret);
 
 /* Kills a command that still waits to be let go; leaves one that runs. Accepts NULL. */
 void command_destroy(struct command *command);
 
 pid_t command_pid(const struct command *command);
+/* Readable when it has ended. Belongs to the command. */
+int command_fd(const struct command *command);
 struct ebt_error *command_start(struct command *command);
 bool command_ended(struct command *command);
 void command_stop(struct command *command);

@@ -2,7 +2,10 @@
 /* ebrec: records what a program, a container or a machine does. Messages and exit status are made
  * here and nowhere else. */
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +18,39 @@
 #define EXIT_RECORDER 125
 
 static unsigned int verbosity;
+
+/* Through which the signal handler tells the session to end. */
+static int stop[2] = { -1, -1 };
+
+static void on_signal(int number)
+{
+	unsigned char byte = (unsigned char)number;
+	int errnum = errno;
+
+	/* Full, it says so already. */
+	if (write(stop[1], &byte, 1) < 0)
+		errno = errnum;
+}
+
+/*
+ * The first signal ends the recording in order, the next of its kind ends the process at once: a
+ * write to a pipe that nobody reads may never return. SIGHUP stays ignored under nohup.
+ */
+static struct ebt_error *catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal,
+					  .sa_flags = SA_RESETHAND | SA_RESTART };
+	struct sigaction old;
+
+	if (pipe2(stop, O_CLOEXEC | O_NONBLOCK))
+		return ebt_error_errno(errno, "cannot make a pipe");
+	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+	return NULL;
+}
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -121,7 +157,12 @@ static int record(const struct record_options *options, char **argv)
 		print_error(&ebt_enomem);
 		return EXIT_RECORDER;
 	}
-	err = session_run(options, command_line, show_status, &line, &result);
+	err = catch_signals();
+	if (err) {
+		print_error(err);
+		return EXIT_RECORDER;
+	}
+	err = session_run(options, command_line, stop[0], show_status, &line, &result);
 	if (line.shown)
 		fputs("\r\033[K", stderr);
 	if (err)

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 
 #include "capture.h"
@@ -45,7 +44,7 @@ struct session {
 	struct kernel kernel;
 	struct target *target;
 	struct capture *capture;
-	int output, signals;
+	int output, stop; /* the latter not owned */
 	struct tasks *tasks;
 	struct ebt_writer *writer;
 	struct ebt_stream *stream;
@@ -71,40 +70,7 @@ static void deinit(struct session *s)
 	tasks_destroy(s->tasks);
 	kernel_deinit(&s->kernel);
 	ebt_closep(&s->output);
-	ebt_closep(&s->signals);
 	free(s->polls);
-}
-
-static struct ebt_error *block_signals(int *ret)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGPIPE);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return ebt_error_errno(errno, "cannot block signals");
-	/* A reader of our pipe that has gone is an error of write(). */
-	sigdelset(&set, SIGPIPE);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0)
-		return ebt_error_errno(errno, "cannot wait for signals");
-	*ret = fd;
-	return NULL;
-}
-
-/* From here on a signal ends the process: what has been written can be read. */
-static void give_signals_back(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static struct ebt_error *open_writer(struct session *s)
@@ -132,14 +98,15 @@ static struct ebt_error *make_polls(struct session *s)
 	const int *fds;
 	size_t n = sideband_fds(s->sideband, &fds);
 
-	s->polls = calloc(n + 2, sizeof(*s->polls));
+	s->polls = calloc(n + 3, sizeof(*s->polls));
 	if (!s->polls)
 		return &ebt_enomem;
-	s->polls[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
 	s->polls[1] = (struct pollfd){ .fd = pump_fd(s->pump), .events = POLLIN };
+	s->polls[2] = (struct pollfd){ .fd = target_fd(s->target), .events = POLLIN };
 	for (size_t i = 0; i < n; i++)
-		s->polls[2 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	s->n_polls = n + 2;
+		s->polls[3 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = n + 3;
 	return NULL;
 }
 
@@ -148,9 +115,7 @@ static struct ebt_error *prepare(struct session *s)
 {
 	struct ebt_error *err;
 
-	err = block_signals(&s->signals);
-	if (!err)
-		err = kernel_probe(&s->kernel);
+	err = kernel_probe(&s->kernel);
 	if (!err)
 		err = target_create(s->options, &s->target);
 	if (!err)
@@ -329,15 +294,11 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 /* Why the recording ends, or NULL. */
 static const char *read_signals(struct session *s)
 {
-	struct signalfd_siginfo info;
 	const char *reason = NULL;
+	unsigned char number;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGINT)
-			reason = "interrupted";
-		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
-			reason = "terminated";
-	}
+	while (read(s->stop, &number, 1) == 1)
+		reason = number == SIGINT ? "interrupted" : "terminated";
 	return reason;
 }
 
@@ -414,7 +375,6 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	bool by_itself = target_ended(s->target);
 	uint64_t now;
 
-	give_signals_back();
 	/* A task that has been waited for has not left its CPU yet. */
 	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
@@ -445,10 +405,11 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 }
 
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,
+			      int stop,
 			      void (*on_status)(void *arg, const struct session_status *status),
 			      void *arg, struct session_result *ret)
 {
-	struct session s = { .options = options, .result = ret, .output = -1, .signals = -1 };
+	struct session s = { .options = options, .result = ret, .output = -1, .stop = stop };
 	struct ebt_error *err;
 
 	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };

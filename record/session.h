@@ -22,10 +22,13 @@ struct session_result {
 };
 
 /*
- * Records as the options say. on_status is called about once a second, from this thread. *ret is
- * filled in also where an error is returned: the recording may have come a long way by then.
+ * Records as the options say, until the numbers of signals can be read from `stop`, a byte each,
+ * if nothing else ends it: a descriptor that does not block. on_status is called about once a
+ * second, from this thread. *ret is filled in also where an error is returned: the recording may
+ * have come a long way by then.
  */
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,
+			      int stop,
 			      void (*on_status)(void *arg, const struct session_status *status),
 			      void *arg, struct session_result *ret);
 

@@ -268,6 +268,11 @@ struct ebt_error *target_start(struct target *t)
 	return t->command ? command_start(t->command) : NULL;
 }
 
+int target_fd(const struct target *t)
+{
+	return t->command ? command_fd(t->command) : -1;
+}
+
 bool target_ended(struct target *t)
 {
 	if (t->command)

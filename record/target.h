@@ -33,6 +33,9 @@ void target_follow_process(struct capture *capture, uint32_t pid);
 /* Lets the command run. */
 struct ebt_error *target_start(struct target *target);
 
+/* Readable when the command has ended; -1: there is none. Belongs to the target. */
+int target_fd(const struct target *target);
+
 /* Has it ended? Never true of a cgroup or the whole system. */
 bool target_ended(struct target *target);
 
