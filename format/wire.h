@@ -41,6 +41,27 @@ enum {
 	EBT_STACK_STOP_SHIFT = 16,  /* 0: not known */
 };
 
+/*
+ * What the ebt_ref of a field `udump` points to: this, then registers[n], then the stack from sp
+ * on, as much as there is. The user stack of the same row ends with a frame at pc; the dump is
+ * what is needed to go on from there. Same layout in files.
+ */
+struct ebt_wire_dump {
+	__u32 attrs; /* EBT_DUMP_* */
+	__u32 n;     /* registers, by their DWARF numbers: EBT_DUMP_X86_REGISTERS, _ARM64_ */
+	__u64 pc;
+};
+
+enum {
+	EBT_DUMP_CALLER = 1 << 0, /* pc is a return address */
+	EBT_DUMP_INNER = 1 << 1,  /* the innermost frame: all registers; else frame and stack
+				     pointer only */
+
+	EBT_DUMP_X86_REGISTERS = 16,   /* rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15 */
+	EBT_DUMP_ARM64_REGISTERS = 32, /* x0 to x30, sp */
+	EBT_DUMP_STACK = 16 << 10,     /* bytes of stack at the most */
+};
+
 /* How the frames of a stack were found, bits of its method. 0: by the kernel's own walker. */
 enum {
 	EBT_METHOD_TABLE = 1 << 0, /* unwind information of the files */

@@ -68,8 +68,8 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
 	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
 	bpf_map__set_autocreate(skel->maps.unwind_states, false);
-	if (c->context.options->call_graph == CALL_GRAPH_TABLE)
-		unwinder_configure(skel, kernel, c->context.options->unwind_memory);
+	if (c->context.options->call_graph >= CALL_GRAPH_TABLE)
+		unwinder_configure(skel, kernel, c->context.options);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		if (is_on(c, i))
 			ebrec_sources[i]->configure(&c->context);
@@ -216,7 +216,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 		err = map_shared(c);
 	if (!err)
 		err = make_rings(c);
-	if (!err && options->call_graph == CALL_GRAPH_TABLE)
+	if (!err && options->call_graph >= CALL_GRAPH_TABLE)
 		err = unwinder_create(c->context.skel, &c->unwinder);
 	if (err)
 		return err;

@@ -91,7 +91,7 @@ static struct ebt_error *describe_target(struct ebt_stream *stream,
 struct ebt_error *describe_options(struct ebt_stream *stream, const struct record_options *options,
 				   const struct kernel *kernel, const char *command_line)
 {
-	static const char *const names[] = { "none", "fp", "table" };
+	static const char *const names[] = { "none", "fp", "table", "dump" };
 	_cleanup_free_ char *sources = source_list(options->sources);
 	struct ebt_error *err;
 

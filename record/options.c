@@ -155,6 +155,7 @@ enum {
 	OPT_CALL_GRAPH,
 	OPT_CGROUP,
 	OPT_LIST_EVENTS,
+	OPT_NO_STACK_DUMP,
 	OPT_USER,
 };
 
@@ -174,6 +175,7 @@ static const struct option long_options[] = {
 	{ "call-graph", required_argument, NULL, OPT_CALL_GRAPH },
 	{ "cgroup", required_argument, NULL, OPT_CGROUP },
 	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
+	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
 	{ "user", required_argument, NULL, OPT_USER },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -189,12 +191,11 @@ static struct ebt_error *parse_call_graph(const char *text, enum call_graph *ret
 	else if (!strcmp(text, "none"))
 		*ret = CALL_GRAPH_NONE;
 	else if (!strcmp(text, "dump"))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--call-graph dump is not in this version; fp, table and "
-					"none are");
+		*ret = CALL_GRAPH_DUMP;
 	else
 		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s' is no call graph: auto, fp, table or none", text);
+					"'%s' is no call graph: auto, fp, table, dump or none",
+					text);
 	return NULL;
 }
 
@@ -266,6 +267,9 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 	case 'a':
 	case OPT_CGROUP:
 		return parse_target_option(c, o);
+	case OPT_NO_STACK_DUMP:
+		o->no_stack_dump = true;
+		return NULL;
 	case OPT_USER:
 		o->user = optarg;
 		return NULL;
@@ -301,6 +305,10 @@ static struct ebt_error *check(struct record_options *o)
 					"nothing to record: give a command, -p, --cgroup or -a");
 	if (o->user && o->target != TARGET_COMMAND)
 		return ebt_error_create(EBT_ERR_INVALID, "--user is for a command");
+	if (o->no_stack_dump && o->call_graph == CALL_GRAPH_DUMP)
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"--call-graph dump and --no-stack-dump contradict each other");
 	if (!o->sources)
 		return ebt_error_create(EBT_ERR_INVALID, "no event source is left to record");
 	if (!*o->output)

@@ -25,6 +25,7 @@ enum call_graph {
 	CALL_GRAPH_NONE,  /* no stacks at all */
 	CALL_GRAPH_FP,	  /* frame pointers, by the kernel */
 	CALL_GRAPH_TABLE, /* unwind tables */
+	CALL_GRAPH_DUMP,  /* unwind tables, by the recorder, of copies of the stacks */
 };
 
 /* What the user wants instead of a recording. */
@@ -47,6 +48,7 @@ struct record_options {
 	uint64_t buffer;    /* bytes for events; 0: as the machine allows */
 	uint32_t frequency; /* samples a second */
 	enum call_graph call_graph;
+	bool no_stack_dump;	/* partial stacks stay so */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */
 

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "kernel.h"
 #include "mapping.h"
+#include "options.h"
 #include "unwind_spaces.h"
 #include "unwind_tables.h"
 
@@ -20,8 +21,9 @@ struct unwinder {
 	struct unwind_spaces *spaces;
 };
 
-/* Sizes and maps, before the programs are loaded; bytes: for tables. */
-void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel, uint64_t bytes);
+/* Sizes and maps, before the programs are loaded. */
+void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
+			const struct record_options *options);
 
 /* After that. The skeleton must live longer. */
 struct ebt_error *unwinder_create(const struct ebrec_bpf *skel, struct unwinder **ret);

@@ -211,7 +211,7 @@ static void test_values(void **state)
 	assert_refused("-a -F 0", "sampling rate");
 	assert_refused("-a -F 99x", "sampling rate");
 	assert_refused("-a -d soon", "--duration");
-	assert_refused("-a --call-graph=table", "not in this version");
+	assert_refused("-a --call-graph=dump --no-stack-dump", "contradict");
 	assert_refused("-a --call-graph=magic", "magic");
 	assert_refused("-a -o", "-o wants a value");
 	assert_refused("-a --freq", "--freq wants a value");

@@ -8,7 +8,7 @@
 
 struct sample_record {
 	struct ebt_wire_sample row;
-	struct ebrec_stacks stacks;
+	struct ebrec_stacks_dump behind;
 };
 
 /* One for each CPU is enough: the kernel does not run a perf event's program inside another. */
@@ -23,7 +23,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 {
 	const struct task_struct *task;
 	struct sample_record *record;
-	__u32 zero = 0, klen = 0, ulen = 0, len, cpu;
+	struct ebrec_stacks *stacks;
+	struct ebrec_lengths user = {};
+	__u32 zero = 0, klen = 0, len, cpu;
 
 	if (!gate)
 		return 0;
@@ -33,6 +35,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 	record = bpf_map_lookup_elem(&sample_scratch, &zero);
 	if (!record)
 		return 0;
+	stacks = &record->behind.stacks;
 	cpu = bpf_get_smp_processor_id();
 	record->row.cpu = cpu;
 	record->row.task = task->pid;
@@ -40,22 +43,27 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 	record->row.user = (ctx->regs.cs & 3) == 3;
 	record->row.period = ctx->sample_period;
 	if (config.sample_stacks && !record->row.user)
-		klen = ebrec_stack_head(&record->stacks.first,
-					bpf_get_stack(ctx, record->stacks.first_addresses,
+		klen = ebrec_stack_head(&stacks->first,
+					bpf_get_stack(ctx, stacks->first_addresses,
 						      EBREC_STACK_BYTES, 0),
 					0, 0);
 	if (config.sample_stacks && !(task->flags & PF_KTHREAD) && task->mm) {
-		struct ebt_wire_stack *second = ebrec_second_stack(&record->stacks, klen);
+		struct ebt_wire_stack *second = ebrec_second_stack(stacks, klen);
 
-		ulen = config.unwind
-			       ? unwind_user((void *)task, second)
-			       : ebrec_stack_head(second,
-						  bpf_get_stack(ctx, second + 1, EBREC_STACK_BYTES,
-								BPF_F_USER_STACK),
-						  0, EBT_STACK_USER);
+		if (config.unwind)
+			user = unwind_user((void *)task, second, true);
+		else
+			user.stack =
+				ebrec_stack_head(second,
+						 bpf_get_stack(ctx, second + 1, EBREC_STACK_BYTES,
+							       BPF_F_USER_STACK),
+						 0, EBT_STACK_USER);
 	}
-	ebrec_refer(&record->row.kstack, &record->row.ustack, sizeof(record->row), klen, ulen);
-	len = sizeof(record->row) + klen + ulen;
+	ebrec_refer(&record->row.kstack, &record->row.ustack, sizeof(record->row), klen,
+		    user.stack);
+	len = sizeof(record->row) + klen + user.stack;
+	ebrec_refer_dump(&record->row.udump, len, user.dump);
+	len += user.dump;
 	if (len > sizeof(*record)) /* for the verifier */
 		return 0;
 	ebrec_output(EBREC_SLOT_SAMPLE(&config, cpu), EBT_T_sample, &record->row.head, len,

@@ -9,7 +9,7 @@
 
 struct switch_record {
 	struct ebt_wire_sched_switch row;
-	struct ebrec_stacks stacks;
+	struct ebrec_stacks_dump behind;
 };
 
 /* One for each CPU is enough: a CPU cannot switch tasks while it switches tasks. */
@@ -20,7 +20,8 @@ struct {
 	__type(value, struct switch_record);
 } switch_scratch SEC(".maps");
 
-/* With --min-block: the row that is written if the block turns out long enough. Zero time: none. */
+/* With --min-block: the row that is written if the block turns out long enough. Zero time: none.
+ * It has no room for a dump, as each task has one. */
 struct offcpu_record {
 	struct ebt_wire_offcpu_stack row;
 	struct ebrec_stacks stacks;
@@ -35,15 +36,19 @@ struct {
 
 static __always_inline __u32 append_stacks(void *ctx, const struct task_struct *prev,
 					   struct ebrec_stacks *stacks, __u32 off,
-					   struct ebt_ref *kstack, struct ebt_ref *ustack)
+					   struct ebt_ref *kstack, struct ebt_ref *ustack,
+					   struct ebt_ref *udump)
 {
 	const struct pt_regs___kernel *regs = (const void *)bpf_task_pt_regs((void *)prev);
-	__u32 klen = ebrec_switch_kstack(ctx, prev, regs, stacks), ulen = 0;
+	__u32 klen = ebrec_switch_kstack(ctx, prev, regs, stacks);
+	struct ebrec_lengths user = {};
 
 	if (!(prev->flags & PF_KTHREAD) && prev->mm)
-		ulen = ebrec_switch_ustack(prev, regs, ebrec_second_stack(stacks, klen));
-	ebrec_refer(kstack, ustack, off, klen, ulen);
-	return klen + ulen;
+		user = ebrec_switch_ustack(prev, regs, ebrec_second_stack(stacks, klen), !!udump);
+	ebrec_refer(kstack, ustack, off, klen, user.stack);
+	if (udump)
+		ebrec_refer_dump(udump, off + klen + user.stack, user.dump);
+	return klen + user.stack + user.dump;
 }
 
 static __always_inline void fill_switch(struct ebt_wire_sched_switch *row,
@@ -69,6 +74,7 @@ static __always_inline void emit_switch(const struct ebrec_switch *s, __u64 now,
 	fill_switch(row, s, cpu);
 	row->kstack = (struct ebt_ref){};
 	row->ustack = (struct ebt_ref){};
+	row->udump = (struct ebt_ref){};
 	bpf_ringbuf_submit(row, flags);
 }
 
@@ -82,8 +88,8 @@ static __always_inline void emit_switch_with_stacks(void *ctx, const struct ebre
 	if (!record)
 		return;
 	fill_switch(&record->row, s, cpu);
-	len += append_stacks(ctx, s->prev, &record->stacks, len, &record->row.kstack,
-			     &record->row.ustack);
+	len += append_stacks(ctx, s->prev, &record->behind.stacks, len, &record->row.kstack,
+			     &record->row.ustack, &record->row.udump);
 	if (len > sizeof(*record)) /* for the verifier */
 		return;
 	ebrec_output(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_switch, &record->row.head, len,
@@ -104,7 +110,8 @@ static __always_inline void hold_stack(void *ctx, const struct task_struct *prev
 			d->no_storage++;
 		return;
 	}
-	len += append_stacks(ctx, prev, &held->stacks, len, &held->row.kstack, &held->row.ustack);
+	len += append_stacks(ctx, prev, &held->stacks, len, &held->row.kstack, &held->row.ustack,
+			     NULL);
 	held->row.head.len = len;
 	held->row.head.time = now;
 }

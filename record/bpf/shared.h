@@ -35,6 +35,8 @@ struct ebrec_bpf_config {
 	__u32 max_frames;  /* what the kernel gives at the most */
 	__u32 switch_args;
 	__u32 syscalls; /* the source is on */
+	__u32 dumps;	/* of stacks that were not walked whole, a second and CPU; 0: none */
+	__u32 dump_all; /* nothing is walked, and every user stack dumped */
 	__u32 unused;
 };
 

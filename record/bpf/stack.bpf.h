@@ -18,6 +18,19 @@ struct ebrec_stacks {
 
 #define EBREC_STACK_BYTES (EBREC_MAX_FRAMES * sizeof(__u64))
 
+/* As they follow a record that may have a dump; what is there follows without gaps. */
+struct ebrec_stacks_dump {
+	struct ebrec_stacks stacks;
+	struct ebt_wire_dump dump;
+	__u64 registers[EBT_DUMP_X86_REGISTERS];
+	__u8 memory[EBT_DUMP_STACK];
+};
+
+/* Bytes of a user stack and of its dump. */
+struct ebrec_lengths {
+	__u32 stack, dump;
+};
+
 /*
  * Fills in the head of a stack of `bytes` (or an error); returns the bytes that it takes. skip:
  * frames that the kernel walked and left out.
@@ -52,6 +65,11 @@ static __always_inline void ebrec_refer(struct ebt_ref *kstack, struct ebt_ref *
 {
 	*kstack = klen ? (struct ebt_ref){ off, klen } : (struct ebt_ref){};
 	*ustack = ulen ? (struct ebt_ref){ off + klen, ulen } : (struct ebt_ref){};
+}
+
+static __always_inline void ebrec_refer_dump(struct ebt_ref *udump, __u32 off, __u32 len)
+{
+	*udump = len ? (struct ebt_ref){ off, len } : (struct ebt_ref){};
 }
 
 #endif

@@ -221,25 +221,30 @@ static __always_inline __u32 ebrec_switch_kstack(void *ctx, const struct task_st
  * User stack by frame pointers. As the kernel's walker, but without its page fault where a program
  * uses the frame pointer for something else, which costs more than the rest.
  */
-static __always_inline __u32 ebrec_switch_ustack(const struct task_struct *task,
-						 const struct pt_regs___kernel *regs,
-						 struct ebt_wire_stack *stack)
+static __always_inline struct ebrec_lengths ebrec_switch_ustack(const struct task_struct *task,
+								const struct pt_regs___kernel *regs,
+								struct ebt_wire_stack *stack,
+								bool with_dump)
 {
 	__u64 *addresses = (void *)(stack + 1);
 	struct {
 		__u64 next, address;
 	} frame;
+	struct ebrec_lengths len = {};
 	__u64 fp = regs->bp;
 	int n;
 
 	if (config.unwind)
-		return unwind_user((void *)task, stack);
+		return unwind_user((void *)task, stack, with_dump);
 
-	if ((__u16)regs->cs == USER32_CS)
-		return ebrec_stack_head(stack,
-					bpf_get_task_stack((void *)task, addresses,
-							   EBREC_STACK_BYTES, BPF_F_USER_STACK),
-					0, EBT_STACK_USER);
+	if ((__u16)regs->cs == USER32_CS) {
+		len.stack =
+			ebrec_stack_head(stack,
+					 bpf_get_task_stack((void *)task, addresses,
+							    EBREC_STACK_BYTES, BPF_F_USER_STACK),
+					 0, EBT_STACK_USER);
+		return len;
+	}
 	addresses[0] = regs->ip;
 	for (n = 1; n < EBREC_MAX_FRAMES; n++) {
 		if (fp < LEAST_ADDRESS || fp % sizeof(fp) ||
@@ -248,7 +253,8 @@ static __always_inline __u32 ebrec_switch_ustack(const struct task_struct *task,
 		addresses[n] = frame.address;
 		fp = frame.next;
 	}
-	return ebrec_stack_head(stack, n * sizeof(__u64), 0, EBT_STACK_USER);
+	len.stack = ebrec_stack_head(stack, n * sizeof(__u64), 0, EBT_STACK_USER);
+	return len;
 }
 
 #endif

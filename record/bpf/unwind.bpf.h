@@ -11,7 +11,7 @@
 #ifndef EBREC_UNWIND_BPF_H
 #define EBREC_UNWIND_BPF_H
 
-#include "ebt.bpf.h"
+#include "stack.bpf.h"
 #include "unwind_maps.h"
 
 struct unwind_chunk {
@@ -390,6 +390,110 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->n_mappings = process ? process->n : 0;
 }
 
+/* Dumps on a CPU. Programs that interrupt each other may miscount by one. */
+struct unwind_dumps {
+	__u64 second; /* since the kernel started */
+	__u64 n;      /* in it */
+	__u64 refused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_dumps);
+} unwind_dumps SEC(".maps") __weak;
+
+/* Can more be found out about the rest of the stack later? */
+static __always_inline bool unwind_can_go_on(const struct unwind_state *s)
+{
+	switch (s->stop) {
+	case EBT_STOP_NO_MAPPING:
+	case EBT_STOP_NO_TABLE:
+	case EBT_STOP_NO_ROW:
+		return true;
+	case EBT_STOP_RULE: /* by a register that is not kept here */
+		return s->n == 1;
+	case EBT_STOP_FRAME_POINTER: /* its debug file may have a table */
+		return s->mapping.table == UNWIND_TABLE_NONE;
+	default:
+		return config.dump_all;
+	}
+}
+
+static __always_inline bool unwind_may_dump(void)
+{
+	__u64 second = bpf_ktime_get_ns() / 1000000000;
+	struct unwind_dumps *d;
+	__u32 zero = 0;
+
+	if (config.dump_all)
+		return true;
+	d = bpf_map_lookup_elem(&unwind_dumps, &zero);
+	if (!d)
+		return false;
+	if (d->second != second) {
+		d->second = second;
+		d->n = 0;
+	}
+	if (d->n >= config.dumps) {
+		d->refused++;
+		return false;
+	}
+	d->n++;
+	return true;
+}
+
+/* By DWARF number. */
+static __always_inline void unwind_registers(const struct pt_regs___kernel *regs, __u64 *out)
+{
+	out[0] = regs->ax;
+	out[1] = regs->dx;
+	out[2] = regs->cx;
+	out[3] = regs->bx;
+	out[4] = regs->si;
+	out[5] = regs->di;
+	out[8] = regs->r8;
+	out[9] = regs->r9;
+	out[10] = regs->r10;
+	out[11] = regs->r11;
+	out[12] = regs->r12;
+	out[13] = regs->r13;
+	out[14] = regs->r14;
+	out[15] = regs->r15;
+}
+
+#define UNWIND_PIECE 4096
+
+/* What user space needs to go on where the walk ended. Returns its bytes; out has room for all of
+ * struct ebrec_stacks_dump from `dump` on. */
+static __always_inline __u32 unwind_dump(const struct unwind_state *s, struct task_struct *task,
+					 void *out)
+{
+	struct ebt_wire_dump *dump = out;
+	__u64 *regs = (void *)(dump + 1);
+	__u8 *memory = (void *)(regs + EBT_DUMP_X86_REGISTERS);
+	__u32 piece = UNWIND_PIECE - (__u32)(s->sp & (UNWIND_PIECE - 1)), len = 0;
+
+	for (int i = 0; i < EBT_DUMP_X86_REGISTERS; i++)
+		regs[i] = 0;
+	if (s->n == 1)
+		unwind_registers((const void *)bpf_task_pt_regs(task), regs);
+	regs[6] = s->fp;
+	regs[7] = s->sp;
+	dump->pc = s->pc;
+	dump->attrs = (s->caller ? EBT_DUMP_CALLER : 0) | (s->n == 1 ? EBT_DUMP_INNER : 0);
+	dump->n = EBT_DUMP_X86_REGISTERS;
+	/* Faults cannot be handled here: whole pages are there, or not. */
+	for (int i = 0; i < EBT_DUMP_STACK / UNWIND_PIECE; i++) {
+		if (bpf_probe_read_user(memory + len, piece, (void *)(s->sp + len)))
+			break;
+		len += piece;
+		piece = UNWIND_PIECE;
+	}
+	return sizeof(*dump) + EBT_DUMP_X86_REGISTERS * sizeof(*regs) + len;
+}
+
 static __always_inline struct unwind_state *unwind_take_state(void)
 {
 	struct unwind_state *s;
@@ -406,29 +510,42 @@ static __always_inline struct unwind_state *unwind_take_state(void)
 	return NULL;
 }
 
-/* The user stack of the current task, with room for EBREC_MAX_FRAMES. Returns its bytes. */
-static __always_inline __u32 unwind_user(struct task_struct *task, struct ebt_wire_stack *stack)
+/*
+ * The user stack of the current task, with room for EBREC_MAX_FRAMES, and, with_dump, behind it
+ * what is needed to go on if it is not whole.
+ */
+static __always_inline struct ebrec_lengths
+unwind_user(struct task_struct *task, struct ebt_wire_stack *stack, bool with_dump)
 {
 	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
 	struct unwind_state *s = unwind_take_state();
+	struct ebrec_lengths len = {};
 	__u32 n, attrs;
 
 	if (!s)
-		return 0;
+		return len;
 	unwind_begin(s, task);
 	walk.state = s;
-	bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
+	if (config.dump_all) {
+		walk.addresses[0] = s->pc;
+		s->n = 1;
+	} else {
+		bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
+	}
 	n = s->n;
 	attrs = EBT_STACK_USER | s->methods << EBT_STACK_METHOD_SHIFT |
 		s->stop << EBT_STACK_STOP_SHIFT;
 	if (s->stop == EBT_STOP_TRUNCATED)
 		attrs |= EBT_STACK_TRUNCATED;
+	if (n && n <= EBREC_MAX_FRAMES) {
+		stack->attrs = attrs;
+		stack->n = n;
+		len.stack = sizeof(*stack) + n * sizeof(__u64);
+		if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump())
+			len.dump = unwind_dump(s, task, (void *)stack + len.stack);
+	}
 	s->taken = 0;
-	if (n > EBREC_MAX_FRAMES) /* for the verifier */
-		return 0;
-	stack->attrs = attrs;
-	stack->n = n;
-	return n ? sizeof(*stack) + n * sizeof(__u64) : 0;
+	return len;
 }
 
 #endif
