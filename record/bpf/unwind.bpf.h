@@ -541,8 +541,12 @@ unwind_user(struct task_struct *task, struct ebt_wire_stack *stack, bool with_du
 		stack->attrs = attrs;
 		stack->n = n;
 		len.stack = sizeof(*stack) + n * sizeof(__u64);
-		if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump())
-			len.dump = unwind_dump(s, task, (void *)stack + len.stack);
+		if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump()) {
+			/* Until 6.2 the verifier forgets bounds of what was put on the stack. */
+			barrier_var(n);
+			if (n <= EBREC_MAX_FRAMES)
+				len.dump = unwind_dump(s, task, walk.addresses + n);
+		}
 	}
 	s->taken = 0;
 	return len;
