@@ -168,7 +168,7 @@ static void test_cfa(void **state)
 	expect_row(PROGRAM(0x0e, 20), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 	expect_row(PROGRAM(0x0e, 0x80, 0x80, 0x10), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 	expect_row(PROGRAM(0x0e, 0xf8, 0xff, 0x0f), (struct cfi_row){ .op = CFI_SP, .cfa = 32767 });
-	expect_row(PROGRAM(0x0c, 32, 0), (struct cfi_row){ .op = CFI_UNSUPPORTED });
+	expect_row(PROGRAM(0x0c, 16, 0), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 	expect_row(PROGRAM(0x0c, 10, 0, 0x86, 2), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 }
 
@@ -252,7 +252,7 @@ static void test_ra(void **state)
 	(void)state;
 	expect_row(PROGRAM(0x07, 16), (struct cfi_row){ .op = CFI_END });
 	expect_row(PROGRAM(0x0e, 0, 0x09, 16, 5), (struct cfi_row){ .op = CFI_RA_REG, .fp = 5 });
-	expect_row(PROGRAM(0x09, 16, 32), (struct cfi_row){ .op = CFI_UNSUPPORTED });
+	expect_row(PROGRAM(0x09, 16, 16), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 	expect_row(PROGRAM(0x0c, 6, 0, 0x09, 16, 5), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 	expect_row(PROGRAM(0x90, 2), (struct cfi_row){ .op = CFI_UNSUPPORTED });
 	expect_row(PROGRAM(0x08, 16), (struct cfi_row){ .op = CFI_UNSUPPORTED });

@@ -117,7 +117,7 @@ static bool cfa_of(const Dwarf_Op *ops, size_t n, struct cfi_row *row)
 	row->op = reg == RSP ? CFI_SP : reg == RBP ? CFI_FP : CFI_REG;
 	row->fp = row->op == CFI_REG ? (int8_t)reg : 0;
 	row->cfa = (int16_t)(offset / 8);
-	return fits(offset, INT16_MIN, INT16_MAX) && reg < 32;
+	return fits(offset, INT16_MIN, INT16_MAX) && reg < 16;
 }
 
 /* At CFA + *ret. */
@@ -172,7 +172,8 @@ static void get_rule(Dwarf_Frame *frame, int reg, struct rule *ret)
 
 static bool ra_in_register(const struct rule *ra, struct cfi_row *row)
 {
-	if (ra->n != 1 || ra->ops[0].atom != DW_OP_regx || row->op != CFI_SP)
+	if (ra->n != 1 || ra->ops[0].atom != DW_OP_regx || row->op != CFI_SP ||
+	    ra->ops[0].number > 15)
 		return false;
 	row->op = CFI_RA_REG;
 	row->fp = (int8_t)ra->ops[0].number;

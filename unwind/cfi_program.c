@@ -7,6 +7,9 @@
 /* Nesting of DW_CFA_remember_state; compilers use one. */
 #define MAX_REMEMBERED 8
 
+/* The last general register of x86-64. */
+#define MAX_REGISTER 15
+
 /* DWARF numbers of registers (System V ABI for x86-64, figure 3.36; AADWARF64). */
 enum { X86_RBP = 6, X86_RSP = 7, ARM_X29 = 29, ARM_X30 = 30, ARM_SP = 31 };
 
@@ -105,7 +108,7 @@ static bool cfa_rule(const struct cfi_cie *cie, const struct cfi_state *state, s
 	} else {
 		row->op = CFI_REG;
 		row->fp = (__s8)state->cfa_register;
-		return state->cfa_register <= 31;
+		return state->cfa_register <= MAX_REGISTER;
 	}
 	return true;
 }
@@ -142,7 +145,8 @@ static bool x86_row(const struct cfi_cie *cie, const struct cfi_state *state, st
 
 	if (!cfa_rule(cie, state, row))
 		return false;
-	if (ra->kind == CFI_RULE_REGISTER && row->op == CFI_SP && (uint64_t)ra->offset <= 31) {
+	if (ra->kind == CFI_RULE_REGISTER && row->op == CFI_SP &&
+	    (uint64_t)ra->offset <= MAX_REGISTER) {
 		row->op = CFI_RA_REG;
 		row->fp = (__s8)ra->offset;
 		return true;

@@ -131,7 +131,7 @@ static uint32_t find_cfa(const struct unwind_frame *frame, const struct unwind_s
 	case CFI_REG:
 		if (!frame->inner)
 			return EBT_STOP_RULE;
-		*ret = frame->registers[row->fp & 31] + offset;
+		*ret = frame->registers[row->fp & 15] + offset;
 		return EBT_STOP_UNKNOWN;
 	default:
 		return EBT_STOP_RULE;

@@ -51,7 +51,7 @@ struct unwind_space {
 uint32_t unwind_step(struct unwind_frame *frame, const struct unwind_space *space);
 
 /* Steps to the end. Up to max program counters, *frame's first; *ret_n gets their number. Returns
- * EBT_STOP_*; *frame is the last one. */
+ * EBT_STOP_*; *frame is the last one then, or, when max was too few, the one behind it. */
 uint32_t unwind_walk(struct unwind_frame *frame, const struct unwind_space *space,
 		     uint64_t *addresses, size_t max, size_t *ret_n);
 
