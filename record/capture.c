@@ -11,11 +11,14 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "cpus.h"
 #include "skeleton.h"
 
 #define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
 #define DEFAULT_SAMPLE_BYTES (8u << 20)
 #define TASK_RING_BYTES	     (4u << 20)
+#define MIN_LANE_RECORDS     1024u
+#define MAX_LANE_RECORDS     (1u << 22)
 #define MAX_SHARE_OF_RAM     16 /* all rings together take at most a 16th */
 
 /* Reasons of table `lost`. */
@@ -25,12 +28,27 @@ struct capture {
 	struct source_context context;
 	struct source_state *states; /* of each source */
 	struct topology topology;
+	uint64_t ring_budget; /* bytes of all event rings */
+	struct lane *lanes;
+	void *lanes_memory;
 	struct ring *rings;	   /* events, samples, tasks */
 	struct unwinder *unwinder; /* or NULL */
 	struct ebrec_slot *slots;
 	struct ebrec_followed *followed;
-	size_t slots_bytes, followed_bytes;
+	size_t slots_bytes, followed_bytes, lanes_bytes;
 };
+
+/* Bytes for all buffers of a kind, kept small on small machines. */
+static uint64_t budget(uint64_t wanted)
+{
+	struct sysinfo info;
+	uint64_t most;
+
+	if (sysinfo(&info))
+		return wanted;
+	most = (uint64_t)info.totalram * info.mem_unit / MAX_SHARE_OF_RAM;
+	return wanted < most ? wanted : most;
+}
 
 static uint32_t n_slots(const struct capture *c)
 {
@@ -62,6 +80,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	/* Sources ask for what they need. */
 	bpf_object__for_each_program(program, skel->obj) bpf_program__set_autoload(program, false);
 	bpf_map__set_autocreate(skel->maps.syscall_start, false);
+	bpf_map__set_autocreate(skel->maps.lanes, false);
 	bpf_map__set_autocreate(skel->maps.switch_scratch, false);
 	bpf_map__set_autocreate(skel->maps.chains, false);
 	bpf_map__set_autocreate(skel->maps.chain_scratch, false);
@@ -112,16 +131,24 @@ static struct ebt_error *map_shared(struct capture *c)
 	return NULL;
 }
 
-/* Bytes for all rings of a kind, kept small on small machines. */
-static uint64_t ring_budget(uint64_t wanted)
+static struct ebt_error *map_lanes(struct capture *c)
 {
-	struct sysinfo info;
-	uint64_t most;
+	size_t bytes = lane_bytes(c->context.lane_records);
 
-	if (sysinfo(&info))
-		return wanted;
-	most = (uint64_t)info.totalram * info.mem_unit / MAX_SHARE_OF_RAM;
-	return wanted < most ? wanted : most;
+	if (!c->context.n_lanes)
+		return NULL;
+	c->lanes = calloc(c->context.n_lanes, sizeof(*c->lanes));
+	if (!c->lanes)
+		return &ebt_enomem;
+	c->lanes_memory = map_array(c->context.skel->maps.lanes, bytes, &c->lanes_bytes);
+	if (!c->lanes_memory)
+		return ebt_error_errno(errno, "cannot map the buffers for system calls");
+	for (uint32_t i = 0; i < c->context.n_lanes; i++)
+		c->lanes[i] = (struct lane){
+			.shared = (void *)((char *)c->lanes_memory + i * bytes),
+			.records = c->context.lane_records,
+		};
+	return NULL;
 }
 
 static struct ebt_error *put_ring(struct capture *c, uint32_t slot, const struct ring *ring)
@@ -138,14 +165,11 @@ static struct ebt_error *put_ring(struct capture *c, uint32_t slot, const struct
 static struct ebt_error *make_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;
-	uint64_t wanted = c->context.options->buffer;
 	struct ebt_error *err = NULL;
 	uint64_t size, sample_size;
 
-	if (!wanted)
-		wanted = ring_budget((uint64_t)DEFAULT_EVENT_BYTES * t->n_threads);
-	size = topology_ring_size(wanted, t->n_rings);
-	sample_size = topology_ring_size(ring_budget(DEFAULT_SAMPLE_BYTES), t->n_rings);
+	size = topology_ring_size(c->ring_budget, t->n_rings);
+	sample_size = topology_ring_size(budget(DEFAULT_SAMPLE_BYTES), t->n_rings);
 	c->rings = calloc(capture_n_rings(c), sizeof(*c->rings));
 	if (!c->rings)
 		return &ebt_enomem;
@@ -155,7 +179,7 @@ static struct ebt_error *make_rings(struct capture *c)
 			err = ring_init(sample_size, &c->rings[t->n_rings + i]);
 	}
 	if (!err)
-		err = ring_init(topology_ring_size(ring_budget(TASK_RING_BYTES), 1),
+		err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1),
 				capture_task_ring(c));
 	for (uint32_t cpu = 0; cpu < t->n_cpus && !err; cpu++) {
 		err = put_ring(c, cpu, capture_event_ring(c, t->cpu_ring[cpu]));
@@ -188,6 +212,39 @@ static struct ebt_error *probe_sources(struct capture *c)
 	return NULL;
 }
 
+/* Is the source of this name on? */
+static bool has(const struct capture *c, const char *name)
+{
+	return is_on(c, (size_t)source_by_name(name, strlen(name)));
+}
+
+/* Divides the memory for events among rings and lanes. */
+static struct ebt_error *plan_buffers(struct capture *c)
+{
+	uint64_t total = c->context.options->buffer;
+	uint32_t records = MIN_LANE_RECORDS;
+	_cleanup_free_ int *cpus = NULL;
+	struct ebt_error *err;
+	size_t n;
+
+	if (!total)
+		total = budget((uint64_t)DEFAULT_EVENT_BYTES * c->topology.n_threads);
+	c->ring_budget = total;
+	if (!has(c, "syscalls"))
+		return NULL;
+	err = cpus_online(&cpus, &n);
+	if (err)
+		return err;
+	/* Without the scheduler's events, rings have next to nothing to carry. */
+	c->ring_budget /= has(c, "sched") || has(c, "offcpu") ? 2 : 16;
+	c->context.n_lanes = (uint32_t)cpus[n - 1] + 1;
+	while (records < MAX_LANE_RECORDS &&
+	       lane_bytes(records * 2) * c->context.n_lanes <= total - c->ring_budget)
+		records *= 2;
+	c->context.lane_records = records;
+	return NULL;
+}
+
 struct ebt_error *capture_create(struct kernel *kernel, const struct record_options *options,
 				 uint64_t cgroup_id, struct capture **ret)
 {
@@ -203,6 +260,8 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (err)
 		return err;
 	err = probe_sources(c);
+	if (!err)
+		err = plan_buffers(c);
 	if (err)
 		return err;
 	if (is_on(c, (size_t)offcpu) && options->call_graph)
@@ -214,6 +273,8 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	err = load(c);
 	if (!err)
 		err = map_shared(c);
+	if (!err)
+		err = map_lanes(c);
 	if (!err)
 		err = make_rings(c);
 	if (!err && options->call_graph >= CALL_GRAPH_TABLE)
@@ -233,6 +294,9 @@ void capture_destroy(struct capture *c)
 		munmap(c->slots, c->slots_bytes);
 	if (c->followed)
 		munmap(c->followed, c->followed_bytes);
+	if (c->lanes_memory)
+		munmap(c->lanes_memory, c->lanes_bytes);
+	free(c->lanes);
 	unwinder_destroy(c->unwinder);
 	ebrec_bpf__destroy(c->context.skel);
 	for (uint32_t i = 0; c->rings && i < capture_n_rings(c); i++)
@@ -336,6 +400,16 @@ struct unwinder *capture_unwinder(const struct capture *c)
 	return c->unwinder;
 }
 
+uint32_t capture_n_lanes(const struct capture *c)
+{
+	return c->context.n_lanes;
+}
+
+struct lane *capture_lane(struct capture *c, uint32_t cpu)
+{
+	return &c->lanes[cpu];
+}
+
 uint32_t capture_n_rings(const struct capture *c)
 {
 	return 2 * c->topology.n_rings + 1;
@@ -370,6 +444,9 @@ static uint32_t ring_of_drop(const struct capture *c, uint32_t table, uint32_t c
 		return 2 * c->topology.n_rings;
 	case EBT_T_sample:
 		return c->topology.n_rings + c->topology.cpu_ring[cpu];
+	case EBT_T_syscall:
+		if (cpu < c->context.n_lanes)
+			return 2 * c->topology.n_rings + 1 + cpu;
 	}
 	return c->topology.cpu_ring[cpu];
 }
@@ -396,7 +473,7 @@ struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **r
 	int fd = bpf_map__fd(c->context.skel->maps.drops);
 	size_t n = 0;
 
-	drops = calloc(2 * (size_t)capture_n_rings(c) * EBREC_DROPS_TABLES, sizeof(*drops));
+	drops = calloc(2 * (size_t)n_cpus * EBREC_DROPS_TABLES, sizeof(*drops));
 	if (!values || !drops)
 		return &ebt_enomem;
 	for (uint32_t table = 0; table < EBREC_DROPS_TABLES; table++) {

@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "kernel.h"
+#include "lane.h"
 #include "options.h"
 #include "ring.h"
 #include "source.h"
@@ -53,14 +54,18 @@ struct unwinder *capture_unwinder(const struct capture *capture);
 
 const struct topology *capture_topology(const struct capture *capture);
 
-/* Rings. Numbers, as in table `lost`: events, then samples, then the one for tasks. */
+/* Rings. Numbers, as in table `lost`: events, then samples, then the one for tasks; then lanes. */
 struct ring *capture_event_ring(struct capture *capture, uint32_t i);
 struct ring *capture_sample_ring(struct capture *capture, uint32_t i);
 struct ring *capture_task_ring(struct capture *capture);
 uint32_t capture_n_rings(const struct capture *capture);
 
-/* A reader of event ring i and sample ring i, or of the task ring, is about to sleep: wake it when
- * much is queued. */
+/* Lanes, one for each of the first CPUs; none where source `syscalls` is off. */
+uint32_t capture_n_lanes(const struct capture *capture);
+struct lane *capture_lane(struct capture *capture, uint32_t cpu);
+
+/* A reader of event ring i, sample ring i and the lanes of their CPUs, or of the task ring, is
+ * about to sleep: wake it when much is queued. */
 void capture_set_asleep(struct capture *capture, uint32_t i);
 
 /* What was lost since recording began, as counted in the kernel. */

@@ -31,6 +31,7 @@ struct pump_thread {
 	struct ebt_stream *stream;
 	uint32_t first_ring, end_ring; /* event and sample rings */
 	uint64_t *ends;		       /* of a pass: positions of both kinds */
+	uint64_t *lane_ends;	       /* likewise, by CPU; only those of these rings are used */
 	int epoll;
 	pthread_t thread;
 	bool started;
@@ -190,6 +191,23 @@ static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uin
 	return err;
 }
 
+static struct ebt_error *read_lane(struct pump_thread *t, struct lane *lane, uint64_t end)
+{
+	struct ebt_error *err = NULL;
+	const void *record;
+	uint64_t n = 0;
+	size_t len;
+
+	while (!err && (record = lane_next(lane, end, &len))) {
+		err = add_record(t->stream, record, len, &t->malformed);
+		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+			break;
+	}
+	lane_release(lane);
+	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
+	return err;
+}
+
 static struct ring *ring_of(const struct pump_thread *t, uint32_t i)
 {
 	uint32_t n = t->end_ring - t->first_ring;
@@ -198,24 +216,59 @@ static struct ring *ring_of(const struct pump_thread *t, uint32_t i)
 		     : capture_sample_ring(t->pump->capture, t->first_ring + i - n);
 }
 
-/* One pass over the thread's rings. *ret_bytes: what was read; *ret_left: what could not be. */
-static struct ebt_error *pass(struct pump_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
+static bool has_lane(const struct pump_thread *t, uint32_t cpu)
 {
-	uint32_t n = 2 * (t->end_ring - t->first_ring);
-	uint64_t now = clocks_now(), bytes = 0, left = 0;
-	struct ebt_error *err;
+	uint32_t ring = capture_topology(t->pump->capture)->cpu_ring[cpu];
 
-	for (uint32_t i = 0; i < n; i++)
+	return ring >= t->first_ring && ring < t->end_ring;
+}
+
+static void take_positions(struct pump_thread *t)
+{
+	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring); i++)
 		t->ends[i] = ring_end(ring_of(t, i));
-	err = pump_read_tasks(t->pump, t->stream);
-	for (uint32_t i = 0; i < n && !err; i++) {
+	for (uint32_t i = 0; i < capture_n_lanes(t->pump->capture); i++) {
+		if (has_lane(t, i))
+			t->lane_ends[i] = lane_end(capture_lane(t->pump->capture, i));
+	}
+}
+
+/* Up to the positions taken. *ret_bytes: what was read; *ret_left: what could not be. */
+static struct ebt_error *read_rings(struct pump_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring) && !err; i++) {
 		struct ring *ring = ring_of(t, i);
 		uint64_t from = ring->pos;
 
 		err = read_ring(t, ring, t->ends[i]);
-		bytes += ring->pos - from;
-		left += t->ends[i] - ring->pos;
+		*ret_bytes += ring->pos - from;
+		*ret_left += t->ends[i] - ring->pos;
 	}
+	for (uint32_t i = 0; i < capture_n_lanes(t->pump->capture) && !err; i++) {
+		struct lane *lane = capture_lane(t->pump->capture, i);
+		uint64_t from = lane->pos;
+
+		if (!has_lane(t, i))
+			continue;
+		err = read_lane(t, lane, t->lane_ends[i]);
+		*ret_bytes += (lane->pos - from) * sizeof(struct ebt_wire_syscall);
+		*ret_left += (t->lane_ends[i] - lane->pos) * sizeof(struct ebt_wire_syscall);
+	}
+	return err;
+}
+
+/* One pass over the thread's rings. *ret_bytes: what was read; *ret_left: what could not be. */
+static struct ebt_error *pass(struct pump_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
+{
+	uint64_t now = clocks_now(), bytes = 0, left = 0;
+	struct ebt_error *err;
+
+	take_positions(t);
+	err = pump_read_tasks(t->pump, t->stream);
+	if (!err)
+		err = read_rings(t, &bytes, &left);
 	if (err)
 		return err;
 	/* What came after `now` is newer, and what came before has been read. */
@@ -317,7 +370,8 @@ static struct ebt_error *init_thread(struct pump *p, uint32_t i, struct ebt_writ
 	while (t->end_ring < topology->n_rings && topology_ring_thread(topology, t->end_ring) == i)
 		t->end_ring++;
 	t->ends = calloc(2 * (t->end_ring - t->first_ring), sizeof(*t->ends));
-	if (!t->ends)
+	t->lane_ends = calloc(topology->n_cpus, sizeof(*t->lane_ends));
+	if (!t->ends || !t->lane_ends)
 		return &ebt_enomem;
 	err = epoll_add(t->epoll, p->wake, EPOLLIN);
 	/* Edges: a ring that holds a little is always readable, and no reason to wake. */
@@ -380,6 +434,7 @@ void pump_destroy(struct pump *p)
 	join_threads(p);
 	for (uint32_t i = 0; i < p->n_threads && p->threads; i++) {
 		free(p->threads[i].ends);
+		free(p->threads[i].lane_ends);
 		ebt_closep(&p->threads[i].epoll);
 	}
 	free(p->threads);

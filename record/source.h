@@ -38,7 +38,8 @@ struct source_context {
 	struct ebrec_bpf *skel;
 	const struct kernel *kernel;
 	const struct record_options *options;
-	struct bpf_link **links; /* of attach(): destroyed by the owner of the context */
+	uint32_t n_lanes, lane_records; /* bpf/shared.h */
+	struct bpf_link **links;	/* of attach(): destroyed by the owner of the context */
 	size_t n_links;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `syscalls`. */
+#include "lane.h"
 #include "skeleton.h"
 #include "source.h"
 
@@ -16,6 +17,10 @@ static void configure(struct source_context *context)
 	skel->rodata->config.syscalls = 1;
 	bpf_map__set_autocreate(skel->maps.syscall_start, true);
 	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
+	skel->rodata->config.lane_records = context->lane_records;
+	bpf_map__set_autocreate(skel->maps.lanes, true);
+	bpf_map__set_max_entries(skel->maps.lanes, context->n_lanes);
+	bpf_map__set_value_size(skel->maps.lanes, (__u32)lane_bytes(context->lane_records));
 	bpf_program__set_autoload(skel->progs.ebrec_sys_enter, true);
 	bpf_program__set_autoload(skel->progs.ebrec_sys_exit, true);
 }

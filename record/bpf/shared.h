@@ -34,10 +34,10 @@ struct ebrec_bpf_config {
 	__u32 unwind_exec; /* mappings are placed at exec */
 	__u32 max_frames;  /* what the kernel gives at the most */
 	__u32 switch_args;
-	__u32 syscalls; /* the source is on */
-	__u32 dumps;	/* of stacks that were not walked whole, a second and CPU; 0: none */
-	__u32 dump_all; /* nothing is walked, and every user stack dumped */
-	__u32 unused;
+	__u32 syscalls;	    /* the source is on */
+	__u32 dumps;	    /* of stacks that were not walked whole, a second and CPU; 0: none */
+	__u32 dump_all;	    /* nothing is walked, and every user stack dumped */
+	__u32 lane_records; /* of each lane; a power of two */
 };
 
 /*
@@ -55,6 +55,21 @@ struct ebrec_bpf_config {
 struct ebrec_slot {
 	__u32 asleep;	  /* set by a reader that waits, cleared by whoever wakes it */
 	__u32 wake_bytes; /* wake when so much is queued */
+};
+
+/*
+ * Map `lanes` by CPU: a queue of struct ebt_wire_syscall with one writer, that CPU, and one reader.
+ * System calls come by the million a second, and handing over a record through a ring costs two
+ * locked instructions, each of which waits for all stores before it. Here it costs none. Calls
+ * end in task context, and a program does not run inside itself, so a CPU is one writer. A CPU
+ * without a lane, which came online later, uses its ring. Shared memory.
+ */
+struct ebrec_lane {
+	__u64 head; /* records ever written */
+	__u64 unused[7];
+	__u64 tail; /* records ever read */
+	__u64 unused2[7];
+	/* config.lane_records records follow */
 };
 
 /* Map `followed` by tid / 64; shared memory. A byte a tid, as bytes need no atomic operation. */

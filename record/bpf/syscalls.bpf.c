@@ -7,6 +7,14 @@
 
 #define TS_COMPAT 2 /* thread_info.status: the call came through a 32-bit entry */
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ebrec_lane));
+} lanes SEC(".maps");
+
 SEC("tp_btf/sys_enter")
 int ebrec_sys_enter(__u64 *ctx)
 {
@@ -46,6 +54,32 @@ static __always_inline void fill_args(struct ebt_wire_syscall *row,
 	row->arg5 = regs->r9;
 }
 
+static __always_inline void fill(struct ebt_wire_syscall *row, const struct task_struct *task,
+				 const struct pt_regs___kernel *regs, __u32 cpu, __u64 duration)
+{
+	row->cpu = cpu;
+	row->task = task->pid;
+	row->nr = regs->orig_ax;
+	row->abi = !!(task->thread_info.status & TS_COMPAT);
+	row->duration = duration;
+	fill_args(row, regs);
+}
+
+/* Wakes the reader of a lane, which sleeps at the CPU's ring, by a record that is none. */
+static __always_inline void kick(__u32 cpu, __u64 queued)
+{
+	struct ebrec_slot *slot = bpf_map_lookup_elem(&slots, &cpu);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	void *record;
+
+	if (!slot || !ring || !slot->asleep || queued < config.lane_records / 4)
+		return;
+	slot->asleep = 0;
+	record = bpf_ringbuf_reserve(ring, 8, 0);
+	if (record)
+		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
+}
+
 /*
  * A return without an entry is not recorded: a new task's first return from clone, a call that
  * began before the recording, a call that seccomp refused. Nor are calls that do not return (exit,
@@ -59,7 +93,8 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 {
 	const struct task_struct *task;
 	struct ebt_wire_syscall *row;
-	__u64 *start, since, now, flags;
+	struct ebrec_lane *lane;
+	__u64 *start, since, now, head, flags;
 	__u32 tid, cpu;
 
 	if (!gate)
@@ -73,18 +108,31 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 	*start = 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_syscall, sizeof(*row), now,
-			    &flags);
-	if (!row)
+	lane = bpf_map_lookup_elem(&lanes, &cpu);
+	if (!lane) {
+		row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_syscall, sizeof(*row),
+				    now, &flags);
+		if (!row)
+			return 0;
+		row->ret = ret;
+		fill(row, task, regs, cpu, now - since);
+		bpf_ringbuf_submit(row, flags);
 		return 0;
-	row->cpu = cpu;
-	row->task = tid;
-	row->nr = regs->orig_ax;
-	row->abi = !!(task->thread_info.status & TS_COMPAT);
-	row->duration = now - since;
+	}
+	head = lane->head;
+	if (head - *(volatile __u64 *)&lane->tail >= config.lane_records) {
+		ebrec_count_drop(EBT_T_syscall);
+		return 0;
+	}
+	row = (void *)(lane + 1) + (head & (config.lane_records - 1)) * sizeof(*row);
+	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
 	row->ret = ret;
-	fill_args(row, regs);
-	bpf_ringbuf_submit(row, flags);
+	fill(row, task, regs, cpu, now - since);
+	/* x86 makes stores visible in order; another architecture would need a store-release. */
+	barrier();
+	*(volatile __u64 *)&lane->head = head + 1;
+	if (!(head % 256))
+		kick(cpu, head - lane->tail);
 	return 0;
 }
 
