@@ -82,6 +82,7 @@ enum {
 	EBT_STOP_LOOP,		/* the frame did not grow */
 	EBT_STOP_FRAME_POINTER, /* a frame pointer that cannot be one */
 	EBT_STOP_BUSY,		/* too many walks on the CPU at once */
+	EBT_STOP_EXEC,		/* in exec: the program's memory has gone, so there is no stack */
 };
 
 /* --- enum ebt_table_id: EBT_T_NAME, the ids in chunk headers --- */

@@ -105,28 +105,51 @@ static uint32_t by_build_id(struct unwind_tables *tables, int files_map, const s
 	return number;
 }
 
-static uint32_t by_file(struct unwind_tables *tables, int files_map, const struct mapping *m)
+/* Without a build-id: by what the file system says. */
+static uint32_t by_fd(struct unwind_tables *tables, int files_map, int fd, const struct stat *st)
 {
 	struct file_key key;
-	_cleanup_close_ int fd = -1;
 	uint32_t number;
-	struct stat st;
 
-	fd = open_mapped(m, &st);
-	if (fd < 0)
-		return UNWIND_TABLE_LATER;
 	memset(&key, 0, sizeof(key));
-	key.dev = st.st_dev;
-	key.inode = st.st_ino;
-	key.size = (uint64_t)st.st_size;
-	key.changed_s = st.st_ctim.tv_sec;
-	key.changed_ns = st.st_ctim.tv_nsec;
+	key.dev = st->st_dev;
+	key.inode = st->st_ino;
+	key.size = (uint64_t)st->st_size;
+	key.changed_s = st->st_ctim.tv_sec;
+	key.changed_ns = st->st_ctim.tv_nsec;
 	number = unwind_tables_find(tables, &key, sizeof(key));
 	if (number != UNWIND_TABLE_LATER)
 		return number;
 	number = unwind_tables_add(tables, &key, sizeof(key), fd);
-	tell_exec(tables, files_map, number, &st);
+	tell_exec(tables, files_map, number, st);
 	return number;
+}
+
+static uint32_t by_file(struct unwind_tables *tables, int files_map, const struct mapping *m)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = open_mapped(m, &st);
+	return fd < 0 ? UNWIND_TABLE_LATER : by_fd(tables, files_map, fd, &st);
+}
+
+void unwind_files_learn(struct unwind_tables *tables, int files_map, int fd)
+{
+	struct buildid id = { 0 };
+	struct stat st;
+	uint32_t number;
+
+	if (fstat(fd, &st))
+		return;
+	if (!buildid_of_fd(fd, &id) || !id.len) {
+		by_fd(tables, files_map, fd, &st);
+		return;
+	}
+	number = unwind_tables_find(tables, id.bytes, id.len);
+	if (number == UNWIND_TABLE_LATER)
+		number = unwind_tables_add(tables, id.bytes, id.len, fd);
+	tell_exec(tables, files_map, number, &st);
 }
 
 static bool has_name(const struct mapping *m, const char *name)
@@ -149,6 +172,11 @@ static uint32_t vdso_table(struct unwind_tables *tables, int files_map)
 	number = unwind_tables_add_memory(tables, key, sizeof(key), image, len);
 	tell_exec(tables, files_map, number, &(struct stat){ 0 });
 	return number;
+}
+
+void unwind_files_learn_vdso(struct unwind_tables *tables, int files_map)
+{
+	vdso_table(tables, files_map);
 }
 
 uint32_t unwind_files_table(struct unwind_tables *tables, int files_map, const struct mapping *m,

@@ -12,12 +12,13 @@
 
 #include "bpf/unwind_maps.h"
 #include "skeleton.h"
+#include "unwind_ahead.h"
 #include "unwind_files.h"
 #include "unwind_slab.h"
 #include "unwind_tables.h"
 
 #define MAX_PROCESSES 16384u
-#define MAX_MAPPINGS  (1u << 17)
+#define MAX_MAPPINGS  (1u << 18)
 #define MAX_FILES     16384u
 #define N_BUCKETS     16384u
 
@@ -40,6 +41,8 @@ struct space {
 	struct space *next; /* of the bucket */
 	uint32_t pid;
 	bool dirty;
+	uint64_t changed;	/* last change of mappings */
+	uint64_t exec;		/* time of the last one */
 	uint64_t renamed;	/* last change of name; see OP_EXEC */
 	struct known *mappings; /* ascending, none overlaps another */
 	uint32_t n;
@@ -60,6 +63,7 @@ void unwind_spaces_configure(struct ebrec_bpf *skel)
 {
 	bpf_map__set_max_entries(skel->maps.unwind_mappings, MAX_MAPPINGS);
 	bpf_map__set_max_entries(skel->maps.unwind_processes, MAX_PROCESSES);
+	bpf_map__set_max_entries(skel->maps.unwind_published, MAX_PROCESSES);
 	bpf_map__set_max_entries(skel->maps.unwind_files, MAX_FILES);
 }
 
@@ -76,7 +80,7 @@ struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwi
 	s->buckets = calloc(N_BUCKETS, sizeof(*s->buckets));
 	if (!s->buckets)
 		return &ebt_enomem;
-	err = unwind_slab_create(bpf_map__fd(skel->maps.unwind_mappings), UNWIND_EXEC_ROOM,
+	err = unwind_slab_create(bpf_map__fd(skel->maps.unwind_mappings), UNWIND_OWN_ROOM,
 				 MAX_MAPPINGS, &s->slab);
 	if (err)
 		return err;
@@ -124,6 +128,11 @@ static struct ebt_error *add_op(struct unwind_spaces *s, const struct op *op)
 	}
 	s->ops[s->n_ops++] = *op;
 	return NULL;
+}
+
+void unwind_spaces_expect(struct unwind_spaces *s, const char *command)
+{
+	unwind_ahead(s->tables, bpf_map__fd(s->skel->maps.unwind_files), command);
 }
 
 struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mapping *m)
@@ -202,7 +211,6 @@ static void remove_space(struct unwind_spaces *s, uint32_t pid)
 	if (!space)
 		return;
 	*p = space->next;
-	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.unwind_processes), &pid);
 	space_destroy(s, space);
 }
 
@@ -262,6 +270,8 @@ static bool fork_space(struct unwind_spaces *s, const struct op *op)
 		memcpy(copy, parent->mappings, parent->n * sizeof(*copy));
 	child->mappings = copy;
 	child->n = parent->n;
+	child->changed = parent->changed;
+	child->exec = parent->exec;
 	child->range = unwind_range_get(parent->range);
 	/* The BPF side copied its parent's entry; this brings what changed since. */
 	child->dirty = true;
@@ -272,7 +282,7 @@ static bool fork_space(struct unwind_spaces *s, const struct op *op)
  * The kernel renames a thread that runs another program, maps the program, and reports the exec
  * last: what was mapped before the rename has gone.
  */
-static void exec_space(struct space *space)
+static void exec_space(struct space *space, uint64_t time)
 {
 	uint32_t n = 0;
 
@@ -281,6 +291,7 @@ static void exec_space(struct space *space)
 			space->mappings[n++] = space->mappings[i];
 	}
 	space->n = n;
+	space->exec = time;
 	space->dirty = true;
 }
 
@@ -293,11 +304,13 @@ static bool apply(struct unwind_spaces *s, const struct op *op)
 		return fork_space(s, op);
 	case OP_EXIT:
 		remove_space(s, op->pid);
+		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.unwind_published), &op->pid);
+		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.unwind_processes), &op->pid);
 		return true;
 	case OP_EXEC:
 		space = find_space(s, op->pid);
 		if (space)
-			exec_space(space);
+			exec_space(space, op->time);
 		return true;
 	case OP_RENAME:
 		space = find_space(s, op->pid);
@@ -309,6 +322,7 @@ static bool apply(struct unwind_spaces *s, const struct op *op)
 		if (!space)
 			return false;
 		space->dirty = true;
+		space->changed = op->time;
 		return insert(space, &op->mapping, op->time);
 	}
 	return true;
@@ -316,10 +330,25 @@ static bool apply(struct unwind_spaces *s, const struct op *op)
 
 /* --- publishing --- */
 
+/* Two programs see an exec, and look at the clock, at about the same time. */
+#define SAME_NS UINT64_C(1000000)
+
+/* Time of what is known: newer than what the BPF side placed at exec, if that is in it. */
+static uint64_t time_of(const struct unwind_spaces *s, const struct space *space)
+{
+	struct ebrec_unwind_process own;
+
+	if (space->changed > space->exec + SAME_NS ||
+	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.unwind_processes), &space->pid, &own) ||
+	    own.time < space->changed || own.time > space->exec + SAME_NS)
+		return space->changed;
+	return own.time + 1;
+}
+
 static void publish_space(struct unwind_spaces *s, struct space *space, uint64_t now_ns)
 {
-	int fd = bpf_map__fd(s->skel->maps.unwind_processes);
-	struct ebrec_unwind_process entry = { .n = space->n };
+	int fd = bpf_map__fd(s->skel->maps.unwind_published);
+	struct ebrec_unwind_published entry = { .time = time_of(s, space), .n = space->n };
 	struct unwind_range *range = NULL;
 
 	space->dirty = false;

@@ -29,6 +29,9 @@ struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwi
 void unwind_spaces_destroy(struct unwind_spaces *spaces);
 DEFINE_CLEANUP(struct unwind_spaces *, unwind_spaces_destroy);
 
+/* Makes the tables of a command that is going to be run. */
+void unwind_spaces_expect(struct unwind_spaces *spaces, const char *command);
+
 /* What happened; applied, in order of time, by publish. Finds or makes the file's table now. */
 struct ebt_error *unwind_spaces_map(struct unwind_spaces *spaces, const struct mapping *mapping);
 struct ebt_error *unwind_spaces_fork(struct unwind_spaces *spaces, uint32_t parent, uint32_t child,

@@ -12,16 +12,14 @@
 void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 			const struct record_options *options)
 {
-	bool exec = kernel_has_function(kernel, "bpf_iter_task_vma_new");
-
 	bpf_map__set_autocreate(skel->maps.unwind_states, true);
 	unwind_tables_configure(skel, options->unwind_memory);
 	unwind_spaces_configure(skel);
 	skel->rodata->config.unwind = 1;
 	skel->rodata->config.dumps = options->no_stack_dump ? 0 : DUMPS;
 	skel->rodata->config.dump_all = options->call_graph == CALL_GRAPH_DUMP;
-	skel->rodata->config.unwind_exec = exec;
-	bpf_program__set_autoload(skel->progs.ebrec_unwind_exec, exec);
+	skel->rodata->config.unwind_exec = kernel_has_function(kernel, "bpf_iter_task_vma_new");
+	bpf_program__set_autoload(skel->progs.ebrec_unwind_exec, true);
 }
 
 struct ebt_error *unwinder_create(const struct ebrec_bpf *skel, struct unwinder **ret)

@@ -66,7 +66,7 @@ int BPF_PROG(ebrec_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	reset_syscall(child->pid, 0);
 	if (config.unwind && child->tgid != parent->tgid)
-		unwind_fork(parent->tgid, child->tgid);
+		unwind_fork(parent->tgid, child);
 	record = ebrec_reserve(EBREC_SLOT_TASK(&config), EBT_T_task_fork, sizeof(*record),
 			       bpf_ktime_get_ns(), &flags);
 	if (!record)
@@ -145,8 +145,6 @@ int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_bin
 		ebrec_follow_tid(task->pid, true);
 	if (old_pid != task->pid)
 		reset_syscall(task->pid, old_pid);
-	if (config.unwind && !config.unwind_exec)
-		unwind_exec(task->tgid);
 	record = bpf_map_lookup_elem(&exec_scratch, &zero);
 	if (!record)
 		return 0;

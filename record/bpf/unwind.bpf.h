@@ -12,7 +12,7 @@
 #define EBREC_UNWIND_BPF_H
 
 #include "stack.bpf.h"
-#include "unwind_maps.h"
+#include "unwind_space.bpf.h"
 
 struct unwind_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -45,49 +45,12 @@ struct {
 	__type(value, struct ebrec_unwind_table);
 } unwind_tables SEC(".maps") __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_mapping);
-} unwind_mappings SEC(".maps") __weak;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_process);
-} unwind_processes SEC(".maps") __weak;
-
-/* A child has its parent's address space, until the recorder hears of it. */
-static __always_inline void unwind_fork(__u32 parent, __u32 child)
-{
-	const struct ebrec_unwind_process *process;
-	struct ebrec_unwind_process copy;
-
-	process = bpf_map_lookup_elem(&unwind_processes, &parent);
-	if (!process) {
-		bpf_map_delete_elem(&unwind_processes, &child);
-		return;
-	}
-	copy = *process;
-	bpf_map_update_elem(&unwind_processes, &child, &copy, BPF_ANY);
-}
-
-/* Nothing of the old address space is true of the new one. */
-static __always_inline void unwind_exec(__u32 tgid)
-{
-	bpf_map_delete_elem(&unwind_processes, &tgid);
-}
-
 /* A walk as it goes. */
 struct unwind_state {
 	__u64 pc, sp, fp;
 	__u64 regs[4];			     /* of the innermost frame: rdi, r10, rax, r11 */
 	struct ebrec_unwind_mapping mapping; /* the last one found; end 0: none */
-	__u32 first, n_mappings;	     /* of the process */
-	__u32 tgid;
+	struct ebrec_unwind_process process;
 	__u32 n;       /* frames so far */
 	__u32 methods; /* EBT_METHOD_* */
 	__u32 stop;    /* EBT_STOP_* */
@@ -112,7 +75,7 @@ struct unwind_walk {
 
 static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc)
 {
-	__u32 low = s->first, high = s->first + s->n_mappings;
+	__u32 low = s->process.first, high = low + s->process.n;
 	const struct ebrec_unwind_mapping *m;
 
 	if (pc >= s->mapping.start && pc < s->mapping.end)
@@ -131,7 +94,7 @@ static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc
 			low = middle + 1;
 		} else {
 			s->mapping = *m;
-			return !m->owner || m->owner == s->tgid;
+			return m->ticket == s->process.ticket;
 		}
 	}
 	return false;
@@ -352,6 +315,8 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 		return unwind_stop(s, EBT_STOP_TRUNCATED);
 	walk->addresses[n] = s->pc;
 	s->n = n + 1;
+	if (s->stop) /* before the walk began */
+		return 1;
 	pc = s->pc - s->caller;
 	if (!unwind_find_mapping(s, pc))
 		return unwind_stop(s, EBT_STOP_NO_MAPPING);
@@ -367,8 +332,6 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 static __always_inline void unwind_begin(struct unwind_state *s, struct task_struct *task)
 {
 	const struct pt_regs___kernel *regs = (const void *)bpf_task_pt_regs(task);
-	const struct ebrec_unwind_process *process;
-	__u32 tgid = task->tgid;
 
 	s->pc = regs->ip;
 	s->sp = regs->sp;
@@ -379,15 +342,11 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->regs[3] = regs->r11;
 	/* In a call, pc is behind the syscall instruction. */
 	s->caller = (__s64)regs->orig_ax >= 0;
-	s->mapping.start = 0;
-	s->mapping.end = 0;
 	s->n = 0;
 	s->methods = 0;
-	s->stop = 0;
-	s->tgid = tgid;
-	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	s->first = process ? process->first : 0;
-	s->n_mappings = process ? process->n : 0;
+	s->mapping.start = 0;
+	s->mapping.end = 0;
+	s->stop = unwind_find_space(task, &s->process) ? 0 : EBT_STOP_EXEC;
 }
 
 /* Dumps on a CPU. Programs that interrupt each other may miscount by one. */
@@ -530,6 +489,11 @@ unwind_user(struct task_struct *task, struct ebt_wire_stack *stack, bool with_du
 		walk.addresses[0] = s->pc;
 		s->n = 1;
 	} else {
+		bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
+	}
+	if (s->stop == EBT_STOP_NO_MAPPING && unwind_ask(task, s->pc - s->caller, &s->process)) {
+		s->stop = 0;
+		s->n--;
 		bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
 	}
 	n = s->n;

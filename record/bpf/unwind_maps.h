@@ -39,19 +39,33 @@ struct ebrec_unwind_table {
 
 struct ebrec_unwind_mapping {
 	__u64 start, end;
-	__u64 bias;  /* address - bias: as rows have it */
-	__u32 table; /* index in unwind_tables, or UNWIND_TABLE_* */
-	__u32 owner; /* tgid, of those that exec made: their place is used again; else 0 */
-};
-
-/* Map unwind_processes, by tgid. */
-struct ebrec_unwind_process {
-	__u32 first, n; /* in unwind_mappings */
+	__u64 bias;   /* address - bias: as rows have it */
+	__u32 table;  /* index in unwind_tables, or UNWIND_TABLE_* */
+	__u32 ticket; /* see struct ebrec_unwind_process */
 };
 
 /*
- * Map unwind_files: what exec needs to know of a file to place its mappings at once. A file whose
- * code lies in several segments is not in it.
+ * Map unwind_processes, by tgid: what the BPF side itself saw of an address space. Its ranges of
+ * mappings are taken in turn from the first entries of the map, and are overwritten some time
+ * later: then their ticket is another.
+ */
+struct ebrec_unwind_process {
+	__u64 mm;	/* address of its mm_struct */
+	__u64 time;	/* all mappings up to then, CLOCK_MONOTONIC ns, are here, and maybe more */
+	__u32 first, n; /* in unwind_mappings */
+	__u32 ticket;	/* 0: a range of the recorder's */
+	__u32 unused;
+};
+
+/* Map unwind_published, by tgid: what the recorder knows of an address space. */
+struct ebrec_unwind_published {
+	__u64 time; /* of the last change that is in it */
+	__u32 first, n;
+};
+
+/*
+ * Map unwind_files: what needs to be known of a file to place a mapping of it at once. A file
+ * whose code lies in several segments is not in it.
  */
 struct ebrec_unwind_file_key {
 	__u64 inode, size;
@@ -67,11 +81,11 @@ struct ebrec_unwind_file {
 	__u32 unused;
 };
 
-/* Mappings that an exec makes at the most: program, ld.so, vdso, and some room. */
-#define UNWIND_EXEC_MAPPINGS 8u
-/* The first mappings are for execs, which take them in turn; a power of two. The recorder replaces
- * what exec made within a second. */
-#define UNWIND_EXEC_ROOM (1u << 15)
+/* The first mappings are for the BPF side, a power of two: 4 MiB, enough for some 5,000 programs
+ * with a few libraries. The recorder publishes what they have within milliseconds. */
+#define UNWIND_OWN_ROOM (1u << 17)
+/* An address space with more is the recorder's alone. */
+#define UNWIND_OWN_MAPPINGS 512u
 
 /* Binary searches are unrolled by the verifier: these are their lengths. */
 #define UNWIND_MAX_MAPPINGS  4096u
