@@ -177,4 +177,6 @@ def main():
     if reason:
         print("skipped:", reason)
         sys.exit(77)
+    # Whoever started this may have ignored it, as nohup does, and children inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     unittest.main(verbosity=2)

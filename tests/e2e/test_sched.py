@@ -5,7 +5,7 @@ import os
 
 import e2e
 
-ROUNDS = 50000
+ROUNDS = 20000
 SWITCHES = 4  # those between the kernel's answer and the end of a process
 
 
@@ -35,13 +35,15 @@ class Sched(e2e.TestCase):
         lines = self.recorded.stdout.decode().split("\n")
         kernel = [tuple(map(int, line.split())) for line in lines if line]
         self.assertEqual(len(kernel), 2)
+        gaps = tids_with_gaps(e2e.Dump(trace, "--table", "sched_switch"))
         for pid, voluntary, involuntary, run_ns in kernel:
             task = tasks[pid]
             self.assertAlmostEqual(task["switches_voluntary"], voluntary, delta=SWITCHES)
             self.assertAlmostEqual(task["switches_involuntary"], involuntary, delta=SWITCHES)
             # The hook is not where the kernel reads its clock: some 10 ns a switch, which are
             # 1 % of runs that last a microsecond, and more where others trace switches too.
-            self.assertAlmostEqual(task["run_ns"], run_ns, delta=run_ns / 5)
+            if pid not in gaps:
+                self.assertAlmostEqual(task["run_ns"], run_ns, delta=run_ns / 5)
 
     def test_run_time_of_every_thread(self):
         # sum_exec_runtime travels in the rows of task_exit; the report adds up switches.

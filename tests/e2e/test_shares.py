@@ -69,8 +69,11 @@ class Shares(e2e.TestCase):
     def test_frames_have_names(self):
         trace = self.record("-F", "999", "--", e2e.program("shares"), "1")
         frames = e2e.report_json("info", trace)["frames"]
-        # Behind code without frame pointers, as in libc, a walk may end at any number.
-        self.assertLess(sum(frames["unresolved"].values()), frames["resolved"] / 100)
+        # Debian's libraries have no symbols of their static functions, and where a walk fails it
+        # may end at any number.
+        reasons = frames["unresolved"]
+        self.assertEqual(set(reasons) - {"no symbol", "no mapping"}, set())
+        self.assertLess(reasons.get("no mapping", 0), frames["resolved"] / 100)
 
 
 if __name__ == "__main__":
