@@ -23,6 +23,18 @@ bool fuzz_column(const uint8_t *data, size_t len);
 /* Payloads of tables `schema` and `schema_value`: u16 rows of each, u32 length of the first. */
 bool fuzz_schema(const uint8_t *data, size_t len);
 
+/* Unwind information, after one byte that says what it is: FUZZ_CFI_*, plus 8 for arm64. */
+bool fuzz_cfi(const uint8_t *data, size_t len);
+
+enum {
+	FUZZ_CFI_EH_FRAME,
+	FUZZ_CFI_UNTIL_ZERO, /* .eh_frame of unknown length */
+	FUZZ_CFI_DEBUG_FRAME,
+	FUZZ_CFI_ELF, /* a whole file */
+	FUZZ_CFI_KINDS,
+	FUZZ_CFI_ARM64 = 8,
+};
+
 /* Bytes before the payload in an input of fuzz_chunk: offsets. */
 enum {
 	FUZZ_CHUNK_TABLE = 0,	  /* u16 */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HIDDEN __attribute__((noinline, noclone))
+#define HIDDEN __attribute__((noinline))
 
 static volatile unsigned int sink;
 
