@@ -278,7 +278,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (!err)
 		err = make_rings(c);
 	if (!err && options->call_graph >= CALL_GRAPH_TABLE)
-		err = unwinder_create(c->context.skel, &c->unwinder);
+		err = unwinder_create(c->context.skel, options, &c->unwinder);
 	if (err)
 		return err;
 	*ret = take_ptr(c);

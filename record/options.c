@@ -154,6 +154,7 @@ enum {
 	OPT_MIN_BLOCK = 256,
 	OPT_CALL_GRAPH,
 	OPT_CGROUP,
+	OPT_KEEP_STACK_DUMPS,
 	OPT_LIST_EVENTS,
 	OPT_NO_STACK_DUMP,
 	OPT_USER,
@@ -174,6 +175,7 @@ static const struct option long_options[] = {
 	{ "min-block", required_argument, NULL, OPT_MIN_BLOCK },
 	{ "call-graph", required_argument, NULL, OPT_CALL_GRAPH },
 	{ "cgroup", required_argument, NULL, OPT_CGROUP },
+	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
 	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
 	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
 	{ "user", required_argument, NULL, OPT_USER },
@@ -267,6 +269,9 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 	case 'a':
 	case OPT_CGROUP:
 		return parse_target_option(c, o);
+	case OPT_KEEP_STACK_DUMPS:
+		o->keep_stack_dumps = true;
+		return NULL;
 	case OPT_NO_STACK_DUMP:
 		o->no_stack_dump = true;
 		return NULL;

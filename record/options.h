@@ -48,6 +48,7 @@ struct record_options {
 	uint64_t buffer;    /* bytes for events; 0: as the machine allows */
 	uint32_t frequency; /* samples a second */
 	enum call_graph call_graph;
+	bool keep_stack_dumps;	/* they are not finished, but go to the file */
 	bool no_stack_dump;	/* partial stacks stay so */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */

@@ -12,6 +12,7 @@
 
 #include "bpf/shared.h"
 #include "clocks.h"
+#include "finisher.h"
 #include "tasks.h"
 #include "wire.h"
 
@@ -43,6 +44,7 @@ struct pump_thread {
 struct pump {
 	struct capture *capture;
 	struct tasks *tasks;
+	struct finisher *finisher; /* or NULL */
 	struct pump_thread *threads;
 	uint32_t n_threads;
 	int event, wake; /* to the caller; to the threads, at the end */
@@ -173,15 +175,18 @@ struct ebt_error *pump_read_tasks(struct pump *p, struct ebt_stream *stream)
 	return err;
 }
 
-static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uint64_t end)
+static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uint64_t end,
+				   uint64_t now)
 {
+	struct finisher *finisher = t->pump->finisher;
 	struct ebt_error *err = NULL;
 	const void *record;
 	uint64_t n = 0;
 	size_t len;
 
 	while (!err && (record = ring_next(ring, end, &len))) {
-		err = add_record(t->stream, record, len, &t->malformed);
+		if (!finisher || !finisher_take(finisher, record, len, now))
+			err = add_record(t->stream, record, len, &t->malformed);
 		/* So that a second SIGINT need not wait for a whole ring. */
 		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
 			break;
@@ -234,7 +239,8 @@ static void take_positions(struct pump_thread *t)
 }
 
 /* Up to the positions taken. *ret_bytes: what was read; *ret_left: what could not be. */
-static struct ebt_error *read_rings(struct pump_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
+static struct ebt_error *read_rings(struct pump_thread *t, uint64_t now, uint64_t *ret_bytes,
+				    uint64_t *ret_left)
 {
 	struct ebt_error *err = NULL;
 
@@ -242,7 +248,7 @@ static struct ebt_error *read_rings(struct pump_thread *t, uint64_t *ret_bytes, 
 		struct ring *ring = ring_of(t, i);
 		uint64_t from = ring->pos;
 
-		err = read_ring(t, ring, t->ends[i]);
+		err = read_ring(t, ring, t->ends[i], now);
 		*ret_bytes += ring->pos - from;
 		*ret_left += t->ends[i] - ring->pos;
 	}
@@ -268,7 +274,7 @@ static struct ebt_error *pass(struct pump_thread *t, uint64_t *ret_bytes, uint64
 	take_positions(t);
 	err = pump_read_tasks(t->pump, t->stream);
 	if (!err)
-		err = read_rings(t, &bytes, &left);
+		err = read_rings(t, now, &bytes, &left);
 	if (err)
 		return err;
 	/* What came after `now` is newer, and what came before has been read. */
@@ -383,7 +389,7 @@ static struct ebt_error *init_thread(struct pump *p, uint32_t i, struct ebt_writ
 }
 
 struct ebt_error *pump_create(struct capture *capture, struct ebt_writer *writer,
-			      struct tasks *tasks, struct pump **ret)
+			      struct tasks *tasks, struct finisher *finisher, struct pump **ret)
 {
 	_cleanup_(pump_destroyp) struct pump *p = calloc(1, sizeof(*p));
 	struct ebt_error *err;
@@ -392,6 +398,7 @@ struct ebt_error *pump_create(struct capture *capture, struct ebt_writer *writer
 		return &ebt_enomem;
 	p->capture = capture;
 	p->tasks = tasks;
+	p->finisher = finisher;
 	pthread_mutex_init(&p->lock, NULL);
 	p->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

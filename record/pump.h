@@ -19,12 +19,14 @@
 #include "error.h"
 #include "writer.h"
 
+struct finisher;
 struct pump;
 struct tasks;
 
-/* All must live longer. The writer gets a stream for each thread of the topology. */
+/* All must live longer. The writer gets a stream for each thread of the topology. finisher: gets
+ * records with dumps; or NULL. */
 struct ebt_error *pump_create(struct capture *capture, struct ebt_writer *writer,
-			      struct tasks *tasks, struct pump **ret);
+			      struct tasks *tasks, struct finisher *finisher, struct pump **ret);
 /* Stops without reading what is left. Accepts NULL. */
 void pump_destroy(struct pump *pump);
 DEFINE_CLEANUP(struct pump *, pump_destroy);

@@ -16,6 +16,7 @@
 #include "capture.h"
 #include "clocks.h"
 #include "describe.h"
+#include "finisher.h"
 #include "kernel.h"
 #include "losses.h"
 #include "output.h"
@@ -48,6 +49,7 @@ struct session {
 	struct tasks *tasks;
 	struct ebt_writer *writer;
 	struct ebt_stream *stream;
+	struct finisher *finisher; /* or NULL */
 	struct pump *pump;
 	struct sideband *sideband;
 	struct snapshot_state *snapshot;
@@ -61,6 +63,7 @@ struct session {
 static void deinit(struct session *s)
 {
 	pump_destroy(s->pump);
+	finisher_destroy(s->finisher);
 	losses_destroy(s->losses);
 	snapshot_destroy(s->snapshot);
 	sideband_close(s->sideband);
@@ -110,6 +113,13 @@ static struct ebt_error *make_polls(struct session *s)
 	return NULL;
 }
 
+static struct ebt_error *create_finisher(struct session *s)
+{
+	struct unwinder *u = capture_unwinder(s->capture);
+
+	return u && u->history ? finisher_create(u, s->tasks, &s->finisher) : NULL;
+}
+
 /* Everything is made; nothing is recorded. */
 static struct ebt_error *prepare(struct session *s)
 {
@@ -124,7 +134,9 @@ static struct ebt_error *prepare(struct session *s)
 	if (!err)
 		err = open_writer(s);
 	if (!err)
-		err = pump_create(s->capture, s->writer, s->tasks, &s->pump);
+		err = create_finisher(s);
+	if (!err)
+		err = pump_create(s->capture, s->writer, s->tasks, s->finisher, &s->pump);
 	if (!err)
 		err = snapshot_create(s->tasks, &s->snapshot);
 	if (!err)
@@ -240,6 +252,8 @@ static struct ebt_error *control_pass(struct session *s)
 		err = handle_notices(s);
 	if (!err)
 		err = publish(s);
+	if (!err && s->finisher)
+		err = finisher_run(s->finisher, s->stream, now, false);
 	if (err)
 		return err;
 	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);
@@ -387,6 +401,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (!err)
 		err = control_pass(s);
 	err = first_error(err, pump_finish(s->pump));
+	if (!err && s->finisher)
+		err = finisher_run(s->finisher, s->stream, clocks_now(), true);
 	if (by_itself || !err)
 		s->result->exit_status = target_exit_status(s->target);
 	if (!err)

@@ -14,6 +14,7 @@
 #include "skeleton.h"
 #include "unwind_ahead.h"
 #include "unwind_files.h"
+#include "unwind_history.h"
 #include "unwind_slab.h"
 #include "unwind_tables.h"
 
@@ -21,16 +22,6 @@
 #define MAX_MAPPINGS  (1u << 18)
 #define MAX_FILES     16384u
 #define N_BUCKETS     16384u
-
-enum op_kind { OP_RENAME, OP_MAP, OP_EXEC, OP_FORK, OP_EXIT };
-
-/* Something that happened, until publish. */
-struct op {
-	uint64_t time;
-	enum op_kind kind;
-	uint32_t pid, child;
-	struct ebrec_unwind_mapping mapping;
-};
 
 struct known {
 	struct ebrec_unwind_mapping mapping;
@@ -53,8 +44,9 @@ struct unwind_spaces {
 	const struct ebrec_bpf *skel;
 	struct unwind_tables *tables;
 	struct unwind_slab *slab;
+	struct unwind_history *history; /* or NULL */
 	struct space **buckets;
-	struct op *ops;
+	struct unwind_op *ops;
 	size_t n_ops, ops_capacity;
 	uint64_t full;
 };
@@ -68,7 +60,7 @@ void unwind_spaces_configure(struct ebrec_bpf *skel)
 }
 
 struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwind_tables *tables,
-				       struct unwind_spaces **ret)
+				       struct unwind_history *history, struct unwind_spaces **ret)
 {
 	_cleanup_(unwind_spaces_destroyp) struct unwind_spaces *s = calloc(1, sizeof(*s));
 	struct ebt_error *err;
@@ -77,6 +69,7 @@ struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwi
 		return &ebt_enomem;
 	s->skel = skel;
 	s->tables = tables;
+	s->history = history;
 	s->buckets = calloc(N_BUCKETS, sizeof(*s->buckets));
 	if (!s->buckets)
 		return &ebt_enomem;
@@ -115,11 +108,11 @@ void unwind_spaces_destroy(struct unwind_spaces *s)
 
 /* --- what happened --- */
 
-static struct ebt_error *add_op(struct unwind_spaces *s, const struct op *op)
+static struct ebt_error *add_op(struct unwind_spaces *s, const struct unwind_op *op)
 {
 	if (s->n_ops == s->ops_capacity) {
 		size_t capacity = s->ops_capacity ? 2 * s->ops_capacity : 64;
-		struct op *ops = realloc(s->ops, capacity * sizeof(*ops));
+		struct unwind_op *ops = realloc(s->ops, capacity * sizeof(*ops));
 
 		if (!ops)
 			return &ebt_enomem;
@@ -137,7 +130,7 @@ void unwind_spaces_expect(struct unwind_spaces *s, const char *command)
 
 struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mapping *m)
 {
-	struct op op = { .time = m->time, .kind = OP_MAP, .pid = m->pid };
+	struct unwind_op op = { .time = m->time, .kind = OP_MAP, .pid = m->pid };
 	uint64_t bias;
 
 	op.mapping.start = m->start;
@@ -151,23 +144,23 @@ struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mappin
 struct ebt_error *unwind_spaces_fork(struct unwind_spaces *s, uint32_t parent, uint32_t child,
 				     uint64_t time_ns)
 {
-	return add_op(s, &(struct op){
+	return add_op(s, &(struct unwind_op){
 				 .time = time_ns, .kind = OP_FORK, .pid = parent, .child = child });
 }
 
 struct ebt_error *unwind_spaces_exec(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
 {
-	return add_op(s, &(struct op){ .time = time_ns, .kind = OP_EXEC, .pid = pid });
+	return add_op(s, &(struct unwind_op){ .time = time_ns, .kind = OP_EXEC, .pid = pid });
 }
 
 struct ebt_error *unwind_spaces_rename(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
 {
-	return add_op(s, &(struct op){ .time = time_ns, .kind = OP_RENAME, .pid = pid });
+	return add_op(s, &(struct unwind_op){ .time = time_ns, .kind = OP_RENAME, .pid = pid });
 }
 
 struct ebt_error *unwind_spaces_exit(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
 {
-	return add_op(s, &(struct op){ .time = time_ns, .kind = OP_EXIT, .pid = pid });
+	return add_op(s, &(struct unwind_op){ .time = time_ns, .kind = OP_EXIT, .pid = pid });
 }
 
 /* --- the model --- */
@@ -252,7 +245,7 @@ static bool insert(struct space *space, const struct ebrec_unwind_mapping *m, ui
 	return true;
 }
 
-static bool fork_space(struct unwind_spaces *s, const struct op *op)
+static bool fork_space(struct unwind_spaces *s, const struct unwind_op *op)
 {
 	struct space *parent = find_space(s, op->pid), *child;
 	struct known *copy;
@@ -295,7 +288,7 @@ static void exec_space(struct space *space, uint64_t time)
 	space->dirty = true;
 }
 
-static bool apply(struct unwind_spaces *s, const struct op *op)
+static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 {
 	struct space *space;
 
@@ -372,20 +365,12 @@ static void publish_space(struct unwind_spaces *s, struct space *space, uint64_t
 	space->range = range;
 }
 
-static int compare_ops(const void *a, const void *b)
-{
-	const struct op *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
-}
-
 struct ebt_error *unwind_spaces_publish(struct unwind_spaces *s, uint64_t now_ns)
 {
-	qsort(s->ops, s->n_ops, sizeof(*s->ops), compare_ops);
+	qsort(s->ops, s->n_ops, sizeof(*s->ops), unwind_op_compare);
 	for (size_t i = 0; i < s->n_ops; i++) {
-		if (!apply(s, &s->ops[i]))
+		if (!apply(s, &s->ops[i]) ||
+		    (s->history && !unwind_history_add(s->history, &s->ops[i])))
 			s->full++;
 	}
 	for (size_t i = 0; i < s->n_ops; i++) {

@@ -16,15 +16,16 @@
 #include "mapping.h"
 
 struct ebrec_bpf;
+struct unwind_history;
 struct unwind_spaces;
 struct unwind_tables;
 
 /* Before the programs are loaded: sizes of the maps. */
 void unwind_spaces_configure(struct ebrec_bpf *skel);
 
-/* Skeleton and tables must live longer. */
+/* Skeleton and tables must live longer, and the history, which is told of everything; or NULL. */
 struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwind_tables *tables,
-				       struct unwind_spaces **ret);
+				       struct unwind_history *history, struct unwind_spaces **ret);
 /* Accepts NULL. */
 void unwind_spaces_destroy(struct unwind_spaces *spaces);
 DEFINE_CLEANUP(struct unwind_spaces *, unwind_spaces_destroy);

@@ -22,24 +22,17 @@
 #define PAGES_PER_CHUNK 1024u
 #define MAX_TABLES	16384u
 
-/* Of a table in the maps: what is needed to place a mapping. */
-struct placed {
-	struct unwind_segments segments;
-	uint64_t base;
-};
-
 struct unwind_tables {
 	const struct ebrec_bpf *skel;
 	struct ebrec_unwind_page *pages;
 	struct ebrec_unwind_table *tables;
 	size_t pages_bytes, tables_bytes;
 	uint32_t n_pages, max_pages;
-	struct placed *placed;
+	struct unwind_table *placed; /* their rows are those of the maps */
 	uint32_t n_tables;
 	struct keymap keys; /* to the number of a table */
 
-	struct cfi_row *chunk; /* the newest, being filled */
-	int chunk_fd;
+	struct cfi_row *rows; /* memory of all chunks, one behind the other; the last is filled */
 	uint32_t n_chunks, max_chunks, chunk_used;
 	struct unwind_tables_stats stats;
 };
@@ -75,7 +68,6 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 	if (!t)
 		return &ebt_enomem;
 	t->skel = skel;
-	t->chunk_fd = -1;
 	t->max_chunks = bpf_map__max_entries(skel->maps.unwind_rows);
 	t->max_pages = bpf_map__max_entries(skel->maps.unwind_pages);
 	t->pages_bytes = map_bytes(skel->maps.unwind_pages);
@@ -85,31 +77,30 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 	t->placed = calloc(MAX_TABLES, sizeof(*t->placed));
 	if (!t->placed)
 		return &ebt_enomem;
-	if (!t->pages || !t->tables)
+	/* Only room, until chunks are mapped into it. */
+	t->rows = mmap(NULL, t->max_chunks * CHUNK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	if (t->rows == MAP_FAILED)
+		t->rows = NULL;
+	if (!t->pages || !t->tables || !t->rows)
 		return ebt_error_errno(errno, "cannot map the unwind tables of the BPF programs");
 	*ret = take_ptr(t);
 	return NULL;
-}
-
-static void close_chunk(struct unwind_tables *t)
-{
-	if (t->chunk)
-		munmap(t->chunk, CHUNK_BYTES);
-	t->chunk = NULL;
-	ebt_closep(&t->chunk_fd);
-	t->chunk_fd = -1;
 }
 
 void unwind_tables_destroy(struct unwind_tables *t)
 {
 	if (!t)
 		return;
-	close_chunk(t);
+	if (t->rows)
+		munmap(t->rows, t->max_chunks * CHUNK_BYTES);
 	if (t->pages)
 		munmap(t->pages, t->pages_bytes);
 	if (t->tables)
 		munmap(t->tables, t->tables_bytes);
 	keymap_deinit(&t->keys);
+	for (uint32_t i = 0; t->placed && i < t->n_tables; i++)
+		free(t->placed[i].pages);
 	free(t->placed);
 	free(t);
 }
@@ -126,21 +117,18 @@ static bool open_chunk(struct unwind_tables *t)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	uint32_t key = t->n_chunks;
+	_cleanup_close_ int fd = -1;
 
-	close_chunk(t);
 	if (t->n_chunks == t->max_chunks)
 		return false;
-	t->chunk_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(__u32),
-				     sizeof(struct cfi_row), UNWIND_CHUNK_ROWS, &opts);
-	if (t->chunk_fd < 0)
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(__u32),
+			    sizeof(struct cfi_row), UNWIND_CHUNK_ROWS, &opts);
+	if (fd < 0)
 		return false;
-	t->chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, t->chunk_fd, 0);
-	if (t->chunk == MAP_FAILED) {
-		t->chunk = NULL;
+	if (mmap(t->rows + (size_t)t->n_chunks * UNWIND_CHUNK_ROWS, CHUNK_BYTES,
+		 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
 		return false;
-	}
-	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.unwind_rows), &key, &t->chunk_fd,
-				BPF_ANY))
+	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.unwind_rows), &key, &fd, BPF_ANY))
 		return false;
 	t->n_chunks++;
 	t->chunk_used = 0;
@@ -148,11 +136,13 @@ static bool open_chunk(struct unwind_tables *t)
 	return true;
 }
 
-/* A page has at most 65,536 rows, so it always fits an empty chunk. */
-static bool place_page(struct unwind_tables *t, const struct unwind_table *table,
-		       const struct unwind_table_page *page)
+/* A page has at most 65,536 rows, so it always fits an empty chunk. *page then says where among all
+ * rows of the maps its own are. */
+static bool place_page(struct unwind_tables *t, const struct cfi_row *rows,
+		       struct unwind_table_page *page)
 {
 	struct ebrec_unwind_page *place;
+	uint32_t first;
 
 	if (t->n_pages == t->max_pages)
 		return false;
@@ -160,19 +150,22 @@ static bool place_page(struct unwind_tables *t, const struct unwind_table *table
 	*place = (struct ebrec_unwind_page){ 0 };
 	if (!page->n)
 		return true;
-	if ((!t->chunk || t->chunk_used + page->n > UNWIND_CHUNK_ROWS) && !open_chunk(t))
+	if ((!t->n_chunks || t->chunk_used + page->n > UNWIND_CHUNK_ROWS) && !open_chunk(t))
 		return false;
-	memcpy(t->chunk + t->chunk_used, table->rows + page->first, page->n * sizeof(*table->rows));
+	first = (t->n_chunks - 1) * UNWIND_CHUNK_ROWS + t->chunk_used;
+	memcpy(t->rows + first, rows + page->first, page->n * sizeof(*rows));
 	*place = (struct ebrec_unwind_page){ .chunk = t->n_chunks - 1,
 					     .first = t->chunk_used,
 					     .n = page->n };
+	page->first = first;
 	t->chunk_used += page->n;
 	t->stats.rows += page->n;
 	return true;
 }
 
-/* No program reads a table before a mapping names it, so the order of writing does not matter. */
-static uint32_t place_table(struct unwind_tables *t, const struct unwind_table *table)
+/* No program reads a table before a mapping names it, so the order of writing does not matter.
+ * Takes the table's pages. */
+static uint32_t place_table(struct unwind_tables *t, struct unwind_table *table)
 {
 	const uint32_t first = t->n_pages;
 
@@ -181,7 +174,7 @@ static uint32_t place_table(struct unwind_tables *t, const struct unwind_table *
 		return UNWIND_TABLE_NONE;
 	}
 	for (size_t i = 0; i < table->n_pages && t->n_tables < MAX_TABLES; i++) {
-		if (place_page(t, table, &table->pages[i]))
+		if (place_page(t, table->rows, &table->pages[i]))
 			continue;
 		t->n_pages = first;
 		t->stats.full++;
@@ -192,7 +185,9 @@ static uint32_t place_table(struct unwind_tables *t, const struct unwind_table *
 		return UNWIND_TABLE_FULL;
 	}
 	t->tables[t->n_tables] = (struct ebrec_unwind_table){ first, (uint32_t)table->n_pages };
-	t->placed[t->n_tables] = (struct placed){ table->segments, table->base };
+	t->placed[t->n_tables] = *table;
+	t->placed[t->n_tables].rows = t->rows;
+	table->pages = NULL;
 	t->stats.tables++;
 	return t->n_tables++;
 }
@@ -235,7 +230,7 @@ uint32_t unwind_tables_add_memory(struct unwind_tables *t, const void *key, size
 
 bool unwind_tables_shift(const struct unwind_tables *t, uint32_t number, uint64_t *ret)
 {
-	const struct placed *placed = &t->placed[number];
+	const struct unwind_table *placed = &t->placed[number];
 
 	if (number >= t->n_tables || placed->segments.n != 1)
 		return false;
@@ -246,13 +241,12 @@ bool unwind_tables_shift(const struct unwind_tables *t, uint32_t number, uint64_
 bool unwind_tables_bias(const struct unwind_tables *t, uint32_t number, uint64_t start,
 			uint64_t pgoff, uint64_t *ret)
 {
-	uint64_t address;
+	return number < t->n_tables && unwind_table_bias(&t->placed[number], start, pgoff, ret);
+}
 
-	if (number >= t->n_tables ||
-	    !unwind_segments_address(&t->placed[number].segments, pgoff, &address))
-		return false;
-	*ret = start - (address - t->placed[number].base);
-	return true;
+const struct unwind_table *unwind_tables_get(const struct unwind_tables *t, uint32_t number)
+{
+	return number < t->n_tables ? &t->placed[number] : NULL;
 }
 
 void unwind_tables_stats(const struct unwind_tables *t, struct unwind_tables_stats *ret)

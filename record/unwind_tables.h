@@ -15,6 +15,7 @@
 
 struct unwind_tables;
 struct unwind_image;
+struct unwind_table;
 struct ebrec_bpf;
 
 struct unwind_tables_stats {
@@ -50,6 +51,9 @@ bool unwind_tables_shift(const struct unwind_tables *tables, uint32_t table, uin
 /* See unwind_table_bias(). */
 bool unwind_tables_bias(const struct unwind_tables *tables, uint32_t table, uint64_t start,
 			uint64_t pgoff, uint64_t *ret);
+
+/* A table, or NULL; good until tables are added. */
+const struct unwind_table *unwind_tables_get(const struct unwind_tables *tables, uint32_t table);
 
 void unwind_tables_stats(const struct unwind_tables *tables, struct unwind_tables_stats *ret);
 

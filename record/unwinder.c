@@ -22,16 +22,22 @@ void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 	bpf_program__set_autoload(skel->progs.ebrec_unwind_exec, true);
 }
 
-struct ebt_error *unwinder_create(const struct ebrec_bpf *skel, struct unwinder **ret)
+struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
+				  const struct record_options *options, struct unwinder **ret)
 {
 	_cleanup_(unwinder_destroyp) struct unwinder *u = calloc(1, sizeof(*u));
 	struct ebt_error *err;
 
 	if (!u)
 		return &ebt_enomem;
+	if (!options->no_stack_dump && !options->keep_stack_dumps) {
+		u->history = unwind_history_create();
+		if (!u->history)
+			return &ebt_enomem;
+	}
 	err = unwind_tables_create(skel, &u->tables);
 	if (!err)
-		err = unwind_spaces_create(skel, u->tables, &u->spaces);
+		err = unwind_spaces_create(skel, u->tables, u->history, &u->spaces);
 	if (err)
 		return err;
 	*ret = take_ptr(u);
@@ -44,6 +50,7 @@ void unwinder_destroy(struct unwinder *u)
 		return;
 	unwind_spaces_destroy(u->spaces);
 	unwind_tables_destroy(u->tables);
+	unwind_history_destroy(u->history);
 	free(u);
 }
 

@@ -13,12 +13,14 @@
 #include "kernel.h"
 #include "mapping.h"
 #include "options.h"
+#include "unwind_history.h"
 #include "unwind_spaces.h"
 #include "unwind_tables.h"
 
 struct unwinder {
 	struct unwind_tables *tables;
 	struct unwind_spaces *spaces;
+	struct unwind_history *history; /* or NULL: stacks are not finished here */
 };
 
 /* Sizes and maps, before the programs are loaded. */
@@ -26,7 +28,8 @@ void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 			const struct record_options *options);
 
 /* After that. The skeleton must live longer. */
-struct ebt_error *unwinder_create(const struct ebrec_bpf *skel, struct unwinder **ret);
+struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
+				  const struct record_options *options, struct unwinder **ret);
 /* Accepts NULL. */
 void unwinder_destroy(struct unwinder *unwinder);
 DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);

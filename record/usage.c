@@ -27,6 +27,7 @@ static const char usage[] =
 	"dump\n"
 	"                         (unwind tables, later, from copies of all stacks) or none\n"
 	"      --no-stack-dump    never keep memory of stacks that cannot be walked whole at once\n"
+	"      --keep-stack-dumps finish no stack, but keep this memory for ebreport\n"
 	"      --min-block TIME   off-CPU stacks only for blocks at least this long (default: "
 	"all)\n"
 	"  -d, --duration TIME    end after so long; a CMD that still runs gets SIGTERM, as it "

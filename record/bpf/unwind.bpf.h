@@ -340,8 +340,9 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->regs[1] = regs->r10;
 	s->regs[2] = regs->ax;
 	s->regs[3] = regs->r11;
-	/* In a call, pc is behind the syscall instruction. */
-	s->caller = (__s64)regs->orig_ax >= 0;
+	/* In a call, pc is behind the syscall instruction, which leaves it in rcx. A program or
+	 * signal handler that has just been started by one is elsewhere. */
+	s->caller = (__s64)regs->orig_ax >= 0 && regs->cx == regs->ip;
 	s->n = 0;
 	s->methods = 0;
 	s->mapping.start = 0;
@@ -375,6 +376,8 @@ static __always_inline bool unwind_can_go_on(const struct unwind_state *s)
 		return s->n == 1;
 	case EBT_STOP_FRAME_POINTER: /* its debug file may have a table */
 		return s->mapping.table == UNWIND_TABLE_NONE;
+	case EBT_STOP_EXEC:
+		return false;
 	default:
 		return config.dump_all;
 	}
