@@ -3,7 +3,6 @@
 #include "cfi_vec.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void cfi_vec_add(struct cfi_vec *vec, struct cfi_row row)
 {
@@ -31,19 +30,48 @@ void cfi_vec_deinit(struct cfi_vec *vec)
 	*vec = (struct cfi_vec){ 0 };
 }
 
-/*
- * By pc, and where a function ends at the pc at which another begins, the end first, so that the
- * beginning wins. The rest breaks ties for a result that does not depend on the sort.
- */
-static int compare(const void *a, const void *b)
+/* By pc, and where a function ends at the pc at which another begins, the end first, so that the
+ * beginning wins. 33 bits. */
+static uint64_t key(const struct cfi_row *row)
 {
-	const struct cfi_row *x = a, *y = b;
+	return (uint64_t)row->pc << 1 | (row->op != CFI_NONE);
+}
 
-	if (x->pc != y->pc)
-		return x->pc < y->pc ? -1 : 1;
-	if ((x->op == CFI_NONE) != (y->op == CFI_NONE))
-		return x->op == CFI_NONE ? -1 : 1;
-	return memcmp(x, y, sizeof(*x));
+#define DIGIT_BITS 11
+#define DIGITS	   (1u << DIGIT_BITS)
+
+static void sort_by_digit(const struct cfi_row *from, struct cfi_row *to, size_t n,
+			  unsigned int shift)
+{
+	size_t place[DIGITS] = { 0 }, at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		place[key(&from[i]) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t count = place[i];
+
+		place[i] = at;
+		at += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[place[key(&from[i]) >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* Three digits make a key, which is many times as fast as comparing; qsort() took half the time of
+ * making a table. The order of what has the same key stays. */
+static bool sort(struct cfi_vec *vec)
+{
+	struct cfi_row *other = malloc(vec->n * sizeof(*other));
+
+	if (!other)
+		return false;
+	sort_by_digit(vec->rows, other, vec->n, 0);
+	sort_by_digit(other, vec->rows, vec->n, DIGIT_BITS);
+	sort_by_digit(vec->rows, other, vec->n, 2 * DIGIT_BITS);
+	free(vec->rows);
+	vec->rows = other;
+	vec->capacity = vec->n;
+	return true;
 }
 
 static bool same_rule(const struct cfi_row *a, const struct cfi_row *b)
@@ -82,9 +110,9 @@ struct ebt_error *cfi_vec_finish(struct cfi_vec *vec, struct cfi_rows *ret)
 	if (vec->full)
 		return ebt_error_create(EBT_ERR_LIMIT, "more than %u unwind rows", CFI_MAX_ROWS);
 	for (size_t i = 1; i < vec->n && sorted; i++)
-		sorted = compare(&vec->rows[i - 1], &vec->rows[i]) <= 0;
-	if (!sorted)
-		qsort(vec->rows, vec->n, sizeof(*vec->rows), compare);
+		sorted = key(&vec->rows[i - 1]) <= key(&vec->rows[i]);
+	if (!sorted && !sort(vec))
+		return &ebt_enomem;
 	vec->n = thin(vec->rows, vec->n);
 	rows = realloc(vec->rows, (vec->n ? vec->n : 1) * sizeof(*rows));
 	if (!rows)
