@@ -17,8 +17,8 @@ declare -A sees=(
 	[unwind]='unwind format'
 	[record]='record unwind format'
 	[record/bpf]='record/bpf format/wire.h unwind/cfi_row.h'
-	[symbolize]='symbolize format'
-	[report]='report symbolize format'
+	[symbolize]='symbolize unwind format'
+	[report]='report symbolize unwind format'
 )
 # What of libbpf, elfutils and zstd a folder may use, as an extended regular expression.
 declare -A libraries=(
