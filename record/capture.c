@@ -87,6 +87,8 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
 	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
 	bpf_map__set_autocreate(skel->maps.unwind_states, false);
+	bpf_map__set_autocreate(skel->maps.unwind_chains, false);
+	bpf_map__set_autocreate(skel->maps.unwind_lessons, false);
 	if (c->context.options->call_graph >= CALL_GRAPH_TABLE)
 		unwinder_configure(skel, kernel, c->context.options);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {

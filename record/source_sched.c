@@ -55,6 +55,8 @@ static void configure_offcpu(struct source_context *context)
 	bpf_map__set_autocreate(skel->maps.switch_scratch, true);
 	bpf_map__set_autocreate(skel->maps.chains, true);
 	bpf_map__set_autocreate(skel->maps.chain_scratch, true);
+	bpf_map__set_autocreate(skel->maps.unwind_chains, skel->rodata->config.unwind);
+	bpf_map__set_autocreate(skel->maps.unwind_lessons, skel->rodata->config.unwind);
 	for (size_t i = 0; i < EBREC_GLUE; i++) {
 		skel->rodata->config.glue[i].start = context->kernel->glue[i].start;
 		skel->rodata->config.glue[i].end = context->kernel->glue[i].end;

@@ -12,6 +12,7 @@
 #define EBREC_UNWIND_BPF_H
 
 #include "stack.bpf.h"
+#include "unwind_chain.bpf.h"
 #include "unwind_space.bpf.h"
 
 struct unwind_chunk {
@@ -70,7 +71,8 @@ struct {
 
 struct unwind_walk {
 	struct unwind_state *state;
-	__u64 *addresses; /* EBREC_MAX_FRAMES */
+	__u64 *addresses;	      /* EBREC_MAX_FRAMES */
+	struct unwind_lesson *lesson; /* or NULL */
 };
 
 static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc)
@@ -161,15 +163,23 @@ static __always_inline long unwind_to(struct unwind_state *s, __u64 pc, __u64 sp
  * farther away is none. */
 #define UNWIND_MAX_FP_DISTANCE (64u << 20)
 
-static __always_inline long unwind_step_fp(struct unwind_state *s)
+static __always_inline long unwind_step_fp(struct unwind_state *s, struct unwind_lesson *lesson)
 {
 	__u64 record[2];
 
-	if (s->fp & 7 || s->fp < s->sp || s->fp - s->sp > UNWIND_MAX_FP_DISTANCE)
+	if (s->fp & 7 || s->fp < s->sp || s->fp - s->sp > UNWIND_MAX_FP_DISTANCE) {
+		if (lesson)
+			lesson->unfit = true;
 		return unwind_stop(s, s->fp ? EBT_STOP_FRAME_POINTER : EBT_STOP_ROOT);
+	}
 	if (bpf_probe_read_user(record, sizeof(record), (void *)s->fp))
 		return unwind_stop(s, EBT_STOP_FAULT);
 	s->methods |= EBT_METHOD_FP;
+	if (lesson) {
+		unwind_learn_base(lesson, s->fp);
+		unwind_learn_frame(lesson, s->n, record[1], s->fp + sizeof(s->fp));
+		lesson->fp_place = s->fp;
+	}
 	s->sp = s->fp + sizeof(record);
 	s->fp = record[0];
 	return unwind_to(s, record[1], s->sp);
@@ -252,13 +262,15 @@ static __always_inline bool unwind_cfa(struct unwind_state *s, const struct cfi_
 	}
 }
 
-/* The frame pointer of the caller; *saved are the two words below cfa. */
+/* The frame pointer of the caller; *saved are the two words below cfa. *ret_place: where it was, 0
+ * where it stays as it is, or UNWIND_FP_LOST. */
 static __always_inline bool unwind_fp(struct unwind_state *s, const struct cfi_row *row, __u64 cfa,
-				      const __u64 *saved)
+				      const __u64 *saved, __u64 *ret_place)
 {
 	__u32 op = row->op & CFI_OP_MASK;
 	__u64 at = cfa;
 
+	*ret_place = 0;
 	if (op == CFI_PLT || op == CFI_REG || op == CFI_RA_REG)
 		return true;
 	if (row->op & CFI_FP_BY_FP) {
@@ -266,30 +278,56 @@ static __always_inline bool unwind_fp(struct unwind_state *s, const struct cfi_r
 	} else if (!row->fp) {
 		return true;
 	} else if (row->fp == -2) {
+		*ret_place = cfa - 2 * sizeof(*saved);
 		s->fp = saved[0];
 		return true;
 	} else if (row->fp == CFI_FP_LOST) {
+		*ret_place = UNWIND_FP_LOST;
 		s->fp = 0;
 		return true;
 	}
-	return !bpf_probe_read_user(&s->fp, sizeof(s->fp), (void *)(at + (__s64)row->fp * 8));
+	*ret_place = at + (__s64)row->fp * 8;
+	return !bpf_probe_read_user(&s->fp, sizeof(s->fp), (void *)*ret_place);
 }
 
-static __always_inline long unwind_step_row(struct unwind_state *s, const struct cfi_row *row)
+/* What a step by a row read. base: the frame pointer before it. */
+static __always_inline void unwind_learn_step(struct unwind_lesson *lesson,
+					      const struct unwind_state *s,
+					      const struct cfi_row *row, __u64 base, __u64 fp_place,
+					      __u64 cfa, __u64 ra)
 {
 	__u32 op = row->op & CFI_OP_MASK;
-	__u64 cfa, ra, saved[2];
+
+	if (op != CFI_SP && op != CFI_FP && op != CFI_PLT)
+		lesson->unfit = true;
+	if (op == CFI_FP || row->op & CFI_FP_BY_FP)
+		unwind_learn_base(lesson, base);
+	unwind_learn_frame(lesson, s->n, ra, cfa - sizeof(ra));
+	if (fp_place)
+		lesson->fp_place = fp_place;
+}
+
+static __always_inline long unwind_step_row(struct unwind_state *s, const struct cfi_row *row,
+					    struct unwind_lesson *lesson)
+{
+	__u32 op = row->op & CFI_OP_MASK;
+	__u64 cfa, ra, saved[2], base = s->fp, fp_place;
 
 	if (op == CFI_NONE)
 		return unwind_stop(s, EBT_STOP_NO_ROW);
 	s->methods |= EBT_METHOD_TABLE;
 	if (op == CFI_END)
 		return unwind_stop(s, EBT_STOP_ROOT);
-	if (op == CFI_SIGNAL)
+	if (op == CFI_SIGNAL) {
+		if (lesson)
+			lesson->unfit = true;
 		return unwind_step_signal(s);
+	}
 	if (!unwind_cfa(s, row, &cfa))
 		return 1;
 	if (op == CFI_RA_REG) {
+		if (lesson)
+			lesson->unfit = true;
 		if (!unwind_register(s, row->fp, &ra))
 			return unwind_stop(s, EBT_STOP_RULE);
 		return unwind_to(s, ra, cfa);
@@ -299,8 +337,10 @@ static __always_inline long unwind_step_row(struct unwind_state *s, const struct
 		return unwind_stop(s, EBT_STOP_LOOP);
 	if (bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa - sizeof(saved))))
 		return unwind_stop(s, EBT_STOP_FAULT);
-	if (!unwind_fp(s, row, cfa, saved))
+	if (!unwind_fp(s, row, cfa, saved, &fp_place))
 		return unwind_stop(s, EBT_STOP_FAULT);
+	if (lesson)
+		unwind_learn_step(lesson, s, row, base, fp_place, cfa, saved[1]);
 	return unwind_to(s, saved[1], cfa);
 }
 
@@ -323,10 +363,10 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	if (s->mapping.table == UNWIND_TABLE_LATER || s->mapping.table == UNWIND_TABLE_FULL)
 		return unwind_stop(s, EBT_STOP_NO_TABLE);
 	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
-		return unwind_step_fp(s);
+		return unwind_step_fp(s, walk->lesson);
 	if (!unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row))
 		return unwind_stop(s, EBT_STOP_NO_ROW);
-	return unwind_step_row(s, &row);
+	return unwind_step_row(s, &row, walk->lesson);
 }
 
 static __always_inline void unwind_begin(struct unwind_state *s, struct task_struct *task)
@@ -472,6 +512,53 @@ static __always_inline struct unwind_state *unwind_take_state(void)
 	return NULL;
 }
 
+static __always_inline void unwind_walk(struct unwind_walk *walk, struct task_struct *task)
+{
+	struct unwind_state *s = walk->state;
+
+	if (config.dump_all) {
+		walk->addresses[0] = s->pc;
+		s->n = 1;
+		return;
+	}
+	bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, walk, 0);
+	if (s->stop != EBT_STOP_NO_MAPPING || !unwind_ask(task, s->pc - s->caller, &s->process))
+		return;
+	if (walk->lesson)
+		walk->lesson->unfit = true; /* of another address space, in a way */
+	s->stop = 0;
+	s->n--;
+	bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, walk, 0);
+}
+
+/* Heads the stack of a walk that is over, and dumps what it did not reach. */
+static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *walk,
+							  struct task_struct *task,
+							  struct ebt_wire_stack *stack,
+							  bool with_dump)
+{
+	struct unwind_state *s = walk->state;
+	struct ebrec_lengths len = {};
+	__u32 n = s->n, attrs;
+
+	attrs = EBT_STACK_USER | s->methods << EBT_STACK_METHOD_SHIFT |
+		s->stop << EBT_STACK_STOP_SHIFT;
+	if (s->stop == EBT_STOP_TRUNCATED)
+		attrs |= EBT_STACK_TRUNCATED;
+	if (!n || n > EBREC_MAX_FRAMES)
+		return len;
+	stack->attrs = attrs;
+	stack->n = n;
+	len.stack = sizeof(*stack) + n * sizeof(__u64);
+	if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump()) {
+		/* Until 6.2 the verifier forgets bounds of what was put on the stack. */
+		barrier_var(n);
+		if (n <= EBREC_MAX_FRAMES)
+			len.dump = unwind_dump(s, task, walk->addresses + n);
+	}
+	return len;
+}
+
 /*
  * The user stack of the current task, with room for EBREC_MAX_FRAMES, and, with_dump, behind it
  * what is needed to go on if it is not whole.
@@ -482,39 +569,55 @@ unwind_user(struct task_struct *task, struct ebt_wire_stack *stack, bool with_du
 	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
 	struct unwind_state *s = unwind_take_state();
 	struct ebrec_lengths len = {};
-	__u32 n, attrs;
 
 	if (!s)
 		return len;
 	unwind_begin(s, task);
 	walk.state = s;
-	if (config.dump_all) {
-		walk.addresses[0] = s->pc;
-		s->n = 1;
-	} else {
-		bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
+	unwind_walk(&walk, task);
+	len = unwind_finish(&walk, task, stack, with_dump);
+	s->taken = 0;
+	return len;
+}
+
+/* The same, for sched_switch, where most stacks have been seen before. */
+static __always_inline struct ebrec_lengths
+unwind_user_again(struct task_struct *task, struct ebt_wire_stack *stack, bool with_dump)
+{
+	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
+	struct unwind_state *s = unwind_take_state();
+	struct unwind_chain_set *set = NULL;
+	struct unwind_lesson *lesson;
+	struct ebrec_lengths len = {};
+	__u32 zero = 0;
+
+	if (!s)
+		return len;
+	unwind_begin(s, task);
+	walk.state = s;
+	lesson = bpf_map_lookup_elem(&unwind_lessons, &zero);
+	if (!s->stop)
+		set = unwind_chain_set(&s->process, s->pc, s->sp);
+	for (int i = 0; lesson && set && i < UNWIND_CHAIN_WAYS; i++) {
+		const struct unwind_chain *chain = &set->chain[i];
+
+		if (!unwind_is_chain(chain, &s->process, s->pc, s->sp, s->fp, s->caller, lesson,
+				     walk.addresses))
+			continue;
+		stack->attrs = chain->attrs;
+		stack->n = chain->n;
+		len.stack = sizeof(*stack) + chain->n * sizeof(__u64);
+		s->taken = 0;
+		return len;
 	}
-	if (s->stop == EBT_STOP_NO_MAPPING && unwind_ask(task, s->pc - s->caller, &s->process)) {
-		s->stop = 0;
-		s->n--;
-		bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, &walk, 0);
+	if (set && lesson) {
+		unwind_begin_lesson(lesson, &s->process, s->pc, s->sp, s->caller);
+		walk.lesson = lesson;
 	}
-	n = s->n;
-	attrs = EBT_STACK_USER | s->methods << EBT_STACK_METHOD_SHIFT |
-		s->stop << EBT_STACK_STOP_SHIFT;
-	if (s->stop == EBT_STOP_TRUNCATED)
-		attrs |= EBT_STACK_TRUNCATED;
-	if (n && n <= EBREC_MAX_FRAMES) {
-		stack->attrs = attrs;
-		stack->n = n;
-		len.stack = sizeof(*stack) + n * sizeof(__u64);
-		if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump()) {
-			/* Until 6.2 the verifier forgets bounds of what was put on the stack. */
-			barrier_var(n);
-			if (n <= EBREC_MAX_FRAMES)
-				len.dump = unwind_dump(s, task, walk.addresses + n);
-		}
-	}
+	unwind_walk(&walk, task);
+	len = unwind_finish(&walk, task, stack, with_dump);
+	if (walk.lesson && set && s->stop == EBT_STOP_ROOT)
+		unwind_keep(walk.lesson, set, stack->n, stack->attrs);
 	s->taken = 0;
 	return len;
 }
