@@ -8,6 +8,7 @@
 
 #include "names.h"
 #include "symbolize.h"
+#include "whole.h"
 
 /* Batches whose tasks were looked at: more than can overlap in practice, so that each batch is
  * looked at once. */
@@ -31,8 +32,9 @@ struct slot {
 };
 
 struct trace_cursor {
-	const struct trace *trace;
+	struct trace *trace;
 	struct ebt_cursor *cursor;
+	struct whole *whole;
 	bool check_tasks, check_cpus, check_times;
 	uint64_t from, to;
 	struct filter *filters;
@@ -223,6 +225,7 @@ static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct 
 			note_table(trace, wants[i].table);
 		if (!table)
 			continue;
+		whole_want(cursor->whole, &ret_wants[i]);
 		filter_init(&cursor->filters[cursor->n_filters], table);
 		ret_wants[i].columns |= filter_columns(cursor, &cursor->filters[cursor->n_filters]);
 		all_timed &= cursor->filters[cursor->n_filters].timed;
@@ -246,6 +249,9 @@ struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want
 	if (!cursor->filters)
 		return &ebt_enomem;
 	cursor->trace = trace;
+	err = whole_create(trace, &cursor->whole);
+	if (err)
+		return err;
 	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
 	cursor->check_cpus = trace_has_cpu_filter(trace) && !(flags & TRACE_ALL_CPUS);
 	if (options->from.set && !(flags & TRACE_FROM_START))
@@ -274,6 +280,7 @@ void trace_cursor_destroy(struct trace_cursor *cursor)
 	for (size_t i = 0; i < SLOTS; i++)
 		free(cursor->slots[i].wanted);
 	free(cursor->filters);
+	whole_destroy(cursor->whole);
 	ebt_cursor_destroy(cursor->cursor);
 	free(cursor);
 }
@@ -330,8 +337,13 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		struct slot *slot;
 
 		err = ebt_cursor_next(cursor->cursor, ret);
-		if (err || !ret->batch || !check)
+		if (err || !ret->batch)
 			return err;
+		err = whole_row(cursor->whole, ret);
+		if (err)
+			return err;
+		if (!check)
+			break;
 		slot = &cursor->slots[ret->batch->id % SLOTS];
 		if (!slot->filter || slot->batch != ret->batch->id) {
 			err = slot_fill(cursor, slot, ret->batch);
@@ -339,8 +351,9 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 				return err;
 		}
 		if (!slot->filter || row_passes(cursor, slot, ret))
-			return NULL;
+			break;
 	}
+	return whole_make(cursor->whole, ret);
 }
 
 /* --- made when first asked for --- */

@@ -12,6 +12,7 @@
 
 #include "addrspace.h"
 #include "cleanup.h"
+#include "finish.h"
 #include "func.h"
 #include "kernel.h"
 #include "objects.h"
@@ -45,6 +46,7 @@ struct sym {
 	struct kernel *kernel;
 	struct funcs funcs;
 	struct objects objects;
+	struct finish *finish; /* made when first needed */
 
 	struct answer *answers;
 	size_t n_answers, answers_capacity;
@@ -129,6 +131,7 @@ void sym_destroy(struct sym *sym)
 {
 	if (!sym)
 		return;
+	finish_destroy(sym->finish);
 	objects_deinit(&sym->objects);
 	kernel_destroy(sym->kernel);
 	addrspace_destroy(sym->space);
@@ -434,4 +437,19 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		return err;
 	*ret = answer.frames;
 	return NULL;
+}
+
+struct ebt_error *sym_finish(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			     const struct ebt_stack *partial, struct ebt_str dump,
+			     uint64_t *addresses, struct ebt_stack *ret)
+{
+	uint32_t life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	struct ebt_error *err = NULL;
+
+	*ret = *partial;
+	if (sym->disabled)
+		return NULL;
+	if (!sym->finish)
+		err = finish_create(sym->space, &sym->objects, &sym->finish);
+	return err ? err : finish_stack(sym->finish, life, time_ns, partial, dump, addresses, ret);
 }

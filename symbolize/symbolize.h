@@ -86,6 +86,15 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 			      uint32_t attrs, uint64_t address, bool caller,
 			      struct sym_frames *ret);
 
+/*
+ * Goes on with a user stack that is not whole by what the row has in `udump`. addresses has room
+ * for EBT_MAX_FRAMES; *ret is in there, or is the partial stack as it was, if the files that it
+ * takes are not here.
+ */
+struct ebt_error *sym_finish(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			     const struct ebt_stack *partial, struct ebt_str dump,
+			     uint64_t *addresses, struct ebt_stack *ret);
+
 /* Number of distinct funcs so far: one more than the largest id. */
 uint32_t sym_n_funcs(const struct sym *sym);
 
