@@ -42,9 +42,10 @@ enum {
 };
 
 /*
- * What the ebt_ref of a field `udump` points to: this, then registers[n], then the stack from sp
- * on, as much as there is. The user stack of the same row ends with a frame at pc; the dump is
- * what is needed to go on from there. Same layout in files.
+ * What the ebt_ref of a field `udump` points to: this, then registers[n], then the stack from
+ * EBT_DUMP_BELOW bytes below sp on, as much as there is: a function that is about to return has
+ * taken registers from there, but the rules still say so. The user stack of the same row ends with
+ * a frame at pc; the dump is what is needed to go on from there. Same layout in files.
  */
 struct ebt_wire_dump {
 	__u32 attrs; /* EBT_DUMP_* */
@@ -59,6 +60,7 @@ enum {
 
 	EBT_DUMP_X86_REGISTERS = 16,   /* rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15 */
 	EBT_DUMP_ARM64_REGISTERS = 32, /* x0 to x30, sp */
+	EBT_DUMP_BELOW = 128,	       /* the red zone of x86-64 */
 	EBT_DUMP_STACK = 16 << 10,     /* bytes of stack at the most */
 };
 

@@ -280,7 +280,8 @@ static bool parse_stack(const unsigned char *data, size_t len, struct stack *ret
 static uint32_t finish_stack(const struct finisher *f, uint32_t pid, const struct dump *dump,
 			     struct stack *stack, struct unwind_frame *frame)
 {
-	struct memory memory = { f, pid, dump->registers[SP], dump->memory, dump->len };
+	struct memory memory = { f, pid, dump->registers[SP] - EBT_DUMP_BELOW, dump->memory,
+				 dump->len };
 	const struct unwind_space space = { find_table, read_memory, &memory };
 	uint32_t first = stack->head.n - 1, methods, stop;
 	size_t n;

@@ -184,7 +184,7 @@ static bool parse(struct ebt_str dump, struct unwind_frame *frame, struct dumped
 		.caller = head.attrs & EBT_DUMP_CALLER,
 	};
 	memcpy(frame->registers, dump.data + sizeof(head), bytes);
-	ret->start = frame->registers[frame->arch == CFI_X86_64 ? 7 : 31];
+	ret->start = frame->registers[frame->arch == CFI_X86_64 ? 7 : 31] - EBT_DUMP_BELOW;
 	ret->memory = dump.data + sizeof(head) + bytes;
 	ret->len = dump.len - sizeof(head) - bytes;
 	return true;

@@ -475,7 +475,8 @@ static __always_inline __u32 unwind_dump(const struct unwind_state *s, struct ta
 	struct ebt_wire_dump *dump = out;
 	__u64 *regs = (void *)(dump + 1);
 	__u8 *memory = (void *)(regs + EBT_DUMP_X86_REGISTERS);
-	__u32 piece = UNWIND_PIECE - (__u32)(s->sp & (UNWIND_PIECE - 1)), len = 0;
+	__u64 from = s->sp - EBT_DUMP_BELOW;
+	__u32 piece = UNWIND_PIECE - (__u32)(from & (UNWIND_PIECE - 1)), len = 0;
 
 	for (int i = 0; i < EBT_DUMP_X86_REGISTERS; i++)
 		regs[i] = 0;
@@ -488,7 +489,7 @@ static __always_inline __u32 unwind_dump(const struct unwind_state *s, struct ta
 	dump->n = EBT_DUMP_X86_REGISTERS;
 	/* Faults cannot be handled here: whole pages are there, or not. */
 	for (int i = 0; i < EBT_DUMP_STACK / UNWIND_PIECE; i++) {
-		if (bpf_probe_read_user(memory + len, piece, (void *)(s->sp + len)))
+		if (bpf_probe_read_user(memory + len, piece, (void *)(from + len)))
 			break;
 		len += piece;
 		piece = UNWIND_PIECE;
