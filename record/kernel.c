@@ -81,6 +81,24 @@ bool kernel_has_function(const struct kernel *kernel, const char *name)
 	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC) > 0;
 }
 
+bool kernel_can_unwind(const struct kernel *kernel)
+{
+#ifdef __x86_64__
+	int id = btf__find_by_name_kind(kernel->btf, "bpf_func_id", BTF_KIND_ENUM);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(kernel->btf, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; type && i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(kernel->btf, btf_enum(type)[i].name_off);
+
+		if (name && !strcmp(name, "BPF_FUNC_loop"))
+			return true;
+	}
+#else
+	(void)kernel;
+#endif
+	return false;
+}
+
 static struct ebt_error *find_switch_args(const struct btf *btf, uint32_t *ret)
 {
 	const struct btf_type *proto = tracepoint_proto(btf, "sched_switch");

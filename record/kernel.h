@@ -39,6 +39,9 @@ void kernel_find_glue(struct kernel *kernel);
 /* Does the kernel have this function for BPF programs (or any function of that name)? */
 bool kernel_has_function(const struct kernel *kernel, const char *name);
 
+/* Can BPF programs walk stacks by unwind tables here? Linux 5.17, x86-64. */
+bool kernel_can_unwind(const struct kernel *kernel);
+
 /* Does the kernel have this tracepoint, as tp_btf sees it? */
 bool kernel_has_tracepoint(const struct kernel *kernel, const char *name);
 

@@ -9,7 +9,8 @@
 
 #include "source.h"
 
-#define MAX_FREQUENCY 100000
+#define MAX_FREQUENCY	  100000
+#define MAX_UNWIND_MEMORY (UINT64_C(4) << 30)
 
 struct unit {
 	const char *name;
@@ -157,6 +158,7 @@ enum {
 	OPT_KEEP_STACK_DUMPS,
 	OPT_LIST_EVENTS,
 	OPT_NO_STACK_DUMP,
+	OPT_UNWIND_MEM,
 	OPT_USER,
 };
 
@@ -178,6 +180,7 @@ static const struct option long_options[] = {
 	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
 	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
 	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
+	{ "unwind-mem", required_argument, NULL, OPT_UNWIND_MEM },
 	{ "user", required_argument, NULL, OPT_USER },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -188,8 +191,10 @@ static struct ebt_error *parse_call_graph(const char *text, enum call_graph *ret
 {
 	if (!strcmp(text, "table"))
 		*ret = CALL_GRAPH_TABLE;
-	else if (!strcmp(text, "fp") || !strcmp(text, "auto"))
+	else if (!strcmp(text, "fp"))
 		*ret = CALL_GRAPH_FP;
+	else if (!strcmp(text, "auto"))
+		*ret = CALL_GRAPH_AUTO;
 	else if (!strcmp(text, "none"))
 		*ret = CALL_GRAPH_NONE;
 	else if (!strcmp(text, "dump"))
@@ -275,6 +280,8 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 	case OPT_NO_STACK_DUMP:
 		o->no_stack_dump = true;
 		return NULL;
+	case OPT_UNWIND_MEM:
+		return ebt_error_prefix(parse_size(optarg, &o->unwind_memory), "--unwind-mem");
 	case OPT_USER:
 		o->user = optarg;
 		return NULL;
@@ -314,6 +321,8 @@ static struct ebt_error *check(struct record_options *o)
 		return ebt_error_create(
 			EBT_ERR_INVALID,
 			"--call-graph dump and --no-stack-dump contradict each other");
+	if (o->unwind_memory > MAX_UNWIND_MEMORY)
+		return ebt_error_create(EBT_ERR_INVALID, "--unwind-mem is at most 4G");
 	if (!o->sources)
 		return ebt_error_create(EBT_ERR_INVALID, "no event source is left to record");
 	if (!*o->output)
@@ -326,7 +335,7 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 	struct record_options o = {
 		.output = "trace.ebt",
 		.frequency = 99,
-		.call_graph = CALL_GRAPH_FP,
+		.call_graph = CALL_GRAPH_AUTO,
 		.unwind_memory = 64u << 20,
 		.sources = default_sources(),
 	};

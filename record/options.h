@@ -26,6 +26,7 @@ enum call_graph {
 	CALL_GRAPH_FP,	  /* frame pointers, by the kernel */
 	CALL_GRAPH_TABLE, /* unwind tables */
 	CALL_GRAPH_DUMP,  /* unwind tables, by the recorder, of copies of the stacks */
+	CALL_GRAPH_AUTO,  /* tables if the kernel can, else frame pointers; see session.c */
 };
 
 /* What the user wants instead of a recording. */

@@ -41,6 +41,7 @@
 
 struct session {
 	const struct record_options *options;
+	struct record_options resolved; /* what they point to */
 	struct session_result *result;
 	struct kernel kernel;
 	struct target *target;
@@ -120,12 +121,29 @@ static struct ebt_error *create_finisher(struct session *s)
 	return u && u->history ? finisher_create(u, s->tasks, &s->finisher) : NULL;
 }
 
+/* What the kernel decides. */
+static struct ebt_error *resolve(struct session *s)
+{
+	struct record_options *o = &s->resolved;
+	bool can = kernel_can_unwind(&s->kernel);
+
+	if (o->call_graph == CALL_GRAPH_AUTO)
+		o->call_graph = can ? CALL_GRAPH_TABLE : CALL_GRAPH_FP;
+	else if (o->call_graph >= CALL_GRAPH_TABLE && !can)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED,
+					"unwind tables need Linux 5.17 on x86-64; --call-graph fp "
+					"works here");
+	return NULL;
+}
+
 /* Everything is made; nothing is recorded. */
 static struct ebt_error *prepare(struct session *s)
 {
 	struct ebt_error *err;
 
 	err = kernel_probe(&s->kernel);
+	if (!err)
+		err = resolve(s);
 	if (!err)
 		err = target_create(s->options, &s->target);
 	if (!err)
@@ -427,9 +445,10 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 			      void (*on_status)(void *arg, const struct session_status *status),
 			      void *arg, struct session_result *ret)
 {
-	struct session s = { .options = options, .result = ret, .output = -1, .stop = stop };
+	struct session s = { .resolved = *options, .result = ret, .output = -1, .stop = stop };
 	struct ebt_error *err;
 
+	s.options = &s.resolved;
 	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };
 	err = prepare(&s);
 	if (!err)

@@ -74,6 +74,9 @@ const char *source_of_table(uint16_t table);
 void source_require(const struct kernel *kernel, const char *tracepoint,
 		    struct source_state *state);
 
+/* For probe() of a source with user stacks: says so where they are found by frame pointers only. */
+void source_note_stacks(const struct kernel *kernel, struct source_state *state);
+
 /* For probe(): PARTIAL where the kernel lacks the tracepoint, naming it and what goes missing. */
 void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
 		 struct source_state *state);

@@ -18,6 +18,7 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	if (!kernel->cycles)
 		snprintf(state->detail, sizeof(state->detail),
 			 "no hardware counter of cycles here: sampling with cpu-clock");
+	source_note_stacks(kernel, state);
 }
 
 static void configure(struct source_context *context)

@@ -17,6 +17,12 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	source_want(kernel, "sched_wakeup_new", "first wake-ups of new tasks", state);
 }
 
+static void probe_offcpu(const struct kernel *kernel, struct source_state *state)
+{
+	probe(kernel, state);
+	source_note_stacks(kernel, state);
+}
+
 static void probe_sched(const struct kernel *kernel, struct source_state *state)
 {
 	probe(kernel, state);
@@ -111,7 +117,7 @@ const struct ebrec_source source_offcpu = {
 	.by_default = true,
 	.tables =
 		(const uint16_t[]){ EBT_T_offcpu_stack, EBT_T_sched_switch, EBT_T_sched_waking, 0 },
-	.probe = probe,
+	.probe = probe_offcpu,
 	.configure = configure_offcpu,
 	.attach = prepare_tasks,
 };

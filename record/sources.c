@@ -43,6 +43,16 @@ void source_require(const struct kernel *kernel, const char *tracepoint, struct 
 		 tracepoint);
 }
 
+void source_note_stacks(const struct kernel *kernel, struct source_state *state)
+{
+	size_t len = strlen(state->detail);
+
+	if (state->status == SOURCE_UNAVAILABLE || kernel_can_unwind(kernel))
+		return;
+	snprintf(state->detail + len, sizeof(state->detail) - len,
+		 "%suser stacks by frame pointers only (before Linux 5.17)", len ? "; " : "");
+}
+
 void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
 		 struct source_state *state)
 {

@@ -206,6 +206,7 @@ static void test_values(void **state)
 	assert_int_equal(o.frequency, 999);
 	assert_false(o.call_graph);
 	assert_int_equal(o.min_block, 1000000);
+	assert_int_equal(o.unwind_memory, 64 << 20);
 	assert_true(o.force && o.quiet);
 	assert_int_equal(o.verbose, 2);
 	assert_refused("-a -F 0", "sampling rate");
@@ -213,6 +214,8 @@ static void test_values(void **state)
 	assert_refused("-a -d soon", "--duration");
 	assert_refused("-a --call-graph=dump --no-stack-dump", "contradict");
 	assert_refused("-a --call-graph=magic", "magic");
+	assert_refused("-a --unwind-mem 1x", "--unwind-mem");
+	assert_refused("-a --unwind-mem 8G", "at most 4G");
 	assert_refused("-a -o", "-o wants a value");
 	assert_refused("-a --freq", "--freq wants a value");
 	assert_refused("-a --frequently", "--frequently");
