@@ -163,26 +163,52 @@ static __always_inline long unwind_to(struct unwind_state *s, __u64 pc, __u64 sp
  * farther away is none. */
 #define UNWIND_MAX_FP_DISTANCE (64u << 20)
 
-static __always_inline long unwind_step_fp(struct unwind_state *s, struct unwind_lesson *lesson)
+/* A step by the frame pointer, which is there and has been checked; record is what it points to. */
+static __always_inline long unwind_follow_fp(struct unwind_state *s, const __u64 *record,
+					     struct unwind_lesson *lesson)
 {
-	__u64 record[2];
-
-	if (s->fp & 7 || s->fp < s->sp || s->fp - s->sp > UNWIND_MAX_FP_DISTANCE) {
-		if (lesson)
-			lesson->unfit = true;
-		return unwind_stop(s, s->fp ? EBT_STOP_FRAME_POINTER : EBT_STOP_ROOT);
-	}
-	if (bpf_probe_read_user(record, sizeof(record), (void *)s->fp))
-		return unwind_stop(s, EBT_STOP_FAULT);
 	s->methods |= EBT_METHOD_FP;
 	if (lesson) {
 		unwind_learn_base(lesson, s->fp);
 		unwind_learn_frame(lesson, s->n, record[1], s->fp + sizeof(s->fp));
 		lesson->fp_place = s->fp;
 	}
-	s->sp = s->fp + sizeof(record);
+	s->sp = s->fp + 2 * sizeof(*record);
 	s->fp = record[0];
 	return unwind_to(s, record[1], s->sp);
+}
+
+static __always_inline bool unwind_fp_is_likely(const struct unwind_state *s)
+{
+	return !(s->fp & 7) && s->fp >= s->sp && s->fp - s->sp <= UNWIND_MAX_FP_DISTANCE;
+}
+
+/* In generated code, which has frame pointers. */
+static __always_inline long unwind_step_fp(struct unwind_state *s, struct unwind_lesson *lesson)
+{
+	__u64 record[2];
+
+	if (!unwind_fp_is_likely(s)) {
+		if (lesson)
+			lesson->unfit = true;
+		return unwind_stop(s, s->fp ? EBT_STOP_FRAME_POINTER : EBT_STOP_ROOT);
+	}
+	if (bpf_probe_read_user(record, sizeof(record), (void *)s->fp))
+		return unwind_stop(s, EBT_STOP_FAULT);
+	return unwind_follow_fp(s, record, lesson);
+}
+
+/* In code of a file of which the file says nothing: generated before it was linked, as node's and
+ * other interpreters' is, or written by hand. Only if what is there then is code. */
+static __always_inline long unwind_step_unknown(struct unwind_state *s,
+						struct unwind_lesson *lesson)
+{
+	__u64 record[2];
+
+	if (!unwind_fp_is_likely(s) || bpf_probe_read_user(record, sizeof(record), (void *)s->fp) ||
+	    !unwind_find_mapping(s, record[1] - 1))
+		return unwind_stop(s, EBT_STOP_NO_ROW);
+	return unwind_follow_fp(s, record, lesson);
 }
 
 /* From a handler to what the signal interrupted: struct rt_sigframe of arch/x86, whose ucontext
@@ -314,7 +340,7 @@ static __always_inline long unwind_step_row(struct unwind_state *s, const struct
 	__u64 cfa, ra, saved[2], base = s->fp, fp_place;
 
 	if (op == CFI_NONE)
-		return unwind_stop(s, EBT_STOP_NO_ROW);
+		return unwind_step_unknown(s, lesson);
 	s->methods |= EBT_METHOD_TABLE;
 	if (op == CFI_END)
 		return unwind_stop(s, EBT_STOP_ROOT);
@@ -365,7 +391,7 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
 		return unwind_step_fp(s, walk->lesson);
 	if (!unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row))
-		return unwind_stop(s, EBT_STOP_NO_ROW);
+		return unwind_step_unknown(s, walk->lesson);
 	return unwind_step_row(s, &row, walk->lesson);
 }
 
