@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""User stacks of programs without frame pointers: how many reach the program's root, and whether
+the frames between are the right ones. Rates by `--call-graph fp` are printed beside them."""
+
+import collections
+import os
+import shutil
+import sys
+
+import e2e
+
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests"))
+import ebtdump  # noqa: E402  an independent reader: stop reasons are not its author's
+
+STOPS = ("unknown root truncated no-mapping no-table no-row rule fault loop frame-pointer busy "
+         "exec").split()
+
+
+def stops(trace, table="sample"):
+    """How often user stacks ended for which reason."""
+    with open(trace, "rb") as f:
+        chunks = ebtdump.read_file(f.read())
+    names = ebtdump.read_schema(chunks)
+    counts = collections.Counter()
+    for chunk, payload in chunks:
+        schema = names.get(chunk.table_id)
+        if schema is None or schema.name != table:
+            continue
+        field = next(f for f in schema.fields.values() if f.name == "ustack")
+        for value in payload.column(field.id, chunk.rows):
+            stack = payload.value(field.type, value)
+            if stack is not None:
+                counts[STOPS[stack[0] >> 16 & 255]] += 1
+    return counts
+
+
+def rate(counts):
+    """Share of stacks that reach the root; in exec there is no stack."""
+    total = sum(counts.values()) - counts["exec"]
+    return counts["root"] / total if total else 0.0
+
+
+class Unwind(e2e.TestCase):
+    def check(self, least, *command, fp=True, **options):
+        """Records; at least this share of the stacks is whole."""
+        trace = self.record("-e", "sample", "-F", "999", "--", *command, **options)
+        counts = stops(trace)
+        self.assertGreater(sum(counts.values()), 20)
+        words = f"{rate(counts):.2%} of {sum(counts.values())} {dict(counts)}"
+        if fp:
+            with_fp = self.record("-e", "sample", "-F", "999", "--call-graph", "fp", "--",
+                                  *command, name="fp.ebt", **options)
+            folded = [line.rsplit(" ", 1) for line in
+                      e2e.ebreport("folded", with_fp).splitlines()]
+            total = sum(int(n) for _, n in folded)
+            whole = sum(int(n) for stack, n in folded
+                        if ";_start" in stack or ";clone" in stack)
+            words += f", by frame pointers {whole / total:.2%}"
+        print(f"\n    {self.id().rsplit('.', 1)[1]}: {words}", file=sys.stderr)
+        self.assertGreaterEqual(rate(counts), least, words)
+        return trace
+
+    def ways(self, trace, burn=";burn"):
+        """Folded stacks that burn, without the process: weights by stack."""
+        weights = collections.Counter()
+        for line in e2e.ebreport("folded", trace).splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            if burn in stack:
+                weights[stack.split(";", 1)[1]] += int(weight)
+        return weights
+
+    def check_way(self, way, frames, *arguments, program="unwound", least=0.97, run=()):
+        """All stacks that burn have come this way."""
+        trace = self.check(least, *run, e2e.program(program), way, *arguments, fp=False)
+        weights = self.ways(trace)
+        right = sum(w for stack, w in weights.items() if frames in stack)
+        self.assertGreaterEqual(right, 0.98 * sum(weights.values()),
+                                f"{frames}: {weights.most_common(5)}")
+        return trace
+
+    def test_plain(self):
+        self.check(0.99, e2e.program("unwound"), "plain")
+
+    def test_recursion(self):
+        self.check_way("recurse", ";main;" + "recurse;" * 61 + "plain;work;burn", least=0.99)
+
+    def test_callback_of_libc(self):
+        self.check_way("sort", "compare;work;burn", least=0.99)
+
+    def test_signal_handler(self):
+        self.check_way("signal", ";handler;work;burn")
+
+    def test_alternate_stack(self):
+        self.check_way("altstack", ";handler;work;burn")
+
+    def test_aligned_frame(self):
+        self.check_way("aligned", ";main;aligned;plain;work;burn")
+
+    def test_threads(self):
+        self.check_way("threads", ";thread;plain;work;burn")
+
+    def test_vfork(self):
+        self.check_way("vfork", "plain;work;burn")
+
+    def test_vdso(self):
+        self.check(0.97, e2e.program("unwound"), "vdso")
+
+    def test_static(self):
+        self.check_way("plain", ";main;plain;work;burn", program="unwound_static")
+
+    def test_static_pie(self):
+        self.check_way("plain", ";main;plain;work;burn", program="unwound_static_pie")
+
+    def test_libraries_at_one_address(self):
+        trace = self.check_way("reload", ";run;reloaded_", e2e.program("reloaded_one.so"),
+                               e2e.program("reloaded_two.so"))
+        weights = self.ways(trace)
+        for name in ("reloaded_one", "reloaded_two"):
+            share = sum(w for stack, w in weights.items()
+                        if f";main;reloaded;run;{name};work;burn" in stack
+                        or f";main;run;{name};work;burn" in stack)
+            self.assertAlmostEqual(share / sum(weights.values()), 0.5, delta=0.15, msg=name)
+
+    def test_deleted_program(self):
+        copy = self.path("gone")
+        shutil.copy(e2e.program("unwound"), copy)
+        counts = stops(self.record("-e", "sample", "-F", "999", "--", copy, "deleted"))
+        self.assertGreaterEqual(rate(counts), 0.97, counts)
+
+    def test_mount_namespace(self):
+        self.check_way("plain", "plain;work;burn", run=("unshare", "-m"))
+
+    def test_python(self):
+        self.check(0.98, "/usr/bin/python3", "-c",
+                   "import json, re\n"
+                   "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\n"
+                   "for i in range(20): f(22); json.dumps(list(range(20000)))\n")
+
+    def test_perl(self):
+        self.check(0.98, "perl", "-e",
+                   'my %h; for my $i (1..1500000) '
+                   '{ $h{$i % 1000} .= sprintf("%d", $i) =~ s/1/2/r; }')
+
+    def test_compiler(self):
+        source = os.path.join(e2e.SOURCE, "tests/programs/unwound.c")
+        self.check(0.97, "sh", "-c", f"for i in 1 2 3 4 5; do gcc -O2 -c {source} "
+                                     f"-o {self.path('x.o')}; done")
+
+    def test_short_lived(self):
+        self.check(0.95, "sh", "-c", "for i in $(seq 30); do /usr/bin/python3 -c 'import json'; "
+                                     "ls / > /dev/null; done")
+
+    def test_node(self):
+        if not shutil.which("node"):
+            self.skipTest("no node here")
+        self.check(0.95, "node", "-e",
+                   "function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) }\n"
+                   "for (let i = 0; i < 12; i++) { f(30); JSON.stringify([...Array(1e5).keys()]) }")
+
+    def test_off_cpu_through_libc(self):
+        """Off-CPU stacks come out of libc's blocking calls."""
+        trace = self.record("-e", "sched,offcpu", "--", "/usr/bin/python3", "-c",
+                            "import select, threading, time, os\n"
+                            "t = threading.Thread(target=lambda: time.sleep(0.3)); t.start()\n"
+                            "for i in range(50): time.sleep(0.002)\n"
+                            "select.epoll().poll(0.05); t.join()\n")
+        counts = stops(trace, "sched_switch")
+        self.assertGreater(counts["root"], 50)
+        self.assertGreaterEqual(rate(counts), 0.97, counts)
+
+
+if __name__ == "__main__":
+    e2e.main()
