@@ -255,6 +255,31 @@ static void put_frames(struct info_view *v)
 	}
 }
 
+/* How far user stacks were walked; in exec there is none to walk. */
+static struct ebt_error *put_unwinding(struct info_view *v)
+{
+	const struct info_frames *f = &v->frames;
+	uint64_t all = f->user - f->stops[EBT_STOP_EXEC], whole = f->stops[EBT_STOP_ROOT];
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	/* The kernel's walker does not say where it stopped. */
+	if (!all || f->stops[EBT_STOP_UNKNOWN] == f->user)
+		return NULL;
+	for (unsigned int m = 0; m < INFO_METHODS; m++) {
+		if (f->methods[m])
+			text_printf(&line, ", %" PRIu64 " by %s", f->methods[m],
+				    info_method_name(m));
+	}
+	put(v, "Unwinding", "%.2f %% of %" PRIu64 " user stacks reach the root%s",
+	    (double)whole * 100 / (double)all, all, text_get(&line));
+	for (unsigned int s = 0; s < INFO_STOPS; s++) {
+		if (f->stops[s] && s != EBT_STOP_ROOT)
+			put(v, "", "%" PRIu64 " stop: %s", f->stops[s],
+			    info_stop_name(s) ? info_stop_name(s) : "for a later version's reason");
+	}
+	return text_error(&line);
+}
+
 /* --- tables --- */
 
 static struct ebt_error *put_sources(struct info_view *v)
@@ -384,7 +409,7 @@ static struct ebt_error *put_heads(struct info_view *v)
 		put_state(v);
 		err = put_files(v);
 		put_frames(v);
-		return err;
+		return err ? err : put_unwinding(v);
 	case FORMAT_JSON:
 		return info_json(v);
 	case FORMAT_CSV:

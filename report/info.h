@@ -58,11 +58,22 @@ void info_deinit(struct info *info);
 const char *info_meta(const struct info *info, const char *key);
 const struct info_table *info_table(const struct info *info, uint16_t id);
 
-/* How many frames of the recorded stacks get a name: each stack of each row counts. */
+/* Ways in which user stacks were found: each set of EBT_METHOD_*. */
+#define INFO_METHODS 8
+/* EBT_STOP_*; whatever a later version has beyond counts as the last. */
+#define INFO_STOPS 16
+
+/* How many frames of the recorded stacks get a name, and how far user stacks were walked: each
+ * stack of each row counts. */
 struct info_frames {
 	uint64_t resolved, unresolved[SYM_N_REASONS];
 	uint64_t stacks, truncated;
+	uint64_t user, methods[INFO_METHODS], stops[INFO_STOPS];
 };
+
+/* What stands for it in reports, and NULL for what is not in this version. */
+const char *info_stop_name(unsigned int stop);
+const char *info_method_name(unsigned int methods);
 
 /* Raw size of the tables with stacks: what counting frames has to read. */
 uint64_t info_stack_bytes(const struct info *info);

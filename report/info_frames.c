@@ -78,6 +78,50 @@ static struct ebt_error *resolve(struct counter *c, const struct ebt_row *row,
 	return NULL;
 }
 
+/* Short enough for a line of them; those of JSON too. */
+const char *info_stop_name(unsigned int stop)
+{
+	static const char *const names[] = {
+		[EBT_STOP_UNKNOWN] = "not known",   [EBT_STOP_ROOT] = "root",
+		[EBT_STOP_TRUNCATED] = "truncated", [EBT_STOP_NO_MAPPING] = "no mapping",
+		[EBT_STOP_NO_TABLE] = "no table",   [EBT_STOP_NO_ROW] = "no row",
+		[EBT_STOP_RULE] = "rule",	    [EBT_STOP_FAULT] = "fault",
+		[EBT_STOP_LOOP] = "loop",	    [EBT_STOP_FRAME_POINTER] = "frame pointer",
+		[EBT_STOP_BUSY] = "busy",	    [EBT_STOP_EXEC] = "in exec",
+	};
+
+	return stop < sizeof(names) / sizeof(*names) ? names[stop] : NULL;
+}
+
+const char *info_method_name(unsigned int methods)
+{
+	static const char *const names[INFO_METHODS] = {
+		[0] = "the kernel",
+		[EBT_METHOD_TABLE] = "tables",
+		[EBT_METHOD_FP] = "frame pointers",
+		[EBT_METHOD_TABLE | EBT_METHOD_FP] = "tables and frame pointers",
+		[EBT_METHOD_DUMP] = "dumps",
+		[EBT_METHOD_DUMP | EBT_METHOD_TABLE] = "tables and dumps",
+		[EBT_METHOD_DUMP | EBT_METHOD_FP] = "frame pointers and dumps",
+		[EBT_METHOD_DUMP | EBT_METHOD_FP | EBT_METHOD_TABLE] = "all of these",
+	};
+
+	return methods < INFO_METHODS ? names[methods] : NULL;
+}
+
+static void count_walk(struct info_frames *frames, uint32_t attrs)
+{
+	unsigned int stop = attrs >> EBT_STACK_STOP_SHIFT & 255;
+
+	if (!(attrs & EBT_STACK_USER))
+		return;
+	frames->user++;
+	frames->stops[stop < INFO_STOPS ? stop : INFO_STOPS - 1]++;
+	if (stop == EBT_STOP_EXEC) /* one address, and no walk */
+		return;
+	frames->methods[attrs >> EBT_STACK_METHOD_SHIFT & (INFO_METHODS - 1)]++;
+}
+
 static struct ebt_error *count_stack(struct counter *c, const struct ebt_row *row, uint64_t value,
 				     const struct ebt_task *task, bool first_is_caller)
 {
@@ -91,6 +135,7 @@ static struct ebt_error *count_stack(struct counter *c, const struct ebt_row *ro
 			return err;
 	}
 	c->frames->stacks++;
+	count_walk(c->frames, stack->attrs);
 	c->frames->truncated += !!(stack->attrs & EBT_STACK_TRUNCATED);
 	c->frames->resolved += counted->n[SYM_OK];
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++)

@@ -91,6 +91,34 @@ static void json_frames(struct info_view *v)
 	json_end(json);
 }
 
+/* Numbers of user stacks. */
+static void json_unwinding(struct info_view *v)
+{
+	const struct info_frames *f = &v->frames;
+	struct json *json = out_json(v->out);
+
+	json_newline(json);
+	json_key(json, "unwinding");
+	json_object(json);
+	json_number(json, "stacks", f->user);
+	json_key(json, "methods");
+	json_object(json);
+	for (unsigned int m = 0; m < INFO_METHODS; m++) {
+		if (f->methods[m])
+			json_number(json, info_method_name(m), f->methods[m]);
+	}
+	json_end(json);
+	json_key(json, "stops");
+	json_object(json);
+	for (unsigned int s = 0; s < INFO_STOPS; s++) {
+		if (f->stops[s])
+			json_number(json, info_stop_name(s) ? info_stop_name(s) : "later",
+				    f->stops[s]);
+	}
+	json_end(json);
+	json_end(json);
+}
+
 static struct ebt_error *json_files(struct info_view *v)
 {
 	struct json *json = out_json(v->out);
@@ -125,5 +153,6 @@ struct ebt_error *info_json(struct info_view *v)
 {
 	json_file(v);
 	json_frames(v);
+	json_unwinding(v);
 	return json_files(v);
 }

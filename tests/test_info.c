@@ -73,6 +73,7 @@ static void test_json(void **state)
 	expect_part(text, "{\"source\":\"syscalls\",\"table\":\"syscall\",\"reason\":\"ring buffer "
 			  "full\",\"count\":10,\"from_ns\":1400,\"to_ns\":1800,");
 	expect_part(text, "\"frames\":{\"counted\":true,");
+	expect_part(text, "\"unwinding\":{\"stacks\":");
 	expect_part(text, "\"lost\":{\"syscall\":10}");
 	free(text);
 	made_trace_remove(&t);

@@ -58,6 +58,10 @@ class Unwind(e2e.TestCase):
             words += f", by frame pointers {whole / total:.2%}"
         print(f"\n    {self.id().rsplit('.', 1)[1]}: {words}", file=sys.stderr)
         self.assertGreaterEqual(rate(counts), least, words)
+        # ebreport counts the same.
+        unwinding = e2e.report_json("info", trace, "--frames")["unwinding"]
+        self.assertEqual(unwinding["stops"].get("root", 0), counts["root"])
+        self.assertEqual(unwinding["stacks"], sum(counts.values()))
         return trace
 
     def ways(self, trace, burn=";burn"):
