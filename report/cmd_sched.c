@@ -49,11 +49,17 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row *row)
 {
 	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+	const struct ebt_task *prev = ebt_task(row, EBT_F_sched_switch_prev);
+	struct ebt_error *err;
 
+	if (prev && sched_feed_wanted(c->trace, prev, (uint32_t)cpu)) {
+		err = schedstat_charge(&c->stat, row, trace_from_ns(c->trace));
+		if (err)
+			return err;
+	}
 	if (!trace_cpu_wanted(c->trace, cpu))
 		return NULL;
-	if (trace_has_task_filter(c->trace) &&
-	    !trace_task_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_prev)) &&
+	if (trace_has_task_filter(c->trace) && !trace_task_wanted(c->trace, prev) &&
 	    !trace_task_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_next)))
 		return NULL;
 	return schedstat_switch(&c->stat, cpu);
@@ -358,9 +364,10 @@ const struct command command_sched = {
 		"began before or lasts beyond the recording counts in RUN and WAIT, not in\n"
 		"averages and maxima. A narrow terminal gets fewer columns.\n"
 		"\n"
-		"The kernel's own figure for threads that ended is kernel_run_ns in JSON and CSV.\n"
-		"It can be more than RUN: for a task that is woken onto an idle CPU it includes\n"
-		"the time in which that CPU wakes up.\n"
+		"RUN is what the kernel charged, as in /proc/PID/sched; for a task that is woken\n"
+		"onto an idle CPU that includes the time in which the CPU wakes up. Averages, the\n"
+		"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
+		"and CSV is the kernel's sum for threads that ended, to compare with.\n"
 		"\n"
 		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
 		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",

@@ -60,6 +60,17 @@ static struct ebt_error *get_cpu(struct schedstat *stat, uint64_t cpu, struct sc
 	return NULL;
 }
 
+/*
+ * What the kernel charged for the run that a row of sched_switch ends; 0: not known. At exit a task
+ * leaves its scheduling group, where the kernel begins the run anew.
+ */
+static uint64_t charged(const struct ebt_row *row)
+{
+	if (sched_why(ebt_u64(row, EBT_F_sched_switch_prev_state), false) == SCHED_DEAD)
+		return 0;
+	return ebt_u64(row, EBT_F_sched_switch_prev_run);
+}
+
 struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run)
 {
 	uint64_t ns = run->end - run->start;
@@ -73,7 +84,9 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 	if (err)
 		return err;
 	task->ran = true;
-	task->run_ns += ns;
+	/* Else schedstat_charge() has counted it. */
+	if (!run->row || !charged(run->row))
+		task->run_ns += ns;
 	if (cpu)
 		cpu->busy_ns += ns;
 	if (run->row && run->voluntary)
@@ -113,6 +126,25 @@ struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *
 		task->max_doubtful = off->flags & SCHED_DOUBTFUL;
 	}
 	return histogram_add(&task->latency, wait);
+}
+
+struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row *row,
+				   uint64_t from_ns)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_sched_switch_prev);
+	uint64_t ns = charged(row);
+	uint64_t most = row->time > from_ns ? row->time - from_ns : 0;
+	struct schedstat_task *t;
+	struct ebt_error *err;
+
+	if (!task || !ns)
+		return NULL;
+	err = get_task(stat, task, &t);
+	if (err)
+		return err;
+	t->ran = true;
+	t->run_ns += ns < most ? ns : most;
+	return NULL;
 }
 
 struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu)

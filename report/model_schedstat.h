@@ -14,7 +14,8 @@
 
 struct schedstat_task {
 	const struct ebt_task *task; /* NULL: nothing is known of this id */
-	uint64_t run_ns, wait_ns;    /* on a CPU; runnable without one */
+	uint64_t run_ns;  /* on a CPU: as the kernel charged it, else between switches */
+	uint64_t wait_ns; /* runnable without a CPU */
 	uint64_t blocked_ns[SCHED_N_WHYS];
 	uint64_t voluntary, involuntary, migrations;
 	struct histogram latency;
@@ -45,6 +46,9 @@ void schedstat_deinit(struct schedstat *stat);
 struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run);
 struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off);
 
+/* What the kernel charged prev with in a row of sched_switch, as far as it is after from_ns. */
+struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row *row,
+				   uint64_t from_ns);
 /* A row of sched_switch: counts for its CPU. */
 struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu);
 /* What the kernel counted, from rows of thread, task_fork and task_exit; others are passed over. */

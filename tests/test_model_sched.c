@@ -386,11 +386,51 @@ static void test_reasons(void **state)
 	assert_int_equal(sched_why(0x80, false), SCHED_DEAD);
 }
 
+/* Three rows of sched_switch: nothing charged, 40 ns charged, and the last of a task. */
+static struct ebt_row switch_row(struct ebt_batch *batch, const struct ebt_task **task, uint32_t i)
+{
+	static const uint64_t prev[] = { 1, 1, 1 }, prev_run[] = { 0, 40, 7 };
+	static const uint64_t prev_state[] = { 1, 1, 0x80 };
+
+	batch->tasks = task;
+	batch->col[EBT_F_sched_switch_prev] = prev;
+	batch->col[EBT_F_sched_switch_prev_state] = prev_state;
+	batch->col[EBT_F_sched_switch_prev_run] = prev_run;
+	return (struct ebt_row){ .batch = batch, .time = 150, .i = i };
+}
+
+/* The kernel's figure counts, once, and only where it has one for the whole run. */
+static void test_charged(void **state)
+{
+	const struct ebt_task task = { .tid = 10, .pid = 10, .id = 3 }, *tasks[] = { &task };
+	struct ebt_batch batch = { 0 };
+	struct schedstat stat = { 0 };
+	uint64_t expected[] = { 50, 50 + 40, 50 + 40 + 50 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct ebt_row row = switch_row(&batch, tasks, i);
+		struct sched_run run = {
+			.task = &task, .row = &row, .start = 100, .end = 150, .cpu = 1
+		};
+
+		assert_no_error(schedstat_charge(&stat, &row, 0));
+		assert_no_error(schedstat_run(&stat, &run));
+		assert_int_equal(stat.tasks[3].run_ns, expected[i]);
+	}
+	/* What was charged for before the window does not count. */
+	assert_no_error(
+		schedstat_charge(&stat, &(struct ebt_row){ &batch, .time = 150, .i = 1 }, 140));
+	assert_int_equal(stat.tasks[3].run_ns, expected[2] + 10);
+	schedstat_deinit(&stat);
+}
+
 /* Sums take open intervals, averages do not. */
 static void test_figures(void **state)
 {
-	const struct ebt_task task = { .tid = 10, .pid = 10, .id = 3 };
-	const struct ebt_row row = { 0 };
+	const struct ebt_task task = { .tid = 10, .pid = 10, .id = 3 }, *tasks[] = { &task };
+	struct ebt_batch batch = { 0 };
+	const struct ebt_row row = switch_row(&batch, tasks, 0);
 	struct schedstat stat = { 0 };
 	struct sched_run run = {
 		.task = &task, .row = &row, .start = 100, .end = 150, .cpu = 1, .voluntary = true
@@ -585,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_missing_rows),
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_charged),
 		cmocka_unit_test(test_figures),
 		cmocka_unit_test(test_random_rows),
 	};

@@ -26,6 +26,7 @@ struct thread_info {
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	__u64 prev_sum_exec_runtime; /* when it was put on the CPU; fair class only */
 };
 
 struct mm_struct {
@@ -61,6 +62,8 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* 5.14; `state` before */
 	unsigned int flags;
+	int prio;
+	unsigned int policy;
 	int on_cpu;
 	int exit_code;
 	__s32 pid;

@@ -5,26 +5,9 @@ import os
 
 import e2e
 
-ROUNDS = 20000
+ROUNDS = 200000
 SWITCHES = 4  # those between the kernel's answer and the end of a process
-
-
-def stolen_ns():
-    """What the host took from this virtual machine: the kernel does not count it as run time."""
-    with open("/proc/stat", encoding="utf-8") as f:
-        return int(f.readline().split()[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-
-
-def tids_with_gaps(dump):
-    """Threads that left a CPU on which no row says that they came. Virtual machines may have tasks
-    whose switches the kernel keeps to itself, from perf too: the row that is missing is from one."""
-    on_cpu, gaps = {}, set()
-    for row in dump.rows("sched_switch"):
-        prev = row["prev"].split("/")[0]
-        if prev != "-" and on_cpu.get(row["cpu"]) != prev:
-            gaps.add(int(prev))
-        on_cpu[row["cpu"]] = row["next"].split("/")[0]
-    return gaps
+EXIT_NS = 500000  # what a thread still does between task_exit and its last switch
 
 
 class Sched(e2e.TestCase):
@@ -35,35 +18,23 @@ class Sched(e2e.TestCase):
         lines = self.recorded.stdout.decode().split("\n")
         kernel = [tuple(map(int, line.split())) for line in lines if line]
         self.assertEqual(len(kernel), 2)
-        gaps = tids_with_gaps(e2e.Dump(trace, "--table", "sched_switch"))
         for pid, voluntary, involuntary, run_ns in kernel:
             task = tasks[pid]
             self.assertAlmostEqual(task["switches_voluntary"], voluntary, delta=SWITCHES)
             self.assertAlmostEqual(task["switches_involuntary"], involuntary, delta=SWITCHES)
-            # The hook is not where the kernel reads its clock: some 10 ns a switch, which are
-            # 1 % of runs that last a microsecond, and more where others trace switches too.
-            if pid not in gaps:
-                self.assertAlmostEqual(task["run_ns"], run_ns, delta=run_ns / 5)
+            self.assertAlmostEqual(task["run_ns"], run_ns, delta=run_ns / 100)
 
     def test_run_time_of_every_thread(self):
         # sum_exec_runtime travels in the rows of task_exit; the report adds up switches.
-        for _ in range(10):
-            before = stolen_ns()
-            trace = self.record("-e", "sched,task", "--", e2e.program("shares"), "1", "2")
-            stolen = stolen_ns() - before
-            self.assert_no_loss(trace)
-            tasks = {r["tid"]: r for r in e2e.rows("sched", trace)}
-            dump = e2e.Dump(trace)
-            run_times = {int(row["task"].split("/")[0]): int(row["run_time"])
-                         for row in dump.rows("task_exit")}
-            self.assertGreaterEqual(len(run_times), 2)
-            whole = run_times.keys() - tids_with_gaps(dump)
-            for tid in whole:
-                self.assertAlmostEqual(tasks[tid]["run_ns"], run_times[tid],
-                                       delta=run_times[tid] / 100 + stolen)
-            if whole:
-                return
-        self.skipTest("the kernel kept switches to every thread to itself, ten times")
+        trace = self.record("-e", "sched,task", "--", e2e.program("shares"), "1", "2")
+        self.assert_no_loss(trace)
+        tasks = {r["tid"]: r for r in e2e.rows("sched", trace)}
+        run_times = {int(row["task"].split("/")[0]): int(row["run_time"])
+                     for row in e2e.Dump(trace, "--table", "task_exit").rows("task_exit")}
+        self.assertGreaterEqual(len(run_times), 2)
+        for tid, run_time in run_times.items():
+            self.assertAlmostEqual(tasks[tid]["run_ns"], run_time,
+                                   delta=run_time / 100 + EXIT_NS)
 
     def test_file_is_a_tenth_of_perfs(self):
         work = ["perf", "bench", "sched", "pipe", "-l", "20000"]
