@@ -174,6 +174,9 @@ static __always_inline void learn_chain(struct chain_set *set, struct chain_scra
 	if (bpf_probe_read_kernel(s->words, depth, (const void *)s->sp) ||
 	    !find_places(s, addresses, depth / sizeof(__u64)))
 		return;
+	barrier_var(last);
+	if (last >= CHAIN_FRAMES)
+		return;
 	s->chain.offset[last] = depth - s->chain.offset[last];
 	set->chain[way] = s->chain;
 	set->oldest++;
