@@ -157,6 +157,38 @@ __attribute__((noinline)) static void deleted(const char *self)
 	plain();
 }
 
+/* Frames of changing size above the same call: a stack that was seen may look like another one. */
+__attribute__((noinline)) static void nap(int n)
+{
+	char vla[n];
+
+	memset(vla, n, (size_t)n);
+	usleep(1000);
+	sink += (unsigned long)vla[n / 2];
+}
+
+__attribute__((noinline)) static void left(int n)
+{
+	nap(n);
+	sink++;
+}
+
+__attribute__((noinline)) static void right(int n)
+{
+	nap(n);
+	sink += 2;
+}
+
+__attribute__((noinline)) static void naps(void)
+{
+	for (int i = 0; i < 200; i++) {
+		if (i % 2)
+			left(1 + i % 7 * 24);
+		else
+			right(1 + i % 5 * 24);
+	}
+}
+
 /* Calls of the kernel's code in the process, from which samples find back. */
 __attribute__((noinline)) static void clocks(void)
 {
@@ -190,6 +222,8 @@ int main(int argc, char **argv)
 		reloaded(argv + 2);
 	else if (!strcmp(way, "deleted"))
 		deleted(argv[0]);
+	else if (!strcmp(way, "naps"))
+		naps();
 	else if (!strcmp(way, "vdso"))
 		clocks();
 	else
