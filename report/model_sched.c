@@ -101,8 +101,7 @@ size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS]
 {
 	uint64_t columns = EBT_COL(sched_switch, cpu) | EBT_COL(sched_switch, prev) |
 			   EBT_COL(sched_switch, next) | EBT_COL(sched_switch, prev_state) |
-			   EBT_COL(sched_switch, preempt) |
-			   EBT_COL(sched_switch, prev_run);
+			   EBT_COL(sched_switch, preempt) | EBT_COL(sched_switch, prev_run);
 
 	if (stacks)
 		columns |= EBT_COL(sched_switch, kstack) | EBT_COL(sched_switch, ustack);

@@ -14,8 +14,8 @@
 
 struct schedstat_task {
 	const struct ebt_task *task; /* NULL: nothing is known of this id */
-	uint64_t run_ns;  /* on a CPU: as the kernel charged it, else between switches */
-	uint64_t wait_ns; /* runnable without a CPU */
+	uint64_t run_ns;	     /* on a CPU: as the kernel charged it, else between switches */
+	uint64_t wait_ns;	     /* runnable without a CPU */
 	uint64_t blocked_ns[SCHED_N_WHYS];
 	uint64_t voluntary, involuntary, migrations;
 	struct histogram latency;
