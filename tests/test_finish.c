@@ -133,6 +133,19 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* All but the innermost frame, which is at two places of the same function; a sanitizer's
+ * backtrace() may be in front of that. */
+static void assert_expected(const struct ebt_stack *stack)
+{
+	int skip = 0;
+
+	while (stack->n > 1 && skip < 2 && stack->addresses[1] != (uintptr_t)expected[skip + 1])
+		skip++;
+	assert_true((int)stack->n + skip <= n_expected);
+	for (uint32_t i = 1; i < stack->n; i++)
+		assert_int_equal(stack->addresses[i], (uintptr_t)expected[i + skip]);
+}
+
 static struct ebt_stack finish(const struct fixture *f, const void *data, size_t len,
 			       uint64_t *addresses)
 {
@@ -150,11 +163,8 @@ static void test_own_stack(void **state)
 	uint64_t addresses[EBT_MAX_FRAMES];
 	struct ebt_stack stack = finish(*state, &dump, sizeof(dump), addresses);
 
-	/* The innermost frame is at two places of the same function. */
 	assert_true(stack.n > 20);
-	assert_true((int)stack.n <= n_expected);
-	for (uint32_t i = 1; i < stack.n; i++)
-		assert_int_equal(stack.addresses[i], (uintptr_t)expected[i]);
+	assert_expected(&stack);
 	assert_true(stack.attrs >> EBT_STACK_METHOD_SHIFT & EBT_METHOD_DUMP);
 	assert_true(stack.attrs & EBT_STACK_USER);
 }
@@ -172,8 +182,7 @@ static void test_short_dump(void **state)
 		assert_true(stack.n >= 1 && stack.n >= n);
 		if (len < head)
 			assert_int_equal(stack.n, 1);
-		for (uint32_t i = 1; i < stack.n; i++)
-			assert_int_equal(stack.addresses[i], (uintptr_t)expected[i]);
+		assert_expected(&stack);
 		n = stack.n;
 	}
 }
