@@ -502,6 +502,22 @@ struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **r
 	return NULL;
 }
 
+uint64_t capture_refused_dumps(const struct capture *c)
+{
+	_cleanup_free_ struct ebrec_dumps *values = NULL;
+	int fd = bpf_map__fd(c->context.skel->maps.unwind_dumps), n = libbpf_num_possible_cpus();
+	uint64_t total = 0;
+	__u32 zero = 0;
+
+	if (n > 0)
+		values = calloc((size_t)n, sizeof(*values));
+	if (!values || bpf_map_lookup_elem(fd, &zero, values))
+		return 0;
+	for (int i = 0; i < n; i++)
+		total += values[i].refused;
+	return total;
+}
+
 uint64_t capture_missed_runs(const struct capture *c)
 {
 	struct bpf_program *program;

@@ -83,6 +83,9 @@ struct capture_drop {
 struct ebt_error *capture_drops(const struct capture *capture, struct capture_drop **ret,
 				size_t *ret_n);
 
+/* Dumps of stacks that were not made, as there were too many. */
+uint64_t capture_refused_dumps(const struct capture *capture);
+
 /* Runs of programs that the kernel suppressed, as they would have interrupted themselves. */
 uint64_t capture_missed_runs(const struct capture *capture);
 

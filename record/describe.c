@@ -136,6 +136,21 @@ struct ebt_error *describe_sources(struct ebt_stream *stream, const struct captu
 	return err;
 }
 
+struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
+				  struct finisher *finisher)
+{
+	struct finisher_stats stats;
+	struct ebt_error *err;
+
+	finisher_stats(finisher, &stats);
+	err = add_number(stream, "stacks.dumps_finished", stats.whole);
+	if (!err)
+		err = add_number(stream, "stacks.dumps_not_finished",
+				 stats.taken - stats.whole + stats.refused);
+	return err ? err
+		   : add_number(stream, "stacks.dumps_not_taken", capture_refused_dumps(capture));
+}
+
 struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status)
 {
 	struct ebt_error *err = add_meta(stream, "end.reason", reason);

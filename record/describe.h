@@ -5,6 +5,7 @@
 
 #include "capture.h"
 #include "error.h"
+#include "finisher.h"
 #include "kernel.h"
 #include "options.h"
 #include "writer.h"
@@ -15,6 +16,10 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 
 /* A row of `source` for each source, also those that are off. */
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture);
+
+/* meta: stacks.*: what became of stacks that were not walked whole at once. */
+struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
+				  struct finisher *finisher);
 
 /* meta: end.*. exit_status -1: none. */
 struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status);

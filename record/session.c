@@ -430,6 +430,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = losses_emit(s->losses, s->stream, now);
 	if (!err)
 		err = clocks_emit(s->stream);
+	if (!err && s->finisher)
+		err = describe_stacks(s->stream, s->capture, s->finisher);
 	if (!err)
 		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
 	if (!err)

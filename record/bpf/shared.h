@@ -84,6 +84,13 @@ struct ebrec_drops {
 };
 #define EBREC_DROPS_TABLES 128
 
+/* Map `unwind_dumps`, per CPU. Programs that interrupt each other may miscount by one. */
+struct ebrec_dumps {
+	__u64 second; /* since the kernel started */
+	__u64 n;      /* dumps in it */
+	__u64 refused;
+};
+
 /* Not a table of the file: tells the recorder that a process came into the cgroup. */
 #define EBREC_T_ATTACHED 0xff00
 

@@ -416,18 +416,11 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->stop = unwind_find_space(task, &s->process) ? 0 : EBT_STOP_EXEC;
 }
 
-/* Dumps on a CPU. Programs that interrupt each other may miscount by one. */
-struct unwind_dumps {
-	__u64 second; /* since the kernel started */
-	__u64 n;      /* in it */
-	__u64 refused;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct unwind_dumps);
+	__type(value, struct ebrec_dumps);
 } unwind_dumps SEC(".maps") __weak;
 
 /* Can more be found out about the rest of the stack later? */
@@ -452,7 +445,7 @@ static __always_inline bool unwind_can_go_on(const struct unwind_state *s)
 static __always_inline bool unwind_may_dump(void)
 {
 	__u64 second = bpf_ktime_get_ns() / 1000000000;
-	struct unwind_dumps *d;
+	struct ebrec_dumps *d;
 	__u32 zero = 0;
 
 	if (config.dump_all)
