@@ -40,7 +40,7 @@ struct ebt_error *ebt_dict_read_strings(struct ebt_bytes in, struct ebt_strings 
 	uint64_t len, total = 0;
 	struct ebt_str *str;
 	char *bytes;
-	uint32_t n;
+	uint32_t n = 0;
 
 	err = read_count(&in, 1, &n);
 	if (err)

@@ -374,7 +374,7 @@ static struct ebt_error *add_line(struct gen *gen, char *line)
 {
 	const struct ebt_table *table;
 	struct ebt_error *err;
-	uint64_t time;
+	uint64_t time = 0;
 	char *word;
 
 	if (!*line || *line == '#')

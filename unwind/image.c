@@ -68,13 +68,12 @@ static struct ebt_error *read_header(const struct source *source, Elf64_Ehdr *re
 	return NULL;
 }
 
-/* Segments, and where .eh_frame_hdr is (p_type PT_NULL: nowhere). */
+/* Segments, and where .eh_frame_hdr is; *ret_hdr stays as it was where there is none. */
 static struct ebt_error *read_segments(const struct source *source, const Elf64_Ehdr *header,
 				       struct unwind_image *image, Elf64_Phdr *ret_hdr)
 {
 	bool loaded = false;
 
-	ret_hdr->p_type = PT_NULL;
 	if (header->e_phnum > MAX_SEGMENTS ||
 	    (header->e_phnum && header->e_phentsize != sizeof(Elf64_Phdr)))
 		return corrupt("number or size of program headers");
@@ -216,7 +215,7 @@ static struct ebt_error *read_image(const struct source *source, struct unwind_i
 	_cleanup_(unwind_image_deinit) struct unwind_image image = { 0 };
 	struct ebt_error *err;
 	Elf64_Ehdr header;
-	Elf64_Phdr hdr;
+	Elf64_Phdr hdr = { .p_type = PT_NULL };
 
 	err = read_header(source, &header, &image);
 	if (!err)
