@@ -190,7 +190,7 @@ static void find_range(struct ebt_reader *reader)
 		const struct ebt_table *table = ebt_reader_table(reader, chunk->table);
 
 		if (chunk->type != EBT_CHUNK_TABLE || !chunk->rows || !table ||
-		    table->class != EBT_CLASS_EVENT)
+		    (table->class != EBT_CLASS_EVENT && chunk->table != EBT_T_clock))
 			continue;
 		if (chunk->time_min < start)
 			start = chunk->time_min;

@@ -48,7 +48,7 @@ struct ebt_reader_info {
 	uint64_t size;		   /* of the file, bytes */
 	bool complete;		   /* it has a footer: the recorder finished */
 	bool indexed;		   /* the index could be used */
-	uint64_t start_ns, end_ns; /* earliest and latest row of class event; equal: no rows */
+	uint64_t start_ns, end_ns; /* earliest and latest event or clock reading; equal: none */
 	uint64_t skipped_chunks;   /* of a type that this reader does not know */
 };
 

@@ -215,6 +215,9 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 		err = capture_attach_last(s->capture);
 	if (!err)
 		err = describe_sources(s->stream, s->capture);
+	/* Readings of the clocks bound the recording also where nothing happens. */
+	if (!err)
+		err = clocks_emit(s->stream);
 	return err ? err : target_start(s->target);
 }
 
@@ -414,6 +417,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		nanosleep(&last_words, NULL);
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
+	if (!err)
+		err = clocks_emit(s->stream);
 	capture_detach(s->capture);
 	target_stop(s->target);
 	if (!err)
@@ -428,8 +433,6 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	now = clocks_now();
 	if (!err)
 		err = losses_emit(s->losses, s->stream, now);
-	if (!err)
-		err = clocks_emit(s->stream);
 	if (!err && s->finisher)
 		err = describe_stacks(s->stream, s->capture, s->finisher);
 	if (!err)

@@ -269,7 +269,6 @@ struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream 
 	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
 	const char *detail = task_lister_detail(state->lister);
 
-	host.err = clocks_emit(stream);
 	meta_uname(&host);
 	boot_id(&host);
 	meta_number(&host, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
