@@ -31,7 +31,7 @@ void snapshot_listen(struct snapshot_state *state, struct mapping_listener liste
 /* Who is there, to tasks alone, no rows: before events begin, for tasks that end right after. */
 struct ebt_error *snapshot_learn(struct snapshot_state *state);
 
-/* The host: meta rows host.*, a row of clock, and files: kernel notes, os-release, cpuinfo, the
+/* The host: meta rows host.*, and files: kernel notes, os-release, cpuinfo, the
  * recorder's mountinfo, the vdso. */
 struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream);
 

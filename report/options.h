@@ -92,10 +92,6 @@ uint64_t options_u64(const struct options *options, const char *name, uint64_t o
 struct text;
 void options_usage(const struct command *command, struct text *text);
 
-/* Texts of --help; appended to *text. command NULL: that of ebreport itself. */
-struct text;
-void options_usage(const struct command *command, struct text *text);
-
 /* 5s, 500ms, 1m30s, 250us, 10ns, 1.5s; a bare number is seconds. */
 struct ebt_error *options_parse_duration(const char *text, uint64_t *ret);
 
