@@ -13,6 +13,7 @@ struct mapping {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	uint64_t start, length, pgoff, inode;
 	uint32_t pid, prot;
+	uint32_t dev_major, dev_minor; /* as /proc/PID/maps and mmap events show them */
 	const char *path; /* as the kernel names it, not NUL-terminated; good during the call */
 	size_t path_len;
 	struct buildid build_id;

@@ -19,6 +19,7 @@
 #include "finisher.h"
 #include "kernel.h"
 #include "losses.h"
+#include "objects.h"
 #include "output.h"
 #include "pump.h"
 #include "sideband.h"
@@ -54,6 +55,7 @@ struct session {
 	struct pump *pump;
 	struct sideband *sideband;
 	struct snapshot_state *snapshot;
+	struct objects *objects;
 	struct losses *losses;
 	struct pollfd *polls;
 	size_t n_polls;
@@ -66,6 +68,7 @@ static void deinit(struct session *s)
 	pump_destroy(s->pump);
 	finisher_destroy(s->finisher);
 	losses_destroy(s->losses);
+	objects_destroy(s->objects);
 	snapshot_destroy(s->snapshot);
 	sideband_close(s->sideband);
 	capture_destroy(s->capture);
@@ -136,6 +139,21 @@ static struct ebt_error *resolve(struct session *s)
 	return NULL;
 }
 
+/* A mapping_listener: snapshot and side-band have found one. */
+static struct ebt_error *hear(void *arg, const struct mapping *mapping)
+{
+	struct session *s = arg;
+	struct unwinder *u = capture_unwinder(s->capture);
+	struct ebt_error *err = NULL;
+
+	if (u) {
+		const struct mapping_listener listener = unwinder_listener(u);
+
+		err = listener.fn(listener.arg, mapping);
+	}
+	return err ? err : objects_hear(s->objects, mapping);
+}
+
 /* Everything is made; nothing is recorded. */
 static struct ebt_error *prepare(struct session *s)
 {
@@ -159,11 +177,13 @@ static struct ebt_error *prepare(struct session *s)
 		err = snapshot_create(s->tasks, &s->snapshot);
 	if (!err)
 		err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
-	if (!err && capture_unwinder(s->capture)) {
-		snapshot_listen(s->snapshot, unwinder_listener(capture_unwinder(s->capture)));
-		sideband_listen(s->sideband, unwinder_listener(capture_unwinder(s->capture)));
-	}
-	return err ? err : make_polls(s);
+	if (!err)
+		err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
+	if (err)
+		return err;
+	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
+	sideband_listen(s->sideband, (struct mapping_listener){ hear, s });
+	return make_polls(s);
 }
 
 static struct ebt_error *publish(struct session *s)
@@ -273,6 +293,8 @@ static struct ebt_error *control_pass(struct session *s)
 		err = handle_notices(s);
 	if (!err)
 		err = publish(s);
+	if (!err)
+		err = objects_work(s->objects, false);
 	if (!err && s->finisher)
 		err = finisher_run(s->finisher, s->stream, now, false);
 	if (err)
@@ -312,6 +334,8 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 
 	s->last_second = now;
 	err = losses_emit(s->losses, s->stream, now);
+	if (!err)
+		err = objects_check(s->objects, false);
 	if (!err && now - s->begin >= KERNEL_NS)
 		err = store_kernel(s);
 	if (err)
@@ -322,6 +346,7 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	if (now - s->last_epoch < EPOCH_NS)
 		return NULL;
 	s->last_epoch = now;
+	objects_next_epoch(s->objects);
 	err = ebt_writer_next_epoch(s->writer);
 	if (!err)
 		err = clocks_emit(s->stream);
@@ -426,6 +451,10 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	err = first_error(err, pump_finish(s->pump));
 	if (!err && s->finisher)
 		err = finisher_run(s->finisher, s->stream, clocks_now(), true);
+	if (!err)
+		err = objects_check(s->objects, true);
+	if (!err)
+		err = objects_work(s->objects, true);
 	if (by_itself || !err)
 		s->result->exit_status = target_exit_status(s->target);
 	if (!err)

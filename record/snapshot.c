@@ -81,6 +81,11 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 	return NULL;
 }
 
+uint64_t *snapshot_last_file_id(struct snapshot_state *state)
+{
+	return &state->last_file_id;
+}
+
 void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener)
 {
 	state->listener = listener;

@@ -25,6 +25,9 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 /* Accepts NULL. */
 void snapshot_destroy(struct snapshot_state *state);
 
+/* The number of the trace's latest embedded file, for embed.h. Belongs to the state. */
+uint64_t *snapshot_last_file_id(struct snapshot_state *state);
+
 /* From now on, listener hears of each mapping. */
 void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener);
 

@@ -115,6 +115,8 @@ static struct ebt_error *tell_listener(struct walk *walk, const struct procmaps_
 		.inode = entry->inode,
 		.pid = walk->pid,
 		.prot = entry->prot,
+		.dev_major = entry->dev_major,
+		.dev_minor = entry->dev_minor,
 		.path = entry->path,
 		.path_len = entry->path_len,
 		.build_id = *id,

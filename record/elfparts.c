@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Headers of both classes and byte orders are brought into one form first. */
+#include "elfparts.h"
+
+#include <elf.h>
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SEGMENTS 128u
+#define MAX_SECTIONS 512u
+
+struct image {
+	int fd;
+	uint64_t size;
+	bool is64, swap;
+	uint64_t phoff, shoff;
+	unsigned int phnum, phentsize, shnum, shentsize, shstrndx;
+};
+
+struct section {
+	uint32_t name, type;
+	uint64_t flags, offset, size;
+};
+
+static bool read_at(const struct image *image, uint64_t offset, void *ret, size_t len)
+{
+	size_t done = 0;
+
+	if (offset > image->size || len > image->size - offset)
+		return false;
+	while (done < len) {
+		ssize_t n =
+			pread(image->fd, (char *)ret + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static uint64_t fix(const struct image *image, uint64_t v, size_t size)
+{
+	if (!image->swap)
+		return v;
+	return size == 2   ? __builtin_bswap16((uint16_t)v)
+	       : size == 4 ? __builtin_bswap32((uint32_t)v)
+			   : __builtin_bswap64(v);
+}
+#define FIX(image, field) fix(image, field, sizeof(field))
+
+#define TAKE_HEADER(image, e)                                                   \
+	do {                                                                    \
+		(image)->phoff = FIX(image, (e).e_phoff);                       \
+		(image)->shoff = FIX(image, (e).e_shoff);                       \
+		(image)->phnum = (unsigned int)FIX(image, (e).e_phnum);         \
+		(image)->phentsize = (unsigned int)FIX(image, (e).e_phentsize); \
+		(image)->shnum = (unsigned int)FIX(image, (e).e_shnum);         \
+		(image)->shentsize = (unsigned int)FIX(image, (e).e_shentsize); \
+		(image)->shstrndx = (unsigned int)FIX(image, (e).e_shstrndx);   \
+	} while (0)
+
+static bool read_header(struct image *image)
+{
+	unsigned char ident[EI_NIDENT];
+
+	if (!read_at(image, 0, ident, sizeof(ident)) || memcmp(ident, ELFMAG, SELFMAG))
+		return false;
+	image->is64 = ident[EI_CLASS] == ELFCLASS64;
+	image->swap = (ident[EI_DATA] == ELFDATA2MSB) != (BYTE_ORDER == BIG_ENDIAN);
+	if (image->is64) {
+		Elf64_Ehdr e;
+
+		if (!read_at(image, 0, &e, sizeof(e)))
+			return false;
+		TAKE_HEADER(image, e);
+	} else {
+		Elf32_Ehdr e;
+
+		if (ident[EI_CLASS] != ELFCLASS32 || !read_at(image, 0, &e, sizeof(e)))
+			return false;
+		TAKE_HEADER(image, e);
+	}
+	return true;
+}
+
+#define TAKE_LOAD(image, p, ret)                          \
+	do {                                              \
+		(ret)->offset = FIX(image, (p).p_offset); \
+		(ret)->vaddr = FIX(image, (p).p_vaddr);   \
+		(ret)->filesz = FIX(image, (p).p_filesz); \
+		(ret)->memsz = FIX(image, (p).p_memsz);   \
+		(ret)->flags = FIX(image, (p).p_flags);   \
+	} while (0)
+
+/* False: it is no PT_LOAD, or cannot be read. */
+static bool read_load(const struct image *image, unsigned int i, struct elfparts_load *ret)
+{
+	const uint64_t at = image->phoff + (uint64_t)i * image->phentsize;
+
+	if (image->is64) {
+		Elf64_Phdr p;
+
+		if (image->phentsize < sizeof(p) || !read_at(image, at, &p, sizeof(p)) ||
+		    FIX(image, p.p_type) != PT_LOAD)
+			return false;
+		TAKE_LOAD(image, p, ret);
+	} else {
+		Elf32_Phdr p;
+
+		if (image->phentsize < sizeof(p) || !read_at(image, at, &p, sizeof(p)) ||
+		    FIX(image, p.p_type) != PT_LOAD)
+			return false;
+		TAKE_LOAD(image, p, ret);
+	}
+	return true;
+}
+
+#define TAKE_SECTION(image, s, ret)                              \
+	do {                                                     \
+		(ret)->name = (uint32_t)FIX(image, (s).sh_name); \
+		(ret)->type = (uint32_t)FIX(image, (s).sh_type); \
+		(ret)->flags = FIX(image, (s).sh_flags);         \
+		(ret)->offset = FIX(image, (s).sh_offset);       \
+		(ret)->size = FIX(image, (s).sh_size);           \
+	} while (0)
+
+static bool read_section(const struct image *image, unsigned int i, struct section *ret)
+{
+	const uint64_t at = image->shoff + (uint64_t)i * image->shentsize;
+
+	if (image->is64) {
+		Elf64_Shdr s;
+
+		if (image->shentsize < sizeof(s) || !read_at(image, at, &s, sizeof(s)))
+			return false;
+		TAKE_SECTION(image, s, ret);
+	} else {
+		Elf32_Shdr s;
+
+		if (image->shentsize < sizeof(s) || !read_at(image, at, &s, sizeof(s)))
+			return false;
+		TAKE_SECTION(image, s, ret);
+	}
+	return true;
+}
+
+/* A name, then zeros up to a multiple of 4, then the CRC. */
+static void read_debuglink(const struct image *image, const struct section *s, struct elfparts *ret)
+{
+	char content[sizeof(ret->debuglink) + 8] = "";
+	size_t len = s->size < sizeof(content) ? (size_t)s->size : sizeof(content), name;
+	uint32_t crc;
+
+	if (!read_at(image, s->offset, content, len))
+		return;
+	name = strnlen(content, len);
+	if (!name || name >= sizeof(ret->debuglink) || (name + 4) / 4 * 4 + sizeof(crc) > len)
+		return;
+	memcpy(&crc, content + (name + 4) / 4 * 4, sizeof(crc));
+	memcpy(ret->debuglink, content, name + 1);
+	ret->debuglink_crc = (uint32_t)FIX(image, crc);
+}
+
+/* Of what is loaded, unwind tables and the stubs of the procedure linkage table have a use. */
+static bool is_dull(const struct section *s, const char *name)
+{
+	return s->type == SHT_PROGBITS && (s->flags & SHF_ALLOC) &&
+	       strncmp(name, ".eh_frame", strlen(".eh_frame")) &&
+	       strncmp(name, ".plt", strlen(".plt"));
+}
+
+static void read_sections(const struct image *image, struct elfparts *ret)
+{
+	struct section names;
+
+	if (image->shstrndx >= image->shnum || !read_section(image, image->shstrndx, &names))
+		return;
+	for (unsigned int i = 0; i < image->shnum && i < MAX_SECTIONS; i++) {
+		char name[16] = "";
+		struct section s;
+		size_t len = sizeof(name) - 1;
+
+		if (!read_section(image, i, &s) || s.name >= names.size)
+			continue;
+		if (len > names.size - s.name)
+			len = (size_t)(names.size - s.name);
+		if (!read_at(image, names.offset + s.name, name, len))
+			continue;
+		if (!strcmp(name, ".gnu_debuglink"))
+			read_debuglink(image, &s, ret);
+		else if (is_dull(&s, name) && ret->n_dull < ELFPARTS_MAX_DULL)
+			ret->dull[ret->n_dull++] = (struct elfparts_range){ s.offset, s.size };
+	}
+}
+
+bool elfparts_read(int fd, uint64_t size, struct elfparts *ret)
+{
+	struct image image = { .fd = fd, .size = size };
+
+	*ret = (struct elfparts){ 0 };
+	if (!read_header(&image))
+		return false;
+	for (unsigned int i = 0; i < image.phnum && i < MAX_SEGMENTS; i++) {
+		if (ret->n_loads == ELFPARTS_MAX_LOADS)
+			break;
+		ret->n_loads += read_load(&image, i, &ret->loads[ret->n_loads]);
+	}
+	read_sections(&image, ret);
+	return true;
+}
+
+void elfparts_blank(const struct elfparts *parts, char *content, size_t len)
+{
+	for (size_t i = 0; i < parts->n_dull; i++) {
+		const struct elfparts_range *range = &parts->dull[i];
+
+		if (range->offset >= len)
+			continue;
+		memset(content + range->offset, 0,
+		       range->len < len - range->offset ? (size_t)range->len
+							: len - (size_t)range->offset);
+	}
+}
