@@ -147,7 +147,7 @@ static __always_inline void release_stack(const struct task_struct *next, __u64 
 	len = held->row.head.len;
 	if (now - since < config.min_block || len < sizeof(held->row))
 		return;
-	/* Or both bounds become a test of one difference, of which 6.1's verifier learns nothing. */
+	/* Or both bounds become a test of one difference, which tells 6.1's verifier nothing. */
 	barrier_var(len);
 	if (len > sizeof(*held))
 		return;
