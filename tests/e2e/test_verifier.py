@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel's verifier has to go through for each BPF program, and a budget for it."""
+
+import sys
+
+import e2e
+
+# The kernel gives up at 1,000,000 instructions. How many it counts depends on its version and on
+# clang's, neither of which is ours to choose: half of it is for them.
+BUDGET = 500000
+
+# Ways to record that load different programs, or constants by which they are verified differently.
+VARIANTS = ["", "--call-graph fp", "--call-graph dump", "--call-graph none",
+            "--keep-stack-dumps", "--min-block 1ms"]
+
+# Lines of a shell that record in each of these ways; `verified` gets what the verifier counted.
+SCRIPT = "\n".join(f"echo '# {variant}' >>verified\n"
+                   "VERIFIED=verified LD_PRELOAD=$PRELOAD "
+                   f"$EBREC -f -q -e all {variant} -o verified.ebt -- true"
+                   for variant in VARIANTS)
+
+
+def most(text):
+    """Most instructions counted, by program; names are the kernel's, of 15 letters. A program of
+    which libbpf or the kernel is only asked something has another name than ours have."""
+    counts = {}
+    for line in text.splitlines():
+        name, _, count = line.partition(" ")
+        if name.startswith("ebrec_"):
+            if not count.isdigit():
+                raise AssertionError(f"{name} {count}, a program was not loaded:\n{text}")
+            counts[name] = max(counts.get(name, 0), int(count))
+    return counts
+
+
+def check(test, text, kernel):
+    """All programs were loaded, and within the budget."""
+    test.assertEqual(text.count("#"), len(VARIANTS), text)
+    counts = most(text)
+    print(f"\n    {kernel}: of {BUDGET} instructions", file=sys.stderr)
+    for name, count in sorted(counts.items(), key=lambda item: -item[1]):
+        print(f"    {count:9} {name}", file=sys.stderr)
+    test.assertGreater(len(counts), 5)
+    for name, count in counts.items():
+        test.assertGreater(count, 0, f"{name}: this kernel does not tell")
+        test.assertLessEqual(count, BUDGET, name)
+
+
+class Verifier(e2e.TestCase):
+    def test_budget(self):
+        e2e.run("sh", "-ec", f"EBREC={e2e.EBREC} PRELOAD={e2e.program('verified.so')}\n" + SCRIPT,
+                cwd=self.folder)
+        with open(self.path("verified"), encoding="utf-8") as f:
+            check(self, f.read(), "this kernel")
+
+
+if __name__ == "__main__":
+    e2e.main()

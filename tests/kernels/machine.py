@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An emulated machine with another kernel: Debian's packages of it, an initramfs with ebrec and the
+programs of the tests, QEMU. Needs neither root nor KVM.
+"""
+
+import glob
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import e2e
+
+MEMORY_MB = 1024
+DISK_MB = 256  # on which results leave the machine
+SECONDS = 900  # from switching it on to its end: emulation, beside whatever else runs here
+CONSOLE_LINES = 60  # that an error message shows
+OLDER = 4  # versions to try besides the newest one
+
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH={path} HOME=/root
+mkdir -p /proc /sys /dev /tmp /root /results
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t cgroup2 cgroup /sys/fs/cgroup
+ip link set lo up
+for module in /modules/*; do insmod "$module" || echo "no module $module"; done
+uname -r >/results/release
+for task in /tasks/*; do
+	name="${{task##*/}}"
+	mkdir "/results/$name"
+	cd "/results/$name"
+	echo "task $name"
+	sh -e "$task" >output 2>&1 </dev/null
+	status=$?
+	echo $status >status
+	[ $status = 0 ] || {{ echo "status $status of $name:"; tail -n 30 output; }}
+done
+cd /results
+tar c . >/dev/vda || echo "the results cannot be written"
+sync
+echo "all done"
+poweroff -f
+"""
+
+
+class Failed(Exception):
+    """No such kernel, or it did not get to the end; says what the console said."""
+
+
+def newest_first(series):
+    """Names of the packages with kernels of this series (6.1), the newest ones first."""
+    listed = subprocess.run(["apt-cache", "pkgnames", f"linux-image-{series}."],
+                            capture_output=True, text=True, check=False).stdout.split()
+    signed = [name for name in listed if name.endswith("-cloud-amd64")]
+    return sorted(signed, reverse=True, key=lambda name: list(map(int, re.findall(r"\d+", name))))
+
+
+class Packages:
+    """Packages in a folder that lasts longer than a test. What lies there is whole."""
+
+    def __init__(self, folder):
+        self.folder = os.path.abspath(folder)
+        os.makedirs(folder, exist_ok=True)
+        self.said = []
+
+    def apt_get(self, *arguments, **options):
+        done = subprocess.run(["apt-get", "-q", *arguments], text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+        self.said.append(done.stdout)
+
+    def kept(self, name):
+        found = glob.glob(os.path.join(glob.escape(self.folder), f"{name}_*.deb"))
+        return found[0] if found else None
+
+    def download(self, name):
+        with tempfile.TemporaryDirectory(dir=self.folder) as partial:
+            self.apt_get("download", name, cwd=partial)
+            for deb in os.listdir(partial):
+                if deb.endswith(".deb"):
+                    os.rename(os.path.join(partial, deb), os.path.join(self.folder, deb))
+        return self.kept(name)
+
+    def newest(self, series):
+        """Path of the newest kernel package of a series that can be had; downloaded once."""
+        for fresh in False, True:
+            if fresh:  # lists may be missing, or so old that the servers have newer versions only
+                self.apt_get("update")
+            for name in newest_first(series)[:1 + OLDER]:
+                deb = self.kept(name) or self.download(name)
+                if deb:
+                    return deb
+        raise Failed(f"no package with a kernel {series} can be had: apt-get said\n"
+                     + "".join(self.said))
+
+    def unpacked(self, deb):
+        """Folder with what is in the package."""
+        folder = deb[:-len(".deb")]
+        if not os.path.isdir(folder):
+            with tempfile.TemporaryDirectory(dir=self.folder) as partial:
+                e2e.run("dpkg", "-x", deb, os.path.join(partial, "all"))
+                os.rename(os.path.join(partial, "all"), folder)
+        return folder
+
+
+def module(folder, name):
+    """Bytes of a kernel's module; None if it has none of this name, as when it is built in."""
+    found = glob.glob(f"{glob.escape(folder)}/lib/modules/*/kernel/**/{name.replace('_', '[-_]')}"
+                      ".ko*", recursive=True)
+    if not found:
+        return None
+    with open(found[0], "rb") as f:
+        content = f.read()
+    return lzma.decompress(content) if found[0].endswith(".xz") else content
+
+
+def modules(folder, *names):
+    """(name, bytes) of modules, each behind those that it needs."""
+    found = {}
+
+    def add(name):
+        content = module(folder, name)
+        if content is None or name in found:
+            return
+        needed = re.search(rb"\0depends=([^\0]*)\0", content)
+        for other in needed[1].decode().split(",") if needed and needed[1] else []:
+            add(other.replace("-", "_"))
+        found.setdefault(name, content)
+
+    for name in names:
+        add(name)
+    return list(found.items())
+
+
+def libraries(path):
+    """What ld.so would load for a program. Nothing for a static one."""
+    done = e2e.run("ldd", path, status=None)
+    return re.findall(rb"(/\S+) \(0x", done.stdout) if done.returncode == 0 else []
+
+
+class Machine:
+    """The machine before it is switched on: files, modules and tasks.
+
+    A task is a name and lines for busybox's sh, run with -e in a folder of its own; what it leaves
+    there comes back. ebrec, the programs of tests/programs and busybox's are in its PATH. Programs
+    have the paths that they have outside, so that ebreport finds their symbols.
+    """
+
+    def __init__(self, series, kept):
+        """kept: folder for packages."""
+        packages = Packages(kept)
+        self.folder = packages.unpacked(packages.newest(series))
+        self.files = {"bin/busybox": (0o755, shutil.which("busybox"))}
+        self.modules = ["virtio_pci", "virtio_blk"]
+        self.tasks = {}
+
+    def add(self, path):
+        """A program or library with the libraries that it needs, or a folder with all in it."""
+        for folder, _, names in os.walk(path):
+            for name in names:
+                self.add(os.path.join(folder, name))
+        if os.path.isfile(path):
+            for file in [path] + [p.decode() for p in libraries(path)]:
+                self.files[file.lstrip("/")] = (os.stat(file).st_mode & 0o777, file)
+
+    def add_text(self, path, text, mode=0o644):
+        self.files[path] = (mode, text.encode() if isinstance(text, str) else text)
+
+    def initramfs(self, to):
+        """Lays the files out and packs them."""
+        tree = os.path.join(to, "tree")
+        paths = ["/bin", "/sbin", os.path.dirname(e2e.EBREC), e2e.PROGRAMS]
+        self.add_text("init", INIT.format(path=":".join(paths)), 0o755)
+        for i, (name, content) in enumerate(modules(self.folder, *self.modules)):
+            self.add_text(f"modules/{i:03}-{name}.ko", content)
+        for name, script in self.tasks.items():
+            self.add_text(f"tasks/{name}", script + "\n")
+        for path, (mode, content) in self.files.items():
+            path = os.path.join(tree, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if isinstance(content, bytes):
+                with open(path, "wb") as f:
+                    f.write(content)
+            else:
+                shutil.copyfile(content, path)
+            os.chmod(path, mode)
+        packed = os.path.join(to, "initramfs")
+        with open(packed, "wb") as f:
+            subprocess.run("find . | busybox cpio -o -H newc", shell=True, cwd=tree, stdout=f,
+                           stderr=subprocess.DEVNULL, check=True)
+        shutil.rmtree(tree)
+        return packed
+
+    def run(self, to):
+        """Boots, runs all tasks, and puts what they left into the folder `to`/results."""
+        disk = os.path.join(to, "disk")
+        with open(disk, "wb") as f:
+            f.truncate(DISK_MB << 20)
+        console = os.path.join(to, "console")
+        kernel, = glob.glob(os.path.join(glob.escape(self.folder), "boot/vmlinuz-*"))
+        with open(console, "wb") as f:
+            try:
+                subprocess.run(
+                    # One thread: with more, QEMU 7.2 may run breakpoints that the kernel has
+                    # taken back already when it patches its code, as it does for tracepoints.
+                    ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-m", str(MEMORY_MB), "-smp", "2",
+                     "-display", "none", "-monitor", "none", "-serial", "stdio", "-no-reboot",
+                     "-nic", "none", "-kernel", kernel, "-initrd", self.initramfs(to),
+                     "-drive", f"file={disk},format=raw,if=virtio",
+                     "-append", "console=ttyS0 quiet panic=-1"],
+                    stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT,
+                    timeout=SECONDS, check=False)
+                end = "it ended"
+            except subprocess.TimeoutExpired:
+                end = f"stopped after {SECONDS} s"
+        with open(console, encoding="utf-8", errors="replace") as f:
+            lines = f.read().splitlines()[-CONSOLE_LINES:]
+        self.console = "\n".join(lines)
+        if "all done" not in lines:
+            raise Failed(f"{os.path.basename(kernel)} did not get to its end ({end}); its console:"
+                         f"\n{self.console}")
+        results = os.path.join(to, "results")
+        os.mkdir(results)
+        e2e.run("tar", "-C", results, "-xf", disk)
+        os.unlink(disk)
+        return results

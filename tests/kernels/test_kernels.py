@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ebrec on other kernels: test_kernels.py SERIES FOLDER boots Debian's kernel of that series (6.1) in
+an emulated machine (machine.py), records there, and checks here what came out. Packages of kernels
+are kept in FOLDER, or in that which EBT_KERNELS names.
+
+To add a check: a method test_NAME with @inside("lines for a shell there"), which are run before any
+method is. They leave traces and texts in the folder that they start in; the method finds these by
+self.file(NAME) and checks them. A task that fails is a test that fails. What it needs beside
+ebrec, busybox and the programs of tests/programs goes into FILES. All tasks share one boot: add up
+to a few seconds, and no clean-up.
+"""
+
+import collections
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.environ.get("EBT_SOURCE", "."), "tests/e2e"))
+import e2e  # noqa: E402
+import machine  # noqa: E402
+import test_verifier  # noqa: E402
+from test_unwind import columns, rate, stops  # noqa: E402
+
+FILES = [e2e.EBREC] + [e2e.program(name) for name in
+                       ("callbacks", "pingpong", "unwound", "verified.so")]
+DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
+ROUNDS = 40000
+EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
+TICKS_NS = 20_000_000  # the kernel's sum of run time is as old as the last tick; and the same
+
+
+def inside(script):
+    """What a test runs on the other kernel."""
+    def add(method):
+        method.inside = script
+        return method
+    return add
+
+
+class Kernel(unittest.TestCase):
+    maxDiff = None
+    series = None
+    kept = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="ebt-kernels-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        there = machine.Machine(cls.series, cls.kept)
+        for path in FILES:
+            there.add(path)
+        for name in unittest.defaultTestLoader.getTestCaseNames(cls):
+            there.tasks[name] = getattr(cls, name).inside
+        cls.results = there.run(folder)
+        cls.console = there.console
+        with open(os.path.join(cls.results, "release"), encoding="utf-8") as f:
+            cls.release = f.read().strip()
+
+    def setUp(self):
+        self.task = self._testMethodName
+        if self.text("status").strip() != "0":
+            self.fail(f"on {self.release}:\n{self.text('output')[-3000:]}\n"
+                      f"end of its console:\n{self.console}")
+
+    def file(self, name):
+        return os.path.join(self.results, self.task, name)
+
+    def text(self, name):
+        with open(self.file(name), encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def say(self, *words):
+        print(f"\n    {self.release}: {self.task[5:]}:", *words, file=sys.stderr)
+
+    def trace(self, name="t.ebt"):
+        """A trace that is whole: written to its end on that kernel, and nothing lost."""
+        trace = self.file(name)
+        info = e2e.report_json("info", trace)
+        self.assertEqual(info["host"]["release"], self.release)
+        self.assertTrue(info["complete"])
+        self.assertEqual(e2e.lost(trace), {})
+        for source in info["sources"]:
+            if source["status"] not in ("on", "off"):
+                self.assertTrue(source["detail"], source)
+        return trace
+
+    def whole(self, trace, least, table="sample"):
+        """At least this share of the user stacks reaches the root."""
+        counts = stops(trace, table)
+        self.assertGreater(sum(counts.values()), 50)
+        self.say(f"{rate(counts):.2%} of {sum(counts.values())} {dict(counts)}")
+        self.assertGreaterEqual(rate(counts), least, counts)
+
+    def ways(self, trace, function):
+        """Weights of the folded stacks that go through a function."""
+        weights = collections.Counter()
+        for line in e2e.ebreport("folded", trace).splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            if f";{function}" in stack:
+                weights[stack] += int(weight)
+        self.assertGreater(sum(weights.values()), 0, function)
+        return weights
+
+    def share(self, weights, pattern):
+        return sum(w for stack, w in weights.items() if re.search(pattern, stack)) \
+            / sum(weights.values())
+
+    @inside("ebrec --list-events >list; ebrec -e all -o t.ebt -- true")
+    def test_sources(self):
+        # What these kernels cannot do, they say; nothing that is there today may be missing.
+        status = {s["name"]: s["status"] for s in e2e.report_json("info", self.trace())["sources"]}
+        self.say(status)
+        for name in ("sample", "sched", "task", "offcpu", "syscalls"):
+            self.assertEqual(status[name], "on")
+            self.assertRegex(self.text("list"), rf"(?m)^{name} ")
+
+    @inside(f"PRELOAD={e2e.program('verified.so')} EBREC=ebrec\n" + test_verifier.SCRIPT)
+    def test_verifier(self):
+        test_verifier.check(self, self.text("verified"), self.release)
+
+    @inside("ebrec -e sample -F 499 -o t.ebt -- callbacks 4")
+    def test_c_program(self):
+        trace = self.trace()
+        self.whole(trace, 0.99)
+        for function in "compare", "regexec":  # called by libc, and libc's own
+            self.assertGreaterEqual(self.share(self.ways(trace, function),
+                                               r"_start;.*;main;(recurse;)+"), 0.99)
+
+    @inside("ebrec -e sample -F 499 -o t.ebt -- unwound recurse")
+    def test_recursion(self):
+        trace = self.trace()
+        self.whole(trace, 0.97)
+        self.assertGreaterEqual(self.share(self.ways(trace, "burn"), DEEP), 0.98)
+
+    @inside("ebrec -e sample -F 499 -o t.ebt -- unwound signal")
+    def test_signal_handler(self):
+        trace = self.trace()
+        self.whole(trace, 0.97)
+        self.assertGreaterEqual(self.share(self.ways(trace, "burn"), ";main;.*;handler;work;burn"),
+                                0.98)
+
+    @inside("ebrec -e sample -F 499 --call-graph dump -o t.ebt -- unwound recurse")
+    def test_call_graph_dump(self):
+        trace = self.trace()
+        self.whole(trace, 0.97)
+        self.assertGreaterEqual(self.share(self.ways(trace, "burn"), DEEP), 0.98)
+
+    @inside("ebrec -e sample -F 499 --call-graph fp -o t.ebt -- callbacks 2")
+    def test_call_graph_fp(self):
+        info = e2e.report_json("info", self.trace(), "--frames")["unwinding"]
+        self.say(info)
+        self.assertEqual(info["methods"], {"the kernel": info["stacks"]})
+        self.assertGreater(info["stacks"], 50)
+
+    @inside("ebrec -e sched,offcpu -o t.ebt -- unwound naps")
+    def test_off_cpu(self):
+        trace = self.trace()
+        self.whole(trace, 0.97, "sched_switch")
+        shapes = collections.Counter(
+            tuple(stack[1]) for state, stack in columns(trace, "sched_switch", "prev_state",
+                                                        "ustack")
+            if stack and state and len(stack[1]) > 5)
+        self.assertEqual([n for _, n in shapes.most_common(2)], [100, 100], shapes)
+
+    @inside(f"ebrec -e default,syscalls -o t.ebt -- pingpong {ROUNDS}")
+    def test_switches_and_calls(self):
+        """Against getrusage() and /proc/self/schedstat there, and what the program does."""
+        trace = self.trace()
+        tasks = {r["tid"]: r for r in e2e.rows("sched", trace)}
+        kernel = re.findall(r"(?m)^(\d+) (\d+) (\d+) (\d+)$", self.text("output"))
+        self.assertEqual(len(kernel), 2)
+        for pid, voluntary, involuntary, run_ns in [map(int, words) for words in kernel]:
+            self.assertAlmostEqual(tasks[pid]["switches_voluntary"], voluntary, delta=EDGE)
+            self.assertAlmostEqual(tasks[pid]["switches_involuntary"], involuntary, delta=EDGE)
+            self.assertAlmostEqual(tasks[pid]["run_ns"], run_ns, delta=run_ns / 50 + TICKS_NS)
+        calls = {r["name"]: r["count"] for r in e2e.rows("syscalls", trace)}
+        self.assertAlmostEqual(calls["write"], 2 * ROUNDS, delta=EDGE)
+        self.assertAlmostEqual(calls["read"], 2 * ROUNDS, delta=EDGE)
+
+    @inside("seq 300 >lines; ebrec -e syscalls -o t.ebt -- sh -c "
+            "'while read -r line; do :; done <lines; echo $$ >pid; cat /proc/$$/io >io; exit 0'")
+    def test_reads(self):
+        """Against what /proc/PID/io counts there."""
+        kernel = int(re.search(r"syscr: (\d+)", self.text("io"))[1])
+        self.assertGreater(kernel, 1000)
+        calls = {r["name"]: r["count"] for r in
+                 e2e.rows("syscalls", self.trace(), "--pid", self.text("pid").strip())}
+        self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
+
+    @inside("grep ctxt /proc/stat >outer; ebrec -a -e sched -o t.ebt & pid=$!\n"
+            f"sleep 3; grep ctxt /proc/stat >inner; pingpong {ROUNDS}; "
+            "grep ctxt /proc/stat >>inner; cat /proc/$pid/task/*/status >own; "
+            "kill -INT $pid; wait $pid; grep ctxt /proc/stat >>outer")
+    def test_whole_system(self):
+        """Against what /proc/stat counts there."""
+        inner, outer = [int(last) - int(first) for first, last in
+                        [re.findall(r"\d+", self.text(name)) for name in ("inner", "outer")]]
+        # Switches from an idle CPU to ebrec and back are not recorded.
+        own = 2 * sum(map(int, re.findall(r"voluntary_ctxt_switches:\s+(\d+)", self.text("own"))))
+        switches = e2e.tables(self.trace())["sched_switch"]["rows"]
+        self.say(f"{inner} - {own} <= {switches} <= {outer}")
+        self.assertGreater(inner, ROUNDS)
+        self.assertLess(own, inner / 10)
+        self.assertGreaterEqual(switches, inner - own)
+        self.assertLessEqual(switches, outer)
+
+
+if __name__ == "__main__":
+    Kernel.series, Kernel.kept = sys.argv.pop(1), sys.argv.pop(1)
+    Kernel.kept = os.environ.get("EBT_KERNELS", Kernel.kept)
+    unittest.main(verbosity=2)
