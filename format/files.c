@@ -113,6 +113,7 @@ static struct ebt_error *take_file(struct ebt_reader *reader, const struct ebt_r
 	struct ebt_kept *kept = &reader->kept;
 	struct ebt_file *files = grow(kept->files, kept->n_files, sizeof(*files));
 	struct ebt_file file = {
+		.time = row->time,
 		.id = ebt_u64(row, EBT_F_file_file_id),
 		.size = ebt_u64(row, EBT_F_file_size),
 		.ns = ebt_u64(row, EBT_F_file_ns),

@@ -181,6 +181,7 @@ static inline struct ebt_str ebt_str(const struct ebt_row *row, unsigned int fie
 /* --- embedded files --- */
 
 struct ebt_file {
+	uint64_t time; /* of its row */
 	uint64_t id, size, ns;
 	int64_t mtime_ns;
 	uint32_t pid, sensitivity; /* enum of table `file` */

@@ -14,7 +14,7 @@ struct ebt_error *embed_bytes(struct ebt_stream *stream, uint64_t *last_id,
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	const unsigned char *bytes = content;
-	uint64_t id = ++*last_id, now = clocks_now();
+	uint64_t id = ++*last_id, now = file->time ? file->time : clocks_now();
 	struct ebt_wire_file *row = ebt_record_begin(&rec, EBT_T_file, now);
 	struct ebt_error *err;
 

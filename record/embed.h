@@ -21,6 +21,7 @@ struct embed_file {
 	uint32_t pid;	  /* 0: of no process */
 	uint64_t ns;	  /* inode of the namespace, or 0 */
 	int64_t mtime_ns; /* 0: not known */
+	uint64_t time;	  /* that it is of; 0: now */
 	bool truncated;
 };
 

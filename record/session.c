@@ -21,6 +21,7 @@
 #include "losses.h"
 #include "objects.h"
 #include "output.h"
+#include "perfmap.h"
 #include "pump.h"
 #include "sideband.h"
 #include "snapshot.h"
@@ -56,6 +57,7 @@ struct session {
 	struct sideband *sideband;
 	struct snapshot_state *snapshot;
 	struct objects *objects;
+	struct perfmaps *perfmaps;
 	struct losses *losses;
 	struct pollfd *polls;
 	size_t n_polls;
@@ -69,6 +71,7 @@ static void deinit(struct session *s)
 	finisher_destroy(s->finisher);
 	losses_destroy(s->losses);
 	objects_destroy(s->objects);
+	perfmaps_destroy(s->perfmaps);
 	snapshot_destroy(s->snapshot);
 	sideband_close(s->sideband);
 	capture_destroy(s->capture);
@@ -151,6 +154,8 @@ static struct ebt_error *hear(void *arg, const struct mapping *mapping)
 
 		err = listener.fn(listener.arg, mapping);
 	}
+	if (!err)
+		err = perfmaps_map(s->perfmaps, mapping);
 	return err ? err : objects_hear(s->objects, mapping);
 }
 
@@ -179,6 +184,8 @@ static struct ebt_error *prepare(struct session *s)
 		err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
 	if (!err)
 		err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
+	if (!err)
+		err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
 	if (err)
 		return err;
 	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
@@ -274,6 +281,10 @@ static struct ebt_error *handle_notices(struct session *s)
 			err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
 		if (!err)
 			err = tell_unwinder(capture_unwinder(s->capture), &notice);
+		if (!err && notice.event == PUMP_EXEC)
+			err = perfmaps_exec(s->perfmaps, notice.pid, notice.time);
+		if (!err && notice.event == PUMP_EXIT)
+			err = perfmaps_exit(s->perfmaps, notice.pid, notice.time);
 	}
 	return err;
 }
@@ -293,6 +304,8 @@ static struct ebt_error *control_pass(struct session *s)
 		err = handle_notices(s);
 	if (!err)
 		err = publish(s);
+	if (!err)
+		err = perfmaps_look(s->perfmaps, now);
 	if (!err)
 		err = objects_work(s->objects, false);
 	if (!err && s->finisher)
@@ -453,6 +466,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = finisher_run(s->finisher, s->stream, clocks_now(), true);
 	if (!err)
 		err = objects_check(s->objects, true);
+	if (!err)
+		err = perfmaps_finish(s->perfmaps, clocks_now());
 	if (!err)
 		err = objects_work(s->objects, true);
 	if (by_itself || !err)

@@ -373,6 +373,26 @@ struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_
 	return NULL;
 }
 
+uint32_t addrspace_image(const struct addrspace *space, uint32_t life, uint64_t time_ns,
+			 uint64_t *ret_from, uint64_t *ret_to)
+{
+	uint32_t i = space->lives[life].image;
+
+	*ret_to = UINT64_MAX;
+	while (time_ns < space->images[i].from && space->images[i].before != IMAGE_NONE) {
+		*ret_to = space->images[i].from;
+		i = space->images[i].before;
+	}
+	*ret_from = space->images[i].from;
+	return i;
+}
+
+uint32_t addrspace_forked_from(const struct addrspace *space, uint32_t image, uint64_t *ret_time)
+{
+	*ret_time = space->images[image].forked;
+	return space->images[image].parent;
+}
+
 const struct addrspace_object *addrspace_objects(const struct addrspace *space, size_t *ret_n)
 {
 	*ret_n = space->n_objects;

@@ -21,7 +21,8 @@
 
 struct addrspace;
 
-#define ADDRSPACE_NO_LIFE UINT32_MAX
+#define ADDRSPACE_NO_LIFE  UINT32_MAX
+#define ADDRSPACE_NO_IMAGE UINT32_MAX
 
 /* A mapped file: the same path with the same build-id. */
 struct addrspace_object {
@@ -48,6 +49,13 @@ uint32_t addrspace_life(const struct addrspace *space, const struct ebt_task *ta
 /* *ret has found false where nothing is known to have been mapped. */
 struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_t address,
 				 uint64_t time_ns, struct addrspace_place *ret);
+
+/* The number of the image that the life had then, and for how long it has it. */
+uint32_t addrspace_image(const struct addrspace *space, uint32_t life, uint64_t time_ns,
+			 uint64_t *ret_from, uint64_t *ret_to);
+
+/* The image that this one is a copy of, and since when; or ADDRSPACE_NO_IMAGE. */
+uint32_t addrspace_forked_from(const struct addrspace *space, uint32_t image, uint64_t *ret_time);
 
 const struct addrspace_object *addrspace_objects(const struct addrspace *space, size_t *ret_n);
 

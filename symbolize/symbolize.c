@@ -14,6 +14,8 @@
 #include "cleanup.h"
 #include "finish.h"
 #include "func.h"
+#include "jit.h"
+#include "jit_name.h"
 #include "kernel.h"
 #include "objects.h"
 
@@ -44,6 +46,7 @@ struct sym {
 	bool disabled;
 	struct addrspace *space;
 	struct kernel *kernel;
+	struct jit *jit;
 	struct funcs funcs;
 	struct objects objects;
 	struct finish *finish; /* made when first needed */
@@ -120,6 +123,8 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 	if (!err)
 		err = kernel_create(reader, &sym->kernel);
 	if (!err)
+		err = jit_create(reader, sym->space, &sym->jit);
+	if (!err)
 		err = objects_init(&sym->objects, reader, sym->space, &sym->funcs, options);
 	if (err)
 		return err;
@@ -134,6 +139,7 @@ void sym_destroy(struct sym *sym)
 	finish_destroy(sym->finish);
 	objects_deinit(&sym->objects);
 	kernel_destroy(sym->kernel);
+	jit_destroy(sym->jit);
 	addrspace_destroy(sym->space);
 	funcs_deinit(&sym->funcs);
 	sym_index_deinit(&sym->by_address);
@@ -308,33 +314,63 @@ static struct ebt_error *keep_unnamed(struct sym *sym, enum sym_kind kind, enum 
 	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
 }
 
+/* What the process itself says about code that no file names. */
+static struct ebt_error *resolve_generated(struct sym *sym, uint64_t inside, uint64_t time,
+					   struct answer *answer, bool *ret_found)
+{
+	struct sym_frame frame;
+	struct jit_hit hit;
+	struct ebt_error *err;
+
+	*ret_found = false;
+	if (sym->disabled)
+		return NULL;
+	err = jit_find(sym->jit, answer->life, inside, time, &hit);
+	if (err)
+		return err;
+	answer->from = hit.from > answer->from ? hit.from : answer->from;
+	answer->to = hit.to < answer->to ? hit.to : answer->to;
+	if (!hit.name)
+		return NULL;
+	*ret_found = true;
+	err = jit_name(&sym->funcs, &hit, &frame);
+	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+}
+
 static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct answer *answer)
 {
 	uint64_t inside = answer->address - (answer->caller && answer->address);
 	struct addrspace_place place = { .to = UINT64_MAX };
 	struct module_address where;
-	struct object *object;
+	struct object *object = NULL;
 	struct ebt_error *err = NULL;
+	bool found;
 
 	if (answer->life != ADDRSPACE_NO_LIFE)
 		err = addrspace_find(sym->space, answer->life, inside, time, &place);
+	if (!err && place.found)
+		err = objects_get(&sym->objects, place.object, &object);
 	if (err)
 		return err;
 	answer->from = place.from;
 	answer->to = place.to;
-	if (!place.found)
-		return keep_unnamed(sym, SYM_UNKNOWN, SYM_NO_MAPPING, "", answer);
-	err = objects_get(&sym->objects, place.object, &object);
-	if (err)
+	if (object && !object->anonymous) {
+		where = (struct module_address){
+			.offset = place.offset + (answer->address - inside),
+			.pgoff = place.pgoff,
+			.length = place.length,
+		};
+		err = find_place(sym, place.object, &where, answer->caller, &answer->frames);
+		if (err || answer->frames.frames[0].func->reason != SYM_NO_SYMBOL)
+			return err;
+	}
+	/* A program may also name what it was linked with, or what it has written to a file. */
+	err = resolve_generated(sym, inside, time, answer, &found);
+	if (err || found || (object && !object->anonymous))
 		return err;
-	if (object->anonymous)
-		return keep_unnamed(sym, SYM_JIT, SYM_ANONYMOUS, object->path, answer);
-	where = (struct module_address){
-		.offset = place.offset + (answer->address - inside),
-		.pgoff = place.pgoff,
-		.length = place.length,
-	};
-	return find_place(sym, place.object, &where, answer->caller, &answer->frames);
+	return keep_unnamed(sym, object ? SYM_JIT : SYM_UNKNOWN,
+			    object ? SYM_ANONYMOUS : SYM_NO_MAPPING, object ? object->path : "",
+			    answer);
 }
 
 static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct answer *answer)
