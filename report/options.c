@@ -331,6 +331,7 @@ void options_deinit(struct options *options)
 	free(options->cpu_last.v);
 	strings_deinit(&options->comms);
 	strings_deinit(&options->debug_dirs);
+	strings_deinit(&options->roots);
 	free(options->values);
 	*options = (struct options){ 0 };
 }

@@ -68,7 +68,7 @@ struct options {
 	uint64_t top;	    /* 0: all */
 	bool no_color;
 
-	struct option_strings debug_dirs;
+	struct option_strings debug_dirs, roots;
 	const char *sysroot;
 	bool no_symbols, no_inline;
 

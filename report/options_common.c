@@ -270,6 +270,16 @@ struct ebt_error *option_debug_dir(struct options *options, const char *arg)
 	return add_string(&options->debug_dirs, arg);
 }
 
+struct ebt_error *option_root(struct options *options, const char *arg)
+{
+	const char *equals = strchr(arg, '=');
+
+	if (!equals || equals == arg || !equals[1])
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not CONTAINER=DIR, nor PID=DIR",
+					arg);
+	return add_string(&options->roots, arg);
+}
+
 struct ebt_error *option_sysroot(struct options *options, const char *arg)
 {
 	options->sysroot = arg;

@@ -32,6 +32,7 @@ struct ebt_error *option_top(struct options *options, const char *arg);
 struct ebt_error *option_sort(struct options *options, const char *arg);
 struct ebt_error *option_no_color(struct options *options, const char *arg);
 struct ebt_error *option_debug_dir(struct options *options, const char *arg);
+struct ebt_error *option_root(struct options *options, const char *arg);
 struct ebt_error *option_sysroot(struct options *options, const char *arg);
 struct ebt_error *option_no_symbols(struct options *options, const char *arg);
 struct ebt_error *option_no_inline(struct options *options, const char *arg);

@@ -366,6 +366,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 		.no_inline = o->no_inline || trace->no_inline,
 		.debug_dirs = o->debug_dirs.v,
 		.sysroot = o->sysroot,
+		.roots = o->roots.v,
 	};
 	struct ebt_error *err;
 

@@ -22,6 +22,8 @@ const struct common_option common_options[] = {
 	  "no colours (so does NO_COLOR in the environment)" },
 	{ "debug-dir", 0, "DIR", option_debug_dir,
 	  "look for debug files here first; can be repeated" },
+	{ "root", 0, "WHO=DIR", option_root,
+	  "files of this container (id or name) or process are below DIR; can be repeated" },
 	{ "sysroot", 0, "DIR", option_sysroot, "recorded paths are below this folder" },
 	{ "no-symbols", 0, NULL, option_no_symbols,
 	  "open no ELF files: addresses instead of names" },

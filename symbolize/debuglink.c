@@ -5,10 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-
-DEFINE_CLEANUP(struct elf_file *, elf_file_close);
-
 bool debuglink_read(const struct elf_file *file, struct debuglink *ret)
 {
 	Elf_Scn *scn = elf_file_section(file, ".gnu_debuglink");
@@ -46,35 +42,24 @@ static uint32_t crc32_update(uint32_t crc, const uint8_t *data, size_t len)
 	return ~crc;
 }
 
-static bool crc_is(const char *path, uint32_t wanted)
+static bool crc_is(int fd, uint32_t wanted)
 {
 	uint8_t buffer[65536];
-	_cleanup_close_ int fd = -1;
 	uint32_t crc = 0;
-	uint64_t size;
+	off_t at = 0;
 	ssize_t n;
 
-	fd = sym_open_regular(path, &size);
-	if (fd < 0)
-		return false;
-	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+	while ((n = pread(fd, buffer, sizeof(buffer), at)) > 0) {
 		crc = crc32_update(crc, buffer, n);
+		at += n;
+	}
 	return !n && crc == wanted;
 }
 
-struct ebt_error *debuglink_open(const char *path, const struct debuglink *link,
-				 const struct sym_build_id *id, struct elf_file **ret)
+bool debuglink_accepts(const struct debuglink *link, const struct sym_build_id *id,
+		       const struct elf_file *file)
 {
-	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	struct ebt_error *err = elf_file_open(path, &file);
-
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_NOT_FOUND)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
-	if (err)
-		return err;
-	if (sym_build_id_equal(&file->id, id) || (!file->id.len && crc_is(path, link->crc)))
-		*ret = take_ptr(file);
-	return NULL;
+	if (id->len && file->id.len)
+		return sym_build_id_equal(&file->id, id);
+	return !file->id.len && file->fd >= 0 && crc_is(file->fd, link->crc);
 }

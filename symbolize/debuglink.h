@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "elffile.h"
-#include "error.h"
 
 struct debuglink {
 	const char *name; /* belongs to the file that has the link; without '/' */
@@ -17,9 +16,9 @@ struct debuglink {
 /* false: the file has no good link. */
 bool debuglink_read(const struct elf_file *file, struct debuglink *ret);
 
-/* Opens the linked file if its build-id is `id` or, where it has none, if its checksum is right;
- * *ret is left alone if not. */
-struct ebt_error *debuglink_open(const char *path, const struct debuglink *link,
-				 const struct sym_build_id *id, struct elf_file **ret);
+/* Whether the file, which is open for reading, is the one that the link means: by its build-id, or,
+ * where it has none, by its checksum. */
+bool debuglink_accepts(const struct debuglink *link, const struct sym_build_id *id,
+		       const struct elf_file *file);
 
 #endif

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -27,6 +29,25 @@ bool sym_build_id_equal(const struct sym_build_id *a, const struct sym_build_id 
 	return a->len && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
+bool sym_is_stored(int fd)
+{
+	static const uint32_t made_up[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,	      DEBUGFS_MAGIC,	   TRACEFS_MAGIC,
+		SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
+		SELINUX_MAGIC,	  PSTOREFS_MAGIC,     EFIVARFS_MAGIC,	   DEVPTS_SUPER_MAGIC,
+	};
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(made_up) / sizeof(made_up[0]); i++) {
+		if ((uint32_t)fs.f_type == made_up[i])
+			return false;
+	}
+	return true;
+}
+
 int sym_open_regular(const char *path, uint64_t *ret_size)
 {
 	_cleanup_close_ int fd = -1;
@@ -36,7 +57,7 @@ int sym_open_regular(const char *path, uint64_t *ret_size)
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return -1;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fd < 0 || fstat(fd, &st) || !sym_is_stored(fd))
 		return -1;
 	*ret_size = st.st_size;
 	return take_fd(&fd);
@@ -140,21 +161,21 @@ static struct ebt_error *examine(struct elf_file *file)
 	return NULL;
 }
 
-struct ebt_error *elf_file_open(const char *path, struct elf_file **ret)
+struct ebt_error *elf_file_open_fd(int fd, const char *path, struct elf_file **ret)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = calloc(1, sizeof(*file));
 	struct ebt_error *err;
-	uint64_t size;
+	struct stat st;
 
-	if (!file)
+	if (!file) {
+		close(fd);
 		return &ebt_enomem;
-	file->fd = sym_open_regular(path, &size);
-	if (file->fd < 0)
-		return ebt_error_create(EBT_ERR_NOT_FOUND, "%s: no such file", path);
+	}
+	file->fd = fd;
 	file->path = strdup(path);
 	if (!file->path)
 		return &ebt_enomem;
-	if (size > MAX_FILE_SIZE)
+	if (fstat(fd, &st) || st.st_size < 0 || (uint64_t)st.st_size > MAX_FILE_SIZE)
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: too large", path);
 	elf_version(EV_CURRENT);
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
@@ -165,6 +186,16 @@ struct ebt_error *elf_file_open(const char *path, struct elf_file **ret)
 		return ebt_error_prefix(err, "%s", path);
 	*ret = take_ptr(file);
 	return NULL;
+}
+
+struct ebt_error *elf_file_open(const char *path, struct elf_file **ret)
+{
+	uint64_t size;
+	int fd = sym_open_regular(path, &size);
+
+	if (fd < 0)
+		return ebt_error_create(EBT_ERR_NOT_FOUND, "%s: no such file", path);
+	return elf_file_open_fd(fd, path, ret);
 }
 
 struct ebt_error *elf_file_from_memory(char *image, size_t len, struct elf_file **ret)

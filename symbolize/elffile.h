@@ -48,6 +48,9 @@ struct elf_file {
  */
 struct ebt_error *elf_file_open(const char *path, struct elf_file **ret);
 
+/* The same for what is open already: fd is taken over, also on failure. path: to name it by. */
+struct ebt_error *elf_file_open_fd(int fd, const char *path, struct elf_file **ret);
+
 /* The image must live, unchanged, as long as the file. */
 struct ebt_error *elf_file_from_memory(char *image, size_t len, struct elf_file **ret);
 
@@ -59,6 +62,10 @@ void elf_file_close(struct elf_file *file);
 /* Opens for reading what is a regular file, without waiting and without side effects. Returns -1
  * where it is not. *ret_size: bytes. */
 int sym_open_regular(const char *path, uint64_t *ret_size);
+
+/* Whether the descriptor, which O_PATH may have made, is of a regular file that is stored: not one
+ * that the kernel makes up, as in /proc and /sys, where reading can wait or do things. */
+bool sym_is_stored(int fd);
 
 /* The address that byte `offset` of the file is linked to; false: it is in no segment. */
 bool elf_file_address(const struct elf_file *file, uint64_t offset, uint64_t *ret);

@@ -1,67 +1,120 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looking for files by build-id; see finder.h. */
+/* The chain of places, and what makes a file the right one; see finder.h. */
 #include "finder.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "beneath.h"
 #include "cleanup.h"
-#include "debuglink.h"
-#include "dwarfinfo.h"
+#include "search.h"
 
-#define SYSTEM_DEBUG_DIR "/usr/lib/debug"
+DEFINE_CLEANUP(struct elf_file *, elf_file_close);
 
-/* One search under way. */
-struct search {
-	const struct finder *finder;
-	const char *path; /* as recorded, without " (deleted)" */
-	const struct sym_build_id *id;
-	struct found found;
-};
-
-static const char *base_name(const char *path)
+const char *found_place_name(enum found_place place)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	switch (place) {
+	case FOUND_NOWHERE:
+		return "nowhere";
+	case FOUND_TRACE:
+		return "trace";
+	case FOUND_CACHE:
+		return "cache";
+	case FOUND_DEBUG_DIR:
+		return "debug-dir";
+	case FOUND_ROOT:
+		return "root";
+	case FOUND_SYSROOT:
+		return "sysroot";
+	case FOUND_PATH:
+		return "path";
+	case FOUND_CONTAINER:
+		return "container";
+	case FOUND_SYSTEM:
+		return "system";
+	case FOUND_DEBUGINFOD:
+		break;
+	}
+	return "debuginfod";
 }
 
-static void free_dirs(struct finder *finder)
+const char *found_match_name(enum found_match match)
 {
-	for (size_t i = 0; i < finder->n_debug_dirs; i++)
-		free(finder->debug_dirs[i]);
-	free(finder->debug_dirs);
+	switch (match) {
+	case MATCH_BUILD_ID:
+		return "build-id";
+	case MATCH_HASH:
+		return "content";
+	case MATCH_SIZE_TIME:
+		break;
+	}
+	return "size and time";
+}
+
+/* --- options --- */
+
+static void free_strings(char **strings)
+{
+	for (size_t i = 0; strings && strings[i]; i++)
+		free(strings[i]);
+	free(strings);
+}
+
+static struct ebt_error *copy_strings(const char *const *from, char ***ret)
+{
+	size_t n = 0;
+
+	while (from && from[n])
+		n++;
+	*ret = calloc(n + 1, sizeof(**ret));
+	if (!*ret)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++) {
+		(*ret)[i] = strdup(from[i]);
+		if (!(*ret)[i])
+			return &ebt_enomem;
+	}
+	return NULL;
 }
 
 void finder_deinit(struct finder *finder)
 {
-	free_dirs(finder);
-	free(finder->sysroot);
-	*finder = (struct finder){ 0 };
+	struct finder_state *state = finder->state;
+
+	if (!state)
+		return;
+	free_strings(state->debug_dirs);
+	free_strings(state->roots);
+	free(state->sysroot);
+	views_destroy(state->views);
+	identities_destroy(state->identities);
+	pthread_mutex_destroy(&state->lock);
+	free(state);
+	finder->state = NULL;
 }
 
-struct ebt_error *finder_init(struct finder *finder, const struct sym_options *options)
+struct ebt_error *finder_init(struct finder *finder, struct ebt_reader *reader,
+			      const struct sym_options *options)
 {
-	size_t n = 0;
+	struct finder_state *state = calloc(1, sizeof(*state));
+	struct ebt_error *err;
 
-	*finder = (struct finder){ 0 };
-	while (options->debug_dirs && options->debug_dirs[n])
-		n++;
-	finder->debug_dirs = calloc(n + 1, sizeof(*finder->debug_dirs));
-	if (!finder->debug_dirs)
+	finder->state = state;
+	if (!state)
 		return &ebt_enomem;
-	for (; finder->n_debug_dirs < n; finder->n_debug_dirs++) {
-		char **dir = &finder->debug_dirs[finder->n_debug_dirs];
-
-		*dir = strdup(options->debug_dirs[finder->n_debug_dirs]);
-		if (!*dir)
-			return &ebt_enomem;
-	}
+	state->reader = reader;
+	pthread_mutex_init(&state->lock, NULL);
+	err = copy_strings(options->debug_dirs, &state->debug_dirs);
+	if (!err)
+		err = copy_strings(options->roots, &state->roots);
+	if (err)
+		return err;
 	if (options->sysroot) {
-		finder->sysroot = strdup(options->sysroot);
-		if (!finder->sysroot)
+		state->sysroot = strdup(options->sysroot);
+		if (!state->sysroot)
 			return &ebt_enomem;
 	}
 	return NULL;
@@ -72,12 +125,19 @@ void found_deinit(struct found *found)
 	elf_file_close(found->main);
 	elf_file_close(found->debug);
 	elf_file_close(found->alt);
+	free(found->refused);
+	free(found->image);
 	*found = (struct found){ 0 };
 }
 
-/* Nothing better can be found: symbols and lines are there. */
-static bool is_complete(const struct found *found)
+/* --- is it the file? --- */
+
+bool search_is_done(const struct search *search)
 {
+	const struct found *found = &search->found;
+
+	if (search->link)
+		return found->debug;
 	return found->main && (found->debug || (found->main->has_symtab && found->main->has_dwarf));
 }
 
@@ -86,46 +146,103 @@ static void keep(struct search *search, struct elf_file *file)
 {
 	struct found *found = &search->found;
 
-	if (file->has_code && !found->main)
+	if (file->has_code && !found->main) {
 		found->main = file;
-	else if (!file->has_code && !found->debug && (file->has_dwarf || file->has_symtab))
+		found->main_place = search->place;
+	} else if (!file->has_code && !found->debug && (file->has_dwarf || file->has_symtab)) {
 		found->debug = file;
-	else
+		found->debug_place = search->place;
+	} else {
 		elf_file_close(file);
+	}
 }
 
-/* Opens a file that may be the one; what is wrong with it becomes the reason. */
-static struct ebt_error *try_file(struct search *search, const char *path)
+/* Whether a file without build-id is the recorded one. */
+static bool has_identity(const struct identity *identity, const struct elf_file *file,
+			 enum found_match *ret)
 {
-	struct elf_file *file;
-	struct ebt_error *err = elf_file_open(path, &file);
+	struct stat st;
 
-	if (!err && sym_build_id_equal(&file->id, search->id)) {
-		keep(search, file);
-		return NULL;
+	if (file->id.len || file->fd < 0 || fstat(file->fd, &st) ||
+	    (uint64_t)st.st_size != identity->size)
+		return false;
+	if (identity->hashed) {
+		*ret = MATCH_HASH;
+		return identity_hash_is(identity, file->fd);
 	}
-	if (!err) {
-		search->found.reason = SYM_BUILD_ID_DIFFERS;
-		elf_file_close(file);
+	*ret = MATCH_SIZE_TIME;
+	return identity->mtime_ns &&
+	       identity->mtime_ns == st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
+static bool is_right(struct search *search, const struct elf_file *file)
+{
+	if (search->link)
+		return debuglink_accepts(search->link, search->id, file);
+	if (search->id->len)
+		return sym_build_id_equal(&file->id, search->id);
+	return search->identity && has_identity(search->identity, file, &search->found.match);
+}
+
+static void refuse(struct search *search, const struct elf_file *file)
+{
+	struct found *found = &search->found;
+
+	if (search->link)
+		found->debug_reason = file->id.len && search->id->len ? SYM_BUILD_ID_DIFFERS
+								      : SYM_CHECKSUM_DIFFERS;
+	else
+		found->reason = search->id->len ? SYM_BUILD_ID_DIFFERS : SYM_CONTENT_DIFFERS;
+	if (!found->refused && file->path)
+		found->refused = strdup(file->path);
+}
+
+struct ebt_error *search_fd(struct search *search, int fd, char *path)
+{
+	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
+	_cleanup_free_ char *path_owned = path;
+	struct ebt_error *err;
+
+	if (fd < 0)
 		return NULL;
-	}
-	if (err->code != EBT_ERR_CORRUPT && err->code != EBT_ERR_NOT_FOUND)
+	err = elf_file_open_fd(fd, path, &file);
+	if (!err && is_right(search, file))
+		keep(search, take_ptr(file));
+	else if (!err)
+		refuse(search, file);
+	if (!err || (err->code != EBT_ERR_CORRUPT && err->code != EBT_ERR_NOT_FOUND))
 		return err;
-	if (err->code == EBT_ERR_CORRUPT && search->found.reason == SYM_NO_FILE)
+	if (search->found.reason == SYM_NO_FILE)
 		search->found.reason = SYM_BAD_FILE;
 	ebt_error_destroy(err);
 	return NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static struct ebt_error *try_format(struct search *search,
-									  const char *format, ...)
+struct ebt_error *search_path(struct search *search, const char *path)
+{
+	char *copy;
+	uint64_t size;
+	int fd;
+
+	if (search_is_done(search))
+		return NULL;
+	fd = sym_open_regular(path, &size);
+	if (fd < 0)
+		return NULL;
+	copy = strdup(path);
+	if (!copy) {
+		close(fd);
+		return &ebt_enomem;
+	}
+	return search_fd(search, fd, copy);
+}
+
+struct ebt_error *search_format(struct search *search, const char *format, ...)
 {
 	_cleanup_free_ char *path = NULL;
 	va_list args;
 	int len;
 
-	if (is_complete(&search->found))
-		return NULL;
 	va_start(args, format);
 	len = vasprintf(&path, format, args);
 	va_end(args);
@@ -133,125 +250,33 @@ __attribute__((format(printf, 2, 3))) static struct ebt_error *try_format(struct
 		path = NULL;
 		return &ebt_enomem;
 	}
-	return try_file(search, path);
+	return search_path(search, path);
 }
 
-/* DIR/.build-id/ab/cdef… with .debug behind it (separate debug information) and without. */
-static struct ebt_error *try_build_id_dir(struct search *search, const char *dir, const char *below)
+struct ebt_error *search_beneath(struct search *search, const char *root, const char *path)
 {
-	char hex[2 * SYM_BUILD_ID_MAX + 1];
-	struct ebt_error *err;
+	char *found = NULL;
+	int fd;
 
-	for (unsigned int i = 0; i < search->id->len; i++)
-		sprintf(hex + 2 * i, "%02x", search->id->bytes[i]);
-	err = try_format(search, "%s%s/.build-id/%.2s/%s.debug", dir, below, hex, hex + 2);
-	return err ? err : try_format(search, "%s%s/.build-id/%.2s/%s", dir, below, hex, hex + 2);
+	if (search_is_done(search))
+		return NULL;
+	fd = beneath_open(root, path, &found);
+	return search_fd(search, fd, found);
 }
 
-static struct ebt_error *in_debug_dirs(struct search *search)
+void search_hex(const struct sym_build_id *id, char ret[SEARCH_HEX_SIZE])
 {
-	const char *name = base_name(search->path);
+	size_t at = 0;
 
-	for (size_t i = 0; i < search->finder->n_debug_dirs; i++) {
-		const char *dir = search->finder->debug_dirs[i];
-		struct ebt_error *err = try_build_id_dir(search, dir, "");
-
-		if (!err)
-			err = try_format(search, "%s%s", dir, search->path);
-		if (!err)
-			err = try_format(search, "%s/%s", dir, name);
-		if (!err)
-			err = try_format(search, "%s%s.debug", dir, search->path);
-		if (!err)
-			err = try_format(search, "%s/%s.debug", dir, name);
-		if (err)
-			return err;
+	for (unsigned int i = 0; i < id->len; i++) {
+		at += sprintf(ret + at, "%02x", id->bytes[i]);
+		if (!i)
+			ret[at++] = '/';
 	}
-	return NULL;
+	ret[at] = '\0';
 }
 
-static struct ebt_error *in_sysroot(struct search *search)
-{
-	const char *sysroot = search->finder->sysroot;
-	struct ebt_error *err;
-
-	if (!sysroot)
-		return NULL;
-	err = try_format(search, "%s%s", sysroot, search->path);
-	return err ? err : try_build_id_dir(search, sysroot, SYSTEM_DEBUG_DIR);
-}
-
-static struct ebt_error *at_recorded_path(struct search *search)
-{
-	return try_format(search, "%s", search->path);
-}
-
-static struct ebt_error *in_system_debug_dir(struct search *search)
-{
-	return try_build_id_dir(search, SYSTEM_DEBUG_DIR, "");
-}
-
-/* The name in .gnu_debuglink, where debuggers look for it. */
-static struct ebt_error *by_debuglink(struct search *search)
-{
-	static const struct {
-		const char *before, *behind; /* the directory of the main file */
-	} places[] = { { "", "" }, { "", "/.debug" }, { SYSTEM_DEBUG_DIR, "" } };
-	const char *name = base_name(search->path);
-	int dir_len = name > search->path ? name - search->path - 1 : 0;
-	const char *roots[2] = { search->finder->sysroot, "" };
-	struct debuglink link;
-
-	if (!search->found.main || is_complete(&search->found) ||
-	    !debuglink_read(search->found.main, &link))
-		return NULL;
-	for (size_t i = 0; i < 2 * sizeof(places) / sizeof(places[0]); i++) {
-		_cleanup_free_ char *path = NULL;
-		struct ebt_error *err;
-
-		if (!roots[i % 2])
-			continue;
-		if (asprintf(&path, "%s%s%.*s%s/%s", roots[i % 2], places[i / 2].before, dir_len,
-			     search->path, places[i / 2].behind, link.name) < 0) {
-			path = NULL;
-			return &ebt_enomem;
-		}
-		err = debuglink_open(path, &link, search->id, &search->found.debug);
-		if (err || search->found.debug)
-			return err;
-	}
-	return NULL;
-}
-
-/* What dwz took out of several files of debug information. Without it theirs cannot be read. */
-static struct ebt_error *find_alt(struct search *search)
-{
-	const struct elf_file *from = search->found.debug;
-	struct search alt = { .finder = search->finder };
-	struct sym_build_id id;
-	struct ebt_error *err;
-	const char *name;
-
-	if (!from || !from->has_dwarf)
-		from = search->found.main;
-	if (!from || !from->has_dwarf || !dwarf_altlink(from, &name, &id) || !id.len)
-		return NULL;
-	alt.id = &id;
-	alt.path = name;
-	err = in_debug_dirs(&alt);
-	if (!err)
-		err = in_sysroot(&alt);
-	if (!err)
-		err = in_system_debug_dir(&alt);
-	if (!err && *name == '/')
-		err = at_recorded_path(&alt);
-	if (!err && *name != '/')
-		err = try_format(&alt, "%.*s/%s", (int)(base_name(from->path) - from->path),
-				 from->path, name);
-	search->found.alt = take_ptr(alt.found.debug);
-	found_deinit(&alt.found);
-	return err;
-}
+/* --- the search --- */
 
 /* Directories whose files are none of a program's: opening some of them does things. */
 static bool is_special(const char *path)
@@ -278,25 +303,67 @@ static char *usable_path(const char *path)
 	return strndup(path, len);
 }
 
+static struct ebt_error *identify(struct search *search)
+{
+	struct finder_state *state = search->state;
+	struct ebt_error *err = NULL;
+
+	if (!state->reader)
+		return NULL;
+	pthread_mutex_lock(&state->lock);
+	if (!state->identities)
+		err = identities_create(state->reader, &state->identities);
+	if (!err)
+		search->identity = identities_find(state->identities, search->recorded, search->id);
+	pthread_mutex_unlock(&state->lock);
+	if (!err && search->identity && !search->id->len)
+		search->id = &search->identity->id;
+	return err;
+}
+
+static struct ebt_error *look_everywhere(struct search *search)
+{
+	static const struct {
+		enum found_place place;
+		struct ebt_error *(*fn)(struct search *search);
+	} chain[] = {
+		{ FOUND_CACHE, search_caches },	      { FOUND_DEBUG_DIR, search_debug_dirs },
+		{ FOUND_PATH, search_recorded_path }, { FOUND_SYSTEM, search_system },
+		{ FOUND_SYSTEM, search_debuglink },   { FOUND_NOWHERE, search_alt },
+	};
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof(chain) / sizeof(chain[0]); i++) {
+		search->place = chain[i].place;
+		err = chain[i].fn(search);
+	}
+	return err;
+}
+
 struct ebt_error *finder_find(const struct finder *finder, const char *path,
 			      const struct sym_build_id *id, struct found *ret)
 {
-	static struct ebt_error *(*const chain[])(struct search *) = {
-		in_debug_dirs,	     in_sysroot,   at_recorded_path,
-		in_system_debug_dir, by_debuglink, find_alt,
-	};
 	_cleanup_free_ char *usable = usable_path(path);
-	struct search search = { finder, usable, id, { .reason = SYM_NO_FILE } };
+	struct search search = {
+		.state = finder->state,
+		.recorded = path,
+		.recorded_id = id,
+		.path = usable,
+		.id = id,
+		.found.reason = SYM_NO_FILE,
+	};
+	struct ebt_error *err;
 
 	if (!usable)
 		return &ebt_enomem;
-	for (size_t i = 0; i < sizeof(chain) / sizeof(chain[0]); i++) {
-		struct ebt_error *err = chain[i](&search);
-
-		if (err) {
-			found_deinit(&search.found);
-			return err;
-		}
+	err = identify(&search);
+	if (!err && !search.id->len && !search.identity)
+		search.found.reason = SYM_NO_BUILD_ID;
+	else if (!err)
+		err = look_everywhere(&search);
+	if (err) {
+		found_deinit(&search.found);
+		return err;
 	}
 	if (search.found.main || search.found.debug)
 		search.found.reason = SYM_OK;

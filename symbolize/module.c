@@ -35,14 +35,11 @@ struct ebt_error *module_open(const struct finder *finder, const char *path,
 			      const struct sym_build_id *id, bool no_dwarf, struct module **ret)
 {
 	_cleanup_(module_closep) struct module *module = calloc(1, sizeof(*module));
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
 	if (!module)
 		return &ebt_enomem;
-	if (id->len)
-		err = finder_find(finder, path, id, &module->files);
-	else
-		module->files.reason = SYM_NO_BUILD_ID;
+	err = finder_find(finder, path, id, &module->files);
 	if (err)
 		return err;
 	module->reason = module->files.reason;

@@ -24,7 +24,7 @@ struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reade
 	objects->items = calloc(objects->n + 1, sizeof(*objects->items));
 	if (!objects->items)
 		return &ebt_enomem;
-	return finder_init(&objects->finder, options);
+	return finder_init(&objects->finder, reader, options);
 }
 
 void objects_deinit(struct objects *objects)
@@ -171,14 +171,15 @@ struct ebt_error *objects_open(struct objects *objects, uint32_t number)
 		return NULL;
 	recorded = &addrspace_objects(objects->space, &n)[number];
 	hash = sym_hash_bytes(objects->funcs->seed, recorded->id.bytes, recorded->id.len);
-	while ((i = sym_index_next(&objects->by_id, hash, &at)) != SYM_INDEX_NONE) {
+	while (recorded->id.len &&
+	       (i = sym_index_next(&objects->by_id, hash, &at)) != SYM_INDEX_NONE) {
 		struct build *build = &objects->builds[i];
 
 		if (build->id.len != recorded->id.len ||
 		    memcmp(build->id.bytes, recorded->id.bytes, recorded->id.len))
 			continue;
 		/* The file of one path may be missing where that of another is there. */
-		if (build->module->reason != SYM_OK && recorded->id.len)
+		if (build->module->reason != SYM_OK)
 			continue;
 		object->module = build->module;
 		return NULL;

@@ -74,6 +74,10 @@ const char *sym_reason_name(enum sym_reason reason)
 		return "no such file";
 	case SYM_BUILD_ID_DIFFERS:
 		return "build-id differs";
+	case SYM_CONTENT_DIFFERS:
+		return "content differs";
+	case SYM_CHECKSUM_DIFFERS:
+		return "checksum differs";
 	case SYM_NO_BUILD_ID:
 		return "no build-id";
 	case SYM_BAD_FILE:

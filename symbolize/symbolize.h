@@ -23,6 +23,8 @@ enum sym_reason {
 	SYM_ANONYMOUS,	      /* memory without a file (JIT) */
 	SYM_NO_FILE,	      /* no such file here */
 	SYM_BUILD_ID_DIFFERS, /* the file here is another build */
+	SYM_CONTENT_DIFFERS,  /* no build-id, and the file here is another one */
+	SYM_CHECKSUM_DIFFERS, /* of the debug file that .gnu_debuglink names */
 	SYM_NO_BUILD_ID,      /* nothing recorded to recognise the file by */
 	SYM_BAD_FILE,	      /* the file here cannot be read as ELF */
 	SYM_NO_SYMBOL,	      /* the file has no symbol that covers the address */
@@ -70,6 +72,7 @@ struct sym_options {
 	bool no_inline;		       /* names from symbol tables only */
 	const char *const *debug_dirs; /* NULL-terminated, searched before the system's; or NULL */
 	const char *sysroot;	       /* prefix for recorded paths, or NULL */
+	const char *const *roots;      /* "CONTAINER=DIR" or "PID=DIR", NULL-terminated; or NULL */
 };
 
 /* The options are copied. The reader must outlive the sym. */
