@@ -163,7 +163,10 @@ class Kernel(unittest.TestCase):
             tuple(stack[1]) for state, stack in columns(trace, "sched_switch", "prev_state",
                                                         "ustack")
             if stack and state and len(stack[1]) > 5)
-        self.assertEqual([n for _, n in shapes.most_common(2)], [100, 100], shapes)
+        # A nap that is over before it began is no switch.
+        for _, n in shapes.most_common(2):
+            self.assertLessEqual(n, 100, shapes)
+            self.assertGreater(n, 80, shapes)
 
     @inside(f"ebrec -e default,syscalls -o t.ebt -- pingpong {ROUNDS}")
     def test_switches_and_calls(self):
