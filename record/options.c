@@ -157,6 +157,7 @@ enum {
 	OPT_CGROUP,
 	OPT_KEEP_STACK_DUMPS,
 	OPT_LIST_EVENTS,
+	OPT_NO_CONTAINERS,
 	OPT_NO_STACK_DUMP,
 	OPT_UNWIND_MEM,
 	OPT_USER,
@@ -179,6 +180,7 @@ static const struct option long_options[] = {
 	{ "cgroup", required_argument, NULL, OPT_CGROUP },
 	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
 	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
+	{ "no-containers", no_argument, NULL, OPT_NO_CONTAINERS },
 	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
 	{ "unwind-mem", required_argument, NULL, OPT_UNWIND_MEM },
 	{ "user", required_argument, NULL, OPT_USER },
@@ -276,6 +278,9 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 		return parse_target_option(c, o);
 	case OPT_KEEP_STACK_DUMPS:
 		o->keep_stack_dumps = true;
+		return NULL;
+	case OPT_NO_CONTAINERS:
+		o->no_containers = true;
 		return NULL;
 	case OPT_NO_STACK_DUMP:
 		o->no_stack_dump = true;

@@ -50,6 +50,7 @@ struct record_options {
 	uint32_t frequency; /* samples a second */
 	enum call_graph call_graph;
 	bool keep_stack_dumps;	/* they are not finished, but go to the file */
+	bool no_containers;	/* nothing that container engines know goes to the file */
 	bool no_stack_dump;	/* partial stacks stay so */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */

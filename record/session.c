@@ -188,6 +188,8 @@ static struct ebt_error *prepare(struct session *s)
 		err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
 	if (err)
 		return err;
+	if (s->options->no_containers)
+		snapshot_without_containers(s->snapshot);
 	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
 	sideband_listen(s->sideband, (struct mapping_listener){ hear, s });
 	return make_polls(s);
@@ -302,6 +304,8 @@ static struct ebt_error *control_pass(struct session *s)
 		err = sideband_emit(s->sideband, s->stream);
 	if (!err)
 		err = handle_notices(s);
+	if (!err)
+		err = snapshot_changes(s->snapshot, s->stream, false);
 	if (!err)
 		err = publish(s);
 	if (!err)
@@ -464,6 +468,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	err = first_error(err, pump_finish(s->pump));
 	if (!err && s->finisher)
 		err = finisher_run(s->finisher, s->stream, clocks_now(), true);
+	if (!err)
+		err = snapshot_changes(s->snapshot, s->stream, true);
 	if (!err)
 		err = objects_check(s->objects, true);
 	if (!err)

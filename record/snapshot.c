@@ -14,6 +14,7 @@
 
 #include "cleanup.h"
 #include "clocks.h"
+#include "containers.h"
 #include "procfs.h"
 #include "snapshot_state.h"
 #include "tasks.h"
@@ -34,6 +35,9 @@
 
 /* Values of lost.reason. */
 enum { LOST_OTHER = 0, LOST_UNREADABLE = 6 };
+
+/* Containers that come are looked at no more often than this. */
+#define COLLECT_EVERY 200000000u
 
 /* Of each second, for processes that come later: 2 %, several hundred processes. */
 #define WINDOW	     1000000000u
@@ -68,11 +72,14 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 	state->tasks = tasks;
 	state->files.max = MAX_FILES;
 	state->pid_ns = pid_ns;
+	state->own_mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
 	if (vdso_image(&vdso, &len))
 		buildid_of_memory(vdso, len, &state->vdso);
 	err = task_lister_create(&state->lister);
 	if (!err)
 		err = buildid_cache_create(&state->ids);
+	if (!err)
+		err = containers_create(&state->last_file_id, &state->containers);
 	if (err) {
 		snapshot_destroy(state);
 		return err;
@@ -84,6 +91,11 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 uint64_t *snapshot_last_file_id(struct snapshot_state *state)
 {
 	return &state->last_file_id;
+}
+
+void snapshot_without_containers(struct snapshot_state *state)
+{
+	state->no_containers = true;
 }
 
 void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener)
@@ -98,7 +110,8 @@ void snapshot_destroy(struct snapshot_state *state)
 	task_lister_destroy(state->lister);
 	buildid_cache_destroy(state->ids);
 	buildid_map_deinit(&state->files);
-	keymap_deinit(&state->mnt_ns);
+	snapshot_mounts_deinit(state);
+	containers_destroy(state->containers);
 	keymap_deinit(&state->vdsos);
 	free(state);
 }
@@ -160,8 +173,10 @@ static void add_nspid(const struct snapshot_state *state, struct ebt_record *rec
 	}
 }
 
-static void add_texts(struct ebt_record *rec, int dir, const char *root)
+static struct ebt_error *add_texts(struct snapshot_state *state, struct ebt_stream *stream,
+				   struct ebt_record *rec, int dir, const char *root)
 {
+	struct ebt_error *err = NULL;
 	char text[MAX_CGROUP];
 	ssize_t n;
 
@@ -172,9 +187,12 @@ static void add_texts(struct ebt_record *rec, int dir, const char *root)
 	if (n > 0)
 		ebt_record_bytes(rec, offsetof(struct ebt_wire_process, cgroup), text,
 				 (size_t)n - (text[n - 1] == '\n'));
+	if (n > 0 && !state->no_containers)
+		err = containers_see_cgroup(state->containers, stream, text);
 	n = procfs_read(dir, "cmdline", text, MAX_CMDLINE + 1);
 	if (n > 0)
 		ebt_record_bytes(rec, offsetof(struct ebt_wire_process, cmdline), text, (size_t)n);
+	return err;
 }
 
 /* dir -1: nothing but the facts is known. The mount table goes along where it is new. */
@@ -204,8 +222,9 @@ static struct ebt_error *emit_process(struct snapshot_state *state, struct ebt_s
 	row->cgroup_ns = procfs_ns(dir, "ns/cgroup");
 	procfs_link(dir, "root", root, sizeof(root));
 	add_nspid(state, &rec, dir, facts, pid_ns);
-	add_texts(&rec, dir, root);
-	err = ebt_record_add(&rec, stream);
+	err = add_texts(state, stream, &rec, dir, root);
+	if (!err)
+		err = ebt_record_add(&rec, stream);
 	if (!err)
 		err = snapshot_mountinfo(state, stream, dir, facts->pid, mnt_ns, root);
 	*ret_mnt_ns = mnt_ns;
@@ -441,5 +460,49 @@ struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stre
 		err = emit_process(state, stream, dir, &facts, time_ns, &mnt_ns);
 	}
 	state->window_spent += cpu_time() - begin;
+	return err;
+}
+
+/* The layers of containers whose mount table has none. */
+static struct ebt_error *find_fuse(struct snapshot_state *state, struct ebt_stream *stream)
+{
+	_cleanup_(task_list_deinit) struct task_list list = { 0 };
+	struct ebt_error *err = task_lister_read(state->lister, &list);
+
+	for (size_t i = 0; i < list.n && !err; i++) {
+		const struct ebrec_task *task = &list.tasks[i];
+		_cleanup_close_ int dir = -1;
+		char root[PATH_MAX];
+		uint64_t mnt_ns;
+
+		if (task->tid != task->pid || strcmp(task->comm, "fuse-overlayfs"))
+			continue;
+		dir = procfs_open(task->pid);
+		if (dir < 0 || procfs_link(dir, "root", root, sizeof(root)) < 0)
+			continue;
+		mnt_ns = procfs_ns(dir, "ns/mnt");
+		err = containers_see_fuse(state->containers, stream, dir, task->pid, task->start,
+					  mnt_ns);
+		if (!err)
+			err = snapshot_mountinfo(state, stream, dir, task->pid, mnt_ns, root);
+	}
+	return err;
+}
+
+struct ebt_error *snapshot_changes(struct snapshot_state *state, struct ebt_stream *stream,
+				   bool last)
+{
+	const uint64_t now = clocks_now(), begin = cpu_time();
+	struct ebt_error *err = snapshot_mounts_again(state, stream, last);
+
+	if (err || state->no_containers || !state->foreign)
+		return err;
+	if (!last && (!state->containers_due || now < state->containers_at))
+		return NULL;
+	state->containers_due = false;
+	err = find_fuse(state, stream);
+	if (!err)
+		err = containers_collect(state->containers, stream);
+	state->containers_at = now + COLLECT_EVERY + (cpu_time() - begin) * 100;
 	return err;
 }

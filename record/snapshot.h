@@ -28,6 +28,9 @@ void snapshot_destroy(struct snapshot_state *state);
 /* The number of the trace's latest embedded file, for embed.h. Belongs to the state. */
 uint64_t *snapshot_last_file_id(struct snapshot_state *state);
 
+/* Nothing about containers is stored. */
+void snapshot_without_containers(struct snapshot_state *state);
+
 /* From now on, listener hears of each mapping. */
 void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener);
 
@@ -65,5 +68,13 @@ struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream
  */
 struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stream *stream,
 				   uint32_t pid, uint64_t time_ns);
+
+/*
+ * What has changed since: mount tables of namespaces in which programs were run, and, where a
+ * process is in a mount namespace of its own, what is known of containers. Called ten times a
+ * second, cheap. last: the recording ends, and all are looked at.
+ */
+struct ebt_error *snapshot_changes(struct snapshot_state *state, struct ebt_stream *stream,
+				   bool last);
 
 #endif

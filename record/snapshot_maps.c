@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Address spaces and mount tables of processes that were there. A file that many processes have
+ * Address spaces of processes that were there. A file that many processes have
  * mapped is opened once: the build-id is remembered by what /proc/PID/maps says of the file, and
  * the mount namespace, because device numbers of two btrfs subvolumes can be the same there.
  */
@@ -18,10 +18,6 @@
 #include "snapshot_state.h"
 #include "wire.h"
 
-/* A host of thousands of containers has some 100,000 mounts, of 200 bytes. */
-#define MAX_MOUNTINFO (32u << 20)
-/* More mount namespaces than this are not stored. */
-#define MAX_MNT_NS 4096u
 /* A vdso has two pages. */
 #define MAX_VDSO (64u << 10)
 
@@ -177,38 +173,4 @@ struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream 
 	if (r && !procfs_gone(r))
 		count_unread(&state->maps, pid, -r);
 	return walk.err;
-}
-
-struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_stream *stream,
-				     int dir, uint32_t pid, uint64_t mnt_ns, const char *root)
-{
-	_cleanup_error_ struct ebt_error *unreadable = NULL;
-	_cleanup_free_ char *content = NULL;
-	const size_t root_len = strnlen(root, PATH_MAX);
-	char key[sizeof(mnt_ns) + PATH_MAX], path[64];
-	size_t len;
-	struct embed_file file = {
-		.role = "mountinfo",
-		.path = path,
-		.sensitivity = EMBED_HOST,
-		.pid = pid,
-		.ns = mnt_ns,
-	};
-	uint64_t known;
-
-	/* Where the root is not that of the namespace, only what is below it is to be seen. */
-	memcpy(key, &mnt_ns, sizeof(mnt_ns));
-	memcpy(key + sizeof(mnt_ns), root, root_len);
-	if (!mnt_ns || !root_len || state->mnt_ns.n >= MAX_MNT_NS ||
-	    keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + 1, &known) ||
-	    keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, &known))
-		return NULL;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/mountinfo", dir);
-	unreadable = embed_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
-	if (unreadable || !len)
-		return NULL; /* it has gone; the next process of the namespace will do */
-	if (!keymap_put(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, 1))
-		return &ebt_enomem;
-	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
-	return embed_bytes(stream, &state->last_file_id, &file, content, len);
 }

@@ -29,9 +29,20 @@ struct snapshot_state {
 	struct buildid_cache *ids;
 	struct buildid vdso;	  /* the image of this process */
 	uint64_t pid_ns;	  /* of this process */
-	struct keymap mnt_ns;	  /* mount namespaces, with root, whose mountinfo is stored */
+	struct keymap mnt_ns;	  /* mount namespaces, with root: which of the views */
 	struct keymap vdsos;	  /* build-ids of vdso images that are stored */
 	struct buildid_map files; /* mapped files, by what /proc/PID/maps says of them */
+
+	/* See snapshot_mounts.c. */
+	struct mount_view *views;
+	size_t n_views;
+	uint64_t mounts_changed; /* bytes of tables that were stored again */
+	uint64_t own_mnt_ns;
+	struct containers *containers;
+	bool no_containers;	/* they are of no interest */
+	bool foreign;		/* a process in a mount namespace of its own has been seen */
+	bool containers_due;	/* one that may be a container has come since they were collected */
+	uint64_t containers_at; /* not before */
 
 	struct mapping_listener listener;
 
@@ -43,9 +54,15 @@ struct snapshot_state {
 	uint64_t window, window_spent, window_skipped;
 };
 
-/* Stores the mount table seen through the process directory, unless it has been. */
+/* Stores the mount table seen through the process directory, unless it has been; then it is read
+ * again before long. */
 struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_stream *stream,
 				     int dir, uint32_t pid, uint64_t mnt_ns, const char *root);
+
+/* Stores tables that may have changed, and have. last: looks at all. */
+struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, struct ebt_stream *stream,
+					bool last);
+void snapshot_mounts_deinit(struct snapshot_state *state);
 
 /* Rows of mmap for what the process has mapped executable at `time`. */
 struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream *stream, int dir,

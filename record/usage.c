@@ -31,6 +31,7 @@ static const char usage[] =
 	"      --unwind-mem SIZE  of unwind tables, all together, at the most (default: 64M)\n"
 	"      --no-stack-dump    never keep memory of stacks that cannot be walked whole at once\n"
 	"      --keep-stack-dumps finish no stack, but keep this memory for ebreport\n"
+	"      --no-containers    leave out what podman and docker know of containers\n"
 	"      --min-block TIME   off-CPU stacks only for blocks at least this long (default: "
 	"all)\n"
 	"  -d, --duration TIME    end after so long; a CMD that still runs gets SIGTERM, as it "
