@@ -183,11 +183,33 @@ static __always_inline bool unwind_fp_is_likely(const struct unwind_state *s)
 	return !(s->fp & 7) && s->fp >= s->sp && s->fp - s->sp <= UNWIND_MAX_FP_DISTANCE;
 }
 
+/*
+ * A trampoline has nothing behind its call but `add $n,%rsp; ret`, which says where its frame ends.
+ * That of python3 -X perf has no frame pointer.
+ */
+static __always_inline bool unwind_is_trampoline(const struct unwind_state *s, __u64 *ret_cfa)
+{
+	__u64 code = 0;
+
+	if (!s->caller || bpf_probe_read_user(&code, 5, (void *)s->pc))
+		return false;
+	*ret_cfa = s->sp + (code >> 24 & 0xff) + sizeof(*ret_cfa);
+	return (code & 0xff80ffffffULL) == 0xc300c48348ULL;
+}
+
 /* In generated code, which has frame pointers. */
 static __always_inline long unwind_step_fp(struct unwind_state *s, struct unwind_lesson *lesson)
 {
-	__u64 record[2];
+	__u64 record[2], cfa;
 
+	if (s->mapping.table == UNWIND_TABLE_ANON && unwind_is_trampoline(s, &cfa)) {
+		if (bpf_probe_read_user(record, sizeof(record[0]), (void *)(cfa - 8)))
+			return unwind_stop(s, EBT_STOP_FAULT);
+		if (lesson)
+			unwind_learn_frame(lesson, s->n, record[0], cfa - 8);
+		s->methods |= EBT_METHOD_FP;
+		return unwind_to(s, record[0], cfa);
+	}
 	if (!unwind_fp_is_likely(s)) {
 		if (lesson)
 			lesson->unfit = true;
