@@ -172,8 +172,10 @@ static struct ebt_error *unpack(struct ebt_chunk_reader *chunks, struct ebt_byte
 	return NULL;
 }
 
-struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
-					const struct ebt_chunk_info *chunk, struct ebt_bytes *ret)
+struct ebt_error *ebt_chunk_reader_stored(struct ebt_chunk_reader *chunks,
+					  const struct ebt_chunk_info *chunk,
+					  struct ebt_chunk_header *ret_header,
+					  struct ebt_bytes *ret)
 {
 	struct ebt_chunk_header header;
 	const char *what;
@@ -205,6 +207,17 @@ struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
 	}
 	if (ebt_crc32c(bytes, (size_t)chunk->stored) != header.payload_crc)
 		return ebt_error_create(EBT_ERR_CORRUPT, "the payload's CRC is wrong");
-	return unpack(chunks, ebt_bytes(bytes, (size_t)chunk->stored), header.info.flags,
-		      chunk->raw, ret);
+	*ret_header = header;
+	*ret = ebt_bytes(bytes, (size_t)chunk->stored);
+	return NULL;
+}
+
+struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
+					const struct ebt_chunk_info *chunk, struct ebt_bytes *ret)
+{
+	struct ebt_chunk_header header;
+	struct ebt_bytes stored;
+	struct ebt_error *err = ebt_chunk_reader_stored(chunks, chunk, &header, &stored);
+
+	return err ? err : unpack(chunks, stored, header.info.flags, chunk->raw, ret);
 }

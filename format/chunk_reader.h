@@ -43,9 +43,15 @@ struct ebt_error *ebt_chunk_reader_header(const struct ebt_chunk_reader *chunks,
 					  struct ebt_chunk_header *ret);
 
 /*
- * The payload of a chunk, whose header must say what *chunk says. It lies in memory of *chunks
- * until the next call.
+ * The payload of a chunk as it is stored, its CRC checked. The header must say what *chunk says.
+ * It lies in memory of *chunks until the next call.
  */
+struct ebt_error *ebt_chunk_reader_stored(struct ebt_chunk_reader *chunks,
+					  const struct ebt_chunk_info *chunk,
+					  struct ebt_chunk_header *ret_header,
+					  struct ebt_bytes *ret);
+
+/* The same, decompressed. */
 struct ebt_error *ebt_chunk_reader_load(struct ebt_chunk_reader *chunks,
 					const struct ebt_chunk_info *chunk, struct ebt_bytes *ret);
 

@@ -305,9 +305,9 @@ static struct ebt_error *encode(struct ebt_encoder *encoder, struct ebt_builder 
 				struct ebt_bytes *ret)
 {
 	struct directory directory = { 0 };
-	struct ebt_error *err = resolve_tasks(encoder, builder);
+	struct ebt_error *err = NULL;
 
-	if (!err && !builder->sorted) {
+	if (!builder->sorted) {
 		err = reserve_column(encoder, builder->rows);
 		if (!err)
 			err = ebt_sorter_sort(&encoder->sorter, ebt_builder_column(builder, 0),
@@ -357,10 +357,11 @@ static struct ebt_error *compress(struct ebt_encoder *encoder, struct ebt_bytes 
 	return NULL;
 }
 
-struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_builder *builder,
-				   struct ebt_payload *ret)
+struct ebt_error *ebt_encoder_seal_resolved(struct ebt_encoder *encoder,
+					    struct ebt_builder *builder, struct ebt_payload *ret)
 {
 	struct ebt_payload payload = {
+		.type = EBT_CHUNK_TABLE,
 		.time_min = builder->time_min,
 		.time_max = builder->time_max,
 		.rows = builder->rows,
@@ -379,12 +380,23 @@ struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_build
 	return err;
 }
 
+struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_builder *builder,
+				   struct ebt_payload *ret)
+{
+	struct ebt_error *err = resolve_tasks(encoder, builder);
+
+	if (!err)
+		return ebt_encoder_seal_resolved(encoder, builder, ret);
+	ebt_builder_reset(builder);
+	return err;
+}
+
 void ebt_chunk_header_encode(const struct ebt_payload *payload, const struct ebt_chunk_place *place,
 			     unsigned char *ret)
 {
 	memset(ret, 0, EBT_CHUNK_HEADER_LEN);
 	ebt_store_u32(ret + EBT_CH_MAGIC, EBT_CHUNK_MAGIC);
-	ebt_store_u16(ret + EBT_CH_TYPE, EBT_CHUNK_TABLE);
+	ebt_store_u16(ret + EBT_CH_TYPE, payload->type);
 	ebt_store_u16(ret + EBT_CH_FLAGS, payload->flags);
 	ebt_store_u32(ret + EBT_CH_LEN, EBT_CHUNK_HEADER_LEN);
 	ebt_store_u32(ret + EBT_CH_TAG, place->tag);

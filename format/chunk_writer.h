@@ -46,7 +46,7 @@ struct ebt_payload {
 	uint64_t time_min, time_max;
 	uint64_t pids[2];
 	uint32_t rows, crc;
-	uint16_t table, flags;
+	uint16_t type, table, flags;
 };
 
 struct ebt_error *ebt_encoder_init(struct ebt_encoder *encoder,
@@ -56,6 +56,10 @@ void ebt_encoder_deinit(struct ebt_encoder *encoder);
 /* Encodes the rows, at least one, and empties the builder. */
 struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_builder *builder,
 				   struct ebt_payload *ret);
+
+/* The same for a builder whose TASK columns hold values of encoder->tasks. */
+struct ebt_error *ebt_encoder_seal_resolved(struct ebt_encoder *encoder,
+					    struct ebt_builder *builder, struct ebt_payload *ret);
 
 /* What only the writer knows of a chunk. */
 struct ebt_chunk_place {

@@ -61,7 +61,7 @@ static struct ebt_error *add_index_row(struct ebt_writer *writer, const struct e
 		.watermark = place->watermark,
 		.pids_low = payload->pids[0],
 		.pids_high = payload->pids[1],
-		.type = EBT_CHUNK_TABLE,
+		.type = payload->type,
 		.table_id = payload->table,
 		.stream = place->stream,
 		.epoch = place->epoch,
@@ -95,21 +95,11 @@ static uint64_t watermark(const struct ebt_writer *writer)
 }
 
 /* Writes one chunk and its row of the index. The lock is held. */
-static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_payload *payload,
-				   uint16_t stream)
+static struct ebt_error *put_at(struct ebt_writer *writer, const struct ebt_payload *payload,
+				const struct ebt_chunk_place *place, enum ebt_class class)
 {
-	const struct ebt_table *table = ebt_table_by_id(payload->table);
-	uint64_t *lost = &writer->lost[table - ebt_tables];
 	static const unsigned char zeros[EBT_ALIGN];
 	unsigned char header[EBT_CHUNK_HEADER_LEN];
-	struct ebt_chunk_place place = {
-		.seq = writer->stats.chunks,
-		.watermark = watermark(writer),
-		.tag = writer->tag,
-		.epoch = writer->epoch,
-		.lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost,
-		.stream = stream,
-	};
 	struct iovec parts[] = {
 		{ header, sizeof(header) },
 		{ (void *)payload->data, payload->stored },
@@ -118,21 +108,41 @@ static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_p
 	uint64_t offset = writer->sink.offset;
 	struct ebt_error *err;
 
-	ebt_chunk_header_encode(payload, &place, header);
+	ebt_chunk_header_encode(payload, place, header);
 	err = ebt_sink_write(&writer->sink, parts, 3);
 	if (err)
 		return err;
-	*lost -= place.lost;
 	writer->stats.chunks++;
-	if (table->class == EBT_CLASS_EVENT)
+	if (class == EBT_CLASS_EVENT)
 		writer->stats.rows += payload->rows;
-	if (table->class != EBT_CLASS_META && payload->time_max > writer->time_max)
+	if (class != EBT_CLASS_META && payload->time_max > writer->time_max)
 		writer->time_max = payload->time_max;
-	if (place.watermark > writer->time_max)
-		writer->time_max = place.watermark;
+	if (place->watermark > writer->time_max)
+		writer->time_max = place->watermark;
 	if (payload->table == EBT_T_index)
 		writer->index_offset = offset;
-	return add_index_row(writer, payload, &place, offset);
+	return add_index_row(writer, payload, place, offset);
+}
+
+/* The same for a chunk of the writer's own. The lock is held. */
+static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_payload *payload,
+				   uint16_t stream)
+{
+	const struct ebt_table *table = ebt_table_by_id(payload->table);
+	uint64_t *lost = &writer->lost[table - ebt_tables];
+	const struct ebt_chunk_place place = {
+		.seq = writer->stats.chunks,
+		.watermark = watermark(writer),
+		.tag = writer->tag,
+		.epoch = writer->epoch,
+		.lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost,
+		.stream = stream,
+	};
+	struct ebt_error *err = put_at(writer, payload, &place, table->class);
+
+	if (!err)
+		*lost -= place.lost;
+	return err;
 }
 
 /* The chunk's own row is the first of the next index chunk. The lock is held. */
@@ -176,6 +186,32 @@ struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_pay
 	return err ? fail(writer, err) : NULL;
 }
 
+struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, const struct ebt_payload *payload,
+				      const struct ebt_chunk_info *original, enum ebt_class class)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	const struct ebt_chunk_place place = {
+		.seq = writer->stats.chunks,
+		.watermark = original->watermark,
+		.tag = writer->tag,
+		.epoch = original->epoch,
+		.lost = original->lost,
+		.stream = original->stream,
+	};
+	struct ebt_error *err;
+
+	if (writer->error)
+		return copy_error(writer->error);
+	if (original->epoch > writer->epoch)
+		writer->epoch = original->epoch;
+	err = put_at(writer, payload, &place, class);
+	if (!err && class == EBT_CLASS_EVENT)
+		writer->stats.lost += original->lost;
+	if (!err && writer->index.rows == EBT_INDEX_ROWS)
+		err = put_index(writer);
+	return err ? fail(writer, err) : NULL;
+}
+
 void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *table, uint64_t count)
 {
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
@@ -197,6 +233,7 @@ static struct ebt_error *put_losses(struct ebt_writer *writer)
 			.stored = sizeof(empty_directory),
 			.raw = sizeof(empty_directory),
 			.crc = ebt_crc32c(empty_directory, sizeof(empty_directory)),
+			.type = EBT_CHUNK_TABLE,
 			.time_min = writer->time_max,
 			.time_max = writer->time_max,
 			.table = ebt_tables[i].id,
@@ -265,10 +302,13 @@ static struct ebt_error *add_value_rows(struct ebt_builder *builder, struct ebt_
 static struct ebt_error *put_schema(struct ebt_writer *writer)
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	const struct ebt_table *tables = writer->options.tables;
+	size_t n_tables = tables ? writer->options.n_tables : ebt_n_tables;
 	struct ebt_error *err = NULL;
 
-	for (size_t t = 0; !err && t < ebt_n_tables; t++) {
-		const struct ebt_table *table = &ebt_tables[t];
+	tables = tables ? tables : ebt_tables;
+	for (size_t t = 0; !err && t < n_tables; t++) {
+		const struct ebt_table *table = &tables[t];
 
 		for (uint32_t f = 0; !err && f < table->n_fields; f++) {
 			err = add_schema_row(&writer->schema, &rec, table, &table->fields[f]);
@@ -282,16 +322,21 @@ static struct ebt_error *put_schema(struct ebt_writer *writer)
 	return err ? err : put_own(writer, &writer->schema_value);
 }
 
-struct ebt_error *ebt_writer_next_epoch(struct ebt_writer *writer)
+struct ebt_error *ebt_writer_begin_epoch(struct ebt_writer *writer, uint32_t epoch)
 {
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
 	struct ebt_error *err;
 
 	if (writer->error)
 		return copy_error(writer->error);
-	writer->epoch++;
+	writer->epoch = epoch;
 	err = put_schema(writer);
 	return err ? fail(writer, err) : NULL;
+}
+
+struct ebt_error *ebt_writer_next_epoch(struct ebt_writer *writer)
+{
+	return ebt_writer_begin_epoch(writer, writer->epoch + 1);
 }
 
 /* --- beginning and end --- */

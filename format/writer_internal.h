@@ -8,6 +8,7 @@
 
 #include "chunk_writer.h"
 #include "cleanup.h"
+#include "reader.h"
 #include "sink.h"
 #include "table.h"
 #include "writer.h"
@@ -74,6 +75,14 @@ struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *e
 /* Writes a sealed chunk of the stream. */
 struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_payload *payload,
 				 struct ebt_stream *stream);
+
+/* As ebt_writer_next_epoch(), with a number. */
+struct ebt_error *ebt_writer_begin_epoch(struct ebt_writer *writer, uint32_t epoch);
+
+/* Writes a chunk of another file, which was `original` there, of a table of this class. The order
+ * of its times among other chunks is its own affair. */
+struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, const struct ebt_payload *payload,
+				      const struct ebt_chunk_info *original, enum ebt_class class);
 
 /* Rows of a table were lost: whichever stream writes its next chunk tells. */
 void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *table,

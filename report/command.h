@@ -26,6 +26,10 @@ enum {
 	COMMAND_NO_TERMINAL = 1 << 0,
 	/* It has no tables: --json, --csv, --sort and --top are refused. */
 	COMMAND_NO_TABLES = 1 << 1,
+	/* It is about the whole file: filters by task, CPU and time are refused. */
+	COMMAND_NO_FILTERS = 1 << 2,
+	/* What it writes is as private as the trace: a new file is for its owner only. */
+	COMMAND_PRIVATE = 1 << 3,
 };
 
 struct command {
@@ -35,6 +39,8 @@ struct command {
 	const char *summary;		  /* one line, in `ebreport --help` */
 	const char *help;		  /* paragraphs and examples, for `ebreport NAME --help` */
 	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
+	const char *words;	     /* behind FILE, in the usage: "OTHER", "[WHAT]"; or NULL */
+	size_t min_words, max_words; /* how many of them */
 };
 
 /* All of them, in the order of the help; ends with NULL (commands.c). */
@@ -48,5 +54,6 @@ extern const struct command command_offcpu;
 extern const struct command command_flame;
 extern const struct command command_callgraph;
 extern const struct command command_folded;
+extern const struct command command_bundle;
 
 #endif

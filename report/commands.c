@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&command_folded,
 	&command_offcpu,
 	&command_sched,
+	&command_bundle,
 	NULL,
 };
 /* clang-format on */

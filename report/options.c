@@ -196,6 +196,42 @@ static struct ebt_error *parse_short(struct options *options, const char *word, 
 				word, options->command->name);
 }
 
+/* A word that is no option: the file, then what the command takes behind it. */
+static struct ebt_error *take_word(struct options *options, const char *word)
+{
+	const char **words;
+
+	if (!options->file) {
+		options->file = word;
+		return NULL;
+	}
+	if (!options->command->max_words)
+		return ebt_error_create(EBT_ERR_INVALID, "one file at a time: '%s' and '%s'",
+					options->file, word);
+	if (options->n_words == options->command->max_words)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"'%s' is one word too many: see "
+					"`ebreport %s --help`",
+					word, options->command->name);
+	words = reallocarray(options->words, options->n_words + 1, sizeof(*words));
+	if (!words)
+		return &ebt_enomem;
+	words[options->n_words++] = word;
+	options->words = words;
+	return NULL;
+}
+
+static struct ebt_error *check_words(const struct options *options)
+{
+	const struct command *command = options->command;
+
+	if (options->file && options->n_words >= command->min_words)
+		return NULL;
+	return ebt_error_create(EBT_ERR_INVALID, "which file? `ebreport %s [options] FILE%s%s`",
+				command->name, command->words ? " " : "",
+				command->words ? command->words : "");
+}
+
 static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
 {
 	bool only_files = false;
@@ -210,11 +246,9 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 			continue;
 		}
 		if (only_files || argv[i][0] != '-' || !argv[i][1]) {
-			if (options->file)
-				return ebt_error_create(EBT_ERR_INVALID,
-							"one file at a time: '%s' and '%s'",
-							options->file, argv[i]);
-			options->file = argv[i];
+			err = take_word(options, argv[i]);
+			if (err)
+				return err;
 			continue;
 		}
 		if (argv[i][1] == '-')
@@ -225,10 +259,7 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 			return err;
 		i += used_next;
 	}
-	if (!options->file && !options->help)
-		return ebt_error_create(EBT_ERR_INVALID, "which file? `ebreport %s [options] FILE`",
-					options->command->name);
-	return NULL;
+	return options->help ? NULL : check_words(options);
 }
 
 static const struct command *find_command(const char *name)
@@ -259,6 +290,13 @@ static struct ebt_error *check_flags(const struct options *options)
 {
 	const struct command *command = options->command;
 
+	if ((command->flags & COMMAND_NO_FILTERS) &&
+	    (options->pids.n || options->tids.n || options->comms.n || options->cpu_first.n ||
+	     options->from.set || options->to.set))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"%s is about the whole file: --pid, --tid, --comm, --cpu, "
+					"--from and --to do not apply",
+					command->name);
 	if (!(command->flags & COMMAND_NO_TABLES))
 		return NULL;
 	if (options->format != FORMAT_TABLE || options->sort || options->top)
@@ -333,5 +371,6 @@ void options_deinit(struct options *options)
 	strings_deinit(&options->debug_dirs);
 	strings_deinit(&options->roots);
 	free(options->values);
+	free(options->words);
 	*options = (struct options){ 0 };
 }

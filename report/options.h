@@ -54,6 +54,8 @@ enum option_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 struct options {
 	const struct command *command; /* NULL: only --help or --version was given */
 	const char *file;	       /* NULL likewise */
+	const char **words;	       /* behind the file, as many as the command takes */
+	size_t n_words;
 	bool help, version;
 
 	struct option_u32s pids, tids;

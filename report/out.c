@@ -3,6 +3,7 @@
 #include "out_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -19,6 +20,17 @@ static bool is_trace(const struct options *options)
 
 	return !stat(options->output, &a) && !stat(options->file, &b) && a.st_dev == b.st_dev &&
 	       a.st_ino == b.st_ino;
+}
+
+static FILE *open_output(const struct options *options)
+{
+	mode_t mode = options->command->flags & COMMAND_PRIVATE ? 0600 : 0666;
+	int fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
 }
 
 static unsigned int terminal_width(int fd)
@@ -52,7 +64,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 		if (is_trace(options))
 			return ebt_error_create(EBT_ERR_INVALID, "-o %s: that is the trace itself",
 						options->output);
-		out->f = fopen(options->output, "we");
+		out->f = open_output(options);
 		if (!out->f)
 			return ebt_error_errno(errno, "cannot write '%s'", options->output);
 		out->own_file = true;

@@ -60,7 +60,8 @@ static void usage_common(struct text *text)
 void options_usage(const struct command *command, struct text *text)
 {
 	if (command) {
-		text_printf(text, "Usage: ebreport %s [options] FILE\n\n%c%s.\n", command->name,
+		text_printf(text, "Usage: ebreport %s [options] FILE%s%s\n\n%c%s.\n", command->name,
+			    command->words ? " " : "", command->words ? command->words : "",
 			    toupper((unsigned char)command->summary[0]), command->summary + 1);
 		if (command->help)
 			text_printf(text, "\n%s", command->help);

@@ -196,11 +196,14 @@ static struct ebt_error *warn_file(struct trace *trace)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
 	const struct ebt_damage *damage;
-	struct ebt_error *err = NULL;
+	const char *copied;
 	uint64_t total, bytes = 0;
 	size_t n;
+	struct ebt_error *err = ebt_reader_meta(trace->reader, "copy.damage", &copied);
 
-	if (!info->complete)
+	if (!err && copied)
+		err = add_warning(trace, "the trace that this is a copy of %s", copied);
+	if (!err && !info->complete)
 		err = add_warning(trace,
 				  "the file has no end: its recorder was killed or it was "
 				  "cut; what came after %.3f s is missing",

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "addrspace.h"
+#include "bundle.h"
 #include "cleanup.h"
 #include "finish.h"
 #include "func.h"
@@ -36,9 +37,11 @@ struct answer {
 
 /* Frames at an offset of an object. */
 struct place {
-	uint64_t offset; /* of the address itself, also for callers */
+	uint64_t offset;  /* of the address itself, also for callers */
+	uint64_t address; /* that it is linked to, where files say so */
 	uint32_t object;
 	bool caller;
+	bool bundled; /* named by the trace itself */
 	struct sym_frames frames;
 };
 
@@ -50,6 +53,8 @@ struct sym {
 	struct funcs funcs;
 	struct objects objects;
 	struct finish *finish; /* made when first needed */
+	struct bundle *bundle; /* NULL: the trace has no names */
+	bool bundle_read, no_inline;
 
 	struct answer *answers;
 	size_t n_answers, answers_capacity;
@@ -122,6 +127,7 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 	if (!sym)
 		return &ebt_enomem;
 	sym->disabled = options->disabled;
+	sym->no_inline = options->no_inline;
 	funcs_init(&sym->funcs);
 	err = addrspace_create(reader, &sym->space);
 	if (!err)
@@ -141,6 +147,7 @@ void sym_destroy(struct sym *sym)
 	if (!sym)
 		return;
 	finish_destroy(sym->finish);
+	bundle_destroy(sym->bundle);
 	objects_deinit(&sym->objects);
 	kernel_destroy(sym->kernel);
 	jit_destroy(sym->jit);
@@ -225,22 +232,72 @@ static struct ebt_error *name_frame(struct sym *sym, const struct object *object
 	return err ? err : funcs_intern(&sym->funcs, &key, &to->func);
 }
 
-/* The frames of a place in an object that is a file. */
-static struct ebt_error *name_place(struct sym *sym, uint32_t number,
-				    const struct module_address *place, bool caller,
-				    struct sym_frames *ret)
+/* What the trace itself says about a place. */
+static struct ebt_error *look_into_bundle(struct sym *sym, const struct place *place,
+					  struct bundle_hit *ret)
+{
+	const struct addrspace_object *objects;
+	struct ebt_error *err;
+	size_t n;
+
+	if (sym->disabled)
+		return NULL;
+	if (!sym->bundle_read) {
+		err = bundle_create(sym->objects.reader, &sym->funcs, &sym->bundle);
+		if (err)
+			return err;
+		sym->bundle_read = true;
+	}
+	objects = addrspace_objects(sym->space, &n);
+	*ret = bundle_find(sym->bundle, &objects[place->object], place->offset, place->caller);
+	return NULL;
+}
+
+/* The frames of a place by names of the trace. */
+static struct ebt_error *name_by_bundle(struct sym *sym, const struct bundle_hit *hit,
+					struct place *place)
+{
+	struct sym_frame frames[DWARF_MAX_FRAMES];
+	struct sym_func key = { 0 };
+	struct object *object;
+	struct ebt_error *err = objects_get(&sym->objects, place->object, &object);
+	size_t first = sym->no_inline ? hit->n - 1 : 0;
+
+	for (size_t i = first; !err && i < hit->n; i++) {
+		const struct bundle_frame *from = &hit->frames[i];
+
+		key = (struct sym_func){
+			.kind = object->kind,
+			.name = from->name,
+			.object = object->path,
+			.build_id = object->build_id,
+		};
+		frames[i - first] = (struct sym_frame){
+			.file = sym->no_inline ? NULL : from->file,
+			.line = sym->no_inline ? 0 : from->line,
+			.inlined = i + 1 < hit->n,
+		};
+		err = funcs_intern(&sym->funcs, &key, &frames[i - first].func);
+	}
+	return err ? err : keep_frames(sym, frames, hit->n - first, &place->frames);
+}
+
+/* The frames of a place in an object that is a file, by files that are here. */
+static struct ebt_error *name_by_files(struct sym *sym, const struct module_address *where,
+				       const struct bundle_hit *hit, struct place *place)
 {
 	struct module_frame found[DWARF_MAX_FRAMES];
 	struct sym_frame frames[DWARF_MAX_FRAMES];
-	struct module_address inside = *place;
-	uint64_t address, shown = place->offset;
+	struct module_address inside = *where;
+	uint64_t address, shown = hit->there ? hit->address : where->offset;
+	bool caller = place->caller;
 	struct object *object;
 	struct ebt_error *err;
 	size_t n = 0;
 
-	err = objects_get(&sym->objects, number, &object);
+	err = objects_get(&sym->objects, place->object, &object);
 	if (!err && !sym->disabled)
-		err = objects_open(&sym->objects, number);
+		err = objects_open(&sym->objects, place->object);
 	if (err)
 		return err;
 	/* A call can be the last instruction of a function: the next byte is another's. */
@@ -259,14 +316,33 @@ static struct ebt_error *name_place(struct sym *sym, uint32_t number,
 		frames[i].inlined = i + 1 < n;
 	}
 	if (!err && !n) {
-		enum sym_reason reason = sym->disabled		  ? SYM_DISABLED
-					 : object->module->reason ? object->module->reason
-								  : SYM_NO_SYMBOL;
+		enum sym_reason reason = sym->disabled ? SYM_DISABLED
+					 : !hit->there && object->module->reason
+						 ? object->module->reason
+						 : SYM_NO_SYMBOL;
 
 		n = 1;
 		err = unnamed(sym, object->kind, reason, object, object->path, shown, frames);
 	}
-	return err ? err : keep_frames(sym, frames, n, ret);
+	place->address = shown;
+	return err ? err : keep_frames(sym, frames, n, &place->frames);
+}
+
+static struct ebt_error *name_place(struct sym *sym, const struct module_address *where,
+				    struct place *place)
+{
+	struct bundle_hit hit = { 0 };
+	struct ebt_error *err = look_into_bundle(sym, place, &hit);
+
+	if (err)
+		return err;
+	place->bundled = hit.n;
+	if (hit.n)
+		return name_by_bundle(sym, &hit, place);
+	err = name_by_files(sym, where, &hit, place);
+	/* What has no name is in the trace once. */
+	place->bundled = !err && hit.there && place->frames.frames[0].func->reason != SYM_OK;
+	return err;
 }
 
 static struct ebt_error *find_place(struct sym *sym, uint32_t object,
@@ -299,7 +375,7 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 	}
 	place = &sym->places[sym->n_places];
 	*place = (struct place){ .offset = where->offset, .object = object, .caller = caller };
-	err = name_place(sym, object, where, caller, &place->frames);
+	err = name_place(sym, where, place);
 	if (!err)
 		err = sym_index_add(&sym->by_place, hash, sym->n_places);
 	if (err)
@@ -477,6 +553,35 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		return err;
 	*ret = answer.frames;
 	return NULL;
+}
+
+struct ebt_error *sym_each_place(struct sym *sym, sym_place_fn *take, void *arg)
+{
+	size_t n;
+	const struct addrspace_object *objects = addrspace_objects(sym->space, &n);
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sym->n_places; i++) {
+		const struct place *place = &sym->places[i];
+		const struct addrspace_object *object = &objects[place->object];
+		struct sym_place given = {
+			.object = place->object,
+			.path = object->path,
+			.build_id = object->id.bytes,
+			.build_id_len = object->id.len,
+			.offset = place->offset,
+			.address = place->address,
+			.caller = place->caller,
+		};
+
+		if (place->bundled)
+			continue;
+		given.reason = place->frames.frames[0].func->reason;
+		if (given.reason == SYM_OK)
+			given.frames = place->frames;
+		err = take(arg, &given);
+	}
+	return err;
 }
 
 struct ebt_error *sym_finish(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,

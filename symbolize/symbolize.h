@@ -98,6 +98,23 @@ struct ebt_error *sym_finish(struct sym *sym, const struct ebt_task *task, uint6
 			     const struct ebt_stack *partial, struct ebt_str dump,
 			     uint64_t *addresses, struct ebt_stack *ret);
 
+/* A place in a file that an address was resolved to, and what files that are here say about it. */
+struct sym_place {
+	uint32_t object; /* number of the mapped file, from 0 */
+	const char *path;
+	const unsigned char *build_id;
+	size_t build_id_len;
+	uint64_t offset;  /* in the file */
+	uint64_t address; /* that it is linked to */
+	bool caller;
+	enum sym_reason reason;
+	struct sym_frames frames; /* none where the reason is not SYM_OK */
+};
+typedef struct ebt_error *sym_place_fn(void *arg, const struct sym_place *place);
+
+/* All of them so far that the trace itself did not name. */
+struct ebt_error *sym_each_place(struct sym *sym, sym_place_fn *take, void *arg);
+
 /* Number of distinct funcs so far: one more than the largest id. */
 uint32_t sym_n_funcs(const struct sym *sym);
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The names that a trace carries; see bundle.h. Read once, when the first name is asked for. */
+#include "bundle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "dwarfinfo.h"
+#include "index.h"
+#include "symlist.h"
+
+/* Frames that are kept, some 70 bytes each with their place; what is beyond has no name. */
+#define MAX_FRAMES (4u << 20)
+
+struct named_object {
+	uint64_t id; /* in the trace */
+	const char *path;
+	struct sym_build_id build_id;
+};
+
+struct named_place {
+	uint64_t offset, address;
+	uint32_t object; /* the first with the same identity */
+	uint32_t first, n;
+	bool caller;
+};
+
+struct bundle {
+	struct funcs *funcs;
+	struct named_object *objects;
+	struct named_place *places;
+	struct bundle_frame *frames;
+	size_t n_objects, n_places, n_frames;
+	size_t objects_capacity, places_capacity, frames_capacity;
+	struct sym_index by_id, by_identity, by_place;
+};
+
+DEFINE_CLEANUP(struct bundle *, bundle_destroy);
+DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
+
+void bundle_destroy(struct bundle *b)
+{
+	if (!b)
+		return;
+	free(b->objects);
+	free(b->places);
+	free(b->frames);
+	sym_index_deinit(&b->by_id);
+	sym_index_deinit(&b->by_identity);
+	sym_index_deinit(&b->by_place);
+	free(b);
+}
+
+/* Room for one element more. */
+static bool grow(void *array, size_t n, size_t *capacity, size_t size)
+{
+	void *old, *grown;
+
+	if (n < *capacity)
+		return true;
+	memcpy(&old, array, sizeof(old));
+	grown = reallocarray(old, *capacity ? *capacity * 2 : 64, size);
+	if (!grown)
+		return false;
+	memcpy(array, &grown, sizeof(grown));
+	*capacity = *capacity ? *capacity * 2 : 64;
+	return true;
+}
+
+/* --- objects --- */
+
+static uint64_t identity_hash(const struct bundle *b, const char *path,
+			      const struct sym_build_id *id)
+{
+	return id->len ? sym_hash_bytes(b->funcs->seed, id->bytes, id->len)
+		       : sym_hash_bytes(~b->funcs->seed, path, strlen(path));
+}
+
+/* The first object with this identity, or SYM_INDEX_NONE. */
+static uint32_t find_identity(const struct bundle *b, const char *path,
+			      const struct sym_build_id *id)
+{
+	uint64_t hash = identity_hash(b, path, id);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&b->by_identity, hash, &at)) != SYM_INDEX_NONE) {
+		const struct named_object *object = &b->objects[i];
+
+		if (id->len ? sym_build_id_equal(&object->build_id, id)
+			    : !object->build_id.len && !strcmp(object->path, path))
+			break;
+	}
+	return i;
+}
+
+/* The object that rows call by this number, or SYM_INDEX_NONE. */
+static uint32_t find_id(const struct bundle *b, uint64_t id)
+{
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&b->by_id, sym_hash_u64(b->funcs->seed, id), &at)) !=
+	       SYM_INDEX_NONE) {
+		if (b->objects[i].id == id)
+			return find_identity(b, b->objects[i].path, &b->objects[i].build_id);
+	}
+	return SYM_INDEX_NONE;
+}
+
+static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row)
+{
+	struct named_object object = { .id = ebt_u64(row, EBT_F_name_object_object_id) };
+	struct ebt_str path = ebt_str(row, EBT_F_name_object_path);
+	struct ebt_str id = ebt_str(row, EBT_F_name_object_build_id);
+	struct ebt_error *err;
+
+	if (id.len > SYM_BUILD_ID_MAX || find_id(b, object.id) != SYM_INDEX_NONE)
+		return NULL;
+	memcpy(object.build_id.bytes, id.data, id.len);
+	object.build_id.len = (uint8_t)id.len;
+	err = funcs_string(b->funcs, path.data, path.len, &object.path);
+	if (err)
+		return err;
+	if (!grow(&b->objects, b->n_objects, &b->objects_capacity, sizeof(*b->objects)))
+		return &ebt_enomem;
+	b->objects[b->n_objects] = object;
+	if (find_identity(b, object.path, &object.build_id) == SYM_INDEX_NONE)
+		err = sym_index_add(&b->by_identity,
+				    identity_hash(b, object.path, &object.build_id), b->n_objects);
+	if (!err)
+		err = sym_index_add(&b->by_id, sym_hash_u64(b->funcs->seed, object.id),
+				    b->n_objects);
+	b->n_objects++;
+	return err;
+}
+
+/* --- places --- */
+
+static uint64_t place_hash(const struct bundle *b, uint32_t object, uint64_t offset, bool caller)
+{
+	return sym_hash_u64(sym_hash_u64(b->funcs->seed, offset), (uint64_t)object << 1 | caller);
+}
+
+static struct named_place *find_place(const struct bundle *b, uint32_t object, uint64_t offset,
+				      bool caller)
+{
+	uint64_t hash = place_hash(b, object, offset, caller);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&b->by_place, hash, &at)) != SYM_INDEX_NONE) {
+		struct named_place *place = &b->places[i];
+
+		if (place->object == object && place->offset == offset && place->caller == caller)
+			return place;
+	}
+	return NULL;
+}
+
+/* The place that a row of depth 0 begins. One that was there is begun again: the last counts. */
+static struct ebt_error *begin_place(struct bundle *b, uint32_t object, uint64_t offset,
+				     bool caller, struct named_place **ret)
+{
+	struct named_place *place = find_place(b, object, offset, caller);
+	struct ebt_error *err;
+
+	if (!place) {
+		if (!grow(&b->places, b->n_places, &b->places_capacity, sizeof(*place)))
+			return &ebt_enomem;
+		err = sym_index_add(&b->by_place, place_hash(b, object, offset, caller),
+				    b->n_places);
+		if (err)
+			return err;
+		place = &b->places[b->n_places++];
+	}
+	*place = (struct named_place){ .object = object, .offset = offset, .caller = caller };
+	place->first = (uint32_t)b->n_frames;
+	*ret = place;
+	return NULL;
+}
+
+/* *current: the place that the rows before belong to, or NULL. */
+static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
+				    struct named_place **current)
+{
+	uint32_t object = find_id(b, ebt_u64(row, EBT_F_name_frame_object_id));
+	uint64_t offset = ebt_u64(row, EBT_F_name_frame_offset);
+	uint64_t depth = ebt_u64(row, EBT_F_name_frame_depth);
+	bool caller = ebt_u64(row, EBT_F_name_frame_caller);
+	struct ebt_str name = ebt_str(row, EBT_F_name_frame_name);
+	struct ebt_str file = ebt_str(row, EBT_F_name_frame_file);
+	struct named_place *place = *current;
+	struct bundle_frame frame = { .line = (uint32_t)ebt_u64(row, EBT_F_name_frame_line) };
+	struct ebt_error *err = NULL;
+
+	*current = NULL;
+	if (object == SYM_INDEX_NONE || b->n_frames == MAX_FRAMES)
+		return NULL;
+	if (!depth)
+		err = begin_place(b, object, offset, caller, &place);
+	else if (!place || place->n != depth || depth >= DWARF_MAX_FRAMES ||
+		 place->object != object || place->offset != offset || place->caller != caller)
+		return NULL;
+	if (err)
+		return err;
+	*current = place;
+	place->address = ebt_u64(row, EBT_F_name_frame_address);
+	if (!name.len)
+		return NULL;
+	err = funcs_string(b->funcs, name.data, name.len < SYM_MAX_NAME ? name.len : SYM_MAX_NAME,
+			   &frame.name);
+	if (!err && file.len)
+		err = funcs_string(b->funcs, file.data, file.len, &frame.file);
+	if (err)
+		return err;
+	if (!grow(&b->frames, b->n_frames, &b->frames_capacity, sizeof(frame)))
+		return &ebt_enomem;
+	b->frames[b->n_frames++] = frame;
+	place->n++;
+	return NULL;
+}
+
+/* --- the tables --- */
+
+static struct ebt_error *read_table(struct bundle *b, struct ebt_reader *reader, uint16_t table)
+{
+	const struct ebt_want want = { table, ~UINT64_C(0) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	struct named_place *place = NULL;
+	struct ebt_error *err = ebt_cursor_create(reader, &query, &cursor);
+	struct ebt_row row;
+
+	while (!err) {
+		err = ebt_cursor_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = table == EBT_T_name_object ? take_object(b, &row)
+						 : take_frame(b, &row, &place);
+	}
+	return err;
+}
+
+struct ebt_error *bundle_create(struct ebt_reader *reader, struct funcs *funcs, struct bundle **ret)
+{
+	_cleanup_(bundle_destroyp) struct bundle *b = calloc(1, sizeof(*b));
+	struct ebt_error *err;
+
+	if (!b)
+		return &ebt_enomem;
+	b->funcs = funcs;
+	err = read_table(b, reader, EBT_T_name_object);
+	if (!err && b->n_objects)
+		err = read_table(b, reader, EBT_T_name_frame);
+	if (err)
+		return err;
+	*ret = b->n_places ? take_ptr(b) : NULL;
+	return NULL;
+}
+
+struct bundle_hit bundle_find(const struct bundle *b, const struct addrspace_object *object,
+			      uint64_t offset, bool caller)
+{
+	const struct named_place *place = NULL;
+	uint32_t i = SYM_INDEX_NONE;
+
+	if (b)
+		i = find_identity(b, object->path, &object->id);
+	if (i != SYM_INDEX_NONE)
+		place = find_place(b, i, offset, caller);
+	if (!place)
+		return (struct bundle_hit){ 0 };
+	return (struct bundle_hit){
+		.there = true,
+		.address = place->address,
+		.frames = place->n ? b->frames + place->first : NULL,
+		.n = place->n,
+	};
+}
