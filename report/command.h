@@ -30,6 +30,8 @@ enum {
 	COMMAND_NO_FILTERS = 1 << 2,
 	/* What it writes is as private as the trace: a new file is for its owner only. */
 	COMMAND_PRIVATE = 1 << 3,
+	/* -o is a folder, which the command opens itself. */
+	COMMAND_FOLDER = 1 << 4,
 };
 
 struct command {
@@ -55,5 +57,7 @@ extern const struct command command_flame;
 extern const struct command command_callgraph;
 extern const struct command command_folded;
 extern const struct command command_bundle;
+extern const struct command command_files;
+extern const struct command command_extract;
 
 #endif

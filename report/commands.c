@@ -12,6 +12,8 @@ const struct command *const commands[] = {
 	&command_folded,
 	&command_offcpu,
 	&command_sched,
+	&command_files,
+	&command_extract,
 	&command_bundle,
 	NULL,
 };

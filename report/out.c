@@ -60,7 +60,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->trace = trace;
 	out->f = stdout;
 	out->path = "standard output";
-	if (options->output) {
+	if (options->output && !(options->command->flags & COMMAND_FOLDER)) {
 		if (is_trace(options))
 			return ebt_error_create(EBT_ERR_INVALID, "-o %s: that is the trace itself",
 						options->output);
