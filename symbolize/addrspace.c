@@ -119,6 +119,12 @@ static struct ebt_error *add_fork(struct addrspace *space, const struct ebt_row 
 	return NULL;
 }
 
+/* An exec maps files, and no memory without one ("//anon"). */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
 /*
  * The row of an exec comes when it is done: its program, loader and vdso were mapped shortly
  * before. Puts those, newest first, into rows; returns how many.
@@ -140,7 +146,7 @@ static size_t exec_rows(const struct addrspace *space, const struct image *image
 			break;
 		if (!strcmp(path, "[vdso]"))
 			vdso = true;
-		else if (path[0] != '/' || (!vdso && time - e->from > EXEC_NS))
+		else if (!is_file(path) || (!vdso && time - e->from > EXEC_NS))
 			break;
 		else if (!file || strcmp(path, file))
 			files++;

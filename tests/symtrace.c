@@ -163,11 +163,18 @@ void symtrace_ksymbol(struct symtrace *trace, uint64_t time, uint64_t address, u
 
 void symtrace_file(struct symtrace *trace, const char *role, const void *data, size_t len)
 {
+	symtrace_file_of(trace, 0, 0, role, data, len);
+}
+
+void symtrace_file_of(struct symtrace *trace, uint64_t time, uint32_t pid, const char *role,
+		      const void *data, size_t len)
+{
 	const size_t piece = 512 << 10;
 	uint64_t id = ++trace->last_file;
-	struct ebt_wire_file *row = ebt_record_begin(&trace->rec, EBT_T_file, 0);
+	struct ebt_wire_file *row = ebt_record_begin(&trace->rec, EBT_T_file, time);
 
 	row->file_id = id;
+	row->pid = pid;
 	row->size = len;
 	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_file, role), role);
 	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_file, path), role);

@@ -36,6 +36,9 @@ void symtrace_process(struct symtrace *trace, uint64_t time, uint32_t tid);
 void symtrace_ksymbol(struct symtrace *trace, uint64_t time, uint64_t address, uint32_t length,
 		      bool unregister, const char *name);
 void symtrace_file(struct symtrace *trace, const char *role, const void *data, size_t len);
+/* One that is a process's. */
+void symtrace_file_of(struct symtrace *trace, uint64_t time, uint32_t pid, const char *role,
+		      const void *data, size_t len);
 
 /* Ends writing and opens what was written; the reader belongs to the trace. */
 struct ebt_reader *symtrace_read(struct symtrace *trace);

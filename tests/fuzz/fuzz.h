@@ -35,6 +35,11 @@ enum {
 	FUZZ_CFI_ARM64 = 8,
 };
 
+/* Names of generated code, after one byte that says what it is: FUZZ_JIT_*. */
+bool fuzz_jit(const uint8_t *data, size_t len);
+
+enum { FUZZ_JIT_DUMP, FUZZ_JIT_MAP };
+
 /* Bytes before the payload in an input of fuzz_chunk: offsets. */
 enum {
 	FUZZ_CHUNK_TABLE = 0,	  /* u16 */
