@@ -303,19 +303,38 @@ static char *usable_path(const char *path)
 	return strndup(path, len);
 }
 
-static struct ebt_error *identify(struct search *search)
+static struct ebt_error *find_identity(struct finder_state *state, const char *path,
+				       const struct sym_build_id *id, const struct identity **ret)
 {
-	struct finder_state *state = search->state;
 	struct ebt_error *err = NULL;
 
+	*ret = NULL;
 	if (!state->reader)
 		return NULL;
 	pthread_mutex_lock(&state->lock);
 	if (!state->identities)
 		err = identities_create(state->reader, &state->identities);
 	if (!err)
-		search->identity = identities_find(state->identities, search->recorded, search->id);
+		*ret = identities_find(state->identities, path, id);
 	pthread_mutex_unlock(&state->lock);
+	return err;
+}
+
+struct ebt_error *finder_is_embedded(const struct finder *finder, const char *path,
+				     const struct sym_build_id *id, bool *ret)
+{
+	const struct identity *identity;
+	struct ebt_error *err = find_identity(finder->state, path, id, &identity);
+
+	*ret = !err && identity && identity->file_id;
+	return err;
+}
+
+static struct ebt_error *identify(struct search *search)
+{
+	struct ebt_error *err =
+		find_identity(search->state, search->recorded, search->id, &search->identity);
+
 	if (!err && search->identity && !search->id->len)
 		search->id = &search->identity->id;
 	return err;
@@ -327,9 +346,10 @@ static struct ebt_error *look_everywhere(struct search *search)
 		enum found_place place;
 		struct ebt_error *(*fn)(struct search *search);
 	} chain[] = {
-		{ FOUND_CACHE, search_caches },	      { FOUND_DEBUG_DIR, search_debug_dirs },
-		{ FOUND_PATH, search_recorded_path }, { FOUND_SYSTEM, search_system },
-		{ FOUND_SYSTEM, search_debuglink },   { FOUND_NOWHERE, search_alt },
+		{ FOUND_TRACE, search_trace },		{ FOUND_CACHE, search_caches },
+		{ FOUND_DEBUG_DIR, search_debug_dirs }, { FOUND_PATH, search_recorded_path },
+		{ FOUND_SYSTEM, search_system },	{ FOUND_SYSTEM, search_debuglink },
+		{ FOUND_NOWHERE, search_alt },
 	};
 	struct ebt_error *err = NULL;
 

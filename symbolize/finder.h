@@ -8,6 +8,8 @@
 #ifndef SYM_FINDER_H
 #define SYM_FINDER_H
 
+#include <stdbool.h>
+
 #include "elffile.h"
 #include "error.h"
 #include "reader.h"
@@ -57,6 +59,10 @@ const char *found_match_name(enum found_match match);
 struct ebt_error *finder_init(struct finder *finder, struct ebt_reader *reader,
 			      const struct sym_options *options);
 void finder_deinit(struct finder *finder);
+
+/* Is the file in the trace? */
+struct ebt_error *finder_is_embedded(const struct finder *finder, const char *path,
+				     const struct sym_build_id *id, bool *ret);
 
 /* Finds the files of the recorded path with this build-id, which may be empty. Threads may call
  * it at the same time. */

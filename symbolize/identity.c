@@ -37,9 +37,18 @@ void identities_destroy(struct identities *identities)
 	free(identities);
 }
 
+/* A file that is deleted later is another mapping's path with this behind it. */
+static size_t path_len(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t len = strlen(path), tail = sizeof(deleted) - 1;
+
+	return len > tail && !strcmp(path + len - tail, deleted) ? len - tail : len;
+}
+
 static uint64_t hash_path(const struct identities *identities, const char *path)
 {
-	return sym_hash_bytes(identities->seed, path, strlen(path));
+	return sym_hash_bytes(identities->seed, path, path_len(path));
 }
 
 static uint64_t hash_file(const struct identities *identities, const char *path,
@@ -153,7 +162,8 @@ const struct identity *identities_find(const struct identities *identities, cons
 	while (n++ < MAX_OF_PATH && (i = sym_index_next(index, hash, &at)) != SYM_INDEX_NONE) {
 		const struct identity *identity = &identities->items[i];
 
-		if (strcmp(identity->path, path))
+		if (path_len(identity->path) != path_len(path) ||
+		    memcmp(identity->path, path, path_len(path)))
 			continue;
 		if (id->len) {
 			if (sym_build_id_equal(&identity->id, id) && (!found || identity->file_id))

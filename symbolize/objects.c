@@ -45,7 +45,8 @@ static bool begins_with(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
-/* Memory that has no file, or one that nobody else ever sees: what is there was generated. */
+/* Memory that has no file, or one that nobody else ever sees: what is there was generated, unless
+ * the trace has it as an ELF file. */
 static bool is_anonymous(const struct addrspace_object *recorded)
 {
 	const char *path = recorded->path;
@@ -62,19 +63,22 @@ static struct ebt_error *describe(struct objects *objects, const struct addrspac
 	char hex[2 * SYM_BUILD_ID_MAX + 1] = "";
 	const char *path, *slash;
 	struct ebt_error *err;
+	bool embedded = false;
 
 	for (unsigned int i = 0; i < recorded->id.len; i++)
 		sprintf(hex + 2 * i, "%02x", recorded->id.bytes[i]);
 	err = funcs_string(objects->funcs, hex, strlen(hex), &object->build_id);
 	if (!err)
 		err = funcs_string(objects->funcs, recorded->path, strlen(recorded->path), &path);
+	if (!err && is_anonymous(recorded))
+		err = finder_is_embedded(&objects->finder, path, &recorded->id, &embedded);
 	if (err)
 		return err;
 	slash = strrchr(path, '/');
 	object->name = slash ? slash + 1 : path;
 	if (!strcmp(path, "[vdso]"))
 		object->kind = SYM_VDSO;
-	else if (is_anonymous(recorded))
+	else if (is_anonymous(recorded) && !embedded)
 		object->kind = SYM_JIT;
 	else
 		object->kind = SYM_USER;

@@ -54,6 +54,7 @@ void search_hex(const struct sym_build_id *id, char ret[SEARCH_HEX_SIZE]);
 struct ebt_error *search_roots(struct search *search, const char *path);
 
 /* The places, in order (finder.c has the chain). */
+struct ebt_error *search_trace(struct search *search);
 struct ebt_error *search_caches(struct search *search);
 struct ebt_error *search_debug_dirs(struct search *search);
 struct ebt_error *search_recorded_path(struct search *search);
