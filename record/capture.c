@@ -72,6 +72,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	config->self_tgid = (uint32_t)getpid();
 	config->n_cpus = kernel->n_cpus;
 	config->max_frames = kernel->max_frames;
+	config->max_stack = c->context.options->max_stack;
 	config->switch_args = kernel->switch_args;
 	bpf_map__set_max_entries(skel->maps.rings, n_slots(c));
 	bpf_map__set_max_entries(skel->maps.slots, n_slots(c));
@@ -85,6 +86,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	bpf_map__set_autocreate(skel->maps.chains, false);
 	bpf_map__set_autocreate(skel->maps.chain_scratch, false);
 	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
+	bpf_map__set_autocreate(skel->maps.offcpu_storage_small, false);
 	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
 	bpf_map__set_autocreate(skel->maps.unwind_states, false);
 	bpf_map__set_autocreate(skel->maps.unwind_chains, false);

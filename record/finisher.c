@@ -261,7 +261,7 @@ static void add_rest(struct ebt_record *out, size_t offset, const struct unwind_
 /* A stack with as many addresses as the BPF programs give at the most. */
 struct stack {
 	struct ebt_wire_stack head;
-	uint64_t addresses[EBREC_MAX_FRAMES];
+	uint64_t addresses[EBREC_MAX_STACK];
 };
 
 static bool parse_stack(const unsigned char *data, size_t len, struct stack *ret)
@@ -269,7 +269,7 @@ static bool parse_stack(const unsigned char *data, size_t len, struct stack *ret
 	if (!data || len < sizeof(ret->head))
 		return false;
 	memcpy(&ret->head, data, sizeof(ret->head));
-	if (!ret->head.n || ret->head.n > EBREC_MAX_FRAMES ||
+	if (!ret->head.n || ret->head.n > EBREC_MAX_STACK ||
 	    len != sizeof(ret->head) + ret->head.n * sizeof(uint64_t))
 		return false;
 	memcpy(ret->addresses, data + sizeof(ret->head), ret->head.n * sizeof(uint64_t));
@@ -283,7 +283,7 @@ static uint32_t finish_stack(const struct finisher *f, uint32_t pid, const struc
 	struct memory memory = { f, pid, dump->registers[SP] - EBT_DUMP_BELOW, dump->memory,
 				 dump->len };
 	const struct unwind_space space = { find_table, read_memory, &memory };
-	uint32_t first = stack->head.n - 1, methods, stop;
+	uint32_t first = stack->head.n - 1, max = f->unwinder->max_stack, methods, stop;
 	size_t n;
 
 	*frame = (struct unwind_frame){
@@ -293,7 +293,8 @@ static uint32_t finish_stack(const struct finisher *f, uint32_t pid, const struc
 		.caller = dump->head.attrs & EBT_DUMP_CALLER,
 	};
 	memcpy(frame->registers, dump->registers, sizeof(dump->registers));
-	stop = unwind_walk(frame, &space, stack->addresses + first, EBREC_MAX_FRAMES - first, &n);
+	stop = unwind_walk(frame, &space, stack->addresses + first, max > first ? max - first : 0,
+			   &n);
 	stack->head.n = first + (uint32_t)n;
 	methods = (stack->head.attrs >> EBT_STACK_METHOD_SHIFT & 0xff) | frame->methods |
 		  EBT_METHOD_DUMP;

@@ -5,8 +5,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <linux/types.h>
 #include <string.h>
 
+#include "bpf/shared.h"
 #include "source.h"
 
 #define MAX_FREQUENCY	  100000
@@ -159,6 +161,7 @@ enum {
 	OPT_LIST_EVENTS,
 	OPT_NO_CONTAINERS,
 	OPT_NO_STACK_DUMP,
+	OPT_MAX_STACK,
 	OPT_UNWIND_MEM,
 	OPT_USER,
 };
@@ -182,6 +185,7 @@ static const struct option long_options[] = {
 	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
 	{ "no-containers", no_argument, NULL, OPT_NO_CONTAINERS },
 	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
+	{ "max-stack", required_argument, NULL, OPT_MAX_STACK },
 	{ "unwind-mem", required_argument, NULL, OPT_UNWIND_MEM },
 	{ "user", required_argument, NULL, OPT_USER },
 	{ "version", no_argument, NULL, 'V' },
@@ -219,6 +223,19 @@ static struct ebt_error *parse_frequency(const char *text, uint32_t *ret)
 					"sampling off",
 					text, MAX_FREQUENCY);
 	*ret = (uint32_t)hz;
+	return NULL;
+}
+
+static struct ebt_error *parse_max_stack(const char *text, uint32_t *ret)
+{
+	long n;
+	char *end;
+
+	if (!parse_number(text, EBREC_MAX_STACK, &n, &end) || *end)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--max-stack: '%s' is no number of frames from 1 to %d",
+					text, EBREC_MAX_STACK);
+	*ret = (uint32_t)n;
 	return NULL;
 }
 
@@ -285,6 +302,8 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 	case OPT_NO_STACK_DUMP:
 		o->no_stack_dump = true;
 		return NULL;
+	case OPT_MAX_STACK:
+		return parse_max_stack(optarg, &o->max_stack);
 	case OPT_UNWIND_MEM:
 		return ebt_error_prefix(parse_size(optarg, &o->unwind_memory), "--unwind-mem");
 	case OPT_USER:
@@ -341,6 +360,7 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 		.output = "trace.ebt",
 		.frequency = 99,
 		.call_graph = CALL_GRAPH_AUTO,
+		.max_stack = EBREC_MAX_FRAMES,
 		.unwind_memory = 64u << 20,
 		.sources = default_sources(),
 	};

@@ -52,6 +52,7 @@ struct record_options {
 	bool keep_stack_dumps;	/* they are not finished, but go to the file */
 	bool no_containers;	/* nothing that container engines know goes to the file */
 	bool no_stack_dump;	/* partial stacks stay so */
+	uint32_t max_stack;	/* frames of a user stack */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */
 

@@ -72,7 +72,9 @@ static void configure_offcpu(struct source_context *context)
 		skel->rodata->config.stacks = 1;
 		return;
 	}
+	/* One of them is used; the other takes no memory. */
 	bpf_map__set_autocreate(skel->maps.offcpu_storage, true);
+	bpf_map__set_autocreate(skel->maps.offcpu_storage_small, true);
 	bpf_program__set_autoload(skel->progs.ebrec_offcpu_prepare, true);
 	autoload(skel->progs.ebrec_offcpu_newtask, context->kernel, "task_newtask");
 }

@@ -30,6 +30,7 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 
 	if (!u)
 		return &ebt_enomem;
+	u->max_stack = options->max_stack;
 	if (!options->no_stack_dump && !options->keep_stack_dumps) {
 		u->history = unwind_history_create();
 		if (!u->history)

@@ -207,8 +207,11 @@ static void test_values(void **state)
 	assert_false(o.call_graph);
 	assert_int_equal(o.min_block, 1000000);
 	assert_int_equal(o.unwind_memory, 64 << 20);
+	assert_int_equal(o.max_stack, 127);
 	assert_true(o.force && o.quiet);
 	assert_int_equal(o.verbose, 2);
+	assert_parses("-a --max-stack 512", words, &o);
+	assert_int_equal(o.max_stack, 512);
 	assert_refused("-a -F 0", "sampling rate");
 	assert_refused("-a -F 99x", "sampling rate");
 	assert_refused("-a -d soon", "--duration");
@@ -216,6 +219,8 @@ static void test_values(void **state)
 	assert_refused("-a --call-graph=magic", "magic");
 	assert_refused("-a --unwind-mem 1x", "--unwind-mem");
 	assert_refused("-a --unwind-mem 8G", "at most 4G");
+	assert_refused("-a --max-stack 0", "1 to 512");
+	assert_refused("-a --max-stack 513", "1 to 512");
 	assert_refused("-a -o", "-o wants a value");
 	assert_refused("-a --freq", "--freq wants a value");
 	assert_refused("-a --frequently", "--frequently");

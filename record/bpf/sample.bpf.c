@@ -55,7 +55,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 		else
 			user.stack =
 				ebrec_stack_head(second,
-						 bpf_get_stack(ctx, second + 1, EBREC_STACK_BYTES,
+						 bpf_get_stack(ctx, second + 1, EBREC_USER_BYTES,
 							       BPF_F_USER_STACK),
 						 0, EBT_STACK_USER);
 	}

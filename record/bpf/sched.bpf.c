@@ -27,12 +27,36 @@ struct offcpu_record {
 	struct ebrec_stacks stacks;
 };
 
+/* Room for as many frames as stacks have if nobody asks for more. */
+struct offcpu_record_small {
+	__u64 bytes[(sizeof(struct offcpu_record) -
+		     (EBREC_MAX_STACK - EBREC_MAX_FRAMES) * sizeof(__u64)) /
+		    sizeof(__u64)];
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct offcpu_record);
 } offcpu_storage SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct offcpu_record_small);
+} offcpu_storage_small SEC(".maps");
+
+#define OFFCPU_IS_SMALL (config.max_stack <= EBREC_MAX_FRAMES)
+
+static __always_inline struct offcpu_record *offcpu_record(const struct task_struct *task,
+							   __u64 flags)
+{
+	if (OFFCPU_IS_SMALL)
+		return bpf_task_storage_get(&offcpu_storage_small, (void *)task, NULL, flags);
+	return bpf_task_storage_get(&offcpu_storage, (void *)task, NULL, flags);
+}
 
 static __always_inline __u32 append_stacks(void *ctx, const struct task_struct *prev,
 					   struct ebrec_stacks *stacks, __u32 off,
@@ -119,7 +143,7 @@ static __always_inline void hold_stack(void *ctx, const struct task_struct *prev
 	struct ebrec_drops *d;
 	__u32 table = EBT_T_offcpu_stack, len = sizeof(held->row);
 
-	held = bpf_task_storage_get(&offcpu_storage, (void *)prev, NULL, 0);
+	held = offcpu_record(prev, 0);
 	if (!held) {
 		d = bpf_map_lookup_elem(&drops, &table);
 		if (d)
@@ -139,7 +163,7 @@ static __always_inline void release_stack(const struct task_struct *next, __u64 
 	__u64 since;
 	__u32 len;
 
-	held = bpf_task_storage_get(&offcpu_storage, (void *)next, NULL, 0);
+	held = offcpu_record(next, 0);
 	if (!held || !held->row.head.time)
 		return;
 	since = held->row.head.time;
@@ -149,7 +173,7 @@ static __always_inline void release_stack(const struct task_struct *next, __u64 
 		return;
 	/* Or both bounds become a test of one difference, which tells 6.1's verifier nothing. */
 	barrier_var(len);
-	if (len > sizeof(*held))
+	if (len > (OFFCPU_IS_SMALL ? sizeof(struct offcpu_record_small) : sizeof(*held)))
 		return;
 	held->row.cpu = cpu;
 	held->row.task = next->pid;
@@ -262,7 +286,7 @@ int ebrec_offcpu_prepare(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 
 	if (task && ebrec_task_followed(task))
-		bpf_task_storage_get(&offcpu_storage, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		offcpu_record(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
 
@@ -270,7 +294,7 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(ebrec_offcpu_newtask, struct task_struct *task)
 {
 	if (gate && ebrec_task_followed(bpf_get_current_task_btf()))
-		bpf_task_storage_get(&offcpu_storage, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		offcpu_record(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
 

@@ -6,10 +6,13 @@
 #ifndef EBREC_SHARED_H
 #define EBREC_SHARED_H
 
-/* Frames of a stack. perf_event_max_stack is 127 unless somebody changed it. */
+/* Frames of a stack that the kernel walks. perf_event_max_stack is 127 unless somebody changed it.
+ */
 #define EBREC_MAX_FRAMES 127
+/* Of a user stack that is walked by tables, at the most; config.max_stack says how many. */
+#define EBREC_MAX_STACK 512
 
-#define EBREC_GLUE	 4
+#define EBREC_GLUE	4
 
 /* Argument lists of tracepoint sched_switch; kernel.c finds out which from BTF. */
 enum {
@@ -33,6 +36,7 @@ struct ebrec_bpf_config {
 	__u32 unwind;	   /* user stacks by tables */
 	__u32 unwind_exec; /* mappings are placed at exec */
 	__u32 max_frames;  /* what the kernel gives at the most */
+	__u32 max_stack;   /* frames of user stacks that are walked by tables */
 	__u32 switch_args;
 	__u32 syscalls;	    /* the source is on */
 	__u32 dumps;	    /* of stacks that were not walked whole, a second and CPU; 0: none */

@@ -13,10 +13,14 @@ struct ebrec_stacks {
 	struct ebt_wire_stack first;
 	__u64 first_addresses[EBREC_MAX_FRAMES];
 	struct ebt_wire_stack second;
-	__u64 second_addresses[EBREC_MAX_FRAMES];
+	__u64 second_addresses[EBREC_MAX_STACK];
 };
 
 #define EBREC_STACK_BYTES (EBREC_MAX_FRAMES * sizeof(__u64))
+/* Of user stacks by frame pointers. */
+#define EBREC_USER_BYTES                                                               \
+	((config.max_stack < EBREC_MAX_FRAMES ? config.max_stack : EBREC_MAX_FRAMES) * \
+	 sizeof(__u64))
 
 /* As they follow a record that may have a dump; what is there follows without gaps. */
 struct ebrec_stacks_dump {
@@ -38,12 +42,14 @@ struct ebrec_lengths {
 static __always_inline __u32 ebrec_stack_head(struct ebt_wire_stack *stack, long bytes, __u32 skip,
 					      __u32 attrs)
 {
-	__u32 n;
+	__u32 n, max = config.max_frames;
 
 	if (bytes <= 0 || bytes > (long)EBREC_STACK_BYTES)
 		return 0;
 	n = (__u32)bytes / sizeof(__u64);
-	if (n + skip >= config.max_frames)
+	if (attrs & EBT_STACK_USER && config.max_stack < max)
+		max = config.max_stack;
+	if (n + skip >= max)
 		attrs |= EBT_STACK_TRUNCATED;
 	stack->attrs = attrs;
 	stack->n = n;

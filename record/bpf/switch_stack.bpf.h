@@ -241,16 +241,15 @@ static __always_inline struct ebrec_lengths ebrec_switch_ustack(const struct tas
 		return unwind_user_again((void *)task, stack, with_dump);
 
 	if ((__u16)regs->cs == USER32_CS) {
-		len.stack =
-			ebrec_stack_head(stack,
-					 bpf_get_task_stack((void *)task, addresses,
-							    EBREC_STACK_BYTES, BPF_F_USER_STACK),
-					 0, EBT_STACK_USER);
+		len.stack = ebrec_stack_head(stack,
+					     bpf_get_task_stack((void *)task, addresses,
+								EBREC_USER_BYTES, BPF_F_USER_STACK),
+					     0, EBT_STACK_USER);
 		return len;
 	}
 	addresses[0] = regs->ip;
 	for (n = 1; n < EBREC_MAX_FRAMES; n++) {
-		if (fp < LEAST_ADDRESS || fp % sizeof(fp) ||
+		if (n >= (int)config.max_stack || fp < LEAST_ADDRESS || fp % sizeof(fp) ||
 		    bpf_probe_read_user(&frame, sizeof(frame), (const void *)fp))
 			break;
 		addresses[n] = frame.address;

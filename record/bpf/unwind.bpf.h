@@ -71,7 +71,7 @@ struct {
 
 struct unwind_walk {
 	struct unwind_state *state;
-	__u64 *addresses;	      /* EBREC_MAX_FRAMES */
+	__u64 *addresses;	      /* config.max_stack */
 	struct unwind_lesson *lesson; /* or NULL */
 };
 
@@ -383,7 +383,9 @@ static __always_inline long unwind_step_row(struct unwind_state *s, const struct
 	/* A frame that does not grow would be walked for ever. */
 	if (cfa <= s->sp)
 		return unwind_stop(s, EBT_STOP_LOOP);
-	if (bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa - sizeof(saved))))
+	/* Both at once where both are wanted; below a stack there may be nothing. */
+	if (row->fp == -2 ? bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa - 16))
+			  : bpf_probe_read_user(saved + 1, sizeof(*saved), (void *)(cfa - 8)))
 		return unwind_stop(s, EBT_STOP_FAULT);
 	if (!unwind_fp(s, row, cfa, saved, &fp_place))
 		return unwind_stop(s, EBT_STOP_FAULT);
@@ -399,7 +401,7 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	__u32 n = s->n;
 	__u64 pc;
 
-	if (n >= EBREC_MAX_FRAMES)
+	if (n >= config.max_stack)
 		return unwind_stop(s, EBT_STOP_TRUNCATED);
 	walk->addresses[n] = s->pc;
 	s->n = n + 1;
@@ -563,14 +565,14 @@ static __always_inline void unwind_walk(struct unwind_walk *walk, struct task_st
 		s->n = 1;
 		return;
 	}
-	bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, walk, 0);
+	bpf_loop(config.max_stack + 1, unwind_step, walk, 0);
 	if (s->stop != EBT_STOP_NO_MAPPING || !unwind_ask(task, s->pc - s->caller, &s->process))
 		return;
 	if (walk->lesson)
 		walk->lesson->unfit = true; /* of another address space, in a way */
 	s->stop = 0;
 	s->n--;
-	bpf_loop(EBREC_MAX_FRAMES + 1, unwind_step, walk, 0);
+	bpf_loop(config.max_stack + 1, unwind_step, walk, 0);
 }
 
 /* Heads the stack of a walk that is over, and dumps what it did not reach. */
@@ -587,7 +589,7 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
 		s->stop << EBT_STACK_STOP_SHIFT;
 	if (s->stop == EBT_STOP_TRUNCATED)
 		attrs |= EBT_STACK_TRUNCATED;
-	if (!n || n > EBREC_MAX_FRAMES)
+	if (!n || n > config.max_stack)
 		return len;
 	stack->attrs = attrs;
 	stack->n = n;
@@ -595,14 +597,14 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
 	if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump()) {
 		/* Until 6.2 the verifier forgets bounds of what was put on the stack. */
 		barrier_var(n);
-		if (n <= EBREC_MAX_FRAMES)
+		if (n <= config.max_stack)
 			len.dump = unwind_dump(s, task, walk->addresses + n);
 	}
 	return len;
 }
 
 /*
- * The user stack of the current task, with room for EBREC_MAX_FRAMES, and, with_dump, behind it
+ * The user stack of the current task, with room for config.max_stack, and, with_dump, behind it
  * what is needed to go on if it is not whole.
  */
 static __always_inline struct ebrec_lengths

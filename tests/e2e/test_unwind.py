@@ -91,6 +91,35 @@ class Unwind(e2e.TestCase):
     def test_recursion(self):
         self.check_way("recurse", ";main;" + "recurse;" * 61 + "plain;work;burn", least=0.99)
 
+    def deep(self, *options):
+        """Records a recursion of 401 calls: trace, attributes and length of the stacks in it."""
+        trace = self.record("-e", "sample,offcpu", "-F", "499", *options, "--",
+                            e2e.program("unwound"), "recurse", "400")
+        return trace, [(stack[0], len(stack[1]))
+                       for stack, in columns(trace, "sample", "ustack")
+                       if stack and len(stack[1]) > 15]
+
+    def test_max_stack(self):
+        trace, stacks = self.deep("--max-stack", "512")
+        whole = sum(attrs >> 16 & 255 == STOPS.index("root") and n > 401 for attrs, n in stacks)
+        self.assertGreaterEqual(whole, 0.97 * len(stacks), collections.Counter(stacks))
+        self.assertGreater(len(stacks), 20)
+        weights = self.ways(trace)
+        right = sum(w for stack, w in weights.items()
+                    if ";main;" + "recurse;" * 401 + "plain;work;burn" in stack)
+        self.assertGreaterEqual(right, 0.95 * sum(weights.values()))
+
+    def test_stacks_that_are_too_deep(self):
+        """Cut at their outer end, and marked; also where each task holds its stack."""
+        for most, *options in ((127,), (20, "--max-stack", "20"),
+                               (300, "--max-stack", "300", "--min-block", "1us")):
+            _, stacks = self.deep(*options)
+            self.assertGreater(len(stacks), 20)
+            cut = [n for attrs, n in stacks
+                   if attrs & 2 and attrs >> 16 & 255 == STOPS.index("truncated")]
+            self.assertEqual(set(cut), {most})
+            self.assertGreaterEqual(len(cut), 0.9 * len(stacks), collections.Counter(stacks))
+
     def test_callback_of_libc(self):
         self.check_way("sort", "compare;work;burn", least=0.99)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * unwound WAY [FILE FILE]: burns half a second of CPU time in burn(), called by way of what stack
- * walks find hard. Built without frame pointers. Each way ends in work(), which calls burn().
+ * unwound WAY [FILE FILE | DEPTH]: burns half a second of CPU time in burn(), called by way of what
+ * stack walks find hard. Built without frame pointers. Each way ends in work(), which calls burn().
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	if (!strcmp(way, "plain"))
 		plain();
 	else if (!strcmp(way, "recurse"))
-		recurse(60);
+		recurse(argc > 2 ? atoi(argv[2]) : 60);
 	else if (!strcmp(way, "sort"))
 		sorted();
 	else if (!strcmp(way, "signal"))
