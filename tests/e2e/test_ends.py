@@ -87,6 +87,17 @@ class Ends(e2e.TestCase):
         # The process was there before: its mappings are those of the snapshot.
         self.assertIn("burn_half", e2e.ebreport("folded", trace))
 
+    def test_second_epoch(self):
+        """Every ten seconds all that is known is told again."""
+        busy = self.start(e2e.program("shares"), "60")
+        trace = self.record("-d", "12s", "-p", busy.pid)
+        self.assert_complete(trace)
+        self.assertGreaterEqual(e2e.report_json("info", trace)["epochs"], 2)
+        begin = e2e.report_json("info", trace)["start_ns"]
+        last = max(row["time"] for row in e2e.Dump(trace, "--table", "object").rows("object"))
+        self.assertGreaterEqual(last - begin, 9_000_000_000)
+        self.assertIn("burn_half", e2e.ebreport("folded", "--from", "11s", trace))
+
     def test_process_that_ends(self):
         busy = self.start(e2e.program("shares"), "2")
         begin = time.monotonic()
