@@ -86,6 +86,18 @@ struct key {
 	unsigned char text[BUILDID_MAX + PATH_MAX];
 };
 
+/* Of the path, without what the kernel appends to that of a deleted file. */
+static size_t name_len(const struct mapping *mapping)
+{
+	static const char suffix[] = " (deleted)";
+	const size_t len = strlen(suffix);
+
+	return mapping->path_len > len &&
+			       !memcmp(mapping->path + mapping->path_len - len, suffix, len)
+		       ? mapping->path_len - len
+		       : mapping->path_len;
+}
+
 struct ebt_error *objects_create(struct ebt_stream *stream, uint64_t *last_file_id,
 				 struct objects **ret)
 {
@@ -210,12 +222,7 @@ static struct ebt_error *tell_again(struct objects *objects, struct object *obje
 
 static bool is_deleted(const struct mapping *mapping, const struct identity *identity)
 {
-	static const char suffix[] = " (deleted)";
-	const size_t len = strlen(suffix);
-
-	return !identity->st.st_nlink ||
-	       (mapping->path_len > len &&
-		!memcmp(mapping->path + mapping->path_len - len, suffix, len));
+	return !identity->st.st_nlink || name_len(mapping) != mapping->path_len;
 }
 
 /* Takes the job over if there is room for it. */
@@ -322,7 +329,7 @@ struct ebt_error *objects_work(struct objects *objects, bool last)
 static size_t make_key(const struct mapping *mapping, struct key *ret)
 {
 	const struct buildid *id = &mapping->build_id;
-	const size_t path_len = mapping->path_len < PATH_MAX ? mapping->path_len : PATH_MAX;
+	const size_t path_len = name_len(mapping) < PATH_MAX ? name_len(mapping) : PATH_MAX;
 
 	memset(ret, 0, offsetof(struct key, text));
 	if (!id->len) {
