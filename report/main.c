@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport: runs one command on one trace; the only file here that prints errors or exits. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "command.h"
+#include "symbolize.h"
 #include "text.h"
 
 enum { EXIT_FILE = 1, EXIT_USAGE = 2 };
@@ -63,8 +65,58 @@ static struct ebt_error *put_warnings(struct trace *trace)
 	return NULL;
 }
 
+/* --- while files are fetched --- */
+
+/* Ctrl-C: go on without what is still to come. */
+static volatile sig_atomic_t interrupted;
+
+struct fetching {
+	bool active;
+	struct sigaction before;
+};
+
+static void on_interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static void put_progress(const struct sym_fetching *now)
+{
+	fprintf(stderr, "\r\033[Kebreport: fetched %zu of %zu files", now->done, now->files);
+	if (now->bytes)
+		fprintf(stderr, ", %.1f MB more", (double)now->bytes / 1e6);
+	fputs(" (Ctrl-C: go on without)", stderr);
+	fflush(stderr);
+}
+
+static bool watch_fetching(void *arg, const struct sym_fetching *now)
+{
+	struct fetching *fetching = arg;
+	bool terminal = isatty(STDERR_FILENO);
+
+	if (now && !fetching->active) {
+		/* A second one ends the program as ever. */
+		struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESETHAND };
+
+		interrupted = 0;
+		sigaction(SIGINT, &action, &fetching->before);
+		fetching->active = true;
+	}
+	if (now && terminal)
+		put_progress(now);
+	if (now || !fetching->active)
+		return !interrupted;
+	if (terminal)
+		fputs("\r\033[K", stderr);
+	sigaction(SIGINT, &fetching->before, NULL);
+	fetching->active = false;
+	return true;
+}
+
 static struct ebt_error *run(const struct options *options)
 {
+	struct fetching fetching = { 0 };
 	_cleanup_(trace_closep) struct trace *trace = NULL;
 	_cleanup_(out_destroyp) struct out *out = NULL;
 	struct report report = { .command = options->command, .options = options };
@@ -77,6 +129,7 @@ static struct ebt_error *run(const struct options *options)
 		err = out_create(options, trace, &out);
 	if (err)
 		return err;
+	trace_watch(trace, watch_fetching, &fetching);
 	report.trace = trace;
 	report.out = out;
 	err = options->command->fn(&report);

@@ -148,17 +148,19 @@ static struct ebt_error *apply(struct options *options, const char *name, const 
 	const struct command *command = options->command;
 	size_t own = own_index(command, name), i = 0;
 	struct ebt_error *err;
-	bool wants;
+	bool wants, may = false;
 
 	while (common_options[i].name && strcmp(common_options[i].name, name))
 		i++;
 	if (own < n_own(command))
 		wants = command->options[own].type != OPTION_FLAG;
 	else if (common_options[i].name)
-		wants = common_options[i].arg;
+		wants = common_options[i].arg && common_options[i].arg[0] != '[';
 	else
 		return unknown_option(command, name);
-	if (!wants && arg)
+	if (own >= n_own(command))
+		may = common_options[i].arg;
+	if (!wants && !may && arg)
 		return ebt_error_create(EBT_ERR_INVALID, "--%s takes no value", name);
 	if (wants && !arg) {
 		if (!next)

@@ -72,6 +72,9 @@ struct options {
 
 	struct option_strings debug_dirs, roots;
 	const char *sysroot;
+	bool debuginfod;	     /* servers may be asked */
+	const char *debuginfod_urls; /* NULL: those of the environment */
+	uint64_t debuginfod_timeout_ns;
 	bool no_symbols, no_inline;
 
 	/* One a row of command->options; see the functions below. */

@@ -286,6 +286,33 @@ struct ebt_error *option_sysroot(struct options *options, const char *arg)
 	return NULL;
 }
 
+struct ebt_error *option_debuginfod(struct options *options, const char *arg)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool set = urls && *urls;
+
+	if (!arg && !set)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"which servers? DEBUGINFOD_URLS is not set, and there is "
+					"no --debuginfod=URLS");
+	options->debuginfod = true;
+	options->debuginfod_urls = NULL;
+	if (arg && !strcmp(arg, "env"))
+		options->debuginfod = set;
+	else
+		options->debuginfod_urls = arg;
+	return NULL;
+}
+
+struct ebt_error *option_debuginfod_timeout(struct options *options, const char *arg)
+{
+	struct ebt_error *err = options_parse_duration(arg, &options->debuginfod_timeout_ns);
+
+	if (!err && !options->debuginfod_timeout_ns)
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' leaves no time at all", arg);
+	return err;
+}
+
 struct ebt_error *option_no_symbols(struct options *options, const char *arg)
 {
 	(void)arg;

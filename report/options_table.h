@@ -8,7 +8,7 @@
 struct common_option {
 	const char *name;
 	char letter;	 /* 0: none */
-	const char *arg; /* NULL: takes none */
+	const char *arg; /* NULL: takes none; "[=X]": may be left out */
 	struct ebt_error *(*apply)(struct options *options, const char *arg);
 	const char *help;
 };
@@ -34,6 +34,8 @@ struct ebt_error *option_no_color(struct options *options, const char *arg);
 struct ebt_error *option_debug_dir(struct options *options, const char *arg);
 struct ebt_error *option_root(struct options *options, const char *arg);
 struct ebt_error *option_sysroot(struct options *options, const char *arg);
+struct ebt_error *option_debuginfod(struct options *options, const char *arg);
+struct ebt_error *option_debuginfod_timeout(struct options *options, const char *arg);
 struct ebt_error *option_no_symbols(struct options *options, const char *arg);
 struct ebt_error *option_no_inline(struct options *options, const char *arg);
 struct ebt_error *option_help(struct options *options, const char *arg);

@@ -31,6 +31,9 @@ struct slot {
 	uint32_t capacity;
 };
 
+/* What a server may take to give a sign of life: a second less than what people bear. */
+#define DEBUGINFOD_TIMEOUT_NS UINT64_C(4000000000)
+
 struct trace_cursor {
 	struct trace *trace;
 	struct ebt_cursor *cursor;
@@ -367,9 +370,13 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 		.debug_dirs = o->debug_dirs.v,
 		.sysroot = o->sysroot,
 		.roots = o->roots.v,
+		.servers = o->debuginfod ? &trace->servers : NULL,
 	};
 	struct ebt_error *err;
 
+	trace->servers.urls = o->debuginfod_urls;
+	trace->servers.timeout_ns =
+		o->debuginfod_timeout_ns ? o->debuginfod_timeout_ns : DEBUGINFOD_TIMEOUT_NS;
 	if (!trace->sym) {
 		err = sym_create(trace->reader, &options, &trace->sym);
 		if (err)
@@ -377,6 +384,12 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	}
 	*ret = trace->sym;
 	return NULL;
+}
+
+void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg)
+{
+	trace->servers.watch = watch;
+	trace->servers.arg = arg;
 }
 
 void trace_no_inline(struct trace *trace)

@@ -72,6 +72,10 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
 
 /* The symbolizer with the options of the command line. Belongs to the trace. */
 struct ebt_error *trace_sym(struct trace *trace, struct sym **ret);
+/* Before the first trace_sym(): called while files are fetched (sym_servers.watch). */
+struct sym_fetching;
+typedef bool trace_watch_fn(void *arg, const struct sym_fetching *now);
+void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg);
 /* Before the first trace_sym(): inlined functions do not matter to this report. */
 void trace_no_inline(struct trace *trace);
 

@@ -3,6 +3,7 @@
 #ifndef REPORT_TRACE_PRIVATE_H
 #define REPORT_TRACE_PRIVATE_H
 
+#include "symbolize.h"
 #include "trace.h"
 
 struct trace {
@@ -11,6 +12,7 @@ struct trace {
 	struct sym *sym;
 	struct names *names;
 	bool no_inline;
+	struct sym_servers servers;
 	uint64_t from, to;
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */

@@ -25,6 +25,10 @@ const struct common_option common_options[] = {
 	{ "root", 0, "WHO=DIR", option_root,
 	  "files of this container (id or name) or process are below DIR; can be repeated" },
 	{ "sysroot", 0, "DIR", option_sysroot, "recorded paths are below this folder" },
+	{ "debuginfod", 0, "[=URLS]", option_debuginfod,
+	  "fetch what is not here; URLS 'env': if DEBUGINFOD_URLS is set" },
+	{ "debuginfod-timeout", 0, "TIME", option_debuginfod_timeout,
+	  "without a sign of life of a server; 4s" },
 	{ "no-symbols", 0, NULL, option_no_symbols,
 	  "open no ELF files: addresses instead of names" },
 	{ "no-inline", 0, NULL, option_no_inline, "names from symbol tables only: faster" },
@@ -43,7 +47,7 @@ static void add_option(struct text *text, char letter, const char *name, const c
 	else
 		text_printf(&left, "      --%s", name);
 	if (arg)
-		text_printf(&left, " %s", arg);
+		text_printf(&left, "%s%s", arg[0] == '[' ? "" : " ", arg);
 	columns = text_columns(text_get(&left), left.len);
 	text_printf(text, "%s%*s%s\n", text_get(&left), columns < 27 ? (int)(28 - columns) : 1, "",
 		    help);

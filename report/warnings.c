@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "symbolize.h"
 #include "text.h"
 #include "trace_private.h"
 
@@ -226,6 +227,42 @@ static struct ebt_error *warn_file(struct trace *trace)
 	return err;
 }
 
+/* What became of asking servers, and names that are less sure than others. */
+static struct ebt_error *warn_files(struct trace *trace)
+{
+	static const struct {
+		enum sym_reason reason;
+		const char *what;
+	} fetched[] = {
+		{ SYM_SERVER_SILENT, "gave no answer in time and was not asked again" },
+		{ SYM_INTERRUPTED, "was not waited for" },
+		{ SYM_SERVER_FAILED, "could not be reached or broke off" },
+		{ SYM_SERVER_OTHER, "sent something else (it was not used)" },
+	};
+	struct sym_tally tally;
+	struct ebt_error *err = NULL;
+
+	if (!trace->sym)
+		return NULL;
+	sym_tally(trace->sym, &tally);
+	for (size_t i = 0; !err && i < sizeof(fetched) / sizeof(fetched[0]); i++) {
+		uint32_t n = tally.not_fetched[fetched[i].reason];
+
+		if (n)
+			err = add_warning(trace,
+					  "the debuginfod server %s: %" PRIu32 " file%s missing",
+					  fetched[i].what, n, n == 1 ? " is" : "s are");
+	}
+	if (!err && tally.by_time)
+		err = add_warning(trace,
+				  "%" PRIu32 " file%s here: size and time of change are those of "
+				  "recorded ones, which have no build-id",
+				  tally.by_time,
+				  tally.by_time == 1 ? " was taken for the right one"
+						     : "s were taken for the right ones");
+	return err;
+}
+
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;
@@ -248,6 +285,8 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 	}
 	for (size_t i = 0; !err && i < trace->n_notes; i++)
 		err = add_warning(trace, "%s", trace->notes[i]);
+	if (!err)
+		err = warn_files(trace);
 	if (err)
 		return err;
 	*ret = (const char *const *)trace->warnings;

@@ -86,6 +86,7 @@ void finder_deinit(struct finder *finder)
 
 	if (!state)
 		return;
+	fetch_destroy(state->fetch);
 	free_strings(state->debug_dirs);
 	free_strings(state->roots);
 	free(state->sysroot);
@@ -107,6 +108,7 @@ struct ebt_error *finder_init(struct finder *finder, struct ebt_reader *reader,
 		return &ebt_enomem;
 	state->reader = reader;
 	pthread_mutex_init(&state->lock, NULL);
+	state->no_inline = options->no_inline;
 	err = copy_strings(options->debug_dirs, &state->debug_dirs);
 	if (!err)
 		err = copy_strings(options->roots, &state->roots);
@@ -117,7 +119,22 @@ struct ebt_error *finder_init(struct finder *finder, struct ebt_reader *reader,
 		if (!state->sysroot)
 			return &ebt_enomem;
 	}
+	if (options->servers && !options->disabled)
+		return fetch_create(options->servers, &state->fetch);
 	return NULL;
+}
+
+void finder_tally(const struct finder *finder, struct sym_tally *ret)
+{
+	struct finder_state *state = finder->state;
+
+	*ret = (struct sym_tally){ 0 };
+	if (state->fetch)
+		fetch_failures(state->fetch, ret->not_fetched);
+	pthread_mutex_lock(&state->lock);
+	if (state->identities)
+		ret->by_time = identities_noted(state->identities);
+	pthread_mutex_unlock(&state->lock);
 }
 
 void found_deinit(struct found *found)
@@ -340,6 +357,13 @@ static struct ebt_error *identify(struct search *search)
 	return err;
 }
 
+static void note_by_time(const struct search *search)
+{
+	pthread_mutex_lock(&search->state->lock);
+	identities_note(search->state->identities, search->identity);
+	pthread_mutex_unlock(&search->state->lock);
+}
+
 static struct ebt_error *look_everywhere(struct search *search)
 {
 	static const struct {
@@ -349,7 +373,7 @@ static struct ebt_error *look_everywhere(struct search *search)
 		{ FOUND_TRACE, search_trace },		{ FOUND_CACHE, search_caches },
 		{ FOUND_DEBUG_DIR, search_debug_dirs }, { FOUND_PATH, search_recorded_path },
 		{ FOUND_SYSTEM, search_system },	{ FOUND_SYSTEM, search_debuglink },
-		{ FOUND_NOWHERE, search_alt },
+		{ FOUND_DEBUGINFOD, search_servers },	{ FOUND_NOWHERE, search_alt },
 	};
 	struct ebt_error *err = NULL;
 
@@ -387,6 +411,8 @@ struct ebt_error *finder_find(const struct finder *finder, const char *path,
 	}
 	if (search.found.main || search.found.debug)
 		search.found.reason = SYM_OK;
+	if (search.found.main && search.found.match == MATCH_SIZE_TIME)
+		note_by_time(&search);
 	*ret = search.found;
 	return NULL;
 }

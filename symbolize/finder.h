@@ -68,6 +68,9 @@ struct ebt_error *finder_is_embedded(const struct finder *finder, const char *pa
  * it at the same time. */
 struct ebt_error *finder_find(const struct finder *finder, const char *path,
 			      const struct sym_build_id *id, struct found *ret);
+/* Of all that was looked for so far. */
+void finder_tally(const struct finder *finder, struct sym_tally *ret);
+
 void found_deinit(struct found *found);
 
 #endif

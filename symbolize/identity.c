@@ -15,6 +15,7 @@ struct identities {
 	size_t n, capacity;
 	struct sym_index by_file, by_path;
 	uint64_t seed;
+	uint32_t n_noted;
 };
 
 /* Different files of one path that are told apart. */
@@ -175,6 +176,19 @@ const struct identity *identities_find(const struct identities *identities, cons
 		}
 	}
 	return found;
+}
+
+void identities_note(struct identities *identities, const struct identity *identity)
+{
+	struct identity *own = &identities->items[identity - identities->items];
+
+	identities->n_noted += !own->noted;
+	own->noted = true;
+}
+
+uint32_t identities_noted(const struct identities *identities)
+{
+	return identities->n_noted;
 }
 
 bool identity_hash_is(const struct identity *identity, int fd)

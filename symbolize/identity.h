@@ -18,7 +18,7 @@ struct identity {
 	uint64_t size;
 	int64_t mtime_ns; /* 0: not known */
 	uint64_t file_id; /* the embedded file that has it, or 0 */
-	bool hashed;
+	bool hashed, noted;
 	uint8_t hash[IDENTITY_HASH_SIZE];
 	char *debuglink; /* or "" */
 	uint32_t debuglink_crc;
@@ -33,6 +33,10 @@ void identities_destroy(struct identities *identities);
 /* NULL: nothing is said, or, where there is no build-id, of several files at this path. */
 const struct identity *identities_find(const struct identities *identities, const char *path,
 				       const struct sym_build_id *id);
+
+/* Remembers that a file was taken for this one by size and time alone; how many there are. */
+void identities_note(struct identities *identities, const struct identity *identity);
+uint32_t identities_noted(const struct identities *identities);
 
 /* Whether the open file has the recorded content. */
 bool identity_hash_is(const struct identity *identity, int fd);

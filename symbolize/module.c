@@ -97,6 +97,13 @@ bool module_is_complete(const struct module *module)
 	return module->symtab && module->symtab->complete;
 }
 
+enum sym_reason module_missing(const struct module *module)
+{
+	if (module_is_complete(module) || module->files.debug_reason == SYM_OK)
+		return SYM_NO_SYMBOL;
+	return module->files.debug_reason;
+}
+
 /* Length of a symbol's name without what compilers put behind that of the function. Other dots
  * are part of a name: of Rust's, of Go's. */
 static size_t function_len(const struct symtab_range *range)

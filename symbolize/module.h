@@ -50,6 +50,9 @@ bool module_address(const struct module *module, const struct module_address *pl
 /* Whether every function of the module has a symbol. */
 bool module_is_complete(const struct module *module);
 
+/* Why an address of the module has no symbol. */
+enum sym_reason module_missing(const struct module *module);
+
 /*
  * The frames at a linked address, innermost first. frames has room for DWARF_MAX_FRAMES; *ret_n 0:
  * no symbol covers it. Strings live as long as the module.

@@ -255,6 +255,54 @@ struct ebt_error *search_debuglink(struct search *search)
 	return err;
 }
 
+/* --- servers --- */
+
+/* Whether there is nothing that a server could add. */
+static bool is_enough(const struct search *search)
+{
+	const struct elf_file *main = search->found.main;
+
+	return !search->state->fetch || !search->id->len || search_is_done(search) ||
+	       (search->state->no_inline && main && main->has_symtab);
+}
+
+static struct ebt_error *ask(struct search *search, enum fetch_kind kind, enum sym_reason *reason)
+{
+	struct fetch *fetch = search->state->fetch;
+	struct elf_file *main = search->found.main, *debug = search->found.debug;
+	_cleanup_free_ char *path = NULL;
+	struct ebt_error *err = fetch_wait(fetch, kind, search->id, &path, reason);
+
+	if (err || !path)
+		return err;
+	err = search_path(search, path);
+	if (err || main != search->found.main || debug != search->found.debug)
+		return err;
+	fetch_refuse(fetch, kind, search->id, path);
+	*reason = SYM_SERVER_OTHER;
+	return NULL;
+}
+
+struct ebt_error *search_servers(struct search *search)
+{
+	struct found *found = &search->found;
+	enum sym_reason before = found->reason, reason = SYM_OK;
+	struct ebt_error *err;
+
+	if (is_enough(search))
+		return NULL;
+	err = ask(search, FETCH_DEBUGINFO, &reason);
+	if (!err && reason != SYM_OK && found->debug_reason == SYM_OK)
+		found->debug_reason = reason;
+	if (!err && !found->main && !found->debug && reason == SYM_SERVER_LACKS)
+		err = ask(search, FETCH_EXECUTABLE, &reason);
+	/* What was wrong with a file that is here says more than that a server lacks it. */
+	if (!err && reason != SYM_OK)
+		found->reason =
+			reason != SYM_SERVER_LACKS || before == SYM_NO_FILE ? reason : before;
+	return err;
+}
+
 /* What dwz took out of several files of debug information. Without it theirs cannot be read. */
 struct ebt_error *search_alt(struct search *search)
 {
@@ -284,6 +332,8 @@ struct ebt_error *search_alt(struct search *search)
 	if (!err && *name != '/' && from->path)
 		err = search_format(&alt, "%.*s%s", (int)(base_name(from->path) - from->path),
 				    from->path, name);
+	if (!err)
+		err = search_servers(&alt);
 	search->found.alt = take_ptr(alt.found.debug);
 	found_deinit(&alt.found);
 	return err;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "debuglink.h"
+#include "fetch.h"
 #include "finder.h"
 #include "identity.h"
 #include "views.h"
@@ -17,6 +18,8 @@ struct finder_state {
 	char **debug_dirs;	   /* of the user, in order */
 	char **roots;		   /* CONTAINER=DIR, PID=DIR; both end with NULL */
 	char *sysroot;		   /* or NULL */
+	bool no_inline;		   /* names are enough */
+	struct fetch *fetch;	   /* NULL: no server is asked */
 	pthread_mutex_t lock;	   /* of what follows, which is made when it is needed */
 	struct views *views;
 	struct identities *identities;
@@ -26,7 +29,7 @@ struct search {
 	struct finder_state *state;
 	const char *recorded; /* path */
 	const struct sym_build_id *recorded_id;
-	const char *path;     /* without " (deleted)"; "/", which is no file: not to be opened */
+	const char *path; /* without " (deleted)"; "/", which is no file: not to be opened */
 	const struct sym_build_id *id;
 	const struct identity *identity; /* what else the trace says about the file, or NULL */
 	const struct debuglink *link;	 /* not NULL: debug information that it names is wanted */
@@ -60,6 +63,7 @@ struct ebt_error *search_debug_dirs(struct search *search);
 struct ebt_error *search_recorded_path(struct search *search);
 struct ebt_error *search_system(struct search *search);
 struct ebt_error *search_debuglink(struct search *search);
+struct ebt_error *search_servers(struct search *search);
 struct ebt_error *search_alt(struct search *search);
 
 #endif

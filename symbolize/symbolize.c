@@ -83,6 +83,16 @@ const char *sym_reason_name(enum sym_reason reason)
 		return "content differs";
 	case SYM_CHECKSUM_DIFFERS:
 		return "checksum differs";
+	case SYM_SERVER_LACKS:
+		return "not on the server";
+	case SYM_SERVER_SILENT:
+		return "server timed out";
+	case SYM_SERVER_FAILED:
+		return "server failed";
+	case SYM_SERVER_OTHER:
+		return "server sent another file";
+	case SYM_INTERRUPTED:
+		return "fetching interrupted";
 	case SYM_NO_BUILD_ID:
 		return "no build-id";
 	case SYM_BAD_FILE:
@@ -158,6 +168,11 @@ void sym_destroy(struct sym *sym)
 	free(sym->answers);
 	free(sym->places);
 	free(sym);
+}
+
+void sym_tally(struct sym *sym, struct sym_tally *ret)
+{
+	finder_tally(&sym->objects.finder, ret);
 }
 
 uint32_t sym_n_funcs(const struct sym *sym)
@@ -319,7 +334,7 @@ static struct ebt_error *name_by_files(struct sym *sym, const struct module_addr
 		enum sym_reason reason = sym->disabled ? SYM_DISABLED
 					 : !hit->there && object->module->reason
 						 ? object->module->reason
-						 : SYM_NO_SYMBOL;
+						 : module_missing(object->module);
 
 		n = 1;
 		err = unnamed(sym, object->kind, reason, object, object->path, shown, frames);

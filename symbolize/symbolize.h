@@ -28,6 +28,11 @@ enum sym_reason {
 	SYM_NO_BUILD_ID,      /* nothing recorded to recognise the file by */
 	SYM_BAD_FILE,	      /* the file here cannot be read as ELF */
 	SYM_NO_SYMBOL,	      /* the file has no symbol that covers the address */
+	SYM_SERVER_LACKS,     /* nor has the debuginfod server the file */
+	SYM_SERVER_SILENT,    /* the server gave no answer in time */
+	SYM_SERVER_FAILED,    /* it could not be reached, or the transfer failed */
+	SYM_SERVER_OTHER,     /* it sent another file */
+	SYM_INTERRUPTED,      /* the user did not wait for the server */
 	SYM_NO_KERNEL,	      /* the trace has no kernel symbols */
 	SYM_DISABLED,	      /* --no-symbols */
 	SYM_N_REASONS,
@@ -67,12 +72,35 @@ struct sym_frames {
 	size_t n;
 };
 
+/* What is being fetched from servers. */
+struct sym_fetching {
+	size_t done, files;
+	uint64_t bytes; /* of downloads under way */
+};
+
+/* debuginfod servers that may be asked. */
+struct sym_servers {
+	const char *urls;    /* NULL: those of the environment */
+	uint64_t timeout_ns; /* without a sign of life, after which no server is asked any more */
+	/* Called some times a second while somebody waits, with NULL in the end; from several
+	 * threads, one at a time. false: do not wait. Or NULL. */
+	bool (*watch)(void *arg, const struct sym_fetching *now);
+	void *arg;
+};
+
 struct sym_options {
 	bool disabled;		       /* --no-symbols: nothing is opened */
 	bool no_inline;		       /* names from symbol tables only */
 	const char *const *debug_dirs; /* NULL-terminated, searched before the system's; or NULL */
 	const char *sysroot;	       /* prefix for recorded paths, or NULL */
-	const char *const *roots;      /* "CONTAINER=DIR" or "PID=DIR", NULL-terminated; or NULL */
+	const struct sym_servers *servers; /* NULL: none is asked */
+	const char *const *roots; /* "CONTAINER=DIR" or "PID=DIR", NULL-terminated; or NULL */
+};
+
+/* What readers of a report should know about the files that names are from. */
+struct sym_tally {
+	uint32_t not_fetched[SYM_N_REASONS]; /* files that servers did not give */
+	uint32_t by_time; /* files without build-id that were believed for their size and time */
 };
 
 /* The options are copied. The reader must outlive the sym. */
@@ -114,6 +142,8 @@ typedef struct ebt_error *sym_place_fn(void *arg, const struct sym_place *place)
 
 /* All of them so far that the trace itself did not name. */
 struct ebt_error *sym_each_place(struct sym *sym, sym_place_fn *take, void *arg);
+
+void sym_tally(struct sym *sym, struct sym_tally *ret);
 
 /* Number of distinct funcs so far: one more than the largest id. */
 uint32_t sym_n_funcs(const struct sym *sym);
