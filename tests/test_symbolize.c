@@ -469,7 +469,7 @@ static void test_debuglink_wrong_crc(void **state)
 	map_as(f, 100, BASE, "full", "/nowhere/prog", id_of("full"));
 	open_sym(f, &(struct sym_options){ .sysroot = symtools_path("root") });
 	assert_int_equal(func_at(f, 200, BASE + address_of("full", "outer", NULL))->reason,
-			 SYM_NO_SYMBOL);
+			 SYM_CHECKSUM_DIFFERS);
 }
 
 static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
