@@ -143,7 +143,7 @@ class TestCase(unittest.TestCase):
         self.addCleanup(stop)
         return child
 
-    def wait_for_rows(self, trace, child, table, seconds=60):
+    def wait_for_rows(self, trace, child, table, at_least=1, seconds=SECONDS):
         """Waits until the file has rows of the table: the recording is under way."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -153,10 +153,10 @@ class TestCase(unittest.TestCase):
                 done = run(EBREPORT, "info", "--json", trace, status=None)
                 if done.returncode == 0:
                     found = {t["name"]: t["rows"] for t in json.loads(done.stdout)["tables"]}
-                    if found.get(table):
+                    if found.get(table, 0) >= at_least:
                         return
             time.sleep(0.2)
-        self.fail(f"no rows of {table} after {seconds} s")
+        self.fail(f"not {at_least} rows of {table} after {seconds} s")
 
     def assert_no_loss(self, trace, whole_system=False):
         found = lost(trace)

@@ -53,17 +53,17 @@ class Sched(e2e.TestCase):
         self.assert_no_loss(trace, whole_system=True)
         report = e2e.report_json("sched", trace)
         self.assertTrue(report["rows"])
-        self.assertAlmostEqual(report["duration_ns"] / 1e9, 1, delta=0.5)
+        self.assertGreater(report["duration_ns"] / 1e9, 0.8)
 
     def test_blocked_time(self):
-        trace = self.record("--", "sh", "-c", "sleep 0.5; sleep 0.25")
+        trace = self.record("--", "sh", "-c", "sleep 2; sleep 0.25")
         sleeps = [r for r in e2e.rows("offcpu", trace) if r["comm"] == "sleep"]
         longest = sorted(r["max_ns"] for r in sleeps)
         self.assertEqual(len(longest), 2)
         # The kernel never wakes early; how late it is, is not ours to say.
         self.assertGreaterEqual(longest[0], 250000000)
-        self.assertGreaterEqual(longest[1], 500000000)
-        self.assertLess(longest[0], 500000000)
+        self.assertGreaterEqual(longest[1], 2000000000)
+        self.assertLess(longest[0], 2000000000)
 
 
 if __name__ == "__main__":

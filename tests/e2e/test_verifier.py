@@ -11,7 +11,7 @@ BUDGET = 500000
 
 # Ways to record that load different programs, or constants by which they are verified differently.
 VARIANTS = ["", "--call-graph fp", "--call-graph dump", "--call-graph none",
-            "--keep-stack-dumps", "--min-block 1ms"]
+            "--keep-stack-dumps", "--min-block 1ms", "--max-stack 512"]
 
 # Lines of a shell that record in each of these ways; `verified` gets what the verifier counted.
 SCRIPT = "\n".join(f"echo '# {variant}' >>verified\n"
