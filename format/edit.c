@@ -26,7 +26,8 @@ struct ebt_error *ebt_edit_begin(struct ebt_edit *edit, const struct ebt_batch *
 	builder->columns = columns;
 	builder->stride = batch->rows;
 	builder->rows = batch->rows;
-	memcpy(columns, batch->col[0], batch->rows * sizeof(*columns));
+	if (batch->rows)
+		memcpy(columns, batch->col[0], batch->rows * sizeof(*columns));
 	return NULL;
 }
 
@@ -129,6 +130,13 @@ void ebt_edit_drop_row(struct ebt_edit *edit, uint32_t row)
 
 	edit->n_dropped += !dropped[row];
 	dropped[row] = true;
+}
+
+bool ebt_edit_dropped(const struct ebt_edit *edit, uint32_t row)
+{
+	const bool *dropped = edit->dropped.data;
+
+	return dropped[row];
 }
 
 /* Closes the gaps that dropped rows leave. */

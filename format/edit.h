@@ -30,6 +30,8 @@ uint64_t ebt_edit_string(struct ebt_edit *edit, struct ebt_str s);
 uint64_t ebt_edit_stack(struct ebt_edit *edit, const struct ebt_stack *stack);
 uint64_t ebt_edit_task(struct ebt_edit *edit, const struct ebt_task *task, struct ebt_str comm);
 
+/* A row that is dropped should get no values: what is in the dictionaries is in the file. */
 void ebt_edit_drop_row(struct ebt_edit *edit, uint32_t row);
+bool ebt_edit_dropped(const struct ebt_edit *edit, uint32_t row);
 
 #endif

@@ -366,7 +366,8 @@ static struct ebt_error *run_bundle(struct report *report)
 const struct command command_bundle = {
 	.name = "bundle",
 	.fn = run_bundle,
-	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_NO_FILTERS | COMMAND_PRIVATE,
+	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_NO_FILTERS | COMMAND_PRIVATE |
+		 COMMAND_COPY,
 	.summary = "copy of a trace with the names of its addresses in it",
 	.help = "The copy reads the same on any machine: it has functions, inlined calls, files "
 		"and "

@@ -32,6 +32,9 @@ enum {
 	COMMAND_PRIVATE = 1 << 3,
 	/* -o is a folder, which the command opens itself. */
 	COMMAND_FOLDER = 1 << 4,
+	/* It writes a trace to -o or standard output, and tables to standard output or, where the
+	 * trace goes there, standard error. */
+	COMMAND_COPY = 1 << 5,
 };
 
 struct command {
@@ -57,6 +60,7 @@ extern const struct command command_flame;
 extern const struct command command_callgraph;
 extern const struct command command_folded;
 extern const struct command command_bundle;
+extern const struct command command_scrub;
 extern const struct command command_files;
 extern const struct command command_extract;
 

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&command_files,
 	&command_extract,
 	&command_bundle,
+	&command_scrub,
 	NULL,
 };
 /* clang-format on */

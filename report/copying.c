@@ -12,7 +12,7 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 {
 	const char *output = report->options->output;
 
-	options->fd = fileno(out_file(report->out));
+	options->fd = out_copy_fd(report->out);
 	options->name = output ? output : "standard output";
 	return ebt_copy(trace_reader(report->trace), options);
 }

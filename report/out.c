@@ -53,6 +53,7 @@ static bool wants_colors(const struct options *options)
 struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret)
 {
 	_cleanup_(out_destroyp) struct out *out = calloc(1, sizeof(*out));
+	unsigned int flags = options->command->flags;
 
 	if (!out)
 		return &ebt_enomem;
@@ -60,14 +61,19 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->trace = trace;
 	out->f = stdout;
 	out->path = "standard output";
-	if (options->output && !(options->command->flags & COMMAND_FOLDER)) {
+	if (options->output && !(flags & COMMAND_FOLDER)) {
 		if (is_trace(options))
 			return ebt_error_create(EBT_ERR_INVALID, "-o %s: that is the trace itself",
 						options->output);
-		out->f = open_output(options);
-		if (!out->f)
+		out->own_file = open_output(options);
+		if (!out->own_file)
 			return ebt_error_errno(errno, "cannot write '%s'", options->output);
-		out->own_file = true;
+	}
+	if (flags & COMMAND_COPY) {
+		out->copy = out->own_file ? out->own_file : stdout;
+		out->f = out->own_file ? stdout : stderr;
+	} else if (out->own_file) {
+		out->f = out->own_file;
 		out->path = options->output;
 	}
 	out->terminal = isatty(fileno(out->f));
@@ -95,7 +101,7 @@ void out_destroy(struct out *out)
 	free(out->lines);
 	text_deinit(&out->cell);
 	if (out->own_file)
-		fclose(out->f);
+		fclose(out->own_file);
 	free(out);
 }
 
@@ -129,6 +135,11 @@ struct json *out_json(struct out *out)
 FILE *out_file(struct out *out)
 {
 	return out->f;
+}
+
+int out_copy_fd(const struct out *out)
+{
+	return fileno(out->copy);
 }
 
 bool out_is_terminal(const struct out *out)

@@ -20,7 +20,9 @@ struct out {
 	struct trace *trace;
 	FILE *f;
 	const char *path; /* for messages */
-	bool own_file, terminal, colors, opened;
+	FILE *own_file;	  /* -o, or NULL */
+	FILE *copy;	  /* COMMAND_COPY: the trace that is written */
+	bool terminal, colors, opened;
 	unsigned int width;
 	struct json json;
 
