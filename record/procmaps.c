@@ -107,7 +107,7 @@ bool procmaps_parse(char *line, size_t len, struct procmaps_entry *ret)
 }
 
 /* Hands on the complete lines of the buffer. Returns how much of it they took. */
-static size_t lines(char *buffer, size_t len, procmaps_fn *fn, void *arg, bool *stop)
+static size_t lines(char *buffer, size_t len, uint32_t prot, procmaps_fn *fn, void *arg, bool *stop)
 {
 	size_t done = 0;
 
@@ -119,13 +119,13 @@ static size_t lines(char *buffer, size_t len, procmaps_fn *fn, void *arg, bool *
 			break;
 		done = (size_t)(newline - buffer) + 1;
 		if (procmaps_parse(line, (size_t)(newline - line), &entry) &&
-		    (entry.prot & PROT_EXEC))
+		    (entry.prot & prot) == prot)
 			*stop = !fn(arg, &entry);
 	}
 	return done;
 }
 
-int procmaps_each(int fd, procmaps_fn *fn, void *arg)
+static int each(int fd, uint32_t prot, procmaps_fn *fn, void *arg)
 {
 	_cleanup_free_ char *buffer = malloc(BUFFER_LEN);
 	bool stop = false;
@@ -144,11 +144,21 @@ int procmaps_each(int fd, procmaps_fn *fn, void *arg)
 		if (!n)
 			break;
 		len += (size_t)n;
-		done = lines(buffer, len, fn, arg, &stop);
+		done = lines(buffer, len, prot, fn, arg, &stop);
 		if (!done && len == BUFFER_LEN)
 			return -EOVERFLOW;
 		memmove(buffer, buffer + done, len - done);
 		len -= done;
 	}
 	return 0;
+}
+
+int procmaps_each(int fd, procmaps_fn *fn, void *arg)
+{
+	return each(fd, PROT_EXEC, fn, arg);
+}
+
+int procmaps_each_of_all(int fd, procmaps_fn *fn, void *arg)
+{
+	return each(fd, 0, fn, arg);
 }

@@ -26,5 +26,7 @@ typedef bool procmaps_fn(void *arg, const struct procmaps_entry *entry);
 
 /* Reads maps through fd, from its position. Returns 0 or a negative errno. */
 int procmaps_each(int fd, procmaps_fn *fn, void *arg);
+/* The same of mappings that are not executable, too. */
+int procmaps_each_of_all(int fd, procmaps_fn *fn, void *arg);
 
 #endif

@@ -4,10 +4,11 @@
  * is taken from the wrong build has the wrong name and the wrong line. Uses SECONDS of CPU time:
  *	SECONDS			in NAME
  *	SECONDS fork		the same in a child that runs no other program
+ *	SECONDS use LIB		in LIB's work()
  *	SECONDS dlopen LIB NEW AGAIN
  *				half in LIB's work(), then NEW becomes LIB by rename(), and half in
  *				that; AGAIN is another path of LIB, or ld.so thinks that it has it
- * With a last argument "wait" it goes on in NAME, with pauses. -DLIBRARY makes LIB.
+ * With a last argument "wait" it goes on with what it did last, with pauses. -DLIBRARY makes LIB.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ static void use(double seconds, void (*function)(void))
 	} while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end);
 }
 
-static void use_library(double seconds, const char *path)
+static void (*use_library(double seconds, const char *path))(void)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	void (*work)(void) = library ? (void (*)(void))dlsym(library, "work") : NULL;
@@ -56,11 +57,13 @@ static void use_library(double seconds, const char *path)
 		exit(1);
 	}
 	use(seconds, work);
+	return work;
 }
 
 int main(int argc, char **argv)
 {
 	double seconds = atof(argv[1]);
+	void (*last)(void) = NAME;
 
 	if (argc > 2 && !strcmp(argv[2], "fork")) {
 		pid_t child = fork();
@@ -74,14 +77,16 @@ int main(int argc, char **argv)
 		use_library(seconds / 2, argv[3]);
 		if (rename(argv[4], argv[3]))
 			return 1;
-		use_library(seconds / 2, argv[5]);
+		last = use_library(seconds / 2, argv[5]);
+	} else if (argc > 3 && !strcmp(argv[2], "use")) {
+		last = use_library(seconds, argv[3]);
 	} else {
 		use(seconds, NAME);
 	}
 	puts("done");
 	fflush(stdout);
 	while (!strcmp(argv[argc - 1], "wait")) {
-		use(0.05, NAME);
+		use(0.05, last);
 		usleep(10000);
 	}
 	return 0;

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Containers of podman, rootful and rootless with fuse-overlayfs: images have different builds of a
+library at the same path, and so has the host. Frames of each process come from its own, while the
+containers run, when they have stopped, and, from a bundle, when they are gone."""
+
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+
+import e2e
+
+SOURCE = os.path.join(e2e.SOURCE, "tests/programs/identity.c")
+PLACE = "/opt/ebt-e2e"  # of the library, in images and on the host
+LIBRARY = f"{PLACE}/libwork.so"
+USER = "ebt-e2e"
+
+# A mount namespace where /sys/fs/cgroup is cgroup2 alone, which container engines want, until
+# standard input ends.
+NAMESPACE = """
+umount -R /sys/fs/cgroup
+mount -t cgroup2 none /sys/fs/cgroup
+mount --make-rshared /
+echo ready
+cat
+"""
+
+
+class Engine:
+    """podman and buildah of root."""
+
+    name = "root"
+    run_options = ["--net", "host", "--pids-limit", "-1", "--ulimit", "nofile=1000:1000",
+                   "--ulimit", "nproc=1000:1000"]
+
+    def __init__(self, test):
+        self.test = test
+        self.holder = test.start("unshare", "-m", "sh", "-c", NAMESPACE, stdout=subprocess.PIPE,
+                                 pipe=True)
+        assert self.holder.stdout.readline() == b"ready\n"
+        self.prefix = ["nsenter", "-t", self.holder.pid, "-m"]
+        self.images = []
+        self.containers = []
+
+    def run(self, *command, **options):
+        return e2e.run(*self.prefix, *command, cwd="/", **options)
+
+    def podman(self, *arguments, **options):
+        return self.run("podman", "--runtime", "runc", *arguments, **options).stdout.decode().strip()
+
+    def script(self, text):
+        """Commands in a shell that may mount."""
+        return self.run("sh", "-ec", text).stdout.decode().strip()
+
+    def clean(self):
+        for container in self.containers:
+            self.podman("rm", "-f", "-t", "0", container, status=None)
+        for image in self.images:
+            self.podman("rmi", "-f", image, status=None)
+        for depth in "*/*/libpod_parent/*/", "*/*/libpod_parent/":
+            for path in glob.glob("/sys/fs/" + depth):
+                e2e.run("rmdir", path, status=None)
+
+    def import_image(self, tree, name):
+        image = f"localhost/{name}:1"
+        with subprocess.Popen(["tar", "-C", tree, "-c", "."], stdout=subprocess.PIPE) as tar:
+            subprocess.run([str(c) for c in self.command("import", "-", image)], stdin=tar.stdout,
+                           check=True, capture_output=True, cwd="/", timeout=e2e.SECONDS)
+        self.images.append(image)
+        return image
+
+    def command(self, *arguments):
+        return [*self.prefix, "podman", "--runtime", "runc", *arguments]
+
+    def start(self, image, name, *command):
+        """A container that runs until it is stopped. Gives its process id and its id."""
+        self.containers.append(name)
+        container = self.podman("run", "-d", *self.run_options, "--name", name, image, *command)
+        pid = int(self.podman("inspect", "-f", "{{.State.Pid}}", name))
+        assert pid, self.podman("logs", name)
+        return pid, container
+
+
+class RootlessEngine(Engine):
+    """podman of a user of its own, with fuse-overlayfs."""
+
+    name = "user"
+    run_options = ["--net", "host", "--ulimit", "nofile=1000:1000", "--ulimit", "nproc=1000:1000"]
+
+    def __init__(self, test):
+        super().__init__(test)
+        e2e.run("userdel", "-rf", USER, status=None)
+        e2e.run("useradd", "-m", USER)
+        user = pwd.getpwnam(USER)
+        self.uid, self.home, self.runtime = user.pw_uid, user.pw_dir, f"/run/user/{user.pw_uid}"
+        os.makedirs(self.runtime, exist_ok=True)
+        os.chown(self.runtime, user.pw_uid, user.pw_gid)
+        self.fuse_mode = os.stat("/dev/fuse").st_mode & 0o7777
+        os.chmod("/dev/fuse", 0o666)
+        folder = f"{self.home}/.config/containers"
+        os.makedirs(folder)
+        with open(f"{folder}/storage.conf", "w") as f:
+            f.write('[storage]\ndriver = "overlay"\n[storage.options.overlay]\n'
+                    'mount_program = "/usr/bin/fuse-overlayfs"\n')
+        e2e.run("chown", "-R", f"{USER}:", f"{self.home}/.config")
+        self.prefix += ["setpriv", "--reuid", USER, "--regid", USER, "--init-groups",
+                        "--reset-env", "env", f"HOME={self.home}", f"XDG_RUNTIME_DIR={self.runtime}",
+                        "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+        # A pause process of an earlier run holds another namespace.
+        self.podman("system", "migrate")
+
+    def command(self, *arguments):
+        return [*self.prefix, "podman", "--cgroup-manager", "cgroupfs", "--runtime", "runc",
+                *arguments]
+
+    def podman(self, *arguments, **options):
+        return e2e.run(*self.command(*arguments), cwd="/", **options).stdout.decode().strip()
+
+    def script(self, text):
+        return self.run("buildah", "unshare", "sh", "-ec", text).stdout.decode().strip()
+
+    def clean(self):
+        super().clean()
+        # Subordinate users own some of the files.
+        self.run("podman", "unshare", "rm", "-rf", f"{self.home}/.local", status=None)
+        for process in glob.glob("/proc/[0-9]*"):
+            try:
+                if os.stat(process).st_uid == self.uid:
+                    os.kill(int(os.path.basename(process)), signal.SIGKILL)
+            except OSError:
+                pass
+        shutil.rmtree(self.runtime, ignore_errors=True)
+        end = time.monotonic() + 30
+        while e2e.run("userdel", "-rf", USER, status=None).returncode not in (0, 6):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.5)
+        shutil.rmtree(self.home, ignore_errors=True)
+        os.chmod("/dev/fuse", self.fuse_mode)
+
+
+class Containers:
+    """The tests, for any engine."""
+
+    engine_class = None
+
+    def setUp(self):
+        super().setUp()
+        self.engine = self.engine_class(self)
+        self.addCleanup(self.engine.clean)
+        os.makedirs(PLACE)
+        self.addCleanup(shutil.rmtree, PLACE, ignore_errors=True)
+        self.program = self.compile(self.path("program"), "burn_program", 9000)
+
+    def start(self, *command, pipe=False, **options):
+        """As that of e2e.TestCase; pipe: its standard input stays open until the test ends."""
+        if not pipe:
+            return super().start(*command, **options)
+        reader, writer = os.pipe()
+        child = subprocess.Popen([str(c) for c in command], stdin=reader, start_new_session=True,
+                                 env=e2e.CLEAN, **options)
+        os.close(reader)
+
+        def stop():
+            os.close(writer)
+            child.wait(e2e.SECONDS)
+            child.stdout.close()
+
+        self.addCleanup(stop)
+        return child
+
+    @staticmethod
+    def compile(path, name, line, *options):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        e2e.run("gcc", "-g", "-O1", f"-DNAME={name}", f"-DLINE={line}", *options, "-o", path, SOURCE)
+        return path
+
+    def library(self, path, name, line):
+        return self.compile(path, name, line, "-shared", "-fPIC", "-DLIBRARY")
+
+    def tree(self, name, line):
+        """Files of an image whose library has this function."""
+        tree = self.path(f"tree-{name}")
+        for file in ("/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"):
+            os.makedirs(os.path.dirname(tree + file), exist_ok=True)
+            shutil.copy(file, tree + file)
+        os.makedirs(f"{tree}/bin")
+        shutil.copy(self.program, f"{tree}/bin/program")
+        self.library(tree + LIBRARY, name, line)
+        return tree
+
+    def functions(self, trace, pid):
+        """Names of ours with their lines, and self time of frames in the image without a name.
+        (What runc does before it becomes the program is not in the image.)"""
+        files = "/bin/program", LIBRARY, "/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"
+        ours, nameless = {}, 0
+        for row in e2e.rows("callgraph", trace, "--all", "--pid", pid):
+            if row["function"].startswith("burn_"):
+                ours[row["function"]] = row.get("lines", "")
+            elif "+0x" in row["function"] and row["object"] in files:
+                nameless += row["self_ns"]
+        return ours, nameless
+
+    def assert_functions(self, trace, pid, name, line):
+        """All samples of the process in the one function, with the lines of that build."""
+        ours, nameless = self.functions(trace, pid)
+        self.assertEqual(list(ours), [name], f"of {pid}; {nameless} ns without name")
+        self.assertEqual(nameless, 0)
+        self.assertRegex(ours[name], rf"identity\.c:{line // 10}\d")
+
+    def record_running(self, pids):
+        return self.record("-F", "499", "-p", ",".join(map(str, pids)), "-d", "2")
+
+    def test_builds_at_one_path(self):
+        names = {"one": ("burn_of_image_one", 1000), "two": ("burn_of_image_two", 2000)}
+        expected = {}
+        for name, (function, line) in names.items():
+            image = self.engine.import_image(self.tree(function, line), f"ebt-{name}")
+            pid, _ = self.engine.start(image, f"ebt-{name}", "/bin/program", "0.1", "use", LIBRARY,
+                                       "wait")
+            expected[pid] = function, line
+        self.library(LIBRARY, "burn_of_host", 3000)
+        host = self.start(self.program, "0.1", "use", LIBRARY, "wait", stdout=subprocess.DEVNULL)
+        expected[host.pid] = "burn_of_host", 3000
+        trace = self.record_running(expected)
+        self.assert_no_loss(trace)
+
+        def check(file):
+            for pid, (function, line) in expected.items():
+                self.assert_functions(file, pid, function, line)
+
+        with self.subTest("while running"):
+            check(trace)
+        with self.subTest("info"):
+            self.check_info(trace, expected)
+        for name in names:
+            self.engine.podman("stop", "-t", "0", f"ebt-{name}")
+        with self.subTest("stopped"):
+            check(trace)
+        bundle = self.path("bundle.ebt")
+        e2e.ebreport("bundle", "-o", bundle, trace)
+        for name in names:
+            self.engine.podman("rm", f"ebt-{name}")
+            self.engine.podman("rmi", "-f", f"localhost/ebt-{name}:1")
+        host.kill()
+        with self.subTest("from the bundle"):
+            check(bundle)
+        with self.subTest("gone"):
+            for pid, (function, _) in expected.items():
+                ours, _ = self.functions(trace, pid)
+                self.assertLessEqual(set(ours), {function} if pid == host.pid else set())
+
+    def check_info(self, trace, expected):
+        pass
+
+    def test_started_while_recording(self):
+        """Containers that come and go meanwhile; `--rm`, so that none is left at the end."""
+        image = self.engine.import_image(self.tree("burn_of_image", 1000), "ebt-image")
+        self.library(LIBRARY, "burn_of_host", 3000)
+        command = self.engine.command("run", "--name", "ebt-later", *self.engine.run_options, image,
+                                      "/bin/program", "1", "use", LIBRARY)
+        self.engine.containers.append("ebt-later")
+        trace = self.record("-F", "499", "--", *command, cwd="/")
+        programs = [row for row in e2e.Dump(trace, "--table", "process").rows("process")
+                    if row["exe"] == '"/bin/program"']
+        self.assertTrue(programs)
+        self.assert_functions(trace, programs[-1]["task"].split("/")[1], "burn_of_image", 1000)
+
+    def test_layers(self):
+        """Files of a lower layer that are gone (whiteout), that are replaced, and whose directory
+        was replaced (opaque), each with another build that the container uses."""
+        tree = self.tree("burn_lower", 1000)
+        for name, line in ("gone", 1100), ("replaced", 1200), ("below/hidden", 1300):
+            self.library(f"{tree}{PLACE}/{name}.so", "burn_lower_" + name.split("/")[-1], line)
+        self.library(f"{tree}{PLACE}/kept.so", "burn_kept", 2000)
+        base = self.engine.import_image(tree, "ebt-base")
+        new = self.path("new")
+        for name, line in ("gone", 2100), ("replaced", 2200), ("below/hidden", 2300):
+            self.library(f"{new}/{name}.so", "burn_upper_" + name.split("/")[-1], line)
+        e2e.run("chmod", "-R", "a+rX", self.folder)
+        build = f"""
+            c=$(buildah from {base}); m=$(buildah mount $c)
+            rm $m{PLACE}/gone.so; rm -r $m{PLACE}/below; mkdir $m{PLACE}/below
+            cp {new}/replaced.so $m{PLACE}/
+            cp {new}/below/hidden.so $m{PLACE}/below/other.so
+            buildah umount $c >/dev/null; buildah commit -q $c localhost/ebt-middle:1 >/dev/null
+            buildah rm $c >/dev/null
+            c=$(buildah from localhost/ebt-middle:1); m=$(buildah mount $c)
+            cp {new}/gone.so $m{PLACE}/gone.so
+            mv $m{PLACE}/below/other.so $m{PLACE}/below/hidden.so
+            buildah umount $c >/dev/null; buildah commit -q $c localhost/ebt-top:1 >/dev/null
+            buildah rm $c >/dev/null
+        """
+        self.engine.images += ["localhost/ebt-top:1", "localhost/ebt-middle:1"]
+        self.engine.script(build)
+        expected = {}
+        for name, function, line in (("gone", "burn_upper_gone", 2100),
+                                     ("replaced", "burn_upper_replaced", 2200),
+                                     ("below/hidden", "burn_upper_hidden", 2300),
+                                     ("kept", "burn_kept", 2000)):
+            pid, _ = self.engine.start("localhost/ebt-top:1", f"ebt-{name.replace('/', '-')}",
+                                       "/bin/program", "0.1", "use", f"{PLACE}/{name}.so", "wait")
+            expected[pid] = function, line
+        trace = self.record_running(expected)
+        for pid, (function, line) in expected.items():
+            self.assert_functions(trace, pid, function, line)
+        for name in self.engine.containers:
+            self.engine.podman("stop", "-t", "0", name)
+        for pid, (function, line) in expected.items():
+            self.assert_functions(trace, pid, function, line)
+
+
+class Rootful(Containers, e2e.TestCase):
+    engine_class = Engine
+
+
+class Rootless(Containers, e2e.TestCase):
+    engine_class = RootlessEngine
+
+
+if __name__ == "__main__":
+    e2e.main()
