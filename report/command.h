@@ -59,6 +59,7 @@ extern const struct command command_offcpu;
 extern const struct command command_flame;
 extern const struct command command_callgraph;
 extern const struct command command_folded;
+extern const struct command command_modules;
 extern const struct command command_bundle;
 extern const struct command command_scrub;
 extern const struct command command_files;

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&command_folded,
 	&command_offcpu,
 	&command_sched,
+	&command_modules,
 	&command_files,
 	&command_extract,
 	&command_bundle,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "each_stack.h"
 #include "info.h"
 
 /* What one stack came to, for the task that had it last. */
@@ -13,11 +14,10 @@ struct counted {
 };
 
 struct counter {
-	struct trace *trace;
 	struct sym *sym;
 	struct info_frames *frames;
-	uint64_t batch; /* that `stacks` is of */
-	bool any_batch;
+	const struct ebt_table *table; /* and the number of its batch that `stacks` is of */
+	uint64_t batch;
 	struct counted *stacks;
 	uint32_t capacity;
 };
@@ -41,9 +41,9 @@ uint64_t info_stack_bytes(const struct info *info)
 
 static struct ebt_error *begin_batch(struct counter *c, const struct ebt_batch *batch)
 {
-	if (c->any_batch && c->batch == batch->id)
+	if (c->table == batch->table && c->batch == batch->id)
 		return NULL;
-	c->any_batch = true;
+	c->table = batch->table;
 	c->batch = batch->id;
 	if (batch->n_stacks > c->capacity) {
 		struct counted *grown = reallocarray(c->stacks, batch->n_stacks, sizeof(*grown));
@@ -122,18 +122,21 @@ static void count_walk(struct info_frames *frames, uint32_t attrs)
 	frames->methods[attrs >> EBT_STACK_METHOD_SHIFT & (INFO_METHODS - 1)]++;
 }
 
-static struct ebt_error *count_stack(struct counter *c, const struct ebt_row *row, uint64_t value,
-				     const struct ebt_task *task, bool first_is_caller)
+static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 {
-	const struct ebt_stack *stack = &row->batch->stacks[value - 1];
-	struct counted *counted = &c->stacks[value - 1];
-	struct ebt_error *err;
+	struct counter *c = arg;
+	const struct ebt_stack *stack = &visit->row->batch->stacks[visit->number];
+	struct ebt_error *err = begin_batch(c, visit->row->batch);
+	struct counted *counted;
 
-	if (!counted->valid || counted->task != task || counted->caller != first_is_caller) {
-		err = resolve(c, row, task, stack, first_is_caller, counted);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
+	counted = &c->stacks[visit->number];
+	if (!counted->valid || counted->task != visit->task ||
+	    counted->caller != visit->first_is_caller)
+		err = resolve(c, visit->row, visit->task, stack, visit->first_is_caller, counted);
+	if (err)
+		return err;
 	c->frames->stacks++;
 	count_walk(c->frames, stack->attrs);
 	c->frames->truncated += !!(stack->attrs & EBT_STACK_TRUNCATED);
@@ -143,78 +146,16 @@ static struct ebt_error *count_stack(struct counter *c, const struct ebt_row *ro
 	return NULL;
 }
 
-/* Stacks of a row are of the task that its first TASK field names. */
-static struct ebt_error *count_row(struct counter *c, const struct ebt_row *row)
-{
-	const struct ebt_table *table = row->batch->table;
-	const struct ebt_task *task = NULL;
-	bool below_kernel = false;
-	struct ebt_error *err;
-
-	err = begin_batch(c, row->batch);
-	for (uint32_t f = 0; !err && f < table->n_fields; f++) {
-		uint64_t value = row->batch->col[f] ? ebt_u64(row, f) : 0;
-		bool user;
-
-		if (table->fields[f].type == EBT_TYPE_TASK && !task)
-			task = ebt_task(row, f);
-		if (table->fields[f].type != EBT_TYPE_STACK || !value)
-			continue;
-		user = row->batch->stacks[value - 1].attrs & EBT_STACK_USER;
-		err = count_stack(c, row, value, task, user && below_kernel);
-		below_kernel |= !user;
-	}
-	return err;
-}
-
-static uint64_t wanted_columns(const struct ebt_table *table)
-{
-	uint64_t columns = 0;
-	bool stacks = false;
-
-	for (uint32_t f = 0; f < table->n_fields && f < EBT_MAX_FIELDS; f++) {
-		if (table->fields[f].type == EBT_TYPE_STACK)
-			stacks = true;
-		if (table->fields[f].type == EBT_TYPE_STACK ||
-		    table->fields[f].type == EBT_TYPE_TASK)
-			columns |= UINT64_C(1) << f;
-	}
-	return stacks ? columns : 0;
-}
-
-static struct ebt_error *count_table(struct counter *c, const struct ebt_table *table)
-{
-	const struct ebt_want want = { table->id, wanted_columns(table) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	if (!want.columns)
-		return NULL;
-	c->any_batch = false;
-	err = trace_cursor_create(c->trace, &want, 1, 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = count_row(c, &row);
-	}
-	return err;
-}
-
 struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret)
 {
-	struct counter c = { .trace = trace, .frames = ret };
-	const struct ebt_table *tables;
+	struct counter c = { .frames = ret };
 	struct ebt_error *err;
-	size_t n;
 
 	*ret = (struct info_frames){ 0 };
 	trace_no_inline(trace);
 	err = trace_sym(trace, &c.sym);
-	tables = ebt_reader_tables(trace_reader(trace), &n);
-	for (size_t i = 0; !err && i < n; i++)
-		err = count_table(&c, &tables[i]);
+	if (!err)
+		err = each_stack(trace, count_stack, &c);
 	free(c.stacks);
 	return err;
 }

@@ -190,3 +190,70 @@ struct ebt_error *objects_open(struct objects *objects, uint32_t number)
 	}
 	return add_build(objects, object, recorded, hash, &object->module);
 }
+
+static struct ebt_error *keep_path(struct objects *objects, const char *path, const char **ret)
+{
+	return path ? funcs_string(objects->funcs, path, strlen(path), ret) : NULL;
+}
+
+static struct ebt_error *describe_found(struct objects *objects, const struct found *found,
+					struct sym_object *ret)
+{
+	const struct elf_file *files[] = { found->main, found->debug };
+	struct ebt_error *err = NULL;
+
+	if (found->main) {
+		ret->place = found_place_name(found->main_place);
+		err = keep_path(objects, found->main->path, &ret->file);
+	}
+	if (!err && found->debug) {
+		ret->debug_place = found_place_name(found->debug_place);
+		err = keep_path(objects, found->debug->path, &ret->debug_file);
+	}
+	if (!err)
+		err = keep_path(objects, found->refused, &ret->refused);
+	for (size_t i = 0; i < 2; i++) {
+		ret->has_symtab |= files[i] && files[i]->has_symtab;
+		ret->has_dwarf |= files[i] && files[i]->has_dwarf;
+	}
+	ret->match = found_match_name(found->match);
+	ret->reason = found->reason;
+	ret->debug_reason = found->debug_reason;
+	return err;
+}
+
+struct ebt_error *objects_describe(struct objects *objects, uint32_t number, bool disabled,
+				   struct sym_object *ret)
+{
+	const struct addrspace_object *recorded;
+	struct found found = { 0 };
+	struct object *object;
+	struct ebt_error *err = objects_get(objects, number, &object);
+	size_t n;
+
+	if (err)
+		return err;
+	*ret = (struct sym_object){
+		.path = object->path,
+		.build_id = object->build_id,
+		.kind = object->kind,
+		.anonymous = object->anonymous,
+		.reason = disabled ? SYM_DISABLED : SYM_ANONYMOUS,
+	};
+	if (object->anonymous || disabled)
+		return NULL;
+	if (object->kind == SYM_VDSO) {
+		err = objects_open(objects, number);
+		if (!err && object->module->reason == SYM_OK)
+			ret->place = found_place_name(FOUND_TRACE);
+		ret->match = found_match_name(MATCH_BUILD_ID);
+		ret->reason = err ? SYM_OK : object->module->reason;
+		return err;
+	}
+	recorded = &addrspace_objects(objects->space, &n)[number];
+	err = finder_find(&objects->finder, recorded->path, &recorded->id, &found);
+	if (!err)
+		err = describe_found(objects, &found, ret);
+	found_deinit(&found);
+	return err;
+}

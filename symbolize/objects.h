@@ -45,6 +45,10 @@ void objects_deinit(struct objects *objects);
 /* The object with its number in the space. */
 struct ebt_error *objects_get(struct objects *objects, uint32_t number, struct object **ret);
 
+/* Looks for the object's files. disabled: does not. */
+struct ebt_error *objects_describe(struct objects *objects, uint32_t number, bool disabled,
+				   struct sym_object *ret);
+
 /* Opens the object's module, once. Not for anonymous memory. */
 struct ebt_error *objects_open(struct objects *objects, uint32_t number);
 

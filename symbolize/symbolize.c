@@ -170,6 +170,32 @@ void sym_destroy(struct sym *sym)
 	free(sym);
 }
 
+size_t sym_n_objects(const struct sym *sym)
+{
+	return sym->objects.n;
+}
+
+struct ebt_error *sym_object(struct sym *sym, uint32_t number, struct sym_object *ret)
+{
+	return objects_describe(&sym->objects, number, sym->disabled, ret);
+}
+
+struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			     uint64_t address, bool caller, bool *ret_found, uint32_t *ret)
+{
+	uint32_t life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	struct addrspace_place place = { 0 };
+	struct ebt_error *err = NULL;
+
+	if (life != ADDRSPACE_NO_LIFE)
+		err = addrspace_find(sym->space, life, address - (caller && address), time_ns,
+				     &place);
+	*ret_found = !err && place.found;
+	if (*ret_found)
+		*ret = place.object;
+	return err;
+}
+
 void sym_tally(struct sym *sym, struct sym_tally *ret)
 {
 	finder_tally(&sym->objects.finder, ret);

@@ -145,6 +145,27 @@ struct ebt_error *sym_each_place(struct sym *sym, sym_place_fn *take, void *arg)
 
 void sym_tally(struct sym *sym, struct sym_tally *ret);
 
+/* A mapped file of the trace, and what is here of it. Strings belong to the sym. */
+struct sym_object {
+	const char *path, *build_id; /* as recorded; build_id is hexadecimal, or "" */
+	enum sym_kind kind;
+	bool anonymous;			      /* memory without a file: nothing is looked for */
+	const char *place, *file;	      /* where the file is; NULL: it is not */
+	const char *debug_place, *debug_file; /* the same for separate debug information */
+	const char *match;		      /* what it was recognised by */
+	const char *refused;		      /* a file that is there, but another one; or NULL */
+	enum sym_reason reason, debug_reason; /* why there is none; SYM_OK: nothing to say */
+	bool has_symtab, has_dwarf;	      /* of what was found */
+};
+
+/* Numbers are from 0. sym_object() opens files, and asks servers if they may be asked. */
+size_t sym_n_objects(const struct sym *sym);
+struct ebt_error *sym_object(struct sym *sym, uint32_t number, struct sym_object *ret);
+
+/* The mapped file that an address of a process was in. */
+struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			     uint64_t address, bool caller, bool *ret_found, uint32_t *ret);
+
 /* Number of distinct funcs so far: one more than the largest id. */
 uint32_t sym_n_funcs(const struct sym *sym);
 
