@@ -184,7 +184,7 @@ static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_st
 	case SCRUB_CGROUP:
 		return o->keep_paths;
 	case SCRUB_SOURCE:
-		return o->keep_paths || c->system;
+		return o->keep_paths || (c->system && !o->drop_system_paths);
 	case SCRUB_FUNCTION:
 		return !o->drop_names || c->system;
 	case SCRUB_COMM:
