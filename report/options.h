@@ -75,7 +75,7 @@ struct options {
 	bool debuginfod;	     /* servers may be asked */
 	const char *debuginfod_urls; /* NULL: those of the environment */
 	uint64_t debuginfod_timeout_ns;
-	bool no_symbols, no_inline;
+	bool no_symbols, no_inline, no_symbol_cache;
 
 	/* One a row of command->options; see the functions below. */
 	struct option_value *values;

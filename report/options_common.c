@@ -327,6 +327,13 @@ struct ebt_error *option_no_inline(struct options *options, const char *arg)
 	return NULL;
 }
 
+struct ebt_error *option_no_symbol_cache(struct options *options, const char *arg)
+{
+	(void)arg;
+	options->no_symbol_cache = true;
+	return NULL;
+}
+
 struct ebt_error *option_help(struct options *options, const char *arg)
 {
 	(void)arg;

@@ -38,6 +38,7 @@ struct ebt_error *option_debuginfod(struct options *options, const char *arg);
 struct ebt_error *option_debuginfod_timeout(struct options *options, const char *arg);
 struct ebt_error *option_no_symbols(struct options *options, const char *arg);
 struct ebt_error *option_no_inline(struct options *options, const char *arg);
+struct ebt_error *option_no_symbol_cache(struct options *options, const char *arg);
 struct ebt_error *option_help(struct options *options, const char *arg);
 
 #endif

@@ -367,6 +367,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	const struct sym_options options = {
 		.disabled = o->no_symbols,
 		.no_inline = o->no_inline || trace->no_inline,
+		.cache = !o->no_symbol_cache,
 		.debug_dirs = o->debug_dirs.v,
 		.sysroot = o->sysroot,
 		.roots = o->roots.v,

@@ -7,6 +7,7 @@
 
 #include "model_offcpu.h"
 #include "names.h"
+#include "prepare.h"
 #include "sched_feed.h"
 
 #define DEFAULT_FREQ 99 /* of ebrec, for a trace that does not say */
@@ -202,6 +203,8 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 
 	feed.offcpu = event && strcmp(event, "offcpu") == 0;
 	err = tree_feed_create_tree(trace, chosen_roots(options), &feed.tree);
+	if (!err)
+		err = prepare_names(trace, feed.offcpu ? EBT_T_offcpu_stack : EBT_T_sample);
 	if (!err && feed.offcpu)
 		err = read_offcpu(trace, options, &feed);
 	else if (!err)

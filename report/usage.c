@@ -32,6 +32,8 @@ const struct common_option common_options[] = {
 	{ "no-symbols", 0, NULL, option_no_symbols,
 	  "open no ELF files: addresses instead of names" },
 	{ "no-inline", 0, NULL, option_no_inline, "names from symbol tables only: faster" },
+	{ "no-symbol-cache", 0, NULL, option_no_symbol_cache,
+	  "do not use or keep names in ~/.cache/ebreport" },
 	{ "help", 'h', NULL, option_help, "this text" },
 	{ NULL, 0, NULL, NULL, NULL },
 };

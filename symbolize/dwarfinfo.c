@@ -1,286 +1,275 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Units, functions, lines; see dwarfinfo.h. Inlined calls are in dwarfinline.c. */
+/*
+ * Frames by address; see dwarfinfo.h. Inlined calls are in dwarfinline.c, lines in dwarfline.c,
+ * and what a unit covers in dwarfunits.c.
+ */
 #include "dwarfinfo.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "dwarfguard.h"
 #include "dwarfinline.h"
-#include "span.h"
-
-/* DIEs and ranges that one file may make us look at: some seconds. The largest programs need a
- * tenth of it. */
-#define BUDGET UINT64_C(50000000)
+#include "dwarfline.h"
+#include "dwarfsplit.h"
+#include "dwarfunits.h"
 
 /* Namespaces within namespaces. */
 #define MAX_NEST 64
+
+/* DIEs that a name is taken from, one after the other. */
+#define MAX_HOPS 16
+
+/* Units that are kept, with what was read of them. */
+#define MAX_STATES 16
+
+/* libdw keeps what it learns of a unit: after so many, its handle is made anew. */
+#define MAX_OPENED 1024
+
+/* Steps for one unit: a DIE takes 10 bytes in general, and few have more than one range. */
+#define STEPS_A_BYTE 4
+#define MIN_STEPS    65536
+#define MAX_STEPS    UINT64_C(50000000)
 
 struct function {
 	Dwarf_Die die;
 	struct dwarf_inlines *inlines; /* NULL: not read yet */
 };
 
-struct unit {
-	Dwarf_Die die;
-	enum { UNIT_NEW, UNIT_FUNCTIONS, UNIT_NESTED } state;
-	enum { LINES_NEW, LINES_GOOD, LINES_BAD } lines;
-	bool c;			/* names are what linkers see */
-	struct sym_spans spans; /* of functions */
+/* A unit in use. */
+struct state {
+	uint32_t unit; /* DWARF_NO_UNIT: free */
+	enum { FUNCTIONS_NEW, FUNCTIONS_OUTER, FUNCTIONS_ALL } functions_read;
+	enum dwarf_answer answer;
+	Dwarf_Die die;	/* has the table of lines */
+	Dwarf_Die code; /* has the functions: the same, or of a file of its own */
+	struct dwarf_budget budget;
+	bool lines_read;
+	struct dwarf_lines *lines; /* NULL: there are none */
+	struct sym_spans spans;	   /* of functions */
 	struct function *functions;
 	size_t n_functions, capacity;
+	/* Other units that are looked at for names. */
+	struct used {
+		struct dwarf_units *of;
+		uint32_t unit;
+	} * used;
+	size_t n_used, used_capacity;
 };
 
 struct dwarf_info {
-	const struct elf_file *file;
-	Dwarf *dwarf, *alt;
-	struct dwarf_guard guard;
-	struct unit *units;
-	size_t n_units, capacity;
-	struct sym_spans spans; /* of units */
-	uint64_t budget;
+	struct dwarf_units *units;
+	struct dwarf_handle handle, alt;
+	bool failed; /* libdw does not take the files */
+	struct state states[MAX_STATES];
+	unsigned int next, opened;
 };
 
 DEFINE_CLEANUP(struct dwarf_info *, dwarf_info_destroy);
 
-bool dwarf_altlink(const struct elf_file *file, const char **ret_name, struct sym_build_id *ret)
-{
-	Elf_Scn *scn = elf_file_section(file, ".gnu_debugaltlink");
-	const Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
-	size_t len;
+/* --- units in use --- */
 
-	*ret_name = "";
-	*ret = (struct sym_build_id){ 0 };
-	if (!data || !data->d_buf)
-		return scn;
-	len = strnlen(data->d_buf, data->d_size);
-	if (len == data->d_size || data->d_size - len - 1 > SYM_BUILD_ID_MAX)
-		return true;
-	*ret_name = data->d_buf;
-	ret->len = data->d_size - len - 1;
-	memcpy(ret->bytes, *ret_name + len + 1, ret->len);
-	return true;
+static void close_state(struct dwarf_info *info, struct state *state)
+{
+	if (state->unit == DWARF_NO_UNIT)
+		return;
+	for (size_t i = 0; i < state->n_functions; i++)
+		dwarf_inlines_destroy(state->functions[i].inlines);
+	free(state->functions);
+	sym_spans_deinit(&state->spans);
+	dwarf_lines_destroy(state->lines);
+	for (size_t i = 0; i < state->n_used; i++)
+		dwarf_units_unuse(state->used[i].of, state->used[i].unit);
+	free(state->used);
+	dwarf_units_unuse(info->units, state->unit);
+	*state = (struct state){ .unit = DWARF_NO_UNIT };
 }
 
-static bool spend(struct dwarf_info *info)
+static void close_handles(struct dwarf_info *info)
 {
-	return info->budget && info->budget--;
-}
-
-/*
- * Linkers leave the ranges of what they threw away, moved to address 0 or to the top. Nothing
- * that is real begins outside the executable segments, or where the ELF header is.
- */
-static bool is_code(const struct dwarf_info *info, uint64_t low)
-{
-	for (size_t i = 0; i < info->file->n_loads; i++) {
-		const struct elf_load *load = &info->file->loads[i];
-
-		if (load->exec && low && low >= load->vaddr && low - load->vaddr < load->memsz)
-			return true;
-	}
-	return false;
-}
-
-/* Adds the ranges of a DIE; *ret_any: it has some. */
-static struct ebt_error *add_ranges(struct dwarf_info *info, Dwarf_Die *die,
-				    struct sym_spans *spans, uint32_t id, bool *ret_any)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
-
-	*ret_any = false;
-	while (spend(info) && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		struct ebt_error *err;
-
-		if (!is_code(info, low))
-			continue;
-		*ret_any = true;
-		err = sym_spans_add(spans, low, high, id);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
-static struct ebt_error *add_unit(struct dwarf_info *info, const Dwarf_Die *die)
-{
-	if (info->n_units == info->capacity) {
-		size_t capacity = info->capacity ? info->capacity * 2 : 16;
-		struct unit *units = reallocarray(info->units, capacity, sizeof(*info->units));
-
-		if (!units)
-			return &ebt_enomem;
-		info->units = units;
-		info->capacity = capacity;
-	}
-	info->units[info->n_units++] = (struct unit){ .die = *die };
-	return NULL;
-}
-
-/* The unit whose DIE is at the offset of .debug_info; n_units: there is none. */
-static size_t unit_at(const struct dwarf_info *info, Dwarf_Off offset)
-{
-	size_t low = 0, high = info->n_units;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (dwarf_dieoffset(&info->units[mid].die) < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < info->n_units && dwarf_dieoffset(&info->units[low].die) != offset)
-		return info->n_units;
-	return low;
-}
-
-/* Units that do not say themselves what they cover, by .debug_aranges. Those that do are right
- * even where the section lacks units, as it does when some were compiled by clang. */
-static struct ebt_error *add_aranges(struct dwarf_info *info, const bool *has_ranges)
-{
-	Dwarf_Aranges *aranges;
-	size_t n;
-
-	if (dwarf_getaranges(info->dwarf, &aranges, &n))
-		return NULL;
-	for (size_t i = 0; i < n && spend(info); i++) {
-		Dwarf_Arange *arange = dwarf_onearange(aranges, i);
-		struct ebt_error *err;
-		Dwarf_Addr low;
-		Dwarf_Word length;
-		Dwarf_Off offset;
-		size_t unit;
-
-		if (dwarf_getarangeinfo(arange, &low, &length, &offset) || !is_code(info, low) ||
-		    length > UINT64_MAX - low)
-			continue;
-		unit = unit_at(info, offset);
-		if (unit == info->n_units || has_ranges[unit])
-			continue;
-		err = sym_spans_add(&info->spans, low, low + length, unit);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
-static struct ebt_error *read_units(struct dwarf_info *info)
-{
-	_cleanup_free_ bool *has_ranges = NULL;
-	Dwarf_CU *cu = NULL;
-	uint8_t type;
-	Dwarf_Die die;
-	bool all = true;
-
-	while (spend(info) && !dwarf_get_units(info->dwarf, cu, &cu, NULL, &type, &die, NULL)) {
-		struct ebt_error *err;
-
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
-			continue;
-		err = add_unit(info, &die);
-		if (err)
-			return err;
-	}
-	has_ranges = calloc(info->n_units + 1, sizeof(*has_ranges));
-	if (!has_ranges)
-		return &ebt_enomem;
-	for (size_t i = 0; i < info->n_units; i++) {
-		struct ebt_error *err =
-			add_ranges(info, &info->units[i].die, &info->spans, i, &has_ranges[i]);
-
-		if (err)
-			return err;
-		all &= has_ranges[i];
-	}
-	if (!all) {
-		struct ebt_error *err = add_aranges(info, has_ranges);
-
-		if (err)
-			return err;
-	}
-	sym_spans_sort(&info->spans);
-	return NULL;
-}
-
-struct ebt_error *dwarf_info_create(const struct elf_file *file, const struct elf_file *alt,
-				    struct dwarf_info **ret)
-{
-	_cleanup_(dwarf_info_destroyp) struct dwarf_info *info = calloc(1, sizeof(*info));
-	struct sym_build_id id;
-	struct ebt_error *err;
-	const char *name;
-
-	if (!info)
-		return &ebt_enomem;
-	*ret = NULL;
-	if (dwarf_altlink(file, &name, &id) && !alt)
-		return NULL;
-	info->file = file;
-	info->budget = BUDGET;
-	if (!dwarf_guard_sections(file) || (alt && !dwarf_guard_sections(alt)))
-		return NULL;
-	info->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (!info->dwarf)
-		return NULL;
-	dwarf_guard_init(&info->guard, file);
-	if (alt) {
-		info->alt = dwarf_begin_elf(alt->elf, DWARF_C_READ, NULL);
-		if (!info->alt)
-			return NULL;
-		dwarf_setalt(info->dwarf, info->alt);
-	}
-	err = read_units(info);
-	if (err)
-		return err;
-	*ret = take_ptr(info);
-	return NULL;
+	for (unsigned int i = 0; i < MAX_STATES; i++)
+		close_state(info, &info->states[i]);
+	dwarf_handle_close(&info->handle);
+	dwarf_handle_close(&info->alt);
+	info->opened = 0;
 }
 
 void dwarf_info_destroy(struct dwarf_info *info)
 {
 	if (!info)
 		return;
-	for (size_t u = 0; u < info->n_units; u++) {
-		struct unit *unit = &info->units[u];
-
-		for (size_t i = 0; i < unit->n_functions; i++)
-			dwarf_inlines_destroy(unit->functions[i].inlines);
-		free(unit->functions);
-		sym_spans_deinit(&unit->spans);
-	}
-	free(info->units);
-	sym_spans_deinit(&info->spans);
-	if (info->dwarf)
-		dwarf_end(info->dwarf);
-	if (info->alt)
-		dwarf_end(info->alt);
+	close_handles(info);
 	free(info);
 }
 
-static struct ebt_error *add_function(struct dwarf_info *info, struct unit *unit, Dwarf_Die *die)
+static bool open_handles(struct dwarf_info *info)
+{
+	if (!dwarf_handle_open(info->units, &info->handle))
+		return false;
+	if (!info->units->alt)
+		return true;
+	if (!dwarf_handle_open(info->units->alt, &info->alt))
+		return false;
+	dwarf_setalt(info->handle.dwarf, info->alt.dwarf);
+	return true;
+}
+
+struct ebt_error *dwarf_info_create(struct dwarf_units *units, struct dwarf_info **ret)
+{
+	struct dwarf_info *info = calloc(1, sizeof(*info));
+
+	if (!info)
+		return &ebt_enomem;
+	info->units = units;
+	for (unsigned int i = 0; i < MAX_STATES; i++)
+		info->states[i].unit = DWARF_NO_UNIT;
+	*ret = info;
+	return NULL;
+}
+
+/* Keeps a unit in memory that another one refers to. False: there is no memory. */
+static bool use_unit(struct state *state, struct dwarf_units *of, uint32_t unit)
+{
+	for (size_t i = state->n_used; i-- > 0;) {
+		if (state->used[i].of == of && state->used[i].unit == unit)
+			return true;
+	}
+	if (state->n_used == state->used_capacity) {
+		size_t capacity = state->used_capacity ? state->used_capacity * 2 : 8;
+		struct used *used = reallocarray(state->used, capacity, sizeof(*used));
+
+		if (!used)
+			return false;
+		state->used = used;
+		state->used_capacity = capacity;
+	}
+	dwarf_units_use(of, unit);
+	state->used[state->n_used++] = (struct used){ of, unit };
+	return true;
+}
+
+/* --- strings and references: what they point to must be read before libdw looks there --- */
+
+static const char *string_at(struct dwarf_info *info, Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	const char *string = dwarf_formstring(dwarf_attr(die, name, &attr));
+
+	string = pages_string(info->units->pages, string);
+	return info->units->alt ? pages_string(info->units->alt->pages, string) : string;
+}
+
+/* Whether the attribute refers to a DIE by its place. Other references are to types. */
+static bool is_reference(Dwarf_Attribute *attr)
+{
+	switch (dwarf_whatform(attr)) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+	case DW_FORM_ref_addr:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool follow(struct dwarf_info *info, struct state *state, Dwarf_Die *die, unsigned int name)
+{
+	struct dwarf_units *of = info->units;
+	Dwarf_Attribute attr;
+	Dwarf_Die target;
+	Dwarf *dwarf;
+	uint32_t unit;
+
+	if (!dwarf_attr(die, name, &attr) || !is_reference(&attr) ||
+	    !dwarf_formref_die(&attr, &target))
+		return false;
+	dwarf = dwarf_cu_getdwarf(target.cu);
+	if (dwarf != info->handle.dwarf && dwarf != info->alt.dwarf) {
+		/* A file of its own, which libdw read whole. */
+		*die = target;
+		return true;
+	}
+	if (dwarf != info->handle.dwarf)
+		of = info->units->alt;
+	unit = dwarf_units_at(of, dwarf_dieoffset(&target));
+	if (unit == DWARF_NO_UNIT ||
+	    ((of != info->units || unit != state->unit) && !use_unit(state, of, unit)))
+		return false;
+	*die = target;
+	return true;
+}
+
+/* The name of a function: that of linkers if there is one. */
+static const char *find_name(struct dwarf_info *info, struct state *state, const Dwarf_Die *from)
+{
+	const char *plain = NULL, *name;
+	Dwarf_Die die = *from;
+
+	for (int hop = 0; hop < MAX_HOPS; hop++) {
+		name = string_at(info, &die, DW_AT_linkage_name);
+		if (!name)
+			name = string_at(info, &die, DW_AT_MIPS_linkage_name);
+		if (name)
+			return name;
+		if (!plain)
+			plain = string_at(info, &die, DW_AT_name);
+		if (!follow(info, state, &die, DW_AT_abstract_origin) &&
+		    !follow(info, state, &die, DW_AT_specification))
+			break;
+	}
+	return plain;
+}
+
+/* --- functions --- */
+
+static struct ebt_error *add_ranges(struct dwarf_info *info, struct state *state, Dwarf_Die *die,
+				    bool *ret_any)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	*ret_any = false;
+	while (dwarf_budget_spend(&state->budget) &&
+	       (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		struct ebt_error *err;
+
+		if (!dwarf_units_is_code(info->units, low))
+			continue;
+		*ret_any = true;
+		err = sym_spans_add(&state->spans, low, high, (uint32_t)state->n_functions);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct ebt_error *add_function(struct dwarf_info *info, struct state *state, Dwarf_Die *die)
 {
 	struct ebt_error *err;
 	bool any;
 
-	if (unit->n_functions == unit->capacity) {
-		size_t capacity = unit->capacity ? unit->capacity * 2 : 16;
+	if (state->n_functions == state->capacity) {
+		size_t capacity = state->capacity ? state->capacity * 2 : 16;
 		struct function *functions =
-			reallocarray(unit->functions, capacity, sizeof(*functions));
+			reallocarray(state->functions, capacity, sizeof(*functions));
 
 		if (!functions)
 			return &ebt_enomem;
-		unit->functions = functions;
-		unit->capacity = capacity;
+		state->functions = functions;
+		state->capacity = capacity;
 	}
-	err = add_ranges(info, die, &unit->spans, unit->n_functions, &any);
+	err = add_ranges(info, state, die, &any);
 	if (err || !any)
 		return err;
-	unit->functions[unit->n_functions++] = (struct function){ .die = *die };
+	state->functions[state->n_functions++] = (struct function){ .die = *die };
 	return NULL;
 }
 
@@ -304,20 +293,20 @@ static bool holds_functions(int tag, bool nested)
 }
 
 /* nested: the functions within functions, for which the whole unit is read; else the others. */
-static struct ebt_error *read_functions(struct dwarf_info *info, struct unit *unit, bool nested)
+static struct ebt_error *read_functions(struct dwarf_info *info, struct state *state, bool nested)
 {
 	Dwarf_Die stack[MAX_NEST];
 	int depth = 0, around = MAX_NEST; /* depth of the outermost function around this DIE */
 
-	if (dwarf_child(&unit->die, &stack[0]))
+	if (dwarf_child(&state->code, &stack[0]))
 		return NULL;
-	while (depth >= 0 && spend(info)) {
+	while (depth >= 0 && dwarf_budget_spend(&state->budget)) {
 		int tag = dwarf_tag(&stack[depth]);
 
 		if (depth <= around)
 			around = MAX_NEST;
 		if (tag == DW_TAG_subprogram && nested == (depth > around)) {
-			struct ebt_error *err = add_function(info, unit, &stack[depth]);
+			struct ebt_error *err = add_function(info, state, &stack[depth]);
 
 			if (err)
 				return err;
@@ -332,110 +321,172 @@ static struct ebt_error *read_functions(struct dwarf_info *info, struct unit *un
 		while (depth >= 0 && dwarf_siblingof(&stack[depth], &stack[depth]))
 			depth--;
 	}
-	sym_spans_sort(&unit->spans);
+	sym_spans_sort(&state->spans);
 	return NULL;
 }
 
 /* The function of the unit that has the address, or NULL. */
-static struct ebt_error *find_function(struct dwarf_info *info, struct unit *unit, uint64_t address,
-				       struct function **ret)
+static struct ebt_error *find_function(struct dwarf_info *info, struct state *state,
+				       uint64_t address, struct function **ret)
 {
 	const struct sym_span *span = NULL;
 
 	*ret = NULL;
-	while (!(span = sym_spans_find(&unit->spans, address)) && unit->state != UNIT_NESTED) {
-		struct ebt_error *err = read_functions(info, unit, unit->state == UNIT_FUNCTIONS);
+	while (!(span = sym_spans_find(&state->spans, address)) &&
+	       state->functions_read != FUNCTIONS_ALL) {
+		struct ebt_error *err =
+			read_functions(info, state, state->functions_read == FUNCTIONS_OUTER);
 
 		if (err)
 			return err;
-		unit->state = unit->state == UNIT_NEW ? UNIT_FUNCTIONS : UNIT_NESTED;
+		state->functions_read =
+			state->functions_read == FUNCTIONS_NEW ? FUNCTIONS_OUTER : FUNCTIONS_ALL;
 	}
 	if (span)
-		*ret = &unit->functions[span->id];
+		*ret = &state->functions[span->id];
 	return NULL;
 }
 
-static const char *string_attr(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attr;
+/* --- an address --- */
 
-	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
-}
-
-/* Whether libdw may read the unit's table of lines, which it does once. */
-static bool has_lines(struct dwarf_info *info, struct unit *unit)
+static struct ebt_error *read_lines(struct dwarf_info *info, struct state *state)
 {
+	struct dwarf_lines_place place = {
+		.pages = info->units->pages,
+		.is_code = dwarf_units_is_code,
+		.arg = info->units,
+	};
 	Dwarf_Attribute attr;
 	Dwarf_Word offset;
-	const char *dir;
 
-	if (unit->lines == LINES_NEW) {
-		unit->lines = LINES_BAD;
-		dir = string_attr(&unit->die, DW_AT_comp_dir);
-		if (!dwarf_formudata(dwarf_attr(&unit->die, DW_AT_stmt_list, &attr), &offset) &&
-		    dwarf_guard_lines(&info->guard, offset, dir ? strlen(dir) : 0))
-			unit->lines = LINES_GOOD;
-	}
-	return unit->lines == LINES_GOOD;
+	state->lines_read = true;
+	if (dwarf_formudata(dwarf_attr(&state->die, DW_AT_stmt_list, &attr), &offset))
+		return NULL;
+	place.offset = offset;
+	place.comp_dir = string_at(info, &state->die, DW_AT_comp_dir);
+	return dwarf_lines_read(&place, &state->budget, &state->lines);
 }
 
-static void find_line(struct unit *unit, uint64_t address, struct dwarf_frame *frame)
+static bool open_split(struct dwarf_info *info, struct state *state)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
-	int number;
-
-	if (!line || dwarf_lineno(line, &number) || number < 0)
-		return;
-	frame->file = dwarf_linesrc(line, NULL, NULL);
-	frame->line = frame->file ? number : 0;
-}
-
-static const char *find_name(Dwarf_Die *die)
-{
-	const char *name = string_attr(die, DW_AT_linkage_name);
+	/* These strings must be read before libdw looks for the file. */
+	const char *dir = string_at(info, &state->die, DW_AT_comp_dir);
+	const char *name = string_at(info, &state->die, DW_AT_dwo_name);
 
 	if (!name)
-		name = string_attr(die, DW_AT_MIPS_linkage_name);
-	return name ? name : string_attr(die, DW_AT_name);
+		name = string_at(info, &state->die, DW_AT_GNU_dwo_name);
+	return dwarf_split_open(&state->die, dir, name, &state->code);
 }
 
-struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
-				  struct dwarf_frame *frames, size_t *ret_n)
+/* Makes use of a unit. *ret is NULL where it cannot be read. */
+static struct ebt_error *open_state(struct dwarf_info *info, uint32_t unit, struct state **ret)
 {
-	const struct sym_span *span = sym_spans_find(&info->spans, address);
+	const struct dwarf_unit *from = &info->units->items[unit];
+	uint64_t steps = (from->end - from->start) * STEPS_A_BYTE + MIN_STEPS;
+	struct state *state = NULL;
+
+	*ret = NULL;
+	for (unsigned int i = 0; i < MAX_STATES; i++) {
+		if (info->states[i].unit == unit) {
+			*ret = &info->states[i];
+			return NULL;
+		}
+	}
+	if (info->opened == MAX_OPENED)
+		close_handles(info);
+	if (!info->handle.dwarf && (info->failed || !open_handles(info))) {
+		info->failed = true;
+		return NULL;
+	}
+	state = &info->states[info->next++ % MAX_STATES];
+	close_state(info, state);
+	dwarf_units_use(info->units, unit);
+	info->opened++;
+	state->unit = unit;
+	state->budget.left = steps < MAX_STEPS ? steps : MAX_STEPS;
+	if (!dwarf_offdie(info->handle.dwarf, from->die, &state->die)) {
+		close_state(info, state);
+		return NULL;
+	}
+	state->code = state->die;
+	if (dwarf_is_skeleton(&state->die) && !open_split(info, state))
+		state->answer = DWARF_NO_SPLIT;
+	*ret = state;
+	return NULL;
+}
+
+static struct ebt_error *find_file(struct state *state, uint64_t number, struct dwarf_frame *frame)
+{
+	return state->lines ? dwarf_lines_path(state->lines, number, &frame->file) : NULL;
+}
+
+static struct ebt_error *find_line(struct state *state, uint64_t address, struct dwarf_frame *frame)
+{
+	struct ebt_error *err;
+	uint64_t file;
+	uint32_t line;
+
+	if (!state->lines || !dwarf_lines_find(state->lines, address, &file, &line))
+		return NULL;
+	err = find_file(state, file, frame);
+	frame->line = frame->file ? line : 0;
+	return err;
+}
+
+static struct ebt_error *find_frames(struct dwarf_info *info, struct state *state, uint64_t address,
+				     struct dwarf_frame *frames, size_t *ret_n)
+{
 	const struct dwarf_inline *call = NULL;
 	struct function *function;
 	struct ebt_error *err;
-	struct unit *unit;
 	size_t n = 0;
-	bool lines;
 
-	*ret_n = 0;
-	if (!span)
-		return NULL;
-	unit = &info->units[span->id];
-	err = find_function(info, unit, address, &function);
+	err = find_function(info, state, address, &function);
 	if (!err && function && !function->inlines)
-		err = dwarf_inlines_read(&function->die, &info->budget, &function->inlines);
+		err = dwarf_inlines_read(&function->die, &state->budget, &function->inlines);
+	if (!err && !state->lines_read)
+		err = read_lines(info, state);
 	if (err)
 		return err;
 	frames[0] = (struct dwarf_frame){ 0 };
-	lines = has_lines(info, unit);
-	if (lines)
-		find_line(unit, address, &frames[0]);
+	err = find_line(state, address, &frames[0]);
 	if (function)
 		call = dwarf_inlines_find(function->inlines, address);
-	for (; call && n + 1 < DWARF_MAX_FRAMES;
+	for (; !err && call && n + 1 < DWARF_MAX_FRAMES;
 	     call = dwarf_inline_outer(function->inlines, call)) {
-		Dwarf_Die die = call->die;
-
-		frames[n].name = find_name(&die);
+		frames[n].name = find_name(info, state, &call->die);
 		frames[++n] = (struct dwarf_frame){ 0 };
-		frames[n].file = lines ? dwarf_inline_file(&unit->die, call) : NULL;
+		err = find_file(state, call->file, &frames[n]);
 		frames[n].line = frames[n].file ? call->line : 0;
 	}
+	if (err)
+		return err;
 	if (function)
-		frames[n].name = find_name(&function->die);
+		frames[n].name = find_name(info, state, &function->die);
 	*ret_n = function || frames[0].file ? n + 1 : 0;
 	return NULL;
+}
+
+struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
+				  struct dwarf_frame *frames, size_t *ret_n, enum dwarf_answer *ret)
+{
+	uint32_t unit = dwarf_units_find(info->units, address);
+	uint64_t begin, left = dwarf_units_time_left(info->units);
+	struct state *state = NULL;
+	struct ebt_error *err;
+
+	*ret_n = 0;
+	*ret = left ? DWARF_WHOLE : DWARF_TOO_LONG;
+	if (unit == DWARF_NO_UNIT || !left)
+		return NULL;
+	begin = dwarf_budget_clock();
+	err = open_state(info, unit, &state);
+	if (state)
+		state->budget.until = begin + left;
+	if (!err && state)
+		err = find_frames(info, state, address, frames, ret_n);
+	atomic_fetch_add(&info->units->used_ns, dwarf_budget_clock() - begin);
+	if (!err && state)
+		*ret = state->budget.left ? state->answer : DWARF_TOO_LONG;
+	return err;
 }

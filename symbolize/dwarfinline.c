@@ -39,7 +39,7 @@ static uint32_t number_attr(Dwarf_Die *die, unsigned int name)
 }
 
 static struct ebt_error *add_call(struct dwarf_inlines *inlines, Dwarf_Die *die, uint32_t outer,
-				  uint64_t *budget)
+				  struct dwarf_budget *budget)
 {
 	struct dwarf_inline *call;
 	Dwarf_Addr base, low, high;
@@ -62,12 +62,11 @@ static struct ebt_error *add_call(struct dwarf_inlines *inlines, Dwarf_Die *die,
 		.file = number_attr(die, DW_AT_call_file),
 		.line = number_attr(die, DW_AT_call_line),
 	};
-	while (*budget && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+	while (dwarf_budget_spend(budget) && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		struct ebt_error *err = sym_spans_add(&inlines->spans, low, high, inlines->n);
 
 		if (err)
 			return err;
-		--*budget;
 	}
 	inlines->n++;
 	return NULL;
@@ -88,7 +87,7 @@ static bool holds_calls(int tag)
 }
 
 static struct ebt_error *read_calls(struct dwarf_inlines *inlines, Dwarf_Die *function,
-				    uint64_t *budget)
+				    struct dwarf_budget *budget)
 {
 	struct {
 		Dwarf_Die die;
@@ -99,11 +98,10 @@ static struct ebt_error *read_calls(struct dwarf_inlines *inlines, Dwarf_Die *fu
 	if (dwarf_child(function, &stack[0].die))
 		return NULL;
 	stack[0].outer = UINT32_MAX;
-	while (depth >= 0 && *budget) {
+	while (depth >= 0 && dwarf_budget_spend(budget)) {
 		int tag = dwarf_tag(&stack[depth].die);
 		uint32_t outer = stack[depth].outer;
 
-		--*budget;
 		if (tag == DW_TAG_inlined_subroutine) {
 			struct ebt_error *err = add_call(inlines, &stack[depth].die, outer, budget);
 
@@ -122,7 +120,7 @@ static struct ebt_error *read_calls(struct dwarf_inlines *inlines, Dwarf_Die *fu
 	return NULL;
 }
 
-struct ebt_error *dwarf_inlines_read(Dwarf_Die *function, uint64_t *budget,
+struct ebt_error *dwarf_inlines_read(Dwarf_Die *function, struct dwarf_budget *budget,
 				     struct dwarf_inlines **ret)
 {
 	_cleanup_(dwarf_inlines_destroyp) struct dwarf_inlines *inlines =
@@ -157,14 +155,4 @@ const struct dwarf_inline *dwarf_inline_outer(const struct dwarf_inlines *inline
 					      const struct dwarf_inline *call)
 {
 	return call->outer == UINT32_MAX ? NULL : &inlines->calls[call->outer];
-}
-
-const char *dwarf_inline_file(Dwarf_Die *unit, const struct dwarf_inline *call)
-{
-	Dwarf_Files *files;
-	size_t n;
-
-	if (dwarf_getsrcfiles(unit, &files, &n) || call->file >= n)
-		return NULL;
-	return dwarf_filesrc(files, call->file, NULL, NULL);
 }

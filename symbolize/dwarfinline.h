@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 #include <stdint.h>
 
+#include "dwarfbudget.h"
 #include "error.h"
 
 struct dwarf_inlines;
@@ -17,8 +18,8 @@ struct dwarf_inline {
 	uint32_t file, line; /* of the call: file is a number of the unit's table */
 };
 
-/* Reads the tree below a function's DIE. Each DIE and range is taken off *budget. */
-struct ebt_error *dwarf_inlines_read(Dwarf_Die *function, uint64_t *budget,
+/* Reads the tree below a function's DIE. Each DIE and range is a step of the budget. */
+struct ebt_error *dwarf_inlines_read(Dwarf_Die *function, struct dwarf_budget *budget,
 				     struct dwarf_inlines **ret);
 void dwarf_inlines_destroy(struct dwarf_inlines *inlines);
 
@@ -27,8 +28,5 @@ const struct dwarf_inline *dwarf_inlines_find(const struct dwarf_inlines *inline
 					      uint64_t address);
 const struct dwarf_inline *dwarf_inline_outer(const struct dwarf_inlines *inlines,
 					      const struct dwarf_inline *call);
-
-/* Path of the source file that has the call, or NULL. */
-const char *dwarf_inline_file(Dwarf_Die *unit, const struct dwarf_inline *call);
 
 #endif

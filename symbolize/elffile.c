@@ -177,6 +177,7 @@ struct ebt_error *elf_file_open_fd(int fd, const char *path, struct elf_file **r
 		return &ebt_enomem;
 	if (fstat(fd, &st) || st.st_size < 0 || (uint64_t)st.st_size > MAX_FILE_SIZE)
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: too large", path);
+	file->size = st.st_size;
 	elf_version(EV_CURRENT);
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	if (!file->elf)
@@ -206,6 +207,8 @@ struct ebt_error *elf_file_from_memory(char *image, size_t len, struct elf_file 
 	if (!file)
 		return &ebt_enomem;
 	file->fd = -1;
+	file->image = image;
+	file->size = len;
 	elf_version(EV_CURRENT);
 	file->elf = elf_memory(image, len);
 	if (!file->elf)

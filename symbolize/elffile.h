@@ -32,8 +32,10 @@ struct elf_load {
 
 struct elf_file {
 	Elf *elf;
-	int fd;	    /* -1: from memory, or everything has been read */
-	char *path; /* where it was opened; NULL: from memory */
+	int fd;		   /* -1: from memory, or everything has been read */
+	char *path;	   /* where it was opened; NULL: from memory */
+	const char *image; /* NULL: not from memory */
+	uint64_t size;
 	struct sym_build_id id;
 	struct elf_load *loads;
 	size_t n_loads;

@@ -118,6 +118,8 @@ static struct ebt_error *get_table(struct finish *f, uint32_t number, const stru
 	known->tried = true;
 	err = objects_open(f->objects, number);
 	if (!err)
+		err = module_need_files(object->module);
+	if (!err)
 		err = make_table(object, &known->table);
 	*ret = known->table;
 	return err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One build of a program or library: its files here, and the frames at an address of it. Files
- * are opened when the first address is asked for.
+ * One build of a program or library: its files here, and the frames at an address of it. What is
+ * known of an address is kept, and on disk too (cache.h); files are looked for when they are
+ * needed, and closed when they are not.
  */
 #ifndef SYM_MODULE_H
 #define SYM_MODULE_H
@@ -9,16 +10,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "answers.h"
+#include "cache.h"
 #include "dwarfinfo.h"
 #include "elffile.h"
 #include "error.h"
 #include "finder.h"
 
+/* Where a module comes from. Finder and cache must outlive it; the rest is copied. */
+struct module_source {
+	const struct finder *finder;
+	struct sym_cache *cache; /* or NULL */
+	const char *path;	 /* as recorded */
+	struct sym_build_id id;
+	bool no_dwarf; /* symbol tables only */
+};
+
 struct module {
-	enum sym_reason reason; /* why it has no symbols */
+	struct module_source source; /* finder NULL: there are only these files */
+	enum sym_reason reason;	     /* why an address may have no symbol */
+	bool unusable;		     /* there is nothing to name anything by */
+
+	bool found; /* files are looked for, and open */
 	struct found files;
+	bool names_read;
 	struct symtab *symtab;
-	struct dwarf_info *dwarf; /* NULL: none */
+	struct dwarf_units *units; /* NULL: no debug information */
+	struct dwarf_info *dwarf;  /* of the thread that asks for single addresses */
+
+	struct cache_build build; /* what is known so far */
+	bool passing;		  /* these files say less than what is on disk was made from */
+	size_t n_saved;		  /* answers that are on disk */
 };
 
 /* Where in a file an address is. */
@@ -27,22 +49,27 @@ struct module_address {
 	uint64_t pgoff, length; /* of the mapping that it is in */
 };
 
-/* A frame as the files have it. */
-struct module_frame {
-	const char *name; /* as linked */
-	size_t name_len;
-	bool plt;
-	const char *file; /* NULL: not known */
-	uint32_t line;
-};
-
-/* Finds the build's files. no_dwarf: symbol tables only. */
-struct ebt_error *module_open(const struct finder *finder, const char *path,
-			      const struct sym_build_id *id, bool no_dwarf, struct module **ret);
+struct ebt_error *module_open(const struct module_source *source, struct module **ret);
 
 /* An image of memory, as the vdso; it must outlive the module. */
 struct ebt_error *module_from_memory(char *image, size_t len, struct module **ret);
+
+/* Takes the files over, in any case, where they are all that there is. */
+struct ebt_error *module_from_files(struct found *files, bool no_dwarf, struct module **ret);
+
 void module_close(struct module *module);
+
+/* Looks for the files if that was not done. What is not there is NULL in module->files. */
+struct ebt_error *module_need_files(struct module *module);
+
+/* Reads symbol tables and the units of debug information. */
+struct ebt_error *module_need_names(struct module *module);
+
+/* Closes files, and gives back what was read of them. */
+void module_release(struct module *module);
+
+/* Keeps what is new on disk. */
+struct ebt_error *module_save(struct module *module);
 
 /* The address that the place is linked to; false: not known. */
 bool module_address(const struct module *module, const struct module_address *place, uint64_t *ret);
@@ -55,9 +82,15 @@ enum sym_reason module_missing(const struct module *module);
 
 /*
  * The frames at a linked address, innermost first. frames has room for DWARF_MAX_FRAMES; *ret_n 0:
- * no symbol covers it. Strings live as long as the module.
+ * no symbol covers it. Strings live until the next call.
  */
 struct ebt_error *module_find(struct module *module, uint64_t address, struct module_frame *frames,
 			      size_t *ret_n);
+
+/* The same by what was read, whatever is known: threads may do so with a dwarf_info each. Strings
+ * live until the next call with it. *ret_passing: another time more may be found. */
+struct ebt_error *module_look_up(const struct module *module, struct dwarf_info *dwarf,
+				 uint64_t address, struct module_frame *frames, size_t *ret_n,
+				 bool *ret_passing);
 
 #endif

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "cleanup.h"
+
+/* Modules with open files, of which each has up to five. */
+#define MAX_OPEN 64
 
 DEFINE_CLEANUP(struct module *, module_close);
 
@@ -24,12 +28,20 @@ struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reade
 	objects->items = calloc(objects->n + 1, sizeof(*objects->items));
 	if (!objects->items)
 		return &ebt_enomem;
+	if (options->cache && !options->disabled) {
+		struct ebt_error *err = sym_cache_open(&objects->cache);
+
+		if (err)
+			return err;
+	}
 	return finder_init(&objects->finder, reader, options);
 }
 
 void objects_deinit(struct objects *objects)
 {
 	for (size_t i = 0; i < objects->n_builds; i++) {
+		/* What cannot be kept is found again. */
+		ebt_error_destroy(module_save(objects->builds[i].module));
 		module_close(objects->builds[i].module);
 		free(objects->builds[i].image);
 	}
@@ -37,6 +49,7 @@ void objects_deinit(struct objects *objects)
 	free(objects->items);
 	sym_index_deinit(&objects->by_id);
 	finder_deinit(&objects->finder);
+	sym_cache_close(objects->cache);
 	*objects = (struct objects){ 0 };
 }
 
@@ -155,12 +168,30 @@ static struct ebt_error *add_build(struct objects *objects, const struct object 
 	if (object->kind == SYM_VDSO)
 		err = open_vdso(objects, build);
 	if (!err && !build->module)
-		err = module_open(&objects->finder, recorded->path, &recorded->id,
-				  objects->no_dwarf, &build->module);
+		err = module_open(
+			&(struct module_source){
+				.finder = &objects->finder,
+				.cache = objects->cache,
+				.path = recorded->path,
+				.id = recorded->id,
+				.no_dwarf = objects->no_dwarf,
+			},
+			&build->module);
 	if (err)
 		return err;
 	*ret = build->module;
 	return sym_index_add(&objects->by_id, hash, objects->n_builds++);
+}
+
+/* Closes the files of all modules, if there are many. */
+static void close_files(struct objects *objects)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < objects->n_builds; i++)
+		n += objects->builds[i].module->found;
+	for (size_t i = 0; n >= MAX_OPEN && i < objects->n_builds; i++)
+		module_release(objects->builds[i].module);
 }
 
 struct ebt_error *objects_open(struct objects *objects, uint32_t number)
@@ -183,11 +214,12 @@ struct ebt_error *objects_open(struct objects *objects, uint32_t number)
 		    memcmp(build->id.bytes, recorded->id.bytes, recorded->id.len))
 			continue;
 		/* The file of one path may be missing where that of another is there. */
-		if (build->module->reason != SYM_OK)
+		if (build->module->unusable)
 			continue;
 		object->module = build->module;
 		return NULL;
 	}
+	close_files(objects);
 	return add_build(objects, object, recorded, hash, &object->module);
 }
 

@@ -23,6 +23,7 @@ struct objects {
 	const struct addrspace *space;
 	struct funcs *funcs;
 	struct finder finder;
+	struct sym_cache *cache; /* or NULL */
 	bool no_dwarf;
 
 	struct object *items; /* as many as the space has; path NULL: not looked at yet */
@@ -49,7 +50,8 @@ struct ebt_error *objects_get(struct objects *objects, uint32_t number, struct o
 struct ebt_error *objects_describe(struct objects *objects, uint32_t number, bool disabled,
 				   struct sym_object *ret);
 
-/* Opens the object's module, once. Not for anonymous memory. */
+/* Opens the object's module, once. Where many have open files, those are closed. Not for anonymous
+ * memory. */
 struct ebt_error *objects_open(struct objects *objects, uint32_t number);
 
 #endif

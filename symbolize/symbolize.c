@@ -13,6 +13,7 @@
 #include "addrspace.h"
 #include "bundle.h"
 #include "cleanup.h"
+#include "collect.h"
 #include "finish.h"
 #include "func.h"
 #include "jit.h"
@@ -53,6 +54,7 @@ struct sym {
 	struct funcs funcs;
 	struct objects objects;
 	struct finish *finish; /* made when first needed */
+	struct collect collect;
 	struct bundle *bundle; /* NULL: the trace has no names */
 	bool bundle_read, no_inline;
 
@@ -103,6 +105,8 @@ const char *sym_reason_name(enum sym_reason reason)
 		return "no kernel symbols";
 	case SYM_DISABLED:
 		return "symbols disabled";
+	case SYM_TOO_LONG:
+		return "takes too long";
 	case SYM_N_REASONS:
 		break;
 	}
@@ -157,6 +161,7 @@ void sym_destroy(struct sym *sym)
 	if (!sym)
 		return;
 	finish_destroy(sym->finish);
+	collect_deinit(&sym->collect);
 	bundle_destroy(sym->bundle);
 	objects_deinit(&sym->objects);
 	kernel_destroy(sym->kernel);
@@ -345,8 +350,7 @@ static struct ebt_error *name_by_files(struct sym *sym, const struct module_addr
 	inside.offset -= caller;
 	if (!sym->disabled && module_address(object->module, &inside, &address)) {
 		shown = address + caller;
-		if (object->module->reason == SYM_OK)
-			err = module_find(object->module, address, found, &n);
+		err = module_find(object->module, address, found, &n);
 		/* No call ends between two functions: the kernel put this address on the stack,
 		 * which is where a signal handler returns to. */
 		if (!err && !n && caller && module_is_complete(object->module))
@@ -594,6 +598,44 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		return err;
 	*ret = answer.frames;
 	return NULL;
+}
+
+struct ebt_error *sym_collect(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			      uint32_t attrs, uint64_t address, bool caller)
+{
+	struct collect_seen key = { .address = address, .caller = caller };
+	uint64_t back = caller && address;
+	struct addrspace_place found;
+	struct module_address where;
+	struct bundle_hit hit = { 0 };
+	struct object *object;
+	struct ebt_error *err;
+
+	if (sym->disabled || !task || !(attrs & EBT_STACK_USER))
+		return NULL;
+	key.life = addrspace_life(sym->space, task, time_ns);
+	if (key.life == ADDRSPACE_NO_LIFE)
+		return NULL;
+	err = collect_see(&sym->collect, sym->space, &key, time_ns, &found);
+	if (err || !found.found)
+		return err;
+	err = objects_get(&sym->objects, found.object, &object);
+	if (err || object->anonymous)
+		return err;
+	err = look_into_bundle(sym,
+			       &(struct place){ .object = found.object,
+						.offset = found.offset + back,
+						.caller = caller },
+			       &hit);
+	if (err || hit.n)
+		return err;
+	where = (struct module_address){ found.offset, found.pgoff, found.length };
+	return collect_add(&sym->collect, &sym->objects, found.object, &where);
+}
+
+struct ebt_error *sym_find_collected(struct sym *sym)
+{
+	return collect_find(&sym->collect);
 }
 
 struct ebt_error *sym_each_place(struct sym *sym, sym_place_fn *take, void *arg)

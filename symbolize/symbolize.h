@@ -35,6 +35,7 @@ enum sym_reason {
 	SYM_INTERRUPTED,      /* the user did not wait for the server */
 	SYM_NO_KERNEL,	      /* the trace has no kernel symbols */
 	SYM_DISABLED,	      /* --no-symbols */
+	SYM_TOO_LONG,	      /* the file's debug information takes too long to read */
 	SYM_N_REASONS,
 };
 
@@ -91,6 +92,7 @@ struct sym_servers {
 struct sym_options {
 	bool disabled;		       /* --no-symbols: nothing is opened */
 	bool no_inline;		       /* names from symbol tables only */
+	bool cache;		       /* names may be read from the user's cache, and kept there */
 	const char *const *debug_dirs; /* NULL-terminated, searched before the system's; or NULL */
 	const char *sysroot;	       /* prefix for recorded paths, or NULL */
 	const struct sym_servers *servers; /* NULL: none is asked */
@@ -116,6 +118,14 @@ void sym_destroy(struct sym *sym);
 struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			      uint32_t attrs, uint64_t address, bool caller,
 			      struct sym_frames *ret);
+
+/*
+ * Says that an address will be asked for. Many are looked up together, by several threads, when
+ * sym_find_collected() is called: sym_resolve() is fast then, and gives the same answers.
+ */
+struct ebt_error *sym_collect(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			      uint32_t attrs, uint64_t address, bool caller);
+struct ebt_error *sym_find_collected(struct sym *sym);
 
 /*
  * Goes on with a user stack that is not whole by what the row has in `udump`. addresses has room

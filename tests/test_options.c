@@ -43,7 +43,7 @@ static void test_common(void **state)
 			  "0-3,8", "--comm", "a*,b", "--from", "1m30s", "--to=20%", "--json",
 			  "-ofile", "--top", "5", "--sort", "-count", "--debug-dir", "x",
 			  "--debug-dir", "y", "--sysroot", "/s", "--no-symbols", "--no-inline",
-			  "--no-color"));
+			  "--no-symbol-cache", "--no-color"));
 	assert_string_equal(o.command->name, "syscalls");
 	assert_string_equal(o.file, "t.ebt");
 	assert_int_equal(o.pids.n, 3);
@@ -62,7 +62,8 @@ static void test_common(void **state)
 	assert_string_equal(o.output, "file");
 	assert_int_equal(o.top, 5);
 	assert_string_equal(o.sort, "count");
-	assert_true(o.sort_reverse && o.no_symbols && o.no_inline && o.no_color);
+	assert_true(o.sort_reverse && o.no_symbols && o.no_inline && o.no_color &&
+		    o.no_symbol_cache);
 	assert_int_equal(o.debug_dirs.n, 2);
 	assert_string_equal(o.sysroot, "/s");
 	options_deinit(&o);

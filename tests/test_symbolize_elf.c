@@ -66,13 +66,11 @@ static bool make(const struct variant *variant)
 /* A module of one file, whatever its build-id. */
 static struct module *open_file(const char *name)
 {
-	struct module *module = calloc(1, sizeof(*module));
-	struct found *files = &module->files;
+	struct found files = { 0 };
+	struct module *module;
 
-	assert_no_error(elf_file_open(symtools_path(name), &files->main));
-	assert_no_error(symtab_create(files->main, NULL, &module->symtab));
-	assert_no_error(dwarf_info_create(files->main, NULL, &module->dwarf));
-	elf_file_done_reading(files->main);
+	assert_no_error(elf_file_open(symtools_path(name), &files.main));
+	assert_no_error(module_from_files(&files, false, &module));
 	return module;
 }
 

@@ -26,10 +26,10 @@ declare -A libraries=(
 	[unwind]='elf\.h'
 	[record]='elf\.h|bpf/.*|linux/(bpf|btf|perf_event)\.h'
 	[record/bpf]='bpf/.*|vmlinux\.h|linux/bpf\.h'
-	[symbolize]='(elf|gelf|libelf|libdw|dwarf|lzma)\.h|elfutils/.*'
+	[symbolize]='(elf|gelf|libelf|libdw|dwarf|lzma|zlib|zstd)\.h|elfutils/.*'
 	[report]='-'
 )
-guarded='^(bpf/.*|linux/(bpf|btf|perf_event)\.h|vmlinux\.h|(elf|gelf|libelf|libdw|dwarf|lzma)\.h|elfutils/.*|zstd.*\.h)$'
+guarded='^(bpf/.*|linux/(bpf|btf|perf_event)\.h|vmlinux\.h|(elf|gelf|libelf|libdw|dwarf|lzma|zlib)\.h|elfutils/.*|zstd.*\.h)$'
 
 sources() {
 	find "$1" -maxdepth 1 -name '*.[ch]' | sort

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collecting addresses; see collect.h. */
+#include "collect.h"
+
+#include <stdlib.h>
+
+/* With more, all are forgotten: some are then looked at twice. */
+#define MAX_SEEN (4u << 20)
+
+void collect_deinit(struct collect *c)
+{
+	free(c->seen);
+	free(c->addresses);
+	sym_index_deinit(&c->by_address);
+	*c = (struct collect){ 0 };
+}
+
+static uint64_t hash_of(const struct collect *c, const struct collect_seen *key)
+{
+	return sym_hash_u64(sym_hash_u64((uintptr_t)c, key->address),
+			    (uint64_t)key->life << 1 | key->caller);
+}
+
+static struct collect_seen *find_seen(const struct collect *c, const struct collect_seen *key)
+{
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&c->by_address, hash_of(c, key), &at)) != SYM_INDEX_NONE) {
+		struct collect_seen *seen = &c->seen[i];
+
+		if (seen->address == key->address && seen->life == key->life &&
+		    seen->caller == key->caller)
+			return seen;
+	}
+	return NULL;
+}
+
+static struct ebt_error *add_seen(struct collect *c, const struct collect_seen *seen)
+{
+	struct ebt_error *err;
+
+	if (c->n_seen == MAX_SEEN) {
+		c->n_seen = 0;
+		sym_index_deinit(&c->by_address);
+	}
+	if (c->n_seen == c->seen_capacity) {
+		size_t capacity = c->seen_capacity ? c->seen_capacity * 2 : 1024;
+		struct collect_seen *grown = reallocarray(c->seen, capacity, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		c->seen = grown;
+		c->seen_capacity = capacity;
+	}
+	err = sym_index_add(&c->by_address, hash_of(c, seen), (uint32_t)c->n_seen);
+	if (!err)
+		c->seen[c->n_seen++] = *seen;
+	return err;
+}
+
+struct ebt_error *collect_see(struct collect *c, struct addrspace *space,
+			      const struct collect_seen *key, uint64_t time_ns,
+			      struct addrspace_place *ret)
+{
+	struct collect_seen *old = find_seen(c, key), seen = *key;
+	struct ebt_error *err;
+
+	if (old && old->from <= time_ns && time_ns < old->to) {
+		ret->found = false;
+		return NULL;
+	}
+	/* A call can be the last instruction of a mapping. */
+	err = addrspace_find(space, key->life, key->address - (key->caller && key->address),
+			     time_ns, ret);
+	if (err)
+		return err;
+	seen.from = ret->from;
+	seen.to = ret->to;
+	if (!old)
+		return add_seen(c, &seen);
+	*old = seen;
+	return NULL;
+}
+
+struct ebt_error *collect_add(struct collect *c, struct objects *objects, uint32_t object,
+			      const struct module_address *where)
+{
+	struct ebt_error *err = objects_open(objects, object);
+	struct module *module = objects->items[object].module;
+	uint64_t address;
+
+	if (err || !module_address(module, where, &address))
+		return err;
+	if (c->n_addresses == c->addresses_capacity) {
+		size_t capacity = c->addresses_capacity ? c->addresses_capacity * 2 : 1024;
+		struct batch_address *grown = reallocarray(c->addresses, capacity, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		c->addresses = grown;
+		c->addresses_capacity = capacity;
+	}
+	c->addresses[c->n_addresses++] = (struct batch_address){ module, address };
+	return NULL;
+}
+
+struct ebt_error *collect_find(struct collect *c)
+{
+	struct ebt_error *err = batch_find(c->addresses, c->n_addresses, 0);
+
+	collect_deinit(c);
+	return err;
+}
