@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "clocks.h"
+#include "unwinder.h"
 #include "wire.h"
 
 static struct ebt_error *add_meta(struct ebt_stream *stream, const char *key, const char *value)
@@ -136,12 +137,30 @@ struct ebt_error *describe_sources(struct ebt_stream *stream, const struct captu
 	return err;
 }
 
+static struct ebt_error *describe_tables(struct ebt_stream *stream,
+					 const struct unwind_tables *tables)
+{
+	struct unwind_tables_stats stats;
+	struct ebt_error *err;
+
+	unwind_tables_stats(tables, &stats);
+	err = add_number(stream, "stacks.tables", stats.tables);
+	if (!err)
+		err = add_number(stream, "stacks.tables_evicted", stats.evicted);
+	return err ? err : add_number(stream, "stacks.tables_without_room", stats.full);
+}
+
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
 				  struct finisher *finisher)
 {
+	const struct unwinder *unwinder = capture_unwinder(capture);
 	struct finisher_stats stats;
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 
+	if (unwinder)
+		err = describe_tables(stream, unwinder->tables);
+	if (err || !finisher)
+		return err;
 	finisher_stats(finisher, &stats);
 	err = add_number(stream, "stacks.dumps_finished", stats.whole);
 	if (!err)

@@ -17,7 +17,8 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 /* A row of `source` for each source, also those that are off. */
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture);
 
-/* meta: stacks.*: what became of stacks that were not walked whole at once. */
+/* meta: stacks.*: unwind tables, and what became of stacks that were not walked whole at once.
+ * finisher may be NULL. */
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
 				  struct finisher *finisher);
 

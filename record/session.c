@@ -199,7 +199,7 @@ static struct ebt_error *publish(struct session *s)
 {
 	struct unwinder *u = capture_unwinder(s->capture);
 
-	return u ? unwind_spaces_publish(u->spaces, clocks_now()) : NULL;
+	return u ? unwinder_work(u, clocks_now()) : NULL;
 }
 
 static bool wanted(void *arg, uint32_t pid)
@@ -483,7 +483,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	now = clocks_now();
 	if (!err)
 		err = losses_emit(s->losses, s->stream, now);
-	if (!err && s->finisher)
+	if (!err)
 		err = describe_stacks(s->stream, s->capture, s->finisher);
 	if (!err)
 		err = describe_end(s->stream, s->result->reason, s->result->exit_status);

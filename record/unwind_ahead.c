@@ -248,7 +248,7 @@ void unwind_ahead(struct unwind_tables *tables, int files_map, const char *name)
 
 		if (fd < 0)
 			continue;
-		unwind_files_learn(tables, files_map, fd);
+		unwind_files_learn(tables, files_map, fd, a->files[i]);
 		add_needed(a, a->files[i], fd);
 	}
 	for (size_t i = 0; i < a->n; i++)

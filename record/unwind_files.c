@@ -45,10 +45,17 @@ static int open_mapped(const struct mapping *m, struct stat *ret)
 	return open_regular(path, ret);
 }
 
+static bool is_build(int fd, const struct buildid *wanted)
+{
+	struct buildid id;
+
+	return wanted->len && buildid_of_fd(fd, &id) && id.len == wanted->len &&
+	       !memcmp(id.bytes, wanted->bytes, id.len);
+}
+
 /* The process has gone: the file may still be where it was. */
 static int open_named(const struct mapping *m, struct stat *ret)
 {
-	struct buildid id;
 	char path[PATH_MAX];
 	int fd;
 
@@ -57,8 +64,7 @@ static int open_named(const struct mapping *m, struct stat *ret)
 	memcpy(path, m->path, m->path_len);
 	path[m->path_len] = '\0';
 	fd = open_regular(path, ret);
-	if (fd >= 0 && buildid_of_fd(fd, &id) && id.len == m->build_id.len &&
-	    !memcmp(id.bytes, m->build_id.bytes, id.len))
+	if (fd >= 0 && is_build(fd, &m->build_id))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -134,22 +140,37 @@ static uint32_t by_file(struct unwind_tables *tables, int files_map, const struc
 	return fd < 0 ? UNWIND_TABLE_LATER : by_fd(tables, files_map, fd, &st);
 }
 
-void unwind_files_learn(struct unwind_tables *tables, int files_map, int fd)
+void unwind_files_learn(struct unwind_tables *tables, int files_map, int fd, const char *path)
 {
-	struct buildid id = { 0 };
+	struct mapping m = { .path = path, .path_len = strlen(path) };
 	struct stat st;
 	uint32_t number;
 
 	if (fstat(fd, &st))
 		return;
-	if (!buildid_of_fd(fd, &id) || !id.len) {
+	if (!buildid_of_fd(fd, &m.build_id) || !m.build_id.len) {
 		by_fd(tables, files_map, fd, &st);
 		return;
 	}
-	number = unwind_tables_find(tables, id.bytes, id.len);
+	number = unwind_tables_find(tables, m.build_id.bytes, m.build_id.len);
 	if (number == UNWIND_TABLE_LATER)
-		number = unwind_tables_add(tables, id.bytes, id.len, fd);
+		number = unwind_tables_add(tables, m.build_id.bytes, m.build_id.len, fd);
 	tell_exec(tables, files_map, number, &st);
+	if (number < UNWIND_TABLE_ANON)
+		unwind_tables_remember(tables, number, &m);
+}
+
+int unwind_files_open(const struct mapping *m)
+{
+	struct stat st;
+	int fd = m->pid ? open_mapped(m, &st) : -1;
+
+	/* The process may have mapped something else there. */
+	if (fd >= 0 && !is_build(fd, &m->build_id)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd < 0 ? open_named(m, &st) : fd;
 }
 
 static bool has_name(const struct mapping *m, const char *name)
@@ -193,6 +214,8 @@ uint32_t unwind_files_table(struct unwind_tables *tables, int files_map, const s
 		number = by_file(tables, files_map, m);
 	else
 		return UNWIND_TABLE_ANON;
+	if (number < UNWIND_TABLE_ANON && m->build_id.len && !has_name(m, "[vdso]"))
+		unwind_tables_remember(tables, number, m);
 	if (number < UNWIND_TABLE_ANON &&
 	    !unwind_tables_bias(tables, number, m->start, m->pgoff, ret_bias))
 		return UNWIND_TABLE_NONE;

@@ -18,7 +18,9 @@ uint32_t unwind_files_table(struct unwind_tables *tables, int files_map,
 			    const struct mapping *mapping, uint64_t *ret_bias);
 
 /* Makes the table of a file that is expected to be mapped. */
-void unwind_files_learn(struct unwind_tables *tables, int files_map, int fd);
+void unwind_files_learn(struct unwind_tables *tables, int files_map, int fd, const char *path);
+/* Opens the file of a mapping again; -1: it cannot be found by its build-id. */
+int unwind_files_open(const struct mapping *mapping);
 /* The same for the kernel's code in each process. */
 void unwind_files_learn_vdso(struct unwind_tables *tables, int files_map);
 

@@ -12,6 +12,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "mapping.h"
 
 struct unwind_tables;
 struct unwind_image;
@@ -19,10 +20,12 @@ struct unwind_table;
 struct ebrec_bpf;
 
 struct unwind_tables_stats {
-	uint32_t tables; /* with rows */
-	uint32_t empty;	 /* files without unwind information */
-	uint32_t full;	 /* files for which there was no room */
-	uint64_t rows, bytes;
+	uint32_t tables;  /* with rows */
+	uint32_t empty;	  /* files without unwind information */
+	uint32_t full;	  /* files that there never was room for */
+	uint32_t evicted; /* how often rows went to make room for others */
+	uint64_t rows;	  /* that are there */
+	uint64_t bytes;
 	uint64_t build_ns;
 };
 
@@ -52,8 +55,21 @@ bool unwind_tables_shift(const struct unwind_tables *tables, uint32_t table, uin
 bool unwind_tables_bias(const struct unwind_tables *tables, uint32_t table, uint64_t start,
 			uint64_t pgoff, uint64_t *ret);
 
-/* A table, or NULL; good until tables are added. */
+/* A table whose rows are there, or NULL; good until something is added or unwind_tables_work(). */
 const struct unwind_table *unwind_tables_get(const struct unwind_tables *tables, uint32_t table);
+
+/* Where the file can be found again, if its rows have to go meanwhile: the mapping, or a path
+ * alone. Without that they stay. */
+void unwind_tables_remember(struct unwind_tables *tables, uint32_t table,
+			    const struct mapping *mapping);
+
+/*
+ * To be called often. Rows of tables that no walk looks for make room for those that are looked for
+ * and are not there, which open() finds again; what is in use stays. open() returns a file
+ * descriptor, or -1.
+ */
+void unwind_tables_work(struct unwind_tables *tables, uint64_t now_ns,
+			int (*open)(const struct mapping *mapping));
 
 void unwind_tables_stats(const struct unwind_tables *tables, struct unwind_tables_stats *ret);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "skeleton.h"
+#include "unwind_files.h"
 
 /* Copies of 16 KiB a second and CPU: 3 MB/s at the most. */
 #define DUMPS 200
@@ -53,6 +54,12 @@ void unwinder_destroy(struct unwinder *u)
 	unwind_tables_destroy(u->tables);
 	unwind_history_destroy(u->history);
 	free(u);
+}
+
+struct ebt_error *unwinder_work(struct unwinder *u, uint64_t now_ns)
+{
+	unwind_tables_work(u->tables, now_ns, unwind_files_open);
+	return unwind_spaces_publish(u->spaces, now_ns);
 }
 
 static struct ebt_error *on_mapping(void *arg, const struct mapping *mapping)

@@ -35,6 +35,9 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 void unwinder_destroy(struct unwinder *unwinder);
 DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);
 
+/* To be called often: publishes what happened, and keeps the tables that are in use. */
+struct ebt_error *unwinder_work(struct unwinder *unwinder, uint64_t now_ns);
+
 /* Hears of each mapping. */
 struct mapping_listener unwinder_listener(struct unwinder *unwinder);
 

@@ -106,8 +106,8 @@ static const struct {
  * shown. */
 static bool is_ours(const char *key)
 {
-	static const char *const prefixes[] = { "ebrec.",  "target.", "options.",
-						"sample.", "end.",    "host." };
+	static const char *const prefixes[] = { "ebrec.", "target.", "options.", "sample.",
+						"end.",	  "host.",   "stacks." };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		if (!strncmp(prefixes[i], key, strlen(prefixes[i])))
@@ -131,6 +131,35 @@ static void put_prefix(struct info_view *v, const char *label, const char *prefi
 		put(v, label, "%s", text_get(&line));
 }
 
+static uint64_t meta_number(const struct info_view *v, const char *key)
+{
+	const char *value = info_meta(&v->info, key);
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+/* What user stacks lacked while they were recorded. */
+static void put_stacks(struct info_view *v)
+{
+	uint64_t finished = meta_number(v, "stacks.dumps_finished"),
+		 open = meta_number(v, "stacks.dumps_not_finished"),
+		 not_taken = meta_number(v, "stacks.dumps_not_taken"),
+		 tables = meta_number(v, "stacks.tables"),
+		 evicted = meta_number(v, "stacks.tables_evicted"),
+		 without = meta_number(v, "stacks.tables_without_room");
+
+	if (finished || open || not_taken)
+		put(v, "Dumps",
+		    "of stacks not walked whole at once: %" PRIu64 " finished, %" PRIu64
+		    " not; %" PRIu64 " not taken, as there were too many",
+		    finished, open, not_taken);
+	if (evicted || without)
+		put(v, "Tables",
+		    "%" PRIu64 " unwind tables at the end; %" PRIu64
+		    " times one was evicted, and %" PRIu64 " never had room (--unwind-mem)",
+		    tables, evicted, without);
+}
+
 static void put_meta(struct info_view *v)
 {
 	for (size_t i = 0; i < sizeof(meta_lines) / sizeof(meta_lines[0]); i++) {
@@ -145,6 +174,7 @@ static void put_meta(struct info_view *v)
 		if (!is_ours(v->info.meta[i].key))
 			put(v, "", "%s = %s", v->info.meta[i].key, v->info.meta[i].value);
 	}
+	put_stacks(v);
 }
 
 static uint64_t rows_of(const struct info_view *v, uint16_t id, bool first_epoch)

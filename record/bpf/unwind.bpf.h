@@ -102,24 +102,31 @@ static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc
 	return false;
 }
 
-/* The row that holds at `at` (address - bias). */
-static __always_inline bool unwind_find_row(__u32 table, __u64 at, struct cfi_row *ret)
+/* The row that holds at `at` (address - bias), or EBT_STOP_*. */
+static __always_inline __u32 unwind_find_row(__u32 table, __u64 at, struct cfi_row *ret)
 {
-	const struct ebrec_unwind_table *t = bpf_map_lookup_elem(&unwind_tables, &table);
-	__u32 low, high, page, pc = at;
+	struct ebrec_unwind_table *t = bpf_map_lookup_elem(&unwind_tables, &table);
+	__u32 low, high, page, pc = at, n_pages;
 	const struct ebrec_unwind_page *p;
 	const struct cfi_row *row;
 	void *chunk;
 
-	if (!t || at >> UNWIND_PAGE_BITS >= t->n_pages)
-		return false;
+	if (!t)
+		return EBT_STOP_NO_TABLE;
+	if (!t->used) /* a line of memory that all CPUs read is written only where it must be */
+		t->used = 1;
+	n_pages = *(volatile __u32 *)&t->n_pages; /* before first_page */
+	if (!n_pages)
+		return EBT_STOP_NO_TABLE;
+	if (at >> UNWIND_PAGE_BITS >= n_pages)
+		return EBT_STOP_NO_ROW;
 	page = t->first_page + (__u32)(at >> UNWIND_PAGE_BITS);
 	p = bpf_map_lookup_elem(&unwind_pages, &page);
 	if (!p || !p->n)
-		return false;
+		return EBT_STOP_NO_ROW;
 	chunk = bpf_map_lookup_elem(&unwind_rows, &p->chunk);
 	if (!chunk)
-		return false;
+		return EBT_STOP_NO_ROW;
 	low = p->first;
 	high = low + p->n;
 	/* The last row whose pc is not above. The first one is not, so low never is the answer's
@@ -131,7 +138,7 @@ static __always_inline bool unwind_find_row(__u32 table, __u64 at, struct cfi_ro
 			break;
 		row = bpf_map_lookup_elem(chunk, &middle);
 		if (!row)
-			return false;
+			return EBT_STOP_NO_ROW;
 		if (row->pc <= pc)
 			low = middle;
 		else
@@ -139,9 +146,9 @@ static __always_inline bool unwind_find_row(__u32 table, __u64 at, struct cfi_ro
 	}
 	row = bpf_map_lookup_elem(chunk, &low);
 	if (!row)
-		return false;
+		return EBT_STOP_NO_ROW;
 	*ret = *row;
-	return row->pc <= pc;
+	return row->pc <= pc ? 0 : EBT_STOP_NO_ROW;
 }
 
 static __always_inline long unwind_stop(struct unwind_state *s, __u32 stop)
@@ -398,7 +405,7 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 {
 	struct unwind_state *s = walk->state;
 	struct cfi_row row;
-	__u32 n = s->n;
+	__u32 n = s->n, stop;
 	__u64 pc;
 
 	if (n >= config.max_stack)
@@ -414,7 +421,10 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 		return unwind_stop(s, EBT_STOP_NO_TABLE);
 	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
 		return unwind_step_fp(s, walk->lesson);
-	if (!unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row))
+	stop = unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row);
+	if (stop == EBT_STOP_NO_TABLE)
+		return unwind_stop(s, EBT_STOP_NO_TABLE);
+	if (stop)
 		return unwind_step_unknown(s, walk->lesson);
 	return unwind_step_row(s, &row, walk->lesson);
 }

@@ -120,6 +120,22 @@ class Unwind(e2e.TestCase):
             self.assertEqual(set(cut), {most})
             self.assertGreaterEqual(len(cut), 0.9 * len(stacks), collections.Counter(stacks))
 
+    def test_tables_that_do_not_fit(self):
+        """Two libraries of which either one's table fits: that which is in use is there."""
+        trace = self.record("-e", "sample", "-F", "199", "--unwind-mem", "1M", "--no-stack-dump",
+                            "--", e2e.program("crowd"), "6", e2e.program("crowded_one.so"),
+                            e2e.program("crowded_two.so"))
+        ends = [(time, STOPS[stack[0] >> 16 & 255])
+                for time, stack in columns(trace, "sample", "time", "ustack") if stack]
+        begin, end = ends[0][0], ends[-1][0]
+        for name, part in (("first", [stop for time, stop in ends if time < begin + 55 * 10**8]),
+                           ("last", [stop for time, stop in ends if time > end - 10**9])):
+            self.assertGreater(len(part), 10, name)
+            self.assertGreaterEqual(part.count("root"), 0.95 * len(part), (name, ends))
+        meta = dict(columns(trace, "meta", "key", "value"))
+        self.assertGreaterEqual(int(meta[b"stacks.tables_evicted"]), 1)
+        self.assertIn("evicted", e2e.ebreport("info", trace))
+
     def test_callback_of_libc(self):
         self.check_way("sort", "compare;work;burn", least=0.99)
 
