@@ -247,6 +247,8 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 	/* Readings of the clocks bound the recording also where nothing happens. */
 	if (!err)
 		err = clocks_emit(s->stream);
+	/* All that took its time, on a machine with many processes seconds of it. */
+	s->begin = clocks_now();
 	return err ? err : target_start(s->target);
 }
 
