@@ -183,14 +183,14 @@ class Unwind(e2e.TestCase):
         self.check_way("plain", "plain;work;burn", run=("unshare", "-m"))
 
     def test_python(self):
-        self.check(0.98, "/usr/bin/python3", "-c",
+        self.check(0.99, "/usr/bin/python3", "-c",
                    "import json, re\n"
                    "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\n"
-                   "for i in range(20): f(22); json.dumps(list(range(20000)))\n")
+                   "for i in range(150): f(22); json.dumps(list(range(20000)))\n")
 
     def test_perl(self):
-        self.check(0.98, "perl", "-e",
-                   'my %h; for my $i (1..1500000) '
+        self.check(0.99, "perl", "-e",
+                   'my %h; for my $i (1..3000000) '
                    '{ $h{$i % 1000} .= sprintf("%d", $i) =~ s/1/2/r; }')
 
     def test_compiler(self):
