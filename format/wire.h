@@ -64,11 +64,24 @@ enum {
 	EBT_DUMP_STACK = 16 << 10,     /* bytes of stack at the most */
 };
 
+/*
+ * An entry of a user stack with the top bit set is no address, but a function of an interpreted
+ * language that was being run: its number in table `interp_code`, and the index of its
+ * instruction (of CPython: in code units of 2 bytes). Such entries follow, the innermost first,
+ * the address of the function of the interpreter that ran them.
+ */
+#define EBT_ENTRY_INTERP      (1ull << 63)
+#define EBT_ENTRY_ID_SHIFT    28		 /* 32 bits; 0: nothing is known of it */
+#define EBT_ENTRY_INSTRUCTION ((1ull << 28) - 1) /* all ones: not known */
+/* The address before the first of these entries is not that function's. */
+#define EBT_ENTRY_BESIDE (1ull << 62)
+
 /* How the frames of a stack were found, bits of its method. 0: by the kernel's own walker. */
 enum {
-	EBT_METHOD_TABLE = 1 << 0, /* unwind information of the files */
-	EBT_METHOD_FP = 1 << 1,	   /* frame pointers */
-	EBT_METHOD_DUMP = 1 << 2,  /* the rest from a copy of the stack, later */
+	EBT_METHOD_TABLE = 1 << 0,  /* unwind information of the files */
+	EBT_METHOD_FP = 1 << 1,	    /* frame pointers */
+	EBT_METHOD_DUMP = 1 << 2,   /* the rest from a copy of the stack, later */
+	EBT_METHOD_INTERP = 1 << 3, /* there are entries of functions of interpreted languages */
 };
 
 /* Why a walk ended. */
