@@ -73,6 +73,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	config->n_cpus = kernel->n_cpus;
 	config->max_frames = kernel->max_frames;
 	config->max_stack = c->context.options->max_stack;
+	config->max_entries = config->max_stack;
 	config->switch_args = kernel->switch_args;
 	bpf_map__set_max_entries(skel->maps.rings, n_slots(c));
 	bpf_map__set_max_entries(skel->maps.slots, n_slots(c));

@@ -160,6 +160,7 @@ enum {
 	OPT_KEEP_STACK_DUMPS,
 	OPT_LIST_EVENTS,
 	OPT_NO_CONTAINERS,
+	OPT_NO_PYTHON,
 	OPT_NO_STACK_DUMP,
 	OPT_MAX_STACK,
 	OPT_UNWIND_MEM,
@@ -184,6 +185,7 @@ static const struct option long_options[] = {
 	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
 	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
 	{ "no-containers", no_argument, NULL, OPT_NO_CONTAINERS },
+	{ "no-python", no_argument, NULL, OPT_NO_PYTHON },
 	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
 	{ "max-stack", required_argument, NULL, OPT_MAX_STACK },
 	{ "unwind-mem", required_argument, NULL, OPT_UNWIND_MEM },
@@ -266,15 +268,39 @@ static struct ebt_error *parse_target_option(int c, struct record_options *o)
 	}
 }
 
+/* What an option without a value sets; NULL: it does not. */
+static bool *flag_of(int c, struct record_options *o)
+{
+	switch (c) {
+	case 'f':
+		return &o->force;
+	case 'q':
+		return &o->quiet;
+	case OPT_KEEP_STACK_DUMPS:
+		return &o->keep_stack_dumps;
+	case OPT_NO_CONTAINERS:
+		return &o->no_containers;
+	case OPT_NO_PYTHON:
+		return &o->no_python;
+	case OPT_NO_STACK_DUMP:
+		return &o->no_stack_dump;
+	default:
+		return NULL;
+	}
+}
+
 static struct ebt_error *parse_option(int c, const char *argument, struct record_options *o,
 				      bool *sources_given)
 {
+	bool *flag = flag_of(c, o);
+
+	if (flag) {
+		*flag = true;
+		return NULL;
+	}
 	switch (c) {
 	case 'o':
 		o->output = optarg;
-		return NULL;
-	case 'f':
-		o->force = true;
 		return NULL;
 	case 'd':
 		return ebt_error_prefix(parse_time(optarg, &o->duration), "--duration");
@@ -293,24 +319,12 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 	case 'a':
 	case OPT_CGROUP:
 		return parse_target_option(c, o);
-	case OPT_KEEP_STACK_DUMPS:
-		o->keep_stack_dumps = true;
-		return NULL;
-	case OPT_NO_CONTAINERS:
-		o->no_containers = true;
-		return NULL;
-	case OPT_NO_STACK_DUMP:
-		o->no_stack_dump = true;
-		return NULL;
 	case OPT_MAX_STACK:
 		return parse_max_stack(optarg, &o->max_stack);
 	case OPT_UNWIND_MEM:
 		return ebt_error_prefix(parse_size(optarg, &o->unwind_memory), "--unwind-mem");
 	case OPT_USER:
 		o->user = optarg;
-		return NULL;
-	case 'q':
-		o->quiet = true;
 		return NULL;
 	case 'v':
 		o->verbose++;

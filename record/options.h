@@ -53,6 +53,7 @@ struct record_options {
 	bool no_containers;	/* nothing that container engines know goes to the file */
 	bool no_stack_dump;	/* partial stacks stay so */
 	uint32_t max_stack;	/* frames of a user stack */
+	bool no_python;		/* frames of the interpreter, and not of what it runs */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */
 

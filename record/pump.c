@@ -13,6 +13,7 @@
 #include "bpf/shared.h"
 #include "clocks.h"
 #include "finisher.h"
+#include "python.h"
 #include "tasks.h"
 #include "wire.h"
 
@@ -185,7 +186,9 @@ static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uin
 	size_t len;
 
 	while (!err && (record = ring_next(ring, end, &len))) {
-		if (!finisher || !finisher_take(finisher, record, len, now))
+		if (python_is_code(record, len))
+			err = python_add_code(t->stream, record, len);
+		else if (!finisher || !finisher_take(finisher, record, len, now))
 			err = add_record(t->stream, record, len, &t->malformed);
 		/* So that a second SIGINT need not wait for a whole ring. */
 		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))

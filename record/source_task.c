@@ -32,7 +32,7 @@ const struct ebrec_source source_task = {
 	.cost = "a few microseconds for each fork, exec and exit; always on",
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_task_fork, EBT_T_task_exec, EBT_T_task_exit,
-				      EBT_T_task_rename, 0 },
+				      EBT_T_task_rename, EBT_T_interp_code, 0 },
 	.probe = probe,
 	.configure = configure,
 };

@@ -55,6 +55,7 @@ struct unwind_tables {
 	struct cfi_row *rows; /* memory of all chunks, one behind the other */
 	uint32_t n_chunks, max_chunks;
 	struct unwind_tables_stats stats;
+	unwind_tables_listener *listener; /* or NULL */
 };
 
 void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes)
@@ -110,6 +111,11 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 		return ebt_error_errno(errno, "cannot map the unwind tables of the BPF programs");
 	*ret = take_ptr(t);
 	return NULL;
+}
+
+void unwind_tables_listen(struct unwind_tables *t, unwind_tables_listener *listener)
+{
+	t->listener = listener;
 }
 
 void unwind_tables_destroy(struct unwind_tables *t)
@@ -316,6 +322,8 @@ uint32_t unwind_tables_add(struct unwind_tables *t, const void *key, size_t len,
 	err = unwind_image_read(fd, &image);
 	number = add_image(t, key, len, &image);
 	t->stats.build_ns += clocks_now() - begin;
+	if (t->listener && number < t->n_tables)
+		t->listener(t->skel, fd, number, t->placed[number].base);
 	return number;
 }
 

@@ -29,11 +29,16 @@ struct unwind_tables_stats {
 	uint64_t build_ns;
 };
 
+/* Told of each file of which a table was made. */
+typedef void unwind_tables_listener(const struct ebrec_bpf *skel, int fd, uint32_t number,
+				    uint64_t base);
+
 /* Before the programs are loaded: sizes of the maps for tables of `bytes` in all. */
 void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes);
 
 /* After that. The skeleton must live longer. */
 struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwind_tables **ret);
+void unwind_tables_listen(struct unwind_tables *tables, unwind_tables_listener *listener);
 /* Accepts NULL. */
 void unwind_tables_destroy(struct unwind_tables *tables);
 DEFINE_CLEANUP(struct unwind_tables *, unwind_tables_destroy);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "python.h"
 #include "skeleton.h"
 #include "unwind_files.h"
 
@@ -21,6 +22,8 @@ void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 	skel->rodata->config.dump_all = options->call_graph == CALL_GRAPH_DUMP;
 	skel->rodata->config.unwind_exec = kernel_has_function(kernel, "bpf_iter_task_vma_new");
 	bpf_program__set_autoload(skel->progs.ebrec_unwind_exec, true);
+	if (!options->no_python)
+		python_configure(skel);
 }
 
 struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
@@ -31,7 +34,7 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 
 	if (!u)
 		return &ebt_enomem;
-	u->max_stack = options->max_stack;
+	u->max_stack = skel->rodata->config.max_entries;
 	if (!options->no_stack_dump && !options->keep_stack_dumps) {
 		u->history = unwind_history_create();
 		if (!u->history)
@@ -42,6 +45,7 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 		err = unwind_spaces_create(skel, u->tables, u->history, &u->spaces);
 	if (err)
 		return err;
+	unwind_tables_listen(u->tables, python_file);
 	*ret = take_ptr(u);
 	return NULL;
 }

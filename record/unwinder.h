@@ -21,7 +21,7 @@ struct unwinder {
 	struct unwind_tables *tables;
 	struct unwind_spaces *spaces;
 	struct unwind_history *history; /* or NULL: stacks are not finished here */
-	uint32_t max_stack;		/* frames */
+	uint32_t max_stack;		/* entries */
 };
 
 /* Sizes and maps, before the programs are loaded. */

@@ -32,6 +32,7 @@ static const char usage[] =
 	"to "
 	"512)\n"
 	"      --unwind-mem SIZE  of unwind tables, all together, at the most (default: 64M)\n"
+	"      --no-python        show Python's interpreter, and not the functions that it runs\n"
 	"      --no-stack-dump    never keep memory of stacks that cannot be walked whole at once\n"
 	"      --keep-stack-dumps finish no stack, but keep this memory for ebreport\n"
 	"      --no-containers    leave out what podman and docker know of containers\n"

@@ -210,8 +210,10 @@ static void test_values(void **state)
 	assert_int_equal(o.max_stack, 127);
 	assert_true(o.force && o.quiet);
 	assert_int_equal(o.verbose, 2);
-	assert_parses("-a --max-stack 512", words, &o);
+	assert_false(o.no_python);
+	assert_parses("-a --max-stack 512 --no-python", words, &o);
 	assert_int_equal(o.max_stack, 512);
+	assert_true(o.no_python);
 	assert_refused("-a -F 0", "sampling rate");
 	assert_refused("-a -F 99x", "sampling rate");
 	assert_refused("-a -d soon", "--duration");

@@ -51,7 +51,8 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 		struct ebt_wire_stack *second = ebrec_second_stack(stacks, klen);
 
 		if (config.unwind)
-			user = unwind_user((void *)task, second, true);
+			user = unwind_user((void *)task, EBREC_SLOT_SAMPLE(&config, cpu), second,
+					   true);
 		else
 			user.stack =
 				ebrec_stack_head(second,

@@ -27,10 +27,10 @@ struct offcpu_record {
 	struct ebrec_stacks stacks;
 };
 
-/* Room for as many frames as stacks have if nobody asks for more. */
+/* Room for as many entries as stacks have if nobody asks for more. */
 struct offcpu_record_small {
 	__u64 bytes[(sizeof(struct offcpu_record) -
-		     (EBREC_MAX_STACK - EBREC_MAX_FRAMES) * sizeof(__u64)) /
+		     (EBREC_MAX_STACK - 2 * EBREC_MAX_FRAMES) * sizeof(__u64)) /
 		    sizeof(__u64)];
 };
 
@@ -48,7 +48,7 @@ struct {
 	__type(value, struct offcpu_record_small);
 } offcpu_storage_small SEC(".maps");
 
-#define OFFCPU_IS_SMALL (config.max_stack <= EBREC_MAX_FRAMES)
+#define OFFCPU_IS_SMALL (config.max_entries <= 2 * EBREC_MAX_FRAMES)
 
 static __always_inline struct offcpu_record *offcpu_record(const struct task_struct *task,
 							   __u64 flags)

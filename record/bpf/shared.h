@@ -9,7 +9,8 @@
 /* Frames of a stack that the kernel walks. perf_event_max_stack is 127 unless somebody changed it.
  */
 #define EBREC_MAX_FRAMES 127
-/* Of a user stack that is walked by tables, at the most; config.max_stack says how many. */
+/* Entries of a user stack that is walked by tables, at the most; config.max_entries says how many.
+ */
 #define EBREC_MAX_STACK 512
 
 #define EBREC_GLUE	4
@@ -37,11 +38,13 @@ struct ebrec_bpf_config {
 	__u32 unwind_exec; /* mappings are placed at exec */
 	__u32 max_frames;  /* what the kernel gives at the most */
 	__u32 max_stack;   /* frames of user stacks that are walked by tables */
+	__u32 max_entries; /* of these, with the functions of interpreters between the frames */
 	__u32 switch_args;
 	__u32 syscalls;	    /* the source is on */
 	__u32 dumps;	    /* of stacks that were not walked whole, a second and CPU; 0: none */
 	__u32 dump_all;	    /* nothing is walked, and every user stack dumped */
 	__u32 lane_records; /* of each lane; a power of two */
+	__u32 python;	    /* Python frames */
 };
 
 /*

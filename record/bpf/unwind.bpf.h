@@ -11,6 +11,7 @@
 #ifndef EBREC_UNWIND_BPF_H
 #define EBREC_UNWIND_BPF_H
 
+#include "python.bpf.h"
 #include "stack.bpf.h"
 #include "unwind_chain.bpf.h"
 #include "unwind_space.bpf.h"
@@ -52,10 +53,11 @@ struct unwind_state {
 	__u64 regs[4];			     /* of the innermost frame: rdi, r10, rax, r11 */
 	struct ebrec_unwind_mapping mapping; /* the last one found; end 0: none */
 	struct ebrec_unwind_process process;
-	__u32 n;       /* frames so far */
+	__u32 n;       /* entries so far */
+	__u32 python;  /* of these, functions of an interpreter */
 	__u32 methods; /* EBT_METHOD_* */
 	__u32 stop;    /* EBT_STOP_* */
-	__u32 taken;   /* whoever interrupts this walk takes the next state */
+	__u32 taken;   /* whoever interrupts this walk takes the next state; its number from 1 */
 	bool caller;   /* pc is a return address */
 };
 
@@ -71,8 +73,9 @@ struct {
 
 struct unwind_walk {
 	struct unwind_state *state;
-	__u64 *addresses;	      /* config.max_stack */
+	__u64 *addresses;	      /* config.max_entries */
 	struct unwind_lesson *lesson; /* or NULL */
+	struct python_walk *python;   /* or NULL */
 };
 
 static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc)
@@ -401,6 +404,20 @@ static __always_inline long unwind_step_row(struct unwind_state *s, const struct
 	return unwind_to(s, saved[1], cfa);
 }
 
+/* A Python function that was run by the frame that was added last; false: there is none. */
+static __always_inline bool unwind_python(struct unwind_walk *walk, __u32 n)
+{
+	__u64 entry = walk->python ? python_next(walk->python, walk->state->sp) : 0;
+
+	if (!entry)
+		return false;
+	walk->addresses[n] = entry;
+	walk->state->n = n + 1;
+	walk->state->python++;
+	walk->state->methods |= EBT_METHOD_INTERP;
+	return true;
+}
+
 static long unwind_step(__u32 i, struct unwind_walk *walk)
 {
 	struct unwind_state *s = walk->state;
@@ -408,7 +425,13 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	__u32 n = s->n, stop;
 	__u64 pc;
 
-	if (n >= config.max_stack)
+	if (n >= config.max_entries)
+		return unwind_stop(s, EBT_STOP_TRUNCATED);
+	if (walk->python && python_waits(walk->python))
+		return 1;
+	if (unwind_python(walk, n))
+		return 0;
+	if (n - s->python >= config.max_stack)
 		return unwind_stop(s, EBT_STOP_TRUNCATED);
 	walk->addresses[n] = s->pc;
 	s->n = n + 1;
@@ -417,6 +440,8 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	pc = s->pc - s->caller;
 	if (!unwind_find_mapping(s, pc))
 		return unwind_stop(s, EBT_STOP_NO_MAPPING);
+	if (walk->python)
+		python_meet(walk->python, s->sp, s->mapping.table, s->mapping.bias);
 	if (s->mapping.table == UNWIND_TABLE_LATER || s->mapping.table == UNWIND_TABLE_FULL)
 		return unwind_stop(s, EBT_STOP_NO_TABLE);
 	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
@@ -444,6 +469,7 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	 * signal handler that has just been started by one is elsewhere. */
 	s->caller = (__s64)regs->orig_ax >= 0 && regs->cx == regs->ip;
 	s->n = 0;
+	s->python = 0;
 	s->methods = 0;
 	s->mapping.start = 0;
 	s->mapping.end = 0;
@@ -559,14 +585,30 @@ static __always_inline struct unwind_state *unwind_take_state(void)
 
 		s = bpf_map_lookup_elem(&unwind_states, &key);
 		if (s && !s->taken) {
-			s->taken = 1;
+			s->taken = key + 1;
 			return s;
 		}
 	}
 	return NULL;
 }
 
-static __always_inline void unwind_walk(struct unwind_walk *walk, struct task_struct *task)
+/* A walk that met what nobody knows goes on if the kernel does. */
+static __always_inline bool unwind_ask_kernel(struct unwind_walk *walk, struct task_struct *task)
+{
+	struct unwind_state *s = walk->state;
+
+	if (s->stop != EBT_STOP_NO_MAPPING || !unwind_ask(task, s->pc - s->caller, &s->process))
+		return false;
+	if (walk->lesson)
+		walk->lesson->unfit = true; /* of another address space, in a way */
+	s->stop = 0;
+	s->n--;
+	return true;
+}
+
+/* slot: of the ring for what goes into tables of its own. */
+static __always_inline void unwind_walk(struct unwind_walk *walk, struct task_struct *task,
+					__u32 slot)
 {
 	struct unwind_state *s = walk->state;
 
@@ -575,14 +617,18 @@ static __always_inline void unwind_walk(struct unwind_walk *walk, struct task_st
 		s->n = 1;
 		return;
 	}
-	bpf_loop(config.max_stack + 1, unwind_step, walk, 0);
-	if (s->stop != EBT_STOP_NO_MAPPING || !unwind_ask(task, s->pc - s->caller, &s->process))
-		return;
-	if (walk->lesson)
-		walk->lesson->unfit = true; /* of another address space, in a way */
-	s->stop = 0;
-	s->n--;
-	bpf_loop(config.max_stack + 1, unwind_step, walk, 0);
+	if (config.python) {
+		walk->python = python_begin(s->taken - 1, slot);
+		if (!walk->python) /* cannot be, and the verifier need not see both */
+			return;
+	}
+	bpf_loop(config.max_entries + 1, unwind_step, walk, 0);
+	if (unwind_ask_kernel(walk, task))
+		bpf_loop(config.max_entries + 1, unwind_step, walk, 0);
+	if (config.python && !s->stop && python_waits(walk->python)) {
+		python_read(walk->python);
+		bpf_loop(config.max_entries + 1, unwind_step, walk, 0);
+	}
 }
 
 /* Heads the stack of a walk that is over, and dumps what it did not reach. */
@@ -599,7 +645,9 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
 		s->stop << EBT_STACK_STOP_SHIFT;
 	if (s->stop == EBT_STOP_TRUNCATED)
 		attrs |= EBT_STACK_TRUNCATED;
-	if (!n || n > config.max_stack)
+	if (walk->python)
+		python_end(walk->python, s->stop == EBT_STOP_ROOT);
+	if (!n || n > config.max_entries)
 		return len;
 	stack->attrs = attrs;
 	stack->n = n;
@@ -607,18 +655,18 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
 	if (with_dump && config.dumps && unwind_can_go_on(s) && unwind_may_dump()) {
 		/* Until 6.2 the verifier forgets bounds of what was put on the stack. */
 		barrier_var(n);
-		if (n <= config.max_stack)
+		if (n <= config.max_entries)
 			len.dump = unwind_dump(s, task, walk->addresses + n);
 	}
 	return len;
 }
 
 /*
- * The user stack of the current task, with room for config.max_stack, and, with_dump, behind it
- * what is needed to go on if it is not whole.
+ * The user stack of the current task, with room for config.max_entries, and, with_dump, behind it
+ * what is needed to go on if it is not whole. slot: of the ring that it goes to.
  */
 static __always_inline struct ebrec_lengths
-unwind_user(struct task_struct *task, struct ebt_wire_stack *stack, bool with_dump)
+unwind_user(struct task_struct *task, __u32 slot, struct ebt_wire_stack *stack, bool with_dump)
 {
 	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
 	struct unwind_state *s = unwind_take_state();
@@ -628,15 +676,16 @@ unwind_user(struct task_struct *task, struct ebt_wire_stack *stack, bool with_du
 		return len;
 	unwind_begin(s, task);
 	walk.state = s;
-	unwind_walk(&walk, task);
+	unwind_walk(&walk, task, slot);
 	len = unwind_finish(&walk, task, stack, with_dump);
 	s->taken = 0;
 	return len;
 }
 
 /* The same, for sched_switch, where most stacks have been seen before. */
-static __always_inline struct ebrec_lengths
-unwind_user_again(struct task_struct *task, struct ebt_wire_stack *stack, bool with_dump)
+static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct *task, __u32 slot,
+							      struct ebt_wire_stack *stack,
+							      bool with_dump)
 {
 	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
 	struct unwind_state *s = unwind_take_state();
@@ -668,8 +717,11 @@ unwind_user_again(struct task_struct *task, struct ebt_wire_stack *stack, bool w
 		unwind_begin_lesson(lesson, &s->process, s->pc, s->sp, s->caller);
 		walk.lesson = lesson;
 	}
-	unwind_walk(&walk, task);
+	unwind_walk(&walk, task, slot);
 	len = unwind_finish(&walk, task, stack, with_dump);
+	/* The same words on the stack may be other Python frames. */
+	if (walk.lesson && walk.python && walk.python->phase != PYTHON_OFF)
+		walk.lesson->unfit = true;
 	if (walk.lesson && set && s->stop == EBT_STOP_ROOT)
 		unwind_keep(walk.lesson, set, stack->n, stack->attrs);
 	s->taken = 0;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CPython as the BPF side sees it: where its structures have what a walk of Python frames reads,
+ * filled in by record/python*.c and used by python.bpf.h. Types only; <linux/types.h> must come
+ * first.
+ */
+#ifndef EBREC_PYTHON_H
+#define EBREC_PYTHON_H
+
+#include "wire.h"
+
+/* Offsets of a thread state and of a code object that are looked at are below. */
+#define PYTHON_OBJECT_BYTES 192
+/* The same of an interpreter's frame. */
+#define PYTHON_FRAME_BYTES 80
+
+/*
+ * Map `python_builds`, by number of the unwind table: a build of CPython. PYTHON_NONE: this one
+ * has no such field.
+ */
+#define PYTHON_NONE 0xffffffffu
+
+struct ebrec_python_build {
+	__u64 runtime; /* _PyRuntime, as the rows of the table have addresses */
+	__u32 version; /* PY_VERSION_HEX */
+	__u32 interpreters_head;
+	__u32 interpreter_next, interpreter_threads;
+	/* The frame, or where there is a cframe (up to 3.12), that. */
+	__u32 thread_next, thread_interpreter, thread_id, thread_frame;
+	__u32 cframe_frame, cframe_previous;
+	__u32 frame_code, frame_previous, frame_instruction, frame_owner;
+	__u32 frame_is_entry; /* up to 3.11; later there is a frame on the C stack instead */
+	__u32 code_first_line, code_file, code_name, code_lines, code_first_traceable;
+	__u32 code_instructions;
+	__u32 text_ascii, text_compact; /* where the characters of a str begin */
+	__u32 bytes_data;
+};
+
+#define PYTHON_MAX_BUILDS 256
+
+/* _PyInterpreterFrame.owner */
+#define PYTHON_OWNER_GENERATOR 1
+#define PYTHON_OWNER_CSTACK    3
+
+/* A str: its first characters, as they are in memory. */
+struct ebrec_python_text {
+	__u32 chars; /* all */
+	__u32 width; /* bytes of a character; 0: could not be read */
+};
+
+#define PYTHON_NAME_BYTES  256
+#define PYTHON_FILE_BYTES  512
+#define PYTHON_LINES_BYTES 4096
+
+/* Not a table of the file: a code object that a stack names for the first time. */
+#define EBREC_T_PYTHON_CODE 0xff01
+
+struct ebrec_python_code {
+	struct ebt_wire_head head;
+	__u64 address, lines_address, name_address, file_address;
+	__u32 id; /* of table interp_code */
+	__u32 tid, pid;
+	__u32 version;
+	__u32 first_line;
+	__u32 lines; /* bytes of the line table, all; those that are here end the record */
+	struct ebrec_python_text name, file;
+	__u8 name_data[PYTHON_NAME_BYTES];
+	__u8 file_data[PYTHON_FILE_BYTES];
+	__u8 lines_data[PYTHON_LINES_BYTES];
+};
+
+/* Map `python_counts`, per CPU. Programs that interrupt each other may miscount by one. */
+struct ebrec_python_counts {
+	__u64 second; /* since the kernel started */
+	__u64 n;      /* code objects sent in it */
+	__u64 refused;
+	__u64 stacks;	 /* with Python frames */
+	__u64 no_thread; /* no thread state was found */
+	__u64 unplaced;	 /* frames that no native frame ran */
+};
+
+#endif

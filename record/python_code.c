@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From what a BPF program read of a code object to a row of table interp_code. Text becomes UTF-8;
+ * a long line table is read again, whole, if the process is still there.
+ */
+#include <linux/types.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "bpf/python.h"
+#include "cleanup.h"
+#include "python.h"
+
+/* Of a line table; a function of 20,000 lines has 100 kB. */
+#define MAX_LINES (256u << 10)
+
+bool python_is_code(const void *record, size_t len)
+{
+	struct ebt_wire_head head;
+
+	if (len < sizeof(head))
+		return false;
+	memcpy(&head, record, sizeof(head));
+	return head.table == EBREC_T_PYTHON_CODE;
+}
+
+static size_t put_utf8(uint32_t c, char *out)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 63));
+		return 2;
+	}
+	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 63));
+		out[2] = (char)(0x80 | (c & 63));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 63));
+	out[2] = (char)(0x80 | (c >> 6 & 63));
+	out[3] = (char)(0x80 | (c & 63));
+	return 4;
+}
+
+/* Adds a str as far as it is here; what is missing is shown as an ellipsis. */
+static void add_text(struct ebt_record *out, size_t offset, const struct ebrec_python_text *text,
+		     const unsigned char *data, size_t room)
+{
+	static const char more[] = "…";
+	char utf8[4 * PYTHON_FILE_BYTES + sizeof(more)];
+	size_t len = 0, n;
+
+	if (text->width != 1 && text->width != 2 && text->width != 4)
+		return;
+	n = room / text->width < text->chars ? room / text->width : text->chars;
+	for (size_t i = 0; i < n; i++) {
+		uint16_t c2;
+		uint32_t c4 = data[i];
+
+		if (text->width == 2) {
+			memcpy(&c2, data + 2 * i, sizeof(c2));
+			c4 = c2;
+		} else if (text->width == 4) {
+			memcpy(&c4, data + 4 * i, sizeof(c4));
+		}
+		len += put_utf8(c4, utf8 + len);
+	}
+	if (n < text->chars) {
+		memcpy(utf8 + len, more, sizeof(more) - 1);
+		len += sizeof(more) - 1;
+	}
+	ebt_record_bytes(out, offset, utf8, len);
+}
+
+/* The whole table, if the process still has it and it begins with what is here. */
+static void *read_lines(const struct ebrec_python_code *code, size_t have)
+{
+	struct iovec local, remote;
+	unsigned char *lines;
+
+	if (code->lines <= have || code->lines > MAX_LINES)
+		return NULL;
+	lines = malloc(code->lines);
+	if (!lines)
+		return NULL;
+	local = (struct iovec){ lines, code->lines };
+	remote = (struct iovec){ (void *)(uintptr_t)code->lines_address, code->lines };
+	if (process_vm_readv((pid_t)code->pid, &local, 1, &remote, 1, 0) == (ssize_t)code->lines &&
+	    !memcmp(lines, code->lines_data, have))
+		return lines;
+	free(lines);
+	return NULL;
+}
+
+struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record, size_t len)
+{
+	const size_t head = offsetof(struct ebrec_python_code, lines_data);
+	_cleanup_free_ struct ebrec_python_code *code = calloc(1, sizeof(*code));
+	_cleanup_free_ void *whole = NULL;
+	struct ebt_record out = EBT_RECORD_INIT;
+	struct ebt_wire_interp_code *row;
+	struct ebt_error *err;
+
+	if (!code)
+		return &ebt_enomem;
+	if (len < head || len > sizeof(*code))
+		return NULL;
+	memcpy(code, record, len);
+	row = ebt_record_begin(&out, EBT_T_interp_code, code->head.time);
+	row->task = code->tid;
+	row->id = code->id;
+	row->address = code->address;
+	row->version = code->version;
+	row->first_line = code->first_line;
+	add_text(&out, offsetof(struct ebt_wire_interp_code, name), &code->name, code->name_data,
+		 sizeof(code->name_data));
+	add_text(&out, offsetof(struct ebt_wire_interp_code, file), &code->file, code->file_data,
+		 sizeof(code->file_data));
+	whole = read_lines(code, len - head);
+	if (whole)
+		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines), whole,
+				 code->lines);
+	else if (len > head)
+		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines),
+				 code->lines_data, len - head);
+	err = ebt_record_add(&out, stream);
+	ebt_record_deinit(&out);
+	return err;
+}
