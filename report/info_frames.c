@@ -68,6 +68,8 @@ static struct ebt_error *resolve(struct counter *c, const struct ebt_row *row,
 
 	*ret = (struct counted){ .task = task, .caller = first_is_caller };
 	for (uint32_t i = 0; i < stack->n; i++) {
+		if (sym_is_shown_by_next(stack, i))
+			continue;
 		err = sym_resolve(c->sym, task, row->time, stack->attrs, stack->addresses[i],
 				  i || first_is_caller, &frames);
 		if (err)

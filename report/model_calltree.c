@@ -19,10 +19,10 @@
 const char *calltree_kind_name(enum calltree_kind kind)
 {
 	static const char *const names[CALLTREE_N_KINDS] = {
-		[CALLTREE_ROOT] = "process",	      [CALLTREE_USER] = "user",
-		[CALLTREE_LIBRARY] = "library",	      [CALLTREE_KERNEL] = "kernel",
-		[CALLTREE_INLINED] = "inlined",	      [CALLTREE_JIT] = "jit",
-		[CALLTREE_UNRESOLVED] = "unresolved",
+		[CALLTREE_ROOT] = "process",	[CALLTREE_USER] = "user",
+		[CALLTREE_LIBRARY] = "library", [CALLTREE_KERNEL] = "kernel",
+		[CALLTREE_INLINED] = "inlined", [CALLTREE_JIT] = "jit",
+		[CALLTREE_PYTHON] = "python",	[CALLTREE_UNRESOLVED] = "unresolved",
 	};
 
 	return names[kind];
@@ -141,6 +141,8 @@ static enum calltree_kind kind_of(const struct sym_func *func)
 		return CALLTREE_LIBRARY;
 	case SYM_JIT:
 		return CALLTREE_JIT;
+	case SYM_PYTHON:
+		return CALLTREE_PYTHON;
 	case SYM_UNKNOWN:
 		break;
 	}
@@ -348,6 +350,8 @@ static struct ebt_error *place_addresses(struct calltree *tree, const struct cal
 			return err;
 	}
 	for (uint32_t i = addresses->n; i-- > 0;) {
+		if (sym_is_shown_by_next(addresses, i))
+			continue;
 		err = place_address(tree, stack, addresses->attrs, addresses->addresses[i],
 				    i > 0 || first_is_caller, node);
 		if (err)

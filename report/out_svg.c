@@ -32,9 +32,9 @@ static const char style[] =
 
 /* First letter of the CSS class. */
 static const char kind_class[CALLTREE_N_KINDS] = {
-	[CALLTREE_ROOT] = 'r',	     [CALLTREE_USER] = 'u',    [CALLTREE_LIBRARY] = 'l',
-	[CALLTREE_KERNEL] = 'k',     [CALLTREE_INLINED] = 'i', [CALLTREE_JIT] = 'j',
-	[CALLTREE_UNRESOLVED] = 'x',
+	[CALLTREE_ROOT] = 'r',	 [CALLTREE_USER] = 'u',	      [CALLTREE_LIBRARY] = 'l',
+	[CALLTREE_KERNEL] = 'k', [CALLTREE_INLINED] = 'i',    [CALLTREE_JIT] = 'j',
+	[CALLTREE_PYTHON] = 'p', [CALLTREE_UNRESOLVED] = 'x',
 };
 
 struct picture {

@@ -20,6 +20,8 @@
 #include "jit_name.h"
 #include "kernel.h"
 #include "objects.h"
+#include "python.h"
+#include "wire.h"
 
 /* Addresses that are remembered (64 bytes each). With more, all are forgotten: the frames are
  * still known by their place in the file. */
@@ -27,6 +29,7 @@
 
 /* The "process" of kernel addresses; ADDRSPACE_NO_LIFE is that of unknown processes. */
 #define LIFE_KERNEL (ADDRSPACE_NO_LIFE - 1)
+#define LIFE_PYTHON (ADDRSPACE_NO_LIFE - 2)
 
 struct answer {
 	uint64_t address;
@@ -51,6 +54,7 @@ struct sym {
 	struct addrspace *space;
 	struct kernel *kernel;
 	struct jit *jit;
+	struct python *python;
 	struct funcs funcs;
 	struct objects objects;
 	struct finish *finish; /* made when first needed */
@@ -103,6 +107,8 @@ const char *sym_reason_name(enum sym_reason reason)
 		return "no symbol";
 	case SYM_NO_KERNEL:
 		return "no kernel symbols";
+	case SYM_NOT_READ:
+		return "name not recorded";
 	case SYM_DISABLED:
 		return "symbols disabled";
 	case SYM_TOO_LONG:
@@ -126,6 +132,8 @@ const char *sym_kind_name(enum sym_kind kind)
 		return "vdso";
 	case SYM_JIT:
 		return "jit";
+	case SYM_PYTHON:
+		return "python";
 	case SYM_UNKNOWN:
 		break;
 	}
@@ -149,6 +157,8 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 	if (!err)
 		err = jit_create(reader, sym->space, &sym->jit);
 	if (!err)
+		err = python_create(reader, &sym->funcs, &sym->python);
+	if (!err)
 		err = objects_init(&sym->objects, reader, sym->space, &sym->funcs, options);
 	if (err)
 		return err;
@@ -166,6 +176,7 @@ void sym_destroy(struct sym *sym)
 	objects_deinit(&sym->objects);
 	kernel_destroy(sym->kernel);
 	jit_destroy(sym->jit);
+	python_destroy(sym->python);
 	addrspace_destroy(sym->space);
 	funcs_deinit(&sym->funcs);
 	sym_index_deinit(&sym->by_address);
@@ -535,6 +546,15 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct a
 	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
 }
 
+static struct ebt_error *resolve_python(struct sym *sym, struct answer *answer)
+{
+	struct sym_frame frame;
+	struct ebt_error *err = python_frame(sym->python, answer->address, &frame);
+
+	answer->to = UINT64_MAX;
+	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+}
+
 /* Room for one more answer. What was found for another time is replaced. */
 static struct ebt_error *add_answer(struct sym *sym, const struct answer *answer, uint64_t hash,
 				    struct answer *old)
@@ -575,7 +595,9 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 	size_t at = 0;
 	uint32_t i;
 
-	if (attrs & EBT_STACK_USER)
+	if (attrs & EBT_STACK_USER && address & EBT_ENTRY_INTERP)
+		answer.life = LIFE_PYTHON;
+	else if (attrs & EBT_STACK_USER)
 		answer.life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
 	hash = sym_hash_u64(sym_hash_u64(sym->funcs.seed, address),
 			    (uint64_t)answer.life << 1 | caller);
@@ -590,8 +612,11 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		}
 		old = a;
 	}
-	err = answer.life == LIFE_KERNEL ? resolve_kernel(sym, time_ns, &answer)
-					 : resolve_user(sym, time_ns, &answer);
+	if (answer.life == LIFE_PYTHON)
+		err = resolve_python(sym, &answer);
+	else
+		err = answer.life == LIFE_KERNEL ? resolve_kernel(sym, time_ns, &answer)
+						 : resolve_user(sym, time_ns, &answer);
 	if (!err)
 		err = add_answer(sym, &answer, hash, old);
 	if (err)

@@ -34,6 +34,7 @@ enum sym_reason {
 	SYM_SERVER_OTHER,     /* it sent another file */
 	SYM_INTERRUPTED,      /* the user did not wait for the server */
 	SYM_NO_KERNEL,	      /* the trace has no kernel symbols */
+	SYM_NOT_READ,	      /* a Python function whose name was not recorded */
 	SYM_DISABLED,	      /* --no-symbols */
 	SYM_TOO_LONG,	      /* the file's debug information takes too long to read */
 	SYM_N_REASONS,
@@ -43,7 +44,7 @@ enum sym_reason {
 const char *sym_reason_name(enum sym_reason reason);
 
 /* What kind of code a frame is: chooses colours and categories. */
-enum sym_kind { SYM_USER, SYM_KERNEL, SYM_MODULE, SYM_VDSO, SYM_JIT, SYM_UNKNOWN };
+enum sym_kind { SYM_USER, SYM_KERNEL, SYM_MODULE, SYM_VDSO, SYM_JIT, SYM_PYTHON, SYM_UNKNOWN };
 
 const char *sym_kind_name(enum sym_kind kind);
 
@@ -111,7 +112,8 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 void sym_destroy(struct sym *sym);
 
 /*
- * Names of an address that `task` had at `time_ns`. attrs: those of the stack that the address
+ * Names of an entry of a stack, which is an address that `task` had at `time_ns`, or a function of
+ * an interpreter. attrs: those of the stack that the address
  * is from (EBT_STACK_USER or kernel). caller: it is a return address, so that the byte before it
  * decides. task may be NULL for kernel addresses. Fast where it was asked before.
  */
@@ -126,6 +128,12 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 struct ebt_error *sym_collect(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			      uint32_t attrs, uint64_t address, bool caller);
 struct ebt_error *sym_find_collected(struct sym *sym);
+
+/*
+ * Does entry i of a stack stand for nothing by itself? It is the function of an interpreter, and
+ * what that ran follows.
+ */
+bool sym_is_shown_by_next(const struct ebt_stack *stack, uint32_t i);
 
 /*
  * Goes on with a user stack that is not whole by what the row has in `udump`. addresses has room
