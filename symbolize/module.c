@@ -57,6 +57,7 @@ static struct ebt_error *use_files(struct module *module, bool known)
 
 	module->found = true;
 	module->reason = known ? SYM_OK : module->files.reason;
+	module->debug_reason = module->files.debug_reason;
 	module->unusable = module->reason != SYM_OK;
 	module->passing = known && quality < build->quality;
 	if (module->unusable || (known && quality <= build->quality))
@@ -233,9 +234,9 @@ bool module_is_complete(const struct module *module)
 
 enum sym_reason module_missing(const struct module *module)
 {
-	if (module_is_complete(module) || module->files.debug_reason == SYM_OK)
+	if (module_is_complete(module) || module->debug_reason == SYM_OK)
 		return SYM_NO_SYMBOL;
-	return module->files.debug_reason;
+	return module->debug_reason;
 }
 
 /* Length of a symbol's name without what compilers put behind that of the function. Other dots

@@ -27,9 +27,10 @@ struct module_source {
 };
 
 struct module {
-	struct module_source source; /* finder NULL: there are only these files */
-	enum sym_reason reason;	     /* why an address may have no symbol */
-	bool unusable;		     /* there is nothing to name anything by */
+	struct module_source source;  /* finder NULL: there are only these files */
+	enum sym_reason reason;	      /* why an address may have no symbol */
+	enum sym_reason debug_reason; /* why there is no debug information, where that is known */
+	bool unusable;		      /* there is nothing to name anything by */
 
 	bool found; /* files are looked for, and open */
 	struct found files;

@@ -23,6 +23,9 @@ bool fuzz_column(const uint8_t *data, size_t len);
 /* Payloads of tables `schema` and `schema_value`: u16 rows of each, u32 length of the first. */
 bool fuzz_schema(const uint8_t *data, size_t len);
 
+/* A file of the symbol cache. */
+bool fuzz_symcache(const uint8_t *data, size_t len);
+
 /* Unwind information, after one byte that says what it is: FUZZ_CFI_*, plus 8 for arm64. */
 bool fuzz_cfi(const uint8_t *data, size_t len);
 
