@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clientcache.h"
 #include "index.h"
 
 #define N_WORKERS 8
@@ -87,6 +89,19 @@ static int hear_progress(debuginfod_client *client, long done, long total)
 	return over;
 }
 
+/* libdebuginfod calls a transfer that broke off a file that is not there, and remembers that for
+ * minutes. */
+static void forget_broken(const struct job *job)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	ebt_error_destroy(client_cache_file(
+		&job->id, job->kind == FETCH_DEBUGINFO ? "debuginfo" : "executable", &path));
+	if (path && !lstat(path, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		unlink(path);
+}
+
 static enum sym_reason reason_of(int r)
 {
 	switch (-r) {
@@ -112,6 +127,11 @@ static void work_on(struct worker *worker, debuginfod_client *client)
 		    : debuginfod_find_executable(client, job->id.bytes, job->id.len, &path);
 	if (r >= 0)
 		close(r);
+	/* Only this thread's client changes it now. */
+	if (r == -ENOENT && (worker->total > 0 || worker->done >= MIN_BYTES)) {
+		forget_broken(job);
+		r = -EIO;
+	}
 	pthread_mutex_lock(&fetch->lock);
 	if (r >= 0 || r == -ENOENT)
 		fetch->silent_ns = 0;
@@ -315,14 +335,16 @@ static void wait_for(struct fetch *fetch, const struct job *job)
 	while (job->state != JOB_DONE && !fetch->over) {
 		struct timespec until;
 
+		if (!show(fetch)) {
+			stop(fetch, SYM_INTERRUPTED);
+			break;
+		}
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += TICK_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&fetch->changed, &fetch->lock, &until);
 		count_silence(fetch);
-		if (job->state != JOB_DONE && !fetch->over && !show(fetch))
-			stop(fetch, SYM_INTERRUPTED);
 	}
 	if (!--fetch->waiting && fetch->servers.watch)
 		fetch->servers.watch(fetch->servers.arg, NULL);

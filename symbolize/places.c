@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "clientcache.h"
 #include "dwarfinfo.h"
 #include "search.h"
 #include "translate.h"
@@ -33,26 +34,22 @@ static struct ebt_error *try_build_id_dir(struct search *search, const char *dir
 
 struct ebt_error *search_caches(struct search *search)
 {
-	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
-	const char *own = getenv("DEBUGINFOD_CACHE_PATH");
 	static const char *const kinds[] = { "debuginfo", "executable" };
 	static const char *const names[] = { "elf", "debug", "vdso" };
+	const char *home = getenv("HOME");
 	char hex[SEARCH_HEX_SIZE];
 	struct ebt_error *err = NULL;
 
 	if (!search->id->len)
 		return NULL;
-	search_hex(search->id, hex);
-	for (size_t i = 0; !err && i < 2; i++) {
-		if (own)
-			err = search_format(search, "%s/%.2s%s/%s", own, hex, hex + 3, kinds[i]);
-		else if (cache)
-			err = search_format(search, "%s/debuginfod_client/%.2s%s/%s", cache, hex,
-					    hex + 3, kinds[i]);
-		else if (home)
-			err = search_format(search, "%s/.cache/debuginfod_client/%.2s%s/%s", home,
-					    hex, hex + 3, kinds[i]);
+	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		_cleanup_free_ char *path = NULL;
+
+		err = client_cache_file(search->id, kinds[i], &path);
+		if (!err && path)
+			err = search_path(search, path);
 	}
+	search_hex(search->id, hex);
 	for (size_t i = 0; !err && home && i < sizeof(names) / sizeof(names[0]); i++)
 		err = search_format(search, "%s/.debug/.build-id/%s/%s", home, hex, names[i]);
 	return err;
