@@ -62,6 +62,7 @@ struct session {
 	struct pollfd *polls;
 	size_t n_polls;
 	uint64_t begin, last_second, last_epoch, last_pass;
+	uint64_t sideband_lost;
 	bool kernel_stored;
 };
 
@@ -337,6 +338,32 @@ static void read_status(struct session *s, uint64_t now)
 	status->bytes = stats.bytes;
 }
 
+/* Processes read again in a second. */
+#define MAX_LOOKS 16
+
+/* Looks at address spaces that are not as the side-band told, if walks depend on them. */
+static struct ebt_error *check_spaces(struct session *s)
+{
+	struct unwinder *u = capture_unwinder(s->capture);
+	uint64_t lost = sideband_lost(s->sideband), time;
+	struct ebt_error *err = NULL;
+	uint32_t pids[MAX_LOOKS];
+	size_t n;
+
+	if (!u)
+		return NULL;
+	if (lost != s->sideband_lost)
+		unwind_spaces_doubt(u->spaces);
+	s->sideband_lost = lost;
+	n = unwind_spaces_doubtful(u->spaces, pids, MAX_LOOKS);
+	for (size_t i = 0; i < n && !err; i++) {
+		err = snapshot_mappings(s->snapshot, s->stream, pids[i], &time);
+		if (!err)
+			err = unwind_spaces_forget(u->spaces, pids[i], time);
+	}
+	return err;
+}
+
 /* Names of kernel functions go into the file once, and not at its beginning: what is cut early, or
  * read from a pipe, is worth more with events in it. */
 static struct ebt_error *store_kernel(struct session *s)
@@ -355,6 +382,8 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	err = losses_emit(s->losses, s->stream, now);
 	if (!err)
 		err = objects_check(s->objects, false);
+	if (!err)
+		err = check_spaces(s);
 	if (!err && now - s->begin >= KERNEL_NS)
 		err = store_kernel(s);
 	if (err)

@@ -66,6 +66,7 @@ struct sideband {
 	struct buildid_map known; /* by struct known_key, then the path */
 	struct buildid vdso;
 	struct mapping_listener listener;
+	uint64_t lost; /* records */
 };
 
 struct known_key {
@@ -497,6 +498,7 @@ static struct ebt_error *emit_event(struct sideband *sideband, struct ebt_stream
 	case SIDEBAND_KSYMBOL:
 		return emit_ksymbol(stream, event);
 	case SIDEBAND_LOST:
+		sideband->lost += event->lost;
 		return emit_lost(stream, from, event->time, event->lost, 2, (uint32_t)ring->cpu);
 	case SIDEBAND_MALFORMED:
 		return emit_lost(stream, from, event->time, 1, 3, (uint32_t)ring->cpu);
@@ -537,6 +539,11 @@ static struct ebt_error *emit_detail(struct sideband *sideband, struct ebt_strea
 	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), sideband->detail);
 	sideband->detail = NULL;
 	return ebt_record_add(&rec, stream);
+}
+
+uint64_t sideband_lost(const struct sideband *sideband)
+{
+	return sideband->lost;
 }
 
 struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream)

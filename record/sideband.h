@@ -37,6 +37,9 @@ size_t sideband_fds(const struct sideband *sideband, const int **ret);
 struct ebt_error *sideband_read(struct sideband *sideband);
 struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream);
 
+/* Records that the kernel had no room for, so far. */
+uint64_t sideband_lost(const struct sideband *sideband);
+
 /* Nothing more is recorded; what has been can still be read. */
 void sideband_stop(const struct sideband *sideband);
 

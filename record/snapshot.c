@@ -414,6 +414,17 @@ struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream
 	return err;
 }
 
+struct ebt_error *snapshot_mappings(struct snapshot_state *state, struct ebt_stream *stream,
+				    uint32_t pid, uint64_t *ret_time)
+{
+	_cleanup_close_ int dir = procfs_open(pid);
+
+	*ret_time = clocks_now();
+	if (dir < 0)
+		return NULL;
+	return snapshot_maps(state, stream, dir, pid, procfs_ns(dir, "ns/mnt"), *ret_time);
+}
+
 /* A new second begins: says how many processes the last one left out. */
 static struct ebt_error *new_window(struct snapshot_state *state, struct ebt_stream *stream,
 				    uint64_t now)

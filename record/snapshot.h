@@ -61,6 +61,10 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
 				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
 
+/* What a process has mapped executable, which is read again: rows of mmap at *ret_time. */
+struct ebt_error *snapshot_mappings(struct snapshot_state *state, struct ebt_stream *stream,
+				    uint32_t pid, uint64_t *ret_time);
+
 /*
  * A process that appeared later: its row of process at time_ns, and the mount table of its mount
  * namespace if that is new. For each task_exec; cheap, rate-bounded. A process that is gone is

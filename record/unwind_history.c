@@ -216,6 +216,13 @@ static void apply(struct unwind_history *h, const struct unwind_op *op)
 		if (space)
 			space->renamed = op->time;
 		break;
+	case OP_FORGET:
+		space = find_space(h, op->pid);
+		if (space) {
+			put(space->mappings);
+			space->mappings = NULL;
+		}
+		break;
 	case OP_MAP:
 		space = get_space(h, op->pid);
 		if (space)

@@ -15,13 +15,14 @@
 #include "cleanup.h"
 
 /* Something that happens to an address space. What happens at the same time is in this order. */
-enum op_kind { OP_RENAME, OP_MAP, OP_EXEC, OP_FORK, OP_EXIT };
+enum op_kind { OP_RENAME, OP_FORGET, OP_MAP, OP_EXEC, OP_FORK, OP_EXIT };
 
 struct unwind_op {
 	uint64_t time;
 	enum op_kind kind;
 	uint32_t pid, child;
 	struct ebrec_unwind_mapping mapping;
+	bool is_code; /* of the mapping: it is counted as such, as it cannot be written */
 };
 
 /* For qsort(): by time. */

@@ -26,6 +26,7 @@
 struct known {
 	struct ebrec_unwind_mapping mapping;
 	uint64_t since;
+	bool is_code;
 };
 
 struct space {
@@ -35,6 +36,9 @@ struct space {
 	uint64_t changed;	/* last change of mappings */
 	uint64_t exec;		/* time of the last one */
 	uint64_t renamed;	/* last change of name; see OP_EXEC */
+	uint64_t doubted;	/* pages of code that are not as known, if it stays so */
+	uint64_t looked_at;	/* pages of code when that did not help, or was done last */
+	bool suspect;		/* to be looked at in any case */
 	struct known *mappings; /* ascending, none overlaps another */
 	uint32_t n;
 	struct unwind_range *range; /* where they are published; forks share it. NULL: nowhere */
@@ -138,6 +142,7 @@ struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mappin
 	op.mapping.table =
 		unwind_files_table(s->tables, bpf_map__fd(s->skel->maps.unwind_files), m, &bias);
 	op.mapping.bias = bias;
+	op.is_code = !(m->prot & PROT_WRITE);
 	return add_op(s, &op);
 }
 
@@ -161,6 +166,19 @@ struct ebt_error *unwind_spaces_rename(struct unwind_spaces *s, uint32_t pid, ui
 struct ebt_error *unwind_spaces_exit(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
 {
 	return add_op(s, &(struct unwind_op){ .time = time_ns, .kind = OP_EXIT, .pid = pid });
+}
+
+struct ebt_error *unwind_spaces_forget(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
+{
+	size_t i = 0;
+
+	/* A process that could not be read keeps what it has. */
+	while (i < s->n_ops &&
+	       (s->ops[i].kind != OP_MAP || s->ops[i].pid != pid || s->ops[i].time != time_ns))
+		i++;
+	if (i == s->n_ops)
+		return NULL;
+	return add_op(s, &(struct unwind_op){ .time = time_ns, .kind = OP_FORGET, .pid = pid });
 }
 
 /* --- the model --- */
@@ -208,8 +226,10 @@ static void remove_space(struct unwind_spaces *s, uint32_t pid)
 }
 
 /* The new one takes what others had of its range, and splits one that reaches over both ends. */
-static bool insert(struct space *space, const struct ebrec_unwind_mapping *m, uint64_t since)
+static bool insert(struct space *space, const struct unwind_op *op)
 {
+	const struct ebrec_unwind_mapping *m = &op->mapping;
+	const struct known added = { *m, op->time, op->is_code };
 	struct known *out, piece;
 	uint32_t n = 0;
 	bool done = false;
@@ -228,7 +248,7 @@ static bool insert(struct space *space, const struct ebrec_unwind_mapping *m, ui
 			n++;
 		}
 		if (!done && piece.mapping.end > m->start) {
-			out[n++] = (struct known){ *m, since };
+			out[n++] = added;
 			done = true;
 		}
 		if (piece.mapping.end > m->end) {
@@ -238,7 +258,7 @@ static bool insert(struct space *space, const struct ebrec_unwind_mapping *m, ui
 		}
 	}
 	if (!done)
-		out[n++] = (struct known){ *m, since };
+		out[n++] = added;
 	free(space->mappings);
 	space->mappings = out;
 	space->n = n;
@@ -310,13 +330,18 @@ static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 		if (space)
 			space->renamed = op->time;
 		return true;
+	case OP_FORGET:
+		space = find_space(s, op->pid);
+		if (space)
+			space->n = 0;
+		return true;
 	case OP_MAP:
 		space = get_space(s, op->pid);
 		if (!space)
 			return false;
 		space->dirty = true;
 		space->changed = op->time;
-		return insert(space, &op->mapping, op->time);
+		return insert(space, op);
 	}
 	return true;
 }
@@ -382,6 +407,66 @@ struct ebt_error *unwind_spaces_publish(struct unwind_spaces *s, uint64_t now_ns
 	}
 	s->n_ops = 0;
 	return NULL;
+}
+
+/* --- what was not told --- */
+
+void unwind_spaces_doubt(struct unwind_spaces *s)
+{
+	for (uint32_t i = 0; i < N_BUCKETS; i++) {
+		for (struct space *space = s->buckets[i]; space; space = space->next)
+			space->suspect = true;
+	}
+}
+
+/* As the kernel counts mm->exec_vm. That of a range that was unmapped is too much here, as nobody
+ * tells of that. */
+static uint64_t pages_of_code(const struct space *space)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < space->n; i++) {
+		if (space->mappings[i].is_code)
+			bytes += space->mappings[i].mapping.end - space->mappings[i].mapping.start;
+	}
+	return bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Events may be on their way, so a difference has to last from one time to the next. */
+static bool is_doubtful(struct unwind_spaces *s, struct space *space)
+{
+	struct ebrec_unwind_published seen;
+	uint64_t doubted = space->doubted;
+
+	space->doubted = 0;
+	if (space->suspect)
+		return true;
+	if (!space->range ||
+	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.unwind_published), &space->pid, &seen) ||
+	    !seen.exec_vm || seen.exec_vm == space->looked_at ||
+	    seen.exec_vm == pages_of_code(space))
+		return false;
+	if (seen.exec_vm != doubted) {
+		space->doubted = seen.exec_vm;
+		return false;
+	}
+	space->looked_at = seen.exec_vm;
+	return true;
+}
+
+size_t unwind_spaces_doubtful(struct unwind_spaces *s, uint32_t *pids, size_t max)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < N_BUCKETS; i++) {
+		for (struct space *space = s->buckets[i]; space && n < max; space = space->next) {
+			if (!is_doubtful(s, space))
+				continue;
+			space->suspect = false;
+			pids[n++] = space->pid;
+		}
+	}
+	return n;
 }
 
 uint64_t unwind_spaces_full(const struct unwind_spaces *s)

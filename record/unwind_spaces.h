@@ -42,6 +42,16 @@ struct ebt_error *unwind_spaces_rename(struct unwind_spaces *spaces, uint32_t pi
 				       uint64_t time_ns);
 struct ebt_error *unwind_spaces_exit(struct unwind_spaces *spaces, uint32_t pid, uint64_t time_ns);
 
+/* What was mapped at the time has been told, all of it; nothing else was. */
+struct ebt_error *unwind_spaces_forget(struct unwind_spaces *spaces, uint32_t pid,
+				       uint64_t time_ns);
+
+/* Something was not told, and nobody knows of which process. */
+void unwind_spaces_doubt(struct unwind_spaces *spaces);
+/* Once a second: up to max processes which do not have as much code as is known, so that they have
+ * to be looked at. Returns how many. */
+size_t unwind_spaces_doubtful(struct unwind_spaces *spaces, uint32_t *pids, size_t max);
+
 struct ebt_error *unwind_spaces_publish(struct unwind_spaces *spaces, uint64_t now_ns);
 
 /* Processes that could not be published for want of room, so far. */

@@ -31,6 +31,7 @@ struct sched_entity {
 
 struct mm_struct {
 	unsigned long arg_start, arg_end;
+	unsigned long exec_vm; /* pages */
 };
 
 struct signal_struct {

@@ -181,7 +181,7 @@ static __always_inline void unwind_fork(__u32 parent, const struct task_struct *
 static __always_inline bool unwind_find_space(const struct task_struct *task,
 					      struct ebrec_unwind_process *ret)
 {
-	const struct ebrec_unwind_published *published;
+	struct ebrec_unwind_published *published;
 	const struct ebrec_unwind_process *own;
 	__u32 tgid = task->tgid;
 
@@ -197,6 +197,12 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
 		*ret = *own;
 	}
 	published = bpf_map_lookup_elem(&unwind_published, &tgid);
+	if (published) {
+		__u64 exec_vm = task->mm->exec_vm;
+
+		if (published->exec_vm != exec_vm)
+			published->exec_vm = exec_vm;
+	}
 	if (published && published->time > ret->time) {
 		ret->time = published->time;
 		ret->first = published->first;

@@ -173,6 +173,28 @@ class Unwind(e2e.TestCase):
                         or f";main;run;{name};work;burn" in stack)
             self.assertAlmostEqual(share / sum(weights.values()), 0.5, delta=0.15, msg=name)
 
+    def test_missed_mapping(self):
+        """The recorder finds out that a library has taken another's place without its hearing."""
+        two = e2e.program("reloaded_two.so")
+        trace = self.record("-e", "sample", "-F", "199", "--", e2e.program("unwound"), "missed",
+                            e2e.program("reloaded_one.so"), two)
+        rows = [row for row in e2e.Dump(trace, "--table", "mmap").rows("mmap")
+                if row["path"].strip('"').endswith("reloaded_two.so")]
+        self.assertTrue(rows)
+        self.assertNotIn("event", {row["origin"] for row in rows}, "it was heard of after all")
+        ends = [(time, STOPS[stack[0] >> 16 & 255], len(stack[1]))
+                for time, stack in columns(trace, "sample", "time", "ustack") if stack]
+        last = [end for end in ends if end[0] > ends[-1][0] - 10**9]
+        self.assertGreater(len(last), 10)
+        whole = [stop for _, stop, n in last if stop == "root" and n >= 8]
+        self.assertGreaterEqual(len(whole), 0.95 * len(last), ends)
+        weights = collections.Counter()
+        for line in e2e.ebreport("folded", "--from", "85%", trace).splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            weights[";main;missed;run;reloaded_two;work;burn" in stack
+                    or ";main;run;reloaded_two;work;burn" in stack] += int(weight)
+        self.assertGreaterEqual(weights[True], 0.9 * weights.total(), weights)
+
     def test_deleted_program(self):
         copy = self.path("gone")
         shutil.copy(e2e.program("unwound"), copy)

@@ -4,6 +4,7 @@
  * stack walks find hard. Built without frame pointers. Each way ends in work(), which calls burn().
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -149,6 +150,34 @@ __attribute__((noinline)) static void reloaded(char **files)
 	}
 }
 
+/* A library takes another's address while the recorder sleeps, and misses it: what it is told does
+ * not fit its buffers. Then burns until the recorder has had time to find out. */
+__attribute__((noinline)) static void missed(char **files)
+{
+	const int page = 4096, fd = open("/proc/self/exe", O_RDONLY);
+	void (*run)(void (*)(void));
+	void *handle = dlopen(files[0], RTLD_NOW), *place;
+
+	run = handle ? dlsym(handle, "run") : NULL;
+	if (!run || fd < 0)
+		exit(1);
+	run(work);
+	kill(getppid(), SIGSTOP);
+	usleep(100000);
+	place = mmap(NULL, (size_t)page, PROT_READ, MAP_PRIVATE, fd, 0);
+	for (int i = 0; i < 100000; i++)
+		mmap(place, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	munmap(place, (size_t)page);
+	dlclose(handle);
+	handle = dlopen(files[1], RTLD_NOW);
+	run = handle ? dlsym(handle, "run") : NULL;
+	kill(getppid(), SIGCONT);
+	if (!run)
+		exit(1);
+	for (int i = 0; i < 100; i++)
+		run(work);
+}
+
 __attribute__((noinline)) static void deleted(const char *self)
 {
 	if (unlink(self))
@@ -220,6 +249,8 @@ int main(int argc, char **argv)
 		vforked();
 	else if (!strcmp(way, "reload") && argc == 4)
 		reloaded(argv + 2);
+	else if (!strcmp(way, "missed") && argc == 4)
+		missed(argv + 2);
 	else if (!strcmp(way, "deleted"))
 		deleted(argv[0]);
 	else if (!strcmp(way, "naps"))
