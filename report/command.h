@@ -61,6 +61,7 @@ extern const struct command command_callgraph;
 extern const struct command command_folded;
 extern const struct command command_modules;
 extern const struct command command_bundle;
+extern const struct command command_diff;
 extern const struct command command_scrub;
 extern const struct command command_files;
 extern const struct command command_extract;

@@ -10,6 +10,7 @@ const struct command *const commands[] = {
 	&command_flame,
 	&command_callgraph,
 	&command_folded,
+	&command_diff,
 	&command_offcpu,
 	&command_sched,
 	&command_modules,

@@ -13,13 +13,25 @@
 
 #include "command.h"
 
+static bool is_same_file(const char *path, const struct stat *other)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
+}
+
 /* The report would destroy what it reads. */
 static bool is_trace(const struct options *options)
 {
-	struct stat a, b;
+	struct stat output;
 
-	return !stat(options->output, &a) && !stat(options->file, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	if (stat(options->output, &output))
+		return false;
+	for (size_t i = 0; i < options->n_words; i++) {
+		if (is_same_file(options->words[i], &output))
+			return true;
+	}
+	return is_same_file(options->file, &output);
 }
 
 static FILE *open_output(const struct options *options)

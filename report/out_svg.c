@@ -3,10 +3,12 @@
 #include "out_svg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "model_diff.h"
 #include "text.h"
 
 /* The picture as written; the script fits it to the window. flame.js knows ROW and PAD too. */
@@ -102,6 +104,17 @@ static const char *clipped(struct picture *p, const char *s, size_t columns)
 	return text_get(&p->text);
 }
 
+/* "+12.3 ms", as part of a label. */
+static void add_change(struct picture *p, uint32_t index)
+{
+	double change = p->flame->changes[index];
+
+	text_cstr(&p->text, change < 0 ? "\nchange -" : "\nchange +");
+	text_duration(&p->text, (uint64_t)fabs(change));
+	if (diff_within_error(change, p->flame->errors[index]))
+		text_cstr(&p->text, ", within sampling error");
+}
+
 static void add_label(struct picture *p, uint32_t index)
 {
 	const struct calltree_node *node = &p->nodes[index];
@@ -114,6 +127,8 @@ static void add_label(struct picture *p, uint32_t index)
 	text_cstr(text, "\n");
 	text_duration(text, node->total);
 	text_printf(text, ", %.2f %%", all ? 100.0 * (double)node->total / (double)all : 0.0);
+	if (p->flame->changes)
+		add_change(p, index);
 	if (index == 0)
 		return;
 	text_printf(text, "\n%s", calltree_kind_name(calltree_node_kind(p->flame->tree, index)));
@@ -129,6 +144,49 @@ static void add_label(struct picture *p, uint32_t index)
 			text_printf(text, "-%" PRIu32, node->line_last);
 	}
 }
+
+/* --- differences --- */
+
+/* Classes of frames that grew or shrank, by the share of the picture that the change is. */
+static const double change_levels[] = { 0, 0.01, 0.03, 0.1 };
+#define N_CHANGE_LEVELS (sizeof(change_levels) / sizeof(change_levels[0]))
+
+static void write_change_class(struct picture *p, uint32_t index)
+{
+	double change = p->flame->changes[index];
+	double share = fabs(change) / (double)p->nodes[0].total;
+	size_t level = 0;
+
+	if (diff_within_error(change, p->flame->errors[index]) || change == 0) {
+		fputs("same", p->f);
+		return;
+	}
+	while (level + 1 < N_CHANGE_LEVELS && share >= change_levels[level + 1])
+		level++;
+	fprintf(p->f, "%s%zu", change > 0 ? "more" : "less", level);
+}
+
+static void write_change_legend(struct picture *p)
+{
+	static const struct {
+		const char *class, *name;
+	} keys[] = { { "less3", "less" },
+		     { "same", "within sampling error" },
+		     { "more3", "more" } };
+	int x = PAD;
+
+	fputs("<g id=\"legend\">\n", p->f);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		fprintf(p->f,
+			"<rect class=\"%s\" x=\"%d\" y=\"%u\" width=\"12\" height=\"12\"/>"
+			"<text x=\"%d\" y=\"%u\">%s</text>\n",
+			keys[i].class, x, p->top - 40, x + 16, p->top - 30, keys[i].name);
+		x += i == 1 ? 170 : 70;
+	}
+	fputs("</g>\n", p->f);
+}
+
+/* --- colours --- */
 
 /* The same name has the same shade in every picture. */
 static unsigned int shade(const char *name)
@@ -154,10 +212,15 @@ static void write_frame(struct picture *p, uint32_t index)
 	unsigned int y = p->top + ROW * row;
 
 	add_label(p, index);
+	fputs("<g class=\"", p->f);
+	if (p->flame->changes)
+		write_change_class(p, index);
+	else
+		fprintf(p->f, "%c%u", kind_class[calltree_node_kind(p->flame->tree, index)],
+			shade(name));
 	fprintf(p->f,
-		"<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-v=\"%" PRIu64 "\" data-d=\"%u\">"
+		"\" data-s=\"%" PRIu64 "\" data-v=\"%" PRIu64 "\" data-d=\"%u\">"
 		"<title>%s</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
-		kind_class[calltree_node_kind(p->flame->tree, index)], shade(name),
 		p->starts[index], node->total, depth, text_get(&p->text), x, y, w, ROW - 1);
 	fprintf(p->f, "<text x=\"%.2f\" y=\"%.1f\">%s</text></g>\n", x + 3, y + 11.5,
 		w >= 6 + 3 * CHARACTER ? clipped(p, name, (size_t)((w - 6) / CHARACTER)) : "");
@@ -286,7 +349,10 @@ static void write_head(struct picture *p)
 	fprintf(p->f, "<text id=\"title\" data-place=\"middle 0\" x=\"%d\" y=\"44\">%s</text>\n",
 		WIDTH / 2, clipped(p, p->flame->title, MAX_TITLE));
 	write_lines(p);
-	write_legend(p);
+	if (p->flame->changes)
+		write_change_legend(p);
+	else
+		write_legend(p);
 	write_controls(p);
 	fputs("</g>\n", p->f);
 }

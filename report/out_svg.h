@@ -21,6 +21,9 @@ struct svg_flame {
 	const char *const *warnings; /* likewise, and in another colour */
 	size_t n_warnings;
 	bool icicle; /* the root is at the top */
+	/* By node, or NULL: frames are coloured by how much more (or, negative, less) they are than
+	 * in another trace, and not at all where that is within DIFF_ERRORS times the error. */
+	const double *changes, *errors;
 };
 
 /* Titles and names may be any bytes. Write errors stay in the FILE. */

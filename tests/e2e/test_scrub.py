@@ -209,7 +209,7 @@ class Scrub(e2e.TestCase):
                                  for row in e2e.rows("callgraph", public)})
 
     def test_keep_and_drop(self):
-        trace = self.record("-e", "sample,task,syscalls", "--", e2e.program("shares"), "1")
+        trace = self.record("-e", "sample,sched,task,syscalls", "--", e2e.program("shares"), "1")
         bundle, public = self.path("bundle.ebt"), self.path("public.ebt")
         e2e.run(e2e.EBREPORT, "bundle", trace, "-o", bundle)
 
