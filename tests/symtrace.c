@@ -169,15 +169,29 @@ void symtrace_file(struct symtrace *trace, const char *role, const void *data, s
 void symtrace_file_of(struct symtrace *trace, uint64_t time, uint32_t pid, const char *role,
 		      const void *data, size_t len)
 {
+	const struct symtrace_embedded file = {
+		.role = role,
+		.path = role,
+		.time = time,
+		.pid = pid,
+	};
+
+	symtrace_embed(trace, &file, data, len);
+}
+
+void symtrace_embed(struct symtrace *trace, const struct symtrace_embedded *file, const void *data,
+		    size_t len)
+{
 	const size_t piece = 512 << 10;
 	uint64_t id = ++trace->last_file;
-	struct ebt_wire_file *row = ebt_record_begin(&trace->rec, EBT_T_file, time);
+	struct ebt_wire_file *row = ebt_record_begin(&trace->rec, EBT_T_file, file->time);
 
 	row->file_id = id;
-	row->pid = pid;
+	row->pid = file->pid;
+	row->ns = file->ns;
 	row->size = len;
-	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_file, role), role);
-	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_file, path), role);
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_file, role), file->role);
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_file, path), file->path);
 	add(trace);
 	for (size_t at = 0; at < len; at += piece) {
 		struct ebt_wire_file_data *part = ebt_record_begin(&trace->rec, EBT_T_file_data, 0);
@@ -188,6 +202,26 @@ void symtrace_file_of(struct symtrace *trace, uint64_t time, uint32_t pid, const
 				 (const char *)data + at, len - at < piece ? len - at : piece);
 		add(trace);
 	}
+}
+
+void symtrace_view(struct symtrace *trace, uint64_t time, uint32_t tid, uint64_t mnt_ns,
+		   const char *root, const char *cgroup)
+{
+	struct ebt_wire_process *row = ebt_record_begin(&trace->rec, EBT_T_process, time);
+
+	row->task = tid;
+	row->mnt_ns = mnt_ns;
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_process, root), root);
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_process, cgroup), cgroup);
+	add(trace);
+}
+
+void symtrace_meta(struct symtrace *trace, const char *key, const char *value)
+{
+	ebt_record_begin(&trace->rec, EBT_T_meta, 0);
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_meta, key), key);
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_meta, value), value);
+	add(trace);
 }
 
 struct ebt_reader *symtrace_read(struct symtrace *trace)

@@ -40,6 +40,21 @@ void symtrace_file(struct symtrace *trace, const char *role, const void *data, s
 void symtrace_file_of(struct symtrace *trace, uint64_t time, uint32_t pid, const char *role,
 		      const void *data, size_t len);
 
+/* An embedded file with everything that can be said of it. */
+struct symtrace_embedded {
+	const char *role, *path;
+	uint64_t time, ns;
+	uint32_t pid;
+};
+
+void symtrace_embed(struct symtrace *trace, const struct symtrace_embedded *file, const void *data,
+		    size_t len);
+
+/* A look at a process: its mount namespace, root and cgroup. */
+void symtrace_view(struct symtrace *trace, uint64_t time, uint32_t tid, uint64_t mnt_ns,
+		   const char *root, const char *cgroup);
+void symtrace_meta(struct symtrace *trace, const char *key, const char *value);
+
 /* Ends writing and opens what was written; the reader belongs to the trace. */
 struct ebt_reader *symtrace_read(struct symtrace *trace);
 
