@@ -240,7 +240,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 	if (!err)
 		err = snapshot_host(s->snapshot, s->stream);
 	if (capture_unwinder(s->capture) && s->options->target == TARGET_COMMAND)
-		unwind_spaces_expect(capture_unwinder(s->capture)->spaces, s->options->command[0]);
+		unwinder_expect(capture_unwinder(s->capture), s->options->command[0]);
 	if (!err)
 		err = capture_attach_last(s->capture);
 	if (!err)

@@ -2,8 +2,6 @@
 /* Mappings of processes for the BPF programs; see unwind_spaces.h. */
 #include "unwind_spaces.h"
 
-#include <bpf/bpf.h>
-#include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +9,10 @@
 #include <unistd.h>
 
 #include "bpf/unwind_maps.h"
-#include "skeleton.h"
-#include "unwind_ahead.h"
-#include "unwind_files.h"
 #include "unwind_history.h"
 #include "unwind_slab.h"
-#include "unwind_tables.h"
 
-#define MAX_PROCESSES 16384u
-#define MAX_MAPPINGS  (1u << 18)
-#define MAX_FILES     16384u
-#define N_BUCKETS     16384u
+#define N_BUCKETS 16384u
 
 struct known {
 	struct ebrec_unwind_mapping mapping;
@@ -45,8 +36,7 @@ struct space {
 };
 
 struct unwind_spaces {
-	const struct ebrec_bpf *skel;
-	struct unwind_tables *tables;
+	struct unwind_spaces_maps maps;
 	struct unwind_slab *slab;
 	struct unwind_history *history; /* or NULL */
 	struct space **buckets;
@@ -55,15 +45,7 @@ struct unwind_spaces {
 	uint64_t full;
 };
 
-void unwind_spaces_configure(struct ebrec_bpf *skel)
-{
-	bpf_map__set_max_entries(skel->maps.unwind_mappings, MAX_MAPPINGS);
-	bpf_map__set_max_entries(skel->maps.unwind_processes, MAX_PROCESSES);
-	bpf_map__set_max_entries(skel->maps.unwind_published, MAX_PROCESSES);
-	bpf_map__set_max_entries(skel->maps.unwind_files, MAX_FILES);
-}
-
-struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwind_tables *tables,
+struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 				       struct unwind_history *history, struct unwind_spaces **ret)
 {
 	_cleanup_(unwind_spaces_destroyp) struct unwind_spaces *s = calloc(1, sizeof(*s));
@@ -71,14 +53,12 @@ struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwi
 
 	if (!s)
 		return &ebt_enomem;
-	s->skel = skel;
-	s->tables = tables;
+	s->maps = *maps;
 	s->history = history;
 	s->buckets = calloc(N_BUCKETS, sizeof(*s->buckets));
 	if (!s->buckets)
 		return &ebt_enomem;
-	err = unwind_slab_create(bpf_map__fd(skel->maps.unwind_mappings), UNWIND_OWN_ROOM,
-				 MAX_MAPPINGS, &s->slab);
+	err = unwind_slab_create(maps->mappings_fd, maps->first, maps->n, &s->slab);
 	if (err)
 		return err;
 	*ret = take_ptr(s);
@@ -127,11 +107,6 @@ static struct ebt_error *add_op(struct unwind_spaces *s, const struct unwind_op 
 	return NULL;
 }
 
-void unwind_spaces_expect(struct unwind_spaces *s, const char *command)
-{
-	unwind_ahead(s->tables, bpf_map__fd(s->skel->maps.unwind_files), command);
-}
-
 struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mapping *m)
 {
 	struct unwind_op op = { .time = m->time, .kind = OP_MAP, .pid = m->pid };
@@ -139,8 +114,7 @@ struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mappin
 
 	op.mapping.start = m->start;
 	op.mapping.end = m->start + m->length;
-	op.mapping.table =
-		unwind_files_table(s->tables, bpf_map__fd(s->skel->maps.unwind_files), m, &bias);
+	op.mapping.table = s->maps.table(s->maps.arg, m, &bias);
 	op.mapping.bias = bias;
 	op.is_code = !(m->prot & PROT_WRITE);
 	return add_op(s, &op);
@@ -317,8 +291,7 @@ static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 		return fork_space(s, op);
 	case OP_EXIT:
 		remove_space(s, op->pid);
-		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.unwind_published), &op->pid);
-		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.unwind_processes), &op->pid);
+		s->maps.remove(s->maps.arg, op->pid);
 		return true;
 	case OP_EXEC:
 		space = find_space(s, op->pid);
@@ -356,8 +329,7 @@ static uint64_t time_of(const struct unwind_spaces *s, const struct space *space
 {
 	struct ebrec_unwind_process own;
 
-	if (space->changed > space->exec + SAME_NS ||
-	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.unwind_processes), &space->pid, &own) ||
+	if (space->changed > space->exec + SAME_NS || !s->maps.own(s->maps.arg, space->pid, &own) ||
 	    own.time < space->changed || own.time > space->exec + SAME_NS)
 		return space->changed;
 	return own.time + 1;
@@ -365,7 +337,6 @@ static uint64_t time_of(const struct unwind_spaces *s, const struct space *space
 
 static void publish_space(struct unwind_spaces *s, struct space *space, uint64_t now_ns)
 {
-	int fd = bpf_map__fd(s->skel->maps.unwind_published);
 	struct ebrec_unwind_published entry = { .time = time_of(s, space), .n = space->n };
 	struct unwind_range *range = NULL;
 
@@ -380,9 +351,9 @@ static void publish_space(struct unwind_spaces *s, struct space *space, uint64_t
 		entry.first = unwind_range_first(range);
 	}
 	/* Until the map changes, programs use the old range; a walk that has begun still does. */
-	if (!range || bpf_map_update_elem(fd, &space->pid, &entry, BPF_ANY)) {
+	if (!range || !s->maps.publish(s->maps.arg, space->pid, &entry)) {
 		s->full += space->n != 0;
-		bpf_map_delete_elem(fd, &space->pid);
+		s->maps.publish(s->maps.arg, space->pid, NULL);
 		unwind_range_put(s->slab, range);
 		range = NULL;
 	}
@@ -441,10 +412,8 @@ static bool is_doubtful(struct unwind_spaces *s, struct space *space)
 	space->doubted = 0;
 	if (space->suspect)
 		return true;
-	if (!space->range ||
-	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.unwind_published), &space->pid, &seen) ||
-	    !seen.exec_vm || seen.exec_vm == space->looked_at ||
-	    seen.exec_vm == pages_of_code(space))
+	if (!space->range || !s->maps.published(s->maps.arg, space->pid, &seen) || !seen.exec_vm ||
+	    seen.exec_vm == space->looked_at || seen.exec_vm == pages_of_code(space))
 		return false;
 	if (seen.exec_vm != doubted) {
 		space->doubted = seen.exec_vm;

@@ -7,6 +7,7 @@
 #ifndef RECORD_UNWIND_SPACES_H
 #define RECORD_UNWIND_SPACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,23 +16,34 @@
 #include "error.h"
 #include "mapping.h"
 
-struct ebrec_bpf;
+struct ebrec_unwind_process;
+struct ebrec_unwind_published;
 struct unwind_history;
 struct unwind_spaces;
-struct unwind_tables;
 
-/* Before the programs are loaded: sizes of the maps. */
-void unwind_spaces_configure(struct ebrec_bpf *skel);
+/* What is outside: tables, and the maps of the BPF programs. */
+struct unwind_spaces_maps {
+	/* The table of a mapping, or UNWIND_TABLE_*, and what to subtract from its addresses. */
+	uint32_t (*table)(void *arg, const struct mapping *mapping, uint64_t *ret_bias);
+	/* Shows programs an address space; entry NULL: none. False: there is no room. */
+	bool (*publish)(void *arg, uint32_t pid, const struct ebrec_unwind_published *entry);
+	/* What they made of that, and what they themselves know of a process; false: nothing. */
+	bool (*published)(void *arg, uint32_t pid, struct ebrec_unwind_published *ret);
+	bool (*own)(void *arg, uint32_t pid, struct ebrec_unwind_process *ret);
+	/* The process has ended. */
+	void (*remove)(void *arg, uint32_t pid);
+	void *arg;
+	/* An array of mappings that can be mapped: n, of which the first are not ours. */
+	int mappings_fd;
+	uint32_t first, n;
+};
 
-/* Skeleton and tables must live longer, and the history, which is told of everything; or NULL. */
-struct ebt_error *unwind_spaces_create(const struct ebrec_bpf *skel, struct unwind_tables *tables,
+/* The history must live longer, and is told of everything; or NULL. */
+struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 				       struct unwind_history *history, struct unwind_spaces **ret);
 /* Accepts NULL. */
 void unwind_spaces_destroy(struct unwind_spaces *spaces);
 DEFINE_CLEANUP(struct unwind_spaces *, unwind_spaces_destroy);
-
-/* Makes the tables of a command that is going to be run. */
-void unwind_spaces_expect(struct unwind_spaces *spaces, const char *command);
 
 /* What happened; applied, in order of time, by publish. Finds or makes the file's table now. */
 struct ebt_error *unwind_spaces_map(struct unwind_spaces *spaces, const struct mapping *mapping);

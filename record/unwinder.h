@@ -18,6 +18,7 @@
 #include "unwind_tables.h"
 
 struct unwinder {
+	const struct ebrec_bpf *skel;
 	struct unwind_tables *tables;
 	struct unwind_spaces *spaces;
 	struct unwind_history *history; /* or NULL: stacks are not finished here */
@@ -34,6 +35,9 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 /* Accepts NULL. */
 void unwinder_destroy(struct unwinder *unwinder);
 DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);
+
+/* Makes the tables of a command that is going to be run. */
+void unwinder_expect(struct unwinder *unwinder, const char *command);
 
 /* To be called often: publishes what happened, and keeps the tables that are in use. */
 struct ebt_error *unwinder_work(struct unwinder *unwinder, uint64_t now_ns);
