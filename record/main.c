@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle.h"
 #include "cleanup.h"
 #include "kernel.h"
 #include "options.h"
@@ -146,10 +147,19 @@ static int list_events(void)
 	return 0;
 }
 
+/* The recording is there, whether this works or not. */
+static void put_names(const char *ebreport, const char *trace)
+{
+	_cleanup_error_ struct ebt_error *err = bundle_trace(ebreport, trace);
+
+	if (err)
+		print_error(err);
+}
+
 static int record(const struct record_options *options, char **argv)
 {
 	_cleanup_error_ struct ebt_error *err = NULL;
-	_cleanup_free_ char *command_line = join(argv);
+	_cleanup_free_ char *command_line = join(argv), *ebreport = NULL;
 	struct status_line line = { .wanted = !options->quiet && isatty(STDERR_FILENO) };
 	struct session_result result;
 
@@ -157,7 +167,10 @@ static int record(const struct record_options *options, char **argv)
 		print_error(&ebt_enomem);
 		return EXIT_RECORDER;
 	}
-	err = catch_signals();
+	if (options->bundle)
+		err = bundle_find(&ebreport);
+	if (!err)
+		err = catch_signals();
 	if (err) {
 		print_error(err);
 		return EXIT_RECORDER;
@@ -169,6 +182,8 @@ static int record(const struct record_options *options, char **argv)
 		print_error(err);
 	if (result.recorded)
 		show_summary(options, &result);
+	if (result.recorded && ebreport)
+		put_names(ebreport, options->output);
 	if (result.exit_status >= 0)
 		return result.exit_status;
 	return err ? EXIT_RECORDER : 0;

@@ -155,6 +155,7 @@ struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources
 
 enum {
 	OPT_MIN_BLOCK = 256,
+	OPT_BUNDLE,
 	OPT_CALL_GRAPH,
 	OPT_CGROUP,
 	OPT_KEEP_STACK_DUMPS,
@@ -180,6 +181,7 @@ static const struct option long_options[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "min-block", required_argument, NULL, OPT_MIN_BLOCK },
+	{ "bundle", no_argument, NULL, OPT_BUNDLE },
 	{ "call-graph", required_argument, NULL, OPT_CALL_GRAPH },
 	{ "cgroup", required_argument, NULL, OPT_CGROUP },
 	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
@@ -284,6 +286,8 @@ static bool *flag_of(int c, struct record_options *o)
 		return &o->no_python;
 	case OPT_NO_STACK_DUMP:
 		return &o->no_stack_dump;
+	case OPT_BUNDLE:
+		return &o->bundle;
 	default:
 		return NULL;
 	}
@@ -355,6 +359,10 @@ static struct ebt_error *check(struct record_options *o)
 					"nothing to record: give a command, -p, --cgroup or -a");
 	if (o->user && o->target != TARGET_COMMAND)
 		return ebt_error_create(EBT_ERR_INVALID, "--user is for a command");
+	if (o->bundle && !strcmp(o->output, "-"))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--bundle needs a file; `ebrec -o - … | ebreport bundle -` "
+					"does it behind a pipe");
 	if (o->no_stack_dump && o->call_graph == CALL_GRAPH_DUMP)
 		return ebt_error_create(
 			EBT_ERR_INVALID,

@@ -41,6 +41,7 @@ struct record_options {
 	enum options_action action;
 	const char *output; /* "-": standard output */
 	bool force;
+	bool bundle; /* names are put into the trace at the end */
 	bool quiet;
 	unsigned int verbose;
 

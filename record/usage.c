@@ -15,6 +15,8 @@ static const char usage[] =
 	"CMD's\n"
 	"                         own standard output then goes to standard error\n"
 	"  -f, --force            replace FILE even if it is not a trace\n"
+	"      --bundle           put the names of its addresses into FILE at the end, so that it reads\n"
+	"                         the same anywhere; takes `ebreport`, from ebrec's own folder\n"
 	"  -q, --quiet            no status, no summary; errors and losses only\n"
 	"  -v, --verbose          say more; twice: what the kernel says of the BPF programs\n"
 	"\n"
