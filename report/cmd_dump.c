@@ -320,7 +320,7 @@ static struct ebt_error *dump_rows(struct dump *d)
 	if (json) {
 		json_newline(json);
 		json_key(json, "rows");
-		json_array(json);
+		json_open_array(json);
 	}
 	err = put_all(d);
 	if (json)

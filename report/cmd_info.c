@@ -17,6 +17,7 @@
 static void view_deinit(struct info_view *v)
 {
 	info_deinit(&v->info);
+	info_containers_deinit(&v->containers);
 }
 
 /* "Label       text" with the text escaped. */
@@ -457,6 +458,8 @@ static struct ebt_error *cmd_info(struct report *report)
 	v.file = ebt_reader_info(trace_reader(report->trace));
 	trace_note_all(report->trace);
 	err = info_collect(report->trace, &v.info);
+	if (!err)
+		err = info_containers_collect(trace_reader(report->trace), &v.containers);
 	if (err)
 		return err;
 	if (options_flag(report->options, "frames") ||
@@ -469,6 +472,8 @@ static struct ebt_error *cmd_info(struct report *report)
 	err = put_heads(&v);
 	if (!err)
 		err = put_sources(&v);
+	if (!err)
+		err = info_containers_put(&v.containers, v.out);
 	if (!err)
 		err = put_tables(&v);
 	return err ? err : put_losses(&v);

@@ -166,10 +166,10 @@ static void json_text(struct json *json, const struct text *text)
 static void json_task(struct json *json, const struct ebt_task *task)
 {
 	if (!task) {
-		json_null(json);
+		json_put_null(json);
 		return;
 	}
-	json_object(json);
+	json_open_object(json);
 	json_key(json, "tid");
 	json_u64(json, task->tid);
 	json_key(json, "pid");
@@ -184,16 +184,16 @@ static void json_task(struct json *json, const struct ebt_task *task)
 static void json_stack(struct json *json, struct text *scratch, const struct ebt_stack *stack)
 {
 	if (!stack) {
-		json_null(json);
+		json_put_null(json);
 		return;
 	}
-	json_object(json);
+	json_open_object(json);
 	json_key(json, "kind");
 	json_cstr(json, stack->attrs & EBT_STACK_USER ? "user" : "kernel");
 	json_key(json, "truncated");
 	json_bool(json, stack->attrs & EBT_STACK_TRUNCATED);
 	json_key(json, "addresses");
-	json_array(json);
+	json_open_array(json);
 	for (uint32_t i = 0; i < stack->n; i++) {
 		text_clear(scratch);
 		text_cstr(scratch, "0x");
@@ -251,7 +251,7 @@ static void json_value(struct json *json, struct text *scratch, const struct ebt
 void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
 	       const struct dump_fields *fields)
 {
-	json_object(json);
+	json_open_object(json);
 	json_key(json, "time_ns");
 	json_u64(json, row->time);
 	json_key(json, "table");

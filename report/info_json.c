@@ -19,7 +19,7 @@ static void json_pairs(struct info_view *v, const char *name, const char *prefix
 	size_t skip = strlen(prefix);
 
 	json_key(json, name);
-	json_object(json);
+	json_open_object(json);
 	for (size_t i = 0; i < v->info.n_meta; i++) {
 		if (strncmp(v->info.meta[i].key, prefix, skip))
 			continue;
@@ -58,7 +58,7 @@ static void json_file(struct info_view *v)
 	json_pairs(v, "host", "host.");
 	json_pairs(v, "meta", "");
 	json_key(json, "clocks");
-	json_object(json);
+	json_open_object(json);
 	json_number(json, "readings", v->info.clocks.readings);
 	json_number(json, "uncertainty_ns", v->info.clocks.uncertainty_ns);
 	json_number(json, "first_monotonic_ns", v->info.clocks.first_mono);
@@ -74,14 +74,14 @@ static void json_frames(struct info_view *v)
 
 	json_newline(json);
 	json_key(json, "frames");
-	json_object(json);
+	json_open_object(json);
 	json_key(json, "counted");
 	json_bool(json, v->have_frames);
 	json_number(json, "stacks", v->frames.stacks);
 	json_number(json, "truncated", v->frames.truncated);
 	json_number(json, "resolved", v->frames.resolved);
 	json_key(json, "unresolved");
-	json_object(json);
+	json_open_object(json);
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
 		if (v->frames.unresolved[r])
 			json_number(json, sym_reason_name((enum sym_reason)r),
@@ -99,17 +99,17 @@ static void json_unwinding(struct info_view *v)
 
 	json_newline(json);
 	json_key(json, "unwinding");
-	json_object(json);
+	json_open_object(json);
 	json_number(json, "stacks", f->user);
 	json_key(json, "methods");
-	json_object(json);
+	json_open_object(json);
 	for (unsigned int m = 0; m < INFO_METHODS; m++) {
 		if (f->methods[m])
 			json_number(json, info_method_name(m), f->methods[m]);
 	}
 	json_end(json);
 	json_key(json, "stops");
-	json_object(json);
+	json_open_object(json);
 	for (unsigned int s = 0; s < INFO_STOPS; s++) {
 		if (f->stops[s])
 			json_number(json, info_stop_name(s) ? info_stop_name(s) : "later",
@@ -131,9 +131,9 @@ static struct ebt_error *json_files(struct info_view *v)
 		return err;
 	json_newline(json);
 	json_key(json, "files");
-	json_array(json);
+	json_open_array(json);
 	for (size_t i = 0; i < n; i++) {
-		json_object(json);
+		json_open_object(json);
 		json_number(json, "id", files[i].id);
 		json_key(json, "role");
 		json_cstr(json, files[i].role);

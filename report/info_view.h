@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "info.h"
+#include "info_containers.h"
 
 struct info_view {
 	struct report *report;
@@ -13,6 +14,7 @@ struct info_view {
 	struct info info;
 	struct info_frames frames;
 	bool have_frames;
+	struct info_containers containers;
 };
 
 /* The members of the JSON object that are no tables. */

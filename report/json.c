@@ -34,7 +34,7 @@ static void json_open(struct json *json, char open, char close)
 	if (json->skipped || json->depth == JSON_MAX_DEPTH) {
 		/* A key that stands before it still needs a value. */
 		if (!json->skipped)
-			json_null(json);
+			json_put_null(json);
 		json->skipped++;
 		return;
 	}
@@ -44,12 +44,12 @@ static void json_open(struct json *json, char open, char close)
 	json->comma = false;
 }
 
-void json_object(struct json *json)
+void json_open_object(struct json *json)
 {
 	json_open(json, '{', '}');
 }
 
-void json_array(struct json *json)
+void json_open_array(struct json *json)
 {
 	json_open(json, '[', ']');
 }
@@ -91,7 +91,7 @@ void json_i64(struct json *json, int64_t v)
 void json_f64(struct json *json, double v)
 {
 	if (!isfinite(v))
-		json_null(json);
+		json_put_null(json);
 	else if (json_before(json))
 		fprintf(json->f, "%.6g", v);
 }
@@ -102,7 +102,7 @@ void json_bool(struct json *json, bool v)
 		fputs(v ? "true" : "false", json->f);
 }
 
-void json_null(struct json *json)
+void json_put_null(struct json *json)
 {
 	if (json_before(json))
 		fputs("null", json->f);

@@ -28,8 +28,8 @@ struct json {
 
 void json_init(struct json *json, FILE *f);
 
-void json_object(struct json *json);
-void json_array(struct json *json);
+void json_open_object(struct json *json);
+void json_open_array(struct json *json);
 void json_end(struct json *json); /* of whichever is open */
 
 void json_key(struct json *json, const char *key);
@@ -38,7 +38,7 @@ void json_u64(struct json *json, uint64_t v);
 void json_i64(struct json *json, int64_t v);
 void json_f64(struct json *json, double v); /* not finite: null */
 void json_bool(struct json *json, bool v);
-void json_null(struct json *json);
+void json_put_null(struct json *json);
 void json_str(struct json *json, const char *s, size_t len);
 void json_cstr(struct json *json, const char *s);
 

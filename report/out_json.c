@@ -15,7 +15,7 @@ void out_json_open(struct out *out)
 	if (out->opened)
 		return;
 	out->opened = true;
-	json_object(json);
+	json_open_object(json);
 	json_key(json, "command");
 	json_cstr(json, out->options->command->name);
 	json_key(json, "version");
@@ -44,14 +44,14 @@ struct ebt_error *out_json_close(struct out *out)
 		return err;
 	json_newline(json);
 	json_key(json, "lost");
-	json_object(json);
+	json_open_object(json);
 	for (size_t i = 0; i < n_losses; i++) {
 		json_key(json, losses[i].table->name);
 		json_u64(json, losses[i].lost);
 	}
 	json_end(json);
 	json_key(json, "warnings");
-	json_array(json);
+	json_open_array(json);
 	for (size_t i = 0; i < n_warnings; i++)
 		json_cstr(json, warnings[i]);
 	json_end(json);
@@ -110,13 +110,13 @@ struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
 
 	json_newline(json);
 	json_key(json, out->table->key);
-	json_array(json);
+	json_open_array(json);
 	for (size_t n = 0; n < lines->n; n++) {
 		const struct out_line *line = &lines->all[lines->order[n]];
 
 		if (n && line->depth > depth) {
 			json_key(json, out->table->children ? out->table->children : "children");
-			json_array(json);
+			json_open_array(json);
 		} else if (n) {
 			json_end(json);
 			for (; depth > line->depth; depth--) {
@@ -126,7 +126,7 @@ struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
 		}
 		depth = line->depth;
 		json_newline(json);
-		json_object(json);
+		json_open_object(json);
 		put_members(out, line->values);
 	}
 	for (; lines->n && depth; depth--) {
@@ -143,13 +143,13 @@ void out_json_stream_begin(struct out *out)
 {
 	json_newline(&out->json);
 	json_key(&out->json, out->table->key);
-	json_array(&out->json);
+	json_open_array(&out->json);
 }
 
 void out_json_stream_row(struct out *out, const struct out_value *values)
 {
 	json_newline(&out->json);
-	json_object(&out->json);
+	json_open_object(&out->json);
 	put_members(out, values);
 	json_end(&out->json);
 }

@@ -10,18 +10,22 @@
 #include "cleanup.h"
 
 /* Of one file, and of values in it: what a hostile one costs is some 100 MiB. */
-#define MAX_JSON     (8u << 20)
-#define MAX_VALUES   500000u
+#define MAX_JSON   (8u << 20)
+#define MAX_VALUES 500000u
+/* Of all files together. */
+#define MAX_ALL	     2000000u
 
 #define MAX_STORAGES 256
 
 /* Layers of a container; containers/storage allows 500. */
 #define MAX_DEPTH 512
 
-/* The files of one storage. */
+enum list { CONTAINERS, LAYERS, IMAGES, N_LISTS };
+
+/* The files of one storage: the latest that any of them says of each id. */
 struct storage {
 	char *root; /* directory that has "overlay" in it */
-	json_t *containers[2], *layers[2];
+	json_t *lists[N_LISTS];
 };
 
 /* A container of docker. */
@@ -35,6 +39,7 @@ struct storages {
 	size_t n;
 	struct mounted *mounted;
 	size_t n_mounted;
+	size_t values; /* in what was read so far */
 };
 
 DEFINE_CLEANUP(struct storages *, storages_destroy);
@@ -46,10 +51,8 @@ void storages_destroy(struct storages *storages)
 	for (size_t i = 0; i < storages->n; i++) {
 		struct storage *storage = &storages->items[i];
 
-		for (size_t j = 0; j < 2; j++) {
-			json_decref(storage->containers[j]);
-			json_decref(storage->layers[j]);
-		}
+		for (int list = 0; list < N_LISTS; list++)
+			json_decref(storage->lists[list]);
 		free(storage->root);
 	}
 	for (size_t i = 0; i < storages->n_mounted; i++) {
@@ -100,7 +103,8 @@ static char *directory_of(const char *path, int up)
 	return len && path[0] == '/' ? strndup(path, len) : NULL;
 }
 
-static json_t *parse(const char *text, size_t len)
+/* *values: of files before; counted up. */
+static json_t *parse(const char *text, size_t len, size_t *values_before)
 {
 	json_error_t error;
 	size_t values = 0;
@@ -108,8 +112,9 @@ static json_t *parse(const char *text, size_t len)
 
 	for (size_t i = 0; i < len; i++)
 		values += text[i] == ',' || text[i] == '[' || text[i] == '{';
-	if (len > MAX_JSON || values > MAX_VALUES)
+	if (len > MAX_JSON || values > MAX_VALUES || values > MAX_ALL - *values_before)
 		return NULL;
+	*values_before += values;
 	json = json_loadb(text, len, 0, &error);
 	if (!json_is_array(json)) {
 		json_decref(json);
@@ -139,28 +144,45 @@ static struct ebt_error *get_storage(struct storages *storages, const char *path
 	storages->items = items;
 	*ret = &items[storages->n++];
 	**ret = (struct storage){ .root = take_ptr(root) };
+	for (int list = 0; list < N_LISTS; list++) {
+		(*ret)->lists[list] = json_object();
+		if (!(*ret)->lists[list])
+			return &ebt_enomem;
+	}
 	return NULL;
 }
 
+/* N_LISTS: the role is none of a list. */
+static enum list list_of(const char *role)
+{
+	if (!strcmp(role, "containers_json") || !strcmp(role, "volatile_containers_json"))
+		return CONTAINERS;
+	if (!strcmp(role, "layers_json"))
+		return LAYERS;
+	return strcmp(role, "images_json") ? N_LISTS : IMAGES;
+}
+
+/* A list that has changed is there several times: what was removed meanwhile is in an early one. */
 static struct ebt_error *add_json(struct storages *storages, const struct ebt_file *file,
-				  bool containers, const char *text, size_t len)
+				  const char *text, size_t len)
 {
 	struct storage *storage;
 	struct ebt_error *err = get_storage(storages, file->path, &storage);
-	json_t **slots, *json;
+	json_t *json, *entry;
+	size_t i;
 
 	if (err || !storage)
 		return err;
-	slots = containers ? storage->containers : storage->layers;
-	json = parse(text, len);
-	if (slots[0] && slots[1]) {
-		/* Later ones of the same files are newer. */
-		json_decref(slots[0]);
-		slots[0] = slots[1];
-		slots[1] = NULL;
+	json = parse(text, len, &storages->values);
+	json_array_foreach(json, i, entry)
+	{
+		const char *id = json_string_value(json_object_get(entry, "id"));
+
+		if (id && json_object_set(storage->lists[list_of(file->role)], id, entry))
+			err = &ebt_enomem;
 	}
-	slots[slots[0] ? 1 : 0] = json;
-	return NULL;
+	json_decref(json);
+	return err;
 }
 
 /* …/image/overlay2/layerdb/mounts/ID/mount-id has the name of a folder of overlay2. */
@@ -188,14 +210,12 @@ static struct ebt_error *add_mount_id(struct storages *storages, const struct eb
 static struct ebt_error *add_file(struct storages *storages, struct ebt_reader *reader,
 				  const struct ebt_file *file)
 {
-	bool containers = !strcmp(file->role, "containers_json") ||
-			  !strcmp(file->role, "volatile_containers_json");
-	bool layers = !strcmp(file->role, "layers_json");
+	bool list = list_of(file->role) != N_LISTS;
 	_cleanup_free_ char *text = NULL;
 	struct ebt_error *err;
 	size_t len;
 
-	if (!containers && !layers && strcmp(file->role, "docker_mount_id"))
+	if (!list && strcmp(file->role, "docker_mount_id"))
 		return NULL;
 	err = ebt_reader_file_content(reader, file->id, &text, &len);
 	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
@@ -204,8 +224,7 @@ static struct ebt_error *add_file(struct storages *storages, struct ebt_reader *
 	}
 	if (err)
 		return err;
-	return containers || layers ? add_json(storages, file, containers, text, len)
-				    : add_mount_id(storages, file, text);
+	return list ? add_json(storages, file, text, len) : add_mount_id(storages, file, text);
 }
 
 struct ebt_error *storages_create(struct ebt_reader *reader, struct storages **ret)
@@ -226,38 +245,14 @@ struct ebt_error *storages_create(struct ebt_reader *reader, struct storages **r
 	return NULL;
 }
 
-/* The object of an array that has this id. */
-static const json_t *by_id(const json_t *array, const char *id)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach(array, i, entry)
-	{
-		const char *found = json_string_value(json_object_get(entry, "id"));
-
-		if (found && !strcmp(found, id))
-			return entry;
-	}
-	return NULL;
-}
-
-static const json_t *find(json_t *const arrays[2], const char *id)
-{
-	const json_t *found = by_id(arrays[0], id);
-
-	return found ? found : by_id(arrays[1], id);
-}
-
 bool storages_is_called(const struct storages *storages, const char *container, const char *word)
 {
 	if (strlen(word) >= 3 && !strncmp(container, word, strlen(word)))
 		return true;
 	for (size_t i = 0; i < storages->n; i++) {
-		const json_t *names =
-				     json_object_get(find(storages->items[i].containers, container),
-						     "names"),
-			     *name;
+		const json_t *entry =
+			json_object_get(storages->items[i].lists[CONTAINERS], container);
+		const json_t *names = json_object_get(entry, "names"), *name;
 		size_t at;
 
 		json_array_foreach(names, at, name)
@@ -289,12 +284,14 @@ struct ebt_error *storages_layers(const struct storages *storages, const char *c
 	for (size_t i = 0; !err && i < storages->n && !layers->n; i++) {
 		const struct storage *storage = &storages->items[i];
 		const char *id = json_string_value(
-			json_object_get(find(storage->containers, container), "layer"));
+			json_object_get(json_object_get(storage->lists[CONTAINERS], container),
+					"layer"));
 
 		for (int n = 0; !err && n < MAX_DEPTH && is_layer_id(id); n++) {
 			err = add_layer(storage->root, "overlay", id, layers);
 			id = json_string_value(
-				json_object_get(find(storage->layers, id), "parent"));
+				json_object_get(json_object_get(storage->lists[LAYERS], id),
+						"parent"));
 		}
 	}
 	for (size_t i = 0; !err && i < storages->n_mounted && !layers->n; i++) {
@@ -305,4 +302,33 @@ struct ebt_error *storages_layers(const struct storages *storages, const char *c
 			err = add_layer(mounted->root, "overlay2", mounted->layer, layers);
 	}
 	return err;
+}
+
+/* The first name, or an empty string. */
+static const char *name_of(const json_t *entry)
+{
+	const char *name = json_string_value(json_array_get(json_object_get(entry, "names"), 0));
+
+	return name ? name : "";
+}
+
+void storages_describe(const struct storages *storages, const char *container,
+		       struct storage_names *ret)
+{
+	*ret = (struct storage_names){ "", "" };
+	for (size_t i = 0; i < storages->n; i++) {
+		const struct storage *storage = &storages->items[i];
+		const json_t *entry = json_object_get(storage->lists[CONTAINERS], container);
+		const char *image = json_string_value(json_object_get(entry, "image"));
+
+		if (!entry)
+			continue;
+		ret->name = name_of(entry);
+		if (!image)
+			return;
+		ret->image = name_of(json_object_get(storage->lists[IMAGES], image));
+		if (!*ret->image)
+			ret->image = image;
+		return;
+	}
 }

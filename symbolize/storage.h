@@ -21,6 +21,15 @@ void storages_destroy(struct storages *storages);
 /* Whether the container is the one that a person means: by the beginning of its id or by name. */
 bool storages_is_called(const struct storages *storages, const char *container, const char *word);
 
+/* How people call it; empty where that is not known. An image without name is called by its id.
+ * Strings belong to the storages. */
+struct storage_names {
+	const char *name, *image;
+};
+
+void storages_describe(const struct storages *storages, const char *container,
+		       struct storage_names *ret);
+
 /* Adds the layers of a container, upper one first; none where it is not known. */
 struct ebt_error *storages_layers(const struct storages *storages, const char *container,
 				  struct layers *layers);

@@ -307,7 +307,7 @@ static void test_json_depth(void **state)
 	assert_true(json && f);
 	json_init(json, f);
 	for (int i = 0; i < JSON_MAX_DEPTH + 100; i++) {
-		json_object(json);
+		json_open_object(json);
 		json_key(json, "k");
 	}
 	json_u64(json, 1);

@@ -14,15 +14,21 @@ import time
 import e2e
 
 SOURCE = os.path.join(e2e.SOURCE, "tests/programs/identity.c")
-PLACE = "/opt/ebt-e2e"  # of the library, in images and on the host
+# Names of what the test leaves nothing of; two may run at once.
+NAME = f"ebt{os.getpid()}"
+PLACE = f"/opt/{NAME}"  # of the library, in images and on the host
 LIBRARY = f"{PLACE}/libwork.so"
-USER = "ebt-e2e"
+USER = NAME
 
-# A mount namespace where /sys/fs/cgroup is cgroup2 alone, which container engines want, until
-# standard input ends.
+# A mount namespace where /sys/fs/cgroup is cgroup2 alone, which container engines want, and where
+# everyone may use /dev/fuse; until standard input ends.
 NAMESPACE = """
 umount -R /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
+mount -t tmpfs none /mnt
+mknod -m 666 /mnt/fuse c 10 229
+mount --bind /mnt/fuse /dev/fuse
+umount -l /mnt
 mount --make-rshared /
 echo ready
 cat
@@ -92,14 +98,11 @@ class RootlessEngine(Engine):
 
     def __init__(self, test):
         super().__init__(test)
-        e2e.run("userdel", "-rf", USER, status=None)
         e2e.run("useradd", "-m", USER)
         user = pwd.getpwnam(USER)
         self.uid, self.home, self.runtime = user.pw_uid, user.pw_dir, f"/run/user/{user.pw_uid}"
         os.makedirs(self.runtime, exist_ok=True)
         os.chown(self.runtime, user.pw_uid, user.pw_gid)
-        self.fuse_mode = os.stat("/dev/fuse").st_mode & 0o7777
-        os.chmod("/dev/fuse", 0o666)
         folder = f"{self.home}/.config/containers"
         os.makedirs(folder)
         with open(f"{folder}/storage.conf", "w") as f:
@@ -139,7 +142,6 @@ class RootlessEngine(Engine):
                 break
             time.sleep(0.5)
         shutil.rmtree(self.home, ignore_errors=True)
-        os.chmod("/dev/fuse", self.fuse_mode)
 
 
 class Containers:
@@ -216,12 +218,13 @@ class Containers:
 
     def test_builds_at_one_path(self):
         names = {"one": ("burn_of_image_one", 1000), "two": ("burn_of_image_two", 2000)}
-        expected = {}
+        expected, containers = {}, {}
         for name, (function, line) in names.items():
-            image = self.engine.import_image(self.tree(function, line), f"ebt-{name}")
-            pid, _ = self.engine.start(image, f"ebt-{name}", "/bin/program", "0.1", "use", LIBRARY,
-                                       "wait")
+            image = self.engine.import_image(self.tree(function, line), f"{NAME}-{name}")
+            pid, container = self.engine.start(image, f"{NAME}-{name}", "/bin/program", "0.1", "use",
+                                               LIBRARY, "wait")
             expected[pid] = function, line
+            containers[container] = f"{NAME}-{name}", image, pid
         self.library(LIBRARY, "burn_of_host", 3000)
         host = self.start(self.program, "0.1", "use", LIBRARY, "wait", stdout=subprocess.DEVNULL)
         expected[host.pid] = "burn_of_host", 3000
@@ -235,16 +238,16 @@ class Containers:
         with self.subTest("while running"):
             check(trace)
         with self.subTest("info"):
-            self.check_info(trace, expected)
+            self.check_info(trace, containers)
         for name in names:
-            self.engine.podman("stop", "-t", "0", f"ebt-{name}")
+            self.engine.podman("stop", "-t", "0", f"{NAME}-{name}")
         with self.subTest("stopped"):
             check(trace)
         bundle = self.path("bundle.ebt")
         e2e.ebreport("bundle", "-o", bundle, trace)
         for name in names:
-            self.engine.podman("rm", f"ebt-{name}")
-            self.engine.podman("rmi", "-f", f"localhost/ebt-{name}:1")
+            self.engine.podman("rm", f"{NAME}-{name}")
+            self.engine.podman("rmi", "-f", f"localhost/{NAME}-{name}:1")
         host.kill()
         with self.subTest("from the bundle"):
             check(bundle)
@@ -253,16 +256,22 @@ class Containers:
                 ours, _ = self.functions(trace, pid)
                 self.assertLessEqual(set(ours), {function} if pid == host.pid else set())
 
-    def check_info(self, trace, expected):
-        pass
+    def check_info(self, trace, containers):
+        """The list of containers, as podman knows them: by id, name and image."""
+        listed = e2e.report_json("info", trace)["containers"]
+        found = {row["id"]: (row["name"], row["image"], int(row["pids"])) for row in listed}
+        self.assertEqual(found, containers)
+        text = e2e.ebreport("info", trace)
+        for identity, (name, image, pid) in containers.items():
+            self.assertRegex(text, rf"{identity} +{name} +{image} +{pid}")
 
     def test_started_while_recording(self):
         """Containers that come and go meanwhile; `--rm`, so that none is left at the end."""
-        image = self.engine.import_image(self.tree("burn_of_image", 1000), "ebt-image")
+        image = self.engine.import_image(self.tree("burn_of_image", 1000), f"{NAME}-image")
         self.library(LIBRARY, "burn_of_host", 3000)
-        command = self.engine.command("run", "--name", "ebt-later", *self.engine.run_options, image,
+        command = self.engine.command("run", "--name", f"{NAME}-later", *self.engine.run_options, image,
                                       "/bin/program", "1", "use", LIBRARY)
-        self.engine.containers.append("ebt-later")
+        self.engine.containers.append(f"{NAME}-later")
         trace = self.record("-F", "499", "--", *command, cwd="/")
         programs = [row for row in e2e.Dump(trace, "--table", "process").rows("process")
                     if row["exe"] == '"/bin/program"']
@@ -276,7 +285,7 @@ class Containers:
         for name, line in ("gone", 1100), ("replaced", 1200), ("below/hidden", 1300):
             self.library(f"{tree}{PLACE}/{name}.so", "burn_lower_" + name.split("/")[-1], line)
         self.library(f"{tree}{PLACE}/kept.so", "burn_kept", 2000)
-        base = self.engine.import_image(tree, "ebt-base")
+        base = self.engine.import_image(tree, f"{NAME}-base")
         new = self.path("new")
         for name, line in ("gone", 2100), ("replaced", 2200), ("below/hidden", 2300):
             self.library(f"{new}/{name}.so", "burn_upper_" + name.split("/")[-1], line)
@@ -286,22 +295,22 @@ class Containers:
             rm $m{PLACE}/gone.so; rm -r $m{PLACE}/below; mkdir $m{PLACE}/below
             cp {new}/replaced.so $m{PLACE}/
             cp {new}/below/hidden.so $m{PLACE}/below/other.so
-            buildah umount $c >/dev/null; buildah commit -q $c localhost/ebt-middle:1 >/dev/null
+            buildah umount $c >/dev/null; buildah commit -q $c localhost/{NAME}-middle:1 >/dev/null
             buildah rm $c >/dev/null
-            c=$(buildah from localhost/ebt-middle:1); m=$(buildah mount $c)
+            c=$(buildah from localhost/{NAME}-middle:1); m=$(buildah mount $c)
             cp {new}/gone.so $m{PLACE}/gone.so
             mv $m{PLACE}/below/other.so $m{PLACE}/below/hidden.so
-            buildah umount $c >/dev/null; buildah commit -q $c localhost/ebt-top:1 >/dev/null
+            buildah umount $c >/dev/null; buildah commit -q $c localhost/{NAME}-top:1 >/dev/null
             buildah rm $c >/dev/null
         """
-        self.engine.images += ["localhost/ebt-top:1", "localhost/ebt-middle:1"]
+        self.engine.images += [f"localhost/{NAME}-top:1", f"localhost/{NAME}-middle:1"]
         self.engine.script(build)
         expected = {}
         for name, function, line in (("gone", "burn_upper_gone", 2100),
                                      ("replaced", "burn_upper_replaced", 2200),
                                      ("below/hidden", "burn_upper_hidden", 2300),
                                      ("kept", "burn_kept", 2000)):
-            pid, _ = self.engine.start("localhost/ebt-top:1", f"ebt-{name.replace('/', '-')}",
+            pid, _ = self.engine.start(f"localhost/{NAME}-top:1", f"{NAME}-{os.path.basename(name)}",
                                        "/bin/program", "0.1", "use", f"{PLACE}/{name}.so", "wait")
             expected[pid] = function, line
         trace = self.record_running(expected)

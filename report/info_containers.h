@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The containers that processes of a trace were in. */
+#ifndef REPORT_INFO_CONTAINERS_H
+#define REPORT_INFO_CONTAINERS_H
+
+#include "command.h"
+#include "storage.h"
+
+struct info_container {
+	char id[CONTAINER_ID_LEN + 1];
+	char *name, *image; /* empty: not known */
+	uint32_t *pids;	    /* of processes that are described, in order of appearance */
+	size_t n_pids;
+	bool more; /* there are others */
+};
+
+struct info_containers {
+	struct info_container *items; /* in order of appearance */
+	size_t n;
+};
+
+struct ebt_error *info_containers_collect(struct ebt_reader *reader, struct info_containers *ret);
+void info_containers_deinit(struct info_containers *containers);
+
+/* As a table; nothing at all for people where there is none. */
+struct ebt_error *info_containers_put(const struct info_containers *containers, struct out *out);
+
+#endif
