@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Python functions in stacks, compared with what Python itself says, for each CPython 3.11 to 3.13
+that is here."""
+
+import collections
+import glob
+import json
+import os
+import re
+import shutil
+import sys
+
+import e2e
+
+FRAMES = os.path.join(e2e.SOURCE, "tests/programs/python_frames.py")
+ENTRY, ID, INSTRUCTION = 1 << 63, (1 << 32) - 1, (1 << 28) - 1
+VERSION = "import sys; print(sys.implementation.name, '%d.%d.%d' % sys.version_info[:3])"
+
+
+def pythons():
+    """Programs of CPython 3.11 to 3.13, by version; Debian's is one of them."""
+    names = [f"python3.{minor}" for minor in (11, 12, 13)]
+    found = {}
+    paths = [path for name in names
+             for path in ["/usr/bin/" + name, shutil.which(name) or ""]
+             + sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/3.*/bin/{name}")))]
+    for path in paths:
+        if os.path.exists(path) and "/shims/" not in path:
+            words = e2e.run(path, "-c", VERSION).stdout.decode().split()
+            if words[0] == "cpython":
+                found.setdefault(words[1], path)
+    return found
+
+
+def line_of(row, index):
+    """By Python's own reading of the line table."""
+    first = int(row["first_line"])
+    if index == INSTRUCTION:
+        return first
+    size = 2 * (index + 1)
+    code = (lambda: None).__code__.replace(co_firstlineno=first, co_code=b"\x09\x00" * (index + 1),
+                                           co_linetable=bytes.fromhex(row["lines"][1:]))
+    for start, end, line in code.co_lines():
+        if start <= size - 2 < end:
+            return line
+    return None
+
+
+class Trace:
+    """Python frames of a trace's stacks: [function, file, first line, line], the innermost first."""
+
+    def __init__(self, path):
+        self.dump = e2e.Dump(path)
+        self.codes = {int(row["id"]): row for row in self.dump.rows("interp_code")}
+
+    def frames(self, stack):
+        """None: some have no name."""
+        frames = []
+        for address in stack.removeprefix("u:").rstrip("+").split(","):
+            entry = int(address, 16) if address != "-" else 0
+            if not entry & ENTRY:
+                continue
+            row = self.codes.get(entry >> 28 & ID)
+            if not row:
+                return None
+            name, file = (json.loads(row[key]) for key in ("name", "file"))
+            frames.append((name, file, int(row["first_line"]), line_of(row, entry & INSTRUCTION)))
+        return tuple(frames)
+
+    def switches(self):
+        """(tid, frames) of each."""
+        for row in self.dump.rows("sched_switch"):
+            if row["ustack"] != "-":
+                yield int(row["prev"].split("/")[0]), self.frames(row["ustack"])
+
+
+def name(frame):
+    """As reports show it."""
+    function, file, first, _ = frame
+    return f"{function} ({os.path.basename(file)}:{first})"
+
+
+class Python(e2e.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.pythons = pythons()
+        print(f"\n    CPython {', '.join(cls.pythons)}", file=sys.stderr)
+        assert cls.pythons, "there is no CPython 3.11 to 3.13"
+
+    def naps(self, python, *options):
+        """Records a program that sleeps; gives the trace and {(tid, frames): times}. A task may lose
+        its CPU after it worked out when to wake, and sleep for what is left: 1 ms is a nap."""
+        said = self.path("said")
+        trace = self.record("-e", "offcpu,sched", *options, "--", python, FRAMES, said)
+        expected = collections.Counter()
+        with open(said, encoding="utf-8") as f:
+            for nap in map(json.loads, f):
+                expected[nap["tid"], tuple(map(tuple, nap["stack"]))] += 1
+        self.assertGreater(sum(expected.values()), 100)
+        return trace, expected
+
+    def test_same_as_python_says(self):
+        for version, python in self.pythons.items():
+            trace, expected = self.naps(python)
+            found = collections.Counter(
+                (tid, frames) for tid, frames in Trace(trace).switches()
+                if frames is None or frames and frames[0][:2] == ("nap", FRAMES))
+            # A nap may be preempted besides, on the same line or where it writes down the stack.
+            for key, times in expected.items():
+                self.assertGreaterEqual(found[key], times, key)
+            known = {(tid, frames[1:]) for tid, frames in expected}
+            for tid, frames in found:
+                self.assertIsNotNone(frames, "no name")
+                self.assertIn((tid, frames[1:]), known)
+            print(f"\n    {version}: {sum(expected.values())} stacks as Python says",
+                  file=sys.stderr)
+
+    def assert_almost_all(self, expected, found):
+        """Of an interval without a beginning or an end reports know no length: there may be few."""
+        missing = expected - found
+        self.assertLessEqual(len(missing), len(expected) // 50, missing)
+
+    def test_reports(self):
+        """The same frames, as names, in place of the interpreter's loop."""
+        for version, python in self.pythons.items():
+            trace, naps = self.naps(python)
+            folded = e2e.ebreport("folded", "--event", "offcpu", "--min", "1ms", trace)
+            expected = {tuple(map(name, reversed(frames))) for _, frames in naps}
+            found = set()
+            for line in folded.splitlines():
+                frames = line.rsplit(" ", 1)[0].split(";")
+                ours = tuple(f for f in frames if re.search(r" \(.*:\d+\)$", f))
+                if ours and ours[-1] == f"nap ({os.path.basename(FRAMES)}:28)":
+                    found.add(ours)
+                    self.assertNotIn("_PyEval_EvalFrameDefault", frames, version)
+            self.assertEqual(found - expected, set(), version)
+            self.assert_almost_all(expected, found)
+
+    def test_min_block(self):
+        for _, python in self.pythons.items():
+            trace, naps = self.naps(python, "--min-block", "1ms")
+            trace = Trace(trace)
+            found = {trace.frames(row["ustack"]) for row in trace.dump.rows("offcpu_stack")}
+            self.assert_almost_all({frames for _, frames in naps}, found)
+
+    def test_short_lived(self):
+        """A process of tens of milliseconds has names: they come with the first stack."""
+        for version, python in self.pythons.items():
+            script = "import time\ndef brief():\n    time.sleep(0.001)\nbrief()"
+            loop = "for i in $(seq 40); do \"$0\" -I -S -c \"$1\"; done"
+            trace = Trace(self.record("--", "sh", "-c", loop, python, script))
+            stacks = [frames for _, frames in trace.switches()]
+            self.assertNotIn(None, stacks)
+            found = stacks.count((("brief", "<string>", 2, 3), ("<module>", "<string>", 1, 4)))
+            print(f"\n    {version}: {found} of 40 short processes", file=sys.stderr)
+            self.assertGreaterEqual(found, 38)
+
+    def test_off(self):
+        python = list(self.pythons.values())[0]
+        trace, _ = self.naps(python, "--no-python")
+        self.assertNotIn("nap (", e2e.ebreport("folded", "--event", "offcpu", trace))
+        self.assertEqual(list(e2e.Dump(trace).rows("interp_code")), [])
+
+
+if __name__ == "__main__":
+    e2e.main()
