@@ -42,8 +42,9 @@ static uint64_t wanted_columns(const struct ebt_table *table)
 	return stacks ? columns : 0;
 }
 
-static struct ebt_error *visit_table(struct trace *trace, const struct ebt_table *table,
-				     stack_visit_fn *visit, void *arg)
+static struct ebt_error *visit_table(struct trace *trace, unsigned int flags,
+				     const struct ebt_table *table, stack_visit_fn *visit,
+				     void *arg)
 {
 	const struct ebt_want want = { table->id, wanted_columns(table) };
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
@@ -52,7 +53,7 @@ static struct ebt_error *visit_table(struct trace *trace, const struct ebt_table
 
 	if (!want.columns)
 		return NULL;
-	err = trace_cursor_create(trace, &want, 1, 0, &cursor);
+	err = trace_cursor_create(trace, &want, 1, flags, &cursor);
 	while (!err) {
 		err = trace_next(cursor, &row);
 		if (err || !row.batch)
@@ -62,7 +63,8 @@ static struct ebt_error *visit_table(struct trace *trace, const struct ebt_table
 	return err;
 }
 
-struct ebt_error *each_stack(struct trace *trace, stack_visit_fn *visit, void *arg)
+struct ebt_error *each_stack(struct trace *trace, unsigned int flags, stack_visit_fn *visit,
+			     void *arg)
 {
 	struct ebt_error *err = NULL;
 	const struct ebt_table *tables;
@@ -70,6 +72,6 @@ struct ebt_error *each_stack(struct trace *trace, stack_visit_fn *visit, void *a
 
 	tables = ebt_reader_tables(trace_reader(trace), &n);
 	for (size_t i = 0; !err && i < n; i++)
-		err = visit_table(trace, &tables[i], visit, arg);
+		err = visit_table(trace, flags, &tables[i], visit, arg);
 	return err;
 }

@@ -14,6 +14,8 @@ struct stack_visit {
 
 typedef struct ebt_error *stack_visit_fn(void *arg, const struct stack_visit *visit);
 
-struct ebt_error *each_stack(struct trace *trace, stack_visit_fn *visit, void *arg);
+/* flags: of trace_cursor_create(). */
+struct ebt_error *each_stack(struct trace *trace, unsigned int flags, stack_visit_fn *visit,
+			     void *arg);
 
 #endif

@@ -157,7 +157,7 @@ struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret
 	trace_no_inline(trace);
 	err = trace_sym(trace, &c.sym);
 	if (!err)
-		err = each_stack(trace, count_stack, &c);
+		err = each_stack(trace, 0, count_stack, &c);
 	free(c.stacks);
 	return err;
 }

@@ -150,7 +150,7 @@ struct ebt_error *module_model_create(struct trace *trace, struct sym *sym,
 	m->last = calloc(n, sizeof(*m->last));
 	if (!m->stats || !m->last)
 		return &ebt_enomem;
-	err = each_stack(trace, count_stack, m);
+	err = each_stack(trace, 0, count_stack, m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "names.h"
 #include "symbolize.h"
 #include "whole.h"
@@ -380,6 +381,8 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 		o->debuginfod_timeout_ns ? o->debuginfod_timeout_ns : DEBUGINFOD_TIMEOUT_NS;
 	if (!trace->sym) {
 		err = sym_create(trace->reader, &options, &trace->sym);
+		if (!err && o->debuginfod)
+			err = ahead_fetch(trace, trace->sym);
 		if (err)
 			return err;
 	}

@@ -384,6 +384,38 @@ static struct ebt_error *look_everywhere(struct search *search)
 	return err;
 }
 
+/* ret->found is to be released, also on failure. */
+static struct ebt_error *look_for(struct search *search)
+{
+	struct ebt_error *err = identify(search);
+
+	search->found.reason = SYM_NO_FILE;
+	if (!err && !search->id->len && !search->identity)
+		search->found.reason = SYM_NO_BUILD_ID;
+	else if (!err)
+		err = look_everywhere(search);
+	return err;
+}
+
+/* Files of debug information have lost where their segments were in the file. */
+static struct ebt_error *use_recorded_loads(const struct search *search)
+{
+	const struct identity *identity = search->identity;
+	struct elf_file *debug = search->found.debug;
+	struct elf_load *loads;
+
+	if (search->found.main || !debug || !identity || !identity->n_loads)
+		return NULL;
+	loads = calloc(identity->n_loads, sizeof(*loads));
+	if (!loads)
+		return &ebt_enomem;
+	memcpy(loads, identity->loads, identity->n_loads * sizeof(*loads));
+	free(debug->loads);
+	debug->loads = loads;
+	debug->n_loads = identity->n_loads;
+	return NULL;
+}
+
 struct ebt_error *finder_find(const struct finder *finder, const char *path,
 			      const struct sym_build_id *id, struct found *ret)
 {
@@ -394,17 +426,14 @@ struct ebt_error *finder_find(const struct finder *finder, const char *path,
 		.recorded_id = id,
 		.path = usable,
 		.id = id,
-		.found.reason = SYM_NO_FILE,
 	};
 	struct ebt_error *err;
 
 	if (!usable)
 		return &ebt_enomem;
-	err = identify(&search);
-	if (!err && !search.id->len && !search.identity)
-		search.found.reason = SYM_NO_BUILD_ID;
-	else if (!err)
-		err = look_everywhere(&search);
+	err = look_for(&search);
+	if (!err)
+		err = use_recorded_loads(&search);
 	if (err) {
 		found_deinit(&search.found);
 		return err;
@@ -415,4 +444,25 @@ struct ebt_error *finder_find(const struct finder *finder, const char *path,
 		note_by_time(&search);
 	*ret = search.found;
 	return NULL;
+}
+
+struct ebt_error *finder_expect(const struct finder *finder, const char *path,
+				const struct sym_build_id *id)
+{
+	_cleanup_free_ char *usable = usable_path(path);
+	struct search search = {
+		.state = finder->state,
+		.recorded = path,
+		.recorded_id = id,
+		.path = usable,
+		.id = id,
+		.begin_only = true,
+	};
+	struct ebt_error *err;
+
+	if (!usable)
+		return &ebt_enomem;
+	err = finder->state->fetch ? look_for(&search) : NULL;
+	found_deinit(&search.found);
+	return err;
 }

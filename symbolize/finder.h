@@ -68,6 +68,10 @@ struct ebt_error *finder_is_embedded(const struct finder *finder, const char *pa
  * it at the same time. */
 struct ebt_error *finder_find(const struct finder *finder, const char *path,
 			      const struct sym_build_id *id, struct found *ret);
+/* Where servers may be asked: begins to fetch what finder_find() will want of this file. */
+struct ebt_error *finder_expect(const struct finder *finder, const char *path,
+				const struct sym_build_id *id);
+
 /* Of all that was looked for so far. */
 void finder_tally(const struct finder *finder, struct sym_tally *ret);
 

@@ -2,6 +2,7 @@
 /* Identities of mapped files; see identity.h. */
 #include "identity.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,9 @@ struct identities {
 /* Different files of one path that are told apart. */
 #define MAX_OF_PATH 64
 
+#define LOAD_SIZE   40
+#define MAX_LOADS   4096
+
 DEFINE_CLEANUP(struct identities *, identities_destroy);
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
@@ -31,6 +35,7 @@ void identities_destroy(struct identities *identities)
 	for (size_t i = 0; i < identities->n; i++) {
 		free(identities->items[i].path);
 		free(identities->items[i].debuglink);
+		free(identities->items[i].loads);
 	}
 	free(identities->items);
 	sym_index_deinit(&identities->by_file);
@@ -71,10 +76,48 @@ static struct ebt_error *index_last(struct identities *identities)
 				   identities->n - 1);
 }
 
+static uint64_t get_u64(const char *p)
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < 8; i++)
+		v |= (uint64_t)(unsigned char)p[i] << 8 * i;
+	return v;
+}
+
+/* Each PT_LOAD: offset, vaddr, file size, memory size, flags. */
+static struct ebt_error *read_loads(struct identity *identity, struct ebt_str segments)
+{
+	size_t n = segments.len / LOAD_SIZE;
+
+	if (!n || n > MAX_LOADS || segments.len % LOAD_SIZE)
+		return NULL;
+	identity->loads = calloc(n, sizeof(*identity->loads));
+	if (!identity->loads)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++) {
+		const char *p = segments.data + i * LOAD_SIZE;
+		struct elf_load load = {
+			.offset = get_u64(p),
+			.vaddr = get_u64(p + 8),
+			.filesz = get_u64(p + 16),
+			.memsz = get_u64(p + 24),
+			.exec = get_u64(p + 32) & PF_X,
+		};
+
+		/* As of those of files: sums are taken without checks. */
+		if (load.offset <= INT64_MAX && load.filesz <= INT64_MAX &&
+		    load.memsz <= UINT64_MAX - load.vaddr)
+			identity->loads[identity->n_loads++] = load;
+	}
+	return NULL;
+}
+
 static struct ebt_error *add_row(struct identities *identities, const struct ebt_row *row)
 {
 	struct ebt_str path = ebt_str(row, EBT_F_object_path), id, hash, link;
 	struct identity *identity;
+	struct ebt_error *err;
 
 	if (identities->n == identities->capacity) {
 		size_t capacity = identities->capacity ? identities->capacity * 2 : 64;
@@ -101,6 +144,9 @@ static struct ebt_error *add_row(struct identities *identities, const struct ebt
 	};
 	if (!identity->path || !identity->debuglink)
 		return &ebt_enomem;
+	err = read_loads(identity, ebt_str(row, EBT_F_object_segments));
+	if (err)
+		return err;
 	memcpy(identity->id.bytes, id.data, identity->id.len);
 	if (identity->hashed)
 		memcpy(identity->hash, hash.data, hash.len);
@@ -116,7 +162,8 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 		EBT_T_object, EBT_COL(object, size) | EBT_COL(object, mtime) |
 				      EBT_COL(object, file_id) | EBT_COL(object, debuglink_crc) |
 				      EBT_COL(object, path) | EBT_COL(object, build_id) |
-				      EBT_COL(object, hash) | EBT_COL(object, debuglink)
+				      EBT_COL(object, hash) | EBT_COL(object, debuglink) |
+				      EBT_COL(object, segments)
 	};
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(identities_destroyp) struct identities *identities =

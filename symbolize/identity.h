@@ -20,6 +20,8 @@ struct identity {
 	uint64_t file_id; /* the embedded file that has it, or 0 */
 	bool hashed, noted;
 	uint8_t hash[IDENTITY_HASH_SIZE];
+	struct elf_load *loads;
+	size_t n_loads;	 /* 0: not known */
 	char *debuglink; /* or "" */
 	uint32_t debuglink_crc;
 };

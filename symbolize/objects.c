@@ -289,3 +289,26 @@ struct ebt_error *objects_describe(struct objects *objects, uint32_t number, boo
 	found_deinit(&found);
 	return err;
 }
+
+struct ebt_error *objects_expect(struct objects *objects, uint32_t number)
+{
+	const struct addrspace_object *recorded;
+	struct cache_build build = { .no_dwarf = objects->no_dwarf };
+	struct object *object;
+	struct ebt_error *err = objects_get(objects, number, &object);
+	bool known = false;
+	size_t n;
+
+	if (err || object->expected || object->anonymous || object->kind == SYM_VDSO)
+		return err;
+	object->expected = true;
+	recorded = &addrspace_objects(objects->space, &n)[number];
+	build.id = recorded->id;
+	err = sym_cache_load(objects->cache, &build, &known);
+	if (!err && known)
+		known = build.quality == CACHE_ALL || (build.no_dwarf && build.complete);
+	cache_build_deinit(&build);
+	if (!err && !known)
+		err = finder_expect(&objects->finder, recorded->path, &recorded->id);
+	return err;
+}

@@ -11,6 +11,7 @@
 
 struct object {
 	enum sym_kind kind;
+	bool expected;	       /* fetching has begun, if it has to be */
 	bool anonymous;	       /* memory without a file */
 	const char *path;      /* as recorded */
 	const char *name;      /* the last part of it, for frames without a name */
@@ -49,6 +50,9 @@ struct ebt_error *objects_get(struct objects *objects, uint32_t number, struct o
 /* Looks for the object's files. disabled: does not. */
 struct ebt_error *objects_describe(struct objects *objects, uint32_t number, bool disabled,
 				   struct sym_object *ret);
+
+/* Begins to fetch what opening the object will want, if servers may be asked. */
+struct ebt_error *objects_expect(struct objects *objects, uint32_t number);
 
 /* Opens the object's module, once. Where many have open files, those are closed. Not for anonymous
  * memory. */

@@ -288,6 +288,8 @@ struct ebt_error *search_servers(struct search *search)
 
 	if (is_enough(search))
 		return NULL;
+	if (search->begin_only)
+		return fetch_begin(search->state->fetch, FETCH_DEBUGINFO, search->id);
 	err = ask(search, FETCH_DEBUGINFO, &reason);
 	if (!err && reason != SYM_OK && found->debug_reason == SYM_OK)
 		found->debug_reason = reason;
@@ -308,6 +310,7 @@ struct ebt_error *search_alt(struct search *search)
 		.state = search->state,
 		.recorded = search->recorded,
 		.recorded_id = search->recorded_id,
+		.begin_only = search->begin_only,
 	};
 	struct sym_build_id id;
 	struct ebt_error *err;

@@ -196,6 +196,11 @@ struct ebt_error *sym_object(struct sym *sym, uint32_t number, struct sym_object
 	return objects_describe(&sym->objects, number, sym->disabled, ret);
 }
 
+struct ebt_error *sym_expect(struct sym *sym, uint32_t number)
+{
+	return sym->disabled ? NULL : objects_expect(&sym->objects, number);
+}
+
 struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			     uint64_t address, bool caller, bool *ret_found, uint32_t *ret)
 {

@@ -180,6 +180,10 @@ struct sym_object {
 size_t sym_n_objects(const struct sym *sym);
 struct ebt_error *sym_object(struct sym *sym, uint32_t number, struct sym_object *ret);
 
+/* Says that addresses of the object will be asked for: what servers have of it can come meanwhile.
+ */
+struct ebt_error *sym_expect(struct sym *sym, uint32_t number);
+
 /* The mapped file that an address of a process was in. */
 struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			     uint64_t address, bool caller, bool *ret_found, uint32_t *ret);

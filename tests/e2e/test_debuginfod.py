@@ -236,6 +236,24 @@ class Debuginfod(symbols.TestCase):
         self.assertEqual(row["debug_info"], "not on the server")
         self.assertEqual(row["command"], f"debuginfod-find debuginfo {self.build_id(self.library)}")
 
+    def test_at_once(self):
+        """Two files are asked for at the same time: the server answers when both requests are there."""
+        url = self.serve()
+        both = threading.Barrier(2)
+        wanted = {f"/buildid/{self.build_id(path)}/debuginfo" for path in self.whole}
+
+        def wait_for_other(request):
+            if request.path not in wanted:
+                return None
+            both.wait(60)
+            with urllib.request.urlopen(url + request.path, timeout=60) as reply:
+                return reply.read()
+
+        spoilt, asked = self.spoilt(wait_for_other)
+        folded = self.folded(self.trace, f"--debuginfod={spoilt}", "--debuginfod-timeout", "2m")
+        self.assertIn(";main;loop;call;work;hidden;outer;inner", folded)
+        self.assertLessEqual(wanted, set(asked))
+
     def test_nobody_listens(self):
         trace = self.trace
         self.assert_gives_up(trace, f"http://127.0.0.1:{free_port()}", "could not be reached",
