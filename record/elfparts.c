@@ -5,11 +5,16 @@
 #include <elf.h>
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
+
 #define MAX_SEGMENTS 128u
 #define MAX_SECTIONS 512u
+/* Of the names of sections, which take some hundred bytes. */
+#define MAX_NAMES (16u << 10)
 
 struct image {
 	int fd;
@@ -129,24 +134,34 @@ static bool read_load(const struct image *image, unsigned int i, struct elfparts
 		(ret)->size = FIX(image, (s).sh_size);           \
 	} while (0)
 
-static bool read_section(const struct image *image, unsigned int i, struct section *ret)
+static void take_section(const struct image *image, const unsigned char *header,
+			 struct section *ret)
 {
-	const uint64_t at = image->shoff + (uint64_t)i * image->shentsize;
-
 	if (image->is64) {
 		Elf64_Shdr s;
 
-		if (image->shentsize < sizeof(s) || !read_at(image, at, &s, sizeof(s)))
-			return false;
+		memcpy(&s, header, sizeof(s));
 		TAKE_SECTION(image, s, ret);
 	} else {
 		Elf32_Shdr s;
 
-		if (image->shentsize < sizeof(s) || !read_at(image, at, &s, sizeof(s)))
-			return false;
+		memcpy(&s, header, sizeof(s));
 		TAKE_SECTION(image, s, ret);
 	}
-	return true;
+}
+
+/* All headers of sections at once, to be freed; NULL: there are none that can be right. */
+static unsigned char *read_headers(const struct image *image)
+{
+	const size_t least = image->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	const size_t len = (size_t)image->shnum * image->shentsize;
+	_cleanup_free_ unsigned char *headers = NULL;
+
+	if (!image->shnum || image->shnum > MAX_SECTIONS || image->shentsize < least ||
+	    image->shentsize > 4 * least || image->shstrndx >= image->shnum)
+		return NULL;
+	headers = malloc(len);
+	return headers && read_at(image, image->shoff, headers, len) ? take_ptr(headers) : NULL;
 }
 
 /* A name, then zeros up to a multiple of 4, then the CRC. */
@@ -176,24 +191,24 @@ static bool is_dull(const struct section *s, const char *name)
 
 static void read_sections(const struct image *image, struct elfparts *ret)
 {
-	struct section names;
+	_cleanup_free_ unsigned char *headers = read_headers(image);
+	_cleanup_free_ char *names = calloc(1, MAX_NAMES + 1);
+	struct section s;
+	size_t len;
 
-	if (image->shstrndx >= image->shnum || !read_section(image, image->shstrndx, &names))
+	if (!headers || !names)
 		return;
-	for (unsigned int i = 0; i < image->shnum && i < MAX_SECTIONS; i++) {
-		char name[16] = "";
-		struct section s;
-		size_t len = sizeof(name) - 1;
-
-		if (!read_section(image, i, &s) || s.name >= names.size)
+	take_section(image, headers + (size_t)image->shstrndx * image->shentsize, &s);
+	len = s.size < MAX_NAMES ? (size_t)s.size : MAX_NAMES;
+	if (!read_at(image, s.offset, names, len))
+		return;
+	for (unsigned int i = 0; i < image->shnum; i++) {
+		take_section(image, headers + (size_t)i * image->shentsize, &s);
+		if (s.name >= len)
 			continue;
-		if (len > names.size - s.name)
-			len = (size_t)(names.size - s.name);
-		if (!read_at(image, names.offset + s.name, name, len))
-			continue;
-		if (!strcmp(name, ".gnu_debuglink"))
+		if (!strcmp(names + s.name, ".gnu_debuglink"))
 			read_debuglink(image, &s, ret);
-		else if (is_dull(&s, name) && ret->n_dull < ELFPARTS_MAX_DULL)
+		else if (is_dull(&s, names + s.name) && ret->n_dull < ELFPARTS_MAX_DULL)
 			ret->dull[ret->n_dull++] = (struct elfparts_range){ s.offset, s.size };
 	}
 }
