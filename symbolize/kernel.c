@@ -6,28 +6,16 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "index.h"
+#include "kallsyms.h"
+#include "span.h"
 #include "timeline.h"
-
-/* How far the last function of a module reaches: nothing says where it ends. */
-#define LAST_SIZE UINT64_C(65536)
 
 /* Value of a timeline's entry: the code that was there has gone. */
 #define NAME_GONE UINT32_MAX
 
 /* Value of ksymbol.type. */
 #define TYPE_BPF 1
-
-/* Lines of kallsyms. Large kernels have 300,000. */
-#define MAX_SYMBOLS (16u << 20)
-
-/* Positions in the text of kallsyms. */
-struct ksym {
-	uint64_t start, end;
-	uint32_t name, name_len;
-	uint32_t module, module_len; /* length 0: the kernel proper */
-	uint8_t rank;		     /* between aliases, the lower wins */
-	bool code;
-};
 
 /* One name that a ksymbol row had. */
 struct generated {
@@ -36,205 +24,124 @@ struct generated {
 	const char *module;
 };
 
+/* Code that is only known by its end. */
+struct ended {
+	uint32_t name;
+	uint64_t to;
+};
+
 struct kernel {
-	char *text;
-	struct ksym *syms; /* ascending, one for each address, code only */
-	size_t n_syms, capacity;
+	struct kallsyms *kallsyms;
 	struct generated *names; /* values of the timeline */
 	size_t n_names, names_capacity;
 	struct timeline_store store;
 	struct timeline generated;
+	struct sym_index by_address; /* of rows so far */
+	uint64_t *addresses;
+	size_t n_addresses, addresses_capacity;
+	struct ended *ended;
+	size_t n_ended, ended_capacity;
+	struct sym_spans before; /* where those were */
+	uint64_t seed;
 };
 
 DEFINE_CLEANUP(struct kernel *, kernel_destroy);
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
-static struct ebt_error *add_symbol(struct kernel *kernel, const struct ksym *sym)
+/* Room for one more of an array. */
+static struct ebt_error *reserve(void *array, size_t n, size_t *capacity, size_t size)
 {
-	if (kernel->n_syms == kernel->capacity) {
-		size_t capacity = kernel->capacity ? kernel->capacity * 2 : 65536;
-		struct ksym *syms = reallocarray(kernel->syms, capacity, sizeof(*syms));
+	size_t larger = *capacity ? *capacity * 2 : 64;
+	void *items;
 
-		if (!syms)
-			return &ebt_enomem;
-		kernel->syms = syms;
-		kernel->capacity = capacity;
-	}
-	kernel->syms[kernel->n_syms++] = *sym;
+	if (n < *capacity)
+		return NULL;
+	memcpy(&items, array, sizeof(items));
+	items = reallocarray(items, larger, size);
+	if (!items)
+		return &ebt_enomem;
+	memcpy(array, &items, sizeof(items));
+	*capacity = larger;
 	return NULL;
-}
-
-/* "ffffffff81000000 T _text\t[module]": false where a line is none of these, or is no address. */
-static bool parse_line(const char *text, const char *line, const char *end, struct ksym *ret)
-{
-	struct ksym sym = { 0 };
-	const char *p = line, *name;
-	char type;
-
-	for (; p < end && p - line < 16; p++) {
-		int digit = *p >= '0' && *p <= '9'   ? *p - '0'
-			    : *p >= 'a' && *p <= 'f' ? *p - 'a' + 10
-						     : -1;
-
-		if (digit < 0)
-			break;
-		sym.start = sym.start << 4 | (unsigned int)digit;
-	}
-	if (p == line || end - p < 4 || p[0] != ' ' || p[2] != ' ' || !sym.start)
-		return false;
-	type = p[1];
-	name = p += 3;
-	while (p < end && *p != '\t' && *p != ' ')
-		p++;
-	if (p == name)
-		return false;
-	sym.name = name - text;
-	sym.name_len = p - name;
-	while (p < end && (*p == '\t' || *p == ' '))
-		p++;
-	if (end - p > 2 && p[0] == '[' && end[-1] == ']') {
-		sym.module = p + 1 - text;
-		sym.module_len = end - p - 2;
-	}
-	sym.code = type && strchr("tTwW", type);
-	sym.rank = type == 'T' ? 0 : type == 't' ? 16 : 8;
-	for (p = name; *p == '_' && p - name < 7; p++)
-		sym.rank++;
-	*ret = sym;
-	return true;
-}
-
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct ksym *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->code != y->code)
-		return x->code ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->name_len != y->name_len)
-		return x->name_len < y->name_len ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
-
-/* kallsyms has no sizes: a function ends where anything else begins. */
-static uint64_t end_of(const struct kernel *kernel, const struct ksym *sym, const struct ksym *next)
-{
-	uint64_t most = sym->start <= UINT64_MAX - LAST_SIZE ? sym->start + LAST_SIZE : UINT64_MAX;
-
-	if (!next)
-		return most;
-	if (next->code && next->module_len == sym->module_len &&
-	    !memcmp(kernel->text + next->module, kernel->text + sym->module, sym->module_len))
-		return next->start;
-	return next->start < most ? next->start : most;
-}
-
-/* Sorts, decides between aliases, finds ends, and drops what is no code. */
-static void finish_symbols(struct kernel *kernel)
-{
-	size_t out = 0;
-
-	if (kernel->n_syms)
-		qsort(kernel->syms, kernel->n_syms, sizeof(*kernel->syms), compare_symbols);
-	for (size_t i = 0, next; i < kernel->n_syms; i = next) {
-		struct ksym sym = kernel->syms[i];
-
-		for (next = i + 1; next < kernel->n_syms; next++) {
-			if (kernel->syms[next].start != sym.start)
-				break;
-		}
-		if (!sym.code)
-			continue;
-		sym.end = end_of(kernel, &sym, next < kernel->n_syms ? &kernel->syms[next] : NULL);
-		kernel->syms[out++] = sym;
-	}
-	kernel->n_syms = out;
-}
-
-static struct ebt_error *parse_kallsyms(struct kernel *kernel, size_t len)
-{
-	const char *line = kernel->text, *limit = kernel->text + len, *end;
-
-	for (; line < limit && kernel->n_syms < MAX_SYMBOLS; line = end + 1) {
-		struct ebt_error *err;
-		struct ksym sym;
-
-		end = memchr(line, '\n', limit - line);
-		if (!end)
-			end = limit;
-		if (!parse_line(kernel->text, line, end, &sym))
-			continue;
-		err = add_symbol(kernel, &sym);
-		if (err)
-			return err;
-	}
-	finish_symbols(kernel);
-	return NULL;
-}
-
-static struct ebt_error *read_kallsyms(struct kernel *kernel, struct ebt_reader *reader)
-{
-	const struct ebt_file *files;
-	struct ebt_error *err;
-	size_t n, len;
-
-	err = ebt_reader_files(reader, &files, &n);
-	for (size_t i = 0; !err && i < n; i++) {
-		if (strcmp(files[i].role, "kallsyms") || !files[i].size)
-			continue;
-		err = ebt_reader_file_content(reader, files[i].id, &kernel->text, &len);
-		/* A trace that lost a piece of it has no kernel symbols, and the rest of it. */
-		if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-			ebt_error_destroy(err);
-			return NULL;
-		}
-		return err ? err : parse_kallsyms(kernel, len);
-	}
-	return err;
 }
 
 static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, const char *module,
 				  uint32_t *ret)
 {
-	if (kernel->n_names == kernel->names_capacity) {
-		size_t capacity = kernel->names_capacity ? kernel->names_capacity * 2 : 64;
-		struct generated *names = reallocarray(kernel->names, capacity, sizeof(*names));
+	struct ebt_error *err = reserve(&kernel->names, kernel->n_names, &kernel->names_capacity,
+					sizeof(*kernel->names));
+	char *copy;
 
-		if (!names)
-			return &ebt_enomem;
-		kernel->names = names;
-		kernel->names_capacity = capacity;
-	}
-	kernel->names[kernel->n_names] = (struct generated){
-		.name = strndup(name.data, name.len),
-		.module = module,
-	};
-	if (!kernel->names[kernel->n_names].name)
+	if (err)
+		return err;
+	copy = strndup(name.data, name.len);
+	if (!copy)
 		return &ebt_enomem;
-	kernel->names[kernel->n_names].len = strlen(kernel->names[kernel->n_names].name);
-	*ret = kernel->n_names++;
+	*ret = kernel->n_names;
+	kernel->names[kernel->n_names++] = (struct generated){ copy, strlen(copy), module };
+	return NULL;
+}
+
+/* Whether no row so far was of code at the address. */
+static struct ebt_error *is_first(struct kernel *kernel, uint64_t address, bool *ret)
+{
+	uint64_t hash = sym_hash_u64(kernel->seed, address);
+	struct ebt_error *err;
+	size_t at = 0;
+	uint32_t i;
+
+	*ret = false;
+	while ((i = sym_index_next(&kernel->by_address, hash, &at)) != SYM_INDEX_NONE) {
+		if (kernel->addresses[i] == address)
+			return NULL;
+	}
+	err = reserve(&kernel->addresses, kernel->n_addresses, &kernel->addresses_capacity,
+		      sizeof(*kernel->addresses));
+	if (!err)
+		err = sym_index_add(&kernel->by_address, hash, kernel->n_addresses);
+	if (err)
+		return err;
+	kernel->addresses[kernel->n_addresses++] = address;
+	*ret = true;
+	return NULL;
+}
+
+/* What goes, and was never seen to come, was there from the beginning. */
+static struct ebt_error *add_ended(struct kernel *kernel, uint64_t start, uint64_t end,
+				   uint32_t name, uint64_t time)
+{
+	struct ebt_error *err = reserve(&kernel->ended, kernel->n_ended, &kernel->ended_capacity,
+					sizeof(*kernel->ended));
+
+	if (!err)
+		err = sym_spans_add(&kernel->before, start, end, kernel->n_ended);
+	if (err)
+		return err;
+	kernel->ended[kernel->n_ended++] = (struct ended){ name, time };
 	return NULL;
 }
 
 static struct ebt_error *add_generated(struct kernel *kernel, const struct ebt_row *row)
 {
+	const bool gone = ebt_u64(row, EBT_F_ksymbol_unregister);
 	uint64_t start = ebt_u64(row, EBT_F_ksymbol_address);
 	uint64_t length = ebt_u64(row, EBT_F_ksymbol_length);
-	struct ebt_error *err = NULL;
 	uint32_t value = NAME_GONE;
+	struct ebt_error *err;
+	bool first;
 
 	if (length > UINT64_MAX - start)
 		return NULL;
-	if (!ebt_u64(row, EBT_F_ksymbol_unregister))
+	err = is_first(kernel, start, &first);
+	if (!err && (!gone || first))
 		err = add_name(kernel, ebt_str(row, EBT_F_ksymbol_name),
 			       ebt_u64(row, EBT_F_ksymbol_type) == TYPE_BPF ? "bpf" : NULL, &value);
+	if (!err && gone && first)
+		err = add_ended(kernel, start, start + length, value, row->time);
 	if (err)
 		return err;
 	return timeline_add(&kernel->store, &kernel->generated, start, start + length, row->time,
-			    value);
+			    gone ? NAME_GONE : value);
 }
 
 static struct ebt_error *read_generated(struct kernel *kernel, struct ebt_reader *reader)
@@ -264,11 +171,14 @@ struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)
 	if (!kernel)
 		return &ebt_enomem;
 	kernel->generated = (struct timeline)TIMELINE_INIT;
-	err = read_kallsyms(kernel, reader);
+	/* Where the allocator put it is as good as random. */
+	kernel->seed = sym_hash_u64(0, (uintptr_t)kernel);
+	err = kallsyms_create(reader, &kernel->kallsyms);
 	if (!err)
 		err = read_generated(kernel, reader);
 	if (err)
 		return err;
+	sym_spans_sort(&kernel->before);
 	*ret = take_ptr(kernel);
 	return NULL;
 }
@@ -280,8 +190,11 @@ void kernel_destroy(struct kernel *kernel)
 	for (size_t i = 0; i < kernel->n_names; i++)
 		free(kernel->names[i].name);
 	free(kernel->names);
-	free(kernel->syms);
-	free(kernel->text);
+	free(kernel->addresses);
+	free(kernel->ended);
+	sym_index_deinit(&kernel->by_address);
+	sym_spans_deinit(&kernel->before);
+	kallsyms_destroy(kernel->kallsyms);
 	timeline_deinit(&kernel->generated);
 	timeline_store_deinit(&kernel->store);
 	free(kernel);
@@ -289,54 +202,50 @@ void kernel_destroy(struct kernel *kernel)
 
 bool kernel_has_symbols(const struct kernel *kernel)
 {
-	return kernel->n_syms || kernel->n_names;
+	return !kallsyms_is_empty(kernel->kallsyms) || kernel->n_names;
 }
 
-static void find_symbol(const struct kernel *kernel, uint64_t address, struct kernel_hit *hit)
+/* The name of code that is only known by its end, if that has not come yet. */
+static const struct generated *find_ended(const struct kernel *kernel, uint64_t address,
+					  uint64_t time)
 {
-	size_t low = 0, high = kernel->n_syms;
-	const struct ksym *sym;
+	const struct sym_span *span = sym_spans_find(&kernel->before, address);
+	const struct ended *ended = span ? &kernel->ended[span->id] : NULL;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (kernel->syms[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || address >= kernel->syms[low - 1].end)
-		return;
-	sym = &kernel->syms[low - 1];
-	hit->name = kernel->text + sym->name;
-	hit->name_len = sym->name_len;
-	if (sym->module_len) {
-		hit->module = kernel->text + sym->module;
-		hit->module_len = sym->module_len;
-	}
+	return ended && time < ended->to ? &kernel->names[ended->name] : NULL;
 }
 
 struct ebt_error *kernel_find(struct kernel *kernel, uint64_t address, uint64_t time_ns,
 			      struct kernel_hit *ret)
 {
 	struct kernel_hit hit = { 0 };
-	struct timeline_hit generated;
+	const struct generated *name = NULL;
+	struct kallsyms_hit static_hit;
+	struct timeline_hit found;
 	struct ebt_error *err =
-		timeline_find(&kernel->store, &kernel->generated, address, time_ns, &generated);
+		timeline_find(&kernel->store, &kernel->generated, address, time_ns, &found);
 
 	if (err)
 		return err;
-	hit.from = generated.from;
-	hit.to = generated.to;
-	if (!generated.found) {
-		find_symbol(kernel, address, &hit);
-	} else if (generated.value != NAME_GONE) {
-		const struct generated *name = &kernel->names[generated.value];
-
+	hit.from = found.from;
+	hit.to = found.to;
+	if (!found.found)
+		name = find_ended(kernel, address, time_ns);
+	else if (found.value != NAME_GONE)
+		name = &kernel->names[found.value];
+	if (name) {
 		hit.name = name->name;
 		hit.name_len = name->len;
 		hit.module = name->module;
 		hit.module_len = name->module ? strlen(name->module) : 0;
+	} else if (!found.found) {
+		static_hit = kallsyms_find(kernel->kallsyms, address, time_ns);
+		hit.name = static_hit.name;
+		hit.name_len = static_hit.name_len;
+		hit.module = static_hit.module;
+		hit.module_len = static_hit.module_len;
+		hit.from = static_hit.from > hit.from ? static_hit.from : hit.from;
+		hit.to = static_hit.to < hit.to ? static_hit.to : hit.to;
 	}
 	*ret = hit;
 	return NULL;

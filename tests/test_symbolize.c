@@ -529,6 +529,80 @@ static void test_kernel(void **state)
 	assert_int_equal(kernel_at(f, 350, 0xffffffffc0200010, false)->reason, SYM_NO_SYMBOL);
 }
 
+/* Modules that were there only at first, only at last, and one where another had been. */
+static void test_modules(void **state)
+{
+	static const char first[] = "ffffffffc0000000 t gone_fn\t[gone]\n"
+				    "ffffffffc0000100 t gone_last\t[gone]\n"
+				    "ffffffffc0100000 t replaced_fn\t[replaced]\n"
+				    "ffffffffc0100080 t replaced_last\t[replaced]\n";
+	static const char whole[] = "ffffffff81000000 T startup_64\n"
+				    "ffffffffc0200000 t stays_fn\t[stays]\n"
+				    "ffffffffc0200100 t stays_last\t[stays]\n"
+				    "ffffffffc0300000 t far_fn\t[far]\n";
+	static const char last[] = "ffffffffc0100000 t new_fn\t[new]\n"
+				   "ffffffffc0100040 t new_last\t[new]\n"
+				   "ffffffffc0201000 t near_fn\t[near]\n"
+				   "ffffffffc0201080 t near_last\t[near]\n";
+	static const struct {
+		uint64_t time, address;
+		const char *name, *object;
+	} cases[] = {
+		{ 50, 0xffffffffc0000010, "gone_fn", "[gone]" },
+		{ 50, 0xffffffffc0000110, "gone_last", "[gone]" },
+		{ 450, 0xffffffffc0000010, "gone_fn", "[gone]" },
+		{ 900, 0xffffffffc0000010, "gone_fn", "[gone]" },
+		{ 50, 0xffffffffc0100010, "replaced_fn", "[replaced]" },
+		{ 100, 0xffffffffc0100010, "replaced_fn", "[replaced]" },
+		{ 600, 0xffffffffc0100010, "new_fn", "[new]" },
+		{ 900, 0xffffffffc0100010, "new_fn", "[new]" },
+		{ 50, 0xffffffffc0200010, "stays_fn", "[stays]" },
+		{ 600, 0xffffffffc0200110, "stays_last", "[stays]" },
+		/* Not the last function before it, which may reach so far for all that is known. */
+		{ 50, 0xffffffffc0201010, "near_fn", "[near]" },
+		{ 600, 0xffffffffc0201010, "near_fn", "[near]" },
+		{ 600, 0xffffffffc0201090, "near_last", "[near]" },
+		{ 600, 0xffffffff81000010, "startup_64", "[kernel]" },
+	};
+	struct fixture *f = *state;
+
+	symtrace_file_of(f->trace, 800, 0, "kallsyms", last, sizeof(last) - 1);
+	symtrace_file_of(f->trace, 500, 0, "kallsyms", whole, sizeof(whole) - 1);
+	symtrace_file_of(f->trace, 100, 0, "kallsyms", first, sizeof(first) - 1);
+	open_sym(f, NULL);
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			const struct sym_func *func =
+				kernel_at(f, cases[i].time, cases[i].address, false);
+
+			assert_string_equal(func->name, cases[i].name);
+			assert_string_equal(func->object, cases[i].object);
+		}
+	}
+}
+
+/* BPF programs that were there before the recording, and ended in it: only the end is known. */
+static void test_ended_programs(void **state)
+{
+	static const uint64_t at = 0xffffffffc0200000;
+	struct fixture *f = *state;
+
+	symtrace_file_of(f->trace, 900, 0, "kallsyms", kallsyms, sizeof(kallsyms) - 1);
+	symtrace_ksymbol(f->trace, 200, at, 0x100, true, "bpf_prog_first");
+	symtrace_ksymbol(f->trace, 300, at, 0x100, false, "bpf_prog_second");
+	symtrace_ksymbol(f->trace, 400, at, 0x100, true, "bpf_prog_second");
+	symtrace_ksymbol(f->trace, 500, at, 0x100, true, "bpf_prog_whose_begin_was_lost");
+	open_sym(f, NULL);
+	assert_string_equal(kernel_at(f, 199, at + 0x10, false)->name, "bpf_prog_first");
+	assert_string_equal(kernel_at(f, 199, at + 0x10, false)->object, "[bpf]");
+	assert_int_equal(kernel_at(f, 200, at + 0x10, false)->reason, SYM_NO_SYMBOL);
+	assert_string_equal(kernel_at(f, 300, at + 0x10, false)->name, "bpf_prog_second");
+	assert_int_equal(kernel_at(f, 450, at + 0x10, false)->reason, SYM_NO_SYMBOL);
+	assert_int_equal(kernel_at(f, 600, at + 0x10, false)->reason, SYM_NO_SYMBOL);
+	/* Behind it is what kallsyms has. */
+	assert_string_equal(kernel_at(f, 100, at + 0x110, false)->name, "bpf_prog_old");
+}
+
 /* An ordinary user sees zeros in /proc/kallsyms. */
 static void test_hidden_kernel(void **state)
 {
@@ -639,6 +713,8 @@ int main(void)
 		TEST(test_debuglink_crc),
 		TEST(test_debuglink_wrong_crc),
 		TEST(test_kernel),
+		TEST(test_modules),
+		TEST(test_ended_programs),
 		TEST(test_hidden_kernel),
 		TEST(test_self),
 		cmocka_unit_test(test_names),
