@@ -19,6 +19,7 @@
 #include "finisher.h"
 #include "kernel.h"
 #include "losses.h"
+#include "modules.h"
 #include "objects.h"
 #include "output.h"
 #include "perfmap.h"
@@ -58,6 +59,7 @@ struct session {
 	struct snapshot_state *snapshot;
 	struct objects *objects;
 	struct perfmaps *perfmaps;
+	struct modules *modules;
 	struct losses *losses;
 	struct pollfd *polls;
 	size_t n_polls;
@@ -73,6 +75,7 @@ static void deinit(struct session *s)
 	losses_destroy(s->losses);
 	objects_destroy(s->objects);
 	perfmaps_destroy(s->perfmaps);
+	modules_destroy(s->modules);
 	snapshot_destroy(s->snapshot);
 	sideband_close(s->sideband);
 	capture_destroy(s->capture);
@@ -239,6 +242,9 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 		err = publish(s);
 	if (!err)
 		err = snapshot_host(s->snapshot, s->stream);
+	if (!err)
+		err = modules_create(&modules_of_proc, s->stream,
+				     snapshot_last_file_id(s->snapshot), &s->modules);
 	if (capture_unwinder(s->capture) && s->options->target == TARGET_COMMAND)
 		unwinder_expect(capture_unwinder(s->capture), s->options->command[0]);
 	if (!err)
@@ -384,6 +390,8 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 		err = objects_check(s->objects, false);
 	if (!err)
 		err = check_spaces(s);
+	if (!err)
+		err = modules_look(s->modules);
 	if (!err && now - s->begin >= KERNEL_NS)
 		err = store_kernel(s);
 	if (err)
@@ -509,6 +517,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = objects_work(s->objects, true);
 	if (by_itself || !err)
 		s->result->exit_status = target_exit_status(s->target);
+	if (!err && s->modules)
+		err = modules_look(s->modules);
 	if (!err)
 		err = store_kernel(s);
 	now = clocks_now();
