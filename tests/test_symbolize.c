@@ -143,14 +143,13 @@ static void assert_unnamed(const struct sym_func *func, enum sym_reason reason, 
 	assert_string_equal(func->name, name);
 }
 
-static void test_inlined(void **state)
+/* Looks for what was inlined into a function of `prog`. */
+static void expect_inlined(struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sym_frames frames;
 	uint64_t start, size;
 	bool inlined = false;
 
-	symtools_run("gcc -g -O2 -o prog $SRC/symbols.c");
 	map_file(f, 100, BASE, "prog");
 	open_sym(f, NULL);
 	start = address_of("prog", "outer", &size);
@@ -170,6 +169,23 @@ static void test_inlined(void **state)
 		assert_int_not_equal(frames.frames[1].line, 0);
 	}
 	assert_true(inlined);
+}
+
+static void test_inlined(void **state)
+{
+	symtools_run("gcc -g -O2 -o prog $SRC/symbols.c");
+	expect_inlined(*state);
+}
+
+/* What two programs share is in a third file, as Fedora has it. */
+static void test_dwz(void **state)
+{
+	if (!symtools_try("command -v dwz"))
+		skip();
+	symtools_run("gcc -g -O2 -o prog $SRC/symbols.c && gcc -g -O2 -o second $SRC/symbols.c "
+		     "-DSECOND && dwz -m common.debug prog second && "
+		     "readelf -SW prog | grep -q gnu_debugaltlink");
+	expect_inlined(*state);
 }
 
 static void test_rust(void **state)
@@ -697,6 +713,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_inlined),
+		TEST(test_dwz),
 		TEST(test_rust),
 		TEST(test_no_inline),
 		TEST(test_caller),
