@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "clocks.h"
+#include "python.h"
 #include "unwinder.h"
 #include "wire.h"
 
@@ -150,6 +151,21 @@ static struct ebt_error *describe_tables(struct ebt_stream *stream,
 	return err ? err : add_number(stream, "stacks.tables_without_room", stats.full);
 }
 
+static struct ebt_error *describe_python(struct ebt_stream *stream, const struct ebrec_bpf *skel)
+{
+	struct python_stats stats;
+	struct ebt_error *err = python_stats(skel, &stats);
+
+	if (err || !stats.builds)
+		return err;
+	err = add_number(stream, "python.stacks", stats.stacks);
+	if (!err)
+		err = add_number(stream, "python.stacks_without_thread", stats.no_thread);
+	if (!err)
+		err = add_number(stream, "python.stacks_partial", stats.unplaced);
+	return err ? err : add_number(stream, "python.names_refused", stats.refused);
+}
+
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
 				  struct finisher *finisher)
 {
@@ -159,6 +175,8 @@ struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct captur
 
 	if (unwinder)
 		err = describe_tables(stream, unwinder->tables);
+	if (!err && unwinder)
+		err = describe_python(stream, unwinder->skel);
 	if (err || !finisher)
 		return err;
 	finisher_stats(finisher, &stats);

@@ -108,7 +108,7 @@ static const struct {
 static bool is_ours(const char *key)
 {
 	static const char *const prefixes[] = { "ebrec.", "target.", "options.", "sample.",
-						"end.",	  "host.",   "stacks." };
+						"end.",	  "host.",   "stacks.",	 "python." };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		if (!strncmp(prefixes[i], key, strlen(prefixes[i])))
@@ -161,6 +161,18 @@ static void put_stacks(struct info_view *v)
 		    tables, evicted, without);
 }
 
+static void put_python(struct info_view *v)
+{
+	if (info_meta(&v->info, "python.stacks"))
+		put(v, "Python",
+		    "%" PRIu64 " stacks walked; %" PRIu64
+		    " by threads that Python does not know, %" PRIu64
+		    " without some functions; %" PRIu64 " names not recorded",
+		    meta_number(v, "python.stacks"), meta_number(v, "python.stacks_without_thread"),
+		    meta_number(v, "python.stacks_partial"),
+		    meta_number(v, "python.names_refused"));
+}
+
 static void put_meta(struct info_view *v)
 {
 	for (size_t i = 0; i < sizeof(meta_lines) / sizeof(meta_lines[0]); i++) {
@@ -176,6 +188,7 @@ static void put_meta(struct info_view *v)
 			put(v, "", "%s = %s", v->info.meta[i].key, v->info.meta[i].value);
 	}
 	put_stacks(v);
+	put_python(v);
 }
 
 static uint64_t rows_of(const struct info_view *v, uint16_t id, bool first_epoch)

@@ -69,6 +69,7 @@ struct info_frames {
 	uint64_t resolved, unresolved[SYM_N_REASONS];
 	uint64_t stacks, truncated;
 	uint64_t user, methods[INFO_METHODS], stops[INFO_STOPS];
+	uint64_t interpreted; /* with functions of an interpreter */
 };
 
 /* What stands for it in reports, and NULL for what is not in this version. */

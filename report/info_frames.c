@@ -118,6 +118,7 @@ static void count_walk(struct info_frames *frames, uint32_t attrs)
 	if (!(attrs & EBT_STACK_USER))
 		return;
 	frames->user++;
+	frames->interpreted += attrs >> EBT_STACK_METHOD_SHIFT & EBT_METHOD_INTERP ? 1 : 0;
 	frames->stops[stop < INFO_STOPS ? stop : INFO_STOPS - 1]++;
 	if (stop == EBT_STOP_EXEC) /* one address, and no walk */
 		return;

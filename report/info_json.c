@@ -101,6 +101,7 @@ static void json_unwinding(struct info_view *v)
 	json_key(json, "unwinding");
 	json_open_object(json);
 	json_number(json, "stacks", f->user);
+	json_number(json, "interpreted", f->interpreted);
 	json_key(json, "methods");
 	json_open_object(json);
 	for (unsigned int m = 0; m < INFO_METHODS; m++) {
