@@ -3,11 +3,13 @@
 library at the same path, and so has the host. Frames of each process come from its own, while the
 containers run, when they have stopped, and, from a bundle, when they are gone."""
 
+import filecmp
 import glob
 import os
 import pwd
 import shutil
 import signal
+import stat
 import subprocess
 import time
 
@@ -38,7 +40,8 @@ cat
 class Engine:
     """podman and buildah of root."""
 
-    name = "root"
+    storage = "/var/lib/containers/storage"
+    opaque_layers = True
     run_options = ["--net", "host", "--pids-limit", "-1", "--ulimit", "nofile=1000:1000",
                    "--ulimit", "nproc=1000:1000"]
 
@@ -60,6 +63,10 @@ class Engine:
     def script(self, text):
         """Commands in a shell that may mount."""
         return self.run("sh", "-ec", text).stdout.decode().strip()
+
+    def change(self, container, text):
+        """Commands in a shell with $m, where the container's files are."""
+        self.script(f"m=$(podman mount {container})\n{text}\npodman umount {container} >/dev/null")
 
     def clean(self):
         for container in self.containers:
@@ -93,8 +100,8 @@ class Engine:
 class RootlessEngine(Engine):
     """podman of a user of its own, with fuse-overlayfs."""
 
-    name = "user"
     run_options = ["--net", "host", "--ulimit", "nofile=1000:1000", "--ulimit", "nproc=1000:1000"]
+    opaque_layers = False  # it finds changes of an image by comparing files
 
     def __init__(self, test):
         super().__init__(test)
@@ -103,6 +110,7 @@ class RootlessEngine(Engine):
         self.uid, self.home, self.runtime = user.pw_uid, user.pw_dir, f"/run/user/{user.pw_uid}"
         os.makedirs(self.runtime, exist_ok=True)
         os.chown(self.runtime, user.pw_uid, user.pw_gid)
+        self.storage = f"{self.home}/.local/share/containers/storage"
         folder = f"{self.home}/.config/containers"
         os.makedirs(folder)
         with open(f"{folder}/storage.conf", "w") as f:
@@ -124,6 +132,10 @@ class RootlessEngine(Engine):
 
     def script(self, text):
         return self.run("buildah", "unshare", "sh", "-ec", text).stdout.decode().strip()
+
+    def change(self, container, text):
+        self.run("podman", "unshare", "sh", "-ec",
+                 f"m=$(podman mount {container})\n{text}\npodman umount {container} >/dev/null")
 
     def clean(self):
         super().clean()
@@ -278,19 +290,62 @@ class Containers:
         self.assertTrue(programs)
         self.assert_functions(trace, programs[-1]["task"].split("/")[1], "burn_of_image", 1000)
 
-    def test_layers(self):
-        """Files of a lower layer that are gone (whiteout), that are replaced, and whose directory
-        was replaced (opaque), each with another build that the container uses."""
+    def specials(self):
+        """What is special in layers of all images and containers: whiteouts of files and opaque
+        directories, as a device and an attribute, or, where the file system has neither, as files."""
+        found = set()
+        for place in glob.glob(self.engine.storage + "/overlay/*/diff" + PLACE):
+            for folder, _, files in os.walk(place):
+                for name in files:
+                    if stat.S_ISCHR(os.lstat(f"{folder}/{name}").st_mode):
+                        found.add("whiteout of " + name)
+                    elif name == ".wh..wh..opq":
+                        found.add("opaque " + os.path.basename(folder))
+                    elif name.startswith(".wh."):
+                        found.add("whiteout of " + name[4:])
+                if any(name.endswith("opaque") for name in os.listxattr(folder)):
+                    found.add("opaque " + os.path.basename(folder))
+        return found
+
+    def base_image(self):
+        """An image, and its builds of libraries, which no container here uses, but `kept`."""
         tree = self.tree("burn_lower", 1000)
         for name, line in ("gone", 1100), ("replaced", 1200), ("below/hidden", 1300):
             self.library(f"{tree}{PLACE}/{name}.so", "burn_lower_" + name.split("/")[-1], line)
-        self.library(f"{tree}{PLACE}/kept.so", "burn_kept", 2000)
-        base = self.engine.import_image(tree, f"{NAME}-base")
+        kept = self.library(f"{tree}{PLACE}/kept.so", "burn_kept", 2000)
+        image = self.engine.import_image(tree, f"{NAME}-base")
+        return image, kept
+
+    def new_builds(self):
+        """Others of the same names, in a folder that every user may read."""
         new = self.path("new")
         for name, line in ("gone", 2100), ("replaced", 2200), ("below/hidden", 2300):
             self.library(f"{new}/{name}.so", "burn_upper_" + name.split("/")[-1], line)
         e2e.run("chmod", "-R", "a+rX", self.folder)
-        build = f"""
+        return new
+
+    def check_files(self, trace, expected, builds):
+        """Names of all processes, and that the files are the very ones: a layer below has one of
+        the same path."""
+        for pid, (function, line) in expected.items():
+            self.assert_functions(trace, pid, function, line)
+        rest = dict(builds)
+        for row in e2e.rows("modules", trace):
+            name = row["module"].removeprefix(PLACE + "/").removesuffix(".so")
+            if name in rest:
+                self.assertTrue(filecmp.cmp(row["path"], rest.pop(name), shallow=False), row)
+        self.assertFalse(rest)
+
+    FUNCTIONS = {"gone": ("burn_upper_gone", 2100), "replaced": ("burn_upper_replaced", 2200),
+                 "below/hidden": ("burn_upper_hidden", 2300), "kept": ("burn_kept", 2000)}
+
+    def test_layers(self):
+        """Files of a lower layer that are gone (whiteout) and come again above, that are replaced,
+        and whose directory was replaced (opaque), each with another build that the container uses."""
+        base, kept = self.base_image()
+        new = self.new_builds()
+        self.engine.images += [f"localhost/{NAME}-top:1", f"localhost/{NAME}-middle:1"]
+        self.engine.script(f"""
             c=$(buildah from {base}); m=$(buildah mount $c)
             rm $m{PLACE}/gone.so; rm -r $m{PLACE}/below; mkdir $m{PLACE}/below
             cp {new}/replaced.so $m{PLACE}/
@@ -302,24 +357,45 @@ class Containers:
             mv $m{PLACE}/below/other.so $m{PLACE}/below/hidden.so
             buildah umount $c >/dev/null; buildah commit -q $c localhost/{NAME}-top:1 >/dev/null
             buildah rm $c >/dev/null
-        """
-        self.engine.images += [f"localhost/{NAME}-top:1", f"localhost/{NAME}-middle:1"]
-        self.engine.script(build)
+        """)
+        specials = self.specials()
+        self.assertIn("whiteout of gone.so", specials)
+        if self.engine.opaque_layers:
+            self.assertIn("opaque below", specials)
         expected = {}
-        for name, function, line in (("gone", "burn_upper_gone", 2100),
-                                     ("replaced", "burn_upper_replaced", 2200),
-                                     ("below/hidden", "burn_upper_hidden", 2300),
-                                     ("kept", "burn_kept", 2000)):
+        for name, function in self.FUNCTIONS.items():
             pid, _ = self.engine.start(f"localhost/{NAME}-top:1", f"{NAME}-{os.path.basename(name)}",
                                        "/bin/program", "0.1", "use", f"{PLACE}/{name}.so", "wait")
-            expected[pid] = function, line
+            expected[pid] = function
+        builds = {name: f"{new}/{name}.so" for name in ("gone", "replaced", "below/hidden")}
+        builds["kept"] = kept
         trace = self.record_running(expected)
-        for pid, (function, line) in expected.items():
-            self.assert_functions(trace, pid, function, line)
+        self.check_files(trace, expected, builds)
         for name in self.engine.containers:
             self.engine.podman("stop", "-t", "0", name)
-        for pid, (function, line) in expected.items():
-            self.assert_functions(trace, pid, function, line)
+        self.check_files(trace, expected, builds)
+
+    def test_changed_in_container(self):
+        """The same in the writable layer of a container."""
+        base, _ = self.base_image()
+        new = self.new_builds()
+        name = f"{NAME}-changed"
+        self.engine.containers.append(name)
+        self.engine.podman("create", *self.engine.run_options, "--name", name, base, "/bin/program",
+                           "0.1", "use", f"{PLACE}/below/hidden.so", "wait")
+        self.engine.change(name, f"""
+            rm $m{PLACE}/gone.so; rm -r $m{PLACE}/below; mkdir $m{PLACE}/below
+            cp {new}/below/hidden.so $m{PLACE}/below/hidden.so
+        """)
+        self.assertLessEqual({"whiteout of gone.so", "opaque below"}, self.specials())
+        self.engine.podman("start", name)
+        pid = int(self.engine.podman("inspect", "-f", "{{.State.Pid}}", name))
+        expected = {pid: self.FUNCTIONS["below/hidden"]}
+        builds = {"below/hidden": f"{new}/below/hidden.so"}
+        trace = self.record_running(expected)
+        self.check_files(trace, expected, builds)
+        self.engine.podman("stop", "-t", "0", name)
+        self.check_files(trace, expected, builds)
 
 
 class Rootful(Containers, e2e.TestCase):
