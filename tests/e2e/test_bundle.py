@@ -18,7 +18,8 @@ REPORTS = (["callgraph"], ["callgraph", "--event", "offcpu"], ["folded", "--by",
 class Bundle(e2e.TestCase):
     def bundle(self, trace, *options, name="bundle.ebt"):
         path = self.path(name)
-        self.bundled = e2e.run(e2e.EBREPORT, "bundle", trace, *options, "-o", path)
+        self.bundled = e2e.run(e2e.EBREPORT, "bundle", trace, *options,
+                               "--no-symbol-cache", "-o", path)
         return path
 
     def program_with_lines(self):
