@@ -76,7 +76,4 @@ struct pump_counts {
 
 void pump_counts(const struct pump *pump, struct pump_counts *ret);
 
-/* A time before which no thread will add a row any more. */
-uint64_t pump_low(const struct pump *pump);
-
 #endif

@@ -36,7 +36,6 @@
 #define EPOCH_NS   (10 * NS_PER_S)
 #define KERNEL_NS  (5 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
-#define SLACK_NS   (100 * NS_PER_MS)
 #define LAST_WORDS (5 * NS_PER_MS)
 
 /* /proc of a new process is read a moment later: its row may be older than others by this. */
