@@ -251,6 +251,7 @@ void unwind_ahead(struct unwind_tables *tables, int files_map, const char *name)
 		unwind_files_learn(tables, files_map, fd, a->files[i]);
 		add_needed(a, a->files[i], fd);
 	}
+	unwind_tables_wait(tables);
 	for (size_t i = 0; i < a->n; i++)
 		free(a->files[i]);
 	free(a->cache);

@@ -15,6 +15,7 @@
 #include "keymap.h"
 #include "skeleton.h"
 #include "table.h"
+#include "unwind_builder.h"
 #include "unwind_room.h"
 
 #define CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(struct cfi_row))
@@ -27,8 +28,10 @@
 #define TICK_NS UINT64_C(1000000000)
 /* Ticks without use after which rows may go. */
 #define MIN_IDLE 2
-/* Tables that are made again in one go; libLLVM's takes 30 ms. */
+/* Tables that are made again in one go. */
 #define MAX_AGAIN 2
+/* Bytes of unwind information that take too long to be waited for: 5 ms. */
+#define LARGE (1u << 20)
 
 /* What is known of a table besides its rows. */
 struct state {
@@ -36,6 +39,7 @@ struct state {
 	uint32_t idle;			      /* ticks */
 	bool resident;
 	bool wanted;	       /* and not resident */
+	bool queued;	       /* it is being made */
 	bool had_room;	       /* once at least */
 	struct mapping source; /* without a path: it cannot be found again. The path is owned */
 };
@@ -51,6 +55,7 @@ struct unwind_tables {
 	struct keymap keys; /* to the number of a table */
 	uint64_t ticked, evicted_ns;
 
+	struct unwind_builder *builder;
 	struct unwind_room page_room, row_room;
 	struct cfi_row *rows; /* memory of all chunks, one behind the other */
 	uint32_t n_chunks, max_chunks;
@@ -100,7 +105,8 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 	t->tables = map_array(skel->maps.unwind_tables, t->tables_bytes);
 	t->placed = calloc(MAX_TABLES, sizeof(*t->placed));
 	t->states = calloc(MAX_TABLES, sizeof(*t->states));
-	if (!t->placed || !t->states)
+	t->builder = unwind_builder_create();
+	if (!t->placed || !t->states || !t->builder)
 		return &ebt_enomem;
 	/* Only room, until chunks are mapped into it. */
 	t->rows = mmap(NULL, t->max_chunks * CHUNK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -122,6 +128,7 @@ void unwind_tables_destroy(struct unwind_tables *t)
 {
 	if (!t)
 		return;
+	unwind_builder_destroy(t->builder);
 	if (t->rows)
 		munmap(t->rows, t->max_chunks * CHUNK_BYTES);
 	if (t->pages)
@@ -299,13 +306,46 @@ static uint32_t number_table(struct unwind_tables *t, struct unwind_table *table
 	return number;
 }
 
+static bool is_large(const struct unwind_image *image)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < image->n_sections; i++)
+		bytes += image->sections[i].len;
+	return bytes >= LARGE;
+}
+
+/* Has it made by the other thread. */
+static bool queue_image(struct unwind_tables *t, uint32_t number, struct unwind_image *image)
+{
+	const struct unwind_table known = {
+		.arch = image->arch,
+		.base = image->base,
+		.segments = image->segments,
+	};
+
+	if (number == MAX_TABLES || !is_large(image) ||
+	    !unwind_builder_add(t->builder, number, image))
+		return false;
+	if (number == t->n_tables) {
+		t->placed[number] = known;
+		t->n_tables++;
+	}
+	t->states[number].queued = true;
+	return true;
+}
+
 static uint32_t add_image(struct unwind_tables *t, const void *key, size_t len,
 			  struct unwind_image *image)
 {
 	_cleanup_(unwind_table_destroyp) struct unwind_table *table = NULL;
-	_cleanup_error_ struct ebt_error *err = unwind_table_build(image, &table);
-	uint32_t number = err ? UNWIND_TABLE_NONE : number_table(t, table);
+	_cleanup_error_ struct ebt_error *err = NULL;
+	uint32_t number = t->n_tables;
 
+	if (!queue_image(t, number, image)) {
+		err = unwind_table_build(image, &table);
+		number = err ? UNWIND_TABLE_NONE : number_table(t, table);
+	}
 	unwind_image_deinit(image);
 	if (!keymap_put(&t->keys, key, len, number))
 		return UNWIND_TABLE_LATER;
@@ -337,6 +377,34 @@ uint32_t unwind_tables_add_memory(struct unwind_tables *t, const void *key, size
 	return add_image(t, key, key_len, &image);
 }
 
+/* Places what the other thread has made. */
+static void take_made(struct unwind_tables *t, bool wait)
+{
+	struct unwind_table *table;
+	uint32_t number;
+
+	while (unwind_builder_next(t->builder, wait, &number, &table)) {
+		struct state *state = &t->states[number];
+		bool first = !state->n_rows;
+
+		state->queued = false;
+		if (!table || !table->n_pages) {
+			t->stats.empty++;
+		} else if (place_table(t, number, table, !first)) {
+			t->stats.tables++;
+		} else {
+			t->stats.full += first;
+			want(t, number);
+		}
+		unwind_table_destroy(table);
+	}
+}
+
+void unwind_tables_wait(struct unwind_tables *t)
+{
+	take_made(t, true);
+}
+
 bool unwind_tables_shift(const struct unwind_tables *t, uint32_t number, uint64_t *ret)
 {
 	const struct unwind_table *placed = &t->placed[number];
@@ -353,9 +421,13 @@ bool unwind_tables_bias(const struct unwind_tables *t, uint32_t number, uint64_t
 	return number < t->n_tables && unwind_table_bias(&t->placed[number], start, pgoff, ret);
 }
 
-const struct unwind_table *unwind_tables_get(const struct unwind_tables *t, uint32_t number)
+const struct unwind_table *unwind_tables_get(struct unwind_tables *t, uint32_t number)
 {
-	return number < t->n_tables && t->states[number].resident ? &t->placed[number] : NULL;
+	if (number >= t->n_tables)
+		return NULL;
+	if (t->states[number].queued)
+		unwind_tables_wait(t);
+	return t->states[number].resident ? &t->placed[number] : NULL;
 }
 
 /* --- rows that come and go --- */
@@ -388,7 +460,7 @@ static void tick(struct unwind_tables *t)
 		bool used = __atomic_exchange_n(&t->tables[i].used, 0, __ATOMIC_RELAXED);
 
 		state->idle = used ? 0 : state->idle + 1;
-		if (used && !state->resident && state->source.path_len)
+		if (used && !state->resident && !state->queued && state->source.path_len)
 			want(t, i);
 	}
 }
@@ -445,6 +517,8 @@ static bool make_again(struct unwind_tables *t, uint32_t number,
 	if (fd < 0)
 		return true;
 	err = unwind_image_read(fd, &image);
+	if (!err && queue_image(t, number, &image))
+		return true;
 	if (!err)
 		err = unwind_table_build(&image, &table);
 	unwind_image_deinit(&image);
@@ -475,6 +549,7 @@ void unwind_tables_work(struct unwind_tables *t, uint64_t now_ns,
 	bool more = true;
 	uint32_t n = 0, victim;
 
+	take_made(t, false);
 	if (now_ns - t->ticked >= TICK_NS) {
 		t->ticked = now_ns;
 		tick(t);

@@ -47,11 +47,14 @@ DEFINE_CLEANUP(struct unwind_tables *, unwind_tables_destroy);
  * UNWIND_TABLE_NONE, or UNWIND_TABLE_LATER where nobody added it. */
 uint32_t unwind_tables_find(const struct unwind_tables *tables, const void *key, size_t len);
 
-/* Makes it, and returns what find will. */
+/* Makes it, and returns what find will. Rows of a large one are there a little later. */
 uint32_t unwind_tables_add(struct unwind_tables *tables, const void *key, size_t len, int fd);
 /* The same for an image in memory. */
 uint32_t unwind_tables_add_memory(struct unwind_tables *tables, const void *key, size_t key_len,
 				  const void *data, size_t len);
+
+/* Until the rows of all tables are there that have been added. */
+void unwind_tables_wait(struct unwind_tables *tables);
 
 /* For a file whose code is one segment: what to add to an offset in the file to get a row's pc. */
 bool unwind_tables_shift(const struct unwind_tables *tables, uint32_t table, uint64_t *ret);
@@ -60,8 +63,9 @@ bool unwind_tables_shift(const struct unwind_tables *tables, uint32_t table, uin
 bool unwind_tables_bias(const struct unwind_tables *tables, uint32_t table, uint64_t start,
 			uint64_t pgoff, uint64_t *ret);
 
-/* A table whose rows are there, or NULL; good until something is added or unwind_tables_work(). */
-const struct unwind_table *unwind_tables_get(const struct unwind_tables *tables, uint32_t table);
+/* A table whose rows are there, waiting for it if it is being made, or NULL; good until something
+ * is added or unwind_tables_work(). */
+const struct unwind_table *unwind_tables_get(struct unwind_tables *tables, uint32_t table);
 
 /* Where the file can be found again, if its rows have to go meanwhile: the mapping, or a path
  * alone. Without that they stay. */
