@@ -57,6 +57,8 @@ class TestCase(e2e.TestCase):
                               e2e.run("readelf", "-lW", build).stdout.decode())
         segments = [[int(word, 16) for word in segment] for segment in segments]
         self.assertTrue(names)
+        symbols = {words[-1]: words[0] for words in
+                 (line.split() for line in e2e.run("nm", build).stdout.decode().splitlines())}
         for (offset, caller), frames in sorted(names.items()):
             address = next(vaddr + offset - caller - start for start, vaddr, size in segments
                            if start <= offset - caller < start + size)
@@ -70,6 +72,9 @@ class TestCase(e2e.TestCase):
                              int(line.replace("?", "0"))))
             if want[0][0] == "??" and frames and frames[0][0].endswith("@plt"):
                 continue  # addr2line has no names for stubs
+            if len(frames) == len(want) == 1 and frames[0][1:] == want[0][1:] == ("", 0) and \
+                    symbols.get(frames[0][0], 0) == symbols.get(want[0][0]):
+                continue  # two names of one function
             self.assertEqual(frames, want, f"{build} at {offset:#x}")
 
     def assert_unnamed(self, names):
