@@ -155,6 +155,16 @@ class Python(e2e.TestCase):
             print(f"\n    {version}: {found} of 40 short processes", file=sys.stderr)
             self.assertGreaterEqual(found, 38)
 
+    def test_scribbled(self):
+        """Interpreters whose memory is overwritten while they run harm nobody else."""
+        script = os.path.join(e2e.SOURCE, "tests/programs/python_scribble.py")
+        for version, python in self.pythons.items():
+            trace = self.record("-F", "4999", "--", "sh", "-c",
+                                'ulimit -c 0; "$0" "$1" 30', python, script)
+            for command in "info", "dump":
+                e2e.ebreport(command, trace)
+            self.assertIn("main (python_scribble.py:", e2e.ebreport("folded", trace), version)
+
     def test_off(self):
         python = list(self.pythons.values())[0]
         trace, _ = self.naps(python, "--no-python")
