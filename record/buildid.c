@@ -17,6 +17,7 @@
 #include "buildid.h"
 #include "buildid_map.h"
 #include "cleanup.h"
+#include "pread.h"
 
 /* Real files have a dozen segments and some hundred bytes of notes; kernels and files made by
  * -ffunction-sections have many sections. What is beyond is not looked at. */
@@ -37,25 +38,13 @@ struct image {
 
 static bool read_at(const struct image *image, uint64_t offset, void *ret, size_t len)
 {
-	size_t done = 0;
-
 	if (offset > image->size || len > image->size - offset)
 		return false;
 	if (image->memory) {
 		memcpy(ret, image->memory + offset, len);
 		return true;
 	}
-	while (done < len) {
-		ssize_t n =
-			pread(image->fd, (char *)ret + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return ebt_pread(image->fd, offset, ret, len);
 }
 
 static uint16_t get16(const struct image *image, uint16_t v)

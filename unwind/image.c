@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pread.h"
+
 /* 10 to 30 MB in the largest programs. More than this would be more rows than CFI_MAX_ROWS. */
 #define MAX_SECTION (64u << 20)
 /* A linked file has some ten segments and fifty sections, or a hundred when debugged. */
@@ -25,25 +27,13 @@ struct source {
 
 static bool read_at(const struct source *source, uint64_t offset, void *ret, size_t len)
 {
-	size_t done = 0;
-
 	if (offset > source->len || len > source->len - offset)
 		return false;
 	if (source->data) {
 		memcpy(ret, source->data + offset, len);
 		return true;
 	}
-	while (done < len) {
-		ssize_t n =
-			pread(source->fd, (char *)ret + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return ebt_pread(source->fd, offset, ret, len);
 }
 
 static struct ebt_error *corrupt(const char *what)

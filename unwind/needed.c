@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pread.h"
+
 #define MAX_SEGMENTS 64
 #define MAX_DYNAMIC  4096
 
@@ -18,11 +20,6 @@ struct file {
 	size_t n;
 	uint64_t strings; /* offset in the file; 0: none */
 };
-
-static bool read_at(int fd, uint64_t offset, void *ret, size_t len)
-{
-	return offset <= INT64_MAX && pread(fd, ret, len, (off_t)offset) == (ssize_t)len;
-}
 
 /* A string of the file, cut to size; "" where there is none. */
 static void read_string(int fd, uint64_t offset, char *ret, size_t size)
@@ -36,12 +33,12 @@ static bool read_segments(struct file *file)
 {
 	Elf64_Ehdr h;
 
-	if (!read_at(file->fd, 0, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
+	if (!ebt_pread(file->fd, 0, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
 	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    h.e_phentsize != sizeof(Elf64_Phdr))
 		return false;
 	file->n = h.e_phnum < MAX_SEGMENTS ? h.e_phnum : MAX_SEGMENTS;
-	return read_at(file->fd, h.e_phoff, file->segments, file->n * sizeof(Elf64_Phdr));
+	return ebt_pread(file->fd, h.e_phoff, file->segments, file->n * sizeof(Elf64_Phdr));
 }
 
 static uint64_t offset_of(const struct file *file, uint64_t address)
@@ -76,7 +73,7 @@ static void read_dynamic(struct file *file, const Elf64_Phdr *dynamic, struct ne
 	if (n > MAX_DYNAMIC)
 		n = MAX_DYNAMIC;
 	list = calloc(n + 1, sizeof(*list));
-	if (!list || !read_at(file->fd, dynamic->p_offset, list, n * sizeof(*list))) {
+	if (!list || !ebt_pread(file->fd, dynamic->p_offset, list, n * sizeof(*list))) {
 		free(list);
 		return;
 	}
