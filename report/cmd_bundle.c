@@ -9,6 +9,7 @@
 #include "command.h"
 #include "copy.h"
 #include "copying.h"
+#include "prepare.h"
 #include "symbolize.h"
 #include "wire.h"
 
@@ -351,8 +352,11 @@ static struct ebt_error *run_bundle(struct report *report)
 
 	if (!err)
 		err = find_tables(&m);
-	for (size_t i = 0; !err && i < m.n_tables; i++)
-		err = resolve_table(&m, &m.tables[i]);
+	for (size_t i = 0; !err && i < m.n_tables; i++) {
+		err = prepare_names(report->trace, m.tables[i].table);
+		if (!err)
+			err = resolve_table(&m, &m.tables[i]);
+	}
 	if (!err)
 		err = copying_run(report, &options);
 	if (!err && m.unnamed)
