@@ -297,6 +297,14 @@ static void put_frames(struct info_view *v)
 			put(v, "", "%" PRIu64 " without: %s", v->frames.unresolved[r],
 			    sym_reason_name((enum sym_reason)r));
 	}
+	for (unsigned int i = 0; i < v->frames.generated.n; i++) {
+		const char *name = v->frames.generated.programs[i].name;
+		const char *hint = info_generated_hint(name);
+
+		put(v, "", "%" PRIu64 " of them in anonymous memory of %s%s%s",
+		    v->frames.generated.programs[i].frames, name, hint ? ": " : "",
+		    hint ? hint : "");
+	}
 }
 
 /* How far user stacks were walked; in exec there is none to walk. */

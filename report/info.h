@@ -3,6 +3,7 @@
 #ifndef REPORT_INFO_H
 #define REPORT_INFO_H
 
+#include "info_generated.h"
 #include "symbolize.h"
 #include "trace.h"
 
@@ -70,6 +71,7 @@ struct info_frames {
 	uint64_t stacks, truncated;
 	uint64_t user, methods[INFO_METHODS], stops[INFO_STOPS];
 	uint64_t interpreted; /* with functions of an interpreter */
+	struct info_generated generated;
 };
 
 /* What stands for it in reports, and NULL for what is not in this version. */

@@ -5,6 +5,7 @@
 
 #include "each_stack.h"
 #include "info.h"
+#include "names.h"
 
 /* What one stack came to, for the task that had it last. */
 struct counted {
@@ -15,6 +16,7 @@ struct counted {
 
 struct counter {
 	struct sym *sym;
+	const struct names *names;
 	struct info_frames *frames;
 	const struct ebt_table *table; /* and the number of its batch that `stacks` is of */
 	uint64_t batch;
@@ -146,6 +148,9 @@ static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 	c->frames->resolved += counted->n[SYM_OK];
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++)
 		c->frames->unresolved[r] += counted->n[r];
+	if (counted->n[SYM_ANONYMOUS] && visit->task)
+		info_generated_add(&c->frames->generated, names_process(c->names, visit->task),
+				   counted->n[SYM_ANONYMOUS]);
 	return NULL;
 }
 
@@ -157,6 +162,8 @@ struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret
 	*ret = (struct info_frames){ 0 };
 	trace_no_inline(trace);
 	err = trace_sym(trace, &c.sym);
+	if (!err)
+		err = trace_names(trace, &c.names);
 	if (!err)
 		err = each_stack(trace, 0, count_stack, &c);
 	free(c.stacks);

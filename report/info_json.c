@@ -68,6 +68,28 @@ static void json_file(struct info_view *v)
 	json_end(json);
 }
 
+/* Frames without a name in code that programs generated. */
+static void json_generated(struct json *json, const struct info_generated *generated)
+{
+	json_key(json, "anonymous");
+	json_open_array(json);
+	for (unsigned int i = 0; i < generated->n; i++) {
+		const char *hint = info_generated_hint(generated->programs[i].name);
+
+		json_open_object(json);
+		json_key(json, "process");
+		json_cstr(json, generated->programs[i].name);
+		json_number(json, "frames", generated->programs[i].frames);
+		json_key(json, "hint");
+		if (hint)
+			json_cstr(json, hint);
+		else
+			json_put_null(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void json_frames(struct info_view *v)
 {
 	struct json *json = out_json(v->out);
@@ -88,6 +110,7 @@ static void json_frames(struct info_view *v)
 				    v->frames.unresolved[r]);
 	}
 	json_end(json);
+	json_generated(json, &v->frames.generated);
 	json_end(json);
 }
 

@@ -193,6 +193,19 @@ class Jit(e2e.TestCase):
                               else "generated_running", 0.9)
             os.killpg(child.pid, 9)
 
+    def test_hint(self):
+        """Who has code without a name, and what would help."""
+        trace = self.record("--", GENERATED, "nameless")
+        told, = e2e.report_json("info", trace, "--frames")["frames"]["anonymous"]
+        self.assertEqual((told["process"], told["hint"]), ("generated", None))
+        # A program is known by its name.
+        node = self.path("node")
+        os.symlink(GENERATED, node)
+        trace = self.record("--", node, "nameless")
+        info = e2e.ebreport("info", "--frames", trace)
+        self.assertRegex(info, r"\d+ of them in anonymous memory of node: run it with "
+                               "--perf-basic-prof\n")
+
     # --- somewhere else ---
 
     def test_namespaces(self):
