@@ -292,12 +292,43 @@ static void of_another_version(void **state)
 	free_temporary_path(to_path);
 }
 
+/* A chunk of a type that nobody knows yet goes along too. */
+static void of_an_unknown_kind(void **state)
+{
+	static const struct ebt_chunk_info info = {
+		.type = 77, .table = 5, .raw = 5, .rows = 1, .time_min = 1, .time_max = 1
+	};
+	char *from_path = make_temporary_path("from.ebt"), *to_path = make_temporary_path("to.ebt");
+	struct plan plan = { .all = EBT_COPY_AS_IT_IS };
+	struct ebt_copy_options options = { .arg = &plan };
+	const struct ebt_chunk_info *chunks;
+	struct by_hand hand = { 0 };
+	struct ebt_reader *from, *to;
+	bool found = false;
+	size_t n;
+
+	(void)state;
+	hand_begin(&hand);
+	hand_raw_chunk(&hand, &info, "12345", 5);
+	assert_no_error(hand_open(&hand, from_path, &from));
+	to = copy(from, &options, to_path);
+	assert_int_equal(ebt_reader_info(to)->skipped_chunks, 1);
+	chunks = ebt_reader_chunks(to, &n);
+	for (size_t i = 0; i < n; i++)
+		found |= chunks[i].type == 77 && chunks[i].table == 5 && chunks[i].stored == 5;
+	assert_true(found);
+	ebt_reader_close(to);
+	ebt_reader_close(from);
+	free_temporary_path(from_path);
+	free_temporary_path(to_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_rows),      cmocka_unit_test(headers_stay),
 		cmocka_unit_test(less_and_more),      cmocka_unit_test(of_a_cut_file),
-		cmocka_unit_test(of_another_version),
+		cmocka_unit_test(of_another_version), cmocka_unit_test(of_an_unknown_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

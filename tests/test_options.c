@@ -106,6 +106,27 @@ static void test_own(void **state)
 	options_deinit(&o);
 }
 
+static void test_words(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "diff", "a", "--json", "b"));
+	assert_string_equal(o.file, "a");
+	assert_int_equal(o.n_words, 1);
+	assert_string_equal(o.words[0], "b");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "extract", "a", "kallsyms", "-o", "f", "--", "-x"));
+	assert_string_equal(o.file, "a");
+	assert_int_equal(o.n_words, 2);
+	assert_string_equal(o.words[1], "-x");
+	options_deinit(&o);
+	expect_error(PARSE(&o, "diff", "a"), "diff [options] FILE FILE");
+	expect_error(PARSE(&o, "diff", "a", "b", "c"), "one word too many");
+	expect_error(PARSE(&o, "bundle", "a", "--pid", "1"), "about the whole file");
+	expect_error(PARSE(&o, "scrub", "a", "--from", "1"), "about the whole file");
+}
+
 static void test_wrong(void **state)
 {
 	struct options o;
@@ -199,9 +220,10 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_common),	  cmocka_unit_test(test_places),
-		cmocka_unit_test(test_own),	  cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_durations), cmocka_unit_test(test_help),
+		cmocka_unit_test(test_common), cmocka_unit_test(test_places),
+		cmocka_unit_test(test_own),    cmocka_unit_test(test_words),
+		cmocka_unit_test(test_wrong),  cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tokens, parts of paths that may stay, and the list of what is done with each field. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "by_hand.h"
+#include "make_trace.h"
+#include "scrub.h"
 #include "scrub_rules.h"
 #include "scrub_text.h"
 
@@ -169,6 +174,69 @@ static void fields_of_another_version_go(void **state)
 	assert_true(known);
 }
 
+/* A table and a field of a later version, with text that nobody here can judge. */
+static void unknown_tables_go(void **state)
+{
+	static const struct schema_row rows[] = {
+		{ 999, 1, EBT_CLASS_EVENT, EBT_TYPE_TIME, "future", "time" },
+		{ 999, 2, EBT_CLASS_EVENT, EBT_TYPE_STRING, "future", "text" },
+		{ EBT_T_source, 1, EBT_CLASS_META, EBT_TYPE_TIME, "source", "time" },
+		{ EBT_T_source, 99, EBT_CLASS_META, EBT_TYPE_STRING, "source", "text" },
+	};
+	static const struct scrub_options scrub_options = { 0 };
+	char *from_path = make_temporary_path("from.ebt"), *to_path = make_temporary_path("to.ebt");
+	struct ebt_copy_options options = {
+		.name = "copy",
+		.anew = true,
+		.action = scrub_action,
+		.edit = scrub_edit,
+	};
+	const struct scrub_count *counts;
+	struct by_hand hand = { 0 };
+	struct ebt_reader *from, *to;
+	struct ebt_cursor *cursor;
+	struct scrub *scrub;
+	struct ebt_row row;
+	size_t n;
+
+	(void)state;
+	hand_begin(&hand);
+	hand_schema(&hand, rows, 4);
+	hand_strings(&hand, "hidden", 7);
+	hand_column(&hand, 1, "\1", 1);
+	hand_column(&hand, 2, "\1", 1);
+	hand_chunk(&hand, 999, 1);
+	hand_strings(&hand, "hidden", 7);
+	hand_column(&hand, 1, "\1", 1);
+	hand_column(&hand, 4, "\1", 1);
+	hand_column(&hand, 99, "\1", 1);
+	hand_chunk(&hand, EBT_T_source, 1);
+	assert_no_error(hand_open(&hand, from_path, &from));
+
+	assert_no_error(scrub_create(from, &scrub_options, &scrub));
+	options.arg = scrub;
+	options.fd = open(to_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(options.fd >= 0);
+	assert_no_error(ebt_copy(from, &options));
+	close(options.fd);
+	assert_int_equal(scrub_unknown(scrub), 1);
+	assert_no_error(scrub_counts(scrub, &counts, &n));
+	assert_int_equal(n, 1);
+	assert_string_equal(counts[0].field, "(unknown)");
+	assert_no_error(ebt_reader_open(to_path, &to));
+	assert_null(ebt_reader_table(to, 999));
+	row = first_row(to, EBT_T_source, &cursor);
+	assert_non_null(row.batch);
+	assert_int_equal(row.batch->table->n_fields, EBT_N_source);
+	assert_memory_equal(ebt_str(&row, EBT_F_source_name).data, "hidden", 6);
+	ebt_cursor_destroy(cursor);
+	scrub_destroy(scrub);
+	ebt_reader_close(to);
+	ebt_reader_close(from);
+	free_temporary_path(from_path);
+	free_temporary_path(to_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +247,7 @@ int main(void)
 		cmocka_unit_test(one_word_one_token),
 		cmocka_unit_test(list_has_only_fields),
 		cmocka_unit_test(fields_of_another_version_go),
+		cmocka_unit_test(unknown_tables_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
