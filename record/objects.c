@@ -75,7 +75,7 @@ struct objects {
 	XXH3_state_t *hash; /* of the first job */
 	char *buffer;
 	size_t next_check;
-	uint64_t embedded, hashed; /* bytes, in all */
+	uint64_t embedded, hashed; /* bytes, in all, those of jobs included */
 };
 
 /* Build-id and path, or device and inode. */
@@ -268,7 +268,6 @@ static struct ebt_error *embed(struct objects *objects, struct job *job)
 		return NULL;
 	row->file_id = *objects->last_file_id + 1;
 	elfparts_blank(&parts, objects->buffer, (size_t)job->size);
-	objects->embedded += job->size;
 	return embed_bytes(objects->stream, objects->last_file_id, &file, objects->buffer,
 			   (size_t)job->size);
 }
@@ -413,6 +412,7 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 		if (job.path) {
 			job.fd = take_fd(&fd);
 			objects->hashed += job.hash ? job.size : 0;
+			objects->embedded += job.embed ? job.size : 0;
 			add_job(objects, &job);
 			return NULL;
 		}

@@ -258,13 +258,39 @@ static void test_deleted_later(void **state)
 	end(&f);
 }
 
+/* However many files nobody can get again: 64 MiB of them. */
+static void test_much(void **state)
+{
+	struct fixture f;
+	char command[256];
+	size_t n = 100;
+
+	(void)state;
+	if (geteuid())
+		skip(); /* map_files is root's */
+	begin(&f);
+	write_program(f.file, "");
+	for (size_t i = 0; i < n; i++) {
+		int fd = memfd_create("program", MFD_CLOEXEC);
+
+		snprintf(command, sizeof(command), "cat %s >/proc/%d/fd/%d", f.file, getpid(), fd);
+		assert_int_equal(system(command), 0);
+		assert_int_equal(ftruncate(fd, 1 << 20), 0);
+		map_file(&f, fd, "/memfd:program (deleted)");
+		expect(objects_hear(f.objects, &f.mapping));
+		close(fd);
+	}
+	written(&f);
+	assert_int_equal(embedded(&f), 64);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_generated_code),
-		cmocka_unit_test(test_not_the_file),
-		cmocka_unit_test(test_deleted_later),
+		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_generated_code),
+		cmocka_unit_test(test_not_the_file), cmocka_unit_test(test_deleted_later),
+		cmocka_unit_test(test_much),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
