@@ -154,33 +154,89 @@ static bool has_whiteout(int dir, const char *name)
 	return !fstatat(dir, whiteout, &st, AT_SYMLINK_NOFOLLOW);
 }
 
-static enum verdict look_into(int layer, const char *path, int *ret_fd)
+/* An extended attribute of an overlay; trusted ones are for root. Returns its length or -1. */
+static ssize_t get_attribute(int fd, const char *name, char *value, size_t size)
+{
+	static const char *const spaces[] = { "trusted", "user" };
+	char link[64], whole[64];
+	ssize_t n = -1;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	for (size_t i = 0; n < 0 && i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		snprintf(whole, sizeof(whole), "%s.overlay.%s", spaces[i], name);
+		n = getxattr(link, whole, value, size);
+	}
+	return n;
+}
+
+/* What lower layers call the path whose components were seen so far. */
+struct lower {
+	char path[PATH_MAX];
+	size_t len, last; /* where the last component begins, with its slash */
+};
+
+static bool lower_add(struct lower *lower, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len + 1 >= sizeof(lower->path) - lower->len)
+		return false;
+	lower->last = lower->len;
+	lower->path[lower->len] = '/';
+	memcpy(lower->path + lower->len + 1, name, len + 1);
+	lower->len += len + 1;
+	return true;
+}
+
+/* Something that was renamed is called differently below: by a name, or by a whole path, whatever
+ * is said of the folders that it is in now. */
+static bool lower_redirect(struct lower *lower, int fd, enum verdict *otherwise)
+{
+	char value[PATH_MAX];
+	ssize_t n = get_attribute(fd, "redirect", value, sizeof(value) - 1);
+
+	if (n <= 0)
+		return true;
+	value[n] = '\0';
+	if (value[0] == '/')
+		*otherwise = LOOK_BELOW;
+	lower->len = value[0] == '/' ? 0 : lower->last;
+	return lower_add(lower, value + (value[0] == '/'));
+}
+
+/* *lower: what to look for below, where that is the answer. */
+static enum verdict look_into(int layer, const char *path, struct lower *lower, int *ret_fd)
 {
 	_cleanup_close_ int at = dup(layer);
 	enum verdict otherwise = LOOK_BELOW;
-	char name[MAX_NAME];
+	char name[MAX_NAME], value;
 
+	lower->len = lower->last = 0;
 	while (at >= 0 && next_name(&path, name)) {
-		bool last = is_last(path);
+		bool last = is_last(path), there;
 		struct stat st;
 		int next;
 
-		if (!strcmp(name, ".."))
+		if (!strcmp(name, "..") || !lower_add(lower, name) || has_whiteout(at, name))
 			return NOT_THERE;
-		if (has_whiteout(at, name))
-			return NOT_THERE;
-		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
-			return otherwise;
+		there = !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW);
+		if (!there)
+			return last || lower_add(lower, path + 1) ? otherwise : NOT_THERE;
 		if (!(last ? S_ISREG(st.st_mode) : S_ISDIR(st.st_mode)))
 			return NOT_THERE; /* a whiteout (a device 0:0), or something else by now */
 		next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC | (last ? 0 : O_DIRECTORY));
 		close(at);
 		at = next;
-		if (at >= 0 && last) {
+		if (at < 0 || !lower_redirect(lower, at, &otherwise))
+			return NOT_THERE;
+		/* Of some files only owner and mode are in the layer. */
+		if (last && get_attribute(at, "metacopy", &value, 1) >= 0)
+			return otherwise;
+		if (last) {
 			*ret_fd = take_fd(&at);
 			return HAS_FILE;
 		}
-		if (at >= 0 && is_opaque(at))
+		if (is_opaque(at))
 			otherwise = NOT_THERE;
 	}
 	return NOT_THERE;
@@ -190,7 +246,12 @@ int beneath_open_layers(const struct layers *layers, const char *sysroot, const 
 			char **ret_path)
 {
 	_cleanup_close_ int root = -1;
+	struct lower lower;
+	char sought[PATH_MAX];
 
+	if (strlen(path) >= sizeof(sought))
+		return -1;
+	strcpy(sought, path);
 	root = open(sysroot ? sysroot : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; root >= 0 && i < layers->n; i++) {
 		_cleanup_close_ int layer = -1, fd = -1;
@@ -200,12 +261,13 @@ int beneath_open_layers(const struct layers *layers, const char *sysroot, const 
 			layer = open(layers->dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (layer < 0)
 			continue; /* nothing is known of it: what is found goes by its build-id */
-		switch (look_into(layer, path, &fd)) {
+		switch (look_into(layer, sought, &lower, &fd)) {
 		case HAS_FILE:
 			return reopen(fd, ret_path);
 		case NOT_THERE:
 			return -1;
 		case LOOK_BELOW:
+			strcpy(sought, lower.path);
 			break;
 		}
 	}

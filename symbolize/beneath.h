@@ -21,7 +21,8 @@ struct layers {
 
 /*
  * The regular file that the overlay shows at `path`: of the first layer that has it, unless an
- * upper one says that it was deleted (a whiteout) or that its folder was made anew (opaque).
+ * upper one says that it was deleted (a whiteout), that its folder was made anew (opaque), or that
+ * it was renamed.
  * Links are not followed: recorded paths have none. sysroot: where paths of layers begin, or NULL.
  */
 int beneath_open_layers(const struct layers *layers, const char *sysroot, const char *path,

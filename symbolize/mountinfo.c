@@ -11,6 +11,9 @@
 /* The kernel's own limit for a namespace (fs.mount-max). */
 #define MAX_MOUNTS 100000
 
+/* Of a path: no program has so deep a tree. */
+#define MAX_COMPONENTS 256
+
 /* The kernel's limit for an overlay. */
 #define MAX_LAYERS 512
 
@@ -147,6 +150,8 @@ void mount_table_destroy(struct mount_table *table)
 const struct mount *mount_table_find(const struct mount_table *table, const char *path,
 				     const char **ret_tail)
 {
+	size_t depth = 0;
+
 	for (size_t len = strlen(path);; len--) {
 		const struct mount *best = NULL;
 		uint64_t hash;
@@ -155,6 +160,8 @@ const struct mount *mount_table_find(const struct mount_table *table, const char
 
 		if (path[len] != '\0' && path[len] != '/')
 			continue;
+		if (++depth > MAX_COMPONENTS)
+			return NULL;
 		hash = sym_hash_bytes(table->seed, path, len);
 		while ((i = sym_index_next(&table->by_point, hash, &at)) != SYM_INDEX_NONE) {
 			const struct mount *m = &table->mounts[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Places where the finder looks: folders of this machine, and what containers have; search.h. */
+#include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,13 @@ static struct ebt_error *try_candidate(struct search *search, const struct candi
 	return search_beneath(search, candidate->dir, candidate->path);
 }
 
+/* Openings that paths of a trace may lead to, and the like: some minutes, for a trace that is made
+ * to waste them. */
+#define MAX_WORK 20000000
+
+/* What translating a path costs, in openings. */
+#define TRANSLATE_WORK 64
+
 /* As one process saw the path. */
 static struct ebt_error *try_view(struct search *search, const struct view *view, const char *path)
 {
@@ -124,7 +132,11 @@ static struct ebt_error *try_view(struct search *search, const struct view *view
 	if (err || search_is_done(search))
 		return err;
 	pthread_mutex_lock(&state->lock);
-	err = translate(state->views, view, path, &candidates);
+	if (state->work < MAX_WORK)
+		err = translate(state->views, view, path, &candidates);
+	state->work += TRANSLATE_WORK;
+	for (size_t i = 0; i < candidates.n; i++)
+		state->work += 1 + candidates.items[i].layers.n;
 	pthread_mutex_unlock(&state->lock);
 	for (size_t i = 0; !err && i < candidates.n && !search_is_done(search); i++)
 		err = try_candidate(search, &candidates.items[i]);
@@ -139,7 +151,8 @@ static struct ebt_error *try_views(struct search *search, const char *path)
 	struct ebt_error *err = NULL;
 	size_t n = 0;
 
-	if (!state->reader || search_is_done(search) || !strcmp(path, "/"))
+	if (!state->reader || search_is_done(search) || !strcmp(path, "/") ||
+	    strlen(path) >= PATH_MAX)
 		return NULL;
 	pthread_mutex_lock(&state->lock);
 	if (!state->views)

@@ -22,6 +22,7 @@ struct finder_state {
 	struct fetch *fetch;	   /* NULL: no server is asked */
 	pthread_mutex_t lock;	   /* of what follows, which is made when it is needed */
 	struct views *views;
+	uint64_t work; /* done on paths of strangers: bounded, whatever the trace holds */
 	struct identities *identities;
 };
 

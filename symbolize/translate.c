@@ -11,6 +11,9 @@
 #define MAX_TABLES 4
 #define MAX_MOUNTS 16
 
+/* Mounts of the host that are looked through for the same btrfs. */
+#define MAX_BTRFS 1000
+
 /* A machine with many rootless containers has that many fuse-overlayfs. */
 #define MAX_FUSE       64
 
@@ -126,7 +129,8 @@ static struct ebt_error *by_device(struct context *c, const struct mount *mount,
 			break;
 		err = on_mount(c, mount, host, tail);
 	}
-	for (size_t i = 0; !err && !strcmp(mount->type, "btrfs") && i < c->host->n; i++) {
+	for (size_t i = 0; !err && !strcmp(mount->type, "btrfs") && i < c->host->n && i < MAX_BTRFS;
+	     i++) {
 		host = &c->host->mounts[i];
 		if (same_source(mount, host) &&
 		    (host->major != mount->major || host->minor != mount->minor))

@@ -67,10 +67,9 @@ static const char *root_dir(const struct views *views, uint32_t pid, const char 
 	return NULL;
 }
 
-/* The container that mounts of the namespace were made for: its files are bound over some. */
+/* The container that the namespace was made for. */
 static struct ebt_error *container_by_mounts(struct views *views, uint64_t ns, char *ret)
 {
-	static const char *const places[] = { "/overlay-containers/", "/docker/containers/" };
 	struct view_table table;
 	struct ebt_error *err;
 	size_t at = 0;
@@ -78,22 +77,9 @@ static struct ebt_error *container_by_mounts(struct views *views, uint64_t ns, c
 	if (ns == views->host_ns)
 		return NULL;
 	err = views_table(views, ns, &at, &table);
-	if (err || !table.mounts)
-		return err;
-	for (size_t i = 0; i < table.mounts->n; i++) {
-		for (size_t j = 0; j < sizeof(places) / sizeof(places[0]); j++) {
-			const char *root = table.mounts->mounts[i].root;
-			const char *found = strstr(root, places[j]);
-			const char *id = found ? container_id_in(found) : NULL;
-
-			if (!id)
-				continue;
-			memcpy(ret, id, CONTAINER_ID_LEN);
-			ret[CONTAINER_ID_LEN] = '\0';
-			return NULL;
-		}
-	}
-	return NULL;
+	if (!err && table.mounts)
+		strcpy(ret, table.container);
+	return err;
 }
 
 static bool same_view(const struct view *a, const struct view *b)

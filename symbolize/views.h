@@ -30,6 +30,7 @@ struct view_table {
 	uint64_t ns;
 	bool whole; /* of a process with the namespace's own root */
 	const struct mount_table *mounts;
+	const char *container; /* that files bound over others are of, or "" */
 };
 
 /* A running fuse-overlayfs. */

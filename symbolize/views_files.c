@@ -185,6 +185,24 @@ void views_free_files(struct views *views)
 	free(views->fuse);
 }
 
+/* Engines bind files of a container over some of its own. */
+static void note_container(struct table_file *file)
+{
+	static const char *const places[] = { "/overlay-containers/", "/docker/containers/" };
+
+	for (size_t i = 0; i < file->mounts->n; i++) {
+		for (size_t j = 0; j < sizeof(places) / sizeof(places[0]); j++) {
+			const char *found = strstr(file->mounts->mounts[i].root, places[j]);
+			const char *id = found ? container_id_in(found) : NULL;
+
+			if (!id)
+				continue;
+			memcpy(file->container, id, CONTAINER_ID_LEN);
+			return;
+		}
+	}
+}
+
 /* The first table of the namespace, or of one with a larger number. */
 static size_t first_of(const struct views *views, uint64_t ns)
 {
@@ -218,6 +236,8 @@ struct ebt_error *views_table(struct views *views, uint64_t ns, size_t *at, stru
 			err = content(views, file->file_id, &text, &len);
 			if (!err && text)
 				err = mount_table_create(text, len, &file->mounts);
+			if (!err && file->mounts)
+				note_container(file);
 		}
 		if (err)
 			return err;
@@ -225,6 +245,7 @@ struct ebt_error *views_table(struct views *views, uint64_t ns, size_t *at, stru
 			continue;
 		ret->whole = file->whole;
 		ret->mounts = file->mounts;
+		ret->container = file->container;
 		return NULL;
 	}
 	return NULL;

@@ -30,6 +30,7 @@ struct table_file {
 	uint32_t pid; /* that it was read from */
 	bool whole, tried;
 	struct mount_table *mounts;
+	char container[CONTAINER_ID_LEN + 1]; /* that it was made for, or "" */
 };
 
 struct views {

@@ -135,6 +135,46 @@ static void test_order(void **state)
 	symtools_clean();
 }
 
+/* Renamed and copied without their data: what upper layers have of them points below. */
+static int count_redirected(void)
+{
+	struct layers layers = { 0 };
+	static const struct {
+		const char *path, *content;
+	} cases[] = {
+		{ "/moved/low", "low\n" },
+		{ "/moved/both", "mid\n" },
+		{ "/a/b/both", "" },
+		{ "/opaque/b2/low", "low\n" },
+		{ "/opaque/deeper/low", "low\n" },
+		{ "/opaque/deep/low", "" },
+	};
+	int wrong = 0;
+
+	symtools_run(
+		"mount -t tmpfs none merged && cd merged && mkdir up work m && cp -a ../low . && "
+		"cp -a ../mid . && mkdir -p low/c/b2 && echo low > low/c/b2/low && "
+		"mount -t overlay -o lowerdir=mid:low,upperdir=up,workdir=work,redirect_dir=on,"
+		"metacopy=on none m && cd m && mv a/b moved && mv c/b2 opaque/b2 && "
+		"mv opaque/deep opaque/deeper && chmod 600 moved/low moved/both opaque/b2/low");
+	add_layer(&layers, "merged/up");
+	add_layer(&layers, "merged/mid");
+	add_layer(&layers, "merged/low");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *path = NULL;
+		_cleanup_close_ int fd = beneath_open_layers(&layers, NULL, cases[i].path, &path);
+		char ours[64];
+
+		content_of(fd, ours);
+		if (!strcmp(ours, cases[i].content))
+			continue;
+		print_error("%s: '%s', not '%s'\n", cases[i].path, ours, cases[i].content);
+		wrong++;
+	}
+	layers_deinit(&layers);
+	return wrong;
+}
+
 /* In a mount namespace of its own: how many paths the overlay shows otherwise than we do. */
 static int count_differences(void)
 {
@@ -178,12 +218,11 @@ static int count_differences(void)
 	return differences + (there != 7);
 }
 
-static void test_real_overlay(void **state)
+static void in_namespace(int (*count)(void))
 {
 	int status;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("needs root: the other cases are made by hand\n");
 		skip();
@@ -194,11 +233,23 @@ static void test_real_overlay(void **state)
 	if (!pid) {
 		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 			_exit(100);
-		_exit(count_differences());
+		_exit(count());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_real_overlay(void **state)
+{
+	(void)state;
+	in_namespace(count_differences);
+}
+
+static void test_redirected(void **state)
+{
+	(void)state;
+	in_namespace(count_redirected);
 }
 
 static int clean(void **state)
@@ -214,6 +265,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_links, clean),
 		cmocka_unit_test_teardown(test_order, clean),
 		cmocka_unit_test_teardown(test_real_overlay, clean),
+		cmocka_unit_test_teardown(test_redirected, clean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
