@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names as linkers know them to names as people wrote them: C++ and Rust. */
+/* Names as linkers know them to names as people wrote them: C++, Rust and D. */
 #ifndef SYM_DEMANGLE_H
 #define SYM_DEMANGLE_H
 

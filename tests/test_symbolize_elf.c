@@ -402,6 +402,16 @@ static void test_demangle(void **state)
 		{ "_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3new",
 		  "<std::path::PathBuf>::new" },
 		{ "_R", "_R" },
+		/* These three are what c++filt -s dlang says. */
+		{ "_D3std6string5stripFNaNbNiAyaZQd", "std.string.strip(immutable(char)[])" },
+		{ "_D3std11concurrency8ownerTidFNdZSQBfQBe3Tid", "std.concurrency.ownerTid()" },
+		{ "_D2rt4util8typeinfo__T15TypeInfoGenericTeTeZQw6__vtblZ",
+		  "vtable for rt.util.typeinfo.TypeInfoGeneric!(real, real).TypeInfoGeneric" },
+		{ "_Dmain", "_Dmain" },
+		{ "_D", "_D" },
+		{ "$s4main3fooyyF", "$s4main3fooyyF" },			      /* Swift */
+		{ "main.(*T).Method", "main.(*T).Method" },		      /* Go */
+		{ "camlStdlib__List__map_123", "camlStdlib__List__map_123" }, /* OCaml */
 	};
 
 	(void)state;
@@ -432,6 +442,31 @@ static void test_demangle_bomb(void **state)
 	free(text);
 }
 
+/* A type of D: a table from the last type to the last type, and so on. */
+static void test_demangle_d_bomb(void **state)
+{
+	enum { DEPTH = 40 };
+	char name[1024] = "_D1a1v", *text;
+
+	(void)state;
+	for (int i = 0; i < DEPTH; i++)
+		strcat(name, "H");
+	strcat(name, "Hii");
+	/* Each refers to the type that has just ended, by how far back it begins. */
+	for (int i = 0; i < DEPTH; i++) {
+		size_t distance = strlen(name) - (strlen("_D1a1v") + DEPTH - (size_t)i);
+		char part[4] = "Q";
+
+		if (distance >= 26)
+			strncat(part, &"ABCDEFGHIJKLMNOPQRSTUVWXYZ"[distance / 26], 1);
+		strncat(part, &"abcdefghijklmnopqrstuvwxyz"[distance % 26], 1);
+		strcat(name, part);
+	}
+	assert_no_error(sym_demangle(name, strlen(name), &text));
+	assert_string_equal(text, name);
+	free(text);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -442,10 +477,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symtab),	      cmocka_unit_test(test_dynsym),
-		cmocka_unit_test(test_gnu_debugdata), cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_dwarf_as_llvm), cmocka_unit_test(test_dwarf_as_addr2line),
-		cmocka_unit_test(test_demangle),      cmocka_unit_test(test_demangle_bomb),
+		cmocka_unit_test(test_symtab),		cmocka_unit_test(test_dynsym),
+		cmocka_unit_test(test_gnu_debugdata),	cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_dwarf_as_llvm),	cmocka_unit_test(test_dwarf_as_addr2line),
+		cmocka_unit_test(test_demangle),	cmocka_unit_test(test_demangle_bomb),
+		cmocka_unit_test(test_demangle_d_bomb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
