@@ -149,6 +149,10 @@ class Jit(e2e.TestCase):
         for python in found:
             with self.subTest(python):
                 self.check_python(python, "perf", "perf_map")
+                done = e2e.run(python, "-X", "perf_jit", "-c",
+                               "import sys; print(sys.version_info >= (3, 13))")
+                if done.stdout.strip() == b"True":
+                    self.check_python(python, "perf_jit", "jitdump")
 
     # --- a program whose names are known ---
 
