@@ -311,18 +311,30 @@ static struct ebt_error *place_root(struct calltree *tree, const struct ebt_task
 	return calltree_child(tree, *node, func, false, node);
 }
 
+/* With `python3 -X perf` generated code calls the interpreter's loop for each function, and has its
+ * name: the loop is shown as that already. */
+static bool is_trampoline(const struct ebt_stack *addresses, uint32_t i,
+			  const struct sym_frames *frames)
+{
+	const struct sym_func *func = frames->frames[0].func;
+
+	return func->kind == SYM_JIT && func->reason == SYM_OK && i > 0 &&
+	       addresses->attrs & EBT_STACK_USER && addresses->addresses[i - 1] & EBT_ENTRY_INTERP;
+}
+
 static struct ebt_error *place_address(struct calltree *tree, const struct calltree_stack *stack,
-				       uint32_t attrs, uint64_t address, bool caller,
+				       const struct ebt_stack *addresses, uint32_t i, bool caller,
 				       uint32_t *node)
 {
 	struct sym_frames frames;
 	struct ebt_error *err;
 
-	err = sym_resolve(tree->sym, stack->task, stack->time, attrs, address, caller, &frames);
-	if (err)
+	err = sym_resolve(tree->sym, stack->task, stack->time, addresses->attrs,
+			  addresses->addresses[i], caller, &frames);
+	if (err || is_trampoline(addresses, i, &frames))
 		return err;
-	for (size_t i = frames.n; i-- > 0;) {
-		const struct sym_frame *frame = &frames.frames[i];
+	for (size_t k = frames.n; k-- > 0;) {
+		const struct sym_frame *frame = &frames.frames[k];
 		uint32_t func;
 
 		err = sym_to_func(tree, frame->func, &func);
@@ -352,8 +364,7 @@ static struct ebt_error *place_addresses(struct calltree *tree, const struct cal
 	for (uint32_t i = addresses->n; i-- > 0;) {
 		if (sym_is_shown_by_next(addresses, i))
 			continue;
-		err = place_address(tree, stack, addresses->attrs, addresses->addresses[i],
-				    i > 0 || first_is_caller, node);
+		err = place_address(tree, stack, addresses, i, i > 0 || first_is_caller, node);
 		if (err)
 			return err;
 	}
