@@ -216,6 +216,23 @@ void symtrace_view(struct symtrace *trace, uint64_t time, uint32_t tid, uint64_t
 	add(trace);
 }
 
+void symtrace_object(struct symtrace *trace, const struct symtrace_object *object)
+{
+	struct ebt_wire_object *row = ebt_record_begin(&trace->rec, EBT_T_object, 0);
+
+	row->size = object->size;
+	row->mtime = object->mtime_ns;
+	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_object, path), object->path);
+	ebt_record_bytes(&trace->rec, offsetof(struct ebt_wire_object, build_id), object->id.bytes,
+			 object->id.len);
+	if (object->hash)
+		ebt_record_bytes(&trace->rec, offsetof(struct ebt_wire_object, hash), object->hash,
+				 16);
+	ebt_record_bytes(&trace->rec, offsetof(struct ebt_wire_object, segments), object->segments,
+			 object->segments_len);
+	add(trace);
+}
+
 void symtrace_meta(struct symtrace *trace, const char *key, const char *value)
 {
 	ebt_record_begin(&trace->rec, EBT_T_meta, 0);

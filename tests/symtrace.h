@@ -53,6 +53,19 @@ void symtrace_embed(struct symtrace *trace, const struct symtrace_embedded *file
 /* A look at a process: its mount namespace, root and cgroup. */
 void symtrace_view(struct symtrace *trace, uint64_t time, uint32_t tid, uint64_t mnt_ns,
 		   const char *root, const char *cgroup);
+
+/* What was seen of a mapped file: table object. hash: 16 bytes, or NULL. */
+struct symtrace_object {
+	const char *path;
+	struct sym_build_id id;
+	uint64_t size;
+	int64_t mtime_ns;
+	const void *hash;
+	const void *segments;
+	size_t segments_len;
+};
+
+void symtrace_object(struct symtrace *trace, const struct symtrace_object *object);
 void symtrace_meta(struct symtrace *trace, const char *key, const char *value);
 
 /* Ends writing and opens what was written; the reader belongs to the trace. */
