@@ -160,9 +160,10 @@ class Jit(e2e.TestCase):
     def test_jitdump(self):
         trace = self.record("--", GENERATED, "dump", self.folder)
         found = self.shares(trace)
-        # The same addresses, one after the other.
+        # The same addresses, one after the other: without times one would have all. A machine whose
+        # host is busy loses samples, and more of one turn than of another.
         for name in ("generated_first", "generated_second", "generated_moved"):
-            self.assertAlmostEqual(found.get(name, 0), 1 / 3, delta=0.1, msg=found)
+            self.assertAlmostEqual(found.get(name, 0), 1 / 3, delta=0.2, msg=found)
         self.assertEqual([row for row in found if row.startswith("0x")], [])
         lines = [row for row in e2e.ebreport("dump", trace).splitlines() if "jit-" in row]
         self.assertTrue(lines)

@@ -37,12 +37,13 @@ class KernelCode(e2e.TestCase):
     def test_programs(self):
         """One after the other, perhaps at the same address: none is there when kernel symbols are
         read."""
-        trace = self.record("-F", "999", "-e", "sample", "--", SPIN, "0.5", "ebt_one", "ebt_two",
-                            "ebt_three")
+        turns = ["ebt_one", "ebt_two", "ebt_three"] * 5
+        trace = self.record("-F", "999", "-e", "sample", "--", SPIN, "0.1", *turns)
         found = self.shares(trace)
         self.assertEqual(sorted(found), ["ebt_one", "ebt_three", "ebt_two"])
         for share in found.values():
-            self.assertAlmostEqual(share, 1 / 3, delta=0.1, msg=found)
+            # A machine whose host is busy loses samples, and more of one turn than of another.
+            self.assertAlmostEqual(share, 1 / 3, delta=0.2, msg=found)
         self.assertGreater(self.spinning(trace), 0.8)
 
     def test_ended(self):
