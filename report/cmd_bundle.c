@@ -28,6 +28,7 @@ struct seen {
 struct bundle_maker {
 	struct report *report;
 	struct sym *sym;
+	bool anew; /* without the names that the trace has */
 	struct stacked *tables;
 	size_t n_tables;
 
@@ -177,6 +178,8 @@ static enum ebt_copy_action choose(void *arg, const struct ebt_chunk_info *chunk
 	const struct bundle_maker *m = arg;
 	const struct stacked *s = table ? stacked_of(m, table->id) : NULL;
 
+	if (table && m->anew && (table->id == EBT_T_name_object || table->id == EBT_T_name_frame))
+		return EBT_COPY_DROP;
 	return s && s->udump >= 0 && chunk->rows ? EBT_COPY_EDIT : EBT_COPY_AS_IT_IS;
 }
 
@@ -348,8 +351,12 @@ static struct ebt_error *run_bundle(struct report *report)
 		.edit = finish_stacks,
 		.append = put_names,
 	};
-	struct ebt_error *err = trace_sym(report->trace, &m.sym);
+	struct ebt_error *err;
 
+	m.anew = options_flag(report->options, "anew");
+	if (m.anew)
+		trace_no_bundle(report->trace);
+	err = trace_sym(report->trace, &m.sym);
 	if (!err)
 		err = find_tables(&m);
 	for (size_t i = 0; !err && i < m.n_tables; i++) {
@@ -366,6 +373,12 @@ static struct ebt_error *run_bundle(struct report *report)
 				 m.unnamed, m.named + m.unnamed, m.example);
 	return err;
 }
+
+static const struct option_def bundle_options[] = {
+	{ "anew", OPTION_FLAG, NULL, "forget the names that a bundle has, and look all up again",
+	  NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
 
 const struct command command_bundle = {
 	.name = "bundle",
@@ -385,4 +398,5 @@ const struct command command_bundle = {
 		"is needed. A bundle can be bundled again: what had no name gets one, if it can.\n"
 		"\n"
 		"  ebreport bundle t.ebt -o full.ebt\n",
+	.options = bundle_options,
 };

@@ -368,6 +368,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	const struct sym_options options = {
 		.disabled = o->no_symbols,
 		.no_inline = o->no_inline || trace->no_inline,
+		.no_bundle = trace->no_bundle,
 		.cache = !o->no_symbol_cache,
 		.debug_dirs = o->debug_dirs.v,
 		.sysroot = o->sysroot,
@@ -399,6 +400,11 @@ void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg)
 void trace_no_inline(struct trace *trace)
 {
 	trace->no_inline = true;
+}
+
+void trace_no_bundle(struct trace *trace)
+{
+	trace->no_bundle = true;
 }
 
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret)

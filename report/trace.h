@@ -78,6 +78,8 @@ typedef bool trace_watch_fn(void *arg, const struct sym_fetching *now);
 void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg);
 /* Before the first trace_sym(): inlined functions do not matter to this report. */
 void trace_no_inline(struct trace *trace);
+/* Likewise: by files only, and not by names that are in the trace. */
+void trace_no_bundle(struct trace *trace);
 
 /* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret);

@@ -11,7 +11,7 @@ struct trace {
 	struct ebt_reader *reader;
 	struct sym *sym;
 	struct names *names;
-	bool no_inline;
+	bool no_inline, no_bundle;
 	struct sym_servers servers;
 	uint64_t from, to;
 

@@ -150,6 +150,7 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 		return &ebt_enomem;
 	sym->disabled = options->disabled;
 	sym->no_inline = options->no_inline;
+	sym->bundle_read = options->no_bundle;
 	funcs_init(&sym->funcs);
 	err = addrspace_create(reader, &sym->space);
 	if (!err)

@@ -93,6 +93,7 @@ struct sym_servers {
 struct sym_options {
 	bool disabled;		       /* --no-symbols: nothing is opened */
 	bool no_inline;		       /* names from symbol tables only */
+	bool no_bundle;		       /* not by names that are in the trace */
 	bool cache;		       /* names may be read from the user's cache, and kept there */
 	const char *const *debug_dirs; /* NULL-terminated, searched before the system's; or NULL */
 	const char *sysroot;	       /* prefix for recorded paths, or NULL */

@@ -99,6 +99,8 @@ class Bundle(e2e.TestCase):
         self.assertEqual(len(list(e2e.Dump(same).rows("name_frame"))),
                          len(list(e2e.Dump(rich).rows("name_frame"))))
         self.assertEqual(e2e.ebreport("callgraph", same), wanted)
+        anew = self.bundle(rich, "--anew", name="anew.ebt")
+        self.assertNotIn("burn_half", e2e.ebreport("callgraph", anew))
 
     def test_pipe_and_damage(self):
         trace = self.record("--", e2e.program("shares"), "1")

@@ -67,7 +67,7 @@ class Diff(e2e.TestCase):
         source, program = os.path.join(folder, "p.c"), os.path.join(folder, "known")
         with open(source, "w", encoding="utf-8") as f:
             f.write(PROGRAM)
-        subprocess.run([os.environ.get("CC", "cc"), "-g", "-O1", "-fno-omit-frame-pointer",
+        subprocess.run(["gcc", "-g", "-O1", "-fno-omit-frame-pointer",
                         *flags, "-fno-ipa-icf", "-o", program, source], check=True)
         return self.record("-F", "999", "--", program, *map(str, times), name=name + ".ebt")
 

@@ -143,7 +143,7 @@ class Scrub(e2e.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(PROGRAM % dict(SECRET, register=REGISTER))
         program = os.path.join(home, SECRET["name of the program"])
-        subprocess.run([os.environ.get("CC", "cc"), "-g", "-O1", "-pthread", "-o", program, path],
+        subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", program, path],
                        check=True)
         library = os.path.join(home, SECRET["name of a library"])
         with open(library, "wb") as f:
