@@ -82,10 +82,38 @@ static void add_text(struct ebt_record *out, size_t offset, const struct ebrec_p
 	ebt_record_bytes(out, offset, utf8, len);
 }
 
+static bool read_memory(const struct ebrec_python_code *code, uint64_t address, void *data,
+			size_t len)
+{
+	struct iovec local = { data, len }, remote = { (void *)(uintptr_t)address, len };
+
+	return process_vm_readv((pid_t)code->pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
+}
+
+/* A str that was not in memory when the program looked. */
+static void read_text(const struct ebrec_python_code *code, uint64_t address,
+		      struct ebrec_python_text *text, unsigned char *data, size_t room)
+{
+	struct ebrec_python_str head;
+	uint32_t width;
+	size_t bytes;
+
+	if (text->width || !read_memory(code, address, &head, sizeof(head)))
+		return;
+	width = PYTHON_STR_WIDTH(head.state);
+	if (!(head.state & PYTHON_STR_COMPACT) || !width || head.length > UINT32_MAX)
+		return;
+	bytes = head.length < room / width ? head.length * width : room;
+	address += head.state & PYTHON_STR_ASCII ? code->text_ascii : code->text_compact;
+	if (!read_memory(code, address, data, bytes))
+		return;
+	text->chars = (uint32_t)head.length;
+	text->width = width;
+}
+
 /* The whole table, if the process still has it and it begins with what is here. */
 static void *read_lines(const struct ebrec_python_code *code, size_t have)
 {
-	struct iovec local, remote;
 	unsigned char *lines;
 
 	if (code->lines <= have || code->lines > MAX_LINES)
@@ -93,9 +121,7 @@ static void *read_lines(const struct ebrec_python_code *code, size_t have)
 	lines = malloc(code->lines);
 	if (!lines)
 		return NULL;
-	local = (struct iovec){ lines, code->lines };
-	remote = (struct iovec){ (void *)(uintptr_t)code->lines_address, code->lines };
-	if (process_vm_readv((pid_t)code->pid, &local, 1, &remote, 1, 0) == (ssize_t)code->lines &&
+	if (read_memory(code, code->lines_address, lines, code->lines) &&
 	    !memcmp(lines, code->lines_data, have))
 		return lines;
 	free(lines);
@@ -116,6 +142,8 @@ struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record,
 	if (len < head || len > sizeof(*code))
 		return NULL;
 	memcpy(code, record, len);
+	read_text(code, code->name_address, &code->name, code->name_data, sizeof(code->name_data));
+	read_text(code, code->file_address, &code->file, code->file_data, sizeof(code->file_data));
 	row = ebt_record_begin(&out, EBT_T_interp_code, code->head.time);
 	row->task = code->tid;
 	row->id = code->id;

@@ -99,12 +99,6 @@ struct {
 	__type(value, struct ebrec_python_counts);
 } python_counts SEC(".maps") __weak;
 
-/* A str up to its characters: struct PyASCIIObject. */
-struct python_text_head {
-	__u64 refs, type, length, hash;
-	__u32 state, unused;
-};
-
 struct python_walk {
 	struct ebrec_python_build build;
 	__u64 runtime;
@@ -125,7 +119,7 @@ struct python_walk {
 	bool many;     /* there are several interpreters */
 	bool placing, beside;
 	__u64 links[4]; /* of a cframe */
-	struct python_text_head head;
+	struct ebrec_python_str head;
 	__u64 frame_words[16];
 	__u64 words[32]; /* of an object; powers of two, for the verifier */
 	/* Of each group its place on the C stack, then its entries. */
@@ -179,7 +173,7 @@ static __always_inline bool python_read_object(struct python_walk *p, __u64 addr
 static __always_inline void python_read_text(struct python_walk *p, __u64 address,
 					     struct ebrec_python_text *text, __u8 *data, __u32 room)
 {
-	struct python_text_head *head = &p->head;
+	struct ebrec_python_str *head = &p->head;
 	__u64 bytes, length; /* Linux 6.1 does not see through bounds of 32-bit values */
 	__u32 width;
 
@@ -187,16 +181,15 @@ static __always_inline void python_read_text(struct python_walk *p, __u64 addres
 	text->width = 0;
 	if (bpf_probe_read_user(head, sizeof(*head), (const void *)address))
 		return;
-	/* state: interned:2, kind:3, compact:1, ascii:1 */
-	width = head->state >> 2 & 7;
-	if (!(head->state & 0x20) || (width != 1 && width != 2 && width != 4))
+	width = PYTHON_STR_WIDTH(head->state);
+	if (!(head->state & PYTHON_STR_COMPACT) || (width != 1 && width != 2 && width != 4))
 		return;
 	length = head->length;
 	text->chars = length < (1u << 20) ? length : 1u << 20;
 	bytes = length < room ? length * width : room;
 	if (bytes > room)
 		bytes = room;
-	address += head->state & 0x40 ? p->build.text_ascii : p->build.text_compact;
+	address += head->state & PYTHON_STR_ASCII ? p->build.text_ascii : p->build.text_compact;
 	if (!bpf_probe_read_user(data, bytes, (const void *)address))
 		text->width = width;
 }
@@ -230,6 +223,8 @@ static __always_inline __u32 python_send_code(struct python_walk *p)
 	code->lines_address = lines + p->build.bytes_data;
 	code->name_address = python_word(p, p->build.code_name);
 	code->file_address = python_word(p, p->build.code_file);
+	code->text_ascii = p->build.text_ascii;
+	code->text_compact = p->build.text_compact;
 	code->id = __sync_fetch_and_add(&python_last_id, 1) + 1;
 	code->tid = p->tid;
 	code->pid = p->pid;
@@ -280,7 +275,7 @@ static __always_inline __u64 python_code_hash(const struct python_walk *p, __u64
 	/* Code that is generated over and over may have all of these words again, and another
 	 * name: the hash of a str is in it. */
 	bpf_probe_read_user(&text, sizeof(text),
-			    (const void *)(name + offsetof(struct python_text_head, hash)));
+			    (const void *)(name + offsetof(struct ebrec_python_str, hash)));
 	return python_mix(hash, text);
 }
 

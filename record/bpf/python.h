@@ -48,9 +48,20 @@ struct ebrec_python_text {
 	__u32 width; /* bytes of a character; 0: could not be read */
 };
 
-#define PYTHON_NAME_BYTES  256
-#define PYTHON_FILE_BYTES  512
-#define PYTHON_LINES_BYTES 4096
+/* A str up to its characters: struct PyASCIIObject. */
+struct ebrec_python_str {
+	__u64 refs, type, length, hash;
+	__u32 state; /* interned:2, kind:3, compact:1, ascii:1 */
+	__u32 unused;
+};
+
+#define PYTHON_STR_WIDTH(state) ((state) >> 2 & 7)
+#define PYTHON_STR_COMPACT	0x20
+#define PYTHON_STR_ASCII	0x40
+
+#define PYTHON_NAME_BYTES	256
+#define PYTHON_FILE_BYTES	512
+#define PYTHON_LINES_BYTES	4096
 
 /* Not a table of the file: a code object that a stack names for the first time. */
 #define EBREC_T_PYTHON_CODE 0xff01
@@ -64,6 +75,7 @@ struct ebrec_python_code {
 	__u32 first_line;
 	__u32 lines; /* bytes of the line table, all; those that are here end the record */
 	struct ebrec_python_text name, file;
+	__u32 text_ascii, text_compact; /* as in the build */
 	__u8 name_data[PYTHON_NAME_BYTES];
 	__u8 file_data[PYTHON_FILE_BYTES];
 	__u8 lines_data[PYTHON_LINES_BYTES];
