@@ -3,15 +3,18 @@
 #include "identity.h"
 
 #include <elf.h>
+#include <linux/limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "arena.h"
 #include "cleanup.h"
 #include "index.h"
 
 struct identities {
+	struct ebt_arena arena; /* of paths, names and segments */
 	struct identity *items;
 	size_t n, capacity;
 	struct sym_index by_file, by_path;
@@ -22,8 +25,14 @@ struct identities {
 /* Different files of one path that are told apart. */
 #define MAX_OF_PATH 64
 
-#define LOAD_SIZE   40
-#define MAX_LOADS   4096
+/* The kernel has no longer ones, with what it puts behind them. */
+#define MAX_PATH (PATH_MAX + 64)
+
+/* For paths and segments; 100,000 files take 50 MB. What is beyond has no identity. */
+#define MAX_MEMORY ((size_t)512 << 20)
+
+#define LOAD_SIZE  40
+#define MAX_LOADS  4096
 
 DEFINE_CLEANUP(struct identities *, identities_destroy);
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
@@ -32,11 +41,7 @@ void identities_destroy(struct identities *identities)
 {
 	if (!identities)
 		return;
-	for (size_t i = 0; i < identities->n; i++) {
-		free(identities->items[i].path);
-		free(identities->items[i].debuglink);
-		free(identities->items[i].loads);
-	}
+	ebt_arena_deinit(&identities->arena);
 	free(identities->items);
 	sym_index_deinit(&identities->by_file);
 	sym_index_deinit(&identities->by_path);
@@ -63,19 +68,6 @@ static uint64_t hash_file(const struct identities *identities, const char *path,
 	return sym_hash_bytes(hash_path(identities, path), id->bytes, id->len);
 }
 
-static struct ebt_error *index_last(struct identities *identities)
-{
-	const struct identity *identity = &identities->items[identities->n - 1];
-	struct ebt_error *err;
-
-	err = sym_index_add(&identities->by_file,
-			    hash_file(identities, identity->path, &identity->id),
-			    identities->n - 1);
-	return err ? err
-		   : sym_index_add(&identities->by_path, hash_path(identities, identity->path),
-				   identities->n - 1);
-}
-
 static uint64_t get_u64(const char *p)
 {
 	uint64_t v = 0;
@@ -86,15 +78,19 @@ static uint64_t get_u64(const char *p)
 }
 
 /* Each PT_LOAD: offset, vaddr, file size, memory size, flags. */
-static struct ebt_error *read_loads(struct identity *identity, struct ebt_str segments)
+static struct ebt_error *read_loads(struct identities *identities, struct ebt_str segments,
+				    struct identity *identity)
 {
 	size_t n = segments.len / LOAD_SIZE;
+	struct ebt_error *err;
+	void *loads;
 
 	if (!n || n > MAX_LOADS || segments.len % LOAD_SIZE)
 		return NULL;
-	identity->loads = calloc(n, sizeof(*identity->loads));
-	if (!identity->loads)
-		return &ebt_enomem;
+	err = ebt_arena_alloc(&identities->arena, n * sizeof(*identity->loads), &loads);
+	if (err)
+		return err;
+	identity->loads = loads;
 	for (size_t i = 0; i < n; i++) {
 		const char *p = segments.data + i * LOAD_SIZE;
 		struct elf_load load = {
@@ -113,47 +109,93 @@ static struct ebt_error *read_loads(struct identity *identity, struct ebt_str se
 	return NULL;
 }
 
-static struct ebt_error *add_row(struct identities *identities, const struct ebt_row *row)
+/* What needs memory of its own. */
+static struct ebt_error *read_texts(struct identities *identities, const struct ebt_row *row,
+				    const char *path, struct identity *identity)
 {
-	struct ebt_str path = ebt_str(row, EBT_F_object_path), id, hash, link;
-	struct identity *identity;
+	struct ebt_str link = ebt_str(row, EBT_F_object_debuglink);
 	struct ebt_error *err;
 
-	if (identities->n == identities->capacity) {
-		size_t capacity = identities->capacity ? identities->capacity * 2 : 64;
-		struct identity *items = reallocarray(identities->items, capacity, sizeof(*items));
+	/* A name, not a path. */
+	if (link.len > NAME_MAX || (link.len && memchr(link.data, '/', link.len)))
+		link.len = 0;
+	err = ebt_arena_string(&identities->arena, path, strlen(path), &identity->path);
+	if (!err)
+		err = ebt_arena_string(&identities->arena, link.data, link.len,
+				       &identity->debuglink);
+	return err ? err : read_loads(identities, ebt_str(row, EBT_F_object_segments), identity);
+}
 
-		if (!items)
-			return &ebt_enomem;
-		identities->items = items;
-		identities->capacity = capacity;
-	}
-	id = ebt_str(row, EBT_F_object_build_id);
-	hash = ebt_str(row, EBT_F_object_hash);
-	link = ebt_str(row, EBT_F_object_debuglink);
-	identity = &identities->items[identities->n++];
-	*identity = (struct identity){
-		.path = strndup(path.data, path.len),
+static struct ebt_error *reserve(struct identities *identities)
+{
+	size_t capacity = identities->capacity ? identities->capacity * 2 : 64;
+	struct identity *items;
+
+	if (identities->n < identities->capacity)
+		return NULL;
+	items = reallocarray(identities->items, capacity, sizeof(*items));
+	if (!items)
+		return &ebt_enomem;
+	identities->items = items;
+	identities->capacity = capacity;
+	return NULL;
+}
+
+/* Adds it where it can be found: of one file, and at one path, only so many are looked at. */
+static struct ebt_error *add_identity(struct identities *identities, const struct ebt_row *row,
+				      const char *path, struct identity *identity)
+{
+	uint64_t by_file = hash_file(identities, path, &identity->id);
+	uint64_t by_path = hash_path(identities, path);
+	bool to_file = !sym_index_has(&identities->by_file, by_file, MAX_OF_PATH);
+	bool to_path = !sym_index_has(&identities->by_path, by_path, MAX_OF_PATH);
+	struct ebt_error *err;
+
+	if (!to_file && !to_path)
+		return NULL;
+	err = reserve(identities);
+	if (!err)
+		err = read_texts(identities, row, path, identity);
+	if (err)
+		return err;
+	identities->items[identities->n] = *identity;
+	if (to_file)
+		err = sym_index_add(&identities->by_file, by_file, identities->n);
+	if (!err && to_path)
+		err = sym_index_add(&identities->by_path, by_path, identities->n);
+	identities->n++;
+	return err;
+}
+
+static struct ebt_error *add_row(struct identities *identities, const struct ebt_row *row)
+{
+	struct ebt_str path = ebt_str(row, EBT_F_object_path);
+	struct ebt_str id = ebt_str(row, EBT_F_object_build_id);
+	struct ebt_str hash = ebt_str(row, EBT_F_object_hash);
+	struct identity identity = {
 		.id.len = id.len <= SYM_BUILD_ID_MAX ? id.len : 0,
 		.size = ebt_u64(row, EBT_F_object_size),
 		.mtime_ns = ebt_i64(row, EBT_F_object_mtime),
 		.file_id = ebt_u64(row, EBT_F_object_file_id),
 		.hashed = hash.len == IDENTITY_HASH_SIZE,
-		.debuglink = strndup(link.data, link.len),
 		.debuglink_crc = ebt_u64(row, EBT_F_object_debuglink_crc),
 	};
-	if (!identity->path || !identity->debuglink)
-		return &ebt_enomem;
-	err = read_loads(identity, ebt_str(row, EBT_F_object_segments));
-	if (err)
-		return err;
-	memcpy(identity->id.bytes, id.data, identity->id.len);
-	if (identity->hashed)
-		memcpy(identity->hash, hash.data, hash.len);
-	/* A name, not a path. */
-	if (strchr(identity->debuglink, '/'))
-		identity->debuglink[0] = '\0';
-	return index_last(identities);
+	char text[MAX_PATH + 1];
+	struct ebt_error *err;
+
+	if (path.len > MAX_PATH)
+		return NULL;
+	memcpy(text, path.data, path.len);
+	text[path.len] = '\0';
+	memcpy(identity.id.bytes, id.data, identity.id.len);
+	if (identity.hashed)
+		memcpy(identity.hash, hash.data, hash.len);
+	err = add_identity(identities, row, text, &identity);
+	if (err && err->code == EBT_ERR_LIMIT) {
+		ebt_error_destroy(err);
+		return NULL;
+	}
+	return err;
 }
 
 struct ebt_error *identities_create(struct ebt_reader *reader, struct identities **ret)
@@ -173,6 +215,7 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 
 	if (!identities)
 		return &ebt_enomem;
+	ebt_arena_init(&identities->arena, MAX_MEMORY);
 	identities->seed = sym_hash_u64(0, (uintptr_t)identities);
 	err = ebt_cursor_create(reader, &query, &cursor);
 	while (!err) {

@@ -13,7 +13,7 @@
 #define IDENTITY_HASH_SIZE 16
 
 struct identity {
-	char *path;
+	const char *path;
 	struct sym_build_id id;
 	uint64_t size;
 	int64_t mtime_ns; /* 0: not known */
@@ -21,8 +21,8 @@ struct identity {
 	bool hashed, noted;
 	uint8_t hash[IDENTITY_HASH_SIZE];
 	struct elf_load *loads;
-	size_t n_loads;	 /* 0: not known */
-	char *debuglink; /* or "" */
+	size_t n_loads;	       /* 0: not known */
+	const char *debuglink; /* or "" */
 	uint32_t debuglink_crc;
 };
 

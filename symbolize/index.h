@@ -9,6 +9,7 @@
 #ifndef SYM_INDEX_H
 #define SYM_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,17 @@ static inline uint32_t sym_index_next(const struct sym_index *index, uint64_t ha
 			return slot->value;
 	}
 	return SYM_INDEX_NONE;
+}
+
+/* Whether there are n values with this hash, or more. Where the same key may come any number of
+ * times, only so many are added: looking for the place of each costs as much as there are. */
+static inline bool sym_index_has(const struct sym_index *index, uint64_t hash, size_t n)
+{
+	size_t at = 0;
+
+	while (n && sym_index_next(index, hash, &at) != SYM_INDEX_NONE)
+		n--;
+	return !n;
 }
 
 /* Mixes one more value into a hash. */

@@ -14,6 +14,9 @@
 /* Value of a timeline's entry: the code that was there has gone. */
 #define NAME_GONE UINT32_MAX
 
+/* KSYM_NAME_LEN: the kernel has no longer names. */
+#define MAX_NAME 512
+
 /* Value of ksymbol.type. */
 #define TYPE_BPF 1
 
@@ -74,7 +77,7 @@ static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, co
 
 	if (err)
 		return err;
-	copy = strndup(name.data, name.len);
+	copy = strndup(name.data, name.len < MAX_NAME ? name.len : MAX_NAME);
 	if (!copy)
 		return &ebt_enomem;
 	*ret = kernel->n_names;

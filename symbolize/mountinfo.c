@@ -11,6 +11,10 @@
 /* The kernel's own limit for a namespace (fs.mount-max). */
 #define MAX_MOUNTS 100000
 
+/* Of one device, and at one place, that are found. */
+#define MAX_OF_DEVICE 64
+#define MAX_OF_POINT  1024
+
 /* Of a path: no program has so deep a tree. */
 #define MAX_COMPONENTS 256
 
@@ -96,11 +100,15 @@ static struct ebt_error *index_mount(struct mount_table *table, uint32_t i)
 {
 	const struct mount *m = &table->mounts[i];
 	size_t len = strcmp(m->point, "/") ? strlen(m->point) : 0;
-	struct ebt_error *err;
+	uint64_t point = sym_hash_bytes(table->seed, m->point, len);
+	uint64_t device = hash_device(table, m->major, m->minor);
+	struct ebt_error *err = NULL;
 
-	err = sym_index_add(&table->by_point, sym_hash_bytes(table->seed, m->point, len), i);
-	return err ? err
-		   : sym_index_add(&table->by_device, hash_device(table, m->major, m->minor), i);
+	if (!sym_index_has(&table->by_point, point, MAX_OF_POINT))
+		err = sym_index_add(&table->by_point, point, i);
+	if (!err && !sym_index_has(&table->by_device, device, MAX_OF_DEVICE))
+		err = sym_index_add(&table->by_device, device, i);
+	return err;
 }
 
 struct ebt_error *mount_table_create(const char *text, size_t len, struct mount_table **ret)

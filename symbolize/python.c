@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "index.h"
+#include "symlist.h"
 #include "wire.h"
 
 /* Code objects of a trace, and bytes of their line tables. A large program has 100,000. */
@@ -94,11 +95,30 @@ uint32_t python_line(const void *table, size_t len, uint32_t first_line, uint32_
 
 /* --- the table --- */
 
+static const struct code *find_code(const struct python *p, uint32_t id)
+{
+	uint64_t hash = sym_hash_u64(p->funcs->seed, id);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&p->by_id, hash, &at)) != SYM_INDEX_NONE) {
+		if (p->codes[i].id == id)
+			return &p->codes[i];
+	}
+	return NULL;
+}
+
+static struct ebt_str begin_of(struct ebt_str s)
+{
+	s.len = s.len < SYM_MAX_NAME ? s.len : SYM_MAX_NAME;
+	return s;
+}
+
 /* "Class.function (file.py:12)", with the line where it begins: many functions have one name. */
 static struct ebt_error *add_func(struct python *p, const struct ebt_row *row, struct code *code)
 {
-	struct ebt_str name = ebt_str(row, EBT_F_interp_code_name);
-	struct ebt_str file = ebt_str(row, EBT_F_interp_code_file);
+	struct ebt_str name = begin_of(ebt_str(row, EBT_F_interp_code_name));
+	struct ebt_str file = begin_of(ebt_str(row, EBT_F_interp_code_file));
 	const char *slash = file.len ? memrchr(file.data, '/', file.len) : NULL;
 	size_t base = slash ? (size_t)(slash + 1 - file.data) : 0;
 	struct sym_func key = { .kind = SYM_PYTHON };
@@ -138,7 +158,7 @@ static struct ebt_error *add_code(struct python *p, const struct ebt_row *row)
 	struct ebt_error *err;
 	const char *copy;
 
-	if (p->n == MAX_CODES)
+	if (p->n == MAX_CODES || find_code(p, code.id))
 		return NULL;
 	if (p->n == p->capacity) {
 		size_t capacity = p->capacity ? p->capacity * 2 : 256;
@@ -211,19 +231,6 @@ void python_destroy(struct python *p)
 }
 
 /* --- entries --- */
-
-static const struct code *find_code(const struct python *p, uint32_t id)
-{
-	uint64_t hash = sym_hash_u64(p->funcs->seed, id);
-	size_t at = 0;
-	uint32_t i;
-
-	while ((i = sym_index_next(&p->by_id, hash, &at)) != SYM_INDEX_NONE) {
-		if (p->codes[i].id == id)
-			return &p->codes[i];
-	}
-	return NULL;
-}
 
 static struct ebt_error *unknown(struct python *p, struct sym_frame *ret)
 {

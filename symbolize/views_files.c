@@ -136,8 +136,12 @@ static struct ebt_error *note_roots(struct views *views)
 	struct sym_index by_pid = { 0 };
 	struct ebt_error *err = ebt_cursor_create(views->reader, &query, &cursor);
 
-	for (size_t i = 0; !err && i < views->n_tables; i++)
-		err = sym_index_add(&by_pid, sym_hash_u64(views->seed, views->tables[i].pid), i);
+	for (size_t i = 0; !err && i < views->n_tables; i++) {
+		uint64_t hash = sym_hash_u64(views->seed, views->tables[i].pid);
+
+		if (!sym_index_has(&by_pid, hash, MAX_OF_PID))
+			err = sym_index_add(&by_pid, hash, i);
+	}
 	while (!err) {
 		struct ebt_row row;
 

@@ -545,6 +545,28 @@ static void test_damaged(void **state)
 	assert_true(total > 500);
 }
 
+/* What is over and over the same is a matter of moments, and does not hide what comes first. */
+static void test_repeated_lines(void **state)
+{
+	const char *line = "36 35 8:1 / /data rw - ext4 /dev/sda1 rw\n";
+	_cleanup_(mount_table_destroyp) struct mount_table *table = NULL;
+	_cleanup_free_ char *text = malloc(100000 * strlen(line) + 1);
+	size_t len = 0, at = 0, n = 0;
+	const char *tail;
+
+	(void)state;
+	assert_non_null(text);
+	for (int i = 0; i < 100000; i++)
+		len += sprintf(text + len, "%s", line);
+	assert_no_error(mount_table_create(text, len, &table));
+	assert_int_equal(table->n, 100000);
+	assert_ptr_equal(mount_table_find(table, "/data/x", &tail), &table->mounts[1023]);
+	assert_string_equal(tail, "/x");
+	while (mount_table_device(table, 8, 1, &at))
+		n++;
+	assert_int_equal(n, 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_views),
 		cmocka_unit_test(test_roots),
 		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_repeated_lines),
 		cmocka_unit_test(test_damaged),
 	};
 
