@@ -297,8 +297,7 @@ static void test_demangle(void **state)
 		"_RNvNtNtNtCs5l0EXMQXRMU_21rustc_ast_pretty_tool5tests6parser3foo",
 		"_RINvMsY_NtCseXNvpPnDBDp_3std4iterINtB8_3MapppE4foldjNCNvB5_1_0E",
 		"_D2rt4util8typeinfo__T15TypeInfoGenericTeTeZQw6__vtblZ",
-		"_D3std5range__T5chainTSQv3utf__T10byCodeUnitTAaZQqFQgZ14ByCodeUnitImplTSQCsQCr"
-		"__T10OnlyResultTaZQpTSQDuQDa__TQCzTAxaZQDhFQiZQCsZQEjFQEgQCmQBnZ6Result6__ctor",
+		"_D3std5range__T5chainTSQv3utf__T10byCodeUnitTAaZQqFQgZ14ByCodeUnitImplTSQCsQCrZ",
 	};
 
 	(void)state;
