@@ -309,7 +309,7 @@ static __always_inline void python_end_frames(struct python_walk *p)
 {
 	/* Frames without a place: the last group is not whole. */
 	p->n = p->group;
-	if (p->many && p->thread) {
+	if (p->many) {
 		python_append(p, 0);
 		p->phase = PYTHON_THREAD;
 		return;

@@ -17,6 +17,20 @@ ENTRY, ID, INSTRUCTION = 1 << 63, (1 << 32) - 1, (1 << 28) - 1
 VERSION = "import sys; print(sys.implementation.name, '%d.%d.%d' % sys.version_info[:3])"
 
 
+INTERPRETERS = """try:
+    import _interpreters as them
+except ImportError:
+    import _xxsubinterpreters as them
+CODE = "import time\\n\\ndef inside():\\n    time.sleep(0.01)\\ninside()\\n"
+
+def outside():
+    one = them.create()
+    (them.run_string if hasattr(them, "run_string") else them.exec)(one, CODE)
+
+outside()
+"""
+
+
 def pythons():
     """Programs of CPython 3.11 to 3.13, by version; Debian's is one of them."""
     names = [f"python3.{minor}" for minor in (11, 12, 13)]
@@ -161,6 +175,18 @@ class Python(e2e.TestCase):
             found = stacks.count((("brief", "<string>", 2, 3), ("<module>", "<string>", 1, 4)))
             print(f"\n    {version}: {found} of 40 short processes", file=sys.stderr)
             self.assertGreaterEqual(found, 38)
+
+    def test_subinterpreter(self):
+        """Functions of one interpreter that run another one's."""
+        for version, python in self.pythons.items():
+            script = self.path("script.py")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(INTERPRETERS)
+            trace = self.record("-e", "offcpu,sched", "--", python, script)
+            wanted = [("inside", "<string>", 3, 4), ("<module>", "<string>", 1, 5),
+                      ("outside", script, 7, 9), ("<module>", script, 1, 11)]
+            self.assertIn(tuple(wanted), [frames for _, frames in Trace(trace).switches()],
+                          version)
 
     def test_scribbled(self):
         """Interpreters whose memory is overwritten while they run harm nobody else."""
