@@ -304,7 +304,8 @@ static bool is_special(const char *path)
 		if (!strncmp(path, places[i], strlen(places[i])))
 			return true;
 	}
-	return *path != '/' || strstr(path, "/../");
+	/* The kernel's paths have none of these, which would lead there in other words. */
+	return *path != '/' || strstr(path, "//") || strstr(path, "/./") || strstr(path, "/../");
 }
 
 /* A copy of the path, "/" alone (which is no file) where it must not be opened. */
