@@ -11,8 +11,8 @@
 #include "cleanup.h"
 
 #define MAX_SECTIONS 4096
-/* Symbols of CPython's library: some 15,000. */
-#define MAX_SYMBOLS    (1u << 20)
+/* Symbols of CPython's library: some 15,000; of a program with it inside, more. */
+#define MAX_SYMBOLS    (1u << 18)
 #define SYMBOLS_A_READ 1024
 /* Larger than any structure: interpreters have 100 kB and more. */
 #define MAX_OFFSET (1u << 20)
@@ -121,11 +121,14 @@ static bool read_version(int fd, const struct elf_sections *s, uint64_t *ret)
 {
 	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
 
+	/* A file has one of each at the most. */
 	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
 		for (size_t i = 0; i < s->n; i++) {
-			if (s->headers[i].sh_type == types[t] &&
-			    find_version(fd, s, &s->headers[i], ret))
+			if (s->headers[i].sh_type != types[t])
+				continue;
+			if (find_version(fd, s, &s->headers[i], ret))
 				return true;
+			break;
 		}
 	}
 	return false;
