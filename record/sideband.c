@@ -486,11 +486,10 @@ static struct ebt_error *emit_event(struct sideband *sideband, struct ebt_stream
 {
 	const uint64_t from = ring->last_time;
 
-	/* Seen of programs that a task loaded which the kernel hides: a row of time 0 would be the
-	 * start of the trace. */
+	/* A row of time 0 would be the start of the trace. */
 	if (!event->time)
-		event->time = from ? from : clocks_now();
-	if (event->time > ring->last_time)
+		event->time = clocks_now();
+	else if (event->time > ring->last_time)
 		ring->last_time = event->time;
 	switch (event->kind) {
 	case SIDEBAND_MMAP:

@@ -78,9 +78,15 @@ static bool parse_mmap2(const char *record, size_t len, struct sideband_event *e
 	return true;
 }
 
+/*
+ * The time is right behind the name, and not always at the end: for each event that hears of a
+ * symbol after another (two recorders, or perf), Linux makes the record 8 bytes longer and writes
+ * no more than before (perf_event_ksymbol_output() adds to a size that it never resets).
+ */
 static bool parse_ksymbol(const char *record, size_t len, struct sideband_event *event)
 {
 	struct ksymbol k;
+	size_t time;
 
 	if (len < sizeof(k))
 		return false;
@@ -92,6 +98,9 @@ static bool parse_ksymbol(const char *record, size_t len, struct sideband_event 
 	event->unregister = k.flags & KSYMBOL_UNREGISTER;
 	event->name = record + sizeof(k);
 	event->name_len = strnlen(event->name, len - sizeof(k));
+	time = sizeof(k) + (event->name_len + 8) / 8 * 8;
+	if (time <= len)
+		memcpy(&event->time, record + time, sizeof(event->time));
 	return true;
 }
 

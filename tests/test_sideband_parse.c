@@ -165,6 +165,14 @@ static void test_ksymbol(void **state)
 		assert_int_equal(e.type, 1);
 		assert_int_equal(e.unregister, flags);
 		assert_int_equal(e.name_len, strlen("bpf_prog_1234"));
+		assert_int_equal(e.time, 5);
+		/* What other listeners made it longer by holds what was in the buffer before. */
+		r.len -= 8;
+		put64(&r, 5);
+		put64(&r, 0x6f5f7372656874);
+		end(&r, 0);
+		assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len);
+		assert_int_equal(e.time, 5);
 	}
 }
 
