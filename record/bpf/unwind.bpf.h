@@ -320,10 +320,10 @@ static __always_inline bool unwind_cfa(struct unwind_state *s, const struct cfi_
 	}
 }
 
-/* The frame pointer of the caller; *saved are the two words below cfa. *ret_place: where it was, 0
- * where it stays as it is, or UNWIND_FP_LOST. */
+/* The frame pointer of the caller. *ret_place: where it was, 0 where it stays as it is, or
+ * UNWIND_FP_LOST. */
 static __always_inline bool unwind_fp(struct unwind_state *s, const struct cfi_row *row, __u64 cfa,
-				      const __u64 *saved, __u64 *ret_place)
+				      __u64 *ret_place)
 {
 	__u32 op = row->op & CFI_OP_MASK;
 	__u64 at = cfa;
@@ -334,10 +334,6 @@ static __always_inline bool unwind_fp(struct unwind_state *s, const struct cfi_r
 	if (row->op & CFI_FP_BY_FP) {
 		at = s->fp;
 	} else if (!row->fp) {
-		return true;
-	} else if (row->fp == -2) {
-		*ret_place = cfa - 2 * sizeof(*saved);
-		s->fp = saved[0];
 		return true;
 	} else if (row->fp == CFI_FP_LOST) {
 		*ret_place = UNWIND_FP_LOST;
@@ -369,7 +365,7 @@ static __always_inline long unwind_step_row(struct unwind_state *s, const struct
 					    struct unwind_lesson *lesson)
 {
 	__u32 op = row->op & CFI_OP_MASK;
-	__u64 cfa, ra, saved[2], base = s->fp, fp_place;
+	__u64 cfa, ra, base = s->fp, fp_place;
 
 	if (op == CFI_NONE)
 		return unwind_step_unknown(s, lesson);
@@ -393,15 +389,14 @@ static __always_inline long unwind_step_row(struct unwind_state *s, const struct
 	/* A frame that does not grow would be walked for ever. */
 	if (cfa <= s->sp)
 		return unwind_stop(s, EBT_STOP_LOOP);
-	/* Both at once where both are wanted; below a stack there may be nothing. */
-	if (row->fp == -2 ? bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa - 16))
-			  : bpf_probe_read_user(saved + 1, sizeof(*saved), (void *)(cfa - 8)))
+	/* The word below is read only where a row wants it: there may be no page below a stack. */
+	if (bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa - sizeof(ra))))
 		return unwind_stop(s, EBT_STOP_FAULT);
-	if (!unwind_fp(s, row, cfa, saved, &fp_place))
+	if (!unwind_fp(s, row, cfa, &fp_place))
 		return unwind_stop(s, EBT_STOP_FAULT);
 	if (lesson)
-		unwind_learn_step(lesson, s, row, base, fp_place, cfa, saved[1]);
-	return unwind_to(s, saved[1], cfa);
+		unwind_learn_step(lesson, s, row, base, fp_place, cfa, ra);
+	return unwind_to(s, ra, cfa);
 }
 
 /* A Python function that was run by the frame that was added last; false: there is none. */
@@ -437,6 +432,8 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	s->n = n + 1;
 	if (s->stop) /* before the walk began */
 		return 1;
+	if (!n)
+		unwind_note_code(bpf_get_current_task_btf());
 	pc = s->pc - s->caller;
 	if (!unwind_find_mapping(s, pc))
 		return unwind_stop(s, EBT_STOP_NO_MAPPING);

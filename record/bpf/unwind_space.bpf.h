@@ -181,7 +181,7 @@ static __always_inline void unwind_fork(__u32 parent, const struct task_struct *
 static __always_inline bool unwind_find_space(const struct task_struct *task,
 					      struct ebrec_unwind_process *ret)
 {
-	struct ebrec_unwind_published *published;
+	const struct ebrec_unwind_published *published;
 	const struct ebrec_unwind_process *own;
 	__u32 tgid = task->tgid;
 
@@ -197,12 +197,6 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
 		*ret = *own;
 	}
 	published = bpf_map_lookup_elem(&unwind_published, &tgid);
-	if (published) {
-		__u64 exec_vm = task->mm->exec_vm;
-
-		if (published->exec_vm != exec_vm)
-			published->exec_vm = exec_vm;
-	}
 	if (published && published->time > ret->time) {
 		ret->time = published->time;
 		ret->first = published->first;
@@ -210,6 +204,19 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
 		ret->ticket = 0;
 	}
 	return true;
+}
+
+/* Notes how much code the process has, for the recorder to compare. In a step of a walk, as the
+ * verifier goes through a program once for each way that leads there. */
+static __always_inline void unwind_note_code(const struct task_struct *task)
+{
+	struct ebrec_unwind_published *published;
+	__u64 exec_vm = task->mm->exec_vm;
+	__u32 tgid = task->tgid;
+
+	published = bpf_map_lookup_elem(&unwind_published, &tgid);
+	if (published && published->exec_vm != exec_vm)
+		published->exec_vm = exec_vm;
 }
 
 /* Where a process's mappings are, and where they go with a new one among them. */
