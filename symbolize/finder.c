@@ -166,7 +166,8 @@ static void keep(struct search *search, struct elf_file *file)
 	if (file->has_code && !found->main) {
 		found->main = file;
 		found->main_place = search->place;
-	} else if (!file->has_code && !found->debug && (file->has_dwarf || file->has_symtab)) {
+	} else if (!file->has_code && !found->debug &&
+		   (search->any || file->has_dwarf || file->has_symtab)) {
 		found->debug = file;
 		found->debug_place = search->place;
 	} else {

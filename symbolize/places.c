@@ -324,6 +324,7 @@ struct ebt_error *search_alt(struct search *search)
 		.recorded = search->recorded,
 		.recorded_id = search->recorded_id,
 		.begin_only = search->begin_only,
+		.any = true,
 	};
 	struct sym_build_id id;
 	struct ebt_error *err;

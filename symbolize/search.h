@@ -34,6 +34,7 @@ struct search {
 	const struct sym_build_id *id;
 	const struct identity *identity; /* what else the trace says about the file, or NULL */
 	const struct debuglink *link;	 /* not NULL: debug information that it names is wanted */
+	bool any;			 /* whatever has the build-id: strings alone are good */
 	bool begin_only;		 /* servers are asked, not waited for */
 	enum found_place place;		 /* that is being looked into */
 	struct found found;
