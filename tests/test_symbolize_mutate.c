@@ -143,8 +143,10 @@ static void try_image(char *data, size_t len, const uint64_t *addresses)
 	ebt_error_destroy(err);
 }
 
-/* libelf reads a file in other ways than memory. */
-static void try_file(const char *data, size_t len, const uint64_t *addresses)
+/* libelf reads a file in other ways than memory. Only what has the bytes of the build-id can be
+ * taken for that build. */
+static void try_file(const char *data, size_t len, const uint64_t *addresses,
+		     const struct sym_build_id *id)
 {
 	const char *path = symtools_path("mutated");
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -154,6 +156,8 @@ static void try_file(const char *data, size_t len, const uint64_t *addresses)
 	assert_int_equal(write(fd, data, len), len);
 	close(fd);
 	err = elf_file_open(path, &file);
+	if (!err && sym_build_id_equal(&file->id, id))
+		assert_non_null(memmem(data, len, id->bytes, id->len));
 	if (!err)
 		use(file, addresses);
 	assert_true(!err || err->code == EBT_ERR_CORRUPT);
@@ -170,6 +174,10 @@ static void mutate_file(const char *name)
 	size_t n_areas = find_areas(name, areas, 32), len;
 	size_t n_symbols = symtools_nm("prog", "--defined-only", &symbols);
 	char *original = load(name, &len);
+	struct sym_build_id id = { 0 };
+
+	id.len = (uint8_t)symtools_build_id(name, id.bytes);
+	assert_true(id.len > 0);
 
 	for (size_t i = 0; i < ADDRESSES; i++) {
 		const struct symtools_symbol *s = &symbols[next_random(n_symbols)];
@@ -189,7 +197,7 @@ static void mutate_file(const char *name)
 		if (i % 4)
 			try_image(exact, mutated_len, addresses);
 		else
-			try_file(exact, mutated_len, addresses);
+			try_file(exact, mutated_len, addresses, &id);
 		free(exact);
 	}
 	symtools_free_symbols(symbols, n_symbols);
