@@ -360,7 +360,8 @@ static struct ebt_error *run_bundle(struct report *report)
 	if (!err)
 		err = find_tables(&m);
 	for (size_t i = 0; !err && i < m.n_tables; i++) {
-		err = prepare_names(report->trace, m.tables[i].table);
+		err = prepare_names(report->trace, m.tables[i].table,
+				    TRACE_UNFILTERED | TRACE_QUIET);
 		if (!err)
 			err = resolve_table(&m, &m.tables[i]);
 	}

@@ -9,6 +9,7 @@
 #include "model_offcpu.h"
 #include "names.h"
 #include "narrow.h"
+#include "prepare.h"
 #include "sched_feed.h"
 #include "text.h"
 #include "tree_feed.h"
@@ -379,6 +380,8 @@ static struct ebt_error *run_offcpu(struct report *report)
 
 	if (!err && stacks)
 		err = tree_feed_create_tree(report->trace, CALLTREE_BY_COMM, &tree);
+	if (!err && stacks)
+		err = prepare_names(report->trace, EBT_T_offcpu_stack, 0);
 	if (err)
 		return err;
 	c.tree = tree;

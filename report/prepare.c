@@ -94,7 +94,8 @@ static uint64_t wanted_columns(const struct ebt_table *table)
 	return columns;
 }
 
-static struct ebt_error *take_table(struct trace *trace, const struct ebt_table *table)
+static struct ebt_error *take_table(struct trace *trace, const struct ebt_table *table,
+				    unsigned int flags)
 {
 	const struct ebt_want want = { table->id, wanted_columns(table) };
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
@@ -104,7 +105,7 @@ static struct ebt_error *take_table(struct trace *trace, const struct ebt_table 
 
 	err = trace_sym(trace, &pass.sym);
 	if (!err)
-		err = trace_cursor_create(trace, &want, 1, 0, &cursor);
+		err = trace_cursor_create(trace, &want, 1, flags, &cursor);
 	while (!err) {
 		err = trace_next(cursor, &row);
 		if (err || !row.batch)
@@ -115,7 +116,7 @@ static struct ebt_error *take_table(struct trace *trace, const struct ebt_table 
 	return err ? err : sym_find_collected(pass.sym);
 }
 
-struct ebt_error *prepare_names(struct trace *trace, uint16_t table)
+struct ebt_error *prepare_names(struct trace *trace, uint16_t table, unsigned int flags)
 {
 	const struct ebt_table *tables;
 	struct ebt_error *err = NULL;
@@ -124,7 +125,7 @@ struct ebt_error *prepare_names(struct trace *trace, uint16_t table)
 	tables = ebt_reader_tables(trace_reader(trace), &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		if (tables[i].id == table)
-			err = take_table(trace, &tables[i]);
+			err = take_table(trace, &tables[i], flags);
 	}
 	return err;
 }

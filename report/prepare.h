@@ -11,7 +11,7 @@
 #include "error.h"
 #include "trace.h"
 
-/* Rows that pass the filters of the command line count. Tables that the trace lacks are none. */
-struct ebt_error *prepare_names(struct trace *trace, uint16_t table);
+/* flags: of trace_cursor_create(). A table that the trace lacks has no stacks. */
+struct ebt_error *prepare_names(struct trace *trace, uint16_t table, unsigned int flags);
 
 #endif

@@ -204,7 +204,7 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 	feed.offcpu = event && strcmp(event, "offcpu") == 0;
 	err = tree_feed_create_tree(trace, chosen_roots(options), &feed.tree);
 	if (!err)
-		err = prepare_names(trace, feed.offcpu ? EBT_T_offcpu_stack : EBT_T_sample);
+		err = prepare_names(trace, feed.offcpu ? EBT_T_offcpu_stack : EBT_T_sample, 0);
 	if (!err && feed.offcpu)
 		err = read_offcpu(trace, options, &feed);
 	else if (!err)
