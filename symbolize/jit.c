@@ -16,6 +16,9 @@
 /* Memory for all files that are read. */
 #define MAX_MEMORY (UINT64_C(1) << 30)
 
+/* Files of one process that are looked at, the first; the recorder makes one or two. */
+#define MAX_OF_IMAGE 64
+
 /* Generations of processes that forked without exec. */
 #define MAX_ANCESTORS 64
 
@@ -69,6 +72,19 @@ static void add_file(struct jit *jit, const struct ebt_file *file)
 	};
 }
 
+/* Sorts the files; for each address all of an image may be asked. */
+static void sort_files(struct jit *jit)
+{
+	size_t n = 0;
+
+	qsort(jit->files, jit->n, sizeof(*jit->files), compare_files);
+	for (size_t i = 0; i < jit->n; i++) {
+		if (n < MAX_OF_IMAGE || jit->files[n - MAX_OF_IMAGE].image != jit->files[i].image)
+			jit->files[n++] = jit->files[i];
+	}
+	jit->n = n;
+}
+
 struct ebt_error *jit_create(struct ebt_reader *reader, const struct addrspace *space,
 			     struct jit **ret)
 {
@@ -89,7 +105,7 @@ struct ebt_error *jit_create(struct ebt_reader *reader, const struct addrspace *
 		return &ebt_enomem;
 	for (size_t i = 0; i < n; i++)
 		add_file(jit, &files[i]);
-	qsort(jit->files, jit->n, sizeof(*jit->files), compare_files);
+	sort_files(jit);
 	*ret = take_ptr(jit);
 	return NULL;
 }
