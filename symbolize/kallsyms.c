@@ -13,8 +13,9 @@
 /* How far the last function of a module reaches: nothing says where it ends. */
 #define LAST_SIZE UINT64_C(65536)
 
-/* Lines of kallsyms. Large kernels have 300,000. */
+/* Of all copies together. Large kernels have 300,000 lines, of which 200,000 are of code. */
 #define MAX_SYMBOLS (16u << 20)
+#define MAX_TEXT    (UINT64_C(1) << 30)
 
 /* Copies: the recorder makes one more where modules have changed, at most every ten seconds. */
 #define MAX_COPIES 64
@@ -40,6 +41,7 @@ struct kallsyms {
 	struct copy copies[MAX_COPIES]; /* in order of time */
 	size_t n;
 	size_t n_syms; /* in all of them */
+	uint64_t n_text;
 };
 
 DEFINE_CLEANUP(struct kallsyms *, kallsyms_destroy);
@@ -149,11 +151,11 @@ static void finish_symbols(struct copy *copy)
 	copy->n = out;
 }
 
-static struct ebt_error *parse_kallsyms(struct copy *copy, size_t len)
+static struct ebt_error *parse_kallsyms(struct copy *copy, size_t len, size_t max)
 {
 	const char *line = copy->text, *limit = copy->text + len, *end;
 
-	for (; line < limit && copy->n < MAX_SYMBOLS; line = end + 1) {
+	for (; line < limit && copy->n < max; line = end + 1) {
 		struct ebt_error *err;
 		struct ksym sym;
 
@@ -187,7 +189,8 @@ static struct ebt_error *read_copy(struct kallsyms *kallsyms, struct ebt_reader 
 		return err;
 	copy->time = file->time;
 	kallsyms->n++;
-	err = parse_kallsyms(copy, len);
+	kallsyms->n_text += len;
+	err = parse_kallsyms(copy, len, MAX_SYMBOLS - kallsyms->n_syms);
 	kallsyms->n_syms += copy->n;
 	return err;
 }
@@ -210,7 +213,8 @@ struct ebt_error *kallsyms_create(struct ebt_reader *reader, struct kallsyms **r
 		return &ebt_enomem;
 	err = ebt_reader_files(reader, &files, &n);
 	for (size_t i = 0; !err && i < n && kallsyms->n < MAX_COPIES; i++) {
-		if (!strcmp(files[i].role, "kallsyms") && files[i].size)
+		if (!strcmp(files[i].role, "kallsyms") && files[i].size &&
+		    files[i].size <= MAX_TEXT - kallsyms->n_text)
 			err = read_copy(kallsyms, reader, &files[i]);
 	}
 	if (err)

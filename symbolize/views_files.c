@@ -13,7 +13,10 @@ DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 /* Mount tables that one process stands for. */
 #define MAX_OF_PID 64
 
-/* A file that is damaged is as good as none. */
+/* Of all files that are kept; a table of 100 mounts has 20 kB. */
+#define MAX_BYTES ((size_t)512 << 20)
+
+/* A file that is damaged, or too much, is as good as none. */
 static struct ebt_error *content(struct views *views, uint64_t file_id, char **ret, size_t *ret_len)
 {
 	struct ebt_error *err = ebt_reader_file_content(views->reader, file_id, ret, ret_len);
@@ -21,6 +24,12 @@ static struct ebt_error *content(struct views *views, uint64_t file_id, char **r
 	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
 		ebt_error_destroy(err);
 		return NULL;
+	}
+	if (!err && *ret_len > MAX_BYTES - views->n_bytes) {
+		free(*ret);
+		*ret = NULL;
+	} else if (!err) {
+		views->n_bytes += *ret_len;
 	}
 	return err;
 }

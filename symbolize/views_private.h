@@ -54,6 +54,7 @@ struct views {
 	size_t n_tables, tables_capacity;
 	struct view_fuse *fuse;
 	size_t n_fuse, fuse_capacity;
+	size_t n_bytes; /* of files that were read */
 };
 
 /* Lists mount tables and fuse-overlayfs processes. */
