@@ -38,27 +38,6 @@ void scrub_known_destroy(struct scrub_known *known)
 	free(known);
 }
 
-/* The array with room for one element more, or NULL. */
-static void *grown(void *array, size_t n, size_t *capacity, size_t size)
-{
-	void *more;
-
-	if (n < *capacity)
-		return array;
-	more = reallocarray(array, *capacity ? *capacity * 2 : 64, size);
-	if (more)
-		*capacity = *capacity ? *capacity * 2 : 64;
-	return more;
-}
-
-static struct name comm_of(struct ebt_str s)
-{
-	struct name name = { { 0 } };
-
-	memcpy(name.text, s.data, s.len < COMM_SIZE - 1 ? s.len : COMM_SIZE - 1);
-	return name;
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	return memcmp(a, b, COMM_SIZE);
@@ -78,6 +57,48 @@ static int compare_objects(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
+typedef int compare_fn(const void *a, const void *b);
+
+/* Sorts, and leaves one of those that are the same. */
+static size_t sort_out(void *array, size_t n, size_t size, compare_fn *compare)
+{
+	char *items = array;
+	size_t kept = 0;
+
+	if (n)
+		qsort(items, n, size, compare);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && !compare(items + (kept - 1) * size, items + i * size))
+			continue;
+		memmove(items + kept++ * size, items + i * size, size);
+	}
+	return kept;
+}
+
+/* The array with room for one element more, or NULL. Rows say the same over and over. */
+static void *grown(void *array, size_t *n, size_t *capacity, size_t size, compare_fn *compare)
+{
+	void *more;
+
+	if (*n < *capacity)
+		return array;
+	*n = sort_out(array, *n, size, compare);
+	if (*n < *capacity - *capacity / 4)
+		return array;
+	more = reallocarray(array, *capacity ? *capacity * 2 : 64, size);
+	if (more)
+		*capacity = *capacity ? *capacity * 2 : 64;
+	return more;
+}
+
+static struct name comm_of(struct ebt_str s)
+{
+	struct name name = { { 0 } };
+
+	memcpy(name.text, s.data, s.len < COMM_SIZE - 1 ? s.len : COMM_SIZE - 1);
+	return name;
+}
+
 /* --- reading --- */
 
 static struct ebt_error *add_path(struct scrub_known *known, struct ebt_str path)
@@ -90,7 +111,8 @@ static struct ebt_error *add_path(struct scrub_known *known, struct ebt_str path
 	name = comm_of((struct ebt_str){ slash + 1, path.len - (size_t)(slash + 1 - path.data) });
 	if (known->n_names && !compare_names(&known->names[known->n_names - 1], &name))
 		return NULL;
-	names = grown(known->names, known->n_names, &known->names_capacity, sizeof(*names));
+	names = grown(known->names, &known->n_names, &known->names_capacity, sizeof(*names),
+		      compare_names);
 	if (!names)
 		return &ebt_enomem;
 	known->names = names;
@@ -104,7 +126,8 @@ static struct ebt_error *add_kernel(struct scrub_known *known, const struct ebt_
 
 	if (!task)
 		return NULL;
-	kernel = grown(known->kernel, known->n_kernel, &known->kernel_capacity, sizeof(*kernel));
+	kernel = grown(known->kernel, &known->n_kernel, &known->kernel_capacity, sizeof(*kernel),
+		       compare_ids);
 	if (!kernel)
 		return &ebt_enomem;
 	known->kernel = kernel;
@@ -118,8 +141,8 @@ static struct ebt_error *add_object(struct scrub_known *known, const struct ebt_
 
 	if (!scrub_is_system_path(ebt_str(row, EBT_F_name_object_path)))
 		return NULL;
-	objects =
-		grown(known->objects, known->n_objects, &known->objects_capacity, sizeof(*objects));
+	objects = grown(known->objects, &known->n_objects, &known->objects_capacity,
+			sizeof(*objects), compare_objects);
 	if (!objects)
 		return &ebt_enomem;
 	known->objects = objects;
@@ -196,12 +219,12 @@ struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_kno
 	err = read_all(known);
 	if (err)
 		return err;
-	if (known->n_names)
-		qsort(known->names, known->n_names, sizeof(*known->names), compare_names);
-	if (known->n_kernel)
-		qsort(known->kernel, known->n_kernel, sizeof(*known->kernel), compare_ids);
-	if (known->n_objects)
-		qsort(known->objects, known->n_objects, sizeof(*known->objects), compare_objects);
+	known->n_names =
+		sort_out(known->names, known->n_names, sizeof(*known->names), compare_names);
+	known->n_kernel =
+		sort_out(known->kernel, known->n_kernel, sizeof(*known->kernel), compare_ids);
+	known->n_objects = sort_out(known->objects, known->n_objects, sizeof(*known->objects),
+				    compare_objects);
 	*ret = take_ptr(known);
 	return NULL;
 }
