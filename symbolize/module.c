@@ -305,7 +305,9 @@ struct ebt_error *module_look_up(const struct module *module, struct dwarf_info 
 	}
 	name_by_symbol(module, address, &frames[n - 1]);
 	*ret_n = frames[n - 1].name ? n : 0;
-	*ret_passing = answer != DWARF_WHOLE;
+	/* Debug information that could not be read may be readable where there is more memory. */
+	*ret_passing =
+		answer != DWARF_WHOLE || (module->build.quality & CACHE_DWARF && !module->units);
 	return NULL;
 }
 

@@ -18,7 +18,7 @@
 /* zlib makes debug information 3 to 8 times smaller; above this size, 64 times is a bomb. */
 #define SMALL	  (UINT64_C(64) << 20)
 #define MAX_RATIO 64
-#define MAX_SIZE  (UINT64_C(64) << 30)
+#define MAX_SIZE  (UINT64_C(16) << 30)
 
 /* What is unpacked to memory. More goes to a file. */
 #define MAX_MEMORY (UINT64_C(128) << 20)
@@ -297,7 +297,7 @@ static struct ebt_error *find_sections(struct opening *o, bool *ret_good)
 }
 
 /* Memory for the file and what is unpacked. All of it is there where the file is memory. */
-static struct ebt_error *reserve(struct opening *o)
+static struct ebt_error *reserve(struct opening *o, bool *ret_good)
 {
 	struct pages *pages = o->pages;
 	void *base;
@@ -305,10 +305,14 @@ static struct ebt_error *reserve(struct opening *o)
 	/* A page more, for what reads a little too far. */
 	pages->size = boundary(pages) + (o->unpacked + PAGE - 1) / PAGE * PAGE + PAGE;
 	pages->have = calloc(1, pages->size / PAGE / 8 + 1);
+	if (!pages->have)
+		return &ebt_enomem;
 	base = mmap(NULL, pages->size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (base == MAP_FAILED || !pages->have)
-		return &ebt_enomem;
+	/* So much may be more than the system gives away (vm.overcommit_memory): names remain. */
+	*ret_good = base != MAP_FAILED;
+	if (!*ret_good)
+		return NULL;
 	pages->base = base;
 	if (pages->fd < 0) {
 		memcpy(base, o->file->image, pages->total);
@@ -416,7 +420,7 @@ static struct ebt_error *open_pages(struct opening *o, bool *ret_good)
 	struct ebt_error *err = find_sections(o, ret_good);
 
 	if (!err && *ret_good)
-		err = reserve(o);
+		err = reserve(o, ret_good);
 	if (!err && *ret_good)
 		*ret_good = read_headers(o);
 	if (!err && *ret_good)
