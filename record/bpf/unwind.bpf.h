@@ -590,17 +590,16 @@ static __always_inline struct unwind_state *unwind_take_state(void)
 }
 
 /* A walk that met what nobody knows goes on if the kernel does. */
-static __always_inline bool unwind_ask_kernel(struct unwind_walk *walk, struct task_struct *task)
+static __always_inline void unwind_ask_kernel(struct unwind_walk *walk, struct task_struct *task)
 {
 	struct unwind_state *s = walk->state;
 
 	if (s->stop != EBT_STOP_NO_MAPPING || !unwind_ask(task, s->pc - s->caller, &s->process))
-		return false;
+		return;
 	if (walk->lesson)
 		walk->lesson->unfit = true; /* of another address space, in a way */
 	s->stop = 0;
 	s->n--;
-	return true;
 }
 
 /* slot: of the ring for what goes into tables of its own. */
@@ -620,12 +619,14 @@ static __always_inline void unwind_walk(struct unwind_walk *walk, struct task_st
 			return;
 	}
 	bpf_loop(config.max_entries + 1, unwind_step, walk, 0);
-	if (unwind_ask_kernel(walk, task))
-		bpf_loop(config.max_entries + 1, unwind_step, walk, 0);
-	if (config.python && !s->stop && python_waits(walk->python)) {
+	/* A walk that waits for the kernel's answer gets no Python functions: a third part of it
+	 * would cost the verifier more than the rest, and it is one walk of a process that has just
+	 * begun. */
+	unwind_ask_kernel(walk, task);
+	if (config.python)
 		python_read(walk->python);
+	if (!s->stop)
 		bpf_loop(config.max_entries + 1, unwind_step, walk, 0);
-	}
 }
 
 /* Heads the stack of a walk that is over, and dumps what it did not reach. */
