@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "cleanup.h"
 #include "dwarfinline.h"
 #include "dwarfline.h"
@@ -108,11 +109,9 @@ static bool open_handles(struct dwarf_info *info)
 {
 	if (!dwarf_handle_open(info->units, &info->handle))
 		return false;
-	if (!info->units->alt)
-		return true;
-	if (!dwarf_handle_open(info->units->alt, &info->alt))
-		return false;
-	dwarf_setalt(info->handle.dwarf, info->alt.dwarf);
+	/* libdw refuses a file of strings alone, which shared_string() reads. */
+	if (info->units->alt && dwarf_handle_open(info->units->alt, &info->alt))
+		dwarf_setalt(info->handle.dwarf, info->alt.dwarf);
 	return true;
 }
 
@@ -152,18 +151,58 @@ static bool use_unit(struct state *state, struct dwarf_units *of, uint32_t unit)
 
 /* --- strings and references: what they point to must be read before libdw looks there --- */
 
+/* A string in a file that dwz made and that libdw has not got: it would look for one by itself. */
+static const char *shared_string(struct dwarf_info *info, Dwarf_Die *die,
+				 const Dwarf_Attribute *attr)
+{
+	const struct pages *pages = info->units->pages;
+	struct pages *alt = info->units->alt ? info->units->alt->pages : NULL;
+	const uint64_t at = (uint64_t)((const char *)attr->valp - pages->base);
+	uint8_t offset_size = 0;
+	uint64_t offset;
+	Dwarf_Die cu;
+
+	if (!alt || !dwarf_diecu(die, &cu, NULL, &offset_size) || at > pages->size ||
+	    pages->size - at < offset_size)
+		return NULL;
+	offset = offset_size == 8 ? ebt_load_u64(attr->valp) : ebt_load_u32(attr->valp);
+	if (offset >= alt->sections[PAGES_STR].size)
+		return NULL;
+	return pages_string(alt, alt->base + alt->sections[PAGES_STR].offset + offset);
+}
+
+static bool is_shared(Dwarf_Attribute *attr)
+{
+	switch (dwarf_whatform(attr)) {
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static const char *string_at(struct dwarf_info *info, Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attr;
-	const char *string = dwarf_formstring(dwarf_attr(die, name, &attr));
+	const char *string;
 
-	string = pages_string(info->units->pages, string);
+	if (!dwarf_attr(die, name, &attr))
+		return NULL;
+	if (is_shared(&attr) && !info->alt.dwarf)
+		return shared_string(info, die, &attr);
+	string = pages_string(info->units->pages, dwarf_formstring(&attr));
 	return info->units->alt ? pages_string(info->units->alt->pages, string) : string;
 }
 
 /* Whether the attribute refers to a DIE by its place. Other references are to types. */
-static bool is_reference(Dwarf_Attribute *attr)
+static bool is_reference(struct dwarf_info *info, Dwarf_Attribute *attr)
 {
+	if (is_shared(attr))
+		return info->alt.dwarf;
 	switch (dwarf_whatform(attr)) {
 	case DW_FORM_ref1:
 	case DW_FORM_ref2:
@@ -171,9 +210,6 @@ static bool is_reference(Dwarf_Attribute *attr)
 	case DW_FORM_ref8:
 	case DW_FORM_ref_udata:
 	case DW_FORM_ref_addr:
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_ref_sup4:
-	case DW_FORM_ref_sup8:
 		return true;
 	default:
 		return false;
@@ -188,7 +224,7 @@ static bool follow(struct dwarf_info *info, struct state *state, Dwarf_Die *die,
 	Dwarf *dwarf;
 	uint32_t unit;
 
-	if (!dwarf_attr(die, name, &attr) || !is_reference(&attr) ||
+	if (!dwarf_attr(die, name, &attr) || !is_reference(info, &attr) ||
 	    !dwarf_formref_die(&attr, &target))
 		return false;
 	dwarf = dwarf_cu_getdwarf(target.cu);

@@ -188,6 +188,20 @@ static void test_dwz(void **state)
 	expect_inlined(*state);
 }
 
+/* Programs that have little in common share strings alone. */
+static void test_dwz_strings(void **state)
+{
+	if (!symtools_try("command -v dwz"))
+		skip();
+	symtools_run("echo 'int main(void) { return 0; }' >second.c && "
+		     "gcc -gdwarf-4 -O2 -o prog $SRC/symbols.c && "
+		     "gcc -gdwarf-4 -O2 -o second second.c && dwz -m common.debug prog second && "
+		     "readelf -SW prog | grep -q gnu_debugaltlink && "
+		     "readelf -SW common.debug | grep -q debug_str && "
+		     "! readelf -SW common.debug | grep -q debug_info");
+	expect_inlined(*state);
+}
+
 static void test_rust(void **state)
 {
 	static const char old_name[] =
@@ -714,6 +728,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_inlined),
 		TEST(test_dwz),
+		TEST(test_dwz_strings),
 		TEST(test_rust),
 		TEST(test_no_inline),
 		TEST(test_caller),
