@@ -87,6 +87,15 @@ class Trace:
             if row["ustack"] != "-":
                 yield int(row["prev"].split("/")[0]), self.frames(row["ustack"])
 
+    def blocks(self):
+        """Frames of each stay off a CPU that has a beginning and an end."""
+        begun = {}
+        for row in self.dump.rows("sched_switch"):
+            stack = begun.pop(row["next"], "-")
+            if stack != "-":
+                yield self.frames(stack)
+            begun[row["prev"]] = row["ustack"]
+
 
 def name(frame):
     """As reports show it."""
@@ -130,15 +139,14 @@ class Python(e2e.TestCase):
             print(f"\n    {version}: {sum(expected.values())} stacks as Python says",
                   file=sys.stderr)
 
-    def assert_almost_all(self, expected, found):
-        """Of an interval without a beginning or an end reports know no length: there may be few."""
-        missing = expected - found
-        self.assertLessEqual(len(missing), len(expected) // 50, missing)
-
     def check_reports(self, python, switches):
         trace, naps = self.naps(python, "--max-stack", "300", switches=switches)
-        folded = e2e.ebreport("folded", "--event", "offcpu", "--min", "1ms", trace)
-        expected = {tuple(map(name, reversed(frames))) for _, frames in naps}
+        folded = e2e.ebreport("folded", "--event", "offcpu", trace)
+        naps = {frames for _, frames in naps}
+        # Of a stay without an end reports know no length. This kernel hides some switches from BPF.
+        blocks = naps.intersection(Trace(trace).blocks())
+        self.assertGreater(len(blocks), len(naps) * 0.8)
+        expected = {tuple(map(name, reversed(frames))) for frames in blocks}
         found = set()
         for line in folded.splitlines():
             frames = line.rsplit(" ", 1)[0].split(";")
@@ -146,8 +154,8 @@ class Python(e2e.TestCase):
             if ours and ours[-1] == f"nap ({os.path.basename(FRAMES)}:28)":
                 found.add(ours)
                 self.assertNotIn("_PyEval_EvalFrameDefault", frames)
-        self.assertEqual(found - expected, set())
-        self.assert_almost_all(expected, found)
+        self.assertEqual(expected - found, set())
+        self.assertEqual(found - {tuple(map(name, reversed(frames))) for frames in naps}, set())
 
     def test_reports(self):
         """The same frames, as names, in place of the interpreter's loop."""
@@ -162,7 +170,9 @@ class Python(e2e.TestCase):
             trace, naps = self.naps(python, "--min-block", "1ms")
             trace = Trace(trace)
             found = {trace.frames(row["ustack"]) for row in trace.dump.rows("offcpu_stack")}
-            self.assert_almost_all({frames for _, frames in naps}, found)
+            # The row is made at the switch back, which this kernel hides from BPF at times.
+            naps = {frames for _, frames in naps}
+            self.assertGreater(len(naps & found), len(naps) * 0.9)
 
     def test_short_lived(self):
         """A process of tens of milliseconds has names: they come with the first stack."""
