@@ -6,6 +6,7 @@ and a line that says so, and no name is wrong."""
 import contextlib
 import http.server
 import os
+import re
 import shutil
 import signal
 import socket
@@ -302,6 +303,17 @@ class Debuginfod(symbols.TestCase):
                                  "--debuginfod-timeout", "500ms")
             self.assertLess(time.monotonic() - begin, 60)
 
+    def wait_for_handler(self, child):
+        """A moment after the first question ebreport waits, and Ctrl-C means something else."""
+        end = time.monotonic() + e2e.SECONDS
+        while time.monotonic() < end:
+            with open(f"/proc/{child.pid}/status", encoding="ascii") as f:
+                caught = int(re.search("SigCgt:\t(.*)", f.read()).group(1), 16)
+            if caught >> (signal.SIGINT - 1) & 1:
+                return
+            time.sleep(0.01)
+        self.fail("SIGINT is not handled")
+
     def test_interrupted(self):
         trace = self.trace
         with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
@@ -311,6 +323,7 @@ class Debuginfod(symbols.TestCase):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             silent.settimeout(e2e.SECONDS)
             connection, _ = silent.accept()  # it is asking
+            self.wait_for_handler(child)
             os.killpg(child.pid, signal.SIGINT)
             out, said = child.communicate(timeout=e2e.SECONDS)
             connection.close()

@@ -206,8 +206,9 @@ static void copy(const char *path, FILE *to)
 
 static void map(const char *mode, const char *file, const char *name, int for_ever)
 {
+	const int foreign = !strcmp(mode, "foreign");
 	unsigned char *p = area();
-	char path[64];
+	char path[64], made[80];
 	FILE *f;
 
 	put_code(p);
@@ -222,14 +223,16 @@ static void map(const char *mode, const char *file, const char *name, int for_ev
 	}
 	/* The libc's getpid() may be that of a parent in another namespace. */
 	snprintf(path, sizeof(path), "/tmp/perf-%ld.map", syscall(SYS_getpid));
-	f = fopen(path, "we");
+	/* Never there as one's own. */
+	snprintf(made, sizeof(made), "%s%s", path, foreign ? ".made" : "");
+	f = fopen(made, "we");
 	CHECK(f);
 	if (file)
 		copy(file, f);
 	fprintf(f, "%lx %zx %s\n", (unsigned long)(uintptr_t)p, sizeof(code), name);
 	fflush(f);
-	if (!strcmp(mode, "foreign"))
-		CHECK(!fchown(fileno(f), 4321, 4321));
+	if (foreign)
+		CHECK(!fchown(fileno(f), 4321, 4321) && !rename(made, path));
 	if (strcmp(mode, "forked"))
 		burn(p, for_ever);
 	else
