@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "dwarfinfo.h"
 #include "index.h"
@@ -50,22 +51,6 @@ void bundle_destroy(struct bundle *b)
 	sym_index_deinit(&b->by_identity);
 	sym_index_deinit(&b->by_place);
 	free(b);
-}
-
-/* Room for one element more. */
-static bool grow(void *array, size_t n, size_t *capacity, size_t size)
-{
-	void *old, *grown;
-
-	if (n < *capacity)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, *capacity ? *capacity * 2 : 64, size);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*capacity = *capacity ? *capacity * 2 : 64;
-	return true;
 }
 
 /* --- objects --- */
@@ -123,7 +108,7 @@ static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row
 	err = funcs_string(b->funcs, path.data, path.len, &object.path);
 	if (err)
 		return err;
-	if (!grow(&b->objects, b->n_objects, &b->objects_capacity, sizeof(*b->objects)))
+	if (sym_array_reserve(&b->objects, b->n_objects, &b->objects_capacity, sizeof(*b->objects)))
 		return &ebt_enomem;
 	b->objects[b->n_objects] = object;
 	if (find_identity(b, object.path, &object.build_id) == SYM_INDEX_NONE)
@@ -167,7 +152,7 @@ static struct ebt_error *begin_place(struct bundle *b, uint32_t object, uint64_t
 	struct ebt_error *err;
 
 	if (!place) {
-		if (!grow(&b->places, b->n_places, &b->places_capacity, sizeof(*place)))
+		if (sym_array_reserve(&b->places, b->n_places, &b->places_capacity, sizeof(*place)))
 			return &ebt_enomem;
 		err = sym_index_add(&b->by_place, place_hash(b, object, offset, caller),
 				    b->n_places);
@@ -215,7 +200,7 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 		err = funcs_string(b->funcs, file.data, file.len, &frame.file);
 	if (err)
 		return err;
-	if (!grow(&b->frames, b->n_frames, &b->frames_capacity, sizeof(frame)))
+	if (sym_array_reserve(&b->frames, b->n_frames, &b->frames_capacity, sizeof(frame)))
 		return &ebt_enomem;
 	b->frames[b->n_frames++] = frame;
 	place->n++;

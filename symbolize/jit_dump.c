@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "index.h"
@@ -86,26 +87,10 @@ void jit_dump_destroy(struct jit_dump *dump)
 	free(dump);
 }
 
-/* Room for one more of an array. */
-static struct ebt_error *reserve(void *array, size_t n, size_t *capacity, size_t size)
-{
-	size_t larger = *capacity ? 2 * *capacity : 64;
-	void *items;
-
-	if (n < *capacity)
-		return NULL;
-	memcpy(&items, array, sizeof(items));
-	items = reallocarray(items, larger, size);
-	if (!items)
-		return &ebt_enomem;
-	memcpy(array, &items, sizeof(items));
-	*capacity = larger;
-	return NULL;
-}
-
 static struct ebt_error *add_op(struct jit_dump *dump, struct op op)
 {
-	struct ebt_error *err = reserve(&dump->ops, dump->n_ops, &dump->ops_capacity, sizeof(op));
+	struct ebt_error *err =
+		sym_array_reserve(&dump->ops, dump->n_ops, &dump->ops_capacity, sizeof(op));
 
 	if (err)
 		return err;
@@ -142,8 +127,8 @@ static struct ebt_error *set_number(struct jit_dump *dump, uint64_t number, uint
 		old->code = code;
 		return NULL;
 	}
-	err = reserve(&dump->numbers, dump->n_numbers, &dump->numbers_capacity,
-		      sizeof(*dump->numbers));
+	err = sym_array_reserve(&dump->numbers, dump->n_numbers, &dump->numbers_capacity,
+				sizeof(*dump->numbers));
 	if (!err)
 		err = sym_index_add(&dump->by_number, hash, dump->n_numbers);
 	if (err)
@@ -177,7 +162,7 @@ static struct ebt_error *read_load(struct jit_dump *dump, size_t at, size_t size
 	op.address = code.address;
 	op.size = code.size;
 	op.code = dump->n_codes;
-	err = reserve(&dump->codes, dump->n_codes, &dump->codes_capacity, sizeof(code));
+	err = sym_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity, sizeof(code));
 	if (!err)
 		err = set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
 	if (err)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "index.h"
 #include "kallsyms.h"
@@ -51,28 +52,11 @@ struct kernel {
 DEFINE_CLEANUP(struct kernel *, kernel_destroy);
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
-/* Room for one more of an array. */
-static struct ebt_error *reserve(void *array, size_t n, size_t *capacity, size_t size)
-{
-	size_t larger = *capacity ? *capacity * 2 : 64;
-	void *items;
-
-	if (n < *capacity)
-		return NULL;
-	memcpy(&items, array, sizeof(items));
-	items = reallocarray(items, larger, size);
-	if (!items)
-		return &ebt_enomem;
-	memcpy(array, &items, sizeof(items));
-	*capacity = larger;
-	return NULL;
-}
-
 static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, const char *module,
 				  uint32_t *ret)
 {
-	struct ebt_error *err = reserve(&kernel->names, kernel->n_names, &kernel->names_capacity,
-					sizeof(*kernel->names));
+	struct ebt_error *err = sym_array_reserve(&kernel->names, kernel->n_names,
+						  &kernel->names_capacity, sizeof(*kernel->names));
 	char *copy;
 
 	if (err)
@@ -98,8 +82,8 @@ static struct ebt_error *is_first(struct kernel *kernel, uint64_t address, bool 
 		if (kernel->addresses[i] == address)
 			return NULL;
 	}
-	err = reserve(&kernel->addresses, kernel->n_addresses, &kernel->addresses_capacity,
-		      sizeof(*kernel->addresses));
+	err = sym_array_reserve(&kernel->addresses, kernel->n_addresses,
+				&kernel->addresses_capacity, sizeof(*kernel->addresses));
 	if (!err)
 		err = sym_index_add(&kernel->by_address, hash, kernel->n_addresses);
 	if (err)
@@ -113,8 +97,8 @@ static struct ebt_error *is_first(struct kernel *kernel, uint64_t address, bool 
 static struct ebt_error *add_ended(struct kernel *kernel, uint64_t start, uint64_t end,
 				   uint32_t name, uint64_t time)
 {
-	struct ebt_error *err = reserve(&kernel->ended, kernel->n_ended, &kernel->ended_capacity,
-					sizeof(*kernel->ended));
+	struct ebt_error *err = sym_array_reserve(&kernel->ended, kernel->n_ended,
+						  &kernel->ended_capacity, sizeof(*kernel->ended));
 
 	if (!err)
 		err = sym_spans_add(&kernel->before, start, end, kernel->n_ended);
