@@ -115,6 +115,7 @@ struct python_walk {
 	__u32 frames;  /* read */
 	__u32 n, at;   /* entries that were made of them, and that were placed */
 	__u32 group;   /* the entry that gets the place of the frames that are being read */
+	bool met;      /* the walk came through an interpreter */
 	bool cached;   /* the thread state was known */
 	bool many;     /* there are several interpreters */
 	bool placing, beside;
@@ -558,6 +559,7 @@ static __always_inline struct python_walk *python_begin(__u32 level, __u32 slot)
 	p->phase = python_n_builds ? PYTHON_OFF : PYTHON_DONE;
 	p->table = PYTHON_NONE;
 	p->slot = slot;
+	p->met = false;
 	p->placing = false;
 	return p;
 }
@@ -582,6 +584,7 @@ __weak int python_meet(struct python_walk *p, __u64 sp, __u32 table, __u64 bias)
 	if (!build)
 		return 0;
 	task = bpf_get_current_task_btf();
+	p->met = true;
 	p->build = *build;
 	p->build_table = table;
 	p->runtime = bias + build->runtime;

@@ -718,7 +718,7 @@ static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct
 	unwind_walk(&walk, task, slot);
 	len = unwind_finish(&walk, task, stack, with_dump);
 	/* The same words on the stack may be other Python frames. */
-	if (walk.lesson && walk.python && walk.python->phase != PYTHON_OFF)
+	if (walk.lesson && walk.python && walk.python->met)
 		walk.lesson->unfit = true;
 	if (walk.lesson && set && s->stop == EBT_STOP_ROOT)
 		unwind_keep(walk.lesson, set, stack->n, stack->attrs);
