@@ -418,17 +418,24 @@ static struct ebt_error *use_recorded_loads(const struct search *search)
 	return NULL;
 }
 
-struct ebt_error *finder_find(const struct finder *finder, const char *path,
-			      const struct sym_build_id *id, struct found *ret)
+/* usable: the path as it may be looked for. */
+static struct search search_for(const struct finder *finder, const char *path, const char *usable,
+				const struct sym_build_id *id)
 {
-	_cleanup_free_ char *usable = usable_path(path);
-	struct search search = {
+	return (struct search){
 		.state = finder->state,
 		.recorded = path,
 		.recorded_id = id,
 		.path = usable,
 		.id = id,
 	};
+}
+
+struct ebt_error *finder_find(const struct finder *finder, const char *path,
+			      const struct sym_build_id *id, struct found *ret)
+{
+	_cleanup_free_ char *usable = usable_path(path);
+	struct search search = search_for(finder, path, usable, id);
 	struct ebt_error *err;
 
 	if (!usable)
@@ -452,18 +459,12 @@ struct ebt_error *finder_expect(const struct finder *finder, const char *path,
 				const struct sym_build_id *id)
 {
 	_cleanup_free_ char *usable = usable_path(path);
-	struct search search = {
-		.state = finder->state,
-		.recorded = path,
-		.recorded_id = id,
-		.path = usable,
-		.id = id,
-		.begin_only = true,
-	};
+	struct search search = search_for(finder, path, usable, id);
 	struct ebt_error *err;
 
 	if (!usable)
 		return &ebt_enomem;
+	search.begin_only = true;
 	err = finder->state->fetch ? look_for(&search) : NULL;
 	found_deinit(&search.found);
 	return err;

@@ -203,19 +203,16 @@ static const struct generated *find_ended(const struct kernel *kernel, uint64_t 
 }
 
 struct ebt_error *kernel_find(struct kernel *kernel, uint64_t address, uint64_t time_ns,
-			      struct kernel_hit *ret)
+			      struct kallsyms_hit *ret)
 {
-	struct kernel_hit hit = { 0 };
+	struct kallsyms_hit hit = { 0 };
 	const struct generated *name = NULL;
-	struct kallsyms_hit static_hit;
 	struct timeline_hit found;
 	struct ebt_error *err =
 		timeline_find(&kernel->store, &kernel->generated, address, time_ns, &found);
 
 	if (err)
 		return err;
-	hit.from = found.from;
-	hit.to = found.to;
 	if (!found.found)
 		name = find_ended(kernel, address, time_ns);
 	else if (found.value != NAME_GONE)
@@ -226,14 +223,12 @@ struct ebt_error *kernel_find(struct kernel *kernel, uint64_t address, uint64_t 
 		hit.module = name->module;
 		hit.module_len = name->module ? strlen(name->module) : 0;
 	} else if (!found.found) {
-		static_hit = kallsyms_find(kernel->kallsyms, address, time_ns);
-		hit.name = static_hit.name;
-		hit.name_len = static_hit.name_len;
-		hit.module = static_hit.module;
-		hit.module_len = static_hit.module_len;
-		hit.from = static_hit.from > hit.from ? static_hit.from : hit.from;
-		hit.to = static_hit.to < hit.to ? static_hit.to : hit.to;
+		hit = kallsyms_find(kernel->kallsyms, address, time_ns);
+		found.from = hit.from > found.from ? hit.from : found.from;
+		found.to = hit.to < found.to ? hit.to : found.to;
 	}
+	hit.from = found.from;
+	hit.to = found.to;
 	*ret = hit;
 	return NULL;
 }

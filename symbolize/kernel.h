@@ -10,17 +10,10 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "kallsyms.h"
 #include "reader.h"
 
 struct kernel;
-
-struct kernel_hit {
-	const char *name; /* NULL: nothing covers the address */
-	size_t name_len;
-	const char *module; /* without brackets; NULL: the kernel proper */
-	size_t module_len;
-	uint64_t from, to; /* the same answer holds for from <= time < to */
-};
 
 struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret);
 void kernel_destroy(struct kernel *kernel);
@@ -28,7 +21,8 @@ void kernel_destroy(struct kernel *kernel);
 /* Whether the trace has any kernel symbols: where addresses were hidden, it has none. */
 bool kernel_has_symbols(const struct kernel *kernel);
 
+/* As kallsyms_find(), of generated code too. */
 struct ebt_error *kernel_find(struct kernel *kernel, uint64_t address, uint64_t time_ns,
-			      struct kernel_hit *ret);
+			      struct kallsyms_hit *ret);
 
 #endif

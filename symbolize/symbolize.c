@@ -522,7 +522,7 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct a
 	struct object object = { .build_id = "" };
 	struct module_frame from = { 0 };
 	struct sym_frame frame;
-	struct kernel_hit hit;
+	struct kallsyms_hit hit;
 	struct ebt_error *err;
 
 	err = kernel_find(sym->kernel, inside, time, &hit);
