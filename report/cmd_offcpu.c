@@ -9,6 +9,7 @@
 #include "model_offcpu.h"
 #include "names.h"
 #include "narrow.h"
+#include "out_stacks.h"
 #include "prepare.h"
 #include "sched_feed.h"
 #include "text.h"
@@ -246,27 +247,13 @@ static const struct out_column stack_columns[] = {
 };
 #define N_STACK_COLUMNS (sizeof(stack_columns) / sizeof(stack_columns[0]))
 
-/* Innermost first, as debuggers print them; the last is the process. */
-static void add_stack(struct text *text, const struct calltree *tree, uint32_t node)
-{
-	uint32_t n;
-	const struct calltree_node *nodes = calltree_nodes(tree, &n);
-	const struct calltree_func *funcs = calltree_funcs(tree, &n);
-
-	for (uint32_t at = node; at; at = nodes[at].parent) {
-		if (at != node)
-			text_addc(text, ';');
-		text_cstr(text, funcs[nodes[at].func].name);
-	}
-}
-
 static struct ebt_error *put_stack_row(struct offcpu_command *c, const struct offcpu_stack *stack)
 {
 	const struct offcpu_sum *sum = &stack->sum;
 	_cleanup_text_ struct text waker = TEXT_INIT, path = TEXT_INIT;
 
 	add_waker(&waker, c->names, sum);
-	add_stack(&path, c->tree, stack->node);
+	stack_joined(&path, c->tree, stack->node);
 	return out_row(c->report->out, 0,
 		       (struct out_value[N_STACK_COLUMNS]){
 			       out_u64(sum->total_ns),
@@ -286,9 +273,6 @@ static void print_stack(struct offcpu_command *c, const struct offcpu_stack *sta
 {
 	const struct offcpu_sum *sum = &stack->sum;
 	_cleanup_text_ struct text line = TEXT_INIT, waker = TEXT_INIT;
-	uint32_t n;
-	const struct calltree_node *nodes = calltree_nodes(c->tree, &n);
-	const struct calltree_func *funcs = calltree_funcs(c->tree, &n);
 
 	text_duration(&line, sum->total_ns);
 	text_printf(&line, " (%.1f %%), %" PRIu64 " times, longest ",
@@ -303,23 +287,8 @@ static void print_stack(struct offcpu_command *c, const struct offcpu_stack *sta
 	}
 	if (sum->open)
 		text_printf(&line, ", %" PRIu64 " open", sum->open);
-	if (!nodes[stack->node].parent)
-		text_cstr(&line, "\n    [no stack]");
-	for (uint32_t at = stack->node; at; at = nodes[at].parent) {
-		const char *name = funcs[nodes[at].func].name;
-
-		text_cstr(&line, "\n    ");
-		text_terminal(&line, (struct ebt_str){ name, strlen(name) });
-		if (nodes[at].inlined)
-			text_cstr(&line, " (inlined)");
-		if (nodes[at].file) {
-			text_cstr(&line, " ");
-			text_terminal(&line,
-				      (struct ebt_str){ nodes[at].file, strlen(nodes[at].file) });
-			text_printf(&line, ":%" PRIu32, nodes[at].line_first);
-		}
-	}
-	out_printf(c->report->out, "%s\n\n", text_get(&line));
+	out_printf(c->report->out, "%s\n", text_get(&line));
+	out_stack_frames(c->report->out, c->tree, stack->node);
 }
 
 static struct ebt_error *put_stacks(struct offcpu_command *c)

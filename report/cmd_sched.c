@@ -9,6 +9,7 @@
 #include "model_schedstat.h"
 #include "names.h"
 #include "narrow.h"
+#include "out_histogram.h"
 #include "out_timeline.h"
 #include "sched_feed.h"
 
@@ -232,47 +233,6 @@ static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool
 
 /* --- histograms --- */
 
-static const struct out_column histogram_columns[] = {
-	{ "from_ns", "FROM", OUT_DURATION, 0 },
-	{ "to_ns", "BELOW", OUT_DURATION, 0 },
-	{ "count", "COUNT", OUT_U64, 0 },
-	{ NULL, "", OUT_STRING, OUT_TEXT_ONLY },
-};
-
-static struct ebt_error *put_histogram(struct out *out, const char *key, const char *title,
-				       const struct histogram *histogram)
-{
-	const struct out_table table = { key, title, histogram_columns,
-					 4,   NULL,  OUT_FIXED | OUT_KEEP_ORDER };
-	static const char bar[] = "########################################";
-	uint64_t buckets[65], most = 1;
-	int first = 65, last = -1;
-	struct ebt_error *err;
-
-	histogram_log2(histogram, buckets);
-	for (int i = 0; i < 65; i++) {
-		if (!buckets[i])
-			continue;
-		first = first < i ? first : i;
-		last = i;
-		most = buckets[i] > most ? buckets[i] : most;
-	}
-	err = out_begin(out, &table);
-	for (int i = first; !err && i <= last; i++) {
-		double share = (double)buckets[i] / (double)most;
-		size_t n = (size_t)(share * (double)(sizeof(bar) - 1) + 0.5);
-
-		err = out_row(out, 0,
-			      (struct out_value[]){
-				      out_u64(i ? UINT64_C(1) << (i - 1) : 0),
-				      out_u64(i < 64 ? UINT64_C(1) << i : UINT64_MAX),
-				      out_u64(buckets[i]),
-				      out_str((struct ebt_str){ bar, n }),
-			      });
-	}
-	return err ? err : out_end(out);
-}
-
 static struct ebt_error *put_histograms(struct sched_command *c, struct out *out)
 {
 	struct histogram latency = { 0 };
@@ -281,10 +241,11 @@ static struct ebt_error *put_histograms(struct sched_command *c, struct out *out
 	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++)
 		err = histogram_merge(&latency, &c->stat.tasks[i].latency);
 	if (!err)
-		err = put_histogram(out, "latency_histogram", "\nRun-queue latency", &latency);
+		err = out_histogram(out, "latency_histogram", "\nRun-queue latency", &latency,
+				    OUT_DURATION);
 	if (!err)
-		err = put_histogram(out, "run_histogram", "\nTime on CPU at a stretch",
-				    &c->stat.run);
+		err = out_histogram(out, "run_histogram", "\nTime on CPU at a stretch",
+				    &c->stat.run, OUT_DURATION);
 	histogram_deinit(&latency);
 	return err;
 }

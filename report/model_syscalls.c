@@ -5,79 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "index_map.h"
 #include "syscall_names.h"
-
-/* 64-bit keys to indices, open addressing; grows at half full. */
-struct map {
-	struct map_slot {
-		uint64_t key;
-		uint32_t value; /* 1 + index; 0: free */
-	} * slots;
-	size_t n, capacity; /* capacity: a power of two, or 0 */
-};
+#include "task_groups.h"
 
 struct syscall_model {
 	struct trace *trace;
-	enum syscall_grouping grouping;
-	const struct names *names; /* SYSCALLS_BY_PROCESS */
+	struct task_groups *tasks; /* NULL: SYSCALLS_BY_CALL */
 	struct syscall_stat *stats;
 	size_t n_stats, stats_capacity;
-	struct syscall_group *groups;
-	size_t n_groups, groups_capacity;
+	struct syscall_group *groups; /* made of the stats at the end */
+	size_t n_groups;
 	struct syscall_errno *errnos;
 	size_t n_errnos, errnos_capacity;
-	struct map stat_by_key, group_by_id, errno_by_key;
-	uint32_t *group_of_task; /* by task id: 1 + group; 0: not known yet */
-	uint32_t n_group_of_task;
+	struct index_map stat_by_key, errno_by_key;
 };
-
-static size_t map_hash(uint64_t key, size_t capacity)
-{
-	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (capacity - 1);
-}
-
-static struct map_slot *map_find(const struct map *map, uint64_t key)
-{
-	size_t i = map_hash(key, map->capacity);
-
-	while (map->slots[i].value && map->slots[i].key != key)
-		i = (i + 1) & (map->capacity - 1);
-	return &map->slots[i];
-}
-
-static struct ebt_error *map_grow(struct map *map)
-{
-	struct map grown = { .n = map->n, .capacity = map->capacity ? map->capacity * 2 : 256 };
-
-	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
-	if (!grown.slots)
-		return &ebt_enomem;
-	for (size_t i = 0; i < map->capacity; i++) {
-		if (map->slots[i].value)
-			*map_find(&grown, map->slots[i].key) = map->slots[i];
-	}
-	free(map->slots);
-	*map = grown;
-	return NULL;
-}
-
-/* The slot of a key, with value 0 if it is new: the caller then sets it. */
-static struct ebt_error *map_slot(struct map *map, uint64_t key, struct map_slot **ret)
-{
-	struct ebt_error *err;
-
-	if (map->n * 2 >= map->capacity) {
-		err = map_grow(map);
-		if (err)
-			return err;
-	}
-	*ret = map_find(map, key);
-	if (!(*ret)->value) {
-		(*ret)->key = key;
-		map->n++;
-	}
-	return NULL;
-}
 
 /* Room for one more element; *ret is where the elements are then. */
 static struct ebt_error *reserve(void *data, size_t n, size_t *capacity, size_t size, void **ret)
@@ -97,97 +39,26 @@ static struct ebt_error *reserve(void *data, size_t n, size_t *capacity, size_t 
 	return NULL;
 }
 
-static struct ebt_error *new_group(struct syscall_model *m, const struct ebt_task *task,
-				   struct map_slot *slot)
-{
-	struct ebt_error *err;
-	void *grown;
-
-	err = reserve(m->groups, m->n_groups, &m->groups_capacity, sizeof(*m->groups), &grown);
-	if (err)
-		return err;
-	m->groups = grown;
-	m->groups[m->n_groups] = (struct syscall_group){ .task = task };
-	m->groups[m->n_groups].all.group = (uint32_t)m->n_groups;
-	slot->value = (uint32_t)++m->n_groups;
-	return NULL;
-}
-
-/* Key 0 is for rows without a task, and for all rows in SYSCALLS_BY_CALL. */
-static struct ebt_error *find_group(struct syscall_model *m, const struct ebt_task *task,
-				    uint32_t *ret)
-{
-	struct map_slot *slot;
-	struct ebt_error *err;
-	uint64_t key = 0;
-
-	if (task && m->grouping == SYSCALLS_BY_THREAD)
-		key = (uint64_t)task->id + 1;
-	else if (task && m->grouping == SYSCALLS_BY_PROCESS)
-		key = names_process_key(m->names, task) + 1;
-	err = map_slot(&m->group_by_id, key, &slot);
-	if (!err && !slot->value)
-		err = new_group(m, key ? task : NULL, slot);
-	if (!err)
-		*ret = slot->value - 1;
-	return err;
-}
-
-static struct ebt_error *group_of(struct syscall_model *m, const struct ebt_task *task,
-				  uint32_t *ret)
-{
-	struct ebt_error *err;
-
-	if (!task || m->grouping == SYSCALLS_BY_CALL)
-		return find_group(m, NULL, ret);
-	if (task->id >= m->n_group_of_task) {
-		uint32_t n = task->id < 512 ? 1024 : task->id * 2;
-		uint32_t *grown;
-
-		if (task->id > UINT32_MAX / 4)
-			return find_group(m, task, ret);
-		grown = reallocarray(m->group_of_task, n, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + m->n_group_of_task, 0, (n - m->n_group_of_task) * sizeof(*grown));
-		m->group_of_task = grown;
-		m->n_group_of_task = n;
-	}
-	if (!m->group_of_task[task->id]) {
-		err = find_group(m, task, ret);
-		if (err)
-			return err;
-		m->group_of_task[task->id] = *ret + 1;
-		/* A process shows the name of its first thread, where that is known. */
-		if (task->tid == task->pid)
-			m->groups[*ret].task = task;
-	}
-	*ret = m->group_of_task[task->id] - 1;
-	return NULL;
-}
-
 static struct ebt_error *stat_of(struct syscall_model *m, uint32_t group, uint32_t nr, bool compat,
 				 struct syscall_stat **ret)
 {
 	/* A number has 32 bits in a file, a group fewer than 31. */
 	uint64_t key = (uint64_t)group << 33 | (uint64_t)nr << 1 | compat;
-	struct map_slot *slot;
 	struct ebt_error *err;
 	void *grown;
+	uint32_t i;
 
-	err = map_slot(&m->stat_by_key, key, &slot);
+	err = reserve(m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats), &grown);
 	if (err)
 		return err;
-	if (!slot->value) {
-		err = reserve(m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats), &grown);
-		if (err)
-			return err;
-		m->stats = grown;
-		m->stats[m->n_stats] =
+	m->stats = grown;
+	err = index_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, &i);
+	if (err)
+		return err;
+	if (i == m->n_stats)
+		m->stats[m->n_stats++] =
 			(struct syscall_stat){ .group = group, .nr = nr, .compat = compat };
-		slot->value = (uint32_t)++m->n_stats;
-	}
-	*ret = &m->stats[slot->value - 1];
+	*ret = &m->stats[i];
 	return NULL;
 }
 
@@ -195,24 +66,21 @@ static struct ebt_error *count_errno(struct syscall_model *m, uint32_t nr, bool 
 				     uint32_t errnum)
 {
 	uint64_t key = (uint64_t)errnum << 33 | (uint64_t)nr << 1 | compat;
-	struct map_slot *slot;
 	struct ebt_error *err;
 	void *grown;
+	uint32_t i;
 
-	err = map_slot(&m->errno_by_key, key, &slot);
+	err = reserve(m->errnos, m->n_errnos, &m->errnos_capacity, sizeof(*m->errnos), &grown);
 	if (err)
 		return err;
-	if (!slot->value) {
-		err = reserve(m->errnos, m->n_errnos, &m->errnos_capacity, sizeof(*m->errnos),
-			      &grown);
-		if (err)
-			return err;
-		m->errnos = grown;
-		m->errnos[m->n_errnos] =
+	m->errnos = grown;
+	err = index_map_add(&m->errno_by_key, key, (uint32_t)m->n_errnos, &i);
+	if (err)
+		return err;
+	if (i == m->n_errnos)
+		m->errnos[m->n_errnos++] =
 			(struct syscall_errno){ .nr = nr, .errnum = errnum, .compat = compat };
-		slot->value = (uint32_t)++m->n_errnos;
-	}
-	m->errnos[slot->value - 1].count++;
+	m->errnos[i].count++;
 	return NULL;
 }
 
@@ -225,8 +93,8 @@ static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row
 	struct syscall_stat *stat;
 	struct ebt_error *err;
 
-	if (m->grouping != SYSCALLS_BY_CALL) {
-		err = group_of(m, ebt_task(row, EBT_F_syscall_task), &group);
+	if (m->tasks) {
+		err = task_groups_of(m->tasks, ebt_task(row, EBT_F_syscall_task), &group);
 		if (err)
 			return err;
 	}
@@ -253,7 +121,7 @@ static struct ebt_error *read_rows(struct syscall_model *m)
 	struct ebt_error *err;
 	struct ebt_row row;
 
-	if (m->grouping != SYSCALLS_BY_CALL)
+	if (m->tasks)
 		want.columns |= EBT_COL(syscall, task);
 	err = trace_cursor_create(m->trace, &want, 1, 0, &cursor);
 	while (!err) {
@@ -268,10 +136,16 @@ static struct ebt_error *read_rows(struct syscall_model *m)
 static struct ebt_error *sum_groups(struct syscall_model *m)
 {
 	struct ebt_error *err = NULL;
-	uint32_t unused;
 
-	if (m->grouping == SYSCALLS_BY_CALL)
-		err = find_group(m, NULL, &unused);
+	m->n_groups = m->tasks ? task_groups_n(m->tasks) : 1;
+	m->groups = calloc(m->n_groups + 1, sizeof(*m->groups));
+	if (!m->groups)
+		return &ebt_enomem;
+	for (size_t i = 0; i < m->n_groups; i++) {
+		m->groups[i].all.group = (uint32_t)i;
+		if (m->tasks)
+			m->groups[i].task = task_groups_task(m->tasks, i);
+	}
 	for (size_t i = 0; !err && i < m->n_stats; i++) {
 		const struct syscall_stat *stat = &m->stats[i];
 		struct syscall_stat *all = &m->groups[stat->group].all;
@@ -293,9 +167,8 @@ struct ebt_error *syscall_model_create(struct trace *trace, enum syscall_groupin
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
-	m->grouping = grouping;
-	if (grouping == SYSCALLS_BY_PROCESS)
-		err = trace_names(trace, &m->names);
+	if (grouping != SYSCALLS_BY_CALL)
+		err = task_groups_create(trace, grouping == SYSCALLS_BY_THREAD, &m->tasks);
 	if (!err)
 		err = read_rows(m);
 	if (!err)
@@ -312,15 +185,14 @@ void syscall_model_destroy(struct syscall_model *m)
 		return;
 	for (size_t i = 0; i < m->n_stats; i++)
 		histogram_deinit(&m->stats[i].time);
-	for (size_t i = 0; i < m->n_groups; i++)
+	for (size_t i = 0; m->groups && i < m->n_groups; i++)
 		histogram_deinit(&m->groups[i].all.time);
 	free(m->stats);
 	free(m->groups);
 	free(m->errnos);
-	free(m->stat_by_key.slots);
-	free(m->group_by_id.slots);
-	free(m->errno_by_key.slots);
-	free(m->group_of_task);
+	index_map_deinit(&m->stat_by_key);
+	index_map_deinit(&m->errno_by_key);
+	task_groups_destroy(m->tasks);
 	free(m);
 }
 
