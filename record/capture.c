@@ -57,7 +57,7 @@ static uint32_t n_slots(const struct capture *c)
 
 static bool is_on(const struct capture *c, size_t source)
 {
-	return c->states[source].status == SOURCE_ON || c->states[source].status == SOURCE_PARTIAL;
+	return source_is_on(&c->states[source]);
 }
 
 static void configure(struct capture *c, uint64_t cgroup_id)
@@ -95,7 +95,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	if (c->context.options->call_graph >= CALL_GRAPH_TABLE)
 		unwinder_configure(skel, kernel, c->context.options);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		if (is_on(c, i))
+		if (is_on(c, i) && ebrec_sources[i]->configure)
 			ebrec_sources[i]->configure(&c->context);
 	}
 }
@@ -375,9 +375,14 @@ bool capture_follows(const struct capture *c, uint32_t tid)
 	       __atomic_load_n(&c->followed[tid / 64].tid[tid % 64], __ATOMIC_ACQUIRE);
 }
 
-const struct source_state *capture_source(const struct capture *c, size_t n)
+struct source_state *capture_source(const struct capture *c, size_t n)
 {
 	return &c->states[n];
+}
+
+const struct source_context *capture_context(const struct capture *c)
+{
+	return &c->context;
 }
 
 const struct topology *capture_topology(const struct capture *c)

@@ -46,8 +46,10 @@ void capture_detach(struct capture *capture);
 void capture_follow(struct capture *capture, uint32_t tid);
 bool capture_follows(const struct capture *capture, uint32_t tid);
 
-/* State of source n of ebrec_sources. */
-const struct source_state *capture_source(const struct capture *capture, size_t n);
+/* State of source n of ebrec_sources; its worker may change it. */
+struct source_state *capture_source(const struct capture *capture, size_t n);
+
+const struct source_context *capture_context(const struct capture *capture);
 
 /* NULL: stacks are not walked by tables. Belongs to the capture. */
 struct unwinder *capture_unwinder(const struct capture *capture);

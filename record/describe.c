@@ -121,20 +121,24 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture)
 {
-	struct ebt_record rec = EBT_RECORD_INIT;
+	const struct source_args *given = &capture_context(capture)->options->source_args;
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; i < ebrec_n_sources && !err; i++) {
 		const struct source_state *state = capture_source(capture, i);
 		struct ebt_wire_source *row = ebt_record_begin(&rec, EBT_T_source, clocks_now());
+		_cleanup_free_ char *args = source_args_join(given, i);
 
+		if (!args)
+			return &ebt_enomem;
 		row->status = state->status;
 		ebt_record_str(&rec, offsetof(struct ebt_wire_source, name),
 			       ebrec_sources[i]->name);
 		ebt_record_str(&rec, offsetof(struct ebt_wire_source, detail), state->detail);
+		ebt_record_str(&rec, offsetof(struct ebt_wire_source, args), args);
 		err = ebt_record_add(&rec, stream);
 	}
-	ebt_record_deinit(&rec);
 	return err;
 }
 

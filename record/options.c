@@ -129,21 +129,45 @@ static struct ebt_error *source_set(const char *name, size_t len, uint64_t *ret)
 	return NULL;
 }
 
-struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources)
+/* One entry of a list: "NAME", "NAME:ARGUMENTS" or "-NAME". */
+static struct ebt_error *parse_source(const char *text, size_t len, uint64_t *sources,
+				      struct source_args *args)
 {
-	uint64_t set, result = *sources;
+	bool remove = len && *text == '-';
+	const char *name = text + remove, *colon = memchr(text, ':', len);
+	size_t name_len = colon ? (size_t)(colon - name) : len - remove;
+	int source = source_by_name(name, name_len);
+	uint64_t set;
+	struct ebt_error *err = source_set(name, name_len, &set);
+
+	if (err)
+		return err;
+	if (colon && (remove || source < 0))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"'%.*s': arguments are for a source that is added",
+					(int)len, text);
+	*sources = remove ? *sources & ~set : *sources | set;
+	if (remove && source >= 0)
+		source_args_remove(args, (size_t)source);
+	return colon ? source_args_add(args, (size_t)source, colon + 1,
+				       (size_t)(text + len - colon) - 1)
+		     : NULL;
+}
+
+struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources,
+				struct source_args *args)
+{
+	uint64_t result = *sources;
 	const char *at = text;
 
 	if (!*given)
 		result = *text == '-' ? default_sources() : 0;
 	for (;;) {
 		size_t len = strcspn(at, ",");
-		bool remove = len && *at == '-';
-		struct ebt_error *err = source_set(at + remove, len - remove, &set);
+		struct ebt_error *err = parse_source(at, len, &result, args);
 
 		if (err)
 			return err;
-		result = remove ? result & ~set : result | set;
 		if (!at[len])
 			break;
 		at += len + 1;
@@ -309,7 +333,8 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 	case 'd':
 		return ebt_error_prefix(parse_time(optarg, &o->duration), "--duration");
 	case 'e':
-		return ebt_error_prefix(parse_sources(optarg, sources_given, &o->sources),
+		return ebt_error_prefix(parse_sources(optarg, sources_given, &o->sources,
+						      &o->source_args),
 					"--events");
 	case 'F':
 		return ebt_error_prefix(parse_frequency(optarg, &o->frequency), "--freq");
@@ -417,4 +442,5 @@ void options_deinit(struct record_options *options)
 {
 	free(options->pids);
 	options->pids = NULL;
+	source_args_deinit(&options->source_args);
 }

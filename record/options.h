@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "source_args.h"
 
 enum target_kind {
 	TARGET_NONE,
@@ -57,6 +58,7 @@ struct record_options {
 	bool no_python;		/* frames of the interpreter, and not of what it runs */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */
+	struct source_args source_args;
 
 	enum target_kind target;
 	pid_t *pids;
@@ -80,9 +82,11 @@ struct ebt_error *parse_size(const char *text, uint64_t *ret);
 struct ebt_error *parse_pids(const char *text, pid_t **ret, size_t *ret_n);
 
 /*
- * Adds "sched,-offcpu,default" to a set of sources. A list that begins with a removal begins with
- * the set as it is, or the default set where *given is false; others replace an ungiven set.
+ * Adds "sched,-offcpu,default,kmem:rate=64K" to a set of sources and what is known of their
+ * arguments. A list that begins with a removal begins with the set as it is, or the default set
+ * where *given is false; others replace an ungiven set.
  */
-struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources);
+struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources,
+				struct source_args *args);
 
 #endif

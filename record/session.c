@@ -28,6 +28,7 @@
 #include "snapshot.h"
 #include "target.h"
 #include "tasks.h"
+#include "workers.h"
 
 #define NS_PER_MS  UINT64_C(1000000)
 #define NS_PER_S   UINT64_C(1000000000)
@@ -60,6 +61,7 @@ struct session {
 	struct perfmaps *perfmaps;
 	struct modules *modules;
 	struct losses *losses;
+	struct workers *workers;
 	struct pollfd *polls;
 	size_t n_polls;
 	uint64_t begin, last_second, last_epoch, last_pass;
@@ -72,6 +74,7 @@ static void deinit(struct session *s)
 	pump_destroy(s->pump);
 	finisher_destroy(s->finisher);
 	losses_destroy(s->losses);
+	workers_destroy(s->workers);
 	objects_destroy(s->objects);
 	perfmaps_destroy(s->perfmaps);
 	modules_destroy(s->modules);
@@ -111,15 +114,16 @@ static struct ebt_error *make_polls(struct session *s)
 	const int *fds;
 	size_t n = sideband_fds(s->sideband, &fds);
 
-	s->polls = calloc(n + 3, sizeof(*s->polls));
+	s->polls = calloc(n + 4, sizeof(*s->polls));
 	if (!s->polls)
 		return &ebt_enomem;
 	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
 	s->polls[1] = (struct pollfd){ .fd = pump_fd(s->pump), .events = POLLIN };
 	s->polls[2] = (struct pollfd){ .fd = target_fd(s->target), .events = POLLIN };
+	s->polls[3] = (struct pollfd){ .fd = workers_fd(s->workers), .events = POLLIN };
 	for (size_t i = 0; i < n; i++)
-		s->polls[3 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	s->n_polls = n + 3;
+		s->polls[4 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = n + 4;
 	return NULL;
 }
 
@@ -189,6 +193,8 @@ static struct ebt_error *prepare(struct session *s)
 		err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
 	if (!err)
 		err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
+	if (!err)
+		err = workers_create(s->capture, &s->workers);
 	if (err)
 		return err;
 	if (s->options->no_containers)
@@ -234,7 +240,9 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 		return err;
 	capture_set_gate(s->capture, true);
 	s->result->recorded = true;
-	err = target_follow(s->target, s->capture);
+	err = workers_run(s->workers, s->stream, SOURCE_BEGIN);
+	if (!err)
+		err = target_follow(s->target, s->capture);
 	if (!err)
 		err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
 	if (!err)
@@ -317,6 +325,8 @@ static struct ebt_error *control_pass(struct session *s)
 	if (!err)
 		err = publish(s);
 	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_READY);
+	if (!err)
 		err = perfmaps_look(s->perfmaps, now);
 	if (!err)
 		err = objects_work(s->objects, false);
@@ -391,6 +401,8 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 		err = check_spaces(s);
 	if (!err)
 		err = modules_look(s->modules);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_SECOND);
 	if (!err && now - s->begin >= KERNEL_NS)
 		err = store_kernel(s);
 	if (err)
@@ -405,6 +417,8 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	err = ebt_writer_next_epoch(s->writer);
 	if (!err)
 		err = clocks_emit(s->stream);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_EPOCH);
 	return err ? err : snapshot_again(s->snapshot, s->stream, wanted, s);
 }
 
@@ -497,6 +511,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		nanosleep(&last_words, NULL);
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_END);
 	if (!err)
 		err = clocks_emit(s->stream);
 	capture_detach(s->capture);

@@ -19,6 +19,7 @@
 
 struct bpf_link;
 struct ebrec_bpf; /* the skeleton */
+struct ebt_stream;
 
 /* As in table `source`. */
 enum source_status {
@@ -43,22 +44,52 @@ struct source_context {
 	size_t n_links;
 };
 
+/* When a worker is called. */
+enum source_moment {
+	SOURCE_BEGIN,  /* the gate has just been opened */
+	SOURCE_READY,  /* its fd is readable */
+	SOURCE_SECOND, /* about a second after the last */
+	SOURCE_EPOCH,  /* what is needed to understand later rows is to be written again */
+	SOURCE_END,    /* the gate has been closed */
+};
+
+/* What a source does outside the kernel: reads files of /proc, or a socket. All on the session's
+ * thread, which must not wait for anything. */
+struct source_worker {
+	/* Before the recording. It may change the state, as probe() does; where it does not fit the
+	 * machine after all, *ret stays NULL and that is no error. */
+	struct ebt_error *(*open)(const struct source_context *context, struct source_state *state,
+				  void **ret);
+	/* Polled for reading, until it is closed; -1 or NULL: none. */
+	int (*fd)(void *worker);
+	/* The time of a row is now, or at most half a second ago. */
+	struct ebt_error *(*work)(void *worker, struct ebt_stream *stream,
+				  enum source_moment moment);
+	void (*close)(void *worker);
+};
+
 struct ebrec_source {
 	const char *name, *doc, *cost;
 	bool by_default;
+	const char *args_doc;	/* of `-e NAME:ARGUMENTS`, as "rate=BYTES"; NULL: it takes none */
 	const uint16_t *tables; /* enum ebt_table_id; 0 ends them */
+
+	/* Are these arguments right? The message is followed by args_doc. NULL: it takes none. */
+	struct ebt_error *(*check_args)(const char *args);
 
 	/* Is it there? Sets status to PARTIAL or UNAVAILABLE, and says why; leaves ON alone. */
 	void (*probe)(const struct kernel *kernel, struct source_state *state);
 
 	/* Before loading, if it is on: read-only data; programs to load, none of which is by
-	 * default. */
+	 * default. NULL: nothing. */
 	void (*configure)(struct source_context *context);
 
 	/* What is no tracepoint, after everything else; NULL: nothing. attach_last: and after the
 	 * other sources. */
 	struct ebt_error *(*attach)(struct source_context *context);
 	bool attach_last;
+
+	const struct source_worker *worker; /* NULL: it needs none */
 };
 
 extern const struct ebrec_source *const ebrec_sources[];
@@ -69,6 +100,18 @@ int source_by_name(const char *name, size_t len);
 
 /* The source that fills this table, for rows of `lost`; "" for none. */
 const char *source_of_table(uint16_t table);
+
+static inline bool source_is_on(const struct source_state *state)
+{
+	return state->status == SOURCE_ON || state->status == SOURCE_PARTIAL;
+}
+
+/* The nth arguments of the source, which has checked them; NULL: there are no more. */
+const char *source_nth_args(const struct source_context *context, const struct ebrec_source *source,
+			    size_t n);
+
+/* The arguments that count for a source that is given once: the last ones, or NULL. */
+const char *source_args(const struct source_context *context, const struct ebrec_source *source);
 
 /* For probe(): UNAVAILABLE where the kernel lacks the tracepoint, naming it. */
 void source_require(const struct kernel *kernel, const char *tracepoint,

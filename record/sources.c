@@ -23,6 +23,30 @@ int source_by_name(const char *name, size_t len)
 	return -1;
 }
 
+static size_t index_of(const struct ebrec_source *source)
+{
+	size_t i = 0;
+
+	while (i < ebrec_n_sources && ebrec_sources[i] != source)
+		i++;
+	return i;
+}
+
+const char *source_nth_args(const struct source_context *context, const struct ebrec_source *source,
+			    size_t n)
+{
+	return source_args_get(&context->options->source_args, index_of(source), n);
+}
+
+const char *source_args(const struct source_context *context, const struct ebrec_source *source)
+{
+	const char *args = NULL, *next;
+
+	for (size_t n = 0; (next = source_nth_args(context, source, n)); n++)
+		args = next;
+	return args;
+}
+
 const char *source_of_table(uint16_t table)
 {
 	for (size_t i = 0; i < ebrec_n_sources; i++) {

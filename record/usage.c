@@ -24,7 +24,8 @@ static const char usage[] =
 	"What to record:\n"
 	"  -e, --events LIST      sources, comma-separated: names of --list-events, `default`, "
 	"`all`;\n"
-	"                         -NAME takes one away (`-e -sample`: all default ones but that)\n"
+	"                         -NAME takes one away (`-e -sample`: all default ones but that);\n"
+	"                         NAME:ARGUMENTS for a source that takes some\n"
 	"  -F, --freq HZ          sampling rate of each CPU (default: 99)\n"
 	"      --call-graph HOW   auto (default: table where the kernel can, else fp), table "
 	"(unwind\n"
@@ -96,6 +97,8 @@ void usage_list_events(FILE *to, const struct kernel *kernel)
 
 		fprintf(to, "%-10s %s%s\n", source->name, source->doc,
 			source->by_default ? " (default)" : "");
+		if (source->args_doc)
+			fprintf(to, "%-10s   takes: %s:%s\n", "", source->name, source->args_doc);
 		fprintf(to, "%-10s   cost: %s\n", "", source->cost);
 		fprintf(to, "%-10s   here: %s", "", availability(source, kernel, &state));
 		if (*state.detail)

@@ -340,11 +340,12 @@ static struct ebt_error *put_sources(struct info_view *v)
 		{ "name", "SOURCE", OUT_STRING, 0 },
 		{ "status", "STATUS", OUT_STRING, 0 },
 		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
+		{ "args", NULL, OUT_STRING, OUT_DETAIL },
 	};
 	static const struct out_table table = {
 		.key = "sources",
 		.columns = columns,
-		.n_columns = 3,
+		.n_columns = 4,
 		.flags = OUT_FIXED,
 	};
 	struct ebt_error *err;
@@ -355,11 +356,16 @@ static struct ebt_error *put_sources(struct info_view *v)
 	err = out_begin(v->out, &table);
 	for (size_t i = 0; !err && i < v->info.n_sources; i++) {
 		const struct info_source *s = &v->info.sources[i];
+		_cleanup_free_ char *given = NULL;
 
+		/* People see it as they typed it. */
+		if (*s->args && out_format(v->out) == FORMAT_TABLE &&
+		    asprintf(&given, "%s:%s", s->name, s->args) < 0)
+			return &ebt_enomem;
 		err = out_row(v->out, 0,
-			      (struct out_value[]){ out_cstr(s->name),
+			      (struct out_value[]){ out_cstr(given ? given : s->name),
 						    out_cstr(s->status ? s->status : "unknown"),
-						    out_cstr(s->detail) });
+						    out_cstr(s->detail), out_cstr(s->args) });
 	}
 	return err ? err : out_end(v->out);
 }

@@ -23,16 +23,21 @@ static char *copy_str(struct ebt_str s)
 	return strndup(s.data, s.len);
 }
 
+static void source_deinit(struct info_source *source)
+{
+	free(source->name);
+	free(source->detail);
+	free(source->args);
+}
+
 void info_deinit(struct info *info)
 {
 	for (size_t i = 0; i < info->n_meta; i++) {
 		free(info->meta[i].key);
 		free(info->meta[i].value);
 	}
-	for (size_t i = 0; i < info->n_sources; i++) {
-		free(info->sources[i].name);
-		free(info->sources[i].detail);
-	}
+	for (size_t i = 0; i < info->n_sources; i++)
+		source_deinit(&info->sources[i]);
 	for (size_t i = 0; i < info->n_losses; i++) {
 		free(info->losses[i].source);
 		free(info->losses[i].detail);
@@ -167,11 +172,12 @@ static struct ebt_error *add_source(struct info *info, const struct ebt_row *row
 	struct info_source new = {
 		.name = copy_str(ebt_str(row, EBT_F_source_name)),
 		.detail = copy_str(ebt_str(row, EBT_F_source_detail)),
+		.args = copy_str(ebt_str(row, EBT_F_source_args)),
 		.status = ebt_value_name(status, ebt_u64(row, EBT_F_source_status)),
 	};
 	struct info_source *to = NULL, *grown;
 
-	if (!new.name || !new.detail)
+	if (!new.name || !new.detail || !new.args)
 		goto nomem;
 	for (size_t i = 0; i < info->n_sources && !to; i++) {
 		if (!strcmp(info->sources[i].name, new.name))
@@ -182,8 +188,7 @@ static struct ebt_error *add_source(struct info *info, const struct ebt_row *row
 
 		if (to)
 			*to = new;
-		free(old.name);
-		free(old.detail);
+		source_deinit(&old);
 		return NULL;
 	}
 	grown = reallocarray(info->sources, info->n_sources + 1, sizeof(*grown));
@@ -193,8 +198,7 @@ static struct ebt_error *add_source(struct info *info, const struct ebt_row *row
 	grown[info->n_sources++] = new;
 	return NULL;
 nomem:
-	free(new.name);
-	free(new.detail);
+	source_deinit(&new);
 	return &ebt_enomem;
 }
 

@@ -29,7 +29,7 @@ struct info_pair {
 };
 
 struct info_source {
-	char *name, *detail;
+	char *name, *detail, *args;
 	const char *status; /* belongs to the reader */
 };
 

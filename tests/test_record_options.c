@@ -162,6 +162,11 @@ static void test_sources(void **state)
 	assert_refused("-a -e bogus", "bogus");
 	assert_refused("-a -e sched,", "--list-events");
 	assert_refused("-a -e sched -e -sched", "no event source");
+	assert_refused("-a -e sched:rate=1,task", "sched takes no arguments, as 'rate=1' would be");
+	assert_refused("-a -e sched:", "takes no arguments");
+	assert_refused("-a -e -sched:x", "added");
+	assert_refused("-a -e all:x", "added");
+	assert_refused("-a -e bogus:x", "no event source 'bogus'");
 }
 
 static void test_targets(void **state)
