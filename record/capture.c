@@ -66,6 +66,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	struct ebrec_bpf *skel = c->context.skel;
 	struct ebrec_bpf_config *config = &skel->rodata->config;
 	struct bpf_program *program;
+	struct bpf_map *map;
 
 	config->all = c->context.options->target == TARGET_ALL;
 	config->cgroup_id = cgroup_id;
@@ -75,23 +76,22 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	config->max_stack = c->context.options->max_stack;
 	config->max_entries = config->max_stack;
 	config->switch_args = kernel->switch_args;
+	config->preempt_count = kernel->preempt_count;
 	bpf_map__set_max_entries(skel->maps.rings, n_slots(c));
 	bpf_map__set_max_entries(skel->maps.slots, n_slots(c));
 	bpf_map__set_max_entries(skel->maps.followed, (kernel->pid_max + 63) / 64);
 
 	/* Sources ask for what they need. */
 	bpf_object__for_each_program(program, skel->obj) bpf_program__set_autoload(program, false);
-	bpf_map__set_autocreate(skel->maps.syscall_start, false);
-	bpf_map__set_autocreate(skel->maps.lanes, false);
-	bpf_map__set_autocreate(skel->maps.switch_scratch, false);
-	bpf_map__set_autocreate(skel->maps.chains, false);
-	bpf_map__set_autocreate(skel->maps.chain_scratch, false);
-	bpf_map__set_autocreate(skel->maps.offcpu_storage, false);
-	bpf_map__set_autocreate(skel->maps.offcpu_storage_small, false);
-	bpf_map__set_autocreate(skel->maps.sample_scratch, false);
-	bpf_map__set_autocreate(skel->maps.unwind_states, false);
-	bpf_map__set_autocreate(skel->maps.unwind_chains, false);
-	bpf_map__set_autocreate(skel->maps.unwind_lessons, false);
+	bpf_object__for_each_map(map, skel->obj)
+	{
+		if (!bpf_map__is_internal(map))
+			bpf_map__set_autocreate(map, false);
+	}
+	source_use_map(skel->maps.rings);
+	source_use_map(skel->maps.slots);
+	source_use_map(skel->maps.followed);
+	source_use_map(skel->maps.drops);
 	if (c->context.options->call_graph >= CALL_GRAPH_TABLE)
 		unwinder_configure(skel, kernel, c->context.options);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
@@ -312,16 +312,38 @@ void capture_destroy(struct capture *c)
 	free(c);
 }
 
+/* tp_btf/NAME or raw_tp/NAME. */
+static bool is_tracepoint(const struct bpf_program *program)
+{
+	return bpf_program__expected_attach_type(program) == BPF_TRACE_RAW_TP ||
+	       (bpf_program__type(program) == BPF_PROG_TYPE_RAW_TRACEPOINT &&
+		strchr(bpf_program__section_name(program), '/'));
+}
+
+/* Where programs whose rows have stacks go on. */
+static struct ebt_error *join_programs(const struct ebrec_bpf *skel)
+{
+	int program = bpf_program__fd(skel->progs.ebrec_event_stacks);
+	uint32_t zero = 0;
+
+	if (program >= 0 &&
+	    bpf_map_update_elem(bpf_map__fd(skel->maps.event_programs), &zero, &program, BPF_ANY))
+		return ebt_error_errno(errno, "cannot join the BPF programs");
+	return NULL;
+}
+
 struct ebt_error *capture_attach(struct capture *c)
 {
 	struct bpf_object_skeleton *s = c->context.skel->skeleton;
+	struct ebt_error *err = join_programs(c->context.skel);
 
+	if (err)
+		return err;
 	for (int i = 0; i < s->prog_cnt; i++) {
 		const struct bpf_prog_skeleton *p = &s->progs[i];
 
 		/* Iterators and perf events are for their sources to attach. */
-		if (!bpf_program__autoload(*p->prog) ||
-		    bpf_program__expected_attach_type(*p->prog) != BPF_TRACE_RAW_TP)
+		if (!bpf_program__autoload(*p->prog) || !is_tracepoint(*p->prog))
 			continue;
 		*p->link = bpf_program__attach(*p->prog);
 		if (!*p->link)

@@ -117,6 +117,48 @@ static struct ebt_error *find_switch_args(const struct btf *btf, uint32_t *ret)
 	return NULL;
 }
 
+/* Where a variable of each CPU is among them, or -1. */
+static int64_t cpu_variable(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *section = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
+		const struct btf_type *variable = btf__type_by_id(btf, info->type);
+
+		if (variable && !strcmp(btf__name_by_offset(btf, variable->name_off), name))
+			return info->offset;
+	}
+	return -1;
+}
+
+static bool has_member(const struct btf *btf, const char *type_name, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, type_name, BTF_KIND_STRUCT);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; type && i < btf_vlen(type); i++) {
+		if (!strcmp(btf__name_by_offset(btf, btf_members(type)[i].name_off), name))
+			return true;
+	}
+	return false;
+}
+
+/* Tasks know their run queue where they are scheduled by groups, as distributions have it. */
+static int64_t find_preempt_count(const struct btf *btf)
+{
+	int64_t count = cpu_variable(btf, "__preempt_count");
+	int64_t rq = cpu_variable(btf, "runqueues");
+
+	if (count < 0)
+		count = cpu_variable(btf, "pcpu_hot");
+	if (count < 0 || rq < 0 || !has_member(btf, "sched_entity", "cfs_rq") ||
+	    !has_member(btf, "cfs_rq", "rq"))
+		return 0;
+	return count - rq;
+}
+
 static bool has_cycles(void)
 {
 	struct perf_event_attr attr = {
@@ -163,6 +205,7 @@ struct ebt_error *kernel_probe(struct kernel *ret)
 	err = load_btf(&k.btf);
 	if (err)
 		return err;
+	k.preempt_count = find_preempt_count(k.btf);
 	err = find_switch_args(k.btf, &k.switch_args);
 	if (err) {
 		btf__free(k.btf);

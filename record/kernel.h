@@ -19,9 +19,10 @@ struct kernel {
 	struct btf *btf;
 	uint32_t n_cpus; /* possible ones: CPU numbers are below this */
 	uint32_t pid_max;
-	uint32_t max_frames;  /* of a stack */
-	uint32_t switch_args; /* EBREC_SWITCH_* of bpf/shared.h */
-	bool cycles;	      /* there is a hardware counter to sample with */
+	uint32_t max_frames;   /* of a stack */
+	uint32_t switch_args;  /* EBREC_SWITCH_* of bpf/shared.h */
+	int64_t preempt_count; /* see bpf/shared.h */
+	bool cycles;	       /* there is a hardware counter to sample with */
 	/* Functions through which the scheduler calls our programs; zero: not there. */
 	struct {
 		uint64_t start, end;

@@ -8,4 +8,10 @@
 #include "bpf/shared.h"
 #include "ebrec.skel.h"
 
+/* Maps are made if a program that is loaded needs them: whoever configures it says so. */
+static inline void source_use_map(struct bpf_map *map)
+{
+	bpf_map__set_autocreate(map, true);
+}
+
 #endif

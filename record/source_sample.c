@@ -26,7 +26,7 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf *skel = context->skel;
 
 	skel->rodata->config.sample_stacks = context->options->call_graph;
-	bpf_map__set_autocreate(skel->maps.sample_scratch, true);
+	source_use_map(skel->maps.sample_scratch);
 	bpf_program__set_autoload(context->kernel->cycles ? skel->progs.ebrec_sample_cycles
 							  : skel->progs.ebrec_sample_clock,
 				  true);
@@ -64,10 +64,7 @@ static struct ebt_error *attach(struct source_context *context)
 	err = cpus_online(&cpus, &n);
 	if (err)
 		return err;
-	context->links = calloc(n, sizeof(*context->links));
-	if (!context->links)
-		return &ebt_enomem;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		_cleanup_close_ int fd = open_event(context, cpus[i]);
 		struct bpf_link *link;
 
@@ -78,9 +75,9 @@ static struct ebt_error *attach(struct source_context *context)
 			return ebt_error_errno(errno, "cannot attach to samples of CPU %d",
 					       cpus[i]);
 		take_fd(&fd);
-		context->links[context->n_links++] = link;
+		err = source_keep_link(context, link);
 	}
-	return NULL;
+	return err;
 }
 
 const struct ebrec_source source_sample = {

@@ -58,11 +58,10 @@ static void configure_offcpu(struct source_context *context)
 	configure(context);
 	if (!context->options->call_graph)
 		return;
-	bpf_map__set_autocreate(skel->maps.switch_scratch, true);
-	bpf_map__set_autocreate(skel->maps.chains, true);
-	bpf_map__set_autocreate(skel->maps.chain_scratch, true);
-	bpf_map__set_autocreate(skel->maps.unwind_chains, skel->rodata->config.unwind);
-	bpf_map__set_autocreate(skel->maps.unwind_lessons, skel->rodata->config.unwind);
+	source_use_map(skel->maps.switch_scratch);
+	source_use_map(skel->maps.chains);
+	source_use_map(skel->maps.chain_scratch);
+	source_use_chains(context);
 	for (size_t i = 0; i < EBREC_GLUE; i++) {
 		skel->rodata->config.glue[i].start = context->kernel->glue[i].start;
 		skel->rodata->config.glue[i].end = context->kernel->glue[i].end;
@@ -73,8 +72,8 @@ static void configure_offcpu(struct source_context *context)
 		return;
 	}
 	/* One of them is used; the other takes no memory. */
-	bpf_map__set_autocreate(skel->maps.offcpu_storage, true);
-	bpf_map__set_autocreate(skel->maps.offcpu_storage_small, true);
+	source_use_map(skel->maps.offcpu_storage);
+	source_use_map(skel->maps.offcpu_storage_small);
 	bpf_program__set_autoload(skel->progs.ebrec_offcpu_prepare, true);
 	autoload(skel->progs.ebrec_offcpu_newtask, context->kernel, "task_newtask");
 }

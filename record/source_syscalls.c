@@ -15,10 +15,10 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf *skel = context->skel;
 
 	skel->rodata->config.syscalls = 1;
-	bpf_map__set_autocreate(skel->maps.syscall_start, true);
+	source_use_map(skel->maps.syscall_start);
 	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
 	skel->rodata->config.lane_records = context->lane_records;
-	bpf_map__set_autocreate(skel->maps.lanes, true);
+	source_use_map(skel->maps.lanes);
 	bpf_map__set_max_entries(skel->maps.lanes, context->n_lanes);
 	bpf_map__set_value_size(skel->maps.lanes, (__u32)lane_bytes(context->lane_records));
 	bpf_program__set_autoload(skel->progs.ebrec_sys_enter, true);

@@ -15,6 +15,7 @@ static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 
+	source_use_map(skel->maps.exec_scratch);
 	bpf_program__set_autoload(skel->progs.ebrec_fork, true);
 	bpf_program__set_autoload(skel->progs.ebrec_exec, true);
 	bpf_program__set_autoload(skel->progs.ebrec_exit, true);

@@ -3,13 +3,16 @@
 #include "source.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "skeleton.h"
+
 extern const struct ebrec_source source_sample, source_sched, source_task, source_offcpu,
-	source_syscalls;
+	source_syscalls, source_fault;
 
 const struct ebrec_source *const ebrec_sources[] = {
-	&source_sample, &source_sched, &source_task, &source_offcpu, &source_syscalls,
+	&source_sample, &source_sched, &source_task, &source_offcpu, &source_syscalls, &source_fault,
 };
 const size_t ebrec_n_sources = sizeof(ebrec_sources) / sizeof(ebrec_sources[0]);
 
@@ -85,4 +88,42 @@ void source_want(const struct kernel *kernel, const char *tracepoint, const char
 	state->status = SOURCE_PARTIAL;
 	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s: no %s",
 		 tracepoint, without);
+}
+
+void source_use_chains(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	if (!skel->rodata->config.unwind)
+		return;
+	source_use_map(skel->maps.unwind_chains);
+	source_use_map(skel->maps.unwind_lessons);
+}
+
+void source_use_event_stacks(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	source_use_map(skel->maps.event_scratch);
+	source_use_map(skel->maps.event_depth);
+	source_use_map(skel->maps.event_programs);
+	if (!context->options->call_graph)
+		return;
+	skel->rodata->config.event_stacks = 1;
+	source_use_chains(context);
+	bpf_program__set_autoload(skel->progs.ebrec_event_stacks, true);
+}
+
+struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link)
+{
+	struct bpf_link **grown =
+		reallocarray(context->links, context->n_links + 1, sizeof(*grown));
+
+	if (!grown) {
+		bpf_link__destroy(link);
+		return &ebt_enomem;
+	}
+	context->links = grown;
+	context->links[context->n_links++] = link;
+	return NULL;
 }

@@ -67,6 +67,9 @@ void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes)
 {
 	uint32_t chunks = bytes < CHUNK_BYTES ? 1 : (uint32_t)(bytes / CHUNK_BYTES);
 
+	source_use_map(skel->maps.unwind_rows);
+	source_use_map(skel->maps.unwind_pages);
+	source_use_map(skel->maps.unwind_tables);
 	bpf_map__set_max_entries(skel->maps.unwind_rows, chunks);
 	bpf_map__set_max_entries(skel->maps.unwind_pages, chunks * PAGES_PER_CHUNK);
 	bpf_map__set_max_entries(skel->maps.unwind_tables, MAX_TABLES);

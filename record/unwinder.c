@@ -22,7 +22,13 @@
 void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 			const struct record_options *options)
 {
-	bpf_map__set_autocreate(skel->maps.unwind_states, true);
+	source_use_map(skel->maps.unwind_states);
+	source_use_map(skel->maps.unwind_dumps);
+	source_use_map(skel->maps.unwind_mappings);
+	source_use_map(skel->maps.unwind_processes);
+	source_use_map(skel->maps.unwind_published);
+	source_use_map(skel->maps.unwind_files);
+	source_use_map(skel->maps.unwind_asked);
 	unwind_tables_configure(skel, options->unwind_memory);
 	bpf_map__set_max_entries(skel->maps.unwind_mappings, MAX_MAPPINGS);
 	bpf_map__set_max_entries(skel->maps.unwind_processes, MAX_PROCESSES);

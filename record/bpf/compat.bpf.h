@@ -36,6 +36,51 @@ static __always_inline __u32 ebrec_task_state(const struct task_struct *task)
 	return task->__state;
 }
 
+struct pcpu_hot___count {
+	int preempt_count;
+} __attribute__((preserve_access_index));
+
+/* preempt_count: serving a soft interrupt, in an interrupt, in an NMI (include/linux/preempt.h). */
+#define EBREC_COUNT_INTERRUPT 0x00ff0100
+
+/*
+ * preempt_count of this CPU; 0 where the kernel does not let us know. The count is a variable of the
+ * CPU, for which not every kernel keeps a symbol; where it is follows from where the CPU's run queue
+ * is, which the task knows.
+ */
+static __always_inline __u32 ebrec_preempt_count(void)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	__s64 offset = config.preempt_count;
+	const void *rq;
+	__u32 count;
+
+	if (!config.preempt_count)
+		return 0;
+	/* 6.2 to 6.14: in a struct. */
+	if (bpf_core_type_exists(struct pcpu_hot___count))
+		offset += bpf_core_field_offset(struct pcpu_hot___count, preempt_count);
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	return bpf_probe_read_kernel(&count, sizeof(count), rq + offset) ? 0 : count;
+}
+
+/* Is what runs here an interrupt, so that the current task has nothing to do with it? False where
+ * the kernel does not let us know. */
+static __always_inline bool ebrec_in_interrupt(void)
+{
+	return ebrec_preempt_count() & EBREC_COUNT_INTERRUPT;
+}
+
+/* What runs here: 0: a task, 1: a soft interrupt, 2: an interrupt, 3: an NMI. */
+#define EBREC_LEVELS 4
+
+static __always_inline __u32 ebrec_level(void)
+{
+	__u32 count = ebrec_preempt_count();
+
+	return count & 0x00f00000 ? 3 : count & 0x000f0000 ? 2 : count & 0x00000100 ? 1 : 0;
+}
+
 struct ebrec_switch {
 	const struct task_struct *prev, *next;
 	__u32 prev_state;

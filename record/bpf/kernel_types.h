@@ -24,7 +24,14 @@ struct thread_info {
 	__u32 cpu;
 };
 
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
 struct sched_entity {
+	struct cfs_rq *cfs_rq; /* of the CPU, and of the task's group */
 	__u64 sum_exec_runtime;
 	__u64 prev_sum_exec_runtime; /* when it was put on the CPU; fair class only */
 };

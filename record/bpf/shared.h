@@ -24,8 +24,9 @@ enum {
 
 /* Set before loading: the verifier removes the branches that are not taken. */
 struct ebrec_bpf_config {
-	__u64 cgroup_id; /* not 0: follow what is, or comes, at or below this cgroup */
-	__u64 min_block; /* ns; 0: stacks travel with each switch */
+	__u64 cgroup_id;     /* not 0: follow what is, or comes, at or below this cgroup */
+	__u64 min_block;     /* ns; 0: stacks travel with each switch */
+	__s64 preempt_count; /* of a CPU, from its run queue, in bytes; 0: not known */
 	struct {
 		__u64 start, end;
 	} glue[EBREC_GLUE]; /* functions between the scheduler and a program of sched_switch */
@@ -45,6 +46,9 @@ struct ebrec_bpf_config {
 	__u32 dump_all;	    /* nothing is walked, and every user stack dumped */
 	__u32 lane_records; /* of each lane; a power of two */
 	__u32 python;	    /* Python frames */
+	__u32 event_stacks; /* of rows of event_stack.bpf.h */
+	__u32 fault_entries;  /* the tracepoints of the exception are there */
+	__u32 fault_mappings; /* programs can find a mapping */
 };
 
 /*
@@ -89,7 +93,7 @@ struct ebrec_drops {
 	__u64 ring_full;
 	__u64 no_storage;
 };
-#define EBREC_DROPS_TABLES 128
+#define EBREC_DROPS_TABLES 256
 
 /* Map `unwind_dumps`, per CPU. Programs that interrupt each other may miscount by one. */
 struct ebrec_dumps {

@@ -240,7 +240,7 @@ static __always_inline struct ebrec_lengths ebrec_switch_ustack(const struct tas
 	if (config.unwind)
 		return unwind_user_again((void *)task,
 					 EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()),
-					 stack, with_dump);
+					 UNWIND_LESSON_SWITCH, stack, with_dump);
 
 	if ((__u16)regs->cs == USER32_CS) {
 		len.stack = ebrec_stack_head(stack,

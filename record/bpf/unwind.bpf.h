@@ -680,8 +680,9 @@ unwind_user(struct task_struct *task, __u32 slot, struct ebt_wire_stack *stack, 
 	return len;
 }
 
-/* The same, for sched_switch, where most stacks have been seen before. */
+/* The same, where most stacks have been seen before. number: UNWIND_LESSON_*. */
 static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct *task, __u32 slot,
+							      __u32 number,
 							      struct ebt_wire_stack *stack,
 							      bool with_dump)
 {
@@ -690,13 +691,12 @@ static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct
 	struct unwind_chain_set *set = NULL;
 	struct unwind_lesson *lesson;
 	struct ebrec_lengths len = {};
-	__u32 zero = 0;
 
 	if (!s)
 		return len;
 	unwind_begin(s, task);
 	walk.state = s;
-	lesson = bpf_map_lookup_elem(&unwind_lessons, &zero);
+	lesson = bpf_map_lookup_elem(&unwind_lessons, &number);
 	if (!s->stop)
 		set = unwind_chain_set(&s->process, s->pc, s->sp);
 	for (int i = 0; lesson && set && i < UNWIND_CHAIN_WAYS; i++) {

@@ -41,7 +41,8 @@ struct unwind_chain_set {
 	__u64 oldest;
 };
 
-/* Only the program of sched_switch uses it, which nothing of its kind interrupts. */
+/* For walks of a task that is not in an interrupt: nothing that uses them comes in between, but for
+ * what happens while a switch is recorded, which only adds a chain. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, UNWIND_CHAIN_SETS);
@@ -58,9 +59,14 @@ struct unwind_lesson {
 	bool unfit;
 };
 
+/* Whose lesson. */
+#define UNWIND_LESSON_SWITCH 0
+#define UNWIND_LESSON_EVENT  1
+#define UNWIND_LESSONS	     2
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, UNWIND_LESSONS);
 	__type(key, __u32);
 	__type(value, struct unwind_lesson);
 } unwind_lessons SEC(".maps") __weak;

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows of events with stacks. The walk of a user stack is by far the largest program that there is,
+ * so there is one of it, event_stack.bpf.c, that the programs of all sources end with: a tail
+ * call. Those work between programs of raw tracepoints only. A row is put together in memory of
+ * the CPU, with its stacks behind it:
+ *
+ *	struct ebt_wire_x *row = ebrec_event_begin(EBT_T_x, sizeof(*row), bpf_ktime_get_ns());
+ *
+ *	if (!row)
+ *		return 0;
+ *	row->… = …; every field but the head and the stacks
+ *	return ebrec_event_end(ctx, sizeof(*row), offsetof(struct ebt_wire_x, kstack),
+ *			       offsetof(struct ebt_wire_x, ustack), EBREC_KSTACK | EBREC_USTACK);
+ */
+#ifndef EBREC_EVENT_STACK_BPF_H
+#define EBREC_EVENT_STACK_BPF_H
+
+#include "stack.bpf.h"
+
+/* Rows that can be under way on one CPU: of a task, a soft interrupt, an interrupt, an NMI. Whoever
+ * interrupts is done before the interrupted goes on. */
+#define EBREC_EVENT_LEVELS 4
+#define EBREC_EVENT_ROW	   256
+
+/* Which stacks. That of a user is left out where there is none: in interrupts, of kernel threads.
+ */
+#define EBREC_KSTACK 1
+#define EBREC_USTACK 2
+
+struct ebrec_event {
+	__u32 table;
+	__u32 stacks;	      /* EBREC_KSTACK … */
+	__u32 start;	      /* where the row begins; it ends where `behind` begins */
+	__u32 kstack, ustack; /* where the references are; EBREC_EVENT_ROW: there is none */
+	__u32 unused;
+	__u64 time;
+	__u8 row[EBREC_EVENT_ROW];
+	struct ebrec_stacks behind;
+	__u8 unused2[EBREC_EVENT_ROW]; /* the verifier adds the last start to the largest length */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBREC_EVENT_LEVELS);
+	__type(key, __u32);
+	__type(value, struct ebrec_event);
+} event_scratch SEC(".maps") __weak;
+
+/* How many of them are in use. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} event_depth SEC(".maps") __weak;
+
+/* [0]: ebrec_event_stacks; empty where nobody wants stacks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} event_programs SEC(".maps") __weak;
+
+/* The row that is under way; *ret_depth counts it. */
+static __always_inline struct ebrec_event *ebrec_event_current(__u32 **ret_depth)
+{
+	__u32 zero = 0, level;
+
+	*ret_depth = bpf_map_lookup_elem(&event_depth, &zero);
+	if (!*ret_depth || !**ret_depth)
+		return NULL;
+	level = **ret_depth - 1;
+	return bpf_map_lookup_elem(&event_scratch, &level);
+}
+
+/* Room for a row; NULL, and counted, where there is none. */
+static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 time)
+{
+	__u32 zero = 0, level, *depth = bpf_map_lookup_elem(&event_depth, &zero);
+	struct ebrec_event *event;
+
+	if (!depth)
+		return NULL;
+	level = *depth;
+	event = bpf_map_lookup_elem(&event_scratch, &level);
+	if (!event) {
+		ebrec_count_drop(table);
+		return NULL;
+	}
+	*depth = level + 1;
+	event->table = table;
+	event->start = EBREC_EVENT_ROW - size;
+	event->time = time;
+	return event->row + EBREC_EVENT_ROW - size;
+}
+
+/* `at` comes from memory: the verifier does not know that it fits. */
+static __always_inline void ebrec_event_refer(struct ebrec_event *event, __u32 at,
+					      struct ebt_ref value)
+{
+	barrier_var(at);
+	if (at <= EBREC_EVENT_ROW - sizeof(value))
+		*(struct ebt_ref *)(event->row + at) = value;
+}
+
+/* Hands the row over, with stacks of klen and ulen bytes behind it. */
+static __always_inline void ebrec_event_output(struct ebrec_event *event, __u32 *depth, __u32 klen,
+					       __u32 ulen)
+{
+	__u32 start = event->start, len = klen + ulen;
+	struct ebt_ref kstack = {}, ustack = {};
+
+	ebrec_refer(&kstack, &ustack, EBREC_EVENT_ROW - start, klen, ulen);
+	ebrec_event_refer(event, event->kstack, kstack);
+	ebrec_event_refer(event, event->ustack, ustack);
+	barrier_var(start);
+	barrier_var(len);
+	if (start <= EBREC_EVENT_ROW - sizeof(struct ebt_wire_head) &&
+	    len <= sizeof(event->behind)) {
+		len += EBREC_EVENT_ROW - start;
+		ebrec_output(EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()), event->table,
+			     (void *)(event->row + start), len, event->time);
+	}
+	(*depth)--;
+}
+
+/*
+ * Takes stacks and hands the row over: the last thing that a program does. size is that of the row,
+ * kstack and ustack where its references are, 0: it has none.
+ */
+static __always_inline int ebrec_event_end(void *ctx, __u32 size, __u32 kstack, __u32 ustack,
+					   __u32 stacks)
+{
+	struct ebrec_event *event;
+	__u32 *depth;
+
+	event = ebrec_event_current(&depth);
+	if (!event)
+		return 0;
+	event->kstack = kstack ? EBREC_EVENT_ROW - size + kstack : EBREC_EVENT_ROW;
+	event->ustack = ustack ? EBREC_EVENT_ROW - size + ustack : EBREC_EVENT_ROW;
+	event->stacks = stacks;
+	if (config.event_stacks && stacks)
+		bpf_tail_call(ctx, &event_programs, 0);
+	/* Nobody wants stacks, or the kernel would not. */
+	ebrec_event_output(event, depth, 0, 0);
+	return 0;
+}
+
+#endif
