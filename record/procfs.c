@@ -79,6 +79,24 @@ static const char *line_of(const char *text, const char *key)
 	return text ? text + len : NULL;
 }
 
+/* The number behind the key, or otherwise. */
+static uint64_t number_of(const char *text, const char *key, uint64_t otherwise)
+{
+	const char *number = line_of(text, key);
+
+	return number ? strtoull(number, NULL, 10) : otherwise;
+}
+
+void procfs_parse_io(const char *text, struct procfs_io *ret)
+{
+	*ret = (struct procfs_io){
+		.read_bytes = number_of(text, "read_bytes:", UINT64_MAX),
+		.write_bytes = number_of(text, "write_bytes:", UINT64_MAX),
+		.rchar = number_of(text, "rchar:", UINT64_MAX),
+		.wchar = number_of(text, "wchar:", UINT64_MAX),
+	};
+}
+
 bool procfs_parse_status(const char *text, struct procfs_status *ret)
 {
 	const char *ppid = line_of(text, "PPid:"), *uid = line_of(text, "Uid:");
@@ -96,14 +114,21 @@ bool procfs_parse_status(const char *text, struct procfs_status *ret)
 			ret->nspid[len++] = ' ';
 	}
 	ret->nspid[len] = '\0';
+	ret->nvcsw = number_of(text, "voluntary_ctxt_switches:", 0);
+	ret->nivcsw = number_of(text, "nonvoluntary_ctxt_switches:", 0);
+	ret->max_rss = number_of(text, "VmHWM:", 0) * 1024;
 	return true;
 }
+
+/* /proc counts priorities from where real-time ends. */
+#define MAX_RT_PRIO 100
 
 bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	struct procfs_stat stat = { 0 };
-	unsigned long long start;
+	unsigned long long start, minor, major;
+	int prio;
 	size_t len;
 
 	if (!open || !close || close < open)
@@ -113,11 +138,15 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 		len = sizeof(stat.comm) - 1;
 	memcpy(stat.comm, open + 1, len);
 	if (sscanf(close + 1,
-		   " %c %u %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		   "%llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u",
-		   &stat.state, &stat.ppid, &stat.flags, &start, &stat.cpu) != 5)
+		   " %c %u %*s %*s %*s %*s %u %llu %*s %llu %*s %*s %*s %*s %*s %d %d %*s %*s "
+		   "%llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u %u %u",
+		   &stat.state, &stat.ppid, &stat.flags, &minor, &major, &prio, &stat.nice, &start,
+		   &stat.cpu, &stat.rt_priority, &stat.policy) != 11)
 		return false;
 	stat.start_ticks = start;
+	stat.minor = minor;
+	stat.major = major;
+	stat.prio = prio + MAX_RT_PRIO;
 	*ret = stat;
 	return true;
 }

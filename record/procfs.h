@@ -27,7 +27,9 @@ bool procfs_gone(int r);
 /* From /proc/PID/status. */
 struct procfs_status {
 	uint32_t ppid, uid;
-	char nspid[128]; /* pids from the outer namespace to the inner, by single spaces */
+	char nspid[128];	/* pids from the outer namespace to the inner, by single spaces */
+	uint64_t nvcsw, nivcsw; /* context switches of the thread */
+	uint64_t max_rss;	/* bytes; 0: a kernel thread or a zombie */
 };
 
 bool procfs_parse_status(const char *text, struct procfs_status *ret);
@@ -37,9 +39,19 @@ struct procfs_stat {
 	char comm[64];
 	char state;
 	uint32_t ppid, flags, cpu;
-	uint64_t start_ticks; /* of CLOCK_BOOTTIME */
+	uint64_t start_ticks;  /* of CLOCK_BOOTTIME */
+	uint64_t minor, major; /* page faults */
+	int32_t prio, nice;    /* prio as the kernel has it: real-time below 100 */
+	uint32_t rt_priority, policy;
 };
 
 bool procfs_parse_stat(const char *text, struct procfs_stat *ret);
+
+/* From /proc/PID/io; all ones: the kernel does not say. */
+struct procfs_io {
+	uint64_t read_bytes, write_bytes, rchar, wchar;
+};
+
+void procfs_parse_io(const char *text, struct procfs_io *ret);
 
 #endif

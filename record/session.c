@@ -512,6 +512,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
 	if (!err)
+		err = snapshot_end(s->snapshot, s->stream, wanted, s);
+	if (!err)
 		err = workers_run(s->workers, s->stream, SOURCE_END);
 	if (!err)
 		err = clocks_emit(s->stream);

@@ -231,27 +231,6 @@ static struct ebt_error *emit_process(struct snapshot_state *state, struct ebt_s
 	return err;
 }
 
-static struct ebt_error *emit_threads(struct ebt_stream *stream, const struct ebrec_task *tasks,
-				      size_t n, uint64_t time)
-{
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-
-	for (size_t i = 0; i < n; i++) {
-		struct ebt_wire_thread *row = ebt_record_begin(&rec, EBT_T_thread, time);
-		struct ebt_error *err;
-
-		row->task = tasks[i].tid;
-		row->state = tasks[i].state | tasks[i].exit_state;
-		row->cpu = tasks[i].cpu;
-		row->on_cpu = tasks[i].on_cpu;
-		row->run_time = tasks[i].run_time;
-		err = ebt_record_add(&rec, stream);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
 /* All threads of one process, n of them. */
 static struct ebt_error *emit_group(struct snapshot_state *state, struct ebt_stream *stream,
 				    const struct ebrec_task *tasks, size_t n, uint64_t list_time)
@@ -275,7 +254,9 @@ static struct ebt_error *emit_group(struct snapshot_state *state, struct ebt_str
 		.uid = first->uid,
 		.kernel = first->kernel,
 	};
-	err = emit_threads(stream, tasks, n, list_time);
+	err = snapshot_threads(stream, tasks, n, list_time);
+	if (!err)
+		err = snapshot_ended_threads(stream, first, list_time);
 	if (err)
 		return err;
 	time = clocks_now();

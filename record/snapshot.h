@@ -61,6 +61,13 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
 				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
 
+/*
+ * What threads that are still there have used until now: rows of thread, at the end. About 1 us a
+ * thread, and half a second at most to ask processes for the memory that they had.
+ */
+struct ebt_error *snapshot_end(struct snapshot_state *state, struct ebt_stream *stream,
+			       bool (*wanted)(void *arg, uint32_t pid), void *arg);
+
 /* What a process has mapped executable, which is read again: rows of mmap at *ret_time. */
 struct ebt_error *snapshot_mappings(struct snapshot_state *state, struct ebt_stream *stream,
 				    uint32_t pid, uint64_t *ret_time);

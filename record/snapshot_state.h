@@ -64,6 +64,12 @@ struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, struct ebt
 					bool last);
 void snapshot_mounts_deinit(struct snapshot_state *state);
 
+/* Rows of thread, and of ended_threads where the first thread knows of any. */
+struct ebt_error *snapshot_threads(struct ebt_stream *stream, const struct ebrec_task *tasks,
+				   size_t n, uint64_t time);
+struct ebt_error *snapshot_ended_threads(struct ebt_stream *stream, const struct ebrec_task *first,
+					 uint64_t time);
+
 /* Rows of mmap for what the process has mapped executable at `time`. */
 struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream *stream, int dir,
 				uint32_t pid, uint64_t mnt_ns, uint64_t time);

@@ -106,7 +106,7 @@ const struct ebrec_source source_sched = {
 	.cost = "about 0.3 us for each context switch and wake-up",
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_sched_switch, EBT_T_sched_waking, EBT_T_sched_migrate,
-				      0 },
+				      EBT_T_task_end, 0 },
 	.probe = probe_sched,
 	.configure = configure_sched,
 };

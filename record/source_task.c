@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `task`. Always on: following and naming tasks depend on it. */
+#include <unistd.h>
+
 #include "skeleton.h"
 #include "source.h"
 
@@ -15,6 +17,7 @@ static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 
+	skel->rodata->config.page_size = (__u32)sysconf(_SC_PAGESIZE);
 	source_use_map(skel->maps.exec_scratch);
 	bpf_program__set_autoload(skel->progs.ebrec_fork, true);
 	bpf_program__set_autoload(skel->progs.ebrec_exec, true);

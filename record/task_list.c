@@ -168,6 +168,32 @@ static void state_of(char letter, struct ebrec_task *task)
 	}
 }
 
+/* What is in files of their own. */
+static void read_used(int task_dir, const char *tid, struct ebrec_used *used)
+{
+	struct procfs_status status;
+	struct procfs_io io;
+	char name[64], text[4096];
+
+	snprintf(name, sizeof(name), "%.16s/schedstat", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) > 0)
+		used->run_time = strtoull(text, NULL, 10);
+	snprintf(name, sizeof(name), "%.16s/status", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) > 0 &&
+	    procfs_parse_status(text, &status)) {
+		used->nvcsw = status.nvcsw;
+		used->nivcsw = status.nivcsw;
+	}
+	snprintf(name, sizeof(name), "%.16s/io", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) < 0)
+		text[0] = '\0';
+	procfs_parse_io(text, &io);
+	used->read_bytes = io.read_bytes;
+	used->write_bytes = io.write_bytes;
+	used->rchar = io.rchar;
+	used->wchar = io.wchar;
+}
+
 /* Returns false where the thread has gone. */
 static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struct clocks *clocks,
 			struct ebrec_task *ret)
@@ -188,9 +214,13 @@ static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struc
 	task.kernel = stat.flags & PF_KTHREAD ? 1 : 0;
 	state_of(stat.state, &task);
 	memcpy(task.comm, stat.comm, sizeof(task.comm) - 1);
-	snprintf(name, sizeof(name), "%.16s/schedstat", tid);
-	if (procfs_read(task_dir, name, text, sizeof(text)) > 0)
-		task.run_time = strtoull(text, NULL, 10);
+	task.prio = stat.prio;
+	task.nice = stat.nice;
+	task.policy = stat.policy;
+	task.rt_priority = stat.rt_priority;
+	task.used.minor = stat.minor;
+	task.used.major = stat.major;
+	read_used(task_dir, tid, &task.used);
 	*ret = task;
 	return true;
 }

@@ -426,7 +426,7 @@ static void test_iterator(void **state)
 		assert_int_equal(task->on_cpu, 1);
 		assert_int_equal(task->kernel, 0);
 		assert_int_equal(task->exit_state, 0);
-		assert_true(task->run_time > 0);
+		assert_true(task->used.run_time > 0);
 		assert_string_equal(task->comm, "it) er (ator");
 	}
 	for (size_t i = 0; i < list.n; i++) {

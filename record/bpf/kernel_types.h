@@ -41,8 +41,21 @@ struct mm_struct {
 	unsigned long exec_vm; /* pages */
 };
 
+/* Both exist only where the kernel is built to count. */
+struct task_io_accounting {
+	__u64 rchar, wchar;
+	__u64 read_bytes, write_bytes;
+};
+
+/* The sums are of threads that have ended and are gone. */
 struct signal_struct {
 	atomic_t live;
+	int group_exit_code;
+	unsigned int flags;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+	unsigned long maxrss; /* pages */
+	struct task_io_accounting ioac;
+	unsigned long long sum_sched_runtime;
 };
 
 struct kernfs_node {
@@ -70,19 +83,20 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* 5.14; `state` before */
 	unsigned int flags;
-	int prio;
-	unsigned int policy;
+	int prio, static_prio;
+	unsigned int rt_priority, policy;
 	int on_cpu;
 	int exit_code;
 	__s32 pid;
 	__s32 tgid;
 	__u64 start_time;
-	unsigned long nvcsw, nivcsw;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	char comm[16];
 	struct sched_entity se;
-	struct task_struct *group_leader;
+	struct task_struct *real_parent, *group_leader;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 };
 
@@ -103,5 +117,8 @@ struct pt_regs___kernel {
 
 /* task_struct.flags; the same since 2.6. */
 #define PF_KTHREAD 0x00200000
+
+/* task_struct.static_prio of nice 0. */
+#define DEFAULT_PRIO 120
 
 #endif

@@ -182,6 +182,26 @@ static __always_inline void release_stack(const struct task_struct *next, __u64 
 	held->row.head.time = 0;
 }
 
+/* task_struct.__state of a task that will not run again. */
+#define TASK_DEAD 0x80
+
+static __always_inline void emit_end(const struct task_struct *task, __u64 now, __u32 cpu)
+{
+	struct ebt_wire_task_end *row;
+	__u64 flags;
+
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_task_end, sizeof(*row), now,
+			    &flags);
+	if (!row)
+		return;
+	row->cpu = cpu;
+	row->task = task->pid;
+	row->run_time = task->se.sum_exec_runtime;
+	row->nvcsw = task->nvcsw;
+	row->nivcsw = task->nivcsw;
+	bpf_ringbuf_submit(row, flags);
+}
+
 SEC("tp_btf/sched_switch")
 int ebrec_sched_switch(__u64 *ctx)
 {
@@ -208,6 +228,8 @@ int ebrec_sched_switch(__u64 *ctx)
 		emit_switch_with_stacks(ctx, &s, now, cpu);
 	else
 		emit_switch(&s, now, cpu);
+	if (prev_followed && s.prev_state & TASK_DEAD)
+		emit_end(s.prev, now, cpu);
 	return 0;
 }
 

@@ -49,6 +49,7 @@ struct ebrec_bpf_config {
 	__u32 event_stacks; /* of rows of event_stack.bpf.h */
 	__u32 fault_entries;  /* the tracepoints of the exception are there */
 	__u32 fault_mappings; /* programs can find a mapping */
+	__u32 page_size;
 };
 
 /*

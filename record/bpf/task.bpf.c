@@ -156,7 +156,30 @@ int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_bin
 	return 0;
 }
 
-/* The last switch of the task comes after this, so it stays followed. */
+/* signal_struct.flags. */
+#define SIGNAL_GROUP_EXIT 0x4
+
+/* What wait(2) gives for a process whose last thread ends. */
+static __always_inline __u32 wait_status(const struct task_struct *task)
+{
+	if (task->signal->flags & SIGNAL_GROUP_EXIT)
+		return task->signal->group_exit_code;
+	return task->group_leader->exit_code;
+}
+
+static __always_inline void fill_io(struct ebt_wire_task_exit *row,
+				    const struct task_io_accounting *io)
+{
+	row->rchar = bpf_core_field_exists(io->rchar) ? io->rchar : ~0ull;
+	row->wchar = bpf_core_field_exists(io->wchar) ? io->wchar : ~0ull;
+	row->read_bytes = bpf_core_field_exists(io->read_bytes) ? io->read_bytes : ~0ull;
+	row->write_bytes = bpf_core_field_exists(io->write_bytes) ? io->write_bytes : ~0ull;
+}
+
+/*
+ * The last switch of the task comes after this, so it stays followed. Its mm may have gone, which
+ * depends on the kernel; the most that was resident has been noted in signal_struct before.
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ebrec_exit, struct task_struct *task)
 {
@@ -176,6 +199,16 @@ int BPF_PROG(ebrec_exit, struct task_struct *task)
 	row->run_time = task->se.sum_exec_runtime;
 	row->nvcsw = task->nvcsw;
 	row->nivcsw = task->nivcsw;
+	row->ppid = task->real_parent->tgid;
+	row->status = row->group_dead ? wait_status(task) : 0;
+	row->prio = task->prio;
+	row->nice = task->static_prio - DEFAULT_PRIO;
+	row->policy = task->policy;
+	row->rt_priority = task->rt_priority;
+	row->minor = task->min_flt;
+	row->major = task->maj_flt;
+	fill_io(row, &task->ioac);
+	row->max_rss = row->group_dead ? task->signal->maxrss * config.page_size : 0;
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }

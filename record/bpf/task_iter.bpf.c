@@ -33,7 +33,6 @@ struct cred {
 
 /* Flavours: fields that no other program needs, or that not every kernel has. */
 struct task_struct___more {
-	struct task_struct *real_parent;
 	const struct cred *real_cred;
 	int exit_state;
 };
@@ -48,6 +47,34 @@ struct task_struct___state {
 
 #pragma clang attribute pop
 
+static __always_inline void fill_io(struct ebrec_used *used, const struct task_io_accounting *io)
+{
+	used->rchar = bpf_core_field_exists(io->rchar) ? io->rchar : ~0ull;
+	used->wchar = bpf_core_field_exists(io->wchar) ? io->wchar : ~0ull;
+	used->read_bytes = bpf_core_field_exists(io->read_bytes) ? io->read_bytes : ~0ull;
+	used->write_bytes = bpf_core_field_exists(io->write_bytes) ? io->write_bytes : ~0ull;
+}
+
+static __always_inline void fill_used(struct ebrec_used *used, const struct task_struct *task)
+{
+	used->run_time = task->se.sum_exec_runtime;
+	used->nvcsw = task->nvcsw;
+	used->nivcsw = task->nivcsw;
+	used->minor = task->min_flt;
+	used->major = task->maj_flt;
+	fill_io(used, &task->ioac);
+}
+
+static __always_inline void fill_ended(struct ebrec_used *used, const struct signal_struct *signal)
+{
+	used->run_time = signal->sum_sched_runtime;
+	used->nvcsw = signal->nvcsw;
+	used->nivcsw = signal->nivcsw;
+	used->minor = signal->min_flt;
+	used->major = signal->maj_flt;
+	fill_io(used, &signal->ioac);
+}
+
 SEC("iter/task")
 int ebrec_task_iter(struct bpf_iter__task *ctx)
 {
@@ -60,14 +87,20 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	row.start = task->start_time;
-	row.run_time = task->se.sum_exec_runtime;
+	fill_used(&row.used, task);
+	if (task->pid == task->tgid)
+		fill_ended(&row.ended, task->signal);
 	row.tid = task->pid;
 	row.pid = task->tgid;
-	row.ppid = more->real_parent->tgid;
+	row.ppid = task->real_parent->tgid;
 	row.uid = more->real_cred->uid.val;
 	row.state = bpf_core_field_exists(state->state) ? state->state : task->__state;
 	row.cpu = bpf_core_field_exists(cpu->cpu) ? cpu->cpu : task->thread_info.cpu;
 	row.on_cpu = task->on_cpu;
+	row.prio = task->prio;
+	row.nice = task->static_prio - DEFAULT_PRIO;
+	row.policy = task->policy;
+	row.rt_priority = task->rt_priority;
 	row.kernel = task->flags & PF_KTHREAD ? 1 : 0;
 	row.exit_state = more->exit_state;
 	bpf_probe_read_kernel(row.comm, sizeof(row.comm), task->comm);
