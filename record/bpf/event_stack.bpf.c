@@ -1,44 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of each program whose rows have stacks; see event_stack.bpf.h. */
-#include "event_stack.bpf.h"
-
-#include "compat.bpf.h"
-#include "unwind.bpf.h"
-
-static __always_inline __u32 user_stack(void *ctx, struct task_struct *task,
-					struct ebt_wire_stack *stack)
-{
-	if (config.unwind)
-		return unwind_user_again(task,
-					 EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()),
-					 UNWIND_LESSON_EVENT, stack, false)
-			.stack;
-	return ebrec_stack_head(stack,
-				bpf_get_stack(ctx, stack + 1, EBREC_USER_BYTES, BPF_F_USER_STACK),
-				0, EBT_STACK_USER);
-}
+/* The end of each program of a tracepoint whose rows have stacks; see event_stack.bpf.h. */
+#include "event_walk.bpf.h"
 
 SEC("raw_tp")
 int ebrec_event_stacks(void *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ebrec_event *event;
-	__u32 *depth, klen = 0, ulen = 0;
-
-	event = ebrec_event_current(&depth);
-	if (!event)
-		return 0;
-	if (event->stacks & EBREC_KSTACK)
-		klen = ebrec_stack_head(&event->behind.first,
-					bpf_get_stack(ctx, event->behind.first_addresses,
-						      EBREC_STACK_BYTES, 0),
-					0, 0);
-	/* A row within a row has the user stack of that one, whose walk may be under way. */
-	if (event->stacks & EBREC_USTACK && *depth == 1 && !(task->flags & PF_KTHREAD) &&
-	    task->mm && !ebrec_in_interrupt())
-		ulen = user_stack(ctx, task, ebrec_second_stack(&event->behind, klen));
-	ebrec_event_output(event, depth, klen, ulen);
-	return 0;
+	return ebrec_event_walk(ctx);
 }
 
 char LICENSE[] SEC("license") = "GPL";

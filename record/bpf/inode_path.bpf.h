@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of files that rows name by device, inode and generation: one row of table `inode_path` a
+ * recording for each, when a program meets it first. The name is found by going up from a dentry to
+ * the root of the file system; what is mounted where, readers know from the mount tables.
+ */
+#ifndef EBREC_INODE_PATH_BPF_H
+#define EBREC_INODE_PATH_BPF_H
+
+#include "ebt.bpf.h"
+
+struct super_block___path {
+	__u32 s_dev;
+	struct dentry___path *s_root;
+} __attribute__((preserve_access_index));
+
+struct hlist_node___path {
+	struct hlist_node___path *next;
+} __attribute__((preserve_access_index));
+
+struct hlist_head___path {
+	struct hlist_node___path *first;
+} __attribute__((preserve_access_index));
+
+struct qstr___path {
+	__u32 len;
+	const unsigned char *name;
+} __attribute__((preserve_access_index));
+
+struct dentry___path {
+	struct dentry___path *d_parent;
+	struct qstr___path d_name;
+	struct {
+		struct hlist_node___path d_alias;
+	} d_u;
+} __attribute__((preserve_access_index));
+
+struct inode___path {
+	struct super_block___path *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+	__u32 i_nlink;
+	__u32 i_rdev;
+	struct hlist_head___path i_dentry;
+} __attribute__((preserve_access_index));
+
+struct ebrec_inode_id {
+	__u64 inode;
+	__u32 dev; /* as the kernel has it: see EBREC_DEV_MAJOR */
+	__u32 generation;
+};
+
+#define EBREC_DEV_MAJOR(dev) ((dev) >> 20)
+#define EBREC_DEV_MINOR(dev) ((dev) & ((1u << 20) - 1))
+
+/* Who has been named. What falls out is named again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct ebrec_inode_id);
+	__type(value, __u8);
+} inode_seen SEC(".maps") __weak;
+
+#define INODE_PATH_BYTES  4096 /* PATH_MAX; a power of two */
+#define INODE_PATH_NAME	  255  /* NAME_MAX; one less than a power of two */
+#define INODE_PATH_DEPTH  64
+#define INODE_PATH_LEVELS 2 /* of a task, of an interrupt */
+
+/* A path is written from its end to its beginning, and the row in front of it. */
+struct inode_path_scratch {
+	__u8 row[sizeof(struct ebt_wire_inode_path)];
+	__u8 path[2 * INODE_PATH_BYTES]; /* half of it is for the verifier */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, INODE_PATH_LEVELS);
+	__type(key, __u32);
+	__type(value, struct inode_path_scratch);
+} inode_path_scratch SEC(".maps") __weak;
+
+static __always_inline void ebrec_inode_id(const struct inode___path *inode,
+					   struct ebrec_inode_id *ret)
+{
+	ret->inode = BPF_CORE_READ(inode, i_ino);
+	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->generation = BPF_CORE_READ(inode, i_generation);
+}
+
+/* Any of the inode's names; NULL: it has none, or the kernel has not looked it up by name. */
+static __always_inline const struct dentry___path *inode_dentry(const struct inode___path *inode)
+{
+	const struct hlist_node___path *first = BPF_CORE_READ(inode, i_dentry.first);
+
+	if (!first)
+		return NULL;
+	return (const void *)first - bpf_core_field_offset(struct dentry___path, d_u.d_alias);
+}
+
+/* Writes the path up to path[INODE_PATH_BYTES - 1]; returns where it begins. */
+static __always_inline __u32 inode_path_write(__u8 *path, const struct dentry___path *dentry,
+					      const struct dentry___path *root)
+{
+	__u32 at = INODE_PATH_BYTES - 1;
+
+	for (int i = 0; i < INODE_PATH_DEPTH && dentry && dentry != root; i++) {
+		const struct dentry___path *parent = BPF_CORE_READ(dentry, d_parent);
+		const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+		__u32 len = BPF_CORE_READ(dentry, d_name.len);
+
+		if (len > INODE_PATH_NAME || len + 1 > at)
+			break;
+		at -= len;
+		bpf_probe_read_kernel(path + (at & (INODE_PATH_BYTES - 1)), len & INODE_PATH_NAME,
+				      name);
+		if (parent == dentry) /* a file that is in no folder, as a memfd */
+			break;
+		at--;
+		path[at & (INODE_PATH_BYTES - 1)] = '/';
+		dentry = parent;
+	}
+	/* The root itself. */
+	if (at == INODE_PATH_BYTES - 1 && dentry && dentry == root)
+		path[--at & (INODE_PATH_BYTES - 1)] = '/';
+	return at;
+}
+
+static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
+					    const struct inode___path *inode,
+					    const struct ebrec_inode_id *id, __u32 at)
+{
+	/* Rows begin at multiples of eight. */
+	__u32 from = at & (INODE_PATH_BYTES - 8), cpu = bpf_get_smp_processor_id();
+	__u32 len = sizeof(struct ebt_wire_inode_path) + INODE_PATH_BYTES - 1 - from;
+	__u32 slot = EBREC_SLOT_EVENT(&config, cpu), rdev = BPF_CORE_READ(inode, i_rdev);
+	struct ebt_wire_inode_path *row = (void *)(scratch->row + from);
+	void *ring = bpf_map_lookup_elem(&rings, &slot);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!ring)
+		return false;
+	ebrec_fill_head(&row->head, EBT_T_inode_path, len, now);
+	row->dev_major = EBREC_DEV_MAJOR(id->dev);
+	row->dev_minor = EBREC_DEV_MINOR(id->dev);
+	row->inode = id->inode;
+	row->generation = id->generation;
+	row->links = BPF_CORE_READ(inode, i_nlink);
+	row->rdev_major = EBREC_DEV_MAJOR(rdev);
+	row->rdev_minor = EBREC_DEV_MINOR(rdev);
+	row->path.off = sizeof(*row) + at - from;
+	row->path.len = INODE_PATH_BYTES - 1 - at;
+	barrier_var(len);
+	if (len > sizeof(*row) + INODE_PATH_BYTES)
+		return false;
+	return !bpf_ringbuf_output(ring, row, len, ebrec_wake_flags(ring, slot, now));
+}
+
+/*
+ * Makes sure that the file has a row. dentry: the name by which it was opened; NULL: any. One that
+ * cannot be sent is counted, and tried again.
+ */
+static __always_inline void ebrec_name_inode(const struct inode___path *inode,
+					     const struct dentry___path *dentry,
+					     const struct ebrec_inode_id *id, bool interrupt)
+{
+	struct inode_path_scratch *scratch;
+	__u32 level = interrupt, at;
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&inode_seen, id))
+		return;
+	scratch = bpf_map_lookup_elem(&inode_path_scratch, &level);
+	if (!scratch || bpf_map_update_elem(&inode_seen, id, &one, BPF_NOEXIST))
+		return;
+	if (!dentry)
+		dentry = inode_dentry(inode);
+	at = inode_path_write(scratch->path, dentry, BPF_CORE_READ(inode, i_sb, s_root));
+	if (inode_path_send(scratch, inode, id, at))
+		return;
+	bpf_map_delete_elem(&inode_seen, id);
+	ebrec_count_drop(EBT_T_inode_path);
+}
+
+#endif
