@@ -371,6 +371,7 @@ static const struct option_def callgraph_options[] = {
 const struct command command_callgraph = {
 	.name = "callgraph",
 	.fn = run_callgraph,
+	.flags = COMMAND_NO_INTERVALS,
 	.summary = "functions, their callers and descendants: self and total time",
 	.help = "Three tables. Functions: SELF is time in the function itself, TOTAL includes what "
 		"it\n"

@@ -360,6 +360,7 @@ static const struct option_def diff_options[] = {
 const struct command command_diff = {
 	.name = "diff",
 	.fn = run_diff,
+	.flags = COMMAND_NO_INTERVALS,
 	.summary = "functions in two traces: before, after, and the change",
 	.help = "Functions are matched by name and by the name of their object's file. A change is "
 		"within\n"

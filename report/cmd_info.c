@@ -515,6 +515,7 @@ static const struct option_def info_options[] = {
 const struct command command_info = {
 	.name = "info",
 	.fn = cmd_info,
+	.flags = COMMAND_NO_INTERVALS,
 	.summary = "what is in the file, from where, how long, what was lost",
 	.help = "Reads the index and the tables that describe the file, so that it answers at "
 		"once\n"

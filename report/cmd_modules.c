@@ -236,6 +236,7 @@ static const struct option_def modules_options[] = {
 const struct command command_modules = {
 	.name = "modules",
 	.fn = cmd_modules,
+	.flags = COMMAND_NO_INTERVALS,
 	.summary = "mapped files: what of them is here, and how to get the rest",
 	.help = "Each file that a process had mapped, by path and build: in how many stacks it "
 		"is, how\n"

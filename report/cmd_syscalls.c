@@ -270,6 +270,9 @@ static struct ebt_error *check_options(const struct options *o)
 	if (trace && o->sort)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--trace is in order of time: --sort does not apply");
+	if (trace && o->interval_ns)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--trace is in order of time: --interval does not apply");
 	if (trace && options_flag(o, "errors"))
 		return ebt_error_create(EBT_ERR_INVALID, "--trace shows errors anyway");
 	return NULL;

@@ -35,6 +35,9 @@ enum {
 	/* It writes a trace to -o or standard output, and tables to standard output or, where the
 	 * trace goes there, standard error. */
 	COMMAND_COPY = 1 << 5,
+	/* Its tables are not of what happened in some time: --interval is refused, as it is where
+	 * there are no tables or no filters. */
+	COMMAND_NO_INTERVALS = 1 << 6,
 };
 
 struct command {

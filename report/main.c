@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "command.h"
+#include "interval.h"
 #include "symbolize.h"
 #include "text.h"
 
@@ -132,7 +133,7 @@ static struct ebt_error *run(const struct options *options)
 	trace_watch(trace, watch_fetching, &fetching);
 	report.trace = trace;
 	report.out = out;
-	err = options->command->fn(&report);
+	err = interval_run(&report);
 	if (!err)
 		err = out_finish(out);
 	return err ? err : put_warnings(trace);

@@ -299,6 +299,12 @@ static struct ebt_error *check_flags(const struct options *options)
 					"%s is about the whole file: --pid, --tid, --comm, --cpu, "
 					"--from and --to do not apply",
 					command->name);
+	if (options->interval_ns &&
+	    (command->flags & (COMMAND_NO_INTERVALS | COMMAND_NO_FILTERS | COMMAND_NO_TABLES)))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"%s does not show what happened in some time: --interval "
+					"does not apply (--from and --to may)",
+					command->name);
 	if (!(command->flags & COMMAND_NO_TABLES))
 		return NULL;
 	if (options->format != FORMAT_TABLE || options->sort || options->top)

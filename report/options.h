@@ -62,6 +62,7 @@ struct options {
 	struct option_u32s cpu_first, cpu_last; /* ranges, both ends included */
 	struct option_strings comms;		/* globs */
 	struct option_time from, to;
+	uint64_t interval_ns; /* 0: the window as a whole */
 
 	enum option_format format;
 	const char *output; /* NULL: standard output */

@@ -220,6 +220,15 @@ struct ebt_error *option_to(struct options *options, const char *arg)
 	return parse_time(arg, &options->to);
 }
 
+struct ebt_error *option_interval(struct options *options, const char *arg)
+{
+	struct ebt_error *err = options_parse_duration(arg, &options->interval_ns);
+
+	if (!err && !options->interval_ns)
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no time at all", arg);
+	return err;
+}
+
 static struct ebt_error *set_format(struct options *options, enum option_format format)
 {
 	if (options->format != FORMAT_TABLE && options->format != format)

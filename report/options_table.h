@@ -25,6 +25,7 @@ struct ebt_error *option_comm(struct options *options, const char *arg);
 struct ebt_error *option_cpu(struct options *options, const char *arg);
 struct ebt_error *option_from(struct options *options, const char *arg);
 struct ebt_error *option_to(struct options *options, const char *arg);
+struct ebt_error *option_interval(struct options *options, const char *arg);
 struct ebt_error *option_json(struct options *options, const char *arg);
 struct ebt_error *option_csv(struct options *options, const char *arg);
 struct ebt_error *option_output(struct options *options, const char *arg);

@@ -180,6 +180,46 @@ void out_printf(struct out *out, const char *format, ...)
 	va_end(args);
 }
 
+/* --- intervals --- */
+
+void out_intervals_begin(struct out *out)
+{
+	if (out->options->format == FORMAT_JSON)
+		out_json_intervals_begin(out);
+}
+
+static void put_headline(struct out *out)
+{
+	uint64_t start = trace_start_ns(out->trace);
+
+	out_printf(out, "%s%s%.6f s to %.6f s:%s\n", out->n_intervals > 1 ? "\n" : "",
+		   out->colors ? "\033[1m" : "", (double)(out->interval_from - start) / 1e9,
+		   (double)(out->interval_to - start) / 1e9, out->colors ? "\033[0m" : "");
+}
+
+void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns)
+{
+	out->interval_from = from_ns;
+	out->interval_to = to_ns;
+	out->n_intervals++;
+	if (out->options->format == FORMAT_JSON)
+		out_json_interval_begin(out);
+	else
+		put_headline(out);
+}
+
+void out_interval_end(struct out *out)
+{
+	if (out->options->format == FORMAT_JSON)
+		json_end(&out->json);
+}
+
+void out_intervals_end(struct out *out)
+{
+	if (out->options->format == FORMAT_JSON)
+		json_end(&out->json);
+}
+
 /* --- sorting --- */
 
 static bool is_text(enum out_type type)

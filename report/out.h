@@ -138,6 +138,12 @@ DEFINE_CLEANUP(struct out *, out_destroy);
  * says whether all could be written. */
 struct ebt_error *out_finish(struct out *out);
 
+/* Around the tables of all intervals, and around those of one: from <= time < to. */
+void out_intervals_begin(struct out *out);
+void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns);
+void out_interval_end(struct out *out);
+void out_intervals_end(struct out *out);
+
 /* Table. The definition must live until out_end(). --sort with a column that the table does not
  * have is EBT_ERR_INVALID and names those that it has. */
 struct ebt_error *out_begin(struct out *out, const struct out_table *table);

@@ -40,11 +40,17 @@ static void put_value(struct out *out, const struct out_column *column,
 	fwrite(text_get(cell), 1, cell->len, out->f);
 }
 
+/* With --interval one table has the rows of all intervals. */
 static void put_header(struct out *out)
 {
 	const struct out_table *table = out->table;
 	bool first = !table->children;
 
+	if (out->header_written)
+		return;
+	out->header_written = out->n_intervals;
+	if (out->n_intervals)
+		fputs("from_ns,to_ns,", out->f);
 	if (table->children)
 		fputs("depth", out->f);
 	for (size_t i = 0; i < table->n_columns; i++) {
@@ -54,6 +60,12 @@ static void put_header(struct out *out)
 		first = false;
 	}
 	fputs("\r\n", out->f);
+}
+
+static void begin_row(struct out *out)
+{
+	if (out->n_intervals)
+		fprintf(out->f, "%" PRIu64 ",%" PRIu64 ",", out->interval_from, out->interval_to);
 }
 
 /* A row deeper down has the identity of those that it belongs to, where it has none itself. */
@@ -74,6 +86,7 @@ struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines)
 		const struct out_line *line = &lines->all[lines->order[n]];
 		bool first = !table->children;
 
+		begin_row(out);
 		if (table->children)
 			fprintf(out->f, "%u", line->depth);
 		for (size_t i = 0; i < table->n_columns; i++) {
@@ -103,6 +116,7 @@ struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *va
 	const struct out_table *table = out->table;
 	bool first = true;
 
+	begin_row(out);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		if (!is_written(&table->columns[i]))
 			continue;

@@ -28,6 +28,26 @@ void out_json_open(struct out *out)
 	json_u64(json, trace_end_ns(out->trace) - trace_start_ns(out->trace));
 }
 
+void out_json_intervals_begin(struct out *out)
+{
+	out_json_open(out);
+	json_key(&out->json, "interval_ns");
+	json_u64(&out->json, out->options->interval_ns);
+	json_newline(&out->json);
+	json_key(&out->json, "intervals");
+	json_open_array(&out->json);
+}
+
+void out_json_interval_begin(struct out *out)
+{
+	json_newline(&out->json);
+	json_open_object(&out->json);
+	json_key(&out->json, "from_ns");
+	json_u64(&out->json, out->interval_from);
+	json_key(&out->json, "to_ns");
+	json_u64(&out->json, out->interval_to);
+}
+
 struct ebt_error *out_json_close(struct out *out)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;

@@ -25,6 +25,9 @@ struct out {
 	bool terminal, colors, opened;
 	unsigned int width;
 	struct json json;
+	uint64_t interval_from, interval_to; /* with --interval: of the one that tables are of */
+	uint32_t n_intervals;
+	bool header_written; /* CSV: once for all intervals */
 
 	const struct out_table *table; /* between begin and end */
 	struct out_line *lines;
@@ -52,6 +55,9 @@ void out_json_stream_row(struct out *out, const struct out_value *values);
 void out_json_stream_end(struct out *out);
 void out_csv_stream_begin(struct out *out);
 struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *values);
+
+void out_json_intervals_begin(struct out *out);
+void out_json_interval_begin(struct out *out);
 
 /* The JSON object around the tables: its first members, and its last. */
 void out_json_open(struct out *out);

@@ -75,6 +75,9 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	trace->from = options->from.set ? resolve_time(&options->from, info->start_ns, info->end_ns)
 					: info->start_ns;
 	trace->to = info->end_ns < UINT64_MAX ? info->end_ns + 1 : UINT64_MAX;
+	trace->cut_from = options->from.set;
+	trace->cut_to = options->to.set;
+	trace->window_place = TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW;
 	if (options->to.set)
 		trace->to = resolve_time(&options->to, info->start_ns, info->end_ns);
 	if (options->from.set && options->to.set && trace->to <= trace->from)
@@ -88,7 +91,7 @@ void trace_close(struct trace *trace)
 	if (!trace)
 		return;
 	for (size_t i = 0; i < trace->n_notes; i++)
-		free(trace->notes[i]);
+		free(trace->notes[i].text);
 	for (size_t i = 0; i < trace->n_warnings; i++)
 		free(trace->warnings[i]);
 	free(trace->notes);
@@ -122,6 +125,16 @@ uint64_t trace_from_ns(const struct trace *trace)
 uint64_t trace_to_ns(const struct trace *trace)
 {
 	return trace->to;
+}
+
+void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)
+{
+	trace->from = from;
+	trace->to = to;
+	trace->cut_from = trace->options->from.set || !(place & TRACE_FIRST_WINDOW);
+	trace->cut_to = trace->options->to.set || !(place & TRACE_LAST_WINDOW);
+	trace->window++;
+	trace->window_place = place;
 }
 
 bool trace_has_task_filter(const struct trace *trace)
@@ -258,9 +271,9 @@ struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want
 		return err;
 	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
 	cursor->check_cpus = trace_has_cpu_filter(trace) && !(flags & TRACE_ALL_CPUS);
-	if (options->from.set && !(flags & TRACE_FROM_START))
+	if (trace->cut_from && !(flags & TRACE_FROM_START))
 		cursor->from = trace->from;
-	if (options->to.set && !(flags & TRACE_TO_END))
+	if (trace->cut_to && !(flags & TRACE_TO_END))
 		cursor->to = trace->to;
 	if (plan(trace, cursor, wants, n, flags, all)) {
 		query.from_ns = cursor->from;

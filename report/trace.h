@@ -36,6 +36,17 @@ uint64_t trace_end_ns(const struct trace *trace);
 uint64_t trace_from_ns(const struct trace *trace);
 uint64_t trace_to_ns(const struct trace *trace);
 
+/*
+ * With --interval a command sees one part of the window after another, as if --from and --to had
+ * been given. The first has what lies before it too where there is no --from, and the last what
+ * lies behind it where there is no --to, so that the parts make up the whole.
+ */
+enum trace_window {
+	TRACE_FIRST_WINDOW = 1 << 0,
+	TRACE_LAST_WINDOW = 1 << 1,
+};
+void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place);
+
 /* Is there any filter by task (--pid, --tid, --comm), or by CPU? */
 bool trace_has_task_filter(const struct trace *trace);
 bool trace_has_cpu_filter(const struct trace *trace);

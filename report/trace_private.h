@@ -6,6 +6,12 @@
 #include "symbolize.h"
 #include "trace.h"
 
+/* A warning of the command's own. With --interval it says in how many windows it came up. */
+struct trace_note {
+	char *text;
+	uint32_t windows, last_window;
+};
+
 struct trace {
 	const struct options *options;
 	struct ebt_reader *reader;
@@ -14,9 +20,12 @@ struct trace {
 	bool no_inline, no_bundle;
 	struct sym_servers servers;
 	uint64_t from, to;
+	bool cut_from, cut_to;	   /* rows outside the window have to be passed over */
+	uint32_t window;	   /* number of the present one, from 1; 0: without --interval */
+	unsigned int window_place; /* enum trace_window */
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
-	char **notes;		   /* warnings of the command's own */
+	struct trace_note *notes;
 	size_t n_notes;
 	char **warnings;
 	size_t n_warnings;

@@ -13,6 +13,8 @@ const struct common_option common_options[] = {
 	{ "cpu", 0, "LIST", option_cpu, "only what happened on these CPUs, as 0-3,8" },
 	{ "from", 0, "TIME", option_from, "from this time after the start: 5s, 500ms, 1m30s, 20%" },
 	{ "to", 0, "TIME", option_to, "up to this time after the start" },
+	{ "interval", 0, "TIME", option_interval,
+	  "what happened in each TIME, as 1s: a table for every one of them" },
 	{ "json", 0, NULL, option_json, "one JSON object; times are in ns" },
 	{ "csv", 0, NULL, option_csv, "comma separated values (RFC 4180)" },
 	{ "output", 'o', "FILE", option_output, "write to FILE" },

@@ -10,6 +10,9 @@
 #include "text.h"
 #include "trace_private.h"
 
+/* Warnings of a command that are shown; more can only be of many intervals. */
+#define MAX_NOTES 50
+
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 struct table_sums {
@@ -156,6 +159,31 @@ static struct ebt_error *append(char ***list, size_t *n, char *s)
 	return NULL;
 }
 
+/* What several windows have to say is said once. */
+static struct ebt_error *add_note(struct trace *trace, char *text)
+{
+	struct trace_note *grown;
+
+	for (size_t i = 0; trace->window && i < trace->n_notes; i++) {
+		struct trace_note *note = &trace->notes[i];
+
+		if (strcmp(note->text, text))
+			continue;
+		note->windows += note->last_window != trace->window;
+		note->last_window = trace->window;
+		free(text);
+		return NULL;
+	}
+	grown = reallocarray(trace->notes, trace->n_notes + 1, sizeof(*grown));
+	if (!grown) {
+		free(text);
+		return &ebt_enomem;
+	}
+	grown[trace->n_notes++] = (struct trace_note){ text, 1, trace->window };
+	trace->notes = grown;
+	return NULL;
+}
+
 struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 {
 	va_list args;
@@ -165,7 +193,7 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 	if (vasprintf(&s, format, args) < 0)
 		s = NULL;
 	va_end(args);
-	return append(&trace->notes, &trace->n_notes, s);
+	return s ? add_note(trace, s) : &ebt_enomem;
 }
 
 __attribute__((format(printf, 2, 3))) static struct ebt_error *add_warning(struct trace *trace,
@@ -263,6 +291,25 @@ static struct ebt_error *warn_files(struct trace *trace)
 	return err;
 }
 
+/* Those of a few intervals only, as of one that is empty, do not hold for the whole. */
+static struct ebt_error *warn_notes(struct trace *trace)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < trace->n_notes && i < MAX_NOTES; i++) {
+		const struct trace_note *note = &trace->notes[i];
+
+		if (note->windows < trace->window)
+			err = add_warning(trace, "in %" PRIu32 " of %" PRIu32 " intervals: %s",
+					  note->windows, trace->window, note->text);
+		else
+			err = add_warning(trace, "%s", note->text);
+	}
+	if (!err && trace->n_notes > MAX_NOTES)
+		err = add_warning(trace, "%zu more like these", trace->n_notes - MAX_NOTES);
+	return err;
+}
+
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;
@@ -283,8 +330,8 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
 				  losses[i].table->name, (double)losses[i].lost * 100 / all);
 	}
-	for (size_t i = 0; !err && i < trace->n_notes; i++)
-		err = add_warning(trace, "%s", trace->notes[i]);
+	if (!err)
+		err = warn_notes(trace);
 	if (!err)
 		err = warn_files(trace);
 	if (err)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "command.h"
+#include "interval.h"
 
 static void check(struct ebt_error *err)
 {
@@ -100,7 +101,7 @@ static struct ebt_error *run(const struct options *options)
 		return err;
 	report.trace = trace;
 	report.out = out;
-	err = options->command->fn(&report);
+	err = interval_run(&report);
 	return err ? err : out_finish(out);
 }
 
