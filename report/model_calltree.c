@@ -347,12 +347,50 @@ static struct ebt_error *place_address(struct calltree *tree, const struct callt
 	return NULL;
 }
 
+/* Through what a tracepoint calls a BPF program. */
+static bool is_tracing(const char *name)
+{
+	static const char *const starts[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+#define TRACING_FRAMES 4
+
+/*
+ * A stack that was taken at a tracepoint begins with the recorder's program and what called it:
+ * *ret is how many such frames there are. In a sample, they are what the CPU was doing.
+ */
+static struct ebt_error *find_tracing(struct calltree *tree, const struct calltree_stack *stack,
+				      const struct ebt_stack *addresses, uint32_t *ret)
+{
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	*ret = 0;
+	if (stack->batch->table->id == EBT_T_sample || addresses->attrs & EBT_STACK_USER)
+		return NULL;
+	for (uint32_t i = 0; i < TRACING_FRAMES && i < addresses->n; i++) {
+		err = sym_resolve(tree->sym, stack->task, stack->time, addresses->attrs,
+				  addresses->addresses[i], i > 0, &frames);
+		if (err)
+			return err;
+		if (frames.n && is_tracing(frames.frames[0].func->name))
+			*ret = i + 1;
+	}
+	return NULL;
+}
+
 static struct ebt_error *place_addresses(struct calltree *tree, const struct calltree_stack *stack,
 					 const struct ebt_stack *addresses, bool first_is_caller,
 					 uint32_t *node)
 {
 	struct ebt_error *err;
-	uint32_t func;
+	uint32_t func, tracing;
 
 	if (addresses->attrs & EBT_STACK_TRUNCATED) {
 		err = named_func(tree, "[truncated]", CALLTREE_UNRESOLVED, &func);
@@ -361,7 +399,10 @@ static struct ebt_error *place_addresses(struct calltree *tree, const struct cal
 		if (err)
 			return err;
 	}
-	for (uint32_t i = addresses->n; i-- > 0;) {
+	err = find_tracing(tree, stack, addresses, &tracing);
+	if (err)
+		return err;
+	for (uint32_t i = addresses->n; i-- > tracing;) {
 		if (sym_is_shown_by_next(addresses, i))
 			continue;
 		err = place_address(tree, stack, addresses, i, i > 0 || first_is_caller, node);

@@ -27,7 +27,14 @@ static const struct sym_func functions[] = {
 	{ .id = 5, .name = "caller", .object = "/bin/a", .kind = SYM_USER },
 	{ .id = 6, .name = "0x600", .object = "", .kind = SYM_UNKNOWN, .reason = SYM_NO_MAPPING },
 	{ .id = 7, .name = "tiny", .object = "/bin/a", .kind = SYM_USER },
+	{ .id = 8, .name = "bpf_trace_run5", .object = "[kernel]", .kind = SYM_KERNEL },
+	{ .id = 9, .name = "bpf_prog_1_x", .object = "bpf", .kind = SYM_KERNEL },
 };
+
+static bool is_kernel(uint64_t address)
+{
+	return functions[address / 100].kind == SYM_KERNEL;
+}
 
 static unsigned int resolved;
 
@@ -40,7 +47,7 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 	(void)task;
 	(void)time_ns;
 	/* Kernel functions are those of kernel stacks, and return addresses end in 1. */
-	assert_int_equal(attrs & EBT_STACK_USER, address / 100 == 4 ? 0 : EBT_STACK_USER);
+	assert_int_equal(attrs & EBT_STACK_USER, is_kernel(address) ? 0 : EBT_STACK_USER);
 	assert_int_equal(caller, address % 10 == 1);
 	resolved++;
 	frames[0] = (struct sym_frame){ .func = &functions[address / 100] };
@@ -144,6 +151,7 @@ static const struct small_stack in_work = { { 200, 101, 1 }, 3 };
 static const struct small_stack in_main = { { 100, 1 }, 2 };
 static const struct small_stack in_recursion = { { 300, 301, 301, 101, 1 }, 5 };
 static const struct small_stack in_read = { { 400 }, 1 };
+static const struct small_stack read_traced = { { 900, 801, 401 }, 3 };
 static const struct small_stack read_called = { { 201, 101, 1 }, 3 };
 static const struct small_stack in_tiny = { { 500, 101, 1 }, 3 };
 static const struct small_stack nowhere = { { 600 }, 1 };
@@ -436,6 +444,29 @@ static void test_offcpu(void **state)
 	end_offcpu(&t, &r);
 }
 
+/* The recorder's own program is no part of what it saw; a BPF program elsewhere is. */
+static void test_tracing(void **state)
+{
+	static const struct small_stack in_program = { { 400, 901 }, 2 };
+	struct small_trace t = { 0 };
+	struct off_run r;
+
+	(void)state;
+	small_begin(&t);
+	small_switch(&t, 0, 0, 0, 10, 0, 0);
+	small_switch_at(&t, 100, 10, 0, 1, read_traced, none);
+	small_switch_at(&t, 200, 0, 10, 0, none, none);
+	small_switch_at(&t, 300, 10, 0, 1, in_program, none);
+	small_switch_at(&t, 500, 0, 10, 0, none, none);
+	read_offcpu(&t, 500, 0, &r);
+	expect_tree(r.tree, "all 0 300\n"
+			    " t10 0 300\n"
+			    "  bpf_prog_1_x 0 200\n"
+			    "   sys_read 200 200\n"
+			    "  sys_read 100 100\n");
+	end_offcpu(&t, &r);
+}
+
 static void test_offcpu_min(void **state)
 {
 	struct small_trace t = { 0 };
@@ -479,10 +510,10 @@ static void test_late_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	    cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_flat),	    cmocka_unit_test(test_focus),
-		cmocka_unit_test(test_offcpu),	    cmocka_unit_test(test_offcpu_min),
-		cmocka_unit_test(test_late_stacks),
+		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_flat),	   cmocka_unit_test(test_focus),
+		cmocka_unit_test(test_offcpu),	   cmocka_unit_test(test_tracing),
+		cmocka_unit_test(test_offcpu_min), cmocka_unit_test(test_late_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
