@@ -139,6 +139,60 @@ static __always_inline void ebrec_fill_head(struct ebt_wire_head *head, __u32 ta
 }
 
 /*
+ * With source `lock`: this CPU takes the lock of a ring. If it has to wait, that would be a row
+ * too, which would have to take the same lock.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} ring_busy SEC(".maps") __weak;
+
+static __always_inline __u32 *ebrec_ring_enter(void)
+{
+	__u32 zero = 0, *busy = NULL;
+
+	if (config.lock_rings)
+		busy = bpf_map_lookup_elem(&ring_busy, &zero);
+	if (busy)
+		++*(volatile __u32 *)busy;
+	return busy;
+}
+
+static __always_inline void ebrec_ring_leave(__u32 *busy)
+{
+	if (busy)
+		--*(volatile __u32 *)busy;
+}
+
+/* bpf_ringbuf_reserve() and _output(). */
+static __always_inline void *ebrec_ring_reserve(void *ring, __u64 size)
+{
+	__u32 *busy = ebrec_ring_enter();
+	void *record = bpf_ringbuf_reserve(ring, size, 0);
+
+	ebrec_ring_leave(busy);
+	return record;
+}
+
+static __always_inline long ebrec_ring_output(void *ring, void *data, __u64 size, __u64 flags)
+{
+	__u32 *busy = ebrec_ring_enter();
+	long r = bpf_ringbuf_output(ring, data, size, flags);
+
+	ebrec_ring_leave(busy);
+	return r;
+}
+
+static __always_inline bool ebrec_ring_busy(void)
+{
+	__u32 zero = 0, *busy = bpf_map_lookup_elem(&ring_busy, &zero);
+
+	return busy && *busy;
+}
+
+/*
  * Room for a record of fixed size, its head filled in; NULL, and counted, where there is none.
  * *flags is for bpf_ringbuf_submit().
  */
@@ -151,7 +205,7 @@ static __always_inline void *ebrec_reserve(__u32 slot, __u32 table, __u32 size, 
 	if (!ring)
 		return NULL;
 	*flags = ebrec_wake_flags(ring, slot, time);
-	record = bpf_ringbuf_reserve(ring, size, 0);
+	record = ebrec_ring_reserve(ring, size);
 	if (!record) {
 		ebrec_count_drop(table);
 		return NULL;
@@ -169,7 +223,7 @@ static __always_inline void ebrec_output(__u32 slot, __u32 table, struct ebt_wir
 	if (!ring)
 		return;
 	ebrec_fill_head(record, table, len, time);
-	if (bpf_ringbuf_output(ring, record, len, ebrec_wake_flags(ring, slot, time)))
+	if (ebrec_ring_output(ring, record, len, ebrec_wake_flags(ring, slot, time)))
 		ebrec_count_drop(table);
 }
 

@@ -75,6 +75,10 @@ struct cgroup {
 	struct kernfs_node *kn;
 };
 
+struct pid {
+	unsigned int level; /* of its namespace; 0: the first one */
+};
+
 struct css_set {
 	struct cgroup *dfl_cgrp;
 };
@@ -98,6 +102,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
+	struct pid *thread_pid;
 };
 
 struct linux_binprm {

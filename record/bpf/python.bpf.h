@@ -246,7 +246,7 @@ static __always_inline __u32 python_send_code(struct python_walk *p)
 	if (len > sizeof(*code)) /* for the verifier */
 		return 0;
 	ebrec_fill_head(&code->head, EBREC_T_PYTHON_CODE, len, now);
-	if (bpf_ringbuf_output(ring, code, len, ebrec_wake_flags(ring, slot, now))) {
+	if (ebrec_ring_output(ring, code, len, ebrec_wake_flags(ring, slot, now))) {
 		ebrec_count_drop(EBT_T_interp_code);
 		return 0;
 	}

@@ -46,6 +46,8 @@ struct ebrec_bpf_config {
 	__u32 dump_all;	    /* nothing is walked, and every user stack dumped */
 	__u32 lane_records; /* of each lane; a power of two */
 	__u32 python;	    /* Python frames */
+	__u32 lock_rings;   /* rings say that they take their lock */
+	__u32 lock_wakes;   /* rows of futex_wake */
 	__u32 event_stacks; /* of rows of event_stack.bpf.h */
 	__u32 fault_entries;  /* the tracepoints of the exception are there */
 	__u32 fault_mappings; /* programs can find a mapping */

@@ -75,7 +75,7 @@ static __always_inline void kick(__u32 cpu, __u64 queued)
 	if (!slot || !ring || !slot->asleep || queued < config.lane_records / 4)
 		return;
 	slot->asleep = 0;
-	record = bpf_ringbuf_reserve(ring, 8, 0);
+	record = ebrec_ring_reserve(ring, 8);
 	if (record)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }

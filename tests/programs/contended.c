@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads that wait for one another at locks of known addresses, and measure how long. A line for
+ * each lock: what it is, its address, how many waits were long enough to be one, and their sum in
+ *ns.
+ *
+ *	contended mutex|robust|pi|rwlock|cond|shared ROUNDS HOLD_US
+ *	contended mmap ROUNDS		threads map and unmap memory in one address space
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAITERS 2
+#define MAPPERS 8
+
+pthread_mutex_t the_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t quiet_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t the_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+pthread_cond_t the_cond = PTHREAD_COND_INITIALIZER;
+
+static pthread_barrier_t barrier;
+static long rounds, hold_us;
+static unsigned long long waited_ns[WAITERS], waits[WAITERS];
+static volatile int said;
+
+static unsigned long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void name(const char *what)
+{
+	prctl(PR_SET_NAME, what);
+	printf("thread %s %ld\n", what, (long)syscall(SYS_gettid));
+	fflush(stdout);
+}
+
+static void hold(void)
+{
+	usleep(hold_us);
+}
+
+/* Takes the lock when the holder has it, so that each round is one wait. */
+static void *wait_for_mutex(void *arg)
+{
+	size_t n = (size_t)arg;
+	unsigned long long since;
+
+	name(n ? "waiter1" : "waiter0");
+	for (long i = 0; i < rounds; i++) {
+		pthread_barrier_wait(&barrier);
+		since = now_ns();
+		pthread_mutex_lock(&the_mutex);
+		waited_ns[n] += now_ns() - since;
+		waits[n]++;
+		pthread_mutex_lock(&quiet_mutex);
+		pthread_mutex_unlock(&quiet_mutex);
+		pthread_mutex_unlock(&the_mutex);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void *hold_mutex(void *arg)
+{
+	name("holder");
+	for (long i = 0; i < rounds; i++) {
+		pthread_mutex_lock(&the_mutex);
+		pthread_barrier_wait(&barrier);
+		hold();
+		pthread_mutex_unlock(&the_mutex);
+		pthread_barrier_wait(&barrier);
+	}
+	return arg;
+}
+
+static void *wait_for_rwlock(void *arg)
+{
+	size_t n = (size_t)arg;
+	unsigned long long since;
+
+	name(n ? "reader1" : "reader0");
+	for (long i = 0; i < rounds; i++) {
+		pthread_barrier_wait(&barrier);
+		since = now_ns();
+		pthread_rwlock_rdlock(&the_rwlock);
+		waited_ns[n] += now_ns() - since;
+		waits[n]++;
+		pthread_rwlock_unlock(&the_rwlock);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void *hold_rwlock(void *arg)
+{
+	name("writer");
+	for (long i = 0; i < rounds; i++) {
+		pthread_rwlock_wrlock(&the_rwlock);
+		pthread_barrier_wait(&barrier);
+		hold();
+		pthread_rwlock_unlock(&the_rwlock);
+		pthread_barrier_wait(&barrier);
+	}
+	return arg;
+}
+
+static void *wait_for_cond(void *arg)
+{
+	size_t n = (size_t)arg;
+	unsigned long long since;
+
+	name(n ? "sleeper1" : "sleeper0");
+	for (long i = 0; i < rounds; i++) {
+		pthread_barrier_wait(&barrier);
+		pthread_mutex_lock(&the_mutex);
+		since = now_ns();
+		while (said <= i)
+			pthread_cond_wait(&the_cond, &the_mutex);
+		waited_ns[n] += now_ns() - since;
+		waits[n]++;
+		pthread_mutex_unlock(&the_mutex);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void *signal_cond(void *arg)
+{
+	name("signaller");
+	for (long i = 0; i < rounds; i++) {
+		pthread_barrier_wait(&barrier);
+		hold();
+		pthread_mutex_lock(&the_mutex);
+		said = (int)i + 1;
+		pthread_mutex_unlock(&the_mutex);
+		pthread_cond_broadcast(&the_cond);
+		pthread_barrier_wait(&barrier);
+	}
+	return arg;
+}
+
+static void run(void *(*waiter)(void *), void *(*holder)(void *), const char *what, void *lock)
+{
+	pthread_t threads[WAITERS + 1];
+	unsigned long long all = 0, ns = 0;
+
+	pthread_barrier_init(&barrier, NULL, WAITERS + 1);
+	for (size_t i = 0; i < WAITERS; i++)
+		pthread_create(&threads[i], NULL, waiter, (void *)i);
+	pthread_create(&threads[WAITERS], NULL, holder, NULL);
+	for (size_t i = 0; i <= WAITERS; i++)
+		pthread_join(threads[i], NULL);
+	for (size_t i = 0; i < WAITERS; i++) {
+		all += waits[i];
+		ns += waited_ns[i];
+	}
+	printf("%s %p %llu %llu\n", what, lock, all, ns);
+	printf("quiet %p 0 0\n", (void *)&quiet_mutex);
+}
+
+static void set_mutex(int protocol, int robust)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, protocol);
+	pthread_mutexattr_setrobust(&attr, robust);
+	pthread_mutex_init(&the_mutex, &attr);
+}
+
+/* Two processes with the same mutex at different addresses. */
+static void share(void)
+{
+	int fd = memfd_create("shared", 0);
+	pthread_mutex_t *mutex;
+	pthread_mutexattr_t attr;
+	unsigned long long since, ns = 0;
+	char *room;
+	pid_t child;
+
+	if (fd < 0 || ftruncate(fd, 8192))
+		exit(1);
+	mutex = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutex_lock(mutex);
+	child = fork();
+	if (!child) {
+		room = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mutex = mmap(room, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 4096);
+		since = now_ns();
+		pthread_mutex_lock(mutex);
+		ns = now_ns() - since;
+		pthread_mutex_unlock(mutex);
+		printf("child %p 1 %llu\n", (void *)mutex, ns);
+		fflush(stdout);
+		_exit(0);
+	}
+	hold();
+	since = now_ns();
+	pthread_mutex_unlock(mutex);
+	waitpid(child, NULL, 0);
+	printf("parent %p 0 0\n", (void *)mutex);
+}
+
+static void *map_and_unmap(void *arg)
+{
+	for (long i = 0; i < rounds; i++) {
+		char *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+
+		if (p == MAP_FAILED)
+			exit(1);
+		for (size_t at = 0; at < 1 << 20; at += 65536)
+			p[at] = 1;
+		munmap(p, 1 << 20);
+	}
+	return arg;
+}
+
+static void map_much(void)
+{
+	pthread_t threads[MAPPERS];
+
+	for (size_t i = 0; i < MAPPERS; i++)
+		pthread_create(&threads[i], NULL, map_and_unmap, NULL);
+	for (size_t i = 0; i < MAPPERS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+
+	rounds = argc > 2 ? atol(argv[2]) : 0;
+	hold_us = argc > 3 ? atol(argv[3]) : 0;
+	if (!strcmp(what, "robust"))
+		set_mutex(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
+	if (!strcmp(what, "pi"))
+		set_mutex(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
+	if (!strcmp(what, "mutex") || !strcmp(what, "robust") || !strcmp(what, "pi"))
+		run(wait_for_mutex, hold_mutex, what, &the_mutex);
+	else if (!strcmp(what, "rwlock"))
+		run(wait_for_rwlock, hold_rwlock, what, &the_rwlock);
+	else if (!strcmp(what, "cond"))
+		run(wait_for_cond, signal_cond, what, &the_cond);
+	else if (!strcmp(what, "shared"))
+		share();
+	else if (!strcmp(what, "mmap"))
+		map_much();
+	else
+		return 1;
+	return 0;
+}
