@@ -126,12 +126,9 @@ static __always_inline void ebrec_event_output(struct ebrec_event *event, __u32 
 	(*depth)--;
 }
 
-/*
- * Takes stacks and hands the row over: the last thing that a program does. size is that of the row,
- * kstack and ustack where its references are, 0: it has none.
- */
-static __always_inline int ebrec_event_end(void *ctx, __u32 size, __u32 kstack, __u32 ustack,
-					   __u32 stacks)
+/* As ebrec_event_end(), for programs of another kind, which have a map of their own to end in. */
+static __always_inline int ebrec_event_end_by(void *ctx, void *programs, __u32 size, __u32 kstack,
+					      __u32 ustack, __u32 stacks)
 {
 	struct ebrec_event *event;
 	__u32 *depth;
@@ -143,10 +140,20 @@ static __always_inline int ebrec_event_end(void *ctx, __u32 size, __u32 kstack, 
 	event->ustack = ustack ? EBREC_EVENT_ROW - size + ustack : EBREC_EVENT_ROW;
 	event->stacks = stacks;
 	if (config.event_stacks && stacks)
-		bpf_tail_call(ctx, &event_programs, 0);
+		bpf_tail_call(ctx, programs, 0);
 	/* Nobody wants stacks, or the kernel would not. */
 	ebrec_event_output(event, depth, 0, 0);
 	return 0;
+}
+
+/*
+ * Takes stacks and hands the row over: the last thing that a program does. size is that of the row,
+ * kstack and ustack where its references are, 0: it has none.
+ */
+static __always_inline int ebrec_event_end(void *ctx, __u32 size, __u32 kstack, __u32 ustack,
+					   __u32 stacks)
+{
+	return ebrec_event_end_by(ctx, &event_programs, size, kstack, ustack, stacks);
 }
 
 #endif

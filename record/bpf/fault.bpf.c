@@ -180,24 +180,6 @@ static __always_inline void fill_entry(struct ebt_wire_fault *row, struct task_s
 	entry->address = 0;
 }
 
-/* As ebrec_event_end(), for programs of perf events. */
-static __always_inline int end(struct bpf_perf_event_data *ctx)
-{
-	struct ebrec_event *event;
-	__u32 *depth;
-
-	event = ebrec_event_current(&depth);
-	if (!event)
-		return 0;
-	event->kstack = sizeof(struct ebt_wire_fault) - offsetof(struct ebt_wire_fault, kstack);
-	event->ustack = sizeof(struct ebt_wire_fault) - offsetof(struct ebt_wire_fault, ustack);
-	event->stacks = EBREC_KSTACK | EBREC_USTACK;
-	if (config.event_stacks)
-		bpf_tail_call(ctx, &fault_programs, 0);
-	ebrec_event_output(event, depth, 0, 0);
-	return 0;
-}
-
 static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -222,7 +204,10 @@ static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 	row->unused = 0;
 	fill_entry(row, task, now);
 	fill_mapping(row, task);
-	return end(ctx);
+	return ebrec_event_end_by(ctx, &fault_programs, sizeof(*row),
+				  offsetof(struct ebt_wire_fault, kstack),
+				  offsetof(struct ebt_wire_fault, ustack),
+				  EBREC_KSTACK | EBREC_USTACK);
 }
 
 SEC("perf_event")
