@@ -138,25 +138,31 @@ static uint64_t set_of(const char *names)
 	return set;
 }
 
-static void assert_sources(const char *line, const char *names)
+static void assert_source_set(const char *line, uint64_t set)
 {
 	struct record_options options;
 	char words[256];
 
 	assert_parses(line, words, &options);
-	assert_int_equal(options.sources, set_of(names));
+	assert_int_equal(options.sources, set);
 	options_deinit(&options);
+}
+
+static void assert_sources(const char *line, const char *names)
+{
+	assert_source_set(line, set_of(names));
 }
 
 static void test_sources(void **state)
 {
 	(void)state;
-	assert_sources("-a", "sample,sched,task,offcpu");
+	assert_sources("-a", "sample,sched,task,offcpu,counter");
 	assert_sources("-a -e syscalls", "syscalls");
 	assert_sources("-a -e syscalls,sched", "syscalls,sched");
-	assert_sources("-a -e -sample", "sched,task,offcpu");
-	assert_sources("-a -e default,syscalls", "sample,sched,task,offcpu,syscalls");
-	assert_sources("-a -e all,-task", "sample,sched,offcpu,syscalls");
+	assert_sources("-a -e -sample", "sched,task,offcpu,counter");
+	assert_sources("-a -e default,syscalls", "sample,sched,task,offcpu,syscalls,counter");
+	assert_source_set("-a -e all,-task",
+			  ((UINT64_C(1) << ebrec_n_sources) - 1) & ~set_of("task"));
 	assert_sources("-a -e syscalls -e sched", "syscalls,sched");
 	assert_sources("-a -e syscalls -e -syscalls,sched", "sched");
 	assert_refused("-a -e bogus", "bogus");
