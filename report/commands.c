@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_offcpu,
 	&command_sched,
+	&command_locks,
 	&command_modules,
 	&command_files,
 	&command_extract,
