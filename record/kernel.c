@@ -76,6 +76,26 @@ bool kernel_has_tracepoint(const struct kernel *kernel, const char *name)
 	return tracepoint_proto(kernel->btf, name);
 }
 
+uint32_t kernel_tracepoint_args(const struct kernel *kernel, const char *name)
+{
+	const struct btf_type *proto = tracepoint_proto(kernel->btf, name);
+
+	return proto && btf_vlen(proto) ? btf_vlen(proto) - 1u : 0;
+}
+
+bool kernel_tracepoint_arg_is(const struct kernel *kernel, const char *name, uint32_t n,
+			      const char *type_name)
+{
+	const struct btf_type *proto = tracepoint_proto(kernel->btf, name), *type;
+	const char *found;
+
+	if (!proto || n + 1 >= btf_vlen(proto))
+		return false;
+	type = btf__type_by_id(kernel->btf, btf_params(proto)[n + 1].type);
+	found = type ? btf__name_by_offset(kernel->btf, type->name_off) : NULL;
+	return found && !strcmp(found, type_name);
+}
+
 bool kernel_has_function(const struct kernel *kernel, const char *name)
 {
 	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC) > 0;

@@ -46,4 +46,11 @@ bool kernel_can_unwind(const struct kernel *kernel);
 /* Does the kernel have this tracepoint, as tp_btf sees it? */
 bool kernel_has_tracepoint(const struct kernel *kernel, const char *name);
 
+/* How many arguments the tracepoint has; 0: it is not there. */
+uint32_t kernel_tracepoint_args(const struct kernel *kernel, const char *name);
+
+/* Is its nth argument, from 0, of the type or typedef of this name? */
+bool kernel_tracepoint_arg_is(const struct kernel *kernel, const char *name, uint32_t n,
+			      const char *type_name);
+
 #endif

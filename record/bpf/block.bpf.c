@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source `block`. A request is remembered by its address from when it gets its first bio until it
+ * completes, and is one row then. It is blamed on whoever wrote to the file, not on the kernel
+ * thread that writes back: the last task that dirtied each file is remembered too.
+ */
+#include "block_types.bpf.h"
+
+#include "block.h"
+
+/* Bits of block_args: how this kernel passes arguments (source_block.c). */
+const volatile __u32 block_args = 0;
+
+/* As table `block_io` has them. */
+enum { CAUSE_UNKNOWN, CAUSE_SUBMITTER, CAUSE_DIRTIER };
+enum { STATE_COMPLETE, STATE_IN_FLIGHT, STATE_FOUND };
+enum { LAYER_REQUEST, LAYER_BIO };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBREC_BLOCK_REQUESTS);
+	__type(key, __u64); /* address of the request, or of the bio of a device without requests */
+	__type(value, struct ebrec_block_request);
+} block_requests SEC(".maps");
+
+/* Who dirtied a file last. Of a block device's own pages: each MiB of it. */
+struct block_file {
+	__u64 inode;
+	__u32 dev;
+	__u32 part;
+};
+
+struct block_dirtier {
+	__u64 time;
+	__u32 tid, pid;
+	__u32 followed;
+	__u32 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct block_file);
+	__type(value, struct block_dirtier);
+} block_dirtiers SEC(".maps");
+
+/*
+ * Bios that were queued and have no request yet. One takes the place of another whose address has
+ * the same hash: then it is not known how long the other waited, nor, before 6.5, who queued it.
+ */
+struct block_bio {
+	__u64 bio;
+	__u64 time;
+	__u32 tid, pid;
+	__u32 kernel;
+	__u32 followed;
+};
+
+#define BLOCK_BIOS 16384 /* a power of two */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BLOCK_BIOS);
+	__type(key, __u32);
+	__type(value, struct block_bio);
+} block_bios SEC(".maps");
+
+static __always_inline struct block_bio *bio_slot(const struct bio___block *bio)
+{
+	__u64 address;
+	__u32 slot;
+
+	/* The verifier does not let a pointer be reckoned with; a copy is a number. */
+	if (bpf_probe_read_kernel(&address, sizeof(address), &bio))
+		return NULL;
+	slot = address * 0x9e3779b97f4a7c15ull >> (64 - 14);
+	return bpf_map_lookup_elem(&block_bios, &slot);
+}
+
+static __always_inline void current_submitter(struct block_bio *ret)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+
+	if (ebrec_in_interrupt())
+		return;
+	ret->tid = task->pid;
+	ret->pid = task->tgid;
+	ret->kernel = !!(task->flags & PF_KTHREAD) || !task->pid;
+	ret->followed = ebrec_task_followed(task);
+}
+
+/* --- whose pages --- */
+
+struct block_page {
+	struct block_file file;
+	__u32 generation;
+	bool writeback; /* cached, and being written back */
+};
+
+/* The file whose cached pages the bio begins with. Memory of programs (O_DIRECT) is no such page,
+ * even where it is mapped from a file: its pages are not locked or under writeback. */
+static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
+				     struct block_page *ret)
+{
+	const struct bio_vec___block *vec = BPF_CORE_READ(bio, bi_io_vec);
+	__u32 i = BPF_CORE_READ(bio, bi_iter.bi_idx);
+	struct address_space___block *mapping;
+	const struct page___block *page;
+	struct inode___block *inode;
+	unsigned long flags, head;
+	bool device;
+
+	if (op > BLOCK_WRITE || !vec || !BPF_CORE_READ(bio, bi_iter.bi_size))
+		return false;
+	vec = (const void *)vec + (__u64)i * bpf_core_type_size(struct bio_vec___block);
+	page = BPF_CORE_READ(vec, bv_page);
+	head = BPF_CORE_READ(page, compound_head);
+	if (head & 1)
+		page = (const void *)(head - 1);
+	mapping = BPF_CORE_READ(page, mapping);
+	if (!mapping || (unsigned long)mapping & 3) /* anonymous, or something else */
+		return false;
+	/* The flags are the first thing in a page, of whatever type. */
+	if (bpf_probe_read_kernel(&flags, sizeof(flags), page))
+		return false;
+	inode = BPF_CORE_READ(mapping, host);
+	device = inode && (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK;
+	ret->writeback =
+		flags & 1ul << bpf_core_enum_value(enum pageflags___block, PG_writeback___block);
+	if (!inode ||
+	    (!device && !ret->writeback &&
+	     !(flags & 1ul << bpf_core_enum_value(enum pageflags___block, PG_locked___block))))
+		return false;
+	ret->writeback = ret->writeback || device;
+	ret->file.inode = BPF_CORE_READ(inode, i_ino);
+	ret->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->file.part = device ? block_page_index(page) >> 8 : 0;
+	ret->generation = BPF_CORE_READ(inode, i_generation);
+	return true;
+}
+
+static __always_inline int dirty(const void *page, const struct address_space___block *mapping)
+{
+	struct inode___block *inode = BPF_CORE_READ(mapping, host);
+	struct block_dirtier *known, new = {};
+	struct block_file file = {};
+	struct block_bio who = {};
+
+	if (!inode)
+		return 0;
+	current_submitter(&who);
+	file.inode = BPF_CORE_READ(inode, i_ino);
+	file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+		file.part = block_page_index(page) >> 8;
+	known = bpf_map_lookup_elem(&block_dirtiers, &file);
+	new.time = bpf_ktime_get_ns();
+	if (known && known->tid == who.tid && known->pid == who.pid) {
+		known->time = new.time;
+		return 0;
+	}
+	/* That somebody else wrote matters only where it is a followed task's no more. */
+	if (!known && !who.followed && !config.all)
+		return 0;
+	new.tid = who.tid;
+	new.pid = who.pid;
+	new.followed = who.followed;
+	bpf_map_update_elem(&block_dirtiers, &file, &new, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(ebrec_block_dirty_folio, const void *folio,
+	     const struct address_space___block *mapping)
+{
+	return gate && mapping ? dirty(folio, mapping) : 0;
+}
+
+SEC("tp_btf/writeback_dirty_page")
+int BPF_PROG(ebrec_block_dirty_page, const void *page, const struct address_space___block *mapping)
+{
+	return gate && mapping ? dirty(page, mapping) : 0;
+}
+
+/* --- a request begins --- */
+
+/* Blames the request; false: not on a task that is followed. */
+static __always_inline bool blame(struct ebrec_block_request *r, const struct bio___block *bio,
+				  const struct block_bio *who)
+{
+	struct block_dirtier *dirtier = NULL;
+	struct block_page page = {};
+
+	r->submitter = r->task = who->tid;
+	r->pid = who->pid;
+	r->cause = who->kernel || !who->tid ? CAUSE_UNKNOWN : CAUSE_SUBMITTER;
+	if (!bio || !bio_page(bio, r->op, &page))
+		return who->followed || config.all;
+	r->inode = page.file.inode;
+	r->file_dev = page.file.dev;
+	r->generation = page.generation;
+	if (r->op != BLOCK_WRITE || !page.writeback)
+		return who->followed || config.all;
+	dirtier = bpf_map_lookup_elem(&block_dirtiers, &page.file);
+	if (!dirtier || !dirtier->tid) {
+		r->cause = CAUSE_UNKNOWN;
+		return who->followed || config.all;
+	}
+	r->cause = dirtier->tid == who->tid ? CAUSE_SUBMITTER : CAUSE_DIRTIER;
+	r->task = dirtier->tid;
+	r->pid = dirtier->pid;
+	r->dirtied = dirtier->time;
+	return dirtier->followed || config.all;
+}
+
+static __always_inline __u64 bio_cgroup(const struct bio___block *bio)
+{
+	struct blkcg_gq___block *blkg = BPF_CORE_READ(bio, bi_blkg);
+
+	return blkg ? BPF_CORE_READ(blkg, blkcg, css.cgroup, kn, id) : 0;
+}
+
+/* Remembers it, in place of another one at that address that ended in a way not seen here. */
+static __always_inline void remember(__u64 key, const struct ebrec_block_request *r)
+{
+	__u32 table = EBT_T_block_io;
+	struct ebrec_drops *d;
+
+	if (!bpf_map_update_elem(&block_requests, &key, r, BPF_ANY))
+		return;
+	/* Of the whole system it still becomes a row, but it is not known whose it is. */
+	d = config.all ? NULL : bpf_map_lookup_elem(&drops, &table);
+	if (d)
+		d->no_storage++;
+}
+
+static __always_inline void begin_request(const struct request___block *rq,
+					  const struct block_bio *who, __u64 now)
+{
+	const struct bio___block *bio = rq->bio;
+	struct ebrec_block_request r = {};
+	__u64 key = (__u64)rq;
+
+	r.op = block_op(rq->cmd_flags);
+	if (!blame(&r, bio, who)) {
+		bpf_map_delete_elem(&block_requests, &key);
+		return;
+	}
+	r.flags = block_flags(rq->cmd_flags);
+	r.disk = block_disk_dev(block_disk(rq));
+	r.dev = bio ? block_bio_dev(bio) : r.disk;
+	r.cgroup = bio ? bio_cgroup(bio) : 0;
+	r.start = now;
+	r.queued = who->time;
+	remember(key, &r);
+}
+
+/* Takes what is known of a bio that now has a request. */
+static __always_inline void take_bio(const struct bio___block *bio, struct block_bio *ret)
+{
+	struct block_bio *slot = bio ? bio_slot(bio) : NULL;
+
+	if (!slot || slot->bio != (__u64)bio)
+		return;
+	*ret = *slot;
+	slot->bio = 0;
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(ebrec_block_io_start, const struct request___block *rq)
+{
+	struct block_bio who = {};
+
+	if (!gate)
+		return 0;
+	take_bio(rq->bio, &who);
+	current_submitter(&who);
+	begin_request(rq, &who, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * What is known of a request that is on its way. Before 6.5 this is where it is seen first, unless
+ * its time says that it began before the recording.
+ */
+static __always_inline struct ebrec_block_request *find_request(const struct request___block *rq,
+								__u64 now)
+{
+	__u64 key = (__u64)rq;
+	struct ebrec_block_request *r = bpf_map_lookup_elem(&block_requests, &key);
+	struct block_bio who = {};
+
+	/* With block_io_start, those without it are flushes, which begin when they are issued. */
+	if (r || (!(block_args & EBREC_BLOCK_NO_START) && block_op(rq->cmd_flags) != BLOCK_FLUSH))
+		return r;
+	take_bio(rq->bio, &who);
+	if (!who.tid)
+		take_bio(rq->biotail, &who);
+	if (!who.tid)
+		current_submitter(&who);
+	begin_request(rq, &who, now);
+	return bpf_map_lookup_elem(&block_requests, &key);
+}
+
+#define REQUEST(ctx) ((const struct request___block *)(ctx)[!!(block_args & EBREC_BLOCK_RQ_SECOND)])
+#define BIO(ctx)     ((const struct bio___block *)(ctx)[!!(block_args & EBREC_BLOCK_BIO_SECOND)])
+
+SEC("tp_btf/block_rq_insert")
+int ebrec_block_rq_insert(__u64 *ctx)
+{
+	struct ebrec_block_request *r;
+	__u64 now;
+
+	if (!gate)
+		return 0;
+	now = bpf_ktime_get_ns();
+	r = find_request(REQUEST(ctx), now);
+	if (r && !r->inserted)
+		r->inserted = now;
+	return 0;
+}
+
+#define MAX_BIOS 1024
+
+static __always_inline __u32 count_bios(const struct request___block *rq)
+{
+	const struct bio___block *bio = rq->bio;
+	__u32 n;
+
+	for (n = 0; n < MAX_BIOS && bio; n++)
+		bio = bio->bi_next;
+	return n;
+}
+
+SEC("tp_btf/block_rq_issue")
+int ebrec_block_rq_issue(__u64 *ctx)
+{
+	const struct request___block *rq;
+	struct ebrec_block_request *r;
+	__u64 now, start;
+	__u32 n;
+
+	if (!gate)
+		return 0;
+	rq = REQUEST(ctx);
+	now = bpf_ktime_get_ns();
+	r = find_request(rq, now);
+	if (!r)
+		return 0;
+	/* So that sums are the kernel's; it is not set before, and a plug reads the clock early. */
+	start = block_start(rq, now);
+	if (start)
+		r->start = start;
+	r->issued = now;
+	r->sector = rq->__sector;
+	r->expected = rq->__data_len;
+	/* Nothing joins it any more. Once parts of it were done there are fewer. */
+	n = count_bios(rq);
+	if (n > r->merges + 1)
+		r->merges = n - 1;
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int ebrec_block_rq_requeue(__u64 *ctx)
+{
+	__u64 key = (__u64)REQUEST(ctx);
+	struct ebrec_block_request *r;
+
+	r = gate ? bpf_map_lookup_elem(&block_requests, &key) : NULL;
+	if (r) {
+		r->requeues++;
+		r->issued = 0;
+	}
+	return 0;
+}
+
+/* Its bios now belong to another request. */
+SEC("tp_btf/block_rq_merge")
+int ebrec_block_rq_merge(__u64 *ctx)
+{
+	__u64 key = (__u64)REQUEST(ctx);
+
+	if (gate)
+		bpf_map_delete_elem(&block_requests, &key);
+	return 0;
+}
+
+/* --- it ends --- */
+
+static __always_inline void emit(const struct ebrec_block_request *r, __u64 now)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct ebt_wire_block_io *row;
+	__u64 flags;
+
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_block_io, sizeof(*row), now,
+			    &flags);
+	if (!row)
+		return;
+	row->cpu = cpu;
+	row->bytes = r->bytes;
+	ebrec_block_fill(row, r, now);
+	bpf_ringbuf_submit(row, flags);
+}
+
+/* Of blk_status_t; those that the newer kernels added are hardly ever seen. */
+static __always_inline __u32 block_errno(__u32 status)
+{
+	switch (status) {
+	case 0:
+		return 0;
+	case 1:
+		return 95; /* EOPNOTSUPP */
+	case 2:
+		return 110; /* ETIMEDOUT */
+	case 3:
+		return 28; /* ENOSPC */
+	case 4:
+		return 67; /* ENOLINK */
+	case 5:
+		return 121; /* EREMOTEIO */
+	case 6:
+		return 52; /* EBADE */
+	case 7:
+		return 61; /* ENODATA */
+	case 8:
+		return 84; /* EILSEQ */
+	case 9:
+		return 12; /* ENOMEM */
+	case 12:
+		return 11; /* EAGAIN */
+	case 13:
+		return 16; /* EBUSY */
+	default:
+		return 5; /* EIO */
+	}
+}
+
+/* Nothing was seen of its beginning. */
+static __always_inline void find_late(const struct request___block *rq, __u64 now,
+				      struct ebrec_block_request *ret)
+{
+	const struct bio___block *bio = rq->bio;
+
+	ret->op = block_op(rq->cmd_flags);
+	ret->flags = block_flags(rq->cmd_flags);
+	ret->disk = block_disk_dev(block_disk(rq));
+	ret->dev = bio ? block_bio_dev(bio) : ret->disk;
+	ret->cgroup = bio ? bio_cgroup(bio) : 0;
+	ret->start = block_start(rq, now);
+	ret->sector = rq->__sector;
+	ret->state = STATE_FOUND;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int error,
+	     unsigned int bytes)
+{
+	struct ebrec_block_request *r, found = {};
+	__u64 key = (__u64)rq, now;
+
+	if (!gate)
+		return 0;
+	now = bpf_ktime_get_ns();
+	r = bpf_map_lookup_elem(&block_requests, &key);
+	if (!r) {
+		if (!config.all)
+			return 0;
+		find_late(rq, now, &found);
+		r = &found;
+	}
+	r->bytes += bytes;
+	if (error)
+		r->error = block_args & EBREC_BLOCK_ERRNO ? -error : block_errno(error & 0xff);
+	/* Some drivers complete in parts; a request that flushes ends in steps. */
+	if (bytes >= rq->__data_len && !block_is_step(rq)) {
+		emit(r, now);
+		bpf_map_delete_elem(&block_requests, &key);
+	} else if (r == &found) {
+		remember(key, r);
+	}
+	return 0;
+}
+
+/* --- bios, for devices without requests --- */
+
+/* Before 5.15 the queue of a bio is not asked, but its disk's; they are the same. */
+static __always_inline bool has_requests(const struct gendisk___block *disk)
+{
+	return BPF_CORE_READ(disk, queue, mq_ops);
+}
+
+static __always_inline void begin_bio(const struct bio___block *bio, const struct block_bio *who)
+{
+	__u32 cmd_flags = BPF_CORE_READ(bio, bi_opf);
+	struct ebrec_block_request r = {};
+	__u64 key = (__u64)bio;
+
+	r.op = block_op(cmd_flags);
+	if (!blame(&r, bio, who)) {
+		bpf_map_delete_elem(&block_requests, &key);
+		return;
+	}
+	r.layer = LAYER_BIO;
+	r.flags = block_flags(cmd_flags);
+	r.disk = block_disk_dev(block_bio_disk(bio));
+	r.dev = block_bio_dev(bio);
+	r.cgroup = bio_cgroup(bio);
+	r.start = r.issued = who->time;
+	r.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	r.expected = BPF_CORE_READ(bio, bi_iter.bi_size);
+	remember(key, &r);
+}
+
+SEC("tp_btf/block_bio_queue")
+int ebrec_block_bio_queue(__u64 *ctx)
+{
+	const struct bio___block *bio;
+	struct block_bio who = {}, *slot;
+
+	if (!gate)
+		return 0;
+	bio = BIO(ctx);
+	who.bio = (__u64)bio;
+	who.time = bpf_ktime_get_ns();
+	if (has_requests(block_bio_disk(bio))) {
+		if (block_args & EBREC_BLOCK_NO_START)
+			current_submitter(&who);
+		slot = bio_slot(bio);
+		if (slot)
+			*slot = who;
+		return 0;
+	}
+	current_submitter(&who);
+	begin_bio(bio, &who);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(ebrec_block_bio_complete, const void *queue, const struct bio___block *bio)
+{
+	struct ebrec_block_request *r;
+	__u64 key = (__u64)bio;
+
+	if (!gate)
+		return 0;
+	/* One of a device with requests is not there. */
+	r = bpf_map_lookup_elem(&block_requests, &key);
+	if (!r)
+		return 0;
+	r->bytes = r->expected;
+	r->error = block_errno(bio->bi_status);
+	emit(r, bpf_ktime_get_ns());
+	bpf_map_delete_elem(&block_requests, &key);
+	return 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What source `block` knows of the kernel's block layer, and how it changed from 5.10 on. */
+#ifndef EBREC_BLOCK_TYPES_BPF_H
+#define EBREC_BLOCK_TYPES_BPF_H
+
+#include "compat.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct super_block___block {
+	__u32 s_dev;
+};
+
+struct inode___block {
+	unsigned short i_mode;
+	struct super_block___block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+};
+
+struct address_space___block {
+	struct inode___block *host;
+};
+
+struct page___block {
+	unsigned long compound_head;
+	struct address_space___block *mapping;
+};
+
+/* 5.16 moved the index there. */
+struct folio___block {
+	unsigned long index;
+};
+
+struct page___index {
+	unsigned long index;
+};
+
+struct gendisk___block;
+
+struct request_queue___block {
+	const void *mq_ops;
+	struct gendisk___block *disk; /* 5.15; request.rq_disk before */
+};
+
+struct gendisk___block {
+	int major, first_minor;
+	struct request_queue___block *queue;
+};
+
+struct block_device___block {
+	__u32 bd_dev;
+	struct gendisk___block *bd_disk;
+};
+
+struct device___block {
+	__u32 devt;
+};
+
+/* A partition until 5.11. */
+struct hd_struct___block {
+	struct device___block __dev;
+};
+
+struct bio_vec___block {
+	struct page___block *bv_page;
+};
+
+struct bvec_iter___block {
+	__u64 bi_sector;
+	unsigned int bi_size, bi_idx;
+};
+
+struct kernfs_node___block {
+	__u64 id;
+};
+
+struct cgroup___block {
+	struct kernfs_node___block *kn;
+};
+
+struct css___block {
+	struct cgroup___block *cgroup;
+};
+
+struct blkcg___block {
+	struct css___block css;
+};
+
+struct blkcg_gq___block {
+	struct blkcg___block *blkcg;
+};
+
+struct bio___block {
+	struct bio___block *bi_next;
+	struct block_device___block *bi_bdev; /* 5.12 */
+	unsigned int bi_opf;
+	__u8 bi_status;
+	struct bvec_iter___block bi_iter;
+	struct blkcg_gq___block *bi_blkg;
+	struct bio_vec___block *bi_io_vec;
+};
+
+struct bio___disk {
+	struct gendisk___block *bi_disk;
+	__u8 bi_partno;
+};
+
+struct request___block {
+	struct request_queue___block *q;
+	unsigned int cmd_flags;
+	__u32 rq_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+	struct bio___block *bio, *biotail;
+	__u64 start_time_ns;
+};
+
+struct request___disk {
+	struct gendisk___block *rq_disk;
+	struct hd_struct___block *part;
+};
+
+#pragma clang attribute pop
+
+/* Enumerators that moved, or are not everywhere; their values here mean nothing. */
+enum pageflags___block { PG_locked___block = 1, PG_writeback___block = 2 };
+enum req_op___block { REQ_OP_ZONE_APPEND___block = 1 };
+enum req_opf___block { REQ_OP_ZONE_APPEND___opf = 1 };
+enum req_flag_bits___block {
+	__REQ_SYNC___block = 1,
+	__REQ_META___block,
+	__REQ_PRIO___block,
+	__REQ_FUA___block,
+	__REQ_PREFLUSH___block,
+	__REQ_RAHEAD___block,
+	__REQ_BACKGROUND___block,
+	__REQ_SWAP___block,
+};
+enum rqf_flags___block { __RQF_FLUSH_SEQ___block = 1, __RQF_IO_STAT___block = 2 };
+
+#define BLOCK_OP_MASK	   0xff /* of cmd_flags */
+#define BLOCK_WRITE_SAME   7	/* until 5.17 */
+#define BLOCK_OP_DRV_FIRST 32	/* scsi, drv_in, drv_out */
+#define BLOCK_OP_DRV_LAST  35
+
+#define S_IFMT		   0170000
+#define S_IFBLK		   0060000
+
+/* Operations as table `block_io` numbers them: the kernel's, where they never changed. */
+enum {
+	BLOCK_READ = 0,
+	BLOCK_WRITE = 1,
+	BLOCK_FLUSH = 2,
+	BLOCK_DISCARD = 3,
+	BLOCK_SECURE_ERASE = 5,
+	BLOCK_WRITE_ZEROES = 9,
+	BLOCK_ZONE_APPEND = 64,
+	BLOCK_ZONE = 65,
+	BLOCK_DRIVER = 66,
+};
+
+static __always_inline __u32 block_op(__u32 cmd_flags)
+{
+	__u32 op = cmd_flags & BLOCK_OP_MASK, append = ~0u;
+
+	if (bpf_core_enum_value_exists(enum req_op___block, REQ_OP_ZONE_APPEND___block))
+		append = bpf_core_enum_value(enum req_op___block, REQ_OP_ZONE_APPEND___block);
+	else if (bpf_core_enum_value_exists(enum req_opf___block, REQ_OP_ZONE_APPEND___opf))
+		append = bpf_core_enum_value(enum req_opf___block, REQ_OP_ZONE_APPEND___opf);
+	if (op == append)
+		return BLOCK_ZONE_APPEND;
+	if (op <= BLOCK_DISCARD || op == BLOCK_SECURE_ERASE || op == BLOCK_WRITE_ZEROES)
+		return op;
+	if (op >= BLOCK_OP_DRV_FIRST && op <= BLOCK_OP_DRV_LAST)
+		return BLOCK_DRIVER;
+	return op == BLOCK_WRITE_SAME ? BLOCK_WRITE_ZEROES : BLOCK_ZONE;
+}
+
+#define BLOCK_FLAG(cmd_flags, name, bit)                                                         \
+	(bpf_core_enum_value_exists(enum req_flag_bits___block, name) &&                         \
+			 (cmd_flags)&1u << bpf_core_enum_value(enum req_flag_bits___block, name) \
+		 ? (bit)                                                                         \
+		 : 0u)
+
+/* As table `block_io` has them. */
+static __always_inline __u32 block_flags(__u32 cmd_flags)
+{
+	return BLOCK_FLAG(cmd_flags, __REQ_SYNC___block, 1u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_META___block, 2u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_FUA___block, 4u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_PREFLUSH___block, 8u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_RAHEAD___block, 0x10u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_BACKGROUND___block, 0x20u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_SWAP___block, 0x40u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_PRIO___block, 0x80u);
+}
+
+/* The request is one step of several: flush, data, flush. It ends once more. */
+static __always_inline bool block_is_step(const struct request___block *rq)
+{
+	if (bpf_core_enum_value_exists(enum rqf_flags___block, __RQF_FLUSH_SEQ___block))
+		return rq->rq_flags &
+		       1u << bpf_core_enum_value(enum rqf_flags___block, __RQF_FLUSH_SEQ___block);
+	return rq->rq_flags & 1u << 4; /* a macro until 6.9 */
+}
+
+/* When the kernel's statistics say that it began; 0: it counts none, and does not say. */
+static __always_inline __u64 block_start(const struct request___block *rq, __u64 now)
+{
+	__u32 counted = 1u << 13; /* a macro until 6.9 */
+
+	if (bpf_core_enum_value_exists(enum rqf_flags___block, __RQF_IO_STAT___block))
+		counted = 1u << bpf_core_enum_value(enum rqf_flags___block, __RQF_IO_STAT___block);
+	return rq->rq_flags & counted && rq->start_time_ns <= now ? rq->start_time_ns : 0;
+}
+
+static __always_inline struct gendisk___block *block_disk(const struct request___block *rq)
+{
+	const struct request___disk *old = (const void *)rq;
+
+	if (bpf_core_field_exists(old->rq_disk))
+		return BPF_CORE_READ(old, rq_disk);
+	return BPF_CORE_READ(rq, q, disk);
+}
+
+static __always_inline struct gendisk___block *block_bio_disk(const struct bio___block *bio)
+{
+	const struct bio___disk *old = (const void *)bio;
+
+	if (bpf_core_field_exists(old->bi_disk))
+		return BPF_CORE_READ(old, bi_disk);
+	return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+}
+
+static __always_inline __u32 block_disk_dev(const struct gendisk___block *disk)
+{
+	return disk ? (__u32)BPF_CORE_READ(disk, major) << 20 |
+			       (__u32)BPF_CORE_READ(disk, first_minor)
+		    : 0;
+}
+
+/* Until 5.11 partitions above the disk's own minors are taken for the disk. */
+static __always_inline __u32 block_bio_dev(const struct bio___block *bio)
+{
+	const struct bio___disk *old = (const void *)bio;
+
+	if (bpf_core_field_exists(old->bi_disk))
+		return block_disk_dev(BPF_CORE_READ(old, bi_disk)) + BPF_CORE_READ(old, bi_partno);
+	return BPF_CORE_READ(bio, bi_bdev, bd_dev);
+}
+
+/* The index of a page in its file. */
+static __always_inline unsigned long block_page_index(const void *page)
+{
+	const struct page___index *old = page;
+	const struct folio___block *folio = page;
+
+	if (bpf_core_field_exists(folio->index))
+		return BPF_CORE_READ(folio, index);
+	return BPF_CORE_READ(old, index);
+}
+
+#endif
