@@ -283,3 +283,21 @@ struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 		*ret = take_ptr(view);
 	return err;
 }
+
+struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node, struct calltree **ret)
+{
+	_cleanup_(calltree_destroyp) struct calltree *view = NULL;
+	_cleanup_free_ uint32_t *place = calloc(tree->n_nodes, sizeof(*place));
+	struct ebt_error *err;
+
+	if (!place)
+		return &ebt_enomem;
+	err = create_view(tree, tree->nodes[node].func, &view);
+	if (!err)
+		err = merge_callees(tree, view, place, node);
+	if (!err)
+		err = calltree_finish(view);
+	if (!err)
+		*ret = take_ptr(view);
+	return err;
+}

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&command_folded,
 	&command_diff,
 	&command_offcpu,
+	&command_wall,
 	&command_sched,
 	&command_locks,
 	&command_modules,

@@ -23,6 +23,8 @@ const char *calltree_kind_name(enum calltree_kind kind)
 		[CALLTREE_LIBRARY] = "library", [CALLTREE_KERNEL] = "kernel",
 		[CALLTREE_INLINED] = "inlined", [CALLTREE_JIT] = "jit",
 		[CALLTREE_PYTHON] = "python",	[CALLTREE_UNRESOLVED] = "unresolved",
+		[CALLTREE_ON_CPU] = "on CPU",	[CALLTREE_QUEUED] = "run queue",
+		[CALLTREE_OFF_CPU] = "off CPU",
 	};
 
 	return names[kind];
@@ -290,8 +292,8 @@ static struct ebt_error *place_root(struct calltree *tree, const struct ebt_task
 		return NULL;
 	if (task)
 		comm = task->comm;
-	if (task && options->process_name && options->roots != CALLTREE_BY_THREAD)
-		comm = options->process_name(options->arg, task);
+	if (task && options->name)
+		comm = options->name(options->arg, task);
 	if (comm.len > 255)
 		comm.len = 255;
 	/* What stands behind a NUL would be lost; a name from the kernel has none. */
@@ -462,6 +464,20 @@ void calltree_add(struct calltree *tree, uint32_t node, uint64_t weight)
 {
 	tree->nodes[node].self += weight;
 	tree->nodes[node].count++;
+}
+
+struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const char *name,
+				    enum calltree_kind kind, uint64_t weight)
+{
+	struct ebt_error *err;
+	uint32_t func, leaf;
+
+	err = named_func(tree, name, kind, &func);
+	if (!err)
+		err = calltree_child(tree, node, func, false, &leaf);
+	if (!err)
+		calltree_add(tree, leaf, weight);
+	return err;
 }
 
 /* --- life --- */

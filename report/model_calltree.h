@@ -29,6 +29,9 @@ enum calltree_kind {
 	CALLTREE_JIT,
 	CALLTREE_PYTHON,
 	CALLTREE_UNRESOLVED,
+	CALLTREE_ON_CPU, /* leaves that are not code: what a stack's time went to */
+	CALLTREE_QUEUED,
+	CALLTREE_OFF_CPU,
 	CALLTREE_N_KINDS,
 };
 
@@ -66,8 +69,8 @@ enum calltree_roots {
 
 struct calltree_options {
 	enum calltree_roots roots;
-	/* The name of a task's process; NULL: the task's own. */
-	struct ebt_str (*process_name)(const void *arg, const struct ebt_task *task);
+	/* The name for the root of a task's stacks; NULL: what it was called at the time. */
+	struct ebt_str (*name)(const void *arg, const struct ebt_task *task);
 	const void *arg;
 };
 
@@ -90,6 +93,10 @@ struct ebt_error *calltree_place(struct calltree *tree, const struct calltree_st
 
 /* A stack with this weight ended at the node. */
 void calltree_add(struct calltree *tree, uint32_t node, uint64_t weight);
+
+/* The weight goes to a child of the node that is no function. */
+struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const char *name,
+				    enum calltree_kind kind, uint64_t weight);
 
 /* Works out the totals, and puts children in order of their names. After the last stack. */
 struct ebt_error *calltree_finish(struct calltree *tree);
@@ -119,7 +126,11 @@ struct ebt_error *calltree_flat(const struct calltree *tree, struct calltree_fla
  * self of a caller node is what reached the function from the root of the stack there.
  */
 enum calltree_view { CALLTREE_CALLERS, CALLTREE_CALLEES };
+
 struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 				 enum calltree_view view, struct calltree **ret);
+
+/* What is below one node, which is the root then. Names belong to the first tree. */
+struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node, struct calltree **ret);
 
 #endif

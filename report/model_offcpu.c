@@ -209,6 +209,8 @@ static struct ebt_error *count_off(struct offcpu *offcpu, const struct sched_off
 		err = count_pair(&offcpu->thread_wakers, off->task->id, off->waker, ns);
 	if (err || !offcpu->options.tree || node == NO_STACK)
 		return err;
+	if (offcpu->options.take)
+		return offcpu->options.take(offcpu->options.arg, off, node);
 	calltree_add(offcpu->options.tree, node, ns);
 	err = get_stack(offcpu, node, &stack);
 	if (err)

@@ -19,6 +19,9 @@ struct offcpu_options {
 	bool only;	       /* intervals of one state alone */
 	enum sched_why why;    /* which */
 	struct calltree *tree; /* gets the stacks, weighted with ns off CPU; NULL: none */
+	/* Gets each interval with its node of the tree, which then gets no weight; or NULL. */
+	struct ebt_error *(*take)(void *arg, const struct sched_off *off, uint32_t node);
+	void *arg;
 };
 
 /* Figures of intervals that belong together. */

@@ -36,7 +36,8 @@ static const char style[] =
 static const char kind_class[CALLTREE_N_KINDS] = {
 	[CALLTREE_ROOT] = 'r',	 [CALLTREE_USER] = 'u',	      [CALLTREE_LIBRARY] = 'l',
 	[CALLTREE_KERNEL] = 'k', [CALLTREE_INLINED] = 'i',    [CALLTREE_JIT] = 'j',
-	[CALLTREE_PYTHON] = 'p', [CALLTREE_UNRESOLVED] = 'x',
+	[CALLTREE_PYTHON] = 'p', [CALLTREE_UNRESOLVED] = 'x', [CALLTREE_ON_CPU] = 'c',
+	[CALLTREE_QUEUED] = 'q', [CALLTREE_OFF_CPU] = 'o',
 };
 
 struct picture {

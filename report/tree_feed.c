@@ -22,10 +22,18 @@ static struct ebt_str process_name(const void *arg, const struct ebt_task *task)
 	return names_process(arg, task);
 }
 
+static struct ebt_str thread_name(const void *arg, const struct ebt_task *task)
+{
+	return names_task(arg, task);
+}
+
 struct ebt_error *tree_feed_create_tree(struct trace *trace, enum calltree_roots roots,
 					struct calltree **ret)
 {
-	struct calltree_options options = { .roots = roots, .process_name = process_name };
+	struct calltree_options options = {
+		.roots = roots,
+		.name = roots == CALLTREE_BY_THREAD ? thread_name : process_name,
+	};
 	const struct names *names;
 	struct sym *sym;
 	struct ebt_error *err;

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of `ebreport wall --per-thread`; see wall_files.h. Names of threads come from strangers:
+ * of a file's name they are the last part only, in letters, digits and a few signs.
+ */
+#include "wall_files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "out_svg.h"
+
+#define MAX_COMM   64
+#define TOP_STACKS 10
+
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
+
+struct folder {
+	struct report *report;
+	const struct wall *wall;
+	const char *path;
+	int fd;
+	bool force;
+};
+
+/* --- folded --- */
+
+/* A frame on one line, between semicolons. */
+static void add_frame(struct text *text, const char *name)
+{
+	size_t begin = text->len;
+
+	text_terminal(text, (struct ebt_str){ name, strlen(name) });
+	for (size_t i = begin; i < text->len; i++) {
+		if (text->data[i] == ';')
+			text->data[i] = ':';
+	}
+}
+
+/* Time of a stack on and off CPU, from the leaves below it. */
+static void sum_leaves(const struct wall *wall, uint32_t node, uint64_t *ret_on, uint64_t *ret_off)
+{
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n);
+	enum wall_kind kind;
+
+	*ret_on = *ret_off = 0;
+	for (uint32_t c = nodes[node].child; c; c = nodes[c].sibling) {
+		if (wall_is_leaf(wall, c, &kind))
+			*(kind == WALL_CPU ? ret_on : ret_off) += nodes[c].self;
+	}
+}
+
+struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t top)
+{
+	uint32_t n_nodes, n_funcs, at;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	_cleanup_free_ size_t *ends = calloc(n_nodes, sizeof(*ends));
+	_cleanup_text_ struct text line = TEXT_INIT;
+	uint64_t on, off;
+	enum wall_kind kind;
+
+	if (!ends)
+		return &ebt_enomem;
+	at = nodes[top].child;
+	while (at) {
+		bool leaf = wall_is_leaf(wall, at, &kind);
+
+		line.len = ends[nodes[at].parent];
+		if (line.len)
+			text_addc(&line, ';');
+		add_frame(&line, funcs[nodes[at].func].name);
+		ends[at] = line.len;
+		sum_leaves(wall, at, &on, &off);
+		if (!leaf && on)
+			fprintf(f, "%.*s_[c] %" PRIu64 "\n", (int)line.len, text_get(&line), on);
+		if (!leaf && off)
+			fprintf(f, "%.*s_[o] %" PRIu64 "\n", (int)line.len, text_get(&line), off);
+		if (nodes[at].child) {
+			at = nodes[at].child;
+			continue;
+		}
+		while (at != top && !nodes[at].sibling)
+			at = nodes[at].parent;
+		at = at == top ? 0 : nodes[at].sibling;
+	}
+	return text_error(&line);
+}
+
+/* --- figures of a thread --- */
+
+static void put_duration(FILE *f, const char *what, uint64_t ns, uint64_t of)
+{
+	fprintf(f, "%-22s %14.9f s  %6.2f %%\n", what, (double)ns / 1e9,
+		of ? 100.0 * (double)ns / (double)of : 0.0);
+}
+
+static int compare_leaves(const void *a, const void *b, void *arg)
+{
+	const struct calltree_node *nodes = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (nodes[x].self != nodes[y].self)
+		return nodes[x].self > nodes[y].self ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The heaviest leaves below a node, on or off CPU. */
+static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t top, bool on)
+{
+	uint32_t n_nodes, n_funcs, at, n = 0;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	_cleanup_free_ uint32_t *leaves = calloc(n_nodes, sizeof(*leaves));
+	_cleanup_text_ struct text line = TEXT_INIT;
+	enum wall_kind kind;
+
+	if (!leaves)
+		return &ebt_enomem;
+	at = nodes[top].child;
+	while (at) {
+		if (wall_is_leaf(wall, at, &kind) && (kind == WALL_CPU) == on)
+			leaves[n++] = at;
+		if (nodes[at].child) {
+			at = nodes[at].child;
+			continue;
+		}
+		while (at != top && !nodes[at].sibling)
+			at = nodes[at].parent;
+		at = at == top ? 0 : nodes[at].sibling;
+	}
+	qsort_r(leaves, n, sizeof(*leaves), compare_leaves, (void *)nodes);
+	fprintf(f, "\n%s: %" PRIu32 " different stacks\n", on ? "On CPU" : "Off CPU", n);
+	for (uint32_t i = 0; i < n && i < TOP_STACKS; i++) {
+		text_clear(&line);
+		text_duration(&line, nodes[leaves[i]].self);
+		for (at = leaves[i]; at != top; at = nodes[at].parent) {
+			text_cstr(&line, at == leaves[i] ? "  " : " < ");
+			add_frame(&line, funcs[nodes[at].func].name);
+		}
+		fprintf(f, "%s\n", text_get(&line));
+	}
+	return text_error(&line);
+}
+
+static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
+					const struct wall_thread *thread, struct ebt_str comm)
+{
+	uint64_t life = thread->to > thread->from ? thread->to - thread->from : 0, all;
+	_cleanup_text_ struct text name = TEXT_INIT;
+	struct ebt_error *err;
+
+	text_terminal(&name, comm);
+	all = thread->ns[WALL_CPU] + wall_runqueue_ns(thread) + wall_off_ns(thread);
+	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
+		text_get(&name), thread->task->pid);
+	put_duration(f, "life in the recording", life, life);
+	put_duration(f, "on CPU", thread->ns[WALL_CPU], life);
+	put_duration(f, "on a run queue", wall_runqueue_ns(thread), life);
+	put_duration(f, "  of that, preempted", thread->ns[WALL_PREEMPTED], life);
+	put_duration(f, "off CPU", wall_off_ns(thread), life);
+	for (int kind = WALL_SLEEP; kind < WALL_N_KINDS; kind++) {
+		char what[32];
+
+		snprintf(what, sizeof(what), "  %s", wall_kind_name((enum wall_kind)kind));
+		put_duration(f, what, thread->ns[kind], life);
+	}
+	put_duration(f, "coverage", all, life);
+	fprintf(f, "%-22s %14" PRIu64 "\n", "samples", thread->samples);
+	if (!thread->top)
+		return text_error(&name);
+	err = put_stacks(f, wall, thread->top, true);
+	if (!err)
+		err = put_stacks(f, wall, thread->top, false);
+	return err ? err : text_error(&name);
+}
+
+static struct ebt_error *write_svg(FILE *f, const struct wall *wall,
+				   const struct wall_thread *thread)
+{
+	_cleanup_(calltree_destroyp) struct calltree *branch = NULL;
+	struct svg_flame flame = { 0 };
+	uint32_t n, n_funcs;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	struct ebt_error *err = calltree_branch(wall_tree(wall), thread->top, &branch);
+
+	if (err)
+		return err;
+	flame.tree = branch;
+	flame.title = funcs[nodes[thread->top].func].name;
+	return svg_write_flame(f, &flame);
+}
+
+/* --- files --- */
+
+/* A file of the folder, empty and new. */
+static struct ebt_error *make_file(const struct folder *folder, const char *name, FILE **ret)
+{
+	int fd;
+
+	if (folder->force && unlinkat(folder->fd, name, 0) && errno != ENOENT)
+		return ebt_error_errno(errno, "cannot replace '%s/%s'", folder->path, name);
+	fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"'%s/%s' is there already: --force replaces it",
+					folder->path, name);
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot make '%s/%s'", folder->path, name);
+	*ret = fdopen(fd, "w");
+	if (!*ret) {
+		close(fd);
+		return &ebt_enomem;
+	}
+	return NULL;
+}
+
+static struct ebt_error *close_file(const struct folder *folder, const char *name, FILE *f)
+{
+	bool failed = ferror(f);
+
+	if (fclose(f) || failed)
+		return ebt_error_errno(errno, "cannot write '%s/%s'", folder->path, name);
+	out_printf(folder->report->out, "%s/%s\n", folder->path, name);
+	return NULL;
+}
+
+enum { FILE_SVG, FILE_FOLDED, FILE_ANALYSIS, N_FILES };
+
+static struct ebt_error *write_one(const struct folder *folder, const struct wall_thread *thread,
+				   struct ebt_str comm, int which)
+{
+	static const char *const ends[N_FILES] = { ".svg", ".folded", "_analysis.txt" };
+	_cleanup_text_ struct text name = TEXT_INIT;
+	struct ebt_error *err, *close_err;
+	FILE *f;
+
+	text_printf(&name, "thread_%" PRIu32 "_", thread->task->tid);
+	for (size_t i = 0; i < comm.len && i < MAX_COMM; i++) {
+		unsigned char c = (unsigned char)comm.data[i];
+
+		text_addc(&name, isascii(c) && (isalnum(c) || strchr("_.-", c)) ? (char)c : '_');
+	}
+	text_cstr(&name, ends[which]);
+	err = text_error(&name);
+	if (!err)
+		err = make_file(folder, text_get(&name), &f);
+	if (err)
+		return err;
+	if (which == FILE_SVG)
+		err = write_svg(f, folder->wall, thread);
+	else if (which == FILE_FOLDED)
+		err = wall_write_folded(f, folder->wall, thread->top);
+	else
+		err = write_analysis(f, folder->wall, thread, comm);
+	close_err = close_file(folder, text_get(&name), f);
+	if (err)
+		ebt_error_destroy(close_err);
+	return err ? err : close_err;
+}
+
+static struct ebt_error *open_folder(struct folder *folder)
+{
+	if (mkdir(folder->path, 0700) && errno != EEXIST)
+		return ebt_error_errno(errno, "cannot make the folder '%s'", folder->path);
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return folder->fd < 0 ? ebt_error_errno(errno, "cannot open the folder '%s'", folder->path)
+			      : NULL;
+}
+
+struct ebt_error *wall_write_files(struct report *report, const struct wall *wall,
+				   const struct names *names, const char *path, bool force)
+{
+	struct folder folder = {
+		.report = report, .wall = wall, .path = path, .fd = -1, .force = force
+	};
+	uint32_t n;
+	const struct wall_thread *threads = wall_threads(wall, &n);
+	struct ebt_error *err = open_folder(&folder);
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (!threads[i].task || !threads[i].top)
+			continue;
+		for (int which = 0; !err && which < N_FILES; which++)
+			err = write_one(&folder, &threads[i], names_task(names, threads[i].task),
+					which);
+	}
+	if (folder.fd >= 0)
+		close(folder.fd);
+	return err;
+}

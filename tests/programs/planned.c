@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Four threads that each do one thing only for SECONDS, and say for how long they did: compute on a
+ * CPU, sleep, wait for a lock that another thread holds, read from a disk past the page cache.
+ * planned SECONDS FILE
+ *
+ * A line a thread on standard output: name, tid, ns of wall-clock time and ns on a CPU in its loop,
+ * as the kernel's clocks have it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+#define NAP_NS 20000000
+
+static uint64_t seconds;
+static const char *path;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool held;
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void nap(uint64_t ns)
+{
+	const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&t, NULL);
+}
+
+__attribute__((noinline)) static void compute(uint64_t until)
+{
+	volatile uint64_t x = 1;
+
+	while (now(CLOCK_MONOTONIC) < until) {
+		for (int i = 0; i < 20000; i++)
+			x = x * 3 + 1;
+	}
+}
+
+__attribute__((noinline)) static void doze(uint64_t until)
+{
+	while (now(CLOCK_MONOTONIC) < until)
+		nap(NAP_NS);
+}
+
+/* The main thread has it, and lets it go for a moment only. */
+__attribute__((noinline)) static void want(uint64_t until)
+{
+	while (!held)
+		;
+	while (now(CLOCK_MONOTONIC) < until) {
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+		nap(1000000);
+	}
+}
+
+__attribute__((noinline)) static void load(uint64_t until)
+{
+	int fd = open(path, O_RDONLY | O_DIRECT);
+	void *block;
+
+	if (fd < 0 || posix_memalign(&block, BLOCK, BLOCK))
+		exit(1);
+	for (off_t at = 0; now(CLOCK_MONOTONIC) < until; at += BLOCK) {
+		if (pread(fd, block, BLOCK, at) != BLOCK)
+			at = -BLOCK;
+	}
+	close(fd);
+	free(block);
+}
+
+static const struct plan {
+	const char *name;
+	void (*fn)(uint64_t until);
+} plans[] = { { "compute", compute }, { "doze", doze }, { "want", want }, { "load", load } };
+
+static void *run(void *arg)
+{
+	const struct plan *plan = arg;
+	uint64_t begin, cpu;
+
+	prctl(PR_SET_NAME, plan->name);
+	begin = now(CLOCK_MONOTONIC);
+	cpu = now(CLOCK_THREAD_CPUTIME_ID);
+	plan->fn(begin + seconds * 1000000000u);
+	begin = now(CLOCK_MONOTONIC) - begin;
+	cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	printf("%s %d %llu %llu\n", plan->name, gettid(), (unsigned long long)begin,
+	       (unsigned long long)cpu);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[4];
+	uint64_t end;
+
+	if (argc != 3)
+		return 2;
+	seconds = strtoull(argv[1], NULL, 10);
+	path = argv[2];
+	pthread_mutex_lock(&lock);
+	held = true;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, run, (void *)&plans[i]);
+	end = now(CLOCK_MONOTONIC) + seconds * 1000000000u;
+	while (now(CLOCK_MONOTONIC) + 200000000u < end) {
+		nap(100000000);
+		pthread_mutex_unlock(&lock);
+		nap(2000000);
+		pthread_mutex_lock(&lock);
+	}
+	pthread_mutex_unlock(&lock);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
