@@ -17,8 +17,12 @@
 
 #define DEFAULT_STACKS 20 /* printed without --top */
 
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
-DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
+/* With --interval, so that a sleep through several has the stack with which it began. */
+struct kept {
+	struct trace_state state;
+	struct offcpu *offcpu;
+	struct calltree *tree; /* NULL: without stacks */
+};
 
 struct offcpu_command {
 	struct report *report;
@@ -58,16 +62,22 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	return offcpu_stack_row(c->offcpu, row);
 }
 
+static struct ebt_error *create_offcpu(struct offcpu_command *c, struct calltree *tree,
+				       struct offcpu **ret)
+{
+	const struct offcpu_options options = {
+		.min_ns = options_u64(c->report->options, "min", 0),
+		.only = c->only,
+		.why = c->why,
+		.tree = tree,
+	};
+
+	return offcpu_create(trace_reader(c->report->trace), &options, ret);
+}
+
 static struct ebt_error *read_trace(struct offcpu_command *c)
 {
 	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
-	struct report *report = c->report;
-	const struct offcpu_options options = {
-		.min_ns = options_u64(report->options, "min", 0),
-		.only = c->only,
-		.why = c->why,
-		.tree = c->tree,
-	};
 	const struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
@@ -77,11 +87,8 @@ static struct ebt_error *read_trace(struct offcpu_command *c)
 		.stacks = c->tree != NULL,
 	};
 	bool partial;
-	struct ebt_error *err;
+	struct ebt_error *err = sched_feed_run(c->report->trace, &feed, &partial);
 
-	err = offcpu_create(trace_reader(report->trace), &options, &c->offcpu);
-	if (!err)
-		err = sched_feed_run(report->trace, &feed, &partial);
 	return err ? err : offcpu_finish(c->offcpu);
 }
 
@@ -339,24 +346,54 @@ static void choose_state(struct offcpu_command *c)
 	}
 }
 
+static void kept_destroy(struct trace_state *state)
+{
+	struct kept *kept = (struct kept *)state;
+
+	offcpu_destroy(kept->offcpu);
+	calltree_destroy(kept->tree);
+	free(kept);
+}
+
+static struct ebt_error *create_kept(struct offcpu_command *c, struct kept **ret)
+{
+	struct report *report = c->report;
+	bool stacks = options_flag(report->options, "stacks");
+	struct kept *kept = calloc(1, sizeof(*kept));
+	struct ebt_error *err = NULL;
+
+	if (!kept)
+		return &ebt_enomem;
+	kept->state.destroy = kept_destroy;
+	trace_keep(report->trace, &kept->state);
+	if (stacks)
+		err = tree_feed_create_tree(report->trace, CALLTREE_BY_COMM, &kept->tree);
+	if (!err && stacks)
+		err = prepare_names(report->trace, EBT_T_offcpu_stack, 0);
+	if (!err)
+		err = create_offcpu(c, kept->tree, &kept->offcpu);
+	if (!err)
+		*ret = kept;
+	return err;
+}
+
 static struct ebt_error *run_offcpu(struct report *report)
 {
 	struct offcpu_command c = { .report = report };
-	_cleanup_(calltree_destroyp) struct calltree *tree = NULL;
-	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
+	struct kept *kept = (struct kept *)trace_kept(report->trace, kept_destroy);
 	bool stacks = options_flag(report->options, "stacks");
 	struct ebt_error *err = trace_names(report->trace, &c.names);
 
-	if (!err && stacks)
-		err = tree_feed_create_tree(report->trace, CALLTREE_BY_COMM, &tree);
-	if (!err && stacks)
-		err = prepare_names(report->trace, EBT_T_offcpu_stack, 0);
+	choose_state(&c);
+	if (!err && kept)
+		offcpu_next_window(kept->offcpu);
+	else if (!err)
+		err = create_kept(&c, &kept);
 	if (err)
 		return err;
-	c.tree = tree;
-	choose_state(&c);
+	c.tree = kept->tree;
+	c.offcpu = kept->offcpu;
 	err = read_trace(&c);
-	offcpu = c.offcpu;
 	if (!err && (!stacks || out_format(report->out) == FORMAT_JSON))
 		err = put_threads(&c, options_flag(report->options, "all"));
 	if (!err && stacks)

@@ -54,7 +54,7 @@ static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row
 	struct ebt_error *err;
 
 	if (prev && sched_feed_wanted(c->trace, prev, (uint32_t)cpu)) {
-		err = schedstat_charge(&c->stat, row, trace_from_ns(c->trace));
+		err = schedstat_charge(&c->stat, row, trace_whole_from_ns(c->trace));
 		if (err)
 			return err;
 	}
@@ -262,6 +262,10 @@ static struct ebt_error *prepare_timeline(struct report *report, struct sched_co
 	if (out_format(report->out) != FORMAT_TABLE)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--timeline is text: use it without --json and --csv");
+	if (report->options->interval_ns)
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"--timeline shows time by itself: --interval does not apply");
 	sched_feed_bounds(report->trace, &from, &to);
 	if (to == from)
 		return NULL;

@@ -178,18 +178,24 @@ static struct ebt_error *get_stack(struct offcpu *offcpu, uint32_t node, struct 
 
 /* --- counting --- */
 
+/* Since when it lasts, windows before this one included. */
+static uint64_t whole_ns(const struct sched_off *off)
+{
+	return off->end - (off->flags & SCHED_CUT_START ? off->whole_start : off->start);
+}
+
 static void sum_off(struct offcpu_sum *sum, const struct sched_off *off)
 {
-	uint64_t ns = off->end - off->start;
+	uint64_t ns = off->end - off->start, whole = whole_ns(off);
 
 	sum->total_ns += ns;
 	sum->wait_ns += off->runnable ? off->end - off->runnable : 0;
 	sum->why_ns[off->why] += ns;
-	sum->open += (off->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) != 0;
+	sum->open += sched_is_open(off->flags);
 	sum->doubtful += (off->flags & SCHED_DOUBTFUL) != 0;
 	sum->count++;
-	if (ns >= sum->max_ns) {
-		sum->max_ns = ns;
+	if (whole >= sum->max_ns) {
+		sum->max_ns = whole;
 		sum->max_at = off->end;
 	}
 }
@@ -201,7 +207,7 @@ static struct ebt_error *count_off(struct offcpu *offcpu, const struct sched_off
 	struct offcpu_stack *stack;
 	struct ebt_error *err = NULL;
 
-	if (ns < offcpu->options.min_ns ||
+	if (whole_ns(off) < offcpu->options.min_ns ||
 	    (offcpu->options.only && off->why != offcpu->options.why))
 		return NULL;
 	sum_off(&offcpu->threads[off->task->id].sum, off);
@@ -285,7 +291,10 @@ struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 		return NULL;
 	}
 	/* Why a task is off CPU since before the first row is in no stack of this trace. */
-	node = off->flags & SCHED_OPEN_START ? NO_STACK : held->node;
+	if ((off->flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START)
+		node = NO_STACK;
+	else
+		node = held->node;
 	if (node == NO_STACK)
 		err = place_without_stack(offcpu, off->task, off->end, &node);
 	return err ? err : count_off(offcpu, off, node);
@@ -312,6 +321,25 @@ struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *
 			return err;
 	}
 	return count_pending(offcpu, held, node);
+}
+
+static void forget_pairs(struct pairs *pairs)
+{
+	free(pairs->v);
+	*pairs = (struct pairs){ 0 };
+}
+
+void offcpu_next_window(struct offcpu *offcpu)
+{
+	for (uint32_t i = 0; i < offcpu->n_threads; i++) {
+		offcpu->threads[i].sum = (struct offcpu_sum){ 0 };
+		offcpu->threads[i].ran = false;
+	}
+	for (uint32_t i = 0; i < offcpu->n_stacks; i++)
+		offcpu->stack_of[offcpu->stacks[i].node] = 0;
+	offcpu->n_stacks = 0;
+	forget_pairs(&offcpu->thread_wakers);
+	forget_pairs(&offcpu->stack_wakers);
 }
 
 struct ebt_error *offcpu_finish(struct offcpu *offcpu)

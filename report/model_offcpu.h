@@ -61,8 +61,11 @@ struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 /* A row of offcpu_stack, with all its columns. */
 struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *row);
 
-/* After sched_model_finish(). */
+/* After sched_model_finish() or sched_model_cut(). */
 struct ebt_error *offcpu_finish(struct offcpu *offcpu);
+
+/* Then, after a cut: all figures are 0 again, but where each thread stopped last is known. */
+void offcpu_next_window(struct offcpu *offcpu);
 
 const struct offcpu_thread *offcpu_threads(const struct offcpu *offcpu, uint32_t *ret_n);
 const struct offcpu_stack *offcpu_stacks(const struct offcpu *offcpu, uint32_t *ret_n);

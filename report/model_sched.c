@@ -65,6 +65,7 @@ struct sched_model {
 	struct cpu_state *cpus;
 	uint32_t n_tasks, n_cpus;
 	struct sched_cut cut;
+	uint64_t window_ns; /* where the present window begins; 0: it is the first */
 	uint64_t last_batch, damage;
 	uint64_t broken;
 };
@@ -225,6 +226,32 @@ static uint64_t visible_from(const struct sched_model *model, const struct ebt_t
 	return task->start_ns > from ? task->start_ns : from;
 }
 
+/* What an interval has in windows that are past was given there. */
+static struct ebt_error *give_run(struct sched_model *model, struct sched_run *run)
+{
+	run->whole_start = run->start;
+	if (run->start < model->window_ns) {
+		run->start = model->window_ns < run->end ? model->window_ns : run->end;
+		if (!(run->flags & SCHED_OPEN_START))
+			run->flags |= SCHED_OPEN_START | SCHED_CUT_START;
+	}
+	return sched_cut_run(&model->cut, run);
+}
+
+static struct ebt_error *give_off(struct sched_model *model, struct sched_off *off)
+{
+	off->whole_start = off->start;
+	off->whole_runnable = off->runnable;
+	if (off->start < model->window_ns) {
+		off->start = model->window_ns < off->end ? model->window_ns : off->end;
+		if (off->runnable && off->runnable < off->start)
+			off->runnable = off->start;
+		if (!(off->flags & SCHED_OPEN_START))
+			off->flags |= SCHED_OPEN_START | SCHED_CUT_START;
+	}
+	return sched_cut_off(&model->cut, off);
+}
+
 /* --- what rows mean --- */
 
 /* A task was thought to run on a CPU, and another row says that it does not: its end is missing. */
@@ -244,7 +271,7 @@ static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32
 		s->kind = KIND_DEAD;
 		model->cpus[cpu].seen = true;
 		run.flags = s->open ? SCHED_OPEN_START : 0;
-		return sched_cut_run(&model->cut, &run);
+		return give_run(model, &run);
 	}
 	/* What the state tables say of a moment may be overtaken by the first switch. */
 	if (!s->open)
@@ -288,7 +315,7 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 	s->since = row->time;
 	s->runnable = run.why == SCHED_RUNNABLE ? row->time : 0;
 	s->open = false;
-	return sched_cut_run(&model->cut, &run);
+	return give_run(model, &run);
 }
 
 /* What is known of the time off CPU of a task, until end. False: nothing. */
@@ -367,7 +394,7 @@ static struct ebt_error *start(struct sched_model *model, uint64_t time,
 	if (!known)
 		return NULL;
 	off.cpu = cpu;
-	return sched_cut_off(&model->cut, &off);
+	return give_off(model, &off);
 }
 
 /* Chunks that turned out to be damaged are losses like others. */
@@ -520,7 +547,7 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 	s->open = s->woken = false;
 	model->cpus[cpu].current = task->id;
 	model->cpus[cpu].seen = true;
-	return sched_cut_run(&model->cut, &run);
+	return give_run(model, &run);
 }
 
 static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt_row *row)
@@ -591,48 +618,72 @@ struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_ro
 	}
 }
 
-static struct ebt_error *close_task(struct sched_model *model, const struct task_state *s)
+/* cut: only this window ends. A task that was seen to exit runs on until the switch. */
+static struct ebt_error *close_run(struct sched_model *model, const struct task_state *s, bool cut)
 {
 	uint64_t to = model->options.to_ns;
+	bool exited = s->exit && !cut;
+	struct sched_run run = {
+		.task = s->task,
+		.start = s->since,
+		.end = exited ? s->exit : to,
+		.cpu = s->cpu,
+		.flags = s->open ? SCHED_OPEN_START : 0,
+		.why = exited ? SCHED_DEAD : SCHED_UNKNOWN,
+	};
+
+	if (!exited)
+		run.flags |= cut ? SCHED_OPEN_END | SCHED_CUT_END : SCHED_OPEN_END;
+	if (cut && (s->since >= to || model->window_ns >= to))
+		return NULL;
+	if (run.start > run.end)
+		run.start = run.end;
+	return give_run(model, &run);
+}
+
+static struct ebt_error *close_task(struct sched_model *model, const struct task_state *s, bool cut)
+{
 	struct sched_off off;
 
-	if (s->kind == KIND_RUNNING) {
-		struct sched_run run = {
-			.task = s->task,
-			.start = s->since,
-			.end = s->exit ? s->exit : to,
-			.cpu = s->cpu,
-			.flags = s->open ? SCHED_OPEN_START : 0,
-			.why = s->exit ? SCHED_DEAD : SCHED_UNKNOWN,
-		};
-
-		if (!s->exit)
-			run.flags |= SCHED_OPEN_END;
-		if (run.start > run.end)
-			run.start = run.end;
-		return sched_cut_run(&model->cut, &run);
-	}
+	if (s->kind == KIND_RUNNING)
+		return close_run(model, s, cut);
 	/* Of a task that no row shows on or off a CPU nothing is known. */
 	if (s->kind == KIND_UNSEEN && !s->woken)
 		return NULL;
-	if (!off_interval(model, s, to, &off))
+	if (!off_interval(model, s, model->options.to_ns, &off))
 		return NULL;
-	off.flags |= SCHED_OPEN_END;
-	return sched_cut_off(&model->cut, &off);
+	off.flags |= cut ? SCHED_OPEN_END | SCHED_CUT_END : SCHED_OPEN_END;
+	return give_off(model, &off);
 }
 
-struct ebt_error *sched_model_finish(struct sched_model *model)
+static struct ebt_error *close_tasks(struct sched_model *model, bool cut)
 {
 	for (uint32_t i = 0; i < model->n_tasks; i++) {
 		struct ebt_error *err;
 
 		if (!model->tasks[i].task)
 			continue;
-		err = close_task(model, &model->tasks[i]);
+		err = close_task(model, &model->tasks[i], cut);
 		if (err)
 			return err;
 	}
 	return NULL;
+}
+
+struct ebt_error *sched_model_cut(struct sched_model *model)
+{
+	return close_tasks(model, true);
+}
+
+void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns)
+{
+	model->window_ns = from_ns;
+	model->options.to_ns = to_ns;
+}
+
+struct ebt_error *sched_model_finish(struct sched_model *model)
+{
+	return close_tasks(model, false);
 }
 
 struct sched_gaps sched_model_gaps(const struct sched_model *model)

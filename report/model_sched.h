@@ -42,13 +42,32 @@ enum sched_flags {
 	SCHED_OPEN_START = 1 << 0, /* it began earlier than `start` */
 	SCHED_OPEN_END = 1 << 1,   /* it lasted longer than `end` */
 	SCHED_DOUBTFUL = 1 << 2,   /* rows were lost meanwhile: it may have been several */
+	/* Besides OPEN: not a bound of what is known, but one between two windows. What is on the
+	 * other side was given in the window before, or will be in the next. */
+	SCHED_CUT_START = 1 << 3,
+	SCHED_CUT_END = 1 << 4,
 };
+
+/* Does it end here, and is it known since when it lasted? */
+static inline bool sched_is_complete(unsigned int flags)
+{
+	return !(flags & SCHED_OPEN_END) &&
+	       (!(flags & SCHED_OPEN_START) || flags & SCHED_CUT_START);
+}
+
+/* Is an end of it not in the trace, or in no window? */
+static inline bool sched_is_open(unsigned int flags)
+{
+	return (flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START ||
+	       (flags & (SCHED_OPEN_END | SCHED_CUT_END)) == SCHED_OPEN_END;
+}
 
 /* A task ran on a CPU. */
 struct sched_run {
 	const struct ebt_task *task;
 	const struct ebt_row *row; /* the sched_switch that ended it; NULL: not ended by one */
 	uint64_t start, end;
+	uint64_t whole_start; /* with SCHED_CUT_START: where it began, in another window */
 	uint32_t cpu;
 	unsigned int flags;
 	bool voluntary;	    /* as the kernel counts: it stopped because it had to wait */
@@ -60,9 +79,10 @@ struct sched_off {
 	const struct ebt_task *task;
 	uint64_t start, end;
 	uint64_t runnable; /* since when it only waited for a CPU; 0: not known or not yet */
-	const struct ebt_task *waker; /* NULL: an interrupt on an idle CPU, or not known */
-	bool woken;		      /* a waking was seen; false: waker says nothing */
-	uint32_t cpu;		      /* where it ran next; UINT32_MAX: not yet */
+	uint64_t whole_start, whole_runnable; /* with SCHED_CUT_START: likewise, elsewhere */
+	const struct ebt_task *waker;	      /* NULL: an interrupt on an idle CPU, or not known */
+	bool woken;			      /* a waking was seen; false: waker says nothing */
+	uint32_t cpu;			      /* where it ran next; UINT32_MAX: not yet */
 	unsigned int flags;
 	enum sched_why why;
 };
@@ -101,6 +121,14 @@ void sched_model_destroy(struct sched_model *model);
 
 /* The next row; those of tables that do not concern the model are passed over. */
 struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_row *row);
+
+/*
+ * A trace in windows, one behind the other: after the last row of one sched_model_cut() gives what
+ * of open intervals is in it, and sched_model_window() begins the next. The sums of all windows
+ * are those of the whole.
+ */
+struct ebt_error *sched_model_cut(struct sched_model *model);
+void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns);
 
 /* After the last row: closes what is open. */
 struct ebt_error *sched_model_finish(struct sched_model *model);

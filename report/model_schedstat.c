@@ -71,9 +71,20 @@ static uint64_t charged(const struct ebt_row *row)
 	return ebt_u64(row, EBT_F_sched_switch_prev_run);
 }
 
+/* schedstat_charge() took what was charged for the whole run, of which earlier windows have had
+ * their part. */
+static void correct_charge(struct schedstat_task *task, const struct sched_run *run)
+{
+	uint64_t charge = charged(run->row), earlier = run->start - run->whole_start;
+
+	earlier = earlier < charge ? earlier : charge;
+	task->run_ns -= earlier < task->run_ns ? earlier : task->run_ns;
+}
+
 struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run)
 {
 	uint64_t ns = run->end - run->start;
+	uint64_t whole = run->flags & SCHED_CUT_START ? run->end - run->whole_start : ns;
 	struct schedstat_task *task;
 	struct schedstat_cpu *cpu;
 	struct ebt_error *err;
@@ -87,20 +98,21 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 	/* Else schedstat_charge() has counted it. */
 	if (!run->row || !charged(run->row))
 		task->run_ns += ns;
+	else if (run->flags & SCHED_CUT_START)
+		correct_charge(task, run);
 	if (cpu)
 		cpu->busy_ns += ns;
 	if (run->row && run->voluntary)
 		task->voluntary++;
 	else if (run->row)
 		task->involuntary++;
-	if (run->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) {
-		task->open = true;
+	task->open |= sched_is_open(run->flags);
+	if (!sched_is_complete(run->flags))
 		return NULL;
-	}
 	task->runs++;
-	task->runs_ns += ns;
-	task->max_run_ns = ns > task->max_run_ns ? ns : task->max_run_ns;
-	return histogram_add(&stat->run, ns);
+	task->runs_ns += whole;
+	task->max_run_ns = whole > task->max_run_ns ? whole : task->max_run_ns;
+	return histogram_add(&stat->run, whole);
 }
 
 struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off)
@@ -115,12 +127,13 @@ struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *
 		return err;
 	task->wait_ns += wait;
 	task->blocked_ns[off->why] += runnable - off->start;
-	if (off->flags & (SCHED_OPEN_START | SCHED_OPEN_END))
-		task->open = true;
+	task->open |= sched_is_open(off->flags);
 	/* A wait is complete where its own beginning and end were seen. */
 	if (!off->runnable || off->flags & SCHED_OPEN_END ||
-	    (off->flags & SCHED_OPEN_START && !off->woken))
+	    (!sched_is_complete(off->flags) && !off->woken))
 		return NULL;
+	if (off->flags & SCHED_CUT_START)
+		wait = off->end - off->whole_runnable;
 	if (wait >= task->latency.max) {
 		task->max_latency_at = off->end;
 		task->max_doubtful = off->flags & SCHED_DOUBTFUL;

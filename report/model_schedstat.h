@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Figures of each task and each CPU, summed from the intervals of model_sched.h. Sums take what
- * is known of open intervals; averages, percentiles and maxima take complete intervals only.
+ * is known of open intervals; averages, percentiles and maxima take complete intervals only, those
+ * that began in an earlier window as a whole.
  */
 #ifndef REPORT_MODEL_SCHEDSTAT_H
 #define REPORT_MODEL_SCHEDSTAT_H

@@ -43,11 +43,21 @@ static struct pieces cut_interval(const struct losses *losses, uint64_t start, u
 	};
 }
 
+/* Was nothing lost in the part of an interval that other windows have? */
+static bool is_known(const struct losses *losses, uint64_t whole_start, uint64_t start)
+{
+	size_t i = losses->n ? losses_find(losses, whole_start + 1) : 0;
+
+	return i == losses->n || losses->spans[i].from >= start;
+}
+
 struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 {
 	struct pieces pieces = { .whole = true };
 	struct ebt_error *err;
 
+	if (run->flags & SCHED_CUT_START && !is_known(&cut->losses, run->whole_start, run->start))
+		run->flags &= ~(unsigned int)SCHED_CUT_START;
 	if (cut->losses.n)
 		pieces = cut_interval(&cut->losses, run->start, run->end);
 	if (pieces.doubtful)
@@ -59,6 +69,7 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 
 		first.end = pieces.before;
 		first.flags |= SCHED_OPEN_END;
+		first.flags &= ~(unsigned int)SCHED_CUT_END;
 		first.row = NULL;
 		first.why = SCHED_UNKNOWN;
 		first.voluntary = false;
@@ -68,6 +79,7 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 	}
 	run->start = pieces.behind;
 	run->flags |= SCHED_OPEN_START;
+	run->flags &= ~(unsigned int)SCHED_CUT_START;
 	return give_run(cut, run);
 }
 
@@ -77,8 +89,13 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 	struct ebt_error *err;
 
 	/* It came at the bound itself: there is nothing to tell. */
-	if (off->start == off->end && off->flags & (SCHED_OPEN_START | SCHED_OPEN_END))
+	if (off->start == off->end && sched_is_open(off->flags))
 		return NULL;
+	if (off->flags & SCHED_CUT_START && !is_known(&cut->losses, off->whole_start, off->start)) {
+		off->flags &= ~(unsigned int)SCHED_CUT_START;
+		if (off->whole_runnable < off->start)
+			off->woken = false; /* when, is not known */
+	}
 	if (cut->losses.n)
 		pieces = cut_interval(&cut->losses, off->start, off->end);
 	if (pieces.doubtful)
@@ -90,6 +107,7 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 
 		first.end = pieces.before;
 		first.flags |= SCHED_OPEN_END;
+		first.flags &= ~(unsigned int)SCHED_CUT_END;
 		first.cpu = UINT32_MAX;
 		if (first.runnable >= first.end) {
 			first.runnable = 0;
@@ -105,6 +123,7 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 	/* It may have run in between, so why it is off now is not known. */
 	off->start = pieces.behind;
 	off->flags |= SCHED_OPEN_START;
+	off->flags &= ~(unsigned int)SCHED_CUT_START;
 	off->why = SCHED_UNKNOWN;
 	if (off->runnable < off->start) {
 		off->runnable = 0;

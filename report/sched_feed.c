@@ -3,19 +3,41 @@
 #include "sched_feed.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "followed.h"
 
 #define MAX_EXTRA 4
 
-DEFINE_CLEANUP(struct followed *, followed_destroy);
-DEFINE_CLEANUP(struct sched_model *, sched_model_destroy);
-
+/* With --interval the windows go on where the one before has ended: a task that runs or sleeps
+ * through several is known in all of them, and the trace is read once. */
 struct feeding {
+	struct trace_state kept;
 	const struct sched_feed *feed;
-	const struct followed *followed;
+	struct followed *followed;
+	struct sched_model *model;
+	struct trace_cursor *cursor;
+	struct sched_handler handler;
+	struct ebt_row row; /* the next one, where it has a batch */
+	bool switches;
 };
+
+static void release(struct feeding *feeding)
+{
+	trace_cursor_destroy(feeding->cursor);
+	sched_model_destroy(feeding->model);
+	followed_destroy(feeding->followed);
+	feeding->cursor = NULL;
+	feeding->model = NULL;
+	feeding->followed = NULL;
+}
+
+static void feeding_destroy(struct trace_state *kept)
+{
+	release((struct feeding *)kept);
+	free(kept);
+}
 
 static bool is_followed(void *arg, const struct ebt_task *task)
 {
@@ -42,12 +64,15 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct sched_f
 				       struct trace_cursor **ret)
 {
 	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA];
+	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
 	size_t n = sched_model_wants(feed->stacks, wants);
 
+	if (trace_has_more(trace))
+		flags |= TRACE_TO_END;
 	for (size_t i = 0; i < feed->n_wants && i < MAX_EXTRA; i++)
 		wants[n++] = feed->wants[i];
 	/* Whether a task runs follows from rows of others, too. */
-	return trace_cursor_create(trace, wants, n, TRACE_ALL_TASKS | TRACE_ALL_CPUS, ret);
+	return trace_cursor_create(trace, wants, n, flags, ret);
 }
 
 /* Until when switches are known. In a file whose end is missing, other tables may go on for a
@@ -96,55 +121,91 @@ static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_ga
 	return err;
 }
 
+/* Nothing was seen of switches, or something of them is missing. */
+static struct ebt_error *warn(struct trace *trace, const struct feeding *feeding)
+{
+	struct sched_gaps gaps = sched_model_gaps(feeding->model);
+	struct ebt_error *err = NULL;
+
+	if (!feeding->switches)
+		err = trace_warn(trace, "no switches in this trace, or in this part of it: ebrec "
+					"records them with -e sched");
+	return err ? err : warn_of_gaps(trace, &gaps);
+}
+
+static struct ebt_error *begin(struct trace *trace, const struct sched_feed *feed,
+			       struct feeding *feeding)
+{
+	const struct sched_handler handler = { .run = pass_run, .off = pass_off };
+	struct sched_options options = { .followed = is_followed, .arg = feeding };
+	struct ebt_error *err;
+
+	feeding->handler = handler;
+	options.handler = &feeding->handler;
+	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
+	err = followed_create(trace_reader(trace), &feeding->followed);
+	if (!err)
+		err = sched_model_create(trace_reader(trace), &options, &feeding->model);
+	return err ? err : create_cursor(trace, feed, &feeding->cursor);
+}
+
+/* Rows of the present window; the first one behind it is kept for the next. */
+static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
+{
+	const struct sched_feed *feed = feeding->feed;
+	uint64_t to = trace_rows_to_ns(trace);
+	struct ebt_row *row = &feeding->row;
+
+	for (;;) {
+		struct ebt_error *err = NULL;
+
+		if (!row->batch)
+			err = trace_next(feeding->cursor, row);
+		if (err || !row->batch || row->time >= to)
+			return err;
+		feeding->switches |= row->batch->table->id == EBT_T_sched_switch;
+		if (feed->row)
+			err = feed->row(feed->arg, row);
+		if (!err)
+			err = sched_model_row(feeding->model, row);
+		if (err)
+			return err;
+		row->batch = NULL;
+	}
+}
+
 struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
 				 bool *ret_partial)
 {
-	_cleanup_(followed_destroyp) struct followed *followed = NULL;
-	_cleanup_(sched_model_destroyp) struct sched_model *model = NULL;
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct feeding feeding = { .feed = feed };
-	const struct sched_handler handler = { .run = pass_run, .off = pass_off };
-	struct sched_options options = {
-		.followed = is_followed,
-		.handler = &handler,
-		.arg = &feeding,
-	};
-	struct sched_gaps gaps;
-	bool switches = false;
-	struct ebt_error *err;
+	struct feeding *feeding = (struct feeding *)trace_kept(trace, feeding_destroy);
+	struct ebt_error *err = NULL;
+	uint64_t from, to;
 
-	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
-	err = followed_create(trace_reader(trace), &followed);
-	feeding.followed = followed;
-	if (!err)
-		err = sched_model_create(trace_reader(trace), &options, &model);
-	if (!err)
-		err = create_cursor(trace, feed, &cursor);
-	while (!err) {
-		struct ebt_row row;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		switches |= row.batch->table->id == EBT_T_sched_switch;
-		if (feed->row)
-			err = feed->row(feed->arg, &row);
-		if (!err)
-			err = sched_model_row(model, &row);
+	if (feeding) {
+		sched_feed_bounds(trace, &from, &to);
+		sched_model_window(feeding->model, from, to);
+	} else {
+		feeding = calloc(1, sizeof(*feeding));
+		if (!feeding)
+			return &ebt_enomem;
+		feeding->kept.destroy = feeding_destroy;
+		trace_keep(trace, &feeding->kept);
+		err = begin(trace, feed, feeding);
 	}
+	feeding->feed = feed;
 	if (!err)
-		err = sched_model_finish(model);
-	if (err)
-		return err;
-	*ret_partial = followed_is_partial(followed);
-	if (!switches) {
-		err = trace_warn(trace, "no switches in this trace, or in this part of it: ebrec "
-					"records them with -e sched");
-		if (err)
-			return err;
-	}
-	gaps = sched_model_gaps(model);
-	return warn_of_gaps(trace, &gaps);
+		err = feed_rows(trace, feeding);
+	if (!err && trace_has_more(trace))
+		err = sched_model_cut(feeding->model);
+	else if (!err)
+		err = sched_model_finish(feeding->model);
+	if (!err && !trace_has_more(trace))
+		err = warn(trace, feeding);
+	if (!err)
+		*ret_partial = followed_is_partial(feeding->followed);
+	if (!trace_has_more(trace))
+		release(feeding);
+	return err;
 }
 
 bool sched_feed_wanted(const struct trace *trace, const struct ebt_task *task, uint32_t cpu)

@@ -75,6 +75,7 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	trace->from = options->from.set ? resolve_time(&options->from, info->start_ns, info->end_ns)
 					: info->start_ns;
 	trace->to = info->end_ns < UINT64_MAX ? info->end_ns + 1 : UINT64_MAX;
+	trace->whole_from = trace->from;
 	trace->cut_from = options->from.set;
 	trace->cut_to = options->to.set;
 	trace->window_place = TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW;
@@ -86,10 +87,21 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	return NULL;
 }
 
+static void destroy_kept(struct trace *trace)
+{
+	while (trace->kept) {
+		struct trace_state *state = trace->kept;
+
+		trace->kept = state->next;
+		state->destroy(state);
+	}
+}
+
 void trace_close(struct trace *trace)
 {
 	if (!trace)
 		return;
+	destroy_kept(trace);
 	for (size_t i = 0; i < trace->n_notes; i++)
 		free(trace->notes[i].text);
 	for (size_t i = 0; i < trace->n_warnings; i++)
@@ -135,6 +147,42 @@ void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned 
 	trace->cut_to = trace->options->to.set || !(place & TRACE_LAST_WINDOW);
 	trace->window++;
 	trace->window_place = place;
+}
+
+uint64_t trace_whole_from_ns(const struct trace *trace)
+{
+	return trace->whole_from;
+}
+
+uint64_t trace_rows_to_ns(const struct trace *trace)
+{
+	return trace->cut_to ? trace->to : UINT64_MAX;
+}
+
+bool trace_has_more(const struct trace *trace)
+{
+	return !(trace->window_place & TRACE_LAST_WINDOW);
+}
+
+void trace_keep(struct trace *trace, struct trace_state *state)
+{
+	struct trace_state **end = &trace->kept;
+
+	while (*end)
+		end = &(*end)->next;
+	state->window = trace->window;
+	*end = state;
+}
+
+struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace_state *state))
+{
+	struct trace_state *state = trace->kept;
+
+	while (state && (state->destroy != destroy || state->window == trace->window))
+		state = state->next;
+	if (state)
+		state->window = trace->window;
+	return state;
 }
 
 bool trace_has_task_filter(const struct trace *trace)

@@ -47,6 +47,24 @@ enum trace_window {
 };
 void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place);
 
+/* What goes on from one window to the next: the first member of a struct of its owner's. */
+struct trace_state {
+	struct trace_state *next;
+	void (*destroy)(struct trace_state *state);
+	uint32_t window; /* that took it last */
+};
+/* Where the first window begins. */
+uint64_t trace_whole_from_ns(const struct trace *trace);
+/* Rows at and behind this time are not of the window; UINT64_MAX: all later ones are. */
+uint64_t trace_rows_to_ns(const struct trace *trace);
+/* Is there a window after this one? */
+bool trace_has_more(const struct trace *trace);
+/* For the next windows. The trace takes it over, and destroys it in the end. */
+void trace_keep(struct trace *trace, struct trace_state *state);
+/* The first with this destroy() that the present window has not taken yet; NULL: there is none. So
+ * a command that keeps several of a kind gets them in the order in which it kept them. */
+struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace_state *state));
+
 /* Is there any filter by task (--pid, --tid, --comm), or by CPU? */
 bool trace_has_task_filter(const struct trace *trace);
 bool trace_has_cpu_filter(const struct trace *trace);

@@ -20,9 +20,11 @@ struct trace {
 	bool no_inline, no_bundle;
 	struct sym_servers servers;
 	uint64_t from, to;
+	uint64_t whole_from;	   /* of all windows */
 	bool cut_from, cut_to;	   /* rows outside the window have to be passed over */
 	uint32_t window;	   /* number of the present one, from 1; 0: without --interval */
 	unsigned int window_place; /* enum trace_window */
+	struct trace_state *kept;
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
 	struct trace_note *notes;

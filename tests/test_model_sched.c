@@ -611,6 +611,142 @@ static void test_random_rows(void **state)
 	}
 }
 
+/* Rows without contradictions: tasks that are known from the start are woken, run and stop. */
+static void real_rows(struct small_trace *t, unsigned int *seed, unsigned int rows)
+{
+	bool ready[RANDOM_TASKS] = { 0 }, runs[RANDOM_TASKS] = { 0 };
+	uint32_t on[RANDOM_CPUS] = { 0 };
+	uint64_t time = 0;
+
+	for (uint32_t i = 0; i < RANDOM_TASKS; i++)
+		small_thread(t, 0, 10 + i, 1, 0, false);
+	for (unsigned int i = 0; i < rows; i++) {
+		uint32_t task = below(seed, RANDOM_TASKS), cpu = below(seed, RANDOM_CPUS);
+		uint32_t prev = on[cpu], state = below(seed, 3);
+
+		time += below(seed, 10);
+		if (!ready[task] && !runs[task]) {
+			small_waking(t, time, on[0], 10 + task);
+			ready[task] = true;
+			continue;
+		}
+		if (runs[task])
+			task = RANDOM_TASKS; /* nobody */
+		if (prev) {
+			runs[prev - 10] = false;
+			ready[prev - 10] = !state;
+		}
+		on[cpu] = task < RANDOM_TASKS ? 10 + task : 0;
+		if (on[cpu]) {
+			ready[task] = false;
+			runs[task] = true;
+		}
+		if (prev || on[cpu])
+			small_switch(t, time, cpu, prev, on[cpu], state, 0);
+	}
+}
+
+/* Sums of all windows of a trace. */
+struct windowed {
+	uint64_t from, to; /* of the present one */
+	uint64_t run_ns, off_ns, why_ns[SCHED_N_WHYS], runnable_ns, runs, offs, whole_ns, waits_ns;
+};
+
+static struct ebt_error *sum_run(void *arg, const struct sched_run *run)
+{
+	struct windowed *w = arg;
+
+	assert_true(run->start >= w->from && run->end <= w->to && run->start <= run->end);
+	w->run_ns += run->end - run->start;
+	if (!sched_is_complete(run->flags))
+		return NULL;
+	w->runs++;
+	w->whole_ns += run->end - (run->flags & SCHED_CUT_START ? run->whole_start : run->start);
+	return NULL;
+}
+
+static struct ebt_error *sum_off(void *arg, const struct sched_off *off)
+{
+	struct windowed *w = arg;
+	bool cut = off->flags & SCHED_CUT_START;
+	uint64_t runnable = cut ? off->whole_runnable : off->runnable;
+
+	assert_true(off->start >= w->from && off->end <= w->to && off->start <= off->end);
+	assert_true(!off->runnable || (off->runnable >= off->start && off->runnable <= off->end));
+	w->off_ns += off->end - off->start;
+	w->why_ns[off->why] += off->end - off->start;
+	w->runnable_ns += off->runnable ? off->end - off->runnable : 0;
+	if (!sched_is_complete(off->flags))
+		return NULL;
+	w->offs++;
+	w->waits_ns += runnable ? off->end - runnable : 0;
+	return NULL;
+}
+
+/* The last window goes to 1000. */
+static struct windowed sum_windows(struct ebt_reader *reader, uint64_t width)
+{
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS];
+	const struct ebt_query query = { .wants = wants,
+					 .n_wants = sched_model_wants(false, wants) };
+	const struct sched_handler handler = { sum_run, sum_off };
+	struct windowed w = { .from = SMALL_START, .to = SMALL_START + width };
+	const struct sched_options options = {
+		.from_ns = w.from, .to_ns = w.to, .handler = &handler, .arg = &w
+	};
+	struct sched_model *model;
+	struct ebt_cursor *cursor;
+	struct ebt_row row;
+
+	assert_no_error(sched_model_create(reader, &options, &model));
+	assert_no_error(ebt_cursor_create(reader, &query, &cursor));
+	assert_no_error(ebt_cursor_next(cursor, &row));
+	while (row.batch || w.to < SMALL_START + 1000) {
+		if (!row.batch || (row.time >= w.to && w.to < SMALL_START + 1000)) {
+			assert_no_error(sched_model_cut(model));
+			w.from = w.to;
+			w.to += width;
+			sched_model_window(model, w.from, w.to);
+			continue;
+		}
+		assert_no_error(sched_model_row(model, &row));
+		assert_no_error(ebt_cursor_next(cursor, &row));
+	}
+	assert_no_error(sched_model_finish(model));
+	sched_model_destroy(model);
+	ebt_cursor_destroy(cursor);
+	return w;
+}
+
+/* A trace in windows has the sums of the trace as a whole, and intervals that end are given their
+ * whole length, in whichever window they began. */
+static void test_windows(void **state)
+{
+	static const uint64_t widths[] = { 1, 10, 200, 500 };
+
+	(void)state;
+	for (unsigned int i = 1; i <= 100; i++) {
+		unsigned int seed = i;
+		struct small_trace t = { 0 };
+		struct ebt_reader *reader;
+		struct windowed whole;
+
+		small_begin(&t);
+		real_rows(&t, &seed, 100);
+		reader = small_open(&t);
+		whole = sum_windows(reader, 1000);
+		assert_true(whole.run_ns > 0 && whole.runs > 0 && whole.waits_ns > 0);
+		for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]); k++) {
+			struct windowed w = sum_windows(reader, widths[k]);
+
+			w.from = whole.from;
+			assert_memory_equal(&w, &whole, sizeof(w));
+		}
+		ebt_reader_close(reader);
+		small_end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -628,6 +764,7 @@ int main(void)
 		cmocka_unit_test(test_charged),
 		cmocka_unit_test(test_figures),
 		cmocka_unit_test(test_random_rows),
+		cmocka_unit_test(test_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
