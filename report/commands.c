@@ -7,6 +7,7 @@ const struct command *const commands[] = {
 	&command_info,
 	&command_dump,
 	&command_syscalls,
+	&command_block,
 	&command_flame,
 	&command_callgraph,
 	&command_folded,
