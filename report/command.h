@@ -58,6 +58,7 @@ extern const struct command command_info;
 extern const struct command command_dump;
 extern const struct command command_syscalls;
 extern const struct command command_sched;
+extern const struct command command_procs;
 extern const struct command command_offcpu;
 extern const struct command command_wall;
 extern const struct command command_flame;

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&command_offcpu,
 	&command_wall,
 	&command_sched,
+	&command_procs,
 	&command_locks,
 	&command_modules,
 	&command_files,

@@ -41,6 +41,7 @@ void info_containers_deinit(struct info_containers *containers)
 		free(containers->items[i].pids);
 	}
 	free(containers->items);
+	index_map_deinit(&containers->by_task);
 	*containers = (struct info_containers){ 0 };
 }
 
@@ -174,6 +175,7 @@ static struct ebt_error *add_row(struct collection *collection, const struct ebt
 	struct info_container *container = NULL;
 	struct ebt_error *err = NULL;
 	const char *id;
+	uint32_t at;
 
 	if (!cgroup)
 		return &ebt_enomem;
@@ -184,7 +186,11 @@ static struct ebt_error *add_row(struct collection *collection, const struct ebt
 	}
 	if (id && task)
 		err = get_container(&collection->found, id, &container);
-	return err || !container ? err : add_pid(container, task->pid);
+	if (err || !container)
+		return err;
+	err = index_map_add(&collection->found.by_task, task->id,
+			    (uint32_t)(container - collection->found.items), &at);
+	return err ? err : add_pid(container, task->pid);
 }
 
 static struct ebt_error *name_all(struct info_containers *containers, struct ebt_reader *reader)
@@ -236,6 +242,14 @@ struct ebt_error *info_containers_collect(struct ebt_reader *reader, struct info
 	else
 		*ret = collection.found;
 	return err;
+}
+
+const struct info_container *info_containers_of(const struct info_containers *containers,
+						const struct ebt_task *task)
+{
+	uint32_t i;
+
+	return index_map_find(&containers->by_task, task->id, &i) ? &containers->items[i] : NULL;
 }
 
 static struct ebt_error *put_row(const struct info_container *container, struct out *out)

@@ -4,6 +4,7 @@
 #define REPORT_INFO_CONTAINERS_H
 
 #include "command.h"
+#include "index_map.h"
 #include "storage.h"
 
 struct info_container {
@@ -17,10 +18,16 @@ struct info_container {
 struct info_containers {
 	struct info_container *items; /* in order of appearance */
 	size_t n;
+	struct index_map by_task; /* ebt_task.id of first threads */
 };
 
 struct ebt_error *info_containers_collect(struct ebt_reader *reader, struct info_containers *ret);
 void info_containers_deinit(struct info_containers *containers);
+
+/* The container that the process of this first thread was seen in first; NULL: none that is known.
+ */
+const struct info_container *info_containers_of(const struct info_containers *containers,
+						const struct ebt_task *task);
 
 /* As a table; nothing at all for people where there is none. */
 struct ebt_error *info_containers_put(const struct info_containers *containers, struct out *out);

@@ -70,6 +70,9 @@ static bool parse_line(char *line, struct mount *ret)
 		if (!fields[i] || !rest)
 			return false;
 	}
+	if (!parse_u32(fields[0], '\0', &ret->id, &end) ||
+	    !parse_u32(fields[1], '\0', &ret->parent, &end))
+		return false;
 	if (!parse_u32(fields[2], ':', &ret->major, &end) ||
 	    !parse_u32(end, '\0', &ret->minor, &end))
 		return false;

@@ -12,6 +12,7 @@
 
 /* Texts are unescaped, but for options. */
 struct mount {
+	uint32_t id, parent; /* of the mount that it is on */
 	uint32_t major, minor;
 	const char *root; /* what of the file system is mounted */
 	const char *point;

@@ -29,6 +29,9 @@ RUNS = [
     ("syscalls", ["--trace"], "rows"),
     ("sched", [], "rows"),
     ("offcpu", [], "rows"),
+    ("procs", [], "rows"),
+    ("procs", ["--tree", "--all"], "rows"),
+    ("procs", ["--threads"], "rows"),
     ("callgraph", [], "rows"),
 ]
 FILTERS = [

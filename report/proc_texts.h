@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Command lines and the like: each text once, as thousands of processes have the same, and not
+ * more of them than fits, whatever the trace.
+ */
+#ifndef REPORT_PROC_TEXTS_H
+#define REPORT_PROC_TEXTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "index_map.h"
+#include "reader.h"
+
+/* All zero has the empty text, number 0, alone. */
+struct proc_texts {
+	struct proc_text {
+		char *data;
+		size_t len;
+	} * texts;
+	size_t n, capacity, bytes;
+	struct index_map by_hash;
+	bool left_out;
+};
+
+void proc_texts_deinit(struct proc_texts *texts);
+
+/* The number of the text, which is cut after 4096 bytes; 0 where there is no more room. */
+struct ebt_error *proc_texts_add(struct proc_texts *texts, struct ebt_str text, uint32_t *ret);
+struct ebt_str proc_texts_get(const struct proc_texts *texts, uint32_t text);
+
+static inline bool proc_texts_left_out(const struct proc_texts *texts)
+{
+	return texts->left_out;
+}
+
+#endif
