@@ -108,15 +108,35 @@ static void add_task(const struct locks_command *c, struct text *text, const str
 }
 
 /* A lock's name by itself, without the process. */
-static void add_lock(struct text *text, const struct lock *lock)
+static struct ebt_error *add_lock(const struct locks_command *c, struct text *text,
+				  const struct lock *lock)
 {
-	if (lock_is_kernel(lock->kind))
+	struct sym_variable variable;
+	struct ebt_error *err;
+	struct sym *sym;
+
+	if (lock_is_kernel(lock->kind)) {
 		text_cstr(text, lock->caller);
-	else if (lock->shared)
+		return NULL;
+	}
+	if (lock->shared) {
 		text_printf(text, "inode %" PRIu64 " (%" PRIu32 ":%" PRIu32 ")+0x%" PRIx64,
 			    lock->inode, lock->dev_major, lock->dev_minor, lock->offset);
+		return NULL;
+	}
+	err = trace_sym(c->report->trace, &sym);
+	if (!err)
+		err = sym_variable(sym, lock->task, lock->first_time, lock->address, &variable);
+	if (err)
+		return err;
+	if (variable.name && !variable.offset)
+		text_cstr(text, variable.name);
+	else if (variable.found)
+		text_printf(text, "%s+0x%" PRIx64,
+			    variable.name ? variable.name : variable.short_object, variable.offset);
 	else
 		text_printf(text, "0x%" PRIx64, lock->address);
+	return NULL;
 }
 
 /* --- tables --- */
@@ -202,12 +222,13 @@ static struct ebt_error *put_lock(const struct locks_command *c, const struct lo
 {
 	_cleanup_text_ struct text label = TEXT_INIT, name = TEXT_INIT, holder = TEXT_INIT;
 	struct out_value values[N_COLUMNS];
-	struct ebt_error *err;
+	struct ebt_error *err = add_lock(c, &name, lock);
 	struct ebt_str comm;
 
+	if (err)
+		return err;
 	for (size_t i = 0; i < N_COLUMNS; i++)
 		values[i] = out_null();
-	add_lock(&name, lock);
 	text_add(&label, text_get(&name), name.len);
 	if (!lock_is_kernel(lock->kind))
 		values[COL_ADDRESS] = out_u64(lock->address);

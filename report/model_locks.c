@@ -251,20 +251,26 @@ static struct ebt_error *find_futex(struct lock_model *m, const struct ebt_row *
 	return err ? err : lock_of(m, &m->private_locks, part, &new, ret);
 }
 
-/* Whoever had the lock when the wait began; else who gave it away. A guess may name anybody: only
- * threads of the process are believed. */
-static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_row *row,
-				       const struct wait *wait)
+/* Who had the lock when the wait began, or NULL. A guess may name anybody: of a lock that is not
+ * shared, only threads of the process are believed. */
+static const struct ebt_task *owner_of(const struct ebt_row *row, const struct ebt_task *waiter)
 {
 	const struct ebt_task *owner = ebt_task(row, EBT_F_futex_wait_owner);
+
+	if (ebt_u64(row, EBT_F_futex_wait_owner_by) == OWNER_GUESSED && owner &&
+	    !ebt_u64(row, EBT_F_futex_wait_inode) && (!waiter || owner->pid != waiter->pid))
+		return NULL;
+	return owner;
+}
+
+/* Because of whom it was: of the owner, else of who gave the lock away. */
+static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_row *row,
+				       const struct wait *wait, const struct ebt_task *owner)
+{
 	const struct ebt_task *waker = ebt_task(row, EBT_F_futex_wait_waker);
-	uint64_t by = ebt_u64(row, EBT_F_futex_wait_owner_by);
 	struct lock_person *person;
 	struct ebt_error *err = NULL;
 
-	if (by == OWNER_GUESSED && owner && !m->locks[wait->lock].shared &&
-	    (!wait->task || owner->pid != wait->task->pid))
-		owner = NULL;
 	if (ebt_u64(row, EBT_F_futex_wait_woken) != WOKEN_BY_TASK ||
 	    ebt_i64(row, EBT_F_futex_wait_ret) < 0)
 		waker = NULL;
@@ -298,6 +304,7 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 		.ns = ebt_u64(row, EBT_F_futex_wait_duration),
 		.user = m->options->stacks ? ebt_u64(row, EBT_F_futex_wait_ustack) : 0,
 	};
+	const struct ebt_task *owner = owner_of(row, wait.task);
 	struct ebt_error *err;
 	struct lock *lock;
 
@@ -309,7 +316,7 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 	lock = &m->locks[wait.lock];
 	if (by == OWNER_BY_FUTEX)
 		lock->kind = LOCK_PI_MUTEX;
-	else if (by == OWNER_GUESSED && lock->kind == LOCK_FUTEX)
+	else if (by == OWNER_GUESSED && owner && lock->kind == LOCK_FUTEX)
 		lock->kind = LOCK_MUTEX;
 	wait.kind = lock->kind;
 	if (!ebt_u64(row, EBT_F_futex_wait_slept)) {
@@ -320,7 +327,7 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 	lock->interrupted += result == -EINTR || (result <= -KERNEL_ERESTARTSYS &&
 						  result >= -KERNEL_ERESTART_RESTARTBLOCK);
 	err = count_wait(m, row, &wait);
-	return err ? err : count_holders(m, row, &wait);
+	return err ? err : count_holders(m, row, &wait, owner);
 }
 
 /* --- of the kernel --- */

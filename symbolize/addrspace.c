@@ -379,6 +379,54 @@ struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_
 	return NULL;
 }
 
+/* The newest of those that begin closest. */
+static const struct timeline_entry *closest(const struct addrspace *space,
+					    const struct timeline *timeline, uint64_t address,
+					    uint64_t time, const struct timeline_entry *best,
+					    uint64_t *steps)
+{
+	uint32_t i = timeline->last;
+
+	for (; i != TIMELINE_NONE && *steps; i = space->store.entries[i].before, --*steps) {
+		const struct timeline_entry *e = &space->store.entries[i];
+
+		if (e->from <= time && e->start <= address && (!best || e->start > best->start))
+			best = e;
+	}
+	return best;
+}
+
+bool addrspace_below(const struct addrspace *space, uint32_t life, uint64_t address,
+		     uint64_t time_ns, uint64_t *steps, struct addrspace_place *ret,
+		     uint64_t *ret_start)
+{
+	uint32_t i = space->lives[life].image;
+	const struct timeline_entry *best = NULL;
+	const struct segment *segment;
+
+	while (time_ns < space->images[i].from && space->images[i].before != IMAGE_NONE)
+		i = space->images[i].before;
+	for (int n = 0; i != IMAGE_NONE && n < MAX_ANCESTORS; n++) {
+		const struct image *image = &space->images[i];
+
+		best = closest(space, &image->seen, address, time_ns, best, steps);
+		best = closest(space, &image->base, address, time_ns, best, steps);
+		time_ns = image->forked;
+		i = image->parent;
+	}
+	if (!best)
+		return false;
+	segment = &space->segments[best->value];
+	*ret = (struct addrspace_place){
+		.found = true,
+		.object = segment->object,
+		.pgoff = segment->pgoff,
+		.length = best->end - best->start,
+	};
+	*ret_start = best->start;
+	return true;
+}
+
 uint32_t addrspace_image(const struct addrspace *space, uint32_t life, uint64_t time_ns,
 			 uint64_t *ret_from, uint64_t *ret_to)
 {

@@ -50,6 +50,15 @@ uint32_t addrspace_life(const struct addrspace *space, const struct ebt_task *ta
 struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_t address,
 				 uint64_t time_ns, struct addrspace_place *ret);
 
+/*
+ * The mapping that begins closest below the address, or at it: where that is code of a file, data
+ * of the file may be at the address. offset and times of *ret are 0; *ret_start is where it begins.
+ * At most *steps mappings are looked at, and counted there.
+ */
+bool addrspace_below(const struct addrspace *space, uint32_t life, uint64_t address,
+		     uint64_t time_ns, uint64_t *steps, struct addrspace_place *ret,
+		     uint64_t *ret_start);
+
 /* The number of the image that the life had then, and for how long it has it. */
 uint32_t addrspace_image(const struct addrspace *space, uint32_t life, uint64_t time_ns,
 			 uint64_t *ret_from, uint64_t *ret_to);

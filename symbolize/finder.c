@@ -339,6 +339,20 @@ static struct ebt_error *find_identity(struct finder_state *state, const char *p
 	return err;
 }
 
+struct ebt_error *finder_loads(const struct finder *finder, const char *path,
+			       const struct sym_build_id *id, const struct elf_load **ret,
+			       size_t *ret_n)
+{
+	const struct identity *identity;
+	struct ebt_error *err = find_identity(finder->state, path, id, &identity);
+
+	if (err)
+		return err;
+	*ret = identity ? identity->loads : NULL;
+	*ret_n = identity ? identity->n_loads : 0;
+	return NULL;
+}
+
 struct ebt_error *finder_is_embedded(const struct finder *finder, const char *path,
 				     const struct sym_build_id *id, bool *ret)
 {

@@ -60,6 +60,11 @@ struct ebt_error *finder_init(struct finder *finder, struct ebt_reader *reader,
 			      const struct sym_options *options);
 void finder_deinit(struct finder *finder);
 
+/* The segments of a file as the trace knows them; *ret_n 0: it does not. */
+struct ebt_error *finder_loads(const struct finder *finder, const char *path,
+			       const struct sym_build_id *id, const struct elf_load **ret,
+			       size_t *ret_n);
+
 /* Is the file in the trace? */
 struct ebt_error *finder_is_embedded(const struct finder *finder, const char *path,
 				     const struct sym_build_id *id, bool *ret);

@@ -21,6 +21,7 @@
 #include "kernel.h"
 #include "objects.h"
 #include "python.h"
+#include "variable.h"
 #include "wire.h"
 
 /* Addresses that are remembered (64 bytes each). With more, all are forgotten: the frames are
@@ -57,7 +58,8 @@ struct sym {
 	struct python *python;
 	struct funcs funcs;
 	struct objects objects;
-	struct finish *finish; /* made when first needed */
+	struct finish *finish;	     /* made when first needed */
+	struct variables *variables; /* likewise */
 	struct collect collect;
 	struct bundle *bundle; /* NULL: the trace has no names */
 	bool bundle_read, no_inline;
@@ -172,6 +174,7 @@ void sym_destroy(struct sym *sym)
 	if (!sym)
 		return;
 	finish_destroy(sym->finish);
+	variables_destroy(sym->variables);
 	collect_deinit(&sym->collect);
 	bundle_destroy(sym->bundle);
 	objects_deinit(&sym->objects);
@@ -216,6 +219,21 @@ struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint6
 	if (*ret_found)
 		*ret = place.object;
 	return err;
+}
+
+struct ebt_error *sym_variable(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			       uint64_t address, struct sym_variable *ret)
+{
+	uint32_t life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	struct ebt_error *err = NULL;
+
+	*ret = (struct sym_variable){ 0 };
+	if (life == ADDRSPACE_NO_LIFE)
+		return NULL;
+	if (!sym->variables)
+		err = variables_create(sym->space, &sym->objects, &sym->variables);
+	return err ? err
+		   : variables_find(sym->variables, life, address, time_ns, sym->disabled, ret);
 }
 
 void sym_tally(struct sym *sym, struct sym_tally *ret)

@@ -189,6 +189,18 @@ struct ebt_error *sym_expect(struct sym *sym, uint32_t number);
 struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			     uint64_t address, bool caller, bool *ret_found, uint32_t *ret);
 
+/* What an address of data is in. */
+struct sym_variable {
+	bool found;
+	const char *object, *short_object; /* path as recorded, and its last part */
+	const char *name;		   /* of the variable; NULL: not known */
+	uint64_t offset; /* in the variable, else the address that it is linked to */
+};
+
+/* The variable of a file at an address of a process. found is false for memory of other kinds. */
+struct ebt_error *sym_variable(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			       uint64_t address, struct sym_variable *ret);
+
 /* Number of distinct funcs so far: one more than the largest id. */
 uint32_t sym_n_funcs(const struct sym *sym);
 

@@ -225,8 +225,11 @@ static __always_inline __u64 read_timeout(const struct futex_call *call)
 
 /* The beginning of a pthread_mutex_t of glibc. */
 struct glibc_mutex {
-	__u32 lock, count, owner, nusers;
+	__u32 lock, count, owner, nusers, kind;
 };
+
+#define MUTEX_KINDS 0x3ff
+#define MAX_TID	    (1 << 22) /* on any machine */
 
 /*
  * Who holds the lock. Of those with priority inheritance the kernel wants the owner's tid in the
@@ -249,7 +252,8 @@ static __always_inline void read_owner(const struct task_struct *task,
 		state->owner = tid;
 		state->owner_by = tid ? OWNER_BY_FUTEX : OWNER_UNKNOWN;
 	} else if (call->op == OP_WAIT && mutex.lock == call->val && mutex.owner && mutex.nusers &&
-		   !(mutex.owner & ~FUTEX_TID_MASK) &&
+		   mutex.owner < MAX_TID && mutex.nusers < MAX_TID &&
+		   !(mutex.kind & ~MUTEX_KINDS) &&
 		   (call->val == 2 || (call->val & FUTEX_WAITERS && tid == mutex.owner))) {
 		state->owner = mutex.owner;
 		state->owner_by = OWNER_GUESSED;

@@ -7,7 +7,6 @@
  *	contended mutex|robust|pi|rwlock|cond|shared ROUNDS HOLD_US
  *	contended mmap ROUNDS		threads map and unmap memory in one address space
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,6 +31,7 @@ static pthread_barrier_t barrier;
 static long rounds, hold_us;
 static unsigned long long waited_ns[WAITERS], waits[WAITERS];
 static volatile int said;
+static long waiter_tids[WAITERS];
 
 static unsigned long long now_ns(void)
 {
@@ -41,15 +41,38 @@ static unsigned long long now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void name(const char *what)
+static void name(const char *what, long *tid)
 {
+	*tid = syscall(SYS_gettid);
 	prctl(PR_SET_NAME, what);
-	printf("thread %s %ld\n", what, (long)syscall(SYS_gettid));
+	printf("thread %s %ld\n", what, *tid);
 	fflush(stdout);
 }
 
-static void hold(void)
+/* Does the thread sleep in futex(), at an address of the lock? */
+static int sleeps(long pid, long tid, const void *lock, size_t size)
 {
+	unsigned long nr, address;
+	char path[64];
+	int n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/syscall", pid, tid);
+	f = fopen(path, "r");
+	if (!f)
+		exit(1);
+	n = fscanf(f, "%lu %lx", &nr, &address);
+	fclose(f);
+	return n == 2 && nr == SYS_futex && address - (unsigned long)lock < size;
+}
+
+/* When all others wait, for a while longer. */
+static void hold(const void *lock, size_t size)
+{
+	for (size_t i = 0; i < WAITERS; i++) {
+		while (!sleeps(getpid(), waiter_tids[i], lock, size))
+			usleep(200);
+	}
 	usleep(hold_us);
 }
 
@@ -59,7 +82,7 @@ static void *wait_for_mutex(void *arg)
 	size_t n = (size_t)arg;
 	unsigned long long since;
 
-	name(n ? "waiter1" : "waiter0");
+	name(n ? "waiter1" : "waiter0", &waiter_tids[n]);
 	for (long i = 0; i < rounds; i++) {
 		pthread_barrier_wait(&barrier);
 		since = now_ns();
@@ -76,11 +99,13 @@ static void *wait_for_mutex(void *arg)
 
 static void *hold_mutex(void *arg)
 {
-	name("holder");
+	long tid;
+
+	name("holder", &tid);
 	for (long i = 0; i < rounds; i++) {
 		pthread_mutex_lock(&the_mutex);
 		pthread_barrier_wait(&barrier);
-		hold();
+		hold(&the_mutex, sizeof(the_mutex));
 		pthread_mutex_unlock(&the_mutex);
 		pthread_barrier_wait(&barrier);
 	}
@@ -92,7 +117,7 @@ static void *wait_for_rwlock(void *arg)
 	size_t n = (size_t)arg;
 	unsigned long long since;
 
-	name(n ? "reader1" : "reader0");
+	name(n ? "reader1" : "reader0", &waiter_tids[n]);
 	for (long i = 0; i < rounds; i++) {
 		pthread_barrier_wait(&barrier);
 		since = now_ns();
@@ -107,11 +132,13 @@ static void *wait_for_rwlock(void *arg)
 
 static void *hold_rwlock(void *arg)
 {
-	name("writer");
+	long tid;
+
+	name("writer", &tid);
 	for (long i = 0; i < rounds; i++) {
 		pthread_rwlock_wrlock(&the_rwlock);
 		pthread_barrier_wait(&barrier);
-		hold();
+		hold(&the_rwlock, sizeof(the_rwlock));
 		pthread_rwlock_unlock(&the_rwlock);
 		pthread_barrier_wait(&barrier);
 	}
@@ -123,7 +150,7 @@ static void *wait_for_cond(void *arg)
 	size_t n = (size_t)arg;
 	unsigned long long since;
 
-	name(n ? "sleeper1" : "sleeper0");
+	name(n ? "sleeper1" : "sleeper0", &waiter_tids[n]);
 	for (long i = 0; i < rounds; i++) {
 		pthread_barrier_wait(&barrier);
 		pthread_mutex_lock(&the_mutex);
@@ -140,10 +167,12 @@ static void *wait_for_cond(void *arg)
 
 static void *signal_cond(void *arg)
 {
-	name("signaller");
+	long tid;
+
+	name("signaller", &tid);
 	for (long i = 0; i < rounds; i++) {
 		pthread_barrier_wait(&barrier);
-		hold();
+		hold(&the_cond, sizeof(the_cond));
 		pthread_mutex_lock(&the_mutex);
 		said = (int)i + 1;
 		pthread_mutex_unlock(&the_mutex);
@@ -211,8 +240,9 @@ static void share(void)
 		fflush(stdout);
 		_exit(0);
 	}
-	hold();
-	since = now_ns();
+	while (!sleeps(child, child, NULL, -1ul))
+		usleep(200);
+	usleep(hold_us);
 	pthread_mutex_unlock(mutex);
 	waitpid(child, NULL, 0);
 	printf("parent %p 0 0\n", (void *)mutex);
