@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "edit.h"
 #include "scrub_known.h"
+#include "scrub_net.h"
 #include "scrub_text.h"
 #include "wire.h"
 
@@ -178,6 +179,10 @@ static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_st
 		return o->keep_args;
 	case SCRUB_HOST:
 		return o->keep_host;
+	case SCRUB_ADDRESS:
+		return o->keep_host || scrub_is_local_address(v);
+	case SCRUB_DEVICE:
+		return o->keep_host || scrub_is_system_device(v);
 	case SCRUB_LOGIN:
 		return o->keep_users;
 	case SCRUB_PATH:
@@ -210,6 +215,9 @@ static void replace(struct scrub *s, enum scrub_action action, struct ebt_str v)
 		break;
 	case SCRUB_CGROUP:
 		scrub_cgroup(&s->key, v, &s->text);
+		break;
+	case SCRUB_ADDRESS:
+		scrub_address(&s->key, v, &s->text);
 		break;
 	default:
 		scrub_token(&s->key, v, &s->text);

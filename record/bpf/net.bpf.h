@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source `net`: what its programs for connections (net.bpf.c) and for packets (net_packet.bpf.c)
+ * share. Most of it happens in soft interrupts, whose current task has nothing to do with it: so
+ * each socket keeps the process that used it last in a system call.
+ */
+#ifndef EBREC_NET_BPF_H
+#define EBREC_NET_BPF_H
+
+#include "compat.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+/* Names of these types do not matter: what is compared is their fields'. */
+struct net_pointer {
+	struct net *net;
+};
+
+struct net_counter {
+	__s64 counter;
+};
+
+struct net_address {
+	__u8 bytes[16];
+};
+
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	struct net_pointer skc_net;
+	struct net_address skc_v6_daddr, skc_v6_rcv_saddr;
+	struct net_counter skc_cookie;
+	unsigned long skc_flags;
+};
+
+enum sock_flags { SOCK_DONE = 1 };
+
+struct sock {
+	struct sock_common __sk_common;
+	int sk_err;
+	__u16 sk_protocol;
+};
+
+struct inet_sock {
+	__be16 inet_sport;
+};
+
+struct tcp_sock {
+	__u32 segs_out, segs_in, srtt_us, total_retrans;
+	__u64 bytes_sent, bytes_received, bytes_retrans;
+};
+
+struct request_sock {
+	struct sock_common __req_common;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct net_device {
+	unsigned int mtu;
+	unsigned short type, hard_header_len;
+	int ifindex;
+	struct net_pointer nd_net;
+	char name[16];
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+	char cb[48];
+	unsigned int len;
+	__be16 protocol;
+	__u16 mac_header;
+	unsigned int end; /* where offsets are kept: on 64-bit machines */
+	unsigned char *head, *data;
+};
+
+struct skb_shared_info {
+	unsigned short gso_segs;
+};
+
+struct tcp_skb_cb {
+	__u16 tcp_gso_segs;
+};
+
+#pragma clang attribute pop
+
+/* Numbers of the kernel's interface. */
+enum {
+	NET_INET = 2,
+	NET_INET6 = 10,
+	NET_TCP = 6,
+	NET_MSG_PEEK = 2,
+	NET_ECANCELED = 125,
+	NET_TYPE_LOOPBACK = 772, /* ARPHRD_LOOPBACK */
+	NET_NO_HEADER = 0xffff,	 /* sk_buff.mac_header */
+	NET_XMIT_BUSY = 16,	 /* NETDEV_TX_BUSY */
+
+	/* States of TCP. */
+	NET_ESTABLISHED = 1,
+	NET_SYN_SENT = 2,
+	NET_SYN_RECV = 3,
+	NET_TIME_WAIT = 6,
+	NET_CLOSE = 7,
+	NET_LISTEN = 10,
+	NET_NEW_SYN_RECV = 12,
+
+	/* net_connection.kind */
+	NET_KIND_CONNECT = 0,
+	NET_KIND_ACCEPT = 1,
+	NET_KIND_THERE = 2,
+};
+
+/* Of a socket; the kernel copies it to the sockets that a listener makes, and frees it with them.
+ */
+struct net_socket {
+	__u64 since; /* SYN_SENT, or ESTABLISHED, or first seen */
+	__u32 owner; /* process id; 0: not known */
+	__u32 stage; /* NET_STAGE_* */
+};
+
+enum { NET_STAGE_OTHER, NET_STAGE_CONNECT, NET_STAGE_ACCEPT, NET_STAGE_CONNECTED };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct net_socket);
+} net_sockets SEC(".maps") __weak;
+
+/* Network namespaces that followed tasks use: their devices' packets are recorded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} net_namespaces SEC(".maps") __weak;
+
+static __always_inline __u32 net_sock_ns(const struct sock *sk)
+{
+	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+}
+
+static __always_inline bool net_owner_followed(__u32 owner)
+{
+	if (config.all)
+		return owner != config.self_tgid;
+	return owner && ebrec_tid_followed(owner);
+}
+
+/* Who a row names. */
+static __always_inline __u32 net_owner_task(__u32 owner)
+{
+	return net_owner_followed(owner) ? owner : 0;
+}
+
+static __always_inline bool net_namespace_followed(__u32 netns)
+{
+	return config.all || bpf_map_lookup_elem(&net_namespaces, &netns);
+}
+
+/* Is it a whole socket, not one that stands for a connection to be made or in TIME_WAIT? */
+static __always_inline bool net_is_full(const struct sock *sk)
+{
+	__u32 state = sk->__sk_common.skc_state;
+
+	return state != NET_NEW_SYN_RECV && state != NET_TIME_WAIT;
+}
+
+/*
+ * The current task uses the socket, in a system call. Sockets of tasks that are not followed are
+ * left alone; one of a followed task that another uses stays the former's.
+ */
+static __always_inline struct net_socket *net_use_socket(struct sock *sk,
+							 const struct task_struct *task)
+{
+	struct net_socket *s;
+	struct ebrec_drops *d;
+	__u32 netns, table = EBT_T_net_connection;
+	__u8 one = 1;
+
+	if (!ebrec_task_followed(task))
+		return NULL;
+	s = bpf_sk_storage_get(&net_sockets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s) {
+		d = bpf_map_lookup_elem(&drops, &table);
+		if (d)
+			d->no_storage++;
+		return NULL;
+	}
+	if (s->owner == (__u32)task->tgid)
+		return s;
+	s->owner = task->tgid;
+	if (!s->since)
+		s->since = bpf_ktime_get_ns();
+	netns = net_sock_ns(sk);
+	if (!config.all && !bpf_map_lookup_elem(&net_namespaces, &netns))
+		bpf_map_update_elem(&net_namespaces, &netns, &one, BPF_ANY);
+	return s;
+}
+
+#endif
