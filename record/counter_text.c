@@ -27,7 +27,8 @@ struct text_line {
 /* What a file looks like. */
 struct text_kind {
 	const char *path, *name;
-	size_t before; /* words before the key */
+	size_t before;	/* words before the key */
+	size_t headers; /* lines that are no counters */
 	/* Gives the counters of a line that has not been seen before. */
 	struct ebt_error *(*add)(struct counter_texts *texts, const char *key, uint32_t *ret);
 	/* Puts the numbers of a line, n of them. */
@@ -311,14 +312,14 @@ static void put_pressure(struct counter_set *set, uint32_t counter, const uint64
 }
 
 static const struct text_kind kinds[N_KINDS] = {
-	{ "/proc/stat", "processors", 0, add_stat, put_stat },
-	{ "/proc/meminfo", "memory", 0, add_meminfo, put_one },
-	{ "/proc/vmstat", "paging", 0, add_vmstat, put_one },
-	{ "/proc/diskstats", "disks", 2, add_disk, put_disk },
-	{ "/proc/net/dev", "network", 0, add_net, put_net },
-	{ "/proc/pressure/cpu", "pressure of CPUs", 0, add_cpu_pressure, put_pressure },
-	{ "/proc/pressure/io", "pressure of I/O", 0, add_io_pressure, put_pressure },
-	{ "/proc/pressure/memory", "pressure of memory", 0, add_memory_pressure, put_pressure },
+	{ "/proc/stat", "processors", 0, 0, add_stat, put_stat },
+	{ "/proc/meminfo", "memory", 0, 0, add_meminfo, put_one },
+	{ "/proc/vmstat", "paging", 0, 0, add_vmstat, put_one },
+	{ "/proc/diskstats", "disks", 2, 0, add_disk, put_disk },
+	{ "/proc/net/dev", "network", 0, 2, add_net, put_net },
+	{ "/proc/pressure/cpu", "pressure of CPUs", 0, 0, add_cpu_pressure, put_pressure },
+	{ "/proc/pressure/io", "pressure of I/O", 0, 0, add_io_pressure, put_pressure },
+	{ "/proc/pressure/memory", "pressure of memory", 0, 0, add_memory_pressure, put_pressure },
 };
 
 struct ebt_error *counter_texts_create(struct counter_set *set, const char *root,
@@ -448,7 +449,7 @@ static struct ebt_error *read_line(struct counter_texts *texts, struct text_file
 static struct ebt_error *read_file(struct counter_texts *texts, struct text_file *file)
 {
 	struct ebt_error *err = NULL;
-	size_t len = 0;
+	size_t len = 0, n_lines = 0;
 	ssize_t n;
 
 	while (len < MAX_TEXT &&
@@ -456,11 +457,12 @@ static struct ebt_error *read_file(struct counter_texts *texts, struct text_file
 		len += (size_t)n;
 	texts->buffer[len] = '\0';
 	file->at = 0;
-	for (const char *line = texts->buffer, *end; !err && *line; line = end + 1) {
+	for (const char *line = texts->buffer, *end; !err && *line; line = end + 1, n_lines++) {
 		end = strchr(line, '\n');
 		if (!end)
 			break;
-		err = read_line(texts, file, line);
+		if (n_lines >= file->kind->headers)
+			err = read_line(texts, file, line);
 	}
 	return err;
 }

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&command_sched,
 	&command_procs,
 	&command_locks,
+	&command_counters,
 	&command_modules,
 	&command_files,
 	&command_extract,

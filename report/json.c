@@ -96,6 +96,14 @@ void json_f64(struct json *json, double v)
 		fprintf(json->f, "%.6g", v);
 }
 
+void json_exact(struct json *json, double v)
+{
+	if (!isfinite(v))
+		json_put_null(json);
+	else if (json_before(json))
+		fprintf(json->f, "%.15g", v);
+}
+
 void json_bool(struct json *json, bool v)
 {
 	if (json_before(json))

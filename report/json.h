@@ -36,7 +36,8 @@ void json_key(struct json *json, const char *key);
 
 void json_u64(struct json *json, uint64_t v);
 void json_i64(struct json *json, int64_t v);
-void json_f64(struct json *json, double v); /* not finite: null */
+void json_f64(struct json *json, double v);   /* not finite: null */
+void json_exact(struct json *json, double v); /* the same, exact up to 15 digits */
 void json_bool(struct json *json, bool v);
 void json_put_null(struct json *json);
 void json_str(struct json *json, const char *s, size_t len);

@@ -294,7 +294,10 @@ static int compare_values(const struct out_value *a, const struct out_value *b, 
 		return (a->i < b->i) - (a->i > b->i);
 	case OUT_PERCENT:
 	case OUT_FLOAT:
+	case OUT_NUMBER:
 		return (a->f < b->f) - (a->f > b->f);
+	case OUT_SERIES:
+		return (a->points.n < b->points.n) - (a->points.n > b->points.n);
 	case OUT_U64:
 	case OUT_HEX:
 	case OUT_DURATION:

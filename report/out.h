@@ -44,6 +44,8 @@ enum out_type {
 	OUT_BYTES,   /* u: `1.2 MiB` on a terminal */
 	OUT_PERCENT, /* f, 0 to 100 */
 	OUT_FLOAT,   /* f */
+	OUT_NUMBER,  /* f; not rounded in JSON and CSV */
+	OUT_SERIES,  /* points; JSON only: an array of [time_ns, value] */
 	OUT_BOOL,    /* u */
 };
 
@@ -87,12 +89,22 @@ struct out_table {
 	unsigned int flags;   /* enum out_table_flags */
 };
 
+/* Must live until out_end(). */
+struct out_points {
+	size_t n;
+	const struct out_point {
+		uint64_t time;
+		double value;
+	} * list;
+};
+
 struct out_value {
 	union {
 		uint64_t u;
 		int64_t i;
 		double f;
 		struct ebt_str s;
+		struct out_points points;
 	};
 	bool null; /* nothing on a terminal and in CSV; left out of JSON */
 };

@@ -6,7 +6,7 @@
 
 static bool is_written(const struct out_column *column)
 {
-	return !(column->flags & OUT_TEXT_ONLY);
+	return !(column->flags & OUT_TEXT_ONLY) && column->type != OUT_SERIES;
 }
 
 static void put_value(struct out *out, const struct out_column *column,
@@ -28,6 +28,11 @@ static void put_value(struct out *out, const struct out_column *column,
 	case OUT_PERCENT:
 	case OUT_FLOAT:
 		text_printf(cell, "%.6g", value->f);
+		break;
+	case OUT_NUMBER:
+		text_printf(cell, "%.15g", value->f);
+		break;
+	case OUT_SERIES:
 		break;
 	case OUT_U64:
 	case OUT_DURATION:

@@ -79,6 +79,18 @@ struct ebt_error *out_json_close(struct out *out)
 	return NULL;
 }
 
+static void put_points(struct json *json, const struct out_points *points)
+{
+	json_open_array(json);
+	for (size_t i = 0; i < points->n; i++) {
+		json_open_array(json);
+		json_u64(json, points->list[i].time);
+		json_exact(json, points->list[i].value);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void put_value(struct json *json, const struct out_column *column,
 		      const struct out_value *value)
 {
@@ -101,6 +113,12 @@ static void put_value(struct json *json, const struct out_column *column,
 		break;
 	case OUT_BOOL:
 		json_bool(json, value->u);
+		break;
+	case OUT_NUMBER:
+		json_exact(json, value->f);
+		break;
+	case OUT_SERIES:
+		put_points(json, &value->points);
 		break;
 	case OUT_U64:
 	case OUT_DURATION:

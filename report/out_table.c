@@ -65,6 +65,9 @@ static void format_cell(struct out *out, const struct out_column *column,
 	case OUT_PERCENT:
 		text_printf(cell, "%.2f%%", value->f);
 		break;
+	case OUT_SERIES:
+		break;
+	case OUT_NUMBER:
 	case OUT_FLOAT:
 		text_printf(cell, "%.2f", value->f);
 		break;

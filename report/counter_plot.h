@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counters over time, drawn with characters. */
+#ifndef REPORT_COUNTER_PLOT_H
+#define REPORT_COUNTER_PLOT_H
+
+#include "error.h"
+#include "model_counters.h"
+#include "out.h"
+
+/* A line for each, or a few lines where there are few. The model needs points. */
+struct ebt_error *counter_plot(struct out *out, struct trace *trace,
+			       const struct counters_model *model,
+			       const struct counter *const *counters, size_t n);
+
+/* "12.3 MiB/s": a value of the counter, or its rate. */
+struct text;
+void counter_value(struct text *text, const struct counter *counter, double value, bool rate);
+
+#endif
