@@ -24,6 +24,7 @@ struct callgraph {
 	struct calltree_flat *flat;
 	size_t n_flat;
 	uint64_t all; /* weight of the whole tree */
+	const char *unit;
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -63,12 +64,31 @@ static struct out_value text_value(const struct text *text)
 	return text->len ? out_str((struct ebt_str){ text->data, text->len }) : out_null();
 }
 
+/* Columns of weights, which are called self and total, and self_ns and total_ns if they are. */
+static void set_unit(const struct callgraph *c, struct out_column *columns, size_t n)
+{
+	bool time = strcmp(c->unit, "ns") == 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(columns[i].key, "self") == 0 && time)
+			columns[i].key = "self_ns";
+		else if (strcmp(columns[i].key, "total") == 0 && time)
+			columns[i].key = "total_ns";
+		else if (strcmp(columns[i].key, "self") != 0 &&
+			 strcmp(columns[i].key, "total") != 0)
+			continue;
+		columns[i].type = time			     ? OUT_DURATION
+				  : strcmp(c->unit, "bytes") ? OUT_U64
+							     : OUT_BYTES;
+	}
+}
+
 /* --- functions --- */
 
 static const struct out_column flat_columns[] = {
-	{ "self_ns", "SELF", OUT_DURATION, OUT_SORT },
+	{ "self", "SELF", OUT_U64, OUT_SORT },
 	{ "self_percent", "SELF-%", OUT_PERCENT, 0 },
-	{ "total_ns", "TOTAL", OUT_DURATION, 0 },
+	{ "total", "TOTAL", OUT_U64, 0 },
 	{ "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
 	{ "count", "STACKS", OUT_U64, OUT_DETAIL },
 	{ "kind", "KIND", OUT_STRING, OUT_DETAIL },
@@ -79,8 +99,6 @@ static const struct out_column flat_columns[] = {
 	{ "unresolved", "REASON", OUT_STRING, OUT_DETAIL },
 };
 #define N_FLAT_COLUMNS (sizeof(flat_columns) / sizeof(flat_columns[0]))
-
-static const struct out_table flat_table = { "rows", NULL, flat_columns, N_FLAT_COLUMNS, NULL, 0 };
 
 static struct ebt_error *put_function(struct callgraph *c, const struct calltree_flat *flat)
 {
@@ -114,9 +132,14 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 static struct ebt_error *put_functions(struct callgraph *c)
 {
 	struct out *out = c->report->out;
+	struct out_column columns[N_FLAT_COLUMNS];
+	const struct out_table table = { "rows", NULL, columns, N_FLAT_COLUMNS, NULL, 0 };
 	size_t hidden = 0;
-	struct ebt_error *err = out_begin(out, &flat_table);
+	struct ebt_error *err;
 
+	memcpy(columns, flat_columns, sizeof(columns));
+	set_unit(c, columns, N_FLAT_COLUMNS);
+	err = out_begin(out, &table);
 	for (size_t i = 0; !err && i < c->n_flat; i++) {
 		if (is_shown(c, c->flat[i].total, c->all))
 			err = put_function(c, &c->flat[i]);
@@ -134,9 +157,9 @@ static struct ebt_error *put_functions(struct callgraph *c)
 /* --- callers and descendants --- */
 
 static const struct out_column tree_columns[] = {
-	{ "total_ns", "TOTAL", OUT_DURATION, 0 },
+	{ "total", "TOTAL", OUT_U64, 0 },
 	{ "percent", "%", OUT_PERCENT, 0 },
-	{ "self_ns", "SELF", OUT_DURATION, 0 },
+	{ "self", "SELF", OUT_U64, 0 },
 	{ "function", "FUNCTION", OUT_STRING, OUT_INDENT | OUT_FLEX },
 	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
 	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
@@ -274,16 +297,20 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 				   enum calltree_view which)
 {
 	bool callers = which == CALLTREE_CALLERS;
+	struct out_column columns[N_TREE_COLUMNS];
 	const struct out_table table = {
 		callers ? "callers" : "descendants",
 		callers ? "\nCallers (from the function outwards)" : "\nDescendants",
-		tree_columns,
+		columns,
 		N_TREE_COLUMNS,
 		"children",
 		OUT_FIXED | OUT_KEEP_ORDER,
 	};
-	struct ebt_error *err = out_begin(c->report->out, &table);
+	struct ebt_error *err;
 
+	memcpy(columns, tree_columns, sizeof(columns));
+	set_unit(c, columns, N_TREE_COLUMNS);
+	err = out_begin(c->report->out, &table);
 	for (size_t i = 0; !err && i < n; i++) {
 		_cleanup_(calltree_destroyp) struct calltree *view = NULL;
 
@@ -331,6 +358,30 @@ static struct ebt_error *choose_functions(struct callgraph *c, uint32_t **ret, s
 	return NULL;
 }
 
+/* What the weights are, where they are not time on or off CPU. */
+static void put_weights(const struct callgraph *c, const struct tree_feed *feed)
+{
+	struct json *json = out_json(c->report->out);
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	if (!feed->table)
+		return;
+	if (json) {
+		json_key(json, "event");
+		json_cstr(json, feed->table);
+		json_key(json, "weight");
+		json_cstr(json, feed->weight ? feed->weight : "rows");
+		json_key(json, "unit");
+		json_cstr(json, feed->unit);
+		return;
+	}
+	text_terminal(&line, (struct ebt_str){ feed->table, strlen(feed->table) });
+	text_cstr(&line, ": ");
+	text_amount(&line, c->all, feed->unit);
+	text_printf(&line, " in %" PRIu64 " rows", feed->stacks);
+	out_printf(c->report->out, "%s\n", text_get(&line));
+}
+
 static struct ebt_error *run_callgraph(struct report *report)
 {
 	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
@@ -347,10 +398,13 @@ static struct ebt_error *run_callgraph(struct report *report)
 	if (err)
 		return err;
 	c.tree = feed.tree;
+	c.unit = feed.unit;
 	c.flat = flat;
 	c.all = calltree_nodes(feed.tree, &n)[0].total;
 	c.funcs = calltree_funcs(feed.tree, &n);
 	err = choose_functions(&c, &chosen, &n_chosen);
+	if (!err)
+		put_weights(&c, &feed);
 	if (!err)
 		err = put_functions(&c);
 	if (!err)
@@ -379,8 +433,12 @@ const struct command command_callgraph = {
 		"descendants, as trees, of the functions with most SELF time or of --function: "
 		"from\n"
 		"the function outwards, and what it calls. LINES are those seen in these frames.\n"
+		"With --event TABLE they are of that table's stacks, and SELF and TOTAL of one of "
+		"its\n"
+		"numbers.\n"
 		"\n"
 		"  ebreport callgraph --comm postgres t.ebt\n"
-		"  ebreport callgraph --function 'malloc*' --json t.ebt\n",
+		"  ebreport callgraph --function 'malloc*' --json t.ebt\n"
+		"  ebreport callgraph --event fault --weight rows t.ebt\n",
 	.options = callgraph_options,
 };

@@ -32,7 +32,10 @@ static struct ebt_error *make_title(struct trace *trace, const struct tree_feed 
 
 	if (err)
 		return err;
-	text_cstr(title, feed->offcpu ? "Time off CPU" : "Time on CPU");
+	if (feed->table)
+		text_printf(title, "%s of %s", feed->weight ? feed->weight : "Rows", feed->table);
+	else
+		text_cstr(title, feed->offcpu ? "Time off CPU" : "Time on CPU");
 	if (command[0])
 		text_printf(title, ": %s", command);
 	return text_error(title);
@@ -90,10 +93,12 @@ static struct ebt_error *describe_stacks(struct trace *trace, const struct tree_
 	if (err)
 		return err;
 	to = to < end ? to : end;
-	text_duration(line, nodes[0].total);
+	text_amount(line, nodes[0].total, feed->unit);
 	text_cstr(line, " in ");
 	text_duration(line, to > from ? to - from : 0);
-	if (feed->offcpu) {
+	if (feed->table) {
+		text_printf(line, ", %" PRIu64 " rows of %s", feed->stacks, feed->table);
+	} else if (feed->offcpu) {
 		text_printf(line, ", %" PRIu64 " intervals", feed->stacks);
 		if (feed->open)
 			text_printf(line, ", %" PRIu64 " of them open at a bound", feed->open);
@@ -130,6 +135,7 @@ static struct ebt_error *run_flame(struct report *report)
 	if (flame.n_warnings > MAX_WARNINGS)
 		flame.n_warnings = MAX_WARNINGS;
 	flame.tree = feed.tree;
+	flame.unit = feed.unit;
 	flame.title = options_string(report->options, "title");
 	if (!flame.title)
 		flame.title = text_get(&title);
@@ -159,7 +165,12 @@ const struct command command_flame = {
 		"of\n"
 		"the time, colours tell kinds of code.\n"
 		"\n"
+		"--event takes the name of any table that has stacks (`ebreport dump --schema` "
+		"lists\n"
+		"them), and --weight one of its numbers: time, bytes, or just rows.\n"
+		"\n"
 		"  ebreport flame -o cpu.svg t.ebt\n"
+		"  ebreport flame --event fault --weight rows -o faults.svg t.ebt\n"
 		"  ebreport flame --event offcpu --min 1ms --comm 'nginx*' -o off.svg t.ebt\n",
 	.options = flame_options,
 };

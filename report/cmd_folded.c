@@ -73,11 +73,12 @@ const struct command command_folded = {
 	.summary = "stacks, one a line, for other tools",
 	.help = "Frames from the outermost to the innermost, separated by semicolons, then a "
 		"space\n"
-		"and the weight in nanoseconds: the form that flamegraph.pl, inferno and "
-		"speedscope\n"
-		"read.\n"
+		"and the weight, nanoseconds or what --weight counts: the form that "
+		"flamegraph.pl,\n"
+		"inferno and speedscope read.\n"
 		"\n"
 		"  ebreport folded t.ebt | grep ';malloc'\n"
-		"  ebreport folded --event offcpu --by thread t.ebt\n",
+		"  ebreport folded --event offcpu --by thread t.ebt\n"
+		"  ebreport folded --event futex_wait --weight rows t.ebt\n",
 	.options = folded_options,
 };

@@ -35,11 +35,18 @@
 		return;
 	zoomed = frames[0];
 
-	function duration(ns) {
-		for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
-			if (ns >= size)
-				return (ns / size).toPrecision(4) + " " + unit;
-		return ns + " ns";
+	const sizes = {
+		ns: [["s", 1e9], ["ms", 1e6], ["µs", 1e3]],
+		bytes: [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]],
+	};
+
+	function amount(weight) {
+		const unit = svg.dataset.unit;
+
+		for (const [name, size] of Object.hasOwn(sizes, unit) ? sizes[unit] : [])
+			if (weight >= size)
+				return (weight / size).toPrecision(4) + " " + name;
+		return weight + " " + unit;
 	}
 
 	function percent(part, whole) {
@@ -122,7 +129,7 @@
 	// --- what is said about a frame, and about what was searched for ---
 
 	function details(frame) {
-		const parts = [frame.name, duration(frame.weight),
+		const parts = [frame.name, amount(frame.weight),
 			percent(frame.weight, total) + " of all"];
 
 		if (frame.parent)
@@ -165,7 +172,7 @@
 		if (pattern) {
 			const all = matched(frames[0]);
 
-			text = "matched " + percent(all, total) + " (" + duration(all) + ")";
+			text = "matched " + percent(all, total) + " (" + amount(all) + ")";
 			if (zoomed !== frames[0])
 				text += ", " + percent(matched(zoomed), zoomed.weight) + " of the frame in view";
 		}

@@ -116,6 +116,14 @@ static void add_change(struct picture *p, uint32_t index)
 		text_cstr(&p->text, ", within sampling error");
 }
 
+static void add_amount(struct text *text, uint64_t weight, const char *unit)
+{
+	_cleanup_text_ struct text amount = TEXT_INIT;
+
+	text_amount(&amount, weight, unit ? unit : "ns");
+	text_xml(text, (struct ebt_str){ text_get(&amount), amount.len });
+}
+
 static void add_label(struct picture *p, uint32_t index)
 {
 	const struct calltree_node *node = &p->nodes[index];
@@ -126,7 +134,7 @@ static void add_label(struct picture *p, uint32_t index)
 	text_clear(text);
 	text_xml(text, (struct ebt_str){ func->name, strnlen(func->name, NAME_LIMIT) });
 	text_cstr(text, "\n");
-	text_duration(text, node->total);
+	add_amount(text, node->total, p->flame->unit);
 	text_printf(text, ", %.2f %%", all ? 100.0 * (double)node->total / (double)all : 0.0);
 	if (p->flame->changes)
 		add_change(p, index);
@@ -320,6 +328,7 @@ static void write_lines(struct picture *p)
 static void write_begin(struct picture *p)
 {
 	const struct svg_flame *flame = p->flame;
+	const char *unit = flame->unit ? flame->unit : "ns";
 	unsigned int lines = 0;
 
 	for (size_t i = 0; i < flame->n_lines; i++)
@@ -329,13 +338,15 @@ static void write_begin(struct picture *p)
 	/* Title, lines, one on what was left out, legend, details. */
 	p->top = 52 + ROW * (lines + 1) + 44;
 	p->height = p->top + ROW * p->rows + 2 * ROW;
+	text_clear(&p->text);
+	text_xml(&p->text, (struct ebt_str){ unit, strlen(unit) });
 	fprintf(p->f,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
 		"height=\"%u\" viewBox=\"0 0 %d %u\" data-total=\"%" PRIu64 "\" data-rows=\"%u\" "
-		"data-top=\"%u\" data-width=\"%d\" data-icicle=\"%d\">\n",
+		"data-top=\"%u\" data-width=\"%d\" data-icicle=\"%d\" data-unit=\"%s\">\n",
 		WIDTH, p->height, WIDTH, p->height, p->nodes[0].total, p->rows, p->top, WIDTH,
-		flame->icicle);
+		flame->icicle, text_get(&p->text));
 	text_clear(&p->text);
 	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
 	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);

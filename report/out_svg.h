@@ -15,6 +15,7 @@
 
 struct svg_flame {
 	const struct calltree *tree; /* finished */
+	const char *unit; /* of its weights, see text_amount(); NULL: "ns" */
 	const char *title;
 	const char *const *lines; /* below the title; what is NULL is left out */
 	size_t n_lines;
@@ -26,7 +27,7 @@ struct svg_flame {
 	const double *changes, *errors;
 };
 
-/* Titles and names may be any bytes. Write errors stay in the FILE. */
+/* Titles, names and the unit may be any bytes. Write errors stay in the FILE. */
 struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame);
 
 #endif

@@ -308,6 +308,16 @@ void text_bytes(struct text *text, uint64_t bytes)
 	text_printf(text, "%.*f %s", i ? 1 : 0, v, units[i]);
 }
 
+void text_amount(struct text *text, uint64_t amount, const char *unit)
+{
+	if (strcmp(unit, "ns") == 0)
+		text_duration(text, amount);
+	else if (strcmp(unit, "bytes") == 0)
+		text_bytes(text, amount);
+	else
+		text_printf(text, "%llu%s%s", (unsigned long long)amount, unit[0] ? " " : "", unit);
+}
+
 static unsigned int char_columns(uint32_t c)
 {
 	static const struct {

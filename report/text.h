@@ -67,6 +67,9 @@ void text_duration(struct text *text, uint64_t ns);
 /* 1.2 MiB, 17 B. */
 void text_bytes(struct text *text, uint64_t bytes);
 
+/* A number of this unit: "ns" and "bytes" as above, others as `12 events`. */
+void text_amount(struct text *text, uint64_t amount, const char *unit);
+
 /* Columns that valid UTF-8 takes on a terminal (one a character, wide and combining ones by
  * wcwidth's classes that matter here: combining 0, East Asian wide 2). */
 size_t text_columns(const char *s, size_t len);

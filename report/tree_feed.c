@@ -9,6 +9,7 @@
 #include "names.h"
 #include "prepare.h"
 #include "sched_feed.h"
+#include "tree_table.h"
 
 #define DEFAULT_FREQ 99 /* of ebrec, for a trace that does not say */
 
@@ -202,19 +203,55 @@ static enum calltree_roots chosen_roots(const struct options *options)
 	return CALLTREE_BY_COMM;
 }
 
+/* What is asked for by --event and --weight: a table's stacks, unless it is one of the two names.
+ */
+static struct ebt_error *choose(struct trace *trace, const struct options *options,
+				struct tree_feed *feed, struct tree_table *what)
+{
+	const char *event = options_string(options, "event");
+	const char *weight = options_string(options, "weight");
+	struct ebt_error *err;
+
+	feed->unit = "ns";
+	feed->offcpu = event && strcmp(event, "offcpu") == 0;
+	if (!event || feed->offcpu || strcmp(event, "cpu") == 0) {
+		if (weight)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--weight: %s has no columns, name a table by "
+						"--event",
+						feed->offcpu ? "offcpu" : "cpu");
+		return NULL;
+	}
+	err = tree_table_find(trace, event, weight, what);
+	if (err)
+		return err;
+	feed->table = what->table->name;
+	feed->weight = what->weight < 0 ? NULL : what->table->fields[what->weight].name;
+	feed->unit = tree_table_unit(what);
+	return NULL;
+}
+
 struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
 				 struct tree_feed *ret)
 {
-	const char *event = options_string(options, "event");
 	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
+	struct tree_table what = { 0 };
+	uint16_t table = EBT_T_sample;
 	struct ebt_error *err;
 
-	feed.offcpu = event && strcmp(event, "offcpu") == 0;
-	err = tree_feed_create_tree(trace, chosen_roots(options), &feed.tree);
+	err = choose(trace, options, &feed, &what);
 	if (!err)
-		err = prepare_names(trace, feed.offcpu ? EBT_T_offcpu_stack : EBT_T_sample, 0);
+		err = tree_feed_create_tree(trace, chosen_roots(options), &feed.tree);
+	if (feed.offcpu)
+		table = EBT_T_offcpu_stack;
+	else if (what.table)
+		table = what.table->id;
+	if (!err)
+		err = prepare_names(trace, table, 0);
 	if (!err && feed.offcpu)
 		err = read_offcpu(trace, options, &feed);
+	else if (!err && what.table)
+		err = tree_table_read(trace, &what, &feed);
 	else if (!err)
 		err = read_samples(trace, &feed);
 	if (!err)

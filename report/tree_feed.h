@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree of a trace, of CPU samples or of time off CPU: what flame, folded and callgraph
- * show. Options that these commands share are here, too.
+ * The call tree of a trace, of CPU samples, of time off CPU, or of any table with stacks: what
+ * flame, folded and callgraph show. Options that these commands share are here, too.
  */
 #ifndef REPORT_TREE_FEED_H
 #define REPORT_TREE_FEED_H
@@ -14,24 +14,31 @@
 #include "trace.h"
 
 /* Rows for a command's table of options. */
-#define TREE_FEED_OPTIONS                                                                     \
-	{ "event", OPTION_CHOICE, "EVENT", "what to weigh: cpu (samples, default) or offcpu", \
-	  tree_feed_events },                                                                 \
-		{ "by", OPTION_CHOICE, "WHAT",                                                \
-		  "first frame: comm (default), process, thread or none", tree_feed_roots },  \
-	{                                                                                     \
-		"min", OPTION_DURATION, "TIME",                                               \
-			"with --event offcpu: leave shorter intervals out", NULL              \
+#define TREE_FEED_OPTIONS                                                                         \
+	{ "event", OPTION_STRING, "EVENT",                                                        \
+	  "cpu (samples, default), offcpu, or a table with stacks, as fault", NULL },             \
+		{ "weight", OPTION_STRING, "COLUMN",                                              \
+		  "with such a table: a number of it, or rows; default: duration if it has that", \
+		  NULL },                                                                         \
+		{ "by", OPTION_CHOICE, "WHAT",                                                    \
+		  "first frame: comm (default), process, thread or none", tree_feed_roots },      \
+	{                                                                                         \
+		"min", OPTION_DURATION, "TIME",                                                   \
+			"with --event offcpu: leave shorter intervals out", NULL                  \
 	}
 
+/* Those that are no tables. */
 extern const char *const tree_feed_events[];
 extern const char *const tree_feed_roots[];
 
 struct tree_feed {
 	struct calltree *tree; /* finished */
 	bool offcpu;
-	uint64_t stacks; /* samples, or intervals off CPU */
-	uint64_t open;	 /* intervals whose beginning or end is not in the trace */
+	const char *table;  /* with stacks of a table: its name; else NULL */
+	const char *weight; /* with it: name of the column; NULL: rows */
+	const char *unit;   /* of weights: "ns", "bytes", "events" …; names belong to the trace */
+	uint64_t stacks;    /* samples, intervals off CPU, or rows */
+	uint64_t open;	    /* intervals whose beginning or end is not in the trace */
 };
 
 static inline void tree_feed_deinit(struct tree_feed *feed)

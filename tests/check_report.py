@@ -33,6 +33,8 @@ RUNS = [
     ("procs", ["--tree", "--all"], "rows"),
     ("procs", ["--threads"], "rows"),
     ("callgraph", [], "rows"),
+    ("callgraph", ["--event", "fault"], "rows"),
+    ("callgraph", ["--event", "futex_wait", "--weight", "rows"], "rows"),
 ]
 FILTERS = [
     [], ["--pid", "300"], ["--comm", "<*"], ["--cpu", "0-1"], ["--from", "1us"], ["--to", "50%"],
