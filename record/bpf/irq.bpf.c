@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source `irq`: interrupts, soft interrupts, timers and work items, a row each when they end. On a
+ * CPU they lie within each other as calls do: what comes later ends first. Rows belong to the CPU;
+ * their task is whom the time was taken from, not who caused it.
+ */
+#include "compat.bpf.h"
+
+/* In order of the values of irq.kind. */
+enum {
+	KIND_LINE,
+	KIND_SOFT,
+	KIND_LOCAL_TIMER,
+	KIND_RESCHEDULE,
+	KIND_CALL_FUNCTION,
+	KIND_CALL_FUNCTION_SINGLE,
+	KIND_IRQ_WORK,
+	KIND_X86_PLATFORM_IPI,
+	KIND_THERMAL_APIC,
+	KIND_THRESHOLD_APIC,
+	KIND_DEFERRED_ERROR_APIC,
+	KIND_ERROR_APIC,
+	KIND_SPURIOUS_APIC,
+	/* These are of table timer. */
+	KIND_TIMER,
+	KIND_HRTIMER,
+};
+
+#define MAX_DEPTH   8
+#define MAX_SOFT    16 /* NR_SOFTIRQS is 10 */
+#define NAMES	    1024
+#define NAME_LENGTH 32
+
+struct irqaction {
+	const char *name;
+} __attribute__((preserve_access_index));
+
+struct timer_list {
+	void *function;
+} __attribute__((preserve_access_index));
+
+struct hrtimer {
+	void *function;
+} __attribute__((preserve_access_index));
+
+struct work_struct {
+	void *func;
+} __attribute__((preserve_access_index));
+
+struct span {
+	__u64 since, nested, delay, function;
+	__u32 kind, number;
+};
+
+struct irq_cpu {
+	__u32 depth, unused;
+	struct span spans[MAX_DEPTH];
+	__u64 raised[MAX_SOFT]; /* since when; 0: it is not */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct irq_cpu);
+} irq_cpus SEC(".maps");
+
+/* Names that are in the file, by a hash of where they are in memory. Where two fall together, both
+ * come again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NAMES);
+	__type(key, __u32);
+	__type(value, __u64);
+} irq_names SEC(".maps");
+
+struct work_state {
+	__u64 since, function;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct work_state);
+} work_states SEC(".maps");
+
+static __always_inline struct irq_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&irq_cpus, &zero);
+}
+
+/* With -a interrupts of idle CPUs and of the recorder count too: they are the machine's. */
+static __always_inline bool wanted(void)
+{
+	return gate && (config.all || ebrec_tid_followed(bpf_get_current_task_btf()->pid));
+}
+
+static __always_inline void enter(__u32 kind, __u32 number, __u64 function)
+{
+	struct irq_cpu *cpu = this_cpu();
+	struct span *span;
+	__u32 depth;
+
+	if (!cpu || !wanted())
+		return;
+	/* What was not seen to end lies there for ever, until it is too much. */
+	depth = cpu->depth;
+	if (depth >= MAX_DEPTH)
+		depth = 0;
+	span = &cpu->spans[depth];
+	span->nested = 0;
+	span->delay = 0;
+	span->function = function;
+	span->kind = kind;
+	span->number = number;
+	span->since = bpf_ktime_get_ns();
+	if (kind == KIND_SOFT && number < MAX_SOFT) {
+		if (cpu->raised[number])
+			span->delay = span->since - cpu->raised[number];
+		cpu->raised[number] = 0;
+	}
+	cpu->depth = depth + 1;
+}
+
+/* Ends the innermost span of the kind, and those within it whose end was not seen. Its time counts
+ * as that of the one around it if that was interrupted by it: a timer is what its interrupt does.
+ */
+static __always_inline struct span *leave(struct irq_cpu *cpu, __u32 kind, __u64 now)
+{
+	struct span *span = NULL, *around;
+	__u32 depth = 0;
+
+	for (__u32 i = 0; i < MAX_DEPTH; i++) {
+		if (i < cpu->depth && cpu->spans[i].kind == kind) {
+			span = &cpu->spans[i];
+			depth = i;
+		}
+	}
+	if (!span)
+		return NULL;
+	cpu->depth = depth;
+	if (depth && depth <= MAX_DEPTH) {
+		around = &cpu->spans[depth - 1];
+		around->nested += kind >= KIND_TIMER ? span->nested : now - span->since;
+	}
+	return span;
+}
+
+static __always_inline __u64 self_of(const struct span *span, __u64 duration)
+{
+	return span->nested < duration ? duration - span->nested : 0;
+}
+
+static __always_inline void leave_irq(__u32 kind, __u32 handled)
+{
+	struct irq_cpu *cpu = this_cpu();
+	__u64 now = bpf_ktime_get_ns(), flags;
+	struct ebt_wire_irq *row;
+	struct span *span;
+	__u32 n;
+
+	if (!cpu || !wanted())
+		return;
+	span = leave(cpu, kind, now);
+	if (!span)
+		return;
+	n = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_irq, sizeof(*row), now, &flags);
+	if (!row)
+		return;
+	row->cpu = n;
+	row->task = bpf_get_current_task_btf()->pid;
+	row->kind = kind;
+	row->number = span->number;
+	row->duration = now - span->since;
+	row->self = self_of(span, row->duration);
+	row->delay = span->delay;
+	row->handled = handled;
+	row->depth = cpu->depth;
+	bpf_ringbuf_submit(row, flags);
+}
+
+static __always_inline void leave_timer(__u32 kind)
+{
+	struct irq_cpu *cpu = this_cpu();
+	__u64 now = bpf_ktime_get_ns(), flags;
+	struct ebt_wire_timer *row;
+	struct span *span;
+	__u32 n;
+
+	if (!cpu || !wanted())
+		return;
+	span = leave(cpu, kind, now);
+	if (!span)
+		return;
+	n = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_timer, sizeof(*row), now, &flags);
+	if (!row)
+		return;
+	row->cpu = n;
+	row->task = bpf_get_current_task_btf()->pid;
+	row->function = span->function;
+	row->duration = now - span->since;
+	row->self = self_of(span, row->duration);
+	row->kind = kind - KIND_TIMER;
+	row->unused = 0;
+	bpf_ringbuf_submit(row, flags);
+}
+
+/* --- lines --- */
+
+struct name_record {
+	struct ebt_wire_irq_name row;
+	char name[NAME_LENGTH];
+};
+
+static __always_inline void say_name(__u32 number, const struct irqaction *action)
+{
+	__u64 address = (__u64)BPF_CORE_READ(action, name), *known, flags;
+	__u32 key = (__u32)(address >> 6) * 0x9e3779b1u >> 22, cpu;
+	struct name_record *record;
+	long n;
+
+	known = bpf_map_lookup_elem(&irq_names, &key);
+	if (!known || *known == address)
+		return;
+	cpu = bpf_get_smp_processor_id();
+	record = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_irq_name, sizeof(*record),
+			       bpf_ktime_get_ns(), &flags);
+	if (!record)
+		return;
+	record->row.number = number;
+	record->row.cpu = cpu;
+	n = bpf_probe_read_kernel_str(record->name, sizeof(record->name), (void *)address);
+	record->row.name = (struct ebt_ref){ sizeof(record->row), n > 0 ? n - 1 : 0 };
+	bpf_ringbuf_submit(record, flags);
+	*known = address;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(ebrec_irq_handler_entry, int irq, struct irqaction *action)
+{
+	enter(KIND_LINE, irq, 0);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(ebrec_irq_handler_exit, int irq, struct irqaction *action, int ret)
+{
+	if (wanted())
+		say_name(irq, action);
+	leave_irq(KIND_LINE, ret);
+	return 0;
+}
+
+/* --- soft interrupts --- */
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(ebrec_softirq_raise, unsigned int nr)
+{
+	struct irq_cpu *cpu;
+
+	if (!gate || nr >= MAX_SOFT)
+		return 0;
+	cpu = this_cpu();
+	if (cpu && !cpu->raised[nr])
+		cpu->raised[nr] = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(ebrec_softirq_entry, unsigned int nr)
+{
+	enter(KIND_SOFT, nr, 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
+{
+	leave_irq(KIND_SOFT, 0);
+	return 0;
+}
+
+/* --- vectors of x86 --- */
+
+#define VECTOR(name, kind)                             \
+	SEC("tp_btf/" #name "_entry")                  \
+	int BPF_PROG(ebrec_##name##_entry, int vector) \
+	{                                              \
+		enter(kind, vector, 0);                \
+		return 0;                              \
+	}                                              \
+	SEC("tp_btf/" #name "_exit")                   \
+	int BPF_PROG(ebrec_##name##_exit, int vector)  \
+	{                                              \
+		leave_irq(kind, 0);                    \
+		return 0;                              \
+	}
+
+VECTOR(local_timer, KIND_LOCAL_TIMER)
+VECTOR(reschedule, KIND_RESCHEDULE)
+VECTOR(call_function, KIND_CALL_FUNCTION)
+VECTOR(call_function_single, KIND_CALL_FUNCTION_SINGLE)
+VECTOR(irq_work, KIND_IRQ_WORK)
+VECTOR(x86_platform_ipi, KIND_X86_PLATFORM_IPI)
+VECTOR(thermal_apic, KIND_THERMAL_APIC)
+VECTOR(threshold_apic, KIND_THRESHOLD_APIC)
+VECTOR(deferred_error_apic, KIND_DEFERRED_ERROR_APIC)
+VECTOR(error_apic, KIND_ERROR_APIC)
+VECTOR(spurious_apic, KIND_SPURIOUS_APIC)
+
+/* --- timers --- */
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(ebrec_timer_expire_entry, struct timer_list *timer)
+{
+	enter(KIND_TIMER, 0, (__u64)BPF_CORE_READ(timer, function));
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(ebrec_timer_expire_exit)
+{
+	leave_timer(KIND_TIMER);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(ebrec_hrtimer_expire_entry, struct hrtimer *timer)
+{
+	enter(KIND_HRTIMER, 0, (__u64)BPF_CORE_READ(timer, function));
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(ebrec_hrtimer_expire_exit)
+{
+	leave_timer(KIND_HRTIMER);
+	return 0;
+}
+
+/* --- work items, which a task does, and which may sleep --- */
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(ebrec_work_start, struct work_struct *work)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct work_state *state;
+	struct ebrec_drops *d;
+	__u32 table = EBT_T_work;
+
+	if (!gate || !ebrec_task_followed(task))
+		return 0;
+	state = bpf_task_storage_get(&work_states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (state) {
+		/* Kept, as the item may be gone when it is done. */
+		state->function = (__u64)BPF_CORE_READ(work, func);
+		state->since = bpf_ktime_get_ns();
+		return 0;
+	}
+	d = bpf_map_lookup_elem(&drops, &table);
+	if (d)
+		d->no_storage++;
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int BPF_PROG(ebrec_work_end)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct work_state *state;
+	struct ebt_wire_work *row;
+	__u64 now, flags;
+	__u32 cpu;
+
+	if (!gate || !ebrec_task_followed(task))
+		return 0;
+	state = bpf_task_storage_get(&work_states, task, NULL, 0);
+	if (!state || !state->since)
+		return 0;
+	now = bpf_ktime_get_ns();
+	cpu = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_work, sizeof(*row), now, &flags);
+	if (row) {
+		row->cpu = cpu;
+		row->task = task->pid;
+		row->function = state->function;
+		row->duration = now - state->since;
+		bpf_ringbuf_submit(row, flags);
+	}
+	state->since = 0;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
