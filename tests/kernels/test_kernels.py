@@ -193,6 +193,34 @@ class Kernel(unittest.TestCase):
                  e2e.rows("syscalls", self.trace(), "--pid", self.text("pid").strip())}
         self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
 
+    @inside("""exec 3</dev/vda
+        grep " vda " /proc/diskstats >before
+        ebrec -e block -o t.ebt -- sh -c '
+            dd if=/dev/zero of=/dev/vda bs=64k count=40 oflag=direct
+            dd if=/dev/vda of=/dev/null bs=4k count=60 iflag=direct
+            dd if=/dev/zero of=/dev/vda bs=64k count=32
+            sync'
+        grep " vda " /proc/diskstats >after""")
+    def test_block(self):
+        """Against what /proc/diskstats counts there; what is synced is of who wrote it."""
+        trace = self.trace()
+        first, last = [[int(n) for n in self.text(name).split()[3:]] for name in ("before", "after")]
+        truth = dict(zip(("read_ios", None, "read_bytes", None, "write_ios", None, "write_bytes"),
+                         [after - before for before, after in zip(first, last)]))
+        rows = e2e.rows("block", trace)
+        self.assertEqual({row["device"] for row in rows}, {"vda"})
+        for key in "read_ios", "write_ios":
+            self.assertEqual(sum(row[key] for row in rows), truth[key])
+        for key in "read_bytes", "write_bytes":
+            self.assertEqual(sum(row[key] for row in rows), truth[key] * 512)
+        causes = collections.Counter()
+        for row in e2e.rows("block", trace, "--trace"):
+            causes[row["comm"], row["operation"], row["cause"]] += row["bytes"]
+        self.say(dict(causes))
+        self.assertEqual(causes, {("dd", "read", "submitter"): 60 << 12,
+                                  ("dd", "write", "submitter"): 40 << 16,
+                                  ("dd", "write", "dirtier"): 32 << 16})
+
     @inside("grep ctxt /proc/stat >outer; ebrec -a -e sched -o t.ebt & pid=$!\n"
             f"sleep 3; grep ctxt /proc/stat >inner; pingpong {ROUNDS}; "
             "grep ctxt /proc/stat >>inner; cat /proc/$pid/task/*/status >own; "
