@@ -57,6 +57,7 @@ extern const struct command *const commands[];
 extern const struct command command_info;
 extern const struct command command_dump;
 extern const struct command command_syscalls;
+extern const struct command command_net;
 extern const struct command command_sched;
 extern const struct command command_procs;
 extern const struct command command_offcpu;

@@ -8,6 +8,7 @@ const struct command *const commands[] = {
 	&command_dump,
 	&command_syscalls,
 	&command_block,
+	&command_net,
 	&command_flame,
 	&command_callgraph,
 	&command_folded,
