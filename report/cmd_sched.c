@@ -12,6 +12,7 @@
 #include "out_histogram.h"
 #include "out_timeline.h"
 #include "sched_feed.h"
+#include "sched_irq.h"
 
 #define DEFAULT_WIDTH 100 /* of the timeline where there is no terminal */
 
@@ -292,6 +293,8 @@ static struct ebt_error *run_sched(struct report *report)
 	bool partial;
 	struct ebt_error *err;
 
+	if (options_flag(report->options, "irq"))
+		return sched_irq(report);
 	err = prepare_timeline(report, &c);
 	timeline = c.timeline;
 	if (!err)
@@ -311,6 +314,8 @@ static struct ebt_error *run_sched(struct report *report)
 }
 
 static const struct option_def sched_options[] = {
+	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items",
+	  NULL },
 	{ "histogram", OPTION_FLAG, NULL, "also: distribution of run-queue latency and run time",
 	  NULL },
 	{ "timeline", OPTION_FLAG, NULL, "instead: who ran on each CPU over time", NULL },
@@ -333,6 +338,13 @@ const struct command command_sched = {
 		"onto an idle CPU that includes the time in which the CPU wakes up. Averages, the\n"
 		"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
 		"and CSV is the kernel's sum for threads that ended, to compare with.\n"
+		"\n"
+		"--irq, of a trace with `-e irq`: TOTAL is the time of handlers without "
+		"interrupts\n"
+		"that came meanwhile; TAKEN, of that, what running threads waited; DELAY, from "
+		"when\n"
+		"a soft interrupt was raised until it began. Entry and exit of the kernel are not\n"
+		"in it, nor is what ksoftirqd does for itself.\n"
 		"\n"
 		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
 		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",
