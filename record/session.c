@@ -37,6 +37,7 @@
 #define EPOCH_NS   (10 * NS_PER_S)
 #define KERNEL_NS  (5 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
+#define LATE_NS	   (60 * NS_PER_S) /* what is written is on the disk by then */
 #define LAST_WORDS (5 * NS_PER_MS)
 
 /* /proc of a new process is read a moment later: its row may be older than others by this. */
@@ -389,8 +390,19 @@ static struct ebt_error *store_kernel(struct session *s)
 	return snapshot_kernel(s->snapshot, s->stream);
 }
 
+/* How long tasks that ended are remembered. */
+static uint64_t remember_ns(const struct session *s)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (ebrec_sources[i]->late_tasks && source_is_on(capture_source(s->capture, i)))
+			return LATE_NS;
+	}
+	return FORGET_NS;
+}
+
 static struct ebt_error *every_second(struct session *s, uint64_t now)
 {
+	uint64_t remember = remember_ns(s);
 	struct ebt_error *err;
 
 	s->last_second = now;
@@ -408,8 +420,8 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	if (err)
 		return err;
 	/* A machine may have started just now. */
-	if (now > FORGET_NS)
-		tasks_forget_before(s->tasks, now - FORGET_NS);
+	if (now > remember)
+		tasks_forget_before(s->tasks, now - remember);
 	if (now - s->last_epoch < EPOCH_NS)
 		return NULL;
 	s->last_epoch = now;

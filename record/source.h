@@ -73,6 +73,7 @@ struct ebrec_source {
 	bool by_default;
 	const char *args_doc;	/* of `-e NAME:ARGUMENTS`, as "rate=BYTES"; NULL: it takes none */
 	const uint16_t *tables; /* enum ebt_table_id; 0 ends them */
+	bool late_tasks;	/* rows name tasks that may have ended a minute before */
 
 	/* Are these arguments right? The message is followed by args_doc. NULL: it takes none. */
 	struct ebt_error *(*check_args)(const char *args);

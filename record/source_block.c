@@ -164,6 +164,7 @@ const struct ebrec_source source_block = {
 	.doc = "disk requests: who caused each, device, bytes, time in the queue and in the device",
 	.cost = "about 1 us for each request, 0.1 us for each page that is dirtied",
 	.tables = (const uint16_t[]){ EBT_T_block_io, EBT_T_block_device, 0 },
+	.late_tasks = true,
 	.probe = probe,
 	.configure = configure,
 	.worker = &worker,

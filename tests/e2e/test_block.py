@@ -11,6 +11,7 @@ import sys
 import e2e
 
 SLOW_MS = 30
+LONG_S = 12  # longer than other sources remember a task
 # Between the kernel's two looks at the clock, ours and its own, for each request: a program that
 # records, and whatever takes the CPU away.
 SLACK_NS = 300_000
@@ -249,6 +250,7 @@ class Block(e2e.TestCase):
         device, folder = self.file_system()
         trace, truth = self.recorded_on(device, "sh", "-c", f"""
             dd if=/dev/zero of={folder}/file bs=1M count=16 status=none
+            sleep {LONG_S}
             sync""")
         self.assertGreaterEqual(truth["write_sectors"], 16 << 11)
         written = [r for r in self.listed(trace, device) if r["operation"] == "write"]
