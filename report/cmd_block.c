@@ -397,8 +397,8 @@ static void put_remarks(struct view *v)
 			   "whom is not known.\n",
 			   ios, unknown);
 	if (in_flight)
-		out_printf(v->out, "%" PRIu64 " requests were in flight when recording ended.\n",
-			   in_flight);
+		out_printf(v->out, "%" PRIu64 " request%s in flight when recording ended.\n",
+			   in_flight, in_flight == 1 ? " was" : "s were");
 }
 
 /* --- the command --- */
