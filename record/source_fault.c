@@ -9,12 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "cpus.h"
 #include "skeleton.h"
 #include "source.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static bool has_entries(const struct kernel *kernel)
 {
@@ -42,17 +51,19 @@ static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 	struct ebrec_bpf_config *config = &skel->rodata->config;
+	bool entries = has_entries(context->kernel);
 
-	config->fault_entries = has_entries(context->kernel);
+	config->loaded_ns = now_ns();
 	config->fault_mappings = kernel_has_function(context->kernel, "bpf_find_vma");
 	source_use_map(skel->maps.event_scratch);
 	source_use_map(skel->maps.event_depth);
 	source_use_map(skel->maps.fault_programs);
-	source_use_map(skel->maps.fault_entries);
+	source_use_map(skel->maps.fault_states);
 	source_use_map(skel->maps.inode_seen);
 	source_use_map(skel->maps.inode_path_scratch);
-	bpf_program__set_autoload(skel->progs.ebrec_fault_user, config->fault_entries);
-	bpf_program__set_autoload(skel->progs.ebrec_fault_kernel, config->fault_entries);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_user, entries);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_kernel, entries);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_exit, true);
 	bpf_program__set_autoload(skel->progs.ebrec_fault_minor, true);
 	bpf_program__set_autoload(skel->progs.ebrec_fault_major, true);
 	if (!context->options->call_graph)
@@ -118,8 +129,8 @@ static struct ebt_error *attach(struct source_context *context)
 const struct ebrec_source source_fault = {
 	.name = "fault",
 	.doc = "page faults, minor and major: address, mapping, kernel and user stack",
-	.cost = "about 1 us for each page fault",
-	.tables = (const uint16_t[]){ EBT_T_fault, EBT_T_inode_path, 0 },
+	.cost = "0.4 us for each page fault, 1 us with stacks",
+	.tables = (const uint16_t[]){ EBT_T_fault, EBT_T_fault_rest, EBT_T_inode_path, 0 },
 	.probe = probe,
 	.configure = configure,
 	.attach = attach,

@@ -18,6 +18,7 @@ const struct command *const commands[] = {
 	&command_sched,
 	&command_procs,
 	&command_locks,
+	&command_faults,
 	&command_counters,
 	&command_modules,
 	&command_files,

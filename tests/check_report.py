@@ -35,6 +35,8 @@ RUNS = [
     ("net", ["--histogram"], "rows"),
     ("net", ["--by-thread"], "rows"),
     ("net", ["--trace"], "rows"),
+    ("faults", [], "rows"),
+    ("faults", ["--by", "mapping"], "rows"),
     ("callgraph", [], "rows"),
     ("callgraph", ["--event", "fault"], "rows"),
     ("callgraph", ["--event", "futex_wait", "--weight", "rows"], "rows"),

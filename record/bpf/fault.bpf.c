@@ -28,6 +28,17 @@ struct file___fault {
 	struct path___fault f_path;
 } __attribute__((preserve_access_index));
 
+/* Counts whatever changes mappings: 6.13, and 6.4. */
+struct mm_struct___seqcount {
+	struct {
+		__u32 sequence;
+	} mm_lock_seq;
+} __attribute__((preserve_access_index));
+
+struct mm_struct___seq {
+	int mm_lock_seq;
+} __attribute__((preserve_access_index));
+
 struct vm_area_struct___fault {
 	unsigned long vm_start, vm_end, vm_pgoff;
 	struct mm_struct___fault *vm_mm;
@@ -35,19 +46,30 @@ struct vm_area_struct___fault {
 	const void *vm_ops;
 } __attribute__((preserve_access_index));
 
-/* An exception that is being handled; address 0: none. */
-struct fault_entry {
-	__u64 address;
+/* What is mapped somewhere. */
+struct fault_mapping {
+	__u64 start, end, offset;
+	struct ebrec_inode_id file;
+	__u32 kind;
+	__u32 changes; /* mapping_changes() when it was so */
+};
+
+/* Of a task. */
+struct fault_state {
+	__u64 address; /* of the exception that is being handled; 0: none */
 	__u64 time;
+	__u64 minor, major; /* the kernel's counts at the last row */
 	__u32 access;
+	__u32 counted; /* there was one */
+	struct fault_mapping last;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct fault_entry);
-} fault_entries SEC(".maps");
+	__type(value, struct fault_state);
+} fault_states SEC(".maps");
 
 /* [0]: ebrec_fault_stacks. Tail calls work between programs of one kind. */
 struct {
@@ -58,6 +80,7 @@ struct {
 } fault_programs SEC(".maps");
 
 /* As in table `fault`. */
+enum { KIND_MINOR, KIND_MAJOR };
 enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_EXECUTE };
 enum { MAPPING_UNKNOWN, MAPPING_ANON, MAPPING_HEAP, MAPPING_STACK, MAPPING_SPECIAL, MAPPING_FILE };
 
@@ -71,22 +94,22 @@ static __always_inline int enter(__u64 address, __u64 code)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct task_struct___fault *flags = (const void *)task;
-	struct fault_entry *entry;
+	struct fault_state *state;
 	__u32 access = ACCESS_READ;
 
 	/* Where faults are disabled nothing is handled: somebody peeks, maybe in an interrupt. */
 	if (!gate || !ebrec_task_followed(task) || flags->pagefault_disabled)
 		return 0;
-	entry = bpf_task_storage_get(&fault_entries, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!entry)
+	state = bpf_task_storage_get(&fault_states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state)
 		return 0;
 	if (code & FAULT_WRITE)
 		access = ACCESS_WRITE;
 	else if (code & FAULT_INSTRUCTION)
 		access = ACCESS_EXECUTE;
-	entry->address = address;
-	entry->time = bpf_ktime_get_ns();
-	entry->access = access;
+	state->address = address;
+	state->time = bpf_ktime_get_ns();
+	state->access = access;
 	return 0;
 }
 
@@ -104,8 +127,8 @@ int BPF_PROG(ebrec_fault_kernel, unsigned long address, const void *regs, unsign
 
 /* --- the kernel's count --- */
 
-struct fault_mapping {
-	struct ebt_wire_fault *row;
+struct fault_search {
+	struct fault_mapping found;
 	struct inode___path *inode;
 	struct dentry___path *dentry;
 };
@@ -126,66 +149,126 @@ static __always_inline __u32 mapping_kind(const struct vm_area_struct___fault *v
 }
 
 static long take_vma(struct task_struct *task, struct vm_area_struct___fault *vma,
-		     struct fault_mapping *m)
+		     struct fault_search *search)
 {
 	const struct file___fault *file = BPF_CORE_READ(vma, vm_file);
-	struct ebt_wire_fault *row = m->row;
 
-	row->mapping = mapping_kind(vma);
-	row->map_start = vma->vm_start;
-	row->map_end = vma->vm_end;
+	search->found.kind = mapping_kind(vma);
+	search->found.start = vma->vm_start;
+	search->found.end = vma->vm_end;
 	if (!file)
 		return 0;
-	row->map_offset = vma->vm_pgoff << 12;
-	m->inode = BPF_CORE_READ(file, f_inode);
-	m->dentry = BPF_CORE_READ(file, f_path.dentry);
+	search->found.offset = vma->vm_pgoff << 12;
+	search->inode = BPF_CORE_READ(file, f_inode);
+	search->dentry = BPF_CORE_READ(file, f_path.dentry);
 	return 0;
 }
 
-/* The kernel may refuse, where somebody changes the address space at that moment. */
-static __always_inline void fill_mapping(struct ebt_wire_fault *row, struct task_struct *task)
+/* Not the same after a change of the address space; 0: nobody knows. */
+static __always_inline __u32 mapping_changes(const struct task_struct *task)
 {
-	struct fault_mapping m = { .row = row };
-	struct ebrec_inode_id id = {};
+	const struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	const struct mm_struct___seqcount *count = (const void *)mm;
+	const struct mm_struct___seq *old = (const void *)mm;
 
-	row->mapping = MAPPING_UNKNOWN;
-	row->map_start = 0;
-	row->map_end = 0;
-	row->map_offset = 0;
-	if (config.fault_mappings)
-		bpf_find_vma(task, row->address, take_vma, &m, 0);
-	if (m.inode) {
-		ebrec_inode_id(m.inode, &id);
-		ebrec_name_inode(m.inode, m.dentry, &id, false);
-	}
-	row->inode = id.inode;
-	row->dev_major = EBREC_DEV_MAJOR(id.dev);
-	row->dev_minor = EBREC_DEV_MINOR(id.dev);
-	row->generation = id.generation;
+	if (bpf_core_field_exists(count->mm_lock_seq.sequence))
+		return BPF_CORE_READ(count, mm_lock_seq.sequence);
+	if (bpf_core_field_exists(old->mm_lock_seq))
+		return BPF_CORE_READ(old, mm_lock_seq);
+	return 0;
 }
 
-static __always_inline void fill_entry(struct ebt_wire_fault *row, struct task_struct *task,
-				       __u64 now)
+/*
+ * The mapping of an address. The kernel may refuse, where somebody changes the address space at
+ * that moment, and asking takes microseconds, as interrupts are off: so what was found last is
+ * kept.
+ */
+static __always_inline void find_mapping(struct task_struct *task, __u64 address,
+					 struct fault_mapping *last, struct fault_mapping *ret)
 {
-	struct fault_entry *entry = NULL;
+	struct fault_search search = {};
+	__u32 changes = mapping_changes(task);
+
+	if (last && changes && last->changes == changes && address >= last->start &&
+	    address < last->end) {
+		*ret = *last;
+		return;
+	}
+	bpf_find_vma(task, address, take_vma, &search, 0);
+	if (search.inode) {
+		ebrec_inode_id(search.inode, &search.found.file);
+		ebrec_name_inode(search.inode, search.dentry, &search.found.file, false);
+	}
+	search.found.changes = changes;
+	*ret = search.found;
+	if (last)
+		*last = search.found;
+}
+
+static __always_inline void fill_mapping(struct ebt_wire_fault *row, struct task_struct *task,
+					 struct fault_mapping *last)
+{
+	struct fault_mapping mapping = {};
+
+	if (config.fault_mappings)
+		find_mapping(task, row->address, last, &mapping);
+	row->mapping = mapping.kind;
+	row->map_start = mapping.start;
+	row->map_end = mapping.end;
+	row->map_offset = mapping.offset;
+	row->inode = mapping.file.inode;
+	row->dev_major = EBREC_DEV_MAJOR(mapping.file.dev);
+	row->dev_minor = EBREC_DEV_MINOR(mapping.file.dev);
+	row->generation = mapping.file.generation;
+}
+
+/*
+ * Faults that the kernel counted since the last row, this one included, and that are its own: it
+ * found or made the page itself, for mlock() or direct input and output. Before the first row of a
+ * task that was there already, nobody knows which had rows.
+ */
+static __always_inline bool since_last(struct fault_state *state, const struct task_struct *task,
+				       __u64 *ret_minor, __u64 *ret_major)
+{
+	const struct task_struct___fault *counts = (const void *)task;
+	bool known = state->counted || task->start_time > config.loaded_ns;
+
+	*ret_minor = counts->min_flt - state->minor;
+	*ret_major = counts->maj_flt - state->major;
+	state->minor = counts->min_flt;
+	state->major = counts->maj_flt;
+	state->counted = 1;
+	return known;
+}
+
+static __always_inline void fill_state(struct ebt_wire_fault *row, const struct task_struct *task,
+				       struct fault_state *state, __u64 now)
+{
+	__u64 minor, major;
 
 	row->access = ACCESS_UNKNOWN;
 	row->duration = 0;
-	if (config.fault_entries)
-		entry = bpf_task_storage_get(&fault_entries, task, NULL, 0);
-	if (!entry || entry->address != row->address)
+	row->silent_minor = 0;
+	row->silent_major = 0;
+	if (!state)
 		return;
-	row->access = entry->access;
-	row->duration = now - entry->time;
-	entry->address = 0;
+	if (since_last(state, task, &minor, &major)) {
+		row->silent_minor = minor - (row->kind == KIND_MINOR);
+		row->silent_major = major - (row->kind == KIND_MAJOR);
+	}
+	if (state->address != row->address)
+		return;
+	row->access = state->access;
+	row->duration = now - state->time;
+	state->address = 0;
 }
 
 static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct task_struct___fault *counts = (const void *)task;
-	__u64 now;
+	struct fault_state *state;
 	struct ebt_wire_fault *row;
+	__u64 now;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
@@ -199,11 +282,10 @@ static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 	row->user = (ctx->regs.cs & 3) == 3;
 	row->address = ctx->addr;
 	row->ip = PT_REGS_IP(&ctx->regs);
-	row->minor = counts->min_flt;
-	row->major = counts->maj_flt;
 	row->unused = 0;
-	fill_entry(row, task, now);
-	fill_mapping(row, task);
+	state = bpf_task_storage_get(&fault_states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	fill_state(row, task, state, now);
+	fill_mapping(row, task, state ? &state->last : NULL);
 	return ebrec_event_end_by(ctx, &fault_programs, sizeof(*row),
 				  offsetof(struct ebt_wire_fault, kstack),
 				  offsetof(struct ebt_wire_fault, ustack),
@@ -213,19 +295,47 @@ static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 SEC("perf_event")
 int ebrec_fault_minor(struct bpf_perf_event_data *ctx)
 {
-	return counted(ctx, 0);
+	return counted(ctx, KIND_MINOR);
 }
 
 SEC("perf_event")
 int ebrec_fault_major(struct bpf_perf_event_data *ctx)
 {
-	return counted(ctx, 1);
+	return counted(ctx, KIND_MAJOR);
 }
 
 SEC("perf_event")
 int ebrec_fault_stacks(struct bpf_perf_event_data *ctx)
 {
 	return ebrec_event_walk(ctx);
+}
+
+/* --- the end --- */
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(ebrec_fault_exit, struct task_struct *task)
+{
+	struct ebt_wire_fault_rest *row;
+	struct fault_state *state;
+	__u64 minor, major, flags;
+	__u32 cpu;
+
+	if (!gate || !ebrec_task_followed(task))
+		return 0;
+	state = bpf_task_storage_get(&fault_states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state || !since_last(state, task, &minor, &major) || (!minor && !major))
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_fault_rest, sizeof(*row),
+			    bpf_ktime_get_ns(), &flags);
+	if (!row)
+		return 0;
+	row->cpu = cpu;
+	row->task = task->pid;
+	row->silent_minor = minor;
+	row->silent_major = major;
+	bpf_ringbuf_submit(row, flags);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -25,6 +25,7 @@ enum {
 /* Set before loading: the verifier removes the branches that are not taken. */
 struct ebrec_bpf_config {
 	__u64 cgroup_id;     /* not 0: follow what is, or comes, at or below this cgroup */
+	__u64 loaded_ns;     /* CLOCK_MONOTONIC: tasks that start later are seen from their start */
 	__u64 min_block;     /* ns; 0: stacks travel with each switch */
 	__s64 preempt_count; /* of a CPU, from its run queue, in bytes; 0: not known */
 	struct {
@@ -49,7 +50,6 @@ struct ebrec_bpf_config {
 	__u32 lock_rings;   /* rings say that they take their lock */
 	__u32 lock_wakes;   /* rows of futex_wake */
 	__u32 event_stacks; /* of rows of event_stack.bpf.h */
-	__u32 fault_entries;  /* the tracepoints of the exception are there */
 	__u32 fault_mappings; /* programs can find a mapping */
 	__u32 page_size;
 };
