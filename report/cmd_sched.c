@@ -13,6 +13,7 @@
 #include "out_timeline.h"
 #include "sched_feed.h"
 #include "sched_irq.h"
+#include "sched_views.h"
 
 #define DEFAULT_WIDTH 100 /* of the timeline where there is no terminal */
 
@@ -274,6 +275,34 @@ static struct ebt_error *prepare_timeline(struct report *report, struct sched_co
 			       &c->timeline);
 }
 
+static struct ebt_error *put_rows(struct report *report, struct sched_command *c)
+{
+	const bool all = options_flag(report->options, "all");
+
+	if (options_flag(report->options, "by-process"))
+		return sched_by_process(report, &c->stat, all);
+	return put_tasks(c, report->out, all);
+}
+
+static struct ebt_error *check_options(const struct options *o)
+{
+	if (options_flag(o, "tree") &&
+	    (options_flag(o, "by-process") || options_flag(o, "histogram") ||
+	     options_flag(o, "timeline")))
+		return ebt_error_create(EBT_ERR_INVALID, "--tree does not go with --by-process, "
+							 "--histogram and --timeline");
+	if (options_flag(o, "irq") &&
+	    (options_flag(o, "by-process") || options_flag(o, "histogram") ||
+	     options_flag(o, "timeline") || options_flag(o, "tree")))
+		return ebt_error_create(EBT_ERR_INVALID, "--irq does not go with --by-process, "
+							 "--histogram, --timeline and --tree");
+	if (options_flag(o, "tree") && o->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--tree has those with most wake-ups first: --sort does "
+					"not apply");
+	return NULL;
+}
+
 static struct ebt_error *run_sched(struct report *report)
 {
 	static const struct ebt_want wants[] = {
@@ -293,9 +322,13 @@ static struct ebt_error *run_sched(struct report *report)
 	bool partial;
 	struct ebt_error *err;
 
-	if (options_flag(report->options, "irq"))
+	err = check_options(report->options);
+	if (!err && options_flag(report->options, "tree"))
+		return sched_tree(report);
+	if (!err && options_flag(report->options, "irq"))
 		return sched_irq(report);
-	err = prepare_timeline(report, &c);
+	if (!err)
+		err = prepare_timeline(report, &c);
 	timeline = c.timeline;
 	if (!err)
 		err = sched_feed_run(report->trace, &feed, &partial);
@@ -303,7 +336,7 @@ static struct ebt_error *run_sched(struct report *report)
 		timeline_finish(timeline);
 		err = out_timeline(out, report->trace, timeline, partial);
 	} else if (!err) {
-		err = put_tasks(&c, out, options_flag(report->options, "all"));
+		err = put_rows(report, &c);
 		if (!err)
 			err = put_cpus(&c, out, partial);
 		if (!err && options_flag(report->options, "histogram"))
@@ -314,6 +347,9 @@ static struct ebt_error *run_sched(struct report *report)
 }
 
 static const struct option_def sched_options[] = {
+	{ "by-process", OPTION_FLAG, NULL, "a row for each process, with CPU-% and priority",
+	  NULL },
+	{ "tree", OPTION_FLAG, NULL, "instead: who woke whom, and how long that took", NULL },
 	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items",
 	  NULL },
 	{ "histogram", OPTION_FLAG, NULL, "also: distribution of run-queue latency and run time",
@@ -339,6 +375,21 @@ const struct command command_sched = {
 		"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
 		"and CSV is the kernel's sum for threads that ended, to compare with.\n"
 		"\n"
+		"--by-process: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for a CPU.\n"
+		"PRIO is the kernel's, lower ones first. --histogram is of the threads that are\n"
+		"chosen: with --pid, of one process.\n"
+		"\n"
+		"--tree: a thread stands below the one that woke it, in the chain by which that "
+		"one\n"
+		"had been woken itself. LATENCY: how long it waited for a CPU then, which is what\n"
+		"this hop added; CHAIN-AVG: those on the way here, added up. `again`: it stands\n"
+		"further up already, where its next wake-ups are. [interrupt]: a timer or a\n"
+		"device. Chains begin there, or with a thread that ran already. soft_count in "
+		"JSON:\n"
+		"in a soft interrupt, where the waker may have sent something to this machine.\n"
+		"Those of more than 24 hops go on as new ones. --top counts the first threads;\n"
+		"--pid leaves what it woke or was woken by.\n"
+		"\n"
 		"--irq, of a trace with `-e irq`: TOTAL is the time of handlers without "
 		"interrupts\n"
 		"that came meanwhile; TAKEN, of that, what running threads waited; DELAY, from "
@@ -346,6 +397,7 @@ const struct command command_sched = {
 		"a soft interrupt was raised until it began. Entry and exit of the kernel are not\n"
 		"in it, nor is what ksoftirqd does for itself.\n"
 		"\n"
+		"  ebreport sched --tree --top 3 t.ebt\n"
 		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
 		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",
 	.options = sched_options,

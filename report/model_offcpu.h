@@ -35,7 +35,7 @@ struct offcpu_sum {
 
 	/* Who ended most of the time, after offcpu_finish(). */
 	bool woken;		      /* somebody did */
-	const struct ebt_task *waker; /* NULL: an interrupt on an idle CPU */
+	const struct ebt_task *waker; /* NULL: an interrupt */
 	uint64_t waker_ns, waker_count;
 };
 

@@ -305,7 +305,7 @@ static void take_over(struct procs *procs, struct proc *p, const struct ebt_row 
 	for (uint32_t i = p->threads; i != PROC_NONE; i = procs->threads[i].next) {
 		struct proc_thread *t = &procs->threads[i];
 
-		if (t->task == task && t->ended) {
+		if (t->task->id == task->id && t->ended) {
 			add_used(&p->gone, &t->used);
 			t->used = (struct proc_used){ .known = true };
 			t->ended = false;
@@ -532,7 +532,7 @@ static void sum_up(struct procs *procs)
 			const struct proc_thread *thread = &procs->threads[t];
 
 			add_used(&p->used, &thread->used);
-			if (thread->task == p->task || !p->sched.known)
+			if (thread->task->id == p->task->id || !p->sched.known)
 				p->sched = thread->sched;
 		}
 	}

@@ -456,12 +456,14 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 {
 	const struct ebt_task *wakee = ebt_task(row, EBT_F_sched_waking_wakee);
 	const struct ebt_task *waker = ebt_task(row, EBT_F_sched_waking_waker);
-	bool is_new = ebt_u64(row, EBT_F_sched_waking_kind) == 1;
+	uint64_t kind = ebt_u64(row, EBT_F_sched_waking_kind);
 	struct task_state *s;
 	struct ebt_error *err;
 
 	if (!wakee)
 		return NULL;
+	if (kind == SCHED_WAKING_INTERRUPT)
+		waker = NULL;
 	err = task_state(model, wakee, &s);
 	if (err)
 		return err;
@@ -474,7 +476,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 			return NULL;
 		break;
 	case KIND_UNSEEN:
-		if (is_new) {
+		if (kind == SCHED_WAKING_NEW) {
 			s->kind = KIND_OFF;
 			s->why = SCHED_NEW;
 			s->since = row->time;

@@ -32,6 +32,13 @@ enum sched_why {
 	SCHED_N_WHYS,
 };
 
+/* Of a sched_waking row's kind. */
+enum {
+	SCHED_WAKING_NEW = 1,
+	SCHED_WAKING_INTERRUPT = 2, /* what ran there has nothing to do with it */
+	SCHED_WAKING_SOFT = 3,	    /* in a soft interrupt: what ran there may have */
+};
+
 /* "runnable", "sleep", … */
 const char *sched_why_name(enum sched_why why);
 
@@ -80,7 +87,7 @@ struct sched_off {
 	uint64_t start, end;
 	uint64_t runnable; /* since when it only waited for a CPU; 0: not known or not yet */
 	uint64_t whole_start, whole_runnable; /* with SCHED_CUT_START: likewise, elsewhere */
-	const struct ebt_task *waker;	      /* NULL: an interrupt on an idle CPU, or not known */
+	const struct ebt_task *waker;	      /* NULL: an interrupt, or not known */
 	bool woken;			      /* a waking was seen; false: waker says nothing */
 	uint32_t cpu;			      /* where it ran next; UINT32_MAX: not yet */
 	unsigned int flags;

@@ -28,6 +28,8 @@ RUNS = [
     ("syscalls", ["--by-thread", "--errors"], "rows"),
     ("syscalls", ["--trace"], "rows"),
     ("sched", [], "rows"),
+    ("sched", ["--by-process", "--all"], "rows"),
+    ("sched", ["--tree"], "rows"),
     ("offcpu", [], "rows"),
     ("procs", [], "rows"),
     ("procs", ["--tree", "--all"], "rows"),

@@ -233,6 +233,22 @@ int ebrec_sched_switch(__u64 *ctx)
 	return 0;
 }
 
+/* sched_waking.kind. A soft interrupt may do what the task asked for, as delivering what it sent
+ * to this machine; with a timer or a device it has nothing to do. */
+enum { WAKING_TASK, WAKING_NEW, WAKING_INTERRUPT, WAKING_SOFT };
+
+static __always_inline __u32 waking_kind(void)
+{
+	switch (ebrec_level()) {
+	case 0:
+		return WAKING_TASK;
+	case 1:
+		return WAKING_SOFT;
+	default:
+		return WAKING_INTERRUPT;
+	}
+}
+
 static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 {
 	const struct task_struct *waker;
@@ -254,7 +270,7 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 	row->cpu = cpu;
 	row->waker = waker->pid;
 	row->wakee = wakee->pid;
-	row->kind = kind;
+	row->kind = kind == WAKING_TASK ? waking_kind() : kind;
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }
@@ -262,13 +278,13 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(ebrec_sched_waking, struct task_struct *task)
 {
-	return waking(task, 0);
+	return waking(task, WAKING_TASK);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(ebrec_sched_wakeup_new, struct task_struct *task)
 {
-	return waking(task, 1);
+	return waking(task, WAKING_NEW);
 }
 
 SEC("tp_btf/sched_migrate_task")
