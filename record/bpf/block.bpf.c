@@ -102,17 +102,19 @@ struct block_page {
 static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
 				     struct block_page *ret)
 {
-	const struct bio_vec___block *vec = BPF_CORE_READ(bio, bi_io_vec);
-	__u32 i = BPF_CORE_READ(bio, bi_iter.bi_idx);
+	const struct bio_vec___block *vec = bio->bi_io_vec;
+	__u32 i = bio->bi_iter.bi_idx;
 	struct address_space___block *mapping;
 	const struct page___block *page;
 	struct inode___block *inode;
-	unsigned long flags, head;
+	unsigned long flags, head, first;
 	bool device;
 
-	if (op > BLOCK_WRITE || !vec || !BPF_CORE_READ(bio, bi_iter.bi_size))
+	if (op > BLOCK_WRITE || !vec || !bio->bi_iter.bi_size)
 		return false;
-	vec = (const void *)vec + (__u64)i * bpf_core_type_size(struct bio_vec___block);
+	if (bpf_probe_read_kernel(&first, sizeof(first), &vec))
+		return false;
+	vec = (const void *)(first + (__u64)i * bpf_core_type_size(struct bio_vec___block));
 	page = BPF_CORE_READ(vec, bv_page);
 	head = BPF_CORE_READ(page, compound_head);
 	if (head & 1)
@@ -139,32 +141,31 @@ static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
 	return true;
 }
 
+/* Pages are dirtied by tasks, but for what some drivers do late; asking costs as much as the rest.
+ */
 static __always_inline int dirty(const void *page, const struct address_space___block *mapping)
 {
-	struct inode___block *inode = BPF_CORE_READ(mapping, host);
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct inode___block *inode = mapping->host;
 	struct block_dirtier *known, new = {};
 	struct block_file file = {};
-	struct block_bio who = {};
 
-	if (!inode)
-		return 0;
-	current_submitter(&who);
-	file.inode = BPF_CORE_READ(inode, i_ino);
-	file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+	file.inode = inode->i_ino;
+	file.dev = inode->i_sb->s_dev;
+	if ((inode->i_mode & S_IFMT) == S_IFBLK)
 		file.part = block_page_index(page) >> 8;
 	known = bpf_map_lookup_elem(&block_dirtiers, &file);
 	new.time = bpf_ktime_get_ns();
-	if (known && known->tid == who.tid && known->pid == who.pid) {
+	if (known && known->tid == (__u32)task->pid && known->pid == (__u32)task->tgid) {
 		known->time = new.time;
 		return 0;
 	}
 	/* That somebody else wrote matters only where it is a followed task's no more. */
-	if (!known && !who.followed && !config.all)
+	new.followed = ebrec_task_followed(task);
+	if (!known && !new.followed && !config.all)
 		return 0;
-	new.tid = who.tid;
-	new.pid = who.pid;
-	new.followed = who.followed;
+	new.tid = task->pid;
+	new.pid = task->tgid;
 	bpf_map_update_elem(&block_dirtiers, &file, &new, BPF_ANY);
 	return 0;
 }
@@ -215,9 +216,7 @@ static __always_inline bool blame(struct ebrec_block_request *r, const struct bi
 
 static __always_inline __u64 bio_cgroup(const struct bio___block *bio)
 {
-	struct blkcg_gq___block *blkg = BPF_CORE_READ(bio, bi_blkg);
-
-	return blkg ? BPF_CORE_READ(blkg, blkcg, css.cgroup, kn, id) : 0;
+	return bio->bi_blkg->blkcg->css.cgroup->kn->id;
 }
 
 /* Remembers it, in place of another one at that address that ended in a way not seen here. */
@@ -488,12 +487,12 @@ int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int erro
 /* Before 5.15 the queue of a bio is not asked, but its disk's; they are the same. */
 static __always_inline bool has_requests(const struct gendisk___block *disk)
 {
-	return BPF_CORE_READ(disk, queue, mq_ops);
+	return disk->queue->mq_ops;
 }
 
 static __always_inline void begin_bio(const struct bio___block *bio, const struct block_bio *who)
 {
-	__u32 cmd_flags = BPF_CORE_READ(bio, bi_opf);
+	__u32 cmd_flags = bio->bi_opf;
 	struct ebrec_block_request r = {};
 	__u64 key = (__u64)bio;
 
@@ -508,8 +507,8 @@ static __always_inline void begin_bio(const struct bio___block *bio, const struc
 	r.dev = block_bio_dev(bio);
 	r.cgroup = bio_cgroup(bio);
 	r.start = r.issued = who->time;
-	r.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
-	r.expected = BPF_CORE_READ(bio, bi_iter.bi_size);
+	r.sector = bio->bi_iter.bi_sector;
+	r.expected = bio->bi_iter.bi_size;
 	remember(key, &r);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What source `block` knows of the kernel's block layer, and how it changed from 5.10 on. */
+/*
+ * What source `block` knows of the kernel's block layer, and how it changed from 5.10 on. Pointers
+ * come from arguments of tracepoints, so that programs may follow them: what is behind NULL is 0.
+ */
 #ifndef EBREC_BLOCK_TYPES_BPF_H
 #define EBREC_BLOCK_TYPES_BPF_H
 
@@ -220,8 +223,8 @@ static __always_inline struct gendisk___block *block_disk(const struct request__
 	const struct request___disk *old = (const void *)rq;
 
 	if (bpf_core_field_exists(old->rq_disk))
-		return BPF_CORE_READ(old, rq_disk);
-	return BPF_CORE_READ(rq, q, disk);
+		return old->rq_disk;
+	return rq->q->disk;
 }
 
 static __always_inline struct gendisk___block *block_bio_disk(const struct bio___block *bio)
@@ -229,15 +232,13 @@ static __always_inline struct gendisk___block *block_bio_disk(const struct bio__
 	const struct bio___disk *old = (const void *)bio;
 
 	if (bpf_core_field_exists(old->bi_disk))
-		return BPF_CORE_READ(old, bi_disk);
-	return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+		return old->bi_disk;
+	return bio->bi_bdev->bd_disk;
 }
 
 static __always_inline __u32 block_disk_dev(const struct gendisk___block *disk)
 {
-	return disk ? (__u32)BPF_CORE_READ(disk, major) << 20 |
-			       (__u32)BPF_CORE_READ(disk, first_minor)
-		    : 0;
+	return (__u32)disk->major << 20 | (__u32)disk->first_minor;
 }
 
 /* Until 5.11 partitions above the disk's own minors are taken for the disk. */
@@ -246,8 +247,8 @@ static __always_inline __u32 block_bio_dev(const struct bio___block *bio)
 	const struct bio___disk *old = (const void *)bio;
 
 	if (bpf_core_field_exists(old->bi_disk))
-		return block_disk_dev(BPF_CORE_READ(old, bi_disk)) + BPF_CORE_READ(old, bi_partno);
-	return BPF_CORE_READ(bio, bi_bdev, bd_dev);
+		return block_disk_dev(old->bi_disk) + old->bi_partno;
+	return bio->bi_bdev->bd_dev;
 }
 
 /* The index of a page in its file. */
