@@ -110,6 +110,9 @@ static __always_inline void enter(__u32 kind, __u32 number, __u64 function)
 	depth = cpu->depth;
 	if (depth >= MAX_DEPTH)
 		depth = 0;
+	/* Ours from here on: an interrupt that comes now takes the next one. */
+	*(volatile __u32 *)&cpu->depth = depth + 1;
+	barrier();
 	span = &cpu->spans[depth];
 	span->nested = 0;
 	span->delay = 0;
@@ -122,31 +125,35 @@ static __always_inline void enter(__u32 kind, __u32 number, __u64 function)
 			span->delay = span->since - cpu->raised[number];
 		cpu->raised[number] = 0;
 	}
-	cpu->depth = depth + 1;
 }
 
-/* Ends the innermost span of the kind, and those within it whose end was not seen. Its time counts
+/*
+ * Ends the innermost span of the kind, and those within it whose end was not seen. Its time counts
  * as that of the one around it if that was interrupted by it: a timer is what its interrupt does.
  */
-static __always_inline struct span *leave(struct irq_cpu *cpu, __u32 kind, __u64 now)
+static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 now, struct span *ret)
 {
 	struct span *span = NULL, *around;
 	__u32 depth = 0;
 
 	for (__u32 i = 0; i < MAX_DEPTH; i++) {
-		if (i < cpu->depth && cpu->spans[i].kind == kind) {
+		/* One that came later has interrupted this very program, which was not run for it.
+		 */
+		if (i < cpu->depth && cpu->spans[i].kind == kind && cpu->spans[i].since <= now) {
 			span = &cpu->spans[i];
 			depth = i;
 		}
 	}
 	if (!span)
-		return NULL;
-	cpu->depth = depth;
+		return false;
+	*ret = *span;
+	barrier();
+	*(volatile __u32 *)&cpu->depth = depth;
 	if (depth && depth <= MAX_DEPTH) {
 		around = &cpu->spans[depth - 1];
-		around->nested += kind >= KIND_TIMER ? span->nested : now - span->since;
+		around->nested += kind >= KIND_TIMER ? ret->nested : now - ret->since;
 	}
-	return span;
+	return true;
 }
 
 static __always_inline __u64 self_of(const struct span *span, __u64 duration)
@@ -159,13 +166,12 @@ static __always_inline void leave_irq(__u32 kind, __u32 handled)
 	struct irq_cpu *cpu = this_cpu();
 	__u64 now = bpf_ktime_get_ns(), flags;
 	struct ebt_wire_irq *row;
-	struct span *span;
+	struct span span;
 	__u32 n;
 
 	if (!cpu || !wanted())
 		return;
-	span = leave(cpu, kind, now);
-	if (!span)
+	if (!leave(cpu, kind, now, &span))
 		return;
 	n = bpf_get_smp_processor_id();
 	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_irq, sizeof(*row), now, &flags);
@@ -174,10 +180,10 @@ static __always_inline void leave_irq(__u32 kind, __u32 handled)
 	row->cpu = n;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->kind = kind;
-	row->number = span->number;
-	row->duration = now - span->since;
-	row->self = self_of(span, row->duration);
-	row->delay = span->delay;
+	row->number = span.number;
+	row->duration = now - span.since;
+	row->self = self_of(&span, row->duration);
+	row->delay = span.delay;
 	row->handled = handled;
 	row->depth = cpu->depth;
 	bpf_ringbuf_submit(row, flags);
@@ -188,13 +194,12 @@ static __always_inline void leave_timer(__u32 kind)
 	struct irq_cpu *cpu = this_cpu();
 	__u64 now = bpf_ktime_get_ns(), flags;
 	struct ebt_wire_timer *row;
-	struct span *span;
+	struct span span;
 	__u32 n;
 
 	if (!cpu || !wanted())
 		return;
-	span = leave(cpu, kind, now);
-	if (!span)
+	if (!leave(cpu, kind, now, &span))
 		return;
 	n = bpf_get_smp_processor_id();
 	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_timer, sizeof(*row), now, &flags);
@@ -202,9 +207,9 @@ static __always_inline void leave_timer(__u32 kind)
 		return;
 	row->cpu = n;
 	row->task = bpf_get_current_task_btf()->pid;
-	row->function = span->function;
-	row->duration = now - span->since;
-	row->self = self_of(span, row->duration);
+	row->function = span.function;
+	row->duration = now - span.since;
+	row->self = self_of(&span, row->duration);
 	row->kind = kind - KIND_TIMER;
 	row->unused = 0;
 	bpf_ringbuf_submit(row, flags);
