@@ -25,6 +25,7 @@ DEFINE_CLEANUP(DIR *, closedir);
 
 struct kmem_status {
 	const struct source_context *context;
+	bool listed; /* processes, once */
 };
 
 uint64_t kmem_status_bytes(const char *text, const char *name)
@@ -147,15 +148,29 @@ static struct ebt_error *status_open(const struct source_context *context,
 	return NULL;
 }
 
+/* Who is followed is known a moment after the gate has been opened. */
 static struct ebt_error *status_work(void *worker, struct ebt_stream *stream,
 				     enum source_moment moment)
 {
-	struct ebt_error *err;
+	struct kmem_status *status = worker;
+	struct ebt_error *err = NULL;
 
-	if (moment != SOURCE_BEGIN && moment != SOURCE_EPOCH && moment != SOURCE_END)
+	switch (moment) {
+	case SOURCE_READY:
 		return NULL;
-	err = add_meminfo(stream, moment_number(moment));
-	return err ? err : add_processes(worker, stream, moment_number(moment));
+	case SOURCE_BEGIN:
+		return add_meminfo(stream, moment_number(moment));
+	case SOURCE_SECOND:
+		if (status->listed)
+			return NULL;
+		moment = SOURCE_BEGIN;
+		break;
+	case SOURCE_EPOCH:
+	case SOURCE_END:
+		err = add_meminfo(stream, moment_number(moment));
+	}
+	status->listed = true;
+	return err ? err : add_processes(status, stream, moment_number(moment));
 }
 
 const struct source_worker kmem_status_worker = {

@@ -20,6 +20,7 @@ const struct command *const commands[] = {
 	&command_locks,
 	&command_faults,
 	&command_counters,
+	&command_mem,
 	&command_modules,
 	&command_files,
 	&command_extract,

@@ -127,8 +127,9 @@ class TestCase(unittest.TestCase):
 
     def start(self, *command, **options):
         """Starts a command in a session of its own, which is killed when the test ends."""
+        options.setdefault("stdin", subprocess.DEVNULL)
         child = subprocess.Popen([str(c) for c in command], env=CLEAN, start_new_session=True,
-                                 stdin=subprocess.DEVNULL, **options)
+                                 **options)
 
         def stop():
             try:
@@ -136,7 +137,7 @@ class TestCase(unittest.TestCase):
             except ProcessLookupError:
                 pass
             child.wait()
-            for stream in (child.stdout, child.stderr):
+            for stream in (child.stdin, child.stdout, child.stderr):
                 if stream:
                     stream.close()
 
