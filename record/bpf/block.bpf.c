@@ -472,8 +472,9 @@ int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int erro
 	r->bytes += bytes;
 	if (error)
 		r->error = block_args & EBREC_BLOCK_ERRNO ? -error : block_errno(error & 0xff);
-	/* Some drivers complete in parts; a request that flushes ends in steps. */
-	if (bytes >= rq->__data_len && !block_is_step(rq)) {
+	/* Some drivers complete in parts; a request that flushes ends in steps, but the flush, which
+	 * is a request of its own. */
+	if (bytes >= rq->__data_len && (r->op == BLOCK_FLUSH || !block_is_step(rq))) {
 		emit(r, now);
 		bpf_map_delete_elem(&block_requests, &key);
 	} else if (r == &found) {

@@ -20,7 +20,7 @@ NS_PER_MS = 1_000_000
 # Of /proc/diskstats, behind the name.
 FIELDS = ("read_ios", "read_merges", "read_sectors", "read_ms", "write_ios", "write_merges",
           "write_sectors", "write_ms", "in_flight", "busy_ms", "weighted_ms", "discard_ios",
-          "discard_merges", "discard_sectors", "discard_ms")
+          "discard_merges", "discard_sectors", "discard_ms", "flush_ios", "flush_ms")
 
 
 def diskstats(name):
@@ -158,7 +158,11 @@ class Block(e2e.TestCase):
         truth = since(before, name)
         recorder.send_signal(signal.SIGINT)
         self.assertEqual(recorder.wait(), 0)
-        self.check(self.path("t.ebt"), device, truth)
+        row = self.check(self.path("t.ebt"), device, truth)
+        flush, = [r for r in row["operations"] if r["operation"] == "flush"]
+        self.assertEqual(flush["ios"], truth["flush_ios"])
+        self.assertGreater(flush["ios"], 0)
+        self.assertEqual(row["in_flight"], 0)
 
     def test_device_without_requests(self):
         control = "/sys/class/zram-control/hot_add"
