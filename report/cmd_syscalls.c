@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "command.h"
+#include "cpu_time.h"
 #include "model_syscalls.h"
+#include "out_profile.h"
 #include "syscall_names.h"
 #include "syscall_trace.h"
 #include "text.h"
@@ -28,6 +30,7 @@ enum {
 	COL_COMM,
 	COL_NAME,
 	COL_ABI,
+	COL_CATEGORY,
 	COL_COUNT,
 	COL_ERRORS,
 	COL_TOTAL,
@@ -48,6 +51,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL | OUT_PARENT },
 	[COL_NAME] = { "name", NULL, OUT_STRING, OUT_DETAIL },
 	[COL_ABI] = { "abi", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_CATEGORY] = { "category", NULL, OUT_STRING, OUT_DETAIL },
 	[COL_COUNT] = { "count", "COUNT", OUT_U64, 0 },
 	[COL_ERRORS] = { "errors", "ERRORS", OUT_U64, 0 },
 	[COL_TOTAL] = { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
@@ -96,6 +100,7 @@ static void clear_values(struct out_value *values)
 static struct ebt_error *put_call(struct view *v, const struct syscall_stat *stat,
 				  unsigned int depth)
 {
+	const struct syscall_desc *desc = syscall_desc(v->machine, stat->compat, stat->nr);
 	_cleanup_text_ struct text name = TEXT_INIT, label = TEXT_INIT;
 	struct out_value values[N_COLUMNS];
 
@@ -107,6 +112,8 @@ static struct ebt_error *put_call(struct view *v, const struct syscall_stat *sta
 	values[COL_LABEL] = out_cstr(text_get(&label));
 	values[COL_NAME] = out_cstr(text_get(&name));
 	values[COL_ABI] = out_cstr(stat->compat ? "compat" : "native");
+	values[COL_CATEGORY] = out_cstr(
+		syscall_class_name(desc ? (enum syscall_class)desc->class : SYSCALL_OTHER));
 	set_figures(v, stat, values);
 	return out_row(v->out, depth, values);
 }
@@ -214,8 +221,35 @@ static struct ebt_error *put_errnos(struct view *v)
 	return err ? err : out_end(v->out);
 }
 
+/* Categories count all calls: they need a model of their own where this one is by process. */
+static struct ebt_error *put_profile(struct view *v, bool classify)
+{
+	struct trace *trace = v->report->trace;
+	_cleanup_(syscall_model_destroyp) struct syscall_model *model = NULL;
+	struct syscall_profile profile;
+	uint64_t from, to;
+	double cpu = -1;
+	struct ebt_error *err;
+
+	err = syscall_model_create(trace, SYSCALLS_BY_CALL, &model);
+	if (!err && classify)
+		err = cpu_time_percent(trace, &cpu);
+	if (err)
+		return err;
+	from = trace_from_ns(trace);
+	to = trace_to_ns(trace) < trace_end_ns(trace) ? trace_to_ns(trace) : trace_end_ns(trace);
+	profile = syscall_profile_make(model, v->machine, to > from ? (double)(to - from) / 1e9 : 0,
+				       cpu);
+	err = out_categories(v->out, &profile);
+	if (!err && classify)
+		out_classification(v->out, &profile);
+	return err;
+}
+
 static struct ebt_error *put_tables(struct view *v)
 {
+	const struct options *o = v->report->options;
+	bool classify = options_flag(o, "classify");
 	struct out_table table = {
 		.key = "rows",
 		.columns = columns,
@@ -236,6 +270,8 @@ static struct ebt_error *put_tables(struct view *v)
 		err = out_end(v->out);
 	if (!err && options_flag(v->report->options, "errors"))
 		err = put_errnos(v);
+	if (!err && (classify || options_flag(o, "categories")))
+		err = put_profile(v, classify);
 	return err;
 }
 
@@ -273,6 +309,9 @@ static struct ebt_error *check_options(const struct options *o)
 	if (trace && o->interval_ns)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--trace is in order of time: --interval does not apply");
+	if (trace && (options_flag(o, "categories") || options_flag(o, "classify")))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--trace has no categories: they are sums");
 	if (trace && options_flag(o, "errors"))
 		return ebt_error_create(EBT_ERR_INVALID, "--trace shows errors anyway");
 	return NULL;
@@ -309,6 +348,8 @@ static const struct option_def syscalls_options[] = {
 	{ "by-process", OPTION_FLAG, NULL, "processes, and the calls of each", NULL },
 	{ "by-thread", OPTION_FLAG, NULL, "threads, and the calls of each", NULL },
 	{ "errors", OPTION_FLAG, NULL, "which errors they returned, too", NULL },
+	{ "categories", OPTION_FLAG, NULL, "also: how many were about files, memory, …", NULL },
+	{ "classify", OPTION_FLAG, NULL, "categories, and a verdict with its thresholds", NULL },
 	{ "trace", OPTION_FLAG, NULL, "every call, a line each, as strace prints them", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
@@ -323,6 +364,14 @@ const struct command command_syscalls = {
 		"had not returned when recording ended is not in the file (exit_group never "
 		"does).\n"
 		"--top counts processes or threads, not their calls.\n"
+		"\n"
+		"--categories has ten: file_io (also of descriptors of other kinds), memory, "
+		"process,\n"
+		"network (calls of sockets only), time, ipc (also poll, select and epoll), "
+		"security,\n"
+		"signal, system, other. --classify adds io_bound, cpu_bound … by thresholds, which "
+		"it\n"
+		"prints.\n"
 		"\n"
 		"--trace prints in order of entry, time in seconds since the start of the trace,\n"
 		"arguments as numbers. Up to 262144 calls are held back for that: a call during "

@@ -61,6 +61,7 @@ extern const struct command command_net;
 extern const struct command command_sched;
 extern const struct command command_procs;
 extern const struct command command_offcpu;
+extern const struct command command_summary;
 extern const struct command command_wall;
 extern const struct command command_flame;
 extern const struct command command_callgraph;

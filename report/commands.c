@@ -5,6 +5,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
 	&command_info,
+	&command_summary,
 	&command_dump,
 	&command_syscalls,
 	&command_block,

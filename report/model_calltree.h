@@ -131,6 +131,7 @@ struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 				 enum calltree_view view, struct calltree **ret);
 
 /* What is below one node, which is the root then. Names belong to the first tree. */
-struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node, struct calltree **ret);
+struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node,
+				  struct calltree **ret);
 
 #endif

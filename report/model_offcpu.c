@@ -193,6 +193,8 @@ static void sum_off(struct offcpu_sum *sum, const struct sched_off *off)
 	sum->why_ns[off->why] += ns;
 	sum->open += sched_is_open(off->flags);
 	sum->doubtful += (off->flags & SCHED_DOUBTFUL) != 0;
+	if (!sum->count || whole < sum->min_ns)
+		sum->min_ns = whole;
 	sum->count++;
 	if (whole >= sum->max_ns) {
 		sum->max_ns = whole;

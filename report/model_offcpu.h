@@ -29,8 +29,9 @@ struct offcpu_sum {
 	uint64_t total_ns;		/* from where it stopped until it ran again */
 	uint64_t wait_ns;		/* of that: runnable, waiting for a CPU */
 	uint64_t count, max_ns, max_at; /* max_at: when the longest ended */
-	uint64_t why_ns[SCHED_N_WHYS];	/* total_ns by the reason for which it stopped */
-	uint64_t open;			/* intervals whose beginning or end is not in the trace */
+	uint64_t min_ns;
+	uint64_t why_ns[SCHED_N_WHYS]; /* total_ns by the reason for which it stopped */
+	uint64_t open;		       /* intervals whose beginning or end is not in the trace */
 	uint64_t doubtful;
 
 	/* Who ended most of the time, after offcpu_finish(). */

@@ -5,7 +5,14 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SYSCALL(nr, name, n_args) [nr] = { #name, n_args },
+/* A call without a class does not compile. */
+enum {
+#define SYSCALL_CLASS(name, class) CLASS_##name = SYSCALL_##class,
+#include "syscall_classes.def"
+#undef SYSCALL_CLASS
+};
+
+#define SYSCALL(nr, name, n_args) [nr] = { #name, n_args, CLASS_##name },
 
 static const struct syscall_desc x86_64[] = {
 #include "syscalls_x86_64.def"
@@ -61,7 +68,7 @@ const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, b
 					uint64_t nr)
 {
 	/* It replaces the registers, its own number among them, before it returns. */
-	static const struct syscall_desc rt_sigreturn = { "rt_sigreturn", 0 };
+	static const struct syscall_desc rt_sigreturn = { "rt_sigreturn", 0, SYSCALL_SIGNAL };
 	const struct syscall_table *table;
 
 	if (!machine)
@@ -70,6 +77,19 @@ const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, b
 		return &rt_sigreturn;
 	table = compat ? &machine->compat : &machine->native;
 	return nr < table->n && table->calls[nr].name ? &table->calls[nr] : NULL;
+}
+
+const char *syscall_class_name(enum syscall_class class)
+{
+	static const char *const class_names[SYSCALL_N_CLASSES] = {
+		[SYSCALL_FILE_IO] = "file_io",	 [SYSCALL_MEMORY] = "memory",
+		[SYSCALL_PROCESS] = "process",	 [SYSCALL_NETWORK] = "network",
+		[SYSCALL_TIME] = "time",	 [SYSCALL_IPC] = "ipc",
+		[SYSCALL_SECURITY] = "security", [SYSCALL_SIGNAL] = "signal",
+		[SYSCALL_SYSTEM] = "system",	 [SYSCALL_OTHER] = "other",
+	};
+
+	return class_names[class];
 }
 
 const char *errno_name(uint64_t errnum)

@@ -6,10 +6,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a call is about; syscall_classes.def says which is what. */
+enum syscall_class {
+	SYSCALL_FILE_IO,
+	SYSCALL_MEMORY,
+	SYSCALL_PROCESS,
+	SYSCALL_NETWORK,
+	SYSCALL_TIME,
+	SYSCALL_IPC,
+	SYSCALL_SECURITY,
+	SYSCALL_SIGNAL,
+	SYSCALL_SYSTEM,
+	SYSCALL_OTHER,
+	SYSCALL_N_CLASSES,
+};
+
 struct syscall_desc {
 	const char *name; /* NULL: no such call */
 	uint8_t n_args;
+	uint8_t class; /* enum syscall_class */
 };
+
+/* "file_io", "memory", … */
+const char *syscall_class_name(enum syscall_class class);
 
 /* The calls of the native and the compat ABI of one machine. */
 struct syscall_machine;

@@ -56,12 +56,14 @@ static void test_by_call(void **state)
 	(void)state;
 	with_trace(&t);
 	text = REPORT_OK(t.path, "syscalls", "--csv");
-	expect_part(text, "pid,tid,comm,name,abi,count,errors,total_ns,percent,avg_ns,p50_ns,"
-			  "p99_ns,max_ns,max_at_ns,min_ns\r\n");
-	expect_part(text, ",,,read,native,3,1,6000,89.5522,2000,2000,3000,3000,2001000,1000\r\n");
-	expect_part(text, ",,,openat,native,1,1,500,");
-	expect_part(text, ",,,write,native,1,0,100,");
-	expect_part(text, ",,,syscall_5555,native,1,0,100,");
+	expect_part(text,
+		    "pid,tid,comm,name,abi,category,count,errors,total_ns,percent,avg_ns,p50_ns,"
+		    "p99_ns,max_ns,max_at_ns,min_ns\r\n");
+	expect_part(text,
+		    ",,,read,native,file_io,3,1,6000,89.5522,2000,2000,3000,3000,2001000,1000\r\n");
+	expect_part(text, ",,,openat,native,file_io,1,1,500,");
+	expect_part(text, ",,,write,native,file_io,1,0,100,");
+	expect_part(text, ",,,syscall_5555,native,other,1,0,100,");
 	free(text);
 	made_trace_remove(&t);
 }
@@ -74,14 +76,14 @@ static void test_by_process(void **state)
 	(void)state;
 	with_trace(&t);
 	text = REPORT_OK(t.path, "syscalls", "--by-process", "--csv");
-	expect_part(text, "0,10,,leader,,,3,2,4500,");
-	expect_part(text, "1,10,,leader,read,native,2,1,4000,");
-	expect_part(text, "1,10,,leader,openat,native,1,1,500,");
-	expect_part(text, "0,20,,<b>,,,2,0,2100,");
+	expect_part(text, "0,10,,leader,,,,3,2,4500,");
+	expect_part(text, "1,10,,leader,read,native,file_io,2,1,4000,");
+	expect_part(text, "1,10,,leader,openat,native,file_io,1,1,500,");
+	expect_part(text, "0,20,,<b>,,,,2,0,2100,");
 	free(text);
 	text = REPORT_OK(t.path, "syscalls", "--by-thread", "--csv");
-	expect_part(text, "0,10,11,worker,,,2,1,4000,");
-	expect_part(text, "0,10,10,leader,,,1,1,500,");
+	expect_part(text, "0,10,11,worker,,,,2,1,4000,");
+	expect_part(text, "0,10,10,leader,,,,1,1,500,");
 	free(text);
 	text = REPORT_OK(t.path, "syscalls", "--by-process", "--json");
 	expect_part(text, "{\"pid\":20,\"comm\":\"\\u003cb\\u003e\",\"count\":2");
@@ -192,7 +194,7 @@ static void test_other_machine(void **state)
 	made_trace_syscall(&t, 1000, 10, 0, 63, 1, 0);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "syscalls", "--csv");
-	expect_part(text, ",read,native,1,");
+	expect_part(text, ",read,native,file_io,1,");
 	free(text);
 	made_trace_remove(&t);
 

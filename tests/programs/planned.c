@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BLOCK 4096
+#define BLOCK  4096
 #define NAP_NS 20000000
 
 static uint64_t seconds;

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The summary for programs: as its schema says, and equal to what strace and the kernel count."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+
+import jsonschema
+
+import e2e
+
+# Sockets, memory and a signal handler; the same calls each time.
+SCRIPT = """
+import mmap, signal, socket, time
+a, b = socket.socketpair()
+for i in range(2000):
+    a.send(b'x'); b.recv(1)
+for i in range(300):
+    m = mmap.mmap(-1, 1 << 16); m.close()
+for i in range(50):
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+for i in range(20):
+    time.sleep(0.001)
+x = 0
+for i in range(10_000_000):
+    x += i
+"""
+COMMAND = [sys.executable, "-I", "-c", SCRIPT]
+
+
+class Summary(e2e.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with open(os.path.join(e2e.SOURCE, "docs/summary.schema.json"), encoding="utf-8") as f:
+            cls.schema = json.load(f)
+        jsonschema.Draft202012Validator.check_schema(cls.schema)
+
+    def strace(self, calls):
+        """How many of a class, as strace divides them."""
+        out = self.path("strace")
+        e2e.run("strace", "-f", "-c", "-e", f"trace={calls}", "-o", out, *COMMAND)
+        with open(out, encoding="utf-8") as f:
+            return int(re.search(r"(?m)^100\.00 +\S+ +\S+ +(\d+) .*total$", f.read()).group(1))
+
+    def test_one_object(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(COMMAND, check=True, env=e2e.CLEAN)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        trace = self.record("-e", "default,syscalls", "--", *COMMAND)
+        self.assert_no_loss(trace)
+        report = e2e.report_json("summary", trace)
+        jsonschema.validate(report, self.schema)
+        self.assertTrue(report["parent"]["command"].startswith("python3"))
+        self.assertEqual(report["children"], [])
+        # As much as without being recorded, and a machine is not quiet.
+        self.assertGreater(report["parent"]["cpu_time_ns"], 0.1e9)
+        self.assertAlmostEqual(report["parent"]["cpu_time_ns"] / 1e9, cpu, delta=cpu)
+        syscalls = report["aggregated"]["ebpf"]["syscalls"]
+        categories = syscalls["by_category"]
+        self.assertEqual(syscalls["total"], sum(categories.values()))
+        self.assertEqual(syscalls["total"],
+                         sum(r["count"] for r in e2e.rows("syscalls", trace)))
+        self.assertEqual(categories["network"], self.strace("%network"))
+        self.assertGreaterEqual(categories["network"], 4001)
+        # Where an allocator asks for memory is a matter of a few calls.
+        self.assertAlmostEqual(categories["memory"], self.strace("%memory"), delta=10)
+        self.assertAlmostEqual(categories["signal"],
+                               self.strace("rt_sigaction,rt_sigprocmask,rt_sigreturn,sigaltstack"),
+                               delta=1)
+        offcpu = report["aggregated"]["ebpf"]["offcpu"]
+        pid = report["parent"]["pid"]
+        stats = offcpu["thread_stats"][f"{pid}:{pid}"]
+        self.assertGreaterEqual(stats["count"], 20)
+        self.assertGreaterEqual(stats["total_time_ns"], 20_000_000)
+        self.assertEqual(offcpu["top_blocking_threads"][0]["tid"], pid)
+
+    def test_intervals(self):
+        trace = self.record("-e", "default,syscalls", "--", *COMMAND)
+        whole = e2e.report_json("summary", trace)
+        report = e2e.report_json("summary", trace, "--interval", "100ms")
+        jsonschema.validate(report, self.schema)
+        parts = [i["aggregated"]["ebpf"]["syscalls"] for i in report["intervals"]]
+        self.assertGreater(len(parts), 2)
+        for name, count in whole["aggregated"]["ebpf"]["syscalls"]["by_category"].items():
+            self.assertEqual(sum(p["by_category"][name] for p in parts), count)
+        self.assertAlmostEqual(sum(i["aggregated"]["cpu_time_ns"] for i in report["intervals"]),
+                               whole["aggregated"]["cpu_time_ns"], delta=1000)
+
+    def test_classification(self):
+        trace = self.record("-e", "syscalls,sched", "--", *COMMAND)
+        found = e2e.report_json("syscalls", trace, "--classify")["classification"]
+        self.assertEqual(found["verdict"], "network_bound")
+        self.assertGreater(found["cpu_percent"], 0)
+        text = e2e.ebreport("syscalls", "--classify", trace)
+        self.assertIn("Verdict: network_bound", text)
+        self.assertIn("network > 40 % of calls", text)
+        self.assertIn("read", {r["name"] for r in e2e.rows("syscalls", trace)
+                               if r["category"] == "file_io"})
+
+
+if __name__ == "__main__":
+    e2e.main()
