@@ -70,6 +70,7 @@ extern const struct command command_locks;
 extern const struct command command_faults;
 extern const struct command command_block;
 extern const struct command command_counters;
+extern const struct command command_dbus;
 extern const struct command command_mem;
 extern const struct command command_modules;
 extern const struct command command_bundle;

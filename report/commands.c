@@ -21,6 +21,7 @@ const struct command *const commands[] = {
 	&command_locks,
 	&command_faults,
 	&command_counters,
+	&command_dbus,
 	&command_mem,
 	&command_modules,
 	&command_files,
