@@ -273,6 +273,9 @@ class Containers:
         listed = e2e.report_json("info", trace)["containers"]
         found = {row["id"]: (row["name"], row["image"], int(row["pids"])) for row in listed}
         self.assertEqual(found, containers)
+        rows = {row["pid"]: row for row in e2e.rows("procs", trace)}
+        for identity, (name, _, pid) in containers.items():
+            self.assertEqual((rows[pid]["container"], rows[pid]["container_id"]), (name, identity))
         text = e2e.ebreport("info", trace)
         for identity, (name, image, pid) in containers.items():
             self.assertRegex(text, rf"{identity} +{name} +{image} +{pid}")

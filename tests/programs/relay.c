@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * PROCESSES processes in a ring (arguments: PROCESSES ROUNDS) hand a byte from one to the next, all
- * on one CPU; each but the first has a nice value of its number. Every wake-up of one is by the one
- * before it. Called relay0 to relayN, each says in the end: its number, pid, voluntary switches
- * (getrusage), run time and time on a run queue in ns (/proc/self/schedstat).
+ * on one CPU; the nice value of each is by its number more than that of the first. Every wake-up of
+ * one is by the one before it. Called relay0 to relayN, each says in the end: its number, pid,
+ * voluntary switches (getrusage), run time and time on a run queue in ns (/proc/self/schedstat).
  */
 #include <sched.h>
 #include <stdio.h>
@@ -78,8 +78,7 @@ int main(int argc, char **argv)
 		if (child < 0)
 			return 1;
 		if (!child) {
-			if (nice(i) != i)
-				_exit(1);
+			setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + i);
 			_exit(relay(i, pipes[i][0], pipes[(i + 1) % n][1], rounds));
 		}
 	}
