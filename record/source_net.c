@@ -126,10 +126,16 @@ static struct ebt_error *work(void *worker, struct ebt_stream *stream, enum sour
 	const struct ebrec_bpf *skel = worker;
 
 	(void)stream; /* the programs write the rows */
-	if (moment != SOURCE_BEGIN && moment != SOURCE_EPOCH)
+	if (moment != SOURCE_EPOCH)
 		return NULL;
 	forget_devices(skel);
 	return note_sockets(skel);
+}
+
+/* Whoever is to be recorded is known by now. */
+static struct ebt_error *attach(struct source_context *context)
+{
+	return note_sockets(context->skel);
 }
 
 static void close_worker(void *worker)
@@ -152,5 +158,6 @@ const struct ebrec_source source_net = {
 				      EBT_T_net_retransmit, EBT_T_net_reset, 0 },
 	.probe = probe,
 	.configure = configure,
+	.attach = attach,
 	.worker = &worker,
 };
