@@ -62,7 +62,7 @@ static __always_inline bool all_frees(void)
 	return !kmem_live_set || kmem_overflow;
 }
 
-/* Is it free of a followed task, which is of interest whatever it frees? */
+/* Is it a followed task that frees? What it had before the recording is counted too. */
 static __always_inline bool free_followed(bool interrupt)
 {
 	return !kmem_rate && !interrupt && ebrec_task_followed(bpf_get_current_task_btf());
@@ -212,16 +212,17 @@ static __always_inline int freed(__u64 address, __u32 kind)
 	return 0;
 }
 
-SEC("tp_btf/kfree")
-int BPF_PROG(ebrec_kfree, unsigned long caller, const void *address)
+/* Caller and address. Raw tracepoints, as others do not give us what is a pointer to anything. */
+SEC("raw_tp/kfree")
+int ebrec_kfree(__u64 *ctx)
 {
-	return freed((__u64)address, 0);
+	return freed(ctx[1], 0);
 }
 
-SEC("tp_btf/kmem_cache_free")
-int BPF_PROG(ebrec_kmem_cache_free, unsigned long caller, const void *address)
+SEC("raw_tp/kmem_cache_free")
+int ebrec_kmem_cache_free(__u64 *ctx)
 {
-	return freed((__u64)address, 1);
+	return freed(ctx[1], 1);
 }
 
 /* --- pages --- */

@@ -25,7 +25,7 @@ import test_verifier  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "pingpong", "unwound", "verified.so")]
+                       ("callbacks", "hoarder", "pingpong", "unwound", "verified.so")]
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
 ROUNDS = 40000
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
@@ -220,6 +220,30 @@ class Kernel(unittest.TestCase):
         self.assertEqual(causes, {("dd", "read", "submitter"): 60 << 12,
                                   ("dd", "write", "submitter"): 40 << 16,
                                   ("dd", "write", "dirtier"): 32 << 16})
+
+    @inside("mkfifo in out; exec 3<>in; echo >&3\n"
+            "ebrec -e kmem -o t.ebt -- sh -c 'hoarder 600 3000 wait <&3 >out &\n"
+            "while read -r line; do echo \"$line\"; [ \"$line\" = done ] && break; done <out >said\n"
+            "exec sleep 2'; echo >&3\n"
+            "cat /sys/kernel/slab/filp/objs_per_slab /sys/kernel/slab/filp/cpu_partial >slab")
+    def test_memory(self):
+        """Against what the program did, and /proc/slabinfo there."""
+        trace = self.trace()
+        files = 600 + 60 + 2 * 60  # a socket has one, a pipe two
+        row = {r["cache"]: r for r in e2e.rows("mem", trace, "--caches",
+                                               "--comm", "hoarder")}["filp"]
+        self.assertAlmostEqual(row["live_count"], files + 5, delta=5)  # what it runs, for one
+        self.assertAlmostEqual(row["freed_count"], 3005, delta=5)
+        before, after = map(int, re.findall(r"slab \w+ filp (\d+)", self.text("said")))
+        slack = 2 * sum(map(int, re.findall(r"(?m)^\d+", self.text("slab")))) + 50
+        self.say(f"{files} files, {before} to {after} in /proc/slabinfo, slack {slack}")
+        self.assertAlmostEqual(after - before, files, delta=slack)
+        kept = collections.Counter()
+        for stack in e2e.report_json("mem", trace)["stacks"]:
+            for way in re.findall(r"^kmem_cache_alloc\w*;(?:__alloc_file;)?alloc_empty_file;"
+                                  r".*;(keep_\w+|drop_\w+);main;", stack["stack"]):
+                kept[way] += stack["live_count"]
+        self.assertEqual(kept, {"keep_files": 600, "keep_sockets": 60, "keep_pipes": 120})
 
     @inside("grep ctxt /proc/stat >outer; ebrec -a -e sched -o t.ebt & pid=$!\n"
             f"sleep 3; grep ctxt /proc/stat >inner; pingpong {ROUNDS}; "
