@@ -48,8 +48,9 @@ struct work_struct {
 } __attribute__((preserve_access_index));
 
 struct span {
+	__u64 id; /* number of the line or vector, address of the timer: the same at its end */
 	__u64 since, nested, delay, function;
-	__u32 kind, number;
+	__u32 kind, unused;
 };
 
 struct irq_cpu {
@@ -98,7 +99,13 @@ static __always_inline bool wanted(void)
 	return gate && (config.all || ebrec_tid_followed(bpf_get_current_task_btf()->pid));
 }
 
-static __always_inline void enter(__u32 kind, __u32 number, __u64 function)
+/* The clock may go back by a little when it is adjusted. */
+static __always_inline __u64 since(const struct span *span, __u64 now)
+{
+	return now > span->since ? now - span->since : 0;
+}
+
+static __always_inline void enter(__u32 kind, __u64 id, __u64 function)
 {
 	struct irq_cpu *cpu = this_cpu();
 	struct span *span;
@@ -118,28 +125,27 @@ static __always_inline void enter(__u32 kind, __u32 number, __u64 function)
 	span->delay = 0;
 	span->function = function;
 	span->kind = kind;
-	span->number = number;
+	span->id = id;
 	span->since = bpf_ktime_get_ns();
-	if (kind == KIND_SOFT && number < MAX_SOFT) {
-		if (cpu->raised[number])
-			span->delay = span->since - cpu->raised[number];
-		cpu->raised[number] = 0;
+	if (kind == KIND_SOFT && id < MAX_SOFT) {
+		if (cpu->raised[id])
+			span->delay = span->since - cpu->raised[id];
+		cpu->raised[id] = 0;
 	}
 }
 
 /*
- * Ends the innermost span of the kind, and those within it whose end was not seen. Its time counts
- * as that of the one around it if that was interrupted by it: a timer is what its interrupt does.
+ * Ends a span, and those within it whose end was not seen. Its time counts as that of the one
+ * around it if that was interrupted by it: a timer is what its interrupt does.
  */
-static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 now, struct span *ret)
+static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 id, __u64 now,
+				  struct span *ret)
 {
 	struct span *span = NULL, *around;
 	__u32 depth = 0;
 
 	for (__u32 i = 0; i < MAX_DEPTH; i++) {
-		/* One that came later has interrupted this very program, which was not run for it.
-		 */
-		if (i < cpu->depth && cpu->spans[i].kind == kind && cpu->spans[i].since <= now) {
+		if (i < cpu->depth && cpu->spans[i].kind == kind && cpu->spans[i].id == id) {
 			span = &cpu->spans[i];
 			depth = i;
 		}
@@ -151,7 +157,7 @@ static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 now, st
 	*(volatile __u32 *)&cpu->depth = depth;
 	if (depth && depth <= MAX_DEPTH) {
 		around = &cpu->spans[depth - 1];
-		around->nested += kind >= KIND_TIMER ? ret->nested : now - ret->since;
+		around->nested += kind >= KIND_TIMER ? ret->nested : since(ret, now);
 	}
 	return true;
 }
@@ -161,7 +167,7 @@ static __always_inline __u64 self_of(const struct span *span, __u64 duration)
 	return span->nested < duration ? duration - span->nested : 0;
 }
 
-static __always_inline void leave_irq(__u32 kind, __u32 handled)
+static __always_inline void leave_irq(__u32 kind, __u32 number, __u32 handled)
 {
 	struct irq_cpu *cpu = this_cpu();
 	__u64 now = bpf_ktime_get_ns(), flags;
@@ -171,7 +177,7 @@ static __always_inline void leave_irq(__u32 kind, __u32 handled)
 
 	if (!cpu || !wanted())
 		return;
-	if (!leave(cpu, kind, now, &span))
+	if (!leave(cpu, kind, number, now, &span))
 		return;
 	n = bpf_get_smp_processor_id();
 	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_irq, sizeof(*row), now, &flags);
@@ -180,8 +186,8 @@ static __always_inline void leave_irq(__u32 kind, __u32 handled)
 	row->cpu = n;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->kind = kind;
-	row->number = span.number;
-	row->duration = now - span.since;
+	row->number = number;
+	row->duration = since(&span, now);
 	row->self = self_of(&span, row->duration);
 	row->delay = span.delay;
 	row->handled = handled;
@@ -189,7 +195,7 @@ static __always_inline void leave_irq(__u32 kind, __u32 handled)
 	bpf_ringbuf_submit(row, flags);
 }
 
-static __always_inline void leave_timer(__u32 kind)
+static __always_inline void leave_timer(__u32 kind, __u64 id)
 {
 	struct irq_cpu *cpu = this_cpu();
 	__u64 now = bpf_ktime_get_ns(), flags;
@@ -199,7 +205,7 @@ static __always_inline void leave_timer(__u32 kind)
 
 	if (!cpu || !wanted())
 		return;
-	if (!leave(cpu, kind, now, &span))
+	if (!leave(cpu, kind, id, now, &span))
 		return;
 	n = bpf_get_smp_processor_id();
 	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_timer, sizeof(*row), now, &flags);
@@ -208,7 +214,7 @@ static __always_inline void leave_timer(__u32 kind)
 	row->cpu = n;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->function = span.function;
-	row->duration = now - span.since;
+	row->duration = since(&span, now);
 	row->self = self_of(&span, row->duration);
 	row->kind = kind - KIND_TIMER;
 	row->unused = 0;
@@ -257,7 +263,7 @@ int BPF_PROG(ebrec_irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
 	if (wanted())
 		say_name(irq, action);
-	leave_irq(KIND_LINE, ret);
+	leave_irq(KIND_LINE, irq, ret);
 	return 0;
 }
 
@@ -286,7 +292,7 @@ int BPF_PROG(ebrec_softirq_entry, unsigned int nr)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
 {
-	leave_irq(KIND_SOFT, 0);
+	leave_irq(KIND_SOFT, nr, 0);
 	return 0;
 }
 
@@ -302,7 +308,7 @@ int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
 	SEC("tp_btf/" #name "_exit")                   \
 	int BPF_PROG(ebrec_##name##_exit, int vector)  \
 	{                                              \
-		leave_irq(kind, 0);                    \
+		leave_irq(kind, vector, 0);            \
 		return 0;                              \
 	}
 
@@ -323,28 +329,28 @@ VECTOR(spurious_apic, KIND_SPURIOUS_APIC)
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(ebrec_timer_expire_entry, struct timer_list *timer)
 {
-	enter(KIND_TIMER, 0, (__u64)BPF_CORE_READ(timer, function));
+	enter(KIND_TIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
 	return 0;
 }
 
 SEC("tp_btf/timer_expire_exit")
-int BPF_PROG(ebrec_timer_expire_exit)
+int BPF_PROG(ebrec_timer_expire_exit, struct timer_list *timer)
 {
-	leave_timer(KIND_TIMER);
+	leave_timer(KIND_TIMER, (__u64)timer);
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(ebrec_hrtimer_expire_entry, struct hrtimer *timer)
 {
-	enter(KIND_HRTIMER, 0, (__u64)BPF_CORE_READ(timer, function));
+	enter(KIND_HRTIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(ebrec_hrtimer_expire_exit)
+int BPF_PROG(ebrec_hrtimer_expire_exit, struct hrtimer *timer)
 {
-	leave_timer(KIND_HRTIMER);
+	leave_timer(KIND_HRTIMER, (__u64)timer);
 	return 0;
 }
 

@@ -21,11 +21,12 @@ import unittest
 sys.path.insert(0, os.path.join(os.environ.get("EBT_SOURCE", "."), "tests/e2e"))
 import e2e  # noqa: E402
 import machine  # noqa: E402
+import test_irq  # noqa: E402
 import test_verifier  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "hoarder", "pingpong", "unwound", "verified.so")]
+                       ("callbacks", "contended", "pingpong", "unwound", "verified.so")]
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
 ROUNDS = 40000
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
@@ -113,7 +114,7 @@ class Kernel(unittest.TestCase):
         # What these kernels cannot do, they say; nothing that is there today may be missing.
         status = {s["name"]: s["status"] for s in e2e.report_json("info", self.trace())["sources"]}
         self.say(status)
-        for name in ("sample", "sched", "task", "offcpu", "syscalls"):
+        for name in ("sample", "sched", "task", "offcpu", "syscalls", "lock", "irq"):
             self.assertEqual(status[name], "on")
             self.assertRegex(self.text("list"), rf"(?m)^{name} ")
 
@@ -261,6 +262,51 @@ class Kernel(unittest.TestCase):
         self.assertLess(own, inner / 10)
         self.assertGreaterEqual(switches, inner - own)
         self.assertLessEqual(switches, outer)
+
+    @inside("ebrec -e lock:wakes -o t.ebt -- contended mutex 20 20000 >said; "
+            "ebrec -e lock -o kernel.ebt -- contended mmap 300")
+    def test_locks(self):
+        """Against what the program says that it waited."""
+        words = [line.split() for line in self.text("said").splitlines()]
+        _, address, waits, ns = next(w for w in words if w[0] == "mutex")
+        holder = next(int(w[2]) for w in words if w[:2] == ["thread", "holder"])
+        row, = [r for r in e2e.rows("locks", self.trace(), "--user") if r.get("address") == address]
+        self.say(row["lock"], row["count"], row["wait_ns"], "of", waits, ns)
+        self.assertEqual((row["kind"], row["count"]), ("mutex", int(waits)))
+        self.assertAlmostEqual(row["wait_ns"] / int(ns), 1, delta=0.02)
+        self.assertEqual((row["waiters"], row["holder_tid"]), (2, holder))
+        kinds = {r["kind"] for r in e2e.rows("locks", self.trace("kernel.ebt"), "--kernel")}
+        self.assertIn("rwsem write", kinds)
+
+    @inside("cat /proc/softirqs >softirqs.outer0; cat /proc/interrupts >interrupts.outer0; "
+            "ebrec -q -a -e irq -o t.ebt & pid=$!\n"
+            # The kernel's symbols are in the file when it records.
+            "while kill -0 $pid && [ $(wc -c <t.ebt || echo 0) -lt 100000 ]; do sleep 1; done; "
+            "cat /proc/softirqs >softirqs.inner0; cat /proc/interrupts >interrupts.inner0; "
+            f"pingpong {ROUNDS}; "
+            "cat /proc/softirqs >softirqs.inner1; cat /proc/interrupts >interrupts.inner1; "
+            "kill -INT $pid; wait $pid; "
+            "cat /proc/softirqs >softirqs.outer1; cat /proc/interrupts >interrupts.outer1")
+    def test_interrupts(self):
+        """Against what /proc/interrupts and /proc/softirqs count there."""
+        trace = self.file("t.ebt")
+        lost = e2e.lost(trace)
+        lost.pop("process", None)  # of the loop, which ended before their /proc was read
+        self.assertEqual(lost, {})
+        irqs = e2e.report_json("sched", trace, "--irq")["irqs"]
+        for name, known in ("softirqs", None), ("interrupts", test_irq.VECTORS):
+            inner0, inner1, outer0, outer1 = [
+                test_irq.read_counts(self.text(f"{name}.{at}"), known)
+                for at in ("inner0", "inner1", "outer0", "outer1")]
+            ours = collections.Counter()
+            for row in irqs:
+                if (row["kind"] == "soft") == (name == "softirqs"):
+                    label = str(row["number"]) if row["kind"] == "line" else row["name"]
+                    ours[row["cpu"], label] += row["count"]
+            self.say(name, {key: n for key, n in ours.items() if n > 100})
+            least, most = test_irq.between(inner0, inner1), test_irq.between(outer0, outer1)
+            self.assertEqual({key: (n, ours[key], most[key]) for key, n in least.items()
+                              if not n <= ours[key] <= most[key]}, {})
 
 
 if __name__ == "__main__":
