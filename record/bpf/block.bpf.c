@@ -216,6 +216,8 @@ static __always_inline bool blame(struct ebrec_block_request *r, const struct bi
 
 static __always_inline __u64 bio_cgroup(const struct bio___block *bio)
 {
+	if (!bpf_core_field_exists(bio->bi_blkg))
+		return 0;
 	return bio->bi_blkg->blkcg->css.cgroup->kn->id;
 }
 
@@ -254,15 +256,14 @@ static __always_inline void begin_request(const struct request___block *rq,
 	remember(key, &r);
 }
 
-/* Takes what is known of a bio that now has a request. */
-static __always_inline void take_bio(const struct bio___block *bio, struct block_bio *ret)
+/* What is known of a bio that now has a request. The bio takes the slot again when it is used
+ * again. */
+static __always_inline void find_bio(const struct bio___block *bio, struct block_bio *ret)
 {
 	struct block_bio *slot = bio ? bio_slot(bio) : NULL;
 
-	if (!slot || slot->bio != (__u64)bio)
-		return;
-	*ret = *slot;
-	slot->bio = 0;
+	if (slot && slot->bio == (__u64)bio)
+		*ret = *slot;
 }
 
 SEC("tp_btf/block_io_start")
@@ -272,16 +273,13 @@ int BPF_PROG(ebrec_block_io_start, const struct request___block *rq)
 
 	if (!gate)
 		return 0;
-	take_bio(rq->bio, &who);
+	find_bio(rq->bio, &who);
 	current_submitter(&who);
 	begin_request(rq, &who, bpf_ktime_get_ns());
 	return 0;
 }
 
-/*
- * What is known of a request that is on its way. Before 6.5 this is where it is seen first, unless
- * its time says that it began before the recording.
- */
+/* What is known of a request that is on its way. Before 6.5 this is where it is seen first. */
 static __always_inline struct ebrec_block_request *find_request(const struct request___block *rq,
 								__u64 now)
 {
@@ -292,11 +290,14 @@ static __always_inline struct ebrec_block_request *find_request(const struct req
 	/* With block_io_start, those without it are flushes, which begin when they are issued. */
 	if (r || (!(block_args & EBREC_BLOCK_NO_START) && block_op(rq->cmd_flags) != BLOCK_FLUSH))
 		return r;
-	take_bio(rq->bio, &who);
-	if (!who.tid)
-		take_bio(rq->biotail, &who);
-	if (!who.tid)
+	find_bio(rq->bio, &who);
+	if (!who.bio)
+		find_bio(rq->biotail, &who);
+	/* Without a bio it is a command, of who makes it here; else it is likely who does. */
+	if (!who.bio) {
 		current_submitter(&who);
+		who.kernel = who.kernel || rq->bio;
+	}
 	begin_request(rq, &who, now);
 	return bpf_map_lookup_elem(&block_requests, &key);
 }
@@ -472,8 +473,8 @@ int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int erro
 	r->bytes += bytes;
 	if (error)
 		r->error = block_args & EBREC_BLOCK_ERRNO ? -error : block_errno(error & 0xff);
-	/* Some drivers complete in parts; a request that flushes ends in steps, but the flush, which
-	 * is a request of its own. */
+	/* Some drivers complete in parts; a request that flushes ends in steps, but the flush,
+	 * which is a request of its own. */
 	if (bytes >= rq->__data_len && (r->op == BLOCK_FLUSH || !block_is_step(rq))) {
 		emit(r, now);
 		bpf_map_delete_elem(&block_requests, &key);

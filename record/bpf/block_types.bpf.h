@@ -56,15 +56,6 @@ struct block_device___block {
 	struct gendisk___block *bd_disk;
 };
 
-struct device___block {
-	__u32 devt;
-};
-
-/* A partition until 5.11. */
-struct hd_struct___block {
-	struct device___block __dev;
-};
-
 struct bio_vec___block {
 	struct page___block *bv_page;
 };
@@ -100,7 +91,7 @@ struct bio___block {
 	unsigned int bi_opf;
 	__u8 bi_status;
 	struct bvec_iter___block bi_iter;
-	struct blkcg_gq___block *bi_blkg;
+	struct blkcg_gq___block *bi_blkg; /* where there are limits for cgroups */
 	struct bio_vec___block *bi_io_vec;
 };
 
@@ -121,7 +112,6 @@ struct request___block {
 
 struct request___disk {
 	struct gendisk___block *rq_disk;
-	struct hd_struct___block *part;
 };
 
 #pragma clang attribute pop
