@@ -26,7 +26,7 @@ import test_verifier  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "contended", "pingpong", "unwound", "verified.so")]
+                       ("callbacks", "contended", "hoarder", "pingpong", "unwound", "verified.so")]
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
 ROUNDS = 40000
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
