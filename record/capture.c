@@ -12,6 +12,7 @@
 
 #include "cleanup.h"
 #include "cpus.h"
+#include "schema.h"
 #include "skeleton.h"
 
 #define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
@@ -60,6 +61,29 @@ static bool is_on(const struct capture *c, size_t source)
 	return source_is_on(&c->states[source]);
 }
 
+static bool has_stacks(const struct ebrec_source *source)
+{
+	for (const uint16_t *id = source->tables; *id; id++) {
+		const struct ebt_table *table = ebt_table_by_id(*id);
+
+		for (uint32_t f = 0; table && f < table->n_fields; f++) {
+			if (table->fields[f].type == EBT_TYPE_STACK)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Unwind tables of all that runs are for sources whose rows have stacks. */
+static bool needs_tables(const struct capture *c)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (is_on(c, i) && has_stacks(ebrec_sources[i]))
+			return c->context.options->call_graph >= CALL_GRAPH_TABLE;
+	}
+	return false;
+}
+
 static void configure(struct capture *c, uint64_t cgroup_id)
 {
 	const struct kernel *kernel = c->context.kernel;
@@ -92,7 +116,7 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	source_use_map(skel->maps.slots);
 	source_use_map(skel->maps.followed);
 	source_use_map(skel->maps.drops);
-	if (c->context.options->call_graph >= CALL_GRAPH_TABLE)
+	if (needs_tables(c))
 		unwinder_configure(skel, kernel, c->context.options);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		if (is_on(c, i) && ebrec_sources[i]->configure)
@@ -223,6 +247,19 @@ static bool has(const struct capture *c, const char *name)
 	return is_on(c, (size_t)source_by_name(name, strlen(name)));
 }
 
+/* System calls have lanes, samples rings of their own; what else is there has rows without end. */
+static bool fills_rings(const struct capture *c)
+{
+	static const char *const few[] = { "task", "counter", "sample", "syscalls" };
+	size_t n = 0, n_few = 0;
+
+	for (size_t i = 0; i < ebrec_n_sources; i++)
+		n += is_on(c, i);
+	for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++)
+		n_few += has(c, few[i]);
+	return n > n_few;
+}
+
 /* Divides the memory for events among rings and lanes. */
 static struct ebt_error *plan_buffers(struct capture *c)
 {
@@ -240,8 +277,7 @@ static struct ebt_error *plan_buffers(struct capture *c)
 	err = cpus_online(&cpus, &n);
 	if (err)
 		return err;
-	/* Without the scheduler's events, rings have next to nothing to carry. */
-	c->ring_budget /= has(c, "sched") || has(c, "offcpu") ? 2 : 16;
+	c->ring_budget /= fills_rings(c) ? 2 : 16;
 	c->context.n_lanes = (uint32_t)cpus[n - 1] + 1;
 	while (records < MAX_LANE_RECORDS &&
 	       lane_bytes(records * 2) * c->context.n_lanes <= total - c->ring_budget)
@@ -282,7 +318,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 		err = map_lanes(c);
 	if (!err)
 		err = make_rings(c);
-	if (!err && options->call_graph >= CALL_GRAPH_TABLE)
+	if (!err && needs_tables(c))
 		err = unwinder_create(c->context.skel, options, &c->unwinder);
 	if (err)
 		return err;

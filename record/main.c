@@ -101,6 +101,12 @@ static void show_status(void *arg, const struct session_status *status)
 	fflush(stderr);
 }
 
+static void show_missing(void *arg, const char *source, const char *why)
+{
+	(void)arg;
+	fprintf(stderr, "ebrec: no events of source %s: %s\n", source, why);
+}
+
 static void show_summary(const struct record_options *options, const struct session_result *result)
 {
 	const struct session_status *s = &result->status;
@@ -161,6 +167,7 @@ static int record(const struct record_options *options, char **argv)
 	_cleanup_error_ struct ebt_error *err = NULL;
 	_cleanup_free_ char *command_line = join(argv), *ebreport = NULL;
 	struct status_line line = { .wanted = !options->quiet && isatty(STDERR_FILENO) };
+	const struct session_watch watch = { show_status, show_missing, &line };
 	struct session_result result;
 
 	if (!command_line) {
@@ -175,7 +182,7 @@ static int record(const struct record_options *options, char **argv)
 		print_error(err);
 		return EXIT_RECORDER;
 	}
-	err = session_run(options, command_line, stop[0], show_status, &line, &result);
+	err = session_run(options, command_line, stop[0], &watch, &result);
 	if (line.shown)
 		fputs("\r\033[K", stderr);
 	if (err)

@@ -471,9 +471,7 @@ static int poll_timeout(const struct session *s, uint64_t now)
 	return left < TICK_MS ? (int)left : TICK_MS;
 }
 
-static struct ebt_error *record(struct session *s,
-				void (*on_status)(void *arg, const struct session_status *status),
-				void *arg)
+static struct ebt_error *record(struct session *s, const struct session_watch *watch)
 {
 	struct ebt_error *err;
 
@@ -495,7 +493,7 @@ static struct ebt_error *record(struct session *s,
 		if (err)
 			return err;
 		read_status(s, now);
-		on_status(arg, &s->result->status);
+		watch->status(watch->arg, &s->result->status);
 	}
 }
 
@@ -565,10 +563,19 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	return first_error(err, target_exec_error(s->target));
 }
 
+static void tell_missing(const struct session *s, const struct session_watch *watch)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		const struct source_state *state = capture_source(s->capture, i);
+
+		if (state->status == SOURCE_UNAVAILABLE)
+			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
+	}
+}
+
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,
-			      int stop,
-			      void (*on_status)(void *arg, const struct session_status *status),
-			      void *arg, struct session_result *ret)
+			      int stop, const struct session_watch *watch,
+			      struct session_result *ret)
 {
 	struct session s = { .resolved = *options, .result = ret, .output = -1, .stop = stop };
 	struct ebt_error *err;
@@ -577,9 +584,11 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };
 	err = prepare(&s);
 	if (!err)
+		tell_missing(&s, watch);
+	if (!err)
 		err = begin(&s, command_line);
 	if (!err)
-		err = record(&s, on_status, arg);
+		err = record(&s, watch);
 	if (ret->recorded)
 		err = finish(&s, err);
 	deinit(&s);

@@ -21,15 +21,22 @@ struct session_result {
 	bool recorded;	    /* it got as far as a trace that can be read */
 };
 
+/* What is told meanwhile, from the thread of session_run(). */
+struct session_watch {
+	/* About once a second. */
+	void (*status)(void *arg, const struct session_status *status);
+	/* Before it begins: this machine does not have a source that was asked for, and why. */
+	void (*missing)(void *arg, const char *source, const char *why);
+	void *arg;
+};
+
 /*
  * Records as the options say, until the numbers of signals can be read from `stop`, a byte each,
- * if nothing else ends it: a descriptor that does not block. on_status is called about once a
- * second, from this thread. *ret is filled in also where an error is returned: the recording may
- * have come a long way by then.
+ * if nothing else ends it: a descriptor that does not block. *ret is filled in also where an error
+ * is returned: the recording may have come a long way by then.
  */
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,
-			      int stop,
-			      void (*on_status)(void *arg, const struct session_status *status),
-			      void *arg, struct session_result *ret);
+			      int stop, const struct session_watch *watch,
+			      struct session_result *ret);
 
 #endif

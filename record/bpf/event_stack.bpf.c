@@ -3,10 +3,10 @@
 #include "event_walk.bpf.h"
 
 /*
- * From Linux 6.13 on, programs of tracepoints have a stack for each CPU instead of the task's, as the
- * kernel does not let a program interrupt itself there. It does not look at what is called by tail
- * calls: this program is interrupted by itself, for a row of another program, and would find its
- * pointers overwritten. One that may make tail calls itself has the task's stack.
+ * From Linux 6.13 on, programs of tracepoints have a stack for each CPU instead of the task's, as
+ * the kernel does not let a program interrupt itself there. It does not look at what is called by
+ * tail calls: this program is interrupted by itself, for a row of another program, and would find
+ * its pointers overwritten. One that may make tail calls itself has the task's stack.
  */
 SEC("raw_tp")
 int ebrec_event_stacks(void *ctx)
