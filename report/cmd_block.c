@@ -410,10 +410,13 @@ static struct ebt_error *check_options(const struct options *o)
 	if (options_flag(o, "devices") + options_flag(o, "by-thread") + trace > 1)
 		return ebt_error_create(EBT_ERR_INVALID, "--devices, --by-thread and --trace "
 							 "exclude each other");
-	if (trace && (o->sort || options_flag(o, "histogram") || options_flag(o, "depth")))
-		return ebt_error_create(EBT_ERR_INVALID, "--trace is in order of time, alone: "
-							 "--sort, --histogram and --depth do not "
-							 "apply");
+	if (trace && (o->sort || o->interval_ns))
+		return ebt_error_create(EBT_ERR_INVALID, "--trace is in order of time: --sort and "
+							 "--interval do not apply");
+	if (trace && (options_flag(o, "histogram") || options_flag(o, "depth")))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--trace lists requests: --histogram and --depth do not "
+					"apply");
 	return NULL;
 }
 

@@ -164,6 +164,9 @@ static void test_refused(void **state)
 	text = REPORT_FAILS(t.path, &status, "block", "--trace", "--depth");
 	assert_int_not_equal(status, 0);
 	free(text);
+	text = REPORT_FAILS(t.path, &status, "block", "--trace", "--interval", "1s");
+	assert_int_not_equal(status, 0);
+	free(text);
 	made_trace_remove(&t);
 }
 

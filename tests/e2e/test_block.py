@@ -138,6 +138,11 @@ class Block(e2e.TestCase):
         self.assertGreater(row["merges"], 100)
         self.assertGreater(row["depth_max"], 4)
         self.assertGreater(truth["discard_ios"], 0)
+        parts = [r for interval in e2e.report_json("block", trace, "--devices", "--interval",
+                                                   "100ms")["intervals"]
+                 for r in interval["rows"] if r["device"] == row["device"]]
+        for key in "ios", "bytes", "merges", "total_ns":
+            self.assertEqual(sum(r[key] for r in parts), row[key])
         for r in self.listed(trace, device):
             self.assertEqual(r["cause"], "submitter", r)
             self.assertEqual(r["comm"], "fio", r)
