@@ -194,7 +194,10 @@ static __always_inline bool blame(struct ebrec_block_request *r, const struct bi
 
 	r->submitter = r->task = who->tid;
 	r->pid = who->pid;
-	r->cause = who->kernel || !who->tid ? CAUSE_UNKNOWN : CAUSE_SUBMITTER;
+	r->cause = CAUSE_SUBMITTER;
+	/* A task that needs memory swaps out what is anybody's. */
+	if (who->kernel || !who->tid || (r->op == BLOCK_WRITE && r->flags & BLOCK_SWAP))
+		r->cause = CAUSE_UNKNOWN;
 	if (!bio || !bio_page(bio, r->op, &page))
 		return who->followed || config.all;
 	r->inode = page.file.inode;
@@ -243,11 +246,11 @@ static __always_inline void begin_request(const struct request___block *rq,
 	__u64 key = (__u64)rq;
 
 	r.op = block_op(rq->cmd_flags);
+	r.flags = block_flags(rq->cmd_flags);
 	if (!blame(&r, bio, who)) {
 		bpf_map_delete_elem(&block_requests, &key);
 		return;
 	}
-	r.flags = block_flags(rq->cmd_flags);
 	r.disk = block_disk_dev(block_disk(rq));
 	r.dev = bio ? block_bio_dev(bio) : r.disk;
 	r.cgroup = bio ? bio_cgroup(bio) : 0;
@@ -499,12 +502,12 @@ static __always_inline void begin_bio(const struct bio___block *bio, const struc
 	__u64 key = (__u64)bio;
 
 	r.op = block_op(cmd_flags);
+	r.flags = block_flags(cmd_flags);
 	if (!blame(&r, bio, who)) {
 		bpf_map_delete_elem(&block_requests, &key);
 		return;
 	}
 	r.layer = LAYER_BIO;
-	r.flags = block_flags(cmd_flags);
 	r.disk = block_disk_dev(block_bio_disk(bio));
 	r.dev = block_bio_dev(bio);
 	r.cgroup = bio_cgroup(bio);

@@ -176,6 +176,8 @@ static __always_inline __u32 block_op(__u32 cmd_flags)
 		 ? (bit)                                                                         \
 		 : 0u)
 
+#define BLOCK_SWAP 0x40u
+
 /* As table `block_io` has them. */
 static __always_inline __u32 block_flags(__u32 cmd_flags)
 {
@@ -185,7 +187,7 @@ static __always_inline __u32 block_flags(__u32 cmd_flags)
 	       BLOCK_FLAG(cmd_flags, __REQ_PREFLUSH___block, 8u) |
 	       BLOCK_FLAG(cmd_flags, __REQ_RAHEAD___block, 0x10u) |
 	       BLOCK_FLAG(cmd_flags, __REQ_BACKGROUND___block, 0x20u) |
-	       BLOCK_FLAG(cmd_flags, __REQ_SWAP___block, 0x40u) |
+	       BLOCK_FLAG(cmd_flags, __REQ_SWAP___block, BLOCK_SWAP) |
 	       BLOCK_FLAG(cmd_flags, __REQ_PRIO___block, 0x80u);
 }
 
