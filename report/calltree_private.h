@@ -23,6 +23,7 @@ struct calltree {
 	struct calltree_func *funcs;
 	uint32_t n_nodes, nodes_capacity, n_funcs, funcs_capacity;
 	bool borrowed_funcs; /* they belong to the tree that this is a view of */
+	bool by_weight;	     /* order of children, see calltree_finish() */
 
 	/* Open hash tables, sizes are powers of two; 0 is an empty slot. */
 	uint32_t *children; /* nodes by (parent, func, inlined) */
@@ -42,6 +43,10 @@ uint64_t calltree_hash(uint32_t parent, uint32_t func, bool inlined);
 /* The child of a node, made if there is none. *ret may be &parent's variable. */
 struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
 				 bool inlined, uint32_t *ret);
+
+/* A tree of its own nodes with the functions of another. */
+struct ebt_error *calltree_create_view(const struct calltree *tree, uint32_t func,
+				       struct calltree **ret);
 
 /* first 0: not known. */
 void calltree_add_line(struct calltree_node *node, const char *file, uint32_t first, uint32_t last);

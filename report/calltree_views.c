@@ -8,6 +8,7 @@
 /* --- totals and order --- */
 
 struct order {
+	uint64_t weight; /* 0 where that does not matter */
 	uint32_t parent, rank, node;
 	bool inlined;
 };
@@ -18,6 +19,8 @@ static int compare_order(const void *a, const void *b)
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	if (x->inlined != y->inlined)
@@ -63,7 +66,8 @@ static struct ebt_error *link_children(struct calltree *tree)
 	if (err)
 		return err;
 	for (uint32_t i = 1; i < tree->n_nodes; i++)
-		order[i] = (struct order){ tree->nodes[i].parent, ranks[tree->nodes[i].func], i,
+		order[i] = (struct order){ tree->by_weight ? tree->nodes[i].total : 0,
+					   tree->nodes[i].parent, ranks[tree->nodes[i].func], i,
 					   tree->nodes[i].inlined };
 	qsort(order + 1, tree->n_nodes - 1, sizeof(*order), compare_order);
 	for (uint32_t i = 0; i < tree->n_nodes; i++)
@@ -173,8 +177,8 @@ struct ebt_error *calltree_flat(const struct calltree *tree, struct calltree_fla
 
 /* --- callers and callees --- */
 
-static struct ebt_error *create_view(const struct calltree *tree, uint32_t func,
-				     struct calltree **ret)
+struct ebt_error *calltree_create_view(const struct calltree *tree, uint32_t func,
+				       struct calltree **ret)
 {
 	_cleanup_(calltree_destroyp) struct calltree *view = calloc(1, sizeof(*view));
 
@@ -265,7 +269,7 @@ struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 
 	if (!place || !inside)
 		return &ebt_enomem;
-	err = create_view(tree, func, &view);
+	err = calltree_create_view(tree, func, &view);
 	for (uint32_t i = 1; !err && i < tree->n_nodes; i++) {
 		/* Recursion: the outermost occurrence has all that is below it. */
 		inside[i] = inside[tree->nodes[i].parent];
@@ -292,7 +296,7 @@ struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node, st
 
 	if (!place)
 		return &ebt_enomem;
-	err = create_view(tree, tree->nodes[node].func, &view);
+	err = calltree_create_view(tree, tree->nodes[node].func, &view);
 	if (!err)
 		err = merge_callees(tree, view, place, node);
 	if (!err)

@@ -147,6 +147,7 @@ static struct ebt_error *run_flame(struct report *report)
 
 static const struct option_def flame_options[] = {
 	TREE_FEED_OPTIONS,
+	{ "left-heavy", OPTION_FLAG, NULL, "the widest frame first, instead of by name", NULL },
 	{ "icicle", OPTION_FLAG, NULL, "the first frame at the top", NULL },
 	{ "title", OPTION_STRING, "TEXT", "instead of the recorder's command line", NULL },
 	{ NULL, 0, NULL, NULL, NULL },

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calltree_shape.h"
 #include "model_offcpu.h"
 #include "names.h"
 #include "prepare.h"
@@ -231,6 +232,28 @@ static struct ebt_error *choose(struct trace *trace, const struct options *optio
 	return NULL;
 }
 
+static struct ebt_error *shape(const struct options *options, struct tree_feed *feed)
+{
+	const struct calltree_shape wanted = {
+		.focus = options_string(options, "focus"),
+		.ignore = options_string(options, "ignore"),
+		.no_libraries = options_flag(options, "no-libraries"),
+		.bottom_up = options_flag(options, "bottom-up"),
+		.by_weight = options_flag(options, "left-heavy"),
+	};
+	struct calltree *shaped;
+	struct ebt_error *err;
+
+	if (!calltree_is_shaped(&wanted))
+		return NULL;
+	err = calltree_reshape(feed->tree, &wanted, &shaped);
+	if (err)
+		return err;
+	feed->whole = feed->tree;
+	feed->tree = shaped;
+	return NULL;
+}
+
 struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
 				 struct tree_feed *ret)
 {
@@ -256,9 +279,11 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 		err = read_samples(trace, &feed);
 	if (!err)
 		err = calltree_finish(feed.tree);
+	if (!err)
+		err = shape(options, &feed);
 	if (err)
 		return err;
 	*ret = feed;
-	feed.tree = NULL;
+	feed.tree = feed.whole = NULL;
 	return NULL;
 }

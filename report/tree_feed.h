@@ -14,17 +14,22 @@
 #include "trace.h"
 
 /* Rows for a command's table of options. */
-#define TREE_FEED_OPTIONS                                                                         \
-	{ "event", OPTION_STRING, "EVENT",                                                        \
-	  "cpu (samples, default), offcpu, or a table with stacks, as fault", NULL },             \
-		{ "weight", OPTION_STRING, "COLUMN",                                              \
-		  "with such a table: a number of it, or rows; default: duration if it has that", \
-		  NULL },                                                                         \
-		{ "by", OPTION_CHOICE, "WHAT",                                                    \
-		  "first frame: comm (default), process, thread or none", tree_feed_roots },      \
-	{                                                                                         \
-		"min", OPTION_DURATION, "TIME",                                                   \
-			"with --event offcpu: leave shorter intervals out", NULL                  \
+#define TREE_FEED_OPTIONS                                                                          \
+	{ "event", OPTION_STRING, "EVENT",                                                         \
+	  "cpu (samples, default), offcpu, or a table with stacks, as fault", NULL },              \
+		{ "weight", OPTION_STRING, "COLUMN",                                               \
+		  "with such a table: a number of it, or rows; default: duration if it has that",  \
+		  NULL },                                                                          \
+		{ "focus", OPTION_STRING, "REGEX", "stacks with such a function only", NULL },     \
+		{ "ignore", OPTION_STRING, "REGEX", "stacks without such a function only", NULL }, \
+		{ "no-libraries", OPTION_FLAG, NULL,                                               \
+		  "without frames of the kernel, of libraries and of files below /usr", NULL },    \
+		{ "bottom-up", OPTION_FLAG, NULL, "the innermost function first", NULL },          \
+		{ "by", OPTION_CHOICE, "WHAT",                                                     \
+		  "first frame: comm (default), process, thread or none", tree_feed_roots },       \
+	{                                                                                          \
+		"min", OPTION_DURATION, "TIME",                                                    \
+			"with --event offcpu: leave shorter intervals out", NULL                   \
 	}
 
 /* Those that are no tables. */
@@ -32,7 +37,8 @@ extern const char *const tree_feed_events[];
 extern const char *const tree_feed_roots[];
 
 struct tree_feed {
-	struct calltree *tree; /* finished */
+	struct calltree *tree;	/* finished */
+	struct calltree *whole; /* what it was made of, and has the names of; or NULL */
 	bool offcpu;
 	const char *table;  /* with stacks of a table: its name; else NULL */
 	const char *weight; /* with it: name of the column; NULL: rows */
@@ -44,6 +50,7 @@ struct tree_feed {
 static inline void tree_feed_deinit(struct tree_feed *feed)
 {
 	calltree_destroy(feed->tree);
+	calltree_destroy(feed->whole);
 }
 #define _cleanup_tree_feed_ __attribute__((cleanup(tree_feed_deinit)))
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "calltree_shape.h"
 #include "cleanup.h"
 #include "make_trace.h"
 #include "model_calltree.h"
@@ -317,6 +318,52 @@ static void test_focus(void **state)
 	small_end(&t);
 }
 
+static void expect_shaped(const struct calltree *tree, struct calltree_shape shape,
+			  const char *wanted)
+{
+	struct calltree *shaped;
+
+	assert_true(calltree_is_shaped(&shape));
+	assert_no_error(calltree_reshape(tree, &shape, &shaped));
+	expect_tree(shaped, wanted);
+	calltree_destroy(shaped);
+}
+
+static void test_shapes(void **state)
+{
+	struct small_trace t = { 0 };
+	struct ebt_reader *reader;
+	struct calltree *tree, *none_there;
+	struct ebt_error *err;
+
+	(void)state;
+	make_samples(&t);
+	reader = small_open(&t);
+	tree = read_samples(reader, CALLTREE_BY_COMM);
+	expect_shaped(tree, (struct calltree_shape){ .focus = "^sys_" },
+		      "all 0 1000\n a 0 1000\n  start 0 1000\n   main 0 1000\n    work 0 1000\n"
+		      "     sys_read 1000 1000\n");
+	/* The name of a process is no function. */
+	expect_shaped(tree, (struct calltree_shape){ .ignore = "work|tiny|recurse|thread" },
+		      "all 0 31\n a 1 31\n  0x600 20 20\n  start 0 10\n   main 10 10\n");
+	/* start() is of libc. */
+	expect_shaped(tree, (struct calltree_shape){ .no_libraries = true, .focus = "work" },
+		      "all 0 2200\n a 0 2200\n  main 0 2200\n   work 2200 2200\n");
+	expect_shaped(tree, (struct calltree_shape){ .bottom_up = true, .ignore = "work|recurse" },
+		      "all 0 2031\n a 1 2031\n  0x600 20 20\n  main 0 10\n   start 10 10\n"
+		      "  tiny 0 2000\n   caller 0 2000\n    main 0 2000\n     start 2000 2000\n");
+	expect_shaped(tree, (struct calltree_shape){ .by_weight = true, .ignore = "recurse" },
+		      "all 0 4231\n a 1 4231\n  start 0 4210\n   main 10 4210\n    work 1200 2200\n"
+		      "     sys_read 1000 1000\n    caller 0 2000\n     tiny* 2000 2000\n  0x600 "
+		      "20 20\n");
+	err = calltree_reshape(tree, &(struct calltree_shape){ .focus = "(" }, &none_there);
+	assert_int_equal(err->code, EBT_ERR_INVALID);
+	ebt_error_destroy(err);
+	calltree_destroy(tree);
+	ebt_reader_close(reader);
+	small_end(&t);
+}
+
 /* --- time off CPU --- */
 
 struct off_run {
@@ -510,10 +557,11 @@ static void test_late_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_flat),	   cmocka_unit_test(test_focus),
-		cmocka_unit_test(test_offcpu),	   cmocka_unit_test(test_tracing),
-		cmocka_unit_test(test_offcpu_min), cmocka_unit_test(test_late_stacks),
+		cmocka_unit_test(test_tree),	    cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_flat),	    cmocka_unit_test(test_focus),
+		cmocka_unit_test(test_shapes),	    cmocka_unit_test(test_offcpu),
+		cmocka_unit_test(test_tracing),	    cmocka_unit_test(test_offcpu_min),
+		cmocka_unit_test(test_late_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
