@@ -27,6 +27,8 @@ from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
                        ("callbacks", "contended", "hoarder", "pingpong", "unwound", "verified.so")]
+FILES += [shutil.which("ip"), shutil.which("tc")]
+MODULES = ["veth", "sch_netem"]
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
 ROUNDS = 40000
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
@@ -51,6 +53,7 @@ class Kernel(unittest.TestCase):
         folder = tempfile.mkdtemp(prefix="ebt-kernels-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         there = machine.Machine(cls.series, cls.kept)
+        there.modules += MODULES
         for path in FILES:
             there.add(path)
         for name in unittest.defaultTestLoader.getTestCaseNames(cls):
@@ -307,6 +310,61 @@ class Kernel(unittest.TestCase):
             least, most = test_irq.between(inner0, inner1), test_irq.between(outer0, outer1)
             self.assertEqual({key: (n, ours[key], most[key]) for key, n in least.items()
                               if not n <= ours[key] <= most[key]}, {})
+
+    @inside("""mkdir -p /run
+        ip=/usr/sbin/ip tc=/usr/sbin/tc
+        echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+        $ip netns add far
+        $ip netns exec far sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
+        $ip link add va type veth peer name vb netns far
+        $ip link set dev va gso_max_segs 1
+        $ip addr add 10.9.0.1/24 dev va
+        $ip link set va up
+        $ip netns exec far $ip addr add 10.9.0.2/24 dev vb
+        $ip netns exec far $ip link set vb up
+        mkfifo hold
+        cat >talk <<END
+            exec 3<>hold
+            $ip netns exec far nc -l -p 9000 <&3 >got &
+            sleep 1
+            dd if=/dev/zero bs=1000 count=\\$1 2>/dev/null | nc 10.9.0.2 9000
+            wait
+END
+        cd /sys/class/net/va/statistics; grep . [rt]x_bytes [rt]x_packets >$OLDPWD/before; cd $OLDPWD
+        $tc qdisc add dev va root netem delay 50ms
+        ebrec -e net -o delay.ebt -- sh -c 'sh talk 10; sleep 1'
+        cd /sys/class/net/va/statistics; grep . [rt]x_bytes [rt]x_packets >$OLDPWD/after; cd $OLDPWD
+        $tc qdisc change dev va root netem delay 0ms loss 10%
+        cat /proc/net/snmp >snmp_before
+        ebrec -e net -o loss.ebt -- sh -c 'sh talk 300; sleep 3'
+        cat /proc/net/snmp >snmp""")
+    def test_net(self):
+        """A veth pair with netem, against its delay, RetransSegs and the counters there."""
+        for name in "delay.ebt", "loss.ebt":
+            # Of a process that ends at once, /proc may tell nothing any more.
+            self.assertLessEqual(set(e2e.lost(self.file(name))), {"process"})
+        report = e2e.report_json("net", self.file("delay.ebt"))
+        device = {row["device"]: row for row in report["interfaces"]}["va"]
+        for key in "rx_bytes", "rx_packets", "tx_bytes", "tx_packets":
+            before, after = [int(re.search(rf"{key}:(\d+)", self.text(name))[1])
+                             for name in ("before", "after")]
+            self.assertEqual(device[key], after - before, key)
+        made = {c["kind"]: c for c in report["connections"]}
+        self.say(f"connect {made['connect']['latency_ns']}, queue {device['queue_p50_ns']} ns")
+        self.assertGreaterEqual(device["queue_p50_ns"], 50_000_000)
+        self.assertGreaterEqual(made["connect"]["latency_ns"], 50_000_000)
+        self.assertEqual((made["connect"]["tx_bytes"], made["accept"]["rx_bytes"]), (10000, 10000))
+        self.assertEqual((made["connect"]["daddr"], made["connect"]["dport"]), ("10.9.0.2", 9000))
+        rows = {row["pid"]: row for row in report["rows"] if "pid" in row}
+        self.assertEqual(rows[made["connect"]["pid"]]["tx_bytes"], 10000)
+        self.assertEqual(rows[made["accept"]["pid"]]["rx_bytes"], 10000)
+        before, after = [int(re.findall(r"(?m)^Tcp: .*$", self.text(name))[1].split()[12])
+                         for name in ("snmp_before", "snmp")]
+        loss = e2e.report_json("net", self.file("loss.ebt"))
+        sent = [c for c in loss["connections"] if c["kind"] == "connect"]
+        self.say(f"{after - before} retransmits")
+        self.assertGreater(after - before, 0)
+        self.assertEqual(sum(c["retransmits"] for c in sent), after - before)
 
 
 if __name__ == "__main__":
