@@ -15,8 +15,12 @@
 
 struct ebrec_bpf;
 
-/* Maps, before the programs are loaded. */
+/* Before the programs are loaded: Python frames are wanted. */
 void python_configure(struct ebrec_bpf *skel);
+
+/* Of any program that may walk user stacks, with Python frames or without: Linux 6.1 verifies the
+ * functions for them although nothing calls them, and wants the maps that they name. */
+void python_make_maps(struct ebrec_bpf *skel);
 
 /* The file of unwind table `number`, whose rows begin at address `base`, may be a CPython. */
 void python_file(const struct ebrec_bpf *skel, int fd, uint32_t number, uint64_t base);

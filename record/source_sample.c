@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "cpus.h"
+#include "python.h"
 #include "skeleton.h"
 #include "source.h"
 
@@ -27,6 +28,7 @@ static void configure(struct source_context *context)
 
 	skel->rodata->config.sample_stacks = context->options->call_graph;
 	source_use_map(skel->maps.sample_scratch);
+	python_make_maps(skel);
 	bpf_program__set_autoload(context->kernel->cycles ? skel->progs.ebrec_sample_cycles
 							  : skel->progs.ebrec_sample_clock,
 				  true);

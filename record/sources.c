@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "python.h"
 #include "skeleton.h"
 
 extern const struct ebrec_source source_sample, source_sched, source_task, source_offcpu,
@@ -97,6 +98,7 @@ void source_use_chains(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 
+	python_make_maps(skel);
 	if (!skel->rodata->config.unwind)
 		return;
 	source_use_map(skel->maps.unwind_chains);
