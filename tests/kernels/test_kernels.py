@@ -26,7 +26,7 @@ import test_verifier  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "contended", "hoarder", "pingpong", "unwound", "verified.so")]
+                       ("callbacks", "contended", "hoarder", "pingpong", "relay", "unwound", "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 MODULES = ["veth", "sch_netem"]
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
@@ -196,6 +196,42 @@ class Kernel(unittest.TestCase):
         calls = {r["name"]: r["count"] for r in
                  e2e.rows("syscalls", self.trace(), "--pid", self.text("pid").strip())}
         self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
+
+    @inside("""ebrec -e sched,task -o t.ebt -- sh -c '
+            relay 3 2000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"
+            sleep 1000 >/dev/null 2>&1 & echo $! >pid; sleep 1'
+        read -r pid <pid; cat /proc/$pid/sched >sched; cat /proc/$pid/status >memory; kill $pid""")
+    def test_processes(self):
+        """Against what getrusage and /proc/PID say there."""
+        trace = self.trace()
+        rows = {row["pid"]: row for row in e2e.rows("procs", trace)}
+        ring = {int(words[0]): list(map(int, words[1:]))
+                for words in map(str.split, self.text("ring").splitlines())}
+        woken = collections.Counter()
+        nodes = [(None, row) for row in e2e.rows("sched", trace, "--tree")]
+        while nodes:
+            above, row = nodes.pop()
+            woken[above, row.get("comm")] += row.get("count", 0)
+            nodes += [(row.get("comm"), below) for below in row.get("woken", [])]
+        self.assertEqual(len(ring), 3)
+        for number, (pid, slept, run_ns, _) in ring.items():
+            row = rows[pid]
+            self.assertEqual((row["nice"], row["prio"], row["policy"], row["exit_code"]),
+                             (number, 120 + number, "other", 0))
+            self.assertAlmostEqual(row["nvcsw"], slept, delta=EDGE)
+            self.assertAlmostEqual(woken[f"relay{(number - 1) % 3}", f"relay{number}"], slept,
+                                   delta=EDGE)
+            self.assertAlmostEqual(row["run_ns"], run_ns, delta=TICKS_NS + run_ns / 20)
+            self.assertGreater(row["max_rss_bytes"], 0)
+        self.assertLessEqual({3, 128 + 11}, {row.get("exit_code") for row in rows.values()})
+        # One that lives on: it has not run since.
+        left = rows[int(self.text("pid"))]
+        kernel = dict(re.findall(r"(?m)^([\w.]+) +: +(\S+)$", self.text("sched")))
+        self.assertNotIn("end_ns", left)
+        self.assertEqual(left["run_ns"], int(kernel["se.sum_exec_runtime"].replace(".", "")))
+        self.assertEqual(left["nvcsw"], int(kernel["nr_voluntary_switches"]))
+        self.assertEqual(left["max_rss_bytes"],
+                         int(re.search(r"VmHWM:\s+(\d+)", self.text("memory"))[1]) * 1024)
 
     @inside("""exec 3</dev/vda
         grep " vda " /proc/diskstats >before
