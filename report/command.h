@@ -68,6 +68,7 @@ extern const struct command command_callgraph;
 extern const struct command command_folded;
 extern const struct command command_locks;
 extern const struct command command_faults;
+extern const struct command command_cache;
 extern const struct command command_block;
 extern const struct command command_counters;
 extern const struct command command_dbus;

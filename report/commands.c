@@ -20,6 +20,7 @@ const struct command *const commands[] = {
 	&command_procs,
 	&command_locks,
 	&command_faults,
+	&command_cache,
 	&command_counters,
 	&command_dbus,
 	&command_mem,

@@ -41,6 +41,8 @@ RUNS = [
     ("block", ["--devices", "--depth"], "rows"),
     ("block", ["--trace"], "rows"),
     ("faults", [], "rows"),
+    ("cache", [], "rows"),
+    ("cache", ["--by-thread"], "rows"),
     ("faults", ["--by", "mapping"], "rows"),
     ("callgraph", [], "rows"),
     ("callgraph", ["--event", "fault"], "rows"),

@@ -51,6 +51,7 @@ struct ebrec_bpf_config {
 	__u32 lock_wakes;   /* rows of futex_wake */
 	__u32 event_stacks; /* of rows of event_stack.bpf.h */
 	__u32 fault_mappings; /* programs can find a mapping */
+	__u32 cache_pages;    /* tracepoints of the page cache have pages, no folios */
 	__u32 page_size;
 };
 
