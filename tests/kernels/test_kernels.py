@@ -302,6 +302,26 @@ class Kernel(unittest.TestCase):
         self.assertGreaterEqual(switches, inner - own)
         self.assertLessEqual(switches, outer)
 
+    @inside("cat /proc/stat >before; ebrec -e counter -o t.ebt -- sh -c "
+            "'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; (true); sleep 2'; "
+            "cat /proc/stat >after; ls /proc/pressure >pressure 2>/dev/null || true")
+    def test_counters(self):
+        """Between what /proc/stat says there, before and after."""
+        rows = {row["name"]: row for row in e2e.rows("counters", self.trace())}
+        numbers = [{line.split()[0]: line.split()[1:] for line in self.text(name).splitlines()}
+                   for name in ("before", "after")]
+        pairs = {f"system.{key}": [int(n[key][0]) for n in numbers] for key in ("ctxt", "processes")}
+        for i, mode in enumerate(("user", "nice", "system", "idle")):
+            pairs[f"cpu.all.{mode}"] = [int(n["cpu"][i]) / 100 for n in numbers]
+        for name, (before, after) in pairs.items():
+            series = rows[name]["series"]
+            self.assertGreaterEqual(series[0][1], before, name)
+            self.assertLessEqual(series[-1][1], after, name)
+        self.assertGreaterEqual(rows["system.processes"]["delta"], 1)
+        self.assertGreaterEqual(len(rows["system.ctxt"]["series"]), 3)
+        for name in self.text("pressure").split():
+            self.assertTrue(name == "irq" or f"pressure.{name}.some" in rows, name)
+
     @inside("ebrec -e lock:wakes -o t.ebt -- contended mutex 20 20000 >said; "
             "ebrec -e lock -o kernel.ebt -- contended mmap 300")
     def test_locks(self):
