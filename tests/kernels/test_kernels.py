@@ -26,7 +26,8 @@ import test_verifier  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "contended", "hoarder", "pingpong", "relay", "unwound", "verified.so")]
+                       ("callbacks", "contended", "hoarder", "pingpong", "relay", "unwound",
+                        "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 MODULES = ["veth", "sch_netem"]
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
