@@ -13,7 +13,7 @@ int ebrec_event_stacks(void *ctx)
 {
 	if (!config.event_stacks) /* never: it would not have been called */
 		bpf_tail_call(ctx, &event_programs, 0);
-	return ebrec_event_walk(ctx);
+	return ebrec_event_walk(ctx, 1);
 }
 
 char LICENSE[] SEC("license") = "GPL";

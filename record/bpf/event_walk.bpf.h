@@ -25,8 +25,9 @@ static __always_inline __u32 event_user_stack(void *ctx, struct task_struct *tas
 				0, EBT_STACK_USER);
 }
 
-/* Takes the stacks of the row that is under way, and hands it over. */
-static __always_inline int ebrec_event_walk(void *ctx)
+/* Takes the stacks of the row that is under way, and hands it over. own: frames of the kernel stack
+ * that are the program's. */
+static __always_inline int ebrec_event_walk(void *ctx, __u64 own)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ebrec_event *event;
@@ -38,8 +39,8 @@ static __always_inline int ebrec_event_walk(void *ctx)
 	if (event->stacks & EBREC_KSTACK)
 		klen = ebrec_stack_head(&event->behind.first,
 					bpf_get_stack(ctx, event->behind.first_addresses,
-						      EBREC_STACK_BYTES, 0),
-					0, 0);
+						      EBREC_STACK_BYTES, own),
+					own, 0);
 	/* A row within a row has the user stack of that one, whose walk may be under way. */
 	if (event->stacks & EBREC_USTACK && *depth == 1 && !(task->flags & PF_KTHREAD) &&
 	    task->mm && !ebrec_in_interrupt())

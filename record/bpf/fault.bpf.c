@@ -307,7 +307,7 @@ int ebrec_fault_major(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int ebrec_fault_stacks(struct bpf_perf_event_data *ctx)
 {
-	return ebrec_event_walk(ctx);
+	return ebrec_event_walk(ctx, 0);
 }
 
 /* --- the end --- */
