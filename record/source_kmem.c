@@ -209,9 +209,8 @@ static void configure(struct source_context *context)
 const struct ebrec_source source_kmem = {
 	.name = "kmem",
 	.doc = "memory of the kernel: objects and pages, allocated and freed; resident memory",
-	.cost = "about 3 us for each allocation (nostack: 0.5 us), 0.5 us for each free; 0.1 us "
-		"for "
-		"those of processes that are not followed. A compile has a million a second",
+	.cost = "about 3 us for each allocation (nostack: 0.5 us), 0.5 us for each free, 0.1 us "
+		"for those of others; a compile has a million a second",
 	.args_doc = "rate=BYTES, nostack, slab, pages, rss; with colons between",
 	.tables = (const uint16_t[]){ EBT_T_kmem_alloc, EBT_T_kmem_free, EBT_T_page_alloc,
 				      EBT_T_page_free, EBT_T_rss_stat, EBT_T_process_memory,
