@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bpf/shared.h"
@@ -28,6 +29,9 @@
 #define BATCH_BYTES  (64u << 10) /* less than this a pass: not worth another at once */
 #define MAX_NOTICES  16384
 #define FINAL_PASSES 100
+
+/* A reader that gets its turn among all others' loses what they do meanwhile. */
+#define NICE (-15)
 
 struct pump_thread {
 	struct pump *pump;
@@ -337,8 +341,11 @@ static void *thread_main(void *arg)
 {
 	struct pump_thread *t = arg;
 	struct pump *p = t->pump;
-	struct ebt_error *err = run(t);
+	struct ebt_error *err;
 
+	/* Of this thread alone. Without the privilege it stays as it is. */
+	setpriority(PRIO_PROCESS, 0, NICE);
+	err = run(t);
 	if (!err)
 		return NULL;
 	pthread_mutex_lock(&p->lock);

@@ -206,22 +206,22 @@ def tracepoints(pid):
     return names
 
 
-def wait_until_busy(child, output):
-    """Until it writes: loading programs takes its time beside other work."""
-    end = time.monotonic() + 60
+def wait_until_busy(child, output, ours):
+    """Until it is attached and writes: loading programs takes its time beside other work."""
+    end = time.monotonic() + 120
     size = 0
     while time.monotonic() < end and child.poll() is None:
         time.sleep(2)
         before, size = size, os.path.getsize(output) if os.path.exists(output) else 0
-        if size > before > 4096:
+        if size > before > 4096 and (tracepoints(child.pid) or not ours):
             return
 
 
-def beside(command, output, load):
+def beside(command, output, load, ours):
     """Starts a recorder, runs the load, ends it: what was done, CPU seconds, tracepoints, output."""
     child = subprocess.Popen([*command, "-o", output], stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    wait_until_busy(child, output)
+    wait_until_busy(child, output, ours)
     before, points = cpu_seconds(child.pid), tracepoints(child.pid)
     done = load.run()
     cpu = cpu_seconds(child.pid) - before
@@ -245,11 +245,11 @@ def everything(bench, usage, table):
     load = Load(root, bench.folder, max(60 // bench.scale, 6))
     bare = load.run()
     trace, data = bench.path("all.ebt"), bench.path("perf.data")
-    ours, cpu, points, said = beside([bench.ebrec, "-f", "-e", "all", "-a"], trace, load)
+    ours, cpu, points, said = beside([bench.ebrec, "-f", "-e", "all", "-a"], trace, load, True)
     events = perf_events(bench.path("tracing"), points)
     perf, perf_cpu, _, perf_said = beside(
-        ["unshare", "-m", "perf", "record", "-a"] + [w for e in events for w in ("-e", e)], data,
-        load)
+        ["unshare", "-m", "perf", "record", "--buildid-mmap", "-a"] +
+        [w for e in events for w in ("-e", e)], data, load, False)
     info = bench.info("all.ebt")
     print(f"\nebrec said: {said.strip()}\nperf said: {' '.join(perf_said.split())[-300:]}")
     table(f"All sources, whole system, {load.seconds} s beside a compiler and stress-ng; perf: "
