@@ -44,9 +44,9 @@ struct pcpu_hot___count {
 #define EBREC_COUNT_INTERRUPT 0x00ff0100
 
 /*
- * preempt_count of this CPU; 0 where the kernel does not let us know. The count is a variable of the
- * CPU, for which not every kernel keeps a symbol; where it is follows from where the CPU's run queue
- * is, which the task knows.
+ * preempt_count of this CPU; 0 where the kernel does not let us know. The count is a variable of
+ * the CPU, for which not every kernel keeps a symbol; where it is follows from where the CPU's run
+ * queue is, which the task knows.
  */
 static __always_inline __u32 ebrec_preempt_count(void)
 {
