@@ -156,7 +156,8 @@ class Load:
     def __init__(self, root, folder, seconds):
         self.seconds, self.folder = seconds, folder
         self.files = sorted(glob.glob(os.path.join(root, "format", "*.c")))
-        self.flags = ["-O2", "-I", os.path.join(root, "format"), "-c", "-o", "/dev/null"]
+        self.flags = ["-O2", "-D_GNU_SOURCE", "-I", os.path.join(root, "format"), "-c", "-o",
+                      "/dev/null"]
 
     def run(self):
         """(files compiled, operations of stress-ng)"""
@@ -221,12 +222,15 @@ def beside(command, output, load, ours):
     """Starts a recorder, runs the load, ends it: what was done, CPU seconds, tracepoints, output."""
     child = subprocess.Popen([*command, "-o", output], stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    wait_until_busy(child, output, ours)
-    before, points = cpu_seconds(child.pid), tracepoints(child.pid)
-    done = load.run()
-    cpu = cpu_seconds(child.pid) - before
-    child.send_signal(2)
-    return done, cpu, points, child.communicate()[0]
+    try:
+        wait_until_busy(child, output, ours)
+        before, points = cpu_seconds(child.pid), tracepoints(child.pid)
+        done = load.run()
+        cpu = cpu_seconds(child.pid) - before
+    finally:
+        child.send_signal(2)
+        said = child.communicate()[0]
+    return done, cpu, points, said
 
 
 def perf_events(folder, points):
