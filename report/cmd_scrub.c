@@ -117,7 +117,7 @@ static const char *describe(const struct scrub_count *count)
 		[SCRUB_PROSE] = "dropped",  [SCRUB_ARGUMENT] = "zero",
 		[SCRUB_RESULT] = "zero",    [SCRUB_USER] = "another number",
 		[SCRUB_META] = "token",	    [SCRUB_DEVICE] = "token",
-		[SCRUB_ADDRESS] = "an address that no host has",
+		[SCRUB_INSTANCE] = "token", [SCRUB_ADDRESS] = "an address that no host has",
 	};
 	const struct ebt_table *of = ebt_table_by_name(count->table);
 	int field = count->field ? ebt_field_by_name(of, count->field) : -1;

@@ -166,6 +166,17 @@ static bool has_slash(struct ebt_str v)
 	return v.len && memchr(v.data, '/', v.len);
 }
 
+/* Of a counter; the names of disks and CPUs are the kernel's. */
+static bool keep_instance(const struct scrub *s, struct ebt_str instance, const struct context *c)
+{
+	const struct ebt_row row = { .batch = c->batch, .i = c->row };
+	struct ebt_str category = ebt_str(&row, EBT_F_counter_def_category);
+
+	if (category.len == 3 && !memcmp(category.data, "net", 3))
+		return s->options->keep_host || scrub_is_system_device(instance);
+	return !s->options->drop_names;
+}
+
 /* Whether the text stays as it is. */
 static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_str v,
 		  const struct context *c)
@@ -183,6 +194,8 @@ static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_st
 		return o->keep_host || scrub_is_local_address(v);
 	case SCRUB_DEVICE:
 		return o->keep_host || scrub_is_system_device(v);
+	case SCRUB_INSTANCE:
+		return keep_instance(s, v, c);
 	case SCRUB_LOGIN:
 		return o->keep_users;
 	case SCRUB_PATH:
@@ -296,7 +309,7 @@ static struct context context_of(const struct scrub *s, const struct ebt_batch *
 static bool depends_on_row(enum scrub_action action)
 {
 	return action == SCRUB_COMM || action == SCRUB_FUNCTION || action == SCRUB_SOURCE ||
-	       action == SCRUB_META;
+	       action == SCRUB_INSTANCE || action == SCRUB_META;
 }
 
 static struct ebt_error *edit_texts(struct scrub *s, struct ebt_edit *edit, uint32_t field,

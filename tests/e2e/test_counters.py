@@ -182,6 +182,20 @@ class Counters(e2e.TestCase):
             self.assertEqual(bool(files), name not in source["detail"], source)
         self.assertEqual(source["status"], "partial" if source["detail"] else "on")
 
+    def test_scrubbed(self):
+        # Names that people give to network devices go; those of the system stay.
+        trace, copy = self.path("t.ebt"), self.path("scrubbed.ebt")
+        e2e.run("unshare", "--net", "sh", "-c", "ip link add acme-secret type veth peer name acme-too && "
+                f"{e2e.EBREC} -q -f -e counter -o {trace} -- true")
+        names = {r["name"] for r in e2e.rows("counters", trace)}
+        self.assertLessEqual({"net.acme-secret.rx_bytes", "net.lo.rx_bytes"}, names)
+        e2e.run(e2e.EBREPORT, "scrub", "-o", copy, trace)
+        kept = {r["name"] for r in e2e.rows("counters", copy)}
+        self.assertNotIn("acme-secret", e2e.ebreport("dump", copy))
+        self.assertEqual(len(kept), len(names))
+        self.assertEqual(kept - names, {n for n in kept if n.startswith("net.")} - names)
+        self.assertIn("net.lo.rx_bytes", kept)
+
     def test_plot(self):
         trace = self.record("-e", "counter", "--", "sleep", "2.5")
         for arguments in ([], ["--name", "cpu.all.user"]):
