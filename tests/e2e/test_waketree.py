@@ -96,8 +96,11 @@ class WakeTree(e2e.TestCase):
             self.assertAlmostEqual(row["cpu_percent"],
                                    100 * row["run_ns"] / (row["run_ns"] + row["wait_ns"]), places=2)
             self.assertAlmostEqual(row["run_ns"], truth["run"], delta=truth["run"] / 50)
+            # Ours has the time between waking and queueing too, and what the process waited after
+            # it had asked the kernel.
+            self.assertGreaterEqual(row["wait_ns"], truth["wait"] * 0.9)
             kernel = 100 * truth["run"] / (truth["run"] + truth["wait"])
-            self.assertAlmostEqual(row["cpu_percent"], kernel, delta=10)
+            self.assertLessEqual(row["cpu_percent"], kernel + 3)
 
     def test_histogram_of_one(self):
         trace = self.record_ring()
