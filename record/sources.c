@@ -14,9 +14,9 @@ extern const struct ebrec_source source_sample, source_sched, source_task, sourc
 	source_kmem, source_net, source_irq, source_pagecache;
 
 const struct ebrec_source *const ebrec_sources[] = {
-	&source_sample, &source_sched, &source_task,	&source_offcpu, &source_syscalls,
-	&source_fault,	&source_lock,  &source_counter, &source_dbus,	&source_block,
-	&source_kmem,	&source_net,   &source_irq, &source_pagecache,
+	&source_sample, &source_sched, &source_task,	&source_offcpu,	   &source_syscalls,
+	&source_fault,	&source_lock,  &source_counter, &source_dbus,	   &source_block,
+	&source_kmem,	&source_net,   &source_irq,	&source_pagecache,
 };
 const size_t ebrec_n_sources = sizeof(ebrec_sources) / sizeof(ebrec_sources[0]);
 
