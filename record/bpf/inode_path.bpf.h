@@ -152,7 +152,7 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
 	barrier_var(len);
 	if (len > sizeof(*row) + INODE_PATH_BYTES)
 		return false;
-	return !bpf_ringbuf_output(ring, row, len, ebrec_wake_flags(ring, slot, now));
+	return !ebrec_ring_output(ring, row, len, ebrec_wake_flags(ring, slot, now));
 }
 
 /*

@@ -26,7 +26,7 @@ import test_verifier  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "contended", "hoarder", "pingpong", "relay", "unwound",
+                       ("callbacks", "contended", "faults", "hoarder", "pingpong", "relay", "unwound",
                         "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 MODULES = ["veth", "sch_netem"]
@@ -261,6 +261,53 @@ class Kernel(unittest.TestCase):
         self.assertEqual(causes, {("dd", "read", "submitter"): 60 << 12,
                                   ("dd", "write", "submitter"): 40 << 16,
                                   ("dd", "write", "dirtier"): 32 << 16})
+
+    @inside("ebrec -e fault -o t.ebt -- faults fresh populate cow threads read >said")
+    def test_faults(self):
+        """As many as wait4() counted there of each job."""
+        trace = self.trace()
+        ours = {row["pid"]: row for row in e2e.rows("faults", trace)}
+        said = re.findall(r"(?m)^(\w+) (\d+) (\d+) (\d+)$", self.text("said"))
+        self.assertEqual(len(said), 5)
+        for job, pid, minor, major in said:
+            row = ours[int(pid)]
+            self.assertEqual((row["minor"], row["major"]), (int(minor), int(major)), job)
+        kinds = {row["mapping"]: row for row in e2e.rows("faults", trace, "--by", "mapping")}
+        self.say({kind: row["minor"] for kind, row in kinds.items()})
+        self.assertGreater(kinds["[anon]"]["minor"], 4 * 1000)
+        self.assertGreater(kinds["[anon]"]["writes"], 4 * 1000)
+        stacks = e2e.report_json("faults", trace, "--stacks", "--pid", said[0][1])["stacks"]
+        self.assertGreaterEqual(sum(stack["minor"] for stack in stacks
+                                    if "touch" in stack["stack"].split(";")), 1000)
+
+    @inside("""exec 3<>/dev/vda
+        echo 3 >/proc/sys/vm/drop_caches
+        grep nr_dirtied /proc/vmstat >before
+        ebrec -e pagecache -o t.ebt -- sh -c '
+            dd if=/dev/vda of=/dev/null bs=64k skip=2000 count=20
+            dd if=/dev/vda of=/dev/null bs=64k skip=2000 count=20
+            dd if=/dev/zero of=/dev/vda bs=4k seek=48000 count=100 conv=notrunc'
+        grep nr_dirtied /proc/vmstat >after""")
+    def test_cache(self):
+        """The disk's own pages: 320 read, again, and 100 written. Before 6.11 there are no hits."""
+        trace = self.trace()
+        source = next(s for s in e2e.report_json("info", trace)["sources"]
+                      if s["name"] == "pagecache")
+        files = e2e.report_json("cache", trace, "--files")["files"]
+        row = next(f for f in files if f["path"].startswith("[device "))
+        self.say(row)
+        before, after = [int(self.text(name).split()[1]) for name in ("before", "after")]
+        self.assertEqual(row["dirtied"], 100)
+        self.assertLessEqual(row["dirtied"], after - before)
+        self.assertGreaterEqual(row["added"], 320 + 100)
+        if self.series == "6.1":
+            self.assertEqual(source["status"], "partial")
+            self.assertIn("mm_filemap_get_pages", source["detail"])
+            self.assertNotIn("hits", row)
+            self.assertGreaterEqual(row["misses"], 320)
+        else:
+            self.assertEqual(source["status"], "on")
+            self.assertEqual((row["misses"], row["hits"]), (320, 320))
 
     @inside("mkfifo in out; exec 3<>in; echo >&3\n"
             "ebrec -e kmem -o t.ebt -- sh -c 'hoarder 600 3000 wait <&3 >out &\n"
