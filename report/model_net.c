@@ -27,7 +27,7 @@ struct net_model {
 	struct index_map socket_by_cookie, interface_by_key;
 	struct task_groups *groups;
 	struct net_totals totals;
-	bool by_ends;
+	bool by_ends, ends_counted;
 };
 
 static struct ebt_error *reserve(void **data, size_t n, size_t *capacity, size_t size)
@@ -264,11 +264,11 @@ static void count_transfer(struct net_model *m, const struct ebt_row *row,
 		c->task = ebt_task(row, EBT_F_net_transfer_task);
 }
 
-static void count_end(const struct net_model *m, const struct ebt_row *row,
-		      struct net_process *process)
+static void count_end(struct net_model *m, const struct ebt_row *row, struct net_process *process)
 {
 	if (!m->by_ends)
 		return;
+	m->ends_counted = true;
 	process->tx_bytes +=
 		ebt_u64(row, EBT_F_net_end_bytes_sent) - ebt_u64(row, EBT_F_net_end_bytes_resent);
 	process->rx_bytes += ebt_u64(row, EBT_F_net_end_bytes_received);
@@ -525,5 +525,5 @@ const struct net_totals *net_model_totals(const struct net_model *m)
 
 bool net_model_by_ends(const struct net_model *m)
 {
-	return m->by_ends;
+	return m->ends_counted;
 }

@@ -69,8 +69,8 @@ const struct net_connection *net_model_connection(const struct net_model *model,
 const struct net_process *net_model_processes(const struct net_model *model,
 					      const struct task_groups **ret_groups, size_t *ret_n);
 const struct net_totals *net_model_totals(const struct net_model *model);
-/* The kernel could not tell of each send and receive: bytes of processes are of connections that
- * ended. */
+/* The trace does not tell of each send and receive: bytes of processes are of connections that
+ * ended, of which there are some. */
 bool net_model_by_ends(const struct net_model *model);
 
 #endif

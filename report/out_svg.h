@@ -15,7 +15,7 @@
 
 struct svg_flame {
 	const struct calltree *tree; /* finished */
-	const char *unit; /* of its weights, see text_amount(); NULL: "ns" */
+	const char *unit;	     /* of its weights, see text_amount(); NULL: "ns" */
 	const char *title;
 	const char *const *lines; /* below the title; what is NULL is left out */
 	size_t n_lines;

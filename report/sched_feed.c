@@ -122,7 +122,7 @@ static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_ga
 }
 
 /* Nothing was seen of switches, or something of them is missing. */
-static struct ebt_error *warn(struct trace *trace, const struct feeding *feeding)
+static struct ebt_error *add_warnings(struct trace *trace, const struct feeding *feeding)
 {
 	struct sched_gaps gaps = sched_model_gaps(feeding->model);
 	struct ebt_error *err = NULL;
@@ -200,7 +200,7 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	else if (!err)
 		err = sched_model_finish(feeding->model);
 	if (!err && !trace_has_more(trace))
-		err = warn(trace, feeding);
+		err = add_warnings(trace, feeding);
 	if (!err)
 		*ret_partial = followed_is_partial(feeding->followed);
 	if (!trace_has_more(trace))

@@ -174,8 +174,8 @@ static struct ebt_error *add_row(struct tree_feed *feed, const struct ebt_row *r
 	return NULL;
 }
 
-static struct ebt_error *warn(struct trace *trace, const struct tree_table *what, uint64_t negative,
-			      uint64_t rows)
+static struct ebt_error *add_warnings(struct trace *trace, const struct tree_table *what,
+				      uint64_t negative, uint64_t rows)
 {
 	const char *table = what->table->name;
 	struct ebt_error *err = NULL;
@@ -217,5 +217,5 @@ struct ebt_error *tree_table_read(struct trace *trace, const struct tree_table *
 		else
 			err = add_row(feed, &row, &columns, weight);
 	}
-	return err ? err : warn(trace, what, negative, feed->stacks + negative);
+	return err ? err : add_warnings(trace, what, negative, feed->stacks + negative);
 }

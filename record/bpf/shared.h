@@ -42,14 +42,14 @@ struct ebrec_bpf_config {
 	__u32 max_stack;   /* frames of user stacks that are walked by tables */
 	__u32 max_entries; /* of these, with the functions of interpreters between the frames */
 	__u32 switch_args;
-	__u32 syscalls;	    /* the source is on */
-	__u32 dumps;	    /* of stacks that were not walked whole, a second and CPU; 0: none */
-	__u32 dump_all;	    /* nothing is walked, and every user stack dumped */
-	__u32 lane_records; /* of each lane; a power of two */
-	__u32 python;	    /* Python frames */
-	__u32 lock_rings;   /* rings say that they take their lock */
-	__u32 lock_wakes;   /* rows of futex_wake */
-	__u32 event_stacks; /* of rows of event_stack.bpf.h */
+	__u32 syscalls;	      /* the source is on */
+	__u32 dumps;	      /* of stacks that were not walked whole, a second and CPU; 0: none */
+	__u32 dump_all;	      /* nothing is walked, and every user stack dumped */
+	__u32 lane_records;   /* of each lane; a power of two */
+	__u32 python;	      /* Python frames */
+	__u32 lock_rings;     /* rings say that they take their lock */
+	__u32 lock_wakes;     /* rows of futex_wake */
+	__u32 event_stacks;   /* of rows of event_stack.bpf.h */
 	__u32 fault_mappings; /* programs can find a mapping */
 	__u32 cache_pages;    /* tracepoints of the page cache have pages, no folios */
 	__u32 page_size;
