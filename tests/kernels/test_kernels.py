@@ -30,6 +30,10 @@ FILES = [e2e.EBREC] + [e2e.program(name) for name in
                         "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 MODULES = ["veth", "sch_netem"]
+# A table of each source that anything fills; of others it has the source's name.
+TABLES = {"sched": "sched_switch", "offcpu": "sched_waking", "task": "task_exit",
+          "syscalls": "syscall", "lock": "futex_wait", "kmem": "kmem_alloc", "block": "block_io",
+          "net": "net_state", "pagecache": "page_cache"}
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
 ROUNDS = 40000
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
@@ -113,14 +117,37 @@ class Kernel(unittest.TestCase):
         return sum(w for stack, w in weights.items() if re.search(pattern, stack)) \
             / sum(weights.values())
 
-    @inside("ebrec --list-events >list; ebrec -e all -o t.ebt -- true")
+    @inside("""ebrec --list-events >list
+        ebrec -e all -o t.ebt -- sh -c '
+            contended mutex 2 2000 >said
+            dd if=/dev/vda of=/dev/null bs=4k count=20 skip=1000
+            nc -l -p 9100 >got & sleep 1; echo hello | nc 127.0.0.1 9100; wait' 2>messages""")
     def test_sources(self):
-        # What these kernels cannot do, they say; nothing that is there today may be missing.
-        status = {s["name"]: s["status"] for s in e2e.report_json("info", self.trace())["sources"]}
-        self.say(status)
-        for name in ("sample", "sched", "task", "offcpu", "syscalls", "lock", "irq"):
-            self.assertEqual(status[name], "on")
-            self.assertRegex(self.text("list"), rf"(?m)^{name} ")
+        """All at once: each records, or says there, in the trace and in the list what is missing."""
+        info = e2e.report_json("info", self.file("t.ebt"))
+        self.assertTrue(info["complete"])
+        # Of a process that ends at once, /proc may tell nothing any more.
+        self.assertLessEqual(set(e2e.lost(self.file("t.ebt"))), {"process"})
+        sources = {s["name"]: s for s in info["sources"]}
+        rows = {name: table["rows"] for name, table in e2e.tables(self.file("t.ebt")).items()}
+        self.say({name: s["status"] for name, s in sources.items()})
+        here = dict(re.findall(r"(?m)^(\S+).*\n(?: +(?!here).*\n)* +here: (\w+)",
+                               self.text("list")))
+        self.assertEqual(set(here), set(sources))
+        for name, source in sources.items():
+            with self.subTest(source=name):
+                if source["status"] == "unavailable":
+                    self.assertIn(f"no events of source {name}: {source['detail']}",
+                                  self.text("messages"))
+                    continue
+                self.assertIn(source["status"], ("on", "partial"))
+                self.assertIn(here[name], ("yes", "in"))
+                if name != "dbus":  # nobody is there to send anything
+                    self.assertGreater(rows.get(TABLES.get(name, name), 0), 0)
+        # Nothing that is there today may be missing.
+        for name in ("sample", "sched", "task", "offcpu", "syscalls", "lock", "irq", "kmem", "fault",
+                     "block", "net"):
+            self.assertIn(sources[name]["status"], ("on", "partial"))
 
     @inside(f"PRELOAD={e2e.program('verified.so')} EBREC=ebrec\n" + test_verifier.SCRIPT)
     def test_verifier(self):
