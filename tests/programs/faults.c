@@ -3,7 +3,6 @@
  * Page faults of known number: each job on the command line, NAME[=FILE], is done by a child of its
  * own, and what the kernel says that the child had is printed: job, pid, minor, major.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>
