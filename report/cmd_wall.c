@@ -194,6 +194,11 @@ static struct ebt_error *check_options(const struct options *o, const char *fold
 {
 	bool flame = options_flag(o, "flame"), folded = options_flag(o, "folded");
 
+	if (o->interval_ns && (flame || folded || folder))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--interval is for the table: --flame, --folded and "
+					"--per-thread are of a whole window");
+
 	if (flame + folded + !!folder > 1)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--flame, --folded and --per-thread exclude each other");
@@ -213,6 +218,39 @@ static enum calltree_roots roots_of(const struct options *o, const char *folder)
 	return by && !strcmp(by, "process") ? CALLTREE_BY_PROCESS : CALLTREE_BY_COMM;
 }
 
+/* What goes on from one window to the next. */
+struct kept {
+	struct trace_state state;
+	struct wall *wall;
+};
+
+static void kept_destroy(struct trace_state *state)
+{
+	struct kept *kept = (struct kept *)state;
+
+	wall_destroy(kept->wall);
+	free(kept);
+}
+
+/* The model of the windows before this one, or a new one. */
+static struct ebt_error *find_wall(struct trace *trace, const struct wall_options *options,
+				   struct wall **ret)
+{
+	struct kept *kept = (struct kept *)trace_kept(trace, kept_destroy);
+	struct ebt_error *err = NULL;
+
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
+			return &ebt_enomem;
+		kept->state.destroy = kept_destroy;
+		trace_keep(trace, &kept->state);
+		err = wall_create(trace, options, &kept->wall);
+	}
+	*ret = kept->wall;
+	return err ? err : wall_read(*ret);
+}
+
 static struct ebt_error *run_wall(struct report *report)
 {
 	const struct options *o = report->options;
@@ -221,8 +259,9 @@ static struct ebt_error *run_wall(struct report *report)
 		.roots = roots_of(o, folder),
 		.under = options_string(o, "under"),
 		.hide_idle = options_flag(o, "hide-idle"),
+		.figures_only = o->interval_ns > 0,
 	};
-	_cleanup_(wall_destroyp) struct wall *wall = NULL;
+	struct wall *wall;
 	const struct names *names;
 	struct ebt_error *err;
 
@@ -232,7 +271,7 @@ static struct ebt_error *run_wall(struct report *report)
 	if (!err)
 		err = trace_names(report->trace, &names);
 	if (!err)
-		err = wall_create(report->trace, &options, &wall);
+		err = find_wall(report->trace, &options, &wall);
 	if (err)
 		return err;
 	if (options_flag(o, "flame"))

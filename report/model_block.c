@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
 
 enum { STATE_COMPLETE, STATE_IN_FLIGHT };
@@ -71,35 +72,14 @@ void block_model_destroy(struct block_model *m)
 	free(m);
 }
 
-/* Room for one more element; *ret is where the elements are then. */
-static struct ebt_error *reserve(void *data, size_t n, size_t *capacity, size_t size, void **ret)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-
-	*ret = data;
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT,
-					"too many processes, devices and operations");
-	data = reallocarray(data, more, size);
-	if (!data)
-		return &ebt_enomem;
-	*ret = data;
-	*capacity = more;
-	return NULL;
-}
-
 static struct ebt_error *group_of(struct block_model *m, uint32_t task, uint32_t device,
 				  uint32_t *ret)
 {
 	struct ebt_error *err;
-	void *grown;
 
-	err = reserve(m->groups, m->n_groups, &m->groups_capacity, sizeof(*m->groups), &grown);
+	err = sym_array_reserve(&m->groups, m->n_groups, &m->groups_capacity, sizeof(*m->groups));
 	if (err)
 		return err;
-	m->groups = grown;
 	err = index_map_add(&m->group_by_key, (uint64_t)task << 32 | device, (uint32_t)m->n_groups,
 			    ret);
 	if (!err && *ret == m->n_groups)
@@ -112,12 +92,10 @@ static struct ebt_error *stat_of(struct block_model *m, uint32_t group, uint64_t
 {
 	uint64_t key = (uint64_t)group << 8 | (op < 0xff ? op : 0xff);
 	struct ebt_error *err;
-	void *grown;
 
-	err = reserve(m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats), &grown);
+	err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats));
 	if (err)
 		return err;
-	m->stats = grown;
 	err = index_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, ret);
 	if (!err && *ret == m->n_stats)
 		m->stats[m->n_stats++] = (struct block_stat){ .group = group, .op = op };

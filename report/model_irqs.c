@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
 #include "text.h"
 
@@ -35,41 +36,22 @@ struct irq_model {
 	struct index_map by_line;
 };
 
-/* Room for one more element; *ret is where the elements are then. */
-static struct ebt_error *reserve(void *data, size_t n, size_t *capacity, size_t size, void **ret)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-
-	*ret = data;
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many kinds of interrupts");
-	data = reallocarray(data, more, size);
-	if (!data)
-		return &ebt_enomem;
-	*ret = data;
-	*capacity = more;
-	return NULL;
-}
-
 static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kind, uint32_t number,
 				 struct irq_stat **ret)
 {
 	struct ebt_error *err;
 	uint32_t key, i;
-	void *grown;
 
 	err = index_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
 	if (!err)
 		err = index_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats,
 				    &i);
 	if (!err && i == m->n_stats)
-		err = reserve(m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats), &grown);
+		err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity,
+					sizeof(*m->stats));
 	if (err)
 		return err;
 	if (i == m->n_stats) {
-		m->stats = grown;
 		m->stats[m->n_stats++] =
 			(struct irq_stat){ .cpu = cpu, .kind = kind, .number = number };
 	}
@@ -90,15 +72,14 @@ static struct ebt_error *count_task(struct irq_model *m, const struct ebt_task *
 	struct ebt_error *err;
 	struct irq_task *t;
 	uint32_t i;
-	void *grown;
 
 	err = index_map_add(&m->by_task, task->id, (uint32_t)m->n_tasks, &i);
 	if (!err && i == m->n_tasks)
-		err = reserve(m->tasks, m->n_tasks, &m->tasks_capacity, sizeof(*m->tasks), &grown);
+		err = sym_array_reserve(&m->tasks, m->n_tasks, &m->tasks_capacity,
+					sizeof(*m->tasks));
 	if (err)
 		return err;
 	if (i == m->n_tasks) {
-		m->tasks = grown;
 		m->tasks[m->n_tasks++] = (struct irq_task){ .task = task };
 	}
 	t = &m->tasks[i];
@@ -137,15 +118,13 @@ static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint
 	struct irq_function *stat;
 	struct ebt_error *err;
 	uint32_t i;
-	void *grown;
 
 	err = index_map_add(&f->by_kind[kind != 0], function, (uint32_t)f->n, &i);
 	if (!err && i == f->n)
-		err = reserve(f->list, f->n, &f->capacity, sizeof(*f->list), &grown);
+		err = sym_array_reserve(&f->list, f->n, &f->capacity, sizeof(*f->list));
 	if (err)
 		return err;
 	if (i == f->n) {
-		f->list = grown;
 		f->list[f->n++] = (struct irq_function){
 			.function = function,
 			.first_time = time,
@@ -179,16 +158,15 @@ static struct ebt_error *add_line(struct irq_model *m, const struct ebt_row *row
 	struct ebt_error *err;
 	struct line *line;
 	uint32_t i;
-	void *grown;
 
 	err = index_map_add(&m->by_line, ebt_u64(row, EBT_F_irq_name_number), (uint32_t)m->n_lines,
 			    &i);
 	if (!err && i == m->n_lines)
-		err = reserve(m->lines, m->n_lines, &m->lines_capacity, sizeof(*m->lines), &grown);
+		err = sym_array_reserve(&m->lines, m->n_lines, &m->lines_capacity,
+					sizeof(*m->lines));
 	if (err)
 		return err;
 	if (i == m->n_lines) {
-		m->lines = grown;
 		m->lines[m->n_lines++] = (struct line){ .name = TEXT_INIT };
 	}
 	line = &m->lines[i];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
 #include "names.h"
 
@@ -74,24 +75,6 @@ static enum lock_kind kernel_kind(uint64_t flags)
 
 /* --- arrays --- */
 
-/* Room for one more element; *ret is where the elements are then. */
-static struct ebt_error *reserve(void *data, size_t n, size_t *capacity, size_t size, void **ret)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-
-	*ret = data;
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many locks");
-	data = reallocarray(data, more, size);
-	if (!data)
-		return &ebt_enomem;
-	*ret = data;
-	*capacity = more;
-	return NULL;
-}
-
 /* Another number for each pair of a number, which may be 0, and a value. */
 static struct ebt_error *number(struct lock_model *m, uint32_t before, uint64_t value,
 				uint32_t *ret)
@@ -108,15 +91,13 @@ static struct ebt_error *lock_of(struct lock_model *m, struct index_map *map, ui
 				 const struct lock *new, uint32_t *ret)
 {
 	struct ebt_error *err;
-	void *grown;
 
 	err = index_map_add(map, key, (uint32_t)m->n_locks, ret);
 	if (err || *ret < m->n_locks)
 		return err;
-	err = reserve(m->locks, m->n_locks, &m->locks_capacity, sizeof(*m->locks), &grown);
+	err = sym_array_reserve(&m->locks, m->n_locks, &m->locks_capacity, sizeof(*m->locks));
 	if (err)
 		return err;
-	m->locks = grown;
 	m->locks[m->n_locks++] = *new;
 	return NULL;
 }
@@ -127,19 +108,17 @@ static struct ebt_error *person_of(struct lock_model *m, uint32_t lock, bool hol
 	uint64_t id = task ? (uint64_t)task->id + 1 : 0;
 	struct ebt_error *err;
 	uint32_t i;
-	void *grown;
 
 	if (id >= UINT32_MAX)
 		id = 0;
 	err = index_map_add(&m->by_person, (uint64_t)lock << 33 | (uint64_t)holder << 32 | id,
 			    (uint32_t)m->n_persons, &i);
 	if (!err && i == m->n_persons)
-		err = reserve(m->persons, m->n_persons, &m->persons_capacity, sizeof(*m->persons),
-			      &grown);
+		err = sym_array_reserve(&m->persons, m->n_persons, &m->persons_capacity,
+					sizeof(*m->persons));
 	if (err)
 		return err;
 	if (i == m->n_persons) {
-		m->persons = grown;
 		m->persons[m->n_persons++] =
 			(struct lock_person){ .lock = lock, .holder = holder, .task = task };
 	}
@@ -170,17 +149,15 @@ static struct ebt_error *count_stack(struct lock_model *m, const struct ebt_row 
 	struct lock_stack *s;
 	struct ebt_error *err;
 	uint32_t node, i;
-	void *grown;
 
 	err = calltree_place(m->options->tree, &stack, &node);
 	if (!err)
 		err = index_map_add(&m->by_stack, (uint64_t)wait->kind << 32 | node,
 				    (uint32_t)m->n_stacks, &i);
 	if (!err && i == m->n_stacks) {
-		err = reserve(m->stacks, m->n_stacks, &m->stacks_capacity, sizeof(*m->stacks),
-			      &grown);
+		err = sym_array_reserve(&m->stacks, m->n_stacks, &m->stacks_capacity,
+					sizeof(*m->stacks));
 		if (!err) {
-			m->stacks = grown;
 			m->stacks[m->n_stacks++] =
 				(struct lock_stack){ .kind = wait->kind, .node = node };
 		}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
 
 #define KIND_CONNECT 0
@@ -30,23 +31,6 @@ struct net_model {
 	bool by_ends, ends_counted;
 };
 
-static struct ebt_error *reserve(void **data, size_t n, size_t *capacity, size_t size)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-	void *grown;
-
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many connections");
-	grown = reallocarray(*data, more, size);
-	if (!grown)
-		return &ebt_enomem;
-	*data = grown;
-	*capacity = more;
-	return NULL;
-}
-
 /* --- connections --- */
 
 static void copy_address(struct ebt_str from, unsigned char *to, uint32_t *ret_len)
@@ -65,11 +49,11 @@ static struct ebt_error *add_connection(struct net_model *m, const struct ebt_ro
 
 	err = index_map_add(&m->socket_by_cookie, cookie, (uint32_t)m->n_sockets, &socket);
 	if (!err)
-		err = reserve((void **)&m->latest, m->n_sockets, &m->sockets_capacity,
-			      sizeof(*m->latest));
+		err = sym_array_reserve(&m->latest, m->n_sockets, &m->sockets_capacity,
+					sizeof(*m->latest));
 	if (!err)
-		err = reserve((void **)&m->connections, m->n_connections, &m->connections_capacity,
-			      sizeof(*m->connections));
+		err = sym_array_reserve(&m->connections, m->n_connections, &m->connections_capacity,
+					sizeof(*m->connections));
 	if (err)
 		return err;
 	c = &m->connections[m->n_connections];
@@ -145,8 +129,8 @@ static struct ebt_error *interface_of(struct net_model *m, uint64_t netns, uint6
 	if (err)
 		return err;
 	if (i == m->n_interfaces) {
-		err = reserve((void **)&m->interfaces, m->n_interfaces, &m->interfaces_capacity,
-			      sizeof(*m->interfaces));
+		err = sym_array_reserve(&m->interfaces, m->n_interfaces, &m->interfaces_capacity,
+					sizeof(*m->interfaces));
 		if (err)
 			return err;
 		m->interfaces[m->n_interfaces++] = (struct net_interface){
@@ -219,8 +203,8 @@ static struct ebt_error *process_of(struct net_model *m, const struct ebt_task *
 
 	err = task_groups_of(m->groups, task, &group);
 	while (!err && group >= m->n_processes) {
-		err = reserve((void **)&m->processes, m->n_processes, &m->processes_capacity,
-			      sizeof(*m->processes));
+		err = sym_array_reserve(&m->processes, m->n_processes, &m->processes_capacity,
+					sizeof(*m->processes));
 		if (!err)
 			m->processes[m->n_processes++] = (struct net_process){ 0 };
 	}

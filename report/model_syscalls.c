@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
 #include "syscall_names.h"
 #include "task_groups.h"
@@ -21,37 +22,17 @@ struct syscall_model {
 	struct index_map stat_by_key, errno_by_key;
 };
 
-/* Room for one more element; *ret is where the elements are then. */
-static struct ebt_error *reserve(void *data, size_t n, size_t *capacity, size_t size, void **ret)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-
-	*ret = data;
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many kinds of system calls");
-	data = reallocarray(data, more, size);
-	if (!data)
-		return &ebt_enomem;
-	*ret = data;
-	*capacity = more;
-	return NULL;
-}
-
 static struct ebt_error *stat_of(struct syscall_model *m, uint32_t group, uint32_t nr, bool compat,
 				 struct syscall_stat **ret)
 {
 	/* A number has 32 bits in a file, a group fewer than 31. */
 	uint64_t key = (uint64_t)group << 33 | (uint64_t)nr << 1 | compat;
 	struct ebt_error *err;
-	void *grown;
 	uint32_t i;
 
-	err = reserve(m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats), &grown);
+	err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats));
 	if (err)
 		return err;
-	m->stats = grown;
 	err = index_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, &i);
 	if (err)
 		return err;
@@ -67,13 +48,11 @@ static struct ebt_error *count_errno(struct syscall_model *m, uint32_t nr, bool 
 {
 	uint64_t key = (uint64_t)errnum << 33 | (uint64_t)nr << 1 | compat;
 	struct ebt_error *err;
-	void *grown;
 	uint32_t i;
 
-	err = reserve(m->errnos, m->n_errnos, &m->errnos_capacity, sizeof(*m->errnos), &grown);
+	err = sym_array_reserve(&m->errnos, m->n_errnos, &m->errnos_capacity, sizeof(*m->errnos));
 	if (err)
 		return err;
-	m->errnos = grown;
 	err = index_map_add(&m->errno_by_key, key, (uint32_t)m->n_errnos, &i);
 	if (err)
 		return err;

@@ -46,6 +46,7 @@ struct wall {
 	uint32_t n_lock_at;
 	uint32_t n_places; /* nodes of the tree before the leaves */
 	uint64_t to;	   /* end of the window */
+	bool was_read;
 };
 
 static const struct {
@@ -317,14 +318,20 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	}
 }
 
-static struct ebt_error *read_switches(struct wall *wall)
+static struct ebt_error *create_offcpu(struct wall *wall)
 {
-	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
 	const struct offcpu_options options = {
 		.tree = wall->tree,
 		.take = take_off,
 		.arg = wall,
 	};
+
+	return offcpu_create(trace_reader(wall->trace), &options, &wall->offcpu);
+}
+
+static struct ebt_error *read_switches(struct wall *wall)
+{
+	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
 	const struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
@@ -338,9 +345,7 @@ static struct ebt_error *read_switches(struct wall *wall)
 	struct ebt_error *err;
 
 	sched_feed_bounds(wall->trace, &from, &wall->to);
-	err = offcpu_create(trace_reader(wall->trace), &options, &wall->offcpu);
-	if (!err)
-		err = sched_feed_run(wall->trace, &feed, &partial);
+	err = sched_feed_run(wall->trace, &feed, &partial);
 	return err ? err : offcpu_finish(wall->offcpu);
 }
 
@@ -500,13 +505,40 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 	wall->options = *options;
 	err = tree_feed_create_tree(trace, options->roots, &wall->tree);
 	if (!err)
+		err = create_offcpu(wall);
+	if (!err)
 		err = prepare_names(trace, EBT_T_sample, 0);
 	if (!err)
 		err = prepare_names(trace, EBT_T_sched_switch, 0);
 	if (!err)
 		err = prepare_names(trace, EBT_T_offcpu_stack, 0);
 	if (!err)
-		err = read_switches(wall);
+		*ret = take_ptr(wall);
+	return err;
+}
+
+/* Figures to zero. When a thread was born is known still. */
+static void clear(struct wall *wall)
+{
+	for (uint32_t i = 0; i < wall->n_threads; i++) {
+		wall->threads[i] = (struct wall_thread){ 0 };
+		wall->aside[i].shared = 0;
+	}
+	wall->n_spent = 0;
+	index_map_deinit(&wall->spent_at);
+	wall->spent_at = (struct index_map){ 0 };
+}
+
+struct ebt_error *wall_read(struct wall *wall)
+{
+	struct ebt_error *err;
+
+	if (wall->was_read) {
+		clear(wall);
+		offcpu_next_window(wall->offcpu);
+	}
+	wall->was_read = true;
+	err = read_switches(wall);
 	if (!err)
 		err = read_samples(wall);
 	if (!err)
@@ -515,11 +547,7 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 		return err;
 	share_out(wall);
 	find_idle(wall);
-	err = add_leaves(wall);
-	if (err)
-		return err;
-	*ret = take_ptr(wall);
-	return NULL;
+	return wall->options.figures_only ? NULL : add_leaves(wall);
 }
 
 void wall_destroy(struct wall *wall)

@@ -46,15 +46,21 @@ struct wall_options {
 	/* Threads that only wait for work stay out of the tree: less than 1 % of its life on a CPU
 	 * or waiting for one, and as little in kinds other than SLEEP. */
 	bool hide_idle;
+	bool figures_only; /* the tree stays without leaves */
 };
 
 struct wall;
 
-/* Reads the trace, through its filters. The trace must outlive the model. */
+/* The trace must outlive the model. */
 struct ebt_error *wall_create(struct trace *trace, const struct wall_options *options,
 			      struct wall **ret);
 void wall_destroy(struct wall *wall);
 DEFINE_CLEANUP(struct wall *, wall_destroy);
+
+/* Reads the present window of the trace, through its filters. Once; and again for the windows that
+ * follow it, with figures_only: figures begin at zero, and what a thread waits for is known still.
+ */
+struct ebt_error *wall_read(struct wall *wall);
 
 /* By ebt_task.id. */
 const struct wall_thread *wall_threads(const struct wall *wall, uint32_t *ret_n);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Wall-clock time: threads that each do one thing only, and say for how long they did."""
 
+import collections
 import glob
 import os
 import xml.etree.ElementTree
@@ -75,6 +76,18 @@ class Wall(e2e.TestCase):
         self.check_folded(trace, report["rows"], said)
         self.check_choices(trace, said)
         self.check_files(trace, said)
+        self.check_intervals(trace, report["rows"])
+
+    def check_intervals(self, trace, rows):
+        sums = collections.defaultdict(collections.Counter)
+        for part in e2e.report_json("wall", trace, "--interval", "250ms")["intervals"]:
+            for row in part["rows"]:
+                sums[row["tid"]].update({k: v for k, v in row.items() if k.endswith("_ns")})
+        for row in rows:
+            self.assertEqual({k: v for k, v in row.items() if k.endswith("_ns")},
+                             dict(sums[row["tid"]]))
+        error = e2e.run(e2e.EBREPORT, "wall", "--folded", "--interval", "1s", trace, status=2)
+        self.assertIn(b"--interval is for the table", error.stderr)
 
     def check_folded(self, trace, rows, said):
         weights = {}
