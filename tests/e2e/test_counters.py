@@ -78,7 +78,7 @@ class Counters(e2e.TestCase):
     def test_all_lie_between(self):
         trace, rows, before, after = self.record_between(
             "-e", "counter", "--", "sh", "-c", "dd if=/dev/zero of=x bs=64k count=256 conv=fsync"
-            " 2>/dev/null; ping -c 3 -i 0.2 127.0.0.1 >/dev/null 2>&1; rm x; sleep 1.5")
+            " 2>/dev/null; /bin/true; /bin/true; rm x; sleep 1.5")
         found = 0
         for name, value in before.items():
             if name not in after:

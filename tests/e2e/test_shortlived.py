@@ -10,7 +10,10 @@ class ShortLived(e2e.TestCase):
     def test_symbols(self):
         loop = f"i=0; while [ $i -lt {PROCESSES} ]; do {e2e.program('shares')} 0.005; i=$((i+1)); done"
         trace = self.record("-F", "999", "--", "sh", "-c", loop)
-        self.assert_no_loss(trace)
+        # Reading /proc of new processes has a budget; what is left out is counted.
+        lost = e2e.lost(trace)
+        self.assertLess(lost.pop("process", 0), PROCESSES / 4)
+        self.assertEqual(lost, {})
         folded = [line for line in e2e.ebreport("folded", trace).splitlines()
                   if line.startswith("shares;")]
         named = sum(int(line.rsplit(" ", 1)[1]) for line in folded if ";burn_half" in line)

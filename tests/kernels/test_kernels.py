@@ -23,11 +23,12 @@ import e2e  # noqa: E402
 import machine  # noqa: E402
 import test_irq  # noqa: E402
 import test_verifier  # noqa: E402
+import test_wall  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "contended", "faults", "hoarder", "pingpong", "relay", "unwound",
-                        "verified.so")]
+                       ("callbacks", "contended", "faults", "hoarder", "pingpong", "planned",
+                        "relay", "unwound", "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 MODULES = ["veth", "sch_netem"]
 # A table of each source that anything fills; of others it has the source's name.
@@ -166,6 +167,16 @@ class Kernel(unittest.TestCase):
         trace = self.trace()
         self.whole(trace, 0.97)
         self.assertGreaterEqual(self.share(self.ways(trace, "burn"), DEEP), 0.98)
+
+    @inside("ebrec -F 199 -o t.ebt -- planned 2 >said")
+    def test_wall(self):
+        report = e2e.report_json("wall", self.trace())
+        said = test_wall.read_said(self.text("said"))
+        self.assertEqual(set(said), {"compute", "doze", "want"})
+        self.assertTrue(test_wall.all_is_told(report), report["warnings"])
+        test_wall.plans(self, report, said)
+        for row in report["rows"]:
+            test_wall.sum_rule(self, row, report)
 
     @inside("ebrec -e sample -F 499 -o t.ebt -- unwound signal")
     def test_signal_handler(self):
