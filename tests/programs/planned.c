@@ -84,24 +84,31 @@ __attribute__((noinline)) static void load(uint64_t until)
 	free(block);
 }
 
-static const struct plan {
+/* Threads that print would wait for each other: main() prints. */
+static struct plan {
 	const char *name;
 	void (*fn)(uint64_t until);
-} plans[] = { { "compute", compute }, { "doze", doze }, { "want", want }, { "load", load } };
+	pid_t tid;
+	uint64_t wall_ns, cpu_ns;
+} plans[] = {
+	{ .name = "compute", .fn = compute },
+	{ .name = "doze", .fn = doze },
+	{ .name = "want", .fn = want },
+	{ .name = "load", .fn = load },
+};
 
 static void *run(void *arg)
 {
-	const struct plan *plan = arg;
+	struct plan *plan = arg;
 	uint64_t begin, cpu;
 
 	prctl(PR_SET_NAME, plan->name);
+	plan->tid = gettid();
 	begin = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_THREAD_CPUTIME_ID);
 	plan->fn(begin + seconds * 1000000000u);
-	begin = now(CLOCK_MONOTONIC) - begin;
-	cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	printf("%s %d %llu %llu\n", plan->name, gettid(), (unsigned long long)begin,
-	       (unsigned long long)cpu);
+	plan->wall_ns = now(CLOCK_MONOTONIC) - begin;
+	plan->cpu_ns = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	return NULL;
 }
 
@@ -118,7 +125,7 @@ int main(int argc, char **argv)
 	pthread_mutex_lock(&lock);
 	held = true;
 	for (int i = 0; i < n; i++)
-		pthread_create(&threads[i], NULL, run, (void *)&plans[i]);
+		pthread_create(&threads[i], NULL, run, &plans[i]);
 	end = now(CLOCK_MONOTONIC) + seconds * 1000000000u;
 	while (now(CLOCK_MONOTONIC) + 200000000u < end) {
 		nap(100000000);
@@ -127,7 +134,10 @@ int main(int argc, char **argv)
 		pthread_mutex_lock(&lock);
 	}
 	pthread_mutex_unlock(&lock);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		pthread_join(threads[i], NULL);
+		printf("%s %d %llu %llu\n", plans[i].name, plans[i].tid,
+		       (unsigned long long)plans[i].wall_ns, (unsigned long long)plans[i].cpu_ns);
+	}
 	return 0;
 }
