@@ -125,7 +125,7 @@ static struct ebt_error *choose_chunks(struct ebt_cursor *cursor, const struct e
 	cursor->waiting = malloc((chunks->n + 1) * sizeof(*cursor->waiting));
 	if (!cursor->waiting)
 		return &ebt_enomem;
-	for (size_t i = 0; i < chunks->n; i++) {
+	for (size_t i = cursor->reader->passed; i < chunks->n; i++) {
 		const struct ebt_chunk_info *chunk = &chunks->chunk[i];
 		uint64_t time = chunk->time_min;
 		uint32_t want = 0;
@@ -428,4 +428,22 @@ struct ebt_error *ebt_cursor_next(struct ebt_cursor *cursor, struct ebt_row *ret
 		}
 	}
 	return next_run(cursor, ret);
+}
+
+struct ebt_error *ebt_read_rows(struct ebt_reader *reader, const struct ebt_query *query,
+				ebt_row_fn *take, void *arg)
+{
+	struct ebt_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	err = ebt_cursor_create(reader, query, &cursor);
+	while (!err) {
+		err = ebt_cursor_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = take(arg, &row);
+	}
+	ebt_cursor_destroy(cursor);
+	return err;
 }

@@ -20,8 +20,6 @@ struct ebt_file_piece {
 	size_t chunk;
 };
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
 void ebt_kept_deinit(struct ebt_kept *kept)
 {
 	free(kept->metas);
@@ -30,25 +28,12 @@ void ebt_kept_deinit(struct ebt_kept *kept)
 	ebt_arena_deinit(&kept->arena);
 }
 
-/* What is done with each row of a table. */
-typedef struct ebt_error *take_row_fn(struct ebt_reader *reader, const struct ebt_row *row);
-
-static struct ebt_error *each_row(struct ebt_reader *reader, uint16_t table, take_row_fn *take)
+static struct ebt_error *each_row(struct ebt_reader *reader, uint16_t table, ebt_row_fn *take)
 {
 	const struct ebt_want want = { table, ~UINT64_C(0) };
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = ebt_cursor_create(reader, &query, &cursor);
-	for (;;) {
-		if (!err)
-			err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			return err;
-		err = take(reader, &row);
-	}
+	return ebt_read_rows(reader, &query, take, reader);
 }
 
 /* Room for one element more in an array that grows by doubling. */
@@ -69,8 +54,9 @@ static struct ebt_error *keep_string(struct ebt_reader *reader, const struct ebt
 
 /* --- meta --- */
 
-static struct ebt_error *take_meta(struct ebt_reader *reader, const struct ebt_row *row)
+static struct ebt_error *take_meta(void *arg, const struct ebt_row *row)
 {
+	struct ebt_reader *reader = arg;
 	struct ebt_kept *kept = &reader->kept;
 	struct ebt_kept_meta meta, *metas = grow(kept->metas, kept->n_metas, sizeof(meta));
 	struct ebt_error *err;
@@ -108,8 +94,9 @@ struct ebt_error *ebt_reader_meta(struct ebt_reader *reader, const char *key, co
 
 /* --- files --- */
 
-static struct ebt_error *take_file(struct ebt_reader *reader, const struct ebt_row *row)
+static struct ebt_error *take_file(void *arg, const struct ebt_row *row)
 {
+	struct ebt_reader *reader = arg;
 	struct ebt_kept *kept = &reader->kept;
 	struct ebt_file *files = grow(kept->files, kept->n_files, sizeof(*files));
 	struct ebt_file file = {
@@ -168,8 +155,9 @@ struct ebt_error *ebt_reader_files(struct ebt_reader *reader, const struct ebt_f
 
 /* --- content --- */
 
-static struct ebt_error *take_piece(struct ebt_reader *reader, const struct ebt_row *row)
+static struct ebt_error *take_piece(void *arg, const struct ebt_row *row)
 {
+	struct ebt_reader *reader = arg;
 	struct ebt_kept *kept = &reader->kept;
 	struct ebt_file_piece *pieces = grow(kept->pieces, kept->n_pieces, sizeof(*pieces));
 

@@ -7,6 +7,7 @@
 #ifndef EBT_INPUT_H
 #define EBT_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,11 +17,17 @@ struct ebt_input {
 	char *path; /* as given, for messages */
 	int fd;
 	uint64_t size;
+	int pipe; /* that is still being copied; -1: none */
 };
 
 /* "-" is standard input. On failure *ret is untouched. */
 struct ebt_error *ebt_input_open(const char *path, struct ebt_input *ret);
 void ebt_input_close(struct ebt_input *input);
+
+/* The same, but of what cannot seek nothing but the magic is copied yet. */
+struct ebt_error *ebt_input_open_live(const char *path, struct ebt_input *ret);
+/* Waits until more comes, and copies that: size grows. *ret_end: nothing more will come. */
+struct ebt_error *ebt_input_more(struct ebt_input *input, bool *ret_end);
 
 /* Fills buf. EBT_ERR_CORRUPT when the file ends before. */
 struct ebt_error *ebt_input_read(const struct ebt_input *input, uint64_t offset, void *buf,

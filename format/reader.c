@@ -47,8 +47,7 @@ static struct ebt_error *check_header(const struct ebt_reader *reader, const uns
 	return NULL;
 }
 
-/* *ret_first: where the first chunk begins. */
-static struct ebt_error *read_header(struct ebt_reader *reader, uint64_t *ret_first)
+struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_first)
 {
 	const char *path = reader->input.path;
 	unsigned char bytes[EBT_FILE_HEADER_LEN] = { 0 };
@@ -100,14 +99,14 @@ static struct ebt_error *find_chunks(struct ebt_reader *reader, uint64_t first)
 		if (err)
 			return err;
 	}
-	return ebt_recover(&reader->chunk_reader, first, footer.offset, &reader->chunks,
+	return ebt_recover(&reader->chunk_reader, first, footer.offset, 0, &reader->chunks,
 			   &reader->damage);
 }
 
 /* Chunks of a type that this program does not know. The index does not have their flags. */
-static struct ebt_error *check_types(struct ebt_reader *reader)
+static struct ebt_error *check_types(struct ebt_reader *reader, size_t first)
 {
-	for (size_t i = 0; i < reader->chunks.n; i++) {
+	for (size_t i = first; i < reader->chunks.n; i++) {
 		struct ebt_chunk_info *chunk = &reader->chunks.chunk[i];
 		struct ebt_chunk_header header;
 		struct ebt_error *err;
@@ -181,11 +180,13 @@ static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_decod
 	return ebt_file_schema_finish(&reader->schema);
 }
 
-static void find_range(struct ebt_reader *reader)
+static void find_range(struct ebt_reader *reader, size_t first)
 {
-	uint64_t start = UINT64_MAX, end = 0;
+	uint64_t start = UINT64_MAX, end = reader->info.end_ns;
 
-	for (size_t i = 0; i < reader->chunks.n; i++) {
+	if (reader->info.start_ns || reader->info.end_ns)
+		start = reader->info.start_ns;
+	for (size_t i = first; i < reader->chunks.n; i++) {
 		const struct ebt_chunk_info *chunk = &reader->chunks.chunk[i];
 		const struct ebt_table *table = ebt_reader_table(reader, chunk->table);
 
@@ -203,45 +204,73 @@ static void find_range(struct ebt_reader *reader)
 	}
 }
 
-static struct ebt_error *read_all(struct ebt_reader *reader)
+struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first)
+{
+	size_t n = reader->chunks.n;
+	bool *reported = reallocarray(reader->reported, n + 1, sizeof(*reported));
+
+	if (!reported)
+		return &ebt_enomem;
+	memset(reported + first, 0, (n + 1 - first) * sizeof(*reported));
+	reader->reported = reported;
+	find_range(reader, first);
+	return check_types(reader, first);
+}
+
+struct ebt_error *ebt_reader_schema(struct ebt_reader *reader)
 {
 	struct ebt_decoded decoded = { 0 };
+	struct ebt_error *err = read_schema(reader, &decoded);
+
+	ebt_decoded_deinit(&decoded);
+	/* Tables that only the file knows are known now. */
+	if (!err)
+		find_range(reader, 0);
+	return ebt_error_prefix(err, "%s", reader->input.path);
+}
+
+static struct ebt_error *read_all(struct ebt_reader *reader)
+{
 	struct ebt_error *err;
 	uint64_t first = 0;
 
-	err = read_header(reader, &first);
+	err = ebt_reader_header(reader, &first);
 	if (!err)
 		err = find_chunks(reader, first);
-	if (err)
-		return err;
-	reader->reported = calloc(reader->chunks.n + 1, sizeof(*reader->reported));
-	if (!reader->reported)
-		return &ebt_enomem;
-	err = check_types(reader);
-	if (err)
-		return err;
-	err = read_schema(reader, &decoded);
-	ebt_decoded_deinit(&decoded);
-	if (err)
-		return ebt_error_prefix(err, "%s", reader->input.path);
-	find_range(reader);
-	return NULL;
+	if (!err)
+		err = ebt_reader_take(reader, 0);
+	reader->live = (struct ebt_live){ .pos = UINT64_MAX, .ended = true };
+	return err ? err : ebt_reader_schema(reader);
 }
 
-struct ebt_error *ebt_reader_open(const char *path, struct ebt_reader **ret)
+struct ebt_error *ebt_reader_create(struct ebt_reader **ret)
 {
 	struct ebt_reader *reader = calloc(1, sizeof(*reader));
 	struct ebt_error *err;
 
 	if (!reader)
 		return &ebt_enomem;
-	reader->input.fd = -1;
+	reader->input.fd = reader->input.pipe = -1;
 	ebt_arena_init(&reader->kept.arena, EBT_MAX_KEPT);
 	err = ebt_task_set_init(&reader->tasks);
 	if (!err)
 		err = ebt_file_schema_init(&reader->schema);
-	if (!err)
-		err = ebt_input_open(path, &reader->input);
+	if (err) {
+		ebt_reader_close(reader);
+		return err;
+	}
+	*ret = reader;
+	return NULL;
+}
+
+struct ebt_error *ebt_reader_open(const char *path, struct ebt_reader **ret)
+{
+	struct ebt_reader *reader;
+	struct ebt_error *err = ebt_reader_create(&reader);
+
+	if (err)
+		return err;
+	err = ebt_input_open(path, &reader->input);
 	if (!err)
 		err = read_all(reader);
 	if (err) {
@@ -284,6 +313,15 @@ const struct ebt_chunk_info *ebt_reader_chunks(const struct ebt_reader *reader, 
 {
 	*ret_n = reader->chunks.n;
 	return reader->chunks.chunk;
+}
+
+bool ebt_reader_has_rows(const struct ebt_reader *reader, uint16_t table)
+{
+	for (size_t i = 0; i < reader->chunks.n; i++) {
+		if (reader->chunks.chunk[i].table == table && reader->chunks.chunk[i].rows)
+			return true;
+	}
+	return false;
 }
 
 const struct ebt_table *ebt_reader_tables(const struct ebt_reader *reader, size_t *ret_n)

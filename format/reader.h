@@ -59,6 +59,17 @@ struct ebt_reader_info {
 struct ebt_error *ebt_reader_open(const char *path, struct ebt_reader **ret);
 void ebt_reader_close(struct ebt_reader *reader);
 
+/*
+ * The same for a trace that is still being written to a pipe: it returns when the schema and a
+ * first chunk of rows are there. ebt_reader_more() waits for more, while no cursor is open;
+ * *ret_end says that there will be none, and that all is as if the trace had been opened now. What
+ * comes behind damage is read at the end. A file is opened as a whole.
+ */
+struct ebt_error *ebt_reader_open_live(const char *path, struct ebt_reader **ret);
+struct ebt_error *ebt_reader_more(struct ebt_reader *reader, bool *ret_end);
+/* Cursors that are created from now on pass over the first n chunks. */
+void ebt_reader_pass(struct ebt_reader *reader, size_t n);
+
 const struct ebt_reader_info *ebt_reader_info(const struct ebt_reader *reader);
 
 /* What could not be read so far, in file order; grows while cursors meet bad chunks. The array
@@ -69,6 +80,9 @@ const struct ebt_damage *ebt_reader_damage(const struct ebt_reader *reader, size
 
 /* Chunks in file order. */
 const struct ebt_chunk_info *ebt_reader_chunks(const struct ebt_reader *reader, size_t *ret_n);
+
+/* Has the file any row of this table? */
+bool ebt_reader_has_rows(const struct ebt_reader *reader, uint16_t table);
 
 /* Tables of the schema of this file: compiled-in ones (whether the file has them or not), then
  * those that only the file knows. */
@@ -143,6 +157,12 @@ void ebt_cursor_destroy(struct ebt_cursor *cursor);
 /* The next row, in order of (time, table, place in the file). A chunk that is damaged is passed
  * over and added to the reader's damage; errors are those that end reading (memory, I/O). */
 struct ebt_error *ebt_cursor_next(struct ebt_cursor *cursor, struct ebt_row *ret);
+
+/* For who wants all rows of a query, one after the other: until there are no more, or `take` has an
+ * error, which is returned. */
+typedef struct ebt_error *ebt_row_fn(void *arg, const struct ebt_row *row);
+struct ebt_error *ebt_read_rows(struct ebt_reader *reader, const struct ebt_query *query,
+				ebt_row_fn *take, void *arg);
 
 /* Values of a row. The column must have been wanted, and be of that type. */
 static inline uint64_t ebt_u64(const struct ebt_row *row, unsigned int field)

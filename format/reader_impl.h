@@ -32,7 +32,22 @@ struct ebt_reader {
 	struct ebt_file_schema schema;
 	struct ebt_task_set tasks;
 	struct ebt_kept kept;
+	size_t passed; /* chunks that cursors do not look at */
+	/* Of a trace that is still being written: see live.c. */
+	struct ebt_live {
+		uint64_t pos, next_seq; /* of the next chunk */
+		bool lost, ended;	/* what is at pos is no chunk; nothing more will come */
+	} live;
 };
+
+/* Nothing but what needs no file. */
+struct ebt_error *ebt_reader_create(struct ebt_reader **ret);
+/* Of the file. *ret_first: where the first chunk begins. */
+struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_first);
+/* The chunks from number `first` on have come into the list. */
+struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first);
+/* The schema, of the chunks that are there. */
+struct ebt_error *ebt_reader_schema(struct ebt_reader *reader);
 
 /*
  * Reads and decodes one chunk. Where that fails because of the file, the damage is noted once

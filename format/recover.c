@@ -131,9 +131,10 @@ static struct ebt_error *step(struct recovery *rec, struct ebt_chunk_list *ret,
 }
 
 struct ebt_error *ebt_recover(const struct ebt_chunk_reader *chunks, uint64_t first, uint64_t end,
-			      struct ebt_chunk_list *ret, struct ebt_damage_list *damage)
+			      uint64_t next_seq, struct ebt_chunk_list *ret,
+			      struct ebt_damage_list *damage)
 {
-	struct recovery rec = { .chunks = chunks, .pos = first, .end = end };
+	struct recovery rec = { .chunks = chunks, .pos = first, .end = end, .next_seq = next_seq };
 	struct ebt_error *err = NULL;
 
 	while (!err && rec.pos < rec.end)

@@ -13,6 +13,7 @@
 /* Appends every chunk that lies whole between the offsets first and end; what lies between them
  * is added to damage. Only I/O and memory can fail. */
 struct ebt_error *ebt_recover(const struct ebt_chunk_reader *chunks, uint64_t first, uint64_t end,
-			      struct ebt_chunk_list *ret, struct ebt_damage_list *damage);
+			      uint64_t next_seq, struct ebt_chunk_list *ret,
+			      struct ebt_damage_list *damage);
 
 #endif
