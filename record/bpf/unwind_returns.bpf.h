@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Return addresses that the kernel has replaced: it follows a function until it returns (uretprobe)
+ * by having it return to a place of its own. The real ones are in a list of the task's, that of the
+ * innermost function first.
+ */
+#ifndef EBREC_UNWIND_RETURNS_BPF_H
+#define EBREC_UNWIND_RETURNS_BPF_H
+
+#include "ebt.bpf.h"
+
+struct return_instance {
+	unsigned long stack, orig_ret_vaddr; /* where the return address was, and which */
+	struct return_instance *next;
+} __attribute__((preserve_access_index));
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+} __attribute__((preserve_access_index));
+
+struct task_struct___uprobe {
+	struct uprobe_task *utask;
+} __attribute__((preserve_access_index));
+
+struct xol_area {
+	unsigned long vaddr;
+} __attribute__((preserve_access_index));
+
+struct mm_struct___uprobe {
+	struct {
+		struct xol_area *xol_area;
+	} uprobes_state;
+} __attribute__((preserve_access_index));
+
+/* Of a walk: the place, 0: there is none; and the functions that it has not reached. */
+struct unwind_returns {
+	__u64 trampoline;
+	const struct return_instance *next;
+};
+
+/* Where functions that are followed return to, as far as their stacks say; 0: not known. */
+static __always_inline __u64 unwind_trampoline(const struct task_struct *task)
+{
+	const struct mm_struct___uprobe *mm = (const void *)BPF_CORE_READ(task, mm);
+
+	return BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+}
+
+static __always_inline void unwind_returns_begin(const struct task_struct *task,
+						 struct unwind_returns *ret)
+{
+	const struct task_struct___uprobe *probed = (const void *)task;
+
+	ret->trampoline = unwind_trampoline(task);
+	ret->next = BPF_CORE_READ(probed, utask, return_instances);
+}
+
+/*
+ * What was at this place of the stack, in *pc; or *pc stays, and one function is passed by: call it
+ * again. False: nothing was replaced there.
+ */
+static __always_inline bool unwind_returns_take(struct unwind_returns *returns, __u64 place,
+						__u64 *pc)
+{
+	const struct return_instance *instance = returns->next;
+	__u64 at;
+
+	if (!instance)
+		return false;
+	at = BPF_CORE_READ(instance, stack);
+	if (at > place)
+		return false;
+	if (at == place)
+		*pc = BPF_CORE_READ(instance, orig_ret_vaddr);
+	else
+		returns->next = BPF_CORE_READ(instance, next);
+	return true;
+}
+
+#endif
