@@ -12,8 +12,10 @@
 
 #include "cleanup.h"
 #include "cpus.h"
+#include "probe_list.h"
 #include "schema.h"
 #include "skeleton.h"
+#include "tp_set.h"
 
 #define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
 #define DEFAULT_SAMPLE_BYTES (8u << 20)
@@ -29,6 +31,7 @@ struct capture {
 	struct source_context context;
 	struct source_state *states; /* of each source */
 	struct topology topology;
+	struct probe_list probes;
 	uint64_t ring_budget; /* bytes of all event rings */
 	struct lane *lanes;
 	void *lanes_memory;
@@ -241,6 +244,18 @@ static struct ebt_error *probe_sources(struct capture *c)
 	return NULL;
 }
 
+/* What they are to record, where that is more than their name. */
+static struct ebt_error *prepare_sources(struct capture *c)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < ebrec_n_sources && !err; i++) {
+		if (is_on(c, i) && ebrec_sources[i]->prepare)
+			err = ebrec_sources[i]->prepare(&c->context, &c->states[i]);
+	}
+	return err;
+}
+
 /* Is the source of this name on? */
 static bool has(const struct capture *c, const char *name)
 {
@@ -292,22 +307,28 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	_cleanup_(capture_destroyp) struct capture *c = calloc(1, sizeof(*c));
 	struct ebt_error *err;
 	int offcpu = source_by_name("offcpu", 6);
+	/* As libbpf does by itself, but then it looks for types that are not there in modules too,
+	 * for which the kernel wants CAP_SYS_ADMIN. */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_BTF);
 
 	if (!c)
 		return &ebt_enomem;
 	c->context.kernel = kernel;
 	c->context.options = options;
+	c->context.probes = &c->probes;
 	err = topology_init(kernel->n_cpus, &c->topology);
 	if (err)
 		return err;
 	err = probe_sources(c);
+	if (!err)
+		err = prepare_sources(c);
 	if (!err)
 		err = plan_buffers(c);
 	if (err)
 		return err;
 	if (is_on(c, (size_t)offcpu) && options->call_graph)
 		kernel_find_glue(kernel);
-	c->context.skel = ebrec_bpf__open();
+	c->context.skel = ebrec_bpf__open_opts(&opts);
 	if (!c->context.skel)
 		return ebt_error_errno(errno, "cannot open the BPF programs");
 	configure(c, cgroup_id);
@@ -339,11 +360,17 @@ void capture_destroy(struct capture *c)
 		munmap(c->lanes_memory, c->lanes_bytes);
 	free(c->lanes);
 	unwinder_destroy(c->unwinder);
+	while (c->context.n_program_fds)
+		close(c->context.program_fds[--c->context.n_program_fds]);
+	free(c->context.program_fds);
+	free(c->context.link_fds);
 	ebrec_bpf__destroy(c->context.skel);
 	for (uint32_t i = 0; c->rings && i < capture_n_rings(c); i++)
 		ring_deinit(&c->rings[i]);
 	free(c->rings);
 	free(c->states);
+	probe_list_deinit(&c->probes);
+	tp_set_destroy(c->context.tp);
 	topology_deinit(&c->topology);
 	free(c);
 }
@@ -356,22 +383,12 @@ static bool is_tracepoint(const struct bpf_program *program)
 		strchr(bpf_program__section_name(program), '/'));
 }
 
-/* Where programs whose rows have stacks go on. */
-static struct ebt_error *join_programs(const struct ebrec_bpf *skel)
-{
-	int program = bpf_program__fd(skel->progs.ebrec_event_stacks);
-	uint32_t zero = 0;
-
-	if (program >= 0 &&
-	    bpf_map_update_elem(bpf_map__fd(skel->maps.event_programs), &zero, &program, BPF_ANY))
-		return ebt_error_errno(errno, "cannot join the BPF programs");
-	return NULL;
-}
-
 struct ebt_error *capture_attach(struct capture *c)
 {
-	struct bpf_object_skeleton *s = c->context.skel->skeleton;
-	struct ebt_error *err = join_programs(c->context.skel);
+	const struct ebrec_bpf *skel = c->context.skel;
+	struct bpf_object_skeleton *s = skel->skeleton;
+	struct ebt_error *err =
+		source_join(skel->maps.event_programs, skel->progs.ebrec_event_stacks);
 
 	if (err)
 		return err;
@@ -415,6 +432,8 @@ void capture_detach(struct capture *c)
 	free(c->context.links);
 	c->context.links = NULL;
 	c->context.n_links = 0;
+	while (c->context.n_link_fds)
+		close(c->context.link_fds[--c->context.n_link_fds]);
 	if (c->context.skel)
 		ebrec_bpf__detach(c->context.skel);
 }
@@ -533,6 +552,30 @@ static void add_drop(struct capture_drop *drops, size_t *n, struct capture_drop 
 	drops[(*n)++] = drop;
 }
 
+static bool fills(const struct ebrec_source *source, uint32_t table)
+{
+	for (const uint16_t *t = source->tables; *t; t++) {
+		if (*t == table)
+			return true;
+	}
+	return false;
+}
+
+/* Whose rows these are: of several sources one that is on. NULL: nobody's. */
+static const char *source_of(const struct capture *c, uint32_t table)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (!fills(ebrec_sources[i], table))
+			continue;
+		if (is_on(c, i))
+			return ebrec_sources[i]->name;
+		name = name ?: ebrec_sources[i]->name;
+	}
+	return name;
+}
+
 struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **ret, size_t *ret_n)
 {
 	uint32_t n_cpus = c->topology.n_cpus;
@@ -545,7 +588,9 @@ struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **r
 	if (!values || !drops)
 		return &ebt_enomem;
 	for (uint32_t table = 0; table < EBREC_DROPS_TABLES; table++) {
-		if (!*source_of_table((uint16_t)table))
+		const char *source = source_of(c, table);
+
+		if (!source)
 			continue;
 		if (bpf_map_lookup_elem(fd, &table, values))
 			return ebt_error_errno(errno, "cannot read what was lost");
@@ -555,6 +600,7 @@ struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **r
 				.ring = ring_of_drop(c, table, cpu),
 				.reason = LOST_RING_FULL,
 				.count = values[cpu].ring_full,
+				.source = source,
 			};
 
 			add_drop(drops, &n, drop);
@@ -584,6 +630,14 @@ uint64_t capture_refused_dumps(const struct capture *c)
 	return total;
 }
 
+static uint64_t missed_runs(int fd)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) ? info.recursion_misses : 0;
+}
+
 uint64_t capture_missed_runs(const struct capture *c)
 {
 	struct bpf_program *program;
@@ -591,12 +645,9 @@ uint64_t capture_missed_runs(const struct capture *c)
 
 	bpf_object__for_each_program(program, c->context.skel->obj)
 	{
-		struct bpf_prog_info info = { 0 };
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(program) >= 0 &&
-		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
-			total += info.recursion_misses;
+		total += missed_runs(bpf_program__fd(program));
 	}
+	for (size_t i = 0; i < c->context.n_program_fds; i++)
+		total += missed_runs(c->context.program_fds[i]);
 	return total;
 }

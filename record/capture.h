@@ -76,6 +76,7 @@ struct capture_drop {
 	uint32_t ring;
 	uint32_t reason; /* of table `lost` */
 	uint64_t count;
+	const char *source; /* its name; of several, one that is on */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "options.h"
 
 struct command;
+struct relay;
 
 /* Forks. The command's standard output is standard error where the trace goes to standard output.
  */
@@ -21,6 +22,8 @@ void command_destroy(struct command *command);
 pid_t command_pid(const struct command *command);
 /* Readable when it has ended. Belongs to the command. */
 int command_fd(const struct command *command);
+/* What its output goes through, or NULL. Belongs to the command. */
+struct relay *command_relay(const struct command *command);
 struct ebt_error *command_start(struct command *command);
 bool command_ended(struct command *command);
 void command_stop(struct command *command);

@@ -23,7 +23,6 @@ struct counter {
 struct counter_set {
 	struct counter *list;
 	uint32_t n, capacity;
-	uint64_t refused;
 	bool begun; /* emitted once */
 	struct ebt_record rec;
 };
@@ -71,7 +70,6 @@ struct ebt_error *counter_set_add(struct counter_set *set, const char *category,
 	struct ebt_error *err;
 
 	if (set->n + n > MAX_COUNTERS) {
-		set->refused += n;
 		*ret = COUNTER_NONE;
 		return NULL;
 	}
@@ -94,11 +92,6 @@ void counter_set_put(struct counter_set *set, uint32_t counter, uint64_t value)
 		return;
 	set->list[counter].value = value * set->list[counter].class->factor;
 	set->list[counter].known = true;
-}
-
-uint64_t counter_set_refused(const struct counter_set *set)
-{
-	return set->refused;
 }
 
 static struct ebt_error *define(struct counter_set *set, uint32_t i, struct ebt_stream *stream,

@@ -49,9 +49,6 @@ struct ebt_error *counter_set_add(struct counter_set *set, const char *category,
 /* What the kernel says. */
 void counter_set_put(struct counter_set *set, uint32_t counter, uint64_t value);
 
-/* How many counters did not fit. */
-uint64_t counter_set_refused(const struct counter_set *set);
-
 /* Writes values that are not as written before. again: all, and what they are, for a new epoch. A
  * cumulative counter that came after the first call began at zero. */
 struct ebt_error *counter_set_emit(struct counter_set *set, struct ebt_stream *stream,

@@ -4,48 +4,40 @@
 
 #include <elf.h>
 #include <endian.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
+#include "pread.h"
 
 #define MAX_SEGMENTS 128u
 #define MAX_SECTIONS 512u
 /* Of the names of sections, which take some hundred bytes. */
 #define MAX_NAMES (16u << 10)
 
+#ifdef __x86_64__
+#define NATIVE_MACHINE EM_X86_64
+#else
+#define NATIVE_MACHINE EM_AARCH64
+#endif
+
 struct image {
 	int fd;
 	uint64_t size;
-	bool is64, swap;
+	bool is64, swap, native;
 	uint64_t phoff, shoff;
 	unsigned int phnum, phentsize, shnum, shentsize, shstrndx;
 };
 
 struct section {
 	uint32_t name, type;
-	uint64_t flags, offset, size;
+	uint64_t flags, address, offset, size;
 };
 
 static bool read_at(const struct image *image, uint64_t offset, void *ret, size_t len)
 {
-	size_t done = 0;
-
-	if (offset > image->size || len > image->size - offset)
-		return false;
-	while (done < len) {
-		ssize_t n =
-			pread(image->fd, (char *)ret + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return offset <= image->size && len <= image->size - offset &&
+	       ebt_pread(image->fd, offset, ret, len);
 }
 
 static uint64_t fix(const struct image *image, uint64_t v, size_t size)
@@ -83,6 +75,7 @@ static bool read_header(struct image *image)
 		if (!read_at(image, 0, &e, sizeof(e)))
 			return false;
 		TAKE_HEADER(image, e);
+		image->native = !image->swap && e.e_machine == NATIVE_MACHINE;
 	} else {
 		Elf32_Ehdr e;
 
@@ -130,6 +123,7 @@ static bool read_load(const struct image *image, unsigned int i, struct elfparts
 		(ret)->name = (uint32_t)FIX(image, (s).sh_name); \
 		(ret)->type = (uint32_t)FIX(image, (s).sh_type); \
 		(ret)->flags = FIX(image, (s).sh_flags);         \
+		(ret)->address = FIX(image, (s).sh_addr);        \
 		(ret)->offset = FIX(image, (s).sh_offset);       \
 		(ret)->size = FIX(image, (s).sh_size);           \
 	} while (0)
@@ -206,8 +200,12 @@ static void read_sections(const struct image *image, struct elfparts *ret)
 		take_section(image, headers + (size_t)i * image->shentsize, &s);
 		if (s.name >= len)
 			continue;
+		if (!strcmp(names + s.name, ".stapsdt.base"))
+			ret->stapsdt_base = s.address;
 		if (!strcmp(names + s.name, ".gnu_debuglink"))
 			read_debuglink(image, &s, ret);
+		else if (!strcmp(names + s.name, ".note.stapsdt") && image->native)
+			ret->stapsdt = (struct elfparts_range){ s.offset, s.size };
 		else if (is_dull(&s, names + s.name) && ret->n_dull < ELFPARTS_MAX_DULL)
 			ret->dull[ret->n_dull++] = (struct elfparts_range){ s.offset, s.size };
 	}

@@ -34,6 +34,10 @@ struct elfparts {
 	/* Code, constants and data: they name nothing, and unwinding does without them. */
 	struct elfparts_range dull[ELFPARTS_MAX_DULL];
 	size_t n_dull;
+	/* Notes of USDT probes, in a file that this machine can run; len 0: there are none. And
+	 * where in memory the section is that they count from; 0: it is not there. */
+	struct elfparts_range stapsdt;
+	uint64_t stapsdt_base;
 };
 
 /* Returns false where this is no ELF file. What is wrong in one is left out. size: of the file. */

@@ -39,12 +39,12 @@ static struct ebt_error *load_btf(struct btf **ret)
 {
 	struct btf *btf;
 
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
+	if (access(KERNEL_BTF, R_OK))
 		return ebt_error_create(
 			EBT_ERR_UNSUPPORTED,
-			"/sys/kernel/btf/vmlinux: %s. The kernel must be built "
-			"with CONFIG_DEBUG_INFO_BTF, as those of distributions are, "
-			"and /sys must be mounted",
+			KERNEL_BTF ": %s. The kernel must be built "
+				   "with CONFIG_DEBUG_INFO_BTF, as those of distributions are, "
+				   "and /sys must be mounted",
 			strerror(errno));
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
@@ -101,22 +101,33 @@ bool kernel_has_function(const struct kernel *kernel, const char *name)
 	return btf__find_by_name_kind(kernel->btf, name, BTF_KIND_FUNC) > 0;
 }
 
-bool kernel_can_unwind(const struct kernel *kernel)
+bool kernel_has_helper(const struct kernel *kernel, const char *helper)
 {
-#ifdef __x86_64__
 	int id = btf__find_by_name_kind(kernel->btf, "bpf_func_id", BTF_KIND_ENUM);
 	const struct btf_type *type = id > 0 ? btf__type_by_id(kernel->btf, (uint32_t)id) : NULL;
 
 	for (uint32_t i = 0; type && i < btf_vlen(type); i++) {
 		const char *name = btf__name_by_offset(kernel->btf, btf_enum(type)[i].name_off);
 
-		if (name && !strcmp(name, "BPF_FUNC_loop"))
+		if (name && !strcmp(name, helper))
 			return true;
 	}
+	return false;
+}
+
+bool kernel_has_loops(const struct kernel *kernel)
+{
+	return kernel_has_helper(kernel, "BPF_FUNC_loop");
+}
+
+bool kernel_can_unwind(const struct kernel *kernel)
+{
+#ifdef __x86_64__
+	return kernel_has_loops(kernel);
 #else
 	(void)kernel;
-#endif
 	return false;
+#endif
 }
 
 static struct ebt_error *find_switch_args(const struct btf *btf, uint32_t *ret)

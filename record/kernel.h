@@ -15,6 +15,8 @@
 
 struct btf;
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
 struct kernel {
 	struct btf *btf;
 	uint32_t n_cpus; /* possible ones: CPU numbers are below this */
@@ -39,6 +41,12 @@ void kernel_find_glue(struct kernel *kernel);
 
 /* Does the kernel have this function for BPF programs (or any function of that name)? */
 bool kernel_has_function(const struct kernel *kernel, const char *name);
+
+/* Does it have this helper of BPF programs, as BPF_FUNC_loop? */
+bool kernel_has_helper(const struct kernel *kernel, const char *helper);
+
+/* Have BPF programs a function that loops (Linux 5.17)? */
+bool kernel_has_loops(const struct kernel *kernel);
 
 /* Can BPF programs walk stacks by unwind tables here? Linux 5.17, x86-64. */
 bool kernel_can_unwind(const struct kernel *kernel);

@@ -28,7 +28,8 @@ struct kmem_status {
 	bool listed; /* processes, once */
 };
 
-uint64_t kmem_status_bytes(const char *text, const char *name)
+/* Finds "NAME:   123 kB" at the beginning of a line; bytes, or 0 where there is none. */
+static uint64_t bytes_of(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -65,17 +66,17 @@ static struct ebt_error *add_meminfo(struct ebt_stream *stream, uint32_t moment)
 
 	if (dir < 0 || procfs_read(dir, "meminfo", text, sizeof(text)) <= 0)
 		return NULL;
-	row.total = kmem_status_bytes(text, "MemTotal");
-	row.free = kmem_status_bytes(text, "MemFree");
-	row.available = kmem_status_bytes(text, "MemAvailable");
-	row.buffers = kmem_status_bytes(text, "Buffers");
-	row.cached = kmem_status_bytes(text, "Cached");
-	row.anon = kmem_status_bytes(text, "AnonPages");
-	row.slab = kmem_status_bytes(text, "Slab");
-	row.slab_unreclaimable = kmem_status_bytes(text, "SUnreclaim");
-	row.page_tables = kmem_status_bytes(text, "PageTables");
-	row.swap_total = kmem_status_bytes(text, "SwapTotal");
-	row.swap_free = kmem_status_bytes(text, "SwapFree");
+	row.total = bytes_of(text, "MemTotal");
+	row.free = bytes_of(text, "MemFree");
+	row.available = bytes_of(text, "MemAvailable");
+	row.buffers = bytes_of(text, "Buffers");
+	row.cached = bytes_of(text, "Cached");
+	row.anon = bytes_of(text, "AnonPages");
+	row.slab = bytes_of(text, "Slab");
+	row.slab_unreclaimable = bytes_of(text, "SUnreclaim");
+	row.page_tables = bytes_of(text, "PageTables");
+	row.swap_total = bytes_of(text, "SwapTotal");
+	row.swap_free = bytes_of(text, "SwapFree");
 	return ebt_stream_add(stream, &row, sizeof(row));
 }
 
@@ -91,15 +92,15 @@ static struct ebt_error *add_process(struct ebt_stream *stream, uint32_t pid, ui
 
 	if (dir < 0 || procfs_read(dir, "status", text, sizeof(text)) <= 0)
 		return NULL; /* it has gone */
-	row.vm_size = kmem_status_bytes(text, "VmSize");
+	row.vm_size = bytes_of(text, "VmSize");
 	if (!row.vm_size)
 		return NULL; /* a kernel thread, or it has ended */
-	row.rss = kmem_status_bytes(text, "VmRSS");
-	row.rss_peak = kmem_status_bytes(text, "VmHWM");
-	row.rss_anon = kmem_status_bytes(text, "RssAnon");
-	row.rss_file = kmem_status_bytes(text, "RssFile");
-	row.rss_shmem = kmem_status_bytes(text, "RssShmem");
-	row.swap = kmem_status_bytes(text, "VmSwap");
+	row.rss = bytes_of(text, "VmRSS");
+	row.rss_peak = bytes_of(text, "VmHWM");
+	row.rss_anon = bytes_of(text, "RssAnon");
+	row.rss_file = bytes_of(text, "RssFile");
+	row.rss_shmem = bytes_of(text, "RssShmem");
+	row.swap = bytes_of(text, "VmSwap");
 	return ebt_stream_add(stream, &row, sizeof(row));
 }
 

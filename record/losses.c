@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "source.h"
 #include "wire.h"
 
 /* Reasons of table `lost`. */
@@ -56,7 +55,7 @@ static struct ebt_error *emit(const struct losses *l, struct ebt_stream *stream,
 	row->table_id = drop.table;
 	row->reason = drop.reason;
 	row->ring = drop.ring;
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), source_of_table(drop.table));
+	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), drop.source);
 	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail), detail);
 	err = ebt_record_add(&rec, stream);
 	ebt_record_deinit(&rec);
@@ -80,7 +79,7 @@ static struct ebt_error *emit_growth(const struct losses *l, struct ebt_stream *
 				     uint64_t now, uint64_t count, uint64_t *last, uint32_t reason,
 				     const char *detail)
 {
-	struct capture_drop drop = { .reason = reason, .count = count - *last };
+	struct capture_drop drop = { .reason = reason, .count = count - *last, .source = "" };
 	struct ebt_error *err = emit(l, stream, now, drop, detail);
 
 	if (!err)

@@ -14,6 +14,7 @@
 #include "kernel.h"
 #include "options.h"
 #include "session.h"
+#include "tp_list.h"
 #include "usage.h"
 
 #define EXIT_RECORDER 125
@@ -107,6 +108,13 @@ static void show_missing(void *arg, const char *source, const char *why)
 	fprintf(stderr, "ebrec: no events of source %s: %s\n", source, why);
 }
 
+static void show_partial(void *arg, const char *source, const char *what)
+{
+	(void)arg;
+	if (verbosity)
+		fprintf(stderr, "ebrec: source %s: %s\n", source, what);
+}
+
 static void show_summary(const struct record_options *options, const struct session_result *result)
 {
 	const struct session_status *s = &result->status;
@@ -140,11 +148,17 @@ static char *join(char **argv)
 	return NULL;
 }
 
-static int list_events(void)
+static int list_events(const char *list)
 {
 	_cleanup_error_ struct ebt_error *err = NULL;
 	struct kernel kernel = { 0 };
 
+	if (list) {
+		err = tp_list_print(stdout, list);
+		if (err)
+			print_error(err);
+		return err ? EXIT_RECORDER : 0;
+	}
 	err = kernel_probe(&kernel);
 	if (err)
 		print_error(err);
@@ -167,7 +181,7 @@ static int record(const struct record_options *options, char **argv)
 	_cleanup_error_ struct ebt_error *err = NULL;
 	_cleanup_free_ char *command_line = join(argv), *ebreport = NULL;
 	struct status_line line = { .wanted = !options->quiet && isatty(STDERR_FILENO) };
-	const struct session_watch watch = { show_status, show_missing, &line };
+	const struct session_watch watch = { show_status, show_missing, show_partial, &line };
 	struct session_result result;
 
 	if (!command_line) {
@@ -218,7 +232,7 @@ int main(int argc, char **argv)
 		puts("ebrec " EBT_VERSION);
 		break;
 	case ACTION_LIST_EVENTS:
-		status = list_events();
+		status = list_events(options.list);
 		break;
 	case ACTION_RECORD:
 		status = record(&options, argv);

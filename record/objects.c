@@ -51,6 +51,7 @@ struct object {
 	bool embeddable; /* an ELF file that is not embedded, as it can be found by its build-id */
 	bool known;	 /* has been looked at; its row may wait for the hash */
 	bool elf;
+	bool tell; /* the listener wants to hear of each mapping */
 };
 
 /* A file whose row waits for its hash. */
@@ -66,6 +67,7 @@ struct job {
 struct objects {
 	struct ebt_stream *stream;
 	uint64_t *last_file_id;
+	struct objects_listener listener;
 	struct keymap keys; /* struct key to index */
 	struct object *items;
 	size_t n, capacity;
@@ -115,6 +117,11 @@ struct ebt_error *objects_create(struct ebt_stream *stream, uint64_t *last_file_
 	}
 	*ret = objects;
 	return NULL;
+}
+
+void objects_listen(struct objects *objects, struct objects_listener listener)
+{
+	objects->listener = listener;
 }
 
 static void job_deinit(struct job *job)
@@ -385,9 +392,14 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 	struct job job = { .fd = -1, .row = EBT_RECORD_INIT };
 	struct object *object;
 	struct ebt_error *err = NULL;
+	bool tell = false;
 
 	if (fd < 0)
 		return NULL; /* gone; what its mapping says is all that there is */
+	if (objects->listener.fn)
+		err = objects->listener.fn(objects->listener.arg, fd, mapping, &identity, &tell);
+	if (err)
+		return err;
 	plan(objects, mapping, &identity, &job);
 	if ((job.hash || job.embed) && objects->n_jobs == MAX_JOBS)
 		return NULL;
@@ -396,6 +408,7 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 	if (err)
 		return err;
 	object = &objects->items[*index];
+	object->tell = tell;
 	if (object->known && object->size == (uint64_t)identity.st.st_size &&
 	    object->ctime == ns_of(&identity.st.st_ctim))
 		return NULL;
@@ -441,7 +454,8 @@ struct ebt_error *objects_hear(void *arg, const struct mapping *mapping)
 	else if (objects->n >= MAX_OBJECTS)
 		return NULL;
 	/* Memory into which code is generated is mapped anew again and again. */
-	if (!object || (!mapping->build_id.len && (object->elf || object->epoch != objects->epoch)))
+	if (!object || object->tell ||
+	    (!mapping->build_id.len && (object->elf || object->epoch != objects->epoch)))
 		err = look(objects, mapping, &key, len, &index);
 	if (err || index == SIZE_MAX)
 		return err;

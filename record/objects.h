@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "identity.h"
 #include "mapping.h"
 #include "writer.h"
 
@@ -22,6 +23,18 @@ struct ebt_error *objects_create(struct ebt_stream *stream, uint64_t *last_file_
 				 struct objects **ret);
 /* Accepts NULL. */
 void objects_destroy(struct objects *objects);
+
+/*
+ * Told of each file when it is met first. *ret: tell again of each mapping of a file of this name
+ * and build-id, as it may be a copy of it.
+ */
+struct objects_listener {
+	struct ebt_error *(*fn)(void *arg, int fd, const struct mapping *mapping,
+				const struct identity *identity, bool *ret);
+	void *arg;
+};
+
+void objects_listen(struct objects *objects, struct objects_listener listener);
 
 /* A process has mapped this: a mapping_listener's function, with objects as argument. */
 struct ebt_error *objects_hear(void *objects, const struct mapping *mapping);

@@ -10,6 +10,7 @@
 
 #include "bpf/shared.h"
 #include "source.h"
+#include "tp_list.h"
 
 #define MAX_FREQUENCY	  100000
 #define MAX_UNWIND_MEMORY (UINT64_C(4) << 30)
@@ -112,6 +113,17 @@ static uint64_t default_sources(void)
 	return sources;
 }
 
+static uint64_t all_sources(void)
+{
+	uint64_t sources = 0;
+
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (!ebrec_sources[i]->args_needed)
+			sources |= UINT64_C(1) << i;
+	}
+	return sources;
+}
+
 static struct ebt_error *source_set(const char *name, size_t len, uint64_t *ret)
 {
 	int i = source_by_name(name, len);
@@ -121,7 +133,7 @@ static struct ebt_error *source_set(const char *name, size_t len, uint64_t *ret)
 	else if (len == 7 && !memcmp(name, "default", 7))
 		*ret = default_sources();
 	else if (len == 3 && !memcmp(name, "all", 3))
-		*ret = (UINT64_C(1) << ebrec_n_sources) - 1;
+		*ret = all_sources();
 	else
 		return ebt_error_create(EBT_ERR_INVALID,
 					"there is no event source '%.*s'; --list-events shows them",
@@ -146,6 +158,10 @@ static struct ebt_error *parse_source(const char *text, size_t len, uint64_t *so
 		return ebt_error_create(EBT_ERR_INVALID,
 					"'%.*s': arguments are for a source that is added",
 					(int)len, text);
+	if (source >= 0 && ebrec_sources[source]->args_needed && !colon && !remove)
+		return ebt_error_create(EBT_ERR_INVALID, "source %s has to be told what: %s:%s",
+					ebrec_sources[source]->name, ebrec_sources[source]->name,
+					ebrec_sources[source]->args_doc);
 	*sources = remove ? *sources & ~set : *sources | set;
 	if (remove && source >= 0)
 		source_args_remove(args, (size_t)source);
@@ -154,8 +170,13 @@ static struct ebt_error *parse_source(const char *text, size_t len, uint64_t *so
 		     : NULL;
 }
 
-struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources,
-				struct source_args *args)
+/*
+ * Adds "sched,-offcpu,default,kmem:rate=64K" to a set of sources and what is known of their
+ * arguments. A list that begins with a removal begins with the set as it is, or the default set
+ * where *given is false; others replace an ungiven set.
+ */
+static struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources,
+				       struct source_args *args)
 {
 	uint64_t result = *sources;
 	const char *at = text;
@@ -181,6 +202,7 @@ enum {
 	OPT_MIN_BLOCK = 256,
 	OPT_BUNDLE,
 	OPT_CALL_GRAPH,
+	OPT_CAPTURE_OUTPUT,
 	OPT_CGROUP,
 	OPT_KEEP_STACK_DUMPS,
 	OPT_LIST_EVENTS,
@@ -207,9 +229,10 @@ static const struct option long_options[] = {
 	{ "min-block", required_argument, NULL, OPT_MIN_BLOCK },
 	{ "bundle", no_argument, NULL, OPT_BUNDLE },
 	{ "call-graph", required_argument, NULL, OPT_CALL_GRAPH },
+	{ "capture-output", optional_argument, NULL, OPT_CAPTURE_OUTPUT },
 	{ "cgroup", required_argument, NULL, OPT_CGROUP },
 	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
-	{ "list-events", no_argument, NULL, OPT_LIST_EVENTS },
+	{ "list-events", optional_argument, NULL, OPT_LIST_EVENTS },
 	{ "no-containers", no_argument, NULL, OPT_NO_CONTAINERS },
 	{ "no-python", no_argument, NULL, OPT_NO_PYTHON },
 	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
@@ -237,6 +260,38 @@ static struct ebt_error *parse_call_graph(const char *text, enum call_graph *ret
 		return ebt_error_create(EBT_ERR_INVALID,
 					"'%s' is no call graph: auto, fp, table, dump or none",
 					text);
+	return NULL;
+}
+
+static struct ebt_error *parse_capture_output(const char *text, unsigned int *ret)
+{
+	const unsigned int both = CAPTURE_STDOUT | CAPTURE_STDERR;
+
+	if (!text || !strcmp(text, "both"))
+		*ret = both;
+	else if (!strcmp(text, "stdout"))
+		*ret = CAPTURE_STDOUT;
+	else if (!strcmp(text, "stderr"))
+		*ret = CAPTURE_STDERR;
+	else if (!strcmp(text, "apart"))
+		*ret = both | CAPTURE_APART;
+	else
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--capture-output=%s: give stdout, stderr, both or apart",
+					text);
+	return NULL;
+}
+
+static struct ebt_error *parse_list(const char *text, struct record_options *o)
+{
+	if (text && !tp_list_is_query(text))
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"--list-events=%s: alone it lists the sources, =tp the kernel's "
+			"tracepoints, =tp:CATEGORY:NAME their fields",
+			text);
+	o->action = ACTION_LIST_EVENTS;
+	o->list = text;
 	return NULL;
 }
 
@@ -344,6 +399,8 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 		return ebt_error_prefix(parse_time(optarg, &o->min_block), "--min-block");
 	case OPT_CALL_GRAPH:
 		return parse_call_graph(optarg, &o->call_graph);
+	case OPT_CAPTURE_OUTPUT:
+		return parse_capture_output(optarg, &o->capture_output);
 	case 'p':
 	case 'a':
 	case OPT_CGROUP:
@@ -365,8 +422,7 @@ static struct ebt_error *parse_option(int c, const char *argument, struct record
 		o->action = ACTION_HELP;
 		return NULL;
 	case OPT_LIST_EVENTS:
-		o->action = ACTION_LIST_EVENTS;
-		return NULL;
+		return parse_list(optarg, o);
 	case ':':
 		return ebt_error_create(EBT_ERR_INVALID, "%s wants a value", argument);
 	default:
@@ -384,6 +440,8 @@ static struct ebt_error *check(struct record_options *o)
 					"nothing to record: give a command, -p, --cgroup or -a");
 	if (o->user && o->target != TARGET_COMMAND)
 		return ebt_error_create(EBT_ERR_INVALID, "--user is for a command");
+	if (o->capture_output && o->target != TARGET_COMMAND)
+		return ebt_error_create(EBT_ERR_INVALID, "--capture-output is for a command");
 	if (o->bundle && !strcmp(o->output, "-"))
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--bundle needs a file; `ebrec -o - … | ebreport bundle -` "

@@ -13,6 +13,8 @@
 #include "error.h"
 #include "source_args.h"
 
+struct handed;
+
 enum target_kind {
 	TARGET_NONE,
 	TARGET_COMMAND,
@@ -30,6 +32,13 @@ enum call_graph {
 	CALL_GRAPH_AUTO,  /* tables if the kernel can, else frame pointers; see session.c */
 };
 
+/* What of the command's output becomes rows. */
+enum capture_output {
+	CAPTURE_STDOUT = 1 << 0,
+	CAPTURE_STDERR = 1 << 1,
+	CAPTURE_APART = 1 << 2, /* told apart also where both go to one place */
+};
+
 /* What the user wants instead of a recording. */
 enum options_action {
 	ACTION_RECORD,
@@ -40,6 +49,7 @@ enum options_action {
 
 struct record_options {
 	enum options_action action;
+	const char *list;   /* ACTION_LIST_EVENTS: of tracepoints, see tp_list.h; or NULL */
 	const char *output; /* "-": standard output */
 	bool force;
 	bool bundle; /* names are put into the trace at the end */
@@ -65,7 +75,9 @@ struct record_options {
 	size_t n_pids;
 	const char *cgroup;
 	const char *user;
-	char **command; /* argv of CMD, ends with NULL; part of the argv given */
+	unsigned int capture_output; /* enum capture_output; 0: nothing */
+	struct handed *handed;	     /* what the command inherits; of no option */
+	char **command;		     /* argv of CMD, ends with NULL; part of the argv given */
 };
 
 /* EBT_ERR_INVALID with a sentence for the user; *ret is untouched then. Strings point into argv. */
@@ -80,13 +92,5 @@ struct ebt_error *parse_size(const char *text, uint64_t *ret);
 
 /* "12,345": process ids. Freed with free(). */
 struct ebt_error *parse_pids(const char *text, pid_t **ret, size_t *ret_n);
-
-/*
- * Adds "sched,-offcpu,default,kmem:rate=64K" to a set of sources and what is known of their
- * arguments. A list that begins with a removal begins with the set as it is, or the default set
- * where *given is false; others replace an ungiven set.
- */
-struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources,
-				struct source_args *args);
 
 #endif

@@ -15,8 +15,10 @@
 
 #include "capture.h"
 #include "clocks.h"
+#include "command_files.h"
 #include "describe.h"
 #include "finisher.h"
+#include "handed.h"
 #include "kernel.h"
 #include "losses.h"
 #include "modules.h"
@@ -24,6 +26,7 @@
 #include "output.h"
 #include "perfmap.h"
 #include "pump.h"
+#include "relay.h"
 #include "sideband.h"
 #include "snapshot.h"
 #include "target.h"
@@ -34,11 +37,13 @@
 #define NS_PER_S   UINT64_C(1000000000)
 
 #define TICK_MS	   100
+#define RELAY_MS   20 /* what a command writes is taken so often, and not at each write */
 #define EPOCH_NS   (10 * NS_PER_S)
 #define KERNEL_NS  (5 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
 #define LATE_NS	   (60 * NS_PER_S) /* what is written is on the disk by then */
 #define LAST_WORDS (5 * NS_PER_MS)
+#define WORDS_MS   1000 /* to pass on those of a command that was asked to end */
 
 /* /proc of a new process is read a moment later: its row may be older than others by this. */
 #define NOTICE_NS (1 * NS_PER_S)
@@ -49,6 +54,7 @@ struct session {
 	struct session_result *result;
 	struct kernel kernel;
 	struct target *target;
+	struct relay *relay; /* of the target, or NULL */
 	struct capture *capture;
 	int output, stop; /* the latter not owned */
 	struct tasks *tasks;
@@ -67,7 +73,8 @@ struct session {
 	size_t n_polls;
 	uint64_t begin, last_second, last_epoch, last_pass;
 	uint64_t sideband_lost;
-	bool kernel_stored;
+	struct ebt_error *expect_error;
+	bool kernel_stored, begun;
 };
 
 static void deinit(struct session *s)
@@ -83,6 +90,7 @@ static void deinit(struct session *s)
 	sideband_close(s->sideband);
 	capture_destroy(s->capture);
 	target_destroy(s->target);
+	handed_destroy(s->resolved.handed);
 	ebt_writer_destroy(s->writer);
 	tasks_destroy(s->tasks);
 	kernel_deinit(&s->kernel);
@@ -167,6 +175,50 @@ static struct ebt_error *hear(void *arg, const struct mapping *mapping)
 	return err ? err : objects_hear(s->objects, mapping);
 }
 
+/* An objects_listener. What was there when the recording began has been seen in time. */
+static struct ebt_error *hear_file(void *arg, int fd, const struct mapping *mapping,
+				   const struct identity *identity, bool *ret)
+{
+	const struct session *s = arg;
+	_cleanup_free_ char *path = strndup(mapping->path, mapping->path_len);
+	const struct source_file file = {
+		.fd = fd,
+		.path = path,
+		.identity = identity,
+		.since = s->begun ? mapping->time : 0,
+	};
+
+	return path ? workers_hear(s->workers, s->stream, &file, ret) : &ebt_enomem;
+}
+
+/* A command_file_fn. */
+static void expect_file(void *arg, int fd, const char *path)
+{
+	struct session *s = arg;
+	struct identity identity = { 0 };
+	const struct source_file file = { .fd = fd, .path = path, .identity = &identity };
+	struct unwinder *u = capture_unwinder(s->capture);
+	bool again;
+
+	if (u)
+		unwinder_expect(u, fd, path);
+	if (s->expect_error || fstat(fd, &identity.st))
+		return;
+	identity.elf = elfparts_read(fd, (uint64_t)identity.st.st_size, &identity.parts);
+	s->expect_error = workers_hear(s->workers, s->stream, &file, &again);
+}
+
+/* What the command and its libraries need is there before it runs. */
+static struct ebt_error *expect(struct session *s)
+{
+	if (s->options->target != TARGET_COMMAND)
+		return NULL;
+	command_files(s->options->command[0], expect_file, s);
+	if (capture_unwinder(s->capture))
+		unwinder_expect_end(capture_unwinder(s->capture));
+	return s->expect_error;
+}
+
 /* Everything is made; nothing is recorded. */
 static struct ebt_error *prepare(struct session *s)
 {
@@ -175,6 +227,8 @@ static struct ebt_error *prepare(struct session *s)
 	err = kernel_probe(&s->kernel);
 	if (!err)
 		err = resolve(s);
+	if (!err)
+		err = handed_create(s->options, &s->resolved.handed);
 	if (!err)
 		err = target_create(s->options, &s->target);
 	if (!err)
@@ -200,8 +254,10 @@ static struct ebt_error *prepare(struct session *s)
 		return err;
 	if (s->options->no_containers)
 		snapshot_without_containers(s->snapshot);
+	s->relay = target_relay(s->target);
 	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
 	sideband_listen(s->sideband, (struct mapping_listener){ hear, s });
+	objects_listen(s->objects, (struct objects_listener){ hear_file, s });
 	return make_polls(s);
 }
 
@@ -253,8 +309,8 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 	if (!err)
 		err = modules_create(&modules_of_proc, s->stream,
 				     snapshot_last_file_id(s->snapshot), &s->modules);
-	if (capture_unwinder(s->capture) && s->options->target == TARGET_COMMAND)
-		unwinder_expect(capture_unwinder(s->capture), s->options->command[0]);
+	if (!err)
+		err = expect(s);
 	if (!err)
 		err = capture_attach_last(s->capture);
 	if (!err)
@@ -264,6 +320,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 		err = clocks_emit(s->stream);
 	/* All that took its time, on a machine with many processes seconds of it. */
 	s->begin = clocks_now();
+	s->begun = true;
 	return err ? err : target_start(s->target);
 }
 
@@ -327,6 +384,8 @@ static struct ebt_error *control_pass(struct session *s)
 		err = publish(s);
 	if (!err)
 		err = workers_run(s->workers, s->stream, SOURCE_READY);
+	if (!err && s->relay)
+		err = relay_read(s->relay, s->stream);
 	if (!err)
 		err = perfmaps_look(s->perfmaps, now);
 	if (!err)
@@ -464,11 +523,12 @@ static const char *ended(struct session *s, uint64_t now)
 static int poll_timeout(const struct session *s, uint64_t now)
 {
 	uint64_t left, end = s->begin + s->options->duration;
+	int tick = s->relay ? RELAY_MS : TICK_MS;
 
 	if (!s->options->duration)
-		return TICK_MS;
+		return tick;
 	left = end > now ? (end - now + NS_PER_MS - 1) / NS_PER_MS : 0;
-	return left < TICK_MS ? (int)left : TICK_MS;
+	return left < (uint64_t)tick ? (int)left : tick;
 }
 
 static struct ebt_error *record(struct session *s, const struct session_watch *watch)
@@ -476,14 +536,17 @@ static struct ebt_error *record(struct session *s, const struct session_watch *w
 	struct ebt_error *err;
 
 	for (;;) {
+		const char *reason;
 		uint64_t now;
 
 		if (poll(s->polls, s->n_polls, poll_timeout(s, clocks_now())) < 0 && errno != EINTR)
 			return ebt_error_errno(errno, "cannot wait for events");
 		now = clocks_now();
-		s->result->reason = ended(s, now);
-		if (s->result->reason)
+		reason = ended(s, now);
+		if (reason) {
+			s->result->reason = reason;
 			return NULL;
+		}
 		err = control_pass(s);
 		if (err)
 			return err;
@@ -505,10 +568,17 @@ static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *
 	return first ? first : second;
 }
 
+/* A signal may have ended both: only the next one is about this. */
+static struct ebt_error *deliver(struct session *s, bool by_itself)
+{
+	read_signals(s);
+	return relay_deliver(s->relay, s->stop, by_itself ? -1 : WORDS_MS);
+}
+
 /*
  * Nothing may be recorded after this; then whatever has been recorded is written. A command that
- * runs on is asked to end; it is the recorder's failure, and not the command's end, that is
- * reported then.
+ * runs on is asked to end. The recorder's failure is reported, and not the command's end: what is
+ * not whole must not look like it.
  */
 static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 {
@@ -519,12 +589,15 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	/* A task that has been waited for has not left its CPU yet. */
 	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
+	now = clocks_now();
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
 	if (!err)
 		err = snapshot_end(s->snapshot, s->stream, wanted, s);
 	if (!err)
 		err = workers_run(s->workers, s->stream, SOURCE_END);
+	if (!err && s->relay)
+		err = relay_end(s->relay, s->stream, now);
 	if (!err)
 		err = clocks_emit(s->stream);
 	capture_detach(s->capture);
@@ -542,7 +615,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = perfmaps_finish(s->perfmaps, clocks_now());
 	if (!err)
 		err = objects_work(s->objects, true);
-	if (by_itself || !err)
+	if (!err)
 		s->result->exit_status = target_exit_status(s->target);
 	if (!err && s->modules)
 		err = modules_look(s->modules);
@@ -557,9 +630,11 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
 	if (!err)
 		err = ebt_writer_finish(s->writer);
-	if (err && !by_itself)
+	if (err)
 		s->result->exit_status = -1;
 	read_status(s, now);
+	if (s->relay)
+		err = first_error(err, deliver(s, by_itself));
 	return first_error(err, target_exec_error(s->target));
 }
 
@@ -570,6 +645,8 @@ static void tell_missing(const struct session *s, const struct session_watch *wa
 
 		if (state->status == SOURCE_UNAVAILABLE)
 			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
+		if (state->status == SOURCE_PARTIAL)
+			watch->partial(watch->arg, ebrec_sources[i]->name, state->detail);
 	}
 }
 

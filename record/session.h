@@ -27,6 +27,8 @@ struct session_watch {
 	void (*status)(void *arg, const struct session_status *status);
 	/* Before it begins: this machine does not have a source that was asked for, and why. */
 	void (*missing)(void *arg, const char *source, const char *why);
+	/* What a source that is on does without. */
+	void (*partial)(void *arg, const char *source, const char *what);
 	void *arg;
 };
 

@@ -25,9 +25,10 @@
 #include "vdso.h"
 #include "wire.h"
 
-/* Of one CPU: 4,000 mappings, which is what ld.so makes for some hundred programs started in one
- * polling interval. All CPUs together are bounded, and so is what sideband_read() copies. */
-#define RING_LEN      (512u << 10)
+/* Of one CPU: 16,000 mappings, which is what ld.so makes for some hundred programs that others
+ * start in the seconds that loading takes on a busy machine. All CPUs together are bounded, and so
+ * is what sideband_read() copies. */
+#define RING_LEN      (2u << 20)
 #define RING_LEN_MIN  (32u << 10)
 #define ALL_RINGS_LEN (32u << 20)
 

@@ -13,13 +13,19 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "identity.h"
 #include "kernel.h"
 #include "options.h"
 #include "wire.h"
 
 struct bpf_link;
+struct bpf_map;
+struct bpf_program;
+struct handed;
 struct ebrec_bpf; /* the skeleton */
 struct ebt_stream;
+struct probe_list;
+struct tp_set;
 
 /* As in table `source`. */
 enum source_status {
@@ -42,6 +48,10 @@ struct source_context {
 	uint32_t n_lanes, lane_records; /* bpf/shared.h */
 	struct bpf_link **links;	/* of attach(): destroyed by the owner of the context */
 	size_t n_links;
+	int *link_fds, *program_fds; /* that libbpf does not know: closed by the owner */
+	size_t n_link_fds, n_program_fds;
+	struct probe_list *probes; /* of all sources that have some; see probe_list.h */
+	struct tp_set *tp;	   /* of source `tp`, or NULL */
 };
 
 /* When a worker is called. */
@@ -51,6 +61,14 @@ enum source_moment {
 	SOURCE_SECOND, /* about a second after the last */
 	SOURCE_EPOCH,  /* what is needed to understand later rows is to be written again */
 	SOURCE_END,    /* the gate has been closed */
+};
+
+/* A program or library that what is recorded runs, or is going to. */
+struct source_file {
+	int fd;		  /* for reading, during the call */
+	const char *path; /* as the kernel names it */
+	const struct identity *identity;
+	uint64_t since; /* mapped then; 0: nobody has run it since recording began */
 };
 
 /* What a source does outside the kernel: reads files of /proc, or a socket. All on the session's
@@ -65,6 +83,10 @@ struct source_worker {
 	/* The time of a row is now, or at most half a second ago. */
 	struct ebt_error *(*work)(void *worker, struct ebt_stream *stream,
 				  enum source_moment moment);
+	/* Told of each file when it is met first, also while it is none of the moments above. *ret:
+	 * and of each later mapping, which may be of a copy of it. NULL: of no interest. */
+	struct ebt_error *(*hear)(void *worker, struct ebt_stream *stream,
+				  const struct source_file *file, bool *ret);
 	void (*close)(void *worker);
 };
 
@@ -72,14 +94,23 @@ struct ebrec_source {
 	const char *name, *doc, *cost;
 	bool by_default;
 	const char *args_doc;	/* of `-e NAME:ARGUMENTS`, as "rate=BYTES"; NULL: it takes none */
+	bool args_needed;	/* it is nothing without: `all` is without it */
 	const uint16_t *tables; /* enum ebt_table_id; 0 ends them */
 	bool late_tasks;	/* rows name tasks that may have ended a minute before */
 
 	/* Are these arguments right? The message is followed by args_doc. NULL: it takes none. */
 	struct ebt_error *(*check_args)(const char *args);
 
+	/* What the command shall inherit; before it is made, and whatever the target is. NULL:
+	 * nothing. */
+	struct ebt_error *(*hand)(const struct record_options *options, struct handed *handed);
+
 	/* Is it there? Sets status to PARTIAL or UNAVAILABLE, and says why; leaves ON alone. */
 	void (*probe)(const struct kernel *kernel, struct source_state *state);
+
+	/* Before configure(): what the arguments mean on this machine, which may be an error of the
+	 * user's. It may change the state, as probe() does. NULL: nothing. */
+	struct ebt_error *(*prepare)(struct source_context *context, struct source_state *state);
 
 	/* Before loading, if it is on: read-only data; programs to load, none of which is by
 	 * default. NULL: nothing. */
@@ -98,9 +129,6 @@ extern const size_t ebrec_n_sources;
 
 /* Index of the source, or -1. */
 int source_by_name(const char *name, size_t len);
-
-/* The source that fills this table, for rows of `lost`; "" for none. */
-const char *source_of_table(uint16_t table);
 
 static inline bool source_is_on(const struct source_state *state)
 {
@@ -128,10 +156,18 @@ void source_want(const struct kernel *kernel, const char *tracepoint, const char
 /* For configure() of a source whose rows have stacks, by bpf/event_stack.bpf.h. */
 void source_use_event_stacks(struct source_context *context);
 
+/* For attach(): where programs whose rows have stacks go on: entry 0 of this map. Nothing where the
+ * program is not loaded. */
+struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program);
+
 /* For configure(): stacks that were walked before are recognised (bpf/unwind_chain.bpf.h). */
 void source_use_chains(struct source_context *context);
 
 /* For attach(): the context owns the link from now on, also where this fails. */
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link);
+
+/* The same, of programs and links that libbpf does not know. */
+struct ebt_error *source_keep_program(struct source_context *context, int fd);
+struct ebt_error *source_keep_link_fd(struct source_context *context, int fd);
 
 #endif

@@ -73,18 +73,6 @@ static void configure(struct source_context *context)
 	bpf_program__set_autoload(skel->progs.ebrec_fault_stacks, true);
 }
 
-/* Where the programs go on for their stacks. */
-static struct ebt_error *join_programs(const struct ebrec_bpf *skel)
-{
-	int program = bpf_program__fd(skel->progs.ebrec_fault_stacks);
-	uint32_t zero = 0;
-
-	if (program >= 0 &&
-	    bpf_map_update_elem(bpf_map__fd(skel->maps.fault_programs), &zero, &program, BPF_ANY))
-		return ebt_error_errno(errno, "cannot join the BPF programs of page faults");
-	return NULL;
-}
-
 static struct ebt_error *attach_event(struct source_context *context, uint64_t event, int cpu,
 				      const struct bpf_program *program)
 {
@@ -110,7 +98,8 @@ static struct ebt_error *attach_event(struct source_context *context, uint64_t e
 static struct ebt_error *attach(struct source_context *context)
 {
 	const struct ebrec_bpf *skel = context->skel;
-	struct ebt_error *err = join_programs(skel);
+	struct ebt_error *err = source_join(context->skel->maps.fault_programs,
+					    context->skel->progs.ebrec_fault_stacks);
 	_cleanup_free_ int *cpus = NULL;
 	size_t n = 0;
 

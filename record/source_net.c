@@ -5,10 +5,9 @@
  * epoch.
  */
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "iterator.h"
 #include "skeleton.h"
 #include "source.h"
 
@@ -87,26 +86,10 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	return NULL;
 }
 
-/* Runs the iterator once: whose the sockets are that are open. */
+/* Whose the sockets are that are open. */
 static struct ebt_error *note_sockets(const struct ebrec_bpf *skel)
 {
-	struct bpf_link *link;
-	char buf[64];
-	int fd;
-
-	if (!bpf_program__autoload(skel->progs.ebrec_net_sockets))
-		return NULL;
-	link = bpf_program__attach_iter(skel->progs.ebrec_net_sockets, NULL);
-	if (!link)
-		return ebt_error_errno(errno, "cannot go through the open files of the machine");
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd >= 0) {
-		while (read(fd, buf, sizeof(buf)) > 0)
-			;
-		close(fd);
-	}
-	bpf_link__destroy(link);
-	return NULL;
+	return iterator_run(skel->progs.ebrec_net_sockets, "the open files");
 }
 
 /* The next packet of each device writes its name again. */

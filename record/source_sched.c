@@ -3,10 +3,7 @@
  * Sources `sched` and `offcpu`. Both live on the same switches and wake-ups: `offcpu` adds stacks
  * to the switches, `sched` adds migrations.
  */
-#include <bpf/bpf.h>
-#include <errno.h>
-#include <unistd.h>
-
+#include "iterator.h"
 #include "skeleton.h"
 #include "source.h"
 
@@ -78,26 +75,10 @@ static void configure_offcpu(struct source_context *context)
 	autoload(skel->progs.ebrec_offcpu_newtask, context->kernel, "task_newtask");
 }
 
-/* Runs the iterator once, which makes the memory for stacks of tasks that are there. */
+/* Makes the memory for stacks of tasks that are there. */
 static struct ebt_error *prepare_tasks(struct source_context *context)
 {
-	struct bpf_link *link;
-	char buf[64];
-	int fd;
-
-	if (!bpf_program__autoload(context->skel->progs.ebrec_offcpu_prepare))
-		return NULL;
-	link = bpf_program__attach_iter(context->skel->progs.ebrec_offcpu_prepare, NULL);
-	if (!link)
-		return ebt_error_errno(errno, "cannot go through the tasks of the machine");
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd >= 0) {
-		while (read(fd, buf, sizeof(buf)) > 0)
-			;
-		close(fd);
-	}
-	bpf_link__destroy(link);
-	return NULL;
+	return iterator_run(context->skel->progs.ebrec_offcpu_prepare, "the tasks");
 }
 
 const struct ebrec_source source_sched = {

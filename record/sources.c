@@ -2,21 +2,26 @@
 /* The registry of event sources: one line each. */
 #include "source.h"
 
+#include <bpf/bpf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "python.h"
 #include "skeleton.h"
 
 extern const struct ebrec_source source_sample, source_sched, source_task, source_offcpu,
 	source_syscalls, source_fault, source_lock, source_counter, source_dbus, source_block,
-	source_kmem, source_net, source_irq, source_pagecache;
+	source_kmem, source_net, source_irq, source_pagecache, source_tp, source_mark,
+	source_journal, source_uprobe, source_usdt, source_sysprof;
 
 const struct ebrec_source *const ebrec_sources[] = {
-	&source_sample, &source_sched, &source_task,	&source_offcpu,	   &source_syscalls,
-	&source_fault,	&source_lock,  &source_counter, &source_dbus,	   &source_block,
-	&source_kmem,	&source_net,   &source_irq,	&source_pagecache,
+	&source_sample, &source_sched,	 &source_task,	  &source_offcpu,    &source_syscalls,
+	&source_fault,	&source_lock,	 &source_counter, &source_dbus,	     &source_block,
+	&source_kmem,	&source_net,	 &source_irq,	  &source_pagecache, &source_tp,
+	&source_mark,	&source_journal, &source_uprobe,  &source_usdt,	     &source_sysprof,
 };
 const size_t ebrec_n_sources = sizeof(ebrec_sources) / sizeof(ebrec_sources[0]);
 
@@ -52,17 +57,6 @@ const char *source_args(const struct source_context *context, const struct ebrec
 	for (size_t n = 0; (next = source_nth_args(context, source, n)); n++)
 		args = next;
 	return args;
-}
-
-const char *source_of_table(uint16_t table)
-{
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		for (const uint16_t *t = ebrec_sources[i]->tables; *t; t++) {
-			if (*t == table)
-				return ebrec_sources[i]->name;
-		}
-	}
-	return "";
 }
 
 void source_require(const struct kernel *kernel, const char *tracepoint, struct source_state *state)
@@ -119,6 +113,16 @@ void source_use_event_stacks(struct source_context *context)
 	bpf_program__set_autoload(skel->progs.ebrec_event_stacks, true);
 }
 
+struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program)
+{
+	int fd = bpf_program__fd(program);
+	uint32_t zero = 0;
+
+	if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(programs), &zero, &fd, BPF_ANY))
+		return ebt_error_errno(errno, "cannot join the BPF programs");
+	return NULL;
+}
+
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link)
 {
 	struct bpf_link **grown =
@@ -131,4 +135,27 @@ struct ebt_error *source_keep_link(struct source_context *context, struct bpf_li
 	context->links = grown;
 	context->links[context->n_links++] = link;
 	return NULL;
+}
+
+static struct ebt_error *keep_fd(int fd, int **fds, size_t *n)
+{
+	int *grown = reallocarray(*fds, *n + 1, sizeof(*grown));
+
+	if (!grown) {
+		close(fd);
+		return &ebt_enomem;
+	}
+	*fds = grown;
+	grown[(*n)++] = fd;
+	return NULL;
+}
+
+struct ebt_error *source_keep_program(struct source_context *context, int fd)
+{
+	return keep_fd(fd, &context->program_fds, &context->n_program_fds);
+}
+
+struct ebt_error *source_keep_link_fd(struct source_context *context, int fd)
+{
+	return keep_fd(fd, &context->link_fds, &context->n_link_fds);
 }

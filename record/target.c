@@ -273,6 +273,11 @@ int target_fd(const struct target *t)
 	return t->command ? command_fd(t->command) : -1;
 }
 
+struct relay *target_relay(const struct target *t)
+{
+	return t->command ? command_relay(t->command) : NULL;
+}
+
 bool target_ended(struct target *t)
 {
 	if (t->command)

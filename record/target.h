@@ -13,6 +13,7 @@
 #include "error.h"
 #include "options.h"
 
+struct relay;
 struct target;
 
 /* Checks that it is there, and starts the command, which waits before it runs. */
@@ -35,6 +36,9 @@ struct ebt_error *target_start(struct target *target);
 
 /* Readable when the command has ended; -1: there is none. Belongs to the target. */
 int target_fd(const struct target *target);
+
+/* What the command's output goes through, or NULL. Belongs to the target. */
+struct relay *target_relay(const struct target *target);
 
 /* Has it ended? Never true of a cgroup or the whole system. */
 bool target_ended(struct target *target);

@@ -33,6 +33,8 @@ struct life {
 	uint64_t first; /* the earliest time that something was learnt of */
 	uint64_t end;	/* 0: lives */
 	uint64_t exec;	/* when a thread took this life over from the first one, which had ended */
+	uint64_t alone; /* since when it is the last thread of its process; 0: others may live */
+	bool exited;
 	bool followed;
 	uint16_t n_names;
 	/* Most threads have one name for all their life. */
@@ -300,7 +302,8 @@ static struct ebt_error *learn_exec(struct tasks *tasks, const void *record, siz
 
 /*
  * The id of a first thread stays taken while others of its process live: one of them may even
- * take over, by exec.
+ * take over, by exec. Of threads that end at the same time, each may say that it is the last one,
+ * also while the first one is still on its way.
  */
 static struct ebt_error *learn_exit(struct tasks *tasks, const void *record)
 {
@@ -311,12 +314,15 @@ static struct ebt_error *learn_exit(struct tasks *tasks, const void *record)
 	life = life_with_event(tasks, row.task, row.head.time);
 	if (!life)
 		return &ebt_enomem;
-	if (row.group_dead || life->pid != life->tid)
-		life->end = row.head.time;
+	life->exited = true;
+	if (row.group_dead || life->pid != life->tid || life->alone)
+		life->end = row.head.time > life->alone ? row.head.time : life->alone;
 	if (row.group_dead && life->pid && life->pid != life->tid) {
 		first = life_at(tasks, life->pid, row.head.time);
-		if (first && !first->end)
-			first->end = row.head.time;
+		if (first && !first->end) {
+			first->alone = row.head.time;
+			first->end = first->exited ? row.head.time : 0;
+		}
 	}
 	return NULL;
 }

@@ -9,7 +9,6 @@
 #include "bpf/unwind_maps.h"
 #include "python.h"
 #include "skeleton.h"
-#include "unwind_ahead.h"
 #include "unwind_files.h"
 
 /* Copies of 16 KiB a second and CPU: 3 MB/s at the most. */
@@ -132,9 +131,15 @@ void unwinder_destroy(struct unwinder *u)
 	free(u);
 }
 
-void unwinder_expect(struct unwinder *u, const char *command)
+void unwinder_expect(struct unwinder *u, int fd, const char *path)
 {
-	unwind_ahead(u->tables, bpf_map__fd(u->skel->maps.unwind_files), command);
+	unwind_files_learn(u->tables, bpf_map__fd(u->skel->maps.unwind_files), fd, path);
+}
+
+void unwinder_expect_end(struct unwinder *u)
+{
+	unwind_files_learn_vdso(u->tables, bpf_map__fd(u->skel->maps.unwind_files));
+	unwind_tables_wait(u->tables);
 }
 
 struct ebt_error *unwinder_work(struct unwinder *u, uint64_t now_ns)

@@ -36,8 +36,9 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 void unwinder_destroy(struct unwinder *unwinder);
 DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);
 
-/* Makes the tables of a command that is going to be run. */
-void unwinder_expect(struct unwinder *unwinder, const char *command);
+/* Makes the tables of a file that is going to be run or loaded; after the last, waits for them. */
+void unwinder_expect(struct unwinder *unwinder, int fd, const char *path);
+void unwinder_expect_end(struct unwinder *unwinder);
 
 /* To be called often: publishes what happened, and keeps the tables that are in use. */
 struct ebt_error *unwinder_work(struct unwinder *unwinder, uint64_t now_ns);

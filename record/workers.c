@@ -110,3 +110,20 @@ struct ebt_error *workers_run(struct workers *workers, struct ebt_stream *stream
 		err = workers->list[i].is->work(workers->list[i].state, stream, moment);
 	return err;
 }
+
+struct ebt_error *workers_hear(struct workers *workers, struct ebt_stream *stream,
+			       const struct source_file *file, bool *ret)
+{
+	struct ebt_error *err = NULL;
+
+	*ret = false;
+	for (size_t i = 0; i < workers->n && !err; i++) {
+		const struct worker *worker = &workers->list[i];
+		bool again = false;
+
+		if (worker->is->hear)
+			err = worker->is->hear(worker->state, stream, file, &again);
+		*ret |= again;
+	}
+	return err;
+}

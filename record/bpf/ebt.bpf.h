@@ -124,9 +124,9 @@ static __always_inline void ebrec_count_drop(__u32 table)
 {
 	struct ebrec_drops *d = bpf_map_lookup_elem(&drops, &table);
 
-	/* A program that interrupts this one counts other tables, or other CPUs. */
+	/* Programs of uprobes may be preempted by others of the same kind. */
 	if (d)
-		d->ring_full++;
+		__sync_fetch_and_add(&d->ring_full, 1);
 }
 
 static __always_inline void ebrec_fill_head(struct ebt_wire_head *head, __u32 table, __u32 len,

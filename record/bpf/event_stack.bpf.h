@@ -16,6 +16,7 @@
 #ifndef EBREC_EVENT_STACK_BPF_H
 #define EBREC_EVENT_STACK_BPF_H
 
+#include "probe.h"
 #include "stack.bpf.h"
 
 /* Rows that can be under way on one CPU: of a task, a soft interrupt, an interrupt, an NMI. Whoever
@@ -33,10 +34,14 @@ struct ebrec_event {
 	__u32 stacks;	      /* EBREC_KSTACK … */
 	__u32 start;	      /* where the row begins; it ends where `behind` begins */
 	__u32 kstack, ustack; /* where the references are; EBREC_EVENT_ROW: there is none */
+	__u32 bytes_at;	      /* the same, of the bytes below */
+	__u32 n_bytes;
 	__u32 unused;
 	__u64 time;
+	__u8 bytes[EBREC_PROBE_BYTES + EBREC_PROBE_STRING + 8]; /* of probe.bpf.h; 512 count */
 	__u8 row[EBREC_EVENT_ROW];
 	struct ebrec_stacks behind;
+	__u8 behind_stacks[EBREC_PROBE_BYTES];
 	__u8 unused2[EBREC_EVENT_ROW]; /* the verifier adds the last start to the largest length */
 };
 
@@ -92,6 +97,7 @@ static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 ti
 	*depth = level + 1;
 	event->table = table;
 	event->start = EBREC_EVENT_ROW - size;
+	event->n_bytes = 0;
 	event->time = time;
 	return event->row + EBREC_EVENT_ROW - size;
 }
@@ -105,6 +111,22 @@ static __always_inline void ebrec_event_refer(struct ebrec_event *event, __u32 a
 		*(struct ebt_ref *)(event->row + at) = value;
 }
 
+/* Puts the bytes of the row behind its stacks, which take len bytes. Returns how many there are. */
+static __always_inline __u32 ebrec_event_add_bytes(struct ebrec_event *event, __u32 len)
+{
+	__u32 n = event->n_bytes;
+	struct ebt_ref ref = { EBREC_EVENT_ROW - event->start + len, n };
+
+	barrier_var(n);
+	barrier_var(len);
+	if (!n || n > EBREC_PROBE_BYTES || len > sizeof(event->behind))
+		return 0;
+	if (bpf_probe_read_kernel((void *)&event->behind + len, n, event->bytes))
+		return 0;
+	ebrec_event_refer(event, event->bytes_at, ref);
+	return n;
+}
+
 /* Hands the row over, with stacks of klen and ulen bytes behind it. */
 static __always_inline void ebrec_event_output(struct ebrec_event *event, __u32 *depth, __u32 klen,
 					       __u32 ulen)
@@ -115,10 +137,12 @@ static __always_inline void ebrec_event_output(struct ebrec_event *event, __u32 
 	ebrec_refer(&kstack, &ustack, EBREC_EVENT_ROW - start, klen, ulen);
 	ebrec_event_refer(event, event->kstack, kstack);
 	ebrec_event_refer(event, event->ustack, ustack);
+	if (config.event_bytes)
+		len += ebrec_event_add_bytes(event, len);
 	barrier_var(start);
 	barrier_var(len);
 	if (start <= EBREC_EVENT_ROW - sizeof(struct ebt_wire_head) &&
-	    len <= sizeof(event->behind)) {
+	    len <= sizeof(event->behind) + EBREC_PROBE_BYTES) {
 		len += EBREC_EVENT_ROW - start;
 		ebrec_output(EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()), event->table,
 			     (void *)(event->row + start), len, event->time);

@@ -118,6 +118,17 @@ struct pt_regs___kernel {
 	unsigned long flags, sp;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
 #pragma clang attribute pop
 
 /* task_struct.flags; the same since 2.6. */

@@ -81,13 +81,17 @@ static __always_inline __u32 append_stacks(void *ctx, const struct task_struct *
 
 /*
  * What the kernel charges prev with for the run that ends. It has done so just before the
- * tracepoint; only the fair class remembers what the sum was when the run began.
+ * tracepoint; only the fair class remembers what the sum was when the run began. Nothing, where the
+ * scheduler's clock stands still between its ticks, is 1 ns here: 0 is what is not known.
  */
 static __always_inline __u64 charged(const struct task_struct *prev)
 {
+	__u64 ns;
+
 	if (!prev->pid || prev->prio < FIRST_FAIR_PRIO || prev->policy == POLICY_EXT)
 		return 0;
-	return prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
+	ns = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
+	return ns ? ns : 1;
 }
 
 static __always_inline void fill_switch(struct ebt_wire_sched_switch *row,
@@ -313,11 +317,6 @@ int BPF_PROG(ebrec_sched_migrate_task, struct task_struct *task, int dest_cpu)
  * --min-block: memory for each task is made here and by the fork program, where the kernel may
  * allocate; in sched_switch, under a run queue's lock, it may not.
  */
-struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-} __attribute__((preserve_access_index));
-
 SEC("iter/task")
 int ebrec_offcpu_prepare(struct bpf_iter__task *ctx)
 {

@@ -50,7 +50,10 @@ struct ebrec_bpf_config {
 	__u32 lock_rings;     /* rings say that they take their lock */
 	__u32 lock_wakes;     /* rows of futex_wake */
 	__u32 event_stacks;   /* of rows of event_stack.bpf.h */
+	__u32 event_bytes;    /* some of them have bytes, by probe.bpf.h */
+	__u32 returns;	      /* functions are followed until they return */
 	__u32 fault_mappings; /* programs can find a mapping */
+	__u32 mark_sleeps;    /* the program of marks may sleep */
 	__u32 cache_pages;    /* tracepoints of the page cache have pages, no folios */
 	__u32 page_size;
 };
@@ -64,7 +67,6 @@ struct ebrec_bpf_config {
 #define EBREC_SLOT_EVENT(config, cpu)  (cpu)
 #define EBREC_SLOT_SAMPLE(config, cpu) ((config)->n_cpus + (cpu))
 #define EBREC_SLOT_TASK(config)	       (2 * (config)->n_cpus)
-#define EBREC_N_SLOTS(config)	       (2 * (config)->n_cpus + 1)
 
 /* Of a slot's ring. Map `slots`; shared memory. */
 struct ebrec_slot {

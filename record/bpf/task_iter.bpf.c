@@ -12,17 +12,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-
-struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-};
-
 typedef struct {
 	unsigned int val;
 } kuid_t;

@@ -14,6 +14,7 @@
 #include "python.bpf.h"
 #include "stack.bpf.h"
 #include "unwind_chain.bpf.h"
+#include "unwind_returns.bpf.h"
 #include "unwind_space.bpf.h"
 
 struct unwind_chunk {
@@ -59,6 +60,7 @@ struct unwind_state {
 	__u32 stop;    /* EBT_STOP_* */
 	__u32 taken;   /* whoever interrupts this walk takes the next state; its number from 1 */
 	bool caller;   /* pc is a return address */
+	struct unwind_returns returns;
 };
 
 /* Walks that can be under way on one CPU: of a task, of an interrupt, of an NMI. */
@@ -435,8 +437,17 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	if (!n)
 		unwind_note_code(bpf_get_current_task_btf());
 	pc = s->pc - s->caller;
-	if (!unwind_find_mapping(s, pc))
+	if (!unwind_find_mapping(s, pc)) {
+		if (config.returns && s->pc == s->returns.trampoline &&
+		    unwind_returns_take(&s->returns, s->sp - sizeof(pc), &s->pc)) {
+			/* The words of the stack do not say where this leads to. */
+			if (walk->lesson)
+				walk->lesson->unfit = true;
+			s->n = n;
+			return 0;
+		}
 		return unwind_stop(s, EBT_STOP_NO_MAPPING);
+	}
 	if (walk->python)
 		python_meet(walk->python, s->sp, s->mapping.table, s->mapping.bias);
 	if (s->mapping.table == UNWIND_TABLE_LATER || s->mapping.table == UNWIND_TABLE_FULL)
@@ -470,6 +481,8 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->methods = 0;
 	s->mapping.start = 0;
 	s->mapping.end = 0;
+	if (config.returns)
+		unwind_returns_begin(task, &s->returns);
 	s->stop = unwind_find_space(task, &s->process) ? 0 : EBT_STOP_EXEC;
 }
 
@@ -580,11 +593,10 @@ static __always_inline struct unwind_state *unwind_take_state(void)
 	for (__u32 level = 0; level < UNWIND_LEVELS; level++) {
 		__u32 key = level;
 
+		/* At once: a program of a uprobe may be preempted. */
 		s = bpf_map_lookup_elem(&unwind_states, &key);
-		if (s && !s->taken) {
-			s->taken = key + 1;
+		if (s && !__sync_val_compare_and_swap(&s->taken, 0, key + 1))
 			return s;
-		}
 	}
 	return NULL;
 }
@@ -661,10 +673,12 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
 
 /*
  * The user stack of the current task, with room for config.max_entries, and, with_dump, behind it
- * what is needed to go on if it is not whole. slot: of the ring that it goes to.
+ * what is needed to go on if it is not whole. slot: of the ring that it goes to. function: where a
+ * function begins that has just returned, and of which the stack is wanted; or 0.
  */
-static __always_inline struct ebrec_lengths
-unwind_user(struct task_struct *task, __u32 slot, struct ebt_wire_stack *stack, bool with_dump)
+static __always_inline struct ebrec_lengths unwind_user_below(struct task_struct *task, __u32 slot,
+							      struct ebt_wire_stack *stack,
+							      bool with_dump, __u64 function)
 {
 	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
 	struct unwind_state *s = unwind_take_state();
@@ -673,11 +687,22 @@ unwind_user(struct task_struct *task, __u32 slot, struct ebt_wire_stack *stack, 
 	if (!s)
 		return len;
 	unwind_begin(s, task);
+	if (function) {
+		walk.addresses[0] = function;
+		s->n = 1;
+		s->caller = true;
+	}
 	walk.state = s;
 	unwind_walk(&walk, task, slot);
 	len = unwind_finish(&walk, task, stack, with_dump);
 	s->taken = 0;
 	return len;
+}
+
+static __always_inline struct ebrec_lengths
+unwind_user(struct task_struct *task, __u32 slot, struct ebt_wire_stack *stack, bool with_dump)
+{
+	return unwind_user_below(task, slot, stack, with_dump, 0);
 }
 
 /* The same, where most stacks have been seen before. number: UNWIND_LESSON_*. */
