@@ -24,7 +24,6 @@ enum { ORIGIN_EVENT, ORIGIN_SNAPSHOT };
 #define MAX_ANCESTORS 4096
 
 DEFINE_CLEANUP(struct addrspace *, addrspace_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 /* The pid that a task's mappings belong to; 0: none. */
 static uint32_t pid_of(const struct ebt_task *task)
@@ -217,8 +216,10 @@ static struct ebt_error *add_process(struct addrspace *space, const struct ebt_r
 	return life_of(space, task, row->time, &life);
 }
 
-static struct ebt_error *add_row(struct addrspace *space, const struct ebt_row *row)
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
+	struct addrspace *space = arg;
+
 	switch (row->batch->table->id) {
 	case EBT_T_mmap:
 		return add_mapping(space, row);
@@ -267,28 +268,15 @@ struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace *
 	};
 	static const struct ebt_query query = { wants, sizeof(wants) / sizeof(wants[0]), 0, 0, 0 };
 	_cleanup_(addrspace_destroyp) struct addrspace *space = calloc(1, sizeof(*space));
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct ebt_error *err;
 
 	if (!space)
 		return &ebt_enomem;
 	/* Where the allocator put it is as good as random. */
 	space->seed = sym_hash_u64(0, (uintptr_t)space);
-	err = ebt_cursor_create(reader, &query, &cursor);
+	err = ebt_read_rows(reader, &query, add_row, space);
 	if (err)
 		return err;
-	for (;;) {
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err)
-			return err;
-		if (!row.batch)
-			break;
-		err = add_row(space, &row);
-		if (err)
-			return err;
-	}
 	shorten_ancestry(space);
 	*ret = take_ptr(space);
 	return NULL;

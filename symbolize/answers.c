@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "dwarfinfo.h"
 
@@ -131,15 +132,9 @@ static struct ebt_error *add_frame(struct answers *a, const struct module_frame 
 	size_t len = strnlen(from->name, from->name_len);
 	struct ebt_error *err;
 
-	if (a->n_frames == a->frames_capacity) {
-		size_t capacity = a->frames_capacity ? a->frames_capacity * 2 : 64;
-		struct answer_frame *frames = reallocarray(a->frames, capacity, sizeof(*frames));
-
-		if (!frames)
-			return &ebt_enomem;
-		a->frames = frames;
-		a->frames_capacity = capacity;
-	}
+	err = sym_array_reserve(&a->frames, a->n_frames, &a->frames_capacity, sizeof(*a->frames));
+	if (err)
+		return err;
 	frame.name_len = (uint32_t)len;
 	err = add_string(a, from->name, len, &frame.name);
 	if (!err && from->file)
@@ -161,16 +156,9 @@ struct ebt_error *answers_add(struct answers *a, uint64_t address,
 		err = add_frame(a, &frames[i]);
 	if (err)
 		return err;
-	if (a->n == a->capacity) {
-		size_t capacity = a->capacity ? a->capacity * 2 : 64;
-		struct answer_at *items = reallocarray(a->items, capacity, sizeof(*items));
-
-		if (!items)
-			return &ebt_enomem;
-		a->items = items;
-		a->capacity = capacity;
-	}
-	err = sym_index_add(&a->by_address, hash_address(a, address), (uint32_t)a->n);
+	err = sym_array_reserve(&a->items, a->n, &a->capacity, sizeof(*a->items));
+	if (!err)
+		err = sym_index_add(&a->by_address, hash_address(a, address), (uint32_t)a->n);
 	if (!err)
 		a->items[a->n++] = item;
 	return err;

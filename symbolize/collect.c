@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 /* With more, all are forgotten: some are then looked at twice. */
 #define MAX_SEEN (4u << 20)
 
@@ -44,16 +46,9 @@ static struct ebt_error *add_seen(struct collect *c, const struct collect_seen *
 		c->n_seen = 0;
 		sym_index_deinit(&c->by_address);
 	}
-	if (c->n_seen == c->seen_capacity) {
-		size_t capacity = c->seen_capacity ? c->seen_capacity * 2 : 1024;
-		struct collect_seen *grown = reallocarray(c->seen, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		c->seen = grown;
-		c->seen_capacity = capacity;
-	}
-	err = sym_index_add(&c->by_address, hash_of(c, seen), (uint32_t)c->n_seen);
+	err = sym_array_reserve(&c->seen, c->n_seen, &c->seen_capacity, sizeof(*c->seen));
+	if (!err)
+		err = sym_index_add(&c->by_address, hash_of(c, seen), (uint32_t)c->n_seen);
 	if (!err)
 		c->seen[c->n_seen++] = *seen;
 	return err;
@@ -92,15 +87,10 @@ struct ebt_error *collect_add(struct collect *c, struct objects *objects, uint32
 
 	if (err || !module_address(module, where, &address))
 		return err;
-	if (c->n_addresses == c->addresses_capacity) {
-		size_t capacity = c->addresses_capacity ? c->addresses_capacity * 2 : 1024;
-		struct batch_address *grown = reallocarray(c->addresses, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		c->addresses = grown;
-		c->addresses_capacity = capacity;
-	}
+	err = sym_array_reserve(&c->addresses, c->n_addresses, &c->addresses_capacity,
+				sizeof(*c->addresses));
+	if (err)
+		return err;
 	c->addresses[c->n_addresses++] = (struct batch_address){ module, address };
 	return NULL;
 }

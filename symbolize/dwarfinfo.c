@@ -14,6 +14,7 @@
 #include "cleanup.h"
 #include "dwarfinline.h"
 #include "dwarfline.h"
+#include "dwarfparams.h"
 #include "dwarfsplit.h"
 #include "dwarfunits.h"
 
@@ -524,5 +525,41 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 	atomic_fetch_add(&info->units->used_ns, dwarf_budget_clock() - begin);
 	if (!err && state)
 		*ret = state->budget.left ? state->answer : DWARF_TOO_LONG;
+	return err;
+}
+
+/* --- parameters --- */
+
+const char *dwarf_walk_string(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned int name)
+{
+	return string_at(walk->info, die, name);
+}
+
+bool dwarf_walk_follow(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned int name)
+{
+	return follow(walk->info, walk->state, die, name);
+}
+
+struct ebt_error *dwarf_info_parameters(struct dwarf_info *info, uint64_t address,
+					struct sym_parameters *ret)
+{
+	uint32_t unit = dwarf_units_find(info->units, address);
+	uint64_t begin, left = dwarf_units_time_left(info->units);
+	struct function *function = NULL;
+	struct state *state = NULL;
+	struct ebt_error *err;
+
+	*ret = (struct sym_parameters){ 0 };
+	if (unit == DWARF_NO_UNIT || !left)
+		return NULL;
+	begin = dwarf_budget_clock();
+	err = open_state(info, unit, &state);
+	if (state)
+		state->budget.until = begin + left;
+	if (!err && state)
+		err = find_function(info, state, address, &function);
+	if (!err && function)
+		dwarf_params_read(&(struct dwarf_walk){ info, state }, &function->die, ret);
+	atomic_fetch_add(&info->units->used_ns, dwarf_budget_clock() - begin);
 	return err;
 }

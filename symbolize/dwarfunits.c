@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "dwarfinfo.h"
@@ -148,15 +149,11 @@ void dwarf_units_unuse(struct dwarf_units *units, uint32_t number)
 
 static struct ebt_error *add_unit(struct dwarf_units *units, uint64_t start, uint64_t end)
 {
-	if (units->n == units->capacity) {
-		size_t capacity = units->capacity ? units->capacity * 2 : 64;
-		struct dwarf_unit *items = reallocarray(units->items, capacity, sizeof(*items));
+	struct ebt_error *err;
 
-		if (!items)
-			return &ebt_enomem;
-		units->items = items;
-		units->capacity = capacity;
-	}
+	err = sym_array_reserve(&units->items, units->n, &units->capacity, sizeof(*units->items));
+	if (err)
+		return err;
 	units->items[units->n++] = (struct dwarf_unit){ .start = start, .end = end };
 	return NULL;
 }

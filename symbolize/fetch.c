@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "clientcache.h"
 #include "index.h"
@@ -266,15 +267,9 @@ static struct ebt_error *get_job(struct fetch *fetch, enum fetch_kind kind,
 	*ret = find_job(fetch, kind, id);
 	if (*ret)
 		return NULL;
-	if (fetch->n == fetch->capacity) {
-		size_t capacity = fetch->capacity ? fetch->capacity * 2 : 64;
-		struct job **jobs = reallocarray(fetch->jobs, capacity, sizeof(*jobs));
-
-		if (!jobs)
-			return &ebt_enomem;
-		fetch->jobs = jobs;
-		fetch->capacity = capacity;
-	}
+	err = sym_array_reserve(&fetch->jobs, fetch->n, &fetch->capacity, sizeof(*fetch->jobs));
+	if (err)
+		return err;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return &ebt_enomem;

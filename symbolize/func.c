@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "demangle.h"
 
@@ -34,17 +35,10 @@ static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_
 	struct ebt_error *err;
 	const char *copy;
 
-	if (funcs->n_strings == funcs->strings_capacity) {
-		size_t capacity = funcs->strings_capacity ? funcs->strings_capacity * 2 : 256;
-		struct func_string *strings =
-			reallocarray(funcs->strings, capacity, sizeof(*strings));
-
-		if (!strings)
-			return &ebt_enomem;
-		funcs->strings = strings;
-		funcs->strings_capacity = capacity;
-	}
-	err = ebt_arena_string(&funcs->arena, text, len, &copy);
+	err = sym_array_reserve(&funcs->strings, funcs->n_strings, &funcs->strings_capacity,
+				sizeof(*funcs->strings));
+	if (!err)
+		err = ebt_arena_string(&funcs->arena, text, len, &copy);
 	if (!err)
 		err = sym_index_add(&funcs->by_text, hash, funcs->n_strings);
 	if (err)
@@ -120,17 +114,10 @@ static struct ebt_error *add_func(struct funcs *funcs, const struct sym_func *ke
 	struct ebt_error *err;
 	void *memory;
 
-	if (funcs->n_funcs == funcs->funcs_capacity) {
-		size_t capacity = funcs->funcs_capacity ? funcs->funcs_capacity * 2 : 256;
-		const struct sym_func **grown =
-			reallocarray(funcs->funcs, capacity, sizeof(const struct sym_func *));
-
-		if (!grown)
-			return &ebt_enomem;
-		funcs->funcs = grown;
-		funcs->funcs_capacity = capacity;
-	}
-	err = ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory);
+	err = sym_array_reserve(&funcs->funcs, funcs->n_funcs, &funcs->funcs_capacity,
+				sizeof(*funcs->funcs));
+	if (!err)
+		err = ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory);
 	if (!err)
 		err = sym_index_add(&funcs->by_func, hash, funcs->n_funcs);
 	if (err)

@@ -35,7 +35,6 @@ struct identities {
 #define MAX_LOADS  4096
 
 DEFINE_CLEANUP(struct identities *, identities_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 void identities_destroy(struct identities *identities)
 {
@@ -167,8 +166,9 @@ static struct ebt_error *add_identity(struct identities *identities, const struc
 	return err;
 }
 
-static struct ebt_error *add_row(struct identities *identities, const struct ebt_row *row)
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
+	struct identities *identities = arg;
 	struct ebt_str path = ebt_str(row, EBT_F_object_path);
 	struct ebt_str id = ebt_str(row, EBT_F_object_build_id);
 	struct ebt_str hash = ebt_str(row, EBT_F_object_hash);
@@ -210,22 +210,13 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(identities_destroyp) struct identities *identities =
 		calloc(1, sizeof(*identities));
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct ebt_error *err;
 
 	if (!identities)
 		return &ebt_enomem;
 	ebt_arena_init(&identities->arena, MAX_MEMORY);
 	identities->seed = sym_hash_u64(0, (uintptr_t)identities);
-	err = ebt_cursor_create(reader, &query, &cursor);
-	while (!err) {
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_row(identities, &row);
-	}
+	err = ebt_read_rows(reader, &query, add_row, identities);
 	if (err)
 		return err;
 	*ret = take_ptr(identities);

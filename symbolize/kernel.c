@@ -50,7 +50,6 @@ struct kernel {
 };
 
 DEFINE_CLEANUP(struct kernel *, kernel_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, const char *module,
 				  uint32_t *ret)
@@ -108,8 +107,9 @@ static struct ebt_error *add_ended(struct kernel *kernel, uint64_t start, uint64
 	return NULL;
 }
 
-static struct ebt_error *add_generated(struct kernel *kernel, const struct ebt_row *row)
+static struct ebt_error *add_generated(void *arg, const struct ebt_row *row)
 {
+	struct kernel *kernel = arg;
 	const bool gone = ebt_u64(row, EBT_F_ksymbol_unregister);
 	uint64_t start = ebt_u64(row, EBT_F_ksymbol_address);
 	uint64_t length = ebt_u64(row, EBT_F_ksymbol_length);
@@ -135,19 +135,8 @@ static struct ebt_error *read_generated(struct kernel *kernel, struct ebt_reader
 {
 	static const struct ebt_want want = { EBT_T_ksymbol, ~UINT64_C(0) };
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err = ebt_cursor_create(reader, &query, &cursor);
 
-	while (!err) {
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (!err && !row.batch)
-			break;
-		if (!err)
-			err = add_generated(kernel, &row);
-	}
-	return err;
+	return ebt_read_rows(reader, &query, add_generated, kernel);
 }
 
 struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cache.h"
 #include "cleanup.h"
 
@@ -152,17 +153,12 @@ static struct ebt_error *add_build(struct objects *objects, const struct object 
 				   struct module **ret)
 {
 	struct build *build;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
-	if (objects->n_builds == objects->builds_capacity) {
-		size_t capacity = objects->builds_capacity ? objects->builds_capacity * 2 : 64;
-		struct build *builds = reallocarray(objects->builds, capacity, sizeof(*builds));
-
-		if (!builds)
-			return &ebt_enomem;
-		objects->builds = builds;
-		objects->builds_capacity = capacity;
-	}
+	err = sym_array_reserve(&objects->builds, objects->n_builds, &objects->builds_capacity,
+				sizeof(*objects->builds));
+	if (err)
+		return err;
 	build = &objects->builds[objects->n_builds];
 	*build = (struct build){ .id = recorded->id };
 	if (object->kind == SYM_VDSO)

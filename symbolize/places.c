@@ -165,7 +165,8 @@ static struct ebt_error *try_views(struct search *search, const char *path)
 	return err;
 }
 
-struct ebt_error *search_roots(struct search *search, const char *path)
+/* What is at a path of the recorded machine: below --root, --sysroot, here, in containers. */
+static struct ebt_error *in_roots(struct search *search, const char *path)
 {
 	enum found_place place = search->place;
 	struct ebt_error *err = NULL;
@@ -187,7 +188,7 @@ struct ebt_error *search_roots(struct search *search, const char *path)
 
 struct ebt_error *search_recorded_path(struct search *search)
 {
-	return search_roots(search, search->path);
+	return in_roots(search, search->path);
 }
 
 struct ebt_error *search_system(struct search *search)
@@ -202,7 +203,7 @@ struct ebt_error *search_system(struct search *search)
 		path = NULL;
 		return &ebt_enomem;
 	}
-	return search_roots(search, path);
+	return in_roots(search, path);
 }
 
 /* --- what a file says about its debug information --- */
@@ -234,7 +235,7 @@ static struct ebt_error *try_link(struct search *search)
 			path = NULL;
 			return &ebt_enomem;
 		}
-		err = search_roots(search, path);
+		err = in_roots(search, path);
 	}
 	/* Beside the file that was found, wherever that is. */
 	if (!err && main && main->path)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "array.h"
 #include "symlist.h"
 
 struct got_slot {
@@ -23,15 +24,11 @@ struct got {
 
 static struct ebt_error *got_add(struct got *got, uint64_t address, const char *name)
 {
-	if (got->n == got->capacity) {
-		size_t capacity = got->capacity ? got->capacity * 2 : 64;
-		struct got_slot *slots = reallocarray(got->slots, capacity, sizeof(*slots));
+	struct ebt_error *err;
 
-		if (!slots)
-			return &ebt_enomem;
-		got->slots = slots;
-		got->capacity = capacity;
-	}
+	err = sym_array_reserve(&got->slots, got->n, &got->capacity, sizeof(*got->slots));
+	if (err)
+		return err;
 	got->slots[got->n++] = (struct got_slot){ address, name };
 	return NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "index.h"
 #include "symlist.h"
@@ -35,7 +36,6 @@ struct python {
 };
 
 DEFINE_CLEANUP(struct python *, python_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 /* --- lines: Objects/locations.md of CPython says how they are kept --- */
 
@@ -147,8 +147,9 @@ static struct ebt_error *add_func(struct python *p, const struct ebt_row *row, s
 	return err;
 }
 
-static struct ebt_error *add_code(struct python *p, const struct ebt_row *row)
+static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 {
+	struct python *p = arg;
 	struct ebt_str lines = ebt_str(row, EBT_F_interp_code_lines);
 	struct code code = {
 		.id = (uint32_t)ebt_u64(row, EBT_F_interp_code_id),
@@ -160,16 +161,9 @@ static struct ebt_error *add_code(struct python *p, const struct ebt_row *row)
 
 	if (p->n == MAX_CODES || find_code(p, code.id))
 		return NULL;
-	if (p->n == p->capacity) {
-		size_t capacity = p->capacity ? p->capacity * 2 : 256;
-		struct code *codes = reallocarray(p->codes, capacity, sizeof(*codes));
-
-		if (!codes)
-			return &ebt_enomem;
-		p->codes = codes;
-		p->capacity = capacity;
-	}
-	err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
+	err = sym_array_reserve(&p->codes, p->n, &p->capacity, sizeof(*p->codes));
+	if (!err)
+		err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
 	if (!err)
 		err = add_func(p, row, &code);
 	if (!err)
@@ -190,18 +184,8 @@ static struct ebt_error *read_codes(struct python *p, struct ebt_reader *reader)
 			EBT_COL(interp_code, lines),
 	};
 	const struct ebt_query query = { &want, 1, 0, 0, 0 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = ebt_cursor_create(reader, &query, &cursor);
-	while (!err) {
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_code(p, &row);
-	}
-	return err;
+	return ebt_read_rows(reader, &query, add_code, p);
 }
 
 struct ebt_error *python_create(struct ebt_reader *reader, struct funcs *funcs, struct python **ret)

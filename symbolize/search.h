@@ -56,9 +56,6 @@ struct ebt_error *search_fd(struct search *search, int fd, char *path);
 #define SEARCH_HEX_SIZE (2 * SYM_BUILD_ID_MAX + 2)
 void search_hex(const struct sym_build_id *id, char ret[SEARCH_HEX_SIZE]);
 
-/* What is at a path of the recorded machine: below --root, --sysroot, here, in containers. */
-struct ebt_error *search_roots(struct search *search, const char *path);
-
 /* The places, in order (finder.c has the chain). */
 struct ebt_error *search_trace(struct search *search);
 struct ebt_error *search_caches(struct search *search);

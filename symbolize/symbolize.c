@@ -14,6 +14,7 @@
 #include "bundle.h"
 #include "cleanup.h"
 #include "collect.h"
+#include "dwarfparams.h"
 #include "finish.h"
 #include "func.h"
 #include "jit.h"
@@ -234,6 +235,51 @@ struct ebt_error *sym_variable(struct sym *sym, const struct ebt_task *task, uin
 		err = variables_create(sym->space, &sym->objects, &sym->variables);
 	return err ? err
 		   : variables_find(sym->variables, life, address, time_ns, sym->disabled, ret);
+}
+
+/* The object of this build, or of this path; false: nobody had it mapped. */
+static bool find_object(const struct sym *sym, const char *path, struct ebt_str build_id,
+			uint32_t *ret)
+{
+	const struct addrspace_object *objects;
+	size_t n;
+
+	objects = addrspace_objects(sym->space, &n);
+	for (size_t i = 0; i < n; i++) {
+		bool same = build_id.len ? objects[i].id.len == build_id.len &&
+						   !memcmp(objects[i].id.bytes, build_id.data,
+							   build_id.len)
+					 : !strcmp(objects[i].path, path);
+
+		if (same) {
+			*ret = (uint32_t)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct ebt_error *sym_parameters(struct sym *sym, const char *path, struct ebt_str build_id,
+				 uint64_t offset, struct sym_parameters *ret)
+{
+	const struct module_address place = { .offset = offset };
+	struct object *object;
+	struct ebt_error *err;
+	uint64_t address;
+	uint32_t number;
+
+	*ret = (struct sym_parameters){ 0 };
+	if (sym->disabled || !find_object(sym, path, build_id, &number))
+		return NULL;
+	err = objects_get(&sym->objects, number, &object);
+	if (err || object->anonymous)
+		return err;
+	err = objects_open(&sym->objects, number);
+	if (!err)
+		err = module_need_names(object->module);
+	if (err || !object->module->dwarf || !module_address(object->module, &place, &address))
+		return err;
+	return dwarf_info_parameters(object->module->dwarf, address, ret);
 }
 
 void sym_tally(struct sym *sym, struct sym_tally *ret)

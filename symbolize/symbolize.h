@@ -201,6 +201,31 @@ struct sym_variable {
 struct ebt_error *sym_variable(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			       uint64_t address, struct sym_variable *ret);
 
+/* How a value in a register is meant. */
+enum sym_value { SYM_VALUE_SIGNED, SYM_VALUE_UNSIGNED, SYM_VALUE_BOOL, SYM_VALUE_HEX };
+
+/* A parameter of a function, or what it returns; names and types are cut where they are long. */
+struct sym_parameter {
+	char name[64], type[96];
+	enum sym_value value;
+	uint32_t size;	   /* 1, 2, 4 or 8 bytes */
+	uint32_t position; /* of its register among those for whole numbers, from 1; 0: in none */
+};
+
+#define SYM_MAX_PARAMETERS 16
+
+struct sym_parameters {
+	bool known;
+	bool whole;   /* these are all */
+	bool returns; /* something, in a register for whole numbers */
+	struct sym_parameter list[SYM_MAX_PARAMETERS], result;
+	size_t n;
+};
+
+/* What debug information says of the function that begins at this offset of a mapped file. */
+struct ebt_error *sym_parameters(struct sym *sym, const char *path, struct ebt_str build_id,
+				 uint64_t offset, struct sym_parameters *ret);
+
 /* Number of distinct funcs so far: one more than the largest id. */
 uint32_t sym_n_funcs(const struct sym *sym);
 

@@ -20,7 +20,6 @@
 #define MAX_VIEWS 65536
 
 DEFINE_CLEANUP(struct views *, views_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 struct ebt_error *views_reserve(void **items, size_t n, size_t *capacity, size_t size)
 {
@@ -305,8 +304,9 @@ static struct ebt_error *add_mapping(struct views *views, const struct ebt_row *
 	return err;
 }
 
-static struct ebt_error *add_row(struct views *views, const struct ebt_row *row)
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
+	struct views *views = arg;
 	const struct ebt_task *task;
 
 	switch (row->batch->table->id) {
@@ -324,18 +324,8 @@ static struct ebt_error *add_row(struct views *views, const struct ebt_row *row)
 static struct ebt_error *read_rows(struct views *views, const struct ebt_want *wants, size_t n)
 {
 	const struct ebt_query query = { wants, n, 0, 0, 0 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err = ebt_cursor_create(views->reader, &query, &cursor);
 
-	while (!err) {
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_row(views, &row);
-	}
-	return err;
+	return ebt_read_rows(views->reader, &query, add_row, views);
 }
 
 struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roots,
