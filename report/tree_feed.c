@@ -5,17 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calltree_shape.h"
 #include "model_offcpu.h"
 #include "names.h"
 #include "prepare.h"
 #include "sched_feed.h"
+#include "tree_select.h"
 #include "tree_table.h"
 
 #define DEFAULT_FREQ 99 /* of ebrec, for a trace that does not say */
 
 const char *const tree_feed_events[] = { "cpu", "offcpu", NULL };
-const char *const tree_feed_roots[] = { "comm", "process", "thread", "none", NULL };
+const char *const tree_feed_roots[] = { "comm", "process", "thread", "none", "program", NULL };
+
+#define BY_PROGRAM 4 /* of those; the others are enum calltree_roots */
 
 DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
 
@@ -65,6 +67,57 @@ struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event
 	return NULL;
 }
 
+static struct ebt_str program_name(const void *arg, const struct ebt_task *task)
+{
+	return programs_name(arg, task);
+}
+
+static int chosen_by(const struct options *options)
+{
+	const char *by = options_string(options, "by");
+
+	for (int i = 0; by && tree_feed_roots[i]; i++) {
+		if (strcmp(by, tree_feed_roots[i]) == 0)
+			return i;
+	}
+	return CALLTREE_BY_COMM;
+}
+
+static struct ebt_error *create_tree(struct trace *trace, const struct options *options,
+				     struct tree_feed *feed)
+{
+	int by = chosen_by(options);
+	struct calltree_options tree = {
+		.roots = by == BY_PROGRAM ? CALLTREE_BY_COMM : (enum calltree_roots)by,
+		.threads = options_flag(options, "threads"),
+	};
+	const struct names *names;
+	struct sym *sym;
+	struct ebt_error *err;
+
+	feed->no_kernel_threads = options_flag(options, "no-kernel-threads");
+	err = trace_names(trace, &names);
+	if (!err)
+		err = trace_sym(trace, &sym);
+	if (!err && (by == BY_PROGRAM || feed->no_kernel_threads))
+		err = programs_create(trace_reader(trace), names, &feed->programs);
+	if (err)
+		return err;
+	tree.name = by == CALLTREE_BY_THREAD ? thread_name : process_name;
+	tree.thread_name = thread_name;
+	tree.arg = tree.thread_arg = names;
+	if (by == BY_PROGRAM) {
+		tree.name = program_name;
+		tree.arg = feed->programs;
+	}
+	return calltree_create(sym, &tree, &feed->tree);
+}
+
+bool tree_feed_wanted(const struct tree_feed *feed, const struct ebt_task *task)
+{
+	return !feed->no_kernel_threads || (task && !programs_is_kernel(feed->programs, task));
+}
+
 /* --- samples --- */
 
 static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row *row,
@@ -83,6 +136,8 @@ static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row
 	struct ebt_error *err;
 	uint32_t node;
 
+	if (!tree_feed_wanted(feed, stack.task))
+		return NULL;
 	err = calltree_place(feed->tree, &stack, &node);
 	if (err)
 		return err;
@@ -124,6 +179,7 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 
 struct off_feed {
 	struct trace *trace;
+	const struct tree_feed *feed;
 	struct offcpu *offcpu;
 };
 
@@ -131,7 +187,8 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
 	struct off_feed *off_feed = arg;
 
-	if (!sched_feed_wanted(off_feed->trace, run->task, run->cpu))
+	if (!sched_feed_wanted(off_feed->trace, run->task, run->cpu) ||
+	    !tree_feed_wanted(off_feed->feed, run->task))
 		return NULL;
 	return offcpu_run(off_feed->offcpu, run);
 }
@@ -140,7 +197,8 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 {
 	struct off_feed *off_feed = arg;
 
-	if (!sched_feed_wanted(off_feed->trace, off->task, off->cpu))
+	if (!sched_feed_wanted(off_feed->trace, off->task, off->cpu) ||
+	    !tree_feed_wanted(off_feed->feed, off->task))
 		return NULL;
 	return offcpu_off(off_feed->offcpu, off);
 }
@@ -163,7 +221,7 @@ static struct ebt_error *read_offcpu(struct trace *trace, const struct options *
 		.tree = feed->tree,
 	};
 	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
-	struct off_feed off_feed = { .trace = trace };
+	struct off_feed off_feed = { .trace = trace, .feed = feed };
 	const struct sched_feed sched = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
@@ -193,19 +251,8 @@ static struct ebt_error *read_offcpu(struct trace *trace, const struct options *
 	return NULL;
 }
 
-static enum calltree_roots chosen_roots(const struct options *options)
-{
-	const char *by = options_string(options, "by");
-
-	for (int i = 0; by && tree_feed_roots[i]; i++) {
-		if (strcmp(by, tree_feed_roots[i]) == 0)
-			return (enum calltree_roots)i;
-	}
-	return CALLTREE_BY_COMM;
-}
-
-/* What is asked for by --event and --weight: a table's stacks, unless it is one of the two names.
- */
+/* What is asked for by --event and --weight: stacks of a table or of probes, unless it is one of
+ * the two names. */
 static struct ebt_error *choose(struct trace *trace, const struct options *options,
 				struct tree_feed *feed, struct tree_table *what)
 {
@@ -223,34 +270,12 @@ static struct ebt_error *choose(struct trace *trace, const struct options *optio
 						feed->offcpu ? "offcpu" : "cpu");
 		return NULL;
 	}
-	err = tree_table_find(trace, event, weight, what);
+	err = tree_table_find(trace, event, weight, &feed->probes, what);
 	if (err)
 		return err;
-	feed->table = what->table->name;
+	feed->table = feed->probes.title ? feed->probes.title : what->table->name;
 	feed->weight = what->weight < 0 ? NULL : what->table->fields[what->weight].name;
 	feed->unit = tree_table_unit(what);
-	return NULL;
-}
-
-static struct ebt_error *shape(const struct options *options, struct tree_feed *feed)
-{
-	const struct calltree_shape wanted = {
-		.focus = options_string(options, "focus"),
-		.ignore = options_string(options, "ignore"),
-		.no_libraries = options_flag(options, "no-libraries"),
-		.bottom_up = options_flag(options, "bottom-up"),
-		.by_weight = options_flag(options, "left-heavy"),
-	};
-	struct calltree *shaped;
-	struct ebt_error *err;
-
-	if (!calltree_is_shaped(&wanted))
-		return NULL;
-	err = calltree_reshape(feed->tree, &wanted, &shaped);
-	if (err)
-		return err;
-	feed->whole = feed->tree;
-	feed->tree = shaped;
 	return NULL;
 }
 
@@ -264,7 +289,7 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 
 	err = choose(trace, options, &feed, &what);
 	if (!err)
-		err = tree_feed_create_tree(trace, chosen_roots(options), &feed.tree);
+		err = create_tree(trace, options, &feed);
 	if (feed.offcpu)
 		table = EBT_T_offcpu_stack;
 	else if (what.table)
@@ -280,10 +305,12 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 	if (!err)
 		err = calltree_finish(feed.tree);
 	if (!err)
-		err = shape(options, &feed);
+		err = tree_select(options, &feed);
+	if (!err && feed.whole && calltree_total(feed.whole) && !calltree_total(feed.tree))
+		err = trace_warn(trace, "no stack passes --focus, --ignore and --category");
 	if (err)
 		return err;
 	*ret = feed;
-	feed.tree = feed.whole = NULL;
+	feed = (struct tree_feed){ 0 };
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "spelling.h"
 #include "text.h"
 
 /* Where the fields are that a row's stacks come from. -1: the table has none. */
@@ -45,34 +46,42 @@ static bool is_weight(const struct ebt_field *field)
 	       field->type == EBT_TYPE_DURATION;
 }
 
-static bool has_rows(const struct trace *trace, const struct ebt_table *table)
+static void keep_nearer(const char *want, const char *name, struct text *near, size_t *distance)
 {
-	const struct ebt_chunk_info *chunks;
-	size_t n;
+	size_t d = ebt_spelling_distance(want, name);
 
-	chunks = ebt_reader_chunks(trace_reader(trace), &n);
-	for (size_t i = 0; i < n; i++) {
-		if (chunks[i].table == table->id && chunks[i].rows)
-			return true;
-	}
-	return false;
+	if (d >= *distance)
+		return;
+	*distance = d;
+	text_clear(near);
+	text_cstr(near, name);
 }
 
-static struct ebt_error *no_table(struct trace *trace, const char *name)
+static struct ebt_error *not_found(struct trace *trace, const char *name)
 {
-	_cleanup_text_ struct text names = TEXT_INIT;
+	_cleanup_text_ struct text names = TEXT_INIT, near = TEXT_INIT;
+	size_t n, distance = 2 + strlen(name) / 4; /* what is further is meant by nobody */
 	const struct ebt_table *tables;
-	size_t n;
+	struct ebt_error *err;
 
+	for (int i = 0; tree_feed_events[i]; i++)
+		keep_nearer(name, tree_feed_events[i], &near, &distance);
 	tables = ebt_reader_tables(trace_reader(trace), &n);
 	for (size_t i = 0; i < n; i++) {
-		if (has_stacks(&tables[i]) && has_rows(trace, &tables[i]))
-			text_printf(&names, ", %s", tables[i].name);
+		if (!has_stacks(&tables[i]) ||
+		    !ebt_reader_has_rows(trace_reader(trace), tables[i].id))
+			continue;
+		text_printf(&names, ", %s", tables[i].name);
+		keep_nearer(name, tables[i].name, &near, &distance);
 	}
+	err = tree_probes_list(trace, name, &names, &near, &distance);
+	if (err)
+		return err;
 	return ebt_error_create(EBT_ERR_INVALID,
-				"--event: the trace has no table '%s' with stacks; there are "
-				"cpu, offcpu%s",
-				name, text_get(&names));
+				"--event: the trace has no table with stacks and no probe '%s'; "
+				"there are cpu, offcpu%s%s%s%s",
+				name, text_get(&names), near.len ? ": did you mean " : "",
+				near.len ? text_get(&near) : "", near.len ? "?" : "");
 }
 
 static struct ebt_error *no_column(const struct ebt_table *table, const char *name)
@@ -105,7 +114,7 @@ static struct ebt_error *find_weight(struct tree_table *what, const char *name)
 }
 
 struct ebt_error *tree_table_find(struct trace *trace, const char *name, const char *weight,
-				  struct tree_table *ret)
+				  struct tree_probes *ret_probes, struct tree_table *ret)
 {
 	struct tree_table what = { .weight = -1 };
 	const struct ebt_table *tables;
@@ -117,8 +126,17 @@ struct ebt_error *tree_table_find(struct trace *trace, const char *name, const c
 		if (has_stacks(&tables[i]) && strcmp(tables[i].name, name) == 0)
 			what.table = &tables[i];
 	}
-	if (!what.table)
-		return no_table(trace, name);
+	if (!what.table) {
+		what.table = ebt_reader_table(trace_reader(trace), EBT_T_probe_hit);
+		err = tree_probes_find(trace, name, ret_probes);
+		if (err)
+			return err;
+		if (!what.table || !ret_probes->title)
+			return not_found(trace, name);
+		/* Only calls take time. */
+		if (!weight && !ret_probes->calls)
+			weight = "rows";
+	}
 	err = find_weight(&what, weight);
 	if (err)
 		return err;
@@ -143,6 +161,15 @@ static uint64_t value_of(const struct ebt_row *row, int field)
 	return field >= 0 && row->batch->col[field] ? ebt_u64(row, (unsigned int)field) : 0;
 }
 
+/* Of the probes that were named, if any were. */
+static bool is_wanted(const struct tree_feed *feed, const struct ebt_row *row)
+{
+	uint32_t unused;
+
+	return !feed->probes.title ||
+	       index_map_find(&feed->probes.numbers, value_of(row, EBT_F_probe_hit_probe), &unused);
+}
+
 /* The first stack of each kind, as the user's one goes on where the kernel's ends. */
 static struct ebt_error *add_row(struct tree_feed *feed, const struct ebt_row *row,
 				 const struct columns *columns, uint64_t weight)
@@ -156,6 +183,8 @@ static struct ebt_error *add_row(struct tree_feed *feed, const struct ebt_row *r
 	struct ebt_error *err;
 	uint32_t node;
 
+	if (!tree_feed_wanted(feed, stack.task))
+		return NULL;
 	for (uint32_t i = 0; i < columns->n_stacks; i++) {
 		uint64_t value = value_of(row, columns->stacks[i]), *place;
 
@@ -175,13 +204,17 @@ static struct ebt_error *add_row(struct tree_feed *feed, const struct ebt_row *r
 }
 
 static struct ebt_error *add_warnings(struct trace *trace, const struct tree_table *what,
-				      uint64_t negative, uint64_t rows)
+				      const char *table, uint64_t negative, uint64_t rows,
+				      bool all_zero)
 {
-	const char *table = what->table->name;
 	struct ebt_error *err = NULL;
 
 	if (!rows)
 		err = trace_warn(trace, "no rows of %s that pass the filters", table);
+	if (!err && rows && all_zero)
+		err = trace_warn(trace,
+				 "the %s of each row of %s is zero: --weight rows counts rows",
+				 what->table->fields[what->weight].name, table);
 	if (!err && negative)
 		err = trace_warn(trace,
 				 "%" PRIu64 " rows of %s whose %s is below zero are left out",
@@ -195,13 +228,15 @@ struct ebt_error *tree_table_read(struct trace *trace, const struct tree_table *
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	bool is_signed =
 		what->weight >= 0 && what->table->fields[what->weight].type == EBT_TYPE_I64;
-	uint64_t negative = 0;
+	uint64_t negative = 0, any = 0;
 	struct columns columns;
 	struct ebt_want want;
 	struct ebt_error *err;
 
 	find_columns(what, &columns);
 	want = (struct ebt_want){ what->table->id, columns.all };
+	if (feed->probes.title)
+		want.columns |= EBT_COL(probe_hit, probe);
 	err = trace_cursor_create(trace, &want, 1, 0, &cursor);
 	while (!err) {
 		uint64_t weight = 1;
@@ -210,12 +245,17 @@ struct ebt_error *tree_table_read(struct trace *trace, const struct tree_table *
 		err = trace_next(cursor, &row);
 		if (err || !row.batch)
 			break;
+		if (!is_wanted(feed, &row))
+			continue;
 		if (what->weight >= 0)
 			weight = value_of(&row, what->weight);
+		any |= weight;
 		if (is_signed && (int64_t)weight < 0)
 			negative++;
 		else
 			err = add_row(feed, &row, &columns, weight);
 	}
-	return err ? err : add_warnings(trace, what, negative, feed->stacks + negative);
+	return err ? err
+		   : add_warnings(trace, what, feed->table, negative, feed->stacks + negative,
+				  !any);
 }

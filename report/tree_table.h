@@ -14,15 +14,16 @@ struct tree_table {
 	int weight; /* index of the field; -1: each row is one event */
 };
 
-/* weight NULL: the table's duration, if it has that, else rows; "rows": those. Errors say what
- * there is. */
+/* name: of a table, or of probes, which are *ret_probes then, in theirs. weight NULL: the table's
+ * duration, if it has that, else rows, also for probes that take no time; "rows": those. Errors say
+ * what there is. */
 struct ebt_error *tree_table_find(struct trace *trace, const char *name, const char *weight,
-				  struct tree_table *ret);
+				  struct tree_probes *ret_probes, struct tree_table *ret);
 
 /* "ns", "bytes", …, as the schema has it; "" where a number has none. */
 const char *tree_table_unit(const struct tree_table *what);
 
-/* Adds the rows that pass the filters to feed->tree. */
+/* Adds the rows that pass the filters, and are of feed->probes if there are any, to feed->tree. */
 struct ebt_error *tree_table_read(struct trace *trace, const struct tree_table *what,
 				  struct tree_feed *feed);
 
