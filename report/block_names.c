@@ -95,8 +95,9 @@ struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint
 }
 
 /* The last row of a device counts: it says most, as a loop device's does once it has a file. */
-static struct ebt_error *learn(struct block_names *names, const struct ebt_row *row)
+static struct ebt_error *learn(void *arg, const struct ebt_row *row)
 {
+	struct block_names *names = arg;
 	struct ebt_str name = ebt_str(row, EBT_F_block_device_name);
 	struct block_device *device;
 	struct ebt_error *err;
@@ -132,21 +133,12 @@ static struct ebt_error *learn(struct block_names *names, const struct ebt_row *
 
 struct ebt_error *block_names_create(struct trace *trace, struct block_names **ret)
 {
-	static const struct ebt_want want = { EBT_T_block_device, ~UINT64_C(0) };
 	_cleanup_(block_names_destroyp) struct block_names *names = calloc(1, sizeof(*names));
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	struct ebt_error *err;
-	struct ebt_row row;
 
 	if (!names)
 		return &ebt_enomem;
-	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = learn(names, &row);
-	}
+	err = trace_read_table(trace, EBT_T_block_device, TRACE_UNFILTERED, learn, names);
 	if (err)
 		return err;
 	*ret = take_ptr(names);

@@ -17,16 +17,15 @@ struct pattern {
 struct shaping {
 	const struct calltree *tree;
 	const struct calltree_shape *shape;
-	struct pattern focus, ignore;
-	bool *focused, *ignored; /* by node: such a function is on the way from the root */
-	uint32_t *path;		 /* of the stack at hand, the innermost frame first */
+	bool *selected; /* by node: its stacks are wanted; NULL: all are */
+	uint32_t *path; /* of the stack at hand, the innermost frame first */
 	uint32_t path_capacity;
 };
 
 bool calltree_is_shaped(const struct calltree_shape *shape)
 {
-	return shape->focus || shape->ignore || shape->no_libraries || shape->bottom_up ||
-	       shape->by_weight;
+	return shape->focus || shape->ignore || shape->keep || shape->no_libraries ||
+	       shape->bottom_up || shape->by_weight;
 }
 
 static struct ebt_error *compile(struct pattern *pattern, const char *text,
@@ -35,8 +34,6 @@ static struct ebt_error *compile(struct pattern *pattern, const char *text,
 	char why[128];
 	int r;
 
-	if (!text)
-		return NULL;
 	r = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
 	if (r) {
 		regerror(r, &pattern->regex, why, sizeof(why));
@@ -53,34 +50,60 @@ static struct ebt_error *compile(struct pattern *pattern, const char *text,
 	return NULL;
 }
 
-static void deinit(struct shaping *s)
+static void pattern_deinit(struct pattern *pattern)
 {
-	if (s->focus.used)
-		regfree(&s->focus.regex);
-	if (s->ignore.used)
-		regfree(&s->ignore.regex);
-	free(s->focus.matches);
-	free(s->ignore.matches);
-	free(s->focused);
-	free(s->ignored);
-	free(s->path);
+	if (pattern->used)
+		regfree(&pattern->regex);
+	free(pattern->matches);
 }
 
-/* Parents come before their children. */
-static struct ebt_error *find_ways(const struct calltree *tree, const struct pattern *pattern,
-				   bool **ret)
+/* selected[node] stays where whether such a function is on the way from the root is `wanted`. */
+static struct ebt_error *select_by(const struct calltree *tree, const char *text, bool wanted,
+				   bool *selected)
 {
-	bool *found;
+	__attribute__((cleanup(pattern_deinit))) struct pattern pattern = { 0 };
+	_cleanup_free_ bool *found = NULL;
+	struct ebt_error *err;
 
-	if (!pattern->used)
+	if (!text)
 		return NULL;
+	err = compile(&pattern, text, tree);
+	if (err)
+		return err;
 	found = calloc(tree->n_nodes, sizeof(*found));
 	if (!found)
 		return &ebt_enomem;
-	for (uint32_t i = 1; i < tree->n_nodes; i++)
-		found[i] = found[tree->nodes[i].parent] || pattern->matches[tree->nodes[i].func];
-	*ret = found;
+	/* Parents come before their children. */
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		if (i)
+			found[i] = found[tree->nodes[i].parent] ||
+				   pattern.matches[tree->nodes[i].func];
+		selected[i] = selected[i] && found[i] == wanted;
+	}
 	return NULL;
+}
+
+struct ebt_error *calltree_select(const struct calltree *tree, const struct calltree_shape *shape,
+				  bool **ret)
+{
+	_cleanup_free_ bool *selected = NULL;
+	struct ebt_error *err;
+
+	if (!shape->focus && !shape->ignore && !shape->keep) {
+		*ret = NULL;
+		return NULL;
+	}
+	selected = malloc(tree->n_nodes * sizeof(*selected));
+	if (!selected)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
+		selected[i] = !shape->keep || shape->keep[i];
+	err = select_by(tree, shape->focus, true, selected);
+	if (!err)
+		err = select_by(tree, shape->ignore, false, selected);
+	if (!err)
+		*ret = take_ptr(selected);
+	return err;
 }
 
 static bool is_first(const struct calltree *tree, uint32_t node)
@@ -144,9 +167,11 @@ static struct ebt_error *add_stack(struct shaping *s, struct calltree *view, uin
 	uint32_t node = 0, n, first;
 	struct ebt_error *err;
 
-	if (!end->count || (s->focused && !s->focused[at]) || (s->ignored && s->ignored[at]))
+	if (!end->count || (s->selected && !s->selected[at]))
 		return NULL;
 	err = take_path(s, at, &n, &first);
+	if (!err && first && s->tree->nodes[first].parent) /* its process, where that is a thread */
+		err = add_frame(s, view, s->tree->nodes[first].parent, &node);
 	if (!err && first)
 		err = add_frame(s, view, first, &node);
 	for (uint32_t i = 0; !err && i < n; i++)
@@ -163,13 +188,7 @@ static struct ebt_error *reshape(struct shaping *s, struct calltree **ret)
 	_cleanup_(calltree_destroyp) struct calltree *view = NULL;
 	struct ebt_error *err;
 
-	err = compile(&s->focus, s->shape->focus, s->tree);
-	if (!err)
-		err = compile(&s->ignore, s->shape->ignore, s->tree);
-	if (!err)
-		err = find_ways(s->tree, &s->focus, &s->focused);
-	if (!err)
-		err = find_ways(s->tree, &s->ignore, &s->ignored);
+	err = calltree_select(s->tree, s->shape, &s->selected);
 	if (!err)
 		err = calltree_create_view(s->tree, s->tree->nodes[0].func, &view);
 	if (err)
@@ -190,6 +209,7 @@ struct ebt_error *calltree_reshape(const struct calltree *tree, const struct cal
 	struct shaping s = { .tree = tree, .shape = shape };
 	struct ebt_error *err = reshape(&s, ret);
 
-	deinit(&s);
+	free(s.selected);
+	free(s.path);
 	return err;
 }

@@ -37,18 +37,24 @@ static int compare_names(const void *a, const void *b, void *arg)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-/* ret[func]: place of its name among all names. */
+/* ret[func]: place of its name among those of the tree. A view may be of few of its functions. */
 static struct ebt_error *rank_funcs(const struct calltree *tree, uint32_t **ret)
 {
-	_cleanup_free_ uint32_t *sorted = calloc(tree->n_funcs, sizeof(*sorted));
+	_cleanup_free_ uint32_t *sorted = calloc(tree->n_nodes, sizeof(*sorted));
 	_cleanup_free_ uint32_t *ranks = calloc(tree->n_funcs, sizeof(*ranks));
+	uint32_t n = 0;
 
 	if (!sorted || !ranks)
 		return &ebt_enomem;
-	for (uint32_t i = 0; i < tree->n_funcs; i++)
-		sorted[i] = i;
-	qsort_r(sorted, tree->n_funcs, sizeof(*sorted), compare_names, tree->funcs);
-	for (uint32_t i = 0; i < tree->n_funcs; i++)
+	for (uint32_t i = 1; i < tree->n_nodes; i++) {
+		uint32_t func = tree->nodes[i].func;
+
+		if (!ranks[func])
+			sorted[n++] = func;
+		ranks[func] = 1;
+	}
+	qsort_r(sorted, n, sizeof(*sorted), compare_names, tree->funcs);
+	for (uint32_t i = 0; i < n; i++)
 		ranks[sorted[i]] = i;
 	*ret = take_ptr(ranks);
 	return NULL;

@@ -225,26 +225,23 @@ static struct ebt_error *finish_stacks(void *arg, struct ebt_edit *edit, bool *r
 
 /* --- the names --- */
 
+static struct ebt_error *see_object(void *arg, const struct ebt_row *row)
+{
+	uint64_t id = ebt_u64(row, EBT_F_name_object_object_id);
+	struct bundle_maker *m = arg;
+
+	if (id > m->last_object_id)
+		m->last_object_id = id;
+	return NULL;
+}
+
 /* The largest number of an object that the trace has names for. */
 static struct ebt_error *find_last_object_id(struct bundle_maker *m)
 {
 	const struct ebt_want want = { EBT_T_name_object, EBT_COL(name_object, object_id) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err = trace_cursor_create(m->report->trace, &want, 1,
-						    TRACE_UNFILTERED | TRACE_QUIET, &cursor);
-	struct ebt_row row;
 
-	while (!err) {
-		uint64_t id;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		id = ebt_u64(&row, EBT_F_name_object_object_id);
-		if (id > m->last_object_id)
-			m->last_object_id = id;
-	}
-	return err;
+	return trace_read_rows(m->report->trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET,
+			       see_object, m);
 }
 
 static struct ebt_error *object_id(struct bundle_maker *m, const struct sym_place *place,

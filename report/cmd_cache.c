@@ -198,30 +198,26 @@ static void print_all(const struct view *v, const struct cache_sum *all)
 		   all->added, all->dirtied, all->deleted);
 }
 
+static struct ebt_error *see_source(void *arg, const struct ebt_row *row)
+{
+	struct ebt_str name = ebt_str(row, EBT_F_source_name);
+	bool *lookups = arg;
+
+	/* 2: partial */
+	if (name.len == 9 && !memcmp(name.data, "pagecache", 9) &&
+	    ebt_u64(row, EBT_F_source_status) == 2)
+		*lookups = false;
+	return NULL;
+}
+
 /* Without some tracepoints a kernel does not say what was looked up. */
 static struct ebt_error *find_lookups(struct trace *trace, bool *ret)
 {
 	const struct ebt_want want = { EBT_T_source,
 				       EBT_COL(source, status) | EBT_COL(source, name) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
 	*ret = true;
-	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, &cursor);
-	while (!err) {
-		struct ebt_str name;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		name = ebt_str(&row, EBT_F_source_name);
-		/* 2: partial */
-		if (name.len == 9 && !memcmp(name.data, "pagecache", 9) &&
-		    ebt_u64(&row, EBT_F_source_status) == 2)
-			*ret = false;
-	}
-	return err;
+	return trace_read_rows(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, see_source, ret);
 }
 
 static struct ebt_error *cmd_cache(struct report *report)

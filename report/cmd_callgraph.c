@@ -21,6 +21,7 @@ struct callgraph {
 	struct report *report;
 	const struct calltree *tree;
 	const struct calltree_func *funcs;
+	const struct categories *categories; /* where they are shown; else NULL */
 	struct calltree_flat *flat;
 	size_t n_flat;
 	uint64_t all; /* weight of the whole tree */
@@ -97,8 +98,19 @@ static const struct out_column flat_columns[] = {
 	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
 	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
 	{ "unresolved", "REASON", OUT_STRING, OUT_DETAIL },
+	{ "category", "CATEGORY", OUT_STRING, 0 }, /* with --categories */
 };
 #define N_FLAT_COLUMNS (sizeof(flat_columns) / sizeof(flat_columns[0]))
+
+static struct out_value category_of(const struct callgraph *c, const struct calltree_func *func)
+{
+	struct category_rule rule;
+
+	if (!c->categories)
+		return out_null();
+	rule = categories_match(c->categories, func, NULL);
+	return rule.category ? out_cstr(categories_name(c->categories, rule.category)) : out_null();
+}
 
 static struct ebt_error *put_function(struct callgraph *c, const struct calltree_flat *flat)
 {
@@ -126,6 +138,7 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 			       out_u64(flat->inlined),
 			       func->reason == SYM_OK ? out_null()
 						      : out_cstr(sym_reason_name(func->reason)),
+			       category_of(c, func),
 		       });
 }
 
@@ -133,7 +146,14 @@ static struct ebt_error *put_functions(struct callgraph *c)
 {
 	struct out *out = c->report->out;
 	struct out_column columns[N_FLAT_COLUMNS];
-	const struct out_table table = { "rows", NULL, columns, N_FLAT_COLUMNS, NULL, 0 };
+	const struct out_table table = {
+		c->categories ? "functions" : "rows",
+		c->categories ? "\nFunctions" : NULL,
+		columns,
+		N_FLAT_COLUMNS - !c->categories,
+		NULL,
+		c->categories ? OUT_FIXED : 0,
+	};
 	size_t hidden = 0;
 	struct ebt_error *err;
 
@@ -152,6 +172,40 @@ static struct ebt_error *put_functions(struct callgraph *c)
 		out_printf(out, "%zu functions below %.1f %% (--all shows them).\n", hidden,
 			   MIN_PERCENT);
 	return err;
+}
+
+/* --- categories --- */
+
+static const struct out_column category_columns[] = {
+	{ "self", "SELF", OUT_U64, OUT_SORT }, { "self_percent", "SELF-%", OUT_PERCENT, 0 },
+	{ "total", "TOTAL", OUT_U64, 0 },      { "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
+	{ "count", "STACKS", OUT_U64, 0 },     { "category", "CATEGORY", OUT_STRING, OUT_FLEX },
+};
+#define N_CATEGORY_COLUMNS (sizeof(category_columns) / sizeof(category_columns[0]))
+
+static struct ebt_error *put_categories(struct callgraph *c, const struct category_sum *sums)
+{
+	struct out_column columns[N_CATEGORY_COLUMNS];
+	const struct out_table table = { "rows", NULL, columns, N_CATEGORY_COLUMNS, NULL, 0 };
+	struct ebt_error *err;
+
+	memcpy(columns, category_columns, sizeof(columns));
+	set_unit(c, columns, N_CATEGORY_COLUMNS);
+	err = out_begin(c->report->out, &table);
+	for (uint32_t i = 0; !err && i < categories_n(c->categories); i++) {
+		if (!sums[i].count && !sums[i].total)
+			continue;
+		err = out_row(c->report->out, 0,
+			      (struct out_value[N_CATEGORY_COLUMNS]){
+				      out_u64(sums[i].self),
+				      out_f64(percent(sums[i].self, c->all)),
+				      out_u64(sums[i].total),
+				      out_f64(percent(sums[i].total, c->all)),
+				      out_u64(sums[i].count),
+				      out_cstr(categories_name(c->categories, i)),
+			      });
+	}
+	return err ? err : out_end(c->report->out);
 }
 
 /* --- callers and descendants --- */
@@ -400,8 +454,14 @@ static struct ebt_error *run_callgraph(struct report *report)
 	c.tree = feed.tree;
 	c.unit = feed.unit;
 	c.flat = flat;
-	c.all = calltree_nodes(feed.tree, &n)[0].total;
+	c.all = calltree_total(feed.tree);
 	c.funcs = calltree_funcs(feed.tree, &n);
+	if (options_flag(report->options, "categories")) {
+		c.categories = feed.categories;
+		put_weights(&c, &feed);
+		err = put_categories(&c, feed.category_sums);
+		return err ? err : put_functions(&c);
+	}
 	err = choose_functions(&c, &chosen, &n_chosen);
 	if (!err)
 		put_weights(&c, &feed);
@@ -418,6 +478,8 @@ static const struct option_def callgraph_options[] = {
 	TREE_FEED_OPTIONS,
 	{ "function", OPTION_STRING, "NAME",
 	  "callers and descendants of these (a glob) instead of the heaviest", NULL },
+	{ "categories", OPTION_FLAG, NULL,
+	  "what kind of work the time went to: sums of categories of functions", NULL },
 	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 %", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
@@ -435,10 +497,28 @@ const struct command command_callgraph = {
 		"the function outwards, and what it calls. LINES are those seen in these frames.\n"
 		"With --event TABLE they are of that table's stacks, and SELF and TOTAL of one of "
 		"its\n"
-		"numbers.\n"
+		"numbers; with --event PROBE of what ebrec recorded with -e PROBE, as "
+		"tp:block:block_rq_issue:\n"
+		"durations of calls, else how often it was hit.\n"
+		"\n"
+		"--categories sums stacks up by what they were doing: allocation, locking, "
+		"page-faults.\n"
+		"SELF is of stacks whose innermost function is of the category, or that got it "
+		"from the\n"
+		"nearest caller that passes its own on; TOTAL also of those that have it further "
+		"out, so\n"
+		"that percentages add up to more than 100. With --focus they are those of one "
+		"function,\n"
+		"with --category those of one category. The files that say so are yours to write: "
+		"start\n"
+		"with a copy of categories.txt, installed in share/ebreport, as\n"
+		"~/.config/ebreport/categories; it explains itself.\n"
 		"\n"
 		"  ebreport callgraph --comm postgres t.ebt\n"
 		"  ebreport callgraph --function 'malloc*' --json t.ebt\n"
-		"  ebreport callgraph --event fault --weight rows t.ebt\n",
+		"  ebreport callgraph --categories --focus '^handle_request' t.ebt\n"
+		"  ebreport callgraph --category page-faults --no-libraries t.ebt\n"
+		"  ebreport callgraph --event fault --weight rows t.ebt\n"
+		"  ebreport callgraph --event uprobe:libc.so.6:malloc --weight rows t.ebt\n",
 	.options = callgraph_options,
 };

@@ -76,7 +76,7 @@ static bool is_wanted(void *arg, const struct counter *counter)
 /* People look at a machine before they look at each of its CPUs; and at what is not zero. */
 static bool is_shown(const struct view *v, const struct counter *c)
 {
-	if (v->all || v->glob || out_format(v->report->out) != FORMAT_TABLE)
+	if (v->all || v->glob || c->owner || out_format(v->report->out) != FORMAT_TABLE)
 		return true;
 	if (!strcmp(c->category, "cpu") && isdigit((unsigned char)*c->instance))
 		return false;
@@ -154,6 +154,19 @@ static struct ebt_error *put_table(struct view *v, const struct counter *const *
 	return err ? err : out_end(v->report->out);
 }
 
+static struct ebt_error *warn_none(struct trace *trace)
+{
+	const struct ebt_reader *reader = trace_reader(trace);
+
+	if (ebt_reader_has_rows(reader, EBT_T_counter) ||
+	    ebt_reader_has_rows(reader, EBT_T_mark_counter))
+		return trace_warn(trace, "no counters that pass the filters");
+	return trace_warn(trace,
+			  "the trace has no counters: the system has some (ebrec -e counter, "
+			  "which is on by default), and so have programs with ebmark.h "
+			  "(-e mark) or Sysprof's protocol (-e sysprof)");
+}
+
 static struct ebt_error *cmd_counters(struct report *report)
 {
 	const bool plot = options_flag(report->options, "plot");
@@ -170,6 +183,7 @@ static struct ebt_error *cmd_counters(struct report *report)
 	_cleanup_(counters_model_destroyp) struct counters_model *model = NULL;
 	_cleanup_free_ const struct counter **shown = NULL;
 	const struct counter *const *all;
+	uint64_t from, to;
 	size_t n, n_shown = 0;
 	struct ebt_error *err;
 
@@ -182,6 +196,10 @@ static struct ebt_error *cmd_counters(struct report *report)
 	if (err)
 		return err;
 	all = counters_model_all(model, &n);
+	if (!n)
+		err = warn_none(report->trace);
+	if (err)
+		return err;
 	shown = calloc(n + 1, sizeof(*shown));
 	if (!shown)
 		return &ebt_enomem;
@@ -189,7 +207,8 @@ static struct ebt_error *cmd_counters(struct report *report)
 		if (is_shown(&v, all[i]))
 			shown[n_shown++] = all[i];
 	}
-	err = plot ? counter_plot(report->out, report->trace, model, shown, n_shown)
+	counters_model_span(model, &from, &to);
+	err = plot ? counter_plot(report->out, report->trace, from, to, shown, n_shown)
 		   : put_table(&v, shown, n_shown);
 	if (!err && n_shown < n)
 		out_printf(report->out,
@@ -211,13 +230,14 @@ static const struct option_def counters_options[] = {
 const struct command command_counters = {
 	.name = "counters",
 	.fn = cmd_counters,
-	.summary = "CPU time, memory, disks, networks, pressure, sensors over time",
+	.summary = "CPU time, memory, disks, networks, pressure, sensors, programs' own over time",
 	.help = "Source `counter`, which is on by default, reads them once a second and at both\n"
 		"ends. MIN, MEAN and MAX are of what happens in a second, for numbers that only "
 		"grow\n"
 		"(DELTA says by how much); of times, as those of CPUs and of pressure, in percent "
 		"of\n"
-		"one CPU. For others they are of the values.\n"
+		"one CPU. For others they are of the values. Numbers of programs with ebmark.h or\n"
+		"Sysprof's protocol are called GROUP.COMM-PID.NAME.\n"
 		"\n"
 		"--json has a series of [time_ns, value] for each, of single CPUs too. --plot "
 		"draws\n"

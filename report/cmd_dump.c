@@ -5,18 +5,14 @@
 #include <string.h>
 
 #include "command.h"
-#include "dump.h"
+#include "dump_tables.h"
 
 /* Text is handed to stdio in pieces of about this size. */
 #define PIECE (64u << 10)
 
 struct dump {
 	struct report *report;
-	struct dump_fields *fields; /* by index of ebt_reader_tables() */
-	const struct ebt_table *tables;
-	size_t n_tables;
-	bool *chosen;	 /* likewise */
-	uint16_t *by_id; /* 1 + index of a table, 0: none */
+	struct dump_tables t;
 	struct text text;
 	uint64_t rows;
 	/* --csv: the one table */
@@ -33,128 +29,8 @@ static void dump_deinit(struct dump *d)
 	free(d->cells);
 	free(d->values);
 	free(d->columns);
-	for (size_t i = 0; d->fields && i < d->n_tables; i++)
-		dump_fields_deinit(&d->fields[i]);
-	free(d->fields);
-	free(d->chosen);
-	free(d->by_id);
+	dump_tables_deinit(&d->t);
 	text_deinit(&d->text);
-}
-
-static int field_by_id(const struct ebt_table *table, uint64_t id)
-{
-	for (uint32_t i = 0; i < table->n_fields; i++) {
-		if (table->fields[i].id == id)
-			return (int)i;
-	}
-	return -1;
-}
-
-static void add_field(struct dump_fields *fields, int index)
-{
-	if (index <= 0 || index >= (int)EBT_MAX_FIELDS)
-		return;
-	for (uint32_t i = 0; i < fields->n; i++) {
-		if (fields->index[i] == index)
-			return;
-	}
-	fields->index[fields->n++] = (uint8_t)index;
-}
-
-/* Which fields the file has, in the order of its own schema: a field that only this program
- * knows is not printed. */
-static struct ebt_error *read_fields(struct dump *d)
-{
-	static const struct ebt_want want = { EBT_T_schema, EBT_COL(schema, table_id) |
-								    EBT_COL(schema, field_id) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	err = trace_cursor_create(d->report->trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET,
-				  &cursor);
-	while (!err) {
-		uint64_t id;
-		uint16_t at;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		id = ebt_u64(&row, EBT_F_schema_table_id);
-		at = id <= UINT16_MAX ? d->by_id[id] : 0;
-		if (at)
-			add_field(&d->fields[at - 1],
-				  field_by_id(&d->tables[at - 1],
-					      ebt_u64(&row, EBT_F_schema_field_id)));
-	}
-	return err;
-}
-
-static struct ebt_error *dump_init(struct dump *d)
-{
-	struct ebt_error *err;
-
-	d->tables = ebt_reader_tables(trace_reader(d->report->trace), &d->n_tables);
-	d->fields = calloc(d->n_tables + 1, sizeof(*d->fields));
-	d->chosen = calloc(d->n_tables + 1, sizeof(*d->chosen));
-	d->by_id = calloc(UINT16_MAX + 1, sizeof(*d->by_id));
-	if (!d->fields || !d->chosen || !d->by_id)
-		return &ebt_enomem;
-	for (size_t i = 0; i < d->n_tables; i++) {
-		d->fields[i].table = &d->tables[i];
-		d->by_id[d->tables[i].id] = (uint16_t)(i + 1);
-	}
-	err = read_fields(d);
-	/* No schema could be read: print what this program knows. */
-	for (size_t i = 0; !err && i < d->n_tables; i++) {
-		for (uint32_t f = 1; !d->fields[i].n && f < d->tables[i].n_fields; f++)
-			d->fields[i].index[f - 1] = (uint8_t)f;
-		if (!d->fields[i].n && d->tables[i].n_fields)
-			d->fields[i].n = d->tables[i].n_fields - 1;
-		err = dump_fields_prepare(&d->fields[i]);
-	}
-	return err;
-}
-
-/* --- which tables --- */
-
-static struct ebt_error *choose_named(struct dump *d, const char *list)
-{
-	_cleanup_free_ char *copy = strdup(list);
-	char *rest = copy, *name;
-
-	if (!copy)
-		return &ebt_enomem;
-	while ((name = strsep(&rest, ","))) {
-		bool found = false;
-
-		for (size_t i = 0; i < d->n_tables; i++) {
-			if (!strcmp(d->tables[i].name, name))
-				found = d->chosen[i] = true;
-		}
-		if (!found)
-			return ebt_error_create(EBT_ERR_INVALID,
-						"--table: there is no table '%s': see `ebreport "
-						"dump --schema`",
-						name);
-	}
-	return NULL;
-}
-
-/* Tables that describe the file know neither tasks nor time: with a filter they are left out
- * unless they are asked for. */
-static struct ebt_error *choose(struct dump *d)
-{
-	const struct options *o = d->report->options;
-	const char *list = options_string(o, "table");
-	bool filtered = trace_has_task_filter(d->report->trace) ||
-			trace_has_cpu_filter(d->report->trace) || o->from.set || o->to.set;
-
-	if (list)
-		return choose_named(d, list);
-	for (size_t i = 0; i < d->n_tables; i++)
-		d->chosen[i] = d->tables[i].class != EBT_CLASS_META || !filtered;
-	return NULL;
 }
 
 /* --- rows --- */
@@ -193,7 +69,7 @@ static struct ebt_error *csv_row(struct dump *d, const struct ebt_row *row,
 
 static struct ebt_error *put_row(struct dump *d, const struct ebt_row *row)
 {
-	const struct dump_fields *fields = &d->fields[d->by_id[row->batch->table->id] - 1];
+	const struct dump_fields *fields = dump_tables_fields(&d->t, row->batch->table->id);
 
 	switch (out_format(d->report->out)) {
 	case FORMAT_TABLE:
@@ -233,7 +109,7 @@ static struct ebt_error *put_tables(struct dump *d, const struct ebt_want *wants
 
 static struct ebt_error *put_all(struct dump *d)
 {
-	_cleanup_free_ struct ebt_want *wants = calloc(d->n_tables + 1, sizeof(*wants));
+	_cleanup_free_ struct ebt_want *wants = calloc(d->t.n + 1, sizeof(*wants));
 	struct ebt_error *err = NULL;
 	size_t n = 0;
 
@@ -241,11 +117,11 @@ static struct ebt_error *put_all(struct dump *d)
 		return &ebt_enomem;
 	for (uint32_t id = 0; !err && id <= UINT16_MAX; id++) {
 		const struct ebt_want want = { (uint16_t)id, ~UINT64_C(0) };
-		size_t i = d->by_id[id];
+		size_t i = d->t.by_id[id];
 
-		if (!i || !d->chosen[i - 1])
+		if (!i || !d->t.chosen[i - 1])
 			continue;
-		if (d->tables[i - 1].class == EBT_CLASS_META)
+		if (d->t.tables[i - 1].class == EBT_CLASS_META)
 			err = put_tables(d, &want, 1);
 		else
 			wants[n++] = want;
@@ -281,13 +157,13 @@ static struct ebt_error *csv_begin(struct dump *d)
 {
 	const struct dump_fields *fields = NULL;
 
-	for (size_t i = 0; i < d->n_tables; i++) {
-		if (!d->chosen[i])
+	for (size_t i = 0; i < d->t.n; i++) {
+		if (!d->t.chosen[i])
 			continue;
 		if (fields)
 			return ebt_error_create(EBT_ERR_INVALID,
 						"--csv: one table at a time, with --table NAME");
-		fields = &d->fields[i];
+		fields = &d->t.fields[i];
 	}
 	d->columns = calloc(EBT_MAX_FIELDS + 1, sizeof(*d->columns));
 	d->values = calloc(EBT_MAX_FIELDS + 1, sizeof(*d->values));
@@ -311,7 +187,8 @@ static struct ebt_error *csv_begin(struct dump *d)
 static struct ebt_error *dump_rows(struct dump *d)
 {
 	struct json *json = out_json(d->report->out);
-	struct ebt_error *err = choose(d);
+	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
+						   options_string(d->report->options, "table"));
 
 	if (!err && out_format(d->report->out) == FORMAT_CSV)
 		err = csv_begin(d);
@@ -352,14 +229,15 @@ static struct ebt_error *dump_schema(struct dump *d)
 		.n_columns = sizeof(columns) / sizeof(columns[0]),
 	};
 	struct out *out = d->report->out;
-	struct ebt_error *err = choose(d);
+	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
+						   options_string(d->report->options, "table"));
 
 	if (!err)
 		err = out_begin(out, &schema);
-	for (size_t t = 0; !err && t < d->n_tables; t++) {
-		const struct ebt_table *table = &d->tables[t];
+	for (size_t t = 0; !err && t < d->t.n; t++) {
+		const struct ebt_table *table = &d->t.tables[t];
 
-		for (uint32_t f = 0; !err && d->chosen[t] && f < table->n_fields; f++) {
+		for (uint32_t f = 0; !err && d->t.chosen[t] && f < table->n_fields; f++) {
 			const struct ebt_field *field = &table->fields[f];
 
 			err = out_row(out, 0,
@@ -385,7 +263,7 @@ static struct ebt_error *cmd_dump(struct report *report)
 	if (report->options->sort && !schema)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"dump is in order of time: --sort does not apply");
-	err = dump_init(&d);
+	err = dump_tables_init(report->trace, &d.t);
 	if (err)
 		return err;
 	return schema ? dump_schema(&d) : dump_rows(&d);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "array.h"
 #include "command.h"
 
 /* A piece of a file, and the chunk that it is in. */
@@ -25,23 +26,19 @@ static void pieces_deinit(struct pieces *pieces)
 	free(pieces->content);
 }
 
-static struct ebt_error *add_piece(struct pieces *pieces, const struct ebt_row *row)
+static struct ebt_error *add_piece(void *arg, const struct ebt_row *row)
 {
+	struct pieces *pieces = arg;
 	struct piece piece = {
 		.file = ebt_u64(row, EBT_F_file_data_file_id),
 		.len = ebt_str(row, EBT_F_file_data_content).len,
 		.chunk = (size_t)(row->batch->chunk - pieces->chunks),
 	};
+	struct ebt_error *err;
 
-	if (pieces->n == pieces->capacity) {
-		size_t capacity = pieces->capacity ? pieces->capacity * 2 : 64;
-		struct piece *list = reallocarray(pieces->list, capacity, sizeof(*list));
-
-		if (!list)
-			return &ebt_enomem;
-		pieces->list = list;
-		pieces->capacity = capacity;
-	}
+	err = sym_array_reserve(&pieces->list, pieces->n, &pieces->capacity, sizeof(*pieces->list));
+	if (err)
+		return err;
 	pieces->list[pieces->n++] = piece;
 	pieces->content[piece.chunk] += piece.len;
 	return NULL;
@@ -56,23 +53,14 @@ static int compare_pieces(const void *pa, const void *pb)
 
 static struct ebt_error *read_pieces(struct trace *trace, struct pieces *pieces)
 {
-	const struct ebt_want want = { EBT_T_file_data, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	struct ebt_error *err;
-	struct ebt_row row;
 	size_t n;
 
 	pieces->chunks = ebt_reader_chunks(trace_reader(trace), &n);
 	pieces->content = calloc(n + 1, sizeof(*pieces->content));
 	if (!pieces->content)
 		return &ebt_enomem;
-	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_piece(pieces, &row);
-	}
+	err = trace_read_table(trace, EBT_T_file_data, TRACE_UNFILTERED, add_piece, pieces);
 	if (!err && pieces->n)
 		qsort(pieces->list, pieces->n, sizeof(*pieces->list), compare_pieces);
 	return err;

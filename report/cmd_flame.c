@@ -113,11 +113,30 @@ static struct ebt_error *describe_stacks(struct trace *trace, const struct tree_
 	return text_error(line);
 }
 
+static struct ebt_error *add_categories(const struct options *options, const struct tree_feed *feed,
+					struct tree_categories *categories, struct svg_flame *flame)
+{
+	const char *color = options_string(options, "color");
+	struct ebt_error *err;
+
+	/* Bottom up, a function has other callers in each stack below it: it stands for itself. */
+	err = tree_categories_make(feed->tree, feed->categories,
+				   !options_flag(options, "bottom-up"), categories);
+	if (err)
+		return err;
+	flame->node_categories = categories->stack;
+	flame->categories = feed->categories;
+	flame->category_sums = feed->category_sums;
+	flame->by_category = color && strcmp(color, "category") == 0;
+	return NULL;
+}
+
 static struct ebt_error *run_flame(struct report *report)
 {
 	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
 	_cleanup_text_ struct text title = TEXT_INIT, host = TEXT_INIT, stacks = TEXT_INIT;
 	const char *lines[2];
+	_cleanup_tree_categories_ struct tree_categories categories = { 0 };
 	struct svg_flame flame = { .lines = lines, .n_lines = 2 };
 	struct ebt_error *err;
 
@@ -130,6 +149,8 @@ static struct ebt_error *run_flame(struct report *report)
 		err = describe_stacks(report->trace, &feed, &stacks);
 	if (!err)
 		err = trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
+	if (!err && feed.categories)
+		err = add_categories(report->options, &feed, &categories, &flame);
 	if (err)
 		return err;
 	if (flame.n_warnings > MAX_WARNINGS)
@@ -145,8 +166,13 @@ static struct ebt_error *run_flame(struct report *report)
 	return svg_write_flame(out_file(report->out), &flame);
 }
 
+static const char *const colors[] = { "kind", "category", NULL };
+
 static const struct option_def flame_options[] = {
 	TREE_FEED_OPTIONS,
+	{ "color", OPTION_CHOICE, "WHAT",
+	  "frames are coloured by their kind of code (kind, default) or of work (category)",
+	  colors },
 	{ "left-heavy", OPTION_FLAG, NULL, "the widest frame first, instead of by name", NULL },
 	{ "icicle", OPTION_FLAG, NULL, "the first frame at the top", NULL },
 	{ "title", OPTION_STRING, "TEXT", "instead of the recorder's command line", NULL },
@@ -164,14 +190,22 @@ const struct command command_flame = {
 		"Enter\n"
 		"do the same without a mouse, `i` turns it over. The width of a frame is its share "
 		"of\n"
-		"the time, colours tell kinds of code.\n"
+		"the time, colours tell kinds of code, or with --color category what it was "
+		"doing\n"
+		"(`ebreport callgraph --help` has more about categories).\n"
 		"\n"
 		"--event takes the name of any table that has stacks (`ebreport dump --schema` "
 		"lists\n"
-		"them), and --weight one of its numbers: time, bytes, or just rows.\n"
+		"them), and --weight one of its numbers: time, bytes, or just rows. It also takes "
+		"probes,\n"
+		"as they were written for `ebrec -e`, without arguments: "
+		"uprobe:libc.so.6:malloc; * and ?\n"
+		"stand for several, and what is before a name may be left out: malloc.\n"
 		"\n"
 		"  ebreport flame -o cpu.svg t.ebt\n"
+		"  ebreport flame --color category --by program -o build.svg t.ebt\n"
 		"  ebreport flame --event fault --weight rows -o faults.svg t.ebt\n"
+		"  ebreport flame --event tp:block:block_rq_issue -o requests.svg t.ebt\n"
 		"  ebreport flame --event offcpu --min 1ms --comm 'nginx*' -o off.svg t.ebt\n",
 	.options = flame_options,
 };

@@ -79,6 +79,7 @@ const struct command command_folded = {
 		"\n"
 		"  ebreport folded t.ebt | grep ';malloc'\n"
 		"  ebreport folded --event offcpu --by thread t.ebt\n"
-		"  ebreport folded --event futex_wait --weight rows t.ebt\n",
+		"  ebreport folded --event futex_wait --weight rows t.ebt\n"
+		"  ebreport folded --event 'tp:block:*' t.ebt\n",
 	.options = folded_options,
 };

@@ -112,17 +112,6 @@ static void add_waker(struct text *text, const struct names *names, const struct
 	text_printf(text, "/%" PRIu32, sum->waker->tid);
 }
 
-static enum sched_why main_why(const struct offcpu_sum *sum)
-{
-	enum sched_why best = SCHED_UNKNOWN;
-
-	for (int why = 0; why < SCHED_N_WHYS; why++) {
-		if (sum->why_ns[why] > sum->why_ns[best])
-			best = (enum sched_why)why;
-	}
-	return best;
-}
-
 /* --- by thread --- */
 
 static const struct out_column thread_columns[] = {
@@ -220,7 +209,9 @@ static int compare_stacks(const void *a, const void *b)
 
 	if (x->sum.total_ns != y->sum.total_ns)
 		return x->sum.total_ns > y->sum.total_ns ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->why < y->why ? -1 : x->why > y->why;
 }
 
 /* A copy, the heaviest first. */
@@ -268,7 +259,7 @@ static struct ebt_error *put_stack_row(struct offcpu_command *c, const struct of
 			       out_u64(sum->max_ns),
 			       out_u64(sum->max_at),
 			       out_u64(sum->wait_ns),
-			       out_cstr(sched_why_name(main_why(sum))),
+			       out_cstr(sched_why_name(stack->why)),
 			       out_u64(sum->open),
 			       sum->woken ? out_cstr(text_get(&waker)) : out_null(),
 			       sum->woken ? out_u64(sum->waker_ns) : out_null(),
@@ -285,7 +276,7 @@ static void print_stack(struct offcpu_command *c, const struct offcpu_stack *sta
 	text_printf(&line, " (%.1f %%), %" PRIu64 " times, longest ",
 		    all ? 100.0 * (double)sum->total_ns / (double)all : 0.0, sum->count);
 	text_duration(&line, sum->max_ns);
-	text_printf(&line, ", %s, on run queue ", sched_why_name(main_why(sum)));
+	text_printf(&line, ", %s, on run queue ", sched_why_name(stack->why));
 	text_duration(&line, sum->wait_ns);
 	if (sum->woken) {
 		add_waker(&waker, c->names, sum);
@@ -402,7 +393,8 @@ static struct ebt_error *run_offcpu(struct report *report)
 }
 
 static const struct option_def offcpu_options[] = {
-	{ "stacks", OPTION_FLAG, NULL, "by stack instead of by thread (JSON: both)", NULL },
+	{ "stacks", OPTION_FLAG, NULL, "by stack and state instead of by thread (JSON: both)",
+	  NULL },
 	{ "min", OPTION_DURATION, "TIME", "leave shorter intervals out", NULL },
 	{ "state", OPTION_CHOICE, "STATE", "only time off CPU in this state", states },
 	{ "all", OPTION_FLAG, NULL, "also threads that never ran", NULL },

@@ -12,6 +12,7 @@
 #include "model_summary.h"
 #include "model_syscalls.h"
 #include "names.h"
+#include "ndjson.h"
 #include "out_profile.h"
 #include "syscall_profile.h"
 #include "text.h"
@@ -70,7 +71,7 @@ static struct ebt_error *prepare(struct view *v)
 	if (!err)
 		err = summary_read(trace, &v->summary);
 	if (!err)
-		err = syscall_model_create(trace, SYSCALLS_BY_CALL, &v->syscalls);
+		err = syscall_model_create(trace, SYSCALLS_BY_CALL, NULL, &v->syscalls);
 	if (err)
 		return err;
 	v->parent = find_parent(v, kind);
@@ -334,6 +335,33 @@ static struct ebt_error *put_object(struct view *v)
 	return err;
 }
 
+/* Rows that were lost until the interval's end, and not told for one before it. */
+static struct ebt_error *put_lost(struct view *v)
+{
+	static const struct ebt_want want = { EBT_T_lost,
+					      EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	struct trace *trace = v->report->trace;
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	uint64_t to = trace_rows_to_ns(trace), total = 0;
+	bool first = trace_from_ns(trace) == trace_whole_from_ns(trace);
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, &cursor);
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		if ((first || row.time >= trace_from_ns(trace)) && row.time < to &&
+		    __builtin_add_overflow(total, ebt_u64(&row, EBT_F_lost_count), &total))
+			total = UINT64_MAX;
+	}
+	put_u64(v->json, "lost", total);
+	json_key(v->json, "more");
+	json_bool(v->json, trace_has_more(trace));
+	return err;
+}
+
 /* --- for people --- */
 
 static const struct out_column process_columns[] = {
@@ -404,19 +432,89 @@ static struct ebt_error *put_text(struct view *v)
 	return text_error(&line);
 }
 
+/* --- a line for each interval --- */
+
+/* Lines go on from one interval to the next. */
+struct kept_lines {
+	struct trace_state state;
+	struct ndjson lines;
+};
+
+static void destroy_lines(struct trace_state *state)
+{
+	free(state);
+}
+
+static struct ebt_error *get_lines(struct report *report, struct ndjson **ret)
+{
+	struct kept_lines *kept = (struct kept_lines *)trace_kept(report->trace, destroy_lines);
+
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
+			return &ebt_enomem;
+		kept->state.destroy = destroy_lines;
+		ndjson_init(&kept->lines, out_file(report->out), 0);
+		trace_keep(report->trace, &kept->state);
+	}
+	*ret = &kept->lines;
+	return NULL;
+}
+
+static struct ebt_error *put_line(struct view *v)
+{
+	struct trace *trace = v->report->trace;
+	uint64_t to = trace_to_ns(trace);
+	struct ndjson *lines;
+	struct ebt_error *err = get_lines(v->report, &lines);
+
+	if (err)
+		return err;
+	v->json = ndjson_begin(lines);
+	put_u64(v->json, "from_ns", trace_from_ns(trace));
+	put_u64(v->json, "to_ns", to < trace_end_ns(trace) ? to : trace_end_ns(trace));
+	err = put_object(v);
+	if (!err)
+		err = put_lost(v);
+	ndjson_end(lines);
+	fflush(out_file(v->report->out));
+	return err;
+}
+
 /* --- the command --- */
+
+static struct ebt_error *check_format(const struct report *report)
+{
+	if (!options_flag(report->options, "ndjson") || out_format(report->out) == FORMAT_TABLE)
+		return NULL;
+	return ebt_error_create(EBT_ERR_INVALID, "--ndjson, --json and --csv exclude each other");
+}
 
 static struct ebt_error *run_summary(struct report *report)
 {
-	struct view v = { .report = report, .json = out_json(report->out) };
-	struct ebt_error *err = prepare(&v);
+	struct view v = { .report = report };
+	struct ebt_error *err = check_format(report);
 
+	if (err)
+		return err;
+	v.json = out_json(report->out);
+	err = prepare(&v);
 	if (!err)
+		err = syscall_model_warn_none(report->trace);
+	if (!err && options_flag(report->options, "ndjson"))
+		err = put_line(&v);
+	else if (!err)
 		err = v.json ? put_object(&v) : put_text(&v);
 	summary_deinit(&v.summary);
 	syscall_model_destroy(v.syscalls);
 	return err;
 }
+
+static const struct option_def summary_options[] = {
+	{ "ndjson", OPTION_FLAG, NULL,
+	  "the object of --json as a line, with --interval one for each interval", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
 
 const struct command command_summary = {
 	.name = "summary",
@@ -430,10 +528,14 @@ const struct command command_summary = {
 		"of\n"
 		"them together (aggregated). Figures are of the whole window: with --interval, of "
 		"each\n"
-		"interval.\n"
+		"interval. --ndjson gives the objects of intervals as lines with sequence numbers "
+		"(seq) and\n"
+		"the rows that were lost in each (lost); more is false in the last.\n"
 		"\n"
 		"Record with `ebrec -e default,syscalls`.\n"
 		"\n"
 		"  ebreport summary t.ebt\n"
-		"  ebreport summary --json --interval 1s t.ebt\n",
+		"  ebreport summary --json t.ebt\n"
+		"  ebreport summary --ndjson --interval 1s t.ebt\n",
+	.options = summary_options,
 };

@@ -231,7 +231,7 @@ static struct ebt_error *put_profile(struct view *v, bool classify)
 	double cpu = -1;
 	struct ebt_error *err;
 
-	err = syscall_model_create(trace, SYSCALLS_BY_CALL, &model);
+	err = syscall_model_create(trace, SYSCALLS_BY_CALL, NULL, &model);
 	if (!err && classify)
 		err = cpu_time_percent(trace, &cpu);
 	if (err)
@@ -326,6 +326,8 @@ static struct ebt_error *cmd_syscalls(struct report *report)
 	err = check_options(report->options);
 	if (!err)
 		err = find_machine(report, &v.machine);
+	if (!err)
+		err = syscall_model_warn_none(report->trace);
 	if (err)
 		return err;
 	if (options_flag(report->options, "trace"))
@@ -337,7 +339,7 @@ static struct ebt_error *cmd_syscalls(struct report *report)
 	if (v.grouping != SYSCALLS_BY_CALL)
 		err = trace_names(report->trace, &v.names);
 	if (!err)
-		err = syscall_model_create(report->trace, v.grouping, &model);
+		err = syscall_model_create(report->trace, v.grouping, NULL, &model);
 	if (err)
 		return err;
 	v.model = model;

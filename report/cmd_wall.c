@@ -39,24 +39,6 @@ static const struct narrow narrow[] = {
 	{ "lock_ns", 108 },  { "sleep_ns", 98 },      { NULL, 0 },
 };
 
-static uint64_t life_of(const struct wall_thread *thread)
-{
-	return thread->to > thread->from ? thread->to - thread->from : 0;
-}
-
-static uint64_t known_of(const struct wall_thread *thread)
-{
-	return thread->ns[WALL_CPU] + wall_runqueue_ns(thread) + wall_off_ns(thread);
-}
-
-/* In percent. */
-static double coverage_of(const struct wall_thread *thread)
-{
-	uint64_t life = life_of(thread);
-
-	return life ? 100.0 * (double)known_of(thread) / (double)life : 100.0;
-}
-
 static struct ebt_error *put_thread(struct out *out, const struct wall_thread *thread,
 				    const struct names *names)
 {
@@ -73,8 +55,8 @@ static struct ebt_error *put_thread(struct out *out, const struct wall_thread *t
 			       out_u64(thread->ns[WALL_DISK]),
 			       out_u64(thread->ns[WALL_OTHER]),
 			       out_u64(thread->ns[WALL_PREEMPTED]),
-			       out_u64(life_of(thread)),
-			       out_f64(coverage_of(thread)),
+			       out_u64(wall_life_ns(thread)),
+			       out_f64(wall_coverage(thread)),
 			       out_u64(thread->samples),
 			       out_u64(thread->open),
 			       out_u64(thread->idle),
@@ -129,7 +111,7 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 			list_thread(&hidden, thread, names);
 			continue;
 		}
-		if (coverage_of(thread) < 99 || coverage_of(thread) > 101)
+		if (wall_coverage(thread) < 99 || wall_coverage(thread) > 101)
 			list_thread(&uncovered, thread, names);
 		err = put_thread(out, thread, names);
 	}
@@ -192,6 +174,7 @@ static struct ebt_error *put_flame(struct report *report, const struct wall *wal
 
 static struct ebt_error *check_options(const struct options *o, const char *folder)
 {
+	static const char *const of_stacks[] = { "under", "state", "by" };
 	bool flame = options_flag(o, "flame"), folded = options_flag(o, "folded");
 
 	if (o->interval_ns && (flame || folded || folder))
@@ -206,7 +189,25 @@ static struct ebt_error *check_options(const struct options *o, const char *fold
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--flame and --folded have a form of their own: use them "
 					"without --json and --csv");
+	if (options_flag(o, "force") && !folder)
+		return ebt_error_create(EBT_ERR_INVALID, "--force is for --per-thread");
+	for (size_t i = 0; i < sizeof(of_stacks) / sizeof(of_stacks[0]); i++) {
+		if (options_string(o, of_stacks[i]) && !flame && !folded && !folder)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--%s is for stacks: use it with --flame, --folded "
+						"or --per-thread",
+						of_stacks[i]);
+	}
 	return NULL;
+}
+
+/* What was chosen may be nothing. */
+static struct ebt_error *warn_nothing(struct trace *trace, const struct wall *wall)
+{
+	return calltree_total(wall_tree(wall))
+		       ? NULL
+		       : trace_warn(trace, "there are no stacks that pass --under, --state and the "
+					   "filters");
 }
 
 static enum calltree_roots roots_of(const struct options *o, const char *folder)
@@ -265,13 +266,15 @@ static struct ebt_error *run_wall(struct report *report)
 	const struct names *names;
 	struct ebt_error *err;
 
-	err = check_options(o, folder);
+	err = parse_kinds(options_string(o, "state"), &options.only);
 	if (!err)
-		err = parse_kinds(options_string(o, "state"), &options.only);
+		err = check_options(o, folder);
 	if (!err)
 		err = trace_names(report->trace, &names);
 	if (!err)
 		err = find_wall(report->trace, &options, &wall);
+	if (!err && (folder || options_flag(o, "flame") || options_flag(o, "folded")))
+		err = warn_nothing(report->trace, wall);
 	if (err)
 		return err;
 	if (options_flag(o, "flame"))

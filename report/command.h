@@ -38,6 +38,8 @@ enum {
 	/* Its tables are not of what happened in some time: --interval is refused, as it is where
 	 * there are no tables or no filters. */
 	COMMAND_NO_INTERVALS = 1 << 6,
+	/* It can begin with a trace that is still being written to a pipe: see trace_more(). */
+	COMMAND_LIVE = 1 << 7,
 };
 
 struct command {
@@ -56,6 +58,7 @@ extern const struct command *const commands[];
 
 extern const struct command command_info;
 extern const struct command command_dump;
+extern const struct command command_export;
 extern const struct command command_syscalls;
 extern const struct command command_net;
 extern const struct command command_sched;
@@ -72,6 +75,8 @@ extern const struct command command_cache;
 extern const struct command command_block;
 extern const struct command command_counters;
 extern const struct command command_dbus;
+extern const struct command command_marks;
+extern const struct command command_logs;
 extern const struct command command_mem;
 extern const struct command command_modules;
 extern const struct command command_bundle;

@@ -228,18 +228,16 @@ static void layout(struct plot *p, const struct counter *const *counters, size_t
 	p->rows = n <= FEW ? ROWS : 1;
 }
 
-struct ebt_error *counter_plot(struct out *out, struct trace *trace,
-			       const struct counters_model *model,
+struct ebt_error *counter_plot(struct out *out, struct trace *trace, uint64_t from, uint64_t to,
 			       const struct counter *const *counters, size_t n)
 {
 	_cleanup_free_ double *bins = NULL;
 	_cleanup_free_ bool *drawn = NULL;
-	struct plot plot = { .out = out, .utf8 = has_utf8() };
+	struct plot plot = { .out = out, .from = from, .to = to, .utf8 = has_utf8() };
 	uint64_t start = trace_start_ns(trace);
 	struct ebt_error *err = NULL;
 
-	counters_model_span(model, &plot.from, &plot.to);
-	if (plot.to <= plot.from || !n)
+	if (to <= from || !n)
 		return NULL;
 	layout(&plot, counters, n);
 	plot.bins = bins = calloc(plot.columns, sizeof(*bins));

@@ -7,9 +7,9 @@
 #include "model_counters.h"
 #include "out.h"
 
-/* A line for each, or a few lines where there are few. The model needs points. */
-struct ebt_error *counter_plot(struct out *out, struct trace *trace,
-			       const struct counters_model *model,
+/* A line for each, or a few lines where there are few, from one time to another. They need points.
+ */
+struct ebt_error *counter_plot(struct out *out, struct trace *trace, uint64_t from, uint64_t to,
 			       const struct counter *const *counters, size_t n);
 
 /* "12.3 MiB/s": a value of the counter, or its rate. */

@@ -25,18 +25,6 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	return NULL;
 }
 
-static bool has_switches(const struct trace *trace)
-{
-	size_t n;
-	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
-
-	for (size_t i = 0; i < n; i++) {
-		if (chunks[i].table == EBT_T_sched_switch)
-			return true;
-	}
-	return false;
-}
-
 struct ebt_error *cpu_time_percent(struct trace *trace, double *ret)
 {
 	struct cpu_time c = { .trace = trace };
@@ -49,7 +37,7 @@ struct ebt_error *cpu_time_percent(struct trace *trace, double *ret)
 	struct ebt_error *err;
 
 	*ret = -1;
-	if (!has_switches(trace))
+	if (!ebt_reader_has_rows(trace_reader(trace), EBT_T_sched_switch))
 		return NULL;
 	err = sched_feed_run(trace, &feed, &partial);
 	if (err)

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dump_name(struct text *text, const char *name)
+/* As it is where it has only letters, digits, `_`, `-` and `.`, else as a string. */
+static void add_name(struct text *text, const char *name)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_-.";
@@ -81,7 +82,7 @@ void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_f
 		name = ebt_value_name(field, v);
 		if (!name)
 			break;
-		dump_name(text, name);
+		add_name(text, name);
 		return;
 	case EBT_TYPE_TASK:
 		add_task(text, ebt_task(row, index));
@@ -111,7 +112,7 @@ static char *make_label(const char *name, const char *after)
 	struct text label = TEXT_INIT;
 
 	text_addc(&label, ' ');
-	dump_name(&label, name);
+	add_name(&label, name);
 	text_cstr(&label, after);
 	if (!text_error(&label))
 		return label.data;
@@ -248,6 +249,24 @@ static void json_value(struct json *json, struct text *scratch, const struct ebt
 	}
 }
 
+void dump_json_key(struct text *text, const struct ebt_field *field)
+{
+	text_printf(text, "%s%s", field->name, in_ns(field) ? "_ns" : "");
+}
+
+void dump_json_fields(struct json *json, struct text *scratch, const struct ebt_row *row,
+		      const struct dump_fields *fields)
+{
+	for (uint32_t i = 0; i < fields->n; i++) {
+		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
+
+		text_clear(scratch);
+		dump_json_key(scratch, field);
+		json_key(json, text_get(scratch));
+		json_value(json, scratch, row, field, fields->index[i]);
+	}
+}
+
 void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
 	       const struct dump_fields *fields)
 {
@@ -256,13 +275,6 @@ void dump_json(struct json *json, struct text *scratch, const struct ebt_row *ro
 	json_u64(json, row->time);
 	json_key(json, "table");
 	json_cstr(json, fields->table->name);
-	for (uint32_t i = 0; i < fields->n; i++) {
-		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
-
-		text_clear(scratch);
-		text_printf(scratch, "%s%s", field->name, in_ns(field) ? "_ns" : "");
-		json_key(json, text_get(scratch));
-		json_value(json, scratch, row, field, fields->index[i]);
-	}
+	dump_json_fields(json, scratch, row, fields);
 	json_end(json);
 }

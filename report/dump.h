@@ -34,7 +34,11 @@ void dump_line(struct text *text, const struct ebt_row *row, const struct dump_f
 void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
 	       const struct dump_fields *fields);
 
-/* A name: as it is where it has only letters, digits, `_`, `-` and `.`, else as a string. */
-void dump_name(struct text *text, const char *name);
+/* The members of an object, for the fields alone. */
+void dump_json_fields(struct json *json, struct text *scratch, const struct ebt_row *row,
+		      const struct dump_fields *fields);
+
+/* Key of a field in JSON. */
+void dump_json_key(struct text *text, const struct ebt_field *field);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 
 struct followed {
@@ -13,22 +14,18 @@ struct followed {
 	size_t n, capacity;
 };
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 DEFINE_CLEANUP(struct followed *, followed_destroy);
 
 static struct ebt_error *add(struct followed *followed, uint64_t pid)
 {
+	struct ebt_error *err;
+
 	if (!pid || pid > UINT32_MAX)
 		return NULL;
-	if (followed->n == followed->capacity) {
-		size_t capacity = followed->capacity ? followed->capacity * 2 : 64;
-		uint32_t *grown = reallocarray(followed->pids, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		followed->pids = grown;
-		followed->capacity = capacity;
-	}
+	err = sym_array_reserve(&followed->pids, followed->n, &followed->capacity,
+				sizeof(*followed->pids));
+	if (err)
+		return err;
 	followed->pids[followed->n++] = (uint32_t)pid;
 	return NULL;
 }
@@ -40,6 +37,22 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	struct followed *followed = arg;
+	const struct ebt_task *task;
+
+	switch (row->batch->table->id) {
+	case EBT_T_process:
+		task = ebt_task(row, EBT_F_process_task);
+		return task ? add(followed, task->pid) : NULL;
+	case EBT_T_task_fork:
+		return add(followed, ebt_u64(row, EBT_F_task_fork_child_pid));
+	default:
+		return add(followed, ebt_u64(row, EBT_F_task_exec_pid));
+	}
+}
+
 static struct ebt_error *read_pids(struct ebt_reader *reader, struct followed *followed)
 {
 	const struct ebt_want wants[] = {
@@ -48,30 +61,8 @@ static struct ebt_error *read_pids(struct ebt_reader *reader, struct followed *f
 		{ EBT_T_task_exec, EBT_COL(task_exec, pid) },
 	};
 	const struct ebt_query query = { .wants = wants, .n_wants = 3 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err = ebt_cursor_create(reader, &query, &cursor);
 
-	while (!err) {
-		const struct ebt_task *task;
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		switch (row.batch->table->id) {
-		case EBT_T_process:
-			task = ebt_task(&row, EBT_F_process_task);
-			err = task ? add(followed, task->pid) : NULL;
-			break;
-		case EBT_T_task_fork:
-			err = add(followed, ebt_u64(&row, EBT_F_task_fork_child_pid));
-			break;
-		default:
-			err = add(followed, ebt_u64(&row, EBT_F_task_exec_pid));
-			break;
-		}
-	}
-	return err;
+	return ebt_read_rows(reader, &query, take_row, followed);
 }
 
 struct ebt_error *followed_create(struct ebt_reader *reader, struct followed **ret)

@@ -133,8 +133,9 @@ static struct ebt_error *collect_tables(struct trace *trace, struct info *info)
 
 /* --- small tables --- */
 
-static struct ebt_error *add_meta(struct info *info, const struct ebt_row *row)
+static struct ebt_error *add_meta(void *arg, const struct ebt_row *row)
 {
+	struct info *info = arg;
 	struct ebt_str key = ebt_str(row, EBT_F_meta_key), value = ebt_str(row, EBT_F_meta_value);
 	struct info_pair *pair = NULL, *grown;
 	char *copy;
@@ -166,8 +167,9 @@ static struct ebt_error *add_meta(struct info *info, const struct ebt_row *row)
 }
 
 /* The last row of a source counts. */
-static struct ebt_error *add_source(struct info *info, const struct ebt_row *row)
+static struct ebt_error *add_source(void *arg, const struct ebt_row *row)
 {
+	struct info *info = arg;
 	const struct ebt_field *status = &row->batch->table->fields[EBT_F_source_status];
 	struct info_source new = {
 		.name = copy_str(ebt_str(row, EBT_F_source_name)),
@@ -207,8 +209,9 @@ static bool str_is(struct ebt_str s, const char *other)
 	return strlen(other) == s.len && !memcmp(s.data, other, s.len);
 }
 
-static struct ebt_error *add_loss(struct info *info, const struct ebt_row *row)
+static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
 {
+	struct info *info = arg;
 	const struct ebt_field *reason = &row->batch->table->fields[EBT_F_lost_reason];
 	uint64_t value = ebt_u64(row, EBT_F_lost_reason), table = ebt_u64(row, EBT_F_lost_table_id);
 	struct ebt_str source = ebt_str(row, EBT_F_lost_source);
@@ -248,8 +251,9 @@ static struct ebt_error *add_loss(struct info *info, const struct ebt_row *row)
 	return NULL;
 }
 
-static struct ebt_error *add_clock(struct info *info, const struct ebt_row *row)
+static struct ebt_error *add_clock(void *arg, const struct ebt_row *row)
 {
+	struct info *info = arg;
 	struct info_clocks *c = &info->clocks;
 
 	c->last_mono = row->time;
@@ -263,37 +267,18 @@ static struct ebt_error *add_clock(struct info *info, const struct ebt_row *row)
 	return NULL;
 }
 
-/* Calls add for every row of one table. */
-static struct ebt_error *each_row(struct trace *trace, struct info *info, uint16_t table,
-				  struct ebt_error *(*add)(struct info *, const struct ebt_row *))
-{
-	const struct ebt_want want = { table, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add(info, &row);
-	}
-	return err;
-}
-
 struct ebt_error *info_collect(struct trace *trace, struct info *ret)
 {
 	struct ebt_error *err;
 
 	err = collect_tables(trace, ret);
 	if (!err)
-		err = each_row(trace, ret, EBT_T_meta, add_meta);
+		err = trace_read_table(trace, EBT_T_meta, TRACE_UNFILTERED, add_meta, ret);
 	if (!err)
-		err = each_row(trace, ret, EBT_T_source, add_source);
+		err = trace_read_table(trace, EBT_T_source, TRACE_UNFILTERED, add_source, ret);
 	if (!err)
-		err = each_row(trace, ret, EBT_T_lost, add_loss);
+		err = trace_read_table(trace, EBT_T_lost, TRACE_UNFILTERED, add_loss, ret);
 	if (!err)
-		err = each_row(trace, ret, EBT_T_clock, add_clock);
+		err = trace_read_table(trace, EBT_T_clock, TRACE_UNFILTERED, add_clock, ret);
 	return err;
 }

@@ -18,7 +18,6 @@
 #define MAX_CONTAINERS 4096u
 #define MAX_PIDS       1024u
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 DEFINE_CLEANUP(struct storages *, storages_destroy);
 
 /* Which container a mount namespace was made for. */
@@ -166,8 +165,9 @@ static struct ebt_error *read_all_mounts(struct collection *collection, struct e
 	return err;
 }
 
-static struct ebt_error *add_row(struct collection *collection, const struct ebt_row *row)
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
+	struct collection *collection = arg;
 	const struct ebt_str text = ebt_str(row, EBT_F_process_cgroup);
 	const struct ebt_task *task = ebt_task(row, EBT_F_process_task);
 	const uint64_t ns = ebt_u64(row, EBT_F_process_mnt_ns);
@@ -220,20 +220,11 @@ struct ebt_error *info_containers_collect(struct ebt_reader *reader, struct info
 								     EBT_COL(process, cgroup) |
 								     EBT_COL(process, mnt_ns) };
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct collection collection = { 0 };
 	struct ebt_error *err = read_all_mounts(&collection, reader);
 
 	if (!err)
-		err = ebt_cursor_create(reader, &query, &cursor);
-	while (!err) {
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_row(&collection, &row);
-	}
+		err = ebt_read_rows(reader, &query, add_row, &collection);
 	free(collection.spaces);
 	if (!err)
 		err = name_all(&collection.found, reader);

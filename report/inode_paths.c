@@ -80,8 +80,9 @@ static struct ebt_error *intern(struct inode_paths *paths, const struct inode_ke
 	return NULL;
 }
 
-static struct ebt_error *add_row(struct inode_paths *paths, const struct ebt_row *row)
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
+	struct inode_paths *paths = arg;
 	const struct ebt_str path = ebt_str(row, EBT_F_inode_path_path);
 	const struct inode_key key = {
 		.inode = ebt_u64(row, EBT_F_inode_path_inode),
@@ -104,23 +105,6 @@ static struct ebt_error *add_row(struct inode_paths *paths, const struct ebt_row
 	free(named->path);
 	named->path = strndup(path.data, path.len);
 	return named->path ? NULL : &ebt_enomem;
-}
-
-static struct ebt_error *read_rows(struct inode_paths *paths, struct trace *trace)
-{
-	const struct ebt_want want = { EBT_T_inode_path, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_row(paths, &row);
-	}
-	return err;
 }
 
 static struct ebt_error *add_table(struct inode_paths *paths, struct ebt_reader *reader,
@@ -174,7 +158,8 @@ struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **r
 	if (!paths)
 		return &ebt_enomem;
 	paths->seed = sym_hash_u64(0, (uintptr_t)paths);
-	err = read_rows(paths, trace);
+	err = trace_read_table(trace, EBT_T_inode_path, TRACE_UNFILTERED | TRACE_QUIET, add_row,
+			       paths);
 	if (!err)
 		err = read_mounts(paths, trace_reader(trace));
 	if (err)

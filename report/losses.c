@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "array.h"
 #include "cleanup.h"
 
 /* A file can claim any number of losses. Beyond this the last span grows instead. */
@@ -13,6 +14,8 @@ DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 static struct ebt_error *add(struct losses *losses, uint64_t from, uint64_t to)
 {
+	struct ebt_error *err;
+
 	if (from > to)
 		return NULL;
 	if (losses->n == MAX_SPANS) {
@@ -22,16 +25,10 @@ static struct ebt_error *add(struct losses *losses, uint64_t from, uint64_t to)
 		last->to = to > last->to ? to : last->to;
 		return NULL;
 	}
-	if (losses->n == losses->capacity) {
-		size_t capacity = losses->capacity ? losses->capacity * 2 : 16;
-		struct loss_span *grown =
-			reallocarray(losses->spans, capacity, sizeof(*losses->spans));
-
-		if (!grown)
-			return &ebt_enomem;
-		losses->spans = grown;
-		losses->capacity = capacity;
-	}
+	err = sym_array_reserve(&losses->spans, losses->n, &losses->capacity,
+				sizeof(*losses->spans));
+	if (err)
+		return err;
 	losses->spans[losses->n++] = (struct loss_span){ from, to };
 	return NULL;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "index_map.h"
 
@@ -76,16 +77,9 @@ static struct ebt_error *stack_of(struct places *p, uint32_t node, struct mem_st
 	struct ebt_error *err;
 	uint32_t i;
 
-	if (p->n == p->capacity) {
-		size_t capacity = p->capacity ? p->capacity * 2 : 64;
-		struct mem_stack *grown = reallocarray(p->stacks, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		p->stacks = grown;
-		p->capacity = capacity;
-	}
-	err = index_map_add(&p->by_node, node, (uint32_t)p->n, &i);
+	err = sym_array_reserve(&p->stacks, p->n, &p->capacity, sizeof(*p->stacks));
+	if (!err)
+		err = index_map_add(&p->by_node, node, (uint32_t)p->n, &i);
 	if (err)
 		return err;
 	if (i == p->n)
@@ -107,8 +101,9 @@ static void add_block(const struct places *p, const struct live_block *block,
 		stack->last = block->time;
 }
 
-static struct ebt_error *on_row(struct places *p, const struct ebt_row *row)
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
+	struct places *p = arg;
 	uint64_t origin = ebt_u64(row, p->pages ? (unsigned int)EBT_F_page_alloc_page
 						: EBT_F_kmem_alloc_address);
 	bool interrupt = ebt_u64(row, p->pages ? (unsigned int)EBT_F_page_alloc_interrupt
@@ -150,19 +145,9 @@ static struct ebt_error *read_rows(struct places *p)
 								  EBT_COL(page_alloc, interrupt) |
 								  EBT_COL(page_alloc, kstack) |
 								  EBT_COL(page_alloc, ustack) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(p->trace, p->pages ? &pages : &objects, 1,
-				  TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = on_row(p, &row);
-	}
-	return err;
+	return trace_read_rows(p->trace, p->pages ? &pages : &objects, 1,
+			       TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, on_row, p);
 }
 
 struct ebt_error *mem_stacks_read(struct trace *trace, const struct mem_model *model,

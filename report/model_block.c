@@ -202,8 +202,9 @@ static struct ebt_error *find_devices(struct block_model *m, const struct ebt_ro
 	return err;
 }
 
-static struct ebt_error *count_row(struct block_model *m, const struct ebt_row *row)
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
+	struct block_model *m = arg;
 	const struct ebt_task *task = ebt_task(row, EBT_F_block_io_task);
 	uint32_t devices[2], owner = UINT32_MAX;
 	struct ebt_error *err;
@@ -242,18 +243,8 @@ static struct ebt_error *read_rows(struct block_model *m)
 			EBT_COL(block_io, bytes) | EBT_COL(block_io, duration) |
 			EBT_COL(block_io, device) | EBT_COL(block_io, waited),
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(m->trace, &want, 1, m->depths ? TRACE_TO_END : 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = count_row(m, &row);
-	}
-	return err;
+	return trace_read_rows(m->trace, &want, 1, m->depths ? TRACE_TO_END : 0, count_row, m);
 }
 
 struct ebt_error *block_model_create(struct trace *trace, enum block_grouping grouping, bool depths,

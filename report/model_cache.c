@@ -255,13 +255,13 @@ static struct ebt_error *count_add(struct cache_model *m, const struct event *e)
 
 	COUNT(m, e, e->range.file, added, e->range.end - e->range.index);
 	err = cache_pages_add(&m->history->pages, &e->range, &e->adder);
-	/* The fault before this one was no hit. */
-	if (!err && t->faulting && !t->missed && inside(&t->fault, &e->range)) {
+	/* The fault before this one was no hit. The page may go again before it is mapped. */
+	if (!err && t->faulting && inside(&t->fault, &e->range)) {
 		COUNT(m, e, e->range.file, demanded,
 		      cache_pages_demand(&m->history->pages, &t->fault, &e->adder));
-		COUNT(m, e, e->range.file, misses,
-		      cache_pages_use(&m->history->pages, &t->fault, NULL));
-		COUNT(m, e, e->range.file, hits, -UINT64_C(1));
+		cache_pages_use(&m->history->pages, &t->fault, NULL);
+		COUNT(m, e, e->range.file, misses, !t->missed);
+		COUNT(m, e, e->range.file, hits, t->missed ? 0 : -UINT64_C(1));
 		t->missed = true;
 	}
 	return err;
@@ -339,25 +339,37 @@ static struct ebt_error *read_event(struct cache_model *m, const struct ebt_row 
 	return NULL;
 }
 
-static struct ebt_error *read_rows(struct cache_model *m, bool from_start)
+/* A thread that has ended reads no more: what others find then is not new. */
+static struct ebt_error *take_exit(struct cache_model *m, const struct ebt_row *row)
 {
-	const struct ebt_want want = { EBT_T_page_cache, ~UINT64_C(0) };
-	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS | (from_start ? TRACE_FROM_START : 0);
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+
+	if (!task || task->id + 1 >= m->history->n_tasks)
+		return NULL;
+	return end_read(m, &m->history->tasks[task->id + 1], UINT64_MAX);
+}
+
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	struct cache_model *m = arg;
 	struct ebt_error *err;
-	struct ebt_row row;
 	struct event e;
 
-	err = trace_cursor_create(m->trace, &want, 1, flags, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = read_event(m, &row, &e);
-		if (!err)
-			err = count_event(m, &e, ebt_u64(&row, EBT_F_page_cache_kind));
-	}
-	return err;
+	if (row->batch->table->id == EBT_T_task_exit)
+		return take_exit(m, row);
+	err = read_event(m, row, &e);
+	return err ? err : count_event(m, &e, ebt_u64(row, EBT_F_page_cache_kind));
+}
+
+static struct ebt_error *read_rows(struct cache_model *m, bool from_start)
+{
+	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS | (from_start ? TRACE_FROM_START : 0);
+	const struct ebt_want wants[] = {
+		{ EBT_T_page_cache, ~UINT64_C(0) },
+		{ EBT_T_task_exit, EBT_COL(task_exit, task) },
+	};
+
+	return trace_read_rows(m->trace, wants, 2, flags, take_row, m);
 }
 
 /* Reads that nothing came after. */

@@ -183,6 +183,11 @@ static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_fun
 
 /* --- nodes --- */
 
+static uint64_t child_hash(uint32_t parent, uint32_t func, bool inlined)
+{
+	return mix(mix((uint64_t)parent << 32 | func) + inlined);
+}
+
 static struct ebt_error *grow_children(struct calltree *tree)
 {
 	uint32_t size = tree->children_size ? tree->children_size * 2 : 1024;
@@ -192,7 +197,7 @@ static struct ebt_error *grow_children(struct calltree *tree)
 		return &ebt_enomem;
 	for (uint32_t i = 1; i < tree->n_nodes; i++) {
 		const struct calltree_node *node = &tree->nodes[i];
-		uint32_t slot = calltree_hash(node->parent, node->func, node->inlined) & (size - 1);
+		uint32_t slot = child_hash(node->parent, node->func, node->inlined) & (size - 1);
 
 		while (children[slot])
 			slot = (slot + 1) & (size - 1);
@@ -202,11 +207,6 @@ static struct ebt_error *grow_children(struct calltree *tree)
 	tree->children = children;
 	tree->children_size = size;
 	return NULL;
-}
-
-uint64_t calltree_hash(uint32_t parent, uint32_t func, bool inlined)
-{
-	return mix(mix((uint64_t)parent << 32 | func) + inlined);
 }
 
 static struct ebt_error *add_node(struct calltree *tree, const struct calltree_node *node,
@@ -242,7 +242,7 @@ struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_
 		if (err)
 			return err;
 	}
-	slot = calltree_hash(parent, func, inlined) & (tree->children_size - 1);
+	slot = child_hash(parent, func, inlined) & (tree->children_size - 1);
 	for (; tree->children[slot]; slot = (slot + 1) & (tree->children_size - 1)) {
 		const struct calltree_node *there = &tree->nodes[tree->children[slot]];
 
@@ -278,39 +278,62 @@ void calltree_add_line(struct calltree_node *node, const char *file, uint32_t fi
 
 /* --- stacks --- */
 
+/* A frame that is no code; what stands behind a NUL would be lost, and no name has one. */
+static struct ebt_error *place_name(struct calltree *tree, struct ebt_str name, const char *numbers,
+				    uint32_t *node)
+{
+	char text[300];
+	uint32_t func;
+	struct ebt_error *err;
+
+	if (name.len > 255)
+		name.len = 255;
+	snprintf(text, sizeof(text), "%.*s%s", (int)strnlen(name.data, name.len), name.data,
+		 numbers);
+	if (!text[0])
+		strcpy(text, "[unknown]");
+	err = named_func(tree, text, CALLTREE_ROOT, &func);
+	if (err)
+		return err;
+	return calltree_child(tree, *node, func, false, node);
+}
+
+static struct ebt_error *place_thread(struct calltree *tree, const struct ebt_task *task,
+				      uint32_t *node)
+{
+	const struct calltree_options *options = &tree->options;
+	char number[16] = "";
+
+	if (!options->threads || !task || options->roots == CALLTREE_BY_THREAD)
+		return NULL;
+	if (options->roots == CALLTREE_BY_PROCESS)
+		snprintf(number, sizeof(number), " (%" PRIu32 ")", task->tid);
+	return place_name(tree,
+			  options->thread_name ? options->thread_name(options->thread_arg, task)
+					       : task->comm,
+			  number, node);
+}
+
 static struct ebt_error *place_root(struct calltree *tree, const struct ebt_task *task,
 				    uint32_t *node)
 {
 	const struct calltree_options *options = &tree->options;
 	struct ebt_str comm = { "idle", 4 };
-	char name[300];
-	uint32_t func;
-	struct ebt_error *err;
-	int len;
+	char numbers[32] = "";
+	struct ebt_error *err = NULL;
 
-	if (options->roots == CALLTREE_NO_ROOTS)
-		return NULL;
 	if (task)
 		comm = task->comm;
 	if (task && options->name)
 		comm = options->name(options->arg, task);
-	if (comm.len > 255)
-		comm.len = 255;
-	/* What stands behind a NUL would be lost; a name from the kernel has none. */
-	len = (int)strnlen(comm.data, comm.len);
 	if (options->roots == CALLTREE_BY_PROCESS && task)
-		snprintf(name, sizeof(name), "%.*s (%" PRIu32 ")", len, comm.data, task->pid);
+		snprintf(numbers, sizeof(numbers), " (%" PRIu32 ")", task->pid);
 	else if (options->roots == CALLTREE_BY_THREAD && task)
-		snprintf(name, sizeof(name), "%.*s (%" PRIu32 "/%" PRIu32 ")", len, comm.data,
-			 task->pid, task->tid);
-	else
-		snprintf(name, sizeof(name), "%.*s", len, comm.data);
-	if (!name[0])
-		strcpy(name, "[unknown]");
-	err = named_func(tree, name, CALLTREE_ROOT, &func);
-	if (err)
-		return err;
-	return calltree_child(tree, *node, func, false, node);
+		snprintf(numbers, sizeof(numbers), " (%" PRIu32 "/%" PRIu32 ")", task->pid,
+			 task->tid);
+	if (options->roots != CALLTREE_NO_ROOTS)
+		err = place_name(tree, comm, numbers, node);
+	return err ? err : place_thread(tree, task, node);
 }
 
 /* With `python3 -X perf` generated code calls the interpreter's loop for each function, and has its
@@ -533,6 +556,11 @@ const struct calltree_node *calltree_nodes(const struct calltree *tree, uint32_t
 {
 	*ret_n = tree->n_nodes;
 	return tree->nodes;
+}
+
+uint64_t calltree_total(const struct calltree *tree)
+{
+	return tree->nodes[0].total;
 }
 
 const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t *ret_n)

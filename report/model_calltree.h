@@ -72,6 +72,11 @@ struct calltree_options {
 	/* The name for the root of a task's stacks; NULL: what it was called at the time. */
 	struct ebt_str (*name)(const void *arg, const struct ebt_task *task);
 	const void *arg;
+	/* Below the first frame one for the thread, "name (tid)"; where processes of one name are
+	 * one, so are their threads of one name: "name". */
+	bool threads;
+	struct ebt_str (*thread_name)(const void *arg, const struct ebt_task *task); /* or NULL */
+	const void *thread_arg;
 };
 
 /* The sym must outlive the tree. */
@@ -104,6 +109,8 @@ struct ebt_error *calltree_finish(struct calltree *tree);
 /* Node 0 is the root of all, a parent's index is less than its children's. */
 const struct calltree_node *calltree_nodes(const struct calltree *tree, uint32_t *ret_n);
 const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t *ret_n);
+/* Weight of all stacks. */
+uint64_t calltree_total(const struct calltree *tree);
 enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node);
 
 /* Weight of one function over the whole tree. */

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
+#include "names.h"
+#include "proc_texts.h"
+#include "text.h"
 
 /* Of a file that means no good: both bound the memory. */
 #define MAX_COUNTERS (1u << 18)
@@ -15,11 +19,13 @@
 
 enum { KIND_CUMULATIVE = 1, TYPE_DOUBLE = 1 };
 
+#define USER (UINT64_C(1) << 32)
+
 /* A counter, and what it takes to follow it. */
 struct state {
 	struct counter counter;
-	uint32_t number;
 	bool defined, wanted, known;
+	bool user; /* a program's own: of table mark_counter */
 	bool is_double;
 	double divisor;
 	double value;	    /* as stored, when last written */
@@ -36,10 +42,13 @@ struct counters_model {
 	size_t n, capacity;
 	const struct counter **result;
 	size_t n_result;
-	struct index_map by_number;
+	struct index_map by_number; /* of programs' own: USER | the text that they are known by */
+	struct proc_texts users;
+	const struct names *names;
 	bool in_window;
 	uint64_t tick, last_tick; /* times when the machine's counters were read; 0: none */
 	uint64_t first;		  /* beginning of what is to be shown; 0: nothing was read */
+	uint64_t user_first;	  /* the same of programs' own */
 };
 
 static char *copy(struct ebt_str s)
@@ -67,11 +76,12 @@ void counters_model_destroy(struct counters_model *model)
 	free(model->list);
 	free(model->result);
 	index_map_deinit(&model->by_number);
+	proc_texts_deinit(&model->users);
 	free(model);
 }
 
 /* NULL: there are too many already. */
-static struct ebt_error *state_of(struct counters_model *m, uint32_t number, struct state **ret)
+static struct ebt_error *state_of(struct counters_model *m, uint64_t number, struct state **ret)
 {
 	struct ebt_error *err;
 	uint32_t i;
@@ -82,16 +92,9 @@ static struct ebt_error *state_of(struct counters_model *m, uint32_t number, str
 			*ret = m->list[i];
 		return NULL;
 	}
-	if (m->n == m->capacity) {
-		size_t capacity = m->capacity ? m->capacity * 2 : 256;
-		struct state **grown = reallocarray(m->list, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		m->list = grown;
-		m->capacity = capacity;
-	}
-	err = index_map_add(&m->by_number, number, (uint32_t)m->n, &i);
+	err = sym_array_reserve(&m->list, m->n, &m->capacity, sizeof(*m->list));
+	if (!err)
+		err = index_map_add(&m->by_number, number, (uint32_t)m->n, &i);
 	if (err)
 		return err;
 	if (i == m->n) {
@@ -99,7 +102,6 @@ static struct ebt_error *state_of(struct counters_model *m, uint32_t number, str
 
 		if (!state)
 			return &ebt_enomem;
-		state->number = number;
 		state->divisor = 1;
 		m->list[m->n++] = state;
 	}
@@ -109,12 +111,32 @@ static struct ebt_error *state_of(struct counters_model *m, uint32_t number, str
 
 static struct ebt_error *set_name(struct counter *counter)
 {
-	const char *dot = *counter->instance ? "." : "";
+	const char *category_dot = *counter->category ? "." : "";
+	const char *instance_dot = *counter->instance ? "." : "";
 
-	if (asprintf(&counter->name, "%s%s%s.%s", counter->category, dot, counter->instance,
-		     counter->name) < 0)
+	if (asprintf(&counter->name, "%s%s%s%s%s", counter->category, category_dot,
+		     counter->instance, instance_dot, counter->name) < 0)
 		counter->name = NULL;
 	return counter->name ? NULL : &ebt_enomem;
+}
+
+/* Takes over c->name as the last part of the name. */
+static struct ebt_error *define_texts(struct counter *c)
+{
+	char *name = c->name;
+	struct ebt_error *err;
+
+	if (!c->category || !c->instance || !c->unit || !c->doc || !name)
+		return &ebt_enomem;
+	err = set_name(c);
+	free(name);
+	return err;
+}
+
+static bool is_wanted(const struct counters_model *m, const struct counter *c)
+{
+	return trace_task_wanted(m->trace, c->owner) &&
+	       (!m->query->wanted || m->query->wanted(m->query->arg, c));
 }
 
 static struct ebt_error *define(struct counters_model *m, const struct ebt_row *row)
@@ -123,7 +145,6 @@ static struct ebt_error *define(struct counters_model *m, const struct ebt_row *
 	struct state *state;
 	struct counter *c;
 	uint64_t divisor;
-	char *name;
 
 	err = state_of(m, (uint32_t)ebt_u64(row, EBT_F_counter_def_counter), &state);
 	if (err || !state || state->defined)
@@ -133,11 +154,8 @@ static struct ebt_error *define(struct counters_model *m, const struct ebt_row *
 	c->instance = copy(ebt_str(row, EBT_F_counter_def_instance));
 	c->unit = copy(ebt_str(row, EBT_F_counter_def_unit));
 	c->doc = copy(ebt_str(row, EBT_F_counter_def_doc));
-	c->name = name = copy(ebt_str(row, EBT_F_counter_def_name));
-	if (!c->category || !c->instance || !c->unit || !c->doc || !name)
-		return &ebt_enomem;
-	err = set_name(c);
-	free(name);
+	c->name = copy(ebt_str(row, EBT_F_counter_def_name));
+	err = define_texts(c);
 	if (err)
 		return err;
 	state->defined = true;
@@ -146,8 +164,60 @@ static struct ebt_error *define(struct counters_model *m, const struct ebt_row *
 	state->is_double = ebt_u64(row, EBT_F_counter_def_type) == TYPE_DOUBLE;
 	divisor = ebt_u64(row, EBT_F_counter_def_divisor);
 	state->divisor = divisor ? (double)divisor : 1;
-	state->wanted = trace_task_wanted(m->trace, c->owner) &&
-			(!m->query->wanted || m->query->wanted(m->query->arg, c));
+	state->wanted = is_wanted(m, c);
+	return NULL;
+}
+
+/* --- programs' own --- */
+
+/* A process's number is known by its group and name. */
+static struct ebt_error *user_key(struct counters_model *m, const struct ebt_task *task,
+				  const struct ebt_row *row, uint64_t *ret)
+{
+	struct ebt_str group = ebt_str(row, EBT_F_mark_counter_group);
+	struct ebt_str name = ebt_str(row, EBT_F_mark_counter_name);
+	uint64_t process = task ? names_process_key(m->names, task) : UINT64_MAX;
+	_cleanup_text_ struct text key = TEXT_INIT;
+	struct ebt_error *err;
+	uint32_t text;
+
+	text_add(&key, (const char *)&process, sizeof(process));
+	text_add(&key, group.data, group.len < MAX_TEXT ? group.len : MAX_TEXT);
+	text_addc(&key, '\0');
+	text_add(&key, name.data, name.len < MAX_TEXT ? name.len : MAX_TEXT);
+	if (text_error(&key))
+		return text_error(&key);
+	err = proc_texts_add(&m->users, (struct ebt_str){ text_get(&key), key.len }, &text);
+	if (!err)
+		*ret = USER | text;
+	return err;
+}
+
+static struct ebt_error *define_user(struct counters_model *m, const struct ebt_task *task,
+				     const struct ebt_row *row, struct state *state)
+{
+	_cleanup_text_ struct text instance = TEXT_INIT;
+	struct counter *c = &state->counter;
+	struct ebt_str comm;
+	struct ebt_error *err;
+
+	if (task) {
+		comm = names_process(m->names, task);
+		text_add(&instance, comm.data, comm.len);
+		text_printf(&instance, "-%" PRIu32, task->pid);
+	}
+	c->category = copy(ebt_str(row, EBT_F_mark_counter_group));
+	c->instance = strdup(text_get(&instance));
+	c->unit = strdup("");
+	c->doc = copy(ebt_str(row, EBT_F_mark_counter_doc));
+	c->name = copy(ebt_str(row, EBT_F_mark_counter_name));
+	err = text_error(&instance) ? text_error(&instance) : define_texts(c);
+	if (err)
+		return err;
+	c->owner = task;
+	state->defined = state->user = true;
+	state->divisor = 1;
+	state->wanted = is_wanted(m, c);
 	return NULL;
 }
 
@@ -239,12 +309,35 @@ static void set_value(struct state *state, uint64_t bits, double *ret)
 		*ret = state->counter.cumulative ? (double)bits : (double)(int64_t)bits;
 }
 
+/* It was another one until `before`, where that is not 0, and is this one now. */
+static struct ebt_error *update(struct counters_model *m, struct state *state, uint64_t before,
+				uint64_t time, uint64_t bits)
+{
+	struct ebt_error *err = NULL;
+	double value;
+
+	set_value(state, bits, &value);
+	if (!state->known)
+		state->accounted = before ? before : time;
+	else if (state->counter.cumulative && m->in_window)
+		grow(state, growth(state, value, bits), before, time);
+	else if (m->in_window)
+		hold(state, time);
+	if (m->query->points && m->in_window)
+		err = add_points(state, before, time, value);
+	state->value = value;
+	state->integer = bits;
+	state->time = time;
+	state->known = true;
+	if (m->in_window && !state->counter.cumulative)
+		account(state, value / state->divisor, 0);
+	return err;
+}
+
 static struct ebt_error *put(struct counters_model *m, const struct ebt_row *row)
 {
-	uint64_t bits = ebt_u64(row, EBT_F_counter_value), before;
 	struct ebt_error *err;
 	struct state *state;
-	double value;
 
 	err = state_of(m, (uint32_t)ebt_u64(row, EBT_F_counter_counter), &state);
 	if (err || !state)
@@ -257,36 +350,57 @@ static struct ebt_error *put(struct counters_model *m, const struct ebt_row *row
 		m->first = row->time;
 	if (state->defined && !state->wanted)
 		return NULL;
-	before = state->counter.owner ? state->time : m->last_tick;
-	set_value(state, bits, &value);
-	if (!state->known)
-		state->accounted = !state->counter.owner && before ? before : row->time;
-	else if (state->counter.cumulative && m->in_window)
-		grow(state, growth(state, value, bits), before, row->time);
-	else if (m->in_window)
-		hold(state, row->time);
-	if (m->query->points && m->in_window)
-		err = add_points(state, before, row->time, value);
-	state->value = value;
-	state->integer = bits;
-	state->time = row->time;
-	state->known = true;
-	if (m->in_window && !state->counter.cumulative)
-		account(state, value / state->divisor, 0);
-	return err;
+	return update(m, state, state->counter.owner ? state->time : m->last_tick, row->time,
+		      ebt_u64(row, EBT_F_counter_value));
+}
+
+static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_mark_counter_task);
+	uint64_t late = ebt_u64(row, EBT_F_mark_counter_late), key = 0;
+	uint64_t time = row->time > late ? row->time - late : 0;
+	struct ebt_error *err;
+	struct state *state;
+
+	err = user_key(m, task, row, &key);
+	if (!err)
+		err = state_of(m, key, &state);
+	if (!err && state && !state->defined)
+		err = define_user(m, task, row, state);
+	if (err || !state || !state->wanted)
+		return err;
+	state->is_double = ebt_u64(row, EBT_F_mark_counter_type) == TYPE_DOUBLE;
+	/* What was told later is newer, and of this window. */
+	if (time < state->time)
+		time = state->time;
+	if (m->in_window && time < trace_from_ns(m->trace))
+		time = trace_from_ns(m->trace);
+	if (m->in_window)
+		m->user_first = m->user_first && m->user_first < time ? m->user_first : time;
+	return update(m, state, state->time, time, ebt_u64(row, EBT_F_mark_counter_value));
 }
 
 /* --- reading --- */
 
-static struct ebt_error *take_row(struct counters_model *m, const struct ebt_row *row)
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
-	return row->batch->table->id == EBT_T_counter_def ? define(m, row) : put(m, row);
+	struct counters_model *m = arg;
+
+	switch (row->batch->table->id) {
+	case EBT_T_counter_def:
+		return define(m, row);
+	case EBT_T_counter:
+		return put(m, row);
+	}
+	return put_user(m, row);
 }
 
 static const struct ebt_want wants[] = {
 	{ EBT_T_counter_def, ~UINT64_C(0) },
 	{ EBT_T_counter, EBT_COL(counter, counter) | EBT_COL(counter, value) },
+	{ EBT_T_mark_counter, ~UINT64_C(0) },
 };
+enum { MACHINE_WANTS = 2, USER_WANT = MACHINE_WANTS, N_WANTS };
 
 /*
  * A time before the window from which on all counters are written once more: that is done when an
@@ -313,31 +427,33 @@ static uint64_t look_back(const struct trace *trace)
 	return found;
 }
 
-/* What counters were when the window began. */
+static struct ebt_error *read_query(struct counters_model *m, const struct ebt_query *query)
+{
+	return query->to_ns ? ebt_read_rows(trace_reader(m->trace), query, take_row, m) : NULL;
+}
+
+/* What counters were when the window began. Nobody writes programs' own again at an epoch. */
 static struct ebt_error *read_before(struct counters_model *m)
 {
-	const struct ebt_query query = {
+	struct ebt_query query = {
 		.wants = wants,
-		.n_wants = 2,
+		.n_wants = MACHINE_WANTS,
 		.from_ns = look_back(m->trace),
 		.to_ns = trace_from_ns(m->trace),
 	};
-	struct ebt_cursor *cursor;
-	struct ebt_error *err;
-	struct ebt_row row;
+	struct ebt_error *err = read_query(m, &query);
 
-	if (!query.to_ns)
-		return NULL;
-	err = ebt_cursor_create(trace_reader(m->trace), &query, &cursor);
-	if (err)
-		return err;
-	while (!(err = ebt_cursor_next(cursor, &row)) && row.batch) {
-		err = take_row(m, &row);
-		if (err)
-			break;
-	}
-	ebt_cursor_destroy(cursor);
-	return err;
+	query.wants = &wants[USER_WANT];
+	query.n_wants = 1;
+	query.from_ns = 0;
+	return err ? err : read_query(m, &query);
+}
+
+static uint64_t begin_of(const struct counters_model *m, const struct state *state)
+{
+	if (state->user)
+		return trace_from_ns(m->trace);
+	return state->counter.owner ? state->time : m->tick;
 }
 
 static struct ebt_error *begin_window(struct counters_model *m)
@@ -351,7 +467,9 @@ static struct ebt_error *begin_window(struct counters_model *m)
 
 		if (!state->known)
 			continue;
-		state->accounted = state->counter.owner ? state->time : m->tick;
+		state->accounted = begin_of(m, state);
+		if (state->user)
+			m->user_first = trace_from_ns(m->trace);
 		if (m->query->points && state->wanted)
 			err = add_point(&state->counter, state->accounted,
 					state->value / state->divisor);
@@ -361,18 +479,15 @@ static struct ebt_error *begin_window(struct counters_model *m)
 
 static struct ebt_error *read_window(struct counters_model *m)
 {
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
+	return trace_read_rows(m->trace, wants, N_WANTS, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_row,
+			       m);
+}
 
-	err = trace_cursor_create(m->trace, wants, 2, TRACE_ALL_TASKS, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			return err;
-		err = take_row(m, &row);
-	}
-	return err;
+static uint64_t window_end(const struct trace *trace)
+{
+	uint64_t to = trace_to_ns(trace), end = trace_end_ns(trace);
+
+	return to < end ? to : end;
 }
 
 static struct ebt_error *finish(struct counters_model *m)
@@ -387,7 +502,7 @@ static struct ebt_error *finish(struct counters_model *m)
 
 		if (!state->known || !state->wanted)
 			continue;
-		hold(state, m->tick);
+		hold(state, state->user ? window_end(m->trace) : m->tick);
 		state->counter.last = state->value / state->divisor;
 		state->counter.delta = state->delta / state->divisor;
 		m->result[m->n_result++] = &state->counter;
@@ -405,7 +520,9 @@ struct ebt_error *counters_model_create(struct trace *trace, const struct counte
 		return &ebt_enomem;
 	m->trace = trace;
 	m->query = query;
-	err = read_before(m);
+	err = trace_names(trace, &m->names);
+	if (!err)
+		err = read_before(m);
 	if (!err)
 		err = begin_window(m);
 	if (!err)
@@ -426,6 +543,10 @@ const struct counter *const *counters_model_all(const struct counters_model *mod
 
 void counters_model_span(const struct counters_model *model, uint64_t *ret_from, uint64_t *ret_to)
 {
-	*ret_from = model->first;
-	*ret_to = model->tick > model->first ? model->tick : model->first;
+	const uint64_t first = model->user_first, end = first ? window_end(model->trace) : 0;
+
+	*ret_from = first && (!model->first || first < model->first) ? first : model->first;
+	*ret_to = model->tick > end ? model->tick : end;
+	if (*ret_to < *ret_from)
+		*ret_to = *ret_from;
 }

@@ -2,7 +2,8 @@
 /*
  * Counters of a trace in its window: what each was, and how fast it grew. Numbers of the machine
  * are read together, and a row is written for those that changed only: one without a row at a
- * time when others have one is known to have been the same.
+ * time when others have one is known to have been the same. Programs' own (table mark_counter) are
+ * a process's: its name and id are the instance, and they hold until they are told again.
  */
 #ifndef REPORT_MODEL_COUNTERS_H
 #define REPORT_MODEL_COUNTERS_H

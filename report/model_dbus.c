@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "dbus_pairs.h"
 #include "index_map.h"
 
@@ -50,7 +51,6 @@ static struct ebt_error *group_of(struct dbus_model *m, struct groups *groups,
 				  const struct ebt_row *row, struct ebt_str peer, uint32_t *ret)
 {
 	uint32_t key[4] = { (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus) }, text;
-	struct dbus_group *grown;
 	struct ebt_error *err;
 
 	err = text_of(m, peer, &key[1]);
@@ -62,16 +62,9 @@ static struct ebt_error *group_of(struct dbus_model *m, struct groups *groups,
 		err = text_of(m, (struct ebt_str){ (const char *)key, sizeof(key) }, &text);
 	if (err)
 		return err;
-	if (groups->n == groups->capacity) {
-		size_t capacity = groups->capacity ? groups->capacity * 2 : 64;
-
-		grown = reallocarray(groups->list, capacity, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		groups->list = grown;
-		groups->capacity = capacity;
-	}
-	err = index_map_add(&groups->by_text, text, (uint32_t)groups->n, ret);
+	err = sym_array_reserve(&groups->list, groups->n, &groups->capacity, sizeof(*groups->list));
+	if (!err)
+		err = index_map_add(&groups->by_text, text, (uint32_t)groups->n, ret);
 	if (err || *ret < groups->n)
 		return err;
 	groups->list[groups->n++] = (struct dbus_group){
@@ -136,8 +129,9 @@ static struct ebt_error *take_signal(struct dbus_model *m, const struct ebt_row 
 	return NULL;
 }
 
-static struct ebt_error *take_row(struct dbus_model *m, const struct ebt_row *row)
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
+	struct dbus_model *m = arg;
 	bool in_window = row->time < trace_to_ns(m->trace);
 
 	switch (ebt_u64(row, EBT_F_dbus_message_kind)) {
@@ -153,23 +147,6 @@ static struct ebt_error *take_row(struct dbus_model *m, const struct ebt_row *ro
 	return NULL;
 }
 
-static struct ebt_error *read_rows(struct dbus_model *m)
-{
-	const struct ebt_want want = { EBT_T_dbus_message, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	err = trace_cursor_create(m->trace, &want, 1, TRACE_TO_END, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			return err;
-		err = take_row(m, &row);
-	}
-	return err;
-}
-
 struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret)
 {
 	_cleanup_(dbus_model_destroyp) struct dbus_model *m = calloc(1, sizeof(*m));
@@ -180,7 +157,7 @@ struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret
 	m->trace = trace;
 	err = dbus_pairs_create(&m->pairs);
 	if (!err)
-		err = read_rows(m);
+		err = trace_read_table(m->trace, EBT_T_dbus_message, TRACE_TO_END, take_row, m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);
@@ -201,8 +178,9 @@ const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size
 
 /* --- buses --- */
 
-static struct ebt_error *add_bus(struct dbus_buses *buses, const struct ebt_row *row)
+static struct ebt_error *add_bus(void *arg, const struct ebt_row *row)
 {
+	struct dbus_buses *buses = arg;
 	uint32_t bus = (uint32_t)ebt_u64(row, EBT_F_dbus_bus_bus);
 	struct ebt_str name = ebt_str(row, EBT_F_dbus_bus_name);
 	struct dbus_bus_name *grown;
@@ -223,19 +201,7 @@ static struct ebt_error *add_bus(struct dbus_buses *buses, const struct ebt_row 
 
 struct ebt_error *dbus_buses_read(struct trace *trace, struct dbus_buses *ret)
 {
-	const struct ebt_want want = { EBT_T_dbus_bus, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	err = trace_cursor_create(trace, &want, 1, TRACE_UNFILTERED, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			return err;
-		err = add_bus(ret, &row);
-	}
-	return err;
+	return trace_read_table(trace, EBT_T_dbus_bus, TRACE_UNFILTERED, add_bus, ret);
 }
 
 void dbus_buses_deinit(struct dbus_buses *buses)

@@ -186,8 +186,9 @@ static struct ebt_error *count_silent(struct fault_model *m, const struct ebt_ta
 	return err;
 }
 
-static struct ebt_error *count_row(struct fault_model *m, const struct ebt_row *row)
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
+	struct fault_model *m = arg;
 	struct ebt_error *err;
 	uint32_t i;
 
@@ -214,9 +215,6 @@ static struct ebt_error *read_rows(struct fault_model *m, struct trace *trace)
 				       EBT_COL(fault, silent_major) },
 		{ EBT_T_fault_rest, ~UINT64_C(0) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
 	if (m->by == FAULTS_BY_MAPPING)
 		wants[0].columns |= EBT_COL(fault, mapping) | EBT_COL(fault, inode) |
@@ -224,14 +222,7 @@ static struct ebt_error *read_rows(struct fault_model *m, struct trace *trace)
 				    EBT_COL(fault, generation);
 	if (m->by == FAULTS_BY_STACK)
 		wants[0].columns |= EBT_COL(fault, kstack) | EBT_COL(fault, ustack);
-	err = trace_cursor_create(trace, wants, 2, 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = count_row(m, &row);
-	}
-	return err;
+	return trace_read_rows(trace, wants, 2, 0, count_row, m);
 }
 
 struct ebt_error *fault_model_create(struct trace *trace, enum faults_by by, struct calltree *tree,

@@ -152,8 +152,9 @@ static bool has_name(const struct line *line, struct ebt_str name)
 	return false;
 }
 
-static struct ebt_error *add_line(struct irq_model *m, const struct ebt_row *row)
+static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
 {
+	struct irq_model *m = arg;
 	struct ebt_str name = ebt_str(row, EBT_F_irq_name_name);
 	struct ebt_error *err;
 	struct line *line;
@@ -178,8 +179,10 @@ static struct ebt_error *add_line(struct irq_model *m, const struct ebt_row *row
 	return text_error(&line->name);
 }
 
-static struct ebt_error *count_row(struct irq_model *m, const struct ebt_row *row)
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
+	struct irq_model *m = arg;
+
 	switch (row->batch->table->id) {
 	case EBT_T_irq:
 		return count_irq(m, row);
@@ -203,18 +206,8 @@ static struct ebt_error *read_rows(struct irq_model *m)
 		  EBT_COL(timer, function) | EBT_COL(timer, self) | EBT_COL(timer, kind) },
 		{ EBT_T_work, EBT_COL(work, function) | EBT_COL(work, duration) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(m->trace, wants, sizeof(wants) / sizeof(wants[0]), 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = count_row(m, &row);
-	}
-	return err;
+	return trace_read_rows(m->trace, wants, sizeof(wants) / sizeof(wants[0]), 0, count_row, m);
 }
 
 /* Names stand where a line was first seen, which may be anywhere. */
@@ -222,18 +215,8 @@ static struct ebt_error *read_names(struct irq_model *m)
 {
 	static const struct ebt_want want = { EBT_T_irq_name,
 					      EBT_COL(irq_name, number) | EBT_COL(irq_name, name) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(m->trace, &want, 1, TRACE_UNFILTERED, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_line(m, &row);
-	}
-	return err;
+	return trace_read_rows(m->trace, &want, 1, TRACE_UNFILTERED, add_line, m);
 }
 
 struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret)

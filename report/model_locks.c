@@ -34,7 +34,6 @@ struct lock_model {
 	struct index_map values, pairs;
 	struct index_map private_locks, shared_locks, kernel_locks;
 	struct index_map by_person, by_stack;
-	uint64_t rows;
 };
 
 const char *lock_kind_name(enum lock_kind kind)
@@ -391,25 +390,19 @@ static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row
 
 /* --- all --- */
 
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	return row->batch->table->id == EBT_T_futex_wait ? count_futex(arg, row)
+							 : count_kernel(arg, row);
+}
+
 static struct ebt_error *read_rows(struct lock_model *m)
 {
 	const struct ebt_want wants[] = { { EBT_T_futex_wait, ~UINT64_C(0) },
 					  { EBT_T_lock_wait, ~UINT64_C(0) } };
 	size_t from = m->options->no_user, to = m->options->no_kernel ? 1 : 2;
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(m->trace, wants + from, to - from, 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		m->rows++;
-		err = row.batch->table->id == EBT_T_futex_wait ? count_futex(m, &row)
-							       : count_kernel(m, &row);
-	}
-	return err;
+	return trace_read_rows(m->trace, wants + from, to - from, 0, take_row, m);
 }
 
 static int compare_persons(const void *a, const void *b)
@@ -505,9 +498,4 @@ const struct lock_stack *lock_model_stacks(const struct lock_model *m, size_t *r
 {
 	*ret_n = m->n_stacks;
 	return m->stacks;
-}
-
-uint64_t lock_model_rows(const struct lock_model *m)
-{
-	return m->rows;
 }

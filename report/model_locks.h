@@ -94,7 +94,4 @@ const struct lock_person *lock_model_persons(const struct lock_model *model);
 /* The longest first. */
 const struct lock_stack *lock_model_stacks(const struct lock_model *model, size_t *ret_n);
 
-/* Rows of the lock tables that were read, also those that did not count as waits. */
-uint64_t lock_model_rows(const struct lock_model *model);
-
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 /* Of one process; and how far back its ancestors are followed. */
 #define MAX_MAPPINGS 65536u
 #define MAX_PROGRAMS 65536u
@@ -141,6 +143,7 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 		.prot = (uint32_t)ebt_u64(row, EBT_F_mmap_prot),
 		.before = ebt_u64(row, EBT_F_mmap_origin) == 1,
 	};
+	struct ebt_error *err;
 
 	if (all->n == MAX_MAPPINGS) {
 		all->more = true;
@@ -148,15 +151,9 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 	}
 	if (cover(all, &life))
 		return NULL;
-	if (all->n == all->capacity) {
-		size_t capacity = all->capacity ? all->capacity * 2 : 64;
-		struct mapping_life *grown = reallocarray(all->lives, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		all->lives = grown;
-		all->capacity = capacity;
-	}
+	err = sym_array_reserve(&all->lives, all->n, &all->capacity, sizeof(*all->lives));
+	if (err)
+		return err;
 	life.path = strndup(path.data, path.len);
 	life.build_id = hex(ebt_str(row, EBT_F_mmap_build_id));
 	all->lives[all->n++] = life;
@@ -183,6 +180,7 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 	struct mappings *all = f->all;
 	const struct ebt_str comm = ebt_str(row, EBT_F_task_exec_comm);
 	const struct ebt_str file = ebt_str(row, EBT_F_task_exec_filename);
+	struct ebt_error *err;
 	struct program_run *run;
 
 	end_mappings(all, f->renamed ? f->renamed : row->time, f->renamed ? f->renamed : row->time);
@@ -193,15 +191,10 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 		all->more = true;
 		return NULL;
 	}
-	if (all->n_programs == all->program_capacity) {
-		size_t capacity = all->program_capacity ? all->program_capacity * 2 : 16;
-		struct program_run *grown = reallocarray(all->programs, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		all->programs = grown;
-		all->program_capacity = capacity;
-	}
+	err = sym_array_reserve(&all->programs, all->n_programs, &all->program_capacity,
+				sizeof(*all->programs));
+	if (err)
+		return err;
 	run = &all->programs[all->n_programs++];
 	run->time_ns = row->time;
 	run->comm = strndup(comm.data, comm.len);
@@ -210,8 +203,9 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 	return run->comm && run->file && run->cmdline ? NULL : &ebt_enomem;
 }
 
-static struct ebt_error *on_row(struct follow *f, const struct ebt_row *row)
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
+	struct follow *f = arg;
 	const struct ebt_task *task = NULL;
 
 	while (f->at + 1 < f->n_chain && row->time > f->chain[f->at].until)
@@ -247,22 +241,13 @@ struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs, 
 					   EBT_COL(task_exec, cmdline) },
 		{ EBT_T_task_rename, EBT_COL(task_rename, task) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	struct mappings all = { 0 };
 	struct follow f = { .all = &all, .procs = procs };
 	struct ebt_error *err;
 
 	make_chain(&f, proc);
-	err = trace_cursor_create(trace, wants, sizeof(wants) / sizeof(wants[0]), TRACE_UNFILTERED,
-				  &cursor);
-	while (!err) {
-		struct ebt_row row;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = on_row(&f, &row);
-	}
+	err = trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]), TRACE_UNFILTERED,
+			      on_row, &f);
 	while (!err && f.at + 1 < f.n_chain)
 		hand_over(&f, f.chain[f.at].until);
 	if (err)

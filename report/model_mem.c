@@ -444,8 +444,10 @@ static void on_system(struct mem_model *m, const struct ebt_row *row)
 
 /* --- all rows --- */
 
-static struct ebt_error *on_row(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
+	struct reading *r = arg;
+
 	switch (row->batch->table->id) {
 	case EBT_T_kmem_alloc:
 		return on_object(r, row);
@@ -483,19 +485,9 @@ static struct ebt_error *read_rows(struct reading *r)
 		{ EBT_T_process_memory, ~UINT64_C(0) },
 		{ EBT_T_meminfo, ~UINT64_C(0) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(r->trace, wants, sizeof(wants) / sizeof(wants[0]),
-				  TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = on_row(r, &row);
-	}
-	return err;
+	return trace_read_rows(r->trace, wants, sizeof(wants) / sizeof(wants[0]),
+			       TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, on_row, r);
 }
 
 static void sum_all_live(struct mem_model *m)

@@ -162,6 +162,20 @@ static struct ebt_error *add_device(struct net_model *m, const struct ebt_row *r
 	return NULL;
 }
 
+static struct ebt_error *add_thing(void *arg, const struct ebt_row *row)
+{
+	struct net_model *m = arg;
+
+	switch (row->batch->table->id) {
+	case EBT_T_net_device:
+		return add_device(m, row);
+	case EBT_T_net_connection:
+		return add_connection(m, row);
+	}
+	add_end(m, row);
+	return NULL;
+}
+
 /* What rows of the window refer to, wherever it stands. */
 static struct ebt_error *read_things(struct net_model *m)
 {
@@ -170,27 +184,8 @@ static struct ebt_error *read_things(struct net_model *m)
 		{ EBT_T_net_connection, ~UINT64_C(0) },
 		{ EBT_T_net_end, ~UINT64_C(0) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(m->trace, wants, 3, TRACE_UNFILTERED, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		switch (row.batch->table->id) {
-		case EBT_T_net_device:
-			err = add_device(m, &row);
-			break;
-		case EBT_T_net_connection:
-			err = add_connection(m, &row);
-			break;
-		default:
-			add_end(m, &row);
-		}
-	}
-	return err;
+	return trace_read_rows(m->trace, wants, 3, TRACE_UNFILTERED, add_thing, m);
 }
 
 /* --- what happened in the window --- */
@@ -322,8 +317,9 @@ static void count_reset(struct net_model *m, const struct ebt_row *row, struct n
 		c->resets++;
 }
 
-static struct ebt_error *count_row(struct net_model *m, const struct ebt_row *row)
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
+	struct net_model *m = arg;
 	static const struct {
 		uint16_t table;
 		uint8_t task;
@@ -385,30 +381,8 @@ static struct ebt_error *read_rows(struct net_model *m)
 		{ EBT_T_net_retransmit, ~UINT64_C(0) },
 		{ EBT_T_net_reset, ~UINT64_C(0) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(m->trace, wants, 6, 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = count_row(m, &row);
-	}
-	return err;
-}
-
-static bool has_transfers(const struct ebt_reader *reader)
-{
-	size_t n;
-	const struct ebt_chunk_info *chunks = ebt_reader_chunks(reader, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		if (chunks[i].table == EBT_T_net_transfer && chunks[i].rows)
-			return true;
-	}
-	return false;
+	return trace_read_rows(m->trace, wants, 6, 0, count_row, m);
 }
 
 static int compare_interfaces(const void *a, const void *b)
@@ -428,7 +402,7 @@ struct ebt_error *net_model_create(struct trace *trace, bool by_thread, struct n
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
-	m->by_ends = !has_transfers(trace_reader(trace));
+	m->by_ends = !ebt_reader_has_rows(trace_reader(trace), EBT_T_net_transfer);
 	err = task_groups_create(trace, by_thread, &m->groups);
 	if (!err)
 		err = read_things(m);

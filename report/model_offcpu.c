@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
+#include "index_map.h"
 
 #define NO_STACK UINT32_MAX
 
@@ -38,9 +40,8 @@ struct offcpu {
 	uint32_t n_threads;
 
 	struct offcpu_stack *stacks;
-	uint32_t n_stacks, stacks_capacity;
-	uint32_t *stack_of; /* by node: 1 + index of its stack */
-	uint32_t n_stack_of;
+	size_t n_stacks, stacks_capacity;
+	struct index_map stack_of;
 
 	struct pairs thread_wakers, stack_wakers;
 };
@@ -146,34 +147,26 @@ static struct ebt_error *get_thread(struct offcpu *offcpu, const struct ebt_task
 	return NULL;
 }
 
-static struct ebt_error *get_stack(struct offcpu *offcpu, uint32_t node, struct offcpu_stack **ret)
+/* Of one stack, waits in one state: a task that is sent off its CPU as it goes to sleep did not
+ * sleep. */
+static struct ebt_error *get_stack(struct offcpu *offcpu, uint32_t node, enum sched_why why,
+				   uint32_t *ret)
 {
-	if (node >= offcpu->n_stack_of) {
-		uint32_t n = node + node / 2 + 256;
-		uint32_t *grown = reallocarray(offcpu->stack_of, n, sizeof(*grown));
+	struct ebt_error *err;
+	uint32_t i;
 
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + offcpu->n_stack_of, 0, (n - offcpu->n_stack_of) * sizeof(*grown));
-		offcpu->stack_of = grown;
-		offcpu->n_stack_of = n;
+	err = index_map_add(&offcpu->stack_of, (uint64_t)why << 32 | node,
+			    (uint32_t)offcpu->n_stacks, &i);
+	if (!err && i == offcpu->n_stacks) {
+		err = sym_array_reserve(&offcpu->stacks, offcpu->n_stacks, &offcpu->stacks_capacity,
+					sizeof(*offcpu->stacks));
+		if (!err)
+			offcpu->stacks[offcpu->n_stacks++] =
+				(struct offcpu_stack){ .node = node, .why = why };
 	}
-	if (!offcpu->stack_of[node]) {
-		if (offcpu->n_stacks == offcpu->stacks_capacity) {
-			uint32_t capacity = offcpu->stacks_capacity * 2 + 256;
-			struct offcpu_stack *grown =
-				reallocarray(offcpu->stacks, capacity, sizeof(*grown));
-
-			if (!grown)
-				return &ebt_enomem;
-			offcpu->stacks = grown;
-			offcpu->stacks_capacity = capacity;
-		}
-		offcpu->stacks[offcpu->n_stacks] = (struct offcpu_stack){ .node = node };
-		offcpu->stack_of[node] = ++offcpu->n_stacks;
-	}
-	*ret = &offcpu->stacks[offcpu->stack_of[node] - 1];
-	return NULL;
+	if (!err)
+		*ret = i;
+	return err;
 }
 
 /* --- counting --- */
@@ -206,8 +199,8 @@ static struct ebt_error *count_off(struct offcpu *offcpu, const struct sched_off
 				   uint32_t node)
 {
 	uint64_t ns = off->end - off->start;
-	struct offcpu_stack *stack;
 	struct ebt_error *err = NULL;
+	uint32_t stack;
 
 	if (whole_ns(off) < offcpu->options.min_ns ||
 	    (offcpu->options.only && off->why != offcpu->options.why))
@@ -220,12 +213,12 @@ static struct ebt_error *count_off(struct offcpu *offcpu, const struct sched_off
 	if (offcpu->options.take)
 		return offcpu->options.take(offcpu->options.arg, off, node);
 	calltree_add(offcpu->options.tree, node, ns);
-	err = get_stack(offcpu, node, &stack);
+	err = get_stack(offcpu, node, off->why, &stack);
 	if (err)
 		return err;
-	sum_off(&stack->sum, off);
+	sum_off(&offcpu->stacks[stack].sum, off);
 	if (off->woken)
-		err = count_pair(&offcpu->stack_wakers, offcpu->stack_of[node] - 1, off->waker, ns);
+		err = count_pair(&offcpu->stack_wakers, stack, off->waker, ns);
 	return err;
 }
 
@@ -337,8 +330,7 @@ void offcpu_next_window(struct offcpu *offcpu)
 		offcpu->threads[i].sum = (struct offcpu_sum){ 0 };
 		offcpu->threads[i].ran = false;
 	}
-	for (uint32_t i = 0; i < offcpu->n_stacks; i++)
-		offcpu->stack_of[offcpu->stacks[i].node] = 0;
+	index_map_deinit(&offcpu->stack_of);
 	offcpu->n_stacks = 0;
 	forget_pairs(&offcpu->thread_wakers);
 	forget_pairs(&offcpu->stack_wakers);
@@ -373,17 +365,11 @@ struct ebt_error *offcpu_create(struct ebt_reader *reader, const struct offcpu_o
 				struct offcpu **ret)
 {
 	struct offcpu *offcpu = calloc(1, sizeof(*offcpu));
-	const struct ebt_chunk_info *chunks;
-	size_t n;
 
 	if (!offcpu)
 		return &ebt_enomem;
 	offcpu->options = *options;
-	chunks = ebt_reader_chunks(reader, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (chunks[i].table == EBT_T_offcpu_stack)
-			offcpu->late_stacks = true;
-	}
+	offcpu->late_stacks = ebt_reader_has_rows(reader, EBT_T_offcpu_stack);
 	*ret = offcpu;
 	return NULL;
 }
@@ -395,7 +381,7 @@ void offcpu_destroy(struct offcpu *offcpu)
 	free(offcpu->threads);
 	free(offcpu->held);
 	free(offcpu->stacks);
-	free(offcpu->stack_of);
+	index_map_deinit(&offcpu->stack_of);
 	free(offcpu->thread_wakers.v);
 	free(offcpu->stack_wakers.v);
 	free(offcpu);
@@ -409,6 +395,6 @@ const struct offcpu_thread *offcpu_threads(const struct offcpu *offcpu, uint32_t
 
 const struct offcpu_stack *offcpu_stacks(const struct offcpu *offcpu, uint32_t *ret_n)
 {
-	*ret_n = offcpu->n_stacks;
+	*ret_n = (uint32_t)offcpu->n_stacks;
 	return offcpu->stacks;
 }

@@ -47,7 +47,8 @@ struct offcpu_thread {
 };
 
 struct offcpu_stack {
-	uint32_t node; /* of the tree */
+	uint32_t node;	    /* of the tree */
+	enum sched_why why; /* all of it */
 	struct offcpu_sum sum;
 };
 

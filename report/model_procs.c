@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "index_map.h"
 #include "names.h"
 #include "proc_texts.h"
@@ -36,16 +37,9 @@ static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *ta
 	struct ebt_error *err;
 	struct proc *p;
 
-	if (procs->n == procs->capacity) {
-		size_t capacity = procs->capacity ? procs->capacity * 2 : 64;
-		struct proc *grown = reallocarray(procs->all, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		procs->all = grown;
-		procs->capacity = capacity;
-	}
-	err = index_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
+	err = sym_array_reserve(&procs->all, procs->n, &procs->capacity, sizeof(*procs->all));
+	if (!err)
+		err = index_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
 	if (err)
 		return err;
 	p = &procs->all[*ret];
@@ -74,15 +68,10 @@ static struct ebt_error *add_thread(struct procs *procs, const struct ebt_task *
 	uint32_t owner;
 	struct proc *p;
 
-	if (procs->n_threads == procs->thread_capacity) {
-		size_t capacity = procs->thread_capacity ? procs->thread_capacity * 2 : 64;
-		struct proc_thread *grown = reallocarray(procs->threads, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		procs->threads = grown;
-		procs->thread_capacity = capacity;
-	}
+	err = sym_array_reserve(&procs->threads, procs->n_threads, &procs->thread_capacity,
+				sizeof(*procs->threads));
+	if (err)
+		return err;
 	err = get_proc(procs, task, &owner);
 	if (err)
 		return err;
@@ -390,8 +379,10 @@ static struct ebt_error *on_end(struct procs *procs, const struct ebt_row *row)
 	return NULL;
 }
 
-static struct ebt_error *on_row(struct procs *procs, const struct ebt_row *row)
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
+	struct procs *procs = arg;
+
 	switch (row->batch->table->id) {
 	case EBT_T_process:
 		return on_process(procs, row);
@@ -424,19 +415,8 @@ static struct ebt_error *read_rows(struct procs *procs, struct trace *trace)
 		{ EBT_T_task_exit, ~UINT64_C(0) },
 		{ EBT_T_task_end, ~UINT64_C(0) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err = trace_cursor_create(trace, wants, sizeof(wants) / sizeof(wants[0]),
-						    TRACE_UNFILTERED, &cursor);
-
-	while (!err) {
-		struct ebt_row row;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = on_row(procs, &row);
-	}
-	return err;
+	return trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]), TRACE_UNFILTERED,
+			       on_row, procs);
 }
 
 /* --- when all is read --- */

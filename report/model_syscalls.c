@@ -12,7 +12,8 @@
 
 struct syscall_model {
 	struct trace *trace;
-	struct task_groups *tasks; /* NULL: SYSCALLS_BY_CALL */
+	const struct syscall_within *within; /* or NULL */
+	struct task_groups *tasks;	     /* NULL: SYSCALLS_BY_CALL */
 	struct syscall_stat *stats;
 	size_t n_stats, stats_capacity;
 	struct syscall_group *groups; /* made of the stats at the end */
@@ -63,10 +64,10 @@ static struct ebt_error *count_errno(struct syscall_model *m, uint32_t nr, bool 
 	return NULL;
 }
 
-static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row *row)
+static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row *row,
+				   uint64_t duration)
 {
 	uint32_t nr = (uint32_t)ebt_u64(row, EBT_F_syscall_nr), group = 0;
-	uint64_t duration = ebt_u64(row, EBT_F_syscall_duration);
 	int64_t result = ebt_i64(row, EBT_F_syscall_ret);
 	bool compat = ebt_u64(row, EBT_F_syscall_abi);
 	struct syscall_stat *stat;
@@ -91,25 +92,37 @@ static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row
 	return histogram_add(&stat->time, duration);
 }
 
+static struct ebt_error *count_within(struct syscall_model *m, const struct ebt_row *row)
+{
+	const struct syscall_within *within = m->within;
+	const struct ebt_task *task = ebt_task(row, EBT_F_syscall_task);
+	uint64_t duration = ebt_u64(row, EBT_F_syscall_duration);
+	uint64_t entered = row->time > duration ? row->time - duration : 0;
+	struct ebt_error *err;
+
+	if (!span_set_touches(within->spans, task, entered, row->time))
+		return NULL;
+	err = count_row(m, row, span_set_ns(within->spans, task, entered, row->time));
+	return err || !within->call ? err : within->call(within->arg, row);
+}
+
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	struct syscall_model *m = arg;
+
+	return m->within ? count_within(m, row)
+			 : count_row(m, row, ebt_u64(row, EBT_F_syscall_duration));
+}
+
 static struct ebt_error *read_rows(struct syscall_model *m)
 {
 	struct ebt_want want = { EBT_T_syscall, EBT_COL(syscall, nr) | EBT_COL(syscall, abi) |
 							EBT_COL(syscall, duration) |
 							EBT_COL(syscall, ret) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	if (m->tasks)
+	if (m->tasks || m->within)
 		want.columns |= EBT_COL(syscall, task);
-	err = trace_cursor_create(m->trace, &want, 1, 0, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = count_row(m, &row);
-	}
-	return err;
+	return trace_read_rows(m->trace, &want, 1, 0, take_row, m);
 }
 
 static struct ebt_error *sum_groups(struct syscall_model *m)
@@ -138,6 +151,7 @@ static struct ebt_error *sum_groups(struct syscall_model *m)
 }
 
 struct ebt_error *syscall_model_create(struct trace *trace, enum syscall_grouping grouping,
+				       const struct syscall_within *within,
 				       struct syscall_model **ret)
 {
 	_cleanup_(syscall_model_destroyp) struct syscall_model *m = calloc(1, sizeof(*m));
@@ -146,6 +160,7 @@ struct ebt_error *syscall_model_create(struct trace *trace, enum syscall_groupin
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
+	m->within = within;
 	if (grouping != SYSCALLS_BY_CALL)
 		err = task_groups_create(trace, grouping == SYSCALLS_BY_THREAD, &m->tasks);
 	if (!err)
@@ -191,4 +206,12 @@ const struct syscall_errno *syscall_model_errnos(const struct syscall_model *m, 
 {
 	*ret_n = m->n_errnos;
 	return m->errnos;
+}
+
+struct ebt_error *syscall_model_warn_none(struct trace *trace)
+{
+	if (trace_has_more(trace) || ebt_reader_has_rows(trace_reader(trace), EBT_T_syscall))
+		return NULL;
+	return trace_warn(trace, "no system calls in this trace: ebrec "
+				 "records them with -e syscalls");
 }

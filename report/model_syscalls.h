@@ -8,6 +8,7 @@
 
 #include "histogram.h"
 #include "names.h"
+#include "span_set.h"
 #include "trace.h"
 
 enum syscall_grouping { SYSCALLS_BY_CALL, SYSCALLS_BY_PROCESS, SYSCALLS_BY_THREAD };
@@ -34,8 +35,17 @@ struct syscall_errno {
 
 struct syscall_model;
 
-/* Reads the rows that pass the filters. */
+/* Only calls that touch these spans, which are merged, and of each the part that is in them. */
+struct syscall_within {
+	const struct span_set *spans;
+	/* Gets each of these calls as it was; or NULL. */
+	struct ebt_error *(*call)(void *arg, const struct ebt_row *row);
+	void *arg;
+};
+
+/* Reads the rows that pass the filters. within: NULL for all. */
 struct ebt_error *syscall_model_create(struct trace *trace, enum syscall_grouping grouping,
+				       const struct syscall_within *within,
 				       struct syscall_model **ret);
 void syscall_model_destroy(struct syscall_model *model);
 DEFINE_CLEANUP(struct syscall_model *, syscall_model_destroy);
@@ -44,5 +54,8 @@ DEFINE_CLEANUP(struct syscall_model *, syscall_model_destroy);
 const struct syscall_stat *syscall_model_stats(const struct syscall_model *model, size_t *ret_n);
 const struct syscall_group *syscall_model_groups(const struct syscall_model *model, size_t *ret_n);
 const struct syscall_errno *syscall_model_errnos(const struct syscall_model *model, size_t *ret_n);
+
+/* Where the trace has none: how to record them. */
+struct ebt_error *syscall_model_warn_none(struct trace *trace);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 #include "index_map.h"
 #include "model_offcpu.h"
@@ -24,8 +25,9 @@ struct spent {
 
 /* Of a thread, besides its figures. */
 struct aside {
-	uint64_t born;	 /* 0: not in the recording */
-	uint64_t shared; /* samples whose share of the time is given out */
+	uint64_t born;		      /* 0: not in the recording */
+	uint64_t shared;	      /* samples whose share of the time is given out */
+	const struct ebt_task *alive; /* at the end of the window before this one */
 };
 
 struct wall {
@@ -76,6 +78,19 @@ uint64_t wall_off_ns(const struct wall_thread *thread)
 {
 	return thread->ns[WALL_SLEEP] + thread->ns[WALL_LOCK] + thread->ns[WALL_DISK] +
 	       thread->ns[WALL_OTHER];
+}
+
+uint64_t wall_life_ns(const struct wall_thread *thread)
+{
+	return thread->to > thread->from ? thread->to - thread->from : 0;
+}
+
+double wall_coverage(const struct wall_thread *thread)
+{
+	uint64_t known = thread->ns[WALL_CPU] + wall_runqueue_ns(thread) + wall_off_ns(thread);
+	uint64_t life = wall_life_ns(thread);
+
+	return life ? 100.0 * (double)known / (double)life : 100.0;
 }
 
 /* --- places for figures --- */
@@ -139,17 +154,11 @@ static struct ebt_error *get_spent(struct wall *wall, const struct ebt_task *tas
 	uint32_t i;
 	struct ebt_error *err;
 
-	if (wall->n_spent == wall->spent_capacity) {
-		size_t capacity = wall->spent_capacity * 2 + 256;
-		struct spent *grown = reallocarray(wall->spent, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		wall->spent = grown;
-		wall->spent_capacity = capacity;
-	}
-	err = index_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node,
-			    (uint32_t)wall->n_spent, &i);
+	err = sym_array_reserve(&wall->spent, wall->n_spent, &wall->spent_capacity,
+				sizeof(*wall->spent));
+	if (!err)
+		err = index_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node,
+				    (uint32_t)wall->n_spent, &i);
 	if (err)
 		return err;
 	if (i == wall->n_spent) {
@@ -241,17 +250,41 @@ static enum wall_kind kind_of(enum sched_why why, bool lock)
 
 /* --- reading --- */
 
+/* What of it counts. */
+static uint64_t within(const struct wall *wall, const struct ebt_task *task, uint64_t from,
+		       uint64_t to)
+{
+	return wall->options.within ? span_set_ns(wall->options.within, task, from, to) : to - from;
+}
+
+static bool is_within(const struct wall *wall, const struct ebt_task *task, uint64_t from,
+		      uint64_t to)
+{
+	return !wall->options.within || span_set_touches(wall->options.within, task, from, to);
+}
+
+static struct ebt_error *tell(const struct wall *wall, const struct ebt_task *task,
+			      const struct wall_interval *interval)
+{
+	if (!wall->options.interval || interval->from == interval->to)
+		return NULL;
+	return wall->options.interval(wall->options.arg, task, interval);
+}
+
 /* An interval of the model of time off CPU, and its place. */
 static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
 {
 	struct wall *wall = arg;
-	uint64_t queued = off->runnable ? off->end - off->runnable : 0, ns = off->end - off->start;
+	struct wall_interval asleep = { .from = off->start, .to = off->end, .node = node };
+	struct wall_interval queued = { WALL_RUNQUEUE, off->end, off->end, node };
 	struct wall_thread *thread;
 	struct spent *spent;
-	enum wall_kind kind;
+	uint64_t ns;
 	bool lock;
 	struct ebt_error *err;
 
+	if (!is_within(wall, off->task, off->start, off->end))
+		return NULL;
 	err = get_thread(wall, off->task, &thread);
 	if (!err)
 		err = is_lock(wall, node, &lock);
@@ -259,16 +292,18 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		err = get_spent(wall, off->task, node, &spent);
 	if (err)
 		return err;
-	kind = kind_of(off->why, lock);
-	if (kind != WALL_PREEMPTED && kind != WALL_RUNQUEUE) {
-		thread->ns[WALL_RUNQUEUE] += queued;
-		spent->ns[WALL_RUNQUEUE] += queued;
-		ns -= queued;
-	}
-	thread->ns[kind] += ns;
-	spent->ns[kind] += ns;
+	asleep.kind = kind_of(off->why, lock);
+	if (asleep.kind != WALL_PREEMPTED && asleep.kind != WALL_RUNQUEUE && off->runnable)
+		asleep.to = queued.from = off->runnable;
+	ns = within(wall, off->task, queued.from, queued.to);
+	thread->ns[WALL_RUNQUEUE] += ns;
+	spent->ns[WALL_RUNQUEUE] += ns;
+	ns = within(wall, off->task, asleep.from, asleep.to);
+	thread->ns[asleep.kind] += ns;
+	spent->ns[asleep.kind] += ns;
 	thread->open += (off->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) != 0;
-	return NULL;
+	err = tell(wall, off->task, &asleep);
+	return err ? err : tell(wall, off->task, &queued);
 }
 
 static struct ebt_error *on_off(void *arg, const struct sched_off *off)
@@ -280,21 +315,32 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	return offcpu_off(wall->offcpu, off);
 }
 
+static struct ebt_error *count_run(struct wall *wall, const struct sched_run *run)
+{
+	const struct wall_interval interval = { WALL_CPU, run->start, run->end, 0 };
+	struct wall_thread *thread;
+	struct ebt_error *err = get_thread(wall, run->task, &thread);
+
+	if (err)
+		return err;
+	thread->ns[WALL_CPU] += within(wall, run->task, run->start, run->end);
+	thread->open += (run->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) != 0;
+	return tell(wall, run->task, &interval);
+}
+
 static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
 	struct wall *wall = arg;
-	struct wall_thread *thread;
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 
 	if (!sched_feed_wanted(wall->trace, run->task, run->cpu))
 		return NULL;
-	err = get_thread(wall, run->task, &thread);
+	if (is_within(wall, run->task, run->start, run->end))
+		err = count_run(wall, run);
 	if (err)
 		return err;
-	thread->ns[WALL_CPU] += run->end - run->start;
-	thread->open += (run->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) != 0;
-	if (run->why == SCHED_DEAD && run->row)
-		thread->to = run->end;
+	if (run->why == SCHED_DEAD && run->row && run->task->id < wall->n_threads)
+		wall->threads[run->task->id].to = run->end;
 	return offcpu_run(wall->offcpu, run);
 }
 
@@ -329,6 +375,19 @@ static struct ebt_error *create_offcpu(struct wall *wall)
 	return offcpu_create(trace_reader(wall->trace), &options, &wall->offcpu);
 }
 
+/* Of what a kernel does not tell there is nothing in a window, and yet the thread lives on. */
+static struct ebt_error *go_on(struct wall *wall)
+{
+	struct wall_thread *thread;
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < wall->n_threads; i++) {
+		if (wall->aside[i].alive)
+			err = get_thread(wall, wall->aside[i].alive, &thread);
+	}
+	return err;
+}
+
 static struct ebt_error *read_switches(struct wall *wall)
 {
 	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
@@ -345,12 +404,15 @@ static struct ebt_error *read_switches(struct wall *wall)
 	struct ebt_error *err;
 
 	sched_feed_bounds(wall->trace, &from, &wall->to);
-	err = sched_feed_run(wall->trace, &feed, &partial);
+	err = go_on(wall);
+	if (!err)
+		err = sched_feed_run(wall->trace, &feed, &partial);
 	return err ? err : offcpu_finish(wall->offcpu);
 }
 
-static struct ebt_error *add_sample(struct wall *wall, const struct ebt_row *row)
+static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 {
+	struct wall *wall = arg;
 	const struct calltree_stack stack = {
 		.batch = row->batch,
 		.task = ebt_task(row, EBT_F_sample_task),
@@ -365,6 +427,8 @@ static struct ebt_error *add_sample(struct wall *wall, const struct ebt_row *row
 	/* Time that no switch tells of cannot be shared out. */
 	if (!stack.task || stack.task->id >= wall->n_threads || !wall->threads[stack.task->id].task)
 		return NULL;
+	if (!is_within(wall, stack.task, row->time, row->time))
+		return NULL;
 	err = calltree_place(wall->tree, &stack, &node);
 	if (!err)
 		err = get_spent(wall, stack.task, node, &spent);
@@ -372,7 +436,9 @@ static struct ebt_error *add_sample(struct wall *wall, const struct ebt_row *row
 		return err;
 	spent->samples++;
 	wall->threads[stack.task->id].samples++;
-	return NULL;
+	if (wall->options.sample)
+		err = wall->options.sample(wall->options.arg, stack.task, row->time, node);
+	return err;
 }
 
 static struct ebt_error *read_samples(struct wall *wall)
@@ -380,18 +446,8 @@ static struct ebt_error *read_samples(struct wall *wall)
 	const struct ebt_want want = { EBT_T_sample, EBT_COL(sample, task) |
 							     EBT_COL(sample, kstack) |
 							     EBT_COL(sample, ustack) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err = trace_cursor_create(wall->trace, &want, 1, 0, &cursor);
 
-	while (!err) {
-		struct ebt_row row;
-
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = add_sample(wall, &row);
-	}
-	return err;
+	return trace_read_rows(wall->trace, &want, 1, 0, add_sample, wall);
 }
 
 /* --- sharing out, and the tree --- */
@@ -440,11 +496,10 @@ static void find_idle(struct wall *wall)
 {
 	for (uint32_t i = 0; i < wall->n_threads; i++) {
 		struct wall_thread *thread = &wall->threads[i];
-		uint64_t life = thread->to > thread->from ? thread->to - thread->from : 0;
-		uint64_t busy = thread->ns[WALL_CPU] + wall_runqueue_ns(thread);
-		uint64_t other = wall_off_ns(thread) - thread->ns[WALL_SLEEP];
+		uint64_t life = wall_life_ns(thread);
 
-		thread->idle = thread->task && life && busy < life / 100 && other < life / 100;
+		/* Which leaves less than 1 % for all else. Time that nobody knows is no sleep. */
+		thread->idle = thread->task && life && thread->ns[WALL_SLEEP] > life - life / 100;
 	}
 }
 
@@ -517,10 +572,13 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 	return err;
 }
 
-/* Figures to zero. When a thread was born is known still. */
+/* Figures to zero. When a thread was born is known still, and whether it lives. */
 static void clear(struct wall *wall)
 {
 	for (uint32_t i = 0; i < wall->n_threads; i++) {
+		const struct wall_thread *thread = &wall->threads[i];
+
+		wall->aside[i].alive = thread->to == wall->to ? thread->task : NULL;
 		wall->threads[i] = (struct wall_thread){ 0 };
 		wall->aside[i].shared = 0;
 	}

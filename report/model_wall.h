@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "model_calltree.h"
+#include "span_set.h"
 #include "trace.h"
 
 enum wall_kind {
@@ -39,6 +40,13 @@ struct wall_thread {
 	bool idle;     /* see wall_options.hide_idle */
 };
 
+/* A thread did one thing from `from` on until `to`. */
+struct wall_interval {
+	enum wall_kind kind;
+	uint64_t from, to;
+	uint32_t node;
+};
+
 struct wall_options {
 	enum calltree_roots roots;
 	unsigned int only; /* bit n: kind n goes into the tree; 0: all */
@@ -47,6 +55,15 @@ struct wall_options {
 	 * or waiting for one, and as little in kinds other than SLEEP. */
 	bool hide_idle;
 	bool figures_only; /* the tree stays without leaves */
+	/* Only what of a thread's time lies in these spans, which are merged, counts; NULL: all. */
+	const struct span_set *within;
+	/* Get each interval and each sample as they are, before that; or NULL. `node` is where the
+	 * thread was; 0: not known, as of intervals on a CPU. */
+	struct ebt_error *(*interval)(void *arg, const struct ebt_task *task,
+				      const struct wall_interval *interval);
+	struct ebt_error *(*sample)(void *arg, const struct ebt_task *task, uint64_t time,
+				    uint32_t node);
+	void *arg;
 };
 
 struct wall;
@@ -74,5 +91,8 @@ bool wall_is_leaf(const struct wall *wall, uint32_t node, enum wall_kind *ret);
 /* Sums of a thread. */
 uint64_t wall_runqueue_ns(const struct wall_thread *thread); /* PREEMPTED included */
 uint64_t wall_off_ns(const struct wall_thread *thread);	     /* without the time on a run queue */
+uint64_t wall_life_ns(const struct wall_thread *thread);     /* within the window */
+double
+wall_coverage(const struct wall_thread *thread); /* % of life: on CPU, run queue and off CPU */
 
 #endif

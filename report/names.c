@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cleanup.h"
 
 struct leader {
@@ -21,7 +22,6 @@ struct names {
 	size_t n_leaders, capacity;
 };
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 DEFINE_CLEANUP(struct names *, names_destroy);
 
 static struct ebt_error *reserve(struct names *names, uint32_t id)
@@ -50,15 +50,12 @@ static struct ebt_error *reserve(struct names *names, uint32_t id)
 
 static struct ebt_error *add_leader(struct names *names, const struct ebt_task *task)
 {
-	if (names->n_leaders == names->capacity) {
-		size_t capacity = names->capacity ? names->capacity * 2 : 64;
-		struct leader *grown = reallocarray(names->leaders, capacity, sizeof(*grown));
+	struct ebt_error *err;
 
-		if (!grown)
-			return &ebt_enomem;
-		names->leaders = grown;
-		names->capacity = capacity;
-	}
+	err = sym_array_reserve(&names->leaders, names->n_leaders, &names->capacity,
+				sizeof(*names->leaders));
+	if (err)
+		return err;
 	names->leaders[names->n_leaders++] =
 		(struct leader){ .pid = task->pid, .id = task->id, .start_ns = task->start_ns };
 	return NULL;
@@ -90,8 +87,9 @@ static struct ebt_error *see(struct names *names, const struct ebt_task *task, s
 	return NULL;
 }
 
-static struct ebt_error *see_row(struct names *names, const struct ebt_row *row)
+static struct ebt_error *see_row(void *arg, const struct ebt_row *row)
 {
+	struct names *names = arg;
 	const struct ebt_str none = { "", 0 };
 
 	switch (row->batch->table->id) {
@@ -134,19 +132,11 @@ struct ebt_error *names_create(struct ebt_reader *reader, struct names **ret)
 		.n_wants = sizeof(wants) / sizeof(wants[0]),
 	};
 	_cleanup_(names_destroyp) struct names *names = calloc(1, sizeof(*names));
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct ebt_error *err;
-	struct ebt_row row;
 
 	if (!names)
 		return &ebt_enomem;
-	err = ebt_cursor_create(reader, &query, &cursor);
-	while (!err) {
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = see_row(names, &row);
-	}
+	err = ebt_read_rows(reader, &query, see_row, names);
 	if (err)
 		return err;
 	if (names->n_leaders)

@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "command.h"
 #include "options_table.h"
+#include "spelling.h"
 
 struct option_value {
 	bool set;
@@ -86,37 +87,10 @@ uint64_t options_u64(const struct options *options, const char *name, uint64_t o
 
 /* --- words --- */
 
-/* Number of single-character edits between two words (Levenshtein), 99 where one is long. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[33], n = strlen(a), m = strlen(b);
-
-	if (n > 32 || m > 32)
-		return 99;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[m];
-}
-
 /* Keeps the closest of the names that it is called with. */
 static void closest(const char *word, const char *name, const char **best, size_t *best_distance)
 {
-	size_t d = distance(word, name);
+	size_t d = ebt_spelling_distance(word, name);
 
 	if (d < *best_distance && d <= 1 + strlen(word) / 4) {
 		*best = name;

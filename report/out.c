@@ -13,6 +13,9 @@
 
 #include "command.h"
 
+/* With --top no line is dropped before there are so many. */
+#define MIN_KEPT 1024u
+
 static bool is_same_file(const char *path, const struct stat *other)
 {
 	struct stat st;
@@ -126,6 +129,11 @@ struct ebt_error *out_finish(struct out *out)
 		err = out_json_close(out);
 	errno = 0;
 	failed = fflush(out->f) || ferror(out->f);
+	if (failed && !errno) { /* it failed before: why, only another try tells */
+		clearerr(out->f);
+		fputc('\n', out->f);
+		fflush(out->f);
+	}
 	if (!err && failed)
 		err = ebt_error_errno(errno ? errno : EIO, "cannot write %s", out->path);
 	return err;
@@ -204,7 +212,7 @@ void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns)
 	out->n_intervals++;
 	if (out->options->format == FORMAT_JSON)
 		out_json_interval_begin(out);
-	else
+	else if (!options_flag(out->options, "ndjson")) /* lines of JSON say it themselves */
 		put_headline(out);
 }
 
@@ -397,10 +405,59 @@ static struct ebt_error *write_lines(struct out *out, const struct out_lines *li
 	return NULL;
 }
 
+static uint64_t top_of(const struct out *out)
+{
+	return out->table->flags & OUT_FIXED ? 0 : out->options->top;
+}
+
+/* No row has rows below it. */
+static bool is_flat(const struct out_table *table)
+{
+	bool flat = !table->children;
+
+	for (size_t i = 0; i < table->n_columns; i++)
+		flat &= !(table->columns[i].flags & OUT_INDENT);
+	return flat;
+}
+
+/* Of the lines so far those that can still be among the first `top`, in the order in which they
+ * came. */
+static struct ebt_error *drop_lines(struct out *out)
+{
+	const uint64_t top = top_of(out);
+	_cleanup_free_ uint32_t *order = calloc(out->n_lines, sizeof(*order));
+	_cleanup_free_ bool *kept = calloc(out->n_lines, sizeof(*kept));
+	const struct out_column *column;
+	struct ebt_error *err;
+	bool reverse;
+	size_t n = 0;
+
+	if (!order || !kept)
+		return &ebt_enomem;
+	err = find_sort(out, &column, &reverse);
+	if (err)
+		return err;
+	for (size_t i = 0; i < out->n_lines; i++)
+		order[i] = (uint32_t)i;
+	if (column)
+		qsort_r(order, out->n_lines, sizeof(*order), compare_lines,
+			&(struct sort){ out->lines, (size_t)(column - out->table->columns),
+					column->type, reverse });
+	for (size_t i = 0; i < top && i < out->n_lines; i++)
+		kept[order[i]] = true;
+	for (size_t i = 0; i < out->n_lines; i++) {
+		if (kept[i])
+			out->lines[n++] = out->lines[i];
+		else
+			free(out->lines[i].values);
+	}
+	out->n_lines = n;
+	return NULL;
+}
+
 static struct ebt_error *sort_and_write(struct out *out)
 {
 	__attribute__((cleanup(groups_deinit))) struct groups g = { 0 };
-	uint64_t top = out->table->flags & OUT_FIXED ? 0 : out->options->top;
 	const struct out_column *column;
 	struct out_lines lines;
 	struct ebt_error *err;
@@ -421,7 +478,7 @@ static struct ebt_error *sort_and_write(struct out *out)
 					sizeof(*g.by_parent), compare_lines, &sort);
 		}
 	}
-	lines.n = walk_groups(out, &g, top);
+	lines.n = walk_groups(out, &g, top_of(out));
 	lines.all = out->lines;
 	lines.order = g.order;
 	return write_lines(out, &lines);
@@ -492,8 +549,15 @@ static struct out_value *copy_values(const struct out_table *table, const struct
 static struct ebt_error *collect(struct out *out, unsigned int depth,
 				 const struct out_value *values)
 {
+	const uint64_t top = top_of(out);
+	struct ebt_error *err = NULL;
 	struct out_line *line;
 
+	/* Twice as many, so that a line takes part in few sorts. */
+	if (top && out->n_lines / 2 >= top && out->n_lines >= MIN_KEPT && is_flat(out->table))
+		err = drop_lines(out);
+	if (err)
+		return err;
 	if (out->n_lines == UINT32_MAX - 2)
 		return ebt_error_create(EBT_ERR_LIMIT, "more than four billion rows in one table");
 	if (out->n_lines == out->capacity) {

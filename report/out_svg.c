@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "model_diff.h"
+#include "svg_categories.h"
 #include "text.h"
 
 /* The picture as written; the script fits it to the window. flame.js knows ROW and PAD too. */
@@ -48,9 +49,12 @@ struct picture {
 	uint64_t *starts; /* by node: weight to its left */
 	uint32_t *depths;
 	uint32_t n_nodes, n_drawn, rows;
+	uint32_t n_weighted; /* nodes with a total */
 	unsigned int top, height;
-	bool kinds[CALLTREE_N_KINDS]; /* that are in the picture */
-	struct text text;	      /* scratch */
+	bool kinds[CALLTREE_N_KINDS];	 /* that are in the picture */
+	struct svg_category *categories; /* the legend, where frames are coloured by them */
+	size_t n_categories;
+	struct text text; /* scratch */
 };
 
 static bool drawn(const struct picture *p, uint32_t node)
@@ -76,6 +80,7 @@ static struct ebt_error *lay_out(struct picture *p)
 			p->starts[c] = start;
 			start += p->nodes[c].total;
 		}
+		p->n_weighted += node->total > 0;
 		if (!drawn(p, i))
 			continue;
 		p->n_drawn++;
@@ -88,21 +93,20 @@ static struct ebt_error *lay_out(struct picture *p)
 
 /* --- pieces of text --- */
 
-/* At most so many columns, then two dots; ready for XML. Valid until the next call. */
-static const char *clipped(struct picture *p, const char *s, size_t columns)
+const char *svg_clipped(struct text *text, const char *s, size_t columns)
 {
 	size_t len = strnlen(s, NAME_LIMIT);
 	size_t fits = text_fit(s, len, columns);
 
-	text_clear(&p->text);
+	text_clear(text);
 	if (fits < len) {
 		fits = text_fit(s, len, columns > 2 ? columns - 2 : 0);
-		text_xml(&p->text, (struct ebt_str){ s, fits });
-		text_cstr(&p->text, "..");
+		text_xml(text, (struct ebt_str){ s, fits });
+		text_cstr(text, "..");
 	} else {
-		text_xml(&p->text, (struct ebt_str){ s, len });
+		text_xml(text, (struct ebt_str){ s, len });
 	}
-	return text_get(&p->text);
+	return text_get(text);
 }
 
 /* "+12.3 ms", as part of a label. */
@@ -141,6 +145,11 @@ static void add_label(struct picture *p, uint32_t index)
 	if (index == 0)
 		return;
 	text_printf(text, "\n%s", calltree_kind_name(calltree_node_kind(p->flame->tree, index)));
+	if (p->flame->node_categories && func->kind != CALLTREE_ROOT) {
+		text_cstr(text, "\n");
+		text_cstr(text,
+			  categories_name(p->flame->categories, p->flame->node_categories[index]));
+	}
 	if (func->object[0]) {
 		text_cstr(text, "\n");
 		text_xml(text, (struct ebt_str){ func->object, strnlen(func->object, NAME_LIMIT) });
@@ -224,6 +233,8 @@ static void write_frame(struct picture *p, uint32_t index)
 	fputs("<g class=\"", p->f);
 	if (p->flame->changes)
 		write_change_class(p, index);
+	else if (p->flame->by_category && p->funcs[node->func].kind != CALLTREE_ROOT)
+		svg_category_class(p->f, p->flame->node_categories[index]);
 	else
 		fprintf(p->f, "%c%u", kind_class[calltree_node_kind(p->flame->tree, index)],
 			shade(name));
@@ -232,7 +243,8 @@ static void write_frame(struct picture *p, uint32_t index)
 		"<title>%s</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
 		p->starts[index], node->total, depth, text_get(&p->text), x, y, w, ROW - 1);
 	fprintf(p->f, "<text x=\"%.2f\" y=\"%.1f\">%s</text></g>\n", x + 3, y + 11.5,
-		w >= 6 + 3 * CHARACTER ? clipped(p, name, (size_t)((w - 6) / CHARACTER)) : "");
+		w >= 6 + 3 * CHARACTER ? svg_clipped(&p->text, name, (size_t)((w - 6) / CHARACTER))
+				       : "");
 }
 
 /* Parents first, from left to right: the script relies on it. */
@@ -262,7 +274,7 @@ static void write_frames(struct picture *p)
 static unsigned int write_line(struct picture *p, const char *class, unsigned int y, const char *s)
 {
 	fprintf(p->f, "<text class=\"%s\" data-place=\"middle 0\" x=\"%d\" y=\"%u\">%s</text>\n",
-		class, WIDTH / 2, y, clipped(p, s, LINE_LIMIT));
+		class, WIDTH / 2, y, svg_clipped(&p->text, s, LINE_LIMIT));
 	return y + ROW;
 }
 
@@ -311,11 +323,11 @@ static void write_lines(struct picture *p)
 	}
 	if (!p->nodes[0].total)
 		write_line(p, "warning", y, "No stacks: there is nothing to show.");
-	else if (p->n_drawn < p->n_nodes) {
+	else if (p->n_drawn < p->n_weighted) {
 		snprintf(pruned, sizeof(pruned),
 			 "%" PRIu32 " of %" PRIu32 " frames are narrower than 0.1 pixels and left "
 			 "out.",
-			 p->n_nodes - p->n_drawn, p->n_nodes);
+			 p->n_weighted - p->n_drawn, p->n_weighted);
 		write_line(p, "line", y, pruned);
 	}
 	fprintf(p->f,
@@ -337,6 +349,8 @@ static void write_begin(struct picture *p)
 		lines += flame->warnings[i] != NULL;
 	/* Title, lines, one on what was left out, legend, details. */
 	p->top = 52 + ROW * (lines + 1) + 44;
+	if (p->n_categories)
+		p->top += ROW * (svg_category_rows(p->n_categories) - 1);
 	p->height = p->top + ROW * p->rows + 2 * ROW;
 	text_clear(&p->text);
 	text_xml(&p->text, (struct ebt_str){ unit, strlen(unit) });
@@ -350,6 +364,8 @@ static void write_begin(struct picture *p)
 	text_clear(&p->text);
 	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
 	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);
+	if (flame->by_category)
+		svg_category_style(p->f, flame->categories);
 	fputs("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", p->f);
 }
 
@@ -359,10 +375,12 @@ static void write_head(struct picture *p)
 	fprintf(p->f, "<g id=\"head\">\n<rect class=\"page\" width=\"100%%\" height=\"%u\"/>\n",
 		p->top - 4);
 	fprintf(p->f, "<text id=\"title\" data-place=\"middle 0\" x=\"%d\" y=\"44\">%s</text>\n",
-		WIDTH / 2, clipped(p, p->flame->title, MAX_TITLE));
+		WIDTH / 2, svg_clipped(&p->text, p->flame->title, MAX_TITLE));
 	write_lines(p);
 	if (p->flame->changes)
 		write_change_legend(p);
+	else if (p->flame->by_category)
+		svg_category_legend(p->f, p->flame, p->categories, p->n_categories, p->top - 40);
 	else
 		write_legend(p);
 	write_controls(p);
@@ -378,6 +396,8 @@ struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
 	p.nodes = calltree_nodes(flame->tree, &p.n_nodes);
 	p.funcs = calltree_funcs(flame->tree, &n_funcs);
 	err = lay_out(&p);
+	if (!err && flame->by_category)
+		err = svg_category_list(flame, &p.categories, &p.n_categories);
 	if (!err) {
 		write_begin(&p);
 		write_frames(&p);
@@ -388,5 +408,6 @@ struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
 	text_deinit(&p.text);
 	free(p.starts);
 	free(p.depths);
+	free(p.categories);
 	return err;
 }

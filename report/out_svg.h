@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "model_calltree.h"
+#include "model_categories.h"
+#include "text.h"
 
 struct svg_flame {
 	const struct calltree *tree; /* finished */
@@ -22,6 +23,12 @@ struct svg_flame {
 	const char *const *warnings; /* likewise, and in another colour */
 	size_t n_warnings;
 	bool icicle; /* the root is at the top */
+	/* Categories by node, their names and sums, or NULL: they are in the labels, and where
+	 * by_category is set frames are coloured by them. */
+	const uint32_t *node_categories;
+	const struct categories *categories;
+	const struct category_sum *category_sums;
+	bool by_category;
 	/* By node, or NULL: frames are coloured by how much more (or, negative, less) they are than
 	 * in another trace, and not at all where that is within DIFF_ERRORS times the error. */
 	const double *changes, *errors;
@@ -29,5 +36,8 @@ struct svg_flame {
 
 /* Titles, names and the unit may be any bytes. Write errors stay in the FILE. */
 struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame);
+
+/* At most so many columns of it, then two dots; ready for XML. Valid until the text changes. */
+const char *svg_clipped(struct text *text, const char *s, size_t columns);
 
 #endif

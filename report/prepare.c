@@ -36,7 +36,8 @@ static struct ebt_error *begin_batch(struct pass *pass, const struct ebt_batch *
 		pass->owners = grown;
 		pass->n_owners = batch->n_stacks;
 	}
-	memset(pass->owners, 0, batch->n_stacks * sizeof(*pass->owners));
+	if (batch->n_stacks)
+		memset(pass->owners, 0, batch->n_stacks * sizeof(*pass->owners));
 	return NULL;
 }
 
@@ -59,8 +60,9 @@ static struct ebt_error *take_stack(struct pass *pass, const struct ebt_row *row
 }
 
 /* Stacks of a row are of the task that its first TASK field names. */
-static struct ebt_error *take_row(struct pass *pass, const struct ebt_row *row)
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
+	struct pass *pass = arg;
 	const struct ebt_table *table = row->batch->table;
 	const struct ebt_task *task = NULL;
 	bool below_kernel = false;
@@ -98,20 +100,12 @@ static struct ebt_error *take_table(struct trace *trace, const struct ebt_table 
 				    unsigned int flags)
 {
 	const struct ebt_want want = { table->id, wanted_columns(table) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	struct pass pass = { 0 };
 	struct ebt_error *err;
-	struct ebt_row row;
 
 	err = trace_sym(trace, &pass.sym);
 	if (!err)
-		err = trace_cursor_create(trace, &want, 1, flags, &cursor);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = take_row(&pass, &row);
-	}
+		err = trace_read_rows(trace, &want, 1, flags, take_row, &pass);
 	free(pass.owners);
 	return err ? err : sym_find_collected(pass.sym);
 }

@@ -11,23 +11,21 @@
 #include <stdint.h>
 
 #include "error.h"
-#include "index_map.h"
 #include "reader.h"
 
-/* All zero has the empty text, number 0, alone. */
+/* All zero has the empty text, number 0, alone. Beside its bytes a text takes some 10. */
 struct proc_texts {
-	struct proc_text {
-		char *data;
-		size_t len;
-	} * texts;
-	size_t n, capacity, bytes;
-	struct index_map by_hash;
+	char **blocks;	 /* each length and text behind the one before */
+	uint32_t *slots; /* a hash table of numbers; 0: free */
+	size_t n, n_blocks, n_slots, bytes;
+	size_t used; /* of the last block */
 	bool left_out;
 };
 
 void proc_texts_deinit(struct proc_texts *texts);
 
-/* The number of the text, which is cut after 4096 bytes; 0 where there is no more room. */
+/* The number of the text, which is cut after 4096 bytes; 0 where there is no more room. Texts that
+ * come later have larger numbers. */
 struct ebt_error *proc_texts_add(struct proc_texts *texts, struct ebt_str text, uint32_t *ret);
 struct ebt_str proc_texts_get(const struct proc_texts *texts, uint32_t text);
 

@@ -11,7 +11,8 @@
 /* From a process to those that it was forked from, in search of a container. */
 #define MAX_HOPS 64
 
-void proc_view_status(struct text *text, uint32_t status)
+/* How it ended, for people: "3", "SIGSEGV", "SIGABRT (core)". */
+static void add_status(struct text *text, uint32_t status)
 {
 	static const char *const signals[] = {
 		NULL,	    "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",  "SIGTRAP",   "SIGABRT",
@@ -181,7 +182,7 @@ static void set_status(struct out_value *values, const struct proc *p, struct te
 		values[PROC_EXIT] = values[PROC_EXIT_CODE] = values[PROC_SIGNAL] = out_null();
 		return;
 	}
-	proc_view_status(text, p->status);
+	add_status(text, p->status);
 	values[PROC_EXIT] = text_or_null(text);
 	values[PROC_EXIT_CODE] = out_u64(exit_code(p->status));
 	values[PROC_SIGNAL] = number_or_null(p->status & 0x7f, p->status & 0x7f);
@@ -299,7 +300,7 @@ static struct ebt_error *put_thread(const struct proc_view *v, const struct proc
 	struct out_value values[N_THREAD];
 
 	if (t->ended)
-		proc_view_status(&status, t->exit_code);
+		add_status(&status, t->exit_code);
 	values[THREAD_START] = number_or_null(t->start_ns, t->start_ns);
 	values[THREAD_END] = number_or_null(t->ended, t->end_ns);
 	values[THREAD_TID] = out_u64(t->task->tid);

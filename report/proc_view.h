@@ -35,7 +35,4 @@ struct ebt_error *proc_view_details(const struct proc_view *v);
 void proc_view_command(struct text *text, const struct proc_view *v, const struct proc *p);
 struct ebt_str proc_view_comm(const struct proc_view *v, const struct proc *p);
 
-/* How it ended, for people: "3", "SIGSEGV", "SIGABRT (core)". */
-void proc_view_status(struct text *text, uint32_t status);
-
 #endif

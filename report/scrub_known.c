@@ -26,7 +26,6 @@ struct scrub_known {
 };
 
 DEFINE_CLEANUP(struct scrub_known *, scrub_known_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 void scrub_known_destroy(struct scrub_known *known)
 {
@@ -161,8 +160,9 @@ static struct ebt_error *take_fork(struct scrub_known *known, const struct ebt_r
 	return NULL;
 }
 
-static struct ebt_error *take_row(struct scrub_known *known, const struct ebt_row *row)
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
+	struct scrub_known *known = arg;
 	struct ebt_error *err;
 
 	switch (row->batch->table->id) {
@@ -195,17 +195,8 @@ static struct ebt_error *read_all(struct scrub_known *known)
 	};
 	const struct ebt_query query = { .wants = wants,
 					 .n_wants = sizeof(wants) / sizeof(wants[0]) };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err = ebt_cursor_create(known->reader, &query, &cursor);
-	struct ebt_row row;
 
-	while (!err) {
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = take_row(known, &row);
-	}
-	return err;
+	return ebt_read_rows(known->reader, &query, take_row, known);
 }
 
 struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_known **ret)

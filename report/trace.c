@@ -5,8 +5,11 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "ahead.h"
+#include "command.h"
 #include "names.h"
 #include "symbolize.h"
 #include "whole.h"
@@ -59,6 +62,19 @@ static uint64_t resolve_time(const struct option_time *time, uint64_t start, uin
 	return start > UINT64_MAX - offset ? UINT64_MAX : start + offset;
 }
 
+/* Names and times that are shares or ends need the whole trace. */
+static bool can_be_live(const struct options *options)
+{
+	struct stat st;
+
+	if (!(options->command->flags & COMMAND_LIVE) || options_flag(options, "symbols") ||
+	    options->from.set || options->to.set)
+		return false;
+	if (strcmp(options->file, "-") == 0)
+		return !fstat(STDIN_FILENO, &st) && !S_ISREG(st.st_mode);
+	return !stat(options->file, &st) && !S_ISREG(st.st_mode);
+}
+
 struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 {
 	_cleanup_(trace_closep) struct trace *trace = calloc(1, sizeof(*trace));
@@ -68,7 +84,9 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	if (!trace)
 		return &ebt_enomem;
 	trace->options = options;
-	err = ebt_reader_open(options->file, &trace->reader);
+	trace->live = can_be_live(options);
+	err = trace->live ? ebt_reader_open_live(options->file, &trace->reader)
+			  : ebt_reader_open(options->file, &trace->reader);
 	if (err)
 		return err;
 	info = ebt_reader_info(trace->reader);
@@ -112,6 +130,28 @@ void trace_close(struct trace *trace)
 	sym_destroy(trace->sym);
 	ebt_reader_close(trace->reader);
 	free(trace);
+}
+
+bool trace_is_live(const struct trace *trace)
+{
+	return trace->live;
+}
+
+struct ebt_error *trace_more(struct trace *trace, uint64_t *ret_until, bool *ret_end)
+{
+	struct ebt_error *err = ebt_reader_more(trace->reader, ret_end);
+	const struct ebt_chunk_info *chunks;
+	size_t n;
+
+	if (err)
+		return err;
+	chunks = ebt_reader_chunks(trace->reader, &n);
+	for (; trace->seen < n; trace->seen++) {
+		if (chunks[trace->seen].watermark > trace->until)
+			trace->until = chunks[trace->seen].watermark;
+	}
+	*ret_until = trace->until;
+	return NULL;
 }
 
 struct ebt_reader *trace_reader(const struct trace *trace)
@@ -419,6 +459,31 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 			break;
 	}
 	return whole_make(cursor->whole, ret);
+}
+
+struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
+				  unsigned int flags, ebt_row_fn *take, void *arg)
+{
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	err = trace_cursor_create(trace, wants, n, flags, &cursor);
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = take(arg, &row);
+	}
+	return err;
+}
+
+struct ebt_error *trace_read_table(struct trace *trace, uint16_t table, unsigned int flags,
+				   ebt_row_fn *take, void *arg)
+{
+	const struct ebt_want want = { table, ~UINT64_C(0) };
+
+	return trace_read_rows(trace, &want, 1, flags, take, arg);
 }
 
 /* --- made when first asked for --- */

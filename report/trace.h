@@ -27,6 +27,15 @@ DEFINE_CLEANUP(struct trace *, trace_close);
 
 struct ebt_reader *trace_reader(const struct trace *trace);
 
+/*
+ * A command with COMMAND_LIVE may be given a trace that is still being written. trace_more() waits
+ * for more of it; rows before *ret_until are all there then. Cursors are created for the windows
+ * between these times (trace_set_window()); rows of tables that know no time are told apart by
+ * chunks (ebt_reader_pass()).
+ */
+bool trace_is_live(const struct trace *trace);
+struct ebt_error *trace_more(struct trace *trace, uint64_t *ret_until, bool *ret_end);
+
 /* The trace's own first and last time, CLOCK_MONOTONIC ns. */
 uint64_t trace_start_ns(const struct trace *trace);
 uint64_t trace_end_ns(const struct trace *trace);
@@ -98,6 +107,13 @@ DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
 
 /* ret->batch is NULL after the last row. */
 struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
+
+/* For who wants all rows of some tables, as ebt_read_rows(). */
+struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
+				  unsigned int flags, ebt_row_fn *take, void *arg);
+/* Likewise, of one table with all its columns. */
+struct ebt_error *trace_read_table(struct trace *trace, uint16_t table, unsigned int flags,
+				   ebt_row_fn *take, void *arg);
 
 /* The symbolizer with the options of the command line. Belongs to the trace. */
 struct ebt_error *trace_sym(struct trace *trace, struct sym **ret);

@@ -18,6 +18,9 @@ struct trace {
 	struct sym *sym;
 	struct names *names;
 	bool no_inline, no_bundle;
+	bool live;	/* it is still being written */
+	uint64_t until; /* with it: all rows before this time are there */
+	size_t seen;	/* with it: chunks whose watermarks were looked at */
 	struct sym_servers servers;
 	uint64_t from, to;
 	uint64_t whole_from;	   /* of all windows */

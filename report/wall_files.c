@@ -154,12 +154,11 @@ static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t t
 static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 					const struct wall_thread *thread, struct ebt_str comm)
 {
-	uint64_t life = thread->to > thread->from ? thread->to - thread->from : 0, all;
 	_cleanup_text_ struct text name = TEXT_INIT;
+	uint64_t life = wall_life_ns(thread);
 	struct ebt_error *err;
 
 	text_terminal(&name, comm);
-	all = thread->ns[WALL_CPU] + wall_runqueue_ns(thread) + wall_off_ns(thread);
 	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
 		text_get(&name), thread->task->pid);
 	put_duration(f, "life in the recording", life, life);
@@ -173,7 +172,7 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 		snprintf(what, sizeof(what), "  %s", wall_kind_name((enum wall_kind)kind));
 		put_duration(f, what, thread->ns[kind], life);
 	}
-	put_duration(f, "coverage", all, life);
+	fprintf(f, "%-22s %27.2f %%\n", "coverage", wall_coverage(thread));
 	fprintf(f, "%-22s %14" PRIu64 "\n", "samples", thread->samples);
 	if (!thread->top)
 		return text_error(&name);
@@ -181,6 +180,32 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 	if (!err)
 		err = put_stacks(f, wall, thread->top, false);
 	return err ? err : text_error(&name);
+}
+
+/* A line for each thread, those without files too. */
+static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const struct names *names)
+{
+	uint32_t n;
+	const struct wall_thread *threads = wall_threads(wall, &n);
+
+	fprintf(f, "%10s %10s %16s %16s %16s %16s %10s  %s\n", "TID", "PID", "ON-CPU s",
+		"RUNQUEUE s", "OFF-CPU s", "LIFE s", "COVERAGE", "COMM");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wall_thread *thread = &threads[i];
+		uint64_t life = wall_life_ns(thread), on = thread->ns[WALL_CPU];
+		_cleanup_text_ struct text comm = TEXT_INIT;
+
+		if (!thread->task)
+			continue;
+		text_terminal(&comm, names_task(names, thread->task));
+		if (text_error(&comm))
+			return text_error(&comm);
+		fprintf(f, "%10" PRIu32 " %10" PRIu32 " %16.9f %16.9f %16.9f %16.9f %8.2f %%  %s\n",
+			thread->task->tid, thread->task->pid, (double)on / 1e9,
+			(double)wall_runqueue_ns(thread) / 1e9, (double)wall_off_ns(thread) / 1e9,
+			(double)life / 1e9, wall_coverage(thread), text_get(&comm));
+	}
+	return NULL;
 }
 
 static struct ebt_error *write_svg(FILE *f, const struct wall *wall,
@@ -224,14 +249,17 @@ static struct ebt_error *make_file(const struct folder *folder, const char *name
 	return NULL;
 }
 
-static struct ebt_error *close_file(const struct folder *folder, const char *name, FILE *f)
+/* err: of what was written. Names the file. */
+static struct ebt_error *close_file(const struct folder *folder, const char *name, FILE *f,
+				    struct ebt_error *err)
 {
 	bool failed = ferror(f);
 
-	if (fclose(f) || failed)
+	if ((fclose(f) || failed) && !err)
 		return ebt_error_errno(errno, "cannot write '%s/%s'", folder->path, name);
-	out_printf(folder->report->out, "%s/%s\n", folder->path, name);
-	return NULL;
+	if (!err)
+		out_printf(folder->report->out, "%s/%s\n", folder->path, name);
+	return err;
 }
 
 enum { FILE_SVG, FILE_FOLDED, FILE_ANALYSIS, N_FILES };
@@ -241,7 +269,7 @@ static struct ebt_error *write_one(const struct folder *folder, const struct wal
 {
 	static const char *const ends[N_FILES] = { ".svg", ".folded", "_analysis.txt" };
 	_cleanup_text_ struct text name = TEXT_INIT;
-	struct ebt_error *err, *close_err;
+	struct ebt_error *err;
 	FILE *f;
 
 	text_printf(&name, "thread_%" PRIu32 "_", thread->task->tid);
@@ -262,10 +290,17 @@ static struct ebt_error *write_one(const struct folder *folder, const struct wal
 		err = wall_write_folded(f, folder->wall, thread->top);
 	else
 		err = write_analysis(f, folder->wall, thread, comm);
-	close_err = close_file(folder, text_get(&name), f);
-	if (err)
-		ebt_error_destroy(close_err);
-	return err ? err : close_err;
+	return close_file(folder, text_get(&name), f, err);
+}
+
+static struct ebt_error *write_all(const struct folder *folder, const struct names *names)
+{
+	static const char name[] = "summary.txt";
+	struct ebt_error *err;
+	FILE *f;
+
+	err = make_file(folder, name, &f);
+	return err ? err : close_file(folder, name, f, write_summary(f, folder->wall, names));
 }
 
 static struct ebt_error *open_folder(struct folder *folder)
@@ -287,6 +322,8 @@ struct ebt_error *wall_write_files(struct report *report, const struct wall *wal
 	const struct wall_thread *threads = wall_threads(wall, &n);
 	struct ebt_error *err = open_folder(&folder);
 
+	if (!err)
+		err = write_all(&folder, names);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (!threads[i].task || !threads[i].top)
 			continue;

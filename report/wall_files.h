@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `ebreport wall --per-thread`: a flame graph, folded stacks and figures of each thread, as files.
- */
+/* `ebreport wall --per-thread`: a flame graph, folded stacks and figures of each thread, and a line
+ * for each in summary.txt, as files. */
 #ifndef REPORT_WALL_FILES_H
 #define REPORT_WALL_FILES_H
 

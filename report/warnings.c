@@ -55,29 +55,22 @@ static struct table_sums *sums_of(const struct sums *sums, uint64_t id)
 	return found ? &sums->sums[found - sums->tables] : NULL;
 }
 
+static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
+{
+	struct table_sums *sum = sums_of(arg, ebt_u64(row, EBT_F_lost_table_id));
+
+	if (sum && __builtin_add_overflow(sum->noted, ebt_u64(row, EBT_F_lost_count), &sum->noted))
+		sum->noted = UINT64_MAX;
+	return NULL;
+}
+
 /* What table `lost` says; the file may lack it. */
-static struct ebt_error *add_noted(struct ebt_reader *reader, const struct sums *sums)
+static struct ebt_error *add_noted(struct ebt_reader *reader, struct sums *sums)
 {
 	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = ebt_cursor_create(reader, &query, &cursor);
-	if (err)
-		return err;
-	for (;;) {
-		struct table_sums *sum;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			return err;
-		sum = sums_of(sums, ebt_u64(&row, EBT_F_lost_table_id));
-		if (sum && __builtin_add_overflow(sum->noted, ebt_u64(&row, EBT_F_lost_count),
-						  &sum->noted))
-			sum->noted = UINT64_MAX;
-	}
+	return ebt_read_rows(reader, &query, add_noted_row, sums);
 }
 
 static struct ebt_error *sums_init(struct ebt_reader *reader, struct sums *ret)
@@ -310,6 +303,34 @@ static struct ebt_error *warn_notes(struct trace *trace)
 	return err;
 }
 
+/* A row of `lost` that counts nothing says that there may have been something. */
+static struct ebt_error *warn_unknown(struct trace *trace)
+{
+	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	struct ebt_error *err = ebt_cursor_create(trace->reader, &query, &cursor);
+	struct ebt_row row;
+	uint64_t n = 0;
+
+	while (!err) {
+		uint64_t table;
+
+		err = ebt_cursor_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		table = ebt_u64(&row, EBT_F_lost_table_id);
+		n += !ebt_u64(&row, EBT_F_lost_count) && table && table <= UINT16_MAX &&
+		     was_read(trace, (uint16_t)table);
+	}
+	if (err || !n)
+		return err;
+	return add_warning(trace,
+			   "rows may be missing for %" PRIu64 " reason%s, how many is not known: "
+			   "`ebreport info` says of what, when and why",
+			   n, n == 1 ? "" : "s");
+}
+
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;
@@ -330,6 +351,8 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
 				  losses[i].table->name, (double)losses[i].lost * 100 / all);
 	}
+	if (!err)
+		err = warn_unknown(trace);
 	if (!err)
 		err = warn_notes(trace);
 	if (!err)
