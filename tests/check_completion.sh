@@ -40,6 +40,7 @@ expect() { # WORD FUNCTION PROGRAM WORD…
 expect syscalls _ebreport "$1" sys
 expect one.ebt _ebreport "$1" info o
 expect --no-symbols _ebreport "$1" info --no-s
+expect offcpu _ebreport "$1" flame --event off
 expect --trace _ebreport "$1" syscalls --tr
 complete_line _ebreport "$1" info ot
 if [ ${#COMPREPLY[@]} -ne 0 ]; then
@@ -52,6 +53,7 @@ if [ $# -gt 1 ]; then
 	expect --duration _ebrec "$2" --du
 	expect syscalls _ebrec "$2" -e sys
 	expect sched,-offcpu _ebrec "$2" -e sched,-off
+	expect tp _ebrec "$2" --list-events = t
 	expect other.txt _ebrec "$2" cat oth
 fi
 exit $failed

@@ -37,16 +37,26 @@ RUNS = [
     ("net", ["--histogram"], "rows"),
     ("net", ["--by-thread"], "rows"),
     ("net", ["--trace"], "rows"),
+    ("marks", [], "rows"),
+    ("marks", ["--sort", "duration"], "rows"),
+    ("marks", ["--summary"], "rows"),
+    ("marks", ["--series", "*", "--expect", "1ms"], "rows"),
     ("block", ["--depth", "--histogram"], "rows"),
     ("block", ["--devices", "--depth"], "rows"),
     ("block", ["--trace"], "rows"),
+    ("logs", [], "rows"),
+    ("logs", ["--severity", "notice", "--origin", "journal", "--grep", "q|x"], "rows"),
     ("faults", [], "rows"),
     ("cache", [], "rows"),
     ("cache", ["--by-thread"], "rows"),
     ("faults", ["--by", "mapping"], "rows"),
+    ("marks", ["--waterfall"], "rows"),
+    ("marks", ["--around", "*"], "rows"),
+    ("marks", ["--around", "*", "--slowest", "5", "--around-scope", "system"], "rows"),
     ("callgraph", [], "rows"),
     ("callgraph", ["--event", "fault"], "rows"),
     ("callgraph", ["--event", "futex_wait", "--weight", "rows"], "rows"),
+    ("callgraph", ["--categories", "--by", "program", "--threads"], "rows"),
 ]
 FILTERS = [
     [], ["--pid", "300"], ["--comm", "<*"], ["--cpu", "0-1"], ["--from", "1us"], ["--to", "50%"],
@@ -63,7 +73,7 @@ def fail(what, text):
 
 
 def run(ebreport, *words):
-    return subprocess.run([ebreport, *words], capture_output=True, check=False, timeout=60,
+    return subprocess.run([ebreport, *words], capture_output=True, check=False, timeout=300,
                           env={**os.environ, "DEBUGINFOD_URLS": ""})
 
 

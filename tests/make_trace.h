@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "cleanup.h"
 #include "layout.h"
 #include "reader.h"
 
@@ -37,6 +38,14 @@ unsigned char make_trace_byte(unsigned int i);
  * free_temporary_path(). */
 char *make_temporary_path(const char *name);
 void free_temporary_path(char *path);
+
+DEFINE_CLEANUP(char *, free_temporary_path);
+DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
+DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
+
+#define _cleanup_path_	 _cleanup_(free_temporary_pathp)
+#define _cleanup_reader_ _cleanup_(ebt_reader_closep)
+#define _cleanup_cursor_ _cleanup_(ebt_cursor_destroyp)
 
 /* Fails the test, and prints the message, where err is one. */
 void assert_no_error(struct ebt_error *err);

@@ -10,13 +10,10 @@
 #include <cmocka.h>
 
 #include "calltree_shape.h"
-#include "cleanup.h"
 #include "make_trace.h"
 #include "model_calltree.h"
 #include "model_offcpu.h"
 #include "small_trace.h"
-
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 /* Address N00 to N99 is function N of this table; 500 has an inlined function on top. */
 static const struct sym_func functions[] = {
@@ -120,7 +117,7 @@ static struct calltree *read_samples(struct ebt_reader *reader, enum calltree_ro
 	const struct ebt_want want = { EBT_T_sample, ~UINT64_C(0) };
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	const struct calltree_options options = { .roots = roots };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 	struct calltree *tree;
 	struct ebt_row row;
 	uint32_t node;
@@ -392,7 +389,7 @@ static void read_offcpu(struct small_trace *t, uint64_t to, uint64_t min, struct
 		.from_ns = SMALL_START, .to_ns = SMALL_START + to, .handler = &handler, .arg = r
 	};
 	struct offcpu_options off_options = { .min_ns = min };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 	struct sched_model *model;
 
 	r->reader = small_open(t);
@@ -439,6 +436,21 @@ static const struct offcpu_sum *sum_of(const struct off_run *r, uint32_t tid)
 	return NULL;
 }
 
+/* Of a stack, the waits in one state. */
+static const struct offcpu_sum *sum_of_stack(const struct off_run *r, enum sched_why why,
+					     uint64_t total_ns)
+{
+	uint32_t n;
+	const struct offcpu_stack *stacks = offcpu_stacks(r->offcpu, &n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (stacks[i].why == why && stacks[i].sum.total_ns == total_ns)
+			return &stacks[i].sum;
+	}
+	fail_msg("no stack has %" PRIu64 " ns in state %s", total_ns, sched_why_name(why));
+	return NULL;
+}
+
 static void test_offcpu(void **state)
 {
 	struct small_trace t = { 0 };
@@ -471,6 +483,10 @@ static void test_offcpu(void **state)
 	assert_null(sum->waker);
 	assert_int_equal(sum->waker_ns, 1010);
 	assert_int_equal(sum->waker_count, 1);
+
+	/* In one place, and yet not one wait: by state. */
+	assert_int_equal(sum_of_stack(&r, SCHED_SLEEP, 60 + 100)->count, 2);
+	assert_int_equal(sum_of_stack(&r, SCHED_DISK, 1010)->count, 1);
 
 	sum = sum_of(&r, 20);
 	assert_int_equal(sum->total_ns, 100 + 40 + 190);

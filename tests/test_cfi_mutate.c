@@ -21,6 +21,7 @@
 #include "cleanup.h"
 #include "fuzz/fuzz.h"
 #include "image.h"
+#include "next_random.h"
 
 #define ROUNDS 100000
 
@@ -34,16 +35,6 @@ struct seed {
 
 static struct seed seeds[16];
 static size_t n_seeds;
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t next_random(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
-
 static void add_seed(uint8_t kind, const void *data, size_t len)
 {
 	struct seed seed = { malloc(len + 1), len + 1 };

@@ -27,6 +27,7 @@
 
 #include "cleanup.h"
 #include "image.h"
+#include "next_random.h"
 #include "table.h"
 
 #define SECONDS	  20
@@ -41,16 +42,6 @@ static struct {
 	uint64_t files, bytes, rows, fdes, bad_fdes, unsupported, parse_ns;
 	uint64_t compared, expressed, neither, padding, refused, different;
 } sums;
-
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t next_random(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
 
 static uint64_t now(void)
 {

@@ -20,6 +20,7 @@ enum { TICKS = 1, MEMORY, LATE, RESET, OWNED };
 
 static const struct ebt_task_id tasks[] = {
 	{ 10, 10, 100, "app" },
+	{ 20, 20, 100, "other" },
 	{ 0, 0, 0, "" },
 };
 
@@ -220,6 +221,55 @@ static void test_text(void **state)
 	(void)state;
 }
 
+static void put_user(struct made_trace *t, uint64_t time, uint32_t tid, uint64_t late,
+		     uint64_t value, bool is_double, const char *name)
+{
+	struct ebt_wire_mark_counter *row = ebt_record_begin(&t->record, EBT_T_mark_counter, time);
+
+	row->task = tid;
+	row->late = late;
+	row->value = value;
+	row->type = is_double;
+	text(t, offsetof(struct ebt_wire_mark_counter, group), "queue");
+	text(t, offsetof(struct ebt_wire_mark_counter, name), name);
+	made_trace_add(t);
+}
+
+/* Of two processes with the same names; one is told late, and belongs to where it was. */
+static void test_users(void **state)
+{
+	struct made_trace t;
+	char *csv;
+
+	made_trace_begin(&t, tasks);
+	put_user(&t, 1 * S, 10, 0, 4, false, "length");
+	put_user(&t, 2 * S, 20, 0, (uint64_t)-3, false, "length");
+	put_user(&t, 4 * S, 10, 1 * S, 8, false, "length");
+	put_user(&t, 5 * S, 10, 0, 0x3fe0000000000000, true, "load"); /* 0.5 */
+	made_trace_finish(&t);
+	csv = REPORT_OK(t.path, "counters", "--csv");
+	assert_string_equal(csv, HEADER
+			    "queue.app-10.length,queue,app-10,,gauge,10,app,4,6,8,8,\r\n"
+			    "queue.other-20.length,queue,other-20,,gauge,20,other,-3,-3,-3,-3,\r\n"
+			    "queue.app-10.load,queue,app-10,,gauge,10,app,0.5,0.5,0.5,0.5,\r\n");
+	free(csv);
+	csv = REPORT_OK(t.path, "counters", "--csv", "--interval", "2s", "--pid", "10", "--name",
+			"*.length");
+	assert_string_equal(
+		csv, "from_ns,to_ns," HEADER
+		     "1000000000,3000000000,queue.app-10.length,queue,app-10,,gauge,10,app,4,4,4,4,"
+		     "\r\n"
+		     "3000000000,5000000000,queue.app-10.length,queue,app-10,,gauge,10,app,8,8,8,8,"
+		     "\r\n");
+	free(csv);
+	csv = REPORT_OK(t.path, "counters", "--json", "--name", "*.app-10.length");
+	expect_part(csv, "\"series\":[[1000000000,4],[3000000000,8]]}");
+	free(csv);
+	free(REPORT_OK(t.path, "counters", "--plot"));
+	made_trace_remove(&t);
+	(void)state;
+}
+
 /* Rows without a definition, definitions without rows, times and values at their limits. */
 static void test_hostile(void **state)
 {
@@ -236,6 +286,8 @@ static void test_hostile(void **state)
 	put(&t, 6, OWNED, UINT64_MAX); /* not a number */
 	put(&t, 7, OWNED, 0x7ff0000000000000);
 	put(&t, 8, OWNED, 0xfff0000000000000);
+	put_user(&t, 9, 10, UINT64_MAX, 0x7ff8000000000000, true, "\xff");
+	put_user(&t, 10, 10, 0, UINT64_MAX, false, "\xff");
 	made_trace_finish(&t);
 	free(REPORT_OK(t.path, "counters", "--all-counters"));
 	free(REPORT_OK(t.path, "counters", "--json"));
@@ -248,9 +300,9 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_series),	cmocka_unit_test(test_text),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_whole),  cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_series), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_users),  cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,10 +16,6 @@
 #include "cleanup.h"
 #include "make_trace.h"
 
-DEFINE_CLEANUP(char *, free_temporary_path);
-DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
 /* A chunk of the undamaged file, and the sum of the hashes of its rows. */
 struct whole {
 	uint64_t offset, end; /* end: of the payload */
@@ -45,7 +41,7 @@ static int compare_offset(const void *key, const void *member)
 /* Sums up rows by chunk. A row of a chunk that the original lacks fails the test. */
 static void read_rows(struct original *original, struct ebt_reader *reader)
 {
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = cursor_over_all(reader);
+	_cleanup_cursor_ struct ebt_cursor *cursor = cursor_over_all(reader);
 	struct whole *chunk = NULL;
 	struct ebt_row row;
 
@@ -66,7 +62,7 @@ static void read_rows(struct original *original, struct ebt_reader *reader)
 
 static void load_original(struct original *original, const struct make_trace *options)
 {
-	_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
+	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	const struct ebt_chunk_info *chunks;
 	uint64_t total;
 	struct stat st;
@@ -120,7 +116,7 @@ static uint64_t all_damage(struct ebt_reader *reader)
 /* The file has this size now: what lies before must be there, and nothing else. */
 static void check_cut(struct original *original, uint64_t size)
 {
-	_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
+	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	_cleanup_error_ struct ebt_error *err = NULL;
 	bool at_boundary = size == EBT_FILE_HEADER_LEN;
 
@@ -185,7 +181,7 @@ static void cut_everywhere(struct original *original, uint64_t stride, size_t ev
 
 static void test_every_boundary(void **state)
 {
-	_cleanup_(free_temporary_pathp) char *path = make_temporary_path("t.ebt");
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	const struct make_trace options = { .path = path,
 					    .streams = 3,
 					    .steps = 600,
@@ -202,7 +198,7 @@ static void test_every_boundary(void **state)
 
 static void test_more_than_one_index_chunk(void **state)
 {
-	_cleanup_(free_temporary_pathp) char *path = make_temporary_path("t.ebt");
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	const struct make_trace options = {
 		.path = path, .streams = 4, .steps = 5000, .flush_every = 4, .epoch_every = 1000
 	};
@@ -226,7 +222,7 @@ static void write_at(const char *path, const void *data, size_t len, uint64_t of
 
 static void check_hole(struct original *original, uint64_t from, uint64_t to)
 {
-	_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
+	_cleanup_reader_ struct ebt_reader *reader = NULL;
 
 	assert_no_error(ebt_reader_open(original->path, &reader));
 	read_rows(original, reader);
@@ -250,7 +246,7 @@ static void check_hole(struct original *original, uint64_t from, uint64_t to)
 /* A stretch of the file, any, becomes something else. */
 static void test_holes(void **state)
 {
-	_cleanup_(free_temporary_pathp) char *path = make_temporary_path("t.ebt");
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	const struct make_trace options = { .path = path,
 					    .streams = 3,
 					    .steps = 600,
@@ -289,7 +285,7 @@ static void test_holes(void **state)
  * ends. What is behind moves, so that only the number of rows is compared. */
 static void test_long_gaps(void **state)
 {
-	_cleanup_(free_temporary_pathp) char *path = make_temporary_path("t.ebt");
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	const struct make_trace options = {
 		.path = path, .streams = 2, .steps = 100, .flush_every = 40
 	};
@@ -305,8 +301,8 @@ static void test_long_gaps(void **state)
 		expected += original.chunks[i].rows;
 	zeros = calloc(1, 3 << 20);
 	for (uint64_t gap = (1 << 20) - 128; gap <= (1 << 20) + 128; gap += 8) {
-		_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
-		_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+		_cleanup_reader_ struct ebt_reader *reader = NULL;
+		_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 		uint64_t rows = 0, total;
 		struct ebt_row row;
 		size_t n;

@@ -15,15 +15,7 @@
 #include "cleanup.h"
 #include "make_trace.h"
 
-DEFINE_CLEANUP(char *, free_temporary_path);
-DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
-#define _cleanup_path_	 _cleanup_(free_temporary_pathp)
-#define _cleanup_reader_ _cleanup_(ebt_reader_closep)
-#define _cleanup_cursor_ _cleanup_(ebt_cursor_destroyp)
-
-#define GPU_TABLE	 900
+#define GPU_TABLE 900
 static const struct schema_row new_schema[] = {
 	{ GPU_TABLE, 1, EBT_CLASS_EVENT, EBT_TYPE_TIME, "gpu_job", "time" },
 	{ GPU_TABLE, 2, EBT_CLASS_EVENT, EBT_TYPE_ENUM, "gpu_job", "engine" },

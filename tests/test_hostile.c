@@ -13,16 +13,7 @@
 #include <zstd.h>
 
 #include "by_hand.h"
-#include "cleanup.h"
 #include "make_trace.h"
-
-DEFINE_CLEANUP(char *, free_temporary_path);
-DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
-#define _cleanup_path_	 _cleanup_(free_temporary_pathp)
-#define _cleanup_reader_ _cleanup_(ebt_reader_closep)
-#define _cleanup_cursor_ _cleanup_(ebt_cursor_destroyp)
 
 /* Behind what was made comes a good chunk of ksymbol, at time 1 and 2. Its first row must be
  * the first that there is, and the damage before it must say `part`. */

@@ -180,12 +180,51 @@ static void test_too_many(void **state)
 	made_trace_remove(&t);
 }
 
+static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next)
+{
+	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
+
+	row->prev = prev;
+	row->next = next;
+	row->prev_state = prev ? 1 : 0;
+	made_trace_add(t);
+}
+
+#define WALL_COLUMNS                                                                       \
+	"tid,pid,comm,on_cpu_ns,runqueue_ns,off_cpu_ns,sleep_ns,lock_ns,disk_ns,other_ns," \
+	"preempted_ns,lifetime_ns,coverage,samples,open,idle\r\n"
+
+/* When thread 10 stopped is not told: in the part between, nothing is known but that it lives. */
+static void test_life(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_switch(&t, 1000, 0, 10);
+	add_switch(&t, 1200, 10, 0);
+	add_switch(&t, 1300, 0, 10);
+	add_switch(&t, 1500, 20, 0);
+	add_switch(&t, 3500, 0, 10);
+	add_switch(&t, 4000, 10, 0);
+	made_trace_finish(&t);
+	expect(REPORT_OK(t.path, "wall", "--csv", "--tid", "10"),
+	       WALL_COLUMNS "10,10,one,700,0,100,100,0,0,0,0,3000,26.6667,0,0,0\r\n");
+	expect(REPORT_OK(t.path, "wall", "--csv", "--tid", "10", "--interval", "1us"),
+	       "from_ns,to_ns," WALL_COLUMNS
+	       "1000,2000,10,10,one,200,0,100,100,0,0,0,0,1000,30,0,0,0\r\n"
+	       "2000,3000,10,10,one,0,0,0,0,0,0,0,0,1000,0,0,0,0\r\n"
+	       "3000,4000,10,10,one,500,0,0,0,0,0,0,0,1000,50,0,0,0\r\n");
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv),	cmocka_unit_test(test_json),
 		cmocka_unit_test(test_text),	cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_life),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

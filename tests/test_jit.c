@@ -14,6 +14,7 @@
 #include "jit_dump.h"
 #include "jit_map.h"
 #include "make_trace.h"
+#include "next_random.h"
 #include "symbolize.h"
 #include "symtrace.h"
 
@@ -115,16 +116,6 @@ static void test_map_refused(void **state)
 		assert_map(map, UINT64_MAX, NULL);
 		jit_map_destroy(map);
 	}
-}
-
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t next_random(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
 }
 
 /* Against an array with one name for each address. */

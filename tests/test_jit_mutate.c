@@ -12,18 +12,9 @@
 
 #include "fuzz/fuzz.h"
 #include "jit_data.h"
+#include "next_random.h"
 
 #define ROUNDS 20000
-
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t next_random(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
 
 static size_t change(unsigned char *data, size_t len)
 {

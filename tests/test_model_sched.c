@@ -15,8 +15,6 @@
 #include "model_schedstat.h"
 #include "small_trace.h"
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
 /* Prints intervals: what the tests compare. */
 struct printed {
 	FILE *f;
@@ -86,7 +84,7 @@ static void run_model(struct small_trace *t, uint64_t to, struct printed *p)
 		.arg = p,
 	};
 	struct ebt_reader *reader = small_open(t);
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 	struct sched_model *model;
 	struct ebt_row row;
 

@@ -19,8 +19,6 @@
 #include "fuzz/seeds.h"
 #include "make_trace.h"
 
-DEFINE_CLEANUP(char *, free_temporary_path);
-
 #define MAX_SEEDS 4096
 
 struct seed {
@@ -196,7 +194,7 @@ static void keep_seed(void *arg, const char *target, const void *data, size_t le
 
 static int set_up(void **state)
 {
-	_cleanup_(free_temporary_pathp) char *path = make_temporary_path("t.ebt");
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	const struct make_trace options = { .path = path,
 					    .streams = 2,
 					    .steps = 60,

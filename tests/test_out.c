@@ -50,6 +50,14 @@ static const struct out_table tree = {
 	.key = "rows", .columns = columns, .n_columns = 7, .children = "parts"
 };
 
+/* No rows below others: what is not among the first is not kept. */
+static const struct out_column flat_columns[] = {
+	{ "name", "NAME", OUT_STRING, OUT_FLEX },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+};
+static size_t lines_kept;
+
 struct row {
 	unsigned int depth;
 	const char *name;
@@ -91,6 +99,7 @@ static char *render(const struct out_table *table, const struct row *rows, size_
 
 		assert_null(out_row(out, rows[i].depth, values));
 	}
+	lines_kept = out->n_lines;
 	assert_null(out_end(out));
 	assert_null(out_finish(out));
 	out_destroy(out);
@@ -144,6 +153,46 @@ static void test_sort(void **state)
 		    "name,count,total_ns,share,delta,at_ns\r\na,30,3000,12.345,-5,1030\r\n");
 	expect_text(RENDER(&flat, three, 0, "--csv", "--sort", "-total", "--top", "1"),
 		    "name,count,total_ns,share,delta,at_ns\r\nc,1,999,12.345,-5,1001\r\n");
+}
+
+/* The same lines, whether those that cannot be among the first are kept or not. */
+static void test_top_of_many(void **state)
+{
+	static const struct out_table few = { .key = "rows",
+					      .columns = flat_columns,
+					      .n_columns = 3 },
+				      few_in_order = { .key = "rows",
+						       .columns = flat_columns,
+						       .n_columns = 3,
+						       .flags = OUT_KEEP_ORDER };
+	static const char *const sorts[] = { NULL, "count", "-total", "name" };
+	static struct row rows[5000];
+	char *first, *all;
+
+	(void)state;
+	for (size_t i = 0; i < 5000; i++)
+		rows[i] = (struct row){ 0, i % 3 ? "b" : "a", i * 7919 % 5000 % 1500, i % 901 };
+	for (size_t i = 0; i < 2 * sizeof(sorts) / sizeof(sorts[0]); i++) {
+		const char *sort = sorts[i / 2];
+		const struct out_table *table = i % 2 ? &few : &few_in_order;
+		struct out_table indented = *table;
+		struct out_column with_indent[3];
+
+		memcpy(with_indent, flat_columns, sizeof(with_indent));
+		with_indent[0].flags |= OUT_INDENT;
+		indented.columns = with_indent;
+		first = render(table, rows, 5000, 0,
+			       (const char *const[]){ "--top", "700", sort ? "--sort" : NULL, sort,
+						      NULL });
+		assert_in_range(lines_kept, 700, 1500);
+		all = render(&indented, rows, 5000, 0,
+			     (const char *const[]){ "--top", "700", sort ? "--sort" : NULL, sort,
+						    NULL });
+		assert_int_equal(lines_kept, 5000);
+		assert_string_equal(first, all);
+		free(first);
+		free(all);
+	}
 }
 
 static void test_sort_unknown(void **state)
@@ -333,7 +382,7 @@ int main(void)
 		cmocka_unit_test(test_tree_csv),     cmocka_unit_test(test_tree_json),
 		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_width),
 		cmocka_unit_test(test_empty),	     cmocka_unit_test(test_not_over_the_trace),
-		cmocka_unit_test(test_json_depth),
+		cmocka_unit_test(test_json_depth),   cmocka_unit_test(test_top_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cleanup.h"
+#include "proc_texts.h"
 #include "report_run.h"
 
 #define DEEP 200u
@@ -214,13 +215,75 @@ static void test_deep(void **state)
 	made_trace_remove(&made);
 }
 
+#define N_TEXTS	  20000u
+#define LONGEST	  4096u
+#define ALL_BYTES (256u << 20)
+
+/* Text i: i in front, as long as there is room for it, and some more. */
+static struct ebt_str text_of(char *room, uint32_t i)
+{
+	size_t len;
+
+	memset(room, 0, 16);
+	len = (size_t)snprintf(room, 16, "%u:", i) + i % 7 * (i % 29) * 3;
+	return (struct ebt_str){ room, len };
+}
+
+static void test_texts(void **state)
+{
+	__attribute__((cleanup(proc_texts_deinit))) struct proc_texts texts = { 0 };
+	_cleanup_free_ uint32_t *numbers = calloc(N_TEXTS, sizeof(*numbers));
+	_cleanup_free_ char *room = calloc(1, LONGEST + 16);
+	struct ebt_str text;
+	uint32_t number;
+
+	(void)state;
+	assert_true(numbers && room);
+	assert_null(proc_texts_add(&texts, (struct ebt_str){ room, 0 }, &number));
+	assert_int_equal(number, 0);
+	assert_int_equal(proc_texts_get(&texts, 0).len, 0);
+	for (uint32_t i = 0; i < N_TEXTS; i++) {
+		assert_null(proc_texts_add(&texts, text_of(room, i), &numbers[i]));
+		assert_true(numbers[i] > (i ? numbers[i - 1] : 0));
+	}
+	for (uint32_t i = 0; i < N_TEXTS; i++) {
+		text = text_of(room, i);
+		assert_null(proc_texts_add(&texts, text, &number));
+		assert_int_equal(number, numbers[i]);
+		assert_int_equal(proc_texts_get(&texts, number).len, text.len);
+		assert_memory_equal(proc_texts_get(&texts, number).data, text.data, text.len);
+	}
+}
+
+/* Those that are there are found when there is no room for more. */
+static void test_texts_full(void **state)
+{
+	__attribute__((cleanup(proc_texts_deinit))) struct proc_texts texts = { 0 };
+	_cleanup_free_ char *room = calloc(1, LONGEST + 16);
+	uint32_t number = 0, first = 0;
+
+	(void)state;
+	assert_non_null(room);
+	for (uint32_t i = 0; i <= ALL_BYTES / LONGEST; i++) {
+		memcpy(room, &i, sizeof(i));
+		assert_null(
+			proc_texts_add(&texts, (struct ebt_str){ room, LONGEST + 16 }, &number));
+		assert_int_equal(proc_texts_left_out(&texts), i == ALL_BYTES / LONGEST);
+		first = i ? first : number;
+	}
+	assert_int_equal(number, 0);
+	memset(room, 0, sizeof(number));
+	assert_null(proc_texts_add(&texts, (struct ebt_str){ room, LONGEST }, &number));
+	assert_int_equal(number, first);
+	assert_int_equal(proc_texts_get(&texts, number).len, LONGEST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exec_by_thread),
-		cmocka_unit_test(test_ended_threads),
-		cmocka_unit_test(test_circle),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_texts),	       cmocka_unit_test(test_texts_full),
+		cmocka_unit_test(test_exec_by_thread), cmocka_unit_test(test_ended_threads),
+		cmocka_unit_test(test_circle),	       cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

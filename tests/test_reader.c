@@ -17,14 +17,6 @@
 #include "crc32c.h"
 #include "make_trace.h"
 
-DEFINE_CLEANUP(char *, free_temporary_path);
-DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
-#define _cleanup_path_	 _cleanup_(free_temporary_pathp)
-#define _cleanup_reader_ _cleanup_(ebt_reader_closep)
-#define _cleanup_cursor_ _cleanup_(ebt_cursor_destroyp)
-
 static void write_file(const char *path, const void *data, size_t len)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "we");

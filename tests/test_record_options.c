@@ -153,16 +153,25 @@ static void assert_sources(const char *line, const char *names)
 	assert_source_set(line, set_of(names));
 }
 
+/* Those that can do without arguments. */
+static uint64_t all_sources(void)
+{
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < ebrec_n_sources; i++)
+		set |= ebrec_sources[i]->args_needed ? 0 : UINT64_C(1) << i;
+	return set;
+}
+
 static void test_sources(void **state)
 {
 	(void)state;
-	assert_sources("-a", "sample,sched,task,offcpu,counter");
+	assert_sources("-a", "sample,sched,task,offcpu,counter,mark");
 	assert_sources("-a -e syscalls", "syscalls");
 	assert_sources("-a -e syscalls,sched", "syscalls,sched");
-	assert_sources("-a -e -sample", "sched,task,offcpu,counter");
-	assert_sources("-a -e default,syscalls", "sample,sched,task,offcpu,syscalls,counter");
-	assert_source_set("-a -e all,-task",
-			  ((UINT64_C(1) << ebrec_n_sources) - 1) & ~set_of("task"));
+	assert_sources("-a -e -sample", "sched,task,offcpu,counter,mark");
+	assert_sources("-a -e default,syscalls", "sample,sched,task,offcpu,syscalls,counter,mark");
+	assert_source_set("-a -e all,-task", all_sources() & ~set_of("task"));
 	assert_sources("-a -e syscalls -e sched", "syscalls,sched");
 	assert_sources("-a -e syscalls -e -syscalls,sched", "sched");
 	assert_refused("-a -e bogus", "bogus");
@@ -205,6 +214,16 @@ static void test_targets(void **state)
 	assert_refused("-a -p 1", "one of");
 	assert_refused("-p 1 ls", "one of");
 	assert_refused("-a --user nobody", "--user");
+	/* The word behind it is the command: what it takes stands behind a `=`. */
+	assert_parses("--capture-output both x", words, &o);
+	assert_int_equal(o.capture_output, CAPTURE_STDOUT | CAPTURE_STDERR);
+	assert_string_equal(o.command[0], "both");
+	options_deinit(&o);
+	assert_parses("--capture-output=stderr -- x", words, &o);
+	assert_int_equal(o.capture_output, CAPTURE_STDERR);
+	options_deinit(&o);
+	assert_refused("--capture-output=all x", "stdout, stderr, both or apart");
+	assert_refused("-a --capture-output", "for a command");
 }
 
 static void test_values(void **state)

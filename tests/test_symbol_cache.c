@@ -20,6 +20,7 @@
 #include "cache.h"
 #include "crc32c.h"
 #include "make_trace.h"
+#include "next_random.h"
 #include "symbolize.h"
 #include "symtools.h"
 #include "symtrace.h"
@@ -327,16 +328,6 @@ static void test_size(void **state)
 		     "test -e 03.frames && test -e 05.frames && test ! -e 00.frames.77.tmp && "
 		     "test -e 01.frames.78.tmp && test -e other && "
 		     "ls | grep -q '^[0-9a-f]\\{40\\}[.]frames$'");
-}
-
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t next_random(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
 }
 
 /* Whatever is accepted can be used: strings end, and frames fit. */

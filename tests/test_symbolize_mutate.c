@@ -19,21 +19,12 @@
 #include "demangle.h"
 #include "make_trace.h"
 #include "module.h"
+#include "next_random.h"
 #include "symtab.h"
 #include "symtools.h"
 
 #define MUTATIONS 1000 /* of each file */
 #define ADDRESSES 32
-
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t next_random(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
 
 static char *load(const char *name, size_t *ret_len)
 {

@@ -249,6 +249,47 @@ static void test_first_ends_first(void **state)
 	assert_int_equal(tasks_count(tasks), 0);
 }
 
+/* Two threads end at the same time, and each finds itself to be the last one. */
+static void test_both_end_last(void **state)
+{
+	struct tasks *tasks = *state;
+
+	for (int reversed = 0; reversed < 2; reversed++) {
+		const uint64_t t = (uint64_t)reversed * 1000;
+
+		see_fork(tasks, t + 102, 7, 7, t + 100, "server");
+		see_fork(tasks, t + 112, 8, 7, t + 110, "worker");
+		if (reversed)
+			see_exit(tasks, t + 210, 7);
+		see_exit(tasks, t + 200, 8);
+		is(tasks, 7, t + 205, 7, t + 100, "server");
+		if (!reversed)
+			see_exit(tasks, t + 210, 7);
+		/* The last switch. */
+		is(tasks, 7, t + 220, 7, t + 100, "server");
+		tasks_forget_before(tasks, t + 210);
+		assert_int_equal(tasks_count(tasks), 1);
+		tasks_forget_before(tasks, t + 211);
+		assert_int_equal(tasks_count(tasks), 0);
+	}
+}
+
+/* The other thread's end, which was later, is heard of earlier. */
+static void test_first_ends_first_but_is_heard_of_last(void **state)
+{
+	struct tasks *tasks = *state;
+
+	see_fork(tasks, 102, 7, 7, 100, "server");
+	see_fork(tasks, 112, 8, 7, 110, "worker");
+	see_exit(tasks, 400, 8);
+	see_exit_of(tasks, 150, 7, false);
+	is(tasks, 7, 310, 7, 100, "server");
+	tasks_forget_before(tasks, 400);
+	assert_int_equal(tasks_count(tasks), 2);
+	tasks_forget_before(tasks, 401);
+	assert_int_equal(tasks_count(tasks), 0);
+}
+
 /* Nothing but a mapping is known of 9 first. */
 static void test_hint(void **state)
 {
@@ -364,6 +405,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exit_of_next_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_by_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_first_ends_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_both_end_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_ends_first_but_is_heard_of_last, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_hint, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_added, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_names, setup, teardown),

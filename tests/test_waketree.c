@@ -14,8 +14,6 @@
 #include "model_waketree.h"
 #include "small_trace.h"
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
 static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
 	(void)arg;
@@ -67,7 +65,7 @@ static char *make_tree(struct small_trace *t, uint64_t to, uint32_t *ret_deepest
 	options.arg = tree;
 	assert_no_error(sched_model_create(reader, &options, &model));
 	{
-		_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+		_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 		struct ebt_row row;
 
 		assert_no_error(ebt_cursor_create(reader, &query, &cursor));

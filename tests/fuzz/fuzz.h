@@ -43,6 +43,12 @@ bool fuzz_jit(const uint8_t *data, size_t len);
 
 enum { FUZZ_JIT_DUMP, FUZZ_JIT_MAP };
 
+/* What a program does through Sysprof's protocols, after one byte that says how:
+ * FUZZ_SYSPROF_*. */
+bool fuzz_sysprof(const uint8_t *data, size_t len);
+
+enum { FUZZ_SYSPROF_FRAMES, FUZZ_SYSPROF_RING, FUZZ_SYSPROF_FILE };
+
 /* Bytes before the payload in an input of fuzz_chunk: offsets. */
 enum {
 	FUZZ_CHUNK_TABLE = 0,	  /* u16 */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads that wait for one another at locks of known addresses, and measure how long. A line for
- * each lock: what it is, its address, how many waits were long enough to be one, and their sum in
- *ns.
+ * each lock: what it is, its address, how many waits were long enough to be one, their sum in ns as
+ * the waiters have it, how long they all slept at least, as the holder has it, and how long the
+ * waiters waited for a CPU in all their life, as the kernel has it.
  *
  *	contended mutex|robust|pi|rwlock|cond|shared ROUNDS HOLD_US
  *	contended mmap ROUNDS		threads map and unmap memory in one address space
@@ -29,7 +30,8 @@ pthread_cond_t the_cond = PTHREAD_COND_INITIALIZER;
 
 static pthread_barrier_t barrier;
 static long rounds, hold_us;
-static unsigned long long waited_ns[WAITERS], waits[WAITERS];
+static unsigned long long waited_ns[WAITERS], waits[WAITERS], delayed_ns[WAITERS];
+static unsigned long long held_ns;
 static volatile int said;
 static long waiter_tids[WAITERS];
 
@@ -41,6 +43,18 @@ static unsigned long long now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
+/* Of the thread that calls. */
+static unsigned long long run_delay_ns(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+	unsigned long long ns;
+
+	if (!f || fscanf(f, "%*u %llu", &ns) != 1)
+		exit(1);
+	fclose(f);
+	return ns;
+}
+
 static void name(const char *what, long *tid)
 {
 	*tid = syscall(SYS_gettid);
@@ -49,21 +63,42 @@ static void name(const char *what, long *tid)
 	fflush(stdout);
 }
 
-/* Does the thread sleep in futex(), at an address of the lock? */
-static int sleeps(long pid, long tid, const void *lock, size_t size)
+static FILE *open_of_task(long pid, long tid, const char *file)
 {
-	unsigned long nr, address;
 	char path[64];
-	int n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/syscall", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/%s", pid, tid, file);
 	f = fopen(path, "r");
 	if (!f)
 		exit(1);
-	n = fscanf(f, "%lu %lx", &nr, &address);
+	return f;
+}
+
+/* Does the thread sleep in futex(), at an address of the lock? One that a tracer has stopped on its
+ * way into the call does not. */
+static int sleeps(long pid, long tid, const void *lock, size_t size)
+{
+	FILE *f = open_of_task(pid, tid, "syscall");
+	unsigned long nr, address;
+	int n = fscanf(f, "%lu %lx", &nr, &address);
+	char state;
+
 	fclose(f);
-	return n == 2 && nr == SYS_futex && address - (unsigned long)lock < size;
+	if (n != 2 || nr != SYS_futex || address - (unsigned long)lock >= size)
+		return 0;
+	f = open_of_task(pid, tid, "stat");
+	n = fscanf(f, "%*d (%*[^)]) %c", &state);
+	fclose(f);
+	return n == 1 && state == 'S';
+}
+
+static void hold_longer(void)
+{
+	unsigned long long since = now_ns();
+
+	usleep(hold_us);
+	held_ns += now_ns() - since;
 }
 
 /* When all others wait, for a while longer. */
@@ -73,7 +108,7 @@ static void hold(const void *lock, size_t size)
 		while (!sleeps(getpid(), waiter_tids[i], lock, size))
 			usleep(200);
 	}
-	usleep(hold_us);
+	hold_longer();
 }
 
 /* Takes the lock when the holder has it, so that each round is one wait. */
@@ -94,6 +129,7 @@ static void *wait_for_mutex(void *arg)
 		pthread_mutex_unlock(&the_mutex);
 		pthread_barrier_wait(&barrier);
 	}
+	delayed_ns[n] = run_delay_ns();
 	return NULL;
 }
 
@@ -127,6 +163,7 @@ static void *wait_for_rwlock(void *arg)
 		pthread_rwlock_unlock(&the_rwlock);
 		pthread_barrier_wait(&barrier);
 	}
+	delayed_ns[n] = run_delay_ns();
 	return NULL;
 }
 
@@ -162,6 +199,7 @@ static void *wait_for_cond(void *arg)
 		pthread_mutex_unlock(&the_mutex);
 		pthread_barrier_wait(&barrier);
 	}
+	delayed_ns[n] = run_delay_ns();
 	return NULL;
 }
 
@@ -185,7 +223,7 @@ static void *signal_cond(void *arg)
 static void run(void *(*waiter)(void *), void *(*holder)(void *), const char *what, void *lock)
 {
 	pthread_t threads[WAITERS + 1];
-	unsigned long long all = 0, ns = 0;
+	unsigned long long all = 0, ns = 0, delayed = 0;
 
 	pthread_barrier_init(&barrier, NULL, WAITERS + 1);
 	for (size_t i = 0; i < WAITERS; i++)
@@ -196,9 +234,10 @@ static void run(void *(*waiter)(void *), void *(*holder)(void *), const char *wh
 	for (size_t i = 0; i < WAITERS; i++) {
 		all += waits[i];
 		ns += waited_ns[i];
+		delayed += delayed_ns[i];
 	}
-	printf("%s %p %llu %llu\n", what, lock, all, ns);
-	printf("quiet %p 0 0\n", (void *)&quiet_mutex);
+	printf("%s %p %llu %llu %llu %llu\n", what, lock, all, ns, WAITERS * held_ns, delayed);
+	printf("quiet %p 0 0 0 0\n", (void *)&quiet_mutex);
 }
 
 static void set_mutex(int protocol, int robust)
@@ -236,16 +275,16 @@ static void share(void)
 		pthread_mutex_lock(mutex);
 		ns = now_ns() - since;
 		pthread_mutex_unlock(mutex);
-		printf("child %p 1 %llu\n", (void *)mutex, ns);
+		printf("child %p 1 %llu 0 %llu\n", (void *)mutex, ns, run_delay_ns());
 		fflush(stdout);
 		_exit(0);
 	}
 	while (!sleeps(child, child, NULL, -1ul))
 		usleep(200);
-	usleep(hold_us);
+	hold_longer();
 	pthread_mutex_unlock(mutex);
 	waitpid(child, NULL, 0);
-	printf("parent %p 0 0\n", (void *)mutex);
+	printf("parent %p 0 0 %llu 0\n", (void *)mutex, held_ns);
 }
 
 static void *map_and_unmap(void *arg)

@@ -55,19 +55,65 @@ static void threads(void)
 		pthread_join(thread[i], NULL);
 }
 
+static char *map_file(const char *path, int fd, size_t *size)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	char *file = mmap(NULL, (size_t)end, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (file == MAP_FAILED)
+		err(1, "%s", path);
+	*size = (size_t)end;
+	return file;
+}
+
+/* A page that somebody looks at just then stays. */
+static void forget(const char *path, int fd, char *file, size_t size)
+{
+	size_t n = (size + page - 1) / page;
+	unsigned char *there = malloc(n);
+
+	if (!there)
+		err(1, NULL);
+	for (int tries = 10000; tries; tries--) {
+		if (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) || mincore(file, size, there))
+			break;
+		for (size_t i = 0; i < n; i++)
+			there[0] |= there[i];
+		if (!(there[0] & 1)) {
+			free(there);
+			return;
+		}
+		usleep(1000);
+	}
+	errx(1, "%s: cannot be forgotten", path);
+}
+
+/* The file stays in memory for as long as this process lives; whatever that takes is not the job's.
+ */
+static void keep(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	size_t size;
+	char *file = map_file(path, fd, &size);
+
+	if (mlock(file, size))
+		err(1, "%s: cannot be kept", path);
+	close(fd);
+}
+
 /* Every page of the file by itself, read ahead of nothing. */
 static void look_at(const char *path, int cold)
 {
 	int fd = open(path, O_RDONLY);
-	off_t size = lseek(fd, 0, SEEK_END);
-	char *file = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+	size_t size;
+	char *file = map_file(path, fd, &size);
 
-	if (file == MAP_FAILED)
-		err(1, "%s", path);
-	if (cold && (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) ||
-		     madvise(file, (size_t)size, MADV_RANDOM)))
-		err(1, "%s: cannot be forgotten", path);
-	for (off_t at = 0; at < size; at += (off_t)page)
+	if (cold) {
+		forget(path, fd, file, size);
+		if (madvise(file, size, MADV_RANDOM))
+			err(1, "%s", path);
+	}
+	for (size_t at = 0; at < size; at += page)
 		sink = file[at];
 	close(fd);
 }
@@ -108,6 +154,9 @@ int main(int argc, char **argv)
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	shared = fresh(0);
 	touch(shared);
+	/* A page of a library that went meanwhile would be a major fault of who wants it next. */
+	if (mlockall(MCL_CURRENT))
+		err(1, "cannot be locked");
 	for (int i = 1; i < argc; i++) {
 		char *path = strchr(argv[i], '=');
 		struct rusage usage;
@@ -116,6 +165,8 @@ int main(int argc, char **argv)
 
 		if (path)
 			*path++ = '\0';
+		if (path && !strcmp(argv[i], "warm"))
+			keep(path);
 		fflush(stdout);
 		pid = fork();
 		if (!pid) {

@@ -3,16 +3,19 @@
  * Makes known numbers of objects of the kernel: opens files, pipes and sockets, keeps some of each
  * and closes the others. What is kept and what is closed comes from different functions. Prints
  * its process id, and what /proc/slabinfo says before and after ("slab STEP CACHE ACTIVE"), if it
- *may be read. With "wait" it begins when it has read a line from standard input, and ends after
- *another.
+ * may be read. With "wait" it begins when it has read a line from standard input, and ends after
+ * another.
  *
  *	hoarder KEPT CLOSED [wait]
  */
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* None of these may be inlined, nor end in a jump. */
@@ -92,6 +95,17 @@ static void say_slabs(const char *step)
 	fflush(stdout);
 }
 
+/* A file that is closed is freed after a grace period of RCU, with others of its batch. */
+static void wait_for_frees(void)
+{
+	const struct timespec moment = { 0, 20000000 };
+
+	for (int i = 0; i < 10; i++) {
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		nanosleep(&moment, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int kept = argc > 2 ? atoi(argv[1]) : 0, dropped = argc > 2 ? atoi(argv[2]) : 0;
@@ -109,6 +123,7 @@ int main(int argc, char **argv)
 	keep_files(kept);
 	keep_sockets(kept / 10);
 	keep_pipes(kept / 10);
+	wait_for_frees();
 	say_slabs("after");
 	puts("done");
 	fflush(stdout);

@@ -61,8 +61,8 @@ def main():
                     break
                 except subprocess.TimeoutExpired:
                     pass
-        except OSError:
-            pass  # it has ended, or the address was nowhere
+        except (OSError, struct.error):
+            pass  # it has ended, and has no bytes, or the address was nowhere
         child.kill()
         child.wait()
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * unwound WAY [FILE FILE | DEPTH]: burns half a second of CPU time in burn(), called by way of what
- * stack walks find hard. Built without frame pointers. Each way ends in work(), which calls burn().
+ * unwound [-r ROUNDS] WAY [FILE FILE | DEPTH]: burns CPU time in burn(), called by way of what
+ * stack walks find hard: half a second, or 50 ms in each of ROUNDS. Built without frame pointers.
+ * Each way ends in work(), which calls burn().
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -134,7 +135,8 @@ __attribute__((noinline)) static void vforked(void)
 	waitpid(child, NULL, 0);
 }
 
-/* The libraries take turns, mostly at the same address. */
+/* The libraries take turns, mostly at the same address. The recorder, which waits for a CPU where
+ * others want it, has time to hear of each. */
 __attribute__((noinline)) static void reloaded(char **files)
 {
 	for (int i = 0; i < 8; i++) {
@@ -145,6 +147,7 @@ __attribute__((noinline)) static void reloaded(char **files)
 			fprintf(stderr, "%s\n", dlerror());
 			exit(1);
 		}
+		usleep(300000);
 		run(work);
 		dlclose(handle);
 	}
@@ -229,8 +232,14 @@ __attribute__((noinline)) static void clocks(void)
 
 int main(int argc, char **argv)
 {
-	const char *way = argc > 1 ? argv[1] : "";
+	const char *self = argv[0], *way;
 
+	if (argc > 2 && !strcmp(argv[1], "-r")) {
+		rounds = atoi(argv[2]);
+		argc -= 2;
+		argv += 2;
+	}
+	way = argc > 1 ? argv[1] : "";
 	if (!strcmp(way, "plain"))
 		plain();
 	else if (!strcmp(way, "recurse"))
@@ -252,7 +261,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(way, "missed") && argc == 4)
 		missed(argv + 2);
 	else if (!strcmp(way, "deleted"))
-		deleted(argv[0]);
+		deleted(self);
 	else if (!strcmp(way, "naps"))
 		naps();
 	else if (!strcmp(way, "vdso"))
