@@ -11,12 +11,14 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 SKIP = 77
+SECONDS = 300  # for an answer; far more than it needs
 ALLOWED = {"svg", "style", "title", "rect", "text", "g", "script", "foreignObject", "input"}
 
 
@@ -33,7 +35,8 @@ class Browser:
             flags.append("--no-sandbox")
         command = 'exec "$@" 3<&%d 4>&%d' % (to_read, to_write)
         self.process = subprocess.Popen(["sh", "-c", command, "sh", program] + flags,
-                                        pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL,
+                                        pass_fds=(to_read, to_write), start_new_session=True,
+                                        stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)
@@ -41,13 +44,21 @@ class Browser:
         self.data = b""
         self.session = None
         self.events = []
+        try:
+            self.attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def attach(self):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target,
                                  flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(domain + ".enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
-    def message(self, timeout=60):
+    def message(self, timeout=SECONDS):
         end = time.monotonic() + timeout
         while b"\0" not in self.data:
             left = end - time.monotonic()
@@ -75,9 +86,11 @@ class Browser:
             self.events.append(message)
 
     def open(self, url):
+        """Until all of it is there; the page before may still say the same of itself."""
         seen = len(self.events)
-        self.call("Page.navigate", url=url)
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events[seen:]):
+        loader = self.call("Page.navigate", url=url)["loaderId"]
+        while not any(e.get("method") == "Page.lifecycleEvent" and e["params"]["name"] == "load"
+                      and e["params"]["loaderId"] == loader for e in self.events[seen:]):
             self.events.append(self.message())
 
     def evaluate(self, expression):
@@ -99,7 +112,15 @@ class Browser:
                        "ArrowLeft": 37, "ArrowRight": 39}[key])
 
     def close(self):
-        self.process.kill()
+        """Until its helpers are gone, too, which write to its profile."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                break
+            self.process.poll()
+            time.sleep(0.02)
         self.process.wait()
 
 

@@ -6,6 +6,7 @@ with the test programs). A test is a unittest module that ends with e2e.main().
 """
 
 import csv
+import functools
 import io
 import json
 import os
@@ -25,6 +26,7 @@ SECONDS = 300  # for anything; far more than it needs
 
 # Linux: no tools/ may inherit the settings of who runs the tests.
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD")}
+ATTEMPTS = 5  # of a test that the sandbox's kernel may disturb
 
 
 def program(name):
@@ -105,6 +107,37 @@ class Dump:
                 row = dict(word.split("=", 1) for word in words[2:])
                 row["time"] = int(words[0])
                 yield row
+
+
+def process_1_is_hidden():
+    """Is this a sandbox that lets not even root look at process 1?"""
+    try:
+        with open("/proc/1/maps", encoding="utf-8") as f:
+            f.read(1)
+    except PermissionError:
+        return True
+    return False
+
+
+def exact(test):
+    """Such a sandbox's kernel runs no BPF programs while process 1 has the CPU, and so none of an
+    interrupt that comes just then: tracefs has these completions of a disk, no program sees them. A
+    test that wants every request, packet or switch is tried again there, and there only; once all
+    have to be right.
+    """
+    @functools.wraps(test)
+    def tried(self):
+        for left in reversed(range(ATTEMPTS if process_1_is_hidden() else 1)):
+            try:
+                return test(self)
+            except (AssertionError, LookupError, TypeError, ValueError) as e:  # a row is missing
+                if not left:
+                    raise
+                print("again:", repr(e).splitlines()[0], file=sys.stderr)
+                self.doCleanups()
+                self.setUp()
+        return None
+    return tried
 
 
 class TestCase(unittest.TestCase):

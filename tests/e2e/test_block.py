@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Disk requests: their number, size and time as /proc/diskstats has them, blamed on who caused them."""
 
-import functools
 import os
 import re
 import shutil
@@ -17,8 +16,6 @@ LONG_S = 12  # longer than other sources remember a task
 # records, and whatever takes the CPU away.
 SLACK_NS = 300_000
 NS_PER_MS = 1_000_000
-
-ATTEMPTS = 5
 
 # Of /proc/diskstats, behind the name.
 FIELDS = ("read_ios", "read_merges", "read_sectors", "read_ms", "write_ios", "write_merges",
@@ -44,36 +41,6 @@ def settle():
     """udev looks into new disks, where there is one."""
     if shutil.which("udevadm"):
         e2e.run("udevadm", "settle", status=None)
-
-
-def process_1_is_hidden():
-    """Is this a sandbox that lets not even root look at process 1?"""
-    try:
-        with open("/proc/1/maps", encoding="utf-8") as f:
-            f.read(1)
-    except PermissionError:
-        return True
-    return False
-
-
-def exact(test):
-    """Such a sandbox's kernel runs no BPF programs while process 1 has the CPU, and so none of a disk's
-    interrupt that comes just then: tracefs has these completions, no program sees them. A test that
-    wants every request is tried again there, and there only; once all have to be right.
-    """
-    @functools.wraps(test)
-    def tried(self):
-        for left in reversed(range(ATTEMPTS if process_1_is_hidden() else 1)):
-            try:
-                return test(self)
-            except AssertionError as e:
-                if not left:
-                    raise
-                print("again:", str(e).splitlines()[0], file=sys.stderr)
-                self.doCleanups()
-                self.setUp()
-        return None
-    return tried
 
 
 class Block(e2e.TestCase):
@@ -141,7 +108,7 @@ class Block(e2e.TestCase):
 
     # --- the kernel's numbers ---
 
-    @exact
+    @e2e.exact
     def test_dd(self):
         device = self.disk()
         trace, truth = self.recorded_on(device, "sh", "-c", f"""
@@ -154,7 +121,7 @@ class Block(e2e.TestCase):
         self.assertEqual(row["depth_max"], 1)
         self.assertEqual(row["in_flight"], 0)
 
-    @exact
+    @e2e.exact
     def test_fio(self):
         # Many at a time, which merge, and a scheduler that keeps them in a queue.
         device = self.disk()
@@ -186,7 +153,7 @@ class Block(e2e.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
 
-    @exact
+    @e2e.exact
     def test_whole_system(self):
         device = self.disk()
         name = os.path.basename(device)
@@ -205,7 +172,7 @@ class Block(e2e.TestCase):
         self.assertGreater(flush["ios"], 0)
         self.assertEqual(row["in_flight"], 0)
 
-    @exact
+    @e2e.exact
     def test_device_without_requests(self):
         control = "/sys/class/zram-control/hot_add"
         if not os.path.exists(control):
@@ -232,7 +199,7 @@ class Block(e2e.TestCase):
 
     # --- times ---
 
-    @exact
+    @e2e.exact
     def test_slow_device(self):
         device = self.slow_disk()
         trace, truth = self.recorded_on(device, "sh", "-c", f"""
@@ -251,7 +218,7 @@ class Block(e2e.TestCase):
         histogram = e2e.report_json("block", trace, "--histogram")["read_device_histogram"]
         self.assertEqual(sum(b["count"] for b in histogram if b["to_ns"] > SLOW_MS * NS_PER_MS), 12)
 
-    @exact
+    @e2e.exact
     def test_errors(self):
         device = self.slow_disk(1)
         trace, _ = self.recorded_on(device, "sh", "-c", f"""
@@ -262,7 +229,7 @@ class Block(e2e.TestCase):
         row, = self.rows(trace, device, "--devices")
         self.assertEqual(row["errors"], 1)
 
-    @exact
+    @e2e.exact
     def test_in_flight_at_the_end(self):
         device = self.slow_disk(8000)
         recorder = self.start(e2e.EBREC, "-e", "block", "-a", "-o", self.path("t.ebt"))
@@ -296,7 +263,7 @@ class Block(e2e.TestCase):
         e2e.run("sync")
         return device, folder
 
-    @exact
+    @e2e.exact
     def test_writeback(self):
         # Written by one that has ended, brought to the disk by a kernel thread, for another.
         device, folder = self.file_system()
@@ -318,7 +285,7 @@ class Block(e2e.TestCase):
         self.assertLess(by_comm.get("sync", {"write_bytes": 0})["write_bytes"], 1 << 20)
         self.assertFalse([comm for comm in by_comm if comm.startswith("kworker")])
 
-    @exact
+    @e2e.exact
     def test_dirty_before(self):
         # What it wrote before the recording is not known, and said to be so.
         device, folder = self.file_system()
@@ -331,7 +298,7 @@ class Block(e2e.TestCase):
         self.assertEqual({(r["comm"], r["cause"]) for r in data}, {("sync", "unknown")})
         self.assertIn("for whom is not known", e2e.ebreport("block", trace))
 
-    @exact
+    @e2e.exact
     def test_two_processes(self):
         device = self.disk()
         trace, truth = self.recorded_on(device, "sh", "-c", f"""
@@ -350,7 +317,7 @@ class Block(e2e.TestCase):
             listed = self.listed(trace, device, "--pid", str(r["pid"]))
             self.assertEqual(len(listed), r["ios"])
 
-    @exact
+    @e2e.exact
     def test_only_followed_tasks(self):
         device = self.disk()
         other = self.start("sh", "-c", f"while :; do dd if={device} of=/dev/null iflag=direct bs=4k "
@@ -363,7 +330,7 @@ class Block(e2e.TestCase):
 
     # --- names ---
 
-    @exact
+    @e2e.exact
     def test_names(self):
         # A partition appears, is used and goes while recording.
         path = self.path("disk")

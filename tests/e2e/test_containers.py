@@ -96,6 +96,12 @@ class Engine:
         assert pid, self.podman("logs", name)
         return pid, container
 
+    def stop(self, name):
+        """Podman itself waits for some seconds only until what it has killed is gone."""
+        end = time.monotonic() + e2e.SECONDS
+        while e2e.run(*self.command("stop", "-t", "0", name), cwd="/", status=None).returncode:
+            assert time.monotonic() < end, self.podman("ps", "-a")
+
 
 class RootlessEngine(Engine):
     """podman of a user of its own, with fuse-overlayfs."""
@@ -148,7 +154,7 @@ class RootlessEngine(Engine):
             except OSError:
                 pass
         shutil.rmtree(self.runtime, ignore_errors=True)
-        end = time.monotonic() + 30
+        end = time.monotonic() + e2e.SECONDS
         while e2e.run("userdel", "-rf", USER, status=None).returncode not in (0, 6):
             if time.monotonic() > end:
                 break
@@ -252,7 +258,7 @@ class Containers:
         with self.subTest("info"):
             self.check_info(trace, containers)
         for name in names:
-            self.engine.podman("stop", "-t", "0", f"{NAME}-{name}")
+            self.engine.stop(f"{NAME}-{name}")
         with self.subTest("stopped"):
             check(trace)
         bundle = self.path("bundle.ebt")
@@ -381,7 +387,7 @@ class Containers:
         trace = self.record_running(expected)
         self.check_files(trace, expected, builds)
         for name in self.engine.containers:
-            self.engine.podman("stop", "-t", "0", name)
+            self.engine.stop(name)
         self.check_files(trace, expected, builds)
 
     def test_changed_in_container(self):
@@ -403,7 +409,7 @@ class Containers:
         builds = {"below/hidden": f"{new}/below/hidden.so"}
         trace = self.record_running(expected)
         self.check_files(trace, expected, builds)
-        self.engine.podman("stop", "-t", "0", name)
+        self.engine.stop(name)
         self.check_files(trace, expected, builds)
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """D-Bus: what dbus-monitor sees on a bus of the test's own, and times that a service keeps."""
 
+import glob
 import os
 import pwd
 import select
+import shlex
 import signal
 import socket
 import stat
@@ -16,6 +18,24 @@ SERVICE = e2e.program("dbus_service")
 NAME = "org.example.Service"
 INTERFACE = "org.example.Test"
 TYPES = {"mc": "call", "mr": "return", "err": "error", "sig": "signal"}
+
+
+# Says how long a command took.
+CLOCK = """
+import subprocess, sys, time
+t = time.monotonic_ns()
+subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL)
+open(sys.argv[1], 'w').write(str(time.monotonic_ns() - t))
+"""
+
+
+def run_delay(pid):
+    """How long its threads have waited for a CPU, by the kernel."""
+    delay = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with open(path, encoding="ascii") as f:
+            delay += int(f.read().split()[1])
+    return delay
 
 
 def line_of(child):
@@ -53,6 +73,24 @@ class DBus(e2e.TestCase):
         return ["dbus-send", f"--bus={address}", "--print-reply", "--reply-timeout=100000",
                 f"--dest={NAME}", "/test", f"{INTERFACE}.{method}", *arguments]
 
+    def record_until(self, address, seen, *commands):
+        """Records commands, and goes on until a message has been seen: the bus sends it to monitors
+        when it likes. Sets how long the bus and the recorder waited for a CPU."""
+        trace = self.path("t.ebt")
+        child = self.start(e2e.EBREC, "-f", "-o", trace, "-e", f"dbus:{address}", "--", "sh", "-c",
+                           "; ".join(shlex.join(map(str, c)) for c in commands) + "; read end",
+                           stdin=e2e.subprocess.PIPE)
+        self.wait_for_rows(trace, child, "dbus_message")
+        end = time.monotonic() + e2e.SECONDS
+        while not any(map(seen, e2e.report_json("dbus", trace, "--trace")["rows"])):
+            self.assertIsNone(child.poll())
+            self.assertLess(time.monotonic(), end, "a message is missing")
+            time.sleep(0.2)
+        self.delay_ns = run_delay(child.pid) + run_delay(self.daemon.pid)
+        child.communicate(b"end\n", e2e.SECONDS)
+        self.assertEqual(child.returncode, 0)
+        return trace
+
     def source(self, trace):
         sources = e2e.report_json("info", trace)["sources"]
         return next(s for s in sources if s["name"] == "dbus")
@@ -67,9 +105,9 @@ class DBus(e2e.TestCase):
             time.sleep(0.05)
         calls = [self.call(address, "Sleep", "uint32:1"), self.call(address, "Shout", "uint32:50"),
                  ["dbus-send", f"--bus={address}", "--type=method_call",
-                  f"--dest={NAME}", "/never", f"{INTERFACE}.Sleep", "uint32:1"]]
-        trace = self.record("-e", f"dbus:{address}", "--", "sh", "-c",
-                            "; ".join(" ".join(c) for c in calls) + "; sleep 0.3")
+                  f"--dest={NAME}", "/never", f"{INTERFACE}.Sleep", "uint32:1"],
+                 ["dbus-send", f"--bus={address}", "--type=signal", "/last", f"{INTERFACE}.Last"]]
+        trace = self.record_until(address, lambda m: m.get("path") == "/last", *calls)
         self.assert_no_loss(trace)
         self.assertEqual(self.source(trace)["status"], "on")
         ours = [[m["type"], str(m["serial"]), m["sender"], m.get("destination", "<none>")]
@@ -93,20 +131,20 @@ class DBus(e2e.TestCase):
     def test_durations(self):
         address = self.bus()
         self.service(address)
-        clock = ("import subprocess, sys, time\nt = time.monotonic_ns()\n"
-                 "subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL)\n"
-                 "open(sys.argv[1], 'w').write(str(time.monotonic_ns() - t))")
-        trace = self.record("-e", f"dbus:{address}", "--", "python3", "-c", clock,
-                            self.path("took"), *self.call(address, "Sleep", "uint32:1000"))
+        trace = self.record_until(
+            address, lambda m: m["type"] == "return" and m["sender"].startswith(":"),
+            ["python3", "-c", CLOCK, self.path("took"),
+             *self.call(address, "Sleep", "uint32:1000")])
         with open(self.path("took"), encoding="utf-8") as f:
             took = int(f.read())
         rows = {r["member"]: r for r in e2e.rows("dbus", trace)}
         sleep = rows["Sleep"]
         self.assertEqual([sleep[k] for k in ("destination", "interface", "calls", "errors",
                                              "unanswered")], [NAME, INTERFACE, 1, 0, 0])
-        # The recorder sees both messages a moment after they were sent; a long one here and there.
-        self.assertGreaterEqual(sleep["max_ns"], 800_000_000)
-        self.assertLessEqual(sleep["max_ns"], took + 500_000_000)
+        # The recorder sees both messages a moment after they were sent; a long one here and there,
+        # and as long as it and the bus had no CPU.
+        self.assertGreaterEqual(sleep["max_ns"], 800_000_000 - self.delay_ns)
+        self.assertLessEqual(sleep["max_ns"], took + 500_000_000 + self.delay_ns)
         self.assertEqual(sleep["max_ns"], sleep["p50_ns"])
         self.assertEqual(sleep["total_ns"], sleep["max_ns"])
 
@@ -115,10 +153,8 @@ class DBus(e2e.TestCase):
         self.service(address)
         never = self.call(address, "Never")
         never[never.index("--reply-timeout=100000")] = "--reply-timeout=300"
-        trace = self.record("-e", f"dbus:{address}", "--", "sh", "-c",
-                            "; ".join(" ".join(c) for c in [
-                                self.call(address, "Fail"), self.call(address, "Fail"), never])
-                            + "; true")
+        trace = self.record_until(address, lambda m: m.get("member") == "Never",
+                                  self.call(address, "Fail"), self.call(address, "Fail"), never)
         rows = {r["member"]: r for r in e2e.rows("dbus", trace)}
         self.assertEqual((rows["Fail"]["calls"], rows["Fail"]["errors"]), (2, 2))
         self.assertEqual((rows["Never"]["calls"], rows["Never"]["unanswered"]), (1, 1))
@@ -153,8 +189,11 @@ class DBus(e2e.TestCase):
         address = self.bus()
         trace = self.path("t.ebt")
         child = self.start(e2e.EBREC, "-q", "-o", trace, "-e", f"dbus:{address}", "--",
-                           "sh", "-c", f"kill {self.daemon.pid}; sleep 1")
-        self.assertEqual(child.wait(e2e.SECONDS), 0)
+                           "sh", "-c", f"kill {self.daemon.pid}; read end",
+                           stdin=e2e.subprocess.PIPE)
+        self.wait_for_rows(trace, child, "lost")
+        child.communicate(b"end\n", e2e.SECONDS)
+        self.assertEqual(child.returncode, 0)
         losses = e2e.report_json("info", trace)["losses"]
         self.assertTrue(any("closed the connection" in l["detail"] for l in losses), losses)
 

@@ -52,17 +52,20 @@ static inline __attribute__((always_inline)) void call(void)
 	work();
 	n++;
 }
-__attribute__((noinline)) static void loop(time_t end)
+__attribute__((noinline)) static void loop(clock_t end)
 {
-	while (time(0) < end)
+	while (clock() < end)
 		call();
 }
 int main(void)
 {
-	loop(time(0) + 2);
+	loop(clock() + CLOCKS_PER_SEC);
 	return 0;
 }
 """
+
+# A server on a machine that is busy is not a silent one.
+PATIENCE = ("--debuginfod-timeout", "10m")
 
 
 def free_port():
@@ -96,6 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Debuginfod(symbols.TestCase):
     shared = None
+    patience = PATIENCE
 
     def setUp(self):
         super().setUp()
@@ -121,25 +125,37 @@ class Debuginfod(symbols.TestCase):
         trace = self.record("-F", "499", "--", self.program)
         cls.trace = shutil.move(trace, os.path.join(self.shared, "t.ebt"))
 
+    def ebreport(self, *arguments, status=0):
+        # Of what ends a wait only ebreport's own patience is left: the library's is a day.
+        return e2e.run("env", f"HOME={self.home}", f"XDG_CACHE_HOME={self.home}/cache",
+                       "DEBUGINFOD_TIMEOUT=86400", e2e.EBREPORT, *arguments, *self.patience,
+                       status=status)
+
     def serve(self):
         """A real server that has read its folder; gives its URL."""
-        port = free_port()
-        with open(self.path("debuginfod.log"), "wb") as log:
-            self.server = self.start("debuginfod", "-p", port, "-d", self.path("index.sqlite"), "-F",
-                                     self.served, stdout=log, stderr=log)
-        url = f"http://127.0.0.1:{port}"
         ids = [self.build_id(path) for path in self.whole]
-        end = time.monotonic() + 60
+        end = time.monotonic() + e2e.SECONDS
+        self.server = None
         while ids and time.monotonic() < end:
-            self.assertIsNone(self.server.poll(), "debuginfod ended")
+            if not self.server or self.server.poll() is not None:
+                url = self.start_server()
             with contextlib.suppress(OSError):
                 with urllib.request.urlopen(f"{url}/buildid/{ids[0]}/debuginfo", timeout=60) as reply:
                     reply.read()
                 ids.pop(0)
                 continue
             time.sleep(0.2)
-        self.assertEqual(ids, [], "debuginfod does not serve the files")
+        with open(self.path("debuginfod.log"), encoding="utf-8", errors="replace") as log:
+            self.assertEqual(ids, [], "debuginfod does not serve the files: " + log.read()[-3000:])
         return url
+
+    def start_server(self):
+        """It ends where somebody else was faster to take the port."""
+        port = free_port()
+        with open(self.path("debuginfod.log"), "ab") as log:
+            self.server = self.start("debuginfod", "-p", port, "-d", self.path("index.sqlite"), "-F",
+                                     self.served, stdout=log, stderr=log)
+        return f"http://127.0.0.1:{port}"
 
     def spoilt(self, answer, cut=len):
         """A server of our own: answer(request) gives content or None; cut(content), how much of it
@@ -222,10 +238,10 @@ class Debuginfod(symbols.TestCase):
                        f"DEBUGINFOD_URLS={url}", e2e.EBREPORT, "folded", trace]
         e2e.run(*environment)
         self.assertEqual(asked, [])
-        e2e.run(*environment, "--debuginfod=env")
+        e2e.run(*environment, "--debuginfod=env", *PATIENCE)
         self.assertTrue(any(self.build_id(self.library) in path for path in asked), asked)
         n = len(asked)
-        e2e.run(*environment, "--debuginfod")
+        e2e.run(*environment, "--debuginfod", *PATIENCE)
         self.assertEqual(len(asked), n, "that there is none was forgotten")
         done = self.ebreport("folded", "--debuginfod", trace, status=2)
         self.assertIn("DEBUGINFOD_URLS", done.stderr.decode())
@@ -246,19 +262,21 @@ class Debuginfod(symbols.TestCase):
         def wait_for_other(request):
             if request.path not in wanted:
                 return None
-            both.wait(60)
-            with urllib.request.urlopen(url + request.path, timeout=60) as reply:
+            both.wait(e2e.SECONDS)
+            with urllib.request.urlopen(url + request.path, timeout=e2e.SECONDS) as reply:
                 return reply.read()
 
         spoilt, asked = self.spoilt(wait_for_other)
-        folded = self.folded(self.trace, f"--debuginfod={spoilt}", "--debuginfod-timeout", "2m")
+        folded = self.folded(self.trace, f"--debuginfod={spoilt}")
         self.assertIn(";main;loop;call;work;hidden;outer;inner", folded)
         self.assertLessEqual(wanted, set(asked))
 
     def test_nobody_listens(self):
         trace = self.trace
-        self.assert_gives_up(trace, f"http://127.0.0.1:{free_port()}", "could not be reached",
-                             "server failed")
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))  # nobody else can, meanwhile
+            self.assert_gives_up(trace, f"http://127.0.0.1:{s.getsockname()[1]}",
+                                 "could not be reached", "server failed")
 
     def test_stops_in_the_middle(self):
         trace = self.trace
@@ -266,7 +284,7 @@ class Debuginfod(symbols.TestCase):
 
         def pass_on(request):
             try:
-                with urllib.request.urlopen(url + request.path, timeout=60) as reply:
+                with urllib.request.urlopen(url + request.path, timeout=e2e.SECONDS) as reply:
                     return reply.read()
             except urllib.error.HTTPError:
                 return None
@@ -292,16 +310,13 @@ class Debuginfod(symbols.TestCase):
 
     def test_never_answers(self):
         trace = self.trace
+        self.patience = ()
         with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
             url = f"http://127.0.0.1:{silent.getsockname()[1]}"
             seconds = self.assert_gives_up(trace, url, "no answer in time", "server timed out")
             self.assertGreater(seconds, 4)  # as much patience as the manual says
-            # The other time-outs of the library and of TCP are minutes.
-            self.assertLess(seconds, 60)
-            begin = time.monotonic()
             self.assert_gives_up(trace, url, "no answer in time", "server timed out",
                                  "--debuginfod-timeout", "500ms")
-            self.assertLess(time.monotonic() - begin, 60)
 
     def wait_for_handler(self, child):
         """A moment after the first question ebreport waits, and Ctrl-C means something else."""

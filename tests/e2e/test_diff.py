@@ -44,7 +44,8 @@ static __attribute__((noinline)) void work(char **argv)
 		alpha(until += atof(argv[1]) / 100);
 		beta(until += atof(argv[2]) / 100);
 		gamma_ray(until += atof(argv[3]) / 100);
-		delta(until += atof(argv[4]) / 100);
+		if (atof(argv[4]) > 0) /* else not one sample may be in it */
+			delta(until += atof(argv[4]) / 100);
 	}
 }
 

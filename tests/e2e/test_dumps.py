@@ -14,24 +14,24 @@ import ebtdump  # noqa: E402
 ORACLE = os.environ.get("EBT_DUMP_ORACLE", "dump_oracle")
 ROOT, TRUNCATED, EXEC = 1, 2, 11  # EBT_STOP_*
 
+# A second on a CPU each, so that there are as many samples of them on a machine that is busy: those
+# of their beginning, where some stacks have no end, are few.
 PYTHON = """
 import json, time
-end = time.time() + 1
+end = time.process_time() + 1
 def f(n):
     return json.dumps(list(range(200))) if n == 0 else f(n - 1)
 i = 0
-while time.time() < end:
+while time.process_time() < end:
     f(i % 20)
     i += 1
 """
 PERL = """
-use Time::HiRes "time";
-$end = time + 1;
 sub f {
     my $n = shift;
     return $n ? f($n - 1) : join(",", sort { $a <=> $b } map { ($_ * 7919) % 1000 } 1 .. 300);
 }
-for ($i = 0; time < $end; $i++) { f($i % 20); }
+for ($i = 0; (times)[0] < 1; $i++) { f($i % 20); }
 """
 SHORT = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do " \
         "/usr/bin/python3 -c 'import json'; ls / >/dev/null; done"

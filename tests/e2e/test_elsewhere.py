@@ -21,9 +21,9 @@ __attribute__((noinline)) static void NAME(unsigned n)
 }
 int main(void)
 {
-	time_t end = time(0) + 2;
+	clock_t end = clock() + CLOCKS_PER_SEC;
 
-	while (time(0) < end)
+	while (clock() < end)
 		NAME(100000);
 	return 0;
 }
@@ -53,7 +53,7 @@ class Elsewhere(symbols.TestCase):
                  f"workdir={disk}/work none /opt && rm /opt/app/hidden && exec sleep 1000")
         holder = self.start("unshare", "-m", "sh", "-c", setup)
         sleep = os.path.realpath(shutil.which("sleep"))
-        end = time.monotonic() + 60
+        end = time.monotonic() + e2e.SECONDS
         while os.path.realpath(f"/proc/{holder.pid}/exe") != sleep:
             self.assertLess(time.monotonic(), end, "no mount namespace")
             time.sleep(0.05)

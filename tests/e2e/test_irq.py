@@ -107,6 +107,7 @@ class Irq(e2e.TestCase):
         self.assertEqual(wrong, {})
         return least
 
+    @e2e.exact
     def test_counts_of_the_kernel(self):
         trace, report = self.record_all()
         names = collections.defaultdict(set)
@@ -134,6 +135,7 @@ class Irq(e2e.TestCase):
         self.assertGreater(sum(n for (_, name), n in least.items() if name == "NET_RX"), 0)
         self.assertGreater(sum(n for (_, name), n in least.items() if name == "TIMER"), 0)
 
+    @e2e.exact
     def test_timers_and_work_items(self):
         _, report = self.record_all()
         ours = collections.Counter({"works": sum(w["count"] for w in report["works"])})

@@ -249,12 +249,15 @@ class Net(e2e.TestCase):
                         for space in self.spaces.values())
         return f'while [ -n "$(echo {each})" ]; do sleep 0.05; done'
 
+    @e2e.exact
     def test_counters_of_devices(self):
         self.check_counters(False)
 
+    @e2e.exact
     def test_counters_of_devices_whole_system(self):
         self.check_counters(True)
 
+    @e2e.exact
     def test_connections(self):
         """Both families, addresses, ports, bytes, and one that is refused."""
         self.link()
@@ -298,6 +301,7 @@ class Net(e2e.TestCase):
             self.assertLessEqual(ours["latency_ns"], said["took"])
             self.assertEqual(ours["retransmits"], said["retransmits"])
 
+    @e2e.exact
     def test_text(self):
         self.link()
         there = ADDRESSES["b"][1]
@@ -333,6 +337,7 @@ class Net(e2e.TestCase):
         self.assertGreaterEqual(2 * sum(p["duration_ns"] for p in packets), sum(theirs))
         return packets, theirs
 
+    @e2e.exact
     def test_queue(self):
         count = 100
         packets, theirs = self.queue(1000000, count)
@@ -344,6 +349,7 @@ class Net(e2e.TestCase):
         self.assertEqual(device["queue_max_ns"], max(p["duration_ns"] for p in packets))
         self.assertIn("queue of their device", e2e.ebreport("net", "--histogram", self.trace))
 
+    @e2e.exact
     def test_connect_latency(self):
         """Each packet takes 50 ms: a connection takes twice as long."""
         ready = self.path("delayer")
@@ -372,6 +378,7 @@ class Net(e2e.TestCase):
         names, values = re.findall(r"(?m)^Tcp: (.*)$", text)
         return int(dict(zip(names.split(), values.split()))["RetransSegs"])
 
+    @e2e.exact
     def test_loss(self):
         """One packet of ten is lost on each side; what is sent again, the namespaces count."""
         self.link()
@@ -392,6 +399,7 @@ class Net(e2e.TestCase):
         # The kernel counts a SYN-ACK for the connection that comes of it.
         self.assertEqual(sum(c["retransmits"] for c in report["connections"]), kernel)
 
+    @e2e.exact
     def test_attached(self):
         """A server that is there already: its connections have an owner and addresses."""
         self.link()
@@ -416,6 +424,7 @@ class Net(e2e.TestCase):
         row, = (row for row in report["rows"] if row.get("pid") == pid)
         self.assertEqual((row["tx_bytes"], row["rx_bytes"], row["accepts"]), (2000, 600, 2))
 
+    @e2e.exact
     def test_scrubbed(self):
         """Addresses go, and what belongs together still does."""
         self.link()

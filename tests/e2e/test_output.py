@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where ebrec writes to, and where it refuses to; what it says before it records anything."""
 
+import json
 import os
 import stat
 import subprocess
 import sys
+import threading
+import time
 
 import e2e
 
@@ -85,18 +88,57 @@ class Output(e2e.TestCase):
         self.assertTrue(ours == theirs, "the dumps differ")
         e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", "--check", trace)
 
+    def test_rows_while_recording(self):
+        """The command waits until a row of it has come through the pipe and the export."""
+        command = "/bin/true; read line; exit 3"
+        recorder = self.start(e2e.EBREC, "-o", "-", "-e", "sched", "--", "sh", "-c", command,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        export = self.start(e2e.EBREPORT, "export", "-", stdin=recorder.stdout,
+                            stdout=subprocess.PIPE)
+        timer = threading.Timer(e2e.SECONDS, recorder.kill)
+        timer.start()
+        self.addCleanup(timer.cancel)
+        lines = []
+        for text in export.stdout:
+            lines.append(json.loads(text))
+            if (lines[-1].get("table") == "task_exec" and lines[-1]["kind"] == "row"
+                    and lines[-1]["values"]["filename"] == "/bin/true"):
+                self.assertIsNone(recorder.poll())
+                recorder.stdin.write(b"go on\n")
+                recorder.stdin.flush()
+        self.assertEqual((recorder.wait(), export.wait()), (3, 0))
+        self.assertEqual([line["seq"] for line in lines], list(range(len(lines))))
+        self.assertTrue(lines[0]["live"])
+        self.assertEqual((lines[-1]["kind"], lines[-1]["complete"]), ("end", True))
+
+    @staticmethod
+    def remove_group(group):
+        """What ran in it is gone; a kernel may take a moment to see that."""
+        end = time.monotonic() + 60
+        while os.path.isdir(group):
+            try:
+                os.rmdir(group)
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
     def test_cgroup(self):
-        group = "/sys/fs/cgroup/ebt-e2e"
+        group = f"/sys/fs/cgroup/ebt-e2e-{os.getpid()}"
         if not os.path.exists("/sys/fs/cgroup/cgroup.procs"):
-            group = "/sys/fs/cgroup/unified/ebt-e2e"
+            group = f"/sys/fs/cgroup/unified/ebt-e2e-{os.getpid()}"
         if not os.path.isdir(os.path.dirname(group)):
             self.skipTest("no cgroup2 hierarchy is mounted")
         os.mkdir(group)
-        self.addCleanup(os.rmdir, group)
+        self.addCleanup(self.remove_group, group)
         child = self.start("sh", "-c", f"echo $$ >{group}/cgroup.procs; exec "
                            + e2e.program("shares") + " 30")
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
+        end = time.monotonic() + e2e.SECONDS
+        while os.path.realpath(f"/proc/{child.pid}/exe") != os.path.realpath(e2e.program("shares")):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
         other = self.start(e2e.program("shares"), "30")
         trace = self.record("-F", "999", "-d", "1s", "--cgroup", group)
         pids = {row["task"].split("/")[1] for row in e2e.Dump(trace).rows("sample")}

@@ -5,6 +5,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 
 import e2e
@@ -17,7 +18,8 @@ FAULTS_BEHIND = 4
 
 class Procs(e2e.TestCase):
     def record_children(self, *sources):
-        trace = self.record(*sources, "--", sys.executable, CHILDREN, self.folder)
+        # What others mount meanwhile is not to be seen.
+        trace = self.record(*sources, "--", "unshare", "-m", sys.executable, CHILDREN, self.folder)
         lines = self.recorded.stdout.decode().splitlines()
         self.truth = {child["name"]: child for child in map(json.loads, lines)}
         self.addCleanup(os.kill, self.truth["left"]["pid"], signal.SIGKILL)
@@ -137,12 +139,9 @@ class Procs(e2e.TestCase):
 
     def test_one_that_was_there(self):
         # Its sums begin before the recording does.
-        child = self.start("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; read x")
-        while True:
-            with open(f"/proc/{child.pid}/wchan", encoding="utf-8") as f, \
-                    open(f"/proc/{child.pid}/stat", encoding="utf-8") as stat:
-                if f.read() or stat.read().rpartition(")")[2].split()[0] in "ZS":
-                    break
+        child = self.start("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo; read x",
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(child.stdout.readline(), b"\n")
         trace = self.record("-e", "task", "-p", child.pid, "-d", "200ms")
         row = next(r for r in e2e.rows("procs", trace) if r["pid"] == child.pid)
         with open(f"/proc/{child.pid}/schedstat", encoding="utf-8") as f:

@@ -11,6 +11,7 @@ EXIT_NS = 500000  # what a thread still does between task_exit and its last swit
 
 
 class Sched(e2e.TestCase):
+    @e2e.exact
     def test_counts_of_the_kernel(self):
         trace = self.record("-e", "sched,task,offcpu", "--", e2e.program("pingpong"), ROUNDS)
         self.assert_no_loss(trace)
@@ -24,6 +25,7 @@ class Sched(e2e.TestCase):
             self.assertAlmostEqual(task["switches_involuntary"], involuntary, delta=SWITCHES)
             self.assertAlmostEqual(task["run_ns"], run_ns, delta=run_ns / 100)
 
+    @e2e.exact
     def test_run_time_of_every_thread(self):
         # sum_exec_runtime travels in the rows of task_exit; the report adds up switches.
         trace = self.record("-e", "sched,task", "--", e2e.program("shares"), "1", "2")
@@ -55,6 +57,7 @@ class Sched(e2e.TestCase):
         self.assertTrue(report["rows"])
         self.assertGreater(report["duration_ns"] / 1e9, 0.8)
 
+    @e2e.exact
     def test_blocked_time(self):
         trace = self.record("--", "sh", "-c", "sleep 2; sleep 0.25")
         sleeps = [r for r in e2e.rows("offcpu", trace) if r["comm"] == "sleep"]

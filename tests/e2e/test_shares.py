@@ -36,7 +36,7 @@ class Shares(e2e.TestCase):
             self.assertAlmostEqual(have[name], want[name], delta=delta, msg=name)
 
     def test_shares(self):
-        trace = self.record("-F", "999", "--", e2e.program("shares"), "3", "2")
+        trace = self.record("-F", "999", "--", e2e.program("shares"), "10", "2")
         self.assert_no_loss(trace)
         shares = total_shares(e2e.ebreport("folded", trace))
         self.assert_shares(shares, SHARES, 2)
@@ -47,7 +47,7 @@ class Shares(e2e.TestCase):
         # for them, as ebrec does, and perf without it takes an inode number for one.
         e2e.run(e2e.EBREC, "-q", "-F", "999", "-o", trace, "--", "perf", "record", "-q",
                 "--buildid-mmap", "-F", "999", "-g", "-e", "cpu-clock", "-o", data,
-                e2e.program("shares"), "3", "2")
+                e2e.program("shares"), "10", "2")
         self.assert_shares(total_shares(e2e.ebreport("folded", trace)), perf_shares(data), 2)
 
     def test_callgraph(self):

@@ -13,10 +13,13 @@ BUDGET = 500000
 VARIANTS = ["", "--call-graph fp", "--call-graph dump", "--call-graph none",
             "--keep-stack-dumps", "--min-block 1ms", "--max-stack 512"]
 
+# Sources that have to be told what: a tracepoint with a trace event, and one without; a function.
+PROBES = "tp:sched:sched_process_exec,tp:sched:pelt_cfs_tp,uprobe:libc.so.6:exit"
+
 # Lines of a shell that record in each of these ways; `verified` gets what the verifier counted.
 SCRIPT = "\n".join(f"echo '# {variant}' >>verified\n"
                    "VERIFIED=verified LD_PRELOAD=$PRELOAD "
-                   f"$EBREC -f -q -e all {variant} -o verified.ebt -- true"
+                   f"$EBREC -f -q -e all,{PROBES} {variant} -o verified.ebt -- true"
                    for variant in VARIANTS)
 
 

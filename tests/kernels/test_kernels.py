@@ -14,6 +14,7 @@ import collections
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import unittest
@@ -21,13 +22,18 @@ import unittest
 sys.path.insert(0, os.path.join(os.environ.get("EBT_SOURCE", "."), "tests/e2e"))
 import e2e  # noqa: E402
 import machine  # noqa: E402
+import test_around  # noqa: E402
 import test_irq  # noqa: E402
+import test_marks  # noqa: E402
+import test_probes  # noqa: E402
 import test_verifier  # noqa: E402
 import test_wall  # noqa: E402
+from test_tp import Hits, printed, ways  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "contended", "faults", "hoarder", "pingpong", "planned",
+                       ("callbacks", "called", "contended", "faults", "framed", "hoarder",
+                        "marks_static", "pingpong", "planned", "probed",
                         "relay", "unwound", "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 MODULES = ["veth", "sch_netem"]
@@ -36,9 +42,23 @@ TABLES = {"sched": "sched_switch", "offcpu": "sched_waking", "task": "task_exit"
           "syscalls": "syscall", "lock": "futex_wait", "kmem": "kmem_alloc", "block": "block_io",
           "net": "net_state", "pagecache": "page_cache"}
 DEEP = ";main;" + "recurse;" * 61 + "plain;work;burn"
+# Long enough for the samples in exec(), which has taken the stack away, to be few.
+BURN = "unwound -r 50"
 ROUNDS = 40000
+OTHERS = 50  # files of a small program besides, also those that it looks for
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
 TICKS_NS = 20_000_000  # the kernel's sum of run time is as old as the last tick; and the same
+
+
+# While ebrec, which is $pid, does not record yet: when it does, it stores the kernel's symbols.
+UNTIL_IT_RECORDS = ("while kill -0 $pid && [ $(wc -c <t.ebt || echo 0) -lt 100000 ]; "
+                    "do sleep 1; done")
+
+
+def until_it_listens(port, run=""):
+    """Lines for a shell that has just started who is to listen."""
+    return (f'while kill -0 $! && ! {run} grep -qs ":{port:04X} .* 0A " /proc/net/tcp*; '
+            "do sleep 0.1; done")
 
 
 def inside(script):
@@ -56,15 +76,15 @@ class Kernel(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.mkdtemp(prefix="ebt-kernels-")
-        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="ebt-kernels-")
+        cls.addClassCleanup(folder.cleanup)
         there = machine.Machine(cls.series, cls.kept)
         there.modules += MODULES
         for path in FILES:
             there.add(path)
         for name in unittest.defaultTestLoader.getTestCaseNames(cls):
             there.tasks[name] = getattr(cls, name).inside
-        cls.results = there.run(folder)
+        cls.results = there.run(folder.name)
         cls.console = there.console
         with open(os.path.join(cls.results, "release"), encoding="utf-8") as f:
             cls.release = f.read().strip()
@@ -120,11 +140,13 @@ class Kernel(unittest.TestCase):
         return sum(w for stack, w in weights.items() if re.search(pattern, stack)) \
             / sum(weights.values())
 
-    @inside("""ebrec --list-events >list
+    @inside(f"""ebrec --list-events >list
         ebrec -e all -o t.ebt -- sh -c '
             contended mutex 2 2000 >said
             dd if=/dev/vda of=/dev/null bs=4k count=20 skip=1000
-            nc -l -p 9100 >got & sleep 1; echo hello | nc 127.0.0.1 9100; wait' 2>messages""")
+            nc -l -p 9100 >got &
+            {until_it_listens(9100)}
+            echo hello | nc 127.0.0.1 9100; wait' 2>messages""")
     def test_sources(self):
         """All at once: each records, or says there, in the trace and in the list what is missing."""
         info = e2e.report_json("info", self.file("t.ebt"))
@@ -143,9 +165,13 @@ class Kernel(unittest.TestCase):
                     self.assertIn(f"no events of source {name}: {source['detail']}",
                                   self.text("messages"))
                     continue
+                if name in ("tp", "uprobe", "usdt"):  # they have to be told what
+                    self.assertEqual(source["status"], "off")
+                    continue
                 self.assertIn(source["status"], ("on", "partial"))
                 self.assertIn(here[name], ("yes", "in"))
-                if name != "dbus":  # nobody is there to send anything
+                # Nobody is there to send anything.
+                if name not in ("dbus", "mark", "sysprof", "journal"):
                     self.assertGreater(rows.get(TABLES.get(name, name), 0), 0)
         # Nothing that is there today may be missing.
         for name in ("sample", "sched", "task", "offcpu", "syscalls", "lock", "irq", "kmem", "fault",
@@ -156,7 +182,21 @@ class Kernel(unittest.TestCase):
     def test_verifier(self):
         test_verifier.check(self, self.text("verified"), self.release)
 
-    @inside("ebrec -e sample -F 499 -o t.ebt -- callbacks 4")
+    @inside("""dd if=/dev/zero of=pages bs=4096 count=4
+        printf 'brought in' | dd of=pages conv=notrunc
+        printf 'two pages' | dd of=pages bs=1 seek=12284 conv=notrunc
+        ebrec -e mark -o timed.ebt -- marks_static timed 5000 >times
+        ebrec -e mark -o kinds.ebt -- marks_static kinds pages >said""")
+    def test_marks(self):
+        rows = test_marks.marks(self.trace("timed.ebt"), "timed")
+        with open(self.file("times"), "rb") as file:
+            times = test_marks.pairs(file.read())
+        self.assertEqual(len(times), 5000)
+        test_marks.assert_times(self, rows, times)
+        test_marks.assert_texts(self, self.trace("kinds.ebt"))
+        self.assertEqual(self.text("said").split()[2], "1")
+
+    @inside("ebrec -e sample -F 499 -o t.ebt -- callbacks 6")
     def test_c_program(self):
         trace = self.trace()
         self.whole(trace, 0.99)
@@ -164,7 +204,7 @@ class Kernel(unittest.TestCase):
             self.assertGreaterEqual(self.share(self.ways(trace, function),
                                                r"_start;.*;main;(recurse;)+"), 0.99)
 
-    @inside("ebrec -e sample -F 499 -o t.ebt -- unwound recurse")
+    @inside("ebrec -e sample -F 499 -o t.ebt -- " + BURN + " recurse")
     def test_recursion(self):
         trace = self.trace()
         self.whole(trace, 0.97)
@@ -172,22 +212,35 @@ class Kernel(unittest.TestCase):
 
     @inside("ebrec -F 199 -o t.ebt -- planned 2 >said")
     def test_wall(self):
-        report = e2e.report_json("wall", self.trace())
+        trace = self.trace()
+        report = e2e.report_json("wall", trace)
         said = test_wall.read_said(self.text("said"))
         self.assertEqual(set(said), {"compute", "doze", "want"})
         self.assertTrue(test_wall.all_is_told(report), report["warnings"])
-        test_wall.plans(self, report, said)
+        test_wall.plans(self, report, said, test_wall.exits(trace))
         for row in report["rows"]:
             test_wall.sum_rule(self, row, report)
+        parts = e2e.report_json("wall", trace, "--interval", "250ms")
+        test_wall.intervals_add_up(self, parts, report)
 
-    @inside("ebrec -e sample -F 499 -o t.ebt -- unwound signal")
+    # Many frames: a CPU that stands still while it switches makes its threads' clocks wrong by that.
+    @inside("cat /proc/stat >before; "
+            "ebrec -F 199 -e " + test_around.SOURCES + " -o t.ebt -- framed 20 >said; "
+            "cat /proc/stat >after")
+    def test_around(self):
+        report = e2e.report_json("marks", self.trace(), "--around", "plan/frame")
+        self.assertTrue(test_around.all_is_told(report), report["warnings"])
+        before, after = (test_around.interrupts_ns(self.text(name)) for name in ("before", "after"))
+        test_around.sums(self, report, test_around.read_said(self.text("said")), after - before)
+
+    @inside("ebrec -e sample -F 499 -o t.ebt -- " + BURN + " signal")
     def test_signal_handler(self):
         trace = self.trace()
         self.whole(trace, 0.97)
         self.assertGreaterEqual(self.share(self.ways(trace, "burn"), ";main;.*;handler;work;burn"),
                                 0.98)
 
-    @inside("ebrec -e sample -F 499 --call-graph dump -o t.ebt -- unwound recurse")
+    @inside("ebrec -e sample -F 499 --call-graph dump -o t.ebt -- " + BURN + " recurse")
     def test_call_graph_dump(self):
         trace = self.trace()
         self.whole(trace, 0.97)
@@ -213,9 +266,10 @@ class Kernel(unittest.TestCase):
             self.assertLessEqual(n, 100, shapes)
             self.assertGreater(n, 80, shapes)
 
-    @inside(f"ebrec -e default,syscalls -o t.ebt -- pingpong {ROUNDS}")
+    @inside(f"ebrec -e default,syscalls -o t.ebt -- taskset 1 pingpong {ROUNDS}")
     def test_switches_and_calls(self):
-        """Against getrusage() and /proc/self/schedstat there, and what the program does."""
+        """Against getrusage() and /proc/self/schedstat there, and what the program does. On one CPU,
+        where the clock by which 6.1 charges run time stands still for many of the runs."""
         trace = self.trace()
         tasks = {r["tid"]: r for r in e2e.rows("sched", trace)}
         kernel = re.findall(r"(?m)^(\d+) (\d+) (\d+) (\d+)$", self.text("output"))
@@ -239,8 +293,9 @@ class Kernel(unittest.TestCase):
         self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
 
     @inside("""ebrec -e sched,task -o t.ebt -- sh -c '
-            relay 3 2000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"
-            sleep 1000 >/dev/null 2>&1 & echo $! >pid; sleep 1'
+            relay 3 6000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"
+            sleep 1000 >/dev/null 2>&1 & echo $! >pid
+            until grep -q nanosleep /proc/$!/wchan; do sleep 0.1; done; sleep 1'
         read -r pid <pid; cat /proc/$pid/sched >sched; cat /proc/$pid/status >memory; kill $pid""")
     def test_processes(self):
         """Against what getrusage and /proc/PID say there."""
@@ -360,15 +415,20 @@ class Kernel(unittest.TestCase):
         """Against what the program did, and /proc/slabinfo there."""
         trace = self.trace()
         files = 600 + 60 + 2 * 60  # a socket has one, a pipe two
+        # Of 3000 that were dropped some may go while the program for frees runs on the same CPU: it
+        # cannot interrupt itself, and the trace says how often it was to. The slower the machine,
+        # the more go in one interrupt.
+        late = sum(int(row["count"]) for row in e2e.Dump(trace).rows("lost")
+                   if "program interrupted itself" in row["reason"])
+        self.assertLess(late, 3000 // 2)
         row = {r["cache"]: r for r in e2e.rows("mem", trace, "--caches",
                                                "--comm", "hoarder")}["filp"]
-        # Of 3000 that were dropped a few may wait for RCU still on so slow a machine, or go while a
-        # program runs that cannot interrupt itself; e2e `kmem` has exact figures.
-        late = 3000 // 20
         self.assertGreaterEqual(row["live_count"], files)
         self.assertLessEqual(row["live_count"], files + 10 + late)  # what it runs, for one
         self.assertGreaterEqual(row["freed_count"], 3000 - late)
-        self.assertLessEqual(row["freed_count"], 3010)
+        self.assertLessEqual(row["freed_count"], row["allocated_count"] - files)
+        self.assertGreaterEqual(row["allocated_count"], files + 3000)
+        self.assertLessEqual(row["allocated_count"], files + 3000 + OTHERS)
         before, after = map(int, re.findall(r"slab \w+ filp (\d+)", self.text("said")))
         slack = 2 * sum(map(int, re.findall(r"(?m)^\d+", self.text("slab")))) + 50
         self.say(f"{files} files, {before} to {after} in /proc/slabinfo, slack {slack}")
@@ -383,7 +443,7 @@ class Kernel(unittest.TestCase):
         self.assertEqual(kept, {"keep_files": 600, "keep_sockets": 60, "keep_pipes": 120})
 
     @inside("grep ctxt /proc/stat >outer; ebrec -a -e sched -o t.ebt & pid=$!\n"
-            f"sleep 3; grep ctxt /proc/stat >inner; pingpong {ROUNDS}; "
+            f"{UNTIL_IT_RECORDS}; grep ctxt /proc/stat >inner; pingpong {ROUNDS}; "
             "grep ctxt /proc/stat >>inner; cat /proc/$pid/task/*/status >own; "
             "kill -INT $pid; wait $pid; grep ctxt /proc/stat >>outer")
     def test_whole_system(self):
@@ -424,22 +484,69 @@ class Kernel(unittest.TestCase):
     def test_locks(self):
         """Against what the program says that it waited."""
         words = [line.split() for line in self.text("said").splitlines()]
-        _, address, waits, ns = next(w for w in words if w[0] == "mutex")
+        _, address, waits, ns, least, _ = next(w for w in words if w[0] == "mutex")
         holder = next(int(w[2]) for w in words if w[:2] == ["thread", "holder"])
         row, = [r for r in e2e.rows("locks", self.trace(), "--user") if r.get("address") == address]
         self.say(row["lock"], row["count"], row["wait_ns"], "of", waits, ns)
         self.assertEqual((row["kind"], row["count"]), ("mutex", int(waits)))
-        # Between the program's clock and the kernel's much is emulated; e2e `lock` has the 2 %.
         self.assertLessEqual(row["wait_ns"], int(ns))
-        self.assertGreater(row["wait_ns"], 0.9 * int(ns))
+        self.assertGreaterEqual(row["wait_ns"], int(least))
         self.assertEqual((row["waiters"], row["holder_tid"]), (2, holder))
         kinds = {r["kind"] for r in e2e.rows("locks", self.trace("kernel.ebt"), "--kernel")}
         self.assertIn("rwsem write", kinds)
 
+    @inside("""mkdir tracing
+        mount -t tracefs none tracing
+        echo mono >tracing/trace_clock
+        echo 1 >tracing/events/sched/sched_process_exec/enable
+        echo 1 >tracing/events/task/task_rename/enable
+        ebrec -e tp:sched:sched_process_exec,tp:task:task_rename -o t.ebt -- sh -c '
+            for i in 1 2 3; do busybox true; (exec /bin/busybox true "$i"); done'
+        echo 0 >tracing/events/enable
+        cat tracing/trace >said
+        umount tracing
+        ebrec -e tp:sched:pelt_cfs_tp -o bare.ebt -- pingpong 500
+        ebrec -e tp:task:task_rename,tp:signal:signal_generate -o called.ebt -- called 500
+        """)
+    def test_tracepoints(self):
+        """Against what the kernel there writes of the same events; and one without an event. User
+        stacks against the ways that a program goes."""
+        lines = re.findall(r"-(\d+) .*: (\w+): (.*)", self.text("said"))
+        rows = [(str(tid), name, printed(name, values))
+                for name, tid, values in Hits(self.trace()).rows]
+        tasks = {tid for tid, _, _ in rows}
+        theirs = [(tid, name, text.strip()) for tid, name, text in lines if tid in tasks]
+        self.say(len(rows), "of", len(theirs))
+        self.assertGreaterEqual(len([row for row in rows if row[1] == "sched_process_exec"]), 7)
+        self.assertEqual(rows, theirs[-len(rows):])
+        self.assertGreater(len(Hits(self.trace("bare.ebt")).of("pelt_cfs_tp")), 0)
+        self.assertIn(";main;play;", e2e.ebreport("folded", "--event", "probe_hit", "--weight",
+                                                  "rows", self.trace("bare.ebt")))
+        self.assertEqual(ways(self.trace("called.ebt")),
+                         {"outer;inner;act": 1000, "inner;act": 2000})
+
+    @inside("ebrec -o t.ebt -e " + ",".join(
+        f"uprobe:probed:{name}:{test_probes.FUNCTIONS[name]}"
+        for name in ("probed_sleep", "probed_factorial", "probed_leap", "probed_text"))
+        + ",usdt:probed:probed:texts:from=1/s+2/d+to=3/s -- probed >said || [ $? = 3 ]")
+    def test_probes(self):
+        """Functions and USDT: times, depths, results and texts as the program knows them."""
+        found = test_probes.hits(self.trace())
+        calls = [(name, *map(int, numbers)) for name, *numbers in
+                 map(str.split, self.text("said").splitlines())]
+        self.match = test_probes.Probes.match.__get__(self)
+        test_probes.Probes.check_sleep(self, found["probed_sleep"], calls)
+        test_probes.Probes.check_recursion(self, found["probed_factorial"], calls)
+        test_probes.Probes.check_leaps(self, found["probed_leap"], found["probed_factorial"])
+        test_probes.Probes.check_texts(self, found["probed_text"], calls)
+        self.assertEqual([hit.values["to"] for hit in found["texts"]],
+                         ["one", "two", "three", "zero"] * 25)
+        self.assertIn(";main" + 12 * ";probed_factorial" + " 1\n",
+                      e2e.ebreport("folded", "--event", "probe_hit", "--weight", "rows",
+                                   self.trace()))
+
     @inside("cat /proc/softirqs >softirqs.outer0; cat /proc/interrupts >interrupts.outer0; "
-            "ebrec -q -a -e irq -o t.ebt & pid=$!\n"
-            # The kernel's symbols are in the file when it records.
-            "while kill -0 $pid && [ $(wc -c <t.ebt || echo 0) -lt 100000 ]; do sleep 1; done; "
+            f"ebrec -q -a -e irq -o t.ebt & pid=$!\n{UNTIL_IT_RECORDS}; "
             "cat /proc/softirqs >softirqs.inner0; cat /proc/interrupts >interrupts.inner0; "
             f"pingpong {ROUNDS}; "
             "cat /proc/softirqs >softirqs.inner1; cat /proc/interrupts >interrupts.inner1; "
@@ -466,8 +573,8 @@ class Kernel(unittest.TestCase):
             self.assertEqual({key: (n, ours[key], most[key]) for key, n in least.items()
                               if not n <= ours[key] <= most[key]}, {})
 
-    @inside("""mkdir -p /run
-        ip=/usr/sbin/ip tc=/usr/sbin/tc
+    @inside(f"""mkdir -p /run
+        export ip=/usr/sbin/ip tc=/usr/sbin/tc
         echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
         $ip netns add far
         $ip netns exec far sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
@@ -478,11 +585,11 @@ class Kernel(unittest.TestCase):
         $ip netns exec far $ip addr add 10.9.0.2/24 dev vb
         $ip netns exec far $ip link set vb up
         mkfifo hold
-        cat >talk <<END
+        cat >talk <<\\END
             exec 3<>hold
             $ip netns exec far nc -l -p 9000 <&3 >got &
-            sleep 1
-            dd if=/dev/zero bs=1000 count=\\$1 2>/dev/null | nc 10.9.0.2 9000
+            {until_it_listens(9000, "$ip netns exec far")}
+            dd if=/dev/zero bs=1000 count=$1 2>/dev/null | nc 10.9.0.2 9000
             wait
 END
         cd /sys/class/net/va/statistics; grep . [rt]x_bytes [rt]x_packets >$OLDPWD/before; cd $OLDPWD
@@ -525,4 +632,6 @@ END
 if __name__ == "__main__":
     Kernel.series, Kernel.kept = sys.argv.pop(1), sys.argv.pop(1)
     Kernel.kept = os.environ.get("EBT_KERNELS", Kernel.kept)
+    # Who is told to end takes the emulator and the folder along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     unittest.main(verbosity=2)
