@@ -35,9 +35,10 @@ sources() {
 	find "$1" -maxdepth 1 -name '*.[ch]' | sort
 }
 
-# "LINE NAME" of each #include "NAME" or <NAME> of a file.
-includes() {
-	sed -nE "s/^[[:space:]]*#[[:space:]]*include[[:space:]]*$2.*/\1/p" "$1"
+# "FILE NAME" of each #include "NAME" or <NAME> of a folder's files.
+includes() { # FOLDER OPENING CLOSING
+	sources "$1" | xargs grep -HE "^[[:space:]]*#[[:space:]]*include[[:space:]]*$2" |
+		sed -E "s/^([^:]*):[^$2]*$2([^$3]+).*/\1 \2/"
 }
 
 may_see() { # FOLDER NAME: whether one of its folders has this header
@@ -52,31 +53,31 @@ may_see() { # FOLDER NAME: whether one of its folders has this header
 
 for folder in format unwind record record/bpf symbolize report; do
 	[ -d "$folder" ] || continue
-	for file in $(sources "$folder"); do
-		for name in $(includes "$file" '"([^"]+)"'); do
-			case $name in
-			# Made by the build: from record/bpf, from the kernel's types, from texts.
-			*.skel.h) [ "$folder" = record ] && continue ;;
-			*.inc) [ "$folder" = report ] && continue ;;
-			vmlinux.h) [ "$folder" = record/bpf ] && continue ;;
-			# The contract of record and its BPF programs.
-			bpf/*) [ "$folder" = record ] && [ -f "record/$name" ] && continue ;;
-			esac
-			may_see "$folder" "$name" ||
-				complain "$file: \"$name\" is not of ${sees[$folder]}"
-		done
-		for name in $(includes "$file" '<([^>]+)>'); do
-			[[ $name =~ $guarded ]] || continue
-			[[ $name =~ ^(${libraries[$folder]})$ ]] ||
-				complain "$file: <$name> does not belong into $folder"
-		done
-	done
+	while read -r file name; do
+		case $name in
+		# Made by the build: from record/bpf, from the kernel's types, from texts.
+		*.skel.h) [ "$folder" = record ] && continue ;;
+		*.inc) [ "$folder" = report ] && continue ;;
+		vmlinux.h) [ "$folder" = record/bpf ] && continue ;;
+		# The contract of record and its BPF programs.
+		bpf/*) [ "$folder" = record ] && [ -f "record/$name" ] && continue ;;
+		esac
+		may_see "$folder" "$name" ||
+			complain "$file: \"$name\" is not of ${sees[$folder]}"
+	done < <(includes "$folder" '"' '"')
+	while read -r file name; do
+		[[ $name =~ $guarded ]] || continue
+		[[ $name =~ ^(${libraries[$folder]})$ ]] ||
+			complain "$file: <$name> does not belong into $folder"
+	done < <(includes "$folder" '<' '>')
 done
 
 # Comments and strings aside, what prints to a standard stream or ends the program. A child after
 # fork() ends with _exit(), which is no business of the program's.
 prints='\b(stdout|stderr)\b|\b(exit|abort|perror|err|errx|warn|warnx|syslog|printf|puts|putchar|vprintf)[[:space:]]*\('
-for file in $(for folder in format unwind record symbolize report; do sources $folder; done); do
+# The preprocessor is for the few files that say such a word at all.
+for file in $(for folder in format unwind record symbolize report; do sources $folder; done |
+	xargs grep -lE "$prints"); do
 	case $file in
 	*/main.c | report/out.c | report/out_*.c) continue ;;
 	esac
