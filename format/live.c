@@ -61,8 +61,10 @@ struct ebt_error *ebt_reader_more(struct ebt_reader *reader, bool *ret_end)
 	struct ebt_error *err = NULL;
 	bool taken = true;
 
-	if (!live->ended)
+	/* More may be long in coming. */
+	if (!live->ended && !live->ahead)
 		err = ebt_input_more(&reader->input, &live->ended);
+	live->ahead = false;
 	while (!err && taken)
 		err = take_chunk(reader, &taken);
 	if (!err && live->ended && live->pos != UINT64_MAX)
@@ -98,9 +100,11 @@ static struct ebt_error *begin(struct ebt_reader *reader)
 	reader->live.ended = end;
 	if (!err)
 		err = ebt_reader_header(reader, &reader->live.pos);
+	reader->live.ahead = true;
 	end = false;
 	while (!err && !end && !has_rows(reader))
 		err = ebt_reader_more(reader, &end);
+	reader->live.ahead = true;
 	return err ? err : ebt_reader_schema(reader);
 }
 

@@ -61,9 +61,10 @@ void ebt_reader_close(struct ebt_reader *reader);
 
 /*
  * The same for a trace that is still being written to a pipe: it returns when the schema and a
- * first chunk of rows are there. ebt_reader_more() waits for more, while no cursor is open;
- * *ret_end says that there will be none, and that all is as if the trace had been opened now. What
- * comes behind damage is read at the end. A file is opened as a whole.
+ * first chunk of rows are there. The first ebt_reader_more() takes what opening has read, each
+ * later one waits for more, while no cursor is open; *ret_end says that there will be none, and
+ * that all is as if the trace had been opened now. What comes behind damage is read at the end. A
+ * file is opened as a whole.
  */
 struct ebt_error *ebt_reader_open_live(const char *path, struct ebt_reader **ret);
 struct ebt_error *ebt_reader_more(struct ebt_reader *reader, bool *ret_end);

@@ -37,6 +37,7 @@ struct ebt_reader {
 	struct ebt_live {
 		uint64_t pos, next_seq; /* of the next chunk */
 		bool lost, ended;	/* what is at pos is no chunk; nothing more will come */
+		bool ahead;		/* what has been read was not given yet */
 	} live;
 };
 

@@ -245,6 +245,25 @@ def check_live(export, name, content, pieces):
           f"{name} live: batches {batches}")
 
 
+def check_late(export, name, content, end):
+    """What was there before it came is told, though nothing else comes."""
+    with subprocess.Popen([export.ebreport, "export", "-"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        patience = threading.Timer(60, process.kill)
+        patience.start()
+        process.stdin.write(content[:end])
+        process.stdin.flush()
+        kinds = []
+        for line in process.stdout:
+            kinds.append(json.loads(line)["kind"])
+            if kinds[-1] == "batch":
+                break
+        patience.cancel()
+        check("row" in kinds and kinds[-1] == "batch", f"{name} late: {kinds[-1:]}")
+        process.communicate(content[end:])
+    check(process.returncode == 0, f"{name} late: status")
+
+
 def check_lives(export, name, path):
     with open(path, "rb") as f:
         content = f.read()
@@ -252,6 +271,7 @@ def check_lives(export, name, path):
     some = [chunk for chunk in chunks if chunk.table_id > ebtdump.INDEX][:: len(chunks) // 8 + 1]
     ends = [chunk.next + d for chunk, d in zip(some, (0, 1, -1, 20, 0, 96, -8, 0, 0, 0))]
     check_live(export, name, content, ends)
+    check_late(export, name, content, ends[-1])
     at = some[1].offset + some[1].header_len
     for what, changed in (
             ("payload", content[:at] + b"\x55" + content[at + 1 :]),
