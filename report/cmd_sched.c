@@ -49,17 +49,21 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	return schedstat_off(&c->stat, off);
 }
 
+static struct ebt_error *on_stop(void *arg, const struct ebt_row *row)
+{
+	struct sched_command *c = arg;
+	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+
+	if (!sched_feed_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_prev), (uint32_t)cpu))
+		return NULL;
+	return schedstat_charge(&c->stat, row, trace_whole_from_ns(c->trace));
+}
+
 static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row *row)
 {
 	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
 	const struct ebt_task *prev = ebt_task(row, EBT_F_sched_switch_prev);
-	struct ebt_error *err;
 
-	if (prev && sched_feed_wanted(c->trace, prev, (uint32_t)cpu)) {
-		err = schedstat_charge(&c->stat, row, trace_whole_from_ns(c->trace));
-		if (err)
-			return err;
-	}
 	if (!trace_cpu_wanted(c->trace, cpu))
 		return NULL;
 	if (trace_has_task_filter(c->trace) && !trace_task_wanted(c->trace, prev) &&
@@ -313,6 +317,7 @@ static struct ebt_error *run_sched(struct report *report)
 	const struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
+		.stop = on_stop,
 		.arg = &c,
 		.wants = wants,
 		.n_wants = 1,

@@ -149,10 +149,23 @@ static struct ebt_error *begin(struct trace *trace, const struct sched_feed *fee
 	return err ? err : create_cursor(trace, feed, &feeding->cursor);
 }
 
+static struct ebt_error *pass_row(const struct feeding *feeding, const struct ebt_row *row)
+{
+	const struct sched_feed *feed = feeding->feed;
+	const struct ebt_task *prev;
+	struct ebt_error *err = NULL;
+
+	if (feed->stop && row->batch->table->id == EBT_T_sched_switch) {
+		prev = ebt_task(row, EBT_F_sched_switch_prev);
+		if (prev && followed_has(feeding->followed, prev))
+			err = feed->stop(feed->arg, row);
+	}
+	return err || !feed->row ? err : feed->row(feed->arg, row);
+}
+
 /* Rows of the present window; the first one behind it is kept for the next. */
 static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
 {
-	const struct sched_feed *feed = feeding->feed;
 	uint64_t to = trace_rows_to_ns(trace);
 	struct ebt_row *row = &feeding->row;
 
@@ -164,8 +177,7 @@ static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
 		if (err || !row->batch || row->time >= to)
 			return err;
 		feeding->switches |= row->batch->table->id == EBT_T_sched_switch;
-		if (feed->row)
-			err = feed->row(feed->arg, row);
+		err = pass_row(feeding, row);
 		if (!err)
 			err = sched_model_row(feeding->model, row);
 		if (err)

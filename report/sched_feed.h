@@ -17,6 +17,8 @@ struct sched_feed {
 	struct sched_handler handler;
 	/* Gets each row, before the model does; NULL: not wanted. */
 	struct ebt_error *(*row)(void *arg, const struct ebt_row *row);
+	/* Gets each switch in which a followed task stops, before row() does; NULL: not wanted. */
+	struct ebt_error *(*stop)(void *arg, const struct ebt_row *row);
 	void *arg;
 	/* Tables that row() wants besides those of the model. */
 	const struct ebt_want *wants;

@@ -13,6 +13,7 @@
 #include "make_trace.h"
 #include "model_sched.h"
 #include "model_schedstat.h"
+#include "report_run.h"
 #include "small_trace.h"
 
 /* Prints intervals: what the tests compare. */
@@ -365,6 +366,42 @@ static void test_strangers(void **state)
 				    "10 off 40-50> runnable runnable 40\n");
 	assert_int_equal(p.gaps.broken, 0);
 	free(p.text);
+}
+
+static void add_charged(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next)
+{
+	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
+
+	row->prev = prev;
+	row->next = next;
+	row->prev_run = 100;
+	made_trace_add(t);
+}
+
+/* `sched` has no row for them, although their last run was charged, too. */
+static void test_no_rows_of_strangers(void **state)
+{
+	static const struct ebt_task_id tasks[] = { { 10, 10, 1, "one" }, { 90, 0, 0, "" }, { 0 } };
+	struct ebt_wire_task_exec *exec;
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	made_trace_meta(&t, "target.kind", "command");
+	exec = ebt_record_begin(&t.record, EBT_T_task_exec, 50);
+	exec->task = 10;
+	exec->pid = 10;
+	made_trace_add(&t);
+	add_charged(&t, 100, 90, 10);
+	add_charged(&t, 200, 10, 90);
+	add_charged(&t, 300, 90, 10);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "sched", "--json", "--all");
+	assert_non_null(strstr(text, "\"tid\":10,"));
+	assert_null(strstr(text, "\"tid\":90,"));
+	free(text);
+	made_trace_remove(&t);
 }
 
 static void test_reasons(void **state)
@@ -758,6 +795,7 @@ int main(void)
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_missing_rows),
 		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_no_rows_of_strangers),
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_charged),
 		cmocka_unit_test(test_figures),
