@@ -419,7 +419,7 @@ struct ebt_error *capture_attach_last(struct capture *c)
 			const struct ebrec_source *source = ebrec_sources[i];
 
 			if (source->attach && is_on(c, i) && source->attach_last == last)
-				err = source->attach(&c->context);
+				err = source->attach(&c->context, &c->states[i]);
 		}
 	}
 	return err;

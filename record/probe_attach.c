@@ -111,8 +111,16 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void refuse(struct probe_refusal *refusal, size_t site, int error)
+static bool goes_on(const struct probe_attach *how, const struct probe_refusal *refusal)
 {
+	return how->errors || refusal->n < MAX_REFUSED;
+}
+
+static void refuse(const struct probe_attach *how, struct probe_refusal *refusal, size_t site,
+		   int error)
+{
+	if (how->errors)
+		how->errors[site] = error;
 	if (!refusal->n++) {
 		refusal->first = site;
 		refusal->error = error;
@@ -153,7 +161,7 @@ static void attach_multi(const struct probe_attach *how, const struct probe_site
 {
 	size_t begin = 0, among = 0; /* so many from begin have one that is refused, or 0 */
 
-	while (begin < sites->n && refusal->n < MAX_REFUSED) {
+	while (begin < sites->n && goes_on(how, refusal)) {
 		size_t n = among ? (among + 1) / 2 : sites->n - begin;
 		int error = attach_many(how, sites, begin, n, links);
 
@@ -163,7 +171,7 @@ static void attach_multi(const struct probe_attach *how, const struct probe_site
 		} else if (n > 1) {
 			among = n;
 		} else {
-			refuse(refusal, begin++, error);
+			refuse(how, refusal, begin++, error);
 			among = 0;
 		}
 	}
@@ -200,11 +208,11 @@ struct probe_refusal probe_attach(const struct probe_attach *how, const struct p
 		attach_multi(how, sites, links, &refusal);
 		return refusal;
 	}
-	while (site < sites->n && refusal.n < MAX_REFUSED) {
+	while (site < sites->n && goes_on(how, &refusal)) {
 		int error = attach_one(how, sites, site, links);
 
 		if (error)
-			refuse(&refusal, site, error);
+			refuse(how, &refusal, site, error);
 		site++;
 	}
 	refusal.n += sites->n - site;

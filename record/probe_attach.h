@@ -50,6 +50,8 @@ struct probe_attach {
 	const struct bpf_program *program; /* prepared */
 	const char *path;
 	bool at_return; /* of the functions that begin there */
+	int *errors;	/* of each place: why it is not taken, an errno, or 0; then all are tried.
+			 * NULL: of no interest */
 };
 
 /* Places that the kernel does not take, as some instructions cannot be probed. */
@@ -59,8 +61,9 @@ struct probe_refusal {
 	int error;    /* why that: an errno */
 };
 
-/* Attaches to all places that the kernel takes; where many are refused it gives up, and counts the
- * rest with them. A command that has not been forked would inherit a higher limit of descriptors.
+/* Attaches to all places that the kernel takes; where many are refused, and not all are to be
+ * tried, it gives up, and counts the rest with them. A command that has not been forked would
+ * inherit a higher limit of descriptors.
  */
 struct probe_refusal probe_attach(const struct probe_attach *how, const struct probe_sites *sites,
 				  struct probe_links *links);

@@ -7,6 +7,7 @@
 
 #include "bpf/probe.h"
 #include "bpf/probe_user.h"
+#include "cleanup.h"
 #include "clocks.h"
 #include "wire.h"
 #include "writer.h"
@@ -126,6 +127,27 @@ static struct ebt_error *write_probe(struct ebt_record *rec, const struct probe 
 	return err ? err : write_args(rec, probe, number, stream);
 }
 
+static struct ebt_error *write_all(struct ebt_record *rec, const struct probe_list *list,
+				   uint32_t kinds, struct ebt_stream *stream)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < list->n && !err; i++) {
+		const struct probe *probe = &list->list[i];
+
+		if (kinds & 1u << probe->kind && !probe->refused)
+			err = write_probe(rec, probe, (uint32_t)i + 1, stream);
+	}
+	return err;
+}
+
+struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_stream *stream)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+
+	return write_all(&rec, list, UINT32_MAX, stream);
+}
+
 struct ebt_error *probe_worker_create(const struct probe_list *list, enum probe_kind kind,
 				      struct probe_worker **ret)
 {
@@ -150,17 +172,10 @@ void probe_worker_destroy(struct probe_worker *worker)
 struct ebt_error *probe_worker_work(void *arg, struct ebt_stream *stream, enum source_moment moment)
 {
 	struct probe_worker *worker = arg;
-	struct ebt_error *err = NULL;
 
-	if (moment != SOURCE_BEGIN && moment != SOURCE_EPOCH)
+	if (moment != SOURCE_EPOCH)
 		return NULL;
-	for (size_t i = 0; i < worker->list->n && !err; i++) {
-		const struct probe *probe = &worker->list->list[i];
-
-		if (probe->kind == worker->kind)
-			err = write_probe(&worker->rec, probe, (uint32_t)i + 1, stream);
-	}
-	return err;
+	return write_all(&worker->rec, worker->list, 1u << worker->kind, stream);
 }
 
 void probe_worker_close(void *arg)

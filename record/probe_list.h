@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The probes of a recording (sources uprobe, usdt, tp) and what each of them reads, numbered from 1
- * in one row. A source adds its probes when its worker is opened, and its worker writes them.
+ * in one row. A source adds its probes when its worker is opened. They are written when all are
+ * attached, since of those of a pattern some may be refused then.
  */
 #ifndef RECORD_PROBE_LIST_H
 #define RECORD_PROBE_LIST_H
@@ -28,6 +29,8 @@ struct probe {
 	struct buildid build_id;
 	struct probe_arg *args;
 	size_t n_args;
+	uint32_t pattern; /* what stands for this function and others, from 1; 0: it was named */
+	int refused;	  /* of a pattern: why the kernel does not take it, an errno; or 0 */
 };
 
 /* Where code is probed: a function, or the copies of a USDT probe. */
@@ -60,7 +63,10 @@ struct ebt_error *probe_list_add_place(struct probe_list *list, const struct pro
 /* Frees what it refers to. */
 void probe_deinit(struct probe *probe);
 
-/* A worker that writes the probes of one kind, when recording begins and at each epoch. */
+/* Rows of all probes but those that were refused. */
+struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_stream *stream);
+
+/* A worker that writes those of one kind at each epoch but the first. */
 struct probe_worker;
 
 struct ebt_error *probe_worker_create(const struct probe_list *list, enum probe_kind kind,

@@ -99,8 +99,19 @@ struct ebt_error *probe_user_add_place(const struct source_context *context,
 
 /* --- attaching --- */
 
-static bool has_role(const struct probe_place *place, enum role role)
+static struct probe *probe_of(const struct probe_list *probes, size_t place)
 {
+	return &probes->list[probes->places[place].probe - 1];
+}
+
+static enum role first_role(const struct probe_place *place)
+{
+	return place->span ? ROLE_RETURN : ROLE_HERE;
+}
+
+static bool has_role(const struct probe_list *probes, size_t i, enum role role)
+{
+	const struct probe_place *place = &probes->places[i];
 	const bool roles[N_ROLES] = {
 		[ROLE_RETURN] = place->span,
 		[ROLE_ENTRY] = place->span,
@@ -108,31 +119,62 @@ static bool has_role(const struct probe_place *place, enum role role)
 		[ROLE_TOUCH] = place->memory,
 	};
 
-	return roles[role];
-}
-
-static const struct probe *probe_of(const struct probe_list *probes, size_t place)
-{
-	return &probes->list[probes->places[place].probe - 1];
+	return roles[role] && !probe_of(probes, i)->refused;
 }
 
 static bool is_of(const struct probe_list *probes, size_t place, enum role role, const char *path)
 {
-	return has_role(&probes->places[place], role) &&
-	       !strcmp(probe_of(probes, place)->path, path);
+	return has_role(probes, place, role) && !strcmp(probe_of(probes, place)->path, path);
 }
 
-static struct ebt_error *refused(const struct probe_list *probes, size_t place,
-				 const struct probe_refusal *refusal)
+static struct ebt_error *refused(const struct probe_list *probes, size_t place, int error, size_t n)
 {
 	const struct probe *probe = probe_of(probes, place);
 	char others[40] = "";
 
-	if (refusal->n > 1)
-		snprintf(others, sizeof(others), " and %zu other places", refusal->n - 1);
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %zu other places", n - 1);
 	return ebt_error_create(EBT_ERR_UNSUPPORTED, "cannot probe %s at %s (0x%jx)%s: %s",
 				probe->name, probe->path, (uintmax_t)probes->places[place].offset,
-				others, probe_attach_strerror(refusal->error));
+				others, probe_attach_strerror(error));
+}
+
+/* A place that was taken before lacks something else than an instruction that can be probed: that
+ * is an error also of a pattern's. */
+static struct ebt_error *leave_out(const struct probe_list *probes, enum role role,
+				   const struct probe_sites *sites, const int *errors)
+{
+	size_t n = 0, first = 0;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		struct probe *probe = probe_of(probes, sites->cookies[i]);
+
+		if (!errors[i])
+			continue;
+		if (probe->pattern && role == first_role(&probes->places[sites->cookies[i]]))
+			probe->refused = errors[i];
+		else if (!n++)
+			first = i;
+	}
+	return n ? refused(probes, sites->cookies[first], errors[first], n) : NULL;
+}
+
+/* A pattern of which nothing is left is as wrong as a name would be. */
+static struct ebt_error *check_left(const struct probe_list *probes)
+{
+	for (size_t i = 0; i < probes->n_places; i++) {
+		const struct probe *probe = probe_of(probes, i);
+		size_t n = 0, n_refused = 0;
+
+		for (size_t k = 0; k < probes->n && probe->refused; k++) {
+			n += probes->list[k].pattern == probe->pattern;
+			n_refused += probes->list[k].pattern == probe->pattern &&
+				     probes->list[k].refused;
+		}
+		if (n && n == n_refused)
+			return refused(probes, i, probe->refused, n);
+	}
+	return NULL;
 }
 
 /* The context owns what the links have. */
@@ -154,13 +196,17 @@ static struct ebt_error *attach_file(struct source_context *context, enum role r
 	_cleanup_(probe_sites_deinit) struct probe_sites sites = { 0 };
 	_cleanup_(probe_links_deinit) struct probe_links links = { 0 };
 	const struct probe_list *probes = context->probes;
+	_cleanup_free_ int *errors = calloc(probes->n_places, sizeof(*errors));
 	const struct probe_attach how = {
 		.program = program_of(context->skel, role),
 		.path = path,
 		.at_return = role == ROLE_RETURN,
+		.errors = errors,
 	};
-	struct probe_refusal refusal;
+	struct ebt_error *err;
 
+	if (!errors)
+		return &ebt_enomem;
 	for (size_t i = 0; i < probes->n_places; i++) {
 		const struct probe_place *place = &probes->places[i];
 
@@ -168,15 +214,14 @@ static struct ebt_error *attach_file(struct source_context *context, enum role r
 		    !probe_sites_add(&sites, place->offset, place->semaphore, i))
 			return &ebt_enomem;
 	}
-	refusal = probe_attach(&how, &sites, &links);
-	if (refusal.n)
-		return refused(probes, sites.cookies[refusal.first], &refusal);
-	return keep(context, &links);
+	probe_attach(&how, &sites, &links);
+	err = leave_out(probes, role, &sites, errors);
+	return err ? err : keep(context, &links);
 }
 
 static bool is_first_of_file(const struct probe_list *probes, size_t place, enum role role)
 {
-	if (!has_role(&probes->places[place], role))
+	if (!has_role(probes, place, role))
 		return false;
 	for (size_t i = 0; i < place; i++) {
 		if (is_of(probes, i, role, probe_of(probes, place)->path))
@@ -199,10 +244,11 @@ static struct ebt_error *attach_role(struct source_context *context, enum role r
 	return err;
 }
 
-struct ebt_error *probe_user_attach(struct source_context *context)
+struct ebt_error *probe_user_attach(struct source_context *context, struct source_state *state)
 {
 	struct ebt_error *err = NULL;
 
+	(void)state;
 	if (context->probes->attached)
 		return NULL;
 	context->probes->attached = true;
@@ -210,7 +256,7 @@ struct ebt_error *probe_user_attach(struct source_context *context)
 			  context->skel->progs.ebrec_probe_stacks);
 	for (enum role role = 0; role < N_ROLES && !err; role++)
 		err = attach_role(context, role);
-	return err;
+	return err ? err : check_left(context->probes);
 }
 
 /* --- workers --- */

@@ -20,8 +20,9 @@ struct ebt_error *probe_user_add_place(const struct source_context *context,
 				       const struct probe_place *place,
 				       const struct ebrec_probe_site *site);
 
-/* attach(): all places of both sources, when it is called first. */
-struct ebt_error *probe_user_attach(struct source_context *context);
+/* attach(): all places of both sources, when it is called first. Of a pattern's, what the kernel
+ * refuses is left out, unless that is all of them. */
+struct ebt_error *probe_user_attach(struct source_context *context, struct source_state *state);
 
 /* Adds what the source's arguments say. */
 typedef struct ebt_error *probe_user_add_fn(const struct source_context *context);

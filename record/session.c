@@ -25,6 +25,7 @@
 #include "objects.h"
 #include "output.h"
 #include "perfmap.h"
+#include "probe_list.h"
 #include "pump.h"
 #include "relay.h"
 #include "sideband.h"
@@ -275,11 +276,32 @@ static bool wanted(void *arg, uint32_t pid)
 	return capture_follows(s->capture, pid);
 }
 
+static void tell_missing(const struct session *s, const struct session_watch *watch)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		const struct source_state *state = capture_source(s->capture, i);
+
+		if (state->status == SOURCE_UNAVAILABLE)
+			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
+	}
+}
+
+static void tell_partial(const struct session *s, const struct session_watch *watch)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		const struct source_state *state = capture_source(s->capture, i);
+
+		if (state->status == SOURCE_PARTIAL)
+			watch->partial(watch->arg, ebrec_sources[i]->name, state->detail);
+	}
+}
+
 /*
  * The order matters: mappings are listened to before they are listed, forks are followed before
  * processes are looked for, and the target is let go when all of that is done.
  */
-static struct ebt_error *begin(struct session *s, const char *command_line)
+static struct ebt_error *begin(struct session *s, const char *command_line,
+			       const struct session_watch *watch)
 {
 	struct ebt_error *err;
 
@@ -313,8 +335,11 @@ static struct ebt_error *begin(struct session *s, const char *command_line)
 		err = expect(s);
 	if (!err)
 		err = capture_attach_last(s->capture);
+	tell_partial(s, watch);
 	if (!err)
 		err = describe_sources(s->stream, s->capture);
+	if (!err)
+		err = probe_list_write(capture_context(s->capture)->probes, s->stream);
 	/* Readings of the clocks bound the recording also where nothing happens. */
 	if (!err)
 		err = clocks_emit(s->stream);
@@ -638,18 +663,6 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	return first_error(err, target_exec_error(s->target));
 }
 
-static void tell_missing(const struct session *s, const struct session_watch *watch)
-{
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		const struct source_state *state = capture_source(s->capture, i);
-
-		if (state->status == SOURCE_UNAVAILABLE)
-			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
-		if (state->status == SOURCE_PARTIAL)
-			watch->partial(watch->arg, ebrec_sources[i]->name, state->detail);
-	}
-}
-
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,
 			      int stop, const struct session_watch *watch,
 			      struct session_result *ret)
@@ -663,7 +676,7 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 	if (!err)
 		tell_missing(&s, watch);
 	if (!err)
-		err = begin(&s, command_line);
+		err = begin(&s, command_line, watch);
 	if (!err)
 		err = record(&s, watch);
 	if (ret->recorded)

@@ -116,9 +116,9 @@ struct ebrec_source {
 	 * default. NULL: nothing. */
 	void (*configure)(struct source_context *context);
 
-	/* What is no tracepoint, after everything else; NULL: nothing. attach_last: and after the
-	 * other sources. */
-	struct ebt_error *(*attach)(struct source_context *context);
+	/* What is no tracepoint, after everything else. It may change the state, as probe() does.
+	 * NULL: nothing. attach_last: and after the other sources. */
+	struct ebt_error *(*attach)(struct source_context *context, struct source_state *state);
 	bool attach_last;
 
 	const struct source_worker *worker; /* NULL: it needs none */

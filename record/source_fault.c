@@ -95,7 +95,7 @@ static struct ebt_error *attach_event(struct source_context *context, uint64_t e
 	return source_keep_link(context, link);
 }
 
-static struct ebt_error *attach(struct source_context *context)
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
 	const struct ebrec_bpf *skel = context->skel;
 	struct ebt_error *err = source_join(context->skel->maps.fault_programs,
@@ -103,6 +103,7 @@ static struct ebt_error *attach(struct source_context *context)
 	_cleanup_free_ int *cpus = NULL;
 	size_t n = 0;
 
+	(void)state;
 	if (!err)
 		err = cpus_online(&cpus, &n);
 	for (size_t i = 0; !err && i < n; i++) {

@@ -116,8 +116,9 @@ static struct ebt_error *work(void *worker, struct ebt_stream *stream, enum sour
 }
 
 /* Whoever is to be recorded is known by now. */
-static struct ebt_error *attach(struct source_context *context)
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
+	(void)state;
 	return note_sockets(context->skel);
 }
 

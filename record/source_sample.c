@@ -54,7 +54,7 @@ static int open_event(const struct source_context *context, int cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static struct ebt_error *attach(struct source_context *context)
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
 	struct bpf_program *program = context->kernel->cycles
 					      ? context->skel->progs.ebrec_sample_cycles
@@ -63,6 +63,7 @@ static struct ebt_error *attach(struct source_context *context)
 	struct ebt_error *err;
 	size_t n;
 
+	(void)state;
 	err = cpus_online(&cpus, &n);
 	if (err)
 		return err;

@@ -76,8 +76,9 @@ static void configure_offcpu(struct source_context *context)
 }
 
 /* Makes the memory for stacks of tasks that are there. */
-static struct ebt_error *prepare_tasks(struct source_context *context)
+static struct ebt_error *prepare_tasks(struct source_context *context, struct source_state *state)
 {
+	(void)state;
 	return iterator_run(context->skel->progs.ebrec_offcpu_prepare, "the tasks");
 }
 

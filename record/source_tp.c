@@ -201,7 +201,7 @@ static struct ebt_error *attach_raw(struct source_context *context, const struct
 	return source_keep_link_fd(context, fd);
 }
 
-static struct ebt_error *attach(struct source_context *context)
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
 	const struct ebrec_bpf *skel = context->skel;
 	const struct tp_set *set = context->tp;
@@ -209,6 +209,7 @@ static struct ebt_error *attach(struct source_context *context)
 	struct ebt_error *err;
 	size_t n_cpus;
 
+	(void)state;
 	err = cpus_online(&cpus, &n_cpus);
 	if (!err)
 		err = source_join(skel->maps.tp_event_programs,

@@ -7,6 +7,7 @@
 
 #include "bpf/probe.h"
 #include "cleanup.h"
+#include "probe_attach.h"
 #include "probe_function.h"
 #include "probe_glob.h"
 #include "probe_path.h"
@@ -300,11 +301,12 @@ static struct ebt_error *prepare(struct source_context *context, struct source_s
 	return err;
 }
 
+/* pattern: as in struct probe. */
 static struct ebt_error *add_match(const struct source_context *context, const struct found *found,
-				   const struct probe_match *match)
+				   const struct probe_match *match, uint32_t pattern)
 {
 	const struct request *request = &found->request;
-	struct probe probe = { 0 };
+	struct probe probe = { .pattern = pattern };
 	struct ebt_error *err;
 	uint32_t number;
 
@@ -321,11 +323,45 @@ static struct ebt_error *add_all(const struct source_context *context)
 	struct ebt_error *err = find_all(context, &found);
 
 	for (size_t i = 0; i < found.n && !err; i++) {
-		for (size_t k = 0; k < found.list[i].matches.n && !err; k++)
-			err = ebt_error_prefix(add_match(context, &found.list[i],
-							 &found.list[i].matches.list[k]),
+		const struct found *one = &found.list[i];
+		const uint32_t pattern = one->pattern ? (uint32_t)i + 1 : 0;
+
+		for (size_t k = 0; k < one->matches.n && !err; k++)
+			err = ebt_error_prefix(add_match(context, one, &one->matches.list[k],
+							 pattern),
 					       "source uprobe");
 	}
+	return err;
+}
+
+/* Before what is said already, which may have no end. */
+static void tell_refused(const struct probe_list *probes, struct source_state *state)
+{
+	const struct probe *first = NULL;
+	_cleanup_free_ char *said = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < probes->n; i++) {
+		const struct probe *probe = &probes->list[i];
+
+		if (probe->refused && !n++)
+			first = probe;
+	}
+	if (!first)
+		return;
+	state->status = SOURCE_PARTIAL;
+	said = strdup(state->detail);
+	snprintf(state->detail, sizeof(state->detail), "%zu refused (%s): %s%s%s", n,
+		 probe_attach_strerror(first->refused), first->name, said && *said ? "; " : "",
+		 said ? said : "");
+}
+
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
+{
+	struct ebt_error *err = probe_user_attach(context, state);
+
+	if (!err)
+		tell_refused(context->probes, state);
 	return err;
 }
 
@@ -353,6 +389,6 @@ const struct ebrec_source source_uprobe = {
 	.probe = probe_user_probe,
 	.prepare = prepare,
 	.configure = configure,
-	.attach = probe_user_attach,
+	.attach = attach,
 	.worker = &worker,
 };

@@ -328,6 +328,36 @@ class Probes(e2e.TestCase):
                          r"\(0x[0-9a-f]+\): the kernel cannot probe this instruction")
         child.communicate(b"go\n")
 
+    def test_refused_place_of_a_pattern(self):
+        """It is left out and told, unless it was named or nothing is left."""
+        program, said = e2e.program("refused"), r"\(the kernel cannot probe this instruction\)"
+        child = self.start(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        child.stdout.readline()
+        for sources in (f"uprobe:{program}:refused_h*",
+                        f"uprobe:{program}:refused_*,uprobe:{program}:refused_here"):
+            done = e2e.run(e2e.EBREC, "-f", "-e", sources, "-o", self.path("x.ebt"), "-p",
+                           str(child.pid), status=None)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr.decode(), r"cannot probe refused_here at \S+/refused "
+                             r"\(0x[0-9a-f]+\): the kernel cannot probe this instruction")
+        trace = self.path("t.ebt")
+        recorder = self.start(e2e.EBREC, "-v", "-f", "-e", f"uprobe:{program}:refused_*:1/d32",
+                              "-o", trace, "-p", str(child.pid), stderr=subprocess.PIPE)
+        self.wait_for_rows(trace, recorder, "source")
+        child.communicate(b"go\n")
+        self.assertRegex(recorder.communicate()[1].decode(),
+                         "source uprobe: 1 refused " + said + ": refused_here")
+        self.assertEqual({name: [(hit.kind, hit.values[1], signed(hit.result)) for hit in rows]
+                          for name, rows in hits(trace).items()},
+                         {"refused_before": [("span", -3, -2)],
+                          "refused_behind": [("span", -2, 0)]})
+        self.assertEqual([unquoted(row["name"]) for row in e2e.Dump(trace).rows("probe")],
+                         ["refused_before", "refused_behind"])
+        [row] = [row for row in e2e.report_json("info", trace)["sources"]
+                 if row["name"].startswith("uprobe")]
+        self.assertEqual(row["status"], "partial")
+        self.assertRegex(row["detail"], "^1 refused " + said + ": refused_here$")
+
     def test_what_is_wrong(self):
         for source, said in {
                 "uprobe:/no/such/file:main": "cannot open /no/such/file",
