@@ -16,6 +16,7 @@
 #include "session.h"
 #include "tp_list.h"
 #include "usage.h"
+#include "utf8.h"
 
 #define EXIT_RECORDER 125
 
@@ -61,9 +62,30 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return vfprintf(stderr, format, args);
 }
 
+/* Messages have names of strangers' files and functions in them. */
+static void print_text(const char *text)
+{
+	size_t len = strlen(text), n;
+
+	for (size_t i = 0; i < len; i += n) {
+		uint32_t c = 0;
+
+		n = ebt_utf8(text + i, len - i, &c);
+		if (n && !ebt_utf8_is_control(c) && !ebt_utf8_is_layout(c)) {
+			fwrite(text + i, 1, n, stderr);
+			continue;
+		}
+		n = n ? n : 1;
+		for (size_t j = 0; j < n; j++)
+			fprintf(stderr, "\\x%02x", (unsigned char)text[i + j]);
+	}
+}
+
 static void print_error(const struct ebt_error *err)
 {
-	fprintf(stderr, "ebrec: %s\n", err->message);
+	fputs("ebrec: ", stderr);
+	print_text(err->message);
+	fputc('\n', stderr);
 }
 
 /* "12.3 MB": a number that people can take in. */
@@ -105,14 +127,19 @@ static void show_status(void *arg, const struct session_status *status)
 static void show_missing(void *arg, const char *source, const char *why)
 {
 	(void)arg;
-	fprintf(stderr, "ebrec: no events of source %s: %s\n", source, why);
+	fprintf(stderr, "ebrec: no events of source %s: ", source);
+	print_text(why);
+	fputc('\n', stderr);
 }
 
 static void show_partial(void *arg, const char *source, const char *what)
 {
 	(void)arg;
-	if (verbosity)
-		fprintf(stderr, "ebrec: source %s: %s\n", source, what);
+	if (!verbosity)
+		return;
+	fprintf(stderr, "ebrec: source %s: ", source);
+	print_text(what);
+	fputc('\n', stderr);
 }
 
 static void show_summary(const struct record_options *options, const struct session_result *result)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "text.h"
+#include "utf8.h"
 
 void json_init(struct json *json, FILE *f)
 {
@@ -152,7 +152,7 @@ void json_str(struct json *json, const char *s, size_t len)
 	fputc('"', json->f);
 	while (i < len) {
 		uint32_t c = 0xfffd;
-		size_t n = text_utf8(s + i, len - i, &c);
+		size_t n = ebt_utf8(s + i, len - i, &c);
 
 		if (n && !must_escape(c)) {
 			i += n;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 struct ebt_error *text_error(const struct text *text)
 {
 	return text->failed ? &ebt_enomem : NULL;
@@ -118,56 +120,6 @@ void text_hex(struct text *text, uint64_t v)
 	text_add(text, digits + i, sizeof(digits) - i);
 }
 
-size_t text_utf8(const char *str, size_t len, uint32_t *ret_c)
-{
-	const unsigned char *s = (const unsigned char *)str;
-	uint32_t c, min;
-	size_t n, i;
-
-	if (!len)
-		return 0;
-	if (s[0] < 0x80) {
-		*ret_c = s[0];
-		return 1;
-	}
-	if (s[0] >= 0xc2 && s[0] <= 0xdf) {
-		n = 2;
-		min = 0x80;
-	} else if (s[0] >= 0xe0 && s[0] <= 0xef) {
-		n = 3;
-		min = 0x800;
-	} else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-		n = 4;
-		min = 0x10000;
-	} else {
-		return 0;
-	}
-	if (len < n)
-		return 0;
-	c = s[0] & (0x7fu >> n);
-	for (i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < min || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret_c = c;
-	return n;
-}
-
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c <= 0x9f);
-}
-
-/* Marks that change the direction of, or break, the text around them. */
-static bool is_layout(uint32_t c)
-{
-	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069);
-}
-
 static void add_escaped(struct text *text, const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -180,9 +132,9 @@ void text_terminal(struct text *text, struct ebt_str s)
 
 	while (i < s.len) {
 		uint32_t c = 0;
-		size_t n = text_utf8(s.data + i, s.len - i, &c);
+		size_t n = ebt_utf8(s.data + i, s.len - i, &c);
 
-		if (n && !is_control(c) && !is_layout(c)) {
+		if (n && !ebt_utf8_is_control(c) && !ebt_utf8_is_layout(c)) {
 			i += n;
 			continue;
 		}
@@ -217,11 +169,12 @@ void text_xml(struct text *text, struct ebt_str s)
 		const char *entity;
 		uint32_t c = 0;
 
-		n = text_utf8(s.data + i, s.len - i, &c);
+		n = ebt_utf8(s.data + i, s.len - i, &c);
 		entity = n ? xml_entity(c) : NULL;
 		if (entity) {
 			text_cstr(text, entity);
-		} else if (!n || is_control(c) || is_layout(c) || c == 0xfffe || c == 0xffff) {
+		} else if (!n || ebt_utf8_is_control(c) || ebt_utf8_is_layout(c) || c == 0xfffe ||
+			   c == 0xffff) {
 			n = n ? n : 1;
 			add_escaped(text, s.data + i, n);
 		} else {
@@ -261,8 +214,8 @@ void text_dump_string(struct text *text, struct ebt_str s)
 	for (size_t i = 0, n; i < s.len; i += n) {
 		uint32_t c = 0;
 
-		n = text_utf8(s.data + i, s.len - i, &c);
-		if (!n || is_control(c)) {
+		n = ebt_utf8(s.data + i, s.len - i, &c);
+		if (!n || ebt_utf8_is_control(c)) {
 			n = n ? n : 1;
 			add_escaped(text, s.data + i, n);
 			continue;
@@ -351,7 +304,7 @@ static size_t walk(const char *s, size_t len, size_t limit, size_t *ret_columns)
 
 	while (i < len) {
 		uint32_t c = 0;
-		size_t n = text_utf8(s + i, len - i, &c);
+		size_t n = ebt_utf8(s + i, len - i, &c);
 		size_t width = n ? char_columns(c) : 1;
 
 		if (columns + width > limit)

@@ -76,7 +76,4 @@ size_t text_columns(const char *s, size_t len);
 /* Bytes of s that fit into so many columns. */
 size_t text_fit(const char *s, size_t len, size_t columns);
 
-/* Length of the UTF-8 sequence at s (1 to 4), 0 if it is none; *ret_c is its character. */
-size_t text_utf8(const char *s, size_t len, uint32_t *ret_c);
-
 #endif

@@ -60,5 +60,20 @@ class Hostile(e2e.TestCase):
             self.assertIsNone(re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", f.read()))
 
 
+class Recorder(e2e.TestCase):
+    def test_messages(self):
+        """A program's functions are named in what the recorder says of it."""
+        with open(e2e.program("probed"), "rb") as f:
+            content = f.read()
+        program = self.path("program")
+        name = b"\x1b[31m_factorial\x07"
+        with open(program, "wb") as f:
+            f.write(content.replace(b"probed_factorial", name))
+        self.record("-e", f"uprobe:{program}:_factoria", "--", "true", status=125)
+        said = self.recorded.stderr.decode()
+        self.assertIsNone(CONTROL.search(said), repr(said))
+        self.assertIn("similar names: \\x1b[31m_factorial\\x07", said)
+
+
 if __name__ == "__main__":
     e2e.main()
