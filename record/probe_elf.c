@@ -22,6 +22,9 @@
 #define MAX_PART (16u << 20)
 /* Symbols that are read at a time. */
 #define PIECE 4096
+/* Of a symbol. Templates of C++ have some thousand bytes; names that share an end of megabytes would
+ * each take as long as reading that. */
+#define MAX_NAME 16384
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -224,7 +227,7 @@ static bool take_symbol(const struct table *table, size_t number, const Elf64_Sy
 		/* The bit says "hidden". */
 		.other_version = number < table->n_versions && table->versions[number] & 0x8000,
 	};
-	return *ret->name != '\0';
+	return *ret->name && strnlen(ret->name, MAX_NAME) < MAX_NAME;
 }
 
 static struct ebt_error *each_symbol(const struct table *table, probe_symbol_fn *fn, void *arg)
@@ -281,13 +284,18 @@ static struct ebt_error *symbols_of(const struct probe_elf *elf, const Elf64_Shd
 
 struct ebt_error *probe_elf_symbols(const struct probe_elf *elf, probe_symbol_fn *fn, void *arg)
 {
+	bool symtab = false, dynsym = false;
 	struct ebt_error *err = NULL;
 
+	/* Of each there may be one: thousands that are the same bytes would never end. */
 	for (size_t i = 0; i < elf->n_sections && !err; i++) {
 		const Elf64_Shdr *s = &elf->sections[i];
+		bool *seen = s->sh_type == SHT_SYMTAB ? &symtab : &dynsym;
 
-		if (s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM)
-			err = symbols_of(elf, s, fn, arg);
+		if ((s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || *seen)
+			continue;
+		*seen = true;
+		err = symbols_of(elf, s, fn, arg);
 	}
 	return err;
 }
