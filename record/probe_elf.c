@@ -22,8 +22,8 @@
 #define MAX_PART (16u << 20)
 /* Symbols that are read at a time. */
 #define PIECE 4096
-/* Of a symbol. Templates of C++ have some thousand bytes; names that share an end of megabytes would
- * each take as long as reading that. */
+/* Of a symbol. Templates of C++ have some thousand bytes; many names that share one end of
+ * megabytes would each take as long as reading that. */
 #define MAX_NAME 16384
 
 #if defined(__x86_64__)
