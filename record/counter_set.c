@@ -3,6 +3,7 @@
 #include "counter_set.h"
 
 #include <linux/types.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,9 @@
 
 /* Containers come with network interfaces of their own, one after the other. */
 #define MAX_COUNTERS 65536u
+
+/* Values of lost.reason. */
+enum { LOST_OTHER = 0 };
 
 struct counter {
 	const struct counter_class *class;
@@ -24,6 +28,10 @@ struct counter_set {
 	struct counter *list;
 	uint32_t n, capacity;
 	bool begun; /* emitted once */
+	/* The first that had no room, until that is said. */
+	const char *refused; /* its category; NULL: none */
+	char refused_instance[COUNTER_INSTANCE];
+	bool full; /* there was one */
 	struct ebt_record rec;
 };
 
@@ -63,6 +71,15 @@ static struct ebt_error *make_room(struct counter_set *set, size_t n)
 	return NULL;
 }
 
+static void refuse(struct counter_set *set, const char *category, const char *instance)
+{
+	if (set->full)
+		return;
+	set->full = true;
+	set->refused = category;
+	strncpy(set->refused_instance, instance, sizeof(set->refused_instance) - 1);
+}
+
 struct ebt_error *counter_set_add(struct counter_set *set, const char *category,
 				  const char *instance, const struct counter_class *classes,
 				  size_t n, uint32_t *ret)
@@ -70,6 +87,7 @@ struct ebt_error *counter_set_add(struct counter_set *set, const char *category,
 	struct ebt_error *err;
 
 	if (set->n + n > MAX_COUNTERS) {
+		refuse(set, category, instance);
 		*ret = COUNTER_NONE;
 		return NULL;
 	}
@@ -143,6 +161,24 @@ static struct ebt_error *emit(struct counter_set *set, uint32_t i, struct ebt_st
 	return err ? err : emit_value(set, i, counter->value, stream, time_ns);
 }
 
+/* How many values are missing, nobody knows. */
+static struct ebt_error *say_refused(struct counter_set *set, struct ebt_stream *stream,
+				     uint64_t time_ns)
+{
+	struct ebt_wire_lost *row = ebt_record_begin(&set->rec, EBT_T_lost, time_ns);
+	char detail[160];
+
+	snprintf(detail, sizeof(detail), "counters after the first %u, as those of %s %s",
+		 MAX_COUNTERS, set->refused, set->refused_instance);
+	row->from = time_ns;
+	row->table_id = EBT_T_counter;
+	row->reason = LOST_OTHER;
+	ebt_record_str(&set->rec, offsetof(struct ebt_wire_lost, source), "counter");
+	ebt_record_str(&set->rec, offsetof(struct ebt_wire_lost, detail), detail);
+	set->refused = NULL;
+	return ebt_record_add(&set->rec, stream);
+}
+
 struct ebt_error *counter_set_emit(struct counter_set *set, struct ebt_stream *stream,
 				   uint64_t time_ns, bool again)
 {
@@ -150,6 +186,8 @@ struct ebt_error *counter_set_emit(struct counter_set *set, struct ebt_stream *s
 
 	for (uint32_t i = 0; i < set->n && !err; i++)
 		err = emit(set, i, stream, time_ns, again);
+	if (!err && set->refused)
+		err = say_refused(set, stream, time_ns);
 	set->begun = true;
 	return err;
 }

@@ -49,8 +49,9 @@ struct ebt_error *counter_set_add(struct counter_set *set, const char *category,
 /* What the kernel says. */
 void counter_set_put(struct counter_set *set, uint32_t counter, uint64_t value);
 
-/* Writes values that are not as written before. again: all, and what they are, for a new epoch. A
- * cumulative counter that came after the first call began at zero. */
+/* Writes values that are not as written before, and once a row of `lost` where some had no room.
+ * again: all, and what they are, for a new epoch. A cumulative counter that came after the first
+ * call began at zero. */
 struct ebt_error *counter_set_emit(struct counter_set *set, struct ebt_stream *stream,
 				   uint64_t time_ns, bool again);
 

@@ -310,12 +310,79 @@ static void test_nothing(void **state)
 	free(longest);
 }
 
+/* Rows of `lost`, a line each, to be freed. */
+static char *losses_of(const struct machine *m)
+{
+	const struct ebt_want want = { EBT_T_lost, ~UINT64_C(0) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	struct ebt_reader *reader;
+	struct ebt_cursor *cursor;
+	struct ebt_row row;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_no_error(ebt_reader_open(m->trace, &reader));
+	assert_no_error(ebt_cursor_create(reader, &query, &cursor));
+	for (;;) {
+		struct ebt_str source, detail;
+
+		assert_no_error(ebt_cursor_next(cursor, &row));
+		if (!row.batch)
+			break;
+		source = ebt_str(&row, EBT_F_lost_source);
+		detail = ebt_str(&row, EBT_F_lost_detail);
+		assert_int_equal(ebt_u64(&row, EBT_F_lost_table_id), EBT_T_counter);
+		fprintf(f, "%llu %.*s: %.*s\n", (unsigned long long)row.time, (int)source.len,
+			source.data, (int)detail.len, detail.data);
+	}
+	ebt_cursor_destroy(cursor);
+	ebt_reader_close(reader);
+	fclose(f);
+	return text;
+}
+
+/* What has no room is said once, and the others go on. */
+static void test_too_many(void **state)
+{
+	static const struct counter_class classes[] = {
+		{ "rx", "", "", COUNTER_GAUGE, 1, 1 },
+		{ "tx", "", "", COUNTER_GAUGE, 1, 1 },
+	};
+	struct machine m = { 0 };
+	uint32_t counter;
+	char *losses;
+
+	(void)state;
+	begin(&m);
+	put_stat(&m, 0);
+	open_counters(&m);
+	look(&m, false);
+	do
+		assert_no_error(counter_set_add(m.set, "net", "veth", classes, 2, &counter));
+	while (counter != COUNTER_NONE);
+	assert_no_error(counter_set_add(m.set, "net", "veth2", classes, 2, &counter));
+	assert_int_equal(counter, COUNTER_NONE);
+	put_stat(&m, 1);
+	look(&m, false);
+	assert_no_error(counter_set_add(m.set, "net", "veth3", classes, 2, &counter));
+	look(&m, true);
+	assert_no_error(ebt_writer_finish(m.writer));
+	losses = losses_of(&m);
+	assert_string_equal(losses, "2000 counter: counters after the first 65536, as those of "
+				    "net veth\n");
+	free(losses);
+	expect(&m, "cpu", "all", "user", "1000:0 2000:1000 3000:1000 ");
+	end(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_energy),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
