@@ -105,12 +105,6 @@ uint64_t ebt_dict_intern(struct ebt_dict *dict, const void *data, size_t len)
 	return append(dict, data, len, hash);
 }
 
-size_t ebt_dict_memory(const struct ebt_dict *dict)
-{
-	return dict->bytes.capacity + dict->capacity * sizeof(*dict->entries) +
-	       dict->n_slots * sizeof(*dict->slots);
-}
-
 void ebt_dict_encode_strings(const struct ebt_dict *dict, struct ebt_buffer *buf)
 {
 	ebt_buffer_put_varint(buf, dict->n);

@@ -40,9 +40,6 @@ void ebt_dict_reset(struct ebt_dict *dict);
 /* The value of these bytes, or 0 where memory ran out. */
 uint64_t ebt_dict_intern(struct ebt_dict *dict, const void *data, size_t len);
 
-/* Allocated bytes. */
-size_t ebt_dict_memory(const struct ebt_dict *dict);
-
 /* Append the contents of a dictionary as docs/FORMAT.md section 4 has them. */
 void ebt_dict_encode_strings(const struct ebt_dict *dict, struct ebt_buffer *buf);
 void ebt_dict_encode_stacks(const struct ebt_dict *dict, struct ebt_buffer *buf);

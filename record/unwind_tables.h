@@ -15,7 +15,6 @@
 #include "mapping.h"
 
 struct unwind_tables;
-struct unwind_image;
 struct unwind_table;
 struct ebrec_bpf;
 

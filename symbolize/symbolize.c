@@ -122,27 +122,6 @@ const char *sym_reason_name(enum sym_reason reason)
 	return "unknown";
 }
 
-const char *sym_kind_name(enum sym_kind kind)
-{
-	switch (kind) {
-	case SYM_USER:
-		return "user";
-	case SYM_KERNEL:
-		return "kernel";
-	case SYM_MODULE:
-		return "module";
-	case SYM_VDSO:
-		return "vdso";
-	case SYM_JIT:
-		return "jit";
-	case SYM_PYTHON:
-		return "python";
-	case SYM_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
 struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options *options,
 			     struct sym **ret)
 {
@@ -285,11 +264,6 @@ struct ebt_error *sym_parameters(struct sym *sym, const char *path, struct ebt_s
 void sym_tally(struct sym *sym, struct sym_tally *ret)
 {
 	finder_tally(&sym->objects.finder, ret);
-}
-
-uint32_t sym_n_funcs(const struct sym *sym)
-{
-	return sym->funcs.n_funcs;
 }
 
 /* One frame that stays without a name: "OBJECT+0xNUMBER", or the number alone. */

@@ -46,8 +46,6 @@ const char *sym_reason_name(enum sym_reason reason);
 /* What kind of code a frame is: chooses colours and categories. */
 enum sym_kind { SYM_USER, SYM_KERNEL, SYM_MODULE, SYM_VDSO, SYM_JIT, SYM_PYTHON, SYM_UNKNOWN };
 
-const char *sym_kind_name(enum sym_kind kind);
-
 /*
  * One function at one place. Interned: the same function of the same object is the same `func`,
  * so that callers can compare pointers and index arrays by func->id. Lives as long as the sym.
@@ -225,8 +223,5 @@ struct sym_parameters {
 /* What debug information says of the function that begins at this offset of a mapped file. */
 struct ebt_error *sym_parameters(struct sym *sym, const char *path, struct ebt_str build_id,
 				 uint64_t offset, struct sym_parameters *ret);
-
-/* Number of distinct funcs so far: one more than the largest id. */
-uint32_t sym_n_funcs(const struct sym *sym);
 
 #endif

@@ -103,10 +103,8 @@ static struct sym_frames resolve(struct fixture *f, uint64_t time, uint64_t addr
 	/* From the cache. */
 	assert_no_error(sym_resolve(f->sym, &task, time, EBT_STACK_USER, address, caller, &again));
 	assert_ptr_equal(again.frames, frames.frames);
-	for (size_t i = 0; i < frames.n; i++) {
-		assert_true(frames.frames[i].func->id < sym_n_funcs(f->sym));
+	for (size_t i = 0; i < frames.n; i++)
 		assert_int_equal(frames.frames[i].inlined, i + 1 < frames.n);
-	}
 	return frames;
 }
 
@@ -718,7 +716,6 @@ static void test_names(void **state)
 	(void)state;
 	for (int i = 0; i < SYM_N_REASONS; i++)
 		assert_string_not_equal(sym_reason_name(i), "unknown");
-	assert_string_equal(sym_kind_name(SYM_JIT), "jit");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
