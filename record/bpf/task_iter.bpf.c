@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes a struct ebrec_task for each thread of the machine to whoever reads the iterator. It is
  * used rather than /proc, which has a start time of another clock, rounded to a tick.

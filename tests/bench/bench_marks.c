@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A loop of marks with a group, a name and a message, and what each takes: bench_marks N. Built by
  * tests/bench/marks.py with one of EBMARK, SDT, LTTNG, or with none of them for the loop alone.

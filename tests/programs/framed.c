@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Frames of known plan, each within a mark plan/frame: compute, within a mark of the same name
  * again, sleep, and some getppid(). Frame 3 sleeps longer, frame 6 computes longer. The same goes

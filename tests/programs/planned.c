@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Four threads that each do one thing only for SECONDS, and say for how long they did: compute on a
  * CPU, sleep, wait for a lock that another thread holds, read from a disk past the page cache.
