@@ -180,6 +180,9 @@ struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct captur
 	if (unwinder)
 		err = describe_tables(stream, unwinder->tables);
 	if (!err && unwinder)
+		err = add_number(stream, "stacks.mappings_without_room",
+				 unwind_spaces_full(unwinder->spaces));
+	if (!err && unwinder)
 		err = describe_python(stream, unwinder->skel);
 	if (err || !finisher)
 		return err;

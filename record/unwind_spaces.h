@@ -66,7 +66,7 @@ size_t unwind_spaces_doubtful(struct unwind_spaces *spaces, uint32_t *pids, size
 
 struct ebt_error *unwind_spaces_publish(struct unwind_spaces *spaces, uint64_t now_ns);
 
-/* Processes that could not be published for want of room, so far. */
+/* How often mappings had no room, be it those of one process or all of them, so far. */
 uint64_t unwind_spaces_full(const struct unwind_spaces *spaces);
 
 #endif

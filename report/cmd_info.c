@@ -147,7 +147,8 @@ static void put_stacks(struct info_view *v)
 		 not_taken = meta_number(v, "stacks.dumps_not_taken"),
 		 tables = meta_number(v, "stacks.tables"),
 		 evicted = meta_number(v, "stacks.tables_evicted"),
-		 without = meta_number(v, "stacks.tables_without_room");
+		 without = meta_number(v, "stacks.tables_without_room"),
+		 unmapped = meta_number(v, "stacks.mappings_without_room");
 
 	if (finished || open || not_taken)
 		put(v, "Dumps",
@@ -159,6 +160,11 @@ static void put_stacks(struct info_view *v)
 		    "%" PRIu64 " unwind tables at the end; %" PRIu64
 		    " times one was evicted, and %" PRIu64 " never had room (--unwind-mem)",
 		    tables, evicted, without);
+	if (unmapped)
+		put(v, "Mappings",
+		    "%" PRIu64
+		    " times those of a process had no room: some of its stacks may be cut short",
+		    unmapped);
 }
 
 static void put_python(struct info_view *v)

@@ -90,6 +90,7 @@ static const struct {
 	{ "stacks.tables", SCRUB_KEEP },
 	{ "stacks.tables_evicted", SCRUB_KEEP },
 	{ "stacks.tables_without_room", SCRUB_KEEP },
+	{ "stacks.mappings_without_room", SCRUB_KEEP },
 	{ "sysprof.frames_not_kept", SCRUB_KEEP },
 	{ "sysprof.times_moved", SCRUB_KEEP },
 	{ "sysprof.writers_not_known", SCRUB_KEEP },

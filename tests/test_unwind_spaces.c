@@ -30,6 +30,7 @@ struct fixture {
 	struct ebrec_unwind_published published[MAX_PID];
 	struct ebrec_unwind_process own[MAX_PID];
 	bool has_published[MAX_PID], has_own[MAX_PID];
+	bool full; /* no entry is taken */
 	uint64_t now;
 };
 
@@ -44,6 +45,8 @@ static bool publish(void *arg, uint32_t pid, const struct ebrec_unwind_published
 {
 	struct fixture *f = arg;
 
+	if (entry && f->full)
+		return false;
 	f->has_published[pid] = entry;
 	if (entry)
 		f->published[pid] = *entry;
@@ -167,6 +170,32 @@ static void test_order_of_time(void **state)
 	assert_int_equal(table(f, 1, 13), 8);
 	assert_int_equal(table(f, 1, 14), -1);
 	assert_int_equal(f->published[1].time, 20);
+}
+
+/* What programs do not get is counted, and what they had before is taken away. */
+static void test_no_room(void **state)
+{
+	struct fixture *f = *state;
+
+	map(f, 1, 10, 0, 10, 7);
+	publish_all(f);
+	f->full = true;
+	map(f, 1, 20, 20, 1, 8);
+	assert_null(unwind_spaces_publish(f->spaces, f->now));
+	assert_int_equal(unwind_spaces_full(f->spaces), 1);
+	assert_int_equal(table(f, 1, 0), -1);
+	f->full = false;
+	/* More than the array holds, and than a process may have: it keeps the first ones. */
+	for (uint32_t i = 0; i < N; i++)
+		map(f, 2, 30 + i, 2 * i, 1, 7);
+	assert_null(unwind_spaces_publish(f->spaces, f->now));
+	assert_int_equal(unwind_spaces_full(f->spaces), 1 + 2);
+	assert_int_equal(table(f, 2, 0), -1);
+	map(f, 1, 9000, 30, 1, 9);
+	assert_null(unwind_spaces_publish(f->spaces, f->now));
+	assert_int_equal(unwind_spaces_full(f->spaces), 1 + 2);
+	assert_int_equal(table(f, 1, 0), 7);
+	assert_int_equal(table(f, 1, 30), 9);
 }
 
 static void test_splits(void **state)
@@ -317,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order_of_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_splits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork_exec_exit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time_of_exec, setup, teardown),
