@@ -62,10 +62,6 @@ static void store_destroy(struct trace_state *state)
 {
 	struct store *s = (struct store *)state;
 
-	for (size_t i = 0; i < s->n_names; i++) {
-		free((char *)s->names[i].name.group);
-		free((char *)s->names[i].name.name);
-	}
 	free(s->names);
 	free(s->list);
 	proc_texts_deinit(&s->texts);
@@ -111,11 +107,6 @@ static struct ebt_error *is_name_wanted(const struct marks_options *o, const str
 	return NULL;
 }
 
-static char *copy(struct ebt_str s)
-{
-	return strndup(s.data, s.len);
-}
-
 static struct ebt_error *name_of(struct store *s, struct ebt_str group, struct ebt_str text,
 				 uint32_t *ret)
 {
@@ -135,9 +126,8 @@ static struct ebt_error *name_of(struct store *s, struct ebt_str group, struct e
 	if (err || *ret < s->n_names)
 		return err;
 	name = &s->names[s->n_names++];
-	*name = (struct name){ .name = { copy(group), copy(text), group_id } };
-	if (!name->name.group || !name->name.name)
-		return &ebt_enomem;
+	*name = (struct name){ .name = { proc_texts_get(&s->texts, group_id).data,
+					 proc_texts_get(&s->texts, text_id).data, group_id } };
 	return is_name_wanted(&s->options, &name->name, &name->wanted);
 }
 
@@ -408,10 +398,15 @@ static void finish(struct store *s)
 
 static struct ebt_error *warn_left_out(const struct store *s)
 {
-	if (!proc_texts_left_out(&s->messages))
-		return NULL;
-	return trace_warn(s->trace, "messages of marks are more than 256 MiB: later ones are left "
-				    "out");
+	struct ebt_error *err = NULL;
+
+	if (proc_texts_left_out(&s->texts))
+		err = trace_warn(s->trace, "names of marks are more than 256 MiB: later ones are "
+					   "left out");
+	if (!err && proc_texts_left_out(&s->messages))
+		err = trace_warn(s->trace, "messages of marks are more than 256 MiB: later ones "
+					   "are left out");
+	return err;
 }
 
 static struct ebt_error *read_all(struct store *s)

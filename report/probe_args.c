@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "index_map.h"
+#include "proc_texts.h"
 #include "trace.h"
 
 /* Of a file that means no good. */
@@ -19,29 +20,18 @@ struct probe_args {
 	struct probe *list;
 	size_t n, capacity;
 	struct index_map by_number;
+	struct proc_texts texts;
 };
-
-static void probe_deinit(struct probe *probe)
-{
-	for (size_t i = 0; i < probe->n_args; i++) {
-		free(probe->args[i].name);
-		free(probe->args[i].type);
-	}
-	free(probe->args);
-	free(probe->group);
-	free(probe->name);
-	free(probe->path);
-	free((char *)probe->build_id.data);
-}
 
 void probe_args_destroy(struct probe_args *probes)
 {
 	if (!probes)
 		return;
 	for (size_t i = 0; i < probes->n; i++)
-		probe_deinit(&probes->list[i]);
+		free(probes->list[i].args);
 	free(probes->list);
 	index_map_deinit(&probes->by_number);
+	proc_texts_deinit(&probes->texts);
 	free(probes);
 }
 
@@ -60,16 +50,32 @@ struct probe *probe_args_all(struct probe_args *probes, size_t *ret_n)
 
 /* --- reading --- */
 
-static char *copy(struct ebt_str s)
+struct ebt_error *probe_args_keep(struct probe_args *probes, struct ebt_str text,
+				  struct ebt_str *ret)
 {
-	return strndup(s.data, s.len);
+	uint32_t number;
+	struct ebt_error *err = proc_texts_add(&probes->texts, text, &number);
+
+	if (!err)
+		*ret = proc_texts_get(&probes->texts, number);
+	return err;
+}
+
+static struct ebt_error *keep_field(struct probe_args *probes, const struct ebt_row *row,
+				    unsigned int field, const char **ret)
+{
+	struct ebt_str text;
+	struct ebt_error *err = probe_args_keep(probes, ebt_str(row, field), &text);
+
+	if (!err)
+		*ret = text.data;
+	return err;
 }
 
 /* Probes are written again at each epoch: the first time counts. */
 static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 {
 	struct probe_args *probes = arg;
-	struct ebt_str build_id = ebt_str(row, EBT_F_probe_build_id);
 	uint32_t number = (uint32_t)ebt_u64(row, EBT_F_probe_probe), i;
 	struct ebt_error *err;
 	struct probe *probe;
@@ -86,16 +92,15 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 		.number = number,
 		.kind = (uint32_t)ebt_u64(row, EBT_F_probe_kind),
 		.offset = ebt_u64(row, EBT_F_probe_offset),
-		.group = copy(ebt_str(row, EBT_F_probe_group)),
-		.name = copy(ebt_str(row, EBT_F_probe_name)),
-		.path = copy(ebt_str(row, EBT_F_probe_path)),
-		.build_id = { malloc(build_id.len + 1), build_id.len },
 		.result = { .kind = PROBE_REGISTER, .size = 8 },
 	};
-	if (!probe->group || !probe->name || !probe->path || !probe->build_id.data)
-		return &ebt_enomem;
-	memcpy((char *)probe->build_id.data, build_id.data, build_id.len);
-	return NULL;
+	err = keep_field(probes, row, EBT_F_probe_group, &probe->group);
+	if (!err)
+		err = keep_field(probes, row, EBT_F_probe_name, &probe->name);
+	if (!err)
+		err = keep_field(probes, row, EBT_F_probe_path, &probe->path);
+	return err ? err
+		   : probe_args_keep(probes, ebt_str(row, EBT_F_probe_build_id), &probe->build_id);
 }
 
 static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
@@ -123,10 +128,9 @@ static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
 		.size = (uint32_t)ebt_u64(row, EBT_F_probe_arg_size),
 		.elements = (uint32_t)ebt_u64(row, EBT_F_probe_arg_elements),
 		.position = (uint32_t)ebt_u64(row, EBT_F_probe_arg_position),
-		.name = copy(ebt_str(row, EBT_F_probe_arg_name)),
-		.type = copy(ebt_str(row, EBT_F_probe_arg_type)),
 	};
-	return arg->name && arg->type ? NULL : &ebt_enomem;
+	err = keep_field(probes, row, EBT_F_probe_arg_name, &arg->name);
+	return err ? err : keep_field(probes, row, EBT_F_probe_arg_type, &arg->type);
 }
 
 struct ebt_error *probe_args_create(struct trace *trace, struct probe_args **ret)

@@ -20,14 +20,14 @@ struct trace;
 
 struct probe_arg {
 	uint32_t index, kind, size, elements, position;
-	char *name, *type; /* may be empty */
+	const char *name, *type; /* may be empty */
 };
 
 struct probe {
 	uint32_t number, kind;
 	uint64_t offset;
-	char *group, *name, *path;
-	struct ebt_str build_id; /* bytes; belongs to the probe */
+	const char *group, *name, *path;
+	struct ebt_str build_id; /* bytes */
 	struct probe_arg *args;	 /* in order of index */
 	size_t n_args, capacity;
 	struct probe_arg result; /* kind and size of what a function returns */
@@ -45,6 +45,9 @@ DEFINE_CLEANUP(struct probe_args *, probe_args_destroy);
 const struct probe *probe_args_find(const struct probe_args *probes, uint32_t number);
 /* In order of appearance: who knows names of arguments puts them in. */
 struct probe *probe_args_all(struct probe_args *probes, size_t *ret_n);
+/* A copy that lives as long as the probes: cut where it is long, empty where there are too many. */
+struct ebt_error *probe_args_keep(struct probe_args *probes, struct ebt_str text,
+				  struct ebt_str *ret);
 
 /* Appends what is read of each argument, with spaces between. */
 void probe_args_text(const struct probe *probe, struct ebt_str args, struct text *text);

@@ -2,7 +2,6 @@
 /* Names of probes' arguments; see probe_names.h. */
 #include "probe_names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "symbolize.h"
@@ -22,26 +21,26 @@ static uint32_t kind_of(enum sym_value value)
 	return PROBE_HEX;
 }
 
-static struct ebt_error *replace(char **text, const char *by)
+static struct ebt_error *replace(struct probe_args *probes, const char **text, const char *by)
 {
-	char *copy = strdup(by);
+	struct ebt_str kept;
+	struct ebt_error *err = probe_args_keep(probes, (struct ebt_str){ by, strlen(by) }, &kept);
 
-	if (!copy)
-		return &ebt_enomem;
-	free(*text);
-	*text = copy;
-	return NULL;
+	if (!err)
+		*text = kept.data;
+	return err;
 }
 
 /* What the user named or formatted stays as it is. */
-static struct ebt_error *name_arg(struct probe_arg *arg, const struct sym_parameter *parameter)
+static struct ebt_error *name_arg(struct probe_args *probes, struct probe_arg *arg,
+				  const struct sym_parameter *parameter)
 {
 	struct ebt_error *err = NULL;
 
 	if (!*arg->name)
-		err = replace(&arg->name, parameter->name);
+		err = replace(probes, &arg->name, parameter->name);
 	if (!err && !*arg->type)
-		err = replace(&arg->type, parameter->type);
+		err = replace(probes, &arg->type, parameter->type);
 	if (arg->kind == PROBE_REGISTER) {
 		arg->kind = kind_of(parameter->value);
 		arg->size = parameter->size;
@@ -65,7 +64,8 @@ static bool is_spare(const struct probe_arg *arg)
 	return arg->kind == PROBE_REGISTER && !*arg->name;
 }
 
-static struct ebt_error *name_args(struct probe *probe, const struct sym_parameters *parameters)
+static struct ebt_error *name_args(struct probe_args *probes, struct probe *probe,
+				   const struct sym_parameters *parameters)
 {
 	struct ebt_error *err = NULL;
 
@@ -74,14 +74,10 @@ static struct ebt_error *name_args(struct probe *probe, const struct sym_paramet
 			parameter_at(parameters, probe->args[i].position);
 
 		if (parameter)
-			err = name_arg(&probe->args[i], parameter);
+			err = name_arg(probes, &probe->args[i], parameter);
 	}
-	while (parameters->whole && probe->n_args && is_spare(&probe->args[probe->n_args - 1])) {
-		struct probe_arg *last = &probe->args[--probe->n_args];
-
-		free(last->name);
-		free(last->type);
-	}
+	while (parameters->whole && probe->n_args && is_spare(&probe->args[probe->n_args - 1]))
+		probe->n_args--;
 	probe->result.kind = kind_of(parameters->result.value);
 	probe->result.size = parameters->result.size;
 	probe->no_result = !parameters->returns;
@@ -113,7 +109,7 @@ struct ebt_error *probe_names_find(struct trace *trace, struct probe_args *probe
 			err = sym_parameters(sym, list[i].path, list[i].build_id, list[i].offset,
 					     &parameters);
 		if (!err && parameters.known)
-			err = name_args(&list[i], &parameters);
+			err = name_args(probes, &list[i], &parameters);
 	}
 	return err;
 }

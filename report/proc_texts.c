@@ -10,8 +10,13 @@
 #define BLOCK_BITS 18
 #define BLOCK_SIZE (1u << BLOCK_BITS)
 
-/* In a block, with the bytes behind it. */
+/* In a block, with the bytes behind it, and a zero behind those. */
 typedef uint16_t text_len;
+
+static size_t size_of(size_t len)
+{
+	return sizeof(text_len) + len + 1;
+}
 
 void proc_texts_deinit(struct proc_texts *texts)
 {
@@ -50,7 +55,7 @@ static void put_block(struct proc_texts *texts, size_t block)
 	const size_t end = block + 1 < texts->n_blocks ? BLOCK_SIZE : texts->used;
 	struct ebt_str text;
 
-	for (size_t at = 0; at + sizeof(text_len) < end; at += sizeof(text_len) + text.len) {
+	for (size_t at = 0; at + sizeof(text_len) < end; at += size_of(text.len)) {
 		uint32_t number = (uint32_t)(block << BLOCK_BITS | at) + 1;
 
 		text = proc_texts_get(texts, number);
@@ -96,7 +101,7 @@ static struct ebt_error *append(struct proc_texts *texts, struct ebt_str text, u
 	const text_len len = (text_len)text.len;
 	char *place;
 
-	if (!texts->n_blocks || texts->used + sizeof(len) + text.len > BLOCK_SIZE) {
+	if (!texts->n_blocks || texts->used + size_of(len) > BLOCK_SIZE) {
 		struct ebt_error *err = add_block(texts);
 
 		if (err)
@@ -106,7 +111,7 @@ static struct ebt_error *append(struct proc_texts *texts, struct ebt_str text, u
 	memcpy(place, &len, sizeof(len));
 	memcpy(place + sizeof(len), text.data, text.len);
 	*ret = (uint32_t)((texts->n_blocks - 1) << BLOCK_BITS | texts->used) + 1;
-	texts->used += sizeof(len) + text.len;
+	texts->used += size_of(len);
 	texts->bytes += text.len;
 	texts->n++;
 	return NULL;

@@ -27,6 +27,7 @@ void proc_texts_deinit(struct proc_texts *texts);
 /* The number of the text, which is cut after 4096 bytes; 0 where there is no more room. Texts that
  * come later have larger numbers. */
 struct ebt_error *proc_texts_add(struct proc_texts *texts, struct ebt_str text, uint32_t *ret);
+/* With a zero behind it; stays where it is. */
 struct ebt_str proc_texts_get(const struct proc_texts *texts, uint32_t text);
 
 static inline bool proc_texts_left_out(const struct proc_texts *texts)

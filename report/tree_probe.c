@@ -8,8 +8,6 @@
 #include "probe_args.h"
 #include "spelling.h"
 
-/* Longer names are of nobody's probes. */
-#define MAX_LENGTH 4096
 /* Ends of "libstdc++.so.6.0.30" that may be left out. */
 #define MAX_ENDS 6
 /* Probes that are told by name. */
@@ -87,10 +85,6 @@ static struct ebt_error *each_spelling(const struct probe *probe, spelling_fn *f
 	struct speller s = { .probe = probe, .fn = fn, .arg = arg };
 	struct ebt_error *err;
 
-	*ret = false;
-	if (strlen(probe->name) > MAX_LENGTH || strlen(probe->group) > MAX_LENGTH ||
-	    strlen(probe->path) > MAX_LENGTH)
-		return NULL;
 	*ret = spell(&s, "", 0, NULL) || spell(&s, probe->group, strlen(probe->group), NULL) ||
 	       (*probe->path && (spell_file(&s, probe->path) || spell_file(&s, file_name(probe))));
 	err = text_error(&s.text);

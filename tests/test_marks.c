@@ -405,6 +405,34 @@ static void test_probes(void **state)
 	made_trace_remove(&t);
 }
 
+/* One long text of a file may be of any number of names: what is kept of each is cut, and once. */
+static void test_long_names(void **state)
+{
+	enum { LONG = 100000, KEPT = 4096 };
+	char *text = malloc(LONG + 1), *csv, *at;
+	struct made_trace t;
+
+	(void)state;
+	memset(text, 'x', LONG);
+	text[LONG] = '\0';
+	made_trace_begin(&t, tasks);
+	add(&t, &(struct row){ 1000, 10, INSTANT, 0, 0, 0, text, "a", NULL });
+	add_probe(&t, 1000, 1, 1, "g", text);
+	ADD_HIT(&t, 1100, 1, 0, 0, "");
+	made_trace_finish(&t);
+	csv = REPORT_OK(t.path, "marks", "--csv");
+	at = csv + strlen(HEADER);
+	for (int i = 0; i < 2; i++) {
+		at = strchr(at, 'x');
+		assert_non_null(at);
+		assert_int_equal(strspn(at, "x"), KEPT);
+		at += KEPT;
+	}
+	free(csv);
+	free(text);
+	made_trace_remove(&t);
+}
+
 /* Times that cannot be, rows of nobody, arguments of no probe. */
 static void test_hostile(void **state)
 {
@@ -599,13 +627,13 @@ static void test_series(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nested),	cmocka_unit_test(test_left),
-		cmocka_unit_test(test_keys),	cmocka_unit_test(test_many),
-		cmocka_unit_test(test_windows), cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_figures), cmocka_unit_test(test_by_process),
-		cmocka_unit_test(test_series),	cmocka_unit_test(test_probes),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_nested),	   cmocka_unit_test(test_left),
+		cmocka_unit_test(test_keys),	   cmocka_unit_test(test_many),
+		cmocka_unit_test(test_windows),	   cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_figures),	   cmocka_unit_test(test_by_process),
+		cmocka_unit_test(test_series),	   cmocka_unit_test(test_probes),
+		cmocka_unit_test(test_long_names), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_none),	   cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
