@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "cleanup.h"
+#include "index_map.h"
 #include "out_svg.h"
 
 #define MAX_COMM   64
@@ -28,6 +30,9 @@ struct folder {
 	const char *path;
 	int fd;
 	bool force;
+	struct index_map by_tid; /* index in lives */
+	uint32_t *lives;	 /* threads of a tid that have files: the kernel gives it again */
+	size_t capacity;
 };
 
 /* --- folded --- */
@@ -262,17 +267,38 @@ static struct ebt_error *close_file(const struct folder *folder, const char *nam
 	return err;
 }
 
+/* "thread_7_", and of the second thread that is number 7 "thread_7.2_". */
+static struct ebt_error *begin_name(struct folder *folder, uint32_t tid, struct text *ret)
+{
+	const size_t n = folder->by_tid.n;
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = sym_array_reserve(&folder->lives, n, &folder->capacity, sizeof(*folder->lives));
+	if (!err)
+		err = index_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
+	if (err)
+		return err;
+	if (i == n)
+		folder->lives[i] = 0;
+	text_printf(ret, "thread_%" PRIu32, tid);
+	if (++folder->lives[i] > 1)
+		text_printf(ret, ".%" PRIu32, folder->lives[i]);
+	text_addc(ret, '_');
+	return text_error(ret);
+}
+
 enum { FILE_SVG, FILE_FOLDED, FILE_ANALYSIS, N_FILES };
 
 static struct ebt_error *write_one(const struct folder *folder, const struct wall_thread *thread,
-				   struct ebt_str comm, int which)
+				   struct ebt_str comm, const char *begin, int which)
 {
 	static const char *const ends[N_FILES] = { ".svg", ".folded", "_analysis.txt" };
 	_cleanup_text_ struct text name = TEXT_INIT;
 	struct ebt_error *err;
 	FILE *f;
 
-	text_printf(&name, "thread_%" PRIu32 "_", thread->task->tid);
+	text_cstr(&name, begin);
 	for (size_t i = 0; i < comm.len && i < MAX_COMM; i++) {
 		unsigned char c = (unsigned char)comm.data[i];
 
@@ -303,6 +329,17 @@ static struct ebt_error *write_all(const struct folder *folder, const struct nam
 	return err ? err : close_file(folder, name, f, write_summary(f, folder->wall, names));
 }
 
+static struct ebt_error *write_thread(struct folder *folder, const struct wall_thread *thread,
+				      struct ebt_str comm)
+{
+	_cleanup_text_ struct text begin = TEXT_INIT;
+	struct ebt_error *err = begin_name(folder, thread->task->tid, &begin);
+
+	for (int which = 0; !err && which < N_FILES; which++)
+		err = write_one(folder, thread, comm, text_get(&begin), which);
+	return err;
+}
+
 static struct ebt_error *open_folder(struct folder *folder)
 {
 	if (mkdir(folder->path, 0700) && errno != EEXIST)
@@ -325,13 +362,13 @@ struct ebt_error *wall_write_files(struct report *report, const struct wall *wal
 	if (!err)
 		err = write_all(&folder, names);
 	for (uint32_t i = 0; !err && i < n; i++) {
-		if (!threads[i].task || !threads[i].top)
-			continue;
-		for (int which = 0; !err && which < N_FILES; which++)
-			err = write_one(&folder, &threads[i], names_task(names, threads[i].task),
-					which);
+		if (threads[i].task && threads[i].top)
+			err = write_thread(&folder, &threads[i],
+					   names_task(names, threads[i].task));
 	}
 	if (folder.fd >= 0)
 		close(folder.fd);
+	index_map_deinit(&folder.by_tid);
+	free(folder.lives);
 	return err;
 }
