@@ -51,6 +51,7 @@ fi
 if [ $# -gt 1 ]; then
 	. "$folder/ebrec"
 	expect --duration _ebrec "$2" --du
+	expect --cgroup _ebrec "$2" --cg
 	expect syscalls _ebrec "$2" -e sys
 	expect sched,-offcpu _ebrec "$2" -e sched,-off
 	expect tp _ebrec "$2" --list-events = t
