@@ -124,6 +124,33 @@ static void test_exec_by_thread(void **state)
 	made_trace_remove(&made);
 }
 
+/* Threads that end at the same time: each sees that none lives on. */
+static void test_two_last(void **state)
+{
+	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "first" },
+						    { 11, 10, 200, "second" },
+						    { 12, 10, 200, "third" },
+						    { 0, 0, 0, "" } };
+	char *csv;
+
+	(void)state;
+	made_trace_begin(&made, tasks);
+	add_fork(1000, 1, 10, false);
+	add_fork(1100, 10, 11, true);
+	add_fork(1100, 10, 12, true);
+	add_exit(1200, 11, 100, -1);
+	add_exit(1300, 12, 200, 0);
+	add_exit(1400, 10, 300, 0x300);
+	made_trace_finish(&made);
+	csv = REPORT_OK(made.path, "procs", "--csv");
+	expect_field(csv, "10", "run_ns", "600");
+	expect_field(csv, "10", "exit_code", "3");
+	expect_field(csv, "10", "end_ns", "1400");
+	expect_field(csv, "10", "threads", "3");
+	free(csv);
+	made_trace_remove(&made);
+}
+
 /* The kernel's sum of threads that have ended has those whose end was seen, too. */
 static void test_ended_threads(void **state)
 {
@@ -283,7 +310,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts),	       cmocka_unit_test(test_texts_full),
 		cmocka_unit_test(test_exec_by_thread), cmocka_unit_test(test_ended_threads),
-		cmocka_unit_test(test_circle),	       cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_two_last),       cmocka_unit_test(test_circle),
+		cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
