@@ -157,13 +157,23 @@ static const char *debug_text(const struct sym_object *object)
 	return object->has_symtab ? "symbols only" : "none";
 }
 
+/* named: frames whose names need no file, as they are in the trace or in the cache. */
+static const char *file_text(const struct sym_object *object, uint64_t named)
+{
+	if (object->place)
+		return object->place;
+	if (object->debug_place)
+		return "debug file only";
+	return named ? "names only" : sym_reason_name(object->reason);
+}
+
 static struct ebt_error *put_object(const struct view *v, uint32_t number)
 {
 	const struct module_stat *stat = module_model_stat(v->model, number);
 	_cleanup_text_ struct text command = TEXT_INIT;
 	struct out_value values[N_COLUMNS];
 	struct sym_object object;
-	uint64_t frames = 0;
+	uint64_t frames = 0, named = stat->frames[SYM_OK];
 	enum sym_reason why = main_reason(stat);
 	struct ebt_error *err = sym_object(v->sym, number, &object);
 	bool found;
@@ -175,17 +185,15 @@ static struct ebt_error *put_object(const struct view *v, uint32_t number)
 	if (object.anonymous && !frames)
 		return NULL;
 	found = object.place || object.debug_place;
-	if (!object.has_dwarf && !object.debug_place)
+	if (!object.has_dwarf && !object.debug_place && (found || !named || named < frames))
 		add_command(&command, v, &object);
 	if (text_error(&command))
 		return text_error(&command);
 	values[COL_MODULE] = out_cstr(object.path);
 	values[COL_SAMPLES] = out_u64(stat->samples);
 	values[COL_FRAMES] = out_u64(frames);
-	values[COL_NAMED] = out_u64(stat->frames[SYM_OK]);
-	values[COL_FILE] = out_cstr(object.place	 ? object.place
-				    : object.debug_place ? "debug file only"
-							 : sym_reason_name(object.reason));
+	values[COL_NAMED] = out_u64(named);
+	values[COL_FILE] = out_cstr(file_text(&object, named));
 	values[COL_DEBUG] = object.anonymous || !found ? out_null() : out_cstr(debug_text(&object));
 	values[COL_BUILD_ID] = text_or_null(object.build_id);
 	values[COL_MATCH] = found ? text_or_null(object.match) : out_null();
@@ -247,7 +255,9 @@ const struct command command_modules = {
 		"trace (it travels in the trace), cache, debug-dir, root, sysroot, path (where it "
 		"was on\n"
 		"the recorded machine), container (by the mount tables of the trace), system\n"
-		"(/usr/lib/debug), debuginfod.\n"
+		"(/usr/lib/debug), debuginfod. `names only`: no file was found, but names are in "
+		"the\n"
+		"trace, as `ebreport bundle` puts them there, or in the cache.\n"
 		"\n"
 		"--json and --csv have the paths, too; `refused` is a file that was there but is "
 		"another\n"
