@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "buildid.h"
+#include "readelf.h"
 
 #define MUTATIONS 20000u
 
@@ -28,22 +29,6 @@ static void hex_of(const struct buildid *id, char *ret)
 	*ret = '\0';
 	for (unsigned int i = 0; i < id->len; i++)
 		sprintf(ret + (size_t)2 * i, "%02x", id->bytes[i]);
-}
-
-/* What readelf says, or an empty string. */
-static void readelf(const char *path, char *ret)
-{
-	char command[512], line[512];
-	FILE *pipe;
-
-	*ret = '\0';
-	snprintf(command, sizeof(command), "readelf -n '%s' 2>/dev/null", path);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	while (fgets(line, sizeof(line), pipe))
-		if (!*ret)
-			sscanf(line, " Build ID: %128s", ret);
-	pclose(pipe);
 }
 
 static void *slurp(const char *path, size_t *ret_len)

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "clocks.h"
+#include "readelf.h"
 #include "reader.h"
 #include "sideband.h"
 #include "snapshot.h"
@@ -117,22 +118,6 @@ static void hex_of(struct ebt_str bytes, char *ret)
 	*ret = '\0';
 	for (size_t i = 0; i < bytes.len && i < 64; i++)
 		sprintf(ret + 2 * i, "%02x", (unsigned char)bytes.data[i]);
-}
-
-/* What readelf says, or an empty string. */
-static void readelf(const char *path, char *ret)
-{
-	char command[512], line[512];
-	FILE *pipe;
-
-	*ret = '\0';
-	snprintf(command, sizeof(command), "readelf -n '%s' 2>/dev/null", path);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	while (fgets(line, sizeof(line), pipe))
-		if (!*ret)
-			sscanf(line, " Build ID: %128s", ret);
-	pclose(pipe);
 }
 
 /* --- children --- */

@@ -5,6 +5,7 @@ Environment: EBREC and EBREPORT (programs), EBT_SOURCE (the source tree), EBT_PR
 with the test programs). A test is a unittest module that ends with e2e.main().
 """
 
+import collections
 import csv
 import functools
 import io
@@ -74,6 +75,15 @@ def tables(trace):
 def lost(trace):
     """Rows lost, by table, where some were."""
     return {name: row["lost"] for name, row in tables(trace).items() if row["lost"]}
+
+
+def folded(trace, *arguments):
+    """Weights by stack, from `ebreport folded`."""
+    weights = collections.Counter()
+    for line in ebreport("folded", *arguments, trace).splitlines():
+        stack, weight = line.rsplit(" ", 1)
+        weights[stack] += int(weight)
+    return weights
 
 
 class Dump:

@@ -32,11 +32,7 @@ class Events(e2e.TestCase):
         self.assert_no_loss(self.trace)
 
     def folded(self, event, *arguments):
-        weights = collections.Counter()
-        for line in e2e.ebreport("folded", "--event", event, *arguments, self.trace).splitlines():
-            stack, weight = line.rsplit(" ", 1)
-            weights[stack] += int(weight)
-        return weights
+        return e2e.folded(self.trace, "--event", event, *arguments)
 
     def test_tracepoints_as_strace_counts(self):
         path = self.path("strace")

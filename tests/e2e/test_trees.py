@@ -40,11 +40,7 @@ class Trees(e2e.TestCase):
         self.assert_no_loss(self.trace)
 
     def folded(self, *arguments):
-        weights = collections.Counter()
-        for line in e2e.ebreport("folded", *arguments, self.trace).splitlines():
-            stack, weight = line.rsplit(" ", 1)
-            weights[stack] += int(weight)
-        return weights
+        return e2e.folded(self.trace, *arguments)
 
     def check(self, table, column):
         rows = list(e2e.Dump(self.trace).rows(table))
