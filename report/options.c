@@ -10,6 +10,7 @@
 #include "command.h"
 #include "options_table.h"
 #include "spelling.h"
+#include "text.h"
 
 struct option_value {
 	bool set;
@@ -18,6 +19,17 @@ struct option_value {
 };
 
 /* --- a command's own options --- */
+
+static struct ebt_error *not_a_choice(const struct option_def *def, const char *arg)
+{
+	_cleanup_text_ struct text choices = TEXT_INIT;
+
+	for (size_t i = 0; def->choices[i]; i++)
+		text_printf(&choices, "%s%s", i ? ", " : "", def->choices[i]);
+	if (text_error(&choices))
+		return text_error(&choices);
+	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", arg, text_get(&choices));
+}
 
 static struct ebt_error *set_own(const struct option_def *def, struct option_value *value,
 				 const char *arg)
@@ -39,7 +51,7 @@ static struct ebt_error *set_own(const struct option_def *def, struct option_val
 			if (!strcmp(def->choices[i], arg))
 				goto found;
 		}
-		err = ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", arg, def->arg);
+		err = not_a_choice(def, arg);
 	}
 found:
 	if (err)

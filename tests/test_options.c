@@ -152,6 +152,8 @@ static void test_wrong(void **state)
 	expect_error(PARSE(&o, "info", "--from", "5x", "t"), "not a time");
 	expect_error(PARSE(&o, "info", "--from", "101%", "t"), "share");
 	expect_error(PARSE(&o, "info", "--top", "many", "t"), "not a number");
+	expect_error(PARSE(&o, "marks", "--origin", "x", "t"),
+		     "--origin: 'x' is not one of ebmark, sysprof, tp, uprobe, usdt");
 }
 
 static void expect_duration(const char *text, uint64_t ns)
