@@ -130,7 +130,7 @@ static struct ebt_error *put(struct report *report, const struct marks *marks,
 		values[i] = out_null();
 	values[COL_TIME] = out_u64(mark->start);
 	values[COL_DURATION] = blank ? out_null() : out_u64(mark_duration(mark));
-	values[COL_CPU] = out_u64(mark->cpu);
+	values[COL_CPU] = mark->cpu == UINT32_MAX ? out_null() : out_u64(mark->cpu);
 	if (mark->task)
 		set_task(mark->task, text, values);
 	values[COL_GROUP] = out_cstr(name->group);

@@ -103,6 +103,28 @@ static void test_nested(void **state)
 	made_trace_remove(&t);
 }
 
+/* Sysprof's files may not say which CPU it was. */
+static void test_no_cpu(void **state)
+{
+	struct ebt_wire_mark *row;
+	struct made_trace t;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	row = ebt_record_begin(&t.record, EBT_T_mark, 1000);
+	row->task = 10;
+	row->cpu = UINT32_MAX;
+	row->kind = SPAN;
+	row->duration = 300;
+	ebt_record_str(&t.record, offsetof(struct ebt_wire_mark, group), "g");
+	ebt_record_str(&t.record, offsetof(struct ebt_wire_mark, name), "whole");
+	made_trace_add(&t);
+	made_trace_finish(&t);
+	expect(REPORT_OK(t.path, "marks", "--csv"),
+	       HEADER "700,300,,10,10,g,whole,,,app,ebmark,span\r\n");
+	made_trace_remove(&t);
+}
+
 /* What began inside and was left ends with what is around it, and is marked. */
 static void test_left(void **state)
 {
@@ -627,13 +649,14 @@ static void test_series(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nested),	   cmocka_unit_test(test_left),
-		cmocka_unit_test(test_keys),	   cmocka_unit_test(test_many),
-		cmocka_unit_test(test_windows),	   cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_figures),	   cmocka_unit_test(test_by_process),
-		cmocka_unit_test(test_series),	   cmocka_unit_test(test_probes),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_none),	   cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_nested),	   cmocka_unit_test(test_no_cpu),
+		cmocka_unit_test(test_left),	   cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_many),	   cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_intervals),  cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_by_process), cmocka_unit_test(test_series),
+		cmocka_unit_test(test_probes),	   cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_hostile),	   cmocka_unit_test(test_none),
+		cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
