@@ -33,6 +33,9 @@ static struct ebt_error *put_stacks(FILE *f, const struct calltree *tree)
 
 	if (!ends)
 		return &ebt_enomem;
+	/* Without a stack, or with none of its frames left, and no first frame to stand for it. */
+	if (nodes[0].self)
+		fprintf(f, "[no frames] %" PRIu64 "\n", nodes[0].self);
 	while (at) {
 		line.len = ends[nodes[at].parent];
 		if (line.len)
@@ -75,7 +78,8 @@ const struct command command_folded = {
 		"space\n"
 		"and the weight, nanoseconds or what --weight counts: the form that "
 		"flamegraph.pl,\n"
-		"inferno and speedscope read.\n"
+		"inferno and speedscope read. [no frames] is weight that has neither a stack nor\n"
+		"a first frame.\n"
 		"\n"
 		"  ebreport folded t.ebt | grep ';malloc'\n"
 		"  ebreport folded --event offcpu --by thread t.ebt\n"

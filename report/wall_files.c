@@ -49,18 +49,22 @@ static void add_frame(struct text *text, const char *name)
 	}
 }
 
-/* Time of a stack on and off CPU, from the leaves below it. */
-static void sum_leaves(const struct wall *wall, uint32_t node, uint64_t *ret_on, uint64_t *ret_off)
+/* A stack's time on and off CPU, from the leaves below it. */
+static void put_stack(FILE *f, const struct wall *wall, uint32_t node, const char *line, size_t len)
 {
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n);
+	uint64_t on = 0, off = 0;
 	enum wall_kind kind;
 
-	*ret_on = *ret_off = 0;
 	for (uint32_t c = nodes[node].child; c; c = nodes[c].sibling) {
 		if (wall_is_leaf(wall, c, &kind))
-			*(kind == WALL_CPU ? ret_on : ret_off) += nodes[c].self;
+			*(kind == WALL_CPU ? &on : &off) += nodes[c].self;
 	}
+	if (on)
+		fprintf(f, "%.*s_[c] %" PRIu64 "\n", (int)len, line, on);
+	if (off)
+		fprintf(f, "%.*s_[o] %" PRIu64 "\n", (int)len, line, off);
 }
 
 struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t top)
@@ -68,13 +72,15 @@ struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t t
 	uint32_t n_nodes, n_funcs, at;
 	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
 	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	static const char no_frames[] = "[no frames]";
 	_cleanup_free_ size_t *ends = calloc(n_nodes, sizeof(*ends));
 	_cleanup_text_ struct text line = TEXT_INIT;
-	uint64_t on, off;
 	enum wall_kind kind;
 
 	if (!ends)
 		return &ebt_enomem;
+	/* Of a thread alone, no frame of its own is there for time without a stack. */
+	put_stack(f, wall, top, no_frames, strlen(no_frames));
 	at = nodes[top].child;
 	while (at) {
 		bool leaf = wall_is_leaf(wall, at, &kind);
@@ -84,11 +90,8 @@ struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t t
 			text_addc(&line, ';');
 		add_frame(&line, funcs[nodes[at].func].name);
 		ends[at] = line.len;
-		sum_leaves(wall, at, &on, &off);
-		if (!leaf && on)
-			fprintf(f, "%.*s_[c] %" PRIu64 "\n", (int)line.len, text_get(&line), on);
-		if (!leaf && off)
-			fprintf(f, "%.*s_[o] %" PRIu64 "\n", (int)line.len, text_get(&line), off);
+		if (!leaf)
+			put_stack(f, wall, at, text_get(&line), line.len);
 		if (nodes[at].child) {
 			at = nodes[at].child;
 			continue;

@@ -66,10 +66,56 @@ static void test_names(void **state)
 	made_trace_remove(&t);
 }
 
+/* What has no stack is in folded stacks, too, where no first frame stands for it. */
+static void test_no_frames(void **state)
+{
+	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "one" }, { 0 } };
+	char folder[] = "/tmp/ebt-test-XXXXXX", path[128], line[128] = "";
+	struct made_trace t;
+	char *text;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	made_trace_begin(&t, tasks);
+	add_switch(&t, 1000, 0, 10);
+	add_switch(&t, 1200, 10, 0);
+	add_switch(&t, 1700, 0, 10);
+	add_switch(&t, 1800, 10, 0);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "folded", "--event", "offcpu", "--by", "none");
+	assert_string_equal(text, "[no frames] 500\n");
+	free(text);
+	text = REPORT_OK(t.path, "folded", "--event", "offcpu");
+	assert_string_equal(text, "one 500\n");
+	free(text);
+	text = REPORT_OK(t.path, "wall", "--folded");
+	assert_string_equal(text, "one_[c] 300\none_[o] 500\n");
+	free(text);
+	text = REPORT_OK(t.path, "wall", "--per-thread", folder);
+	snprintf(path, sizeof(path), "%s/thread_10_one.folded", folder);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	assert_string_equal(line, "[no frames]_[c] 300\n");
+	assert_non_null(fgets(line, sizeof(line), f));
+	assert_string_equal(line, "[no frames]_[o] 500\n");
+	assert_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	take_file(text, folder, "thread_10_one.svg");
+	take_file(text, folder, "thread_10_one.folded");
+	take_file(text, folder, "thread_10_one_analysis.txt");
+	take_file(text, folder, "summary.txt");
+	free(text);
+	assert_int_equal(rmdir(folder), 0);
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_no_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
