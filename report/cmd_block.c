@@ -204,9 +204,8 @@ static void set_task(const struct view *v, uint32_t owner, struct text *label,
 		text_cstr(label, "(not known)");
 		return;
 	}
-	text_add(label, comm.data, comm.len);
-	text_printf(label, "%s(%" PRIu32 ")", comm.len ? " " : "",
-		    v->grouping == BLOCK_BY_THREAD || !task->pid ? task->tid : task->pid);
+	text_task(label, comm,
+		  v->grouping == BLOCK_BY_THREAD || !task->pid ? task->tid : task->pid);
 	values[COL_PID] = out_u64(task->pid ? task->pid : task->tid);
 	values[COL_COMM] = out_str(comm);
 	if (v->grouping == BLOCK_BY_THREAD)

@@ -93,18 +93,10 @@ static const struct narrow narrow[] = {
 
 static void add_task(const struct locks_command *c, struct text *text, const struct ebt_task *task)
 {
-	struct ebt_str comm;
-
-	if (!task) {
-		text_cstr(text, "[interrupt]");
-		return;
-	}
-	comm = names_task(c->names, task);
-	if (comm.len)
-		text_add(text, comm.data, comm.len);
+	if (task)
+		text_thread(text, names_task(c->names, task), task->tid);
 	else
-		text_cstr(text, "[unknown]");
-	text_printf(text, "/%" PRIu32, task->tid);
+		text_cstr(text, "[interrupt]");
 }
 
 /* A lock's name by itself, without the process. */
@@ -237,8 +229,7 @@ static struct ebt_error *put_lock(const struct locks_command *c, const struct lo
 		values[COL_PID] = out_u64(lock->task->pid);
 		values[COL_COMM] = out_str(comm);
 		text_cstr(&label, " ");
-		text_add(&label, comm.data, comm.len);
-		text_printf(&label, " (%" PRIu32 ")", lock->task->pid);
+		text_task(&label, comm, lock->task->pid);
 	}
 	values[COL_LABEL] = out_str((struct ebt_str){ text_get(&label), label.len });
 	values[COL_LOCK] = out_str((struct ebt_str){ text_get(&name), name.len });

@@ -96,20 +96,12 @@ static struct ebt_error *read_trace(struct offcpu_command *c)
 
 static void add_waker(struct text *text, const struct names *names, const struct offcpu_sum *sum)
 {
-	struct ebt_str comm;
-
 	if (!sum->woken)
 		return;
-	if (!sum->waker) {
-		text_cstr(text, "[interrupt]");
-		return;
-	}
-	comm = names_task(names, sum->waker);
-	if (comm.len)
-		text_add(text, comm.data, comm.len);
+	if (sum->waker)
+		text_thread(text, names_task(names, sum->waker), sum->waker->tid);
 	else
-		text_cstr(text, "[unknown]");
-	text_printf(text, "/%" PRIu32, sum->waker->tid);
+		text_cstr(text, "[interrupt]");
 }
 
 /* --- by thread --- */

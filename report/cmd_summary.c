@@ -423,7 +423,7 @@ static struct ebt_error *put_text(struct view *v)
 		text_clear(&line);
 		text_duration(&line, threads[i]->sum.total_ns);
 		text_cstr(&line, "  ");
-		text_terminal(&line, names_task(v->names, threads[i]->task));
+		text_terminal(&line, text_comm(names_task(v->names, threads[i]->task)));
 		text_printf(&line, "/%" PRIu32 ", %" PRIu64 " times, longest ",
 			    threads[i]->task->tid, threads[i]->sum.count);
 		text_duration(&line, threads[i]->sum.max_ns);

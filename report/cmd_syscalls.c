@@ -129,9 +129,7 @@ static struct ebt_error *put_group(struct view *v, const struct syscall_group *g
 	if (task) {
 		comm = v->grouping == SYSCALLS_BY_PROCESS ? names_process(v->names, task)
 							  : names_task(v->names, task);
-		text_add(&label, comm.data, comm.len);
-		text_printf(&label, " (%" PRIu32 ")",
-			    v->grouping == SYSCALLS_BY_PROCESS ? task->pid : task->tid);
+		text_task(&label, comm, v->grouping == SYSCALLS_BY_PROCESS ? task->pid : task->tid);
 		values[COL_COMM] = out_str(comm);
 		values[COL_PID] = out_u64(task->pid);
 		if (v->grouping == SYSCALLS_BY_THREAD)

@@ -75,7 +75,7 @@ static void list_thread(struct listed *list, const struct wall_thread *thread,
 	if (list->n++ >= MAX_NAMED)
 		return;
 	text_cstr(&list->text, list->n > 1 ? ", " : "");
-	text_terminal(&list->text, names_task(names, thread->task));
+	text_terminal(&list->text, text_comm(names_task(names, thread->task)));
 	text_printf(&list->text, "/%" PRIu32, thread->task->tid);
 }
 

@@ -224,7 +224,7 @@ static void make_tooltip(struct chart *c, const struct marks_item *item, struct 
 	}
 	add_start(c, text, mark);
 	if (mark->task) {
-		struct ebt_str comm = names_task(c->names, mark->task);
+		struct ebt_str comm = text_comm(names_task(c->names, mark->task));
 
 		text_addc(text, '\n');
 		text_xml(text, comm);

@@ -154,8 +154,7 @@ static struct ebt_error *put(const struct summary *s, const struct group *group)
 	}
 	if (s->names && group->task) {
 		comm = names_process(s->names, group->task);
-		text_add(&process, comm.data, comm.len);
-		text_printf(&process, " (%" PRIu32 ")", group->task->pid);
+		text_task(&process, comm, group->task->pid);
 		values[COL_PROCESS] = out_str((struct ebt_str){ text_get(&process), process.len });
 		values[COL_PID] = out_u64(group->task->pid);
 		values[COL_COMM] = out_str(comm);

@@ -104,8 +104,10 @@ struct out_value marks_open_text(const struct mark *mark)
 
 void marks_process_text(const struct ebt_task *task, struct text *text)
 {
+	const struct ebt_str comm = text_comm(task->comm);
+
 	text_clear(text);
-	text_add(text, task->comm.data, task->comm.len);
+	text_add(text, comm.data, comm.len);
 	text_printf(text, task->pid == task->tid ? " (%" PRIu32 ")" : " (%" PRIu32 "/%" PRIu32 ")",
 		    task->pid, task->tid);
 }

@@ -9,6 +9,7 @@
 
 #include "calltree_private.h"
 #include "cleanup.h"
+#include "text.h"
 
 /* A tree beyond this is no picture of anything. 16 M nodes take 1 GiB. */
 #define MAX_NODES (1u << 24)
@@ -286,12 +287,10 @@ static struct ebt_error *place_name(struct calltree *tree, struct ebt_str name, 
 	uint32_t func;
 	struct ebt_error *err;
 
+	name = text_comm((struct ebt_str){ name.data, strnlen(name.data, name.len) });
 	if (name.len > 255)
 		name.len = 255;
-	snprintf(text, sizeof(text), "%.*s%s", (int)strnlen(name.data, name.len), name.data,
-		 numbers);
-	if (!text[0])
-		strcpy(text, "[unknown]");
+	snprintf(text, sizeof(text), "%.*s%s", (int)name.len, name.data, numbers);
 	err = named_func(tree, text, CALLTREE_ROOT, &func);
 	if (err)
 		return err;

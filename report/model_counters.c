@@ -202,7 +202,7 @@ static struct ebt_error *define_user(struct counters_model *m, const struct ebt_
 	struct ebt_error *err;
 
 	if (task) {
-		comm = names_process(m->names, task);
+		comm = text_comm(names_process(m->names, task));
 		text_add(&instance, comm.data, comm.len);
 		text_printf(&instance, "-%" PRIu32, task->pid);
 	}

@@ -154,7 +154,7 @@ static void put_line(struct events *s, const struct ebt_row *row, const struct e
 	text_printf(&s->line, "%s%" PRIu64 ".%06" PRIu64 " ", row->time >= start ? "" : "-",
 		    at / 1000000000, at % 1000000000 / 1000);
 	if (task) {
-		text_terminal(&s->line, task->comm);
+		text_terminal(&s->line, text_comm(task->comm));
 		text_printf(&s->line, " (%" PRIu32 ") ", task->pid);
 	}
 	text_cstr(&s->line, e->name);

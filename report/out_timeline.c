@@ -136,7 +136,7 @@ static void put_legend(struct out *out, const struct names *names, const struct 
 		const struct actor *actor = &cast->actors[i];
 		_cleanup_text_ struct text text = TEXT_INIT;
 
-		text_terminal(&text, names_task(names, actor->task));
+		text_terminal(&text, text_comm(names_task(names, actor->task)));
 		text_printf(&text, " %" PRIu32 "/%" PRIu32, actor->task->pid, actor->task->tid);
 		out_printf(out, "%c  %s\n", actor->letter, text_get(&text));
 	}

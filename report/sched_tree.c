@@ -66,8 +66,8 @@ static struct ebt_error *put_node(struct tree_view *v, const struct waketree_nod
 	_cleanup_text_ struct text label = TEXT_INIT;
 
 	if (task) {
-		text_add(&label, name.data, name.len);
-		text_printf(&label, " (%" PRIu32 ")%s", task->tid, node->again ? " again" : "");
+		text_task(&label, name, task->tid);
+		text_cstr(&label, node->again ? " again" : "");
 	} else {
 		text_cstr(&label, "[interrupt]");
 	}

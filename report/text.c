@@ -2,6 +2,7 @@
 /* The growing string, and escaping for terminals, XML, CSV and dumps; see text.h. */
 #include "text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,27 @@ void text_hex(struct text *text, uint64_t v)
 		v >>= 4;
 	} while (v);
 	text_add(text, digits + i, sizeof(digits) - i);
+}
+
+struct ebt_str text_comm(struct ebt_str comm)
+{
+	static const char unknown[] = "[unknown]";
+
+	return comm.len ? comm : (struct ebt_str){ unknown, sizeof(unknown) - 1 };
+}
+
+void text_task(struct text *text, struct ebt_str comm, uint32_t number)
+{
+	comm = text_comm(comm);
+	text_add(text, comm.data, comm.len);
+	text_printf(text, " (%" PRIu32 ")", number);
+}
+
+void text_thread(struct text *text, struct ebt_str comm, uint32_t tid)
+{
+	comm = text_comm(comm);
+	text_add(text, comm.data, comm.len);
+	text_printf(text, "/%" PRIu32, tid);
 }
 
 static void add_escaped(struct text *text, const char *s, size_t len)

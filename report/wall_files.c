@@ -166,7 +166,7 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 	uint64_t life = wall_life_ns(thread);
 	struct ebt_error *err;
 
-	text_terminal(&name, comm);
+	text_terminal(&name, text_comm(comm));
 	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
 		text_get(&name), thread->task->pid);
 	put_duration(f, "life in the recording", life, life);

@@ -142,6 +142,22 @@ static void test_columns(void **state)
 	assert_int_equal(text_fit("abc", 3, 9), 3);
 }
 
+static void test_tasks(void **state)
+{
+	struct text text = TEXT_INIT;
+
+	(void)state;
+	text_task(&text, STR("worker"), 12);
+	text_addc(&text, ' ');
+	text_task(&text, STR(""), 13);
+	text_addc(&text, ' ');
+	text_thread(&text, STR("worker"), 14);
+	text_addc(&text, ' ');
+	text_thread(&text, STR(""), 15);
+	assert_string_equal(text_get(&text), "worker (12) [unknown] (13) worker/14 [unknown]/15");
+	text_deinit(&text);
+}
+
 static void test_numbers(void **state)
 {
 	struct text text = TEXT_INIT;
@@ -165,7 +181,7 @@ int main(void)
 		cmocka_unit_test(test_xml),	    cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_dump_string), cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_bytes),	    cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_tasks),	    cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
