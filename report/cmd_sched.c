@@ -88,6 +88,8 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 			return NULL;
 		return schedstat_migrate(&c->stat, task);
 	default:
+		if (!trace_task_wanted(c->trace, schedstat_kernel_task(row)))
+			return NULL;
 		return schedstat_kernel(&c->stat, row);
 	}
 }

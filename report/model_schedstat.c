@@ -180,19 +180,27 @@ struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_tas
 	return err;
 }
 
+const struct ebt_task *schedstat_kernel_task(const struct ebt_row *row)
+{
+	switch (row->batch->table->id) {
+	case EBT_T_thread:
+		return ebt_task(row, EBT_F_thread_task);
+	case EBT_T_task_fork:
+		return ebt_task(row, EBT_F_task_fork_child);
+	case EBT_T_task_exit:
+		return ebt_task(row, EBT_F_task_exit_task);
+	default:
+		return NULL;
+	}
+}
+
 struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row *row)
 {
+	const struct ebt_task *task = schedstat_kernel_task(row);
 	unsigned int id = row->batch->table->id;
-	const struct ebt_task *task = NULL;
 	struct schedstat_task *t;
 	struct ebt_error *err;
 
-	if (id == EBT_T_thread)
-		task = ebt_task(row, EBT_F_thread_task);
-	else if (id == EBT_T_task_fork)
-		task = ebt_task(row, EBT_F_task_fork_child);
-	else if (id == EBT_T_task_exit)
-		task = ebt_task(row, EBT_F_task_exit_task);
 	if (!task)
 		return NULL;
 	err = get_task(stat, task, &t);

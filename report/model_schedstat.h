@@ -52,6 +52,8 @@ struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row 
 				   uint64_t from_ns);
 /* A row of sched_switch: counts for its CPU. */
 struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu);
+/* Whom a row of thread, task_fork or task_exit tells of; NULL: no such row. */
+const struct ebt_task *schedstat_kernel_task(const struct ebt_row *row);
 /* What the kernel counted, from rows of thread, task_fork and task_exit; others are passed over. */
 struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row *row);
 /* A row of sched_migrate. */

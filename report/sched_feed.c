@@ -220,7 +220,7 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	return err;
 }
 
-bool sched_feed_wanted(const struct trace *trace, const struct ebt_task *task, uint32_t cpu)
+bool sched_feed_wanted(struct trace *trace, const struct ebt_task *task, uint32_t cpu)
 {
 	if (trace_has_task_filter(trace) && !trace_task_wanted(trace, task))
 		return false;

@@ -35,6 +35,6 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 				 bool *ret_partial);
 
 /* Do the filters by task and CPU let an interval pass? UINT32_MAX: of no CPU. */
-bool sched_feed_wanted(const struct trace *trace, const struct ebt_task *task, uint32_t cpu);
+bool sched_feed_wanted(struct trace *trace, const struct ebt_task *task, uint32_t cpu);
 
 #endif

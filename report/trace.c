@@ -262,14 +262,17 @@ static bool comm_matches(const struct option_strings *globs, struct ebt_str comm
 	return false;
 }
 
-bool trace_task_wanted(const struct trace *trace, const struct ebt_task *task)
+bool trace_task_wanted(struct trace *trace, const struct ebt_task *task)
 {
 	const struct options *o = trace->options;
+	bool wanted;
 
 	if (!trace_has_task_filter(trace))
 		return true;
-	return task && list_has(&o->pids, task->pid) && list_has(&o->tids, task->tid) &&
-	       comm_matches(&o->comms, task->comm);
+	wanted = task && list_has(&o->pids, task->pid) && list_has(&o->tids, task->tid) &&
+		 comm_matches(&o->comms, task->comm);
+	trace->task_seen |= wanted;
+	return wanted;
 }
 
 bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu)

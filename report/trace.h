@@ -79,7 +79,7 @@ bool trace_has_task_filter(const struct trace *trace);
 bool trace_has_cpu_filter(const struct trace *trace);
 
 /* Do the filters let this task pass? NULL (idle, none) passes where there is no filter. */
-bool trace_task_wanted(const struct trace *trace, const struct ebt_task *task);
+bool trace_task_wanted(struct trace *trace, const struct ebt_task *task);
 bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu);
 
 /*

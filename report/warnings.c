@@ -284,6 +284,41 @@ static struct ebt_error *warn_files(struct trace *trace)
 	return err;
 }
 
+static struct ebt_error *take_no_row(void *arg, const struct ebt_row *row)
+{
+	(void)arg;
+	(void)row;
+	return NULL;
+}
+
+/* A report that read no row of a wanted thread may have none to show. One that no table of threads
+ * has either is a mistake in what was typed, or a thread that was not followed. */
+static struct ebt_error *warn_no_task(struct trace *trace)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_process, EBT_COL(process, task) },
+		{ EBT_T_thread, EBT_COL(thread, task) },
+		{ EBT_T_task_fork, EBT_COL(task_fork, child) },
+		{ EBT_T_task_exec, EBT_COL(task_exec, task) },
+		{ EBT_T_task_rename, EBT_COL(task_rename, task) },
+		{ EBT_T_task_exit, EBT_COL(task_exit, task) },
+	};
+	const struct options *o = trace->options;
+	struct ebt_error *err;
+
+	/* What is still being written is read once. */
+	if (!trace_has_task_filter(trace) || trace->task_seen || trace->live)
+		return NULL;
+	err = trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]),
+			      TRACE_ALL_CPUS | TRACE_FROM_START | TRACE_TO_END | TRACE_QUIET,
+			      take_no_row, NULL);
+	if (err || trace->task_seen)
+		return err;
+	return add_warning(trace, "no thread that was recorded passes%s%s%s",
+			   o->pids.n ? " --pid" : "", o->tids.n ? " --tid" : "",
+			   o->comms.n ? " --comm" : "");
+}
+
 /* Those of a few intervals only, as of one that is empty, do not hold for the whole. */
 static struct ebt_error *warn_notes(struct trace *trace)
 {
@@ -353,6 +388,8 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 	}
 	if (!err)
 		err = warn_unknown(trace);
+	if (!err)
+		err = warn_no_task(trace);
 	if (!err)
 		err = warn_notes(trace);
 	if (!err)

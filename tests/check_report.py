@@ -158,6 +158,24 @@ def check_run(ebreport, path, command, options, key):
             compare(what, document, key, done.stdout.decode())
 
 
+def check_strangers(ebreport, path):
+    """Nobody that the filters let pass: every command says so."""
+    name = os.path.basename(path)
+    without_tables = [(command, [], None) for command in ("folded", "locks", "summary", "wall")]
+    for command, options, _ in RUNS + without_tables:
+        for filters in (["--pid", "4000000000"], ["--tid", "4000000000", "--comm", "*"]):
+            what = f"{command} {' '.join(options + filters)} on {name}"
+            done = run(ebreport, command, *options, *filters, path)
+            named = " ".join(f for f in filters if f.startswith("--"))
+            if f"no thread that was recorded passes {named}\n" not in done.stderr.decode():
+                fail(what, f"no word of it: {done.stderr.decode()!r}")
+            if b"--all shows them" in done.stdout:
+                fail(what, "some are not shown")
+        done = run(ebreport, command, *options, "--comm", "*", path)
+        if b"no thread that" in done.stderr:
+            fail(f"{command} --comm * on {name}", "there are threads")
+
+
 def check_damaged(ebreport, path, directory, rounds):
     """Random bytes changed: whatever comes out, it is JSON, or an error."""
     with open(path, "rb") as f:
@@ -189,6 +207,7 @@ def main():
             for command, options, key in RUNS:
                 for filters in FILTERS:
                     check_run(ebreport, path, command, options + filters, key)
+            check_strangers(ebreport, path)
             check_damaged(ebreport, path, directory, 60)
     return 1 if failures else 0
 
