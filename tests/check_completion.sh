@@ -12,6 +12,7 @@ failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 touch "$work/one.ebt" "$work/other.txt"
+mkdir "$work/folder"
 cd "$work" || exit 1
 
 # compopt works only while bash completes.
@@ -36,17 +37,37 @@ expect() { # WORD FUNCTION PROGRAM WORD…
 	failed=1
 }
 
+expect_none() { # FUNCTION PROGRAM WORD…
+	complete_line "$@"
+	if [ ${#COMPREPLY[@]} -ne 0 ]; then
+		echo "nothing fits: ${*:2}; there is: ${COMPREPLY[*]}" >&2
+		failed=1
+	fi
+}
+
 . "$folder/ebreport"
 expect syscalls _ebreport "$1" sys
 expect one.ebt _ebreport "$1" info o
 expect --no-symbols _ebreport "$1" info --no-s
 expect offcpu _ebreport "$1" flame --event off
 expect --trace _ebreport "$1" syscalls --tr
-complete_line _ebreport "$1" info ot
-if [ ${#COMPREPLY[@]} -ne 0 ]; then
-	echo "not a trace: ${COMPREPLY[*]}" >&2
-	failed=1
-fi
+expect process _ebreport "$1" flame --by ''
+expect process _ebreport "$1" flame --by = pro
+expect mapping _ebreport "$1" faults --by =
+expect category _ebreport "$1" flame --color c
+expect usdt _ebreport "$1" marks --top 3 --origin u
+expect journal _ebreport "$1" logs --origin j
+expect warning _ebreport "$1" logs --severity w
+expect one.ebt _ebreport "$1" wall --no-inline ''
+expect one.ebt _ebreport "$1" info --debuginfod o
+expect folder _ebreport "$1" wall --per-thread fo
+expect_none _ebreport "$1" info ot
+expect_none _ebreport "$1" info --pid ''
+expect_none _ebreport "$1" info -p ''
+expect_none _ebreport "$1" marks --group ''
+expect_none _ebreport "$1" flame --weight ''
+expect_none _ebreport "$1" logs --severity o
+expect_none _ebreport "$1" flame -o ''
 
 if [ $# -gt 1 ]; then
 	. "$folder/ebrec"
