@@ -72,9 +72,18 @@ static bool domain_matches(const char *glob, struct ebt_str domain)
 	return text && !fnmatch(glob, text, 0);
 }
 
+/* A line may be read long after it was written: --from and --to go by the time that is shown. */
+static bool in_window(const struct trace *trace, const struct options *o, uint64_t time)
+{
+	return (!o->from.set || time >= trace_from_ns(trace)) &&
+	       (!o->to.set || time < trace_to_ns(trace));
+}
+
 /* --grep looks at what is shown. */
 static bool is_wanted(struct view *v, const struct entry *e)
 {
+	if (!in_window(v->report->trace, v->report->options, e->time))
+		return false;
 	if (v->severity < SEVERITY_NONE && e->severity > v->severity)
 		return false;
 	if (v->origin && (!e->origin || strcmp(v->origin, e->origin)))
@@ -217,7 +226,7 @@ static struct ebt_error *put_entries(struct view *v)
 	struct entry entry;
 	struct ebt_row row;
 
-	err = trace_cursor_create(v->report->trace, &want, 1, 0, &cursor);
+	err = trace_cursor_create(v->report->trace, &want, 1, TRACE_TO_END, &cursor);
 	while (!err && (!top || v->shown < top)) {
 		err = trace_next(cursor, &row);
 		if (err || !row.batch)
