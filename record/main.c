@@ -14,9 +14,9 @@
 #include "kernel.h"
 #include "options.h"
 #include "session.h"
+#include "terminal.h"
 #include "tp_list.h"
 #include "usage.h"
-#include "utf8.h"
 
 #define EXIT_RECORDER 125
 
@@ -59,32 +59,14 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 {
 	if (verbosity < 2 || (level == LIBBPF_DEBUG && verbosity < 3))
 		return 0;
-	return vfprintf(stderr, format, args);
-}
-
-/* Messages have names of strangers' files and functions in them. */
-static void print_text(const char *text)
-{
-	size_t len = strlen(text), n;
-
-	for (size_t i = 0; i < len; i += n) {
-		uint32_t c = 0;
-
-		n = ebt_utf8(text + i, len - i, &c);
-		if (n && !ebt_utf8_is_control(c) && !ebt_utf8_is_layout(c)) {
-			fwrite(text + i, 1, n, stderr);
-			continue;
-		}
-		n = n ? n : 1;
-		for (size_t j = 0; j < n; j++)
-			fprintf(stderr, "\\x%02x", (unsigned char)text[i + j]);
-	}
+	terminal_put_lines(stderr, format, args);
+	return 0;
 }
 
 static void print_error(const struct ebt_error *err)
 {
 	fputs("ebrec: ", stderr);
-	print_text(err->message);
+	terminal_put(stderr, err->message);
 	fputc('\n', stderr);
 }
 
@@ -128,7 +110,7 @@ static void show_missing(void *arg, const char *source, const char *why)
 {
 	(void)arg;
 	fprintf(stderr, "ebrec: no events of source %s: ", source);
-	print_text(why);
+	terminal_put(stderr, why);
 	fputc('\n', stderr);
 }
 
@@ -138,7 +120,7 @@ static void show_partial(void *arg, const char *source, const char *what)
 	if (!verbosity)
 		return;
 	fprintf(stderr, "ebrec: source %s: ", source);
-	print_text(what);
+	terminal_put(stderr, what);
 	fputc('\n', stderr);
 }
 
