@@ -4,11 +4,12 @@
  *
  *	marks timed N          N instants; for each the clock before and after, 16 bytes of binary
  *	marks kinds FILE       one of each kind, and texts that are long, missing or hard to read;
- *FILE is what a page that nobody has touched is mapped from marks threads N        four threads
- *with N pairs each, that lie within others, and N pairs that one thread begins and the next one
- *ends marks waits N          as `timed`, after a line came in: after one line, then again after a
- *second marks late PLUGIN N    maps PLUGIN after a line came in, after a second one runs N marks of
- *it
+ *	                       FILE is what a page that nobody has touched is mapped from
+ *	marks threads N        four threads with N pairs each, that lie within others, and N pairs
+ *	                       that one thread begins and the next one ends
+ *	marks waits N          as `timed`, after a line came in, then again after a second one
+ *	marks late PLUGIN N    maps PLUGIN after a line came in, then runs N marks of it after
+ *	                       a second one
  */
 #include <dlfcn.h>
 #include <fcntl.h>
