@@ -43,7 +43,8 @@ for task in /tasks/*; do
 	name="${{task##*/}}"
 	mkdir "/results/$name"
 	cd "/results/$name"
-	echo "task $name"
+	read -r uptime _ </proc/uptime
+	echo "$uptime s: task $name"
 	sh -e "$task" >output 2>&1 </dev/null
 	status=$?
 	echo $status >status
