@@ -43,8 +43,8 @@ class Sched(e2e.TestCase):
         trace = self.record("-e", "sched,task,offcpu", "--", *work)
         self.assert_no_loss(trace)
         theirs = self.path("perf.data")
-        # perf mounts tracefs; not on the machine, please.
-        e2e.run("unshare", "-m", "perf", "sched", "record", "-o", theirs, *work)
+        # perf mounts tracefs; not on the machine, please. --buildid-mmap: see test_shares.py.
+        e2e.run("unshare", "-m", "perf", "sched", "record", "--buildid-mmap", "-o", theirs, *work)
         # What describes the machine (kernel symbols and so on) does not grow with the work.
         ours = sum(t["bytes"] for name, t in e2e.tables(trace).items()
                    if name not in ("file", "file_data"))
