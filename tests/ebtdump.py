@@ -12,6 +12,7 @@ not a tool for large files: everything is kept in memory.
 Exit status: 0; 1 the file is no .ebt file, or --check found something.
 """
 
+import functools
 import struct
 import subprocess
 import sys
@@ -62,6 +63,7 @@ def crc32c_table():
 CRC_TABLE = crc32c_table()
 
 
+@functools.lru_cache(maxsize=1024)  # whoever reads many cuts of a file meets the same bytes again
 def crc32c(data):
     crc = 0xFFFFFFFF
     table = CRC_TABLE
