@@ -113,7 +113,8 @@ class Jit(e2e.TestCase):
         script = self.path("script.js")
         with open(script, "w", encoding="utf-8") as f:
             f.write(JAVASCRIPT)
-        trace = self.record("--", "node", "--perf-basic-prof", script)
+        # Node leaves a file where it runs.
+        trace = self.record("--", "node", "--perf-basic-prof", script, cwd=self.folder)
         alpha, beta, pid = self.recorded.stdout.split()
         self.assertEqual([row["pid"] for row in self.files(trace, "perf_map")], [pid.decode()])
         found = collections.Counter()
