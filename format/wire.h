@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records as BPF programs and the recorder hand them over, made from the event table. Shared by
- * user space and BPF: nothing but types, so that <linux/types.h> or vmlinux.h must come first.
+ * user space and BPF: nothing but types.
  *
  * A record is `struct ebt_wire_NAME`, whose head says which table it is a row of, followed by
  * the bytes that its ebt_ref fields point to. This is no file format: a record never leaves the
@@ -9,6 +9,8 @@
  */
 #ifndef EBT_WIRE_H
 #define EBT_WIRE_H
+
+#include <linux/types.h>
 
 struct ebt_wire_head {
 	__u64 time;  /* CLOCK_MONOTONIC ns */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One row of an unwind table, as user space makes it and BPF reads it. Types only; <linux/types.h>
- * or vmlinux.h must come first.
+ * One row of an unwind table, as user space makes it and BPF reads it. Types only.
  *
  * How to step out of a frame, x86-64 (pc, sp, fp = rbp; `cfa` and `fp` count units of 8 bytes):
  *
@@ -22,6 +21,8 @@
  */
 #ifndef CFI_ROW_H
 #define CFI_ROW_H
+
+#include <linux/types.h>
 
 enum cfi_op {
 	CFI_NONE, /* no information from here on */

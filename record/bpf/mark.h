@@ -3,6 +3,8 @@
 #ifndef EBREC_MARK_H
 #define EBREC_MARK_H
 
+#include <linux/types.h>
+
 /* The first four as mark.kind. */
 enum {
 	EBREC_MARK_INSTANT,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Limits of what probes read (sources uprobe, usdt, tp), for both sides. <linux/types.h> must come
- * first.
- */
+/* Limits of what probes read (sources uprobe, usdt, tp), for both sides. */
 #ifndef EBREC_PROBE_H
 #define EBREC_PROBE_H
+
+#include <linux/types.h>
 
 /* Probes of a recording: what somebody wrote, or what a pattern stood for. */
 #define EBREC_MAX_PROBES 256

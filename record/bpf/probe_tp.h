@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What source `tp` tells its BPF programs to read where a tracepoint is hit. Types only;
- * <linux/types.h> must come first.
+ * What source `tp` tells its BPF programs to read where a tracepoint is hit. Types only.
  */
 #ifndef EBREC_PROBE_TP_H
 #define EBREC_PROBE_TP_H

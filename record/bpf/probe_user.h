@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the BPF programs of sources uprobe and usdt and their user space agree on: the places that
- * are probed and what is fetched there. <linux/types.h> must come first.
+ * are probed and what is fetched there.
  */
 #ifndef EBREC_PROBE_USER_H
 #define EBREC_PROBE_USER_H
+
+#include <linux/types.h>
 
 /* Places in code: a probe of USDT is wherever the compiler put a copy of its function. */
 #define EBREC_PROBE_SITES 1024

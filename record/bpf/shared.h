@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the BPF programs and the recorder agree on besides wire.h: read-only configuration and the
- * shapes of maps. Types only; <linux/types.h> must come first.
+ * shapes of maps. Types only.
  */
 #ifndef EBREC_SHARED_H
 #define EBREC_SHARED_H
+
+#include <linux/types.h>
 
 /* Frames of a stack that the kernel walks. perf_event_max_stack is 127 unless somebody changed it.
  */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the task iterator writes for each thread. <linux/types.h> must come first. */
+/* What the task iterator writes for each thread. */
 #ifndef EBREC_TASK_ITER_H
 #define EBREC_TASK_ITER_H
+
+#include <linux/types.h>
 
 /* As in table `thread`. */
 struct ebrec_used {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind tables as the BPF side finds them: shapes of the maps that record/unwind_*.c fills and
- * unwind.bpf.h reads. Types only; <linux/types.h> must come first.
+ * unwind.bpf.h reads. Types only.
  *
  *	process → mappings, by address → table → page of 64 KiB → rows, by pc
  *
