@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bundle.h"
-#include "cleanup.h"
-#include "kernel.h"
-#include "options.h"
-#include "session.h"
-#include "terminal.h"
-#include "tp_list.h"
-#include "usage.h"
+#include "format/base/cleanup.h"
+#include "record/base/kernel.h"
+#include "record/base/terminal.h"
+#include "record/config/options.h"
+#include "record/probes/tp_list.h"
+#include "record/session/bundle.h"
+#include "record/session/session.h"
+#include "record/usage.h"
 
 #define EXIT_RECORDER 125
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts of --help and --list-events; see usage.h. */
-#include "usage.h"
+#include "record/usage.h"
 
-#include "source.h"
+#include "record/config/source.h"
 
 static const char usage[] =
 	"Usage: ebrec [options] [-o FILE] [--] CMD [ARG...]   record CMD and its descendants\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The commands of ebreport, in the order of its help. A new command: cmd_NAME.c, a line here. */
-#include "command.h"
+#include "report/cli/command.h"
 
 /* clang-format off */
 const struct command *const commands[] = {

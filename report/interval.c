@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A command for each interval of a trace; see interval.h. */
-#include "interval.h"
+#include "report/interval.h"
 
 #include <inttypes.h>
 
-#include "text.h"
+#include "report/base/text.h"
 
 /* More tables than anybody reads, and each takes a look at the index of the trace. */
 #define MAX_INTERVALS 10000

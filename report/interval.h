@@ -7,7 +7,7 @@
 #ifndef REPORT_INTERVAL_H
 #define REPORT_INTERVAL_H
 
-#include "command.h"
+#include "report/cli/command.h"
 
 /* Runs the report's command: once, or with --interval as often as that says. */
 struct ebt_error *interval_run(struct report *report);

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "command.h"
-#include "interval.h"
-#include "symbolize.h"
-#include "text.h"
+#include "format/base/cleanup.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/interval.h"
+#include "symbolize/symbolize.h"
 
 enum { EXIT_FILE = 1, EXIT_USAGE = 2 };
 

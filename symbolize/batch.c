@@ -4,7 +4,7 @@
  * slices of the addresses of a module, cut where another unit of debug information begins. What a
  * slice found is added in the order of slices, so that the result does not depend on who was fast.
  */
-#include "batch.h"
+#include "symbolize/batch.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "dwarfunits.h"
+#include "format/base/cleanup.h"
+#include "symbolize/dwarf/units.h"
 
 #define MAX_THREADS 32
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Many addresses of many modules at once, by as many threads as there are processors. */
-#ifndef SYM_BATCH_H
-#define SYM_BATCH_H
+#ifndef SYMBOLIZE_BATCH_H
+#define SYMBOLIZE_BATCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "module.h"
+#include "format/base/error.h"
+#include "symbolize/files/module.h"
 
 struct batch_address {
 	struct module *module;

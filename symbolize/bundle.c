@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names that a trace carries; see bundle.h. Read once, when the first name is asked for. */
-#include "bundle.h"
+#include "symbolize/bundle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "cleanup.h"
-#include "dwarfinfo.h"
-#include "index.h"
-#include "symlist.h"
+#include "format/base/cleanup.h"
+#include "symbolize/base/array.h"
+#include "symbolize/base/index.h"
+#include "symbolize/dwarf/info.h"
+#include "symbolize/elf/symlist.h"
 
 /* Frames that are kept, some 70 bytes each with their place; what is beyond has no name. */
 #define MAX_FRAMES (4u << 20)

@@ -3,16 +3,16 @@
  * Names that travel in the trace (tables name_object and name_frame, made by `ebreport bundle`),
  * found by the file's build-id, or by its path where none was recorded, and the offset in it.
  */
-#ifndef SYM_BUNDLE_H
-#define SYM_BUNDLE_H
+#ifndef SYMBOLIZE_BUNDLE_H
+#define SYMBOLIZE_BUNDLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "addrspace.h"
-#include "error.h"
-#include "func.h"
-#include "reader.h"
+#include "format/base/error.h"
+#include "format/read/reader.h"
+#include "symbolize/base/func.h"
+#include "symbolize/spaces/addrspace.h"
 
 struct bundle;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collecting addresses; see collect.h. */
-#include "collect.h"
+#include "symbolize/collect.h"
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "symbolize/base/array.h"
 
 /* With more, all are forgotten: some are then looked at twice. */
 #define MAX_SEEN (4u << 20)

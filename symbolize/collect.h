@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Addresses that will be asked for, collected so that many are looked up at once (batch.h). */
-#ifndef SYM_COLLECT_H
-#define SYM_COLLECT_H
+#ifndef SYMBOLIZE_COLLECT_H
+#define SYMBOLIZE_COLLECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "addrspace.h"
-#include "batch.h"
-#include "error.h"
-#include "index.h"
-#include "objects.h"
+#include "format/base/error.h"
+#include "symbolize/base/index.h"
+#include "symbolize/batch.h"
+#include "symbolize/files/objects.h"
+#include "symbolize/spaces/addrspace.h"
 
 /* An address of a process, for as long as it means the same. */
 struct collect_seen {

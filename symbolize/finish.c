@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Walks on over dumps of stacks; see finish.h. */
-#include "finish.h"
+#include "symbolize/finish.h"
 
 #include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "image.h"
-#include "step.h"
-#include "table.h"
-#include "wire.h"
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "unwind/image.h"
+#include "unwind/step.h"
+#include "unwind/table.h"
 
 /* Of an object of the trace. */
 struct known_table {

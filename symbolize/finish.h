@@ -4,15 +4,15 @@
  * 4) and the unwind information of the files that are here. The dump is hostile input, and so are
  * the files.
  */
-#ifndef SYM_FINISH_H
-#define SYM_FINISH_H
+#ifndef SYMBOLIZE_FINISH_H
+#define SYMBOLIZE_FINISH_H
 
 #include <stdint.h>
 
-#include "addrspace.h"
-#include "error.h"
-#include "objects.h"
-#include "reader.h"
+#include "format/base/error.h"
+#include "format/read/reader.h"
+#include "symbolize/files/objects.h"
+#include "symbolize/spaces/addrspace.h"
 
 struct finish;
 

@@ -3,27 +3,27 @@
  * Addresses to names; see symbolize.h. Two caches: what an address of a process means, and for
  * which time that holds; and the frames of a place in a file, which do not depend on the process.
  */
-#include "symbolize.h"
+#include "symbolize/symbolize.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "addrspace.h"
-#include "bundle.h"
-#include "cleanup.h"
-#include "collect.h"
-#include "dwarfparams.h"
-#include "finish.h"
-#include "func.h"
-#include "jit.h"
-#include "jit_name.h"
-#include "kernel.h"
-#include "objects.h"
-#include "python.h"
-#include "variable.h"
-#include "wire.h"
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "symbolize/base/func.h"
+#include "symbolize/bundle.h"
+#include "symbolize/collect.h"
+#include "symbolize/dwarf/params.h"
+#include "symbolize/files/objects.h"
+#include "symbolize/finish.h"
+#include "symbolize/runtimes/jit.h"
+#include "symbolize/runtimes/jit_name.h"
+#include "symbolize/runtimes/kernel.h"
+#include "symbolize/runtimes/python.h"
+#include "symbolize/spaces/addrspace.h"
+#include "symbolize/variable.h"
 
 /* Addresses that are remembered (64 bytes each). With more, all are forgotten: the frames are
  * still known by their place in the file. */

@@ -5,14 +5,14 @@
  * never uses a file whose build-id differs from the recorded one, and never drops a frame: what
  * cannot be named is `file+0xoffset` with a reason.
  */
-#ifndef SYMBOLIZE_H
-#define SYMBOLIZE_H
+#ifndef SYMBOLIZE_SYMBOLIZE_H
+#define SYMBOLIZE_SYMBOLIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader.h"
+#include "format/read/reader.h"
 
 struct sym;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variables by address; see variable.h. */
-#include "variable.h"
+#include "symbolize/variable.h"
 
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "symlist.h"
+#include "format/base/cleanup.h"
+#include "symbolize/elf/symlist.h"
 
 /* Mappings that are looked at for all answers together: a trace can have millions of both. */
 #define MAX_STEPS (UINT64_C(1) << 30)

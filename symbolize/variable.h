@@ -3,13 +3,13 @@
  * Addresses of data to the variables there. A trace has mappings of code only; where data of the
  * same file is follows from the file's segments, which the trace has too.
  */
-#ifndef SYM_VARIABLE_H
-#define SYM_VARIABLE_H
+#ifndef SYMBOLIZE_VARIABLE_H
+#define SYMBOLIZE_VARIABLE_H
 
-#include "addrspace.h"
-#include "error.h"
-#include "objects.h"
-#include "symbolize.h"
+#include "format/base/error.h"
+#include "symbolize/files/objects.h"
+#include "symbolize/spaces/addrspace.h"
+#include "symbolize/symbolize.h"
 
 struct variables;
 

@@ -16,7 +16,7 @@ declare -A sees=(
 	[format]='format'
 	[unwind]='unwind format'
 	[record]='record unwind format'
-	[record/bpf]='record/bpf format/wire.h unwind/cfi_row.h'
+	[record/bpf]='record/bpf format/schema/wire.h unwind/cfi_row.h'
 	[symbolize]='symbolize unwind format'
 	[report]='report symbolize unwind format'
 )
@@ -79,7 +79,7 @@ prints='\b(stdout|stderr)\b|\b(exit|abort|perror|err|errx|warn|warnx|syslog|prin
 for file in $(for folder in format unwind record symbolize report; do sources $folder; done |
 	xargs grep -lE "$prints"); do
 	case $file in
-	*/main.c | report/out.c | report/out_*.c) continue ;;
+	*/main.c | report/out/out.c | report/out_*.c) continue ;;
 	esac
 	found=$(gcc -fpreprocessed -dD -E -P "$file" 2>/dev/null |
 		sed -E 's/"([^"\\]|\\.)*"/""/g; s/\bformat[[:space:]]*\(printf/x/g' |

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "limits.h"
-#include "schema.h"
-#include "writer.h"
+#include "format/base/cleanup.h"
+#include "format/base/limits.h"
+#include "format/schema/schema.h"
+#include "format/write/writer.h"
 
 #define MAX_STACK EBT_MAX_FRAMES
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "schema.h"
+#include "format/base/cleanup.h"
+#include "format/schema/schema.h"
 
 #define BEGIN_MARKER "tables: made by tools/gendoc"
 #define END_MARKER   "end of tables"

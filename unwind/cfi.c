@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Entries of .eh_frame and .debug_frame, run and turned into rows; see cfi.h. */
-#include "cfi.h"
+#include "unwind/cfi.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "cfi_pointer.h"
-#include "cfi_program.h"
-#include "cfi_vec.h"
-#include "cleanup.h"
+#include "format/base/bytes.h"
+#include "format/base/cleanup.h"
+#include "unwind/cfi_pointer.h"
+#include "unwind/cfi_program.h"
+#include "unwind/cfi_vec.h"
 
 struct parser {
 	const struct cfi_section *section;

@@ -8,8 +8,8 @@
  * Architecture (RA_SIGN_STATE). The bytes are hostile: every read is checked, and rows, work and
  * nesting are limited.
  */
-#ifndef CFI_H
-#define CFI_H
+#ifndef UNWIND_CFI_H
+#define UNWIND_CFI_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 
 #include <linux/types.h>
 
-#include "cfi_row.h"
-#include "error.h"
+#include "format/base/error.h"
+#include "unwind/cfi_row.h"
 
 enum cfi_arch { CFI_X86_64, CFI_AARCH64 };
 

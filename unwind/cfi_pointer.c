@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers as unwind information writes them; see cfi_pointer.h. */
-#include "cfi_pointer.h"
+#include "unwind/cfi_pointer.h"
 
 /* The rest of enum cfi_encoding. */
 enum {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers as unwind information writes them. */
-#ifndef CFI_POINTER_H
-#define CFI_POINTER_H
+#ifndef UNWIND_CFI_POINTER_H
+#define UNWIND_CFI_POINTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bytes.h"
-#include "cfi.h"
+#include "format/base/bytes.h"
+#include "unwind/cfi.h"
 
 /* DW_EH_PE_*, the byte that says how a pointer is written: LSB 5.0 core, 10.5.1. */
 enum cfi_encoding {

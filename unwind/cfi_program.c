@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running call frame instructions, and what a row can express of the result. */
-#include "cfi_program.h"
+#include "unwind/cfi_program.h"
 
-#include "cfi_pointer.h"
+#include "unwind/cfi_pointer.h"
 
 /* Nesting of DW_CFA_remember_state; compilers use one. */
 #define MAX_REMEMBERED 8

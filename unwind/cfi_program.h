@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call frame instructions (DWARF 5 section 6.4.2) run to unwind rows. */
-#ifndef CFI_PROGRAM_H
-#define CFI_PROGRAM_H
+#ifndef UNWIND_CFI_PROGRAM_H
+#define UNWIND_CFI_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
-#include "bytes.h"
-#include "cfi.h"
-#include "cfi_vec.h"
+#include "format/base/bytes.h"
+#include "unwind/cfi.h"
+#include "unwind/cfi_vec.h"
 
 enum cfi_rule_kind {
 	CFI_RULE_NONE, /* nothing said: as the caller left it, for what a row keeps */

@@ -19,8 +19,8 @@
  * - CFI_RA_ONLY: pc is the word at CFA + 8·`fp`; fp as it is.
  * - neither: fp is the word at CFA + 8·`fp`, pc the one behind it.
  */
-#ifndef CFI_ROW_H
-#define CFI_ROW_H
+#ifndef UNWIND_CFI_ROW_H
+#define UNWIND_CFI_ROW_H
 
 #include <linux/types.h>
 

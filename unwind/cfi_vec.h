@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows as they are found, and their way to a sorted table without repetitions. */
-#ifndef CFI_VEC_H
-#define CFI_VEC_H
+#ifndef UNWIND_CFI_VEC_H
+#define UNWIND_CFI_VEC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
-#include "cfi.h"
+#include "unwind/cfi.h"
 
 struct cfi_vec {
 	struct cfi_row *rows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading program and section headers for unwinding; see image.h. */
-#include "image.h"
+#include "unwind/image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pread.h"
+#include "format/base/pread.h"
 
 /* 10 to 30 MB in the largest programs. More than this would be more rows than CFI_MAX_ROWS. */
 #define MAX_SECTION (64u << 20)

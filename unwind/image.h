@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cfi.h"
-#include "cleanup.h"
-#include "error.h"
+#include "format/base/cleanup.h"
+#include "format/base/error.h"
+#include "unwind/cfi.h"
 
 /* Linkers make one; some packers several. */
 #define UNWIND_MAX_SEGMENTS 16

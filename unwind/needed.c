@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading PT_INTERP and PT_DYNAMIC; see needed.h. */
-#include "needed.h"
+#include "unwind/needed.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pread.h"
+#include "format/base/pread.h"
 
 #define MAX_SEGMENTS 64
 #define MAX_DYNAMIC  4096

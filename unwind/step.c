@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stepping through stack frames; see step.h, and cfi_row.h for what rows mean. */
-#include "step.h"
+#include "unwind/step.h"
 
 #include <string.h>
 #include <linux/types.h>
 
-#include "table.h"
-#include "wire.h"
+#include "format/schema/wire.h"
+#include "unwind/table.h"
 
 /* DWARF numbers. */
 enum { X86_RBP = 6, X86_RSP = 7, ARM_X29 = 29, ARM_X30 = 30, ARM_SP = 31 };

@@ -2,7 +2,7 @@
 /*
  * Stepping through stack frames by unwind tables, as the BPF walker does it, but with any way to
  * read the stack: a copy of it, or another process's memory. Methods and reasons to stop are those
- * of format/wire.h.
+ * of format/schema/wire.h.
  */
 #ifndef UNWIND_STEP_H
 #define UNWIND_STEP_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cfi.h"
+#include "unwind/cfi.h"
 
 struct unwind_table;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From rows to pages of rows; see table.h. */
-#include "table.h"
+#include "unwind/table.h"
 
 #include <stdlib.h>
 #include <string.h>

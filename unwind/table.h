@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cfi.h"
-#include "cleanup.h"
-#include "image.h"
+#include "format/base/cleanup.h"
+#include "unwind/cfi.h"
+#include "unwind/image.h"
 
 #define UNWIND_TABLE_PAGE_BITS 16
 

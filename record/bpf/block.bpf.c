@@ -4,11 +4,11 @@
  * completes, and is one row then. It is blamed on whoever wrote to the file, not on the kernel
  * thread that writes back: the last task that dirtied each file is remembered too.
  */
-#include "block_types.bpf.h"
+#include "record/bpf/block_types.bpf.h"
 
-#include "block.h"
+#include "record/bpf/block.h"
 
-/* Bits of block_args: how this kernel passes arguments (source_block.c). */
+/* Bits of block_args: how this kernel passes arguments (sources/block.c). */
 const volatile __u32 block_args = 0;
 
 /* As table `block_io` has them. */

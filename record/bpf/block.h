@@ -3,12 +3,12 @@
  * What the BPF programs of source `block` and its part in user space share: a request that has not
  * completed, and how it becomes a row. Types and inline functions only.
  */
-#ifndef EBREC_BLOCK_H
-#define EBREC_BLOCK_H
+#ifndef RECORD_BPF_BLOCK_H
+#define RECORD_BPF_BLOCK_H
 
 #include <linux/types.h>
 
-#include "wire.h"
+#include "format/schema/wire.h"
 
 /* In flight at a time: 1023 a queue, rarely more. Fits 32 disks that are all busy. */
 #define EBREC_BLOCK_REQUESTS 32768

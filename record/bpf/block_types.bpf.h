@@ -3,10 +3,10 @@
  * What source `block` knows of the kernel's block layer, and how it changed from 5.10 on. Pointers
  * come from arguments of tracepoints, so that programs may follow them: what is behind NULL is 0.
  */
-#ifndef EBREC_BLOCK_TYPES_BPF_H
-#define EBREC_BLOCK_TYPES_BPF_H
+#ifndef RECORD_BPF_BLOCK_TYPES_BPF_H
+#define RECORD_BPF_BLOCK_TYPES_BPF_H
 
-#include "compat.bpf.h"
+#include "record/bpf/compat.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

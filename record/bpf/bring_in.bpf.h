@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For programs that may sleep: having a page of the current task's brought in that nobody has
  * touched yet. */
-#ifndef EBREC_BRING_IN_BPF_H
-#define EBREC_BRING_IN_BPF_H
+#ifndef RECORD_BPF_BRING_IN_BPF_H
+#define RECORD_BPF_BRING_IN_BPF_H
 
-#include "ebt.bpf.h"
+#include "record/bpf/ebt.bpf.h"
 
 #define FUSE_SUPER_MAGIC 0x65735546
 

@@ -3,10 +3,10 @@
  * Differences between kernels, one helper each. Names with three underscores are flavours: CO-RE
  * takes `struct task_struct___old` for `struct task_struct` of a kernel that looks like it.
  */
-#ifndef EBREC_COMPAT_BPF_H
-#define EBREC_COMPAT_BPF_H
+#ifndef RECORD_BPF_COMPAT_BPF_H
+#define RECORD_BPF_COMPAT_BPF_H
 
-#include "ebt.bpf.h"
+#include "record/bpf/ebt.bpf.h"
 
 struct task_struct___cpu {
 	unsigned int cpu;

@@ -4,17 +4,17 @@
  * Included by each *.bpf.c; the objects are linked into one, where weak definitions of the same
  * map or variable become one.
  */
-#ifndef EBREC_EBT_BPF_H
-#define EBREC_EBT_BPF_H
+#ifndef RECORD_BPF_EBT_BPF_H
+#define RECORD_BPF_EBT_BPF_H
 
-#include "kernel_types.h"
+#include "record/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "shared.h"
-#include "wire.h"
+#include "format/schema/wire.h"
+#include "record/bpf/shared.h"
 
 const volatile struct ebrec_bpf_config config __weak = {};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of each program of a tracepoint whose rows have stacks; see event_stack.bpf.h. */
-#include "event_walk.bpf.h"
+#include "record/bpf/event_walk.bpf.h"
 
 /*
  * From Linux 6.13 on, programs of tracepoints have a stack for each CPU instead of the task's, as

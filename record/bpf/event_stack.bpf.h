@@ -13,11 +13,11 @@
  *	return ebrec_event_end(ctx, sizeof(*row), offsetof(struct ebt_wire_x, kstack),
  *			       offsetof(struct ebt_wire_x, ustack), EBREC_KSTACK | EBREC_USTACK);
  */
-#ifndef EBREC_EVENT_STACK_BPF_H
-#define EBREC_EVENT_STACK_BPF_H
+#ifndef RECORD_BPF_EVENT_STACK_BPF_H
+#define RECORD_BPF_EVENT_STACK_BPF_H
 
-#include "probe.h"
-#include "stack.bpf.h"
+#include "record/bpf/probe.h"
+#include "record/bpf/stack.bpf.h"
 
 /* Rows that can be under way on one CPU: of a task, a soft interrupt, an interrupt, an NMI. Whoever
  * interrupts is done before the interrupted goes on. */

@@ -4,13 +4,13 @@
  * the walk of user stacks, so there is one such program for each kind between which tail calls
  * work.
  */
-#ifndef EBREC_EVENT_WALK_BPF_H
-#define EBREC_EVENT_WALK_BPF_H
+#ifndef RECORD_BPF_EVENT_WALK_BPF_H
+#define RECORD_BPF_EVENT_WALK_BPF_H
 
-#include "event_stack.bpf.h"
+#include "record/bpf/event_stack.bpf.h"
 
-#include "compat.bpf.h"
-#include "unwind.bpf.h"
+#include "record/bpf/compat.bpf.h"
+#include "record/bpf/unwind.bpf.h"
 
 static __always_inline __u32 event_user_stack(void *ctx, struct task_struct *task,
 					      struct ebt_wire_stack *stack)

@@ -5,8 +5,8 @@
  * what getrusage() counts. What was tried and when, only the tracepoints of the exception know;
  * they leave it behind for the event.
  */
-#include "event_walk.bpf.h"
-#include "inode_path.bpf.h"
+#include "record/bpf/event_walk.bpf.h"
+#include "record/bpf/inode_path.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 

@@ -4,10 +4,10 @@
  * recording for each, when a program meets it first. The name is found by going up from a dentry to
  * the root of the file system; what is mounted where, readers know from the mount tables.
  */
-#ifndef EBREC_INODE_PATH_BPF_H
-#define EBREC_INODE_PATH_BPF_H
+#ifndef RECORD_BPF_INODE_PATH_BPF_H
+#define RECORD_BPF_INODE_PATH_BPF_H
 
-#include "ebt.bpf.h"
+#include "record/bpf/ebt.bpf.h"
 
 struct super_block___path {
 	__u32 s_dev;

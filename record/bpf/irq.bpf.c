@@ -4,7 +4,7 @@
  * CPU they lie within each other as calls do: what comes later ends first. Rows belong to the CPU;
  * their task is whom the time was taken from, not who caused it.
  */
-#include "compat.bpf.h"
+#include "record/bpf/compat.bpf.h"
 
 /* In order of the values of irq.kind. */
 enum {

@@ -5,8 +5,8 @@
  * order here mean nothing, and building needs no BTF of any kernel. A field that some kernels
  * lack is used through compat.bpf.h only.
  */
-#ifndef EBREC_KERNEL_TYPES_H
-#define EBREC_KERNEL_TYPES_H
+#ifndef RECORD_BPF_KERNEL_TYPES_H
+#define RECORD_BPF_KERNEL_TYPES_H
 
 #include <linux/bpf.h>
 #include <linux/types.h>

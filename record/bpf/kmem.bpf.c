@@ -5,8 +5,8 @@
  * Objects are in a hash map; where it is full, all frees are recorded from then on, so that none is
  * missed. Pages have a byte each. Maps of a fixed size only: this runs inside the allocator.
  */
-#include "event_stack.bpf.h"
-#include "kmem_compat.bpf.h"
+#include "record/bpf/event_stack.bpf.h"
+#include "record/bpf/kmem_compat.bpf.h"
 
 #define CACHE_NAME 32
 #define ZERO_SIZE  16 /* kmalloc(0) gives this; nothing is there */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Differences between kernels that only source `kmem` meets; see compat.bpf.h. */
-#ifndef EBREC_KMEM_COMPAT_BPF_H
-#define EBREC_KMEM_COMPAT_BPF_H
+#ifndef RECORD_BPF_KMEM_COMPAT_BPF_H
+#define RECORD_BPF_KMEM_COMPAT_BPF_H
 
-#include "compat.bpf.h"
+#include "record/bpf/compat.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -7,8 +7,8 @@
  * interrupts off: nothing here may wait. What waits for the lock of one of our own rings is left
  * out (ebrec_ring_busy()), since its row would go into that ring.
  */
-#include "compat.bpf.h"
-#include "event_stack.bpf.h"
+#include "record/bpf/compat.bpf.h"
+#include "record/bpf/event_stack.bpf.h"
 
 #define TS_COMPAT	      2 /* thread_info.status: the call came through a 32-bit entry */
 

@@ -8,8 +8,8 @@
  * as long as somebody likes. Between two programs of this kind another task may run, so rows are
  * put together in memory of the task.
  */
-#include "bring_in.bpf.h"
-#include "mark.h"
+#include "record/bpf/bring_in.bpf.h"
+#include "record/bpf/mark.h"
 
 #include <linux/ptrace.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Probes of ebmark.h: what the cookie says that a program of source `mark` runs at. */
-#ifndef EBREC_MARK_H
-#define EBREC_MARK_H
+#ifndef RECORD_BPF_MARK_H
+#define RECORD_BPF_MARK_H
 
 #include <linux/types.h>
 

@@ -4,7 +4,7 @@
  */
 #include <bpf/bpf_endian.h>
 
-#include "net.bpf.h"
+#include "record/bpf/net.bpf.h"
 
 /* NULL: nobody whom we follow has used it; or it is no whole socket. */
 static __always_inline struct net_socket *socket_of(const struct sock *sk)

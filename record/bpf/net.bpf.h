@@ -4,10 +4,10 @@
  * share. Most of it happens in soft interrupts, whose current task has nothing to do with it: so
  * each socket keeps the process that used it last in a system call.
  */
-#ifndef EBREC_NET_BPF_H
-#define EBREC_NET_BPF_H
+#ifndef RECORD_BPF_NET_BPF_H
+#define RECORD_BPF_NET_BPF_H
 
-#include "compat.bpf.h"
+#include "record/bpf/compat.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

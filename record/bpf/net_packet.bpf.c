@@ -5,7 +5,7 @@
  */
 #include <bpf/bpf_endian.h>
 
-#include "net.bpf.h"
+#include "record/bpf/net.bpf.h"
 
 #define ATTR_QUEUE_KNOWN 1
 #define DIRECTION_SEND	 0

@@ -2,9 +2,9 @@
 /*
  * Source `pagecache`: pages of files that are looked up, added, removed and made dirty. Who is
  * looked up has been found when read() tells of it, and not yet when a fault does: see
- * report/model_cache.h.
+ * report/memory/model_cache.h.
  */
-#include "inode_path.bpf.h"
+#include "record/bpf/inode_path.bpf.h"
 
 /* As in table `page_cache`. */
 enum { CACHE_READ, CACHE_FAULT, CACHE_AROUND, CACHE_ADD, CACHE_DELETE, CACHE_DIRTY };

@@ -12,10 +12,10 @@
  *
  * config.event_bytes must be set by the source.
  */
-#ifndef EBREC_PROBE_BPF_H
-#define EBREC_PROBE_BPF_H
+#ifndef RECORD_BPF_PROBE_BPF_H
+#define RECORD_BPF_PROBE_BPF_H
 
-#include "event_stack.bpf.h"
+#include "record/bpf/event_stack.bpf.h"
 
 /* Where in `row` of an event the reference to its bytes is, for a row of this size. */
 static __always_inline __u32 ebrec_bytes_at(__u32 size, __u32 field)

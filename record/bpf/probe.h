@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of what probes read (sources uprobe, usdt, tp), for both sides. */
-#ifndef EBREC_PROBE_H
-#define EBREC_PROBE_H
+#ifndef RECORD_BPF_PROBE_H
+#define RECORD_BPF_PROBE_H
 
 #include <linux/types.h>
 

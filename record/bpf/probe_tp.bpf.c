@@ -3,8 +3,8 @@
  * Source `tp`: any tracepoint of the kernel. Where it has a trace event, its record is the context
  * of the program; else its arguments are. Both are read as user space has found out: tp_specs.
  */
-#include "event_walk.bpf.h"
-#include "probe_tp.h"
+#include "record/bpf/event_walk.bpf.h"
+#include "record/bpf/probe_tp.h"
 
 struct tp_row {
 	__u32 len; /* of args */

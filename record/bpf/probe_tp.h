@@ -2,10 +2,10 @@
 /*
  * What source `tp` tells its BPF programs to read where a tracepoint is hit. Types only.
  */
-#ifndef EBREC_PROBE_TP_H
-#define EBREC_PROBE_TP_H
+#ifndef RECORD_BPF_PROBE_TP_H
+#define RECORD_BPF_PROBE_TP_H
 
-#include "probe.h"
+#include "record/bpf/probe.h"
 
 /* Of one string or array; a record of the kernel's is 8 KiB at the most. */
 #define EBREC_TP_TEXT 4096

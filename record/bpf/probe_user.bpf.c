@@ -8,10 +8,10 @@
  * memory for a row is claimed by an atomic operation. Each of them has a tail call, for the reason
  * that event_stack.bpf.c has one.
  */
-#include "bring_in.bpf.h"
-#include "event_walk.bpf.h"
-#include "probe.bpf.h"
-#include "probe_user.h"
+#include "record/bpf/bring_in.bpf.h"
+#include "record/bpf/event_walk.bpf.h"
+#include "record/bpf/probe.bpf.h"
+#include "record/bpf/probe_user.h"
 
 #include <linux/bpf_perf_event.h>
 

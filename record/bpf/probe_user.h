@@ -3,8 +3,8 @@
  * What the BPF programs of sources uprobe and usdt and their user space agree on: the places that
  * are probed and what is fetched there.
  */
-#ifndef EBREC_PROBE_USER_H
-#define EBREC_PROBE_USER_H
+#ifndef RECORD_BPF_PROBE_USER_H
+#define RECORD_BPF_PROBE_USER_H
 
 #include <linux/types.h>
 

@@ -9,11 +9,11 @@
  * All of it is one state machine whose steps are steps of the walk's bpf_loop(), as nested loops
  * would be checked once for each other's state. Every word that is read here may be anything.
  */
-#ifndef EBREC_PYTHON_BPF_H
-#define EBREC_PYTHON_BPF_H
+#ifndef RECORD_BPF_PYTHON_BPF_H
+#define RECORD_BPF_PYTHON_BPF_H
 
-#include "ebt.bpf.h"
-#include "python.h"
+#include "record/bpf/ebt.bpf.h"
+#include "record/bpf/python.h"
 
 struct thread_struct {
 	unsigned long fsbase;

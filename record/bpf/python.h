@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CPython as the BPF side sees it: where its structures have what a walk of Python frames reads,
- * filled in by record/python*.c and used by python.bpf.h. Types only; <linux/types.h> must come
- * first.
+ * filled in by record/unwind/python*.c and used by python.bpf.h. Types only.
  */
-#ifndef EBREC_PYTHON_H
-#define EBREC_PYTHON_H
+#ifndef RECORD_BPF_PYTHON_H
+#define RECORD_BPF_PYTHON_H
 
-#include "wire.h"
+#include "format/schema/wire.h"
 
 /* Offsets of a thread state and of a code object that are looked at are below. */
 #define PYTHON_OBJECT_BYTES 192

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `sample`: what a CPU is doing when its sampling timer or counter fires, maybe in an NMI.
  */
-#include "stack.bpf.h"
-#include "unwind.bpf.h"
+#include "record/bpf/stack.bpf.h"
+#include "record/bpf/unwind.bpf.h"
 
 #include <linux/bpf_perf_event.h>
 

@@ -4,8 +4,8 @@
  * Everything runs with interrupts off, often with a run queue's lock held: no allocation, no
  * hash map, no wake-up beyond the batched ones of ebt.bpf.h.
  */
-#include "compat.bpf.h"
-#include "switch_stack.bpf.h"
+#include "record/bpf/compat.bpf.h"
+#include "record/bpf/switch_stack.bpf.h"
 
 struct switch_record {
 	struct ebt_wire_sched_switch row;

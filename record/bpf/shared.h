@@ -3,8 +3,8 @@
  * What the BPF programs and the recorder agree on besides wire.h: read-only configuration and the
  * shapes of maps. Types only.
  */
-#ifndef EBREC_SHARED_H
-#define EBREC_SHARED_H
+#ifndef RECORD_BPF_SHARED_H
+#define RECORD_BPF_SHARED_H
 
 #include <linux/types.h>
 

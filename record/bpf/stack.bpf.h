@@ -3,10 +3,10 @@
  * Stacks, put together behind a record in memory of the CPU (or of the task), so that only the
  * frames that are there go into a ring.
  */
-#ifndef EBREC_STACK_BPF_H
-#define EBREC_STACK_BPF_H
+#ifndef RECORD_BPF_STACK_BPF_H
+#define RECORD_BPF_STACK_BPF_H
 
-#include "ebt.bpf.h"
+#include "record/bpf/ebt.bpf.h"
 
 /* Two stacks of full length, as they follow a record. */
 struct ebrec_stacks {

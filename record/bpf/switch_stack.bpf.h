@@ -3,11 +3,11 @@
  * Stacks of the task that a CPU switches away from. Taken at every switch, so their price decides
  * what source `offcpu` costs; the kernel's walkers take 2 us for a kernel stack of ten frames.
  */
-#ifndef EBREC_SWITCH_STACK_BPF_H
-#define EBREC_SWITCH_STACK_BPF_H
+#ifndef RECORD_BPF_SWITCH_STACK_BPF_H
+#define RECORD_BPF_SWITCH_STACK_BPF_H
 
-#include "stack.bpf.h"
-#include "unwind.bpf.h"
+#include "record/bpf/stack.bpf.h"
+#include "record/bpf/unwind.bpf.h"
 
 /*
  * Kernel stacks that were walked once are recognised: a chain is the addresses found, and where

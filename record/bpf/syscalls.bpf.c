@@ -3,7 +3,7 @@
  * Source `syscalls`: one record a call, made when it returns. Number and arguments are read from
  * the saved registers then; only the time of entry has to be kept.
  */
-#include "ebt.bpf.h"
+#include "record/bpf/ebt.bpf.h"
 
 #define TS_COMPAT 2 /* thread_info.status: the call came through a 32-bit entry */
 

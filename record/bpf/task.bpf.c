@@ -3,8 +3,8 @@
  * Source `task`, always on: forks, execs, exits and renames of followed tasks. They decide who is
  * followed, and tell readers who a tid was. Their records have a ring of their own (shared.h).
  */
-#include "ebt.bpf.h"
-#include "unwind.bpf.h"
+#include "record/bpf/ebt.bpf.h"
+#include "record/bpf/unwind.bpf.h"
 
 #define COMM_LEN      16
 #define FILENAME_LEN  512

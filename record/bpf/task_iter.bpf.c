@@ -3,12 +3,12 @@
  * Writes a struct ebrec_task for each thread of the machine to whoever reads the iterator. It is
  * used rather than /proc, which has a start time of another clock, rounded to a tick.
  */
-#include "kernel_types.h"
+#include "record/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "task_iter.h"
+#include "record/bpf/task_iter.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the task iterator writes for each thread. */
-#ifndef EBREC_TASK_ITER_H
-#define EBREC_TASK_ITER_H
+#ifndef RECORD_BPF_TASK_ITER_H
+#define RECORD_BPF_TASK_ITER_H
 
 #include <linux/types.h>
 

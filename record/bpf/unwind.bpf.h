@@ -8,14 +8,14 @@
  * whatever indexes a map is a key, never an offset into a value; otherwise each frame's state
  * would be told apart from every other's, and the program be too large.
  */
-#ifndef EBREC_UNWIND_BPF_H
-#define EBREC_UNWIND_BPF_H
+#ifndef RECORD_BPF_UNWIND_BPF_H
+#define RECORD_BPF_UNWIND_BPF_H
 
-#include "python.bpf.h"
-#include "stack.bpf.h"
-#include "unwind_chain.bpf.h"
-#include "unwind_returns.bpf.h"
-#include "unwind_space.bpf.h"
+#include "record/bpf/python.bpf.h"
+#include "record/bpf/stack.bpf.h"
+#include "record/bpf/unwind_chain.bpf.h"
+#include "record/bpf/unwind_returns.bpf.h"
+#include "record/bpf/unwind_space.bpf.h"
 
 struct unwind_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

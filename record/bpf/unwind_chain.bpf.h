@@ -7,10 +7,10 @@
  * pointer, each return address was, and each saved frame pointer that then became the base of a
  * frame. The same address space, pc and words at these places give the same walk.
  */
-#ifndef EBREC_UNWIND_CHAIN_BPF_H
-#define EBREC_UNWIND_CHAIN_BPF_H
+#ifndef RECORD_BPF_UNWIND_CHAIN_BPF_H
+#define RECORD_BPF_UNWIND_CHAIN_BPF_H
 
-#include "unwind_space.bpf.h"
+#include "record/bpf/unwind_space.bpf.h"
 
 #define UNWIND_CHAIN_FRAMES 48 /* deeper stacks are always walked */
 #define UNWIND_CHAIN_BASES  16

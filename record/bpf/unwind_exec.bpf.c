@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a program begins with, placed before its first instruction, where the kernel lets a program
  * go through an address space. */
-#include "unwind_space.bpf.h"
+#include "record/bpf/unwind_space.bpf.h"
 
 struct bpf_iter_task_vma {
 	__u64 opaque[1];

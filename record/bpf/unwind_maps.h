@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwind tables as the BPF side finds them: shapes of the maps that record/unwind_*.c fills and
+ * Unwind tables as the BPF side finds them: shapes of the maps that record/unwind/ fills and
  * unwind.bpf.h reads. Types only.
  *
  *	process → mappings, by address → table → page of 64 KiB → rows, by pc
@@ -11,10 +11,10 @@
  *
  * User space maps these arrays, whose values lie at multiples of 8: all sizes are such.
  */
-#ifndef EBREC_UNWIND_MAPS_H
-#define EBREC_UNWIND_MAPS_H
+#ifndef RECORD_BPF_UNWIND_MAPS_H
+#define RECORD_BPF_UNWIND_MAPS_H
 
-#include "cfi_row.h"
+#include "unwind/cfi_row.h"
 
 /* Rows of a chunk: 1 MiB. */
 #define UNWIND_CHUNK_ROWS (1u << 17)

@@ -4,10 +4,10 @@
  * by having it return to a place of its own. The real ones are in a list of the task's, that of the
  * innermost function first.
  */
-#ifndef EBREC_UNWIND_RETURNS_BPF_H
-#define EBREC_UNWIND_RETURNS_BPF_H
+#ifndef RECORD_BPF_UNWIND_RETURNS_BPF_H
+#define RECORD_BPF_UNWIND_RETURNS_BPF_H
 
-#include "ebt.bpf.h"
+#include "record/bpf/ebt.bpf.h"
 
 struct return_instance {
 	unsigned long stack, orig_ret_vaddr; /* where the return address was, and which */

@@ -4,11 +4,11 @@
  * time later, and many a program has ended by then. So what a program begins with is placed when
  * it is executed, and a child gets what its parent has; a walk that finds nothing asks the kernel.
  */
-#ifndef EBREC_UNWIND_SPACE_BPF_H
-#define EBREC_UNWIND_SPACE_BPF_H
+#ifndef RECORD_BPF_UNWIND_SPACE_BPF_H
+#define RECORD_BPF_UNWIND_SPACE_BPF_H
 
-#include "ebt.bpf.h"
-#include "unwind_maps.h"
+#include "record/bpf/ebt.bpf.h"
+#include "record/bpf/unwind_maps.h"
 
 #define VM_EXEC 4
 
@@ -243,7 +243,7 @@ static __always_inline void unwind_put(struct unwind_insertion *ins,
 	ins->to = to + 1;
 }
 
-/* As insert() of record/unwind_spaces.c: what the new one covers goes. */
+/* As insert() of record/unwind/spaces.c: what the new one covers goes. */
 static long unwind_insert_step(__u32 i, struct unwind_insertion *ins)
 {
 	const struct ebrec_unwind_mapping *added = &ins->added, *p;

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "reader.h"
-#include "writer.h"
+#include "format/base/cleanup.h"
+#include "format/read/reader.h"
+#include "format/write/writer.h"
 
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "image.h"
-#include "table.h"
+#include "format/base/cleanup.h"
+#include "unwind/image.h"
+#include "unwind/table.h"
 
 #define RUNS 5
 

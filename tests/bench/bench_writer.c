@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "writer.h"
+#include "format/base/cleanup.h"
+#include "format/write/writer.h"
 
 static uint64_t cpu_ns(void)
 {

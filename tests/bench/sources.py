@@ -155,9 +155,8 @@ class Load:
 
     def __init__(self, root, folder, seconds):
         self.seconds, self.folder = seconds, folder
-        self.files = sorted(glob.glob(os.path.join(root, "format", "*.c")))
-        self.flags = ["-O2", "-D_GNU_SOURCE", "-I", os.path.join(root, "format"), "-c", "-o",
-                      "/dev/null"]
+        self.files = sorted(glob.glob(os.path.join(root, "format", "*", "*.c")))
+        self.flags = ["-O2", "-D_GNU_SOURCE", "-I", root, "-c", "-o", "/dev/null"]
 
     def run(self):
         """(files compiled, operations of stress-ng)"""

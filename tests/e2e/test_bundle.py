@@ -8,7 +8,7 @@ import sys
 
 import e2e
 
-sys.path.insert(0, os.path.join(e2e.SOURCE, "tests"))
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 REPORTS = (["callgraph"], ["callgraph", "--event", "offcpu"], ["folded", "--by", "thread"],
@@ -70,7 +70,7 @@ class Bundle(e2e.TestCase):
                     if line.split(" ", 2)[1] not in own and 'key="bundle.' not in line]
 
         self.assertEqual(rows(trace), rows(bundle))
-        e2e.run("python3", os.path.join(e2e.SOURCE, "tests/ebtdump.py"), "--check", bundle)
+        e2e.run("python3", os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py"), "--check", bundle)
 
     def test_exactly_the_addresses_that_occur(self):
         trace = self.record("-e", "sample,task", "--", e2e.program("shares"), "1")
@@ -124,7 +124,7 @@ class Bundle(e2e.TestCase):
                 with open(damaged, "wb") as f:
                     f.write(data)
                 copy = self.bundle(damaged, name=name + ".ebt")
-                e2e.run("python3", os.path.join(e2e.SOURCE, "tests/ebtdump.py"), "--check", copy)
+                e2e.run("python3", os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py"), "--check", copy)
                 for path in (damaged, copy):
                     done = e2e.run(e2e.EBREPORT, "info", "--json", path)
                     self.assertIn("warning", done.stderr.decode())

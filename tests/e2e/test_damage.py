@@ -74,7 +74,7 @@ class Damage(e2e.TestCase):
         with open(trace, "wb") as out:
             subprocess.run([e2e.EBREC, "-q", "-o", "-", "--", "sleep", "0.1"], stdout=out,
                            check=True, timeout=e2e.SECONDS)
-        e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", "--check", trace)
+        e2e.run(sys.executable, e2e.SOURCE + "/tests/tools/ebtdump.py", "--check", trace)
         # And is read from a pipe.
         with open(trace, "rb") as f:
             done = subprocess.run([e2e.EBREPORT, "info", "-"], stdin=f, capture_output=True,

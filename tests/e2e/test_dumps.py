@@ -8,7 +8,7 @@ import sys
 
 import e2e
 
-sys.path.insert(0, os.path.join(e2e.SOURCE, "tests"))
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 ORACLE = os.environ.get("EBT_DUMP_ORACLE", "dump_oracle")
@@ -35,8 +35,8 @@ for ($i = 0; (times)[0] < 1; $i++) { f($i % 20); }
 """
 SHORT = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do " \
         "/usr/bin/python3 -c 'import json'; ls / >/dev/null; done"
-COMPILE = ["sh", "-c", 'cd "$0/format" && for f in *er.c; do '
-           "gcc -O2 -g -D_GNU_SOURCE -c -o /dev/null $f; done", e2e.SOURCE]
+COMPILE = ["sh", "-c", 'cd "$0" && for f in format/*/*er.c; do '
+           "gcc -O2 -g -D_GNU_SOURCE -I. -c -o /dev/null $f; done", e2e.SOURCE]
 
 WORKLOADS = {
     "C": [e2e.program("callbacks"), "1"],

@@ -14,7 +14,7 @@ FAILED = 125  # ebrec itself
 class Ends(e2e.TestCase):
     def assert_complete(self, trace, whole_system=False):
         self.assert_no_loss(trace, whole_system)
-        e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", "--check", trace)
+        e2e.run(sys.executable, e2e.SOURCE + "/tests/tools/ebtdump.py", "--check", trace)
 
     def test_status_of_the_command(self):
         for script, status in (("exit 0", 0), ("exit 7", 7), ("exit 125", 125)):

@@ -83,10 +83,10 @@ class Output(e2e.TestCase):
     def test_second_reader(self):
         trace = self.record("-F", "999", "-e", "default,syscalls", "--", "sh", "-c",
                             e2e.program("shares") + " 0.3; ls -R /etc >/dev/null 2>&1")
-        theirs = e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", trace).stdout
+        theirs = e2e.run(sys.executable, e2e.SOURCE + "/tests/tools/ebtdump.py", trace).stdout
         ours = e2e.run(e2e.EBREPORT, "dump", trace).stdout
         self.assertTrue(ours == theirs, "the dumps differ")
-        e2e.run(sys.executable, e2e.SOURCE + "/tests/ebtdump.py", "--check", trace)
+        e2e.run(sys.executable, e2e.SOURCE + "/tests/tools/ebtdump.py", "--check", trace)
 
     def test_rows_while_recording(self):
         """The command waits until a row of it has come through the pipe and the export."""

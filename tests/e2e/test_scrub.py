@@ -8,7 +8,7 @@ import sys
 
 import e2e
 
-sys.path.insert(0, os.path.join(e2e.SOURCE, "tests"))
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 # What is planted where. Each is found in the trace before it is scrubbed: else the test would
@@ -201,7 +201,7 @@ class Scrub(e2e.TestCase):
             self.assertFalse([row for row in json.loads(done.stdout)["rows"]
                               if row["table"] == "meta" and "field" not in row])
             self.assertEqual(self.found(public), set())
-            e2e.run("python3", os.path.join(e2e.SOURCE, "tests/ebtdump.py"), "--check", public)
+            e2e.run("python3", os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py"), "--check", public)
             for report in ("info", "syscalls", "offcpu", "sched", "callgraph"):
                 self.assertTrue(e2e.report_json(report, public))
         # Tokens stand where secrets stood: the same rows, the same functions.

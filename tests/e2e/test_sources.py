@@ -66,7 +66,7 @@ def written(name):
         seen.add(path)
         text = read(path)
         maps |= set(re.findall(r"^} (\w+) SEC\(\"\.maps\"\)", text, re.M))
-        todo += re.findall(r'^#include "(\w+(?:\.bpf)?\.h)"', text, re.M)
+        todo += re.findall(r'^#include "record/bpf/(\w+(?:\.bpf)?\.h)"', text, re.M)
     return programs, maps
 
 
@@ -117,9 +117,9 @@ class Sources(e2e.TestCase):
 
     def tables_of(self, source):
         """Types of the fields of the source's tables, as the table of events has them."""
-        path = os.path.join(FOLDER, f"source_{source}.c")
+        path = os.path.join(FOLDER, "sources", f"{source}.c")
         if not os.path.exists(path):
-            path = os.path.join(FOLDER, f"source_{FILES[source][0]}.c")
+            path = os.path.join(FOLDER, "sources", f"{FILES[source][0]}.c")
         text = read(path)
         block = re.search(r'\.name = "%s",.*?\n};' % source, text, re.S)[0]
         tables = re.findall(r"EBT_T_(\w+)", block)

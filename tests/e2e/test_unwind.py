@@ -11,7 +11,7 @@ import sys
 
 import e2e
 
-sys.path.insert(0, os.path.join(e2e.SOURCE, "tests"))
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402  an independent reader: stop reasons are not its author's
 
 STOPS = ("unknown root truncated no-mapping no-table no-row rule fault loop frame-pointer busy "

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "error.h"
-#include "fuzz.h"
+#include "format/base/error.h"
+#include "tests/fuzz/fuzz.h"
 
 void fuzz_expect(bool holds, const char *what)
 {

@@ -4,8 +4,8 @@
  * them. libFuzzer calls them (entry.c), and so does test_mutate. They abort() where something that
  * is promised does not hold.
  */
-#ifndef EBT_FUZZ_H
-#define EBT_FUZZ_H
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <linux/types.h>
 
-#include "error.h"
-#include "fuzz.h"
-#include "image.h"
-#include "step.h"
-#include "table.h"
-#include "wire.h"
+#include "format/base/error.h"
+#include "format/schema/wire.h"
+#include "tests/fuzz/fuzz.h"
+#include "unwind/image.h"
+#include "unwind/step.h"
+#include "unwind/table.h"
 
 #define FRAMES	32
 #define ADDRESS 0x100000

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzzing payloads: directory, dictionaries, columns. */
-#include "batch.h"
-#include "bytes.h"
-#include "fuzz.h"
+#include "format/base/bytes.h"
+#include "format/read/batch.h"
+#include "tests/fuzz/fuzz.h"
 
 /* What a batch promises: times ascend, ids are in their dictionaries. */
 static void check(const struct ebt_batch *batch)

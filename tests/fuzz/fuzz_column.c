@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "column.h"
-#include "fuzz.h"
+#include "format/encoding/column.h"
+#include "tests/fuzz/fuzz.h"
 
 static void round_trip(const uint64_t *values, uint32_t n)
 {

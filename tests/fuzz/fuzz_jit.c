@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "fuzz.h"
-#include "jit_dump.h"
-#include "jit_map.h"
+#include "format/base/error.h"
+#include "symbolize/runtimes/jit_dump.h"
+#include "symbolize/runtimes/jit_map.h"
+#include "tests/fuzz/fuzz.h"
 
 /* Addresses are taken from the input itself, where those that matter are. */
 #define QUESTIONS 64

@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "fuzz.h"
-#include "layout.h"
-#include "reader.h"
-#include "repack.h"
+#include "format/base/cleanup.h"
+#include "format/encoding/layout.h"
+#include "format/read/reader.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/repack.h"
 
 DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);

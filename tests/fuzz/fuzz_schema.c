@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzzing the schema of a file. */
-#include "batch.h"
-#include "file_schema.h"
-#include "fuzz.h"
+#include "format/read/batch.h"
+#include "format/read/file_schema.h"
+#include "tests/fuzz/fuzz.h"
 
 static struct ebt_error *merge(struct ebt_file_schema *schema, struct ebt_bytes payload,
 			       uint16_t id, uint32_t rows, struct ebt_task_set *tasks)

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
-#include "crc32c.h"
-#include "dwarfinfo.h"
-#include "fuzz.h"
+#include "format/encoding/crc32c.h"
+#include "symbolize/dwarf/info.h"
+#include "symbolize/files/cache.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { CRC_AT = 12, BODY_AT = 16, NO_DWARF_AT = 18, ID_LEN_AT = 19, ID_AT = 20, HEAD = 84 };
 

@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clocks.h"
-#include "error.h"
-#include "fuzz.h"
-#include "sysprof_control.h"
-#include "sysprof_rows.h"
-#include "sysprof_trace.h"
+#include "format/base/error.h"
+#include "record/base/clocks.h"
+#include "record/sources/sysprof_control.h"
+#include "record/sources/sysprof_rows.h"
+#include "record/sources/sysprof_trace.h"
+#include "tests/fuzz/fuzz.h"
 
 #define PAGE 4096u
 

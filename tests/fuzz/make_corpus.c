@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "seeds.h"
+#include "format/base/cleanup.h"
+#include "tests/fuzz/seeds.h"
 
 struct corpus {
 	const char *dir;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rewriting the bytes of a trace: checksums, and payloads without compression. */
-#include "repack.h"
+#include "tests/fuzz/repack.h"
 
 #include <stdlib.h>
 
-#include "column.h"
-#include "crc32c.h"
-#include "layout.h"
-#include "reader_impl.h"
+#include "format/encoding/column.h"
+#include "format/encoding/crc32c.h"
+#include "format/encoding/layout.h"
+#include "format/read/reader_impl.h"
 
 /* Makes one chunk right. Returns the bytes that it takes, 0: it does not fit. */
 static size_t fix_chunk(uint8_t *chunk, size_t left, uint32_t tag)

@@ -3,10 +3,10 @@
  * Traces made easy to damage in depth: payloads without compression, and checksums made right
  * again, so that a change reaches the decoders behind them.
  */
-#ifndef EBT_REPACK_H
-#define EBT_REPACK_H
+#ifndef TESTS_FUZZ_REPACK_H
+#define TESTS_FUZZ_REPACK_H
 
-#include "bytes.h"
+#include "format/base/bytes.h"
 
 /* Makes the CRCs of the file header, of everything at a multiple of 8 that looks like a chunk,
  * and of the footer right, and gives chunks and footer the tag of the file. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Taking a trace apart into inputs of the fuzz targets. */
-#include "seeds.h"
+#include "tests/fuzz/seeds.h"
 
 #include <stdlib.h>
 
-#include "fuzz.h"
-#include "layout.h"
-#include "reader_impl.h"
-#include "repack.h"
+#include "format/encoding/layout.h"
+#include "format/read/reader_impl.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/repack.h"
 
 struct seeds {
 	seed_fn *fn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Good inputs of the fuzz targets, taken from a trace. */
-#ifndef EBT_SEEDS_H
-#define EBT_SEEDS_H
+#ifndef TESTS_FUZZ_SEEDS_H
+#define TESTS_FUZZ_SEEDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading a piece of a file whole or not at all. */
+#ifndef FORMAT_BASE_PREAD_H
+#define FORMAT_BASE_PREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* False where the file ends before, or cannot be read; then *ret is anything. */
+bool ebt_pread(int fd, uint64_t offset, void *ret, size_t len);
+
+#endif

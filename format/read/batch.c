@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a payload to columns and dictionaries: directory, then only what is wanted. */
+#include "format/read/batch.h"
+
+#include <inttypes.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/limits.h"
+#include "format/encoding/column.h"
+#include "format/encoding/layout.h"
+
+#define N_DICTS 3 /* EBT_ENC_STRINGS, _STACKS, _TASKS */
+
+static const char *const dict_names[N_DICTS] = { "strings", "stacks", "tasks" };
+
+/* One entry of the directory, with its contents. */
+struct entry {
+	struct ebt_bytes contents;
+	uint8_t encoding;
+	bool there;
+};
+
+/* A payload taken apart: by field index, and by dictionary. */
+struct parts {
+	struct entry column[EBT_MAX_FIELDS];
+	struct entry dict[N_DICTS];
+};
+
+void ebt_decoded_deinit(struct ebt_decoded *decoded)
+{
+	ebt_space_deinit(&decoded->columns);
+	ebt_space_deinit(&decoded->strings.entries);
+	ebt_space_deinit(&decoded->strings.bytes);
+	ebt_space_deinit(&decoded->stacks.entries);
+	ebt_space_deinit(&decoded->stacks.addresses);
+	ebt_space_deinit(&decoded->tasks.entries);
+	ebt_space_deinit(&decoded->tasks.keys);
+}
+
+size_t ebt_decoded_size(const struct ebt_decoded *decoded)
+{
+	return decoded->columns.size + decoded->strings.entries.size + decoded->strings.bytes.size +
+	       decoded->stacks.entries.size + decoded->stacks.addresses.size +
+	       decoded->tasks.entries.size + decoded->tasks.keys.size;
+}
+
+static struct ebt_error *bad_directory(const char *what)
+{
+	return ebt_error_create(EBT_ERR_CORRUPT, "directory: %s", what);
+}
+
+static bool read_entry(struct ebt_bytes *in, uint64_t *id, uint8_t *encoding, uint64_t *length)
+{
+	return ebt_bytes_varint(in, id) && ebt_bytes_u8(in, encoding) &&
+	       ebt_bytes_varint(in, length);
+}
+
+static int field_by_id(const struct ebt_table *table, uint64_t id)
+{
+	for (uint32_t i = 0; i < table->n_fields; i++) {
+		if (table->fields[i].id == id)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Where the entry belongs; NULL: nothing that this program knows. */
+static struct entry *place_of(struct parts *parts, const struct ebt_table *table, uint64_t id,
+			      uint8_t encoding)
+{
+	int field;
+
+	if (!id) {
+		bool known = encoding >= EBT_ENC_STRINGS && encoding < EBT_ENC_STRINGS + N_DICTS;
+
+		return known ? &parts->dict[encoding - EBT_ENC_STRINGS] : NULL;
+	}
+	field = field_by_id(table, id);
+	return field < 0 ? NULL : &parts->column[field];
+}
+
+/* Finds where the contents begin: behind n entries. */
+static struct ebt_error *find_contents(struct ebt_bytes in, uint64_t n, struct ebt_bytes *ret)
+{
+	uint64_t id, length;
+	uint8_t encoding;
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (!read_entry(&in, &id, &encoding, &length))
+			return bad_directory("ends within an entry");
+	}
+	*ret = in;
+	return NULL;
+}
+
+static struct ebt_error *read_directory(struct ebt_bytes in, const struct ebt_table *table,
+					struct parts *parts)
+{
+	struct ebt_bytes contents = in, taken;
+	uint64_t n, id = 0, length = 0, last_id = 0;
+	struct ebt_error *err;
+	uint8_t encoding = 0;
+
+	if (!ebt_bytes_varint(&in, &n))
+		return bad_directory("no number of entries");
+	err = find_contents(in, n, &contents);
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < n; i++) {
+		struct entry *entry;
+
+		read_entry(&in, &id, &encoding, &length);
+		if (!ebt_bytes_take(&contents, length, &taken))
+			return bad_directory("an entry is longer than the payload");
+		if (id < last_id || (id && id == last_id))
+			return bad_directory("columns are not in ascending order");
+		last_id = id;
+		entry = place_of(parts, table, id, encoding);
+		if (!entry)
+			continue;
+		if (entry->there)
+			return bad_directory("a dictionary is there twice");
+		*entry = (struct entry){ taken, encoding, true };
+	}
+	return ebt_bytes_left(&contents) ? bad_directory("bytes behind the last entry") : NULL;
+}
+
+/* Which dictionaries the wanted columns need, by bit. */
+static unsigned int needed_dicts(const struct ebt_table *table, uint64_t columns)
+{
+	const unsigned int strings = 1, stacks = 2, tasks = 4;
+	unsigned int needed = 0;
+
+	for (uint32_t i = 0; i < table->n_fields; i++) {
+		if (!(columns >> i & 1))
+			continue;
+		switch (table->fields[i].type) {
+		case EBT_TYPE_STRING:
+		case EBT_TYPE_BYTES:
+			needed |= strings;
+			break;
+		case EBT_TYPE_STACK:
+			needed |= stacks;
+			break;
+		case EBT_TYPE_TASK:
+			needed |= tasks | strings;
+			break;
+		case EBT_TYPE_U64:
+		case EBT_TYPE_I64:
+		case EBT_TYPE_HEX:
+		case EBT_TYPE_TIME:
+		case EBT_TYPE_DURATION:
+		case EBT_TYPE_ENUM:
+		case EBT_N_TYPES:
+			break;
+		}
+	}
+	return needed;
+}
+
+static struct ebt_error *read_dicts(const struct parts *parts, unsigned int needed,
+				    struct ebt_task_set *set, struct ebt_decoded *decoded)
+{
+	decoded->strings.n = decoded->stacks.n = decoded->tasks.n = 0;
+	for (unsigned int i = 0; i < N_DICTS; i++) {
+		const struct entry *entry = &parts->dict[i];
+		struct ebt_error *err = NULL;
+
+		if (!(needed >> i & 1) || !entry->there)
+			continue;
+		if (entry->encoding == EBT_ENC_STRINGS)
+			err = ebt_dict_read_strings(entry->contents, &decoded->strings);
+		else if (entry->encoding == EBT_ENC_STACKS)
+			err = ebt_dict_read_stacks(entry->contents, &decoded->stacks);
+		else
+			err = ebt_dict_read_tasks(entry->contents, &decoded->strings, set,
+						  &decoded->tasks);
+		if (err)
+			return ebt_error_prefix(err, "dictionary %s", dict_names[i]);
+	}
+	decoded->batch.strings = decoded->strings.str;
+	decoded->batch.n_strings = decoded->strings.n;
+	decoded->batch.stacks = decoded->stacks.stack;
+	decoded->batch.n_stacks = decoded->stacks.n;
+	decoded->batch.tasks = decoded->tasks.task;
+	decoded->batch.n_tasks = decoded->tasks.n;
+	return NULL;
+}
+
+/* A value of a column with a dictionary is at most this. */
+static uint64_t largest_value(const struct ebt_decoded *decoded, enum ebt_type type)
+{
+	switch (type) {
+	case EBT_TYPE_STRING:
+	case EBT_TYPE_BYTES:
+		return decoded->strings.n;
+	case EBT_TYPE_STACK:
+		return decoded->stacks.n;
+	case EBT_TYPE_TASK:
+		return decoded->tasks.n;
+	case EBT_TYPE_U64:
+	case EBT_TYPE_I64:
+	case EBT_TYPE_HEX:
+	case EBT_TYPE_TIME:
+	case EBT_TYPE_DURATION:
+	case EBT_TYPE_ENUM:
+	case EBT_N_TYPES:
+		break;
+	}
+	return UINT64_MAX;
+}
+
+static struct ebt_error *check_ids(const uint64_t *values, uint32_t rows, uint64_t largest)
+{
+	bool bad = false;
+
+	if (largest == UINT64_MAX)
+		return NULL;
+	for (uint32_t i = 0; i < rows; i++)
+		bad |= values[i] > largest;
+	for (uint32_t i = 0; bad && i < rows; i++) {
+		if (values[i] > largest)
+			return ebt_error_create(EBT_ERR_CORRUPT,
+						"row %u: id %" PRIu64
+						" of a dictionary of %" PRIu64,
+						i, values[i], largest);
+	}
+	return NULL;
+}
+
+static struct ebt_error *check_times(const uint64_t *times, const struct ebt_chunk_info *chunk)
+{
+	uint32_t rows = chunk->rows;
+	bool falls = false;
+
+	if (times[0] != chunk->time_min || times[rows - 1] != chunk->time_max)
+		return ebt_error_create(EBT_ERR_CORRUPT,
+					"rows are from %" PRIu64 " to %" PRIu64
+					", the header says %" PRIu64 " to %" PRIu64,
+					times[0], times[rows - 1], chunk->time_min,
+					chunk->time_max);
+	for (uint32_t i = 1; i < rows; i++)
+		falls |= times[i] < times[i - 1];
+	if (falls)
+		return ebt_error_create(EBT_ERR_CORRUPT, "rows are not in order of time");
+	return NULL;
+}
+
+static struct ebt_error *read_column(const struct entry *entry, const struct ebt_field *field,
+				     uint32_t rows, const struct ebt_decoded *decoded,
+				     uint64_t *values)
+{
+	struct ebt_error *err;
+
+	if (!entry->there) {
+		memset(values, 0, rows * sizeof(*values));
+		return NULL;
+	}
+	err = ebt_column_decode(entry->encoding, entry->contents, rows, values);
+	if (!err)
+		err = check_ids(values, rows, largest_value(decoded, field->type));
+	return ebt_error_prefix(err, "column %s", field->name);
+}
+
+static struct ebt_error *read_columns(const struct parts *parts, uint64_t columns,
+				      struct ebt_decoded *decoded)
+{
+	struct ebt_batch *batch = &decoded->batch;
+	const struct ebt_table *table = batch->table;
+	uint64_t size = (uint64_t)__builtin_popcountll(columns) * batch->rows * sizeof(uint64_t);
+	struct ebt_error *err;
+	uint64_t *values;
+
+	if (size > EBT_MAX_DECODED)
+		return ebt_error_create(EBT_ERR_LIMIT, "%u rows of %d columns", batch->rows,
+					__builtin_popcountll(columns));
+	values = ebt_space_get(&decoded->columns, (size_t)size);
+	if (!values)
+		return &ebt_enomem;
+	memset(batch->col, 0, sizeof(batch->col));
+	for (uint32_t i = 0; i < table->n_fields; i++) {
+		if (!(columns >> i & 1))
+			continue;
+		err = read_column(&parts->column[i], &table->fields[i], batch->rows, decoded,
+				  values);
+		if (err)
+			return err;
+		batch->col[i] = values;
+		values += batch->rows;
+	}
+	return batch->rows ? check_times(batch->col[0], batch->chunk) : NULL;
+}
+
+struct ebt_error *ebt_batch_decode(struct ebt_bytes payload, const struct ebt_chunk_info *chunk,
+				   const struct ebt_table *table, uint64_t columns,
+				   struct ebt_task_set *tasks, struct ebt_decoded *decoded)
+{
+	struct parts parts = { 0 };
+	struct ebt_error *err;
+
+	if (table->n_fields < EBT_MAX_FIELDS)
+		columns &= (UINT64_C(1) << table->n_fields) - 1;
+	columns |= 1;
+	decoded->batch.table = table;
+	decoded->batch.chunk = chunk;
+	decoded->batch.rows = chunk->rows;
+	err = read_directory(payload, table, &parts);
+	if (!err)
+		err = read_dicts(&parts, needed_dicts(table, columns), tasks, decoded);
+	if (!err)
+		err = read_columns(&parts, columns, decoded);
+	return err;
+}

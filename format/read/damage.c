@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of damaged stretches. */
+#include "format/read/damage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+
+void ebt_damage_deinit(struct ebt_damage_list *damage)
+{
+	for (size_t i = 0; i < damage->n; i++)
+		free(damage->list[i].what);
+	free(damage->list);
+	*damage = (struct ebt_damage_list){ 0 };
+}
+
+static struct ebt_error *grow(struct ebt_damage_list *damage)
+{
+	size_t capacity = damage->capacity ? damage->capacity * 2 : 8;
+	struct ebt_damage *list;
+
+	if (damage->n < damage->capacity)
+		return NULL;
+	list = realloc(damage->list, capacity * sizeof(*list));
+	if (!list)
+		return &ebt_enomem;
+	damage->list = list;
+	damage->capacity = capacity;
+	return NULL;
+}
+
+struct ebt_error *ebt_damage_add(struct ebt_damage_list *damage, uint64_t offset, uint64_t length,
+				 char *what)
+{
+	_cleanup_free_ char *owned = what;
+	struct ebt_error *err;
+	size_t at;
+
+	if (!owned)
+		return &ebt_enomem;
+	if (damage->n == EBT_MAX_DAMAGE) {
+		damage->total++;
+		return NULL;
+	}
+	err = grow(damage);
+	if (err)
+		return err;
+	at = damage->n;
+	while (at && damage->list[at - 1].offset > offset)
+		at--;
+	memmove(&damage->list[at + 1], &damage->list[at], (damage->n - at) * sizeof(*damage->list));
+	damage->list[at] = (struct ebt_damage){ offset, length, take_ptr(owned) };
+	damage->n++;
+	damage->total++;
+	return NULL;
+}
+
+bool ebt_damage_is(const struct ebt_error *err)
+{
+	return err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT ||
+	       err->code == EBT_ERR_UNSUPPORTED;
+}
+
+struct ebt_error *ebt_damage_absorb(struct ebt_damage_list *damage, uint64_t offset,
+				    uint64_t length, struct ebt_error *err)
+{
+	_cleanup_error_ struct ebt_error *absorbed = NULL;
+
+	if (!err || !ebt_damage_is(err))
+		return err;
+	absorbed = err;
+	return ebt_damage_add(damage, offset, length, strdup(err->message));
+}

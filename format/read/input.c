@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opening a trace file, a pipe or standard input, and reading at offsets. */
+#include "format/read/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "format/encoding/layout.h"
+
+static struct ebt_error *open_temporary(int *ret)
+{
+	const char *dir = getenv("TMPDIR");
+	_cleanup_free_ char *name = NULL;
+	int fd;
+
+	if (!dir || !*dir)
+		dir = "/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+	if (fd < 0) { /* not every file system has O_TMPFILE */
+		if (asprintf(&name, "%s/ebt-XXXXXX", dir) < 0) {
+			name = NULL;
+			return &ebt_enomem;
+		}
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd < 0)
+			return ebt_error_errno(errno, "%s: cannot make a temporary file", dir);
+		unlink(name);
+	}
+	*ret = fd;
+	return NULL;
+}
+
+static struct ebt_error *write_all(int fd, const char *buf, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, buf, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "cannot write a temporary copy");
+		buf += n;
+		len -= (size_t)n;
+	}
+	return NULL;
+}
+
+/* Reads up to len bytes; less only at the end. */
+static struct ebt_error *read_full(const char *path, int fd, char *buf, size_t len, size_t *ret)
+{
+	size_t have = 0;
+
+	while (have < len) {
+		ssize_t n = read(fd, buf + have, len - have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "%s", path);
+		if (!n)
+			break;
+		have += (size_t)n;
+	}
+	*ret = have;
+	return NULL;
+}
+
+/* Copies the magic of what cannot seek. What does not begin as a trace is refused at once: it may
+ * have no end. */
+static struct ebt_error *begin_copy(struct ebt_input *input)
+{
+	char magic[EBT_FILE_MAGIC_LEN];
+	_cleanup_close_ int copy = -1;
+	struct ebt_error *err;
+	size_t n = 0;
+
+	err = read_full(input->path, input->fd, magic, sizeof(magic), &n);
+	if (!err && n == EBT_FILE_MAGIC_LEN && memcmp(magic, EBT_FILE_MAGIC, n) != 0)
+		err = ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", input->path);
+	if (!err)
+		err = open_temporary(&copy);
+	if (!err)
+		err = ebt_error_prefix(write_all(copy, magic, n), "%s", input->path);
+	if (err)
+		return err;
+	input->pipe = input->fd;
+	input->fd = take_fd(&copy);
+	input->size = n;
+	return NULL;
+}
+
+/* Does it have something to read within the time, or its end? */
+static bool is_ready(int fd, int timeout_ms)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	return poll(&ready, 1, timeout_ms) != 0;
+}
+
+/* What a writer writes together comes together: a pause ends it. */
+#define PAUSE_MS   20
+#define MORE_BYTES ((uint64_t)8 << 20)
+
+struct ebt_error *ebt_input_more(struct ebt_input *input, bool *ret_end)
+{
+	const size_t size = 1 << 20;
+	uint64_t start = input->size;
+	_cleanup_free_ char *buf = NULL;
+
+	if (input->pipe < 0) {
+		*ret_end = true;
+		return NULL;
+	}
+	buf = malloc(size);
+	if (!buf)
+		return &ebt_enomem;
+	do {
+		struct ebt_error *err;
+		ssize_t n = read(input->pipe, buf, size);
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "%s", input->path);
+		if (!n) {
+			close(input->pipe);
+			input->pipe = -1;
+			*ret_end = true;
+			return NULL;
+		}
+		err = ebt_error_prefix(write_all(input->fd, buf, (size_t)n), "%s", input->path);
+		if (err)
+			return err;
+		input->size += (uint64_t)n;
+	} while (input->size - start < MORE_BYTES && is_ready(input->pipe, PAUSE_MS));
+	*ret_end = false;
+	return NULL;
+}
+
+struct ebt_error *ebt_input_open_live(const char *path, struct ebt_input *ret)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct ebt_input input = { .fd = -1, .pipe = -1 };
+	struct ebt_error *err = NULL;
+	struct stat st;
+
+	input.path = strdup(is_stdin ? "standard input" : path);
+	if (!input.path)
+		return &ebt_enomem;
+	input.fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+			    : open(path, O_RDONLY | O_CLOEXEC);
+	if (input.fd < 0 || fstat(input.fd, &st) < 0)
+		err = ebt_error_errno(errno, "%s", input.path);
+	else if (S_ISDIR(st.st_mode))
+		err = ebt_error_errno(EISDIR, "%s", input.path);
+	else if (S_ISREG(st.st_mode))
+		input.size = (uint64_t)st.st_size;
+	else
+		err = begin_copy(&input);
+	if (err) {
+		ebt_input_close(&input);
+		return err;
+	}
+	*ret = input;
+	return NULL;
+}
+
+struct ebt_error *ebt_input_open(const char *path, struct ebt_input *ret)
+{
+	struct ebt_input input = { .fd = -1, .pipe = -1 };
+	struct ebt_error *err = ebt_input_open_live(path, &input);
+	bool end = false;
+
+	while (!err && !end)
+		err = ebt_input_more(&input, &end);
+	if (err) {
+		ebt_input_close(&input);
+		return err;
+	}
+	*ret = input;
+	return NULL;
+}
+
+void ebt_input_close(struct ebt_input *input)
+{
+	if (input->fd >= 0)
+		close(input->fd);
+	input->fd = -1;
+	if (input->pipe >= 0)
+		close(input->pipe);
+	input->pipe = -1;
+	free(input->path);
+	input->path = NULL;
+}
+
+struct ebt_error *ebt_input_read(const struct ebt_input *input, uint64_t offset, void *buf,
+				 size_t len)
+{
+	char *p = buf;
+
+	while (len) {
+		ssize_t n = pread(input->fd, p, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "%s: at offset %" PRIu64, input->path,
+					       offset);
+		if (!n)
+			return ebt_error_create(EBT_ERR_CORRUPT, "the file ends at offset %" PRIu64,
+						offset);
+		p += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return NULL;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opening a file: its header, where its chunks are, its schema. */
+#include "format/read/reader_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/limits.h"
+#include "format/encoding/crc32c.h"
+#include "format/encoding/layout.h"
+#include "format/read/recover.h"
+
+static struct ebt_error *check_version(const struct ebt_reader *reader, const unsigned char *bytes)
+{
+	unsigned int major = ebt_load_u16(bytes + EBT_FH_MAJOR);
+
+	if (major != EBT_MAJOR)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED,
+					"%s: format version %u.%u, this program knows %u",
+					reader->input.path, major,
+					ebt_load_u16(bytes + EBT_FH_MINOR), EBT_MAJOR);
+	return NULL;
+}
+
+static struct ebt_error *check_header(const struct ebt_reader *reader, const unsigned char *bytes,
+				      uint64_t *ret_len)
+{
+	const char *path = reader->input.path;
+	uint64_t incompat = ebt_load_u64(bytes + EBT_FH_INCOMPAT);
+	uint32_t len = ebt_load_u32(bytes + EBT_FH_LEN);
+
+	if (ebt_load_u32(bytes + EBT_FH_CRC) != ebt_crc32c(bytes, EBT_FH_CRC))
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: the CRC of the file header is wrong",
+					path);
+	if (incompat)
+		return ebt_error_create(
+			EBT_ERR_UNSUPPORTED,
+			"%s: needs feature bit %d, which this program does not know", path,
+			__builtin_ctzll(incompat));
+	if (len < EBT_FILE_HEADER_LEN || len > EBT_MAX_HEADER || len % EBT_ALIGN ||
+	    len > reader->input.size)
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: the file header is %u bytes long",
+					path, len);
+	*ret_len = len;
+	return NULL;
+}
+
+struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_first)
+{
+	const char *path = reader->input.path;
+	unsigned char bytes[EBT_FILE_HEADER_LEN] = { 0 };
+	size_t len =
+		reader->input.size < sizeof(bytes) ? (size_t)reader->input.size : sizeof(bytes);
+	struct ebt_error *err;
+
+	err = ebt_input_read(&reader->input, 0, bytes, len);
+	if (err)
+		return ebt_error_prefix(err, "%s", path);
+	if (!len)
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: is empty", path);
+	if (memcmp(bytes, EBT_FILE_MAGIC, len < EBT_FILE_MAGIC_LEN ? len : EBT_FILE_MAGIC_LEN))
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", path);
+	if (len < sizeof(bytes))
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: ends within the file header", path);
+	err = check_version(reader, bytes);
+	if (!err)
+		err = check_header(reader, bytes, ret_first);
+	if (err)
+		return err;
+	reader->info.path = path;
+	reader->info.size = reader->input.size;
+	memcpy(reader->info.uuid, bytes + EBT_FH_UUID, sizeof(reader->info.uuid));
+	reader->info.major = ebt_load_u16(bytes + EBT_FH_MAJOR);
+	reader->info.minor = ebt_load_u16(bytes + EBT_FH_MINOR);
+	reader->info.compat = ebt_load_u64(bytes + EBT_FH_COMPAT);
+	reader->info.created_ns = ebt_load_u64(bytes + EBT_FH_CREATED);
+	ebt_chunk_reader_init(&reader->chunk_reader, &reader->input,
+			      ebt_load_u32(bytes + EBT_FH_UUID));
+	return NULL;
+}
+
+static struct ebt_error *find_chunks(struct ebt_reader *reader, uint64_t first)
+{
+	struct ebt_footer footer = { .offset = reader->input.size };
+	struct ebt_error *err;
+
+	err = ebt_footer_read(&reader->input, reader->chunk_reader.tag, &footer,
+			      &reader->info.complete);
+	if (err)
+		return err;
+	if (reader->info.complete) {
+		err = ebt_index_load(&reader->chunk_reader, &footer, first, &reader->chunks);
+		reader->info.indexed = !err;
+		if (!err)
+			return NULL;
+		err = ebt_damage_absorb(&reader->damage, footer.offset, 0, err);
+		if (err)
+			return err;
+	}
+	return ebt_recover(&reader->chunk_reader, first, footer.offset, 0, &reader->chunks,
+			   &reader->damage);
+}
+
+/* Chunks of a type that this program does not know. The index does not have their flags. */
+static struct ebt_error *check_types(struct ebt_reader *reader, size_t first)
+{
+	for (size_t i = first; i < reader->chunks.n; i++) {
+		struct ebt_chunk_info *chunk = &reader->chunks.chunk[i];
+		struct ebt_chunk_header header;
+		struct ebt_error *err;
+
+		if (chunk->type == EBT_CHUNK_TABLE)
+			continue;
+		reader->info.skipped_chunks++;
+		err = ebt_chunk_reader_header(&reader->chunk_reader, chunk->offset, &header);
+		if (err) {
+			err = ebt_reader_blame(reader, i, err);
+			if (err)
+				return err;
+			continue;
+		}
+		chunk->flags = header.info.flags;
+		if (chunk->flags & EBT_CHUNK_CRITICAL)
+			return ebt_error_create(EBT_ERR_UNSUPPORTED,
+						"%s: chunk type %u at offset %" PRIu64
+						" is critical, and this program does not know it",
+						reader->input.path, chunk->type, chunk->offset);
+	}
+	return NULL;
+}
+
+static bool is_schema(const struct ebt_chunk_info *chunk)
+{
+	return chunk->type == EBT_CHUNK_TABLE &&
+	       (chunk->table == EBT_T_schema || chunk->table == EBT_T_schema_value);
+}
+
+static struct ebt_error *merge_chunk(struct ebt_reader *reader, size_t chunk,
+				     struct ebt_decoded *decoded, bool *ret_ok)
+{
+	const struct ebt_chunk_info *info = &reader->chunks.chunk[chunk];
+	struct ebt_error *err;
+
+	err = ebt_reader_load(reader, chunk, ebt_table_by_id(info->table), ~UINT64_C(0), decoded,
+			      ret_ok);
+	if (!err && *ret_ok)
+		err = ebt_file_schema_merge(&reader->schema, &decoded->batch);
+	return err;
+}
+
+/* Each epoch has the whole schema: the first one that can be read is enough. */
+static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_decoded *decoded)
+{
+	const struct ebt_chunk_list *chunks = &reader->chunks;
+	bool fields = false, values = false, ok;
+	struct ebt_error *err;
+	uint32_t epoch = 0;
+
+	for (size_t i = 0; i < chunks->n; i++) {
+		const struct ebt_chunk_info *chunk = &chunks->chunk[i];
+
+		if (!is_schema(chunk))
+			continue;
+		if (chunk->epoch != epoch) {
+			if (fields && values)
+				break;
+			epoch = chunk->epoch;
+			fields = values = false;
+		}
+		err = merge_chunk(reader, i, decoded, &ok);
+		if (err)
+			return err;
+		if (chunk->table == EBT_T_schema)
+			fields = ok;
+		else
+			values = ok;
+	}
+	return ebt_file_schema_finish(&reader->schema);
+}
+
+static void find_range(struct ebt_reader *reader, size_t first)
+{
+	uint64_t start = UINT64_MAX, end = reader->info.end_ns;
+
+	if (reader->info.start_ns || reader->info.end_ns)
+		start = reader->info.start_ns;
+	for (size_t i = first; i < reader->chunks.n; i++) {
+		const struct ebt_chunk_info *chunk = &reader->chunks.chunk[i];
+		const struct ebt_table *table = ebt_reader_table(reader, chunk->table);
+
+		if (chunk->type != EBT_CHUNK_TABLE || !chunk->rows || !table ||
+		    (table->class != EBT_CLASS_EVENT && chunk->table != EBT_T_clock))
+			continue;
+		if (chunk->time_min < start)
+			start = chunk->time_min;
+		if (chunk->time_max > end)
+			end = chunk->time_max;
+	}
+	if (start <= end) {
+		reader->info.start_ns = start;
+		reader->info.end_ns = end;
+	}
+}
+
+struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first)
+{
+	size_t n = reader->chunks.n;
+	bool *reported = reallocarray(reader->reported, n + 1, sizeof(*reported));
+
+	if (!reported)
+		return &ebt_enomem;
+	memset(reported + first, 0, (n + 1 - first) * sizeof(*reported));
+	reader->reported = reported;
+	find_range(reader, first);
+	return check_types(reader, first);
+}
+
+struct ebt_error *ebt_reader_schema(struct ebt_reader *reader)
+{
+	struct ebt_decoded decoded = { 0 };
+	struct ebt_error *err = read_schema(reader, &decoded);
+
+	ebt_decoded_deinit(&decoded);
+	/* Tables that only the file knows are known now. */
+	if (!err)
+		find_range(reader, 0);
+	return ebt_error_prefix(err, "%s", reader->input.path);
+}
+
+static struct ebt_error *read_all(struct ebt_reader *reader)
+{
+	struct ebt_error *err;
+	uint64_t first = 0;
+
+	err = ebt_reader_header(reader, &first);
+	if (!err)
+		err = find_chunks(reader, first);
+	if (!err)
+		err = ebt_reader_take(reader, 0);
+	reader->live = (struct ebt_live){ .pos = UINT64_MAX, .ended = true };
+	return err ? err : ebt_reader_schema(reader);
+}
+
+struct ebt_error *ebt_reader_create(struct ebt_reader **ret)
+{
+	struct ebt_reader *reader = calloc(1, sizeof(*reader));
+	struct ebt_error *err;
+
+	if (!reader)
+		return &ebt_enomem;
+	reader->input.fd = reader->input.pipe = -1;
+	ebt_arena_init(&reader->kept.arena, EBT_MAX_KEPT);
+	err = ebt_task_set_init(&reader->tasks);
+	if (!err)
+		err = ebt_file_schema_init(&reader->schema);
+	if (err) {
+		ebt_reader_close(reader);
+		return err;
+	}
+	*ret = reader;
+	return NULL;
+}
+
+struct ebt_error *ebt_reader_open(const char *path, struct ebt_reader **ret)
+{
+	struct ebt_reader *reader;
+	struct ebt_error *err = ebt_reader_create(&reader);
+
+	if (err)
+		return err;
+	err = ebt_input_open(path, &reader->input);
+	if (!err)
+		err = read_all(reader);
+	if (err) {
+		ebt_reader_close(reader);
+		return err;
+	}
+	*ret = reader;
+	return NULL;
+}
+
+void ebt_reader_close(struct ebt_reader *reader)
+{
+	if (!reader)
+		return;
+	ebt_kept_deinit(&reader->kept);
+	ebt_task_set_deinit(&reader->tasks);
+	ebt_file_schema_deinit(&reader->schema);
+	ebt_damage_deinit(&reader->damage);
+	free(reader->reported);
+	ebt_chunk_list_deinit(&reader->chunks);
+	ebt_chunk_reader_deinit(&reader->chunk_reader);
+	ebt_input_close(&reader->input);
+	free(reader);
+}
+
+const struct ebt_reader_info *ebt_reader_info(const struct ebt_reader *reader)
+{
+	return &reader->info;
+}
+
+const struct ebt_damage *ebt_reader_damage(const struct ebt_reader *reader, size_t *ret_n,
+					   uint64_t *ret_total)
+{
+	*ret_n = reader->damage.n;
+	*ret_total = reader->damage.total;
+	return reader->damage.list;
+}
+
+const struct ebt_chunk_info *ebt_reader_chunks(const struct ebt_reader *reader, size_t *ret_n)
+{
+	*ret_n = reader->chunks.n;
+	return reader->chunks.chunk;
+}
+
+bool ebt_reader_has_rows(const struct ebt_reader *reader, uint16_t table)
+{
+	for (size_t i = 0; i < reader->chunks.n; i++) {
+		if (reader->chunks.chunk[i].table == table && reader->chunks.chunk[i].rows)
+			return true;
+	}
+	return false;
+}
+
+const struct ebt_table *ebt_reader_tables(const struct ebt_reader *reader, size_t *ret_n)
+{
+	*ret_n = reader->schema.n_tables;
+	return reader->schema.tables;
+}
+
+const struct ebt_table *ebt_reader_table(const struct ebt_reader *reader, uint16_t id)
+{
+	return ebt_file_schema_table(&reader->schema, id);
+}
+
+uint32_t ebt_reader_n_tasks(const struct ebt_reader *reader)
+{
+	return (uint32_t)reader->tasks.lives.used;
+}
+
+struct ebt_error *ebt_reader_blame(struct ebt_reader *reader, size_t chunk, struct ebt_error *err)
+{
+	const struct ebt_chunk_info *info = &reader->chunks.chunk[chunk];
+	const struct ebt_table *table = ebt_reader_table(reader, info->table);
+	char number[24];
+
+	snprintf(number, sizeof(number), "table %u", info->table);
+	err = ebt_error_prefix(err, "chunk %" PRIu64 " (%s)", info->seq,
+			       table ? table->name : number);
+	if (reader->reported[chunk] && ebt_damage_is(err)) {
+		ebt_error_destroy(err);
+		return NULL;
+	}
+	err = ebt_damage_absorb(&reader->damage, info->offset, EBT_CHUNK_HEADER_LEN + info->stored,
+				err);
+	reader->reported[chunk] = !err;
+	return err;
+}
+
+struct ebt_error *ebt_reader_load(struct ebt_reader *reader, size_t chunk,
+				  const struct ebt_table *table, uint64_t columns,
+				  struct ebt_decoded *decoded, bool *ret_ok)
+{
+	const struct ebt_chunk_info *info = &reader->chunks.chunk[chunk];
+	struct ebt_bytes payload;
+	struct ebt_error *err;
+
+	err = ebt_chunk_reader_load(&reader->chunk_reader, info, &payload);
+	if (!err)
+		err = ebt_batch_decode(payload, info, table, columns, &reader->tasks, decoded);
+	*ret_ok = !err;
+	return err ? ebt_reader_blame(reader, chunk, err) : NULL;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading an .ebt file. Opening reads the header, the index (or, where there is none, hops from
+ * chunk header to chunk header) and the schema: no rows. A cursor then reads the tables and
+ * columns that it was asked for, and nothing else, and gives rows in time order over all tables.
+ *
+ * Memory: 96 bytes a chunk for the index; a cursor holds the decoded columns of the chunks that
+ * overlap in time at its position, for each table one to a few.
+ *
+ * Whatever the bytes, a reader returns an error or goes on with less: see ebt_reader_damage().
+ */
+#ifndef FORMAT_READ_READER_H
+#define FORMAT_READ_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/base/limits.h"
+#include "format/schema/schema.h"
+
+struct ebt_reader;
+struct ebt_cursor;
+
+/* What a chunk's header and the index say. */
+struct ebt_chunk_info {
+	uint64_t offset; /* of the chunk header in the file */
+	uint64_t seq, stored, raw;
+	uint64_t time_min, time_max, watermark;
+	uint64_t pids[2]; /* all ones where not known */
+	uint32_t epoch, rows, lost;
+	uint16_t type, flags, table, stream;
+};
+
+/* One stretch of the file that gave no rows. */
+struct ebt_damage {
+	uint64_t offset, length;
+	char *what;
+};
+
+struct ebt_reader_info {
+	const char *path;
+	uint8_t uuid[16];
+	uint16_t major, minor;
+	uint64_t compat;
+	uint64_t created_ns;	   /* CLOCK_REALTIME */
+	uint64_t size;		   /* of the file, bytes */
+	bool complete;		   /* it has a footer: the recorder finished */
+	bool indexed;		   /* the index could be used */
+	uint64_t start_ns, end_ns; /* earliest and latest event or clock reading; equal: none */
+	uint64_t skipped_chunks;   /* of a type that this reader does not know */
+};
+
+/*
+ * path "-" is standard input; what cannot seek is copied to an unlinked temporary file first.
+ * EBT_ERR_CORRUPT: not an .ebt file; EBT_ERR_UNSUPPORTED: from a future version, named.
+ */
+struct ebt_error *ebt_reader_open(const char *path, struct ebt_reader **ret);
+void ebt_reader_close(struct ebt_reader *reader);
+
+/*
+ * The same for a trace that is still being written to a pipe: it returns when the schema and a
+ * first chunk of rows are there. The first ebt_reader_more() takes what opening has read, each
+ * later one waits for more, while no cursor is open; *ret_end says that there will be none, and
+ * that all is as if the trace had been opened now. What comes behind damage is read at the end. A
+ * file is opened as a whole.
+ */
+struct ebt_error *ebt_reader_open_live(const char *path, struct ebt_reader **ret);
+struct ebt_error *ebt_reader_more(struct ebt_reader *reader, bool *ret_end);
+/* Cursors that are created from now on pass over the first n chunks. */
+void ebt_reader_pass(struct ebt_reader *reader, size_t n);
+
+const struct ebt_reader_info *ebt_reader_info(const struct ebt_reader *reader);
+
+/* What could not be read so far, in file order; grows while cursors meet bad chunks. The array
+ * belongs to the reader and is valid until the next call of a cursor. *ret_total counts those
+ * beyond EBT_MAX_DAMAGE too. */
+const struct ebt_damage *ebt_reader_damage(const struct ebt_reader *reader, size_t *ret_n,
+					   uint64_t *ret_total);
+
+/* Chunks in file order. */
+const struct ebt_chunk_info *ebt_reader_chunks(const struct ebt_reader *reader, size_t *ret_n);
+
+/* Has the file any row of this table? */
+bool ebt_reader_has_rows(const struct ebt_reader *reader, uint16_t table);
+
+/* Tables of the schema of this file: compiled-in ones (whether the file has them or not), then
+ * those that only the file knows. */
+const struct ebt_table *ebt_reader_tables(const struct ebt_reader *reader, size_t *ret_n);
+const struct ebt_table *ebt_reader_table(const struct ebt_reader *reader, uint16_t id);
+
+struct ebt_str {
+	const char *data; /* not NUL-terminated; any bytes */
+	size_t len;
+};
+
+/* A life of a tid. Tasks live as long as the reader. */
+struct ebt_task {
+	uint32_t tid, pid; /* pid 0: not known */
+	uint64_t start_ns; /* 0: not known */
+	struct ebt_str comm;
+	uint32_t id; /* dense, from 0; one for each (tid, start_ns), whatever its comm */
+};
+
+/* Number of distinct task ids given so far. */
+uint32_t ebt_reader_n_tasks(const struct ebt_reader *reader);
+
+struct ebt_stack {
+	uint32_t attrs; /* EBT_STACK_* of wire.h */
+	uint32_t n;
+	const uint64_t *addresses; /* innermost first */
+};
+
+/*
+ * Decoded rows of one chunk. Only the wanted columns are there. Lives until the cursor goes on
+ * past its last row; while it lives, id tells it from every other batch of the cursor, so that
+ * a caller can keep what it worked out for each dictionary entry.
+ */
+struct ebt_batch {
+	const struct ebt_table *table;
+	uint64_t id;
+	uint32_t rows;
+	const struct ebt_chunk_info *chunk;
+	const uint64_t *col[EBT_MAX_FIELDS]; /* by field index; NULL: not wanted */
+	const struct ebt_task **tasks;	     /* dictionaries: entry 0 is value 1 of a column */
+	const struct ebt_stack *stacks;
+	const struct ebt_str *strings;
+	uint32_t n_tasks, n_stacks, n_strings;
+};
+
+/* A row: rows of the batch before it in time have been given already. */
+struct ebt_row {
+	const struct ebt_batch *batch; /* NULL: no more rows */
+	uint64_t time;
+	uint32_t i;
+};
+
+/* Columns of one table that are wanted: EBT_COL(sched_switch, prev) | … ; `time` always is. */
+struct ebt_want {
+	uint16_t table;
+	uint64_t columns; /* bit n: field index n; ~0: all */
+};
+#define EBT_COL(table, field) (UINT64_C(1) << EBT_F_##table##_##field)
+
+struct ebt_query {
+	const struct ebt_want *wants;
+	size_t n_wants;
+	uint64_t from_ns, to_ns; /* rows with from <= time < to; to 0: no end */
+	uint32_t pid; /* not 0: chunks without any task of this process are passed over */
+};
+
+/* The query is copied. A table that the file lacks gives no rows. */
+struct ebt_error *ebt_cursor_create(struct ebt_reader *reader, const struct ebt_query *query,
+				    struct ebt_cursor **ret);
+void ebt_cursor_destroy(struct ebt_cursor *cursor);
+
+/* The next row, in order of (time, table, place in the file). A chunk that is damaged is passed
+ * over and added to the reader's damage; errors are those that end reading (memory, I/O). */
+struct ebt_error *ebt_cursor_next(struct ebt_cursor *cursor, struct ebt_row *ret);
+
+/* For who wants all rows of a query, one after the other: until there are no more, or `take` has an
+ * error, which is returned. */
+typedef struct ebt_error *ebt_row_fn(void *arg, const struct ebt_row *row);
+struct ebt_error *ebt_read_rows(struct ebt_reader *reader, const struct ebt_query *query,
+				ebt_row_fn *take, void *arg);
+
+/* Values of a row. The column must have been wanted, and be of that type. */
+static inline uint64_t ebt_u64(const struct ebt_row *row, unsigned int field)
+{
+	return row->batch->col[field][row->i];
+}
+
+static inline int64_t ebt_i64(const struct ebt_row *row, unsigned int field)
+{
+	return (int64_t)row->batch->col[field][row->i];
+}
+
+/* NULL: none. */
+static inline const struct ebt_task *ebt_task(const struct ebt_row *row, unsigned int field)
+{
+	uint64_t v = row->batch->col[field][row->i];
+
+	return v ? row->batch->tasks[v - 1] : NULL;
+}
+
+/* NULL: none. */
+static inline const struct ebt_stack *ebt_stack(const struct ebt_row *row, unsigned int field)
+{
+	uint64_t v = row->batch->col[field][row->i];
+
+	return v ? &row->batch->stacks[v - 1] : NULL;
+}
+
+static inline struct ebt_str ebt_str(const struct ebt_row *row, unsigned int field)
+{
+	uint64_t v = row->batch->col[field][row->i];
+
+	return v ? row->batch->strings[v - 1] : (struct ebt_str){ "", 0 };
+}
+
+/* --- embedded files --- */
+
+struct ebt_file {
+	uint64_t time; /* of its row */
+	uint64_t id, size, ns;
+	int64_t mtime_ns;
+	uint32_t pid, sensitivity; /* enum of table `file` */
+	bool truncated;
+	char *role, *path; /* NUL-terminated; control characters are as recorded */
+};
+
+/* All of them, in order of id. The array belongs to the reader. */
+struct ebt_error *ebt_reader_files(struct ebt_reader *reader, const struct ebt_file **ret,
+				   size_t *ret_n);
+
+/* Content of one; freed with free(). A missing piece is EBT_ERR_CORRUPT. A NUL is appended
+ * beyond *ret_len. */
+struct ebt_error *ebt_reader_file_content(struct ebt_reader *reader, uint64_t file_id, char **ret,
+					  size_t *ret_len);
+
+/* Value of a key of table `meta` (the last one given wins), NULL: none. Belongs to the reader. */
+struct ebt_error *ebt_reader_meta(struct ebt_reader *reader, const char *key, const char **ret);
+
+#endif

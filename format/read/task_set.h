@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tasks of a trace, each kept once: chunks name tasks in dictionaries of their own, a reader
+ * gives the same object for the same task, for as long as it lives.
+ */
+#ifndef FORMAT_READ_TASK_SET_H
+#define FORMAT_READ_TASK_SET_H
+
+#include "format/base/arena.h"
+#include "format/read/reader.h"
+
+/* Open addressing, power of two slots, at most half of them used. */
+struct ebt_task_slots {
+	const struct ebt_task **slot;
+	size_t size, used;
+};
+
+struct ebt_task_set {
+	struct ebt_arena arena;
+	struct ebt_task_slots tasks; /* by tid, pid, start and comm */
+	struct ebt_task_slots lives; /* by tid and start: any task of that life */
+	uint64_t seed;		     /* so that a file cannot choose what collides */
+};
+
+struct ebt_error *ebt_task_set_init(struct ebt_task_set *set);
+void ebt_task_set_deinit(struct ebt_task_set *set);
+
+/* The task like `key`, whose id is ignored; made, with a copy of comm, where it is new. */
+struct ebt_error *ebt_task_set_intern(struct ebt_task_set *set, const struct ebt_task *key,
+				      const struct ebt_task **ret);
+
+#endif

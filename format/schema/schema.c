@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The compiled-in tables, made from events/all.def, and look-ups in them. */
+#include "format/schema/schema.h"
+
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* clang-format off */
+
+/*
+ * Names of values, one array a field. As values stand behind their field, each field closes the
+ * array of the one before it. Element 0 is unused, so that no array is empty.
+ */
+#define EBT_TABLE(name, id, class, doc)                                                            \
+	static const struct ebt_value_name values_##name##_time[] = { { 0, NULL }
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc)                                         \
+	};                                                                                         \
+	static const struct ebt_value_name values_##table##_##name[] = { { 0, NULL }
+#define EBT_VALUE(table, field, value, name) , { value, name }
+#define EBT_END(name) };
+#include "format/events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+
+#define FIELD(table, field, f_id, f_type, f_unit, f_doc, offset, size)                             \
+	{                                                                                          \
+		.id = f_id, .type = EBT_TYPE_##f_type, .name = #field, .unit = f_unit,             \
+		.doc = f_doc, .wire_offset = offset, .wire_size = size,                            \
+		.values = values_##table##_##field + 1,                                            \
+		.n_values = ARRAY_SIZE(values_##table##_##field) - 1,                              \
+	},
+
+#define EBT_TABLE(name, id, class, doc)                                                            \
+	static const struct ebt_field fields_##name[] = {                                          \
+		FIELD(name, time, 1, TIME, "ns", "CLOCK_MONOTONIC; the end of what lasted",        \
+		      offsetof(struct ebt_wire_head, time), sizeof(__u64))
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc)                                         \
+		FIELD(table, name, id, type, unit, doc,                                            \
+		      offsetof(struct ebt_wire_##table, name), sizeof(ctype))
+#define EBT_VALUE(table, field, value, name)
+#define EBT_END(name) };
+#include "format/events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+
+#define EBT_TABLE(t_name, t_id, t_class, t_doc)                                                    \
+	{                                                                                          \
+		.id = t_id, .class = EBT_CLASS_##t_class, .name = #t_name, .doc = t_doc,           \
+		.fields = fields_##t_name, .n_fields = ARRAY_SIZE(fields_##t_name),                \
+		.wire_size = sizeof(struct ebt_wire_##t_name),                                     \
+	},
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
+#define EBT_VALUE(table, field, value, name)
+#define EBT_END(name)
+const struct ebt_table ebt_tables[] = {
+#include "format/events/all.def"
+};
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+
+/* clang-format on */
+
+const size_t ebt_n_tables = ARRAY_SIZE(ebt_tables);
+
+const struct ebt_table *ebt_table_by_id(uint16_t id)
+{
+	size_t low = 0, high = ARRAY_SIZE(ebt_tables);
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (ebt_tables[mid].id == id)
+			return &ebt_tables[mid];
+		if (ebt_tables[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+const struct ebt_table *ebt_table_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ebt_tables); i++) {
+		if (!strcmp(ebt_tables[i].name, name))
+			return &ebt_tables[i];
+	}
+	return NULL;
+}
+
+int ebt_field_by_name(const struct ebt_table *table, const char *name)
+{
+	for (uint32_t i = 0; i < table->n_fields; i++) {
+		if (!strcmp(table->fields[i].name, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+const char *ebt_value_name(const struct ebt_field *field, uint64_t value)
+{
+	for (uint32_t i = 0; i < field->n_values; i++) {
+		if (field->values[i].value == value)
+			return field->values[i].name;
+	}
+	return NULL;
+}
+
+const char *ebt_type_name(enum ebt_type type)
+{
+	static const char *const names[EBT_N_TYPES] = {
+		[EBT_TYPE_U64] = "u64",		  [EBT_TYPE_I64] = "i64",
+		[EBT_TYPE_HEX] = "hex",		  [EBT_TYPE_TIME] = "time",
+		[EBT_TYPE_DURATION] = "duration", [EBT_TYPE_ENUM] = "enum",
+		[EBT_TYPE_TASK] = "task",	  [EBT_TYPE_STACK] = "stack",
+		[EBT_TYPE_STRING] = "string",	  [EBT_TYPE_BYTES] = "bytes",
+	};
+
+	return (unsigned int)type < EBT_N_TYPES ? names[type] : "unknown";
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sealing an open chunk: its tids become tasks, its rows are put in order of time, its columns
+ * are encoded and the whole is compressed. And the 96 bytes that stand before it in the file.
+ */
+#ifndef FORMAT_WRITE_CHUNK_WRITER_H
+#define FORMAT_WRITE_CHUNK_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <zstd.h>
+
+#include "format/base/bytes.h"
+#include "format/base/error.h"
+#include "format/base/sort.h"
+#include "format/encoding/layout.h"
+#include "format/write/dict_writer.h"
+#include "format/write/table.h"
+#include "format/write/writer.h"
+
+/* The times at which a chunk has a tid, and the task value that it has at all of them. */
+struct ebt_tid_span {
+	uint64_t first, last;
+	uint64_t value; /* EBT_TID_VARIES: it stands for several tasks */
+};
+
+/* One a stream: what sealing needs, kept from chunk to chunk. */
+struct ebt_encoder {
+	ZSTD_CCtx *zstd;
+	ebt_resolve_task_fn *resolve_task;
+	void *resolve_arg;
+	struct ebt_buffer raw, stored;
+	struct ebt_dict tasks, tids;
+	struct ebt_tid_span *spans; /* of the entries of tids */
+	uint32_t n_spans;	    /* allocated */
+	struct ebt_sorter sorter;
+	uint64_t *column; /* one column in order of time */
+	uint32_t n_column;
+};
+
+/* A sealed chunk, as far as the stream that seals it knows. */
+struct ebt_payload {
+	const unsigned char *data; /* the encoder's, until it seals again */
+	size_t stored, raw;
+	uint64_t time_min, time_max;
+	uint64_t pids[2];
+	uint32_t rows, crc;
+	uint16_t type, table, flags;
+};
+
+struct ebt_error *ebt_encoder_init(struct ebt_encoder *encoder,
+				   const struct ebt_writer_options *options);
+void ebt_encoder_deinit(struct ebt_encoder *encoder);
+
+/* Encodes the rows, at least one, and empties the builder. */
+struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_builder *builder,
+				   struct ebt_payload *ret);
+
+/* The same for a builder whose TASK columns hold values of encoder->tasks. */
+struct ebt_error *ebt_encoder_seal_resolved(struct ebt_encoder *encoder,
+					    struct ebt_builder *builder, struct ebt_payload *ret);
+
+/* What only the writer knows of a chunk. */
+struct ebt_chunk_place {
+	uint64_t seq, watermark;
+	uint32_t tag, epoch, lost;
+	uint16_t stream;
+};
+
+/* Fills EBT_CHUNK_HEADER_LEN bytes. */
+void ebt_chunk_header_encode(const struct ebt_payload *payload, const struct ebt_chunk_place *place,
+			     unsigned char *ret);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The writer: what all streams share (file, sequence, index, totals), and its own chunks. */
+#include "format/write/writer_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "format/base/cleanup.h"
+#include "format/encoding/crc32c.h"
+
+/* A copy of the error that ended writing, for one more caller. */
+static struct ebt_error *copy_error(const struct ebt_error *err)
+{
+	struct ebt_error *copy;
+
+	copy = ebt_error_create(err->code, "%s", err->message);
+	if (copy != &ebt_enomem)
+		copy->errnum = err->errnum;
+	return copy;
+}
+
+/* Keeps err, which it takes, as the end of writing. The lock is held. */
+static struct ebt_error *fail(struct ebt_writer *writer, struct ebt_error *err)
+{
+	if (writer->error) {
+		ebt_error_destroy(err);
+	} else {
+		writer->error = err;
+		atomic_store(&writer->failed, true);
+	}
+	return copy_error(writer->error);
+}
+
+struct ebt_error *ebt_writer_error(struct ebt_writer *writer)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+
+	return writer->error ? copy_error(writer->error) : NULL;
+}
+
+struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *err)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+
+	return fail(writer, err);
+}
+
+static struct ebt_error *add_index_row(struct ebt_writer *writer, const struct ebt_payload *payload,
+				       const struct ebt_chunk_place *place, uint64_t offset)
+{
+	struct ebt_wire_index row = {
+		.head = { .table = EBT_T_index, .len = sizeof(row) },
+		.offset = offset,
+		.stored = payload->stored,
+		.raw = payload->raw,
+		.time_min = payload->time_min,
+		.time_max = payload->time_max,
+		.watermark = place->watermark,
+		.pids_low = payload->pids[0],
+		.pids_high = payload->pids[1],
+		.type = payload->type,
+		.table_id = payload->table,
+		.stream = place->stream,
+		.epoch = place->epoch,
+		.rows = payload->rows,
+		.lost = place->lost,
+	};
+	struct ebt_error *err;
+
+	if (!ebt_builder_has_room(&writer->index)) {
+		err = ebt_builder_grow(&writer->index);
+		if (err)
+			return err;
+	}
+	return ebt_builder_add(&writer->index, &row, sizeof(row));
+}
+
+/* Later rows of a stream that promises nothing may have any time. */
+static uint64_t watermark(const struct ebt_writer *writer)
+{
+	uint64_t low = UINT64_MAX;
+
+	if (writer->n_streams < writer->max_streams)
+		return 0;
+	for (unsigned int i = 0; i < writer->n_streams; i++) {
+		uint64_t stream_low = atomic_load(&writer->streams[i]->published_low);
+
+		if (stream_low < low)
+			low = stream_low;
+	}
+	return low;
+}
+
+/* Writes one chunk and its row of the index. The lock is held. */
+static struct ebt_error *put_at(struct ebt_writer *writer, const struct ebt_payload *payload,
+				const struct ebt_chunk_place *place, enum ebt_class class)
+{
+	static const unsigned char zeros[EBT_ALIGN];
+	unsigned char header[EBT_CHUNK_HEADER_LEN];
+	struct iovec parts[] = {
+		{ header, sizeof(header) },
+		{ (void *)payload->data, payload->stored },
+		{ (void *)zeros, -payload->stored % EBT_ALIGN },
+	};
+	uint64_t offset = writer->sink.offset;
+	struct ebt_error *err;
+
+	ebt_chunk_header_encode(payload, place, header);
+	err = ebt_sink_write(&writer->sink, parts, 3);
+	if (err)
+		return err;
+	writer->stats.chunks++;
+	if (class == EBT_CLASS_EVENT)
+		writer->stats.rows += payload->rows;
+	if (class != EBT_CLASS_META && payload->time_max > writer->time_max)
+		writer->time_max = payload->time_max;
+	if (place->watermark > writer->time_max)
+		writer->time_max = place->watermark;
+	if (payload->table == EBT_T_index)
+		writer->index_offset = offset;
+	return add_index_row(writer, payload, place, offset);
+}
+
+/* The same for a chunk of the writer's own. The lock is held. */
+static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_payload *payload,
+				   uint16_t stream)
+{
+	const struct ebt_table *table = ebt_table_by_id(payload->table);
+	uint64_t *lost = &writer->lost[table - ebt_tables];
+	const struct ebt_chunk_place place = {
+		.seq = writer->stats.chunks,
+		.watermark = watermark(writer),
+		.tag = writer->tag,
+		.epoch = writer->epoch,
+		.lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost,
+		.stream = stream,
+	};
+	struct ebt_error *err = put_at(writer, payload, &place, table->class);
+
+	if (!err)
+		*lost -= place.lost;
+	return err;
+}
+
+/* The chunk's own row is the first of the next index chunk. The lock is held. */
+static struct ebt_error *put_index(struct ebt_writer *writer)
+{
+	struct ebt_payload payload;
+	struct ebt_error *err = ebt_encoder_seal(&writer->encoder, &writer->index, &payload);
+
+	return err ? err : put_chunk(writer, &payload, 0);
+}
+
+/* put_chunk(), then the index where that is due. The lock is held. */
+static struct ebt_error *put_indexed(struct ebt_writer *writer, const struct ebt_payload *payload,
+				     uint16_t stream)
+{
+	struct ebt_error *err = put_chunk(writer, payload, stream);
+
+	return !err && writer->index.rows == EBT_INDEX_ROWS ? put_index(writer) : err;
+}
+
+/* Seals and writes one of the two schema tables. The lock is held. */
+static struct ebt_error *put_own(struct ebt_writer *writer, struct ebt_builder *builder)
+{
+	struct ebt_payload payload;
+	struct ebt_error *err = ebt_encoder_seal(&writer->encoder, builder, &payload);
+
+	return err ? err : put_indexed(writer, &payload, 0);
+}
+
+struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_payload *payload,
+				 struct ebt_stream *stream)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	struct ebt_error *err;
+
+	if (writer->error)
+		return copy_error(writer->error);
+	/* Only now: while the chunk was sealed but not written, its rows held the low down. */
+	ebt_stream_publish_low(stream);
+	err = put_indexed(writer, payload, stream->id);
+	return err ? fail(writer, err) : NULL;
+}
+
+struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, const struct ebt_payload *payload,
+				      const struct ebt_chunk_info *original, enum ebt_class class)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	const struct ebt_chunk_place place = {
+		.seq = writer->stats.chunks,
+		.watermark = original->watermark,
+		.tag = writer->tag,
+		.epoch = original->epoch,
+		.lost = original->lost,
+		.stream = original->stream,
+	};
+	struct ebt_error *err;
+
+	if (writer->error)
+		return copy_error(writer->error);
+	if (original->epoch > writer->epoch)
+		writer->epoch = original->epoch;
+	err = put_at(writer, payload, &place, class);
+	if (!err && class == EBT_CLASS_EVENT)
+		writer->stats.lost += original->lost;
+	if (!err && writer->index.rows == EBT_INDEX_ROWS)
+		err = put_index(writer);
+	return err ? fail(writer, err) : NULL;
+}
+
+void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *table, uint64_t count)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+
+	writer->lost[table - ebt_tables] += count;
+	if (table->class == EBT_CLASS_EVENT)
+		writer->stats.lost += count;
+}
+
+/* Chunks without rows, for losses that no chunk has told: the end is near. */
+static struct ebt_error *put_losses(struct ebt_writer *writer)
+{
+	static const unsigned char empty_directory[1];
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < ebt_n_tables; i++) {
+		struct ebt_payload payload = {
+			.data = empty_directory,
+			.stored = sizeof(empty_directory),
+			.raw = sizeof(empty_directory),
+			.crc = ebt_crc32c(empty_directory, sizeof(empty_directory)),
+			.type = EBT_CHUNK_TABLE,
+			.time_min = writer->time_max,
+			.time_max = writer->time_max,
+			.table = ebt_tables[i].id,
+		};
+
+		if (writer->lost[i])
+			err = put_indexed(writer, &payload, 0);
+	}
+	return err;
+}
+
+/* --- the schema --- */
+
+static struct ebt_error *add_row(struct ebt_builder *builder, const struct ebt_record *rec)
+{
+	struct ebt_error *err;
+
+	if (rec->failed)
+		return &ebt_enomem;
+	if (!ebt_builder_has_room(builder)) {
+		err = ebt_builder_grow(builder);
+		if (err)
+			return err;
+	}
+	return ebt_builder_add(builder, rec->data, rec->len);
+}
+
+static struct ebt_error *add_schema_row(struct ebt_builder *builder, struct ebt_record *rec,
+					const struct ebt_table *table,
+					const struct ebt_field *field)
+{
+	struct ebt_wire_schema *row = ebt_record_begin(rec, EBT_T_schema, 0);
+
+	row->table_id = table->id;
+	row->field_id = field->id;
+	row->table_class = table->class;
+	row->type = field->type;
+	ebt_record_str(rec, offsetof(struct ebt_wire_schema, table_name), table->name);
+	ebt_record_str(rec, offsetof(struct ebt_wire_schema, field_name), field->name);
+	ebt_record_str(rec, offsetof(struct ebt_wire_schema, unit), field->unit);
+	ebt_record_str(rec, offsetof(struct ebt_wire_schema, table_doc), table->doc);
+	ebt_record_str(rec, offsetof(struct ebt_wire_schema, field_doc), field->doc);
+	return add_row(builder, rec);
+}
+
+static struct ebt_error *add_value_rows(struct ebt_builder *builder, struct ebt_record *rec,
+					const struct ebt_table *table,
+					const struct ebt_field *field)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < field->n_values; i++) {
+		struct ebt_wire_schema_value *row = ebt_record_begin(rec, EBT_T_schema_value, 0);
+
+		row->table_id = table->id;
+		row->field_id = field->id;
+		row->value = field->values[i].value;
+		ebt_record_str(rec, offsetof(struct ebt_wire_schema_value, name),
+			       field->values[i].name);
+		err = add_row(builder, rec);
+	}
+	return err;
+}
+
+/* The lock is held. */
+static struct ebt_error *put_schema(struct ebt_writer *writer)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	const struct ebt_table *tables = writer->options.tables;
+	size_t n_tables = tables ? writer->options.n_tables : ebt_n_tables;
+	struct ebt_error *err = NULL;
+
+	tables = tables ? tables : ebt_tables;
+	for (size_t t = 0; !err && t < n_tables; t++) {
+		const struct ebt_table *table = &tables[t];
+
+		for (uint32_t f = 0; !err && f < table->n_fields; f++) {
+			err = add_schema_row(&writer->schema, &rec, table, &table->fields[f]);
+			if (!err)
+				err = add_value_rows(&writer->schema_value, &rec, table,
+						     &table->fields[f]);
+		}
+	}
+	if (!err)
+		err = put_own(writer, &writer->schema);
+	return err ? err : put_own(writer, &writer->schema_value);
+}
+
+struct ebt_error *ebt_writer_begin_epoch(struct ebt_writer *writer, uint32_t epoch)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	struct ebt_error *err;
+
+	if (writer->error)
+		return copy_error(writer->error);
+	writer->epoch = epoch;
+	err = put_schema(writer);
+	return err ? fail(writer, err) : NULL;
+}
+
+struct ebt_error *ebt_writer_next_epoch(struct ebt_writer *writer)
+{
+	return ebt_writer_begin_epoch(writer, writer->epoch + 1);
+}
+
+/* --- beginning and end --- */
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct ebt_error *put_file_header(struct ebt_writer *writer,
+					 const struct ebt_writer_options *options)
+{
+	unsigned char header[EBT_FILE_HEADER_LEN] = { 0 };
+	struct iovec part = { header, sizeof(header) };
+
+	memcpy(header + EBT_FH_MAGIC, EBT_FILE_MAGIC, EBT_FILE_MAGIC_LEN);
+	ebt_store_u16(header + EBT_FH_MAJOR, EBT_MAJOR);
+	ebt_store_u16(header + EBT_FH_MINOR, EBT_MINOR);
+	ebt_store_u32(header + EBT_FH_LEN, EBT_FILE_HEADER_LEN);
+	if (options->uuid)
+		memcpy(header + EBT_FH_UUID, options->uuid, 16);
+	else if (getrandom(header + EBT_FH_UUID, 16, 0) != 16)
+		return ebt_error_errno(errno, "no random bytes for %s", writer->sink.name);
+	writer->tag = ebt_load_u32(header + EBT_FH_UUID);
+	ebt_store_u64(header + EBT_FH_CREATED,
+		      options->created_ns ? options->created_ns : realtime_ns());
+	ebt_store_u32(header + EBT_FH_CRC, ebt_crc32c(header, EBT_FH_CRC));
+	return ebt_sink_write(&writer->sink, &part, 1);
+}
+
+static struct ebt_error *put_footer(struct ebt_writer *writer)
+{
+	unsigned char footer[EBT_FOOTER_LEN] = { 0 };
+	struct iovec part = { footer, sizeof(footer) };
+
+	ebt_store_u32(footer + EBT_FT_MAGIC, EBT_FOOTER_MAGIC);
+	ebt_store_u32(footer + EBT_FT_LEN, EBT_FOOTER_LEN);
+	ebt_store_u64(footer + EBT_FT_INDEX, writer->index_offset);
+	ebt_store_u64(footer + EBT_FT_CHUNKS, writer->stats.chunks);
+	ebt_store_u64(footer + EBT_FT_ROWS, writer->stats.rows);
+	ebt_store_u64(footer + EBT_FT_LOST, writer->stats.lost);
+	ebt_store_u32(footer + EBT_FT_TAG, writer->tag);
+	ebt_store_u32(footer + EBT_FT_CRC, ebt_crc32c(footer, EBT_FT_CRC));
+	return ebt_sink_write(&writer->sink, &part, 1);
+}
+
+static struct ebt_error *init_own_tables(struct ebt_writer *writer)
+{
+	struct ebt_error *err;
+
+	/* The schema is written whole, so that its limit is never met. */
+	err = ebt_builder_init(&writer->schema, ebt_table_by_id(EBT_T_schema), EBT_MAX_ROWS);
+	if (!err)
+		err = ebt_builder_init(&writer->schema_value, ebt_table_by_id(EBT_T_schema_value),
+				       EBT_MAX_ROWS);
+	if (!err)
+		err = ebt_builder_init(&writer->index, ebt_table_by_id(EBT_T_index),
+				       EBT_INDEX_ROWS);
+	return err;
+}
+
+struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
+				    struct ebt_writer **ret)
+{
+	_cleanup_(ebt_writer_destroyp) struct ebt_writer *writer = calloc(1, sizeof(*writer));
+	struct ebt_error *err;
+
+	if (!writer)
+		return &ebt_enomem;
+	pthread_mutex_init(&writer->lock, NULL);
+	if (options->streams > EBT_MAX_STREAMS)
+		return ebt_error_create(EBT_ERR_INVALID, "%u streams are more than %u",
+					options->streams, EBT_MAX_STREAMS);
+	writer->max_streams = options->streams ? options->streams : 1;
+	writer->name = strdup(options->name);
+	writer->lost = calloc(ebt_n_tables, sizeof(*writer->lost));
+	if (!writer->name || !writer->lost)
+		return &ebt_enomem;
+	writer->sink = (struct ebt_sink){ .fd = options->fd, .name = writer->name };
+	writer->options = *options;
+	err = init_own_tables(writer);
+	if (!err)
+		err = ebt_encoder_init(&writer->encoder, options);
+	if (!err)
+		err = put_file_header(writer, options);
+	if (!err)
+		err = put_schema(writer);
+	if (err)
+		return err;
+	*ret = take_ptr(writer);
+	return NULL;
+}
+
+void ebt_writer_destroy(struct ebt_writer *writer)
+{
+	if (!writer)
+		return;
+	for (unsigned int i = 0; i < writer->n_streams; i++)
+		ebt_stream_destroy(writer->streams[i]);
+	ebt_builder_deinit(&writer->schema);
+	ebt_builder_deinit(&writer->schema_value);
+	ebt_builder_deinit(&writer->index);
+	ebt_encoder_deinit(&writer->encoder);
+	ebt_error_destroy(writer->error);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer->name);
+	free(writer->lost);
+	free(writer);
+}
+
+struct ebt_error *ebt_writer_finish(struct ebt_writer *writer)
+{
+	struct ebt_error *err = ebt_writer_error(writer);
+
+	for (unsigned int i = 0; !err && i < writer->n_streams; i++)
+		err = ebt_stream_flush(writer->streams[i], 0, true);
+	if (err)
+		return err;
+
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+
+	err = put_losses(writer);
+	if (!err)
+		err = put_index(writer);
+	if (!err)
+		err = put_footer(writer);
+	return err ? fail(writer, err) : NULL;
+}
+
+void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+
+	*ret = writer->stats;
+	ret->bytes = writer->sink.offset;
+}
+
+struct ebt_error *ebt_writer_add_stream(struct ebt_writer *writer, struct ebt_stream **ret)
+{
+	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	struct ebt_stream *stream;
+	struct ebt_error *err;
+
+	if (writer->n_streams == writer->max_streams)
+		return ebt_error_create(EBT_ERR_INVALID, "%s was to have %u streams", writer->name,
+					writer->max_streams);
+	err = ebt_stream_create(writer, (uint16_t)(writer->n_streams + 1), &stream);
+	if (err)
+		return err;
+	writer->streams[writer->n_streams++] = stream;
+	*ret = stream;
+	return NULL;
+}

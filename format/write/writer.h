@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writing an .ebt file: append only, never seeking, so that a pipe gets the same bytes as a file.
+ *
+ * A writer owns the file; each thread that produces rows has a stream of its own, with one open
+ * chunk a table. A chunk is sealed (sorted by time, encoded, compressed, written) when it is
+ * large or a second old. Streams need no lock among each other; a sealed chunk takes the
+ * writer's.
+ *
+ * A pipe whose reader has gone is an error (EPIPE) only if the program ignores SIGPIPE.
+ *
+ * Memory: all open chunks together stay below 64 MiB whatever the size of the file. Rows of an
+ * open chunk cost 8 bytes a field, so a stream gets fewer rows a chunk the more streams there
+ * are. The index costs 4096 rows until they are written.
+ */
+#ifndef FORMAT_WRITE_WRITER_H
+#define FORMAT_WRITE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/schema/schema.h"
+
+struct ebt_writer;
+struct ebt_stream;
+
+#define EBT_MAX_STREAMS 32u
+
+/* Who a tid was. A task is one life of a tid: (tid, start_ns) is unique in a trace. */
+struct ebt_task_id {
+	uint32_t tid, pid;
+	uint64_t start_ns; /* task_struct.start_time, CLOCK_MONOTONIC; 0: not known */
+	char comm[32];	   /* NUL-terminated; empty: not known */
+};
+
+/*
+ * Called, when a chunk is sealed, for each distinct task of it: who had this tid at this time?
+ * Never called for tid 0. Must fill *ret (tid always). Called by whichever thread seals.
+ */
+typedef void ebt_resolve_task_fn(void *arg, uint32_t tid, uint64_t time_ns,
+				 struct ebt_task_id *ret);
+
+struct ebt_writer_options {
+	int fd;		      /* file or pipe, written from its current position; not closed */
+	const char *name;     /* of the file, for messages */
+	unsigned int streams; /* how many will be made, at most EBT_MAX_STREAMS; 0 means 1 */
+	int zstd_level;	      /* 0 means 1 */
+	ebt_resolve_task_fn *resolve_task; /* NULL: tids stay alone */
+	void *resolve_arg;
+	const unsigned char *uuid;	/* 16 bytes; NULL: random ones */
+	uint64_t created_ns;		/* CLOCK_REALTIME; 0: now */
+	const struct ebt_table *tables; /* that the schema describes; NULL: the compiled-in ones */
+	size_t n_tables;
+};
+
+struct ebt_writer_stats {
+	uint64_t bytes, chunks;
+	uint64_t rows; /* class event only, as in the footer */
+	uint64_t lost;
+};
+
+/* Writes the file header and the schema. */
+struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
+				    struct ebt_writer **ret);
+
+/*
+ * Seals what is open, writes the last index and the footer. No stream may be used after it. The
+ * fd stays open. On error the file is as readable as after a kill.
+ */
+struct ebt_error *ebt_writer_finish(struct ebt_writer *writer);
+
+/* Frees the writer and its streams; does not write. Accepts NULL. */
+void ebt_writer_destroy(struct ebt_writer *writer);
+
+/* Any thread, at any time. */
+void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret);
+
+/* Begins an epoch: the schema is written again, and later chunks carry the next epoch number. The
+ * caller then adds rows of `clock` and the STATE tables. */
+struct ebt_error *ebt_writer_next_epoch(struct ebt_writer *writer);
+
+/* The stream belongs to the writer. */
+struct ebt_error *ebt_writer_add_stream(struct ebt_writer *writer, struct ebt_stream **ret);
+
+/*
+ * Adds one wire record (wire.h). The bytes are copied. A record that is not well formed (unknown
+ * table, length or reference outside) is EBT_ERR_INVALID and adds nothing; the stream stays
+ * usable. A failed write is returned too, by this and every later call.
+ */
+struct ebt_error *ebt_stream_add(struct ebt_stream *stream, const void *record, size_t len);
+
+/* The stream promises never to add a row older than this. Never goes back. */
+void ebt_stream_set_low(struct ebt_stream *stream, uint64_t time_ns);
+
+/* Seals open chunks whose first row was added over a second ago (or all). now_ns: monotonic. */
+struct ebt_error *ebt_stream_flush(struct ebt_stream *stream, uint64_t now_ns, bool all);
+
+/*
+ * A wire record put together in user space: a struct, then strings appended.
+ *
+ *	struct ebt_record rec = EBT_RECORD_INIT;
+ *	struct ebt_wire_meta *row = ebt_record_begin(&rec, EBT_T_meta, now);
+ *	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), "host.name");
+ *	err = ebt_record_add(&rec, stream);
+ *
+ * The pointer that begin returns is good until the first append; fill numbers first. Memory
+ * failures are kept and returned by ebt_record_add(). The same record can be begun again.
+ */
+struct ebt_record {
+	unsigned char *data;
+	size_t len, capacity;
+	bool failed;
+	uint64_t scratch[32]; /* what begin returns when memory ran out */
+};
+#define EBT_RECORD_INIT ((struct ebt_record){ 0 })
+
+/* Never returns NULL: on failure a scratch area of the record's table is returned. */
+void *ebt_record_begin(struct ebt_record *rec, enum ebt_table_id table, uint64_t time_ns);
+void ebt_record_bytes(struct ebt_record *rec, size_t ref_offset, const void *data, size_t len);
+void ebt_record_str(struct ebt_record *rec, size_t ref_offset, const char *s);
+/* attrs: EBT_STACK_*; addresses innermost first. More than EBT_MAX_FRAMES are cut off and marked
+ * as truncated. */
+void ebt_record_stack(struct ebt_record *rec, size_t ref_offset, uint32_t attrs,
+		      const uint64_t *addresses, size_t n);
+struct ebt_error *ebt_record_add(struct ebt_record *rec, struct ebt_stream *stream);
+void ebt_record_deinit(struct ebt_record *rec);
+
+#endif

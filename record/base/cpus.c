@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* /sys/devices/system/cpu/online, and without /sys as many CPUs as libc counts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "record/base/cpus.h"
+#include "record/sideband/embed.h"
+
+/* More than any Linux is built for. */
+#define MAX_CPUS 65536
+
+struct list {
+	int *cpus;
+	size_t n;
+};
+
+static struct ebt_error *add_range(struct list *list, long first, long last)
+{
+	int *cpus;
+
+	if (first < 0 || last < first || last >= MAX_CPUS ||
+	    list->n + (size_t)(last - first) >= MAX_CPUS)
+		return ebt_error_create(EBT_ERR_INVALID, "a list of CPUs has %ld-%ld", first, last);
+	cpus = realloc(list->cpus, (list->n + (size_t)(last - first) + 1) * sizeof(*cpus));
+	if (!cpus)
+		return &ebt_enomem;
+	list->cpus = cpus;
+	for (long cpu = first; cpu <= last; cpu++)
+		list->cpus[list->n++] = (int)cpu;
+	return NULL;
+}
+
+struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
+{
+	struct list list = { 0 };
+	struct ebt_error *err = NULL;
+	const char *at = text;
+
+	while (*at && *at != '\n' && !err) {
+		char *end;
+		long first = strtol(at, &end, 10), last = first;
+
+		if (end != at && *end == '-') {
+			at = end + 1;
+			last = strtol(at, &end, 10);
+		}
+		if (end == at || (*end && *end != ',' && *end != '\n')) {
+			err = ebt_error_create(EBT_ERR_INVALID, "no list of CPUs: %.40s", text);
+			break;
+		}
+		err = add_range(&list, first, last);
+		at = *end == ',' ? end + 1 : end;
+	}
+	if (!err && !list.n)
+		err = ebt_error_create(EBT_ERR_INVALID, "an empty list of CPUs");
+	if (err) {
+		free(list.cpus);
+		return err;
+	}
+	*ret = list.cpus;
+	*ret_n = list.n;
+	return NULL;
+}
+
+struct ebt_error *cpus_online(int **ret, size_t *ret_n)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	_cleanup_free_ char *text = NULL;
+	char fallback[32];
+	bool truncated;
+	size_t len;
+
+	err = embed_slurp("/sys/devices/system/cpu/online", 64u << 10, &text, &len, &truncated);
+	if (!err)
+		return cpus_parse(text, ret, ret_n);
+	snprintf(fallback, sizeof(fallback), "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
+	return cpus_parse(fallback, ret, ret_n);
+}

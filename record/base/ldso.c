@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What execvp() and ld.so search; see ldso.h. */
+#include "record/base/ldso.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+
+#define MAX_CACHE (16u << 20)
+
+/* What ld.so searches last; Debian's places, and those of others. */
+#define DEFAULT_DIRS                                                              \
+	"/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:" \
+	"/usr/lib/aarch64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib"
+
+/* --- ld.so.cache, as glibc has written it since 2.2: cache_file_new of dl-cache.h --- */
+
+struct cache_header {
+	char magic[20];
+	uint32_t n, strings_len, unused[5];
+};
+
+struct cache_entry {
+	int32_t flags;
+	uint32_t name, path; /* offsets of strings */
+	uint32_t os_version;
+	uint64_t hwcap;
+};
+
+void ldso_read(struct ldso *ret)
+{
+	_cleanup_close_ int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	*ret = (struct ldso){ 0 };
+	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 || st.st_size > MAX_CACHE)
+		return;
+	ret->cache = malloc((size_t)st.st_size + 1);
+	if (!ret->cache || read(fd, ret->cache, (size_t)st.st_size) != st.st_size)
+		return;
+	ret->cache[st.st_size] = '\0'; /* ends every string */
+	ret->cache_len = (size_t)st.st_size;
+}
+
+void ldso_deinit(struct ldso *ldso)
+{
+	free(ldso->cache);
+	*ldso = (struct ldso){ 0 };
+}
+
+static const char *find_in_cache(const struct ldso *ldso, const char *name)
+{
+	struct cache_header header;
+
+	if (ldso->cache_len < sizeof(header))
+		return NULL;
+	memcpy(&header, ldso->cache, sizeof(header));
+	if (memcmp(header.magic, "glibc-ld.so.cache1.1", sizeof(header.magic)))
+		return NULL;
+	for (uint32_t i = 0; i < header.n; i++) {
+		size_t at = sizeof(header) + (size_t)i * sizeof(struct cache_entry);
+		struct cache_entry e;
+
+		if (ldso->cache_len - sizeof(e) < at)
+			return NULL;
+		memcpy(&e, ldso->cache + at, sizeof(e));
+		/* The first one is for the best CPU; others' names are those of other ABIs. */
+		if (e.name < ldso->cache_len && e.path < ldso->cache_len && !e.hwcap &&
+		    (e.flags >> 8 == 3 || e.flags >> 8 == 10) &&
+		    !strcmp(ldso->cache + e.name, name))
+			return ldso->cache + e.path;
+	}
+	return NULL;
+}
+
+/* --- where files are --- */
+
+/* Appends one directory of a list, with $ORIGIN put in; false: it does not fit. */
+static bool expand(const char *dir, size_t len, const char *origin, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len;) {
+		const char *text = NULL;
+		size_t skip = 0;
+
+		if (len - i >= 7 && !strncmp(dir + i, "$ORIGIN", 7))
+			skip = 7;
+		else if (len - i >= 9 && !strncmp(dir + i, "${ORIGIN}", 9))
+			skip = 9;
+		text = skip ? origin : dir + i;
+		if (n + (skip ? strlen(text) : 1) >= size)
+			return false;
+		if (skip) {
+			strcpy(ret + n, text);
+			n += strlen(text);
+		} else {
+			ret[n++] = *text;
+		}
+		i += skip ? skip : 1;
+	}
+	ret[n] = '\0';
+	return true;
+}
+
+/* name in the first directory of a colon list that has it; ret has PATH_MAX. */
+static bool find_in(const char *dirs, const char *origin, const char *name, int mode, char *ret)
+{
+	char dir[PATH_MAX];
+
+	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		size_t len = strcspn(d, ":");
+
+		if (!expand(d, len, origin, dir, sizeof(dir)))
+			continue;
+		if (snprintf(ret, PATH_MAX, "%s/%s", *dir ? dir : ".", name) < PATH_MAX &&
+		    !access(ret, mode))
+			return true;
+	}
+	return false;
+}
+
+bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, const char *origin,
+		       const char *name, char *ret)
+{
+	const char *cached;
+
+	if (strchr(name, '/'))
+		return snprintf(ret, PATH_MAX, "%s", name) < PATH_MAX;
+	if (find_in(needed->runpath, origin, name, R_OK, ret) ||
+	    find_in(getenv("LD_LIBRARY_PATH"), origin, name, R_OK, ret))
+		return true;
+	cached = find_in_cache(ldso, name);
+	if (cached)
+		return snprintf(ret, PATH_MAX, "%s", cached) < PATH_MAX;
+	return find_in(DEFAULT_DIRS, origin, name, R_OK, ret);
+}
+
+bool ldso_find_program(const char *name, char *ret)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return snprintf(ret, PATH_MAX, "%s", name) < PATH_MAX;
+	return find_in(path ? path : "/bin:/usr/bin", "", name, X_OK, ret);
+}

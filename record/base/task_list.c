@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The iterator's file is read like any other; each read gives whole records. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "record/base/clocks.h"
+#include "record/base/procfs.h"
+#include "record/base/task_list.h"
+#include "record/task_iter.skel.h"
+
+/* As /proc/PID/stat prints it. */
+#define PF_KTHREAD 0x00200000u
+
+struct task_lister {
+	struct task_iter_bpf *skeleton; /* NULL: no iterator */
+	struct bpf_link *link;
+	char detail[128];
+};
+
+DEFINE_CLEANUP(struct task_lister *, task_lister_destroy);
+
+static void dir_closep(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static void load_iterator(struct task_lister *lister)
+{
+	const char *what = "loaded";
+
+	lister->skeleton = task_iter_bpf__open_and_load();
+	if (lister->skeleton) {
+		what = "attached";
+		lister->link =
+			bpf_program__attach_iter(lister->skeleton->progs.ebrec_task_iter, NULL);
+		if (lister->link)
+			return;
+	}
+	snprintf(lister->detail, sizeof(lister->detail),
+		 "the task iterator cannot be %s (%s): start times are of /proc, to a tick", what,
+		 strerror(errno));
+	task_iter_bpf__destroy(lister->skeleton);
+	lister->skeleton = NULL;
+}
+
+struct ebt_error *task_lister_create(struct task_lister **ret)
+{
+	struct task_lister *lister = calloc(1, sizeof(*lister));
+
+	if (!lister)
+		return &ebt_enomem;
+	load_iterator(lister);
+	*ret = lister;
+	return NULL;
+}
+
+void task_lister_destroy(struct task_lister *lister)
+{
+	if (!lister)
+		return;
+	bpf_link__destroy(lister->link);
+	task_iter_bpf__destroy(lister->skeleton);
+	free(lister);
+}
+
+const char *task_lister_detail(const struct task_lister *lister)
+{
+	return lister->skeleton ? NULL : lister->detail;
+}
+
+void task_list_deinit(struct task_list *list)
+{
+	free(list->tasks);
+	list->tasks = NULL;
+	list->n = 0;
+}
+
+/* Room for `more` tasks behind the n that are there. */
+static struct ebt_error *reserve(struct task_list *list, size_t *capacity, size_t more)
+{
+	size_t n = *capacity ? *capacity : 1024;
+	struct ebrec_task *tasks;
+
+	while (n - list->n < more)
+		n *= 2;
+	if (n == *capacity)
+		return NULL;
+	tasks = realloc(list->tasks, n * sizeof(*tasks));
+	if (!tasks)
+		return &ebt_enomem;
+	list->tasks = tasks;
+	*capacity = n;
+	return NULL;
+}
+
+static struct ebt_error *read_iterator(const struct task_lister *lister, struct task_list *list,
+				       size_t *capacity)
+{
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(lister->link));
+	struct ebrec_task batch[256];
+	size_t have = 0;
+
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot start the task iterator");
+	for (;;) {
+		ssize_t n = read(fd, (char *)batch + have, sizeof(batch) - have);
+		struct ebt_error *err;
+		size_t whole;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "cannot read the task iterator");
+		if (!n)
+			return NULL;
+		have += (size_t)n;
+		whole = have / sizeof(batch[0]);
+		err = reserve(list, capacity, whole);
+		if (err)
+			return err;
+		memcpy(list->tasks + list->n, batch, whole * sizeof(batch[0]));
+		list->n += whole;
+		have -= whole * sizeof(batch[0]);
+		memmove(batch, batch + whole, have);
+	}
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct ebrec_task *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* Times of /proc are rounded down to this. */
+static uint64_t tick_ns(void)
+{
+	return 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+/* task_struct.__state of the letter, and what of it is in exit_state. */
+static void state_of(char letter, struct ebrec_task *task)
+{
+	static const struct {
+		char letter;
+		uint32_t state, exit_state;
+	} states[] = {
+		{ 'S', 0x1, 0 },  { 'D', 0x2, 0 },     { 'T', 0x4, 0 },	    { 't', 0x8, 0 },
+		{ 'P', 0x40, 0 }, { 'X', 0x80, 0x10 }, { 'Z', 0x80, 0x20 }, { 'I', 0x402, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (states[i].letter == letter) {
+			task->state = states[i].state;
+			task->exit_state = states[i].exit_state;
+		}
+	}
+}
+
+/* What is in files of their own. */
+static void read_used(int task_dir, const char *tid, struct ebrec_used *used)
+{
+	struct procfs_status status;
+	struct procfs_io io;
+	char name[64], text[4096];
+
+	snprintf(name, sizeof(name), "%.16s/schedstat", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) > 0)
+		used->run_time = strtoull(text, NULL, 10);
+	snprintf(name, sizeof(name), "%.16s/status", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) > 0 &&
+	    procfs_parse_status(text, &status)) {
+		used->nvcsw = status.nvcsw;
+		used->nivcsw = status.nivcsw;
+	}
+	snprintf(name, sizeof(name), "%.16s/io", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) < 0)
+		text[0] = '\0';
+	procfs_parse_io(text, &io);
+	used->read_bytes = io.read_bytes;
+	used->write_bytes = io.write_bytes;
+	used->rchar = io.rchar;
+	used->wchar = io.wchar;
+}
+
+/* Returns false where the thread has gone. */
+static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struct clocks *clocks,
+			struct ebrec_task *ret)
+{
+	const uint64_t asleep = clocks->boottime - clocks->monotonic;
+	struct ebrec_task task = { .pid = pid, .uid = UINT32_MAX };
+	struct procfs_stat stat;
+	char name[64], text[4096];
+
+	snprintf(name, sizeof(name), "%.16s/stat", tid);
+	if (procfs_read(task_dir, name, text, sizeof(text)) < 0 || !procfs_parse_stat(text, &stat))
+		return false;
+	task.tid = (uint32_t)strtoul(tid, NULL, 10);
+	task.start = stat.start_ticks * tick_ns();
+	task.start -= task.start > asleep ? asleep : 0;
+	task.ppid = stat.ppid;
+	task.cpu = stat.cpu;
+	task.kernel = stat.flags & PF_KTHREAD ? 1 : 0;
+	state_of(stat.state, &task);
+	memcpy(task.comm, stat.comm, sizeof(task.comm) - 1);
+	task.prio = stat.prio;
+	task.nice = stat.nice;
+	task.policy = stat.policy;
+	task.rt_priority = stat.rt_priority;
+	task.used.minor = stat.minor;
+	task.used.major = stat.major;
+	read_used(task_dir, tid, &task.used);
+	*ret = task;
+	return true;
+}
+
+static struct ebt_error *read_process(struct task_list *list, size_t *capacity, const char *pid,
+				      const struct clocks *clocks)
+{
+	_cleanup_(dir_closep) DIR *dir = NULL;
+	const struct dirent *entry;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%.16s/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		struct ebt_error *err = reserve(list, capacity, 1);
+
+		if (err)
+			return err;
+		if (entry->d_name[0] != '.' &&
+		    read_thread(dirfd(dir), (uint32_t)strtoul(pid, NULL, 10), entry->d_name, clocks,
+				&list->tasks[list->n]))
+			list->n++;
+	}
+	return NULL;
+}
+
+static void sort(struct task_list *list)
+{
+	qsort(list->tasks, list->n, sizeof(*list->tasks), by_pid);
+}
+
+static bool has_pid(const struct task_list *list, size_t n, uint32_t pid)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (list->tasks[middle].pid == pid)
+			return true;
+		if (list->tasks[middle].pid < pid)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return false;
+}
+
+/* Adds the processes of /proc that are not in the list, which is sorted. */
+static struct ebt_error *add_of_proc(struct task_list *list, size_t *capacity,
+				     const struct clocks *clocks)
+{
+	_cleanup_(dir_closep) DIR *dir = opendir("/proc");
+	const size_t n = list->n;
+	const struct dirent *entry;
+	struct ebt_error *err = NULL;
+
+	if (!dir)
+		return ebt_error_errno(errno, "/proc");
+	while (!err && (entry = readdir(dir))) {
+		const char *pid = entry->d_name;
+
+		if (*pid >= '1' && *pid <= '9' &&
+		    !has_pid(list, n, (uint32_t)strtoul(pid, NULL, 10)))
+			err = read_process(list, capacity, pid, clocks);
+	}
+	return err;
+}
+
+/*
+ * A kernel may hide processes from iterators. What /proc has besides
+ * is one of these, if it was there before the iterator began; else its fork is an event.
+ */
+static struct ebt_error *add_hidden(struct task_list *list, size_t *capacity, uint64_t begin)
+{
+	const size_t n = list->n;
+	struct clocks clocks;
+	struct ebt_error *err = clocks_read(&clocks);
+	size_t to = n;
+
+	if (!err)
+		err = add_of_proc(list, capacity, &clocks);
+	for (size_t i = n; i < list->n; i++)
+		if (list->tasks[i].start + tick_ns() <= begin)
+			list->tasks[to++] = list->tasks[i];
+	list->n = to;
+	return err;
+}
+
+static struct ebt_error *by_iterator(const struct task_lister *lister, struct task_list *list)
+{
+	const uint64_t begin = clocks_now();
+	size_t capacity = 0;
+	struct ebt_error *err = read_iterator(lister, list, &capacity);
+
+	if (err)
+		return err;
+	sort(list);
+	return add_hidden(list, &capacity, begin);
+}
+
+static struct ebt_error *by_proc(struct task_list *list)
+{
+	size_t capacity = 0;
+	struct clocks clocks;
+	struct ebt_error *err = clocks_read(&clocks);
+
+	return err ? err : add_of_proc(list, &capacity, &clocks);
+}
+
+struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list *ret)
+{
+	struct task_list list = { 0 };
+	struct ebt_error *err =
+		lister && lister->skeleton ? by_iterator(lister, &list) : by_proc(&list);
+
+	if (err) {
+		task_list_deinit(&list);
+		return err;
+	}
+	sort(&list);
+	*ret = list;
+	return NULL;
+}
+
+struct ebt_error *task_list_of_proc(struct task_list *ret)
+{
+	return task_lister_read(NULL, ret);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Running the command that is recorded; see command.h. */
+#include "record/command/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "format/base/cleanup.h"
+#include "record/command/relay.h"
+#include "record/config/handed.h"
+
+/* How long a command that was asked to end may take until it is left alone. */
+#define STOP_MS 1000
+
+struct command {
+	const struct record_options *options;
+	struct passwd *user; /* NULL: as we are */
+	struct relay *relay; /* or NULL */
+	pid_t pid;
+	int pidfd;
+	int go;	   /* our end of the pipe that holds it; -1: it has been let go */
+	int error; /* errno of an exec that failed comes through this */
+	bool ended;
+	int status;
+};
+
+static struct ebt_error *find_user(const char *name, struct passwd **ret)
+{
+	struct passwd *user;
+
+	errno = 0;
+	user = getpwnam(name);
+	if (!user)
+		return errno ? ebt_error_errno(errno, "cannot look up user %s", name)
+			     : ebt_error_create(EBT_ERR_INVALID, "there is no user %s", name);
+	*ret = user;
+	return NULL;
+}
+
+static bool become(const struct passwd *user)
+{
+	return !initgroups(user->pw_name, user->pw_gid) && !setgid(user->pw_gid) &&
+	       !setuid(user->pw_uid) && !setenv("HOME", user->pw_dir, 1) &&
+	       !setenv("USER", user->pw_name, 1) && !setenv("LOGNAME", user->pw_name, 1);
+}
+
+/* In the child. Does not return. */
+static void wait_and_run(const struct command *c, int go, int error)
+{
+	char byte;
+	int errnum;
+
+	signal(SIGPIPE, SIG_DFL);
+	if (!strcmp(c->options->output, "-"))
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (c->relay)
+		relay_redirect(c->relay);
+	/* The end of file means that the recorder has gone. */
+	if (read(go, &byte, 1) != 1)
+		_exit(125);
+	if (handed_apply(c->options->handed) && (!c->user || become(c->user)))
+		execvp(c->options->command[0], c->options->command);
+	errnum = errno;
+	if (write(error, &errnum, sizeof(errnum)) < 0)
+		_exit(125);
+	_exit(errnum == ENOENT ? 127 : 126);
+}
+
+struct ebt_error *command_create(const struct record_options *options, struct command **ret)
+{
+	_cleanup_free_ struct command *c = calloc(1, sizeof(*c));
+	_cleanup_(relay_destroyp) struct relay *relay = NULL;
+	int go[2], error[2];
+	struct ebt_error *err;
+
+	if (!c)
+		return &ebt_enomem;
+	c->options = options;
+	if (options->user) {
+		err = find_user(options->user, &c->user);
+		if (err)
+			return err;
+	}
+	err = relay_create(options, c->user, &relay);
+	if (err)
+		return err;
+	if (pipe2(go, O_CLOEXEC))
+		return ebt_error_errno(errno, "cannot make a pipe");
+	c->relay = relay;
+	if (pipe2(error, O_CLOEXEC)) {
+		err = ebt_error_errno(errno, "cannot make a pipe");
+		close(go[0]);
+		close(go[1]);
+		return err;
+	}
+	c->pid = fork();
+	if (!c->pid) {
+		close(go[1]);
+		close(error[0]);
+		wait_and_run(c, go[0], error[1]);
+	}
+	if (relay)
+		relay_begin(relay, c->pid);
+	c->go = go[1];
+	c->error = error[0];
+	close(go[0]);
+	close(error[1]);
+	if (c->pid < 0) {
+		err = ebt_error_errno(errno, "cannot start a process");
+		close(c->go);
+		close(c->error);
+		return err;
+	}
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd < 0) {
+		err = ebt_error_errno(errno, "cannot watch the command");
+		c->relay = take_ptr(relay);
+		command_destroy(take_ptr(c));
+		return err;
+	}
+	c->relay = take_ptr(relay);
+	*ret = take_ptr(c);
+	return NULL;
+}
+
+void command_destroy(struct command *c)
+{
+	if (!c)
+		return;
+	if (c->go >= 0) {
+		close(c->go);
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	}
+	close(c->error);
+	ebt_closep(&c->pidfd);
+	relay_destroy(c->relay);
+	free(c);
+}
+
+pid_t command_pid(const struct command *c)
+{
+	return c->pid;
+}
+
+struct relay *command_relay(const struct command *c)
+{
+	return c->relay;
+}
+
+int command_fd(const struct command *c)
+{
+	return c->pidfd;
+}
+
+struct ebt_error *command_start(struct command *c)
+{
+	ssize_t n = write(c->go, "", 1);
+	int errnum = errno;
+
+	close(c->go);
+	c->go = -1;
+	return n == 1 ? NULL : ebt_error_errno(errnum, "cannot let the command go");
+}
+
+bool command_ended(struct command *c)
+{
+	if (!c->ended && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->ended = true;
+	return c->ended;
+}
+
+void command_stop(struct command *c)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	if (command_ended(c))
+		return;
+	kill(c->pid, SIGTERM);
+	for (int i = 0; i < STOP_MS && !command_ended(c); i++)
+		nanosleep(&ms, NULL);
+}
+
+int command_exit_status(const struct command *c)
+{
+	if (!c->ended)
+		return -1;
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+struct ebt_error *command_exec_error(struct command *c)
+{
+	int errnum;
+
+	if (!c->ended || read(c->error, &errnum, sizeof(errnum)) != sizeof(errnum))
+		return NULL;
+	return ebt_error_errno(errnum, "cannot run %s", c->options->command[0]);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command that is recorded: made at once, held until everything is attached, waited for. */
+#ifndef RECORD_COMMAND_COMMAND_H
+#define RECORD_COMMAND_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "format/base/error.h"
+#include "record/config/options.h"
+
+struct command;
+struct relay;
+
+/* Forks. The command's standard output is standard error where the trace goes to standard output.
+ */
+struct ebt_error *command_create(const struct record_options *options, struct command **ret);
+
+/* Kills a command that still waits to be let go; leaves one that runs. Accepts NULL. */
+void command_destroy(struct command *command);
+
+pid_t command_pid(const struct command *command);
+/* Readable when it has ended. Belongs to the command. */
+int command_fd(const struct command *command);
+/* What its output goes through, or NULL. Belongs to the command. */
+struct relay *command_relay(const struct command *command);
+struct ebt_error *command_start(struct command *command);
+bool command_ended(struct command *command);
+void command_stop(struct command *command);
+int command_exit_status(const struct command *command);
+
+/* Why it could not be run; NULL: it could. Meaningful once it has ended. */
+struct ebt_error *command_exec_error(struct command *command);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of `log` from what a command has written; see relay_lines.h. */
+#include "record/command/relay_lines.h"
+
+#include <linux/types.h>
+#include <string.h>
+
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+
+#define NO_SEVERITY    8 /* log.severity */
+#define LOST_RING_FULL 1 /* lost.reason */
+
+/* A row may be so old when it is written (struct source_worker); log.late says the rest. */
+#define MAX_AGE_NS UINT64_C(400000000)
+
+static struct ebt_error *add_row(struct relay_lines *l, struct ebt_stream *stream)
+{
+	uint64_t now = clocks_now(), oldest = now - MAX_AGE_NS, time = l->last;
+	struct ebt_wire_log *row;
+
+	if (l->end && time > l->end)
+		time = l->end;
+	row = ebt_record_begin(&l->rec, EBT_T_log, time < oldest ? oldest : time);
+	row->cpu = UINT32_MAX;
+	row->task = l->task;
+	row->severity = NO_SEVERITY;
+	row->origin = l->origin;
+	row->late = time < oldest ? oldest - time : 0;
+	row->cut = l->cut < UINT32_MAX ? (uint32_t)l->cut : UINT32_MAX;
+	ebt_record_bytes(&l->rec, offsetof(struct ebt_wire_log, message), l->text, l->len);
+	l->len = 0;
+	l->cut = l->first = 0;
+	l->rows++;
+	return ebt_record_add(&l->rec, stream);
+}
+
+static void add_text(struct relay_lines *l, uint64_t time, const char *data, size_t len)
+{
+	size_t room = sizeof(l->text) - l->len, kept = len < room ? len : room;
+
+	if (!len)
+		return;
+	if (!l->first)
+		l->first = time;
+	l->last = time;
+	memcpy(l->text + l->len, data, kept);
+	l->len += kept;
+	l->cut += len - kept;
+	l->state = RELAY_NOT_AFTER_CR;
+}
+
+static struct ebt_error *end_line(struct relay_lines *l, struct ebt_stream *stream, uint64_t time)
+{
+	l->last = time;
+	return add_row(l, stream);
+}
+
+/* A part without \n, which may end with \r. */
+static struct ebt_error *add_part(struct relay_lines *l, struct ebt_stream *stream, uint64_t time,
+				  const char *data, size_t len)
+{
+	while (len) {
+		const char *cr = memchr(data, '\r', len);
+		size_t before = cr ? (size_t)(cr - data) : len;
+		struct ebt_error *err;
+
+		add_text(l, time, data, before);
+		if (!cr)
+			return NULL;
+		data += before + 1;
+		len -= before + 1;
+		if (!l->first) {
+			l->state = l->state == RELAY_NOT_AFTER_CR ? RELAY_AFTER_CR : l->state;
+			continue;
+		}
+		err = end_line(l, stream, time);
+		if (err)
+			return err;
+		l->state = RELAY_AFTER_LINE;
+	}
+	return NULL;
+}
+
+struct ebt_error *relay_lines_add(struct relay_lines *l, struct ebt_stream *stream, uint64_t time,
+				  const char *data, size_t len)
+{
+	const char *end = data + len;
+	struct ebt_error *err = NULL;
+
+	while (!err && data < end) {
+		const char *newline = memchr(data, '\n', (size_t)(end - data));
+
+		err = add_part(l, stream, time, data, (size_t)((newline ? newline : end) - data));
+		if (err || !newline)
+			return err;
+		if (l->state != RELAY_AFTER_LINE)
+			err = end_line(l, stream, time);
+		l->state = RELAY_NOT_AFTER_CR;
+		data = newline + 1;
+	}
+	return err;
+}
+
+struct ebt_error *relay_lines_flush(struct relay_lines *l, struct ebt_stream *stream)
+{
+	return l->first ? add_row(l, stream) : NULL;
+}
+
+struct ebt_error *relay_lines_lost(struct relay_lines *l, struct ebt_stream *stream, uint64_t ends)
+{
+	struct ebt_error *err = relay_lines_flush(l, stream);
+	struct ebt_wire_lost *row;
+
+	if (err)
+		return err;
+	l->state = RELAY_NOT_AFTER_CR;
+	row = ebt_record_begin(&l->rec, EBT_T_lost, clocks_now());
+	row->from = l->last;
+	/* What is left of a line that was cut in two is a row, and not the line. */
+	row->count = ends ? ends : 1;
+	row->table_id = EBT_T_log;
+	row->reason = LOST_RING_FULL;
+	ebt_record_str(&l->rec, offsetof(struct ebt_wire_lost, source), "output");
+	ebt_record_str(&l->rec, offsetof(struct ebt_wire_lost, detail),
+		       "the command wrote faster than its lines were taken");
+	return ebt_record_add(&l->rec, stream);
+}
+
+void relay_lines_deinit(struct relay_lines *l)
+{
+	ebt_record_deinit(&l->rec);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Event sources: what a user names with `ebrec -e`. A source knows which BPF programs make its
+ * tables, whether this kernel has the hooks, and what to configure. docs/ADDING-A-SOURCE.md says
+ * how to write one.
+ */
+#ifndef RECORD_CONFIG_SOURCE_H
+#define RECORD_CONFIG_SOURCE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/schema/wire.h"
+#include "record/base/identity.h"
+#include "record/base/kernel.h"
+#include "record/config/options.h"
+
+struct bpf_link;
+struct bpf_map;
+struct bpf_program;
+struct handed;
+struct ebrec_bpf; /* the skeleton */
+struct ebt_stream;
+struct probe_list;
+struct tp_set;
+
+/* As in table `source`. */
+enum source_status {
+	SOURCE_OFF,
+	SOURCE_ON,
+	SOURCE_PARTIAL,
+	SOURCE_UNAVAILABLE,
+};
+
+struct source_state {
+	enum source_status status;
+	char detail[160]; /* what is missing, and why; or empty */
+};
+
+/* Everything a source may need, from loading to attaching. */
+struct source_context {
+	struct ebrec_bpf *skel;
+	const struct kernel *kernel;
+	const struct record_options *options;
+	uint32_t n_lanes, lane_records; /* bpf/shared.h */
+	struct bpf_link **links;	/* of attach(): destroyed by the owner of the context */
+	size_t n_links;
+	int *link_fds, *program_fds; /* that libbpf does not know: closed by the owner */
+	size_t n_link_fds, n_program_fds;
+	struct probe_list *probes; /* of all sources that have some; see probes/list.h */
+	struct tp_set *tp;	   /* of source `tp`, or NULL */
+};
+
+/* When a worker is called. */
+enum source_moment {
+	SOURCE_BEGIN,  /* the gate has just been opened */
+	SOURCE_READY,  /* its fd is readable */
+	SOURCE_SECOND, /* about a second after the last */
+	SOURCE_EPOCH,  /* what is needed to understand later rows is to be written again */
+	SOURCE_END,    /* the gate has been closed */
+};
+
+/* A program or library that what is recorded runs, or is going to. */
+struct source_file {
+	int fd;		  /* for reading, during the call */
+	const char *path; /* as the kernel names it */
+	const struct identity *identity;
+	uint64_t since; /* mapped then; 0: nobody has run it since recording began */
+};
+
+/* What a source does outside the kernel: reads files of /proc, or a socket. All on the session's
+ * thread, which must not wait for anything. */
+struct source_worker {
+	/* Before the recording. It may change the state, as probe() does; where it does not fit the
+	 * machine after all, *ret stays NULL and that is no error. */
+	struct ebt_error *(*open)(const struct source_context *context, struct source_state *state,
+				  void **ret);
+	/* Polled for reading, until it is closed; -1 or NULL: none. */
+	int (*fd)(void *worker);
+	/* The time of a row is now, or at most half a second ago. */
+	struct ebt_error *(*work)(void *worker, struct ebt_stream *stream,
+				  enum source_moment moment);
+	/* Told of each file when it is met first, also while it is none of the moments above. *ret:
+	 * and of each later mapping, which may be of a copy of it. NULL: of no interest. */
+	struct ebt_error *(*hear)(void *worker, struct ebt_stream *stream,
+				  const struct source_file *file, bool *ret);
+	void (*close)(void *worker);
+};
+
+struct ebrec_source {
+	const char *name, *doc, *cost;
+	bool by_default;
+	const char *args_doc;	/* of `-e NAME:ARGUMENTS`, as "rate=BYTES"; NULL: it takes none */
+	bool args_needed;	/* it is nothing without: `all` is without it */
+	const uint16_t *tables; /* enum ebt_table_id; 0 ends them */
+	bool late_tasks;	/* rows name tasks that may have ended a minute before */
+
+	/* Are these arguments right? The message is followed by args_doc. NULL: it takes none. */
+	struct ebt_error *(*check_args)(const char *args);
+
+	/* What the command shall inherit; before it is made, and whatever the target is. NULL:
+	 * nothing. */
+	struct ebt_error *(*hand)(const struct record_options *options, struct handed *handed);
+
+	/* Is it there? Sets status to PARTIAL or UNAVAILABLE, and says why; leaves ON alone. */
+	void (*probe)(const struct kernel *kernel, struct source_state *state);
+
+	/* Before configure(): what the arguments mean on this machine, which may be an error of the
+	 * user's. It may change the state, as probe() does. NULL: nothing. */
+	struct ebt_error *(*prepare)(struct source_context *context, struct source_state *state);
+
+	/* Before loading, if it is on: read-only data; programs to load, none of which is by
+	 * default. NULL: nothing. */
+	void (*configure)(struct source_context *context);
+
+	/* What is no tracepoint, after everything else. It may change the state, as probe() does.
+	 * NULL: nothing. attach_last: and after the other sources. */
+	struct ebt_error *(*attach)(struct source_context *context, struct source_state *state);
+	bool attach_last;
+
+	const struct source_worker *worker; /* NULL: it needs none */
+};
+
+extern const struct ebrec_source *const ebrec_sources[];
+extern const size_t ebrec_n_sources;
+
+/* Index of the source, or -1. */
+int source_by_name(const char *name, size_t len);
+
+static inline bool source_is_on(const struct source_state *state)
+{
+	return state->status == SOURCE_ON || state->status == SOURCE_PARTIAL;
+}
+
+/* The nth arguments of the source, which has checked them; NULL: there are no more. */
+const char *source_nth_args(const struct source_context *context, const struct ebrec_source *source,
+			    size_t n);
+
+/* The arguments that count for a source that is given once: the last ones, or NULL. */
+const char *source_args(const struct source_context *context, const struct ebrec_source *source);
+
+/* For probe(): UNAVAILABLE where the kernel lacks the tracepoint, naming it. */
+void source_require(const struct kernel *kernel, const char *tracepoint,
+		    struct source_state *state);
+
+/* For probe() of a source with user stacks: says so where they are found by frame pointers only. */
+void source_note_stacks(const struct kernel *kernel, struct source_state *state);
+
+/* For probe(): PARTIAL where the kernel lacks the tracepoint, naming it and what goes missing. */
+void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
+		 struct source_state *state);
+
+/* For configure() of a source whose rows have stacks, by bpf/event_stack.bpf.h. */
+void source_use_event_stacks(struct source_context *context);
+
+/* For attach(): where programs whose rows have stacks go on: entry 0 of this map. Nothing where the
+ * program is not loaded. */
+struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program);
+
+/* For configure(): stacks that were walked before are recognised (bpf/unwind_chain.bpf.h). */
+void source_use_chains(struct source_context *context);
+
+/* For attach(): the context owns the link from now on, also where this fails. */
+struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link);
+
+/* The same, of programs and links that libbpf does not know. */
+struct ebt_error *source_keep_program(struct source_context *context, int fd);
+struct ebt_error *source_keep_link_fd(struct source_context *context, int fd);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Probes and their rows; see list.h. */
+#include "record/probes/list.h"
+
+#include <linux/types.h>
+#include <stdlib.h>
+
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "format/write/writer.h"
+#include "record/base/clocks.h"
+#include "record/bpf/probe.h"
+#include "record/bpf/probe_user.h"
+
+struct probe_worker {
+	const struct probe_list *list;
+	enum probe_kind kind;
+	struct ebt_record rec;
+};
+
+void probe_deinit(struct probe *probe)
+{
+	for (size_t i = 0; i < probe->n_args; i++) {
+		free(probe->args[i].name);
+		free(probe->args[i].type);
+	}
+	free(probe->args);
+	free(probe->group);
+	free(probe->name);
+	free(probe->path);
+	*probe = (struct probe){ 0 };
+}
+
+void probe_list_deinit(struct probe_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		probe_deinit(&list->list[i]);
+	free(list->list);
+	free(list->places);
+	*list = (struct probe_list){ 0 };
+}
+
+struct ebt_error *probe_list_add(struct probe_list *list, struct probe *probe, uint32_t *ret_number)
+{
+	struct probe *grown;
+
+	if (list->n == EBREC_MAX_PROBES)
+		return ebt_error_create(EBT_ERR_LIMIT, "more than %d probes", EBREC_MAX_PROBES);
+	if (probe->n_args > EBREC_PROBE_ARGS)
+		return ebt_error_create(EBT_ERR_LIMIT, "probe %s reads more than %d arguments",
+					probe->name, EBREC_PROBE_ARGS);
+	grown = reallocarray(list->list, list->n + 1, sizeof(*grown));
+	if (!grown)
+		return &ebt_enomem;
+	list->list = grown;
+	grown[list->n++] = *probe;
+	*probe = (struct probe){ 0 };
+	*ret_number = (uint32_t)list->n;
+	return NULL;
+}
+
+struct ebt_error *probe_list_add_place(struct probe_list *list, const struct probe_place *place,
+				       uint32_t *ret)
+{
+	struct probe_place *grown;
+
+	if (list->n_places == EBREC_PROBE_SITES)
+		return ebt_error_create(EBT_ERR_LIMIT, "more than %d places that are probed",
+					EBREC_PROBE_SITES);
+	grown = reallocarray(list->places, list->n_places + 1, sizeof(*grown));
+	if (!grown)
+		return &ebt_enomem;
+	list->places = grown;
+	*ret = (uint32_t)list->n_places;
+	grown[list->n_places++] = *place;
+	return NULL;
+}
+
+/* --- rows --- */
+
+static void add_text(struct ebt_record *rec, size_t field, const char *text)
+{
+	if (text)
+		ebt_record_str(rec, field, text);
+}
+
+static struct ebt_error *write_args(struct ebt_record *rec, const struct probe *probe,
+				    uint32_t number, struct ebt_stream *stream)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < probe->n_args && !err; i++) {
+		const struct probe_arg *arg = &probe->args[i];
+		struct ebt_wire_probe_arg *row =
+			ebt_record_begin(rec, EBT_T_probe_arg, clocks_now());
+
+		row->probe = number;
+		row->index = (uint32_t)i;
+		row->kind = arg->kind;
+		row->size = arg->size;
+		row->elements = arg->elements;
+		row->position = arg->position;
+		add_text(rec, offsetof(struct ebt_wire_probe_arg, name), arg->name);
+		add_text(rec, offsetof(struct ebt_wire_probe_arg, type), arg->type);
+		err = ebt_record_add(rec, stream);
+	}
+	return err;
+}
+
+static struct ebt_error *write_probe(struct ebt_record *rec, const struct probe *probe,
+				     uint32_t number, struct ebt_stream *stream)
+{
+	struct ebt_wire_probe *row = ebt_record_begin(rec, EBT_T_probe, clocks_now());
+	struct ebt_error *err;
+
+	row->probe = number;
+	row->kind = probe->kind;
+	row->offset = probe->offset;
+	row->semaphore = probe->semaphore;
+	add_text(rec, offsetof(struct ebt_wire_probe, group), probe->group);
+	add_text(rec, offsetof(struct ebt_wire_probe, name), probe->name);
+	add_text(rec, offsetof(struct ebt_wire_probe, path), probe->path);
+	if (probe->build_id.len)
+		ebt_record_bytes(rec, offsetof(struct ebt_wire_probe, build_id),
+				 probe->build_id.bytes, probe->build_id.len);
+	err = ebt_record_add(rec, stream);
+	return err ? err : write_args(rec, probe, number, stream);
+}
+
+static struct ebt_error *write_all(struct ebt_record *rec, const struct probe_list *list,
+				   uint32_t kinds, struct ebt_stream *stream)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < list->n && !err; i++) {
+		const struct probe *probe = &list->list[i];
+
+		if (kinds & 1u << probe->kind && !probe->refused)
+			err = write_probe(rec, probe, (uint32_t)i + 1, stream);
+	}
+	return err;
+}
+
+struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_stream *stream)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+
+	return write_all(&rec, list, UINT32_MAX, stream);
+}
+
+struct ebt_error *probe_worker_create(const struct probe_list *list, enum probe_kind kind,
+				      struct probe_worker **ret)
+{
+	struct probe_worker *worker = calloc(1, sizeof(*worker));
+
+	if (!worker)
+		return &ebt_enomem;
+	worker->list = list;
+	worker->kind = kind;
+	*ret = worker;
+	return NULL;
+}
+
+void probe_worker_destroy(struct probe_worker *worker)
+{
+	if (!worker)
+		return;
+	ebt_record_deinit(&worker->rec);
+	free(worker);
+}
+
+struct ebt_error *probe_worker_work(void *arg, struct ebt_stream *stream, enum source_moment moment)
+{
+	struct probe_worker *worker = arg;
+
+	if (moment != SOURCE_EPOCH)
+		return NULL;
+	return write_all(&worker->rec, worker->list, 1u << worker->kind, stream);
+}
+
+void probe_worker_close(void *arg)
+{
+	probe_worker_destroy(arg);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Listing tracepoints; see tp_list.h. */
+#include "record/probes/tp_list.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "record/base/tracefs.h"
+#include "record/probes/tp_format.h"
+#include "record/probes/tp_set.h"
+
+bool tp_list_is_query(const char *text)
+{
+	return !strcmp(text, "tp") || (!strncmp(text, "tp:", 3) && tp_set_is_name(text + 3));
+}
+
+static struct ebt_error *print_fields(FILE *to, int events, const char *name)
+{
+	_cleanup_(tp_event_deinit) struct tp_event event = { 0 };
+	_cleanup_free_ char *format = NULL;
+	struct ebt_error *err;
+
+	err = tracefs_event(events, name, &event.id, &format);
+	if (!err)
+		err = tp_event_name(&event, name, strcspn(name, ":"), strchr(name, ':') + 1);
+	if (!err)
+		err = tp_format_parse(format, &event);
+	for (size_t i = 0; !err && i < event.probe.n_args; i++)
+		fprintf(to, "  %-20s %s\n", event.probe.args[i].name, event.probe.args[i].type);
+	return err;
+}
+
+struct ebt_error *tp_list_print(FILE *to, const char *query)
+{
+	const char *pattern = strchr(query, ':') ? strchr(query, ':') + 1 : NULL;
+	struct tracefs_names names = { 0 };
+	_cleanup_close_ int events = -1;
+	struct ebt_error *err;
+	size_t n = 0;
+
+	err = tracefs_open(&events);
+	if (!err)
+		err = tracefs_list(events, &names);
+	for (size_t i = 0; i < names.n && !err; i++) {
+		if (pattern && fnmatch(pattern, names.names[i], 0))
+			continue;
+		n++;
+		fprintf(to, "tp:%s\n", names.names[i]);
+		if (pattern)
+			err = print_fields(to, events, names.names[i]);
+	}
+	tracefs_names_deinit(&names);
+	if (!err && !n)
+		return ebt_error_create(EBT_ERR_NOT_FOUND, "there is no tracepoint %s",
+					pattern ? pattern : "");
+	return ebt_error_prefix(err, "the tracepoints cannot be listed");
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counters of the kernel and of the pump to rows of `lost`; see losses.h. */
+#include "record/session/losses.h"
+
+#include <stdlib.h>
+
+#include "format/schema/wire.h"
+
+/* Reasons of table `lost`. */
+enum { LOST_MALFORMED = 3, LOST_RECURSION = 4, LOST_AT_END = 7 };
+
+struct losses {
+	const struct capture *capture;
+	const struct pump *pump;
+	uint64_t last; /* when the counters were read */
+	struct capture_drop *drops;
+	size_t n_drops;
+	uint64_t malformed, left, missed;
+};
+
+struct ebt_error *losses_create(const struct capture *capture, const struct pump *pump,
+				uint64_t now, struct losses **ret)
+{
+	struct losses *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return &ebt_enomem;
+	l->capture = capture;
+	l->pump = pump;
+	l->last = now;
+	*ret = l;
+	return NULL;
+}
+
+void losses_destroy(struct losses *l)
+{
+	if (!l)
+		return;
+	free(l->drops);
+	free(l);
+}
+
+static struct ebt_error *emit(const struct losses *l, struct ebt_stream *stream, uint64_t now,
+			      struct capture_drop drop, const char *detail)
+{
+	struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_wire_lost *row;
+	struct ebt_error *err;
+
+	if (!drop.count)
+		return NULL;
+	row = ebt_record_begin(&rec, EBT_T_lost, now);
+	row->from = l->last;
+	row->count = drop.count;
+	row->table_id = drop.table;
+	row->reason = drop.reason;
+	row->ring = drop.ring;
+	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), drop.source);
+	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail), detail);
+	err = ebt_record_add(&rec, stream);
+	ebt_record_deinit(&rec);
+	return err;
+}
+
+/* How far the counter was when it was last read. */
+static uint64_t last_count(const struct losses *l, const struct capture_drop *drop)
+{
+	for (size_t i = 0; i < l->n_drops; i++) {
+		const struct capture_drop *last = &l->drops[i];
+
+		if (last->table == drop->table && last->ring == drop->ring &&
+		    last->reason == drop->reason)
+			return last->count;
+	}
+	return 0;
+}
+
+static struct ebt_error *emit_growth(const struct losses *l, struct ebt_stream *stream,
+				     uint64_t now, uint64_t count, uint64_t *last, uint32_t reason,
+				     const char *detail)
+{
+	struct capture_drop drop = { .reason = reason, .count = count - *last, .source = "" };
+	struct ebt_error *err = emit(l, stream, now, drop, detail);
+
+	if (!err)
+		*last = count;
+	return err;
+}
+
+struct ebt_error *losses_emit(struct losses *l, struct ebt_stream *stream, uint64_t now)
+{
+	struct capture_drop *drops;
+	struct pump_counts counts;
+	struct ebt_error *err;
+	size_t n;
+
+	err = capture_drops(l->capture, &drops, &n);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct capture_drop drop = drops[i];
+
+		drop.count -= last_count(l, &drop);
+		err = emit(l, stream, now, drop, "");
+	}
+	free(l->drops);
+	l->drops = drops;
+	l->n_drops = n;
+	pump_counts(l->pump, &counts);
+	if (!err)
+		err = emit_growth(l, stream, now, counts.malformed, &l->malformed, LOST_MALFORMED,
+				  "records that the writer did not take");
+	if (!err)
+		err = emit_growth(l, stream, now, counts.left, &l->left, LOST_AT_END,
+				  "bytes of records");
+	if (!err)
+		err = emit_growth(l, stream, now, capture_missed_runs(l->capture), &l->missed,
+				  LOST_RECURSION, "runs of BPF programs");
+	l->last = now;
+	return err;
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads that read rings; see pump.h. */
+#include "record/session/pump.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+#include "record/bpf/shared.h"
+#include "record/session/finisher.h"
+#include "record/sideband/tasks.h"
+#include "record/unwind/python.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* A program reads the clock before it takes room in a ring. The two are this far apart at most: a
+ * virtual machine's CPU may be taken away in between. */
+#define SLACK_NS     (1000 * NS_PER_MS)
+
+#define SLEEP_MS     50
+#define FLUSH_NS     (100 * NS_PER_MS)
+#define BATCH_BYTES  (64u << 10) /* less than this a pass: not worth another at once */
+#define MAX_NOTICES  16384
+#define FINAL_PASSES 100
+
+/* A reader that gets its turn among all others' loses what they do meanwhile. */
+#define NICE (-15)
+
+struct pump_thread {
+	struct pump *pump;
+	struct ebt_stream *stream;
+	uint32_t first_ring, end_ring; /* event and sample rings */
+	uint64_t *ends;		       /* of a pass: positions of both kinds */
+	uint64_t *lane_ends;	       /* likewise, by CPU; only those of these rings are used */
+	int epoll;
+	pthread_t thread;
+	bool started;
+	uint64_t last_pass, last_flush;
+	uint64_t records, malformed, left;
+};
+
+struct pump {
+	struct capture *capture;
+	struct tasks *tasks;
+	struct finisher *finisher; /* or NULL */
+	struct pump_thread *threads;
+	uint32_t n_threads;
+	int event, wake; /* to the caller; to the threads, at the end */
+
+	pthread_mutex_t lock; /* of the task ring, and what follows */
+	struct pump_notice notices[MAX_NOTICES];
+	size_t first_notice, n_notices;
+	uint64_t notices_dropped, task_records, task_malformed;
+	struct ebt_error *err; /* the first */
+
+	bool failed, finishing, abandoned; /* atomic */
+};
+
+static void notify(const struct pump *p)
+{
+	uint64_t one = 1;
+
+	/* The counter of an eventfd cannot overflow here, and there is nothing else to fail. */
+	if (write(p->event, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* With the lock held. */
+static void add_notice(struct pump *p, struct pump_notice notice)
+{
+	if (p->n_notices == MAX_NOTICES) {
+		p->notices_dropped++;
+		return;
+	}
+	p->notices[(p->first_notice + p->n_notices++) % MAX_NOTICES] = notice;
+	notify(p);
+}
+
+/* Adds a record; counts it if it is malformed, which is no reason to stop. */
+static struct ebt_error *add_record(struct ebt_stream *stream, const void *record, size_t len,
+				    uint64_t *malformed)
+{
+	struct ebt_error *err = ebt_stream_add(stream, record, len);
+
+	if (!err || err->code != EBT_ERR_INVALID)
+		return err;
+	ebt_error_destroy(err);
+	__atomic_fetch_add(malformed, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* With the lock held: what changes address spaces. */
+static void notice_task(struct pump *p, const struct ebt_wire_head *head, const void *record)
+{
+	struct pump_notice notice = { .time = head->time };
+	struct ebt_wire_task_exec exec;
+	struct ebt_wire_task_rename rename;
+	struct ebt_wire_task_fork fork;
+	struct ebt_wire_task_exit exit;
+	struct ebt_task_id id;
+
+	switch (head->table) {
+	case EBT_T_task_exec:
+		memcpy(&exec, record, sizeof(exec));
+		notice.event = PUMP_EXEC;
+		notice.pid = exec.pid;
+		break;
+	case EBT_T_task_fork:
+		memcpy(&fork, record, sizeof(fork));
+		if (fork.thread)
+			return;
+		tasks_resolve(p->tasks, fork.parent, head->time, &id);
+		notice.event = PUMP_FORK;
+		notice.pid = id.pid;
+		notice.child = fork.child_pid;
+		break;
+	case EBT_T_task_rename:
+		memcpy(&rename, record, sizeof(rename));
+		notice.event = PUMP_RENAME;
+		notice.pid = rename.task;
+		break;
+	case EBT_T_task_exit:
+		memcpy(&exit, record, sizeof(exit));
+		if (!exit.group_dead)
+			return;
+		tasks_resolve(p->tasks, exit.task, head->time, &id);
+		notice.event = PUMP_EXIT;
+		notice.pid = id.pid;
+		break;
+	default:
+		return;
+	}
+	add_notice(p, notice);
+}
+
+/* With the lock held. */
+static struct ebt_error *take_task_record(struct pump *p, struct ebt_stream *stream,
+					  const void *record, size_t len)
+{
+	struct ebt_wire_head head;
+	struct ebt_error *err;
+
+	memcpy(&head, record, sizeof(head));
+	if (head.table == EBREC_T_ATTACHED) {
+		uint64_t pid;
+
+		memcpy(&pid, (const char *)record + sizeof(head), sizeof(pid));
+		add_notice(p, (struct pump_notice){ (uint32_t)pid, 0, PUMP_ATTACHED, head.time });
+		return NULL;
+	}
+	p->task_records++;
+	err = tasks_observe(p->tasks, record, len);
+	if (err)
+		return err;
+	notice_task(p, &head, record);
+	return add_record(stream, record, len, &p->task_malformed);
+}
+
+struct ebt_error *pump_read_tasks(struct pump *p, struct ebt_stream *stream)
+{
+	struct ring *ring = capture_task_ring(p->capture);
+	struct ebt_error *err = NULL;
+	const void *record;
+	uint64_t end;
+	size_t len;
+
+	pthread_mutex_lock(&p->lock);
+	end = ring_end(ring);
+	while (!err && (record = ring_next(ring, end, &len)))
+		err = take_task_record(p, stream, record, len);
+	ring_release(ring);
+	pthread_mutex_unlock(&p->lock);
+	return err;
+}
+
+static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uint64_t end,
+				   uint64_t now)
+{
+	struct finisher *finisher = t->pump->finisher;
+	struct ebt_error *err = NULL;
+	const void *record;
+	uint64_t n = 0;
+	size_t len;
+
+	while (!err && (record = ring_next(ring, end, &len))) {
+		if (python_is_code(record, len))
+			err = python_add_code(t->stream, record, len);
+		else if (!finisher || !finisher_take(finisher, record, len, now))
+			err = add_record(t->stream, record, len, &t->malformed);
+		/* So that a second SIGINT need not wait for a whole ring. */
+		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+			break;
+	}
+	ring_release(ring);
+	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
+	return err;
+}
+
+static struct ebt_error *read_lane(struct pump_thread *t, struct lane *lane, uint64_t end)
+{
+	struct ebt_error *err = NULL;
+	const void *record;
+	uint64_t n = 0;
+	size_t len;
+
+	while (!err && (record = lane_next(lane, end, &len))) {
+		err = add_record(t->stream, record, len, &t->malformed);
+		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+			break;
+	}
+	lane_release(lane);
+	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
+	return err;
+}
+
+static struct ring *ring_of(const struct pump_thread *t, uint32_t i)
+{
+	uint32_t n = t->end_ring - t->first_ring;
+
+	return i < n ? capture_event_ring(t->pump->capture, t->first_ring + i)
+		     : capture_sample_ring(t->pump->capture, t->first_ring + i - n);
+}
+
+static bool has_lane(const struct pump_thread *t, uint32_t cpu)
+{
+	uint32_t ring = capture_topology(t->pump->capture)->cpu_ring[cpu];
+
+	return ring >= t->first_ring && ring < t->end_ring;
+}
+
+static void take_positions(struct pump_thread *t)
+{
+	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring); i++)
+		t->ends[i] = ring_end(ring_of(t, i));
+	for (uint32_t i = 0; i < capture_n_lanes(t->pump->capture); i++) {
+		if (has_lane(t, i))
+			t->lane_ends[i] = lane_end(capture_lane(t->pump->capture, i));
+	}
+}
+
+/* Up to the positions taken. *ret_bytes: what was read; *ret_left: what could not be. */
+static struct ebt_error *read_rings(struct pump_thread *t, uint64_t now, uint64_t *ret_bytes,
+				    uint64_t *ret_left)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring) && !err; i++) {
+		struct ring *ring = ring_of(t, i);
+		uint64_t from = ring->pos;
+
+		err = read_ring(t, ring, t->ends[i], now);
+		*ret_bytes += ring->pos - from;
+		*ret_left += t->ends[i] - ring->pos;
+	}
+	for (uint32_t i = 0; i < capture_n_lanes(t->pump->capture) && !err; i++) {
+		struct lane *lane = capture_lane(t->pump->capture, i);
+		uint64_t from = lane->pos;
+
+		if (!has_lane(t, i))
+			continue;
+		err = read_lane(t, lane, t->lane_ends[i]);
+		*ret_bytes += (lane->pos - from) * sizeof(struct ebt_wire_syscall);
+		*ret_left += (t->lane_ends[i] - lane->pos) * sizeof(struct ebt_wire_syscall);
+	}
+	return err;
+}
+
+/* One pass over the thread's rings. *ret_bytes: what was read; *ret_left: what could not be. */
+static struct ebt_error *pass(struct pump_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
+{
+	uint64_t now = clocks_now(), bytes = 0, left = 0;
+	struct ebt_error *err;
+
+	take_positions(t);
+	err = pump_read_tasks(t->pump, t->stream);
+	if (!err)
+		err = read_rings(t, now, &bytes, &left);
+	if (err)
+		return err;
+	/* What came after `now` is newer, and what came before has been read. */
+	if (!left && now > SLACK_NS)
+		ebt_stream_set_low(t->stream, now - SLACK_NS);
+	if (now - t->last_flush >= FLUSH_NS) {
+		t->last_flush = now;
+		err = ebt_stream_flush(t->stream, now, false);
+		if (err)
+			return err;
+	}
+	*ret_bytes = bytes;
+	*ret_left = left;
+	return NULL;
+}
+
+/* Until a ring is rather full, it is time to look again, or the end comes. */
+static void sleep_until_needed(struct pump_thread *t)
+{
+	struct epoll_event events[8];
+
+	for (uint32_t i = t->first_ring; i < t->end_ring; i++)
+		capture_set_asleep(t->pump->capture, i);
+	if (t == t->pump->threads)
+		capture_set_asleep(t->pump->capture, capture_n_rings(t->pump->capture) - 1);
+	epoll_wait(t->epoll, events, 8, SLEEP_MS);
+}
+
+static struct ebt_error *run(struct pump_thread *t)
+{
+	uint64_t bytes, left;
+	struct ebt_error *err;
+
+	while (!__atomic_load_n(&t->pump->finishing, __ATOMIC_ACQUIRE)) {
+		err = pass(t, &bytes, &left);
+		if (err)
+			return err;
+		if (bytes < BATCH_BYTES)
+			sleep_until_needed(t);
+	}
+	/* Nobody writes into the rings any more, so this ends; a record that was begun and never
+	 * handed over would be the kernel's mistake, and is waited for only so long. */
+	for (int i = 0; i < FINAL_PASSES; i++) {
+		err = pass(t, &bytes, &left);
+		if (err)
+			return err;
+		t->left = left;
+		if ((!bytes && !left) || __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+			break;
+		if (!bytes)
+			usleep(1000);
+	}
+	return NULL;
+}
+
+static void *thread_main(void *arg)
+{
+	struct pump_thread *t = arg;
+	struct pump *p = t->pump;
+	struct ebt_error *err;
+
+	/* Of this thread alone. Without the privilege it stays as it is. */
+	setpriority(PRIO_PROCESS, 0, NICE);
+	err = run(t);
+	if (!err)
+		return NULL;
+	pthread_mutex_lock(&p->lock);
+	if (p->err)
+		ebt_error_destroy(err);
+	else
+		p->err = err;
+	pthread_mutex_unlock(&p->lock);
+	__atomic_store_n(&p->failed, true, __ATOMIC_RELEASE);
+	notify(p);
+	return NULL;
+}
+
+static struct ebt_error *epoll_add(int epoll, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		return ebt_error_errno(errno, "cannot wait for a ring buffer");
+	return NULL;
+}
+
+static struct ebt_error *init_thread(struct pump *p, uint32_t i, struct ebt_writer *writer)
+{
+	const struct topology *topology = capture_topology(p->capture);
+	struct pump_thread *t = &p->threads[i];
+	struct ebt_error *err;
+
+	t->pump = p;
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll < 0)
+		return ebt_error_errno(errno, "cannot wait for ring buffers");
+	while (topology_ring_thread(topology, t->first_ring) != i)
+		t->first_ring++;
+	t->end_ring = t->first_ring;
+	while (t->end_ring < topology->n_rings && topology_ring_thread(topology, t->end_ring) == i)
+		t->end_ring++;
+	t->ends = calloc(2 * (t->end_ring - t->first_ring), sizeof(*t->ends));
+	t->lane_ends = calloc(topology->n_cpus, sizeof(*t->lane_ends));
+	if (!t->ends || !t->lane_ends)
+		return &ebt_enomem;
+	err = epoll_add(t->epoll, p->wake, EPOLLIN);
+	/* Edges: a ring that holds a little is always readable, and no reason to wake. */
+	for (uint32_t r = 0; r < 2 * (t->end_ring - t->first_ring) && !err; r++)
+		err = epoll_add(t->epoll, ring_of(t, r)->fd, EPOLLIN | EPOLLET);
+	if (!err && !i)
+		err = epoll_add(t->epoll, capture_task_ring(p->capture)->fd, EPOLLIN | EPOLLET);
+	return err ? err : ebt_writer_add_stream(writer, &t->stream);
+}
+
+struct ebt_error *pump_create(struct capture *capture, struct ebt_writer *writer,
+			      struct tasks *tasks, struct finisher *finisher, struct pump **ret)
+{
+	_cleanup_(pump_destroyp) struct pump *p = calloc(1, sizeof(*p));
+	struct ebt_error *err;
+
+	if (!p)
+		return &ebt_enomem;
+	p->capture = capture;
+	p->tasks = tasks;
+	p->finisher = finisher;
+	pthread_mutex_init(&p->lock, NULL);
+	p->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->event < 0 || p->wake < 0)
+		return ebt_error_errno(errno, "cannot make an eventfd");
+	p->n_threads = capture_topology(capture)->n_threads;
+	p->threads = calloc(p->n_threads, sizeof(*p->threads));
+	if (!p->threads)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < p->n_threads; i++)
+		p->threads[i].epoll = -1;
+	for (uint32_t i = 0; i < p->n_threads; i++) {
+		err = init_thread(p, i, writer);
+		if (err)
+			return err;
+	}
+	*ret = take_ptr(p);
+	return NULL;
+}
+
+static void join_threads(struct pump *p)
+{
+	uint64_t one = 1;
+
+	__atomic_store_n(&p->finishing, true, __ATOMIC_RELEASE);
+	if (write(p->wake, &one, sizeof(one)) < 0)
+		p->failed = true;
+	for (uint32_t i = 0; i < p->n_threads && p->threads; i++) {
+		if (p->threads[i].started)
+			pthread_join(p->threads[i].thread, NULL);
+		p->threads[i].started = false;
+	}
+}
+
+void pump_destroy(struct pump *p)
+{
+	if (!p)
+		return;
+	__atomic_store_n(&p->abandoned, true, __ATOMIC_RELAXED);
+	join_threads(p);
+	for (uint32_t i = 0; i < p->n_threads && p->threads; i++) {
+		free(p->threads[i].ends);
+		free(p->threads[i].lane_ends);
+		ebt_closep(&p->threads[i].epoll);
+	}
+	free(p->threads);
+	ebt_closep(&p->event);
+	ebt_closep(&p->wake);
+	ebt_error_destroy(p->err);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+struct ebt_error *pump_start(struct pump *p)
+{
+	for (uint32_t i = 0; i < p->n_threads; i++) {
+		int r = pthread_create(&p->threads[i].thread, NULL, thread_main, &p->threads[i]);
+
+		if (r)
+			return ebt_error_errno(r, "cannot start a thread");
+		p->threads[i].started = true;
+	}
+	return NULL;
+}
+
+struct ebt_error *pump_finish(struct pump *p)
+{
+	join_threads(p);
+	return take_ptr(p->err);
+}
+
+int pump_fd(const struct pump *p)
+{
+	return p->event;
+}
+
+bool pump_failed(const struct pump *p)
+{
+	return __atomic_load_n(&p->failed, __ATOMIC_ACQUIRE);
+}
+
+bool pump_next_notice(struct pump *p, struct pump_notice *ret)
+{
+	bool found = false;
+	uint64_t count;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->n_notices) {
+		*ret = p->notices[p->first_notice];
+		p->first_notice = (p->first_notice + 1) % MAX_NOTICES;
+		p->n_notices--;
+		found = true;
+	} else if (read(p->event, &count, sizeof(count)) < 0) {
+		/* Nobody had notified; that is as good. */
+	}
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+void pump_counts(const struct pump *p, struct pump_counts *ret)
+{
+	struct pump_counts c = {
+		.records = __atomic_load_n(&p->task_records, __ATOMIC_RELAXED),
+		.malformed = __atomic_load_n(&p->task_malformed, __ATOMIC_RELAXED),
+		.notices_dropped = __atomic_load_n(&p->notices_dropped, __ATOMIC_RELAXED),
+	};
+
+	for (uint32_t i = 0; i < p->n_threads; i++) {
+		const struct pump_thread *t = &p->threads[i];
+
+		c.records += __atomic_load_n(&t->records, __ATOMIC_RELAXED);
+		c.malformed += __atomic_load_n(&t->malformed, __ATOMIC_RELAXED);
+		c.left += __atomic_load_n(&t->left, __ATOMIC_RELAXED);
+	}
+	*ret = c;
+}

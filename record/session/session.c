@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One recording; see session.h. This thread does everything that is not reading rings: the
+ * side-band, the snapshot, processes that appear, losses, epochs, signals and the end. It has a
+ * stream of its own, so that a long snapshot holds up nobody.
+ */
+#include "record/session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "record/base/clocks.h"
+#include "record/base/kernel.h"
+#include "record/base/output.h"
+#include "record/command/files.h"
+#include "record/command/relay.h"
+#include "record/config/handed.h"
+#include "record/probes/list.h"
+#include "record/session/capture.h"
+#include "record/session/describe.h"
+#include "record/session/finisher.h"
+#include "record/session/losses.h"
+#include "record/session/pump.h"
+#include "record/session/target.h"
+#include "record/session/workers.h"
+#include "record/sideband/modules.h"
+#include "record/sideband/objects.h"
+#include "record/sideband/perfmap.h"
+#include "record/sideband/sideband.h"
+#include "record/sideband/snapshot.h"
+#include "record/sideband/tasks.h"
+
+#define NS_PER_MS  UINT64_C(1000000)
+#define NS_PER_S   UINT64_C(1000000000)
+
+#define TICK_MS	   100
+#define RELAY_MS   20 /* what a command writes is taken so often, and not at each write */
+#define EPOCH_NS   (10 * NS_PER_S)
+#define KERNEL_NS  (5 * NS_PER_S)
+#define FORGET_NS  (10 * NS_PER_S)
+#define LATE_NS	   (60 * NS_PER_S) /* what is written is on the disk by then */
+#define LAST_WORDS (5 * NS_PER_MS)
+#define WORDS_MS   1000 /* to pass on those of a command that was asked to end */
+
+/* /proc of a new process is read a moment later: its row may be older than others by this. */
+#define NOTICE_NS (1 * NS_PER_S)
+
+struct session {
+	const struct record_options *options;
+	struct record_options resolved; /* what they point to */
+	struct session_result *result;
+	struct kernel kernel;
+	struct target *target;
+	struct relay *relay; /* of the target, or NULL */
+	struct capture *capture;
+	int output, stop; /* the latter not owned */
+	struct tasks *tasks;
+	struct ebt_writer *writer;
+	struct ebt_stream *stream;
+	struct finisher *finisher; /* or NULL */
+	struct pump *pump;
+	struct sideband *sideband;
+	struct snapshot_state *snapshot;
+	struct objects *objects;
+	struct perfmaps *perfmaps;
+	struct modules *modules;
+	struct losses *losses;
+	struct workers *workers;
+	struct pollfd *polls;
+	size_t n_polls;
+	uint64_t begin, last_second, last_epoch, last_pass;
+	uint64_t sideband_lost;
+	struct ebt_error *expect_error;
+	bool kernel_stored, begun;
+};
+
+static void deinit(struct session *s)
+{
+	pump_destroy(s->pump);
+	finisher_destroy(s->finisher);
+	losses_destroy(s->losses);
+	workers_destroy(s->workers);
+	objects_destroy(s->objects);
+	perfmaps_destroy(s->perfmaps);
+	modules_destroy(s->modules);
+	snapshot_destroy(s->snapshot);
+	sideband_close(s->sideband);
+	capture_destroy(s->capture);
+	target_destroy(s->target);
+	handed_destroy(s->resolved.handed);
+	ebt_writer_destroy(s->writer);
+	tasks_destroy(s->tasks);
+	kernel_deinit(&s->kernel);
+	ebt_closep(&s->output);
+	free(s->polls);
+}
+
+static struct ebt_error *open_writer(struct session *s)
+{
+	struct ebt_writer_options options = {
+		.name = s->options->output,
+		.streams = 1 + capture_topology(s->capture)->n_threads,
+		.resolve_task = tasks_resolve,
+	};
+	struct ebt_error *err;
+
+	err = output_open(s->options->output, s->options->force, &s->output);
+	if (!err)
+		err = tasks_create(&s->tasks);
+	if (err)
+		return err;
+	options.fd = s->output;
+	options.resolve_arg = s->tasks;
+	err = ebt_writer_create(&options, &s->writer);
+	return err ? err : ebt_writer_add_stream(s->writer, &s->stream);
+}
+
+static struct ebt_error *make_polls(struct session *s)
+{
+	const int *fds;
+	size_t n = sideband_fds(s->sideband, &fds);
+
+	s->polls = calloc(n + 4, sizeof(*s->polls));
+	if (!s->polls)
+		return &ebt_enomem;
+	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
+	s->polls[1] = (struct pollfd){ .fd = pump_fd(s->pump), .events = POLLIN };
+	s->polls[2] = (struct pollfd){ .fd = target_fd(s->target), .events = POLLIN };
+	s->polls[3] = (struct pollfd){ .fd = workers_fd(s->workers), .events = POLLIN };
+	for (size_t i = 0; i < n; i++)
+		s->polls[4 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = n + 4;
+	return NULL;
+}
+
+static struct ebt_error *create_finisher(struct session *s)
+{
+	struct unwinder *u = capture_unwinder(s->capture);
+
+	return u && u->history ? finisher_create(u, s->tasks, &s->finisher) : NULL;
+}
+
+/* What the kernel decides. */
+static struct ebt_error *resolve(struct session *s)
+{
+	struct record_options *o = &s->resolved;
+	bool can = kernel_can_unwind(&s->kernel);
+
+	if (o->call_graph == CALL_GRAPH_AUTO)
+		o->call_graph = can ? CALL_GRAPH_TABLE : CALL_GRAPH_FP;
+	else if (o->call_graph >= CALL_GRAPH_TABLE && !can)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED,
+					"unwind tables need Linux 5.17 on x86-64; --call-graph fp "
+					"works here");
+	return NULL;
+}
+
+/* A mapping_listener: snapshot and side-band have found one. */
+static struct ebt_error *hear(void *arg, const struct mapping *mapping)
+{
+	struct session *s = arg;
+	struct unwinder *u = capture_unwinder(s->capture);
+	struct ebt_error *err = NULL;
+
+	if (u) {
+		const struct mapping_listener listener = unwinder_listener(u);
+
+		err = listener.fn(listener.arg, mapping);
+	}
+	if (!err)
+		err = perfmaps_map(s->perfmaps, mapping);
+	return err ? err : objects_hear(s->objects, mapping);
+}
+
+/* An objects_listener. What was there when the recording began has been seen in time. */
+static struct ebt_error *hear_file(void *arg, int fd, const struct mapping *mapping,
+				   const struct identity *identity, bool *ret)
+{
+	const struct session *s = arg;
+	_cleanup_free_ char *path = strndup(mapping->path, mapping->path_len);
+	const struct source_file file = {
+		.fd = fd,
+		.path = path,
+		.identity = identity,
+		.since = s->begun ? mapping->time : 0,
+	};
+
+	return path ? workers_hear(s->workers, s->stream, &file, ret) : &ebt_enomem;
+}
+
+/* A command_file_fn. */
+static void expect_file(void *arg, int fd, const char *path)
+{
+	struct session *s = arg;
+	struct identity identity = { 0 };
+	const struct source_file file = { .fd = fd, .path = path, .identity = &identity };
+	struct unwinder *u = capture_unwinder(s->capture);
+	bool again;
+
+	if (u)
+		unwinder_expect(u, fd, path);
+	if (s->expect_error || fstat(fd, &identity.st))
+		return;
+	identity.elf = elfparts_read(fd, (uint64_t)identity.st.st_size, &identity.parts);
+	s->expect_error = workers_hear(s->workers, s->stream, &file, &again);
+}
+
+/* What the command and its libraries need is there before it runs. */
+static struct ebt_error *expect(struct session *s)
+{
+	if (s->options->target != TARGET_COMMAND)
+		return NULL;
+	command_files(s->options->command[0], expect_file, s);
+	if (capture_unwinder(s->capture))
+		unwinder_expect_end(capture_unwinder(s->capture));
+	return s->expect_error;
+}
+
+/* Everything is made; nothing is recorded. */
+static struct ebt_error *prepare(struct session *s)
+{
+	struct ebt_error *err;
+
+	err = kernel_probe(&s->kernel);
+	if (!err)
+		err = resolve(s);
+	if (!err)
+		err = handed_create(s->options, &s->resolved.handed);
+	if (!err)
+		err = target_create(s->options, &s->target);
+	if (!err)
+		err = capture_create(&s->kernel, s->options, target_cgroup_id(s->target),
+				     &s->capture);
+	if (!err)
+		err = open_writer(s);
+	if (!err)
+		err = create_finisher(s);
+	if (!err)
+		err = pump_create(s->capture, s->writer, s->tasks, s->finisher, &s->pump);
+	if (!err)
+		err = snapshot_create(s->tasks, &s->snapshot);
+	if (!err)
+		err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
+	if (!err)
+		err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
+	if (!err)
+		err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
+	if (!err)
+		err = workers_create(s->capture, &s->workers);
+	if (err)
+		return err;
+	if (s->options->no_containers)
+		snapshot_without_containers(s->snapshot);
+	s->relay = target_relay(s->target);
+	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
+	sideband_listen(s->sideband, (struct mapping_listener){ hear, s });
+	objects_listen(s->objects, (struct objects_listener){ hear_file, s });
+	return make_polls(s);
+}
+
+static struct ebt_error *publish(struct session *s)
+{
+	struct unwinder *u = capture_unwinder(s->capture);
+
+	return u ? unwinder_work(u, clocks_now()) : NULL;
+}
+
+static bool wanted(void *arg, uint32_t pid)
+{
+	const struct session *s = arg;
+
+	return capture_follows(s->capture, pid);
+}
+
+static void tell_missing(const struct session *s, const struct session_watch *watch)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		const struct source_state *state = capture_source(s->capture, i);
+
+		if (state->status == SOURCE_UNAVAILABLE)
+			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
+	}
+}
+
+static void tell_partial(const struct session *s, const struct session_watch *watch)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		const struct source_state *state = capture_source(s->capture, i);
+
+		if (state->status == SOURCE_PARTIAL)
+			watch->partial(watch->arg, ebrec_sources[i]->name, state->detail);
+	}
+}
+
+/*
+ * The order matters: mappings are listened to before they are listed, forks are followed before
+ * processes are looked for, and the target is let go when all of that is done.
+ */
+static struct ebt_error *begin(struct session *s, const char *command_line,
+			       const struct session_watch *watch)
+{
+	struct ebt_error *err;
+
+	s->begin = s->last_second = s->last_epoch = s->last_pass = clocks_now();
+	err = describe_options(s->stream, s->options, &s->kernel, command_line);
+	if (!err)
+		err = capture_attach(s->capture);
+	if (!err)
+		err = losses_create(s->capture, s->pump, s->begin, &s->losses);
+	if (!err)
+		err = pump_start(s->pump);
+	if (!err)
+		err = snapshot_learn(s->snapshot);
+	if (err)
+		return err;
+	capture_set_gate(s->capture, true);
+	s->result->recorded = true;
+	err = workers_run(s->workers, s->stream, SOURCE_BEGIN);
+	if (!err)
+		err = target_follow(s->target, s->capture);
+	if (!err)
+		err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
+	if (!err)
+		err = publish(s);
+	if (!err)
+		err = snapshot_host(s->snapshot, s->stream);
+	if (!err)
+		err = modules_create(&modules_of_proc, s->stream,
+				     snapshot_last_file_id(s->snapshot), &s->modules);
+	if (!err)
+		err = expect(s);
+	if (!err)
+		err = capture_attach_last(s->capture);
+	tell_partial(s, watch);
+	if (!err)
+		err = describe_sources(s->stream, s->capture);
+	if (!err)
+		err = probe_list_write(capture_context(s->capture)->probes, s->stream);
+	/* Readings of the clocks bound the recording also where nothing happens. */
+	if (!err)
+		err = clocks_emit(s->stream);
+	/* All that took its time, on a machine with many processes seconds of it. */
+	s->begin = clocks_now();
+	s->begun = true;
+	return err ? err : target_start(s->target);
+}
+
+static struct ebt_error *tell_unwinder(struct unwinder *u, const struct pump_notice *notice)
+{
+	if (!u)
+		return NULL;
+	switch (notice->event) {
+	case PUMP_EXEC:
+		return unwind_spaces_exec(u->spaces, notice->pid, notice->time);
+	case PUMP_FORK:
+		return unwind_spaces_fork(u->spaces, notice->pid, notice->child, notice->time);
+	case PUMP_RENAME:
+		return unwind_spaces_rename(u->spaces, notice->pid, notice->time);
+	case PUMP_EXIT:
+		return unwind_spaces_exit(u->spaces, notice->pid, notice->time);
+	case PUMP_ATTACHED:
+		break;
+	}
+	return NULL;
+}
+
+static struct ebt_error *handle_notices(struct session *s)
+{
+	struct pump_notice notice;
+	struct ebt_error *err = NULL;
+
+	while (!err && pump_next_notice(s->pump, &notice)) {
+		if (notice.event == PUMP_ATTACHED) {
+			target_follow_process(s->capture, notice.pid);
+			tasks_follow(s->tasks, notice.pid);
+		}
+		if (notice.event == PUMP_ATTACHED || notice.event == PUMP_EXEC)
+			err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
+		if (!err)
+			err = tell_unwinder(capture_unwinder(s->capture), &notice);
+		if (!err && notice.event == PUMP_EXEC)
+			err = perfmaps_exec(s->perfmaps, notice.pid, notice.time);
+		if (!err && notice.event == PUMP_EXIT)
+			err = perfmaps_exit(s->perfmaps, notice.pid, notice.time);
+	}
+	return err;
+}
+
+/* The side-band, and what came with it. */
+static struct ebt_error *control_pass(struct session *s)
+{
+	uint64_t now = clocks_now();
+	struct ebt_error *err;
+
+	err = sideband_read(s->sideband);
+	if (!err)
+		err = pump_read_tasks(s->pump, s->stream);
+	if (!err)
+		err = sideband_emit(s->sideband, s->stream);
+	if (!err)
+		err = handle_notices(s);
+	if (!err)
+		err = snapshot_changes(s->snapshot, s->stream, false);
+	if (!err)
+		err = publish(s);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_READY);
+	if (!err && s->relay)
+		err = relay_read(s->relay, s->stream);
+	if (!err)
+		err = perfmaps_look(s->perfmaps, now);
+	if (!err)
+		err = objects_work(s->objects, false);
+	if (!err && s->finisher)
+		err = finisher_run(s->finisher, s->stream, now, false);
+	if (err)
+		return err;
+	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);
+	s->last_pass = now;
+	return ebt_stream_flush(s->stream, now, false);
+}
+
+static void read_status(struct session *s, uint64_t now)
+{
+	struct session_status *status = &s->result->status;
+	struct ebt_writer_stats stats;
+	struct pump_counts counts;
+
+	ebt_writer_stats(s->writer, &stats);
+	pump_counts(s->pump, &counts);
+	status->elapsed = now - s->begin;
+	status->events = counts.records;
+	status->lost = stats.lost;
+	status->bytes = stats.bytes;
+}
+
+/* Processes read again in a second. */
+#define MAX_LOOKS 16
+
+/* Looks at address spaces that are not as the side-band told, if walks depend on them. */
+static struct ebt_error *check_spaces(struct session *s)
+{
+	struct unwinder *u = capture_unwinder(s->capture);
+	uint64_t lost = sideband_lost(s->sideband), time;
+	struct ebt_error *err = NULL;
+	uint32_t pids[MAX_LOOKS];
+	size_t n;
+
+	if (!u)
+		return NULL;
+	if (lost != s->sideband_lost)
+		unwind_spaces_doubt(u->spaces);
+	s->sideband_lost = lost;
+	n = unwind_spaces_doubtful(u->spaces, pids, MAX_LOOKS);
+	for (size_t i = 0; i < n && !err; i++) {
+		err = snapshot_mappings(s->snapshot, s->stream, pids[i], &time);
+		if (!err)
+			err = unwind_spaces_forget(u->spaces, pids[i], time);
+	}
+	return err;
+}
+
+/* Names of kernel functions go into the file once, and not at its beginning: what is cut early, or
+ * read from a pipe, is worth more with events in it. */
+static struct ebt_error *store_kernel(struct session *s)
+{
+	if (s->kernel_stored)
+		return NULL;
+	s->kernel_stored = true;
+	return snapshot_kernel(s->snapshot, s->stream);
+}
+
+/* How long tasks that ended are remembered. */
+static uint64_t remember_ns(const struct session *s)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (ebrec_sources[i]->late_tasks && source_is_on(capture_source(s->capture, i)))
+			return LATE_NS;
+	}
+	return FORGET_NS;
+}
+
+static struct ebt_error *every_second(struct session *s, uint64_t now)
+{
+	uint64_t remember = remember_ns(s);
+	struct ebt_error *err;
+
+	s->last_second = now;
+	err = losses_emit(s->losses, s->stream, now);
+	if (!err)
+		err = objects_check(s->objects, false);
+	if (!err)
+		err = check_spaces(s);
+	if (!err)
+		err = modules_look(s->modules);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_SECOND);
+	if (!err && now - s->begin >= KERNEL_NS)
+		err = store_kernel(s);
+	if (err)
+		return err;
+	/* A machine may have started just now. */
+	if (now > remember)
+		tasks_forget_before(s->tasks, now - remember);
+	if (now - s->last_epoch < EPOCH_NS)
+		return NULL;
+	s->last_epoch = now;
+	objects_next_epoch(s->objects);
+	err = ebt_writer_next_epoch(s->writer);
+	if (!err)
+		err = clocks_emit(s->stream);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_EPOCH);
+	return err ? err : snapshot_again(s->snapshot, s->stream, wanted, s);
+}
+
+/* Why the recording ends, or NULL. */
+static const char *read_signals(struct session *s)
+{
+	const char *reason = NULL;
+	unsigned char number;
+
+	while (read(s->stop, &number, 1) == 1)
+		reason = number == SIGINT ? "interrupted" : "terminated";
+	return reason;
+}
+
+static const char *ended(struct session *s, uint64_t now)
+{
+	const char *reason = read_signals(s);
+
+	if (reason)
+		return reason;
+	if (pump_failed(s->pump))
+		return "failed";
+	if (target_ended(s->target))
+		return s->options->target == TARGET_COMMAND ? "the command ended"
+							    : "the processes ended";
+	if (s->options->duration && now - s->begin >= s->options->duration)
+		return "the time was up";
+	return NULL;
+}
+
+static int poll_timeout(const struct session *s, uint64_t now)
+{
+	uint64_t left, end = s->begin + s->options->duration;
+	int tick = s->relay ? RELAY_MS : TICK_MS;
+
+	if (!s->options->duration)
+		return tick;
+	left = end > now ? (end - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+	return left < (uint64_t)tick ? (int)left : tick;
+}
+
+static struct ebt_error *record(struct session *s, const struct session_watch *watch)
+{
+	struct ebt_error *err;
+
+	for (;;) {
+		const char *reason;
+		uint64_t now;
+
+		if (poll(s->polls, s->n_polls, poll_timeout(s, clocks_now())) < 0 && errno != EINTR)
+			return ebt_error_errno(errno, "cannot wait for events");
+		now = clocks_now();
+		reason = ended(s, now);
+		if (reason) {
+			s->result->reason = reason;
+			return NULL;
+		}
+		err = control_pass(s);
+		if (err)
+			return err;
+		if (now - s->last_second < NS_PER_S)
+			continue;
+		err = every_second(s, now);
+		if (err)
+			return err;
+		read_status(s, now);
+		watch->status(watch->arg, &s->result->status);
+	}
+}
+
+/* Keeps the first of two errors. */
+static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *second)
+{
+	if (first)
+		ebt_error_destroy(second);
+	return first ? first : second;
+}
+
+/* A signal may have ended both: only the next one is about this. */
+static struct ebt_error *deliver(struct session *s, bool by_itself)
+{
+	read_signals(s);
+	return relay_deliver(s->relay, s->stop, by_itself ? -1 : WORDS_MS);
+}
+
+/*
+ * Nothing may be recorded after this; then whatever has been recorded is written. A command that
+ * runs on is asked to end. The recorder's failure is reported, and not the command's end: what is
+ * not whole must not look like it.
+ */
+static struct ebt_error *finish(struct session *s, struct ebt_error *err)
+{
+	const struct timespec last_words = { .tv_nsec = LAST_WORDS };
+	bool by_itself = target_ended(s->target);
+	uint64_t now;
+
+	/* A task that has been waited for has not left its CPU yet. */
+	if (!err && by_itself)
+		nanosleep(&last_words, NULL);
+	now = clocks_now();
+	capture_set_gate(s->capture, false);
+	sideband_stop(s->sideband);
+	if (!err)
+		err = snapshot_end(s->snapshot, s->stream, wanted, s);
+	if (!err)
+		err = workers_run(s->workers, s->stream, SOURCE_END);
+	if (!err && s->relay)
+		err = relay_end(s->relay, s->stream, now);
+	if (!err)
+		err = clocks_emit(s->stream);
+	capture_detach(s->capture);
+	target_stop(s->target);
+	if (!err)
+		err = control_pass(s);
+	err = first_error(err, pump_finish(s->pump));
+	if (!err && s->finisher)
+		err = finisher_run(s->finisher, s->stream, clocks_now(), true);
+	if (!err)
+		err = snapshot_changes(s->snapshot, s->stream, true);
+	if (!err)
+		err = objects_check(s->objects, true);
+	if (!err)
+		err = perfmaps_finish(s->perfmaps, clocks_now());
+	if (!err)
+		err = objects_work(s->objects, true);
+	if (!err)
+		s->result->exit_status = target_exit_status(s->target);
+	if (!err && s->modules)
+		err = modules_look(s->modules);
+	if (!err)
+		err = store_kernel(s);
+	now = clocks_now();
+	if (!err)
+		err = losses_emit(s->losses, s->stream, now);
+	if (!err)
+		err = describe_stacks(s->stream, s->capture, s->finisher);
+	if (!err)
+		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
+	if (!err)
+		err = ebt_writer_finish(s->writer);
+	if (err)
+		s->result->exit_status = -1;
+	read_status(s, now);
+	if (s->relay)
+		err = first_error(err, deliver(s, by_itself));
+	return first_error(err, target_exec_error(s->target));
+}
+
+struct ebt_error *session_run(const struct record_options *options, const char *command_line,
+			      int stop, const struct session_watch *watch,
+			      struct session_result *ret)
+{
+	struct session s = { .resolved = *options, .result = ret, .output = -1, .stop = stop };
+	struct ebt_error *err;
+
+	s.options = &s.resolved;
+	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };
+	err = prepare(&s);
+	if (!err)
+		tell_missing(&s, watch);
+	if (!err)
+		err = begin(&s, command_line, watch);
+	if (!err)
+		err = record(&s, watch);
+	if (ret->recorded)
+		err = finish(&s, err);
+	deinit(&s);
+	return err;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which processes have generated code, and the files that name it; see perfmap.h. */
+#include "record/sideband/perfmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+#include "record/base/procfs.h"
+#include "record/sideband/embed.h"
+#include "record/sideband/perfmap_file.h"
+
+/* A large program in JavaScript writes some 10 MiB. */
+#define MAX_FILE  (64u << 20)
+#define MAX_TOTAL (256u << 20)
+
+/* Processes with generated code, at a time, and the share of our file descriptors that is theirs.
+ */
+#define MAX_PROCESSES 4096u
+#define MAX_HELD      2048u
+#define OTHER_FDS     512u
+
+/* A map that is not there yet is looked for again after this time, then after twice as long … */
+#define FIRST_WAIT UINT64_C(10000000)
+#define LAST_WAIT  UINT64_C(1000000000)
+
+struct process {
+	uint32_t pid;
+	int tmp;	 /* -1: that of the recorder */
+	uint64_t from;	 /* first mapping of the program's */
+	uint64_t latest; /* newest */
+	uint64_t next, wait;
+	struct perfmap_owner owner;
+};
+
+/* A file to be stored. */
+struct held {
+	uint32_t pid;
+	int fd;
+	bool dump;
+	uint64_t from;
+	dev_t dev;
+	ino_t ino;
+	char *path;
+};
+
+struct perfmaps {
+	struct ebt_stream *stream;
+	uint64_t *last_file_id;
+	struct process *processes;
+	size_t n_processes, processes_capacity;
+	struct held *held;
+	size_t n_held, held_capacity, max_fds, n_fds;
+	int tmp;
+	struct stat tmp_stat;
+	uint64_t stored;
+	uint64_t refused; /* there was no room for them */
+};
+
+/* Values of lost.reason. */
+enum { LOST_OTHER = 0 };
+
+struct ebt_error *perfmaps_create(struct ebt_stream *stream, uint64_t *last_file_id,
+				  struct perfmaps **ret)
+{
+	struct perfmaps *maps = calloc(1, sizeof(*maps));
+	struct rlimit limit;
+
+	if (!maps)
+		return &ebt_enomem;
+	maps->stream = stream;
+	maps->last_file_id = last_file_id;
+	maps->max_fds = MAX_HELD;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < MAX_HELD + OTHER_FDS)
+		maps->max_fds = limit.rlim_cur > 2 * OTHER_FDS ? limit.rlim_cur - OTHER_FDS
+							       : limit.rlim_cur / 2;
+	maps->tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (maps->tmp >= 0 && fstat(maps->tmp, &maps->tmp_stat))
+		ebt_closep(&maps->tmp);
+	*ret = maps;
+	return NULL;
+}
+
+static void close_fd(struct perfmaps *maps, int fd)
+{
+	if (fd < 0)
+		return;
+	close(fd);
+	maps->n_fds--;
+}
+
+void perfmaps_destroy(struct perfmaps *maps)
+{
+	if (!maps)
+		return;
+	for (size_t i = 0; i < maps->n_processes; i++)
+		close_fd(maps, maps->processes[i].tmp);
+	for (size_t i = 0; i < maps->n_held; i++) {
+		close_fd(maps, maps->held[i].fd);
+		free(maps->held[i].path);
+	}
+	ebt_closep(&maps->tmp);
+	free(maps->processes);
+	free(maps->held);
+	free(maps);
+}
+
+static struct process *find_process(struct perfmaps *maps, uint32_t pid)
+{
+	for (size_t i = 0; i < maps->n_processes; i++) {
+		if (maps->processes[i].pid == pid)
+			return &maps->processes[i];
+	}
+	return NULL;
+}
+
+static void *grow(void *items, size_t n, size_t *capacity, size_t size)
+{
+	if (n < *capacity)
+		return items;
+	items = reallocarray(items, *capacity ? 2 * *capacity : 16, size);
+	if (items)
+		*capacity = *capacity ? 2 * *capacity : 16;
+	return items;
+}
+
+/* Takes the handle, or closes it where the file is held already or there are too many. */
+static struct ebt_error *hold(struct perfmaps *maps, const struct held *file, const char *path,
+			      size_t path_len)
+{
+	struct held *items;
+
+	maps->n_fds++;
+	for (size_t i = 0; i < maps->n_held; i++) {
+		const struct held *h = &maps->held[i];
+
+		if (h->pid == file->pid && h->dev == file->dev && h->ino == file->ino) {
+			close_fd(maps, file->fd);
+			return NULL;
+		}
+	}
+	if (maps->n_fds > maps->max_fds) {
+		maps->refused++;
+		close_fd(maps, file->fd);
+		return NULL;
+	}
+	items = grow(maps->held, maps->n_held, &maps->held_capacity, sizeof(*items));
+	if (items) {
+		maps->held = items;
+		items[maps->n_held] = *file;
+		items[maps->n_held].path = strndup(path, path_len);
+	}
+	if (!items || !items[maps->n_held].path) {
+		close_fd(maps, file->fd);
+		return &ebt_enomem;
+	}
+	maps->n_held++;
+	return NULL;
+}
+
+static struct held held_of(const struct process *process, int fd, bool dump, const struct stat *st)
+{
+	return (struct held){
+		.pid = process->pid,
+		.fd = fd,
+		.dump = dump,
+		.from = process->from,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+	};
+}
+
+/* Has the process written a map, or another one? */
+static struct ebt_error *look_for_map(struct perfmaps *maps, struct process *process, bool *found)
+{
+	const int tmp = process->tmp < 0 ? maps->tmp : process->tmp;
+	struct held file;
+	struct stat st;
+	char path[48];
+	int fd, dir;
+
+	*found = false;
+	if (tmp < 0)
+		return NULL;
+	fd = perfmap_open(tmp, &process->owner, &st);
+	/* It may have changed who it is since. */
+	if (fd == -EPERM) {
+		dir = procfs_open(process->pid);
+		if (dir >= 0 && perfmap_owner(dir, &process->owner))
+			fd = perfmap_open(tmp, &process->owner, &st);
+		if (dir >= 0)
+			close(dir);
+	}
+	if (fd < 0)
+		return NULL;
+	*found = true;
+	file = held_of(process, fd, false, &st);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", process->owner.inner);
+	return hold(maps, &file, path, strlen(path));
+}
+
+/* Its /tmp is most often ours, for which no other handle is needed. */
+static int own_tmp(struct perfmaps *maps, int dir)
+{
+	struct stat st;
+	int fd = perfmap_tmp(dir);
+
+	if (fd < 0)
+		return -1;
+	maps->n_fds++;
+	if (fstat(fd, &st) || maps->n_fds > maps->max_fds ||
+	    (maps->tmp >= 0 && st.st_dev == maps->tmp_stat.st_dev &&
+	     st.st_ino == maps->tmp_stat.st_ino)) {
+		maps->refused += maps->n_fds > maps->max_fds;
+		close_fd(maps, fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* *ret is NULL where the process has gone already. */
+static struct ebt_error *add_process(struct perfmaps *maps, uint32_t pid, int dir, uint64_t from,
+				     struct process **ret)
+{
+	struct process process = { .pid = pid, .from = from, .wait = FIRST_WAIT }, *items;
+
+	*ret = NULL;
+	if (maps->n_processes == MAX_PROCESSES) {
+		maps->refused++;
+		return NULL;
+	}
+	if (!perfmap_owner(dir, &process.owner))
+		return NULL;
+	items = grow(maps->processes, maps->n_processes, &maps->processes_capacity, sizeof(*items));
+	if (!items)
+		return &ebt_enomem;
+	maps->processes = items;
+	process.tmp = own_tmp(maps, dir);
+	*ret = &items[maps->n_processes++];
+	**ret = process;
+	return NULL;
+}
+
+static struct ebt_error *hold_dump(struct perfmaps *maps, const struct process *process, int dir,
+				   const struct mapping *mapping)
+{
+	struct held file;
+	struct stat st;
+	int fd = perfmap_open_dump(dir, &process->owner, mapping, &st);
+
+	if (fd < 0)
+		return NULL;
+	file = held_of(process, fd, true, &st);
+	return hold(maps, &file, mapping->path, mapping->path_len);
+}
+
+struct ebt_error *perfmaps_map(struct perfmaps *maps, const struct mapping *mapping)
+{
+	const bool dump = perfmap_is_dump(mapping);
+	_cleanup_close_ int dir = -1;
+	struct ebt_error *err = NULL;
+	struct process *process;
+
+	if (!dump && !perfmap_is_generated(mapping))
+		return NULL;
+	process = find_process(maps, mapping->pid);
+	if (!process || dump) {
+		dir = procfs_open(mapping->pid);
+		if (dir < 0)
+			return NULL;
+	}
+	if (!process)
+		err = add_process(maps, mapping->pid, dir, mapping->time, &process);
+	if (err || !process)
+		return err;
+	process->latest = mapping->time;
+	return dump ? hold_dump(maps, process, dir, mapping) : NULL;
+}
+
+struct ebt_error *perfmaps_look(struct perfmaps *maps, uint64_t now)
+{
+	for (size_t i = 0; i < maps->n_processes; i++) {
+		struct process *process = &maps->processes[i];
+		struct ebt_error *err;
+		bool found;
+
+		if (now < process->next)
+			continue;
+		err = look_for_map(maps, process, &found);
+		if (err)
+			return err;
+		process->wait =
+			found || 2 * process->wait > LAST_WAIT ? LAST_WAIT : 2 * process->wait;
+		process->next = now + process->wait;
+	}
+	return NULL;
+}
+
+static struct ebt_error *store(struct perfmaps *maps, const struct held *held, uint64_t time)
+{
+	_cleanup_error_ struct ebt_error *unreadable = NULL;
+	_cleanup_free_ char *content = NULL;
+	struct embed_file file = {
+		.role = held->dump ? "jitdump" : "perf_map",
+		.path = held->path,
+		.sensitivity = EMBED_USER,
+		.pid = held->pid,
+		.time = time,
+	};
+	uint64_t left = MAX_TOTAL - maps->stored;
+	struct stat st;
+	char path[32];
+	size_t len;
+
+	if (!left) {
+		maps->refused++;
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", held->fd);
+	unreadable = embed_slurp(path, left < MAX_FILE ? left : MAX_FILE, &content, &len,
+				 &file.truncated);
+	if (unreadable || !len || !perfmap_looks_right(held->dump, content, len))
+		return NULL;
+	if (!fstat(held->fd, &st))
+		file.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	maps->stored += len;
+	return embed_bytes(maps->stream, maps->last_file_id, &file, content, len);
+}
+
+/* Stores what belongs to the program that the process ran until then. */
+static struct ebt_error *store_process(struct perfmaps *maps, uint32_t pid, uint64_t time)
+{
+	struct ebt_error *err = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < maps->n_held; i++) {
+		struct held *held = &maps->held[i];
+
+		if (held->pid != pid || held->from > time) {
+			maps->held[kept++] = *held;
+			continue;
+		}
+		if (!err)
+			err = store(maps, held, time);
+		close_fd(maps, held->fd);
+		free(held->path);
+	}
+	maps->n_held = kept;
+	return err;
+}
+
+static void remove_process(struct perfmaps *maps, struct process *process)
+{
+	close_fd(maps, process->tmp);
+	*process = maps->processes[--maps->n_processes];
+}
+
+static struct ebt_error *end_process(struct perfmaps *maps, struct process *process, uint64_t time)
+{
+	uint32_t pid = process->pid;
+	struct ebt_error *err;
+	bool found;
+
+	err = look_for_map(maps, process, &found);
+	if (!err)
+		err = store_process(maps, pid, time);
+	remove_process(maps, process);
+	return err;
+}
+
+struct ebt_error *perfmaps_exit(struct perfmaps *maps, uint32_t pid, uint64_t time_ns)
+{
+	struct process *process = find_process(maps, pid);
+
+	return process && process->from <= time_ns ? end_process(maps, process, time_ns) : NULL;
+}
+
+struct ebt_error *perfmaps_exec(struct perfmaps *maps, uint32_t pid, uint64_t time_ns)
+{
+	struct process *process = find_process(maps, pid);
+	_cleanup_close_ int dir = -1;
+	struct ebt_error *err;
+	uint64_t latest;
+
+	if (!process || process->from >= time_ns)
+		return NULL;
+	latest = process->latest;
+	/* One address space ends where another begins; this is of the former. */
+	err = end_process(maps, process, time_ns - 1);
+	if (err || latest < time_ns)
+		return err;
+	dir = procfs_open(pid);
+	return dir < 0 ? NULL : add_process(maps, pid, dir, latest, &process);
+}
+
+static struct ebt_error *emit_refused(struct perfmaps *maps, uint64_t now)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_wire_lost *row = ebt_record_begin(&rec, EBT_T_lost, now);
+
+	row->from = now;
+	row->count = maps->refused;
+	row->table_id = EBT_T_file;
+	row->reason = LOST_OTHER;
+	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), "perfmap");
+	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail),
+		       "too many or too large files with names of generated code");
+	maps->refused = 0;
+	return ebt_record_add(&rec, maps->stream);
+}
+
+struct ebt_error *perfmaps_finish(struct perfmaps *maps, uint64_t now)
+{
+	struct ebt_error *err = NULL;
+
+	while (!err && maps->n_processes)
+		err = end_process(maps, &maps->processes[0], now);
+	return err || !maps->refused ? err : emit_refused(maps, now);
+}

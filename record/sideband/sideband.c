@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One ring buffer a CPU. sideband_read() moves their content to memory of our own in one go,
+ * because the kernel goes on writing; records are taken apart there.
+ */
+#include <errno.h>
+#include <linux/limits.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "record/base/buildid.h"
+#include "record/base/buildid_map.h"
+#include "record/base/clocks.h"
+#include "record/base/cpus.h"
+#include "record/base/vdso.h"
+#include "record/sideband/parse.h"
+#include "record/sideband/sideband.h"
+#include "record/sideband/tasks.h"
+
+/* Of one CPU: 16,000 mappings, which is what ld.so makes for some hundred programs that others
+ * start in the seconds that loading takes on a busy machine. All CPUs together are bounded, and so
+ * is what sideband_read() copies. */
+#define RING_LEN      (2u << 20)
+#define RING_LEN_MIN  (32u << 10)
+#define ALL_RINGS_LEN (32u << 20)
+
+/* Copies that emit did not take yet. Only a caller that never emits gets there. */
+#define MAX_PENDING (2u * ALL_RINGS_LEN)
+
+/* Names of files whose build-ids were read, for processes that are gone before we look. */
+#define MAX_KNOWN_FILES 65536u
+
+struct cpu_ring {
+	int cpu;
+	struct perf_event_mmap_page *page;
+	size_t len;	    /* of the data, a power of two */
+	uint64_t last_time; /* of the latest record; losses are after it */
+};
+
+/* What was read of one ring at once; the bytes are in sideband.pending. */
+struct segment {
+	struct cpu_ring *ring;
+	size_t offset, len;
+};
+
+struct sideband {
+	struct tasks *tasks;
+	bool all;
+	bool kernel_ids;    /* the kernel reads build-ids */
+	const char *detail; /* what the kernel does not offer, until it has been written */
+	struct cpu_ring *rings;
+	int *fds;
+	size_t n;
+	unsigned char *pending;
+	size_t pending_len, pending_capacity;
+	struct segment *segments;
+	size_t n_segments, segments_capacity;
+	struct buildid_cache *ids;
+	struct buildid_map known; /* by struct known_key, then the path */
+	struct buildid vdso;
+	struct mapping_listener listener;
+	uint64_t lost; /* records */
+};
+
+struct known_key {
+	uint64_t inode, generation;
+	uint32_t dev_major, dev_minor;
+};
+
+static int open_event(const struct perf_event_attr *attr, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct perf_event_attr attributes(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = SIDEBAND_SAMPLE_TYPE,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
+		.ksymbol = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+	};
+
+	return attr;
+}
+
+/* Opens one CPU's event, with less where the kernel refuses a bit that it does not know. */
+static int open_with_less(struct sideband *sideband, struct perf_event_attr *attr, int cpu)
+{
+	int fd = open_event(attr, cpu);
+
+	if (fd < 0 && errno == EINVAL && attr->build_id) {
+		attr->build_id = 0;
+		sideband->detail = "no build-ids from the kernel (before Linux 5.12): read from "
+				   "files instead";
+		fd = open_event(attr, cpu);
+	}
+	if (fd < 0 && errno == EINVAL && attr->ksymbol) {
+		attr->ksymbol = 0;
+		sideband->detail = "neither build-ids nor kernel symbols from the kernel (before "
+				   "Linux 5.1)";
+		fd = open_event(attr, cpu);
+	}
+	return fd;
+}
+
+/* Halves the ring until the limit on locked memory allows it. */
+static int map_ring(struct cpu_ring *ring, int fd, size_t len)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (; len >= RING_LEN_MIN && len >= page; len /= 2) {
+		void *p = mmap(NULL, page + len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		if (p != MAP_FAILED) {
+			ring->page = p;
+			ring->len = len;
+			return 0;
+		}
+		if (errno != EPERM && errno != ENOMEM)
+			break;
+	}
+	return -errno;
+}
+
+static void unmap_ring(const struct cpu_ring *ring)
+{
+	if (ring->page)
+		munmap(ring->page, (size_t)sysconf(_SC_PAGESIZE) + ring->len);
+}
+
+static struct ebt_error *open_failed(int errnum, int cpu)
+{
+	if (errnum == EACCES || errnum == EPERM)
+		return ebt_error_create(EBT_ERR_SYSTEM,
+					"perf_event_open: no permission: run as root, or with "
+					"CAP_PERFMON and CAP_SYS_PTRACE");
+	return ebt_error_errno(errnum, "perf_event_open of the side-band on CPU %d", cpu);
+}
+
+static struct ebt_error *open_cpu(struct sideband *sideband, struct perf_event_attr *attr, int cpu,
+				  size_t len)
+{
+	_cleanup_close_ int fd = -1;
+	struct cpu_ring *ring = &sideband->rings[sideband->n];
+	int r;
+
+	attr->wakeup_watermark = 1;
+	fd = open_with_less(sideband, attr, cpu);
+	if (fd < 0 && errno == ENODEV)
+		return NULL; /* went offline meanwhile */
+	if (fd < 0)
+		return open_failed(errno, cpu);
+	r = map_ring(ring, fd, len);
+	if (r)
+		return ebt_error_errno(-r, "cannot map the side-band of CPU %d", cpu);
+	ring->cpu = cpu;
+	ring->last_time = clocks_now();
+	sideband->fds[sideband->n++] = take_fd(&fd);
+	return NULL;
+}
+
+static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, size_t n)
+{
+	struct perf_event_attr attr = attributes();
+	size_t len = RING_LEN;
+
+	while (len > RING_LEN_MIN && len * n > ALL_RINGS_LEN)
+		len /= 2;
+	sideband->rings = calloc(n, sizeof(*sideband->rings));
+	sideband->fds = calloc(n, sizeof(*sideband->fds));
+	if (!sideband->rings || !sideband->fds)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++) {
+		struct ebt_error *err = open_cpu(sideband, &attr, cpus[i], len);
+
+		if (err)
+			return err;
+	}
+	if (!sideband->n)
+		return ebt_error_create(EBT_ERR_SYSTEM, "no CPU is online");
+	sideband->kernel_ids = attr.build_id;
+	return NULL;
+}
+
+struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret)
+{
+	_cleanup_free_ int *cpus = NULL;
+	struct sideband *sideband;
+	struct ebt_error *err;
+	const void *vdso;
+	size_t n, vdso_len;
+
+	err = cpus_online(&cpus, &n);
+	if (err)
+		return err;
+	sideband = calloc(1, sizeof(*sideband));
+	if (!sideband)
+		return &ebt_enomem;
+	sideband->tasks = tasks;
+	sideband->all = all_processes;
+	sideband->known.max = MAX_KNOWN_FILES;
+	if (vdso_image(&vdso, &vdso_len))
+		buildid_of_memory(vdso, vdso_len, &sideband->vdso);
+	err = buildid_cache_create(&sideband->ids);
+	if (!err)
+		err = open_all(sideband, cpus, n);
+	if (err) {
+		sideband_close(sideband);
+		return err;
+	}
+	*ret = sideband;
+	return NULL;
+}
+
+void sideband_close(struct sideband *sideband)
+{
+	if (!sideband)
+		return;
+	for (size_t i = 0; i < sideband->n; i++) {
+		unmap_ring(&sideband->rings[i]);
+		close(sideband->fds[i]);
+	}
+	buildid_cache_destroy(sideband->ids);
+	buildid_map_deinit(&sideband->known);
+	free(sideband->rings);
+	free(sideband->fds);
+	free(sideband->pending);
+	free(sideband->segments);
+	free(sideband);
+}
+
+void sideband_stop(const struct sideband *sideband)
+{
+	for (size_t i = 0; i < sideband->n; i++)
+		ioctl(sideband->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sideband_listen(struct sideband *sideband, struct mapping_listener listener)
+{
+	sideband->listener = listener;
+}
+
+size_t sideband_fds(const struct sideband *sideband, const int **ret)
+{
+	*ret = sideband->fds;
+	return sideband->n;
+}
+
+static struct ebt_error *reserve(struct sideband *sideband, size_t len)
+{
+	size_t capacity = sideband->pending_capacity ? sideband->pending_capacity : RING_LEN;
+
+	if (sideband->n_segments == sideband->segments_capacity) {
+		size_t n = sideband->segments_capacity ? sideband->segments_capacity * 2 : 64;
+		struct segment *segments = realloc(sideband->segments, n * sizeof(*segments));
+
+		if (!segments)
+			return &ebt_enomem;
+		sideband->segments = segments;
+		sideband->segments_capacity = n;
+	}
+	while (capacity - sideband->pending_len < len)
+		capacity *= 2;
+	if (capacity != sideband->pending_capacity) {
+		unsigned char *pending = realloc(sideband->pending, capacity);
+
+		if (!pending)
+			return &ebt_enomem;
+		sideband->pending = pending;
+		sideband->pending_capacity = capacity;
+	}
+	return NULL;
+}
+
+static struct ebt_error *read_ring(struct sideband *sideband, struct cpu_ring *ring)
+{
+	const unsigned char *data =
+		(const unsigned char *)ring->page + (size_t)sysconf(_SC_PAGESIZE);
+	const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	const uint64_t tail = ring->page->data_tail;
+	const size_t len = (size_t)(head - tail);
+	const size_t at = (size_t)tail & (ring->len - 1);
+	const size_t first = len < ring->len - at ? len : ring->len - at;
+	struct ebt_error *err;
+
+	/* What stays in the ring is counted by the kernel when the ring is full. */
+	if (!len || len > ring->len || sideband->pending_len + len > MAX_PENDING)
+		return NULL;
+	err = reserve(sideband, len);
+	if (err)
+		return err;
+	memcpy(sideband->pending + sideband->pending_len, data + at, first);
+	memcpy(sideband->pending + sideband->pending_len + first, data, len - first);
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	sideband->segments[sideband->n_segments++] = (struct segment){
+		.ring = ring,
+		.offset = sideband->pending_len,
+		.len = len,
+	};
+	sideband->pending_len += len;
+	return NULL;
+}
+
+struct ebt_error *sideband_read(struct sideband *sideband)
+{
+	for (size_t i = 0; i < sideband->n; i++) {
+		struct ebt_error *err = read_ring(sideband, &sideband->rings[i]);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct ebt_error *emit_lost(struct ebt_stream *stream, uint64_t from, uint64_t time,
+				   uint64_t count, uint32_t reason, uint32_t ring)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_wire_lost *row = ebt_record_begin(&rec, EBT_T_lost, time);
+
+	row->from = from;
+	row->count = count;
+	row->table_id = EBT_T_mmap;
+	row->reason = reason;
+	row->ring = ring;
+	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), "sideband");
+	return ebt_record_add(&rec, stream);
+}
+
+static struct ebt_error *emit_ksymbol(struct ebt_stream *stream, const struct sideband_event *event)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_wire_ksymbol *row = ebt_record_begin(&rec, EBT_T_ksymbol, event->time);
+
+	row->address = event->start;
+	row->length = (uint32_t)event->length;
+	row->type = event->type;
+	row->unregister = event->unregister;
+	ebt_record_bytes(&rec, offsetof(struct ebt_wire_ksymbol, name), event->name,
+			 event->name_len);
+	return ebt_record_add(&rec, stream);
+}
+
+/* The bytes that name a file of a record without build-id. */
+static size_t known_key(const struct sideband_event *event, char *key, size_t size)
+{
+	const struct known_key head = {
+		.inode = event->inode,
+		.generation = event->generation,
+		.dev_major = event->dev_major,
+		.dev_minor = event->dev_minor,
+	};
+
+	if (!event->inode || event->name_len > size - sizeof(head))
+		return 0;
+	memcpy(key, &head, sizeof(head));
+	memcpy(key + sizeof(head), event->name, event->name_len);
+	return sizeof(head) + event->name_len;
+}
+
+static bool is_file(const struct sideband_event *event)
+{
+	return event->name_len > 1 && event->name[0] == '/' && event->name[1] != '/';
+}
+
+/* What our own view of the path has, if that is the file. */
+static int find_by_name(struct sideband *sideband, struct sideband_event *event)
+{
+	char path[PATH_MAX];
+
+	if (!event->inode || event->name_len >= sizeof(path))
+		return -ENOENT;
+	memcpy(path, event->name, event->name_len);
+	path[event->name_len] = '\0';
+	return buildid_of_inode(sideband->ids, path, event->dev_major, event->dev_minor,
+				event->inode, &event->build_id);
+}
+
+/*
+ * Where the kernel gave none. The process may have gone, or have unmapped the file since: then it
+ * is the file of the same name and inode, or what was read for another mapping of it.
+ */
+static void find_buildid(struct sideband *sideband, struct sideband_event *event)
+{
+	char key[sizeof(struct known_key) + PATH_MAX];
+	size_t len;
+
+	if (event->name_len == strlen("[vdso]") &&
+	    !memcmp(event->name, "[vdso]", event->name_len)) {
+		/* Ours is the 64-bit one; that of a 32-bit process lies low. */
+		if (event->start > UINT32_MAX || sizeof(void *) == 4)
+			event->build_id = sideband->vdso;
+		return;
+	}
+	if (!is_file(event))
+		return;
+	len = known_key(event, key, sizeof(key));
+	/* Had the file got a build-id since, the kernel would have told. */
+	if (sideband->kernel_ids && len &&
+	    buildid_map_find(&sideband->known, key, len, &event->build_id) && !event->build_id.len)
+		return;
+	if (!buildid_of_mapping(sideband->ids, event->pid, event->start,
+				event->start + event->length, &event->build_id) ||
+	    !find_by_name(sideband, event)) {
+		if (len)
+			buildid_map_put(&sideband->known, key, len, &event->build_id);
+	} else if (len) {
+		buildid_map_find(&sideband->known, key, len, &event->build_id);
+	}
+}
+
+static struct ebt_error *tell_listener(const struct sideband *sideband,
+				       const struct sideband_event *event)
+{
+	const struct mapping_listener *listener = &sideband->listener;
+	const struct mapping mapping = {
+		.time = event->time,
+		.start = event->start,
+		.length = event->length,
+		.pgoff = event->pgoff,
+		.inode = event->inode,
+		.pid = event->pid,
+		.prot = event->prot,
+		.dev_major = event->dev_major,
+		.dev_minor = event->dev_minor,
+		.path = event->name,
+		.path_len = event->name_len,
+		.build_id = event->build_id,
+	};
+
+	return listener->fn ? listener->fn(listener->arg, &mapping) : NULL;
+}
+
+static struct ebt_error *emit_mmap(struct sideband *sideband, struct ebt_stream *stream,
+				   struct sideband_event *event)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_wire_mmap *row;
+	struct ebt_error *err;
+
+	/* pid -1: of another pid namespace than ours. */
+	if (!event->pid || event->pid == UINT32_MAX || !(event->prot & PROT_EXEC))
+		return NULL;
+	if (!sideband->all && !tasks_know_pid(sideband->tasks, event->pid))
+		return NULL;
+	err = tasks_hint(sideband->tasks, event->tid, event->pid, event->time);
+	if (err)
+		return err;
+	if (!event->build_id.len)
+		find_buildid(sideband, event);
+	row = ebt_record_begin(&rec, EBT_T_mmap, event->time);
+	row->task = event->tid;
+	row->start = event->start;
+	row->length = event->length;
+	row->pgoff = event->pgoff;
+	row->inode = event->inode;
+	row->dev_major = event->dev_major;
+	row->dev_minor = event->dev_minor;
+	row->prot = event->prot;
+	row->flags = event->flags;
+	ebt_record_bytes(&rec, offsetof(struct ebt_wire_mmap, path), event->name, event->name_len);
+	ebt_record_bytes(&rec, offsetof(struct ebt_wire_mmap, build_id), event->build_id.bytes,
+			 event->build_id.len);
+	err = ebt_record_add(&rec, stream);
+	return err ? err : tell_listener(sideband, event);
+}
+
+static struct ebt_error *emit_event(struct sideband *sideband, struct ebt_stream *stream,
+				    struct cpu_ring *ring, struct sideband_event *event)
+{
+	const uint64_t from = ring->last_time;
+
+	/* A row of time 0 would be the start of the trace. */
+	if (!event->time)
+		event->time = clocks_now();
+	else if (event->time > ring->last_time)
+		ring->last_time = event->time;
+	switch (event->kind) {
+	case SIDEBAND_MMAP:
+		return emit_mmap(sideband, stream, event);
+	case SIDEBAND_KSYMBOL:
+		return emit_ksymbol(stream, event);
+	case SIDEBAND_LOST:
+		sideband->lost += event->lost;
+		return emit_lost(stream, from, event->time, event->lost, 2, (uint32_t)ring->cpu);
+	case SIDEBAND_MALFORMED:
+		return emit_lost(stream, from, event->time, 1, 3, (uint32_t)ring->cpu);
+	case SIDEBAND_OTHER:
+		break;
+	}
+	return NULL;
+}
+
+static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stream *stream,
+				      const struct segment *segment)
+{
+	size_t done = 0;
+
+	while (done < segment->len) {
+		struct sideband_event event;
+		struct ebt_error *err;
+		size_t n = sideband_parse(sideband->pending + segment->offset + done,
+					  segment->len - done, &event);
+
+		if (!n)
+			return emit_lost(stream, segment->ring->last_time, clocks_now(), 1, 3,
+					 (uint32_t)segment->ring->cpu);
+		err = emit_event(sideband, stream, segment->ring, &event);
+		if (err)
+			return err;
+		done += n;
+	}
+	return NULL;
+}
+
+static struct ebt_error *emit_detail(struct sideband *sideband, struct ebt_stream *stream)
+{
+	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+
+	ebt_record_begin(&rec, EBT_T_meta, clocks_now());
+	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), "record.sideband");
+	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), sideband->detail);
+	sideband->detail = NULL;
+	return ebt_record_add(&rec, stream);
+}
+
+uint64_t sideband_lost(const struct sideband *sideband)
+{
+	return sideband->lost;
+}
+
+struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream)
+{
+	struct ebt_error *err = sideband->detail ? emit_detail(sideband, stream) : NULL;
+
+	for (size_t i = 0; i < sideband->n_segments && !err; i++)
+		err = emit_segment(sideband, stream, &sideband->segments[i]);
+	sideband->n_segments = 0;
+	sideband->pending_len = 0;
+	return err;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The perf side-band: one dummy perf event a CPU tells of each executable mapping (with build-id
+ * where the kernel can) and of kernel code that comes and goes. Opened before the snapshot of
+ * /proc is taken, so that no mapping falls between the two.
+ */
+#ifndef RECORD_SIDEBAND_SIDEBAND_H
+#define RECORD_SIDEBAND_SIDEBAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "format/base/error.h"
+#include "format/write/writer.h"
+#include "record/base/mapping.h"
+
+struct sideband;
+struct tasks;
+
+/* tasks must live longer. all_processes: else only those that tasks_know_pid() knows. */
+struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret);
+/* Accepts NULL. */
+void sideband_close(struct sideband *sideband);
+
+/* From now on, listener hears of each mapping. */
+void sideband_listen(struct sideband *sideband, struct mapping_listener listener);
+
+/* File descriptors to poll for reading; they belong to the side-band. Returns how many. */
+size_t sideband_fds(const struct sideband *sideband, const int **ret);
+
+/*
+ * In two steps, because a mapping may be read before the fork which tells that its process is
+ * recorded: read copies what the kernel's buffers hold; the caller then learns the task records
+ * of the same time; emit makes rows of what was read (mmap, ksymbol, lost), dropping mappings of
+ * processes that are none of ours.
+ */
+struct ebt_error *sideband_read(struct sideband *sideband);
+struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream);
+
+/* Records that the kernel had no room for, so far. */
+uint64_t sideband_lost(const struct sideband *sideband);
+
+/* Nothing more is recorded; what has been can still be read. */
+void sideband_stop(const struct sideband *sideband);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The host: rows of meta, and the files that a reader elsewhere needs to name kernel code. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+#include "record/base/procfs.h"
+#include "record/base/vdso.h"
+#include "record/sideband/embed.h"
+#include "record/sideband/snapshot_state.h"
+
+/* A kernel with many modules has 300,000 symbols of 60 bytes; only text is kept. */
+#define MAX_KALLSYMS (64u << 20)
+#define MAX_SMALL    (1u << 20)
+
+struct host {
+	struct snapshot_state *state;
+	struct ebt_stream *stream;
+	struct ebt_record rec;
+	struct ebt_error *err; /* the first; nothing is done after it */
+};
+
+static void meta(struct host *host, const char *key, const char *value)
+{
+	if (host->err || !*value)
+		return;
+	ebt_record_begin(&host->rec, EBT_T_meta, clocks_now());
+	ebt_record_str(&host->rec, offsetof(struct ebt_wire_meta, key), key);
+	ebt_record_str(&host->rec, offsetof(struct ebt_wire_meta, value), value);
+	host->err = ebt_record_add(&host->rec, host->stream);
+}
+
+static void meta_number(struct host *host, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	meta(host, key, text);
+}
+
+static void meta_uname(struct host *host)
+{
+	struct utsname name;
+
+	if (uname(&name))
+		return;
+	meta(host, "host.name", name.nodename);
+	meta(host, "host.release", name.release);
+	meta(host, "host.version", name.version);
+	meta(host, "host.machine", name.machine);
+}
+
+/* The rest of the first line that begins with one of the keys, without blanks and quotes. */
+static void meta_line(struct host *host, const char *meta_key, const char *text,
+		      const char *const *keys)
+{
+	char value[256];
+
+	for (; *keys; keys++) {
+		const char *at = text;
+		size_t len = strlen(*keys);
+
+		while (at && strncmp(at, *keys, len)) {
+			at = strchr(at, '\n');
+			at = at ? at + 1 : NULL;
+		}
+		if (!at)
+			continue;
+		at += len;
+		at += strspn(at, " \t:=\"");
+		len = strcspn(at, "\n\"");
+		snprintf(value, sizeof(value), "%.*s", (int)(len < 255 ? len : 255), at);
+		meta(host, meta_key, value);
+		return;
+	}
+}
+
+static void unreadable(struct host *host, const char *path, const char *why)
+{
+	struct ebt_wire_lost *row;
+	char detail[256];
+
+	if (host->err)
+		return;
+	row = ebt_record_begin(&host->rec, EBT_T_lost, clocks_now());
+	row->from = row->head.time;
+	row->count = 1;
+	row->table_id = EBT_T_file;
+	row->reason = 6;
+	snprintf(detail, sizeof(detail), "%s: %s", path, why);
+	ebt_record_str(&host->rec, offsetof(struct ebt_wire_lost, source), "snapshot");
+	ebt_record_str(&host->rec, offsetof(struct ebt_wire_lost, detail), detail);
+	host->err = ebt_record_add(&host->rec, host->stream);
+}
+
+/* The content, NUL-terminated, or NULL where there is none or it cannot be read: that is noted, and
+ * no error. */
+static char *slurp(struct host *host, const char *path, size_t limit, size_t *ret_len,
+		   bool *ret_truncated)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	char *content;
+
+	if (host->err)
+		return NULL;
+	err = embed_slurp(path, limit, &content, ret_len, ret_truncated);
+	if (!err)
+		return content;
+	if (err->errnum == ENOENT)
+		return NULL; /* a kernel without modules has no /proc/modules */
+	unreadable(host, path, err->code == EBT_ERR_SYSTEM ? strerror(err->errnum) : err->message);
+	return NULL;
+}
+
+static void embed(struct host *host, const struct embed_file *file, const void *content, size_t len)
+{
+	if (!host->err && len)
+		host->err =
+			embed_bytes(host->stream, &host->state->last_file_id, file, content, len);
+}
+
+/* Returns the content, to be freed, or NULL. */
+static char *embed_path(struct host *host, const char *role, const char *path,
+			enum embed_sensitivity sensitivity)
+{
+	struct embed_file file = { .role = role, .path = path, .sensitivity = sensitivity };
+	size_t len;
+	char *content = slurp(host, path, MAX_SMALL, &len, &file.truncated);
+
+	if (content)
+		embed(host, &file, content, len);
+	return content;
+}
+
+static void os_release(struct host *host)
+{
+	static const char *const keys[] = { "PRETTY_NAME=", NULL };
+	const char *path = "/etc/os-release";
+	_cleanup_free_ char *content = NULL;
+
+	if (access(path, R_OK))
+		path = "/usr/lib/os-release";
+	content = embed_path(host, "os_release", path, EMBED_PUBLIC);
+	if (content)
+		meta_line(host, "host.os", content, keys);
+}
+
+static void cpuinfo(struct host *host)
+{
+	static const char *const keys[] = { "model name", "Processor", "Hardware",
+					    "cpu model",  "uarch",     NULL };
+	_cleanup_free_ char *content = embed_path(host, "cpuinfo", "/proc/cpuinfo", EMBED_PUBLIC);
+
+	if (content)
+		meta_line(host, "host.cpu_model", content, keys);
+}
+
+static void notes(struct host *host)
+{
+	struct embed_file file = { .role = "kernel_notes", .path = "/sys/kernel/notes" };
+	struct buildid id;
+	char hex[2 * BUILDID_MAX + 1] = "";
+	size_t len;
+	_cleanup_free_ char *content = slurp(host, file.path, MAX_SMALL, &len, &file.truncated);
+
+	if (!content)
+		return;
+	embed(host, &file, content, len);
+	if (!buildid_of_notes(content, len, &id))
+		return;
+	for (unsigned int i = 0; i < id.len; i++)
+		snprintf(hex + (size_t)2 * i, 3, "%02x", id.bytes[i]);
+	meta(host, "host.kernel_build_id", hex);
+}
+
+static void vdso(struct host *host)
+{
+	const struct embed_file file = { .role = "vdso", .path = "[vdso]" };
+	const void *image;
+	size_t len;
+
+	if (vdso_image(&image, &len))
+		embed(host, &file, image, len);
+}
+
+/* Half of all are names of the padding before a function, which nothing ever executes. */
+static bool is_padding(const char *type, const char *end)
+{
+	static const char prefix[] = "__pfx_";
+	const char *name = type + 3;
+
+	return end - name > (ptrdiff_t)strlen(prefix) && !memcmp(name, prefix, strlen(prefix));
+}
+
+/*
+ * Keeps the lines of functions, and moves them together. Returns the length that is left;
+ * *ret_hidden: all addresses are zero, as kernel.kptr_restrict makes them.
+ */
+static size_t only_text_symbols(char *content, size_t len, bool *ret_hidden)
+{
+	size_t to = 0;
+
+	*ret_hidden = true;
+	for (size_t at = 0; at < len;) {
+		const char *line = content + at;
+		const char *newline = memchr(line, '\n', len - at);
+		const size_t n = newline ? (size_t)(newline - line) + 1 : len - at;
+		const char *type = memchr(line, ' ', n);
+
+		at += n;
+		if (!type || type + 1 >= line + n || !strchr("tTwW", type[1]) ||
+		    is_padding(type, line + n))
+			continue;
+		for (const char *digit = line; digit < type; digit++)
+			*ret_hidden &= *digit == '0';
+		memmove(content + to, line, n);
+		to += n;
+	}
+	return to;
+}
+
+static void kallsyms(struct host *host)
+{
+	struct embed_file file = { .role = "kallsyms", .path = "/proc/kallsyms" };
+	size_t len;
+	_cleanup_free_ char *content = slurp(host, file.path, MAX_KALLSYMS, &len, &file.truncated);
+	bool hidden;
+
+	if (!content)
+		return;
+	len = only_text_symbols(content, len, &hidden);
+	if (hidden)
+		unreadable(host, file.path,
+			   "addresses are hidden (kernel.kptr_restrict, or no CAP_SYSLOG)");
+	else
+		embed(host, &file, content, len);
+}
+
+static void own_mountinfo(struct host *host)
+{
+	_cleanup_close_ int dir = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const uint64_t mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
+
+	meta_number(host, "host.mnt_ns", mnt_ns);
+	if (dir >= 0 && !host->err)
+		host->err = snapshot_mountinfo(host->state, host->stream, dir, (uint32_t)getpid(),
+					       mnt_ns, "/");
+}
+
+static void boot_id(struct host *host)
+{
+	char text[64];
+
+	if (procfs_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) > 0) {
+		text[strcspn(text, "\n")] = '\0';
+		meta(host, "host.boot_id", text);
+	}
+}
+
+struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream)
+{
+	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
+	const char *detail = task_lister_detail(state->lister);
+
+	meta_uname(&host);
+	boot_id(&host);
+	meta_number(&host, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
+	meta_number(&host, "host.cpus_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	meta_number(&host, "host.page_size", (uint64_t)sysconf(_SC_PAGESIZE));
+	meta_number(&host, "host.clk_tck", (uint64_t)sysconf(_SC_CLK_TCK));
+	meta_number(&host, "host.memory",
+		    (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+	meta_number(&host, "host.pid_ns", state->pid_ns);
+	if (detail)
+		meta(&host, "host.tasks", detail);
+	own_mountinfo(&host);
+	os_release(&host);
+	cpuinfo(&host);
+	notes(&host);
+	vdso(&host);
+	ebt_record_deinit(&host.rec);
+	return host.err;
+}
+
+struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_stream *stream)
+{
+	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
+
+	kallsyms(&host);
+	free(embed_path(&host, "modules", "/proc/modules", EMBED_PUBLIC));
+	ebt_record_deinit(&host.rec);
+	return host.err;
+}

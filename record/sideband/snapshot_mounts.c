@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Mount tables: one a mount namespace and root, and again when one has changed. The kernel tells of
+ * a change only who keeps the table open, and that would keep the namespace and all its mounts
+ * alive. So a table is read again when a process of its namespace runs a program, which is what
+ * mounting ends with, and when the recording ends.
+ */
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "format/base/cleanup.h"
+#include "record/base/clocks.h"
+#include "record/base/procfs.h"
+#include "record/sideband/containers.h"
+#include "record/sideband/embed.h"
+#include "record/sideband/snapshot_state.h"
+
+/* A host of thousands of containers has some 100,000 mounts, of 200 bytes. */
+#define MAX_MOUNTINFO (32u << 20)
+/* More mount namespaces than this are not stored. */
+#define MAX_MNT_NS 4096u
+/* Of one namespace. Where containers come and go, the host's table changes all the time; the last
+ * one is stored in any case. */
+#define MAX_VERSIONS 16u
+/* All tables together, but for the first of each namespace. */
+#define MAX_CHANGES (64u << 20)
+
+/* Reading tables again takes at most 0.3 % of the time, and not more often than this. */
+#define CHECK_SHARE 300u
+#define CHECK_EVERY 50000000u
+
+/* A mount table as seen from a root. */
+struct mount_view {
+	uint64_t mnt_ns;
+	char *root;
+	uint32_t pid; /* who sees it so, or did */
+	bool dirty;   /* a process of the namespace has run a program since */
+	uint64_t hash;
+	uint64_t next_check;
+	unsigned int versions;
+};
+
+void snapshot_mounts_deinit(struct snapshot_state *state)
+{
+	for (size_t i = 0; i < state->n_views; i++)
+		free(state->views[i].root);
+	free(state->views);
+	keymap_deinit(&state->mnt_ns);
+}
+
+/* Reads the table and stores it if it is not the one that is known. */
+static struct ebt_error *store(struct snapshot_state *state, struct ebt_stream *stream, int dir,
+			       struct mount_view *view)
+{
+	_cleanup_error_ struct ebt_error *unreadable = NULL;
+	_cleanup_free_ char *content = NULL;
+	const uint64_t begin = clocks_now();
+	char path[64];
+	size_t len;
+	struct embed_file file = {
+		.role = "mountinfo",
+		.path = path,
+		.sensitivity = EMBED_HOST,
+		.pid = view->pid,
+		.ns = view->mnt_ns,
+	};
+	struct ebt_error *err;
+	uint64_t hash, cost;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/mountinfo", dir);
+	unreadable = embed_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
+	cost = (clocks_now() - begin) * CHECK_SHARE;
+	view->next_check = begin + (cost < CHECK_EVERY ? CHECK_EVERY : cost);
+	if (unreadable || !len)
+		return NULL; /* it has gone; the next process of the namespace will do */
+	view->dirty = false;
+	hash = XXH3_64bits(content, len);
+	if (view->versions && (hash == view->hash || len > MAX_CHANGES - state->mounts_changed))
+		return NULL;
+	if (view->versions++)
+		state->mounts_changed += len;
+	view->hash = hash;
+	if (view->mnt_ns != state->own_mnt_ns) {
+		state->containers_due = state->foreign = true;
+		err = containers_see_mounts(state->containers, content, len);
+		if (err)
+			return err;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", view->pid);
+	return embed_bytes(stream, &state->last_file_id, &file, content, len);
+}
+
+static struct ebt_error *add_view(struct snapshot_state *state, struct ebt_stream *stream, int dir,
+				  const struct mount_view *first, const char *root, const void *key,
+				  size_t key_len)
+{
+	struct mount_view *view;
+
+	if (state->n_views == MAX_MNT_NS)
+		return NULL;
+	if (!state->views)
+		state->views = calloc(MAX_MNT_NS, sizeof(*state->views));
+	if (!state->views)
+		return &ebt_enomem;
+	view = &state->views[state->n_views];
+	*view = *first;
+	view->root = strdup(root);
+	if (!view->root)
+		return &ebt_enomem;
+	if (!keymap_put(&state->mnt_ns, key, key_len, state->n_views)) {
+		free(view->root);
+		return &ebt_enomem;
+	}
+	state->n_views++;
+	return store(state, stream, dir, view);
+}
+
+struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_stream *stream,
+				     int dir, uint32_t pid, uint64_t mnt_ns, const char *root)
+{
+	const struct mount_view first = { .mnt_ns = mnt_ns, .pid = pid };
+	const size_t root_len = strnlen(root, PATH_MAX);
+	char key[sizeof(mnt_ns) + PATH_MAX];
+	uint64_t i;
+
+	/* Where the root is not that of the namespace, only what is below it is to be seen. */
+	memcpy(key, &mnt_ns, sizeof(mnt_ns));
+	memcpy(key + sizeof(mnt_ns), root, root_len);
+	if (!mnt_ns || !root_len)
+		return NULL;
+	if (keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, &i))
+		state->views[i].pid = pid;
+	else if (!keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + 1, &i))
+		return add_view(state, stream, dir, &first, root, key, sizeof(mnt_ns) + root_len);
+	if (!state->views[i].versions)
+		return store(state, stream, dir, &state->views[i]);
+	state->views[i].dirty = true;
+	return NULL;
+}
+
+struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, struct ebt_stream *stream,
+					bool last)
+{
+	const uint64_t now = clocks_now();
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < state->n_views && !err; i++) {
+		struct mount_view *view = &state->views[i];
+		_cleanup_close_ int dir = -1;
+		char root[PATH_MAX];
+
+		if (!last &&
+		    (!view->dirty || now < view->next_check || view->versions >= MAX_VERSIONS))
+			continue;
+		dir = procfs_open(view->pid);
+		if (dir < 0 || procfs_ns(dir, "ns/mnt") != view->mnt_ns ||
+		    procfs_link(dir, "root", root, sizeof(root)) < 0 || strcmp(root, view->root))
+			view->dirty = false; /* the next process of the namespace will tell */
+		else
+			err = store(state, stream, dir, view);
+	}
+	return err;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Source `counter`: numbers of /proc and /sys, once a second and at both ends. No BPF. */
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+#include "record/config/source.h"
+#include "record/sources/counter_sensor.h"
+#include "record/sources/counter_set.h"
+#include "record/sources/counter_text.h"
+
+struct counter_worker {
+	struct counter_set *set;
+	struct counter_texts *texts;
+	struct counter_sensors *sensors;
+	uint64_t time; /* of the last reading */
+};
+
+static void close_worker(void *arg)
+{
+	struct counter_worker *worker = arg;
+
+	counter_sensors_destroy(worker->sensors);
+	counter_texts_destroy(worker->texts);
+	counter_set_destroy(worker->set);
+	free(worker);
+}
+
+static void note(struct source_state *state, const char *what)
+{
+	size_t len = strlen(state->detail);
+
+	state->status = SOURCE_PARTIAL;
+	snprintf(state->detail + len, sizeof(state->detail) - len, "%s%s",
+		 len ? ", " : "not here: ", what);
+}
+
+/* No machine has all there is: that is said, and is no failure. */
+static void note_missing(const struct counter_worker *worker, struct source_state *state)
+{
+	const char *what;
+
+	for (size_t n = 0; (what = counter_texts_missing(worker->texts, n)); n++)
+		note(state, what);
+	for (size_t n = 0; (what = counter_sensors_missing(worker->sensors, n)); n++)
+		note(state, what);
+}
+
+static struct ebt_error *create(struct counter_worker **ret)
+{
+	struct counter_worker *worker = calloc(1, sizeof(*worker));
+	struct ebt_error *err;
+
+	if (!worker)
+		return &ebt_enomem;
+	err = counter_set_create(&worker->set);
+	if (!err)
+		err = counter_texts_create(worker->set, "", &worker->texts);
+	if (!err)
+		err = counter_sensors_create(worker->set, "", &worker->sensors);
+	if (err) {
+		close_worker(worker);
+		return err;
+	}
+	*ret = worker;
+	return NULL;
+}
+
+static void probe(const struct kernel *kernel, struct source_state *state)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	struct counter_worker *worker;
+
+	(void)kernel;
+	err = create(&worker);
+	if (err)
+		return; /* open_worker() says it again */
+	note_missing(worker, state);
+	close_worker(worker);
+}
+
+static struct ebt_error *open_worker(const struct source_context *context,
+				     struct source_state *state, void **ret)
+{
+	struct counter_worker *worker;
+	struct ebt_error *err = create(&worker);
+
+	(void)context;
+	(void)state;
+	if (!err)
+		*ret = worker;
+	return err;
+}
+
+static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_moment moment)
+{
+	struct counter_worker *worker = arg;
+	struct ebt_error *err = NULL;
+
+	if (moment == SOURCE_READY)
+		return NULL;
+	/* An epoch begins just after a second's reading. */
+	if (moment == SOURCE_EPOCH)
+		return counter_set_emit(worker->set, stream, worker->time, true);
+	worker->time = clocks_now();
+	err = counter_texts_read(worker->texts);
+	if (err)
+		return err;
+	counter_sensors_read(worker->sensors);
+	return counter_set_emit(worker->set, stream, worker->time, false);
+}
+
+static const struct source_worker worker_of_counter = {
+	.open = open_worker,
+	.work = work,
+	.close = close_worker,
+};
+
+const struct ebrec_source source_counter = {
+	.name = "counter",
+	.doc = "CPUs, memory, disks, networks, pressure, sensors: their numbers, once a second",
+	.cost = "about 0.1 ms of one CPU each second, some more with many CPUs",
+	.by_default = true,
+	.tables = (const uint16_t[]){ EBT_T_counter, EBT_T_counter_def, 0 },
+	.probe = probe,
+	.worker = &worker_of_counter,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Listening to all messages of a D-Bus bus, on a thread of its own: whatever the bus does, the
+ * recorder does not wait for it. Messages are taken from a queue that is bounded.
+ */
+#ifndef RECORD_SOURCES_DBUS_MONITOR_H
+#define RECORD_SOURCES_DBUS_MONITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/error.h"
+
+enum dbus_text {
+	DBUS_SENDER,
+	DBUS_DESTINATION,
+	DBUS_PATH,
+	DBUS_INTERFACE,
+	DBUS_MEMBER,
+	DBUS_SIGNATURE,
+	DBUS_ERROR,
+	DBUS_N_TEXTS,
+};
+
+struct dbus_item {
+	struct dbus_item *next;
+	uint64_t time;
+	uint32_t kind, serial, reply_serial, size;
+	bool no_reply;
+	const char *texts[DBUS_N_TEXTS]; /* never NULL; they follow the struct */
+};
+
+struct dbus_monitor_options {
+	const char *address; /* copied */
+	uid_t uid;	     /* as who to connect */
+	int notify;	     /* an eventfd, written when there is something to take; not owned */
+};
+
+struct dbus_monitor;
+
+/* False: built without the library; nothing else may be called then. */
+bool dbus_monitor_is_built(void);
+
+/* Begins to connect. */
+struct ebt_error *dbus_monitor_create(const struct dbus_monitor_options *options,
+				      struct dbus_monitor **ret);
+/* Accepts NULL. */
+void dbus_monitor_destroy(struct dbus_monitor *monitor);
+DEFINE_CLEANUP(struct dbus_monitor *, dbus_monitor_destroy);
+
+/* Is it listening? Waits for the answer at most so long. Else *ret, of `size` bytes, says why. */
+bool dbus_monitor_wait(struct dbus_monitor *monitor, int timeout_ms, char *ret, size_t size);
+
+/* All messages so far, in order, and how many had no room. The caller frees each. */
+struct dbus_item *dbus_monitor_take(struct dbus_monitor *monitor, uint64_t *ret_lost);
+
+/* Why there will be no more messages, as far as is known; empty: there will. */
+void dbus_monitor_fate(struct dbus_monitor *monitor, char *ret, size_t size);
+
+/* Takes what has arrived and ends listening. Waits a second at most. */
+void dbus_monitor_stop(struct dbus_monitor *monitor);
+
+#endif

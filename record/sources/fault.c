@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source `fault`: the kernel's software events for minor and for major page faults, one of each on
+ * every CPU, with every single fault a "sample".
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "record/base/cpus.h"
+#include "record/config/skeleton.h"
+#include "record/config/source.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool has_entries(const struct kernel *kernel)
+{
+	return kernel_has_tracepoint(kernel, "page_fault_user") &&
+	       kernel_has_tracepoint(kernel, "page_fault_kernel");
+}
+
+static void probe(const struct kernel *kernel, struct source_state *state)
+{
+	bool entries = has_entries(kernel), mappings = kernel_has_function(kernel, "bpf_find_vma");
+
+	if (!entries || !mappings) {
+		state->status = SOURCE_PARTIAL;
+		snprintf(state->detail, sizeof(state->detail), "%s%s%s",
+			 entries ? ""
+				 : "this kernel has no tracepoint page_fault_user: no access, no "
+				   "duration",
+			 entries || mappings ? "" : "; ",
+			 mappings ? "" : "no mappings (before Linux 5.17)");
+	}
+	source_note_stacks(kernel, state);
+}
+
+static void configure(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+	struct ebrec_bpf_config *config = &skel->rodata->config;
+	bool entries = has_entries(context->kernel);
+
+	config->loaded_ns = now_ns();
+	config->fault_mappings = kernel_has_function(context->kernel, "bpf_find_vma");
+	source_use_map(skel->maps.event_scratch);
+	source_use_map(skel->maps.event_depth);
+	source_use_map(skel->maps.fault_programs);
+	source_use_map(skel->maps.fault_states);
+	source_use_map(skel->maps.inode_seen);
+	source_use_map(skel->maps.inode_path_scratch);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_user, entries);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_kernel, entries);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_exit, true);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_minor, true);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_major, true);
+	if (!context->options->call_graph)
+		return;
+	config->event_stacks = 1;
+	source_use_chains(context);
+	bpf_program__set_autoload(skel->progs.ebrec_fault_stacks, true);
+}
+
+static struct ebt_error *attach_event(struct source_context *context, uint64_t event, int cpu,
+				      const struct bpf_program *program)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = event,
+		.sample_period = 1,
+	};
+	_cleanup_close_ int fd =
+		(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot count the page faults of CPU %d", cpu);
+	link = bpf_program__attach_perf_event(program, fd);
+	if (!link)
+		return ebt_error_errno(errno, "cannot attach to the page faults of CPU %d", cpu);
+	take_fd(&fd);
+	return source_keep_link(context, link);
+}
+
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
+{
+	const struct ebrec_bpf *skel = context->skel;
+	struct ebt_error *err = source_join(context->skel->maps.fault_programs,
+					    context->skel->progs.ebrec_fault_stacks);
+	_cleanup_free_ int *cpus = NULL;
+	size_t n = 0;
+
+	(void)state;
+	if (!err)
+		err = cpus_online(&cpus, &n);
+	for (size_t i = 0; !err && i < n; i++) {
+		err = attach_event(context, PERF_COUNT_SW_PAGE_FAULTS_MIN, cpus[i],
+				   skel->progs.ebrec_fault_minor);
+		if (!err)
+			err = attach_event(context, PERF_COUNT_SW_PAGE_FAULTS_MAJ, cpus[i],
+					   skel->progs.ebrec_fault_major);
+	}
+	return err;
+}
+
+const struct ebrec_source source_fault = {
+	.name = "fault",
+	.doc = "page faults, minor and major: address, mapping, kernel and user stack",
+	.cost = "0.4 us for each page fault, 1 us with stacks",
+	.tables = (const uint16_t[]){ EBT_T_fault, EBT_T_fault_rest, EBT_T_inode_path, 0 },
+	.probe = probe,
+	.configure = configure,
+	.attach = attach,
+};

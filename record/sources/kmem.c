@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source `kmem`: objects and pages that the kernel allocates and frees, resident memory of
+ * processes. What /proc says at the beginning and the end is kmem_status.c.
+ */
+#include <bpf/btf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "record/config/skeleton.h"
+#include "record/config/source.h"
+#include "record/sources/kmem_status.h"
+
+/* Objects whose free has to be seen; one takes about 80 bytes. */
+#define MIN_LIVE     (16u << 10)
+#define MAX_LIVE     (1u << 20)
+#define RAM_FOR_LIVE (16u << 10) /* bytes of memory for each */
+#define PAGES_A_WORD 8u
+#define MAX_WORDS    (1u << 27) /* 1 GiB: 4 TiB of memory in pages of 4 KiB */
+#define PAGE_STRUCT  64		/* where pages have numbers that fit their blocks */
+#define MAX_RATE     (UINT64_C(1) << 31)
+
+extern const struct ebrec_source source_kmem; /* for its arguments */
+
+struct kmem_args {
+	bool slab, pages, rss;
+	bool no_stack;
+	uint64_t rate;
+};
+
+static struct ebt_error *parse_rate(const char *text, uint64_t *ret)
+{
+	uint64_t rate;
+	struct ebt_error *err = parse_size(text, &rate);
+
+	if (err)
+		return err;
+	if (!rate || rate > MAX_RATE)
+		return ebt_error_create(EBT_ERR_INVALID, "rate is from 1 to 2G");
+	*ret = rate;
+	return NULL;
+}
+
+static struct ebt_error *parse_word(const char *word, struct kmem_args *args)
+{
+	if (!strcmp(word, "slab"))
+		args->slab = true;
+	else if (!strcmp(word, "pages"))
+		args->pages = true;
+	else if (!strcmp(word, "rss"))
+		args->rss = true;
+	else if (!strcmp(word, "nostack"))
+		args->no_stack = true;
+	else if (!strncmp(word, "rate=", 5))
+		return parse_rate(word + 5, &args->rate);
+	else
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not known here", word);
+	return NULL;
+}
+
+/* "rate=64K:nostack" */
+static struct ebt_error *parse_args(const char *text, struct kmem_args *ret)
+{
+	_cleanup_free_ char *words = strdup(text ? text : "");
+	char *rest = words, *word;
+	struct kmem_args args = { 0 };
+	struct ebt_error *err = NULL;
+
+	if (!words)
+		return &ebt_enomem;
+	while (!err && (word = strsep(&rest, ":"))) {
+		if (*word || text)
+			err = parse_word(word, &args);
+	}
+	if (err)
+		return err;
+	if (!args.slab && !args.pages && !args.rss)
+		args.slab = args.pages = args.rss = true;
+	*ret = args;
+	return NULL;
+}
+
+static struct ebt_error *check_args(const char *text)
+{
+	struct kmem_args args;
+
+	return parse_args(text, &args);
+}
+
+static void probe(const struct kernel *kernel, struct source_state *state)
+{
+	source_require(kernel, "kmalloc", state);
+	source_require(kernel, "kfree", state);
+	source_require(kernel, "kmem_cache_alloc", state);
+	source_require(kernel, "kmem_cache_free", state);
+	source_require(kernel, "mm_page_alloc", state);
+	source_require(kernel, "mm_page_free", state);
+	source_want(kernel, "rss_stat", "resident memory of processes over time", state);
+	source_note_stacks(kernel, state);
+}
+
+static void autoload(struct bpf_program *program, const struct kernel *kernel,
+		     const char *tracepoint)
+{
+	bpf_program__set_autoload(program, kernel_has_tracepoint(kernel, tracepoint));
+}
+
+static uint32_t live_entries(void)
+{
+	struct sysinfo info;
+	uint64_t n = MAX_LIVE;
+
+	if (!sysinfo(&info))
+		n = (uint64_t)info.totalram * info.mem_unit / RAM_FOR_LIVE;
+	return n < MIN_LIVE ? MIN_LIVE : n > MAX_LIVE ? MAX_LIVE : (uint32_t)n;
+}
+
+/* One more than the number of the last page of memory; 0: not known. */
+static uint64_t end_of_pages(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/zoneinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	unsigned long long spanned = 0, start, end = 0;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		if (sscanf(line, " spanned %llu", &spanned) == 1)
+			continue;
+		if (sscanf(line, " start_pfn: %llu", &start) == 1 && spanned &&
+		    start + spanned > end)
+			end = start + spanned;
+	}
+	return end;
+}
+
+/* Words of a map with a byte for each page; 0: it cannot be, so that all frees are recorded. */
+static uint32_t page_words(const struct kernel *kernel)
+{
+	int id = btf__find_by_name_kind(kernel->btf, "page", BTF_KIND_STRUCT);
+	uint64_t end = end_of_pages(), words = 1;
+
+	if (id < 0 || btf__resolve_size(kernel->btf, (uint32_t)id) != PAGE_STRUCT || !end)
+		return 0;
+	while (words * PAGES_A_WORD < end)
+		words *= 2;
+	return words > MAX_WORDS ? 0 : (uint32_t)words;
+}
+
+static void configure_slab(struct source_context *context, bool keep)
+{
+	const struct kernel *kernel = context->kernel;
+	struct ebrec_bpf *skel = context->skel;
+
+	autoload(skel->progs.ebrec_kmalloc, kernel, "kmalloc");
+	autoload(skel->progs.ebrec_kmalloc_node, kernel, "kmalloc_node");
+	autoload(skel->progs.ebrec_kmem_cache_alloc, kernel, "kmem_cache_alloc");
+	autoload(skel->progs.ebrec_kmem_cache_alloc_node, kernel, "kmem_cache_alloc_node");
+	autoload(skel->progs.ebrec_kfree, kernel, "kfree");
+	autoload(skel->progs.ebrec_kmem_cache_free, kernel, "kmem_cache_free");
+	if (!keep)
+		return;
+	skel->rodata->kmem_live_set = 1;
+	source_use_map(skel->maps.kmem_live);
+	bpf_map__set_max_entries(skel->maps.kmem_live, live_entries());
+}
+
+static void configure_pages(struct source_context *context, bool keep)
+{
+	struct ebrec_bpf *skel = context->skel;
+	uint32_t words = keep ? page_words(context->kernel) : 0;
+
+	autoload(skel->progs.ebrec_page_alloc, context->kernel, "mm_page_alloc");
+	autoload(skel->progs.ebrec_page_free, context->kernel, "mm_page_free");
+	if (!words)
+		return;
+	skel->rodata->kmem_page_words = words;
+	source_use_map(skel->maps.kmem_pages);
+	bpf_map__set_max_entries(skel->maps.kmem_pages, words);
+}
+
+static void configure(struct source_context *context)
+{
+	const char *text = source_args(context, &source_kmem);
+	struct ebrec_bpf *skel = context->skel;
+	struct kmem_args args = { .slab = true, .pages = true, .rss = true };
+	bool keep;
+
+	if (text)
+		ebt_error_destroy(parse_args(text, &args)); /* it has been checked */
+	/* Where everything is recorded, every free is. */
+	keep = args.rate || context->options->target != TARGET_ALL;
+	skel->rodata->kmem_rate = args.rate;
+	skel->rodata->kmem_page_size = (uint32_t)sysconf(_SC_PAGESIZE);
+	source_use_event_stacks(context);
+	skel->rodata->kmem_stacks = !args.no_stack;
+	if (args.slab)
+		configure_slab(context, keep);
+	if (args.pages)
+		configure_pages(context, keep);
+	if (args.rss) {
+		autoload(skel->progs.ebrec_rss_stat, context->kernel, "rss_stat");
+		source_use_map(skel->maps.kmem_rss_told);
+	}
+}
+
+const struct ebrec_source source_kmem = {
+	.name = "kmem",
+	.doc = "memory of the kernel: objects and pages, allocated and freed; resident memory",
+	.cost = "about 3 us for each allocation (nostack: 0.5 us), 0.5 us for each free, 0.1 us "
+		"for those of others; a compile has a million a second",
+	.args_doc = "rate=BYTES, nostack, slab, pages, rss; with colons between",
+	.tables = (const uint16_t[]){ EBT_T_kmem_alloc, EBT_T_kmem_free, EBT_T_page_alloc,
+				      EBT_T_page_free, EBT_T_rss_stat, EBT_T_process_memory,
+				      EBT_T_meminfo, 0 },
+	.check_args = check_args,
+	.probe = probe,
+	.configure = configure,
+	.worker = &kmem_status_worker,
+};

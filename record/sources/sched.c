@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sources `sched` and `offcpu`. Both live on the same switches and wake-ups: `offcpu` adds stacks
+ * to the switches, `sched` adds migrations.
+ */
+#include "record/base/iterator.h"
+#include "record/config/skeleton.h"
+#include "record/config/source.h"
+
+static void probe(const struct kernel *kernel, struct source_state *state)
+{
+	source_require(kernel, "sched_switch", state);
+	source_want(kernel, "sched_waking", "wake-ups", state);
+	source_want(kernel, "sched_wakeup_new", "first wake-ups of new tasks", state);
+}
+
+static void probe_offcpu(const struct kernel *kernel, struct source_state *state)
+{
+	probe(kernel, state);
+	source_note_stacks(kernel, state);
+}
+
+static void probe_sched(const struct kernel *kernel, struct source_state *state)
+{
+	probe(kernel, state);
+	source_want(kernel, "sched_migrate_task", "migrations", state);
+}
+
+static void autoload(struct bpf_program *program, const struct kernel *kernel,
+		     const char *tracepoint)
+{
+	bpf_program__set_autoload(program, kernel_has_tracepoint(kernel, tracepoint));
+}
+
+static void configure(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	autoload(skel->progs.ebrec_sched_switch, context->kernel, "sched_switch");
+	autoload(skel->progs.ebrec_sched_waking, context->kernel, "sched_waking");
+	autoload(skel->progs.ebrec_sched_wakeup_new, context->kernel, "sched_wakeup_new");
+}
+
+static void configure_sched(struct source_context *context)
+{
+	configure(context);
+	autoload(context->skel->progs.ebrec_sched_migrate_task, context->kernel,
+		 "sched_migrate_task");
+}
+
+static void configure_offcpu(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	configure(context);
+	if (!context->options->call_graph)
+		return;
+	source_use_map(skel->maps.switch_scratch);
+	source_use_map(skel->maps.chains);
+	source_use_map(skel->maps.chain_scratch);
+	source_use_chains(context);
+	for (size_t i = 0; i < EBREC_GLUE; i++) {
+		skel->rodata->config.glue[i].start = context->kernel->glue[i].start;
+		skel->rodata->config.glue[i].end = context->kernel->glue[i].end;
+	}
+	skel->rodata->config.min_block = context->options->min_block;
+	if (!context->options->min_block) {
+		skel->rodata->config.stacks = 1;
+		return;
+	}
+	/* One of them is used; the other takes no memory. */
+	source_use_map(skel->maps.offcpu_storage);
+	source_use_map(skel->maps.offcpu_storage_small);
+	bpf_program__set_autoload(skel->progs.ebrec_offcpu_prepare, true);
+	autoload(skel->progs.ebrec_offcpu_newtask, context->kernel, "task_newtask");
+}
+
+/* Makes the memory for stacks of tasks that are there. */
+static struct ebt_error *prepare_tasks(struct source_context *context, struct source_state *state)
+{
+	(void)state;
+	return iterator_run(context->skel->progs.ebrec_offcpu_prepare, "the tasks");
+}
+
+const struct ebrec_source source_sched = {
+	.name = "sched",
+	.doc = "which task runs where and when, who wakes whom, migrations",
+	.cost = "about 0.3 us for each context switch and wake-up",
+	.by_default = true,
+	.tables = (const uint16_t[]){ EBT_T_sched_switch, EBT_T_sched_waking, EBT_T_sched_migrate,
+				      EBT_T_task_end, 0 },
+	.probe = probe_sched,
+	.configure = configure_sched,
+};
+
+const struct ebrec_source source_offcpu = {
+	.name = "offcpu",
+	.doc = "where tasks block: kernel and user stacks at each switch, and who wakes them",
+	.cost = "about 1 us for each context switch; see --min-block",
+	.by_default = true,
+	.tables =
+		(const uint16_t[]){ EBT_T_offcpu_stack, EBT_T_sched_switch, EBT_T_sched_waking, 0 },
+	.probe = probe_offcpu,
+	.configure = configure_offcpu,
+	.attach = prepare_tasks,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Source `syscalls`. */
+#include "record/base/lane.h"
+#include "record/config/skeleton.h"
+#include "record/config/source.h"
+
+static void probe(const struct kernel *kernel, struct source_state *state)
+{
+	source_require(kernel, "sys_enter", state);
+	source_require(kernel, "sys_exit", state);
+}
+
+static void configure(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	skel->rodata->config.syscalls = 1;
+	source_use_map(skel->maps.syscall_start);
+	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
+	skel->rodata->config.lane_records = context->lane_records;
+	source_use_map(skel->maps.lanes);
+	bpf_map__set_max_entries(skel->maps.lanes, context->n_lanes);
+	bpf_map__set_value_size(skel->maps.lanes, (__u32)lane_bytes(context->lane_records));
+	bpf_program__set_autoload(skel->progs.ebrec_sys_enter, true);
+	bpf_program__set_autoload(skel->progs.ebrec_sys_exit, true);
+}
+
+const struct ebrec_source source_syscalls = {
+	.name = "syscalls",
+	.doc = "system calls: number, arguments, result, duration",
+	.cost = "about 0.1 us for each call",
+	.tables = (const uint16_t[]){ EBT_T_syscall, 0 },
+	.probe = probe,
+	.configure = configure,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of Sysprof's frames; see sysprof_rows.h. */
+#include "record/sources/sysprof_rows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+
+/* Values of the enums of mark.def. */
+enum { KIND_INSTANT = 0, KIND_SPAN = 1 };
+enum { ORIGIN_SYSPROF = 1 };
+enum { SEVERITY_NONE = 8 };
+
+/* Values of lost.reason. */
+enum { LOST_OTHER = 0, LOST_RING_FULL = 1 };
+
+/* A ring's counters are its thread's: Sysprof's library up to version 48 numbers those of each
+ * thread from 1. Others than the thread that defined one may set it, too. */
+#define OF_RING(ring) ((ring) | UINT64_C(1) << 63)
+
+struct ebt_error *sysprof_rows_init(uint64_t begin, struct sysprof_rows *ret)
+{
+	*ret = (struct sysprof_rows){ .begin = begin, .last = begin };
+	return sysprof_counters_create(&ret->counters);
+}
+
+void sysprof_rows_deinit(struct sysprof_rows *rows)
+{
+	sysprof_counters_destroy(rows->counters);
+	ebt_record_deinit(&rows->rec);
+}
+
+/* A program may say any time. */
+static uint64_t possible(struct sysprof_rows *rows, int64_t time, uint64_t now)
+{
+	if (time >= 0 && (uint64_t)time >= rows->begin && (uint64_t)time <= now)
+		return (uint64_t)time;
+	rows->counts[SYSPROF_BAD_TIMES]++;
+	return time < 0 || (uint64_t)time < rows->begin ? rows->begin : now;
+}
+
+static void put(struct sysprof_rows *rows, size_t ref, struct sysprof_text text)
+{
+	ebt_record_bytes(&rows->rec, ref, text.s, text.len);
+}
+
+static struct ebt_error *add_mark(struct sysprof_rows *rows, const struct sysprof_writer *writer,
+				  const struct sysprof_frame *frame, uint64_t now)
+{
+	struct ebt_wire_mark *row;
+	struct sysprof_mark mark;
+	uint64_t start, end;
+	int64_t ended;
+
+	if (!sysprof_frame_mark(frame, &mark)) {
+		rows->counts[SYSPROF_BAD_FRAMES]++;
+		return NULL;
+	}
+	start = end = possible(rows, frame->time, now);
+	if (mark.duration < 0)
+		rows->counts[SYSPROF_BAD_TIMES]++;
+	else if (mark.duration && !__builtin_add_overflow(frame->time, mark.duration, &ended))
+		end = possible(rows, ended, now);
+	else if (mark.duration)
+		end = possible(rows, INT64_MAX, now);
+	row = ebt_record_begin(&rows->rec, EBT_T_mark, now);
+	row->cpu = (uint32_t)frame->cpu;
+	row->task = writer->task;
+	row->kind = mark.duration > 0 ? KIND_SPAN : KIND_INSTANT;
+	row->origin = ORIGIN_SYSPROF;
+	row->late = now - end;
+	row->duration = end - start;
+	put(rows, offsetof(struct ebt_wire_mark, group), mark.group);
+	put(rows, offsetof(struct ebt_wire_mark, name), mark.name);
+	put(rows, offsetof(struct ebt_wire_mark, message), mark.message);
+	return ebt_record_add(&rows->rec, rows->stream);
+}
+
+/* From a GLogLevelFlags to syslog's levels, as GLib does for the journal. */
+static uint32_t severity_of(uint16_t level)
+{
+	static const uint8_t severities[] = {
+		[2] = 3, [3] = 4, [4] = 4, [5] = 5, [6] = 6, [7] = 7
+	};
+
+	for (uint32_t bit = 2; bit < sizeof(severities); bit++) {
+		if (level & 1u << bit)
+			return severities[bit];
+	}
+	return SEVERITY_NONE;
+}
+
+static struct ebt_error *add_log(struct sysprof_rows *rows, const struct sysprof_writer *writer,
+				 const struct sysprof_frame *frame, uint64_t now)
+{
+	struct ebt_wire_log *row;
+	struct sysprof_log log;
+
+	if (!sysprof_frame_log(frame, &log)) {
+		rows->counts[SYSPROF_BAD_FRAMES]++;
+		return NULL;
+	}
+	row = ebt_record_begin(&rows->rec, EBT_T_log, now);
+	row->cpu = (uint32_t)frame->cpu;
+	row->task = writer->task;
+	row->severity = severity_of(log.severity);
+	row->origin = ORIGIN_SYSPROF;
+	row->late = now - possible(rows, frame->time, now);
+	put(rows, offsetof(struct ebt_wire_log, domain), log.domain);
+	put(rows, offsetof(struct ebt_wire_log, message), log.message);
+	return ebt_record_add(&rows->rec, rows->stream);
+}
+
+static void define(struct sysprof_rows *rows, const struct sysprof_writer *writer,
+		   const struct sysprof_frame *frame)
+{
+	struct sysprof_counter counter;
+	size_t n;
+
+	if (!sysprof_frame_count(frame, &n)) {
+		rows->counts[SYSPROF_BAD_FRAMES]++;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		sysprof_frame_counter(frame, i, &counter);
+		sysprof_counters_define(rows->counters, writer->pid, &counter);
+		if (writer->ring)
+			sysprof_counters_define(rows->counters, OF_RING(writer->ring), &counter);
+	}
+}
+
+static const struct sysprof_definition *find(const struct sysprof_rows *rows,
+					     const struct sysprof_writer *writer, uint32_t id)
+{
+	const struct sysprof_definition *found = NULL;
+
+	if (writer->ring)
+		found = sysprof_counters_find(rows->counters, OF_RING(writer->ring), id);
+	return found ? found : sysprof_counters_find(rows->counters, writer->pid, id);
+}
+
+static struct ebt_error *add_values(struct sysprof_rows *rows, const struct sysprof_writer *writer,
+				    const struct sysprof_frame *frame, uint64_t now)
+{
+	uint64_t late = now - possible(rows, frame->time, now);
+	struct ebt_error *err = NULL;
+	struct sysprof_value value;
+	size_t n;
+
+	if (!sysprof_frame_count(frame, &n)) {
+		rows->counts[SYSPROF_BAD_FRAMES]++;
+		return NULL;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct sysprof_definition *d;
+		struct ebt_wire_mark_counter *row;
+
+		sysprof_frame_value(frame, i, &value);
+		if (!value.id)
+			continue;
+		d = find(rows, writer, value.id);
+		if (!d) {
+			rows->counts[SYSPROF_UNDEFINED]++;
+			continue;
+		}
+		row = ebt_record_begin(&rows->rec, EBT_T_mark_counter, now);
+		row->cpu = (uint32_t)frame->cpu;
+		row->task = writer->task;
+		row->type = d->is_double;
+		row->origin = ORIGIN_SYSPROF;
+		row->late = late;
+		row->value = value.bits;
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_mark_counter, group),
+			       d->category);
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_mark_counter, name), d->name);
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_mark_counter, doc),
+			       d->description);
+		err = ebt_record_add(&rows->rec, rows->stream);
+	}
+	return err;
+}
+
+struct ebt_error *sysprof_rows_add(struct sysprof_rows *rows, const struct sysprof_writer *writer,
+				   const struct sysprof_frame *frame, uint64_t now)
+{
+	switch (frame->type) {
+	case SYSPROF_MARK:
+		return add_mark(rows, writer, frame, now);
+	case SYSPROF_LOG:
+		return add_log(rows, writer, frame, now);
+	case SYSPROF_COUNTER_SET:
+		return add_values(rows, writer, frame, now);
+	case SYSPROF_COUNTER_DEFINE:
+		define(rows, writer, frame);
+		return NULL;
+	case SYSPROF_TIMESTAMP:
+		return NULL;
+	default:
+		rows->counts[SYSPROF_OTHER_KINDS]++;
+		return NULL;
+	}
+}
+
+struct ebt_error *sysprof_rows_tell(struct sysprof_rows *rows)
+{
+	static const char *const details[SYSPROF_N_COUNTS] = {
+		[SYSPROF_BAD_FRAMES] = "frames shorter than what they are to hold",
+		[SYSPROF_UNDEFINED] = "values of counters that nobody defined",
+		[SYSPROF_FULL] = "times that a ring was full: its thread may have lost some",
+		[SYSPROF_BROKEN] = "rings with what is no frame, not read on",
+		[SYSPROF_REFUSED] = "rings refused: too many are open",
+		[SYSPROF_BAD_MESSAGES] = "messages at the socket that ask for nothing known",
+		[SYSPROF_SKIPPED] = "places in the capture file with what is no frame",
+	};
+	struct ebt_error *err = NULL;
+	uint64_t now = clocks_now();
+
+	for (int i = 0; i < SYSPROF_N_COUNTS && !err; i++) {
+		struct ebt_wire_lost *row;
+
+		if (!details[i] || rows->counts[i] == rows->told[i])
+			continue;
+		row = ebt_record_begin(&rows->rec, EBT_T_lost, now);
+		row->from = rows->last;
+		row->count = rows->counts[i] - rows->told[i];
+		row->table_id = EBT_T_mark;
+		row->reason = i == SYSPROF_FULL ? LOST_RING_FULL : LOST_OTHER;
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_lost, source), "sysprof");
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_lost, detail), details[i]);
+		rows->told[i] = rows->counts[i];
+		err = ebt_record_add(&rows->rec, rows->stream);
+	}
+	rows->last = now;
+	return err;
+}
+
+struct ebt_error *sysprof_rows_end(struct sysprof_rows *rows)
+{
+	static const char *const keys[SYSPROF_N_COUNTS] = {
+		[SYSPROF_OTHER_KINDS] = "sysprof.frames_not_kept",
+		[SYSPROF_BAD_TIMES] = "sysprof.times_moved",
+		[SYSPROF_STRANGERS] = "sysprof.writers_not_known",
+	};
+	struct ebt_error *err = sysprof_rows_tell(rows);
+
+	for (int i = 0; i < SYSPROF_N_COUNTS && !err; i++) {
+		char number[24];
+
+		if (!keys[i] || !rows->counts[i])
+			continue;
+		snprintf(number, sizeof(number), "%" PRIu64, rows->counts[i]);
+		ebt_record_begin(&rows->rec, EBT_T_meta, clocks_now());
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_meta, key), keys[i]);
+		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_meta, value), number);
+		err = ebt_record_add(&rows->rec, rows->stream);
+	}
+	return err;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * User-space side of walks of Python frames: tells the BPF programs which unwind tables are those
+ * of a CPython, and makes rows of table interp_code of the code objects that they meet.
+ */
+#ifndef RECORD_UNWIND_PYTHON_H
+#define RECORD_UNWIND_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/write/writer.h"
+
+struct ebrec_bpf;
+
+/* Before the programs are loaded: Python frames are wanted. */
+void python_configure(struct ebrec_bpf *skel);
+
+/* Of any program that may walk user stacks, with Python frames or without: Linux 6.1 verifies the
+ * functions for them although nothing calls them, and wants the maps that they name. */
+void python_make_maps(struct ebrec_bpf *skel);
+
+/* The file of unwind table `number`, whose rows begin at address `base`, may be a CPython. */
+void python_file(const struct ebrec_bpf *skel, int fd, uint32_t number, uint64_t base);
+
+struct python_stats {
+	uint64_t builds;    /* of CPython that were met */
+	uint64_t stacks;    /* with Python frames */
+	uint64_t no_thread; /* without, as no thread state was found */
+	uint64_t unplaced;  /* stacks of which some Python frames are missing */
+	uint64_t refused;   /* names that were not recorded, as there were too many */
+};
+
+struct ebt_error *python_stats(const struct ebrec_bpf *skel, struct python_stats *ret);
+
+/* Is it a code object, and not a row? */
+bool python_is_code(const void *record, size_t len);
+/* Adds its row. A record that is none is dropped. Any thread. */
+struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record, size_t len);
+
+#endif

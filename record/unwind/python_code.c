@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From what a BPF program read of a code object to a row of table interp_code. Text becomes UTF-8;
+ * a long line table is read again, whole, if the process is still there.
+ */
+#include <linux/types.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "format/base/cleanup.h"
+#include "record/bpf/python.h"
+#include "record/unwind/python.h"
+
+/* Of a line table; a function of 20,000 lines has 100 kB. */
+#define MAX_LINES (256u << 10)
+
+bool python_is_code(const void *record, size_t len)
+{
+	struct ebt_wire_head head;
+
+	if (len < sizeof(head))
+		return false;
+	memcpy(&head, record, sizeof(head));
+	return head.table == EBREC_T_PYTHON_CODE;
+}
+
+static size_t put_utf8(uint32_t c, char *out)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 63));
+		return 2;
+	}
+	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 63));
+		out[2] = (char)(0x80 | (c & 63));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 63));
+	out[2] = (char)(0x80 | (c >> 6 & 63));
+	out[3] = (char)(0x80 | (c & 63));
+	return 4;
+}
+
+/* Adds a str as far as it is here; what is missing is shown as an ellipsis. */
+static void add_text(struct ebt_record *out, size_t offset, const struct ebrec_python_text *text,
+		     const unsigned char *data, size_t room)
+{
+	static const char more[] = "…";
+	char utf8[4 * PYTHON_FILE_BYTES + sizeof(more)];
+	size_t len = 0, n;
+
+	if (text->width != 1 && text->width != 2 && text->width != 4)
+		return;
+	n = room / text->width < text->chars ? room / text->width : text->chars;
+	for (size_t i = 0; i < n; i++) {
+		uint16_t c2;
+		uint32_t c4 = data[i];
+
+		if (text->width == 2) {
+			memcpy(&c2, data + 2 * i, sizeof(c2));
+			c4 = c2;
+		} else if (text->width == 4) {
+			memcpy(&c4, data + 4 * i, sizeof(c4));
+		}
+		len += put_utf8(c4, utf8 + len);
+	}
+	if (n < text->chars) {
+		memcpy(utf8 + len, more, sizeof(more) - 1);
+		len += sizeof(more) - 1;
+	}
+	ebt_record_bytes(out, offset, utf8, len);
+}
+
+static bool read_memory(const struct ebrec_python_code *code, uint64_t address, void *data,
+			size_t len)
+{
+	struct iovec local = { data, len }, remote = { (void *)(uintptr_t)address, len };
+
+	return process_vm_readv((pid_t)code->pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
+}
+
+/* A str that was not in memory when the program looked. */
+static void read_text(const struct ebrec_python_code *code, uint64_t address,
+		      struct ebrec_python_text *text, unsigned char *data, size_t room)
+{
+	struct ebrec_python_str head;
+	uint32_t width;
+	size_t bytes;
+
+	if (text->width || !read_memory(code, address, &head, sizeof(head)))
+		return;
+	width = PYTHON_STR_WIDTH(head.state);
+	if (!(head.state & PYTHON_STR_COMPACT) || !width || head.length > UINT32_MAX)
+		return;
+	bytes = head.length < room / width ? head.length * width : room;
+	address += head.state & PYTHON_STR_ASCII ? code->text_ascii : code->text_compact;
+	if (!read_memory(code, address, data, bytes))
+		return;
+	text->chars = (uint32_t)head.length;
+	text->width = width;
+}
+
+/* The whole table, if the process still has it and it begins with what is here. */
+static void *read_lines(const struct ebrec_python_code *code, size_t have)
+{
+	unsigned char *lines;
+
+	if (code->lines <= have || code->lines > MAX_LINES)
+		return NULL;
+	lines = malloc(code->lines);
+	if (!lines)
+		return NULL;
+	if (read_memory(code, code->lines_address, lines, code->lines) &&
+	    !memcmp(lines, code->lines_data, have))
+		return lines;
+	free(lines);
+	return NULL;
+}
+
+struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record, size_t len)
+{
+	const size_t head = offsetof(struct ebrec_python_code, lines_data);
+	_cleanup_free_ struct ebrec_python_code *code = calloc(1, sizeof(*code));
+	_cleanup_free_ void *whole = NULL;
+	struct ebt_record out = EBT_RECORD_INIT;
+	struct ebt_wire_interp_code *row;
+	struct ebt_error *err;
+
+	if (!code)
+		return &ebt_enomem;
+	if (len < head || len > sizeof(*code))
+		return NULL;
+	memcpy(code, record, len);
+	read_text(code, code->name_address, &code->name, code->name_data, sizeof(code->name_data));
+	read_text(code, code->file_address, &code->file, code->file_data, sizeof(code->file_data));
+	row = ebt_record_begin(&out, EBT_T_interp_code, code->head.time);
+	row->task = code->tid;
+	row->id = code->id;
+	row->address = code->address;
+	row->version = code->version;
+	row->first_line = code->first_line;
+	add_text(&out, offsetof(struct ebt_wire_interp_code, name), &code->name, code->name_data,
+		 sizeof(code->name_data));
+	add_text(&out, offsetof(struct ebt_wire_interp_code, file), &code->file, code->file_data,
+		 sizeof(code->file_data));
+	whole = read_lines(code, len - head);
+	if (whole)
+		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines), whole,
+				 code->lines);
+	else if (len > head)
+		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines),
+				 code->lines_data, len - head);
+	err = ebt_record_add(&out, stream);
+	ebt_record_deinit(&out);
+	return err;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * User-space side of stack walks by unwind tables: tables of files and address spaces of
+ * processes, kept up to date for the BPF programs. Used by one thread at a time.
+ */
+#ifndef RECORD_UNWIND_UNWINDER_H
+#define RECORD_UNWIND_UNWINDER_H
+
+#include <stdint.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/error.h"
+#include "record/base/kernel.h"
+#include "record/base/mapping.h"
+#include "record/config/options.h"
+#include "record/unwind/history.h"
+#include "record/unwind/spaces.h"
+#include "record/unwind/tables.h"
+
+struct unwinder {
+	const struct ebrec_bpf *skel;
+	struct unwind_tables *tables;
+	struct unwind_spaces *spaces;
+	struct unwind_history *history; /* or NULL: stacks are not finished here */
+	uint32_t max_stack;		/* entries */
+};
+
+/* Sizes and maps, before the programs are loaded. */
+void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
+			const struct record_options *options);
+
+/* After that. The skeleton must live longer. */
+struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
+				  const struct record_options *options, struct unwinder **ret);
+/* Accepts NULL. */
+void unwinder_destroy(struct unwinder *unwinder);
+DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);
+
+/* Makes the tables of a file that is going to be run or loaded; after the last, waits for them. */
+void unwinder_expect(struct unwinder *unwinder, int fd, const char *path);
+void unwinder_expect_end(struct unwinder *unwinder);
+
+/* To be called often: publishes what happened, and keeps the tables that are in use. */
+struct ebt_error *unwinder_work(struct unwinder *unwinder, uint64_t now_ns);
+
+/* Hears of each mapping. */
+struct mapping_listener unwinder_listener(struct unwinder *unwinder);
+
+#endif

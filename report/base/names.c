@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Last names of tasks and processes; see names.h. */
+#include "report/base/names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "symbolize/base/array.h"
+
+struct leader {
+	uint32_t pid, id; /* id of the task whose tid is pid */
+	uint64_t start_ns;
+};
+
+struct names {
+	char **last; /* by task id; NULL: the name is that of struct ebt_task */
+	uint32_t n_last;
+	const struct ebt_task **tasks; /* by task id: as last seen; may be NULL */
+	struct leader *leaders;	       /* sorted by pid, then start */
+	size_t n_leaders, capacity;
+};
+
+DEFINE_CLEANUP(struct names *, names_destroy);
+
+static struct ebt_error *reserve(struct names *names, uint32_t id)
+{
+	uint32_t n = names->n_last ? names->n_last : 64;
+	const struct ebt_task **tasks;
+	char **last;
+
+	if (id < names->n_last)
+		return NULL;
+	while (n <= id)
+		n = n > UINT32_MAX / 2 ? UINT32_MAX : n * 2;
+	last = reallocarray(names->last, n, sizeof(*last));
+	if (!last)
+		return &ebt_enomem;
+	names->last = last;
+	tasks = reallocarray(names->tasks, n, sizeof(*tasks));
+	if (!tasks)
+		return &ebt_enomem;
+	names->tasks = tasks;
+	memset(last + names->n_last, 0, (n - names->n_last) * sizeof(*last));
+	memset(tasks + names->n_last, 0, (n - names->n_last) * sizeof(*tasks));
+	names->n_last = n;
+	return NULL;
+}
+
+static struct ebt_error *add_leader(struct names *names, const struct ebt_task *task)
+{
+	struct ebt_error *err;
+
+	err = sym_array_reserve(&names->leaders, names->n_leaders, &names->capacity,
+				sizeof(*names->leaders));
+	if (err)
+		return err;
+	names->leaders[names->n_leaders++] =
+		(struct leader){ .pid = task->pid, .id = task->id, .start_ns = task->start_ns };
+	return NULL;
+}
+
+/* A task was seen, under this name (empty: that of the task itself). */
+static struct ebt_error *see(struct names *names, const struct ebt_task *task, struct ebt_str name)
+{
+	struct ebt_error *err;
+	char *copy;
+
+	if (!task)
+		return NULL;
+	err = reserve(names, task->id);
+	if (!err && !names->tasks[task->id] && task->pid && task->tid == task->pid)
+		err = add_leader(names, task);
+	if (err)
+		return err;
+	names->tasks[task->id] = task;
+	if (!name.len)
+		name = task->comm;
+	if (!name.len)
+		return NULL;
+	copy = strndup(name.data, name.len);
+	if (!copy)
+		return &ebt_enomem;
+	free(names->last[task->id]);
+	names->last[task->id] = copy;
+	return NULL;
+}
+
+static struct ebt_error *see_row(void *arg, const struct ebt_row *row)
+{
+	struct names *names = arg;
+	const struct ebt_str none = { "", 0 };
+
+	switch (row->batch->table->id) {
+	case EBT_T_process:
+		return see(names, ebt_task(row, EBT_F_process_task), none);
+	case EBT_T_thread:
+		return see(names, ebt_task(row, EBT_F_thread_task), none);
+	case EBT_T_task_fork:
+		return see(names, ebt_task(row, EBT_F_task_fork_child),
+			   ebt_str(row, EBT_F_task_fork_comm));
+	case EBT_T_task_exec:
+		return see(names, ebt_task(row, EBT_F_task_exec_task),
+			   ebt_str(row, EBT_F_task_exec_comm));
+	default:
+		return see(names, ebt_task(row, EBT_F_task_rename_task),
+			   ebt_str(row, EBT_F_task_rename_comm));
+	}
+}
+
+static int compare_leaders(const void *a, const void *b)
+{
+	const struct leader *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+struct ebt_error *names_create(struct ebt_reader *reader, struct names **ret)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_process, EBT_COL(process, task) },
+		{ EBT_T_thread, EBT_COL(thread, task) },
+		{ EBT_T_task_fork, EBT_COL(task_fork, child) | EBT_COL(task_fork, comm) },
+		{ EBT_T_task_exec, EBT_COL(task_exec, task) | EBT_COL(task_exec, comm) },
+		{ EBT_T_task_rename, EBT_COL(task_rename, task) | EBT_COL(task_rename, comm) },
+	};
+	const struct ebt_query query = {
+		.wants = wants,
+		.n_wants = sizeof(wants) / sizeof(wants[0]),
+	};
+	_cleanup_(names_destroyp) struct names *names = calloc(1, sizeof(*names));
+	struct ebt_error *err;
+
+	if (!names)
+		return &ebt_enomem;
+	err = ebt_read_rows(reader, &query, see_row, names);
+	if (err)
+		return err;
+	if (names->n_leaders)
+		qsort(names->leaders, names->n_leaders, sizeof(*names->leaders), compare_leaders);
+	*ret = take_ptr(names);
+	return NULL;
+}
+
+void names_destroy(struct names *names)
+{
+	if (!names)
+		return;
+	for (uint32_t i = 0; i < names->n_last; i++)
+		free(names->last[i]);
+	free(names->last);
+	free(names->tasks);
+	free(names->leaders);
+	free(names);
+}
+
+static struct ebt_str name_of(const struct names *names, uint32_t id, struct ebt_str otherwise)
+{
+	if (id < names->n_last && names->last[id])
+		return (struct ebt_str){ names->last[id], strlen(names->last[id]) };
+	return otherwise;
+}
+
+struct ebt_str names_task(const struct names *names, const struct ebt_task *task)
+{
+	return name_of(names, task->id, task->comm);
+}
+
+/* The latest leader of this pid that is not younger than the task; NULL: not known. */
+static const struct leader *leader_of(const struct names *names, const struct ebt_task *task)
+{
+	uint64_t start = task->start_ns ? task->start_ns : UINT64_MAX;
+	size_t low = 0, high = names->n_leaders;
+
+	if (!task->pid)
+		return NULL;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct leader *l = &names->leaders[mid];
+
+		if (l->pid < task->pid || (l->pid == task->pid && l->start_ns <= start))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && names->leaders[low - 1].pid == task->pid ? &names->leaders[low - 1] : NULL;
+}
+
+struct ebt_str names_process(const struct names *names, const struct ebt_task *task)
+{
+	const struct leader *leader = leader_of(names, task);
+
+	return leader ? name_of(names, leader->id, task->comm) : names_task(names, task);
+}
+
+uint64_t names_process_key(const struct names *names, const struct ebt_task *task)
+{
+	const struct leader *leader = leader_of(names, task);
+
+	if (leader)
+		return leader->id;
+	/* Its first thread is nowhere in the trace: the pid must do. */
+	return task->pid ? UINT64_C(1) << 32 | task->pid : UINT64_C(2) << 32 | task->id;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A command of ebreport: one file cmd_NAME.c, one line in commands.c. main.c parses the options,
+ * opens the trace and the output, calls the command, and prints the warnings of the trace; a
+ * command reads rows through the trace (which applies the filters) and gives tables to the output
+ * (which knows about terminals, JSON, CSV, sorting and --top).
+ */
+#ifndef REPORT_CLI_COMMAND_H
+#define REPORT_CLI_COMMAND_H
+
+#include "format/base/error.h"
+#include "report/cli/options.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
+
+/* What a command is given. Everything belongs to the caller. */
+struct report {
+	const struct command *command;
+	const struct options *options;
+	struct trace *trace;
+	struct out *out;
+};
+
+enum {
+	/* Its output is a picture or the like: refused on a terminal, wants -o FILE or a pipe. */
+	COMMAND_NO_TERMINAL = 1 << 0,
+	/* It has no tables: --json, --csv, --sort and --top are refused. */
+	COMMAND_NO_TABLES = 1 << 1,
+	/* It is about the whole file: filters by task, CPU and time are refused. */
+	COMMAND_NO_FILTERS = 1 << 2,
+	/* What it writes is as private as the trace: a new file is for its owner only. */
+	COMMAND_PRIVATE = 1 << 3,
+	/* -o is a folder, which the command opens itself. */
+	COMMAND_FOLDER = 1 << 4,
+	/* It writes a trace to -o or standard output, and tables to standard output or, where the
+	 * trace goes there, standard error. */
+	COMMAND_COPY = 1 << 5,
+	/* Its tables are not of what happened in some time: --interval is refused, as it is where
+	 * there are no tables or no filters. */
+	COMMAND_NO_INTERVALS = 1 << 6,
+	/* It can begin with a trace that is still being written to a pipe: see trace_more(). */
+	COMMAND_LIVE = 1 << 7,
+};
+
+struct command {
+	const char *name;
+	struct ebt_error *(*fn)(struct report *report);
+	unsigned int flags;
+	const char *summary;		  /* one line, in `ebreport --help` */
+	const char *help;		  /* paragraphs and examples, for `ebreport NAME --help` */
+	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
+	const char *words;	     /* behind FILE, in the usage: "OTHER", "[WHAT]"; or NULL */
+	size_t min_words, max_words; /* how many of them */
+};
+
+/* All of them, in the order of the help; ends with NULL (commands.c). */
+extern const struct command *const commands[];
+
+extern const struct command command_info;
+extern const struct command command_dump;
+extern const struct command command_export;
+extern const struct command command_syscalls;
+extern const struct command command_net;
+extern const struct command command_sched;
+extern const struct command command_procs;
+extern const struct command command_offcpu;
+extern const struct command command_summary;
+extern const struct command command_wall;
+extern const struct command command_flame;
+extern const struct command command_callgraph;
+extern const struct command command_folded;
+extern const struct command command_locks;
+extern const struct command command_faults;
+extern const struct command command_cache;
+extern const struct command command_block;
+extern const struct command command_counters;
+extern const struct command command_dbus;
+extern const struct command command_marks;
+extern const struct command command_logs;
+extern const struct command command_mem;
+extern const struct command command_modules;
+extern const struct command command_bundle;
+extern const struct command command_diff;
+extern const struct command command_scrub;
+extern const struct command command_files;
+extern const struct command command_extract;
+
+#endif

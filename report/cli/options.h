@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The command line of ebreport: options that every command has, parsed once, and those that a
+ * command declares in its own table. Options may stand before or after the file. Parsing never
+ * prints: errors are EBT_ERR_INVALID and say what was expected.
+ */
+#ifndef REPORT_CLI_OPTIONS_H
+#define REPORT_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+
+struct command;
+
+enum option_type {
+	OPTION_FLAG, /* no argument */
+	OPTION_STRING,
+	OPTION_U64,
+	OPTION_DURATION, /* 5s, 500ms, 1m30s: nanoseconds */
+	OPTION_CHOICE,	 /* one of `choices` */
+};
+
+/* An option that one command has. */
+struct option_def {
+	const char *name; /* without dashes; NULL ends the table */
+	enum option_type type;
+	const char *arg;	    /* "N", "TIME" … in the help */
+	const char *help;	    /* one line */
+	const char *const *choices; /* OPTION_CHOICE: ends with NULL */
+};
+
+/* A point in time as given: relative to the start of the trace, or a share of its duration. */
+struct option_time {
+	bool set, percent;
+	uint64_t ns;
+	double share; /* 0 to 1, where percent */
+};
+
+struct option_u32s {
+	uint32_t *v;
+	size_t n;
+};
+
+struct option_strings {
+	const char **v; /* ends with NULL where n is not 0, so that it can be handed on */
+	size_t n;
+};
+
+enum option_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
+
+struct options {
+	const struct command *command; /* NULL: only --help or --version was given */
+	const char *file;	       /* NULL likewise */
+	const char **words;	       /* behind the file, as many as the command takes */
+	size_t n_words;
+	bool help, version;
+
+	struct option_u32s pids, tids;
+	struct option_u32s cpu_first, cpu_last; /* ranges, both ends included */
+	struct option_strings comms;		/* globs */
+	struct option_time from, to;
+	uint64_t interval_ns; /* 0: the window as a whole */
+
+	enum option_format format;
+	const char *output; /* NULL: standard output */
+	const char *sort;   /* key of a column, or NULL */
+	bool sort_reverse;  /* `--sort -COL`: smallest first; text Z to A */
+	uint64_t top;	    /* 0: all */
+	bool no_color;
+
+	struct option_strings debug_dirs, roots;
+	const char *sysroot;
+	bool debuginfod;	     /* servers may be asked */
+	const char *debuginfod_urls; /* NULL: those of the environment */
+	uint64_t debuginfod_timeout_ns;
+	bool no_symbols, no_inline, no_symbol_cache;
+
+	/* One a row of command->options; see the functions below. */
+	struct option_value *values;
+};
+
+/*
+ * argv[0] is the program. Strings in *ret point into argv. A first word that is no command but a
+ * file that exists means `info`.
+ */
+struct ebt_error *options_parse(int argc, char **argv, struct options *ret);
+void options_deinit(struct options *options);
+
+/* Values of the command's own options, by name (which must be in its table). */
+bool options_flag(const struct options *options, const char *name);
+const char *options_string(const struct options *options, const char *name); /* NULL: not given */
+uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
+
+/* Texts of --help; appended to *text. command NULL: that of ebreport itself. */
+struct text;
+void options_usage(const struct command *command, struct text *text);
+
+/* 5s, 500ms, 1m30s, 250us, 10ns, 1.5s; a bare number is seconds. */
+struct ebt_error *options_parse_duration(const char *text, uint64_t *ret);
+
+#endif

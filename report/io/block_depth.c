@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Queue depth by going through beginnings and ends in order of time; see block_depth.h. */
+#include "report/io/block_depth.h"
+
+#include <stdlib.h>
+
+void block_depth_deinit(struct block_depth *depth)
+{
+	free(depth->starts);
+	free(depth->ends);
+	*depth = (struct block_depth){ 0 };
+}
+
+static struct ebt_error *grow(uint64_t **times, size_t capacity)
+{
+	uint64_t *grown = reallocarray(*times, capacity, sizeof(*grown));
+
+	if (!grown)
+		return &ebt_enomem;
+	*times = grown;
+	return NULL;
+}
+
+struct ebt_error *block_depth_add(struct block_depth *depth, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t capacity = depth->capacity ? depth->capacity * 2 : 256;
+	struct ebt_error *err = NULL;
+
+	if (start_ns >= end_ns)
+		return NULL;
+	if (depth->n == depth->capacity) {
+		err = grow(&depth->starts, capacity);
+		if (!err)
+			err = grow(&depth->ends, capacity);
+		if (err)
+			return err;
+		depth->capacity = capacity;
+	}
+	depth->starts[depth->n] = start_ns;
+	depth->ends[depth->n++] = end_ns;
+	return NULL;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Where the walk is: so many have begun by now, and so many of them have ended. */
+struct walk {
+	const struct block_depth *depth;
+	size_t begun, ended;
+	uint64_t now;
+};
+
+/* The time of the next change, or `to`. */
+static uint64_t next_change(const struct walk *w, uint64_t to)
+{
+	const struct block_depth *d = w->depth;
+
+	if (w->ended < d->n && d->ends[w->ended] < to)
+		to = d->ends[w->ended];
+	if (w->begun < d->n && d->starts[w->begun] < to)
+		to = d->starts[w->begun];
+	return to;
+}
+
+static void take_changes(struct walk *w)
+{
+	const struct block_depth *d = w->depth;
+
+	while (w->begun < d->n && d->starts[w->begun] <= w->now)
+		w->begun++;
+	while (w->ended < d->n && d->ends[w->ended] <= w->now)
+		w->ended++;
+}
+
+static void walk_span(struct walk *w, struct block_depth_span *span)
+{
+	double area = 0;
+
+	while (w->now < span->to_ns) {
+		uint64_t until, in_flight;
+
+		take_changes(w);
+		in_flight = w->begun - w->ended;
+		until = next_change(w, span->to_ns);
+		if (in_flight)
+			span->busy_ns += until - w->now;
+		if (in_flight > span->max)
+			span->max = in_flight;
+		area += (double)in_flight * (double)(until - w->now);
+		w->now = until;
+	}
+	if (span->to_ns > span->from_ns)
+		span->mean = area / (double)(span->to_ns - span->from_ns);
+}
+
+void block_depth_spans(struct block_depth *depth, uint64_t from_ns, uint64_t to_ns, size_t n,
+		       struct block_depth_span *ret)
+{
+	struct walk walk = { .depth = depth, .now = from_ns };
+
+	if (depth->n) {
+		qsort(depth->starts, depth->n, sizeof(*depth->starts), compare_times);
+		qsort(depth->ends, depth->n, sizeof(*depth->ends), compare_times);
+	}
+	for (size_t i = 0; i < n; i++) {
+		double step = (double)(to_ns - from_ns) / (double)n;
+
+		ret[i] = (struct block_depth_span){
+			.from_ns = from_ns + (uint64_t)(step * (double)i),
+			.to_ns = i + 1 < n ? from_ns + (uint64_t)(step * (double)(i + 1)) : to_ns,
+		};
+		walk_span(&walk, &ret[i]);
+	}
+}

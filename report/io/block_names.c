@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Block devices by number; see block_names.h. */
+#include "report/io/block_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/index_map.h"
+
+struct block_names {
+	struct block_device *devices;
+	size_t n, capacity;
+	struct index_map by_number;
+};
+
+static void device_deinit(struct block_device *device)
+{
+	free((char *)device->name.data);
+	free((char *)device->alias.data);
+	free((char *)device->scheduler.data);
+	free((char *)device->model.data);
+	free((char *)device->backing.data);
+}
+
+void block_names_destroy(struct block_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		device_deinit(&names->devices[i]);
+	free(names->devices);
+	index_map_deinit(&names->by_number);
+	free(names);
+}
+
+/* Replaces *ret by a copy; an empty string needs none. */
+static struct ebt_error *set_string(struct ebt_str *ret, struct ebt_str s)
+{
+	char *copy = NULL;
+
+	if (s.len) {
+		copy = malloc(s.len);
+		if (!copy)
+			return &ebt_enomem;
+		memcpy(copy, s.data, s.len);
+	}
+	free((char *)ret->data);
+	*ret = (struct ebt_str){ copy, s.len };
+	return NULL;
+}
+
+static struct ebt_error *reserve(struct block_names *names)
+{
+	size_t capacity = names->capacity ? names->capacity * 2 : 16;
+	struct block_device *grown;
+
+	if (names->n < names->capacity)
+		return NULL;
+	if (names->n >= UINT32_MAX / 2)
+		return ebt_error_create(EBT_ERR_LIMIT, "too many block devices");
+	grown = reallocarray(names->devices, capacity, sizeof(*grown));
+	if (!grown)
+		return &ebt_enomem;
+	names->devices = grown;
+	names->capacity = capacity;
+	return NULL;
+}
+
+struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint32_t minor,
+				 uint32_t *ret)
+{
+	struct ebt_error *err = reserve(names);
+	struct block_device *device;
+	char unknown[48];
+	uint32_t i;
+
+	if (!err)
+		err = index_map_add(&names->by_number, (uint64_t)major << 32 | minor,
+				    (uint32_t)names->n, &i);
+	if (err)
+		return err;
+	if (i == names->n) {
+		device = &names->devices[names->n++];
+		*device = (struct block_device){ .major = major, .minor = minor, .disk = i };
+		snprintf(unknown, sizeof(unknown),
+			 major || minor ? "unknown %" PRIu32 ":%" PRIu32 : "no device", major,
+			 minor);
+		err = set_string(&device->name, (struct ebt_str){ unknown, strlen(unknown) });
+	}
+	if (!err)
+		*ret = i;
+	return err;
+}
+
+/* The last row of a device counts: it says most, as a loop device's does once it has a file. */
+static struct ebt_error *learn(void *arg, const struct ebt_row *row)
+{
+	struct block_names *names = arg;
+	struct ebt_str name = ebt_str(row, EBT_F_block_device_name);
+	struct block_device *device;
+	struct ebt_error *err;
+	uint32_t i, disk;
+
+	err = block_names_of(names, (uint32_t)ebt_u64(row, EBT_F_block_device_disk_major),
+			     (uint32_t)ebt_u64(row, EBT_F_block_device_disk_minor), &disk);
+	if (!err)
+		err = block_names_of(names, (uint32_t)ebt_u64(row, EBT_F_block_device_major),
+				     (uint32_t)ebt_u64(row, EBT_F_block_device_minor), &i);
+	if (err)
+		return err;
+	device = &names->devices[i];
+	device->disk = disk;
+	device->known = true;
+	device->rotational = ebt_u64(row, EBT_F_block_device_rotational);
+	device->write_cache = ebt_u64(row, EBT_F_block_device_write_cache);
+	device->logical_block = (uint32_t)ebt_u64(row, EBT_F_block_device_logical_block);
+	device->nr_requests = (uint32_t)ebt_u64(row, EBT_F_block_device_nr_requests);
+	device->size = ebt_u64(row, EBT_F_block_device_size);
+	if (name.len)
+		err = set_string(&device->name, name);
+	if (!err)
+		err = set_string(&device->alias, ebt_str(row, EBT_F_block_device_alias));
+	if (!err)
+		err = set_string(&device->scheduler, ebt_str(row, EBT_F_block_device_scheduler));
+	if (!err)
+		err = set_string(&device->model, ebt_str(row, EBT_F_block_device_model));
+	if (!err)
+		err = set_string(&device->backing, ebt_str(row, EBT_F_block_device_backing));
+	return err;
+}
+
+struct ebt_error *block_names_create(struct trace *trace, struct block_names **ret)
+{
+	_cleanup_(block_names_destroyp) struct block_names *names = calloc(1, sizeof(*names));
+	struct ebt_error *err;
+
+	if (!names)
+		return &ebt_enomem;
+	err = trace_read_table(trace, EBT_T_block_device, TRACE_UNFILTERED, learn, names);
+	if (err)
+		return err;
+	*ret = take_ptr(names);
+	return NULL;
+}
+
+size_t block_names_n(const struct block_names *names)
+{
+	return names->n;
+}
+
+const struct block_device *block_names_get(const struct block_names *names, size_t i)
+{
+	return &names->devices[i];
+}

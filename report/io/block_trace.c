@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests to block devices one by one; see block_trace.h. */
+#include "report/io/block_trace.h"
+
+#include <string.h>
+
+#include "format/schema/schema.h"
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/io/block_names.h"
+#include "report/syscalls/names.h"
+
+enum {
+	COL_START,
+	COL_DEVICE,
+	COL_OP,
+	COL_FLAGS,
+	COL_SECTOR,
+	COL_BYTES,
+	COL_QUEUE,
+	COL_DEVICE_TIME,
+	COL_TOTAL,
+	COL_PID,
+	COL_TID,
+	COL_COMM,
+	COL_CAUSE,
+	COL_SUBMITTER,
+	COL_STATE,
+	COL_ERROR,
+	COL_MERGES,
+	COL_END,
+	COL_WAITED,
+	COL_DIRTIED,
+	COL_REQUEUES,
+	COL_SUBMITTER_TID,
+	COL_INODE,
+	COL_CGROUP,
+	N_COLUMNS,
+};
+
+static const struct out_column columns[N_COLUMNS] = {
+	[COL_START] = { "start_ns", "START", OUT_TIME, 0 },
+	[COL_DEVICE] = { "device", "DEVICE", OUT_STRING, 0 },
+	[COL_OP] = { "operation", "OPERATION", OUT_STRING, 0 },
+	[COL_FLAGS] = { "flags", "FLAGS", OUT_STRING, 0 },
+	[COL_SECTOR] = { "sector", "SECTOR", OUT_U64, 0 },
+	[COL_BYTES] = { "bytes", "BYTES", OUT_U64, 0 },
+	[COL_QUEUE] = { "queue_ns", "QUEUE", OUT_DURATION, 0 },
+	[COL_DEVICE_TIME] = { "device_ns", "IN DEVICE", OUT_DURATION, 0 },
+	[COL_TOTAL] = { "duration_ns", "TOTAL", OUT_DURATION, OUT_DETAIL },
+	[COL_PID] = { "pid", "PID", OUT_U64, 0 },
+	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
+	[COL_COMM] = { "comm", "COMM", OUT_STRING, 0 },
+	[COL_CAUSE] = { "cause", "KNOWN AS", OUT_STRING, 0 },
+	[COL_SUBMITTER] = { "submitter", "SUBMITTER", OUT_STRING, 0 },
+	[COL_STATE] = { "state", "STATE", OUT_STRING, 0 },
+	[COL_ERROR] = { "error", "ERROR", OUT_STRING, 0 },
+	[COL_MERGES] = { "merges", "MERGED", OUT_U64, OUT_DETAIL },
+	[COL_END] = { "end_ns", NULL, OUT_TIME, OUT_DETAIL },
+	[COL_WAITED] = { "waited_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_DIRTIED] = { "dirtied_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_REQUEUES] = { "requeues", NULL, OUT_U64, OUT_DETAIL },
+	[COL_SUBMITTER_TID] = { "submitter_tid", NULL, OUT_U64, OUT_DETAIL },
+	[COL_INODE] = { "inode", NULL, OUT_U64, OUT_DETAIL },
+	[COL_CGROUP] = { "cgroup", NULL, OUT_U64, OUT_DETAIL },
+};
+
+static const struct out_table table = {
+	.key = "rows",
+	.columns = columns,
+	.n_columns = N_COLUMNS,
+	.flags = OUT_STREAM,
+};
+
+static const char *value_name(unsigned int field, uint64_t value)
+{
+	const struct ebt_table *io = ebt_table_by_id(EBT_T_block_io);
+	const char *name = ebt_value_name(&io->fields[field], value);
+
+	return name ? name : "other";
+}
+
+const char *block_op_name(uint64_t op)
+{
+	return value_name(EBT_F_block_io_op, op);
+}
+
+/* As the table block_io numbers them. */
+static void add_flags(struct text *text, uint64_t flags)
+{
+	static const char *const names[] = { "sync",	  "meta",	"fua",	"preflush",
+					     "readahead", "background", "swap", "prio" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!(flags & UINT64_C(1) << i))
+			continue;
+		if (text->len)
+			text_addc(text, ',');
+		text_cstr(text, names[i]);
+	}
+}
+
+struct listing {
+	struct report *report;
+	const struct names *tasks;
+	struct block_names *devices;
+	struct text flags;
+	uint64_t printed;
+};
+
+static void set_times(const struct ebt_row *row, struct out_value *values)
+{
+	uint64_t total = ebt_u64(row, EBT_F_block_io_duration);
+	uint64_t device = ebt_u64(row, EBT_F_block_io_device);
+	uint64_t waited = ebt_u64(row, EBT_F_block_io_waited);
+	uint64_t dirtied = ebt_u64(row, EBT_F_block_io_dirtied);
+
+	values[COL_START] = out_u64(row->time > total ? row->time - total : 0);
+	values[COL_END] = out_u64(row->time);
+	values[COL_TOTAL] = out_u64(total);
+	values[COL_DEVICE_TIME] = device ? out_u64(device) : out_null();
+	values[COL_QUEUE] = device && total >= device ? out_u64(total - device) : out_null();
+	values[COL_WAITED] = waited ? out_u64(waited) : out_null();
+	values[COL_DIRTIED] = dirtied ? out_u64(dirtied) : out_null();
+}
+
+static void set_tasks(const struct listing *l, const struct ebt_row *row, struct out_value *values)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_block_io_task);
+	const struct ebt_task *submitter = ebt_task(row, EBT_F_block_io_submitter);
+	uint64_t pid = ebt_u64(row, EBT_F_block_io_pid);
+
+	values[COL_PID] = pid ? out_u64(pid) : out_null();
+	if (task) {
+		values[COL_TID] = out_u64(task->tid);
+		values[COL_COMM] = out_str(names_task(l->tasks, task));
+	}
+	if (submitter) {
+		values[COL_SUBMITTER] = out_str(names_task(l->tasks, submitter));
+		values[COL_SUBMITTER_TID] = out_u64(submitter->tid);
+	}
+	values[COL_CAUSE] =
+		out_cstr(value_name(EBT_F_block_io_cause, ebt_u64(row, EBT_F_block_io_cause)));
+}
+
+static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
+{
+	uint64_t error = ebt_u64(row, EBT_F_block_io_error);
+	const char *error_name = error ? errno_name(error) : NULL;
+	struct out_value values[N_COLUMNS];
+	struct ebt_error *err;
+	uint32_t device;
+
+	err = block_names_of(l->devices, (uint32_t)ebt_u64(row, EBT_F_block_io_dev_major),
+			     (uint32_t)ebt_u64(row, EBT_F_block_io_dev_minor), &device);
+	if (err)
+		return err;
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		values[i] = out_null();
+	set_times(row, values);
+	set_tasks(l, row, values);
+	text_clear(&l->flags);
+	add_flags(&l->flags, ebt_u64(row, EBT_F_block_io_flags));
+	values[COL_DEVICE] = out_str(block_names_get(l->devices, device)->name);
+	values[COL_OP] = out_cstr(block_op_name(ebt_u64(row, EBT_F_block_io_op)));
+	values[COL_FLAGS] = l->flags.len ? out_cstr(text_get(&l->flags)) : out_null();
+	values[COL_SECTOR] = out_u64(ebt_u64(row, EBT_F_block_io_sector));
+	values[COL_BYTES] = out_u64(ebt_u64(row, EBT_F_block_io_bytes));
+	values[COL_STATE] =
+		out_cstr(value_name(EBT_F_block_io_state, ebt_u64(row, EBT_F_block_io_state)));
+	if (error)
+		values[COL_ERROR] = out_cstr(error_name ? error_name : "unknown");
+	values[COL_MERGES] = out_u64(ebt_u64(row, EBT_F_block_io_merges));
+	values[COL_REQUEUES] = out_u64(ebt_u64(row, EBT_F_block_io_requeues));
+	values[COL_INODE] = out_u64(ebt_u64(row, EBT_F_block_io_inode));
+	values[COL_CGROUP] = out_u64(ebt_u64(row, EBT_F_block_io_cgroup));
+	l->printed++;
+	return out_row(l->report->out, 0, values);
+}
+
+static struct ebt_error *put_rows(struct listing *l)
+{
+	static const struct ebt_want want = { EBT_T_block_io, ~UINT64_C(0) };
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	uint64_t top = l->report->options->top;
+	struct trace *trace = l->report->trace;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	err = trace_cursor_create(trace, &want, 1, 0, &cursor);
+	while (!err && (!top || l->printed < top)) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		/* The cursor let it pass for its submitter too. */
+		if (trace_task_wanted(trace, ebt_task(&row, EBT_F_block_io_task)))
+			err = put_row(l, &row);
+	}
+	return err;
+}
+
+struct ebt_error *block_trace(struct report *report)
+{
+	_cleanup_(block_names_destroyp) struct block_names *devices = NULL;
+	struct listing l = { .report = report, .flags = TEXT_INIT };
+	struct ebt_error *err;
+
+	err = trace_names(report->trace, &l.tasks);
+	if (!err)
+		err = block_names_create(report->trace, &devices);
+	l.devices = devices;
+	if (!err)
+		err = out_begin(report->out, &table);
+	if (!err)
+		err = put_rows(&l);
+	if (!err)
+		err = out_end(report->out);
+	text_deinit(&l.flags);
+	return err;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counting messages of D-Bus; see model_dbus.h. */
+#include "report/io/model_dbus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/index_map.h"
+#include "report/io/dbus_pairs.h"
+#include "symbolize/base/array.h"
+
+#define MAX_BUSES 256
+
+struct groups {
+	struct dbus_group *list;
+	size_t n, capacity;
+	struct index_map by_text;
+};
+
+struct dbus_model {
+	struct trace *trace;
+	struct dbus_pairs *pairs;
+	struct groups calls, signals;
+};
+
+static void groups_deinit(struct groups *groups)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		histogram_deinit(&groups->list[i].time);
+	free(groups->list);
+	index_map_deinit(&groups->by_text);
+}
+
+void dbus_model_destroy(struct dbus_model *model)
+{
+	if (!model)
+		return;
+	groups_deinit(&model->calls);
+	groups_deinit(&model->signals);
+	dbus_pairs_destroy(model->pairs);
+	free(model);
+}
+
+static struct ebt_error *text_of(struct dbus_model *m, struct ebt_str s, uint32_t *ret)
+{
+	return dbus_pairs_text(m->pairs, s, ret);
+}
+
+/* The group of (bus, peer, interface, member): by the numbers of these, as one more text. */
+static struct ebt_error *group_of(struct dbus_model *m, struct groups *groups,
+				  const struct ebt_row *row, struct ebt_str peer, uint32_t *ret)
+{
+	uint32_t key[4] = { (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus) }, text;
+	struct ebt_error *err;
+
+	err = text_of(m, peer, &key[1]);
+	if (!err)
+		err = text_of(m, ebt_str(row, EBT_F_dbus_message_interface), &key[2]);
+	if (!err)
+		err = text_of(m, ebt_str(row, EBT_F_dbus_message_member), &key[3]);
+	if (!err)
+		err = text_of(m, (struct ebt_str){ (const char *)key, sizeof(key) }, &text);
+	if (err)
+		return err;
+	err = sym_array_reserve(&groups->list, groups->n, &groups->capacity, sizeof(*groups->list));
+	if (!err)
+		err = index_map_add(&groups->by_text, text, (uint32_t)groups->n, ret);
+	if (err || *ret < groups->n)
+		return err;
+	groups->list[groups->n++] = (struct dbus_group){
+		.bus = key[0],
+		.peer = dbus_pairs_get(m->pairs, key[1]),
+		.interface = dbus_pairs_get(m->pairs, key[2]),
+		.member = dbus_pairs_get(m->pairs, key[3]),
+	};
+	return NULL;
+}
+
+static struct ebt_error *take_call(struct dbus_model *m, const struct ebt_row *row)
+{
+	struct dbus_call call = { .time = row->time };
+	struct dbus_group *group;
+	struct ebt_error *err;
+
+	err = group_of(m, &m->calls, row, ebt_str(row, EBT_F_dbus_message_destination),
+		       &call.group);
+	if (err)
+		return err;
+	group = &m->calls.list[call.group];
+	group->count++;
+	group->bytes += ebt_u64(row, EBT_F_dbus_message_size);
+	if (ebt_u64(row, EBT_F_dbus_message_no_reply))
+		return NULL;
+	group->unanswered++;
+	return dbus_pairs_call(m->pairs, (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus),
+			       ebt_str(row, EBT_F_dbus_message_sender),
+			       (uint32_t)ebt_u64(row, EBT_F_dbus_message_serial), &call);
+}
+
+static struct ebt_error *take_answer(struct dbus_model *m, const struct ebt_row *row, bool failed)
+{
+	struct dbus_group *group;
+	struct dbus_call call;
+	uint64_t time;
+
+	if (!dbus_pairs_answer(m->pairs, (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus),
+			       ebt_str(row, EBT_F_dbus_message_destination),
+			       (uint32_t)ebt_u64(row, EBT_F_dbus_message_reply_serial), &call))
+		return NULL;
+	group = &m->calls.list[call.group];
+	group->unanswered--;
+	group->errors += failed;
+	time = row->time - call.time;
+	if (time > group->time.max || !group->time.count)
+		group->max_at_ns = call.time;
+	return histogram_add(&group->time, time);
+}
+
+static struct ebt_error *take_signal(struct dbus_model *m, const struct ebt_row *row)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = group_of(m, &m->signals, row, ebt_str(row, EBT_F_dbus_message_sender), &i);
+	if (err)
+		return err;
+	m->signals.list[i].count++;
+	m->signals.list[i].bytes += ebt_u64(row, EBT_F_dbus_message_size);
+	return NULL;
+}
+
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	struct dbus_model *m = arg;
+	bool in_window = row->time < trace_to_ns(m->trace);
+
+	switch (ebt_u64(row, EBT_F_dbus_message_kind)) {
+	case DBUS_CALL:
+		return in_window ? take_call(m, row) : NULL;
+	case DBUS_RETURN:
+		return take_answer(m, row, false);
+	case DBUS_FAILED:
+		return take_answer(m, row, true);
+	case DBUS_SIGNAL:
+		return in_window ? take_signal(m, row) : NULL;
+	}
+	return NULL;
+}
+
+struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret)
+{
+	_cleanup_(dbus_model_destroyp) struct dbus_model *m = calloc(1, sizeof(*m));
+	struct ebt_error *err;
+
+	if (!m)
+		return &ebt_enomem;
+	m->trace = trace;
+	err = dbus_pairs_create(&m->pairs);
+	if (!err)
+		err = trace_read_table(m->trace, EBT_T_dbus_message, TRACE_TO_END, take_row, m);
+	if (err)
+		return err;
+	*ret = take_ptr(m);
+	return NULL;
+}
+
+const struct dbus_group *dbus_model_calls(const struct dbus_model *model, size_t *ret_n)
+{
+	*ret_n = model->calls.n;
+	return model->calls.list;
+}
+
+const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size_t *ret_n)
+{
+	*ret_n = model->signals.n;
+	return model->signals.list;
+}
+
+/* --- buses --- */
+
+static struct ebt_error *add_bus(void *arg, const struct ebt_row *row)
+{
+	struct dbus_buses *buses = arg;
+	uint32_t bus = (uint32_t)ebt_u64(row, EBT_F_dbus_bus_bus);
+	struct ebt_str name = ebt_str(row, EBT_F_dbus_bus_name);
+	struct dbus_bus_name *grown;
+
+	for (size_t i = 0; i < buses->n; i++) {
+		if (buses->list[i].bus == bus)
+			return NULL;
+	}
+	if (buses->n == MAX_BUSES)
+		return NULL;
+	grown = reallocarray(buses->list, buses->n + 1, sizeof(*grown));
+	if (!grown)
+		return &ebt_enomem;
+	buses->list = grown;
+	grown[buses->n] = (struct dbus_bus_name){ bus, strndup(name.data, name.len) };
+	return grown[buses->n++].name ? NULL : &ebt_enomem;
+}
+
+struct ebt_error *dbus_buses_read(struct trace *trace, struct dbus_buses *ret)
+{
+	return trace_read_table(trace, EBT_T_dbus_bus, TRACE_UNFILTERED, add_bus, ret);
+}
+
+void dbus_buses_deinit(struct dbus_buses *buses)
+{
+	for (size_t i = 0; i < buses->n; i++)
+		free(buses->list[i].name);
+	free(buses->list);
+}
+
+const char *dbus_buses_name(const struct dbus_buses *buses, uint32_t bus)
+{
+	for (size_t i = 0; i < buses->n; i++) {
+		if (buses->list[i].bus == bus)
+			return buses->list[i].name;
+	}
+	return "?";
+}

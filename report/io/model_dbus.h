@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Messages of D-Bus: calls by what was called, with the time until their answer; signals by what
+ * they say. A call counts in the window in which it was sent, whenever its answer came.
+ */
+#ifndef REPORT_IO_MODEL_DBUS_H
+#define REPORT_IO_MODEL_DBUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/error.h"
+#include "report/base/histogram.h"
+#include "report/trace/trace.h"
+
+/* As in table dbus_message. */
+enum dbus_kind { DBUS_CALL = 1, DBUS_RETURN, DBUS_FAILED, DBUS_SIGNAL };
+
+struct dbus_group {
+	uint32_t bus;
+	const char *peer; /* destination of calls, sender of signals */
+	const char *interface, *member;
+	uint64_t count, errors;
+	uint64_t unanswered; /* calls that wanted an answer, and have none in the trace */
+	uint64_t bytes;	     /* of calls or signals, not of answers */
+	struct histogram time;
+	uint64_t max_at_ns; /* when the longest was sent */
+};
+
+struct dbus_model;
+
+struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret);
+/* Accepts NULL. */
+void dbus_model_destroy(struct dbus_model *model);
+DEFINE_CLEANUP(struct dbus_model *, dbus_model_destroy);
+
+const struct dbus_group *dbus_model_calls(const struct dbus_model *model, size_t *ret_n);
+const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size_t *ret_n);
+
+/* Names of buses by number, as the trace has them. */
+struct dbus_buses {
+	struct dbus_bus_name {
+		uint32_t bus;
+		char *name;
+	} * list;
+	size_t n;
+};
+
+struct ebt_error *dbus_buses_read(struct trace *trace, struct dbus_buses *ret);
+void dbus_buses_deinit(struct dbus_buses *buses);
+/* "?" where the trace does not say. */
+const char *dbus_buses_name(const struct dbus_buses *buses, uint32_t bus);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counting what happened in the network; see model_net.h. */
+#include "report/io/model_net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/index_map.h"
+#include "symbolize/base/array.h"
+
+#define KIND_CONNECT 0
+#define KIND_ACCEPT  1
+#define RECEIVE	     1	/* of any field `direction` */
+#define BUSY	     16 /* net_packet.result: it comes again */
+#define TIME_KNOWN   1	/* net_packet.attrs */
+#define MAX_OLDER    64 /* connections of one socket that are looked through */
+
+struct net_model {
+	struct trace *trace;
+	struct net_connection *connections;
+	struct net_interface *interfaces;
+	struct net_process *processes;
+	uint32_t *latest; /* by socket: index of its connection */
+	size_t n_connections, connections_capacity;
+	size_t n_interfaces, interfaces_capacity;
+	size_t n_processes, processes_capacity;
+	size_t n_sockets, sockets_capacity;
+	struct index_map socket_by_cookie, interface_by_key;
+	struct task_groups *groups;
+	struct net_totals totals;
+	bool by_ends, ends_counted;
+};
+
+/* --- connections --- */
+
+static void copy_address(struct ebt_str from, unsigned char *to, uint32_t *ret_len)
+{
+	*ret_len = from.len <= 16 ? (uint32_t)from.len : 0;
+	if (*ret_len)
+		memcpy(to, from.data, *ret_len);
+}
+
+static struct ebt_error *add_connection(struct net_model *m, const struct ebt_row *row)
+{
+	uint64_t cookie = ebt_u64(row, EBT_F_net_connection_cookie);
+	struct net_connection *c;
+	struct ebt_error *err;
+	uint32_t socket;
+
+	err = index_map_add(&m->socket_by_cookie, cookie, (uint32_t)m->n_sockets, &socket);
+	if (!err)
+		err = sym_array_reserve(&m->latest, m->n_sockets, &m->sockets_capacity,
+					sizeof(*m->latest));
+	if (!err)
+		err = sym_array_reserve(&m->connections, m->n_connections, &m->connections_capacity,
+					sizeof(*m->connections));
+	if (err)
+		return err;
+	c = &m->connections[m->n_connections];
+	*c = (struct net_connection){
+		.cookie = cookie,
+		.time = row->time,
+		.latency = ebt_u64(row, EBT_F_net_connection_latency),
+		.task = ebt_task(row, EBT_F_net_connection_task),
+		.kind = (uint32_t)ebt_u64(row, EBT_F_net_connection_kind),
+		.error = (uint32_t)ebt_u64(row, EBT_F_net_connection_error),
+		.netns = (uint32_t)ebt_u64(row, EBT_F_net_connection_netns),
+		.sport = (uint32_t)ebt_u64(row, EBT_F_net_connection_sport),
+		.dport = (uint32_t)ebt_u64(row, EBT_F_net_connection_dport),
+	};
+	copy_address(ebt_str(row, EBT_F_net_connection_saddr), c->saddr.bytes, &c->saddr.len);
+	copy_address(ebt_str(row, EBT_F_net_connection_daddr), c->daddr.bytes, &c->daddr.len);
+	if (socket == m->n_sockets)
+		m->n_sockets++;
+	else
+		c->older = m->latest[socket] + 1;
+	m->latest[socket] = (uint32_t)m->n_connections++;
+	return NULL;
+}
+
+/* The connection that a socket had then; NULL: none that is known. */
+static struct net_connection *connection_at(const struct net_model *m, uint64_t cookie,
+					    uint64_t time)
+{
+	struct net_connection *c;
+	uint32_t socket;
+
+	if (!cookie || !index_map_find(&m->socket_by_cookie, cookie, &socket))
+		return NULL;
+	c = &m->connections[m->latest[socket]];
+	for (int i = 0; i < MAX_OLDER && c->older; i++) {
+		if (c->time < c->latency || c->time - c->latency <= time)
+			break;
+		c = &m->connections[c->older - 1];
+	}
+	return c;
+}
+
+static void add_end(struct net_model *m, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_net_end_task);
+	struct net_connection *c = connection_at(m, ebt_u64(row, EBT_F_net_end_cookie), row->time);
+
+	if (!c)
+		return;
+	c->ended = true;
+	c->end_time = row->time;
+	c->duration = ebt_u64(row, EBT_F_net_end_duration);
+	c->bytes_sent = ebt_u64(row, EBT_F_net_end_bytes_sent);
+	c->bytes_resent = ebt_u64(row, EBT_F_net_end_bytes_resent);
+	c->bytes_received = ebt_u64(row, EBT_F_net_end_bytes_received);
+	c->end_error = (uint32_t)ebt_u64(row, EBT_F_net_end_error);
+	c->srtt_us = (uint32_t)ebt_u64(row, EBT_F_net_end_srtt);
+	c->retransmits = ebt_u64(row, EBT_F_net_end_retransmits);
+	if (task)
+		c->task = task;
+}
+
+/* --- devices --- */
+
+static struct ebt_error *interface_of(struct net_model *m, uint64_t netns, uint64_t ifindex,
+				      struct net_interface **ret)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = index_map_add(&m->interface_by_key, netns << 32 | (uint32_t)ifindex,
+			    (uint32_t)m->n_interfaces, &i);
+	if (err)
+		return err;
+	if (i == m->n_interfaces) {
+		err = sym_array_reserve(&m->interfaces, m->n_interfaces, &m->interfaces_capacity,
+					sizeof(*m->interfaces));
+		if (err)
+			return err;
+		m->interfaces[m->n_interfaces++] = (struct net_interface){
+			.netns = (uint32_t)netns,
+			.ifindex = (uint32_t)ifindex,
+		};
+	}
+	*ret = &m->interfaces[i];
+	return NULL;
+}
+
+static struct ebt_error *add_device(struct net_model *m, const struct ebt_row *row)
+{
+	struct ebt_str name = ebt_str(row, EBT_F_net_device_name);
+	struct net_interface *interface;
+	struct ebt_error *err;
+	char *copy;
+
+	err = interface_of(m, ebt_u64(row, EBT_F_net_device_netns),
+			   ebt_u64(row, EBT_F_net_device_ifindex), &interface);
+	if (err)
+		return err;
+	copy = malloc(name.len + 1);
+	if (!copy)
+		return &ebt_enomem;
+	memcpy(copy, name.data, name.len);
+	free((char *)interface->name.data);
+	interface->name = (struct ebt_str){ copy, name.len };
+	return NULL;
+}
+
+static struct ebt_error *add_thing(void *arg, const struct ebt_row *row)
+{
+	struct net_model *m = arg;
+
+	switch (row->batch->table->id) {
+	case EBT_T_net_device:
+		return add_device(m, row);
+	case EBT_T_net_connection:
+		return add_connection(m, row);
+	}
+	add_end(m, row);
+	return NULL;
+}
+
+/* What rows of the window refer to, wherever it stands. */
+static struct ebt_error *read_things(struct net_model *m)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_net_device, ~UINT64_C(0) },
+		{ EBT_T_net_connection, ~UINT64_C(0) },
+		{ EBT_T_net_end, ~UINT64_C(0) },
+	};
+
+	return trace_read_rows(m->trace, wants, 3, TRACE_UNFILTERED, add_thing, m);
+}
+
+/* --- what happened in the window --- */
+
+static struct ebt_error *process_of(struct net_model *m, const struct ebt_task *task,
+				    struct net_process **ret)
+{
+	struct ebt_error *err;
+	uint32_t group;
+
+	err = task_groups_of(m->groups, task, &group);
+	while (!err && group >= m->n_processes) {
+		err = sym_array_reserve(&m->processes, m->n_processes, &m->processes_capacity,
+					sizeof(*m->processes));
+		if (!err)
+			m->processes[m->n_processes++] = (struct net_process){ 0 };
+	}
+	if (!err)
+		*ret = &m->processes[group];
+	return err;
+}
+
+static void count_connection(struct net_model *m, const struct ebt_row *row,
+			     struct net_process *process)
+{
+	uint64_t kind = ebt_u64(row, EBT_F_net_connection_kind);
+
+	if (kind == KIND_CONNECT && ebt_u64(row, EBT_F_net_connection_error)) {
+		process->failed++;
+		m->totals.failed++;
+	} else if (kind == KIND_CONNECT) {
+		process->connects++;
+		m->totals.connects++;
+	} else if (kind == KIND_ACCEPT) {
+		process->accepts++;
+		m->totals.accepts++;
+	}
+}
+
+static void count_transfer(struct net_model *m, const struct ebt_row *row,
+			   struct net_process *process)
+{
+	uint64_t bytes = ebt_u64(row, EBT_F_net_transfer_bytes);
+	struct net_connection *c =
+		connection_at(m, ebt_u64(row, EBT_F_net_transfer_cookie), row->time);
+
+	if (ebt_u64(row, EBT_F_net_transfer_direction) == RECEIVE) {
+		process->rx_bytes += bytes;
+		process->receives++;
+	} else {
+		process->tx_bytes += bytes;
+		process->sends++;
+	}
+	if (c && !c->ended)
+		c->task = ebt_task(row, EBT_F_net_transfer_task);
+}
+
+static void count_end(struct net_model *m, const struct ebt_row *row, struct net_process *process)
+{
+	if (!m->by_ends)
+		return;
+	m->ends_counted = true;
+	process->tx_bytes +=
+		ebt_u64(row, EBT_F_net_end_bytes_sent) - ebt_u64(row, EBT_F_net_end_bytes_resent);
+	process->rx_bytes += ebt_u64(row, EBT_F_net_end_bytes_received);
+}
+
+static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row *row,
+				      struct net_process *process)
+{
+	uint64_t length = ebt_u64(row, EBT_F_net_packet_length);
+	uint64_t segments = ebt_u64(row, EBT_F_net_packet_segments);
+	uint64_t result = ebt_u64(row, EBT_F_net_packet_result);
+	struct net_interface *interface;
+	struct ebt_error *err;
+
+	err = interface_of(m, ebt_u64(row, EBT_F_net_packet_netns),
+			   ebt_u64(row, EBT_F_net_packet_ifindex), &interface);
+	if (err || result == BUSY)
+		return err;
+	if (ebt_u64(row, EBT_F_net_packet_direction) == RECEIVE) {
+		interface->rx_bytes += length;
+		interface->rx_packets++;
+		interface->rx_segments += segments;
+		return NULL;
+	}
+	if (result) {
+		interface->tx_dropped++;
+		return NULL;
+	}
+	interface->tx_bytes += length;
+	interface->tx_packets++;
+	interface->tx_segments += segments;
+	process->tx_packets++;
+	process->tx_packet_bytes += length;
+	if (!(ebt_u64(row, EBT_F_net_packet_attrs) & TIME_KNOWN)) {
+		interface->tx_no_time++;
+		return NULL;
+	}
+	return histogram_add(&interface->queue, ebt_u64(row, EBT_F_net_packet_queue));
+}
+
+static void count_retransmit(struct net_model *m, const struct ebt_row *row,
+			     struct net_process *process)
+{
+	uint64_t segments = ebt_u64(row, EBT_F_net_retransmit_segments);
+	struct net_connection *c =
+		connection_at(m, ebt_u64(row, EBT_F_net_retransmit_cookie), row->time);
+
+	process->retransmits += segments;
+	m->totals.retransmits += segments;
+	if (ebt_u64(row, EBT_F_net_retransmit_kind))
+		m->totals.synacks += segments;
+	if (c && !c->ended)
+		c->retransmits += segments;
+}
+
+static void count_reset(struct net_model *m, const struct ebt_row *row, struct net_process *process)
+{
+	struct net_connection *c =
+		connection_at(m, ebt_u64(row, EBT_F_net_reset_cookie), row->time);
+
+	process->resets++;
+	if (ebt_u64(row, EBT_F_net_reset_direction) == RECEIVE)
+		m->totals.resets_received++;
+	else
+		m->totals.resets_sent++;
+	if (c)
+		c->resets++;
+}
+
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
+{
+	struct net_model *m = arg;
+	static const struct {
+		uint16_t table;
+		uint8_t task;
+	} tasks[] = {
+		{ EBT_T_net_connection, EBT_F_net_connection_task },
+		{ EBT_T_net_end, EBT_F_net_end_task },
+		{ EBT_T_net_transfer, EBT_F_net_transfer_task },
+		{ EBT_T_net_packet, EBT_F_net_packet_task },
+		{ EBT_T_net_retransmit, EBT_F_net_retransmit_task },
+		{ EBT_T_net_reset, EBT_F_net_reset_task },
+	};
+	struct net_process *process, none = { 0 };
+	struct ebt_error *err = NULL;
+	size_t i = 0;
+
+	while (tasks[i].table != row->batch->table->id)
+		i++;
+	/* What a device hands up is nobody's yet, which is no process "not known". */
+	process = &none;
+	if (row->batch->table->id != EBT_T_net_packet ||
+	    ebt_u64(row, EBT_F_net_packet_direction) != RECEIVE)
+		err = process_of(m, ebt_task(row, tasks[i].task), &process);
+	if (err)
+		return err;
+	switch (row->batch->table->id) {
+	case EBT_T_net_connection:
+		count_connection(m, row, process);
+		break;
+	case EBT_T_net_end:
+		count_end(m, row, process);
+		break;
+	case EBT_T_net_transfer:
+		count_transfer(m, row, process);
+		break;
+	case EBT_T_net_packet:
+		return count_packet(m, row, process);
+	case EBT_T_net_retransmit:
+		count_retransmit(m, row, process);
+		break;
+	default:
+		count_reset(m, row, process);
+	}
+	return NULL;
+}
+
+static struct ebt_error *read_rows(struct net_model *m)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_net_connection, EBT_COL(net_connection, task) |
+						EBT_COL(net_connection, kind) |
+						EBT_COL(net_connection, error) },
+		{ EBT_T_net_end, EBT_COL(net_end, task) | EBT_COL(net_end, bytes_sent) |
+					 EBT_COL(net_end, bytes_resent) |
+					 EBT_COL(net_end, bytes_received) },
+		{ EBT_T_net_transfer, EBT_COL(net_transfer, task) | EBT_COL(net_transfer, cookie) |
+					      EBT_COL(net_transfer, bytes) |
+					      EBT_COL(net_transfer, direction) },
+		{ EBT_T_net_packet, ~EBT_COL(net_packet, cookie) },
+		{ EBT_T_net_retransmit, ~UINT64_C(0) },
+		{ EBT_T_net_reset, ~UINT64_C(0) },
+	};
+
+	return trace_read_rows(m->trace, wants, 6, 0, count_row, m);
+}
+
+static int compare_interfaces(const void *a, const void *b)
+{
+	const struct net_interface *x = a, *y = b;
+
+	if (x->netns != y->netns)
+		return x->netns > y->netns ? 1 : -1;
+	return (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
+}
+
+struct ebt_error *net_model_create(struct trace *trace, bool by_thread, struct net_model **ret)
+{
+	_cleanup_(net_model_destroyp) struct net_model *m = calloc(1, sizeof(*m));
+	struct ebt_error *err;
+
+	if (!m)
+		return &ebt_enomem;
+	m->trace = trace;
+	m->by_ends = !ebt_reader_has_rows(trace_reader(trace), EBT_T_net_transfer);
+	err = task_groups_create(trace, by_thread, &m->groups);
+	if (!err)
+		err = read_things(m);
+	if (!err)
+		err = read_rows(m);
+	if (err)
+		return err;
+	if (m->n_interfaces)
+		qsort(m->interfaces, m->n_interfaces, sizeof(*m->interfaces), compare_interfaces);
+	*ret = take_ptr(m);
+	return NULL;
+}
+
+void net_model_destroy(struct net_model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_interfaces; i++) {
+		histogram_deinit(&m->interfaces[i].queue);
+		free((char *)m->interfaces[i].name.data);
+	}
+	free(m->connections);
+	free(m->interfaces);
+	free(m->processes);
+	free(m->latest);
+	index_map_deinit(&m->socket_by_cookie);
+	index_map_deinit(&m->interface_by_key);
+	task_groups_destroy(m->groups);
+	free(m);
+}
+
+const struct net_connection *net_model_connections(const struct net_model *m, size_t *ret_n)
+{
+	*ret_n = m->n_connections;
+	return m->connections;
+}
+
+bool net_model_wanted(const struct net_model *m, const struct net_connection *c)
+{
+	return c->time >= trace_from_ns(m->trace) && c->time < trace_to_ns(m->trace) &&
+	       trace_task_wanted(m->trace, c->task);
+}
+
+const struct net_interface *net_model_interfaces(const struct net_model *m, size_t *ret_n)
+{
+	*ret_n = m->n_interfaces;
+	return m->interfaces;
+}
+
+const struct net_interface *net_model_interface(const struct net_model *m, uint64_t netns,
+						uint64_t ifindex)
+{
+	const struct net_interface key = { .netns = (uint32_t)netns, .ifindex = (uint32_t)ifindex };
+
+	if (!m->n_interfaces)
+		return NULL;
+	return bsearch(&key, m->interfaces, m->n_interfaces, sizeof(key), compare_interfaces);
+}
+
+const struct net_connection *net_model_connection(const struct net_model *m, uint64_t cookie,
+						  uint64_t time)
+{
+	return connection_at(m, cookie, time);
+}
+
+const struct net_process *net_model_processes(const struct net_model *m,
+					      const struct task_groups **ret_groups, size_t *ret_n)
+{
+	*ret_groups = m->groups;
+	*ret_n = m->n_processes;
+	return m->processes;
+}
+
+const struct net_totals *net_model_totals(const struct net_model *m)
+{
+	return &m->totals;
+}
+
+bool net_model_by_ends(const struct net_model *m)
+{
+	return m->ends_counted;
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What ran, waited and was called during marks: tables, folded stacks and a flame graph. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/marks/choice.h"
+#include "report/marks/model_around.h"
+#include "report/sched/wall_files.h"
+#include "report/stacks/out_svg.h"
+#include "report/syscalls/names.h"
+
+#define MIN_PERCENT  1.0 /* functions below it are noise, on a terminal */
+#define MAX_WARNINGS 6
+
+struct view {
+	struct report *report;
+	struct out *out;
+	const struct marks *marks;
+	const struct around *around;
+	const struct around_sum *sum;
+	const struct syscall_machine *machine;
+	enum span_scope scope;
+	uint64_t whole_ns; /* of which the shares are */
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static uint64_t runqueue_of(const uint64_t ns[WALL_N_KINDS])
+{
+	return ns[WALL_RUNQUEUE] + ns[WALL_PREEMPTED];
+}
+
+static uint64_t off_of(const uint64_t ns[WALL_N_KINDS])
+{
+	return ns[WALL_SLEEP] + ns[WALL_LOCK] + ns[WALL_DISK] + ns[WALL_OTHER];
+}
+
+/* Sysprof's protocol does not say which thread a mark is of. */
+static enum span_scope choose_scope(const struct options *o, const struct marks *marks)
+{
+	const char *scope = options_string(o, "around-scope");
+
+	for (int i = 0; scope && marks_scopes[i]; i++) {
+		if (strcmp(scope, marks_scopes[i]) == 0)
+			return (enum span_scope)i;
+	}
+	for (size_t i = 0; i < marks_n(marks); i++) {
+		if (marks_at(marks, i)->origin == MARK_SYSPROF)
+			return SPAN_OF_PROCESS;
+	}
+	return SPAN_OF_THREAD;
+}
+
+/* --- all together --- */
+
+static void put_members(const struct view *v, struct json *json)
+{
+	const struct around_sum *sum = v->sum;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} members[] = {
+		{ "count", sum->marks },
+		{ "sum_ns", sum->sum_ns },
+		{ "mean_ns", sum->marks ? sum->sum_ns / sum->marks : 0 },
+		{ "max_ns", sum->max_ns },
+		{ "covered_ns", sum->covered_ns },
+		{ "instants", sum->instants },
+		{ "unowned", sum->unowned },
+		{ "threads", sum->threads },
+		{ "threads_ns", sum->threads_ns },
+		{ "samples", sum->samples },
+	};
+
+	json_newline(json);
+	json_key(json, "marks");
+	json_open_object(json);
+	json_key(json, "name");
+	json_cstr(json, options_string(v->report->options, "around"));
+	json_key(json, "scope");
+	json_cstr(json, marks_scopes[v->scope]);
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		json_key(json, members[i].key);
+		json_u64(json, members[i].value);
+	}
+	json_end(json);
+}
+
+static void put_head(const struct view *v)
+{
+	const struct around_sum *sum = v->sum;
+	const char *name = options_string(v->report->options, "around");
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	if (out_json(v->out)) {
+		put_members(v, out_json(v->out));
+		return;
+	}
+	text_printf(&line, "%" PRIu64 " marks '", sum->marks);
+	text_terminal(&line, (struct ebt_str){ name, strlen(name) });
+	text_cstr(&line, "', together ");
+	text_duration(&line, sum->sum_ns);
+	text_cstr(&line, ", mean ");
+	text_duration(&line, sum->marks ? sum->sum_ns / sum->marks : 0);
+	text_cstr(&line, ", longest ");
+	text_duration(&line, sum->max_ns);
+	if (sum->covered_ns != sum->sum_ns) {
+		text_cstr(&line, ", covering ");
+		text_duration(&line, sum->covered_ns);
+		text_cstr(&line, " (some overlap, or go beyond the window)");
+	}
+	if (sum->unowned)
+		text_printf(&line, "; of %" PRIu64 " it is not known whose they are", sum->unowned);
+	if (v->scope == SPAN_OF_THREAD)
+		text_cstr(&line, ".\nWhat their threads did meanwhile");
+	else
+		text_printf(&line, ".\nWhat %" PRIu64 " threads of %s did meanwhile", sum->threads,
+			    v->scope == SPAN_OF_PROCESS ? "their processes" : "the system");
+	text_printf(&line, ", with %" PRIu64 " samples:\n\n", sum->samples);
+	out_printf(v->out, "%s", text_get(&line));
+}
+
+static struct ebt_error *put_time_row(const struct view *v, const char *what, const char *key,
+				      uint64_t ns)
+{
+	return out_row(v->out, 0,
+		       (struct out_value[]){
+			       out_cstr(key),
+			       out_cstr(what),
+			       out_u64(ns),
+			       out_f64(percent(ns, v->whole_ns)),
+			       out_u64(v->sum->marks ? ns / v->sum->marks : 0),
+		       });
+}
+
+static struct ebt_error *put_time(const struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "state", NULL, OUT_STRING, OUT_DETAIL },
+		{ "what", "THREADS", OUT_STRING, OUT_TEXT_ONLY },
+		{ "total_ns", "TIME", OUT_DURATION, 0 },
+		{ "percent", "%", OUT_PERCENT, 0 },
+		{ "mean_ns", "PER MARK", OUT_DURATION, 0 },
+	};
+	static const struct out_table table = { "time", NULL, columns,
+						5,	NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const char *const whats[WALL_N_KINDS] = {
+		[WALL_CPU] = "on a CPU",	  [WALL_RUNQUEUE] = "woken, no CPU yet",
+		[WALL_PREEMPTED] = "preempted",	  [WALL_SLEEP] = "asleep",
+		[WALL_LOCK] = "asleep on a lock", [WALL_DISK] = "uninterruptible: disk",
+		[WALL_OTHER] = "off CPU, other",
+	};
+	const uint64_t *ns = v->sum->ns, known = ns[WALL_CPU] + runqueue_of(ns) + off_of(ns);
+	struct ebt_error *err = out_begin(v->out, &table);
+
+	for (int kind = 0; !err && kind < WALL_N_KINDS; kind++) {
+		if (ns[kind] || out_format(v->out) != FORMAT_TABLE)
+			err = put_time_row(v, whats[kind], wall_kind_name((enum wall_kind)kind),
+					   ns[kind]);
+	}
+	if (!err && (known < v->whole_ns || out_format(v->out) != FORMAT_TABLE))
+		err = put_time_row(v, "not known", "unknown",
+				   known < v->whole_ns ? v->whole_ns - known : 0);
+	return err ? err : out_end(v->out);
+}
+
+static void add_call(const struct view *v, struct text *text, bool compat, uint32_t nr)
+{
+	const struct syscall_desc *desc = syscall_desc(v->machine, compat, nr);
+
+	if (desc)
+		text_cstr(text, desc->name);
+	else
+		text_printf(text, "syscall_%" PRIu32, nr);
+	text_cstr(text, compat ? " [32]" : "");
+}
+
+static struct ebt_error *put_call(const struct view *v, const struct syscall_stat *stat)
+{
+	_cleanup_text_ struct text name = TEXT_INIT;
+
+	add_call(v, &name, stat->compat, stat->nr);
+	if (text_error(&name))
+		return text_error(&name);
+	return out_row(v->out, 0,
+		       (struct out_value[]){
+			       out_cstr(text_get(&name)),
+			       out_u64(stat->time.count),
+			       out_u64(stat->errors),
+			       out_u64(stat->time.sum),
+			       out_f64(percent(stat->time.sum, v->whole_ns)),
+			       out_u64(histogram_avg(&stat->time)),
+			       out_u64(histogram_percentile(&stat->time, 99)),
+			       out_u64(stat->time.max),
+		       });
+}
+
+static struct ebt_error *put_calls(const struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "call", "SYSTEM CALL", OUT_STRING, 0 },
+		{ "count", "COUNT", OUT_U64, 0 },
+		{ "errors", "ERRORS", OUT_U64, 0 },
+		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+		{ "percent", "%", OUT_PERCENT, 0 },
+		{ "avg_ns", "AVG", OUT_DURATION, 0 },
+		{ "p99_ns", "P99", OUT_DURATION, 0 },
+		{ "max_ns", "MAX", OUT_DURATION, 0 },
+	};
+	static const struct out_table table = { "syscalls", "", columns, 8, NULL, OUT_FIXED };
+	size_t n;
+	const struct syscall_stat *stats = syscall_model_stats(around_syscalls(v->around), &n);
+	struct ebt_error *err = NULL;
+
+	if (!n && out_format(v->out) == FORMAT_TABLE)
+		return NULL;
+	err = out_begin(v->out, &table);
+	for (size_t i = 0; !err && i < n; i++)
+		err = put_call(v, &stats[i]);
+	return err ? err : out_end(v->out);
+}
+
+static struct ebt_error *put_events(const struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "event", "EVENT", OUT_STRING, 0 },
+		{ "count", "COUNT", OUT_U64, 0 },
+		{ "total_ns", "TOTAL", OUT_DURATION, 0 },
+		{ "bytes", "BYTES", OUT_BYTES, 0 },
+	};
+	static const struct out_table table = { "events", "",	columns,
+						4,	  NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const char *const names[AROUND_N_EVENTS] = { "minor fault", "major fault",
+							    "block I/O" };
+	const struct around_events *events = around_events(v->around);
+	uint64_t all = 0;
+	struct ebt_error *err;
+
+	for (int i = 0; i < AROUND_N_EVENTS; i++)
+		all += events[i].count;
+	if (!all && out_format(v->out) == FORMAT_TABLE)
+		return NULL;
+	err = out_begin(v->out, &table);
+	for (int i = 0; !err && i < AROUND_N_EVENTS; i++)
+		err = out_row(v->out, 0,
+			      (struct out_value[]){
+				      out_cstr(names[i]),
+				      out_u64(events[i].count),
+				      out_u64(events[i].ns),
+				      i == AROUND_BLOCK_IO ? out_u64(events[i].bytes) : out_null(),
+			      });
+	return err ? err : out_end(v->out);
+}
+
+/* --- functions --- */
+
+/* Time of a function itself, by func: on a CPU, and off it. */
+struct own {
+	uint64_t on, off;
+};
+
+static struct ebt_error *find_own(const struct view *v, struct own **ret)
+{
+	const struct wall *wall = around_wall(v->around);
+	uint32_t n_nodes, n_funcs;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
+	struct own *own;
+
+	calltree_funcs(wall_tree(wall), &n_funcs);
+	own = calloc((size_t)n_funcs + 1, sizeof(*own));
+	if (!own)
+		return &ebt_enomem;
+	for (uint32_t i = 1; i < n_nodes; i++) {
+		struct own *of = &own[nodes[nodes[i].parent].func];
+		enum wall_kind kind;
+
+		if (wall_is_leaf(wall, i, &kind))
+			*(kind == WALL_CPU ? &of->on : &of->off) += nodes[i].self;
+	}
+	*ret = own;
+	return NULL;
+}
+
+static bool is_function(const struct calltree_func *func)
+{
+	return func->kind != CALLTREE_ON_CPU && func->kind != CALLTREE_QUEUED &&
+	       func->kind != CALLTREE_OFF_CPU;
+}
+
+static struct ebt_error *put_function(const struct view *v, const struct calltree_func *func,
+				      const struct own *own, uint64_t total)
+{
+	const char *slash = strrchr(func->object, '/');
+	bool text = out_format(v->out) == FORMAT_TABLE;
+
+	return out_row(v->out, 0,
+		       (struct out_value[]){
+			       out_u64(total),
+			       out_f64(percent(total, v->whole_ns)),
+			       out_u64(own->on),
+			       out_u64(own->off),
+			       out_cstr(func->name),
+			       out_cstr(text && slash ? slash + 1 : func->object),
+			       out_cstr(calltree_kind_name(func->kind)),
+		       });
+}
+
+static struct ebt_error *put_functions(const struct view *v)
+{
+	static const struct out_column columns[] = {
+		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+		{ "percent", "%", OUT_PERCENT, 0 },
+		{ "on_cpu_ns", "SELF ON", OUT_DURATION, 0 },
+		{ "off_cpu_ns", "SELF OFF", OUT_DURATION, 0 },
+		{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
+		{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
+		{ "kind", NULL, OUT_STRING, OUT_DETAIL },
+	};
+	static const struct out_table table = { "rows", "", columns, 7, NULL, 0 };
+	const struct calltree *tree = wall_tree(around_wall(v->around));
+	uint32_t n_funcs;
+	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
+	_cleanup_free_ struct calltree_flat *flat = NULL;
+	_cleanup_free_ struct own *own = NULL;
+	size_t n, hidden = 0;
+	struct ebt_error *err = calltree_flat(tree, &flat, &n);
+
+	if (err || (!n && out_format(v->out) == FORMAT_TABLE))
+		return err;
+	err = find_own(v, &own);
+	if (!err)
+		err = out_begin(v->out, &table);
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct calltree_func *func = &funcs[flat[i].func];
+
+		if (!is_function(func))
+			continue;
+		if (out_format(v->out) == FORMAT_TABLE &&
+		    percent(flat[i].total, v->whole_ns) < MIN_PERCENT)
+			hidden++;
+		else
+			err = put_function(v, func, &own[flat[i].func], flat[i].total);
+	}
+	if (!err)
+		err = out_end(v->out);
+	if (!err && hidden)
+		out_printf(v->out, "%zu functions below %.0f %% are not shown.\n", hidden,
+			   MIN_PERCENT);
+	return err;
+}
+
+/* --- the longest, one by one --- */
+
+enum {
+	COL_START,
+	COL_DURATION,
+	COL_PID,
+	COL_TID,
+	COL_COMM,
+	COL_GROUP,
+	COL_NAME,
+	COL_ON_CPU,
+	COL_RUNQUEUE,
+	COL_OFF_CPU,
+	COL_SLEEP,
+	COL_LOCK,
+	COL_DISK,
+	COL_SAMPLES,
+	COL_FUNCTION,
+	COL_FUNCTION_SAMPLES,
+	COL_BLOCKED_IN,
+	COL_BLOCKED,
+	COL_CALLS,
+	COL_CALLS_NS,
+	COL_CALL,
+	COL_CALL_NS,
+	COL_MESSAGE,
+	N_COLUMNS,
+};
+
+static const struct out_column slow_columns[N_COLUMNS] = {
+	[COL_START] = { "time_ns", "START", OUT_TIME, 0 },
+	[COL_DURATION] = { "duration_ns", "DURATION", OUT_DURATION, OUT_SORT },
+	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
+	[COL_TID] = { "tid", "TID", OUT_U64, 0 },
+	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_GROUP] = { "group", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
+	[COL_ON_CPU] = { "on_cpu_ns", "ON-CPU", OUT_DURATION, 0 },
+	[COL_RUNQUEUE] = { "runqueue_ns", "RUNQUEUE", OUT_DURATION, 0 },
+	[COL_OFF_CPU] = { "off_cpu_ns", "OFF-CPU", OUT_DURATION, 0 },
+	[COL_SLEEP] = { "sleep_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_LOCK] = { "lock_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_DISK] = { "disk_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_SAMPLES] = { "samples", NULL, OUT_U64, OUT_DETAIL },
+	[COL_FUNCTION] = { "function", "RAN MOST", OUT_STRING, OUT_FLEX },
+	[COL_FUNCTION_SAMPLES] = { "function_samples", NULL, OUT_U64, OUT_DETAIL },
+	[COL_BLOCKED_IN] = { "blocked_in", "WAITED IN", OUT_STRING, OUT_FLEX },
+	[COL_BLOCKED] = { "blocked_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_CALLS] = { "syscalls", "CALLS", OUT_U64, 0 },
+	[COL_CALLS_NS] = { "syscalls_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_CALL] = { "syscall", "TOP CALL", OUT_STRING, OUT_FLEX },
+	[COL_CALL_NS] = { "syscall_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	[COL_MESSAGE] = { "message", NULL, OUT_STRING, OUT_DETAIL },
+};
+
+static struct out_value text_or_null(const char *s)
+{
+	return s ? out_cstr(s) : out_null();
+}
+
+static struct ebt_error *put_slow(const struct view *v, const struct around_slow *slow,
+				  const struct names *names)
+{
+	const struct mark *mark = marks_at(v->marks, slow->mark);
+	const struct mark_name *name = marks_name(v->marks, mark->name);
+	const struct ebt_task *task = mark->task;
+	_cleanup_text_ struct text call = TEXT_INIT;
+
+	if (slow->top_ns)
+		add_call(v, &call, slow->top_compat, slow->top_nr);
+	if (text_error(&call))
+		return text_error(&call);
+	return out_row(v->out, 0,
+		       (struct out_value[N_COLUMNS]){
+			       [COL_START] = out_u64(mark->start),
+			       [COL_DURATION] = out_u64(mark_duration(mark)),
+			       [COL_PID] = task ? out_u64(task->pid) : out_null(),
+			       [COL_TID] = task ? out_u64(task->tid) : out_null(),
+			       [COL_COMM] = task ? out_str(names_task(names, task)) : out_null(),
+			       [COL_GROUP] = out_cstr(name->group),
+			       [COL_NAME] = out_cstr(name->name),
+			       [COL_ON_CPU] = out_u64(slow->ns[WALL_CPU]),
+			       [COL_RUNQUEUE] = out_u64(runqueue_of(slow->ns)),
+			       [COL_OFF_CPU] = out_u64(off_of(slow->ns)),
+			       [COL_SLEEP] = out_u64(slow->ns[WALL_SLEEP]),
+			       [COL_LOCK] = out_u64(slow->ns[WALL_LOCK]),
+			       [COL_DISK] = out_u64(slow->ns[WALL_DISK]),
+			       [COL_SAMPLES] = out_u64(slow->samples),
+			       [COL_FUNCTION] = text_or_null(slow->function),
+			       [COL_FUNCTION_SAMPLES] = out_u64(slow->function_samples),
+			       [COL_BLOCKED_IN] = text_or_null(slow->blocked_in),
+			       [COL_BLOCKED] = out_u64(slow->blocked_ns),
+			       [COL_CALLS] = out_u64(slow->calls),
+			       [COL_CALLS_NS] = out_u64(slow->calls_ns),
+			       [COL_CALL] = slow->top_ns ? out_cstr(text_get(&call)) : out_null(),
+			       [COL_CALL_NS] = out_u64(slow->top_ns),
+			       [COL_MESSAGE] = out_str(marks_message(v->marks, mark)),
+		       });
+}
+
+static struct ebt_error *put_slowest(const struct view *v)
+{
+	static const struct out_table table = { "rows", "", slow_columns, N_COLUMNS, NULL, 0 };
+	const struct names *names;
+	uint32_t n;
+	const struct around_slow *slow = around_slowest(v->around, &n);
+	struct ebt_error *err = trace_names(v->report->trace, &names);
+
+	if (!err)
+		err = out_begin(v->out, &table);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = put_slow(v, &slow[i], names);
+	return err ? err : out_end(v->out);
+}
+
+/* --- the view --- */
+
+static struct ebt_error *put_flame(const struct view *v)
+{
+	struct trace *trace = v->report->trace;
+	const char *lines[1], *name = options_string(v->report->options, "around");
+	struct svg_flame flame = { .tree = wall_tree(around_wall(v->around)),
+				   .lines = lines,
+				   .n_lines = 1 };
+	_cleanup_text_ struct text title = TEXT_INIT, line = TEXT_INIT;
+	struct ebt_error *err = trace_warnings(trace, &flame.warnings, &flame.n_warnings);
+
+	if (err)
+		return err;
+	if (flame.n_warnings > MAX_WARNINGS)
+		flame.n_warnings = MAX_WARNINGS;
+	text_printf(&title, "Wall-clock time during '%s'", name);
+	text_printf(&line, "%" PRIu64 " marks, together ", v->sum->marks);
+	text_duration(&line, v->sum->sum_ns);
+	text_printf(&line, ", of each its %s", marks_scopes[v->scope]);
+	lines[0] = text_get(&line);
+	flame.title = text_get(&title);
+	err = svg_write_flame(out_file(v->out), &flame);
+	return err || !text_error(&title) ? err : text_error(&title);
+}
+
+static struct ebt_error *put_tables(const struct view *v)
+{
+	struct ebt_error *err;
+
+	if (!v->sum->marks && out_format(v->out) == FORMAT_TABLE)
+		return NULL;
+	put_head(v);
+	err = put_time(v);
+	if (!err)
+		err = put_calls(v);
+	if (!err)
+		err = put_events(v);
+	if (err)
+		return err;
+	return options_u64(v->report->options, "slowest", 0) ? put_slowest(v) : put_functions(v);
+}
+
+static struct ebt_error *find_machine(struct trace *trace, const struct syscall_machine **ret)
+{
+	const char *machine;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(trace), "host.machine", &machine);
+
+	if (!err)
+		*ret = machine ? syscall_machine(machine) : NULL;
+	return err;
+}
+
+struct ebt_error *marks_around(struct report *report, const struct marks *marks)
+{
+	const struct options *o = report->options;
+	struct view v = { .report = report, .out = report->out, .marks = marks };
+	const uint64_t slowest = options_u64(o, "slowest", 0);
+	struct around_options options = {
+		.slowest = slowest < AROUND_MAX_SLOWEST ? (uint32_t)slowest : AROUND_MAX_SLOWEST,
+		.figures_only = slowest > 0,
+	};
+	_cleanup_(around_destroyp) struct around *around = NULL;
+	struct ebt_error *err;
+
+	options.scope = v.scope = choose_scope(o, marks);
+	err = around_create(report->trace, marks, &options, &around);
+	if (!err)
+		err = find_machine(report->trace, &v.machine);
+	if (err)
+		return err;
+	v.around = around;
+	v.sum = around_sum(around);
+	if (!v.sum->marks && v.sum->instants)
+		err = trace_warn(report->trace, "these marks are instants: --around is of spans");
+	if (err)
+		return err;
+	v.whole_ns = v.scope == SPAN_OF_THREAD ? v.sum->covered_ns : v.sum->threads_ns;
+	if (options_flag(o, "folded"))
+		return wall_write_folded(out_file(report->out), around_wall(around), 0);
+	return options_flag(o, "flame") ? put_flame(&v) : put_tables(&v);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport logs: lines that programs wrote, and those of the journal. */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <string.h>
+
+#include "format/schema/schema.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+
+/* Values of log.severity. */
+enum { SEVERITY_ERROR = 3, SEVERITY_WARNING = 4, SEVERITY_INFO = 6, SEVERITY_NONE = 8 };
+
+struct view {
+	struct report *report;
+	uint64_t severity; /* at least, which is at most */
+	const char *origin, *domain;
+	regex_t grep;
+	bool has_grep;
+	uint64_t shown;
+	struct text message, line;
+};
+
+/* One line, as both kinds of output have it. */
+struct entry {
+	uint64_t time, severity, cut;
+	const struct ebt_task *task;
+	uint64_t pid;
+	const char *severity_name, *origin; /* NULL: this file has no name for it */
+	struct ebt_str domain, message;
+};
+
+static void view_deinit(struct view *v)
+{
+	if (v->has_grep)
+		regfree(&v->grep);
+	text_deinit(&v->message);
+	text_deinit(&v->line);
+}
+
+static const char *value_name(const struct ebt_row *row, unsigned int field)
+{
+	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field));
+}
+
+static void read_entry(const struct ebt_row *row, struct entry *ret)
+{
+	uint64_t late = ebt_u64(row, EBT_F_log_late);
+
+	*ret = (struct entry){
+		.time = row->time > late ? row->time - late : 0,
+		.severity = ebt_u64(row, EBT_F_log_severity),
+		.cut = ebt_u64(row, EBT_F_log_cut),
+		.task = ebt_task(row, EBT_F_log_task),
+		.pid = ebt_u64(row, EBT_F_log_pid),
+		.severity_name = value_name(row, EBT_F_log_severity),
+		.origin = value_name(row, EBT_F_log_origin),
+		.domain = ebt_str(row, EBT_F_log_domain),
+		.message = ebt_str(row, EBT_F_log_message),
+	};
+	if (!ret->pid && ret->task)
+		ret->pid = ret->task->pid ? ret->task->pid : ret->task->tid;
+}
+
+/* --- filters --- */
+
+static bool domain_matches(const char *glob, struct ebt_str domain)
+{
+	_cleanup_free_ char *text = strndup(domain.data, domain.len);
+
+	return text && !fnmatch(glob, text, 0);
+}
+
+/* A line may be read long after it was written: --from and --to go by the time that is shown. */
+static bool in_window(const struct trace *trace, const struct options *o, uint64_t time)
+{
+	return (!o->from.set || time >= trace_from_ns(trace)) &&
+	       (!o->to.set || time < trace_to_ns(trace));
+}
+
+/* --grep looks at what is shown. */
+static bool is_wanted(struct view *v, const struct entry *e)
+{
+	if (!in_window(v->report->trace, v->report->options, e->time))
+		return false;
+	if (v->severity < SEVERITY_NONE && e->severity > v->severity)
+		return false;
+	if (v->origin && (!e->origin || strcmp(v->origin, e->origin)))
+		return false;
+	if (v->domain && !domain_matches(v->domain, e->domain))
+		return false;
+	if (!v->has_grep)
+		return true;
+	text_clear(&v->message);
+	text_terminal(&v->message, e->message);
+	return !regexec(&v->grep, text_get(&v->message), 0, NULL, 0);
+}
+
+/* --- for people --- */
+
+#define TEXT_COLUMNS "%14s  %-24s %-9s  %-7s  "
+
+static void put_header(const struct view *v)
+{
+	FILE *f = out_file(v->report->out);
+	bool colors = out_colors(v->report->out);
+
+	fprintf(f, "%s" TEXT_COLUMNS "%s%s\n", colors ? "\033[1m" : "", "TIME", "PROCESS",
+		"SEVERITY", "ORIGIN", "DOMAIN: MESSAGE", colors ? "\033[0m" : "");
+}
+
+/* name[pid], name[pid/tid] of other threads. */
+static void add_process(struct text *text, const struct entry *e)
+{
+	const struct ebt_task *task = e->task;
+
+	if (task)
+		text_terminal(text, task->comm);
+	if (e->pid)
+		text_printf(text, "[%" PRIu64, e->pid);
+	if (e->pid && task && task->tid != e->pid)
+		text_printf(text, "/%" PRIu32, task->tid);
+	if (e->pid)
+		text_addc(text, ']');
+}
+
+static const char *color_of(const struct view *v, const struct entry *e)
+{
+	if (!out_colors(v->report->out))
+		return NULL;
+	if (e->severity <= SEVERITY_ERROR)
+		return "\033[31m";
+	if (e->severity == SEVERITY_WARNING)
+		return "\033[33m";
+	return e->severity > SEVERITY_INFO && e->severity < SEVERITY_NONE ? "\033[2m" : NULL;
+}
+
+static struct ebt_error *put_line(struct view *v, const struct entry *e)
+{
+	uint64_t start = trace_start_ns(v->report->trace);
+	uint64_t at = e->time >= start ? e->time - start : start - e->time;
+	_cleanup_text_ struct text time = TEXT_INIT, process = TEXT_INIT, severity = TEXT_INIT;
+	FILE *f = out_file(v->report->out);
+	const char *color = color_of(v, e);
+
+	text_printf(&time, "%s%" PRIu64 ".%06" PRIu64, e->time >= start ? "" : "-", at / 1000000000,
+		    at % 1000000000 / 1000);
+	add_process(&process, e);
+	if (e->severity_name)
+		text_cstr(&severity, e->severity == SEVERITY_NONE ? "" : e->severity_name);
+	else
+		text_u64(&severity, e->severity);
+	text_clear(&v->line);
+	text_terminal(&v->line, e->domain);
+	if (e->domain.len)
+		text_cstr(&v->line, ": ");
+	text_terminal(&v->line, e->message);
+	if (e->cut)
+		text_printf(&v->line, "… (%" PRIu64 " bytes more)", e->cut);
+	fprintf(f, "%s" TEXT_COLUMNS "%s%s\n", color ? color : "", text_get(&time),
+		text_get(&process), text_get(&severity), e->origin ? e->origin : "?",
+		text_get(&v->line), color ? "\033[0m" : "");
+	return text_error(&v->line);
+}
+
+/* --- tables --- */
+
+static const struct out_column columns[] = {
+	{ "time_ns", "TIME", OUT_TIME, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "tid", "TID", OUT_U64, 0 },
+	{ "comm", "COMM", OUT_STRING, 0 },
+	{ "severity", "SEVERITY", OUT_STRING, 0 },
+	{ "origin", "ORIGIN", OUT_STRING, 0 },
+	{ "domain", "DOMAIN", OUT_STRING, 0 },
+	{ "message", "MESSAGE", OUT_STRING, 0 },
+	{ "cut", "CUT", OUT_U64, 0 },
+};
+
+static const struct out_table table = {
+	.key = "rows",
+	.columns = columns,
+	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.flags = OUT_STREAM,
+};
+
+static struct ebt_error *put_row(const struct view *v, const struct entry *e)
+{
+	const struct ebt_task *task = e->task;
+	char severity[24];
+
+	snprintf(severity, sizeof(severity), "%" PRIu64, e->severity);
+	return out_row(v->report->out, 0,
+		       (struct out_value[]){
+			       out_u64(e->time),
+			       e->pid ? out_u64(e->pid) : out_null(),
+			       task ? out_u64(task->tid) : out_null(),
+			       task ? out_str(task->comm) : out_null(),
+			       out_cstr(e->severity_name ? e->severity_name : severity),
+			       out_cstr(e->origin ? e->origin : "unknown"),
+			       e->domain.len ? out_str(e->domain) : out_null(),
+			       out_str(e->message),
+			       e->cut ? out_u64(e->cut) : out_null(),
+		       });
+}
+
+/* --- */
+
+static struct ebt_error *warn_none(struct trace *trace)
+{
+	if (ebt_reader_has_rows(trace_reader(trace), EBT_T_log))
+		return trace_warn(trace, "no lines that pass the filters");
+	return trace_warn(trace, "the trace has no lines: the command's output makes them "
+				 "(ebrec --capture-output), the journal (-e journal), and programs "
+				 "with ebmark.h or Sysprof's protocol (-e sysprof)");
+}
+
+static struct ebt_error *put_entries(struct view *v)
+{
+	static const struct ebt_want want = { EBT_T_log, ~UINT64_C(0) };
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	bool for_people = out_format(v->report->out) == FORMAT_TABLE;
+	uint64_t top = v->report->options->top;
+	struct ebt_error *err;
+	struct entry entry;
+	struct ebt_row row;
+
+	err = trace_cursor_create(v->report->trace, &want, 1, TRACE_TO_END, &cursor);
+	while (!err && (!top || v->shown < top)) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		read_entry(&row, &entry);
+		if (!is_wanted(v, &entry))
+			continue;
+		v->shown++;
+		err = for_people ? put_line(v, &entry) : put_row(v, &entry);
+	}
+	return err || v->shown ? err : warn_none(v->report->trace);
+}
+
+static struct ebt_error *compile(const char *text, regex_t *ret)
+{
+	char why[128];
+	int r = regcomp(ret, text, REG_EXTENDED | REG_NOSUB);
+
+	if (!r)
+		return NULL;
+	regerror(r, ret, why, sizeof(why));
+	return ebt_error_create(EBT_ERR_INVALID, "--grep: '%s' is no regular expression: %s", text,
+				why);
+}
+
+/* The value of log.severity with this name, which the option has checked. */
+static uint64_t severity_value(const char *name)
+{
+	const struct ebt_table *log = ebt_table_by_id(EBT_T_log);
+	uint64_t value = 0;
+
+	while (value < SEVERITY_NONE &&
+	       strcmp(name, ebt_value_name(&log->fields[EBT_F_log_severity], value)))
+		value++;
+	return value;
+}
+
+static struct ebt_error *cmd_logs(struct report *report)
+{
+	const struct options *o = report->options;
+	__attribute__((cleanup(view_deinit))) struct view v = {
+		.report = report,
+		.severity = SEVERITY_NONE,
+		.origin = options_string(o, "origin"),
+		.domain = options_string(o, "domain"),
+	};
+	const char *severity = options_string(o, "severity"), *grep = options_string(o, "grep");
+	bool for_people = out_format(report->out) == FORMAT_TABLE;
+	struct ebt_error *err = NULL;
+
+	if (o->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"logs are in order of time: --sort does not apply");
+	if (severity)
+		v.severity = severity_value(severity);
+	if (grep) {
+		err = compile(grep, &v.grep);
+		v.has_grep = !err;
+	}
+	if (err)
+		return err;
+	if (for_people)
+		put_header(&v);
+	else
+		err = out_begin(report->out, &table);
+	if (!err)
+		err = put_entries(&v);
+	return err || for_people ? err : out_end(report->out);
+}
+
+static const char *const severities[] = { "emergency", "alert", "critical", "error", "warning",
+					  "notice",    "info",	"debug",    NULL };
+static const char *const origins[] = { "ebmark", "sysprof", "stdout", "stderr",
+				       "output", "journal", NULL };
+
+static const struct option_def logs_options[] = {
+	{ "severity", OPTION_CHOICE, "LEVEL", "only of this severity and worse", severities },
+	{ "origin", OPTION_CHOICE, "ORIGIN", "only those that came this way", origins },
+	{ "domain", OPTION_STRING, "GLOB", "only of this unit, identifier or part of a program",
+	  NULL },
+	{ "grep", OPTION_STRING, "REGEX", "only those whose message matches, as it is shown",
+	  NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_logs = {
+	.name = "logs",
+	.fn = cmd_logs,
+	.flags = COMMAND_NO_INTERVALS,
+	.summary = "lines that programs wrote, and those of the journal",
+	.help = "Record with `ebrec --capture-output -- CMD` (origin stdout or stderr; output\n"
+		"where both go to one place), `ebrec -e journal` (origin journal), or programs\n"
+		"that log through ebmark.h or Sysprof's protocol. A line, with the time when it\n"
+		"was read or, where that is known, written; of output, with the command's\n"
+		"process, whichever of its descendants wrote it. Lines stand in the order in\n"
+		"which the recorder got them.\n"
+		"--severity leaves out lines that have none.\n"
+		"\n"
+		"  ebreport logs t.ebt\n"
+		"  ebreport logs --severity warning t.ebt\n"
+		"  ebreport logs --origin journal --domain 'ssh*' t.ebt\n"
+		"  ebreport logs --grep 'timed? ?out' --from 2s --to 3s t.ebt\n",
+	.options = logs_options,
+};

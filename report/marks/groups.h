@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Marks that are the same thing again: of one group and name, and of one process. */
+#ifndef REPORT_MARKS_GROUPS_H
+#define REPORT_MARKS_GROUPS_H
+
+#include "report/base/index_map.h"
+#include "report/base/names.h"
+#include "report/marks/model_marks.h"
+
+/* All zero is empty. */
+struct marks_groups {
+	struct index_map processes, by_key;
+};
+
+void marks_groups_deinit(struct marks_groups *groups);
+
+/* The number of the mark's group, from 0 in order of appearance. names NULL: whichever process. */
+struct ebt_error *marks_groups_find(struct marks_groups *groups, const struct names *names,
+				    const struct mark *mark, uint32_t *ret);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What happened during marks; see model_around.h. */
+#include "report/marks/model_around.h"
+
+#include <stdlib.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/tally.h"
+#include "report/marks/longest.h"
+#include "report/sched/feed.h"
+
+struct around {
+	struct trace *trace;
+	const struct marks *marks;
+	struct around_options options;
+	uint64_t from, to;     /* in which switches are known */
+	struct span_set *all;  /* merged */
+	struct span_set *each; /* the longest, by their number */
+	struct around_slow *slowest;
+	uint32_t n_slowest;
+	struct tally functions, blocked, calls; /* by mark of slowest */
+	struct wall *wall;
+	struct syscall_model *syscalls;
+	struct around_events events[AROUND_N_EVENTS];
+	struct around_sum sum;
+};
+
+/* --- the spans --- */
+
+/* As far as switches tell what happened. */
+static struct ebt_error *add_span(const struct around *around, struct span_set *set, size_t i,
+				  uint32_t id)
+{
+	const struct mark *mark = marks_at(around->marks, i);
+	uint64_t from = mark->start > around->from ? mark->start : around->from;
+	uint64_t to = mark->end < around->to ? mark->end : around->to;
+
+	return span_set_add(set, mark->task, from, to, id);
+}
+
+static struct ebt_error *add_all(struct around *around)
+{
+	struct around_sum *sum = &around->sum;
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < marks_n(around->marks); i++) {
+		const struct mark *mark = marks_at(around->marks, i);
+		const uint64_t ns = mark_duration(mark);
+
+		if (mark->kind != MARK_SPAN) {
+			sum->instants++;
+			continue;
+		}
+		sum->unowned += !mark->task && around->options.scope != SPAN_OF_SYSTEM;
+		sum->sum_ns = sum->sum_ns + ns < ns ? UINT64_MAX : sum->sum_ns + ns;
+		sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
+		sum->marks++;
+		err = add_span(around, around->all, i, 0);
+	}
+	span_set_finish(around->all, true);
+	sum->covered_ns = span_set_total_ns(around->all);
+	return err;
+}
+
+static struct ebt_error *add_longest(struct around *around)
+{
+	size_t n, most = around->options.slowest;
+	_cleanup_free_ size_t *longest = NULL;
+	struct ebt_error *err = marks_longest(around->marks, true, &longest, &n);
+
+	if (err)
+		return err;
+	most = most < AROUND_MAX_SLOWEST ? most : AROUND_MAX_SLOWEST;
+	n = n < most ? n : most;
+	around->slowest = calloc(n + 1, sizeof(*around->slowest));
+	if (!around->slowest)
+		return &ebt_enomem;
+	around->n_slowest = (uint32_t)n;
+	for (uint32_t i = 0; !err && i < n; i++) {
+		around->slowest[i].mark = longest[i];
+		err = add_span(around, around->each, longest[i], i);
+	}
+	span_set_finish(around->each, false);
+	return err;
+}
+
+static struct ebt_error *add_spans(struct around *around)
+{
+	const struct names *names;
+	struct ebt_error *err;
+
+	err = trace_names(around->trace, &names);
+	if (!err)
+		err = span_set_create(around->options.scope, names, &around->all);
+	if (!err)
+		err = span_set_create(around->options.scope, names, &around->each);
+	if (!err)
+		err = add_all(around);
+	return err || !around->options.slowest ? err : add_longest(around);
+}
+
+/* --- for each of the longest --- */
+
+/* An interval of a thread, on its way to the marks that it is in. */
+struct told {
+	struct around *around;
+	const struct wall_interval *interval;
+	uint32_t func; /* that called for it; UINT32_MAX: not known */
+};
+
+/* The innermost function of the program, or of the kernel where there is none. */
+static uint32_t caller_of(const struct around *around, uint32_t node)
+{
+	uint32_t n, first;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(around->wall), &n);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(around->wall), &n);
+
+	first = node;
+	while (node && funcs[nodes[node].func].kind == CALLTREE_KERNEL)
+		node = nodes[node].parent;
+	if (node && funcs[nodes[node].func].kind != CALLTREE_ROOT)
+		return nodes[node].func;
+	if (first && funcs[nodes[first].func].kind != CALLTREE_ROOT)
+		return nodes[first].func;
+	return UINT32_MAX;
+}
+
+static struct ebt_error *take_piece(void *arg, const struct span_piece *piece)
+{
+	const struct told *told = arg;
+	const enum wall_kind kind = told->interval->kind;
+	const uint64_t ns = piece->to - piece->from;
+
+	told->around->slowest[piece->id].ns[kind] += ns;
+	if (kind < WALL_SLEEP || told->func == UINT32_MAX)
+		return NULL;
+	return tally_add(&told->around->blocked, piece->id, told->func, ns);
+}
+
+static struct ebt_error *on_interval(void *arg, const struct ebt_task *task,
+				     const struct wall_interval *interval)
+{
+	struct told told = { arg, interval, UINT32_MAX };
+
+	if (interval->node)
+		told.func = caller_of(told.around, interval->node);
+	return span_set_each(told.around->each, task, interval->from, interval->to, take_piece,
+			     &told);
+}
+
+struct sampled {
+	struct around *around;
+	uint32_t func;
+	bool known;
+};
+
+static struct ebt_error *take_sample(void *arg, const struct span_piece *piece)
+{
+	const struct sampled *sampled = arg;
+
+	sampled->around->slowest[piece->id].samples++;
+	if (!sampled->known)
+		return NULL;
+	return tally_add(&sampled->around->functions, piece->id, sampled->func, 1);
+}
+
+static struct ebt_error *on_sample(void *arg, const struct ebt_task *task, uint64_t time,
+				   uint32_t node)
+{
+	struct sampled sampled = { .around = arg };
+	const struct calltree *tree = wall_tree(sampled.around->wall);
+	uint32_t n;
+
+	sampled.func = calltree_nodes(tree, &n)[node].func;
+	sampled.known = node && calltree_funcs(tree, &n)[sampled.func].kind != CALLTREE_ROOT;
+	return span_set_each(sampled.around->each, task, time, time, take_sample, &sampled);
+}
+
+struct called {
+	struct around *around;
+	uint64_t what;
+};
+
+static struct ebt_error *take_call(void *arg, const struct span_piece *piece)
+{
+	const struct called *called = arg;
+	struct around_slow *slow = &called->around->slowest[piece->id];
+
+	slow->calls++;
+	slow->calls_ns += piece->to - piece->from;
+	return tally_add(&called->around->calls, piece->id, called->what, piece->to - piece->from);
+}
+
+static struct ebt_error *on_call(void *arg, const struct ebt_row *row)
+{
+	const uint64_t duration = ebt_u64(row, EBT_F_syscall_duration);
+	const uint64_t nr = (uint32_t)ebt_u64(row, EBT_F_syscall_nr);
+	struct called called = { arg, nr << 1 | (ebt_u64(row, EBT_F_syscall_abi) != 0) };
+
+	return span_set_each(called.around->each, ebt_task(row, EBT_F_syscall_task),
+			     row->time > duration ? row->time - duration : 0, row->time, take_call,
+			     &called);
+}
+
+static struct ebt_error *find_heaviest(struct around *around)
+{
+	const uint32_t n = around->n_slowest;
+	_cleanup_free_ struct tally_entry *best = calloc((size_t)n + 1, sizeof(*best));
+	uint32_t n_funcs;
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(around->wall), &n_funcs);
+
+	if (!best)
+		return &ebt_enomem;
+	tally_heaviest(&around->functions, best, n);
+	for (uint32_t i = 0; i < n; i++) {
+		around->slowest[i].function = best[i].weight ? funcs[best[i].what].name : NULL;
+		around->slowest[i].function_samples = best[i].weight;
+	}
+	tally_heaviest(&around->blocked, best, n);
+	for (uint32_t i = 0; i < n; i++) {
+		around->slowest[i].blocked_in = best[i].weight ? funcs[best[i].what].name : NULL;
+		around->slowest[i].blocked_ns = best[i].weight;
+	}
+	tally_heaviest(&around->calls, best, n);
+	for (uint32_t i = 0; i < n; i++) {
+		around->slowest[i].top_nr = (uint32_t)(best[i].what >> 1);
+		around->slowest[i].top_compat = best[i].what & 1;
+		around->slowest[i].top_ns = best[i].weight;
+	}
+	return NULL;
+}
+
+/* --- all together --- */
+
+static struct ebt_error *read_wall(struct around *around)
+{
+	const struct wall_options options = {
+		.roots = CALLTREE_BY_COMM,
+		.figures_only = around->options.figures_only,
+		.within = around->all,
+		.interval = around->n_slowest ? on_interval : NULL,
+		.sample = around->n_slowest ? on_sample : NULL,
+		.arg = around,
+	};
+	struct around_sum *sum = &around->sum;
+	const struct wall_thread *threads;
+	uint32_t n;
+	struct ebt_error *err = wall_create(around->trace, &options, &around->wall);
+
+	if (!err)
+		err = wall_read(around->wall);
+	if (err)
+		return err;
+	threads = wall_threads(around->wall, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!threads[i].task)
+			continue;
+		sum->threads++;
+		sum->threads_ns +=
+			span_set_ns(around->all, threads[i].task, threads[i].from, threads[i].to);
+		sum->samples += threads[i].samples;
+		for (int kind = 0; kind < WALL_N_KINDS; kind++)
+			sum->ns[kind] += threads[i].ns[kind];
+	}
+	return NULL;
+}
+
+static struct ebt_error *read_syscalls(struct around *around)
+{
+	const struct syscall_within within = {
+		.spans = around->all,
+		.call = around->n_slowest ? on_call : NULL,
+		.arg = around,
+	};
+
+	return syscall_model_create(around->trace, SYSCALLS_BY_CALL, &within, &around->syscalls);
+}
+
+static struct ebt_error *count_event(void *arg, const struct ebt_row *row)
+{
+	struct around *around = arg;
+	const bool fault = row->batch->table->id == EBT_T_fault;
+	const struct ebt_task *task =
+		ebt_task(row, fault ? (unsigned int)EBT_F_fault_task : EBT_F_block_io_task);
+	const uint64_t duration =
+		ebt_u64(row, fault ? (unsigned int)EBT_F_fault_duration : EBT_F_block_io_duration);
+	const uint64_t began = row->time > duration ? row->time - duration : 0;
+	struct around_events *events = &around->events[AROUND_BLOCK_IO];
+
+	if (!span_set_touches(around->all, task, began, row->time))
+		return NULL;
+	if (fault)
+		events = &around->events[ebt_u64(row, EBT_F_fault_kind) ? AROUND_MAJOR_FAULT
+									: AROUND_MINOR_FAULT];
+	else
+		events->bytes += ebt_u64(row, EBT_F_block_io_bytes);
+	events->count++;
+	events->ns += span_set_ns(around->all, task, began, row->time);
+	return NULL;
+}
+
+static struct ebt_error *read_events(struct around *around)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_fault,
+		  EBT_COL(fault, task) | EBT_COL(fault, kind) | EBT_COL(fault, duration) },
+		{ EBT_T_block_io, EBT_COL(block_io, task) | EBT_COL(block_io, duration) |
+					  EBT_COL(block_io, bytes) },
+	};
+
+	return trace_read_rows(around->trace, wants, 2, 0, count_event, around);
+}
+
+struct ebt_error *around_create(struct trace *trace, const struct marks *marks,
+				const struct around_options *options, struct around **ret)
+{
+	_cleanup_(around_destroyp) struct around *around = calloc(1, sizeof(*around));
+	struct ebt_error *err;
+
+	if (!around)
+		return &ebt_enomem;
+	around->trace = trace;
+	around->marks = marks;
+	around->options = *options;
+	sched_feed_bounds(trace, &around->from, &around->to);
+	err = add_spans(around);
+	if (!err)
+		err = read_wall(around);
+	if (!err)
+		err = read_syscalls(around);
+	if (!err)
+		err = read_events(around);
+	if (!err)
+		err = find_heaviest(around);
+	if (!err)
+		*ret = take_ptr(around);
+	return err;
+}
+
+void around_destroy(struct around *around)
+{
+	if (!around)
+		return;
+	wall_destroy(around->wall);
+	syscall_model_destroy(around->syscalls);
+	span_set_destroy(around->all);
+	span_set_destroy(around->each);
+	tally_deinit(&around->functions);
+	tally_deinit(&around->blocked);
+	tally_deinit(&around->calls);
+	free(around->slowest);
+	free(around);
+}
+
+const struct around_sum *around_sum(const struct around *around)
+{
+	return &around->sum;
+}
+
+const struct around_events *around_events(const struct around *around)
+{
+	return around->events;
+}
+
+const struct around_slow *around_slowest(const struct around *around, uint32_t *ret_n)
+{
+	*ret_n = around->n_slowest;
+	return around->slowest;
+}
+
+const struct wall *around_wall(const struct around *around)
+{
+	return around->wall;
+}
+
+const struct syscall_model *around_syscalls(const struct around *around)
+{
+	return around->syscalls;
+}

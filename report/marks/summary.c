@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Marks by group and name: how many, and exact figures of how long they took. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/base/figures.h"
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/marks/groups.h"
+#include "report/marks/views.h"
+#include "symbolize/base/array.h"
+
+enum {
+	COL_PROCESS,
+	COL_GROUP,
+	COL_NAME,
+	COL_COUNT,
+	COL_SUM,
+	COL_MIN,
+	COL_MEAN,
+	COL_MEDIAN,
+	COL_P90,
+	COL_P99,
+	COL_MAX,
+	COL_OPEN,
+	COL_PID,
+	COL_COMM,
+	N_COLUMNS,
+};
+
+static const struct out_column columns[N_COLUMNS] = {
+	[COL_PROCESS] = { "process", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
+	[COL_GROUP] = { "group", "GROUP", OUT_STRING, OUT_FLEX },
+	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
+	[COL_COUNT] = { "count", "COUNT", OUT_U64, 0 },
+	[COL_SUM] = { "sum_ns", "SUM", OUT_DURATION, OUT_SORT },
+	[COL_MIN] = { "min_ns", "MIN", OUT_DURATION, OUT_OPTIONAL },
+	[COL_MEAN] = { "mean_ns", "MEAN", OUT_DURATION, OUT_OPTIONAL },
+	[COL_MEDIAN] = { "median_ns", "MEDIAN", OUT_DURATION, 0 },
+	[COL_P90] = { "p90_ns", "P90", OUT_DURATION, 0 },
+	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
+	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
+	[COL_OPEN] = { "open", "OPEN", OUT_U64, 0 },
+	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
+	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
+};
+
+/* Marks of one group and name, of one process where they are shown by process. */
+struct group {
+	uint32_t name;
+	const struct ebt_task *task;
+	uint64_t count, open;
+	size_t first, n; /* durations that are known */
+};
+
+struct summary {
+	struct report *report;
+	const struct marks *marks;
+	const struct names *names; /* NULL: not by process */
+	struct marks_groups by_key;
+	struct group *groups;
+	size_t n, capacity;
+	uint32_t *group_of;  /* of each mark */
+	uint64_t *durations; /* those of a group together */
+};
+
+static void summary_deinit(struct summary *s)
+{
+	marks_groups_deinit(&s->by_key);
+	free(s->groups);
+	free(s->group_of);
+	free(s->durations);
+}
+
+static struct ebt_error *find_group(struct summary *s, const struct mark *mark, uint32_t *ret)
+{
+	struct ebt_error *err = marks_groups_find(&s->by_key, s->names, mark, ret);
+
+	if (err || *ret < s->n)
+		return err;
+	err = sym_array_reserve(&s->groups, s->n, &s->capacity, sizeof(*s->groups));
+	if (!err)
+		s->groups[s->n++] = (struct group){ .name = mark->name, .task = mark->task };
+	return err;
+}
+
+static bool has_duration(const struct mark *mark)
+{
+	return mark->kind == MARK_SPAN && !mark->open;
+}
+
+/* Counts first (in `first`), so that each group's durations get a place of their own in one array.
+ */
+static struct ebt_error *fill(struct summary *s)
+{
+	const size_t n = marks_n(s->marks);
+	size_t first = 0;
+
+	s->group_of = calloc(n + 1, sizeof(*s->group_of));
+	s->durations = calloc(n + 1, sizeof(*s->durations));
+	if (!s->group_of || !s->durations)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++) {
+		const struct mark *mark = marks_at(s->marks, i);
+		struct ebt_error *err = find_group(s, mark, &s->group_of[i]);
+		struct group *group;
+
+		if (err)
+			return err;
+		group = &s->groups[s->group_of[i]];
+		group->count++;
+		group->open += mark->open != 0;
+		group->first += has_duration(mark);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		size_t size = s->groups[i].first;
+
+		s->groups[i].first = first;
+		first += size;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct mark *mark = marks_at(s->marks, i);
+		struct group *group = &s->groups[s->group_of[i]];
+
+		if (has_duration(mark))
+			s->durations[group->first + group->n++] = mark_duration(mark);
+	}
+	return NULL;
+}
+
+static struct ebt_error *put(const struct summary *s, const struct group *group)
+{
+	const struct figures f = figures_of(&s->durations[group->first], group->n);
+	const struct mark_name *name = marks_name(s->marks, group->name);
+	bool blank = !f.n && out_format(s->report->out) == FORMAT_TABLE;
+	_cleanup_text_ struct text process = TEXT_INIT;
+	struct out_value values[N_COLUMNS];
+	struct ebt_str comm;
+
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		values[i] = out_null();
+	values[COL_GROUP] = out_cstr(name->group);
+	values[COL_NAME] = out_cstr(name->name);
+	values[COL_COUNT] = out_u64(group->count);
+	values[COL_SUM] = blank ? out_null() : out_u64(f.sum);
+	values[COL_OPEN] = out_u64(group->open);
+	if (f.n) {
+		values[COL_MIN] = out_u64(f.min);
+		values[COL_MEAN] = out_u64(f.mean);
+		values[COL_MEDIAN] = out_u64(f.median);
+		values[COL_P90] = out_u64(f.p90);
+		values[COL_P99] = out_u64(f.p99);
+		values[COL_MAX] = out_u64(f.max);
+	}
+	if (s->names && group->task) {
+		comm = names_process(s->names, group->task);
+		text_task(&process, comm, group->task->pid);
+		values[COL_PROCESS] = out_str((struct ebt_str){ text_get(&process), process.len });
+		values[COL_PID] = out_u64(group->task->pid);
+		values[COL_COMM] = out_str(comm);
+	}
+	if (text_error(&process))
+		return text_error(&process);
+	return out_row(s->report->out, 0, values + !s->names);
+}
+
+struct ebt_error *marks_summary(struct report *report, const struct marks *marks)
+{
+	__attribute__((cleanup(summary_deinit))) struct summary s = { .report = report,
+								      .marks = marks };
+	const bool by_process = options_flag(report->options, "by-process");
+	const struct out_table table = {
+		.key = "rows",
+		/* The first column is of processes, and so are the last two. */
+		.columns = columns + !by_process,
+		.n_columns = by_process ? N_COLUMNS : COL_PID - 1,
+	};
+	struct ebt_error *err = NULL;
+
+	if (by_process)
+		err = trace_names(report->trace, &s.names);
+	if (!err)
+		err = fill(&s);
+	if (!err)
+		err = out_begin(report->out, &table);
+	for (size_t i = 0; i < s.n && !err; i++)
+		err = put(&s, &s.groups[i]);
+	return err ? err : out_end(report->out);
+}

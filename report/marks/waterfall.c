@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Marks in order of time, a line each: nested, with a bar that says when. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/index_map.h"
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/marks/choice.h"
+#include "report/marks/longest.h"
+#include "symbolize/base/array.h"
+
+#define DEFAULT_WIDTH 100
+#define MAX_OPEN      32 /* spans around a mark that are counted */
+#define MAX_INDENT    16
+
+/* Spans of a thread that the next mark may be in. */
+struct around_it {
+	uint64_t ends[MAX_OPEN];
+	unsigned int n;
+};
+
+struct waterfall {
+	struct report *report;
+	const struct marks *marks;
+	const struct names *names;
+	bool *shown; /* by mark; NULL: all */
+	uint64_t from, to;
+	uint32_t slices; /* of the bars */
+	struct around_it *threads;
+	size_t n_threads, threads_capacity;
+	struct index_map thread_at; /* by task id */
+};
+
+enum {
+	COL_START,
+	COL_DURATION,
+	COL_DEPTH,
+	COL_CPU,
+	COL_PID,
+	COL_TID,
+	COL_COMM,
+	COL_PROCESS,
+	COL_GROUP,
+	COL_NAME,
+	COL_MESSAGE,
+	COL_KIND,
+	COL_ORIGIN,
+	COL_OPEN,
+	COL_MARK,
+	COL_BAR,
+	N_COLUMNS,
+};
+
+static const struct out_column columns[N_COLUMNS] = {
+	[COL_START] = { "time_ns", "START", OUT_TIME, 0 },
+	[COL_DURATION] = { "duration_ns", "DURATION", OUT_DURATION, 0 },
+	[COL_DEPTH] = { "level", NULL, OUT_U64, OUT_DETAIL },
+	[COL_CPU] = { "cpu", NULL, OUT_U64, OUT_DETAIL },
+	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
+	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
+	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_PROCESS] = { "process", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
+	[COL_GROUP] = { "group", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_NAME] = { "name", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_MESSAGE] = { "message", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_KIND] = { "kind", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_ORIGIN] = { "origin", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_OPEN] = { "open", NULL, OUT_BOOL, OUT_DETAIL },
+	[COL_MARK] = { "mark", "MARK", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
+	[COL_BAR] = { "bar", NULL, OUT_STRING, OUT_TEXT_ONLY },
+};
+
+/* --- nesting --- */
+
+static struct ebt_error *thread_of(struct waterfall *w, const struct ebt_task *task,
+				   struct around_it **ret)
+{
+	uint64_t id = task ? task->id : UINT32_MAX;
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = sym_array_reserve(&w->threads, w->n_threads, &w->threads_capacity,
+				sizeof(*w->threads));
+	if (!err)
+		err = index_map_add(&w->thread_at, id, (uint32_t)w->n_threads, &i);
+	if (err)
+		return err;
+	if (i == w->n_threads)
+		w->threads[w->n_threads++] = (struct around_it){ 0 };
+	*ret = &w->threads[i];
+	return NULL;
+}
+
+/* How many spans of its thread this one is wholly in. Marks come in order of their start. */
+static struct ebt_error *find_depth(struct waterfall *w, const struct mark *mark, unsigned int *ret)
+{
+	struct around_it *thread;
+	struct ebt_error *err = thread_of(w, mark->task, &thread);
+	unsigned int n = 0, depth = 0;
+
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < thread->n; i++) {
+		if (thread->ends[i] <= mark->start)
+			continue;
+		depth += thread->ends[i] >= mark->end;
+		thread->ends[n++] = thread->ends[i];
+	}
+	if (mark->kind == MARK_SPAN && n < MAX_OPEN)
+		thread->ends[n++] = mark->end;
+	thread->n = n;
+	*ret = depth;
+	return NULL;
+}
+
+/* --- lines --- */
+
+static uint32_t slice_of(const struct waterfall *w, uint64_t ns)
+{
+	uint64_t at = ns > w->from ? ns - w->from : 0;
+	double share = (double)at / (double)(w->to - w->from);
+	uint32_t slice = (uint32_t)((share < 1 ? share : 1) * w->slices);
+
+	return slice < w->slices ? slice : w->slices - 1;
+}
+
+static void make_bar(const struct waterfall *w, const struct mark *mark, struct text *bar)
+{
+	uint32_t first = slice_of(w, mark->start), last = slice_of(w, mark->end);
+	bool begins = mark->start >= w->from && !(mark->open & MARK_NO_BEGIN);
+	bool ends = mark->end <= w->to && !(mark->open & MARK_NO_END);
+
+	for (uint32_t i = 0; i < first; i++)
+		text_addc(bar, ' ');
+	if (mark->kind == MARK_INSTANT)
+		text_addc(bar, '*');
+	else if (first == last)
+		text_addc(bar, '|');
+	else {
+		text_addc(bar, begins ? '[' : '=');
+		for (uint32_t i = first + 1; i < last; i++)
+			text_addc(bar, '=');
+		text_addc(bar, ends ? ']' : '=');
+	}
+}
+
+static struct ebt_error *put_mark(const struct waterfall *w, const struct mark *mark,
+				  unsigned int depth)
+{
+	const struct mark_name *name = marks_name(w->marks, mark->name);
+	_cleanup_text_ struct text label = TEXT_INIT, process = TEXT_INIT, bar = TEXT_INIT;
+	struct out_value values[N_COLUMNS] = {
+		[COL_START] = out_u64(mark->start),
+		[COL_DURATION] =
+			mark->kind == MARK_SPAN ? out_u64(mark_duration(mark)) : out_null(),
+		[COL_DEPTH] = out_u64(depth),
+		[COL_CPU] = mark->cpu == UINT32_MAX ? out_null() : out_u64(mark->cpu),
+		[COL_PID] = mark->task ? out_u64(mark->task->pid) : out_null(),
+		[COL_TID] = mark->task ? out_u64(mark->task->tid) : out_null(),
+		[COL_COMM] = out_null(),
+		[COL_GROUP] = out_cstr(name->group),
+		[COL_NAME] = out_cstr(name->name),
+		[COL_MESSAGE] = out_str(marks_message(w->marks, mark)),
+		[COL_KIND] = out_cstr(mark->kind == MARK_SPAN ? "span" : "instant"),
+		[COL_ORIGIN] = out_cstr(mark_origin_name(mark->origin)),
+		[COL_OPEN] = out_u64(mark->open != 0),
+	};
+
+	if (mark->task) {
+		values[COL_COMM] = out_str(names_task(w->names, mark->task));
+		marks_process_text(mark->task, &process);
+	}
+	text_printf(&label, "%*s%s%s%s", (int)(depth < MAX_INDENT ? depth : MAX_INDENT) * 2, "",
+		    name->group, name->group[0] ? "/" : "", name->name);
+	make_bar(w, mark, &bar);
+	if (text_error(&label) || text_error(&process) || text_error(&bar))
+		return &ebt_enomem;
+	values[COL_PROCESS] = out_cstr(text_get(&process));
+	values[COL_MARK] = out_cstr(text_get(&label));
+	values[COL_BAR] = out_cstr(text_get(&bar));
+	return out_row(w->report->out, 0, values);
+}
+
+/* When the bars begin, and what a step is. */
+static void make_axis(const struct waterfall *w, struct text *axis)
+{
+	const double length = (double)(w->to - w->from);
+	const uint64_t offset = w->from - trace_start_ns(w->report->trace);
+
+	for (uint32_t i = 0; i + 12 <= w->slices; i += 20) {
+		_cleanup_text_ struct text label = TEXT_INIT;
+
+		text_cstr(&label, "|");
+		text_duration(&label, offset + (uint64_t)(length * i / (double)w->slices));
+		while (text_columns(text_get(axis), axis->len) < i && !axis->failed)
+			text_addc(axis, ' ');
+		text_cstr(axis, text_get(&label));
+	}
+	while (text_columns(text_get(axis), axis->len) < w->slices && !axis->failed)
+		text_addc(axis, ' ');
+}
+
+/* --- the longest --- */
+
+/* --top: the longest ones, but in order of time. */
+static struct ebt_error *choose(struct waterfall *w, uint64_t top)
+{
+	size_t n = marks_n(w->marks);
+	_cleanup_free_ size_t *longest = NULL;
+	struct ebt_error *err;
+
+	if (!top || top >= n)
+		return NULL;
+	w->shown = calloc(n, sizeof(*w->shown));
+	if (!w->shown)
+		return &ebt_enomem;
+	err = marks_longest(w->marks, false, &longest, &n);
+	for (size_t i = 0; !err && i < top; i++)
+		w->shown[longest[i]] = true;
+	return err;
+}
+
+static struct ebt_error *put_table(struct waterfall *w)
+{
+	struct out_column shown[N_COLUMNS];
+	const bool kept =
+		w->shown || w->report->options->sort || marks_n(w->marks) <= MARKS_MAX_KEPT;
+	const struct out_table table = { "rows",    NULL, shown,
+					 N_COLUMNS, NULL, kept ? OUT_KEEP_ORDER : OUT_STREAM };
+	_cleanup_text_ struct text axis = TEXT_INIT;
+	struct ebt_error *err;
+
+	for (int i = 0; i < N_COLUMNS; i++)
+		shown[i] = columns[i];
+	make_axis(w, &axis);
+	if (text_error(&axis))
+		return &ebt_enomem;
+	shown[COL_BAR].header = text_get(&axis);
+	if (!kept) /* columns of rows that nobody has seen yet are as wide as their header */
+		shown[COL_MARK].header = "MARK                        ";
+	err = out_begin(w->report->out, &table);
+	for (size_t i = 0; !err && i < marks_n(w->marks); i++) {
+		const struct mark *mark = marks_at(w->marks, i);
+		unsigned int depth;
+
+		err = find_depth(w, mark, &depth);
+		if (!err && (!w->shown || w->shown[i]))
+			err = put_mark(w, mark, depth);
+	}
+	return err ? err : out_end(w->report->out);
+}
+
+struct ebt_error *marks_waterfall(struct report *report, const struct marks *marks)
+{
+	unsigned int width = out_width(report->out) ? out_width(report->out) : DEFAULT_WIDTH;
+	struct waterfall w = { .report = report, .marks = marks };
+	const size_t n = marks_n(marks), top = report->options->top;
+	struct ebt_error *err = trace_names(report->trace, &w.names);
+
+	w.slices = width > 90 ? width * 2 / 5 : 32;
+	marks_extent(report->trace, marks, &w.from, &w.to);
+	if (!err)
+		err = choose(&w, top);
+	if (!err)
+		err = put_table(&w);
+	if (!err && n)
+		out_printf(report->out,
+			   "\n[===]  a span, and |  one that is shorter than a column; *  an "
+			   "instant; without [ or ]: it began before, or ended behind\n");
+	if (!err && top && top < n)
+		out_printf(report->out, "The %zu longest of %zu (--top).\n", top, n);
+	index_map_deinit(&w.thread_at);
+	free(w.threads);
+	free(w.shown);
+	return err;
+}

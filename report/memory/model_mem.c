@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory of the kernel; see model_mem.h. */
+#include "report/memory/model_mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/index_map.h"
+
+#define MAX_CACHES    65536u
+#define KMALLOC_LARGE 8192u /* beyond it, kmalloc takes pages */
+#define MAX_ORDER     20u   /* 4 GiB: what a trace may claim of one block */
+#define KIND_SWAP     2
+
+struct reading {
+	struct mem_model *model;
+	struct trace *trace;
+	struct index_map by_name; /* hash of a name, and where that is taken the next number */
+	uint64_t from;
+	uint64_t page_size;
+};
+
+/* --- whose --- */
+
+static struct ebt_error *process_of(struct reading *r, const struct ebt_task *task, uint32_t *ret)
+{
+	struct mem_model *m = r->model;
+	struct ebt_error *err = task_groups_of(m->groups, task, ret);
+	size_t n = task_groups_n(m->groups);
+	struct mem_process *grown;
+
+	if (err || n <= m->n_processes)
+		return err;
+	grown = reallocarray(m->processes, n * 2, sizeof(*grown));
+	if (!grown)
+		return &ebt_enomem;
+	memset(grown + m->n_processes, 0, (n * 2 - m->n_processes) * sizeof(*grown));
+	m->processes = grown;
+	m->n_processes = n * 2; /* cut to size at the end */
+	return NULL;
+}
+
+static struct ebt_error *add_cache(struct mem_model *m, struct ebt_str name)
+{
+	struct mem_cache *grown;
+	char *copy;
+
+	if (!(m->n_caches & (m->n_caches - 1))) {
+		grown = reallocarray(m->caches, m->n_caches ? m->n_caches * 2 : 1, sizeof(*grown));
+		if (!grown)
+			return &ebt_enomem;
+		m->caches = grown;
+	}
+	copy = strndup(name.data, name.len);
+	if (!copy)
+		return &ebt_enomem;
+	m->caches[m->n_caches++] = (struct mem_cache){ .name = copy };
+	return NULL;
+}
+
+/* A name ends at a NUL, if a trace has one in it. */
+static struct ebt_error *cache_of(struct reading *r, struct ebt_str name, uint32_t *ret)
+{
+	struct mem_model *m = r->model;
+	uint64_t key = UINT64_C(0xcbf29ce484222325);
+	struct ebt_error *err;
+
+	if (m->n_caches == MAX_CACHES)
+		name = (struct ebt_str){ "(others)", 8 };
+	name.len = strnlen(name.data, name.len);
+	for (size_t i = 0; i < name.len; i++)
+		key = (key ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
+	for (;; key++) {
+		err = index_map_add(&r->by_name, key, (uint32_t)m->n_caches, ret);
+		if (err || *ret == m->n_caches)
+			break;
+		if (strlen(m->caches[*ret].name) == name.len &&
+		    !memcmp(m->caches[*ret].name, name.data, name.len))
+			return NULL;
+	}
+	return err ? err : add_cache(m, name);
+}
+
+/* What serves a kmalloc is named by its size. */
+static struct ebt_error *cache_of_row(struct reading *r, const struct ebt_row *row, uint64_t bytes,
+				      uint32_t *ret)
+{
+	struct ebt_str name = ebt_str(row, EBT_F_kmem_alloc_cache);
+	char made[32];
+
+	if (!name.len) {
+		if (bytes > KMALLOC_LARGE)
+			snprintf(made, sizeof(made), "kmalloc-large");
+		else
+			snprintf(made, sizeof(made), "kmalloc-%u", (unsigned int)bytes);
+		name = (struct ebt_str){ made, strlen(made) };
+	}
+	return cache_of(r, name, ret);
+}
+
+/* --- sums --- */
+
+static void sum_allocated(struct mem_sum *sum, const struct live_block *block, double count)
+{
+	double bytes = (double)block->bytes * block->weight;
+	double waste = block->bytes > block->requested
+			       ? (double)(block->bytes - block->requested) * block->weight
+			       : 0;
+
+	sum->allocated_count += count * block->weight;
+	sum->allocated_bytes += bytes;
+	sum->waste_bytes += waste;
+}
+
+static void sum_freed(struct mem_sum *sum, const struct live_block *block, double count)
+{
+	sum->freed_count += count * block->weight;
+	sum->freed_bytes += (double)block->bytes * block->weight;
+}
+
+static void sum_live(struct mem_sum *sum, const struct live_block *block, double count)
+{
+	double bytes = (double)block->bytes, w = block->weight;
+
+	sum->live_count += count * w;
+	sum->live_bytes += bytes * w;
+	if (block->bytes > block->requested)
+		sum->live_waste_bytes += (double)(block->bytes - block->requested) * w;
+	sum->live_variance += w * (w - 1) * bytes * bytes;
+}
+
+static double pages_of(const struct live_block *block)
+{
+	return (double)(UINT64_C(1) << block->order);
+}
+
+/* --- allocations and frees --- */
+
+static bool counts(const struct reading *r, const struct ebt_row *row)
+{
+	return row->time >= r->from;
+}
+
+static void free_object(struct reading *r, struct live_block *block, const struct ebt_row *row)
+{
+	struct mem_model *m = r->model;
+
+	if (counts(r, row)) {
+		sum_freed(&m->processes[block->process].objects, block, 1);
+		sum_freed(&m->caches[block->cache].sum, block, 1);
+	}
+	live_set_remove(&m->objects, block);
+}
+
+static void free_pages(struct reading *r, struct live_block *block, const struct ebt_row *row)
+{
+	if (counts(r, row))
+		sum_freed(&r->model->processes[block->process].pages, block, pages_of(block));
+	live_set_remove(&r->model->pages, block);
+}
+
+/* Whose it is, if the filters let the allocation pass. */
+static struct ebt_error *whose(struct reading *r, const struct ebt_row *row, uint32_t task_field,
+			       uint32_t interrupt_field, uint32_t cpu_field, bool *ret_wanted,
+			       uint32_t *ret)
+{
+	const struct ebt_task *task = ebt_task(row, task_field);
+
+	if (ebt_u64(row, interrupt_field))
+		task = NULL;
+	*ret_wanted = trace_task_wanted(r->trace, task) &&
+		      trace_cpu_wanted(r->trace, ebt_u64(row, cpu_field));
+	return *ret_wanted ? process_of(r, task, ret) : NULL;
+}
+
+/* How many allocations of this size one that was sampled stands for. */
+static double weight_of(struct reading *r, uint64_t rate, uint64_t bytes)
+{
+	if (rate)
+		r->model->rate = rate;
+	return bytes && rate > bytes ? (double)rate / (double)bytes : 1;
+}
+
+static struct ebt_error *keep(struct reading *r, struct live_set *set,
+			      const struct live_block *block)
+{
+	if (set->n == LIVE_SET_MAX) {
+		r->model->untracked++;
+		return NULL;
+	}
+	return live_set_add(set, block);
+}
+
+static struct ebt_error *on_object(struct reading *r, const struct ebt_row *row)
+{
+	struct mem_model *m = r->model;
+	struct live_block block = {
+		.key = ebt_u64(row, EBT_F_kmem_alloc_address),
+		.origin = ebt_u64(row, EBT_F_kmem_alloc_address),
+		.time = row->time,
+		.bytes = ebt_u64(row, EBT_F_kmem_alloc_bytes),
+		.requested = ebt_u64(row, EBT_F_kmem_alloc_requested),
+	};
+	struct live_block *old = live_set_find(&m->objects, block.key);
+	struct ebt_error *err;
+	bool wanted;
+
+	if (old) {
+		m->unseen++;
+		free_object(r, old, row);
+	}
+	err = whose(r, row, EBT_F_kmem_alloc_task, EBT_F_kmem_alloc_interrupt, EBT_F_kmem_alloc_cpu,
+		    &wanted, &block.process);
+	if (!err && wanted)
+		err = cache_of_row(r, row, block.bytes, &block.cache);
+	if (err || !wanted)
+		return err;
+	block.weight = weight_of(r, ebt_u64(row, EBT_F_kmem_alloc_rate), block.bytes);
+	m->allocations++;
+	if (counts(r, row)) {
+		sum_allocated(&m->processes[block.process].objects, &block, 1);
+		sum_allocated(&m->caches[block.cache].sum, &block, 1);
+	}
+	return keep(r, &m->objects, &block);
+}
+
+static struct ebt_error *unknown_free(struct reading *r, const struct ebt_row *row,
+				      uint32_t task_field, uint32_t interrupt_field,
+				      uint32_t cpu_field)
+{
+	struct ebt_error *err;
+	uint32_t process;
+	bool wanted;
+
+	if (!counts(r, row))
+		return NULL;
+	err = whose(r, row, task_field, interrupt_field, cpu_field, &wanted, &process);
+	if (err || !wanted)
+		return err;
+	r->model->unknown_frees++;
+	r->model->processes[process].unknown_frees++;
+	return NULL;
+}
+
+static struct ebt_error *on_object_freed(struct reading *r, const struct ebt_row *row)
+{
+	struct live_block *block =
+		live_set_find(&r->model->objects, ebt_u64(row, EBT_F_kmem_free_address));
+
+	if (!block)
+		return unknown_free(r, row, EBT_F_kmem_free_task, EBT_F_kmem_free_interrupt,
+				    EBT_F_kmem_free_cpu);
+	free_object(r, block, row);
+	return NULL;
+}
+
+/* --- pages --- */
+
+/* Takes a piece out of a larger block: what is left of it are halves of halves. */
+static struct ebt_error *cut_block(struct reading *r, struct live_block *found, uint64_t page,
+				   uint32_t order, const struct ebt_row *row)
+{
+	struct live_set *set = &r->model->pages;
+	struct live_block rest = *found, *piece;
+	struct ebt_error *err = NULL;
+
+	live_set_remove(set, found);
+	while (!err && rest.order > order) {
+		struct live_block other;
+
+		rest.order--;
+		rest.bytes /= 2;
+		rest.requested = rest.bytes;
+		other = rest;
+		if (page >= rest.key + (UINT64_C(1) << rest.order))
+			rest.key += UINT64_C(1) << rest.order;
+		else
+			other.key += UINT64_C(1) << rest.order;
+		if (!live_set_find(set, other.key))
+			err = keep(r, set, &other);
+	}
+	if (!err && !live_set_find(set, rest.key))
+		err = keep(r, set, &rest);
+	piece = live_set_find(set, rest.key);
+	if (!err && piece)
+		free_pages(r, piece, row);
+	return err;
+}
+
+/* The block that these pages are part of, or NULL. */
+static struct live_block *find_around(const struct live_set *set, uint64_t page, uint32_t order)
+{
+	struct live_block *block;
+
+	for (uint32_t o = order; o <= MAX_ORDER && set->n; o++) {
+		block = live_set_find(set, page & ~((UINT64_C(1) << o) - 1));
+		if (block && block->order >= o)
+			return block;
+	}
+	return NULL;
+}
+
+/* Frees what is live of these pages; tells whether anything was. */
+static struct ebt_error *take_pages(struct reading *r, uint64_t page, uint32_t order,
+				    const struct ebt_row *row, bool *ret)
+{
+	struct live_set *set = &r->model->pages;
+	struct live_block *block;
+	uint64_t n;
+
+	*ret = true;
+	order = order > MAX_ORDER ? MAX_ORDER : order;
+	block = find_around(set, page, order);
+	if (block)
+		return cut_block(r, block, page, order, row);
+	*ret = false;
+	/* Or pieces were put together. No more of them than are live. */
+	n = order && set->n ? UINT64_C(1) << order : 0;
+	for (uint64_t i = 0; i < n && i < 1024; i++) {
+		block = live_set_find(set, page + i);
+		if (block) {
+			*ret = true;
+			free_pages(r, block, row);
+		}
+	}
+	return NULL;
+}
+
+static struct ebt_error *on_pages(struct reading *r, const struct ebt_row *row)
+{
+	struct mem_model *m = r->model;
+	uint64_t order = ebt_u64(row, EBT_F_page_alloc_order);
+	struct live_block block = {
+		.key = ebt_u64(row, EBT_F_page_alloc_page),
+		.origin = ebt_u64(row, EBT_F_page_alloc_page),
+		.time = row->time,
+		.order = order > MAX_ORDER ? MAX_ORDER : (uint32_t)order,
+	};
+	bool wanted, old;
+	struct ebt_error *err = take_pages(r, block.key, block.order, row, &old);
+
+	m->unseen += old;
+	if (!err)
+		err = whose(r, row, EBT_F_page_alloc_task, EBT_F_page_alloc_interrupt,
+			    EBT_F_page_alloc_cpu, &wanted, &block.process);
+	if (err || !wanted)
+		return err;
+	block.bytes = block.requested = r->page_size << block.order;
+	block.weight = weight_of(r, ebt_u64(row, EBT_F_page_alloc_rate), block.bytes);
+	m->allocations++;
+	if (counts(r, row))
+		sum_allocated(&m->processes[block.process].pages, &block, pages_of(&block));
+	return keep(r, &m->pages, &block);
+}
+
+static struct ebt_error *on_pages_freed(struct reading *r, const struct ebt_row *row)
+{
+	uint64_t order = ebt_u64(row, EBT_F_page_free_order);
+	bool known;
+	struct ebt_error *err =
+		take_pages(r, ebt_u64(row, EBT_F_page_free_page),
+			   order > MAX_ORDER ? MAX_ORDER : (uint32_t)order, row, &known);
+
+	if (err || known)
+		return err;
+	return unknown_free(r, row, EBT_F_page_free_task, EBT_F_page_free_interrupt,
+			    EBT_F_page_free_cpu);
+}
+
+/* --- what processes and the machine use --- */
+
+static void new_rss(struct mem_process *process)
+{
+	uint64_t rss = mem_process_rss(process);
+
+	process->has_rss = true;
+	if (rss > process->rss_peak)
+		process->rss_peak = rss;
+}
+
+static struct ebt_error *on_rss(struct reading *r, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_rss_stat_task);
+	uint64_t kind = ebt_u64(row, EBT_F_rss_stat_kind);
+	struct mem_process *process;
+	struct ebt_error *err;
+	uint32_t i;
+
+	if (kind >= MEM_RSS_KINDS || !task || !trace_task_wanted(r->trace, task))
+		return NULL;
+	err = process_of(r, task, &i);
+	if (err)
+		return err;
+	process = &r->model->processes[i];
+	process->rss[kind] = ebt_u64(row, EBT_F_rss_stat_bytes);
+	process->vm_size = ebt_u64(row, EBT_F_rss_stat_vm_size);
+	new_rss(process);
+	return NULL;
+}
+
+static struct ebt_error *on_status(struct reading *r, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_process_memory_task);
+	struct mem_process *process;
+	struct ebt_error *err;
+	uint32_t i;
+
+	if (!task || !trace_task_wanted(r->trace, task))
+		return NULL;
+	err = process_of(r, task, &i);
+	if (err)
+		return err;
+	process = &r->model->processes[i];
+	process->rss[0] = ebt_u64(row, EBT_F_process_memory_rss_file);
+	process->rss[1] = ebt_u64(row, EBT_F_process_memory_rss_anon);
+	process->rss[KIND_SWAP] = ebt_u64(row, EBT_F_process_memory_swap);
+	process->rss[3] = ebt_u64(row, EBT_F_process_memory_rss_shmem);
+	process->vm_size = ebt_u64(row, EBT_F_process_memory_vm_size);
+	new_rss(process);
+	return NULL;
+}
+
+static void on_system(struct mem_model *m, const struct ebt_row *row)
+{
+	uint64_t swap = ebt_u64(row, EBT_F_meminfo_swap_total);
+	uint64_t swap_free = ebt_u64(row, EBT_F_meminfo_swap_free);
+
+	m->last = (struct mem_system){
+		.time = row->time,
+		.total = ebt_u64(row, EBT_F_meminfo_total),
+		.free = ebt_u64(row, EBT_F_meminfo_free),
+		.available = ebt_u64(row, EBT_F_meminfo_available),
+		.cached = ebt_u64(row, EBT_F_meminfo_cached),
+		.anon = ebt_u64(row, EBT_F_meminfo_anon),
+		.slab = ebt_u64(row, EBT_F_meminfo_slab),
+		.slab_unreclaimable = ebt_u64(row, EBT_F_meminfo_slab_unreclaimable),
+		.page_tables = ebt_u64(row, EBT_F_meminfo_page_tables),
+		.swap_used = swap > swap_free ? swap - swap_free : 0,
+	};
+	if (!m->first.time)
+		m->first = m->last;
+}
+
+/* --- all rows --- */
+
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+{
+	struct reading *r = arg;
+
+	switch (row->batch->table->id) {
+	case EBT_T_kmem_alloc:
+		return on_object(r, row);
+	case EBT_T_kmem_free:
+		return on_object_freed(r, row);
+	case EBT_T_page_alloc:
+		return on_pages(r, row);
+	case EBT_T_page_free:
+		return on_pages_freed(r, row);
+	case EBT_T_rss_stat:
+		return on_rss(r, row);
+	case EBT_T_process_memory:
+		return on_status(r, row);
+	case EBT_T_meminfo:
+		on_system(r->model, row);
+	}
+	return NULL;
+}
+
+static struct ebt_error *read_rows(struct reading *r)
+{
+	const struct ebt_want wants[] = {
+		{ EBT_T_kmem_alloc,
+		  EBT_COL(kmem_alloc, cpu) | EBT_COL(kmem_alloc, task) |
+			  EBT_COL(kmem_alloc, address) | EBT_COL(kmem_alloc, requested) |
+			  EBT_COL(kmem_alloc, bytes) | EBT_COL(kmem_alloc, rate) |
+			  EBT_COL(kmem_alloc, interrupt) | EBT_COL(kmem_alloc, cache) },
+		{ EBT_T_kmem_free, ~UINT64_C(0) },
+		{ EBT_T_page_alloc, EBT_COL(page_alloc, cpu) | EBT_COL(page_alloc, task) |
+					    EBT_COL(page_alloc, page) | EBT_COL(page_alloc, rate) |
+					    EBT_COL(page_alloc, order) |
+					    EBT_COL(page_alloc, interrupt) },
+		{ EBT_T_page_free, ~UINT64_C(0) },
+		{ EBT_T_rss_stat, ~UINT64_C(0) },
+		{ EBT_T_process_memory, ~UINT64_C(0) },
+		{ EBT_T_meminfo, ~UINT64_C(0) },
+	};
+
+	return trace_read_rows(r->trace, wants, sizeof(wants) / sizeof(wants[0]),
+			       TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, on_row, r);
+}
+
+static void sum_all_live(struct mem_model *m)
+{
+	for (size_t i = 0; i < m->objects.n; i++) {
+		const struct live_block *block = &m->objects.blocks[i];
+
+		sum_live(&m->processes[block->process].objects, block, 1);
+		sum_live(&m->caches[block->cache].sum, block, 1);
+	}
+	for (size_t i = 0; i < m->pages.n; i++) {
+		const struct live_block *block = &m->pages.blocks[i];
+
+		sum_live(&m->processes[block->process].pages, block, pages_of(block));
+	}
+	m->n_processes = m->n_processes ? task_groups_n(m->groups) : 0;
+}
+
+/* Of the recorded machine. */
+static struct ebt_error *find_page_size(struct trace *trace, uint64_t *ret)
+{
+	const char *text = NULL;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(trace), "host.page_size", &text);
+	uint64_t size = !err && text ? strtoull(text, NULL, 10) : 0;
+
+	*ret = size >= 4096 && size <= 65536 ? size : 4096;
+	return err;
+}
+
+struct ebt_error *mem_model_create(struct trace *trace, struct mem_model **ret)
+{
+	_cleanup_(mem_model_destroyp) struct mem_model *m = calloc(1, sizeof(*m));
+	struct reading r = { .model = m, .trace = trace, .from = trace_from_ns(trace) };
+	struct ebt_error *err;
+
+	if (!m)
+		return &ebt_enomem;
+	err = find_page_size(trace, &r.page_size);
+	if (!err)
+		err = task_groups_create(trace, false, &m->groups);
+	if (!err)
+		err = read_rows(&r);
+	index_map_deinit(&r.by_name);
+	if (err)
+		return err;
+	sum_all_live(m);
+	*ret = take_ptr(m);
+	return NULL;
+}
+
+void mem_model_destroy(struct mem_model *m)
+{
+	if (!m)
+		return;
+	task_groups_destroy(m->groups);
+	free(m->processes);
+	for (size_t i = 0; i < m->n_caches; i++)
+		free(m->caches[i].name);
+	free(m->caches);
+	live_set_deinit(&m->objects);
+	live_set_deinit(&m->pages);
+	free(m);
+}
+
+uint64_t mem_process_rss(const struct mem_process *process)
+{
+	return process->rss[0] + process->rss[1] + process->rss[3];
+}

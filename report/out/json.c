@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A report as one JSON object, written as it comes. */
+#include "report/out/private.h"
+
+#include <stdlib.h>
+
+#include "report/cli/command.h"
+
+#define JSON_VERSION 1
+
+void out_json_open(struct out *out)
+{
+	struct json *json = &out->json;
+
+	if (out->opened)
+		return;
+	out->opened = true;
+	json_open_object(json);
+	json_key(json, "command");
+	json_cstr(json, out->options->command->name);
+	json_key(json, "version");
+	json_u64(json, JSON_VERSION);
+	json_key(json, "file");
+	json_cstr(json, out->options->file);
+	json_key(json, "start_ns");
+	json_u64(json, trace_start_ns(out->trace));
+	json_key(json, "duration_ns");
+	json_u64(json, trace_end_ns(out->trace) - trace_start_ns(out->trace));
+}
+
+void out_json_intervals_begin(struct out *out)
+{
+	out_json_open(out);
+	json_key(&out->json, "interval_ns");
+	json_u64(&out->json, out->options->interval_ns);
+	json_newline(&out->json);
+	json_key(&out->json, "intervals");
+	json_open_array(&out->json);
+}
+
+void out_json_interval_begin(struct out *out)
+{
+	json_newline(&out->json);
+	json_open_object(&out->json);
+	json_key(&out->json, "from_ns");
+	json_u64(&out->json, out->interval_from);
+	json_key(&out->json, "to_ns");
+	json_u64(&out->json, out->interval_to);
+}
+
+struct ebt_error *out_json_close(struct out *out)
+{
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	const char *const *warnings = NULL;
+	struct json *json = &out->json;
+	size_t n_losses = 0, n_warnings = 0;
+	struct ebt_error *err;
+
+	out_json_open(out);
+	err = trace_losses(out->trace, false, &losses, &n_losses);
+	if (!err)
+		err = trace_warnings(out->trace, &warnings, &n_warnings);
+	if (err)
+		return err;
+	json_newline(json);
+	json_key(json, "lost");
+	json_open_object(json);
+	for (size_t i = 0; i < n_losses; i++) {
+		json_key(json, losses[i].table->name);
+		json_u64(json, losses[i].lost);
+	}
+	json_end(json);
+	json_key(json, "warnings");
+	json_open_array(json);
+	for (size_t i = 0; i < n_warnings; i++)
+		json_cstr(json, warnings[i]);
+	json_end(json);
+	json_end(json);
+	return NULL;
+}
+
+static void put_points(struct json *json, const struct out_points *points)
+{
+	json_open_array(json);
+	for (size_t i = 0; i < points->n; i++) {
+		json_open_array(json);
+		json_u64(json, points->list[i].time);
+		json_exact(json, points->list[i].value);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void put_value(struct json *json, const struct out_column *column,
+		      const struct out_value *value)
+{
+	char hex[24];
+
+	switch (column->type) {
+	case OUT_STRING:
+		json_str(json, value->s.data, value->s.len);
+		break;
+	case OUT_I64:
+		json_i64(json, value->i);
+		break;
+	case OUT_HEX:
+		snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)value->u);
+		json_cstr(json, hex);
+		break;
+	case OUT_PERCENT:
+	case OUT_FLOAT:
+		json_f64(json, value->f);
+		break;
+	case OUT_BOOL:
+		json_bool(json, value->u);
+		break;
+	case OUT_NUMBER:
+		json_exact(json, value->f);
+		break;
+	case OUT_SERIES:
+		put_points(json, &value->points);
+		break;
+	case OUT_U64:
+	case OUT_DURATION:
+	case OUT_TIME:
+	case OUT_BYTES:
+		json_u64(json, value->u);
+		break;
+	}
+}
+
+static void put_members(struct out *out, const struct out_value *values)
+{
+	const struct out_table *table = out->table;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (values[i].null || (table->columns[i].flags & OUT_TEXT_ONLY))
+			continue;
+		json_key(&out->json, table->columns[i].key);
+		put_value(&out->json, &table->columns[i], &values[i]);
+	}
+}
+
+struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
+{
+	struct json *json = &out->json;
+	unsigned int depth = 0;
+
+	json_newline(json);
+	json_key(json, out->table->key);
+	json_open_array(json);
+	for (size_t n = 0; n < lines->n; n++) {
+		const struct out_line *line = &lines->all[lines->order[n]];
+
+		if (n && line->depth > depth) {
+			json_key(json, out->table->children ? out->table->children : "children");
+			json_open_array(json);
+		} else if (n) {
+			json_end(json);
+			for (; depth > line->depth; depth--) {
+				json_end(json);
+				json_end(json);
+			}
+		}
+		depth = line->depth;
+		json_newline(json);
+		json_open_object(json);
+		put_members(out, line->values);
+	}
+	for (; lines->n && depth; depth--) {
+		json_end(json);
+		json_end(json);
+	}
+	if (lines->n)
+		json_end(json);
+	json_end(json);
+	return NULL;
+}
+
+void out_json_stream_begin(struct out *out)
+{
+	json_newline(&out->json);
+	json_key(&out->json, out->table->key);
+	json_open_array(&out->json);
+}
+
+void out_json_stream_row(struct out *out, const struct out_value *values)
+{
+	json_newline(&out->json);
+	json_open_object(&out->json);
+	put_members(out, values);
+	json_end(&out->json);
+}
+
+void out_json_stream_end(struct out *out)
+{
+	json_end(&out->json);
+}

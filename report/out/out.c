@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collecting, sorting and cutting the rows of a table; choosing the writer. See out.h. */
+#include "report/out/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/cli/command.h"
+
+/* With --top no line is dropped before there are so many. */
+#define MIN_KEPT 1024u
+
+static bool is_same_file(const char *path, const struct stat *other)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
+}
+
+/* The report would destroy what it reads. */
+static bool is_trace(const struct options *options)
+{
+	struct stat output;
+
+	if (stat(options->output, &output))
+		return false;
+	for (size_t i = 0; i < options->n_words; i++) {
+		if (is_same_file(options->words[i], &output))
+			return true;
+	}
+	return is_same_file(options->file, &output);
+}
+
+static FILE *open_output(const struct options *options)
+{
+	mode_t mode = options->command->flags & COMMAND_PRIVATE ? 0600 : 0666;
+	int fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}
+
+static unsigned int terminal_width(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return columns ? (unsigned int)strtoul(columns, NULL, 10) : 80;
+}
+
+static bool wants_colors(const struct options *options)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !options->no_color && !(no_color && *no_color) && term && strcmp(term, "dumb");
+}
+
+struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret)
+{
+	_cleanup_(out_destroyp) struct out *out = calloc(1, sizeof(*out));
+	unsigned int flags = options->command->flags;
+
+	if (!out)
+		return &ebt_enomem;
+	out->options = options;
+	out->trace = trace;
+	out->f = stdout;
+	out->path = "standard output";
+	if (options->output && !(flags & COMMAND_FOLDER)) {
+		if (is_trace(options))
+			return ebt_error_create(EBT_ERR_INVALID, "-o %s: that is the trace itself",
+						options->output);
+		out->own_file = open_output(options);
+		if (!out->own_file)
+			return ebt_error_errno(errno, "cannot write '%s'", options->output);
+	}
+	if (flags & COMMAND_COPY) {
+		out->copy = out->own_file ? out->own_file : stdout;
+		out->f = out->own_file ? stdout : stderr;
+	} else if (out->own_file) {
+		out->f = out->own_file;
+		out->path = options->output;
+	}
+	out->terminal = isatty(fileno(out->f));
+	if (out->terminal) {
+		out->width = terminal_width(fileno(out->f));
+		out->colors = wants_colors(options);
+	}
+	json_init(&out->json, out->f);
+	*ret = take_ptr(out);
+	return NULL;
+}
+
+static void forget_lines(struct out *out)
+{
+	for (size_t i = 0; i < out->n_lines; i++)
+		free(out->lines[i].values);
+	out->n_lines = 0;
+}
+
+void out_destroy(struct out *out)
+{
+	if (!out)
+		return;
+	forget_lines(out);
+	free(out->lines);
+	text_deinit(&out->cell);
+	if (out->own_file)
+		fclose(out->own_file);
+	free(out);
+}
+
+struct ebt_error *out_finish(struct out *out)
+{
+	struct ebt_error *err = NULL;
+	bool failed;
+
+	if (out->options->format == FORMAT_JSON)
+		err = out_json_close(out);
+	errno = 0;
+	failed = fflush(out->f) || ferror(out->f);
+	if (failed && !errno) { /* it failed before: why, only another try tells */
+		clearerr(out->f);
+		fputc('\n', out->f);
+		fflush(out->f);
+	}
+	if (!err && failed)
+		err = ebt_error_errno(errno ? errno : EIO, "cannot write %s", out->path);
+	return err;
+}
+
+enum option_format out_format(const struct out *out)
+{
+	return out->options->format;
+}
+
+struct json *out_json(struct out *out)
+{
+	if (out->options->format != FORMAT_JSON)
+		return NULL;
+	out_json_open(out);
+	return &out->json;
+}
+
+FILE *out_file(struct out *out)
+{
+	return out->f;
+}
+
+int out_copy_fd(const struct out *out)
+{
+	return fileno(out->copy);
+}
+
+bool out_is_terminal(const struct out *out)
+{
+	return out->terminal;
+}
+
+bool out_colors(const struct out *out)
+{
+	return out->colors;
+}
+
+unsigned int out_width(const struct out *out)
+{
+	return out->width;
+}
+
+void out_printf(struct out *out, const char *format, ...)
+{
+	va_list args;
+
+	if (out->options->format != FORMAT_TABLE)
+		return;
+	va_start(args, format);
+	vfprintf(out->f, format, args);
+	va_end(args);
+}
+
+/* --- intervals --- */
+
+void out_intervals_begin(struct out *out)
+{
+	if (out->options->format == FORMAT_JSON)
+		out_json_intervals_begin(out);
+}
+
+static void put_headline(struct out *out)
+{
+	uint64_t start = trace_start_ns(out->trace);
+
+	out_printf(out, "%s%s%.6f s to %.6f s:%s\n", out->n_intervals > 1 ? "\n" : "",
+		   out->colors ? "\033[1m" : "", (double)(out->interval_from - start) / 1e9,
+		   (double)(out->interval_to - start) / 1e9, out->colors ? "\033[0m" : "");
+}
+
+void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns)
+{
+	out->interval_from = from_ns;
+	out->interval_to = to_ns;
+	out->n_intervals++;
+	if (out->options->format == FORMAT_JSON)
+		out_json_interval_begin(out);
+	else if (!options_flag(out->options, "ndjson")) /* lines of JSON say it themselves */
+		put_headline(out);
+}
+
+void out_interval_end(struct out *out)
+{
+	if (out->options->format == FORMAT_JSON)
+		json_end(&out->json);
+}
+
+void out_intervals_end(struct out *out)
+{
+	if (out->options->format == FORMAT_JSON)
+		json_end(&out->json);
+}
+
+/* --- sorting --- */
+
+static bool is_text(enum out_type type)
+{
+	return type == OUT_STRING;
+}
+
+/* COL may be the key, the key without _ns, or the header. */
+static bool column_is(const struct out_column *column, const char *name)
+{
+	size_t len = strlen(column->key);
+
+	if (!strcasecmp(column->key, name) || (column->header && !strcasecmp(column->header, name)))
+		return true;
+	return len > 3 && !strcmp(column->key + len - 3, "_ns") && strlen(name) == len - 3 &&
+	       !strncasecmp(column->key, name, len - 3);
+}
+
+static struct ebt_error *find_sort(const struct out *out, const struct out_column **ret,
+				   bool *ret_reverse)
+{
+	const struct out_table *table = out->table;
+	const char *name = out->options->sort;
+	struct text keys = TEXT_INIT;
+	struct ebt_error *err;
+
+	*ret = NULL;
+	*ret_reverse = false;
+	if (table->flags & OUT_FIXED)
+		name = NULL;
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct out_column *column = &table->columns[i];
+
+		if (name ? column_is(column, name)
+			 : (column->flags & OUT_SORT) && !(table->flags & OUT_KEEP_ORDER)) {
+			*ret = column;
+			*ret_reverse = name && out->options->sort_reverse;
+			return NULL;
+		}
+	}
+	if (!name)
+		return NULL;
+	for (size_t i = 0; i < table->n_columns; i++)
+		text_printf(&keys, "%s%s", i ? ", " : "", table->columns[i].key);
+	err = ebt_error_create(EBT_ERR_INVALID, "--sort: there is no column '%s'; there are %s",
+			       name, text_get(&keys));
+	text_deinit(&keys);
+	return err;
+}
+
+struct sort {
+	const struct out_line *lines;
+	size_t column;
+	enum out_type type;
+	bool reverse;
+};
+
+static int compare_strings(struct ebt_str a, struct ebt_str b)
+{
+	int c = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Numbers: the largest first; text: A to Z. */
+static int compare_values(const struct out_value *a, const struct out_value *b, enum out_type type)
+{
+	switch (type) {
+	case OUT_STRING:
+		return compare_strings(a->s, b->s);
+	case OUT_I64:
+		return (a->i < b->i) - (a->i > b->i);
+	case OUT_PERCENT:
+	case OUT_FLOAT:
+	case OUT_NUMBER:
+		return (a->f < b->f) - (a->f > b->f);
+	case OUT_SERIES:
+		return (a->points.n < b->points.n) - (a->points.n > b->points.n);
+	case OUT_U64:
+	case OUT_HEX:
+	case OUT_DURATION:
+	case OUT_TIME:
+	case OUT_BYTES:
+	case OUT_BOOL:
+		break;
+	}
+	return (a->u < b->u) - (a->u > b->u);
+}
+
+/* Null stands behind everything; equal rows stay in the order in which they came. */
+static int compare_lines(const void *a, const void *b, void *arg)
+{
+	const struct sort *sort = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct out_value *v = &sort->lines[x].values[sort->column];
+	const struct out_value *w = &sort->lines[y].values[sort->column];
+	int c;
+
+	if (v->null || w->null)
+		c = (int)v->null - (int)w->null;
+	else
+		c = compare_values(v, w, sort->type) * (sort->reverse ? -1 : 1);
+	return c ? c : (x > y) - (x < y);
+}
+
+/* Lines grouped by parent: those of line p are by_parent[first[p + 1] … first[p + 2] - 1]; p + 1
+ * is 0 for lines without a parent. */
+struct groups {
+	uint32_t *first, *by_parent, *position;
+	uint32_t *order;
+};
+
+static void groups_deinit(struct groups *g)
+{
+	free(g->first);
+	free(g->by_parent);
+	free(g->position);
+	free(g->order);
+}
+
+static struct ebt_error *groups_init(const struct out *out, struct groups *g)
+{
+	size_t n = out->n_lines;
+
+	g->first = calloc(n + 2, sizeof(*g->first));
+	g->position = calloc(n + 2, sizeof(*g->position));
+	g->by_parent = calloc(n + 1, sizeof(*g->by_parent));
+	g->order = calloc(n + 1, sizeof(*g->order));
+	if (!g->first || !g->position || !g->by_parent || !g->order)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++)
+		g->first[(uint32_t)(out->lines[i].parent + 1) + 1]++;
+	for (size_t p = 1; p < n + 2; p++)
+		g->first[p] += g->first[p - 1];
+	memcpy(g->position, g->first, (n + 2) * sizeof(*g->position));
+	for (size_t i = 0; i < n; i++)
+		g->by_parent[g->position[(uint32_t)(out->lines[i].parent + 1)]++] = (uint32_t)i;
+	return NULL;
+}
+
+/* Parents before children, siblings in sorted order, of the outermost only the first `top`. */
+static size_t walk_groups(const struct out *out, struct groups *g, uint64_t top)
+{
+	size_t n = 0;
+	uint32_t group = 0;
+
+	memcpy(g->position, g->first, (out->n_lines + 2) * sizeof(*g->position));
+	for (;;) {
+		uint32_t end = g->first[group + 1], line;
+
+		if (!group && top && top < end)
+			end = (uint32_t)top;
+		if (g->position[group] < end) {
+			line = g->by_parent[g->position[group]++];
+			g->order[n++] = line;
+			group = line + 1;
+		} else if (group) {
+			group = out->lines[group - 1].parent + 1;
+		} else {
+			return n;
+		}
+	}
+}
+
+static struct ebt_error *write_lines(struct out *out, const struct out_lines *lines)
+{
+	switch (out->options->format) {
+	case FORMAT_TABLE:
+		return out_table_write(out, lines);
+	case FORMAT_JSON:
+		return out_json_write(out, lines);
+	case FORMAT_CSV:
+		return out_csv_write(out, lines);
+	}
+	return NULL;
+}
+
+static uint64_t top_of(const struct out *out)
+{
+	return out->table->flags & OUT_FIXED ? 0 : out->options->top;
+}
+
+/* No row has rows below it. */
+static bool is_flat(const struct out_table *table)
+{
+	bool flat = !table->children;
+
+	for (size_t i = 0; i < table->n_columns; i++)
+		flat &= !(table->columns[i].flags & OUT_INDENT);
+	return flat;
+}
+
+/* Of the lines so far those that can still be among the first `top`, in the order in which they
+ * came. */
+static struct ebt_error *drop_lines(struct out *out)
+{
+	const uint64_t top = top_of(out);
+	_cleanup_free_ uint32_t *order = calloc(out->n_lines, sizeof(*order));
+	_cleanup_free_ bool *kept = calloc(out->n_lines, sizeof(*kept));
+	const struct out_column *column;
+	struct ebt_error *err;
+	bool reverse;
+	size_t n = 0;
+
+	if (!order || !kept)
+		return &ebt_enomem;
+	err = find_sort(out, &column, &reverse);
+	if (err)
+		return err;
+	for (size_t i = 0; i < out->n_lines; i++)
+		order[i] = (uint32_t)i;
+	if (column)
+		qsort_r(order, out->n_lines, sizeof(*order), compare_lines,
+			&(struct sort){ out->lines, (size_t)(column - out->table->columns),
+					column->type, reverse });
+	for (size_t i = 0; i < top && i < out->n_lines; i++)
+		kept[order[i]] = true;
+	for (size_t i = 0; i < out->n_lines; i++) {
+		if (kept[i])
+			out->lines[n++] = out->lines[i];
+		else
+			free(out->lines[i].values);
+	}
+	out->n_lines = n;
+	return NULL;
+}
+
+static struct ebt_error *sort_and_write(struct out *out)
+{
+	__attribute__((cleanup(groups_deinit))) struct groups g = { 0 };
+	const struct out_column *column;
+	struct out_lines lines;
+	struct ebt_error *err;
+	struct sort sort;
+	bool reverse;
+
+	err = find_sort(out, &column, &reverse);
+	if (!err)
+		err = groups_init(out, &g);
+	if (err)
+		return err;
+	if (column) {
+		sort = (struct sort){ out->lines, (size_t)(column - out->table->columns),
+				      column->type, reverse };
+		for (size_t p = 0; p < out->n_lines + 1; p++) {
+			if (g.first[p + 1] - g.first[p] > 1)
+				qsort_r(g.by_parent + g.first[p], g.first[p + 1] - g.first[p],
+					sizeof(*g.by_parent), compare_lines, &sort);
+		}
+	}
+	lines.n = walk_groups(out, &g, top_of(out));
+	lines.all = out->lines;
+	lines.order = g.order;
+	return write_lines(out, &lines);
+}
+
+/* --- tables --- */
+
+static bool is_skipped(const struct out *out)
+{
+	return out->options->format == FORMAT_CSV && strcmp(out->table->key, "rows") &&
+	       !(out->table->flags & OUT_MAIN);
+}
+
+struct ebt_error *out_begin(struct out *out, const struct out_table *table)
+{
+	const struct out_column *column;
+	struct ebt_error *err;
+	bool reverse;
+
+	out->table = table;
+	/* A wrong --sort is said before the work, not after it. */
+	err = table->flags & OUT_STREAM ? NULL : find_sort(out, &column, &reverse);
+	if (err)
+		return err;
+	if (out->options->format == FORMAT_JSON)
+		out_json_open(out);
+	if (!(table->flags & OUT_STREAM) || is_skipped(out))
+		return NULL;
+	switch (out->options->format) {
+	case FORMAT_TABLE:
+		return out_table_stream_begin(out);
+	case FORMAT_JSON:
+		out_json_stream_begin(out);
+		break;
+	case FORMAT_CSV:
+		out_csv_stream_begin(out);
+	}
+	return NULL;
+}
+
+/* Values and the bytes of their strings in one piece of memory. */
+static struct out_value *copy_values(const struct out_table *table, const struct out_value *values)
+{
+	size_t size = table->n_columns * sizeof(*values);
+	struct out_value *copy;
+	char *bytes;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (is_text(table->columns[i].type) && !values[i].null)
+			size += values[i].s.len;
+	}
+	copy = malloc(size ? size : 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, values, table->n_columns * sizeof(*values));
+	bytes = (char *)(copy + table->n_columns);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (!is_text(table->columns[i].type) || values[i].null)
+			continue;
+		if (values[i].s.len)
+			memcpy(bytes, values[i].s.data, values[i].s.len);
+		copy[i].s.data = bytes;
+		bytes += values[i].s.len;
+	}
+	return copy;
+}
+
+static struct ebt_error *collect(struct out *out, unsigned int depth,
+				 const struct out_value *values)
+{
+	const uint64_t top = top_of(out);
+	struct ebt_error *err = NULL;
+	struct out_line *line;
+
+	/* Twice as many, so that a line takes part in few sorts. */
+	if (top && out->n_lines / 2 >= top && out->n_lines >= MIN_KEPT && is_flat(out->table))
+		err = drop_lines(out);
+	if (err)
+		return err;
+	if (out->n_lines == UINT32_MAX - 2)
+		return ebt_error_create(EBT_ERR_LIMIT, "more than four billion rows in one table");
+	if (out->n_lines == out->capacity) {
+		size_t capacity = out->capacity ? out->capacity * 2 : 256;
+		struct out_line *grown = reallocarray(out->lines, capacity, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		out->lines = grown;
+		out->capacity = capacity;
+	}
+	line = &out->lines[out->n_lines];
+	line->values = copy_values(out->table, values);
+	if (!line->values)
+		return &ebt_enomem;
+	line->depth = depth;
+	line->parent = depth ? out->last[depth - 1] : OUT_NO_PARENT;
+	out->last[depth] = (uint32_t)out->n_lines++;
+	return NULL;
+}
+
+struct ebt_error *out_row(struct out *out, unsigned int depth, const struct out_value *values)
+{
+	if (is_skipped(out) || depth >= JSON_MAX_DEPTH)
+		return NULL;
+	if (!(out->table->flags & OUT_STREAM))
+		return collect(out, depth, values);
+	switch (out->options->format) {
+	case FORMAT_TABLE:
+		return out_table_stream_row(out, values);
+	case FORMAT_JSON:
+		out_json_stream_row(out, values);
+		break;
+	case FORMAT_CSV:
+		return out_csv_stream_row(out, values);
+	}
+	return NULL;
+}
+
+struct ebt_error *out_end(struct out *out)
+{
+	struct ebt_error *err = NULL;
+
+	if (!(out->table->flags & OUT_STREAM) && !is_skipped(out))
+		err = sort_and_write(out);
+	else if (out->options->format == FORMAT_JSON)
+		out_json_stream_end(out);
+	forget_lines(out);
+	out->table = NULL;
+	return err;
+}

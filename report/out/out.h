@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output of a report. A command declares the columns of a table and gives it rows; this sorts
+ * (--sort), keeps the first (--top) and writes them as a table for people, as JSON, or as CSV.
+ *
+ *	static const struct out_column columns[] = {
+ *		{ "name", "CALL", OUT_STRING, 0 },
+ *		{ "count", "COUNT", OUT_U64, 0 },
+ *		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+ *	};
+ *	static const struct out_table table = { "rows", NULL, columns, 3, NULL, 0 };
+ *
+ *	err = out_begin(out, &table);
+ *	err = out_row(out, 0, (struct out_value[]){ out_cstr("read"), out_u64(3), out_u64(17) });
+ *	err = out_end(out);
+ *
+ * Values come from strangers: each writer escapes them for its language.
+ */
+#ifndef REPORT_OUT_OUT_H
+#define REPORT_OUT_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/error.h"
+#include "format/read/reader.h"
+#include "report/base/json.h"
+#include "report/cli/options.h"
+#include "report/trace/trace.h"
+
+struct out;
+
+enum out_type {
+	OUT_STRING,   /* s */
+	OUT_U64,      /* u */
+	OUT_I64,      /* i */
+	OUT_HEX,      /* u; a string "0x…" in JSON */
+	OUT_DURATION, /* u, ns: `1.234 ms` on a terminal */
+	OUT_TIME, /* u, ns of CLOCK_MONOTONIC: seconds since the start of the trace on a terminal */
+	OUT_BYTES,   /* u: `1.2 MiB` on a terminal */
+	OUT_PERCENT, /* f, 0 to 100 */
+	OUT_FLOAT,   /* f */
+	OUT_NUMBER,  /* f; not rounded in JSON and CSV */
+	OUT_SERIES,  /* points; JSON only: an array of [time_ns, value] */
+	OUT_BOOL,    /* u */
+};
+
+enum out_column_flags {
+	OUT_SORT = 1 << 0,   /* rows are sorted by it, largest first (text: A to Z), by default */
+	OUT_DETAIL = 1 << 1, /* only in JSON and CSV */
+	OUT_TEXT_ONLY = 1 << 2, /* only on a terminal */
+	OUT_PARENT =
+		1 << 3, /* CSV, which is flat: a row takes it from the row above where it is null */
+	OUT_RIGHT = 1 << 4,    /* text to the right; numbers are there anyway */
+	OUT_INDENT = 1 << 5,   /* text indented by the row's depth on a terminal */
+	OUT_FLEX = 1 << 6,     /* the first to be shortened where the terminal is narrow */
+	OUT_OPTIONAL = 1 << 7, /* left out where the terminal is narrow, the last one first */
+};
+
+struct out_column {
+	const char *key;    /* snake_case; of a time or duration it ends with _ns */
+	const char *header; /* on a terminal */
+	enum out_type type;
+	unsigned int flags;
+};
+
+enum out_table_flags {
+	/* Rows are written as they come: no --sort, no --top (the command does it), constant
+	 * memory. Depth must be 0. Terminal columns are as wide as their header or 12. */
+	OUT_STREAM = 1 << 0,
+	/* Rows keep the order in which they come unless --sort is given. */
+	OUT_KEEP_ORDER = 1 << 1,
+	/* --sort and --top are for another table of this command. */
+	OUT_FIXED = 1 << 2,
+	/* The one that --csv writes, although its key is not "rows". */
+	OUT_MAIN = 1 << 3,
+};
+
+struct out_table {
+	const char *key; /* JSON: name of the array; "rows" for the main one, the only one in CSV */
+	const char *title; /* line above it on a terminal, or NULL */
+	const struct out_column *columns;
+	size_t n_columns;
+	const char *children; /* JSON: name of the array of rows one deeper, or NULL */
+	unsigned int flags;   /* enum out_table_flags */
+};
+
+/* Must live until out_end(). */
+struct out_points {
+	size_t n;
+	const struct out_point {
+		uint64_t time;
+		double value;
+	} * list;
+};
+
+struct out_value {
+	union {
+		uint64_t u;
+		int64_t i;
+		double f;
+		struct ebt_str s;
+		struct out_points points;
+	};
+	bool null; /* nothing on a terminal and in CSV; left out of JSON */
+};
+
+static inline struct out_value out_u64(uint64_t u)
+{
+	return (struct out_value){ .u = u };
+}
+
+static inline struct out_value out_i64(int64_t i)
+{
+	return (struct out_value){ .i = i };
+}
+
+static inline struct out_value out_f64(double f)
+{
+	return (struct out_value){ .f = f };
+}
+
+static inline struct out_value out_str(struct ebt_str s)
+{
+	return (struct out_value){ .s = s };
+}
+
+static inline struct out_value out_cstr(const char *s)
+{
+	return (struct out_value){ .s = { s, strlen(s) } };
+}
+
+static inline struct out_value out_null(void)
+{
+	return (struct out_value){ .null = true };
+}
+
+/* Opens -o FILE (never the trace itself) or takes standard output. The options and the trace must
+ * outlive it. */
+struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret);
+/* Does not complete anything: out_finish() does. */
+void out_destroy(struct out *out);
+DEFINE_CLEANUP(struct out *, out_destroy);
+
+/* Completes the JSON object (losses and warnings of the trace are its last members), flushes, and
+ * says whether all could be written. */
+struct ebt_error *out_finish(struct out *out);
+
+/* Around the tables of all intervals, and around those of one: from <= time < to. */
+void out_intervals_begin(struct out *out);
+void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns);
+void out_interval_end(struct out *out);
+void out_intervals_end(struct out *out);
+
+/* Table. The definition must live until out_end(). --sort with a column that the table does not
+ * have is EBT_ERR_INVALID and names those that it has. */
+struct ebt_error *out_begin(struct out *out, const struct out_table *table);
+/* One value a column; copied. A row of depth d belongs to the last row of depth d - 1. */
+struct ebt_error *out_row(struct out *out, unsigned int depth, const struct out_value *values);
+struct ebt_error *out_end(struct out *out);
+
+/* Text between tables; nothing with --json and --csv. What comes from the trace goes through
+ * text_terminal() (text.h) first. */
+void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+enum option_format out_format(const struct out *out);
+/* The JSON writer, inside the top object between members: a command adds members of its own.
+ * NULL without --json. */
+struct json *out_json(struct out *out);
+/* For commands that write text or pictures of their own. */
+FILE *out_file(struct out *out);
+/* Where a command with COMMAND_COPY writes its trace. */
+int out_copy_fd(const struct out *out);
+bool out_is_terminal(const struct out *out);
+bool out_colors(const struct out *out);
+/* Columns of the terminal; 0: no limit (a file, a pipe). */
+unsigned int out_width(const struct out *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Between out.c, which collects, sorts and orders rows, and the writers table.c, json.c
+ * and csv.c, which get them in their final order.
+ */
+#ifndef REPORT_OUT_PRIVATE_H
+#define REPORT_OUT_PRIVATE_H
+
+#include "report/base/text.h"
+#include "report/out/out.h"
+
+struct out_line {
+	struct out_value *values; /* one a column of the table */
+	uint32_t depth, parent;	  /* parent: index of the line above it, or OUT_NO_PARENT */
+};
+#define OUT_NO_PARENT UINT32_MAX
+
+struct out {
+	const struct options *options;
+	struct trace *trace;
+	FILE *f;
+	const char *path; /* for messages */
+	FILE *own_file;	  /* -o, or NULL */
+	FILE *copy;	  /* COMMAND_COPY: the trace that is written */
+	bool terminal, colors, opened;
+	unsigned int width;
+	struct json json;
+	uint64_t interval_from, interval_to; /* with --interval: of the one that tables are of */
+	uint32_t n_intervals;
+	bool header_written; /* CSV: once for all intervals */
+
+	const struct out_table *table; /* between begin and end */
+	struct out_line *lines;
+	size_t n_lines, capacity;
+	uint32_t last[JSON_MAX_DEPTH]; /* last line of each depth */
+	struct text cell;	       /* scratch of the writers */
+};
+
+/* Lines of a table in the order in which they are printed. */
+struct out_lines {
+	const struct out_line *all;
+	const uint32_t *order;
+	size_t n;
+};
+
+struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines);
+struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines);
+struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines);
+
+/* The same for streams: what stands before the first row, and one row. */
+struct ebt_error *out_table_stream_begin(struct out *out);
+struct ebt_error *out_table_stream_row(struct out *out, const struct out_value *values);
+void out_json_stream_begin(struct out *out);
+void out_json_stream_row(struct out *out, const struct out_value *values);
+void out_json_stream_end(struct out *out);
+void out_csv_stream_begin(struct out *out);
+struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *values);
+
+void out_json_intervals_begin(struct out *out);
+void out_json_interval_begin(struct out *out);
+
+/* The JSON object around the tables: its first members, and its last. */
+void out_json_open(struct out *out);
+struct ebt_error *out_json_close(struct out *out);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables for people: aligned, no wider than the terminal, nothing in it that could harm one. */
+#include "report/out/private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define GAP	     2
+#define WIDEST	     1000 /* so that one endless name does not fill a file with blanks */
+#define NARROWEST    8	  /* a shortened column */
+#define STREAM_WIDTH 12	  /* of columns where rows are not known beforehand */
+
+static bool is_shown(const struct out_column *column)
+{
+	return !(column->flags & OUT_DETAIL);
+}
+
+static bool is_left(const struct out_column *column)
+{
+	return column->type == OUT_STRING && !(column->flags & OUT_RIGHT);
+}
+
+static void add_time(struct text *text, const struct out *out, uint64_t ns)
+{
+	uint64_t start = trace_start_ns(out->trace);
+	uint64_t d = ns >= start ? ns - start : start - ns;
+
+	text_printf(text, "%s%" PRIu64 ".%06" PRIu64, ns >= start ? "" : "-", d / 1000000000,
+		    d % 1000000000 / 1000);
+}
+
+/* One value as people read it, into out->cell. */
+static void format_cell(struct out *out, const struct out_column *column,
+			const struct out_value *value, unsigned int depth)
+{
+	struct text *cell = &out->cell;
+
+	text_clear(cell);
+	if (value->null)
+		return;
+	if (column->flags & OUT_INDENT)
+		text_printf(cell, "%*s", (int)depth * 2, "");
+	switch (column->type) {
+	case OUT_STRING:
+		text_terminal(cell, value->s);
+		break;
+	case OUT_U64:
+		text_printf(cell, "%" PRIu64, value->u);
+		break;
+	case OUT_I64:
+		text_printf(cell, "%" PRId64, value->i);
+		break;
+	case OUT_HEX:
+		text_printf(cell, "0x%" PRIx64, value->u);
+		break;
+	case OUT_DURATION:
+		text_duration(cell, value->u);
+		break;
+	case OUT_TIME:
+		add_time(cell, out, value->u);
+		break;
+	case OUT_BYTES:
+		text_bytes(cell, value->u);
+		break;
+	case OUT_PERCENT:
+		text_printf(cell, "%.2f%%", value->f);
+		break;
+	case OUT_SERIES:
+		break;
+	case OUT_NUMBER:
+	case OUT_FLOAT:
+		text_printf(cell, "%.2f", value->f);
+		break;
+	case OUT_BOOL:
+		text_cstr(cell, value->u ? "yes" : "no");
+		break;
+	}
+}
+
+static size_t cell_columns(const struct out *out)
+{
+	return text_columns(text_get(&out->cell), out->cell.len);
+}
+
+static void put_padding(struct out *out, size_t n)
+{
+	fprintf(out->f, "%*s", (int)n, "");
+}
+
+/* What is in out->cell, cut to the width with an ellipsis. */
+static void put_cell(struct out *out, size_t width, bool left, bool last)
+{
+	const char *s = text_get(&out->cell);
+	size_t len = out->cell.len, columns = cell_columns(out);
+	bool cut = columns > width;
+
+	if (cut) {
+		len = text_fit(s, len, width - 1);
+		columns = text_columns(s, len) + 1;
+	}
+	if (!left)
+		put_padding(out, width - columns);
+	fwrite(s, 1, len, out->f);
+	if (cut)
+		fputs("…", out->f);
+	if (left && !last)
+		put_padding(out, width - columns);
+}
+
+/* The last column that is shown gets no padding behind it. Width 0: not shown. */
+static size_t last_shown(const struct out_table *table, const size_t *widths)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (widths[i])
+			last = i;
+	}
+	return last;
+}
+
+static void put_line(struct out *out, const size_t *widths, const struct out_value *values,
+		     unsigned int depth)
+{
+	const struct out_table *table = out->table;
+	size_t last = last_shown(table, widths);
+	bool first = true;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct out_column *column = &table->columns[i];
+
+		if (!widths[i])
+			continue;
+		if (!first)
+			put_padding(out, GAP);
+		first = false;
+		if (values) {
+			format_cell(out, column, &values[i], depth);
+		} else {
+			text_clear(&out->cell);
+			text_cstr(&out->cell, column->header);
+		}
+		put_cell(out, widths[i], is_left(column), i == last);
+	}
+	fputc('\n', out->f);
+}
+
+static void put_header(struct out *out, const size_t *widths)
+{
+	if (out->table->title)
+		fprintf(out->f, "%s\n", out->table->title);
+	if (out->colors)
+		fputs("\033[1m", out->f);
+	put_line(out, widths, NULL, 0);
+	if (out->colors)
+		fputs("\033[0m", out->f);
+}
+
+/* The column to take width from: a flexible one while it is wide, then the widest text. */
+static size_t *widest(const struct out_table *table, size_t *widths)
+{
+	size_t *best = NULL;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct out_column *column = &table->columns[i];
+
+		if (!is_left(column) || widths[i] <= NARROWEST)
+			continue;
+		if ((column->flags & OUT_FLEX) && widths[i] > 2 * NARROWEST)
+			return &widths[i];
+		if (!best || widths[i] > *best)
+			best = &widths[i];
+	}
+	return best;
+}
+
+static size_t total_width(const struct out_table *table, const size_t *widths)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (widths[i])
+			total += widths[i] + (total ? GAP : 0);
+	}
+	return total;
+}
+
+/* First leaves out columns that can be missed, then shortens text. */
+static void fit(const struct out *out, size_t *widths)
+{
+	const struct out_table *table = out->table;
+	size_t *column;
+
+	if (!out->width)
+		return;
+	for (size_t i = table->n_columns; i--;) {
+		if ((table->columns[i].flags & OUT_OPTIONAL) &&
+		    total_width(table, widths) > out->width)
+			widths[i] = 0;
+	}
+	while (total_width(table, widths) > out->width) {
+		column = widest(table, widths);
+		if (!column)
+			return;
+		(*column)--;
+	}
+}
+
+struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines)
+{
+	const struct out_table *table = out->table;
+	_cleanup_free_ size_t *widths = calloc(table->n_columns + 1, sizeof(*widths));
+
+	if (!widths)
+		return &ebt_enomem;
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (!is_shown(&table->columns[i]))
+			continue;
+		widths[i] =
+			text_columns(table->columns[i].header, strlen(table->columns[i].header));
+		for (size_t n = 0; n < lines->n; n++) {
+			const struct out_line *line = &lines->all[lines->order[n]];
+
+			format_cell(out, &table->columns[i], &line->values[i], line->depth);
+			if (cell_columns(out) > widths[i])
+				widths[i] = cell_columns(out);
+		}
+		if (widths[i] > WIDEST)
+			widths[i] = WIDEST;
+	}
+	fit(out, widths);
+	put_header(out, widths);
+	for (size_t n = 0; n < lines->n; n++) {
+		const struct out_line *line = &lines->all[lines->order[n]];
+
+		put_line(out, widths, line->values, line->depth);
+	}
+	return text_error(&out->cell);
+}
+
+static void stream_widths(const struct out_table *table, size_t *widths)
+{
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const char *header = table->columns[i].header;
+
+		if (!is_shown(&table->columns[i]))
+			continue;
+		widths[i] = text_columns(header, strlen(header));
+		if (widths[i] < STREAM_WIDTH)
+			widths[i] = STREAM_WIDTH;
+	}
+}
+
+struct ebt_error *out_table_stream_begin(struct out *out)
+{
+	_cleanup_free_ size_t *widths = calloc(out->table->n_columns + 1, sizeof(*widths));
+
+	if (!widths)
+		return &ebt_enomem;
+	stream_widths(out->table, widths);
+	put_header(out, widths);
+	return text_error(&out->cell);
+}
+
+struct ebt_error *out_table_stream_row(struct out *out, const struct out_value *values)
+{
+	_cleanup_free_ size_t *widths = calloc(out->table->n_columns + 1, sizeof(*widths));
+
+	if (!widths)
+		return &ebt_enomem;
+	stream_widths(out->table, widths);
+	put_line(out, widths, values, 0);
+	return text_error(&out->cell);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One process in detail; see view.h. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/procs/model_mappings.h"
+#include "report/procs/view.h"
+#include "symbolize/spaces/mountinfo.h"
+
+/* A pass over the mappings of the trace for each. */
+#define MAX_DETAILED 64
+
+DEFINE_CLEANUP(struct mount_table *, mount_table_destroy);
+
+static void put_line(const struct proc_view *v, const char *label, struct ebt_str value)
+{
+	_cleanup_text_ struct text text = TEXT_INIT, lines = TEXT_INIT;
+
+	for (size_t i = 0; i < value.len; i++)
+		text_addc(&lines, value.data[i] == '\n' ? ' ' : value.data[i]);
+	text_terminal(&text, (struct ebt_str){ text_get(&lines), lines.len });
+	if (value.len)
+		out_printf(v->out, "  %-11s %s\n", label, text_get(&text));
+}
+
+static void put_namespaces(const struct proc_view *v, const struct proc *p)
+{
+	const struct {
+		const char *name;
+		uint64_t inode;
+	} namespaces[] = {
+		{ "mnt", p->mnt_ns },	{ "pid", p->pid_ns },	    { "net", p->net_ns },
+		{ "user", p->user_ns }, { "cgroup", p->cgroup_ns },
+	};
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
+		if (namespaces[i].inode)
+			text_printf(&text, "%s%s:[%" PRIu64 "]", text.len ? " " : "",
+				    namespaces[i].name, namespaces[i].inode);
+	}
+	put_line(v, "namespaces", (struct ebt_str){ text_get(&text), text.len });
+}
+
+static void put_head(const struct proc_view *v, const struct proc *p)
+{
+	_cleanup_text_ struct text command = TEXT_INIT, sched = TEXT_INIT;
+	const char *policy = p->sched.known ? proc_policy(p->sched.policy) : NULL;
+
+	if (out_format(v->out) != FORMAT_TABLE)
+		return;
+	proc_view_command(&command, v, p);
+	if (p->sched.known)
+		text_printf(&sched, "policy %s, priority %" PRId32 ", nice %" PRId32,
+			    policy ? policy : "not known", p->sched.prio, p->sched.nice);
+	if (p->sched.known && p->sched.rt_priority)
+		text_printf(&sched, ", real-time priority %" PRIu32, p->sched.rt_priority);
+	out_printf(v->out, "\nProcess %" PRIu32 "\n", p->task->pid);
+	put_line(v, "command", (struct ebt_str){ text_get(&command), command.len });
+	put_line(v, "program", procs_text(v->procs, p->exe));
+	put_line(v, "cgroup", procs_text(v->procs, p->cgroup));
+	put_namespaces(v, p);
+	put_line(v, "scheduling", (struct ebt_str){ text_get(&sched), sched.len });
+}
+
+/* --- what it ran --- */
+
+static const struct out_column program_columns[] = {
+	{ "time_ns", "TIME", OUT_TIME, 0 },	 { "pid", "PID", OUT_U64, OUT_DETAIL },
+	{ "comm", "COMM", OUT_STRING, 0 },	 { "file", "FILE", OUT_STRING, OUT_FLEX },
+	{ "cmdline", "COMMAND", OUT_STRING, 0 },
+};
+
+static struct ebt_error *put_program(const struct proc_view *v, const struct proc *p,
+				     const struct program_run *run)
+{
+	return out_row(v->out, 0,
+		       (struct out_value[]){ out_u64(run->time_ns), out_u64(p->task->pid),
+					     out_cstr(run->comm), out_cstr(run->file),
+					     out_cstr(run->cmdline) });
+}
+
+/* --- address layout --- */
+
+static const struct out_column mapping_columns[] = {
+	{ "from_ns", "FROM", OUT_TIME, 0 },
+	{ "to_ns", "TO", OUT_TIME, 0 },
+	{ "pid", "PID", OUT_U64, OUT_DETAIL },
+	{ "start", "START", OUT_HEX, 0 },
+	{ "end", "END", OUT_HEX, 0 },
+	{ "perms", "PERM", OUT_STRING, 0 },
+	{ "offset", "OFFSET", OUT_HEX, OUT_OPTIONAL },
+	{ "device", "DEVICE", OUT_STRING, OUT_OPTIONAL },
+	{ "inode", "INODE", OUT_U64, OUT_OPTIONAL },
+	{ "file", "FILE", OUT_STRING, OUT_FLEX },
+	{ "origin", "KNOWN BY", OUT_STRING, OUT_OPTIONAL },
+	{ "build_id", NULL, OUT_STRING, OUT_DETAIL },
+};
+#define N_MAPPING (sizeof(mapping_columns) / sizeof(mapping_columns[0]))
+
+static struct ebt_error *put_mapping(const struct proc_view *v, const struct proc *p,
+				     const struct mapping_life *life)
+{
+	const uint64_t to = life->to_ns ? life->to_ns : p->ended ? p->end_ns : 0;
+	const char perms[] = { life->prot & 1 ? 'r' : '-', life->prot & 2 ? 'w' : '-',
+			       life->prot & 4 ? 'x' : '-', '\0' };
+	const char *origin = life->inherited ? "fork" : life->before ? "snapshot" : "event";
+	char device[32];
+
+	snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, life->dev_major, life->dev_minor);
+	return out_row(v->out, 0,
+		       (struct out_value[N_MAPPING]){
+			       out_u64(life->from_ns),
+			       to ? out_u64(to) : out_null(),
+			       out_u64(p->task->pid),
+			       out_u64(life->start),
+			       out_u64(life->start + life->length),
+			       out_cstr(perms),
+			       out_u64(life->pgoff),
+			       out_cstr(device),
+			       out_u64(life->inode),
+			       out_cstr(life->path),
+			       out_cstr(origin),
+			       *life->build_id ? out_cstr(life->build_id) : out_null(),
+		       });
+}
+
+/* Mappings of all that are shown, so that there is one table of each kind. */
+static struct ebt_error *put_layouts(const struct proc_view *v, const struct proc *all,
+				     const struct mappings *mappings)
+{
+	const struct out_table programs = {
+		.key = "programs",
+		.title = "\nPrograms that it ran",
+		.columns = program_columns,
+		.n_columns = sizeof(program_columns) / sizeof(program_columns[0]),
+		.flags = OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	const struct out_table layout = {
+		.key = "mappings",
+		.title = "\nExecutable memory",
+		.columns = mapping_columns,
+		.n_columns = N_MAPPING,
+		.flags = OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	struct ebt_error *err = out_begin(v->out, &programs);
+
+	for (size_t i = 0; i < v->n_shown; i++) {
+		for (size_t k = 0; !err && k < mappings[i].n_programs; k++)
+			err = put_program(v, &all[v->shown[i]], &mappings[i].programs[k]);
+	}
+	if (!err)
+		err = out_end(v->out);
+	if (!err)
+		err = out_begin(v->out, &layout);
+	for (size_t i = 0; i < v->n_shown; i++) {
+		for (size_t k = 0; !err && k < mappings[i].n; k++)
+			err = put_mapping(v, &all[v->shown[i]], &mappings[i].lives[k]);
+	}
+	return err ? err : out_end(v->out);
+}
+
+static struct ebt_error *put_all_layouts(const struct proc_view *v)
+{
+	struct mappings *mappings = calloc(v->n_shown + 1, sizeof(*mappings));
+	size_t n;
+	const struct proc *all = procs_all(v->procs, &n);
+	struct ebt_error *err = mappings ? NULL : &ebt_enomem;
+	bool more = false;
+
+	for (size_t i = 0; !err && i < v->n_shown; i++) {
+		err = mappings_read(v->trace, v->procs, v->shown[i], &mappings[i]);
+		more |= mappings[i].more;
+	}
+	if (!err)
+		err = put_layouts(v, all, mappings);
+	for (size_t i = 0; mappings && i < v->n_shown; i++)
+		mappings_deinit(&mappings[i]);
+	free(mappings);
+	if (!err && more)
+		err = trace_warn(v->trace, "a process had more mappings than are shown");
+	return err;
+}
+
+/* --- mounts --- */
+
+static const struct out_column mount_columns[] = {
+	{ "id", "ID", OUT_U64, OUT_OPTIONAL },
+	{ "parent", "PARENT", OUT_U64, OUT_OPTIONAL },
+	{ "mnt_ns", NULL, OUT_U64, OUT_DETAIL },
+	{ "device", "DEVICE", OUT_STRING, 0 },
+	{ "mount_point", "MOUNT POINT", OUT_STRING, OUT_FLEX },
+	{ "type", "TYPE", OUT_STRING, 0 },
+	{ "source", "SOURCE", OUT_STRING, 0 },
+	{ "root", "ROOT", OUT_STRING, OUT_OPTIONAL },
+	{ "options", "OPTIONS", OUT_STRING, OUT_OPTIONAL },
+};
+
+static struct ebt_error *put_table(const struct proc_view *v, const struct mount_table *table,
+				   uint64_t ns)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < table->n; i++) {
+		const struct mount *m = &table->mounts[i];
+		char device[32];
+
+		snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, m->major, m->minor);
+		err = out_row(v->out, 0,
+			      (struct out_value[]){
+				      out_u64(m->id),
+				      out_u64(m->parent),
+				      out_u64(ns),
+				      out_cstr(device),
+				      out_cstr(m->point),
+				      out_cstr(m->type),
+				      out_cstr(m->source),
+				      out_cstr(m->root),
+				      out_cstr(m->options),
+			      });
+	}
+	return err;
+}
+
+/* The last one that was stored of the namespace. */
+static struct ebt_error *read_mounts(const struct proc_view *v, uint64_t ns,
+				     struct mount_table **ret)
+{
+	struct ebt_reader *reader = trace_reader(v->trace);
+	_cleanup_free_ char *text = NULL;
+	const struct ebt_file *files, *best = NULL;
+	struct ebt_error *err;
+	size_t n, len;
+
+	*ret = NULL;
+	err = ebt_reader_files(reader, &files, &n);
+	for (size_t i = 0; !err && i < n; i++) {
+		if (ns && files[i].ns == ns && !strcmp(files[i].role, "mountinfo") &&
+		    (!best || files[i].time >= best->time))
+			best = &files[i];
+	}
+	if (err || !best)
+		return err;
+	err = ebt_reader_file_content(reader, best->id, &text, &len);
+	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
+		ebt_error_destroy(err);
+		return NULL;
+	}
+	return err ? err : mount_table_create(text, len, ret);
+}
+
+static struct ebt_error *put_mounts(const struct proc_view *v)
+{
+	const struct out_table mounts = {
+		.key = "mounts",
+		.title = "\nMounts",
+		.columns = mount_columns,
+		.n_columns = sizeof(mount_columns) / sizeof(mount_columns[0]),
+		.flags = OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	size_t n;
+	const struct proc *all = procs_all(v->procs, &n);
+	struct ebt_error *err = out_begin(v->out, &mounts);
+
+	for (size_t i = 0; !err && i < v->n_shown; i++) {
+		_cleanup_(mount_table_destroyp) struct mount_table *table = NULL;
+		const uint64_t ns = all[v->shown[i]].mnt_ns;
+		bool again = false;
+
+		for (size_t k = 0; k < i; k++)
+			again |= all[v->shown[k]].mnt_ns == ns;
+		if (again)
+			continue;
+		err = read_mounts(v, ns, &table);
+		if (!err && table)
+			err = put_table(v, table, ns);
+	}
+	return err ? err : out_end(v->out);
+}
+
+struct ebt_error *proc_view_details(const struct proc_view *v)
+{
+	size_t n;
+	const struct proc *all = procs_all(v->procs, &n);
+	struct ebt_error *err;
+
+	if (v->n_shown > MAX_DETAILED)
+		return trace_warn(v->trace, "details of more than %d processes are not shown",
+				  MAX_DETAILED);
+	for (size_t i = 0; i < v->n_shown; i++)
+		put_head(v, &all[v->shown[i]]);
+	err = proc_view_threads(v, "threads");
+	if (!err)
+		err = put_all_layouts(v);
+	return err ? err : put_mounts(v);
+}

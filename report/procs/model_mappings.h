@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What one process ran and had mapped executable, over time: mappings that it inherited from the
+ * process that it was forked from, those that were there, and those that came. One ends where
+ * another is put over it, where the process runs another program, and where it ends.
+ */
+#ifndef REPORT_PROCS_MODEL_MAPPINGS_H
+#define REPORT_PROCS_MODEL_MAPPINGS_H
+
+#include "report/procs/model_procs.h"
+#include "report/trace/trace.h"
+
+struct mapping_life {
+	uint64_t from_ns, to_ns; /* to 0: until the process ended, or beyond the trace */
+	uint64_t start, length, pgoff, inode;
+	uint32_t dev_major, dev_minor, prot;
+	bool before;	/* it was there when it was looked at: since when is not known */
+	bool inherited; /* from the process that it was forked from */
+	char *path;
+	char *build_id; /* hexadecimal; empty: none */
+};
+
+/* An exec. */
+struct program_run {
+	uint64_t time_ns;
+	char *comm, *file, *cmdline; /* cmdline: spaces between arguments */
+};
+
+struct mappings {
+	struct mapping_life *lives; /* in order of from_ns */
+	size_t n, capacity;
+	struct program_run *programs;
+	size_t n_programs, program_capacity;
+	bool more; /* there were more than are kept */
+};
+
+/* proc is an index of procs_all(). */
+struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs, uint32_t proc,
+				struct mappings *ret);
+void mappings_deinit(struct mappings *mappings);
+
+#endif

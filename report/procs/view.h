@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of `ebreport procs` share: tables of processes and threads, bars, and details. */
+#ifndef REPORT_PROCS_VIEW_H
+#define REPORT_PROCS_VIEW_H
+
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/procs/model_procs.h"
+#include "report/system/info_containers.h"
+
+struct proc_view {
+	struct report *report;
+	struct out *out;
+	struct trace *trace;
+	const struct names *names;
+	const struct procs *procs;
+	const struct info_containers *containers;
+	/* Processes that are shown, in order, and how deep each stands in the tree. */
+	const uint32_t *shown;
+	const uint8_t *depths;
+	size_t n_shown;
+};
+
+/* Table `rows`: processes. tree: children below their parents. */
+struct ebt_error *proc_view_table(const struct proc_view *v, bool tree);
+/* Threads of those that are shown; key "rows" or "threads". */
+struct ebt_error *proc_view_threads(const struct proc_view *v, const char *key);
+/* --timeline: a line a process, over the window. */
+struct ebt_error *proc_view_bars(const struct proc_view *v);
+/* --pid: what each ran, its threads, what it had mapped, its mounts. */
+struct ebt_error *proc_view_details(const struct proc_view *v);
+
+/* Arguments with spaces between; of a process without any, [name]. */
+void proc_view_command(struct text *text, const struct proc_view *v, const struct proc *p);
+struct ebt_str proc_view_comm(const struct proc_view *v, const struct proc *p);
+
+#endif

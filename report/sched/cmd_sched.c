@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport sched`: what the scheduler did with each task and each CPU. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/names.h"
+#include "report/cli/command.h"
+#include "report/out/histogram.h"
+#include "report/out/narrow.h"
+#include "report/sched/feed.h"
+#include "report/sched/irq.h"
+#include "report/sched/model_schedstat.h"
+#include "report/sched/out_timeline.h"
+#include "report/sched/views.h"
+
+#define DEFAULT_WIDTH 100 /* of the timeline where there is no terminal */
+
+DEFINE_CLEANUP(struct timeline *, timeline_destroy);
+
+struct sched_command {
+	struct trace *trace;
+	struct schedstat stat;
+	struct timeline *timeline; /* NULL: not asked for */
+};
+
+/* --- reading --- */
+
+static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+{
+	struct sched_command *c = arg;
+	bool wanted = sched_feed_wanted(c->trace, run->task, run->cpu);
+	struct ebt_error *err = NULL;
+
+	if (c->timeline && trace_cpu_wanted(c->trace, run->cpu))
+		err = timeline_run(c->timeline, run, wanted);
+	if (err || !wanted)
+		return err;
+	return schedstat_run(&c->stat, run);
+}
+
+static struct ebt_error *on_off(void *arg, const struct sched_off *off)
+{
+	struct sched_command *c = arg;
+
+	if (!sched_feed_wanted(c->trace, off->task, off->cpu))
+		return NULL;
+	return schedstat_off(&c->stat, off);
+}
+
+static struct ebt_error *on_stop(void *arg, const struct ebt_row *row)
+{
+	struct sched_command *c = arg;
+	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+
+	if (!sched_feed_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_prev), (uint32_t)cpu))
+		return NULL;
+	return schedstat_charge(&c->stat, row, trace_whole_from_ns(c->trace));
+}
+
+static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row *row)
+{
+	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+	const struct ebt_task *prev = ebt_task(row, EBT_F_sched_switch_prev);
+
+	if (!trace_cpu_wanted(c->trace, cpu))
+		return NULL;
+	if (trace_has_task_filter(c->trace) && !trace_task_wanted(c->trace, prev) &&
+	    !trace_task_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_next)))
+		return NULL;
+	return schedstat_switch(&c->stat, cpu);
+}
+
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+{
+	struct sched_command *c = arg;
+	const struct ebt_task *task;
+	uint64_t cpu;
+
+	switch (row->batch->table->id) {
+	case EBT_T_sched_switch:
+		return on_switch(c, row);
+	case EBT_T_sched_migrate:
+		task = ebt_task(row, EBT_F_sched_migrate_task);
+		cpu = ebt_u64(row, EBT_F_sched_migrate_dest_cpu);
+		if (!task || !sched_feed_wanted(c->trace, task, (uint32_t)cpu))
+			return NULL;
+		return schedstat_migrate(&c->stat, task);
+	default:
+		if (!trace_task_wanted(c->trace, schedstat_kernel_task(row)))
+			return NULL;
+		return schedstat_kernel(&c->stat, row);
+	}
+}
+
+/* --- tables --- */
+
+static const struct out_column task_columns[] = {
+	{ "tid", "TID", OUT_U64, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
+	{ "run_ns", "RUN", OUT_DURATION, OUT_SORT },
+	{ "wait_ns", "WAIT", OUT_DURATION, 0 },
+	{ "switches_voluntary", "VOL", OUT_U64, 0 },
+	{ "switches_involuntary", "INVOL", OUT_U64, 0 },
+	{ "migrations", "MIGR", OUT_U64, 0 },
+	{ "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 },
+	{ "latency_p50_ns", "P50", OUT_DURATION, 0 },
+	{ "latency_p99_ns", "P99", OUT_DURATION, 0 },
+	{ "latency_max_ns", "MAX", OUT_DURATION, 0 },
+	{ "latency_max_at_ns", "MAX-AT", OUT_TIME, 0 },
+	{ "latency_max_doubtful", "?", OUT_BOOL, OUT_DETAIL },
+	{ "latency_count", "WAITS", OUT_U64, OUT_DETAIL },
+	{ "run_avg_ns", "RUN-AVG", OUT_DURATION, 0 },
+	{ "run_max_ns", "RUN-MAX", OUT_DURATION, 0 },
+	{ "sleep_ns", "SLEEP", OUT_DURATION, OUT_DETAIL },
+	{ "disk_ns", "DISK", OUT_DURATION, OUT_DETAIL },
+	{ "blocked_other_ns", "OTHER", OUT_DURATION, OUT_DETAIL },
+	{ "kernel_run_ns", "KERNEL", OUT_DURATION, OUT_DETAIL },
+	{ "open", "OPEN", OUT_BOOL, OUT_DETAIL },
+};
+#define N_TASK_COLUMNS (sizeof(task_columns) / sizeof(task_columns[0]))
+
+static const struct narrow task_narrow[] = {
+	{ "run_avg_ns", 132 }, { "run_max_ns", 132 },	    { "latency_p50_ns", 112 },
+	{ "pid", 102 },	       { "latency_max_at_ns", 95 }, { "migrations", 85 },
+	{ NULL, 0 },
+};
+
+/* whole: no part of the trace was left out, so that the kernel's figures are of the same time. */
+static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
+				  const struct names *names, bool whole)
+{
+	const struct histogram *latency = &task->latency;
+	bool waited = latency->count > 0, ran = task->runs > 0;
+	bool kernel = whole && task->kernel_known;
+	uint64_t other = 0;
+
+	for (int why = SCHED_DISK + 1; why < SCHED_N_WHYS; why++)
+		other += task->blocked_ns[why];
+	return out_row(out, 0,
+		       (struct out_value[N_TASK_COLUMNS]){
+			       out_u64(task->task->tid),
+			       out_u64(task->task->pid),
+			       out_str(names_task(names, task->task)),
+			       out_u64(task->run_ns),
+			       out_u64(task->wait_ns),
+			       out_u64(task->voluntary),
+			       out_u64(task->involuntary),
+			       out_u64(task->migrations),
+			       waited ? out_u64(histogram_avg(latency)) : out_null(),
+			       waited ? out_u64(histogram_percentile(latency, 50)) : out_null(),
+			       waited ? out_u64(histogram_percentile(latency, 99)) : out_null(),
+			       waited ? out_u64(latency->max) : out_null(),
+			       waited ? out_u64(task->max_latency_at) : out_null(),
+			       waited ? out_u64(task->max_doubtful) : out_null(),
+			       out_u64(latency->count),
+			       ran ? out_u64(task->runs_ns / task->runs) : out_null(),
+			       ran ? out_u64(task->max_run_ns) : out_null(),
+			       out_u64(task->blocked_ns[SCHED_SLEEP]),
+			       out_u64(task->blocked_ns[SCHED_DISK]),
+			       out_u64(other),
+			       kernel ? out_u64(task->kernel_ns - task->kernel_before_ns)
+				      : out_null(),
+			       out_u64(task->open),
+		       });
+}
+
+static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, bool all)
+{
+	struct out_column columns[N_TASK_COLUMNS];
+	const struct out_table table = { "rows", NULL, columns, N_TASK_COLUMNS, NULL, 0 };
+	const struct names *names;
+	bool whole = trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
+		     trace_to_ns(c->trace) > trace_end_ns(c->trace) &&
+		     !trace_has_cpu_filter(c->trace);
+	uint64_t silent = 0;
+	struct ebt_error *err;
+
+	memcpy(columns, task_columns, sizeof(columns));
+	narrow_columns(out, task_narrow, columns, N_TASK_COLUMNS);
+	err = trace_names(c->trace, &names);
+	if (!err)
+		err = out_begin(out, &table);
+	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
+		const struct schedstat_task *task = &c->stat.tasks[i];
+
+		if (!task->task)
+			continue;
+		/* Off CPU throughout: of a whole system, those would be most of the rows. */
+		if (!task->ran && !task->wait_ns && !all)
+			silent++;
+		else
+			err = put_task(out, task, names, whole);
+	}
+	if (!err)
+		err = out_end(out);
+	if (!err && silent)
+		out_printf(out, "%" PRIu64 " threads never ran (--all shows them).\n", silent);
+	return err;
+}
+
+static const struct out_column cpu_columns[] = {
+	{ "cpu", "CPU", OUT_U64, 0 },
+	{ "busy_ns", "BUSY", OUT_DURATION, 0 },
+	{ "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
+	{ "switches", "SWITCHES", OUT_U64, 0 },
+};
+
+static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool partial)
+{
+	const struct out_table table = {
+		"cpus",
+		partial ? "\nCPUs (time of recorded processes, others are not in the trace)"
+			: "\nCPUs",
+		cpu_columns,
+		4,
+		NULL,
+		OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	uint64_t from, to;
+	double span;
+	struct ebt_error *err;
+
+	sched_feed_bounds(c->trace, &from, &to);
+	span = (double)(to - from);
+	err = out_begin(out, &table);
+	for (uint32_t i = 0; !err && i < c->stat.n_cpus; i++) {
+		const struct schedstat_cpu *cpu = &c->stat.cpus[i];
+		double share = span > 0 ? 100.0 * (double)cpu->busy_ns / span : 0;
+
+		if (cpu->seen)
+			err = out_row(out, 0,
+				      (struct out_value[]){ out_u64(i), out_u64(cpu->busy_ns),
+							    out_f64(share),
+							    out_u64(cpu->switches) });
+	}
+	return err ? err : out_end(out);
+}
+
+/* --- histograms --- */
+
+static struct ebt_error *put_histograms(struct sched_command *c, struct out *out)
+{
+	struct histogram latency = { 0 };
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++)
+		err = histogram_merge(&latency, &c->stat.tasks[i].latency);
+	if (!err)
+		err = out_histogram(out, "latency_histogram", "\nRun-queue latency", &latency,
+				    OUT_DURATION);
+	if (!err)
+		err = out_histogram(out, "run_histogram", "\nTime on CPU at a stretch",
+				    &c->stat.run, OUT_DURATION);
+	histogram_deinit(&latency);
+	return err;
+}
+
+/* --- the command --- */
+
+static struct ebt_error *prepare_timeline(struct report *report, struct sched_command *c)
+{
+	unsigned int width = out_width(report->out);
+	uint64_t from, to;
+
+	if (!options_flag(report->options, "timeline"))
+		return NULL;
+	if (out_format(report->out) != FORMAT_TABLE)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--timeline is text: use it without --json and --csv");
+	if (report->options->interval_ns)
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"--timeline shows time by itself: --interval does not apply");
+	sched_feed_bounds(report->trace, &from, &to);
+	if (to == from)
+		return NULL;
+	return timeline_create(from, to, out_timeline_slices(width ? width : DEFAULT_WIDTH),
+			       &c->timeline);
+}
+
+static struct ebt_error *put_rows(struct report *report, struct sched_command *c)
+{
+	const bool all = options_flag(report->options, "all");
+
+	if (options_flag(report->options, "by-process"))
+		return sched_by_process(report, &c->stat, all);
+	return put_tasks(c, report->out, all);
+}
+
+static struct ebt_error *check_options(const struct options *o)
+{
+	if (options_flag(o, "tree") &&
+	    (options_flag(o, "by-process") || options_flag(o, "histogram") ||
+	     options_flag(o, "timeline")))
+		return ebt_error_create(EBT_ERR_INVALID, "--tree does not go with --by-process, "
+							 "--histogram and --timeline");
+	if (options_flag(o, "irq") &&
+	    (options_flag(o, "by-process") || options_flag(o, "histogram") ||
+	     options_flag(o, "timeline") || options_flag(o, "tree")))
+		return ebt_error_create(EBT_ERR_INVALID, "--irq does not go with --by-process, "
+							 "--histogram, --timeline and --tree");
+	if (options_flag(o, "tree") && o->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--tree has those with most wake-ups first: --sort does "
+					"not apply");
+	return NULL;
+}
+
+static struct ebt_error *run_sched(struct report *report)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_sched_migrate,
+		  EBT_COL(sched_migrate, task) | EBT_COL(sched_migrate, dest_cpu) },
+	};
+	struct sched_command c = { .trace = report->trace };
+	const struct sched_feed feed = {
+		.handler = { .run = on_run, .off = on_off },
+		.row = on_row,
+		.stop = on_stop,
+		.arg = &c,
+		.wants = wants,
+		.n_wants = 1,
+	};
+	_cleanup_(timeline_destroyp) struct timeline *timeline = NULL;
+	struct out *out = report->out;
+	bool partial;
+	struct ebt_error *err;
+
+	err = check_options(report->options);
+	if (!err && options_flag(report->options, "tree"))
+		return sched_tree(report);
+	if (!err && options_flag(report->options, "irq"))
+		return sched_irq(report);
+	if (!err)
+		err = prepare_timeline(report, &c);
+	timeline = c.timeline;
+	if (!err)
+		err = sched_feed_run(report->trace, &feed, &partial);
+	if (!err && timeline) {
+		timeline_finish(timeline);
+		err = out_timeline(out, report->trace, timeline, partial);
+	} else if (!err) {
+		err = put_rows(report, &c);
+		if (!err)
+			err = put_cpus(&c, out, partial);
+		if (!err && options_flag(report->options, "histogram"))
+			err = put_histograms(&c, out);
+	}
+	schedstat_deinit(&c.stat);
+	return err;
+}
+
+static const struct option_def sched_options[] = {
+	{ "by-process", OPTION_FLAG, NULL, "a row for each process, with CPU-% and priority",
+	  NULL },
+	{ "tree", OPTION_FLAG, NULL, "instead: who woke whom, and how long that took", NULL },
+	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items",
+	  NULL },
+	{ "histogram", OPTION_FLAG, NULL, "also: distribution of run-queue latency and run time",
+	  NULL },
+	{ "timeline", OPTION_FLAG, NULL, "instead: who ran on each CPU over time", NULL },
+	{ "all", OPTION_FLAG, NULL, "also threads that never ran", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_sched = {
+	.name = "sched",
+	.fn = run_sched,
+	.summary = "run time, waits and switches of each task; how busy CPUs were",
+	.help = "A row for each thread. RUN: on a CPU. WAIT: runnable, waiting for one. VOL: it\n"
+		"stopped because it had to wait, INVOL: because another was to run. MIGR: moved\n"
+		"to another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT\n"
+		"says when the longest ended, in seconds after the start. A run or wait that\n"
+		"began before or lasts beyond the recording counts in RUN and WAIT, not in\n"
+		"averages and maxima. A narrow terminal gets fewer columns.\n"
+		"\n"
+		"RUN is what the kernel charged, as in /proc/PID/sched; for a task that is woken\n"
+		"onto an idle CPU that includes the time in which the CPU wakes up. Averages, the\n"
+		"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
+		"and CSV is the kernel's sum for threads that ended, to compare with.\n"
+		"\n"
+		"--by-process: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for a CPU.\n"
+		"PRIO is the kernel's, lower ones first. --histogram is of the threads that are\n"
+		"chosen: with --pid, of one process.\n"
+		"\n"
+		"--tree: a thread stands below the one that woke it, in the chain by which that "
+		"one\n"
+		"had been woken itself. LATENCY: how long it waited for a CPU then, which is what\n"
+		"this hop added; CHAIN-AVG: those on the way here, added up. `again`: it stands\n"
+		"further up already, where its next wake-ups are. [interrupt]: a timer or a\n"
+		"device. Chains begin there, or with a thread that ran already. soft_count in "
+		"JSON:\n"
+		"in a soft interrupt, where the waker may have sent something to this machine.\n"
+		"Those of more than 24 hops go on as new ones. --top counts the first threads;\n"
+		"--pid leaves what it woke or was woken by.\n"
+		"\n"
+		"--irq, of a trace with `-e irq`: TOTAL is the time of handlers without "
+		"interrupts\n"
+		"that came meanwhile; TAKEN, of that, what running threads waited; DELAY, from "
+		"when\n"
+		"a soft interrupt was raised until it began. Entry and exit of the kernel are not\n"
+		"in it, nor is what ksoftirqd does for itself.\n"
+		"\n"
+		"  ebreport sched --tree --top 3 t.ebt\n"
+		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
+		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",
+	.options = sched_options,
+};

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport wall`: where the time of threads went, on and off CPU together. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/out/narrow.h"
+#include "report/sched/model_wall.h"
+#include "report/sched/wall_files.h"
+#include "report/stacks/out_svg.h"
+
+#define MAX_NAMED 20 /* threads that a sentence names */
+
+static const struct out_column columns[] = {
+	{ "tid", "TID", OUT_U64, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
+	{ "on_cpu_ns", "ON-CPU", OUT_DURATION, OUT_SORT },
+	{ "runqueue_ns", "RUNQUEUE", OUT_DURATION, 0 },
+	{ "off_cpu_ns", "OFF-CPU", OUT_DURATION, 0 },
+	{ "sleep_ns", "SLEEP", OUT_DURATION, 0 },
+	{ "lock_ns", "LOCK", OUT_DURATION, 0 },
+	{ "disk_ns", "DISK", OUT_DURATION, 0 },
+	{ "other_ns", "OTHER", OUT_DURATION, 0 },
+	{ "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
+	{ "lifetime_ns", "LIFE", OUT_DURATION, 0 },
+	{ "coverage", "COVER-%", OUT_PERCENT, 0 },
+	{ "samples", "SAMPLES", OUT_U64, OUT_DETAIL },
+	{ "open", "OPEN", OUT_U64, OUT_DETAIL },
+	{ "idle", "IDLE", OUT_BOOL, OUT_DETAIL },
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const struct narrow narrow[] = {
+	{ "other_ns", 150 }, { "preempted_ns", 140 }, { "pid", 128 }, { "disk_ns", 118 },
+	{ "lock_ns", 108 },  { "sleep_ns", 98 },      { NULL, 0 },
+};
+
+static struct ebt_error *put_thread(struct out *out, const struct wall_thread *thread,
+				    const struct names *names)
+{
+	return out_row(out, 0,
+		       (struct out_value[N_COLUMNS]){
+			       out_u64(thread->task->tid),
+			       out_u64(thread->task->pid),
+			       out_str(names_task(names, thread->task)),
+			       out_u64(thread->ns[WALL_CPU]),
+			       out_u64(wall_runqueue_ns(thread)),
+			       out_u64(wall_off_ns(thread)),
+			       out_u64(thread->ns[WALL_SLEEP]),
+			       out_u64(thread->ns[WALL_LOCK]),
+			       out_u64(thread->ns[WALL_DISK]),
+			       out_u64(thread->ns[WALL_OTHER]),
+			       out_u64(thread->ns[WALL_PREEMPTED]),
+			       out_u64(wall_life_ns(thread)),
+			       out_f64(wall_coverage(thread)),
+			       out_u64(thread->samples),
+			       out_u64(thread->open),
+			       out_u64(thread->idle),
+		       });
+}
+
+/* Threads of one kind, by name, as the end of a sentence. */
+struct listed {
+	struct text text;
+	uint64_t n;
+};
+
+static void list_thread(struct listed *list, const struct wall_thread *thread,
+			const struct names *names)
+{
+	if (list->n++ >= MAX_NAMED)
+		return;
+	text_cstr(&list->text, list->n > 1 ? ", " : "");
+	text_terminal(&list->text, text_comm(names_task(names, thread->task)));
+	text_printf(&list->text, "/%" PRIu32, thread->task->tid);
+}
+
+static void end_list(struct out *out, struct listed *list, const char *sentence)
+{
+	if (list->n > MAX_NAMED)
+		text_printf(&list->text, " and %" PRIu64 " more", list->n - MAX_NAMED);
+	if (list->n)
+		out_printf(out, "%s: %s.\n", sentence, text_get(&list->text));
+	text_deinit(&list->text);
+}
+
+static struct ebt_error *put_table(struct report *report, const struct wall *wall,
+				   const struct names *names, bool hide_idle)
+{
+	struct out *out = report->out;
+	struct out_column shown[N_COLUMNS];
+	const struct out_table table = { "rows", NULL, shown, N_COLUMNS, NULL, 0 };
+	struct listed hidden = { 0 }, uncovered = { 0 };
+	uint32_t n;
+	const struct wall_thread *threads = wall_threads(wall, &n);
+	struct ebt_error *err;
+
+	memcpy(shown, columns, sizeof(shown));
+	narrow_columns(out, narrow, shown, N_COLUMNS);
+	err = out_begin(out, &table);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		const struct wall_thread *thread = &threads[i];
+
+		if (!thread->task)
+			continue;
+		if (hide_idle && thread->idle) {
+			list_thread(&hidden, thread, names);
+			continue;
+		}
+		if (wall_coverage(thread) < 99 || wall_coverage(thread) > 101)
+			list_thread(&uncovered, thread, names);
+		err = put_thread(out, thread, names);
+	}
+	if (!err)
+		err = out_end(out);
+	end_list(out, &hidden,
+		 "Hidden as idle: asleep for more than 99 % of their lives, with less than 1 % on "
+		 "a CPU, waiting for one or for anything else");
+	end_list(out, &uncovered,
+		 "More than 1 % of their lives is in no interval (or in two): switches were lost, "
+		 "or the kernel did not tell");
+	return err;
+}
+
+/* --- the command --- */
+
+/* "sleep,lock": a bit for each kind. */
+static struct ebt_error *parse_kinds(const char *text, unsigned int *ret)
+{
+	unsigned int only = 0;
+
+	while (text && *text) {
+		size_t len = strcspn(text, ",");
+		int kind = 0;
+
+		while (kind < WALL_N_KINDS &&
+		       (strlen(wall_kind_name((enum wall_kind)kind)) != len ||
+			strncmp(wall_kind_name((enum wall_kind)kind), text, len) != 0))
+			kind++;
+		if (kind == WALL_N_KINDS)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--state: '%.*s' is none of cpu, runqueue, "
+						"preempted, sleep, lock, disk, other",
+						(int)len, text);
+		only |= 1u << kind;
+		text += len + (text[len] == ',');
+	}
+	*ret = only;
+	return NULL;
+}
+
+static struct ebt_error *put_flame(struct report *report, const struct wall *wall)
+{
+	struct svg_flame flame = { .tree = wall_tree(wall), .title = "Wall-clock time" };
+	const char *command;
+	_cleanup_text_ struct text title = TEXT_INIT;
+	struct ebt_error *err;
+
+	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command);
+	if (!err)
+		err = trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
+	if (err)
+		return err;
+	if (command) {
+		text_printf(&title, "Wall-clock time: %s", command);
+		flame.title = text_get(&title);
+	}
+	return svg_write_flame(out_file(report->out), &flame);
+}
+
+static struct ebt_error *check_options(const struct options *o, const char *folder)
+{
+	static const char *const of_stacks[] = { "under", "state", "by" };
+	bool flame = options_flag(o, "flame"), folded = options_flag(o, "folded");
+
+	if (o->interval_ns && (flame || folded || folder))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--interval is for the table: --flame, --folded and "
+					"--per-thread are of a whole window");
+
+	if (flame + folded + !!folder > 1)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--flame, --folded and --per-thread exclude each other");
+	if ((flame || folded) && o->format != FORMAT_TABLE)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--flame and --folded have a form of their own: use them "
+					"without --json and --csv");
+	if (options_flag(o, "force") && !folder)
+		return ebt_error_create(EBT_ERR_INVALID, "--force is for --per-thread");
+	for (size_t i = 0; i < sizeof(of_stacks) / sizeof(of_stacks[0]); i++) {
+		if (options_string(o, of_stacks[i]) && !flame && !folded && !folder)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--%s is for stacks: use it with --flame, --folded "
+						"or --per-thread",
+						of_stacks[i]);
+	}
+	return NULL;
+}
+
+/* What was chosen may be nothing. */
+static struct ebt_error *warn_nothing(struct trace *trace, const struct wall *wall)
+{
+	return calltree_total(wall_tree(wall))
+		       ? NULL
+		       : trace_warn(trace, "there are no stacks that pass --under, --state and the "
+					   "filters");
+}
+
+static enum calltree_roots roots_of(const struct options *o, const char *folder)
+{
+	const char *by = options_string(o, "by");
+
+	if (folder || (by && !strcmp(by, "thread")))
+		return CALLTREE_BY_THREAD;
+	return by && !strcmp(by, "process") ? CALLTREE_BY_PROCESS : CALLTREE_BY_COMM;
+}
+
+/* What goes on from one window to the next. */
+struct kept {
+	struct trace_state state;
+	struct wall *wall;
+};
+
+static void kept_destroy(struct trace_state *state)
+{
+	struct kept *kept = (struct kept *)state;
+
+	wall_destroy(kept->wall);
+	free(kept);
+}
+
+/* The model of the windows before this one, or a new one. */
+static struct ebt_error *find_wall(struct trace *trace, const struct wall_options *options,
+				   struct wall **ret)
+{
+	struct kept *kept = (struct kept *)trace_kept(trace, kept_destroy);
+	struct ebt_error *err = NULL;
+
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
+			return &ebt_enomem;
+		kept->state.destroy = kept_destroy;
+		trace_keep(trace, &kept->state);
+		err = wall_create(trace, options, &kept->wall);
+	}
+	*ret = kept->wall;
+	return err ? err : wall_read(*ret);
+}
+
+static struct ebt_error *run_wall(struct report *report)
+{
+	const struct options *o = report->options;
+	const char *folder = options_string(o, "per-thread");
+	struct wall_options options = {
+		.roots = roots_of(o, folder),
+		.under = options_string(o, "under"),
+		.hide_idle = options_flag(o, "hide-idle"),
+		.figures_only = o->interval_ns > 0,
+	};
+	struct wall *wall;
+	const struct names *names;
+	struct ebt_error *err;
+
+	err = parse_kinds(options_string(o, "state"), &options.only);
+	if (!err)
+		err = check_options(o, folder);
+	if (!err)
+		err = trace_names(report->trace, &names);
+	if (!err)
+		err = find_wall(report->trace, &options, &wall);
+	if (!err && (folder || options_flag(o, "flame") || options_flag(o, "folded")))
+		err = warn_nothing(report->trace, wall);
+	if (err)
+		return err;
+	if (options_flag(o, "flame"))
+		return put_flame(report, wall);
+	if (options_flag(o, "folded"))
+		return wall_write_folded(out_file(report->out), wall, 0);
+	err = put_table(report, wall, names, options.hide_idle);
+	if (!err && folder)
+		err = wall_write_files(report, wall, names, folder, options_flag(o, "force"));
+	return err;
+}
+
+static const char *const by[] = { "comm", "process", "thread", NULL };
+
+static const struct option_def wall_options[] = {
+	{ "flame", OPTION_FLAG, NULL, "a flame graph (SVG): on CPU red, off CPU blue", NULL },
+	{ "folded", OPTION_FLAG, NULL, "folded stacks: the innermost frame ends in _[c] or _[o]",
+	  NULL },
+	{ "per-thread", OPTION_STRING, "DIR", "also: flame graph, folded stacks, figures of each",
+	  NULL },
+	{ "force", OPTION_FLAG, NULL, "with --per-thread: replace files that are there", NULL },
+	{ "by", OPTION_CHOICE, "WHAT", "first frame: comm (default), process or thread", by },
+	{ "under", OPTION_STRING, "FUNC", "stacks through this function only (a glob)", NULL },
+	{ "state", OPTION_STRING, "LIST",
+	  "stacks of these: cpu, runqueue, preempted, sleep, lock, disk, other", NULL },
+	{ "hide-idle", OPTION_FLAG, NULL, "without threads that only wait for work", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_wall = {
+	.name = "wall",
+	.fn = run_wall,
+	.summary = "on-CPU and off-CPU time of the same threads together",
+	.help = "A row for each thread: ON-CPU + RUNQUEUE + OFF-CPU is its life in the recording, "
+		"in\n"
+		"nanoseconds. RUNQUEUE: it could have run and had no CPU; of that, PREEMPTED: it "
+		"was\n"
+		"stopped for another. OFF-CPU is SLEEP, LOCK, DISK and OTHER (stopped, or not "
+		"known "
+		"why).\n"
+		"LOCK: asleep in a futex that is not a condition variable's, or in a mutex or "
+		"semaphore\n"
+		"of the kernel; it is told by the names of functions in the stack, so without "
+		"stacks "
+		"it\n"
+		"counts as SLEEP or DISK. COVER-%: how much of its life the intervals tell.\n"
+		"\n"
+		"Time comes from switches (-e sched,offcpu) and is exact; where a thread was on a "
+		"CPU\n"
+		"comes from samples, which share its time out. Intervals that began before the "
+		"recording\n"
+		"or lasted beyond it count as far as they are in it.\n"
+		"\n"
+		"--hide-idle leaves out threads that sleep for more than 99 % of their lives, and "
+		"names\n"
+		"them. --state and --under choose stacks, for --flame, --folded and --per-thread.\n"
+		"\n"
+		"  ebreport wall t.ebt\n"
+		"  ebreport wall --flame --hide-idle -o wall.svg t.ebt\n"
+		"  ebreport wall --folded --by thread --state lock t.ebt\n"
+		"  ebreport wall --per-thread threads/ t.ebt\n",
+	.options = wall_options,
+};

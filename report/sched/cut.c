@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Cutting intervals where rows were lost; see cut.h. */
+#include "report/sched/cut.h"
+
+static struct ebt_error *give_run(struct sched_cut *cut, const struct sched_run *run)
+{
+	if (run->flags & SCHED_DOUBTFUL)
+		cut->doubtful++;
+	return cut->handler->run ? cut->handler->run(cut->arg, run) : NULL;
+}
+
+static struct ebt_error *give_off(struct sched_cut *cut, const struct sched_off *off)
+{
+	if (off->flags & SCHED_DOUBTFUL)
+		cut->doubtful++;
+	return cut->handler->off ? cut->handler->off(cut->arg, off) : NULL;
+}
+
+/*
+ * How losses cut an interval. It is whole where none is; doubtful where it lies within one;
+ * otherwise what is before the first loss and what is behind the last remains.
+ */
+struct pieces {
+	bool whole, doubtful;
+	uint64_t before, behind; /* the first part ends, the last part begins */
+};
+
+static struct pieces cut_interval(const struct losses *losses, uint64_t start, uint64_t end)
+{
+	size_t i = losses_find(losses, start + 1);
+	uint64_t behind;
+
+	if (i == losses->n || losses->spans[i].from >= end)
+		return (struct pieces){ .whole = true };
+	if (losses->spans[i].from <= start && losses->spans[i].to >= end)
+		return (struct pieces){ .whole = true, .doubtful = true };
+	behind = losses->spans[i].to;
+	for (size_t j = i + 1; j < losses->n && losses->spans[j].from < end; j++)
+		behind = losses->spans[j].to;
+	return (struct pieces){
+		.before = losses->spans[i].from > start ? losses->spans[i].from : start,
+		.behind = behind < end ? behind : end,
+	};
+}
+
+/* Was nothing lost in the part of an interval that other windows have? */
+static bool is_known(const struct losses *losses, uint64_t whole_start, uint64_t start)
+{
+	size_t i = losses->n ? losses_find(losses, whole_start + 1) : 0;
+
+	return i == losses->n || losses->spans[i].from >= start;
+}
+
+struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
+{
+	struct pieces pieces = { .whole = true };
+	struct ebt_error *err;
+
+	if (run->flags & SCHED_CUT_START && !is_known(&cut->losses, run->whole_start, run->start))
+		run->flags &= ~(unsigned int)SCHED_CUT_START;
+	if (cut->losses.n)
+		pieces = cut_interval(&cut->losses, run->start, run->end);
+	if (pieces.doubtful)
+		run->flags |= SCHED_DOUBTFUL;
+	if (pieces.whole)
+		return give_run(cut, run);
+	if (pieces.before > run->start) {
+		struct sched_run first = *run;
+
+		first.end = pieces.before;
+		first.flags |= SCHED_OPEN_END;
+		first.flags &= ~(unsigned int)SCHED_CUT_END;
+		first.row = NULL;
+		first.why = SCHED_UNKNOWN;
+		first.voluntary = false;
+		err = give_run(cut, &first);
+		if (err)
+			return err;
+	}
+	run->start = pieces.behind;
+	run->flags |= SCHED_OPEN_START;
+	run->flags &= ~(unsigned int)SCHED_CUT_START;
+	return give_run(cut, run);
+}
+
+struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
+{
+	struct pieces pieces = { .whole = true };
+	struct ebt_error *err;
+
+	/* It came at the bound itself: there is nothing to tell. */
+	if (off->start == off->end && sched_is_open(off->flags))
+		return NULL;
+	if (off->flags & SCHED_CUT_START && !is_known(&cut->losses, off->whole_start, off->start)) {
+		off->flags &= ~(unsigned int)SCHED_CUT_START;
+		if (off->whole_runnable < off->start)
+			off->woken = false; /* when, is not known */
+	}
+	if (cut->losses.n)
+		pieces = cut_interval(&cut->losses, off->start, off->end);
+	if (pieces.doubtful)
+		off->flags |= SCHED_DOUBTFUL;
+	if (pieces.whole)
+		return give_off(cut, off);
+	if (pieces.before > off->start) {
+		struct sched_off first = *off;
+
+		first.end = pieces.before;
+		first.flags |= SCHED_OPEN_END;
+		first.flags &= ~(unsigned int)SCHED_CUT_END;
+		first.cpu = UINT32_MAX;
+		if (first.runnable >= first.end) {
+			first.runnable = 0;
+			first.woken = false;
+			first.waker = NULL;
+		}
+		err = give_off(cut, &first);
+		if (err)
+			return err;
+	}
+	if (pieces.behind == off->end)
+		return NULL;
+	/* It may have run in between, so why it is off now is not known. */
+	off->start = pieces.behind;
+	off->flags |= SCHED_OPEN_START;
+	off->flags &= ~(unsigned int)SCHED_CUT_START;
+	off->why = SCHED_UNKNOWN;
+	if (off->runnable < off->start) {
+		off->runnable = 0;
+		off->woken = false;
+		off->waker = NULL;
+	}
+	return give_off(cut, off);
+}

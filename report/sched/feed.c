@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A trace through the scheduler's model; see feed.h. */
+#include "report/sched/feed.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/trace/followed.h"
+
+#define MAX_EXTRA 4
+
+/* With --interval the windows go on where the one before has ended: a task that runs or sleeps
+ * through several is known in all of them, and the trace is read once. */
+struct feeding {
+	struct trace_state kept;
+	const struct sched_feed *feed;
+	struct followed *followed;
+	struct sched_model *model;
+	struct trace_cursor *cursor;
+	struct sched_handler handler;
+	struct ebt_row row; /* the next one, where it has a batch */
+	bool switches;
+};
+
+static void release(struct feeding *feeding)
+{
+	trace_cursor_destroy(feeding->cursor);
+	sched_model_destroy(feeding->model);
+	followed_destroy(feeding->followed);
+	feeding->cursor = NULL;
+	feeding->model = NULL;
+	feeding->followed = NULL;
+}
+
+static void feeding_destroy(struct trace_state *kept)
+{
+	release((struct feeding *)kept);
+	free(kept);
+}
+
+static bool is_followed(void *arg, const struct ebt_task *task)
+{
+	const struct feeding *feeding = arg;
+
+	return followed_has(feeding->followed, task);
+}
+
+static struct ebt_error *pass_run(void *arg, const struct sched_run *run)
+{
+	const struct sched_feed *feed = ((const struct feeding *)arg)->feed;
+
+	return feed->handler.run(feed->arg, run);
+}
+
+static struct ebt_error *pass_off(void *arg, const struct sched_off *off)
+{
+	const struct sched_feed *feed = ((const struct feeding *)arg)->feed;
+
+	return feed->handler.off(feed->arg, off);
+}
+
+static struct ebt_error *create_cursor(struct trace *trace, const struct sched_feed *feed,
+				       struct trace_cursor **ret)
+{
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA];
+	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
+	size_t n = sched_model_wants(feed->stacks, wants);
+
+	if (trace_has_more(trace))
+		flags |= TRACE_TO_END;
+	for (size_t i = 0; i < feed->n_wants && i < MAX_EXTRA; i++)
+		wants[n++] = feed->wants[i];
+	/* Whether a task runs follows from rows of others, too. */
+	return trace_cursor_create(trace, wants, n, flags, ret);
+}
+
+/* Until when switches are known. In a file whose end is missing, other tables may go on for a
+ * while: what was open at the last switch did not last until then for that. */
+static uint64_t known_until(const struct trace *trace)
+{
+	const struct ebt_reader *reader = trace_reader(trace);
+	const struct ebt_chunk_info *chunks;
+	uint64_t until = 0;
+	size_t n;
+
+	if (ebt_reader_info(reader)->complete)
+		return trace_end_ns(trace);
+	chunks = ebt_reader_chunks(reader, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (chunks[i].table == EBT_T_sched_switch && chunks[i].time_max > until)
+			until = chunks[i].time_max;
+	}
+	return until;
+}
+
+void sched_feed_bounds(const struct trace *trace, uint64_t *ret_from, uint64_t *ret_to)
+{
+	uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace), until = known_until(trace);
+
+	/* Without --to it is one more than the last row, at which nothing is known to go on. */
+	to = to < until ? to : until;
+	*ret_from = from < to ? from : to;
+	*ret_to = to;
+}
+
+static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_gaps *gaps)
+{
+	struct ebt_error *err = NULL;
+
+	if (gaps->lost_ns)
+		err = trace_warn(trace,
+				 "switches were lost during %" PRIu64 " ms: intervals are cut "
+				 "there, and %" PRIu64 " that lie within may be several",
+				 gaps->lost_ns / 1000000, gaps->doubtful);
+	if (!err && gaps->broken)
+		err = trace_warn(trace,
+				 "%" PRIu64 " runs have no beginning or no end in the trace and "
+				 "are counted as 0 ns",
+				 gaps->broken);
+	return err;
+}
+
+/* Nothing was seen of switches, or something of them is missing. */
+static struct ebt_error *add_warnings(struct trace *trace, const struct feeding *feeding)
+{
+	struct sched_gaps gaps = sched_model_gaps(feeding->model);
+	struct ebt_error *err = NULL;
+
+	if (!feeding->switches)
+		err = trace_warn(trace, "no switches in this trace, or in this part of it: ebrec "
+					"records them with -e sched");
+	return err ? err : warn_of_gaps(trace, &gaps);
+}
+
+static struct ebt_error *begin(struct trace *trace, const struct sched_feed *feed,
+			       struct feeding *feeding)
+{
+	const struct sched_handler handler = { .run = pass_run, .off = pass_off };
+	struct sched_options options = { .followed = is_followed, .arg = feeding };
+	struct ebt_error *err;
+
+	feeding->handler = handler;
+	options.handler = &feeding->handler;
+	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
+	err = followed_create(trace_reader(trace), &feeding->followed);
+	if (!err)
+		err = sched_model_create(trace_reader(trace), &options, &feeding->model);
+	return err ? err : create_cursor(trace, feed, &feeding->cursor);
+}
+
+static struct ebt_error *pass_row(const struct feeding *feeding, const struct ebt_row *row)
+{
+	const struct sched_feed *feed = feeding->feed;
+	const struct ebt_task *prev;
+	struct ebt_error *err = NULL;
+
+	if (feed->stop && row->batch->table->id == EBT_T_sched_switch) {
+		prev = ebt_task(row, EBT_F_sched_switch_prev);
+		if (prev && followed_has(feeding->followed, prev))
+			err = feed->stop(feed->arg, row);
+	}
+	return err || !feed->row ? err : feed->row(feed->arg, row);
+}
+
+/* Rows of the present window; the first one behind it is kept for the next. */
+static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
+{
+	uint64_t to = trace_rows_to_ns(trace);
+	struct ebt_row *row = &feeding->row;
+
+	for (;;) {
+		struct ebt_error *err = NULL;
+
+		if (!row->batch)
+			err = trace_next(feeding->cursor, row);
+		if (err || !row->batch || row->time >= to)
+			return err;
+		feeding->switches |= row->batch->table->id == EBT_T_sched_switch;
+		err = pass_row(feeding, row);
+		if (!err)
+			err = sched_model_row(feeding->model, row);
+		if (err)
+			return err;
+		row->batch = NULL;
+	}
+}
+
+struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
+				 bool *ret_partial)
+{
+	struct feeding *feeding = (struct feeding *)trace_kept(trace, feeding_destroy);
+	struct ebt_error *err = NULL;
+	uint64_t from, to;
+
+	if (feeding) {
+		sched_feed_bounds(trace, &from, &to);
+		sched_model_window(feeding->model, from, to);
+	} else {
+		feeding = calloc(1, sizeof(*feeding));
+		if (!feeding)
+			return &ebt_enomem;
+		feeding->kept.destroy = feeding_destroy;
+		trace_keep(trace, &feeding->kept);
+		err = begin(trace, feed, feeding);
+	}
+	feeding->feed = feed;
+	if (!err)
+		err = feed_rows(trace, feeding);
+	if (!err && trace_has_more(trace))
+		err = sched_model_cut(feeding->model);
+	else if (!err)
+		err = sched_model_finish(feeding->model);
+	if (!err && !trace_has_more(trace))
+		err = add_warnings(trace, feeding);
+	if (!err)
+		*ret_partial = followed_is_partial(feeding->followed);
+	if (!trace_has_more(trace))
+		release(feeding);
+	return err;
+}
+
+bool sched_feed_wanted(struct trace *trace, const struct ebt_task *task, uint32_t cpu)
+{
+	if (trace_has_task_filter(trace) && !trace_task_wanted(trace, task))
+		return false;
+	if (!trace_has_cpu_filter(trace))
+		return true;
+	return cpu != UINT32_MAX && trace_cpu_wanted(trace, cpu);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace through model_sched.h: the cursor, the bounds, who is followed, and the warnings on what
+ * could not be told, the same for every command that works with the scheduler's intervals.
+ */
+#ifndef REPORT_SCHED_FEED_H
+#define REPORT_SCHED_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/sched/model_sched.h"
+#include "report/trace/trace.h"
+
+struct sched_feed {
+	/* Get every interval of followed tasks and CPUs; filters are for them to ask. */
+	struct sched_handler handler;
+	/* Gets each row, before the model does; NULL: not wanted. */
+	struct ebt_error *(*row)(void *arg, const struct ebt_row *row);
+	/* Gets each switch in which a followed task stops, before row() does; NULL: not wanted. */
+	struct ebt_error *(*stop)(void *arg, const struct ebt_row *row);
+	void *arg;
+	/* Tables that row() wants besides those of the model. */
+	const struct ebt_want *wants;
+	size_t n_wants;
+	bool stacks;
+};
+
+/* The part of the trace's window in which switches are known: intervals that are open there are
+ * closed at these bounds. from <= to. */
+void sched_feed_bounds(const struct trace *trace, uint64_t *ret_from, uint64_t *ret_to);
+
+/* ret_partial: only some processes were recorded. */
+struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
+				 bool *ret_partial);
+
+/* Do the filters by task and CPU let an interval pass? UINT32_MAX: of no CPU. */
+bool sched_feed_wanted(struct trace *trace, const struct ebt_task *task, uint32_t cpu);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of interrupts; see irq.h. */
+#include "report/sched/irq.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/sched/model_irqs.h"
+#include "symbolize/symbolize.h"
+
+#define MOST_TASKS 20
+
+struct irq_view {
+	struct report *report;
+	struct irq_model *model;
+	const struct names *names;
+	struct sym *sym;
+	double span_ns; /* of the window */
+};
+
+/* NR_SOFTIRQS, as /proc/softirqs calls them. */
+static const char *const soft_names[] = {
+	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
+};
+
+/* By kind; the first two have numbers. Of x86, with what /proc/interrupts calls them. */
+static const struct {
+	const char *name, *kernel;
+} kinds[] = {
+	{ "line", NULL },
+	{ "soft", NULL },
+	{ "local_timer", "LOC" },
+	{ "reschedule", "RES" },
+	{ "call_function", "CAL" },
+	{ "call_function_single", "CAL" },
+	{ "irq_work", "IWI" },
+	{ "x86_platform_ipi", "PLT" },
+	{ "thermal_apic", "TRM" },
+	{ "threshold_apic", "THR" },
+	{ "deferred_error_apic", "DFR" },
+	{ "error_apic", "ERR" },
+	{ "spurious_apic", "SPU" },
+};
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static void add_name(const struct irq_view *v, struct text *text, const struct irq_stat *stat)
+{
+	struct ebt_str line;
+
+	if (stat->kind == IRQ_SOFT && stat->number < sizeof(soft_names) / sizeof(soft_names[0])) {
+		text_cstr(text, soft_names[stat->number]);
+	} else if (stat->kind == IRQ_LINE) {
+		line = irq_model_line(v->model, stat->number);
+		text_printf(text, "%" PRIu32 "%s", stat->number, line.len ? " " : "");
+		text_add(text, line.data, line.len);
+	} else if (stat->kind < N_KINDS && kinds[stat->kind].kernel) {
+		text_cstr(text, kinds[stat->kind].kernel);
+	} else {
+		text_printf(text, "%" PRIu32, stat->number);
+	}
+}
+
+static const struct out_column irq_columns[] = {
+	{ "cpu", "CPU", OUT_U64, 0 },
+	{ "kind", "KIND", OUT_STRING, 0 },
+	{ "number", NULL, OUT_U64, OUT_DETAIL },
+	{ "name", "NAME", OUT_STRING, OUT_FLEX },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+	{ "percent", "CPU-%", OUT_PERCENT, 0 },
+	{ "taken_ns", "TAKEN", OUT_DURATION, 0 },
+	{ "avg_ns", "AVG", OUT_DURATION, 0 },
+	{ "p99_ns", "P99", OUT_DURATION, 0 },
+	{ "max_ns", "MAX", OUT_DURATION, 0 },
+	{ "max_at_ns", "MAX-AT", OUT_TIME, OUT_OPTIONAL },
+	{ "delay_avg_ns", "DELAY", OUT_DURATION, OUT_OPTIONAL },
+	{ "delay_max_ns", NULL, OUT_DURATION, OUT_DETAIL },
+};
+#define N_IRQ_COLUMNS (sizeof(irq_columns) / sizeof(irq_columns[0]))
+
+static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat *stat)
+{
+	const struct histogram *self = &stat->self, *delay = &stat->delay;
+	_cleanup_text_ struct text name = TEXT_INIT, kind = TEXT_INIT;
+
+	add_name(v, &name, stat);
+	if (stat->kind < N_KINDS)
+		text_cstr(&kind, kinds[stat->kind].name);
+	else
+		text_printf(&kind, "%" PRIu32, stat->kind);
+	if (text_error(&name) || text_error(&kind))
+		return &ebt_enomem;
+	return out_row(v->report->out, 0,
+		       (struct out_value[N_IRQ_COLUMNS]){
+			       out_u64(stat->cpu),
+			       out_cstr(text_get(&kind)),
+			       out_u64(stat->number),
+			       out_str((struct ebt_str){ text_get(&name), name.len }),
+			       out_u64(self->count),
+			       out_u64(self->sum),
+			       out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0),
+			       out_u64(stat->busy_ns),
+			       out_u64(histogram_avg(self)),
+			       out_u64(histogram_percentile(self, 99)),
+			       out_u64(self->max),
+			       out_u64(stat->max_at_ns),
+			       delay->count ? out_u64(histogram_avg(delay)) : out_null(),
+			       delay->count ? out_u64(delay->max) : out_null(),
+		       });
+}
+
+static struct ebt_error *put_irqs(const struct irq_view *v)
+{
+	static const struct out_table table = {
+		.key = "irqs",
+		.columns = irq_columns,
+		.n_columns = N_IRQ_COLUMNS,
+		.flags = OUT_MAIN,
+	};
+	size_t n;
+	const struct irq_stat *stats = irq_model_stats(v->model, &n);
+	struct ebt_error *err = out_begin(v->report->out, &table);
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = put_irq(v, &stats[i]);
+	return err ? err : out_end(v->report->out);
+}
+
+static const struct out_column function_columns[] = {
+	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
+	{ "kind", "KIND", OUT_STRING, 0 },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+	{ "avg_ns", "AVG", OUT_DURATION, 0 },
+	{ "p99_ns", "P99", OUT_DURATION, 0 },
+	{ "max_ns", "MAX", OUT_DURATION, 0 },
+	{ "max_at_ns", "MAX-AT", OUT_TIME, OUT_OPTIONAL },
+};
+#define N_FUNCTION_COLUMNS (sizeof(function_columns) / sizeof(function_columns[0]))
+
+static struct ebt_error *put_function(const struct irq_view *v, const struct irq_function *f,
+				      const char *kind)
+{
+	const struct histogram *h = &f->time;
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	err = sym_resolve(v->sym, NULL, f->first_time, 0, f->function, false, &frames);
+	if (err)
+		return err;
+	return out_row(v->report->out, 0,
+		       (struct out_value[N_FUNCTION_COLUMNS]){
+			       out_cstr(frames.frames[frames.n - 1].func->name),
+			       out_cstr(kind),
+			       out_u64(h->count),
+			       out_u64(h->sum),
+			       out_u64(histogram_avg(h)),
+			       out_u64(histogram_percentile(h, 99)),
+			       out_u64(h->max),
+			       out_u64(f->max_at_ns),
+		       });
+}
+
+static struct ebt_error *put_functions(const struct irq_view *v)
+{
+	static const struct out_table timers_table = {
+		"timers", "\nTimers", function_columns, N_FUNCTION_COLUMNS, NULL, OUT_FIXED,
+	};
+	static const struct out_table works_table = {
+		"works",
+		"\nWork items, with the time that they slept",
+		function_columns,
+		N_FUNCTION_COLUMNS,
+		NULL,
+		OUT_FIXED,
+	};
+	size_t n_timers, n_works;
+	const struct irq_function *timers = irq_model_timers(v->model, &n_timers);
+	const struct irq_function *works = irq_model_works(v->model, &n_works);
+	struct ebt_error *err = out_begin(v->report->out, &timers_table);
+
+	for (size_t i = 0; !err && i < n_timers; i++)
+		err = put_function(v, &timers[i], timers[i].kind ? "hrtimer" : "timer");
+	if (!err)
+		err = out_end(v->report->out);
+	if (!err)
+		err = out_begin(v->report->out, &works_table);
+	for (size_t i = 0; !err && i < n_works; i++)
+		err = put_function(v, &works[i], "work");
+	return err ? err : out_end(v->report->out);
+}
+
+static const struct out_column task_columns[] = {
+	{ "tid", "TID", OUT_U64, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
+	{ "irq_ns", "TAKEN", OUT_DURATION, OUT_SORT },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ "max_ns", "MAX", OUT_DURATION, 0 },
+};
+
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct irq_task *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->task->id < y->task->id ? -1 : x->task->id > y->task->id;
+}
+
+/* On a terminal only those from which most was taken. */
+static struct ebt_error *put_tasks(const struct irq_view *v)
+{
+	static const struct out_table table = {
+		"irq_tasks",  "\nThreads from which interrupts took time",
+		task_columns, sizeof(task_columns) / sizeof(task_columns[0]),
+		NULL,	      OUT_FIXED,
+	};
+	size_t n, shown;
+	struct irq_task *tasks = irq_model_tasks(v->model, &n);
+	struct out *out = v->report->out;
+	struct ebt_error *err = out_begin(out, &table);
+
+	if (n)
+		qsort(tasks, n, sizeof(*tasks), compare_tasks);
+	shown = out_format(out) == FORMAT_TABLE && n > MOST_TASKS ? MOST_TASKS : n;
+	for (size_t i = 0; !err && i < shown; i++)
+		err = out_row(out, 0,
+			      (struct out_value[]){
+				      out_u64(tasks[i].task->tid),
+				      out_u64(tasks[i].task->pid),
+				      out_str(names_task(v->names, tasks[i].task)),
+				      out_u64(tasks[i].ns),
+				      out_u64(tasks[i].count),
+				      out_u64(tasks[i].max_ns),
+			      });
+	if (!err)
+		err = out_end(out);
+	if (!err && n > shown)
+		out_printf(out, "%zu more threads.\n", n - shown);
+	return err;
+}
+
+struct ebt_error *sched_irq(struct report *report)
+{
+	_cleanup_(irq_model_destroyp) struct irq_model *model = NULL;
+	struct irq_view v = { .report = report };
+	uint64_t to = trace_to_ns(report->trace), from = trace_from_ns(report->trace);
+	struct ebt_error *err;
+
+	v.span_ns = to > from ? (double)(to - from) : 0;
+	err = trace_names(report->trace, &v.names);
+	if (!err)
+		err = trace_sym(report->trace, &v.sym);
+	if (!err)
+		err = irq_model_create(report->trace, &model);
+	if (err)
+		return err;
+	v.model = model;
+	err = put_irqs(&v);
+	if (!err)
+		err = put_tasks(&v);
+	return err ? err : put_functions(&v);
+}

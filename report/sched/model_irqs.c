@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Interrupts, timers and work items in figures; see model_irqs.h. */
+#include "report/sched/model_irqs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/index_map.h"
+#include "report/base/text.h"
+#include "symbolize/base/array.h"
+
+#define MAX_LINE_NAMES 8 /* of handlers that share a line */
+
+struct line {
+	struct text name;
+	unsigned int n;
+};
+
+struct functions {
+	struct irq_function *list;
+	size_t n, capacity;
+	struct index_map by_kind[2];
+};
+
+struct irq_model {
+	struct trace *trace;
+	struct irq_stat *stats;
+	size_t n_stats, stats_capacity;
+	struct index_map keys, by_key; /* kind and number to a number; that and CPU to a stat */
+	struct functions timers, works;
+	struct irq_task *tasks;
+	size_t n_tasks, tasks_capacity;
+	struct index_map by_task;
+	struct line *lines;
+	size_t n_lines, lines_capacity;
+	struct index_map by_line;
+};
+
+static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kind, uint32_t number,
+				 struct irq_stat **ret)
+{
+	struct ebt_error *err;
+	uint32_t key, i;
+
+	err = index_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
+	if (!err)
+		err = index_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats,
+				    &i);
+	if (!err && i == m->n_stats)
+		err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity,
+					sizeof(*m->stats));
+	if (err)
+		return err;
+	if (i == m->n_stats) {
+		m->stats[m->n_stats++] =
+			(struct irq_stat){ .cpu = cpu, .kind = kind, .number = number };
+	}
+	*ret = &m->stats[i];
+	return NULL;
+}
+
+/* ksoftirqd does nothing but soft interrupts: they take no time from it. */
+static bool is_taken_from(const struct ebt_task *task)
+{
+	static const char own[] = "ksoftirqd/";
+
+	return task->comm.len < sizeof(own) - 1 || memcmp(task->comm.data, own, sizeof(own) - 1);
+}
+
+static struct ebt_error *count_task(struct irq_model *m, const struct ebt_task *task, uint64_t ns)
+{
+	struct ebt_error *err;
+	struct irq_task *t;
+	uint32_t i;
+
+	err = index_map_add(&m->by_task, task->id, (uint32_t)m->n_tasks, &i);
+	if (!err && i == m->n_tasks)
+		err = sym_array_reserve(&m->tasks, m->n_tasks, &m->tasks_capacity,
+					sizeof(*m->tasks));
+	if (err)
+		return err;
+	if (i == m->n_tasks) {
+		m->tasks[m->n_tasks++] = (struct irq_task){ .task = task };
+	}
+	t = &m->tasks[i];
+	t->count++;
+	t->ns += ns;
+	t->max_ns = ns > t->max_ns ? ns : t->max_ns;
+	return NULL;
+}
+
+static struct ebt_error *count_irq(struct irq_model *m, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_irq_task);
+	uint32_t kind = (uint32_t)ebt_u64(row, EBT_F_irq_kind);
+	uint64_t self = ebt_u64(row, EBT_F_irq_self), delay = ebt_u64(row, EBT_F_irq_delay);
+	uint64_t number = ebt_u64(row, EBT_F_irq_number);
+	struct irq_stat *stat;
+	struct ebt_error *err;
+
+	err = stat_of(m, (uint32_t)ebt_u64(row, EBT_F_irq_cpu), kind, (uint32_t)number, &stat);
+	if (err)
+		return err;
+	if (self > stat->self.max || !stat->self.count)
+		stat->max_at_ns = row->time;
+	err = histogram_add(&stat->self, self);
+	if (!err && delay)
+		err = histogram_add(&stat->delay, delay);
+	if (err || !task || !is_taken_from(task))
+		return err;
+	stat->busy_ns += self;
+	return count_task(m, task, self);
+}
+
+static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint64_t function,
+					uint64_t time, uint64_t ns)
+{
+	struct irq_function *stat;
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = index_map_add(&f->by_kind[kind != 0], function, (uint32_t)f->n, &i);
+	if (!err && i == f->n)
+		err = sym_array_reserve(&f->list, f->n, &f->capacity, sizeof(*f->list));
+	if (err)
+		return err;
+	if (i == f->n) {
+		f->list[f->n++] = (struct irq_function){
+			.function = function,
+			.first_time = time,
+			.kind = kind,
+		};
+	}
+	stat = &f->list[i];
+	if (ns > stat->time.max || !stat->time.count)
+		stat->max_at_ns = time;
+	return histogram_add(&stat->time, ns);
+}
+
+static bool has_name(const struct line *line, struct ebt_str name)
+{
+	const char *at = text_get(&line->name), *end = at + line->name.len;
+
+	while (at < end) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		size_t len = (size_t)((comma ? comma : end) - at);
+
+		if (len == name.len && !memcmp(at, name.data, len))
+			return true;
+		at += len + 1;
+	}
+	return false;
+}
+
+static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
+{
+	struct irq_model *m = arg;
+	struct ebt_str name = ebt_str(row, EBT_F_irq_name_name);
+	struct ebt_error *err;
+	struct line *line;
+	uint32_t i;
+
+	err = index_map_add(&m->by_line, ebt_u64(row, EBT_F_irq_name_number), (uint32_t)m->n_lines,
+			    &i);
+	if (!err && i == m->n_lines)
+		err = sym_array_reserve(&m->lines, m->n_lines, &m->lines_capacity,
+					sizeof(*m->lines));
+	if (err)
+		return err;
+	if (i == m->n_lines) {
+		m->lines[m->n_lines++] = (struct line){ .name = TEXT_INIT };
+	}
+	line = &m->lines[i];
+	if (has_name(line, name) || line->n == MAX_LINE_NAMES)
+		return NULL;
+	if (line->n++)
+		text_addc(&line->name, ',');
+	text_add(&line->name, name.data, name.len);
+	return text_error(&line->name);
+}
+
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
+{
+	struct irq_model *m = arg;
+
+	switch (row->batch->table->id) {
+	case EBT_T_irq:
+		return count_irq(m, row);
+	case EBT_T_timer:
+		return count_function(&m->timers, (uint32_t)ebt_u64(row, EBT_F_timer_kind),
+				      ebt_u64(row, EBT_F_timer_function), row->time,
+				      ebt_u64(row, EBT_F_timer_self));
+	default:
+		return count_function(&m->works, 0, ebt_u64(row, EBT_F_work_function), row->time,
+				      ebt_u64(row, EBT_F_work_duration));
+	}
+}
+
+static struct ebt_error *read_rows(struct irq_model *m)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_irq, EBT_COL(irq, cpu) | EBT_COL(irq, task) | EBT_COL(irq, kind) |
+				     EBT_COL(irq, number) | EBT_COL(irq, self) |
+				     EBT_COL(irq, delay) },
+		{ EBT_T_timer,
+		  EBT_COL(timer, function) | EBT_COL(timer, self) | EBT_COL(timer, kind) },
+		{ EBT_T_work, EBT_COL(work, function) | EBT_COL(work, duration) },
+	};
+
+	return trace_read_rows(m->trace, wants, sizeof(wants) / sizeof(wants[0]), 0, count_row, m);
+}
+
+/* Names stand where a line was first seen, which may be anywhere. */
+static struct ebt_error *read_names(struct irq_model *m)
+{
+	static const struct ebt_want want = { EBT_T_irq_name,
+					      EBT_COL(irq_name, number) | EBT_COL(irq_name, name) };
+
+	return trace_read_rows(m->trace, &want, 1, TRACE_UNFILTERED, add_line, m);
+}
+
+struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret)
+{
+	_cleanup_(irq_model_destroyp) struct irq_model *m = calloc(1, sizeof(*m));
+	struct ebt_error *err;
+
+	if (!m)
+		return &ebt_enomem;
+	m->trace = trace;
+	err = read_rows(m);
+	if (!err)
+		err = read_names(m);
+	if (err)
+		return err;
+	*ret = take_ptr(m);
+	return NULL;
+}
+
+static void functions_deinit(struct functions *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		histogram_deinit(&f->list[i].time);
+	free(f->list);
+	index_map_deinit(&f->by_kind[0]);
+	index_map_deinit(&f->by_kind[1]);
+}
+
+void irq_model_destroy(struct irq_model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_stats; i++) {
+		histogram_deinit(&m->stats[i].self);
+		histogram_deinit(&m->stats[i].delay);
+	}
+	for (size_t i = 0; i < m->n_lines; i++)
+		text_deinit(&m->lines[i].name);
+	functions_deinit(&m->timers);
+	functions_deinit(&m->works);
+	index_map_deinit(&m->keys);
+	index_map_deinit(&m->by_key);
+	index_map_deinit(&m->by_task);
+	index_map_deinit(&m->by_line);
+	free(m->stats);
+	free(m->tasks);
+	free(m->lines);
+	free(m);
+}
+
+const struct irq_stat *irq_model_stats(const struct irq_model *m, size_t *ret_n)
+{
+	*ret_n = m->n_stats;
+	return m->stats;
+}
+
+const struct irq_function *irq_model_timers(const struct irq_model *m, size_t *ret_n)
+{
+	*ret_n = m->timers.n;
+	return m->timers.list;
+}
+
+const struct irq_function *irq_model_works(const struct irq_model *m, size_t *ret_n)
+{
+	*ret_n = m->works.n;
+	return m->works.list;
+}
+
+struct irq_task *irq_model_tasks(struct irq_model *m, size_t *ret_n)
+{
+	*ret_n = m->n_tasks;
+	return m->tasks;
+}
+
+struct ebt_str irq_model_line(const struct irq_model *m, uint32_t number)
+{
+	uint32_t i;
+
+	if (!index_map_find(&m->by_line, number, &i))
+		return (struct ebt_str){ 0 };
+	return (struct ebt_str){ text_get(&m->lines[i].name), m->lines[i].name.len };
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Interrupts, timers and work items in figures: by CPU and what it was, by function, and by the
+ * task that had to wait meanwhile. Sums are of a span without the interrupts within it, so that
+ * they add up to the time of the CPU.
+ */
+#ifndef REPORT_SCHED_MODEL_IRQS_H
+#define REPORT_SCHED_MODEL_IRQS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/base/histogram.h"
+#include "report/trace/trace.h"
+
+struct irq_model;
+
+/* As in table irq. Others than these have no number that matters. */
+enum irq_kind { IRQ_LINE, IRQ_SOFT, IRQ_VECTOR };
+
+struct irq_stat {
+	uint32_t cpu, kind, number; /* kind: that of the row */
+	struct histogram self;	    /* ns */
+	uint64_t max_at_ns;
+	uint64_t busy_ns;	/* of self: while the CPU had something to run */
+	struct histogram delay; /* soft: from raised to begun, where that is known */
+};
+
+/* A timer's function, or a work item's. */
+struct irq_function {
+	uint64_t function, first_time;
+	uint32_t kind;	       /* that of the row, of table timer */
+	struct histogram time; /* of timers without interrupts; of work items with sleep */
+	uint64_t max_at_ns;
+};
+
+struct irq_task {
+	const struct ebt_task *task;
+	uint64_t count, ns, max_ns;
+};
+
+struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret);
+void irq_model_destroy(struct irq_model *model);
+DEFINE_CLEANUP(struct irq_model *, irq_model_destroy);
+
+const struct irq_stat *irq_model_stats(const struct irq_model *model, size_t *ret_n);
+const struct irq_function *irq_model_timers(const struct irq_model *model, size_t *ret_n);
+const struct irq_function *irq_model_works(const struct irq_model *model, size_t *ret_n);
+/* For the caller to put in order. */
+struct irq_task *irq_model_tasks(struct irq_model *model, size_t *ret_n);
+
+/* Who handles a line; empty where that is not known. Several share one: with commas. */
+struct ebt_str irq_model_line(const struct irq_model *model, uint32_t number);
+
+#endif

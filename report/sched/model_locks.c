@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waits for locks; see model_locks.h. */
+#include "report/sched/model_locks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/index_map.h"
+#include "report/base/names.h"
+#include "symbolize/base/array.h"
+
+/* Of the kernel, not for programs. */
+#define KERNEL_ERESTARTSYS	     512
+#define KERNEL_ERESTART_RESTARTBLOCK 516
+
+enum { WOKEN_BY_TASK = 1 };
+enum { OWNER_BY_FUTEX = 1, OWNER_GUESSED = 2 };
+
+/* Flags of table lock_wait. */
+enum { SPINS = 1, READS = 2, WRITES = 4, RT = 8, PERCPU = 16, MUTEX = 32 };
+
+struct lock_model {
+	struct trace *trace;
+	const struct lock_options *options;
+	const struct names *names;
+	struct lock *locks;
+	size_t n_locks, locks_capacity;
+	struct lock_person *persons;
+	size_t n_persons, persons_capacity;
+	struct lock_stack *stacks;
+	size_t n_stacks, stacks_capacity;
+	/* Parts of keys to numbers, so that a key has 64 bits; then keys to indices. */
+	struct index_map values, pairs;
+	struct index_map private_locks, shared_locks, kernel_locks;
+	struct index_map by_person, by_stack;
+};
+
+const char *lock_kind_name(enum lock_kind kind)
+{
+	static const char *const names[LOCK_N_KINDS] = {
+		[LOCK_FUTEX] = "futex",
+		[LOCK_MUTEX] = "mutex",
+		[LOCK_PI_MUTEX] = "pi mutex",
+		[LOCK_SPIN] = "spinlock",
+		[LOCK_RWLOCK_READ] = "rwlock read",
+		[LOCK_RWLOCK_WRITE] = "rwlock write",
+		[LOCK_KERNEL_MUTEX] = "kernel mutex",
+		[LOCK_RWSEM_READ] = "rwsem read",
+		[LOCK_RWSEM_WRITE] = "rwsem write",
+		[LOCK_RT_MUTEX] = "rt mutex",
+		[LOCK_PERCPU_READ] = "percpu rwsem read",
+		[LOCK_PERCPU_WRITE] = "percpu rwsem write",
+		[LOCK_SEMAPHORE] = "semaphore",
+	};
+
+	return names[kind];
+}
+
+static enum lock_kind kernel_kind(uint64_t flags)
+{
+	if (flags & MUTEX)
+		return LOCK_KERNEL_MUTEX;
+	if (flags & PERCPU)
+		return flags & WRITES ? LOCK_PERCPU_WRITE : LOCK_PERCPU_READ;
+	if (flags & RT)
+		return LOCK_RT_MUTEX;
+	if (flags & SPINS)
+		return flags & READS	? LOCK_RWLOCK_READ
+		       : flags & WRITES ? LOCK_RWLOCK_WRITE
+					: LOCK_SPIN;
+	return flags & READS ? LOCK_RWSEM_READ : flags & WRITES ? LOCK_RWSEM_WRITE : LOCK_SEMAPHORE;
+}
+
+/* --- arrays --- */
+
+/* Another number for each pair of a number, which may be 0, and a value. */
+static struct ebt_error *number(struct lock_model *m, uint32_t before, uint64_t value,
+				uint32_t *ret)
+{
+	uint32_t i;
+	struct ebt_error *err = index_map_add(&m->values, value, (uint32_t)m->values.n, &i);
+
+	if (err)
+		return err;
+	return index_map_add(&m->pairs, (uint64_t)before << 32 | i, (uint32_t)m->pairs.n, ret);
+}
+
+static struct ebt_error *lock_of(struct lock_model *m, struct index_map *map, uint64_t key,
+				 const struct lock *new, uint32_t *ret)
+{
+	struct ebt_error *err;
+
+	err = index_map_add(map, key, (uint32_t)m->n_locks, ret);
+	if (err || *ret < m->n_locks)
+		return err;
+	err = sym_array_reserve(&m->locks, m->n_locks, &m->locks_capacity, sizeof(*m->locks));
+	if (err)
+		return err;
+	m->locks[m->n_locks++] = *new;
+	return NULL;
+}
+
+static struct ebt_error *person_of(struct lock_model *m, uint32_t lock, bool holder,
+				   const struct ebt_task *task, struct lock_person **ret)
+{
+	uint64_t id = task ? (uint64_t)task->id + 1 : 0;
+	struct ebt_error *err;
+	uint32_t i;
+
+	if (id >= UINT32_MAX)
+		id = 0;
+	err = index_map_add(&m->by_person, (uint64_t)lock << 33 | (uint64_t)holder << 32 | id,
+			    (uint32_t)m->n_persons, &i);
+	if (!err && i == m->n_persons)
+		err = sym_array_reserve(&m->persons, m->n_persons, &m->persons_capacity,
+					sizeof(*m->persons));
+	if (err)
+		return err;
+	if (i == m->n_persons) {
+		m->persons[m->n_persons++] =
+			(struct lock_person){ .lock = lock, .holder = holder, .task = task };
+	}
+	*ret = &m->persons[i];
+	return NULL;
+}
+
+/* --- waits --- */
+
+struct wait {
+	uint32_t lock;
+	const struct ebt_task *task;
+	uint64_t ns;
+	enum lock_kind kind;
+	uint64_t kernel, user; /* stacks */
+};
+
+static struct ebt_error *count_stack(struct lock_model *m, const struct ebt_row *row,
+				     const struct wait *wait)
+{
+	const struct calltree_stack stack = {
+		.batch = row->batch,
+		.task = wait->task,
+		.time = row->time,
+		.kernel = wait->kernel,
+		.user = wait->user,
+	};
+	struct lock_stack *s;
+	struct ebt_error *err;
+	uint32_t node, i;
+
+	err = calltree_place(m->options->tree, &stack, &node);
+	if (!err)
+		err = index_map_add(&m->by_stack, (uint64_t)wait->kind << 32 | node,
+				    (uint32_t)m->n_stacks, &i);
+	if (!err && i == m->n_stacks) {
+		err = sym_array_reserve(&m->stacks, m->n_stacks, &m->stacks_capacity,
+					sizeof(*m->stacks));
+		if (!err) {
+			m->stacks[m->n_stacks++] =
+				(struct lock_stack){ .kind = wait->kind, .node = node };
+		}
+	}
+	if (err)
+		return err;
+	s = &m->stacks[i];
+	s->count++;
+	s->ns += wait->ns;
+	if (wait->ns > s->max_ns || s->count == 1) {
+		s->max_ns = wait->ns;
+		s->max_at_ns = row->time;
+	}
+	return NULL;
+}
+
+static struct ebt_error *count_wait(struct lock_model *m, const struct ebt_row *row,
+				    const struct wait *wait)
+{
+	struct lock *lock = &m->locks[wait->lock];
+	struct lock_person *waiter;
+	struct ebt_error *err;
+
+	if (wait->ns > lock->wait.max || !lock->wait.count)
+		lock->max_at_ns = row->time;
+	err = histogram_add(&lock->wait, wait->ns);
+	if (!err)
+		err = person_of(m, wait->lock, false, wait->task, &waiter);
+	if (err)
+		return err;
+	waiter->count++;
+	waiter->ns += wait->ns;
+	waiter->max_ns = wait->ns > waiter->max_ns ? wait->ns : waiter->max_ns;
+	return m->options->stacks ? count_stack(m, row, wait) : NULL;
+}
+
+/* --- of programs --- */
+
+static struct ebt_error *find_futex(struct lock_model *m, const struct ebt_row *row,
+				    const struct ebt_task *task, uint32_t *ret)
+{
+	struct lock new = {
+		.kind = LOCK_FUTEX,
+		.task = task,
+		.address = ebt_u64(row, EBT_F_futex_wait_address),
+		.first_time = row->time,
+		.dev_major = (uint32_t)ebt_u64(row, EBT_F_futex_wait_dev_major),
+		.dev_minor = (uint32_t)ebt_u64(row, EBT_F_futex_wait_dev_minor),
+		.inode = ebt_u64(row, EBT_F_futex_wait_inode),
+		.offset = ebt_u64(row, EBT_F_futex_wait_offset),
+	};
+	uint64_t device = (uint64_t) new.dev_major << 32 | new.dev_minor;
+	struct ebt_error *err;
+	uint32_t part;
+
+	new.shared = new.inode != 0;
+	if (new.shared) {
+		err = number(m, 0, new.inode, &part);
+		if (!err)
+			err = number(m, part, device, &part);
+		if (!err)
+			err = number(m, part, new.offset, &part);
+		return err ? err : lock_of(m, &m->shared_locks, part, &new, ret);
+	}
+	err = number(m, 0, task ? names_process_key(m->names, task) + 1 : 0, &part);
+	if (!err)
+		err = number(m, part, new.address, &part);
+	return err ? err : lock_of(m, &m->private_locks, part, &new, ret);
+}
+
+/* Who had the lock when the wait began, or NULL. A guess may name anybody: of a lock that is not
+ * shared, only threads of the process are believed. */
+static const struct ebt_task *owner_of(const struct ebt_row *row, const struct ebt_task *waiter)
+{
+	const struct ebt_task *owner = ebt_task(row, EBT_F_futex_wait_owner);
+
+	if (ebt_u64(row, EBT_F_futex_wait_owner_by) == OWNER_GUESSED && owner &&
+	    !ebt_u64(row, EBT_F_futex_wait_inode) && (!waiter || owner->pid != waiter->pid))
+		return NULL;
+	return owner;
+}
+
+/* Because of whom it was: of the owner, else of who gave the lock away. */
+static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_row *row,
+				       const struct wait *wait, const struct ebt_task *owner)
+{
+	const struct ebt_task *waker = ebt_task(row, EBT_F_futex_wait_waker);
+	struct lock_person *person;
+	struct ebt_error *err = NULL;
+
+	if (ebt_u64(row, EBT_F_futex_wait_woken) != WOKEN_BY_TASK ||
+	    ebt_i64(row, EBT_F_futex_wait_ret) < 0)
+		waker = NULL;
+	if (waker) {
+		err = person_of(m, wait->lock, true, waker, &person);
+		if (!err)
+			person->woke++;
+	}
+	if (!err && owner) {
+		err = person_of(m, wait->lock, true, owner, &person);
+		if (!err)
+			person->owned++;
+	}
+	if (err || (!owner && !waker))
+		return err;
+	err = person_of(m, wait->lock, true, owner ? owner : waker, &person);
+	if (err)
+		return err;
+	person->count++;
+	person->ns += wait->ns;
+	person->max_ns = wait->ns > person->max_ns ? wait->ns : person->max_ns;
+	return NULL;
+}
+
+static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row *row)
+{
+	uint64_t by = ebt_u64(row, EBT_F_futex_wait_owner_by);
+	int64_t result = ebt_i64(row, EBT_F_futex_wait_ret);
+	struct wait wait = {
+		.task = ebt_task(row, EBT_F_futex_wait_task),
+		.ns = ebt_u64(row, EBT_F_futex_wait_duration),
+		.user = m->options->stacks ? ebt_u64(row, EBT_F_futex_wait_ustack) : 0,
+	};
+	const struct ebt_task *owner = owner_of(row, wait.task);
+	struct ebt_error *err;
+	struct lock *lock;
+
+	if (!trace_task_wanted(m->trace, wait.task))
+		return NULL;
+	err = find_futex(m, row, wait.task, &wait.lock);
+	if (err)
+		return err;
+	lock = &m->locks[wait.lock];
+	if (by == OWNER_BY_FUTEX)
+		lock->kind = LOCK_PI_MUTEX;
+	else if (by == OWNER_GUESSED && owner && lock->kind == LOCK_FUTEX)
+		lock->kind = LOCK_MUTEX;
+	wait.kind = lock->kind;
+	if (!ebt_u64(row, EBT_F_futex_wait_slept)) {
+		lock->at_once++;
+		return NULL;
+	}
+	lock->timeouts += result == -ETIMEDOUT;
+	lock->interrupted += result == -EINTR || (result <= -KERNEL_ERESTARTSYS &&
+						  result >= -KERNEL_ERESTART_RESTARTBLOCK);
+	err = count_wait(m, row, &wait);
+	return err ? err : count_holders(m, row, &wait, owner);
+}
+
+/* --- of the kernel --- */
+
+/* Functions that are the lock's own; the first one that is not wanted it. */
+static bool is_of_lock(const char *name)
+{
+	static const char *const starts[] = {
+		"_raw_read_",  "_raw_spin_",	    "_raw_write_",  "__down_",
+		"__mutex_",    "__percpu_",	    "__pv_queued_", "__raw_",
+		"__rt_mutex_", "__ww_mutex_",	    "bpf_prog_",    "down",
+		"mutex_",      "native_queued_",    "percpu_down_", "pv_queued_",
+		"queued_",     "resilient_",	    "rqspinlock_",  "rt_mutex_",
+		"rt_read_",    "rt_spin_",	    "rt_write_",    "rtlock_",
+		"rwsem_",      "trace_contention_", "virt_spin_",   "ww_mutex_",
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct ebt_error *find_caller(struct lock_model *m, const struct ebt_row *row,
+				     uint64_t kernel, uint32_t *ret_func, const char **ret)
+{
+	const struct calltree_stack stack = {
+		.batch = row->batch,
+		.time = row->time,
+		.kernel = kernel,
+	};
+	const struct calltree_node *nodes;
+	const struct calltree_func *funcs;
+	struct ebt_error *err;
+	uint32_t node, n;
+
+	*ret_func = UINT32_MAX;
+	*ret = "[not known]";
+	if (!kernel)
+		return NULL;
+	err = calltree_place(m->options->tree, &stack, &node);
+	if (err)
+		return err;
+	nodes = calltree_nodes(m->options->tree, &n);
+	funcs = calltree_funcs(m->options->tree, &n);
+	/* A stack of nothing but such functions keeps its outermost. */
+	for (; node && funcs[nodes[node].func].kind != CALLTREE_ROOT; node = nodes[node].parent) {
+		*ret_func = nodes[node].func;
+		*ret = funcs[nodes[node].func].name;
+		if (!is_of_lock(*ret))
+			break;
+	}
+	return NULL;
+}
+
+static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row *row)
+{
+	uint64_t kstack = ebt_u64(row, EBT_F_lock_wait_kstack);
+	bool interrupt = ebt_u64(row, EBT_F_lock_wait_interrupt);
+	const struct ebt_task *task = ebt_task(row, EBT_F_lock_wait_task);
+	struct lock new = { .kind = kernel_kind(ebt_u64(row, EBT_F_lock_wait_flags)) };
+	struct wait wait = {
+		.task = interrupt ? NULL : task,
+		.ns = ebt_u64(row, EBT_F_lock_wait_duration),
+		.kind = new.kind,
+		.kernel = kstack,
+		.user = m->options->stacks ? ebt_u64(row, EBT_F_lock_wait_ustack) : 0,
+	};
+	struct ebt_error *err;
+	uint32_t func;
+
+	if (!trace_task_wanted(m->trace, task))
+		return NULL;
+	err = find_caller(m, row, kstack, &func, &new.caller);
+	if (!err)
+		err = lock_of(m, &m->kernel_locks, (uint64_t) new.kind << 32 | func, &new,
+			      &wait.lock);
+	if (err)
+		return err;
+	m->locks[wait.lock].interrupted += ebt_i64(row, EBT_F_lock_wait_ret) < 0;
+	return count_wait(m, row, &wait);
+}
+
+/* --- all --- */
+
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	return row->batch->table->id == EBT_T_futex_wait ? count_futex(arg, row)
+							 : count_kernel(arg, row);
+}
+
+static struct ebt_error *read_rows(struct lock_model *m)
+{
+	const struct ebt_want wants[] = { { EBT_T_futex_wait, ~UINT64_C(0) },
+					  { EBT_T_lock_wait, ~UINT64_C(0) } };
+	size_t from = m->options->no_user, to = m->options->no_kernel ? 1 : 2;
+
+	return trace_read_rows(m->trace, wants + from, to - from, 0, take_row, m);
+}
+
+static int compare_persons(const void *a, const void *b)
+{
+	const struct lock_person *x = a, *y = b;
+
+	if (x->lock != y->lock)
+		return x->lock < y->lock ? -1 : 1;
+	if (x->holder != y->holder)
+		return x->holder ? 1 : -1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->woke > y->woke ? -1 : x->woke < y->woke;
+}
+
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct lock_stack *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static void finish(struct lock_model *m)
+{
+	if (m->n_persons)
+		qsort(m->persons, m->n_persons, sizeof(*m->persons), compare_persons);
+	if (m->n_stacks)
+		qsort(m->stacks, m->n_stacks, sizeof(*m->stacks), compare_stacks);
+	for (size_t i = m->n_persons; i-- > 0;) {
+		struct lock *lock = &m->locks[m->persons[i].lock];
+
+		lock->persons = i;
+		if (m->persons[i].holder)
+			lock->n_holders++;
+		else
+			lock->n_waiters++;
+	}
+}
+
+struct ebt_error *lock_model_create(struct trace *trace, const struct lock_options *options,
+				    struct lock_model **ret)
+{
+	_cleanup_(lock_model_destroyp) struct lock_model *m = calloc(1, sizeof(*m));
+	struct ebt_error *err;
+
+	if (!m)
+		return &ebt_enomem;
+	m->trace = trace;
+	m->options = options;
+	err = trace_names(trace, &m->names);
+	if (!err)
+		err = read_rows(m);
+	if (err)
+		return err;
+	finish(m);
+	*ret = take_ptr(m);
+	return NULL;
+}
+
+void lock_model_destroy(struct lock_model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_locks; i++)
+		histogram_deinit(&m->locks[i].wait);
+	index_map_deinit(&m->values);
+	index_map_deinit(&m->pairs);
+	index_map_deinit(&m->private_locks);
+	index_map_deinit(&m->shared_locks);
+	index_map_deinit(&m->kernel_locks);
+	index_map_deinit(&m->by_person);
+	index_map_deinit(&m->by_stack);
+	free(m->locks);
+	free(m->persons);
+	free(m->stacks);
+	free(m);
+}
+
+const struct lock *lock_model_locks(const struct lock_model *m, size_t *ret_n)
+{
+	*ret_n = m->n_locks;
+	return m->locks;
+}
+
+const struct lock_person *lock_model_persons(const struct lock_model *m)
+{
+	return m->persons;
+}
+
+const struct lock_stack *lock_model_stacks(const struct lock_model *m, size_t *ret_n)
+{
+	*ret_n = m->n_stacks;
+	return m->stacks;
+}

@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Scheduler rows to intervals; see model_sched.h. */
+#include "report/sched/model_sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "report/sched/cut.h"
+
+/* CPU numbers above this are no CPUs: the kernel's own limit is 8192. */
+#define MAX_CPUS 65536u
+
+#define NO_TASK	 UINT32_MAX
+
+/* Bits of task_struct.__state, the same in all kernels from 4.14 on. */
+enum {
+	STATE_INTERRUPTIBLE = 0x1,
+	STATE_UNINTERRUPTIBLE = 0x2,
+	STATE_STOPPED = 0x4,
+	STATE_TRACED = 0x8,
+	STATE_EXIT_DEAD = 0x10,
+	STATE_EXIT_ZOMBIE = 0x20,
+	STATE_PARKED = 0x40,
+	STATE_DEAD = 0x80,
+	STATE_NOLOAD = 0x400,
+	STATE_NEW = 0x800,
+	STATE_RTLOCK_WAIT = 0x1000,
+	STATE_FROZEN = 0x8000,
+};
+
+/* What is known of a task. */
+enum kind {
+	KIND_UNSEEN,   /* no row of it yet */
+	KIND_STRANGER, /* not followed: nothing can be said */
+	KIND_RUNNING,
+	KIND_OFF,
+	KIND_GAP, /* rows are missing: nothing, until the next one */
+	KIND_DEAD,
+};
+
+struct task_state {
+	const struct ebt_task *task;
+	const struct ebt_task *waker;
+	uint64_t since;	   /* RUNNING, OFF */
+	uint64_t runnable; /* OFF: since when; 0: not yet */
+	uint64_t exit;	   /* RUNNING: when task_exit was seen, or 0 */
+	uint32_t cpu;	   /* RUNNING */
+	uint8_t kind, why;
+	bool open; /* `since` is a bound, it was so before */
+	/* OFF: a waking was seen. RUNNING: likewise; it may be for the sleep that is about to
+	 * begin, as the CPU of the waker can be ahead of the one that goes to sleep. */
+	bool woken;
+};
+
+struct cpu_state {
+	uint32_t current; /* id of the task that runs, NO_TASK: idle, not known or not followed */
+	bool seen;	  /* a switch of this CPU was seen */
+};
+
+struct sched_model {
+	struct ebt_reader *reader;
+	struct sched_options options;
+	struct task_state *tasks;
+	struct cpu_state *cpus;
+	uint32_t n_tasks, n_cpus;
+	struct sched_cut cut;
+	uint64_t window_ns; /* where the present window begins; 0: it is the first */
+	uint64_t last_batch, damage;
+	uint64_t broken;
+};
+
+const char *sched_why_name(enum sched_why why)
+{
+	static const char *const names[SCHED_N_WHYS] = {
+		[SCHED_RUNNABLE] = "runnable", [SCHED_SLEEP] = "sleep",	    [SCHED_DISK] = "disk",
+		[SCHED_IDLE] = "idle",	       [SCHED_STOPPED] = "stopped", [SCHED_NEW] = "new",
+		[SCHED_DEAD] = "dead",	       [SCHED_UNKNOWN] = "unknown",
+	};
+
+	return names[why];
+}
+
+enum sched_why sched_why(uint64_t prev_state, bool preempt)
+{
+	if (preempt || prev_state == 0)
+		return SCHED_RUNNABLE;
+	if (prev_state & (STATE_DEAD | STATE_EXIT_DEAD | STATE_EXIT_ZOMBIE))
+		return SCHED_DEAD;
+	if (prev_state & (STATE_STOPPED | STATE_TRACED | STATE_PARKED | STATE_FROZEN))
+		return SCHED_STOPPED;
+	if (prev_state & STATE_NEW)
+		return SCHED_NEW;
+	if (prev_state & (STATE_UNINTERRUPTIBLE | STATE_RTLOCK_WAIT))
+		return prev_state & STATE_NOLOAD ? SCHED_IDLE : SCHED_DISK;
+	if (prev_state & STATE_INTERRUPTIBLE)
+		return SCHED_SLEEP;
+	return SCHED_UNKNOWN;
+}
+
+size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS])
+{
+	uint64_t columns = EBT_COL(sched_switch, cpu) | EBT_COL(sched_switch, prev) |
+			   EBT_COL(sched_switch, next) | EBT_COL(sched_switch, prev_state) |
+			   EBT_COL(sched_switch, preempt) | EBT_COL(sched_switch, prev_run);
+
+	if (stacks)
+		columns |= EBT_COL(sched_switch, kstack) | EBT_COL(sched_switch, ustack);
+	ret[0] = (struct ebt_want){ EBT_T_sched_switch, columns };
+	ret[1] = (struct ebt_want){ EBT_T_sched_waking, EBT_COL(sched_waking, waker) |
+								EBT_COL(sched_waking, wakee) |
+								EBT_COL(sched_waking, kind) };
+	ret[2] = (struct ebt_want){ EBT_T_task_fork, EBT_COL(task_fork, child) };
+	ret[3] = (struct ebt_want){ EBT_T_task_exec, EBT_COL(task_exec, cpu) |
+							     EBT_COL(task_exec, task) |
+							     EBT_COL(task_exec, old_tid) };
+	ret[4] = (struct ebt_want){ EBT_T_task_exit,
+				    EBT_COL(task_exit, task) | EBT_COL(task_exit, run_time) };
+	ret[5] = (struct ebt_want){ EBT_T_thread, EBT_COL(thread, task) | EBT_COL(thread, state) |
+							  EBT_COL(thread, cpu) |
+							  EBT_COL(thread, on_cpu) |
+							  EBT_COL(thread, run_time) };
+	return 6;
+}
+
+struct ebt_error *sched_model_create(struct ebt_reader *reader, const struct sched_options *options,
+				     struct sched_model **ret)
+{
+	struct sched_model *model = calloc(1, sizeof(*model));
+	size_t n;
+	struct ebt_error *err;
+
+	if (!model)
+		return &ebt_enomem;
+	model->reader = reader;
+	model->options = *options;
+	model->cut.handler = options->handler;
+	model->cut.arg = options->arg;
+	model->last_batch = UINT64_MAX;
+	err = losses_load(reader, EBT_T_sched_switch, &model->cut.losses);
+	if (err) {
+		free(model);
+		return err;
+	}
+	ebt_reader_damage(reader, &n, &model->damage);
+	*ret = model;
+	return NULL;
+}
+
+void sched_model_destroy(struct sched_model *model)
+{
+	if (!model)
+		return;
+	losses_deinit(&model->cut.losses);
+	free(model->tasks);
+	free(model->cpus);
+	free(model);
+}
+
+/* --- state --- */
+
+static struct ebt_error *grow_tasks(struct sched_model *model, uint32_t id)
+{
+	uint32_t n = ebt_reader_n_tasks(model->reader);
+	struct task_state *tasks;
+
+	n = n > id ? n : id + 1;
+	tasks = reallocarray(model->tasks, n, sizeof(*tasks));
+	if (!tasks)
+		return &ebt_enomem;
+	memset(tasks + model->n_tasks, 0, (n - model->n_tasks) * sizeof(*tasks));
+	model->tasks = tasks;
+	model->n_tasks = n;
+	return NULL;
+}
+
+/* The state of a task; *ret is valid until the next call. */
+static inline struct ebt_error *task_state(struct sched_model *model, const struct ebt_task *task,
+					   struct task_state **ret)
+{
+	struct task_state *s;
+
+	if (task->id >= model->n_tasks) {
+		struct ebt_error *err = grow_tasks(model, task->id);
+
+		if (err)
+			return err;
+	}
+	s = &model->tasks[task->id];
+	if (!s->task && model->options.followed &&
+	    !model->options.followed(model->options.arg, task))
+		s->kind = KIND_STRANGER;
+	s->task = task;
+	*ret = s;
+	return NULL;
+}
+
+/* *ret is NULL for what is no CPU, and valid until the next call. */
+static struct ebt_error *cpu_state(struct sched_model *model, uint64_t cpu, struct cpu_state **ret)
+{
+	if (cpu >= model->n_cpus) {
+		uint32_t n = (uint32_t)cpu + 1;
+		struct cpu_state *cpus;
+
+		if (cpu >= MAX_CPUS) {
+			*ret = NULL;
+			return NULL;
+		}
+		cpus = reallocarray(model->cpus, n, sizeof(*cpus));
+		if (!cpus)
+			return &ebt_enomem;
+		for (uint32_t i = model->n_cpus; i < n; i++)
+			cpus[i] = (struct cpu_state){ .current = NO_TASK };
+		model->cpus = cpus;
+		model->n_cpus = n;
+	}
+	*ret = &model->cpus[cpu];
+	return NULL;
+}
+
+/* Where a task that no row has shown yet begins to be visible. */
+static uint64_t visible_from(const struct sched_model *model, const struct ebt_task *task)
+{
+	uint64_t from = model->options.from_ns;
+
+	return task->start_ns > from ? task->start_ns : from;
+}
+
+/* What an interval has in windows that are past was given there. */
+static struct ebt_error *give_run(struct sched_model *model, struct sched_run *run)
+{
+	run->whole_start = run->start;
+	if (run->start < model->window_ns) {
+		run->start = model->window_ns < run->end ? model->window_ns : run->end;
+		if (!(run->flags & SCHED_OPEN_START))
+			run->flags |= SCHED_OPEN_START | SCHED_CUT_START;
+	}
+	return sched_cut_run(&model->cut, run);
+}
+
+static struct ebt_error *give_off(struct sched_model *model, struct sched_off *off)
+{
+	off->whole_start = off->start;
+	off->whole_runnable = off->runnable;
+	if (off->start < model->window_ns) {
+		off->start = model->window_ns < off->end ? model->window_ns : off->end;
+		if (off->runnable && off->runnable < off->start)
+			off->runnable = off->start;
+		if (!(off->flags & SCHED_OPEN_START))
+			off->flags |= SCHED_OPEN_START | SCHED_CUT_START;
+	}
+	return sched_cut_off(&model->cut, off);
+}
+
+/* --- what rows mean --- */
+
+/* A task was thought to run on a CPU, and another row says that it does not: its end is missing. */
+static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32_t cpu)
+{
+	struct task_state *s = &model->tasks[id];
+	struct sched_run run = {
+		.task = s->task, .start = s->since, .end = s->exit, .cpu = s->cpu, .why = SCHED_DEAD
+	};
+
+	if (s->kind != KIND_RUNNING || s->cpu != cpu)
+		return NULL;
+	s->kind = KIND_GAP;
+	s->runnable = 0;
+	s->woken = false;
+	if (s->exit) {
+		s->kind = KIND_DEAD;
+		model->cpus[cpu].seen = true;
+		run.flags = s->open ? SCHED_OPEN_START : 0;
+		return give_run(model, &run);
+	}
+	/* What the state tables say of a moment may be overtaken by the first switch. */
+	if (!s->open)
+		model->broken++;
+	return NULL;
+}
+
+static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *row,
+			      const struct ebt_task *task, uint32_t cpu, bool cpu_seen)
+{
+	struct sched_run run = { .task = task, .row = row, .end = row->time, .cpu = cpu };
+	uint64_t prev_state = ebt_u64(row, EBT_F_sched_switch_prev_state);
+	bool preempt = ebt_u64(row, EBT_F_sched_switch_preempt);
+	struct task_state *s;
+	struct ebt_error *err;
+
+	err = task_state(model, task, &s);
+	if (err || s->kind == KIND_STRANGER)
+		return err;
+	run.voluntary = !preempt && prev_state != 0;
+	run.why = sched_why(prev_state, preempt);
+	if (s->kind == KIND_RUNNING && s->cpu == cpu) {
+		run.start = s->since;
+		run.flags = s->open ? SCHED_OPEN_START : 0;
+	} else if (s->kind == KIND_UNSEEN && !cpu_seen) {
+		run.start = visible_from(model, task);
+		run.flags = SCHED_OPEN_START;
+	} else {
+		model->broken++;
+		run.start = row->time;
+		run.flags = SCHED_OPEN_START;
+	}
+	if (run.start > run.end)
+		run.start = run.end;
+
+	/* A waking that came while it ran is kept: see task_state. */
+	if (s->kind != KIND_RUNNING || run.why == SCHED_RUNNABLE)
+		s->woken = false;
+	s->kind = run.why == SCHED_DEAD ? KIND_DEAD : KIND_OFF;
+	s->why = run.why;
+	s->since = row->time;
+	s->runnable = run.why == SCHED_RUNNABLE ? row->time : 0;
+	s->open = false;
+	return give_run(model, &run);
+}
+
+/* What is known of the time off CPU of a task, until end. False: nothing. */
+static bool off_interval(const struct sched_model *model, const struct task_state *s, uint64_t end,
+			 struct sched_off *ret)
+{
+	struct sched_off off = {
+		.task = s->task,
+		.start = s->since,
+		.end = end,
+		.runnable = s->runnable,
+		.waker = s->woken && s->runnable ? s->waker : NULL,
+		.woken = s->woken && s->runnable,
+		.cpu = UINT32_MAX,
+		.flags = s->open ? SCHED_OPEN_START : 0,
+		.why = s->why,
+	};
+
+	switch ((enum kind)s->kind) {
+	case KIND_OFF:
+		break;
+	case KIND_UNSEEN:
+		off.start = visible_from(model, s->task);
+		off.flags = SCHED_OPEN_START;
+		off.why = SCHED_UNKNOWN;
+		break;
+	case KIND_GAP:
+		if (!s->woken)
+			return false;
+		off.start = s->runnable;
+		off.flags = SCHED_OPEN_START;
+		off.why = SCHED_UNKNOWN;
+		break;
+	case KIND_STRANGER:
+	case KIND_RUNNING:
+	case KIND_DEAD:
+		return false;
+	}
+	if (off.start > off.end)
+		off.start = off.end;
+	if (off.runnable && off.runnable < off.start)
+		off.runnable = off.start;
+	*ret = off;
+	return true;
+}
+
+static struct ebt_error *start(struct sched_model *model, uint64_t time,
+			       const struct ebt_task *task, uint32_t cpu)
+{
+	struct sched_off off;
+	struct task_state *s;
+	struct ebt_error *err;
+	bool known;
+
+	err = task_state(model, task, &s);
+	if (err || s->kind == KIND_STRANGER)
+		return err;
+	if (s->kind == KIND_RUNNING) {
+		struct cpu_state *before = &model->cpus[s->cpu];
+
+		if (before->current == task->id)
+			before->current = NO_TASK;
+		err = lose_run(model, task->id, s->cpu);
+		if (err)
+			return err;
+	}
+	/* A sleep that ends without a waking was ended by the one just before it. */
+	if (s->kind == KIND_OFF && s->woken && s->runnable == 0)
+		s->runnable = s->since;
+	known = off_interval(model, s, time, &off);
+	s->kind = KIND_RUNNING;
+	s->since = time;
+	s->cpu = cpu;
+	s->exit = 0;
+	s->open = s->woken = false;
+	if (!known)
+		return NULL;
+	off.cpu = cpu;
+	return give_off(model, &off);
+}
+
+/* Chunks that turned out to be damaged are losses like others. */
+static struct ebt_error *look_for_damage(struct sched_model *model, uint64_t batch)
+{
+	struct losses losses;
+	struct ebt_error *err;
+	uint64_t total;
+	size_t n;
+
+	model->last_batch = batch;
+	ebt_reader_damage(model->reader, &n, &total);
+	if (total == model->damage)
+		return NULL;
+	err = losses_load(model->reader, EBT_T_sched_switch, &losses);
+	if (err)
+		return err;
+	losses_deinit(&model->cut.losses);
+	model->cut.losses = losses;
+	model->damage = total;
+	return NULL;
+}
+
+static struct ebt_error *on_switch(struct sched_model *model, const struct ebt_row *row)
+{
+	const struct ebt_task *prev = ebt_task(row, EBT_F_sched_switch_prev);
+	const struct ebt_task *next = ebt_task(row, EBT_F_sched_switch_next);
+	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+	struct cpu_state *c;
+	struct ebt_error *err = NULL;
+	bool seen;
+
+	if (row->batch->id != model->last_batch)
+		err = look_for_damage(model, row->batch->id);
+	if (err)
+		return err;
+	err = cpu_state(model, cpu, &c);
+	if (err || !c)
+		return err;
+	if (c->current != NO_TASK && (!prev || prev->id != c->current)) {
+		err = lose_run(model, c->current, (uint32_t)cpu);
+		if (err)
+			return err;
+	}
+	seen = c->seen;
+	c->seen = true;
+	c->current = NO_TASK;
+	if (prev)
+		err = stop(model, row, prev, (uint32_t)cpu, seen);
+	if (err || !next)
+		return err;
+	err = start(model, row->time, next, (uint32_t)cpu);
+	if (!err && model->tasks[next->id].kind == KIND_RUNNING)
+		c->current = next->id;
+	return err;
+}
+
+static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_row *row)
+{
+	const struct ebt_task *wakee = ebt_task(row, EBT_F_sched_waking_wakee);
+	const struct ebt_task *waker = ebt_task(row, EBT_F_sched_waking_waker);
+	uint64_t kind = ebt_u64(row, EBT_F_sched_waking_kind);
+	struct task_state *s;
+	struct ebt_error *err;
+
+	if (!wakee)
+		return NULL;
+	if (kind == SCHED_WAKING_INTERRUPT)
+		waker = NULL;
+	err = task_state(model, wakee, &s);
+	if (err)
+		return err;
+	switch ((enum kind)s->kind) {
+	case KIND_STRANGER:
+	case KIND_DEAD:
+		return NULL;
+	case KIND_RUNNING:
+		if (waker == wakee)
+			return NULL;
+		break;
+	case KIND_UNSEEN:
+		if (kind == SCHED_WAKING_NEW) {
+			s->kind = KIND_OFF;
+			s->why = SCHED_NEW;
+			s->since = row->time;
+		}
+		break;
+	case KIND_OFF:
+	case KIND_GAP:
+		break;
+	}
+	if (s->kind != KIND_RUNNING) {
+		if (s->runnable)
+			return NULL;
+		s->runnable = row->time;
+	}
+	s->waker = waker;
+	s->woken = true;
+	return NULL;
+}
+
+static struct ebt_error *on_fork(struct sched_model *model, const struct ebt_row *row)
+{
+	const struct ebt_task *child = ebt_task(row, EBT_F_task_fork_child);
+	struct task_state *s;
+	struct ebt_error *err;
+
+	if (!child)
+		return NULL;
+	err = task_state(model, child, &s);
+	if (err || s->kind != KIND_UNSEEN)
+		return err;
+	s->kind = KIND_OFF;
+	s->why = SCHED_NEW;
+	s->since = row->time;
+	return NULL;
+}
+
+/* A thread that calls exec goes on as the first thread of its process: its old life is over
+ * without an exit, and what it runs counts for the new one from now on. */
+static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_task_exec_task);
+	uint64_t cpu = ebt_u64(row, EBT_F_task_exec_cpu);
+	struct task_state *s, *old;
+	struct sched_run run;
+	struct ebt_error *err;
+
+	if (!task || ebt_u64(row, EBT_F_task_exec_old_tid) == task->tid || cpu >= model->n_cpus ||
+	    model->cpus[cpu].current == NO_TASK || model->cpus[cpu].current == task->id)
+		return NULL;
+	err = task_state(model, task, &s);
+	if (err || s->kind == KIND_STRANGER)
+		return err;
+	old = &model->tasks[model->cpus[cpu].current];
+	if (old->kind != KIND_RUNNING || old->cpu != cpu ||
+	    old->task->tid != ebt_u64(row, EBT_F_task_exec_old_tid))
+		return NULL;
+	run = (struct sched_run){
+		.task = old->task,
+		.start = old->since,
+		.end = row->time,
+		.cpu = (uint32_t)cpu,
+		.flags = old->open ? SCHED_OPEN_START : 0,
+		.why = SCHED_DEAD,
+	};
+	old->kind = KIND_DEAD;
+	s->kind = KIND_RUNNING;
+	s->since = row->time;
+	s->cpu = (uint32_t)cpu;
+	s->exit = 0;
+	s->open = s->woken = false;
+	model->cpus[cpu].current = task->id;
+	model->cpus[cpu].seen = true;
+	return give_run(model, &run);
+}
+
+static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+	struct task_state *s;
+	struct ebt_error *err;
+
+	if (!task)
+		return NULL;
+	err = task_state(model, task, &s);
+	if (!err && s->kind == KIND_RUNNING)
+		s->exit = row->time;
+	return err;
+}
+
+static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_thread_task);
+	uint64_t cpu = ebt_u64(row, EBT_F_thread_cpu);
+	struct task_state *s;
+	struct cpu_state *c;
+	struct ebt_error *err;
+
+	if (!task)
+		return NULL;
+	err = task_state(model, task, &s);
+	if (err || s->kind != KIND_UNSEEN)
+		return err;
+	err = cpu_state(model, cpu, &c);
+	if (err)
+		return err;
+	if (ebt_u64(row, EBT_F_thread_on_cpu)) {
+		if (!c || c->seen || c->current != NO_TASK)
+			return NULL;
+		s->kind = KIND_RUNNING;
+		s->cpu = (uint32_t)cpu;
+		s->woken = false;
+		c->current = task->id;
+	} else {
+		s->why = sched_why(ebt_u64(row, EBT_F_thread_state), false);
+		s->kind = s->why == SCHED_DEAD ? KIND_DEAD : KIND_OFF;
+		if (s->why == SCHED_RUNNABLE)
+			s->runnable = visible_from(model, task);
+	}
+	s->since = visible_from(model, task);
+	s->open = true;
+	return NULL;
+}
+
+struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_row *row)
+{
+	switch (row->batch->table->id) {
+	case EBT_T_sched_switch:
+		return on_switch(model, row);
+	case EBT_T_sched_waking:
+		return on_waking(model, row);
+	case EBT_T_task_fork:
+		return on_fork(model, row);
+	case EBT_T_task_exec:
+		return on_exec(model, row);
+	case EBT_T_task_exit:
+		return on_exit_row(model, row);
+	case EBT_T_thread:
+		return on_thread(model, row);
+	default:
+		return NULL;
+	}
+}
+
+/* cut: only this window ends. A task that was seen to exit runs on until the switch. */
+static struct ebt_error *close_run(struct sched_model *model, const struct task_state *s, bool cut)
+{
+	uint64_t to = model->options.to_ns;
+	bool exited = s->exit && !cut;
+	struct sched_run run = {
+		.task = s->task,
+		.start = s->since,
+		.end = exited ? s->exit : to,
+		.cpu = s->cpu,
+		.flags = s->open ? SCHED_OPEN_START : 0,
+		.why = exited ? SCHED_DEAD : SCHED_UNKNOWN,
+	};
+
+	if (!exited)
+		run.flags |= cut ? SCHED_OPEN_END | SCHED_CUT_END : SCHED_OPEN_END;
+	if (cut && (s->since >= to || model->window_ns >= to))
+		return NULL;
+	if (run.start > run.end)
+		run.start = run.end;
+	return give_run(model, &run);
+}
+
+static struct ebt_error *close_task(struct sched_model *model, const struct task_state *s, bool cut)
+{
+	struct sched_off off;
+
+	if (s->kind == KIND_RUNNING)
+		return close_run(model, s, cut);
+	/* Of a task that no row shows on or off a CPU nothing is known. */
+	if (s->kind == KIND_UNSEEN && !s->woken)
+		return NULL;
+	if (!off_interval(model, s, model->options.to_ns, &off))
+		return NULL;
+	off.flags |= cut ? SCHED_OPEN_END | SCHED_CUT_END : SCHED_OPEN_END;
+	return give_off(model, &off);
+}
+
+static struct ebt_error *close_tasks(struct sched_model *model, bool cut)
+{
+	for (uint32_t i = 0; i < model->n_tasks; i++) {
+		struct ebt_error *err;
+
+		if (!model->tasks[i].task)
+			continue;
+		err = close_task(model, &model->tasks[i], cut);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct ebt_error *sched_model_cut(struct sched_model *model)
+{
+	return close_tasks(model, true);
+}
+
+void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns)
+{
+	model->window_ns = from_ns;
+	model->options.to_ns = to_ns;
+}
+
+struct ebt_error *sched_model_finish(struct sched_model *model)
+{
+	return close_tasks(model, false);
+}
+
+struct sched_gaps sched_model_gaps(const struct sched_model *model)
+{
+	struct sched_gaps gaps = { .broken = model->broken, .doubtful = model->cut.doubtful };
+
+	for (size_t i = 0; i < model->cut.losses.n; i++) {
+		const struct loss_span *span = &model->cut.losses.spans[i];
+		uint64_t from = span->from, to = span->to;
+
+		if (from < model->options.from_ns)
+			from = model->options.from_ns;
+		if (to > model->options.to_ns)
+			to = model->options.to_ns;
+		if (from < to)
+			gaps.lost_ns += to - from;
+	}
+	return gaps;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Scheduler rows to intervals: when each task ran and on which CPU, when it was off CPU and why,
+ * since when it was runnable again and who woke it. The model is fed with rows in time order and
+ * calls back for each interval that is complete. It keeps a few words a task and a CPU.
+ *
+ * What is not known is said, never guessed: an interval that began before the first row or lasts
+ * beyond the last one is closed at that bound and marked open there; where rows were lost,
+ * intervals are cut, so that a gap never looks like a long run or a long wait.
+ */
+#ifndef REPORT_SCHED_MODEL_SCHED_H
+#define REPORT_SCHED_MODEL_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/read/reader.h"
+
+struct sched_model;
+
+/* Why a task was off CPU. */
+enum sched_why {
+	SCHED_RUNNABLE, /* preempted, or it yielded: it could have gone on */
+	SCHED_SLEEP,	/* interruptible */
+	SCHED_DISK,	/* uninterruptible: disk, locks of the kernel */
+	SCHED_IDLE,	/* a kernel thread without work */
+	SCHED_STOPPED,	/* by a signal or a debugger, parked or frozen */
+	SCHED_NEW,	/* forked, and did not run yet */
+	SCHED_DEAD,
+	SCHED_UNKNOWN,
+	SCHED_N_WHYS,
+};
+
+/* Of a sched_waking row's kind. */
+enum {
+	SCHED_WAKING_NEW = 1,
+	SCHED_WAKING_INTERRUPT = 2, /* what ran there has nothing to do with it */
+	SCHED_WAKING_SOFT = 3,	    /* in a soft interrupt: what ran there may have */
+};
+
+/* "runnable", "sleep", … */
+const char *sched_why_name(enum sched_why why);
+
+/* From the fields of a sched_switch row. */
+enum sched_why sched_why(uint64_t prev_state, bool preempt);
+
+enum sched_flags {
+	SCHED_OPEN_START = 1 << 0, /* it began earlier than `start` */
+	SCHED_OPEN_END = 1 << 1,   /* it lasted longer than `end` */
+	SCHED_DOUBTFUL = 1 << 2,   /* rows were lost meanwhile: it may have been several */
+	/* Besides OPEN: not a bound of what is known, but one between two windows. What is on the
+	 * other side was given in the window before, or will be in the next. */
+	SCHED_CUT_START = 1 << 3,
+	SCHED_CUT_END = 1 << 4,
+};
+
+/* Does it end here, and is it known since when it lasted? */
+static inline bool sched_is_complete(unsigned int flags)
+{
+	return !(flags & SCHED_OPEN_END) &&
+	       (!(flags & SCHED_OPEN_START) || flags & SCHED_CUT_START);
+}
+
+/* Is an end of it not in the trace, or in no window? */
+static inline bool sched_is_open(unsigned int flags)
+{
+	return (flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START ||
+	       (flags & (SCHED_OPEN_END | SCHED_CUT_END)) == SCHED_OPEN_END;
+}
+
+/* A task ran on a CPU. */
+struct sched_run {
+	const struct ebt_task *task;
+	const struct ebt_row *row; /* the sched_switch that ended it; NULL: not ended by one */
+	uint64_t start, end;
+	uint64_t whole_start; /* with SCHED_CUT_START: where it began, in another window */
+	uint32_t cpu;
+	unsigned int flags;
+	bool voluntary;	    /* as the kernel counts: it stopped because it had to wait */
+	enum sched_why why; /* it stopped */
+};
+
+/* A task was off CPU. */
+struct sched_off {
+	const struct ebt_task *task;
+	uint64_t start, end;
+	uint64_t runnable; /* since when it only waited for a CPU; 0: not known or not yet */
+	uint64_t whole_start, whole_runnable; /* with SCHED_CUT_START: likewise, elsewhere */
+	const struct ebt_task *waker;	      /* NULL: an interrupt, or not known */
+	bool woken;			      /* a waking was seen; false: waker says nothing */
+	uint32_t cpu;			      /* where it ran next; UINT32_MAX: not yet */
+	unsigned int flags;
+	enum sched_why why;
+};
+
+/* Either may be NULL. Pointers in the interval are valid during the call, tasks longer. */
+struct sched_handler {
+	struct ebt_error *(*run)(void *arg, const struct sched_run *run);
+	struct ebt_error *(*off)(void *arg, const struct sched_off *off);
+};
+
+struct sched_options {
+	uint64_t from_ns, to_ns; /* bounds at which open intervals are closed */
+	/* Are all switches of this task in the trace? NULL: of every task. Others get neither
+	 * intervals nor complaints. */
+	bool (*followed)(void *arg, const struct ebt_task *task);
+	const struct sched_handler *handler;
+	void *arg; /* of followed and of the handler */
+};
+
+/* What could not be told. */
+struct sched_gaps {
+	uint64_t lost_ns;  /* time during which rows of sched_switch were lost */
+	uint64_t broken;   /* runs without a beginning or an end where both should have been */
+	uint64_t doubtful; /* intervals marked so */
+};
+
+/* Columns that the model reads, and run_time where a table has it: add them to those of the cursor
+ * (TRACE_ALL_TASKS and _CPUS). stacks: those of sched_switch too. */
+#define SCHED_MODEL_MAX_WANTS 6
+size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS]);
+
+/* Reads table `lost`. The options are copied; the reader must outlive the model. */
+struct ebt_error *sched_model_create(struct ebt_reader *reader, const struct sched_options *options,
+				     struct sched_model **ret);
+void sched_model_destroy(struct sched_model *model);
+
+/* The next row; those of tables that do not concern the model are passed over. */
+struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_row *row);
+
+/*
+ * A trace in windows, one behind the other: after the last row of one sched_model_cut() gives what
+ * of open intervals is in it, and sched_model_window() begins the next. The sums of all windows
+ * are those of the whole.
+ */
+struct ebt_error *sched_model_cut(struct sched_model *model);
+void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns);
+
+/* After the last row: closes what is open. */
+struct ebt_error *sched_model_finish(struct sched_model *model);
+
+struct sched_gaps sched_model_gaps(const struct sched_model *model);
+
+#endif

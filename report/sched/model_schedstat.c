@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Figures of tasks and CPUs; see model_schedstat.h. */
+#include "report/sched/model_schedstat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As in model_sched.c: larger numbers are no CPUs. */
+#define MAX_CPUS 65536u
+
+void schedstat_deinit(struct schedstat *stat)
+{
+	for (uint32_t i = 0; i < stat->n_tasks; i++)
+		histogram_deinit(&stat->tasks[i].latency);
+	histogram_deinit(&stat->run);
+	free(stat->tasks);
+	free(stat->cpus);
+	memset(stat, 0, sizeof(*stat));
+}
+
+static struct ebt_error *get_task(struct schedstat *stat, const struct ebt_task *task,
+				  struct schedstat_task **ret)
+{
+	if (task->id >= stat->n_tasks) {
+		uint32_t n = stat->n_tasks + stat->n_tasks / 2 + 64;
+		struct schedstat_task *tasks;
+
+		n = n > task->id ? n : task->id + 1;
+		tasks = reallocarray(stat->tasks, n, sizeof(*tasks));
+		if (!tasks)
+			return &ebt_enomem;
+		memset(tasks + stat->n_tasks, 0, (n - stat->n_tasks) * sizeof(*tasks));
+		stat->tasks = tasks;
+		stat->n_tasks = n;
+	}
+	*ret = &stat->tasks[task->id];
+	(*ret)->task = task;
+	return NULL;
+}
+
+/* *ret is NULL for what is no CPU. */
+static struct ebt_error *get_cpu(struct schedstat *stat, uint64_t cpu, struct schedstat_cpu **ret)
+{
+	if (cpu >= MAX_CPUS) {
+		*ret = NULL;
+		return NULL;
+	}
+	if (cpu >= stat->n_cpus) {
+		uint32_t n = (uint32_t)cpu + 1;
+		struct schedstat_cpu *cpus = reallocarray(stat->cpus, n, sizeof(*cpus));
+
+		if (!cpus)
+			return &ebt_enomem;
+		memset(cpus + stat->n_cpus, 0, (n - stat->n_cpus) * sizeof(*cpus));
+		stat->cpus = cpus;
+		stat->n_cpus = n;
+	}
+	*ret = &stat->cpus[cpu];
+	(*ret)->seen = true;
+	return NULL;
+}
+
+/*
+ * What the kernel charged for the run that a row of sched_switch ends; 0: not known. At exit a task
+ * leaves its scheduling group, where the kernel begins the run anew.
+ */
+static uint64_t charged(const struct ebt_row *row)
+{
+	if (sched_why(ebt_u64(row, EBT_F_sched_switch_prev_state), false) == SCHED_DEAD)
+		return 0;
+	return ebt_u64(row, EBT_F_sched_switch_prev_run);
+}
+
+/* schedstat_charge() took what was charged for the whole run, of which earlier windows have had
+ * their part. */
+static void correct_charge(struct schedstat_task *task, const struct sched_run *run)
+{
+	uint64_t charge = charged(run->row), earlier = run->start - run->whole_start;
+
+	earlier = earlier < charge ? earlier : charge;
+	task->run_ns -= earlier < task->run_ns ? earlier : task->run_ns;
+}
+
+struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run)
+{
+	uint64_t ns = run->end - run->start;
+	uint64_t whole = run->flags & SCHED_CUT_START ? run->end - run->whole_start : ns;
+	struct schedstat_task *task;
+	struct schedstat_cpu *cpu;
+	struct ebt_error *err;
+
+	err = get_task(stat, run->task, &task);
+	if (!err)
+		err = get_cpu(stat, run->cpu, &cpu);
+	if (err)
+		return err;
+	task->ran = true;
+	/* Else schedstat_charge() has counted it. */
+	if (!run->row || !charged(run->row))
+		task->run_ns += ns;
+	else if (run->flags & SCHED_CUT_START)
+		correct_charge(task, run);
+	if (cpu)
+		cpu->busy_ns += ns;
+	if (run->row && run->voluntary)
+		task->voluntary++;
+	else if (run->row)
+		task->involuntary++;
+	task->open |= sched_is_open(run->flags);
+	if (!sched_is_complete(run->flags))
+		return NULL;
+	task->runs++;
+	task->runs_ns += whole;
+	task->max_run_ns = whole > task->max_run_ns ? whole : task->max_run_ns;
+	return histogram_add(&stat->run, whole);
+}
+
+struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off)
+{
+	uint64_t runnable = off->runnable ? off->runnable : off->end;
+	uint64_t wait = off->end - runnable;
+	struct schedstat_task *task;
+	struct ebt_error *err;
+
+	err = get_task(stat, off->task, &task);
+	if (err)
+		return err;
+	task->wait_ns += wait;
+	task->blocked_ns[off->why] += runnable - off->start;
+	task->open |= sched_is_open(off->flags);
+	/* A wait is complete where its own beginning and end were seen. */
+	if (!off->runnable || off->flags & SCHED_OPEN_END ||
+	    (!sched_is_complete(off->flags) && !off->woken))
+		return NULL;
+	if (off->flags & SCHED_CUT_START)
+		wait = off->end - off->whole_runnable;
+	if (wait >= task->latency.max) {
+		task->max_latency_at = off->end;
+		task->max_doubtful = off->flags & SCHED_DOUBTFUL;
+	}
+	return histogram_add(&task->latency, wait);
+}
+
+struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row *row,
+				   uint64_t from_ns)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_sched_switch_prev);
+	uint64_t ns = charged(row);
+	uint64_t most = row->time > from_ns ? row->time - from_ns : 0;
+	struct schedstat_task *t;
+	struct ebt_error *err;
+
+	if (!task || !ns)
+		return NULL;
+	err = get_task(stat, task, &t);
+	if (err)
+		return err;
+	t->ran = true;
+	t->run_ns += ns < most ? ns : most;
+	return NULL;
+}
+
+struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu)
+{
+	struct schedstat_cpu *c;
+	struct ebt_error *err = get_cpu(stat, cpu, &c);
+
+	if (!err && c)
+		c->switches++;
+	return err;
+}
+
+struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_task *task)
+{
+	struct schedstat_task *t;
+	struct ebt_error *err = get_task(stat, task, &t);
+
+	if (!err)
+		t->migrations++;
+	return err;
+}
+
+const struct ebt_task *schedstat_kernel_task(const struct ebt_row *row)
+{
+	switch (row->batch->table->id) {
+	case EBT_T_thread:
+		return ebt_task(row, EBT_F_thread_task);
+	case EBT_T_task_fork:
+		return ebt_task(row, EBT_F_task_fork_child);
+	case EBT_T_task_exit:
+		return ebt_task(row, EBT_F_task_exit_task);
+	default:
+		return NULL;
+	}
+}
+
+struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row *row)
+{
+	const struct ebt_task *task = schedstat_kernel_task(row);
+	unsigned int id = row->batch->table->id;
+	struct schedstat_task *t;
+	struct ebt_error *err;
+
+	if (!task)
+		return NULL;
+	err = get_task(stat, task, &t);
+	if (err)
+		return err;
+	if (id == EBT_T_task_exit) {
+		t->kernel_ns = ebt_u64(row, EBT_F_task_exit_run_time);
+		t->kernel_known = t->kernel_before_known && t->kernel_ns >= t->kernel_before_ns;
+	} else if (!t->kernel_before_known) {
+		t->kernel_before_ns = id == EBT_T_thread ? ebt_u64(row, EBT_F_thread_run_time) : 0;
+		t->kernel_before_known = true;
+	}
+	return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who ran on each CPU, in so many equal slices of time: for pictures as wide as a terminal. Keeps
+ * one entry a slice and CPU, and a handful for the slice at which a CPU is.
+ */
+#ifndef REPORT_SCHED_MODEL_TIMELINE_H
+#define REPORT_SCHED_MODEL_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/sched/model_sched.h"
+
+struct timeline_slice {
+	const struct ebt_task *task; /* that ran longest; NULL: none that is wanted */
+	uint64_t task_ns;
+	uint64_t busy_ns; /* of all tasks */
+	bool other;	  /* the longest was a task that is not wanted */
+};
+
+struct timeline;
+
+/* from < to. */
+struct ebt_error *timeline_create(uint64_t from_ns, uint64_t to_ns, uint32_t slices,
+				  struct timeline **ret);
+void timeline_destroy(struct timeline *timeline);
+
+/* Runs of one CPU in order of time. wanted false: it counts, and is not named. */
+struct ebt_error *timeline_run(struct timeline *timeline, const struct sched_run *run, bool wanted);
+void timeline_finish(struct timeline *timeline);
+
+uint32_t timeline_n_slices(const struct timeline *timeline);
+uint32_t timeline_n_cpus(const struct timeline *timeline);
+/* The slices of a CPU; NULL: nothing is known of it. */
+const struct timeline_slice *timeline_cpu(const struct timeline *timeline, uint32_t cpu);
+/* Where slice i begins, relative to from_ns. */
+uint64_t timeline_slice_start(const struct timeline *timeline, uint32_t i);
+
+#endif

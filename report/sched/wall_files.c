@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of `ebreport wall --per-thread`; see wall_files.h. Names of threads come from strangers:
+ * of a file's name they are the last part only, in letters, digits and a few signs.
+ */
+#include "report/sched/wall_files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/index_map.h"
+#include "report/stacks/out_svg.h"
+#include "symbolize/base/array.h"
+
+#define MAX_COMM   64
+#define TOP_STACKS 10
+
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
+
+struct folder {
+	struct report *report;
+	const struct wall *wall;
+	const char *path;
+	int fd;
+	bool force;
+	struct index_map by_tid; /* index in lives */
+	uint32_t *lives;	 /* threads of a tid that have files: the kernel gives it again */
+	size_t capacity;
+};
+
+/* --- folded --- */
+
+/* A frame on one line, between semicolons. */
+static void add_frame(struct text *text, const char *name)
+{
+	size_t begin = text->len;
+
+	text_terminal(text, (struct ebt_str){ name, strlen(name) });
+	for (size_t i = begin; i < text->len; i++) {
+		if (text->data[i] == ';')
+			text->data[i] = ':';
+	}
+}
+
+/* A stack's time on and off CPU, from the leaves below it. */
+static void put_stack(FILE *f, const struct wall *wall, uint32_t node, const char *line, size_t len)
+{
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n);
+	uint64_t on = 0, off = 0;
+	enum wall_kind kind;
+
+	for (uint32_t c = nodes[node].child; c; c = nodes[c].sibling) {
+		if (wall_is_leaf(wall, c, &kind))
+			*(kind == WALL_CPU ? &on : &off) += nodes[c].self;
+	}
+	if (on)
+		fprintf(f, "%.*s_[c] %" PRIu64 "\n", (int)len, line, on);
+	if (off)
+		fprintf(f, "%.*s_[o] %" PRIu64 "\n", (int)len, line, off);
+}
+
+struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t top)
+{
+	uint32_t n_nodes, n_funcs, at;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	static const char no_frames[] = "[no frames]";
+	_cleanup_free_ size_t *ends = calloc(n_nodes, sizeof(*ends));
+	_cleanup_text_ struct text line = TEXT_INIT;
+	enum wall_kind kind;
+
+	if (!ends)
+		return &ebt_enomem;
+	/* Of a thread alone, no frame of its own is there for time without a stack. */
+	put_stack(f, wall, top, no_frames, strlen(no_frames));
+	at = nodes[top].child;
+	while (at) {
+		bool leaf = wall_is_leaf(wall, at, &kind);
+
+		line.len = ends[nodes[at].parent];
+		if (line.len)
+			text_addc(&line, ';');
+		add_frame(&line, funcs[nodes[at].func].name);
+		ends[at] = line.len;
+		if (!leaf)
+			put_stack(f, wall, at, text_get(&line), line.len);
+		if (nodes[at].child) {
+			at = nodes[at].child;
+			continue;
+		}
+		while (at != top && !nodes[at].sibling)
+			at = nodes[at].parent;
+		at = at == top ? 0 : nodes[at].sibling;
+	}
+	return text_error(&line);
+}
+
+/* --- figures of a thread --- */
+
+static void put_duration(FILE *f, const char *what, uint64_t ns, uint64_t of)
+{
+	fprintf(f, "%-22s %14.9f s  %6.2f %%\n", what, (double)ns / 1e9,
+		of ? 100.0 * (double)ns / (double)of : 0.0);
+}
+
+static int compare_leaves(const void *a, const void *b, void *arg)
+{
+	const struct calltree_node *nodes = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (nodes[x].self != nodes[y].self)
+		return nodes[x].self > nodes[y].self ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The heaviest leaves below a node, on or off CPU. */
+static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t top, bool on)
+{
+	uint32_t n_nodes, n_funcs, at, n = 0;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	_cleanup_free_ uint32_t *leaves = calloc(n_nodes, sizeof(*leaves));
+	_cleanup_text_ struct text line = TEXT_INIT;
+	enum wall_kind kind;
+
+	if (!leaves)
+		return &ebt_enomem;
+	at = nodes[top].child;
+	while (at) {
+		if (wall_is_leaf(wall, at, &kind) && (kind == WALL_CPU) == on)
+			leaves[n++] = at;
+		if (nodes[at].child) {
+			at = nodes[at].child;
+			continue;
+		}
+		while (at != top && !nodes[at].sibling)
+			at = nodes[at].parent;
+		at = at == top ? 0 : nodes[at].sibling;
+	}
+	qsort_r(leaves, n, sizeof(*leaves), compare_leaves, (void *)nodes);
+	fprintf(f, "\n%s: %" PRIu32 " different stacks\n", on ? "On CPU" : "Off CPU", n);
+	for (uint32_t i = 0; i < n && i < TOP_STACKS; i++) {
+		text_clear(&line);
+		text_duration(&line, nodes[leaves[i]].self);
+		for (at = leaves[i]; at != top; at = nodes[at].parent) {
+			text_cstr(&line, at == leaves[i] ? "  " : " < ");
+			add_frame(&line, funcs[nodes[at].func].name);
+		}
+		fprintf(f, "%s\n", text_get(&line));
+	}
+	return text_error(&line);
+}
+
+static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
+					const struct wall_thread *thread, struct ebt_str comm)
+{
+	_cleanup_text_ struct text name = TEXT_INIT;
+	uint64_t life = wall_life_ns(thread);
+	struct ebt_error *err;
+
+	text_terminal(&name, text_comm(comm));
+	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
+		text_get(&name), thread->task->pid);
+	put_duration(f, "life in the recording", life, life);
+	put_duration(f, "on CPU", thread->ns[WALL_CPU], life);
+	put_duration(f, "on a run queue", wall_runqueue_ns(thread), life);
+	put_duration(f, "  of that, preempted", thread->ns[WALL_PREEMPTED], life);
+	put_duration(f, "off CPU", wall_off_ns(thread), life);
+	for (int kind = WALL_SLEEP; kind < WALL_N_KINDS; kind++) {
+		char what[32];
+
+		snprintf(what, sizeof(what), "  %s", wall_kind_name((enum wall_kind)kind));
+		put_duration(f, what, thread->ns[kind], life);
+	}
+	fprintf(f, "%-22s %27.2f %%\n", "coverage", wall_coverage(thread));
+	fprintf(f, "%-22s %14" PRIu64 "\n", "samples", thread->samples);
+	if (!thread->top)
+		return text_error(&name);
+	err = put_stacks(f, wall, thread->top, true);
+	if (!err)
+		err = put_stacks(f, wall, thread->top, false);
+	return err ? err : text_error(&name);
+}
+
+/* A line for each thread, those without files too. */
+static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const struct names *names)
+{
+	uint32_t n;
+	const struct wall_thread *threads = wall_threads(wall, &n);
+
+	fprintf(f, "%10s %10s %16s %16s %16s %16s %10s  %s\n", "TID", "PID", "ON-CPU s",
+		"RUNQUEUE s", "OFF-CPU s", "LIFE s", "COVERAGE", "COMM");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wall_thread *thread = &threads[i];
+		uint64_t life = wall_life_ns(thread), on = thread->ns[WALL_CPU];
+		_cleanup_text_ struct text comm = TEXT_INIT;
+
+		if (!thread->task)
+			continue;
+		text_terminal(&comm, names_task(names, thread->task));
+		if (text_error(&comm))
+			return text_error(&comm);
+		fprintf(f, "%10" PRIu32 " %10" PRIu32 " %16.9f %16.9f %16.9f %16.9f %8.2f %%  %s\n",
+			thread->task->tid, thread->task->pid, (double)on / 1e9,
+			(double)wall_runqueue_ns(thread) / 1e9, (double)wall_off_ns(thread) / 1e9,
+			(double)life / 1e9, wall_coverage(thread), text_get(&comm));
+	}
+	return NULL;
+}
+
+static struct ebt_error *write_svg(FILE *f, const struct wall *wall,
+				   const struct wall_thread *thread)
+{
+	_cleanup_(calltree_destroyp) struct calltree *branch = NULL;
+	struct svg_flame flame = { 0 };
+	uint32_t n, n_funcs;
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n);
+	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
+	struct ebt_error *err = calltree_branch(wall_tree(wall), thread->top, &branch);
+
+	if (err)
+		return err;
+	flame.tree = branch;
+	flame.title = funcs[nodes[thread->top].func].name;
+	return svg_write_flame(f, &flame);
+}
+
+/* --- files --- */
+
+/* A file of the folder, empty and new. */
+static struct ebt_error *make_file(const struct folder *folder, const char *name, FILE **ret)
+{
+	int fd;
+
+	if (folder->force && unlinkat(folder->fd, name, 0) && errno != ENOENT)
+		return ebt_error_errno(errno, "cannot replace '%s/%s'", folder->path, name);
+	fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"'%s/%s' is there already: --force replaces it",
+					folder->path, name);
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot make '%s/%s'", folder->path, name);
+	*ret = fdopen(fd, "w");
+	if (!*ret) {
+		close(fd);
+		return &ebt_enomem;
+	}
+	return NULL;
+}
+
+/* err: of what was written. Names the file. */
+static struct ebt_error *close_file(const struct folder *folder, const char *name, FILE *f,
+				    struct ebt_error *err)
+{
+	bool failed = ferror(f);
+
+	if ((fclose(f) || failed) && !err)
+		return ebt_error_errno(errno, "cannot write '%s/%s'", folder->path, name);
+	if (!err)
+		out_printf(folder->report->out, "%s/%s\n", folder->path, name);
+	return err;
+}
+
+/* "thread_7_", and of the second thread that is number 7 "thread_7.2_". */
+static struct ebt_error *begin_name(struct folder *folder, uint32_t tid, struct text *ret)
+{
+	const size_t n = folder->by_tid.n;
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = sym_array_reserve(&folder->lives, n, &folder->capacity, sizeof(*folder->lives));
+	if (!err)
+		err = index_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
+	if (err)
+		return err;
+	if (i == n)
+		folder->lives[i] = 0;
+	text_printf(ret, "thread_%" PRIu32, tid);
+	if (++folder->lives[i] > 1)
+		text_printf(ret, ".%" PRIu32, folder->lives[i]);
+	text_addc(ret, '_');
+	return text_error(ret);
+}
+
+enum { FILE_SVG, FILE_FOLDED, FILE_ANALYSIS, N_FILES };
+
+static struct ebt_error *write_one(const struct folder *folder, const struct wall_thread *thread,
+				   struct ebt_str comm, const char *begin, int which)
+{
+	static const char *const ends[N_FILES] = { ".svg", ".folded", "_analysis.txt" };
+	_cleanup_text_ struct text name = TEXT_INIT;
+	struct ebt_error *err;
+	FILE *f;
+
+	text_cstr(&name, begin);
+	for (size_t i = 0; i < comm.len && i < MAX_COMM; i++) {
+		unsigned char c = (unsigned char)comm.data[i];
+
+		text_addc(&name, isascii(c) && (isalnum(c) || strchr("_.-", c)) ? (char)c : '_');
+	}
+	text_cstr(&name, ends[which]);
+	err = text_error(&name);
+	if (!err)
+		err = make_file(folder, text_get(&name), &f);
+	if (err)
+		return err;
+	if (which == FILE_SVG)
+		err = write_svg(f, folder->wall, thread);
+	else if (which == FILE_FOLDED)
+		err = wall_write_folded(f, folder->wall, thread->top);
+	else
+		err = write_analysis(f, folder->wall, thread, comm);
+	return close_file(folder, text_get(&name), f, err);
+}
+
+static struct ebt_error *write_all(const struct folder *folder, const struct names *names)
+{
+	static const char name[] = "summary.txt";
+	struct ebt_error *err;
+	FILE *f;
+
+	err = make_file(folder, name, &f);
+	return err ? err : close_file(folder, name, f, write_summary(f, folder->wall, names));
+}
+
+static struct ebt_error *write_thread(struct folder *folder, const struct wall_thread *thread,
+				      struct ebt_str comm)
+{
+	_cleanup_text_ struct text begin = TEXT_INIT;
+	struct ebt_error *err = begin_name(folder, thread->task->tid, &begin);
+
+	for (int which = 0; !err && which < N_FILES; which++)
+		err = write_one(folder, thread, comm, text_get(&begin), which);
+	return err;
+}
+
+static struct ebt_error *open_folder(struct folder *folder)
+{
+	if (mkdir(folder->path, 0700) && errno != EEXIST)
+		return ebt_error_errno(errno, "cannot make the folder '%s'", folder->path);
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return folder->fd < 0 ? ebt_error_errno(errno, "cannot open the folder '%s'", folder->path)
+			      : NULL;
+}
+
+struct ebt_error *wall_write_files(struct report *report, const struct wall *wall,
+				   const struct names *names, const char *path, bool force)
+{
+	struct folder folder = {
+		.report = report, .wall = wall, .path = path, .fd = -1, .force = force
+	};
+	uint32_t n;
+	const struct wall_thread *threads = wall_threads(wall, &n);
+	struct ebt_error *err = open_folder(&folder);
+
+	if (!err)
+		err = write_all(&folder, names);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (threads[i].task && threads[i].top)
+			err = write_thread(&folder, &threads[i],
+					   names_task(names, threads[i].task));
+	}
+	if (folder.fd >= 0)
+		close(folder.fd);
+	index_map_deinit(&folder.by_tid);
+	free(folder.lives);
+	return err;
+}

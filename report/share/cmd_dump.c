@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport dump: every row as it is, and the schema that says what rows look like. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/cli/command.h"
+#include "report/share/dump_tables.h"
+
+/* Text is handed to stdio in pieces of about this size. */
+#define PIECE (64u << 10)
+
+struct dump {
+	struct report *report;
+	struct dump_tables t;
+	struct text text;
+	uint64_t rows;
+	/* --csv: the one table */
+	struct out_table table;
+	struct out_column *columns;
+	struct out_value *values;
+	struct text *cells;
+};
+
+static void dump_deinit(struct dump *d)
+{
+	for (size_t i = 0; d->cells && i < EBT_MAX_FIELDS; i++)
+		text_deinit(&d->cells[i]);
+	free(d->cells);
+	free(d->values);
+	free(d->columns);
+	dump_tables_deinit(&d->t);
+	text_deinit(&d->text);
+}
+
+/* --- rows --- */
+
+static void flush_text(struct dump *d, size_t at_least)
+{
+	if (d->text.len < at_least)
+		return;
+	fwrite(text_get(&d->text), 1, d->text.len, out_file(d->report->out));
+	text_clear(&d->text);
+}
+
+static struct ebt_error *csv_row(struct dump *d, const struct ebt_row *row,
+				 const struct dump_fields *fields)
+{
+	d->values[0] = out_u64(row->time);
+	for (uint32_t i = 0; i < fields->n; i++) {
+		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
+		struct text *cell = &d->cells[i];
+
+		d->values[i + 1] = out_u64(ebt_u64(row, fields->index[i]));
+		if (d->columns[i + 1].type != OUT_STRING)
+			continue;
+		text_clear(cell);
+		if (field->type == EBT_TYPE_STRING) {
+			d->values[i + 1] = out_str(ebt_str(row, fields->index[i]));
+			continue;
+		}
+		dump_value(cell, row, field, fields->index[i]);
+		if (text_error(cell))
+			return text_error(cell);
+		d->values[i + 1] = out_str((struct ebt_str){ text_get(cell), cell->len });
+	}
+	return out_row(d->report->out, 0, d->values);
+}
+
+static struct ebt_error *put_row(struct dump *d, const struct ebt_row *row)
+{
+	const struct dump_fields *fields = dump_tables_fields(&d->t, row->batch->table->id);
+
+	switch (out_format(d->report->out)) {
+	case FORMAT_TABLE:
+		dump_line(&d->text, row, fields);
+		flush_text(d, PIECE);
+		break;
+	case FORMAT_JSON:
+		json_newline(out_json(d->report->out));
+		dump_json(out_json(d->report->out), &d->text, row, fields);
+		break;
+	case FORMAT_CSV:
+		return csv_row(d, row, fields);
+	}
+	return text_error(&d->text);
+}
+
+/* All rows of these tables, merged. */
+static struct ebt_error *put_tables(struct dump *d, const struct ebt_want *wants, size_t n)
+{
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	uint64_t top = d->report->options->top;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	if (!n)
+		return NULL;
+	err = trace_cursor_create(d->report->trace, wants, n, 0, &cursor);
+	while (!err && (!top || d->rows < top)) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		d->rows++;
+		err = put_row(d, &row);
+	}
+	return err;
+}
+
+static struct ebt_error *put_all(struct dump *d)
+{
+	_cleanup_free_ struct ebt_want *wants = calloc(d->t.n + 1, sizeof(*wants));
+	struct ebt_error *err = NULL;
+	size_t n = 0;
+
+	if (!wants)
+		return &ebt_enomem;
+	for (uint32_t id = 0; !err && id <= UINT16_MAX; id++) {
+		const struct ebt_want want = { (uint16_t)id, ~UINT64_C(0) };
+		size_t i = d->t.by_id[id];
+
+		if (!i || !d->t.chosen[i - 1])
+			continue;
+		if (d->t.tables[i - 1].class == EBT_CLASS_META)
+			err = put_tables(d, &want, 1);
+		else
+			wants[n++] = want;
+	}
+	return err ? err : put_tables(d, wants, n);
+}
+
+/* --- the three formats --- */
+
+static enum out_type csv_type(enum ebt_type type)
+{
+	switch (type) {
+	case EBT_TYPE_U64:
+	case EBT_TYPE_TIME:
+	case EBT_TYPE_DURATION:
+		return OUT_U64;
+	case EBT_TYPE_I64:
+		return OUT_I64;
+	case EBT_TYPE_HEX:
+		return OUT_HEX;
+	case EBT_TYPE_ENUM:
+	case EBT_TYPE_TASK:
+	case EBT_TYPE_STACK:
+	case EBT_TYPE_STRING:
+	case EBT_TYPE_BYTES:
+	case EBT_N_TYPES:
+		break;
+	}
+	return OUT_STRING;
+}
+
+static struct ebt_error *csv_begin(struct dump *d)
+{
+	const struct dump_fields *fields = NULL;
+
+	for (size_t i = 0; i < d->t.n; i++) {
+		if (!d->t.chosen[i])
+			continue;
+		if (fields)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--csv: one table at a time, with --table NAME");
+		fields = &d->t.fields[i];
+	}
+	d->columns = calloc(EBT_MAX_FIELDS + 1, sizeof(*d->columns));
+	d->values = calloc(EBT_MAX_FIELDS + 1, sizeof(*d->values));
+	d->cells = calloc(EBT_MAX_FIELDS, sizeof(*d->cells));
+	if (!d->columns || !d->values || !d->cells)
+		return &ebt_enomem;
+	d->columns[0] = (struct out_column){ "time_ns", "TIME", OUT_U64, 0 };
+	for (uint32_t i = 0; fields && i < fields->n; i++) {
+		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
+
+		d->columns[i + 1] =
+			(struct out_column){ field->name, field->name, csv_type(field->type), 0 };
+	}
+	d->table = (struct out_table){ .key = "rows",
+				       .columns = d->columns,
+				       .n_columns = fields ? fields->n + 1 : 1,
+				       .flags = OUT_STREAM };
+	return out_begin(d->report->out, &d->table);
+}
+
+static struct ebt_error *dump_rows(struct dump *d)
+{
+	struct json *json = out_json(d->report->out);
+	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
+						   options_string(d->report->options, "table"));
+
+	if (!err && out_format(d->report->out) == FORMAT_CSV)
+		err = csv_begin(d);
+	if (err)
+		return err;
+	if (json) {
+		json_newline(json);
+		json_key(json, "rows");
+		json_open_array(json);
+	}
+	err = put_all(d);
+	if (json)
+		json_end(json);
+	else
+		flush_text(d, 0);
+	if (!err && out_format(d->report->out) == FORMAT_CSV)
+		err = out_end(d->report->out);
+	return err;
+}
+
+static struct ebt_error *dump_schema(struct dump *d)
+{
+	static const char *const classes[] = { "meta", "state", "event" };
+	static const struct out_column columns[] = {
+		{ "table", "TABLE", OUT_STRING, 0 },
+		{ "table_id", "ID", OUT_U64, 0 },
+		{ "class", "CLASS", OUT_STRING, 0 },
+		{ "field", "FIELD", OUT_STRING, 0 },
+		{ "field_id", "ID", OUT_U64, 0 },
+		{ "type", "TYPE", OUT_STRING, 0 },
+		{ "unit", "UNIT", OUT_STRING, 0 },
+		{ "doc", "MEANING", OUT_STRING, OUT_FLEX },
+		{ "table_doc", NULL, OUT_STRING, OUT_DETAIL },
+	};
+	static const struct out_table schema = {
+		.key = "rows",
+		.columns = columns,
+		.n_columns = sizeof(columns) / sizeof(columns[0]),
+	};
+	struct out *out = d->report->out;
+	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
+						   options_string(d->report->options, "table"));
+
+	if (!err)
+		err = out_begin(out, &schema);
+	for (size_t t = 0; !err && t < d->t.n; t++) {
+		const struct ebt_table *table = &d->t.tables[t];
+
+		for (uint32_t f = 0; !err && d->t.chosen[t] && f < table->n_fields; f++) {
+			const struct ebt_field *field = &table->fields[f];
+
+			err = out_row(out, 0,
+				      (struct out_value[]){
+					      out_cstr(table->name), out_u64(table->id),
+					      out_cstr(classes[table->class]),
+					      out_cstr(field->name), out_u64(field->id),
+					      out_cstr(ebt_type_name(field->type)),
+					      out_cstr(field->unit ? field->unit : ""),
+					      out_cstr(field->doc ? field->doc : ""),
+					      out_cstr(table->doc ? table->doc : "") });
+		}
+	}
+	return err ? err : out_end(out);
+}
+
+static struct ebt_error *cmd_dump(struct report *report)
+{
+	__attribute__((cleanup(dump_deinit))) struct dump d = { .report = report };
+	bool schema = options_flag(report->options, "schema");
+	struct ebt_error *err;
+
+	if (report->options->sort && !schema)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"dump is in order of time: --sort does not apply");
+	err = dump_tables_init(report->trace, &d.t);
+	if (err)
+		return err;
+	return schema ? dump_schema(&d) : dump_rows(&d);
+}
+
+static const struct option_def dump_options[] = {
+	{ "table", OPTION_STRING, "NAME,…", "only these tables", NULL },
+	{ "schema", OPTION_FLAG, NULL, "the tables and fields instead of rows", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_dump = {
+	.name = "dump",
+	.fn = cmd_dump,
+	.flags = COMMAND_NO_INTERVALS,
+	.summary = "every row as it is in the file",
+	.help = "One line a row: time, table, fields; docs/FORMAT.md section 7 has the rules. "
+		"Tables\n"
+		"that describe the file come first, then all others merged in order of time. With\n"
+		"a filter (--pid, --from …) the former are left out unless --table names them.\n"
+		"\n"
+		"  ebreport dump t.ebt | less\n"
+		"  ebreport dump --table sched_switch --from 2s --to 2.5s --cpu 0 t.ebt\n"
+		"  ebreport dump --table syscall --csv t.ebt > syscalls.csv\n"
+		"  ebreport dump --schema t.ebt\n",
+	.options = dump_options,
+};

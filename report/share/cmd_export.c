@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport export`: rows as lines of JSON, with what is missing between them. docs/EXPORT.md. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/ndjson.h"
+#include "report/cli/command.h"
+#include "report/share/dump_tables.h"
+#include "report/share/export_gaps.h"
+#include "symbolize/symbolize.h"
+
+#define FORMAT_NAME    "ebt-ndjson"
+#define FORMAT_VERSION 1
+#define BATCH	       10000 /* rows between two lines that say how far it has come */
+
+struct export
+{
+	struct report *report;
+	FILE *f;
+	struct ndjson lines;
+	struct dump_tables t;
+	struct text text;
+	struct sym *sym; /* with --symbols */
+	struct export_gaps gaps;
+	bool *told;	      /* by index of table: the line with its columns is written */
+	uint64_t *noted;      /* likewise: lost rows of it that lines have told */
+	uint64_t rows, lost;  /* so far */
+	uint64_t batch, left; /* rows in a batch, and until the next one */
+	uint64_t until;	      /* time of the last row */
+};
+
+static void export_deinit(struct export *e)
+{
+	dump_tables_deinit(&e->t);
+	text_deinit(&e->text);
+	free(e->told);
+	free(e->noted);
+}
+
+static void put_u64(struct json *json, const char *key, uint64_t v)
+{
+	json_key(json, key);
+	json_u64(json, v);
+}
+
+static void put_cstr(struct json *json, const char *key, const char *s)
+{
+	json_key(json, key);
+	if (s)
+		json_cstr(json, s);
+	else
+		json_put_null(json);
+}
+
+static struct json *begin_line(struct export *e, const char *kind)
+{
+	struct json *json = ndjson_begin(&e->lines);
+
+	put_cstr(json, "kind", kind);
+	return json;
+}
+
+/* --- the first and the last line --- */
+
+static struct ebt_error *put_meta(struct export *e, const char *name, const char *key)
+{
+	const char *value;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(e->report->trace), key, &value);
+
+	if (!err)
+		put_cstr(&e->lines.json, name, value);
+	return err;
+}
+
+static struct ebt_error *put_header(struct export *e)
+{
+	const struct options *o = e->report->options;
+	struct trace *trace = e->report->trace;
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(trace));
+	struct json *json = begin_line(e, "header");
+	struct ebt_error *err;
+
+	put_cstr(json, "format", FORMAT_NAME);
+	put_u64(json, "version", FORMAT_VERSION);
+	put_cstr(json, "program", "ebreport " EBT_VERSION);
+	put_cstr(json, "file", info->path);
+	text_clear(&e->text);
+	for (size_t i = 0; i < sizeof(info->uuid); i++)
+		text_printf(&e->text, "%02x", info->uuid[i]);
+	put_cstr(json, "uuid", text_get(&e->text));
+	put_u64(json, "created_ns", info->created_ns);
+	put_cstr(json, "clock", "CLOCK_MONOTONIC");
+	put_u64(json, "start_ns", info->start_ns);
+	json_key(json, "live");
+	json_bool(json, trace_is_live(trace));
+	json_key(json, "filtered");
+	json_bool(json, trace_has_task_filter(trace) || trace_has_cpu_filter(trace) ||
+				o->from.set || o->to.set || options_string(o, "table"));
+	json_key(json, "host");
+	json_open_object(json);
+	err = put_meta(e, "name", "host.name");
+	if (!err)
+		err = put_meta(e, "release", "host.release");
+	if (!err)
+		err = put_meta(e, "machine", "host.machine");
+	json_end(json);
+	if (!err)
+		err = put_meta(e, "command_line", "ebrec.command_line");
+	ndjson_end(&e->lines);
+	return err;
+}
+
+/* Why the lines are not all that was recorded. */
+static void put_reasons(struct export *e, const struct ebt_error *failed)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(e->report->trace));
+	uint64_t missing = trace_missing_chunks(e->report->trace);
+	struct json *json = &e->lines.json;
+
+	if (failed)
+		json_cstr(json, failed->message);
+	if (!info->complete)
+		json_cstr(json, "the file has no end: the recording was not finished, or the file "
+				"was cut");
+	text_clear(&e->text);
+	if (e->gaps.total)
+		text_printf(&e->text, "%" PRIu64 " part%s of the file could not be read",
+			    e->gaps.total, e->gaps.total == 1 ? "" : "s");
+	if (e->text.len)
+		json_cstr(json, text_get(&e->text));
+	text_clear(&e->text);
+	if (missing)
+		text_printf(&e->text, "missing chunks: %" PRIu64, missing);
+	if (e->text.len)
+		json_cstr(json, text_get(&e->text));
+}
+
+static void put_totals(struct export *e, struct json *json)
+{
+	put_u64(json, "rows", e->rows);
+	put_u64(json, "lost", e->lost);
+}
+
+static void put_end(struct export *e, const struct ebt_error *failed)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(e->report->trace));
+	struct json *json = begin_line(e, "end");
+
+	put_totals(e, json);
+	json_key(json, "complete");
+	json_bool(json, !failed && info->complete && !e->gaps.total &&
+				!trace_missing_chunks(e->report->trace));
+	json_key(json, "why");
+	json_open_array(json);
+	put_reasons(e, failed);
+	json_end(json);
+	ndjson_end(&e->lines);
+	fflush(e->f);
+}
+
+static void put_batch(struct export *e)
+{
+	struct json *json = begin_line(e, "batch");
+
+	put_totals(e, json);
+	put_u64(json, "until_ns", e->until);
+	ndjson_end(&e->lines);
+	fflush(e->f);
+	e->left = e->batch;
+}
+
+/* --- what is missing --- */
+
+/* Of which table, by its id; NULL: not known. */
+static const struct ebt_table *table_of(const struct export *e, uint64_t id)
+{
+	size_t i = id <= UINT16_MAX ? e->t.by_id[id] : 0;
+
+	return i ? &e->t.tables[i - 1] : NULL;
+}
+
+static bool is_chosen(const struct export *e, uint64_t id)
+{
+	size_t i = id <= UINT16_MAX ? e->t.by_id[id] : 0;
+
+	return !i || e->t.chosen[i - 1];
+}
+
+/* count NULL: not known. reason is open then, for more members. */
+static struct json *begin_lost(struct export *e, uint64_t table_id, const uint64_t *count,
+			       uint64_t from, uint64_t to)
+{
+	struct json *json = begin_line(e, "lost");
+	const struct ebt_table *table = table_of(e, table_id);
+
+	put_cstr(json, "table", table ? table->name : NULL);
+	json_key(json, "count");
+	if (count)
+		json_u64(json, *count);
+	else
+		json_put_null(json);
+	put_u64(json, "from_ns", from);
+	put_u64(json, "to_ns", to);
+	if (count && table)
+		e->noted[e->t.by_id[table->id] - 1] += *count;
+	if (count && __builtin_add_overflow(e->lost, *count, &e->lost))
+		e->lost = UINT64_MAX;
+	return json;
+}
+
+/* A row of table `lost`. */
+static void put_lost(struct export *e, const struct ebt_row *row)
+{
+	uint64_t count = ebt_u64(row, EBT_F_lost_count), id = ebt_u64(row, EBT_F_lost_table_id);
+	uint64_t reason = ebt_u64(row, EBT_F_lost_reason);
+	const char *name = ebt_value_name(&row->batch->table->fields[EBT_F_lost_reason], reason);
+	struct ebt_str source = ebt_str(row, EBT_F_lost_source);
+	struct ebt_str detail = ebt_str(row, EBT_F_lost_detail);
+	struct json *json;
+
+	if (!is_chosen(e, id))
+		return;
+	json = begin_lost(e, id, &count, ebt_u64(row, EBT_F_lost_from), row->time);
+	put_cstr(json, "reason", name ? name : "other");
+	json_key(json, "source");
+	json_str(json, source.data, source.len);
+	json_key(json, "detail");
+	json_str(json, detail.data, detail.len);
+	ndjson_end(&e->lines);
+}
+
+static bool in_window(const struct export *e, const struct export_gap *gap)
+{
+	const struct options *o = e->report->options;
+	const struct trace *trace = e->report->trace;
+
+	return (!o->from.set || gap->to >= trace_from_ns(trace)) &&
+	       (!o->to.set || gap->from < trace_to_ns(trace));
+}
+
+static void put_gaps(struct export *e, uint64_t time)
+{
+	const struct export_gap *gap;
+
+	export_gaps_update(&e->gaps, trace_reader(e->report->trace));
+	while ((gap = export_gaps_tell(&e->gaps, time))) {
+		uint64_t rows = gap->rows;
+		struct json *json;
+
+		if ((gap->is_chunk && !is_chosen(e, gap->table)) || !in_window(e, gap))
+			continue;
+		json = begin_lost(e, gap->is_chunk ? gap->table : UINT64_MAX,
+				  gap->is_chunk ? &rows : NULL, gap->from, gap->to);
+		put_cstr(json, "reason", "damaged file");
+		put_cstr(json, "detail", gap->what);
+		put_u64(json, "offset", gap->offset);
+		put_u64(json, "length", gap->length);
+		ndjson_end(&e->lines);
+	}
+}
+
+/* Heads of chunks count losses too; what table `lost` told may be in a chunk that is not there. */
+static struct ebt_error *put_counted(struct export *e)
+{
+	struct trace *trace = e->report->trace;
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	size_t n;
+	struct ebt_error *err = trace_losses(trace, true, &losses, &n);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		uint64_t noted = e->noted[e->t.by_id[losses[i].table->id] - 1], more;
+
+		if (losses[i].lost <= noted || !is_chosen(e, losses[i].table->id) ||
+		    trace_has_task_filter(trace) || e->report->options->from.set ||
+		    e->report->options->to.set)
+			continue;
+		more = losses[i].lost - noted;
+		put_cstr(begin_lost(e, losses[i].table->id, &more, trace_start_ns(trace),
+				    trace_end_ns(trace)),
+			 "reason", "counted in heads of chunks alone");
+		ndjson_end(&e->lines);
+	}
+	return err;
+}
+
+/* --- rows --- */
+
+static const char *const class_names[] = { "meta", "state", "event" };
+
+static void put_table(struct export *e, const struct dump_fields *fields)
+{
+	struct json *json = begin_line(e, "table");
+
+	put_cstr(json, "table", fields->table->name);
+	put_cstr(json, "class", class_names[fields->table->class]);
+	json_key(json, "columns");
+	json_open_array(json);
+	for (uint32_t i = 0; i < fields->n; i++) {
+		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
+
+		text_clear(&e->text);
+		dump_json_key(&e->text, field);
+		json_open_object(json);
+		put_cstr(json, "name", text_get(&e->text));
+		put_cstr(json, "type", ebt_type_name(field->type));
+		put_cstr(json, "unit", field->unit ? field->unit : "");
+		json_end(json);
+	}
+	json_end(json);
+	ndjson_end(&e->lines);
+}
+
+static struct ebt_error *put_address(struct export *e, const struct ebt_row *row,
+				     const struct ebt_task *task, const struct ebt_stack *stack,
+				     uint32_t at, bool caller)
+{
+	struct json *json = &e->lines.json;
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	err = sym_resolve(e->sym, task, row->time, stack->attrs, stack->addresses[at], caller,
+			  &frames);
+	for (size_t i = 0; !err && i < frames.n; i++) {
+		const struct sym_frame *frame = &frames.frames[i];
+
+		json_open_object(json);
+		put_cstr(json, "function", frame->func->name);
+		put_cstr(json, "object", frame->func->object);
+		json_key(json, "inlined");
+		json_bool(json, frame->inlined);
+		if (frame->file) {
+			put_cstr(json, "file", frame->file);
+			put_u64(json, "line", frame->line);
+		}
+		if (frame->func->reason != SYM_OK)
+			put_cstr(json, "unresolved", sym_reason_name(frame->func->reason));
+		json_end(json);
+	}
+	return err;
+}
+
+/* Stacks of a row are of the task that its first TASK field names. */
+static struct ebt_error *put_symbols(struct export *e, const struct ebt_row *row,
+				     const struct dump_fields *fields)
+{
+	struct json *json = &e->lines.json;
+	const struct ebt_task *task = NULL;
+	struct ebt_error *err = NULL;
+	bool below_kernel = false;
+
+	json_key(json, "symbols");
+	json_open_object(json);
+	for (uint32_t i = 0; !err && i < fields->n; i++) {
+		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
+		const struct ebt_stack *stack;
+
+		if (field->type == EBT_TYPE_TASK && !task)
+			task = ebt_task(row, fields->index[i]);
+		stack = field->type == EBT_TYPE_STACK ? ebt_stack(row, fields->index[i]) : NULL;
+		if (!stack)
+			continue;
+		json_key(json, field->name);
+		json_open_array(json);
+		for (uint32_t k = 0; !err && k < stack->n; k++) {
+			bool user = stack->attrs & EBT_STACK_USER;
+
+			if (!sym_is_shown_by_next(stack, k))
+				err = put_address(e, row, task, stack, k,
+						  k > 0 || (user && below_kernel));
+		}
+		json_end(json);
+		below_kernel |= !(stack->attrs & EBT_STACK_USER);
+	}
+	json_end(json);
+	return err;
+}
+
+static bool has_stacks(const struct ebt_table *table)
+{
+	for (uint32_t f = 0; f < table->n_fields; f++) {
+		if (table->fields[f].type == EBT_TYPE_STACK)
+			return true;
+	}
+	return false;
+}
+
+static struct ebt_error *put_row(struct export *e, const struct ebt_row *row)
+{
+	size_t table = e->t.by_id[row->batch->table->id] - 1u;
+	const struct dump_fields *fields = &e->t.fields[table];
+	struct ebt_error *err = NULL;
+	struct json *json;
+
+	if (!e->told[table])
+		put_table(e, fields);
+	e->told[table] = true;
+	json = begin_line(e, "row");
+	put_cstr(json, "table", fields->table->name);
+	put_u64(json, "time_ns", row->time);
+	json_key(json, "values");
+	json_open_object(json);
+	dump_json_fields(json, &e->text, row, fields);
+	json_end(json);
+	if (e->sym && has_stacks(fields->table))
+		err = put_symbols(e, row, fields);
+	ndjson_end(&e->lines);
+	e->rows++;
+	e->until = row->time;
+	return err ? err : text_error(&e->text);
+}
+
+/* All rows of these tables, merged, with those of `lost` among them. */
+static struct ebt_error *put_tables(struct export *e, const struct ebt_want *wants, size_t n)
+{
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	if (!n)
+		return NULL;
+	err = trace_cursor_create(e->report->trace, wants, n, 0, &cursor);
+	while (!err && !ferror(e->f)) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		put_gaps(e, row.time);
+		if (row.batch->table->id == EBT_T_lost) {
+			put_lost(e, &row);
+			continue;
+		}
+		err = put_row(e, &row);
+		if (!err && !--e->left)
+			put_batch(e);
+	}
+	return err;
+}
+
+/* Tables that describe the file, one after the other. `lost` is among the others, but where those
+ * that come later are not there yet: its rows have no place in their order. */
+static bool comes_first(const struct export *e, size_t table)
+{
+	const struct ebt_table *t = &e->t.tables[table];
+
+	return t->class == EBT_CLASS_META &&
+	       (t->id != EBT_T_lost || trace_is_live(e->report->trace));
+}
+
+/* Those that come first, then all others merged. passed: chunks of which the former were given.
+ * empty: nothing of the latter is there. */
+static struct ebt_error *put_window(struct export *e, size_t passed, bool empty)
+{
+	_cleanup_free_ struct ebt_want *wants = calloc(e->t.n + 1, sizeof(*wants));
+	struct ebt_error *err = NULL;
+	size_t n = 0;
+
+	if (!wants)
+		return &ebt_enomem;
+	ebt_reader_pass(trace_reader(e->report->trace), passed);
+	for (uint32_t id = 0; !err && id <= UINT16_MAX; id++) {
+		const struct ebt_want want = { (uint16_t)id, ~UINT64_C(0) };
+		size_t i = e->t.by_id[id];
+
+		if (!i || (id != EBT_T_lost && !e->t.chosen[i - 1]))
+			continue;
+		if (comes_first(e, i - 1))
+			err = put_tables(e, &want, 1);
+		else
+			wants[n++] = want;
+	}
+	ebt_reader_pass(trace_reader(e->report->trace), 0);
+	return err || empty ? err : put_tables(e, wants, n);
+}
+
+/* What has come, up to the time before which nothing else will. */
+static struct ebt_error *put_live(struct export *e)
+{
+	struct trace *trace = e->report->trace;
+	unsigned int place = TRACE_FIRST_WINDOW;
+	uint64_t from = 0, until;
+	struct ebt_error *err = NULL;
+	bool end = false;
+	size_t passed = 0, n;
+
+	while (!err && !end && !ferror(e->f)) {
+		err = trace_more(trace, &until, &end);
+		if (err)
+			break;
+		trace_set_window(trace, from, until,
+				 place | (end ? (unsigned int)TRACE_LAST_WINDOW : 0));
+		err = put_window(e, passed, until == from && !end);
+		e->until = until;
+		put_batch(e);
+		ebt_reader_chunks(trace_reader(trace), &n);
+		passed = n;
+		from = until;
+		place = 0;
+	}
+	return err;
+}
+
+static struct ebt_error *put_all(struct export *e)
+{
+	struct ebt_error *err =
+		trace_is_live(e->report->trace) ? put_live(e) : put_window(e, 0, false);
+
+	put_gaps(e, UINT64_MAX - 1);
+	return err ? err : put_counted(e);
+}
+
+/* --- the command --- */
+
+static struct ebt_error *prepare(struct export *e)
+{
+	const struct options *o = e->report->options;
+	struct ebt_error *err;
+
+	e->f = out_file(e->report->out);
+	e->batch = e->left = options_u64(o, "batch", BATCH);
+	if (!e->batch)
+		return ebt_error_create(EBT_ERR_INVALID, "--batch: 0 rows are no batch");
+	ndjson_init(&e->lines, e->f, 0);
+	err = dump_tables_init(e->report->trace, &e->t);
+	if (!err)
+		err = dump_tables_choose(&e->t, e->report->trace, o, options_string(o, "table"));
+	if (!err && options_flag(o, "symbols"))
+		err = trace_sym(e->report->trace, &e->sym);
+	if (err)
+		return err;
+	e->told = calloc(e->t.n + 1, sizeof(*e->told));
+	e->noted = calloc(e->t.n + 1, sizeof(*e->noted));
+	return e->told && e->noted ? NULL : &ebt_enomem;
+}
+
+static struct ebt_error *run_export(struct report *report)
+{
+	__attribute__((cleanup(export_deinit))) struct export e = { .report = report };
+	struct ebt_error *err = prepare(&e);
+
+	if (err)
+		return err;
+	err = put_header(&e);
+	if (!err)
+		err = put_all(&e);
+	put_end(&e, err);
+	return err;
+}
+
+static const struct option_def export_options[] = {
+	{ "table", OPTION_STRING, "NAME,…", "only these tables", NULL },
+	{ "symbols", OPTION_FLAG, NULL, "names of the functions of stacks beside their addresses",
+	  NULL },
+	{ "batch", OPTION_U64, "N", "after every N rows a line with sums (default: 10000)", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_export = {
+	.name = "export",
+	.fn = run_export,
+	.flags = COMMAND_NO_TABLES | COMMAND_NO_INTERVALS | COMMAND_LIVE,
+	.summary = "rows as lines of JSON (NDJSON), with what is missing",
+	.help = "One JSON object a line, docs/EXPORT.md: a header, for each table its columns, and "
+		"its "
+		"rows,\n"
+		"merged in order of time as in dump. seq counts the lines without a hole, so that "
+		"a "
+		"receiver\n"
+		"sees one that is missing. Lines of kind `lost` stand where rows are missing that "
+		"happened: how\n"
+		"many, from when to when, and why. The last line has the sums, and says whether "
+		"the "
+		"file was\n"
+		"whole; without it the export was cut.\n"
+		"\n"
+		"From a pipe, rows come while they are being recorded, about two seconds late, "
+		"unless "
+		"names or\n"
+		"times (--symbols, --from, --to) need the whole.\n"
+		"\n"
+		"  ebreport export t.ebt | jq 'select(.table == \"syscall\") | .values'\n"
+		"  ebreport export --table sample --symbols --comm nginx -o nginx.ndjson t.ebt\n"
+		"  ebrec -o - -p 1234 | ebreport export - | collector\n",
+	.options = export_options,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writing a trace as the output of a command; see copying.h. */
+#include "report/share/copying.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "format/edit/copy.h"
+#include "report/base/text.h"
+
+struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *options)
+{
+	const char *output = report->options->output;
+
+	options->fd = out_copy_fd(report->out);
+	options->name = output ? output : "standard output";
+	return ebt_copy(trace_reader(report->trace), options);
+}
+
+struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
+			       const char *value)
+{
+	struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_error *err;
+
+	ebt_record_begin(&rec, EBT_T_meta, trace_end_ns(report->trace));
+	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), key);
+	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), value);
+	err = ebt_record_add(&rec, stream);
+	ebt_record_deinit(&rec);
+	return err;
+}
+
+struct ebt_error *copying_note_damage(struct report *report, struct ebt_stream *stream)
+{
+	struct ebt_reader *reader = trace_reader(report->trace);
+	_cleanup_text_ struct text note = TEXT_INIT;
+	const struct ebt_damage *damage;
+	struct ebt_error *err;
+	uint64_t total, bytes = 0;
+	size_t n;
+
+	if (!ebt_reader_info(reader)->complete)
+		text_cstr(&note, "had no end");
+	damage = ebt_reader_damage(reader, &n, &total);
+	for (size_t i = 0; i < n; i++)
+		bytes += damage[i].length;
+	if (n)
+		text_printf(&note,
+			    "%swas damaged: %" PRIu64 " part%s (%" PRIu64
+			    " bytes) could not be read",
+			    note.len ? " and " : "", total, total == 1 ? "" : "s", bytes);
+	err = text_error(&note);
+	return err || !note.len ? err
+				: copying_meta(report, stream, "copy.damage", text_get(&note));
+}

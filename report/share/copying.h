@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands share that write a trace made from a trace: bundle, scrub. */
+#ifndef REPORT_SHARE_COPYING_H
+#define REPORT_SHARE_COPYING_H
+
+#include "format/write/writer.h"
+#include "report/cli/command.h"
+
+struct ebt_copy_options;
+
+/* Copies the report's trace to its output. The destination of `options` is filled in here. */
+struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *options);
+
+/* Adds a row of table `meta`. */
+struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
+			       const char *value);
+
+/* Notes in the copy what was missing in the original, whose traces a copy does not have: it is
+ * complete, and has no gaps. After the last chunk was read. */
+struct ebt_error *copying_note_damage(struct report *report, struct ebt_stream *stream);
+
+#endif

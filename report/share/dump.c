@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows as text and JSON; see dump.h. */
+#include "report/share/dump.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As it is where it has only letters, digits, `_`, `-` and `.`, else as a string. */
+static void add_name(struct text *text, const char *name)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_-.";
+	size_t len = strlen(name);
+
+	if (len && strspn(name, plain) == len)
+		text_add(text, name, len);
+	else
+		text_dump_string(text, (struct ebt_str){ name, len });
+}
+
+static void add_i64(struct text *text, int64_t v)
+{
+	if (v < 0)
+		text_addc(text, '-');
+	text_u64(text, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+static void add_task(struct text *text, const struct ebt_task *task)
+{
+	if (!task) {
+		text_addc(text, '-');
+		return;
+	}
+	text_u64(text, task->tid);
+	text_addc(text, '/');
+	text_u64(text, task->pid);
+	text_addc(text, '/');
+	text_u64(text, task->start_ns);
+	text_addc(text, '/');
+	text_dump_string(text, task->comm);
+}
+
+static void add_stack(struct text *text, const struct ebt_stack *stack)
+{
+	if (!stack) {
+		text_addc(text, '-');
+		return;
+	}
+	text_cstr(text, stack->attrs & EBT_STACK_USER ? "u:" : "k:");
+	for (uint32_t i = 0; i < stack->n; i++) {
+		if (i)
+			text_addc(text, ',');
+		text_hex(text, stack->addresses[i]);
+	}
+	if (stack->attrs & EBT_STACK_TRUNCATED)
+		text_addc(text, '+');
+}
+
+static void add_bytes(struct text *text, struct ebt_str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		text_addc(text, "0123456789abcdef"[(unsigned char)s.data[i] >> 4]);
+		text_addc(text, "0123456789abcdef"[(unsigned char)s.data[i] & 15]);
+	}
+}
+
+void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_field *field,
+		unsigned int index)
+{
+	uint64_t v = ebt_u64(row, index);
+	const char *name;
+
+	switch (field->type) {
+	case EBT_TYPE_I64:
+		add_i64(text, (int64_t)v);
+		return;
+	case EBT_TYPE_HEX:
+		text_add(text, "0x", 2);
+		text_hex(text, v);
+		return;
+	case EBT_TYPE_ENUM:
+		name = ebt_value_name(field, v);
+		if (!name)
+			break;
+		add_name(text, name);
+		return;
+	case EBT_TYPE_TASK:
+		add_task(text, ebt_task(row, index));
+		return;
+	case EBT_TYPE_STACK:
+		add_stack(text, ebt_stack(row, index));
+		return;
+	case EBT_TYPE_STRING:
+		text_dump_string(text, ebt_str(row, index));
+		return;
+	case EBT_TYPE_BYTES:
+		text_addc(text, 'x');
+		add_bytes(text, ebt_str(row, index));
+		return;
+	case EBT_TYPE_U64:
+	case EBT_TYPE_TIME:
+	case EBT_TYPE_DURATION:
+	case EBT_N_TYPES:
+		break;
+	}
+	text_u64(text, v);
+}
+
+/* " name" and what follows it. */
+static char *make_label(const char *name, const char *after)
+{
+	struct text label = TEXT_INIT;
+
+	text_addc(&label, ' ');
+	add_name(&label, name);
+	text_cstr(&label, after);
+	if (!text_error(&label))
+		return label.data;
+	text_deinit(&label);
+	return NULL;
+}
+
+struct ebt_error *dump_fields_prepare(struct dump_fields *fields)
+{
+	fields->head = make_label(fields->table->name, "");
+	if (!fields->head)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < fields->n; i++) {
+		fields->labels[i] = make_label(fields->table->fields[fields->index[i]].name, "=");
+		if (!fields->labels[i])
+			return &ebt_enomem;
+	}
+	return NULL;
+}
+
+void dump_fields_deinit(struct dump_fields *fields)
+{
+	free(fields->head);
+	for (uint32_t i = 0; i < fields->n; i++)
+		free(fields->labels[i]);
+}
+
+void dump_line(struct text *text, const struct ebt_row *row, const struct dump_fields *fields)
+{
+	text_u64(text, row->time);
+	text_cstr(text, fields->head);
+	for (uint32_t i = 0; i < fields->n; i++) {
+		text_cstr(text, fields->labels[i]);
+		dump_value(text, row, &fields->table->fields[fields->index[i]], fields->index[i]);
+	}
+	text_addc(text, '\n');
+}
+
+/* --- JSON --- */
+
+static bool in_ns(const struct ebt_field *field)
+{
+	return field->type == EBT_TYPE_TIME || field->type == EBT_TYPE_DURATION ||
+	       (field->unit && !strcmp(field->unit, "ns"));
+}
+
+static void json_text(struct json *json, const struct text *text)
+{
+	json_str(json, text_get(text), text->len);
+}
+
+static void json_task(struct json *json, const struct ebt_task *task)
+{
+	if (!task) {
+		json_put_null(json);
+		return;
+	}
+	json_open_object(json);
+	json_key(json, "tid");
+	json_u64(json, task->tid);
+	json_key(json, "pid");
+	json_u64(json, task->pid);
+	json_key(json, "start_ns");
+	json_u64(json, task->start_ns);
+	json_key(json, "comm");
+	json_str(json, task->comm.data, task->comm.len);
+	json_end(json);
+}
+
+static void json_stack(struct json *json, struct text *scratch, const struct ebt_stack *stack)
+{
+	if (!stack) {
+		json_put_null(json);
+		return;
+	}
+	json_open_object(json);
+	json_key(json, "kind");
+	json_cstr(json, stack->attrs & EBT_STACK_USER ? "user" : "kernel");
+	json_key(json, "truncated");
+	json_bool(json, stack->attrs & EBT_STACK_TRUNCATED);
+	json_key(json, "addresses");
+	json_open_array(json);
+	for (uint32_t i = 0; i < stack->n; i++) {
+		text_clear(scratch);
+		text_cstr(scratch, "0x");
+		text_hex(scratch, stack->addresses[i]);
+		json_text(json, scratch);
+	}
+	json_end(json);
+	json_end(json);
+}
+
+static void json_value(struct json *json, struct text *scratch, const struct ebt_row *row,
+		       const struct ebt_field *field, unsigned int index)
+{
+	uint64_t v = ebt_u64(row, index);
+	struct ebt_str s;
+
+	text_clear(scratch);
+	switch (field->type) {
+	case EBT_TYPE_U64:
+	case EBT_TYPE_TIME:
+	case EBT_TYPE_DURATION:
+	case EBT_N_TYPES:
+		json_u64(json, v);
+		break;
+	case EBT_TYPE_I64:
+		json_i64(json, (int64_t)v);
+		break;
+	case EBT_TYPE_HEX:
+		dump_value(scratch, row, field, index);
+		json_text(json, scratch);
+		break;
+	case EBT_TYPE_ENUM:
+		if (ebt_value_name(field, v))
+			json_cstr(json, ebt_value_name(field, v));
+		else
+			json_u64(json, v);
+		break;
+	case EBT_TYPE_TASK:
+		json_task(json, ebt_task(row, index));
+		break;
+	case EBT_TYPE_STACK:
+		json_stack(json, scratch, ebt_stack(row, index));
+		break;
+	case EBT_TYPE_STRING:
+		s = ebt_str(row, index);
+		json_str(json, s.data, s.len);
+		break;
+	case EBT_TYPE_BYTES:
+		add_bytes(scratch, ebt_str(row, index));
+		json_text(json, scratch);
+		break;
+	}
+}
+
+void dump_json_key(struct text *text, const struct ebt_field *field)
+{
+	text_printf(text, "%s%s", field->name, in_ns(field) ? "_ns" : "");
+}
+
+void dump_json_fields(struct json *json, struct text *scratch, const struct ebt_row *row,
+		      const struct dump_fields *fields)
+{
+	for (uint32_t i = 0; i < fields->n; i++) {
+		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
+
+		text_clear(scratch);
+		dump_json_key(scratch, field);
+		json_key(json, text_get(scratch));
+		json_value(json, scratch, row, field, fields->index[i]);
+	}
+}
+
+void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
+	       const struct dump_fields *fields)
+{
+	json_open_object(json);
+	json_key(json, "time_ns");
+	json_u64(json, row->time);
+	json_key(json, "table");
+	json_cstr(json, fields->table->name);
+	dump_json_fields(json, scratch, row, fields);
+	json_end(json);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows of any table as text (FORMAT.md section 7) and as JSON, by the schema alone: tables that
+ * this program has never heard of come out like all others.
+ */
+#ifndef REPORT_SHARE_DUMP_H
+#define REPORT_SHARE_DUMP_H
+
+#include "format/read/reader.h"
+#include "report/base/json.h"
+#include "report/base/text.h"
+
+/* Fields of one table that the file has, in the order of its schema; without `time`. */
+struct dump_fields {
+	const struct ebt_table *table;
+	uint8_t index[EBT_MAX_FIELDS];
+	uint32_t n;
+	char *head;		      /* " name" of the table, as a line has it */
+	char *labels[EBT_MAX_FIELDS]; /* " name=", of the fields that index names */
+};
+
+/* Makes head and labels, when index and n are as they should be. */
+struct ebt_error *dump_fields_prepare(struct dump_fields *fields);
+void dump_fields_deinit(struct dump_fields *fields);
+
+/* One value. */
+void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_field *field,
+		unsigned int index);
+
+/* One line, with the newline. */
+void dump_line(struct text *text, const struct ebt_row *row, const struct dump_fields *fields);
+
+/* One object: time_ns, table, fields; those in ns have names ending in _ns. */
+void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
+	       const struct dump_fields *fields);
+
+/* The members of an object, for the fields alone. */
+void dump_json_fields(struct json *json, struct text *scratch, const struct ebt_row *row,
+		      const struct dump_fields *fields);
+
+/* Key of a field in JSON. */
+void dump_json_key(struct text *text, const struct ebt_field *field);
+
+#endif

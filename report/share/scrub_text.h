@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Words that say nothing in the place of words that do. The same word becomes the same token
+ * everywhere in one copy, so that what belongs together still does; the key is random and never
+ * kept, so that nobody can find a word by trying.
+ */
+#ifndef REPORT_SHARE_SCRUB_TEXT_H
+#define REPORT_SHARE_SCRUB_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/read/reader.h"
+#include "report/base/text.h"
+
+struct scrub_key {
+	uint64_t k[2];
+};
+
+struct ebt_error *scrub_key_make(struct scrub_key *ret);
+
+/* SipHash-2-4. */
+uint64_t scrub_hash(const struct scrub_key *key, const void *data, size_t len);
+
+/* All of these append what is to stand for s. */
+
+/* `~` and 12 hexadecimal digits; nothing for nothing. */
+void scrub_token(const struct scrub_key *key, struct ebt_str s, struct text *to);
+/* Is this a path below the folders that every system has, and that no user writes to? */
+bool scrub_is_system_path(struct ebt_str s);
+/* Part by part; keep_system: paths of the system stay. */
+void scrub_path(const struct scrub_key *key, struct ebt_str s, bool keep_system, struct text *to);
+void scrub_cgroup(const struct scrub_key *key, struct ebt_str s, struct text *to);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The inside of a call tree: shared by model_calltree.c, which grows it, and calltree_views.c,
+ * which reads it. */
+#ifndef REPORT_STACKS_CALLTREE_PRIVATE_H
+#define REPORT_STACKS_CALLTREE_PRIVATE_H
+
+#include "format/base/cleanup.h"
+#include "report/stacks/model_calltree.h"
+
+/* Where a stack was placed. */
+struct cached {
+	uint64_t batch;
+	const struct ebt_task *task;
+	uint32_t kernel, user;
+	uint32_t node; /* 0: empty; no stack ends at the root itself without being placed anew */
+};
+
+struct calltree {
+	struct sym *sym;
+	struct calltree_options options;
+
+	struct calltree_node *nodes; /* in order of making: parents before children */
+	struct calltree_func *funcs;
+	uint32_t n_nodes, nodes_capacity, n_funcs, funcs_capacity;
+	bool borrowed_funcs; /* they belong to the tree that this is a view of */
+	bool by_weight;	     /* order of children, see calltree_finish() */
+
+	/* Open hash tables, sizes are powers of two; 0 is an empty slot. */
+	uint32_t *children; /* nodes by (parent, func, inlined) */
+	uint32_t *names;    /* funcs that are no functions, by name */
+	uint32_t children_size, names_size, n_names;
+
+	uint32_t *by_sym; /* funcs by sym_func.id */
+	uint32_t n_by_sym;
+
+	struct cached *cache;
+};
+
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
+
+/* The child of a node, made if there is none. *ret may be &parent's variable. */
+struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
+				 bool inlined, uint32_t *ret);
+
+/* A tree of its own nodes with the functions of another. */
+struct ebt_error *calltree_create_view(const struct calltree *tree, uint32_t func,
+				       struct calltree **ret);
+
+/* first 0: not known. */
+void calltree_add_line(struct calltree_node *node, const char *file, uint32_t first, uint32_t last);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A call tree with other stacks: only some of them, without some frames, or from the inside out. */
+#ifndef REPORT_STACKS_CALLTREE_SHAPE_H
+#define REPORT_STACKS_CALLTREE_SHAPE_H
+
+#include <stdbool.h>
+
+#include "report/stacks/model_calltree.h"
+
+struct calltree_shape {
+	/* POSIX extended regular expressions on names of functions; NULL: all, none. */
+	const char *focus;  /* stacks with such a function only */
+	const char *ignore; /* stacks without such a function only */
+	const bool *keep;   /* by node: stacks that end there; NULL: all */
+	bool no_libraries; /* without frames of the kernel, of libraries, and of files below /usr */
+	bool bottom_up;	   /* below the first frame, the innermost function is outermost */
+	bool by_weight;	   /* children in order of weight instead of name */
+};
+
+/* Is there anything to do? */
+bool calltree_is_shaped(const struct calltree_shape *shape);
+
+/* *ret[node]: stacks that end there have the functions that they have to have; free(). NULL where
+ * all have. */
+struct ebt_error *calltree_select(const struct calltree *tree, const struct calltree_shape *shape,
+				  bool **ret);
+
+/* A finished tree of a finished tree, which has to live longer: names belong to it. A stack of
+ * which no frame is left counts for the frame that it is below. */
+struct ebt_error *calltree_reshape(const struct calltree *tree, const struct calltree_shape *shape,
+				   struct calltree **ret);
+
+#endif

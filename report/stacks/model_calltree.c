@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks to a tree of calls; see model_calltree.h. */
+#include "report/stacks/model_calltree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/text.h"
+#include "report/stacks/calltree_private.h"
+
+/* A tree beyond this is no picture of anything. 16 M nodes take 1 GiB. */
+#define MAX_NODES (1u << 24)
+
+/* Stacks that are remembered with their node. A stack falls out of it by another on its place. */
+#define CACHE_SIZE (1u << 15)
+
+const char *calltree_kind_name(enum calltree_kind kind)
+{
+	static const char *const names[CALLTREE_N_KINDS] = {
+		[CALLTREE_ROOT] = "process",	[CALLTREE_USER] = "user",
+		[CALLTREE_LIBRARY] = "library", [CALLTREE_KERNEL] = "kernel",
+		[CALLTREE_INLINED] = "inlined", [CALLTREE_JIT] = "jit",
+		[CALLTREE_PYTHON] = "python",	[CALLTREE_UNRESOLVED] = "unresolved",
+		[CALLTREE_ON_CPU] = "on CPU",	[CALLTREE_QUEUED] = "run queue",
+		[CALLTREE_OFF_CPU] = "off CPU",
+	};
+
+	return names[kind];
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h ^= h >> 31;
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_bytes(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+	return mix(h);
+}
+
+/* --- functions --- */
+
+static struct ebt_error *add_func(struct calltree *tree, const struct calltree_func *func,
+				  uint32_t *ret)
+{
+	if (tree->n_funcs == tree->funcs_capacity) {
+		uint32_t capacity = tree->funcs_capacity ? tree->funcs_capacity * 2 : 256;
+		struct calltree_func *funcs = reallocarray(tree->funcs, capacity, sizeof(*funcs));
+
+		if (!funcs)
+			return &ebt_enomem;
+		tree->funcs = funcs;
+		tree->funcs_capacity = capacity;
+	}
+	tree->funcs[tree->n_funcs] = *func;
+	*ret = tree->n_funcs++;
+	return NULL;
+}
+
+static struct ebt_error *grow_names(struct calltree *tree)
+{
+	uint32_t size = tree->names_size ? tree->names_size * 2 : 256;
+	uint32_t *names = calloc(size, sizeof(*names));
+
+	if (!names)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < tree->names_size; i++) {
+		uint32_t slot;
+
+		if (!tree->names[i])
+			continue;
+		slot = hash_bytes(tree->funcs[tree->names[i]].name) & (size - 1);
+		while (names[slot])
+			slot = (slot + 1) & (size - 1);
+		names[slot] = tree->names[i];
+	}
+	free(tree->names);
+	tree->names = names;
+	tree->names_size = size;
+	return NULL;
+}
+
+/* A func that is no function: found by its name, which is copied. */
+static struct ebt_error *named_func(struct calltree *tree, const char *name,
+				    enum calltree_kind kind, uint32_t *ret)
+{
+	struct calltree_func func = { .object = "", .kind = kind };
+	struct ebt_error *err;
+	uint32_t slot;
+
+	if (tree->n_names >= tree->names_size / 2) {
+		err = grow_names(tree);
+		if (err)
+			return err;
+	}
+	slot = hash_bytes(name) & (tree->names_size - 1);
+	for (; tree->names[slot]; slot = (slot + 1) & (tree->names_size - 1)) {
+		if (strcmp(tree->funcs[tree->names[slot]].name, name) == 0) {
+			*ret = tree->names[slot];
+			return NULL;
+		}
+	}
+	func.name = strdup(name);
+	if (!func.name)
+		return &ebt_enomem;
+	err = add_func(tree, &func, ret);
+	if (err) {
+		free((char *)func.name);
+		return err;
+	}
+	tree->names[slot] = *ret;
+	tree->n_names++;
+	return NULL;
+}
+
+static bool is_library(const char *object)
+{
+	const char *slash = strrchr(object, '/');
+	const char *so = strstr(slash ? slash : object, ".so");
+
+	return so && (so[3] == '\0' || so[3] == '.');
+}
+
+static enum calltree_kind kind_of(const struct sym_func *func)
+{
+	if (func->reason != SYM_OK && func->reason != SYM_DISABLED)
+		return CALLTREE_UNRESOLVED;
+	switch (func->kind) {
+	case SYM_USER:
+		return is_library(func->object) ? CALLTREE_LIBRARY : CALLTREE_USER;
+	case SYM_KERNEL:
+	case SYM_MODULE:
+		return CALLTREE_KERNEL;
+	case SYM_VDSO:
+		return CALLTREE_LIBRARY;
+	case SYM_JIT:
+		return CALLTREE_JIT;
+	case SYM_PYTHON:
+		return CALLTREE_PYTHON;
+	case SYM_UNKNOWN:
+		break;
+	}
+	return CALLTREE_UNRESOLVED;
+}
+
+static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_func *sym,
+				     uint32_t *ret)
+{
+	struct calltree_func func = {
+		.name = sym->name,
+		.object = sym->object,
+		.kind = kind_of(sym),
+		.reason = sym->reason,
+	};
+	struct ebt_error *err;
+
+	if (sym->id >= tree->n_by_sym) {
+		uint32_t n = sym->id + sym->id / 2 + 256;
+		uint32_t *by_sym = reallocarray(tree->by_sym, n, sizeof(*by_sym));
+
+		if (!by_sym)
+			return &ebt_enomem;
+		memset(by_sym + tree->n_by_sym, 0, (n - tree->n_by_sym) * sizeof(*by_sym));
+		tree->by_sym = by_sym;
+		tree->n_by_sym = n;
+	}
+	if (!tree->by_sym[sym->id]) {
+		err = add_func(tree, &func, &tree->by_sym[sym->id]);
+		if (err)
+			return err;
+	}
+	*ret = tree->by_sym[sym->id];
+	return NULL;
+}
+
+/* --- nodes --- */
+
+static uint64_t child_hash(uint32_t parent, uint32_t func, bool inlined)
+{
+	return mix(mix((uint64_t)parent << 32 | func) + inlined);
+}
+
+static struct ebt_error *grow_children(struct calltree *tree)
+{
+	uint32_t size = tree->children_size ? tree->children_size * 2 : 1024;
+	uint32_t *children = calloc(size, sizeof(*children));
+
+	if (!children)
+		return &ebt_enomem;
+	for (uint32_t i = 1; i < tree->n_nodes; i++) {
+		const struct calltree_node *node = &tree->nodes[i];
+		uint32_t slot = child_hash(node->parent, node->func, node->inlined) & (size - 1);
+
+		while (children[slot])
+			slot = (slot + 1) & (size - 1);
+		children[slot] = i;
+	}
+	free(tree->children);
+	tree->children = children;
+	tree->children_size = size;
+	return NULL;
+}
+
+static struct ebt_error *add_node(struct calltree *tree, const struct calltree_node *node,
+				  uint32_t *ret)
+{
+	if (tree->n_nodes == MAX_NODES)
+		return ebt_error_create(EBT_ERR_LIMIT,
+					"the call tree has more than %u nodes: use a filter",
+					MAX_NODES);
+	if (tree->n_nodes == tree->nodes_capacity) {
+		uint32_t capacity = tree->nodes_capacity ? tree->nodes_capacity * 2 : 1024;
+		struct calltree_node *nodes = reallocarray(tree->nodes, capacity, sizeof(*nodes));
+
+		if (!nodes)
+			return &ebt_enomem;
+		tree->nodes = nodes;
+		tree->nodes_capacity = capacity;
+	}
+	tree->nodes[tree->n_nodes] = *node;
+	*ret = tree->n_nodes++;
+	return NULL;
+}
+
+struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
+				 bool inlined, uint32_t *ret)
+{
+	struct calltree_node node = { .parent = parent, .func = func, .inlined = inlined };
+	struct ebt_error *err;
+	uint32_t slot;
+
+	if (tree->n_nodes >= tree->children_size / 2) {
+		err = grow_children(tree);
+		if (err)
+			return err;
+	}
+	slot = child_hash(parent, func, inlined) & (tree->children_size - 1);
+	for (; tree->children[slot]; slot = (slot + 1) & (tree->children_size - 1)) {
+		const struct calltree_node *there = &tree->nodes[tree->children[slot]];
+
+		if (there->parent == parent && there->func == func && there->inlined == inlined) {
+			*ret = tree->children[slot];
+			return NULL;
+		}
+	}
+	err = add_node(tree, &node, ret);
+	if (!err)
+		tree->children[slot] = *ret;
+	return err;
+}
+
+void calltree_add_line(struct calltree_node *node, const char *file, uint32_t first, uint32_t last)
+{
+	if (!file || !first || node->many_files)
+		return;
+	if (!node->file) {
+		node->file = file;
+		node->line_first = first;
+		node->line_last = last;
+	} else if (node->file != file && strcmp(node->file, file) != 0) {
+		node->file = NULL;
+		node->many_files = true;
+	} else {
+		if (first < node->line_first)
+			node->line_first = first;
+		if (last > node->line_last)
+			node->line_last = last;
+	}
+}
+
+/* --- stacks --- */
+
+/* A frame that is no code; what stands behind a NUL would be lost, and no name has one. */
+static struct ebt_error *place_name(struct calltree *tree, struct ebt_str name, const char *numbers,
+				    uint32_t *node)
+{
+	char text[300];
+	uint32_t func;
+	struct ebt_error *err;
+
+	name = text_comm((struct ebt_str){ name.data, strnlen(name.data, name.len) });
+	if (name.len > 255)
+		name.len = 255;
+	snprintf(text, sizeof(text), "%.*s%s", (int)name.len, name.data, numbers);
+	err = named_func(tree, text, CALLTREE_ROOT, &func);
+	if (err)
+		return err;
+	return calltree_child(tree, *node, func, false, node);
+}
+
+static struct ebt_error *place_thread(struct calltree *tree, const struct ebt_task *task,
+				      uint32_t *node)
+{
+	const struct calltree_options *options = &tree->options;
+	char number[16] = "";
+
+	if (!options->threads || !task || options->roots == CALLTREE_BY_THREAD)
+		return NULL;
+	if (options->roots == CALLTREE_BY_PROCESS)
+		snprintf(number, sizeof(number), " (%" PRIu32 ")", task->tid);
+	return place_name(tree,
+			  options->thread_name ? options->thread_name(options->thread_arg, task)
+					       : task->comm,
+			  number, node);
+}
+
+static struct ebt_error *place_root(struct calltree *tree, const struct ebt_task *task,
+				    uint32_t *node)
+{
+	const struct calltree_options *options = &tree->options;
+	struct ebt_str comm = { "idle", 4 };
+	char numbers[32] = "";
+	struct ebt_error *err = NULL;
+
+	if (task)
+		comm = task->comm;
+	if (task && options->name)
+		comm = options->name(options->arg, task);
+	if (options->roots == CALLTREE_BY_PROCESS && task)
+		snprintf(numbers, sizeof(numbers), " (%" PRIu32 ")", task->pid);
+	else if (options->roots == CALLTREE_BY_THREAD && task)
+		snprintf(numbers, sizeof(numbers), " (%" PRIu32 "/%" PRIu32 ")", task->pid,
+			 task->tid);
+	if (options->roots != CALLTREE_NO_ROOTS)
+		err = place_name(tree, comm, numbers, node);
+	return err ? err : place_thread(tree, task, node);
+}
+
+/* With `python3 -X perf` generated code calls the interpreter's loop for each function, and has its
+ * name: the loop is shown as that already. */
+static bool is_trampoline(const struct ebt_stack *addresses, uint32_t i,
+			  const struct sym_frames *frames)
+{
+	const struct sym_func *func = frames->frames[0].func;
+
+	return func->kind == SYM_JIT && func->reason == SYM_OK && i > 0 &&
+	       addresses->attrs & EBT_STACK_USER && addresses->addresses[i - 1] & EBT_ENTRY_INTERP;
+}
+
+static struct ebt_error *place_address(struct calltree *tree, const struct calltree_stack *stack,
+				       const struct ebt_stack *addresses, uint32_t i, bool caller,
+				       uint32_t *node)
+{
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	err = sym_resolve(tree->sym, stack->task, stack->time, addresses->attrs,
+			  addresses->addresses[i], caller, &frames);
+	if (err || is_trampoline(addresses, i, &frames))
+		return err;
+	for (size_t k = frames.n; k-- > 0;) {
+		const struct sym_frame *frame = &frames.frames[k];
+		uint32_t func;
+
+		err = sym_to_func(tree, frame->func, &func);
+		if (!err)
+			err = calltree_child(tree, *node, func, frame->inlined, node);
+		if (err)
+			return err;
+		calltree_add_line(&tree->nodes[*node], frame->file, frame->line, frame->line);
+	}
+	return NULL;
+}
+
+/* Through what a tracepoint calls a BPF program. */
+static bool is_tracing(const char *name)
+{
+	static const char *const starts[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+#define TRACING_FRAMES 4
+
+/*
+ * A stack that was taken at a tracepoint begins with the recorder's program and what called it:
+ * *ret is how many such frames there are. In a sample, they are what the CPU was doing.
+ */
+static struct ebt_error *find_tracing(struct calltree *tree, const struct calltree_stack *stack,
+				      const struct ebt_stack *addresses, uint32_t *ret)
+{
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	*ret = 0;
+	if (stack->batch->table->id == EBT_T_sample || addresses->attrs & EBT_STACK_USER)
+		return NULL;
+	for (uint32_t i = 0; i < TRACING_FRAMES && i < addresses->n; i++) {
+		err = sym_resolve(tree->sym, stack->task, stack->time, addresses->attrs,
+				  addresses->addresses[i], i > 0, &frames);
+		if (err)
+			return err;
+		if (frames.n && is_tracing(frames.frames[0].func->name))
+			*ret = i + 1;
+	}
+	return NULL;
+}
+
+static struct ebt_error *place_addresses(struct calltree *tree, const struct calltree_stack *stack,
+					 const struct ebt_stack *addresses, bool first_is_caller,
+					 uint32_t *node)
+{
+	struct ebt_error *err;
+	uint32_t func, tracing;
+
+	if (addresses->attrs & EBT_STACK_TRUNCATED) {
+		err = named_func(tree, "[truncated]", CALLTREE_UNRESOLVED, &func);
+		if (!err)
+			err = calltree_child(tree, *node, func, false, node);
+		if (err)
+			return err;
+	}
+	err = find_tracing(tree, stack, addresses, &tracing);
+	if (err)
+		return err;
+	for (uint32_t i = addresses->n; i-- > tracing;) {
+		if (sym_is_shown_by_next(addresses, i))
+			continue;
+		err = place_address(tree, stack, addresses, i, i > 0 || first_is_caller, node);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct ebt_error *place(struct calltree *tree, const struct calltree_stack *stack,
+			       uint32_t *ret)
+{
+	const struct ebt_batch *batch = stack->batch;
+	uint32_t node = 0;
+	struct ebt_error *err;
+
+	err = place_root(tree, stack->task, &node);
+	if (!err && stack->user)
+		err = place_addresses(tree, stack, &batch->stacks[stack->user - 1],
+				      stack->kernel != 0, &node);
+	if (!err && stack->kernel)
+		err = place_addresses(tree, stack, &batch->stacks[stack->kernel - 1], false, &node);
+	if (!err)
+		*ret = node;
+	return err;
+}
+
+struct ebt_error *calltree_place(struct calltree *tree, const struct calltree_stack *stack,
+				 uint32_t *ret)
+{
+	const struct cached key = {
+		.batch = stack->batch->id,
+		.task = stack->task,
+		.kernel = (uint32_t)stack->kernel,
+		.user = (uint32_t)stack->user,
+	};
+	uint64_t hash = mix(mix((uint64_t)key.kernel << 32 | key.user) ^ (uintptr_t)key.task);
+	struct cached *cached = &tree->cache[mix(hash + key.batch) & (CACHE_SIZE - 1)];
+	uint32_t node;
+	struct ebt_error *err;
+
+	if (cached->node && cached->batch == key.batch && cached->task == key.task &&
+	    cached->kernel == key.kernel && cached->user == key.user) {
+		*ret = cached->node;
+		return NULL;
+	}
+	err = place(tree, stack, &node);
+	if (err)
+		return err;
+	*cached = key;
+	cached->node = node;
+	*ret = node;
+	return NULL;
+}
+
+void calltree_add(struct calltree *tree, uint32_t node, uint64_t weight)
+{
+	tree->nodes[node].self += weight;
+	tree->nodes[node].count++;
+}
+
+struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const char *name,
+				    enum calltree_kind kind, uint64_t weight)
+{
+	struct ebt_error *err;
+	uint32_t func, leaf;
+
+	err = named_func(tree, name, kind, &func);
+	if (!err)
+		err = calltree_child(tree, node, func, false, &leaf);
+	if (!err)
+		calltree_add(tree, leaf, weight);
+	return err;
+}
+
+/* --- life --- */
+
+struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options *options,
+				  struct calltree **ret)
+{
+	_cleanup_(calltree_destroyp) struct calltree *tree = calloc(1, sizeof(*tree));
+	const struct calltree_node root = { 0 };
+	uint32_t func, node;
+	struct ebt_error *err;
+
+	if (!tree)
+		return &ebt_enomem;
+	tree->sym = sym;
+	if (options)
+		tree->options = *options;
+	tree->cache = calloc(CACHE_SIZE, sizeof(*tree->cache));
+	if (!tree->cache)
+		return &ebt_enomem;
+	/* Func 0 is the tree's own, so that 0 can mean none elsewhere. */
+	err = named_func(tree, "all", CALLTREE_ROOT, &func);
+	if (!err)
+		err = add_node(tree, &root, &node);
+	if (err)
+		return err;
+	*ret = take_ptr(tree);
+	return NULL;
+}
+
+void calltree_destroy(struct calltree *tree)
+{
+	if (!tree)
+		return;
+	if (!tree->borrowed_funcs) {
+		for (uint32_t i = 0; i < tree->names_size; i++) {
+			if (tree->names[i])
+				free((char *)tree->funcs[tree->names[i]].name);
+		}
+		if (tree->n_funcs)
+			free((char *)tree->funcs[0].name);
+		free(tree->funcs);
+	}
+	free(tree->names);
+	free(tree->by_sym);
+	free(tree->nodes);
+	free(tree->children);
+	free(tree->cache);
+	free(tree);
+}
+
+const struct calltree_node *calltree_nodes(const struct calltree *tree, uint32_t *ret_n)
+{
+	*ret_n = tree->n_nodes;
+	return tree->nodes;
+}
+
+uint64_t calltree_total(const struct calltree *tree)
+{
+	return tree->nodes[0].total;
+}
+
+const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t *ret_n)
+{
+	*ret_n = tree->n_funcs;
+	return tree->funcs;
+}
+
+enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node)
+{
+	const struct calltree_node *n = &tree->nodes[node];
+	enum calltree_kind kind = tree->funcs[n->func].kind;
+
+	return n->inlined && kind != CALLTREE_UNRESOLVED ? CALLTREE_INLINED : kind;
+}

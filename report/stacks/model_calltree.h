@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stacks with weights to a tree of calls: a node is a function called along one path from the
+ * root. Weights are integer nanoseconds; weights of different meaning (on CPU, off CPU) are never
+ * put into the same tree.
+ *
+ * A stack is symbolized once for each (chunk, stack, process) and found again by a cache: the
+ * rows of a chunk cost a lookup each.
+ */
+#ifndef REPORT_STACKS_MODEL_CALLTREE_H
+#define REPORT_STACKS_MODEL_CALLTREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/read/reader.h"
+#include "symbolize/symbolize.h"
+
+struct calltree;
+
+/* What kind of code a frame is: chooses its colour. */
+enum calltree_kind {
+	CALLTREE_ROOT, /* not code: a process, or the tree itself */
+	CALLTREE_USER, /* of the program itself */
+	CALLTREE_LIBRARY,
+	CALLTREE_KERNEL,
+	CALLTREE_INLINED,
+	CALLTREE_JIT,
+	CALLTREE_PYTHON,
+	CALLTREE_UNRESOLVED,
+	CALLTREE_ON_CPU, /* leaves that are not code: what a stack's time went to */
+	CALLTREE_QUEUED,
+	CALLTREE_OFF_CPU,
+	CALLTREE_N_KINDS,
+};
+
+/* "user", "library", … */
+const char *calltree_kind_name(enum calltree_kind kind);
+
+/* A function, or what stands in its place. */
+struct calltree_func {
+	const char *name;	 /* any bytes */
+	const char *object;	 /* path, "[kernel]" …, or "" */
+	enum calltree_kind kind; /* of a call that is not inlined */
+	enum sym_reason reason;
+};
+
+struct calltree_node {
+	uint32_t parent;  /* less than its own index; of the root: 0 */
+	uint32_t child;	  /* the first; 0: none. In order of making; see calltree_sort() */
+	uint32_t sibling; /* the next; 0: none */
+	uint32_t func;
+	uint32_t line_first, line_last; /* lines of `file` seen in this frame; 0: not known */
+	const char *file;		/* NULL: not known, or several */
+	uint64_t self, total;		/* total is there after calltree_finish() */
+	uint64_t count;			/* stacks that end here */
+	bool inlined;			/* into its parent */
+	bool many_files;
+};
+
+/* What the first frame of a stack says. */
+enum calltree_roots {
+	CALLTREE_BY_COMM,    /* name of the process; processes of one name are one */
+	CALLTREE_BY_PROCESS, /* name (pid) */
+	CALLTREE_BY_THREAD,  /* name (pid/tid), of the thread */
+	CALLTREE_NO_ROOTS,   /* nothing: functions only */
+};
+
+struct calltree_options {
+	enum calltree_roots roots;
+	/* The name for the root of a task's stacks; NULL: what it was called at the time. */
+	struct ebt_str (*name)(const void *arg, const struct ebt_task *task);
+	const void *arg;
+	/* Below the first frame one for the thread, "name (tid)"; where processes of one name are
+	 * one, so are their threads of one name: "name". */
+	bool threads;
+	struct ebt_str (*thread_name)(const void *arg, const struct ebt_task *task); /* or NULL */
+	const void *thread_arg;
+};
+
+/* The sym must outlive the tree. */
+struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options *options,
+				  struct calltree **ret);
+void calltree_destroy(struct calltree *tree);
+
+/* A row's stacks, to be found in its batch. */
+struct calltree_stack {
+	const struct ebt_batch *batch;
+	const struct ebt_task *task; /* whose stack it is; NULL: idle */
+	uint64_t time;
+	uint64_t kernel, user; /* values of the columns; 0: none */
+};
+
+/* The node of the stack's innermost frame, made if there is none yet. */
+struct ebt_error *calltree_place(struct calltree *tree, const struct calltree_stack *stack,
+				 uint32_t *ret);
+
+/* A stack with this weight ended at the node. */
+void calltree_add(struct calltree *tree, uint32_t node, uint64_t weight);
+
+/* The weight goes to a child of the node that is no function. */
+struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const char *name,
+				    enum calltree_kind kind, uint64_t weight);
+
+/* Works out the totals, and puts children in order of their names. After the last stack. */
+struct ebt_error *calltree_finish(struct calltree *tree);
+
+/* Node 0 is the root of all, a parent's index is less than its children's. */
+const struct calltree_node *calltree_nodes(const struct calltree *tree, uint32_t *ret_n);
+const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t *ret_n);
+/* Weight of all stacks. */
+uint64_t calltree_total(const struct calltree *tree);
+enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node);
+
+/* Weight of one function over the whole tree. */
+struct calltree_flat {
+	uint32_t func;
+	uint64_t self, total; /* total: each stack counts once, however often it recurses */
+	uint64_t count;	      /* stacks that end in it */
+	bool inlined;	      /* in all places */
+	const char *file;     /* where it is seen inlined or called: of the heaviest place */
+	uint32_t line_first, line_last;
+};
+
+/* One entry for each function that is in a stack, the heaviest total first. Free it with free(). */
+struct ebt_error *calltree_flat(const struct calltree *tree, struct calltree_flat **ret,
+				size_t *ret_n);
+
+/*
+ * The tree as one function sees it: root 0 is the function; below it, its callers (each a caller
+ * of its parent node) or what it calls. total counts a stack once for each outermost occurrence;
+ * self of a caller node is what reached the function from the root of the stack there.
+ */
+enum calltree_view { CALLTREE_CALLERS, CALLTREE_CALLEES };
+
+struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
+				 enum calltree_view view, struct calltree **ret);
+
+/* What is below one node, which is the root then. Names belong to the first tree. */
+struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node,
+				  struct calltree **ret);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of system calls and errors; the rows are in syscalls_MACHINE.def and errnos.def. */
+#include "report/syscalls/names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A call without a class does not compile. */
+enum {
+#define SYSCALL_CLASS(name, class) CLASS_##name = SYSCALL_##class,
+#include "report/syscalls/classes.def"
+#undef SYSCALL_CLASS
+};
+
+#define SYSCALL(nr, name, n_args) [nr] = { #name, n_args, CLASS_##name },
+
+static const struct syscall_desc x86_64[] = {
+#include "report/syscalls/x86_64.def"
+};
+
+static const struct syscall_desc i386[] = {
+#include "report/syscalls/i386.def"
+};
+
+static const struct syscall_desc arm64[] = {
+#include "report/syscalls/arm64.def"
+};
+
+#undef SYSCALL
+
+#define ERRNO(number, name) [number] = #name,
+
+static const char *const errnos[] = {
+#include "report/syscalls/errnos.def"
+};
+
+#undef ERRNO
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+struct syscall_table {
+	const struct syscall_desc *calls;
+	size_t n;
+};
+
+struct syscall_machine {
+	const char *name;
+	struct syscall_table native, compat;
+};
+
+static const struct syscall_machine machines[] = {
+	{ "x86_64", { x86_64, N(x86_64) }, { i386, N(i386) } },
+	{ "i686", { i386, N(i386) }, { NULL, 0 } },
+	{ "aarch64", { arm64, N(arm64) }, { NULL, 0 } },
+	{ "riscv64", { arm64, N(arm64) }, { NULL, 0 } },
+};
+
+const struct syscall_machine *syscall_machine(const char *name)
+{
+	for (size_t i = 0; i < N(machines); i++) {
+		if (!strcmp(machines[i].name, name))
+			return &machines[i];
+	}
+	return NULL;
+}
+
+const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, bool compat,
+					uint64_t nr)
+{
+	/* It replaces the registers, its own number among them, before it returns. */
+	static const struct syscall_desc rt_sigreturn = { "rt_sigreturn", 0, SYSCALL_SIGNAL };
+	const struct syscall_table *table;
+
+	if (!machine)
+		return NULL;
+	if (nr == UINT32_MAX)
+		return &rt_sigreturn;
+	table = compat ? &machine->compat : &machine->native;
+	return nr < table->n && table->calls[nr].name ? &table->calls[nr] : NULL;
+}
+
+const char *syscall_class_name(enum syscall_class class)
+{
+	static const char *const class_names[SYSCALL_N_CLASSES] = {
+		[SYSCALL_FILE_IO] = "file_io",	 [SYSCALL_MEMORY] = "memory",
+		[SYSCALL_PROCESS] = "process",	 [SYSCALL_NETWORK] = "network",
+		[SYSCALL_TIME] = "time",	 [SYSCALL_IPC] = "ipc",
+		[SYSCALL_SECURITY] = "security", [SYSCALL_SIGNAL] = "signal",
+		[SYSCALL_SYSTEM] = "system",	 [SYSCALL_OTHER] = "other",
+	};
+
+	return class_names[class];
+}
+
+const char *errno_name(uint64_t errnum)
+{
+	return errnum < N(errnos) ? errnos[errnum] : NULL;
+}

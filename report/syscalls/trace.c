@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines as strace prints them. Rows come in order of return; a heap of bounded size brings them
+ * into order of entry. A call that lasted longer than the heap reaches back comes out late.
+ */
+#include "report/syscalls/trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+
+#define N_ARGS 6
+
+struct call {
+	uint64_t entry, order; /* order: of return, for calls that were entered at the same time */
+	uint64_t duration, nr;
+	int64_t result;
+	uint64_t args[N_ARGS];
+	const struct ebt_task *task;
+	bool compat;
+};
+
+struct lines {
+	struct report *report;
+	const struct syscall_machine *machine;
+	struct call *heap;
+	size_t n;
+	uint64_t printed, rows;
+	uint64_t last_entry, late;
+	struct text text, args;
+};
+
+static void lines_deinit(struct lines *l)
+{
+	free(l->heap);
+	text_deinit(&l->text);
+	text_deinit(&l->args);
+}
+
+static bool before(const struct call *a, const struct call *b)
+{
+	return a->entry != b->entry ? a->entry < b->entry : a->order < b->order;
+}
+
+static void heap_push(struct lines *l, const struct call *call)
+{
+	size_t i = l->n++;
+
+	while (i && before(call, &l->heap[(i - 1) / 2])) {
+		l->heap[i] = l->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	l->heap[i] = *call;
+}
+
+static struct call heap_pop(struct lines *l)
+{
+	struct call first = l->heap[0], last = l->heap[--l->n];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child + 1 < l->n && before(&l->heap[child + 1], &l->heap[child]))
+			child++;
+		if (child >= l->n || !before(&l->heap[child], &last))
+			break;
+		l->heap[i] = l->heap[child];
+		i = child;
+	}
+	l->heap[i] = last;
+	return first;
+}
+
+/* --- one line --- */
+
+static const char *call_name(const struct lines *l, const struct call *call, char buffer[32])
+{
+	const struct syscall_desc *desc = syscall_desc(l->machine, call->compat, call->nr);
+
+	if (desc)
+		return desc->name;
+	snprintf(buffer, 32, "syscall_%" PRIu64, call->nr);
+	return buffer;
+}
+
+/* What an argument means is not known here: small numbers, also negative ones of 32 bits (as
+ * AT_FDCWD), are decimal, all else is hexadecimal. */
+static void add_arg(struct text *text, uint64_t v)
+{
+	bool negative = (int64_t)v < 0 && (int64_t)v >= -4096;
+
+	if (v <= UINT32_MAX && (int32_t)v < 0 && (int32_t)v >= -4096) {
+		v = (uint64_t)(int32_t)v;
+		negative = true;
+	}
+	if (negative) {
+		text_addc(text, '-');
+		text_u64(text, -v);
+	} else if (v < 1u << 20) {
+		text_u64(text, v);
+	} else {
+		text_cstr(text, "0x");
+		text_hex(text, v);
+	}
+}
+
+static void add_args(const struct lines *l, struct text *text, const struct call *call)
+{
+	const struct syscall_desc *desc = syscall_desc(l->machine, call->compat, call->nr);
+	unsigned int n = desc ? desc->n_args : N_ARGS;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (i)
+			text_cstr(text, ", ");
+		add_arg(text, call->args[i]);
+	}
+}
+
+/* Those whose result is an address. */
+static bool returns_address(const char *name)
+{
+	static const char *const names[] = { "brk", "mmap", "mmap2", "mremap", "shmat" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(names[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* 512 and above never reach a program: a signal came in between, and the call begins again. */
+static void add_result(struct text *text, const char *name, int64_t result)
+{
+	uint64_t errnum = syscall_failed(result) ? (uint64_t)-result : 0;
+	const char *error = errnum ? errno_name(errnum) : NULL;
+
+	if (errnum >= 512 && error)
+		text_printf(text, "? %s", error);
+	else if (error)
+		text_printf(text, "-1 %s (%s)", error, strerror((int)errnum));
+	else if (!errnum && returns_address(name))
+		text_printf(text, "0x%" PRIx64, (uint64_t)result);
+	else
+		text_printf(text, "%" PRId64, result);
+}
+
+static void add_line(struct lines *l, const struct call *call)
+{
+	uint64_t start = trace_start_ns(l->report->trace);
+	uint64_t at = call->entry >= start ? call->entry - start : start - call->entry;
+	const char *name;
+	char buffer[32];
+
+	name = call_name(l, call, buffer);
+	text_printf(&l->text, "[pid %5" PRIu32 "] %s%" PRIu64 ".%06" PRIu64 " %s%s(",
+		    call->task ? call->task->tid : 0, call->entry >= start ? "" : "-",
+		    at / 1000000000, at % 1000000000 / 1000, name, call->compat ? "[32]" : "");
+	add_args(l, &l->text, call);
+	text_cstr(&l->text, ") = ");
+	add_result(&l->text, name, call->result);
+	text_printf(&l->text, " <%" PRIu64 ".%06" PRIu64 ">\n", call->duration / 1000000000,
+		    call->duration % 1000000000 / 1000);
+}
+
+/* --- tables --- */
+
+static const struct out_column columns[] = {
+	{ "entry_ns", "ENTRY", OUT_TIME, 0 },	{ "tid", "TID", OUT_U64, 0 },
+	{ "pid", "PID", OUT_U64, 0 },		{ "comm", "COMM", OUT_STRING, 0 },
+	{ "name", "CALL", OUT_STRING, 0 },	{ "abi", "ABI", OUT_STRING, 0 },
+	{ "args", "ARGUMENTS", OUT_STRING, 0 }, { "ret", "RESULT", OUT_I64, 0 },
+	{ "errno", "ERRNO", OUT_STRING, 0 },	{ "duration_ns", "TIME", OUT_DURATION, 0 },
+};
+
+static const struct out_table table = {
+	.key = "rows",
+	.columns = columns,
+	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.flags = OUT_STREAM,
+};
+
+static struct ebt_error *put_row(struct lines *l, const struct call *call)
+{
+	const char *error =
+		syscall_failed(call->result) ? errno_name((uint64_t)-call->result) : NULL;
+	const struct ebt_task *task = call->task;
+	char buffer[32];
+
+	text_clear(&l->args);
+	add_args(l, &l->args, call);
+	return out_row(l->report->out, 0,
+		       (struct out_value[]){
+			       out_u64(call->entry), task ? out_u64(task->tid) : out_null(),
+			       task ? out_u64(task->pid) : out_null(),
+			       task ? out_str(task->comm) : out_null(),
+			       out_cstr(call_name(l, call, buffer)),
+			       out_cstr(call->compat ? "compat" : "native"),
+			       out_cstr(text_get(&l->args)), out_i64(call->result),
+			       error ? out_cstr(error) : out_null(), out_u64(call->duration) });
+}
+
+/* --- */
+
+static bool is_full(const struct lines *l)
+{
+	return l->report->options->top && l->printed >= l->report->options->top;
+}
+
+static struct ebt_error *put_first(struct lines *l)
+{
+	struct call call = heap_pop(l);
+
+	if (is_full(l))
+		return NULL;
+	l->printed++;
+	if (call.entry < l->last_entry)
+		l->late++;
+	else
+		l->last_entry = call.entry;
+	if (out_format(l->report->out) != FORMAT_TABLE)
+		return put_row(l, &call);
+	text_clear(&l->text);
+	add_line(l, &call);
+	fwrite(text_get(&l->text), 1, l->text.len, out_file(l->report->out));
+	return text_error(&l->text);
+}
+
+static void read_call(struct lines *l, const struct ebt_row *row, struct call *ret)
+{
+	*ret = (struct call){
+		.order = l->rows++,
+		.duration = ebt_u64(row, EBT_F_syscall_duration),
+		.nr = ebt_u64(row, EBT_F_syscall_nr),
+		.result = ebt_i64(row, EBT_F_syscall_ret),
+		.task = ebt_task(row, EBT_F_syscall_task),
+		.compat = ebt_u64(row, EBT_F_syscall_abi),
+	};
+	ret->entry = row->time > ret->duration ? row->time - ret->duration : 0;
+	for (unsigned int i = 0; i < N_ARGS; i++)
+		ret->args[i] = ebt_u64(row, EBT_F_syscall_arg0 + i);
+}
+
+static struct ebt_error *put_calls(struct lines *l)
+{
+	static const struct ebt_want want = { EBT_T_syscall, ~UINT64_C(0) };
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+	struct call call;
+
+	err = trace_cursor_create(l->report->trace, &want, 1, 0, &cursor);
+	while (!err && !is_full(l)) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		read_call(l, &row, &call);
+		heap_push(l, &call);
+		if (l->n == SYSCALL_TRACE_WINDOW)
+			err = put_first(l);
+	}
+	while (!err && l->n)
+		err = put_first(l);
+	if (!err && l->late)
+		err = trace_warn(l->report->trace,
+				 "%" PRIu64 " calls stand after calls that were entered later: "
+				 "more than %u calls returned while they lasted",
+				 l->late, SYSCALL_TRACE_WINDOW);
+	return err;
+}
+
+struct ebt_error *syscall_trace(struct report *report, const struct syscall_machine *machine)
+{
+	__attribute__((cleanup(lines_deinit))) struct lines l = { .report = report,
+								  .machine = machine };
+	bool is_table = out_format(report->out) != FORMAT_TABLE;
+	struct ebt_error *err = NULL;
+
+	l.heap = malloc(SYSCALL_TRACE_WINDOW * sizeof(*l.heap));
+	if (!l.heap)
+		return &ebt_enomem;
+	if (is_table)
+		err = out_begin(report->out, &table);
+	if (!err)
+		err = put_calls(&l);
+	if (!err && is_table)
+		err = out_end(report->out);
+	return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* System calls one by one, in the order in which they were entered, as `strace -f -T` prints. */
+#ifndef REPORT_SYSCALLS_TRACE_H
+#define REPORT_SYSCALLS_TRACE_H
+
+#include "report/cli/command.h"
+#include "report/syscalls/names.h"
+
+/* Rows that are held back to be put in order of entry. */
+#define SYSCALL_TRACE_WINDOW (1u << 18)
+
+struct ebt_error *syscall_trace(struct report *report, const struct syscall_machine *machine);
+
+#endif

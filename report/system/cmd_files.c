@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport files`: the files of the recorded machine that travel in the trace. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "symbolize/base/array.h"
+#include "report/cli/command.h"
+
+/* A piece of a file, and the chunk that it is in. */
+struct piece {
+	uint64_t file, len;
+	size_t chunk;
+};
+
+struct pieces {
+	struct piece *list;
+	size_t n, capacity;
+	uint64_t *content; /* by chunk: bytes of all pieces */
+	const struct ebt_chunk_info *chunks;
+};
+
+static void pieces_deinit(struct pieces *pieces)
+{
+	free(pieces->list);
+	free(pieces->content);
+}
+
+static struct ebt_error *add_piece(void *arg, const struct ebt_row *row)
+{
+	struct pieces *pieces = arg;
+	struct piece piece = {
+		.file = ebt_u64(row, EBT_F_file_data_file_id),
+		.len = ebt_str(row, EBT_F_file_data_content).len,
+		.chunk = (size_t)(row->batch->chunk - pieces->chunks),
+	};
+	struct ebt_error *err;
+
+	err = sym_array_reserve(&pieces->list, pieces->n, &pieces->capacity, sizeof(*pieces->list));
+	if (err)
+		return err;
+	pieces->list[pieces->n++] = piece;
+	pieces->content[piece.chunk] += piece.len;
+	return NULL;
+}
+
+static int compare_pieces(const void *pa, const void *pb)
+{
+	const struct piece *a = pa, *b = pb;
+
+	return a->file < b->file ? -1 : a->file > b->file;
+}
+
+static struct ebt_error *read_pieces(struct trace *trace, struct pieces *pieces)
+{
+	struct ebt_error *err;
+	size_t n;
+
+	pieces->chunks = ebt_reader_chunks(trace_reader(trace), &n);
+	pieces->content = calloc(n + 1, sizeof(*pieces->content));
+	if (!pieces->content)
+		return &ebt_enomem;
+	err = trace_read_table(trace, EBT_T_file_data, TRACE_UNFILTERED, add_piece, pieces);
+	if (!err && pieces->n)
+		qsort(pieces->list, pieces->n, sizeof(*pieces->list), compare_pieces);
+	return err;
+}
+
+/* What the file takes in the trace: its share of the chunks that its pieces are in. *ret_have:
+ * bytes of its pieces, which may be damaged or missing. */
+static uint64_t stored_size(const struct pieces *pieces, uint64_t file, uint64_t *ret_have)
+{
+	double stored = 0;
+	size_t low = 0, high = pieces->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pieces->list[middle].file < file)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*ret_have = 0;
+	for (; low < pieces->n && pieces->list[low].file == file; low++) {
+		const struct piece *piece = &pieces->list[low];
+
+		*ret_have += piece->len;
+		if (piece->len)
+			stored += (double)pieces->chunks[piece->chunk].stored * (double)piece->len /
+				  (double)pieces->content[piece->chunk];
+	}
+	return (uint64_t)(stored + 0.5);
+}
+
+/* --- the table --- */
+
+static const struct out_column columns[] = {
+	{ "id", "ID", OUT_U64, 0 },
+	{ "role", "ROLE", OUT_STRING, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "ns", "NS", OUT_U64, OUT_OPTIONAL },
+	{ "size", "SIZE", OUT_BYTES, 0 },
+	{ "stored", "STORED", OUT_BYTES, 0 },
+	{ "sensitivity", "CLASS", OUT_STRING, 0 },
+	{ "truncated", "TRUNCATED", OUT_BOOL, OUT_DETAIL },
+	{ "missing", "MISSING", OUT_BYTES, OUT_DETAIL },
+	{ "note", "NOTE", OUT_STRING, OUT_TEXT_ONLY },
+	{ "path", "PATH", OUT_STRING, OUT_FLEX },
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const struct out_table table = { "rows", NULL, columns, N_COLUMNS, NULL, OUT_KEEP_ORDER };
+
+static struct ebt_error *put_file(struct report *report, const struct pieces *pieces,
+				  const struct ebt_file *file)
+{
+	const struct ebt_table *schema = ebt_reader_table(trace_reader(report->trace), EBT_T_file);
+	const char *class =
+		ebt_value_name(&schema->fields[EBT_F_file_sensitivity], file->sensitivity);
+	uint64_t have, stored = stored_size(pieces, file->id, &have);
+	uint64_t missing = have < file->size ? file->size - have : 0;
+
+	return out_row(report->out, 0,
+		       (struct out_value[N_COLUMNS]){
+			       out_u64(file->id),
+			       out_cstr(file->role),
+			       file->pid ? out_u64(file->pid) : out_null(),
+			       file->ns ? out_u64(file->ns) : out_null(),
+			       out_u64(file->size),
+			       out_u64(stored),
+			       out_cstr(class ? class : "unknown"),
+			       out_u64(file->truncated),
+			       out_u64(missing),
+			       missing		 ? out_cstr("damaged")
+			       : file->truncated ? out_cstr("cut")
+						 : out_null(),
+			       out_cstr(file->path),
+		       });
+}
+
+static struct ebt_error *run_files(struct report *report)
+{
+	__attribute__((cleanup(pieces_deinit))) struct pieces pieces = { 0 };
+	const struct ebt_file *files;
+	struct ebt_error *err;
+	size_t n;
+
+	err = ebt_reader_files(trace_reader(report->trace), &files, &n);
+	if (!err)
+		err = read_pieces(report->trace, &pieces);
+	if (!err)
+		err = out_begin(report->out, &table);
+	for (size_t i = 0; !err && i < n; i++)
+		err = put_file(report, &pieces, &files[i]);
+	return err ? err : out_end(report->out);
+}
+
+const struct command command_files = {
+	.name = "files",
+	.fn = run_files,
+	.flags = COMMAND_NO_FILTERS,
+	.summary = "files of the recorded machine that are in the trace",
+	.help = "STORED is what a file takes in the trace, compressed. CLASS says whom its content "
+		"is about,\n"
+		"which `ebreport scrub` goes by. `ebreport extract` gets them out.\n",
+};

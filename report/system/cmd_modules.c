@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport modules: mapped files, what of them is here, and what could be had. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/system/model_modules.h"
+#include "symbolize/symbolize.h"
+
+enum {
+	COL_MODULE,
+	COL_SAMPLES,
+	COL_FRAMES,
+	COL_NAMED,
+	COL_FILE,
+	COL_DEBUG,
+	COL_BUILD_ID,
+	COL_MATCH,
+	COL_WHY,
+	COL_PATH,
+	COL_DEBUG_PATH,
+	COL_REFUSED,
+	COL_COMMAND,
+	N_COLUMNS,
+};
+
+static const struct out_column columns[N_COLUMNS] = {
+	[COL_MODULE] = { "module", "MODULE", OUT_STRING, OUT_FLEX },
+	[COL_SAMPLES] = { "samples", "SAMPLES", OUT_U64, OUT_SORT },
+	[COL_FRAMES] = { "frames", "FRAMES", OUT_U64, 0 },
+	[COL_NAMED] = { "named", "NAMED", OUT_U64, 0 },
+	[COL_FILE] = { "file", "FILE", OUT_STRING, 0 },
+	[COL_DEBUG] = { "debug_info", "DEBUG INFO", OUT_STRING, 0 },
+	[COL_BUILD_ID] = { "build_id", "BUILD-ID", OUT_STRING, OUT_OPTIONAL },
+	[COL_MATCH] = { "match", "BY", OUT_STRING, OUT_OPTIONAL },
+	[COL_WHY] = { "unnamed_because", "UNNAMED BECAUSE", OUT_STRING, OUT_OPTIONAL },
+	[COL_PATH] = { "path", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_DEBUG_PATH] = { "debug_path", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_REFUSED] = { "refused", NULL, OUT_STRING, OUT_DETAIL },
+	[COL_COMMAND] = { "command", "TO GET IT", OUT_STRING, OUT_OPTIONAL },
+};
+
+struct view {
+	struct report *report;
+	struct sym *sym;
+	const struct module_model *model;
+	const char *os; /* of the recorded machine, or "" */
+};
+
+/* Servers of distributions, for what their packages have. */
+static const char *server_of(const char *os)
+{
+	static const struct {
+		const char *os, *url;
+	} servers[] = {
+		{ "Debian", "https://debuginfod.debian.net" },
+		{ "Ubuntu", "https://debuginfod.ubuntu.com" },
+		{ "Fedora", "https://debuginfod.fedoraproject.org" },
+		{ "Arch", "https://debuginfod.archlinux.org" },
+		{ "openSUSE", "https://debuginfod.opensuse.org" },
+	};
+
+	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
+		if (!strncmp(os, servers[i].os, strlen(servers[i].os)))
+			return servers[i].url;
+	}
+	return NULL;
+}
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* The files of glibc, which has a package of its own for debug information. */
+static bool is_glibc(const char *path)
+{
+	static const char *const names[] = { "/libc.so.6", "/libm.so.6", "/ld-linux-x86-64.so.2",
+					     "/libpthread.so.0", "/ld-linux-aarch64.so.1" };
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t n = strlen(names[i]);
+
+		if (len >= n && !strcmp(path + len - n, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a package of the recorded machine's own system has put the file where it was. */
+static bool is_packaged(const struct sym_object *object)
+{
+	static const char *const folders[] = { "/usr/lib", "/usr/bin/", "/usr/sbin/",
+					       "/lib",	   "/bin/",	"/sbin/" };
+
+	if (!object->place ||
+	    (strcmp(object->place, "path") != 0 && strcmp(object->place, "cache") != 0))
+		return false;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (starts_with(object->path, folders[i]))
+			return true;
+	}
+	return false;
+}
+
+/* What would get the debug information, as far as that can be known. */
+static void add_command(struct text *text, const struct view *v, const struct sym_object *object)
+{
+	bool own = is_packaged(object);
+	const char *url = server_of(v->os);
+
+	if (!*object->build_id || object->kind != SYM_USER || object->anonymous)
+		return;
+	if (own && is_glibc(object->path) &&
+	    (starts_with(v->os, "Debian") || starts_with(v->os, "Ubuntu"))) {
+		text_cstr(text, "apt-get install libc6-dbg");
+		return;
+	}
+	if (own && starts_with(v->os, "Fedora")) {
+		text_printf(text, "dnf debuginfo-install /usr/lib/debug/.build-id/%.2s/%s.debug",
+			    object->build_id, object->build_id + 2);
+		return;
+	}
+	if (own && url)
+		text_printf(text, "DEBUGINFOD_URLS=%s ", url);
+	text_printf(text, "debuginfod-find debuginfo %s", object->build_id);
+}
+
+static struct out_value text_or_null(const char *s)
+{
+	return s && *s ? out_cstr(s) : out_null();
+}
+
+/* The most frequent of the reasons. */
+static enum sym_reason main_reason(const struct module_stat *stat)
+{
+	enum sym_reason best = SYM_OK;
+
+	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
+		if (stat->frames[r] && (best == SYM_OK || stat->frames[r] > stat->frames[best]))
+			best = r;
+	}
+	return best;
+}
+
+static const char *debug_text(const struct sym_object *object)
+{
+	if (object->debug_place)
+		return object->debug_place;
+	if (object->has_dwarf)
+		return "in the file";
+	if (object->debug_reason != SYM_OK)
+		return sym_reason_name(object->debug_reason);
+	return object->has_symtab ? "symbols only" : "none";
+}
+
+/* named: frames whose names need no file, as they are in the trace or in the cache. */
+static const char *file_text(const struct sym_object *object, uint64_t named)
+{
+	if (object->place)
+		return object->place;
+	if (object->debug_place)
+		return "debug file only";
+	return named ? "names only" : sym_reason_name(object->reason);
+}
+
+static struct ebt_error *put_object(const struct view *v, uint32_t number)
+{
+	const struct module_stat *stat = module_model_stat(v->model, number);
+	_cleanup_text_ struct text command = TEXT_INIT;
+	struct out_value values[N_COLUMNS];
+	struct sym_object object;
+	uint64_t frames = 0, named = stat->frames[SYM_OK];
+	enum sym_reason why = main_reason(stat);
+	struct ebt_error *err = sym_object(v->sym, number, &object);
+	bool found;
+
+	if (err)
+		return err;
+	for (int r = 0; r < SYM_N_REASONS; r++)
+		frames += stat->frames[r];
+	if (object.anonymous && !frames)
+		return NULL;
+	found = object.place || object.debug_place;
+	if (!object.has_dwarf && !object.debug_place && (found || !named || named < frames))
+		add_command(&command, v, &object);
+	if (text_error(&command))
+		return text_error(&command);
+	values[COL_MODULE] = out_cstr(object.path);
+	values[COL_SAMPLES] = out_u64(stat->samples);
+	values[COL_FRAMES] = out_u64(frames);
+	values[COL_NAMED] = out_u64(named);
+	values[COL_FILE] = out_cstr(file_text(&object, named));
+	values[COL_DEBUG] = object.anonymous || !found ? out_null() : out_cstr(debug_text(&object));
+	values[COL_BUILD_ID] = text_or_null(object.build_id);
+	values[COL_MATCH] = found ? text_or_null(object.match) : out_null();
+	values[COL_WHY] = why == SYM_OK ? out_null() : out_cstr(sym_reason_name(why));
+	values[COL_PATH] = text_or_null(object.file);
+	values[COL_DEBUG_PATH] = text_or_null(object.debug_file);
+	values[COL_REFUSED] = text_or_null(object.refused);
+	values[COL_COMMAND] = text_or_null(text_get(&command));
+	return out_row(v->report->out, 0, values);
+}
+
+static struct ebt_error *cmd_modules(struct report *report)
+{
+	static const struct out_table table = {
+		.key = "rows",
+		.columns = columns,
+		.n_columns = N_COLUMNS,
+	};
+	_cleanup_(module_model_destroyp) struct module_model *model = NULL;
+	bool used = options_flag(report->options, "used");
+	struct view v = { .report = report, .os = "" };
+	struct ebt_error *err;
+	const char *os = NULL;
+
+	err = ebt_reader_meta(trace_reader(report->trace), "host.os", &os);
+	if (!err)
+		err = trace_sym(report->trace, &v.sym);
+	if (!err)
+		err = module_model_create(report->trace, v.sym, &model);
+	if (!err)
+		err = out_begin(report->out, &table);
+	if (err)
+		return err;
+	v.model = model;
+	v.os = os ? os : "";
+	for (size_t i = 0; !err && i < sym_n_objects(v.sym); i++) {
+		if (!used || module_model_stat(model, i)->samples)
+			err = put_object(&v, i);
+	}
+	return err ? err : out_end(report->out);
+}
+
+static const struct option_def modules_options[] = {
+	{ "used", OPTION_FLAG, NULL, "only those that stacks lead through", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_modules = {
+	.name = "modules",
+	.fn = cmd_modules,
+	.flags = COMMAND_NO_INTERVALS,
+	.summary = "mapped files: what of them is here, and how to get the rest",
+	.help = "Each file that a process had mapped, by path and build: in how many stacks it "
+		"is, how\n"
+		"many frames it served and how many of them have a name. FILE is the place where "
+		"it was\n"
+		"found, or why it was not; DEBUG INFO the same for lines and inlined functions. "
+		"Places:\n"
+		"trace (it travels in the trace), cache, debug-dir, root, sysroot, path (where it "
+		"was on\n"
+		"the recorded machine), container (by the mount tables of the trace), system\n"
+		"(/usr/lib/debug), debuginfod. `names only`: no file was found, but names are in "
+		"the\n"
+		"trace, as `ebreport bundle` puts them there, or in the cache.\n"
+		"\n"
+		"--json and --csv have the paths, too; `refused` is a file that was there but is "
+		"another\n"
+		"build, and `match` says what the file was recognised by.\n"
+		"\n"
+		"  ebreport modules --used t.ebt\n"
+		"  ebreport modules --debuginfod=https://debuginfod.elfutils.org t.ebt\n"
+		"  ebreport modules --root web=/mnt/web t.ebt\n",
+	.options = modules_options,
+};

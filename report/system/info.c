@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Gathering what `ebreport info` shows: chunk headers, and the small tables that describe a file.
+ */
+#include "report/system/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/encoding/layout.h"
+
+/* A file can claim any number of keys, sources and kinds of loss. */
+#define MAX_ENTRIES 4096
+
+static uint64_t add_sat(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static char *copy_str(struct ebt_str s)
+{
+	return strndup(s.data, s.len);
+}
+
+static void source_deinit(struct info_source *source)
+{
+	free(source->name);
+	free(source->detail);
+	free(source->args);
+}
+
+void info_deinit(struct info *info)
+{
+	for (size_t i = 0; i < info->n_meta; i++) {
+		free(info->meta[i].key);
+		free(info->meta[i].value);
+	}
+	for (size_t i = 0; i < info->n_sources; i++)
+		source_deinit(&info->sources[i]);
+	for (size_t i = 0; i < info->n_losses; i++) {
+		free(info->losses[i].source);
+		free(info->losses[i].detail);
+	}
+	free(info->meta);
+	free(info->sources);
+	free(info->losses);
+	free(info->tables);
+}
+
+const char *info_meta(const struct info *info, const char *key)
+{
+	for (size_t i = 0; i < info->n_meta; i++) {
+		if (!strcmp(info->meta[i].key, key))
+			return info->meta[i].value;
+	}
+	return NULL;
+}
+
+const struct info_table *info_table(const struct info *info, uint16_t id)
+{
+	for (size_t i = 0; i < info->n_tables; i++) {
+		if (info->tables[i].table->id == id)
+			return &info->tables[i];
+	}
+	return NULL;
+}
+
+/* --- chunk headers --- */
+
+static int compare_tables(const void *a, const void *b)
+{
+	const struct info_table *x = a, *y = b;
+
+	return (x->table->id > y->table->id) - (x->table->id < y->table->id);
+}
+
+static void add_chunk(struct info *info, struct info_table *t, const struct ebt_chunk_info *c)
+{
+	uint64_t padded = (c->stored + EBT_ALIGN - 1) / EBT_ALIGN * EBT_ALIGN;
+
+	t->rows += c->rows;
+	t->lost += c->lost;
+	t->bytes = add_sat(t->bytes, EBT_CHUNK_HEADER_LEN + padded);
+	t->raw = add_sat(t->raw, c->raw);
+	if (!t->chunks || c->time_min < t->first_ns)
+		t->first_ns = c->time_min;
+	if (c->time_max > t->last_ns)
+		t->last_ns = c->time_max;
+	if (!c->epoch)
+		t->first_rows += c->rows;
+	if (c->epoch >= info->epochs)
+		info->epochs = (uint64_t)c->epoch + 1;
+	t->chunks++;
+	info->chunks++;
+}
+
+static struct ebt_error *collect_tables(struct trace *trace, struct info *info)
+{
+	_cleanup_free_ uint16_t *by_id = calloc(UINT16_MAX + 1, sizeof(*by_id));
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	const struct ebt_chunk_info *chunks;
+	const struct ebt_table *tables;
+	size_t n_tables, n_chunks, n_losses = 0, kept = 0;
+	struct ebt_error *err;
+
+	tables = ebt_reader_tables(trace_reader(trace), &n_tables);
+	info->tables = calloc(n_tables + 1, sizeof(*info->tables));
+	if (!by_id || !info->tables)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n_tables; i++) {
+		info->tables[i].table = &tables[i];
+		by_id[tables[i].id] = (uint16_t)(i + 1);
+	}
+	chunks = ebt_reader_chunks(trace_reader(trace), &n_chunks);
+	for (size_t i = 0; i < n_chunks; i++) {
+		if (chunks[i].type == EBT_CHUNK_TABLE && by_id[chunks[i].table])
+			add_chunk(info, &info->tables[by_id[chunks[i].table] - 1], &chunks[i]);
+	}
+	err = trace_losses(trace, true, &losses, &n_losses);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n_losses; i++)
+		info->tables[by_id[losses[i].table->id] - 1].lost = losses[i].lost;
+	for (size_t i = 0; i < n_tables; i++) {
+		if (info->tables[i].chunks || info->tables[i].lost)
+			info->tables[kept++] = info->tables[i];
+	}
+	info->n_tables = kept;
+	qsort(info->tables, kept, sizeof(*info->tables), compare_tables);
+	return NULL;
+}
+
+/* --- small tables --- */
+
+static struct ebt_error *add_meta(void *arg, const struct ebt_row *row)
+{
+	struct info *info = arg;
+	struct ebt_str key = ebt_str(row, EBT_F_meta_key), value = ebt_str(row, EBT_F_meta_value);
+	struct info_pair *pair = NULL, *grown;
+	char *copy;
+
+	for (size_t i = 0; i < info->n_meta && !pair; i++) {
+		if (strlen(info->meta[i].key) == key.len &&
+		    !memcmp(info->meta[i].key, key.data, key.len))
+			pair = &info->meta[i];
+	}
+	if (!pair && info->n_meta == MAX_ENTRIES)
+		return NULL;
+	if (!pair) {
+		grown = reallocarray(info->meta, info->n_meta + 1, sizeof(*grown));
+		if (!grown)
+			return &ebt_enomem;
+		info->meta = grown;
+		pair = &grown[info->n_meta];
+		*pair = (struct info_pair){ .key = copy_str(key) };
+		if (!pair->key)
+			return &ebt_enomem;
+		info->n_meta++;
+	}
+	copy = copy_str(value);
+	if (!copy)
+		return &ebt_enomem;
+	free(pair->value);
+	pair->value = copy;
+	return NULL;
+}
+
+/* The last row of a source counts. */
+static struct ebt_error *add_source(void *arg, const struct ebt_row *row)
+{
+	struct info *info = arg;
+	const struct ebt_field *status = &row->batch->table->fields[EBT_F_source_status];
+	struct info_source new = {
+		.name = copy_str(ebt_str(row, EBT_F_source_name)),
+		.detail = copy_str(ebt_str(row, EBT_F_source_detail)),
+		.args = copy_str(ebt_str(row, EBT_F_source_args)),
+		.status = ebt_value_name(status, ebt_u64(row, EBT_F_source_status)),
+	};
+	struct info_source *to = NULL, *grown;
+
+	if (!new.name || !new.detail || !new.args)
+		goto nomem;
+	for (size_t i = 0; i < info->n_sources && !to; i++) {
+		if (!strcmp(info->sources[i].name, new.name))
+			to = &info->sources[i];
+	}
+	if (to || info->n_sources == MAX_ENTRIES) {
+		struct info_source old = to ? *to : new;
+
+		if (to)
+			*to = new;
+		source_deinit(&old);
+		return NULL;
+	}
+	grown = reallocarray(info->sources, info->n_sources + 1, sizeof(*grown));
+	if (!grown)
+		goto nomem;
+	info->sources = grown;
+	grown[info->n_sources++] = new;
+	return NULL;
+nomem:
+	source_deinit(&new);
+	return &ebt_enomem;
+}
+
+static bool str_is(struct ebt_str s, const char *other)
+{
+	return strlen(other) == s.len && !memcmp(s.data, other, s.len);
+}
+
+static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
+{
+	struct info *info = arg;
+	const struct ebt_field *reason = &row->batch->table->fields[EBT_F_lost_reason];
+	uint64_t value = ebt_u64(row, EBT_F_lost_reason), table = ebt_u64(row, EBT_F_lost_table_id);
+	struct ebt_str source = ebt_str(row, EBT_F_lost_source);
+	struct ebt_str detail = ebt_str(row, EBT_F_lost_detail);
+	uint64_t from = ebt_u64(row, EBT_F_lost_from);
+	struct info_loss *to = NULL, *grown;
+
+	for (size_t i = 0; i < info->n_losses && !to; i++) {
+		to = &info->losses[i];
+		if (to->reason_value != value || to->table_id != table ||
+		    !str_is(source, to->source) || !str_is(detail, to->detail))
+			to = NULL;
+	}
+	if (!to && info->n_losses == MAX_ENTRIES) {
+		info->losses_cut = true;
+		return NULL;
+	}
+	if (!to) {
+		grown = reallocarray(info->losses, info->n_losses + 1, sizeof(*grown));
+		if (!grown)
+			return &ebt_enomem;
+		info->losses = grown;
+		to = &grown[info->n_losses];
+		*to = (struct info_loss){ .source = copy_str(source),
+					  .detail = copy_str(detail),
+					  .reason = ebt_value_name(reason, value),
+					  .reason_value = value,
+					  .table_id = table,
+					  .from_ns = from };
+		info->n_losses++;
+		if (!to->source || !to->detail)
+			return &ebt_enomem;
+	}
+	to->count = add_sat(to->count, ebt_u64(row, EBT_F_lost_count));
+	to->from_ns = from < to->from_ns ? from : to->from_ns;
+	to->to_ns = row->time > to->to_ns ? row->time : to->to_ns;
+	return NULL;
+}
+
+static struct ebt_error *add_clock(void *arg, const struct ebt_row *row)
+{
+	struct info *info = arg;
+	struct info_clocks *c = &info->clocks;
+
+	c->last_mono = row->time;
+	c->last_real = ebt_u64(row, EBT_F_clock_realtime);
+	if (!c->readings++) {
+		c->first_mono = c->last_mono;
+		c->first_real = c->last_real;
+	}
+	if (ebt_u64(row, EBT_F_clock_uncertainty) > c->uncertainty_ns)
+		c->uncertainty_ns = ebt_u64(row, EBT_F_clock_uncertainty);
+	return NULL;
+}
+
+struct ebt_error *info_collect(struct trace *trace, struct info *ret)
+{
+	struct ebt_error *err;
+
+	err = collect_tables(trace, ret);
+	if (!err)
+		err = trace_read_table(trace, EBT_T_meta, TRACE_UNFILTERED, add_meta, ret);
+	if (!err)
+		err = trace_read_table(trace, EBT_T_source, TRACE_UNFILTERED, add_source, ret);
+	if (!err)
+		err = trace_read_table(trace, EBT_T_lost, TRACE_UNFILTERED, add_loss, ret);
+	if (!err)
+		err = trace_read_table(trace, EBT_T_clock, TRACE_UNFILTERED, add_clock, ret);
+	return err;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `ebreport info` gathers, apart from how it is shown. */
+#ifndef REPORT_SYSTEM_INFO_H
+#define REPORT_SYSTEM_INFO_H
+
+#include "report/system/info_generated.h"
+#include "report/trace/trace.h"
+#include "symbolize/symbolize.h"
+
+/* One table of the file, by its chunk headers alone. */
+struct info_table {
+	const struct ebt_table *table;
+	uint64_t rows, lost, chunks;
+	uint64_t bytes; /* in the file, headers included */
+	uint64_t raw;	/* before compression */
+	uint64_t first_ns, last_ns;
+	uint64_t first_rows; /* rows of the first epoch */
+};
+
+/* Losses of one source, table and reason together. */
+struct info_loss {
+	char *source, *detail;
+	const char *reason; /* NULL: one that this program does not know */
+	uint64_t reason_value, table_id, count, from_ns, to_ns;
+};
+
+struct info_pair {
+	char *key, *value;
+};
+
+struct info_source {
+	char *name, *detail, *args;
+	const char *status; /* belongs to the reader */
+};
+
+struct info_clocks {
+	uint64_t readings, uncertainty_ns;
+	uint64_t first_mono, first_real, last_mono, last_real;
+};
+
+struct info {
+	struct info_table *tables; /* that have chunks or losses, in order of id */
+	size_t n_tables;
+	uint64_t chunks, epochs;
+	struct info_pair *meta; /* the last value of each key, in order of first appearance */
+	size_t n_meta;
+	struct info_source *sources;
+	size_t n_sources;
+	struct info_loss *losses;
+	size_t n_losses;
+	bool losses_cut; /* there are more kinds of loss than are kept */
+	struct info_clocks clocks;
+};
+
+struct ebt_error *info_collect(struct trace *trace, struct info *ret);
+void info_deinit(struct info *info);
+
+/* NULL: not there. */
+const char *info_meta(const struct info *info, const char *key);
+const struct info_table *info_table(const struct info *info, uint16_t id);
+
+/* Ways in which user stacks were found: each set of EBT_METHOD_*. */
+#define INFO_METHODS 8
+/* EBT_STOP_*; whatever a later version has beyond counts as the last. */
+#define INFO_STOPS 16
+
+/* How many frames of the recorded stacks get a name, and how far user stacks were walked: each
+ * stack of each row counts. */
+struct info_frames {
+	uint64_t resolved, unresolved[SYM_N_REASONS];
+	uint64_t stacks, truncated;
+	uint64_t user, methods[INFO_METHODS], stops[INFO_STOPS];
+	uint64_t interpreted; /* with functions of an interpreter */
+	struct info_generated generated;
+};
+
+/* What stands for it in reports, and NULL for what is not in this version. */
+const char *info_stop_name(unsigned int stop);
+const char *info_method_name(unsigned int methods);
+
+/* Raw size of the tables with stacks: what counting frames has to read. */
+uint64_t info_stack_bytes(const struct info *info);
+struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many frames of a trace get a name, and why the others do not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/system/info.h"
+#include "report/trace/each_stack.h"
+
+/* What one stack came to, for the task that had it last. */
+struct counted {
+	const struct ebt_task *task;
+	bool valid, caller;
+	uint64_t n[SYM_N_REASONS];
+};
+
+struct counter {
+	struct sym *sym;
+	const struct names *names;
+	struct info_frames *frames;
+	const struct ebt_table *table; /* and the number of its batch that `stacks` is of */
+	uint64_t batch;
+	struct counted *stacks;
+	uint32_t capacity;
+};
+
+uint64_t info_stack_bytes(const struct info *info)
+{
+	uint64_t bytes = 0;
+
+	for (size_t t = 0; t < info->n_tables; t++) {
+		const struct ebt_table *table = info->tables[t].table;
+
+		for (uint32_t f = 0; f < table->n_fields; f++) {
+			if (table->fields[f].type != EBT_TYPE_STACK)
+				continue;
+			bytes += info->tables[t].raw;
+			break;
+		}
+	}
+	return bytes;
+}
+
+static struct ebt_error *begin_batch(struct counter *c, const struct ebt_batch *batch)
+{
+	if (c->table == batch->table && c->batch == batch->id)
+		return NULL;
+	c->table = batch->table;
+	c->batch = batch->id;
+	if (batch->n_stacks > c->capacity) {
+		struct counted *grown = reallocarray(c->stacks, batch->n_stacks, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		c->stacks = grown;
+		c->capacity = batch->n_stacks;
+	}
+	for (uint32_t i = 0; i < batch->n_stacks; i++)
+		c->stacks[i].valid = false;
+	return NULL;
+}
+
+/* first_is_caller: the innermost address is a return address too. */
+static struct ebt_error *resolve(struct counter *c, const struct ebt_row *row,
+				 const struct ebt_task *task, const struct ebt_stack *stack,
+				 bool first_is_caller, struct counted *ret)
+{
+	struct sym_frames frames;
+	struct ebt_error *err;
+
+	*ret = (struct counted){ .task = task, .caller = first_is_caller };
+	for (uint32_t i = 0; i < stack->n; i++) {
+		if (sym_is_shown_by_next(stack, i))
+			continue;
+		err = sym_resolve(c->sym, task, row->time, stack->attrs, stack->addresses[i],
+				  i || first_is_caller, &frames);
+		if (err)
+			return err;
+		ret->n[frames.frames[0].func->reason]++;
+	}
+	ret->valid = true;
+	return NULL;
+}
+
+/* Short enough for a line of them; those of JSON too. */
+const char *info_stop_name(unsigned int stop)
+{
+	static const char *const names[] = {
+		[EBT_STOP_UNKNOWN] = "not known",   [EBT_STOP_ROOT] = "root",
+		[EBT_STOP_TRUNCATED] = "truncated", [EBT_STOP_NO_MAPPING] = "no mapping",
+		[EBT_STOP_NO_TABLE] = "no table",   [EBT_STOP_NO_ROW] = "no row",
+		[EBT_STOP_RULE] = "rule",	    [EBT_STOP_FAULT] = "fault",
+		[EBT_STOP_LOOP] = "loop",	    [EBT_STOP_FRAME_POINTER] = "frame pointer",
+		[EBT_STOP_BUSY] = "busy",	    [EBT_STOP_EXEC] = "in exec",
+	};
+
+	return stop < sizeof(names) / sizeof(*names) ? names[stop] : NULL;
+}
+
+const char *info_method_name(unsigned int methods)
+{
+	static const char *const names[INFO_METHODS] = {
+		[0] = "the kernel",
+		[EBT_METHOD_TABLE] = "tables",
+		[EBT_METHOD_FP] = "frame pointers",
+		[EBT_METHOD_TABLE | EBT_METHOD_FP] = "tables and frame pointers",
+		[EBT_METHOD_DUMP] = "dumps",
+		[EBT_METHOD_DUMP | EBT_METHOD_TABLE] = "tables and dumps",
+		[EBT_METHOD_DUMP | EBT_METHOD_FP] = "frame pointers and dumps",
+		[EBT_METHOD_DUMP | EBT_METHOD_FP | EBT_METHOD_TABLE] = "all of these",
+	};
+
+	return methods < INFO_METHODS ? names[methods] : NULL;
+}
+
+static void count_walk(struct info_frames *frames, uint32_t attrs)
+{
+	unsigned int stop = attrs >> EBT_STACK_STOP_SHIFT & 255;
+
+	if (!(attrs & EBT_STACK_USER))
+		return;
+	frames->user++;
+	frames->interpreted += attrs >> EBT_STACK_METHOD_SHIFT & EBT_METHOD_INTERP ? 1 : 0;
+	frames->stops[stop < INFO_STOPS ? stop : INFO_STOPS - 1]++;
+	if (stop == EBT_STOP_EXEC) /* one address, and no walk */
+		return;
+	frames->methods[attrs >> EBT_STACK_METHOD_SHIFT & (INFO_METHODS - 1)]++;
+}
+
+static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
+{
+	struct counter *c = arg;
+	const struct ebt_stack *stack = &visit->row->batch->stacks[visit->number];
+	struct ebt_error *err = begin_batch(c, visit->row->batch);
+	struct counted *counted;
+
+	if (err)
+		return err;
+	counted = &c->stacks[visit->number];
+	if (!counted->valid || counted->task != visit->task ||
+	    counted->caller != visit->first_is_caller)
+		err = resolve(c, visit->row, visit->task, stack, visit->first_is_caller, counted);
+	if (err)
+		return err;
+	c->frames->stacks++;
+	count_walk(c->frames, stack->attrs);
+	c->frames->truncated += !!(stack->attrs & EBT_STACK_TRUNCATED);
+	c->frames->resolved += counted->n[SYM_OK];
+	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++)
+		c->frames->unresolved[r] += counted->n[r];
+	if (counted->n[SYM_ANONYMOUS] && visit->task)
+		info_generated_add(&c->frames->generated, names_process(c->names, visit->task),
+				   counted->n[SYM_ANONYMOUS]);
+	return NULL;
+}
+
+struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret)
+{
+	struct counter c = { .frames = ret };
+	struct ebt_error *err;
+
+	*ret = (struct info_frames){ 0 };
+	trace_no_inline(trace);
+	err = trace_sym(trace, &c.sym);
+	if (!err)
+		err = trace_names(trace, &c.names);
+	if (!err)
+		err = each_stack(trace, 0, count_stack, &c);
+	free(c.stacks);
+	return err;
+}

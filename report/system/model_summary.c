@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Switches summed up; see model_summary.h. */
+#include "report/system/model_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sched/feed.h"
+
+static struct ebt_error *process_of(struct summary *s, const struct ebt_task *task,
+				    struct summary_process **ret)
+{
+	uint32_t i;
+	struct ebt_error *err = task_groups_of(s->groups, task, &i);
+
+	if (err)
+		return err;
+	if (i >= s->processes_capacity) {
+		size_t capacity = i + i / 2 + 64;
+		struct summary_process *grown =
+			reallocarray(s->processes, capacity, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		memset(grown + s->processes_capacity, 0,
+		       (capacity - s->processes_capacity) * sizeof(*grown));
+		s->processes = grown;
+		s->processes_capacity = capacity;
+	}
+	*ret = &s->processes[i];
+	return NULL;
+}
+
+/* Is this the first run of the thread? */
+static struct ebt_error *first_run(struct summary *s, const struct ebt_task *task, bool *ret)
+{
+	if (task->id >= s->n_ran) {
+		uint32_t n = task->id + task->id / 2 + 64;
+		bool *grown = reallocarray(s->ran, n, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		memset(grown + s->n_ran, 0, (n - s->n_ran) * sizeof(*grown));
+		s->ran = grown;
+		s->n_ran = n;
+	}
+	*ret = !s->ran[task->id];
+	s->ran[task->id] = true;
+	return NULL;
+}
+
+static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+{
+	struct summary *s = arg;
+	struct summary_process *process;
+	struct ebt_error *err;
+	bool first;
+
+	if (!sched_feed_wanted(s->trace, run->task, run->cpu))
+		return NULL;
+	err = process_of(s, run->task, &process);
+	if (!err)
+		err = first_run(s, run->task, &first);
+	if (err)
+		return err;
+	process->threads += first;
+	process->run_ns += run->end - run->start;
+	if (run->why == SCHED_DEAD && run->task->tid == run->task->pid)
+		process->end_ns = run->end;
+	s->run_ns += run->end - run->start;
+	return offcpu_run(s->offcpu, run);
+}
+
+static struct ebt_error *on_off(void *arg, const struct sched_off *off)
+{
+	struct summary *s = arg;
+	uint64_t ns = off->end - off->start;
+
+	if (!sched_feed_wanted(s->trace, off->task, off->cpu))
+		return NULL;
+	if (!s->off_count || ns < s->off_min_ns)
+		s->off_min_ns = ns;
+	if (ns > s->off_max_ns)
+		s->off_max_ns = ns;
+	s->off_ns += ns;
+	s->off_count++;
+	return offcpu_off(s->offcpu, off);
+}
+
+struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
+{
+	static const struct offcpu_options options = { 0 };
+	_cleanup_summary_ struct summary s = { .trace = trace };
+	struct sched_feed feed = { .handler = { .run = on_run, .off = on_off }, .arg = &s };
+	bool partial;
+	struct ebt_error *err;
+
+	sched_feed_bounds(trace, &s.from_ns, &s.to_ns);
+	err = task_groups_create(trace, false, &s.groups);
+	if (!err)
+		err = offcpu_create(trace_reader(trace), &options, &s.offcpu);
+	if (!err)
+		err = sched_feed_run(trace, &feed, &partial);
+	if (!err)
+		err = offcpu_finish(s.offcpu);
+	if (err)
+		return err;
+	for (size_t i = 0; i < task_groups_n(s.groups) && i < s.processes_capacity; i++)
+		s.processes[i].task = task_groups_task(s.groups, i);
+	*ret = s;
+	s = (struct summary){ 0 };
+	return NULL;
+}
+
+void summary_deinit(struct summary *s)
+{
+	task_groups_destroy(s->groups);
+	offcpu_destroy(s->offcpu);
+	free(s->processes);
+	free(s->ran);
+}
+
+size_t summary_n_processes(const struct summary *s)
+{
+	size_t n = task_groups_n(s->groups);
+
+	return n < s->processes_capacity ? n : s->processes_capacity;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of inodes; see inode_paths.h. */
+#include "report/trace/inode_paths.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "symbolize/base/index.h"
+#include "symbolize/spaces/mountinfo.h"
+
+/* Mount tables that are looked at, and names of one hash: a trace is a stranger's. */
+#define MAX_TABLES    256u
+#define MAX_OF_A_HASH 64u
+
+struct named {
+	struct inode_key key;
+	uint32_t links, rdev_major, rdev_minor;
+	char *path; /* "": not known */
+};
+
+struct inode_paths {
+	struct named *items;
+	size_t n, capacity;
+	struct sym_index by_key;
+	uint64_t seed;
+	struct mount_table *tables[MAX_TABLES]; /* the machine's own first, newest first */
+	size_t n_tables;
+};
+
+static uint64_t hash_of(const struct inode_paths *paths, const struct inode_key *key)
+{
+	uint64_t hash = sym_hash_u64(paths->seed, key->inode);
+
+	hash = sym_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
+	return sym_hash_u64(hash, key->generation);
+}
+
+static struct named *find(const struct inode_paths *paths, const struct inode_key *key)
+{
+	uint64_t hash = hash_of(paths, key);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&paths->by_key, hash, &at)) != SYM_INDEX_NONE) {
+		const struct inode_key *have = &paths->items[i].key;
+
+		if (have->inode == key->inode && have->dev_major == key->dev_major &&
+		    have->dev_minor == key->dev_minor && have->generation == key->generation)
+			return &paths->items[i];
+	}
+	return NULL;
+}
+
+/* The file's entry, made if there is none; NULL where its hash has too many. */
+static struct ebt_error *intern(struct inode_paths *paths, const struct inode_key *key,
+				struct named **ret)
+{
+	size_t capacity = paths->capacity ? paths->capacity * 2 : 256;
+	struct named *items;
+	struct ebt_error *err;
+
+	*ret = find(paths, key);
+	if (*ret || paths->n >= UINT32_MAX / 2 ||
+	    sym_index_has(&paths->by_key, hash_of(paths, key), MAX_OF_A_HASH))
+		return NULL;
+	if (paths->n == paths->capacity) {
+		items = reallocarray(paths->items, capacity, sizeof(*items));
+		if (!items)
+			return &ebt_enomem;
+		paths->items = items;
+		paths->capacity = capacity;
+	}
+	err = sym_index_add(&paths->by_key, hash_of(paths, key), (uint32_t)paths->n);
+	if (err)
+		return err;
+	*ret = &paths->items[paths->n++];
+	**ret = (struct named){ .key = *key };
+	return NULL;
+}
+
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
+{
+	struct inode_paths *paths = arg;
+	const struct ebt_str path = ebt_str(row, EBT_F_inode_path_path);
+	const struct inode_key key = {
+		.inode = ebt_u64(row, EBT_F_inode_path_inode),
+		.dev_major = (uint32_t)ebt_u64(row, EBT_F_inode_path_dev_major),
+		.dev_minor = (uint32_t)ebt_u64(row, EBT_F_inode_path_dev_minor),
+		.generation = (uint32_t)ebt_u64(row, EBT_F_inode_path_generation),
+	};
+	struct named *named;
+	struct ebt_error *err;
+
+	err = intern(paths, &key, &named);
+	if (err || !named)
+		return err;
+	named->links = (uint32_t)ebt_u64(row, EBT_F_inode_path_links);
+	named->rdev_major = (uint32_t)ebt_u64(row, EBT_F_inode_path_rdev_major);
+	named->rdev_minor = (uint32_t)ebt_u64(row, EBT_F_inode_path_rdev_minor);
+	/* A name that was known once is better than none. */
+	if (named->path && (*named->path && !path.len))
+		return NULL;
+	free(named->path);
+	named->path = strndup(path.data, path.len);
+	return named->path ? NULL : &ebt_enomem;
+}
+
+static struct ebt_error *add_table(struct inode_paths *paths, struct ebt_reader *reader,
+				   const struct ebt_file *file)
+{
+	_cleanup_free_ char *text = NULL;
+	struct ebt_error *err;
+	size_t len;
+
+	if (paths->n_tables == MAX_TABLES)
+		return NULL;
+	err = ebt_reader_file_content(reader, file->id, &text, &len);
+	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
+		ebt_error_destroy(err);
+		return NULL;
+	}
+	if (!err)
+		err = mount_table_create(text, len, &paths->tables[paths->n_tables]);
+	if (!err)
+		paths->n_tables++;
+	return err;
+}
+
+static struct ebt_error *read_mounts(struct inode_paths *paths, struct ebt_reader *reader)
+{
+	const struct ebt_file *files;
+	const char *text = NULL;
+	uint64_t host;
+	size_t n;
+	struct ebt_error *err = ebt_reader_files(reader, &files, &n);
+
+	if (!err)
+		err = ebt_reader_meta(reader, "host.mnt_ns", &text);
+	if (err)
+		return err;
+	host = text ? strtoull(text, NULL, 10) : 0;
+	for (int others = 0; others < 2; others++) {
+		for (size_t i = n; !err && i-- > 0;) {
+			if (!strcmp(files[i].role, "mountinfo") && (files[i].ns != host) == others)
+				err = add_table(paths, reader, &files[i]);
+		}
+	}
+	return err;
+}
+
+struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **ret)
+{
+	_cleanup_(inode_paths_destroyp) struct inode_paths *paths = calloc(1, sizeof(*paths));
+	struct ebt_error *err;
+
+	if (!paths)
+		return &ebt_enomem;
+	paths->seed = sym_hash_u64(0, (uintptr_t)paths);
+	err = trace_read_table(trace, EBT_T_inode_path, TRACE_UNFILTERED | TRACE_QUIET, add_row,
+			       paths);
+	if (!err)
+		err = read_mounts(paths, trace_reader(trace));
+	if (err)
+		return err;
+	*ret = take_ptr(paths);
+	return NULL;
+}
+
+void inode_paths_destroy(struct inode_paths *paths)
+{
+	if (!paths)
+		return;
+	for (size_t i = 0; i < paths->n; i++)
+		free(paths->items[i].path);
+	for (size_t i = 0; i < paths->n_tables; i++)
+		mount_table_destroy(paths->tables[i]);
+	free(paths->items);
+	sym_index_deinit(&paths->by_key);
+	free(paths);
+}
+
+/* Where a table has the file system mounted so that the path is in it: most of it, if possible. */
+static const struct mount *find_mount(const struct mount_table *table, const struct named *named,
+				      const char **ret_tail)
+{
+	const struct mount *best = NULL, *mount;
+	size_t at = 0;
+
+	while ((mount = mount_table_device(table, named->key.dev_major, named->key.dev_minor,
+					   &at))) {
+		const char *tail = path_below(named->path, mount->root);
+
+		if (!tail || (best && strlen(mount->root) >= strlen(best->root)))
+			continue;
+		best = mount;
+		*ret_tail = tail;
+	}
+	return best;
+}
+
+static void add_mounted(const struct inode_paths *paths, const struct named *named,
+			struct text *text)
+{
+	const char *tail = "";
+
+	for (size_t i = 0; i < paths->n_tables; i++) {
+		const struct mount *mount = find_mount(paths->tables[i], named, &tail);
+		bool at_root = mount && !strcmp(mount->point, "/");
+
+		if (!mount)
+			continue;
+		if (!at_root || !*tail)
+			text_cstr(text, mount->point);
+		text_cstr(text, tail);
+		return;
+	}
+	text_printf(text, "[%" PRIu32 ":%" PRIu32 "]%s", named->key.dev_major, named->key.dev_minor,
+		    named->path);
+}
+
+void inode_paths_add(const struct inode_paths *paths, const struct inode_key *key,
+		     struct text *text)
+{
+	const struct named *named = find(paths, key);
+
+	if (named && *named->path == '/')
+		add_mounted(paths, named, text);
+	else if (named && *named->path)
+		text_cstr(text, named->path);
+	else if (named && (named->rdev_major || named->rdev_minor))
+		text_printf(text, "[device %" PRIu32 ":%" PRIu32 "]", named->rdev_major,
+			    named->rdev_minor);
+	else
+		text_printf(text, "[inode %" PRIu64 " of %" PRIu32 ":%" PRIu32 "]", key->inode,
+			    key->dev_major, key->dev_minor);
+	if (named && *named->path && !named->links)
+		text_cstr(text, " (deleted)");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What files are called that rows name by device and inode: table `inode_path` has their place in
+ * the file system, and the recorded mount tables where that was mounted.
+ */
+#ifndef REPORT_TRACE_INODE_PATHS_H
+#define REPORT_TRACE_INODE_PATHS_H
+
+#include <stdint.h>
+
+#include "report/base/text.h"
+#include "report/trace/trace.h"
+
+struct inode_key {
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint32_t generation;
+};
+
+struct inode_paths;
+
+/* The trace must outlive it. */
+struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **ret);
+void inode_paths_destroy(struct inode_paths *paths);
+DEFINE_CLEANUP(struct inode_paths *, inode_paths_destroy);
+
+/*
+ * Adds the path as the machine's own processes saw it; with "[8:1]" in front where the file system
+ * was not mounted for them; "[inode 5 of 8:1]" where no name is known; "[device 8:1]" for what is
+ * read of a disk itself. Any bytes, as in the trace.
+ */
+void inode_paths_add(const struct inode_paths *paths, const struct inode_key *key,
+		     struct text *text);
+
+#endif

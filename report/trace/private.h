@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* struct trace, for trace.c and warnings.c only. */
+#ifndef REPORT_TRACE_PRIVATE_H
+#define REPORT_TRACE_PRIVATE_H
+
+#include "report/trace/trace.h"
+#include "symbolize/symbolize.h"
+
+/* A warning of the command's own. With --interval it says in how many windows it came up. */
+struct trace_note {
+	char *text;
+	uint32_t windows, last_window;
+};
+
+struct trace {
+	const struct options *options;
+	struct ebt_reader *reader;
+	struct sym *sym;
+	struct names *names;
+	bool no_inline, no_bundle;
+	bool live;	/* it is still being written */
+	uint64_t until; /* with it: all rows before this time are there */
+	size_t seen;	/* with it: chunks whose watermarks were looked at */
+	struct sym_servers servers;
+	uint64_t from, to;
+	uint64_t whole_from;	   /* of all windows */
+	bool cut_from, cut_to;	   /* rows outside the window have to be passed over */
+	uint32_t window;	   /* number of the present one, from 1; 0: without --interval */
+	unsigned int window_place; /* enum trace_window */
+	struct trace_state *kept;
+	bool task_seen; /* one that passes the filters by task */
+
+	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
+	struct trace_note *notes;
+	size_t n_notes;
+	char **warnings;
+	size_t n_warnings;
+};
+
+#endif

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The trace with the filters of the command line; see trace.h. Warnings are in warnings.c. */
+#include "report/trace/private.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/base/names.h"
+#include "report/cli/command.h"
+#include "report/trace/ahead.h"
+#include "report/trace/whole.h"
+#include "symbolize/symbolize.h"
+
+/* Batches whose tasks were looked at: more than can overlap in practice, so that each batch is
+ * looked at once. */
+#define SLOTS 64
+
+/* Where the fields of one table are that filters look at. */
+struct filter {
+	const struct ebt_table *table;
+	uint8_t tasks[EBT_MAX_FIELDS];
+	uint32_t n_tasks;
+	int cpu; /* -1: the table has no such field */
+	bool timed;
+};
+
+/* What filters say about the task dictionary of one batch. */
+struct slot {
+	uint64_t batch;
+	const struct filter *filter; /* NULL: unused */
+	bool *wanted;		     /* by value of a TASK column: [0] is none */
+	uint32_t capacity;
+};
+
+/* What a server may take to give a sign of life: a second less than what people bear. */
+#define DEBUGINFOD_TIMEOUT_NS UINT64_C(4000000000)
+
+struct trace_cursor {
+	struct trace *trace;
+	struct ebt_cursor *cursor;
+	struct whole *whole;
+	bool check_tasks, check_cpus, check_times;
+	uint64_t from, to;
+	struct filter *filters;
+	size_t n_filters;
+	struct slot slots[SLOTS];
+};
+
+static uint64_t resolve_time(const struct option_time *time, uint64_t start, uint64_t end)
+{
+	uint64_t offset = time->ns;
+
+	/* Rounding must not carry a share beyond what it is of. */
+	if (time->percent) {
+		double part = (double)(end - start) * time->share;
+
+		offset = part < (double)(end - start) ? (uint64_t)part : end - start;
+	}
+	return start > UINT64_MAX - offset ? UINT64_MAX : start + offset;
+}
+
+/* Names and times that are shares or ends need the whole trace. */
+static bool can_be_live(const struct options *options)
+{
+	struct stat st;
+
+	if (!(options->command->flags & COMMAND_LIVE) || options_flag(options, "symbols") ||
+	    options->from.set || options->to.set)
+		return false;
+	if (strcmp(options->file, "-") == 0)
+		return !fstat(STDIN_FILENO, &st) && !S_ISREG(st.st_mode);
+	return !stat(options->file, &st) && !S_ISREG(st.st_mode);
+}
+
+struct ebt_error *trace_open(const struct options *options, struct trace **ret)
+{
+	_cleanup_(trace_closep) struct trace *trace = calloc(1, sizeof(*trace));
+	const struct ebt_reader_info *info;
+	struct ebt_error *err;
+
+	if (!trace)
+		return &ebt_enomem;
+	trace->options = options;
+	trace->live = can_be_live(options);
+	err = trace->live ? ebt_reader_open_live(options->file, &trace->reader)
+			  : ebt_reader_open(options->file, &trace->reader);
+	if (err)
+		return err;
+	info = ebt_reader_info(trace->reader);
+	trace->from = options->from.set ? resolve_time(&options->from, info->start_ns, info->end_ns)
+					: info->start_ns;
+	trace->to = info->end_ns < UINT64_MAX ? info->end_ns + 1 : UINT64_MAX;
+	trace->whole_from = trace->from;
+	trace->cut_from = options->from.set;
+	trace->cut_to = options->to.set;
+	trace->window_place = TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW;
+	if (options->to.set)
+		trace->to = resolve_time(&options->to, info->start_ns, info->end_ns);
+	if (options->from.set && options->to.set && trace->to <= trace->from)
+		return ebt_error_create(EBT_ERR_INVALID, "--to is not later than --from");
+	*ret = take_ptr(trace);
+	return NULL;
+}
+
+static void destroy_kept(struct trace *trace)
+{
+	while (trace->kept) {
+		struct trace_state *state = trace->kept;
+
+		trace->kept = state->next;
+		state->destroy(state);
+	}
+}
+
+void trace_close(struct trace *trace)
+{
+	if (!trace)
+		return;
+	destroy_kept(trace);
+	for (size_t i = 0; i < trace->n_notes; i++)
+		free(trace->notes[i].text);
+	for (size_t i = 0; i < trace->n_warnings; i++)
+		free(trace->warnings[i]);
+	free(trace->notes);
+	free(trace->warnings);
+	names_destroy(trace->names);
+	sym_destroy(trace->sym);
+	ebt_reader_close(trace->reader);
+	free(trace);
+}
+
+bool trace_is_live(const struct trace *trace)
+{
+	return trace->live;
+}
+
+struct ebt_error *trace_more(struct trace *trace, uint64_t *ret_until, bool *ret_end)
+{
+	struct ebt_error *err = ebt_reader_more(trace->reader, ret_end);
+	const struct ebt_chunk_info *chunks;
+	size_t n;
+
+	if (err)
+		return err;
+	chunks = ebt_reader_chunks(trace->reader, &n);
+	for (; trace->seen < n; trace->seen++) {
+		if (chunks[trace->seen].watermark > trace->until)
+			trace->until = chunks[trace->seen].watermark;
+	}
+	*ret_until = trace->until;
+	return NULL;
+}
+
+struct ebt_reader *trace_reader(const struct trace *trace)
+{
+	return trace->reader;
+}
+
+uint64_t trace_start_ns(const struct trace *trace)
+{
+	return ebt_reader_info(trace->reader)->start_ns;
+}
+
+uint64_t trace_end_ns(const struct trace *trace)
+{
+	return ebt_reader_info(trace->reader)->end_ns;
+}
+
+uint64_t trace_from_ns(const struct trace *trace)
+{
+	return trace->from;
+}
+
+uint64_t trace_to_ns(const struct trace *trace)
+{
+	return trace->to;
+}
+
+void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)
+{
+	trace->from = from;
+	trace->to = to;
+	trace->cut_from = trace->options->from.set || !(place & TRACE_FIRST_WINDOW);
+	trace->cut_to = trace->options->to.set || !(place & TRACE_LAST_WINDOW);
+	trace->window++;
+	trace->window_place = place;
+}
+
+uint64_t trace_whole_from_ns(const struct trace *trace)
+{
+	return trace->whole_from;
+}
+
+uint64_t trace_rows_to_ns(const struct trace *trace)
+{
+	return trace->cut_to ? trace->to : UINT64_MAX;
+}
+
+bool trace_has_more(const struct trace *trace)
+{
+	return !(trace->window_place & TRACE_LAST_WINDOW);
+}
+
+void trace_keep(struct trace *trace, struct trace_state *state)
+{
+	struct trace_state **end = &trace->kept;
+
+	while (*end)
+		end = &(*end)->next;
+	state->window = trace->window;
+	*end = state;
+}
+
+struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace_state *state))
+{
+	struct trace_state *state = trace->kept;
+
+	while (state && (state->destroy != destroy || state->window == trace->window))
+		state = state->next;
+	if (state)
+		state->window = trace->window;
+	return state;
+}
+
+bool trace_has_task_filter(const struct trace *trace)
+{
+	return trace->options->pids.n || trace->options->tids.n || trace->options->comms.n;
+}
+
+bool trace_has_cpu_filter(const struct trace *trace)
+{
+	return trace->options->cpu_first.n;
+}
+
+static bool list_has(const struct option_u32s *list, uint32_t v)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i] == v)
+			return true;
+	}
+	return !list->n;
+}
+
+/* Names of threads are at most 15 bytes (63 for kernel workers); longer ones are compared as far
+ * as they fit. */
+static bool comm_matches(const struct option_strings *globs, struct ebt_str comm)
+{
+	char name[256];
+	size_t len = comm.len < sizeof(name) - 1 ? comm.len : sizeof(name) - 1;
+
+	if (!globs->n)
+		return true;
+	memcpy(name, comm.data, len);
+	name[len] = '\0';
+	for (size_t i = 0; i < globs->n; i++) {
+		if (!fnmatch(globs->v[i], name, 0))
+			return true;
+	}
+	return false;
+}
+
+bool trace_task_wanted(struct trace *trace, const struct ebt_task *task)
+{
+	const struct options *o = trace->options;
+	bool wanted;
+
+	if (!trace_has_task_filter(trace))
+		return true;
+	wanted = task && list_has(&o->pids, task->pid) && list_has(&o->tids, task->tid) &&
+		 comm_matches(&o->comms, task->comm);
+	trace->task_seen |= wanted;
+	return wanted;
+}
+
+bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu)
+{
+	const struct options *o = trace->options;
+
+	for (size_t i = 0; i < o->cpu_first.n; i++) {
+		if (cpu >= o->cpu_first.v[i] && cpu <= o->cpu_last.v[i])
+			return true;
+	}
+	return !o->cpu_first.n;
+}
+
+/* --- cursors --- */
+
+static void filter_init(struct filter *filter, const struct ebt_table *table)
+{
+	*filter = (struct filter){ .table = table, .cpu = ebt_field_by_name(table, "cpu") };
+	filter->timed = table->class != EBT_CLASS_META;
+	for (uint32_t i = 0; i < table->n_fields && i < EBT_MAX_FIELDS; i++) {
+		if (table->fields[i].type == EBT_TYPE_TASK)
+			filter->tasks[filter->n_tasks++] = (uint8_t)i;
+	}
+}
+
+static uint64_t filter_columns(const struct trace_cursor *cursor, const struct filter *filter)
+{
+	uint64_t columns = 0;
+
+	for (uint32_t i = 0; cursor->check_tasks && i < filter->n_tasks; i++)
+		columns |= UINT64_C(1) << filter->tasks[i];
+	if (cursor->check_cpus && filter->cpu >= 0)
+		columns |= UINT64_C(1) << filter->cpu;
+	return columns;
+}
+
+static void note_table(struct trace *trace, uint16_t id)
+{
+	trace->read[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+void trace_note_all(struct trace *trace)
+{
+	memset(trace->read, 0xff, sizeof(trace->read));
+}
+
+/* Fills the filters and the wants of the query; says whether all tables go by the window. */
+static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct ebt_want *wants,
+		 size_t n, unsigned int flags, struct ebt_want *ret_wants)
+{
+	bool all_timed = true;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ebt_table *table = ebt_reader_table(trace->reader, wants[i].table);
+
+		ret_wants[i] = wants[i];
+		if (!(flags & TRACE_QUIET))
+			note_table(trace, wants[i].table);
+		if (!table)
+			continue;
+		whole_want(cursor->whole, &ret_wants[i]);
+		filter_init(&cursor->filters[cursor->n_filters], table);
+		ret_wants[i].columns |= filter_columns(cursor, &cursor->filters[cursor->n_filters]);
+		all_timed &= cursor->filters[cursor->n_filters].timed;
+		cursor->n_filters++;
+	}
+	return all_timed;
+}
+
+struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
+				      unsigned int flags, struct trace_cursor **ret)
+{
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = calloc(1, sizeof(*cursor));
+	_cleanup_free_ struct ebt_want *all = calloc(n + 1, sizeof(*all));
+	const struct options *options = trace->options;
+	struct ebt_query query = { .wants = all, .n_wants = n };
+	struct ebt_error *err;
+
+	if (!cursor || !all)
+		return &ebt_enomem;
+	cursor->filters = calloc(n + 1, sizeof(*cursor->filters));
+	if (!cursor->filters)
+		return &ebt_enomem;
+	cursor->trace = trace;
+	err = whole_create(trace, &cursor->whole);
+	if (err)
+		return err;
+	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
+	cursor->check_cpus = trace_has_cpu_filter(trace) && !(flags & TRACE_ALL_CPUS);
+	if (trace->cut_from && !(flags & TRACE_FROM_START))
+		cursor->from = trace->from;
+	if (trace->cut_to && !(flags & TRACE_TO_END))
+		cursor->to = trace->to;
+	if (plan(trace, cursor, wants, n, flags, all)) {
+		query.from_ns = cursor->from;
+		query.to_ns = cursor->to;
+	} else {
+		cursor->check_times = cursor->from || cursor->to;
+	}
+	if (cursor->check_tasks && options->pids.n == 1)
+		query.pid = options->pids.v[0];
+	err = ebt_cursor_create(trace->reader, &query, &cursor->cursor);
+	if (err)
+		return err;
+	*ret = take_ptr(cursor);
+	return NULL;
+}
+
+void trace_cursor_destroy(struct trace_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	for (size_t i = 0; i < SLOTS; i++)
+		free(cursor->slots[i].wanted);
+	free(cursor->filters);
+	whole_destroy(cursor->whole);
+	ebt_cursor_destroy(cursor->cursor);
+	free(cursor);
+}
+
+/* Asks the filters about every task of the batch at once. */
+static struct ebt_error *slot_fill(struct trace_cursor *cursor, struct slot *slot,
+				   const struct ebt_batch *batch)
+{
+	slot->filter = NULL;
+	for (size_t i = 0; i < cursor->n_filters; i++) {
+		if (cursor->filters[i].table->id == batch->table->id)
+			slot->filter = &cursor->filters[i];
+	}
+	slot->batch = batch->id;
+	if (!cursor->check_tasks)
+		return NULL;
+	if (batch->n_tasks >= slot->capacity) {
+		bool *grown = reallocarray(slot->wanted, batch->n_tasks + 1, sizeof(*grown));
+
+		if (!grown)
+			return &ebt_enomem;
+		slot->wanted = grown;
+		slot->capacity = batch->n_tasks + 1;
+	}
+	slot->wanted[0] = false;
+	for (uint32_t i = 0; i < batch->n_tasks; i++)
+		slot->wanted[i + 1] = trace_task_wanted(cursor->trace, batch->tasks[i]);
+	return NULL;
+}
+
+static bool row_passes(const struct trace_cursor *cursor, const struct slot *slot,
+		       const struct ebt_row *row)
+{
+	const struct filter *filter = slot->filter;
+	bool passes = !cursor->check_tasks || !filter->n_tasks;
+
+	if (cursor->check_times && filter->timed &&
+	    (row->time < cursor->from || (cursor->to && row->time >= cursor->to)))
+		return false;
+	if (cursor->check_cpus && filter->cpu >= 0 &&
+	    !trace_cpu_wanted(cursor->trace, ebt_u64(row, (unsigned int)filter->cpu)))
+		return false;
+	for (uint32_t i = 0; !passes && i < filter->n_tasks; i++)
+		passes = slot->wanted[ebt_u64(row, filter->tasks[i])];
+	return passes;
+}
+
+struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
+{
+	bool check = cursor->check_tasks || cursor->check_cpus || cursor->check_times;
+	struct ebt_error *err;
+
+	for (;;) {
+		struct slot *slot;
+
+		err = ebt_cursor_next(cursor->cursor, ret);
+		if (err || !ret->batch)
+			return err;
+		err = whole_row(cursor->whole, ret);
+		if (err)
+			return err;
+		if (!check)
+			break;
+		slot = &cursor->slots[ret->batch->id % SLOTS];
+		if (!slot->filter || slot->batch != ret->batch->id) {
+			err = slot_fill(cursor, slot, ret->batch);
+			if (err)
+				return err;
+		}
+		if (!slot->filter || row_passes(cursor, slot, ret))
+			break;
+	}
+	return whole_make(cursor->whole, ret);
+}
+
+struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
+				  unsigned int flags, ebt_row_fn *take, void *arg)
+{
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	err = trace_cursor_create(trace, wants, n, flags, &cursor);
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = take(arg, &row);
+	}
+	return err;
+}
+
+struct ebt_error *trace_read_table(struct trace *trace, uint16_t table, unsigned int flags,
+				   ebt_row_fn *take, void *arg)
+{
+	const struct ebt_want want = { table, ~UINT64_C(0) };
+
+	return trace_read_rows(trace, &want, 1, flags, take, arg);
+}
+
+/* --- made when first asked for --- */
+
+struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
+{
+	const struct options *o = trace->options;
+	const struct sym_options options = {
+		.disabled = o->no_symbols,
+		.no_inline = o->no_inline || trace->no_inline,
+		.no_bundle = trace->no_bundle,
+		.cache = !o->no_symbol_cache,
+		.debug_dirs = o->debug_dirs.v,
+		.sysroot = o->sysroot,
+		.roots = o->roots.v,
+		.servers = o->debuginfod ? &trace->servers : NULL,
+	};
+	struct ebt_error *err;
+
+	trace->servers.urls = o->debuginfod_urls;
+	trace->servers.timeout_ns =
+		o->debuginfod_timeout_ns ? o->debuginfod_timeout_ns : DEBUGINFOD_TIMEOUT_NS;
+	if (!trace->sym) {
+		err = sym_create(trace->reader, &options, &trace->sym);
+		if (!err && o->debuginfod)
+			err = ahead_fetch(trace, trace->sym);
+		if (err)
+			return err;
+	}
+	*ret = trace->sym;
+	return NULL;
+}
+
+void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg)
+{
+	trace->servers.watch = watch;
+	trace->servers.arg = arg;
+}
+
+void trace_no_inline(struct trace *trace)
+{
+	trace->no_inline = true;
+}
+
+void trace_no_bundle(struct trace *trace)
+{
+	trace->no_bundle = true;
+}
+
+struct ebt_error *trace_names(struct trace *trace, const struct names **ret)
+{
+	struct ebt_error *err;
+
+	if (!trace->names) {
+		err = names_create(trace->reader, &trace->names);
+		if (err)
+			return err;
+	}
+	*ret = trace->names;
+	return NULL;
+}

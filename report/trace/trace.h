@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace as a command sees it: the reader with the filters of the command line applied, the
+ * symbolizer when it is first needed, and what has to be said about missing rows.
+ */
+#ifndef REPORT_TRACE_TRACE_H
+#define REPORT_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/error.h"
+#include "format/read/reader.h"
+#include "report/cli/options.h"
+
+struct sym;
+struct names;
+struct trace;
+struct trace_cursor;
+
+/* The options must outlive the trace. */
+struct ebt_error *trace_open(const struct options *options, struct trace **ret);
+void trace_close(struct trace *trace);
+DEFINE_CLEANUP(struct trace *, trace_close);
+
+struct ebt_reader *trace_reader(const struct trace *trace);
+
+/*
+ * A command with COMMAND_LIVE may be given a trace that is still being written. trace_more() waits
+ * for more of it; rows before *ret_until are all there then. Cursors are created for the windows
+ * between these times (trace_set_window()); rows of tables that know no time are told apart by
+ * chunks (ebt_reader_pass()).
+ */
+bool trace_is_live(const struct trace *trace);
+struct ebt_error *trace_more(struct trace *trace, uint64_t *ret_until, bool *ret_end);
+
+/* The trace's own first and last time, CLOCK_MONOTONIC ns. */
+uint64_t trace_start_ns(const struct trace *trace);
+uint64_t trace_end_ns(const struct trace *trace);
+
+/* The window that --from and --to leave: from <= time < to. Without them from is the start and
+ * to is one more than the end. */
+uint64_t trace_from_ns(const struct trace *trace);
+uint64_t trace_to_ns(const struct trace *trace);
+
+/*
+ * With --interval a command sees one part of the window after another, as if --from and --to had
+ * been given. The first has what lies before it too where there is no --from, and the last what
+ * lies behind it where there is no --to, so that the parts make up the whole.
+ */
+enum trace_window {
+	TRACE_FIRST_WINDOW = 1 << 0,
+	TRACE_LAST_WINDOW = 1 << 1,
+};
+void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place);
+
+/* What goes on from one window to the next: the first member of a struct of its owner's. */
+struct trace_state {
+	struct trace_state *next;
+	void (*destroy)(struct trace_state *state);
+	uint32_t window; /* that took it last */
+};
+/* Where the first window begins. */
+uint64_t trace_whole_from_ns(const struct trace *trace);
+/* Rows at and behind this time are not of the window; UINT64_MAX: all later ones are. */
+uint64_t trace_rows_to_ns(const struct trace *trace);
+/* Is there a window after this one? */
+bool trace_has_more(const struct trace *trace);
+/* For the next windows. The trace takes it over, and destroys it in the end. */
+void trace_keep(struct trace *trace, struct trace_state *state);
+/* The first with this destroy() that the present window has not taken yet; NULL: there is none. So
+ * a command that keeps several of a kind gets them in the order in which it kept them. */
+struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace_state *state));
+
+/* Is there any filter by task (--pid, --tid, --comm), or by CPU? */
+bool trace_has_task_filter(const struct trace *trace);
+bool trace_has_cpu_filter(const struct trace *trace);
+
+/* Do the filters let this task pass? NULL (idle, none) passes where there is no filter. */
+bool trace_task_wanted(struct trace *trace, const struct ebt_task *task);
+bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu);
+
+/*
+ * A cursor over tables. By default a row passes if its time is in the window, one of its TASK
+ * fields passes the task filters (a table without such fields passes), and its field `cpu` (if
+ * the table has one) passes. The columns that this needs are read even if they are not in wants.
+ * Times and a single --pid are pushed down to the reader: such chunks are never read.
+ *
+ * Models that follow state over rows take some of the filters on themselves:
+ */
+enum trace_flags {
+	TRACE_ALL_TASKS = 1 << 0,  /* rows of all tasks; the model asks trace_task_wanted() */
+	TRACE_ALL_CPUS = 1 << 1,   /* rows of all CPUs; the model asks trace_cpu_wanted() */
+	TRACE_FROM_START = 1 << 2, /* rows from before the window too */
+	TRACE_TO_END = 1 << 3,	   /* rows from behind the window too */
+	TRACE_UNFILTERED = TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START | TRACE_TO_END,
+	TRACE_QUIET = 1 << 4, /* losses of these tables do not concern this report */
+};
+
+/* Tables that the cursor names are noted: their losses will be reported. */
+struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
+				      unsigned int flags, struct trace_cursor **ret);
+void trace_cursor_destroy(struct trace_cursor *cursor);
+DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
+
+/* ret->batch is NULL after the last row. */
+struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
+
+/* For who wants all rows of some tables, as ebt_read_rows(). */
+struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
+				  unsigned int flags, ebt_row_fn *take, void *arg);
+/* Likewise, of one table with all its columns. */
+struct ebt_error *trace_read_table(struct trace *trace, uint16_t table, unsigned int flags,
+				   ebt_row_fn *take, void *arg);
+
+/* The symbolizer with the options of the command line. Belongs to the trace. */
+struct ebt_error *trace_sym(struct trace *trace, struct sym **ret);
+/* Before the first trace_sym(): called while files are fetched (sym_servers.watch). */
+struct sym_fetching;
+typedef bool trace_watch_fn(void *arg, const struct sym_fetching *now);
+void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg);
+/* Before the first trace_sym(): inlined functions do not matter to this report. */
+void trace_no_inline(struct trace *trace);
+/* Likewise: by files only, and not by names that are in the trace. */
+void trace_no_bundle(struct trace *trace);
+
+/* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
+struct ebt_error *trace_names(struct trace *trace, const struct names **ret);
+
+/* Rows of one table that were lost, by what chunk headers and table `lost` say. */
+struct trace_loss {
+	const struct ebt_table *table;
+	uint64_t rows; /* that are there */
+	uint64_t lost;
+};
+
+/* Losses of the tables that cursors have named so far (of all tables where `all`); only those
+ * that are not 0. Free *ret with free(). */
+struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
+			       size_t *ret_n);
+
+/* The report is about every table: so are its warnings. */
+void trace_note_all(struct trace *trace);
+
+/* Chunks that sequence numbers show to be missing. */
+uint64_t trace_missing_chunks(const struct trace *trace);
+
+/* Adds a warning of the command's own. */
+struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* All that the user has to be told, one sentence each: no footer, damage, losses of the tables
+ * that were read, the command's own. Call it after the last row. Belongs to the trace. */
+struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a report has to say about rows that are missing: losses, damage, an end that is not one. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/encoding/layout.h"
+#include "report/base/text.h"
+#include "report/trace/private.h"
+#include "symbolize/symbolize.h"
+
+/* Warnings of a command that are shown; more can only be of many intervals. */
+#define MAX_NOTES 50
+
+DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
+
+struct table_sums {
+	uint64_t rows, lost, noted; /* noted: by table `lost` */
+};
+
+static int compare_ids(const void *key, const void *element)
+{
+	uint64_t id = *(const uint64_t *)key;
+	const struct ebt_table *const *table = element;
+
+	return (id > (*table)->id) - (id < (*table)->id);
+}
+
+static int compare_tables(const void *a, const void *b)
+{
+	const struct ebt_table *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* Rows and losses of all tables, in the order of the tables sorted by id. */
+struct sums {
+	const struct ebt_table **tables;
+	struct table_sums *sums;
+	size_t n;
+};
+
+static void sums_deinit(struct sums *sums)
+{
+	free(sums->tables);
+	free(sums->sums);
+}
+
+static struct table_sums *sums_of(const struct sums *sums, uint64_t id)
+{
+	const struct ebt_table **found =
+		bsearch(&id, sums->tables, sums->n, sizeof(sums->tables[0]), compare_ids);
+
+	return found ? &sums->sums[found - sums->tables] : NULL;
+}
+
+static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
+{
+	struct table_sums *sum = sums_of(arg, ebt_u64(row, EBT_F_lost_table_id));
+
+	if (sum && __builtin_add_overflow(sum->noted, ebt_u64(row, EBT_F_lost_count), &sum->noted))
+		sum->noted = UINT64_MAX;
+	return NULL;
+}
+
+/* What table `lost` says; the file may lack it. */
+static struct ebt_error *add_noted(struct ebt_reader *reader, struct sums *sums)
+{
+	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+
+	return ebt_read_rows(reader, &query, add_noted_row, sums);
+}
+
+static struct ebt_error *sums_init(struct ebt_reader *reader, struct sums *ret)
+{
+	const struct ebt_chunk_info *chunks;
+	const struct ebt_table *tables;
+	size_t n_tables, n_chunks;
+
+	tables = ebt_reader_tables(reader, &n_tables);
+	ret->tables = calloc(n_tables + 1, sizeof(ret->tables[0]));
+	ret->sums = calloc(n_tables + 1, sizeof(*ret->sums));
+	if (!ret->tables || !ret->sums)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n_tables; i++)
+		ret->tables[i] = &tables[i];
+	ret->n = n_tables;
+	qsort(ret->tables, n_tables, sizeof(ret->tables[0]), compare_tables);
+
+	chunks = ebt_reader_chunks(reader, &n_chunks);
+	for (size_t i = 0; i < n_chunks; i++) {
+		struct table_sums *sum =
+			chunks[i].type == EBT_CHUNK_TABLE ? sums_of(ret, chunks[i].table) : NULL;
+
+		if (sum) {
+			sum->rows += chunks[i].rows;
+			sum->lost += chunks[i].lost;
+		}
+	}
+	return add_noted(reader, ret);
+}
+
+/* Chunk headers and table `lost` tell of the same rows; one of the two may be damaged. */
+static uint64_t sum_lost(const struct table_sums *sum)
+{
+	return sum->noted > sum->lost ? sum->noted : sum->lost;
+}
+
+static bool was_read(const struct trace *trace, uint16_t id)
+{
+	return trace->read[id / 64] >> id % 64 & 1;
+}
+
+struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
+			       size_t *ret_n)
+{
+	__attribute__((cleanup(sums_deinit))) struct sums sums = { 0 };
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	struct ebt_error *err;
+	size_t n = 0;
+
+	err = sums_init(trace->reader, &sums);
+	if (err)
+		return err;
+	losses = calloc(sums.n + 1, sizeof(*losses));
+	if (!losses)
+		return &ebt_enomem;
+	for (size_t i = 0; i < sums.n; i++) {
+		uint64_t lost = sum_lost(&sums.sums[i]);
+
+		if (lost && (all || was_read(trace, sums.tables[i]->id)))
+			losses[n++] =
+				(struct trace_loss){ sums.tables[i], sums.sums[i].rows, lost };
+	}
+	*ret = take_ptr(losses);
+	*ret_n = n;
+	return NULL;
+}
+
+static struct ebt_error *append(char ***list, size_t *n, char *s)
+{
+	char **grown = s ? reallocarray(*list, *n + 1, sizeof(*grown)) : NULL;
+
+	if (!grown) {
+		free(s);
+		return &ebt_enomem;
+	}
+	grown[(*n)++] = s;
+	*list = grown;
+	return NULL;
+}
+
+/* What several windows have to say is said once. */
+static struct ebt_error *add_note(struct trace *trace, char *text)
+{
+	struct trace_note *grown;
+
+	for (size_t i = 0; trace->window && i < trace->n_notes; i++) {
+		struct trace_note *note = &trace->notes[i];
+
+		if (strcmp(note->text, text))
+			continue;
+		note->windows += note->last_window != trace->window;
+		note->last_window = trace->window;
+		free(text);
+		return NULL;
+	}
+	grown = reallocarray(trace->notes, trace->n_notes + 1, sizeof(*grown));
+	if (!grown) {
+		free(text);
+		return &ebt_enomem;
+	}
+	grown[trace->n_notes++] = (struct trace_note){ text, 1, trace->window };
+	trace->notes = grown;
+	return NULL;
+}
+
+struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
+{
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		s = NULL;
+	va_end(args);
+	return s ? add_note(trace, s) : &ebt_enomem;
+}
+
+__attribute__((format(printf, 2, 3))) static struct ebt_error *add_warning(struct trace *trace,
+									   const char *format, ...)
+{
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		s = NULL;
+	va_end(args);
+	return append(&trace->warnings, &trace->n_warnings, s);
+}
+
+uint64_t trace_missing_chunks(const struct trace *trace)
+{
+	const struct ebt_chunk_info *chunks;
+	uint64_t last = 0;
+	size_t n;
+
+	chunks = ebt_reader_chunks(trace->reader, &n);
+	for (size_t i = 0; i < n; i++)
+		last = chunks[i].seq > last ? chunks[i].seq : last;
+	return n && last >= n ? last - n + 1 : 0;
+}
+
+static struct ebt_error *warn_file(struct trace *trace)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
+	const struct ebt_damage *damage;
+	const char *copied;
+	uint64_t total, bytes = 0;
+	size_t n;
+	struct ebt_error *err = ebt_reader_meta(trace->reader, "copy.damage", &copied);
+
+	if (!err && copied)
+		err = add_warning(trace, "the trace that this is a copy of %s", copied);
+	if (!err && !info->complete)
+		err = add_warning(trace,
+				  "the file has no end: its recorder was killed or it was "
+				  "cut; what came after %.3f s is missing",
+				  (double)(info->end_ns - info->start_ns) / 1e9);
+	damage = ebt_reader_damage(trace->reader, &n, &total);
+	for (size_t i = 0; i < n; i++)
+		bytes += damage[i].length;
+	if (!err && n)
+		err = add_warning(trace,
+				  "%" PRIu64 " part%s of the file (%" PRIu64
+				  " bytes) could not be read; the first is at offset %" PRIu64
+				  ": %s",
+				  total, total == 1 ? "" : "s", bytes, damage[0].offset,
+				  damage[0].what ? damage[0].what : "damaged");
+	if (!err && info->skipped_chunks)
+		err = add_warning(trace,
+				  "%" PRIu64
+				  " chunks are of a kind that this version does not know",
+				  info->skipped_chunks);
+	return err;
+}
+
+/* What became of asking servers, and names that are less sure than others. */
+static struct ebt_error *warn_files(struct trace *trace)
+{
+	static const struct {
+		enum sym_reason reason;
+		const char *what;
+	} fetched[] = {
+		{ SYM_SERVER_SILENT, "gave no answer in time and was not asked again" },
+		{ SYM_INTERRUPTED, "was not waited for" },
+		{ SYM_SERVER_FAILED, "could not be reached or broke off" },
+		{ SYM_SERVER_OTHER, "sent something else (it was not used)" },
+	};
+	struct sym_tally tally;
+	struct ebt_error *err = NULL;
+
+	if (!trace->sym)
+		return NULL;
+	sym_tally(trace->sym, &tally);
+	for (size_t i = 0; !err && i < sizeof(fetched) / sizeof(fetched[0]); i++) {
+		uint32_t n = tally.not_fetched[fetched[i].reason];
+
+		if (n)
+			err = add_warning(trace,
+					  "the debuginfod server %s: %" PRIu32 " file%s missing",
+					  fetched[i].what, n, n == 1 ? " is" : "s are");
+	}
+	if (!err && tally.by_time)
+		err = add_warning(trace,
+				  "%" PRIu32 " file%s here: size and time of change are those of "
+				  "recorded ones, which have no build-id",
+				  tally.by_time,
+				  tally.by_time == 1 ? " was taken for the right one"
+						     : "s were taken for the right ones");
+	return err;
+}
+
+static struct ebt_error *take_no_row(void *arg, const struct ebt_row *row)
+{
+	(void)arg;
+	(void)row;
+	return NULL;
+}
+
+/* A report that read no row of a wanted thread may have none to show. One that no table of threads
+ * has either is a mistake in what was typed, or a thread that was not followed. */
+static struct ebt_error *warn_no_task(struct trace *trace)
+{
+	static const struct ebt_want wants[] = {
+		{ EBT_T_process, EBT_COL(process, task) },
+		{ EBT_T_thread, EBT_COL(thread, task) },
+		{ EBT_T_task_fork, EBT_COL(task_fork, child) },
+		{ EBT_T_task_exec, EBT_COL(task_exec, task) },
+		{ EBT_T_task_rename, EBT_COL(task_rename, task) },
+		{ EBT_T_task_exit, EBT_COL(task_exit, task) },
+	};
+	const struct options *o = trace->options;
+	struct ebt_error *err;
+
+	/* What is still being written is read once. */
+	if (!trace_has_task_filter(trace) || trace->task_seen || trace->live)
+		return NULL;
+	err = trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]),
+			      TRACE_ALL_CPUS | TRACE_FROM_START | TRACE_TO_END | TRACE_QUIET,
+			      take_no_row, NULL);
+	if (err || trace->task_seen)
+		return err;
+	return add_warning(trace, "no thread that was recorded passes%s%s%s",
+			   o->pids.n ? " --pid" : "", o->tids.n ? " --tid" : "",
+			   o->comms.n ? " --comm" : "");
+}
+
+/* Those of a few intervals only, as of one that is empty, do not hold for the whole. */
+static struct ebt_error *warn_notes(struct trace *trace)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < trace->n_notes && i < MAX_NOTES; i++) {
+		const struct trace_note *note = &trace->notes[i];
+
+		if (note->windows < trace->window)
+			err = add_warning(trace, "in %" PRIu32 " of %" PRIu32 " intervals: %s",
+					  note->windows, trace->window, note->text);
+		else
+			err = add_warning(trace, "%s", note->text);
+	}
+	if (!err && trace->n_notes > MAX_NOTES)
+		err = add_warning(trace, "%zu more like these", trace->n_notes - MAX_NOTES);
+	return err;
+}
+
+/* A row of `lost` that counts nothing says that there may have been something. */
+static struct ebt_error *warn_unknown(struct trace *trace)
+{
+	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
+	struct ebt_error *err = ebt_cursor_create(trace->reader, &query, &cursor);
+	struct ebt_row row;
+	uint64_t n = 0;
+
+	while (!err) {
+		uint64_t table;
+
+		err = ebt_cursor_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		table = ebt_u64(&row, EBT_F_lost_table_id);
+		n += !ebt_u64(&row, EBT_F_lost_count) && table && table <= UINT16_MAX &&
+		     was_read(trace, (uint16_t)table);
+	}
+	if (err || !n)
+		return err;
+	return add_warning(trace,
+			   "rows may be missing for %" PRIu64 " reason%s, how many is not known: "
+			   "`ebreport info` says of what, when and why",
+			   n, n == 1 ? "" : "s");
+}
+
+struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
+{
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	size_t n_losses = 0;
+	struct ebt_error *err;
+
+	for (size_t i = 0; i < trace->n_warnings; i++)
+		free(trace->warnings[i]);
+	trace->n_warnings = 0;
+
+	err = warn_file(trace);
+	if (!err)
+		err = trace_losses(trace, false, &losses, &n_losses);
+	for (size_t i = 0; !err && i < n_losses; i++) {
+		double all = (double)losses[i].lost + (double)losses[i].rows;
+
+		err = add_warning(trace, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
+				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
+				  losses[i].table->name, (double)losses[i].lost * 100 / all);
+	}
+	if (!err)
+		err = warn_unknown(trace);
+	if (!err)
+		err = warn_no_task(trace);
+	if (!err)
+		err = warn_notes(trace);
+	if (!err)
+		err = warn_files(trace);
+	if (err)
+		return err;
+	*ret = (const char *const *)trace->warnings;
+	*ret_n = trace->n_warnings;
+	return NULL;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Batches with finished stacks; see whole.h. Such a batch has one more stack for each row with a
+ * dump, which the row refers to. How many there are is known before the first row is given, as
+ * others keep arrays of that size; the stacks themselves are made when their row is given.
+ */
+#include "report/trace/whole.h"
+
+#include <linux/types.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/limits.h"
+#include "format/schema/wire.h"
+#include "report/trace/trace.h"
+#include "symbolize/symbolize.h"
+
+/* Of stacks of a batch; a file could make them many. What is beyond stays partial. */
+#define MAX_ADDRESSES (4u << 20)
+
+struct layout {
+	uint16_t table;
+	unsigned int task, ustack, udump;
+};
+
+static const struct layout layouts[] = {
+	{ EBT_T_sample, EBT_F_sample_task, EBT_F_sample_ustack, EBT_F_sample_udump },
+	{ EBT_T_sched_switch, EBT_F_sched_switch_prev, EBT_F_sched_switch_ustack,
+	  EBT_F_sched_switch_udump },
+};
+
+#define N_LAYOUTS (sizeof(layouts) / sizeof(*layouts))
+
+/* A batch of the reader, with stacks added. */
+struct added {
+	struct added *next;
+	struct ebt_batch batch;
+	const struct ebt_batch *original;
+	struct ebt_stack *stacks; /* those of the reader, then ours; NULL: there are no dumps */
+	uint64_t *column;	  /* ustack */
+	uint64_t n_addresses;
+	uint32_t first; /* of our stacks */
+	uint32_t given; /* rows */
+};
+
+struct whole {
+	struct trace *trace;
+	bool wanted[N_LAYOUTS];
+	struct added *added; /* the one asked for last is first */
+	uint64_t addresses[EBT_MAX_FRAMES];
+};
+
+struct ebt_error *whole_create(struct trace *trace, struct whole **ret)
+{
+	struct whole *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return &ebt_enomem;
+	w->trace = trace;
+	*ret = w;
+	return NULL;
+}
+
+static void added_destroy(struct added *a)
+{
+	for (uint32_t i = a->first; a->stacks && i < a->batch.n_stacks; i++)
+		free((void *)a->stacks[i].addresses);
+	free(a->stacks);
+	free(a->column);
+	free(a);
+}
+
+void whole_destroy(struct whole *w)
+{
+	if (!w)
+		return;
+	while (w->added) {
+		struct added *a = w->added;
+
+		w->added = a->next;
+		added_destroy(a);
+	}
+	free(w);
+}
+
+void whole_want(struct whole *w, struct ebt_want *want)
+{
+	for (size_t i = 0; i < N_LAYOUTS; i++) {
+		const struct layout *l = &layouts[i];
+
+		if (l->table != want->table || !(want->columns >> l->ustack & 1) ||
+		    want->columns >> l->udump & 1)
+			continue;
+		w->wanted[i] = true;
+		want->columns |= UINT64_C(1) << l->udump | UINT64_C(1) << l->task;
+	}
+}
+
+static const struct layout *layout_of(const struct whole *w, const struct ebt_batch *batch)
+{
+	for (size_t i = 0; i < N_LAYOUTS; i++) {
+		if (w->wanted[i] && layouts[i].table == batch->table->id)
+			return &layouts[i];
+	}
+	return NULL;
+}
+
+/* Room for n stacks more. Until they are made they have no addresses. */
+static struct ebt_error *add_stacks(struct added *a, const struct layout *l, uint32_t n)
+{
+	const struct ebt_batch *batch = a->original;
+	uint32_t k = batch->n_stacks;
+	struct ebt_stack *stacks;
+
+	a->column = malloc((size_t)batch->rows * sizeof(*a->column));
+	stacks = calloc((size_t)k + n, sizeof(*stacks));
+	a->stacks = stacks;
+	if (!stacks || !a->column)
+		return &ebt_enomem;
+	if (k)
+		memcpy(stacks, batch->stacks, k * sizeof(*stacks));
+	memcpy(a->column, batch->col[l->ustack], batch->rows * sizeof(*a->column));
+	for (uint32_t i = 0; i < batch->rows; i++) {
+		if (!batch->col[l->udump][i] || !a->column[i])
+			continue;
+		stacks[k].attrs = batch->stacks[a->column[i] - 1].attrs;
+		a->column[i] = ++k;
+	}
+	a->batch.stacks = stacks;
+	a->batch.n_stacks = k;
+	a->batch.col[l->ustack] = a->column;
+	return NULL;
+}
+
+static struct ebt_error *add_batch(struct whole *w, const struct layout *l,
+				   const struct ebt_batch *batch)
+{
+	struct added *a = calloc(1, sizeof(*a));
+	uint32_t n = 0;
+
+	if (!a)
+		return &ebt_enomem;
+	a->original = batch;
+	a->batch = *batch;
+	a->first = batch->n_stacks;
+	a->next = w->added;
+	w->added = a;
+	for (uint32_t i = 0; i < batch->rows; i++)
+		n += batch->col[l->udump][i] && batch->col[l->ustack][i];
+	return n ? add_stacks(a, l, n) : NULL;
+}
+
+/* Moves what belongs to this batch to the front; drops batches of which all rows were given. */
+static bool find_batch(struct whole *w, const struct ebt_batch *batch)
+{
+	for (struct added **p = &w->added; *p;) {
+		struct added *a = *p;
+
+		if (a->batch.id == batch->id) {
+			*p = a->next;
+			a->next = w->added;
+			w->added = a;
+			return true;
+		}
+		if (a->given < a->batch.rows) {
+			p = &a->next;
+			continue;
+		}
+		*p = a->next;
+		added_destroy(a);
+	}
+	return false;
+}
+
+struct ebt_error *whole_row(struct whole *w, struct ebt_row *row)
+{
+	const struct layout *l = layout_of(w, row->batch);
+	struct ebt_error *err;
+
+	if (!l)
+		return NULL;
+	if (!find_batch(w, row->batch)) {
+		err = add_batch(w, l, row->batch);
+		if (err)
+			return err;
+	}
+	w->added->given++;
+	if (w->added->stacks)
+		row->batch = &w->added->batch;
+	return NULL;
+}
+
+struct ebt_error *whole_make(struct whole *w, const struct ebt_row *row)
+{
+	struct added *a = w->added;
+	struct ebt_row original = *row;
+	const struct layout *l;
+	struct ebt_stack made;
+	struct ebt_error *err;
+	uint64_t *addresses;
+	struct sym *sym;
+
+	if (!a || row->batch != &a->batch)
+		return NULL;
+	l = layout_of(w, row->batch);
+	if (a->column[row->i] <= a->first)
+		return NULL;
+	original.batch = a->original;
+	err = trace_sym(w->trace, &sym);
+	if (!err)
+		err = sym_finish(sym, ebt_task(&original, l->task), row->time,
+				 ebt_stack(&original, l->ustack), ebt_str(&original, l->udump),
+				 w->addresses, &made);
+	if (err)
+		return err;
+	if (made.n > MAX_ADDRESSES - a->n_addresses)
+		made.n = 0;
+	addresses = malloc(((size_t)made.n + 1) * sizeof(*addresses));
+	if (!addresses)
+		return &ebt_enomem;
+	if (made.n)
+		memcpy(addresses, made.addresses, made.n * sizeof(*addresses));
+	a->n_addresses += made.n;
+	a->stacks[a->column[row->i] - 1] = (struct ebt_stack){ made.attrs, made.n, addresses };
+	return NULL;
+}

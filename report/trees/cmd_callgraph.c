@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport callgraph`: functions, who calls them, and what they call. */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/trees/feed.h"
+
+/* Without --all, in text: functions and branches below this are noise. */
+#define MIN_PERCENT   0.5
+
+#define DEFAULT_TREES 5 /* functions whose callers and descendants are shown */
+
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
+
+struct callgraph {
+	struct report *report;
+	const struct calltree *tree;
+	const struct calltree_func *funcs;
+	const struct categories *categories; /* where they are shown; else NULL */
+	struct calltree_flat *flat;
+	size_t n_flat;
+	uint64_t all; /* weight of the whole tree */
+	const char *unit;
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Shown in text even without --all? */
+static bool is_shown(const struct callgraph *c, uint64_t total, uint64_t whole)
+{
+	return out_format(c->report->out) != FORMAT_TABLE ||
+	       options_flag(c->report->options, "all") || percent(total, whole) >= MIN_PERCENT;
+}
+
+/* In tables for people, the last part of a path; it takes less room than the function's name. */
+static const char *short_path(const struct callgraph *c, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && out_format(c->report->out) == FORMAT_TABLE ? slash + 1 : path;
+}
+
+/* "file.c:12-18"; nothing where it is not known. */
+static void add_lines(const struct callgraph *c, struct text *text, const char *file,
+		      uint32_t first, uint32_t last)
+{
+	if (!file)
+		return;
+	text_cstr(text, short_path(c, file));
+	text_printf(text, ":%" PRIu32, first);
+	if (last != first)
+		text_printf(text, "-%" PRIu32, last);
+}
+
+static struct out_value text_value(const struct text *text)
+{
+	return text->len ? out_str((struct ebt_str){ text->data, text->len }) : out_null();
+}
+
+/* Columns of weights, which are called self and total, and self_ns and total_ns if they are. */
+static void set_unit(const struct callgraph *c, struct out_column *columns, size_t n)
+{
+	bool time = strcmp(c->unit, "ns") == 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(columns[i].key, "self") == 0 && time)
+			columns[i].key = "self_ns";
+		else if (strcmp(columns[i].key, "total") == 0 && time)
+			columns[i].key = "total_ns";
+		else if (strcmp(columns[i].key, "self") != 0 &&
+			 strcmp(columns[i].key, "total") != 0)
+			continue;
+		columns[i].type = time			     ? OUT_DURATION
+				  : strcmp(c->unit, "bytes") ? OUT_U64
+							     : OUT_BYTES;
+	}
+}
+
+/* --- functions --- */
+
+static const struct out_column flat_columns[] = {
+	{ "self", "SELF", OUT_U64, OUT_SORT },
+	{ "self_percent", "SELF-%", OUT_PERCENT, 0 },
+	{ "total", "TOTAL", OUT_U64, 0 },
+	{ "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
+	{ "count", "STACKS", OUT_U64, OUT_DETAIL },
+	{ "kind", "KIND", OUT_STRING, OUT_DETAIL },
+	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
+	{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
+	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
+	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
+	{ "unresolved", "REASON", OUT_STRING, OUT_DETAIL },
+	{ "category", "CATEGORY", OUT_STRING, 0 }, /* with --categories */
+};
+#define N_FLAT_COLUMNS (sizeof(flat_columns) / sizeof(flat_columns[0]))
+
+static struct out_value category_of(const struct callgraph *c, const struct calltree_func *func)
+{
+	struct category_rule rule;
+
+	if (!c->categories)
+		return out_null();
+	rule = categories_match(c->categories, func, NULL);
+	return rule.category ? out_cstr(categories_name(c->categories, rule.category)) : out_null();
+}
+
+static struct ebt_error *put_function(struct callgraph *c, const struct calltree_flat *flat)
+{
+	const struct calltree_func *func = &c->funcs[flat->func];
+	enum calltree_kind kind = func->kind;
+	_cleanup_text_ struct text name = TEXT_INIT, lines = TEXT_INIT;
+
+	text_cstr(&name, func->name);
+	if (flat->inlined && out_format(c->report->out) == FORMAT_TABLE)
+		text_cstr(&name, " (inlined)");
+	if (flat->inlined && kind != CALLTREE_UNRESOLVED)
+		kind = CALLTREE_INLINED;
+	add_lines(c, &lines, flat->file, flat->line_first, flat->line_last);
+	return out_row(c->report->out, 0,
+		       (struct out_value[N_FLAT_COLUMNS]){
+			       out_u64(flat->self),
+			       out_f64(percent(flat->self, c->all)),
+			       out_u64(flat->total),
+			       out_f64(percent(flat->total, c->all)),
+			       out_u64(flat->count),
+			       out_cstr(calltree_kind_name(kind)),
+			       text_value(&name),
+			       out_cstr(short_path(c, func->object)),
+			       text_value(&lines),
+			       out_u64(flat->inlined),
+			       func->reason == SYM_OK ? out_null()
+						      : out_cstr(sym_reason_name(func->reason)),
+			       category_of(c, func),
+		       });
+}
+
+static struct ebt_error *put_functions(struct callgraph *c)
+{
+	struct out *out = c->report->out;
+	struct out_column columns[N_FLAT_COLUMNS];
+	const struct out_table table = {
+		c->categories ? "functions" : "rows",
+		c->categories ? "\nFunctions" : NULL,
+		columns,
+		N_FLAT_COLUMNS - !c->categories,
+		NULL,
+		c->categories ? OUT_FIXED : 0,
+	};
+	size_t hidden = 0;
+	struct ebt_error *err;
+
+	memcpy(columns, flat_columns, sizeof(columns));
+	set_unit(c, columns, N_FLAT_COLUMNS);
+	err = out_begin(out, &table);
+	for (size_t i = 0; !err && i < c->n_flat; i++) {
+		if (is_shown(c, c->flat[i].total, c->all))
+			err = put_function(c, &c->flat[i]);
+		else
+			hidden++;
+	}
+	if (!err)
+		err = out_end(out);
+	if (!err && hidden)
+		out_printf(out, "%zu functions below %.1f %% (--all shows them).\n", hidden,
+			   MIN_PERCENT);
+	return err;
+}
+
+/* --- categories --- */
+
+static const struct out_column category_columns[] = {
+	{ "self", "SELF", OUT_U64, OUT_SORT }, { "self_percent", "SELF-%", OUT_PERCENT, 0 },
+	{ "total", "TOTAL", OUT_U64, 0 },      { "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
+	{ "count", "STACKS", OUT_U64, 0 },     { "category", "CATEGORY", OUT_STRING, OUT_FLEX },
+};
+#define N_CATEGORY_COLUMNS (sizeof(category_columns) / sizeof(category_columns[0]))
+
+static struct ebt_error *put_categories(struct callgraph *c, const struct category_sum *sums)
+{
+	struct out_column columns[N_CATEGORY_COLUMNS];
+	const struct out_table table = { "rows", NULL, columns, N_CATEGORY_COLUMNS, NULL, 0 };
+	struct ebt_error *err;
+
+	memcpy(columns, category_columns, sizeof(columns));
+	set_unit(c, columns, N_CATEGORY_COLUMNS);
+	err = out_begin(c->report->out, &table);
+	for (uint32_t i = 0; !err && i < categories_n(c->categories); i++) {
+		if (!sums[i].count && !sums[i].total)
+			continue;
+		err = out_row(c->report->out, 0,
+			      (struct out_value[N_CATEGORY_COLUMNS]){
+				      out_u64(sums[i].self),
+				      out_f64(percent(sums[i].self, c->all)),
+				      out_u64(sums[i].total),
+				      out_f64(percent(sums[i].total, c->all)),
+				      out_u64(sums[i].count),
+				      out_cstr(categories_name(c->categories, i)),
+			      });
+	}
+	return err ? err : out_end(c->report->out);
+}
+
+/* --- callers and descendants --- */
+
+static const struct out_column tree_columns[] = {
+	{ "total", "TOTAL", OUT_U64, 0 },
+	{ "percent", "%", OUT_PERCENT, 0 },
+	{ "self", "SELF", OUT_U64, 0 },
+	{ "function", "FUNCTION", OUT_STRING, OUT_INDENT | OUT_FLEX },
+	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
+	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
+};
+#define N_TREE_COLUMNS (sizeof(tree_columns) / sizeof(tree_columns[0]))
+
+/* How a node is shown. */
+struct shape {
+	unsigned int depth;
+	unsigned int times; /* it stands in a row, one below the other */
+	const char *mark;   /* before its name */
+};
+
+static struct ebt_error *put_node(struct callgraph *c, const struct calltree_node *node,
+				  const struct shape *shape, uint64_t whole)
+{
+	_cleanup_text_ struct text name = TEXT_INIT, lines = TEXT_INIT;
+
+	text_printf(&name, "%s%s", shape->mark, c->funcs[node->func].name);
+	if (node->inlined && out_format(c->report->out) == FORMAT_TABLE)
+		text_cstr(&name, " (inlined)");
+	if (shape->times > 1)
+		text_printf(&name, " (%u times)", shape->times);
+	add_lines(c, &lines, node->file, node->line_first, node->line_last);
+	return out_row(c->report->out, shape->depth,
+		       (struct out_value[N_TREE_COLUMNS]){
+			       out_u64(node->total),
+			       out_f64(percent(node->total, whole)),
+			       out_u64(node->self),
+			       text_value(&name),
+			       out_u64(node->inlined),
+			       text_value(&lines),
+		       });
+}
+
+struct heavy {
+	uint64_t total;
+	uint32_t node;
+};
+
+static int compare_heavy(const void *a, const void *b)
+{
+	const struct heavy *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Puts the children of a node on a stack, so that the heaviest comes off first. */
+static struct ebt_error *push_children(const struct callgraph *c, const struct calltree_node *nodes,
+				       uint32_t node, struct heavy **stack, size_t *n,
+				       size_t *capacity)
+{
+	size_t first = *n;
+
+	for (uint32_t child = nodes[node].child; child; child = nodes[child].sibling) {
+		if (!is_shown(c, nodes[child].total, nodes[0].total))
+			continue;
+		if (*n == *capacity) {
+			size_t more = *capacity ? *capacity * 2 : 64;
+			struct heavy *grown = reallocarray(*stack, more, sizeof(*grown));
+
+			if (!grown)
+				return &ebt_enomem;
+			*stack = grown;
+			*capacity = more;
+		}
+		(*stack)[(*n)++] = (struct heavy){ nodes[child].total, child };
+	}
+	if (*n - first > 1)
+		qsort(*stack + first, *n - first, sizeof(**stack), compare_heavy);
+	for (size_t i = first, j = *n; i + 1 < j; i++) {
+		struct heavy swap = (*stack)[i];
+
+		(*stack)[i] = (*stack)[--j];
+		(*stack)[j] = swap;
+	}
+	return NULL;
+}
+
+/* The last of a chain of one function that calls nothing but itself. In text a recursion takes one
+ * line. */
+static uint32_t skip_recursion(const struct callgraph *c, const struct calltree_node *nodes,
+			       uint32_t at, unsigned int *times)
+{
+	*times = 1;
+	if (out_format(c->report->out) != FORMAT_TABLE)
+		return at;
+	while (nodes[at].child && !nodes[at].self && !nodes[nodes[at].child].sibling &&
+	       nodes[nodes[at].child].func == nodes[at].func) {
+		at = nodes[at].child;
+		(*times)++;
+	}
+	return at;
+}
+
+static struct ebt_error *put_tree(struct callgraph *c, const struct calltree *view)
+{
+	bool text = out_format(c->report->out) == FORMAT_TABLE;
+	uint32_t n_nodes;
+	const struct calltree_node *nodes = calltree_nodes(view, &n_nodes);
+	_cleanup_free_ struct heavy *stack = NULL;
+	/* Of a node's children. In text an only child stands under its parent's first letter, as
+	 * chains are long and terminals narrow; a dash begins each branch. */
+	_cleanup_free_ struct shape *shapes = calloc(n_nodes, sizeof(*shapes));
+	size_t n = 0, capacity = 0, before = 0;
+	uint32_t last = 0;
+	struct shape shape = { .times = 1, .mark = "" };
+	struct ebt_error *err;
+
+	if (!shapes)
+		return &ebt_enomem;
+	err = put_node(c, &nodes[0], &shape, nodes[0].total);
+	for (;;) {
+		bool branches;
+
+		if (!err)
+			err = push_children(c, nodes, last, &stack, &n, &capacity);
+		if (err || !n)
+			return err;
+		branches = n - before > 1;
+		shapes[last].depth = text && !branches && last ? shape.depth : shape.depth + 1;
+		shapes[last].mark = !text ? "" : branches ? "- " : "  ";
+		last = stack[--n].node;
+		before = n;
+		shape = shapes[nodes[last].parent];
+		last = skip_recursion(c, nodes, last, &shape.times);
+		err = put_node(c, &nodes[last], &shape, nodes[0].total);
+	}
+}
+
+/* The trees of all chosen functions, one below the other. */
+static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, size_t n,
+				   enum calltree_view which)
+{
+	bool callers = which == CALLTREE_CALLERS;
+	struct out_column columns[N_TREE_COLUMNS];
+	const struct out_table table = {
+		callers ? "callers" : "descendants",
+		callers ? "\nCallers (from the function outwards)" : "\nDescendants",
+		columns,
+		N_TREE_COLUMNS,
+		"children",
+		OUT_FIXED | OUT_KEEP_ORDER,
+	};
+	struct ebt_error *err;
+
+	memcpy(columns, tree_columns, sizeof(columns));
+	set_unit(c, columns, N_TREE_COLUMNS);
+	err = out_begin(c->report->out, &table);
+	for (size_t i = 0; !err && i < n; i++) {
+		_cleanup_(calltree_destroyp) struct calltree *view = NULL;
+
+		err = calltree_focus(c->tree, chosen[i], which, &view);
+		if (!err)
+			err = put_tree(c, view);
+	}
+	return err ? err : out_end(c->report->out);
+}
+
+/* --- which functions get trees --- */
+
+static int compare_self(const void *a, const void *b)
+{
+	const struct calltree_flat *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return x->total > y->total ? -1 : x->total < y->total;
+}
+
+static struct ebt_error *choose_functions(struct callgraph *c, uint32_t **ret, size_t *ret_n)
+{
+	const char *pattern = options_string(c->report->options, "function");
+	_cleanup_free_ uint32_t *chosen = calloc(c->n_flat + 1, sizeof(*chosen));
+	size_t n = 0;
+
+	if (!chosen)
+		return &ebt_enomem;
+	if (c->n_flat)
+		qsort(c->flat, c->n_flat, sizeof(*c->flat), compare_self);
+	for (size_t i = 0; i < c->n_flat; i++) {
+		const char *name = c->funcs[c->flat[i].func].name;
+
+		if (pattern ? strcmp(pattern, name) != 0 && fnmatch(pattern, name, 0) != 0
+			    : n == DEFAULT_TREES || !c->flat[i].self)
+			continue;
+		chosen[n++] = c->flat[i].func;
+	}
+	if (pattern && !n)
+		return ebt_error_create(EBT_ERR_INVALID, "no function `%s` in these stacks",
+					pattern);
+	*ret = take_ptr(chosen);
+	*ret_n = n;
+	return NULL;
+}
+
+/* What the weights are, where they are not time on or off CPU. */
+static void put_weights(const struct callgraph *c, const struct tree_feed *feed)
+{
+	struct json *json = out_json(c->report->out);
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	if (!feed->table)
+		return;
+	if (json) {
+		json_key(json, "event");
+		json_cstr(json, feed->table);
+		json_key(json, "weight");
+		json_cstr(json, feed->weight ? feed->weight : "rows");
+		json_key(json, "unit");
+		json_cstr(json, feed->unit);
+		return;
+	}
+	text_terminal(&line, (struct ebt_str){ feed->table, strlen(feed->table) });
+	text_cstr(&line, ": ");
+	text_amount(&line, c->all, feed->unit);
+	text_printf(&line, " in %" PRIu64 " rows", feed->stacks);
+	out_printf(c->report->out, "%s\n", text_get(&line));
+}
+
+static struct ebt_error *run_callgraph(struct report *report)
+{
+	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
+	_cleanup_free_ struct calltree_flat *flat = NULL;
+	_cleanup_free_ uint32_t *chosen = NULL;
+	struct callgraph c = { .report = report };
+	uint32_t n;
+	size_t n_chosen;
+	struct ebt_error *err;
+
+	err = tree_feed_read(report->trace, report->options, &feed);
+	if (!err)
+		err = calltree_flat(feed.tree, &flat, &c.n_flat);
+	if (err)
+		return err;
+	c.tree = feed.tree;
+	c.unit = feed.unit;
+	c.flat = flat;
+	c.all = calltree_total(feed.tree);
+	c.funcs = calltree_funcs(feed.tree, &n);
+	if (options_flag(report->options, "categories")) {
+		c.categories = feed.categories;
+		put_weights(&c, &feed);
+		err = put_categories(&c, feed.category_sums);
+		return err ? err : put_functions(&c);
+	}
+	err = choose_functions(&c, &chosen, &n_chosen);
+	if (!err)
+		put_weights(&c, &feed);
+	if (!err)
+		err = put_functions(&c);
+	if (!err)
+		err = put_trees(&c, chosen, n_chosen, CALLTREE_CALLERS);
+	if (!err)
+		err = put_trees(&c, chosen, n_chosen, CALLTREE_CALLEES);
+	return err;
+}
+
+static const struct option_def callgraph_options[] = {
+	TREE_FEED_OPTIONS,
+	{ "function", OPTION_STRING, "NAME",
+	  "callers and descendants of these (a glob) instead of the heaviest", NULL },
+	{ "categories", OPTION_FLAG, NULL,
+	  "what kind of work the time went to: sums of categories of functions", NULL },
+	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 %", NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+const struct command command_callgraph = {
+	.name = "callgraph",
+	.fn = run_callgraph,
+	.flags = COMMAND_NO_INTERVALS,
+	.summary = "functions, their callers and descendants: self and total time",
+	.help = "Three tables. Functions: SELF is time in the function itself, TOTAL includes what "
+		"it\n"
+		"calls; a stack counts once however often the function is in it. Callers and\n"
+		"descendants, as trees, of the functions with most SELF time or of --function: "
+		"from\n"
+		"the function outwards, and what it calls. LINES are those seen in these frames.\n"
+		"With --event TABLE they are of that table's stacks, and SELF and TOTAL of one of "
+		"its\n"
+		"numbers; with --event PROBE of what ebrec recorded with -e PROBE, as "
+		"tp:block:block_rq_issue:\n"
+		"durations of calls, else how often it was hit.\n"
+		"\n"
+		"--categories sums stacks up by what they were doing: allocation, locking, "
+		"page-faults.\n"
+		"SELF is of stacks whose innermost function is of the category, or that got it "
+		"from the\n"
+		"nearest caller that passes its own on; TOTAL also of those that have it further "
+		"out, so\n"
+		"that percentages add up to more than 100. With --focus they are those of one "
+		"function,\n"
+		"with --category those of one category. The files that say so are yours to write: "
+		"start\n"
+		"with a copy of categories.txt, installed in share/ebreport, as\n"
+		"~/.config/ebreport/categories; it explains itself.\n"
+		"\n"
+		"  ebreport callgraph --comm postgres t.ebt\n"
+		"  ebreport callgraph --function 'malloc*' --json t.ebt\n"
+		"  ebreport callgraph --categories --focus '^handle_request' t.ebt\n"
+		"  ebreport callgraph --category page-faults --no-libraries t.ebt\n"
+		"  ebreport callgraph --event fault --weight rows t.ebt\n"
+		"  ebreport callgraph --event uprobe:libc.so.6:malloc --weight rows t.ebt\n",
+	.options = callgraph_options,
+};

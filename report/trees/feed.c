@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The call tree of a trace; see feed.h. */
+#include "report/trees/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/sched/feed.h"
+#include "report/sched/model_offcpu.h"
+#include "report/trace/prepare.h"
+#include "report/trees/select.h"
+#include "report/trees/table.h"
+
+#define DEFAULT_FREQ 99 /* of ebrec, for a trace that does not say */
+
+const char *const tree_feed_events[] = { "cpu", "offcpu", NULL };
+const char *const tree_feed_roots[] = { "comm", "process", "thread", "none", "program", NULL };
+
+#define BY_PROGRAM 4 /* of those; the others are enum calltree_roots */
+
+DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
+
+static struct ebt_str process_name(const void *arg, const struct ebt_task *task)
+{
+	return names_process(arg, task);
+}
+
+static struct ebt_str thread_name(const void *arg, const struct ebt_task *task)
+{
+	return names_task(arg, task);
+}
+
+struct ebt_error *tree_feed_create_tree(struct trace *trace, enum calltree_roots roots,
+					struct calltree **ret)
+{
+	struct calltree_options options = {
+		.roots = roots,
+		.name = roots == CALLTREE_BY_THREAD ? thread_name : process_name,
+	};
+	const struct names *names;
+	struct sym *sym;
+	struct ebt_error *err;
+
+	err = trace_names(trace, &names);
+	if (!err)
+		err = trace_sym(trace, &sym);
+	if (err)
+		return err;
+	options.arg = names;
+	return calltree_create(sym, &options, ret);
+}
+
+struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event,
+				     uint64_t *ret_freq)
+{
+	const char *event, *freq;
+	struct ebt_error *err;
+
+	err = ebt_reader_meta(trace_reader(trace), "sample.event", &event);
+	if (!err)
+		err = ebt_reader_meta(trace_reader(trace), "sample.freq", &freq);
+	if (err)
+		return err;
+	*ret_event = event;
+	*ret_freq = freq ? strtoull(freq, NULL, 10) : 0;
+	return NULL;
+}
+
+static struct ebt_str program_name(const void *arg, const struct ebt_task *task)
+{
+	return programs_name(arg, task);
+}
+
+static int chosen_by(const struct options *options)
+{
+	const char *by = options_string(options, "by");
+
+	for (int i = 0; by && tree_feed_roots[i]; i++) {
+		if (strcmp(by, tree_feed_roots[i]) == 0)
+			return i;
+	}
+	return CALLTREE_BY_COMM;
+}
+
+static struct ebt_error *create_tree(struct trace *trace, const struct options *options,
+				     struct tree_feed *feed)
+{
+	int by = chosen_by(options);
+	struct calltree_options tree = {
+		.roots = by == BY_PROGRAM ? CALLTREE_BY_COMM : (enum calltree_roots)by,
+		.threads = options_flag(options, "threads"),
+	};
+	const struct names *names;
+	struct sym *sym;
+	struct ebt_error *err;
+
+	feed->no_kernel_threads = options_flag(options, "no-kernel-threads");
+	err = trace_names(trace, &names);
+	if (!err)
+		err = trace_sym(trace, &sym);
+	if (!err && (by == BY_PROGRAM || feed->no_kernel_threads))
+		err = programs_create(trace_reader(trace), names, &feed->programs);
+	if (err)
+		return err;
+	tree.name = by == CALLTREE_BY_THREAD ? thread_name : process_name;
+	tree.thread_name = thread_name;
+	tree.arg = tree.thread_arg = names;
+	if (by == BY_PROGRAM) {
+		tree.name = program_name;
+		tree.arg = feed->programs;
+	}
+	return calltree_create(sym, &tree, &feed->tree);
+}
+
+bool tree_feed_wanted(const struct tree_feed *feed, const struct ebt_task *task)
+{
+	return !feed->no_kernel_threads || (task && !programs_is_kernel(feed->programs, task));
+}
+
+/* --- samples --- */
+
+static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row *row,
+				    uint64_t cycles_ns)
+{
+	const struct calltree_stack stack = {
+		.batch = row->batch,
+		.task = ebt_task(row, EBT_F_sample_task),
+		.time = row->time,
+		.kernel = ebt_u64(row, EBT_F_sample_kstack),
+		.user = ebt_u64(row, EBT_F_sample_ustack),
+	};
+	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
+	bool clock = ebt_u64(row, EBT_F_sample_event) == 0;
+	uint64_t weight = clock ? ebt_u64(row, EBT_F_sample_period) : cycles_ns;
+	struct ebt_error *err;
+	uint32_t node;
+
+	if (!tree_feed_wanted(feed, stack.task))
+		return NULL;
+	err = calltree_place(feed->tree, &stack, &node);
+	if (err)
+		return err;
+	calltree_add(feed->tree, node, weight);
+	feed->stacks++;
+	return NULL;
+}
+
+static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *feed)
+{
+	const struct ebt_want want = { EBT_T_sample,
+				       EBT_COL(sample, task) | EBT_COL(sample, event) |
+					       EBT_COL(sample, period) | EBT_COL(sample, kstack) |
+					       EBT_COL(sample, ustack) };
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	const char *event;
+	uint64_t freq;
+	struct ebt_error *err;
+
+	err = tree_feed_sampling(trace, &event, &freq);
+	if (!err)
+		err = trace_cursor_create(trace, &want, 1, 0, &cursor);
+	freq = freq ? freq : DEFAULT_FREQ;
+	while (!err) {
+		struct ebt_row row;
+
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = add_sample(feed, &row, 1000000000 / freq);
+	}
+	if (!err && !feed->stacks)
+		err = trace_warn(trace, "no samples in this trace, or none that pass the filters: "
+					"ebrec records them with -e sample");
+	return err;
+}
+
+/* --- off CPU --- */
+
+struct off_feed {
+	struct trace *trace;
+	const struct tree_feed *feed;
+	struct offcpu *offcpu;
+};
+
+static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+{
+	struct off_feed *off_feed = arg;
+
+	if (!sched_feed_wanted(off_feed->trace, run->task, run->cpu) ||
+	    !tree_feed_wanted(off_feed->feed, run->task))
+		return NULL;
+	return offcpu_run(off_feed->offcpu, run);
+}
+
+static struct ebt_error *on_off(void *arg, const struct sched_off *off)
+{
+	struct off_feed *off_feed = arg;
+
+	if (!sched_feed_wanted(off_feed->trace, off->task, off->cpu) ||
+	    !tree_feed_wanted(off_feed->feed, off->task))
+		return NULL;
+	return offcpu_off(off_feed->offcpu, off);
+}
+
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+{
+	struct off_feed *off_feed = arg;
+
+	if (row->batch->table->id != EBT_T_offcpu_stack)
+		return NULL;
+	return offcpu_stack_row(off_feed->offcpu, row);
+}
+
+static struct ebt_error *read_offcpu(struct trace *trace, const struct options *options,
+				     struct tree_feed *feed)
+{
+	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
+	const struct offcpu_options offcpu_options = {
+		.min_ns = options_u64(options, "min", 0),
+		.tree = feed->tree,
+	};
+	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
+	struct off_feed off_feed = { .trace = trace, .feed = feed };
+	const struct sched_feed sched = {
+		.handler = { .run = on_run, .off = on_off },
+		.row = on_row,
+		.arg = &off_feed,
+		.wants = &want,
+		.n_wants = 1,
+		.stacks = true,
+	};
+	const struct offcpu_thread *threads;
+	bool partial;
+	uint32_t n;
+	struct ebt_error *err;
+
+	err = offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
+	off_feed.offcpu = offcpu;
+	if (!err)
+		err = sched_feed_run(trace, &sched, &partial);
+	if (!err)
+		err = offcpu_finish(offcpu);
+	if (err)
+		return err;
+	threads = offcpu_threads(offcpu, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		feed->stacks += threads[i].sum.count;
+		feed->open += threads[i].sum.open;
+	}
+	return NULL;
+}
+
+/* What is asked for by --event and --weight: stacks of a table or of probes, unless it is one of
+ * the two names. */
+static struct ebt_error *choose(struct trace *trace, const struct options *options,
+				struct tree_feed *feed, struct tree_table *what)
+{
+	const char *event = options_string(options, "event");
+	const char *weight = options_string(options, "weight");
+	struct ebt_error *err;
+
+	feed->unit = "ns";
+	feed->offcpu = event && strcmp(event, "offcpu") == 0;
+	if (!event || feed->offcpu || strcmp(event, "cpu") == 0) {
+		if (weight)
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--weight: %s has no columns, name a table by "
+						"--event",
+						feed->offcpu ? "offcpu" : "cpu");
+		return NULL;
+	}
+	err = tree_table_find(trace, event, weight, &feed->probes, what);
+	if (err)
+		return err;
+	feed->table = feed->probes.title ? feed->probes.title : what->table->name;
+	feed->weight = what->weight < 0 ? NULL : what->table->fields[what->weight].name;
+	feed->unit = tree_table_unit(what);
+	return NULL;
+}
+
+struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
+				 struct tree_feed *ret)
+{
+	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
+	struct tree_table what = { 0 };
+	uint16_t table = EBT_T_sample;
+	struct ebt_error *err;
+
+	err = choose(trace, options, &feed, &what);
+	if (!err)
+		err = create_tree(trace, options, &feed);
+	if (feed.offcpu)
+		table = EBT_T_offcpu_stack;
+	else if (what.table)
+		table = what.table->id;
+	if (!err)
+		err = prepare_names(trace, table, 0);
+	if (!err && feed.offcpu)
+		err = read_offcpu(trace, options, &feed);
+	else if (!err && what.table)
+		err = tree_table_read(trace, &what, &feed);
+	else if (!err)
+		err = read_samples(trace, &feed);
+	if (!err)
+		err = calltree_finish(feed.tree);
+	if (!err)
+		err = tree_select(options, &feed);
+	if (!err && feed.whole && calltree_total(feed.whole) && !calltree_total(feed.tree))
+		err = trace_warn(trace, "no stack passes --focus, --ignore and --category");
+	if (err)
+		return err;
+	*ret = feed;
+	feed = (struct tree_feed){ 0 };
+	return NULL;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Ranges of addresses; see span.h. */
+#include "symbolize/base/span.h"
+
+#include <stdlib.h>
+
+void sym_spans_deinit(struct sym_spans *spans)
+{
+	free(spans->items);
+	*spans = (struct sym_spans){ 0 };
+}
+
+struct ebt_error *sym_spans_add(struct sym_spans *spans, uint64_t low, uint64_t high, uint32_t id)
+{
+	if (low >= high)
+		return NULL;
+	if (spans->n == spans->capacity) {
+		size_t capacity = spans->capacity ? spans->capacity * 2 : 16;
+		struct sym_span *items =
+			reallocarray(spans->items, capacity, sizeof(*spans->items));
+
+		if (!items)
+			return &ebt_enomem;
+		spans->items = items;
+		spans->capacity = capacity;
+	}
+	spans->items[spans->n++] = (struct sym_span){ .low = low, .high = high, .id = id };
+	return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct sym_span *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	if (x->high != y->high)
+		return x->high > y->high ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void sym_spans_sort(struct sym_spans *spans)
+{
+	uint64_t reach = 0;
+
+	if (spans->n)
+		qsort(spans->items, spans->n, sizeof(*spans->items), compare);
+	for (size_t i = 0; i < spans->n; i++) {
+		if (spans->items[i].high > reach)
+			reach = spans->items[i].high;
+		spans->items[i].reach = reach;
+	}
+}
+
+const struct sym_span *sym_spans_find(const struct sym_spans *spans, uint64_t address)
+{
+	size_t low = 0, high = spans->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (spans->items[mid].low <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low && spans->items[low - 1].reach > address; low--) {
+		if (spans->items[low - 1].high > address)
+			return &spans->items[low - 1];
+	}
+	return NULL;
+}

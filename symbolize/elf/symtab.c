@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions by address; see symtab.h. */
+#include "symbolize/elf/symtab.h"
+
+#include <gelf.h>
+#include <lzma.h>
+#include <stdlib.h>
+
+#include "format/base/cleanup.h"
+#include "symbolize/elf/symlist.h"
+
+/* What .gnu_debugdata may grow to: that of the largest programs is some 20 MiB. */
+#define MAX_UNPACKED (256u << 20)
+
+/* xz -9 needs 65 MiB to unpack. */
+#define MAX_LZMA_MEMORY (128u << 20)
+
+struct symtab_unpacked {
+	char *image;
+	struct elf_file *file;
+};
+
+DEFINE_CLEANUP(struct symtab *, symtab_destroy);
+
+/* Unpacks an xz stream; NULL in *ret where it is not one. */
+static struct ebt_error *unpack(const uint8_t *in, size_t in_len, char **ret, size_t *ret_len)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	_cleanup_free_ char *image = NULL;
+	size_t capacity = 0;
+	lzma_ret status = lzma_stream_decoder(&stream, MAX_LZMA_MEMORY, 0);
+
+	*ret = NULL;
+	stream.next_in = in;
+	stream.avail_in = in_len;
+	while (status == LZMA_OK && capacity < MAX_UNPACKED) {
+		char *grown;
+
+		if (!stream.avail_out) {
+			capacity = capacity ? capacity * 2 : 64u << 10;
+			grown = realloc(image, capacity);
+			if (!grown) {
+				lzma_end(&stream);
+				return &ebt_enomem;
+			}
+			image = grown;
+			stream.next_out = (uint8_t *)image + stream.total_out;
+			stream.avail_out = capacity - stream.total_out;
+		}
+		status = lzma_code(&stream, LZMA_FINISH);
+	}
+	*ret_len = stream.total_out;
+	lzma_end(&stream);
+	if (status == LZMA_STREAM_END)
+		*ret = take_ptr(image);
+	return NULL;
+}
+
+/* The file within the file (MiniDebugInfo), which has nothing but a .symtab; NULL: none. */
+static struct ebt_error *open_debugdata(const struct elf_file *file, struct symtab *symtab)
+{
+	Elf_Scn *scn = elf_file_section(file, ".gnu_debugdata");
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	struct symtab_unpacked *unpacked;
+	struct ebt_error *err;
+	size_t len;
+
+	if (!data || !data->d_buf || symtab->unpacked)
+		return NULL;
+	unpacked = calloc(1, sizeof(*unpacked));
+	if (!unpacked)
+		return &ebt_enomem;
+	symtab->unpacked = unpacked;
+	err = unpack(data->d_buf, data->d_size, &unpacked->image, &len);
+	if (err || !unpacked->image)
+		return err;
+	err = elf_file_from_memory(unpacked->image, len, &unpacked->file);
+	if (err && err->code == EBT_ERR_CORRUPT) {
+		ebt_error_destroy(err);
+		err = NULL;
+	}
+	return err;
+}
+
+static struct ebt_error *collect(struct symlist *list, const struct elf_file *const *files,
+				 size_t n_files, struct symtab *symtab)
+{
+	const struct elf_file *packed = NULL;
+	struct ebt_error *err;
+
+	for (size_t i = 0; i < n_files; i++) {
+		err = open_debugdata(files[i], symtab);
+		if (err)
+			return err;
+		symtab->complete |= files[i]->has_symtab;
+	}
+	if (symtab->unpacked)
+		packed = symtab->unpacked->file;
+	for (size_t i = 0; i < n_files; i++) {
+		err = symlist_add_section(list, files[i], SHT_SYMTAB, true);
+		if (!err)
+			err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
+		if (!err)
+			err = symlist_add_plt(list, files[i]);
+		if (err)
+			return err;
+	}
+	return packed ? symlist_add_section(list, packed, SHT_SYMTAB, symtab->complete) : NULL;
+}
+
+struct ebt_error *symtab_create(const struct elf_file *main, const struct elf_file *debug,
+				struct symtab **ret)
+{
+	_cleanup_(symtab_destroyp) struct symtab *symtab = calloc(1, sizeof(*symtab));
+	_cleanup_(symlist_deinit) struct symlist list = { 0 };
+	const struct elf_file *files[2];
+	struct ebt_error *err;
+	size_t n = 0;
+
+	if (!symtab)
+		return &ebt_enomem;
+	if (main)
+		files[n++] = main;
+	if (debug)
+		files[n++] = debug;
+	err = collect(&list, files, n, symtab);
+	if (!err)
+		err = symlist_flatten(&list, &symtab->ranges, &symtab->n);
+	if (err)
+		return err;
+	*ret = take_ptr(symtab);
+	return NULL;
+}
+
+void symtab_destroy(struct symtab *symtab)
+{
+	if (!symtab)
+		return;
+	if (symtab->unpacked) {
+		elf_file_close(symtab->unpacked->file);
+		free(symtab->unpacked->image);
+		free(symtab->unpacked);
+	}
+	free(symtab->ranges);
+	free(symtab);
+}
+
+const struct symtab_range *symtab_find(const struct symtab *symtab, uint64_t address)
+{
+	size_t low = 0, high = symtab->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (symtab->ranges[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || address >= symtab->ranges[low - 1].end)
+		return NULL;
+	return &symtab->ranges[low - 1];
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Frames by address; see answers.h. */
+#include "symbolize/files/answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "symbolize/base/array.h"
+#include "symbolize/dwarf/info.h"
+
+/* What one build may have in memory and on disk: far more than a recording has of it. */
+#define MAX_ANSWERS  (1u << 22)
+#define MAX_FRAMES   (1u << 25)
+#define MAX_STRINGS  (1u << 30)
+
+#define NO_FILE	     UINT32_MAX
+#define PLT	     UINT32_C(0x80000000)
+#define ANSWER_BYTES 16
+#define FRAME_BYTES  16
+
+void answers_deinit(struct answers *a)
+{
+	free(a->items);
+	free(a->frames);
+	ebt_buffer_deinit(&a->strings);
+	sym_index_deinit(&a->by_address);
+	sym_index_deinit(&a->by_string);
+	*a = (struct answers){ 0 };
+}
+
+/* Where the answers are is as good as random, so that no file can make them all collide. */
+static uint64_t hash_address(const struct answers *a, uint64_t address)
+{
+	return sym_hash_u64((uintptr_t)a, address);
+}
+
+static uint64_t hash_string(const struct answers *a, const char *text, size_t len)
+{
+	return sym_hash_bytes((uintptr_t)a, text, len);
+}
+
+static const struct answer_at *find(const struct answers *a, uint64_t address)
+{
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&a->by_address, hash_address(a, address), &at)) !=
+	       SYM_INDEX_NONE) {
+		if (a->items[i].address == address)
+			return &a->items[i];
+	}
+	return NULL;
+}
+
+static void get_frame(const struct answers *a, const struct answer_frame *from,
+		      struct module_frame *to)
+{
+	const char *strings = (const char *)a->strings.data;
+
+	*to = (struct module_frame){
+		.name = strings + from->name,
+		.name_len = from->name_len,
+		.plt = from->plt,
+		.file = from->file == NO_FILE ? NULL : strings + from->file,
+		.line = from->line,
+	};
+}
+
+bool answers_find(const struct answers *a, uint64_t address, struct module_frame *frames,
+		  size_t *ret_n)
+{
+	const struct answer_at *found = find(a, address);
+
+	if (!found)
+		return false;
+	for (uint32_t i = 0; i < found->n; i++)
+		get_frame(a, &a->frames[found->first + i], &frames[i]);
+	*ret_n = found->n;
+	return true;
+}
+
+/* --- adding --- */
+
+/* Strings that came from disk are looked up too, once something is added. */
+static struct ebt_error *index_strings(struct answers *a)
+{
+	const char *strings = (const char *)a->strings.data;
+
+	for (size_t at = 0; at < a->strings.len;) {
+		size_t len = strlen(strings + at);
+		struct ebt_error *err =
+			sym_index_add(&a->by_string, hash_string(a, strings + at, len),
+				      (uint32_t)at);
+
+		if (err)
+			return err;
+		at += len + 1;
+	}
+	a->strings_indexed = true;
+	return NULL;
+}
+
+static struct ebt_error *add_string(struct answers *a, const char *text, size_t len, uint32_t *ret)
+{
+	uint64_t hash = hash_string(a, text, len);
+	struct ebt_error *err = a->strings_indexed ? NULL : index_strings(a);
+	size_t at = 0;
+	uint32_t i;
+
+	if (err)
+		return err;
+	while ((i = sym_index_next(&a->by_string, hash, &at)) != SYM_INDEX_NONE) {
+		const char *other = (const char *)a->strings.data + i;
+
+		if (!strncmp(other, text, len) && !other[len]) {
+			*ret = i;
+			return NULL;
+		}
+	}
+	if (len >= MAX_STRINGS || a->strings.len > MAX_STRINGS - len - 1)
+		return ebt_error_create(EBT_ERR_LIMIT, "more names than fit in memory");
+	*ret = (uint32_t)a->strings.len;
+	ebt_buffer_put(&a->strings, text, len);
+	ebt_buffer_put_u8(&a->strings, 0);
+	return a->strings.failed ? &ebt_enomem : sym_index_add(&a->by_string, hash, *ret);
+}
+
+static struct ebt_error *add_frame(struct answers *a, const struct module_frame *from)
+{
+	struct answer_frame frame = { .file = NO_FILE, .line = from->line, .plt = from->plt };
+	size_t len = strnlen(from->name, from->name_len);
+	struct ebt_error *err;
+
+	err = sym_array_reserve(&a->frames, a->n_frames, &a->frames_capacity, sizeof(*a->frames));
+	if (err)
+		return err;
+	frame.name_len = (uint32_t)len;
+	err = add_string(a, from->name, len, &frame.name);
+	if (!err && from->file)
+		err = add_string(a, from->file, strlen(from->file), &frame.file);
+	if (!err)
+		a->frames[a->n_frames++] = frame;
+	return err;
+}
+
+struct ebt_error *answers_add(struct answers *a, uint64_t address,
+			      const struct module_frame *frames, size_t n, bool passing)
+{
+	struct answer_at item = { address, (uint32_t)a->n_frames, (uint32_t)n, passing };
+	struct ebt_error *err = NULL;
+
+	if (a->n >= MAX_ANSWERS || a->n_frames + n > MAX_FRAMES)
+		return ebt_error_create(EBT_ERR_LIMIT, "more addresses than fit in memory");
+	for (size_t i = 0; !err && i < n; i++)
+		err = add_frame(a, &frames[i]);
+	if (err)
+		return err;
+	err = sym_array_reserve(&a->items, a->n, &a->capacity, sizeof(*a->items));
+	if (!err)
+		err = sym_index_add(&a->by_address, hash_address(a, address), (uint32_t)a->n);
+	if (!err)
+		a->items[a->n++] = item;
+	return err;
+}
+
+struct ebt_error *answers_merge(struct answers *a, const struct answers *others)
+{
+	struct module_frame frames[DWARF_MAX_FRAMES];
+
+	for (size_t i = 0; i < others->n; i++) {
+		const struct answer_at *item = &others->items[i];
+		struct ebt_error *err;
+
+		if (find(a, item->address))
+			continue;
+		for (uint32_t f = 0; f < item->n; f++)
+			get_frame(others, &others->frames[item->first + f], &frames[f]);
+		err = answers_add(a, item->address, frames, item->n, item->passing);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* --- on disk --- */
+
+static void put_u32(struct ebt_buffer *out, uint32_t v)
+{
+	unsigned char bytes[4];
+
+	ebt_store_u32(bytes, v);
+	ebt_buffer_put(out, bytes, sizeof(bytes));
+}
+
+struct ebt_error *answers_save(const struct answers *a, struct ebt_buffer *out)
+{
+	uint32_t n = 0, n_frames = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		n += !a->items[i].passing;
+		n_frames += a->items[i].passing ? 0 : a->items[i].n;
+	}
+	put_u32(out, n);
+	put_u32(out, n_frames);
+	put_u32(out, (uint32_t)a->strings.len);
+	n_frames = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->items[i].passing)
+			continue;
+		ebt_buffer_put_u64(out, a->items[i].address);
+		put_u32(out, n_frames);
+		put_u32(out, a->items[i].n);
+		n_frames += a->items[i].n;
+	}
+	for (size_t i = 0; i < a->n; i++) {
+		for (uint32_t f = 0; !a->items[i].passing && f < a->items[i].n; f++) {
+			const struct answer_frame *frame = &a->frames[a->items[i].first + f];
+
+			put_u32(out, frame->name);
+			put_u32(out, frame->name_len | (frame->plt ? PLT : 0));
+			put_u32(out, frame->file);
+			put_u32(out, frame->line);
+		}
+	}
+	ebt_buffer_put(out, a->strings.data, a->strings.len);
+	return out->failed ? &ebt_enomem : NULL;
+}
+
+static bool is_good_string(const struct answers *a, uint32_t at, uint32_t len)
+{
+	return at < a->strings.len && len < a->strings.len - at;
+}
+
+/* Reads what fits together; the sizes were checked. */
+static bool load_items(struct answers *a, struct ebt_bytes *in)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		struct answer_at *item = &a->items[i];
+
+		ebt_bytes_u64(in, &item->address);
+		ebt_bytes_u32(in, &item->first);
+		ebt_bytes_u32(in, &item->n);
+		if (item->n > DWARF_MAX_FRAMES || item->first > a->n_frames ||
+		    item->n > a->n_frames - item->first)
+			return false;
+	}
+	for (size_t i = 0; i < a->n_frames; i++) {
+		struct answer_frame *frame = &a->frames[i];
+
+		ebt_bytes_u32(in, &frame->name);
+		ebt_bytes_u32(in, &frame->name_len);
+		ebt_bytes_u32(in, &frame->file);
+		ebt_bytes_u32(in, &frame->line);
+		frame->plt = frame->name_len & PLT;
+		frame->name_len &= ~PLT;
+		if (!is_good_string(a, frame->name, frame->name_len) ||
+		    (frame->file != NO_FILE && !is_good_string(a, frame->file, 0)))
+			return false;
+	}
+	return true;
+}
+
+static struct ebt_error *load(struct answers *a, struct ebt_bytes *in, bool *ret_good)
+{
+	uint32_t n, n_frames, strings;
+	struct ebt_error *err = NULL;
+	uint64_t fixed;
+
+	*ret_good = ebt_bytes_u32(in, &n) && ebt_bytes_u32(in, &n_frames) &&
+		    ebt_bytes_u32(in, &strings) && n <= MAX_ANSWERS && n_frames <= MAX_FRAMES &&
+		    strings <= MAX_STRINGS;
+	if (!*ret_good)
+		return NULL;
+	fixed = (uint64_t)n * ANSWER_BYTES + (uint64_t)n_frames * FRAME_BYTES;
+	*ret_good = ebt_bytes_left(in) == fixed + strings && (!strings || !in->end[-1]);
+	if (!*ret_good)
+		return NULL;
+	a->items = calloc((size_t)n + 1, sizeof(*a->items));
+	a->frames = calloc((size_t)n_frames + 1, sizeof(*a->frames));
+	ebt_buffer_put(&a->strings, in->pos + fixed, strings);
+	if (!a->items || !a->frames || a->strings.failed)
+		return &ebt_enomem;
+	a->n = a->capacity = a->n_loaded = n;
+	a->n_frames = a->frames_capacity = n_frames;
+	*ret_good = load_items(a, in);
+	for (uint32_t i = 0; !err && *ret_good && i < n; i++) {
+		/* Of two answers for one address, one is wrong. */
+		*ret_good = !find(a, a->items[i].address);
+		err = sym_index_add(&a->by_address, hash_address(a, a->items[i].address), i);
+	}
+	return err;
+}
+
+struct ebt_error *answers_load(struct answers *a, struct ebt_bytes *in, bool *ret_good)
+{
+	struct ebt_error *err = load(a, in, ret_good);
+
+	if (err || !*ret_good)
+		answers_deinit(a);
+	return err;
+}

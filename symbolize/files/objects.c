@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mapped files and their modules; see objects.h. */
+#include "symbolize/files/objects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "symbolize/base/array.h"
+#include "symbolize/files/cache.h"
+
+/* Modules with open files, of which each has up to five. */
+#define MAX_OPEN 64
+
+DEFINE_CLEANUP(struct module *, module_close);
+
+struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reader,
+			       const struct addrspace *space, struct funcs *funcs,
+			       const struct sym_options *options)
+{
+	*objects = (struct objects){
+		.reader = reader,
+		.space = space,
+		.funcs = funcs,
+		.no_dwarf = options->no_inline,
+	};
+	addrspace_objects(space, &objects->n);
+	objects->items = calloc(objects->n + 1, sizeof(*objects->items));
+	if (!objects->items)
+		return &ebt_enomem;
+	if (options->cache && !options->disabled) {
+		struct ebt_error *err = sym_cache_open(&objects->cache);
+
+		if (err)
+			return err;
+	}
+	return finder_init(&objects->finder, reader, options);
+}
+
+void objects_deinit(struct objects *objects)
+{
+	for (size_t i = 0; i < objects->n_builds; i++) {
+		/* What cannot be kept is found again. */
+		ebt_error_destroy(module_save(objects->builds[i].module));
+		module_close(objects->builds[i].module);
+		free(objects->builds[i].image);
+	}
+	free(objects->builds);
+	free(objects->items);
+	sym_index_deinit(&objects->by_id);
+	finder_deinit(&objects->finder);
+	sym_cache_close(objects->cache);
+	*objects = (struct objects){ 0 };
+}
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Memory that has no file, or one that nobody else ever sees: what is there was generated, unless
+ * the trace has it as an ELF file. */
+static bool is_anonymous(const struct addrspace_object *recorded)
+{
+	const char *path = recorded->path;
+
+	if (path[0] != '/')
+		return true;
+	return !recorded->id.len && (begins_with(path, "//") || begins_with(path, "/memfd:") ||
+				     begins_with(path, "/dev/zero") || begins_with(path, "/SYSV"));
+}
+
+static struct ebt_error *describe(struct objects *objects, const struct addrspace_object *recorded,
+				  struct object *object)
+{
+	char hex[2 * SYM_BUILD_ID_MAX + 1] = "";
+	const char *path, *slash;
+	struct ebt_error *err;
+	bool embedded = false;
+
+	for (unsigned int i = 0; i < recorded->id.len; i++)
+		sprintf(hex + 2 * i, "%02x", recorded->id.bytes[i]);
+	err = funcs_string(objects->funcs, hex, strlen(hex), &object->build_id);
+	if (!err)
+		err = funcs_string(objects->funcs, recorded->path, strlen(recorded->path), &path);
+	if (!err && is_anonymous(recorded))
+		err = finder_is_embedded(&objects->finder, path, &recorded->id, &embedded);
+	if (err)
+		return err;
+	slash = strrchr(path, '/');
+	object->name = slash ? slash + 1 : path;
+	if (!strcmp(path, "[vdso]"))
+		object->kind = SYM_VDSO;
+	else if (is_anonymous(recorded) && !embedded)
+		object->kind = SYM_JIT;
+	else
+		object->kind = SYM_USER;
+	object->anonymous = object->kind == SYM_JIT;
+	object->path = path;
+	return NULL;
+}
+
+struct ebt_error *objects_get(struct objects *objects, uint32_t number, struct object **ret)
+{
+	struct object *object = &objects->items[number];
+	struct ebt_error *err;
+	size_t n;
+
+	if (!object->path) {
+		err = describe(objects, &addrspace_objects(objects->space, &n)[number], object);
+		if (err)
+			return err;
+	}
+	*ret = object;
+	return NULL;
+}
+
+/* Of the vdsos that the trace has, the one with this build-id. *ret is NULL: there is none. */
+static struct ebt_error *open_vdso(struct objects *objects, struct build *build)
+{
+	const struct ebt_file *files;
+	struct ebt_error *err;
+	size_t n, len;
+
+	err = ebt_reader_files(objects->reader, &files, &n);
+	for (size_t i = 0; !err && i < n; i++) {
+		_cleanup_(module_closep) struct module *module = NULL;
+		_cleanup_free_ char *image = NULL;
+
+		if (strcmp(files[i].role, "vdso"))
+			continue;
+		err = ebt_reader_file_content(objects->reader, files[i].id, &image, &len);
+		if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
+			ebt_error_destroy(err);
+			err = NULL;
+			continue;
+		}
+		if (!err)
+			err = module_from_memory(image, len, &module);
+		if (err || !module->files.main ||
+		    !sym_build_id_equal(&module->files.main->id, &build->id))
+			continue;
+		build->module = take_ptr(module);
+		build->image = take_ptr(image);
+		break;
+	}
+	return err;
+}
+
+static struct ebt_error *add_build(struct objects *objects, const struct object *object,
+				   const struct addrspace_object *recorded, uint64_t hash,
+				   struct module **ret)
+{
+	struct build *build;
+	struct ebt_error *err;
+
+	err = sym_array_reserve(&objects->builds, objects->n_builds, &objects->builds_capacity,
+				sizeof(*objects->builds));
+	if (err)
+		return err;
+	build = &objects->builds[objects->n_builds];
+	*build = (struct build){ .id = recorded->id };
+	if (object->kind == SYM_VDSO)
+		err = open_vdso(objects, build);
+	if (!err && !build->module)
+		err = module_open(
+			&(struct module_source){
+				.finder = &objects->finder,
+				.cache = objects->cache,
+				.path = recorded->path,
+				.id = recorded->id,
+				.no_dwarf = objects->no_dwarf,
+			},
+			&build->module);
+	if (err)
+		return err;
+	*ret = build->module;
+	return sym_index_add(&objects->by_id, hash, objects->n_builds++);
+}
+
+/* Closes the files of all modules, if there are many. */
+static void close_files(struct objects *objects)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < objects->n_builds; i++)
+		n += objects->builds[i].module->found;
+	for (size_t i = 0; n >= MAX_OPEN && i < objects->n_builds; i++)
+		module_release(objects->builds[i].module);
+}
+
+struct ebt_error *objects_open(struct objects *objects, uint32_t number)
+{
+	struct object *object = &objects->items[number];
+	const struct addrspace_object *recorded;
+	size_t n, at = 0;
+	uint64_t hash;
+	uint32_t i;
+
+	if (object->module)
+		return NULL;
+	recorded = &addrspace_objects(objects->space, &n)[number];
+	hash = sym_hash_bytes(objects->funcs->seed, recorded->id.bytes, recorded->id.len);
+	while (recorded->id.len &&
+	       (i = sym_index_next(&objects->by_id, hash, &at)) != SYM_INDEX_NONE) {
+		struct build *build = &objects->builds[i];
+
+		if (build->id.len != recorded->id.len ||
+		    memcmp(build->id.bytes, recorded->id.bytes, recorded->id.len))
+			continue;
+		/* The file of one path may be missing where that of another is there. */
+		if (build->module->unusable)
+			continue;
+		object->module = build->module;
+		return NULL;
+	}
+	close_files(objects);
+	return add_build(objects, object, recorded, hash, &object->module);
+}
+
+static struct ebt_error *keep_path(struct objects *objects, const char *path, const char **ret)
+{
+	return path ? funcs_string(objects->funcs, path, strlen(path), ret) : NULL;
+}
+
+static struct ebt_error *describe_found(struct objects *objects, const struct found *found,
+					struct sym_object *ret)
+{
+	const struct elf_file *files[] = { found->main, found->debug };
+	struct ebt_error *err = NULL;
+
+	if (found->main) {
+		ret->place = found_place_name(found->main_place);
+		err = keep_path(objects, found->main->path, &ret->file);
+	}
+	if (!err && found->debug) {
+		ret->debug_place = found_place_name(found->debug_place);
+		err = keep_path(objects, found->debug->path, &ret->debug_file);
+	}
+	if (!err)
+		err = keep_path(objects, found->refused, &ret->refused);
+	for (size_t i = 0; i < 2; i++) {
+		ret->has_symtab |= files[i] && files[i]->has_symtab;
+		ret->has_dwarf |= files[i] && files[i]->has_dwarf;
+	}
+	ret->match = found_match_name(found->match);
+	ret->reason = found->reason;
+	ret->debug_reason = found->debug_reason;
+	return err;
+}
+
+struct ebt_error *objects_describe(struct objects *objects, uint32_t number, bool disabled,
+				   struct sym_object *ret)
+{
+	const struct addrspace_object *recorded;
+	struct found found = { 0 };
+	struct object *object;
+	struct ebt_error *err = objects_get(objects, number, &object);
+	size_t n;
+
+	if (err)
+		return err;
+	*ret = (struct sym_object){
+		.path = object->path,
+		.build_id = object->build_id,
+		.kind = object->kind,
+		.anonymous = object->anonymous,
+		.reason = disabled ? SYM_DISABLED : SYM_ANONYMOUS,
+	};
+	if (object->anonymous || disabled)
+		return NULL;
+	if (object->kind == SYM_VDSO) {
+		err = objects_open(objects, number);
+		if (!err && object->module->reason == SYM_OK)
+			ret->place = found_place_name(FOUND_TRACE);
+		ret->match = found_match_name(MATCH_BUILD_ID);
+		ret->reason = err ? SYM_OK : object->module->reason;
+		return err;
+	}
+	recorded = &addrspace_objects(objects->space, &n)[number];
+	err = finder_find(&objects->finder, recorded->path, &recorded->id, &found);
+	if (!err)
+		err = describe_found(objects, &found, ret);
+	found_deinit(&found);
+	return err;
+}
+
+struct ebt_error *objects_expect(struct objects *objects, uint32_t number)
+{
+	const struct addrspace_object *recorded;
+	struct cache_build build = { .no_dwarf = objects->no_dwarf };
+	struct object *object;
+	struct ebt_error *err = objects_get(objects, number, &object);
+	bool known = false;
+	size_t n;
+
+	if (err || object->expected || object->anonymous || object->kind == SYM_VDSO)
+		return err;
+	object->expected = true;
+	recorded = &addrspace_objects(objects->space, &n)[number];
+	build.id = recorded->id;
+	err = sym_cache_load(objects->cache, &build, &known);
+	if (!err && known)
+		known = build.quality == CACHE_ALL || (build.no_dwarf && build.complete);
+	cache_build_deinit(&build);
+	if (!err && !known)
+		err = finder_expect(&objects->finder, recorded->path, &recorded->id);
+	return err;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of generated code, by what programs say of theirs: embedded files of the roles perf_map
+ * and jitdump. They belong to the address space that a process had when they were read, and to
+ * those that were forked from it.
+ */
+#ifndef SYMBOLIZE_RUNTIMES_JIT_H
+#define SYMBOLIZE_RUNTIMES_JIT_H
+
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/read/reader.h"
+#include "symbolize/spaces/addrspace.h"
+
+struct jit;
+
+struct jit_hit {
+	const char *name; /* NULL: nothing is known to have been there */
+	size_t name_len;
+	const char *file; /* source file, NULL: not known */
+	size_t file_len;
+	uint32_t line;	   /* 0: not known */
+	uint64_t from, to; /* the same answer holds for from <= time < to */
+};
+
+/* Reader and space must outlive it. Files are read when they are needed. */
+struct ebt_error *jit_create(struct ebt_reader *reader, const struct addrspace *space,
+			     struct jit **ret);
+/* Accepts NULL. */
+void jit_destroy(struct jit *jit);
+
+/* What is in the hit belongs to the jit. */
+struct ebt_error *jit_find(struct jit *jit, uint32_t life, uint64_t address, uint64_t time_ns,
+			   struct jit_hit *ret);
+
+#endif

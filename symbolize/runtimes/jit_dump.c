@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records are read once, in the order of the file, and put into a timeline in the order of their
+ * times: threads write them, and a record may come behind one that is younger.
+ */
+#include "symbolize/runtimes/jit_dump.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/cleanup.h"
+#include "symbolize/base/array.h"
+#include "symbolize/base/index.h"
+#include "symbolize/spaces/timeline.h"
+
+#define MAGIC		    0x4a695444u
+#define HEADER		    40u
+#define PREFIX		    16u
+#define FLAG_ARCH_TIMESTAMP UINT64_C(1)
+
+enum record_id { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO, CODE_CLOSE };
+
+/* Fixed parts, the prefix included. */
+#define LOAD_SIZE  56u
+#define MOVE_SIZE  64u
+#define DEBUG_SIZE 32u
+
+/* Lines of one function that are looked through. */
+#define MAX_LINES (64u << 10)
+
+/* Value of a timeline's entry: the code that was there has moved. */
+#define MOVED UINT32_MAX
+
+/* Code as it was when it was generated. */
+struct code {
+	uint64_t address, size;
+	size_t name, name_len;
+	size_t lines, lines_end; /* where the entries of its debug info are; 0: there is none */
+};
+
+/* Code comes to be at an address. */
+struct op {
+	uint64_t time, address, size;
+	uint64_t old; /* of a move: where it was */
+	uint32_t code, seq;
+	bool move;
+};
+
+/* Programs give numbers to their code. */
+struct number {
+	uint64_t number;
+	uint32_t code; /* the newest with it */
+};
+
+struct jit_dump {
+	char *data;
+	size_t len;
+	struct code *codes;
+	size_t n_codes, codes_capacity;
+	struct number *numbers;
+	size_t n_numbers, numbers_capacity;
+	struct op *ops; /* values of the timeline */
+	size_t n_ops, ops_capacity;
+	struct sym_index by_number;
+	struct timeline_store store;
+	struct timeline timeline;
+	/* While records are read: the latest debug info. */
+	uint64_t debug_address;
+	size_t debug, debug_end;
+};
+
+DEFINE_CLEANUP(struct jit_dump *, jit_dump_destroy);
+
+void jit_dump_destroy(struct jit_dump *dump)
+{
+	if (!dump)
+		return;
+	free(dump->data);
+	free(dump->codes);
+	free(dump->numbers);
+	free(dump->ops);
+	sym_index_deinit(&dump->by_number);
+	timeline_deinit(&dump->timeline);
+	timeline_store_deinit(&dump->store);
+	free(dump);
+}
+
+static struct ebt_error *add_op(struct jit_dump *dump, struct op op)
+{
+	struct ebt_error *err =
+		sym_array_reserve(&dump->ops, dump->n_ops, &dump->ops_capacity, sizeof(op));
+
+	if (err)
+		return err;
+	op.seq = dump->n_ops;
+	dump->ops[dump->n_ops++] = op;
+	return NULL;
+}
+
+static struct number *find_number(const struct jit_dump *dump, uint64_t hash, uint64_t number)
+{
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&dump->by_number, hash, &at)) != SYM_INDEX_NONE) {
+		if (dump->numbers[i].number == number)
+			return &dump->numbers[i];
+	}
+	return NULL;
+}
+
+static uint64_t hash_number(const struct jit_dump *dump, uint64_t number)
+{
+	/* Where the allocator put it is as good as random. */
+	return sym_hash_u64(sym_hash_u64(0, (uintptr_t)dump), number);
+}
+
+static struct ebt_error *set_number(struct jit_dump *dump, uint64_t number, uint32_t code)
+{
+	const uint64_t hash = hash_number(dump, number);
+	struct number *old = find_number(dump, hash, number);
+	struct ebt_error *err;
+
+	if (old) {
+		old->code = code;
+		return NULL;
+	}
+	err = sym_array_reserve(&dump->numbers, dump->n_numbers, &dump->numbers_capacity,
+				sizeof(*dump->numbers));
+	if (!err)
+		err = sym_index_add(&dump->by_number, hash, dump->n_numbers);
+	if (err)
+		return err;
+	dump->numbers[dump->n_numbers++] = (struct number){ number, code };
+	return NULL;
+}
+
+/* --- records; `at` is where one begins, `size` is within the data --- */
+
+static struct ebt_error *read_load(struct jit_dump *dump, size_t at, size_t size, uint64_t time)
+{
+	const char *record = dump->data + at, *name = record + LOAD_SIZE, *end;
+	struct code code = { .name = at + LOAD_SIZE };
+	struct ebt_error *err;
+	struct op op = { .time = time };
+
+	if (size <= LOAD_SIZE)
+		return NULL;
+	code.address = ebt_load_u64(record + 32);
+	code.size = ebt_load_u64(record + 40);
+	end = memchr(name, '\0', size - LOAD_SIZE);
+	if (!end || !code.size || code.size > UINT64_MAX - code.address)
+		return NULL;
+	code.name_len = end - name;
+	if (dump->debug && dump->debug_address == code.address) {
+		code.lines = dump->debug;
+		code.lines_end = dump->debug_end;
+	}
+	dump->debug = 0;
+	op.address = code.address;
+	op.size = code.size;
+	op.code = dump->n_codes;
+	err = sym_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity, sizeof(code));
+	if (!err)
+		err = set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
+	if (err)
+		return err;
+	dump->codes[dump->n_codes++] = code;
+	return add_op(dump, op);
+}
+
+static struct ebt_error *read_move(struct jit_dump *dump, size_t at, size_t size, uint64_t time)
+{
+	const char *record = dump->data + at;
+	struct op op = { .time = time, .move = true };
+	const struct number *number;
+	uint64_t n;
+
+	if (size < MOVE_SIZE)
+		return NULL;
+	n = ebt_load_u64(record + 56);
+	number = find_number(dump, hash_number(dump, n), n);
+	op.old = ebt_load_u64(record + 32);
+	op.address = ebt_load_u64(record + 40);
+	op.size = ebt_load_u64(record + 48);
+	if (!number || op.size > UINT64_MAX - op.address || op.size > UINT64_MAX - op.old)
+		return NULL;
+	op.code = number->code;
+	return add_op(dump, op);
+}
+
+static void read_debug(struct jit_dump *dump, size_t at, size_t size)
+{
+	if (size < DEBUG_SIZE)
+		return;
+	dump->debug_address = ebt_load_u64(dump->data + at + PREFIX);
+	dump->debug = at + DEBUG_SIZE;
+	dump->debug_end = at + size;
+}
+
+static struct ebt_error *read_records(struct jit_dump *dump, bool no_times)
+{
+	size_t at = ebt_load_u32(dump->data + 8);
+	struct ebt_error *err = NULL;
+
+	while (!err && at <= dump->len && dump->len - at >= PREFIX &&
+	       dump->n_ops < JIT_DUMP_MAX_RECORDS) {
+		const char *record = dump->data + at;
+		const uint32_t id = ebt_load_u32(record), size = ebt_load_u32(record + 4);
+		const uint64_t time = no_times ? 0 : ebt_load_u64(record + 8);
+
+		if (size < PREFIX || size > dump->len - at || id == CODE_CLOSE)
+			break;
+		if (id == CODE_LOAD)
+			err = read_load(dump, at, size, time);
+		else if (id == CODE_MOVE)
+			err = read_move(dump, at, size, time);
+		else if (id == CODE_DEBUG_INFO)
+			read_debug(dump, at, size);
+		at += size;
+	}
+	return err;
+}
+
+/* --- */
+
+static int compare_ops(const void *a, const void *b)
+{
+	const struct op *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static struct ebt_error *make_timeline(struct jit_dump *dump)
+{
+	struct ebt_error *err = NULL;
+
+	if (dump->n_ops)
+		qsort(dump->ops, dump->n_ops, sizeof(*dump->ops), compare_ops);
+	for (size_t i = 0; !err && i < dump->n_ops; i++) {
+		const struct op *op = &dump->ops[i];
+
+		if (op->move)
+			err = timeline_add(&dump->store, &dump->timeline, op->old,
+					   op->old + op->size, op->time, MOVED);
+		if (!err)
+			err = timeline_add(&dump->store, &dump->timeline, op->address,
+					   op->address + op->size, op->time, i);
+	}
+	return err;
+}
+
+struct ebt_error *jit_dump_create(char *data, size_t len, uint64_t read_ns, struct jit_dump **ret)
+{
+	_cleanup_(jit_dump_destroyp) struct jit_dump *dump = calloc(1, sizeof(*dump));
+	struct ebt_error *err = NULL;
+
+	if (!dump) {
+		free(data);
+		return &ebt_enomem;
+	}
+	dump->timeline = (struct timeline)TIMELINE_INIT;
+	dump->data = data;
+	dump->len = len;
+	if (len >= HEADER && ebt_load_u32(data) == MAGIC && ebt_load_u32(data + 8) >= HEADER) {
+		bool other_clock = ebt_load_u64(data + 32) & FLAG_ARCH_TIMESTAMP ||
+				   ebt_load_u64(data + 24) > read_ns;
+
+		err = read_records(dump, other_clock);
+	}
+	if (!err)
+		err = make_timeline(dump);
+	if (err)
+		return err;
+	*ret = take_ptr(dump);
+	return NULL;
+}
+
+/*
+ * The line of an address of code as it was generated: that of the last entry that is not above
+ * it. A name of 0xff alone stands for that of the entry before.
+ */
+static void find_line(const struct jit_dump *dump, const struct code *code, uint64_t address,
+		      struct jit_dump_hit *hit)
+{
+	const char *p = dump->data + code->lines, *end = dump->data + code->lines_end;
+	const char *file = NULL;
+	size_t file_len = 0;
+	uint64_t best = 0;
+
+	for (unsigned int i = 0; code->lines && i < MAX_LINES && end - p > 16; i++) {
+		const uint64_t from = ebt_load_u64(p);
+		const uint32_t line = ebt_load_u32(p + 8);
+		const char *name = p + 16, *nul = memchr(name, '\0', end - name);
+
+		if (!nul)
+			return;
+		if (nul - name != 1 || (unsigned char)name[0] != 0xff) {
+			file = name;
+			file_len = nul - name;
+		}
+		if (from <= address && from >= best) {
+			best = from;
+			hit->file = file;
+			hit->file_len = file_len;
+			hit->line = line;
+		}
+		p = nul + 1;
+	}
+}
+
+struct ebt_error *jit_dump_find(struct jit_dump *dump, uint64_t address, uint64_t time_ns,
+				struct jit_dump_hit *ret)
+{
+	struct jit_dump_hit hit = { 0 };
+	struct timeline_hit found;
+	const struct code *code;
+	const struct op *op;
+	struct ebt_error *err =
+		timeline_find(&dump->store, &dump->timeline, address, time_ns, &found);
+
+	if (err)
+		return err;
+	hit.from = found.from;
+	hit.to = found.to;
+	if (found.found && found.value != MOVED) {
+		op = &dump->ops[found.value];
+		code = &dump->codes[op->code];
+		hit.name = dump->data + code->name;
+		hit.name_len = code->name_len;
+		find_line(dump, code, address - op->address + code->address, &hit);
+	}
+	*ret = hit;
+	return NULL;
+}
+
+size_t jit_dump_size(const struct jit_dump *dump)
+{
+	return dump->len + dump->codes_capacity * sizeof(*dump->codes) +
+	       dump->ops_capacity * sizeof(*dump->ops) +
+	       dump->store.capacity * sizeof(*dump->store.entries);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Python functions of stacks; see python.h. */
+#include "symbolize/runtimes/python.h"
+
+#include <inttypes.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "symbolize/base/array.h"
+#include "symbolize/base/index.h"
+#include "symbolize/elf/symlist.h"
+
+/* Code objects of a trace, and bytes of their line tables. A large program has 100,000. */
+#define MAX_CODES (4u << 20)
+#define MAX_BYTES ((size_t)512 << 20)
+
+struct code {
+	uint32_t id;
+	uint32_t first_line;
+	const struct sym_func *func;
+	const char *file;
+	const unsigned char *lines;
+	size_t lines_len;
+};
+
+struct python {
+	struct funcs *funcs;
+	struct ebt_arena arena; /* of line tables */
+	struct code *codes;
+	size_t n, capacity;
+	struct sym_index by_id;
+};
+
+DEFINE_CLEANUP(struct python *, python_destroy);
+
+/* --- lines: Objects/locations.md of CPython says how they are kept --- */
+
+struct locations {
+	const unsigned char *at, *end;
+};
+
+/* Numbers of six bits a byte, the lowest first. */
+static uint32_t read_varint(struct locations *l)
+{
+	uint32_t value = 0, shift = 0;
+	unsigned char byte;
+
+	do {
+		if (l->at == l->end)
+			return 0;
+		byte = *l->at++;
+		if (shift < 32)
+			value |= (uint32_t)(byte & 63) << shift;
+		shift += 6;
+	} while (byte & 64);
+	return value;
+}
+
+static int64_t read_signed(struct locations *l)
+{
+	uint32_t value = read_varint(l);
+
+	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
+}
+
+enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NOTHING = 15 };
+
+uint32_t python_line(const void *table, size_t len, uint32_t first_line, uint32_t instruction)
+{
+	struct locations l = { table, (const unsigned char *)table + len };
+	int64_t line = first_line;
+	uint64_t end = 0;
+
+	while (l.at < l.end) {
+		unsigned char head = *l.at++;
+		unsigned int kind = head >> 3 & 15;
+
+		if (kind == LONG || kind == NO_COLUMNS)
+			line += read_signed(&l);
+		else if (kind >= ONE_LINE && kind < NO_COLUMNS)
+			line += kind - ONE_LINE;
+		end += (head & 7) + 1;
+		if (instruction < end)
+			return kind == NOTHING || line < 0 || line > INT32_MAX ? 0 : (uint32_t)line;
+		/* To the next entry, which is the next byte with the top bit. */
+		while (l.at < l.end && !(*l.at & 0x80))
+			l.at++;
+	}
+	return 0;
+}
+
+/* --- the table --- */
+
+static const struct code *find_code(const struct python *p, uint32_t id)
+{
+	uint64_t hash = sym_hash_u64(p->funcs->seed, id);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&p->by_id, hash, &at)) != SYM_INDEX_NONE) {
+		if (p->codes[i].id == id)
+			return &p->codes[i];
+	}
+	return NULL;
+}
+
+static struct ebt_str begin_of(struct ebt_str s)
+{
+	s.len = s.len < SYM_MAX_NAME ? s.len : SYM_MAX_NAME;
+	return s;
+}
+
+/* "Class.function (file.py:12)", with the line where it begins: many functions have one name. */
+static struct ebt_error *add_func(struct python *p, const struct ebt_row *row, struct code *code)
+{
+	struct ebt_str name = begin_of(ebt_str(row, EBT_F_interp_code_name));
+	struct ebt_str file = begin_of(ebt_str(row, EBT_F_interp_code_file));
+	const char *slash = file.len ? memrchr(file.data, '/', file.len) : NULL;
+	size_t base = slash ? (size_t)(slash + 1 - file.data) : 0;
+	struct sym_func key = { .kind = SYM_PYTHON };
+	_cleanup_free_ char *text = NULL;
+	struct ebt_error *err;
+	int len;
+
+	if (!name.len) {
+		key.reason = SYM_NOT_READ;
+		name = (struct ebt_str){ "[python]", 8 };
+	}
+	len = asprintf(&text, "%.*s (%.*s:%" PRIu32 ")", (int)name.len, name.data,
+		       (int)(file.len - base), file.data + base, code->first_line);
+	if (len < 0) {
+		text = NULL;
+		return &ebt_enomem;
+	}
+	err = funcs_string(p->funcs, text, strlen(text), &key.name);
+	if (!err)
+		err = funcs_string(p->funcs, file.data, file.len, &key.object);
+	if (!err)
+		err = funcs_string(p->funcs, "", 0, &key.build_id);
+	if (!err)
+		err = funcs_intern(p->funcs, &key, &code->func);
+	code->file = key.object;
+	return err;
+}
+
+static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
+{
+	struct python *p = arg;
+	struct ebt_str lines = ebt_str(row, EBT_F_interp_code_lines);
+	struct code code = {
+		.id = (uint32_t)ebt_u64(row, EBT_F_interp_code_id),
+		.first_line = (uint32_t)ebt_u64(row, EBT_F_interp_code_first_line),
+		.lines_len = lines.len,
+	};
+	struct ebt_error *err;
+	const char *copy;
+
+	if (p->n == MAX_CODES || find_code(p, code.id))
+		return NULL;
+	err = sym_array_reserve(&p->codes, p->n, &p->capacity, sizeof(*p->codes));
+	if (!err)
+		err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
+	if (!err)
+		err = add_func(p, row, &code);
+	if (!err)
+		err = sym_index_add(&p->by_id, sym_hash_u64(p->funcs->seed, code.id), p->n);
+	if (err)
+		return err;
+	code.lines = (const unsigned char *)copy;
+	p->codes[p->n++] = code;
+	return NULL;
+}
+
+static struct ebt_error *read_codes(struct python *p, struct ebt_reader *reader)
+{
+	const struct ebt_want want = {
+		EBT_T_interp_code,
+		EBT_COL(interp_code, id) | EBT_COL(interp_code, first_line) |
+			EBT_COL(interp_code, name) | EBT_COL(interp_code, file) |
+			EBT_COL(interp_code, lines),
+	};
+	const struct ebt_query query = { &want, 1, 0, 0, 0 };
+
+	return ebt_read_rows(reader, &query, add_code, p);
+}
+
+struct ebt_error *python_create(struct ebt_reader *reader, struct funcs *funcs, struct python **ret)
+{
+	_cleanup_(python_destroyp) struct python *p = calloc(1, sizeof(*p));
+	struct ebt_error *err;
+
+	if (!p)
+		return &ebt_enomem;
+	p->funcs = funcs;
+	ebt_arena_init(&p->arena, MAX_BYTES);
+	err = read_codes(p, reader);
+	if (err)
+		return err;
+	*ret = take_ptr(p);
+	return NULL;
+}
+
+void python_destroy(struct python *p)
+{
+	if (!p)
+		return;
+	ebt_arena_deinit(&p->arena);
+	sym_index_deinit(&p->by_id);
+	free(p->codes);
+	free(p);
+}
+
+/* --- entries --- */
+
+static struct ebt_error *unknown(struct python *p, struct sym_frame *ret)
+{
+	struct sym_func key = { .kind = SYM_PYTHON, .reason = SYM_NOT_READ };
+	struct ebt_error *err = funcs_string(p->funcs, "[python]", 8, &key.name);
+
+	if (!err)
+		err = funcs_string(p->funcs, "", 0, &key.object);
+	key.build_id = key.object;
+	*ret = (struct sym_frame){ 0 };
+	return err ? err : funcs_intern(p->funcs, &key, &ret->func);
+}
+
+struct ebt_error *python_frame(struct python *p, uint64_t entry, struct sym_frame *ret)
+{
+	uint32_t instruction = (uint32_t)(entry & EBT_ENTRY_INSTRUCTION);
+	const struct code *code = find_code(p, (uint32_t)(entry >> EBT_ENTRY_ID_SHIFT));
+
+	if (!code)
+		return unknown(p, ret);
+	*ret = (struct sym_frame){ .func = code->func };
+	if (!*code->file)
+		return NULL;
+	ret->file = code->file;
+	/* Not begun yet, it is where it is defined. */
+	ret->line =
+		instruction == EBT_ENTRY_INSTRUCTION
+			? code->first_line
+			: python_line(code->lines, code->lines_len, code->first_line, instruction);
+	return NULL;
+}
+
+bool sym_is_shown_by_next(const struct ebt_stack *stack, uint32_t i)
+{
+	const uint64_t *entry = stack->addresses + i;
+
+	return stack->attrs & EBT_STACK_USER && i + 1 < stack->n &&
+	       !(entry[0] & EBT_ENTRY_INTERP) && entry[1] & EBT_ENTRY_INTERP &&
+	       !(entry[1] & EBT_ENTRY_BESIDE);
+}

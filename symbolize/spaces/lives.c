@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lives, images, segments; see lives.h. */
+#include "symbolize/spaces/lives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+
+/* How many lives of one pid are looked through: a pid comes back after 32,768 forks at the
+ * earliest, but a hostile trace can use one for all. */
+#define MAX_LIVES_SEARCHED 256
+
+/* Makes room for one more item of an array: *items is the array's pointer. */
+static struct ebt_error *reserve(void **items, size_t n, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? *capacity * 2 : 64;
+	void *grown;
+
+	if (n < *capacity)
+		return NULL;
+	if (n >= UINT32_MAX / 2)
+		return ebt_error_create(EBT_ERR_LIMIT, "too many processes or files in the trace");
+	grown = reallocarray(*items, wanted, size);
+	if (!grown)
+		return &ebt_enomem;
+	*items = grown;
+	*capacity = wanted;
+	return NULL;
+}
+
+static struct pid_lives *find_pid(const struct addrspace *space, uint32_t pid)
+{
+	uint64_t hash = sym_hash_u64(space->seed, pid);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&space->by_pid, hash, &at)) != SYM_INDEX_NONE) {
+		if (space->pids[i].pid == pid)
+			return &space->pids[i];
+	}
+	return NULL;
+}
+
+static struct ebt_error *get_pid(struct addrspace *space, uint32_t pid, struct pid_lives **ret)
+{
+	struct ebt_error *err;
+	void *items = space->pids;
+
+	*ret = find_pid(space, pid);
+	if (*ret)
+		return NULL;
+	err = reserve(&items, space->n_pids, &space->pids_capacity, sizeof(*space->pids));
+	space->pids = items;
+	if (!err)
+		err = sym_index_add(&space->by_pid, sym_hash_u64(space->seed, pid), space->n_pids);
+	if (err)
+		return err;
+	*ret = &space->pids[space->n_pids++];
+	**ret = (struct pid_lives){ pid, LIFE_NONE };
+	return NULL;
+}
+
+uint32_t lives_find(const struct addrspace *space, uint32_t pid, uint64_t start, bool leader)
+{
+	const struct pid_lives *lives = find_pid(space, pid);
+	uint32_t i = lives ? lives->newest : LIFE_NONE, best = LIFE_NONE;
+
+	for (int n = 0; i != LIFE_NONE && n < MAX_LIVES_SEARCHED; n++) {
+		const struct life *life = &space->lives[i];
+
+		if (leader && start && life->start == start)
+			return i;
+		/* A thread is never older than its process. */
+		if (life->start <= start &&
+		    (best == LIFE_NONE || space->lives[best].start < life->start))
+			best = i;
+		i = life->before;
+	}
+	/* A leader's start is known exactly: another known one is another life. */
+	if (leader && start && best != LIFE_NONE && space->lives[best].start)
+		return LIFE_NONE;
+	return best;
+}
+
+static struct ebt_error *add_life(struct addrspace *space, uint32_t pid, uint64_t start,
+				  uint32_t *ret)
+{
+	struct pid_lives *lives;
+	struct ebt_error *err;
+	void *items = space->lives;
+	struct life *life;
+
+	err = reserve(&items, space->n_lives, &space->lives_capacity, sizeof(*space->lives));
+	space->lives = items;
+	if (!err)
+		err = get_pid(space, pid, &lives);
+	if (err)
+		return err;
+	life = &space->lives[space->n_lives];
+	*life = (struct life){
+		.pid = pid,
+		.before = lives->newest,
+		.image = IMAGE_NONE,
+		.start = start,
+	};
+	err = lives_add_image(space, space->n_lives, 0, &life->image);
+	if (err)
+		return err;
+	lives->newest = *ret = space->n_lives++;
+	return NULL;
+}
+
+struct ebt_error *lives_get(struct addrspace *space, uint32_t pid, uint64_t start, bool leader,
+			    uint32_t *ret)
+{
+	uint32_t i = lives_find(space, pid, start ? start : UINT64_MAX, leader && start);
+	struct life *life = i == LIFE_NONE ? NULL : &space->lives[i];
+
+	/* One that was known by its threads only: now it is known when it began, unless it is over
+	 * and this is another. */
+	if (life && leader && start && !life->start) {
+		if (life->dead)
+			life = NULL;
+		else
+			life->start = start;
+	}
+	if (!life)
+		return add_life(space, pid, leader ? start : 0, ret);
+	*ret = i;
+	return NULL;
+}
+
+struct ebt_error *lives_add_image(struct addrspace *space, uint32_t life, uint64_t from,
+				  uint32_t *ret)
+{
+	void *items = space->images;
+	struct ebt_error *err =
+		reserve(&items, space->n_images, &space->images_capacity, sizeof(*space->images));
+
+	space->images = items;
+	if (err)
+		return err;
+	space->images[space->n_images] = (struct image){
+		.from = from,
+		.before = space->lives[life].image,
+		.parent = IMAGE_NONE,
+		.seen = TIMELINE_INIT,
+		.base = TIMELINE_INIT,
+		.vdso = TIMELINE_NONE,
+	};
+	*ret = space->n_images++;
+	return NULL;
+}
+
+static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path, struct ebt_str id,
+				    uint32_t *ret)
+{
+	uint64_t hash =
+		sym_hash_bytes(sym_hash_bytes(space->seed, path.data, path.len), id.data, id.len);
+	void *items = space->objects;
+	struct addrspace_object *object;
+	struct ebt_error *err;
+	size_t at = 0;
+	uint32_t i;
+
+	if (id.len > SYM_BUILD_ID_MAX)
+		id.len = 0;
+	while ((i = sym_index_next(&space->by_object, hash, &at)) != SYM_INDEX_NONE) {
+		object = &space->objects[i];
+		if (strlen(object->path) == path.len && object->id.len == id.len &&
+		    !memcmp(object->path, path.data, path.len) &&
+		    !memcmp(object->id.bytes, id.data, id.len)) {
+			*ret = i;
+			return NULL;
+		}
+	}
+	err = reserve(&items, space->n_objects, &space->objects_capacity, sizeof(*space->objects));
+	space->objects = items;
+	if (err)
+		return err;
+	object = &space->objects[space->n_objects];
+	*object = (struct addrspace_object){ .id.len = id.len };
+	memcpy(object->id.bytes, id.data, id.len);
+	object->path = strndup(path.data, path.len);
+	if (!object->path)
+		return &ebt_enomem;
+	err = sym_index_add(&space->by_object, hash, space->n_objects);
+	if (err) {
+		free(object->path);
+		return err;
+	}
+	*ret = space->n_objects++;
+	return NULL;
+}
+
+struct ebt_error *lives_segment(struct addrspace *space, struct ebt_str path, struct ebt_str id,
+				uint64_t pgoff, uint32_t *ret)
+{
+	void *items = space->segments;
+	struct ebt_error *err;
+	uint32_t object, i;
+	uint64_t hash;
+	size_t at = 0;
+
+	err = get_object(space, path, id, &object);
+	if (err)
+		return err;
+	hash = sym_hash_u64(sym_hash_u64(space->seed, object), pgoff);
+	while ((i = sym_index_next(&space->by_segment, hash, &at)) != SYM_INDEX_NONE) {
+		if (space->segments[i].object == object && space->segments[i].pgoff == pgoff) {
+			*ret = i;
+			return NULL;
+		}
+	}
+	err = reserve(&items, space->n_segments, &space->segments_capacity,
+		      sizeof(*space->segments));
+	space->segments = items;
+	if (!err)
+		err = sym_index_add(&space->by_segment, hash, space->n_segments);
+	if (err)
+		return err;
+	space->segments[space->n_segments] = (struct segment){ object, pgoff };
+	*ret = space->n_segments++;
+	return NULL;
+}

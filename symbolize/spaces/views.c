@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Views of processes, from the tables process, task_fork and mmap; see views.h. */
+#include "symbolize/spaces/views_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/cleanup.h"
+
+/* A process is looked at when its exec is done: what was mapped this long before can be of it. */
+#define EXEC_NS UINT64_C(1000000000)
+
+/* Forks without exec that are followed, and events of one pid. */
+#define MAX_ANCESTORS 64
+#define MAX_EVENTS    256
+
+/* For all mappings of a trace: a few seconds. */
+#define MAX_STEPS (UINT64_C(1) << 30)
+
+#define MAX_VIEWS 65536
+
+DEFINE_CLEANUP(struct views *, views_destroy);
+
+struct ebt_error *views_reserve(void **items, size_t n, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? *capacity * 2 : 64;
+	void *grown;
+
+	if (n < *capacity)
+		return NULL;
+	if (n >= UINT32_MAX / 2)
+		return ebt_error_create(EBT_ERR_LIMIT, "too many processes in the trace");
+	grown = reallocarray(*items, wanted, size);
+	if (!grown)
+		return &ebt_enomem;
+	*items = grown;
+	*capacity = wanted;
+	return NULL;
+}
+
+/* --- views --- */
+
+/* Whether a word before "=DIR" means this process. */
+static bool root_is_for(const struct views *views, const char *word, size_t len, uint32_t pid,
+			const char *container)
+{
+	_cleanup_free_ char *copy = strndup(word, len);
+	char *end;
+
+	if (!copy || !len)
+		return false;
+	if (strtoul(copy, &end, 10) == pid && !*end && pid)
+		return true;
+	return *container && storages_is_called(views->storages, container, copy);
+}
+
+static const char *root_dir(const struct views *views, uint32_t pid, const char *container)
+{
+	for (size_t i = 0; views->roots && views->roots[i]; i++) {
+		const char *equals = strchr(views->roots[i], '=');
+
+		if (equals &&
+		    root_is_for(views, views->roots[i], equals - views->roots[i], pid, container))
+			return equals + 1;
+	}
+	return NULL;
+}
+
+/* The container that the namespace was made for. */
+static struct ebt_error *container_by_mounts(struct views *views, uint64_t ns, char *ret)
+{
+	struct view_table table;
+	struct ebt_error *err;
+	size_t at = 0;
+
+	if (ns == views->host_ns)
+		return NULL;
+	err = views_table(views, ns, &at, &table);
+	if (!err && table.mounts)
+		strcpy(ret, table.container);
+	return err;
+}
+
+static bool same_view(const struct view *a, const struct view *b)
+{
+	return a->mnt_ns == b->mnt_ns && a->root_dir == b->root_dir && !strcmp(a->root, b->root) &&
+	       !strcmp(a->container, b->container);
+}
+
+/* The number of the view, made where there is none like it. */
+static struct ebt_error *intern_view(struct views *views, const struct view *view, uint32_t *ret)
+{
+	uint64_t hash = sym_hash_u64(views->seed, view->mnt_ns);
+	_cleanup_free_ char *root = NULL, *container = NULL;
+	void *items = views->items;
+	struct ebt_error *err;
+	size_t at = 0;
+	uint32_t i;
+
+	hash = sym_hash_bytes(hash, view->root, strlen(view->root));
+	hash = sym_hash_bytes(hash, view->container, strlen(view->container));
+	while ((i = sym_index_next(&views->by_view, hash, &at)) != SYM_INDEX_NONE) {
+		if (same_view(&views->items[i], view)) {
+			*ret = i;
+			return NULL;
+		}
+	}
+	if (views->n == MAX_VIEWS) {
+		*ret = 0;
+		return NULL;
+	}
+	err = views_reserve(&items, views->n, &views->capacity, sizeof(*views->items));
+	views->items = items;
+	root = strdup(view->root);
+	container = strdup(view->container);
+	if (!err && (!root || !container))
+		err = &ebt_enomem;
+	if (!err)
+		err = sym_index_add(&views->by_view, hash, views->n);
+	if (err)
+		return err;
+	views->items[views->n] = *view;
+	views->items[views->n].root = take_ptr(root);
+	views->items[views->n].container = take_ptr(container);
+	*ret = views->n++;
+	return NULL;
+}
+
+/* --- which process had which view when --- */
+
+static struct pid_slot *find_pid(const struct views *views, uint32_t pid)
+{
+	uint64_t hash = sym_hash_u64(views->seed, pid);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&views->by_pid, hash, &at)) != SYM_INDEX_NONE) {
+		if (views->pids[i].pid == pid)
+			return &views->pids[i];
+	}
+	return NULL;
+}
+
+static struct ebt_error *add_event(struct views *views, uint32_t pid, struct pid_event event)
+{
+	struct pid_slot *slot = find_pid(views, pid);
+	void *items = views->events;
+	struct ebt_error *err;
+
+	err = views_reserve(&items, views->n_events, &views->events_capacity,
+			    sizeof(*views->events));
+	views->events = items;
+	if (!err && !slot) {
+		items = views->pids;
+		err = views_reserve(&items, views->n_pids, &views->pids_capacity,
+				    sizeof(*views->pids));
+		views->pids = items;
+		if (!err)
+			err = sym_index_add(&views->by_pid, sym_hash_u64(views->seed, pid),
+					    views->n_pids);
+		if (err)
+			return err;
+		slot = &views->pids[views->n_pids++];
+		*slot = (struct pid_slot){ pid, VIEWS_NONE };
+	}
+	if (err)
+		return err;
+	event.before = slot->newest;
+	views->events[views->n_events] = event;
+	slot->newest = views->n_events++;
+	return NULL;
+}
+
+/* Up to two: the one that the process had, and the one that it was about to get. */
+static size_t find_views(struct views *views, uint32_t pid, uint64_t time, uint32_t ret[2])
+{
+	size_t n = 0;
+
+	for (int ancestors = 0; ancestors < MAX_ANCESTORS; ancestors++) {
+		const struct pid_slot *slot = find_pid(views, pid);
+		const struct pid_event *now = NULL, *next = NULL;
+		uint32_t i = slot ? slot->newest : VIEWS_NONE;
+
+		for (int n_events = 0; i != VIEWS_NONE && n_events < MAX_EVENTS; n_events++) {
+			const struct pid_event *event = &views->events[i];
+
+			views->steps++;
+			if (event->time <= time) {
+				now = event;
+				break;
+			}
+			if (event->view != VIEWS_NONE)
+				next = event;
+			i = event->before;
+		}
+		if (!ancestors && next && (!now || next->time - time < EXEC_NS))
+			ret[n++] = next->view;
+		if (!now || views->steps > MAX_STEPS)
+			return n;
+		if (now->view != VIEWS_NONE) {
+			ret[n++] = now->view;
+			return n;
+		}
+		pid = now->parent;
+		time = now->time;
+	}
+	return n;
+}
+
+static struct ebt_error *copy_text(struct ebt_str s, char **ret)
+{
+	*ret = strndup(s.data, s.len);
+	return *ret ? NULL : &ebt_enomem;
+}
+
+static struct ebt_error *add_process(struct views *views, const struct ebt_row *row, uint32_t pid)
+{
+	_cleanup_free_ char *root = NULL, *cgroup = NULL;
+	char container[CONTAINER_ID_LEN + 1] = "";
+	struct pid_event event = { .time = row->time };
+	struct view view = {
+		.mnt_ns = ebt_u64(row, EBT_F_process_mnt_ns),
+		.container = container,
+	};
+	struct ebt_error *err;
+	const char *id;
+
+	if (!view.mnt_ns)
+		return NULL;
+	err = copy_text(ebt_str(row, EBT_F_process_root), &root);
+	if (!err)
+		err = copy_text(ebt_str(row, EBT_F_process_cgroup), &cgroup);
+	if (err)
+		return err;
+	id = container_id_in(cgroup);
+	if (id)
+		memcpy(container, id, CONTAINER_ID_LEN);
+	else
+		err = container_by_mounts(views, view.mnt_ns, container);
+	view.root = root[0] == '/' ? root : "/";
+	view.root_dir = root_dir(views, pid, container);
+	if (!err)
+		err = intern_view(views, &view, &event.view);
+	return err ? err : add_event(views, pid, event);
+}
+
+static struct ebt_error *add_fork(struct views *views, const struct ebt_row *row)
+{
+	const struct ebt_task *parent = ebt_task(row, EBT_F_task_fork_parent);
+	uint32_t pid = ebt_u64(row, EBT_F_task_fork_child_pid);
+
+	if (ebt_u64(row, EBT_F_task_fork_thread) || !parent || !pid)
+		return NULL;
+	return add_event(views, pid,
+			 (struct pid_event){ .time = row->time,
+					     .view = VIEWS_NONE,
+					     .parent = parent->pid ? parent->pid : parent->tid });
+}
+
+static uint64_t hash_file(const struct views *views, struct ebt_str path, struct ebt_str id)
+{
+	return sym_hash_bytes(sym_hash_bytes(views->seed, path.data, path.len), id.data, id.len);
+}
+
+/* Two files whose hashes are the same share views: what is found goes by build-id anyway. */
+static struct ebt_error *add_sighting(struct views *views, uint64_t hash, uint32_t view)
+{
+	void *items = views->sightings;
+	struct ebt_error *err;
+	size_t at = 0, n = 0;
+	uint32_t i;
+
+	while ((i = sym_index_next(&views->by_file, hash, &at)) != SYM_INDEX_NONE) {
+		if (views->sightings[i].hash != hash)
+			continue;
+		if (views->sightings[i].view == view || ++n == VIEWS_MAX)
+			return NULL;
+	}
+	err = views_reserve(&items, views->n_sightings, &views->sightings_capacity,
+			    sizeof(*views->sightings));
+	views->sightings = items;
+	if (!err)
+		err = sym_index_add(&views->by_file, hash, views->n_sightings);
+	if (err)
+		return err;
+	views->sightings[views->n_sightings++] = (struct sighting){ hash, view };
+	return NULL;
+}
+
+static struct ebt_error *add_mapping(struct views *views, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task(row, EBT_F_mmap_task);
+	struct ebt_str path = ebt_str(row, EBT_F_mmap_path);
+	struct ebt_error *err = NULL;
+	uint32_t found[2];
+	size_t n;
+
+	if (!task || !path.len || path.data[0] != '/')
+		return NULL;
+	n = find_views(views, task->pid ? task->pid : task->tid, row->time, found);
+	for (size_t i = 0; !err && i < n; i++)
+		err = add_sighting(views, hash_file(views, path, ebt_str(row, EBT_F_mmap_build_id)),
+				   found[i]);
+	return err;
+}
+
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
+{
+	struct views *views = arg;
+	const struct ebt_task *task;
+
+	switch (row->batch->table->id) {
+	case EBT_T_process:
+		task = ebt_task(row, EBT_F_process_task);
+		return task ? add_process(views, row, task->pid ? task->pid : task->tid) : NULL;
+	case EBT_T_task_fork:
+		return add_fork(views, row);
+	case EBT_T_mmap:
+		return add_mapping(views, row);
+	}
+	return NULL;
+}
+
+static struct ebt_error *read_rows(struct views *views, const struct ebt_want *wants, size_t n)
+{
+	const struct ebt_query query = { wants, n, 0, 0, 0 };
+
+	return ebt_read_rows(views->reader, &query, add_row, views);
+}
+
+struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roots,
+			       struct views **ret)
+{
+	static const struct ebt_want processes[] = {
+		{ EBT_T_process, EBT_COL(process, task) | EBT_COL(process, mnt_ns) |
+					 EBT_COL(process, root) | EBT_COL(process, cgroup) },
+		{ EBT_T_task_fork, EBT_COL(task_fork, parent) | EBT_COL(task_fork, child_pid) |
+					   EBT_COL(task_fork, thread) },
+	};
+	static const struct ebt_want mappings[] = {
+		{ EBT_T_mmap, EBT_COL(mmap, task) | EBT_COL(mmap, path) | EBT_COL(mmap, build_id) },
+	};
+	_cleanup_(views_destroyp) struct views *views = calloc(1, sizeof(*views));
+	struct ebt_error *err;
+
+	if (!views)
+		return &ebt_enomem;
+	views->reader = reader;
+	views->roots = roots;
+	views->seed = sym_hash_u64(0, (uintptr_t)views);
+	err = storages_create(reader, &views->storages);
+	if (!err)
+		err = views_read_files(views);
+	/* A mapping can come before the look at its process. */
+	if (!err)
+		err = read_rows(views, processes, sizeof(processes) / sizeof(processes[0]));
+	if (!err)
+		err = read_rows(views, mappings, 1);
+	if (err)
+		return err;
+	*ret = take_ptr(views);
+	return NULL;
+}
+
+void views_destroy(struct views *views)
+{
+	if (!views)
+		return;
+	for (size_t i = 0; i < views->n; i++) {
+		free((char *)views->items[i].root);
+		free(views->items[i].container);
+	}
+	views_free_files(views);
+	storages_destroy(views->storages);
+	sym_index_deinit(&views->by_view);
+	sym_index_deinit(&views->by_pid);
+	sym_index_deinit(&views->by_file);
+	free(views->sightings);
+	free(views->events);
+	free(views->pids);
+	free(views->items);
+	free(views);
+}
+
+size_t views_of(const struct views *views, const char *path, const struct sym_build_id *id,
+		const struct view **ret)
+{
+	uint64_t hash = hash_file(views, (struct ebt_str){ path, strlen(path) },
+				  (struct ebt_str){ (const char *)id->bytes, id->len });
+	size_t at = 0, n = 0;
+	uint32_t i;
+
+	while (n < VIEWS_MAX &&
+	       (i = sym_index_next(&views->by_file, hash, &at)) != SYM_INDEX_NONE) {
+		if (views->sightings[i].hash == hash)
+			ret[n++] = &views->items[views->sightings[i].view];
+	}
+	return n;
+}
+
+const struct storages *views_storages(const struct views *views)
+{
+	return views->storages;
+}
+
+uint64_t views_host_ns(const struct views *views)
+{
+	return views->host_ns;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Damaged inputs, made from good ones by seeded changes: bits, bytes, numbers, swapped and copied
+ * ranges, lengths that lie, ends cut off. The only outcomes are success and struct ebt_error;
+ * everything else ends the process, at the latest under the sanitizers. The targets are those of
+ * tests/fuzz. The seed is fixed; EBT_MUTATE_SEED gives another.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "format/base/bytes.h"
+#include "format/base/cleanup.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/seeds.h"
+#include "tests/tools/make_trace.h"
+
+#define MAX_SEEDS 4096
+
+struct seed {
+	unsigned char *data;
+	size_t len;
+};
+
+/* The good inputs of one target. */
+struct inputs {
+	const char *target;
+	bool (*run)(const uint8_t *data, size_t len);
+	unsigned int rounds;
+	struct seed seed[MAX_SEEDS];
+	size_t n;
+};
+
+static struct inputs all_inputs[] = {
+	{ .target = "reader", .run = fuzz_reader, .rounds = 20000 },
+	{ .target = "chunk", .run = fuzz_chunk, .rounds = 40000 },
+	{ .target = "column", .run = fuzz_column, .rounds = 20000 },
+	{ .target = "schema", .run = fuzz_schema, .rounds = 4000 },
+};
+#define N_TARGETS (sizeof(all_inputs) / sizeof(all_inputs[0]))
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
+}
+
+static const uint64_t numbers[] = {
+	0,
+	1,
+	2,
+	7,
+	8,
+	63,
+	64,
+	65,
+	96,
+	127,
+	128,
+	255,
+	256,
+	0x7fff,
+	0xffff,
+	0x10000,
+	(1 << 20) - 1,
+	1 << 20,
+	(1 << 20) + 1,
+	(16 << 20) - 1,
+	16 << 20,
+	(16 << 20) + 1,
+	0x7fffffff,
+	0x80000000,
+	0xffffffff,
+	UINT64_C(0x100000000),
+	INT64_MAX,
+	UINT64_C(1) << 63,
+	UINT64_MAX - 95,
+	UINT64_MAX - 7,
+	UINT64_MAX,
+};
+
+/* A number that somebody forgot about, over 1 to 8 bytes. */
+static void put_number(unsigned char *data, size_t len, size_t at, uint64_t *random)
+{
+	uint64_t number = numbers[next_random(random) % (sizeof(numbers) / sizeof(numbers[0]))];
+	size_t width = (size_t)1 << next_random(random) % 4;
+
+	if (next_random(random) % 4 == 0)
+		number = ebt_load_u16(data + at % (len - 1)) + next_random(random) % 9 - 4;
+	for (size_t i = 0; i < width && at + i < len; i++)
+		data[at + i] = (unsigned char)(number >> 8 * i);
+}
+
+/* A field of a header: files and index are full of them, and they matter most. */
+static void change_header(unsigned char *data, size_t len, uint64_t *random)
+{
+	size_t places = len / EBT_ALIGN, from = next_random(random) % len / EBT_ALIGN;
+
+	for (size_t i = 0; i < places; i++) {
+		size_t at = (from + i) % places * EBT_ALIGN;
+
+		if (at + EBT_CHUNK_HEADER_LEN <= len &&
+		    ebt_load_u32(data + at) == EBT_CHUNK_MAGIC) {
+			put_number(data, len, at + next_random(random) % EBT_CHUNK_HEADER_LEN,
+				   random);
+			return;
+		}
+	}
+}
+
+static void move_range(unsigned char *data, size_t len, bool swap, uint64_t *random)
+{
+	size_t n = 1 + next_random(random) % (len / 4 < 512 ? len / 4 + 1 : 512);
+	size_t a = next_random(random) % (len - n + 1), b = next_random(random) % (len - n + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char old = data[a + i];
+
+		data[a + i] = data[b + i];
+		if (swap)
+			data[b + i] = old;
+	}
+}
+
+/* Changes one thing. Returns the new length. */
+static size_t change(unsigned char *data, size_t len, uint64_t *random)
+{
+	size_t at = next_random(random) % len, n;
+
+	switch (next_random(random) % 16) {
+	case 0 ... 3:
+		data[at] ^= (unsigned char)(1 << next_random(random) % 8);
+		return len;
+	case 4 ... 5:
+		data[at] = (unsigned char)next_random(random);
+		return len;
+	case 6 ... 8:
+		put_number(data, len, at, random);
+		return len;
+	case 9 ... 11:
+		change_header(data, len, random);
+		return len;
+	case 12 ... 13:
+		move_range(data, len, next_random(random) & 1, random);
+		return len;
+	case 14:
+		n = next_random(random) % 64;
+		memset(data + at, next_random(random) & 1 ? 0xff : 0, n < len - at ? n : len - at);
+		return len;
+	default:
+		return next_random(random) % 4 ? len : at + 1;
+	}
+}
+
+static void mutate(const struct inputs *inputs, uint64_t *random)
+{
+	const struct seed *seed = &inputs->seed[next_random(random) % inputs->n];
+	_cleanup_free_ unsigned char *data = malloc(seed->len);
+	unsigned int changes = 1 + (unsigned int)(next_random(random) % 6);
+	size_t len = seed->len;
+
+	assert_non_null(data);
+	memcpy(data, seed->data, len);
+	for (unsigned int i = 0; i < changes && len > 1; i++)
+		len = change(data, len, random);
+	/* fuzz_reader makes checksums right again where this bit is not set. */
+	if (inputs->run == fuzz_reader && len > EBT_FH_RESERVED)
+		data[EBT_FH_RESERVED] = (unsigned char)(next_random(random) & 1);
+	inputs->run(data, len);
+}
+
+static void keep_seed(void *arg, const char *target, const void *data, size_t len)
+{
+	(void)arg;
+	for (size_t i = 0; i < N_TARGETS; i++) {
+		struct inputs *inputs = &all_inputs[i];
+		struct seed seed = { malloc(len + 1), len };
+
+		if (strcmp(inputs->target, target) || inputs->n == MAX_SEEDS || len < 2) {
+			free(seed.data);
+			continue;
+		}
+		assert_non_null(seed.data);
+		memcpy(seed.data, data, len);
+		inputs->seed[inputs->n++] = seed;
+	}
+}
+
+static int set_up(void **state)
+{
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
+	const struct make_trace options = { .path = path,
+					    .streams = 2,
+					    .steps = 60,
+					    .flush_every = 20,
+					    .epoch_every = 40,
+					    .file_size = 2500 };
+
+	(void)state;
+	make_trace(&options, NULL);
+	return each_seed(path, keep_seed, NULL) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_TARGETS; i++) {
+		for (size_t k = 0; k < all_inputs[i].n; k++)
+			free(all_inputs[i].seed[k].data);
+	}
+	return 0;
+}
+
+/* First the seeds themselves: a target that refuses them all tests nothing. */
+static void run_target(const struct inputs *inputs)
+{
+	const char *seed = getenv("EBT_MUTATE_SEED");
+	uint64_t random = seed ? strtoull(seed, NULL, 0) | 1 : 88172645463325252;
+
+	assert_true(inputs->n > 0);
+	for (size_t i = 0; i < inputs->n; i++)
+		assert_true(inputs->run(inputs->seed[i].data, inputs->seed[i].len));
+	for (unsigned int i = 0; i < inputs->rounds; i++)
+		mutate(inputs, &random);
+}
+
+static void test_reader(void **state)
+{
+	(void)state;
+	run_target(&all_inputs[0]);
+}
+
+static void test_chunk(void **state)
+{
+	(void)state;
+	run_target(&all_inputs[1]);
+}
+
+static void test_column(void **state)
+{
+	(void)state;
+	run_target(&all_inputs[2]);
+}
+
+static void test_schema(void **state)
+{
+	(void)state;
+	run_target(&all_inputs[3]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reader),
+		cmocka_unit_test(test_chunk),
+		cmocka_unit_test(test_column),
+		cmocka_unit_test(test_schema),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

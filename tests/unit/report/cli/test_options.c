@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of ebreport: what it means, and what is said where it means nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/base/text.h"
+#include "report/cli/command.h"
+
+static struct ebt_error *parse(struct options *ret, const char *const *words)
+{
+	char *argv[32] = { (char *)"ebreport" };
+	int argc = 1;
+
+	while (words[argc - 1]) {
+		argv[argc] = (char *)words[argc - 1];
+		argc++;
+	}
+	return options_parse(argc, argv, ret);
+}
+
+#define PARSE(ret, ...) parse(ret, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void expect_error(struct ebt_error *err, const char *part)
+{
+	assert_non_null(err);
+	assert_int_equal(err->code, EBT_ERR_INVALID);
+	if (!strstr(err->message, part))
+		fail_msg("'%s' is not in '%s'", part, err->message);
+	ebt_error_destroy(err);
+}
+
+static void test_common(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "syscalls", "--pid", "1,22", "-p", "333", "t.ebt", "--tid=7", "--cpu",
+			  "0-3,8", "--comm", "a*,b", "--from", "1m30s", "--to=20%", "--json",
+			  "-ofile", "--top", "5", "--sort", "-count", "--debug-dir", "x",
+			  "--debug-dir", "y", "--sysroot", "/s", "--no-symbols", "--no-inline",
+			  "--no-symbol-cache", "--no-color"));
+	assert_string_equal(o.command->name, "syscalls");
+	assert_string_equal(o.file, "t.ebt");
+	assert_int_equal(o.pids.n, 3);
+	assert_int_equal(o.pids.v[2], 333);
+	assert_int_equal(o.tids.v[0], 7);
+	assert_int_equal(o.cpu_first.n, 2);
+	assert_int_equal(o.cpu_last.v[0], 3);
+	assert_int_equal(o.cpu_first.v[1], 8);
+	assert_int_equal(o.cpu_last.v[1], 8);
+	assert_int_equal(o.comms.n, 2);
+	assert_string_equal(o.comms.v[1], "b");
+	assert_null(o.comms.v[2]);
+	assert_int_equal(o.from.ns, 90000000000);
+	assert_true(o.to.percent && o.to.share > 0.199 && o.to.share < 0.201);
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_string_equal(o.output, "file");
+	assert_int_equal(o.top, 5);
+	assert_string_equal(o.sort, "count");
+	assert_true(o.sort_reverse && o.no_symbols && o.no_inline && o.no_color &&
+		    o.no_symbol_cache);
+	assert_int_equal(o.debug_dirs.n, 2);
+	assert_string_equal(o.sysroot, "/s");
+	options_deinit(&o);
+}
+
+static void test_places(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "info", "--", "--json"));
+	assert_string_equal(o.file, "--json");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "info", "-"));
+	assert_string_equal(o.file, "-");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "/dev/null", "--json")); /* a file: info */
+	assert_string_equal(o.command->name, "info");
+	assert_string_equal(o.file, "/dev/null");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "info", "-o", "-", "t"));
+	assert_null(o.output);
+	options_deinit(&o);
+}
+
+static void test_own(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "syscalls", "--errors", "t"));
+	assert_true(options_flag(&o, "errors"));
+	assert_false(options_flag(&o, "trace"));
+	options_deinit(&o);
+	assert_null(PARSE(&o, "dump", "--table=a,b", "t"));
+	assert_string_equal(options_string(&o, "table"), "a,b");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "dump", "t"));
+	assert_null(options_string(&o, "table"));
+	options_deinit(&o);
+}
+
+static void test_words(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "diff", "a", "--json", "b"));
+	assert_string_equal(o.file, "a");
+	assert_int_equal(o.n_words, 1);
+	assert_string_equal(o.words[0], "b");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "extract", "a", "kallsyms", "-o", "f", "--", "-x"));
+	assert_string_equal(o.file, "a");
+	assert_int_equal(o.n_words, 2);
+	assert_string_equal(o.words[1], "-x");
+	options_deinit(&o);
+	expect_error(PARSE(&o, "diff", "a"), "diff [options] FILE FILE");
+	expect_error(PARSE(&o, "diff", "a", "b", "c"), "one word too many");
+	expect_error(PARSE(&o, "bundle", "a", "--pid", "1"), "about the whole file");
+	expect_error(PARSE(&o, "scrub", "a", "--from", "1"), "about the whole file");
+}
+
+static void test_wrong(void **state)
+{
+	struct options o;
+
+	(void)state;
+	expect_error(PARSE(&o, "syscals", "t"), "did you mean syscalls?");
+	expect_error(PARSE(&o, "no-such-command-or-file"), "no command");
+	expect_error(PARSE(&o, "info", "--jsn", "t"), "did you mean --json?");
+	expect_error(PARSE(&o, "info", "--by-process", "t"), "no option --by-process");
+	expect_error(PARSE(&o, "info", "-Z", "t"), "no option -Z");
+	expect_error(PARSE(&o, "info"), "which file?");
+	expect_error(PARSE(&o, "info", "a", "b"), "one file at a time");
+	expect_error(PARSE(&o, "--json", "info"), "behind the command");
+	expect_error(PARSE(&o, "info", "--json", "--csv", "t"), "exclude each other");
+	expect_error(PARSE(&o, "info", "--json=1", "t"), "takes no value");
+	expect_error(PARSE(&o, "info", "t", "--pid"), "needs a value");
+	expect_error(PARSE(&o, "info", "--pid", "x", "t"), "not a number");
+	expect_error(PARSE(&o, "info", "--pid", "-1", "t"), "not a number");
+	expect_error(PARSE(&o, "info", "--pid", "4294967296", "t"), "not a number");
+	expect_error(PARSE(&o, "info", "--pid", "1,,2", "t"), "empty entry");
+	expect_error(PARSE(&o, "info", "--cpu", "3-1", "t"), "ends before it begins");
+	expect_error(PARSE(&o, "info", "--cpu", "3-", "t"), "not a number");
+	expect_error(PARSE(&o, "info", "--from", "5x", "t"), "not a time");
+	expect_error(PARSE(&o, "info", "--from", "101%", "t"), "share");
+	expect_error(PARSE(&o, "info", "--top", "many", "t"), "not a number");
+	expect_error(PARSE(&o, "marks", "--origin", "x", "t"),
+		     "--origin: 'x' is not one of ebmark, sysprof, tp, uprobe, usdt");
+}
+
+static void expect_duration(const char *text, uint64_t ns)
+{
+	uint64_t got = 1;
+
+	assert_null(options_parse_duration(text, &got));
+	assert_int_equal(got, ns);
+}
+
+static void test_durations(void **state)
+{
+	static const char *const wrong[] = { "",     " ",     "s",	     "5 s", "-5s",
+					     "5s3",  "1e9s",  "nan",	     "inf", "5sm",
+					     "0x5s", "1..5s", "99999999999h" };
+	uint64_t ns = 42;
+
+	(void)state;
+	expect_duration("5s", 5000000000);
+	expect_duration("5", 5000000000);
+	expect_duration("0.5", 500000000);
+	expect_duration("500ms", 500000000);
+	expect_duration("1m30s", 90000000000);
+	expect_duration("1.5s", 1500000000);
+	expect_duration("1h", 3600000000000);
+	expect_duration("250us", 250000);
+	expect_duration("10ns", 10);
+	expect_duration("0", 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		expect_error(options_parse_duration(wrong[i], &ns), "not a time");
+		assert_int_equal(ns, 42); /* untouched on failure */
+	}
+}
+
+static void test_help(void **state)
+{
+	struct text text = TEXT_INIT;
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "--help"));
+	assert_true(o.help && !o.command);
+	options_deinit(&o);
+	assert_null(PARSE(&o, "--version"));
+	assert_true(o.version);
+	options_deinit(&o);
+	for (size_t i = 0; commands[i]; i++) {
+		assert_null(PARSE(&o, commands[i]->name, "--help"));
+		assert_true(o.help);
+		assert_ptr_equal(o.command, commands[i]);
+		options_deinit(&o);
+		assert_null(PARSE(&o, "help", commands[i]->name));
+		assert_ptr_equal(o.command, commands[i]);
+		options_deinit(&o);
+
+		text_clear(&text);
+		options_usage(commands[i], &text);
+		assert_non_null(strstr(text_get(&text), commands[i]->name));
+		assert_non_null(strstr(text_get(&text), "--from TIME"));
+		for (const struct option_def *d = commands[i]->options; d && d->name; d++)
+			assert_non_null(strstr(text_get(&text), d->name));
+	}
+	text_deinit(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_common), cmocka_unit_test(test_places),
+		cmocka_unit_test(test_own),    cmocka_unit_test(test_words),
+		cmocka_unit_test(test_wrong),  cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_help),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables as text, JSON and CSV: order, --top, nesting, widths, and values from strangers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/cli/command.h"
+#include "report/out/private.h"
+#include "tests/tools/report_run.h"
+
+static const struct ebt_task_id no_tasks[] = { { 0 } };
+static struct made_trace made;
+
+static int setup(void **state)
+{
+	(void)state;
+	made_trace_begin(&made, no_tasks);
+	made_trace_syscall(&made, 1000, 0, 0, 0, 1, 0);
+	made_trace_syscall(&made, 3000, 0, 0, 0, 1, 0);
+	made_trace_finish(&made);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	made_trace_remove(&made);
+	return 0;
+}
+
+static const struct out_column columns[] = {
+	{ "name", "NAME", OUT_STRING, OUT_INDENT | OUT_PARENT | OUT_FLEX },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+	{ "share", "SHARE", OUT_PERCENT, 0 },
+	{ "delta", NULL, OUT_I64, OUT_DETAIL },
+	{ "at_ns", "AT", OUT_TIME, OUT_OPTIONAL },
+	{ "note", "NOTE", OUT_STRING, OUT_TEXT_ONLY },
+};
+
+static const struct out_table flat = { .key = "rows", .columns = columns, .n_columns = 7 };
+static const struct out_table tree = {
+	.key = "rows", .columns = columns, .n_columns = 7, .children = "parts"
+};
+
+/* No rows below others: what is not among the first is not kept. */
+static const struct out_column flat_columns[] = {
+	{ "name", "NAME", OUT_STRING, OUT_FLEX },
+	{ "count", "COUNT", OUT_U64, 0 },
+	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
+};
+static size_t lines_kept;
+
+struct row {
+	unsigned int depth;
+	const char *name;
+	uint64_t count, total;
+};
+
+/* What the rows come to with these options; width 0: no terminal. */
+static char *render(const struct out_table *table, const struct row *rows, size_t n,
+		    unsigned int width, const char *const *args)
+{
+	char path[] = "/tmp/ebt-out-XXXXXX", *argv[16] = { (char *)"ebreport", (char *)"info" };
+	struct options options = { 0 };
+	struct trace *trace = NULL;
+	struct out *out = NULL;
+	int argc = 2, fd;
+	char *text;
+	FILE *f;
+
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	for (size_t i = 0; args[i]; i++)
+		argv[argc++] = (char *)args[i];
+	argv[argc++] = (char *)"-o";
+	argv[argc++] = path;
+	argv[argc++] = made.path;
+	assert_null(options_parse(argc, argv, &options));
+	assert_null(trace_open(&options, &trace));
+	assert_null(out_create(&options, trace, &out));
+	out->width = width;
+	assert_null(out_begin(out, table));
+	for (size_t i = 0; i < n; i++) {
+		struct out_value values[] = { rows[i].name ? out_cstr(rows[i].name) : out_null(),
+					      out_u64(rows[i].count),
+					      out_u64(rows[i].total),
+					      out_f64(12.345),
+					      out_i64(-5),
+					      out_u64(1000 + rows[i].count),
+					      out_cstr("n") };
+
+		assert_null(out_row(out, rows[i].depth, values));
+	}
+	lines_kept = out->n_lines;
+	assert_null(out_end(out));
+	assert_null(out_finish(out));
+	out_destroy(out);
+	trace_close(trace);
+	options_deinit(&options);
+
+	f = fdopen(fd, "r");
+	text = calloc(1, 65536);
+	assert_true(f && text && fread(text, 1, 65535, f) > 0);
+	fclose(f);
+	unlink(path);
+	return text;
+}
+
+#define RENDER(table, rows, width, ...)                              \
+	render(table, rows, sizeof(rows) / sizeof((rows)[0]), width, \
+	       (const char *const[]){ __VA_ARGS__, NULL })
+
+static void expect_text(char *text, const char *expected)
+{
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static const struct row three[] = {
+	{ 0, "b", 2, 2000000 },
+	{ 0, "a", 30, 3000 },
+	{ 0, "c", 1, 999 },
+};
+
+static void test_table(void **state)
+{
+	(void)state;
+	expect_text(RENDER(&flat, three, 0, "--no-color"),
+		    "NAME  COUNT     TOTAL   SHARE        AT  NOTE\n"
+		    "b         2  2.000 ms  12.35%  0.000000  n\n"
+		    "a        30  3.000 us  12.35%  0.000000  n\n"
+		    "c         1    999 ns  12.35%  0.000000  n\n");
+}
+
+static void test_sort(void **state)
+{
+	(void)state;
+	/* text A to Z, numbers the largest first, `-` the other way round; by key, header, or key
+	 * without _ns */
+	expect_text(RENDER(&flat, three, 0, "--csv", "--sort", "name", "--top", "1"),
+		    "name,count,total_ns,share,delta,at_ns\r\na,30,3000,12.345,-5,1030\r\n");
+	expect_text(RENDER(&flat, three, 0, "--csv", "--sort", "-name", "--top", "1"),
+		    "name,count,total_ns,share,delta,at_ns\r\nc,1,999,12.345,-5,1001\r\n");
+	expect_text(RENDER(&flat, three, 0, "--csv", "--sort", "COUNT", "--top", "1"),
+		    "name,count,total_ns,share,delta,at_ns\r\na,30,3000,12.345,-5,1030\r\n");
+	expect_text(RENDER(&flat, three, 0, "--csv", "--sort", "-total", "--top", "1"),
+		    "name,count,total_ns,share,delta,at_ns\r\nc,1,999,12.345,-5,1001\r\n");
+}
+
+/* The same lines, whether those that cannot be among the first are kept or not. */
+static void test_top_of_many(void **state)
+{
+	static const struct out_table few = { .key = "rows",
+					      .columns = flat_columns,
+					      .n_columns = 3 },
+				      few_in_order = { .key = "rows",
+						       .columns = flat_columns,
+						       .n_columns = 3,
+						       .flags = OUT_KEEP_ORDER };
+	static const char *const sorts[] = { NULL, "count", "-total", "name" };
+	static struct row rows[5000];
+	char *first, *all;
+
+	(void)state;
+	for (size_t i = 0; i < 5000; i++)
+		rows[i] = (struct row){ 0, i % 3 ? "b" : "a", i * 7919 % 5000 % 1500, i % 901 };
+	for (size_t i = 0; i < 2 * sizeof(sorts) / sizeof(sorts[0]); i++) {
+		const char *sort = sorts[i / 2];
+		const struct out_table *table = i % 2 ? &few : &few_in_order;
+		struct out_table indented = *table;
+		struct out_column with_indent[3];
+
+		memcpy(with_indent, flat_columns, sizeof(with_indent));
+		with_indent[0].flags |= OUT_INDENT;
+		indented.columns = with_indent;
+		first = render(table, rows, 5000, 0,
+			       (const char *const[]){ "--top", "700", sort ? "--sort" : NULL, sort,
+						      NULL });
+		assert_in_range(lines_kept, 700, 1500);
+		all = render(&indented, rows, 5000, 0,
+			     (const char *const[]){ "--top", "700", sort ? "--sort" : NULL, sort,
+						    NULL });
+		assert_int_equal(lines_kept, 5000);
+		assert_string_equal(first, all);
+		free(first);
+		free(all);
+	}
+}
+
+static void test_sort_unknown(void **state)
+{
+	char *text;
+	int status;
+
+	(void)state;
+	text = REPORT_FAILS(made.path, &status, "syscalls", "--sort", "cuont");
+	assert_int_equal(status, EBT_ERR_INVALID);
+	assert_non_null(strstr(text, "count"));
+	free(text);
+}
+
+static const struct row nested[] = {
+	{ 0, "p", 1, 10 }, { 1, "x", 2, 1 },   { 1, "y", 3, 9 }, { 2, "deep", 4, 5 },
+	{ 0, "q", 5, 90 }, { 1, NULL, 6, 90 }, { 0, "r", 7, 1 },
+};
+
+static void test_tree(void **state)
+{
+	(void)state;
+	expect_text(RENDER(&tree, nested, 0, "--no-color"),
+		    "NAME      COUNT  TOTAL   SHARE        AT  NOTE\n"
+		    "q             5  90 ns  12.35%  0.000000  n\n"
+		    "              6  90 ns  12.35%  0.000000  n\n"
+		    "p             1  10 ns  12.35%  0.000000  n\n"
+		    "  y           3   9 ns  12.35%  0.000000  n\n"
+		    "    deep      4   5 ns  12.35%  0.000000  n\n"
+		    "  x           2   1 ns  12.35%  0.000000  n\n"
+		    "r             7   1 ns  12.35%  0.000000  n\n");
+}
+
+/* Flat, with the depth; what a row does not say itself it has from the row above it. */
+static void test_tree_csv(void **state)
+{
+	(void)state;
+	expect_text(RENDER(&tree, nested, 0, "--csv", "--top", "1"),
+		    "depth,name,count,total_ns,share,delta,at_ns\r\n"
+		    "0,q,5,90,12.345,-5,1005\r\n"
+		    "1,q,6,90,12.345,-5,1006\r\n");
+}
+
+static void test_tree_json(void **state)
+{
+	char *text = RENDER(&tree, nested, 0, "--json");
+	const char *rows = strstr(text, "\"rows\":");
+
+	(void)state;
+	assert_non_null(rows);
+	assert_ptr_equal(strstr(text, "{\"command\":\"info\",\"version\":1,\"file\":"), text);
+	assert_non_null(strstr(text, "\"start_ns\":1000,\"duration_ns\":2000"));
+	assert_non_null(strstr(text, "\"lost\":{}"));
+#define REST ",\"share\":12.345,\"delta\":-5,\"at_ns\":100"
+	assert_non_null(strstr(rows, "{\"name\":\"q\",\"count\":5,\"total_ns\":90" REST
+				     "5,\"parts\":[\n{\"count\":6,\"total_ns\":90" REST "6}]},\n"));
+	assert_non_null(strstr(rows, "{\"name\":\"deep\",\"count\":4,\"total_ns\":5" REST
+				     "4}]},\n{\"name\":\"x\""));
+	free(text);
+}
+
+static const struct row hostile[] = {
+	{ 0, "\033[2J", 3, 3 },
+	{ 0, "</script><b>&\"\\\n\xff", 2, 2 },
+	{ 0, "=cmd|'x'!A1,\"q\"", 1, 1 },
+};
+
+static void test_hostile(void **state)
+{
+	char *text = RENDER(&flat, hostile, 0, "--no-color");
+
+	(void)state;
+	assert_non_null(strstr(text, "\\x1b[2J "));
+	assert_non_null(strstr(text, "\\x0a\\xff"));
+	assert_null(strchr(text, '\033'));
+	free(text);
+	text = RENDER(&flat, hostile, 0, "--json");
+	assert_non_null(strstr(text, "\"name\":\"\\u001b[2J\""));
+	assert_non_null(
+		strstr(text, "\"\\u003c/script\\u003e\\u003cb\\u003e\\u0026\\\"\\\\\\n\\ufffd\""));
+	free(text);
+	text = RENDER(&flat, hostile, 0, "--csv");
+	assert_non_null(strstr(text, "\n\\x1b[2J,3,"));
+	assert_non_null(strstr(text, "\n\"'=cmd|'x'!A1,\"\"q\"\"\",1,"));
+	free(text);
+}
+
+static const struct row wide[] = {
+	{ 0, "a name that is much longer than there is room for it", 1, 1 },
+	{ 0, "日本語の名前はここでも切られなければならない", 1, 1 },
+	{ 0, "short", 1, 1 },
+};
+
+static void test_width(void **state)
+{
+	char *text = RENDER(&flat, wide, 60, "--no-color");
+	size_t lines = 0;
+
+	(void)state;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		assert_true(text_columns(line, strlen(line)) <= 60);
+		lines++;
+	}
+	assert_int_equal(lines, 4);
+	free(text);
+	text = RENDER(&flat, wide, 60, "--no-color");
+	assert_non_null(strstr(text, "…"));
+	assert_non_null(strstr(text, "short"));
+	free(text);
+	/* too narrow for anything: still every column, but for what can be missed */
+	text = RENDER(&flat, wide, 10, "--no-color");
+	assert_non_null(strstr(text, "NOTE"));
+	assert_non_null(strstr(text, "SHARE"));
+	assert_null(strstr(text, "AT"));
+	free(text);
+	text = RENDER(&flat, three, 45, "--no-color");
+	assert_non_null(strstr(text, "AT"));
+	free(text);
+	text = RENDER(&flat, three, 44, "--no-color");
+	assert_null(strstr(text, "AT"));
+	free(text);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	expect_text(render(&flat, NULL, 0, 0, (const char *const[]){ "--csv", NULL }),
+		    "name,count,total_ns,share,delta,at_ns\r\n");
+	expect_text(render(&flat, NULL, 0, 0, (const char *const[]){ "--no-color", NULL }),
+		    "NAME  COUNT  TOTAL  SHARE  AT  NOTE\n");
+}
+
+static void test_not_over_the_trace(void **state)
+{
+	const char *argv[] = { "ebreport", "info", made.path, "-o", made.path };
+	struct options options;
+	struct trace *trace;
+	struct out *out = NULL;
+	struct ebt_error *err;
+
+	(void)state;
+	assert_null(options_parse(5, (char **)argv, &options));
+	assert_null(trace_open(&options, &trace));
+	err = out_create(&options, trace, &out);
+	assert_non_null(err);
+	assert_int_equal(err->code, EBT_ERR_INVALID);
+	assert_null(out);
+	ebt_error_destroy(err);
+	trace_close(trace);
+	options_deinit(&options);
+}
+
+static void test_json_depth(void **state)
+{
+	struct json *json = malloc(sizeof(*json));
+	char *data = NULL;
+	size_t size, open = 0, close = 0;
+	FILE *f = open_memstream(&data, &size);
+
+	(void)state;
+	assert_true(json && f);
+	json_init(json, f);
+	for (int i = 0; i < JSON_MAX_DEPTH + 100; i++) {
+		json_open_object(json);
+		json_key(json, "k");
+	}
+	json_u64(json, 1);
+	for (int i = 0; i < JSON_MAX_DEPTH + 100; i++)
+		json_end(json);
+	fclose(f);
+	for (size_t i = 0; i < size; i++) {
+		open += data[i] == '{';
+		close += data[i] == '}';
+	}
+	assert_int_equal(open, JSON_MAX_DEPTH);
+	assert_int_equal(close, JSON_MAX_DEPTH);
+	assert_non_null(strstr(data, "{\"k\":null}}"));
+	free(data);
+	free(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),	     cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_sort_unknown), cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_tree_csv),     cmocka_unit_test(test_tree_json),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_width),
+		cmocka_unit_test(test_empty),	     cmocka_unit_test(test_not_over_the_trace),
+		cmocka_unit_test(test_json_depth),   cmocka_unit_test(test_top_of_many),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
