@@ -6,7 +6,7 @@
 
 #include "format/base/cleanup.h"
 #include "record/base/cpus.h"
-#include "record/sideband/embed.h"
+#include "record/base/procfs.h"
 
 /* More than any Linux is built for. */
 #define MAX_CPUS 65536
@@ -72,7 +72,7 @@ struct ebt_error *cpus_online(int **ret, size_t *ret_n)
 	bool truncated;
 	size_t len;
 
-	err = embed_slurp("/sys/devices/system/cpu/online", 64u << 10, &text, &len, &truncated);
+	err = procfs_slurp("/sys/devices/system/cpu/online", 64u << 10, &text, &len, &truncated);
 	if (!err)
 		return cpus_parse(text, ret, ret_n);
 	snprintf(fallback, sizeof(fallback), "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);

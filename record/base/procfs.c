@@ -150,3 +150,46 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 	*ret = stat;
 	return true;
 }
+
+struct ebt_error *procfs_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
+			       bool *ret_truncated)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_free_ char *content = NULL;
+	size_t len = 0, capacity = 0;
+
+	if (fd < 0)
+		return ebt_error_errno(errno, "%s", path);
+	for (;;) {
+		ssize_t n;
+
+		/* One byte beyond the limit tells whether there is more. */
+		if (len == capacity) {
+			size_t larger = capacity ? capacity * 2 : 64u << 10;
+			char *grown;
+
+			if (larger > limit + 1)
+				larger = limit + 1;
+			if (larger == capacity)
+				break;
+			grown = realloc(content, larger + 1);
+			if (!grown)
+				return &ebt_enomem;
+			content = grown;
+			capacity = larger;
+		}
+		n = read(fd, content + len, capacity - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "%s", path);
+		if (!n)
+			break;
+		len += (size_t)n;
+	}
+	*ret_truncated = len > limit;
+	*ret_len = len > limit ? limit : len;
+	content[*ret_len] = '\0';
+	*ret = take_ptr(content);
+	return NULL;
+}

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "format/base/error.h"
+
 /* Returns a file descriptor, or a negative errno. A thread's id will do too. */
 int procfs_open(uint32_t pid);
 
@@ -53,5 +55,12 @@ struct procfs_io {
 };
 
 void procfs_parse_io(const char *text, struct procfs_io *ret);
+
+/*
+ * The content of a file of /proc or /sys, which has no size beforehand. At most `limit` bytes:
+ * what is beyond sets truncated. A NUL follows it, not counted. The caller frees *ret.
+ */
+struct ebt_error *procfs_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
+			       bool *ret_truncated);
 
 #endif

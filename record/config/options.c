@@ -10,7 +10,7 @@
 
 #include "record/bpf/shared.h"
 #include "record/config/source.h"
-#include "record/probes/tp_list.h"
+#include "record/config/tp_name.h"
 
 #define MAX_FREQUENCY	  100000
 #define MAX_UNWIND_MEMORY (UINT64_C(4) << 30)
@@ -284,7 +284,7 @@ static struct ebt_error *parse_capture_output(const char *text, unsigned int *re
 
 static struct ebt_error *parse_list(const char *text, struct record_options *o)
 {
-	if (text && !tp_list_is_query(text))
+	if (text && !tp_name_is_query(text))
 		return ebt_error_create(
 			EBT_ERR_INVALID,
 			"--list-events=%s: alone it lists the sources, =tp the kernel's "

@@ -153,15 +153,9 @@ void source_note_stacks(const struct kernel *kernel, struct source_state *state)
 void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
 		 struct source_state *state);
 
-/* For configure() of a source whose rows have stacks, by bpf/event_stack.bpf.h. */
-void source_use_event_stacks(struct source_context *context);
-
 /* For attach(): where programs whose rows have stacks go on: entry 0 of this map. Nothing where the
  * program is not loaded. */
 struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program);
-
-/* For configure(): stacks that were walked before are recognised (bpf/unwind_chain.bpf.h). */
-void source_use_chains(struct source_context *context);
 
 /* For attach(): the context owns the link from now on, also where this fails. */
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link);

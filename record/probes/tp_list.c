@@ -11,11 +11,6 @@
 #include "record/probes/tp_format.h"
 #include "record/probes/tp_set.h"
 
-bool tp_list_is_query(const char *text)
-{
-	return !strcmp(text, "tp") || (!strncmp(text, "tp:", 3) && tp_set_is_name(text + 3));
-}
-
 static struct ebt_error *print_fields(FILE *to, int events, const char *name)
 {
 	_cleanup_(tp_event_deinit) struct tp_event event = { 0 };

@@ -3,13 +3,9 @@
 #ifndef RECORD_PROBES_TP_LIST_H
 #define RECORD_PROBES_TP_LIST_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "format/base/error.h"
-
-/* Is this what it may be followed by: "tp" or "tp:CATEGORY:NAME"? */
-bool tp_list_is_query(const char *text);
 
 /* Prints all names, or those that match with their fields, as they would be recorded. */
 struct ebt_error *tp_list_print(FILE *to, const char *query);

@@ -14,10 +14,10 @@
 #include "format/base/spelling.h"
 #include "record/base/kernel.h"
 #include "record/base/tracefs.h"
+#include "record/config/tp_name.h"
 #include "record/probes/btf_tracepoint.h"
 #include "record/probes/tp_format.h"
 
-#define MAX_NAME    128
 #define MAX_SIMILAR 3
 
 struct ebt_error *tp_set_create(const struct kernel *kernel, struct tp_set **ret)
@@ -51,14 +51,6 @@ void tp_set_destroy(struct tp_set *set)
 	free(set->list);
 	ebt_closep(&set->events);
 	free(set);
-}
-
-bool tp_set_is_name(const char *text)
-{
-	const char *colon = strchr(text, ':');
-
-	return colon && colon != text && colon[1] && !strpbrk(colon + 1, ":/") &&
-	       !memchr(text, '/', (size_t)(colon - text)) && strlen(text) < MAX_NAME;
 }
 
 /* --- one --- */
@@ -183,7 +175,7 @@ static void similar(const char *text, const struct tracefs_names *names, char *r
 
 static struct ebt_error *not_found(const char *text, const struct tracefs_names *names)
 {
-	char also[4 * MAX_NAME];
+	char also[4 * TP_NAME_MAX];
 
 	similar(text, names, also, sizeof(also));
 	return ebt_error_create(EBT_ERR_NOT_FOUND,

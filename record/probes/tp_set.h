@@ -26,9 +26,6 @@ struct ebt_error *tp_set_create(const struct kernel *kernel, struct tp_set **ret
 void tp_set_destroy(struct tp_set *set);
 DEFINE_CLEANUP(struct tp_set *, tp_set_destroy);
 
-/* Is the text CATEGORY:NAME, with or without wildcards? */
-bool tp_set_is_name(const char *text);
-
 /* Adds what it stands for, without what is there already. EBT_ERR_NOT_FOUND: what there is instead,
  * for the user. */
 struct ebt_error *tp_set_add(struct tp_set *set, const char *text);

@@ -130,7 +130,7 @@ static struct ebt_error *store(struct containers *containers, struct ebt_stream 
 	if (handle < 0 || fstat(handle, &st) || !S_ISREG(st.st_mode) || st.st_uid != owner)
 		return NULL;
 	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
-	unreadable = embed_slurp(reopen, limit, &content, &len, &file.truncated);
+	unreadable = procfs_slurp(reopen, limit, &content, &len, &file.truncated);
 	if (unreadable || !len)
 		return NULL;
 	hash = XXH3_64bits(content, len);
@@ -205,7 +205,7 @@ static struct ebt_error *read_conf(struct search *search, struct ebt_stream *str
 	    st.st_uid != search->user.uid)
 		return NULL;
 	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
-	unreadable = embed_slurp(reopen, MAX_CONF, &content, &len, &truncated);
+	unreadable = procfs_slurp(reopen, MAX_CONF, &content, &len, &truncated);
 	if (unreadable)
 		return NULL;
 	storage_conf_parse(content, on_value, search);

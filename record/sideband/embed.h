@@ -29,11 +29,4 @@ struct embed_file {
 struct ebt_error *embed_bytes(struct ebt_stream *stream, uint64_t *last_id,
 			      const struct embed_file *file, const void *content, size_t len);
 
-/*
- * The content of a file of /proc or /sys, which has no size beforehand. At most `limit` bytes:
- * what is beyond sets truncated. A NUL follows it, not counted. The caller frees *ret.
- */
-struct ebt_error *embed_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
-			      bool *ret_truncated);
-
 #endif

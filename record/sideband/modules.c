@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "record/base/clocks.h"
+#include "record/base/procfs.h"
 #include "record/sideband/embed.h"
 
 #define MAX_KALLSYMS (64u << 20)
@@ -37,7 +38,7 @@ static struct ebt_error *slurp(const char *path, size_t limit, char **ret, size_
 	struct ebt_error *err;
 	bool truncated;
 
-	err = embed_slurp(path, limit, ret, ret_len, &truncated);
+	err = procfs_slurp(path, limit, ret, ret_len, &truncated);
 	if (!err || err->code != EBT_ERR_SYSTEM)
 		return err;
 	ebt_error_destroy(err);

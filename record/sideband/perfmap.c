@@ -323,8 +323,8 @@ static struct ebt_error *store(struct perfmaps *maps, const struct held *held, u
 		return NULL;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", held->fd);
-	unreadable = embed_slurp(path, left < MAX_FILE ? left : MAX_FILE, &content, &len,
-				 &file.truncated);
+	unreadable = procfs_slurp(path, left < MAX_FILE ? left : MAX_FILE, &content, &len,
+				  &file.truncated);
 	if (unreadable || !len || !perfmap_looks_right(held->dump, content, len))
 		return NULL;
 	if (!fstat(held->fd, &st))

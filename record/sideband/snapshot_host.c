@@ -110,7 +110,7 @@ static char *slurp(struct host *host, const char *path, size_t limit, size_t *re
 
 	if (host->err)
 		return NULL;
-	err = embed_slurp(path, limit, &content, ret_len, ret_truncated);
+	err = procfs_slurp(path, limit, &content, ret_len, ret_truncated);
 	if (!err)
 		return content;
 	if (err->errnum == ENOENT)

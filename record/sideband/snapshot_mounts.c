@@ -73,7 +73,7 @@ static struct ebt_error *store(struct snapshot_state *state, struct ebt_stream *
 	uint64_t hash, cost;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/mountinfo", dir);
-	unreadable = embed_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
+	unreadable = procfs_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
 	cost = (clocks_now() - begin) * CHECK_SHARE;
 	view->next_check = begin + (cost < CHECK_EVERY ? CHECK_EVERY : cost);
 	if (unreadable || !len)

@@ -16,6 +16,7 @@
 #include "record/base/cpus.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
+#include "record/unwind/source_stacks.h"
 
 static uint64_t now_ns(void)
 {

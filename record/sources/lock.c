@@ -5,6 +5,7 @@
 
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
+#include "record/unwind/source_stacks.h"
 
 extern const struct ebrec_source source_lock;
 

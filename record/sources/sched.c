@@ -6,6 +6,7 @@
 #include "record/base/iterator.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
+#include "record/unwind/source_stacks.h"
 
 static void probe(const struct kernel *kernel, struct source_state *state)
 {

@@ -18,8 +18,10 @@
 #include "record/base/cpus.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
+#include "record/config/tp_name.h"
 #include "record/probes/list.h"
 #include "record/probes/tp_set.h"
+#include "record/unwind/source_stacks.h"
 
 #define NO_FIELDS "%s: arguments of tracepoints in place of fields"
 
@@ -27,7 +29,7 @@ extern const struct ebrec_source source_tp;
 
 static struct ebt_error *check_args(const char *args)
 {
-	if (tp_set_is_name(args))
+	if (tp_name_is_one(args))
 		return NULL;
 	return ebt_error_create(EBT_ERR_INVALID, "'%s' is no tracepoint", args);
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What sources share; see source.h. */
+#include "record/config/source.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int source_by_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ebrec_n_sources; i++) {
+		if (strlen(ebrec_sources[i]->name) == len &&
+		    !memcmp(ebrec_sources[i]->name, name, len))
+			return (int)i;
+	}
+	return -1;
+}
+
+static size_t index_of(const struct ebrec_source *source)
+{
+	size_t i = 0;
+
+	while (i < ebrec_n_sources && ebrec_sources[i] != source)
+		i++;
+	return i;
+}
+
+const char *source_nth_args(const struct source_context *context, const struct ebrec_source *source,
+			    size_t n)
+{
+	return source_args_get(&context->options->source_args, index_of(source), n);
+}
+
+const char *source_args(const struct source_context *context, const struct ebrec_source *source)
+{
+	const char *args = NULL, *next;
+
+	for (size_t n = 0; (next = source_nth_args(context, source, n)); n++)
+		args = next;
+	return args;
+}
+
+void source_require(const struct kernel *kernel, const char *tracepoint, struct source_state *state)
+{
+	if (kernel_has_tracepoint(kernel, tracepoint))
+		return;
+	state->status = SOURCE_UNAVAILABLE;
+	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s",
+		 tracepoint);
+}
+
+void source_note_stacks(const struct kernel *kernel, struct source_state *state)
+{
+	size_t len = strlen(state->detail);
+
+	if (state->status == SOURCE_UNAVAILABLE || kernel_can_unwind(kernel))
+		return;
+	snprintf(state->detail + len, sizeof(state->detail) - len,
+		 "%suser stacks by frame pointers only (before Linux 5.17)", len ? "; " : "");
+}
+
+void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
+		 struct source_state *state)
+{
+	if (state->status != SOURCE_ON || kernel_has_tracepoint(kernel, tracepoint))
+		return;
+	state->status = SOURCE_PARTIAL;
+	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s: no %s",
+		 tracepoint, without);
+}
+
+struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program)
+{
+	int fd = bpf_program__fd(program);
+	uint32_t zero = 0;
+
+	if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(programs), &zero, &fd, BPF_ANY))
+		return ebt_error_errno(errno, "cannot join the BPF programs");
+	return NULL;
+}
+
+struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link)
+{
+	struct bpf_link **grown =
+		reallocarray(context->links, context->n_links + 1, sizeof(*grown));
+
+	if (!grown) {
+		bpf_link__destroy(link);
+		return &ebt_enomem;
+	}
+	context->links = grown;
+	context->links[context->n_links++] = link;
+	return NULL;
+}
+
+static struct ebt_error *keep_fd(int fd, int **fds, size_t *n)
+{
+	int *grown = reallocarray(*fds, *n + 1, sizeof(*grown));
+
+	if (!grown) {
+		close(fd);
+		return &ebt_enomem;
+	}
+	*fds = grown;
+	grown[(*n)++] = fd;
+	return NULL;
+}
+
+struct ebt_error *source_keep_program(struct source_context *context, int fd)
+{
+	return keep_fd(fd, &context->program_fds, &context->n_program_fds);
+}
+
+struct ebt_error *source_keep_link_fd(struct source_context *context, int fd)
+{
+	return keep_fd(fd, &context->link_fds, &context->n_link_fds);
+}
