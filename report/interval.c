@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "report/base/text.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 
 /* More tables than anybody reads, and each takes a look at the index of the trace. */
 #define MAX_INTERVALS 10000

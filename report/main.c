@@ -9,6 +9,8 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/interval.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
 
 enum { EXIT_FILE = 1, EXIT_USAGE = 2 };

@@ -10,8 +10,9 @@
 
 #include "format/base/error.h"
 #include "report/cli/options.h"
-#include "report/out/out.h"
-#include "report/trace/trace.h"
+
+struct out;
+struct trace;
 
 /* What a command is given. Everything belongs to the caller. */
 struct report {

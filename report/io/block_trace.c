@@ -8,6 +8,7 @@
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/io/block_names.h"
+#include "report/out/out.h"
 #include "report/syscalls/names.h"
 
 enum {

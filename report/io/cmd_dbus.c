@@ -7,6 +7,7 @@
 #include "report/cli/command.h"
 #include "report/io/dbus_pairs.h"
 #include "report/io/model_dbus.h"
+#include "report/out/out.h"
 
 struct view {
 	struct report *report;

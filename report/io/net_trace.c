@@ -9,6 +9,7 @@
 #include "report/base/text.h"
 #include "report/io/model_net.h"
 #include "report/io/net_text.h"
+#include "report/out/out.h"
 #include "report/syscalls/names.h"
 
 #define RECEIVE	   1 /* of any field `direction` */

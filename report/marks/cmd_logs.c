@@ -8,6 +8,8 @@
 #include "format/schema/schema.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 
 /* Values of log.severity. */
 enum { SEVERITY_ERROR = 3, SEVERITY_WARNING = 4, SEVERITY_INFO = 6, SEVERITY_NONE = 8 };

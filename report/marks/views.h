@@ -5,6 +5,7 @@
 
 #include "report/cli/command.h"
 #include "report/marks/model_marks.h"
+#include "report/out/out.h"
 
 /* More rows are written as they come, in columns that do not fit what is in them: a row that is
  * kept takes 400 bytes. */

@@ -9,9 +9,9 @@
 #include "report/cli/command.h"
 #include "report/memory/model_faults.h"
 #include "report/out/narrow.h"
+#include "report/stacks/calltree_trace.h"
 #include "report/stacks/out_stacks.h"
 #include "report/trace/prepare.h"
-#include "report/trees/feed.h"
 
 #define DEFAULT_STACKS 20 /* printed without --top */
 
@@ -298,7 +298,7 @@ static struct ebt_error *put_stacks(struct report *report)
 	uint64_t all = 0;
 	size_t n;
 
-	err = tree_feed_create_tree(report->trace, CALLTREE_BY_COMM, &tree);
+	err = calltree_create_for(report->trace, CALLTREE_BY_COMM, &tree);
 	if (!err)
 		err = prepare_names(report->trace, EBT_T_fault, 0);
 	if (!err)

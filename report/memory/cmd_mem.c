@@ -12,8 +12,8 @@
 #include "report/memory/mem_stacks.h"
 #include "report/memory/model_mem.h"
 #include "report/out/narrow.h"
+#include "report/stacks/calltree_trace.h"
 #include "report/stacks/out_stacks.h"
-#include "report/trees/feed.h"
 
 #define DEFAULT_STACKS 20 /* printed without --top */
 
@@ -274,7 +274,7 @@ static struct ebt_error *put_stacks(struct mem_command *c)
 	size_t n, top = o->top;
 	struct ebt_error *err;
 
-	err = tree_feed_create_tree(c->report->trace, CALLTREE_BY_COMM, &tree);
+	err = calltree_create_for(c->report->trace, CALLTREE_BY_COMM, &tree);
 	if (!err)
 		err = mem_stacks_read(c->report->trace, c->model, &options, tree, &stacks, &n);
 	if (err)

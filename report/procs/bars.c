@@ -2,6 +2,7 @@
 /* Processes over time, a line each; see view.h. */
 #include <inttypes.h>
 
+#include "report/out/out.h"
 #include "report/procs/view.h"
 
 #define DEFAULT_WIDTH 100

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/procs/view.h"
 
 /* Deeper ones stand at this depth. */
@@ -157,7 +158,7 @@ static struct ebt_error *run_procs(struct report *report)
 {
 	__attribute__((cleanup(choice_deinit))) struct choice choice = { 0 };
 	_cleanup_(procs_destroyp) struct procs *procs = NULL;
-	struct info_containers containers = { 0 };
+	struct proc_containers containers = { 0 };
 	struct proc_view v = {
 		.report = report,
 		.out = report->out,
@@ -173,7 +174,7 @@ static struct ebt_error *run_procs(struct report *report)
 	if (!err)
 		err = choose(report, procs, &choice);
 	if (!err)
-		err = info_containers_collect(trace_reader(report->trace), &containers);
+		err = proc_containers_collect(trace_reader(report->trace), &containers);
 	if (err)
 		return err;
 	v.procs = procs;
@@ -183,7 +184,7 @@ static struct ebt_error *run_procs(struct report *report)
 	err = put(&v);
 	if (!err && choice.hidden)
 		out_printf(report->out, "%zu kernel threads (--all shows them).\n", choice.hidden);
-	info_containers_deinit(&containers);
+	proc_containers_deinit(&containers);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/out/out.h"
 #include "report/procs/model_mappings.h"
 #include "report/procs/view.h"
 #include "symbolize/spaces/mountinfo.h"

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/out/out.h"
+
 #define CORE_DUMPED 0x80
 
 /* From a process to those that it was forked from, in search of a container. */
@@ -189,14 +191,14 @@ static void set_status(struct out_value *values, const struct proc *p, struct te
 }
 
 /* One that was forked and never looked at is where its parent was. */
-static const struct info_container *container_of_proc(const struct proc_view *v,
+static const struct proc_container *container_of_proc(const struct proc_view *v,
 						      const struct proc *p)
 {
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 
 	for (int hops = 0; hops < MAX_HOPS; hops++) {
-		const struct info_container *container = info_containers_of(v->containers, p->task);
+		const struct proc_container *container = proc_containers_of(v->containers, p->task);
 
 		if (container || p->described || p->forked_from == PROC_NONE)
 			return container;
@@ -207,7 +209,7 @@ static const struct info_container *container_of_proc(const struct proc_view *v,
 
 static void set_container(struct out_value *values, const struct proc_view *v, const struct proc *p)
 {
-	const struct info_container *container = container_of_proc(v, p);
+	const struct proc_container *container = container_of_proc(v, p);
 
 	values[PROC_CONTAINER] = values[PROC_CONTAINER_ID] = out_null();
 	if (!container)

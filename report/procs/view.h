@@ -7,7 +7,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/procs/model_procs.h"
-#include "report/system/info_containers.h"
+#include "report/procs/containers.h"
 
 struct proc_view {
 	struct report *report;
@@ -15,7 +15,7 @@ struct proc_view {
 	struct trace *trace;
 	const struct names *names;
 	const struct procs *procs;
-	const struct info_containers *containers;
+	const struct proc_containers *containers;
 	/* Processes that are shown, in order, and how deep each stands in the tree. */
 	const uint32_t *shown;
 	const uint8_t *depths;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/out/out.h"
 #include "report/procs/model_procs.h"
 #include "report/sched/views.h"
 #include "report/trace/task_groups.h"

@@ -10,9 +10,9 @@
 #include "report/cli/command.h"
 #include "report/out/narrow.h"
 #include "report/sched/model_locks.h"
+#include "report/stacks/calltree_trace.h"
 #include "report/stacks/out_stacks.h"
 #include "report/trace/prepare.h"
-#include "report/trees/feed.h"
 #include "symbolize/symbolize.h"
 
 #define DEFAULT_STACKS 20 /* printed without --top */
@@ -365,8 +365,8 @@ static struct ebt_error *run_locks(struct report *report)
 	if (!err)
 		err = trace_names(report->trace, &c.names);
 	if (!err)
-		err = tree_feed_create_tree(report->trace,
-					    stacks ? CALLTREE_BY_COMM : CALLTREE_NO_ROOTS, &tree);
+		err = calltree_create_for(report->trace,
+					  stacks ? CALLTREE_BY_COMM : CALLTREE_NO_ROOTS, &tree);
 	if (!err && stacks)
 		err = prepare_names(report->trace, EBT_T_futex_wait, 0);
 	if (!err && stacks)

@@ -11,9 +11,9 @@
 #include "report/out/narrow.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
+#include "report/stacks/calltree_trace.h"
 #include "report/stacks/out_stacks.h"
 #include "report/trace/prepare.h"
-#include "report/trees/feed.h"
 
 #define DEFAULT_STACKS 20 /* printed without --top */
 
@@ -350,7 +350,7 @@ static struct ebt_error *create_kept(struct offcpu_command *c, struct kept **ret
 	kept->state.destroy = kept_destroy;
 	trace_keep(report->trace, &kept->state);
 	if (stacks)
-		err = tree_feed_create_tree(report->trace, CALLTREE_BY_COMM, &kept->tree);
+		err = calltree_create_for(report->trace, CALLTREE_BY_COMM, &kept->tree);
 	if (!err && stacks)
 		err = prepare_names(report->trace, EBT_T_offcpu_stack, 0);
 	if (!err)

@@ -7,6 +7,7 @@
 
 #include "report/base/names.h"
 #include "report/base/text.h"
+#include "report/out/out.h"
 #include "report/sched/model_irqs.h"
 #include "symbolize/symbolize.h"
 

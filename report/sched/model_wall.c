@@ -10,8 +10,8 @@
 #include "report/base/index_map.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
+#include "report/stacks/calltree_trace.h"
 #include "report/trace/prepare.h"
-#include "report/trees/feed.h"
 #include "symbolize/base/array.h"
 
 DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
@@ -558,7 +558,7 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 		return &ebt_enomem;
 	wall->trace = trace;
 	wall->options = *options;
-	err = tree_feed_create_tree(trace, options->roots, &wall->tree);
+	err = calltree_create_for(trace, options->roots, &wall->tree);
 	if (!err)
 		err = create_offcpu(wall);
 	if (!err)

@@ -4,6 +4,7 @@
 
 #include "report/base/names.h"
 #include "report/base/text.h"
+#include "report/out/out.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_waketree.h"
 #include "report/sched/views.h"

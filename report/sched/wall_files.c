@@ -16,6 +16,7 @@
 
 #include "format/base/cleanup.h"
 #include "report/base/index_map.h"
+#include "report/out/out.h"
 #include "report/stacks/out_svg.h"
 #include "symbolize/base/array.h"
 

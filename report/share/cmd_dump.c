@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/share/dump_tables.h"
 
 /* Text is handed to stdio in pieces of about this size. */

@@ -5,8 +5,10 @@
 
 #include "format/base/cleanup.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/share/copying.h"
 #include "report/share/scrub.h"
+#include "report/trace/trace.h"
 
 DEFINE_CLEANUP(struct scrub *, scrub_destroy);
 

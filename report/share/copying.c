@@ -7,6 +7,8 @@
 
 #include "format/edit/copy.h"
 #include "report/base/text.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 
 struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *options)
 {

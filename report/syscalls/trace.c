@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "report/base/text.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 
 #define N_ARGS 6
 

@@ -16,6 +16,8 @@
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 
 /* Of the role, and of the last part of the path, in the name of a file. */
 #define MAX_PART 64

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 #include "symbolize/base/array.h"
 #include "report/cli/command.h"
 

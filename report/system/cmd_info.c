@@ -8,6 +8,7 @@
 
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/system/info_view.h"
 
 /* Tables with stacks up to this size are read to count frames without being asked: about half a
@@ -17,7 +18,7 @@
 static void view_deinit(struct info_view *v)
 {
 	info_deinit(&v->info);
-	info_containers_deinit(&v->containers);
+	proc_containers_deinit(&v->containers);
 }
 
 /* "Label       text" with the text escaped. */
@@ -492,7 +493,7 @@ static struct ebt_error *cmd_info(struct report *report)
 	trace_note_all(report->trace);
 	err = info_collect(report->trace, &v.info);
 	if (!err)
-		err = info_containers_collect(trace_reader(report->trace), &v.containers);
+		err = proc_containers_collect(trace_reader(report->trace), &v.containers);
 	if (err)
 		return err;
 	if (options_flag(report->options, "frames") ||
@@ -506,7 +507,7 @@ static struct ebt_error *cmd_info(struct report *report)
 	if (!err)
 		err = put_sources(&v);
 	if (!err)
-		err = info_containers_put(&v.containers, v.out);
+		err = proc_containers_put(&v.containers, v.out);
 	if (!err)
 		err = put_tables(&v);
 	return err ? err : put_losses(&v);

@@ -6,6 +6,7 @@
 
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/system/model_modules.h"
 #include "symbolize/symbolize.h"
 

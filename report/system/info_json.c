@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file, the host, the clocks and the frames of `ebreport info --json`. */
+#include "report/out/out.h"
 #include "report/system/info_view.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "report/cli/command.h"
 #include "report/system/info.h"
-#include "report/system/info_containers.h"
+#include "report/procs/containers.h"
 
 struct info_view {
 	struct report *report;
@@ -14,7 +14,7 @@ struct info_view {
 	struct info info;
 	struct info_frames frames;
 	bool have_frames;
-	struct info_containers containers;
+	struct proc_containers containers;
 };
 
 /* The members of the JSON object that are no tables. */

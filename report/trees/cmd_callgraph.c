@@ -8,6 +8,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/trees/feed.h"
 
 /* Without --all, in text: functions and branches below this are noise. */

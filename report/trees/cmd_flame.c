@@ -8,6 +8,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/stacks/out_svg.h"
 #include "report/trees/feed.h"
 

@@ -7,6 +7,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/out/out.h"
 #include "report/trees/feed.h"
 
 /* A frame on one line, between semicolons. */

@@ -8,6 +8,7 @@
 #include "report/base/names.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
+#include "report/stacks/calltree_trace.h"
 #include "report/trace/prepare.h"
 #include "report/trees/select.h"
 #include "report/trees/table.h"
@@ -20,36 +21,6 @@ const char *const tree_feed_roots[] = { "comm", "process", "thread", "none", "pr
 #define BY_PROGRAM 4 /* of those; the others are enum calltree_roots */
 
 DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
-
-static struct ebt_str process_name(const void *arg, const struct ebt_task *task)
-{
-	return names_process(arg, task);
-}
-
-static struct ebt_str thread_name(const void *arg, const struct ebt_task *task)
-{
-	return names_task(arg, task);
-}
-
-struct ebt_error *tree_feed_create_tree(struct trace *trace, enum calltree_roots roots,
-					struct calltree **ret)
-{
-	struct calltree_options options = {
-		.roots = roots,
-		.name = roots == CALLTREE_BY_THREAD ? thread_name : process_name,
-	};
-	const struct names *names;
-	struct sym *sym;
-	struct ebt_error *err;
-
-	err = trace_names(trace, &names);
-	if (!err)
-		err = trace_sym(trace, &sym);
-	if (err)
-		return err;
-	options.arg = names;
-	return calltree_create(sym, &options, ret);
-}
 
 struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event,
 				     uint64_t *ret_freq)
@@ -103,8 +74,8 @@ static struct ebt_error *create_tree(struct trace *trace, const struct options *
 		err = programs_create(trace_reader(trace), names, &feed->programs);
 	if (err)
 		return err;
-	tree.name = by == CALLTREE_BY_THREAD ? thread_name : process_name;
-	tree.thread_name = thread_name;
+	tree.name = by == CALLTREE_BY_THREAD ? calltree_thread_name : calltree_process_name;
+	tree.thread_name = calltree_thread_name;
 	tree.arg = tree.thread_arg = names;
 	if (by == BY_PROGRAM) {
 		tree.name = program_name;

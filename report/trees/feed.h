@@ -87,8 +87,4 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event,
 				     uint64_t *ret_freq);
 
-/* The tree's options of these command line options. */
-struct ebt_error *tree_feed_create_tree(struct trace *trace, enum calltree_roots roots,
-					struct calltree **ret);
-
 #endif

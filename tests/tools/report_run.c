@@ -14,6 +14,8 @@
 
 #include "report/cli/command.h"
 #include "report/interval.h"
+#include "report/out/out.h"
+#include "report/trace/trace.h"
 
 static void check(struct ebt_error *err)
 {

@@ -4,7 +4,7 @@
  * cgroups, it is in that whose files (hosts, resolv.conf) are mounted in its mount namespace. What
  * it is called, lists of container engines say that travel in the trace.
  */
-#include "report/system/info_containers.h"
+#include "report/procs/containers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,12 +27,12 @@ struct space {
 };
 
 struct collection {
-	struct info_containers found;
+	struct proc_containers found;
 	struct space *spaces;
 	size_t n_spaces;
 };
 
-void info_containers_deinit(struct info_containers *containers)
+void proc_containers_deinit(struct proc_containers *containers)
 {
 	for (size_t i = 0; i < containers->n; i++) {
 		free(containers->items[i].name);
@@ -41,7 +41,7 @@ void info_containers_deinit(struct info_containers *containers)
 	}
 	free(containers->items);
 	index_map_deinit(&containers->by_task);
-	*containers = (struct info_containers){ 0 };
+	*containers = (struct proc_containers){ 0 };
 }
 
 /* The id in the text; NULL: none, or it is of the process that watches over a container. */
@@ -54,10 +54,10 @@ static const char *find_id(const char *cgroup)
 	return id && (id < cgroup + len || memcmp(id - len, watcher, len)) ? id : NULL;
 }
 
-static struct ebt_error *get_container(struct info_containers *containers, const char *id,
-				       struct info_container **ret)
+static struct ebt_error *get_container(struct proc_containers *containers, const char *id,
+				       struct proc_container **ret)
 {
-	struct info_container *items;
+	struct proc_container *items;
 
 	*ret = NULL;
 	for (size_t i = 0; i < containers->n; i++) {
@@ -71,12 +71,12 @@ static struct ebt_error *get_container(struct info_containers *containers, const
 		return &ebt_enomem;
 	containers->items = items;
 	*ret = &items[containers->n++];
-	**ret = (struct info_container){ 0 };
+	**ret = (struct proc_container){ 0 };
 	memcpy((*ret)->id, id, CONTAINER_ID_LEN);
 	return NULL;
 }
 
-static struct ebt_error *add_pid(struct info_container *container, uint32_t pid)
+static struct ebt_error *add_pid(struct proc_container *container, uint32_t pid)
 {
 	uint32_t *pids;
 
@@ -172,7 +172,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 	const struct ebt_task *task = ebt_task(row, EBT_F_process_task);
 	const uint64_t ns = ebt_u64(row, EBT_F_process_mnt_ns);
 	_cleanup_free_ char *cgroup = strndup(text.data, text.len);
-	struct info_container *container = NULL;
+	struct proc_container *container = NULL;
 	struct ebt_error *err = NULL;
 	const char *id;
 	uint32_t at;
@@ -193,7 +193,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 	return err ? err : add_pid(container, task->pid);
 }
 
-static struct ebt_error *name_all(struct info_containers *containers, struct ebt_reader *reader)
+static struct ebt_error *name_all(struct proc_containers *containers, struct ebt_reader *reader)
 {
 	_cleanup_(storages_destroyp) struct storages *storages = NULL;
 	struct ebt_error *err;
@@ -202,7 +202,7 @@ static struct ebt_error *name_all(struct info_containers *containers, struct ebt
 		return NULL;
 	err = storages_create(reader, &storages);
 	for (size_t i = 0; !err && i < containers->n; i++) {
-		struct info_container *container = &containers->items[i];
+		struct proc_container *container = &containers->items[i];
 		struct storage_names names;
 
 		storages_describe(storages, container->id, &names);
@@ -214,7 +214,7 @@ static struct ebt_error *name_all(struct info_containers *containers, struct ebt
 	return err;
 }
 
-struct ebt_error *info_containers_collect(struct ebt_reader *reader, struct info_containers *ret)
+struct ebt_error *proc_containers_collect(struct ebt_reader *reader, struct proc_containers *ret)
 {
 	static const struct ebt_want want = { EBT_T_process, EBT_COL(process, task) |
 								     EBT_COL(process, cgroup) |
@@ -229,13 +229,13 @@ struct ebt_error *info_containers_collect(struct ebt_reader *reader, struct info
 	if (!err)
 		err = name_all(&collection.found, reader);
 	if (err)
-		info_containers_deinit(&collection.found);
+		proc_containers_deinit(&collection.found);
 	else
 		*ret = collection.found;
 	return err;
 }
 
-const struct info_container *info_containers_of(const struct info_containers *containers,
+const struct proc_container *proc_containers_of(const struct proc_containers *containers,
 						const struct ebt_task *task)
 {
 	uint32_t i;
@@ -243,7 +243,7 @@ const struct info_container *info_containers_of(const struct info_containers *co
 	return index_map_find(&containers->by_task, task->id, &i) ? &containers->items[i] : NULL;
 }
 
-static struct ebt_error *put_row(const struct info_container *container, struct out *out)
+static struct ebt_error *put_row(const struct proc_container *container, struct out *out)
 {
 	_cleanup_text_ struct text pids = TEXT_INIT;
 
@@ -259,7 +259,7 @@ static struct ebt_error *put_row(const struct info_container *container, struct 
 					     out_cstr(text_get(&pids)) });
 }
 
-struct ebt_error *info_containers_put(const struct info_containers *containers, struct out *out)
+struct ebt_error *proc_containers_put(const struct proc_containers *containers, struct out *out)
 {
 	static const struct out_column columns[] = {
 		{ "id", "CONTAINER", OUT_STRING, 0 },
