@@ -9,7 +9,7 @@
 #include "format/base/bytes.h"
 #include "format/base/space.h"
 #include "format/read/dict_reader.h"
-#include "format/read/reader.h"
+#include "format/read/rows.h"
 
 /* A batch as users see it, and the memory behind it. All zero is an empty one. */
 struct ebt_decoded {

@@ -7,9 +7,9 @@
 
 #include "format/base/bytes.h"
 #include "format/base/space.h"
+#include "format/encoding/chunk_info.h"
 #include "format/encoding/layout.h"
 #include "format/read/input.h"
-#include "format/read/reader.h"
 
 struct ebt_chunk_header {
 	struct ebt_chunk_info info; /* without offset and pids, which a header does not say */

@@ -8,7 +8,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/space.h"
-#include "format/read/reader.h"
+#include "format/read/rows.h"
 #include "format/read/task_set.h"
 
 struct ebt_strings {

@@ -7,7 +7,7 @@
 #define FORMAT_READ_FILE_SCHEMA_H
 
 #include "format/base/arena.h"
-#include "format/read/reader.h"
+#include "format/read/rows.h"
 
 struct ebt_file_schema {
 	struct ebt_table *tables;

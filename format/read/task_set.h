@@ -7,7 +7,7 @@
 #define FORMAT_READ_TASK_SET_H
 
 #include "format/base/arena.h"
-#include "format/read/reader.h"
+#include "format/read/rows.h"
 
 /* Open addressing, power of two slots, at most half of them used. */
 struct ebt_task_slots {

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "format/base/cleanup.h"
-#include "format/read/reader.h"
+#include "format/encoding/chunk_info.h"
 #include "format/write/chunk_writer.h"
 #include "format/write/sink.h"
 #include "format/write/table.h"
