@@ -9,7 +9,7 @@
 #include "format/base/arena.h"
 #include "format/base/error.h"
 #include "symbolize/base/index.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/base/types.h"
 
 struct func_string {
 	const char *text;

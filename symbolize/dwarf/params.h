@@ -8,8 +8,8 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbolize/base/types.h"
 #include "symbolize/dwarf/info.h"
-#include "symbolize/symbolize.h"
 
 /* What parameters are read with: strings and references of the files that the function is in. */
 struct dwarf_walk {

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
+#include "symbolize/base/types.h"
 #include "symbolize/elf/elffile.h"
-#include "symbolize/symbolize.h"
 
 struct fetch;
 

@@ -12,8 +12,8 @@
 
 #include "format/base/error.h"
 #include "format/read/reader.h"
+#include "symbolize/base/types.h"
 #include "symbolize/elf/elffile.h"
-#include "symbolize/symbolize.h"
 
 struct finder {
 	struct finder_state *state;

@@ -5,9 +5,9 @@
 
 #include "format/base/error.h"
 #include "symbolize/base/func.h"
+#include "symbolize/base/types.h"
 #include "symbolize/files/module.h"
 #include "symbolize/spaces/addrspace.h"
-#include "symbolize/symbolize.h"
 
 struct object {
 	enum sym_kind kind;

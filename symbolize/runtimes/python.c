@@ -246,12 +246,3 @@ struct ebt_error *python_frame(struct python *p, uint64_t entry, struct sym_fram
 			: python_line(code->lines, code->lines_len, code->first_line, instruction);
 	return NULL;
 }
-
-bool sym_is_shown_by_next(const struct ebt_stack *stack, uint32_t i)
-{
-	const uint64_t *entry = stack->addresses + i;
-
-	return stack->attrs & EBT_STACK_USER && i + 1 < stack->n &&
-	       !(entry[0] & EBT_ENTRY_INTERP) && entry[1] & EBT_ENTRY_INTERP &&
-	       !(entry[1] & EBT_ENTRY_BESIDE);
-}

@@ -11,7 +11,7 @@
 
 #include "format/read/reader.h"
 #include "symbolize/base/func.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/base/types.h"
 
 struct python;
 
