@@ -32,7 +32,7 @@ struct slice {
 	struct ebt_error *err;
 };
 
-struct job {
+struct batch_job {
 	struct module **modules;
 	size_t n_modules;
 	struct slice *slices;
@@ -52,7 +52,7 @@ static unsigned int good_number(void)
 }
 
 /* Runs the function in several threads, this one included. With fewer it only takes longer. */
-static void in_threads(struct job *job, unsigned int n, void *(*function)(void *))
+static void in_threads(struct batch_job *job, unsigned int n, void *(*function)(void *))
 {
 	pthread_t threads[MAX_THREADS];
 	unsigned int started = 0;
@@ -67,7 +67,7 @@ static void in_threads(struct job *job, unsigned int n, void *(*function)(void *
 
 static void *read_modules(void *arg)
 {
-	struct job *job = arg;
+	struct batch_job *job = arg;
 	size_t i;
 
 	while ((i = atomic_fetch_add(&job->next, 1)) < job->n_modules)
@@ -98,7 +98,7 @@ static void *read_slices(void *arg)
 {
 	struct dwarf_info *dwarf = NULL;
 	const struct module *of = NULL;
-	struct job *job = arg;
+	struct batch_job *job = arg;
 	size_t i;
 
 	while ((i = atomic_fetch_add(&job->next, 1)) < job->n_slices) {
@@ -169,7 +169,7 @@ static size_t slice_len(const struct batch_address *addresses, size_t n)
 	return len;
 }
 
-static struct ebt_error *cut(struct job *job, const struct batch_address *addresses, size_t n)
+static struct ebt_error *cut(struct batch_job *job, const struct batch_address *addresses, size_t n)
 {
 	job->slices = calloc(n + 1, sizeof(*job->slices));
 	if (!job->slices)
@@ -189,7 +189,7 @@ static struct ebt_error *cut(struct job *job, const struct batch_address *addres
 }
 
 /* Adds what was found to the modules. */
-static struct ebt_error *collect(struct job *job)
+static struct ebt_error *collect(struct batch_job *job)
 {
 	struct ebt_error *err = NULL;
 
@@ -212,8 +212,8 @@ static struct ebt_error *collect(struct job *job)
 }
 
 /* Looks up the sorted addresses of some modules. */
-static struct ebt_error *find_some(struct job *job, const struct batch_address *addresses, size_t n,
-				   unsigned int threads)
+static struct ebt_error *find_some(struct batch_job *job, const struct batch_address *addresses,
+				   size_t n, unsigned int threads)
 {
 	struct ebt_error *err = NULL;
 
@@ -251,7 +251,7 @@ struct ebt_error *batch_find(struct batch_address *addresses, size_t n, unsigned
 
 	threads = threads ? threads : good_number();
 	for (size_t from = 0, to; !err && from < kept; from = to) {
-		struct job job = { .modules = modules, .errors = errors };
+		struct batch_job job = { .modules = modules, .errors = errors };
 
 		for (to = from; to < kept; to++) {
 			if (to > from && addresses[to].module == addresses[to - 1].module)

@@ -25,7 +25,7 @@ struct parser {
 };
 
 /* Length and id of an entry; the contents behind them. */
-struct entry {
+struct cfi_entry {
 	struct ebt_bytes body;
 	uint64_t id;	    /* CIE pointer or CIE id */
 	uint64_t id_offset; /* of that field */
@@ -39,7 +39,7 @@ static uint64_t offset_of(const struct parser *p, const unsigned char *pos)
 }
 
 /* False at the end, be it a terminator or damage. */
-static bool next_entry(const struct parser *p, struct ebt_bytes *in, struct entry *ret)
+static bool next_entry(const struct parser *p, struct ebt_bytes *in, struct cfi_entry *ret)
 {
 	uint32_t len32, id32;
 	uint64_t len;
@@ -122,7 +122,7 @@ static bool read_factors(struct ebt_bytes *in, uint8_t version, struct cfi_cie *
 	return true;
 }
 
-static bool read_cie(const struct parser *p, const struct entry *entry, struct cfi_cie *ret)
+static bool read_cie(const struct parser *p, const struct cfi_entry *entry, struct cfi_cie *ret)
 {
 	struct ebt_bytes in = entry->body, augmentation;
 	struct cfi_cie cie = {
@@ -158,11 +158,11 @@ static bool read_cie(const struct parser *p, const struct entry *entry, struct c
 }
 
 /* The CIE of an FDE: the last one, or read from where the FDE says it is. */
-static const struct cfi_cie *cie_of(struct parser *p, const struct entry *fde)
+static const struct cfi_cie *cie_of(struct parser *p, const struct cfi_entry *fde)
 {
 	uint64_t offset = p->section->debug_frame ? fde->id : fde->id_offset - fde->id;
 	struct ebt_bytes in = ebt_bytes(p->section->data, p->section->len);
-	struct entry entry;
+	struct cfi_entry entry;
 
 	if (p->have_cie && p->cie_offset == offset)
 		return &p->cie;
@@ -177,7 +177,7 @@ static const struct cfi_cie *cie_of(struct parser *p, const struct entry *fde)
 	return &p->cie;
 }
 
-static bool read_fde(struct parser *p, const struct entry *entry)
+static bool read_fde(struct parser *p, const struct cfi_entry *entry)
 {
 	const struct cfi_cie *cie = cie_of(p, entry);
 	struct ebt_bytes in = entry->body;
@@ -220,7 +220,7 @@ static void skip_terminators(struct ebt_bytes *in)
 static struct ebt_error *parse_section(struct parser *p)
 {
 	struct ebt_bytes in = ebt_bytes(p->section->data, p->section->len);
-	struct entry entry;
+	struct cfi_entry entry;
 
 	p->have_cie = false;
 	p->work = 0;

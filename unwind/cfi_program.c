@@ -13,7 +13,7 @@
 /* DWARF numbers of registers (System V ABI for x86-64, figure 3.36; AADWARF64). */
 enum { X86_RBP = 6, X86_RSP = 7, ARM_X29 = 29, ARM_X30 = 30, ARM_SP = 31 };
 
-struct machine {
+struct cfi_machine {
 	const struct cfi_cie *cie;
 	struct cfi_state state, remembered[MAX_REMEMBERED];
 	unsigned int n_remembered;
@@ -203,7 +203,7 @@ static struct cfi_row row_of(const struct cfi_cie *cie, const struct cfi_state *
 
 /* --- instructions --- */
 
-static struct cfi_rule *rule_of(struct machine *m, struct cfi_state *state, uint64_t reg)
+static struct cfi_rule *rule_of(struct cfi_machine *m, struct cfi_state *state, uint64_t reg)
 {
 	if (reg == m->cie->ra_register)
 		return &state->ra;
@@ -214,7 +214,7 @@ static struct cfi_rule *rule_of(struct machine *m, struct cfi_state *state, uint
 	return NULL;
 }
 
-static void set_rule(struct machine *m, uint64_t reg, struct cfi_rule rule)
+static void set_rule(struct cfi_machine *m, uint64_t reg, struct cfi_rule rule)
 {
 	struct cfi_rule *slot = rule_of(m, &m->state, reg);
 
@@ -222,7 +222,7 @@ static void set_rule(struct machine *m, uint64_t reg, struct cfi_rule rule)
 		*slot = rule;
 }
 
-static void restore_rule(struct machine *m, uint64_t reg)
+static void restore_rule(struct cfi_machine *m, uint64_t reg)
 {
 	struct cfi_state initial = m->cie->initial;
 	const struct cfi_rule *rule = rule_of(m, &initial, reg);
@@ -231,7 +231,7 @@ static void restore_rule(struct machine *m, uint64_t reg)
 		set_rule(m, reg, *rule);
 }
 
-static int64_t scaled(const struct machine *m, uint64_t factor)
+static int64_t scaled(const struct cfi_machine *m, uint64_t factor)
 {
 	return (int64_t)(factor * (uint64_t)m->cie->data_align);
 }
@@ -249,7 +249,7 @@ static bool take_block(struct ebt_bytes *in, struct ebt_bytes *ret)
 }
 
 /* DW_CFA_def_cfa*: 0x0c to 0x0f, 0x12, 0x13. */
-static bool define_cfa(struct machine *m, uint8_t op, struct ebt_bytes *in)
+static bool define_cfa(struct cfi_machine *m, uint8_t op, struct ebt_bytes *in)
 {
 	struct cfi_state *s = &m->state;
 	uint64_t u;
@@ -275,7 +275,7 @@ static bool define_cfa(struct machine *m, uint8_t op, struct ebt_bytes *in)
 }
 
 /* Instructions that give a register a rule. */
-static bool define_register(struct machine *m, uint8_t op, struct ebt_bytes *in)
+static bool define_register(struct cfi_machine *m, uint8_t op, struct ebt_bytes *in)
 {
 	struct cfi_rule rule = { .kind = CFI_RULE_OTHER };
 	uint64_t reg, u;
@@ -332,7 +332,7 @@ static bool define_register(struct machine *m, uint8_t op, struct ebt_bytes *in)
 }
 
 /* DW_CFA_advance_loc, 1, 2, 4, MIPS_advance_loc8 and set_loc: *ret_pc is where to. */
-static bool advance(const struct machine *m, uint8_t op, struct ebt_bytes *in, uint64_t *ret_pc)
+static bool advance(const struct cfi_machine *m, uint8_t op, struct ebt_bytes *in, uint64_t *ret_pc)
 {
 	uint64_t delta = op & 0x3f;
 	uint32_t d4;
@@ -365,7 +365,7 @@ static bool is_advance(uint8_t op)
 }
 
 /* One instruction that changes rules. */
-static bool step(struct machine *m, uint8_t op, struct ebt_bytes *in)
+static bool step(struct cfi_machine *m, uint8_t op, struct ebt_bytes *in)
 {
 	uint64_t u;
 
@@ -417,7 +417,7 @@ static bool step(struct machine *m, uint8_t op, struct ebt_bytes *in)
 
 bool cfi_run_initial(struct cfi_cie *cie, struct ebt_bytes program)
 {
-	struct machine m = { .cie = cie };
+	struct cfi_machine m = { .cie = cie };
 	uint8_t op;
 
 	while (ebt_bytes_u8(&program, &op)) {
@@ -428,7 +428,7 @@ bool cfi_run_initial(struct cfi_cie *cie, struct ebt_bytes program)
 	return true;
 }
 
-static void add_row(const struct machine *m, struct cfi_range range, struct cfi_vec *rows,
+static void add_row(const struct cfi_machine *m, struct cfi_range range, struct cfi_vec *rows,
 		    uint32_t *unsupported)
 {
 	struct cfi_row row;
@@ -444,7 +444,7 @@ static void add_row(const struct machine *m, struct cfi_range range, struct cfi_
 bool cfi_run(const struct cfi_cie *cie, struct ebt_bytes program, struct cfi_range range,
 	     struct cfi_vec *rows, uint32_t *unsupported)
 {
-	struct machine m = { .cie = cie, .state = cie->initial, .pc = range.start };
+	struct cfi_machine m = { .cie = cie, .state = cie->initial, .pc = range.start };
 	bool good = true;
 	uint64_t pc;
 	uint8_t op;

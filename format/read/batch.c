@@ -21,7 +21,7 @@ struct entry {
 };
 
 /* A payload taken apart: by field index, and by dictionary. */
-struct parts {
+struct batch_parts {
 	struct entry column[EBT_MAX_FIELDS];
 	struct entry dict[N_DICTS];
 };
@@ -65,7 +65,7 @@ static int field_by_id(const struct ebt_table *table, uint64_t id)
 }
 
 /* Where the entry belongs; NULL: nothing that this program knows. */
-static struct entry *place_of(struct parts *parts, const struct ebt_table *table, uint64_t id,
+static struct entry *place_of(struct batch_parts *parts, const struct ebt_table *table, uint64_t id,
 			      uint8_t encoding)
 {
 	int field;
@@ -94,7 +94,7 @@ static struct ebt_error *find_contents(struct ebt_bytes in, uint64_t n, struct e
 }
 
 static struct ebt_error *read_directory(struct ebt_bytes in, const struct ebt_table *table,
-					struct parts *parts)
+					struct batch_parts *parts)
 {
 	struct ebt_bytes contents = in, taken;
 	uint64_t n, id = 0, length = 0, last_id = 0;
@@ -158,7 +158,7 @@ static unsigned int needed_dicts(const struct ebt_table *table, uint64_t columns
 	return needed;
 }
 
-static struct ebt_error *read_dicts(const struct parts *parts, unsigned int needed,
+static struct ebt_error *read_dicts(const struct batch_parts *parts, unsigned int needed,
 				    struct ebt_task_set *set, struct ebt_decoded *decoded)
 {
 	decoded->strings.n = decoded->stacks.n = decoded->tasks.n = 0;
@@ -262,7 +262,7 @@ static struct ebt_error *read_column(const struct entry *entry, const struct ebt
 	return ebt_error_prefix(err, "column %s", field->name);
 }
 
-static struct ebt_error *read_columns(const struct parts *parts, uint64_t columns,
+static struct ebt_error *read_columns(const struct batch_parts *parts, uint64_t columns,
 				      struct ebt_decoded *decoded)
 {
 	struct ebt_batch *batch = &decoded->batch;
@@ -295,7 +295,7 @@ struct ebt_error *ebt_batch_decode(struct ebt_bytes payload, const struct ebt_ch
 				   const struct ebt_table *table, uint64_t columns,
 				   struct ebt_task_set *tasks, struct ebt_decoded *decoded)
 {
-	struct parts parts = { 0 };
+	struct batch_parts parts = { 0 };
 	struct ebt_error *err;
 
 	if (table->n_fields < EBT_MAX_FIELDS)

@@ -15,14 +15,14 @@
 #define MAX_FREE 4
 
 /* Place of a row in the order of the merge. */
-struct key {
+struct cursor_key {
 	uint64_t time;
 	uint32_t table, chunk;
 };
 
 /* A chunk that is to be read, and the earliest place that a row of it can have. */
 struct waiting {
-	struct key key;
+	struct cursor_key key;
 	uint32_t want;
 };
 
@@ -55,7 +55,7 @@ struct ebt_cursor {
 	uint64_t next_id;
 };
 
-static int compare_keys(const struct key *a, const struct key *b)
+static int compare_keys(const struct cursor_key *a, const struct cursor_key *b)
 {
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -69,14 +69,14 @@ static int compare_waiting(const void *a, const void *b)
 	return compare_keys(&((const struct waiting *)a)->key, &((const struct waiting *)b)->key);
 }
 
-static struct key key_of(const struct run *run)
+static struct cursor_key key_of(const struct run *run)
 {
-	return (struct key){ run->times[run->i], run->table, run->chunk };
+	return (struct cursor_key){ run->times[run->i], run->table, run->chunk };
 }
 
 static bool run_before(const struct run *a, const struct run *b)
 {
-	struct key ka = key_of(a), kb = key_of(b);
+	struct cursor_key ka = key_of(a), kb = key_of(b);
 
 	return compare_keys(&ka, &kb) < 0;
 }
@@ -333,7 +333,7 @@ static struct ebt_error *open_due(struct ebt_cursor *cursor)
 		bool any;
 
 		if (cursor->n_heap) {
-			struct key first = key_of(&cursor->heap[0]);
+			struct cursor_key first = key_of(&cursor->heap[0]);
 
 			if (compare_keys(&first, &waiting->key) < 0)
 				return NULL;
@@ -358,17 +358,17 @@ static struct ebt_error *open_due(struct ebt_cursor *cursor)
 static uint64_t find_limit(const struct ebt_cursor *cursor)
 {
 	const struct run *first = &cursor->heap[0];
-	struct key next = { UINT64_MAX, UINT32_MAX, UINT32_MAX };
-	struct key own = { 0, first->table, first->chunk };
+	struct cursor_key next = { UINT64_MAX, UINT32_MAX, UINT32_MAX };
+	struct cursor_key own = { 0, first->table, first->chunk };
 
 	for (size_t i = 1; i < 3 && i < cursor->n_heap; i++) {
-		struct key key = key_of(&cursor->heap[i]);
+		struct cursor_key key = key_of(&cursor->heap[i]);
 
 		if (compare_keys(&key, &next) < 0)
 			next = key;
 	}
 	if (cursor->next_waiting < cursor->n_waiting) {
-		const struct key *key = &cursor->waiting[cursor->next_waiting].key;
+		const struct cursor_key *key = &cursor->waiting[cursor->next_waiting].key;
 
 		if (compare_keys(key, &next) < 0)
 			next = *key;

@@ -29,14 +29,14 @@
 #define MAX_CACHED 65536u
 
 /* Either bytes in memory or a file. */
-struct image {
+struct buildid_image {
 	const unsigned char *memory;
 	int fd;
 	uint64_t size;
 	bool is64, swap;
 };
 
-static bool read_at(const struct image *image, uint64_t offset, void *ret, size_t len)
+static bool read_at(const struct buildid_image *image, uint64_t offset, void *ret, size_t len)
 {
 	if (offset > image->size || len > image->size - offset)
 		return false;
@@ -47,23 +47,23 @@ static bool read_at(const struct image *image, uint64_t offset, void *ret, size_
 	return ebt_pread(image->fd, offset, ret, len);
 }
 
-static uint16_t get16(const struct image *image, uint16_t v)
+static uint16_t get16(const struct buildid_image *image, uint16_t v)
 {
 	return image->swap ? __builtin_bswap16(v) : v;
 }
 
-static uint32_t get32(const struct image *image, uint32_t v)
+static uint32_t get32(const struct buildid_image *image, uint32_t v)
 {
 	return image->swap ? __builtin_bswap32(v) : v;
 }
 
-static uint64_t get64(const struct image *image, uint64_t v)
+static uint64_t get64(const struct buildid_image *image, uint64_t v)
 {
 	return image->swap ? __builtin_bswap64(v) : v;
 }
 
 /* Notes are padded to 4 bytes, or to 8 where the segment is aligned so. */
-static bool find_note(const struct image *image, const unsigned char *notes, size_t len,
+static bool find_note(const struct buildid_image *image, const unsigned char *notes, size_t len,
 		      size_t align, struct buildid *ret)
 {
 	size_t at = 0;
@@ -95,8 +95,8 @@ static bool find_note(const struct image *image, const unsigned char *notes, siz
 	return false;
 }
 
-static bool find_in_range(const struct image *image, uint64_t offset, uint64_t size, uint64_t align,
-			  struct buildid *ret)
+static bool find_in_range(const struct buildid_image *image, uint64_t offset, uint64_t size,
+			  uint64_t align, struct buildid *ret)
 {
 	unsigned char notes[MAX_NOTES];
 	size_t len = size < sizeof(notes) ? (size_t)size : sizeof(notes);
@@ -105,7 +105,7 @@ static bool find_in_range(const struct image *image, uint64_t offset, uint64_t s
 	       find_note(image, notes, len, align == 8 ? 8 : 4, ret);
 }
 
-static bool find_in_segments(const struct image *image, uint64_t offset, unsigned int n,
+static bool find_in_segments(const struct buildid_image *image, uint64_t offset, unsigned int n,
 			     unsigned int entry, struct buildid *ret)
 {
 	for (unsigned int i = 0; i < n && i < MAX_SEGMENTS; i++) {
@@ -134,7 +134,7 @@ static bool find_in_segments(const struct image *image, uint64_t offset, unsigne
 	return false;
 }
 
-static bool find_in_sections(const struct image *image, uint64_t offset, unsigned int n,
+static bool find_in_sections(const struct buildid_image *image, uint64_t offset, unsigned int n,
 			     unsigned int entry, struct buildid *ret)
 {
 	for (unsigned int i = 0; i < n && i < MAX_SECTIONS; i++) {
@@ -163,7 +163,7 @@ static bool find_in_sections(const struct image *image, uint64_t offset, unsigne
 	return false;
 }
 
-static bool find_in_image(struct image *image, struct buildid *ret)
+static bool find_in_image(struct buildid_image *image, struct buildid *ret)
 {
 	unsigned char ident[EI_NIDENT];
 	bool big;
@@ -197,14 +197,14 @@ static bool find_in_image(struct image *image, struct buildid *ret)
 
 bool buildid_of_memory(const void *memory, size_t len, struct buildid *ret)
 {
-	struct image image = { .memory = memory, .fd = -1, .size = len };
+	struct buildid_image image = { .memory = memory, .fd = -1, .size = len };
 
 	return find_in_image(&image, ret);
 }
 
 bool buildid_of_fd(int fd, struct buildid *ret)
 {
-	struct image image = { .fd = fd };
+	struct buildid_image image = { .fd = fd };
 	struct stat st;
 
 	ret->len = 0;
@@ -216,18 +216,18 @@ bool buildid_of_fd(int fd, struct buildid *ret)
 
 bool buildid_of_notes(const void *notes, size_t len, struct buildid *ret)
 {
-	const struct image native = { .fd = -1 };
+	const struct buildid_image native = { .fd = -1 };
 
 	ret->len = 0;
 	return find_note(&native, notes, len, 4, ret);
 }
 
 struct buildid_cache {
-	struct buildid_map files; /* by struct file_key */
+	struct buildid_map files; /* by struct buildid_key */
 };
 
 /* No padding, because its bytes are the key. */
-struct file_key {
+struct buildid_key {
 	uint64_t dev, ino, size, mtime_s, mtime_ns, ctime_s, ctime_ns;
 };
 
@@ -253,7 +253,7 @@ void buildid_cache_destroy(struct buildid_cache *cache)
 static int of_handle(struct buildid_cache *cache, int handle, const struct stat *st,
 		     struct buildid *ret)
 {
-	const struct file_key key = {
+	const struct buildid_key key = {
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.size = (uint64_t)st->st_size,

@@ -11,12 +11,12 @@
 /* More than any Linux is built for. */
 #define MAX_CPUS 65536
 
-struct list {
+struct cpu_list {
 	int *cpus;
 	size_t n;
 };
 
-static struct ebt_error *add_range(struct list *list, long first, long last)
+static struct ebt_error *add_range(struct cpu_list *list, long first, long last)
 {
 	int *cpus;
 
@@ -34,7 +34,7 @@ static struct ebt_error *add_range(struct list *list, long first, long last)
 
 struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
 {
-	struct list list = { 0 };
+	struct cpu_list list = { 0 };
 	struct ebt_error *err = NULL;
 	const char *at = text;
 

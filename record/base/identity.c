@@ -15,7 +15,7 @@
 #include "record/base/procmaps.h"
 
 /* A mapping of a process, found again in /proc/PID/maps. */
-struct search {
+struct identity_search {
 	const struct mapping *mapping;
 	bool found;
 	uint64_t start, end, inode;
@@ -25,7 +25,7 @@ struct search {
 /* The same file; where events tell only its build-id, what is mapped at the same place. */
 static bool is_it(void *arg, const struct procmaps_entry *entry)
 {
-	struct search *search = arg;
+	struct identity_search *search = arg;
 	const struct mapping *mapping = search->mapping;
 
 	if (mapping->inode
@@ -42,7 +42,7 @@ static bool is_it(void *arg, const struct procmaps_entry *entry)
 	return !search->found;
 }
 
-static void find_in_maps(struct search *search)
+static void find_in_maps(struct identity_search *search)
 {
 	_cleanup_close_ int fd = -1;
 	char path[32];
@@ -84,7 +84,7 @@ static int open_file(const char *path, const struct mapping *mapping, bool named
 
 int identity_of_mapping(const struct mapping *mapping, struct identity *ret)
 {
-	struct search search = { .mapping = mapping };
+	struct identity_search search = { .mapping = mapping };
 	char path[PATH_MAX + 64];
 	int fd = -1;
 

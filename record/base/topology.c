@@ -14,7 +14,7 @@
 #define MIN_RING	(64u << 10)
 #define MAX_RING	(1u << 30)
 
-struct place {
+struct cpu_place {
 	uint32_t package, cache, cpu;
 };
 
@@ -31,7 +31,7 @@ static uint32_t read_id(uint32_t cpu, const char *what)
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct cpu_place *x = a, *y = b;
 
 	if (x->package != y->package)
 		return x->package < y->package ? -1 : 1;
@@ -42,7 +42,7 @@ static int compare_places(const void *a, const void *b)
 
 struct ebt_error *topology_init(uint32_t n_cpus, struct topology *ret)
 {
-	_cleanup_free_ struct place *places = calloc(n_cpus, sizeof(*places));
+	_cleanup_free_ struct cpu_place *places = calloc(n_cpus, sizeof(*places));
 	struct topology t = { .n_cpus = n_cpus, .n_rings = n_cpus };
 
 	t.cpu_ring = calloc(n_cpus, sizeof(*t.cpu_ring));
@@ -59,7 +59,7 @@ struct ebt_error *topology_init(uint32_t n_cpus, struct topology *ret)
 	if (t.n_threads > MAX_THREADS)
 		t.n_threads = MAX_THREADS;
 	for (uint32_t i = 0; i < n_cpus; i++)
-		places[i] = (struct place){
+		places[i] = (struct cpu_place){
 			.package = read_id(i, "topology/physical_package_id"),
 			.cache = read_id(i, "cache/index3/id"),
 			.cpu = i,

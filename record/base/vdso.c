@@ -9,14 +9,14 @@
 #include "record/base/procmaps.h"
 #include "record/base/vdso.h"
 
-struct search {
+struct vdso_search {
 	uint64_t start;
 	size_t len;
 };
 
 static bool is_it(void *arg, const struct procmaps_entry *entry)
 {
-	struct search *search = arg;
+	struct vdso_search *search = arg;
 
 	if (entry->start != search->start)
 		return true;
@@ -26,7 +26,7 @@ static bool is_it(void *arg, const struct procmaps_entry *entry)
 
 bool vdso_image(const void **ret, size_t *ret_len)
 {
-	struct search search = { .start = getauxval(AT_SYSINFO_EHDR) };
+	struct vdso_search search = { .start = getauxval(AT_SYSINFO_EHDR) };
 	_cleanup_close_ int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	if (!search.start || fd < 0 || procmaps_each(fd, is_it, &search) || !search.len)

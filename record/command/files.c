@@ -19,14 +19,14 @@
 /* Scripts whose interpreter is a script, and `env`. */
 #define MAX_SCRIPTS 4
 
-struct search {
+struct library_search {
 	char *files[MAX_FILES]; /* found so far */
 	size_t n;
 	struct ldso ldso;
 };
 
 /* Each file once; names of links to it were made real. */
-static void add_file(struct search *s, const char *path)
+static void add_file(struct library_search *s, const char *path)
 {
 	char *real = s->n < MAX_FILES ? realpath(path, NULL) : NULL;
 
@@ -40,7 +40,7 @@ static void add_file(struct search *s, const char *path)
 		s->files[s->n++] = real;
 }
 
-static void add_needed(struct search *s, const char *path, int fd)
+static void add_needed(struct library_search *s, const char *path, int fd)
 {
 	char origin[PATH_MAX], found[PATH_MAX];
 	struct needed *needed = malloc(sizeof(*needed));
@@ -96,7 +96,7 @@ static bool script_program(const char *path, char *ret)
 
 void command_files(const char *name, command_file_fn *fn, void *arg)
 {
-	struct search *s = calloc(1, sizeof(*s));
+	struct library_search *s = calloc(1, sizeof(*s));
 	char path[PATH_MAX], next[PATH_MAX];
 
 	if (!s)

@@ -210,7 +210,7 @@ static struct ebt_error *add_argument(struct tracepoint *tp, uint32_t i)
 /* --- fields of the trace event --- */
 
 /* Where the value of a field may be. */
-struct place {
+struct btf_place {
 	uint32_t arg, type, offset;
 	bool member; /* of what the argument points to */
 	const char *name;
@@ -227,15 +227,15 @@ static bool has_prefix(const char *name, const char *prefix, const char **ret_re
 }
 
 /* The one place that its name may mean: an argument, or a member of what one points to. */
-static bool find_place(const struct tracepoint *tp, const char *field, struct place *ret)
+static bool find_place(const struct tracepoint *tp, const char *field, struct btf_place *ret)
 {
-	struct place place = { .member = true };
+	struct btf_place place = { .member = true };
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < tp->n; i++) {
 		if (strcmp(tp->args[i].name, field))
 			continue;
-		*ret = (struct place){ .arg = i, .type = tp->args[i].type };
+		*ret = (struct btf_place){ .arg = i, .type = tp->args[i].type };
 		return true;
 	}
 	for (uint32_t i = 0; i < tp->n; i++) {
@@ -257,7 +257,7 @@ static bool find_place(const struct tracepoint *tp, const char *field, struct pl
 }
 
 static struct ebt_error *add_place(struct tracepoint *tp, const char *field, bool text,
-				   const struct place *place, bool *ret_added)
+				   const struct btf_place *place, bool *ret_added)
 {
 	struct ebrec_tp_arg how = { .at = WORD * place->arg };
 	char type[2 * MAX_NAME];
@@ -283,7 +283,7 @@ static struct ebt_error *add_field(struct tracepoint *tp, const struct btf_membe
 	const struct btf_type *t = bare(tp->btf, m->type);
 	struct ebt_error *err;
 	bool text, added = false;
-	struct place place;
+	struct btf_place place;
 
 	if (!t || !strcmp(name, "ent") || !strcmp(name, "__data"))
 		return NULL;
@@ -328,7 +328,7 @@ static struct ebt_error *add_task(struct tracepoint *tp, uint32_t i)
 {
 	static const char *const members[] = { "pid", "comm" };
 	const struct btf_type *in = pointee(tp->btf, tp->args[i].type);
-	struct place place = { .arg = i, .member = true };
+	struct btf_place place = { .arg = i, .member = true };
 	char name[MAX_NAME], member[MAX_NAME];
 	struct ebt_error *err = NULL;
 	bool added;

@@ -19,7 +19,7 @@
 /* How well a symbol fits; better ones displace others. */
 enum fit { FIT_NONE, FIT_OTHER_VERSION, FIT_CXX, FIT_NAME };
 
-struct search {
+struct function_search {
 	const char *want;
 	char cxx[MAX_CXX]; /* how C++ or Rust would begin to write it; empty: it cannot be */
 	enum fit fit;
@@ -67,7 +67,7 @@ static bool ends_nested(const char *name)
 }
 
 /* Are these what is mangled of a function: its name, and then its parameters? */
-static bool fits_cxx(const struct search *search, const char *name)
+static bool fits_cxx(const struct function_search *search, const char *name)
 {
 	size_t len = strlen(search->cxx);
 	bool nested = strstr(search->want + (strncmp(search->cxx, "St", 2) ? 0 : 5), "::");
@@ -86,7 +86,7 @@ static bool fits_cxx(const struct search *search, const char *name)
 	       name[len];
 }
 
-static enum fit fit_of(const struct search *search, const struct probe_symbol *symbol)
+static enum fit fit_of(const struct function_search *search, const struct probe_symbol *symbol)
 {
 	const char *version = strchr(symbol->name, '@'), *wanted = strchr(search->want, '@');
 	size_t len = version ? (size_t)(version - symbol->name) : strlen(symbol->name);
@@ -105,7 +105,7 @@ static enum fit fit_of(const struct search *search, const struct probe_symbol *s
 
 static bool try_symbol(void *arg, const struct probe_symbol *symbol)
 {
-	struct search *search = arg;
+	struct function_search *search = arg;
 	enum fit fit = fit_of(search, symbol);
 
 	if (fit == FIT_NONE || fit < search->fit)
@@ -130,7 +130,7 @@ static bool try_symbol(void *arg, const struct probe_symbol *symbol)
 
 /* --- what to say where there is none, or more than one --- */
 
-struct list {
+struct function_list {
 	const char *want;
 	char *text; /* names with commas between */
 	size_t len, n;
@@ -158,7 +158,7 @@ static bool is_choice(const char *name, const char *want)
 
 static bool list_symbol(void *arg, const struct probe_symbol *symbol)
 {
-	struct list *list = arg;
+	struct function_list *list = arg;
 
 	if (!list->is(symbol->name, list->want))
 		return true;
@@ -173,7 +173,7 @@ static bool list_symbol(void *arg, const struct probe_symbol *symbol)
 static char *list_names(const struct probe_elf *elf, const struct probe_elf *debug,
 			const char *want, bool (*is)(const char *name, const char *want))
 {
-	struct list list = { .want = want, .is = is };
+	struct function_list list = { .want = want, .is = is };
 
 	list.f = open_memstream(&list.text, &list.len);
 	if (!list.f)
@@ -217,7 +217,7 @@ static struct ebt_error *say_none(const struct probe_elf *elf, const struct prob
 }
 
 static struct ebt_error *say_many(const struct probe_elf *elf, const char *path,
-				  const struct search *search)
+				  const struct function_search *search)
 {
 	char text[MAX_MATCHES * (sizeof(search->match->name) + 64)] = "";
 	bool named = search->fit != FIT_CXX;
@@ -257,7 +257,7 @@ static struct ebt_error *find_by_name(const struct probe_elf *elf, const char *p
 				      const char *name, uint64_t *ret)
 {
 	_cleanup_(probe_elf_closep) struct probe_elf *debug = NULL;
-	struct search search = { .want = name };
+	struct function_search search = { .want = name };
 	struct ebt_error *err;
 
 	write_cxx(name, search.cxx, sizeof(search.cxx));
@@ -280,7 +280,7 @@ static struct ebt_error *find_by_name(const struct probe_elf *elf, const char *p
 	return NULL;
 }
 
-struct place {
+struct function_place {
 	const struct probe_elf *elf;
 	uint64_t offset;
 	bool found;
@@ -288,7 +288,7 @@ struct place {
 
 static bool is_begin(void *arg, const struct probe_symbol *symbol)
 {
-	struct place *place = arg;
+	struct function_place *place = arg;
 	uint64_t offset;
 
 	place->found =
@@ -300,7 +300,7 @@ static bool is_begin(void *arg, const struct probe_symbol *symbol)
 static struct ebt_error *find_begin(const struct probe_elf *elf, uint64_t offset, bool *ret)
 {
 	_cleanup_(probe_elf_closep) struct probe_elf *debug = NULL;
-	struct place place = { .elf = elf, .offset = offset };
+	struct function_place place = { .elf = elf, .offset = offset };
 	struct ebt_error *err = probe_elf_symbols(elf, is_begin, &place);
 
 	if (!err && !place.found)

@@ -30,7 +30,7 @@ bool probe_glob_is(const char *text)
 }
 
 /* Symbols that fit, each of which may be there several times. */
-struct search {
+struct glob_search {
 	const struct probe_elf *elf;
 	const char *pattern;
 	struct symbol {
@@ -42,7 +42,7 @@ struct search {
 	bool failed;
 };
 
-static void search_deinit(struct search *search)
+static void search_deinit(struct glob_search *search)
 {
 	for (size_t i = 0; i < search->n; i++)
 		free(search->list[i].name);
@@ -50,7 +50,7 @@ static void search_deinit(struct search *search)
 }
 
 /* Grows by half of what is there, and 64. */
-static bool reserve(struct search *search)
+static bool reserve(struct glob_search *search)
 {
 	size_t capacity = search->capacity + search->capacity / 2 + 64;
 	struct symbol *grown;
@@ -68,7 +68,7 @@ static bool reserve(struct search *search)
 static bool take_symbol(void *arg, const struct probe_symbol *symbol)
 {
 	const char *version = strchr(symbol->name, '@');
-	struct search *search = arg;
+	struct glob_search *search = arg;
 	uint64_t offset;
 	char *name;
 
@@ -162,7 +162,7 @@ static struct ebt_error *take_match(struct probe_matches *matches, const struct 
 }
 
 /* One of each function; symbols are in order. */
-static struct ebt_error *choose(const struct search *search, bool entry,
+static struct ebt_error *choose(const struct glob_search *search, bool entry,
 				struct probe_matches *matches)
 {
 	struct ebt_error *err = NULL;
@@ -184,7 +184,7 @@ static struct ebt_error *choose(const struct search *search, bool entry,
 	return err;
 }
 
-static struct ebt_error *search_all(struct search *search)
+static struct ebt_error *search_all(struct glob_search *search)
 {
 	_cleanup_(probe_elf_closep) struct probe_elf *debug = NULL;
 	struct ebt_error *err = probe_elf_symbols(search->elf, take_symbol, search);
@@ -210,8 +210,8 @@ static struct ebt_error *say_none(const char *path, const char *text, const char
 				path, text);
 }
 
-static struct ebt_error *find(struct search *search, const char *path, const char *text, bool entry,
-			      struct probe_matches *matches)
+static struct ebt_error *find(struct glob_search *search, const char *path, const char *text,
+			      bool entry, struct probe_matches *matches)
 {
 	struct ebt_error *err = search_all(search);
 
@@ -238,7 +238,7 @@ struct ebt_error *probe_glob_find(const struct probe_elf *elf, const char *path,
 	const char *plus = strrchr(text, '+');
 	const bool entry = plus && !strcmp(plus, "+0");
 	_cleanup_free_ char *pattern = strndup(text, entry ? (size_t)(plus - text) : SIZE_MAX);
-	__attribute__((cleanup(search_deinit))) struct search search = {
+	__attribute__((cleanup(search_deinit))) struct glob_search search = {
 		.elf = elf,
 		.pattern = pattern,
 	};

@@ -30,14 +30,14 @@ static int kind_of(const char *name)
 	return -1;
 }
 
-struct search {
+struct mark_search {
 	struct probe_sites *sites;
 	size_t unknown;
 };
 
 static struct ebt_error *add_site(void *arg, const struct usdt_note *note)
 {
-	struct search *search = arg;
+	struct mark_search *search = arg;
 	int kind;
 
 	if (strcmp(note->provider, "ebmark"))
@@ -55,7 +55,7 @@ static struct ebt_error *add_site(void *arg, const struct usdt_note *note)
 struct ebt_error *mark_sites_find(int fd, const struct elfparts *parts, struct probe_sites *sites,
 				  size_t *ret_unknown)
 {
-	struct search search = { .sites = sites };
+	struct mark_search search = { .sites = sites };
 	struct ebt_error *err = usdt_notes_each(fd, parts, add_site, &search);
 
 	if (!err)

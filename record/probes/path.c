@@ -22,7 +22,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-struct search {
+struct path_search {
 	const char *name;
 	pid_t pid;
 	char *path; /* found */
@@ -32,7 +32,7 @@ struct search {
  * as they are in that namespace, and not as they are below where chroot() took the process. */
 static bool try_mapping(void *arg, const struct procmaps_entry *entry)
 {
-	struct search *search = arg;
+	struct path_search *search = arg;
 	char path[PATH_MAX + 32];
 	struct stat here, there;
 	bool is_here, is_there;
@@ -54,7 +54,7 @@ static bool try_mapping(void *arg, const struct procmaps_entry *entry)
 
 static char *find_mapped(pid_t pid, const char *name)
 {
-	struct search search = { .name = name, .pid = pid };
+	struct path_search search = { .name = name, .pid = pid };
 	_cleanup_close_ int fd = -1;
 	char path[64];
 

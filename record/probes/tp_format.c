@@ -81,7 +81,7 @@ static const struct c_type *type_by_name(const char *name)
 }
 
 /* A line of the file. */
-struct field {
+struct tp_field {
 	char *type, *name, *count; /* what stands in brackets, or NULL */
 	uint32_t offset, size;
 	bool is_signed;
@@ -99,7 +99,7 @@ static bool take_word(char **text, const char *word)
 }
 
 /* Cuts "__data_loc char[] name", "char name[16]" or "const void * name" up. */
-static bool split_declaration(char *text, struct field *field)
+static bool split_declaration(char *text, struct tp_field *field)
 {
 	char *end, *name;
 
@@ -123,9 +123,9 @@ static bool split_declaration(char *text, struct field *field)
 }
 
 /* "\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;" */
-static bool parse_field(char *line, struct field *ret)
+static bool parse_field(char *line, struct tp_field *ret)
 {
-	struct field field = { 0 };
+	struct tp_field field = { 0 };
 	unsigned int is_signed;
 	char *end;
 
@@ -148,7 +148,7 @@ static bool fits_number(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-static void describe_array(const struct field *field, struct probe_arg *arg,
+static void describe_array(const struct tp_field *field, struct probe_arg *arg,
 			   struct ebrec_tp_arg *how)
 {
 	const struct c_type *type = type_by_name(field->type);
@@ -175,7 +175,7 @@ static void describe_array(const struct field *field, struct probe_arg *arg,
 }
 
 /* Arguments of system calls are longs that were something else. */
-static void describe_call(struct field *field)
+static void describe_call(struct tp_field *field)
 {
 	const struct c_type *type = type_by_name(field->type);
 
@@ -185,7 +185,7 @@ static void describe_call(struct field *field)
 	field->is_signed = type->is_signed;
 }
 
-static void describe(const struct field *field, bool hex, struct probe_arg *arg,
+static void describe(const struct tp_field *field, bool hex, struct probe_arg *arg,
 		     struct ebrec_tp_arg *how)
 {
 	how->where = (uint8_t)field->where;
@@ -206,7 +206,7 @@ static void describe(const struct field *field, bool hex, struct probe_arg *arg,
 		arg->kind = field->is_signed ? PROBE_SIGNED : PROBE_UNSIGNED;
 }
 
-static struct ebt_error *add(struct field *field, const char *print, struct tp_event *event)
+static struct ebt_error *add(struct tp_field *field, const char *print, struct tp_event *event)
 {
 	bool call = !strcmp(event->probe.group, "syscalls");
 	struct probe_arg arg = { .name = field->name, .type = field->type };
@@ -239,7 +239,7 @@ struct ebt_error *tp_format_parse(char *text, struct tp_event *event)
 {
 	char *print = strstr(text, "\nprint fmt:"), *line, *rest = text;
 	struct ebt_error *err = NULL;
-	struct field field;
+	struct tp_field field;
 
 	if (print)
 		*print++ = '\0';

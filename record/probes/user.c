@@ -262,7 +262,7 @@ struct ebt_error *probe_user_attach(struct source_context *context, struct sourc
 
 /* --- workers --- */
 
-struct worker {
+struct user_worker {
 	struct probe_worker *probes;
 	const struct ebrec_bpf *skel;
 	bool spans;
@@ -270,7 +270,7 @@ struct worker {
 
 void probe_user_close(void *arg)
 {
-	struct worker *worker = arg;
+	struct user_worker *worker = arg;
 
 	probe_worker_destroy(worker->probes);
 	free(worker);
@@ -279,7 +279,7 @@ void probe_user_close(void *arg)
 struct ebt_error *probe_user_open(const struct source_context *context, enum probe_kind kind,
 				  probe_user_add_fn *add, void **ret)
 {
-	struct worker *worker = calloc(1, sizeof(*worker));
+	struct user_worker *worker = calloc(1, sizeof(*worker));
 	struct ebt_error *err;
 
 	if (!worker)
@@ -299,7 +299,7 @@ struct ebt_error *probe_user_open(const struct source_context *context, enum pro
 
 struct ebt_error *probe_user_work(void *arg, struct ebt_stream *stream, enum source_moment moment)
 {
-	struct worker *worker = arg;
+	struct user_worker *worker = arg;
 
 	if (moment != SOURCE_END)
 		return probe_worker_work(worker->probes, stream, moment);

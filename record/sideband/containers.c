@@ -51,7 +51,7 @@ struct containers {
 };
 
 /* One search for storages under way. */
-struct search {
+struct container_search {
 	struct containers *containers;
 	struct storage_conf_user user;
 	bool own;	/* the configuration is the user's own, not the machine's */
@@ -176,7 +176,7 @@ static struct ebt_error *collect_storage(struct containers *containers, struct e
 
 static void on_value(void *arg, enum storage_conf_key key, const char *value)
 {
-	struct search *search = arg;
+	struct container_search *search = arg;
 	char path[PATH_MAX];
 
 	if (key == STORAGE_CONF_ROOTLESS && !search->own) {
@@ -190,7 +190,7 @@ static void on_value(void *arg, enum storage_conf_key key, const char *value)
 }
 
 /* A storage.conf: stores it, and takes over what it says. */
-static struct ebt_error *read_conf(struct search *search, struct ebt_stream *stream,
+static struct ebt_error *read_conf(struct container_search *search, struct ebt_stream *stream,
 				   const char *path)
 {
 	_cleanup_error_ struct ebt_error *unreadable = NULL;
@@ -215,7 +215,7 @@ static struct ebt_error *read_conf(struct search *search, struct ebt_stream *str
 		     MAX_CONF);
 }
 
-static struct ebt_error *find_of_user(struct search *search, struct ebt_stream *stream)
+static struct ebt_error *find_of_user(struct container_search *search, struct ebt_stream *stream)
 {
 	const char *home = search->user.home;
 	char path[PATH_MAX];
@@ -235,7 +235,7 @@ static struct ebt_error *find_of_user(struct search *search, struct ebt_stream *
 
 /* /etc/passwd itself: a directory service may have any number, and take any time. Storages of its
  * users are known as soon as a container of theirs is seen. */
-static struct ebt_error *find_of_users(struct search *search, struct ebt_stream *stream)
+static struct ebt_error *find_of_users(struct container_search *search, struct ebt_stream *stream)
 {
 	_cleanup_fclose_ FILE *passwd = fopen("/etc/passwd", "re");
 	struct ebt_error *err = NULL;
@@ -257,7 +257,7 @@ static struct ebt_error *find_of_users(struct search *search, struct ebt_stream 
 struct ebt_error *containers_collect(struct containers *containers, struct ebt_stream *stream)
 {
 	static const char machine[] = "/var/lib/containers/storage";
-	struct search search = {
+	struct container_search search = {
 		.containers = containers,
 		.user = { .name = "root", .home = "/root" },
 	};

@@ -55,7 +55,7 @@ struct object {
 };
 
 /* A file whose row waits for its hash. */
-struct job {
+struct object_job {
 	int fd;
 	uint64_t size, at;
 	size_t object;
@@ -68,11 +68,11 @@ struct objects {
 	struct ebt_stream *stream;
 	uint64_t *last_file_id;
 	struct objects_listener listener;
-	struct keymap keys; /* struct key to index */
+	struct keymap keys; /* struct object_key to index */
 	struct object *items;
 	size_t n, capacity;
 	uint64_t epoch;
-	struct job jobs[MAX_JOBS]; /* a ring */
+	struct object_job jobs[MAX_JOBS]; /* a ring */
 	size_t first_job, n_jobs;
 	XXH3_state_t *hash; /* of the first job */
 	char *buffer;
@@ -81,7 +81,7 @@ struct objects {
 };
 
 /* Build-id and path, or device and inode. */
-struct key {
+struct object_key {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	unsigned char id_len;
@@ -124,7 +124,7 @@ void objects_listen(struct objects *objects, struct objects_listener listener)
 	objects->listener = listener;
 }
 
-static void job_deinit(struct job *job)
+static void job_deinit(struct object_job *job)
 {
 	ebt_closep(&job->fd);
 	ebt_record_deinit(&job->row);
@@ -233,7 +233,7 @@ static bool is_deleted(const struct mapping *mapping, const struct identity *ide
 }
 
 /* Takes the job over if there is room for it. */
-static bool add_job(struct objects *objects, struct job *job)
+static bool add_job(struct objects *objects, struct object_job *job)
 {
 	if (objects->n_jobs == MAX_JOBS)
 		return false;
@@ -259,7 +259,7 @@ static void read_all(int fd, uint64_t at, char *buffer, size_t len)
 }
 
 /* The whole file is in the buffer. */
-static struct ebt_error *embed(struct objects *objects, struct job *job)
+static struct ebt_error *embed(struct objects *objects, struct object_job *job)
 {
 	struct ebt_wire_object *row = (struct ebt_wire_object *)job->row.data;
 	const struct embed_file file = {
@@ -279,7 +279,7 @@ static struct ebt_error *embed(struct objects *objects, struct job *job)
 			   (size_t)job->size);
 }
 
-static struct ebt_error *finish_job(struct objects *objects, struct job *job)
+static struct ebt_error *finish_job(struct objects *objects, struct object_job *job)
 {
 	struct ebt_error *err = NULL;
 
@@ -306,7 +306,7 @@ struct ebt_error *objects_work(struct objects *objects, bool last)
 	uint64_t left = last ? WORK_LAST : WORK;
 
 	while (objects->n_jobs && (left || last)) {
-		struct job *job = &objects->jobs[objects->first_job];
+		struct object_job *job = &objects->jobs[objects->first_job];
 		size_t len =
 			job->size - job->at < MAX_EMBED ? (size_t)(job->size - job->at) : MAX_EMBED;
 		struct ebt_error *err;
@@ -332,27 +332,27 @@ struct ebt_error *objects_work(struct objects *objects, bool last)
 
 /* --- what is heard --- */
 
-static size_t make_key(const struct mapping *mapping, struct key *ret)
+static size_t make_key(const struct mapping *mapping, struct object_key *ret)
 {
 	const struct buildid *id = &mapping->build_id;
 	const size_t path_len = name_len(mapping) < PATH_MAX ? name_len(mapping) : PATH_MAX;
 
-	memset(ret, 0, offsetof(struct key, text));
+	memset(ret, 0, offsetof(struct object_key, text));
 	if (!id->len) {
 		ret->inode = mapping->inode;
 		ret->dev_major = mapping->dev_major;
 		ret->dev_minor = mapping->dev_minor;
-		return offsetof(struct key, text);
+		return offsetof(struct object_key, text);
 	}
 	ret->id_len = id->len;
 	memcpy(ret->text, id->bytes, id->len);
 	memcpy(ret->text + id->len, mapping->path, path_len);
-	return offsetof(struct key, text) + id->len + path_len;
+	return offsetof(struct object_key, text) + id->len + path_len;
 }
 
 /* *ret: where to keep the object. */
-static struct ebt_error *add_object(struct objects *objects, const struct key *key, size_t len,
-				    size_t *ret)
+static struct ebt_error *add_object(struct objects *objects, const struct object_key *key,
+				    size_t len, size_t *ret)
 {
 	if (objects->n == objects->capacity) {
 		size_t capacity = objects->capacity ? objects->capacity * 2 : 256;
@@ -372,7 +372,7 @@ static struct ebt_error *add_object(struct objects *objects, const struct key *k
 
 /* What its build-id does not tell for sure has to be hashed; or embedded. */
 static void plan(const struct objects *objects, const struct mapping *mapping,
-		 const struct identity *identity, struct job *job)
+		 const struct identity *identity, struct object_job *job)
 {
 	const uint64_t size = (uint64_t)identity->st.st_size;
 	const bool deleted = is_deleted(mapping, identity);
@@ -385,11 +385,11 @@ static void plan(const struct objects *objects, const struct mapping *mapping,
 }
 
 static struct ebt_error *look(struct objects *objects, const struct mapping *mapping,
-			      const struct key *key, size_t key_len, size_t *index)
+			      const struct object_key *key, size_t key_len, size_t *index)
 {
 	struct identity identity;
 	_cleanup_close_ int fd = identity_of_mapping(mapping, &identity);
-	struct job job = { .fd = -1, .row = EBT_RECORD_INIT };
+	struct object_job job = { .fd = -1, .row = EBT_RECORD_INIT };
 	struct object *object;
 	struct ebt_error *err = NULL;
 	bool tell = false;
@@ -444,7 +444,7 @@ struct ebt_error *objects_hear(void *arg, const struct mapping *mapping)
 	struct ebt_error *err = NULL;
 	struct object *object = NULL;
 	uint64_t known;
-	struct key key;
+	struct object_key key;
 
 	if (!mapping->inode && !mapping->build_id.len)
 		return NULL;

@@ -23,7 +23,7 @@
 /* A vdso has two pages. */
 #define MAX_VDSO (64u << 10)
 
-struct file_key {
+struct maps_key {
 	uint64_t mnt_ns, inode;
 	uint32_t dev_major, dev_minor;
 };
@@ -85,7 +85,7 @@ static bool mapped_buildid(const struct walk *walk, const struct procmaps_entry 
 
 static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, struct buildid *ret)
 {
-	const struct file_key head = {
+	const struct maps_key head = {
 		.mnt_ns = walk->mnt_ns,
 		.inode = entry->inode,
 		.dev_major = entry->dev_major,

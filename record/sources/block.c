@@ -65,14 +65,14 @@ static void configure(struct source_context *context)
 
 /* --- in user space: names of devices, and what is in flight at the end --- */
 
-struct worker {
+struct block_worker {
 	struct block_devices *devices;
 	int requests; /* the map; belongs to the skeleton */
 };
 
 static void close_worker(void *arg)
 {
-	struct worker *worker = arg;
+	struct block_worker *worker = arg;
 
 	block_devices_destroy(worker->devices);
 	free(worker);
@@ -81,7 +81,7 @@ static void close_worker(void *arg)
 static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void **ret)
 {
-	struct worker *worker = calloc(1, sizeof(*worker));
+	struct block_worker *worker = calloc(1, sizeof(*worker));
 	struct ebt_error *err;
 
 	(void)state;
@@ -99,7 +99,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 
 static int worker_fd(void *arg)
 {
-	const struct worker *worker = arg;
+	const struct block_worker *worker = arg;
 
 	return block_devices_fd(worker->devices);
 }
@@ -118,7 +118,7 @@ static struct ebt_error *add_in_flight(const struct ebrec_block_request *r, uint
 }
 
 /* Programs may still be at work on the map, but the gate is closed: nothing is added. */
-static struct ebt_error *add_all_in_flight(struct worker *worker, struct ebt_stream *stream)
+static struct ebt_error *add_all_in_flight(struct block_worker *worker, struct ebt_stream *stream)
 {
 	struct ebrec_block_request request;
 	uint64_t now = clocks_now(), key, *last = NULL;
@@ -136,7 +136,7 @@ static struct ebt_error *add_all_in_flight(struct worker *worker, struct ebt_str
 
 static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_moment moment)
 {
-	struct worker *worker = arg;
+	struct block_worker *worker = arg;
 
 	switch (moment) {
 	case SOURCE_BEGIN:

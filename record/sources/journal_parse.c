@@ -8,7 +8,7 @@
 /* Longer names are none of ours. */
 #define MAX_NAME 32
 
-enum state {
+enum journal_state {
 	IN_NAME,
 	IN_TEXT, /* NAME=TEXT\n */
 	IN_SIZE, /* NAME\n, the size in 8 bytes, little-endian, … */
@@ -16,7 +16,7 @@ enum state {
 	BEHIND_DATA,
 };
 
-struct field {
+struct parsed_field {
 	size_t len;
 	uint64_t cut;
 };
@@ -24,14 +24,14 @@ struct field {
 struct journal_parser {
 	journal_entry_fn *fn;
 	void *arg;
-	enum state state;
+	enum journal_state state;
 	char name[MAX_NAME];
 	size_t name_len; /* may be more than there is room for */
 	int current;	 /* enum journal_field; -1: of no interest */
 	uint64_t size;	 /* of data that are left, or what is known of it */
 	unsigned int size_bytes;
 	bool any; /* the entry has a field */
-	struct field fields[JOURNAL_N_FIELDS];
+	struct parsed_field fields[JOURNAL_N_FIELDS];
 	char texts[JOURNAL_N_SHORT][JOURNAL_SHORT];
 	char message[JOURNAL_MESSAGE];
 };
@@ -93,13 +93,13 @@ static void begin_field(struct journal_parser *p)
 	p->size = 0;
 	p->size_bytes = 0;
 	if (p->current >= 0)
-		p->fields[p->current] = (struct field){ 0 };
+		p->fields[p->current] = (struct parsed_field){ 0 };
 }
 
 static void add_value(struct journal_parser *p, const char *data, size_t len)
 {
 	bool is_message = p->current == JOURNAL_MESSAGE_TEXT;
-	struct field *field;
+	struct parsed_field *field;
 	size_t room, kept;
 	char *text;
 

@@ -8,7 +8,7 @@
 #define MAX_COUNTERS 8192
 #define N_BUCKETS    4096 /* a power of two */
 
-struct entry {
+struct counter_entry {
 	uint64_t writer;
 	uint32_t id;
 	uint32_t next; /* of the bucket: index + 1; 0: none */
@@ -18,7 +18,7 @@ struct entry {
 
 struct sysprof_counters {
 	uint32_t buckets[N_BUCKETS]; /* index + 1 of the first; 0: none */
-	struct entry entries[MAX_COUNTERS];
+	struct counter_entry entries[MAX_COUNTERS];
 	uint32_t turn; /* the entry to use next, which is the oldest */
 };
 
@@ -55,7 +55,7 @@ static uint32_t find(const struct sysprof_counters *c, uint64_t writer, uint32_t
 
 static void forget(struct sysprof_counters *c, uint32_t at)
 {
-	struct entry *entry = &c->entries[at - 1];
+	struct counter_entry *entry = &c->entries[at - 1];
 	uint32_t *link = &c->buckets[bucket_of(entry->writer, entry->id)];
 
 	while (*link != at)
@@ -66,12 +66,13 @@ static void forget(struct sysprof_counters *c, uint32_t at)
 static uint32_t take_oldest(struct sysprof_counters *c, uint64_t writer, uint32_t id)
 {
 	uint32_t *bucket = &c->buckets[bucket_of(writer, id)], at = c->turn + 1;
-	struct entry *entry = &c->entries[c->turn];
+	struct counter_entry *entry = &c->entries[c->turn];
 
 	c->turn = at % MAX_COUNTERS;
 	if (entry->used)
 		forget(c, at);
-	*entry = (struct entry){ .writer = writer, .id = id, .next = *bucket, .used = true };
+	*entry =
+		(struct counter_entry){ .writer = writer, .id = id, .next = *bucket, .used = true };
 	*bucket = at;
 	return at;
 }

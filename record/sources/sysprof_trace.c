@@ -24,7 +24,7 @@
 /* Processes of which it is known whether they have the file: a power of two. */
 #define N_KNOWN 64
 
-enum known { NOT_KNOWN, HAS_IT, HAS_NOT };
+enum trace_known { NOT_KNOWN, HAS_IT, HAS_NOT };
 
 struct sysprof_trace {
 	struct sysprof_rows *rows;
@@ -34,7 +34,7 @@ struct sysprof_trace {
 	bool lost; /* what was read last is no frame */
 	struct {
 		uint32_t pid;
-		enum known known;
+		enum trace_known known;
 	} known[N_KNOWN];
 	unsigned char buffer[BUFFER];
 };

@@ -17,12 +17,12 @@
 extern const struct ebrec_source source_uprobe;
 
 /* PATH:FUNC[:ARGS], owned. */
-struct request {
+struct uprobe_request {
 	char *path, *function;
 	struct probe_spec spec;
 };
 
-static void request_deinit(struct request *request)
+static void request_deinit(struct uprobe_request *request)
 {
 	free(request->path);
 	free(request->function);
@@ -39,11 +39,11 @@ static const char *end_of_name(const char *name)
 	return colon;
 }
 
-static struct ebt_error *parse(const char *text, struct request *ret)
+static struct ebt_error *parse(const char *text, struct uprobe_request *ret)
 {
 	const char *colon = strchr(text, ':'), *end;
 
-	*ret = (struct request){ 0 };
+	*ret = (struct uprobe_request){ 0 };
 	if (!colon || colon == text || !colon[1])
 		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no file and function", text);
 	end = end_of_name(colon + 1);
@@ -59,7 +59,7 @@ static struct ebt_error *parse(const char *text, struct request *ret)
 
 static struct ebt_error *check_args(const char *args)
 {
-	struct request request;
+	struct uprobe_request request;
 	struct ebt_error *err = parse(args, &request);
 
 	request_deinit(&request);
@@ -78,7 +78,7 @@ static char *copy(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
-static struct ebt_error *fill_probe(const char *path, const struct request *request,
+static struct ebt_error *fill_probe(const char *path, const struct uprobe_request *request,
 				    const struct probe_elf *elf, const struct probe_match *match,
 				    struct probe *ret)
 {
@@ -102,7 +102,7 @@ static struct ebt_error *fill_probe(const char *path, const struct request *requ
 }
 
 static struct ebt_error *add_place(const struct source_context *context,
-				   const struct request *request, bool span, uint64_t offset,
+				   const struct uprobe_request *request, bool span, uint64_t offset,
 				   uint32_t number)
 {
 	struct probe_place place = { .probe = number, .offset = offset, .span = span };
@@ -119,7 +119,7 @@ static struct ebt_error *add_place(const struct source_context *context,
 
 /* What was named, and where it is; owned. */
 struct found {
-	struct request request;
+	struct uprobe_request request;
 	char *path;
 	struct probe_elf *elf;
 	struct probe_matches matches; /* of a name: one */
@@ -305,7 +305,7 @@ static struct ebt_error *prepare(struct source_context *context, struct source_s
 static struct ebt_error *add_match(const struct source_context *context, const struct found *found,
 				   const struct probe_match *match, uint32_t pattern)
 {
-	const struct request *request = &found->request;
+	const struct uprobe_request *request = &found->request;
 	struct probe probe = { .pattern = pattern };
 	struct ebt_error *err;
 	uint32_t number;

@@ -25,12 +25,12 @@
 extern const struct ebrec_source source_usdt;
 
 /* PATH:PROVIDER:NAME[:ARGS], owned. */
-struct request {
+struct usdt_request {
 	char *path, *provider, *name;
 	struct probe_spec spec; /* none: what the note says */
 };
 
-static void request_deinit(struct request *request)
+static void request_deinit(struct usdt_request *request)
 {
 	free(request->path);
 	free(request->provider);
@@ -48,11 +48,11 @@ static char *take_part(const char **text)
 	return part;
 }
 
-static struct ebt_error *parse(const char *text, struct request *ret)
+static struct ebt_error *parse(const char *text, struct usdt_request *ret)
 {
 	const char *at = text;
 
-	*ret = (struct request){ 0 };
+	*ret = (struct usdt_request){ 0 };
 	ret->path = take_part(&at);
 	ret->provider = take_part(&at);
 	ret->name = take_part(&at);
@@ -66,7 +66,7 @@ static struct ebt_error *parse(const char *text, struct request *ret)
 
 static struct ebt_error *check_args(const char *args)
 {
-	struct request request;
+	struct usdt_request request;
 	struct ebt_error *err = parse(args, &request);
 
 	request_deinit(&request);
@@ -143,7 +143,8 @@ static struct ebrec_fetch combine(const struct ebrec_fetch *operand,
 	return fetch;
 }
 
-static void fill_site(const struct request *request, const char *args, struct ebrec_probe_site *ret)
+static void fill_site(const struct usdt_request *request, const char *args,
+		      struct ebrec_probe_site *ret)
 {
 	const struct probe_spec *spec = &request->spec;
 	struct operands operands;
@@ -168,8 +169,9 @@ static void fill_site(const struct request *request, const char *args, struct eb
 
 /* --- rows --- */
 
-static struct ebt_error *fill_arg(const struct request *request, const struct ebrec_fetch *fetch,
-				  uint32_t number, struct probe_arg *ret)
+static struct ebt_error *fill_arg(const struct usdt_request *request,
+				  const struct ebrec_fetch *fetch, uint32_t number,
+				  struct probe_arg *ret)
 {
 	const struct probe_spec_arg *wanted = &request->spec.list[number];
 	char name[16];
@@ -193,7 +195,7 @@ static struct ebt_error *fill_arg(const struct request *request, const struct eb
 	return ret->name ? NULL : &ebt_enomem;
 }
 
-static struct ebt_error *fill_probe(const struct request *request, const char *path,
+static struct ebt_error *fill_probe(const struct usdt_request *request, const char *path,
 				    const struct buildid *build_id, const struct usdt_note *note,
 				    const struct ebrec_probe_site *site, struct probe *ret)
 {
@@ -217,10 +219,10 @@ static struct ebt_error *fill_probe(const struct request *request, const char *p
 
 /* --- finding what was named --- */
 
-struct search {
+struct usdt_search {
 	const struct source_context *context;
 	bool only_look; /* is there such a probe? */
-	const struct request *request;
+	const struct usdt_request *request;
 	const char *path;
 	struct buildid build_id;
 	size_t first; /* of the probes of this request */
@@ -229,7 +231,7 @@ struct search {
 	size_t n_told;
 };
 
-static void tell(struct search *search, const struct usdt_note *note)
+static void tell(struct usdt_search *search, const struct usdt_note *note)
 {
 	size_t len = strlen(search->told);
 	char text[100];
@@ -242,7 +244,7 @@ static void tell(struct search *search, const struct usdt_note *note)
 }
 
 /* The probe that the note is a place of, from 1; 0: it is the first. */
-static uint32_t find_probe(const struct search *search, const struct usdt_note *note)
+static uint32_t find_probe(const struct usdt_search *search, const struct usdt_note *note)
 {
 	const struct probe_list *list = search->context->probes;
 
@@ -258,8 +260,8 @@ static uint32_t find_probe(const struct search *search, const struct usdt_note *
 
 static struct ebt_error *add_note(void *arg, const struct usdt_note *note)
 {
-	struct search *search = arg;
-	const struct request *request = search->request;
+	struct usdt_search *search = arg;
+	const struct usdt_request *request = search->request;
 	struct probe_place place = { .offset = note->offset, .semaphore = note->semaphore };
 	struct ebrec_probe_site site = { 0 };
 	struct ebt_error *err = NULL;
@@ -285,7 +287,7 @@ static struct ebt_error *add_note(void *arg, const struct usdt_note *note)
 	return err ? err : probe_user_add_place(search->context, &place, &site);
 }
 
-static struct ebt_error *search_file(struct search *search)
+static struct ebt_error *search_file(struct usdt_search *search)
 {
 	_cleanup_close_ int fd = open(search->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct elfparts parts;
@@ -309,11 +311,11 @@ static struct ebt_error *search_file(struct search *search)
 static struct ebt_error *find(const struct source_context *context, const char *text,
 			      bool only_look)
 {
-	struct search search = { .context = context,
-				 .only_look = only_look,
-				 .first = context->probes->n };
+	struct usdt_search search = { .context = context,
+				      .only_look = only_look,
+				      .first = context->probes->n };
 	_cleanup_free_ char *path = NULL;
-	struct request request;
+	struct usdt_request request;
 	struct ebt_error *err = parse(text, &request);
 
 	if (!err)

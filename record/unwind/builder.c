@@ -14,7 +14,7 @@
 /* An image is at most 128 MiB, and most of those that come here are a few. */
 #define MAX_JOBS 8u
 
-struct job {
+struct build_job {
 	uint32_t number;
 	struct unwind_image image;
 	struct unwind_table *table; /* or NULL, when it is done */
@@ -24,7 +24,7 @@ struct unwind_builder {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t more, done;
-	struct job jobs[MAX_JOBS]; /* a ring: first … made … last */
+	struct build_job jobs[MAX_JOBS]; /* a ring: first … made … last */
 	uint32_t first, made, last;
 	bool started, stop;
 };
@@ -56,7 +56,7 @@ static void *run(void *arg)
 
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
-		struct job *job = &b->jobs[b->made % MAX_JOBS];
+		struct build_job *job = &b->jobs[b->made % MAX_JOBS];
 
 		if (b->made == b->last) {
 			pthread_cond_wait(&b->more, &b->lock);
@@ -117,7 +117,8 @@ bool unwind_builder_add(struct unwind_builder *b, uint32_t number, struct unwind
 	pthread_mutex_lock(&b->lock);
 	fits = b->last - b->first < MAX_JOBS;
 	if (fits) {
-		b->jobs[b->last++ % MAX_JOBS] = (struct job){ .number = number, .image = *image };
+		b->jobs[b->last++ % MAX_JOBS] =
+			(struct build_job){ .number = number, .image = *image };
 		*image = (struct unwind_image){ 0 };
 		pthread_cond_signal(&b->more);
 	}
@@ -135,7 +136,7 @@ bool unwind_builder_next(struct unwind_builder *b, bool wait, uint32_t *ret_numb
 		pthread_cond_wait(&b->done, &b->lock);
 	any = b->first != b->made;
 	if (any) {
-		struct job *job = &b->jobs[b->first++ % MAX_JOBS];
+		struct build_job *job = &b->jobs[b->first++ % MAX_JOBS];
 
 		*ret_number = job->number;
 		*ret = job->table;

@@ -10,7 +10,7 @@
 
 #define N_BUCKETS 4096u
 
-struct known {
+struct history_known {
 	struct ebrec_unwind_mapping mapping;
 	uint64_t since;
 };
@@ -18,18 +18,18 @@ struct known {
 struct mappings {
 	uint32_t users;
 	uint32_t n;
-	struct known known[]; /* ascending, none overlaps another */
+	struct history_known known[]; /* ascending, none overlaps another */
 };
 
-struct space {
-	struct space *next; /* of the bucket */
+struct past_space {
+	struct past_space *next; /* of the bucket */
 	uint32_t pid;
 	uint64_t renamed; /* last change of name: where an exec begins */
 	struct mappings *mappings;
 };
 
 struct unwind_history {
-	struct space *buckets[N_BUCKETS];
+	struct past_space *buckets[N_BUCKETS];
 	struct unwind_op *ops; /* that have not happened yet */
 	size_t n_ops, capacity;
 	bool unsorted;
@@ -61,7 +61,7 @@ void unwind_history_destroy(struct unwind_history *h)
 		return;
 	for (uint32_t i = 0; i < N_BUCKETS; i++) {
 		while (h->buckets[i]) {
-			struct space *space = h->buckets[i];
+			struct past_space *space = h->buckets[i];
 
 			h->buckets[i] = space->next;
 			put(space->mappings);
@@ -88,18 +88,18 @@ bool unwind_history_add(struct unwind_history *h, const struct unwind_op *op)
 	return true;
 }
 
-static struct space *find_space(const struct unwind_history *h, uint32_t pid)
+static struct past_space *find_space(const struct unwind_history *h, uint32_t pid)
 {
-	struct space *space = h->buckets[pid % N_BUCKETS];
+	struct past_space *space = h->buckets[pid % N_BUCKETS];
 
 	while (space && space->pid != pid)
 		space = space->next;
 	return space;
 }
 
-static struct space *get_space(struct unwind_history *h, uint32_t pid)
+static struct past_space *get_space(struct unwind_history *h, uint32_t pid)
 {
-	struct space *space = find_space(h, pid);
+	struct past_space *space = find_space(h, pid);
 
 	if (space)
 		return space;
@@ -114,7 +114,7 @@ static struct space *get_space(struct unwind_history *h, uint32_t pid)
 
 static void remove_space(struct unwind_history *h, uint32_t pid)
 {
-	struct space **p = &h->buckets[pid % N_BUCKETS], *space;
+	struct past_space **p = &h->buckets[pid % N_BUCKETS], *space;
 
 	while (*p && (*p)->pid != pid)
 		p = &(*p)->next;
@@ -136,10 +136,10 @@ static struct mappings *new_mappings(uint32_t room)
 }
 
 /* The new one takes what others had of its range, and splits one that reaches over both ends. */
-static void insert(struct space *space, const struct unwind_op *op)
+static void insert(struct past_space *space, const struct unwind_op *op)
 {
 	const struct mappings *old = space->mappings;
-	const struct known added = { op->mapping, op->time };
+	const struct history_known added = { op->mapping, op->time };
 	uint32_t n = old ? old->n : 0;
 	struct mappings *new;
 	bool done = false;
@@ -150,7 +150,7 @@ static void insert(struct space *space, const struct unwind_op *op)
 	if (!new)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		struct known piece = old->known[i];
+		struct history_known piece = old->known[i];
 
 		if (piece.mapping.start < op->mapping.start) {
 			new->known[new->n] = piece;
@@ -175,7 +175,7 @@ static void insert(struct space *space, const struct unwind_op *op)
 }
 
 /* What was mapped before the thread was renamed for its new program has gone. */
-static void exec(struct space *space)
+static void exec(struct past_space *space)
 {
 	const struct mappings *old = space->mappings;
 	struct mappings *new = old ? new_mappings(old->n) : NULL;
@@ -192,8 +192,8 @@ static void exec(struct space *space)
 
 static void fork_space(struct unwind_history *h, const struct unwind_op *op)
 {
-	const struct space *parent = find_space(h, op->pid);
-	struct space *child;
+	const struct past_space *parent = find_space(h, op->pid);
+	struct past_space *child;
 
 	if (!parent)
 		return;
@@ -208,7 +208,7 @@ static void fork_space(struct unwind_history *h, const struct unwind_op *op)
 
 static void apply(struct unwind_history *h, const struct unwind_op *op)
 {
-	struct space *space;
+	struct past_space *space;
 
 	switch (op->kind) {
 	case OP_RENAME:
@@ -260,7 +260,7 @@ void unwind_history_advance(struct unwind_history *h, uint64_t time_ns)
 const struct ebrec_unwind_mapping *unwind_history_find(const struct unwind_history *h, uint32_t pid,
 						       uint64_t address)
 {
-	const struct space *space = find_space(h, pid);
+	const struct past_space *space = find_space(h, pid);
 	uint32_t low = 0, high = space && space->mappings ? space->mappings->n : 0;
 
 	while (low < high) {

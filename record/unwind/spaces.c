@@ -14,7 +14,7 @@
 
 #define N_BUCKETS 16384u
 
-struct known {
+struct spaces_known {
 	struct ebrec_unwind_mapping mapping;
 	uint64_t since;
 	bool is_code;
@@ -24,13 +24,13 @@ struct space {
 	struct space *next; /* of the bucket */
 	uint32_t pid;
 	bool dirty;
-	uint64_t changed;	/* last change of mappings */
-	uint64_t exec;		/* time of the last one */
-	uint64_t renamed;	/* last change of name; see OP_EXEC */
-	uint64_t doubted;	/* pages of code that are not as known, if it stays so */
-	uint64_t looked_at;	/* pages of code when that did not help, or was done last */
-	bool suspect;		/* to be looked at in any case */
-	struct known *mappings; /* ascending, none overlaps another */
+	uint64_t changed;	       /* last change of mappings */
+	uint64_t exec;		       /* time of the last one */
+	uint64_t renamed;	       /* last change of name; see OP_EXEC */
+	uint64_t doubted;	       /* pages of code that are not as known, if it stays so */
+	uint64_t looked_at;	       /* pages of code when that did not help, or was done last */
+	bool suspect;		       /* to be looked at in any case */
+	struct spaces_known *mappings; /* ascending, none overlaps another */
 	uint32_t n;
 	struct unwind_range *range; /* where they are published; forks share it. NULL: nowhere */
 };
@@ -203,8 +203,8 @@ static void remove_space(struct unwind_spaces *s, uint32_t pid)
 static bool insert(struct space *space, const struct unwind_op *op)
 {
 	const struct ebrec_unwind_mapping *m = &op->mapping;
-	const struct known added = { *m, op->time, op->is_code };
-	struct known *out, piece;
+	const struct spaces_known added = { *m, op->time, op->is_code };
+	struct spaces_known *out, piece;
 	uint32_t n = 0;
 	bool done = false;
 
@@ -242,7 +242,7 @@ static bool insert(struct space *space, const struct unwind_op *op)
 static bool fork_space(struct unwind_spaces *s, const struct unwind_op *op)
 {
 	struct space *parent = find_space(s, op->pid), *child;
-	struct known *copy;
+	struct spaces_known *copy;
 
 	if (!parent)
 		return true;

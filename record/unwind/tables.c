@@ -34,7 +34,7 @@
 #define LARGE (1u << 20)
 
 /* What is known of a table besides its rows. */
-struct state {
+struct table_state {
 	uint32_t first_page, n_pages, n_rows; /* as many as it has, also while they are not there */
 	uint32_t idle;			      /* ticks */
 	bool resident;
@@ -50,7 +50,7 @@ struct unwind_tables {
 	struct ebrec_unwind_table *tables;
 	size_t pages_bytes, tables_bytes;
 	struct unwind_table *placed; /* their rows are those of the maps, where they are there */
-	struct state *states;
+	struct table_state *states;
 	uint32_t n_tables, n_wanted;
 	struct keymap keys; /* to the number of a table */
 	uint64_t ticked, evicted_ns;
@@ -236,7 +236,7 @@ static bool place_pages(struct unwind_tables *t, struct unwind_table *table, uin
 static bool place_table(struct unwind_tables *t, uint32_t number, struct unwind_table *table,
 			bool again)
 {
-	struct state *state = &t->states[number];
+	struct table_state *state = &t->states[number];
 	struct ebrec_unwind_table *shown = &t->tables[number];
 	uint32_t first;
 
@@ -265,7 +265,7 @@ static bool place_table(struct unwind_tables *t, uint32_t number, struct unwind_
 /* Walks find no rows from now on; one that has begun may still read them. */
 static void evict(struct unwind_tables *t, uint32_t number, uint64_t now_ns)
 {
-	struct state *state = &t->states[number];
+	struct table_state *state = &t->states[number];
 	struct unwind_table *table = &t->placed[number];
 
 	__atomic_store_n(&t->tables[number].n_pages, 0, __ATOMIC_RELEASE);
@@ -387,7 +387,7 @@ static void take_made(struct unwind_tables *t, bool wait)
 	uint32_t number;
 
 	while (unwind_builder_next(t->builder, wait, &number, &table)) {
-		struct state *state = &t->states[number];
+		struct table_state *state = &t->states[number];
 		bool first = !state->n_rows;
 
 		state->queued = false;
@@ -459,7 +459,7 @@ void unwind_tables_remember(struct unwind_tables *t, uint32_t number, const stru
 static void tick(struct unwind_tables *t)
 {
 	for (uint32_t i = 0; i < t->n_tables; i++) {
-		struct state *state = &t->states[i];
+		struct table_state *state = &t->states[i];
 		bool used = __atomic_exchange_n(&t->tables[i].used, 0, __ATOMIC_RELAXED);
 
 		state->idle = used ? 0 : state->idle + 1;
@@ -474,7 +474,7 @@ static uint32_t find_idle(const struct unwind_tables *t)
 	uint32_t found = t->n_tables, most = MIN_IDLE - 1;
 
 	for (uint32_t i = 0; i < t->n_tables; i++) {
-		const struct state *state = &t->states[i];
+		const struct table_state *state = &t->states[i];
 
 		if (state->resident && state->source.path_len && state->idle > most) {
 			most = state->idle;
@@ -484,7 +484,7 @@ static uint32_t find_idle(const struct unwind_tables *t)
 	return found;
 }
 
-static bool has_room(const struct unwind_tables *t, const struct state *state)
+static bool has_room(const struct unwind_tables *t, const struct table_state *state)
 {
 	uint64_t rows = unwind_room_free(&t->row_room) +
 			(uint64_t)(t->max_chunks - t->n_chunks) * UNWIND_CHUNK_ROWS;
@@ -493,7 +493,7 @@ static bool has_room(const struct unwind_tables *t, const struct state *state)
 }
 
 /* Room for a table, if others are idle; it has to rest before it can be used. */
-static bool make_room(struct unwind_tables *t, const struct state *state, uint64_t now_ns)
+static bool make_room(struct unwind_tables *t, const struct table_state *state, uint64_t now_ns)
 {
 	uint32_t victim;
 
@@ -540,7 +540,7 @@ static void forget_wish(struct unwind_tables *t, uint32_t number)
 }
 
 /* Nobody looks for it any more, or it cannot be had. */
-static bool is_idle_wish(const struct unwind_tables *t, const struct state *state)
+static bool is_idle_wish(const struct unwind_tables *t, const struct table_state *state)
 {
 	return state->idle >= MIN_IDLE || !state->source.path_len ||
 	       state->n_rows > (uint64_t)t->max_chunks * UNWIND_CHUNK_ROWS;
@@ -558,7 +558,7 @@ void unwind_tables_work(struct unwind_tables *t, uint64_t now_ns,
 		tick(t);
 	}
 	for (uint32_t i = 0; t->n_wanted && i < t->n_tables && n < MAX_AGAIN; i++) {
-		struct state *state = &t->states[i];
+		struct table_state *state = &t->states[i];
 
 		if (!state->wanted)
 			continue;

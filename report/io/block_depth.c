@@ -49,14 +49,14 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* Where the walk is: so many have begun by now, and so many of them have ended. */
-struct walk {
+struct depth_walk {
 	const struct block_depth *depth;
 	size_t begun, ended;
 	uint64_t now;
 };
 
 /* The time of the next change, or `to`. */
-static uint64_t next_change(const struct walk *w, uint64_t to)
+static uint64_t next_change(const struct depth_walk *w, uint64_t to)
 {
 	const struct block_depth *d = w->depth;
 
@@ -67,7 +67,7 @@ static uint64_t next_change(const struct walk *w, uint64_t to)
 	return to;
 }
 
-static void take_changes(struct walk *w)
+static void take_changes(struct depth_walk *w)
 {
 	const struct block_depth *d = w->depth;
 
@@ -77,7 +77,7 @@ static void take_changes(struct walk *w)
 		w->ended++;
 }
 
-static void walk_span(struct walk *w, struct block_depth_span *span)
+static void walk_span(struct depth_walk *w, struct block_depth_span *span)
 {
 	double area = 0;
 
@@ -101,7 +101,7 @@ static void walk_span(struct walk *w, struct block_depth_span *span)
 void block_depth_spans(struct block_depth *depth, uint64_t from_ns, uint64_t to_ns, size_t n,
 		       struct block_depth_span *ret)
 {
-	struct walk walk = { .depth = depth, .now = from_ns };
+	struct depth_walk walk = { .depth = depth, .now = from_ns };
 
 	if (depth->n) {
 		qsort(depth->starts, depth->n, sizeof(*depth->starts), compare_times);

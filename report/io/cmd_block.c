@@ -13,7 +13,7 @@
 
 #define DEPTH_SPANS 20
 
-struct view {
+struct block_view {
 	struct report *report;
 	struct out *out;
 	enum block_grouping grouping;
@@ -158,7 +158,7 @@ static void set_figures(const struct block_stat *stat, struct out_value *values)
 	values[COL_IN_FLIGHT] = out_u64(stat->in_flight);
 }
 
-static void set_depth(const struct view *v, uint32_t device, struct out_value *values)
+static void set_depth(const struct block_view *v, uint32_t device, struct out_value *values)
 {
 	struct block_depth *depth = block_model_depth(v->model, device);
 	uint64_t from = trace_from_ns(v->report->trace), to = trace_to_ns(v->report->trace);
@@ -172,7 +172,7 @@ static void set_depth(const struct view *v, uint32_t device, struct out_value *v
 	values[COL_BUSY] = out_f64(100.0 * (double)span.busy_ns / (double)(to - from));
 }
 
-static void set_device(const struct view *v, uint32_t index, struct out_value *values)
+static void set_device(const struct block_view *v, uint32_t index, struct out_value *values)
 {
 	const struct block_names *names = block_model_names(v->model);
 	const struct block_device *device = block_names_get(names, index);
@@ -193,7 +193,7 @@ static void set_device(const struct view *v, uint32_t index, struct out_value *v
 }
 
 /* "comm (pid)". Nothing is known of a task that had ended long before its pages were written. */
-static void set_task(const struct view *v, uint32_t owner, struct text *label,
+static void set_task(const struct block_view *v, uint32_t owner, struct text *label,
 		     struct out_value *values)
 {
 	const struct task_groups *tasks = block_model_tasks(v->model);
@@ -212,7 +212,7 @@ static void set_task(const struct view *v, uint32_t owner, struct text *label,
 		values[COL_TID] = out_u64(task->tid);
 }
 
-static struct ebt_error *put_group(struct view *v, const struct block_group *group)
+static struct ebt_error *put_group(struct block_view *v, const struct block_group *group)
 {
 	_cleanup_text_ struct text label = TEXT_INIT;
 	struct out_value values[N_COLUMNS];
@@ -237,7 +237,7 @@ static struct ebt_error *put_group(struct view *v, const struct block_group *gro
 	return out_row(v->out, 0, values);
 }
 
-static struct ebt_error *put_stat(struct view *v, const struct block_stat *stat)
+static struct ebt_error *put_stat(struct block_view *v, const struct block_stat *stat)
 {
 	struct out_value values[N_COLUMNS];
 
@@ -254,7 +254,7 @@ static int compare_stats(const void *a, const void *b)
 }
 
 /* Each process and device with its operations below it. */
-static struct ebt_error *put_rows(struct view *v)
+static struct ebt_error *put_rows(struct block_view *v)
 {
 	size_t n_groups, n_stats, at = 0;
 	const struct block_group *groups = block_model_groups(v->model, &n_groups);
@@ -275,7 +275,7 @@ static struct ebt_error *put_rows(struct view *v)
 	return err;
 }
 
-static struct ebt_error *put_table(struct view *v)
+static struct ebt_error *put_table(struct block_view *v)
 {
 	struct out_column columns[N_COLUMNS];
 	const struct out_table table = {
@@ -305,7 +305,7 @@ static struct ebt_error *put_table(struct view *v)
 
 /* --- depths, histograms, remarks --- */
 
-static struct ebt_error *put_depths(struct view *v)
+static struct ebt_error *put_depths(struct block_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "from_ns", "FROM", OUT_TIME, 0 },    { "to_ns", "TO", OUT_TIME, 0 },
@@ -343,8 +343,8 @@ static struct ebt_error *put_depths(struct view *v)
 	return err ? err : out_end(v->out);
 }
 
-static struct ebt_error *put_histogram(struct view *v, const char *direction, bool wanted(uint64_t),
-				       bool device)
+static struct ebt_error *put_histogram(struct block_view *v, const char *direction,
+				       bool wanted(uint64_t), bool device)
 {
 	struct histogram sum = { 0 };
 	struct ebt_error *err = NULL;
@@ -366,7 +366,7 @@ static struct ebt_error *put_histogram(struct view *v, const char *direction, bo
 	return err;
 }
 
-static struct ebt_error *put_histograms(struct view *v)
+static struct ebt_error *put_histograms(struct block_view *v)
 {
 	struct ebt_error *err;
 
@@ -378,7 +378,7 @@ static struct ebt_error *put_histograms(struct view *v)
 	return err ? err : put_histogram(v, "write", block_op_writes, true);
 }
 
-static void put_remarks(struct view *v)
+static void put_remarks(struct block_view *v)
 {
 	uint64_t unknown = 0, ios = 0, in_flight = 0;
 	size_t n;
@@ -422,7 +422,7 @@ static struct ebt_error *check_options(const struct options *o)
 static struct ebt_error *cmd_block(struct report *report)
 {
 	_cleanup_(block_model_destroyp) struct block_model *model = NULL;
-	struct view v = { .report = report, .out = report->out };
+	struct block_view v = { .report = report, .out = report->out };
 	const struct options *o = report->options;
 	bool depth = options_flag(o, "depth");
 	struct ebt_error *err;

@@ -9,18 +9,18 @@
 #include "report/io/model_dbus.h"
 #include "report/out/out.h"
 
-struct view {
+struct dbus_view {
 	struct report *report;
 	struct out *out;
 	struct dbus_buses buses;
 };
 
-static struct out_value bus_name(const struct view *v, uint32_t bus)
+static struct out_value bus_name(const struct dbus_view *v, uint32_t bus)
 {
 	return out_cstr(dbus_buses_name(&v->buses, bus));
 }
 
-static struct ebt_error *put_call(const struct view *v, const struct dbus_group *g)
+static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_group *g)
 {
 	const struct histogram *h = &g->time;
 
@@ -42,7 +42,7 @@ static struct ebt_error *put_call(const struct view *v, const struct dbus_group 
 		       });
 }
 
-static struct ebt_error *put_calls(const struct view *v, const struct dbus_model *model)
+static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_model *model)
 {
 	static const struct out_column columns[] = {
 		{ "bus", "BUS", OUT_STRING, OUT_OPTIONAL },
@@ -74,7 +74,7 @@ static struct ebt_error *put_calls(const struct view *v, const struct dbus_model
 	return err ? err : out_end(v->out);
 }
 
-static struct ebt_error *put_signals(const struct view *v, const struct dbus_model *model)
+static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbus_model *model)
 {
 	static const struct out_column columns[] = {
 		{ "bus", "BUS", OUT_STRING, OUT_OPTIONAL },
@@ -106,7 +106,7 @@ static struct ebt_error *put_signals(const struct view *v, const struct dbus_mod
 	return err ? err : out_end(v->out);
 }
 
-static struct ebt_error *put_tables(struct view *v)
+static struct ebt_error *put_tables(struct dbus_view *v)
 {
 	_cleanup_(dbus_model_destroyp) struct dbus_model *model = NULL;
 	struct ebt_error *err = dbus_model_create(v->report->trace, &model);
@@ -144,7 +144,7 @@ static struct ebt_error *pair(struct dbus_pairs *pairs, const struct ebt_row *ro
 	return NULL;
 }
 
-static struct ebt_error *put_message(const struct view *v, struct dbus_pairs *pairs,
+static struct ebt_error *put_message(const struct dbus_view *v, struct dbus_pairs *pairs,
 				     const struct ebt_row *row)
 {
 	const struct ebt_field *kind = &row->batch->table->fields[EBT_F_dbus_message_kind];
@@ -174,7 +174,7 @@ static struct ebt_error *put_message(const struct view *v, struct dbus_pairs *pa
 		       });
 }
 
-static struct ebt_error *put_messages(struct view *v)
+static struct ebt_error *put_messages(struct dbus_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "time_ns", "TIME", OUT_TIME, 0 },
@@ -219,7 +219,7 @@ static struct ebt_error *put_messages(struct view *v)
 
 static struct ebt_error *cmd_dbus(struct report *report)
 {
-	struct view v = { .report = report, .out = report->out };
+	struct dbus_view v = { .report = report, .out = report->out };
 	struct ebt_error *err = NULL;
 
 	if (trace_has_task_filter(report->trace) || trace_has_cpu_filter(report->trace))

@@ -18,7 +18,7 @@ struct text_entry {
 	size_t len;
 };
 
-struct entry {
+struct pair_entry {
 	struct dbus_call call;
 	bool answered;
 };
@@ -27,7 +27,7 @@ struct dbus_pairs {
 	struct ebt_arena arena;
 	struct index_map text_by_hash, call_by_key;
 	struct text_entry *texts;
-	struct entry *calls;
+	struct pair_entry *calls;
 	uint32_t n_texts, n_calls, texts_capacity, calls_capacity;
 };
 
@@ -151,7 +151,7 @@ struct ebt_error *dbus_pairs_call(struct dbus_pairs *pairs, uint32_t bus, struct
 		return err;
 	if (i == pairs->n_calls)
 		pairs->n_calls++;
-	pairs->calls[i] = (struct entry){ .call = *call };
+	pairs->calls[i] = (struct pair_entry){ .call = *call };
 	return NULL;
 }
 

@@ -11,7 +11,7 @@
 
 #define MAX_BUSES 256
 
-struct groups {
+struct dbus_groups {
 	struct dbus_group *list;
 	size_t n, capacity;
 	struct index_map by_text;
@@ -20,10 +20,10 @@ struct groups {
 struct dbus_model {
 	struct trace *trace;
 	struct dbus_pairs *pairs;
-	struct groups calls, signals;
+	struct dbus_groups calls, signals;
 };
 
-static void groups_deinit(struct groups *groups)
+static void groups_deinit(struct dbus_groups *groups)
 {
 	for (size_t i = 0; i < groups->n; i++)
 		histogram_deinit(&groups->list[i].time);
@@ -47,7 +47,7 @@ static struct ebt_error *text_of(struct dbus_model *m, struct ebt_str s, uint32_
 }
 
 /* The group of (bus, peer, interface, member): by the numbers of these, as one more text. */
-static struct ebt_error *group_of(struct dbus_model *m, struct groups *groups,
+static struct ebt_error *group_of(struct dbus_model *m, struct dbus_groups *groups,
 				  const struct ebt_row *row, struct ebt_str peer, uint32_t *ret)
 {
 	uint32_t key[4] = { (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus) }, text;

@@ -22,7 +22,7 @@ struct events {
 };
 
 /* What a row of the output says beside time and task. */
-struct event {
+struct net_event {
 	const char *name;
 	uint64_t netns, ifindex; /* 0: none */
 	uint64_t bytes, duration;
@@ -61,7 +61,7 @@ static void add_error(struct text *text, uint64_t error)
 		text_printf(text, " error %" PRIu64, error);
 }
 
-static void on_connection(struct event *e, const struct ebt_row *row)
+static void on_connection(struct net_event *e, const struct ebt_row *row)
 {
 	e->name = "connection";
 	e->duration = ebt_u64(row, EBT_F_net_connection_latency);
@@ -70,7 +70,7 @@ static void on_connection(struct event *e, const struct ebt_row *row)
 	add_error(&e->what, ebt_u64(row, EBT_F_net_connection_error));
 }
 
-static void on_end(struct event *e, const struct ebt_row *row)
+static void on_end(struct net_event *e, const struct ebt_row *row)
 {
 	e->name = "end";
 	e->duration = ebt_u64(row, EBT_F_net_end_duration);
@@ -82,7 +82,7 @@ static void on_end(struct event *e, const struct ebt_row *row)
 	add_error(&e->what, ebt_u64(row, EBT_F_net_end_error));
 }
 
-static void on_packet(struct event *e, const struct ebt_row *row)
+static void on_packet(struct net_event *e, const struct ebt_row *row)
 {
 	uint64_t result = ebt_u64(row, EBT_F_net_packet_result);
 
@@ -99,7 +99,7 @@ static void on_packet(struct event *e, const struct ebt_row *row)
 }
 
 /* Fills what depends on the table. */
-static void fill(struct event *e, const struct ebt_row *row)
+static void fill(struct net_event *e, const struct ebt_row *row)
 {
 	switch (row->batch->table->id) {
 	case EBT_T_net_connection:
@@ -144,7 +144,7 @@ static void add_endpoints(struct text *text, const struct net_connection *c)
 }
 
 /* 1.574615 curl (12667) packet out lo 60 bytes <3.946 us> 1 segments, … */
-static void put_line(struct events *s, const struct ebt_row *row, const struct event *e,
+static void put_line(struct events *s, const struct ebt_row *row, const struct net_event *e,
 		     const struct ebt_task *task, const struct text *device,
 		     const struct text *what)
 {
@@ -176,7 +176,7 @@ static void put_line(struct events *s, const struct ebt_row *row, const struct e
 	fwrite(text_get(&s->line), 1, s->line.len, out_file(s->report->out));
 }
 
-static struct ebt_error *put(struct events *s, const struct ebt_row *row, const struct event *e,
+static struct ebt_error *put(struct events *s, const struct ebt_row *row, const struct net_event *e,
 			     uint64_t cookie, const struct ebt_task *task)
 {
 	_cleanup_text_ struct text what = TEXT_INIT, device = TEXT_INIT;
@@ -214,7 +214,7 @@ static struct ebt_error *put(struct events *s, const struct ebt_row *row, const 
 static struct ebt_error *put_row(struct events *s, const struct ebt_row *row)
 {
 	const struct ebt_table *table = row->batch->table;
-	struct event e = { .what = TEXT_INIT };
+	struct net_event e = { .what = TEXT_INIT };
 	struct ebt_error *err;
 	int task = ebt_field_by_name(table, "task"), cookie = ebt_field_by_name(table, "cookie");
 

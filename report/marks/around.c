@@ -16,7 +16,7 @@
 #define MIN_PERCENT  1.0 /* functions below it are noise, on a terminal */
 #define MAX_WARNINGS 6
 
-struct view {
+struct around_view {
 	struct report *report;
 	struct out *out;
 	const struct marks *marks;
@@ -60,7 +60,7 @@ static enum span_scope choose_scope(const struct options *o, const struct marks 
 
 /* --- all together --- */
 
-static void put_members(const struct view *v, struct json *json)
+static void put_members(const struct around_view *v, struct json *json)
 {
 	const struct around_sum *sum = v->sum;
 	const struct {
@@ -93,7 +93,7 @@ static void put_members(const struct view *v, struct json *json)
 	json_end(json);
 }
 
-static void put_head(const struct view *v)
+static void put_head(const struct around_view *v)
 {
 	const struct around_sum *sum = v->sum;
 	const char *name = options_string(v->report->options, "around");
@@ -127,8 +127,8 @@ static void put_head(const struct view *v)
 	out_printf(v->out, "%s", text_get(&line));
 }
 
-static struct ebt_error *put_time_row(const struct view *v, const char *what, const char *key,
-				      uint64_t ns)
+static struct ebt_error *put_time_row(const struct around_view *v, const char *what,
+				      const char *key, uint64_t ns)
 {
 	return out_row(v->out, 0,
 		       (struct out_value[]){
@@ -140,7 +140,7 @@ static struct ebt_error *put_time_row(const struct view *v, const char *what, co
 		       });
 }
 
-static struct ebt_error *put_time(const struct view *v)
+static struct ebt_error *put_time(const struct around_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "state", NULL, OUT_STRING, OUT_DETAIL },
@@ -171,7 +171,7 @@ static struct ebt_error *put_time(const struct view *v)
 	return err ? err : out_end(v->out);
 }
 
-static void add_call(const struct view *v, struct text *text, bool compat, uint32_t nr)
+static void add_call(const struct around_view *v, struct text *text, bool compat, uint32_t nr)
 {
 	const struct syscall_desc *desc = syscall_desc(v->machine, compat, nr);
 
@@ -182,7 +182,7 @@ static void add_call(const struct view *v, struct text *text, bool compat, uint3
 	text_cstr(text, compat ? " [32]" : "");
 }
 
-static struct ebt_error *put_call(const struct view *v, const struct syscall_stat *stat)
+static struct ebt_error *put_call(const struct around_view *v, const struct syscall_stat *stat)
 {
 	_cleanup_text_ struct text name = TEXT_INIT;
 
@@ -202,7 +202,7 @@ static struct ebt_error *put_call(const struct view *v, const struct syscall_sta
 		       });
 }
 
-static struct ebt_error *put_calls(const struct view *v)
+static struct ebt_error *put_calls(const struct around_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "call", "SYSTEM CALL", OUT_STRING, 0 },
@@ -227,7 +227,7 @@ static struct ebt_error *put_calls(const struct view *v)
 	return err ? err : out_end(v->out);
 }
 
-static struct ebt_error *put_events(const struct view *v)
+static struct ebt_error *put_events(const struct around_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "event", "EVENT", OUT_STRING, 0 },
@@ -266,7 +266,7 @@ struct own {
 	uint64_t on, off;
 };
 
-static struct ebt_error *find_own(const struct view *v, struct own **ret)
+static struct ebt_error *find_own(const struct around_view *v, struct own **ret)
 {
 	const struct wall *wall = around_wall(v->around);
 	uint32_t n_nodes, n_funcs;
@@ -294,7 +294,7 @@ static bool is_function(const struct calltree_func *func)
 	       func->kind != CALLTREE_OFF_CPU;
 }
 
-static struct ebt_error *put_function(const struct view *v, const struct calltree_func *func,
+static struct ebt_error *put_function(const struct around_view *v, const struct calltree_func *func,
 				      const struct own *own, uint64_t total)
 {
 	const char *slash = strrchr(func->object, '/');
@@ -312,7 +312,7 @@ static struct ebt_error *put_function(const struct view *v, const struct calltre
 		       });
 }
 
-static struct ebt_error *put_functions(const struct view *v)
+static struct ebt_error *put_functions(const struct around_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
@@ -416,7 +416,7 @@ static struct out_value text_or_null(const char *s)
 	return s ? out_cstr(s) : out_null();
 }
 
-static struct ebt_error *put_slow(const struct view *v, const struct around_slow *slow,
+static struct ebt_error *put_slow(const struct around_view *v, const struct around_slow *slow,
 				  const struct names *names)
 {
 	const struct mark *mark = marks_at(v->marks, slow->mark);
@@ -456,7 +456,7 @@ static struct ebt_error *put_slow(const struct view *v, const struct around_slow
 		       });
 }
 
-static struct ebt_error *put_slowest(const struct view *v)
+static struct ebt_error *put_slowest(const struct around_view *v)
 {
 	static const struct out_table table = { "rows", "", slow_columns, N_COLUMNS, NULL, 0 };
 	const struct names *names;
@@ -473,7 +473,7 @@ static struct ebt_error *put_slowest(const struct view *v)
 
 /* --- the view --- */
 
-static struct ebt_error *put_flame(const struct view *v)
+static struct ebt_error *put_flame(const struct around_view *v)
 {
 	struct trace *trace = v->report->trace;
 	const char *lines[1], *name = options_string(v->report->options, "around");
@@ -497,7 +497,7 @@ static struct ebt_error *put_flame(const struct view *v)
 	return err || !text_error(&title) ? err : text_error(&title);
 }
 
-static struct ebt_error *put_tables(const struct view *v)
+static struct ebt_error *put_tables(const struct around_view *v)
 {
 	struct ebt_error *err;
 
@@ -527,7 +527,7 @@ static struct ebt_error *find_machine(struct trace *trace, const struct syscall_
 struct ebt_error *marks_around(struct report *report, const struct marks *marks)
 {
 	const struct options *o = report->options;
-	struct view v = { .report = report, .out = report->out, .marks = marks };
+	struct around_view v = { .report = report, .out = report->out, .marks = marks };
 	const uint64_t slowest = options_u64(o, "slowest", 0);
 	struct around_options options = {
 		.slowest = slowest < AROUND_MAX_SLOWEST ? (uint32_t)slowest : AROUND_MAX_SLOWEST,

@@ -59,7 +59,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_DELTA_TEXT] = { "delta_text", "DELTA", OUT_STRING, FOR_PEOPLE },
 };
 
-struct view {
+struct counters_view {
 	struct report *report;
 	const struct names *names;
 	const char *glob;
@@ -68,13 +68,13 @@ struct view {
 
 static bool is_wanted(void *arg, const struct counter *counter)
 {
-	const struct view *v = arg;
+	const struct counters_view *v = arg;
 
 	return !v->glob || !fnmatch(v->glob, counter->name, 0);
 }
 
 /* People look at a machine before they look at each of its CPUs; and at what is not zero. */
-static bool is_shown(const struct view *v, const struct counter *c)
+static bool is_shown(const struct counters_view *v, const struct counter *c)
 {
 	if (v->all || v->glob || c->owner || out_format(v->report->out) != FORMAT_TABLE)
 		return true;
@@ -84,11 +84,11 @@ static bool is_shown(const struct view *v, const struct counter *c)
 }
 
 /* Strings of one row that people read. */
-struct cells {
+struct counter_cells {
 	struct text unit, value[5];
 };
 
-static void cells_deinit(struct cells *cells)
+static void cells_deinit(struct counter_cells *cells)
 {
 	text_deinit(&cells->unit);
 	for (size_t i = 0; i < 5; i++)
@@ -101,9 +101,9 @@ static struct out_value cell(struct text *text, const struct counter *c, double 
 	return out_cstr(text_get(text));
 }
 
-static struct ebt_error *put_row(struct view *v, const struct counter *c)
+static struct ebt_error *put_row(struct counters_view *v, const struct counter *c)
 {
-	__attribute__((cleanup(cells_deinit))) struct cells t = { 0 };
+	__attribute__((cleanup(cells_deinit))) struct counter_cells t = { 0 };
 	double mean = c->ns ? c->sum / (double)c->ns : c->last;
 	struct out_value values[N_COLUMNS];
 
@@ -139,7 +139,8 @@ static struct ebt_error *put_row(struct view *v, const struct counter *c)
 	return out_row(v->report->out, 0, values);
 }
 
-static struct ebt_error *put_table(struct view *v, const struct counter *const *counters, size_t n)
+static struct ebt_error *put_table(struct counters_view *v, const struct counter *const *counters,
+				   size_t n)
 {
 	static const struct out_table table = {
 		.key = "rows",
@@ -170,7 +171,7 @@ static struct ebt_error *warn_none(struct trace *trace)
 static struct ebt_error *cmd_counters(struct report *report)
 {
 	const bool plot = options_flag(report->options, "plot");
-	struct view v = {
+	struct counters_view v = {
 		.report = report,
 		.glob = options_string(report->options, "name"),
 		.all = options_flag(report->options, "all-counters"),

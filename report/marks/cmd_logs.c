@@ -14,7 +14,7 @@
 /* Values of log.severity. */
 enum { SEVERITY_ERROR = 3, SEVERITY_WARNING = 4, SEVERITY_INFO = 6, SEVERITY_NONE = 8 };
 
-struct view {
+struct logs_view {
 	struct report *report;
 	uint64_t severity; /* at least, which is at most */
 	const char *origin, *domain;
@@ -25,7 +25,7 @@ struct view {
 };
 
 /* One line, as both kinds of output have it. */
-struct entry {
+struct log_entry {
 	uint64_t time, severity, cut;
 	const struct ebt_task *task;
 	uint64_t pid;
@@ -33,7 +33,7 @@ struct entry {
 	struct ebt_str domain, message;
 };
 
-static void view_deinit(struct view *v)
+static void view_deinit(struct logs_view *v)
 {
 	if (v->has_grep)
 		regfree(&v->grep);
@@ -46,11 +46,11 @@ static const char *value_name(const struct ebt_row *row, unsigned int field)
 	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field));
 }
 
-static void read_entry(const struct ebt_row *row, struct entry *ret)
+static void read_entry(const struct ebt_row *row, struct log_entry *ret)
 {
 	uint64_t late = ebt_u64(row, EBT_F_log_late);
 
-	*ret = (struct entry){
+	*ret = (struct log_entry){
 		.time = row->time > late ? row->time - late : 0,
 		.severity = ebt_u64(row, EBT_F_log_severity),
 		.cut = ebt_u64(row, EBT_F_log_cut),
@@ -82,7 +82,7 @@ static bool in_window(const struct trace *trace, const struct options *o, uint64
 }
 
 /* --grep looks at what is shown. */
-static bool is_wanted(struct view *v, const struct entry *e)
+static bool is_wanted(struct logs_view *v, const struct log_entry *e)
 {
 	if (!in_window(v->report->trace, v->report->options, e->time))
 		return false;
@@ -103,7 +103,7 @@ static bool is_wanted(struct view *v, const struct entry *e)
 
 #define TEXT_COLUMNS "%14s  %-24s %-9s  %-7s  "
 
-static void put_header(const struct view *v)
+static void put_header(const struct logs_view *v)
 {
 	FILE *f = out_file(v->report->out);
 	bool colors = out_colors(v->report->out);
@@ -113,7 +113,7 @@ static void put_header(const struct view *v)
 }
 
 /* name[pid], name[pid/tid] of other threads. */
-static void add_process(struct text *text, const struct entry *e)
+static void add_process(struct text *text, const struct log_entry *e)
 {
 	const struct ebt_task *task = e->task;
 
@@ -127,7 +127,7 @@ static void add_process(struct text *text, const struct entry *e)
 		text_addc(text, ']');
 }
 
-static const char *color_of(const struct view *v, const struct entry *e)
+static const char *color_of(const struct logs_view *v, const struct log_entry *e)
 {
 	if (!out_colors(v->report->out))
 		return NULL;
@@ -138,7 +138,7 @@ static const char *color_of(const struct view *v, const struct entry *e)
 	return e->severity > SEVERITY_INFO && e->severity < SEVERITY_NONE ? "\033[2m" : NULL;
 }
 
-static struct ebt_error *put_line(struct view *v, const struct entry *e)
+static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e)
 {
 	uint64_t start = trace_start_ns(v->report->trace);
 	uint64_t at = e->time >= start ? e->time - start : start - e->time;
@@ -187,7 +187,7 @@ static const struct out_table table = {
 	.flags = OUT_STREAM,
 };
 
-static struct ebt_error *put_row(const struct view *v, const struct entry *e)
+static struct ebt_error *put_row(const struct logs_view *v, const struct log_entry *e)
 {
 	const struct ebt_task *task = e->task;
 	char severity[24];
@@ -218,14 +218,14 @@ static struct ebt_error *warn_none(struct trace *trace)
 				 "with ebmark.h or Sysprof's protocol (-e sysprof)");
 }
 
-static struct ebt_error *put_entries(struct view *v)
+static struct ebt_error *put_entries(struct logs_view *v)
 {
 	static const struct ebt_want want = { EBT_T_log, ~UINT64_C(0) };
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	bool for_people = out_format(v->report->out) == FORMAT_TABLE;
 	uint64_t top = v->report->options->top;
 	struct ebt_error *err;
-	struct entry entry;
+	struct log_entry entry;
 	struct ebt_row row;
 
 	err = trace_cursor_create(v->report->trace, &want, 1, TRACE_TO_END, &cursor);
@@ -269,7 +269,7 @@ static uint64_t severity_value(const char *name)
 static struct ebt_error *cmd_logs(struct report *report)
 {
 	const struct options *o = report->options;
-	__attribute__((cleanup(view_deinit))) struct view v = {
+	__attribute__((cleanup(view_deinit))) struct logs_view v = {
 		.report = report,
 		.severity = SEVERITY_NONE,
 		.origin = options_string(o, "origin"),

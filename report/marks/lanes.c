@@ -15,7 +15,7 @@ struct lane_state {
 	size_t last_row;    /* 1 + the last item of the last row that there may be; 0: none */
 };
 
-struct layout {
+struct lane_layout {
 	const struct marks_source *source;
 	const struct marks_lanes_options *options;
 	struct marks_lanes *lanes;
@@ -27,14 +27,14 @@ struct layout {
 /* --- which lanes there are --- */
 
 /* Groups in order of their first mark, and names within them. */
-struct candidate {
+struct lane_candidate {
 	uint32_t group_rank, name;
 	uint64_t count, sum_ns;
 };
 
 static int compare_weight(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct lane_candidate *x = a, *y = b;
 
 	if (x->sum_ns != y->sum_ns)
 		return x->sum_ns > y->sum_ns ? -1 : 1;
@@ -45,20 +45,20 @@ static int compare_weight(const void *a, const void *b)
 
 static int compare_place(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct lane_candidate *x = a, *y = b;
 
 	if (x->group_rank != y->group_rank)
 		return x->group_rank < y->group_rank ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-struct group {
+struct lane_group {
 	uint32_t id, name;
 };
 
 static int compare_groups(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct lane_group *x = a, *y = b;
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
@@ -67,15 +67,15 @@ static int compare_groups(const void *a, const void *b)
 
 /* The first name of each group is the group's rank. */
 static struct ebt_error *rank_groups(const struct marks_source *source,
-				     struct candidate *candidates, uint32_t n)
+				     struct lane_candidate *candidates, uint32_t n)
 {
-	_cleanup_free_ struct group *groups = calloc((size_t)n + 1, sizeof(*groups));
+	_cleanup_free_ struct lane_group *groups = calloc((size_t)n + 1, sizeof(*groups));
 	uint32_t rank = 0;
 
 	if (!groups)
 		return &ebt_enomem;
 	for (uint32_t i = 0; i < n; i++)
-		groups[i] = (struct group){ source->name(source->marks, i)->group_id, i };
+		groups[i] = (struct lane_group){ source->name(source->marks, i)->group_id, i };
 	if (n)
 		qsort(groups, n, sizeof(*groups), compare_groups);
 	for (uint32_t i = 0; i < n; i++) {
@@ -92,12 +92,12 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 }
 
 /* The heaviest lanes, each with its place. */
-static struct ebt_error *choose_lanes(struct layout *l)
+static struct ebt_error *choose_lanes(struct lane_layout *l)
 {
 	struct marks_lanes *lanes = l->lanes;
 	const struct marks_source *source = l->source;
 	uint32_t n = source->n_names, used = 0;
-	_cleanup_free_ struct candidate *all = calloc((size_t)n + 1, sizeof(*all));
+	_cleanup_free_ struct lane_candidate *all = calloc((size_t)n + 1, sizeof(*all));
 	struct ebt_error *err;
 
 	if (!all)
@@ -141,7 +141,7 @@ static struct ebt_error *choose_lanes(struct layout *l)
 /* --- what goes where --- */
 
 /* A row that is free at `start`; max_rows: none is. */
-static uint32_t find_row(struct layout *l, uint32_t lane, uint64_t start)
+static uint32_t find_row(struct lane_layout *l, uint32_t lane, uint64_t start)
 {
 	struct marks_lane *info = &l->lanes->lanes[lane];
 	const uint64_t *ends = l->states[lane].row_ends;
@@ -154,7 +154,7 @@ static uint32_t find_row(struct layout *l, uint32_t lane, uint64_t start)
 	return row;
 }
 
-static void occupy(struct layout *l, const struct marks_item *item)
+static void occupy(struct lane_layout *l, const struct marks_item *item)
 {
 	uint64_t *end = &l->states[item->lane].row_ends[item->row];
 	uint64_t drawn = add_up(item->start, l->lanes->narrow_ns);
@@ -178,7 +178,7 @@ static void merge(struct marks_lanes *lanes, struct marks_item *item,
 		item->end = add->end;
 }
 
-static struct ebt_error *place(struct layout *l, size_t i)
+static struct ebt_error *place(struct lane_layout *l, size_t i)
 {
 	const struct marks_lanes_options *o = l->options;
 	struct marks_lanes *lanes = l->lanes;
@@ -226,7 +226,7 @@ static struct ebt_error *place(struct layout *l, size_t i)
 	return NULL;
 }
 
-static void start_over(struct layout *l)
+static void start_over(struct lane_layout *l)
 {
 	struct marks_lanes *lanes = l->lanes;
 
@@ -243,7 +243,7 @@ static void start_over(struct layout *l)
 }
 
 /* With ever wider narrow ones, until they are few enough. */
-static struct ebt_error *lay_out(struct layout *l)
+static struct ebt_error *lay_out(struct lane_layout *l)
 {
 	struct marks_lanes *lanes = l->lanes;
 	uint64_t length = l->options->to - l->options->from;
@@ -274,7 +274,7 @@ struct ebt_error *marks_lanes_create(const struct marks_source *source,
 	_cleanup_free_ uint32_t *lane_of = calloc((size_t)source->n_names + 1, sizeof(*lane_of));
 	_cleanup_free_ struct lane_state *states = NULL;
 	_cleanup_free_ uint64_t *row_ends = NULL;
-	struct layout l = {
+	struct lane_layout l = {
 		.source = source, .options = options, .lanes = lanes, .lane_of = lane_of
 	};
 	struct ebt_error *err;

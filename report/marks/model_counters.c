@@ -22,7 +22,7 @@ enum { KIND_CUMULATIVE = 1, TYPE_DOUBLE = 1 };
 #define USER (UINT64_C(1) << 32)
 
 /* A counter, and what it takes to follow it. */
-struct state {
+struct counter_state {
 	struct counter counter;
 	bool defined, wanted, known;
 	bool user; /* a program's own: of table mark_counter */
@@ -38,7 +38,7 @@ struct state {
 struct counters_model {
 	struct trace *trace;
 	const struct counters_query *query;
-	struct state **list; /* pointers, as counters are handed out */
+	struct counter_state **list; /* pointers, as counters are handed out */
 	size_t n, capacity;
 	const struct counter **result;
 	size_t n_result;
@@ -56,7 +56,7 @@ static char *copy(struct ebt_str s)
 	return strndup(s.data, s.len < MAX_TEXT ? s.len : MAX_TEXT);
 }
 
-static void state_destroy(struct state *state)
+static void state_destroy(struct counter_state *state)
 {
 	free(state->counter.name);
 	free(state->counter.category);
@@ -81,7 +81,8 @@ void counters_model_destroy(struct counters_model *model)
 }
 
 /* NULL: there are too many already. */
-static struct ebt_error *state_of(struct counters_model *m, uint64_t number, struct state **ret)
+static struct ebt_error *state_of(struct counters_model *m, uint64_t number,
+				  struct counter_state **ret)
 {
 	struct ebt_error *err;
 	uint32_t i;
@@ -98,7 +99,7 @@ static struct ebt_error *state_of(struct counters_model *m, uint64_t number, str
 	if (err)
 		return err;
 	if (i == m->n) {
-		struct state *state = calloc(1, sizeof(*state));
+		struct counter_state *state = calloc(1, sizeof(*state));
 
 		if (!state)
 			return &ebt_enomem;
@@ -142,7 +143,7 @@ static bool is_wanted(const struct counters_model *m, const struct counter *c)
 static struct ebt_error *define(struct counters_model *m, const struct ebt_row *row)
 {
 	struct ebt_error *err;
-	struct state *state;
+	struct counter_state *state;
 	struct counter *c;
 	uint64_t divisor;
 
@@ -194,7 +195,7 @@ static struct ebt_error *user_key(struct counters_model *m, const struct ebt_tas
 }
 
 static struct ebt_error *define_user(struct counters_model *m, const struct ebt_task *task,
-				     const struct ebt_row *row, struct state *state)
+				     const struct ebt_row *row, struct counter_state *state)
 {
 	_cleanup_text_ struct text instance = TEXT_INIT;
 	struct counter *c = &state->counter;
@@ -224,7 +225,7 @@ static struct ebt_error *define_user(struct counters_model *m, const struct ebt_
 /* --- figures --- */
 
 /* It was, or grew by, so much a second for so long. */
-static void account(struct state *state, double value, uint64_t ns)
+static void account(struct counter_state *state, double value, uint64_t ns)
 {
 	struct counter *c = &state->counter;
 
@@ -238,7 +239,7 @@ static void account(struct state *state, double value, uint64_t ns)
 }
 
 /* The value is as it was before until this time. */
-static void hold(struct state *state, uint64_t until)
+static void hold(struct counter_state *state, uint64_t until)
 {
 	if (!state->known || until <= state->accounted)
 		return;
@@ -248,7 +249,7 @@ static void hold(struct state *state, uint64_t until)
 }
 
 /* The difference of two values, exact where they are integers. */
-static double growth(const struct state *state, double value, uint64_t integer)
+static double growth(const struct counter_state *state, double value, uint64_t integer)
 {
 	if (state->is_double)
 		return value < state->value ? value : value - state->value;
@@ -256,7 +257,7 @@ static double growth(const struct state *state, double value, uint64_t integer)
 }
 
 /* It has grown since `from`. */
-static void grow(struct state *state, double delta, uint64_t from, uint64_t time)
+static void grow(struct counter_state *state, double delta, uint64_t from, uint64_t time)
 {
 	state->delta += delta;
 	hold(state, from);
@@ -287,7 +288,7 @@ static struct ebt_error *add_point(struct counter *c, uint64_t time, double valu
 }
 
 /* The value, and that it was another one until `before`. */
-static struct ebt_error *add_points(struct state *state, uint64_t before, uint64_t time,
+static struct ebt_error *add_points(struct counter_state *state, uint64_t before, uint64_t time,
 				    double value)
 {
 	struct counter *c = &state->counter;
@@ -301,7 +302,7 @@ static struct ebt_error *add_points(struct state *state, uint64_t before, uint64
 	return err ? err : add_point(c, time, value / state->divisor);
 }
 
-static void set_value(struct state *state, uint64_t bits, double *ret)
+static void set_value(struct counter_state *state, uint64_t bits, double *ret)
 {
 	if (state->is_double)
 		memcpy(ret, &bits, sizeof(*ret));
@@ -310,8 +311,8 @@ static void set_value(struct state *state, uint64_t bits, double *ret)
 }
 
 /* It was another one until `before`, where that is not 0, and is this one now. */
-static struct ebt_error *update(struct counters_model *m, struct state *state, uint64_t before,
-				uint64_t time, uint64_t bits)
+static struct ebt_error *update(struct counters_model *m, struct counter_state *state,
+				uint64_t before, uint64_t time, uint64_t bits)
 {
 	struct ebt_error *err = NULL;
 	double value;
@@ -337,7 +338,7 @@ static struct ebt_error *update(struct counters_model *m, struct state *state, u
 static struct ebt_error *put(struct counters_model *m, const struct ebt_row *row)
 {
 	struct ebt_error *err;
-	struct state *state;
+	struct counter_state *state;
 
 	err = state_of(m, (uint32_t)ebt_u64(row, EBT_F_counter_counter), &state);
 	if (err || !state)
@@ -360,7 +361,7 @@ static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row
 	uint64_t late = ebt_u64(row, EBT_F_mark_counter_late), key = 0;
 	uint64_t time = row->time > late ? row->time - late : 0;
 	struct ebt_error *err;
-	struct state *state;
+	struct counter_state *state;
 
 	err = user_key(m, task, row, &key);
 	if (!err)
@@ -449,7 +450,7 @@ static struct ebt_error *read_before(struct counters_model *m)
 	return err ? err : read_query(m, &query);
 }
 
-static uint64_t begin_of(const struct counters_model *m, const struct state *state)
+static uint64_t begin_of(const struct counters_model *m, const struct counter_state *state)
 {
 	if (state->user)
 		return trace_from_ns(m->trace);
@@ -463,7 +464,7 @@ static struct ebt_error *begin_window(struct counters_model *m)
 	m->in_window = true;
 	m->first = m->tick;
 	for (size_t i = 0; i < m->n && !err; i++) {
-		struct state *state = m->list[i];
+		struct counter_state *state = m->list[i];
 
 		if (!state->known)
 			continue;
@@ -498,7 +499,7 @@ static struct ebt_error *finish(struct counters_model *m)
 	if (!m->result)
 		return &ebt_enomem;
 	for (size_t i = 0; i < m->n; i++) {
-		struct state *state = m->list[i];
+		struct counter_state *state = m->list[i];
 
 		if (!state->known || !state->wanted)
 			continue;

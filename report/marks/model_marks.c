@@ -25,7 +25,7 @@ enum { HIT_INSTANT, HIT_SPAN, HIT_ENTERED };
 /* Its begin had a key: the process ends it and not the thread. Not in what is handed out. */
 #define KEYED (1u << 7)
 
-struct name {
+struct marks_name {
 	struct mark_name name;
 	bool wanted;
 };
@@ -38,7 +38,7 @@ struct store {
 	uint64_t from, to; /* nothing outside is needed: from <= time < to */
 	struct mark *list;
 	size_t n, capacity;
-	struct name *names;
+	struct marks_name *names;
 	size_t n_names, names_capacity;
 	struct proc_texts texts, messages;
 	struct index_map by_texts; /* group << 32 | name: index in names */
@@ -112,7 +112,7 @@ static struct ebt_error *name_of(struct store *s, struct ebt_str group, struct e
 {
 	uint32_t group_id, text_id;
 	struct ebt_error *err;
-	struct name *name;
+	struct marks_name *name;
 
 	err = proc_texts_add(&s->texts, group, &group_id);
 	if (!err)
@@ -126,8 +126,9 @@ static struct ebt_error *name_of(struct store *s, struct ebt_str group, struct e
 	if (err || *ret < s->n_names)
 		return err;
 	name = &s->names[s->n_names++];
-	*name = (struct name){ .name = { proc_texts_get(&s->texts, group_id).data,
-					 proc_texts_get(&s->texts, text_id).data, group_id } };
+	*name = (struct marks_name){ .name = { proc_texts_get(&s->texts, group_id).data,
+					       proc_texts_get(&s->texts, text_id).data,
+					       group_id } };
 	return is_name_wanted(&s->options, &name->name, &name->wanted);
 }
 

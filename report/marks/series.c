@@ -148,17 +148,17 @@ static void add_late(struct text *text, int64_t late)
 }
 
 /* Text of one row. */
-struct cells {
+struct series_cells {
 	struct text process, late;
 };
 
-static void cells_deinit(struct cells *cells)
+static void cells_deinit(struct series_cells *cells)
 {
 	text_deinit(&cells->process);
 	text_deinit(&cells->late);
 }
 
-static struct ebt_error *put(const struct series *s, size_t i, struct cells *cells)
+static struct ebt_error *put(const struct series *s, size_t i, struct series_cells *cells)
 {
 	const struct mark *mark = marks_at(s->marks, i);
 	const struct mark_name *name = marks_name(s->marks, mark->name);
@@ -195,7 +195,7 @@ static struct ebt_error *put(const struct series *s, size_t i, struct cells *cel
 
 static struct ebt_error *put_marks(const struct series *s)
 {
-	__attribute__((cleanup(cells_deinit))) struct cells cells = { 0 };
+	__attribute__((cleanup(cells_deinit))) struct series_cells cells = { 0 };
 	const struct options *o = s->report->options;
 	struct out_table table = {
 		.key = "rows",

@@ -46,25 +46,25 @@ static const struct out_column columns[N_COLUMNS] = {
 };
 
 /* Marks of one group and name, of one process where they are shown by process. */
-struct group {
+struct summary_group {
 	uint32_t name;
 	const struct ebt_task *task;
 	uint64_t count, open;
 	size_t first, n; /* durations that are known */
 };
 
-struct summary {
+struct mark_summary {
 	struct report *report;
 	const struct marks *marks;
 	const struct names *names; /* NULL: not by process */
 	struct marks_groups by_key;
-	struct group *groups;
+	struct summary_group *groups;
 	size_t n, capacity;
 	uint32_t *group_of;  /* of each mark */
 	uint64_t *durations; /* those of a group together */
 };
 
-static void summary_deinit(struct summary *s)
+static void summary_deinit(struct mark_summary *s)
 {
 	marks_groups_deinit(&s->by_key);
 	free(s->groups);
@@ -72,7 +72,7 @@ static void summary_deinit(struct summary *s)
 	free(s->durations);
 }
 
-static struct ebt_error *find_group(struct summary *s, const struct mark *mark, uint32_t *ret)
+static struct ebt_error *find_group(struct mark_summary *s, const struct mark *mark, uint32_t *ret)
 {
 	struct ebt_error *err = marks_groups_find(&s->by_key, s->names, mark, ret);
 
@@ -80,7 +80,8 @@ static struct ebt_error *find_group(struct summary *s, const struct mark *mark, 
 		return err;
 	err = sym_array_reserve(&s->groups, s->n, &s->capacity, sizeof(*s->groups));
 	if (!err)
-		s->groups[s->n++] = (struct group){ .name = mark->name, .task = mark->task };
+		s->groups[s->n++] =
+			(struct summary_group){ .name = mark->name, .task = mark->task };
 	return err;
 }
 
@@ -91,7 +92,7 @@ static bool has_duration(const struct mark *mark)
 
 /* Counts first (in `first`), so that each group's durations get a place of their own in one array.
  */
-static struct ebt_error *fill(struct summary *s)
+static struct ebt_error *fill(struct mark_summary *s)
 {
 	const size_t n = marks_n(s->marks);
 	size_t first = 0;
@@ -103,7 +104,7 @@ static struct ebt_error *fill(struct summary *s)
 	for (size_t i = 0; i < n; i++) {
 		const struct mark *mark = marks_at(s->marks, i);
 		struct ebt_error *err = find_group(s, mark, &s->group_of[i]);
-		struct group *group;
+		struct summary_group *group;
 
 		if (err)
 			return err;
@@ -120,7 +121,7 @@ static struct ebt_error *fill(struct summary *s)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct mark *mark = marks_at(s->marks, i);
-		struct group *group = &s->groups[s->group_of[i]];
+		struct summary_group *group = &s->groups[s->group_of[i]];
 
 		if (has_duration(mark))
 			s->durations[group->first + group->n++] = mark_duration(mark);
@@ -128,7 +129,7 @@ static struct ebt_error *fill(struct summary *s)
 	return NULL;
 }
 
-static struct ebt_error *put(const struct summary *s, const struct group *group)
+static struct ebt_error *put(const struct mark_summary *s, const struct summary_group *group)
 {
 	const struct figures f = figures_of(&s->durations[group->first], group->n);
 	const struct mark_name *name = marks_name(s->marks, group->name);
@@ -166,8 +167,8 @@ static struct ebt_error *put(const struct summary *s, const struct group *group)
 
 struct ebt_error *marks_summary(struct report *report, const struct marks *marks)
 {
-	__attribute__((cleanup(summary_deinit))) struct summary s = { .report = report,
-								      .marks = marks };
+	__attribute__((cleanup(summary_deinit))) struct mark_summary s = { .report = report,
+									   .marks = marks };
 	const bool by_process = options_flag(report->options, "by-process");
 	const struct out_table table = {
 		.key = "rows",

@@ -41,7 +41,7 @@ static const struct out_column columns[N_COLUMNS] = {
 };
 
 /* Which marks come in which order: all of them by start, but for --sort and --top. */
-struct order {
+struct mark_order {
 	const struct marks *marks;
 	uint32_t *by_duration; /* NULL: by start */
 	bool backwards;	       /* from the last to the first */
@@ -64,7 +64,7 @@ static bool is_sort(const struct options *o, const char *name)
 }
 
 /* By start and by duration, marks need not be rows to be sorted: millions of them fit. */
-static struct ebt_error *order_init(struct order *order, const struct options *o)
+static struct ebt_error *order_init(struct mark_order *order, const struct options *o)
 {
 	bool duration = is_sort(o, "duration");
 
@@ -86,7 +86,7 @@ static struct ebt_error *order_init(struct order *order, const struct options *o
 	return NULL;
 }
 
-static const struct mark *order_at(const struct order *order, size_t i)
+static const struct mark *order_at(const struct mark_order *order, size_t i)
 {
 	if (order->backwards)
 		i = marks_n(order->marks) - 1 - i;
@@ -144,14 +144,14 @@ static struct ebt_error *put(struct report *report, const struct marks *marks,
 	return text_error(text) ? text_error(text) : out_row(report->out, 0, values);
 }
 
-static void order_deinit(struct order *order)
+static void order_deinit(struct mark_order *order)
 {
 	free(order->by_duration);
 }
 
 struct ebt_error *marks_table(struct report *report, const struct marks *marks)
 {
-	__attribute__((cleanup(order_deinit))) struct order order = { .marks = marks };
+	__attribute__((cleanup(order_deinit))) struct mark_order order = { .marks = marks };
 	_cleanup_text_ struct text text = TEXT_INIT;
 	struct out_table table = {
 		.key = "rows",

@@ -15,13 +15,13 @@ struct cache_chunk {
 };
 
 /* A walk over the chunks of a range. */
-struct walk {
+struct pages_walk {
 	uint64_t page, end;
 	uint64_t key;
 	uint64_t mask; /* pages of the chunk that are in the range */
 };
 
-static bool next_chunk(struct walk *w, uint32_t file)
+static bool next_chunk(struct pages_walk *w, uint32_t file)
 {
 	uint64_t from = w->page % 64, n = 64 - from;
 
@@ -82,7 +82,7 @@ static bool same(const struct cache_adder *a, const struct cache_adder *b)
 struct ebt_error *cache_pages_add(struct cache_pages *pages, const struct cache_range *range,
 				  const struct cache_adder *adder)
 {
-	struct walk w = { .page = range->index, .end = range->end };
+	struct pages_walk w = { .page = range->index, .end = range->end };
 	struct ebt_error *err = NULL;
 	struct cache_chunk *chunk;
 
@@ -103,7 +103,7 @@ struct ebt_error *cache_pages_add(struct cache_pages *pages, const struct cache_
 uint64_t cache_pages_demand(struct cache_pages *pages, const struct cache_range *range,
 			    const struct cache_adder *adder)
 {
-	struct walk w = { .page = range->index, .end = range->end };
+	struct pages_walk w = { .page = range->index, .end = range->end };
 	uint64_t n = 0;
 
 	while (next_chunk(&w, range->file)) {
@@ -122,7 +122,7 @@ uint64_t cache_pages_demand(struct cache_pages *pages, const struct cache_range 
 uint64_t cache_pages_use(struct cache_pages *pages, const struct cache_range *range,
 			 uint64_t *ret_ahead)
 {
-	struct walk w = { .page = range->index, .end = range->end };
+	struct pages_walk w = { .page = range->index, .end = range->end };
 	uint64_t n = 0, ahead = 0;
 
 	while (next_chunk(&w, range->file)) {

@@ -55,7 +55,7 @@ static const struct narrow narrow_table[] = {
 
 enum grouping { BY_PROCESS, BY_THREAD, BY_FILE };
 
-struct view {
+struct cache_view {
 	struct report *report;
 	bool lookups; /* the kernel told of them */
 	enum grouping by;
@@ -63,7 +63,7 @@ struct view {
 	size_t from[N_COLUMNS], n_columns; /* of all_columns */
 };
 
-static void choose_columns(struct view *v)
+static void choose_columns(struct cache_view *v)
 {
 	v->n_columns = 0;
 	for (size_t i = 0; i < N_COLUMNS; i++) {
@@ -85,7 +85,8 @@ static void choose_columns(struct view *v)
 	narrow_columns(v->report->out, narrow_table, v->columns, v->n_columns);
 }
 
-static void set_figures(const struct view *v, const struct cache_sum *sum, struct out_value *values)
+static void set_figures(const struct cache_view *v, const struct cache_sum *sum,
+			struct out_value *values)
 {
 	uint64_t lookups = sum->hits + sum->misses;
 	uint64_t read = sum->added > sum->written ? sum->added - sum->written : 0;
@@ -106,7 +107,7 @@ static void set_figures(const struct view *v, const struct cache_sum *sum, struc
 	values[COL_READAHEAD] = out_u64(cache_readahead(sum));
 }
 
-static struct ebt_error *put_row(const struct view *v, const struct out_value *values)
+static struct ebt_error *put_row(const struct cache_view *v, const struct out_value *values)
 {
 	struct out_value row[N_COLUMNS];
 
@@ -115,7 +116,7 @@ static struct ebt_error *put_row(const struct view *v, const struct out_value *v
 	return out_row(v->report->out, 0, row);
 }
 
-static struct ebt_error *put_tasks(struct view *v, const struct cache_model *model)
+static struct ebt_error *put_tasks(struct cache_view *v, const struct cache_model *model)
 {
 	const struct task_groups *tasks = cache_model_tasks(model);
 	struct out_table table = { .key = "rows", .columns = v->columns };
@@ -149,7 +150,7 @@ static bool is_empty(const struct cache_sum *sum)
 	return !memcmp(sum, &none, sizeof(none));
 }
 
-static struct ebt_error *put_files(struct view *v, const struct cache_model *model,
+static struct ebt_error *put_files(struct cache_view *v, const struct cache_model *model,
 				   const struct inode_paths *paths)
 {
 	bool json = out_format(v->report->out) == FORMAT_JSON;
@@ -184,7 +185,7 @@ static struct ebt_error *put_files(struct view *v, const struct cache_model *mod
 	return err ? err : out_end(v->report->out);
 }
 
-static void print_all(const struct view *v, const struct cache_sum *all)
+static void print_all(const struct cache_view *v, const struct cache_sum *all)
 {
 	struct out *out = v->report->out;
 	uint64_t lookups = all->hits + all->misses;
@@ -226,7 +227,7 @@ static struct ebt_error *cmd_cache(struct report *report)
 	_cleanup_(inode_paths_destroyp) struct inode_paths *paths = NULL;
 	bool files = options_flag(report->options, "files");
 	bool json = out_format(report->out) == FORMAT_JSON;
-	struct view v = { .report = report };
+	struct cache_view v = { .report = report };
 	struct ebt_error *err;
 
 	if (options_flag(report->options, "by-thread"))

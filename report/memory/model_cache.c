@@ -18,7 +18,7 @@
 enum { CACHE_READ, CACHE_FAULT, CACHE_AROUND, CACHE_ADD, CACHE_DELETE, CACHE_DIRTY };
 
 /* What a task did last. */
-struct task_state {
+struct cache_task {
 	const struct ebt_task *task; /* NULL: not known */
 	uint32_t serial;	     /* of its lookups */
 	bool reading, faulting, around;
@@ -37,7 +37,7 @@ struct history {
 	size_t n_files, files_capacity;
 	struct sym_index by_key;
 	uint64_t seed;
-	struct task_state *tasks; /* by number of the task */
+	struct cache_task *tasks; /* by number of the task */
 	size_t n_tasks;
 };
 
@@ -51,9 +51,9 @@ struct cache_model {
 };
 
 /* A row, and whose figures it changes. */
-struct event {
+struct cache_event {
 	const struct ebt_task *task;
-	struct task_state *state;
+	struct cache_task *state;
 	struct cache_adder adder;
 	struct cache_range range;
 	bool counts; /* it is in the window, and passes the filters */
@@ -106,10 +106,10 @@ static struct ebt_error *file_of(struct history *h, const struct inode_key *key,
 	return err;
 }
 
-static struct ebt_error *state_of(struct history *h, uint32_t task, struct task_state **ret)
+static struct ebt_error *state_of(struct history *h, uint32_t task, struct cache_task **ret)
 {
 	size_t n = h->n_tasks ? h->n_tasks : 64;
-	struct task_state *tasks;
+	struct cache_task *tasks;
 
 	while (n <= task)
 		n *= 2;
@@ -159,7 +159,7 @@ static struct ebt_error *group_of(struct cache_model *m, const struct ebt_task *
 		}                                                       \
 	} while (0)
 
-static void use(struct cache_model *m, const struct event *e, const struct cache_range *range)
+static void use(struct cache_model *m, const struct cache_event *e, const struct cache_range *range)
 {
 	uint64_t ahead, n = range->end - range->index;
 	uint64_t misses = cache_pages_use(&m->history->pages, range, &ahead);
@@ -170,9 +170,9 @@ static void use(struct cache_model *m, const struct event *e, const struct cache
 }
 
 /* The task's last read() got what it wanted, up to `end` of the same file. */
-static struct ebt_error *end_read(struct cache_model *m, struct task_state *t, uint64_t end)
+static struct ebt_error *end_read(struct cache_model *m, struct cache_task *t, uint64_t end)
 {
-	struct event e = { .counts = t->read_counts };
+	struct cache_event e = { .counts = t->read_counts };
 	struct cache_range range = t->read;
 	struct ebt_error *err = NULL;
 
@@ -187,9 +187,9 @@ static struct ebt_error *end_read(struct cache_model *m, struct task_state *t, u
 	return err;
 }
 
-static struct ebt_error *count_read(struct cache_model *m, const struct event *e)
+static struct ebt_error *count_read(struct cache_model *m, const struct cache_event *e)
 {
-	struct task_state *t = e->state;
+	struct cache_task *t = e->state;
 	const struct cache_range *r = &e->range;
 	uint64_t demanded = cache_pages_demand(&m->history->pages, r, &e->adder);
 	bool goes_on = t->reading && t->read.file == r->file && t->read.end == r->end &&
@@ -213,9 +213,9 @@ static bool inside(const struct cache_range *inner, const struct cache_range *ou
 }
 
 /* What is not there, is added next; then the fault may come again. */
-static void count_fault(struct cache_model *m, const struct event *e)
+static void count_fault(struct cache_model *m, const struct cache_event *e)
 {
-	struct task_state *t = e->state;
+	struct cache_task *t = e->state;
 
 	t->serial++;
 	if (t->faulting && inside(&e->range, &t->fault))
@@ -230,9 +230,9 @@ static void count_fault(struct cache_model *m, const struct event *e)
 	t->fault = e->range;
 }
 
-static void count_around(struct cache_model *m, const struct event *e)
+static void count_around(struct cache_model *m, const struct cache_event *e)
 {
-	struct task_state *t = e->state;
+	struct cache_task *t = e->state;
 	uint64_t ahead, misses = cache_pages_use(&m->history->pages, &e->range, &ahead);
 	/* The fault comes again when its page has been read, and is over with this. */
 	bool again = t->faulting && t->missed && inside(&t->fault, &e->range);
@@ -248,9 +248,9 @@ static void count_around(struct cache_model *m, const struct event *e)
 	t->serial++;
 }
 
-static struct ebt_error *count_add(struct cache_model *m, const struct event *e)
+static struct ebt_error *count_add(struct cache_model *m, const struct cache_event *e)
 {
-	struct task_state *t = e->state;
+	struct cache_task *t = e->state;
 	struct ebt_error *err;
 
 	COUNT(m, e, e->range.file, added, e->range.end - e->range.index);
@@ -268,7 +268,8 @@ static struct ebt_error *count_add(struct cache_model *m, const struct event *e)
 }
 
 /* Pages go, or become dirty: whatever was to be read of them has been. */
-static struct ebt_error *count_change(struct cache_model *m, const struct event *e, bool dirty)
+static struct ebt_error *count_change(struct cache_model *m, const struct cache_event *e,
+				      bool dirty)
 {
 	uint64_t n = e->range.end - e->range.index, unused;
 	struct ebt_error *err = end_read(m, e->state, UINT64_MAX);
@@ -285,7 +286,8 @@ static struct ebt_error *count_change(struct cache_model *m, const struct event 
 	return NULL;
 }
 
-static struct ebt_error *count_event(struct cache_model *m, const struct event *e, uint64_t kind)
+static struct ebt_error *count_event(struct cache_model *m, const struct cache_event *e,
+				     uint64_t kind)
 {
 	switch (kind) {
 	case CACHE_READ:
@@ -308,7 +310,7 @@ static struct ebt_error *count_event(struct cache_model *m, const struct event *
 /* --- rows --- */
 
 static struct ebt_error *read_event(struct cache_model *m, const struct ebt_row *row,
-				    struct event *ret)
+				    struct cache_event *ret)
 {
 	const struct inode_key key = {
 		.inode = ebt_u64(row, EBT_F_page_cache_inode),
@@ -317,7 +319,7 @@ static struct ebt_error *read_event(struct cache_model *m, const struct ebt_row 
 		.generation = (uint32_t)ebt_u64(row, EBT_F_page_cache_generation),
 	};
 	uint64_t n = ebt_u64(row, EBT_F_page_cache_pages);
-	struct event e = { .task = ebt_task(row, EBT_F_page_cache_task) };
+	struct cache_event e = { .task = ebt_task(row, EBT_F_page_cache_task) };
 	uint32_t number = e.task ? e.task->id + 1 : 0;
 	struct ebt_error *err;
 
@@ -353,7 +355,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
 	struct cache_model *m = arg;
 	struct ebt_error *err;
-	struct event e;
+	struct cache_event e;
 
 	if (row->batch->table->id == EBT_T_task_exit)
 		return take_exit(m, row);

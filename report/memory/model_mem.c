@@ -13,7 +13,7 @@
 #define MAX_ORDER     20u   /* 4 GiB: what a trace may claim of one block */
 #define KIND_SWAP     2
 
-struct reading {
+struct mem_reading {
 	struct mem_model *model;
 	struct trace *trace;
 	struct index_map by_name; /* hash of a name, and where that is taken the next number */
@@ -23,7 +23,8 @@ struct reading {
 
 /* --- whose --- */
 
-static struct ebt_error *process_of(struct reading *r, const struct ebt_task *task, uint32_t *ret)
+static struct ebt_error *process_of(struct mem_reading *r, const struct ebt_task *task,
+				    uint32_t *ret)
 {
 	struct mem_model *m = r->model;
 	struct ebt_error *err = task_groups_of(m->groups, task, ret);
@@ -60,7 +61,7 @@ static struct ebt_error *add_cache(struct mem_model *m, struct ebt_str name)
 }
 
 /* A name ends at a NUL, if a trace has one in it. */
-static struct ebt_error *cache_of(struct reading *r, struct ebt_str name, uint32_t *ret)
+static struct ebt_error *cache_of(struct mem_reading *r, struct ebt_str name, uint32_t *ret)
 {
 	struct mem_model *m = r->model;
 	uint64_t key = UINT64_C(0xcbf29ce484222325);
@@ -83,8 +84,8 @@ static struct ebt_error *cache_of(struct reading *r, struct ebt_str name, uint32
 }
 
 /* What serves a kmalloc is named by its size. */
-static struct ebt_error *cache_of_row(struct reading *r, const struct ebt_row *row, uint64_t bytes,
-				      uint32_t *ret)
+static struct ebt_error *cache_of_row(struct mem_reading *r, const struct ebt_row *row,
+				      uint64_t bytes, uint32_t *ret)
 {
 	struct ebt_str name = ebt_str(row, EBT_F_kmem_alloc_cache);
 	char made[32];
@@ -137,12 +138,12 @@ static double pages_of(const struct live_block *block)
 
 /* --- allocations and frees --- */
 
-static bool counts(const struct reading *r, const struct ebt_row *row)
+static bool counts(const struct mem_reading *r, const struct ebt_row *row)
 {
 	return row->time >= r->from;
 }
 
-static void free_object(struct reading *r, struct live_block *block, const struct ebt_row *row)
+static void free_object(struct mem_reading *r, struct live_block *block, const struct ebt_row *row)
 {
 	struct mem_model *m = r->model;
 
@@ -153,7 +154,7 @@ static void free_object(struct reading *r, struct live_block *block, const struc
 	live_set_remove(&m->objects, block);
 }
 
-static void free_pages(struct reading *r, struct live_block *block, const struct ebt_row *row)
+static void free_pages(struct mem_reading *r, struct live_block *block, const struct ebt_row *row)
 {
 	if (counts(r, row))
 		sum_freed(&r->model->processes[block->process].pages, block, pages_of(block));
@@ -161,9 +162,9 @@ static void free_pages(struct reading *r, struct live_block *block, const struct
 }
 
 /* Whose it is, if the filters let the allocation pass. */
-static struct ebt_error *whose(struct reading *r, const struct ebt_row *row, uint32_t task_field,
-			       uint32_t interrupt_field, uint32_t cpu_field, bool *ret_wanted,
-			       uint32_t *ret)
+static struct ebt_error *whose(struct mem_reading *r, const struct ebt_row *row,
+			       uint32_t task_field, uint32_t interrupt_field, uint32_t cpu_field,
+			       bool *ret_wanted, uint32_t *ret)
 {
 	const struct ebt_task *task = ebt_task(row, task_field);
 
@@ -175,14 +176,14 @@ static struct ebt_error *whose(struct reading *r, const struct ebt_row *row, uin
 }
 
 /* How many allocations of this size one that was sampled stands for. */
-static double weight_of(struct reading *r, uint64_t rate, uint64_t bytes)
+static double weight_of(struct mem_reading *r, uint64_t rate, uint64_t bytes)
 {
 	if (rate)
 		r->model->rate = rate;
 	return bytes && rate > bytes ? (double)rate / (double)bytes : 1;
 }
 
-static struct ebt_error *keep(struct reading *r, struct live_set *set,
+static struct ebt_error *keep(struct mem_reading *r, struct live_set *set,
 			      const struct live_block *block)
 {
 	if (set->n == LIVE_SET_MAX) {
@@ -192,7 +193,7 @@ static struct ebt_error *keep(struct reading *r, struct live_set *set,
 	return live_set_add(set, block);
 }
 
-static struct ebt_error *on_object(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *row)
 {
 	struct mem_model *m = r->model;
 	struct live_block block = {
@@ -225,7 +226,7 @@ static struct ebt_error *on_object(struct reading *r, const struct ebt_row *row)
 	return keep(r, &m->objects, &block);
 }
 
-static struct ebt_error *unknown_free(struct reading *r, const struct ebt_row *row,
+static struct ebt_error *unknown_free(struct mem_reading *r, const struct ebt_row *row,
 				      uint32_t task_field, uint32_t interrupt_field,
 				      uint32_t cpu_field)
 {
@@ -243,7 +244,7 @@ static struct ebt_error *unknown_free(struct reading *r, const struct ebt_row *r
 	return NULL;
 }
 
-static struct ebt_error *on_object_freed(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_object_freed(struct mem_reading *r, const struct ebt_row *row)
 {
 	struct live_block *block =
 		live_set_find(&r->model->objects, ebt_u64(row, EBT_F_kmem_free_address));
@@ -258,7 +259,7 @@ static struct ebt_error *on_object_freed(struct reading *r, const struct ebt_row
 /* --- pages --- */
 
 /* Takes a piece out of a larger block: what is left of it are halves of halves. */
-static struct ebt_error *cut_block(struct reading *r, struct live_block *found, uint64_t page,
+static struct ebt_error *cut_block(struct mem_reading *r, struct live_block *found, uint64_t page,
 				   uint32_t order, const struct ebt_row *row)
 {
 	struct live_set *set = &r->model->pages;
@@ -302,7 +303,7 @@ static struct live_block *find_around(const struct live_set *set, uint64_t page,
 }
 
 /* Frees what is live of these pages; tells whether anything was. */
-static struct ebt_error *take_pages(struct reading *r, uint64_t page, uint32_t order,
+static struct ebt_error *take_pages(struct mem_reading *r, uint64_t page, uint32_t order,
 				    const struct ebt_row *row, bool *ret)
 {
 	struct live_set *set = &r->model->pages;
@@ -327,7 +328,7 @@ static struct ebt_error *take_pages(struct reading *r, uint64_t page, uint32_t o
 	return NULL;
 }
 
-static struct ebt_error *on_pages(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *row)
 {
 	struct mem_model *m = r->model;
 	uint64_t order = ebt_u64(row, EBT_F_page_alloc_order);
@@ -354,7 +355,7 @@ static struct ebt_error *on_pages(struct reading *r, const struct ebt_row *row)
 	return keep(r, &m->pages, &block);
 }
 
-static struct ebt_error *on_pages_freed(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_pages_freed(struct mem_reading *r, const struct ebt_row *row)
 {
 	uint64_t order = ebt_u64(row, EBT_F_page_free_order);
 	bool known;
@@ -379,7 +380,7 @@ static void new_rss(struct mem_process *process)
 		process->rss_peak = rss;
 }
 
-static struct ebt_error *on_rss(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_rss(struct mem_reading *r, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_task(row, EBT_F_rss_stat_task);
 	uint64_t kind = ebt_u64(row, EBT_F_rss_stat_kind);
@@ -399,7 +400,7 @@ static struct ebt_error *on_rss(struct reading *r, const struct ebt_row *row)
 	return NULL;
 }
 
-static struct ebt_error *on_status(struct reading *r, const struct ebt_row *row)
+static struct ebt_error *on_status(struct mem_reading *r, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_task(row, EBT_F_process_memory_task);
 	struct mem_process *process;
@@ -446,7 +447,7 @@ static void on_system(struct mem_model *m, const struct ebt_row *row)
 
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
-	struct reading *r = arg;
+	struct mem_reading *r = arg;
 
 	switch (row->batch->table->id) {
 	case EBT_T_kmem_alloc:
@@ -467,7 +468,7 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	return NULL;
 }
 
-static struct ebt_error *read_rows(struct reading *r)
+static struct ebt_error *read_rows(struct mem_reading *r)
 {
 	const struct ebt_want wants[] = {
 		{ EBT_T_kmem_alloc,
@@ -520,7 +521,7 @@ static struct ebt_error *find_page_size(struct trace *trace, uint64_t *ret)
 struct ebt_error *mem_model_create(struct trace *trace, struct mem_model **ret)
 {
 	_cleanup_(mem_model_destroyp) struct mem_model *m = calloc(1, sizeof(*m));
-	struct reading r = { .model = m, .trace = trace, .from = trace_from_ns(trace) };
+	struct mem_reading r = { .model = m, .trace = trace, .from = trace_from_ns(trace) };
 	struct ebt_error *err;
 
 	if (!m)

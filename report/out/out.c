@@ -335,12 +335,12 @@ static int compare_lines(const void *a, const void *b, void *arg)
 
 /* Lines grouped by parent: those of line p are by_parent[first[p + 1] … first[p + 2] - 1]; p + 1
  * is 0 for lines without a parent. */
-struct groups {
+struct out_groups {
 	uint32_t *first, *by_parent, *position;
 	uint32_t *order;
 };
 
-static void groups_deinit(struct groups *g)
+static void groups_deinit(struct out_groups *g)
 {
 	free(g->first);
 	free(g->by_parent);
@@ -348,7 +348,7 @@ static void groups_deinit(struct groups *g)
 	free(g->order);
 }
 
-static struct ebt_error *groups_init(const struct out *out, struct groups *g)
+static struct ebt_error *groups_init(const struct out *out, struct out_groups *g)
 {
 	size_t n = out->n_lines;
 
@@ -369,7 +369,7 @@ static struct ebt_error *groups_init(const struct out *out, struct groups *g)
 }
 
 /* Parents before children, siblings in sorted order, of the outermost only the first `top`. */
-static size_t walk_groups(const struct out *out, struct groups *g, uint64_t top)
+static size_t walk_groups(const struct out *out, struct out_groups *g, uint64_t top)
 {
 	size_t n = 0;
 	uint32_t group = 0;
@@ -457,7 +457,7 @@ static struct ebt_error *drop_lines(struct out *out)
 
 static struct ebt_error *sort_and_write(struct out *out)
 {
-	__attribute__((cleanup(groups_deinit))) struct groups g = { 0 };
+	__attribute__((cleanup(groups_deinit))) struct out_groups g = { 0 };
 	const struct out_column *column;
 	struct out_lines lines;
 	struct ebt_error *err;

@@ -8,21 +8,21 @@
 #include "report/sched/views.h"
 #include "report/trace/task_groups.h"
 
-struct sums {
+struct process_sums {
 	uint64_t run_ns, wait_ns, voluntary, involuntary, migrations;
 	struct histogram latency;
 	uint32_t threads;
 	bool ran;
 };
 
-static void free_sums(struct sums *sums, size_t n)
+static void free_sums(struct process_sums *sums, size_t n)
 {
 	for (size_t i = 0; sums && i < n; i++)
 		histogram_deinit(&sums[i].latency);
 	free(sums);
 }
 
-static struct ebt_error *add(struct sums *sum, const struct schedstat_task *task)
+static struct ebt_error *add(struct process_sums *sum, const struct schedstat_task *task)
 {
 	sum->run_ns += task->run_ns;
 	sum->wait_ns += task->wait_ns;
@@ -53,8 +53,9 @@ static const struct out_column columns[] = {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static struct ebt_error *put(struct out *out, const struct sums *sum, const struct ebt_task *task,
-			     struct ebt_str name, const struct proc_sched *sched)
+static struct ebt_error *put(struct out *out, const struct process_sums *sum,
+			     const struct ebt_task *task, struct ebt_str name,
+			     const struct proc_sched *sched)
 {
 	const double runnable = (double)sum->run_ns + (double)sum->wait_ns;
 	const bool waited = sum->latency.count > 0;
@@ -81,7 +82,7 @@ static struct ebt_error *put(struct out *out, const struct sums *sum, const stru
 		});
 }
 
-static struct ebt_error *put_all(struct report *report, const struct sums *sums,
+static struct ebt_error *put_all(struct report *report, const struct process_sums *sums,
 				 const struct task_groups *groups, const struct procs *procs,
 				 bool all)
 {
@@ -118,7 +119,7 @@ struct ebt_error *sched_by_process(struct report *report, const struct schedstat
 	_cleanup_(task_groups_destroyp) struct task_groups *groups = NULL;
 	_cleanup_(procs_destroyp) struct procs *procs = NULL;
 	/* No more processes than threads. */
-	struct sums *sums = calloc((size_t)stat->n_tasks + 1, sizeof(*sums));
+	struct process_sums *sums = calloc((size_t)stat->n_tasks + 1, sizeof(*sums));
 	struct ebt_error *err = sums ? NULL : &ebt_enomem;
 
 	if (!err)

@@ -18,7 +18,7 @@
 #define DEFAULT_STACKS 20 /* printed without --top */
 
 /* With --interval, so that a sleep through several has the stack with which it began. */
-struct kept {
+struct offcpu_kept {
 	struct trace_state state;
 	struct offcpu *offcpu;
 	struct calltree *tree; /* NULL: without stacks */
@@ -331,18 +331,18 @@ static void choose_state(struct offcpu_command *c)
 
 static void kept_destroy(struct trace_state *state)
 {
-	struct kept *kept = (struct kept *)state;
+	struct offcpu_kept *kept = (struct offcpu_kept *)state;
 
 	offcpu_destroy(kept->offcpu);
 	calltree_destroy(kept->tree);
 	free(kept);
 }
 
-static struct ebt_error *create_kept(struct offcpu_command *c, struct kept **ret)
+static struct ebt_error *create_kept(struct offcpu_command *c, struct offcpu_kept **ret)
 {
 	struct report *report = c->report;
 	bool stacks = options_flag(report->options, "stacks");
-	struct kept *kept = calloc(1, sizeof(*kept));
+	struct offcpu_kept *kept = calloc(1, sizeof(*kept));
 	struct ebt_error *err = NULL;
 
 	if (!kept)
@@ -363,7 +363,7 @@ static struct ebt_error *create_kept(struct offcpu_command *c, struct kept **ret
 static struct ebt_error *run_offcpu(struct report *report)
 {
 	struct offcpu_command c = { .report = report };
-	struct kept *kept = (struct kept *)trace_kept(report->trace, kept_destroy);
+	struct offcpu_kept *kept = (struct offcpu_kept *)trace_kept(report->trace, kept_destroy);
 	bool stacks = options_flag(report->options, "stacks");
 	struct ebt_error *err = trace_names(report->trace, &c.names);
 

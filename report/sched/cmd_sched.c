@@ -17,12 +17,12 @@
 
 #define DEFAULT_WIDTH 100 /* of the timeline where there is no terminal */
 
-DEFINE_CLEANUP(struct timeline *, timeline_destroy);
+DEFINE_CLEANUP(struct cpu_timeline *, timeline_destroy);
 
 struct sched_command {
 	struct trace *trace;
 	struct schedstat stat;
-	struct timeline *timeline; /* NULL: not asked for */
+	struct cpu_timeline *timeline; /* NULL: not asked for */
 };
 
 /* --- reading --- */
@@ -324,7 +324,7 @@ static struct ebt_error *run_sched(struct report *report)
 		.wants = wants,
 		.n_wants = 1,
 	};
-	_cleanup_(timeline_destroyp) struct timeline *timeline = NULL;
+	_cleanup_(timeline_destroyp) struct cpu_timeline *timeline = NULL;
 	struct out *out = report->out;
 	bool partial;
 	struct ebt_error *err;

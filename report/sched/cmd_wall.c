@@ -64,12 +64,12 @@ static struct ebt_error *put_thread(struct out *out, const struct wall_thread *t
 }
 
 /* Threads of one kind, by name, as the end of a sentence. */
-struct listed {
+struct wall_listed {
 	struct text text;
 	uint64_t n;
 };
 
-static void list_thread(struct listed *list, const struct wall_thread *thread,
+static void list_thread(struct wall_listed *list, const struct wall_thread *thread,
 			const struct names *names)
 {
 	if (list->n++ >= MAX_NAMED)
@@ -79,7 +79,7 @@ static void list_thread(struct listed *list, const struct wall_thread *thread,
 	text_printf(&list->text, "/%" PRIu32, thread->task->tid);
 }
 
-static void end_list(struct out *out, struct listed *list, const char *sentence)
+static void end_list(struct out *out, struct wall_listed *list, const char *sentence)
 {
 	if (list->n > MAX_NAMED)
 		text_printf(&list->text, " and %" PRIu64 " more", list->n - MAX_NAMED);
@@ -94,7 +94,7 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 	struct out *out = report->out;
 	struct out_column shown[N_COLUMNS];
 	const struct out_table table = { "rows", NULL, shown, N_COLUMNS, NULL, 0 };
-	struct listed hidden = { 0 }, uncovered = { 0 };
+	struct wall_listed hidden = { 0 }, uncovered = { 0 };
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
 	struct ebt_error *err;
@@ -220,14 +220,14 @@ static enum calltree_roots roots_of(const struct options *o, const char *folder)
 }
 
 /* What goes on from one window to the next. */
-struct kept {
+struct wall_kept {
 	struct trace_state state;
 	struct wall *wall;
 };
 
 static void kept_destroy(struct trace_state *state)
 {
-	struct kept *kept = (struct kept *)state;
+	struct wall_kept *kept = (struct wall_kept *)state;
 
 	wall_destroy(kept->wall);
 	free(kept);
@@ -237,7 +237,7 @@ static void kept_destroy(struct trace_state *state)
 static struct ebt_error *find_wall(struct trace *trace, const struct wall_options *options,
 				   struct wall **ret)
 {
-	struct kept *kept = (struct kept *)trace_kept(trace, kept_destroy);
+	struct wall_kept *kept = (struct wall_kept *)trace_kept(trace, kept_destroy);
 	struct ebt_error *err = NULL;
 
 	if (!kept) {

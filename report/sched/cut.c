@@ -20,24 +20,24 @@ static struct ebt_error *give_off(struct sched_cut *cut, const struct sched_off 
  * How losses cut an interval. It is whole where none is; doubtful where it lies within one;
  * otherwise what is before the first loss and what is behind the last remains.
  */
-struct pieces {
+struct cut_pieces {
 	bool whole, doubtful;
 	uint64_t before, behind; /* the first part ends, the last part begins */
 };
 
-static struct pieces cut_interval(const struct losses *losses, uint64_t start, uint64_t end)
+static struct cut_pieces cut_interval(const struct losses *losses, uint64_t start, uint64_t end)
 {
 	size_t i = losses_find(losses, start + 1);
 	uint64_t behind;
 
 	if (i == losses->n || losses->spans[i].from >= end)
-		return (struct pieces){ .whole = true };
+		return (struct cut_pieces){ .whole = true };
 	if (losses->spans[i].from <= start && losses->spans[i].to >= end)
-		return (struct pieces){ .whole = true, .doubtful = true };
+		return (struct cut_pieces){ .whole = true, .doubtful = true };
 	behind = losses->spans[i].to;
 	for (size_t j = i + 1; j < losses->n && losses->spans[j].from < end; j++)
 		behind = losses->spans[j].to;
-	return (struct pieces){
+	return (struct cut_pieces){
 		.before = losses->spans[i].from > start ? losses->spans[i].from : start,
 		.behind = behind < end ? behind : end,
 	};
@@ -53,7 +53,7 @@ static bool is_known(const struct losses *losses, uint64_t whole_start, uint64_t
 
 struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 {
-	struct pieces pieces = { .whole = true };
+	struct cut_pieces pieces = { .whole = true };
 	struct ebt_error *err;
 
 	if (run->flags & SCHED_CUT_START && !is_known(&cut->losses, run->whole_start, run->start))
@@ -85,7 +85,7 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 
 struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 {
-	struct pieces pieces = { .whole = true };
+	struct cut_pieces pieces = { .whole = true };
 	struct ebt_error *err;
 
 	/* It came at the bound itself: there is nothing to tell. */

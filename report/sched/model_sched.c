@@ -39,7 +39,7 @@ enum kind {
 	KIND_DEAD,
 };
 
-struct task_state {
+struct sched_task_state {
 	const struct ebt_task *task;
 	const struct ebt_task *waker;
 	uint64_t since;	   /* RUNNING, OFF */
@@ -61,7 +61,7 @@ struct cpu_state {
 struct sched_model {
 	struct ebt_reader *reader;
 	struct sched_options options;
-	struct task_state *tasks;
+	struct sched_task_state *tasks;
 	struct cpu_state *cpus;
 	uint32_t n_tasks, n_cpus;
 	struct sched_cut cut;
@@ -162,7 +162,7 @@ void sched_model_destroy(struct sched_model *model)
 static struct ebt_error *grow_tasks(struct sched_model *model, uint32_t id)
 {
 	uint32_t n = ebt_reader_n_tasks(model->reader);
-	struct task_state *tasks;
+	struct sched_task_state *tasks;
 
 	n = n > id ? n : id + 1;
 	tasks = reallocarray(model->tasks, n, sizeof(*tasks));
@@ -176,9 +176,9 @@ static struct ebt_error *grow_tasks(struct sched_model *model, uint32_t id)
 
 /* The state of a task; *ret is valid until the next call. */
 static inline struct ebt_error *task_state(struct sched_model *model, const struct ebt_task *task,
-					   struct task_state **ret)
+					   struct sched_task_state **ret)
 {
-	struct task_state *s;
+	struct sched_task_state *s;
 
 	if (task->id >= model->n_tasks) {
 		struct ebt_error *err = grow_tasks(model, task->id);
@@ -257,7 +257,7 @@ static struct ebt_error *give_off(struct sched_model *model, struct sched_off *o
 /* A task was thought to run on a CPU, and another row says that it does not: its end is missing. */
 static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32_t cpu)
 {
-	struct task_state *s = &model->tasks[id];
+	struct sched_task_state *s = &model->tasks[id];
 	struct sched_run run = {
 		.task = s->task, .start = s->since, .end = s->exit, .cpu = s->cpu, .why = SCHED_DEAD
 	};
@@ -285,7 +285,7 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 	struct sched_run run = { .task = task, .row = row, .end = row->time, .cpu = cpu };
 	uint64_t prev_state = ebt_u64(row, EBT_F_sched_switch_prev_state);
 	bool preempt = ebt_u64(row, EBT_F_sched_switch_preempt);
-	struct task_state *s;
+	struct sched_task_state *s;
 	struct ebt_error *err;
 
 	err = task_state(model, task, &s);
@@ -319,8 +319,8 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 }
 
 /* What is known of the time off CPU of a task, until end. False: nothing. */
-static bool off_interval(const struct sched_model *model, const struct task_state *s, uint64_t end,
-			 struct sched_off *ret)
+static bool off_interval(const struct sched_model *model, const struct sched_task_state *s,
+			 uint64_t end, struct sched_off *ret)
 {
 	struct sched_off off = {
 		.task = s->task,
@@ -366,7 +366,7 @@ static struct ebt_error *start(struct sched_model *model, uint64_t time,
 			       const struct ebt_task *task, uint32_t cpu)
 {
 	struct sched_off off;
-	struct task_state *s;
+	struct sched_task_state *s;
 	struct ebt_error *err;
 	bool known;
 
@@ -457,7 +457,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 	const struct ebt_task *wakee = ebt_task(row, EBT_F_sched_waking_wakee);
 	const struct ebt_task *waker = ebt_task(row, EBT_F_sched_waking_waker);
 	uint64_t kind = ebt_u64(row, EBT_F_sched_waking_kind);
-	struct task_state *s;
+	struct sched_task_state *s;
 	struct ebt_error *err;
 
 	if (!wakee)
@@ -499,7 +499,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 static struct ebt_error *on_fork(struct sched_model *model, const struct ebt_row *row)
 {
 	const struct ebt_task *child = ebt_task(row, EBT_F_task_fork_child);
-	struct task_state *s;
+	struct sched_task_state *s;
 	struct ebt_error *err;
 
 	if (!child)
@@ -519,7 +519,7 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 {
 	const struct ebt_task *task = ebt_task(row, EBT_F_task_exec_task);
 	uint64_t cpu = ebt_u64(row, EBT_F_task_exec_cpu);
-	struct task_state *s, *old;
+	struct sched_task_state *s, *old;
 	struct sched_run run;
 	struct ebt_error *err;
 
@@ -555,7 +555,7 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
-	struct task_state *s;
+	struct sched_task_state *s;
 	struct ebt_error *err;
 
 	if (!task)
@@ -570,7 +570,7 @@ static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_r
 {
 	const struct ebt_task *task = ebt_task(row, EBT_F_thread_task);
 	uint64_t cpu = ebt_u64(row, EBT_F_thread_cpu);
-	struct task_state *s;
+	struct sched_task_state *s;
 	struct cpu_state *c;
 	struct ebt_error *err;
 
@@ -621,7 +621,8 @@ struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_ro
 }
 
 /* cut: only this window ends. A task that was seen to exit runs on until the switch. */
-static struct ebt_error *close_run(struct sched_model *model, const struct task_state *s, bool cut)
+static struct ebt_error *close_run(struct sched_model *model, const struct sched_task_state *s,
+				   bool cut)
 {
 	uint64_t to = model->options.to_ns;
 	bool exited = s->exit && !cut;
@@ -643,7 +644,8 @@ static struct ebt_error *close_run(struct sched_model *model, const struct task_
 	return give_run(model, &run);
 }
 
-static struct ebt_error *close_task(struct sched_model *model, const struct task_state *s, bool cut)
+static struct ebt_error *close_task(struct sched_model *model, const struct sched_task_state *s,
+				    bool cut)
 {
 	struct sched_off off;
 

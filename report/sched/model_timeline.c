@@ -13,7 +13,7 @@
 /* Tasks that are told apart within one slice; when more run, the one with least is forgotten. */
 #define CANDIDATES 16
 
-struct candidate {
+struct slice_candidate {
 	const struct ebt_task *task; /* NULL: those that are not wanted */
 	uint64_t ns;
 };
@@ -22,19 +22,19 @@ struct lane {
 	struct timeline_slice *slices;
 	uint32_t at; /* the slice that candidates are of */
 	uint32_t n;
-	struct candidate candidates[CANDIDATES];
+	struct slice_candidate candidates[CANDIDATES];
 };
 
-struct timeline {
+struct cpu_timeline {
 	uint64_t from, to;
 	uint32_t n_slices, n_cpus;
 	struct lane **lanes; /* by CPU; NULL: nothing known */
 };
 
 struct ebt_error *timeline_create(uint64_t from_ns, uint64_t to_ns, uint32_t slices,
-				  struct timeline **ret)
+				  struct cpu_timeline **ret)
 {
-	struct timeline *timeline = calloc(1, sizeof(*timeline));
+	struct cpu_timeline *timeline = calloc(1, sizeof(*timeline));
 
 	if (!timeline)
 		return &ebt_enomem;
@@ -45,7 +45,7 @@ struct ebt_error *timeline_create(uint64_t from_ns, uint64_t to_ns, uint32_t sli
 	return NULL;
 }
 
-void timeline_destroy(struct timeline *timeline)
+void timeline_destroy(struct cpu_timeline *timeline)
 {
 	if (!timeline)
 		return;
@@ -58,14 +58,14 @@ void timeline_destroy(struct timeline *timeline)
 	free(timeline);
 }
 
-uint64_t timeline_slice_start(const struct timeline *timeline, uint32_t i)
+uint64_t timeline_slice_start(const struct cpu_timeline *timeline, uint32_t i)
 {
 	unsigned __int128 span = timeline->to - timeline->from;
 
 	return (uint64_t)(span * i / timeline->n_slices);
 }
 
-static struct ebt_error *get_lane(struct timeline *timeline, uint32_t cpu, struct lane **ret)
+static struct ebt_error *get_lane(struct cpu_timeline *timeline, uint32_t cpu, struct lane **ret)
 {
 	struct lane *lane;
 
@@ -98,7 +98,7 @@ static void close_slice(struct lane *lane)
 	struct timeline_slice *slice = &lane->slices[lane->at];
 
 	for (uint32_t i = 0; i < lane->n; i++) {
-		const struct candidate *c = &lane->candidates[i];
+		const struct slice_candidate *c = &lane->candidates[i];
 
 		if (c->ns <= slice->task_ns)
 			continue;
@@ -111,7 +111,7 @@ static void close_slice(struct lane *lane)
 
 static void add_to_slice(struct lane *lane, uint32_t at, const struct ebt_task *task, uint64_t ns)
 {
-	struct candidate *least = NULL;
+	struct slice_candidate *least = NULL;
 
 	if (at != lane->at) {
 		close_slice(lane);
@@ -119,7 +119,7 @@ static void add_to_slice(struct lane *lane, uint32_t at, const struct ebt_task *
 	}
 	lane->slices[at].busy_ns += ns;
 	for (uint32_t i = 0; i < lane->n; i++) {
-		struct candidate *c = &lane->candidates[i];
+		struct slice_candidate *c = &lane->candidates[i];
 
 		if (task && c->task ? c->task->id == task->id : c->task == task) {
 			c->ns += ns;
@@ -129,12 +129,13 @@ static void add_to_slice(struct lane *lane, uint32_t at, const struct ebt_task *
 			least = c;
 	}
 	if (lane->n < CANDIDATES)
-		lane->candidates[lane->n++] = (struct candidate){ task, ns };
+		lane->candidates[lane->n++] = (struct slice_candidate){ task, ns };
 	else if (ns > least->ns)
-		*least = (struct candidate){ task, ns };
+		*least = (struct slice_candidate){ task, ns };
 }
 
-struct ebt_error *timeline_run(struct timeline *timeline, const struct sched_run *run, bool wanted)
+struct ebt_error *timeline_run(struct cpu_timeline *timeline, const struct sched_run *run,
+			       bool wanted)
 {
 	uint64_t start = run->start > timeline->from ? run->start - timeline->from : 0;
 	uint64_t span = timeline->to - timeline->from;
@@ -162,7 +163,7 @@ struct ebt_error *timeline_run(struct timeline *timeline, const struct sched_run
 	return NULL;
 }
 
-void timeline_finish(struct timeline *timeline)
+void timeline_finish(struct cpu_timeline *timeline)
 {
 	for (uint32_t i = 0; i < timeline->n_cpus; i++) {
 		if (timeline->lanes[i])
@@ -170,17 +171,17 @@ void timeline_finish(struct timeline *timeline)
 	}
 }
 
-uint32_t timeline_n_cpus(const struct timeline *timeline)
+uint32_t timeline_n_cpus(const struct cpu_timeline *timeline)
 {
 	return timeline->n_cpus;
 }
 
-const struct timeline_slice *timeline_cpu(const struct timeline *timeline, uint32_t cpu)
+const struct timeline_slice *timeline_cpu(const struct cpu_timeline *timeline, uint32_t cpu)
 {
 	return timeline->lanes[cpu] ? timeline->lanes[cpu]->slices : NULL;
 }
 
-uint32_t timeline_n_slices(const struct timeline *timeline)
+uint32_t timeline_n_slices(const struct cpu_timeline *timeline)
 {
 	return timeline->n_slices;
 }

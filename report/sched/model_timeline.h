@@ -18,22 +18,23 @@ struct timeline_slice {
 	bool other;	  /* the longest was a task that is not wanted */
 };
 
-struct timeline;
+struct cpu_timeline;
 
 /* from < to. */
 struct ebt_error *timeline_create(uint64_t from_ns, uint64_t to_ns, uint32_t slices,
-				  struct timeline **ret);
-void timeline_destroy(struct timeline *timeline);
+				  struct cpu_timeline **ret);
+void timeline_destroy(struct cpu_timeline *timeline);
 
 /* Runs of one CPU in order of time. wanted false: it counts, and is not named. */
-struct ebt_error *timeline_run(struct timeline *timeline, const struct sched_run *run, bool wanted);
-void timeline_finish(struct timeline *timeline);
+struct ebt_error *timeline_run(struct cpu_timeline *timeline, const struct sched_run *run,
+			       bool wanted);
+void timeline_finish(struct cpu_timeline *timeline);
 
-uint32_t timeline_n_slices(const struct timeline *timeline);
-uint32_t timeline_n_cpus(const struct timeline *timeline);
+uint32_t timeline_n_slices(const struct cpu_timeline *timeline);
+uint32_t timeline_n_cpus(const struct cpu_timeline *timeline);
 /* The slices of a CPU; NULL: nothing is known of it. */
-const struct timeline_slice *timeline_cpu(const struct timeline *timeline, uint32_t cpu);
+const struct timeline_slice *timeline_cpu(const struct cpu_timeline *timeline, uint32_t cpu);
 /* Where slice i begins, relative to from_ns. */
-uint64_t timeline_slice_start(const struct timeline *timeline, uint32_t i);
+uint64_t timeline_slice_start(const struct cpu_timeline *timeline, uint32_t i);
 
 #endif

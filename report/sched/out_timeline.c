@@ -58,7 +58,7 @@ static struct ebt_error *add_actor(struct cast *cast, const struct timeline_slic
 }
 
 /* Who is in the lanes, and the letter of each: the heaviest get one of their own. */
-static struct ebt_error *choose_letters(const struct timeline *timeline, uint32_t slices,
+static struct ebt_error *choose_letters(const struct cpu_timeline *timeline, uint32_t slices,
 					struct cast *cast)
 {
 	for (uint32_t cpu = 0; cpu < timeline_n_cpus(timeline); cpu++) {
@@ -92,7 +92,7 @@ static char slice_letter(const struct cast *cast, const struct timeline_slice *s
 	return slice->task ? cast->actors[cast->by_task[slice->task->id] - 1].letter : '-';
 }
 
-static void put_axis(struct out *out, struct trace *trace, const struct timeline *timeline,
+static void put_axis(struct out *out, struct trace *trace, const struct cpu_timeline *timeline,
 		     uint32_t slices)
 {
 	uint64_t offset = trace_from_ns(trace) - trace_start_ns(trace);
@@ -110,7 +110,7 @@ static void put_axis(struct out *out, struct trace *trace, const struct timeline
 	out_printf(out, "\n");
 }
 
-static void put_lane(struct out *out, const struct timeline *timeline, const struct cast *cast,
+static void put_lane(struct out *out, const struct cpu_timeline *timeline, const struct cast *cast,
 		     uint32_t cpu, uint32_t slices)
 {
 	const struct timeline_slice *lane = timeline_cpu(timeline, cpu);
@@ -143,7 +143,7 @@ static void put_legend(struct out *out, const struct names *names, const struct 
 }
 
 struct ebt_error *out_timeline(struct out *out, struct trace *trace,
-			       const struct timeline *timeline, bool partial)
+			       const struct cpu_timeline *timeline, bool partial)
 {
 	uint32_t slices = timeline_n_slices(timeline);
 	struct cast cast = { .n_by_task = ebt_reader_n_tasks(trace_reader(trace)) };

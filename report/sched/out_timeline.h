@@ -13,6 +13,6 @@ uint32_t out_timeline_slices(unsigned int width);
 
 /* partial: other processes may have run where nothing is shown. */
 struct ebt_error *out_timeline(struct out *out, struct trace *trace,
-			       const struct timeline *timeline, bool partial);
+			       const struct cpu_timeline *timeline, bool partial);
 
 #endif

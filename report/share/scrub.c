@@ -149,7 +149,7 @@ static bool keep_file(const struct scrub *s, uint64_t id)
 /* --- values --- */
 
 /* A row, and what it is about. */
-struct context {
+struct scrub_context {
 	const struct ebt_batch *batch;
 	uint32_t row;
 	bool system; /* a file of the system */
@@ -167,7 +167,8 @@ static bool has_slash(struct ebt_str v)
 }
 
 /* Of a counter; the names of disks and CPUs are the kernel's. */
-static bool keep_instance(const struct scrub *s, struct ebt_str instance, const struct context *c)
+static bool keep_instance(const struct scrub *s, struct ebt_str instance,
+			  const struct scrub_context *c)
 {
 	const struct ebt_row row = { .batch = c->batch, .i = c->row };
 	struct ebt_str category = ebt_str(&row, EBT_F_counter_def_category);
@@ -179,7 +180,7 @@ static bool keep_instance(const struct scrub *s, struct ebt_str instance, const 
 
 /* Whether the text stays as it is. */
 static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_str v,
-		  const struct context *c)
+		  const struct scrub_context *c)
 {
 	const struct scrub_options *o = s->options;
 
@@ -238,7 +239,7 @@ static void replace(struct scrub *s, enum scrub_action action, struct ebt_str v)
 }
 
 static struct ebt_error *scrub_text(struct scrub *s, struct ebt_edit *edit,
-				    enum scrub_action action, const struct context *c,
+				    enum scrub_action action, const struct scrub_context *c,
 				    struct ebt_str v, uint64_t *ret)
 {
 	struct ebt_error *err;
@@ -288,10 +289,11 @@ static const struct ebt_task *first_task(const struct ebt_batch *batch, uint32_t
 	return NULL;
 }
 
-static struct context context_of(const struct scrub *s, const struct ebt_batch *batch, uint32_t i)
+static struct scrub_context context_of(const struct scrub *s, const struct ebt_batch *batch,
+				       uint32_t i)
 {
 	const struct ebt_row row = { .batch = batch, .i = i };
-	struct context c = { .batch = batch, .row = i };
+	struct scrub_context c = { .batch = batch, .row = i };
 	int file;
 
 	c.kernel = scrub_known_kernel(s->known, first_task(batch, i));
@@ -326,7 +328,7 @@ static struct ebt_error *edit_texts(struct scrub *s, struct ebt_edit *edit, uint
 		const struct ebt_row row = { .batch = batch, .i = i };
 		uint64_t *value = &s->values[batch->col[field][i]];
 		struct ebt_str v = ebt_str(&row, field);
-		struct context c = { .batch = batch, .row = i };
+		struct scrub_context c = { .batch = batch, .row = i };
 		enum scrub_action what = action;
 		bool known;
 

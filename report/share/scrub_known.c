@@ -11,13 +11,13 @@
 /* TASK_COMM_LEN. */
 #define COMM_SIZE 16
 
-struct name {
+struct known_name {
 	char text[COMM_SIZE]; /* filled up with NUL */
 };
 
 struct scrub_known {
 	struct ebt_reader *reader;
-	struct name *names; /* sorted once all are there */
+	struct known_name *names; /* sorted once all are there */
 	size_t n_names, names_capacity;
 	uint32_t *kernel; /* ids of tasks, in order of coming, then sorted */
 	size_t n_kernel, kernel_capacity;
@@ -90,9 +90,9 @@ static void *grown(void *array, size_t *n, size_t *capacity, size_t size, compar
 	return more;
 }
 
-static struct name comm_of(struct ebt_str s)
+static struct known_name comm_of(struct ebt_str s)
 {
-	struct name name = { { 0 } };
+	struct known_name name = { { 0 } };
 
 	memcpy(name.text, s.data, s.len < COMM_SIZE - 1 ? s.len : COMM_SIZE - 1);
 	return name;
@@ -103,7 +103,7 @@ static struct name comm_of(struct ebt_str s)
 static struct ebt_error *add_path(struct scrub_known *known, struct ebt_str path)
 {
 	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
-	struct name *names, name;
+	struct known_name *names, name;
 
 	if (!slash || !scrub_is_system_path(path))
 		return NULL;
@@ -231,7 +231,7 @@ bool scrub_known_kernel(const struct scrub_known *known, const struct ebt_task *
 
 bool scrub_known_name(const struct scrub_known *known, struct ebt_str s)
 {
-	struct name name = comm_of(s);
+	struct known_name name = comm_of(s);
 
 	return s.len < COMM_SIZE && known->n_names &&
 	       bsearch(&name, known->names, known->n_names, sizeof(*known->names), compare_names);

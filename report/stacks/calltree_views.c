@@ -7,7 +7,7 @@
 
 /* --- totals and order --- */
 
-struct order {
+struct node_order {
 	uint64_t weight; /* 0 where that does not matter */
 	uint32_t parent, rank, node;
 	bool inlined;
@@ -15,7 +15,7 @@ struct order {
 
 static int compare_order(const void *a, const void *b)
 {
-	const struct order *x = a, *y = b;
+	const struct node_order *x = a, *y = b;
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
@@ -62,7 +62,7 @@ static struct ebt_error *rank_funcs(const struct calltree *tree, uint32_t **ret)
 
 static struct ebt_error *link_children(struct calltree *tree)
 {
-	_cleanup_free_ struct order *order = calloc(tree->n_nodes, sizeof(*order));
+	_cleanup_free_ struct node_order *order = calloc(tree->n_nodes, sizeof(*order));
 	_cleanup_free_ uint32_t *ranks = NULL;
 	struct ebt_error *err;
 
@@ -72,9 +72,9 @@ static struct ebt_error *link_children(struct calltree *tree)
 	if (err)
 		return err;
 	for (uint32_t i = 1; i < tree->n_nodes; i++)
-		order[i] = (struct order){ tree->by_weight ? tree->nodes[i].total : 0,
-					   tree->nodes[i].parent, ranks[tree->nodes[i].func], i,
-					   tree->nodes[i].inlined };
+		order[i] = (struct node_order){ tree->by_weight ? tree->nodes[i].total : 0,
+						tree->nodes[i].parent, ranks[tree->nodes[i].func],
+						i, tree->nodes[i].inlined };
 	qsort(order + 1, tree->n_nodes - 1, sizeof(*order), compare_order);
 	for (uint32_t i = 0; i < tree->n_nodes; i++)
 		tree->nodes[i].child = tree->nodes[i].sibling = 0;

@@ -135,8 +135,8 @@ static bool is_about(const struct heading *heading, const struct subject *s)
 	return false;
 }
 
-static bool section_is_about(const struct categories *categories, const struct section *section,
-			     const struct subject *s)
+static bool section_is_about(const struct categories *categories,
+			     const struct category_section *section, const struct subject *s)
 {
 	for (uint32_t i = 0; i < section->n_headings; i++) {
 		if (is_about(&categories->headings[section->first_heading + i], s))
@@ -169,7 +169,7 @@ struct category_rule categories_match(const struct categories *categories,
 	s.object_len = short_object(func->object, &s.object);
 	s.process_len = process ? strlen(process) : 0;
 	for (size_t i = 0; i < categories->n_sections; i++) {
-		const struct section *section = &categories->sections[i];
+		const struct category_section *section = &categories->sections[i];
 
 		if (!section_is_about(categories, section, &s))
 			continue;

@@ -24,7 +24,7 @@ struct heading {
 };
 
 /* Rules that stand below the same headings. */
-struct section {
+struct category_section {
 	uint32_t first_heading, n_headings, first_rule, n_rules;
 };
 
@@ -37,7 +37,7 @@ struct categories {
 	char *texts[2]; /* which the rest points into */
 	size_t n_texts;
 	struct heading *headings;
-	struct section *sections;
+	struct category_section *sections;
 	struct rule *rules;
 	size_t n_headings, n_sections, n_rules;
 	size_t headings_capacity, sections_capacity, rules_capacity;

@@ -20,13 +20,14 @@ static const char built_in[] =
 #include "report/categories.txt.inc"
 	;
 
-struct reading {
+struct category_reading {
 	struct categories *categories;
 	const char *name; /* of the file, for messages */
 	unsigned int line;
 };
 
-static struct ebt_error *invalid(const struct reading *r, const char *what, const char *word)
+static struct ebt_error *invalid(const struct category_reading *r, const char *what,
+				 const char *word)
 {
 	return ebt_error_create(EBT_ERR_INVALID, "%s:%u: %s%s%.80s%s", r->name, r->line, what,
 				*word ? ": '" : "", word, *word ? "'" : "");
@@ -67,7 +68,8 @@ static struct ebt_error *add_name(struct categories *categories, const char *nam
 	return NULL;
 }
 
-static struct ebt_error *find_or_add(const struct reading *r, const char *name, uint32_t *ret)
+static struct ebt_error *find_or_add(const struct category_reading *r, const char *name,
+				     uint32_t *ret)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				      "0123456789_-./+";
@@ -117,23 +119,23 @@ static char *trim(char *s)
 }
 
 /* Headings in a row are one: the section has no rules yet. */
-static struct section *section_for_heading(struct categories *c)
+static struct category_section *section_for_heading(struct categories *c)
 {
-	struct section *last = c->n_sections ? &c->sections[c->n_sections - 1] : NULL;
+	struct category_section *last = c->n_sections ? &c->sections[c->n_sections - 1] : NULL;
 
 	if (last && !last->n_rules && last->first_rule == c->n_rules)
 		return last;
 	last = add((void **)&c->sections, &c->n_sections, &c->sections_capacity, sizeof(*last));
 	if (last)
-		*last = (struct section){ .first_heading = (uint32_t)c->n_headings,
-					  .first_rule = (uint32_t)c->n_rules };
+		*last = (struct category_section){ .first_heading = (uint32_t)c->n_headings,
+						   .first_rule = (uint32_t)c->n_rules };
 	return last;
 }
 
-static struct ebt_error *read_heading(const struct reading *r, char *text)
+static struct ebt_error *read_heading(const struct category_reading *r, char *text)
 {
 	struct categories *c = r->categories;
-	struct section *section = section_for_heading(c);
+	struct category_section *section = section_for_heading(c);
 	char *rest = text, *piece;
 
 	if (!section)
@@ -169,7 +171,7 @@ static char *last_word(char *line)
 	return line + at;
 }
 
-static struct ebt_error *read_rule(const struct reading *r, char *line, bool any_heading)
+static struct ebt_error *read_rule(const struct category_reading *r, char *line, bool any_heading)
 {
 	struct categories *c = r->categories;
 	char *category = last_word(line);
@@ -205,7 +207,7 @@ static struct ebt_error *read_rule(const struct reading *r, char *line, bool any
 /* text is changed, and has to live as long as the categories. */
 static struct ebt_error *read_text(struct categories *c, const char *name, char *text, size_t len)
 {
-	struct reading r = { .categories = c, .name = name };
+	struct category_reading r = { .categories = c, .name = name };
 	size_t sections = c->n_sections;
 	char *rest = text, *line;
 

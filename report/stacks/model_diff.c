@@ -11,19 +11,19 @@
 enum { BEFORE, AFTER, N_SIDES };
 
 /* A function of one side. */
-struct entry {
+struct diff_entry {
 	const char *name, *object, *base;
 	double weight; /* scaled */
 	uint32_t func, side;
 };
 
-struct side {
+struct diff_input {
 	struct diff_side side;
 	uint32_t *keys; /* by func: number of what it is matched with */
 };
 
 struct diff {
-	struct side sides[N_SIDES];
+	struct diff_input sides[N_SIDES];
 	struct diff_func *funcs;
 	size_t n_funcs;
 };
@@ -44,7 +44,7 @@ void diff_destroy(struct diff *diff)
 
 static int compare_entries(const void *pa, const void *pb)
 {
-	const struct entry *a = pa, *b = pb;
+	const struct diff_entry *a = pa, *b = pb;
 	int order = strcmp(a->name, b->name);
 
 	if (!order)
@@ -54,19 +54,19 @@ static int compare_entries(const void *pa, const void *pb)
 	return order ? order : (a->func > b->func) - (a->func < b->func);
 }
 
-static bool same(const struct entry *a, const struct entry *b)
+static bool same(const struct diff_entry *a, const struct diff_entry *b)
 {
 	return !strcmp(a->name, b->name) && !strcmp(a->base, b->base);
 }
 
 /* One entry for each function of the tree, whether it has any weight or not. */
-static struct ebt_error *add_side(const struct side *side, uint32_t number, bool by_total,
-				  struct entry *entries, size_t *n)
+static struct ebt_error *add_side(const struct diff_input *side, uint32_t number, bool by_total,
+				  struct diff_entry *entries, size_t *n)
 {
 	_cleanup_free_ struct calltree_flat *flat = NULL;
 	uint32_t n_funcs;
 	const struct calltree_func *funcs = calltree_funcs(side->side.tree, &n_funcs);
-	struct entry *first = entries + *n;
+	struct diff_entry *first = entries + *n;
 	struct ebt_error *err;
 	size_t n_flat;
 
@@ -76,7 +76,7 @@ static struct ebt_error *add_side(const struct side *side, uint32_t number, bool
 	for (uint32_t i = 0; i < n_funcs; i++) {
 		const char *slash = strrchr(funcs[i].object, '/');
 
-		first[i] = (struct entry){
+		first[i] = (struct diff_entry){
 			.name = funcs[i].name,
 			.object = funcs[i].object,
 			.base = slash ? slash + 1 : funcs[i].object,
@@ -118,7 +118,7 @@ static int compare_funcs(const void *pa, const void *pb)
 	return strcmp(a->name, b->name);
 }
 
-static void merge(struct diff *diff, const struct entry *entries, size_t n)
+static void merge(struct diff *diff, const struct diff_entry *entries, size_t n)
 {
 	uint32_t key = 0;
 	size_t end;
@@ -143,7 +143,7 @@ struct ebt_error *diff_create(const struct diff_side *before, const struct diff_
 			      bool by_total, struct diff **ret)
 {
 	_cleanup_(diff_destroyp) struct diff *diff = calloc(1, sizeof(*diff));
-	_cleanup_free_ struct entry *entries = NULL;
+	_cleanup_free_ struct diff_entry *entries = NULL;
 	uint32_t n_before, n_after;
 	struct ebt_error *err;
 	size_t n = 0;
@@ -203,7 +203,8 @@ static int compare_frames(const void *pa, const void *pb)
 }
 
 /* All nodes but the root, sorted. */
-static struct ebt_error *sort_frames(const struct side *side, struct frame **ret, size_t *ret_n)
+static struct ebt_error *sort_frames(const struct diff_input *side, struct frame **ret,
+				     size_t *ret_n)
 {
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(side->side.tree, &n);
@@ -222,7 +223,8 @@ static struct ebt_error *sort_frames(const struct side *side, struct frame **ret
 }
 
 /* Where the picture's nodes are in the other tree: UINT32_MAX where they are not. */
-static struct ebt_error *match(const struct side *picture, const struct side *other, uint32_t *ret)
+static struct ebt_error *match(const struct diff_input *picture, const struct diff_input *other,
+			       uint32_t *ret)
 {
 	_cleanup_free_ struct frame *frames = NULL;
 	uint32_t n;
@@ -249,8 +251,8 @@ static struct ebt_error *match(const struct side *picture, const struct side *ot
 struct ebt_error *diff_nodes(const struct diff *diff, bool picture_is_after, double **ret_changes,
 			     double **ret_errors)
 {
-	const struct side *picture = &diff->sides[picture_is_after ? AFTER : BEFORE];
-	const struct side *other = &diff->sides[picture_is_after ? BEFORE : AFTER];
+	const struct diff_input *picture = &diff->sides[picture_is_after ? AFTER : BEFORE];
+	const struct diff_input *other = &diff->sides[picture_is_after ? BEFORE : AFTER];
 	uint32_t n, n_others;
 	const struct calltree_node *nodes = calltree_nodes(picture->side.tree, &n);
 	const struct calltree_node *others = calltree_nodes(other->side.tree, &n_others);

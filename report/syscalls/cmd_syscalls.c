@@ -12,7 +12,7 @@
 #include "report/syscalls/out_profile.h"
 #include "report/syscalls/trace.h"
 
-struct view {
+struct syscalls_view {
 	struct report *report;
 	struct out *out;
 	const struct syscall_machine *machine;
@@ -64,7 +64,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_MIN] = { "min_ns", NULL, OUT_DURATION, OUT_DETAIL },
 };
 
-static void add_name(const struct view *v, struct text *text, bool compat, uint32_t nr)
+static void add_name(const struct syscalls_view *v, struct text *text, bool compat, uint32_t nr)
 {
 	const struct syscall_desc *desc = syscall_desc(v->machine, compat, nr);
 
@@ -74,7 +74,7 @@ static void add_name(const struct view *v, struct text *text, bool compat, uint3
 		text_printf(text, "syscall_%" PRIu32, nr);
 }
 
-static void set_figures(const struct view *v, const struct syscall_stat *stat,
+static void set_figures(const struct syscalls_view *v, const struct syscall_stat *stat,
 			struct out_value *values)
 {
 	const struct histogram *h = &stat->time;
@@ -97,7 +97,7 @@ static void clear_values(struct out_value *values)
 		values[i] = out_null();
 }
 
-static struct ebt_error *put_call(struct view *v, const struct syscall_stat *stat,
+static struct ebt_error *put_call(struct syscalls_view *v, const struct syscall_stat *stat,
 				  unsigned int depth)
 {
 	const struct syscall_desc *desc = syscall_desc(v->machine, stat->compat, stat->nr);
@@ -118,7 +118,7 @@ static struct ebt_error *put_call(struct view *v, const struct syscall_stat *sta
 	return out_row(v->out, depth, values);
 }
 
-static struct ebt_error *put_group(struct view *v, const struct syscall_group *group)
+static struct ebt_error *put_group(struct syscalls_view *v, const struct syscall_group *group)
 {
 	const struct ebt_task *task = group->task;
 	_cleanup_text_ struct text label = TEXT_INIT;
@@ -152,7 +152,7 @@ static int compare_groups(const void *a, const void *b)
 }
 
 /* Each process or thread with its calls below it. */
-static struct ebt_error *put_groups(struct view *v)
+static struct ebt_error *put_groups(struct syscalls_view *v)
 {
 	size_t n_groups, n_stats, at = 0;
 	const struct syscall_group *groups = syscall_model_groups(v->model, &n_groups);
@@ -173,7 +173,7 @@ static struct ebt_error *put_groups(struct view *v)
 	return err;
 }
 
-static struct ebt_error *put_calls(struct view *v)
+static struct ebt_error *put_calls(struct syscalls_view *v)
 {
 	struct ebt_error *err = NULL;
 	size_t n;
@@ -184,7 +184,7 @@ static struct ebt_error *put_calls(struct view *v)
 	return err;
 }
 
-static struct ebt_error *put_errnos(struct view *v)
+static struct ebt_error *put_errnos(struct syscalls_view *v)
 {
 	static const struct out_column errno_columns[] = {
 		{ "name", "CALL", OUT_STRING, 0 },
@@ -220,7 +220,7 @@ static struct ebt_error *put_errnos(struct view *v)
 }
 
 /* Categories count all calls: they need a model of their own where this one is by process. */
-static struct ebt_error *put_profile(struct view *v, bool classify)
+static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 {
 	struct trace *trace = v->report->trace;
 	_cleanup_(syscall_model_destroyp) struct syscall_model *model = NULL;
@@ -244,7 +244,7 @@ static struct ebt_error *put_profile(struct view *v, bool classify)
 	return err;
 }
 
-static struct ebt_error *put_tables(struct view *v)
+static struct ebt_error *put_tables(struct syscalls_view *v)
 {
 	const struct options *o = v->report->options;
 	bool classify = options_flag(o, "classify");
@@ -318,7 +318,7 @@ static struct ebt_error *check_options(const struct options *o)
 static struct ebt_error *cmd_syscalls(struct report *report)
 {
 	_cleanup_(syscall_model_destroyp) struct syscall_model *model = NULL;
-	struct view v = { .report = report, .out = report->out };
+	struct syscalls_view v = { .report = report, .out = report->out };
 	struct ebt_error *err;
 
 	err = check_options(report->options);

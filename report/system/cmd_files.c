@@ -15,14 +15,14 @@ struct piece {
 	size_t chunk;
 };
 
-struct pieces {
+struct file_pieces {
 	struct piece *list;
 	size_t n, capacity;
 	uint64_t *content; /* by chunk: bytes of all pieces */
 	const struct ebt_chunk_info *chunks;
 };
 
-static void pieces_deinit(struct pieces *pieces)
+static void pieces_deinit(struct file_pieces *pieces)
 {
 	free(pieces->list);
 	free(pieces->content);
@@ -30,7 +30,7 @@ static void pieces_deinit(struct pieces *pieces)
 
 static struct ebt_error *add_piece(void *arg, const struct ebt_row *row)
 {
-	struct pieces *pieces = arg;
+	struct file_pieces *pieces = arg;
 	struct piece piece = {
 		.file = ebt_u64(row, EBT_F_file_data_file_id),
 		.len = ebt_str(row, EBT_F_file_data_content).len,
@@ -53,7 +53,7 @@ static int compare_pieces(const void *pa, const void *pb)
 	return a->file < b->file ? -1 : a->file > b->file;
 }
 
-static struct ebt_error *read_pieces(struct trace *trace, struct pieces *pieces)
+static struct ebt_error *read_pieces(struct trace *trace, struct file_pieces *pieces)
 {
 	struct ebt_error *err;
 	size_t n;
@@ -70,7 +70,7 @@ static struct ebt_error *read_pieces(struct trace *trace, struct pieces *pieces)
 
 /* What the file takes in the trace: its share of the chunks that its pieces are in. *ret_have:
  * bytes of its pieces, which may be damaged or missing. */
-static uint64_t stored_size(const struct pieces *pieces, uint64_t file, uint64_t *ret_have)
+static uint64_t stored_size(const struct file_pieces *pieces, uint64_t file, uint64_t *ret_have)
 {
 	double stored = 0;
 	size_t low = 0, high = pieces->n;
@@ -114,7 +114,7 @@ static const struct out_column columns[] = {
 
 static const struct out_table table = { "rows", NULL, columns, N_COLUMNS, NULL, OUT_KEEP_ORDER };
 
-static struct ebt_error *put_file(struct report *report, const struct pieces *pieces,
+static struct ebt_error *put_file(struct report *report, const struct file_pieces *pieces,
 				  const struct ebt_file *file)
 {
 	const struct ebt_table *schema = ebt_reader_table(trace_reader(report->trace), EBT_T_file);
@@ -143,7 +143,7 @@ static struct ebt_error *put_file(struct report *report, const struct pieces *pi
 
 static struct ebt_error *run_files(struct report *report)
 {
-	__attribute__((cleanup(pieces_deinit))) struct pieces pieces = { 0 };
+	__attribute__((cleanup(pieces_deinit))) struct file_pieces pieces = { 0 };
 	const struct ebt_file *files;
 	struct ebt_error *err;
 	size_t n;

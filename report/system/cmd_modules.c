@@ -43,7 +43,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_COMMAND] = { "command", "TO GET IT", OUT_STRING, OUT_OPTIONAL },
 };
 
-struct view {
+struct modules_view {
 	struct report *report;
 	struct sym *sym;
 	const struct module_model *model;
@@ -108,7 +108,8 @@ static bool is_packaged(const struct sym_object *object)
 }
 
 /* What would get the debug information, as far as that can be known. */
-static void add_command(struct text *text, const struct view *v, const struct sym_object *object)
+static void add_command(struct text *text, const struct modules_view *v,
+			const struct sym_object *object)
 {
 	bool own = is_packaged(object);
 	const char *url = server_of(v->os);
@@ -168,7 +169,7 @@ static const char *file_text(const struct sym_object *object, uint64_t named)
 	return named ? "names only" : sym_reason_name(object->reason);
 }
 
-static struct ebt_error *put_object(const struct view *v, uint32_t number)
+static struct ebt_error *put_object(const struct modules_view *v, uint32_t number)
 {
 	const struct module_stat *stat = module_model_stat(v->model, number);
 	_cleanup_text_ struct text command = TEXT_INIT;
@@ -215,7 +216,7 @@ static struct ebt_error *cmd_modules(struct report *report)
 	};
 	_cleanup_(module_model_destroyp) struct module_model *model = NULL;
 	bool used = options_flag(report->options, "used");
-	struct view v = { .report = report, .os = "" };
+	struct modules_view v = { .report = report, .os = "" };
 	struct ebt_error *err;
 	const char *os = NULL;
 

@@ -19,7 +19,7 @@
 
 #define TOP 10 /* of system calls and of threads */
 
-struct view {
+struct summary_view {
 	struct report *report;
 	struct json *json;
 	const struct names *names;
@@ -33,13 +33,13 @@ struct view {
 
 /* --- finding out --- */
 
-static struct ebt_error *meta(struct view *v, const char *key, const char **ret)
+static struct ebt_error *meta(struct summary_view *v, const char *key, const char **ret)
 {
 	return ebt_reader_meta(trace_reader(v->report->trace), key, ret);
 }
 
 /* The command, or the first of the processes that were asked for: the one that is there longest. */
-static const struct summary_process *find_parent(const struct view *v, const char *kind)
+static const struct summary_process *find_parent(const struct summary_view *v, const char *kind)
 {
 	const struct summary_process *oldest = NULL;
 
@@ -54,7 +54,7 @@ static const struct summary_process *find_parent(const struct view *v, const cha
 	return oldest;
 }
 
-static struct ebt_error *prepare(struct view *v)
+static struct ebt_error *prepare(struct summary_view *v)
 {
 	struct trace *trace = v->report->trace;
 	uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace);
@@ -103,8 +103,8 @@ static int compare_threads(const void *a, const void *b)
 	return (*x)->task->tid < (*y)->task->tid ? -1 : (*x)->task->tid > (*y)->task->tid;
 }
 
-static struct ebt_error *sorted_calls(const struct view *v, const struct syscall_stat ***ret,
-				      size_t *ret_n)
+static struct ebt_error *sorted_calls(const struct summary_view *v,
+				      const struct syscall_stat ***ret, size_t *ret_n)
 {
 	const struct syscall_stat *stats = syscall_model_stats(v->syscalls, ret_n);
 	const struct syscall_stat **sorted = calloc(*ret_n + 1, sizeof(*sorted));
@@ -119,8 +119,8 @@ static struct ebt_error *sorted_calls(const struct view *v, const struct syscall
 }
 
 /* Threads that were off CPU. */
-static struct ebt_error *sorted_threads(const struct view *v, const struct offcpu_thread ***ret,
-					size_t *ret_n)
+static struct ebt_error *sorted_threads(const struct summary_view *v,
+					const struct offcpu_thread ***ret, size_t *ret_n)
 {
 	uint32_t n;
 	const struct offcpu_thread *threads = offcpu_threads(v->summary.offcpu, &n);
@@ -139,7 +139,8 @@ static struct ebt_error *sorted_threads(const struct view *v, const struct offcp
 	return NULL;
 }
 
-static void add_call(const struct view *v, struct text *text, const struct syscall_stat *stat)
+static void add_call(const struct summary_view *v, struct text *text,
+		     const struct syscall_stat *stat)
 {
 	const struct syscall_desc *desc = syscall_desc(v->machine, stat->compat, stat->nr);
 
@@ -164,12 +165,12 @@ static void put_f64(struct json *json, const char *key, double value)
 }
 
 /* Percent of one CPU. */
-static double cpu_usage(const struct view *v, uint64_t run_ns)
+static double cpu_usage(const struct summary_view *v, uint64_t run_ns)
 {
 	return v->seconds > 0 ? (double)run_ns / v->seconds / 1e7 : 0;
 }
 
-static void put_process(struct view *v, const struct summary_process *process)
+static void put_process(struct summary_view *v, const struct summary_process *process)
 {
 	struct json *json = v->json;
 	struct ebt_str name = names_process(v->names, process->task);
@@ -187,7 +188,7 @@ static void put_process(struct view *v, const struct summary_process *process)
 	json_end(json);
 }
 
-static struct ebt_error *put_syscalls(struct view *v)
+static struct ebt_error *put_syscalls(struct summary_view *v)
 {
 	_cleanup_free_ const struct syscall_stat **calls = NULL;
 	struct json *json = v->json;
@@ -230,7 +231,7 @@ static struct ebt_error *put_syscalls(struct view *v)
 	return NULL;
 }
 
-static void put_thread_stats(struct view *v, const struct offcpu_thread *thread)
+static void put_thread_stats(struct summary_view *v, const struct offcpu_thread *thread)
 {
 	struct json *json = v->json;
 	char key[32];
@@ -247,7 +248,7 @@ static void put_thread_stats(struct view *v, const struct offcpu_thread *thread)
 	json_end(json);
 }
 
-static struct ebt_error *put_offcpu(struct view *v)
+static struct ebt_error *put_offcpu(struct summary_view *v)
 {
 	_cleanup_free_ const struct offcpu_thread **threads = NULL;
 	const struct summary *s = &v->summary;
@@ -288,7 +289,7 @@ static struct ebt_error *put_offcpu(struct view *v)
 	return NULL;
 }
 
-static struct ebt_error *put_object(struct view *v)
+static struct ebt_error *put_object(struct summary_view *v)
 {
 	struct trace *trace = v->report->trace;
 	uint64_t created = ebt_reader_info(trace_reader(trace))->created_ns;
@@ -336,7 +337,7 @@ static struct ebt_error *put_object(struct view *v)
 }
 
 /* Rows that were lost until the interval's end, and not told for one before it. */
-static struct ebt_error *put_lost(struct view *v)
+static struct ebt_error *put_lost(struct summary_view *v)
 {
 	static const struct ebt_want want = { EBT_T_lost,
 					      EBT_COL(lost, count) | EBT_COL(lost, table_id) };
@@ -372,7 +373,7 @@ static const struct out_column process_columns[] = {
 	{ "thread_count", "THREADS", OUT_U64, 0 },
 };
 
-static struct ebt_error *put_processes(struct view *v)
+static struct ebt_error *put_processes(struct summary_view *v)
 {
 	static const struct out_table table = {
 		.key = "rows",
@@ -398,7 +399,7 @@ static struct ebt_error *put_processes(struct view *v)
 	return err ? err : out_end(out);
 }
 
-static struct ebt_error *put_text(struct view *v)
+static struct ebt_error *put_text(struct summary_view *v)
 {
 	struct out *out = v->report->out;
 	_cleanup_free_ const struct offcpu_thread **threads = NULL;
@@ -461,7 +462,7 @@ static struct ebt_error *get_lines(struct report *report, struct ndjson **ret)
 	return NULL;
 }
 
-static struct ebt_error *put_line(struct view *v)
+static struct ebt_error *put_line(struct summary_view *v)
 {
 	struct trace *trace = v->report->trace;
 	uint64_t to = trace_to_ns(trace);
@@ -492,7 +493,7 @@ static struct ebt_error *check_format(const struct report *report)
 
 static struct ebt_error *run_summary(struct report *report)
 {
-	struct view v = { .report = report };
+	struct summary_view v = { .report = report };
 	struct ebt_error *err = check_format(report);
 
 	if (err)

@@ -14,7 +14,7 @@ struct counted {
 	uint64_t n[SYM_N_REASONS];
 };
 
-struct counter {
+struct frame_counter {
 	struct sym *sym;
 	const struct names *names;
 	struct info_frames *frames;
@@ -41,7 +41,7 @@ uint64_t info_stack_bytes(const struct info *info)
 	return bytes;
 }
 
-static struct ebt_error *begin_batch(struct counter *c, const struct ebt_batch *batch)
+static struct ebt_error *begin_batch(struct frame_counter *c, const struct ebt_batch *batch)
 {
 	if (c->table == batch->table && c->batch == batch->id)
 		return NULL;
@@ -61,7 +61,7 @@ static struct ebt_error *begin_batch(struct counter *c, const struct ebt_batch *
 }
 
 /* first_is_caller: the innermost address is a return address too. */
-static struct ebt_error *resolve(struct counter *c, const struct ebt_row *row,
+static struct ebt_error *resolve(struct frame_counter *c, const struct ebt_row *row,
 				 const struct ebt_task *task, const struct ebt_stack *stack,
 				 bool first_is_caller, struct counted *ret)
 {
@@ -129,7 +129,7 @@ static void count_walk(struct info_frames *frames, uint32_t attrs)
 
 static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 {
-	struct counter *c = arg;
+	struct frame_counter *c = arg;
 	const struct ebt_stack *stack = &visit->row->batch->stacks[visit->number];
 	struct ebt_error *err = begin_batch(c, visit->row->batch);
 	struct counted *counted;
@@ -156,7 +156,7 @@ static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 
 struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret)
 {
-	struct counter c = { .frames = ret };
+	struct frame_counter c = { .frames = ret };
 	struct ebt_error *err;
 
 	*ret = (struct info_frames){ 0 };

@@ -7,7 +7,7 @@
 #include "format/schema/wire.h"
 #include "report/trace/each_stack.h"
 
-struct pass {
+struct fetch_pass {
 	struct sym *sym;
 	const struct ebt_table *table; /* and the number of its batch that `owners` is of */
 	uint64_t batch;
@@ -15,7 +15,7 @@ struct pass {
 	uint32_t capacity;
 };
 
-static struct ebt_error *begin_batch(struct pass *pass, const struct ebt_batch *batch)
+static struct ebt_error *begin_batch(struct fetch_pass *pass, const struct ebt_batch *batch)
 {
 	if (pass->table == batch->table && pass->batch == batch->id)
 		return NULL;
@@ -38,7 +38,7 @@ static struct ebt_error *begin_batch(struct pass *pass, const struct ebt_batch *
 static struct ebt_error *visit(void *arg, const struct stack_visit *v)
 {
 	const struct ebt_stack *stack = &v->row->batch->stacks[v->number];
-	struct pass *pass = arg;
+	struct fetch_pass *pass = arg;
 	struct ebt_error *err = begin_batch(pass, v->row->batch);
 
 	if (err || !v->task || !(stack->attrs & EBT_STACK_USER) ||
@@ -59,7 +59,7 @@ static struct ebt_error *visit(void *arg, const struct stack_visit *v)
 
 struct ebt_error *ahead_fetch(struct trace *trace, struct sym *sym)
 {
-	struct pass pass = { .sym = sym };
+	struct fetch_pass pass = { .sym = sym };
 	struct ebt_error *err = each_stack(trace, TRACE_QUIET, visit, &pass);
 
 	free(pass.owners);

@@ -14,7 +14,7 @@ struct owner {
 	bool caller;
 };
 
-struct pass {
+struct prepare_pass {
 	struct sym *sym;
 	uint64_t batch;
 	bool any_batch;
@@ -22,7 +22,7 @@ struct pass {
 	uint32_t n_owners;
 };
 
-static struct ebt_error *begin_batch(struct pass *pass, const struct ebt_batch *batch)
+static struct ebt_error *begin_batch(struct prepare_pass *pass, const struct ebt_batch *batch)
 {
 	if (pass->any_batch && pass->batch == batch->id)
 		return NULL;
@@ -42,8 +42,9 @@ static struct ebt_error *begin_batch(struct pass *pass, const struct ebt_batch *
 }
 
 /* first_is_caller: the innermost address is a return address too. */
-static struct ebt_error *take_stack(struct pass *pass, const struct ebt_row *row, uint64_t number,
-				    const struct ebt_task *task, bool first_is_caller)
+static struct ebt_error *take_stack(struct prepare_pass *pass, const struct ebt_row *row,
+				    uint64_t number, const struct ebt_task *task,
+				    bool first_is_caller)
 {
 	const struct ebt_stack *stack = &row->batch->stacks[number - 1];
 	struct owner *owner = &pass->owners[number - 1];
@@ -62,7 +63,7 @@ static struct ebt_error *take_stack(struct pass *pass, const struct ebt_row *row
 /* Stacks of a row are of the task that its first TASK field names. */
 static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
-	struct pass *pass = arg;
+	struct prepare_pass *pass = arg;
 	const struct ebt_table *table = row->batch->table;
 	const struct ebt_task *task = NULL;
 	bool below_kernel = false;
@@ -100,7 +101,7 @@ static struct ebt_error *take_table(struct trace *trace, const struct ebt_table 
 				    unsigned int flags)
 {
 	const struct ebt_want want = { table->id, wanted_columns(table) };
-	struct pass pass = { 0 };
+	struct prepare_pass pass = { 0 };
 	struct ebt_error *err;
 
 	err = trace_sym(trace, &pass.sym);

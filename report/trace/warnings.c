@@ -35,19 +35,19 @@ static int compare_tables(const void *a, const void *b)
 }
 
 /* Rows and losses of all tables, in the order of the tables sorted by id. */
-struct sums {
+struct loss_sums {
 	const struct ebt_table **tables;
 	struct table_sums *sums;
 	size_t n;
 };
 
-static void sums_deinit(struct sums *sums)
+static void sums_deinit(struct loss_sums *sums)
 {
 	free(sums->tables);
 	free(sums->sums);
 }
 
-static struct table_sums *sums_of(const struct sums *sums, uint64_t id)
+static struct table_sums *sums_of(const struct loss_sums *sums, uint64_t id)
 {
 	const struct ebt_table **found =
 		bsearch(&id, sums->tables, sums->n, sizeof(sums->tables[0]), compare_ids);
@@ -65,7 +65,7 @@ static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
 }
 
 /* What table `lost` says; the file may lack it. */
-static struct ebt_error *add_noted(struct ebt_reader *reader, struct sums *sums)
+static struct ebt_error *add_noted(struct ebt_reader *reader, struct loss_sums *sums)
 {
 	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
@@ -73,7 +73,7 @@ static struct ebt_error *add_noted(struct ebt_reader *reader, struct sums *sums)
 	return ebt_read_rows(reader, &query, add_noted_row, sums);
 }
 
-static struct ebt_error *sums_init(struct ebt_reader *reader, struct sums *ret)
+static struct ebt_error *sums_init(struct ebt_reader *reader, struct loss_sums *ret)
 {
 	const struct ebt_chunk_info *chunks;
 	const struct ebt_table *tables;
@@ -116,7 +116,7 @@ static bool was_read(const struct trace *trace, uint16_t id)
 struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
 			       size_t *ret_n)
 {
-	__attribute__((cleanup(sums_deinit))) struct sums sums = { 0 };
+	__attribute__((cleanup(sums_deinit))) struct loss_sums sums = { 0 };
 	_cleanup_free_ struct trace_loss *losses = NULL;
 	struct ebt_error *err;
 	size_t n = 0;

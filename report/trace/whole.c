@@ -18,12 +18,12 @@
 /* Of stacks of a batch; a file could make them many. What is beyond stays partial. */
 #define MAX_ADDRESSES (4u << 20)
 
-struct layout {
+struct row_layout {
 	uint16_t table;
 	unsigned int task, ustack, udump;
 };
 
-static const struct layout layouts[] = {
+static const struct row_layout layouts[] = {
 	{ EBT_T_sample, EBT_F_sample_task, EBT_F_sample_ustack, EBT_F_sample_udump },
 	{ EBT_T_sched_switch, EBT_F_sched_switch_prev, EBT_F_sched_switch_ustack,
 	  EBT_F_sched_switch_udump },
@@ -86,7 +86,7 @@ void whole_destroy(struct whole *w)
 void whole_want(struct whole *w, struct ebt_want *want)
 {
 	for (size_t i = 0; i < N_LAYOUTS; i++) {
-		const struct layout *l = &layouts[i];
+		const struct row_layout *l = &layouts[i];
 
 		if (l->table != want->table || !(want->columns >> l->ustack & 1) ||
 		    want->columns >> l->udump & 1)
@@ -96,7 +96,7 @@ void whole_want(struct whole *w, struct ebt_want *want)
 	}
 }
 
-static const struct layout *layout_of(const struct whole *w, const struct ebt_batch *batch)
+static const struct row_layout *layout_of(const struct whole *w, const struct ebt_batch *batch)
 {
 	for (size_t i = 0; i < N_LAYOUTS; i++) {
 		if (w->wanted[i] && layouts[i].table == batch->table->id)
@@ -106,7 +106,7 @@ static const struct layout *layout_of(const struct whole *w, const struct ebt_ba
 }
 
 /* Room for n stacks more. Until they are made they have no addresses. */
-static struct ebt_error *add_stacks(struct added *a, const struct layout *l, uint32_t n)
+static struct ebt_error *add_stacks(struct added *a, const struct row_layout *l, uint32_t n)
 {
 	const struct ebt_batch *batch = a->original;
 	uint32_t k = batch->n_stacks;
@@ -132,7 +132,7 @@ static struct ebt_error *add_stacks(struct added *a, const struct layout *l, uin
 	return NULL;
 }
 
-static struct ebt_error *add_batch(struct whole *w, const struct layout *l,
+static struct ebt_error *add_batch(struct whole *w, const struct row_layout *l,
 				   const struct ebt_batch *batch)
 {
 	struct added *a = calloc(1, sizeof(*a));
@@ -174,7 +174,7 @@ static bool find_batch(struct whole *w, const struct ebt_batch *batch)
 
 struct ebt_error *whole_row(struct whole *w, struct ebt_row *row)
 {
-	const struct layout *l = layout_of(w, row->batch);
+	const struct row_layout *l = layout_of(w, row->batch);
 	struct ebt_error *err;
 
 	if (!l)
@@ -194,7 +194,7 @@ struct ebt_error *whole_make(struct whole *w, const struct ebt_row *row)
 {
 	struct added *a = w->added;
 	struct ebt_row original = *row;
-	const struct layout *l;
+	const struct row_layout *l;
 	struct ebt_stack made;
 	struct ebt_error *err;
 	uint64_t *addresses;

@@ -19,7 +19,7 @@
 DEFINE_CLEANUP(struct diff *, diff_destroy);
 
 /* One of the two traces. */
-struct side {
+struct tree_side {
 	const char *file;
 	struct trace *trace;
 	struct tree_feed feed;
@@ -30,7 +30,7 @@ struct comparison {
 	struct report *report;
 	struct options other; /* those of the second trace: the same but for the file */
 	struct trace *opened; /* the second trace */
-	struct side before, after;
+	struct tree_side before, after;
 	double scale; /* what weights before are multiplied by */
 	struct diff *diff;
 };
@@ -45,7 +45,7 @@ static void comparison_deinit(struct comparison *c)
 
 /* --- reading --- */
 
-static struct ebt_error *read_side(struct comparison *c, struct side *side)
+static struct ebt_error *read_side(struct comparison *c, struct tree_side *side)
 {
 	uint64_t from = trace_from_ns(side->trace), to = trace_to_ns(side->trace);
 	uint64_t end = trace_end_ns(side->trace);
@@ -78,7 +78,7 @@ static double ratio(uint64_t after, uint64_t before)
 	return before && after ? (double)after / (double)before : 1;
 }
 
-static struct diff_side diff_side(const struct side *side, double scale)
+static struct diff_side diff_side(const struct tree_side *side, double scale)
 {
 	bool sampled = !side->feed.offcpu && side->feed.stacks;
 
@@ -137,8 +137,8 @@ static const struct out_column trace_columns[] = {
 static const struct out_table trace_table = { "traces",	       NULL, trace_columns,
 					      N_TRACE_COLUMNS, NULL, OUT_FIXED | OUT_KEEP_ORDER };
 
-static struct ebt_error *put_trace(struct comparison *c, const char *name, const struct side *side,
-				   double scale)
+static struct ebt_error *put_trace(struct comparison *c, const char *name,
+				   const struct tree_side *side, double scale)
 {
 	return out_row(c->report->out, 0,
 		       (struct out_value[N_TRACE_COLUMNS]){
@@ -259,7 +259,7 @@ static struct ebt_error *put_tables(struct comparison *c)
 
 /* --- picture --- */
 
-static void describe(struct text *line, const struct side *side, const char *name)
+static void describe(struct text *line, const struct tree_side *side, const char *name)
 {
 	text_printf(line, "%s: ", name);
 	text_duration(line, side->total);

@@ -22,7 +22,7 @@ struct header {
 	bool wide; /* 64-bit DWARF */
 };
 
-struct list {
+struct name_list {
 	struct dwarf_file *items;
 	size_t n, capacity;
 };
@@ -56,7 +56,7 @@ void dwarf_files_deinit(struct dwarf_files *files)
 	*files = (struct dwarf_files){ 0 };
 }
 
-static struct ebt_error *add(struct list *list, const struct dwarf_file *item)
+static struct ebt_error *add(struct name_list *list, const struct dwarf_file *item)
 {
 	if (list->n == list->capacity) {
 		size_t capacity = list->capacity ? list->capacity * 2 : 16;
@@ -140,7 +140,7 @@ static bool read_form(struct header *header, uint64_t form, const char **string,
 }
 
 /* A list of directories or files of version 5. */
-static struct ebt_error *read_list(struct header *header, struct list *list, bool *ret_good)
+static struct ebt_error *read_list(struct header *header, struct name_list *list, bool *ret_good)
 {
 	struct {
 		uint64_t kind, form;
@@ -176,7 +176,7 @@ static struct ebt_error *read_list(struct header *header, struct list *list, boo
 }
 
 /* The lists of version 2 to 4 end with an empty string, and what they count begins with 1. */
-static struct ebt_error *read_old_list(struct header *header, struct list *list, bool is_files,
+static struct ebt_error *read_old_list(struct header *header, struct name_list *list, bool is_files,
 				       bool *ret_good)
 {
 	struct ebt_error *err = add(list, &(struct dwarf_file){ "", 0 });
@@ -255,7 +255,7 @@ struct ebt_error *dwarf_files_read(struct pages *pages, uint64_t offset, const c
 				   bool *ret_good)
 {
 	struct header header = { .files = ret };
-	struct list dirs = { 0 }, files = { 0 };
+	struct name_list dirs = { 0 }, files = { 0 };
 	struct ebt_error *err = NULL;
 
 	*ret = (struct dwarf_files){ .pages = pages, .comp_dir = comp_dir };

@@ -41,7 +41,7 @@ struct function {
 };
 
 /* A unit in use. */
-struct state {
+struct info_state {
 	uint32_t unit; /* DWARF_NO_UNIT: free */
 	enum { FUNCTIONS_NEW, FUNCTIONS_OUTER, FUNCTIONS_ALL } functions_read;
 	enum dwarf_answer answer;
@@ -65,7 +65,7 @@ struct dwarf_info {
 	struct dwarf_units *units;
 	struct dwarf_handle handle, alt;
 	bool failed; /* libdw does not take the files */
-	struct state states[MAX_STATES];
+	struct info_state states[MAX_STATES];
 	unsigned int next, opened;
 };
 
@@ -73,7 +73,7 @@ DEFINE_CLEANUP(struct dwarf_info *, dwarf_info_destroy);
 
 /* --- units in use --- */
 
-static void close_state(struct dwarf_info *info, struct state *state)
+static void close_state(struct dwarf_info *info, struct info_state *state)
 {
 	if (state->unit == DWARF_NO_UNIT)
 		return;
@@ -86,7 +86,7 @@ static void close_state(struct dwarf_info *info, struct state *state)
 		dwarf_units_unuse(state->used[i].of, state->used[i].unit);
 	free(state->used);
 	dwarf_units_unuse(info->units, state->unit);
-	*state = (struct state){ .unit = DWARF_NO_UNIT };
+	*state = (struct info_state){ .unit = DWARF_NO_UNIT };
 }
 
 static void close_handles(struct dwarf_info *info)
@@ -130,7 +130,7 @@ struct ebt_error *dwarf_info_create(struct dwarf_units *units, struct dwarf_info
 }
 
 /* Keeps a unit in memory that another one refers to. False: there is no memory. */
-static bool use_unit(struct state *state, struct dwarf_units *of, uint32_t unit)
+static bool use_unit(struct info_state *state, struct dwarf_units *of, uint32_t unit)
 {
 	for (size_t i = state->n_used; i-- > 0;) {
 		if (state->used[i].of == of && state->used[i].unit == unit)
@@ -217,7 +217,8 @@ static bool is_reference(struct dwarf_info *info, Dwarf_Attribute *attr)
 	}
 }
 
-static bool follow(struct dwarf_info *info, struct state *state, Dwarf_Die *die, unsigned int name)
+static bool follow(struct dwarf_info *info, struct info_state *state, Dwarf_Die *die,
+		   unsigned int name)
 {
 	struct dwarf_units *of = info->units;
 	Dwarf_Attribute attr;
@@ -245,7 +246,8 @@ static bool follow(struct dwarf_info *info, struct state *state, Dwarf_Die *die,
 }
 
 /* The name of a function: that of linkers if there is one. */
-static const char *find_name(struct dwarf_info *info, struct state *state, const Dwarf_Die *from)
+static const char *find_name(struct dwarf_info *info, struct info_state *state,
+			     const Dwarf_Die *from)
 {
 	const char *plain = NULL, *name;
 	Dwarf_Die die = *from;
@@ -267,8 +269,8 @@ static const char *find_name(struct dwarf_info *info, struct state *state, const
 
 /* --- functions --- */
 
-static struct ebt_error *add_ranges(struct dwarf_info *info, struct state *state, Dwarf_Die *die,
-				    bool *ret_any)
+static struct ebt_error *add_ranges(struct dwarf_info *info, struct info_state *state,
+				    Dwarf_Die *die, bool *ret_any)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -288,7 +290,8 @@ static struct ebt_error *add_ranges(struct dwarf_info *info, struct state *state
 	return NULL;
 }
 
-static struct ebt_error *add_function(struct dwarf_info *info, struct state *state, Dwarf_Die *die)
+static struct ebt_error *add_function(struct dwarf_info *info, struct info_state *state,
+				      Dwarf_Die *die)
 {
 	struct ebt_error *err;
 	bool any;
@@ -330,7 +333,8 @@ static bool holds_functions(int tag, bool nested)
 }
 
 /* nested: the functions within functions, for which the whole unit is read; else the others. */
-static struct ebt_error *read_functions(struct dwarf_info *info, struct state *state, bool nested)
+static struct ebt_error *read_functions(struct dwarf_info *info, struct info_state *state,
+					bool nested)
 {
 	Dwarf_Die stack[MAX_NEST];
 	int depth = 0, around = MAX_NEST; /* depth of the outermost function around this DIE */
@@ -363,7 +367,7 @@ static struct ebt_error *read_functions(struct dwarf_info *info, struct state *s
 }
 
 /* The function of the unit that has the address, or NULL. */
-static struct ebt_error *find_function(struct dwarf_info *info, struct state *state,
+static struct ebt_error *find_function(struct dwarf_info *info, struct info_state *state,
 				       uint64_t address, struct function **ret)
 {
 	const struct sym_span *span = NULL;
@@ -386,7 +390,7 @@ static struct ebt_error *find_function(struct dwarf_info *info, struct state *st
 
 /* --- an address --- */
 
-static struct ebt_error *read_lines(struct dwarf_info *info, struct state *state)
+static struct ebt_error *read_lines(struct dwarf_info *info, struct info_state *state)
 {
 	struct dwarf_lines_place place = {
 		.pages = info->units->pages,
@@ -404,7 +408,7 @@ static struct ebt_error *read_lines(struct dwarf_info *info, struct state *state
 	return dwarf_lines_read(&place, &state->budget, &state->lines);
 }
 
-static bool open_split(struct dwarf_info *info, struct state *state)
+static bool open_split(struct dwarf_info *info, struct info_state *state)
 {
 	/* These strings must be read before libdw looks for the file. */
 	const char *dir = string_at(info, &state->die, DW_AT_comp_dir);
@@ -416,11 +420,11 @@ static bool open_split(struct dwarf_info *info, struct state *state)
 }
 
 /* Makes use of a unit. *ret is NULL where it cannot be read. */
-static struct ebt_error *open_state(struct dwarf_info *info, uint32_t unit, struct state **ret)
+static struct ebt_error *open_state(struct dwarf_info *info, uint32_t unit, struct info_state **ret)
 {
 	const struct dwarf_unit *from = &info->units->items[unit];
 	uint64_t steps = (from->end - from->start) * STEPS_A_BYTE + MIN_STEPS;
-	struct state *state = NULL;
+	struct info_state *state = NULL;
 
 	*ret = NULL;
 	for (unsigned int i = 0; i < MAX_STATES; i++) {
@@ -452,12 +456,14 @@ static struct ebt_error *open_state(struct dwarf_info *info, uint32_t unit, stru
 	return NULL;
 }
 
-static struct ebt_error *find_file(struct state *state, uint64_t number, struct dwarf_frame *frame)
+static struct ebt_error *find_file(struct info_state *state, uint64_t number,
+				   struct dwarf_frame *frame)
 {
 	return state->lines ? dwarf_lines_path(state->lines, number, &frame->file) : NULL;
 }
 
-static struct ebt_error *find_line(struct state *state, uint64_t address, struct dwarf_frame *frame)
+static struct ebt_error *find_line(struct info_state *state, uint64_t address,
+				   struct dwarf_frame *frame)
 {
 	struct ebt_error *err;
 	uint64_t file;
@@ -470,8 +476,8 @@ static struct ebt_error *find_line(struct state *state, uint64_t address, struct
 	return err;
 }
 
-static struct ebt_error *find_frames(struct dwarf_info *info, struct state *state, uint64_t address,
-				     struct dwarf_frame *frames, size_t *ret_n)
+static struct ebt_error *find_frames(struct dwarf_info *info, struct info_state *state,
+				     uint64_t address, struct dwarf_frame *frames, size_t *ret_n)
 {
 	const struct dwarf_inline *call = NULL;
 	struct function *function;
@@ -509,7 +515,7 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 {
 	uint32_t unit = dwarf_units_find(info->units, address);
 	uint64_t begin, left = dwarf_units_time_left(info->units);
-	struct state *state = NULL;
+	struct info_state *state = NULL;
 	struct ebt_error *err;
 
 	*ret_n = 0;
@@ -546,7 +552,7 @@ struct ebt_error *dwarf_info_parameters(struct dwarf_info *info, uint64_t addres
 	uint32_t unit = dwarf_units_find(info->units, address);
 	uint64_t begin, left = dwarf_units_time_left(info->units);
 	struct function *function = NULL;
-	struct state *state = NULL;
+	struct info_state *state = NULL;
 	struct ebt_error *err;
 
 	*ret = (struct sym_parameters){ 0 };

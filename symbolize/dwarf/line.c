@@ -42,7 +42,7 @@ void dwarf_lines_destroy(struct dwarf_lines *lines)
 }
 
 /* A line program under way. */
-struct machine {
+struct line_machine {
 	struct dwarf_lines *lines;
 	const struct dwarf_lines_place *place;
 	struct ebt_bytes in;
@@ -52,7 +52,7 @@ struct machine {
 	uint64_t file, line;
 };
 
-static struct ebt_error *add_row(struct machine *m)
+static struct ebt_error *add_row(struct line_machine *m)
 {
 	struct dwarf_lines *lines = m->lines;
 	struct row row = { m->address, (uint32_t)m->file, 0 };
@@ -76,7 +76,7 @@ static struct ebt_error *add_row(struct machine *m)
 	return NULL;
 }
 
-static struct ebt_error *add_sequence(struct machine *m)
+static struct ebt_error *add_sequence(struct line_machine *m)
 {
 	struct dwarf_lines *lines = m->lines;
 	struct ebt_error *err;
@@ -99,14 +99,14 @@ static struct ebt_error *add_sequence(struct machine *m)
 	return NULL;
 }
 
-static void reset(struct machine *m)
+static void reset(struct line_machine *m)
 {
 	m->first = m->lines->n_rows;
 	m->address = m->op_index = 0;
 	m->file = m->line = 1;
 }
 
-static struct ebt_error *end_sequence(struct machine *m)
+static struct ebt_error *end_sequence(struct line_machine *m)
 {
 	struct ebt_error *err = NULL;
 
@@ -119,7 +119,7 @@ static struct ebt_error *end_sequence(struct machine *m)
 	return err;
 }
 
-static void advance(struct machine *m, uint64_t operations)
+static void advance(struct line_machine *m, uint64_t operations)
 {
 	const struct dwarf_files *files = &m->lines->files;
 	uint64_t index = m->op_index + operations;
@@ -133,7 +133,7 @@ static void advance(struct machine *m, uint64_t operations)
 }
 
 /* An operation that begins with a 0. */
-static struct ebt_error *run_extended(struct machine *m, bool *ret_good)
+static struct ebt_error *run_extended(struct line_machine *m, bool *ret_good)
 {
 	struct ebt_bytes in;
 	uint64_t len;
@@ -156,7 +156,7 @@ static struct ebt_error *run_extended(struct machine *m, bool *ret_good)
 	return NULL;
 }
 
-static bool skip_operands(struct machine *m, uint8_t op)
+static bool skip_operands(struct line_machine *m, uint8_t op)
 {
 	uint64_t ignored;
 
@@ -167,7 +167,7 @@ static bool skip_operands(struct machine *m, uint8_t op)
 	return true;
 }
 
-static struct ebt_error *run_standard(struct machine *m, uint8_t op, bool *ret_good)
+static struct ebt_error *run_standard(struct line_machine *m, uint8_t op, bool *ret_good)
 {
 	const struct dwarf_files *files = &m->lines->files;
 	struct ebt_bytes *in = &m->in;
@@ -204,7 +204,7 @@ static struct ebt_error *run_standard(struct machine *m, uint8_t op, bool *ret_g
 	}
 }
 
-static struct ebt_error *run(struct machine *m)
+static struct ebt_error *run(struct line_machine *m)
 {
 	const struct dwarf_files *files = &m->lines->files;
 	bool good = true;
@@ -238,7 +238,7 @@ struct ebt_error *dwarf_lines_read(const struct dwarf_lines_place *place,
 				   struct dwarf_budget *budget, struct dwarf_lines **ret)
 {
 	_cleanup_(dwarf_lines_destroyp) struct dwarf_lines *lines = calloc(1, sizeof(*lines));
-	struct machine machine = { .lines = lines, .place = place, .budget = budget };
+	struct line_machine machine = { .lines = lines, .place = place, .budget = budget };
 	struct ebt_error *err;
 	bool good;
 

@@ -30,7 +30,7 @@ struct ksym {
 	bool last; /* of its module: the end is a guess */
 };
 
-struct copy {
+struct kallsyms_copy {
 	uint64_t time;
 	char *text;
 	struct ksym *syms; /* ascending, one for each address, code only */
@@ -38,7 +38,7 @@ struct copy {
 };
 
 struct kallsyms {
-	struct copy copies[MAX_COPIES]; /* in order of time */
+	struct kallsyms_copy copies[MAX_COPIES]; /* in order of time */
 	size_t n;
 	size_t n_syms; /* in all of them */
 	uint64_t n_text;
@@ -46,7 +46,7 @@ struct kallsyms {
 
 DEFINE_CLEANUP(struct kallsyms *, kallsyms_destroy);
 
-static struct ebt_error *add_symbol(struct copy *copy, const struct ksym *sym)
+static struct ebt_error *add_symbol(struct kallsyms_copy *copy, const struct ksym *sym)
 {
 	if (copy->n == copy->capacity) {
 		size_t capacity = copy->capacity ? copy->capacity * 2 : 65536;
@@ -117,7 +117,7 @@ static int compare_symbols(const void *a, const void *b)
 }
 
 /* kallsyms has no sizes: a function ends where anything else begins. */
-static void find_end(const struct copy *copy, struct ksym *sym, const struct ksym *next)
+static void find_end(const struct kallsyms_copy *copy, struct ksym *sym, const struct ksym *next)
 {
 	uint64_t most = sym->start <= UINT64_MAX - LAST_SIZE ? sym->start + LAST_SIZE : UINT64_MAX;
 
@@ -130,7 +130,7 @@ static void find_end(const struct copy *copy, struct ksym *sym, const struct ksy
 }
 
 /* Sorts, decides between aliases, finds ends, and drops what is no code. */
-static void finish_symbols(struct copy *copy)
+static void finish_symbols(struct kallsyms_copy *copy)
 {
 	size_t out = 0;
 
@@ -151,7 +151,7 @@ static void finish_symbols(struct copy *copy)
 	copy->n = out;
 }
 
-static struct ebt_error *parse_kallsyms(struct copy *copy, size_t len, size_t max)
+static struct ebt_error *parse_kallsyms(struct kallsyms_copy *copy, size_t len, size_t max)
 {
 	const char *line = copy->text, *limit = copy->text + len, *end;
 
@@ -175,7 +175,7 @@ static struct ebt_error *parse_kallsyms(struct copy *copy, size_t len, size_t ma
 static struct ebt_error *read_copy(struct kallsyms *kallsyms, struct ebt_reader *reader,
 				   const struct ebt_file *file)
 {
-	struct copy *copy = &kallsyms->copies[kallsyms->n];
+	struct kallsyms_copy *copy = &kallsyms->copies[kallsyms->n];
 	struct ebt_error *err;
 	size_t len;
 
@@ -197,7 +197,7 @@ static struct ebt_error *read_copy(struct kallsyms *kallsyms, struct ebt_reader 
 
 static int compare_copies(const void *a, const void *b)
 {
-	const struct copy *x = a, *y = b;
+	const struct kallsyms_copy *x = a, *y = b;
 
 	return x->time < y->time ? -1 : x->time > y->time;
 }
@@ -240,7 +240,7 @@ bool kallsyms_is_empty(const struct kallsyms *kallsyms)
 	return !kallsyms->n_syms;
 }
 
-static const struct ksym *find_symbol(const struct copy *copy, uint64_t address)
+static const struct ksym *find_symbol(const struct kallsyms_copy *copy, uint64_t address)
 {
 	size_t low = 0, high = copy->n;
 
@@ -265,7 +265,7 @@ struct kallsyms_hit kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr
 				  uint64_t time_ns)
 {
 	struct kallsyms_hit hit = { .to = UINT64_MAX };
-	const struct copy *where = NULL;
+	const struct kallsyms_copy *where = NULL;
 	const struct ksym *best = NULL;
 	size_t next = 0;
 

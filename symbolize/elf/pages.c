@@ -173,7 +173,7 @@ const char *pages_string(struct pages *pages, const char *string)
 /* --- opening --- */
 
 /* A section of debug information in a file. */
-struct section {
+struct page_section {
 	size_t index;	     /* of its header */
 	unsigned int number; /* PAGES_N_SECTIONS: not needed */
 	uint32_t name;	     /* its offset in the section of names */
@@ -188,7 +188,7 @@ struct opening {
 	const struct elf_file *file;
 	GElf_Ehdr ehdr;
 	uint64_t names; /* offset of the section of names */
-	struct section *sections;
+	struct page_section *sections;
 	size_t n;
 	uint64_t packed, unpacked; /* sums of those that are compressed */
 };
@@ -204,7 +204,7 @@ static bool peek(const struct opening *o, uint64_t offset, void *to, size_t len)
 }
 
 /* Takes the header off the contents; false: compressed in an unknown way. */
-static bool read_packing(const struct opening *o, struct section *s)
+static bool read_packing(const struct opening *o, struct page_section *s)
 {
 	bool wide = o->ehdr.e_ident[EI_CLASS] == ELFCLASS64;
 	unsigned char head[24];
@@ -229,7 +229,7 @@ static bool read_packing(const struct opening *o, struct section *s)
 }
 
 /* Whether the section has to do with debug information, and which it is. */
-static bool is_debug(const char *name, struct section *s)
+static bool is_debug(const char *name, struct page_section *s)
 {
 	s->old = name && !strncmp(name, ".zdebug_", 8);
 	if (!name || (!s->old && strncmp(name, ".debug_", 7)))
@@ -242,10 +242,10 @@ static bool is_debug(const char *name, struct section *s)
 
 static bool add_section(struct opening *o, Elf_Scn *scn, const char *name)
 {
-	struct section *s = &o->sections[o->n];
+	struct page_section *s = &o->sections[o->n];
 	GElf_Shdr shdr;
 
-	*s = (struct section){ .index = elf_ndxscn(scn) };
+	*s = (struct page_section){ .index = elf_ndxscn(scn) };
 	if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS || !is_debug(name, s))
 		return true;
 	if (shdr.sh_offset > o->pages->total || shdr.sh_size > o->pages->total - shdr.sh_offset)
@@ -322,7 +322,8 @@ static struct ebt_error *reserve(struct opening *o, bool *ret_good)
 }
 
 /* Changes a header in the image. Hidden sections have size 0. */
-static bool write_header(struct opening *o, const struct section *s, uint64_t offset, uint64_t size)
+static bool write_header(struct opening *o, const struct page_section *s, uint64_t offset,
+			 uint64_t size)
 {
 	uint64_t at = o->ehdr.e_shoff + s->index * o->ehdr.e_shentsize;
 
@@ -367,7 +368,7 @@ static struct ebt_error *place_sections(struct opening *o, bool *ret_good)
 	if (o->unpacked > MAX_MEMORY)
 		pages->unpacked = unpack_file();
 	for (size_t i = 0; i < o->n && *ret_good; i++) {
-		const struct section *s = &o->sections[i];
+		const struct page_section *s = &o->sections[i];
 		struct unpack_from from = { pages->fd, o->file->image, s->offset, s->packed,
 					    s->method };
 		struct unpack_to to = { NULL, pages->unpacked, at - boundary(pages), s->size };

@@ -15,7 +15,7 @@
 #define STEP (256u << 10)
 
 /* One section under way. */
-struct job {
+struct unpack_job {
 	const struct unpack_from *from;
 	const struct unpack_to *to;
 	uint64_t read, written;
@@ -23,7 +23,7 @@ struct job {
 };
 
 /* The next piece of what is packed; false at its end. */
-static bool next_in(struct job *job, const char **ret, size_t *ret_len)
+static bool next_in(struct unpack_job *job, const char **ret, size_t *ret_len)
 {
 	uint64_t left = job->from->size - job->read, at = job->from->offset + job->read;
 	ssize_t n = left < STEP ? (ssize_t)left : STEP;
@@ -44,7 +44,7 @@ static bool next_in(struct job *job, const char **ret, size_t *ret_len)
 }
 
 /* Where the next bytes go, and how many may. */
-static char *next_out(const struct job *job, size_t *ret_len)
+static char *next_out(const struct unpack_job *job, size_t *ret_len)
 {
 	uint64_t left = job->to->size - job->written;
 
@@ -52,7 +52,7 @@ static char *next_out(const struct job *job, size_t *ret_len)
 	return job->to->memory ? job->to->memory + job->to->offset + job->written : job->out;
 }
 
-static bool put_out(struct job *job, size_t len)
+static bool put_out(struct unpack_job *job, size_t len)
 {
 	const char *p = job->out;
 	uint64_t at = job->to->offset + job->written;
@@ -70,7 +70,7 @@ static bool put_out(struct job *job, size_t len)
 	return true;
 }
 
-static bool inflate_all(struct job *job)
+static bool inflate_all(struct unpack_job *job)
 {
 	z_stream stream = { 0 };
 	int status = inflateInit(&stream);
@@ -94,7 +94,7 @@ static bool inflate_all(struct job *job)
 	return job->written == job->to->size;
 }
 
-static bool zstd_all(struct job *job)
+static bool zstd_all(struct unpack_job *job)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	ZSTD_inBuffer in = { 0 };
@@ -123,7 +123,7 @@ struct ebt_error *unpack_section(const struct unpack_from *from, const struct un
 				 bool *ret_good)
 {
 	_cleanup_free_ char *buffer = malloc(2 * STEP);
-	struct job job = { .from = from, .to = to, .in = buffer };
+	struct unpack_job job = { .from = from, .to = to, .in = buffer };
 
 	if (!buffer)
 		return &ebt_enomem;

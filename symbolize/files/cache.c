@@ -169,7 +169,7 @@ struct ebt_error *sym_cache_save(struct sym_cache *cache, const struct cache_bui
 
 /* --- all files --- */
 
-struct listed {
+struct cache_listed {
 	char *name;
 	time_t used;
 	uint64_t size;
@@ -177,7 +177,7 @@ struct listed {
 
 static int compare_listed(const void *a, const void *b)
 {
-	const struct listed *x = a, *y = b;
+	const struct cache_listed *x = a, *y = b;
 
 	return x->used < y->used ? -1 : x->used > y->used;
 }
@@ -190,7 +190,7 @@ static bool ends_with(const char *name, const char *end)
 }
 
 /* Lists what is ours, and removes what somebody left half written. */
-static size_t list_files(const struct sym_cache *cache, DIR *dir, struct listed *ret,
+static size_t list_files(const struct sym_cache *cache, DIR *dir, struct cache_listed *ret,
 			 uint64_t *ret_total)
 {
 	const struct dirent *entry;
@@ -208,8 +208,8 @@ static size_t list_files(const struct sym_cache *cache, DIR *dir, struct listed 
 			unlinkat(cache->dir, entry->d_name, 0);
 		if (!ends_with(entry->d_name, ".names") && !ends_with(entry->d_name, ".frames"))
 			continue;
-		ret[n] =
-			(struct listed){ strdup(entry->d_name), st.st_mtime, (uint64_t)st.st_size };
+		ret[n] = (struct cache_listed){ strdup(entry->d_name), st.st_mtime,
+						(uint64_t)st.st_size };
 		if (!ret[n].name)
 			break;
 		*ret_total += ret[n++].size;
@@ -219,7 +219,7 @@ static size_t list_files(const struct sym_cache *cache, DIR *dir, struct listed 
 
 static void drop_old(const struct sym_cache *cache)
 {
-	struct listed *files = calloc(MAX_LISTED, sizeof(*files));
+	struct cache_listed *files = calloc(MAX_LISTED, sizeof(*files));
 	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	uint64_t total = 0;

@@ -27,7 +27,7 @@
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE };
 
-struct job {
+struct fetch_job {
 	enum fetch_kind kind;
 	struct sym_build_id id;
 	enum job_state state;
@@ -40,7 +40,7 @@ struct worker {
 	struct fetch *fetch;
 	pthread_t thread;
 	bool started;
-	struct job *job;
+	struct fetch_job *job;
 	long done, total; /* bytes */
 };
 
@@ -49,7 +49,7 @@ struct fetch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a job is there, or is done; or it is over */
 	struct worker workers[N_WORKERS];
-	struct job **jobs;
+	struct fetch_job **jobs;
 	size_t n, capacity;
 	struct sym_index by_id;
 	size_t next; /* first that may be queued */
@@ -92,7 +92,7 @@ static int hear_progress(debuginfod_client *client, long done, long total)
 
 /* libdebuginfod calls a transfer that broke off a file that is not there, and remembers that for
  * minutes. */
-static void forget_broken(const struct job *job)
+static void forget_broken(const struct fetch_job *job)
 {
 	_cleanup_free_ char *path = NULL;
 	struct stat st;
@@ -118,7 +118,7 @@ static enum sym_reason reason_of(int r)
 static void work_on(struct worker *worker, debuginfod_client *client)
 {
 	struct fetch *fetch = worker->fetch;
-	struct job *job = worker->job;
+	struct fetch_job *job = worker->job;
 	char *path = NULL;
 	int r;
 
@@ -244,8 +244,8 @@ static uint64_t hash_job(enum fetch_kind kind, const struct sym_build_id *id)
 	return sym_hash_bytes(kind, id->bytes, id->len);
 }
 
-static struct job *find_job(const struct fetch *fetch, enum fetch_kind kind,
-			    const struct sym_build_id *id)
+static struct fetch_job *find_job(const struct fetch *fetch, enum fetch_kind kind,
+				  const struct sym_build_id *id)
 {
 	uint64_t hash = hash_job(kind, id);
 	size_t at = 0;
@@ -259,10 +259,10 @@ static struct job *find_job(const struct fetch *fetch, enum fetch_kind kind,
 }
 
 static struct ebt_error *get_job(struct fetch *fetch, enum fetch_kind kind,
-				 const struct sym_build_id *id, struct job **ret)
+				 const struct sym_build_id *id, struct fetch_job **ret)
 {
 	struct ebt_error *err;
-	struct job *job;
+	struct fetch_job *job;
 
 	*ret = find_job(fetch, kind, id);
 	if (*ret)
@@ -273,7 +273,7 @@ static struct ebt_error *get_job(struct fetch *fetch, enum fetch_kind kind,
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return &ebt_enomem;
-	*job = (struct job){ .kind = kind, .id = *id };
+	*job = (struct fetch_job){ .kind = kind, .id = *id };
 	err = sym_index_add(&fetch->by_id, hash_job(kind, id), fetch->n);
 	if (err) {
 		free(job);
@@ -289,7 +289,7 @@ struct ebt_error *fetch_begin(struct fetch *fetch, enum fetch_kind kind,
 			      const struct sym_build_id *id)
 {
 	struct ebt_error *err = NULL;
-	struct job *job;
+	struct fetch_job *job;
 
 	pthread_mutex_lock(&fetch->lock);
 	if (!fetch->over)
@@ -323,7 +323,7 @@ static void count_silence(struct fetch *fetch)
 		stop(fetch, SYM_SERVER_SILENT);
 }
 
-static void wait_for(struct fetch *fetch, const struct job *job)
+static void wait_for(struct fetch *fetch, const struct fetch_job *job)
 {
 	if (!fetch->waiting++)
 		fetch->tick_ns = now_ns();
@@ -350,7 +350,7 @@ struct ebt_error *fetch_wait(struct fetch *fetch, enum fetch_kind kind,
 			     enum sym_reason *ret_reason)
 {
 	struct ebt_error *err = NULL;
-	struct job *job;
+	struct fetch_job *job;
 
 	*ret_path = NULL;
 	pthread_mutex_lock(&fetch->lock);
@@ -373,7 +373,7 @@ struct ebt_error *fetch_wait(struct fetch *fetch, enum fetch_kind kind,
 void fetch_refuse(struct fetch *fetch, enum fetch_kind kind, const struct sym_build_id *id,
 		  const char *path)
 {
-	struct job *job;
+	struct fetch_job *job;
 
 	pthread_mutex_lock(&fetch->lock);
 	job = find_job(fetch, kind, id);
@@ -391,7 +391,7 @@ void fetch_failures(struct fetch *fetch, uint32_t *ret)
 {
 	pthread_mutex_lock(&fetch->lock);
 	for (size_t i = 0; i < fetch->n; i++) {
-		const struct job *job = fetch->jobs[i];
+		const struct fetch_job *job = fetch->jobs[i];
 
 		if (!job->path)
 			ret[job->state == JOB_DONE ? job->reason : fetch->why_over]++;

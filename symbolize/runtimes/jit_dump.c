@@ -34,7 +34,7 @@ enum record_id { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO, CODE_CLOSE };
 #define MOVED UINT32_MAX
 
 /* Code as it was when it was generated. */
-struct code {
+struct jit_code {
 	uint64_t address, size;
 	size_t name, name_len;
 	size_t lines, lines_end; /* where the entries of its debug info are; 0: there is none */
@@ -57,7 +57,7 @@ struct number {
 struct jit_dump {
 	char *data;
 	size_t len;
-	struct code *codes;
+	struct jit_code *codes;
 	size_t n_codes, codes_capacity;
 	struct number *numbers;
 	size_t n_numbers, numbers_capacity;
@@ -142,7 +142,7 @@ static struct ebt_error *set_number(struct jit_dump *dump, uint64_t number, uint
 static struct ebt_error *read_load(struct jit_dump *dump, size_t at, size_t size, uint64_t time)
 {
 	const char *record = dump->data + at, *name = record + LOAD_SIZE, *end;
-	struct code code = { .name = at + LOAD_SIZE };
+	struct jit_code code = { .name = at + LOAD_SIZE };
 	struct ebt_error *err;
 	struct op op = { .time = time };
 
@@ -284,7 +284,7 @@ struct ebt_error *jit_dump_create(char *data, size_t len, uint64_t read_ns, stru
  * The line of an address of code as it was generated: that of the last entry that is not above
  * it. A name of 0xff alone stands for that of the entry before.
  */
-static void find_line(const struct jit_dump *dump, const struct code *code, uint64_t address,
+static void find_line(const struct jit_dump *dump, const struct jit_code *code, uint64_t address,
 		      struct jit_dump_hit *hit)
 {
 	const char *p = dump->data + code->lines, *end = dump->data + code->lines_end;
@@ -318,7 +318,7 @@ struct ebt_error *jit_dump_find(struct jit_dump *dump, uint64_t address, uint64_
 {
 	struct jit_dump_hit hit = { 0 };
 	struct timeline_hit found;
-	const struct code *code;
+	const struct jit_code *code;
 	const struct op *op;
 	struct ebt_error *err =
 		timeline_find(&dump->store, &dump->timeline, address, time_ns, &found);

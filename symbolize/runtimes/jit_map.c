@@ -13,7 +13,7 @@
 
 #define BLANK UINT32_MAX
 
-struct entry {
+struct jit_map_entry {
 	uint64_t start, end;
 	uint32_t name, name_len; /* in the text */
 };
@@ -21,7 +21,7 @@ struct entry {
 struct jit_map {
 	char *text;
 	size_t len;
-	struct entry *entries;
+	struct jit_map_entry *entries;
 	size_t n, capacity;
 	uint64_t *bounds; /* ascending: where ranges begin and end */
 	size_t n_bounds;
@@ -66,7 +66,8 @@ static bool parse_number(const char **at, const char *end, uint64_t *ret)
 	return true;
 }
 
-static bool parse_line(const char *text, const char *line, const char *end, struct entry *ret)
+static bool parse_line(const char *text, const char *line, const char *end,
+		       struct jit_map_entry *ret)
 {
 	uint64_t start, size;
 
@@ -76,7 +77,7 @@ static bool parse_line(const char *text, const char *line, const char *end, stru
 		return false;
 	if (line == end || !size || size > UINT64_MAX - start)
 		return false;
-	*ret = (struct entry){ start, start + size, line - text, end - line };
+	*ret = (struct jit_map_entry){ start, start + size, line - text, end - line };
 	return true;
 }
 
@@ -86,7 +87,7 @@ static struct ebt_error *parse(struct jit_map *map)
 
 	/* What has no newline was cut while it was written. */
 	for (; map->n < JIT_MAP_MAX_ENTRIES && line < limit; line = end + 1) {
-		struct entry entry;
+		struct jit_map_entry entry;
 
 		end = memchr(line, '\n', limit - line);
 		if (!end)
@@ -95,7 +96,7 @@ static struct ebt_error *parse(struct jit_map *map)
 			continue;
 		if (map->n == map->capacity) {
 			size_t capacity = map->capacity ? 2 * map->capacity : 256;
-			struct entry *entries =
+			struct jit_map_entry *entries =
 				reallocarray(map->entries, capacity, sizeof(*entries));
 
 			if (!entries)
@@ -205,7 +206,7 @@ struct ebt_error *jit_map_create(char *text, size_t len, struct jit_map **ret)
 struct jit_map_hit jit_map_find(const struct jit_map *map, uint64_t address)
 {
 	size_t i = count_below(map, address);
-	const struct entry *entry;
+	const struct jit_map_entry *entry;
 
 	if (!i || map->owners[i - 1] == BLANK)
 		return (struct jit_map_hit){ 0 };

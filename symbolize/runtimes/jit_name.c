@@ -22,7 +22,7 @@
 
 static const char object_jit[] = "[jit]";
 
-struct parts {
+struct name_parts {
 	const char *name, *file;
 	size_t name_len, file_len;
 	uint32_t line;
@@ -34,7 +34,7 @@ static const char *find_last(const char *text, size_t len, char c)
 	return memrchr(text, c, len);
 }
 
-static bool take_python(const char *name, size_t len, struct parts *ret)
+static bool take_python(const char *name, size_t len, struct name_parts *ret)
 {
 	static const char prefix[] = "py::";
 	const size_t skip = strlen(prefix);
@@ -73,7 +73,7 @@ static bool take_number(const char *text, size_t *len, uint32_t *ret)
 }
 
 /* The place at the end of a name, " FILE:LINE:COLUMN". */
-static void find_place(const char *name, size_t len, struct parts *ret)
+static void find_place(const char *name, size_t len, struct name_parts *ret)
 {
 	static const char scheme[] = "file://";
 	const char *file = memchr(name, ' ', len);
@@ -97,7 +97,7 @@ static void find_place(const char *name, size_t len, struct parts *ret)
 }
 
 /* "name (file.py)": what a name means depends on where it is. */
-static struct ebt_error *python_name(struct funcs *funcs, const struct parts *parts,
+static struct ebt_error *python_name(struct funcs *funcs, const struct name_parts *parts,
 				     const char **ret)
 {
 	const char *slash = find_last(parts->file, parts->file_len, '/');
@@ -116,7 +116,7 @@ static struct ebt_error *python_name(struct funcs *funcs, const struct parts *pa
 struct ebt_error *jit_name(struct funcs *funcs, const struct jit_hit *hit, struct sym_frame *ret)
 {
 	const size_t len = hit->name_len < MAX_NAME ? hit->name_len : MAX_NAME;
-	struct parts parts = {
+	struct name_parts parts = {
 		.name = hit->name,
 		.name_len = len,
 		.file = hit->file,

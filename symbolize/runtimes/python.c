@@ -18,7 +18,7 @@
 #define MAX_CODES (4u << 20)
 #define MAX_BYTES ((size_t)512 << 20)
 
-struct code {
+struct python_code {
 	uint32_t id;
 	uint32_t first_line;
 	const struct sym_func *func;
@@ -30,7 +30,7 @@ struct code {
 struct python {
 	struct funcs *funcs;
 	struct ebt_arena arena; /* of line tables */
-	struct code *codes;
+	struct python_code *codes;
 	size_t n, capacity;
 	struct sym_index by_id;
 };
@@ -95,7 +95,7 @@ uint32_t python_line(const void *table, size_t len, uint32_t first_line, uint32_
 
 /* --- the table --- */
 
-static const struct code *find_code(const struct python *p, uint32_t id)
+static const struct python_code *find_code(const struct python *p, uint32_t id)
 {
 	uint64_t hash = sym_hash_u64(p->funcs->seed, id);
 	size_t at = 0;
@@ -115,7 +115,8 @@ static struct ebt_str begin_of(struct ebt_str s)
 }
 
 /* "Class.function (file.py:12)", with the line where it begins: many functions have one name. */
-static struct ebt_error *add_func(struct python *p, const struct ebt_row *row, struct code *code)
+static struct ebt_error *add_func(struct python *p, const struct ebt_row *row,
+				  struct python_code *code)
 {
 	struct ebt_str name = begin_of(ebt_str(row, EBT_F_interp_code_name));
 	struct ebt_str file = begin_of(ebt_str(row, EBT_F_interp_code_file));
@@ -151,7 +152,7 @@ static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 {
 	struct python *p = arg;
 	struct ebt_str lines = ebt_str(row, EBT_F_interp_code_lines);
-	struct code code = {
+	struct python_code code = {
 		.id = (uint32_t)ebt_u64(row, EBT_F_interp_code_id),
 		.first_line = (uint32_t)ebt_u64(row, EBT_F_interp_code_first_line),
 		.lines_len = lines.len,
@@ -231,7 +232,7 @@ static struct ebt_error *unknown(struct python *p, struct sym_frame *ret)
 struct ebt_error *python_frame(struct python *p, uint64_t entry, struct sym_frame *ret)
 {
 	uint32_t instruction = (uint32_t)(entry & EBT_ENTRY_INSTRUCTION);
-	const struct code *code = find_code(p, (uint32_t)(entry >> EBT_ENTRY_ID_SHIFT));
+	const struct python_code *code = find_code(p, (uint32_t)(entry >> EBT_ENTRY_ID_SHIFT));
 
 	if (!code)
 		return unknown(p, ret);

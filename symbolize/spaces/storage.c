@@ -20,7 +20,7 @@
 /* Layers of a container; containers/storage allows 500. */
 #define MAX_DEPTH 512
 
-enum list { CONTAINERS, LAYERS, IMAGES, N_LISTS };
+enum storage_list { CONTAINERS, LAYERS, IMAGES, N_LISTS };
 
 /* The files of one storage: the latest that any of them says of each id. */
 struct storage {
@@ -153,7 +153,7 @@ static struct ebt_error *get_storage(struct storages *storages, const char *path
 }
 
 /* N_LISTS: the role is none of a list. */
-static enum list list_of(const char *role)
+static enum storage_list list_of(const char *role)
 {
 	if (!strcmp(role, "containers_json") || !strcmp(role, "volatile_containers_json"))
 		return CONTAINERS;

@@ -86,7 +86,7 @@ static struct ebt_error *add_layered(struct candidates *list, struct layers *lay
 	return err;
 }
 
-struct context {
+struct translate_context {
 	struct views *views;
 	const struct view *view;
 	const struct mount_table *host; /* newest of the recorder's namespace, or NULL */
@@ -101,7 +101,7 @@ static bool same_source(const struct mount *a, const struct mount *b)
 }
 
 /* The mount's file system as the host has it mounted. */
-static struct ebt_error *on_mount(struct context *c, const struct mount *mount,
+static struct ebt_error *on_mount(struct translate_context *c, const struct mount *mount,
 				  const struct mount *host, const char *tail)
 {
 	_cleanup_free_ char *in_fs = NULL;
@@ -115,7 +115,8 @@ static struct ebt_error *on_mount(struct context *c, const struct mount *mount,
 	return below && *below ? add_file(c->list, host->point, below) : NULL;
 }
 
-static struct ebt_error *by_device(struct context *c, const struct mount *mount, const char *tail)
+static struct ebt_error *by_device(struct translate_context *c, const struct mount *mount,
+				   const char *tail)
 {
 	struct ebt_error *err = NULL;
 	const struct mount *host;
@@ -143,7 +144,7 @@ static struct ebt_error *by_device(struct context *c, const struct mount *mount,
  * What relative layers are relative to: the directory that the engine was in when it mounted them,
  * which has the mount point in it (…/overlay/ID/merged). NULL: not known, or no memory.
  */
-static char *layers_base(const struct context *c, const struct mount *mount)
+static char *layers_base(const struct translate_context *c, const struct mount *mount)
 {
 	const struct mount *host;
 	size_t at = 0;
@@ -165,7 +166,8 @@ static char *layers_base(const struct context *c, const struct mount *mount)
 	return NULL;
 }
 
-static struct ebt_error *by_overlay(struct context *c, const struct mount *mount, const char *tail)
+static struct ebt_error *by_overlay(struct translate_context *c, const struct mount *mount,
+				    const char *tail)
 {
 	_cleanup_free_ char *base = layers_base(c, mount);
 	struct layers layers = { 0 };
@@ -188,7 +190,7 @@ static struct ebt_error *copy_layers(const struct layers *from, struct layers *r
 }
 
 /* Whether this fuse-overlayfs made the mount: in its own namespace the device is at its point. */
-static struct ebt_error *made_by(struct context *c, const struct mount *mount,
+static struct ebt_error *made_by(struct translate_context *c, const struct mount *mount,
 				 const struct view_fuse *fuse, bool *ret)
 {
 	struct view_table table;
@@ -214,8 +216,8 @@ static struct ebt_error *made_by(struct context *c, const struct mount *mount,
 }
 
 /* sure: those that made the mount; else the others, since a build-id will tell. */
-static struct ebt_error *by_fuse(struct context *c, const struct mount *mount, const char *tail,
-				 bool sure)
+static struct ebt_error *by_fuse(struct translate_context *c, const struct mount *mount,
+				 const char *tail, bool sure)
 {
 	struct ebt_error *err = NULL;
 	size_t n;
@@ -237,7 +239,7 @@ static struct ebt_error *by_fuse(struct context *c, const struct mount *mount, c
 	return err;
 }
 
-static struct ebt_error *by_storage(struct context *c, const char *path)
+static struct ebt_error *by_storage(struct translate_context *c, const char *path)
 {
 	struct layers layers = { 0 };
 	struct ebt_error *err;
@@ -253,7 +255,7 @@ static struct ebt_error *by_storage(struct context *c, const char *path)
 }
 
 /* The path by one mount table that has it. */
-static struct ebt_error *by_table(struct context *c, const struct mount_table *mounts,
+static struct ebt_error *by_table(struct translate_context *c, const struct mount_table *mounts,
 				  const char *path)
 {
 	const struct mount *mount;
@@ -276,7 +278,7 @@ static struct ebt_error *by_table(struct context *c, const struct mount_table *m
 
 /* A path of a process that did chroot() may begin there (the kernel names what a process maps as
  * it sees it) or at the namespace's root (as /proc shows it to the recorder). */
-static struct ebt_error *by_tables(struct context *c, const char *path)
+static struct ebt_error *by_tables(struct translate_context *c, const char *path)
 {
 	const char *root = strcmp(c->view->root, "/") ? c->view->root : NULL;
 	_cleanup_free_ char *prefixed = NULL;
@@ -306,7 +308,7 @@ static struct ebt_error *by_tables(struct context *c, const char *path)
 struct ebt_error *translate(struct views *views, const struct view *view, const char *path,
 			    struct candidates *ret)
 {
-	struct context c = { .views = views, .view = view, .list = ret };
+	struct translate_context c = { .views = views, .view = view, .list = ret };
 	struct view_table host;
 	struct ebt_error *err;
 	size_t at = 0;
