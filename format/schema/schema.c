@@ -17,7 +17,7 @@
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc)                                         \
 	};                                                                                         \
 	static const struct ebt_value_name values_##table##_##name[] = { { 0, NULL }
-#define EBT_VALUE(table, field, value, name) , { value, name }
+#define EBT_VALUE(table, field, token, value, text) , { value, text }
 #define EBT_END(name) };
 #include "format/events/all.def"
 #undef EBT_TABLE
@@ -40,7 +40,7 @@
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc)                                         \
 		FIELD(table, name, id, type, unit, doc,                                            \
 		      offsetof(struct ebt_wire_##table, name), sizeof(ctype))
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name) };
 #include "format/events/all.def"
 #undef EBT_TABLE
@@ -55,7 +55,7 @@
 		.wire_size = sizeof(struct ebt_wire_##t_name),                                     \
 	},
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name)
 const struct ebt_table ebt_tables[] = {
 #include "format/events/all.def"

@@ -18,7 +18,7 @@
 /* clang-format off */
 #define EBT_TABLE(name, id, class, doc) enum { EBT_F_##name##_time,
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) EBT_F_##table##_##name,
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name)                                                                              \
 	EBT_N_##name };
 #include "format/events/all.def"
@@ -28,22 +28,27 @@
 #undef EBT_END
 /* clang-format on */
 
-/* As written in table `schema`; never renumbered. */
+/* As written in table `schema`. */
 enum ebt_type {
-	EBT_TYPE_U64,
-	EBT_TYPE_I64,
-	EBT_TYPE_HEX,
-	EBT_TYPE_TIME,
-	EBT_TYPE_DURATION,
-	EBT_TYPE_ENUM,
-	EBT_TYPE_TASK,	 /* the column holds 1 + index in the chunk's task dictionary; 0: none */
-	EBT_TYPE_STACK,	 /* likewise, stack dictionary */
-	EBT_TYPE_STRING, /* likewise, string dictionary; 0: empty */
-	EBT_TYPE_BYTES,	 /* as STRING, and not meant for people */
+	EBT_TYPE_U64 = EBT_V_schema_type_u64,
+	EBT_TYPE_I64 = EBT_V_schema_type_i64,
+	EBT_TYPE_HEX = EBT_V_schema_type_hex,
+	EBT_TYPE_TIME = EBT_V_schema_type_time,
+	EBT_TYPE_DURATION = EBT_V_schema_type_duration,
+	EBT_TYPE_ENUM = EBT_V_schema_type_enum,
+	/* The column holds 1 + index in the chunk's dictionary of tasks; 0: none. */
+	EBT_TYPE_TASK = EBT_V_schema_type_task,
+	EBT_TYPE_STACK = EBT_V_schema_type_stack,   /* likewise, of stacks */
+	EBT_TYPE_STRING = EBT_V_schema_type_string, /* likewise, of strings; 0: empty */
+	EBT_TYPE_BYTES = EBT_V_schema_type_bytes,   /* as STRING, and not meant for people */
 	EBT_N_TYPES,
 };
 
-enum ebt_class { EBT_CLASS_META, EBT_CLASS_STATE, EBT_CLASS_EVENT };
+enum ebt_class {
+	EBT_CLASS_META = EBT_V_schema_table_class_meta,
+	EBT_CLASS_STATE = EBT_V_schema_table_class_state,
+	EBT_CLASS_EVENT = EBT_V_schema_table_class_event,
+};
 
 struct ebt_value_name {
 	uint64_t value;

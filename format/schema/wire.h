@@ -106,7 +106,7 @@ enum {
 enum ebt_table_id {
 #define EBT_TABLE(name, id, class, doc) EBT_T_##name = id,
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name)
 #include "format/events/all.def"
 #undef EBT_TABLE
@@ -115,12 +115,50 @@ enum ebt_table_id {
 #undef EBT_END
 };
 
+/*
+ * --- enum ebt_TABLE_FIELD { EBT_V_TABLE_FIELD_TOKEN, … }: the values of ENUM fields ---
+ *
+ * Values stand behind their field, so that each field closes the enum of the one before it. What
+ * a field of another type opens, and nobody uses, is an empty struct.
+ */
+/* clang-format off */
+#define EBT_OPEN_ENUM(table, name)     enum ebt_##table##_##name {
+#define EBT_OPEN_U64(table, name)      struct ebt_no_values_##table##_##name {
+#define EBT_OPEN_I64(table, name)      EBT_OPEN_U64(table, name)
+#define EBT_OPEN_HEX(table, name)      EBT_OPEN_U64(table, name)
+#define EBT_OPEN_TIME(table, name)     EBT_OPEN_U64(table, name)
+#define EBT_OPEN_DURATION(table, name) EBT_OPEN_U64(table, name)
+#define EBT_OPEN_TASK(table, name)     EBT_OPEN_U64(table, name)
+#define EBT_OPEN_STACK(table, name)    EBT_OPEN_U64(table, name)
+#define EBT_OPEN_STRING(table, name)   EBT_OPEN_U64(table, name)
+#define EBT_OPEN_BYTES(table, name)    EBT_OPEN_U64(table, name)
+#define EBT_TABLE(name, id, class, doc) EBT_OPEN_U64(name, time)
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc) }; EBT_OPEN_##type(table, name)
+#define EBT_VALUE(table, field, token, value, text) EBT_V_##table##_##field##_##token = value,
+#define EBT_END(name) };
+#include "format/events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+#undef EBT_OPEN_ENUM
+#undef EBT_OPEN_U64
+#undef EBT_OPEN_I64
+#undef EBT_OPEN_HEX
+#undef EBT_OPEN_TIME
+#undef EBT_OPEN_DURATION
+#undef EBT_OPEN_TASK
+#undef EBT_OPEN_STACK
+#undef EBT_OPEN_STRING
+#undef EBT_OPEN_BYTES
+/* clang-format on */
+
 /* --- struct ebt_wire_NAME --- */
 #define EBT_TABLE(name, id, class, doc) \
 	struct ebt_wire_##name {        \
 		struct ebt_wire_head head;
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) ctype name;
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name) \
 	}             \
 	;

@@ -13,7 +13,7 @@
 			       sizeof(((struct ebt_record *)0)->scratch), \
 		       #name);
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name)
 #include "format/events/all.def"
 #undef EBT_TABLE

@@ -29,7 +29,7 @@ enum {
 /* clang-format off */
 #define EBT_TABLE(name, id, class, doc)
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) CHECK_##type(table, name)
-#define EBT_VALUE(table, field, value, name)
+#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name)
 #include "format/events/all.def"
 #undef EBT_TABLE

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The compiled-in tables keep the promises of events/all.def and docs/FORMAT.md. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,6 +118,40 @@ static void values_have_names(void **state)
 	}
 }
 
+/* A value's token is its name, with an underscore for all that is no letter or digit. */
+static void tokens_are_names(void **state)
+{
+	static const struct {
+		const char *token, *name;
+	} values[] = {
+#define EBT_TABLE(name, id, class, doc)
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
+#define EBT_VALUE(table, field, token, value, text) { #token, text },
+#define EBT_END(name)
+#include "format/events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		const char *token = values[i].token, *name = values[i].name;
+		bool agree = strlen(token) == strlen(name);
+
+		for (size_t at = 0; agree && name[at]; at++)
+			agree = token[at] == (isalnum((unsigned char)name[at]) ? name[at] : '_');
+		if (!agree)
+			fail_msg("the token of \"%s\" is %s", name, token);
+	}
+	assert_int_equal(EBT_V_block_io_state_in_flight, 1);
+	assert_string_equal(
+		ebt_value_name(&ebt_table_by_id(EBT_T_block_io)->fields[EBT_F_block_io_state],
+			       EBT_V_block_io_state_in_flight),
+		"in flight");
+}
+
 /* The names of types are also values of schema.type in every file. */
 static void type_names_match_the_table(void **state)
 {
@@ -138,6 +173,7 @@ int main(void)
 		cmocka_unit_test(wire_is_dense),
 		cmocka_unit_test(offsets_match_structs),
 		cmocka_unit_test(values_have_names),
+		cmocka_unit_test(tokens_are_names),
 		cmocka_unit_test(type_names_match_the_table),
 	};
 
