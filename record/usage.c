@@ -91,12 +91,12 @@ static const char *availability(const struct ebrec_source *source, const struct 
 		return "not known";
 	source->probe(kernel, state);
 	switch (state->status) {
-	case SOURCE_PARTIAL:
+	case EBT_V_source_status_partial:
 		return "in part";
-	case SOURCE_UNAVAILABLE:
+	case EBT_V_source_status_unavailable:
 		return "no";
-	case SOURCE_OFF:
-	case SOURCE_ON:
+	case EBT_V_source_status_off:
+	case EBT_V_source_status_on:
 		break;
 	}
 	return "yes";
@@ -106,7 +106,7 @@ void usage_list_events(FILE *to, const struct kernel *kernel)
 {
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		const struct ebrec_source *source = ebrec_sources[i];
-		struct source_state state = { .status = SOURCE_ON };
+		struct source_state state = { .status = EBT_V_source_status_on };
 
 		fprintf(to, "%-10s %s%s\n", source->name, source->doc,
 			source->by_default ? " (default)" : "");

@@ -11,11 +11,6 @@
 /* Bits of block_args: how this kernel passes arguments (sources/block.c). */
 const volatile __u32 block_args = 0;
 
-/* As table `block_io` has them. */
-enum { CAUSE_UNKNOWN, CAUSE_SUBMITTER, CAUSE_DIRTIER };
-enum { STATE_COMPLETE, STATE_IN_FLIGHT, STATE_FOUND };
-enum { LAYER_REQUEST, LAYER_BIO };
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBREC_BLOCK_REQUESTS);
@@ -110,7 +105,7 @@ static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
 	unsigned long flags, head, first;
 	bool device;
 
-	if (op > BLOCK_WRITE || !vec || !bio->bi_iter.bi_size)
+	if (op > EBT_V_block_io_op_write || !vec || !bio->bi_iter.bi_size)
 		return false;
 	if (bpf_probe_read_kernel(&first, sizeof(first), &vec))
 		return false;
@@ -194,23 +189,24 @@ static __always_inline bool blame(struct ebrec_block_request *r, const struct bi
 
 	r->submitter = r->task = who->tid;
 	r->pid = who->pid;
-	r->cause = CAUSE_SUBMITTER;
+	r->cause = EBT_V_block_io_cause_submitter;
 	/* A task that needs memory swaps out what is anybody's. */
-	if (who->kernel || !who->tid || (r->op == BLOCK_WRITE && r->flags & BLOCK_SWAP))
-		r->cause = CAUSE_UNKNOWN;
+	if (who->kernel || !who->tid || (r->op == EBT_V_block_io_op_write && r->flags & BLOCK_SWAP))
+		r->cause = EBT_V_block_io_cause_unknown;
 	if (!bio || !bio_page(bio, r->op, &page))
 		return who->followed || config.all;
 	r->inode = page.file.inode;
 	r->file_dev = page.file.dev;
 	r->generation = page.generation;
-	if (r->op != BLOCK_WRITE || !page.writeback)
+	if (r->op != EBT_V_block_io_op_write || !page.writeback)
 		return who->followed || config.all;
 	dirtier = bpf_map_lookup_elem(&block_dirtiers, &page.file);
 	if (!dirtier || !dirtier->tid) {
-		r->cause = CAUSE_UNKNOWN;
+		r->cause = EBT_V_block_io_cause_unknown;
 		return who->followed || config.all;
 	}
-	r->cause = dirtier->tid == who->tid ? CAUSE_SUBMITTER : CAUSE_DIRTIER;
+	r->cause = dirtier->tid == who->tid ? EBT_V_block_io_cause_submitter
+					    : EBT_V_block_io_cause_dirtier;
 	r->task = dirtier->tid;
 	r->pid = dirtier->pid;
 	r->dirtied = dirtier->time;
@@ -291,7 +287,8 @@ static __always_inline struct ebrec_block_request *find_request(const struct req
 	struct block_bio who = {};
 
 	/* With block_io_start, those without it are flushes, which begin when they are issued. */
-	if (r || (!(block_args & EBREC_BLOCK_NO_START) && block_op(rq->cmd_flags) != BLOCK_FLUSH))
+	if (r || (!(block_args & EBREC_BLOCK_NO_START) &&
+		  block_op(rq->cmd_flags) != EBT_V_block_io_op_flush))
 		return r;
 	find_bio(rq->bio, &who);
 	if (!who.bio)
@@ -453,7 +450,7 @@ static __always_inline void find_late(const struct request___block *rq, __u64 no
 	ret->cgroup = bio ? bio_cgroup(bio) : 0;
 	ret->start = block_start(rq, now);
 	ret->sector = rq->__sector;
-	ret->state = STATE_FOUND;
+	ret->state = EBT_V_block_io_state_found;
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -478,7 +475,7 @@ int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int erro
 		r->error = block_args & EBREC_BLOCK_ERRNO ? -error : block_errno(error & 0xff);
 	/* Some drivers complete in parts; a request that flushes ends in steps, but the flush,
 	 * which is a request of its own. */
-	if (bytes >= rq->__data_len && (r->op == BLOCK_FLUSH || !block_is_step(rq))) {
+	if (bytes >= rq->__data_len && (r->op == EBT_V_block_io_op_flush || !block_is_step(rq))) {
 		emit(r, now);
 		bpf_map_delete_elem(&block_requests, &key);
 	} else if (r == &found) {
@@ -507,7 +504,7 @@ static __always_inline void begin_bio(const struct bio___block *bio, const struc
 		bpf_map_delete_elem(&block_requests, &key);
 		return;
 	}
-	r.layer = LAYER_BIO;
+	r.layer = EBT_V_block_io_layer_bio;
 	r.disk = block_disk_dev(block_bio_disk(bio));
 	r.dev = block_bio_dev(bio);
 	r.cgroup = bio_cgroup(bio);

@@ -140,19 +140,7 @@ enum rqf_flags___block { __RQF_FLUSH_SEQ___block = 1, __RQF_IO_STAT___block = 2 
 #define S_IFMT		   0170000
 #define S_IFBLK		   0060000
 
-/* Operations as table `block_io` numbers them: the kernel's, where they never changed. */
-enum {
-	BLOCK_READ = 0,
-	BLOCK_WRITE = 1,
-	BLOCK_FLUSH = 2,
-	BLOCK_DISCARD = 3,
-	BLOCK_SECURE_ERASE = 5,
-	BLOCK_WRITE_ZEROES = 9,
-	BLOCK_ZONE_APPEND = 64,
-	BLOCK_ZONE = 65,
-	BLOCK_DRIVER = 66,
-};
-
+/* block_io.op: the numbers are the kernel's, where they never changed. */
 static __always_inline __u32 block_op(__u32 cmd_flags)
 {
 	__u32 op = cmd_flags & BLOCK_OP_MASK, append = ~0u;
@@ -162,12 +150,13 @@ static __always_inline __u32 block_op(__u32 cmd_flags)
 	else if (bpf_core_enum_value_exists(enum req_opf___block, REQ_OP_ZONE_APPEND___opf))
 		append = bpf_core_enum_value(enum req_opf___block, REQ_OP_ZONE_APPEND___opf);
 	if (op == append)
-		return BLOCK_ZONE_APPEND;
-	if (op <= BLOCK_DISCARD || op == BLOCK_SECURE_ERASE || op == BLOCK_WRITE_ZEROES)
+		return EBT_V_block_io_op_zone_append;
+	if (op <= EBT_V_block_io_op_discard || op == EBT_V_block_io_op_secure_erase ||
+	    op == EBT_V_block_io_op_write_zeroes)
 		return op;
 	if (op >= BLOCK_OP_DRV_FIRST && op <= BLOCK_OP_DRV_LAST)
-		return BLOCK_DRIVER;
-	return op == BLOCK_WRITE_SAME ? BLOCK_WRITE_ZEROES : BLOCK_ZONE;
+		return EBT_V_block_io_op_driver;
+	return op == BLOCK_WRITE_SAME ? EBT_V_block_io_op_write_zeroes : EBT_V_block_io_op_zone;
 }
 
 #define BLOCK_FLAG(cmd_flags, name, bit)                                                         \

@@ -79,11 +79,6 @@ struct {
 	__type(value, __u32);
 } fault_programs SEC(".maps");
 
-/* As in table `fault`. */
-enum { KIND_MINOR, KIND_MAJOR };
-enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_EXECUTE };
-enum { MAPPING_UNKNOWN, MAPPING_ANON, MAPPING_HEAP, MAPPING_STACK, MAPPING_SPECIAL, MAPPING_FILE };
-
 /* --- the exception --- */
 
 /* Bits of the x86 error code. */
@@ -95,7 +90,7 @@ static __always_inline int enter(__u64 address, __u64 code)
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct task_struct___fault *flags = (const void *)task;
 	struct fault_state *state;
-	__u32 access = ACCESS_READ;
+	__u32 access = EBT_V_fault_access_read;
 
 	/* Where faults are disabled nothing is handled: somebody peeks, maybe in an interrupt. */
 	if (!gate || !ebrec_task_followed(task) || flags->pagefault_disabled)
@@ -104,9 +99,9 @@ static __always_inline int enter(__u64 address, __u64 code)
 	if (!state)
 		return 0;
 	if (code & FAULT_WRITE)
-		access = ACCESS_WRITE;
+		access = EBT_V_fault_access_write;
 	else if (code & FAULT_INSTRUCTION)
-		access = ACCESS_EXECUTE;
+		access = EBT_V_fault_access_execute;
 	state->address = address;
 	state->time = bpf_ktime_get_ns();
 	state->access = access;
@@ -138,14 +133,14 @@ static __always_inline __u32 mapping_kind(const struct vm_area_struct___fault *v
 	const struct mm_struct___fault *mm = vma->vm_mm;
 
 	if (BPF_CORE_READ(vma, vm_file))
-		return MAPPING_FILE;
+		return EBT_V_fault_mapping_file;
 	if (BPF_CORE_READ(vma, vm_ops)) /* what the kernel itself maps */
-		return MAPPING_SPECIAL;
+		return EBT_V_fault_mapping_special;
 	if (vma->vm_start < mm->brk && vma->vm_end > mm->start_brk)
-		return MAPPING_HEAP;
+		return EBT_V_fault_mapping_heap;
 	if (vma->vm_start <= mm->start_stack && vma->vm_end >= mm->start_stack)
-		return MAPPING_STACK;
-	return MAPPING_ANON;
+		return EBT_V_fault_mapping_stack;
+	return EBT_V_fault_mapping_anonymous;
 }
 
 static long take_vma(struct task_struct *task, struct vm_area_struct___fault *vma,
@@ -246,15 +241,15 @@ static __always_inline void fill_state(struct ebt_wire_fault *row, const struct 
 {
 	__u64 minor, major;
 
-	row->access = ACCESS_UNKNOWN;
+	row->access = EBT_V_fault_access_not_known;
 	row->duration = 0;
 	row->silent_minor = 0;
 	row->silent_major = 0;
 	if (!state)
 		return;
 	if (since_last(state, task, &minor, &major)) {
-		row->silent_minor = minor - (row->kind == KIND_MINOR);
-		row->silent_major = major - (row->kind == KIND_MAJOR);
+		row->silent_minor = minor - (row->kind == EBT_V_fault_kind_minor);
+		row->silent_major = major - (row->kind == EBT_V_fault_kind_major);
 	}
 	if (state->address != row->address)
 		return;
@@ -295,13 +290,13 @@ static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 SEC("perf_event")
 int ebrec_fault_minor(struct bpf_perf_event_data *ctx)
 {
-	return counted(ctx, KIND_MINOR);
+	return counted(ctx, EBT_V_fault_kind_minor);
 }
 
 SEC("perf_event")
 int ebrec_fault_major(struct bpf_perf_event_data *ctx)
 {
-	return counted(ctx, KIND_MAJOR);
+	return counted(ctx, EBT_V_fault_kind_major);
 }
 
 SEC("perf_event")

@@ -6,24 +6,11 @@
  */
 #include "record/bpf/compat.bpf.h"
 
-/* In order of the values of irq.kind. */
+/* Kinds of spans: those of irq.kind, and behind them those of timer.kind. */
 enum {
-	KIND_LINE,
-	KIND_SOFT,
-	KIND_LOCAL_TIMER,
-	KIND_RESCHEDULE,
-	KIND_CALL_FUNCTION,
-	KIND_CALL_FUNCTION_SINGLE,
-	KIND_IRQ_WORK,
-	KIND_X86_PLATFORM_IPI,
-	KIND_THERMAL_APIC,
-	KIND_THRESHOLD_APIC,
-	KIND_DEFERRED_ERROR_APIC,
-	KIND_ERROR_APIC,
-	KIND_SPURIOUS_APIC,
-	/* These are of table timer. */
-	KIND_TIMER,
-	KIND_HRTIMER,
+	SPAN_TIMERS = EBT_V_irq_kind_spurious_apic + 1,
+	SPAN_TIMER = SPAN_TIMERS + EBT_V_timer_kind_timer,
+	SPAN_HRTIMER = SPAN_TIMERS + EBT_V_timer_kind_hrtimer,
 };
 
 #define MAX_DEPTH   8
@@ -127,7 +114,7 @@ static __always_inline void enter(__u32 kind, __u64 id, __u64 function)
 	span->kind = kind;
 	span->id = id;
 	span->since = bpf_ktime_get_ns();
-	if (kind == KIND_SOFT && id < MAX_SOFT) {
+	if (kind == EBT_V_irq_kind_soft && id < MAX_SOFT) {
 		if (cpu->raised[id])
 			span->delay = span->since - cpu->raised[id];
 		cpu->raised[id] = 0;
@@ -157,7 +144,7 @@ static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 id, __u
 	*(volatile __u32 *)&cpu->depth = depth;
 	if (depth && depth <= MAX_DEPTH) {
 		around = &cpu->spans[depth - 1];
-		around->nested += kind >= KIND_TIMER ? ret->nested : since(ret, now);
+		around->nested += kind >= SPAN_TIMERS ? ret->nested : since(ret, now);
 	}
 	return true;
 }
@@ -216,7 +203,7 @@ static __always_inline void leave_timer(__u32 kind, __u64 id)
 	row->function = span.function;
 	row->duration = since(&span, now);
 	row->self = self_of(&span, row->duration);
-	row->kind = kind - KIND_TIMER;
+	row->kind = kind - SPAN_TIMERS;
 	row->unused = 0;
 	bpf_ringbuf_submit(row, flags);
 }
@@ -254,7 +241,7 @@ static __always_inline void say_name(__u32 number, const struct irqaction *actio
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(ebrec_irq_handler_entry, int irq, struct irqaction *action)
 {
-	enter(KIND_LINE, irq, 0);
+	enter(EBT_V_irq_kind_line, irq, 0);
 	return 0;
 }
 
@@ -263,7 +250,7 @@ int BPF_PROG(ebrec_irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
 	if (wanted())
 		say_name(irq, action);
-	leave_irq(KIND_LINE, irq, ret);
+	leave_irq(EBT_V_irq_kind_line, irq, ret);
 	return 0;
 }
 
@@ -285,14 +272,14 @@ int BPF_PROG(ebrec_softirq_raise, unsigned int nr)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(ebrec_softirq_entry, unsigned int nr)
 {
-	enter(KIND_SOFT, nr, 0);
+	enter(EBT_V_irq_kind_soft, nr, 0);
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
 {
-	leave_irq(KIND_SOFT, nr, 0);
+	leave_irq(EBT_V_irq_kind_soft, nr, 0);
 	return 0;
 }
 
@@ -312,45 +299,45 @@ int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
 		return 0;                              \
 	}
 
-VECTOR(local_timer, KIND_LOCAL_TIMER)
-VECTOR(reschedule, KIND_RESCHEDULE)
-VECTOR(call_function, KIND_CALL_FUNCTION)
-VECTOR(call_function_single, KIND_CALL_FUNCTION_SINGLE)
-VECTOR(irq_work, KIND_IRQ_WORK)
-VECTOR(x86_platform_ipi, KIND_X86_PLATFORM_IPI)
-VECTOR(thermal_apic, KIND_THERMAL_APIC)
-VECTOR(threshold_apic, KIND_THRESHOLD_APIC)
-VECTOR(deferred_error_apic, KIND_DEFERRED_ERROR_APIC)
-VECTOR(error_apic, KIND_ERROR_APIC)
-VECTOR(spurious_apic, KIND_SPURIOUS_APIC)
+VECTOR(local_timer, EBT_V_irq_kind_local_timer)
+VECTOR(reschedule, EBT_V_irq_kind_reschedule)
+VECTOR(call_function, EBT_V_irq_kind_call_function)
+VECTOR(call_function_single, EBT_V_irq_kind_call_function_single)
+VECTOR(irq_work, EBT_V_irq_kind_irq_work)
+VECTOR(x86_platform_ipi, EBT_V_irq_kind_x86_platform_ipi)
+VECTOR(thermal_apic, EBT_V_irq_kind_thermal_apic)
+VECTOR(threshold_apic, EBT_V_irq_kind_threshold_apic)
+VECTOR(deferred_error_apic, EBT_V_irq_kind_deferred_error_apic)
+VECTOR(error_apic, EBT_V_irq_kind_error_apic)
+VECTOR(spurious_apic, EBT_V_irq_kind_spurious_apic)
 
 /* --- timers --- */
 
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(ebrec_timer_expire_entry, struct timer_list *timer)
 {
-	enter(KIND_TIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
+	enter(SPAN_TIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
 	return 0;
 }
 
 SEC("tp_btf/timer_expire_exit")
 int BPF_PROG(ebrec_timer_expire_exit, struct timer_list *timer)
 {
-	leave_timer(KIND_TIMER, (__u64)timer);
+	leave_timer(SPAN_TIMER, (__u64)timer);
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(ebrec_hrtimer_expire_entry, struct hrtimer *timer)
 {
-	enter(KIND_HRTIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
+	enter(SPAN_HRTIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(ebrec_hrtimer_expire_exit, struct hrtimer *timer)
 {
-	leave_timer(KIND_HRTIMER, (__u64)timer);
+	leave_timer(SPAN_HRTIMER, (__u64)timer);
 	return 0;
 }
 

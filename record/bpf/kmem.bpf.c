@@ -216,13 +216,13 @@ static __always_inline int freed(__u64 address, __u32 kind)
 SEC("raw_tp/kfree")
 int ebrec_kfree(__u64 *ctx)
 {
-	return freed(ctx[1], 0);
+	return freed(ctx[1], EBT_V_kmem_free_kind_kfree);
 }
 
 SEC("raw_tp/kmem_cache_free")
 int ebrec_kmem_cache_free(__u64 *ctx)
 {
-	return freed(ctx[1], 1);
+	return freed(ctx[1], EBT_V_kmem_free_kind_cache);
 }
 
 /* --- pages --- */

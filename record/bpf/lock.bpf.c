@@ -25,28 +25,8 @@
 #define LCB_F_SPIN  1
 #define LCB_F_MUTEX 32
 
-/* Values of futex_wait.op beyond those of futex(2). */
-enum {
-	OP_WAIT = 0,
-	OP_WAKE = 1,
-	OP_REQUEUE = 3,
-	OP_CMP_REQUEUE = 4,
-	OP_WAKE_OP = 5,
-	OP_LOCK_PI = 6,
-	OP_UNLOCK_PI = 7,
-	OP_WAIT_BITSET = 9,
-	OP_WAKE_BITSET = 10,
-	OP_WAIT_REQUEUE_PI = 11,
-	OP_CMP_REQUEUE_PI = 12,
-	OP_LOCK_PI2 = 13,
-	OP_WAITV = 64,
-	OP_WAIT2 = 65,
-	OP_WAKE2 = 66,
-	OP_NONE = 0xffff,
-};
-
-enum { WOKEN_UNKNOWN, WOKEN_BY_TASK, WOKEN_BY_INTERRUPT };
-enum { OWNER_UNKNOWN, OWNER_BY_FUTEX, OWNER_GUESSED };
+/* No operation of futex_wait.op or futex_wake.op. */
+#define OP_NONE 0xffff
 
 /* A wait for a lock of the kernel that is under way. */
 struct held_up {
@@ -176,18 +156,18 @@ static __always_inline struct futex_call read_call(const struct task_struct *tas
 
 	switch (nr) {
 	case NR_FUTEX_WAITV:
-		call.op = OP_WAITV;
+		call.op = EBT_V_futex_wait_op_waitv;
 		call.val = 0;
 		call.shared = false; /* each has flags of its own */
 		break;
 	case NR_FUTEX_WAIT:
-		call.op = OP_WAIT2;
+		call.op = EBT_V_futex_wait_op_futex2_wait;
 		call.val = args.a[1];
 		call.shared = !(args.a[3] & FUTEX_PRIVATE_FLAG);
 		call.timeout = args.a[4];
 		break;
 	case NR_FUTEX_WAKE:
-		call.op = OP_WAKE2;
+		call.op = EBT_V_futex_wake_op_futex2_wake;
 		call.val = args.a[2];
 		call.shared = !(args.a[3] & FUTEX_PRIVATE_FLAG);
 		break;
@@ -197,15 +177,18 @@ static __always_inline struct futex_call read_call(const struct task_struct *tas
 
 static __always_inline bool waits(__u32 op)
 {
-	return op == OP_WAIT || op == OP_LOCK_PI || op == OP_WAIT_BITSET ||
-	       op == OP_WAIT_REQUEUE_PI || op == OP_LOCK_PI2 || op == OP_WAITV || op == OP_WAIT2;
+	return op == EBT_V_futex_wait_op_wait || op == EBT_V_futex_wait_op_lock_pi ||
+	       op == EBT_V_futex_wait_op_wait_bitset || op == EBT_V_futex_wait_op_wait_requeue_pi ||
+	       op == EBT_V_futex_wait_op_lock_pi2 || op == EBT_V_futex_wait_op_waitv ||
+	       op == EBT_V_futex_wait_op_futex2_wait;
 }
 
 static __always_inline bool wakes(__u32 op)
 {
-	return op == OP_WAKE || op == OP_REQUEUE || op == OP_CMP_REQUEUE || op == OP_WAKE_OP ||
-	       op == OP_UNLOCK_PI || op == OP_WAKE_BITSET || op == OP_CMP_REQUEUE_PI ||
-	       op == OP_WAKE2;
+	return op == EBT_V_futex_wake_op_wake || op == EBT_V_futex_wake_op_requeue ||
+	       op == EBT_V_futex_wake_op_cmp_requeue || op == EBT_V_futex_wake_op_wake_op ||
+	       op == EBT_V_futex_wake_op_unlock_pi || op == EBT_V_futex_wake_op_wake_bitset ||
+	       op == EBT_V_futex_wake_op_cmp_requeue_pi || op == EBT_V_futex_wake_op_futex2_wake;
 }
 
 static __always_inline __u64 read_timeout(const struct futex_call *call)
@@ -243,20 +226,21 @@ static __always_inline void read_owner(const struct task_struct *task,
 	__u32 tid;
 
 	state->owner = 0;
-	state->owner_by = OWNER_UNKNOWN;
+	state->owner_by = EBT_V_futex_wait_owner_by_not_known;
 	if (task->thread_pid->level ||
 	    bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call->address))
 		return;
 	tid = mutex.lock & FUTEX_TID_MASK;
-	if (call->op == OP_LOCK_PI || call->op == OP_LOCK_PI2) {
+	if (call->op == EBT_V_futex_wait_op_lock_pi || call->op == EBT_V_futex_wait_op_lock_pi2) {
 		state->owner = tid;
-		state->owner_by = tid ? OWNER_BY_FUTEX : OWNER_UNKNOWN;
-	} else if (call->op == OP_WAIT && mutex.lock == call->val && mutex.owner && mutex.nusers &&
-		   mutex.owner < MAX_TID && mutex.nusers < MAX_TID &&
+		state->owner_by =
+			tid ? EBT_V_futex_wait_owner_by_futex : EBT_V_futex_wait_owner_by_not_known;
+	} else if (call->op == EBT_V_futex_wait_op_wait && mutex.lock == call->val && mutex.owner &&
+		   mutex.nusers && mutex.owner < MAX_TID && mutex.nusers < MAX_TID &&
 		   !(mutex.kind & ~MUTEX_KINDS) &&
 		   (call->val == 2 || (call->val & FUTEX_WAITERS && tid == mutex.owner))) {
 		state->owner = mutex.owner;
-		state->owner_by = OWNER_GUESSED;
+		state->owner_by = EBT_V_futex_wait_owner_by_guess;
 	}
 }
 
@@ -338,7 +322,7 @@ int BPF_PROG(ebrec_futex_enter, struct pt_regs___kernel *regs, long nr)
 	state->restarts = false;
 	state->switches = task->nvcsw;
 	state->waker = 0;
-	state->woken = WOKEN_UNKNOWN;
+	state->woken = EBT_V_futex_wait_woken_not_known;
 	state->timeout = read_timeout(&call);
 	read_owner(task, &call, state);
 	read_key(task, &call, state);
@@ -371,7 +355,7 @@ static __always_inline int wait_ended(void *ctx, const struct task_struct *task,
 
 	state->since = 0;
 	state->restarts = ret == -ERESTART_RESTARTBLOCK;
-	if (call->op == OP_WAITV)
+	if (call->op == EBT_V_futex_wait_op_waitv)
 		read_waitv(call, ret);
 	row = ebrec_event_begin(EBT_T_futex_wait, sizeof(*row), now);
 	if (!row)
@@ -414,7 +398,7 @@ static __always_inline int woke(void *ctx, const struct task_struct *task,
 	row->shared = call->shared;
 	row->address = call->address;
 	row->ret = ret;
-	row->most = call->op == OP_UNLOCK_PI ? 1 : call->val;
+	row->most = call->op == EBT_V_futex_wake_op_unlock_pi ? 1 : call->val;
 	return ebrec_event_end(ctx, sizeof(*row), 0, offsetof(struct ebt_wire_futex_wake, ustack),
 			       EBREC_USTACK);
 }
@@ -460,11 +444,11 @@ int BPF_PROG(ebrec_futex_waking, struct task_struct *task)
 	if (!state || !state->since)
 		return 0;
 	if (ebrec_in_interrupt()) {
-		state->woken = WOKEN_BY_INTERRUPT;
+		state->woken = EBT_V_futex_wait_woken_interrupt;
 		state->waker = 0;
 		return 0;
 	}
-	state->woken = WOKEN_BY_TASK;
+	state->woken = EBT_V_futex_wait_woken_task;
 	state->waker = bpf_get_current_task_btf()->pid;
 	return 0;
 }

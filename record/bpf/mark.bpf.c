@@ -196,7 +196,7 @@ static __always_inline void put_mark(struct mark_scratch *s, const struct mark_a
 	row->cpu = bpf_get_smp_processor_id();
 	row->task = tid;
 	row->kind = (__u32)args->kind;
-	row->origin = 0;
+	row->origin = EBT_V_mark_origin_ebmark;
 	row->duration = row->late = row->key = 0;
 	if (args->kind == EBREC_MARK_SPAN) {
 		row->duration = duration > 0 ? duration : 0;
@@ -217,8 +217,9 @@ static __always_inline void put_counter(struct mark_scratch *s, const struct mar
 
 	row->cpu = bpf_get_smp_processor_id();
 	row->task = tid;
-	row->type = args->kind == EBREC_MARK_COUNTER_DOUBLE;
-	row->origin = 0;
+	row->type = args->kind == EBREC_MARK_COUNTER_DOUBLE ? EBT_V_mark_counter_type_double
+							    : EBT_V_mark_counter_type_integer;
+	row->origin = EBT_V_mark_counter_origin_ebmark;
 	row->late = 0;
 	row->value = args->a;
 	row->group = behind(texts->group, sizeof(*row));
@@ -234,8 +235,8 @@ static __always_inline void put_log(struct mark_scratch *s, const struct mark_ar
 
 	row->cpu = bpf_get_smp_processor_id();
 	row->task = tid;
-	row->severity = args->a < 8 ? args->a : 8; /* none that syslog has */
-	row->origin = 0;
+	row->severity = args->a < EBT_V_log_severity_none ? args->a : EBT_V_log_severity_none;
+	row->origin = EBT_V_log_origin_ebmark;
 	row->late = 0;
 	row->pid = 0;
 	row->cut = texts->cut ? count_rest(s, args->message + EBREC_MARK_MESSAGE) : 0;

@@ -5,12 +5,14 @@
 
 #include <linux/types.h>
 
+#include "format/schema/wire.h"
+
 /* The first four as mark.kind. */
 enum {
-	EBREC_MARK_INSTANT,
-	EBREC_MARK_SPAN,
-	EBREC_MARK_BEGIN,
-	EBREC_MARK_END,
+	EBREC_MARK_INSTANT = EBT_V_mark_kind_instant,
+	EBREC_MARK_SPAN = EBT_V_mark_kind_span,
+	EBREC_MARK_BEGIN = EBT_V_mark_kind_begin,
+	EBREC_MARK_END = EBT_V_mark_kind_end,
 	EBREC_MARK_COUNTER,
 	EBREC_MARK_COUNTER_DOUBLE,
 	EBREC_MARK_LOG,

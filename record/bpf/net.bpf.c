@@ -120,9 +120,9 @@ static __always_inline void connected(const struct sock *sk, struct net_socket *
 	const struct tcp_sock *tcp = (const void *)sk;
 
 	if (s->stage == NET_STAGE_CONNECT)
-		emit_connection(sk, s, NET_KIND_CONNECT, 0, now - s->since, now);
+		emit_connection(sk, s, EBT_V_net_connection_kind_connect, 0, now - s->since, now);
 	else if (s->stage == NET_STAGE_ACCEPT)
-		emit_connection(sk, s, NET_KIND_ACCEPT, 0,
+		emit_connection(sk, s, EBT_V_net_connection_kind_accept, 0,
 				(__u64)(BPF_CORE_READ(tcp, srtt_us) >> 3) * 1000, now);
 	s->stage = NET_STAGE_CONNECTED;
 	s->since = now;
@@ -133,8 +133,8 @@ static __always_inline void closed(const struct sock *sk, struct net_socket *s, 
 	__u32 error = sk->sk_err;
 
 	if (s->stage == NET_STAGE_CONNECT)
-		emit_connection(sk, s, NET_KIND_CONNECT, error ?: NET_ECANCELED, now - s->since,
-				now);
+		emit_connection(sk, s, EBT_V_net_connection_kind_connect, error ?: NET_ECANCELED,
+				now - s->since, now);
 	else if (s->stage == NET_STAGE_CONNECTED)
 		emit_end(sk, s, now);
 	s->stage = NET_STAGE_OTHER;
@@ -150,24 +150,25 @@ int BPF_PROG(ebrec_net_state, const struct sock *sk, int old, int new)
 
 	if (!gate || sk->sk_protocol != NET_TCP)
 		return 0;
-	if (new == NET_SYN_SENT || new == NET_LISTEN)
+	if (new == EBT_V_net_state_new_SYN_SENT || new == EBT_V_net_state_new_LISTEN)
 		net_use_socket((void *)sk, bpf_get_current_task_btf());
 	s = bpf_sk_storage_get(&net_sockets, (void *)sk, NULL,
 			       config.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!s || !net_owner_followed(s->owner))
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (new == NET_SYN_SENT || new == NET_SYN_RECV) {
+	if (new == EBT_V_net_state_new_SYN_SENT || new == EBT_V_net_state_new_SYN_RECV) {
 		/* SYN_SENT to SYN_RECV: both sides connect at once. */
-		if (old != NET_SYN_SENT) {
+		if (old != EBT_V_net_state_old_SYN_SENT) {
 			s->since = now;
-			s->stage = new == NET_SYN_SENT ? NET_STAGE_CONNECT : NET_STAGE_ACCEPT;
+			s->stage = new == EBT_V_net_state_new_SYN_SENT ? NET_STAGE_CONNECT
+								       : NET_STAGE_ACCEPT;
 		}
 	}
 	emit_state(sk, s, old, new, now);
-	if (new == NET_ESTABLISHED)
+	if (new == EBT_V_net_state_new_ESTABLISHED)
 		connected(sk, s, now);
-	else if (new == NET_CLOSE)
+	else if (new == EBT_V_net_state_new_CLOSE)
 		closed(sk, s, now);
 	return 0;
 }
@@ -204,7 +205,7 @@ int BPF_PROG(ebrec_net_retransmit, const struct sock *sk, const struct sk_buff *
 	s = socket_of(sk);
 	if (!config.all && (!s || !net_owner_followed(s->owner)))
 		return 0;
-	emit_retransmit(sk, s, 0, bpf_get_socket_cookie((void *)sk),
+	emit_retransmit(sk, s, EBT_V_net_retransmit_kind_segment, bpf_get_socket_cookie((void *)sk),
 			BPF_CORE_READ(cb, tcp_gso_segs), skb->len);
 	return 0;
 }
@@ -219,7 +220,8 @@ int BPF_PROG(ebrec_net_retransmit_synack, const struct sock *sk, const struct re
 	s = socket_of(sk);
 	if (!config.all && (!s || !net_owner_followed(s->owner)))
 		return 0;
-	emit_retransmit(sk, s, 1, BPF_CORE_READ(req, __req_common.skc_cookie.counter), 1, 0);
+	emit_retransmit(sk, s, EBT_V_net_retransmit_kind_SYN_ACK,
+			BPF_CORE_READ(req, __req_common.skc_cookie.counter), 1, 0);
 	return 0;
 }
 
@@ -264,7 +266,7 @@ int BPF_PROG(ebrec_net_send_reset, const struct sock *sk, const struct sk_buff *
 	if (s)
 		owner = net_owner_task(s->owner);
 	if (owner || net_namespace_followed(netns))
-		emit_reset(0, owner, cookie, netns);
+		emit_reset(EBT_V_net_reset_direction_send, owner, cookie, netns);
 	return 0;
 }
 
@@ -277,8 +279,8 @@ int BPF_PROG(ebrec_net_receive_reset, const struct sock *sk)
 		return 0;
 	s = socket_of(sk);
 	if (config.all || (s && net_owner_followed(s->owner)))
-		emit_reset(1, s ? net_owner_task(s->owner) : 0, bpf_get_socket_cookie((void *)sk),
-			   net_sock_ns(sk));
+		emit_reset(EBT_V_net_reset_direction_receive, s ? net_owner_task(s->owner) : 0,
+			   bpf_get_socket_cookie((void *)sk), net_sock_ns(sk));
 	return 0;
 }
 
@@ -312,14 +314,16 @@ static __always_inline int transfer(const struct sock *sk, int bytes, __u32 dire
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(ebrec_net_send, const struct sock *sk, int ret, int flags)
 {
-	return gate ? transfer(sk, ret, 0) : 0;
+	return gate ? transfer(sk, ret, EBT_V_net_transfer_direction_send) : 0;
 }
 
 /* What is only peeked at will be received once more. */
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(ebrec_net_receive, const struct sock *sk, int ret, int flags)
 {
-	return gate && !(flags & NET_MSG_PEEK) ? transfer(sk, ret, 1) : 0;
+	return gate && !(flags & NET_MSG_PEEK)
+		       ? transfer(sk, ret, EBT_V_net_transfer_direction_receive)
+		       : 0;
 }
 
 /* A task has copied something out of a TCP socket: for kernels without the former. */
@@ -362,10 +366,11 @@ int ebrec_net_sockets(struct bpf_iter__task_file *ctx)
 	if (family != NET_INET && family != NET_INET6)
 		return 0;
 	s = net_use_socket((void *)sk, task);
-	if (!s || sk->sk_protocol != NET_TCP || sk->__sk_common.skc_state != NET_ESTABLISHED)
+	if (!s || sk->sk_protocol != NET_TCP ||
+	    sk->__sk_common.skc_state != EBT_V_net_state_new_ESTABLISHED)
 		return 0;
 	s->stage = NET_STAGE_CONNECTED;
-	emit_connection(sk, s, NET_KIND_THERE, 0, 0, bpf_ktime_get_ns());
+	emit_connection(sk, s, EBT_V_net_connection_kind_there, 0, 0, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -107,20 +107,6 @@ enum {
 	NET_TYPE_LOOPBACK = 772, /* ARPHRD_LOOPBACK */
 	NET_NO_HEADER = 0xffff,	 /* sk_buff.mac_header */
 	NET_XMIT_BUSY = 16,	 /* NETDEV_TX_BUSY */
-
-	/* States of TCP. */
-	NET_ESTABLISHED = 1,
-	NET_SYN_SENT = 2,
-	NET_SYN_RECV = 3,
-	NET_TIME_WAIT = 6,
-	NET_CLOSE = 7,
-	NET_LISTEN = 10,
-	NET_NEW_SYN_RECV = 12,
-
-	/* net_connection.kind */
-	NET_KIND_CONNECT = 0,
-	NET_KIND_ACCEPT = 1,
-	NET_KIND_THERE = 2,
 };
 
 /* Of a socket; the kernel copies it to the sockets that a listener makes, and frees it with them.
@@ -176,7 +162,7 @@ static __always_inline bool net_is_full(const struct sock *sk)
 {
 	__u32 state = sk->__sk_common.skc_state;
 
-	return state != NET_NEW_SYN_RECV && state != NET_TIME_WAIT;
+	return state != EBT_V_net_state_new_NEW_SYN_RECV && state != EBT_V_net_state_new_TIME_WAIT;
 }
 
 /*

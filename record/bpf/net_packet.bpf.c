@@ -8,8 +8,6 @@
 #include "record/bpf/net.bpf.h"
 
 #define ATTR_QUEUE_KNOWN 1
-#define DIRECTION_SEND	 0
-#define DIRECTION_RECV	 1
 
 /*
  * A packet between the queue of a device and its driver. It is known by the address of its sk_buff,
@@ -235,7 +233,8 @@ int BPF_PROG(ebrec_net_xmit, const struct sk_buff *skb, int result, const struct
 	}
 	if (dev->type == NET_TYPE_LOOPBACK && length > dev->hard_header_len)
 		length -= dev->hard_header_len;
-	emit_packet(dev, &packet, netns, DIRECTION_SEND, length, result, bpf_ktime_get_ns());
+	emit_packet(dev, &packet, netns, EBT_V_net_packet_direction_send, length, result,
+		    bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -290,7 +289,8 @@ int BPF_PROG(ebrec_net_receive_skb, const struct sk_buff *skb)
 	header = (__u32)(skb->data - skb->head) - skb->mac_header;
 	if (dev->type != NET_TYPE_LOOPBACK && skb->mac_header != NET_NO_HEADER && header < 256)
 		length += header;
-	emit_packet(dev, &packet, netns, DIRECTION_RECV, length, 0, bpf_ktime_get_ns());
+	emit_packet(dev, &packet, netns, EBT_V_net_packet_direction_receive, length, 0,
+		    bpf_ktime_get_ns());
 	return 0;
 }
 

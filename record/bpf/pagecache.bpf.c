@@ -6,9 +6,6 @@
  */
 #include "record/bpf/inode_path.bpf.h"
 
-/* As in table `page_cache`. */
-enum { CACHE_READ, CACHE_FAULT, CACHE_AROUND, CACHE_ADD, CACHE_DELETE, CACHE_DIRTY };
-
 struct super_block___cache {
 	__u32 s_dev;
 } __attribute__((preserve_access_index));
@@ -139,25 +136,25 @@ static __always_inline int note_page(__u32 kind, struct folio___cache *folio)
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(ebrec_cache_add, struct folio___cache *folio)
 {
-	return wanted() ? note_page(CACHE_ADD, folio) : 0;
+	return wanted() ? note_page(EBT_V_page_cache_kind_add, folio) : 0;
 }
 
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(ebrec_cache_delete, struct folio___cache *folio)
 {
-	return wanted() ? note_page(CACHE_DELETE, folio) : 0;
+	return wanted() ? note_page(EBT_V_page_cache_kind_delete, folio) : 0;
 }
 
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(ebrec_cache_dirty, struct folio___cache *folio)
 {
-	return wanted() ? note_page(CACHE_DIRTY, folio) : 0;
+	return wanted() ? note_page(EBT_V_page_cache_kind_dirty, folio) : 0;
 }
 
 SEC("tp_btf/writeback_dirty_page")
 int BPF_PROG(ebrec_cache_dirty_page, struct folio___cache *page)
 {
-	return wanted() ? note_page(CACHE_DIRTY, page) : 0;
+	return wanted() ? note_page(EBT_V_page_cache_kind_dirty, page) : 0;
 }
 
 /* --- lookups --- */
@@ -178,20 +175,22 @@ int BPF_PROG(ebrec_cache_read, struct address_space___cache *mapping, unsigned l
 	end = ((__u64)inode->i_size + (1 << PAGE_SHIFT) - 1) >> PAGE_SHIFT;
 	if (end > (__u64)last + 1)
 		end = (__u64)last + 1;
-	return index < end ? note(CACHE_READ, inode, index, end - index) : 0;
+	return index < end ? note(EBT_V_page_cache_kind_read, inode, index, end - index) : 0;
 }
 
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(ebrec_cache_fault, struct address_space___cache *mapping, unsigned long index)
 {
-	return wanted() ? note(CACHE_FAULT, mapping->host, index, 1) : 0;
+	return wanted() ? note(EBT_V_page_cache_kind_fault, mapping->host, index, 1) : 0;
 }
 
 SEC("tp_btf/mm_filemap_map_pages")
 int BPF_PROG(ebrec_cache_around, struct address_space___cache *mapping, unsigned long index,
 	     unsigned long last)
 {
-	return wanted() ? note(CACHE_AROUND, mapping->host, index, (__u64)last - index + 1) : 0;
+	return wanted() ? note(EBT_V_page_cache_kind_fault_around, mapping->host, index,
+			       (__u64)last - index + 1)
+			: 0;
 }
 
 char LICENSE[] SEC("license") = "GPL";

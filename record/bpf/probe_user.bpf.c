@@ -80,9 +80,6 @@ struct {
 	__type(value, __u32);
 } probe_programs SEC(".maps");
 
-/* As in table probe_hit. */
-enum { KIND_INSTANT, KIND_SPAN, KIND_ENTERED };
-
 /* A call pushes the return address on x86 only. */
 #if defined(__TARGET_ARCH_x86)
 #define RETURN_ADDRESS_SIZE 8
@@ -410,7 +407,8 @@ static long trim_one(__u32 i, struct trimming *t)
 	if (stays(frame, t))
 		return 1;
 	t->calls->n = index;
-	row = begin_row(t->scratch, t->task, probe_of_site(frame->site), KIND_ENTERED, t->now);
+	row = begin_row(t->scratch, t->task, probe_of_site(frame->site),
+			EBT_V_probe_hit_kind_entered, t->now);
 	row->depth = frame->depth;
 	row->duration = t->now - frame->time;
 	t->scratch->event.ustack = EBREC_EVENT_ROW;
@@ -465,7 +463,8 @@ static __always_inline bool follows(const struct task_struct *task)
 static __always_inline int enter_only(struct pt_regs *ctx, struct probe_scratch *scratch,
 				      const struct task_struct *task, __u32 probe, __u64 now)
 {
-	struct ebt_wire_probe_hit *row = begin_row(scratch, task, probe, KIND_ENTERED, now);
+	struct ebt_wire_probe_hit *row =
+		begin_row(scratch, task, probe, EBT_V_probe_hit_kind_entered, now);
 
 	row->depth = EBREC_PROBE_DEPTH;
 	return end_row(ctx, scratch, 0);
@@ -549,7 +548,7 @@ int ebrec_probe_return(struct pt_regs *ctx)
 	}
 	frame = &calls->frame[index];
 	calls->n = index;
-	row = begin_row(scratch, task, site->probe, KIND_SPAN, now);
+	row = begin_row(scratch, task, site->probe, EBT_V_probe_hit_kind_span, now);
 	row->depth = frame->depth;
 	row->duration = now - frame->time;
 	row->result = PT_REGS_RC(ctx);
@@ -578,7 +577,7 @@ int ebrec_probe_here(struct pt_regs *ctx)
 	scratch = take_scratch(task->pid);
 	if (!scratch)
 		return 0;
-	begin_row(scratch, task, site->probe, KIND_INSTANT, now);
+	begin_row(scratch, task, site->probe, EBT_V_probe_hit_kind_instant, now);
 	fetch(ctx, site, scratch, NULL);
 	return end_row(ctx, scratch, 0);
 }

@@ -75,13 +75,13 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 SEC("perf_event")
 int ebrec_sample_clock(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, 0);
+	return sample(ctx, EBT_V_sample_event_cpu_clock);
 }
 
 SEC("perf_event")
 int ebrec_sample_cycles(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, 1);
+	return sample(ctx, EBT_V_sample_event_cycles);
 }
 
 char LICENSE[] SEC("license") = "GPL";

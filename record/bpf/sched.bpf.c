@@ -237,19 +237,17 @@ int ebrec_sched_switch(__u64 *ctx)
 	return 0;
 }
 
-/* sched_waking.kind. A soft interrupt may do what the task asked for, as delivering what it sent
+/* A soft interrupt may do what the task asked for, as delivering what it sent
  * to this machine; with a timer or a device it has nothing to do. */
-enum { WAKING_TASK, WAKING_NEW, WAKING_INTERRUPT, WAKING_SOFT };
-
 static __always_inline __u32 waking_kind(void)
 {
 	switch (ebrec_level()) {
 	case 0:
-		return WAKING_TASK;
+		return EBT_V_sched_waking_kind_waking;
 	case 1:
-		return WAKING_SOFT;
+		return EBT_V_sched_waking_kind_in_soft_interrupt;
 	default:
-		return WAKING_INTERRUPT;
+		return EBT_V_sched_waking_kind_by_interrupt;
 	}
 }
 
@@ -274,7 +272,7 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 	row->cpu = cpu;
 	row->waker = waker->pid;
 	row->wakee = wakee->pid;
-	row->kind = kind == WAKING_TASK ? waking_kind() : kind;
+	row->kind = kind == EBT_V_sched_waking_kind_waking ? waking_kind() : kind;
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }
@@ -282,13 +280,13 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(ebrec_sched_waking, struct task_struct *task)
 {
-	return waking(task, WAKING_TASK);
+	return waking(task, EBT_V_sched_waking_kind_waking);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(ebrec_sched_wakeup_new, struct task_struct *task)
 {
-	return waking(task, WAKING_NEW);
+	return waking(task, EBT_V_sched_waking_kind_new);
 }
 
 SEC("tp_btf/sched_migrate_task")

@@ -60,7 +60,8 @@ static __always_inline void fill(struct ebt_wire_syscall *row, const struct task
 	row->cpu = cpu;
 	row->task = task->pid;
 	row->nr = regs->orig_ax;
-	row->abi = !!(task->thread_info.status & TS_COMPAT);
+	row->abi = task->thread_info.status & TS_COMPAT ? EBT_V_syscall_abi_compat
+							: EBT_V_syscall_abi_native;
 	row->duration = duration;
 	fill_args(row, regs);
 }

@@ -170,14 +170,15 @@ static struct ebt_error *add_channels(struct relay *relay, const struct record_o
 
 	if (wants_out && wants_err && !(options->capture_output & CAPTURE_APART) &&
 	    (out == STDERR_FILENO || one_place(out, STDERR_FILENO))) {
-		err = add_channel(relay, out, RELAY_OUTPUT, user, &relay->ends[0]);
+		err = add_channel(relay, out, EBT_V_log_origin_output, user, &relay->ends[0]);
 		relay->ends[1] = relay->ends[0];
 		return err;
 	}
 	if (wants_out)
-		err = add_channel(relay, out, RELAY_STDOUT, user, &relay->ends[0]);
+		err = add_channel(relay, out, EBT_V_log_origin_stdout, user, &relay->ends[0]);
 	if (!err && wants_err)
-		err = add_channel(relay, STDERR_FILENO, RELAY_STDERR, user, &relay->ends[1]);
+		err = add_channel(relay, STDERR_FILENO, EBT_V_log_origin_stderr, user,
+				  &relay->ends[1]);
 	return err;
 }
 

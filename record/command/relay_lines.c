@@ -8,9 +8,6 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 
-#define NO_SEVERITY    8 /* log.severity */
-#define LOST_RING_FULL 1 /* lost.reason */
-
 /* A row may be so old when it is written (struct source_worker); log.late says the rest. */
 #define MAX_AGE_NS UINT64_C(400000000)
 
@@ -24,7 +21,7 @@ static struct ebt_error *add_row(struct relay_lines *l, struct ebt_stream *strea
 	row = ebt_record_begin(&l->rec, EBT_T_log, time < oldest ? oldest : time);
 	row->cpu = UINT32_MAX;
 	row->task = l->task;
-	row->severity = NO_SEVERITY;
+	row->severity = EBT_V_log_severity_none;
 	row->origin = l->origin;
 	row->late = time < oldest ? oldest - time : 0;
 	row->cut = l->cut < UINT32_MAX ? (uint32_t)l->cut : UINT32_MAX;
@@ -120,7 +117,7 @@ struct ebt_error *relay_lines_lost(struct relay_lines *l, struct ebt_stream *str
 	/* What is left of a line that was cut in two is a row, and not the line. */
 	row->count = ends ? ends : 1;
 	row->table_id = EBT_T_log;
-	row->reason = LOST_RING_FULL;
+	row->reason = EBT_V_lost_reason_ring_buffer_full;
 	ebt_record_str(&l->rec, offsetof(struct ebt_wire_lost, source), "output");
 	ebt_record_str(&l->rec, offsetof(struct ebt_wire_lost, detail),
 		       "the command wrote faster than its lines were taken");

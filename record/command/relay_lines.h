@@ -13,15 +13,8 @@
 /* Bytes of a line that are kept. */
 #define RELAY_LINE 4096
 
-/* Values of log.origin. */
-enum {
-	RELAY_STDOUT = 2,
-	RELAY_STDERR = 3,
-	RELAY_OUTPUT = 5, /* one of the two: both go to one place */
-};
-
 struct relay_lines {
-	uint32_t origin;
+	enum ebt_log_origin origin;
 	uint32_t task;
 	uint64_t end;	/* no row is later; 0: not known yet */
 	uint64_t first; /* when the line began that has not ended; 0: none has begun */

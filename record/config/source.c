@@ -48,7 +48,7 @@ void source_require(const struct kernel *kernel, const char *tracepoint, struct 
 {
 	if (kernel_has_tracepoint(kernel, tracepoint))
 		return;
-	state->status = SOURCE_UNAVAILABLE;
+	state->status = EBT_V_source_status_unavailable;
 	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s",
 		 tracepoint);
 }
@@ -57,7 +57,7 @@ void source_note_stacks(const struct kernel *kernel, struct source_state *state)
 {
 	size_t len = strlen(state->detail);
 
-	if (state->status == SOURCE_UNAVAILABLE || kernel_can_unwind(kernel))
+	if (state->status == EBT_V_source_status_unavailable || kernel_can_unwind(kernel))
 		return;
 	snprintf(state->detail + len, sizeof(state->detail) - len,
 		 "%suser stacks by frame pointers only (before Linux 5.17)", len ? "; " : "");
@@ -66,9 +66,9 @@ void source_note_stacks(const struct kernel *kernel, struct source_state *state)
 void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
 		 struct source_state *state)
 {
-	if (state->status != SOURCE_ON || kernel_has_tracepoint(kernel, tracepoint))
+	if (state->status != EBT_V_source_status_on || kernel_has_tracepoint(kernel, tracepoint))
 		return;
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s: no %s",
 		 tracepoint, without);
 }

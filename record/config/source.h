@@ -28,15 +28,8 @@ struct probe_list;
 struct tp_set;
 
 /* As in table `source`. */
-enum source_status {
-	SOURCE_OFF,
-	SOURCE_ON,
-	SOURCE_PARTIAL,
-	SOURCE_UNAVAILABLE,
-};
-
 struct source_state {
-	enum source_status status;
+	enum ebt_source_status status;
 	char detail[160]; /* what is missing, and why; or empty */
 };
 
@@ -132,7 +125,8 @@ int source_by_name(const char *name, size_t len);
 
 static inline bool source_is_on(const struct source_state *state)
 {
-	return state->status == SOURCE_ON || state->status == SOURCE_PARTIAL;
+	return state->status == EBT_V_source_status_on ||
+	       state->status == EBT_V_source_status_partial;
 }
 
 /* The nth arguments of the source, which has checked them; NULL: there are no more. */

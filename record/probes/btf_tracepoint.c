@@ -53,9 +53,9 @@ static bool describe_number(const struct btf_type *t, struct probe_arg *arg,
 
 	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
 		return false;
-	arg->kind = is_signed ? PROBE_SIGNED : PROBE_UNSIGNED;
+	arg->kind = is_signed ? EBT_V_probe_arg_kind_signed : EBT_V_probe_arg_kind_unsigned;
 	if (btf_is_int(t) && btf_int_encoding(t) & BTF_INT_BOOL)
-		arg->kind = PROBE_BOOL;
+		arg->kind = EBT_V_probe_arg_kind_bool;
 	arg->size = t->size;
 	how->kind = is_signed ? EBREC_TP_SIGNED : EBREC_TP_NUMBER;
 	how->size = (uint8_t)t->size;
@@ -76,7 +76,7 @@ static bool describe_array(const struct btf *btf, const struct btf_type *t, stru
 	arg->elements = array->nelems;
 	if (is_char(btf, element)) {
 		how->kind = EBREC_TP_STRING;
-		arg->kind = PROBE_STRING;
+		arg->kind = EBT_V_probe_arg_kind_string;
 		arg->elements = 0;
 	}
 	return true;
@@ -100,13 +100,13 @@ static bool describe(const struct btf *btf, uint32_t id, struct probe_arg *arg,
 		how->pointers++;
 		how->kind = EBREC_TP_STRING;
 		how->len = EBREC_TP_TEXT;
-		arg->kind = PROBE_STRING;
+		arg->kind = EBT_V_probe_arg_kind_string;
 		arg->size = 1;
 		return true;
 	}
 	how->kind = EBREC_TP_NUMBER;
 	how->size = WORD;
-	arg->kind = PROBE_HEX;
+	arg->kind = EBT_V_probe_arg_kind_hex;
 	arg->size = WORD;
 	return true;
 }
@@ -271,7 +271,8 @@ static struct ebt_error *add_place(struct tracepoint *tp, const char *field, boo
 	} else {
 		spell(tp->btf, place->type, type, sizeof(type));
 	}
-	if (!describe(tp->btf, place->type, &arg, &how) || text != (arg.kind == PROBE_STRING))
+	if (!describe(tp->btf, place->type, &arg, &how) ||
+	    text != (arg.kind == EBT_V_probe_arg_kind_string))
 		return NULL;
 	*ret_added = true;
 	return tp_event_add(tp->event, &arg, &how);

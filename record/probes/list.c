@@ -14,7 +14,7 @@
 
 struct probe_worker {
 	const struct probe_list *list;
-	enum probe_kind kind;
+	enum ebt_probe_kind kind;
 	struct ebt_record rec;
 };
 
@@ -148,7 +148,7 @@ struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_str
 	return write_all(&rec, list, UINT32_MAX, stream);
 }
 
-struct ebt_error *probe_worker_create(const struct probe_list *list, enum probe_kind kind,
+struct ebt_error *probe_worker_create(const struct probe_list *list, enum ebt_probe_kind kind,
 				      struct probe_worker **ret)
 {
 	struct probe_worker *worker = calloc(1, sizeof(*worker));

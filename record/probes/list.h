@@ -12,18 +12,17 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "format/schema/probe_kinds.h"
 #include "record/base/buildid.h"
 #include "record/config/source.h"
 
 struct probe_arg {
-	enum probe_arg_kind kind;
+	enum ebt_probe_arg_kind kind;
 	uint32_t size, elements, position;
 	char *name, *type; /* NULL is empty */
 };
 
 struct probe {
-	enum probe_kind kind;
+	enum ebt_probe_kind kind;
 	uint64_t offset, semaphore;
 	char *group, *name, *path; /* NULL is empty */
 	struct buildid build_id;
@@ -69,7 +68,7 @@ struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_str
 /* A worker that writes those of one kind at each epoch but the first. */
 struct probe_worker;
 
-struct ebt_error *probe_worker_create(const struct probe_list *list, enum probe_kind kind,
+struct ebt_error *probe_worker_create(const struct probe_list *list, enum ebt_probe_kind kind,
 				      struct probe_worker **ret);
 void probe_worker_destroy(struct probe_worker *worker);
 

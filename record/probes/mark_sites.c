@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <linux/types.h>
+
 #include "record/bpf/mark.h"
 #include "record/probes/usdt_notes.h"
 

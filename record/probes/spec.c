@@ -128,7 +128,7 @@ static struct ebt_error *set_memory(int64_t n, struct probe_spec_arg *arg)
 		return BAD("from 1 to %d bytes of memory can be read", EBREC_PROBE_STRING);
 	f->what = EBREC_FETCH_BYTES;
 	f->len = (uint16_t)n;
-	arg->arg.kind = PROBE_BYTES;
+	arg->arg.kind = EBT_V_probe_arg_kind_bytes;
 	arg->arg.size = 1;
 	arg->arg.elements = (uint32_t)n;
 	/* The register is the pointer. */
@@ -141,10 +141,11 @@ static struct ebt_error *take_format(const char **text, struct probe_spec_arg *a
 {
 	static const struct {
 		char letter;
-		enum probe_arg_kind kind;
+		enum ebt_probe_arg_kind kind;
 	} kinds[] = {
-		{ 'd', PROBE_SIGNED }, { 'u', PROBE_UNSIGNED }, { 'x', PROBE_HEX },
-		{ 'b', PROBE_BOOL },   { 's', PROBE_STRING },	{ 'm', PROBE_BYTES },
+		{ 'd', EBT_V_probe_arg_kind_signed }, { 'u', EBT_V_probe_arg_kind_unsigned },
+		{ 'x', EBT_V_probe_arg_kind_hex },    { 'b', EBT_V_probe_arg_kind_bool },
+		{ 's', EBT_V_probe_arg_kind_string }, { 'm', EBT_V_probe_arg_kind_bytes },
 	};
 	const char *begin = *text;
 	int64_t n = 0;
@@ -161,17 +162,19 @@ static struct ebt_error *take_format(const char **text, struct probe_spec_arg *a
 	arg->arg.kind = kinds[i].kind;
 	if (isdigit((unsigned char)**text) && !take_number(text, &n))
 		return BAD("'%s' is no format", begin);
-	if (kinds[i].kind == PROBE_BYTES)
+	if (kinds[i].kind == EBT_V_probe_arg_kind_bytes)
 		return set_memory(n, arg);
-	if (kinds[i].kind == PROBE_STRING) {
+	if (kinds[i].kind == EBT_V_probe_arg_kind_string) {
 		arg->fetch.what = EBREC_FETCH_STRING;
 		arg->arg.size = 1;
 		return n ? BAD("'%s': strings have no size", begin) : NULL;
 	}
 	if (n && n != 8 && n != 16 && n != 32 && n != 64)
 		return BAD("'%s': numbers have 8, 16, 32 or 64 bits", begin);
-	arg->fetch.size = kinds[i].kind == PROBE_BOOL && !n ? 1 : n ? (uint8_t)(n / 8) : 8;
-	arg->fetch.is_signed = kinds[i].kind == PROBE_SIGNED;
+	arg->fetch.size = kinds[i].kind == EBT_V_probe_arg_kind_bool && !n ? 1
+			  : n						   ? (uint8_t)(n / 8)
+									   : 8;
+	arg->fetch.is_signed = kinds[i].kind == EBT_V_probe_arg_kind_signed;
 	return NULL;
 }
 
@@ -182,7 +185,8 @@ static void complete(struct probe_spec_arg *arg, bool function)
 
 	if (!arg->has_format) {
 		f->size = 8;
-		arg->arg.kind = function && !f->n_derefs ? PROBE_REGISTER : PROBE_HEX;
+		arg->arg.kind = function && !f->n_derefs ? EBT_V_probe_arg_kind_register
+							 : EBT_V_probe_arg_kind_hex;
 	}
 	if (f->what == EBREC_FETCH_NUMBER) {
 		arg->arg.size = f->size;
@@ -272,7 +276,7 @@ void probe_spec_default(struct probe_spec *ret)
 		arg->fetch.base = register_named(argument_registers[i]);
 		arg->fetch.index = EBREC_NO_REGISTER;
 		arg->fetch.size = 8;
-		arg->arg.kind = PROBE_REGISTER;
+		arg->arg.kind = EBT_V_probe_arg_kind_register;
 		arg->arg.size = 8;
 		arg->arg.position = i + 1;
 	}

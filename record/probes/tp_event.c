@@ -14,7 +14,7 @@ void tp_event_deinit(struct tp_event *event)
 struct ebt_error *tp_event_name(struct tp_event *event, const char *category, size_t len,
 				const char *name)
 {
-	event->probe.kind = PROBE_TP;
+	event->probe.kind = EBT_V_probe_kind_tp;
 	event->probe.group = strndup(category, len);
 	event->probe.name = strdup(name);
 	return event->probe.group && event->probe.name ? NULL : &ebt_enomem;

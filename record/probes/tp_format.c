@@ -160,16 +160,17 @@ static void describe_array(const struct tp_field *field, struct probe_arg *arg,
 		arg->size = field->size / count;
 	arg->elements = field->where == EBREC_TP_HERE ? field->size / arg->size : TP_ELEMENTS_VARY;
 	if (!type && !(count && fits_number(field->size / count)))
-		arg->kind = PROBE_BYTES;
+		arg->kind = EBT_V_probe_arg_kind_bytes;
 	else if (!strcmp(field->type, "cpumask_t") || strchr(field->type, '*'))
-		arg->kind = PROBE_HEX;
+		arg->kind = EBT_V_probe_arg_kind_hex;
 	else
-		arg->kind = type && type->is_signed ? PROBE_SIGNED : PROBE_UNSIGNED;
-	if (arg->kind == PROBE_BYTES)
+		arg->kind = type && type->is_signed ? EBT_V_probe_arg_kind_signed
+						    : EBT_V_probe_arg_kind_unsigned;
+	if (arg->kind == EBT_V_probe_arg_kind_bytes)
 		arg->size = 1;
 	if (!strcmp(field->type, "char")) {
 		how->kind = EBREC_TP_STRING;
-		arg->kind = PROBE_STRING;
+		arg->kind = EBT_V_probe_arg_kind_string;
 		arg->elements = 0;
 	}
 }
@@ -199,11 +200,12 @@ static void describe(const struct tp_field *field, bool hex, struct probe_arg *a
 	how->size = (uint8_t)field->size;
 	how->kind = field->is_signed ? EBREC_TP_SIGNED : EBREC_TP_NUMBER;
 	if (strchr(field->type, '*') || hex)
-		arg->kind = PROBE_HEX;
+		arg->kind = EBT_V_probe_arg_kind_hex;
 	else if (!strcmp(field->type, "bool"))
-		arg->kind = PROBE_BOOL;
+		arg->kind = EBT_V_probe_arg_kind_bool;
 	else
-		arg->kind = field->is_signed ? PROBE_SIGNED : PROBE_UNSIGNED;
+		arg->kind = field->is_signed ? EBT_V_probe_arg_kind_signed
+					     : EBT_V_probe_arg_kind_unsigned;
 }
 
 static struct ebt_error *add(struct tp_field *field, const char *print, struct tp_event *event)

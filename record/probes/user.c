@@ -20,11 +20,11 @@
 void probe_user_probe(const struct kernel *kernel, struct source_state *state)
 {
 	if (!kernel_has_loops(kernel)) {
-		state->status = SOURCE_UNAVAILABLE;
+		state->status = EBT_V_source_status_unavailable;
 		snprintf(state->detail, sizeof(state->detail),
 			 "this kernel's BPF programs have no loops (before Linux 5.17)");
 	} else if (access(UPROBE_PMU, R_OK)) {
-		state->status = SOURCE_UNAVAILABLE;
+		state->status = EBT_V_source_status_unavailable;
 		snprintf(state->detail, sizeof(state->detail),
 			 "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
 	} else {
@@ -276,7 +276,7 @@ void probe_user_close(void *arg)
 	free(worker);
 }
 
-struct ebt_error *probe_user_open(const struct source_context *context, enum probe_kind kind,
+struct ebt_error *probe_user_open(const struct source_context *context, enum ebt_probe_kind kind,
 				  probe_user_add_fn *add, void **ret)
 {
 	struct user_worker *worker = calloc(1, sizeof(*worker));
@@ -285,7 +285,7 @@ struct ebt_error *probe_user_open(const struct source_context *context, enum pro
 	if (!worker)
 		return &ebt_enomem;
 	worker->skel = context->skel;
-	worker->spans = kind == PROBE_UPROBE;
+	worker->spans = kind == EBT_V_probe_kind_uprobe;
 	err = probe_worker_create(context->probes, kind, &worker->probes);
 	if (!err)
 		err = add(context);

@@ -24,9 +24,6 @@
 #define MAX_LANE_RECORDS     (1u << 22)
 #define MAX_SHARE_OF_RAM     16 /* all rings together take at most a 16th */
 
-/* Reasons of table `lost`. */
-enum { LOST_RING_FULL = 1, LOST_NO_STORAGE = 5 };
-
 struct capture {
 	struct source_context context;
 	struct source_state *states; /* of each source */
@@ -235,9 +232,9 @@ static struct ebt_error *probe_sources(struct capture *c)
 
 		if (!always && !(options->sources & (UINT64_C(1) << i)))
 			continue;
-		c->states[i].status = SOURCE_ON;
+		c->states[i].status = EBT_V_source_status_on;
 		ebrec_sources[i]->probe(c->context.kernel, &c->states[i]);
-		if (always && c->states[i].status == SOURCE_UNAVAILABLE)
+		if (always && c->states[i].status == EBT_V_source_status_unavailable)
 			return ebt_error_create(EBT_ERR_UNSUPPORTED, "%s, which ebrec needs",
 						c->states[i].detail);
 	}
@@ -598,13 +595,13 @@ struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **r
 			struct capture_drop drop = {
 				.table = (uint16_t)table,
 				.ring = ring_of_drop(c, table, cpu),
-				.reason = LOST_RING_FULL,
+				.reason = EBT_V_lost_reason_ring_buffer_full,
 				.count = values[cpu].ring_full,
 				.source = source,
 			};
 
 			add_drop(drops, &n, drop);
-			drop.reason = LOST_NO_STORAGE;
+			drop.reason = EBT_V_lost_reason_no_memory_for_task_state;
 			drop.count = values[cpu].no_storage;
 			add_drop(drops, &n, drop);
 		}

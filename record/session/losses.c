@@ -6,9 +6,6 @@
 
 #include "format/schema/wire.h"
 
-/* Reasons of table `lost`. */
-enum { LOST_MALFORMED = 3, LOST_RECURSION = 4, LOST_AT_END = 7 };
-
 struct losses {
 	const struct capture *capture;
 	const struct pump *pump;
@@ -108,14 +105,17 @@ struct ebt_error *losses_emit(struct losses *l, struct ebt_stream *stream, uint6
 	l->n_drops = n;
 	pump_counts(l->pump, &counts);
 	if (!err)
-		err = emit_growth(l, stream, now, counts.malformed, &l->malformed, LOST_MALFORMED,
+		err = emit_growth(l, stream, now, counts.malformed, &l->malformed,
+				  EBT_V_lost_reason_record_malformed,
 				  "records that the writer did not take");
 	if (!err)
-		err = emit_growth(l, stream, now, counts.left, &l->left, LOST_AT_END,
+		err = emit_growth(l, stream, now, counts.left, &l->left,
+				  EBT_V_lost_reason_still_in_a_buffer_at_the_end,
 				  "bytes of records");
 	if (!err)
 		err = emit_growth(l, stream, now, capture_missed_runs(l->capture), &l->missed,
-				  LOST_RECURSION, "runs of BPF programs");
+				  EBT_V_lost_reason_program_interrupted_itself,
+				  "runs of BPF programs");
 	l->last = now;
 	return err;
 }

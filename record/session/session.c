@@ -281,7 +281,7 @@ static void tell_missing(const struct session *s, const struct session_watch *wa
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		const struct source_state *state = capture_source(s->capture, i);
 
-		if (state->status == SOURCE_UNAVAILABLE)
+		if (state->status == EBT_V_source_status_unavailable)
 			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
 	}
 }
@@ -291,7 +291,7 @@ static void tell_partial(const struct session *s, const struct session_watch *wa
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		const struct source_state *state = capture_source(s->capture, i);
 
-		if (state->status == SOURCE_PARTIAL)
+		if (state->status == EBT_V_source_status_partial)
 			watch->partial(watch->arg, ebrec_sources[i]->name, state->detail);
 	}
 }

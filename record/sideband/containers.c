@@ -121,7 +121,9 @@ static struct ebt_error *store(struct containers *containers, struct ebt_stream 
 {
 	_cleanup_error_ struct ebt_error *unreadable = NULL;
 	_cleanup_free_ char *content = NULL;
-	struct embed_file file = { .role = role, .path = path, .sensitivity = EMBED_USER };
+	struct embed_file file = { .role = role,
+				   .path = path,
+				   .sensitivity = EBT_V_file_sensitivity_user };
 	char reopen[64];
 	struct stat st;
 	size_t len;
@@ -343,7 +345,7 @@ struct ebt_error *containers_see_fuse(struct containers *containers, struct ebt_
 	const struct embed_file file = {
 		.role = "fuse_overlayfs",
 		.path = cwd,
-		.sensitivity = EMBED_USER,
+		.sensitivity = EBT_V_file_sensitivity_user,
 		.pid = pid,
 		.ns = mnt_ns,
 	};

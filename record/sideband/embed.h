@@ -13,11 +13,9 @@
 /* A row of file_data holds this much at the most: well below the size of a chunk. */
 #define EMBED_PIECE (256u << 10)
 
-enum embed_sensitivity { EMBED_PUBLIC, EMBED_HOST, EMBED_USER, EMBED_SECRET };
-
 struct embed_file {
 	const char *role, *path;
-	enum embed_sensitivity sensitivity;
+	enum ebt_file_sensitivity sensitivity;
 	uint32_t pid;	  /* 0: of no process */
 	uint64_t ns;	  /* inode of the namespace, or 0 */
 	int64_t mtime_ns; /* 0: not known */

@@ -265,7 +265,7 @@ static struct ebt_error *embed(struct objects *objects, struct object_job *job)
 	const struct embed_file file = {
 		.role = "elf",
 		.path = job->path,
-		.sensitivity = EMBED_USER,
+		.sensitivity = EBT_V_file_sensitivity_user,
 		.mtime_ns = row->mtime,
 		.pid = row->task,
 	};

@@ -63,9 +63,6 @@ struct perfmaps {
 	uint64_t refused; /* there was no room for them */
 };
 
-/* Values of lost.reason. */
-enum { LOST_OTHER = 0 };
-
 struct ebt_error *perfmaps_create(struct ebt_stream *stream, uint64_t *last_file_id,
 				  struct perfmaps **ret)
 {
@@ -309,7 +306,7 @@ static struct ebt_error *store(struct perfmaps *maps, const struct held *held, u
 	struct embed_file file = {
 		.role = held->dump ? "jitdump" : "perf_map",
 		.path = held->path,
-		.sensitivity = EMBED_USER,
+		.sensitivity = EBT_V_file_sensitivity_user,
 		.pid = held->pid,
 		.time = time,
 	};
@@ -407,7 +404,7 @@ static struct ebt_error *emit_refused(struct perfmaps *maps, uint64_t now)
 	row->from = now;
 	row->count = maps->refused;
 	row->table_id = EBT_T_file;
-	row->reason = LOST_OTHER;
+	row->reason = EBT_V_lost_reason_other;
 	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), "perfmap");
 	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail),
 		       "too many or too large files with names of generated code");

@@ -499,9 +499,11 @@ static struct ebt_error *emit_event(struct sideband *sideband, struct ebt_stream
 		return emit_ksymbol(stream, event);
 	case SIDEBAND_LOST:
 		sideband->lost += event->lost;
-		return emit_lost(stream, from, event->time, event->lost, 2, (uint32_t)ring->cpu);
+		return emit_lost(stream, from, event->time, event->lost,
+				 EBT_V_lost_reason_side_band_buffer_full, (uint32_t)ring->cpu);
 	case SIDEBAND_MALFORMED:
-		return emit_lost(stream, from, event->time, 1, 3, (uint32_t)ring->cpu);
+		return emit_lost(stream, from, event->time, 1, EBT_V_lost_reason_record_malformed,
+				 (uint32_t)ring->cpu);
 	case SIDEBAND_OTHER:
 		break;
 	}
@@ -520,7 +522,8 @@ static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stre
 					  segment->len - done, &event);
 
 		if (!n)
-			return emit_lost(stream, segment->ring->last_time, clocks_now(), 1, 3,
+			return emit_lost(stream, segment->ring->last_time, clocks_now(), 1,
+					 EBT_V_lost_reason_record_malformed,
 					 (uint32_t)segment->ring->cpu);
 		err = emit_event(sideband, stream, segment->ring, &event);
 		if (err)

@@ -33,9 +33,6 @@
 /* Listing again finds fewer each time; a fork bomb finds us stopping. */
 #define MAX_PASSES 4
 
-/* Values of lost.reason. */
-enum { LOST_OTHER = 0, LOST_UNREADABLE = 6 };
-
 /* Containers that come are looked at no more often than this. */
 #define COLLECT_EVERY 200000000u
 
@@ -144,7 +141,8 @@ static struct ebt_error *emit_unread(struct ebt_stream *stream, struct unread *u
 	snprintf(detail, sizeof(detail), "%s, last of process %u: %s", what, unread->pid,
 		 strerror(unread->errnum));
 	memset(unread, 0, sizeof(*unread));
-	return emit_lost(stream, EBT_T_process, LOST_UNREADABLE, clocks_now(), n, detail);
+	return emit_lost(stream, EBT_T_process, EBT_V_lost_reason_cannot_be_read, clocks_now(), n,
+			 detail);
 }
 
 /* What whoever listed the process knows of it. */
@@ -417,7 +415,7 @@ static struct ebt_error *new_window(struct snapshot_state *state, struct ebt_str
 	state->window_skipped = 0;
 	if (!skipped)
 		return NULL;
-	return emit_lost(stream, EBT_T_process, LOST_OTHER, from, skipped,
+	return emit_lost(stream, EBT_T_process, EBT_V_lost_reason_other, from, skipped,
 			 "too many new processes to read all of /proc");
 }
 

@@ -93,7 +93,7 @@ static void unreadable(struct host *host, const char *path, const char *why)
 	row->from = row->head.time;
 	row->count = 1;
 	row->table_id = EBT_T_file;
-	row->reason = 6;
+	row->reason = EBT_V_lost_reason_cannot_be_read;
 	snprintf(detail, sizeof(detail), "%s: %s", path, why);
 	ebt_record_str(&host->rec, offsetof(struct ebt_wire_lost, source), "snapshot");
 	ebt_record_str(&host->rec, offsetof(struct ebt_wire_lost, detail), detail);
@@ -128,7 +128,7 @@ static void embed(struct host *host, const struct embed_file *file, const void *
 
 /* Returns the content, to be freed, or NULL. */
 static char *embed_path(struct host *host, const char *role, const char *path,
-			enum embed_sensitivity sensitivity)
+			enum ebt_file_sensitivity sensitivity)
 {
 	struct embed_file file = { .role = role, .path = path, .sensitivity = sensitivity };
 	size_t len;
@@ -147,7 +147,7 @@ static void os_release(struct host *host)
 
 	if (access(path, R_OK))
 		path = "/usr/lib/os-release";
-	content = embed_path(host, "os_release", path, EMBED_PUBLIC);
+	content = embed_path(host, "os_release", path, EBT_V_file_sensitivity_public);
 	if (content)
 		meta_line(host, "host.os", content, keys);
 }
@@ -156,7 +156,8 @@ static void cpuinfo(struct host *host)
 {
 	static const char *const keys[] = { "model name", "Processor", "Hardware",
 					    "cpu model",  "uarch",     NULL };
-	_cleanup_free_ char *content = embed_path(host, "cpuinfo", "/proc/cpuinfo", EMBED_PUBLIC);
+	_cleanup_free_ char *content =
+		embed_path(host, "cpuinfo", "/proc/cpuinfo", EBT_V_file_sensitivity_public);
 
 	if (content)
 		meta_line(host, "host.cpu_model", content, keys);
@@ -294,7 +295,7 @@ struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_strea
 	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
 
 	kallsyms(&host);
-	free(embed_path(&host, "modules", "/proc/modules", EMBED_PUBLIC));
+	free(embed_path(&host, "modules", "/proc/modules", EBT_V_file_sensitivity_public));
 	ebt_record_deinit(&host.rec);
 	return host.err;
 }

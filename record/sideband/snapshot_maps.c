@@ -177,7 +177,7 @@ static bool emit_mapping(void *arg, const struct procmaps_entry *entry)
 		return false;
 	row = ebt_record_begin(&walk->rec, EBT_T_mmap, walk->time);
 	row->task = walk->pid;
-	row->origin = 1;
+	row->origin = EBT_V_mmap_origin_snapshot;
 	row->start = entry->start;
 	row->length = entry->end - entry->start;
 	row->pgoff = entry->pgoff;

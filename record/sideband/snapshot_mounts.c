@@ -65,7 +65,7 @@ static struct ebt_error *store(struct snapshot_state *state, struct ebt_stream *
 	struct embed_file file = {
 		.role = "mountinfo",
 		.path = path,
-		.sensitivity = EMBED_HOST,
+		.sensitivity = EBT_V_file_sensitivity_host,
 		.pid = view->pid,
 		.ns = view->mnt_ns,
 	};

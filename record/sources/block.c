@@ -112,7 +112,7 @@ static struct ebt_error *add_in_flight(const struct ebrec_block_request *r, uint
 	};
 
 	ebrec_block_fill(&row, r, now);
-	row.state = 1; /* in flight */
+	row.state = EBT_V_block_io_state_in_flight;
 	row.bytes = r->expected;
 	return ebt_stream_add(stream, &row, sizeof(row));
 }

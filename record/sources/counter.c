@@ -33,7 +33,7 @@ static void note(struct source_state *state, const char *what)
 {
 	size_t len = strlen(state->detail);
 
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	snprintf(state->detail + len, sizeof(state->detail) - len, "%s%s",
 		 len ? ", " : "not here: ", what);
 }

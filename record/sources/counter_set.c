@@ -12,9 +12,6 @@
 /* Containers come with network interfaces of their own, one after the other. */
 #define MAX_COUNTERS 65536u
 
-/* Values of lost.reason. */
-enum { LOST_OTHER = 0 };
-
 struct counter {
 	const struct counter_class *class;
 	const char *category;
@@ -172,7 +169,7 @@ static struct ebt_error *say_refused(struct counter_set *set, struct ebt_stream 
 		 MAX_COUNTERS, set->refused, set->refused_instance);
 	row->from = time_ns;
 	row->table_id = EBT_T_counter;
-	row->reason = LOST_OTHER;
+	row->reason = EBT_V_lost_reason_other;
 	ebt_record_str(&set->rec, offsetof(struct ebt_wire_lost, source), "counter");
 	ebt_record_str(&set->rec, offsetof(struct ebt_wire_lost, detail), detail);
 	set->refused = NULL;

@@ -14,8 +14,11 @@
 #include "format/base/error.h"
 #include "format/write/writer.h"
 
-/* As in table counter_def. */
-enum counter_kind { COUNTER_GAUGE, COUNTER_CUMULATIVE };
+/* counter_def.kind, in short for the tables of counters. */
+enum counter_kind {
+	COUNTER_GAUGE = EBT_V_counter_def_kind_gauge,
+	COUNTER_CUMULATIVE = EBT_V_counter_def_kind_cumulative,
+};
 
 /* What counters have in common that differ in the instance. */
 struct counter_class {

@@ -19,9 +19,6 @@
 #define SYSTEM_SOCKET "/run/dbus/system_bus_socket"
 #define CONNECT_MS    3000
 
-/* Values of lost.reason. */
-enum { LOST_OTHER = 0, LOST_RING_FULL = 1 };
-
 struct bus {
 	char *name, *address;
 	struct dbus_monitor *monitor;
@@ -72,10 +69,10 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 
 	(void)kernel;
 	if (!dbus_monitor_is_built()) {
-		state->status = SOURCE_UNAVAILABLE;
+		state->status = EBT_V_source_status_unavailable;
 		note(state, "not built", "there was no libdbus");
 	} else if (stat(SYSTEM_SOCKET, &st)) {
-		state->status = SOURCE_PARTIAL;
+		state->status = EBT_V_source_status_partial;
 		note(state, "system", "there is no such bus here");
 	}
 }
@@ -188,7 +185,7 @@ static void judge(struct dbus_worker *worker, struct source_state *state)
 	uint32_t listening = 0;
 	char why[100];
 
-	state->status = SOURCE_ON;
+	state->status = EBT_V_source_status_on;
 	*state->detail = '\0';
 	for (uint32_t i = 0; i < worker->n; i++) {
 		struct bus *bus = &worker->buses[i];
@@ -202,7 +199,8 @@ static void judge(struct dbus_worker *worker, struct source_state *state)
 		bus->ended = !bus->monitor;
 	}
 	if (listening < worker->n)
-		state->status = listening ? SOURCE_PARTIAL : SOURCE_UNAVAILABLE;
+		state->status =
+			listening ? EBT_V_source_status_partial : EBT_V_source_status_unavailable;
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
@@ -311,11 +309,11 @@ static struct ebt_error *drain(struct dbus_worker *worker, uint32_t i, struct eb
 		free(item);
 	}
 	if (!err && lost && !forget)
-		err = add_lost(worker, stream, LOST_RING_FULL, lost,
+		err = add_lost(worker, stream, EBT_V_lost_reason_ring_buffer_full, lost,
 			       "messages came faster than they were taken");
 	bus->ended = *why;
 	if (!err && *why)
-		err = add_lost(worker, stream, LOST_OTHER, 1, why);
+		err = add_lost(worker, stream, EBT_V_lost_reason_other, 1, why);
 	return err;
 }
 

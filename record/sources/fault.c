@@ -37,7 +37,7 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	bool entries = has_entries(kernel), mappings = kernel_has_function(kernel, "bpf_find_vma");
 
 	if (!entries || !mappings) {
-		state->status = SOURCE_PARTIAL;
+		state->status = EBT_V_source_status_partial;
 		snprintf(state->detail, sizeof(state->detail), "%s%s%s",
 			 entries ? ""
 				 : "this kernel has no tracepoint page_fault_user: no access, no "

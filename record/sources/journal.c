@@ -36,9 +36,6 @@
 #define MAX_AGE_NS   UINT64_C(400000000)
 
 #define NS_PER_US    UINT64_C(1000)
-#define NO_SEVERITY  8	/* log.severity */
-#define ORIGIN	     4	/* log.origin */
-#define LOST_OTHER   0	/* lost.reason */
 #define BOOT_ID_SIZE 32 /* digits */
 
 struct journal {
@@ -81,7 +78,7 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	(void)kernel;
 	if (is_running())
 		return;
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	snprintf(state->detail, sizeof(state->detail),
 		 "no systemd-journald runs here; a folder of its files can be given");
 }
@@ -236,10 +233,10 @@ static struct ebt_error *add_entry(void *arg, const struct journal_parser *p)
 		time = now;
 	row = ebt_record_begin(&j->rec, EBT_T_log, time < oldest ? oldest : time);
 	row->cpu = UINT32_MAX;
-	row->origin = ORIGIN;
+	row->origin = EBT_V_log_origin_journal;
 	row->late = time < oldest ? oldest - time : 0;
-	row->severity = NO_SEVERITY;
-	if (journal_number(p, JOURNAL_PRIORITY, &number) && number < NO_SEVERITY)
+	row->severity = EBT_V_log_severity_none;
+	if (journal_number(p, JOURNAL_PRIORITY, &number) && number < EBT_V_log_severity_none)
 		row->severity = (uint32_t)number;
 	if (journal_number(p, JOURNAL_PID, &number) && number <= INT32_MAX)
 		row->pid = row->task = (uint32_t)number;
@@ -270,14 +267,14 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	struct ebt_error *err;
 
 	if (!folder && !is_running()) {
-		*state = (struct source_state){ .status = SOURCE_UNAVAILABLE,
+		*state = (struct source_state){ .status = EBT_V_source_status_unavailable,
 						.detail = "no systemd-journald runs here" };
 		return NULL;
 	}
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return &ebt_enomem;
-	*state = (struct source_state){ .status = SOURCE_ON };
+	*state = (struct source_state){ .status = EBT_V_source_status_on };
 	j->fd = -1;
 	j->folder = folder;
 	j->since = time(NULL) - 1;
@@ -290,7 +287,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 		return NULL;
 	}
 	close_worker(j);
-	state->status = SOURCE_UNAVAILABLE;
+	state->status = EBT_V_source_status_unavailable;
 	snprintf(state->detail, sizeof(state->detail), "%s", err->message);
 	ebt_error_destroy(err);
 	return NULL;
@@ -310,7 +307,7 @@ static struct ebt_error *add_lost(struct journal *j)
 	row->from = j->begin;
 	row->count = 1;
 	row->table_id = EBT_T_log;
-	row->reason = LOST_OTHER;
+	row->reason = EBT_V_lost_reason_other;
 	ebt_record_str(&j->rec, offsetof(struct ebt_wire_lost, source), source_journal.name);
 	ebt_record_str(&j->rec, offsetof(struct ebt_wire_lost, detail), "journalctl has ended");
 	return ebt_record_add(&j->rec, j->stream);

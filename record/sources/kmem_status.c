@@ -44,7 +44,14 @@ static uint64_t bytes_of(const char *text, const char *name)
 /* As the enum of the tables has it. */
 static uint32_t moment_number(enum source_moment moment)
 {
-	return moment == SOURCE_BEGIN ? 0 : moment == SOURCE_EPOCH ? 1 : 2;
+	switch (moment) {
+	case SOURCE_BEGIN:
+		return EBT_V_meminfo_moment_begin;
+	case SOURCE_EPOCH:
+		return EBT_V_meminfo_moment_epoch;
+	default:
+		return EBT_V_meminfo_moment_end;
+	}
 }
 
 static uint64_t now_ns(void)

@@ -30,9 +30,6 @@
 
 #define DETACH_THREADS 32u
 
-/* Values of lost.reason. */
-enum { LOST_OTHER = 0 };
-
 /* A file, whatever name it has: on overlays a device number says nothing. */
 struct marked_file {
 	uint64_t inode, size;
@@ -58,11 +55,11 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 {
 	(void)kernel;
 	if (!probe_attach_can_load(false)) {
-		state->status = SOURCE_UNAVAILABLE;
+		state->status = EBT_V_source_status_unavailable;
 		snprintf(state->detail, sizeof(state->detail),
 			 "this kernel has no cookies of uprobes (Linux 5.15)");
 	} else if (!probe_attach_can_load(true)) {
-		state->status = SOURCE_PARTIAL;
+		state->status = EBT_V_source_status_partial;
 		snprintf(state->detail, sizeof(state->detail),
 			 "no texts on pages that nobody has touched (before Linux 6.0)");
 	}
@@ -144,7 +141,7 @@ static struct ebt_error *say(struct mark_worker *worker, struct ebt_stream *stre
 		return &ebt_enomem;
 	row->from = from;
 	row->table_id = EBT_T_mark;
-	row->reason = LOST_OTHER;
+	row->reason = EBT_V_lost_reason_other;
 	ebt_record_str(&worker->rec, offsetof(struct ebt_wire_lost, source), "mark");
 	ebt_record_str(&worker->rec, offsetof(struct ebt_wire_lost, detail), detail);
 	return ebt_record_add(&worker->rec, stream);

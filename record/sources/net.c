@@ -19,9 +19,9 @@ static bool has_files(const struct kernel *kernel)
 static void probe(const struct kernel *kernel, struct source_state *state)
 {
 	source_require(kernel, "inet_sock_set_state", state);
-	if (state->status != SOURCE_UNAVAILABLE &&
+	if (state->status != EBT_V_source_status_unavailable &&
 	    !kernel_has_function(kernel, "bpf_sk_storage_get_tracing")) {
-		state->status = SOURCE_UNAVAILABLE;
+		state->status = EBT_V_source_status_unavailable;
 		snprintf(state->detail, sizeof(state->detail),
 			 "programs of this kernel cannot keep anything with a socket (before Linux "
 			 "5.11)");
@@ -78,9 +78,9 @@ static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void **ret)
 {
 	*ret = context->skel;
-	if (has_files(context->kernel) || state->status != SOURCE_ON)
+	if (has_files(context->kernel) || state->status != EBT_V_source_status_on)
 		return NULL;
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	snprintf(state->detail, sizeof(state->detail),
 		 "sockets that are there already have an owner once they are used");
 	return NULL;

@@ -143,7 +143,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	struct ebt_error *err;
 
 	if (context->options->target != TARGET_COMMAND) {
-		state->status = SOURCE_UNAVAILABLE;
+		state->status = EBT_V_source_status_unavailable;
 		snprintf(state->detail, sizeof(state->detail),
 			 "only a command that ebrec starts can be told");
 		return NULL;

@@ -8,14 +8,6 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 
-/* Values of the enums of mark.def. */
-enum { KIND_INSTANT = 0, KIND_SPAN = 1 };
-enum { ORIGIN_SYSPROF = 1 };
-enum { SEVERITY_NONE = 8 };
-
-/* Values of lost.reason. */
-enum { LOST_OTHER = 0, LOST_RING_FULL = 1 };
-
 /* A ring's counters are its thread's: Sysprof's library up to version 48 numbers those of each
  * thread from 1. Others than the thread that defined one may set it, too. */
 #define OF_RING(ring) ((ring) | UINT64_C(1) << 63)
@@ -68,8 +60,8 @@ static struct ebt_error *add_mark(struct sysprof_rows *rows, const struct syspro
 	row = ebt_record_begin(&rows->rec, EBT_T_mark, now);
 	row->cpu = (uint32_t)frame->cpu;
 	row->task = writer->task;
-	row->kind = mark.duration > 0 ? KIND_SPAN : KIND_INSTANT;
-	row->origin = ORIGIN_SYSPROF;
+	row->kind = mark.duration > 0 ? EBT_V_mark_kind_span : EBT_V_mark_kind_instant;
+	row->origin = EBT_V_mark_origin_sysprof;
 	row->late = now - end;
 	row->duration = end - start;
 	put(rows, offsetof(struct ebt_wire_mark, group), mark.group);
@@ -82,14 +74,19 @@ static struct ebt_error *add_mark(struct sysprof_rows *rows, const struct syspro
 static uint32_t severity_of(uint16_t level)
 {
 	static const uint8_t severities[] = {
-		[2] = 3, [3] = 4, [4] = 4, [5] = 5, [6] = 6, [7] = 7
+		[2] = EBT_V_log_severity_error,	  /* G_LOG_LEVEL_ERROR */
+		[3] = EBT_V_log_severity_warning, /* _CRITICAL */
+		[4] = EBT_V_log_severity_warning, /* _WARNING */
+		[5] = EBT_V_log_severity_notice,  /* _MESSAGE */
+		[6] = EBT_V_log_severity_info,	  /* _INFO */
+		[7] = EBT_V_log_severity_debug,	  /* _DEBUG */
 	};
 
 	for (uint32_t bit = 2; bit < sizeof(severities); bit++) {
 		if (level & 1u << bit)
 			return severities[bit];
 	}
-	return SEVERITY_NONE;
+	return EBT_V_log_severity_none;
 }
 
 static struct ebt_error *add_log(struct sysprof_rows *rows, const struct sysprof_writer *writer,
@@ -106,7 +103,7 @@ static struct ebt_error *add_log(struct sysprof_rows *rows, const struct sysprof
 	row->cpu = (uint32_t)frame->cpu;
 	row->task = writer->task;
 	row->severity = severity_of(log.severity);
-	row->origin = ORIGIN_SYSPROF;
+	row->origin = EBT_V_log_origin_sysprof;
 	row->late = now - possible(rows, frame->time, now);
 	put(rows, offsetof(struct ebt_wire_log, domain), log.domain);
 	put(rows, offsetof(struct ebt_wire_log, message), log.message);
@@ -168,8 +165,9 @@ static struct ebt_error *add_values(struct sysprof_rows *rows, const struct sysp
 		row = ebt_record_begin(&rows->rec, EBT_T_mark_counter, now);
 		row->cpu = (uint32_t)frame->cpu;
 		row->task = writer->task;
-		row->type = d->is_double;
-		row->origin = ORIGIN_SYSPROF;
+		row->type = d->is_double ? EBT_V_mark_counter_type_double
+					 : EBT_V_mark_counter_type_integer;
+		row->origin = EBT_V_mark_counter_origin_sysprof;
 		row->late = late;
 		row->value = value.bits;
 		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_mark_counter, group),
@@ -226,7 +224,8 @@ struct ebt_error *sysprof_rows_tell(struct sysprof_rows *rows)
 		row->from = rows->last;
 		row->count = rows->counts[i] - rows->told[i];
 		row->table_id = EBT_T_mark;
-		row->reason = i == SYSPROF_FULL ? LOST_RING_FULL : LOST_OTHER;
+		row->reason = i == SYSPROF_FULL ? EBT_V_lost_reason_ring_buffer_full
+						: EBT_V_lost_reason_other;
 		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_lost, source), "sysprof");
 		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_lost, detail), details[i]);
 		rows->told[i] = rows->counts[i];

@@ -40,7 +40,7 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	struct ebt_error *err = tp_set_create(kernel, &set);
 
 	if (err || set->events < 0) {
-		state->status = SOURCE_PARTIAL;
+		state->status = EBT_V_source_status_partial;
 		snprintf(state->detail, sizeof(state->detail), NO_FIELDS,
 			 err ? err->message : set->refused);
 		ebt_error_destroy(err);
@@ -69,7 +69,7 @@ static void judge(const struct source_context *context, struct source_state *sta
 	}
 	if (!name && !left_out)
 		return;
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	*state->detail = '\0';
 	if (*set->refused)
 		snprintf(state->detail, sizeof(state->detail), NO_FIELDS, set->refused);
@@ -238,7 +238,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void **ret)
 {
 	struct probe_worker *worker;
-	struct ebt_error *err = probe_worker_create(context->probes, PROBE_TP, &worker);
+	struct ebt_error *err = probe_worker_create(context->probes, EBT_V_probe_kind_tp, &worker);
 
 	(void)state;
 	if (!err)

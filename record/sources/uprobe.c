@@ -84,7 +84,7 @@ static struct ebt_error *fill_probe(const char *path, const struct uprobe_reques
 {
 	const char *slash = strrchr(path, '/');
 
-	ret->kind = PROBE_UPROBE;
+	ret->kind = EBT_V_probe_kind_uprobe;
 	ret->offset = match->offset;
 	ret->path = strdup(path);
 	ret->group = strdup(slash ? slash + 1 : path);
@@ -277,7 +277,7 @@ static void tell_left_out(const struct found_list *found, struct source_state *s
 		n += found->list[i].matches.n_left_out;
 	if (!n)
 		return;
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	len += (size_t)snprintf(state->detail + len, sizeof(state->detail) - len,
 				"%s%zu left out (IFUNC, or an instruction that cannot be probed)",
 				len ? "; " : "", n);
@@ -349,7 +349,7 @@ static void tell_refused(const struct probe_list *probes, struct source_state *s
 	}
 	if (!first)
 		return;
-	state->status = SOURCE_PARTIAL;
+	state->status = EBT_V_source_status_partial;
 	said = strdup(state->detail);
 	snprintf(state->detail, sizeof(state->detail), "%zu refused (%s): %s%s%s", n,
 		 probe_attach_strerror(first->refused), first->name, said && *said ? "; " : "",
@@ -369,7 +369,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void **ret)
 {
 	(void)state;
-	return probe_user_open(context, PROBE_UPROBE, add_all, ret);
+	return probe_user_open(context, EBT_V_probe_kind_uprobe, add_all, ret);
 }
 
 static const struct source_worker worker = {

@@ -179,13 +179,14 @@ static struct ebt_error *fill_arg(const struct usdt_request *request,
 	if (request->spec.n)
 		*ret = wanted->arg;
 	if (!request->spec.n || !wanted->has_format) {
-		ret->kind = fetch->is_signed ? PROBE_SIGNED : PROBE_UNSIGNED;
+		ret->kind = fetch->is_signed ? EBT_V_probe_arg_kind_signed
+					     : EBT_V_probe_arg_kind_unsigned;
 		ret->size = fetch->size;
 	}
-	if (ret->kind != PROBE_STRING && fetch->what == EBREC_FETCH_NUMBER)
+	if (ret->kind != EBT_V_probe_arg_kind_string && fetch->what == EBREC_FETCH_NUMBER)
 		ret->size = fetch->size;
 	if (!fetch->size && fetch->what == EBREC_FETCH_BYTES && !ret->elements) {
-		ret->kind = PROBE_BYTES;
+		ret->kind = EBT_V_probe_arg_kind_bytes;
 		ret->size = 1;
 		ret->elements = 1;
 	}
@@ -201,7 +202,7 @@ static struct ebt_error *fill_probe(const struct usdt_request *request, const ch
 {
 	struct ebt_error *err = NULL;
 
-	ret->kind = PROBE_USDT;
+	ret->kind = EBT_V_probe_kind_usdt;
 	ret->semaphore = note->semaphore;
 	ret->path = strdup(path);
 	ret->group = strdup(note->provider);
@@ -251,7 +252,7 @@ static uint32_t find_probe(const struct usdt_search *search, const struct usdt_n
 	for (size_t i = 0; i < list->n; i++) {
 		const struct probe *probe = &list->list[i];
 
-		if (probe->kind == PROBE_USDT && !strcmp(probe->path, search->path) &&
+		if (probe->kind == EBT_V_probe_kind_usdt && !strcmp(probe->path, search->path) &&
 		    !strcmp(probe->group, note->provider) && !strcmp(probe->name, note->name))
 			return (uint32_t)i + 1;
 	}
@@ -355,7 +356,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void **ret)
 {
 	(void)state;
-	return probe_user_open(context, PROBE_USDT, add_all, ret);
+	return probe_user_open(context, EBT_V_probe_kind_usdt, add_all, ret);
 }
 
 static const struct source_worker worker = {

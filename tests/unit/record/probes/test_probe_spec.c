@@ -32,7 +32,7 @@ static void test_spec(void **state)
 	assert_int_equal(spec.n_later, 2);
 	/* What is read later is last. */
 	assert_string_equal(spec.list[0].arg.name, "a_1");
-	assert_int_equal(spec.list[0].arg.kind, PROBE_SIGNED);
+	assert_int_equal(spec.list[0].arg.kind, EBT_V_probe_arg_kind_signed);
 	assert_int_equal(spec.list[0].fetch.size, 4);
 	assert_int_equal(spec.list[1].fetch.what, EBREC_FETCH_WORD);
 	assert_int_equal(spec.list[1].fetch.n_derefs, 2);

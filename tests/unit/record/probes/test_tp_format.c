@@ -26,7 +26,7 @@ static void parse(const char *category, const char *fields, struct tp_event *eve
 }
 
 static void check(const struct tp_event *event, size_t i, const char *name, const char *type,
-		  enum probe_arg_kind kind, uint32_t size, uint32_t elements)
+		  enum ebt_probe_arg_kind kind, uint32_t size, uint32_t elements)
 {
 	const struct probe_arg *arg = &event->probe.args[i];
 
@@ -67,19 +67,19 @@ static void test_fields(void **state)
 	      "\nprint fmt: \"%s\", __get_str(filename)\n",
 	      &e);
 	assert_int_equal(e.probe.n_args, 9);
-	check(&e, 0, "filename", "char[]", PROBE_STRING, 1, 0);
+	check(&e, 0, "filename", "char[]", EBT_V_probe_arg_kind_string, 1, 0);
 	check_how(&e, 0, EBREC_TP_STRING, EBREC_TP_LOC, 8, EBREC_TP_TEXT);
-	check(&e, 1, "pid", "pid_t", PROBE_SIGNED, 4, 0);
+	check(&e, 1, "pid", "pid_t", EBT_V_probe_arg_kind_signed, 4, 0);
 	check_how(&e, 1, EBREC_TP_SIGNED, EBREC_TP_HERE, 12, 4);
-	check(&e, 2, "comm", "char[16]", PROBE_STRING, 1, 0);
+	check(&e, 2, "comm", "char[16]", EBT_V_probe_arg_kind_string, 1, 0);
 	check_how(&e, 2, EBREC_TP_STRING, EBREC_TP_HERE, 16, 16);
-	check(&e, 3, "src", "__u8[4]", PROBE_UNSIGNED, 1, 4);
+	check(&e, 3, "src", "__u8[4]", EBT_V_probe_arg_kind_unsigned, 1, 4);
 	check_how(&e, 3, EBREC_TP_ARRAY, EBREC_TP_HERE, 32, 4);
-	check(&e, 4, "args", "unsigned long[6]", PROBE_UNSIGNED, 8, 6);
-	check(&e, 5, "skaddr", "const void *", PROBE_HEX, 8, 0);
-	check(&e, 6, "last", "bool", PROBE_BOOL, 1, 0);
-	check(&e, 7, "both", "struct pair", PROBE_BYTES, 1, 12);
-	check(&e, 8, "zone", "enum zone", PROBE_SIGNED, 4, 0);
+	check(&e, 4, "args", "unsigned long[6]", EBT_V_probe_arg_kind_unsigned, 8, 6);
+	check(&e, 5, "skaddr", "const void *", EBT_V_probe_arg_kind_hex, 8, 0);
+	check(&e, 6, "last", "bool", EBT_V_probe_arg_kind_bool, 1, 0);
+	check(&e, 7, "both", "struct pair", EBT_V_probe_arg_kind_bytes, 1, 12);
+	check(&e, 8, "zone", "enum zone", EBT_V_probe_arg_kind_signed, 4, 0);
 	tp_event_deinit(&e);
 }
 
@@ -99,15 +99,15 @@ static void test_arrays(void **state)
 	      "\tfield:s16 deltas[N];\toffset:48;\tsize:8;\tsigned:1;\n",
 	      &e);
 	assert_int_equal(e.probe.n_args, 7);
-	check(&e, 0, "stack", "u64[]", PROBE_UNSIGNED, 8, TP_ELEMENTS_VARY);
+	check(&e, 0, "stack", "u64[]", EBT_V_probe_arg_kind_unsigned, 8, TP_ELEMENTS_VARY);
 	check_how(&e, 0, EBREC_TP_ARRAY, EBREC_TP_LOC, 8, EBREC_TP_TEXT);
-	check(&e, 1, "list", "int[]", PROBE_SIGNED, 4, TP_ELEMENTS_VARY);
+	check(&e, 1, "list", "int[]", EBT_V_probe_arg_kind_signed, 4, TP_ELEMENTS_VARY);
 	check_how(&e, 1, EBREC_TP_ARRAY, EBREC_TP_REL, 12, EBREC_TP_TEXT);
-	check(&e, 2, "text", "char[]", PROBE_STRING, 1, 0);
-	check(&e, 3, "mask", "cpumask_t[]", PROBE_HEX, 8, TP_ELEMENTS_VARY);
-	check(&e, 4, "things", "struct thing[]", PROBE_BYTES, 1, TP_ELEMENTS_VARY);
-	check(&e, 5, "name", "char[NAME_LEN]", PROBE_STRING, 1, 0);
-	check(&e, 6, "deltas", "s16[N]", PROBE_SIGNED, 2, 4);
+	check(&e, 2, "text", "char[]", EBT_V_probe_arg_kind_string, 1, 0);
+	check(&e, 3, "mask", "cpumask_t[]", EBT_V_probe_arg_kind_hex, 8, TP_ELEMENTS_VARY);
+	check(&e, 4, "things", "struct thing[]", EBT_V_probe_arg_kind_bytes, 1, TP_ELEMENTS_VARY);
+	check(&e, 5, "name", "char[NAME_LEN]", EBT_V_probe_arg_kind_string, 1, 0);
+	check(&e, 6, "deltas", "s16[N]", EBT_V_probe_arg_kind_signed, 2, 4);
 	tp_event_deinit(&e);
 }
 
@@ -129,13 +129,13 @@ static void test_calls(void **state)
 	      &e);
 	assert_int_equal(e.probe.n_args, 6);
 	assert_int_equal(e.left_out, 1);
-	check(&e, 0, "__syscall_nr", "int", PROBE_SIGNED, 4, 0);
-	check(&e, 1, "dfd", "int", PROBE_SIGNED, 4, 0);
+	check(&e, 0, "__syscall_nr", "int", EBT_V_probe_arg_kind_signed, 4, 0);
+	check(&e, 1, "dfd", "int", EBT_V_probe_arg_kind_signed, 4, 0);
 	assert_int_equal(e.spec.args[1].size, 4);
-	check(&e, 2, "filename", "const char *", PROBE_HEX, 8, 0);
-	check(&e, 3, "flags", "int", PROBE_HEX, 4, 0);
-	check(&e, 4, "mode", "umode_t", PROBE_UNSIGNED, 2, 0);
-	check(&e, 5, "len", "size_t", PROBE_UNSIGNED, 8, 0);
+	check(&e, 2, "filename", "const char *", EBT_V_probe_arg_kind_hex, 8, 0);
+	check(&e, 3, "flags", "int", EBT_V_probe_arg_kind_hex, 4, 0);
+	check(&e, 4, "mode", "umode_t", EBT_V_probe_arg_kind_unsigned, 2, 0);
+	check(&e, 5, "len", "size_t", EBT_V_probe_arg_kind_unsigned, 8, 0);
 	tp_event_deinit(&e);
 }
 
