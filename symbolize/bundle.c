@@ -96,9 +96,9 @@ static uint32_t find_id(const struct bundle *b, uint64_t id)
 
 static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row)
 {
-	struct named_object object = { .id = ebt_u64(row, EBT_F_name_object_object_id) };
-	struct ebt_str path = ebt_str(row, EBT_F_name_object_path);
-	struct ebt_str id = ebt_str(row, EBT_F_name_object_build_id);
+	struct named_object object = { .id = ebt_name_object_object_id(row) };
+	struct ebt_str path = ebt_name_object_path(row);
+	struct ebt_str id = ebt_name_object_build_id(row);
 	struct ebt_error *err;
 
 	if (id.len > SYM_BUILD_ID_MAX || find_id(b, object.id) != SYM_INDEX_NONE)
@@ -170,14 +170,14 @@ static struct ebt_error *begin_place(struct bundle *b, uint32_t object, uint64_t
 static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 				    struct named_place **current)
 {
-	uint32_t object = find_id(b, ebt_u64(row, EBT_F_name_frame_object_id));
-	uint64_t offset = ebt_u64(row, EBT_F_name_frame_offset);
-	uint64_t depth = ebt_u64(row, EBT_F_name_frame_depth);
-	bool caller = ebt_u64(row, EBT_F_name_frame_caller);
-	struct ebt_str name = ebt_str(row, EBT_F_name_frame_name);
-	struct ebt_str file = ebt_str(row, EBT_F_name_frame_file);
+	uint32_t object = find_id(b, ebt_name_frame_object_id(row));
+	uint64_t offset = ebt_name_frame_offset(row);
+	uint64_t depth = ebt_name_frame_depth(row);
+	bool caller = ebt_name_frame_caller(row);
+	struct ebt_str name = ebt_name_frame_name(row);
+	struct ebt_str file = ebt_name_frame_file(row);
 	struct named_place *place = *current;
-	struct bundle_frame frame = { .line = (uint32_t)ebt_u64(row, EBT_F_name_frame_line) };
+	struct bundle_frame frame = { .line = (uint32_t)ebt_name_frame_line(row) };
 	struct ebt_error *err = NULL;
 
 	*current = NULL;
@@ -191,7 +191,7 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 	if (err)
 		return err;
 	*current = place;
-	place->address = ebt_u64(row, EBT_F_name_frame_address);
+	place->address = ebt_name_frame_address(row);
 	if (!name.len)
 		return NULL;
 	err = funcs_string(b->funcs, name.data, name.len < SYM_MAX_NAME ? name.len : SYM_MAX_NAME,

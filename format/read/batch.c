@@ -2,7 +2,9 @@
 /* From a payload to columns and dictionaries: directory, then only what is wanted. */
 #include "format/read/batch.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/limits.h"
@@ -311,3 +313,23 @@ struct ebt_error *ebt_batch_decode(struct ebt_bytes payload, const struct ebt_ch
 		err = read_columns(&parts, columns, decoded);
 	return err;
 }
+
+#ifndef NDEBUG
+void ebt_row_misread(const struct ebt_row *row, uint16_t id, unsigned int field)
+{
+	const struct ebt_table *is = row->batch->table, *table = ebt_table_by_id(id);
+	char said[256];
+
+	if (is && is->id == id)
+		table = is;
+	if (!table || field >= table->n_fields)
+		snprintf(said, sizeof(said), "field %u of table %u is there", field, id);
+	else if (table != is)
+		snprintf(said, sizeof(said), "a row of table %s has %s.%s", is ? is->name : "?",
+			 table->name, table->fields[field].name);
+	else
+		snprintf(said, sizeof(said), "the query wants %s.%s", table->name,
+			 table->fields[field].name);
+	__assert_fail(said, __FILE__, __LINE__, __func__);
+}
+#endif

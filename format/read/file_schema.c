@@ -63,38 +63,35 @@ static bool is_name(struct ebt_str s)
 	return true;
 }
 
-static struct ebt_error *string_of(struct ebt_file_schema *schema, const struct ebt_row *row,
-				   unsigned int field, const char **ret)
+static struct ebt_error *string_of(struct ebt_file_schema *schema, struct ebt_str s,
+				   const char **ret)
 {
-	struct ebt_str s = ebt_str(row, field);
-
 	return ebt_arena_string(&schema->arena, s.data, s.len, ret);
 }
 
 static struct ebt_error *name_of(struct ebt_file_schema *schema, const struct ebt_row *row,
-				 unsigned int field, const char **ret)
+				 struct ebt_str name, const char **ret)
 {
-	if (!is_name(ebt_str(row, field)))
+	if (!is_name(name))
 		return ebt_error_create(EBT_ERR_CORRUPT,
 					"schema: table %" PRIu64 ", field %" PRIu64
 					": a name is not of a to z, 0 to 9 and _",
-					ebt_u64(row, EBT_F_schema_table_id),
-					ebt_u64(row, EBT_F_schema_field_id));
-	return string_of(schema, row, field, ret);
+					ebt_schema_table_id(row), ebt_schema_field_id(row));
+	return string_of(schema, name, ret);
 }
 
 static struct ebt_error *add_table(struct ebt_file_schema *schema, const struct ebt_row *row,
 				   size_t *ret)
 {
-	struct ebt_table table = { .id = (uint16_t)ebt_u64(row, EBT_F_schema_table_id) };
+	struct ebt_table table = { .id = (uint16_t)ebt_schema_table_id(row) };
 	struct ebt_error *err;
 
 	if (schema->n_tables == EBT_MAX_TABLES)
 		return ebt_error_create(EBT_ERR_LIMIT, "schema: more than %u tables",
 					EBT_MAX_TABLES);
-	if (ebt_u64(row, EBT_F_schema_table_class) > EBT_CLASS_EVENT)
+	if (ebt_schema_table_class(row) > EBT_CLASS_EVENT)
 		return ebt_error_create(EBT_ERR_CORRUPT, "schema: table %u has class %" PRIu64,
-					table.id, ebt_u64(row, EBT_F_schema_table_class));
+					table.id, ebt_schema_table_class(row));
 	if (schema->n_tables == schema->capacity) {
 		struct ebt_table *tables =
 			realloc(schema->tables, 2 * schema->capacity * sizeof(*tables));
@@ -104,10 +101,10 @@ static struct ebt_error *add_table(struct ebt_file_schema *schema, const struct 
 		schema->tables = tables;
 		schema->capacity *= 2;
 	}
-	table.class = (enum ebt_class)ebt_u64(row, EBT_F_schema_table_class);
-	err = name_of(schema, row, EBT_F_schema_table_name, &table.name);
+	table.class = (enum ebt_class)ebt_schema_table_class(row);
+	err = name_of(schema, row, ebt_schema_table_name(row), &table.name);
 	if (!err)
-		err = string_of(schema, row, EBT_F_schema_table_doc, &table.doc);
+		err = string_of(schema, ebt_schema_table_doc(row), &table.doc);
 	if (err)
 		return err;
 	schema->tables[schema->n_tables] = table;
@@ -119,7 +116,7 @@ static struct ebt_error *add_table(struct ebt_file_schema *schema, const struct 
 static struct ebt_error *find_or_add_table(struct ebt_file_schema *schema,
 					   const struct ebt_row *row, size_t *ret)
 {
-	uint64_t id = ebt_u64(row, EBT_F_schema_table_id);
+	uint64_t id = ebt_schema_table_id(row);
 
 	if (!id || id > UINT16_MAX)
 		return ebt_error_create(EBT_ERR_CORRUPT, "schema: table id %" PRIu64, id);
@@ -166,7 +163,7 @@ static struct ebt_error *add_field(struct ebt_file_schema *schema, struct ebt_ta
 				   const struct ebt_row *row, enum ebt_type type)
 {
 	struct ebt_field field = {
-		.id = (uint32_t)ebt_u64(row, EBT_F_schema_field_id),
+		.id = (uint32_t)ebt_schema_field_id(row),
 		.type = type,
 	};
 	struct ebt_field *fields;
@@ -175,11 +172,11 @@ static struct ebt_error *add_field(struct ebt_file_schema *schema, struct ebt_ta
 	if (table->n_fields == EBT_MAX_FIELDS)
 		return ebt_error_create(EBT_ERR_LIMIT, "schema: table %s has more than %u fields",
 					table->name, EBT_MAX_FIELDS);
-	err = name_of(schema, row, EBT_F_schema_field_name, &field.name);
+	err = name_of(schema, row, ebt_schema_field_name(row), &field.name);
 	if (!err)
-		err = string_of(schema, row, EBT_F_schema_unit, &field.unit);
+		err = string_of(schema, ebt_schema_unit(row), &field.unit);
 	if (!err)
-		err = string_of(schema, row, EBT_F_schema_field_doc, &field.doc);
+		err = string_of(schema, ebt_schema_field_doc(row), &field.doc);
 	if (!err)
 		err = own_fields(schema, table, &fields);
 	if (err)
@@ -190,8 +187,8 @@ static struct ebt_error *add_field(struct ebt_file_schema *schema, struct ebt_ta
 
 static struct ebt_error *merge_field(struct ebt_file_schema *schema, const struct ebt_row *row)
 {
-	uint64_t id = ebt_u64(row, EBT_F_schema_field_id);
-	uint64_t type = ebt_u64(row, EBT_F_schema_type);
+	uint64_t id = ebt_schema_field_id(row);
+	uint64_t type = ebt_schema_type(row);
 	struct ebt_table *table;
 	struct ebt_error *err;
 	size_t at;
@@ -240,8 +237,8 @@ static struct ebt_error *keep_value(struct ebt_file_schema *schema, size_t table
 		schema->values = values;
 		schema->values_capacity = capacity;
 	}
-	value.name.value = ebt_u64(row, EBT_F_schema_value_value);
-	err = string_of(schema, row, EBT_F_schema_value_name, &value.name.name);
+	value.name.value = ebt_schema_value_value(row);
+	err = string_of(schema, ebt_schema_value_name(row), &value.name.name);
 	if (err)
 		return err;
 	schema->values[schema->n_values++] = value;
@@ -251,15 +248,15 @@ static struct ebt_error *keep_value(struct ebt_file_schema *schema, size_t table
 /* A name for what is not an enum field of this schema means nothing, and is passed over. */
 static struct ebt_error *merge_value(struct ebt_file_schema *schema, const struct ebt_row *row)
 {
-	uint64_t id = ebt_u64(row, EBT_F_schema_value_table_id);
-	uint64_t value = ebt_u64(row, EBT_F_schema_value_value);
+	uint64_t id = ebt_schema_value_table_id(row);
+	uint64_t value = ebt_schema_value_value(row);
 	const struct ebt_table *table;
 	int field;
 
 	if (id > UINT16_MAX || !schema->place[id])
 		return NULL;
 	table = &schema->tables[schema->place[id] - 1];
-	field = find_field(table, ebt_u64(row, EBT_F_schema_value_field_id));
+	field = find_field(table, ebt_schema_value_field_id(row));
 	if (field < 0 || table->fields[field].type != EBT_TYPE_ENUM)
 		return NULL;
 	if (ebt_value_name(&table->fields[field], value))

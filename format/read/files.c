@@ -44,11 +44,8 @@ static void *grow(void *array, size_t n, size_t size)
 	return reallocarray(array, n ? 2 * n : 16, size);
 }
 
-static struct ebt_error *keep_string(struct ebt_reader *reader, const struct ebt_row *row,
-				     unsigned int field, const char **ret)
+static struct ebt_error *keep_string(struct ebt_reader *reader, struct ebt_str s, const char **ret)
 {
-	struct ebt_str s = ebt_str(row, field);
-
 	return ebt_arena_string(&reader->kept.arena, s.data, s.len, ret);
 }
 
@@ -64,9 +61,9 @@ static struct ebt_error *take_meta(void *arg, const struct ebt_row *row)
 	if (!metas)
 		return &ebt_enomem;
 	kept->metas = metas;
-	err = keep_string(reader, row, EBT_F_meta_key, &meta.key);
+	err = keep_string(reader, ebt_meta_key(row), &meta.key);
 	if (!err)
-		err = keep_string(reader, row, EBT_F_meta_value, &meta.value);
+		err = keep_string(reader, ebt_meta_value(row), &meta.value);
 	if (!err)
 		kept->metas[kept->n_metas++] = meta;
 	return err;
@@ -101,13 +98,13 @@ static struct ebt_error *take_file(void *arg, const struct ebt_row *row)
 	struct ebt_file *files = grow(kept->files, kept->n_files, sizeof(*files));
 	struct ebt_file file = {
 		.time = row->time,
-		.id = ebt_u64(row, EBT_F_file_file_id),
-		.size = ebt_u64(row, EBT_F_file_size),
-		.ns = ebt_u64(row, EBT_F_file_ns),
-		.mtime_ns = ebt_i64(row, EBT_F_file_mtime),
-		.pid = (uint32_t)ebt_u64(row, EBT_F_file_pid),
-		.sensitivity = (uint32_t)ebt_u64(row, EBT_F_file_sensitivity),
-		.truncated = ebt_u64(row, EBT_F_file_truncated),
+		.id = ebt_file_file_id(row),
+		.size = ebt_file_size(row),
+		.ns = ebt_file_ns(row),
+		.mtime_ns = ebt_file_mtime(row),
+		.pid = (uint32_t)ebt_file_pid(row),
+		.sensitivity = (uint32_t)ebt_file_sensitivity(row),
+		.truncated = ebt_file_truncated(row),
 	};
 	const char *role, *path;
 	struct ebt_error *err;
@@ -115,9 +112,9 @@ static struct ebt_error *take_file(void *arg, const struct ebt_row *row)
 	if (!files)
 		return &ebt_enomem;
 	kept->files = files;
-	err = keep_string(reader, row, EBT_F_file_role, &role);
+	err = keep_string(reader, ebt_file_role(row), &role);
 	if (!err)
-		err = keep_string(reader, row, EBT_F_file_path, &path);
+		err = keep_string(reader, ebt_file_path(row), &path);
 	if (err)
 		return err;
 	file.role = (char *)role;
@@ -169,9 +166,9 @@ static struct ebt_error *take_piece(void *arg, const struct ebt_row *row)
 					"%s: embedded files are in more than %u pieces",
 					reader->input.path, EBT_MAX_PIECES);
 	kept->pieces[kept->n_pieces++] = (struct ebt_file_piece){
-		.file_id = ebt_u64(row, EBT_F_file_data_file_id),
-		.offset = ebt_u64(row, EBT_F_file_data_offset),
-		.len = (uint32_t)ebt_str(row, EBT_F_file_data_content).len,
+		.file_id = ebt_file_data_file_id(row),
+		.offset = ebt_file_data_offset(row),
+		.len = (uint32_t)ebt_file_data_content(row).len,
 		.row = row->i,
 		.chunk = (size_t)(row->batch->chunk - reader->chunks.chunk),
 	};
@@ -258,8 +255,7 @@ static struct ebt_error *copy_pieces(struct ebt_reader *reader, const struct ebt
 							"%s: changed while it was read",
 							reader->input.path);
 		}
-		memcpy(to + pieces[i].offset, ebt_str(&row, EBT_F_file_data_content).data,
-		       pieces[i].len);
+		memcpy(to + pieces[i].offset, ebt_file_data_content(&row).data, pieces[i].len);
 	}
 	return NULL;
 }

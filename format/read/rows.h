@@ -68,21 +68,41 @@ struct ebt_query {
 	uint32_t pid; /* not 0: chunks without any task of this process are passed over */
 };
 
-/* Values of a row. The column must have been wanted, and be of that type. */
+/*
+ * --- values of a row ---
+ *
+ * ebt_TABLE_FIELD(row), as ebt_block_io_bytes(row), is the value in C: uint64_t, int64_t of an I64,
+ * a task or a stack or NULL for none, a struct ebt_str. Of a STACK, ebt_TABLE_FIELD_id(row) is the
+ * number in the batch's dictionary: the same for the same stack; 0: none.
+ *
+ * The row must be one of that table, and the query must have wanted the column. Unless NDEBUG is
+ * defined, anything else ends the program with a message that names the column.
+ *
+ * Code that walks a schema uses ebt_u64(row, field) and its like, by field index.
+ */
+#ifndef NDEBUG
+__attribute__((noreturn, cold)) void ebt_row_misread(const struct ebt_row *row, uint16_t table,
+						     unsigned int field);
+#endif
+
 static inline uint64_t ebt_u64(const struct ebt_row *row, unsigned int field)
 {
+#ifndef NDEBUG
+	if (__builtin_expect(!row->batch->col[field], 0))
+		ebt_row_misread(row, row->batch->table->id, field);
+#endif
 	return row->batch->col[field][row->i];
 }
 
 static inline int64_t ebt_i64(const struct ebt_row *row, unsigned int field)
 {
-	return (int64_t)row->batch->col[field][row->i];
+	return (int64_t)ebt_u64(row, field);
 }
 
 /* NULL: none. */
 static inline const struct ebt_task *ebt_task(const struct ebt_row *row, unsigned int field)
 {
-	uint64_t v = row->batch->col[field][row->i];
+	uint64_t v = ebt_u64(row, field);
 
 	return v ? row->batch->tasks[v - 1] : NULL;
 }
@@ -90,16 +110,71 @@ static inline const struct ebt_task *ebt_task(const struct ebt_row *row, unsigne
 /* NULL: none. */
 static inline const struct ebt_stack *ebt_stack(const struct ebt_row *row, unsigned int field)
 {
-	uint64_t v = row->batch->col[field][row->i];
+	uint64_t v = ebt_u64(row, field);
 
 	return v ? &row->batch->stacks[v - 1] : NULL;
 }
 
 static inline struct ebt_str ebt_str(const struct ebt_row *row, unsigned int field)
 {
-	uint64_t v = row->batch->col[field][row->i];
+	uint64_t v = ebt_u64(row, field);
 
 	return v ? row->batch->strings[v - 1] : (struct ebt_str){ "", 0 };
 }
+
+static inline void ebt_row_check(const struct ebt_row *row, uint16_t table, unsigned int field)
+{
+#ifndef NDEBUG
+	if (__builtin_expect(row->batch->table->id != table, 0))
+		ebt_row_misread(row, table, field);
+#else
+	(void)row, (void)table, (void)field;
+#endif
+}
+
+/* clang-format off */
+#define EBT_ACCESSOR(table, name, ctype, get)                                                      \
+	static inline ctype ebt_##table##_##name(const struct ebt_row *row)                        \
+	{                                                                                          \
+		ebt_row_check(row, EBT_T_##table, EBT_F_##table##_##name);                         \
+		return get(row, EBT_F_##table##_##name);                                           \
+	}
+#define EBT_ACCESSOR_U64(table, name)	   EBT_ACCESSOR(table, name, uint64_t, ebt_u64)
+#define EBT_ACCESSOR_I64(table, name)	   EBT_ACCESSOR(table, name, int64_t, ebt_i64)
+#define EBT_ACCESSOR_HEX(table, name)	   EBT_ACCESSOR_U64(table, name)
+#define EBT_ACCESSOR_TIME(table, name)	   EBT_ACCESSOR_U64(table, name)
+#define EBT_ACCESSOR_DURATION(table, name) EBT_ACCESSOR_U64(table, name)
+#define EBT_ACCESSOR_ENUM(table, name)	   EBT_ACCESSOR_U64(table, name)
+#define EBT_ACCESSOR_TASK(table, name)	   EBT_ACCESSOR(table, name, const struct ebt_task *, ebt_task)
+#define EBT_ACCESSOR_STRING(table, name)   EBT_ACCESSOR(table, name, struct ebt_str, ebt_str)
+#define EBT_ACCESSOR_BYTES(table, name)	   EBT_ACCESSOR(table, name, struct ebt_str, ebt_str)
+#define EBT_ACCESSOR_STACK(table, name)                                                            \
+	EBT_ACCESSOR(table, name, const struct ebt_stack *, ebt_stack)                             \
+	static inline uint64_t ebt_##table##_##name##_id(const struct ebt_row *row)                \
+	{                                                                                          \
+		ebt_row_check(row, EBT_T_##table, EBT_F_##table##_##name);                         \
+		return ebt_u64(row, EBT_F_##table##_##name);                                       \
+	}
+#define EBT_TABLE(name, id, class, doc)
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc) EBT_ACCESSOR_##type(table, name)
+#define EBT_VALUE(table, field, token, value, text)
+#define EBT_END(name)
+#include "format/events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+#undef EBT_ACCESSOR
+#undef EBT_ACCESSOR_U64
+#undef EBT_ACCESSOR_I64
+#undef EBT_ACCESSOR_HEX
+#undef EBT_ACCESSOR_TIME
+#undef EBT_ACCESSOR_DURATION
+#undef EBT_ACCESSOR_ENUM
+#undef EBT_ACCESSOR_TASK
+#undef EBT_ACCESSOR_STRING
+#undef EBT_ACCESSOR_BYTES
+#undef EBT_ACCESSOR_STACK
+/* clang-format on */
 
 #endif

@@ -94,18 +94,15 @@ static struct ebt_error *see_row(void *arg, const struct ebt_row *row)
 
 	switch (row->batch->table->id) {
 	case EBT_T_process:
-		return see(names, ebt_task(row, EBT_F_process_task), none);
+		return see(names, ebt_process_task(row), none);
 	case EBT_T_thread:
-		return see(names, ebt_task(row, EBT_F_thread_task), none);
+		return see(names, ebt_thread_task(row), none);
 	case EBT_T_task_fork:
-		return see(names, ebt_task(row, EBT_F_task_fork_child),
-			   ebt_str(row, EBT_F_task_fork_comm));
+		return see(names, ebt_task_fork_child(row), ebt_task_fork_comm(row));
 	case EBT_T_task_exec:
-		return see(names, ebt_task(row, EBT_F_task_exec_task),
-			   ebt_str(row, EBT_F_task_exec_comm));
+		return see(names, ebt_task_exec_task(row), ebt_task_exec_comm(row));
 	default:
-		return see(names, ebt_task(row, EBT_F_task_rename_task),
-			   ebt_str(row, EBT_F_task_rename_comm));
+		return see(names, ebt_task_rename_task(row), ebt_task_rename_comm(row));
 	}
 }
 

@@ -98,36 +98,36 @@ struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint
 static struct ebt_error *learn(void *arg, const struct ebt_row *row)
 {
 	struct block_names *names = arg;
-	struct ebt_str name = ebt_str(row, EBT_F_block_device_name);
+	struct ebt_str name = ebt_block_device_name(row);
 	struct block_device *device;
 	struct ebt_error *err;
 	uint32_t i, disk;
 
-	err = block_names_of(names, (uint32_t)ebt_u64(row, EBT_F_block_device_disk_major),
-			     (uint32_t)ebt_u64(row, EBT_F_block_device_disk_minor), &disk);
+	err = block_names_of(names, (uint32_t)ebt_block_device_disk_major(row),
+			     (uint32_t)ebt_block_device_disk_minor(row), &disk);
 	if (!err)
-		err = block_names_of(names, (uint32_t)ebt_u64(row, EBT_F_block_device_major),
-				     (uint32_t)ebt_u64(row, EBT_F_block_device_minor), &i);
+		err = block_names_of(names, (uint32_t)ebt_block_device_major(row),
+				     (uint32_t)ebt_block_device_minor(row), &i);
 	if (err)
 		return err;
 	device = &names->devices[i];
 	device->disk = disk;
 	device->known = true;
-	device->rotational = ebt_u64(row, EBT_F_block_device_rotational);
-	device->write_cache = ebt_u64(row, EBT_F_block_device_write_cache);
-	device->logical_block = (uint32_t)ebt_u64(row, EBT_F_block_device_logical_block);
-	device->nr_requests = (uint32_t)ebt_u64(row, EBT_F_block_device_nr_requests);
-	device->size = ebt_u64(row, EBT_F_block_device_size);
+	device->rotational = ebt_block_device_rotational(row);
+	device->write_cache = ebt_block_device_write_cache(row);
+	device->logical_block = (uint32_t)ebt_block_device_logical_block(row);
+	device->nr_requests = (uint32_t)ebt_block_device_nr_requests(row);
+	device->size = ebt_block_device_size(row);
 	if (name.len)
 		err = set_string(&device->name, name);
 	if (!err)
-		err = set_string(&device->alias, ebt_str(row, EBT_F_block_device_alias));
+		err = set_string(&device->alias, ebt_block_device_alias(row));
 	if (!err)
-		err = set_string(&device->scheduler, ebt_str(row, EBT_F_block_device_scheduler));
+		err = set_string(&device->scheduler, ebt_block_device_scheduler(row));
 	if (!err)
-		err = set_string(&device->model, ebt_str(row, EBT_F_block_device_model));
+		err = set_string(&device->model, ebt_block_device_model(row));
 	if (!err)
-		err = set_string(&device->backing, ebt_str(row, EBT_F_block_device_backing));
+		err = set_string(&device->backing, ebt_block_device_backing(row));
 	return err;
 }
 

@@ -111,10 +111,10 @@ struct listing {
 
 static void set_times(const struct ebt_row *row, struct out_value *values)
 {
-	uint64_t total = ebt_u64(row, EBT_F_block_io_duration);
-	uint64_t device = ebt_u64(row, EBT_F_block_io_device);
-	uint64_t waited = ebt_u64(row, EBT_F_block_io_waited);
-	uint64_t dirtied = ebt_u64(row, EBT_F_block_io_dirtied);
+	uint64_t total = ebt_block_io_duration(row);
+	uint64_t device = ebt_block_io_device(row);
+	uint64_t waited = ebt_block_io_waited(row);
+	uint64_t dirtied = ebt_block_io_dirtied(row);
 
 	values[COL_START] = out_u64(row->time > total ? row->time - total : 0);
 	values[COL_END] = out_u64(row->time);
@@ -127,9 +127,9 @@ static void set_times(const struct ebt_row *row, struct out_value *values)
 
 static void set_tasks(const struct listing *l, const struct ebt_row *row, struct out_value *values)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_block_io_task);
-	const struct ebt_task *submitter = ebt_task(row, EBT_F_block_io_submitter);
-	uint64_t pid = ebt_u64(row, EBT_F_block_io_pid);
+	const struct ebt_task *task = ebt_block_io_task(row);
+	const struct ebt_task *submitter = ebt_block_io_submitter(row);
+	uint64_t pid = ebt_block_io_pid(row);
 
 	values[COL_PID] = pid ? out_u64(pid) : out_null();
 	if (task) {
@@ -140,20 +140,19 @@ static void set_tasks(const struct listing *l, const struct ebt_row *row, struct
 		values[COL_SUBMITTER] = out_str(names_task(l->tasks, submitter));
 		values[COL_SUBMITTER_TID] = out_u64(submitter->tid);
 	}
-	values[COL_CAUSE] =
-		out_cstr(value_name(EBT_F_block_io_cause, ebt_u64(row, EBT_F_block_io_cause)));
+	values[COL_CAUSE] = out_cstr(value_name(EBT_F_block_io_cause, ebt_block_io_cause(row)));
 }
 
 static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 {
-	uint64_t error = ebt_u64(row, EBT_F_block_io_error);
+	uint64_t error = ebt_block_io_error(row);
 	const char *error_name = error ? errno_name(error) : NULL;
 	struct out_value values[N_COLUMNS];
 	struct ebt_error *err;
 	uint32_t device;
 
-	err = block_names_of(l->devices, (uint32_t)ebt_u64(row, EBT_F_block_io_dev_major),
-			     (uint32_t)ebt_u64(row, EBT_F_block_io_dev_minor), &device);
+	err = block_names_of(l->devices, (uint32_t)ebt_block_io_dev_major(row),
+			     (uint32_t)ebt_block_io_dev_minor(row), &device);
 	if (err)
 		return err;
 	for (size_t i = 0; i < N_COLUMNS; i++)
@@ -161,20 +160,19 @@ static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 	set_times(row, values);
 	set_tasks(l, row, values);
 	text_clear(&l->flags);
-	add_flags(&l->flags, ebt_u64(row, EBT_F_block_io_flags));
+	add_flags(&l->flags, ebt_block_io_flags(row));
 	values[COL_DEVICE] = out_str(block_names_get(l->devices, device)->name);
-	values[COL_OP] = out_cstr(block_op_name(ebt_u64(row, EBT_F_block_io_op)));
+	values[COL_OP] = out_cstr(block_op_name(ebt_block_io_op(row)));
 	values[COL_FLAGS] = l->flags.len ? out_cstr(text_get(&l->flags)) : out_null();
-	values[COL_SECTOR] = out_u64(ebt_u64(row, EBT_F_block_io_sector));
-	values[COL_BYTES] = out_u64(ebt_u64(row, EBT_F_block_io_bytes));
-	values[COL_STATE] =
-		out_cstr(value_name(EBT_F_block_io_state, ebt_u64(row, EBT_F_block_io_state)));
+	values[COL_SECTOR] = out_u64(ebt_block_io_sector(row));
+	values[COL_BYTES] = out_u64(ebt_block_io_bytes(row));
+	values[COL_STATE] = out_cstr(value_name(EBT_F_block_io_state, ebt_block_io_state(row)));
 	if (error)
 		values[COL_ERROR] = out_cstr(error_name ? error_name : "unknown");
-	values[COL_MERGES] = out_u64(ebt_u64(row, EBT_F_block_io_merges));
-	values[COL_REQUEUES] = out_u64(ebt_u64(row, EBT_F_block_io_requeues));
-	values[COL_INODE] = out_u64(ebt_u64(row, EBT_F_block_io_inode));
-	values[COL_CGROUP] = out_u64(ebt_u64(row, EBT_F_block_io_cgroup));
+	values[COL_MERGES] = out_u64(ebt_block_io_merges(row));
+	values[COL_REQUEUES] = out_u64(ebt_block_io_requeues(row));
+	values[COL_INODE] = out_u64(ebt_block_io_inode(row));
+	values[COL_CGROUP] = out_u64(ebt_block_io_cgroup(row));
 	l->printed++;
 	return out_row(l->report->out, 0, values);
 }
@@ -194,7 +192,7 @@ static struct ebt_error *put_rows(struct listing *l)
 		if (err || !row.batch)
 			break;
 		/* The cursor let it pass for its submitter too. */
-		if (trace_task_wanted(trace, ebt_task(&row, EBT_F_block_io_task)))
+		if (trace_task_wanted(trace, ebt_block_io_task(&row)))
 			err = put_row(l, &row);
 	}
 	return err;

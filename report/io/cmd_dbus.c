@@ -129,17 +129,17 @@ static struct out_value text(const struct ebt_row *row, unsigned int field)
 static struct ebt_error *pair(struct dbus_pairs *pairs, const struct ebt_row *row,
 			      struct out_value *ret_duration)
 {
-	uint32_t bus = (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus);
-	uint64_t kind = ebt_u64(row, EBT_F_dbus_message_kind);
+	uint32_t bus = (uint32_t)ebt_dbus_message_bus(row);
+	uint64_t kind = ebt_dbus_message_kind(row);
 	struct dbus_call call = { .time = row->time };
 
 	*ret_duration = out_null();
 	if (kind == DBUS_CALL)
-		return dbus_pairs_call(pairs, bus, ebt_str(row, EBT_F_dbus_message_sender),
-				       (uint32_t)ebt_u64(row, EBT_F_dbus_message_serial), &call);
+		return dbus_pairs_call(pairs, bus, ebt_dbus_message_sender(row),
+				       (uint32_t)ebt_dbus_message_serial(row), &call);
 	if ((kind == DBUS_RETURN || kind == DBUS_FAILED) &&
-	    dbus_pairs_answer(pairs, bus, ebt_str(row, EBT_F_dbus_message_destination),
-			      (uint32_t)ebt_u64(row, EBT_F_dbus_message_reply_serial), &call))
+	    dbus_pairs_answer(pairs, bus, ebt_dbus_message_destination(row),
+			      (uint32_t)ebt_dbus_message_reply_serial(row), &call))
 		*ret_duration = out_u64(row->time - call.time);
 	return NULL;
 }
@@ -148,8 +148,8 @@ static struct ebt_error *put_message(const struct dbus_view *v, struct dbus_pair
 				     const struct ebt_row *row)
 {
 	const struct ebt_field *kind = &row->batch->table->fields[EBT_F_dbus_message_kind];
-	const char *name = ebt_value_name(kind, ebt_u64(row, EBT_F_dbus_message_kind));
-	uint64_t answers = ebt_u64(row, EBT_F_dbus_message_reply_serial);
+	const char *name = ebt_value_name(kind, ebt_dbus_message_kind(row));
+	uint64_t answers = ebt_dbus_message_reply_serial(row);
 	struct out_value duration;
 	struct ebt_error *err = pair(pairs, row, &duration);
 
@@ -158,14 +158,14 @@ static struct ebt_error *put_message(const struct dbus_view *v, struct dbus_pair
 	return out_row(v->out, 0,
 		       (struct out_value[]){
 			       out_u64(row->time),
-			       bus_name(v, (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus)),
+			       bus_name(v, (uint32_t)ebt_dbus_message_bus(row)),
 			       out_cstr(name ? name : "unknown"),
 			       text(row, EBT_F_dbus_message_sender),
 			       text(row, EBT_F_dbus_message_destination),
-			       out_u64(ebt_u64(row, EBT_F_dbus_message_serial)),
+			       out_u64(ebt_dbus_message_serial(row)),
 			       answers ? out_u64(answers) : out_null(),
 			       duration,
-			       out_u64(ebt_u64(row, EBT_F_dbus_message_size)),
+			       out_u64(ebt_dbus_message_size(row)),
 			       text(row, EBT_F_dbus_message_member),
 			       text(row, EBT_F_dbus_message_interface),
 			       text(row, EBT_F_dbus_message_path),

@@ -170,19 +170,19 @@ static struct ebt_error *add_depth(struct block_model *m, uint32_t device, uint6
 static void read_io(const struct ebt_row *row, struct io *ret)
 {
 	*ret = (struct io){
-		.op = ebt_u64(row, EBT_F_block_io_op),
-		.bytes = ebt_u64(row, EBT_F_block_io_bytes),
-		.flags = ebt_u64(row, EBT_F_block_io_flags),
-		.error = ebt_u64(row, EBT_F_block_io_error),
-		.merges = ebt_u64(row, EBT_F_block_io_merges),
-		.requeues = ebt_u64(row, EBT_F_block_io_requeues),
-		.state = ebt_u64(row, EBT_F_block_io_state),
-		.cause = ebt_u64(row, EBT_F_block_io_cause),
-		.total = ebt_u64(row, EBT_F_block_io_duration),
-		.device = ebt_u64(row, EBT_F_block_io_device),
-		.waited = ebt_u64(row, EBT_F_block_io_waited),
+		.op = ebt_block_io_op(row),
+		.bytes = ebt_block_io_bytes(row),
+		.flags = ebt_block_io_flags(row),
+		.error = ebt_block_io_error(row),
+		.merges = ebt_block_io_merges(row),
+		.requeues = ebt_block_io_requeues(row),
+		.state = ebt_block_io_state(row),
+		.cause = ebt_block_io_cause(row),
+		.total = ebt_block_io_duration(row),
+		.device = ebt_block_io_device(row),
+		.waited = ebt_block_io_waited(row),
 	};
-	ret->has_queue = ret->device && ebt_u64(row, EBT_F_block_io_layer) == LAYER_REQUEST;
+	ret->has_queue = ret->device && ebt_block_io_layer(row) == LAYER_REQUEST;
 }
 
 /* devices[1]: the disk, if the first is a partition of it. */
@@ -191,12 +191,11 @@ static struct ebt_error *find_devices(struct block_model *m, const struct ebt_ro
 {
 	struct ebt_error *err;
 
-	err = block_names_of(m->names, (uint32_t)ebt_u64(row, EBT_F_block_io_dev_major),
-			     (uint32_t)ebt_u64(row, EBT_F_block_io_dev_minor), &devices[0]);
+	err = block_names_of(m->names, (uint32_t)ebt_block_io_dev_major(row),
+			     (uint32_t)ebt_block_io_dev_minor(row), &devices[0]);
 	if (!err)
-		err = block_names_of(m->names, (uint32_t)ebt_u64(row, EBT_F_block_io_disk_major),
-				     (uint32_t)ebt_u64(row, EBT_F_block_io_disk_minor),
-				     &devices[1]);
+		err = block_names_of(m->names, (uint32_t)ebt_block_io_disk_major(row),
+				     (uint32_t)ebt_block_io_disk_minor(row), &devices[1]);
 	if (!err)
 		*ret_n = devices[1] == devices[0] ? 1 : 2;
 	return err;
@@ -205,7 +204,7 @@ static struct ebt_error *find_devices(struct block_model *m, const struct ebt_ro
 static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
 	struct block_model *m = arg;
-	const struct ebt_task *task = ebt_task(row, EBT_F_block_io_task);
+	const struct ebt_task *task = ebt_block_io_task(row);
 	uint32_t devices[2], owner = UINT32_MAX;
 	struct ebt_error *err;
 	unsigned int n;

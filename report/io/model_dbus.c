@@ -50,14 +50,14 @@ static struct ebt_error *text_of(struct dbus_model *m, struct ebt_str s, uint32_
 static struct ebt_error *group_of(struct dbus_model *m, struct dbus_groups *groups,
 				  const struct ebt_row *row, struct ebt_str peer, uint32_t *ret)
 {
-	uint32_t key[4] = { (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus) }, text;
+	uint32_t key[4] = { (uint32_t)ebt_dbus_message_bus(row) }, text;
 	struct ebt_error *err;
 
 	err = text_of(m, peer, &key[1]);
 	if (!err)
-		err = text_of(m, ebt_str(row, EBT_F_dbus_message_interface), &key[2]);
+		err = text_of(m, ebt_dbus_message_interface(row), &key[2]);
 	if (!err)
-		err = text_of(m, ebt_str(row, EBT_F_dbus_message_member), &key[3]);
+		err = text_of(m, ebt_dbus_message_member(row), &key[3]);
 	if (!err)
 		err = text_of(m, (struct ebt_str){ (const char *)key, sizeof(key) }, &text);
 	if (err)
@@ -82,19 +82,18 @@ static struct ebt_error *take_call(struct dbus_model *m, const struct ebt_row *r
 	struct dbus_group *group;
 	struct ebt_error *err;
 
-	err = group_of(m, &m->calls, row, ebt_str(row, EBT_F_dbus_message_destination),
-		       &call.group);
+	err = group_of(m, &m->calls, row, ebt_dbus_message_destination(row), &call.group);
 	if (err)
 		return err;
 	group = &m->calls.list[call.group];
 	group->count++;
-	group->bytes += ebt_u64(row, EBT_F_dbus_message_size);
-	if (ebt_u64(row, EBT_F_dbus_message_no_reply))
+	group->bytes += ebt_dbus_message_size(row);
+	if (ebt_dbus_message_no_reply(row))
 		return NULL;
 	group->unanswered++;
-	return dbus_pairs_call(m->pairs, (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus),
-			       ebt_str(row, EBT_F_dbus_message_sender),
-			       (uint32_t)ebt_u64(row, EBT_F_dbus_message_serial), &call);
+	return dbus_pairs_call(m->pairs, (uint32_t)ebt_dbus_message_bus(row),
+			       ebt_dbus_message_sender(row), (uint32_t)ebt_dbus_message_serial(row),
+			       &call);
 }
 
 static struct ebt_error *take_answer(struct dbus_model *m, const struct ebt_row *row, bool failed)
@@ -103,9 +102,9 @@ static struct ebt_error *take_answer(struct dbus_model *m, const struct ebt_row 
 	struct dbus_call call;
 	uint64_t time;
 
-	if (!dbus_pairs_answer(m->pairs, (uint32_t)ebt_u64(row, EBT_F_dbus_message_bus),
-			       ebt_str(row, EBT_F_dbus_message_destination),
-			       (uint32_t)ebt_u64(row, EBT_F_dbus_message_reply_serial), &call))
+	if (!dbus_pairs_answer(m->pairs, (uint32_t)ebt_dbus_message_bus(row),
+			       ebt_dbus_message_destination(row),
+			       (uint32_t)ebt_dbus_message_reply_serial(row), &call))
 		return NULL;
 	group = &m->calls.list[call.group];
 	group->unanswered--;
@@ -121,11 +120,11 @@ static struct ebt_error *take_signal(struct dbus_model *m, const struct ebt_row 
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = group_of(m, &m->signals, row, ebt_str(row, EBT_F_dbus_message_sender), &i);
+	err = group_of(m, &m->signals, row, ebt_dbus_message_sender(row), &i);
 	if (err)
 		return err;
 	m->signals.list[i].count++;
-	m->signals.list[i].bytes += ebt_u64(row, EBT_F_dbus_message_size);
+	m->signals.list[i].bytes += ebt_dbus_message_size(row);
 	return NULL;
 }
 
@@ -134,7 +133,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 	struct dbus_model *m = arg;
 	bool in_window = row->time < trace_to_ns(m->trace);
 
-	switch (ebt_u64(row, EBT_F_dbus_message_kind)) {
+	switch (ebt_dbus_message_kind(row)) {
 	case DBUS_CALL:
 		return in_window ? take_call(m, row) : NULL;
 	case DBUS_RETURN:
@@ -181,8 +180,8 @@ const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size
 static struct ebt_error *add_bus(void *arg, const struct ebt_row *row)
 {
 	struct dbus_buses *buses = arg;
-	uint32_t bus = (uint32_t)ebt_u64(row, EBT_F_dbus_bus_bus);
-	struct ebt_str name = ebt_str(row, EBT_F_dbus_bus_name);
+	uint32_t bus = (uint32_t)ebt_dbus_bus_bus(row);
+	struct ebt_str name = ebt_dbus_bus_name(row);
 	struct dbus_bus_name *grown;
 
 	for (size_t i = 0; i < buses->n; i++) {

@@ -42,7 +42,7 @@ static void copy_address(struct ebt_str from, unsigned char *to, uint32_t *ret_l
 
 static struct ebt_error *add_connection(struct net_model *m, const struct ebt_row *row)
 {
-	uint64_t cookie = ebt_u64(row, EBT_F_net_connection_cookie);
+	uint64_t cookie = ebt_net_connection_cookie(row);
 	struct net_connection *c;
 	struct ebt_error *err;
 	uint32_t socket;
@@ -60,16 +60,16 @@ static struct ebt_error *add_connection(struct net_model *m, const struct ebt_ro
 	*c = (struct net_connection){
 		.cookie = cookie,
 		.time = row->time,
-		.latency = ebt_u64(row, EBT_F_net_connection_latency),
-		.task = ebt_task(row, EBT_F_net_connection_task),
-		.kind = (uint32_t)ebt_u64(row, EBT_F_net_connection_kind),
-		.error = (uint32_t)ebt_u64(row, EBT_F_net_connection_error),
-		.netns = (uint32_t)ebt_u64(row, EBT_F_net_connection_netns),
-		.sport = (uint32_t)ebt_u64(row, EBT_F_net_connection_sport),
-		.dport = (uint32_t)ebt_u64(row, EBT_F_net_connection_dport),
+		.latency = ebt_net_connection_latency(row),
+		.task = ebt_net_connection_task(row),
+		.kind = (uint32_t)ebt_net_connection_kind(row),
+		.error = (uint32_t)ebt_net_connection_error(row),
+		.netns = (uint32_t)ebt_net_connection_netns(row),
+		.sport = (uint32_t)ebt_net_connection_sport(row),
+		.dport = (uint32_t)ebt_net_connection_dport(row),
 	};
-	copy_address(ebt_str(row, EBT_F_net_connection_saddr), c->saddr.bytes, &c->saddr.len);
-	copy_address(ebt_str(row, EBT_F_net_connection_daddr), c->daddr.bytes, &c->daddr.len);
+	copy_address(ebt_net_connection_saddr(row), c->saddr.bytes, &c->saddr.len);
+	copy_address(ebt_net_connection_daddr(row), c->daddr.bytes, &c->daddr.len);
 	if (socket == m->n_sockets)
 		m->n_sockets++;
 	else
@@ -98,20 +98,20 @@ static struct net_connection *connection_at(const struct net_model *m, uint64_t 
 
 static void add_end(struct net_model *m, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_net_end_task);
-	struct net_connection *c = connection_at(m, ebt_u64(row, EBT_F_net_end_cookie), row->time);
+	const struct ebt_task *task = ebt_net_end_task(row);
+	struct net_connection *c = connection_at(m, ebt_net_end_cookie(row), row->time);
 
 	if (!c)
 		return;
 	c->ended = true;
 	c->end_time = row->time;
-	c->duration = ebt_u64(row, EBT_F_net_end_duration);
-	c->bytes_sent = ebt_u64(row, EBT_F_net_end_bytes_sent);
-	c->bytes_resent = ebt_u64(row, EBT_F_net_end_bytes_resent);
-	c->bytes_received = ebt_u64(row, EBT_F_net_end_bytes_received);
-	c->end_error = (uint32_t)ebt_u64(row, EBT_F_net_end_error);
-	c->srtt_us = (uint32_t)ebt_u64(row, EBT_F_net_end_srtt);
-	c->retransmits = ebt_u64(row, EBT_F_net_end_retransmits);
+	c->duration = ebt_net_end_duration(row);
+	c->bytes_sent = ebt_net_end_bytes_sent(row);
+	c->bytes_resent = ebt_net_end_bytes_resent(row);
+	c->bytes_received = ebt_net_end_bytes_received(row);
+	c->end_error = (uint32_t)ebt_net_end_error(row);
+	c->srtt_us = (uint32_t)ebt_net_end_srtt(row);
+	c->retransmits = ebt_net_end_retransmits(row);
 	if (task)
 		c->task = task;
 }
@@ -144,13 +144,12 @@ static struct ebt_error *interface_of(struct net_model *m, uint64_t netns, uint6
 
 static struct ebt_error *add_device(struct net_model *m, const struct ebt_row *row)
 {
-	struct ebt_str name = ebt_str(row, EBT_F_net_device_name);
+	struct ebt_str name = ebt_net_device_name(row);
 	struct net_interface *interface;
 	struct ebt_error *err;
 	char *copy;
 
-	err = interface_of(m, ebt_u64(row, EBT_F_net_device_netns),
-			   ebt_u64(row, EBT_F_net_device_ifindex), &interface);
+	err = interface_of(m, ebt_net_device_netns(row), ebt_net_device_ifindex(row), &interface);
 	if (err)
 		return err;
 	copy = malloc(name.len + 1);
@@ -211,9 +210,9 @@ static struct ebt_error *process_of(struct net_model *m, const struct ebt_task *
 static void count_connection(struct net_model *m, const struct ebt_row *row,
 			     struct net_process *process)
 {
-	uint64_t kind = ebt_u64(row, EBT_F_net_connection_kind);
+	uint64_t kind = ebt_net_connection_kind(row);
 
-	if (kind == KIND_CONNECT && ebt_u64(row, EBT_F_net_connection_error)) {
+	if (kind == KIND_CONNECT && ebt_net_connection_error(row)) {
 		process->failed++;
 		m->totals.failed++;
 	} else if (kind == KIND_CONNECT) {
@@ -228,11 +227,10 @@ static void count_connection(struct net_model *m, const struct ebt_row *row,
 static void count_transfer(struct net_model *m, const struct ebt_row *row,
 			   struct net_process *process)
 {
-	uint64_t bytes = ebt_u64(row, EBT_F_net_transfer_bytes);
-	struct net_connection *c =
-		connection_at(m, ebt_u64(row, EBT_F_net_transfer_cookie), row->time);
+	uint64_t bytes = ebt_net_transfer_bytes(row);
+	struct net_connection *c = connection_at(m, ebt_net_transfer_cookie(row), row->time);
 
-	if (ebt_u64(row, EBT_F_net_transfer_direction) == RECEIVE) {
+	if (ebt_net_transfer_direction(row) == RECEIVE) {
 		process->rx_bytes += bytes;
 		process->receives++;
 	} else {
@@ -240,7 +238,7 @@ static void count_transfer(struct net_model *m, const struct ebt_row *row,
 		process->sends++;
 	}
 	if (c && !c->ended)
-		c->task = ebt_task(row, EBT_F_net_transfer_task);
+		c->task = ebt_net_transfer_task(row);
 }
 
 static void count_end(struct net_model *m, const struct ebt_row *row, struct net_process *process)
@@ -248,25 +246,23 @@ static void count_end(struct net_model *m, const struct ebt_row *row, struct net
 	if (!m->by_ends)
 		return;
 	m->ends_counted = true;
-	process->tx_bytes +=
-		ebt_u64(row, EBT_F_net_end_bytes_sent) - ebt_u64(row, EBT_F_net_end_bytes_resent);
-	process->rx_bytes += ebt_u64(row, EBT_F_net_end_bytes_received);
+	process->tx_bytes += ebt_net_end_bytes_sent(row) - ebt_net_end_bytes_resent(row);
+	process->rx_bytes += ebt_net_end_bytes_received(row);
 }
 
 static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row *row,
 				      struct net_process *process)
 {
-	uint64_t length = ebt_u64(row, EBT_F_net_packet_length);
-	uint64_t segments = ebt_u64(row, EBT_F_net_packet_segments);
-	uint64_t result = ebt_u64(row, EBT_F_net_packet_result);
+	uint64_t length = ebt_net_packet_length(row);
+	uint64_t segments = ebt_net_packet_segments(row);
+	uint64_t result = ebt_net_packet_result(row);
 	struct net_interface *interface;
 	struct ebt_error *err;
 
-	err = interface_of(m, ebt_u64(row, EBT_F_net_packet_netns),
-			   ebt_u64(row, EBT_F_net_packet_ifindex), &interface);
+	err = interface_of(m, ebt_net_packet_netns(row), ebt_net_packet_ifindex(row), &interface);
 	if (err || result == BUSY)
 		return err;
-	if (ebt_u64(row, EBT_F_net_packet_direction) == RECEIVE) {
+	if (ebt_net_packet_direction(row) == RECEIVE) {
 		interface->rx_bytes += length;
 		interface->rx_packets++;
 		interface->rx_segments += segments;
@@ -281,23 +277,22 @@ static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row 
 	interface->tx_segments += segments;
 	process->tx_packets++;
 	process->tx_packet_bytes += length;
-	if (!(ebt_u64(row, EBT_F_net_packet_attrs) & TIME_KNOWN)) {
+	if (!(ebt_net_packet_attrs(row) & TIME_KNOWN)) {
 		interface->tx_no_time++;
 		return NULL;
 	}
-	return histogram_add(&interface->queue, ebt_u64(row, EBT_F_net_packet_queue));
+	return histogram_add(&interface->queue, ebt_net_packet_queue(row));
 }
 
 static void count_retransmit(struct net_model *m, const struct ebt_row *row,
 			     struct net_process *process)
 {
-	uint64_t segments = ebt_u64(row, EBT_F_net_retransmit_segments);
-	struct net_connection *c =
-		connection_at(m, ebt_u64(row, EBT_F_net_retransmit_cookie), row->time);
+	uint64_t segments = ebt_net_retransmit_segments(row);
+	struct net_connection *c = connection_at(m, ebt_net_retransmit_cookie(row), row->time);
 
 	process->retransmits += segments;
 	m->totals.retransmits += segments;
-	if (ebt_u64(row, EBT_F_net_retransmit_kind))
+	if (ebt_net_retransmit_kind(row))
 		m->totals.synacks += segments;
 	if (c && !c->ended)
 		c->retransmits += segments;
@@ -305,11 +300,10 @@ static void count_retransmit(struct net_model *m, const struct ebt_row *row,
 
 static void count_reset(struct net_model *m, const struct ebt_row *row, struct net_process *process)
 {
-	struct net_connection *c =
-		connection_at(m, ebt_u64(row, EBT_F_net_reset_cookie), row->time);
+	struct net_connection *c = connection_at(m, ebt_net_reset_cookie(row), row->time);
 
 	process->resets++;
-	if (ebt_u64(row, EBT_F_net_reset_direction) == RECEIVE)
+	if (ebt_net_reset_direction(row) == RECEIVE)
 		m->totals.resets_received++;
 	else
 		m->totals.resets_sent++;
@@ -339,8 +333,7 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 		i++;
 	/* What a device hands up is nobody's yet, which is no process "not known". */
 	process = &none;
-	if (row->batch->table->id != EBT_T_net_packet ||
-	    ebt_u64(row, EBT_F_net_packet_direction) != RECEIVE)
+	if (row->batch->table->id != EBT_T_net_packet || ebt_net_packet_direction(row) != RECEIVE)
 		err = process_of(m, ebt_task(row, tasks[i].task), &process);
 	if (err)
 		return err;

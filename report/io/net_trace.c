@@ -64,36 +64,35 @@ static void add_error(struct text *text, uint64_t error)
 static void on_connection(struct net_event *e, const struct ebt_row *row)
 {
 	e->name = "connection";
-	e->duration = ebt_u64(row, EBT_F_net_connection_latency);
+	e->duration = ebt_net_connection_latency(row);
 	e->has_duration = true;
 	add_value(&e->what, row, EBT_F_net_connection_kind);
-	add_error(&e->what, ebt_u64(row, EBT_F_net_connection_error));
+	add_error(&e->what, ebt_net_connection_error(row));
 }
 
 static void on_end(struct net_event *e, const struct ebt_row *row)
 {
 	e->name = "end";
-	e->duration = ebt_u64(row, EBT_F_net_end_duration);
+	e->duration = ebt_net_end_duration(row);
 	e->has_duration = true;
 	text_printf(&e->what, "sent %" PRIu64 ", received %" PRIu64,
-		    ebt_u64(row, EBT_F_net_end_bytes_sent) -
-			    ebt_u64(row, EBT_F_net_end_bytes_resent),
-		    ebt_u64(row, EBT_F_net_end_bytes_received));
-	add_error(&e->what, ebt_u64(row, EBT_F_net_end_error));
+		    ebt_net_end_bytes_sent(row) - ebt_net_end_bytes_resent(row),
+		    ebt_net_end_bytes_received(row));
+	add_error(&e->what, ebt_net_end_error(row));
 }
 
 static void on_packet(struct net_event *e, const struct ebt_row *row)
 {
-	uint64_t result = ebt_u64(row, EBT_F_net_packet_result);
+	uint64_t result = ebt_net_packet_result(row);
 
-	e->name = ebt_u64(row, EBT_F_net_packet_direction) == RECEIVE ? "packet in" : "packet out";
-	e->netns = ebt_u64(row, EBT_F_net_packet_netns);
-	e->ifindex = ebt_u64(row, EBT_F_net_packet_ifindex);
-	e->bytes = ebt_u64(row, EBT_F_net_packet_length);
+	e->name = ebt_net_packet_direction(row) == RECEIVE ? "packet in" : "packet out";
+	e->netns = ebt_net_packet_netns(row);
+	e->ifindex = ebt_net_packet_ifindex(row);
+	e->bytes = ebt_net_packet_length(row);
 	e->has_bytes = true;
-	e->duration = ebt_u64(row, EBT_F_net_packet_queue);
-	e->has_duration = ebt_u64(row, EBT_F_net_packet_attrs) & TIME_KNOWN;
-	text_printf(&e->what, "%" PRIu64 " segments", ebt_u64(row, EBT_F_net_packet_segments));
+	e->duration = ebt_net_packet_queue(row);
+	e->has_duration = ebt_net_packet_attrs(row) & TIME_KNOWN;
+	text_printf(&e->what, "%" PRIu64 " segments", ebt_net_packet_segments(row));
 	if (result)
 		text_printf(&e->what, ", result %" PRIu64, result);
 }
@@ -115,9 +114,8 @@ static void fill(struct net_event *e, const struct ebt_row *row)
 		on_end(e, row);
 		break;
 	case EBT_T_net_transfer:
-		e->name =
-			ebt_u64(row, EBT_F_net_transfer_direction) == RECEIVE ? "receive" : "send";
-		e->bytes = ebt_u64(row, EBT_F_net_transfer_bytes);
+		e->name = ebt_net_transfer_direction(row) == RECEIVE ? "receive" : "send";
+		e->bytes = ebt_net_transfer_bytes(row);
 		e->has_bytes = true;
 		break;
 	case EBT_T_net_packet:
@@ -125,13 +123,12 @@ static void fill(struct net_event *e, const struct ebt_row *row)
 		break;
 	case EBT_T_net_retransmit:
 		e->name = "retransmit";
-		e->bytes = ebt_u64(row, EBT_F_net_retransmit_length);
+		e->bytes = ebt_net_retransmit_length(row);
 		e->has_bytes = true;
 		add_value(&e->what, row, EBT_F_net_retransmit_kind);
 		break;
 	default:
-		e->name = ebt_u64(row, EBT_F_net_reset_direction) == RECEIVE ? "reset in"
-									     : "reset out";
+		e->name = ebt_net_reset_direction(row) == RECEIVE ? "reset in" : "reset out";
 	}
 }
 

@@ -48,18 +48,18 @@ static const char *value_name(const struct ebt_row *row, unsigned int field)
 
 static void read_entry(const struct ebt_row *row, struct log_entry *ret)
 {
-	uint64_t late = ebt_u64(row, EBT_F_log_late);
+	uint64_t late = ebt_log_late(row);
 
 	*ret = (struct log_entry){
 		.time = row->time > late ? row->time - late : 0,
-		.severity = ebt_u64(row, EBT_F_log_severity),
-		.cut = ebt_u64(row, EBT_F_log_cut),
-		.task = ebt_task(row, EBT_F_log_task),
-		.pid = ebt_u64(row, EBT_F_log_pid),
+		.severity = ebt_log_severity(row),
+		.cut = ebt_log_cut(row),
+		.task = ebt_log_task(row),
+		.pid = ebt_log_pid(row),
 		.severity_name = value_name(row, EBT_F_log_severity),
 		.origin = value_name(row, EBT_F_log_origin),
-		.domain = ebt_str(row, EBT_F_log_domain),
-		.message = ebt_str(row, EBT_F_log_message),
+		.domain = ebt_log_domain(row),
+		.message = ebt_log_message(row),
 	};
 	if (!ret->pid && ret->task)
 		ret->pid = ret->task->pid ? ret->task->pid : ret->task->tid;

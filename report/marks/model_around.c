@@ -193,11 +193,11 @@ static struct ebt_error *take_call(void *arg, const struct span_piece *piece)
 
 static struct ebt_error *on_call(void *arg, const struct ebt_row *row)
 {
-	const uint64_t duration = ebt_u64(row, EBT_F_syscall_duration);
-	const uint64_t nr = (uint32_t)ebt_u64(row, EBT_F_syscall_nr);
-	struct called called = { arg, nr << 1 | (ebt_u64(row, EBT_F_syscall_abi) != 0) };
+	const uint64_t duration = ebt_syscall_duration(row);
+	const uint64_t nr = (uint32_t)ebt_syscall_nr(row);
+	struct called called = { arg, nr << 1 | (ebt_syscall_abi(row) != 0) };
 
-	return span_set_each(called.around->each, ebt_task(row, EBT_F_syscall_task),
+	return span_set_each(called.around->each, ebt_syscall_task(row),
 			     row->time > duration ? row->time - duration : 0, row->time, take_call,
 			     &called);
 }
@@ -290,10 +290,10 @@ static struct ebt_error *count_event(void *arg, const struct ebt_row *row)
 	if (!span_set_touches(around->all, task, began, row->time))
 		return NULL;
 	if (fault)
-		events = &around->events[ebt_u64(row, EBT_F_fault_kind) ? AROUND_MAJOR_FAULT
-									: AROUND_MINOR_FAULT];
+		events = &around->events[ebt_fault_kind(row) ? AROUND_MAJOR_FAULT
+							     : AROUND_MINOR_FAULT];
 	else
-		events->bytes += ebt_u64(row, EBT_F_block_io_bytes);
+		events->bytes += ebt_block_io_bytes(row);
 	events->count++;
 	events->ns += span_set_ns(around->all, task, began, row->time);
 	return NULL;

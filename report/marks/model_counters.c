@@ -147,23 +147,23 @@ static struct ebt_error *define(struct counters_model *m, const struct ebt_row *
 	struct counter *c;
 	uint64_t divisor;
 
-	err = state_of(m, (uint32_t)ebt_u64(row, EBT_F_counter_def_counter), &state);
+	err = state_of(m, (uint32_t)ebt_counter_def_counter(row), &state);
 	if (err || !state || state->defined)
 		return err;
 	c = &state->counter;
-	c->category = copy(ebt_str(row, EBT_F_counter_def_category));
-	c->instance = copy(ebt_str(row, EBT_F_counter_def_instance));
-	c->unit = copy(ebt_str(row, EBT_F_counter_def_unit));
-	c->doc = copy(ebt_str(row, EBT_F_counter_def_doc));
-	c->name = copy(ebt_str(row, EBT_F_counter_def_name));
+	c->category = copy(ebt_counter_def_category(row));
+	c->instance = copy(ebt_counter_def_instance(row));
+	c->unit = copy(ebt_counter_def_unit(row));
+	c->doc = copy(ebt_counter_def_doc(row));
+	c->name = copy(ebt_counter_def_name(row));
 	err = define_texts(c);
 	if (err)
 		return err;
 	state->defined = true;
-	c->owner = ebt_task(row, EBT_F_counter_def_owner);
-	c->cumulative = ebt_u64(row, EBT_F_counter_def_kind) == KIND_CUMULATIVE;
-	state->is_double = ebt_u64(row, EBT_F_counter_def_type) == TYPE_DOUBLE;
-	divisor = ebt_u64(row, EBT_F_counter_def_divisor);
+	c->owner = ebt_counter_def_owner(row);
+	c->cumulative = ebt_counter_def_kind(row) == KIND_CUMULATIVE;
+	state->is_double = ebt_counter_def_type(row) == TYPE_DOUBLE;
+	divisor = ebt_counter_def_divisor(row);
 	state->divisor = divisor ? (double)divisor : 1;
 	state->wanted = is_wanted(m, c);
 	return NULL;
@@ -175,8 +175,8 @@ static struct ebt_error *define(struct counters_model *m, const struct ebt_row *
 static struct ebt_error *user_key(struct counters_model *m, const struct ebt_task *task,
 				  const struct ebt_row *row, uint64_t *ret)
 {
-	struct ebt_str group = ebt_str(row, EBT_F_mark_counter_group);
-	struct ebt_str name = ebt_str(row, EBT_F_mark_counter_name);
+	struct ebt_str group = ebt_mark_counter_group(row);
+	struct ebt_str name = ebt_mark_counter_name(row);
 	uint64_t process = task ? names_process_key(m->names, task) : UINT64_MAX;
 	_cleanup_text_ struct text key = TEXT_INIT;
 	struct ebt_error *err;
@@ -207,11 +207,11 @@ static struct ebt_error *define_user(struct counters_model *m, const struct ebt_
 		text_add(&instance, comm.data, comm.len);
 		text_printf(&instance, "-%" PRIu32, task->pid);
 	}
-	c->category = copy(ebt_str(row, EBT_F_mark_counter_group));
+	c->category = copy(ebt_mark_counter_group(row));
 	c->instance = strdup(text_get(&instance));
 	c->unit = strdup("");
-	c->doc = copy(ebt_str(row, EBT_F_mark_counter_doc));
-	c->name = copy(ebt_str(row, EBT_F_mark_counter_name));
+	c->doc = copy(ebt_mark_counter_doc(row));
+	c->name = copy(ebt_mark_counter_name(row));
 	err = text_error(&instance) ? text_error(&instance) : define_texts(c);
 	if (err)
 		return err;
@@ -340,7 +340,7 @@ static struct ebt_error *put(struct counters_model *m, const struct ebt_row *row
 	struct ebt_error *err;
 	struct counter_state *state;
 
-	err = state_of(m, (uint32_t)ebt_u64(row, EBT_F_counter_counter), &state);
+	err = state_of(m, (uint32_t)ebt_counter_counter(row), &state);
 	if (err || !state)
 		return err;
 	if (!state->counter.owner && row->time != m->tick) {
@@ -352,13 +352,13 @@ static struct ebt_error *put(struct counters_model *m, const struct ebt_row *row
 	if (state->defined && !state->wanted)
 		return NULL;
 	return update(m, state, state->counter.owner ? state->time : m->last_tick, row->time,
-		      ebt_u64(row, EBT_F_counter_value));
+		      (uint64_t)ebt_counter_value(row));
 }
 
 static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_mark_counter_task);
-	uint64_t late = ebt_u64(row, EBT_F_mark_counter_late), key = 0;
+	const struct ebt_task *task = ebt_mark_counter_task(row);
+	uint64_t late = ebt_mark_counter_late(row), key = 0;
 	uint64_t time = row->time > late ? row->time - late : 0;
 	struct ebt_error *err;
 	struct counter_state *state;
@@ -370,7 +370,7 @@ static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row
 		err = define_user(m, task, row, state);
 	if (err || !state || !state->wanted)
 		return err;
-	state->is_double = ebt_u64(row, EBT_F_mark_counter_type) == TYPE_DOUBLE;
+	state->is_double = ebt_mark_counter_type(row) == TYPE_DOUBLE;
 	/* What was told later is newer, and of this window. */
 	if (time < state->time)
 		time = state->time;
@@ -378,7 +378,7 @@ static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row
 		time = trace_from_ns(m->trace);
 	if (m->in_window)
 		m->user_first = m->user_first && m->user_first < time ? m->user_first : time;
-	return update(m, state, state->time, time, ebt_u64(row, EBT_F_mark_counter_value));
+	return update(m, state, state->time, time, (uint64_t)ebt_mark_counter_value(row));
 }
 
 /* --- reading --- */

@@ -215,26 +215,26 @@ static struct ebt_error *end(struct store *s, struct mark *mark, uint64_t key)
 
 static struct ebt_error *take_mark(struct store *s, const struct ebt_row *row)
 {
-	uint64_t time = before(row->time, ebt_u64(row, EBT_F_mark_late));
-	uint64_t origin = ebt_u64(row, EBT_F_mark_origin), key = ebt_u64(row, EBT_F_mark_key);
+	uint64_t time = before(row->time, ebt_mark_late(row));
+	uint64_t origin = ebt_mark_origin(row), key = ebt_mark_key(row);
 	struct mark mark = {
 		.start = time,
 		.end = time,
-		.task = ebt_task(row, EBT_F_mark_task),
-		.cpu = (uint32_t)ebt_u64(row, EBT_F_mark_cpu),
+		.task = ebt_mark_task(row),
+		.cpu = (uint32_t)ebt_mark_cpu(row),
 		.origin = origin <= MARK_SYSPROF ? (uint8_t)origin : MARK_OTHER,
 	};
 	struct ebt_error *err;
 
-	err = name_of(s, ebt_str(row, EBT_F_mark_group), ebt_str(row, EBT_F_mark_name), &mark.name);
+	err = name_of(s, ebt_mark_group(row), ebt_mark_name(row), &mark.name);
 	if (!err && s->options.messages && s->names[mark.name].wanted)
-		err = proc_texts_add(&s->messages, ebt_str(row, EBT_F_mark_message), &mark.message);
+		err = proc_texts_add(&s->messages, ebt_mark_message(row), &mark.message);
 	if (err)
 		return err;
-	switch (ebt_u64(row, EBT_F_mark_kind)) {
+	switch (ebt_mark_kind(row)) {
 	case ROW_SPAN:
 		mark.kind = MARK_SPAN;
-		mark.start = before(time, ebt_u64(row, EBT_F_mark_duration));
+		mark.start = before(time, ebt_mark_duration(row));
 		break;
 	case ROW_BEGIN:
 		mark.kind = MARK_SPAN;
@@ -252,9 +252,9 @@ static struct ebt_error *hit_message(struct store *s, const struct ebt_row *row,
 {
 	text_clear(&s->text);
 	if (probe)
-		probe_args_text(probe, ebt_str(row, EBT_F_probe_hit_args), &s->text);
-	if (ebt_u64(row, EBT_F_probe_hit_kind) == HIT_SPAN)
-		probe_result_text(probe, ebt_u64(row, EBT_F_probe_hit_result), &s->text);
+		probe_args_text(probe, ebt_probe_hit_args(row), &s->text);
+	if (ebt_probe_hit_kind(row) == HIT_SPAN)
+		probe_result_text(probe, ebt_probe_hit_result(row), &s->text);
 	if (text_error(&s->text))
 		return text_error(&s->text);
 	return proc_texts_add(&s->messages, (struct ebt_str){ text_get(&s->text), s->text.len },
@@ -276,14 +276,14 @@ static struct ebt_error *hit_name(struct store *s, const struct probe *probe, ui
 
 static struct ebt_error *take_hit(struct store *s, const struct ebt_row *row)
 {
-	uint32_t number = (uint32_t)ebt_u64(row, EBT_F_probe_hit_probe);
+	uint32_t number = (uint32_t)ebt_probe_hit_probe(row);
 	const struct probe *probe = probe_args_find(s->probes, number);
-	uint64_t kind = ebt_u64(row, EBT_F_probe_hit_kind);
+	uint64_t kind = ebt_probe_hit_kind(row);
 	struct mark mark = {
 		.start = row->time,
 		.end = row->time,
-		.task = ebt_task(row, EBT_F_probe_hit_task),
-		.cpu = (uint32_t)ebt_u64(row, EBT_F_probe_hit_cpu),
+		.task = ebt_probe_hit_task(row),
+		.cpu = (uint32_t)ebt_probe_hit_cpu(row),
 		.origin = MARK_OTHER,
 	};
 	struct ebt_error *err;
@@ -297,7 +297,7 @@ static struct ebt_error *take_hit(struct store *s, const struct ebt_row *row)
 		return err;
 	if (kind == HIT_SPAN || kind == HIT_ENTERED) {
 		mark.kind = MARK_SPAN;
-		mark.start = before(row->time, ebt_u64(row, EBT_F_probe_hit_duration));
+		mark.start = before(row->time, ebt_probe_hit_duration(row));
 	}
 	/* It did not return, and was left in another way, or was too deep to be followed. */
 	if (kind == HIT_ENTERED)
@@ -326,14 +326,14 @@ static struct ebt_error *set_time(uint64_t **list, size_t *n, uint32_t i, uint64
 static struct ebt_error *take_exit(void *arg, const struct ebt_row *row)
 {
 	struct store *s = arg;
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+	const struct ebt_task *task = ebt_task_exit_task(row);
 	struct ebt_error *err;
 	uint32_t i;
 
 	if (!task)
 		return NULL;
 	err = set_time(&s->exits, &s->n_exits, task->id, row->time);
-	if (err || !ebt_u64(row, EBT_F_task_exit_group_dead) || !task->pid)
+	if (err || !ebt_task_exit_group_dead(row) || !task->pid)
 		return err;
 	err = index_map_add(&s->by_pid, task->pid, (uint32_t)s->by_pid.n, &i);
 	return err ? err : set_time(&s->group_exits, &s->n_group_exits, i, row->time);

@@ -201,12 +201,11 @@ static void print_all(const struct cache_view *v, const struct cache_sum *all)
 
 static struct ebt_error *see_source(void *arg, const struct ebt_row *row)
 {
-	struct ebt_str name = ebt_str(row, EBT_F_source_name);
+	struct ebt_str name = ebt_source_name(row);
 	bool *lookups = arg;
 
 	/* 2: partial */
-	if (name.len == 9 && !memcmp(name.data, "pagecache", 9) &&
-	    ebt_u64(row, EBT_F_source_status) == 2)
+	if (name.len == 9 && !memcmp(name.data, "pagecache", 9) && ebt_source_status(row) == 2)
 		*lookups = false;
 	return NULL;
 }

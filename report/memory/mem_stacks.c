@@ -104,10 +104,8 @@ static void add_block(const struct places *p, const struct live_block *block,
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
 	struct places *p = arg;
-	uint64_t origin = ebt_u64(row, p->pages ? (unsigned int)EBT_F_page_alloc_page
-						: EBT_F_kmem_alloc_address);
-	bool interrupt = ebt_u64(row, p->pages ? (unsigned int)EBT_F_page_alloc_interrupt
-					       : EBT_F_kmem_alloc_interrupt);
+	uint64_t origin = p->pages ? ebt_page_alloc_page(row) : ebt_kmem_alloc_address(row);
+	bool interrupt = p->pages ? ebt_page_alloc_interrupt(row) : ebt_kmem_alloc_interrupt(row);
 	size_t i = find_first(p, row->time, origin);
 	struct calltree_stack at = { .batch = row->batch, .time = row->time };
 	struct mem_stack *stack;
@@ -117,12 +115,9 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	if (i == p->n_blocks)
 		return NULL;
 	if (!interrupt)
-		at.task = ebt_task(row, p->pages ? (unsigned int)EBT_F_page_alloc_task
-						 : EBT_F_kmem_alloc_task);
-	at.kernel = ebt_u64(row, p->pages ? (unsigned int)EBT_F_page_alloc_kstack
-					  : EBT_F_kmem_alloc_kstack);
-	at.user = ebt_u64(row, p->pages ? (unsigned int)EBT_F_page_alloc_ustack
-					: EBT_F_kmem_alloc_ustack);
+		at.task = p->pages ? ebt_page_alloc_task(row) : ebt_kmem_alloc_task(row);
+	at.kernel = p->pages ? ebt_page_alloc_kstack_id(row) : ebt_kmem_alloc_kstack_id(row);
+	at.user = p->pages ? ebt_page_alloc_ustack_id(row) : ebt_kmem_alloc_ustack_id(row);
 	err = calltree_place(p->tree, &at, &node);
 	if (!err)
 		err = stack_of(p, node, &stack);

@@ -313,21 +313,21 @@ static struct ebt_error *read_event(struct cache_model *m, const struct ebt_row 
 				    struct cache_event *ret)
 {
 	const struct inode_key key = {
-		.inode = ebt_u64(row, EBT_F_page_cache_inode),
-		.dev_major = (uint32_t)ebt_u64(row, EBT_F_page_cache_dev_major),
-		.dev_minor = (uint32_t)ebt_u64(row, EBT_F_page_cache_dev_minor),
-		.generation = (uint32_t)ebt_u64(row, EBT_F_page_cache_generation),
+		.inode = ebt_page_cache_inode(row),
+		.dev_major = (uint32_t)ebt_page_cache_dev_major(row),
+		.dev_minor = (uint32_t)ebt_page_cache_dev_minor(row),
+		.generation = (uint32_t)ebt_page_cache_generation(row),
 	};
-	uint64_t n = ebt_u64(row, EBT_F_page_cache_pages);
-	struct cache_event e = { .task = ebt_task(row, EBT_F_page_cache_task) };
+	uint64_t n = ebt_page_cache_pages(row);
+	struct cache_event e = { .task = ebt_page_cache_task(row) };
 	uint32_t number = e.task ? e.task->id + 1 : 0;
 	struct ebt_error *err;
 
-	e.range.index = ebt_u64(row, EBT_F_page_cache_index);
+	e.range.index = ebt_page_cache_index(row);
 	n = n < MAX_PAGES ? n : MAX_PAGES;
 	e.range.end = e.range.index + n < n ? UINT64_MAX : e.range.index + n;
 	e.counts = row->time >= trace_from_ns(m->trace) && trace_task_wanted(m->trace, e.task) &&
-		   trace_cpu_wanted(m->trace, ebt_u64(row, EBT_F_page_cache_cpu));
+		   trace_cpu_wanted(m->trace, ebt_page_cache_cpu(row));
 	err = file_of(m->history, &key, &e.range.file);
 	if (!err)
 		err = state_of(m->history, number, &e.state);
@@ -344,7 +344,7 @@ static struct ebt_error *read_event(struct cache_model *m, const struct ebt_row 
 /* A thread that has ended reads no more: what others find then is not new. */
 static struct ebt_error *take_exit(struct cache_model *m, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+	const struct ebt_task *task = ebt_task_exit_task(row);
 
 	if (!task || task->id + 1 >= m->history->n_tasks)
 		return NULL;
@@ -360,7 +360,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 	if (row->batch->table->id == EBT_T_task_exit)
 		return take_exit(m, row);
 	err = read_event(m, row, &e);
-	return err ? err : count_event(m, &e, ebt_u64(row, EBT_F_page_cache_kind));
+	return err ? err : count_event(m, &e, ebt_page_cache_kind(row));
 }
 
 static struct ebt_error *read_rows(struct cache_model *m, bool from_start)

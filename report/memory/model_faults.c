@@ -89,10 +89,10 @@ static struct ebt_error *group_of_stack(struct fault_model *m, const struct ebt_
 {
 	const struct calltree_stack stack = {
 		.batch = row->batch,
-		.task = ebt_task(row, EBT_F_fault_task),
+		.task = ebt_fault_task(row),
 		.time = row->time,
-		.kernel = ebt_u64(row, EBT_F_fault_kstack),
-		.user = ebt_u64(row, EBT_F_fault_ustack),
+		.kernel = ebt_fault_kstack_id(row),
+		.user = ebt_fault_ustack_id(row),
 	};
 	struct ebt_error *err;
 	uint32_t node;
@@ -124,23 +124,23 @@ static struct ebt_error *group_of(struct fault_model *m, const struct ebt_row *r
 	if (m->by == FAULTS_BY_STACK)
 		return group_of_stack(m, row, ret);
 	if (m->by == FAULTS_BY_MAPPING) {
-		mapping.kind = (uint32_t)ebt_u64(row, EBT_F_fault_mapping);
+		mapping.kind = (uint32_t)ebt_fault_mapping(row);
 		if (mapping.kind == MAPPING_FILE)
 			mapping.file = (struct inode_key){
-				.inode = ebt_u64(row, EBT_F_fault_inode),
-				.dev_major = (uint32_t)ebt_u64(row, EBT_F_fault_dev_major),
-				.dev_minor = (uint32_t)ebt_u64(row, EBT_F_fault_dev_minor),
-				.generation = (uint32_t)ebt_u64(row, EBT_F_fault_generation),
+				.inode = ebt_fault_inode(row),
+				.dev_major = (uint32_t)ebt_fault_dev_major(row),
+				.dev_minor = (uint32_t)ebt_fault_dev_minor(row),
+				.generation = (uint32_t)ebt_fault_generation(row),
 			};
 		return group_of_mapping(m, &mapping, ret);
 	}
-	return group_of_task(m, ebt_task(row, EBT_F_fault_task), ret);
+	return group_of_task(m, ebt_fault_task(row), ret);
 }
 
 static void add_fault(struct fault_sum *sum, const struct ebt_row *row)
 {
-	uint64_t ns = ebt_u64(row, EBT_F_fault_duration);
-	bool major = ebt_u64(row, EBT_F_fault_kind) == 1;
+	uint64_t ns = ebt_fault_duration(row);
+	bool major = ebt_fault_kind(row) == 1;
 
 	if (major) {
 		sum->major++;
@@ -148,8 +148,8 @@ static void add_fault(struct fault_sum *sum, const struct ebt_row *row)
 	} else {
 		sum->minor++;
 	}
-	sum->writes += ebt_u64(row, EBT_F_fault_access) == ACCESS_WRITE;
-	sum->kernel += !ebt_u64(row, EBT_F_fault_user);
+	sum->writes += ebt_fault_access(row) == ACCESS_WRITE;
+	sum->kernel += !ebt_fault_user(row);
 	sum->ns += ns;
 	if (ns > sum->max_ns) {
 		sum->max_ns = ns;
@@ -193,17 +193,15 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 	uint32_t i;
 
 	if (row->batch->table->id == EBT_T_fault_rest)
-		return count_silent(m, ebt_task(row, EBT_F_fault_rest_task),
-				    ebt_u64(row, EBT_F_fault_rest_silent_minor),
-				    ebt_u64(row, EBT_F_fault_rest_silent_major));
+		return count_silent(m, ebt_fault_rest_task(row), ebt_fault_rest_silent_minor(row),
+				    ebt_fault_rest_silent_major(row));
 	err = group_of(m, row, &i);
 	if (err)
 		return err;
 	add_fault(&m->groups[i].sum, row);
 	add_fault(&m->all, row);
-	return count_silent(m, ebt_task(row, EBT_F_fault_task),
-			    ebt_u64(row, EBT_F_fault_silent_minor),
-			    ebt_u64(row, EBT_F_fault_silent_major));
+	return count_silent(m, ebt_fault_task(row), ebt_fault_silent_minor(row),
+			    ebt_fault_silent_major(row));
 }
 
 static struct ebt_error *read_rows(struct fault_model *m, struct trace *trace)

@@ -87,7 +87,7 @@ static struct ebt_error *cache_of(struct mem_reading *r, struct ebt_str name, ui
 static struct ebt_error *cache_of_row(struct mem_reading *r, const struct ebt_row *row,
 				      uint64_t bytes, uint32_t *ret)
 {
-	struct ebt_str name = ebt_str(row, EBT_F_kmem_alloc_cache);
+	struct ebt_str name = ebt_kmem_alloc_cache(row);
 	char made[32];
 
 	if (!name.len) {
@@ -197,11 +197,11 @@ static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *
 {
 	struct mem_model *m = r->model;
 	struct live_block block = {
-		.key = ebt_u64(row, EBT_F_kmem_alloc_address),
-		.origin = ebt_u64(row, EBT_F_kmem_alloc_address),
+		.key = ebt_kmem_alloc_address(row),
+		.origin = ebt_kmem_alloc_address(row),
 		.time = row->time,
-		.bytes = ebt_u64(row, EBT_F_kmem_alloc_bytes),
-		.requested = ebt_u64(row, EBT_F_kmem_alloc_requested),
+		.bytes = ebt_kmem_alloc_bytes(row),
+		.requested = ebt_kmem_alloc_requested(row),
 	};
 	struct live_block *old = live_set_find(&m->objects, block.key);
 	struct ebt_error *err;
@@ -217,7 +217,7 @@ static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *
 		err = cache_of_row(r, row, block.bytes, &block.cache);
 	if (err || !wanted)
 		return err;
-	block.weight = weight_of(r, ebt_u64(row, EBT_F_kmem_alloc_rate), block.bytes);
+	block.weight = weight_of(r, ebt_kmem_alloc_rate(row), block.bytes);
 	m->allocations++;
 	if (counts(r, row)) {
 		sum_allocated(&m->processes[block.process].objects, &block, 1);
@@ -246,8 +246,7 @@ static struct ebt_error *unknown_free(struct mem_reading *r, const struct ebt_ro
 
 static struct ebt_error *on_object_freed(struct mem_reading *r, const struct ebt_row *row)
 {
-	struct live_block *block =
-		live_set_find(&r->model->objects, ebt_u64(row, EBT_F_kmem_free_address));
+	struct live_block *block = live_set_find(&r->model->objects, ebt_kmem_free_address(row));
 
 	if (!block)
 		return unknown_free(r, row, EBT_F_kmem_free_task, EBT_F_kmem_free_interrupt,
@@ -331,10 +330,10 @@ static struct ebt_error *take_pages(struct mem_reading *r, uint64_t page, uint32
 static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *row)
 {
 	struct mem_model *m = r->model;
-	uint64_t order = ebt_u64(row, EBT_F_page_alloc_order);
+	uint64_t order = ebt_page_alloc_order(row);
 	struct live_block block = {
-		.key = ebt_u64(row, EBT_F_page_alloc_page),
-		.origin = ebt_u64(row, EBT_F_page_alloc_page),
+		.key = ebt_page_alloc_page(row),
+		.origin = ebt_page_alloc_page(row),
 		.time = row->time,
 		.order = order > MAX_ORDER ? MAX_ORDER : (uint32_t)order,
 	};
@@ -348,7 +347,7 @@ static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *r
 	if (err || !wanted)
 		return err;
 	block.bytes = block.requested = r->page_size << block.order;
-	block.weight = weight_of(r, ebt_u64(row, EBT_F_page_alloc_rate), block.bytes);
+	block.weight = weight_of(r, ebt_page_alloc_rate(row), block.bytes);
 	m->allocations++;
 	if (counts(r, row))
 		sum_allocated(&m->processes[block.process].pages, &block, pages_of(&block));
@@ -357,10 +356,10 @@ static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *r
 
 static struct ebt_error *on_pages_freed(struct mem_reading *r, const struct ebt_row *row)
 {
-	uint64_t order = ebt_u64(row, EBT_F_page_free_order);
+	uint64_t order = ebt_page_free_order(row);
 	bool known;
 	struct ebt_error *err =
-		take_pages(r, ebt_u64(row, EBT_F_page_free_page),
+		take_pages(r, ebt_page_free_page(row),
 			   order > MAX_ORDER ? MAX_ORDER : (uint32_t)order, row, &known);
 
 	if (err || known)
@@ -382,8 +381,8 @@ static void new_rss(struct mem_process *process)
 
 static struct ebt_error *on_rss(struct mem_reading *r, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_rss_stat_task);
-	uint64_t kind = ebt_u64(row, EBT_F_rss_stat_kind);
+	const struct ebt_task *task = ebt_rss_stat_task(row);
+	uint64_t kind = ebt_rss_stat_kind(row);
 	struct mem_process *process;
 	struct ebt_error *err;
 	uint32_t i;
@@ -394,15 +393,15 @@ static struct ebt_error *on_rss(struct mem_reading *r, const struct ebt_row *row
 	if (err)
 		return err;
 	process = &r->model->processes[i];
-	process->rss[kind] = ebt_u64(row, EBT_F_rss_stat_bytes);
-	process->vm_size = ebt_u64(row, EBT_F_rss_stat_vm_size);
+	process->rss[kind] = ebt_rss_stat_bytes(row);
+	process->vm_size = ebt_rss_stat_vm_size(row);
 	new_rss(process);
 	return NULL;
 }
 
 static struct ebt_error *on_status(struct mem_reading *r, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_process_memory_task);
+	const struct ebt_task *task = ebt_process_memory_task(row);
 	struct mem_process *process;
 	struct ebt_error *err;
 	uint32_t i;
@@ -413,30 +412,30 @@ static struct ebt_error *on_status(struct mem_reading *r, const struct ebt_row *
 	if (err)
 		return err;
 	process = &r->model->processes[i];
-	process->rss[0] = ebt_u64(row, EBT_F_process_memory_rss_file);
-	process->rss[1] = ebt_u64(row, EBT_F_process_memory_rss_anon);
-	process->rss[KIND_SWAP] = ebt_u64(row, EBT_F_process_memory_swap);
-	process->rss[3] = ebt_u64(row, EBT_F_process_memory_rss_shmem);
-	process->vm_size = ebt_u64(row, EBT_F_process_memory_vm_size);
+	process->rss[0] = ebt_process_memory_rss_file(row);
+	process->rss[1] = ebt_process_memory_rss_anon(row);
+	process->rss[KIND_SWAP] = ebt_process_memory_swap(row);
+	process->rss[3] = ebt_process_memory_rss_shmem(row);
+	process->vm_size = ebt_process_memory_vm_size(row);
 	new_rss(process);
 	return NULL;
 }
 
 static void on_system(struct mem_model *m, const struct ebt_row *row)
 {
-	uint64_t swap = ebt_u64(row, EBT_F_meminfo_swap_total);
-	uint64_t swap_free = ebt_u64(row, EBT_F_meminfo_swap_free);
+	uint64_t swap = ebt_meminfo_swap_total(row);
+	uint64_t swap_free = ebt_meminfo_swap_free(row);
 
 	m->last = (struct mem_system){
 		.time = row->time,
-		.total = ebt_u64(row, EBT_F_meminfo_total),
-		.free = ebt_u64(row, EBT_F_meminfo_free),
-		.available = ebt_u64(row, EBT_F_meminfo_available),
-		.cached = ebt_u64(row, EBT_F_meminfo_cached),
-		.anon = ebt_u64(row, EBT_F_meminfo_anon),
-		.slab = ebt_u64(row, EBT_F_meminfo_slab),
-		.slab_unreclaimable = ebt_u64(row, EBT_F_meminfo_slab_unreclaimable),
-		.page_tables = ebt_u64(row, EBT_F_meminfo_page_tables),
+		.total = ebt_meminfo_total(row),
+		.free = ebt_meminfo_free(row),
+		.available = ebt_meminfo_available(row),
+		.cached = ebt_meminfo_cached(row),
+		.anon = ebt_meminfo_anon(row),
+		.slab = ebt_meminfo_slab(row),
+		.slab_unreclaimable = ebt_meminfo_slab_unreclaimable(row),
+		.page_tables = ebt_meminfo_page_tables(row),
 		.swap_used = swap > swap_free ? swap - swap_free : 0,
 	};
 	if (!m->first.time)

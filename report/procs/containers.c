@@ -168,9 +168,9 @@ static struct ebt_error *read_all_mounts(struct collection *collection, struct e
 static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
 	struct collection *collection = arg;
-	const struct ebt_str text = ebt_str(row, EBT_F_process_cgroup);
-	const struct ebt_task *task = ebt_task(row, EBT_F_process_task);
-	const uint64_t ns = ebt_u64(row, EBT_F_process_mnt_ns);
+	const struct ebt_str text = ebt_process_cgroup(row);
+	const struct ebt_task *task = ebt_process_task(row);
+	const uint64_t ns = ebt_process_mnt_ns(row);
 	_cleanup_free_ char *cgroup = strndup(text.data, text.len);
 	struct proc_container *container = NULL;
 	struct ebt_error *err = NULL;

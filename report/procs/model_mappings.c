@@ -131,17 +131,17 @@ static bool cover(struct mappings *all, const struct mapping_life *new)
 static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 {
 	struct mappings *all = f->all;
-	const struct ebt_str path = ebt_str(row, EBT_F_mmap_path);
+	const struct ebt_str path = ebt_mmap_path(row);
 	struct mapping_life life = {
 		.from_ns = row->time,
-		.start = ebt_u64(row, EBT_F_mmap_start),
-		.length = ebt_u64(row, EBT_F_mmap_length),
-		.pgoff = ebt_u64(row, EBT_F_mmap_pgoff),
-		.inode = ebt_u64(row, EBT_F_mmap_inode),
-		.dev_major = (uint32_t)ebt_u64(row, EBT_F_mmap_dev_major),
-		.dev_minor = (uint32_t)ebt_u64(row, EBT_F_mmap_dev_minor),
-		.prot = (uint32_t)ebt_u64(row, EBT_F_mmap_prot),
-		.before = ebt_u64(row, EBT_F_mmap_origin) == 1,
+		.start = ebt_mmap_start(row),
+		.length = ebt_mmap_length(row),
+		.pgoff = ebt_mmap_pgoff(row),
+		.inode = ebt_mmap_inode(row),
+		.dev_major = (uint32_t)ebt_mmap_dev_major(row),
+		.dev_minor = (uint32_t)ebt_mmap_dev_minor(row),
+		.prot = (uint32_t)ebt_mmap_prot(row),
+		.before = ebt_mmap_origin(row) == 1,
 	};
 	struct ebt_error *err;
 
@@ -155,7 +155,7 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 	if (err)
 		return err;
 	life.path = strndup(path.data, path.len);
-	life.build_id = hex(ebt_str(row, EBT_F_mmap_build_id));
+	life.build_id = hex(ebt_mmap_build_id(row));
 	all->lives[all->n++] = life;
 	return life.path && life.build_id ? NULL : &ebt_enomem;
 }
@@ -178,8 +178,8 @@ static char *join(struct ebt_str cmdline)
 static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 {
 	struct mappings *all = f->all;
-	const struct ebt_str comm = ebt_str(row, EBT_F_task_exec_comm);
-	const struct ebt_str file = ebt_str(row, EBT_F_task_exec_filename);
+	const struct ebt_str comm = ebt_task_exec_comm(row);
+	const struct ebt_str file = ebt_task_exec_filename(row);
 	struct ebt_error *err;
 	struct program_run *run;
 
@@ -199,7 +199,7 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 	run->time_ns = row->time;
 	run->comm = strndup(comm.data, comm.len);
 	run->file = strndup(file.data, file.len);
-	run->cmdline = join(ebt_str(row, EBT_F_task_exec_cmdline));
+	run->cmdline = join(ebt_task_exec_cmdline(row));
 	return run->comm && run->file && run->cmdline ? NULL : &ebt_enomem;
 }
 
@@ -212,13 +212,13 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 		hand_over(f, f->chain[f->at].until);
 	switch (row->batch->table->id) {
 	case EBT_T_mmap:
-		task = ebt_task(row, EBT_F_mmap_task);
+		task = ebt_mmap_task(row);
 		break;
 	case EBT_T_task_exec:
-		task = ebt_task(row, EBT_F_task_exec_task);
+		task = ebt_task_exec_task(row);
 		break;
 	default:
-		task = ebt_task(row, EBT_F_task_rename_task);
+		task = ebt_task_rename_task(row);
 		break;
 	}
 	if (!task || procs_of(f->procs, task) != f->chain[f->at].proc)

@@ -135,23 +135,21 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-#define COMMON_USED(table, row)                                                  \
-	{                                                                        \
-		.known = true, .run_ns = ebt_u64(row, EBT_F_##table##_run_time), \
-		.nvcsw = ebt_u64(row, EBT_F_##table##_nvcsw),                    \
-		.nivcsw = ebt_u64(row, EBT_F_##table##_nivcsw),                  \
-		.minor = ebt_u64(row, EBT_F_##table##_minor),                    \
-		.major = ebt_u64(row, EBT_F_##table##_major),                    \
-		.read_bytes = ebt_u64(row, EBT_F_##table##_read_bytes),          \
-		.write_bytes = ebt_u64(row, EBT_F_##table##_write_bytes)         \
+#define COMMON_USED(table, row)                                                         \
+	{                                                                               \
+		.known = true, .run_ns = ebt_##table##_run_time(row),                   \
+		.nvcsw = ebt_##table##_nvcsw(row), .nivcsw = ebt_##table##_nivcsw(row), \
+		.minor = ebt_##table##_minor(row), .major = ebt_##table##_major(row),   \
+		.read_bytes = ebt_##table##_read_bytes(row),                            \
+		.write_bytes = ebt_##table##_write_bytes(row)                           \
 	}
 
-#define COMMON_SCHED(table, row)                                                   \
-	{                                                                          \
-		.prio = (int32_t)ebt_i64(row, EBT_F_##table##_prio),               \
-		.nice = (int32_t)ebt_i64(row, EBT_F_##table##_nice),               \
-		.policy = (uint32_t)ebt_u64(row, EBT_F_##table##_policy),          \
-		.rt_priority = (uint32_t)ebt_u64(row, EBT_F_##table##_rt_priority) \
+#define COMMON_SCHED(table, row)                                        \
+	{                                                               \
+		.prio = (int32_t)ebt_##table##_prio(row),               \
+		.nice = (int32_t)ebt_##table##_nice(row),               \
+		.policy = (uint32_t)ebt_##table##_policy(row),          \
+		.rt_priority = (uint32_t)ebt_##table##_rt_priority(row) \
 	}
 
 /* Older traces have zero in all of them, which no thread has. */
@@ -166,8 +164,8 @@ static void set_sched(struct proc_thread *t, struct proc_sched sched)
 
 static struct ebt_error *on_process(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_process_task);
-	struct ebt_str cmdline = ebt_str(row, EBT_F_process_cmdline);
+	const struct ebt_task *task = ebt_process_task(row);
+	struct ebt_str cmdline = ebt_process_cmdline(row);
 	struct ebt_error *err;
 	struct proc *p;
 	uint32_t i;
@@ -179,18 +177,18 @@ static struct ebt_error *on_process(struct procs *procs, const struct ebt_row *r
 		return err;
 	p = &procs->all[i];
 	if (!p->described && !p->ppid)
-		p->ppid = (uint32_t)ebt_u64(row, EBT_F_process_ppid);
+		p->ppid = (uint32_t)ebt_process_ppid(row);
 	p->described = true;
-	p->kernel = ebt_u64(row, EBT_F_process_kernel);
-	p->uid = (uint32_t)ebt_u64(row, EBT_F_process_uid);
-	p->mnt_ns = ebt_u64(row, EBT_F_process_mnt_ns);
-	p->pid_ns = ebt_u64(row, EBT_F_process_pid_ns);
-	p->net_ns = ebt_u64(row, EBT_F_process_net_ns);
-	p->user_ns = ebt_u64(row, EBT_F_process_user_ns);
-	p->cgroup_ns = ebt_u64(row, EBT_F_process_cgroup_ns);
-	err = proc_texts_add(&procs->texts, ebt_str(row, EBT_F_process_exe), &p->exe);
+	p->kernel = ebt_process_kernel(row);
+	p->uid = (uint32_t)ebt_process_uid(row);
+	p->mnt_ns = ebt_process_mnt_ns(row);
+	p->pid_ns = ebt_process_pid_ns(row);
+	p->net_ns = ebt_process_net_ns(row);
+	p->user_ns = ebt_process_user_ns(row);
+	p->cgroup_ns = ebt_process_cgroup_ns(row);
+	err = proc_texts_add(&procs->texts, ebt_process_exe(row), &p->exe);
 	if (!err)
-		err = proc_texts_add(&procs->texts, ebt_str(row, EBT_F_process_cgroup), &p->cgroup);
+		err = proc_texts_add(&procs->texts, ebt_process_cgroup(row), &p->cgroup);
 	if (!err && cmdline.len)
 		err = proc_texts_add(&procs->texts, cmdline, &p->cmdline);
 	return err;
@@ -198,7 +196,7 @@ static struct ebt_error *on_process(struct procs *procs, const struct ebt_row *r
 
 static struct ebt_error *on_thread(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_thread_task);
+	const struct ebt_task *task = ebt_thread_task(row);
 	const struct proc_used used = COMMON_USED(thread, row);
 	const struct proc_sched sched = COMMON_SCHED(thread, row);
 	struct proc_thread *t;
@@ -212,15 +210,15 @@ static struct ebt_error *on_thread(struct procs *procs, const struct ebt_row *ro
 		return err;
 	t->used = used;
 	set_sched(t, sched);
-	if (ebt_u64(row, EBT_F_thread_max_rss))
-		p->max_rss = ebt_u64(row, EBT_F_thread_max_rss);
+	if (ebt_thread_max_rss(row))
+		p->max_rss = ebt_thread_max_rss(row);
 	return NULL;
 }
 
 /* Threads whose end was seen are in the kernel's sum too. */
 static struct ebt_error *on_ended_threads(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_ended_threads_task);
+	const struct ebt_task *task = ebt_ended_threads_task(row);
 	const struct proc_used all = COMMON_USED(ended_threads, row);
 	struct proc_used seen = { 0 };
 	struct ebt_error *err;
@@ -252,8 +250,8 @@ static struct ebt_error *on_ended_threads(struct procs *procs, const struct ebt_
 
 static struct ebt_error *on_fork(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *parent = ebt_task(row, EBT_F_task_fork_parent);
-	const struct ebt_task *child = ebt_task(row, EBT_F_task_fork_child);
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
+	const struct ebt_task *child = ebt_task_fork_child(row);
 	uint32_t from = PROC_NONE;
 	struct proc_thread *t;
 	struct ebt_error *err;
@@ -264,7 +262,7 @@ static struct ebt_error *on_fork(struct procs *procs, const struct ebt_row *row)
 	err = get_thread(procs, child, &t, &p);
 	if (err)
 		return err;
-	if (ebt_u64(row, EBT_F_task_fork_thread) || p->forked_ns)
+	if (ebt_task_fork_thread(row) || p->forked_ns)
 		return NULL;
 	p->forked_ns = row->time;
 	if (!parent)
@@ -287,7 +285,7 @@ static struct ebt_error *on_fork(struct procs *procs, const struct ebt_row *row)
 static void take_over(struct procs *procs, struct proc *p, const struct ebt_row *row,
 		      const struct ebt_task *task)
 {
-	uint64_t old_tid = ebt_u64(row, EBT_F_task_exec_old_tid);
+	uint64_t old_tid = ebt_task_exec_old_tid(row);
 
 	if (old_tid == task->tid)
 		return;
@@ -308,7 +306,7 @@ static void take_over(struct procs *procs, struct proc *p, const struct ebt_row 
 
 static struct ebt_error *on_exec(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exec_task);
+	const struct ebt_task *task = ebt_task_exec_task(row);
 	struct proc_thread *t;
 	struct ebt_error *err;
 	struct proc *p;
@@ -322,19 +320,18 @@ static struct ebt_error *on_exec(struct procs *procs, const struct ebt_row *row)
 	p->kernel = false;
 	if (!p->exec_ns)
 		p->exec_ns = row->time;
-	err = proc_texts_add(&procs->texts, ebt_str(row, EBT_F_task_exec_cmdline), &p->cmdline);
+	err = proc_texts_add(&procs->texts, ebt_task_exec_cmdline(row), &p->cmdline);
 	if (!err)
-		err = proc_texts_add(&procs->texts, ebt_str(row, EBT_F_task_exec_filename),
-				     &p->exe);
+		err = proc_texts_add(&procs->texts, ebt_task_exec_filename(row), &p->exe);
 	return err;
 }
 
 static struct ebt_error *on_exit_row(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+	const struct ebt_task *task = ebt_task_exit_task(row);
 	const struct proc_used used = COMMON_USED(task_exit, row);
 	const struct proc_sched sched = COMMON_SCHED(task_exit, row);
-	uint32_t ppid = (uint32_t)ebt_u64(row, EBT_F_task_exit_ppid);
+	uint32_t ppid = (uint32_t)ebt_task_exit_ppid(row);
 	struct proc_thread *t;
 	struct ebt_error *err;
 	struct proc *p;
@@ -346,24 +343,24 @@ static struct ebt_error *on_exit_row(struct procs *procs, const struct ebt_row *
 		return err;
 	t->ended = true;
 	t->end_ns = row->time;
-	t->exit_code = (uint32_t)ebt_u64(row, EBT_F_task_exit_exit_code);
+	t->exit_code = (uint32_t)ebt_task_exit_exit_code(row);
 	t->used = used;
 	set_sched(t, sched);
 	if (!p->ppid)
 		p->ppid = ppid;
-	if (!ebt_u64(row, EBT_F_task_exit_group_dead))
+	if (!ebt_task_exit_group_dead(row))
 		return NULL;
 	p->ended = true;
 	p->end_ns = row->time;
-	p->max_rss = ebt_u64(row, EBT_F_task_exit_max_rss);
+	p->max_rss = ebt_task_exit_max_rss(row);
 	/* Older traces have the last thread's alone. */
-	p->status = t->sched.known ? (uint32_t)ebt_u64(row, EBT_F_task_exit_status) : t->exit_code;
+	p->status = t->sched.known ? (uint32_t)ebt_task_exit_status(row) : t->exit_code;
 	return NULL;
 }
 
 static struct ebt_error *on_end(struct procs *procs, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_end_task);
+	const struct ebt_task *task = ebt_task_end_task(row);
 	struct proc_thread *t;
 	struct ebt_error *err;
 	struct proc *p;
@@ -373,9 +370,9 @@ static struct ebt_error *on_end(struct procs *procs, const struct ebt_row *row)
 	err = get_thread(procs, task, &t, &p);
 	if (err || !t->ended)
 		return err;
-	t->used.run_ns = ebt_u64(row, EBT_F_task_end_run_time);
-	t->used.nvcsw = ebt_u64(row, EBT_F_task_end_nvcsw);
-	t->used.nivcsw = ebt_u64(row, EBT_F_task_end_nivcsw);
+	t->used.run_ns = ebt_task_end_run_time(row);
+	t->used.nvcsw = ebt_task_end_nvcsw(row);
+	t->used.nivcsw = ebt_task_end_nivcsw(row);
 	return NULL;
 }
 

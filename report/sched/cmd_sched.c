@@ -52,22 +52,22 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 static struct ebt_error *on_stop(void *arg, const struct ebt_row *row)
 {
 	struct sched_command *c = arg;
-	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+	uint64_t cpu = ebt_sched_switch_cpu(row);
 
-	if (!sched_feed_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_prev), (uint32_t)cpu))
+	if (!sched_feed_wanted(c->trace, ebt_sched_switch_prev(row), (uint32_t)cpu))
 		return NULL;
 	return schedstat_charge(&c->stat, row, trace_whole_from_ns(c->trace));
 }
 
 static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row *row)
 {
-	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
-	const struct ebt_task *prev = ebt_task(row, EBT_F_sched_switch_prev);
+	uint64_t cpu = ebt_sched_switch_cpu(row);
+	const struct ebt_task *prev = ebt_sched_switch_prev(row);
 
 	if (!trace_cpu_wanted(c->trace, cpu))
 		return NULL;
 	if (trace_has_task_filter(c->trace) && !trace_task_wanted(c->trace, prev) &&
-	    !trace_task_wanted(c->trace, ebt_task(row, EBT_F_sched_switch_next)))
+	    !trace_task_wanted(c->trace, ebt_sched_switch_next(row)))
 		return NULL;
 	return schedstat_switch(&c->stat, cpu);
 }
@@ -82,8 +82,8 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	case EBT_T_sched_switch:
 		return on_switch(c, row);
 	case EBT_T_sched_migrate:
-		task = ebt_task(row, EBT_F_sched_migrate_task);
-		cpu = ebt_u64(row, EBT_F_sched_migrate_dest_cpu);
+		task = ebt_sched_migrate_task(row);
+		cpu = ebt_sched_migrate_dest_cpu(row);
 		if (!task || !sched_feed_wanted(c->trace, task, (uint32_t)cpu))
 			return NULL;
 		return schedstat_migrate(&c->stat, task);

@@ -156,7 +156,7 @@ static struct ebt_error *pass_row(const struct feeding *feeding, const struct eb
 	struct ebt_error *err = NULL;
 
 	if (feed->stop && row->batch->table->id == EBT_T_sched_switch) {
-		prev = ebt_task(row, EBT_F_sched_switch_prev);
+		prev = ebt_sched_switch_prev(row);
 		if (prev && followed_has(feeding->followed, prev))
 			err = feed->stop(feed->arg, row);
 	}

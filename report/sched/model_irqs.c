@@ -91,14 +91,14 @@ static struct ebt_error *count_task(struct irq_model *m, const struct ebt_task *
 
 static struct ebt_error *count_irq(struct irq_model *m, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_irq_task);
-	uint32_t kind = (uint32_t)ebt_u64(row, EBT_F_irq_kind);
-	uint64_t self = ebt_u64(row, EBT_F_irq_self), delay = ebt_u64(row, EBT_F_irq_delay);
-	uint64_t number = ebt_u64(row, EBT_F_irq_number);
+	const struct ebt_task *task = ebt_irq_task(row);
+	uint32_t kind = (uint32_t)ebt_irq_kind(row);
+	uint64_t self = ebt_irq_self(row), delay = ebt_irq_delay(row);
+	uint64_t number = ebt_irq_number(row);
 	struct irq_stat *stat;
 	struct ebt_error *err;
 
-	err = stat_of(m, (uint32_t)ebt_u64(row, EBT_F_irq_cpu), kind, (uint32_t)number, &stat);
+	err = stat_of(m, (uint32_t)ebt_irq_cpu(row), kind, (uint32_t)number, &stat);
 	if (err)
 		return err;
 	if (self > stat->self.max || !stat->self.count)
@@ -155,13 +155,12 @@ static bool has_name(const struct line *line, struct ebt_str name)
 static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
 {
 	struct irq_model *m = arg;
-	struct ebt_str name = ebt_str(row, EBT_F_irq_name_name);
+	struct ebt_str name = ebt_irq_name_name(row);
 	struct ebt_error *err;
 	struct line *line;
 	uint32_t i;
 
-	err = index_map_add(&m->by_line, ebt_u64(row, EBT_F_irq_name_number), (uint32_t)m->n_lines,
-			    &i);
+	err = index_map_add(&m->by_line, ebt_irq_name_number(row), (uint32_t)m->n_lines, &i);
 	if (!err && i == m->n_lines)
 		err = sym_array_reserve(&m->lines, m->n_lines, &m->lines_capacity,
 					sizeof(*m->lines));
@@ -187,12 +186,11 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 	case EBT_T_irq:
 		return count_irq(m, row);
 	case EBT_T_timer:
-		return count_function(&m->timers, (uint32_t)ebt_u64(row, EBT_F_timer_kind),
-				      ebt_u64(row, EBT_F_timer_function), row->time,
-				      ebt_u64(row, EBT_F_timer_self));
+		return count_function(&m->timers, (uint32_t)ebt_timer_kind(row),
+				      ebt_timer_function(row), row->time, ebt_timer_self(row));
 	default:
-		return count_function(&m->works, 0, ebt_u64(row, EBT_F_work_function), row->time,
-				      ebt_u64(row, EBT_F_work_duration));
+		return count_function(&m->works, 0, ebt_work_function(row), row->time,
+				      ebt_work_duration(row));
 	}
 }
 

@@ -201,12 +201,12 @@ static struct ebt_error *find_futex(struct lock_model *m, const struct ebt_row *
 	struct lock new = {
 		.kind = LOCK_FUTEX,
 		.task = task,
-		.address = ebt_u64(row, EBT_F_futex_wait_address),
+		.address = ebt_futex_wait_address(row),
 		.first_time = row->time,
-		.dev_major = (uint32_t)ebt_u64(row, EBT_F_futex_wait_dev_major),
-		.dev_minor = (uint32_t)ebt_u64(row, EBT_F_futex_wait_dev_minor),
-		.inode = ebt_u64(row, EBT_F_futex_wait_inode),
-		.offset = ebt_u64(row, EBT_F_futex_wait_offset),
+		.dev_major = (uint32_t)ebt_futex_wait_dev_major(row),
+		.dev_minor = (uint32_t)ebt_futex_wait_dev_minor(row),
+		.inode = ebt_futex_wait_inode(row),
+		.offset = ebt_futex_wait_offset(row),
 	};
 	uint64_t device = (uint64_t) new.dev_major << 32 | new.dev_minor;
 	struct ebt_error *err;
@@ -231,10 +231,10 @@ static struct ebt_error *find_futex(struct lock_model *m, const struct ebt_row *
  * shared, only threads of the process are believed. */
 static const struct ebt_task *owner_of(const struct ebt_row *row, const struct ebt_task *waiter)
 {
-	const struct ebt_task *owner = ebt_task(row, EBT_F_futex_wait_owner);
+	const struct ebt_task *owner = ebt_futex_wait_owner(row);
 
-	if (ebt_u64(row, EBT_F_futex_wait_owner_by) == OWNER_GUESSED && owner &&
-	    !ebt_u64(row, EBT_F_futex_wait_inode) && (!waiter || owner->pid != waiter->pid))
+	if (ebt_futex_wait_owner_by(row) == OWNER_GUESSED && owner && !ebt_futex_wait_inode(row) &&
+	    (!waiter || owner->pid != waiter->pid))
 		return NULL;
 	return owner;
 }
@@ -243,12 +243,11 @@ static const struct ebt_task *owner_of(const struct ebt_row *row, const struct e
 static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_row *row,
 				       const struct wait *wait, const struct ebt_task *owner)
 {
-	const struct ebt_task *waker = ebt_task(row, EBT_F_futex_wait_waker);
+	const struct ebt_task *waker = ebt_futex_wait_waker(row);
 	struct lock_person *person;
 	struct ebt_error *err = NULL;
 
-	if (ebt_u64(row, EBT_F_futex_wait_woken) != WOKEN_BY_TASK ||
-	    ebt_i64(row, EBT_F_futex_wait_ret) < 0)
+	if (ebt_futex_wait_woken(row) != WOKEN_BY_TASK || ebt_futex_wait_ret(row) < 0)
 		waker = NULL;
 	if (waker) {
 		err = person_of(m, wait->lock, true, waker, &person);
@@ -273,12 +272,12 @@ static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_ro
 
 static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row *row)
 {
-	uint64_t by = ebt_u64(row, EBT_F_futex_wait_owner_by);
-	int64_t result = ebt_i64(row, EBT_F_futex_wait_ret);
+	uint64_t by = ebt_futex_wait_owner_by(row);
+	int64_t result = ebt_futex_wait_ret(row);
 	struct wait wait = {
-		.task = ebt_task(row, EBT_F_futex_wait_task),
-		.ns = ebt_u64(row, EBT_F_futex_wait_duration),
-		.user = m->options->stacks ? ebt_u64(row, EBT_F_futex_wait_ustack) : 0,
+		.task = ebt_futex_wait_task(row),
+		.ns = ebt_futex_wait_duration(row),
+		.user = m->options->stacks ? ebt_futex_wait_ustack_id(row) : 0,
 	};
 	const struct ebt_task *owner = owner_of(row, wait.task);
 	struct ebt_error *err;
@@ -295,7 +294,7 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 	else if (by == OWNER_GUESSED && owner && lock->kind == LOCK_FUTEX)
 		lock->kind = LOCK_MUTEX;
 	wait.kind = lock->kind;
-	if (!ebt_u64(row, EBT_F_futex_wait_slept)) {
+	if (!ebt_futex_wait_slept(row)) {
 		lock->at_once++;
 		return NULL;
 	}
@@ -362,16 +361,16 @@ static struct ebt_error *find_caller(struct lock_model *m, const struct ebt_row 
 
 static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row *row)
 {
-	uint64_t kstack = ebt_u64(row, EBT_F_lock_wait_kstack);
-	bool interrupt = ebt_u64(row, EBT_F_lock_wait_interrupt);
-	const struct ebt_task *task = ebt_task(row, EBT_F_lock_wait_task);
-	struct lock new = { .kind = kernel_kind(ebt_u64(row, EBT_F_lock_wait_flags)) };
+	uint64_t kstack = ebt_lock_wait_kstack_id(row);
+	bool interrupt = ebt_lock_wait_interrupt(row);
+	const struct ebt_task *task = ebt_lock_wait_task(row);
+	struct lock new = { .kind = kernel_kind(ebt_lock_wait_flags(row)) };
 	struct wait wait = {
 		.task = interrupt ? NULL : task,
-		.ns = ebt_u64(row, EBT_F_lock_wait_duration),
+		.ns = ebt_lock_wait_duration(row),
 		.kind = new.kind,
 		.kernel = kstack,
-		.user = m->options->stacks ? ebt_u64(row, EBT_F_lock_wait_ustack) : 0,
+		.user = m->options->stacks ? ebt_lock_wait_ustack_id(row) : 0,
 	};
 	struct ebt_error *err;
 	uint32_t func;
@@ -384,7 +383,7 @@ static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row
 			      &wait.lock);
 	if (err)
 		return err;
-	m->locks[wait.lock].interrupted += ebt_i64(row, EBT_F_lock_wait_ret) < 0;
+	m->locks[wait.lock].interrupted += ebt_lock_wait_ret(row) < 0;
 	return count_wait(m, row, &wait);
 }
 

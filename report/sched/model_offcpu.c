@@ -263,8 +263,8 @@ struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run)
 	if (err || !run->row || !offcpu->options.tree || offcpu->late_stacks)
 		return err;
 	stack.batch = run->row->batch;
-	stack.kernel = ebt_u64(run->row, EBT_F_sched_switch_kstack);
-	stack.user = ebt_u64(run->row, EBT_F_sched_switch_ustack);
+	stack.kernel = ebt_sched_switch_kstack_id(run->row);
+	stack.user = ebt_sched_switch_ustack_id(run->row);
 	return calltree_place(offcpu->options.tree, &stack, &held->node);
 }
 
@@ -297,7 +297,7 @@ struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 
 struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_offcpu_stack_task);
+	const struct ebt_task *task = ebt_offcpu_stack_task(row);
 	struct calltree_stack stack = { .batch = row->batch, .task = task, .time = row->time };
 	struct held *held;
 	struct ebt_error *err;
@@ -309,8 +309,8 @@ struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *
 	if (!held->pending || held->off.end != row->time)
 		return NULL;
 	if (offcpu->options.tree) {
-		stack.kernel = ebt_u64(row, EBT_F_offcpu_stack_kstack);
-		stack.user = ebt_u64(row, EBT_F_offcpu_stack_ustack);
+		stack.kernel = ebt_offcpu_stack_kstack_id(row);
+		stack.user = ebt_offcpu_stack_ustack_id(row);
 		err = calltree_place(offcpu->options.tree, &stack, &node);
 		if (err)
 			return err;

@@ -283,8 +283,8 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 			      const struct ebt_task *task, uint32_t cpu, bool cpu_seen)
 {
 	struct sched_run run = { .task = task, .row = row, .end = row->time, .cpu = cpu };
-	uint64_t prev_state = ebt_u64(row, EBT_F_sched_switch_prev_state);
-	bool preempt = ebt_u64(row, EBT_F_sched_switch_preempt);
+	uint64_t prev_state = ebt_sched_switch_prev_state(row);
+	bool preempt = ebt_sched_switch_preempt(row);
 	struct sched_task_state *s;
 	struct ebt_error *err;
 
@@ -420,9 +420,9 @@ static struct ebt_error *look_for_damage(struct sched_model *model, uint64_t bat
 
 static struct ebt_error *on_switch(struct sched_model *model, const struct ebt_row *row)
 {
-	const struct ebt_task *prev = ebt_task(row, EBT_F_sched_switch_prev);
-	const struct ebt_task *next = ebt_task(row, EBT_F_sched_switch_next);
-	uint64_t cpu = ebt_u64(row, EBT_F_sched_switch_cpu);
+	const struct ebt_task *prev = ebt_sched_switch_prev(row);
+	const struct ebt_task *next = ebt_sched_switch_next(row);
+	uint64_t cpu = ebt_sched_switch_cpu(row);
 	struct cpu_state *c;
 	struct ebt_error *err = NULL;
 	bool seen;
@@ -454,9 +454,9 @@ static struct ebt_error *on_switch(struct sched_model *model, const struct ebt_r
 
 static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_row *row)
 {
-	const struct ebt_task *wakee = ebt_task(row, EBT_F_sched_waking_wakee);
-	const struct ebt_task *waker = ebt_task(row, EBT_F_sched_waking_waker);
-	uint64_t kind = ebt_u64(row, EBT_F_sched_waking_kind);
+	const struct ebt_task *wakee = ebt_sched_waking_wakee(row);
+	const struct ebt_task *waker = ebt_sched_waking_waker(row);
+	uint64_t kind = ebt_sched_waking_kind(row);
 	struct sched_task_state *s;
 	struct ebt_error *err;
 
@@ -498,7 +498,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 
 static struct ebt_error *on_fork(struct sched_model *model, const struct ebt_row *row)
 {
-	const struct ebt_task *child = ebt_task(row, EBT_F_task_fork_child);
+	const struct ebt_task *child = ebt_task_fork_child(row);
 	struct sched_task_state *s;
 	struct ebt_error *err;
 
@@ -517,13 +517,13 @@ static struct ebt_error *on_fork(struct sched_model *model, const struct ebt_row
  * without an exit, and what it runs counts for the new one from now on. */
 static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exec_task);
-	uint64_t cpu = ebt_u64(row, EBT_F_task_exec_cpu);
+	const struct ebt_task *task = ebt_task_exec_task(row);
+	uint64_t cpu = ebt_task_exec_cpu(row);
 	struct sched_task_state *s, *old;
 	struct sched_run run;
 	struct ebt_error *err;
 
-	if (!task || ebt_u64(row, EBT_F_task_exec_old_tid) == task->tid || cpu >= model->n_cpus ||
+	if (!task || ebt_task_exec_old_tid(row) == task->tid || cpu >= model->n_cpus ||
 	    model->cpus[cpu].current == NO_TASK || model->cpus[cpu].current == task->id)
 		return NULL;
 	err = task_state(model, task, &s);
@@ -531,7 +531,7 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 		return err;
 	old = &model->tasks[model->cpus[cpu].current];
 	if (old->kind != KIND_RUNNING || old->cpu != cpu ||
-	    old->task->tid != ebt_u64(row, EBT_F_task_exec_old_tid))
+	    old->task->tid != ebt_task_exec_old_tid(row))
 		return NULL;
 	run = (struct sched_run){
 		.task = old->task,
@@ -554,7 +554,7 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 
 static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+	const struct ebt_task *task = ebt_task_exit_task(row);
 	struct sched_task_state *s;
 	struct ebt_error *err;
 
@@ -568,8 +568,8 @@ static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt
 
 static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_thread_task);
-	uint64_t cpu = ebt_u64(row, EBT_F_thread_cpu);
+	const struct ebt_task *task = ebt_thread_task(row);
+	uint64_t cpu = ebt_thread_cpu(row);
 	struct sched_task_state *s;
 	struct cpu_state *c;
 	struct ebt_error *err;
@@ -582,7 +582,7 @@ static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_r
 	err = cpu_state(model, cpu, &c);
 	if (err)
 		return err;
-	if (ebt_u64(row, EBT_F_thread_on_cpu)) {
+	if (ebt_thread_on_cpu(row)) {
 		if (!c || c->seen || c->current != NO_TASK)
 			return NULL;
 		s->kind = KIND_RUNNING;
@@ -590,7 +590,7 @@ static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_r
 		s->woken = false;
 		c->current = task->id;
 	} else {
-		s->why = sched_why(ebt_u64(row, EBT_F_thread_state), false);
+		s->why = sched_why(ebt_thread_state(row), false);
 		s->kind = s->why == SCHED_DEAD ? KIND_DEAD : KIND_OFF;
 		if (s->why == SCHED_RUNNABLE)
 			s->runnable = visible_from(model, task);

@@ -66,9 +66,9 @@ static struct ebt_error *get_cpu(struct schedstat *stat, uint64_t cpu, struct sc
  */
 static uint64_t charged(const struct ebt_row *row)
 {
-	if (sched_why(ebt_u64(row, EBT_F_sched_switch_prev_state), false) == SCHED_DEAD)
+	if (sched_why(ebt_sched_switch_prev_state(row), false) == SCHED_DEAD)
 		return 0;
-	return ebt_u64(row, EBT_F_sched_switch_prev_run);
+	return ebt_sched_switch_prev_run(row);
 }
 
 /* schedstat_charge() took what was charged for the whole run, of which earlier windows have had
@@ -144,7 +144,7 @@ struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *
 struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row *row,
 				   uint64_t from_ns)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_sched_switch_prev);
+	const struct ebt_task *task = ebt_sched_switch_prev(row);
 	uint64_t ns = charged(row);
 	uint64_t most = row->time > from_ns ? row->time - from_ns : 0;
 	struct schedstat_task *t;
@@ -184,11 +184,11 @@ const struct ebt_task *schedstat_kernel_task(const struct ebt_row *row)
 {
 	switch (row->batch->table->id) {
 	case EBT_T_thread:
-		return ebt_task(row, EBT_F_thread_task);
+		return ebt_thread_task(row);
 	case EBT_T_task_fork:
-		return ebt_task(row, EBT_F_task_fork_child);
+		return ebt_task_fork_child(row);
 	case EBT_T_task_exit:
-		return ebt_task(row, EBT_F_task_exit_task);
+		return ebt_task_exit_task(row);
 	default:
 		return NULL;
 	}
@@ -207,10 +207,10 @@ struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row 
 	if (err)
 		return err;
 	if (id == EBT_T_task_exit) {
-		t->kernel_ns = ebt_u64(row, EBT_F_task_exit_run_time);
+		t->kernel_ns = ebt_task_exit_run_time(row);
 		t->kernel_known = t->kernel_before_known && t->kernel_ns >= t->kernel_before_ns;
 	} else if (!t->kernel_before_known) {
-		t->kernel_before_ns = id == EBT_T_thread ? ebt_u64(row, EBT_F_thread_run_time) : 0;
+		t->kernel_before_ns = id == EBT_T_thread ? ebt_thread_run_time(row) : 0;
 		t->kernel_before_known = true;
 	}
 	return NULL;

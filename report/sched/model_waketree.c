@@ -135,14 +135,13 @@ static struct ebt_error *node_of(struct waketree *tree, const struct ebt_task *w
 /* Those of an interrupt are of nobody's chain. */
 static const struct ebt_task *waker_of(const struct ebt_row *row)
 {
-	return ebt_u64(row, EBT_F_sched_waking_kind) == SCHED_WAKING_INTERRUPT
-		       ? NULL
-		       : ebt_task(row, EBT_F_sched_waking_waker);
+	return ebt_sched_waking_kind(row) == SCHED_WAKING_INTERRUPT ? NULL
+								    : ebt_sched_waking_waker(row);
 }
 
 struct ebt_error *waketree_waking(struct waketree *tree, const struct ebt_row *row)
 {
-	const struct ebt_task *wakee = ebt_task(row, EBT_F_sched_waking_wakee);
+	const struct ebt_task *wakee = ebt_sched_waking_wakee(row);
 	const struct ebt_task *waker = waker_of(row);
 	struct task_place *place;
 	struct ebt_error *err;
@@ -156,7 +155,7 @@ struct ebt_error *waketree_waking(struct waketree *tree, const struct ebt_row *r
 	if (err || place->pending)
 		return err;
 	place->pending = true;
-	place->soft = ebt_u64(row, EBT_F_sched_waking_kind) == SCHED_WAKING_SOFT;
+	place->soft = ebt_sched_waking_kind(row) == SCHED_WAKING_SOFT;
 	place->pending_node = node;
 	place->pending_waker = id_of(waker);
 	return NULL;

@@ -354,7 +354,7 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	case EBT_T_offcpu_stack:
 		return offcpu_stack_row(wall->offcpu, row);
 	case EBT_T_task_fork:
-		child = ebt_task(row, EBT_F_task_fork_child);
+		child = ebt_task_fork_child(row);
 		err = child ? make_room(wall, child) : NULL;
 		if (!err && child)
 			wall->aside[child->id].born = row->time;
@@ -415,10 +415,10 @@ static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 	struct wall *wall = arg;
 	const struct calltree_stack stack = {
 		.batch = row->batch,
-		.task = ebt_task(row, EBT_F_sample_task),
+		.task = ebt_sample_task(row),
 		.time = row->time,
-		.kernel = ebt_u64(row, EBT_F_sample_kstack),
-		.user = ebt_u64(row, EBT_F_sample_ustack),
+		.kernel = ebt_sample_kstack_id(row),
+		.user = ebt_sample_ustack_id(row),
 	};
 	struct spent *spent;
 	struct ebt_error *err;

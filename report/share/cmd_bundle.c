@@ -227,7 +227,7 @@ static struct ebt_error *finish_stacks(void *arg, struct ebt_edit *edit, bool *r
 
 static struct ebt_error *see_object(void *arg, const struct ebt_row *row)
 {
-	uint64_t id = ebt_u64(row, EBT_F_name_object_object_id);
+	uint64_t id = ebt_name_object_object_id(row);
 	struct bundle_maker *m = arg;
 
 	if (id > m->last_object_id)

@@ -214,16 +214,16 @@ static struct json *begin_lost(struct export *e, uint64_t table_id, const uint64
 /* A row of table `lost`. */
 static void put_lost(struct export *e, const struct ebt_row *row)
 {
-	uint64_t count = ebt_u64(row, EBT_F_lost_count), id = ebt_u64(row, EBT_F_lost_table_id);
-	uint64_t reason = ebt_u64(row, EBT_F_lost_reason);
+	uint64_t count = ebt_lost_count(row), id = ebt_lost_table_id(row);
+	uint64_t reason = ebt_lost_reason(row);
 	const char *name = ebt_value_name(&row->batch->table->fields[EBT_F_lost_reason], reason);
-	struct ebt_str source = ebt_str(row, EBT_F_lost_source);
-	struct ebt_str detail = ebt_str(row, EBT_F_lost_detail);
+	struct ebt_str source = ebt_lost_source(row);
+	struct ebt_str detail = ebt_lost_detail(row);
 	struct json *json;
 
 	if (!is_chosen(e, id))
 		return;
-	json = begin_lost(e, id, &count, ebt_u64(row, EBT_F_lost_from), row->time);
+	json = begin_lost(e, id, &count, ebt_lost_from(row), row->time);
 	put_cstr(json, "reason", name ? name : "other");
 	json_key(json, "source");
 	json_str(json, source.data, source.len);

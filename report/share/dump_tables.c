@@ -36,13 +36,13 @@ static void add_field(struct dump_fields *fields, int index)
 
 static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
-	uint64_t id = ebt_u64(row, EBT_F_schema_table_id);
+	uint64_t id = ebt_schema_table_id(row);
 	struct dump_tables *t = arg;
 	uint16_t at = id <= UINT16_MAX ? t->by_id[id] : 0;
 
 	if (at)
 		add_field(&t->fields[at - 1],
-			  field_by_id(&t->tables[at - 1], ebt_u64(row, EBT_F_schema_field_id)));
+			  field_by_id(&t->tables[at - 1], ebt_schema_field_id(row)));
 	return NULL;
 }
 

@@ -171,7 +171,7 @@ static bool keep_instance(const struct scrub *s, struct ebt_str instance,
 			  const struct scrub_context *c)
 {
 	const struct ebt_row row = { .batch = c->batch, .i = c->row };
-	struct ebt_str category = ebt_str(&row, EBT_F_counter_def_category);
+	struct ebt_str category = ebt_counter_def_category(&row);
 
 	if (category.len == 3 && !memcmp(category.data, "net", 3))
 		return s->options->keep_host || scrub_is_system_device(instance);
@@ -298,7 +298,7 @@ static struct scrub_context context_of(const struct scrub *s, const struct ebt_b
 
 	c.kernel = scrub_known_kernel(s->known, first_task(batch, i));
 	if (batch->table->id == EBT_T_name_frame) {
-		c.system = scrub_known_object(s->known, ebt_u64(&row, EBT_F_name_frame_object_id));
+		c.system = scrub_known_object(s->known, ebt_name_frame_object_id(&row));
 	} else {
 		file = ebt_field_by_name(batch->table, "file");
 		c.system = file > 0 && batch->table->fields[file].type == EBT_TYPE_STRING &&
@@ -337,7 +337,7 @@ static struct ebt_error *edit_texts(struct scrub *s, struct ebt_edit *edit, uint
 		if (!cached)
 			c = context_of(s, batch, i);
 		if (action == SCRUB_META)
-			what = scrub_meta_action(ebt_str(&row, EBT_F_meta_key), &known);
+			what = scrub_meta_action(ebt_meta_key(&row), &known);
 		if (!cached || *value == NOT_YET)
 			err = scrub_text(s, edit, what, &c, v, value);
 		to[i] = *value;
@@ -447,11 +447,11 @@ static void drop_rows(struct scrub *s, struct ebt_edit *edit)
 		bool keep = true;
 
 		if (batch->table->id == EBT_T_file)
-			keep = keep_file(s, ebt_u64(&row, EBT_F_file_file_id));
+			keep = keep_file(s, ebt_file_file_id(&row));
 		else if (batch->table->id == EBT_T_file_data)
-			keep = keep_file(s, ebt_u64(&row, EBT_F_file_data_file_id));
+			keep = keep_file(s, ebt_file_data_file_id(&row));
 		else if (batch->table->id == EBT_T_meta)
-			scrub_meta_action(ebt_str(&row, EBT_F_meta_key), &keep);
+			scrub_meta_action(ebt_meta_key(&row), &keep);
 		if (keep)
 			continue;
 		ebt_edit_drop_row(edit, i);

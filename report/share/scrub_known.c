@@ -138,25 +138,25 @@ static struct ebt_error *add_object(struct scrub_known *known, const struct ebt_
 {
 	uint64_t *objects;
 
-	if (!scrub_is_system_path(ebt_str(row, EBT_F_name_object_path)))
+	if (!scrub_is_system_path(ebt_name_object_path(row)))
 		return NULL;
 	objects = grown(known->objects, &known->n_objects, &known->objects_capacity,
 			sizeof(*objects), compare_objects);
 	if (!objects)
 		return &ebt_enomem;
 	known->objects = objects;
-	objects[known->n_objects++] = ebt_u64(row, EBT_F_name_object_object_id);
+	objects[known->n_objects++] = ebt_name_object_object_id(row);
 	return NULL;
 }
 
 /* kthreadd makes threads while the recording runs: whom a kernel thread makes is one. */
 static struct ebt_error *take_fork(struct scrub_known *known, const struct ebt_row *row)
 {
-	const struct ebt_task *parent = ebt_task(row, EBT_F_task_fork_parent);
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
 
 	if (parent && parent->tid == 2 && parent->comm.len == 8 &&
 	    !memcmp(parent->comm.data, "kthreadd", 8))
-		return add_kernel(known, ebt_task(row, EBT_F_task_fork_child));
+		return add_kernel(known, ebt_task_fork_child(row));
 	return NULL;
 }
 
@@ -167,16 +167,16 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 
 	switch (row->batch->table->id) {
 	case EBT_T_process:
-		err = add_path(known, ebt_str(row, EBT_F_process_exe));
-		if (!err && ebt_u64(row, EBT_F_process_kernel))
-			err = add_kernel(known, ebt_task(row, EBT_F_process_task));
+		err = add_path(known, ebt_process_exe(row));
+		if (!err && ebt_process_kernel(row))
+			err = add_kernel(known, ebt_process_task(row));
 		return err;
 	case EBT_T_task_fork:
 		return take_fork(known, row);
 	case EBT_T_task_exec:
-		return add_path(known, ebt_str(row, EBT_F_task_exec_filename));
+		return add_path(known, ebt_task_exec_filename(row));
 	case EBT_T_mmap:
-		return add_path(known, ebt_str(row, EBT_F_mmap_path));
+		return add_path(known, ebt_mmap_path(row));
 	case EBT_T_name_object:
 		return add_object(known, row);
 	}

@@ -67,14 +67,14 @@ static struct ebt_error *count_errno(struct syscall_model *m, uint32_t nr, bool 
 static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row *row,
 				   uint64_t duration)
 {
-	uint32_t nr = (uint32_t)ebt_u64(row, EBT_F_syscall_nr), group = 0;
-	int64_t result = ebt_i64(row, EBT_F_syscall_ret);
-	bool compat = ebt_u64(row, EBT_F_syscall_abi);
+	uint32_t nr = (uint32_t)ebt_syscall_nr(row), group = 0;
+	int64_t result = ebt_syscall_ret(row);
+	bool compat = ebt_syscall_abi(row);
 	struct syscall_stat *stat;
 	struct ebt_error *err;
 
 	if (m->tasks) {
-		err = task_groups_of(m->tasks, ebt_task(row, EBT_F_syscall_task), &group);
+		err = task_groups_of(m->tasks, ebt_syscall_task(row), &group);
 		if (err)
 			return err;
 	}
@@ -95,8 +95,8 @@ static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row
 static struct ebt_error *count_within(struct syscall_model *m, const struct ebt_row *row)
 {
 	const struct syscall_within *within = m->within;
-	const struct ebt_task *task = ebt_task(row, EBT_F_syscall_task);
-	uint64_t duration = ebt_u64(row, EBT_F_syscall_duration);
+	const struct ebt_task *task = ebt_syscall_task(row);
+	uint64_t duration = ebt_syscall_duration(row);
 	uint64_t entered = row->time > duration ? row->time - duration : 0;
 	struct ebt_error *err;
 
@@ -110,8 +110,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
 	struct syscall_model *m = arg;
 
-	return m->within ? count_within(m, row)
-			 : count_row(m, row, ebt_u64(row, EBT_F_syscall_duration));
+	return m->within ? count_within(m, row) : count_row(m, row, ebt_syscall_duration(row));
 }
 
 static struct ebt_error *read_rows(struct syscall_model *m)

@@ -234,11 +234,11 @@ static void read_call(struct lines *l, const struct ebt_row *row, struct call *r
 {
 	*ret = (struct call){
 		.order = l->rows++,
-		.duration = ebt_u64(row, EBT_F_syscall_duration),
-		.nr = ebt_u64(row, EBT_F_syscall_nr),
-		.result = ebt_i64(row, EBT_F_syscall_ret),
-		.task = ebt_task(row, EBT_F_syscall_task),
-		.compat = ebt_u64(row, EBT_F_syscall_abi),
+		.duration = ebt_syscall_duration(row),
+		.nr = ebt_syscall_nr(row),
+		.result = ebt_syscall_ret(row),
+		.task = ebt_syscall_task(row),
+		.compat = ebt_syscall_abi(row),
 	};
 	ret->entry = row->time > ret->duration ? row->time - ret->duration : 0;
 	for (unsigned int i = 0; i < N_ARGS; i++)

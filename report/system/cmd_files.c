@@ -32,8 +32,8 @@ static struct ebt_error *add_piece(void *arg, const struct ebt_row *row)
 {
 	struct file_pieces *pieces = arg;
 	struct piece piece = {
-		.file = ebt_u64(row, EBT_F_file_data_file_id),
-		.len = ebt_str(row, EBT_F_file_data_content).len,
+		.file = ebt_file_data_file_id(row),
+		.len = ebt_file_data_content(row).len,
 		.chunk = (size_t)(row->batch->chunk - pieces->chunks),
 	};
 	struct ebt_error *err;

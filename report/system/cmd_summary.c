@@ -354,7 +354,7 @@ static struct ebt_error *put_lost(struct summary_view *v)
 		if (err || !row.batch)
 			break;
 		if ((first || row.time >= trace_from_ns(trace)) && row.time < to &&
-		    __builtin_add_overflow(total, ebt_u64(&row, EBT_F_lost_count), &total))
+		    __builtin_add_overflow(total, ebt_lost_count(&row), &total))
 			total = UINT64_MAX;
 	}
 	put_u64(v->json, "lost", total);

@@ -136,7 +136,7 @@ static struct ebt_error *collect_tables(struct trace *trace, struct info *info)
 static struct ebt_error *add_meta(void *arg, const struct ebt_row *row)
 {
 	struct info *info = arg;
-	struct ebt_str key = ebt_str(row, EBT_F_meta_key), value = ebt_str(row, EBT_F_meta_value);
+	struct ebt_str key = ebt_meta_key(row), value = ebt_meta_value(row);
 	struct info_pair *pair = NULL, *grown;
 	char *copy;
 
@@ -172,10 +172,10 @@ static struct ebt_error *add_source(void *arg, const struct ebt_row *row)
 	struct info *info = arg;
 	const struct ebt_field *status = &row->batch->table->fields[EBT_F_source_status];
 	struct info_source new = {
-		.name = copy_str(ebt_str(row, EBT_F_source_name)),
-		.detail = copy_str(ebt_str(row, EBT_F_source_detail)),
-		.args = copy_str(ebt_str(row, EBT_F_source_args)),
-		.status = ebt_value_name(status, ebt_u64(row, EBT_F_source_status)),
+		.name = copy_str(ebt_source_name(row)),
+		.detail = copy_str(ebt_source_detail(row)),
+		.args = copy_str(ebt_source_args(row)),
+		.status = ebt_value_name(status, ebt_source_status(row)),
 	};
 	struct info_source *to = NULL, *grown;
 
@@ -213,10 +213,10 @@ static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
 {
 	struct info *info = arg;
 	const struct ebt_field *reason = &row->batch->table->fields[EBT_F_lost_reason];
-	uint64_t value = ebt_u64(row, EBT_F_lost_reason), table = ebt_u64(row, EBT_F_lost_table_id);
-	struct ebt_str source = ebt_str(row, EBT_F_lost_source);
-	struct ebt_str detail = ebt_str(row, EBT_F_lost_detail);
-	uint64_t from = ebt_u64(row, EBT_F_lost_from);
+	uint64_t value = ebt_lost_reason(row), table = ebt_lost_table_id(row);
+	struct ebt_str source = ebt_lost_source(row);
+	struct ebt_str detail = ebt_lost_detail(row);
+	uint64_t from = ebt_lost_from(row);
 	struct info_loss *to = NULL, *grown;
 
 	for (size_t i = 0; i < info->n_losses && !to; i++) {
@@ -245,7 +245,7 @@ static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
 		if (!to->source || !to->detail)
 			return &ebt_enomem;
 	}
-	to->count = add_sat(to->count, ebt_u64(row, EBT_F_lost_count));
+	to->count = add_sat(to->count, ebt_lost_count(row));
 	to->from_ns = from < to->from_ns ? from : to->from_ns;
 	to->to_ns = row->time > to->to_ns ? row->time : to->to_ns;
 	return NULL;
@@ -257,13 +257,13 @@ static struct ebt_error *add_clock(void *arg, const struct ebt_row *row)
 	struct info_clocks *c = &info->clocks;
 
 	c->last_mono = row->time;
-	c->last_real = ebt_u64(row, EBT_F_clock_realtime);
+	c->last_real = ebt_clock_realtime(row);
 	if (!c->readings++) {
 		c->first_mono = c->last_mono;
 		c->first_real = c->last_real;
 	}
-	if (ebt_u64(row, EBT_F_clock_uncertainty) > c->uncertainty_ns)
-		c->uncertainty_ns = ebt_u64(row, EBT_F_clock_uncertainty);
+	if (ebt_clock_uncertainty(row) > c->uncertainty_ns)
+		c->uncertainty_ns = ebt_clock_uncertainty(row);
 	return NULL;
 }
 

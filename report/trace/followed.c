@@ -44,12 +44,12 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 
 	switch (row->batch->table->id) {
 	case EBT_T_process:
-		task = ebt_task(row, EBT_F_process_task);
+		task = ebt_process_task(row);
 		return task ? add(followed, task->pid) : NULL;
 	case EBT_T_task_fork:
-		return add(followed, ebt_u64(row, EBT_F_task_fork_child_pid));
+		return add(followed, ebt_task_fork_child_pid(row));
 	default:
-		return add(followed, ebt_u64(row, EBT_F_task_exec_pid));
+		return add(followed, ebt_task_exec_pid(row));
 	}
 }
 

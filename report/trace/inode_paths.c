@@ -83,12 +83,12 @@ static struct ebt_error *intern(struct inode_paths *paths, const struct inode_ke
 static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
 	struct inode_paths *paths = arg;
-	const struct ebt_str path = ebt_str(row, EBT_F_inode_path_path);
+	const struct ebt_str path = ebt_inode_path_path(row);
 	const struct inode_key key = {
-		.inode = ebt_u64(row, EBT_F_inode_path_inode),
-		.dev_major = (uint32_t)ebt_u64(row, EBT_F_inode_path_dev_major),
-		.dev_minor = (uint32_t)ebt_u64(row, EBT_F_inode_path_dev_minor),
-		.generation = (uint32_t)ebt_u64(row, EBT_F_inode_path_generation),
+		.inode = ebt_inode_path_inode(row),
+		.dev_major = (uint32_t)ebt_inode_path_dev_major(row),
+		.dev_minor = (uint32_t)ebt_inode_path_dev_minor(row),
+		.generation = (uint32_t)ebt_inode_path_generation(row),
 	};
 	struct named *named;
 	struct ebt_error *err;
@@ -96,9 +96,9 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 	err = intern(paths, &key, &named);
 	if (err || !named)
 		return err;
-	named->links = (uint32_t)ebt_u64(row, EBT_F_inode_path_links);
-	named->rdev_major = (uint32_t)ebt_u64(row, EBT_F_inode_path_rdev_major);
-	named->rdev_minor = (uint32_t)ebt_u64(row, EBT_F_inode_path_rdev_minor);
+	named->links = (uint32_t)ebt_inode_path_links(row);
+	named->rdev_major = (uint32_t)ebt_inode_path_rdev_major(row);
+	named->rdev_minor = (uint32_t)ebt_inode_path_rdev_minor(row);
 	/* A name that was known once is better than none. */
 	if (named->path && (*named->path && !path.len))
 		return NULL;

@@ -76,9 +76,8 @@ static struct ebt_error *add_lost_rows(struct ebt_reader *reader, uint16_t table
 		err = ebt_cursor_next(cursor, &row);
 		if (err || !row.batch)
 			break;
-		if (ebt_u64(&row, EBT_F_lost_table_id) == table &&
-		    ebt_u64(&row, EBT_F_lost_count) > 0)
-			err = add(losses, ebt_u64(&row, EBT_F_lost_from), row.time);
+		if (ebt_lost_table_id(&row) == table && ebt_lost_count(&row) > 0)
+			err = add(losses, ebt_lost_from(&row), row.time);
 	}
 	return err;
 }

@@ -76,7 +76,7 @@ static struct ebt_error *keep_field(struct probe_args *probes, const struct ebt_
 static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 {
 	struct probe_args *probes = arg;
-	uint32_t number = (uint32_t)ebt_u64(row, EBT_F_probe_probe), i;
+	uint32_t number = (uint32_t)ebt_probe_probe(row), i;
 	struct ebt_error *err;
 	struct probe *probe;
 
@@ -90,8 +90,8 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 	probe = &probes->list[probes->n++];
 	*probe = (struct probe){
 		.number = number,
-		.kind = (uint32_t)ebt_u64(row, EBT_F_probe_kind),
-		.offset = ebt_u64(row, EBT_F_probe_offset),
+		.kind = (uint32_t)ebt_probe_kind(row),
+		.offset = ebt_probe_offset(row),
 		.result = { .kind = PROBE_REGISTER, .size = 8 },
 	};
 	err = keep_field(probes, row, EBT_F_probe_group, &probe->group);
@@ -99,19 +99,18 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 		err = keep_field(probes, row, EBT_F_probe_name, &probe->name);
 	if (!err)
 		err = keep_field(probes, row, EBT_F_probe_path, &probe->path);
-	return err ? err
-		   : probe_args_keep(probes, ebt_str(row, EBT_F_probe_build_id), &probe->build_id);
+	return err ? err : probe_args_keep(probes, ebt_probe_build_id(row), &probe->build_id);
 }
 
 static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
 {
 	struct probe_args *probes = to;
-	uint32_t index = (uint32_t)ebt_u64(row, EBT_F_probe_arg_index), i;
+	uint32_t index = (uint32_t)ebt_probe_arg_index(row), i;
 	struct ebt_error *err;
 	struct probe *probe;
 	struct probe_arg *arg;
 
-	if (!index_map_find(&probes->by_number, ebt_u64(row, EBT_F_probe_arg_probe), &i))
+	if (!index_map_find(&probes->by_number, ebt_probe_arg_probe(row), &i))
 		return NULL;
 	/* Of those of one time each is the next. */
 	probe = &probes->list[i];
@@ -124,10 +123,10 @@ static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
 	arg = &probe->args[probe->n_args++];
 	*arg = (struct probe_arg){
 		.index = index,
-		.kind = (uint32_t)ebt_u64(row, EBT_F_probe_arg_kind),
-		.size = (uint32_t)ebt_u64(row, EBT_F_probe_arg_size),
-		.elements = (uint32_t)ebt_u64(row, EBT_F_probe_arg_elements),
-		.position = (uint32_t)ebt_u64(row, EBT_F_probe_arg_position),
+		.kind = (uint32_t)ebt_probe_arg_kind(row),
+		.size = (uint32_t)ebt_probe_arg_size(row),
+		.elements = (uint32_t)ebt_probe_arg_elements(row),
+		.position = (uint32_t)ebt_probe_arg_position(row),
 	};
 	err = keep_field(probes, row, EBT_F_probe_arg_name, &arg->name);
 	return err ? err : keep_field(probes, row, EBT_F_probe_arg_type, &arg->type);

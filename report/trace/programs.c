@@ -61,8 +61,8 @@ static struct ebt_error *set_name(struct program *program, struct ebt_str path)
 /* A new process runs what its parent runs. */
 static struct ebt_error *see_fork(struct programs *programs, const struct ebt_row *row)
 {
-	const struct ebt_task *parent = ebt_task(row, EBT_F_task_fork_parent);
-	const struct ebt_task *child = ebt_task(row, EBT_F_task_fork_child);
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
+	const struct ebt_task *child = ebt_task_fork_child(row);
 	struct program *program;
 	struct ebt_error *err;
 	size_t from;
@@ -93,15 +93,14 @@ static struct ebt_error *see_row(void *arg, const struct ebt_row *row)
 
 	if (row->batch->table->id == EBT_T_task_fork)
 		return see_fork(programs, row);
-	task = ebt_task(row, was_there ? EBT_F_process_task : EBT_F_task_exec_task);
+	task = was_there ? ebt_process_task(row) : ebt_task_exec_task(row);
 	if (!task)
 		return NULL;
 	err = get(programs, task, &program);
 	if (err)
 		return err;
-	program->kernel = was_there && ebt_u64(row, EBT_F_process_kernel);
-	return set_name(program, was_there ? ebt_str(row, EBT_F_process_exe)
-					   : ebt_str(row, EBT_F_task_exec_filename));
+	program->kernel = was_there && ebt_process_kernel(row);
+	return set_name(program, was_there ? ebt_process_exe(row) : ebt_task_exec_filename(row));
 }
 
 struct ebt_error *programs_create(struct ebt_reader *reader, const struct names *names,

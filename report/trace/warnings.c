@@ -57,9 +57,9 @@ static struct table_sums *sums_of(const struct loss_sums *sums, uint64_t id)
 
 static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
 {
-	struct table_sums *sum = sums_of(arg, ebt_u64(row, EBT_F_lost_table_id));
+	struct table_sums *sum = sums_of(arg, ebt_lost_table_id(row));
 
-	if (sum && __builtin_add_overflow(sum->noted, ebt_u64(row, EBT_F_lost_count), &sum->noted))
+	if (sum && __builtin_add_overflow(sum->noted, ebt_lost_count(row), &sum->noted))
 		sum->noted = UINT64_MAX;
 	return NULL;
 }
@@ -354,8 +354,8 @@ static struct ebt_error *warn_unknown(struct trace *trace)
 		err = ebt_cursor_next(cursor, &row);
 		if (err || !row.batch)
 			break;
-		table = ebt_u64(&row, EBT_F_lost_table_id);
-		n += !ebt_u64(&row, EBT_F_lost_count) && table && table <= UINT16_MAX &&
+		table = ebt_lost_table_id(&row);
+		n += !ebt_lost_count(&row) && table && table <= UINT16_MAX &&
 		     was_read(trace, (uint16_t)table);
 	}
 	if (err || !n)

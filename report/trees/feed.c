@@ -96,14 +96,14 @@ static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row
 {
 	const struct calltree_stack stack = {
 		.batch = row->batch,
-		.task = ebt_task(row, EBT_F_sample_task),
+		.task = ebt_sample_task(row),
 		.time = row->time,
-		.kernel = ebt_u64(row, EBT_F_sample_kstack),
-		.user = ebt_u64(row, EBT_F_sample_ustack),
+		.kernel = ebt_sample_kstack_id(row),
+		.user = ebt_sample_ustack_id(row),
 	};
 	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
-	bool clock = ebt_u64(row, EBT_F_sample_event) == 0;
-	uint64_t weight = clock ? ebt_u64(row, EBT_F_sample_period) : cycles_ns;
+	bool clock = ebt_sample_event(row) == 0;
+	uint64_t weight = clock ? ebt_sample_period(row) : cycles_ns;
 	struct ebt_error *err;
 	uint32_t node;
 

@@ -112,7 +112,7 @@ static struct ebt_error *read_loads(struct identities *identities, struct ebt_st
 static struct ebt_error *read_texts(struct identities *identities, const struct ebt_row *row,
 				    const char *path, struct identity *identity)
 {
-	struct ebt_str link = ebt_str(row, EBT_F_object_debuglink);
+	struct ebt_str link = ebt_object_debuglink(row);
 	struct ebt_error *err;
 
 	/* A name, not a path. */
@@ -122,7 +122,7 @@ static struct ebt_error *read_texts(struct identities *identities, const struct 
 	if (!err)
 		err = ebt_arena_string(&identities->arena, link.data, link.len,
 				       &identity->debuglink);
-	return err ? err : read_loads(identities, ebt_str(row, EBT_F_object_segments), identity);
+	return err ? err : read_loads(identities, ebt_object_segments(row), identity);
 }
 
 static struct ebt_error *reserve(struct identities *identities)
@@ -169,16 +169,16 @@ static struct ebt_error *add_identity(struct identities *identities, const struc
 static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
 	struct identities *identities = arg;
-	struct ebt_str path = ebt_str(row, EBT_F_object_path);
-	struct ebt_str id = ebt_str(row, EBT_F_object_build_id);
-	struct ebt_str hash = ebt_str(row, EBT_F_object_hash);
+	struct ebt_str path = ebt_object_path(row);
+	struct ebt_str id = ebt_object_build_id(row);
+	struct ebt_str hash = ebt_object_hash(row);
 	struct identity identity = {
 		.id.len = id.len <= SYM_BUILD_ID_MAX ? id.len : 0,
-		.size = ebt_u64(row, EBT_F_object_size),
-		.mtime_ns = ebt_i64(row, EBT_F_object_mtime),
-		.file_id = ebt_u64(row, EBT_F_object_file_id),
+		.size = ebt_object_size(row),
+		.mtime_ns = ebt_object_mtime(row),
+		.file_id = ebt_object_file_id(row),
 		.hashed = hash.len == IDENTITY_HASH_SIZE,
-		.debuglink_crc = ebt_u64(row, EBT_F_object_debuglink_crc),
+		.debuglink_crc = ebt_object_debuglink_crc(row),
 	};
 	char text[MAX_PATH + 1];
 	struct ebt_error *err;

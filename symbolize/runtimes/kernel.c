@@ -110,9 +110,9 @@ static struct ebt_error *add_ended(struct kernel *kernel, uint64_t start, uint64
 static struct ebt_error *add_generated(void *arg, const struct ebt_row *row)
 {
 	struct kernel *kernel = arg;
-	const bool gone = ebt_u64(row, EBT_F_ksymbol_unregister);
-	uint64_t start = ebt_u64(row, EBT_F_ksymbol_address);
-	uint64_t length = ebt_u64(row, EBT_F_ksymbol_length);
+	const bool gone = ebt_ksymbol_unregister(row);
+	uint64_t start = ebt_ksymbol_address(row);
+	uint64_t length = ebt_ksymbol_length(row);
 	uint32_t value = NAME_GONE;
 	struct ebt_error *err;
 	bool first;
@@ -121,8 +121,8 @@ static struct ebt_error *add_generated(void *arg, const struct ebt_row *row)
 		return NULL;
 	err = is_first(kernel, start, &first);
 	if (!err && (!gone || first))
-		err = add_name(kernel, ebt_str(row, EBT_F_ksymbol_name),
-			       ebt_u64(row, EBT_F_ksymbol_type) == TYPE_BPF ? "bpf" : NULL, &value);
+		err = add_name(kernel, ebt_ksymbol_name(row),
+			       ebt_ksymbol_type(row) == TYPE_BPF ? "bpf" : NULL, &value);
 	if (!err && gone && first)
 		err = add_ended(kernel, start, start + length, value, row->time);
 	if (err)

@@ -118,8 +118,8 @@ static struct ebt_str begin_of(struct ebt_str s)
 static struct ebt_error *add_func(struct python *p, const struct ebt_row *row,
 				  struct python_code *code)
 {
-	struct ebt_str name = begin_of(ebt_str(row, EBT_F_interp_code_name));
-	struct ebt_str file = begin_of(ebt_str(row, EBT_F_interp_code_file));
+	struct ebt_str name = begin_of(ebt_interp_code_name(row));
+	struct ebt_str file = begin_of(ebt_interp_code_file(row));
 	const char *slash = file.len ? memrchr(file.data, '/', file.len) : NULL;
 	size_t base = slash ? (size_t)(slash + 1 - file.data) : 0;
 	struct sym_func key = { .kind = SYM_PYTHON };
@@ -151,10 +151,10 @@ static struct ebt_error *add_func(struct python *p, const struct ebt_row *row,
 static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 {
 	struct python *p = arg;
-	struct ebt_str lines = ebt_str(row, EBT_F_interp_code_lines);
+	struct ebt_str lines = ebt_interp_code_lines(row);
 	struct python_code code = {
-		.id = (uint32_t)ebt_u64(row, EBT_F_interp_code_id),
-		.first_line = (uint32_t)ebt_u64(row, EBT_F_interp_code_first_line),
+		.id = (uint32_t)ebt_interp_code_id(row),
+		.first_line = (uint32_t)ebt_interp_code_first_line(row),
 		.lines_len = lines.len,
 	};
 	struct ebt_error *err;

@@ -52,9 +52,9 @@ static const char *entry_path(const struct addrspace *space, const struct timeli
 
 static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_mmap_task);
-	uint64_t start = ebt_u64(row, EBT_F_mmap_start), length = ebt_u64(row, EBT_F_mmap_length);
-	bool snapshot = ebt_u64(row, EBT_F_mmap_origin) == ORIGIN_SNAPSHOT;
+	const struct ebt_task *task = ebt_mmap_task(row);
+	uint64_t start = ebt_mmap_start(row), length = ebt_mmap_length(row);
+	bool snapshot = ebt_mmap_origin(row) == ORIGIN_SNAPSHOT;
 	uint64_t end = length <= UINT64_MAX - start ? start + length : UINT64_MAX;
 	struct ebt_error *err;
 	struct image *image;
@@ -64,9 +64,8 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 		return NULL;
 	err = life_of(space, task, row->time, &life);
 	if (!err)
-		err = lives_segment(space, ebt_str(row, EBT_F_mmap_path),
-				    ebt_str(row, EBT_F_mmap_build_id),
-				    ebt_u64(row, EBT_F_mmap_pgoff), &segment);
+		err = lives_segment(space, ebt_mmap_path(row), ebt_mmap_build_id(row),
+				    ebt_mmap_pgoff(row), &segment);
 	if (err)
 		return err;
 	image = &space->images[space->lives[life].image];
@@ -91,12 +90,12 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 
 static struct ebt_error *add_fork(struct addrspace *space, const struct ebt_row *row)
 {
-	const struct ebt_task *parent = ebt_task(row, EBT_F_task_fork_parent);
-	uint32_t pid = ebt_u64(row, EBT_F_task_fork_child_pid), life, child;
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
+	uint32_t pid = ebt_task_fork_child_pid(row), life, child;
 	struct ebt_error *err;
 	struct image *image;
 
-	if (ebt_u64(row, EBT_F_task_fork_thread) || !parent || !pid_of(parent) || !pid)
+	if (ebt_task_fork_thread(row) || !parent || !pid_of(parent) || !pid)
 		return NULL;
 	err = life_of(space, parent, row->time, &life);
 	if (!err) {
@@ -105,8 +104,7 @@ static struct ebt_error *add_fork(struct addrspace *space, const struct ebt_row 
 
 		if (old != LIFE_NONE && !space->lives[old].start)
 			space->lives[old].dead = true;
-		err = lives_get(space, pid, ebt_u64(row, EBT_F_task_fork_child_start), true,
-				&child);
+		err = lives_get(space, pid, ebt_task_fork_child_start(row), true, &child);
 	}
 	if (err || child == life)
 		return err;
@@ -163,13 +161,13 @@ static struct ebt_error *add_exec(struct addrspace *space, const struct ebt_row 
 {
 	const struct timeline_entry *rows[MAX_EXEC_ROWS];
 	struct timeline_entry copies[MAX_EXEC_ROWS];
-	uint32_t pid = ebt_u64(row, EBT_F_task_exec_pid), life, image;
+	uint32_t pid = ebt_task_exec_pid(row), life, image;
 	struct ebt_error *err;
 	size_t n;
 
 	if (!pid)
 		return NULL;
-	err = lives_get(space, pid, ebt_u64(row, EBT_F_task_exec_start), true, &life);
+	err = lives_get(space, pid, ebt_task_exec_start(row), true, &life);
 	if (err)
 		return err;
 	n = exec_rows(space, &space->images[space->lives[life].image], row->time, rows);
@@ -195,10 +193,10 @@ static struct ebt_error *add_exec(struct addrspace *space, const struct ebt_row 
 
 static struct ebt_error *add_exit(struct addrspace *space, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_task_exit_task);
+	const struct ebt_task *task = ebt_task_exit_task(row);
 	uint32_t life;
 
-	if (!task || !ebt_u64(row, EBT_F_task_exit_group_dead))
+	if (!task || !ebt_task_exit_group_dead(row))
 		return NULL;
 	life = addrspace_life(space, task, row->time);
 	if (life != LIFE_NONE)
@@ -208,10 +206,10 @@ static struct ebt_error *add_exit(struct addrspace *space, const struct ebt_row 
 
 static struct ebt_error *add_process(struct addrspace *space, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_process_task);
+	const struct ebt_task *task = ebt_process_task(row);
 	uint32_t life;
 
-	if (!task || !pid_of(task) || ebt_u64(row, EBT_F_process_kernel))
+	if (!task || !pid_of(task) || ebt_process_kernel(row))
 		return NULL;
 	return life_of(space, task, row->time, &life);
 }

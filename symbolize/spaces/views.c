@@ -219,7 +219,7 @@ static struct ebt_error *add_process(struct views *views, const struct ebt_row *
 	char container[CONTAINER_ID_LEN + 1] = "";
 	struct pid_event event = { .time = row->time };
 	struct view view = {
-		.mnt_ns = ebt_u64(row, EBT_F_process_mnt_ns),
+		.mnt_ns = ebt_process_mnt_ns(row),
 		.container = container,
 	};
 	struct ebt_error *err;
@@ -227,9 +227,9 @@ static struct ebt_error *add_process(struct views *views, const struct ebt_row *
 
 	if (!view.mnt_ns)
 		return NULL;
-	err = copy_text(ebt_str(row, EBT_F_process_root), &root);
+	err = copy_text(ebt_process_root(row), &root);
 	if (!err)
-		err = copy_text(ebt_str(row, EBT_F_process_cgroup), &cgroup);
+		err = copy_text(ebt_process_cgroup(row), &cgroup);
 	if (err)
 		return err;
 	id = container_id_in(cgroup);
@@ -246,10 +246,10 @@ static struct ebt_error *add_process(struct views *views, const struct ebt_row *
 
 static struct ebt_error *add_fork(struct views *views, const struct ebt_row *row)
 {
-	const struct ebt_task *parent = ebt_task(row, EBT_F_task_fork_parent);
-	uint32_t pid = ebt_u64(row, EBT_F_task_fork_child_pid);
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
+	uint32_t pid = ebt_task_fork_child_pid(row);
 
-	if (ebt_u64(row, EBT_F_task_fork_thread) || !parent || !pid)
+	if (ebt_task_fork_thread(row) || !parent || !pid)
 		return NULL;
 	return add_event(views, pid,
 			 (struct pid_event){ .time = row->time,
@@ -289,8 +289,8 @@ static struct ebt_error *add_sighting(struct views *views, uint64_t hash, uint32
 
 static struct ebt_error *add_mapping(struct views *views, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_mmap_task);
-	struct ebt_str path = ebt_str(row, EBT_F_mmap_path);
+	const struct ebt_task *task = ebt_mmap_task(row);
+	struct ebt_str path = ebt_mmap_path(row);
 	struct ebt_error *err = NULL;
 	uint32_t found[2];
 	size_t n;
@@ -299,8 +299,7 @@ static struct ebt_error *add_mapping(struct views *views, const struct ebt_row *
 		return NULL;
 	n = find_views(views, task->pid ? task->pid : task->tid, row->time, found);
 	for (size_t i = 0; !err && i < n; i++)
-		err = add_sighting(views, hash_file(views, path, ebt_str(row, EBT_F_mmap_build_id)),
-				   found[i]);
+		err = add_sighting(views, hash_file(views, path, ebt_mmap_build_id(row)), found[i]);
 	return err;
 }
 
@@ -311,7 +310,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 
 	switch (row->batch->table->id) {
 	case EBT_T_process:
-		task = ebt_task(row, EBT_F_process_task);
+		task = ebt_process_task(row);
 		return task ? add_process(views, row, task->pid ? task->pid : task->tid) : NULL;
 	case EBT_T_task_fork:
 		return add_fork(views, row);

@@ -118,8 +118,8 @@ static int compare_tables(const void *a, const void *b)
 static void note_root(struct views *views, const struct sym_index *by_pid,
 		      const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task(row, EBT_F_process_task);
-	struct ebt_str root = ebt_str(row, EBT_F_process_root);
+	const struct ebt_task *task = ebt_process_task(row);
+	struct ebt_str root = ebt_process_root(row);
 	size_t at = 0, n = 0;
 	uint32_t i;
 
@@ -129,7 +129,7 @@ static void note_root(struct views *views, const struct sym_index *by_pid,
 						       &at)) != SYM_INDEX_NONE) {
 		struct table_file *table = &views->tables[i];
 
-		if (table->pid == task->tid && table->ns == ebt_u64(row, EBT_F_process_mnt_ns))
+		if (table->pid == task->tid && table->ns == ebt_process_mnt_ns(row))
 			table->whole = false;
 	}
 }

@@ -32,7 +32,7 @@ static void check(struct by_hand *hand, const char *part)
 	assert_no_error(ebt_cursor_next(cursor, &row));
 	assert_non_null(row.batch);
 	assert_int_equal(row.batch->table->id, EBT_T_ksymbol);
-	assert_int_equal(ebt_u64(&row, EBT_F_ksymbol_address), 5);
+	assert_int_equal(ebt_ksymbol_address(&row), 5);
 	assert_damage(reader, 1, part);
 }
 

@@ -2,10 +2,12 @@
 /* Opening files, good and bad, and what a cursor gives. */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -276,7 +278,7 @@ static void test_pid_filter(void **state)
 			if (!row.batch)
 				break;
 			*(pass ? &given : &all) += 1;
-			if (ebt_task(&row, EBT_F_syscall_task)->pid == 104)
+			if (ebt_syscall_task(&row)->pid == 104)
 				*(pass ? &with_filter : &of_pid) += 1;
 		}
 		ebt_cursor_destroy(take_ptr(cursor));
@@ -309,6 +311,84 @@ static void test_only_wanted_columns(void **state)
 	assert_int_equal(ebt_reader_n_tasks(reader), 0);
 }
 
+#ifndef NDEBUG
+/* What a child says before it dies of an assertion that read() runs into. */
+static void expect_misread(const struct ebt_row *row, void (*read_it)(const struct ebt_row *row),
+			   const char *said)
+{
+	char text[512] = "";
+	int ends[2], status;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		static const struct rlimit no_core;
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		signal(SIGABRT, SIG_DFL); /* cmocka's handler goes on with the tests */
+		dup2(ends[1], STDERR_FILENO);
+		read_it(row);
+		_exit(0);
+	}
+	close(ends[1]);
+	while (len < sizeof(text) - 1 &&
+	       (n = read(ends[0], text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)n;
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	assert_non_null(strstr(text, said));
+}
+
+static void read_prev(const struct ebt_row *row)
+{
+	(void)ebt_sched_switch_prev(row);
+}
+
+static void read_kstack(const struct ebt_row *row)
+{
+	(void)ebt_sched_switch_kstack_id(row);
+}
+
+static void read_by_index(const struct ebt_row *row)
+{
+	(void)ebt_u64(row, EBT_F_sched_switch_preempt);
+}
+
+static void read_other_table(const struct ebt_row *row)
+{
+	(void)ebt_sched_waking_cpu(row);
+}
+
+/* A column that the query did not want, and one of another table. */
+static void test_misreading_dies(void **state)
+{
+	_cleanup_path_ char *path = make_temporary_path("t.ebt");
+	_cleanup_reader_ struct ebt_reader *reader = NULL;
+	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
+	const struct ebt_want want = { EBT_T_sched_switch, EBT_COL(sched_switch, cpu) };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	struct ebt_row row;
+
+	(void)state;
+	small_trace(path);
+	assert_no_error(ebt_reader_open(path, &reader));
+	assert_no_error(ebt_cursor_create(reader, &query, &cursor));
+	assert_no_error(ebt_cursor_next(cursor, &row));
+	assert_non_null(row.batch);
+	assert_true(ebt_sched_switch_cpu(&row) < 8);
+	expect_misread(&row, read_prev, "the query wants sched_switch.prev");
+	expect_misread(&row, read_kstack, "the query wants sched_switch.kstack");
+	expect_misread(&row, read_by_index, "the query wants sched_switch.preempt");
+	expect_misread(&row, read_other_table, "a row of table sched_switch has sched_waking.cpu");
+}
+#endif
+
 static void test_tasks_are_kept_once(void **state)
 {
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
@@ -330,7 +410,7 @@ static void test_tasks_are_kept_once(void **state)
 		assert_no_error(ebt_cursor_next(cursor, &row));
 		if (!row.batch)
 			break;
-		task = ebt_task(&row, EBT_F_syscall_task);
+		task = ebt_syscall_task(&row);
 		assert_true(task->id < ebt_reader_n_tasks(reader));
 		assert_true(task->id < 64);
 		assert_true(!by_id[task->id] || by_id[task->id] == task);
@@ -422,6 +502,9 @@ int main(void)
 		cmocka_unit_test(test_time_range),
 		cmocka_unit_test(test_pid_filter),
 		cmocka_unit_test(test_only_wanted_columns),
+#ifndef NDEBUG
+		cmocka_unit_test(test_misreading_dies),
+#endif
 		cmocka_unit_test(test_tasks_are_kept_once),
 		cmocka_unit_test(test_files_and_meta),
 		cmocka_unit_test(test_pipe),

@@ -108,12 +108,12 @@ static void check_new_field(struct ebt_reader *reader)
 	assert_string_equal(ebt_value_name(kind, 7), "remote");
 
 	row = first_row(reader, EBT_T_sched_waking, &cursor);
-	assert_int_equal(ebt_u64(&row, EBT_F_sched_waking_cpu), 4);
-	assert_int_equal(ebt_u64(&row, EBT_F_sched_waking_kind), 7);
+	assert_int_equal(ebt_sched_waking_cpu(&row), 4);
+	assert_int_equal(ebt_sched_waking_kind(&row), 7);
 	assert_int_equal(ebt_u64(&row, EBT_N_sched_waking), 10);
 	/* Columns that the file lacks. */
-	assert_null(ebt_task(&row, EBT_F_sched_waking_waker));
-	assert_null(ebt_task(&row, EBT_F_sched_waking_wakee));
+	assert_null(ebt_sched_waking_waker(&row));
+	assert_null(ebt_sched_waking_wakee(&row));
 }
 
 static void test_newer_file(void **state)
@@ -151,10 +151,10 @@ static void test_older_file(void **state)
 	hand_chunk(&hand, EBT_T_sched_switch, 2);
 	assert_no_error(hand_open(&hand, path, &reader));
 	row = first_row(reader, EBT_T_sched_switch, &cursor);
-	assert_int_equal(ebt_u64(&row, EBT_F_sched_switch_preempt), 1);
-	assert_int_equal(ebt_u64(&row, EBT_F_sched_switch_cpu), 0);
-	assert_null(ebt_task(&row, EBT_F_sched_switch_prev));
-	assert_null(ebt_stack(&row, EBT_F_sched_switch_kstack));
+	assert_int_equal(ebt_sched_switch_preempt(&row), 1);
+	assert_int_equal(ebt_sched_switch_cpu(&row), 0);
+	assert_null(ebt_sched_switch_prev(&row));
+	assert_null(ebt_sched_switch_kstack(&row));
 	assert_damage(reader, 0, "");
 }
 
@@ -214,7 +214,7 @@ static void test_unknown_encoding(void **state)
 
 	assert_no_error(ebt_cursor_create(reader, &query, &cursor));
 	assert_no_error(ebt_cursor_next(cursor, &row));
-	assert_int_equal(ebt_u64(&row, EBT_F_sched_switch_preempt), 1);
+	assert_int_equal(ebt_sched_switch_preempt(&row), 1);
 	assert_damage(reader, 0, "");
 
 	ebt_cursor_destroy(take_ptr(cursor));

@@ -157,11 +157,11 @@ static void test_rows(void **state)
 	written(&f);
 	for (int i = 0; i < 3; i++) {
 		assert_true(next(&f, &row));
-		sizes[i] = ebt_u64(&row, EBT_F_object_size);
-		assert_int_equal(ebt_u64(&row, EBT_F_object_inode), f.mapping.inode);
-		assert_int_equal(ebt_u64(&row, EBT_F_object_links), 1);
-		assert_int_equal(ebt_str(&row, EBT_F_object_hash).len, 16);
-		assert_int_not_equal(ebt_u64(&row, EBT_F_object_file_id), 0);
+		sizes[i] = ebt_object_size(&row);
+		assert_int_equal(ebt_object_inode(&row), f.mapping.inode);
+		assert_int_equal(ebt_object_links(&row), 1);
+		assert_int_equal(ebt_object_hash(&row).len, 16);
+		assert_int_not_equal(ebt_object_file_id(&row), 0);
 	}
 	assert_false(next(&f, &row));
 	assert_int_equal(sizes[1], sizes[0] + strlen("longer"));
@@ -188,9 +188,9 @@ static void test_generated_code(void **state)
 	}
 	written(&f);
 	if (next(&f, &row)) { /* or nobody may look: not root */
-		assert_int_equal(ebt_str(&row, EBT_F_object_hash).len, 0);
-		assert_int_equal(ebt_u64(&row, EBT_F_object_links), 0);
-		assert_int_equal(ebt_u64(&row, EBT_F_object_file_id), 0);
+		assert_int_equal(ebt_object_hash(&row).len, 0);
+		assert_int_equal(ebt_object_links(&row), 0);
+		assert_int_equal(ebt_object_file_id(&row), 0);
 		assert_false(next(&f, &row));
 	}
 	assert_int_equal(embedded(&f), 0);
@@ -247,11 +247,11 @@ static void test_deleted_later(void **state)
 	expect(objects_check(f.objects, true));
 	written(&f);
 	assert_true(next(&f, &row));
-	assert_int_equal(ebt_u64(&row, EBT_F_object_links), 1);
-	assert_int_equal(ebt_u64(&row, EBT_F_object_file_id), 0);
+	assert_int_equal(ebt_object_links(&row), 1);
+	assert_int_equal(ebt_object_file_id(&row), 0);
 	assert_true(next(&f, &row));
-	assert_int_equal(ebt_u64(&row, EBT_F_object_links), 0);
-	assert_int_equal(ebt_u64(&row, EBT_F_object_file_id), 1);
+	assert_int_equal(ebt_object_links(&row), 0);
+	assert_int_equal(ebt_object_file_id(&row), 1);
 	assert_false(next(&f, &row));
 	assert_int_equal(embedded(&f), 1);
 	close(fd);

@@ -160,17 +160,17 @@ static void look(struct trace *trace, pid_t pid, const char *program, struct see
 
 	trace_query(trace, EBT_T_mmap);
 	while (trace_next(trace, &row)) {
-		const struct ebt_task *task = ebt_task(&row, EBT_F_mmap_task);
-		struct ebt_str path = ebt_str(&row, EBT_F_mmap_path);
+		const struct ebt_task *task = ebt_mmap_task(&row);
+		struct ebt_str path = ebt_mmap_path(&row);
 		char name[512], expected[256], found[130];
 
 		if (!task || task->tid != (uint32_t)pid)
 			continue;
 		seen.of_pid++;
 		seen.last = row.time;
-		assert_true(ebt_u64(&row, EBT_F_mmap_prot) & PROT_EXEC);
+		assert_true(ebt_mmap_prot(&row) & PROT_EXEC);
 		snprintf(name, sizeof(name), "%.*s", (int)path.len, path.data);
-		hex_of(ebt_str(&row, EBT_F_mmap_build_id), found);
+		hex_of(ebt_mmap_build_id(&row), found);
 		if (is(path, "[vdso]")) {
 			assert_true(*found);
 			seen.vdso++;
@@ -311,16 +311,16 @@ static void test_sideband_overflow(void **state)
 	trace_written(&trace);
 	trace_query(&trace, EBT_T_mmap);
 	while (trace_next(&trace, &row)) {
-		const struct ebt_task *task = ebt_task(&row, EBT_F_mmap_task);
+		const struct ebt_task *task = ebt_mmap_task(&row);
 
 		rows += task && task->tid == (uint32_t)getpid();
 	}
 	trace_query(&trace, EBT_T_lost);
 	while (trace_next(&trace, &row)) {
-		assert_int_equal(ebt_u64(&row, EBT_F_lost_table_id), EBT_T_mmap);
-		assert_int_equal(ebt_u64(&row, EBT_F_lost_reason), 2);
-		assert_true(ebt_u64(&row, EBT_F_lost_from) <= row.time);
-		lost += ebt_u64(&row, EBT_F_lost_count);
+		assert_int_equal(ebt_lost_table_id(&row), EBT_T_mmap);
+		assert_int_equal(ebt_lost_reason(&row), 2);
+		assert_true(ebt_lost_from(&row) <= row.time);
+		lost += ebt_lost_count(&row);
 	}
 	assert_true(lost > 0);
 	/* Others may have mapped and lost something too. */
@@ -531,26 +531,23 @@ static void test_process_row(void **state)
 	snapshot_of(&trace, (uint32_t)getpid());
 	trace_query(&trace, EBT_T_process);
 	while (trace_next(&trace, &row)) {
-		const struct ebt_task *task = ebt_task(&row, EBT_F_process_task);
+		const struct ebt_task *task = ebt_process_task(&row);
 		char pid[16];
 
 		snprintf(pid, sizeof(pid), "%d", getpid());
 		assert_int_equal(task->tid, getpid());
 		assert_int_equal(task->pid, getpid());
 		assert_true(task->start_ns > 0);
-		assert_int_equal(ebt_u64(&row, EBT_F_process_ppid), getppid());
-		assert_int_equal(ebt_u64(&row, EBT_F_process_uid), getuid());
-		assert_int_equal(ebt_u64(&row, EBT_F_process_kernel), 0);
-		assert_int_equal(ebt_u64(&row, EBT_F_process_mnt_ns),
-				 inode_of("/proc/self/ns/mnt"));
-		assert_int_equal(ebt_u64(&row, EBT_F_process_pid_ns),
-				 inode_of("/proc/self/ns/pid"));
-		assert_int_equal(ebt_u64(&row, EBT_F_process_net_ns),
-				 inode_of("/proc/self/ns/net"));
-		same_link("/proc/self/exe", ebt_str(&row, EBT_F_process_exe));
-		same_link("/proc/self/root", ebt_str(&row, EBT_F_process_root));
-		assert_true(ebt_str(&row, EBT_F_process_nspid).len >= strlen(pid));
-		assert_true(ebt_str(&row, EBT_F_process_cmdline).len > 0);
+		assert_int_equal(ebt_process_ppid(&row), getppid());
+		assert_int_equal(ebt_process_uid(&row), getuid());
+		assert_int_equal(ebt_process_kernel(&row), 0);
+		assert_int_equal(ebt_process_mnt_ns(&row), inode_of("/proc/self/ns/mnt"));
+		assert_int_equal(ebt_process_pid_ns(&row), inode_of("/proc/self/ns/pid"));
+		assert_int_equal(ebt_process_net_ns(&row), inode_of("/proc/self/ns/net"));
+		same_link("/proc/self/exe", ebt_process_exe(&row));
+		same_link("/proc/self/root", ebt_process_root(&row));
+		assert_true(ebt_process_nspid(&row).len >= strlen(pid));
+		assert_true(ebt_process_cmdline(&row).len > 0);
 		rows++;
 	}
 	/* From snapshot_tasks() and snapshot_process(). */
@@ -558,8 +555,8 @@ static void test_process_row(void **state)
 	rows = 0;
 	trace_query(&trace, EBT_T_thread);
 	while (trace_next(&trace, &row)) {
-		assert_int_equal(ebt_u64(&row, EBT_F_thread_on_cpu), 1);
-		assert_int_equal(ebt_u64(&row, EBT_F_thread_state), 0);
+		assert_int_equal(ebt_thread_on_cpu(&row), 1);
+		assert_int_equal(ebt_thread_state(&row), 0);
 		rows++;
 	}
 	assert_int_equal(rows, 1);
@@ -601,21 +598,21 @@ static void test_mappings(void **state)
 	snapshot_of(&trace, (uint32_t)getpid());
 	trace_query(&trace, EBT_T_mmap);
 	while (trace_next(&trace, &row)) {
-		const uint64_t start = ebt_u64(&row, EBT_F_mmap_start);
-		struct ebt_str path = ebt_str(&row, EBT_F_mmap_path);
+		const uint64_t start = ebt_mmap_start(&row);
+		struct ebt_str path = ebt_mmap_path(&row);
 		char found[130];
 
-		assert_int_equal(ebt_u64(&row, EBT_F_mmap_origin), 1);
-		hex_of(ebt_str(&row, EBT_F_mmap_build_id), found);
+		assert_int_equal(ebt_mmap_origin(&row), 1);
+		hex_of(ebt_mmap_build_id(&row), found);
 		if (start == (uintptr_t)maps[0]) {
 			assert_true(is(path, gone));
 			assert_string_equal(found, expected);
-			assert_int_equal(ebt_u64(&row, EBT_F_mmap_flags), MAP_PRIVATE);
+			assert_int_equal(ebt_mmap_flags(&row), MAP_PRIVATE);
 			deleted++;
 		} else if (start == (uintptr_t)maps[1]) {
 			assert_true(is(path, "/memfd:of mine (deleted)"));
 			assert_string_equal(found, expected);
-			assert_int_equal(ebt_u64(&row, EBT_F_mmap_flags), MAP_SHARED);
+			assert_int_equal(ebt_mmap_flags(&row), MAP_SHARED);
 			unnamed++;
 		} else if (start == (uintptr_t)maps[2]) {
 			assert_true(is(path, "//anon"));

@@ -174,13 +174,13 @@ static char *values_of(const struct machine *m, const char *category, const char
 		if (!row.batch)
 			break;
 		if (row.batch->table->id == EBT_T_counter_def) {
-			if (is(ebt_str(&row, EBT_F_counter_def_category), category) &&
-			    is(ebt_str(&row, EBT_F_counter_def_instance), instance) &&
-			    is(ebt_str(&row, EBT_F_counter_def_name), name))
-				number = ebt_u64(&row, EBT_F_counter_def_counter);
-		} else if (number && ebt_u64(&row, EBT_F_counter_counter) == number) {
+			if (is(ebt_counter_def_category(&row), category) &&
+			    is(ebt_counter_def_instance(&row), instance) &&
+			    is(ebt_counter_def_name(&row), name))
+				number = ebt_counter_def_counter(&row);
+		} else if (number && ebt_counter_counter(&row) == number) {
 			fprintf(f, "%llu:%lld ", (unsigned long long)row.time,
-				(long long)ebt_i64(&row, EBT_F_counter_value));
+				(long long)ebt_counter_value(&row));
 		}
 	}
 	ebt_cursor_destroy(cursor);
@@ -330,9 +330,9 @@ static char *losses_of(const struct machine *m)
 		assert_no_error(ebt_cursor_next(cursor, &row));
 		if (!row.batch)
 			break;
-		source = ebt_str(&row, EBT_F_lost_source);
-		detail = ebt_str(&row, EBT_F_lost_detail);
-		assert_int_equal(ebt_u64(&row, EBT_F_lost_table_id), EBT_T_counter);
+		source = ebt_lost_source(&row);
+		detail = ebt_lost_detail(&row);
+		assert_int_equal(ebt_lost_table_id(&row), EBT_T_counter);
 		fprintf(f, "%llu %.*s: %.*s\n", (unsigned long long)row.time, (int)source.len,
 			source.data, (int)detail.len, detail.data);
 	}

@@ -123,7 +123,7 @@ static void test_task(void **state)
 		assert_null(ebt_cursor_next(cursor, &row));
 		if (!row.batch)
 			break;
-		t = ebt_task(&row, EBT_F_thread_task);
+		t = ebt_thread_task(&row);
 		expect(names_task(names, t), t->tid == 10   ? "server: busy"
 					     : t->tid == 11 ? "worker"
 					     : t->tid == 20 ? "plain"

@@ -427,6 +427,7 @@ static struct ebt_row switch_row(struct ebt_batch *batch, const struct ebt_task 
 	static const uint64_t prev[] = { 1, 1, 1 }, prev_run[] = { 0, 40, 7 };
 	static const uint64_t prev_state[] = { 1, 1, 0x80 };
 
+	batch->table = ebt_table_by_id(EBT_T_sched_switch);
 	batch->tasks = task;
 	batch->col[EBT_F_sched_switch_prev] = prev;
 	batch->col[EBT_F_sched_switch_prev_state] = prev_state;

@@ -228,7 +228,7 @@ static void unknown_tables_go(void **state)
 	row = first_row(to, EBT_T_source, &cursor);
 	assert_non_null(row.batch);
 	assert_int_equal(row.batch->table->n_fields, EBT_N_source);
-	assert_memory_equal(ebt_str(&row, EBT_F_source_name).data, "hidden", 6);
+	assert_memory_equal(ebt_source_name(&row).data, "hidden", 6);
 	ebt_cursor_destroy(cursor);
 	scrub_destroy(scrub);
 	ebt_reader_close(to);

@@ -132,13 +132,13 @@ static struct calltree *read_samples(struct ebt_reader *reader, enum calltree_ro
 			break;
 		stack = (struct calltree_stack){
 			.batch = row.batch,
-			.task = ebt_task(&row, EBT_F_sample_task),
+			.task = ebt_sample_task(&row),
 			.time = row.time,
-			.kernel = ebt_u64(&row, EBT_F_sample_kstack),
-			.user = ebt_u64(&row, EBT_F_sample_ustack),
+			.kernel = ebt_sample_kstack_id(&row),
+			.user = ebt_sample_ustack_id(&row),
 		};
 		assert_no_error(calltree_place(tree, &stack, &node));
-		calltree_add(tree, node, ebt_u64(&row, EBT_F_sample_period));
+		calltree_add(tree, node, ebt_sample_period(&row));
 	}
 	assert_no_error(calltree_finish(tree));
 	return tree;
