@@ -68,25 +68,24 @@ static struct ebt_error *info_of_row(const struct ebt_batch *batch, uint32_t i,
 				     struct ebt_chunk_info *ret)
 {
 	const struct ebt_row row = { .batch = batch, .i = i };
-	uint64_t type = ebt_u64(&row, EBT_F_index_type);
-	uint64_t table = ebt_u64(&row, EBT_F_index_table_id);
-	uint64_t stream = ebt_u64(&row, EBT_F_index_stream);
-	uint64_t epoch = ebt_u64(&row, EBT_F_index_epoch);
-	uint64_t rows = ebt_u64(&row, EBT_F_index_rows);
-	uint64_t lost = ebt_u64(&row, EBT_F_index_lost);
+	uint64_t type = ebt_index_type(&row);
+	uint64_t table = ebt_index_table_id(&row);
+	uint64_t stream = ebt_index_stream(&row);
+	uint64_t epoch = ebt_index_epoch(&row);
+	uint64_t rows = ebt_index_rows(&row);
+	uint64_t lost = ebt_index_lost(&row);
 
 	if (type > UINT16_MAX || table > UINT16_MAX || stream > UINT16_MAX || epoch > UINT32_MAX ||
 	    rows > EBT_MAX_ROWS || lost > UINT32_MAX)
 		return bad_row(i);
 	*ret = (struct ebt_chunk_info){
-		.offset = ebt_u64(&row, EBT_F_index_offset),
-		.stored = ebt_u64(&row, EBT_F_index_stored),
-		.raw = ebt_u64(&row, EBT_F_index_raw),
-		.time_min = ebt_u64(&row, EBT_F_index_time_min),
-		.time_max = ebt_u64(&row, EBT_F_index_time_max),
-		.watermark = ebt_u64(&row, EBT_F_index_watermark),
-		.pids = { ebt_u64(&row, EBT_F_index_pids_low),
-			  ebt_u64(&row, EBT_F_index_pids_high) },
+		.offset = ebt_index_offset(&row),
+		.stored = ebt_index_stored(&row),
+		.raw = ebt_index_raw(&row),
+		.time_min = ebt_index_time_min(&row),
+		.time_max = ebt_index_time_max(&row),
+		.watermark = ebt_index_watermark(&row),
+		.pids = { ebt_index_pids_low(&row), ebt_index_pids_high(&row) },
 		.epoch = (uint32_t)epoch,
 		.rows = (uint32_t)rows,
 		.lost = (uint32_t)lost,

@@ -118,10 +118,8 @@ static struct ebt_error *put_tables(struct dbus_view *v)
 
 /* --- one by one --- */
 
-static struct out_value text(const struct ebt_row *row, unsigned int field)
+static struct out_value text(struct ebt_str s)
 {
-	struct ebt_str s = ebt_str(row, field);
-
 	return s.len ? out_str(s) : out_null();
 }
 
@@ -134,10 +132,10 @@ static struct ebt_error *pair(struct dbus_pairs *pairs, const struct ebt_row *ro
 	struct dbus_call call = { .time = row->time };
 
 	*ret_duration = out_null();
-	if (kind == DBUS_CALL)
+	if (kind == EBT_V_dbus_message_kind_call)
 		return dbus_pairs_call(pairs, bus, ebt_dbus_message_sender(row),
 				       (uint32_t)ebt_dbus_message_serial(row), &call);
-	if ((kind == DBUS_RETURN || kind == DBUS_FAILED) &&
+	if ((kind == EBT_V_dbus_message_kind_return || kind == EBT_V_dbus_message_kind_error) &&
 	    dbus_pairs_answer(pairs, bus, ebt_dbus_message_destination(row),
 			      (uint32_t)ebt_dbus_message_reply_serial(row), &call))
 		*ret_duration = out_u64(row->time - call.time);
@@ -160,17 +158,17 @@ static struct ebt_error *put_message(const struct dbus_view *v, struct dbus_pair
 			       out_u64(row->time),
 			       bus_name(v, (uint32_t)ebt_dbus_message_bus(row)),
 			       out_cstr(name ? name : "unknown"),
-			       text(row, EBT_F_dbus_message_sender),
-			       text(row, EBT_F_dbus_message_destination),
+			       text(ebt_dbus_message_sender(row)),
+			       text(ebt_dbus_message_destination(row)),
 			       out_u64(ebt_dbus_message_serial(row)),
 			       answers ? out_u64(answers) : out_null(),
 			       duration,
 			       out_u64(ebt_dbus_message_size(row)),
-			       text(row, EBT_F_dbus_message_member),
-			       text(row, EBT_F_dbus_message_interface),
-			       text(row, EBT_F_dbus_message_path),
-			       text(row, EBT_F_dbus_message_signature),
-			       text(row, EBT_F_dbus_message_error_name),
+			       text(ebt_dbus_message_member(row)),
+			       text(ebt_dbus_message_interface(row)),
+			       text(ebt_dbus_message_path(row)),
+			       text(ebt_dbus_message_signature(row)),
+			       text(ebt_dbus_message_error_name(row)),
 		       });
 }
 

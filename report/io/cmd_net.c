@@ -16,8 +16,6 @@
 
 #define DEFAULT_CONNECTIONS 40 /* on a terminal without --all */
 
-#define KIND_THERE	    2
-
 struct net_command {
 	struct report *report;
 	struct out *out;
@@ -51,7 +49,7 @@ static struct ebt_error *put_process(struct net_command *c, const struct task_gr
 	const struct ebt_task *task = task_groups_task(groups, i);
 
 	return out_row(c->out, 0,
-		       (struct out_value[N_PROCESS_COLUMNS]){
+		       (struct out_value[]){
 			       task ? out_u64(task->pid) : out_null(),
 			       task && options_flag(c->report->options, "by-thread")
 				       ? out_u64(task->tid)
@@ -119,9 +117,10 @@ static const struct out_column connection_columns[] = {
 
 static const char *kind_name(uint32_t kind)
 {
-	static const char *const names[] = { "connect", "accept", "there" };
+	const struct ebt_table *table = ebt_table_by_id(EBT_T_net_connection);
+	const char *name = ebt_value_name(&table->fields[EBT_F_net_connection_kind], kind);
 
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
+	return name ? name : "?";
 }
 
 /* "ECONNREFUSED", "closed", "open". */
@@ -142,7 +141,7 @@ static struct ebt_error *put_connection(struct net_command *c, const struct net_
 {
 	_cleanup_text_ struct text local = TEXT_INIT, remote = TEXT_INIT, result = TEXT_INIT;
 	_cleanup_text_ struct text saddr = TEXT_INIT, daddr = TEXT_INIT;
-	bool ended = n->ended, timed = n->kind < KIND_THERE;
+	bool ended = n->ended, timed = n->kind < EBT_V_net_connection_kind_there;
 
 	net_add_endpoint(&local, n->saddr.bytes, n->saddr.len, n->sport);
 	net_add_endpoint(&remote, n->daddr.bytes, n->daddr.len, n->dport);
@@ -150,7 +149,7 @@ static struct ebt_error *put_connection(struct net_command *c, const struct net_
 	net_add_address(&daddr, n->daddr.bytes, n->daddr.len);
 	add_result(&result, n);
 	return out_row(c->out, 0,
-		       (struct out_value[N_CONNECTION_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(n->time),
 			       n->task ? out_u64(n->task->pid) : out_null(),
 			       n->task ? out_str(names_process(c->names, n->task)) : out_null(),
@@ -257,7 +256,7 @@ static struct ebt_error *put_interface(struct net_command *c, const struct net_i
 	if (text_error(&number))
 		return text_error(&number);
 	return out_row(c->out, 0,
-		       (struct out_value[N_INTERFACE_COLUMNS]){
+		       (struct out_value[]){
 			       n->name.len ? out_str(n->name) : out_cstr(text_get(&number)),
 			       out_u64(n->netns),
 			       out_u64(n->rx_bytes),

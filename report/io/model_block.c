@@ -8,9 +8,6 @@
 #include "report/base/index_map.h"
 #include "symbolize/base/array.h"
 
-enum { STATE_COMPLETE, STATE_IN_FLIGHT };
-enum { CAUSE_UNKNOWN, CAUSE_SUBMITTER, CAUSE_DIRTIER };
-enum { LAYER_REQUEST, LAYER_BIO };
 #define FLAGS_SYNC 0xdu /* synchronous, FUA, flush before: as the kernel says, like any read */
 
 struct block_model {
@@ -36,13 +33,14 @@ struct io {
 
 bool block_op_reads(uint64_t op)
 {
-	return op == 0;
+	return op == EBT_V_block_io_op_read;
 }
 
 /* Write, secure erase, write zeroes, zone append. */
 bool block_op_writes(uint64_t op)
 {
-	return op == 1 || op == 5 || op == 9 || op == 64;
+	return op == EBT_V_block_io_op_write || op == EBT_V_block_io_op_secure_erase ||
+	       op == EBT_V_block_io_op_write_zeroes || op == EBT_V_block_io_op_zone_append;
 }
 
 static void stat_deinit(struct block_stat *stat)
@@ -106,7 +104,7 @@ static struct ebt_error *count_stat(struct block_stat *stat, const struct io *io
 {
 	struct ebt_error *err;
 
-	if (io->state == STATE_IN_FLIGHT) {
+	if (io->state == EBT_V_block_io_state_in_flight) {
 		stat->in_flight++;
 		return NULL;
 	}
@@ -139,13 +137,13 @@ static struct ebt_error *count_group(struct block_model *m, uint32_t task, uint3
 	if (err)
 		return err;
 	group = &m->groups[g];
-	if (io->state != STATE_IN_FLIGHT) {
+	if (io->state != EBT_V_block_io_state_in_flight) {
 		group->read_ios += block_op_reads(io->op);
 		group->write_ios += block_op_writes(io->op);
 		group->read_bytes += block_op_reads(io->op) ? io->bytes : 0;
 		group->write_bytes += block_op_writes(io->op) ? io->bytes : 0;
-		group->dirtier_ios += io->cause == CAUSE_DIRTIER;
-		group->unknown_ios += io->cause == CAUSE_UNKNOWN;
+		group->dirtier_ios += io->cause == EBT_V_block_io_cause_dirtier;
+		group->unknown_ios += io->cause == EBT_V_block_io_cause_unknown;
 		group->waited_ns += io->waited;
 	}
 	return count_stat(&group->all, io);
@@ -182,7 +180,7 @@ static void read_io(const struct ebt_row *row, struct io *ret)
 		.device = ebt_block_io_device(row),
 		.waited = ebt_block_io_waited(row),
 	};
-	ret->has_queue = ret->device && ebt_block_io_layer(row) == LAYER_REQUEST;
+	ret->has_queue = ret->device && ebt_block_io_layer(row) == EBT_V_block_io_layer_request;
 }
 
 /* devices[1]: the disk, if the first is a partition of it. */

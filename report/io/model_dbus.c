@@ -134,13 +134,13 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 	bool in_window = row->time < trace_to_ns(m->trace);
 
 	switch (ebt_dbus_message_kind(row)) {
-	case DBUS_CALL:
+	case EBT_V_dbus_message_kind_call:
 		return in_window ? take_call(m, row) : NULL;
-	case DBUS_RETURN:
+	case EBT_V_dbus_message_kind_return:
 		return take_answer(m, row, false);
-	case DBUS_FAILED:
+	case EBT_V_dbus_message_kind_error:
 		return take_answer(m, row, true);
-	case DBUS_SIGNAL:
+	case EBT_V_dbus_message_kind_signal:
 		return in_window ? take_signal(m, row) : NULL;
 	}
 	return NULL;

@@ -14,9 +14,6 @@
 #include "report/base/histogram.h"
 #include "report/trace/trace.h"
 
-/* As in table dbus_message. */
-enum dbus_kind { DBUS_CALL = 1, DBUS_RETURN, DBUS_FAILED, DBUS_SIGNAL };
-
 struct dbus_group {
 	uint32_t bus;
 	const char *peer; /* destination of calls, sender of signals */

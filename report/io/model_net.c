@@ -8,12 +8,9 @@
 #include "report/base/index_map.h"
 #include "symbolize/base/array.h"
 
-#define KIND_CONNECT 0
-#define KIND_ACCEPT  1
-#define RECEIVE	     1	/* of any field `direction` */
-#define BUSY	     16 /* net_packet.result: it comes again */
-#define TIME_KNOWN   1	/* net_packet.attrs */
-#define MAX_OLDER    64 /* connections of one socket that are looked through */
+#define BUSY	   16 /* net_packet.result: it comes again */
+#define TIME_KNOWN 1  /* net_packet.attrs */
+#define MAX_OLDER  64 /* connections of one socket that are looked through */
 
 struct net_model {
 	struct trace *trace;
@@ -212,13 +209,13 @@ static void count_connection(struct net_model *m, const struct ebt_row *row,
 {
 	uint64_t kind = ebt_net_connection_kind(row);
 
-	if (kind == KIND_CONNECT && ebt_net_connection_error(row)) {
+	if (kind == EBT_V_net_connection_kind_connect && ebt_net_connection_error(row)) {
 		process->failed++;
 		m->totals.failed++;
-	} else if (kind == KIND_CONNECT) {
+	} else if (kind == EBT_V_net_connection_kind_connect) {
 		process->connects++;
 		m->totals.connects++;
-	} else if (kind == KIND_ACCEPT) {
+	} else if (kind == EBT_V_net_connection_kind_accept) {
 		process->accepts++;
 		m->totals.accepts++;
 	}
@@ -230,7 +227,7 @@ static void count_transfer(struct net_model *m, const struct ebt_row *row,
 	uint64_t bytes = ebt_net_transfer_bytes(row);
 	struct net_connection *c = connection_at(m, ebt_net_transfer_cookie(row), row->time);
 
-	if (ebt_net_transfer_direction(row) == RECEIVE) {
+	if (ebt_net_transfer_direction(row) == EBT_V_net_transfer_direction_receive) {
 		process->rx_bytes += bytes;
 		process->receives++;
 	} else {
@@ -262,7 +259,7 @@ static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row 
 	err = interface_of(m, ebt_net_packet_netns(row), ebt_net_packet_ifindex(row), &interface);
 	if (err || result == BUSY)
 		return err;
-	if (ebt_net_packet_direction(row) == RECEIVE) {
+	if (ebt_net_packet_direction(row) == EBT_V_net_packet_direction_receive) {
 		interface->rx_bytes += length;
 		interface->rx_packets++;
 		interface->rx_segments += segments;
@@ -292,7 +289,7 @@ static void count_retransmit(struct net_model *m, const struct ebt_row *row,
 
 	process->retransmits += segments;
 	m->totals.retransmits += segments;
-	if (ebt_net_retransmit_kind(row))
+	if (ebt_net_retransmit_kind(row) != EBT_V_net_retransmit_kind_segment)
 		m->totals.synacks += segments;
 	if (c && !c->ended)
 		c->retransmits += segments;
@@ -303,7 +300,7 @@ static void count_reset(struct net_model *m, const struct ebt_row *row, struct n
 	struct net_connection *c = connection_at(m, ebt_net_reset_cookie(row), row->time);
 
 	process->resets++;
-	if (ebt_net_reset_direction(row) == RECEIVE)
+	if (ebt_net_reset_direction(row) == EBT_V_net_reset_direction_receive)
 		m->totals.resets_received++;
 	else
 		m->totals.resets_sent++;
@@ -333,7 +330,8 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 		i++;
 	/* What a device hands up is nobody's yet, which is no process "not known". */
 	process = &none;
-	if (row->batch->table->id != EBT_T_net_packet || ebt_net_packet_direction(row) != RECEIVE)
+	if (row->batch->table->id != EBT_T_net_packet ||
+	    ebt_net_packet_direction(row) != EBT_V_net_packet_direction_receive)
 		err = process_of(m, ebt_task(row, tasks[i].task), &process);
 	if (err)
 		return err;

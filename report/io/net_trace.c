@@ -12,7 +12,6 @@
 #include "report/out/out.h"
 #include "report/syscalls/names.h"
 
-#define RECEIVE	   1 /* of any field `direction` */
 #define TIME_KNOWN 1 /* net_packet.attrs */
 
 struct events {
@@ -85,7 +84,9 @@ static void on_packet(struct net_event *e, const struct ebt_row *row)
 {
 	uint64_t result = ebt_net_packet_result(row);
 
-	e->name = ebt_net_packet_direction(row) == RECEIVE ? "packet in" : "packet out";
+	e->name = ebt_net_packet_direction(row) == EBT_V_net_packet_direction_receive
+			  ? "packet in"
+			  : "packet out";
 	e->netns = ebt_net_packet_netns(row);
 	e->ifindex = ebt_net_packet_ifindex(row);
 	e->bytes = ebt_net_packet_length(row);
@@ -114,7 +115,9 @@ static void fill(struct net_event *e, const struct ebt_row *row)
 		on_end(e, row);
 		break;
 	case EBT_T_net_transfer:
-		e->name = ebt_net_transfer_direction(row) == RECEIVE ? "receive" : "send";
+		e->name = ebt_net_transfer_direction(row) == EBT_V_net_transfer_direction_receive
+				  ? "receive"
+				  : "send";
 		e->bytes = ebt_net_transfer_bytes(row);
 		e->has_bytes = true;
 		break;
@@ -128,7 +131,9 @@ static void fill(struct net_event *e, const struct ebt_row *row)
 		add_value(&e->what, row, EBT_F_net_retransmit_kind);
 		break;
 	default:
-		e->name = ebt_net_reset_direction(row) == RECEIVE ? "reset in" : "reset out";
+		e->name = ebt_net_reset_direction(row) == EBT_V_net_reset_direction_receive
+				  ? "reset in"
+				  : "reset out";
 	}
 }
 
@@ -196,7 +201,7 @@ static struct ebt_error *put(struct events *s, const struct ebt_row *row, const 
 		return text_error(&s->line);
 	}
 	return out_row(s->report->out, 0,
-		       (struct out_value[N_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(row->time), task ? out_u64(task->pid) : out_null(),
 			       task ? out_u64(task->tid) : out_null(),
 			       task ? out_str(task->comm) : out_null(), out_cstr(e->name),

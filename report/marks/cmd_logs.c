@@ -11,9 +11,6 @@
 #include "report/out/out.h"
 #include "report/trace/trace.h"
 
-/* Values of log.severity. */
-enum { SEVERITY_ERROR = 3, SEVERITY_WARNING = 4, SEVERITY_INFO = 6, SEVERITY_NONE = 8 };
-
 struct logs_view {
 	struct report *report;
 	uint64_t severity; /* at least, which is at most */
@@ -86,7 +83,7 @@ static bool is_wanted(struct logs_view *v, const struct log_entry *e)
 {
 	if (!in_window(v->report->trace, v->report->options, e->time))
 		return false;
-	if (v->severity < SEVERITY_NONE && e->severity > v->severity)
+	if (v->severity < EBT_V_log_severity_none && e->severity > v->severity)
 		return false;
 	if (v->origin && (!e->origin || strcmp(v->origin, e->origin)))
 		return false;
@@ -131,11 +128,13 @@ static const char *color_of(const struct logs_view *v, const struct log_entry *e
 {
 	if (!out_colors(v->report->out))
 		return NULL;
-	if (e->severity <= SEVERITY_ERROR)
+	if (e->severity <= EBT_V_log_severity_error)
 		return "\033[31m";
-	if (e->severity == SEVERITY_WARNING)
+	if (e->severity == EBT_V_log_severity_warning)
 		return "\033[33m";
-	return e->severity > SEVERITY_INFO && e->severity < SEVERITY_NONE ? "\033[2m" : NULL;
+	return e->severity > EBT_V_log_severity_info && e->severity < EBT_V_log_severity_none
+		       ? "\033[2m"
+		       : NULL;
 }
 
 static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e)
@@ -150,7 +149,8 @@ static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e
 		    at % 1000000000 / 1000);
 	add_process(&process, e);
 	if (e->severity_name)
-		text_cstr(&severity, e->severity == SEVERITY_NONE ? "" : e->severity_name);
+		text_cstr(&severity,
+			  e->severity == EBT_V_log_severity_none ? "" : e->severity_name);
 	else
 		text_u64(&severity, e->severity);
 	text_clear(&v->line);
@@ -260,7 +260,7 @@ static uint64_t severity_value(const char *name)
 	const struct ebt_table *log = ebt_table_by_id(EBT_T_log);
 	uint64_t value = 0;
 
-	while (value < SEVERITY_NONE &&
+	while (value < EBT_V_log_severity_none &&
 	       strcmp(name, ebt_value_name(&log->fields[EBT_F_log_severity], value)))
 		value++;
 	return value;
@@ -271,7 +271,7 @@ static struct ebt_error *cmd_logs(struct report *report)
 	const struct options *o = report->options;
 	__attribute__((cleanup(view_deinit))) struct logs_view v = {
 		.report = report,
-		.severity = SEVERITY_NONE,
+		.severity = EBT_V_log_severity_none,
 		.origin = options_string(o, "origin"),
 		.domain = options_string(o, "domain"),
 	};

@@ -195,7 +195,8 @@ static struct ebt_error *on_call(void *arg, const struct ebt_row *row)
 {
 	const uint64_t duration = ebt_syscall_duration(row);
 	const uint64_t nr = (uint32_t)ebt_syscall_nr(row);
-	struct called called = { arg, nr << 1 | (ebt_syscall_abi(row) != 0) };
+	struct called called = { arg,
+				 nr << 1 | (ebt_syscall_abi(row) != EBT_V_syscall_abi_native) };
 
 	return span_set_each(called.around->each, ebt_syscall_task(row),
 			     row->time > duration ? row->time - duration : 0, row->time, take_call,
@@ -280,18 +281,17 @@ static struct ebt_error *count_event(void *arg, const struct ebt_row *row)
 {
 	struct around *around = arg;
 	const bool fault = row->batch->table->id == EBT_T_fault;
-	const struct ebt_task *task =
-		ebt_task(row, fault ? (unsigned int)EBT_F_fault_task : EBT_F_block_io_task);
-	const uint64_t duration =
-		ebt_u64(row, fault ? (unsigned int)EBT_F_fault_duration : EBT_F_block_io_duration);
+	const struct ebt_task *task = fault ? ebt_fault_task(row) : ebt_block_io_task(row);
+	const uint64_t duration = fault ? ebt_fault_duration(row) : ebt_block_io_duration(row);
 	const uint64_t began = row->time > duration ? row->time - duration : 0;
 	struct around_events *events = &around->events[AROUND_BLOCK_IO];
 
 	if (!span_set_touches(around->all, task, began, row->time))
 		return NULL;
 	if (fault)
-		events = &around->events[ebt_fault_kind(row) ? AROUND_MAJOR_FAULT
-							     : AROUND_MINOR_FAULT];
+		events = &around->events[ebt_fault_kind(row) != EBT_V_fault_kind_minor
+						 ? AROUND_MAJOR_FAULT
+						 : AROUND_MINOR_FAULT];
 	else
 		events->bytes += ebt_block_io_bytes(row);
 	events->count++;

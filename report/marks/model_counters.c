@@ -17,9 +17,7 @@
 #define MAX_COUNTERS (1u << 18)
 #define MAX_TEXT     128u
 
-enum { KIND_CUMULATIVE = 1, TYPE_DOUBLE = 1 };
-
-#define USER (UINT64_C(1) << 32)
+#define USER	     (UINT64_C(1) << 32)
 
 /* A counter, and what it takes to follow it. */
 struct counter_state {
@@ -161,8 +159,8 @@ static struct ebt_error *define(struct counters_model *m, const struct ebt_row *
 		return err;
 	state->defined = true;
 	c->owner = ebt_counter_def_owner(row);
-	c->cumulative = ebt_counter_def_kind(row) == KIND_CUMULATIVE;
-	state->is_double = ebt_counter_def_type(row) == TYPE_DOUBLE;
+	c->cumulative = ebt_counter_def_kind(row) == EBT_V_counter_def_kind_cumulative;
+	state->is_double = ebt_counter_def_type(row) == EBT_V_counter_def_type_double;
 	divisor = ebt_counter_def_divisor(row);
 	state->divisor = divisor ? (double)divisor : 1;
 	state->wanted = is_wanted(m, c);
@@ -370,7 +368,7 @@ static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row
 		err = define_user(m, task, row, state);
 	if (err || !state || !state->wanted)
 		return err;
-	state->is_double = ebt_mark_counter_type(row) == TYPE_DOUBLE;
+	state->is_double = ebt_mark_counter_type(row) == EBT_V_mark_counter_type_double;
 	/* What was told later is newer, and of this window. */
 	if (time < state->time)
 		time = state->time;

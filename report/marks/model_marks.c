@@ -19,8 +19,6 @@
 #define MAX_MARKS (1u << 26)
 
 /* As in tables mark and probe_hit. */
-enum { ROW_INSTANT, ROW_SPAN, ROW_BEGIN, ROW_END };
-enum { HIT_INSTANT, HIT_SPAN, HIT_ENTERED };
 
 /* Its begin had a key: the process ends it and not the thread. Not in what is handed out. */
 #define KEYED (1u << 7)
@@ -232,14 +230,14 @@ static struct ebt_error *take_mark(struct store *s, const struct ebt_row *row)
 	if (err)
 		return err;
 	switch (ebt_mark_kind(row)) {
-	case ROW_SPAN:
+	case EBT_V_mark_kind_span:
 		mark.kind = MARK_SPAN;
 		mark.start = before(time, ebt_mark_duration(row));
 		break;
-	case ROW_BEGIN:
+	case EBT_V_mark_kind_begin:
 		mark.kind = MARK_SPAN;
 		return begin(s, &mark, key);
-	case ROW_END:
+	case EBT_V_mark_kind_end:
 		mark.kind = MARK_SPAN;
 		return end(s, &mark, key);
 	}
@@ -253,7 +251,7 @@ static struct ebt_error *hit_message(struct store *s, const struct ebt_row *row,
 	text_clear(&s->text);
 	if (probe)
 		probe_args_text(probe, ebt_probe_hit_args(row), &s->text);
-	if (ebt_probe_hit_kind(row) == HIT_SPAN)
+	if (ebt_probe_hit_kind(row) == EBT_V_probe_hit_kind_span)
 		probe_result_text(probe, ebt_probe_hit_result(row), &s->text);
 	if (text_error(&s->text))
 		return text_error(&s->text);
@@ -288,19 +286,19 @@ static struct ebt_error *take_hit(struct store *s, const struct ebt_row *row)
 	};
 	struct ebt_error *err;
 
-	if (probe && probe->kind <= PROBE_USDT)
-		mark.origin = (uint8_t)(MARK_TP + probe->kind);
+	if (probe && probe->kind <= EBT_V_probe_kind_usdt)
+		mark.origin = (uint8_t)(MARK_PROBES + probe->kind);
 	err = hit_name(s, probe, number, &mark.name);
 	if (!err && s->options.messages && s->names[mark.name].wanted)
 		err = hit_message(s, row, probe, &mark.message);
 	if (err)
 		return err;
-	if (kind == HIT_SPAN || kind == HIT_ENTERED) {
+	if (kind == EBT_V_probe_hit_kind_span || kind == EBT_V_probe_hit_kind_entered) {
 		mark.kind = MARK_SPAN;
 		mark.start = before(row->time, ebt_probe_hit_duration(row));
 	}
 	/* It did not return, and was left in another way, or was too deep to be followed. */
-	if (kind == HIT_ENTERED)
+	if (kind == EBT_V_probe_hit_kind_entered)
 		mark.open = MARK_CUT;
 	return is_wanted(s, &mark) ? append(s, &mark) : NULL;
 }

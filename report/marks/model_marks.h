@@ -26,14 +26,15 @@
 #include "format/read/reader.h"
 #include "report/trace/trace.h"
 
-enum mark_kind { MARK_INSTANT, MARK_SPAN };
+enum mark_kind { MARK_INSTANT = EBT_V_mark_kind_instant, MARK_SPAN = EBT_V_mark_kind_span };
 
 enum mark_origin {
-	MARK_EBMARK,
-	MARK_SYSPROF,
-	MARK_TP,
-	MARK_UPROBE,
-	MARK_USDT,
+	MARK_EBMARK = EBT_V_mark_origin_ebmark,
+	MARK_SYSPROF = EBT_V_mark_origin_sysprof,
+	MARK_PROBES, /* and behind it those of probe.kind */
+	MARK_TP = MARK_PROBES + EBT_V_probe_kind_tp,
+	MARK_UPROBE = MARK_PROBES + EBT_V_probe_kind_uprobe,
+	MARK_USDT = MARK_PROBES + EBT_V_probe_kind_usdt,
 	MARK_OTHER, /* of a file that knows more */
 	MARK_N_ORIGINS,
 };

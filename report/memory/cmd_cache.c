@@ -204,8 +204,8 @@ static struct ebt_error *see_source(void *arg, const struct ebt_row *row)
 	struct ebt_str name = ebt_source_name(row);
 	bool *lookups = arg;
 
-	/* 2: partial */
-	if (name.len == 9 && !memcmp(name.data, "pagecache", 9) && ebt_source_status(row) == 2)
+	if (name.len == 9 && !memcmp(name.data, "pagecache", 9) &&
+	    ebt_source_status(row) == EBT_V_source_status_partial)
 		*lookups = false;
 	return NULL;
 }

@@ -142,8 +142,14 @@ static void set_task(const struct fault_model *model, size_t i, bool thread,
 static void add_mapping(const struct inode_paths *paths, const struct fault_mapping *mapping,
 			struct text *text)
 {
-	static const char *const kinds[] = { "(not known)", "[anon]",	 "[heap]",
-					     "[stack]",	    "[special]", NULL };
+	static const char *const kinds[] = {
+		[EBT_V_fault_mapping_not_known] = "(not known)",
+		[EBT_V_fault_mapping_anonymous] = "[anon]",
+		[EBT_V_fault_mapping_heap] = "[heap]",
+		[EBT_V_fault_mapping_stack] = "[stack]",
+		[EBT_V_fault_mapping_special] = "[special]",
+		[EBT_V_fault_mapping_file] = NULL,
+	};
 
 	if (mapping->kind == FAULT_SILENT)
 		text_cstr(text, "(filled by the kernel)");
@@ -152,7 +158,7 @@ static void add_mapping(const struct inode_paths *paths, const struct fault_mapp
 	else if (mapping->kind < sizeof(kinds) / sizeof(kinds[0]))
 		inode_paths_add(paths, &mapping->file, text);
 	else
-		text_cstr(text, kinds[0]);
+		text_cstr(text, kinds[EBT_V_fault_mapping_not_known]);
 }
 
 static void set_mapping(const struct fault_mapping *mapping, const struct text *name,
@@ -247,7 +253,7 @@ static struct ebt_error *put_stack_row(struct out *out, const struct calltree *t
 	if (text_error(&path))
 		return text_error(&path);
 	return out_row(out, 0,
-		       (struct out_value[N_STACK_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(sum->minor),
 			       out_u64(sum->major),
 			       out_u64(sum->writes),

@@ -51,11 +51,11 @@ static const struct out_column system_columns[] = {
 static struct ebt_error *put_moment(struct out *out, const struct mem_system *s)
 {
 	return out_row(out, 0,
-		       (struct out_value[N_SYSTEM]){
-			       out_u64(s->time), out_u64(s->total), out_u64(s->free),
-			       out_u64(s->available), out_u64(s->cached), out_u64(s->anon),
-			       out_u64(s->slab), out_u64(s->slab_unreclaimable),
-			       out_u64(s->page_tables), out_u64(s->swap_used) });
+		       (struct out_value[]){ out_u64(s->time), out_u64(s->total), out_u64(s->free),
+					     out_u64(s->available), out_u64(s->cached),
+					     out_u64(s->anon), out_u64(s->slab),
+					     out_u64(s->slab_unreclaimable),
+					     out_u64(s->page_tables), out_u64(s->swap_used) });
 }
 
 static struct ebt_error *put_system(struct mem_command *c)
@@ -124,7 +124,7 @@ static struct ebt_error *put_process(struct mem_command *c, size_t i)
 	const struct mem_sum *o = &p->objects;
 
 	return out_row(c->out, 0,
-		       (struct out_value[N_PROCESS]){
+		       (struct out_value[]){
 			       task ? out_u64(task->pid) : out_null(),
 			       task ? out_str(task_groups_name(c->model->groups, i))
 				    : out_cstr("(interrupts)"),
@@ -144,7 +144,7 @@ static struct ebt_error *put_process(struct mem_command *c, size_t i)
 			       p->has_rss ? out_u64(mem_process_rss(p)) : out_null(),
 			       p->has_rss ? out_u64(p->rss_peak) : out_null(),
 			       p->has_rss ? out_u64(p->vm_size) : out_null(),
-			       p->has_rss ? out_u64(p->rss[2]) : out_null(),
+			       p->has_rss ? out_u64(p->rss[EBT_V_rss_stat_kind_swap]) : out_null(),
 			       out_u64(p->unknown_frees),
 			       rounded(sqrt(o->live_variance)),
 			       out_u64(c->model->rate),
@@ -192,7 +192,7 @@ static struct ebt_error *put_caches(struct mem_command *c)
 		const struct mem_sum *s = &cache->sum;
 
 		err = out_row(c->out, 0,
-			      (struct out_value[N_CACHE]){
+			      (struct out_value[]){
 				      out_cstr(cache->name), rounded(s->live_bytes),
 				      rounded(s->live_count), rounded(s->allocated_bytes),
 				      rounded(s->allocated_count), rounded(s->freed_bytes),
@@ -252,12 +252,12 @@ static struct ebt_error *put_stack_rows(struct mem_command *c, const struct call
 		err = text_error(&path);
 		if (!err)
 			err = out_row(c->out, 0,
-				      (struct out_value[N_STACK]){ rounded(stacks[i].live_bytes),
-								   rounded(stacks[i].live_count),
-								   out_u64(age(c, stacks[i].first)),
-								   out_u64(age(c, stacks[i].last)),
-								   out_u64(stacks[i].first),
-								   out_cstr(text_get(&path)) });
+				      (struct out_value[]){ rounded(stacks[i].live_bytes),
+							    rounded(stacks[i].live_count),
+							    out_u64(age(c, stacks[i].first)),
+							    out_u64(age(c, stacks[i].last)),
+							    out_u64(stacks[i].first),
+							    out_cstr(text_get(&path)) });
 	}
 	return err ? err : out_end(c->out);
 }

@@ -14,9 +14,6 @@
 /* Of a row that are looked at: what a read() gets at once, 31 folios of 512 pages, is less. */
 #define MAX_PAGES 16384u
 
-/* As in table `page_cache`. */
-enum { CACHE_READ, CACHE_FAULT, CACHE_AROUND, CACHE_ADD, CACHE_DELETE, CACHE_DIRTY };
-
 /* What a task did last. */
 struct cache_task {
 	const struct ebt_task *task; /* NULL: not known */
@@ -290,19 +287,19 @@ static struct ebt_error *count_event(struct cache_model *m, const struct cache_e
 				     uint64_t kind)
 {
 	switch (kind) {
-	case CACHE_READ:
+	case EBT_V_page_cache_kind_read:
 		return count_read(m, e);
-	case CACHE_FAULT:
+	case EBT_V_page_cache_kind_fault:
 		count_fault(m, e);
 		break;
-	case CACHE_AROUND:
+	case EBT_V_page_cache_kind_fault_around:
 		count_around(m, e);
 		break;
-	case CACHE_ADD:
+	case EBT_V_page_cache_kind_add:
 		return count_add(m, e);
-	case CACHE_DELETE:
-	case CACHE_DIRTY:
-		return count_change(m, e, kind == CACHE_DIRTY);
+	case EBT_V_page_cache_kind_delete:
+	case EBT_V_page_cache_kind_dirty:
+		return count_change(m, e, kind == EBT_V_page_cache_kind_dirty);
 	}
 	return NULL;
 }

@@ -11,9 +11,6 @@
 
 #define MAX_OF_A_HASH 64u
 
-/* As in table `fault`. */
-enum { ACCESS_WRITE = 2, MAPPING_FILE = 5 };
-
 struct fault_model {
 	enum faults_by by;
 	struct calltree *tree;
@@ -125,7 +122,7 @@ static struct ebt_error *group_of(struct fault_model *m, const struct ebt_row *r
 		return group_of_stack(m, row, ret);
 	if (m->by == FAULTS_BY_MAPPING) {
 		mapping.kind = (uint32_t)ebt_fault_mapping(row);
-		if (mapping.kind == MAPPING_FILE)
+		if (mapping.kind == EBT_V_fault_mapping_file)
 			mapping.file = (struct inode_key){
 				.inode = ebt_fault_inode(row),
 				.dev_major = (uint32_t)ebt_fault_dev_major(row),
@@ -140,7 +137,7 @@ static struct ebt_error *group_of(struct fault_model *m, const struct ebt_row *r
 static void add_fault(struct fault_sum *sum, const struct ebt_row *row)
 {
 	uint64_t ns = ebt_fault_duration(row);
-	bool major = ebt_fault_kind(row) == 1;
+	bool major = ebt_fault_kind(row) == EBT_V_fault_kind_major;
 
 	if (major) {
 		sum->major++;
@@ -148,7 +145,7 @@ static void add_fault(struct fault_sum *sum, const struct ebt_row *row)
 	} else {
 		sum->minor++;
 	}
-	sum->writes += ebt_fault_access(row) == ACCESS_WRITE;
+	sum->writes += ebt_fault_access(row) == EBT_V_fault_access_write;
 	sum->kernel += !ebt_fault_user(row);
 	sum->ns += ns;
 	if (ns > sum->max_ns) {

@@ -11,7 +11,6 @@
 #define MAX_CACHES    65536u
 #define KMALLOC_LARGE 8192u /* beyond it, kmalloc takes pages */
 #define MAX_ORDER     20u   /* 4 GiB: what a trace may claim of one block */
-#define KIND_SWAP     2
 
 struct mem_reading {
 	struct mem_model *model;
@@ -162,16 +161,12 @@ static void free_pages(struct mem_reading *r, struct live_block *block, const st
 }
 
 /* Whose it is, if the filters let the allocation pass. */
-static struct ebt_error *whose(struct mem_reading *r, const struct ebt_row *row,
-			       uint32_t task_field, uint32_t interrupt_field, uint32_t cpu_field,
-			       bool *ret_wanted, uint32_t *ret)
+static struct ebt_error *whose(struct mem_reading *r, const struct ebt_task *task, bool interrupt,
+			       uint64_t cpu, bool *ret_wanted, uint32_t *ret)
 {
-	const struct ebt_task *task = ebt_task(row, task_field);
-
-	if (ebt_u64(row, interrupt_field))
+	if (interrupt)
 		task = NULL;
-	*ret_wanted = trace_task_wanted(r->trace, task) &&
-		      trace_cpu_wanted(r->trace, ebt_u64(row, cpu_field));
+	*ret_wanted = trace_task_wanted(r->trace, task) && trace_cpu_wanted(r->trace, cpu);
 	return *ret_wanted ? process_of(r, task, ret) : NULL;
 }
 
@@ -211,8 +206,8 @@ static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *
 		m->unseen++;
 		free_object(r, old, row);
 	}
-	err = whose(r, row, EBT_F_kmem_alloc_task, EBT_F_kmem_alloc_interrupt, EBT_F_kmem_alloc_cpu,
-		    &wanted, &block.process);
+	err = whose(r, ebt_kmem_alloc_task(row), ebt_kmem_alloc_interrupt(row),
+		    ebt_kmem_alloc_cpu(row), &wanted, &block.process);
 	if (!err && wanted)
 		err = cache_of_row(r, row, block.bytes, &block.cache);
 	if (err || !wanted)
@@ -227,8 +222,7 @@ static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *
 }
 
 static struct ebt_error *unknown_free(struct mem_reading *r, const struct ebt_row *row,
-				      uint32_t task_field, uint32_t interrupt_field,
-				      uint32_t cpu_field)
+				      const struct ebt_task *task, bool interrupt, uint64_t cpu)
 {
 	struct ebt_error *err;
 	uint32_t process;
@@ -236,7 +230,7 @@ static struct ebt_error *unknown_free(struct mem_reading *r, const struct ebt_ro
 
 	if (!counts(r, row))
 		return NULL;
-	err = whose(r, row, task_field, interrupt_field, cpu_field, &wanted, &process);
+	err = whose(r, task, interrupt, cpu, &wanted, &process);
 	if (err || !wanted)
 		return err;
 	r->model->unknown_frees++;
@@ -249,8 +243,8 @@ static struct ebt_error *on_object_freed(struct mem_reading *r, const struct ebt
 	struct live_block *block = live_set_find(&r->model->objects, ebt_kmem_free_address(row));
 
 	if (!block)
-		return unknown_free(r, row, EBT_F_kmem_free_task, EBT_F_kmem_free_interrupt,
-				    EBT_F_kmem_free_cpu);
+		return unknown_free(r, row, ebt_kmem_free_task(row), ebt_kmem_free_interrupt(row),
+				    ebt_kmem_free_cpu(row));
 	free_object(r, block, row);
 	return NULL;
 }
@@ -342,8 +336,8 @@ static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *r
 
 	m->unseen += old;
 	if (!err)
-		err = whose(r, row, EBT_F_page_alloc_task, EBT_F_page_alloc_interrupt,
-			    EBT_F_page_alloc_cpu, &wanted, &block.process);
+		err = whose(r, ebt_page_alloc_task(row), ebt_page_alloc_interrupt(row),
+			    ebt_page_alloc_cpu(row), &wanted, &block.process);
 	if (err || !wanted)
 		return err;
 	block.bytes = block.requested = r->page_size << block.order;
@@ -364,8 +358,8 @@ static struct ebt_error *on_pages_freed(struct mem_reading *r, const struct ebt_
 
 	if (err || known)
 		return err;
-	return unknown_free(r, row, EBT_F_page_free_task, EBT_F_page_free_interrupt,
-			    EBT_F_page_free_cpu);
+	return unknown_free(r, row, ebt_page_free_task(row), ebt_page_free_interrupt(row),
+			    ebt_page_free_cpu(row));
 }
 
 /* --- what processes and the machine use --- */
@@ -412,10 +406,10 @@ static struct ebt_error *on_status(struct mem_reading *r, const struct ebt_row *
 	if (err)
 		return err;
 	process = &r->model->processes[i];
-	process->rss[0] = ebt_process_memory_rss_file(row);
-	process->rss[1] = ebt_process_memory_rss_anon(row);
-	process->rss[KIND_SWAP] = ebt_process_memory_swap(row);
-	process->rss[3] = ebt_process_memory_rss_shmem(row);
+	process->rss[EBT_V_rss_stat_kind_file] = ebt_process_memory_rss_file(row);
+	process->rss[EBT_V_rss_stat_kind_anon] = ebt_process_memory_rss_anon(row);
+	process->rss[EBT_V_rss_stat_kind_swap] = ebt_process_memory_swap(row);
+	process->rss[EBT_V_rss_stat_kind_shmem] = ebt_process_memory_rss_shmem(row);
 	process->vm_size = ebt_process_memory_vm_size(row);
 	new_rss(process);
 	return NULL;
@@ -554,5 +548,6 @@ void mem_model_destroy(struct mem_model *m)
 
 uint64_t mem_process_rss(const struct mem_process *process)
 {
-	return process->rss[0] + process->rss[1] + process->rss[3];
+	return process->rss[EBT_V_rss_stat_kind_file] + process->rss[EBT_V_rss_stat_kind_anon] +
+	       process->rss[EBT_V_rss_stat_kind_shmem];
 }

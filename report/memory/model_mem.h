@@ -20,7 +20,7 @@ struct mem_sum {
 	double live_variance;		      /* of live_bytes, as an estimate */
 };
 
-#define MEM_RSS_KINDS 4 /* of table rss_stat */
+#define MEM_RSS_KINDS (EBT_V_rss_stat_kind_shmem + 1)
 
 struct mem_process {
 	struct mem_sum objects, pages;

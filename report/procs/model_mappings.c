@@ -141,7 +141,7 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 		.dev_major = (uint32_t)ebt_mmap_dev_major(row),
 		.dev_minor = (uint32_t)ebt_mmap_dev_minor(row),
 		.prot = (uint32_t)ebt_mmap_prot(row),
-		.before = ebt_mmap_origin(row) == 1,
+		.before = ebt_mmap_origin(row) == EBT_V_mmap_origin_snapshot,
 	};
 	struct ebt_error *err;
 

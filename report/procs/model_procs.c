@@ -22,10 +22,9 @@ struct procs {
 
 const char *proc_policy(uint32_t policy)
 {
-	static const char *const names[] = { "other", "fifo", "rr",	  "batch",
-					     NULL,    "idle", "deadline", "ext" };
+	const struct ebt_table *table = ebt_table_by_id(EBT_T_task_exit);
 
-	return policy < sizeof(names) / sizeof(names[0]) ? names[policy] : NULL;
+	return ebt_value_name(&table->fields[EBT_F_task_exit_policy], policy);
 }
 
 /* --- finding and making --- */

@@ -27,38 +27,35 @@ static const char *const soft_names[] = {
 	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
 };
 
-/* By kind; the first two have numbers. Of x86, with what /proc/interrupts calls them. */
-static const struct {
-	const char *name, *kernel;
-} kinds[] = {
-	{ "line", NULL },
-	{ "soft", NULL },
-	{ "local_timer", "LOC" },
-	{ "reschedule", "RES" },
-	{ "call_function", "CAL" },
-	{ "call_function_single", "CAL" },
-	{ "irq_work", "IWI" },
-	{ "x86_platform_ipi", "PLT" },
-	{ "thermal_apic", "TRM" },
-	{ "threshold_apic", "THR" },
-	{ "deferred_error_apic", "DFR" },
-	{ "error_apic", "ERR" },
-	{ "spurious_apic", "SPU" },
+/* By kind; lines and soft interrupts have numbers. Of x86, what /proc/interrupts calls them. */
+static const char *const kernel_names[] = {
+	[EBT_V_irq_kind_local_timer] = "LOC",
+	[EBT_V_irq_kind_reschedule] = "RES",
+	[EBT_V_irq_kind_call_function] = "CAL",
+	[EBT_V_irq_kind_call_function_single] = "CAL",
+	[EBT_V_irq_kind_irq_work] = "IWI",
+	[EBT_V_irq_kind_x86_platform_ipi] = "PLT",
+	[EBT_V_irq_kind_thermal_apic] = "TRM",
+	[EBT_V_irq_kind_threshold_apic] = "THR",
+	[EBT_V_irq_kind_deferred_error_apic] = "DFR",
+	[EBT_V_irq_kind_error_apic] = "ERR",
+	[EBT_V_irq_kind_spurious_apic] = "SPU",
 };
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define N_KERNEL_NAMES (sizeof(kernel_names) / sizeof(kernel_names[0]))
 
 static void add_name(const struct irq_view *v, struct text *text, const struct irq_stat *stat)
 {
 	struct ebt_str line;
 
-	if (stat->kind == IRQ_SOFT && stat->number < sizeof(soft_names) / sizeof(soft_names[0])) {
+	if (stat->kind == EBT_V_irq_kind_soft &&
+	    stat->number < sizeof(soft_names) / sizeof(soft_names[0])) {
 		text_cstr(text, soft_names[stat->number]);
-	} else if (stat->kind == IRQ_LINE) {
+	} else if (stat->kind == EBT_V_irq_kind_line) {
 		line = irq_model_line(v->model, stat->number);
 		text_printf(text, "%" PRIu32 "%s", stat->number, line.len ? " " : "");
 		text_add(text, line.data, line.len);
-	} else if (stat->kind < N_KINDS && kinds[stat->kind].kernel) {
-		text_cstr(text, kinds[stat->kind].kernel);
+	} else if (stat->kind < N_KERNEL_NAMES && kernel_names[stat->kind]) {
+		text_cstr(text, kernel_names[stat->kind]);
 	} else {
 		text_printf(text, "%" PRIu32, stat->number);
 	}
@@ -85,17 +82,19 @@ static const struct out_column irq_columns[] = {
 static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat *stat)
 {
 	const struct histogram *self = &stat->self, *delay = &stat->delay;
+	const struct ebt_table *table = ebt_table_by_id(EBT_T_irq);
+	const char *kind_name = ebt_value_name(&table->fields[EBT_F_irq_kind], stat->kind);
 	_cleanup_text_ struct text name = TEXT_INIT, kind = TEXT_INIT;
 
 	add_name(v, &name, stat);
-	if (stat->kind < N_KINDS)
-		text_cstr(&kind, kinds[stat->kind].name);
+	if (kind_name)
+		text_cstr(&kind, kind_name);
 	else
 		text_printf(&kind, "%" PRIu32, stat->kind);
 	if (text_error(&name) || text_error(&kind))
 		return &ebt_enomem;
 	return out_row(v->report->out, 0,
-		       (struct out_value[N_IRQ_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(stat->cpu),
 			       out_cstr(text_get(&kind)),
 			       out_u64(stat->number),
@@ -153,7 +152,7 @@ static struct ebt_error *put_function(const struct irq_view *v, const struct irq
 	if (err)
 		return err;
 	return out_row(v->report->out, 0,
-		       (struct out_value[N_FUNCTION_COLUMNS]){
+		       (struct out_value[]){
 			       out_cstr(frames.frames[frames.n - 1].func->name),
 			       out_cstr(kind),
 			       out_u64(h->count),
@@ -184,7 +183,8 @@ static struct ebt_error *put_functions(const struct irq_view *v)
 	struct ebt_error *err = out_begin(v->report->out, &timers_table);
 
 	for (size_t i = 0; !err && i < n_timers; i++)
-		err = put_function(v, &timers[i], timers[i].kind ? "hrtimer" : "timer");
+		err = put_function(v, &timers[i],
+				   timers[i].kind != EBT_V_timer_kind_timer ? "hrtimer" : "timer");
 	if (!err)
 		err = out_end(v->report->out);
 	if (!err)

@@ -16,7 +16,6 @@
 struct irq_model;
 
 /* As in table irq. Others than these have no number that matters. */
-enum irq_kind { IRQ_LINE, IRQ_SOFT, IRQ_VECTOR };
 
 struct irq_stat {
 	uint32_t cpu, kind, number; /* kind: that of the row */

@@ -14,9 +14,6 @@
 #define KERNEL_ERESTARTSYS	     512
 #define KERNEL_ERESTART_RESTARTBLOCK 516
 
-enum { WOKEN_BY_TASK = 1 };
-enum { OWNER_BY_FUTEX = 1, OWNER_GUESSED = 2 };
-
 /* Flags of table lock_wait. */
 enum { SPINS = 1, READS = 2, WRITES = 4, RT = 8, PERCPU = 16, MUTEX = 32 };
 
@@ -233,8 +230,8 @@ static const struct ebt_task *owner_of(const struct ebt_row *row, const struct e
 {
 	const struct ebt_task *owner = ebt_futex_wait_owner(row);
 
-	if (ebt_futex_wait_owner_by(row) == OWNER_GUESSED && owner && !ebt_futex_wait_inode(row) &&
-	    (!waiter || owner->pid != waiter->pid))
+	if (ebt_futex_wait_owner_by(row) == EBT_V_futex_wait_owner_by_guess && owner &&
+	    !ebt_futex_wait_inode(row) && (!waiter || owner->pid != waiter->pid))
 		return NULL;
 	return owner;
 }
@@ -247,7 +244,7 @@ static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_ro
 	struct lock_person *person;
 	struct ebt_error *err = NULL;
 
-	if (ebt_futex_wait_woken(row) != WOKEN_BY_TASK || ebt_futex_wait_ret(row) < 0)
+	if (ebt_futex_wait_woken(row) != EBT_V_futex_wait_woken_task || ebt_futex_wait_ret(row) < 0)
 		waker = NULL;
 	if (waker) {
 		err = person_of(m, wait->lock, true, waker, &person);
@@ -289,9 +286,9 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 	if (err)
 		return err;
 	lock = &m->locks[wait.lock];
-	if (by == OWNER_BY_FUTEX)
+	if (by == EBT_V_futex_wait_owner_by_futex)
 		lock->kind = LOCK_PI_MUTEX;
-	else if (by == OWNER_GUESSED && owner && lock->kind == LOCK_FUTEX)
+	else if (by == EBT_V_futex_wait_owner_by_guess && owner && lock->kind == LOCK_FUTEX)
 		lock->kind = LOCK_MUTEX;
 	wait.kind = lock->kind;
 	if (!ebt_futex_wait_slept(row)) {

@@ -462,7 +462,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 
 	if (!wakee)
 		return NULL;
-	if (kind == SCHED_WAKING_INTERRUPT)
+	if (kind == EBT_V_sched_waking_kind_by_interrupt)
 		waker = NULL;
 	err = task_state(model, wakee, &s);
 	if (err)
@@ -476,7 +476,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 			return NULL;
 		break;
 	case KIND_UNSEEN:
-		if (kind == SCHED_WAKING_NEW) {
+		if (kind == EBT_V_sched_waking_kind_new) {
 			s->kind = KIND_OFF;
 			s->why = SCHED_NEW;
 			s->since = row->time;

@@ -32,13 +32,6 @@ enum sched_why {
 	SCHED_N_WHYS,
 };
 
-/* Of a sched_waking row's kind. */
-enum {
-	SCHED_WAKING_NEW = 1,
-	SCHED_WAKING_INTERRUPT = 2, /* what ran there has nothing to do with it */
-	SCHED_WAKING_SOFT = 3,	    /* in a soft interrupt: what ran there may have */
-};
-
 /* "runnable", "sleep", … */
 const char *sched_why_name(enum sched_why why);
 

@@ -135,8 +135,9 @@ static struct ebt_error *node_of(struct waketree *tree, const struct ebt_task *w
 /* Those of an interrupt are of nobody's chain. */
 static const struct ebt_task *waker_of(const struct ebt_row *row)
 {
-	return ebt_sched_waking_kind(row) == SCHED_WAKING_INTERRUPT ? NULL
-								    : ebt_sched_waking_waker(row);
+	return ebt_sched_waking_kind(row) == EBT_V_sched_waking_kind_by_interrupt
+		       ? NULL
+		       : ebt_sched_waking_waker(row);
 }
 
 struct ebt_error *waketree_waking(struct waketree *tree, const struct ebt_row *row)
@@ -155,7 +156,7 @@ struct ebt_error *waketree_waking(struct waketree *tree, const struct ebt_row *r
 	if (err || place->pending)
 		return err;
 	place->pending = true;
-	place->soft = ebt_sched_waking_kind(row) == SCHED_WAKING_SOFT;
+	place->soft = ebt_sched_waking_kind(row) == EBT_V_sched_waking_kind_in_soft_interrupt;
 	place->pending_node = node;
 	place->pending_waker = id_of(waker);
 	return NULL;

@@ -143,7 +143,8 @@ static bool keep_file(const struct scrub *s, uint64_t id)
 
 	if (!file || (s->options->drop_kernel && is_listed(kernel_roles, file->role)))
 		return false;
-	return !file->sensitivity || is_listed(s->options->keep_files, file->role);
+	return file->sensitivity == EBT_V_file_sensitivity_public ||
+	       is_listed(s->options->keep_files, file->role);
 }
 
 /* --- values --- */

@@ -69,7 +69,7 @@ static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row
 {
 	uint32_t nr = (uint32_t)ebt_syscall_nr(row), group = 0;
 	int64_t result = ebt_syscall_ret(row);
-	bool compat = ebt_syscall_abi(row);
+	bool compat = ebt_syscall_abi(row) != EBT_V_syscall_abi_native;
 	struct syscall_stat *stat;
 	struct ebt_error *err;
 

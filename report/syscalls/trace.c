@@ -238,7 +238,7 @@ static void read_call(struct lines *l, const struct ebt_row *row, struct call *r
 		.nr = ebt_syscall_nr(row),
 		.result = ebt_syscall_ret(row),
 		.task = ebt_syscall_task(row),
-		.compat = ebt_syscall_abi(row),
+		.compat = ebt_syscall_abi(row) != EBT_V_syscall_abi_native,
 	};
 	ret->entry = row->time > ret->duration ? row->time - ret->duration : 0;
 	for (unsigned int i = 0; i < N_ARGS; i++)

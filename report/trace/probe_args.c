@@ -61,11 +61,11 @@ struct ebt_error *probe_args_keep(struct probe_args *probes, struct ebt_str text
 	return err;
 }
 
-static struct ebt_error *keep_field(struct probe_args *probes, const struct ebt_row *row,
-				    unsigned int field, const char **ret)
+static struct ebt_error *keep_field(struct probe_args *probes, struct ebt_str field,
+				    const char **ret)
 {
 	struct ebt_str text;
-	struct ebt_error *err = probe_args_keep(probes, ebt_str(row, field), &text);
+	struct ebt_error *err = probe_args_keep(probes, field, &text);
 
 	if (!err)
 		*ret = text.data;
@@ -92,13 +92,13 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 		.number = number,
 		.kind = (uint32_t)ebt_probe_kind(row),
 		.offset = ebt_probe_offset(row),
-		.result = { .kind = PROBE_REGISTER, .size = 8 },
+		.result = { .kind = EBT_V_probe_arg_kind_register, .size = 8 },
 	};
-	err = keep_field(probes, row, EBT_F_probe_group, &probe->group);
+	err = keep_field(probes, ebt_probe_group(row), &probe->group);
 	if (!err)
-		err = keep_field(probes, row, EBT_F_probe_name, &probe->name);
+		err = keep_field(probes, ebt_probe_name(row), &probe->name);
 	if (!err)
-		err = keep_field(probes, row, EBT_F_probe_path, &probe->path);
+		err = keep_field(probes, ebt_probe_path(row), &probe->path);
 	return err ? err : probe_args_keep(probes, ebt_probe_build_id(row), &probe->build_id);
 }
 
@@ -128,8 +128,8 @@ static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
 		.elements = (uint32_t)ebt_probe_arg_elements(row),
 		.position = (uint32_t)ebt_probe_arg_position(row),
 	};
-	err = keep_field(probes, row, EBT_F_probe_arg_name, &arg->name);
-	return err ? err : keep_field(probes, row, EBT_F_probe_arg_type, &arg->type);
+	err = keep_field(probes, ebt_probe_arg_name(row), &arg->name);
+	return err ? err : keep_field(probes, ebt_probe_arg_type(row), &arg->type);
 }
 
 struct ebt_error *probe_args_create(struct trace *trace, struct probe_args **ret)
@@ -188,16 +188,16 @@ static void add_number(const struct probe_arg *arg, uint64_t v, struct text *tex
 	unsigned int unused = 64 - 8 * (unsigned int)element_size(arg);
 
 	switch (arg->kind) {
-	case PROBE_SIGNED:
+	case EBT_V_probe_arg_kind_signed:
 		text_printf(text, "%" PRId64, (int64_t)(v << unused) >> unused);
 		break;
-	case PROBE_UNSIGNED:
+	case EBT_V_probe_arg_kind_unsigned:
 		text_u64(text, v << unused >> unused);
 		break;
-	case PROBE_BOOL:
+	case EBT_V_probe_arg_kind_bool:
 		text_cstr(text, v << unused ? "true" : "false");
 		break;
-	case PROBE_REGISTER:
+	case EBT_V_probe_arg_kind_register:
 		add_register(v, text);
 		break;
 	default:
@@ -235,11 +235,11 @@ static bool add_sized(const struct probe_arg *arg, struct cursor *c, struct text
 	bytes = (struct cursor){ c->at, size };
 	c->at += size;
 	c->left -= size;
-	if (arg->kind == PROBE_STRING) {
+	if (arg->kind == EBT_V_probe_arg_kind_string) {
 		text_addc(text, '"');
 		text_add(text, (const char *)bytes.at, bytes.left);
 		text_addc(text, '"');
-	} else if (arg->kind == PROBE_BYTES) {
+	} else if (arg->kind == EBT_V_probe_arg_kind_bytes) {
 		for (size_t i = 0; i < size; i++)
 			text_printf(text, "%02x", bytes.at[i]);
 	} else {
@@ -252,7 +252,8 @@ static bool add_value(const struct probe_arg *arg, struct cursor *c, struct text
 {
 	uint64_t v;
 
-	if (arg->kind == PROBE_STRING || arg->kind == PROBE_BYTES || arg->elements)
+	if (arg->kind == EBT_V_probe_arg_kind_string || arg->kind == EBT_V_probe_arg_kind_bytes ||
+	    arg->elements)
 		return add_sized(arg, c, text);
 	if (!take_number(c, 8, &v))
 		return false;

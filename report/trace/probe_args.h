@@ -13,7 +13,6 @@
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "format/read/reader.h"
-#include "format/schema/probe_kinds.h"
 #include "report/base/text.h"
 
 struct trace;

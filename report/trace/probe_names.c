@@ -10,15 +10,15 @@ static uint32_t kind_of(enum sym_value value)
 {
 	switch (value) {
 	case SYM_VALUE_SIGNED:
-		return PROBE_SIGNED;
+		return EBT_V_probe_arg_kind_signed;
 	case SYM_VALUE_UNSIGNED:
-		return PROBE_UNSIGNED;
+		return EBT_V_probe_arg_kind_unsigned;
 	case SYM_VALUE_BOOL:
-		return PROBE_BOOL;
+		return EBT_V_probe_arg_kind_bool;
 	case SYM_VALUE_HEX:
 		break;
 	}
-	return PROBE_HEX;
+	return EBT_V_probe_arg_kind_hex;
 }
 
 static struct ebt_error *replace(struct probe_args *probes, const char **text, const char *by)
@@ -41,7 +41,7 @@ static struct ebt_error *name_arg(struct probe_args *probes, struct probe_arg *a
 		err = replace(probes, &arg->name, parameter->name);
 	if (!err && !*arg->type)
 		err = replace(probes, &arg->type, parameter->type);
-	if (arg->kind == PROBE_REGISTER) {
+	if (arg->kind == EBT_V_probe_arg_kind_register) {
 		arg->kind = kind_of(parameter->value);
 		arg->size = parameter->size;
 	}
@@ -61,7 +61,7 @@ static const struct sym_parameter *parameter_at(const struct sym_parameters *par
 /* A register that nobody asked for, of a function that has fewer arguments. */
 static bool is_spare(const struct probe_arg *arg)
 {
-	return arg->kind == PROBE_REGISTER && !*arg->name;
+	return arg->kind == EBT_V_probe_arg_kind_register && !*arg->name;
 }
 
 static struct ebt_error *name_args(struct probe_args *probes, struct probe *probe,
@@ -101,7 +101,7 @@ struct ebt_error *probe_names_find(struct trace *trace, struct probe_args *probe
 	for (size_t i = 0; i < n && !err; i++) {
 		struct sym_parameters parameters;
 
-		if (list[i].kind != PROBE_UPROBE || is_variant(list[i].name))
+		if (list[i].kind != EBT_V_probe_kind_uprobe || is_variant(list[i].name))
 			continue;
 		if (!sym)
 			err = trace_sym(trace, &sym);

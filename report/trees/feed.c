@@ -102,7 +102,7 @@ static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row
 		.user = ebt_sample_ustack_id(row),
 	};
 	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
-	bool clock = ebt_sample_event(row) == 0;
+	bool clock = ebt_sample_event(row) == EBT_V_sample_event_cpu_clock;
 	uint64_t weight = clock ? ebt_sample_period(row) : cycles_ns;
 	struct ebt_error *err;
 	uint32_t node;

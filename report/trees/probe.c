@@ -63,7 +63,7 @@ static bool spell(struct speller *s, const char *place, size_t len, const char *
 static bool spell_file(struct speller *s, const char *file)
 {
 	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-	const char *provider = s->probe->kind == PROBE_USDT ? s->probe->group : NULL;
+	const char *provider = s->probe->kind == EBT_V_probe_kind_usdt ? s->probe->group : NULL;
 	size_t len = strlen(file);
 	bool stop = spell(s, file, len, provider);
 
@@ -96,7 +96,7 @@ static struct ebt_error *each_spelling(const struct probe *probe, spelling_fn *f
 static void add_title(const struct probe *probe, struct text *text)
 {
 	text_printf(text, "%s:", kind_name(probe));
-	if (probe->kind == PROBE_USDT)
+	if (probe->kind == EBT_V_probe_kind_usdt)
 		text_printf(text, "%s:", file_name(probe));
 	text_printf(text, "%s:%s", probe->group, probe->name);
 }
@@ -146,7 +146,7 @@ static bool is_call(const struct probe *probe)
 
 	if (plus && plus[1] >= '0' && plus[1] <= '9')
 		strtoull(plus + 1, &end, 0);
-	return probe->kind == PROBE_UPROBE && (!end || *end);
+	return probe->kind == EBT_V_probe_kind_uprobe && (!end || *end);
 }
 
 static struct ebt_error *choose(const struct probe *list, size_t n, struct wanted wanted,

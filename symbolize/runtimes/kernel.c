@@ -18,9 +18,6 @@
 /* KSYM_NAME_LEN: the kernel has no longer names. */
 #define MAX_NAME 512
 
-/* Value of ksymbol.type. */
-#define TYPE_BPF 1
-
 /* One name that a ksymbol row had. */
 struct generated {
 	char *name;
@@ -122,7 +119,8 @@ static struct ebt_error *add_generated(void *arg, const struct ebt_row *row)
 	err = is_first(kernel, start, &first);
 	if (!err && (!gone || first))
 		err = add_name(kernel, ebt_ksymbol_name(row),
-			       ebt_ksymbol_type(row) == TYPE_BPF ? "bpf" : NULL, &value);
+			       ebt_ksymbol_type(row) == EBT_V_ksymbol_type_bpf ? "bpf" : NULL,
+			       &value);
 	if (!err && gone && first)
 		err = add_ended(kernel, start, start + length, value, row->time);
 	if (err)

@@ -9,7 +9,6 @@
 #include "symbolize/spaces/lives.h"
 
 /* Values of mmap.origin. */
-enum { ORIGIN_EVENT, ORIGIN_SNAPSHOT };
 
 /* Snapshot rows of one process that are further apart are of two snapshots. */
 #define SAME_SNAPSHOT_NS UINT64_C(1000000000)
@@ -54,7 +53,7 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 {
 	const struct ebt_task *task = ebt_mmap_task(row);
 	uint64_t start = ebt_mmap_start(row), length = ebt_mmap_length(row);
-	bool snapshot = ebt_mmap_origin(row) == ORIGIN_SNAPSHOT;
+	bool snapshot = ebt_mmap_origin(row) == EBT_V_mmap_origin_snapshot;
 	uint64_t end = length <= UINT64_MAX - start ? start + length : UINT64_MAX;
 	struct ebt_error *err;
 	struct image *image;

@@ -98,7 +98,8 @@ static void add_waking(struct maker *maker, struct ebt_stream *stream, uint64_t 
 	row->cpu = (uint32_t)(next_random(maker) % 8);
 	row->waker = some_tid(maker);
 	row->wakee = some_tid(maker);
-	row->kind = next_random(maker) % 50 == 0;
+	row->kind = next_random(maker) % 50 == 0 ? EBT_V_sched_waking_kind_new
+						 : EBT_V_sched_waking_kind_waking;
 	add(maker, stream);
 	maker->rows->sched_waking++;
 }
@@ -166,7 +167,7 @@ static void add_file(struct maker *maker)
 
 	file->file_id = 7;
 	file->size = size;
-	file->sensitivity = 1;
+	file->sensitivity = EBT_V_file_sensitivity_host;
 	ebt_record_str(&maker->rec, offsetof(struct ebt_wire_file, role), "os-release");
 	ebt_record_str(&maker->rec, offsetof(struct ebt_wire_file, path), "/etc/os-release");
 	add(maker, maker->stream[0]);

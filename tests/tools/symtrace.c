@@ -95,7 +95,7 @@ void symtrace_mmap(struct symtrace *trace, uint64_t time, uint32_t tid,
 	struct ebt_wire_mmap *row = ebt_record_begin(&trace->rec, EBT_T_mmap, time);
 
 	row->task = tid;
-	row->origin = mapping->snapshot;
+	row->origin = mapping->snapshot ? EBT_V_mmap_origin_snapshot : EBT_V_mmap_origin_event;
 	row->start = mapping->start;
 	row->length = mapping->length;
 	row->pgoff = mapping->pgoff;
@@ -155,7 +155,7 @@ void symtrace_ksymbol(struct symtrace *trace, uint64_t time, uint64_t address, u
 
 	row->address = address;
 	row->length = length;
-	row->type = 1;
+	row->type = EBT_V_ksymbol_type_bpf;
 	row->unregister = unregister;
 	ebt_record_str(&trace->rec, offsetof(struct ebt_wire_ksymbol, name), name);
 	add(trace);

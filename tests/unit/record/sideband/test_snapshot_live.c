@@ -318,7 +318,7 @@ static void test_sideband_overflow(void **state)
 	trace_query(&trace, EBT_T_lost);
 	while (trace_next(&trace, &row)) {
 		assert_int_equal(ebt_lost_table_id(&row), EBT_T_mmap);
-		assert_int_equal(ebt_lost_reason(&row), 2);
+		assert_int_equal(ebt_lost_reason(&row), EBT_V_lost_reason_side_band_buffer_full);
 		assert_true(ebt_lost_from(&row) <= row.time);
 		lost += ebt_lost_count(&row);
 	}
@@ -602,7 +602,7 @@ static void test_mappings(void **state)
 		struct ebt_str path = ebt_mmap_path(&row);
 		char found[130];
 
-		assert_int_equal(ebt_mmap_origin(&row), 1);
+		assert_int_equal(ebt_mmap_origin(&row), EBT_V_mmap_origin_snapshot);
 		hex_of(ebt_mmap_build_id(&row), found);
 		if (start == (uintptr_t)maps[0]) {
 			assert_true(is(path, gone));

@@ -14,9 +14,22 @@
 #include "report/io/block_depth.h"
 #include "tests/tools/report_run.h"
 
-enum { READ = 0, WRITE = 1, FLUSH = 2, DISCARD = 3 };
-enum { COMPLETE, IN_FLIGHT, FOUND };
-enum { UNKNOWN, SUBMITTER, DIRTIER };
+enum {
+	READ = EBT_V_block_io_op_read,
+	WRITE = EBT_V_block_io_op_write,
+	FLUSH = EBT_V_block_io_op_flush,
+	DISCARD = EBT_V_block_io_op_discard,
+};
+enum {
+	COMPLETE = EBT_V_block_io_state_complete,
+	IN_FLIGHT = EBT_V_block_io_state_in_flight,
+	FOUND = EBT_V_block_io_state_found,
+};
+enum {
+	UNKNOWN = EBT_V_block_io_cause_unknown,
+	SUBMITTER = EBT_V_block_io_cause_submitter,
+	DIRTIER = EBT_V_block_io_cause_dirtier,
+};
 
 #define T0 UINT64_C(1000000000)
 

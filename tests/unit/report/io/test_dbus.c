@@ -13,7 +13,12 @@
 #include "format/schema/wire.h"
 #include "tests/tools/report_run.h"
 
-enum { CALL = 1, RETURN, FAILED, SIGNAL };
+enum {
+	CALL = EBT_V_dbus_message_kind_call,
+	RETURN = EBT_V_dbus_message_kind_return,
+	FAILED = EBT_V_dbus_message_kind_error,
+	SIGNAL = EBT_V_dbus_message_kind_signal,
+};
 
 static const struct ebt_task_id no_tasks[] = { { 0, 0, 0, "" } };
 

@@ -13,7 +13,7 @@
 #include "format/schema/wire.h"
 #include "tests/tools/report_run.h"
 
-enum { INSTANT, SPAN };
+enum { INSTANT = EBT_V_mark_kind_instant, SPAN = EBT_V_mark_kind_span };
 
 #define GETPID	  39
 #define NANOSLEEP 35
@@ -169,7 +169,7 @@ static void test_sysprof(void **state)
 	row = ebt_record_begin(&t.record, EBT_T_mark, 1500);
 	row->task = 10;
 	row->kind = SPAN;
-	row->origin = 1;
+	row->origin = EBT_V_mark_origin_sysprof;
 	row->duration = 400;
 	made_trace_add(&t);
 	add_switch(&t, 2000, 0, 11, 0, 1, 0);

@@ -13,7 +13,7 @@
 #include "format/schema/wire.h"
 #include "tests/tools/report_run.h"
 
-enum { GAUGE, CUMULATIVE };
+enum { GAUGE = EBT_V_counter_def_kind_gauge, CUMULATIVE = EBT_V_counter_def_kind_cumulative };
 enum { TICKS = 1, MEMORY, LATE, RESET, OWNED };
 
 #define S UINT64_C(1000000000)
@@ -40,7 +40,7 @@ static void define(struct made_trace *t, uint64_t time, uint32_t counter, uint32
 	row->divisor = divisor;
 	if (counter == OWNED) {
 		row->owner = 10;
-		row->type = 1;
+		row->type = EBT_V_counter_def_type_double;
 	}
 	text(t, offsetof(struct ebt_wire_counter_def, category), category);
 	text(t, offsetof(struct ebt_wire_counter_def, instance), instance);
@@ -229,7 +229,7 @@ static void put_user(struct made_trace *t, uint64_t time, uint32_t tid, uint64_t
 	row->task = tid;
 	row->late = late;
 	row->value = value;
-	row->type = is_double;
+	row->type = is_double ? EBT_V_mark_counter_type_double : EBT_V_mark_counter_type_integer;
 	text(t, offsetof(struct ebt_wire_mark_counter, group), "queue");
 	text(t, offsetof(struct ebt_wire_mark_counter, name), name);
 	made_trace_add(t);

@@ -14,7 +14,12 @@
 #include "report/base/figures.h"
 #include "tests/tools/report_run.h"
 
-enum { INSTANT, SPAN, BEGIN, END };
+enum {
+	INSTANT = EBT_V_mark_kind_instant,
+	SPAN = EBT_V_mark_kind_span,
+	BEGIN = EBT_V_mark_kind_begin,
+	END = EBT_V_mark_kind_end,
+};
 
 /* Thread 12 begins at 1200, behind the recording's beginning. */
 static const struct ebt_task_id tasks[] = {
@@ -353,7 +358,7 @@ static void add_hit(struct made_trace *t, uint64_t time, uint32_t probe, uint32_
 	row->task = 10;
 	row->probe = probe;
 	row->kind = kind;
-	row->duration = kind ? 50 : 0;
+	row->duration = kind == EBT_V_probe_hit_kind_instant ? 0 : 50;
 	row->result = result;
 	ebt_record_bytes(&t->record, offsetof(struct ebt_wire_probe_hit, args), args, len);
 	made_trace_add(t);
@@ -365,13 +370,19 @@ static void add_hit(struct made_trace *t, uint64_t time, uint32_t probe, uint32_
 static void add_args(struct made_trace *t)
 {
 	static const struct arg args[] = {
-		{ 0, 1, 0, 0, "u8" }, { 1, 2, 0, 0, "s16" },   { 2, 4, 0, 0, "x32" },
-		{ 3, 1, 0, 2, "" },   { 4, 1, 0, 0, "bytes" }, { 5, 1, 0, 0, "b" },
-		{ 6, 8, 0, 0, "r" },  { 1, 2, 3, 0, "array" }, { 0, 8, 0, 0, "last" },
+		{ EBT_V_probe_arg_kind_unsigned, 1, 0, 0, "u8" },
+		{ EBT_V_probe_arg_kind_signed, 2, 0, 0, "s16" },
+		{ EBT_V_probe_arg_kind_hex, 4, 0, 0, "x32" },
+		{ EBT_V_probe_arg_kind_string, 1, 0, 2, "" },
+		{ EBT_V_probe_arg_kind_bytes, 1, 0, 0, "bytes" },
+		{ EBT_V_probe_arg_kind_bool, 1, 0, 0, "b" },
+		{ EBT_V_probe_arg_kind_register, 8, 0, 0, "r" },
+		{ EBT_V_probe_arg_kind_signed, 2, 3, 0, "array" },
+		{ EBT_V_probe_arg_kind_unsigned, 8, 0, 0, "last" },
 	};
 
 	for (uint64_t time = 1000; time <= 1001; time++) {
-		add_probe(t, time, 1, 1, "libx.so", "f");
+		add_probe(t, time, 1, EBT_V_probe_kind_uprobe, "libx.so", "f");
 		for (uint32_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
 			add_arg(t, time, i, &args[i]);
 	}
@@ -389,9 +400,9 @@ static void test_probes(void **state)
 	(void)state;
 	made_trace_begin(&t, tasks);
 	add_args(&t);
-	add_probe(&t, 1000, 2, 2, "prov", "p");
-	add_probe(&t, 1000, 3, 0, "sched", "sched_switch");
-	ADD_HIT(&t, 1100, 1, 1, (uint64_t)-2,
+	add_probe(&t, 1000, 2, EBT_V_probe_kind_usdt, "prov", "p");
+	add_probe(&t, 1000, 3, EBT_V_probe_kind_tp, "sched", "sched_switch");
+	ADD_HIT(&t, 1100, 1, EBT_V_probe_hit_kind_span, (uint64_t)-2,
 		NUMBERS "\2\0hi"
 			"\3\0\0\xab\7"
 			"\0\1\0\0\0\0\0\0"
@@ -400,15 +411,15 @@ static void test_probes(void **state)
 			"\7\0\0\0\0\0\0\0"
 			"too much");
 	/* Not readable, then too short; a length that lies; nothing. */
-	ADD_HIT(&t, 1200, 1, 1, 0x80000000,
+	ADD_HIT(&t, 1200, 1, EBT_V_probe_hit_kind_span, 0x80000000,
 		NUMBERS "\xff\xff"
 			"\xff\xff"
 			"\1\0\0");
-	ADD_HIT(&t, 1300, 1, 0, 0,
+	ADD_HIT(&t, 1300, 1, EBT_V_probe_hit_kind_instant, 0,
 		NUMBERS "\xf0\xff"
 			"hi");
-	ADD_HIT(&t, 1400, 2, 0, 0, "\1\2\3");
-	ADD_HIT(&t, 1500, 3, 2, 0, "");
+	ADD_HIT(&t, 1400, 2, EBT_V_probe_hit_kind_instant, 0, "\1\2\3");
+	ADD_HIT(&t, 1500, 3, EBT_V_probe_hit_kind_entered, 0, "");
 	ADD_HIT(&t, 1600, 9, 9, 0, "\1");
 	made_trace_finish(&t);
 	expect(REPORT_OK(t.path, "marks", "--csv"),
@@ -439,8 +450,8 @@ static void test_long_names(void **state)
 	text[LONG] = '\0';
 	made_trace_begin(&t, tasks);
 	add(&t, &(struct row){ 1000, 10, INSTANT, 0, 0, 0, text, "a", NULL });
-	add_probe(&t, 1000, 1, 1, "g", text);
-	ADD_HIT(&t, 1100, 1, 0, 0, "");
+	add_probe(&t, 1000, 1, EBT_V_probe_kind_uprobe, "g", text);
+	ADD_HIT(&t, 1100, 1, EBT_V_probe_hit_kind_instant, 0, "");
 	made_trace_finish(&t);
 	csv = REPORT_OK(t.path, "marks", "--csv");
 	at = csv + strlen(HEADER);
@@ -486,8 +497,8 @@ static void test_hostile(void **state)
 	add_arg(&t, 2, 0, &arg);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		add(&t, &rows[i]);
-	ADD_HIT(&t, 9, 1, 1, UINT64_MAX, "\7\0abcdefg");
-	ADD_HIT(&t, 9, 1, 2, UINT64_MAX, "\xfe\xff");
+	ADD_HIT(&t, 9, 1, EBT_V_probe_hit_kind_span, UINT64_MAX, "\7\0abcdefg");
+	ADD_HIT(&t, 9, 1, EBT_V_probe_hit_kind_entered, UINT64_MAX, "\xfe\xff");
 	made_trace_finish(&t);
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		const char *const *v = views[i];

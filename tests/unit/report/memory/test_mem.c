@@ -102,10 +102,10 @@ static void with_objects(struct made_trace *t)
 	free_object(t, 4000, 20, 0x1000);
 	free_object(t, 5000, 20, 0x9000);
 	add_object(t, (struct object){ 6000, 0x2000, 190, 200, 0, 10, 0, "filp" });
-	add_rss(t, 7000, 0, 4096);
-	add_rss(t, 7001, 1, 8192);
-	add_rss(t, 7002, 2, 100);
-	add_rss(t, 7003, 1, 4096);
+	add_rss(t, 7000, EBT_V_rss_stat_kind_file, 4096);
+	add_rss(t, 7001, EBT_V_rss_stat_kind_anon, 8192);
+	add_rss(t, 7002, EBT_V_rss_stat_kind_swap, 100);
+	add_rss(t, 7003, EBT_V_rss_stat_kind_anon, 4096);
 	made_trace_finish(t);
 }
 

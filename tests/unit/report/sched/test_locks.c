@@ -16,8 +16,11 @@ static const struct ebt_task_id tasks[] = {
 	{ 20, 20, 200, "another" }, { 0, 0, 0, "" },
 };
 
-enum { BY_TASK = 1, BY_INTERRUPT = 2 };
-enum { OWNER_IN_FUTEX = 1, OWNER_GUESSED = 2 };
+enum { BY_TASK = EBT_V_futex_wait_woken_task, BY_INTERRUPT = EBT_V_futex_wait_woken_interrupt };
+enum {
+	OWNER_IN_FUTEX = EBT_V_futex_wait_owner_by_futex,
+	OWNER_GUESSED = EBT_V_futex_wait_owner_by_guess,
+};
 
 struct futex {
 	uint64_t time;

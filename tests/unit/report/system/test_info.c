@@ -23,7 +23,7 @@ static void add_loss(struct made_trace *t, uint64_t time, uint64_t from, uint64_
 	row->from = from;
 	row->count = count;
 	row->table_id = EBT_T_syscall;
-	row->reason = 1;
+	row->reason = EBT_V_lost_reason_ring_buffer_full;
 	ebt_record_str(&t->record, offsetof(struct ebt_wire_lost, source), "syscalls");
 	made_trace_add(t);
 }
