@@ -429,7 +429,7 @@ static struct ebt_error *put_slow(const struct around_view *v, const struct arou
 	if (text_error(&call))
 		return text_error(&call);
 	return out_row(v->out, 0,
-		       (struct out_value[N_COLUMNS]){
+		       (struct out_value[]){
 			       [COL_START] = out_u64(mark->start),
 			       [COL_DURATION] = out_u64(mark_duration(mark)),
 			       [COL_PID] = task ? out_u64(task->pid) : out_null(),

@@ -129,6 +129,12 @@ static struct ebt_error *fill(struct mark_summary *s)
 	return NULL;
 }
 
+/* The first column is of processes, and so are the last two. */
+static size_t shown_columns(bool by_process)
+{
+	return by_process ? N_COLUMNS : COL_PID - 1;
+}
+
 static struct ebt_error *put(const struct mark_summary *s, const struct summary_group *group)
 {
 	const struct figures f = figures_of(&s->durations[group->first], group->n);
@@ -162,7 +168,7 @@ static struct ebt_error *put(const struct mark_summary *s, const struct summary_
 	}
 	if (text_error(&process))
 		return text_error(&process);
-	return out_row(s->report->out, 0, values + !s->names);
+	return out_row_n(s->report->out, 0, values + !s->names, shown_columns(s->names != NULL));
 }
 
 struct ebt_error *marks_summary(struct report *report, const struct marks *marks)
@@ -172,9 +178,8 @@ struct ebt_error *marks_summary(struct report *report, const struct marks *marks
 	const bool by_process = options_flag(report->options, "by-process");
 	const struct out_table table = {
 		.key = "rows",
-		/* The first column is of processes, and so are the last two. */
 		.columns = columns + !by_process,
-		.n_columns = by_process ? N_COLUMNS : COL_PID - 1,
+		.n_columns = shown_columns(by_process),
 	};
 	struct ebt_error *err = NULL;
 

@@ -113,7 +113,7 @@ static struct ebt_error *put_row(const struct cache_view *v, const struct out_va
 
 	for (size_t i = 0; i < v->n_columns; i++)
 		row[i] = values[v->from[i]];
-	return out_row(v->report->out, 0, row);
+	return out_row_n(v->report->out, 0, row, v->n_columns);
 }
 
 static struct ebt_error *put_tasks(struct cache_view *v, const struct cache_model *model)

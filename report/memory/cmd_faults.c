@@ -201,7 +201,7 @@ static struct ebt_error *put_rows(struct report *report, enum faults_by by,
 		}
 		for (size_t c = 0; c < n_columns; c++)
 			row[c] = values[from[c]];
-		err = out_row(report->out, 0, row);
+		err = out_row_n(report->out, 0, row, n_columns);
 	}
 	return err ? err : out_end(report->out);
 }

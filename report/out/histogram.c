@@ -35,7 +35,7 @@ struct ebt_error *out_histogram(struct out *out, const char *key, const char *ti
 		size_t n = (size_t)(share * (double)(sizeof(bar) - 1) + 0.5);
 
 		err = out_row(out, 0,
-			      (struct out_value[N_COLUMNS]){
+			      (struct out_value[]){
 				      out_u64(i ? UINT64_C(1) << (i - 1) : 0),
 				      out_u64(i < 64 ? UINT64_C(1) << i : UINT64_MAX),
 				      out_u64(buckets[i]),

@@ -2,6 +2,7 @@
 /* Collecting, sorting and cutting the rows of a table; choosing the writer. See out.h. */
 #include "report/out/private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -579,8 +580,10 @@ static struct ebt_error *collect(struct out *out, unsigned int depth,
 	return NULL;
 }
 
-struct ebt_error *out_row(struct out *out, unsigned int depth, const struct out_value *values)
+struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct out_value *values,
+			    size_t n)
 {
+	assert(n == out->table->n_columns);
 	if (is_skipped(out) || depth >= JSON_MAX_DEPTH)
 		return NULL;
 	if (!(out->table->flags & OUT_STREAM))

@@ -159,8 +159,17 @@ void out_intervals_end(struct out *out);
 /* Table. The definition must live until out_end(). --sort with a column that the table does not
  * have is EBT_ERR_INVALID and names those that it has. */
 struct ebt_error *out_begin(struct out *out, const struct out_table *table);
-/* One value a column; copied. A row of depth d belongs to the last row of depth d - 1. */
-struct ebt_error *out_row(struct out *out, unsigned int depth, const struct out_value *values);
+/* n values, one a column (asserted); copied. A row of depth d belongs to the last row of depth
+ * d - 1. */
+struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct out_value *values,
+			    size_t n);
+/* The same of an array, whose values are counted; of a pointer it does not compile. */
+#define out_row(out, depth, ...) out_row_n(out, depth, __VA_ARGS__, OUT_N_VALUES(__VA_ARGS__))
+#define OUT_IS_POINTER(...) \
+	__builtin_types_compatible_p(__typeof__(__VA_ARGS__), __typeof__(&(__VA_ARGS__)[0]))
+#define OUT_N_VALUES(...)                                 \
+	(sizeof(__VA_ARGS__) / sizeof(struct out_value) + \
+	 0 * sizeof(char[1 - 2 * OUT_IS_POINTER(__VA_ARGS__)]))
 struct ebt_error *out_end(struct out *out);
 
 /* Text between tables; nothing with --json and --csv. What comes from the trace goes through

@@ -111,7 +111,7 @@ static struct ebt_error *put_mapping(const struct proc_view *v, const struct pro
 
 	snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, life->dev_major, life->dev_minor);
 	return out_row(v->out, 0,
-		       (struct out_value[N_MAPPING]){
+		       (struct out_value[]){
 			       out_u64(life->from_ns),
 			       to ? out_u64(to) : out_null(),
 			       out_u64(p->task->pid),

@@ -63,7 +63,7 @@ static struct ebt_error *put(struct out *out, const struct process_sums *sum,
 
 	return out_row(
 		out, 0,
-		(struct out_value[N_COLUMNS]){
+		(struct out_value[]){
 			out_u64(task->pid),
 			out_str(name),
 			out_u64(sum->threads),

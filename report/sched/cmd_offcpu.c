@@ -142,7 +142,7 @@ static struct ebt_error *put_thread(struct out *out, const struct offcpu_thread 
 
 	add_waker(&waker, names, sum);
 	return out_row(out, 0,
-		       (struct out_value[N_THREAD_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(thread->task->tid),
 			       out_u64(thread->task->pid),
 			       out_str(names_task(names, thread->task)),
@@ -245,7 +245,7 @@ static struct ebt_error *put_stack_row(struct offcpu_command *c, const struct of
 	add_waker(&waker, c->names, sum);
 	stack_joined(&path, c->tree, stack->node);
 	return out_row(c->report->out, 0,
-		       (struct out_value[N_STACK_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(sum->total_ns),
 			       out_u64(sum->count),
 			       out_u64(sum->max_ns),

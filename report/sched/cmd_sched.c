@@ -140,7 +140,7 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 	for (int why = SCHED_DISK + 1; why < SCHED_N_WHYS; why++)
 		other += task->blocked_ns[why];
 	return out_row(out, 0,
-		       (struct out_value[N_TASK_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(task->task->tid),
 			       out_u64(task->task->pid),
 			       out_str(names_task(names, task->task)),

@@ -43,7 +43,7 @@ static struct ebt_error *put_thread(struct out *out, const struct wall_thread *t
 				    const struct names *names)
 {
 	return out_row(out, 0,
-		       (struct out_value[N_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(thread->task->tid),
 			       out_u64(thread->task->pid),
 			       out_str(names_task(names, thread->task)),

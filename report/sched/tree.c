@@ -75,7 +75,7 @@ static struct ebt_error *put_node(struct tree_view *v, const struct waketree_nod
 	if (text_error(&label))
 		return text_error(&label);
 	return out_row(v->out, node->depth - 1,
-		       (struct out_value[N_COLUMNS]){
+		       (struct out_value[]){
 			       out_str((struct ebt_str){ text_get(&label), label.len }),
 			       task ? out_u64(task->tid) : out_null(),
 			       task ? out_u64(task->pid) : out_null(),

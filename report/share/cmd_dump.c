@@ -65,7 +65,7 @@ static struct ebt_error *csv_row(struct dump *d, const struct ebt_row *row,
 			return text_error(cell);
 		d->values[i + 1] = out_str((struct ebt_str){ text_get(cell), cell->len });
 	}
-	return out_row(d->report->out, 0, d->values);
+	return out_row_n(d->report->out, 0, d->values, fields->n + 1);
 }
 
 static struct ebt_error *put_row(struct dump *d, const struct ebt_row *row)

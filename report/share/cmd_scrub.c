@@ -144,7 +144,7 @@ static struct ebt_error *put_counts(struct report *report, struct scrub *scrub)
 		err = out_begin(report->out, &table);
 	for (size_t i = 0; !err && i < n; i++)
 		err = out_row(report->out, 0,
-			      (struct out_value[N_COLUMNS]){
+			      (struct out_value[]){
 				      out_cstr(counts[i].table),
 				      counts[i].field ? out_cstr(counts[i].field) : out_null(),
 				      out_u64(counts[i].changed),

@@ -124,7 +124,7 @@ static struct ebt_error *put_file(struct report *report, const struct file_piece
 	uint64_t missing = have < file->size ? file->size - have : 0;
 
 	return out_row(report->out, 0,
-		       (struct out_value[N_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(file->id),
 			       out_cstr(file->role),
 			       file->pid ? out_u64(file->pid) : out_null(),

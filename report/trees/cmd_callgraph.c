@@ -103,6 +103,11 @@ static const struct out_column flat_columns[] = {
 };
 #define N_FLAT_COLUMNS (sizeof(flat_columns) / sizeof(flat_columns[0]))
 
+static size_t flat_columns_shown(const struct callgraph *c)
+{
+	return N_FLAT_COLUMNS - !c->categories;
+}
+
 static struct out_value category_of(const struct callgraph *c, const struct calltree_func *func)
 {
 	struct category_rule rule;
@@ -125,22 +130,23 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 	if (flat->inlined && kind != CALLTREE_UNRESOLVED)
 		kind = CALLTREE_INLINED;
 	add_lines(c, &lines, flat->file, flat->line_first, flat->line_last);
-	return out_row(c->report->out, 0,
-		       (struct out_value[N_FLAT_COLUMNS]){
-			       out_u64(flat->self),
-			       out_f64(percent(flat->self, c->all)),
-			       out_u64(flat->total),
-			       out_f64(percent(flat->total, c->all)),
-			       out_u64(flat->count),
-			       out_cstr(calltree_kind_name(kind)),
-			       text_value(&name),
-			       out_cstr(short_path(c, func->object)),
-			       text_value(&lines),
-			       out_u64(flat->inlined),
-			       func->reason == SYM_OK ? out_null()
-						      : out_cstr(sym_reason_name(func->reason)),
-			       category_of(c, func),
-		       });
+	return out_row_n(c->report->out, 0,
+			 (struct out_value[N_FLAT_COLUMNS]){
+				 out_u64(flat->self),
+				 out_f64(percent(flat->self, c->all)),
+				 out_u64(flat->total),
+				 out_f64(percent(flat->total, c->all)),
+				 out_u64(flat->count),
+				 out_cstr(calltree_kind_name(kind)),
+				 text_value(&name),
+				 out_cstr(short_path(c, func->object)),
+				 text_value(&lines),
+				 out_u64(flat->inlined),
+				 func->reason == SYM_OK ? out_null()
+							: out_cstr(sym_reason_name(func->reason)),
+				 category_of(c, func),
+			 },
+			 flat_columns_shown(c));
 }
 
 static struct ebt_error *put_functions(struct callgraph *c)
@@ -151,7 +157,7 @@ static struct ebt_error *put_functions(struct callgraph *c)
 		c->categories ? "functions" : "rows",
 		c->categories ? "\nFunctions" : NULL,
 		columns,
-		N_FLAT_COLUMNS - !c->categories,
+		flat_columns_shown(c),
 		NULL,
 		c->categories ? OUT_FIXED : 0,
 	};
@@ -197,7 +203,7 @@ static struct ebt_error *put_categories(struct callgraph *c, const struct catego
 		if (!sums[i].count && !sums[i].total)
 			continue;
 		err = out_row(c->report->out, 0,
-			      (struct out_value[N_CATEGORY_COLUMNS]){
+			      (struct out_value[]){
 				      out_u64(sums[i].self),
 				      out_f64(percent(sums[i].self, c->all)),
 				      out_u64(sums[i].total),
@@ -240,7 +246,7 @@ static struct ebt_error *put_node(struct callgraph *c, const struct calltree_nod
 		text_printf(&name, " (%u times)", shape->times);
 	add_lines(c, &lines, node->file, node->line_first, node->line_last);
 	return out_row(c->report->out, shape->depth,
-		       (struct out_value[N_TREE_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64(node->total),
 			       out_f64(percent(node->total, whole)),
 			       out_u64(node->self),

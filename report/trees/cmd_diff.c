@@ -141,7 +141,7 @@ static struct ebt_error *put_trace(struct comparison *c, const char *name,
 				   const struct tree_side *side, double scale)
 {
 	return out_row(c->report->out, 0,
-		       (struct out_value[N_TRACE_COLUMNS]){
+		       (struct out_value[]){
 			       out_cstr(name),
 			       out_u64(side->total),
 			       out_u64(side->duration),
@@ -210,7 +210,7 @@ static struct ebt_error *put_func(struct comparison *c, const struct diff_func *
 	if (slash && out_format(c->report->out) == FORMAT_TABLE)
 		object = slash + 1;
 	return out_row(c->report->out, 0,
-		       (struct out_value[N_COLUMNS]){
+		       (struct out_value[]){
 			       out_u64((uint64_t)(func->before + 0.5)),
 			       out_u64((uint64_t)(func->after + 0.5)),
 			       text_value(&absolute),

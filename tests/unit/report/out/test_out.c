@@ -97,7 +97,7 @@ static char *render(const struct out_table *table, const struct row *rows, size_
 					      out_u64(1000 + rows[i].count),
 					      out_cstr("n") };
 
-		assert_null(out_row(out, rows[i].depth, values));
+		assert_null(out_row_n(out, rows[i].depth, values, table->n_columns));
 	}
 	lines_kept = out->n_lines;
 	assert_null(out_end(out));
