@@ -584,6 +584,7 @@ struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct ou
 			    size_t n)
 {
 	assert(n == out->table->n_columns);
+	(void)n;
 	if (is_skipped(out) || depth >= JSON_MAX_DEPTH)
 		return NULL;
 	if (!(out->table->flags & OUT_STREAM))
