@@ -2,7 +2,8 @@
 """What the end-to-end tests share: running ebrec and ebreport, and finding out whether they can.
 
 Environment: EBREC and EBREPORT (programs), EBT_SOURCE (the source tree), EBT_PROGRAMS (a folder
-with the test programs). A test is a unittest module that ends with e2e.main().
+with the test programs); PYTHONPATH is this folder. A test is a unittest module that ends with
+e2e.main(), in the folder of its topic.
 """
 
 import collections

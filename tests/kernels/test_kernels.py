@@ -11,6 +11,7 @@ to a few seconds, and no clean-up.
 """
 
 import collections
+import glob
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ.get("EBT_SOURCE", "."), "tests/e2e"))
+sys.path += glob.glob(os.path.join(os.environ.get("EBT_SOURCE", "."), "tests/e2e/*/"))
 import e2e  # noqa: E402
 import machine  # noqa: E402
 import test_around  # noqa: E402

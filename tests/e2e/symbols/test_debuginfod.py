@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 
 import e2e
-import symbols
+import symbol_files
 
 LIBRARY = """
 static volatile unsigned sum;
@@ -97,7 +97,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Debuginfod(symbols.TestCase):
+class Debuginfod(symbol_files.TestCase):
     shared = None
     patience = PATIENCE
 

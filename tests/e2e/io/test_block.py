@@ -62,7 +62,7 @@ class Block(e2e.TestCase):
         """A loop device each of whose requests takes that long; its last MiB of 16 is bad."""
         folder = self.path("slow")
         os.mkdir(folder)
-        server = self.start(sys.executable, os.path.join(e2e.SOURCE, "tests/e2e/slowdisk.py"), folder,
+        server = self.start(sys.executable, os.path.join(e2e.SOURCE, "tests/e2e/io/slowdisk.py"), folder,
                             16, milliseconds, stdout=subprocess.PIPE)
         self.assertEqual(server.stdout.readline(), b"mounted\n")
         self.addCleanup(e2e.run, "umount", "-l", folder)

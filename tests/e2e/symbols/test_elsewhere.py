@@ -9,7 +9,7 @@ import signal
 import time
 
 import e2e
-import symbols
+import symbol_files
 
 SOURCE = """
 #include <time.h>
@@ -30,7 +30,7 @@ int main(void)
 """
 
 
-class Elsewhere(symbols.TestCase):
+class Elsewhere(symbol_files.TestCase):
     def ebreport(self, *arguments, status=0):
         # What was found once is not forgotten otherwise.
         return super().ebreport(arguments[0], "--no-symbol-cache", *arguments[1:], status=status)

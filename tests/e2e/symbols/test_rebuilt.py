@@ -6,7 +6,7 @@ import os
 import shutil
 
 import e2e
-import symbols
+import symbol_files
 
 SOURCE = """
 #include <time.h>
@@ -45,7 +45,7 @@ NEW = SOURCE.replace("static volatile unsigned sum;",
                      "NAME(other)(void)\n{\n\tfor (int i = 0; i < 3; i++)\n\t\tsum += 7;\n}\n")
 
 
-class Rebuilt(symbols.TestCase):
+class Rebuilt(symbol_files.TestCase):
     def make(self, output, name, source, *options):
         text = f"#define NAME(x) {name}_##x\n{source}"
         return self.build(output, self.write(f"{name}.c", text), *options)
