@@ -12,8 +12,8 @@
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
-#include "record/config/source.h"
 #include "record/sources/dbus_monitor.h"
+#include "record/sources/sources.h"
 
 #define MAX_BUSES     8
 #define SYSTEM_SOCKET "/run/dbus/system_bus_socket"
@@ -32,8 +32,6 @@ struct dbus_worker {
 	uint64_t last; /* when the queues were emptied */
 	struct ebt_record rec;
 };
-
-extern const struct ebrec_source source_dbus;
 
 /* libdbus knows addresses that run programs. */
 static bool is_socket(const char *address)

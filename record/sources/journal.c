@@ -19,8 +19,8 @@
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
-#include "record/config/source.h"
 #include "record/sources/journal_parse.h"
+#include "record/sources/sources.h"
 
 #define SOCKET "/run/systemd/journal/socket"
 
@@ -53,7 +53,6 @@ struct journal {
 };
 
 extern char **environ;
-extern const struct ebrec_source source_journal;
 
 static struct ebt_error *check_args(const char *args)
 {

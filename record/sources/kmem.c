@@ -11,8 +11,8 @@
 
 #include "format/base/cleanup.h"
 #include "record/config/skeleton.h"
-#include "record/config/source.h"
 #include "record/sources/kmem_status.h"
+#include "record/sources/sources.h"
 #include "record/unwind/source_stacks.h"
 
 /* Objects whose free has to be seen; one takes about 80 bytes. */
@@ -23,8 +23,6 @@
 #define MAX_WORDS    (1u << 27) /* 1 GiB: 4 TiB of memory in pages of 4 KiB */
 #define PAGE_STRUCT  64		/* where pages have numbers that fit their blocks */
 #define MAX_RATE     (UINT64_C(1) << 31)
-
-extern const struct ebrec_source source_kmem; /* for its arguments */
 
 struct kmem_args {
 	bool slab, pages, rss;

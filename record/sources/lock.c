@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "record/config/skeleton.h"
-#include "record/config/source.h"
+#include "record/sources/sources.h"
 #include "record/unwind/source_stacks.h"
-
-extern const struct ebrec_source source_lock;
 
 static struct ebt_error *check_args(const char *args)
 {

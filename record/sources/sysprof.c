@@ -37,8 +37,6 @@ struct sysprof_worker {
 	uint32_t events;	      /* that the socket is waited for */
 };
 
-extern const struct ebrec_source source_sysprof;
-
 static struct ebt_error *check_args(const char *args)
 {
 	if (!strcmp(args, "control") || !strcmp(args, "trace"))

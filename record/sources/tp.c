@@ -17,15 +17,13 @@
 #include "format/base/cleanup.h"
 #include "record/base/cpus.h"
 #include "record/config/skeleton.h"
-#include "record/config/source.h"
 #include "record/config/tp_name.h"
 #include "record/probes/list.h"
 #include "record/probes/tp_set.h"
+#include "record/sources/sources.h"
 #include "record/unwind/source_stacks.h"
 
 #define NO_FIELDS "%s: arguments of tracepoints in place of fields"
-
-extern const struct ebrec_source source_tp;
 
 static struct ebt_error *check_args(const char *args)
 {

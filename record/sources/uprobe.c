@@ -13,8 +13,7 @@
 #include "record/probes/path.h"
 #include "record/probes/spec.h"
 #include "record/probes/user.h"
-
-extern const struct ebrec_source source_uprobe;
+#include "record/sources/sources.h"
 
 /* PATH:FUNC[:ARGS], owned. */
 struct uprobe_request {

@@ -18,11 +18,10 @@
 #include "record/probes/spec.h"
 #include "record/probes/usdt_notes.h"
 #include "record/probes/user.h"
+#include "record/sources/sources.h"
 
 /* Probes that are told where none fits. */
 #define MAX_TOLD 8
-
-extern const struct ebrec_source source_usdt;
 
 /* PATH:PROVIDER:NAME[:ARGS], owned. */
 struct usdt_request {
