@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command of ebreport: one file cmd_NAME.c, one line in commands.c. main.c parses the options,
+ * A command of ebreport: one file cmd_NAME.c, one line in commands.def. main.c parses the options,
  * opens the trace and the output, calls the command, and prints the warnings of the trace; a
  * command reads rows through the trace (which applies the filters) and gives tables to the output
  * (which knows about terminals, JSON, CSV, sorting and --top).
@@ -54,36 +54,7 @@ struct command {
 	size_t min_words, max_words; /* how many of them */
 };
 
-/* All of them, in the order of the help; ends with NULL (commands.c). */
+/* All of them, in the order of the help; ends with NULL (report/commands.def). */
 extern const struct command *const commands[];
-
-extern const struct command command_info;
-extern const struct command command_dump;
-extern const struct command command_export;
-extern const struct command command_syscalls;
-extern const struct command command_net;
-extern const struct command command_sched;
-extern const struct command command_procs;
-extern const struct command command_offcpu;
-extern const struct command command_summary;
-extern const struct command command_wall;
-extern const struct command command_flame;
-extern const struct command command_callgraph;
-extern const struct command command_folded;
-extern const struct command command_locks;
-extern const struct command command_faults;
-extern const struct command command_cache;
-extern const struct command command_block;
-extern const struct command command_counters;
-extern const struct command command_dbus;
-extern const struct command command_marks;
-extern const struct command command_logs;
-extern const struct command command_mem;
-extern const struct command command_modules;
-extern const struct command command_bundle;
-extern const struct command command_diff;
-extern const struct command command_scrub;
-extern const struct command command_files;
-extern const struct command command_extract;
 
 #endif

@@ -328,7 +328,7 @@ struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 					"options stand behind the command: `ebreport COMMAND %s …`",
 					argv[1]);
 	if (!options.command && !options.help && !access(argv[1], F_OK)) {
-		options.command = &command_info;
+		options.command = find_command("info");
 		skip = 1;
 	}
 	if (!options.command)
