@@ -3,7 +3,8 @@
  * A command of ebreport: one file cmd_NAME.c, one line in commands.def. main.c parses the options,
  * opens the trace and the output, calls the command, and prints the warnings of the trace; a
  * command reads rows through the trace (which applies the filters) and gives tables to the output
- * (which knows about terminals, JSON, CSV, sorting and --top).
+ * (which knows about terminals, JSON, CSV, sorting and --top). docs/ADDING-A-REPORT.md says how to
+ * write one.
  */
 #ifndef REPORT_CLI_COMMAND_H
 #define REPORT_CLI_COMMAND_H
