@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `irq`. */
 #include <stdio.h>
+#include <string.h>
 
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
@@ -38,13 +39,14 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	source_want(kernel, "workqueue_execute_start", "work items", state);
 }
 
-static void load(const struct source_context *context, const char *tracepoint)
+/* The program of tracepoint NAME followed by `end`. */
+static void load(const struct source_context *context, const char *name, const char *end)
 {
 	struct bpf_program *program;
-	char name[64];
+	char program_name[64], *tracepoint = program_name + strlen("ebrec_");
 
-	snprintf(name, sizeof(name), "ebrec_%s", tracepoint);
-	program = bpf_object__find_program_by_name(context->skel->obj, name);
+	snprintf(program_name, sizeof(program_name), "ebrec_%s%s", name, end);
+	program = bpf_object__find_program_by_name(context->skel->obj, program_name);
 	if (program)
 		bpf_program__set_autoload(program,
 					  kernel_has_tracepoint(context->kernel, tracepoint));
@@ -54,18 +56,15 @@ static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 	bool work = kernel_has_tracepoint(context->kernel, "workqueue_execute_start");
-	char name[64];
 
 	source_use_map(skel->maps.irq_cpus);
 	source_use_map(skel->maps.irq_names);
 	source_use_map(skel->maps.work_states);
 	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
-		snprintf(name, sizeof(name), "%s_entry", spans[i]);
-		load(context, name);
-		snprintf(name, sizeof(name), "%s_exit", spans[i]);
-		load(context, name);
+		load(context, spans[i], "_entry");
+		load(context, spans[i], "_exit");
 	}
-	load(context, "softirq_raise");
+	load(context, "softirq_raise", "");
 	bpf_program__set_autoload(skel->progs.ebrec_work_start, work);
 	bpf_program__set_autoload(skel->progs.ebrec_work_end, work);
 }

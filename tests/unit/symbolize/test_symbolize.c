@@ -119,17 +119,18 @@ static uint64_t address_of(const char *name, const char *function, uint64_t *ret
 {
 	struct symtools_symbol *symbols;
 	size_t n = symtools_nm(name, "--defined-only", &symbols);
-	uint64_t address = 0;
+	uint64_t address = 0, size = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(symbols[i].name, function))
 			continue;
 		address = symbols[i].start;
-		if (ret_size)
-			*ret_size = symbols[i].size;
+		size = symbols[i].size;
 	}
 	symtools_free_symbols(symbols, n);
 	assert_int_not_equal(address, 0);
+	if (ret_size)
+		*ret_size = size;
 	return address;
 }
 

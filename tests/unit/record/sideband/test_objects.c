@@ -57,7 +57,7 @@ static void begin(struct fixture *f)
 /* This program without its build-id, and `tail` behind it; at the same inode as before. */
 static void write_program(const char *path, const char *tail)
 {
-	char command[256];
+	char command[1024];
 
 	snprintf(command, sizeof(command),
 		 "objcopy --remove-section=.note.gnu.build-id /proc/%d/exe %s.x && "
