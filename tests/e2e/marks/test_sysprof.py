@@ -13,7 +13,7 @@ import e2e
 CLIENT = e2e.program("sysprof_client")
 LIST = e2e.program("sysprof_list")
 GTK = e2e.program("sysprof_gtk")
-HOSTILE = os.path.join(os.path.dirname(__file__), "../programs/sysprof_hostile.py")
+HOSTILE = os.path.join(e2e.SOURCE, "tests/programs/sysprof_hostile.py")
 # GLib's, in both forms.
 SEVERITIES = {4: "error", 8: "warning", 16: "warning", 32: "notice", 64: "info", 128: "debug"}
 
