@@ -40,7 +40,7 @@ struct journal_text {
 
 struct journal_parser;
 
-/* One entry is complete; parser_text() tells what it says. */
+/* One entry is complete; journal_text() tells what it says. */
 typedef struct ebt_error *journal_entry_fn(void *arg, const struct journal_parser *parser);
 
 /* How the journal calls the field. */

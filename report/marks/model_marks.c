@@ -18,8 +18,6 @@
 /* A small file can claim any number of rows. */
 #define MAX_MARKS (1u << 26)
 
-/* As in tables mark and probe_hit. */
-
 /* Its begin had a key: the process ends it and not the thread. Not in what is handed out. */
 #define KEYED (1u << 7)
 

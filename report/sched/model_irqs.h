@@ -15,10 +15,8 @@
 
 struct irq_model;
 
-/* As in table irq. Others than these have no number that matters. */
-
 struct irq_stat {
-	uint32_t cpu, kind, number; /* kind: that of the row */
+	uint32_t cpu, kind, number; /* of column irq.kind; number: of kinds line, soft and vector */
 	struct histogram self;	    /* ns */
 	uint64_t max_at_ns;
 	uint64_t busy_ns;	/* of self: while the CPU had something to run */

@@ -48,7 +48,7 @@ struct calltree_func {
 
 struct calltree_node {
 	uint32_t parent;  /* less than its own index; of the root: 0 */
-	uint32_t child;	  /* the first; 0: none. In order of making; see calltree_sort() */
+	uint32_t child;	  /* the first; 0: none. In order of making */
 	uint32_t sibling; /* the next; 0: none */
 	uint32_t func;
 	uint32_t line_first, line_last; /* lines of `file` seen in this frame; 0: not known */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of system calls and errors; the rows are in syscalls_MACHINE.def and errnos.def. */
+/* Tables of system calls and errors; the rows are in MACHINE.def and errnos.def. */
 #include "report/syscalls/names.h"
 
 #include <stddef.h>

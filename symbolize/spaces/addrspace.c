@@ -8,8 +8,6 @@
 #include "format/base/cleanup.h"
 #include "symbolize/spaces/lives.h"
 
-/* Values of mmap.origin. */
-
 /* Snapshot rows of one process that are further apart are of two snapshots. */
 #define SAME_SNAPSHOT_NS UINT64_C(1000000000)
 

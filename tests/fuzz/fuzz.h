@@ -14,7 +14,7 @@
 /* A whole file: opened, all rows of all tables read, embedded files put together. */
 bool fuzz_reader(const uint8_t *data, size_t len);
 
-/* One payload, after struct fuzz_chunk_head. */
+/* One payload, after a head: see FUZZ_CHUNK_HEAD. */
 bool fuzz_chunk(const uint8_t *data, size_t len);
 
 /* One column: u8 encoding, u16 rows, contents. */

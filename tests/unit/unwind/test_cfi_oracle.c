@@ -33,7 +33,7 @@
 #define SECONDS	  20
 #define ADDRESSES 400 /* of each kind, for each file */
 #define PADDING	  16
-/* See table.c: what is made up for a _start that nothing is said about. */
+/* See unwind/table.c: what is made up for a _start that nothing is said about. */
 #define START_LENGTH 96
 
 enum { RBP = 6, RSP = 7, RIP = 16 };
