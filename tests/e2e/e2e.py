@@ -132,7 +132,7 @@ def process_1_is_hidden():
 
 def say_again(name, why):
     """A line for tools/test."""
-    print(f"tried again: {os.path.basename(sys.argv[0])} {name}: {why}", file=sys.stderr)
+    print(f"tried again: {os.path.basename(sys.argv[0])} {name}: {why[:200]}", file=sys.stderr)
 
 
 def exact(test):
