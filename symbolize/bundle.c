@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
-#include "symbolize/base/index.h"
+#include "format/base/array.h"
+#include "format/base/map.h"
 #include "symbolize/dwarf/info.h"
 #include "symbolize/elf/symlist.h"
 
@@ -34,7 +34,7 @@ struct bundle {
 	struct bundle_frame *frames;
 	size_t n_objects, n_places, n_frames;
 	size_t objects_capacity, places_capacity, frames_capacity;
-	struct sym_index by_id, by_identity, by_place;
+	struct ebt_map by_id, by_identity, by_place;
 };
 
 DEFINE_CLEANUP(struct bundle *, bundle_destroy);
@@ -47,9 +47,9 @@ void bundle_destroy(struct bundle *b)
 	free(b->objects);
 	free(b->places);
 	free(b->frames);
-	sym_index_deinit(&b->by_id);
-	sym_index_deinit(&b->by_identity);
-	sym_index_deinit(&b->by_place);
+	ebt_map_deinit(&b->by_id);
+	ebt_map_deinit(&b->by_identity);
+	ebt_map_deinit(&b->by_place);
 	free(b);
 }
 
@@ -58,11 +58,11 @@ void bundle_destroy(struct bundle *b)
 static uint64_t identity_hash(const struct bundle *b, const char *path,
 			      const struct sym_build_id *id)
 {
-	return id->len ? sym_hash_bytes(b->funcs->seed, id->bytes, id->len)
-		       : sym_hash_bytes(~b->funcs->seed, path, strlen(path));
+	return id->len ? ebt_hash_bytes(b->funcs->seed, id->bytes, id->len)
+		       : ebt_hash_bytes(~b->funcs->seed, path, strlen(path));
 }
 
-/* The first object with this identity, or SYM_INDEX_NONE. */
+/* The first object with this identity, or EBT_MAP_NONE. */
 static uint32_t find_identity(const struct bundle *b, const char *path,
 			      const struct sym_build_id *id)
 {
@@ -70,7 +70,7 @@ static uint32_t find_identity(const struct bundle *b, const char *path,
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&b->by_identity, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&b->by_identity, hash, &at)) != EBT_MAP_NONE) {
 		const struct named_object *object = &b->objects[i];
 
 		if (id->len ? sym_build_id_equal(&object->build_id, id)
@@ -80,18 +80,18 @@ static uint32_t find_identity(const struct bundle *b, const char *path,
 	return i;
 }
 
-/* The object that rows call by this number, or SYM_INDEX_NONE. */
+/* The object that rows call by this number, or EBT_MAP_NONE. */
 static uint32_t find_id(const struct bundle *b, uint64_t id)
 {
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&b->by_id, sym_hash_u64(b->funcs->seed, id), &at)) !=
-	       SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&b->by_id, ebt_hash_u64(b->funcs->seed, id), &at)) !=
+	       EBT_MAP_NONE) {
 		if (b->objects[i].id == id)
 			return find_identity(b, b->objects[i].path, &b->objects[i].build_id);
 	}
-	return SYM_INDEX_NONE;
+	return EBT_MAP_NONE;
 }
 
 static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row)
@@ -101,22 +101,22 @@ static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row
 	struct ebt_str id = ebt_name_object_build_id(row);
 	struct ebt_error *err;
 
-	if (id.len > SYM_BUILD_ID_MAX || find_id(b, object.id) != SYM_INDEX_NONE)
+	if (id.len > SYM_BUILD_ID_MAX || find_id(b, object.id) != EBT_MAP_NONE)
 		return NULL;
 	memcpy(object.build_id.bytes, id.data, id.len);
 	object.build_id.len = (uint8_t)id.len;
 	err = funcs_string(b->funcs, path.data, path.len, &object.path);
 	if (err)
 		return err;
-	if (sym_array_reserve(&b->objects, b->n_objects, &b->objects_capacity, sizeof(*b->objects)))
+	if (ebt_array_reserve(&b->objects, b->n_objects, &b->objects_capacity))
 		return &ebt_enomem;
 	b->objects[b->n_objects] = object;
-	if (find_identity(b, object.path, &object.build_id) == SYM_INDEX_NONE)
-		err = sym_index_add(&b->by_identity,
-				    identity_hash(b, object.path, &object.build_id), b->n_objects);
+	if (find_identity(b, object.path, &object.build_id) == EBT_MAP_NONE)
+		err = ebt_map_insert(&b->by_identity,
+				     identity_hash(b, object.path, &object.build_id), b->n_objects);
 	if (!err)
-		err = sym_index_add(&b->by_id, sym_hash_u64(b->funcs->seed, object.id),
-				    b->n_objects);
+		err = ebt_map_insert(&b->by_id, ebt_hash_u64(b->funcs->seed, object.id),
+				     b->n_objects);
 	b->n_objects++;
 	return err;
 }
@@ -125,7 +125,7 @@ static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row
 
 static uint64_t place_hash(const struct bundle *b, uint32_t object, uint64_t offset, bool caller)
 {
-	return sym_hash_u64(sym_hash_u64(b->funcs->seed, offset), (uint64_t)object << 1 | caller);
+	return ebt_hash_u64(ebt_hash_u64(b->funcs->seed, offset), (uint64_t)object << 1 | caller);
 }
 
 static struct named_place *find_place(const struct bundle *b, uint32_t object, uint64_t offset,
@@ -135,7 +135,7 @@ static struct named_place *find_place(const struct bundle *b, uint32_t object, u
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&b->by_place, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&b->by_place, hash, &at)) != EBT_MAP_NONE) {
 		struct named_place *place = &b->places[i];
 
 		if (place->object == object && place->offset == offset && place->caller == caller)
@@ -152,10 +152,10 @@ static struct ebt_error *begin_place(struct bundle *b, uint32_t object, uint64_t
 	struct ebt_error *err;
 
 	if (!place) {
-		if (sym_array_reserve(&b->places, b->n_places, &b->places_capacity, sizeof(*place)))
+		if (ebt_array_reserve(&b->places, b->n_places, &b->places_capacity))
 			return &ebt_enomem;
-		err = sym_index_add(&b->by_place, place_hash(b, object, offset, caller),
-				    b->n_places);
+		err = ebt_map_insert(&b->by_place, place_hash(b, object, offset, caller),
+				     b->n_places);
 		if (err)
 			return err;
 		place = &b->places[b->n_places++];
@@ -181,7 +181,7 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 	struct ebt_error *err = NULL;
 
 	*current = NULL;
-	if (object == SYM_INDEX_NONE || b->n_frames == MAX_FRAMES)
+	if (object == EBT_MAP_NONE || b->n_frames == MAX_FRAMES)
 		return NULL;
 	if (!depth)
 		err = begin_place(b, object, offset, caller, &place);
@@ -200,7 +200,7 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 		err = funcs_string(b->funcs, file.data, file.len, &frame.file);
 	if (err)
 		return err;
-	if (sym_array_reserve(&b->frames, b->n_frames, &b->frames_capacity, sizeof(frame)))
+	if (ebt_array_reserve(&b->frames, b->n_frames, &b->frames_capacity))
 		return &ebt_enomem;
 	b->frames[b->n_frames++] = frame;
 	place->n++;
@@ -249,11 +249,11 @@ struct bundle_hit bundle_find(const struct bundle *b, const struct addrspace_obj
 			      uint64_t offset, bool caller)
 {
 	const struct named_place *place = NULL;
-	uint32_t i = SYM_INDEX_NONE;
+	uint32_t i = EBT_MAP_NONE;
 
 	if (b)
 		i = find_identity(b, object->path, &object->id);
-	if (i != SYM_INDEX_NONE)
+	if (i != EBT_MAP_NONE)
 		place = find_place(b, i, offset, caller);
 	if (!place)
 		return (struct bundle_hit){ 0 };

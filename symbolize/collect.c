@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* With more, all are forgotten: some are then looked at twice. */
 #define MAX_SEEN (4u << 20)
@@ -13,13 +13,13 @@ void collect_deinit(struct collect *c)
 {
 	free(c->seen);
 	free(c->addresses);
-	sym_index_deinit(&c->by_address);
+	ebt_map_deinit(&c->by_address);
 	*c = (struct collect){ 0 };
 }
 
 static uint64_t hash_of(const struct collect *c, const struct collect_seen *key)
 {
-	return sym_hash_u64(sym_hash_u64((uintptr_t)c, key->address),
+	return ebt_hash_u64(ebt_hash_u64((uintptr_t)c, key->address),
 			    (uint64_t)key->life << 1 | key->caller);
 }
 
@@ -28,7 +28,7 @@ static struct collect_seen *find_seen(const struct collect *c, const struct coll
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&c->by_address, hash_of(c, key), &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&c->by_address, hash_of(c, key), &at)) != EBT_MAP_NONE) {
 		struct collect_seen *seen = &c->seen[i];
 
 		if (seen->address == key->address && seen->life == key->life &&
@@ -44,11 +44,11 @@ static struct ebt_error *add_seen(struct collect *c, const struct collect_seen *
 
 	if (c->n_seen == MAX_SEEN) {
 		c->n_seen = 0;
-		sym_index_deinit(&c->by_address);
+		ebt_map_deinit(&c->by_address);
 	}
-	err = sym_array_reserve(&c->seen, c->n_seen, &c->seen_capacity, sizeof(*c->seen));
+	err = ebt_array_reserve(&c->seen, c->n_seen, &c->seen_capacity);
 	if (!err)
-		err = sym_index_add(&c->by_address, hash_of(c, seen), (uint32_t)c->n_seen);
+		err = ebt_map_insert(&c->by_address, hash_of(c, seen), (uint32_t)c->n_seen);
 	if (!err)
 		c->seen[c->n_seen++] = *seen;
 	return err;
@@ -87,8 +87,7 @@ struct ebt_error *collect_add(struct collect *c, struct objects *objects, uint32
 
 	if (err || !module_address(module, where, &address))
 		return err;
-	err = sym_array_reserve(&c->addresses, c->n_addresses, &c->addresses_capacity,
-				sizeof(*c->addresses));
+	err = ebt_array_reserve(&c->addresses, c->n_addresses, &c->addresses_capacity);
 	if (err)
 		return err;
 	c->addresses[c->n_addresses++] = (struct batch_address){ module, address };

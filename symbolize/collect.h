@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 #include "symbolize/batch.h"
 #include "symbolize/files/objects.h"
 #include "symbolize/spaces/addrspace.h"
@@ -23,7 +23,7 @@ struct collect_seen {
 struct collect {
 	struct collect_seen *seen;
 	size_t n_seen, seen_capacity;
-	struct sym_index by_address;
+	struct ebt_map by_address;
 	struct batch_address *addresses;
 	size_t n_addresses, addresses_capacity;
 };

@@ -67,10 +67,10 @@ struct sym {
 
 	struct answer *answers;
 	size_t n_answers, answers_capacity;
-	struct sym_index by_address;
+	struct ebt_map by_address;
 	struct place *places;
 	size_t n_places, places_capacity;
-	struct sym_index by_place;
+	struct ebt_map by_place;
 };
 
 DEFINE_CLEANUP(struct sym *, sym_destroy);
@@ -163,8 +163,8 @@ void sym_destroy(struct sym *sym)
 	python_destroy(sym->python);
 	addrspace_destroy(sym->space);
 	funcs_deinit(&sym->funcs);
-	sym_index_deinit(&sym->by_address);
-	sym_index_deinit(&sym->by_place);
+	ebt_map_deinit(&sym->by_address);
+	ebt_map_deinit(&sym->by_place);
 	free(sym->answers);
 	free(sym->places);
 	free(sym);
@@ -449,14 +449,14 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 				    const struct module_address *where, bool caller,
 				    struct sym_frames *ret)
 {
-	uint64_t hash = sym_hash_u64(sym_hash_u64(sym->funcs.seed, where->offset),
+	uint64_t hash = ebt_hash_u64(ebt_hash_u64(sym->funcs.seed, where->offset),
 				     (uint64_t)object << 1 | caller);
 	struct ebt_error *err;
 	struct place *place;
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&sym->by_place, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&sym->by_place, hash, &at)) != EBT_MAP_NONE) {
 		place = &sym->places[i];
 		if (place->offset == where->offset && place->object == object &&
 		    place->caller == caller) {
@@ -477,7 +477,7 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 	*place = (struct place){ .offset = where->offset, .object = object, .caller = caller };
 	err = name_place(sym, where, place);
 	if (!err)
-		err = sym_index_add(&sym->by_place, hash, sym->n_places);
+		err = ebt_map_insert(&sym->by_place, hash, sym->n_places);
 	if (err)
 		return err;
 	sym->n_places++;
@@ -611,7 +611,7 @@ static struct ebt_error *add_answer(struct sym *sym, const struct answer *answer
 	}
 	if (sym->n_answers == MAX_ANSWERS) {
 		sym->n_answers = 0;
-		sym_index_deinit(&sym->by_address);
+		ebt_map_deinit(&sym->by_address);
 	}
 	if (sym->n_answers == sym->answers_capacity) {
 		size_t capacity = sym->answers_capacity ? sym->answers_capacity * 2 : 1024;
@@ -622,7 +622,7 @@ static struct ebt_error *add_answer(struct sym *sym, const struct answer *answer
 		sym->answers = answers;
 		sym->answers_capacity = capacity;
 	}
-	err = sym_index_add(&sym->by_address, hash, sym->n_answers);
+	err = ebt_map_insert(&sym->by_address, hash, sym->n_answers);
 	if (err)
 		return err;
 	sym->answers[sym->n_answers++] = *answer;
@@ -643,9 +643,9 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		answer.life = LIFE_PYTHON;
 	else if (attrs & EBT_STACK_USER)
 		answer.life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
-	hash = sym_hash_u64(sym_hash_u64(sym->funcs.seed, address),
+	hash = ebt_hash_u64(ebt_hash_u64(sym->funcs.seed, address),
 			    (uint64_t)answer.life << 1 | caller);
-	while ((i = sym_index_next(&sym->by_address, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&sym->by_address, hash, &at)) != EBT_MAP_NONE) {
 		struct answer *a = &sym->answers[i];
 
 		if (a->address != address || a->life != answer.life || a->caller != caller)

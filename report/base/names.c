@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 struct leader {
 	uint32_t pid, id; /* id of the task whose tid is pid */
@@ -52,8 +52,7 @@ static struct ebt_error *add_leader(struct names *names, const struct ebt_task *
 {
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&names->leaders, names->n_leaders, &names->capacity,
-				sizeof(*names->leaders));
+	err = ebt_array_reserve(&names->leaders, names->n_leaders, &names->capacity);
 	if (err)
 		return err;
 	names->leaders[names->n_leaders++] =

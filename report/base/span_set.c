@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "report/base/index_map.h"
-#include "symbolize/base/array.h"
+#include "format/base/map.h"
+#include "format/base/array.h"
 
 struct span {
 	uint64_t owner, from, to;
@@ -25,7 +25,7 @@ struct span_set {
 	size_t n_spans, capacity;
 	struct owned *owned;
 	size_t n_owned, owned_capacity;
-	struct index_map owners; /* to `owned` */
+	struct ebt_map owners; /* to `owned` */
 };
 
 struct ebt_error *span_set_create(enum span_scope scope, const struct names *names,
@@ -45,7 +45,7 @@ void span_set_destroy(struct span_set *set)
 {
 	if (!set)
 		return;
-	index_map_deinit(&set->owners);
+	ebt_map_deinit(&set->owners);
 	free(set->owned);
 	free(set->spans);
 	free(set);
@@ -78,12 +78,11 @@ struct ebt_error *span_set_add(struct span_set *set, const struct ebt_task *task
 
 	if (from >= to || !owner_of(set, task, &span.owner))
 		return NULL;
-	err = sym_array_reserve(&set->spans, set->n_spans, &set->capacity, sizeof(*set->spans));
+	err = ebt_array_reserve(&set->spans, set->n_spans, &set->capacity);
 	if (!err)
-		err = sym_array_reserve(&set->owned, set->n_owned, &set->owned_capacity,
-					sizeof(*set->owned));
+		err = ebt_array_reserve(&set->owned, set->n_owned, &set->owned_capacity);
 	if (!err)
-		err = index_map_add(&set->owners, span.owner, (uint32_t)set->n_owned, &i);
+		err = ebt_map_add(&set->owners, span.owner, (uint32_t)set->n_owned, &i);
 	if (err)
 		return err;
 	if (i == set->n_owned)
@@ -133,7 +132,7 @@ void span_set_finish(struct span_set *set, bool merge)
 		uint32_t at;
 
 		span->latest = first || span[-1].latest < span->to ? span->to : span[-1].latest;
-		if (!index_map_find(&set->owners, span->owner, &at))
+		if (!ebt_map_find(&set->owners, span->owner, &at))
 			continue;
 		if (first)
 			set->owned[at].first = i;
@@ -150,7 +149,7 @@ static size_t find_first(const struct span_set *set, const struct ebt_task *task
 	uint32_t at;
 
 	*ret_end = 0;
-	if (!owner_of(set, task, &owner) || !index_map_find(&set->owners, owner, &at))
+	if (!owner_of(set, task, &owner) || !ebt_map_find(&set->owners, owner, &at))
 		return 0;
 	first = set->owned[at].first;
 	end = *ret_end = set->owned[at].end;

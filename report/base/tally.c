@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 void tally_deinit(struct tally *tally)
 {
 	free(tally->entries);
-	index_map_deinit(&tally->at);
+	ebt_map_deinit(&tally->at);
 }
 
 struct ebt_error *tally_add(struct tally *tally, uint32_t owner, uint64_t what, uint64_t weight)
@@ -17,11 +17,9 @@ struct ebt_error *tally_add(struct tally *tally, uint32_t owner, uint64_t what, 
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&tally->entries, tally->n, &tally->capacity,
-				sizeof(*tally->entries));
+	err = ebt_array_reserve(&tally->entries, tally->n, &tally->capacity);
 	if (!err)
-		err = index_map_add(&tally->at, (uint64_t)owner << 40 | what, (uint32_t)tally->n,
-				    &i);
+		err = ebt_map_add(&tally->at, (uint64_t)owner << 40 | what, (uint32_t)tally->n, &i);
 	if (err)
 		return err;
 	if (i == tally->n)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 
 /* All zero is an empty one. */
 struct tally {
@@ -16,7 +16,7 @@ struct tally {
 		uint64_t what, weight;
 	} * entries;
 	size_t n, capacity;
-	struct index_map at;
+	struct ebt_map at;
 };
 
 void tally_deinit(struct tally *tally);

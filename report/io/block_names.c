@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 
 struct block_names {
 	struct block_device *devices;
 	size_t n, capacity;
-	struct index_map by_number;
+	struct ebt_map by_number;
 };
 
 static void device_deinit(struct block_device *device)
@@ -31,7 +31,7 @@ void block_names_destroy(struct block_names *names)
 	for (size_t i = 0; i < names->n; i++)
 		device_deinit(&names->devices[i]);
 	free(names->devices);
-	index_map_deinit(&names->by_number);
+	ebt_map_deinit(&names->by_number);
 	free(names);
 }
 
@@ -77,8 +77,8 @@ struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint
 	uint32_t i;
 
 	if (!err)
-		err = index_map_add(&names->by_number, (uint64_t)major << 32 | minor,
-				    (uint32_t)names->n, &i);
+		err = ebt_map_add(&names->by_number, (uint64_t)major << 32 | minor,
+				  (uint32_t)names->n, &i);
 	if (err)
 		return err;
 	if (i == names->n) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/base/arena.h"
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 
 /* A reader does not let a file grow this without end. */
 #define MAX_TEXTS (1u << 22)
@@ -25,7 +25,7 @@ struct pair_entry {
 
 struct dbus_pairs {
 	struct ebt_arena arena;
-	struct index_map text_by_hash, call_by_key;
+	struct ebt_map text_by_hash, call_by_key;
 	struct text_entry *texts;
 	struct pair_entry *calls;
 	uint32_t n_texts, n_calls, texts_capacity, calls_capacity;
@@ -47,8 +47,8 @@ void dbus_pairs_destroy(struct dbus_pairs *pairs)
 	if (!pairs)
 		return;
 	ebt_arena_deinit(&pairs->arena);
-	index_map_deinit(&pairs->text_by_hash);
-	index_map_deinit(&pairs->call_by_key);
+	ebt_map_deinit(&pairs->text_by_hash);
+	ebt_map_deinit(&pairs->call_by_key);
 	free(pairs->texts);
 	free(pairs->calls);
 	free(pairs);
@@ -89,7 +89,7 @@ static bool find_text(const struct dbus_pairs *pairs, struct ebt_str text, uint6
 {
 	uint64_t h = hash(text);
 
-	for (; index_map_find(&pairs->text_by_hash, h, ret); h++) {
+	for (; ebt_map_find(&pairs->text_by_hash, h, ret); h++) {
 		const struct text_entry *known = &pairs->texts[*ret];
 
 		if (known->len == text.len && !memcmp(known->data, text.data, text.len))
@@ -112,7 +112,7 @@ struct ebt_error *dbus_pairs_text(struct dbus_pairs *pairs, struct ebt_str text,
 	if (!err)
 		err = ebt_arena_string(&pairs->arena, text.data, text.len, &copy);
 	if (!err)
-		err = index_map_add(&pairs->text_by_hash, h, pairs->n_texts, ret);
+		err = ebt_map_add(&pairs->text_by_hash, h, pairs->n_texts, ret);
 	if (!err)
 		pairs->texts[pairs->n_texts++] = (struct text_entry){ copy, text.len };
 	return err;
@@ -145,8 +145,8 @@ struct ebt_error *dbus_pairs_call(struct dbus_pairs *pairs, uint32_t bus, struct
 		err = reserve(&pairs->calls, sizeof(*pairs->calls), pairs->n_calls, MAX_CALLS,
 			      &pairs->calls_capacity);
 	if (!err)
-		err = index_map_add(&pairs->call_by_key, (uint64_t)name << 32 | serial,
-				    pairs->n_calls, &i);
+		err = ebt_map_add(&pairs->call_by_key, (uint64_t)name << 32 | serial,
+				  pairs->n_calls, &i);
 	if (err)
 		return err;
 	if (i == pairs->n_calls)
@@ -163,7 +163,7 @@ bool dbus_pairs_answer(struct dbus_pairs *pairs, uint32_t bus, struct ebt_str ca
 	uint64_t h;
 
 	if (!find_text(pairs, on_bus(bus, caller, buffer, sizeof(buffer)), &h, &name) ||
-	    !index_map_find(&pairs->call_by_key, (uint64_t)name << 32 | serial, &i) ||
+	    !ebt_map_find(&pairs->call_by_key, (uint64_t)name << 32 | serial, &i) ||
 	    pairs->calls[i].answered)
 		return false;
 	pairs->calls[i].answered = true;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
-#include "symbolize/base/array.h"
+#include "format/base/map.h"
+#include "format/base/array.h"
 
 #define FLAGS_SYNC 0xdu /* synchronous, FUA, flush before: as the kernel says, like any read */
 
@@ -18,7 +18,7 @@ struct block_model {
 	size_t n_groups, groups_capacity;
 	struct block_stat *stats;
 	size_t n_stats, stats_capacity;
-	struct index_map group_by_key, stat_by_key;
+	struct ebt_map group_by_key, stat_by_key;
 	bool depths;
 	struct block_depth *depth; /* by device */
 	size_t n_depth;
@@ -63,8 +63,8 @@ void block_model_destroy(struct block_model *m)
 	free(m->depth);
 	free(m->groups);
 	free(m->stats);
-	index_map_deinit(&m->group_by_key);
-	index_map_deinit(&m->stat_by_key);
+	ebt_map_deinit(&m->group_by_key);
+	ebt_map_deinit(&m->stat_by_key);
 	task_groups_destroy(m->tasks);
 	block_names_destroy(m->names);
 	free(m);
@@ -75,11 +75,11 @@ static struct ebt_error *group_of(struct block_model *m, uint32_t task, uint32_t
 {
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&m->groups, m->n_groups, &m->groups_capacity, sizeof(*m->groups));
+	err = ebt_array_reserve(&m->groups, m->n_groups, &m->groups_capacity);
 	if (err)
 		return err;
-	err = index_map_add(&m->group_by_key, (uint64_t)task << 32 | device, (uint32_t)m->n_groups,
-			    ret);
+	err = ebt_map_add(&m->group_by_key, (uint64_t)task << 32 | device, (uint32_t)m->n_groups,
+			  ret);
 	if (!err && *ret == m->n_groups)
 		m->groups[m->n_groups++] = (struct block_group){ .device = device, .task = task };
 	return err;
@@ -91,10 +91,10 @@ static struct ebt_error *stat_of(struct block_model *m, uint32_t group, uint64_t
 	uint64_t key = (uint64_t)group << 8 | (op < 0xff ? op : 0xff);
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats));
+	err = ebt_array_reserve(&m->stats, m->n_stats, &m->stats_capacity);
 	if (err)
 		return err;
-	err = index_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, ret);
+	err = ebt_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, ret);
 	if (!err && *ret == m->n_stats)
 		m->stats[m->n_stats++] = (struct block_stat){ .group = group, .op = op };
 	return err;

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/io/dbus_pairs.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 #define MAX_BUSES 256
 
 struct dbus_groups {
 	struct dbus_group *list;
 	size_t n, capacity;
-	struct index_map by_text;
+	struct ebt_map by_text;
 };
 
 struct dbus_model {
@@ -28,7 +28,7 @@ static void groups_deinit(struct dbus_groups *groups)
 	for (size_t i = 0; i < groups->n; i++)
 		histogram_deinit(&groups->list[i].time);
 	free(groups->list);
-	index_map_deinit(&groups->by_text);
+	ebt_map_deinit(&groups->by_text);
 }
 
 void dbus_model_destroy(struct dbus_model *model)
@@ -62,9 +62,9 @@ static struct ebt_error *group_of(struct dbus_model *m, struct dbus_groups *grou
 		err = text_of(m, (struct ebt_str){ (const char *)key, sizeof(key) }, &text);
 	if (err)
 		return err;
-	err = sym_array_reserve(&groups->list, groups->n, &groups->capacity, sizeof(*groups->list));
+	err = ebt_array_reserve(&groups->list, groups->n, &groups->capacity);
 	if (!err)
-		err = index_map_add(&groups->by_text, text, (uint32_t)groups->n, ret);
+		err = ebt_map_add(&groups->by_text, text, (uint32_t)groups->n, ret);
 	if (err || *ret < groups->n)
 		return err;
 	groups->list[groups->n++] = (struct dbus_group){

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
-#include "symbolize/base/array.h"
+#include "format/base/map.h"
+#include "format/base/array.h"
 
 #define BUSY	   16 /* net_packet.result: it comes again */
 #define TIME_KNOWN 1  /* net_packet.attrs */
@@ -22,7 +22,7 @@ struct net_model {
 	size_t n_interfaces, interfaces_capacity;
 	size_t n_processes, processes_capacity;
 	size_t n_sockets, sockets_capacity;
-	struct index_map socket_by_cookie, interface_by_key;
+	struct ebt_map socket_by_cookie, interface_by_key;
 	struct task_groups *groups;
 	struct net_totals totals;
 	bool by_ends, ends_counted;
@@ -44,13 +44,12 @@ static struct ebt_error *add_connection(struct net_model *m, const struct ebt_ro
 	struct ebt_error *err;
 	uint32_t socket;
 
-	err = index_map_add(&m->socket_by_cookie, cookie, (uint32_t)m->n_sockets, &socket);
+	err = ebt_map_add(&m->socket_by_cookie, cookie, (uint32_t)m->n_sockets, &socket);
 	if (!err)
-		err = sym_array_reserve(&m->latest, m->n_sockets, &m->sockets_capacity,
-					sizeof(*m->latest));
+		err = ebt_array_reserve(&m->latest, m->n_sockets, &m->sockets_capacity);
 	if (!err)
-		err = sym_array_reserve(&m->connections, m->n_connections, &m->connections_capacity,
-					sizeof(*m->connections));
+		err = ebt_array_reserve(&m->connections, m->n_connections,
+					&m->connections_capacity);
 	if (err)
 		return err;
 	c = &m->connections[m->n_connections];
@@ -82,7 +81,7 @@ static struct net_connection *connection_at(const struct net_model *m, uint64_t 
 	struct net_connection *c;
 	uint32_t socket;
 
-	if (!cookie || !index_map_find(&m->socket_by_cookie, cookie, &socket))
+	if (!cookie || !ebt_map_find(&m->socket_by_cookie, cookie, &socket))
 		return NULL;
 	c = &m->connections[m->latest[socket]];
 	for (int i = 0; i < MAX_OLDER && c->older; i++) {
@@ -121,13 +120,12 @@ static struct ebt_error *interface_of(struct net_model *m, uint64_t netns, uint6
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = index_map_add(&m->interface_by_key, netns << 32 | (uint32_t)ifindex,
-			    (uint32_t)m->n_interfaces, &i);
+	err = ebt_map_add(&m->interface_by_key, netns << 32 | (uint32_t)ifindex,
+			  (uint32_t)m->n_interfaces, &i);
 	if (err)
 		return err;
 	if (i == m->n_interfaces) {
-		err = sym_array_reserve(&m->interfaces, m->n_interfaces, &m->interfaces_capacity,
-					sizeof(*m->interfaces));
+		err = ebt_array_reserve(&m->interfaces, m->n_interfaces, &m->interfaces_capacity);
 		if (err)
 			return err;
 		m->interfaces[m->n_interfaces++] = (struct net_interface){
@@ -194,8 +192,7 @@ static struct ebt_error *process_of(struct net_model *m, const struct ebt_task *
 
 	err = task_groups_of(m->groups, task, &group);
 	while (!err && group >= m->n_processes) {
-		err = sym_array_reserve(&m->processes, m->n_processes, &m->processes_capacity,
-					sizeof(*m->processes));
+		err = ebt_array_reserve(&m->processes, m->n_processes, &m->processes_capacity);
 		if (!err)
 			m->processes[m->n_processes++] = (struct net_process){ 0 };
 	}
@@ -419,8 +416,8 @@ void net_model_destroy(struct net_model *m)
 	free(m->interfaces);
 	free(m->processes);
 	free(m->latest);
-	index_map_deinit(&m->socket_by_cookie);
-	index_map_deinit(&m->interface_by_key);
+	ebt_map_deinit(&m->socket_by_cookie);
+	ebt_map_deinit(&m->interface_by_key);
 	task_groups_destroy(m->groups);
 	free(m);
 }

@@ -4,8 +4,8 @@
 
 void marks_groups_deinit(struct marks_groups *groups)
 {
-	index_map_deinit(&groups->processes);
-	index_map_deinit(&groups->by_key);
+	ebt_map_deinit(&groups->processes);
+	ebt_map_deinit(&groups->by_key);
 }
 
 struct ebt_error *marks_groups_find(struct marks_groups *groups, const struct names *names,
@@ -15,10 +15,10 @@ struct ebt_error *marks_groups_find(struct marks_groups *groups, const struct na
 	uint32_t process = UINT32_MAX;
 
 	if (names && mark->task)
-		err = index_map_add(&groups->processes, names_process_key(names, mark->task),
-				    (uint32_t)groups->processes.n, &process);
+		err = ebt_map_add(&groups->processes, names_process_key(names, mark->task),
+				  (uint32_t)groups->processes.n, &process);
 	if (err)
 		return err;
-	return index_map_add(&groups->by_key, (uint64_t)process << 32 | mark->name,
-			     (uint32_t)groups->by_key.n, ret);
+	return ebt_map_add(&groups->by_key, (uint64_t)process << 32 | mark->name,
+			   (uint32_t)groups->by_key.n, ret);
 }

@@ -3,13 +3,13 @@
 #ifndef REPORT_MARKS_GROUPS_H
 #define REPORT_MARKS_GROUPS_H
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/names.h"
 #include "report/marks/model_marks.h"
 
 /* All zero is empty. */
 struct marks_groups {
-	struct index_map processes, by_key;
+	struct ebt_map processes, by_key;
 };
 
 void marks_groups_deinit(struct marks_groups *groups);

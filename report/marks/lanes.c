@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 #define NO_LANE UINT32_MAX
 
@@ -213,8 +213,7 @@ static struct ebt_error *place(struct lane_layout *l, size_t i)
 		occupy(l, &lanes->items[state->last_row - 1]);
 		return NULL;
 	}
-	err = sym_array_reserve(&lanes->items, lanes->n_items, &lanes->items_capacity,
-				sizeof(*lanes->items));
+	err = ebt_array_reserve(&lanes->items, lanes->n_items, &lanes->items_capacity);
 	if (err)
 		return err;
 	occupy(l, &item);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 #define FIRST_HEADS 256u
 
@@ -76,7 +76,7 @@ static struct ebt_error *find_room(struct mark_pairs *pairs, uint32_t *ret)
 		pairs->free = pairs->list[*ret - 1].next;
 		return NULL;
 	}
-	err = sym_array_reserve(&pairs->list, pairs->n, &pairs->capacity, sizeof(*pairs->list));
+	err = ebt_array_reserve(&pairs->list, pairs->n, &pairs->capacity);
 	if (!err)
 		*ret = (uint32_t)++pairs->n;
 	return err;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/trace/proc_texts.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* Of a file that means no good: both bound the memory. */
 #define MAX_COUNTERS (1u << 18)
@@ -40,7 +40,7 @@ struct counters_model {
 	size_t n, capacity;
 	const struct counter **result;
 	size_t n_result;
-	struct index_map by_number; /* of programs' own: USER | the text that they are known by */
+	struct ebt_map by_number; /* of programs' own: USER | the text that they are known by */
 	struct proc_texts users;
 	const struct names *names;
 	bool in_window;
@@ -73,7 +73,7 @@ void counters_model_destroy(struct counters_model *model)
 		state_destroy(model->list[i]);
 	free(model->list);
 	free(model->result);
-	index_map_deinit(&model->by_number);
+	ebt_map_deinit(&model->by_number);
 	proc_texts_deinit(&model->users);
 	free(model);
 }
@@ -87,13 +87,13 @@ static struct ebt_error *state_of(struct counters_model *m, uint64_t number,
 
 	*ret = NULL;
 	if (m->n == MAX_COUNTERS) {
-		if (index_map_find(&m->by_number, number, &i))
+		if (ebt_map_find(&m->by_number, number, &i))
 			*ret = m->list[i];
 		return NULL;
 	}
-	err = sym_array_reserve(&m->list, m->n, &m->capacity, sizeof(*m->list));
+	err = ebt_array_reserve(&m->list, m->n, &m->capacity);
 	if (!err)
-		err = index_map_add(&m->by_number, number, (uint32_t)m->n, &i);
+		err = ebt_map_add(&m->by_number, number, (uint32_t)m->n, &i);
 	if (err)
 		return err;
 	if (i == m->n) {

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/marks/mark_pairs.h"
 #include "report/trace/probe_args.h"
 #include "report/trace/probe_names.h"
 #include "report/trace/proc_texts.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* A small file can claim any number of rows. */
 #define MAX_MARKS (1u << 26)
@@ -37,7 +37,7 @@ struct store {
 	struct marks_name *names;
 	size_t n_names, names_capacity;
 	struct proc_texts texts, messages;
-	struct index_map by_texts; /* group << 32 | name: index in names */
+	struct ebt_map by_texts; /* group << 32 | name: index in names */
 	struct mark_pairs pairs;
 	struct probe_args *probes;
 	struct text text;
@@ -45,7 +45,7 @@ struct store {
 	size_t n_exits;
 	uint64_t *group_exits;
 	size_t n_group_exits;
-	struct index_map by_pid;
+	struct ebt_map by_pid;
 };
 
 struct marks {
@@ -62,13 +62,13 @@ static void store_destroy(struct trace_state *state)
 	free(s->list);
 	proc_texts_deinit(&s->texts);
 	proc_texts_deinit(&s->messages);
-	index_map_deinit(&s->by_texts);
+	ebt_map_deinit(&s->by_texts);
 	mark_pairs_deinit(&s->pairs);
 	probe_args_destroy(s->probes);
 	text_deinit(&s->text);
 	free(s->exits);
 	free(s->group_exits);
-	index_map_deinit(&s->by_pid);
+	ebt_map_deinit(&s->by_pid);
 	free(s);
 }
 
@@ -114,11 +114,10 @@ static struct ebt_error *name_of(struct store *s, struct ebt_str group, struct e
 	if (!err)
 		err = proc_texts_add(&s->texts, text, &text_id);
 	if (!err)
-		err = sym_array_reserve(&s->names, s->n_names, &s->names_capacity,
-					sizeof(*s->names));
+		err = ebt_array_reserve(&s->names, s->n_names, &s->names_capacity);
 	if (!err)
-		err = index_map_add(&s->by_texts, (uint64_t)group_id << 32 | text_id,
-				    (uint32_t)s->n_names, ret);
+		err = ebt_map_add(&s->by_texts, (uint64_t)group_id << 32 | text_id,
+				  (uint32_t)s->n_names, ret);
 	if (err || *ret < s->n_names)
 		return err;
 	name = &s->names[s->n_names++];
@@ -149,7 +148,7 @@ static struct ebt_error *append(struct store *s, const struct mark *mark)
 					"more than %u marks: take less of the trace with --from "
 					"and --to, or fewer with --name",
 					MAX_MARKS);
-	err = sym_array_reserve(&s->list, s->n, &s->capacity, sizeof(*s->list));
+	err = ebt_array_reserve(&s->list, s->n, &s->capacity);
 	if (!err)
 		s->list[s->n++] = *mark;
 	return err;
@@ -331,7 +330,7 @@ static struct ebt_error *take_exit(void *arg, const struct ebt_row *row)
 	err = set_time(&s->exits, &s->n_exits, task->id, row->time);
 	if (err || !ebt_task_exit_group_dead(row) || !task->pid)
 		return err;
-	err = index_map_add(&s->by_pid, task->pid, (uint32_t)s->by_pid.n, &i);
+	err = ebt_map_add(&s->by_pid, task->pid, (uint32_t)s->by_pid.n, &i);
 	return err ? err : set_time(&s->group_exits, &s->n_group_exits, i, row->time);
 }
 
@@ -348,7 +347,7 @@ static uint64_t end_of(const struct store *s, const struct mark *mark)
 	uint32_t i;
 
 	if (task && mark->open & KEYED) {
-		if (index_map_find(&s->by_pid, task->pid, &i))
+		if (ebt_map_find(&s->by_pid, task->pid, &i))
 			time = s->group_exits[i];
 	} else if (task && task->id < s->n_exits) {
 		time = s->exits[task->id];

@@ -13,7 +13,7 @@
 #include "report/marks/groups.h"
 #include "report/marks/views.h"
 #include "report/out/histogram.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 enum {
 	COL_TIME,
@@ -88,8 +88,7 @@ static struct ebt_error *gap_of(struct previous *previous, const struct names *n
 	struct ebt_error *err = marks_groups_find(&previous->groups, names, mark, &i);
 
 	if (!err)
-		err = sym_array_reserve(&previous->starts, i, &previous->capacity,
-					sizeof(*previous->starts));
+		err = ebt_array_reserve(&previous->starts, i, &previous->capacity);
 	if (err)
 		return err;
 	*ret = NO_GAP;

@@ -8,7 +8,7 @@
 #include "report/base/text.h"
 #include "report/marks/groups.h"
 #include "report/marks/views.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 enum {
 	COL_PROCESS,
@@ -78,7 +78,7 @@ static struct ebt_error *find_group(struct mark_summary *s, const struct mark *m
 
 	if (err || *ret < s->n)
 		return err;
-	err = sym_array_reserve(&s->groups, s->n, &s->capacity, sizeof(*s->groups));
+	err = ebt_array_reserve(&s->groups, s->n, &s->capacity);
 	if (!err)
 		s->groups[s->n++] =
 			(struct summary_group){ .name = mark->name, .task = mark->task };

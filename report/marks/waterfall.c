@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/marks/choice.h"
 #include "report/marks/longest.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 #define DEFAULT_WIDTH 100
 #define MAX_OPEN      32 /* spans around a mark that are counted */
@@ -30,7 +30,7 @@ struct waterfall {
 	uint32_t slices; /* of the bars */
 	struct around_it *threads;
 	size_t n_threads, threads_capacity;
-	struct index_map thread_at; /* by task id */
+	struct ebt_map thread_at; /* by task id */
 };
 
 enum {
@@ -81,10 +81,9 @@ static struct ebt_error *thread_of(struct waterfall *w, const struct ebt_task *t
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&w->threads, w->n_threads, &w->threads_capacity,
-				sizeof(*w->threads));
+	err = ebt_array_reserve(&w->threads, w->n_threads, &w->threads_capacity);
 	if (!err)
-		err = index_map_add(&w->thread_at, id, (uint32_t)w->n_threads, &i);
+		err = ebt_map_add(&w->thread_at, id, (uint32_t)w->n_threads, &i);
 	if (err)
 		return err;
 	if (i == w->n_threads)
@@ -271,7 +270,7 @@ struct ebt_error *marks_waterfall(struct report *report, const struct marks *mar
 			   "instant; without [ or ]: it began before, or ended behind\n");
 	if (!err && top && top < n)
 		out_printf(report->out, "The %zu longest of %zu (--top).\n", top, n);
-	index_map_deinit(&w.thread_at);
+	ebt_map_deinit(&w.thread_at);
 	free(w.threads);
 	free(w.shown);
 	return err;

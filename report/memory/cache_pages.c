@@ -39,7 +39,7 @@ static struct cache_chunk *find(const struct cache_pages *pages, uint64_t key)
 {
 	uint32_t i;
 
-	return index_map_find(&pages->by_key, key, &i) ? &pages->chunks[i] : NULL;
+	return ebt_map_find(&pages->by_key, key, &i) ? &pages->chunks[i] : NULL;
 }
 
 /* NULL where there are too many. */
@@ -60,7 +60,7 @@ static struct ebt_error *make(struct cache_pages *pages, uint64_t key, struct ca
 		pages->chunks = chunks;
 		pages->capacity = capacity;
 	}
-	err = index_map_add(&pages->by_key, key, (uint32_t)pages->n, &i);
+	err = ebt_map_add(&pages->by_key, key, (uint32_t)pages->n, &i);
 	if (err)
 		return err;
 	pages->chunks[pages->n++] = (struct cache_chunk){ 0 };
@@ -71,7 +71,7 @@ static struct ebt_error *make(struct cache_pages *pages, uint64_t key, struct ca
 void cache_pages_deinit(struct cache_pages *pages)
 {
 	free(pages->chunks);
-	index_map_deinit(&pages->by_key);
+	ebt_map_deinit(&pages->by_key);
 }
 
 static bool same(const struct cache_adder *a, const struct cache_adder *b)

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 
 /* All zero is empty. */
 struct cache_pages {
 	struct cache_chunk *chunks;
 	size_t n, capacity;
-	struct index_map by_key;
+	struct ebt_map by_key;
 };
 
 /* Pages of a file, its number in a list of the caller's. end is not among them. */

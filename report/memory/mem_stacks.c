@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
-#include "symbolize/base/array.h"
+#include "format/base/map.h"
+#include "format/base/array.h"
 
 struct places {
 	struct trace *trace;
@@ -14,7 +14,7 @@ struct places {
 	bool pages;
 	const struct live_block **blocks; /* outstanding, in order of time and origin */
 	size_t n_blocks;
-	struct index_map by_node;
+	struct ebt_map by_node;
 	struct mem_stack *stacks;
 	size_t n, capacity;
 };
@@ -77,9 +77,9 @@ static struct ebt_error *stack_of(struct places *p, uint32_t node, struct mem_st
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&p->stacks, p->n, &p->capacity, sizeof(*p->stacks));
+	err = ebt_array_reserve(&p->stacks, p->n, &p->capacity);
 	if (!err)
-		err = index_map_add(&p->by_node, node, (uint32_t)p->n, &i);
+		err = ebt_map_add(&p->by_node, node, (uint32_t)p->n, &i);
 	if (err)
 		return err;
 	if (i == p->n)
@@ -158,7 +158,7 @@ struct ebt_error *mem_stacks_read(struct trace *trace, const struct mem_model *m
 	if (!err && p.n_blocks)
 		err = read_rows(&p);
 	free(p.blocks);
-	index_map_deinit(&p.by_node);
+	ebt_map_deinit(&p.by_node);
 	if (err) {
 		free(p.stacks);
 		return err;

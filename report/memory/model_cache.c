@@ -7,7 +7,7 @@
 
 #include "format/base/cleanup.h"
 #include "report/memory/cache_pages.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 
 #define MAX_OF_A_HASH 64u
 #define MAX_FILES     (1u << 30)
@@ -32,7 +32,7 @@ struct history {
 	struct cache_pages pages;
 	struct cache_file *files;
 	size_t n_files, files_capacity;
-	struct sym_index by_key;
+	struct ebt_map by_key;
 	uint64_t seed;
 	struct cache_task *tasks; /* by number of the task */
 	size_t n_tasks;
@@ -62,7 +62,7 @@ static void history_destroy(struct trace_state *state)
 	struct history *h = (struct history *)state;
 
 	cache_pages_deinit(&h->pages);
-	sym_index_deinit(&h->by_key);
+	ebt_map_deinit(&h->by_key);
 	free(h->files);
 	free(h->tasks);
 	free(h);
@@ -76,18 +76,18 @@ static bool same_key(const struct inode_key *a, const struct inode_key *b)
 
 static struct ebt_error *file_of(struct history *h, const struct inode_key *key, uint32_t *ret)
 {
-	uint64_t hash = sym_hash_u64(h->seed, key->inode);
+	uint64_t hash = ebt_hash_u64(h->seed, key->inode);
 	size_t capacity = h->files_capacity ? h->files_capacity * 2 : 64, at = 0;
 	struct cache_file *files;
 	struct ebt_error *err;
 
-	hash = sym_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
-	hash = sym_hash_u64(hash, key->generation);
-	while ((*ret = sym_index_next(&h->by_key, hash, &at)) != SYM_INDEX_NONE) {
+	hash = ebt_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
+	hash = ebt_hash_u64(hash, key->generation);
+	while ((*ret = ebt_map_next(&h->by_key, hash, &at)) != EBT_MAP_NONE) {
 		if (same_key(&h->files[*ret].key, key))
 			return NULL;
 	}
-	if (h->n_files == MAX_FILES || sym_index_has(&h->by_key, hash, MAX_OF_A_HASH))
+	if (h->n_files == MAX_FILES || ebt_map_has(&h->by_key, hash, MAX_OF_A_HASH))
 		return ebt_error_create(EBT_ERR_LIMIT, "too many files");
 	if (h->n_files == h->files_capacity) {
 		files = reallocarray(h->files, capacity, sizeof(*files));
@@ -97,7 +97,7 @@ static struct ebt_error *file_of(struct history *h, const struct inode_key *key,
 		h->files_capacity = capacity;
 	}
 	*ret = (uint32_t)h->n_files;
-	err = sym_index_add(&h->by_key, hash, *ret);
+	err = ebt_map_insert(&h->by_key, hash, *ret);
 	if (!err)
 		h->files[h->n_files++] = (struct cache_file){ .key = *key };
 	return err;
@@ -390,7 +390,7 @@ static struct ebt_error *begin(struct cache_model *m, bool *ret_first)
 		h = calloc(1, sizeof(*h));
 		if (!h)
 			return &ebt_enomem;
-		h->seed = sym_hash_u64(0, (uintptr_t)h);
+		h->seed = ebt_hash_u64(0, (uintptr_t)h);
 		h->state.destroy = history_destroy;
 		trace_keep(m->trace, &h->state);
 	}

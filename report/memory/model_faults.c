@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
+#include "format/base/map.h"
 
 #define MAX_OF_A_HASH 64u
 
@@ -15,8 +15,8 @@ struct fault_model {
 	enum faults_by by;
 	struct calltree *tree;
 	struct task_groups *tasks;
-	struct index_map by_node;
-	struct sym_index by_mapping;
+	struct ebt_map by_node;
+	struct ebt_map by_mapping;
 	uint64_t seed;
 	struct fault_group *groups;
 	size_t n, capacity;
@@ -53,27 +53,27 @@ static bool same_mapping(const struct fault_mapping *a, const struct fault_mappi
 static struct ebt_error *group_of_mapping(struct fault_model *m,
 					  const struct fault_mapping *mapping, uint32_t *ret)
 {
-	uint64_t hash = sym_hash_u64(m->seed, mapping->file.inode);
+	uint64_t hash = ebt_hash_u64(m->seed, mapping->file.inode);
 	struct ebt_error *err;
 	size_t at = 0;
 	uint32_t i;
 
-	hash = sym_hash_u64(hash, mapping->kind);
-	hash = sym_hash_u64(hash,
+	hash = ebt_hash_u64(hash, mapping->kind);
+	hash = ebt_hash_u64(hash,
 			    (uint64_t)mapping->file.dev_major << 32 | mapping->file.dev_minor);
-	hash = sym_hash_u64(hash, mapping->file.generation);
-	while ((i = sym_index_next(&m->by_mapping, hash, &at)) != SYM_INDEX_NONE) {
+	hash = ebt_hash_u64(hash, mapping->file.generation);
+	while ((i = ebt_map_next(&m->by_mapping, hash, &at)) != EBT_MAP_NONE) {
 		if (same_mapping(&m->groups[i].mapping, mapping)) {
 			*ret = i;
 			return NULL;
 		}
 	}
-	if (m->n >= UINT32_MAX / 2 || sym_index_has(&m->by_mapping, hash, MAX_OF_A_HASH))
+	if (m->n >= UINT32_MAX / 2 || ebt_map_has(&m->by_mapping, hash, MAX_OF_A_HASH))
 		return ebt_error_create(EBT_ERR_LIMIT, "too many mappings");
 	i = (uint32_t)m->n;
 	err = reach(m, i);
 	if (!err)
-		err = sym_index_add(&m->by_mapping, hash, i);
+		err = ebt_map_insert(&m->by_mapping, hash, i);
 	if (err)
 		return err;
 	m->groups[i].mapping = *mapping;
@@ -96,7 +96,7 @@ static struct ebt_error *group_of_stack(struct fault_model *m, const struct ebt_
 
 	err = calltree_place(m->tree, &stack, &node);
 	if (!err)
-		err = index_map_add(&m->by_node, node, (uint32_t)m->n, ret);
+		err = ebt_map_add(&m->by_node, node, (uint32_t)m->n, ret);
 	if (!err)
 		err = reach(m, *ret);
 	if (err)
@@ -230,7 +230,7 @@ struct ebt_error *fault_model_create(struct trace *trace, enum faults_by by, str
 		return &ebt_enomem;
 	m->by = by;
 	m->tree = tree;
-	m->seed = sym_hash_u64(0, (uintptr_t)m);
+	m->seed = ebt_hash_u64(0, (uintptr_t)m);
 	err = task_groups_create(trace, by == FAULTS_BY_THREAD, &m->tasks);
 	if (!err)
 		err = read_rows(m, trace);
@@ -247,8 +247,8 @@ void fault_model_destroy(struct fault_model *m)
 	if (!m)
 		return;
 	task_groups_destroy(m->tasks);
-	index_map_deinit(&m->by_node);
-	sym_index_deinit(&m->by_mapping);
+	ebt_map_deinit(&m->by_node);
+	ebt_map_deinit(&m->by_mapping);
 	free(m->groups);
 	free(m);
 }

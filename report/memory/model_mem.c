@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 
 #define MAX_CACHES    65536u
 #define KMALLOC_LARGE 8192u /* beyond it, kmalloc takes pages */
@@ -15,7 +15,7 @@
 struct mem_reading {
 	struct mem_model *model;
 	struct trace *trace;
-	struct index_map by_name; /* hash of a name, and where that is taken the next number */
+	struct ebt_map by_name; /* hash of a name, and where that is taken the next number */
 	uint64_t from;
 	uint64_t page_size;
 };
@@ -72,7 +72,7 @@ static struct ebt_error *cache_of(struct mem_reading *r, struct ebt_str name, ui
 	for (size_t i = 0; i < name.len; i++)
 		key = (key ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
 	for (;; key++) {
-		err = index_map_add(&r->by_name, key, (uint32_t)m->n_caches, ret);
+		err = ebt_map_add(&r->by_name, key, (uint32_t)m->n_caches, ret);
 		if (err || *ret == m->n_caches)
 			break;
 		if (strlen(m->caches[*ret].name) == name.len &&
@@ -524,7 +524,7 @@ struct ebt_error *mem_model_create(struct trace *trace, struct mem_model **ret)
 		err = task_groups_create(trace, false, &m->groups);
 	if (!err)
 		err = read_rows(&r);
-	index_map_deinit(&r.by_name);
+	ebt_map_deinit(&r.by_name);
 	if (err)
 		return err;
 	sum_all_live(m);

@@ -40,7 +40,7 @@ void proc_containers_deinit(struct proc_containers *containers)
 		free(containers->items[i].pids);
 	}
 	free(containers->items);
-	index_map_deinit(&containers->by_task);
+	ebt_map_deinit(&containers->by_task);
 	*containers = (struct proc_containers){ 0 };
 }
 
@@ -188,8 +188,8 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 		err = get_container(&collection->found, id, &container);
 	if (err || !container)
 		return err;
-	err = index_map_add(&collection->found.by_task, task->id,
-			    (uint32_t)(container - collection->found.items), &at);
+	err = ebt_map_add(&collection->found.by_task, task->id,
+			  (uint32_t)(container - collection->found.items), &at);
 	return err ? err : add_pid(container, task->pid);
 }
 
@@ -240,7 +240,7 @@ const struct proc_container *proc_containers_of(const struct proc_containers *co
 {
 	uint32_t i;
 
-	return index_map_find(&containers->by_task, task->id, &i) ? &containers->items[i] : NULL;
+	return ebt_map_find(&containers->by_task, task->id, &i) ? &containers->items[i] : NULL;
 }
 
 static struct ebt_error *put_row(const struct proc_container *container, struct out *out)

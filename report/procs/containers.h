@@ -3,7 +3,7 @@
 #ifndef REPORT_PROCS_CONTAINERS_H
 #define REPORT_PROCS_CONTAINERS_H
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/cli/command.h"
 #include "symbolize/spaces/storage.h"
 
@@ -18,7 +18,7 @@ struct proc_container {
 struct proc_containers {
 	struct proc_container *items; /* in order of appearance */
 	size_t n;
-	struct index_map by_task; /* ebt_task.id of first threads */
+	struct ebt_map by_task; /* ebt_task.id of first threads */
 };
 
 struct ebt_error *proc_containers_collect(struct ebt_reader *reader, struct proc_containers *ret);

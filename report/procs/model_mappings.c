@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* Of one process; and how far back its ancestors are followed. */
 #define MAX_MAPPINGS 65536u
@@ -151,7 +151,7 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 	}
 	if (cover(all, &life))
 		return NULL;
-	err = sym_array_reserve(&all->lives, all->n, &all->capacity, sizeof(*all->lives));
+	err = ebt_array_reserve(&all->lives, all->n, &all->capacity);
 	if (err)
 		return err;
 	life.path = strndup(path.data, path.len);
@@ -191,8 +191,7 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 		all->more = true;
 		return NULL;
 	}
-	err = sym_array_reserve(&all->programs, all->n_programs, &all->program_capacity,
-				sizeof(*all->programs));
+	err = ebt_array_reserve(&all->programs, all->n_programs, &all->program_capacity);
 	if (err)
 		return err;
 	run = &all->programs[all->n_programs++];

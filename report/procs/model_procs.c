@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/names.h"
 #include "report/trace/proc_texts.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 struct procs {
 	const struct names *names;
 	struct proc *all;
 	struct proc_thread *threads;
 	size_t n, capacity, n_threads, thread_capacity;
-	struct index_map by_key, by_task; /* names_process_key(), ebt_task.id */
-	uint32_t *place;		  /* of a process when sorted, by what by_key says */
+	struct ebt_map by_key, by_task; /* names_process_key(), ebt_task.id */
+	uint32_t *place;		/* of a process when sorted, by what by_key says */
 	struct proc_texts texts;
 };
 
@@ -36,9 +36,9 @@ static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *ta
 	struct ebt_error *err;
 	struct proc *p;
 
-	err = sym_array_reserve(&procs->all, procs->n, &procs->capacity, sizeof(*procs->all));
+	err = ebt_array_reserve(&procs->all, procs->n, &procs->capacity);
 	if (!err)
-		err = index_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
+		err = ebt_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
 	if (err)
 		return err;
 	p = &procs->all[*ret];
@@ -67,8 +67,7 @@ static struct ebt_error *add_thread(struct procs *procs, const struct ebt_task *
 	uint32_t owner;
 	struct proc *p;
 
-	err = sym_array_reserve(&procs->threads, procs->n_threads, &procs->thread_capacity,
-				sizeof(*procs->threads));
+	err = ebt_array_reserve(&procs->threads, procs->n_threads, &procs->thread_capacity);
 	if (err)
 		return err;
 	err = get_proc(procs, task, &owner);
@@ -97,7 +96,7 @@ static struct ebt_error *get_thread(struct procs *procs, const struct ebt_task *
 {
 	uint32_t i;
 	struct ebt_error *err =
-		index_map_add(&procs->by_task, task->id, (uint32_t)procs->n_threads, &i);
+		ebt_map_add(&procs->by_task, task->id, (uint32_t)procs->n_threads, &i);
 
 	if (!err && i == procs->n_threads)
 		err = add_thread(procs, task);
@@ -545,8 +544,8 @@ void procs_destroy(struct procs *procs)
 	free(procs->all);
 	free(procs->threads);
 	free(procs->place);
-	index_map_deinit(&procs->by_key);
-	index_map_deinit(&procs->by_task);
+	ebt_map_deinit(&procs->by_key);
+	ebt_map_deinit(&procs->by_task);
 	proc_texts_deinit(&procs->texts);
 	free(procs);
 }
@@ -571,7 +570,7 @@ uint32_t procs_of(const struct procs *procs, const struct ebt_task *task)
 {
 	uint32_t i;
 
-	if (!index_map_find(&procs->by_key, names_process_key(procs->names, task), &i))
+	if (!ebt_map_find(&procs->by_key, names_process_key(procs->names, task), &i))
 		return PROC_NONE;
 	return procs->place ? procs->place[i] : i;
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/text.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 #define MAX_LINE_NAMES 8 /* of handlers that share a line */
 
@@ -19,21 +19,21 @@ struct line {
 struct functions {
 	struct irq_function *list;
 	size_t n, capacity;
-	struct index_map by_kind[2];
+	struct ebt_map by_kind[2];
 };
 
 struct irq_model {
 	struct trace *trace;
 	struct irq_stat *stats;
 	size_t n_stats, stats_capacity;
-	struct index_map keys, by_key; /* kind and number to a number; that and CPU to a stat */
+	struct ebt_map keys, by_key; /* kind and number to a number; that and CPU to a stat */
 	struct functions timers, works;
 	struct irq_task *tasks;
 	size_t n_tasks, tasks_capacity;
-	struct index_map by_task;
+	struct ebt_map by_task;
 	struct line *lines;
 	size_t n_lines, lines_capacity;
-	struct index_map by_line;
+	struct ebt_map by_line;
 };
 
 static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kind, uint32_t number,
@@ -42,13 +42,11 @@ static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kin
 	struct ebt_error *err;
 	uint32_t key, i;
 
-	err = index_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
+	err = ebt_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
 	if (!err)
-		err = index_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats,
-				    &i);
+		err = ebt_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats, &i);
 	if (!err && i == m->n_stats)
-		err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity,
-					sizeof(*m->stats));
+		err = ebt_array_reserve(&m->stats, m->n_stats, &m->stats_capacity);
 	if (err)
 		return err;
 	if (i == m->n_stats) {
@@ -73,10 +71,9 @@ static struct ebt_error *count_task(struct irq_model *m, const struct ebt_task *
 	struct irq_task *t;
 	uint32_t i;
 
-	err = index_map_add(&m->by_task, task->id, (uint32_t)m->n_tasks, &i);
+	err = ebt_map_add(&m->by_task, task->id, (uint32_t)m->n_tasks, &i);
 	if (!err && i == m->n_tasks)
-		err = sym_array_reserve(&m->tasks, m->n_tasks, &m->tasks_capacity,
-					sizeof(*m->tasks));
+		err = ebt_array_reserve(&m->tasks, m->n_tasks, &m->tasks_capacity);
 	if (err)
 		return err;
 	if (i == m->n_tasks) {
@@ -119,9 +116,9 @@ static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = index_map_add(&f->by_kind[kind != 0], function, (uint32_t)f->n, &i);
+	err = ebt_map_add(&f->by_kind[kind != 0], function, (uint32_t)f->n, &i);
 	if (!err && i == f->n)
-		err = sym_array_reserve(&f->list, f->n, &f->capacity, sizeof(*f->list));
+		err = ebt_array_reserve(&f->list, f->n, &f->capacity);
 	if (err)
 		return err;
 	if (i == f->n) {
@@ -160,10 +157,9 @@ static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
 	struct line *line;
 	uint32_t i;
 
-	err = index_map_add(&m->by_line, ebt_irq_name_number(row), (uint32_t)m->n_lines, &i);
+	err = ebt_map_add(&m->by_line, ebt_irq_name_number(row), (uint32_t)m->n_lines, &i);
 	if (!err && i == m->n_lines)
-		err = sym_array_reserve(&m->lines, m->n_lines, &m->lines_capacity,
-					sizeof(*m->lines));
+		err = ebt_array_reserve(&m->lines, m->n_lines, &m->lines_capacity);
 	if (err)
 		return err;
 	if (i == m->n_lines) {
@@ -239,8 +235,8 @@ static void functions_deinit(struct functions *f)
 	for (size_t i = 0; i < f->n; i++)
 		histogram_deinit(&f->list[i].time);
 	free(f->list);
-	index_map_deinit(&f->by_kind[0]);
-	index_map_deinit(&f->by_kind[1]);
+	ebt_map_deinit(&f->by_kind[0]);
+	ebt_map_deinit(&f->by_kind[1]);
 }
 
 void irq_model_destroy(struct irq_model *m)
@@ -255,10 +251,10 @@ void irq_model_destroy(struct irq_model *m)
 		text_deinit(&m->lines[i].name);
 	functions_deinit(&m->timers);
 	functions_deinit(&m->works);
-	index_map_deinit(&m->keys);
-	index_map_deinit(&m->by_key);
-	index_map_deinit(&m->by_task);
-	index_map_deinit(&m->by_line);
+	ebt_map_deinit(&m->keys);
+	ebt_map_deinit(&m->by_key);
+	ebt_map_deinit(&m->by_task);
+	ebt_map_deinit(&m->by_line);
 	free(m->stats);
 	free(m->tasks);
 	free(m->lines);
@@ -293,7 +289,7 @@ struct ebt_str irq_model_line(const struct irq_model *m, uint32_t number)
 {
 	uint32_t i;
 
-	if (!index_map_find(&m->by_line, number, &i))
+	if (!ebt_map_find(&m->by_line, number, &i))
 		return (struct ebt_str){ 0 };
 	return (struct ebt_str){ text_get(&m->lines[i].name), m->lines[i].name.len };
 }

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/names.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* Of the kernel, not for programs. */
 #define KERNEL_ERESTARTSYS	     512
@@ -28,9 +28,9 @@ struct lock_model {
 	struct lock_stack *stacks;
 	size_t n_stacks, stacks_capacity;
 	/* Parts of keys to numbers, so that a key has 64 bits; then keys to indices. */
-	struct index_map values, pairs;
-	struct index_map private_locks, shared_locks, kernel_locks;
-	struct index_map by_person, by_stack;
+	struct ebt_map values, pairs;
+	struct ebt_map private_locks, shared_locks, kernel_locks;
+	struct ebt_map by_person, by_stack;
 };
 
 const char *lock_kind_name(enum lock_kind kind)
@@ -76,22 +76,22 @@ static struct ebt_error *number(struct lock_model *m, uint32_t before, uint64_t 
 				uint32_t *ret)
 {
 	uint32_t i;
-	struct ebt_error *err = index_map_add(&m->values, value, (uint32_t)m->values.n, &i);
+	struct ebt_error *err = ebt_map_add(&m->values, value, (uint32_t)m->values.n, &i);
 
 	if (err)
 		return err;
-	return index_map_add(&m->pairs, (uint64_t)before << 32 | i, (uint32_t)m->pairs.n, ret);
+	return ebt_map_add(&m->pairs, (uint64_t)before << 32 | i, (uint32_t)m->pairs.n, ret);
 }
 
-static struct ebt_error *lock_of(struct lock_model *m, struct index_map *map, uint64_t key,
+static struct ebt_error *lock_of(struct lock_model *m, struct ebt_map *map, uint64_t key,
 				 const struct lock *new, uint32_t *ret)
 {
 	struct ebt_error *err;
 
-	err = index_map_add(map, key, (uint32_t)m->n_locks, ret);
+	err = ebt_map_add(map, key, (uint32_t)m->n_locks, ret);
 	if (err || *ret < m->n_locks)
 		return err;
-	err = sym_array_reserve(&m->locks, m->n_locks, &m->locks_capacity, sizeof(*m->locks));
+	err = ebt_array_reserve(&m->locks, m->n_locks, &m->locks_capacity);
 	if (err)
 		return err;
 	m->locks[m->n_locks++] = *new;
@@ -107,11 +107,10 @@ static struct ebt_error *person_of(struct lock_model *m, uint32_t lock, bool hol
 
 	if (id >= UINT32_MAX)
 		id = 0;
-	err = index_map_add(&m->by_person, (uint64_t)lock << 33 | (uint64_t)holder << 32 | id,
-			    (uint32_t)m->n_persons, &i);
+	err = ebt_map_add(&m->by_person, (uint64_t)lock << 33 | (uint64_t)holder << 32 | id,
+			  (uint32_t)m->n_persons, &i);
 	if (!err && i == m->n_persons)
-		err = sym_array_reserve(&m->persons, m->n_persons, &m->persons_capacity,
-					sizeof(*m->persons));
+		err = ebt_array_reserve(&m->persons, m->n_persons, &m->persons_capacity);
 	if (err)
 		return err;
 	if (i == m->n_persons) {
@@ -148,11 +147,10 @@ static struct ebt_error *count_stack(struct lock_model *m, const struct ebt_row 
 
 	err = calltree_place(m->options->tree, &stack, &node);
 	if (!err)
-		err = index_map_add(&m->by_stack, (uint64_t)wait->kind << 32 | node,
-				    (uint32_t)m->n_stacks, &i);
+		err = ebt_map_add(&m->by_stack, (uint64_t)wait->kind << 32 | node,
+				  (uint32_t)m->n_stacks, &i);
 	if (!err && i == m->n_stacks) {
-		err = sym_array_reserve(&m->stacks, m->n_stacks, &m->stacks_capacity,
-					sizeof(*m->stacks));
+		err = ebt_array_reserve(&m->stacks, m->n_stacks, &m->stacks_capacity);
 		if (!err) {
 			m->stacks[m->n_stacks++] =
 				(struct lock_stack){ .kind = wait->kind, .node = node };
@@ -466,13 +464,13 @@ void lock_model_destroy(struct lock_model *m)
 		return;
 	for (size_t i = 0; i < m->n_locks; i++)
 		histogram_deinit(&m->locks[i].wait);
-	index_map_deinit(&m->values);
-	index_map_deinit(&m->pairs);
-	index_map_deinit(&m->private_locks);
-	index_map_deinit(&m->shared_locks);
-	index_map_deinit(&m->kernel_locks);
-	index_map_deinit(&m->by_person);
-	index_map_deinit(&m->by_stack);
+	ebt_map_deinit(&m->values);
+	ebt_map_deinit(&m->pairs);
+	ebt_map_deinit(&m->private_locks);
+	ebt_map_deinit(&m->shared_locks);
+	ebt_map_deinit(&m->kernel_locks);
+	ebt_map_deinit(&m->by_person);
+	ebt_map_deinit(&m->by_stack);
 	free(m->locks);
 	free(m->persons);
 	free(m->stacks);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
-#include "symbolize/base/array.h"
+#include "format/base/map.h"
+#include "format/base/array.h"
 
 #define NO_STACK UINT32_MAX
 
@@ -41,7 +41,7 @@ struct offcpu {
 
 	struct offcpu_stack *stacks;
 	size_t n_stacks, stacks_capacity;
-	struct index_map stack_of;
+	struct ebt_map stack_of;
 
 	struct pairs thread_wakers, stack_wakers;
 };
@@ -155,11 +155,11 @@ static struct ebt_error *get_stack(struct offcpu *offcpu, uint32_t node, enum sc
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = index_map_add(&offcpu->stack_of, (uint64_t)why << 32 | node,
-			    (uint32_t)offcpu->n_stacks, &i);
+	err = ebt_map_add(&offcpu->stack_of, (uint64_t)why << 32 | node, (uint32_t)offcpu->n_stacks,
+			  &i);
 	if (!err && i == offcpu->n_stacks) {
-		err = sym_array_reserve(&offcpu->stacks, offcpu->n_stacks, &offcpu->stacks_capacity,
-					sizeof(*offcpu->stacks));
+		err = ebt_array_reserve(&offcpu->stacks, offcpu->n_stacks,
+					&offcpu->stacks_capacity);
 		if (!err)
 			offcpu->stacks[offcpu->n_stacks++] =
 				(struct offcpu_stack){ .node = node, .why = why };
@@ -330,7 +330,7 @@ void offcpu_next_window(struct offcpu *offcpu)
 		offcpu->threads[i].sum = (struct offcpu_sum){ 0 };
 		offcpu->threads[i].ran = false;
 	}
-	index_map_deinit(&offcpu->stack_of);
+	ebt_map_deinit(&offcpu->stack_of);
 	offcpu->n_stacks = 0;
 	forget_pairs(&offcpu->thread_wakers);
 	forget_pairs(&offcpu->stack_wakers);
@@ -381,7 +381,7 @@ void offcpu_destroy(struct offcpu *offcpu)
 	free(offcpu->threads);
 	free(offcpu->held);
 	free(offcpu->stacks);
-	index_map_deinit(&offcpu->stack_of);
+	ebt_map_deinit(&offcpu->stack_of);
 	free(offcpu->thread_wakers.v);
 	free(offcpu->stack_wakers.v);
 	free(offcpu);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 
 /* 72 bytes each. */
 #define MAX_NODES (1u << 20)
@@ -23,7 +23,7 @@ struct waketree {
 	struct waketree_node *nodes;
 	uint32_t *order; /* nodes as they are shown */
 	struct task_place *places;
-	struct index_map children; /* of a node and a task */
+	struct ebt_map children; /* of a node and a task */
 	size_t n, capacity, n_shown;
 	uint32_t n_places;
 	uint64_t left_out;
@@ -51,7 +51,7 @@ void waketree_destroy(struct waketree *tree)
 	free(tree->nodes);
 	free(tree->order);
 	free(tree->places);
-	index_map_deinit(&tree->children);
+	ebt_map_deinit(&tree->children);
 	free(tree);
 }
 
@@ -85,7 +85,7 @@ static struct ebt_error *get_child(struct waketree *tree, uint32_t parent,
 	const uint64_t key = (uint64_t)parent << 34 | (uint64_t)id_of(task) << 1 | again;
 	struct ebt_error *err;
 
-	if (index_map_find(&tree->children, key, ret))
+	if (ebt_map_find(&tree->children, key, ret))
 		return NULL;
 	if (tree->n == MAX_NODES) {
 		*ret = TOP;
@@ -100,7 +100,7 @@ static struct ebt_error *get_child(struct waketree *tree, uint32_t parent,
 		tree->nodes = grown;
 		tree->capacity = capacity;
 	}
-	err = index_map_add(&tree->children, key, (uint32_t)tree->n, ret);
+	err = ebt_map_add(&tree->children, key, (uint32_t)tree->n, ret);
 	if (err)
 		return err;
 	tree->nodes[tree->n++] = (struct waketree_node){

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
 #include "report/stacks/calltree_trace.h"
 #include "report/trace/prepare.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
 
@@ -42,7 +42,7 @@ struct wall {
 
 	struct spent *spent;
 	size_t n_spent, spent_capacity;
-	struct index_map spent_at; /* by task and node */
+	struct ebt_map spent_at; /* by task and node */
 
 	uint8_t *lock_at; /* by node: 0 not known yet, 1 no, 2 yes */
 	uint32_t n_lock_at;
@@ -154,11 +154,10 @@ static struct ebt_error *get_spent(struct wall *wall, const struct ebt_task *tas
 	uint32_t i;
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&wall->spent, wall->n_spent, &wall->spent_capacity,
-				sizeof(*wall->spent));
+	err = ebt_array_reserve(&wall->spent, wall->n_spent, &wall->spent_capacity);
 	if (!err)
-		err = index_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node,
-				    (uint32_t)wall->n_spent, &i);
+		err = ebt_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node,
+				  (uint32_t)wall->n_spent, &i);
 	if (err)
 		return err;
 	if (i == wall->n_spent) {
@@ -583,8 +582,8 @@ static void clear(struct wall *wall)
 		wall->aside[i].shared = 0;
 	}
 	wall->n_spent = 0;
-	index_map_deinit(&wall->spent_at);
-	wall->spent_at = (struct index_map){ 0 };
+	ebt_map_deinit(&wall->spent_at);
+	wall->spent_at = (struct ebt_map){ 0 };
 }
 
 struct ebt_error *wall_read(struct wall *wall)
@@ -614,7 +613,7 @@ void wall_destroy(struct wall *wall)
 		return;
 	offcpu_destroy(wall->offcpu);
 	calltree_destroy(wall->tree);
-	index_map_deinit(&wall->spent_at);
+	ebt_map_deinit(&wall->spent_at);
 	free(wall->threads);
 	free(wall->aside);
 	free(wall->spent);

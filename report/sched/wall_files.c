@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/out/out.h"
 #include "report/stacks/out_svg.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 #define MAX_COMM   64
 #define TOP_STACKS 10
@@ -31,8 +31,8 @@ struct folder {
 	const char *path;
 	int fd;
 	bool force;
-	struct index_map by_tid; /* index in lives */
-	uint32_t *lives;	 /* threads of a tid that have files: the kernel gives it again */
+	struct ebt_map by_tid; /* index in lives */
+	uint32_t *lives;       /* threads of a tid that have files: the kernel gives it again */
 	size_t capacity;
 };
 
@@ -278,9 +278,9 @@ static struct ebt_error *begin_name(struct folder *folder, uint32_t tid, struct 
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&folder->lives, n, &folder->capacity, sizeof(*folder->lives));
+	err = ebt_array_reserve(&folder->lives, n, &folder->capacity);
 	if (!err)
-		err = index_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
+		err = ebt_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
 	if (err)
 		return err;
 	if (i == n)
@@ -372,7 +372,7 @@ struct ebt_error *wall_write_files(struct report *report, const struct wall *wal
 	}
 	if (folder.fd >= 0)
 		close(folder.fd);
-	index_map_deinit(&folder.by_tid);
+	ebt_map_deinit(&folder.by_tid);
 	free(folder.lives);
 	return err;
 }

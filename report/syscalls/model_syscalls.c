@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/syscalls/names.h"
 #include "report/trace/task_groups.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 struct syscall_model {
 	struct trace *trace;
@@ -20,7 +20,7 @@ struct syscall_model {
 	size_t n_groups;
 	struct syscall_errno *errnos;
 	size_t n_errnos, errnos_capacity;
-	struct index_map stat_by_key, errno_by_key;
+	struct ebt_map stat_by_key, errno_by_key;
 };
 
 static struct ebt_error *stat_of(struct syscall_model *m, uint32_t group, uint32_t nr, bool compat,
@@ -31,10 +31,10 @@ static struct ebt_error *stat_of(struct syscall_model *m, uint32_t group, uint32
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&m->stats, m->n_stats, &m->stats_capacity, sizeof(*m->stats));
+	err = ebt_array_reserve(&m->stats, m->n_stats, &m->stats_capacity);
 	if (err)
 		return err;
-	err = index_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, &i);
+	err = ebt_map_add(&m->stat_by_key, key, (uint32_t)m->n_stats, &i);
 	if (err)
 		return err;
 	if (i == m->n_stats)
@@ -51,10 +51,10 @@ static struct ebt_error *count_errno(struct syscall_model *m, uint32_t nr, bool 
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&m->errnos, m->n_errnos, &m->errnos_capacity, sizeof(*m->errnos));
+	err = ebt_array_reserve(&m->errnos, m->n_errnos, &m->errnos_capacity);
 	if (err)
 		return err;
-	err = index_map_add(&m->errno_by_key, key, (uint32_t)m->n_errnos, &i);
+	err = ebt_map_add(&m->errno_by_key, key, (uint32_t)m->n_errnos, &i);
 	if (err)
 		return err;
 	if (i == m->n_errnos)
@@ -183,8 +183,8 @@ void syscall_model_destroy(struct syscall_model *m)
 	free(m->stats);
 	free(m->groups);
 	free(m->errnos);
-	index_map_deinit(&m->stat_by_key);
-	index_map_deinit(&m->errno_by_key);
+	ebt_map_deinit(&m->stat_by_key);
+	ebt_map_deinit(&m->errno_by_key);
 	task_groups_destroy(m->tasks);
 	free(m);
 }

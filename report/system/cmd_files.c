@@ -6,7 +6,7 @@
 #include "format/base/cleanup.h"
 #include "report/out/out.h"
 #include "report/trace/trace.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 #include "report/cli/command.h"
 
 /* A piece of a file, and the chunk that it is in. */
@@ -38,7 +38,7 @@ static struct ebt_error *add_piece(void *arg, const struct ebt_row *row)
 	};
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&pieces->list, pieces->n, &pieces->capacity, sizeof(*pieces->list));
+	err = ebt_array_reserve(&pieces->list, pieces->n, &pieces->capacity);
 	if (err)
 		return err;
 	pieces->list[pieces->n++] = piece;

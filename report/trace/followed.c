@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 struct followed {
 	bool known, partial;
@@ -22,8 +22,7 @@ static struct ebt_error *add(struct followed *followed, uint64_t pid)
 
 	if (!pid || pid > UINT32_MAX)
 		return NULL;
-	err = sym_array_reserve(&followed->pids, followed->n, &followed->capacity,
-				sizeof(*followed->pids));
+	err = ebt_array_reserve(&followed->pids, followed->n, &followed->capacity);
 	if (err)
 		return err;
 	followed->pids[followed->n++] = (uint32_t)pid;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 #include "symbolize/spaces/mountinfo.h"
 
 /* Mount tables that are looked at, and names of one hash: a trace is a stranger's. */
@@ -23,7 +23,7 @@ struct named {
 struct inode_paths {
 	struct named *items;
 	size_t n, capacity;
-	struct sym_index by_key;
+	struct ebt_map by_key;
 	uint64_t seed;
 	struct mount_table *tables[MAX_TABLES]; /* the machine's own first, newest first */
 	size_t n_tables;
@@ -31,10 +31,10 @@ struct inode_paths {
 
 static uint64_t hash_of(const struct inode_paths *paths, const struct inode_key *key)
 {
-	uint64_t hash = sym_hash_u64(paths->seed, key->inode);
+	uint64_t hash = ebt_hash_u64(paths->seed, key->inode);
 
-	hash = sym_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
-	return sym_hash_u64(hash, key->generation);
+	hash = ebt_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
+	return ebt_hash_u64(hash, key->generation);
 }
 
 static struct named *find(const struct inode_paths *paths, const struct inode_key *key)
@@ -43,7 +43,7 @@ static struct named *find(const struct inode_paths *paths, const struct inode_ke
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&paths->by_key, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&paths->by_key, hash, &at)) != EBT_MAP_NONE) {
 		const struct inode_key *have = &paths->items[i].key;
 
 		if (have->inode == key->inode && have->dev_major == key->dev_major &&
@@ -63,7 +63,7 @@ static struct ebt_error *intern(struct inode_paths *paths, const struct inode_ke
 
 	*ret = find(paths, key);
 	if (*ret || paths->n >= UINT32_MAX / 2 ||
-	    sym_index_has(&paths->by_key, hash_of(paths, key), MAX_OF_A_HASH))
+	    ebt_map_has(&paths->by_key, hash_of(paths, key), MAX_OF_A_HASH))
 		return NULL;
 	if (paths->n == paths->capacity) {
 		items = reallocarray(paths->items, capacity, sizeof(*items));
@@ -72,7 +72,7 @@ static struct ebt_error *intern(struct inode_paths *paths, const struct inode_ke
 		paths->items = items;
 		paths->capacity = capacity;
 	}
-	err = sym_index_add(&paths->by_key, hash_of(paths, key), (uint32_t)paths->n);
+	err = ebt_map_insert(&paths->by_key, hash_of(paths, key), (uint32_t)paths->n);
 	if (err)
 		return err;
 	*ret = &paths->items[paths->n++];
@@ -157,7 +157,7 @@ struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **r
 
 	if (!paths)
 		return &ebt_enomem;
-	paths->seed = sym_hash_u64(0, (uintptr_t)paths);
+	paths->seed = ebt_hash_u64(0, (uintptr_t)paths);
 	err = trace_read_table(trace, EBT_T_inode_path, TRACE_UNFILTERED | TRACE_QUIET, add_row,
 			       paths);
 	if (!err)
@@ -177,7 +177,7 @@ void inode_paths_destroy(struct inode_paths *paths)
 	for (size_t i = 0; i < paths->n_tables; i++)
 		mount_table_destroy(paths->tables[i]);
 	free(paths->items);
-	sym_index_deinit(&paths->by_key);
+	ebt_map_deinit(&paths->by_key);
 	free(paths);
 }
 

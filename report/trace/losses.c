@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* A file can claim any number of losses. Beyond this the last span grows instead. */
 #define MAX_SPANS (1u << 16)
@@ -25,8 +25,7 @@ static struct ebt_error *add(struct losses *losses, uint64_t from, uint64_t to)
 		last->to = to > last->to ? to : last->to;
 		return NULL;
 	}
-	err = sym_array_reserve(&losses->spans, losses->n, &losses->capacity,
-				sizeof(*losses->spans));
+	err = ebt_array_reserve(&losses->spans, losses->n, &losses->capacity);
 	if (err)
 		return err;
 	losses->spans[losses->n++] = (struct loss_span){ from, to };

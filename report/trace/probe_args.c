@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/trace/proc_texts.h"
 #include "report/trace/trace.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 
 /* Of a file that means no good. */
 #define MAX_PROBES 65536u
@@ -19,7 +19,7 @@
 struct probe_args {
 	struct probe *list;
 	size_t n, capacity;
-	struct index_map by_number;
+	struct ebt_map by_number;
 	struct proc_texts texts;
 };
 
@@ -30,7 +30,7 @@ void probe_args_destroy(struct probe_args *probes)
 	for (size_t i = 0; i < probes->n; i++)
 		free(probes->list[i].args);
 	free(probes->list);
-	index_map_deinit(&probes->by_number);
+	ebt_map_deinit(&probes->by_number);
 	proc_texts_deinit(&probes->texts);
 	free(probes);
 }
@@ -39,7 +39,7 @@ const struct probe *probe_args_find(const struct probe_args *probes, uint32_t nu
 {
 	uint32_t i;
 
-	return index_map_find(&probes->by_number, number, &i) ? &probes->list[i] : NULL;
+	return ebt_map_find(&probes->by_number, number, &i) ? &probes->list[i] : NULL;
 }
 
 struct probe *probe_args_all(struct probe_args *probes, size_t *ret_n)
@@ -82,9 +82,9 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 
 	if (probes->n == MAX_PROBES || probe_args_find(probes, number))
 		return NULL;
-	err = sym_array_reserve(&probes->list, probes->n, &probes->capacity, sizeof(*probes->list));
+	err = ebt_array_reserve(&probes->list, probes->n, &probes->capacity);
 	if (!err)
-		err = index_map_add(&probes->by_number, number, (uint32_t)probes->n, &i);
+		err = ebt_map_add(&probes->by_number, number, (uint32_t)probes->n, &i);
 	if (err)
 		return err;
 	probe = &probes->list[probes->n++];
@@ -110,14 +110,13 @@ static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
 	struct probe *probe;
 	struct probe_arg *arg;
 
-	if (!index_map_find(&probes->by_number, ebt_probe_arg_probe(row), &i))
+	if (!ebt_map_find(&probes->by_number, ebt_probe_arg_probe(row), &i))
 		return NULL;
 	/* Of those of one time each is the next. */
 	probe = &probes->list[i];
 	if (index != probe->n_args || index >= MAX_ARGS)
 		return NULL;
-	err = sym_array_reserve(&probe->args, probe->n_args, &probe->capacity,
-				sizeof(*probe->args));
+	err = ebt_array_reserve(&probe->args, probe->n_args, &probe->capacity);
 	if (err)
 		return err;
 	arg = &probe->args[probe->n_args++];

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/index_map.h"
-#include "symbolize/base/array.h"
+#include "format/base/map.h"
+#include "format/base/array.h"
 
 struct program {
 	char *name; /* NULL: not known */
@@ -16,7 +16,7 @@ struct program {
 
 struct programs {
 	const struct names *names;
-	struct index_map map; /* process key to index of list */
+	struct ebt_map map; /* process key to index of list */
 	struct program *list;
 	size_t n, capacity;
 };
@@ -30,10 +30,9 @@ static struct ebt_error *get(struct programs *programs, const struct ebt_task *t
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = sym_array_reserve(&programs->list, programs->n, &programs->capacity,
-				sizeof(*programs->list));
+	err = ebt_array_reserve(&programs->list, programs->n, &programs->capacity);
 	if (!err)
-		err = index_map_add(&programs->map, key, (uint32_t)programs->n, &i);
+		err = ebt_map_add(&programs->map, key, (uint32_t)programs->n, &i);
 	if (err)
 		return err;
 	if (i == programs->n)
@@ -134,7 +133,7 @@ void programs_destroy(struct programs *programs)
 		return;
 	for (size_t i = 0; i < programs->n; i++)
 		free(programs->list[i].name);
-	index_map_deinit(&programs->map);
+	ebt_map_deinit(&programs->map);
 	free(programs->list);
 	free(programs);
 }
@@ -143,7 +142,7 @@ static const struct program *find(const struct programs *programs, const struct 
 {
 	uint32_t i;
 
-	if (!index_map_find(&programs->map, names_process_key(programs->names, task), &i))
+	if (!ebt_map_find(&programs->map, names_process_key(programs->names, task), &i))
 		return NULL;
 	return &programs->list[i];
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/names.h"
 
 struct task_groups {
@@ -13,7 +13,7 @@ struct task_groups {
 	bool by_thread;
 	const struct ebt_task **tasks; /* by group */
 	size_t n, capacity;
-	struct index_map by_key;
+	struct ebt_map by_key;
 	uint32_t *group_of_task; /* by task id: 1 + group; 0: not known yet */
 	uint32_t n_group_of_task;
 };
@@ -39,7 +39,7 @@ void task_groups_destroy(struct task_groups *groups)
 		return;
 	free(groups->tasks);
 	free(groups->group_of_task);
-	index_map_deinit(&groups->by_key);
+	ebt_map_deinit(&groups->by_key);
 	free(groups);
 }
 
@@ -73,7 +73,7 @@ static struct ebt_error *find_group(struct task_groups *groups, const struct ebt
 	else if (task)
 		key = names_process_key(groups->names, task) + 1;
 	if (!err)
-		err = index_map_add(&groups->by_key, key, (uint32_t)groups->n, &i);
+		err = ebt_map_add(&groups->by_key, key, (uint32_t)groups->n, &i);
 	if (err)
 		return err;
 	if (i == groups->n)

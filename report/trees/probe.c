@@ -165,7 +165,7 @@ static struct ebt_error *choose(const struct probe *list, size_t n, struct wante
 			continue;
 		one = &list[i];
 		ret->calls |= is_call(one);
-		err = index_map_add(&ret->numbers, one->number, (uint32_t)ret->numbers.n, &unused);
+		err = ebt_map_add(&ret->numbers, one->number, (uint32_t)ret->numbers.n, &unused);
 	}
 	if (err || !one)
 		return err;

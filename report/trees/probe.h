@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report/base/index_map.h"
+#include "format/base/map.h"
 #include "report/base/text.h"
 #include "report/trace/trace.h"
 
@@ -17,14 +17,14 @@
 struct tree_probes {
 	char *title; /* "tp:block:block_rq_issue"; what was asked for, where it stands for several
 		      */
-	struct index_map numbers; /* of those that are meant */
-	bool calls;		  /* some are of functions, from entry to return */
+	struct ebt_map numbers; /* of those that are meant */
+	bool calls;		/* some are of functions, from entry to return */
 };
 
 static inline void tree_probes_deinit(struct tree_probes *probes)
 {
 	free(probes->title);
-	index_map_deinit(&probes->numbers);
+	ebt_map_deinit(&probes->numbers);
 }
 
 /* want: one spelling, or a glob of several. *ret stays as it is where no probe is meant. */

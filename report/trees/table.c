@@ -167,7 +167,7 @@ static bool is_wanted(const struct tree_feed *feed, const struct ebt_row *row)
 	uint32_t unused;
 
 	return !feed->probes.title ||
-	       index_map_find(&feed->probes.numbers, value_of(row, EBT_F_probe_hit_probe), &unused);
+	       ebt_map_find(&feed->probes.numbers, value_of(row, EBT_F_probe_hit_probe), &unused);
 }
 
 /* The first stack of each kind, as the user's one goes on where the kernel's ends. */

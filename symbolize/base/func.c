@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 #include "symbolize/base/demangle.h"
 
 /* A trace can have an unnamed address for each 10 of its bytes. */
@@ -17,7 +17,7 @@ void funcs_init(struct funcs *funcs)
 	*funcs = (struct funcs){ 0 };
 	ebt_arena_init(&funcs->arena, MAX_MEMORY);
 	/* Where the allocator puts things is as good as random. */
-	funcs->seed = sym_hash_u64(0, (uintptr_t)funcs);
+	funcs->seed = ebt_hash_u64(0, (uintptr_t)funcs);
 }
 
 void funcs_deinit(struct funcs *funcs)
@@ -25,8 +25,8 @@ void funcs_deinit(struct funcs *funcs)
 	ebt_arena_deinit(&funcs->arena);
 	free(funcs->strings);
 	free(funcs->funcs);
-	sym_index_deinit(&funcs->by_text);
-	sym_index_deinit(&funcs->by_func);
+	ebt_map_deinit(&funcs->by_text);
+	ebt_map_deinit(&funcs->by_func);
 }
 
 static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_t len,
@@ -35,12 +35,11 @@ static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_
 	struct ebt_error *err;
 	const char *copy;
 
-	err = sym_array_reserve(&funcs->strings, funcs->n_strings, &funcs->strings_capacity,
-				sizeof(*funcs->strings));
+	err = ebt_array_reserve(&funcs->strings, funcs->n_strings, &funcs->strings_capacity);
 	if (!err)
 		err = ebt_arena_string(&funcs->arena, text, len, &copy);
 	if (!err)
-		err = sym_index_add(&funcs->by_text, hash, funcs->n_strings);
+		err = ebt_map_insert(&funcs->by_text, hash, funcs->n_strings);
 	if (err)
 		return err;
 	funcs->strings[funcs->n_strings] = (struct func_string){ .text = copy };
@@ -51,11 +50,11 @@ static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_
 static struct ebt_error *find_string(struct funcs *funcs, const char *text, size_t len,
 				     uint32_t *ret)
 {
-	uint64_t hash = sym_hash_bytes(funcs->seed, text, len);
+	uint64_t hash = ebt_hash_bytes(funcs->seed, text, len);
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&funcs->by_text, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&funcs->by_text, hash, &at)) != EBT_MAP_NONE) {
 		const char *other = funcs->strings[i].text;
 
 		if (!strncmp(other, text, len) && !other[len]) {
@@ -114,12 +113,11 @@ static struct ebt_error *add_func(struct funcs *funcs, const struct sym_func *ke
 	struct ebt_error *err;
 	void *memory;
 
-	err = sym_array_reserve(&funcs->funcs, funcs->n_funcs, &funcs->funcs_capacity,
-				sizeof(*funcs->funcs));
+	err = ebt_array_reserve(&funcs->funcs, funcs->n_funcs, &funcs->funcs_capacity);
 	if (!err)
 		err = ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory);
 	if (!err)
-		err = sym_index_add(&funcs->by_func, hash, funcs->n_funcs);
+		err = ebt_map_insert(&funcs->by_func, hash, funcs->n_funcs);
 	if (err)
 		return err;
 	func = memory;
@@ -132,14 +130,14 @@ static struct ebt_error *add_func(struct funcs *funcs, const struct sym_func *ke
 struct ebt_error *funcs_intern(struct funcs *funcs, const struct sym_func *key,
 			       const struct sym_func **ret)
 {
-	uint64_t hash = sym_hash_u64(funcs->seed, (uintptr_t)key->name);
+	uint64_t hash = ebt_hash_u64(funcs->seed, (uintptr_t)key->name);
 	size_t at = 0;
 	uint32_t i;
 
-	hash = sym_hash_u64(hash, (uintptr_t)key->object);
-	hash = sym_hash_u64(hash, (uintptr_t)key->build_id);
-	hash = sym_hash_u64(hash, (uint64_t)key->kind << 32 | key->reason);
-	while ((i = sym_index_next(&funcs->by_func, hash, &at)) != SYM_INDEX_NONE) {
+	hash = ebt_hash_u64(hash, (uintptr_t)key->object);
+	hash = ebt_hash_u64(hash, (uintptr_t)key->build_id);
+	hash = ebt_hash_u64(hash, (uint64_t)key->kind << 32 | key->reason);
+	while ((i = ebt_map_next(&funcs->by_func, hash, &at)) != EBT_MAP_NONE) {
 		if (is_same(funcs->funcs[i], key)) {
 			*ret = funcs->funcs[i];
 			return NULL;

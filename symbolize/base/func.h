@@ -8,7 +8,7 @@
 
 #include "format/base/arena.h"
 #include "format/base/error.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 #include "symbolize/base/types.h"
 
 struct func_string {
@@ -22,7 +22,7 @@ struct funcs {
 	size_t n_strings, strings_capacity;
 	const struct sym_func **funcs; /* by id */
 	size_t n_funcs, funcs_capacity;
-	struct sym_index by_text, by_func;
+	struct ebt_map by_text, by_func;
 	uint64_t seed;
 };
 

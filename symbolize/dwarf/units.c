@@ -8,7 +8,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 #include "symbolize/dwarf/info.h"
 
 /* Units and ranges of one file. The largest programs have a hundredth of it. */
@@ -151,7 +151,7 @@ static struct ebt_error *add_unit(struct dwarf_units *units, uint64_t start, uin
 {
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&units->items, units->n, &units->capacity, sizeof(*units->items));
+	err = ebt_array_reserve(&units->items, units->n, &units->capacity);
 	if (err)
 		return err;
 	units->items[units->n++] = (struct dwarf_unit){ .start = start, .end = end };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 #include "symbolize/elf/symlist.h"
 
 struct got_slot {
@@ -26,7 +26,7 @@ static struct ebt_error *got_add(struct got *got, uint64_t address, const char *
 {
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&got->slots, got->n, &got->capacity, sizeof(*got->slots));
+	err = ebt_array_reserve(&got->slots, got->n, &got->capacity);
 	if (err)
 		return err;
 	got->slots[got->n++] = (struct got_slot){ address, name };

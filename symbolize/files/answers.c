@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 #include "symbolize/dwarf/info.h"
 
 /* What one build may have in memory and on disk: far more than a recording has of it. */
@@ -24,20 +24,20 @@ void answers_deinit(struct answers *a)
 	free(a->items);
 	free(a->frames);
 	ebt_buffer_deinit(&a->strings);
-	sym_index_deinit(&a->by_address);
-	sym_index_deinit(&a->by_string);
+	ebt_map_deinit(&a->by_address);
+	ebt_map_deinit(&a->by_string);
 	*a = (struct answers){ 0 };
 }
 
 /* Where the answers are is as good as random, so that no file can make them all collide. */
 static uint64_t hash_address(const struct answers *a, uint64_t address)
 {
-	return sym_hash_u64((uintptr_t)a, address);
+	return ebt_hash_u64((uintptr_t)a, address);
 }
 
 static uint64_t hash_string(const struct answers *a, const char *text, size_t len)
 {
-	return sym_hash_bytes((uintptr_t)a, text, len);
+	return ebt_hash_bytes((uintptr_t)a, text, len);
 }
 
 static const struct answer_at *find(const struct answers *a, uint64_t address)
@@ -45,8 +45,7 @@ static const struct answer_at *find(const struct answers *a, uint64_t address)
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&a->by_address, hash_address(a, address), &at)) !=
-	       SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&a->by_address, hash_address(a, address), &at)) != EBT_MAP_NONE) {
 		if (a->items[i].address == address)
 			return &a->items[i];
 	}
@@ -90,8 +89,8 @@ static struct ebt_error *index_strings(struct answers *a)
 	for (size_t at = 0; at < a->strings.len;) {
 		size_t len = strlen(strings + at);
 		struct ebt_error *err =
-			sym_index_add(&a->by_string, hash_string(a, strings + at, len),
-				      (uint32_t)at);
+			ebt_map_insert(&a->by_string, hash_string(a, strings + at, len),
+				       (uint32_t)at);
 
 		if (err)
 			return err;
@@ -110,7 +109,7 @@ static struct ebt_error *add_string(struct answers *a, const char *text, size_t 
 
 	if (err)
 		return err;
-	while ((i = sym_index_next(&a->by_string, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&a->by_string, hash, &at)) != EBT_MAP_NONE) {
 		const char *other = (const char *)a->strings.data + i;
 
 		if (!strncmp(other, text, len) && !other[len]) {
@@ -123,7 +122,7 @@ static struct ebt_error *add_string(struct answers *a, const char *text, size_t 
 	*ret = (uint32_t)a->strings.len;
 	ebt_buffer_put(&a->strings, text, len);
 	ebt_buffer_put_u8(&a->strings, 0);
-	return a->strings.failed ? &ebt_enomem : sym_index_add(&a->by_string, hash, *ret);
+	return a->strings.failed ? &ebt_enomem : ebt_map_insert(&a->by_string, hash, *ret);
 }
 
 static struct ebt_error *add_frame(struct answers *a, const struct module_frame *from)
@@ -132,7 +131,7 @@ static struct ebt_error *add_frame(struct answers *a, const struct module_frame 
 	size_t len = strnlen(from->name, from->name_len);
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&a->frames, a->n_frames, &a->frames_capacity, sizeof(*a->frames));
+	err = ebt_array_reserve(&a->frames, a->n_frames, &a->frames_capacity);
 	if (err)
 		return err;
 	frame.name_len = (uint32_t)len;
@@ -156,9 +155,9 @@ struct ebt_error *answers_add(struct answers *a, uint64_t address,
 		err = add_frame(a, &frames[i]);
 	if (err)
 		return err;
-	err = sym_array_reserve(&a->items, a->n, &a->capacity, sizeof(*a->items));
+	err = ebt_array_reserve(&a->items, a->n, &a->capacity);
 	if (!err)
-		err = sym_index_add(&a->by_address, hash_address(a, address), (uint32_t)a->n);
+		err = ebt_map_insert(&a->by_address, hash_address(a, address), (uint32_t)a->n);
 	if (!err)
 		a->items[a->n++] = item;
 	return err;
@@ -287,7 +286,7 @@ static struct ebt_error *load(struct answers *a, struct ebt_bytes *in, bool *ret
 	for (uint32_t i = 0; !err && *ret_good && i < n; i++) {
 		/* Of two answers for one address, one is wrong. */
 		*ret_good = !find(a, a->items[i].address);
-		err = sym_index_add(&a->by_address, hash_address(a, a->items[i].address), i);
+		err = ebt_map_insert(&a->by_address, hash_address(a, a->items[i].address), i);
 	}
 	return err;
 }

@@ -12,7 +12,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/error.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 
 /* A frame as the files have it. */
 struct module_frame {
@@ -39,7 +39,7 @@ struct answers {
 	} * frames;
 	size_t n_frames, frames_capacity;
 	struct ebt_buffer strings; /* each with its NUL */
-	struct sym_index by_address, by_string;
+	struct ebt_map by_address, by_string;
 	bool strings_indexed;
 	size_t n_loaded; /* the first of the items are on disk already */
 };

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
-#include "symbolize/base/index.h"
+#include "format/base/array.h"
+#include "format/base/map.h"
 #include "symbolize/files/clientcache.h"
 
 #define N_WORKERS 8
@@ -51,7 +51,7 @@ struct fetch {
 	struct worker workers[N_WORKERS];
 	struct fetch_job **jobs;
 	size_t n, capacity;
-	struct sym_index by_id;
+	struct ebt_map by_id;
 	size_t next; /* first that may be queued */
 	size_t n_done;
 	uint64_t silent_ns;   /* time that was waited since servers last gave a sign of life */
@@ -233,7 +233,7 @@ void fetch_destroy(struct fetch *fetch)
 		free(fetch->jobs[i]);
 	}
 	free(fetch->jobs);
-	sym_index_deinit(&fetch->by_id);
+	ebt_map_deinit(&fetch->by_id);
 	pthread_cond_destroy(&fetch->changed);
 	pthread_mutex_destroy(&fetch->lock);
 	free(fetch);
@@ -241,7 +241,7 @@ void fetch_destroy(struct fetch *fetch)
 
 static uint64_t hash_job(enum fetch_kind kind, const struct sym_build_id *id)
 {
-	return sym_hash_bytes(kind, id->bytes, id->len);
+	return ebt_hash_bytes(kind, id->bytes, id->len);
 }
 
 static struct fetch_job *find_job(const struct fetch *fetch, enum fetch_kind kind,
@@ -251,7 +251,7 @@ static struct fetch_job *find_job(const struct fetch *fetch, enum fetch_kind kin
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&fetch->by_id, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&fetch->by_id, hash, &at)) != EBT_MAP_NONE) {
 		if (fetch->jobs[i]->kind == kind && sym_build_id_equal(&fetch->jobs[i]->id, id))
 			return fetch->jobs[i];
 	}
@@ -267,14 +267,14 @@ static struct ebt_error *get_job(struct fetch *fetch, enum fetch_kind kind,
 	*ret = find_job(fetch, kind, id);
 	if (*ret)
 		return NULL;
-	err = sym_array_reserve(&fetch->jobs, fetch->n, &fetch->capacity, sizeof(*fetch->jobs));
+	err = ebt_array_reserve(&fetch->jobs, fetch->n, &fetch->capacity);
 	if (err)
 		return err;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return &ebt_enomem;
 	*job = (struct fetch_job){ .kind = kind, .id = *id };
-	err = sym_index_add(&fetch->by_id, hash_job(kind, id), fetch->n);
+	err = ebt_map_insert(&fetch->by_id, hash_job(kind, id), fetch->n);
 	if (err) {
 		free(job);
 		return err;

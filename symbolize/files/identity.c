@@ -11,13 +11,13 @@
 
 #include "format/base/arena.h"
 #include "format/base/cleanup.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 
 struct identities {
 	struct ebt_arena arena; /* of paths, names and segments */
 	struct identity *items;
 	size_t n, capacity;
-	struct sym_index by_file, by_path;
+	struct ebt_map by_file, by_path;
 	uint64_t seed;
 	uint32_t n_noted;
 };
@@ -42,8 +42,8 @@ void identities_destroy(struct identities *identities)
 		return;
 	ebt_arena_deinit(&identities->arena);
 	free(identities->items);
-	sym_index_deinit(&identities->by_file);
-	sym_index_deinit(&identities->by_path);
+	ebt_map_deinit(&identities->by_file);
+	ebt_map_deinit(&identities->by_path);
 	free(identities);
 }
 
@@ -58,13 +58,13 @@ static size_t path_len(const char *path)
 
 static uint64_t hash_path(const struct identities *identities, const char *path)
 {
-	return sym_hash_bytes(identities->seed, path, path_len(path));
+	return ebt_hash_bytes(identities->seed, path, path_len(path));
 }
 
 static uint64_t hash_file(const struct identities *identities, const char *path,
 			  const struct sym_build_id *id)
 {
-	return sym_hash_bytes(hash_path(identities, path), id->bytes, id->len);
+	return ebt_hash_bytes(hash_path(identities, path), id->bytes, id->len);
 }
 
 static uint64_t get_u64(const char *p)
@@ -146,8 +146,8 @@ static struct ebt_error *add_identity(struct identities *identities, const struc
 {
 	uint64_t by_file = hash_file(identities, path, &identity->id);
 	uint64_t by_path = hash_path(identities, path);
-	bool to_file = !sym_index_has(&identities->by_file, by_file, MAX_OF_PATH);
-	bool to_path = !sym_index_has(&identities->by_path, by_path, MAX_OF_PATH);
+	bool to_file = !ebt_map_has(&identities->by_file, by_file, MAX_OF_PATH);
+	bool to_path = !ebt_map_has(&identities->by_path, by_path, MAX_OF_PATH);
 	struct ebt_error *err;
 
 	if (!to_file && !to_path)
@@ -159,9 +159,9 @@ static struct ebt_error *add_identity(struct identities *identities, const struc
 		return err;
 	identities->items[identities->n] = *identity;
 	if (to_file)
-		err = sym_index_add(&identities->by_file, by_file, identities->n);
+		err = ebt_map_insert(&identities->by_file, by_file, identities->n);
 	if (!err && to_path)
-		err = sym_index_add(&identities->by_path, by_path, identities->n);
+		err = ebt_map_insert(&identities->by_path, by_path, identities->n);
 	identities->n++;
 	return err;
 }
@@ -215,7 +215,7 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 	if (!identities)
 		return &ebt_enomem;
 	ebt_arena_init(&identities->arena, MAX_MEMORY);
-	identities->seed = sym_hash_u64(0, (uintptr_t)identities);
+	identities->seed = ebt_hash_u64(0, (uintptr_t)identities);
 	err = ebt_read_rows(reader, &query, add_row, identities);
 	if (err)
 		return err;
@@ -235,13 +235,13 @@ static bool same_content(const struct identity *a, const struct identity *b)
 const struct identity *identities_find(const struct identities *identities, const char *path,
 				       const struct sym_build_id *id)
 {
-	const struct sym_index *index = id->len ? &identities->by_file : &identities->by_path;
+	const struct ebt_map *index = id->len ? &identities->by_file : &identities->by_path;
 	uint64_t hash = id->len ? hash_file(identities, path, id) : hash_path(identities, path);
 	const struct identity *found = NULL;
 	size_t at = 0, n = 0;
 	uint32_t i;
 
-	while (n++ < MAX_OF_PATH && (i = sym_index_next(index, hash, &at)) != SYM_INDEX_NONE) {
+	while (n++ < MAX_OF_PATH && (i = ebt_map_next(index, hash, &at)) != EBT_MAP_NONE) {
 		const struct identity *identity = &identities->items[i];
 
 		if (path_len(identity->path) != path_len(path) ||

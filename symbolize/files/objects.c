@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
+#include "format/base/array.h"
 #include "symbolize/files/cache.h"
 
 /* Modules with open files, of which each has up to five. */
@@ -48,7 +48,7 @@ void objects_deinit(struct objects *objects)
 	}
 	free(objects->builds);
 	free(objects->items);
-	sym_index_deinit(&objects->by_id);
+	ebt_map_deinit(&objects->by_id);
 	finder_deinit(&objects->finder);
 	sym_cache_close(objects->cache);
 	*objects = (struct objects){ 0 };
@@ -155,8 +155,7 @@ static struct ebt_error *add_build(struct objects *objects, const struct object 
 	struct build *build;
 	struct ebt_error *err;
 
-	err = sym_array_reserve(&objects->builds, objects->n_builds, &objects->builds_capacity,
-				sizeof(*objects->builds));
+	err = ebt_array_reserve(&objects->builds, objects->n_builds, &objects->builds_capacity);
 	if (err)
 		return err;
 	build = &objects->builds[objects->n_builds];
@@ -176,7 +175,7 @@ static struct ebt_error *add_build(struct objects *objects, const struct object 
 	if (err)
 		return err;
 	*ret = build->module;
-	return sym_index_add(&objects->by_id, hash, objects->n_builds++);
+	return ebt_map_insert(&objects->by_id, hash, objects->n_builds++);
 }
 
 /* Closes the files of all modules, if there are many. */
@@ -201,9 +200,8 @@ struct ebt_error *objects_open(struct objects *objects, uint32_t number)
 	if (object->module)
 		return NULL;
 	recorded = &addrspace_objects(objects->space, &n)[number];
-	hash = sym_hash_bytes(objects->funcs->seed, recorded->id.bytes, recorded->id.len);
-	while (recorded->id.len &&
-	       (i = sym_index_next(&objects->by_id, hash, &at)) != SYM_INDEX_NONE) {
+	hash = ebt_hash_bytes(objects->funcs->seed, recorded->id.bytes, recorded->id.len);
+	while (recorded->id.len && (i = ebt_map_next(&objects->by_id, hash, &at)) != EBT_MAP_NONE) {
 		struct build *build = &objects->builds[i];
 
 		if (build->id.len != recorded->id.len ||

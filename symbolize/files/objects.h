@@ -36,7 +36,7 @@ struct objects {
 		char *image; /* of a vdso, or NULL */
 	} * builds;
 	size_t n_builds, builds_capacity;
-	struct sym_index by_id;
+	struct ebt_map by_id;
 };
 
 struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reader,

@@ -11,8 +11,8 @@
 
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
-#include "symbolize/base/index.h"
+#include "format/base/array.h"
+#include "format/base/map.h"
 #include "symbolize/spaces/timeline.h"
 
 #define MAGIC		    0x4a695444u
@@ -63,7 +63,7 @@ struct jit_dump {
 	size_t n_numbers, numbers_capacity;
 	struct op *ops; /* values of the timeline */
 	size_t n_ops, ops_capacity;
-	struct sym_index by_number;
+	struct ebt_map by_number;
 	struct timeline_store store;
 	struct timeline timeline;
 	/* While records are read: the latest debug info. */
@@ -81,7 +81,7 @@ void jit_dump_destroy(struct jit_dump *dump)
 	free(dump->codes);
 	free(dump->numbers);
 	free(dump->ops);
-	sym_index_deinit(&dump->by_number);
+	ebt_map_deinit(&dump->by_number);
 	timeline_deinit(&dump->timeline);
 	timeline_store_deinit(&dump->store);
 	free(dump);
@@ -89,8 +89,7 @@ void jit_dump_destroy(struct jit_dump *dump)
 
 static struct ebt_error *add_op(struct jit_dump *dump, struct op op)
 {
-	struct ebt_error *err =
-		sym_array_reserve(&dump->ops, dump->n_ops, &dump->ops_capacity, sizeof(op));
+	struct ebt_error *err = ebt_array_reserve(&dump->ops, dump->n_ops, &dump->ops_capacity);
 
 	if (err)
 		return err;
@@ -104,7 +103,7 @@ static struct number *find_number(const struct jit_dump *dump, uint64_t hash, ui
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&dump->by_number, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&dump->by_number, hash, &at)) != EBT_MAP_NONE) {
 		if (dump->numbers[i].number == number)
 			return &dump->numbers[i];
 	}
@@ -114,7 +113,7 @@ static struct number *find_number(const struct jit_dump *dump, uint64_t hash, ui
 static uint64_t hash_number(const struct jit_dump *dump, uint64_t number)
 {
 	/* Where the allocator put it is as good as random. */
-	return sym_hash_u64(sym_hash_u64(0, (uintptr_t)dump), number);
+	return ebt_hash_u64(ebt_hash_u64(0, (uintptr_t)dump), number);
 }
 
 static struct ebt_error *set_number(struct jit_dump *dump, uint64_t number, uint32_t code)
@@ -127,10 +126,9 @@ static struct ebt_error *set_number(struct jit_dump *dump, uint64_t number, uint
 		old->code = code;
 		return NULL;
 	}
-	err = sym_array_reserve(&dump->numbers, dump->n_numbers, &dump->numbers_capacity,
-				sizeof(*dump->numbers));
+	err = ebt_array_reserve(&dump->numbers, dump->n_numbers, &dump->numbers_capacity);
 	if (!err)
-		err = sym_index_add(&dump->by_number, hash, dump->n_numbers);
+		err = ebt_map_insert(&dump->by_number, hash, dump->n_numbers);
 	if (err)
 		return err;
 	dump->numbers[dump->n_numbers++] = (struct number){ number, code };
@@ -162,7 +160,7 @@ static struct ebt_error *read_load(struct jit_dump *dump, size_t at, size_t size
 	op.address = code.address;
 	op.size = code.size;
 	op.code = dump->n_codes;
-	err = sym_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity, sizeof(code));
+	err = ebt_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity);
 	if (!err)
 		err = set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
 	if (err)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/base/array.h"
-#include "symbolize/base/index.h"
+#include "format/base/array.h"
+#include "format/base/map.h"
 #include "symbolize/base/span.h"
 #include "symbolize/elf/kallsyms.h"
 #include "symbolize/spaces/timeline.h"
@@ -37,7 +37,7 @@ struct kernel {
 	size_t n_names, names_capacity;
 	struct timeline_store store;
 	struct timeline generated;
-	struct sym_index by_address; /* of rows so far */
+	struct ebt_map by_address; /* of rows so far */
 	uint64_t *addresses;
 	size_t n_addresses, addresses_capacity;
 	struct ended *ended;
@@ -51,8 +51,8 @@ DEFINE_CLEANUP(struct kernel *, kernel_destroy);
 static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, const char *module,
 				  uint32_t *ret)
 {
-	struct ebt_error *err = sym_array_reserve(&kernel->names, kernel->n_names,
-						  &kernel->names_capacity, sizeof(*kernel->names));
+	struct ebt_error *err =
+		ebt_array_reserve(&kernel->names, kernel->n_names, &kernel->names_capacity);
 	char *copy;
 
 	if (err)
@@ -68,20 +68,20 @@ static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, co
 /* Whether no row so far was of code at the address. */
 static struct ebt_error *is_first(struct kernel *kernel, uint64_t address, bool *ret)
 {
-	uint64_t hash = sym_hash_u64(kernel->seed, address);
+	uint64_t hash = ebt_hash_u64(kernel->seed, address);
 	struct ebt_error *err;
 	size_t at = 0;
 	uint32_t i;
 
 	*ret = false;
-	while ((i = sym_index_next(&kernel->by_address, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&kernel->by_address, hash, &at)) != EBT_MAP_NONE) {
 		if (kernel->addresses[i] == address)
 			return NULL;
 	}
-	err = sym_array_reserve(&kernel->addresses, kernel->n_addresses,
-				&kernel->addresses_capacity, sizeof(*kernel->addresses));
+	err = ebt_array_reserve(&kernel->addresses, kernel->n_addresses,
+				&kernel->addresses_capacity);
 	if (!err)
-		err = sym_index_add(&kernel->by_address, hash, kernel->n_addresses);
+		err = ebt_map_insert(&kernel->by_address, hash, kernel->n_addresses);
 	if (err)
 		return err;
 	kernel->addresses[kernel->n_addresses++] = address;
@@ -93,8 +93,8 @@ static struct ebt_error *is_first(struct kernel *kernel, uint64_t address, bool 
 static struct ebt_error *add_ended(struct kernel *kernel, uint64_t start, uint64_t end,
 				   uint32_t name, uint64_t time)
 {
-	struct ebt_error *err = sym_array_reserve(&kernel->ended, kernel->n_ended,
-						  &kernel->ended_capacity, sizeof(*kernel->ended));
+	struct ebt_error *err =
+		ebt_array_reserve(&kernel->ended, kernel->n_ended, &kernel->ended_capacity);
 
 	if (!err)
 		err = sym_spans_add(&kernel->before, start, end, kernel->n_ended);
@@ -146,7 +146,7 @@ struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)
 		return &ebt_enomem;
 	kernel->generated = (struct timeline)TIMELINE_INIT;
 	/* Where the allocator put it is as good as random. */
-	kernel->seed = sym_hash_u64(0, (uintptr_t)kernel);
+	kernel->seed = ebt_hash_u64(0, (uintptr_t)kernel);
 	err = kallsyms_create(reader, &kernel->kallsyms);
 	if (!err)
 		err = read_generated(kernel, reader);
@@ -166,7 +166,7 @@ void kernel_destroy(struct kernel *kernel)
 	free(kernel->names);
 	free(kernel->addresses);
 	free(kernel->ended);
-	sym_index_deinit(&kernel->by_address);
+	ebt_map_deinit(&kernel->by_address);
 	sym_spans_deinit(&kernel->before);
 	kallsyms_destroy(kernel->kallsyms);
 	timeline_deinit(&kernel->generated);

@@ -10,8 +10,8 @@
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
-#include "symbolize/base/array.h"
-#include "symbolize/base/index.h"
+#include "format/base/array.h"
+#include "format/base/map.h"
 #include "symbolize/elf/symlist.h"
 
 /* Code objects of a trace, and bytes of their line tables. A large program has 100,000. */
@@ -32,7 +32,7 @@ struct python {
 	struct ebt_arena arena; /* of line tables */
 	struct python_code *codes;
 	size_t n, capacity;
-	struct sym_index by_id;
+	struct ebt_map by_id;
 };
 
 DEFINE_CLEANUP(struct python *, python_destroy);
@@ -97,11 +97,11 @@ uint32_t python_line(const void *table, size_t len, uint32_t first_line, uint32_
 
 static const struct python_code *find_code(const struct python *p, uint32_t id)
 {
-	uint64_t hash = sym_hash_u64(p->funcs->seed, id);
+	uint64_t hash = ebt_hash_u64(p->funcs->seed, id);
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&p->by_id, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&p->by_id, hash, &at)) != EBT_MAP_NONE) {
 		if (p->codes[i].id == id)
 			return &p->codes[i];
 	}
@@ -162,13 +162,13 @@ static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 
 	if (p->n == MAX_CODES || find_code(p, code.id))
 		return NULL;
-	err = sym_array_reserve(&p->codes, p->n, &p->capacity, sizeof(*p->codes));
+	err = ebt_array_reserve(&p->codes, p->n, &p->capacity);
 	if (!err)
 		err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
 	if (!err)
 		err = add_func(p, row, &code);
 	if (!err)
-		err = sym_index_add(&p->by_id, sym_hash_u64(p->funcs->seed, code.id), p->n);
+		err = ebt_map_insert(&p->by_id, ebt_hash_u64(p->funcs->seed, code.id), p->n);
 	if (err)
 		return err;
 	code.lines = (const unsigned char *)copy;
@@ -210,7 +210,7 @@ void python_destroy(struct python *p)
 	if (!p)
 		return;
 	ebt_arena_deinit(&p->arena);
-	sym_index_deinit(&p->by_id);
+	ebt_map_deinit(&p->by_id);
 	free(p->codes);
 	free(p);
 }

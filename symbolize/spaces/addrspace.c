@@ -268,7 +268,7 @@ struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace *
 	if (!space)
 		return &ebt_enomem;
 	/* Where the allocator put it is as good as random. */
-	space->seed = sym_hash_u64(0, (uintptr_t)space);
+	space->seed = ebt_hash_u64(0, (uintptr_t)space);
 	err = ebt_read_rows(reader, &query, add_row, space);
 	if (err)
 		return err;
@@ -292,9 +292,9 @@ void addrspace_destroy(struct addrspace *space)
 	free(space->images);
 	free(space->lives);
 	free(space->pids);
-	sym_index_deinit(&space->by_pid);
-	sym_index_deinit(&space->by_segment);
-	sym_index_deinit(&space->by_object);
+	ebt_map_deinit(&space->by_pid);
+	ebt_map_deinit(&space->by_segment);
+	ebt_map_deinit(&space->by_object);
 	timeline_store_deinit(&space->store);
 	free(space);
 }

@@ -31,11 +31,11 @@ static struct ebt_error *reserve(void **items, size_t n, size_t *capacity, size_
 
 static struct pid_lives *find_pid(const struct addrspace *space, uint32_t pid)
 {
-	uint64_t hash = sym_hash_u64(space->seed, pid);
+	uint64_t hash = ebt_hash_u64(space->seed, pid);
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&space->by_pid, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&space->by_pid, hash, &at)) != EBT_MAP_NONE) {
 		if (space->pids[i].pid == pid)
 			return &space->pids[i];
 	}
@@ -53,7 +53,7 @@ static struct ebt_error *get_pid(struct addrspace *space, uint32_t pid, struct p
 	err = reserve(&items, space->n_pids, &space->pids_capacity, sizeof(*space->pids));
 	space->pids = items;
 	if (!err)
-		err = sym_index_add(&space->by_pid, sym_hash_u64(space->seed, pid), space->n_pids);
+		err = ebt_map_insert(&space->by_pid, ebt_hash_u64(space->seed, pid), space->n_pids);
 	if (err)
 		return err;
 	*ret = &space->pids[space->n_pids++];
@@ -157,7 +157,7 @@ static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path
 				    uint32_t *ret)
 {
 	uint64_t hash =
-		sym_hash_bytes(sym_hash_bytes(space->seed, path.data, path.len), id.data, id.len);
+		ebt_hash_bytes(ebt_hash_bytes(space->seed, path.data, path.len), id.data, id.len);
 	void *items = space->objects;
 	struct addrspace_object *object;
 	struct ebt_error *err;
@@ -166,7 +166,7 @@ static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path
 
 	if (id.len > SYM_BUILD_ID_MAX)
 		id.len = 0;
-	while ((i = sym_index_next(&space->by_object, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&space->by_object, hash, &at)) != EBT_MAP_NONE) {
 		object = &space->objects[i];
 		if (strlen(object->path) == path.len && object->id.len == id.len &&
 		    !memcmp(object->path, path.data, path.len) &&
@@ -185,7 +185,7 @@ static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path
 	object->path = strndup(path.data, path.len);
 	if (!object->path)
 		return &ebt_enomem;
-	err = sym_index_add(&space->by_object, hash, space->n_objects);
+	err = ebt_map_insert(&space->by_object, hash, space->n_objects);
 	if (err) {
 		free(object->path);
 		return err;
@@ -206,8 +206,8 @@ struct ebt_error *lives_segment(struct addrspace *space, struct ebt_str path, st
 	err = get_object(space, path, id, &object);
 	if (err)
 		return err;
-	hash = sym_hash_u64(sym_hash_u64(space->seed, object), pgoff);
-	while ((i = sym_index_next(&space->by_segment, hash, &at)) != SYM_INDEX_NONE) {
+	hash = ebt_hash_u64(ebt_hash_u64(space->seed, object), pgoff);
+	while ((i = ebt_map_next(&space->by_segment, hash, &at)) != EBT_MAP_NONE) {
 		if (space->segments[i].object == object && space->segments[i].pgoff == pgoff) {
 			*ret = i;
 			return NULL;
@@ -217,7 +217,7 @@ struct ebt_error *lives_segment(struct addrspace *space, struct ebt_str path, st
 		      sizeof(*space->segments));
 	space->segments = items;
 	if (!err)
-		err = sym_index_add(&space->by_segment, hash, space->n_segments);
+		err = ebt_map_insert(&space->by_segment, hash, space->n_segments);
 	if (err)
 		return err;
 	space->segments[space->n_segments] = (struct segment){ object, pgoff };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 #include "symbolize/spaces/addrspace.h"
 #include "symbolize/spaces/timeline.h"
 
@@ -59,7 +59,7 @@ struct addrspace {
 	size_t n_segments, segments_capacity;
 	struct addrspace_object *objects;
 	size_t n_objects, objects_capacity;
-	struct sym_index by_pid, by_segment, by_object;
+	struct ebt_map by_pid, by_segment, by_object;
 	struct timeline_store store;
 	uint64_t seed; /* of hashes, so that a file cannot choose what collides */
 };

@@ -96,21 +96,21 @@ static bool parse_line(char *line, struct mount *ret)
 
 static uint64_t hash_device(const struct mount_table *table, uint32_t major, uint32_t minor)
 {
-	return sym_hash_u64(table->seed, (uint64_t)major << 32 | minor);
+	return ebt_hash_u64(table->seed, (uint64_t)major << 32 | minor);
 }
 
 static struct ebt_error *index_mount(struct mount_table *table, uint32_t i)
 {
 	const struct mount *m = &table->mounts[i];
 	size_t len = strcmp(m->point, "/") ? strlen(m->point) : 0;
-	uint64_t point = sym_hash_bytes(table->seed, m->point, len);
+	uint64_t point = ebt_hash_bytes(table->seed, m->point, len);
 	uint64_t device = hash_device(table, m->major, m->minor);
 	struct ebt_error *err = NULL;
 
-	if (!sym_index_has(&table->by_point, point, MAX_OF_POINT))
-		err = sym_index_add(&table->by_point, point, i);
-	if (!err && !sym_index_has(&table->by_device, device, MAX_OF_DEVICE))
-		err = sym_index_add(&table->by_device, device, i);
+	if (!ebt_map_has(&table->by_point, point, MAX_OF_POINT))
+		err = ebt_map_insert(&table->by_point, point, i);
+	if (!err && !ebt_map_has(&table->by_device, device, MAX_OF_DEVICE))
+		err = ebt_map_insert(&table->by_device, device, i);
 	return err;
 }
 
@@ -135,7 +135,7 @@ struct ebt_error *mount_table_create(const char *text, size_t len, struct mount_
 	table->mounts = calloc(lines, sizeof(*table->mounts));
 	if (!table->mounts)
 		return &ebt_enomem;
-	table->seed = sym_hash_u64(0, (uintptr_t)table);
+	table->seed = ebt_hash_u64(0, (uintptr_t)table);
 	rest = table->text;
 	while (!err && table->n < lines && (line = strsep(&rest, "\n"))) {
 		if (parse_line(line, &table->mounts[table->n]))
@@ -151,8 +151,8 @@ void mount_table_destroy(struct mount_table *table)
 {
 	if (!table)
 		return;
-	sym_index_deinit(&table->by_point);
-	sym_index_deinit(&table->by_device);
+	ebt_map_deinit(&table->by_point);
+	ebt_map_deinit(&table->by_device);
 	free(table->mounts);
 	free(table->text);
 	free(table);
@@ -173,8 +173,8 @@ const struct mount *mount_table_find(const struct mount_table *table, const char
 			continue;
 		if (++depth > MAX_COMPONENTS)
 			return NULL;
-		hash = sym_hash_bytes(table->seed, path, len);
-		while ((i = sym_index_next(&table->by_point, hash, &at)) != SYM_INDEX_NONE) {
+		hash = ebt_hash_bytes(table->seed, path, len);
+		while ((i = ebt_map_next(&table->by_point, hash, &at)) != EBT_MAP_NONE) {
 			const struct mount *m = &table->mounts[i];
 			size_t point_len = strcmp(m->point, "/") ? strlen(m->point) : 0;
 
@@ -194,7 +194,7 @@ const struct mount *mount_table_device(const struct mount_table *table, uint32_t
 	uint64_t hash = hash_device(table, major, minor);
 	uint32_t i;
 
-	while ((i = sym_index_next(&table->by_device, hash, at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&table->by_device, hash, at)) != EBT_MAP_NONE) {
 		if (table->mounts[i].major == major && table->mounts[i].minor == minor)
 			return &table->mounts[i];
 	}

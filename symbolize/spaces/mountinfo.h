@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "symbolize/base/index.h"
+#include "format/base/map.h"
 #include "symbolize/spaces/beneath.h"
 
 /* Texts are unescaped, but for options. */
@@ -24,7 +24,7 @@ struct mount_table {
 	char *text;
 	struct mount *mounts;
 	size_t n;
-	struct sym_index by_point, by_device;
+	struct ebt_map by_point, by_device;
 	uint64_t seed;
 };
 

@@ -90,16 +90,16 @@ static bool same_view(const struct view *a, const struct view *b)
 /* The number of the view, made where there is none like it. */
 static struct ebt_error *intern_view(struct views *views, const struct view *view, uint32_t *ret)
 {
-	uint64_t hash = sym_hash_u64(views->seed, view->mnt_ns);
+	uint64_t hash = ebt_hash_u64(views->seed, view->mnt_ns);
 	_cleanup_free_ char *root = NULL, *container = NULL;
 	void *items = views->items;
 	struct ebt_error *err;
 	size_t at = 0;
 	uint32_t i;
 
-	hash = sym_hash_bytes(hash, view->root, strlen(view->root));
-	hash = sym_hash_bytes(hash, view->container, strlen(view->container));
-	while ((i = sym_index_next(&views->by_view, hash, &at)) != SYM_INDEX_NONE) {
+	hash = ebt_hash_bytes(hash, view->root, strlen(view->root));
+	hash = ebt_hash_bytes(hash, view->container, strlen(view->container));
+	while ((i = ebt_map_next(&views->by_view, hash, &at)) != EBT_MAP_NONE) {
 		if (same_view(&views->items[i], view)) {
 			*ret = i;
 			return NULL;
@@ -116,7 +116,7 @@ static struct ebt_error *intern_view(struct views *views, const struct view *vie
 	if (!err && (!root || !container))
 		err = &ebt_enomem;
 	if (!err)
-		err = sym_index_add(&views->by_view, hash, views->n);
+		err = ebt_map_insert(&views->by_view, hash, views->n);
 	if (err)
 		return err;
 	views->items[views->n] = *view;
@@ -130,11 +130,11 @@ static struct ebt_error *intern_view(struct views *views, const struct view *vie
 
 static struct pid_slot *find_pid(const struct views *views, uint32_t pid)
 {
-	uint64_t hash = sym_hash_u64(views->seed, pid);
+	uint64_t hash = ebt_hash_u64(views->seed, pid);
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&views->by_pid, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&views->by_pid, hash, &at)) != EBT_MAP_NONE) {
 		if (views->pids[i].pid == pid)
 			return &views->pids[i];
 	}
@@ -156,8 +156,8 @@ static struct ebt_error *add_event(struct views *views, uint32_t pid, struct pid
 				    sizeof(*views->pids));
 		views->pids = items;
 		if (!err)
-			err = sym_index_add(&views->by_pid, sym_hash_u64(views->seed, pid),
-					    views->n_pids);
+			err = ebt_map_insert(&views->by_pid, ebt_hash_u64(views->seed, pid),
+					     views->n_pids);
 		if (err)
 			return err;
 		slot = &views->pids[views->n_pids++];
@@ -259,7 +259,7 @@ static struct ebt_error *add_fork(struct views *views, const struct ebt_row *row
 
 static uint64_t hash_file(const struct views *views, struct ebt_str path, struct ebt_str id)
 {
-	return sym_hash_bytes(sym_hash_bytes(views->seed, path.data, path.len), id.data, id.len);
+	return ebt_hash_bytes(ebt_hash_bytes(views->seed, path.data, path.len), id.data, id.len);
 }
 
 /* Two files whose hashes are the same share views: what is found goes by build-id anyway. */
@@ -270,7 +270,7 @@ static struct ebt_error *add_sighting(struct views *views, uint64_t hash, uint32
 	size_t at = 0, n = 0;
 	uint32_t i;
 
-	while ((i = sym_index_next(&views->by_file, hash, &at)) != SYM_INDEX_NONE) {
+	while ((i = ebt_map_next(&views->by_file, hash, &at)) != EBT_MAP_NONE) {
 		if (views->sightings[i].hash != hash)
 			continue;
 		if (views->sightings[i].view == view || ++n == VIEWS_MAX)
@@ -280,7 +280,7 @@ static struct ebt_error *add_sighting(struct views *views, uint64_t hash, uint32
 			    sizeof(*views->sightings));
 	views->sightings = items;
 	if (!err)
-		err = sym_index_add(&views->by_file, hash, views->n_sightings);
+		err = ebt_map_insert(&views->by_file, hash, views->n_sightings);
 	if (err)
 		return err;
 	views->sightings[views->n_sightings++] = (struct sighting){ hash, view };
@@ -346,7 +346,7 @@ struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roo
 		return &ebt_enomem;
 	views->reader = reader;
 	views->roots = roots;
-	views->seed = sym_hash_u64(0, (uintptr_t)views);
+	views->seed = ebt_hash_u64(0, (uintptr_t)views);
 	err = storages_create(reader, &views->storages);
 	if (!err)
 		err = views_read_files(views);
@@ -371,9 +371,9 @@ void views_destroy(struct views *views)
 	}
 	views_free_files(views);
 	storages_destroy(views->storages);
-	sym_index_deinit(&views->by_view);
-	sym_index_deinit(&views->by_pid);
-	sym_index_deinit(&views->by_file);
+	ebt_map_deinit(&views->by_view);
+	ebt_map_deinit(&views->by_pid);
+	ebt_map_deinit(&views->by_file);
 	free(views->sightings);
 	free(views->events);
 	free(views->pids);
@@ -389,8 +389,7 @@ size_t views_of(const struct views *views, const char *path, const struct sym_bu
 	size_t at = 0, n = 0;
 	uint32_t i;
 
-	while (n < VIEWS_MAX &&
-	       (i = sym_index_next(&views->by_file, hash, &at)) != SYM_INDEX_NONE) {
+	while (n < VIEWS_MAX && (i = ebt_map_next(&views->by_file, hash, &at)) != EBT_MAP_NONE) {
 		if (views->sightings[i].hash == hash)
 			ret[n++] = &views->items[views->sightings[i].view];
 	}

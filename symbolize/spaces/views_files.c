@@ -115,8 +115,7 @@ static int compare_tables(const void *a, const void *b)
 	return (x->file_id < y->file_id) - (x->file_id > y->file_id);
 }
 
-static void note_root(struct views *views, const struct sym_index *by_pid,
-		      const struct ebt_row *row)
+static void note_root(struct views *views, const struct ebt_map *by_pid, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_process_task(row);
 	struct ebt_str root = ebt_process_root(row);
@@ -125,8 +124,8 @@ static void note_root(struct views *views, const struct sym_index *by_pid,
 
 	if (!task || !root.len || (root.len == 1 && root.data[0] == '/'))
 		return;
-	while (n++ < MAX_OF_PID && (i = sym_index_next(by_pid, sym_hash_u64(views->seed, task->tid),
-						       &at)) != SYM_INDEX_NONE) {
+	while (n++ < MAX_OF_PID && (i = ebt_map_next(by_pid, ebt_hash_u64(views->seed, task->tid),
+						     &at)) != EBT_MAP_NONE) {
 		struct table_file *table = &views->tables[i];
 
 		if (table->pid == task->tid && table->ns == ebt_process_mnt_ns(row))
@@ -142,14 +141,14 @@ static struct ebt_error *note_roots(struct views *views)
 								     EBT_COL(process, root) };
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct sym_index by_pid = { 0 };
+	struct ebt_map by_pid = { 0 };
 	struct ebt_error *err = ebt_cursor_create(views->reader, &query, &cursor);
 
 	for (size_t i = 0; !err && i < views->n_tables; i++) {
-		uint64_t hash = sym_hash_u64(views->seed, views->tables[i].pid);
+		uint64_t hash = ebt_hash_u64(views->seed, views->tables[i].pid);
 
-		if (!sym_index_has(&by_pid, hash, MAX_OF_PID))
-			err = sym_index_add(&by_pid, hash, i);
+		if (!ebt_map_has(&by_pid, hash, MAX_OF_PID))
+			err = ebt_map_insert(&by_pid, hash, i);
 	}
 	while (!err) {
 		struct ebt_row row;
@@ -159,7 +158,7 @@ static struct ebt_error *note_roots(struct views *views)
 			break;
 		note_root(views, &by_pid, &row);
 	}
-	sym_index_deinit(&by_pid);
+	ebt_map_deinit(&by_pid);
 	return err;
 }
 

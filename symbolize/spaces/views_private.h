@@ -48,7 +48,7 @@ struct views {
 	size_t n_pids, pids_capacity;
 	struct sighting *sightings;
 	size_t n_sightings, sightings_capacity;
-	struct sym_index by_view, by_pid, by_file;
+	struct ebt_map by_view, by_pid, by_file;
 
 	struct table_file *tables; /* by namespace, the newest first */
 	size_t n_tables, tables_capacity;

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The hash map, with linear probing; see map.h. */
+#include "format/base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define FIRST_CAPACITY 64u
+
+struct ebt_map_slot {
+	uint64_t key;
+	uint32_t value; /* EBT_MAP_NONE: free */
+};
+
+/* AT_RANDOM: 16 bytes that the kernel chose for this process. */
+static uint64_t process_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t seed = 0;
+
+	if (random)
+		memcpy(&seed, random, sizeof(seed));
+	return seed;
+}
+
+static uint64_t seed(void)
+{
+	static uint64_t value;
+	uint64_t known = __atomic_load_n(&value, __ATOMIC_RELAXED);
+
+	if (!known) {
+		known = process_seed() | 1;
+		__atomic_store_n(&value, known, __ATOMIC_RELAXED);
+	}
+	return known;
+}
+
+uint64_t ebt_hash_u64(uint64_t hash, uint64_t value)
+{
+	return XXH3_64bits_withSeed(&value, sizeof(value), hash ^ seed());
+}
+
+uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len)
+{
+	return XXH3_64bits_withSeed(data, len, hash ^ seed());
+}
+
+static size_t home(const struct ebt_map *map, uint64_t key)
+{
+	return (size_t)ebt_hash_u64(0, key) & (map->capacity - 1);
+}
+
+static size_t behind(const struct ebt_map *map, size_t i)
+{
+	return (i + 1) & (map->capacity - 1);
+}
+
+void ebt_map_deinit(struct ebt_map *map)
+{
+	free(map->slots);
+	*map = (struct ebt_map){ 0 };
+}
+
+void ebt_map_clear(struct ebt_map *map)
+{
+	/* All ones: free. */
+	if (map->slots)
+		memset(map->slots, 0xff, map->capacity * sizeof(*map->slots));
+	map->n = 0;
+}
+
+static void put(struct ebt_map *map, uint64_t key, uint32_t value)
+{
+	size_t i = home(map, key);
+
+	while (map->slots[i].value != EBT_MAP_NONE)
+		i = behind(map, i);
+	map->slots[i] = (struct ebt_map_slot){ key, value };
+	map->n++;
+}
+
+/* From behind a free slot on, so that the values of a key keep their order. */
+static void put_all(struct ebt_map *map, const struct ebt_map *from)
+{
+	size_t start = 0;
+
+	while (from->slots[start].value != EBT_MAP_NONE)
+		start++;
+	for (size_t n = 0, i = behind(from, start); n + 1 < from->capacity; n++) {
+		if (from->slots[i].value != EBT_MAP_NONE)
+			put(map, from->slots[i].key, from->slots[i].value);
+		i = behind(from, i);
+	}
+}
+
+/* Makes room for one more. */
+static struct ebt_error *grow(struct ebt_map *map)
+{
+	struct ebt_map larger = { .capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY };
+
+	if (3 * (map->n + 1) <= 2 * map->capacity)
+		return NULL;
+	larger.slots = reallocarray(NULL, larger.capacity, sizeof(*larger.slots));
+	if (!larger.slots)
+		return &ebt_enomem;
+	ebt_map_clear(&larger);
+	if (map->slots)
+		put_all(&larger, map);
+	free(map->slots);
+	*map = larger;
+	return NULL;
+}
+
+struct ebt_error *ebt_map_insert(struct ebt_map *map, uint64_t key, uint32_t value)
+{
+	struct ebt_error *err = grow(map);
+
+	if (!err)
+		put(map, key, value);
+	return err;
+}
+
+/* The slot of a key, or the free one where it would be. */
+static struct ebt_map_slot *find(const struct ebt_map *map, uint64_t key)
+{
+	size_t i = home(map, key);
+
+	while (map->slots[i].value != EBT_MAP_NONE && map->slots[i].key != key)
+		i = behind(map, i);
+	return &map->slots[i];
+}
+
+struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, uint32_t *ret)
+{
+	struct ebt_error *err = grow(map);
+	struct ebt_map_slot *slot;
+
+	if (err)
+		return err;
+	slot = find(map, key);
+	if (slot->value == EBT_MAP_NONE) {
+		*slot = (struct ebt_map_slot){ key, next };
+		map->n++;
+	}
+	*ret = slot->value;
+	return NULL;
+}
+
+bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_t *ret)
+{
+	const struct ebt_map_slot *slot;
+
+	if (!map->n)
+		return false;
+	slot = find(map, key);
+	if (slot->value == EBT_MAP_NONE)
+		return false;
+	*ret = slot->value;
+	return true;
+}
+
+uint32_t ebt_map_next(const struct ebt_map *map, uint64_t key, size_t *at)
+{
+	size_t start;
+
+	if (!map->n)
+		return EBT_MAP_NONE;
+	for (start = home(map, key); *at < map->capacity;) {
+		const struct ebt_map_slot *slot =
+			&map->slots[(start + (*at)++) & (map->capacity - 1)];
+
+		if (slot->value == EBT_MAP_NONE)
+			return EBT_MAP_NONE;
+		if (slot->key == key)
+			return slot->value;
+	}
+	return EBT_MAP_NONE;
+}
+
+bool ebt_map_has(const struct ebt_map *map, uint64_t key, size_t n)
+{
+	size_t at = 0;
+
+	while (n && ebt_map_next(map, key, &at) != EBT_MAP_NONE)
+		n--;
+	return !n;
+}
+
+/* Moves what stands behind the hole nearer to its home, until one is there or a slot is free. */
+static void close_hole(struct ebt_map *map, size_t hole)
+{
+	size_t mask = map->capacity - 1;
+
+	for (size_t i = behind(map, hole); map->slots[i].value != EBT_MAP_NONE;
+	     i = behind(map, i)) {
+		size_t away = (i - home(map, map->slots[i].key)) & mask;
+
+		if (away >= ((i - hole) & mask)) {
+			map->slots[hole] = map->slots[i];
+			hole = i;
+		}
+	}
+	map->slots[hole].value = EBT_MAP_NONE;
+}
+
+void ebt_map_remove(struct ebt_map *map, uint64_t key, uint32_t value)
+{
+	if (!map->n)
+		return;
+	for (size_t i = home(map, key); map->slots[i].value != EBT_MAP_NONE; i = behind(map, i)) {
+		if (map->slots[i].key == key && map->slots[i].value == value) {
+			close_hole(map, i);
+			map->n--;
+			return;
+		}
+	}
+}

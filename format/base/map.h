@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The hash map: keys of 64 bits to numbers of 32 bits, which are as a rule indices of an array that
+ * the caller keeps. Every hash is seeded with what is random in each process, so that a file cannot
+ * choose what collides.
+ *
+ * Where the key is a number, the map has the whole of it:
+ *
+ *	err = ebt_map_add(&map, pid, (uint32_t)n, &i);
+ *	if (!err && i == n)
+ *		err = append(…);
+ *
+ * Where it is anything else, the map has its hash, and the caller compares:
+ *
+ *	hash = ebt_hash_bytes(0, name, len);
+ *	for (size_t at = 0; (i = ebt_map_next(&map, hash, &at)) != EBT_MAP_NONE;)
+ *		if (same(&entries[i], name, len)) …
+ */
+#ifndef FORMAT_BASE_MAP_H
+#define FORMAT_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+
+#define EBT_MAP_NONE UINT32_MAX
+
+struct ebt_map_slot;
+
+/* Open addressing; capacity is a power of two, at most two thirds are used. All zero: empty. */
+struct ebt_map {
+	struct ebt_map_slot *slots;
+	size_t n, capacity;
+};
+
+void ebt_map_deinit(struct ebt_map *map);
+/* Empties it; its memory stays. */
+void ebt_map_clear(struct ebt_map *map);
+
+/* The value of this key, which gets `next` (below EBT_MAP_NONE) where it is not there yet. */
+struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, uint32_t *ret);
+
+/* The value of this key, if it is there; of several the first. */
+bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_t *ret);
+
+/* Adds a value (below EBT_MAP_NONE) to those that this key may have. */
+struct ebt_error *ebt_map_insert(struct ebt_map *map, uint64_t key, uint32_t value);
+
+/* The next value of this key, in the order in which they came; EBT_MAP_NONE: no more. *at is 0 for
+ * the first. */
+uint32_t ebt_map_next(const struct ebt_map *map, uint64_t key, size_t *at);
+
+/* Whether this key has n values, or more. Where a key may come any number of times, only so many
+ * are inserted: looking for the place of each costs as much as there are. */
+bool ebt_map_has(const struct ebt_map *map, uint64_t key, size_t n);
+
+/* Takes this value away from this key, where it is there. */
+void ebt_map_remove(struct ebt_map *map, uint64_t key, uint32_t value);
+
+/* XXH3, seeded; hash: of what comes before, or 0. */
+uint64_t ebt_hash_u64(uint64_t hash, uint64_t value);
+uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len);
+
+#endif
