@@ -8,6 +8,24 @@
 
 /* clang-format off */
 
+/* Look-ups need the tables in the order of their ids: each is at least one more than the last. */
+enum {
+#define EBT_TABLE(name, id, class, doc) LEAST_ID_##name, ID_##name = (id),
+#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
+#define EBT_VALUE(table, field, token, value, text)
+#define EBT_END(name)
+#include "format/events/all.def"
+#undef EBT_TABLE
+};
+#define EBT_TABLE(name, id, class, doc)                                                            \
+	_Static_assert((id) >= LEAST_ID_##name,                                                    \
+		       "table " #name " stands behind one whose id is not lower: all.def");
+#include "format/events/all.def"
+#undef EBT_TABLE
+#undef EBT_FIELD
+#undef EBT_VALUE
+#undef EBT_END
+
 /*
  * Names of values, one array a field. As values stand behind their field, each field closes the
  * array of the one before it. Element 0 is unused, so that no array is empty.
