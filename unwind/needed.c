@@ -2,24 +2,14 @@
 /* Reading PT_INTERP and PT_DYNAMIC; see needed.h. */
 #include "unwind/needed.h"
 
-#include <elf.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "format/base/pread.h"
+#include "format/base/cleanup.h"
+#include "unwind/elf_headers.h"
 
-#define MAX_SEGMENTS 64
-#define MAX_DYNAMIC  4096
-
-struct file {
-	int fd;
-	Elf64_Phdr segments[MAX_SEGMENTS];
-	size_t n;
-	uint64_t strings; /* offset in the file; 0: none */
-};
+#define MAX_DYNAMIC 4096
 
 /* A string of the file, cut to size; "" where there is none. */
 static void read_string(int fd, uint64_t offset, char *ret, size_t size)
@@ -29,35 +19,19 @@ static void read_string(int fd, uint64_t offset, char *ret, size_t size)
 	ret[n > 0 ? n : 0] = '\0';
 }
 
-static bool read_segments(struct file *file)
+/* The offset in the file; 0: there is none. */
+static uint64_t offset_of(const struct elf_headers *elf, uint64_t address)
 {
-	Elf64_Ehdr h;
+	const Elf64_Phdr *p = elf_headers_segment_at(elf, address, 0);
 
-	if (!ebt_pread(file->fd, 0, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
-	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    h.e_phentsize != sizeof(Elf64_Phdr))
-		return false;
-	file->n = h.e_phnum < MAX_SEGMENTS ? h.e_phnum : MAX_SEGMENTS;
-	return ebt_pread(file->fd, h.e_phoff, file->segments, file->n * sizeof(Elf64_Phdr));
+	return p ? p->p_offset + (address - p->p_vaddr) : 0;
 }
 
-static uint64_t offset_of(const struct file *file, uint64_t address)
-{
-	for (size_t i = 0; i < file->n; i++) {
-		const Elf64_Phdr *p = &file->segments[i];
-
-		if (p->p_type == PT_LOAD && address >= p->p_vaddr &&
-		    address - p->p_vaddr < p->p_filesz)
-			return p->p_offset + (address - p->p_vaddr);
-	}
-	return 0;
-}
-
-static void add_name(const struct file *file, uint64_t offset, struct needed *ret)
+static void add_name(int fd, uint64_t offset, struct needed *ret)
 {
 	char name[NAME_MAX + 1];
 
-	read_string(file->fd, file->strings + offset, name, sizeof(name));
+	read_string(fd, offset, name, sizeof(name));
 	if (!*name || ret->n == NEEDED_MAX)
 		return;
 	ret->names[ret->n] = strdup(name);
@@ -65,46 +39,46 @@ static void add_name(const struct file *file, uint64_t offset, struct needed *re
 		ret->n++;
 }
 
-static void read_dynamic(struct file *file, const Elf64_Phdr *dynamic, struct needed *ret)
+static void read_dynamic(const struct elf_headers *elf, const Elf64_Phdr *dynamic,
+			 struct needed *ret)
 {
 	size_t n = dynamic->p_filesz / sizeof(Elf64_Dyn);
-	Elf64_Dyn *list, *end;
+	_cleanup_free_ Elf64_Dyn *list = NULL;
+	const Elf64_Dyn *end;
+	uint64_t strings = 0;
 
 	if (n > MAX_DYNAMIC)
 		n = MAX_DYNAMIC;
 	list = calloc(n + 1, sizeof(*list));
-	if (!list || !ebt_pread(file->fd, dynamic->p_offset, list, n * sizeof(*list))) {
-		free(list);
+	if (!list || !elf_headers_read(elf, dynamic->p_offset, list, n * sizeof(*list)))
 		return;
-	}
 	for (end = list; end < list + n && end->d_tag != DT_NULL; end++) {
 		if (end->d_tag == DT_STRTAB)
-			file->strings = offset_of(file, end->d_un.d_ptr);
+			strings = offset_of(elf, end->d_un.d_ptr);
 	}
-	for (const Elf64_Dyn *d = list; d < end && file->strings; d++) {
+	for (const Elf64_Dyn *d = list; d < end && strings; d++) {
 		if (d->d_tag == DT_NEEDED)
-			add_name(file, d->d_un.d_val, ret);
+			add_name(elf->fd, strings + d->d_un.d_val, ret);
 		else if (d->d_tag == DT_RUNPATH || (d->d_tag == DT_RPATH && !*ret->runpath))
-			read_string(file->fd, file->strings + d->d_un.d_val, ret->runpath,
+			read_string(elf->fd, strings + d->d_un.d_val, ret->runpath,
 				    sizeof(ret->runpath));
 	}
-	free(list);
 }
 
 void needed_read(int fd, struct needed *ret)
 {
-	struct file file = { .fd = fd };
+	_cleanup_(elf_headers_deinit) struct elf_headers elf;
 
 	*ret = (struct needed){ 0 };
-	if (!read_segments(&file))
+	if (!elf_headers_of_fd(fd, &elf) || !elf_headers_is_le64(&elf))
 		return;
-	for (size_t i = 0; i < file.n; i++) {
-		const Elf64_Phdr *p = &file.segments[i];
+	for (size_t i = 0; i < elf.n_segments; i++) {
+		const Elf64_Phdr *p = &elf.segments[i];
 
 		if (p->p_type == PT_INTERP)
 			read_string(fd, p->p_offset, ret->interpreter, sizeof(ret->interpreter));
 		else if (p->p_type == PT_DYNAMIC && !ret->n)
-			read_dynamic(&file, p, ret);
+			read_dynamic(&elf, p, ret);
 	}
 }
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A build-id is a note of type NT_GNU_BUILD_ID and name "GNU". It is in a PT_NOTE segment, or,
- * where a linker made none, in a section of type SHT_NOTE. Everything is read through
- * read_at(), which fails outside of the file; counts are capped before they are believed.
+ * where a linker made none, in a section of type SHT_NOTE.
  */
-#include <elf.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,9 +12,9 @@
 #include <sys/sysmacros.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
 #include "record/base/buildid.h"
 #include "record/base/buildid_map.h"
+#include "unwind/elf_headers.h"
 
 /* Real files have a dozen segments and some hundred bytes of notes; kernels and files made by
  * -ffunction-sections have many sections. What is beyond is not looked at. */
@@ -28,59 +25,24 @@
 /* Distinct files that are remembered; later ones are read each time. */
 #define MAX_CACHED 65536u
 
-/* Either bytes in memory or a file. */
-struct buildid_image {
-	const unsigned char *memory;
-	int fd;
-	uint64_t size;
-	bool is64, swap;
-};
-
-static bool read_at(const struct buildid_image *image, uint64_t offset, void *ret, size_t len)
-{
-	if (offset > image->size || len > image->size - offset)
-		return false;
-	if (image->memory) {
-		memcpy(ret, image->memory + offset, len);
-		return true;
-	}
-	return ebt_pread(image->fd, offset, ret, len);
-}
-
-static uint16_t get16(const struct buildid_image *image, uint16_t v)
-{
-	return image->swap ? __builtin_bswap16(v) : v;
-}
-
-static uint32_t get32(const struct buildid_image *image, uint32_t v)
-{
-	return image->swap ? __builtin_bswap32(v) : v;
-}
-
-static uint64_t get64(const struct buildid_image *image, uint64_t v)
-{
-	return image->swap ? __builtin_bswap64(v) : v;
-}
-
 /* Notes are padded to 4 bytes, or to 8 where the segment is aligned so. */
-static bool find_note(const struct buildid_image *image, const unsigned char *notes, size_t len,
+static bool find_note(const struct elf_headers *elf, const unsigned char *notes, size_t len,
 		      size_t align, struct buildid *ret)
 {
 	size_t at = 0;
 
 	while (len - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note; /* the same for both classes */
-		uint64_t name, desc, next, name_len, desc_len;
+		/* Three numbers, the same for both classes. */
+		uint64_t name_len = elf_headers_load(elf, notes + at, 4), name, desc, next;
+		uint64_t desc_len = elf_headers_load(elf, notes + at + 4, 4);
+		uint64_t type = elf_headers_load(elf, notes + at + 8, 4);
 
-		memcpy(&note, notes + at, sizeof(note));
-		name_len = get32(image, note.n_namesz);
-		desc_len = get32(image, note.n_descsz);
-		name = at + sizeof(note);
+		name = at + sizeof(Elf64_Nhdr);
 		desc = (name + name_len + align - 1) & ~(uint64_t)(align - 1);
 		next = (desc + desc_len + align - 1) & ~(uint64_t)(align - 1);
 		if (name_len > len || desc_len > len || desc + desc_len > len)
 			return false;
-		if (get32(image, note.n_type) == NT_GNU_BUILD_ID && name_len == sizeof("GNU") &&
+		if (type == NT_GNU_BUILD_ID && name_len == sizeof("GNU") &&
 		    !memcmp(notes + name, "GNU", sizeof("GNU"))) {
 			if (!desc_len || desc_len > BUILDID_MAX)
 				return false;
@@ -95,128 +57,56 @@ static bool find_note(const struct buildid_image *image, const unsigned char *no
 	return false;
 }
 
-static bool find_in_range(const struct buildid_image *image, uint64_t offset, uint64_t size,
+static bool find_in_range(const struct elf_headers *elf, uint64_t offset, uint64_t size,
 			  uint64_t align, struct buildid *ret)
 {
 	unsigned char notes[MAX_NOTES];
 	size_t len = size < sizeof(notes) ? (size_t)size : sizeof(notes);
 
-	return read_at(image, offset, notes, len) &&
-	       find_note(image, notes, len, align == 8 ? 8 : 4, ret);
+	return elf_headers_read(elf, offset, notes, len) &&
+	       find_note(elf, notes, len, align == 8 ? 8 : 4, ret);
 }
 
-static bool find_in_segments(const struct buildid_image *image, uint64_t offset, unsigned int n,
-			     unsigned int entry, struct buildid *ret)
+static bool find(struct elf_headers *elf, struct buildid *ret)
 {
-	for (unsigned int i = 0; i < n && i < MAX_SEGMENTS; i++) {
-		const uint64_t at = offset + (uint64_t)i * entry;
+	for (size_t i = 0; i < elf->n_segments && i < MAX_SEGMENTS; i++) {
+		const Elf64_Phdr *p = &elf->segments[i];
 
-		if (image->is64) {
-			Elf64_Phdr p;
-
-			if (entry < sizeof(p) || !read_at(image, at, &p, sizeof(p)))
-				return false;
-			if (get32(image, p.p_type) == PT_NOTE &&
-			    find_in_range(image, get64(image, p.p_offset), get64(image, p.p_filesz),
-					  get64(image, p.p_align), ret))
-				return true;
-		} else {
-			Elf32_Phdr p;
-
-			if (entry < sizeof(p) || !read_at(image, at, &p, sizeof(p)))
-				return false;
-			if (get32(image, p.p_type) == PT_NOTE &&
-			    find_in_range(image, get32(image, p.p_offset), get32(image, p.p_filesz),
-					  get32(image, p.p_align), ret))
-				return true;
-		}
+		if (p->p_type == PT_NOTE &&
+		    find_in_range(elf, p->p_offset, p->p_filesz, p->p_align, ret))
+			return true;
 	}
-	return false;
-}
-
-static bool find_in_sections(const struct buildid_image *image, uint64_t offset, unsigned int n,
-			     unsigned int entry, struct buildid *ret)
-{
-	for (unsigned int i = 0; i < n && i < MAX_SECTIONS; i++) {
-		const uint64_t at = offset + (uint64_t)i * entry;
-
-		if (image->is64) {
-			Elf64_Shdr s;
-
-			if (entry < sizeof(s) || !read_at(image, at, &s, sizeof(s)))
-				return false;
-			if (get32(image, s.sh_type) == SHT_NOTE &&
-			    find_in_range(image, get64(image, s.sh_offset), get64(image, s.sh_size),
-					  get64(image, s.sh_addralign), ret))
-				return true;
-		} else {
-			Elf32_Shdr s;
-
-			if (entry < sizeof(s) || !read_at(image, at, &s, sizeof(s)))
-				return false;
-			if (get32(image, s.sh_type) == SHT_NOTE &&
-			    find_in_range(image, get32(image, s.sh_offset), get32(image, s.sh_size),
-					  get32(image, s.sh_addralign), ret))
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool find_in_image(struct buildid_image *image, struct buildid *ret)
-{
-	unsigned char ident[EI_NIDENT];
-	bool big;
-
-	ret->len = 0;
-	if (!read_at(image, 0, ident, sizeof(ident)) || memcmp(ident, ELFMAG, SELFMAG))
+	if (!elf_headers_sections(elf, MAX_SECTIONS))
 		return false;
-	image->is64 = ident[EI_CLASS] == ELFCLASS64;
-	big = ident[EI_DATA] == ELFDATA2MSB;
-	image->swap = big != (BYTE_ORDER == BIG_ENDIAN);
-	if (image->is64) {
-		Elf64_Ehdr e;
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const Elf64_Shdr *s = &elf->sections[i];
 
-		return read_at(image, 0, &e, sizeof(e)) &&
-		       (find_in_segments(image, get64(image, e.e_phoff), get16(image, e.e_phnum),
-					 get16(image, e.e_phentsize), ret) ||
-			find_in_sections(image, get64(image, e.e_shoff), get16(image, e.e_shnum),
-					 get16(image, e.e_shentsize), ret));
-	}
-	if (ident[EI_CLASS] == ELFCLASS32) {
-		Elf32_Ehdr e;
-
-		return read_at(image, 0, &e, sizeof(e)) &&
-		       (find_in_segments(image, get32(image, e.e_phoff), get16(image, e.e_phnum),
-					 get16(image, e.e_phentsize), ret) ||
-			find_in_sections(image, get32(image, e.e_shoff), get16(image, e.e_shnum),
-					 get16(image, e.e_shentsize), ret));
+		if (s->sh_type == SHT_NOTE &&
+		    find_in_range(elf, s->sh_offset, s->sh_size, s->sh_addralign, ret))
+			return true;
 	}
 	return false;
 }
 
 bool buildid_of_memory(const void *memory, size_t len, struct buildid *ret)
 {
-	struct buildid_image image = { .memory = memory, .fd = -1, .size = len };
+	_cleanup_(elf_headers_deinit) struct elf_headers elf;
 
-	return find_in_image(&image, ret);
+	ret->len = 0;
+	return elf_headers_of_memory(memory, len, &elf) && find(&elf, ret);
 }
 
 bool buildid_of_fd(int fd, struct buildid *ret)
 {
-	struct buildid_image image = { .fd = fd };
-	struct stat st;
+	_cleanup_(elf_headers_deinit) struct elf_headers elf;
 
 	ret->len = 0;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return false;
-	image.size = (uint64_t)st.st_size;
-	return find_in_image(&image, ret);
+	return elf_headers_of_fd(fd, &elf) && find(&elf, ret);
 }
 
 bool buildid_of_notes(const void *notes, size_t len, struct buildid *ret)
 {
-	const struct buildid_image native = { .fd = -1 };
+	const struct elf_headers native = { .fd = -1 };
 
 	ret->len = 0;
 	return find_note(&native, notes, len, 4, ret);

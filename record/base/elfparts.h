@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What tells one ELF file from another besides its build-id: its segments and the name of its
- * debug file; and which of its bytes nobody needs who only looks for names. Files of anyone, read
- * as root: with pread, every offset checked.
+ * debug file; and which of its bytes nobody needs who only looks for names. The files are
+ * anyone's.
  */
 #ifndef RECORD_BASE_ELFPARTS_H
 #define RECORD_BASE_ELFPARTS_H
@@ -40,8 +40,8 @@ struct elfparts {
 	uint64_t stapsdt_base;
 };
 
-/* Returns false where this is no ELF file. What is wrong in one is left out. size: of the file. */
-bool elfparts_read(int fd, uint64_t size, struct elfparts *ret);
+/* Returns false where this is no ELF file. What is wrong in one is left out. */
+bool elfparts_read(int fd, struct elfparts *ret);
 
 /* Overwrites what is dull in a copy of the file. */
 void elfparts_blank(const struct elfparts *parts, char *content, size_t len);

@@ -78,7 +78,7 @@ static int open_file(const char *path, const struct mapping *mapping, bool named
 	if (mapping->build_id.len && (ret->id.len != mapping->build_id.len ||
 				      memcmp(ret->id.bytes, mapping->build_id.bytes, ret->id.len)))
 		return -1;
-	ret->elf = elfparts_read(fd, (uint64_t)ret->st.st_size, &ret->parts);
+	ret->elf = elfparts_read(fd, &ret->parts);
 	return take_fd(&fd);
 }
 

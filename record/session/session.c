@@ -205,7 +205,7 @@ static void expect_file(void *arg, int fd, const char *path)
 		unwinder_expect(u, fd, path);
 	if (s->expect_error || fstat(fd, &identity.st))
 		return;
-	identity.elf = elfparts_read(fd, (uint64_t)identity.st.st_size, &identity.parts);
+	identity.elf = elfparts_read(fd, &identity.parts);
 	s->expect_error = workers_hear(s->workers, s->stream, &file, &again);
 }
 

@@ -271,7 +271,7 @@ static struct ebt_error *embed(struct objects *objects, struct object_job *job)
 	};
 	struct elfparts parts;
 
-	if (!elfparts_read(job->fd, job->size, &parts))
+	if (!elfparts_read(job->fd, &parts))
 		return NULL;
 	row->file_id = *objects->last_file_id + 1;
 	elfparts_blank(&parts, objects->buffer, (size_t)job->size);

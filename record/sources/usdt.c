@@ -292,11 +292,10 @@ static struct ebt_error *search_file(struct usdt_search *search)
 	_cleanup_close_ int fd = open(search->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct elfparts parts;
 	struct ebt_error *err;
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
 		return ebt_error_errno(errno, "cannot open %s", search->path);
-	if (!S_ISREG(st.st_mode) || !elfparts_read(fd, (uint64_t)st.st_size, &parts))
+	if (!elfparts_read(fd, &parts))
 		return ebt_error_create(EBT_ERR_INVALID, "%s is no ELF file", search->path);
 	buildid_of_fd(fd, &search->build_id);
 	err = usdt_notes_each(fd, &parts, add_note, search);

@@ -2,13 +2,11 @@
 /* What an ELF file says about the CPython in it; see python_build.h. */
 #include "record/unwind/python_build.h"
 
-#include <elf.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "unwind/elf_headers.h"
 
 #define MAX_SECTIONS 4096
 /* Symbols of CPython's library: some 15,000; of a program with it inside, more. */
@@ -17,116 +15,62 @@
 /* Larger than any structure: interpreters have 100 kB and more. */
 #define MAX_OFFSET (1u << 20)
 
-struct elf_sections {
-	Elf64_Shdr *headers;
-	size_t n;
-	char *names;
-	size_t names_len;
-};
-
-static void sections_deinit(struct elf_sections *s)
-{
-	free(s->headers);
-	free(s->names);
-}
-
-static bool read_at(int fd, uint64_t offset, void *data, size_t len)
-{
-	return offset <= INT64_MAX && pread(fd, data, len, (off_t)offset) == (ssize_t)len;
-}
-
-static bool sections_read(int fd, struct elf_sections *ret)
-{
-	const Elf64_Shdr *names;
-	Elf64_Ehdr head;
-
-	if (!read_at(fd, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    head.e_shentsize != sizeof(Elf64_Shdr) || !head.e_shnum ||
-	    head.e_shnum > MAX_SECTIONS || head.e_shstrndx >= head.e_shnum)
-		return false;
-	ret->n = head.e_shnum;
-	ret->headers = calloc(ret->n, sizeof(*ret->headers));
-	if (!ret->headers ||
-	    !read_at(fd, head.e_shoff, ret->headers, ret->n * sizeof(*ret->headers)))
-		return false;
-	names = &ret->headers[head.e_shstrndx];
-	if (!names->sh_size || names->sh_size > (1u << 20))
-		return false;
-	ret->names_len = names->sh_size;
-	ret->names = malloc(ret->names_len);
-	if (!ret->names || !read_at(fd, names->sh_offset, ret->names, ret->names_len))
-		return false;
-	ret->names[ret->names_len - 1] = '\0';
-	return true;
-}
-
-/* CPython has its state in a section of its own since 3.11. */
-static const Elf64_Shdr *find_runtime(const struct elf_sections *s)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->headers[i].sh_name < s->names_len &&
-		    !strcmp(s->names + s->headers[i].sh_name, ".PyRuntime"))
-			return &s->headers[i];
-	}
-	return NULL;
-}
-
 /* The word that is loaded at an address. */
-static bool read_word(int fd, const struct elf_sections *s, uint64_t address, uint64_t *ret)
+static bool read_word(const struct elf_headers *elf, uint64_t address, uint64_t *ret)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const Elf64_Shdr *h = &s->headers[i];
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const Elf64_Shdr *h = &elf->sections[i];
 
 		if (!(h->sh_flags & SHF_ALLOC) || h->sh_type == SHT_NOBITS ||
 		    address < h->sh_addr || h->sh_size < sizeof(*ret) ||
 		    address - h->sh_addr > h->sh_size - sizeof(*ret))
 			continue;
-		return read_at(fd, h->sh_offset + (address - h->sh_addr), ret, sizeof(*ret));
+		return elf_headers_read(elf, h->sh_offset + (address - h->sh_addr), ret,
+					sizeof(*ret));
 	}
 	return false;
 }
 
 /* Py_Version in one symbol table. */
-static bool find_version(int fd, const struct elf_sections *s, const Elf64_Shdr *table,
-			 uint64_t *ret)
+static bool find_version(const struct elf_headers *elf, const Elf64_Shdr *table, uint64_t *ret)
 {
 	static const char name[] = "Py_Version";
 	_cleanup_free_ Elf64_Sym *symbols = calloc(SYMBOLS_A_READ, sizeof(*symbols));
 	uint64_t n = table->sh_size / sizeof(*symbols), strings;
 	char text[sizeof(name)];
 
-	if (!symbols || table->sh_link >= s->n || n > MAX_SYMBOLS)
+	if (!symbols || table->sh_link >= elf->n_sections || n > MAX_SYMBOLS)
 		return false;
-	strings = s->headers[table->sh_link].sh_offset;
+	strings = elf->sections[table->sh_link].sh_offset;
 	for (uint64_t i = 0; i < n; i += SYMBOLS_A_READ) {
 		uint64_t some = n - i < SYMBOLS_A_READ ? n - i : SYMBOLS_A_READ;
 
-		if (!read_at(fd, table->sh_offset + i * sizeof(*symbols), symbols,
-			     some * sizeof(*symbols)))
+		if (!elf_headers_read(elf, table->sh_offset + i * sizeof(*symbols), symbols,
+				      some * sizeof(*symbols)))
 			return false;
 		for (uint64_t k = 0; k < some; k++) {
 			if (symbols[k].st_size != sizeof(uint64_t) ||
 			    ELF64_ST_TYPE(symbols[k].st_info) != STT_OBJECT ||
-			    !read_at(fd, strings + symbols[k].st_name, text, sizeof(text)) ||
+			    !elf_headers_read(elf, strings + symbols[k].st_name, text,
+					      sizeof(text)) ||
 			    memcmp(text, name, sizeof(name)))
 				continue;
-			return read_word(fd, s, symbols[k].st_value, ret);
+			return read_word(elf, symbols[k].st_value, ret);
 		}
 	}
 	return false;
 }
 
-static bool read_version(int fd, const struct elf_sections *s, uint64_t *ret)
+static bool read_version(const struct elf_headers *elf, uint64_t *ret)
 {
 	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
 
 	/* A file has one of each at the most. */
 	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
-		for (size_t i = 0; i < s->n; i++) {
-			if (s->headers[i].sh_type != types[t])
+		for (size_t i = 0; i < elf->n_sections; i++) {
+			if (elf->sections[i].sh_type != types[t])
 				continue;
-			if (find_version(fd, s, &s->headers[i], ret))
+			if (find_version(elf, &elf->sections[i], ret))
 				return true;
 			break;
 		}
@@ -217,12 +161,12 @@ static bool take(uint64_t offset, uint64_t align, uint64_t end, __u32 *ret, bool
 	return *ok;
 }
 
-static bool set_3_13(int fd, uint64_t offset, struct ebrec_python_build *b)
+static bool set_3_13(const struct elf_headers *elf, uint64_t offset, struct ebrec_python_build *b)
 {
 	struct debug_offsets d;
 	bool ok = true;
 
-	if (!read_at(fd, offset, &d, sizeof(d)))
+	if (!elf_headers_read(elf, offset, &d, sizeof(d)))
 		return false;
 	set_3_12(b);
 	b->cframe_frame = PYTHON_NONE;
@@ -253,17 +197,18 @@ static bool is_version(uint64_t version, unsigned int minor)
 }
 
 /* The runtime's first words are the cookie and the version from 3.13 on. */
-static bool set_offsets(int fd, const struct elf_sections *s, const Elf64_Shdr *runtime,
+static bool set_offsets(const struct elf_headers *elf, const Elf64_Shdr *runtime,
 			struct ebrec_python_build *ret)
 {
 	uint64_t head[2] = { 0 }, version;
 
-	if (runtime->sh_type != SHT_NOBITS && read_at(fd, runtime->sh_offset, head, sizeof(head)) &&
+	if (runtime->sh_type != SHT_NOBITS &&
+	    elf_headers_read(elf, runtime->sh_offset, head, sizeof(head)) &&
 	    !memcmp(head, "xdebugpy", 8)) {
 		version = head[1];
-		if (!is_version(version, 13) || !set_3_13(fd, runtime->sh_offset, ret))
+		if (!is_version(version, 13) || !set_3_13(elf, runtime->sh_offset, ret))
 			return false;
-	} else if (!read_version(fd, s, &version)) {
+	} else if (!read_version(elf, &version)) {
 		return false;
 	} else if (is_version(version, 12)) {
 		set_3_12(ret);
@@ -279,14 +224,13 @@ static bool set_offsets(int fd, const struct elf_sections *s, const Elf64_Shdr *
 
 bool python_build_read(int fd, struct ebrec_python_build *ret)
 {
-	struct elf_sections s = { 0 };
+	_cleanup_(elf_headers_deinit) struct elf_headers elf;
 	const Elf64_Shdr *runtime;
-	bool found = false;
 
-	if (sections_read(fd, &s)) {
-		runtime = find_runtime(&s);
-		found = runtime && set_offsets(fd, &s, runtime, ret);
-	}
-	sections_deinit(&s);
-	return found;
+	if (!elf_headers_of_fd(fd, &elf) || !elf_headers_is_le64(&elf) ||
+	    !elf_headers_sections(&elf, MAX_SECTIONS))
+		return false;
+	/* CPython has its state in a section of its own since 3.11. */
+	runtime = elf_headers_section(&elf, ".PyRuntime");
+	return runtime && set_offsets(&elf, runtime, ret);
 }

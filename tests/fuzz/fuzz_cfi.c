@@ -6,12 +6,15 @@
 #include "format/base/error.h"
 #include "format/schema/wire.h"
 #include "tests/fuzz/fuzz.h"
+#include "unwind/elf_headers.h"
 #include "unwind/image.h"
 #include "unwind/step.h"
 #include "unwind/table.h"
 
 #define FRAMES	32
 #define ADDRESS 0x100000
+/* Some more than there are in files that linkers make. */
+#define MAX_SECTIONS 64
 
 static void check_row(const struct cfi_row *row, enum cfi_arch arch)
 {
@@ -115,6 +118,21 @@ static struct ebt_error *try_image(struct unwind_image *image)
 	return NULL;
 }
 
+/* Headers of all classes, and not only of those whose tables are read. */
+static void try_headers(const uint8_t *data, size_t len)
+{
+	struct elf_headers elf;
+
+	if (!elf_headers_of_memory(data, len, &elf))
+		return;
+	elf_headers_sections(&elf, MAX_SECTIONS);
+	fuzz_expect(elf.n_segments <= elf.file.e_phnum && elf.n_sections <= elf.file.e_shnum,
+		    "no more headers than the file says");
+	elf_headers_section(&elf, ".text");
+	elf_headers_segment_at(&elf, ADDRESS, 0);
+	elf_headers_deinit(&elf);
+}
+
 /* As if a file had the section. */
 static struct ebt_error *try_section(const uint8_t *data, size_t len, unsigned int kind,
 				     enum cfi_arch arch)
@@ -146,6 +164,7 @@ bool fuzz_cfi(const uint8_t *data, size_t len)
 		return fuzz_succeeded(
 			try_section(data + 1, len - 1, kind,
 				    data[0] & FUZZ_CFI_ARM64 ? CFI_AARCH64 : CFI_X86_64));
+	try_headers(data + 1, len - 1);
 	err = unwind_image_read_memory(data + 1, len - 1, &image);
 	if (!err) {
 		err = try_image(&image);

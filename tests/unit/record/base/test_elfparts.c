@@ -71,7 +71,7 @@ static void test_system_files(void **state)
 		struct elfparts parts;
 		int fd = open(files.gl_pathv[i], O_RDONLY | O_CLOEXEC);
 
-		if (fd >= 0 && elfparts_read(fd, size_of(fd), &parts)) {
+		if (fd >= 0 && elfparts_read(fd, &parts)) {
 			loads += compare_loads(files.gl_pathv[i], &parts);
 			links += parts.debuglink[0] != '\0';
 		}
@@ -117,7 +117,7 @@ static void test_blank(void **state)
 	(void)state;
 	if (system("nm --version >/dev/null 2>&1"))
 		skip(); /* no binutils */
-	assert_true(elfparts_read(fd, len, &parts));
+	assert_true(elfparts_read(fd, &parts));
 	assert_true(parts.n_dull > 3);
 	for (size_t i = 0; i < parts.n_dull; i++)
 		zeros += parts.dull[i].len;
@@ -172,7 +172,7 @@ static void test_mutations(void **state)
 		if (i % 2)
 			memcpy(copy, content, 16); /* so that more than the magic is looked at */
 		fd = memory_file(copy, i % 3 ? len : len * (i % 7) / 7);
-		if (elfparts_read(fd, size_of(fd), &parts)) {
+		if (elfparts_read(fd, &parts)) {
 			assert_true(parts.n_loads <= ELFPARTS_MAX_LOADS);
 			assert_true(parts.n_dull <= ELFPARTS_MAX_DULL);
 			assert_true(strnlen(parts.debuglink, sizeof(parts.debuglink)) <

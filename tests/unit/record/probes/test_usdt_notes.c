@@ -89,7 +89,7 @@ static void test_self(void **state)
 
 	(void)state;
 	seen.fd = copy_of_self(&seen.size);
-	assert_true(elfparts_read(seen.fd, seen.size, &parts));
+	assert_true(elfparts_read(seen.fd, &parts));
 	assert_null(usdt_notes_each(seen.fd, &parts, look, &seen));
 	assert_int_equal(seen.n, 7);
 	assert_true(seen.semaphore > 0);
@@ -142,7 +142,7 @@ static void test_hostile(void **state)
 	content = malloc(seen.size);
 	assert_non_null(content);
 	assert_int_equal(pread(seen.fd, content, seen.size, 0), seen.size);
-	assert_true(elfparts_read(seen.fd, seen.size, &whole));
+	assert_true(elfparts_read(seen.fd, &whole));
 	srand(1);
 	for (unsigned int i = 0; i < MUTATIONS; i++) {
 		struct probe_sites sites = { 0 };
@@ -152,7 +152,7 @@ static void test_hostile(void **state)
 		if (!(i % 8))
 			assert_int_equal(pwrite(seen.fd, content, seen.size, 0), seen.size);
 		mutate(seen.fd, &whole, seen.size);
-		if (!elfparts_read(seen.fd, seen.size, &parts))
+		if (!elfparts_read(seen.fd, &parts))
 			continue;
 		assert_null(usdt_notes_each(seen.fd, &parts, check, &seen));
 		assert_null(mark_sites_find(seen.fd, &parts, &sites, &unknown));
