@@ -15,7 +15,6 @@
 #define MAX_FRAMES (4u << 20)
 
 struct named_object {
-	uint64_t id; /* in the trace */
 	const char *path;
 	struct sym_build_id build_id;
 };
@@ -55,18 +54,17 @@ void bundle_destroy(struct bundle *b)
 
 /* --- objects --- */
 
-static uint64_t identity_hash(const struct bundle *b, const char *path,
-			      const struct sym_build_id *id)
+static uint64_t identity_hash(const char *path, const struct sym_build_id *id)
 {
-	return id->len ? ebt_hash_bytes(b->funcs->seed, id->bytes, id->len)
-		       : ebt_hash_bytes(~b->funcs->seed, path, strlen(path));
+	return id->len ? ebt_hash_bytes(0, id->bytes, id->len)
+		       : ebt_hash_bytes(1, path, strlen(path));
 }
 
 /* The first object with this identity, or EBT_MAP_NONE. */
 static uint32_t find_identity(const struct bundle *b, const char *path,
 			      const struct sym_build_id *id)
 {
-	uint64_t hash = identity_hash(b, path, id);
+	uint64_t hash = identity_hash(path, id);
 	size_t at = 0;
 	uint32_t i;
 
@@ -83,55 +81,49 @@ static uint32_t find_identity(const struct bundle *b, const char *path,
 /* The object that rows call by this number, or EBT_MAP_NONE. */
 static uint32_t find_id(const struct bundle *b, uint64_t id)
 {
-	size_t at = 0;
 	uint32_t i;
 
-	while ((i = ebt_map_next(&b->by_id, ebt_hash_u64(b->funcs->seed, id), &at)) !=
-	       EBT_MAP_NONE) {
-		if (b->objects[i].id == id)
-			return find_identity(b, b->objects[i].path, &b->objects[i].build_id);
-	}
-	return EBT_MAP_NONE;
+	if (!ebt_map_find(&b->by_id, id, &i))
+		return EBT_MAP_NONE;
+	return find_identity(b, b->objects[i].path, &b->objects[i].build_id);
 }
 
 static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row)
 {
-	struct named_object object = { .id = ebt_name_object_object_id(row) };
+	uint64_t number = ebt_name_object_object_id(row);
+	struct named_object object = { 0 };
 	struct ebt_str path = ebt_name_object_path(row);
 	struct ebt_str id = ebt_name_object_build_id(row);
 	struct ebt_error *err;
 
-	if (id.len > SYM_BUILD_ID_MAX || find_id(b, object.id) != EBT_MAP_NONE)
+	if (id.len > SYM_BUILD_ID_MAX || find_id(b, number) != EBT_MAP_NONE)
 		return NULL;
 	memcpy(object.build_id.bytes, id.data, id.len);
 	object.build_id.len = (uint8_t)id.len;
 	err = funcs_string(b->funcs, path.data, path.len, &object.path);
 	if (err)
 		return err;
-	if (ebt_array_reserve(&b->objects, b->n_objects, &b->objects_capacity))
-		return &ebt_enomem;
+	err = ebt_array_reserve(&b->objects, b->n_objects, &b->objects_capacity);
+	if (err)
+		return err;
 	b->objects[b->n_objects] = object;
 	if (find_identity(b, object.path, &object.build_id) == EBT_MAP_NONE)
-		err = ebt_map_insert(&b->by_identity,
-				     identity_hash(b, object.path, &object.build_id), b->n_objects);
-	if (!err)
-		err = ebt_map_insert(&b->by_id, ebt_hash_u64(b->funcs->seed, object.id),
+		err = ebt_map_insert(&b->by_identity, identity_hash(object.path, &object.build_id),
 				     b->n_objects);
-	b->n_objects++;
-	return err;
+	return err ? err : ebt_map_insert(&b->by_id, number, b->n_objects++);
 }
 
 /* --- places --- */
 
-static uint64_t place_hash(const struct bundle *b, uint32_t object, uint64_t offset, bool caller)
+static uint64_t place_hash(uint32_t object, uint64_t offset, bool caller)
 {
-	return ebt_hash_u64(ebt_hash_u64(b->funcs->seed, offset), (uint64_t)object << 1 | caller);
+	return ebt_hash_u64(ebt_hash_u64(0, offset), (uint64_t)object << 1 | caller);
 }
 
 static struct named_place *find_place(const struct bundle *b, uint32_t object, uint64_t offset,
 				      bool caller)
 {
-	uint64_t hash = place_hash(b, object, offset, caller);
+	uint64_t hash = place_hash(object, offset, caller);
 	size_t at = 0;
 	uint32_t i;
 
@@ -152,10 +144,10 @@ static struct ebt_error *begin_place(struct bundle *b, uint32_t object, uint64_t
 	struct ebt_error *err;
 
 	if (!place) {
-		if (ebt_array_reserve(&b->places, b->n_places, &b->places_capacity))
-			return &ebt_enomem;
-		err = ebt_map_insert(&b->by_place, place_hash(b, object, offset, caller),
-				     b->n_places);
+		err = ebt_array_reserve(&b->places, b->n_places, &b->places_capacity);
+		if (err)
+			return err;
+		err = ebt_map_insert(&b->by_place, place_hash(object, offset, caller), b->n_places);
 		if (err)
 			return err;
 		place = &b->places[b->n_places++];
@@ -200,8 +192,9 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 		err = funcs_string(b->funcs, file.data, file.len, &frame.file);
 	if (err)
 		return err;
-	if (ebt_array_reserve(&b->frames, b->n_frames, &b->frames_capacity))
-		return &ebt_enomem;
+	err = ebt_array_reserve(&b->frames, b->n_frames, &b->frames_capacity);
+	if (err)
+		return err;
 	b->frames[b->n_frames++] = frame;
 	place->n++;
 	return NULL;

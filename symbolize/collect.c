@@ -17,10 +17,9 @@ void collect_deinit(struct collect *c)
 	*c = (struct collect){ 0 };
 }
 
-static uint64_t hash_of(const struct collect *c, const struct collect_seen *key)
+static uint64_t hash_of(const struct collect_seen *key)
 {
-	return ebt_hash_u64(ebt_hash_u64((uintptr_t)c, key->address),
-			    (uint64_t)key->life << 1 | key->caller);
+	return ebt_hash_u64(ebt_hash_u64(0, key->address), (uint64_t)key->life << 1 | key->caller);
 }
 
 static struct collect_seen *find_seen(const struct collect *c, const struct collect_seen *key)
@@ -28,7 +27,7 @@ static struct collect_seen *find_seen(const struct collect *c, const struct coll
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = ebt_map_next(&c->by_address, hash_of(c, key), &at)) != EBT_MAP_NONE) {
+	while ((i = ebt_map_next(&c->by_address, hash_of(key), &at)) != EBT_MAP_NONE) {
 		struct collect_seen *seen = &c->seen[i];
 
 		if (seen->address == key->address && seen->life == key->life &&
@@ -48,7 +47,7 @@ static struct ebt_error *add_seen(struct collect *c, const struct collect_seen *
 	}
 	err = ebt_array_reserve(&c->seen, c->n_seen, &c->seen_capacity);
 	if (!err)
-		err = ebt_map_insert(&c->by_address, hash_of(c, seen), (uint32_t)c->n_seen);
+		err = ebt_map_insert(&c->by_address, hash_of(seen), (uint32_t)c->n_seen);
 	if (!err)
 		c->seen[c->n_seen++] = *seen;
 	return err;

@@ -3,6 +3,7 @@
  * Addresses to names; see symbolize.h. Two caches: what an address of a process means, and for
  * which time that holds; and the frames of a place in a file, which do not depend on the process.
  */
+#include "format/base/array.h"
 #include "symbolize/symbolize.h"
 
 #include <inttypes.h>
@@ -449,8 +450,8 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 				    const struct module_address *where, bool caller,
 				    struct sym_frames *ret)
 {
-	uint64_t hash = ebt_hash_u64(ebt_hash_u64(sym->funcs.seed, where->offset),
-				     (uint64_t)object << 1 | caller);
+	uint64_t hash =
+		ebt_hash_u64(ebt_hash_u64(0, where->offset), (uint64_t)object << 1 | caller);
 	struct ebt_error *err;
 	struct place *place;
 	size_t at = 0;
@@ -464,15 +465,9 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 			return NULL;
 		}
 	}
-	if (sym->n_places == sym->places_capacity) {
-		size_t capacity = sym->places_capacity ? sym->places_capacity * 2 : 1024;
-		struct place *places = reallocarray(sym->places, capacity, sizeof(*places));
-
-		if (!places)
-			return &ebt_enomem;
-		sym->places = places;
-		sym->places_capacity = capacity;
-	}
+	err = ebt_array_reserve(&sym->places, sym->n_places, &sym->places_capacity);
+	if (err)
+		return err;
 	place = &sym->places[sym->n_places];
 	*place = (struct place){ .offset = where->offset, .object = object, .caller = caller };
 	err = name_place(sym, where, place);
@@ -613,15 +608,9 @@ static struct ebt_error *add_answer(struct sym *sym, const struct answer *answer
 		sym->n_answers = 0;
 		ebt_map_deinit(&sym->by_address);
 	}
-	if (sym->n_answers == sym->answers_capacity) {
-		size_t capacity = sym->answers_capacity ? sym->answers_capacity * 2 : 1024;
-		struct answer *answers = reallocarray(sym->answers, capacity, sizeof(*answers));
-
-		if (!answers)
-			return &ebt_enomem;
-		sym->answers = answers;
-		sym->answers_capacity = capacity;
-	}
+	err = ebt_array_reserve(&sym->answers, sym->n_answers, &sym->answers_capacity);
+	if (err)
+		return err;
 	err = ebt_map_insert(&sym->by_address, hash, sym->n_answers);
 	if (err)
 		return err;
@@ -643,8 +632,7 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		answer.life = LIFE_PYTHON;
 	else if (attrs & EBT_STACK_USER)
 		answer.life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
-	hash = ebt_hash_u64(ebt_hash_u64(sym->funcs.seed, address),
-			    (uint64_t)answer.life << 1 | caller);
+	hash = ebt_hash_u64(ebt_hash_u64(0, address), (uint64_t)answer.life << 1 | caller);
 	while ((i = ebt_map_next(&sym->by_address, hash, &at)) != EBT_MAP_NONE) {
 		struct answer *a = &sym->answers[i];
 

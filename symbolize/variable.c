@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variables by address; see variable.h. */
+#include "format/base/array.h"
 #include "symbolize/variable.h"
 
 #include <gelf.h>
@@ -69,15 +70,9 @@ static struct ebt_error *add(struct variables *v, struct object_variables *of, c
 	struct variable *new;
 	struct ebt_error *err;
 
-	if (of->n == of->capacity) {
-		size_t capacity = of->capacity ? of->capacity * 2 : 64;
-		struct variable *list = reallocarray(of->list, capacity, sizeof(*list));
-
-		if (!list)
-			return &ebt_enomem;
-		of->list = list;
-		of->capacity = capacity;
-	}
+	err = ebt_array_reserve(&of->list, of->n, &of->capacity);
+	if (err)
+		return err;
 	new = &of->list[of->n];
 	*new = (struct variable){ .address = sym->st_value, .size = sym->st_size };
 	err = funcs_demangle(v->objects->funcs, name, symbol_name_len(name), &new->name);

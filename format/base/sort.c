@@ -12,20 +12,16 @@ void ebt_sorter_deinit(struct ebt_sorter *sorter)
 	*sorter = EBT_SORTER_INIT;
 }
 
+/* Nothing of what was there is needed. */
 static struct ebt_error *reserve(struct ebt_sorter *sorter, uint32_t n)
 {
-	struct ebt_sort_key *keys, *other;
-
 	if (n <= sorter->capacity)
 		return NULL;
-	keys = reallocarray(sorter->keys, n, sizeof(*keys));
-	if (!keys)
+	ebt_sorter_deinit(sorter);
+	sorter->keys = calloc(n, sizeof(*sorter->keys));
+	sorter->other = calloc(n, sizeof(*sorter->other));
+	if (!sorter->keys || !sorter->other)
 		return &ebt_enomem;
-	sorter->keys = keys;
-	other = reallocarray(sorter->other, n, sizeof(*other));
-	if (!other)
-		return &ebt_enomem;
-	sorter->other = other;
 	sorter->capacity = n;
 	return NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/read/reader_impl.h"
 
@@ -309,15 +310,11 @@ static void sift_up(struct ebt_cursor *cursor, size_t i)
 
 static struct ebt_error *push(struct ebt_cursor *cursor, const struct run *run)
 {
-	if (cursor->n_heap == cursor->heap_capacity) {
-		size_t capacity = cursor->heap_capacity ? 2 * cursor->heap_capacity : 16;
-		struct run *heap = realloc(cursor->heap, capacity * sizeof(*heap));
+	struct ebt_error *err =
+		ebt_array_reserve(&cursor->heap, cursor->n_heap, &cursor->heap_capacity);
 
-		if (!heap)
-			return &ebt_enomem;
-		cursor->heap = heap;
-		cursor->heap_capacity = capacity;
-	}
+	if (err)
+		return err;
 	cursor->heap[cursor->n_heap++] = *run;
 	sift_up(cursor, cursor->n_heap - 1);
 	return NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 
 void ebt_damage_deinit(struct ebt_damage_list *damage)
@@ -13,21 +14,6 @@ void ebt_damage_deinit(struct ebt_damage_list *damage)
 		free(damage->list[i].what);
 	free(damage->list);
 	*damage = (struct ebt_damage_list){ 0 };
-}
-
-static struct ebt_error *grow(struct ebt_damage_list *damage)
-{
-	size_t capacity = damage->capacity ? damage->capacity * 2 : 8;
-	struct ebt_damage *list;
-
-	if (damage->n < damage->capacity)
-		return NULL;
-	list = realloc(damage->list, capacity * sizeof(*list));
-	if (!list)
-		return &ebt_enomem;
-	damage->list = list;
-	damage->capacity = capacity;
-	return NULL;
 }
 
 struct ebt_error *ebt_damage_add(struct ebt_damage_list *damage, uint64_t offset, uint64_t length,
@@ -43,7 +29,7 @@ struct ebt_error *ebt_damage_add(struct ebt_damage_list *damage, uint64_t offset
 		damage->total++;
 		return NULL;
 	}
-	err = grow(damage);
+	err = ebt_array_reserve(&damage->list, damage->n, &damage->capacity);
 	if (err)
 		return err;
 	at = damage->n;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/limits.h"
 
 /* A name of an enum value that the file has and the compiled-in table has not. */
@@ -92,19 +93,14 @@ static struct ebt_error *add_table(struct ebt_file_schema *schema, const struct 
 	if (ebt_schema_table_class(row) > EBT_CLASS_EVENT)
 		return ebt_error_create(EBT_ERR_CORRUPT, "schema: table %u has class %" PRIu64,
 					table.id, ebt_schema_table_class(row));
-	if (schema->n_tables == schema->capacity) {
-		struct ebt_table *tables =
-			realloc(schema->tables, 2 * schema->capacity * sizeof(*tables));
-
-		if (!tables)
-			return &ebt_enomem;
-		schema->tables = tables;
-		schema->capacity *= 2;
-	}
 	table.class = (enum ebt_class)ebt_schema_table_class(row);
+	err = ebt_array_reserve(&schema->tables, schema->n_tables, &schema->capacity);
+	if (err)
+		return err;
 	err = name_of(schema, row, ebt_schema_table_name(row), &table.name);
-	if (!err)
-		err = string_of(schema, ebt_schema_table_doc(row), &table.doc);
+	if (err)
+		return err;
+	err = string_of(schema, ebt_schema_table_doc(row), &table.doc);
 	if (err)
 		return err;
 	schema->tables[schema->n_tables] = table;
@@ -228,15 +224,9 @@ static struct ebt_error *keep_value(struct ebt_file_schema *schema, size_t table
 	if (schema->n_values == EBT_MAX_VALUES)
 		return ebt_error_create(EBT_ERR_LIMIT, "schema: more than %u names of values",
 					EBT_MAX_VALUES);
-	if (schema->n_values == schema->values_capacity) {
-		size_t capacity = schema->values_capacity ? schema->values_capacity * 2 : 64;
-		struct ebt_new_value *values = realloc(schema->values, capacity * sizeof(*values));
-
-		if (!values)
-			return &ebt_enomem;
-		schema->values = values;
-		schema->values_capacity = capacity;
-	}
+	err = ebt_array_reserve(&schema->values, schema->n_values, &schema->values_capacity);
+	if (err)
+		return err;
 	value.name.value = ebt_schema_value_value(row);
 	err = string_of(schema, ebt_schema_value_name(row), &value.name.name);
 	if (err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/read/reader_impl.h"
 
@@ -36,14 +37,6 @@ static struct ebt_error *each_row(struct ebt_reader *reader, uint16_t table, ebt
 	return ebt_read_rows(reader, &query, take, reader);
 }
 
-/* Room for one element more in an array that grows by doubling. */
-static void *grow(void *array, size_t n, size_t size)
-{
-	if (n & (n - 1) || (n && n < 16))
-		return array;
-	return reallocarray(array, n ? 2 * n : 16, size);
-}
-
 static struct ebt_error *keep_string(struct ebt_reader *reader, struct ebt_str s, const char **ret)
 {
 	return ebt_arena_string(&reader->kept.arena, s.data, s.len, ret);
@@ -55,18 +48,20 @@ static struct ebt_error *take_meta(void *arg, const struct ebt_row *row)
 {
 	struct ebt_reader *reader = arg;
 	struct ebt_kept *kept = &reader->kept;
-	struct ebt_kept_meta meta, *metas = grow(kept->metas, kept->n_metas, sizeof(meta));
+	struct ebt_kept_meta meta;
 	struct ebt_error *err;
 
-	if (!metas)
-		return &ebt_enomem;
-	kept->metas = metas;
+	err = ebt_array_reserve(&kept->metas, kept->n_metas, &kept->metas_capacity);
+	if (err)
+		return err;
 	err = keep_string(reader, ebt_meta_key(row), &meta.key);
-	if (!err)
-		err = keep_string(reader, ebt_meta_value(row), &meta.value);
-	if (!err)
-		kept->metas[kept->n_metas++] = meta;
-	return err;
+	if (err)
+		return err;
+	err = keep_string(reader, ebt_meta_value(row), &meta.value);
+	if (err)
+		return err;
+	kept->metas[kept->n_metas++] = meta;
+	return NULL;
 }
 
 struct ebt_error *ebt_reader_meta(struct ebt_reader *reader, const char *key, const char **ret)
@@ -95,7 +90,6 @@ static struct ebt_error *take_file(void *arg, const struct ebt_row *row)
 {
 	struct ebt_reader *reader = arg;
 	struct ebt_kept *kept = &reader->kept;
-	struct ebt_file *files = grow(kept->files, kept->n_files, sizeof(*files));
 	struct ebt_file file = {
 		.time = row->time,
 		.id = ebt_file_file_id(row),
@@ -109,12 +103,13 @@ static struct ebt_error *take_file(void *arg, const struct ebt_row *row)
 	const char *role, *path;
 	struct ebt_error *err;
 
-	if (!files)
-		return &ebt_enomem;
-	kept->files = files;
+	err = ebt_array_reserve(&kept->files, kept->n_files, &kept->files_capacity);
+	if (err)
+		return err;
 	err = keep_string(reader, ebt_file_role(row), &role);
-	if (!err)
-		err = keep_string(reader, ebt_file_path(row), &path);
+	if (err)
+		return err;
+	err = keep_string(reader, ebt_file_path(row), &path);
 	if (err)
 		return err;
 	file.role = (char *)role;
@@ -156,15 +151,15 @@ static struct ebt_error *take_piece(void *arg, const struct ebt_row *row)
 {
 	struct ebt_reader *reader = arg;
 	struct ebt_kept *kept = &reader->kept;
-	struct ebt_file_piece *pieces = grow(kept->pieces, kept->n_pieces, sizeof(*pieces));
+	struct ebt_error *err;
 
-	if (!pieces)
-		return &ebt_enomem;
-	kept->pieces = pieces;
 	if (kept->n_pieces == EBT_MAX_PIECES)
 		return ebt_error_create(EBT_ERR_LIMIT,
 					"%s: embedded files are in more than %u pieces",
 					reader->input.path, EBT_MAX_PIECES);
+	err = ebt_array_reserve(&kept->pieces, kept->n_pieces, &kept->pieces_capacity);
+	if (err)
+		return err;
 	kept->pieces[kept->n_pieces++] = (struct ebt_file_piece){
 		.file_id = ebt_file_data_file_id(row),
 		.offset = ebt_file_data_offset(row),
@@ -280,8 +275,9 @@ struct ebt_error *ebt_reader_file_content(struct ebt_reader *reader, uint64_t fi
 	size_t n;
 
 	err = ebt_reader_files(reader, &files, &n);
-	if (!err)
-		err = read_pieces(reader);
+	if (err)
+		return err;
+	err = read_pieces(reader);
 	if (err)
 		return err;
 	file = find_file(files, n, file_id);

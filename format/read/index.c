@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
@@ -14,17 +15,11 @@
 struct ebt_error *ebt_chunk_list_add(struct ebt_chunk_list *list,
 				     const struct ebt_chunk_info *chunk)
 {
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 64;
-		struct ebt_chunk_info *grown = realloc(list->chunk, capacity * sizeof(*grown));
+	struct ebt_error *err = ebt_array_reserve(&list->chunk, list->n, &list->capacity);
 
-		if (!grown)
-			return &ebt_enomem;
-		list->chunk = grown;
-		list->capacity = capacity;
-	}
-	list->chunk[list->n++] = *chunk;
-	return NULL;
+	if (!err)
+		list->chunk[list->n++] = *chunk;
+	return err;
 }
 
 void ebt_chunk_list_deinit(struct ebt_chunk_list *list)

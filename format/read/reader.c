@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
@@ -206,13 +207,11 @@ static void find_range(struct ebt_reader *reader, size_t first)
 
 struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first)
 {
-	size_t n = reader->chunks.n;
-	bool *reported = reallocarray(reader->reported, n + 1, sizeof(*reported));
+	struct ebt_error *err = ebt_array_reserve_zeroed(&reader->reported, reader->chunks.n,
+							 &reader->reported_capacity);
 
-	if (!reported)
-		return &ebt_enomem;
-	memset(reported + first, 0, (n + 1 - first) * sizeof(*reported));
-	reader->reported = reported;
+	if (err)
+		return err;
 	find_range(reader, first);
 	return check_types(reader, first);
 }
@@ -252,9 +251,8 @@ struct ebt_error *ebt_reader_create(struct ebt_reader **ret)
 		return &ebt_enomem;
 	reader->input.fd = reader->input.pipe = -1;
 	ebt_arena_init(&reader->kept.arena, EBT_MAX_KEPT);
-	err = ebt_task_set_init(&reader->tasks);
-	if (!err)
-		err = ebt_file_schema_init(&reader->schema);
+	ebt_task_set_init(&reader->tasks);
+	err = ebt_file_schema_init(&reader->schema);
 	if (err) {
 		ebt_reader_close(reader);
 		return err;
@@ -337,7 +335,7 @@ const struct ebt_table *ebt_reader_table(const struct ebt_reader *reader, uint16
 
 uint32_t ebt_reader_n_tasks(const struct ebt_reader *reader)
 {
-	return (uint32_t)reader->tasks.lives.used;
+	return (uint32_t)reader->tasks.by_life.n;
 }
 
 struct ebt_error *ebt_reader_blame(struct ebt_reader *reader, size_t chunk, struct ebt_error *err)

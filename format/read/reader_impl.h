@@ -19,6 +19,7 @@ struct ebt_kept {
 	struct ebt_file *files;
 	struct ebt_file_piece *pieces;
 	size_t n_metas, n_files, n_pieces;
+	size_t metas_capacity, files_capacity, pieces_capacity;
 	bool metas_read, files_read, pieces_read;
 };
 
@@ -28,6 +29,7 @@ struct ebt_reader {
 	struct ebt_chunk_reader chunk_reader;
 	struct ebt_chunk_list chunks;
 	bool *reported; /* by chunk: its damage is in the list */
+	size_t reported_capacity;
 	struct ebt_damage_list damage;
 	struct ebt_file_schema schema;
 	struct ebt_task_set tasks;

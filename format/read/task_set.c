@@ -4,37 +4,18 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-static uint64_t mix(uint64_t a, uint64_t b)
+#include "format/base/array.h"
+
+static uint64_t hash_life(const struct ebt_task *task)
 {
-	unsigned __int128 product =
-		(unsigned __int128)(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xd6e8feb86659fd93);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+	return ebt_hash_u64(task->start_ns, task->tid);
 }
 
-static uint64_t hash_life(const struct ebt_task_set *set, const struct ebt_task *task)
+static uint64_t hash_task(const struct ebt_task *task)
 {
-	return mix(mix(set->seed, task->start_ns), set->seed ^ task->tid);
-}
-
-static uint64_t hash_task(const struct ebt_task_set *set, const struct ebt_task *task)
-{
-	uint64_t hash = mix(hash_life(set, task), set->seed ^ task->pid);
-	size_t left = task->comm.len;
-	const char *p = task->comm.data;
-
-	while (left) {
-		size_t n = left < 8 ? left : 8;
-		uint64_t word = 0;
-
-		memcpy(&word, p, n);
-		hash = mix(hash ^ n, set->seed ^ word);
-		p += n;
-		left -= n;
-	}
-	return hash;
+	return ebt_hash_bytes(ebt_hash_u64(hash_life(task), task->pid), task->comm.data,
+			      task->comm.len);
 }
 
 static bool same_life(const struct ebt_task *a, const struct ebt_task *b)
@@ -48,77 +29,35 @@ static bool same_task(const struct ebt_task *a, const struct ebt_task *b)
 	       (!a->comm.len || !memcmp(a->comm.data, b->comm.data, a->comm.len));
 }
 
-typedef uint64_t hash_fn(const struct ebt_task_set *set, const struct ebt_task *task);
-typedef bool same_fn(const struct ebt_task *a, const struct ebt_task *b);
-
-/* The slot that holds the key, or the free one where it belongs. */
-static const struct ebt_task **find(const struct ebt_task_slots *slots, uint64_t hash,
-				    same_fn *same, const struct ebt_task *key)
+void ebt_task_set_init(struct ebt_task_set *set)
 {
-	size_t i = hash & (slots->size - 1);
-
-	while (slots->slot[i] && !same(slots->slot[i], key))
-		i = (i + 1) & (slots->size - 1);
-	return &slots->slot[i];
-}
-
-static struct ebt_error *make_room(const struct ebt_task_set *set, struct ebt_task_slots *slots,
-				   hash_fn *hash)
-{
-	struct ebt_task_slots wider = { .size = slots->size * 2 };
-
-	if (slots->used < slots->size / 2)
-		return NULL;
-	wider.slot = calloc(wider.size, sizeof(*wider.slot));
-	if (!wider.slot)
-		return &ebt_enomem;
-	for (size_t i = 0; i < slots->size; i++) {
-		size_t to;
-
-		if (!slots->slot[i])
-			continue;
-		to = hash(set, slots->slot[i]) & (wider.size - 1);
-		while (wider.slot[to])
-			to = (to + 1) & (wider.size - 1);
-		wider.slot[to] = slots->slot[i];
-	}
-	wider.used = slots->used;
-	free(slots->slot);
-	*slots = wider;
-	return NULL;
-}
-
-static struct ebt_error *slots_init(struct ebt_task_slots *slots)
-{
-	slots->size = 256;
-	slots->used = 0;
-	slots->slot = calloc(slots->size, sizeof(*slots->slot));
-	return slots->slot ? NULL : &ebt_enomem;
-}
-
-struct ebt_error *ebt_task_set_init(struct ebt_task_set *set)
-{
-	struct ebt_error *err;
-
 	*set = (struct ebt_task_set){ 0 };
 	ebt_arena_init(&set->arena, EBT_MAX_TASK_MEMORY);
-	/* Without randomness the set still works; only a file made for it is slow. */
-	if (getrandom(&set->seed, sizeof(set->seed), GRND_NONBLOCK) < 0)
-		set->seed = (uintptr_t)set;
-	err = slots_init(&set->tasks);
-	if (!err)
-		err = slots_init(&set->lives);
-	if (err)
-		ebt_task_set_deinit(set);
-	return err;
 }
 
 void ebt_task_set_deinit(struct ebt_task_set *set)
 {
-	free(set->tasks.slot);
-	free(set->lives.slot);
+	ebt_map_deinit(&set->by_task);
+	ebt_map_deinit(&set->by_life);
+	free(set->tasks);
 	ebt_arena_deinit(&set->arena);
 	*set = (struct ebt_task_set){ 0 };
+}
+
+typedef bool same_fn(const struct ebt_task *a, const struct ebt_task *b);
+
+/* The task that is the same as the key; NULL: there is none. */
+static const struct ebt_task *find(const struct ebt_task_set *set, const struct ebt_map *map,
+				   uint64_t hash, same_fn *same, const struct ebt_task *key)
+{
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = ebt_map_next(map, hash, &at)) != EBT_MAP_NONE) {
+		if (same(set->tasks[i], key))
+			return set->tasks[i];
+	}
+	return NULL;
 }
 
 static struct ebt_error *new_task(struct ebt_task_set *set, const struct ebt_task *key,
@@ -130,8 +69,9 @@ static struct ebt_error *new_task(struct ebt_task_set *set, const struct ebt_tas
 	void *memory;
 
 	err = ebt_arena_alloc(&set->arena, sizeof(*task), &memory);
-	if (!err)
-		err = ebt_arena_string(&set->arena, key->comm.data, key->comm.len, &comm);
+	if (err)
+		return err;
+	err = ebt_arena_string(&set->arena, key->comm.data, key->comm.len, &comm);
 	if (err)
 		return err;
 	task = memory;
@@ -141,33 +81,35 @@ static struct ebt_error *new_task(struct ebt_task_set *set, const struct ebt_tas
 	return NULL;
 }
 
-struct ebt_error *ebt_task_set_intern(struct ebt_task_set *set, const struct ebt_task *key,
-				      const struct ebt_task **ret)
+static struct ebt_error *add(struct ebt_task_set *set, const struct ebt_task *key, uint64_t hash,
+			     const struct ebt_task **ret)
 {
-	const struct ebt_task **found = find(&set->tasks, hash_task(set, key), same_task, key);
-	const struct ebt_task **life;
+	const struct ebt_task *life = find(set, &set->by_life, hash_life(key), same_life, key);
 	struct ebt_error *err;
 	struct ebt_task *task;
 
-	if (*found) {
-		*ret = *found;
-		return NULL;
-	}
-	err = make_room(set, &set->tasks, hash_task);
-	if (!err)
-		err = make_room(set, &set->lives, hash_life);
-	if (!err)
-		err = new_task(set, key, &task);
+	err = ebt_array_reserve(&set->tasks, set->n, &set->capacity);
 	if (err)
 		return err;
-	life = find(&set->lives, hash_life(set, key), same_life, key);
-	task->id = *life ? (*life)->id : (uint32_t)set->lives.used;
-	if (!*life) {
-		*life = task;
-		set->lives.used++;
+	err = new_task(set, key, &task);
+	if (err)
+		return err;
+	task->id = life ? life->id : (uint32_t)set->by_life.n;
+	set->tasks[set->n] = task;
+	if (!life) {
+		err = ebt_map_insert(&set->by_life, hash_life(key), (uint32_t)set->n);
+		if (err)
+			return err;
 	}
-	*find(&set->tasks, hash_task(set, key), same_task, key) = task;
-	set->tasks.used++;
 	*ret = task;
-	return NULL;
+	return ebt_map_insert(&set->by_task, hash, (uint32_t)set->n++);
+}
+
+struct ebt_error *ebt_task_set_intern(struct ebt_task_set *set, const struct ebt_task *key,
+				      const struct ebt_task **ret)
+{
+	uint64_t hash = hash_task(key);
+
+	*ret = find(set, &set->by_task, hash, same_task, key);
+	return *ret ? NULL : add(set, key, hash, ret);
 }

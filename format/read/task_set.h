@@ -7,22 +7,18 @@
 #define FORMAT_READ_TASK_SET_H
 
 #include "format/base/arena.h"
+#include "format/base/map.h"
 #include "format/read/rows.h"
-
-/* Open addressing, power of two slots, at most half of them used. */
-struct ebt_task_slots {
-	const struct ebt_task **slot;
-	size_t size, used;
-};
 
 struct ebt_task_set {
 	struct ebt_arena arena;
-	struct ebt_task_slots tasks; /* by tid, pid, start and comm */
-	struct ebt_task_slots lives; /* by tid and start: any task of that life */
-	uint64_t seed;		     /* so that a file cannot choose what collides */
+	const struct ebt_task **tasks;
+	size_t n, capacity;
+	struct ebt_map by_task; /* tid, pid, start and comm */
+	struct ebt_map by_life; /* tid and start: any task of that life */
 };
 
-struct ebt_error *ebt_task_set_init(struct ebt_task_set *set);
+void ebt_task_set_init(struct ebt_task_set *set);
 void ebt_task_set_deinit(struct ebt_task_set *set);
 
 /* The task like `key`, whose id is ignored; made, with a copy of comm, where it is new. */

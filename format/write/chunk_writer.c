@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/encoding/column.h"
 #include "format/encoding/crc32c.h"
 
@@ -58,21 +59,6 @@ void ebt_encoder_deinit(struct ebt_encoder *encoder)
 
 /* --- tids to tasks --- */
 
-static struct ebt_error *reserve_span(struct ebt_encoder *encoder, uint64_t value)
-{
-	uint32_t n = encoder->n_spans ? encoder->n_spans * 2 : 256;
-	struct ebt_tid_span *spans;
-
-	if (value <= encoder->n_spans)
-		return NULL;
-	spans = reallocarray(encoder->spans, n, sizeof(*spans));
-	if (!spans)
-		return &ebt_enomem;
-	encoder->spans = spans;
-	encoder->n_spans = n;
-	return NULL;
-}
-
 /* Puts 1 + entry of tids in the place of each tid, and notes when it is met. */
 static struct ebt_error *collect_tids(struct ebt_encoder *encoder, uint64_t *column,
 				      const uint64_t *times, uint32_t rows)
@@ -90,7 +76,9 @@ static struct ebt_error *collect_tids(struct ebt_encoder *encoder, uint64_t *col
 			struct ebt_error *err;
 
 			value = ebt_dict_intern(&encoder->tids, &tid, sizeof(tid));
-			err = value ? reserve_span(encoder, value) : &ebt_enomem;
+			if (!value)
+				return &ebt_enomem;
+			err = ebt_array_reserve(&encoder->spans, value - 1, &encoder->n_spans);
 			if (err)
 				return err;
 			if (encoder->tids.n != before)
@@ -242,20 +230,6 @@ static void encode_dicts(struct ebt_encoder *encoder, const struct ebt_builder *
 	}
 }
 
-static struct ebt_error *reserve_column(struct ebt_encoder *encoder, uint32_t rows)
-{
-	uint64_t *column;
-
-	if (rows <= encoder->n_column)
-		return NULL;
-	column = reallocarray(encoder->column, rows, sizeof(*column));
-	if (!column)
-		return &ebt_enomem;
-	encoder->column = column;
-	encoder->n_column = rows;
-	return NULL;
-}
-
 /* The values of a column in order of time. */
 static const uint64_t *in_order(struct ebt_encoder *encoder, const struct ebt_builder *builder,
 				uint32_t i)
@@ -305,16 +279,17 @@ static struct ebt_error *encode(struct ebt_encoder *encoder, struct ebt_builder 
 				struct ebt_bytes *ret)
 {
 	struct directory directory = { 0 };
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
 	if (!builder->sorted) {
-		err = reserve_column(encoder, builder->rows);
-		if (!err)
-			err = ebt_sorter_sort(&encoder->sorter, ebt_builder_column(builder, 0),
-					      builder->rows);
+		err = ebt_array_reserve(&encoder->column, builder->rows, &encoder->n_column);
+		if (err)
+			return err;
+		err = ebt_sorter_sort(&encoder->sorter, ebt_builder_column(builder, 0),
+				      builder->rows);
+		if (err)
+			return err;
 	}
-	if (err)
-		return err;
 	ebt_buffer_clear(&encoder->raw);
 	if (!ebt_buffer_reserve(&encoder->raw, MAX_DIRECTORY))
 		return &ebt_enomem;

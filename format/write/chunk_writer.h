@@ -33,10 +33,10 @@ struct ebt_encoder {
 	struct ebt_buffer raw, stored;
 	struct ebt_dict tasks, tids;
 	struct ebt_tid_span *spans; /* of the entries of tids */
-	uint32_t n_spans;	    /* allocated */
+	size_t n_spans;		    /* allocated */
 	struct ebt_sorter sorter;
 	uint64_t *column; /* one column in order of time */
-	uint32_t n_column;
+	size_t n_column;
 };
 
 /* A sealed chunk, as far as the stream that seals it knows. */

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interning by an open-addressing hash that is at most half full, and the dictionaries' bytes. */
+/*
+ * Interning by an open-addressing hash that is at most half full, and the dictionaries' bytes. The
+ * table is not that of map.h: every row that is recorded comes by here, each chunk clears it, and
+ * its slots have a quarter of the size.
+ */
 #include "format/write/dict_writer.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "format/base/map.h"
 #include "format/schema/schema.h"
 
 _Static_assert(sizeof(struct ebt_dict_task) == 24, "padding would be compared");
@@ -23,26 +28,6 @@ void ebt_dict_reset(struct ebt_dict *dict)
 	if (dict->n)
 		memset(dict->slots, 0, dict->n_slots * sizeof(*dict->slots));
 	dict->n = 0;
-}
-
-static inline uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0xd6e8feb86659fd93);
-	return hash ^ hash >> 32;
-}
-
-/* seed: so that what a traced program chooses, as its paths and code addresses, cannot collide. */
-static uint32_t hash_bytes(uint64_t seed, const unsigned char *p, size_t len)
-{
-	uint64_t hash = mix(seed, len), word;
-
-	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		hash = mix(hash, word);
-	}
-	word = 0;
-	memcpy(&word, p, len);
-	return (uint32_t)mix(hash, word);
 }
 
 static uint32_t *free_slot(uint32_t *slots, uint32_t n_slots, uint32_t hash)
@@ -90,8 +75,7 @@ static uint64_t append(struct ebt_dict *dict, const void *data, size_t len, uint
 
 uint64_t ebt_dict_intern(struct ebt_dict *dict, const void *data, size_t len)
 {
-	/* Where the dictionary lies is random enough, and says nothing to the file. */
-	uint32_t hash = hash_bytes((uintptr_t)dict, data, len), mask = dict->n_slots - 1, value;
+	uint32_t hash = (uint32_t)ebt_hash_bytes(0, data, len), mask = dict->n_slots - 1, value;
 
 	if (!dict->n)
 		return append(dict, data, len, hash);

@@ -2,7 +2,7 @@
 /*
  * Dictionaries of an open chunk. An entry is a run of bytes, kept once: a string, a stack (as
  * struct ebt_wire_stack with its addresses), or a task (struct ebt_dict_task). Values of columns
- * are entry + 1; 0 means none. A dictionary that has entries must not be moved.
+ * are entry + 1; 0 means none.
  */
 #ifndef FORMAT_WRITE_DICT_WRITER_H
 #define FORMAT_WRITE_DICT_WRITER_H

@@ -16,8 +16,6 @@ void funcs_init(struct funcs *funcs)
 {
 	*funcs = (struct funcs){ 0 };
 	ebt_arena_init(&funcs->arena, MAX_MEMORY);
-	/* Where the allocator puts things is as good as random. */
-	funcs->seed = ebt_hash_u64(0, (uintptr_t)funcs);
 }
 
 void funcs_deinit(struct funcs *funcs)
@@ -50,7 +48,7 @@ static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_
 static struct ebt_error *find_string(struct funcs *funcs, const char *text, size_t len,
 				     uint32_t *ret)
 {
-	uint64_t hash = ebt_hash_bytes(funcs->seed, text, len);
+	uint64_t hash = ebt_hash_bytes(0, text, len);
 	size_t at = 0;
 	uint32_t i;
 
@@ -130,7 +128,7 @@ static struct ebt_error *add_func(struct funcs *funcs, const struct sym_func *ke
 struct ebt_error *funcs_intern(struct funcs *funcs, const struct sym_func *key,
 			       const struct sym_func **ret)
 {
-	uint64_t hash = ebt_hash_u64(funcs->seed, (uintptr_t)key->name);
+	uint64_t hash = ebt_hash_u64(0, (uintptr_t)key->name);
 	size_t at = 0;
 	uint32_t i;
 

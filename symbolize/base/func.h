@@ -23,7 +23,6 @@ struct funcs {
 	const struct sym_func **funcs; /* by id */
 	size_t n_funcs, funcs_capacity;
 	struct ebt_map by_text, by_func;
-	uint64_t seed;
 };
 
 void funcs_init(struct funcs *funcs);

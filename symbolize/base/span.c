@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ranges of addresses; see span.h. */
+#include "format/base/array.h"
 #include "symbolize/base/span.h"
 
 #include <stdlib.h>
@@ -12,20 +13,14 @@ void sym_spans_deinit(struct sym_spans *spans)
 
 struct ebt_error *sym_spans_add(struct sym_spans *spans, uint64_t low, uint64_t high, uint32_t id)
 {
+	struct ebt_error *err;
+
 	if (low >= high)
 		return NULL;
-	if (spans->n == spans->capacity) {
-		size_t capacity = spans->capacity ? spans->capacity * 2 : 16;
-		struct sym_span *items =
-			reallocarray(spans->items, capacity, sizeof(*spans->items));
-
-		if (!items)
-			return &ebt_enomem;
-		spans->items = items;
-		spans->capacity = capacity;
-	}
-	spans->items[spans->n++] = (struct sym_span){ .low = low, .high = high, .id = id };
-	return NULL;
+	err = ebt_array_reserve(&spans->items, spans->n, &spans->capacity);
+	if (!err)
+		spans->items[spans->n++] = (struct sym_span){ .low = low, .high = high, .id = id };
+	return err;
 }
 
 static int compare(const void *a, const void *b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Headers of tables of lines; see files.h. */
+#include "format/base/array.h"
 #include "symbolize/dwarf/files.h"
 
 #include <dwarf.h>
@@ -58,17 +59,11 @@ void dwarf_files_deinit(struct dwarf_files *files)
 
 static struct ebt_error *add(struct name_list *list, const struct dwarf_file *item)
 {
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 16;
-		struct dwarf_file *items = reallocarray(list->items, capacity, sizeof(*items));
+	struct ebt_error *err = ebt_array_reserve(&list->items, list->n, &list->capacity);
 
-		if (!items)
-			return &ebt_enomem;
-		list->items = items;
-		list->capacity = capacity;
-	}
-	list->items[list->n++] = *item;
-	return NULL;
+	if (!err)
+		list->items[list->n++] = *item;
+	return err;
 }
 
 static bool read_offset(struct header *header, uint64_t *ret)

@@ -3,6 +3,7 @@
  * Frames by address; see info.h. Inlined calls are in inline.c, lines in line.c,
  * and what a unit covers in units.c.
  */
+#include "format/base/array.h"
 #include "symbolize/dwarf/info.h"
 
 #include <dwarf.h>
@@ -136,15 +137,8 @@ static bool use_unit(struct info_state *state, struct dwarf_units *of, uint32_t 
 		if (state->used[i].of == of && state->used[i].unit == unit)
 			return true;
 	}
-	if (state->n_used == state->used_capacity) {
-		size_t capacity = state->used_capacity ? state->used_capacity * 2 : 8;
-		struct used *used = reallocarray(state->used, capacity, sizeof(*used));
-
-		if (!used)
-			return false;
-		state->used = used;
-		state->used_capacity = capacity;
-	}
+	if (ebt_array_reserve(&state->used, state->n_used, &state->used_capacity))
+		return false;
 	dwarf_units_use(of, unit);
 	state->used[state->n_used++] = (struct used){ of, unit };
 	return true;
@@ -296,16 +290,9 @@ static struct ebt_error *add_function(struct dwarf_info *info, struct info_state
 	struct ebt_error *err;
 	bool any;
 
-	if (state->n_functions == state->capacity) {
-		size_t capacity = state->capacity ? state->capacity * 2 : 16;
-		struct function *functions =
-			reallocarray(state->functions, capacity, sizeof(*functions));
-
-		if (!functions)
-			return &ebt_enomem;
-		state->functions = functions;
-		state->capacity = capacity;
-	}
+	err = ebt_array_reserve(&state->functions, state->n_functions, &state->capacity);
+	if (err)
+		return err;
 	err = add_ranges(info, state, die, &any);
 	if (err || !any)
 		return err;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading trees of inlined calls; see inline.h. */
+#include "format/base/array.h"
 #include "symbolize/dwarf/inline.h"
 
 #include <dwarf.h>
@@ -42,18 +43,13 @@ static struct ebt_error *add_call(struct dwarf_inlines *inlines, Dwarf_Die *die,
 				  struct dwarf_budget *budget)
 {
 	struct dwarf_inline *call;
+	struct ebt_error *err;
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 
-	if (inlines->n == inlines->capacity) {
-		size_t capacity = inlines->capacity ? inlines->capacity * 2 : 8;
-		struct dwarf_inline *calls = reallocarray(inlines->calls, capacity, sizeof(*calls));
-
-		if (!calls)
-			return &ebt_enomem;
-		inlines->calls = calls;
-		inlines->capacity = capacity;
-	}
+	err = ebt_array_reserve(&inlines->calls, inlines->n, &inlines->capacity);
+	if (err)
+		return err;
 	call = &inlines->calls[inlines->n];
 	*call = (struct dwarf_inline){
 		.die = *die,
@@ -63,8 +59,7 @@ static struct ebt_error *add_call(struct dwarf_inlines *inlines, Dwarf_Die *die,
 		.line = number_attr(die, DW_AT_call_line),
 	};
 	while (dwarf_budget_spend(budget) && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		struct ebt_error *err = sym_spans_add(&inlines->spans, low, high, inlines->n);
-
+		err = sym_spans_add(&inlines->spans, low, high, inlines->n);
 		if (err)
 			return err;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running programs of tables of lines; see line.h. Their headers are in files.c. */
+#include "format/base/array.h"
 #include "symbolize/dwarf/line.h"
 
 #include <dwarf.h>
@@ -56,6 +57,7 @@ static struct ebt_error *add_row(struct line_machine *m)
 {
 	struct dwarf_lines *lines = m->lines;
 	struct row row = { m->address, (uint32_t)m->file, 0 };
+	struct ebt_error *err;
 
 	row.line = m->line <= INT32_MAX ? (uint32_t)m->line : 0;
 	if (lines->n_rows > m->first && lines->rows[lines->n_rows - 1].address == row.address) {
@@ -63,17 +65,10 @@ static struct ebt_error *add_row(struct line_machine *m)
 		lines->rows[lines->n_rows - 1] = row;
 		return NULL;
 	}
-	if (lines->n_rows == lines->rows_capacity) {
-		size_t capacity = lines->rows_capacity ? lines->rows_capacity * 2 : 256;
-		struct row *rows = reallocarray(lines->rows, capacity, sizeof(*rows));
-
-		if (!rows)
-			return &ebt_enomem;
-		lines->rows = rows;
-		lines->rows_capacity = capacity;
-	}
-	lines->rows[lines->n_rows++] = row;
-	return NULL;
+	err = ebt_array_reserve(&lines->rows, lines->n_rows, &lines->rows_capacity);
+	if (!err)
+		lines->rows[lines->n_rows++] = row;
+	return err;
 }
 
 static struct ebt_error *add_sequence(struct line_machine *m)
@@ -81,15 +76,9 @@ static struct ebt_error *add_sequence(struct line_machine *m)
 	struct dwarf_lines *lines = m->lines;
 	struct ebt_error *err;
 
-	if (lines->n_sequences == lines->sequences_capacity) {
-		size_t capacity = lines->sequences_capacity ? lines->sequences_capacity * 2 : 16;
-		struct sequence *grown = reallocarray(lines->sequences, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		lines->sequences = grown;
-		lines->sequences_capacity = capacity;
-	}
+	err = ebt_array_reserve(&lines->sequences, lines->n_sequences, &lines->sequences_capacity);
+	if (err)
+		return err;
 	err = sym_spans_add(&lines->spans, lines->rows[m->first].address, m->address,
 			    (uint32_t)lines->n_sequences);
 	if (err)

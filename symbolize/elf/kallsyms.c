@@ -3,6 +3,7 @@
  * Modules come and go, and nothing tells when: of two copies that name an address, the first that
  * was read after the time in question is right, if any.
  */
+#include "format/base/array.h"
 #include "symbolize/elf/kallsyms.h"
 
 #include <stdlib.h>
@@ -48,17 +49,11 @@ DEFINE_CLEANUP(struct kallsyms *, kallsyms_destroy);
 
 static struct ebt_error *add_symbol(struct kallsyms_copy *copy, const struct ksym *sym)
 {
-	if (copy->n == copy->capacity) {
-		size_t capacity = copy->capacity ? copy->capacity * 2 : 65536;
-		struct ksym *syms = reallocarray(copy->syms, capacity, sizeof(*syms));
+	struct ebt_error *err = ebt_array_reserve(&copy->syms, copy->n, &copy->capacity);
 
-		if (!syms)
-			return &ebt_enomem;
-		copy->syms = syms;
-		copy->capacity = capacity;
-	}
-	copy->syms[copy->n++] = *sym;
-	return NULL;
+	if (!err)
+		copy->syms[copy->n++] = *sym;
+	return err;
 }
 
 /* "ffffffff81000000 T _text\t[module]": false where a line is none of these, or is no address. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading symbols from sections and flattening them into ranges; see symlist.h. */
+#include "format/base/array.h"
 #include "symbolize/elf/symlist.h"
 
 #include <gelf.h>
@@ -27,18 +28,11 @@ struct areas {
 
 struct ebt_error *symlist_add(struct symlist *list, const struct symbol *symbol)
 {
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 256;
-		struct symbol *symbols =
-			reallocarray(list->symbols, capacity, sizeof(*list->symbols));
+	struct ebt_error *err = ebt_array_reserve(&list->symbols, list->n, &list->capacity);
 
-		if (!symbols)
-			return &ebt_enomem;
-		list->symbols = symbols;
-		list->capacity = capacity;
-	}
-	list->symbols[list->n++] = *symbol;
-	return NULL;
+	if (!err)
+		list->symbols[list->n++] = *symbol;
+	return err;
 }
 
 void symlist_deinit(struct symlist *list)

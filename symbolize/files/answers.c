@@ -29,27 +29,11 @@ void answers_deinit(struct answers *a)
 	*a = (struct answers){ 0 };
 }
 
-/* Where the answers are is as good as random, so that no file can make them all collide. */
-static uint64_t hash_address(const struct answers *a, uint64_t address)
-{
-	return ebt_hash_u64((uintptr_t)a, address);
-}
-
-static uint64_t hash_string(const struct answers *a, const char *text, size_t len)
-{
-	return ebt_hash_bytes((uintptr_t)a, text, len);
-}
-
 static const struct answer_at *find(const struct answers *a, uint64_t address)
 {
-	size_t at = 0;
 	uint32_t i;
 
-	while ((i = ebt_map_next(&a->by_address, hash_address(a, address), &at)) != EBT_MAP_NONE) {
-		if (a->items[i].address == address)
-			return &a->items[i];
-	}
-	return NULL;
+	return ebt_map_find(&a->by_address, address, &i) ? &a->items[i] : NULL;
 }
 
 static void get_frame(const struct answers *a, const struct answer_frame *from,
@@ -89,7 +73,7 @@ static struct ebt_error *index_strings(struct answers *a)
 	for (size_t at = 0; at < a->strings.len;) {
 		size_t len = strlen(strings + at);
 		struct ebt_error *err =
-			ebt_map_insert(&a->by_string, hash_string(a, strings + at, len),
+			ebt_map_insert(&a->by_string, ebt_hash_bytes(0, strings + at, len),
 				       (uint32_t)at);
 
 		if (err)
@@ -102,7 +86,7 @@ static struct ebt_error *index_strings(struct answers *a)
 
 static struct ebt_error *add_string(struct answers *a, const char *text, size_t len, uint32_t *ret)
 {
-	uint64_t hash = hash_string(a, text, len);
+	uint64_t hash = ebt_hash_bytes(0, text, len);
 	struct ebt_error *err = a->strings_indexed ? NULL : index_strings(a);
 	size_t at = 0;
 	uint32_t i;
@@ -157,7 +141,7 @@ struct ebt_error *answers_add(struct answers *a, uint64_t address,
 		return err;
 	err = ebt_array_reserve(&a->items, a->n, &a->capacity);
 	if (!err)
-		err = ebt_map_insert(&a->by_address, hash_address(a, address), (uint32_t)a->n);
+		err = ebt_map_insert(&a->by_address, address, (uint32_t)a->n);
 	if (!err)
 		a->items[a->n++] = item;
 	return err;
@@ -286,7 +270,7 @@ static struct ebt_error *load(struct answers *a, struct ebt_bytes *in, bool *ret
 	for (uint32_t i = 0; !err && *ret_good && i < n; i++) {
 		/* Of two answers for one address, one is wrong. */
 		*ret_good = !find(a, a->items[i].address);
-		err = ebt_map_insert(&a->by_address, hash_address(a, a->items[i].address), i);
+		err = ebt_map_insert(&a->by_address, a->items[i].address, i);
 	}
 	return err;
 }

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "format/base/arena.h"
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 
@@ -18,7 +19,6 @@ struct identities {
 	struct identity *items;
 	size_t n, capacity;
 	struct ebt_map by_file, by_path;
-	uint64_t seed;
 	uint32_t n_noted;
 };
 
@@ -56,15 +56,14 @@ static size_t path_len(const char *path)
 	return len > tail && !strcmp(path + len - tail, deleted) ? len - tail : len;
 }
 
-static uint64_t hash_path(const struct identities *identities, const char *path)
+static uint64_t hash_path(const char *path)
 {
-	return ebt_hash_bytes(identities->seed, path, path_len(path));
+	return ebt_hash_bytes(0, path, path_len(path));
 }
 
-static uint64_t hash_file(const struct identities *identities, const char *path,
-			  const struct sym_build_id *id)
+static uint64_t hash_file(const char *path, const struct sym_build_id *id)
 {
-	return ebt_hash_bytes(hash_path(identities, path), id->bytes, id->len);
+	return ebt_hash_bytes(hash_path(path), id->bytes, id->len);
 }
 
 static uint64_t get_u64(const char *p)
@@ -125,36 +124,22 @@ static struct ebt_error *read_texts(struct identities *identities, const struct 
 	return err ? err : read_loads(identities, ebt_object_segments(row), identity);
 }
 
-static struct ebt_error *reserve(struct identities *identities)
-{
-	size_t capacity = identities->capacity ? identities->capacity * 2 : 64;
-	struct identity *items;
-
-	if (identities->n < identities->capacity)
-		return NULL;
-	items = reallocarray(identities->items, capacity, sizeof(*items));
-	if (!items)
-		return &ebt_enomem;
-	identities->items = items;
-	identities->capacity = capacity;
-	return NULL;
-}
-
 /* Adds it where it can be found: of one file, and at one path, only so many are looked at. */
 static struct ebt_error *add_identity(struct identities *identities, const struct ebt_row *row,
 				      const char *path, struct identity *identity)
 {
-	uint64_t by_file = hash_file(identities, path, &identity->id);
-	uint64_t by_path = hash_path(identities, path);
+	uint64_t by_file = hash_file(path, &identity->id);
+	uint64_t by_path = hash_path(path);
 	bool to_file = !ebt_map_has(&identities->by_file, by_file, MAX_OF_PATH);
 	bool to_path = !ebt_map_has(&identities->by_path, by_path, MAX_OF_PATH);
 	struct ebt_error *err;
 
 	if (!to_file && !to_path)
 		return NULL;
-	err = reserve(identities);
-	if (!err)
-		err = read_texts(identities, row, path, identity);
+	err = ebt_array_reserve(&identities->items, identities->n, &identities->capacity);
+	if (err)
+		return err;
+	err = read_texts(identities, row, path, identity);
 	if (err)
 		return err;
 	identities->items[identities->n] = *identity;
@@ -215,7 +200,6 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 	if (!identities)
 		return &ebt_enomem;
 	ebt_arena_init(&identities->arena, MAX_MEMORY);
-	identities->seed = ebt_hash_u64(0, (uintptr_t)identities);
 	err = ebt_read_rows(reader, &query, add_row, identities);
 	if (err)
 		return err;
@@ -236,7 +220,7 @@ const struct identity *identities_find(const struct identities *identities, cons
 				       const struct sym_build_id *id)
 {
 	const struct ebt_map *index = id->len ? &identities->by_file : &identities->by_path;
-	uint64_t hash = id->len ? hash_file(identities, path, id) : hash_path(identities, path);
+	uint64_t hash = id->len ? hash_file(path, id) : hash_path(path);
 	const struct identity *found = NULL;
 	size_t at = 0, n = 0;
 	uint32_t i;

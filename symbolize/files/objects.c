@@ -200,7 +200,7 @@ struct ebt_error *objects_open(struct objects *objects, uint32_t number)
 	if (object->module)
 		return NULL;
 	recorded = &addrspace_objects(objects->space, &n)[number];
-	hash = ebt_hash_bytes(objects->funcs->seed, recorded->id.bytes, recorded->id.len);
+	hash = ebt_hash_bytes(0, recorded->id.bytes, recorded->id.len);
 	while (recorded->id.len && (i = ebt_map_next(&objects->by_id, hash, &at)) != EBT_MAP_NONE) {
 		struct build *build = &objects->builds[i];
 

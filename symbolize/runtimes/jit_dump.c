@@ -48,22 +48,14 @@ struct op {
 	bool move;
 };
 
-/* Programs give numbers to their code. */
-struct number {
-	uint64_t number;
-	uint32_t code; /* the newest with it */
-};
-
 struct jit_dump {
 	char *data;
 	size_t len;
 	struct jit_code *codes;
 	size_t n_codes, codes_capacity;
-	struct number *numbers;
-	size_t n_numbers, numbers_capacity;
 	struct op *ops; /* values of the timeline */
 	size_t n_ops, ops_capacity;
-	struct ebt_map by_number;
+	struct ebt_map by_number; /* that programs give to their code: the newest with it */
 	struct timeline_store store;
 	struct timeline timeline;
 	/* While records are read: the latest debug info. */
@@ -79,7 +71,6 @@ void jit_dump_destroy(struct jit_dump *dump)
 		return;
 	free(dump->data);
 	free(dump->codes);
-	free(dump->numbers);
 	free(dump->ops);
 	ebt_map_deinit(&dump->by_number);
 	timeline_deinit(&dump->timeline);
@@ -98,41 +89,13 @@ static struct ebt_error *add_op(struct jit_dump *dump, struct op op)
 	return NULL;
 }
 
-static struct number *find_number(const struct jit_dump *dump, uint64_t hash, uint64_t number)
-{
-	size_t at = 0;
-	uint32_t i;
-
-	while ((i = ebt_map_next(&dump->by_number, hash, &at)) != EBT_MAP_NONE) {
-		if (dump->numbers[i].number == number)
-			return &dump->numbers[i];
-	}
-	return NULL;
-}
-
-static uint64_t hash_number(const struct jit_dump *dump, uint64_t number)
-{
-	/* Where the allocator put it is as good as random. */
-	return ebt_hash_u64(ebt_hash_u64(0, (uintptr_t)dump), number);
-}
-
 static struct ebt_error *set_number(struct jit_dump *dump, uint64_t number, uint32_t code)
 {
-	const uint64_t hash = hash_number(dump, number);
-	struct number *old = find_number(dump, hash, number);
-	struct ebt_error *err;
+	uint32_t old;
 
-	if (old) {
-		old->code = code;
-		return NULL;
-	}
-	err = ebt_array_reserve(&dump->numbers, dump->n_numbers, &dump->numbers_capacity);
-	if (!err)
-		err = ebt_map_insert(&dump->by_number, hash, dump->n_numbers);
-	if (err)
-		return err;
-	dump->numbers[dump->n_numbers++] = (struct number){ number, code };
-	return NULL;
+	if (ebt_map_find(&dump->by_number, number, &old))
+		ebt_map_remove(&dump->by_number, number, old);
+	return ebt_map_insert(&dump->by_number, number, code);
 }
 
 /* --- records; `at` is where one begins, `size` is within the data --- */
@@ -161,8 +124,9 @@ static struct ebt_error *read_load(struct jit_dump *dump, size_t at, size_t size
 	op.size = code.size;
 	op.code = dump->n_codes;
 	err = ebt_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity);
-	if (!err)
-		err = set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
+	if (err)
+		return err;
+	err = set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
 	if (err)
 		return err;
 	dump->codes[dump->n_codes++] = code;
@@ -173,19 +137,15 @@ static struct ebt_error *read_move(struct jit_dump *dump, size_t at, size_t size
 {
 	const char *record = dump->data + at;
 	struct op op = { .time = time, .move = true };
-	const struct number *number;
-	uint64_t n;
 
 	if (size < MOVE_SIZE)
 		return NULL;
-	n = ebt_load_u64(record + 56);
-	number = find_number(dump, hash_number(dump, n), n);
 	op.old = ebt_load_u64(record + 32);
 	op.address = ebt_load_u64(record + 40);
 	op.size = ebt_load_u64(record + 48);
-	if (!number || op.size > UINT64_MAX - op.address || op.size > UINT64_MAX - op.old)
+	if (op.size > UINT64_MAX - op.address || op.size > UINT64_MAX - op.old ||
+	    !ebt_map_find(&dump->by_number, ebt_load_u64(record + 56), &op.code))
 		return NULL;
-	op.code = number->code;
 	return add_op(dump, op);
 }
 

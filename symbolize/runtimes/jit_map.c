@@ -3,6 +3,7 @@
  * Maps are made by programs about themselves, and anything can be in them. Ranges are painted
  * from the last to the first, each over what is still blank, so that overlaps cost nothing.
  */
+#include "format/base/array.h"
 #include "symbolize/runtimes/jit_map.h"
 
 #include <stdbool.h>
@@ -88,22 +89,16 @@ static struct ebt_error *parse(struct jit_map *map)
 	/* What has no newline was cut while it was written. */
 	for (; map->n < JIT_MAP_MAX_ENTRIES && line < limit; line = end + 1) {
 		struct jit_map_entry entry;
+		struct ebt_error *err;
 
 		end = memchr(line, '\n', limit - line);
 		if (!end)
 			break;
 		if (!parse_line(map->text, line, end, &entry))
 			continue;
-		if (map->n == map->capacity) {
-			size_t capacity = map->capacity ? 2 * map->capacity : 256;
-			struct jit_map_entry *entries =
-				reallocarray(map->entries, capacity, sizeof(*entries));
-
-			if (!entries)
-				return &ebt_enomem;
-			map->entries = entries;
-			map->capacity = capacity;
-		}
+		err = ebt_array_reserve(&map->entries, map->n, &map->capacity);
+		if (err)
+			return err;
 		map->entries[map->n++] = entry;
 	}
 	return NULL;

@@ -38,12 +38,9 @@ struct kernel {
 	struct timeline_store store;
 	struct timeline generated;
 	struct ebt_map by_address; /* of rows so far */
-	uint64_t *addresses;
-	size_t n_addresses, addresses_capacity;
 	struct ended *ended;
 	size_t n_ended, ended_capacity;
 	struct sym_spans before; /* where those were */
-	uint64_t seed;
 };
 
 DEFINE_CLEANUP(struct kernel *, kernel_destroy);
@@ -68,25 +65,11 @@ static struct ebt_error *add_name(struct kernel *kernel, struct ebt_str name, co
 /* Whether no row so far was of code at the address. */
 static struct ebt_error *is_first(struct kernel *kernel, uint64_t address, bool *ret)
 {
-	uint64_t hash = ebt_hash_u64(kernel->seed, address);
-	struct ebt_error *err;
-	size_t at = 0;
-	uint32_t i;
+	uint32_t n = (uint32_t)kernel->by_address.n, i = n;
+	struct ebt_error *err = ebt_map_add(&kernel->by_address, address, n, &i);
 
-	*ret = false;
-	while ((i = ebt_map_next(&kernel->by_address, hash, &at)) != EBT_MAP_NONE) {
-		if (kernel->addresses[i] == address)
-			return NULL;
-	}
-	err = ebt_array_reserve(&kernel->addresses, kernel->n_addresses,
-				&kernel->addresses_capacity);
-	if (!err)
-		err = ebt_map_insert(&kernel->by_address, hash, kernel->n_addresses);
-	if (err)
-		return err;
-	kernel->addresses[kernel->n_addresses++] = address;
-	*ret = true;
-	return NULL;
+	*ret = i == n;
+	return err;
 }
 
 /* What goes, and was never seen to come, was there from the beginning. */
@@ -145,8 +128,6 @@ struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)
 	if (!kernel)
 		return &ebt_enomem;
 	kernel->generated = (struct timeline)TIMELINE_INIT;
-	/* Where the allocator put it is as good as random. */
-	kernel->seed = ebt_hash_u64(0, (uintptr_t)kernel);
 	err = kallsyms_create(reader, &kernel->kallsyms);
 	if (!err)
 		err = read_generated(kernel, reader);
@@ -164,7 +145,6 @@ void kernel_destroy(struct kernel *kernel)
 	for (size_t i = 0; i < kernel->n_names; i++)
 		free(kernel->names[i].name);
 	free(kernel->names);
-	free(kernel->addresses);
 	free(kernel->ended);
 	ebt_map_deinit(&kernel->by_address);
 	sym_spans_deinit(&kernel->before);

@@ -97,15 +97,9 @@ uint32_t python_line(const void *table, size_t len, uint32_t first_line, uint32_
 
 static const struct python_code *find_code(const struct python *p, uint32_t id)
 {
-	uint64_t hash = ebt_hash_u64(p->funcs->seed, id);
-	size_t at = 0;
 	uint32_t i;
 
-	while ((i = ebt_map_next(&p->by_id, hash, &at)) != EBT_MAP_NONE) {
-		if (p->codes[i].id == id)
-			return &p->codes[i];
-	}
-	return NULL;
+	return ebt_map_find(&p->by_id, id, &i) ? &p->codes[i] : NULL;
 }
 
 static struct ebt_str begin_of(struct ebt_str s)
@@ -168,7 +162,7 @@ static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 	if (!err)
 		err = add_func(p, row, &code);
 	if (!err)
-		err = ebt_map_insert(&p->by_id, ebt_hash_u64(p->funcs->seed, code.id), p->n);
+		err = ebt_map_insert(&p->by_id, code.id, p->n);
 	if (err)
 		return err;
 	code.lines = (const unsigned char *)copy;

@@ -267,8 +267,6 @@ struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace *
 
 	if (!space)
 		return &ebt_enomem;
-	/* Where the allocator put it is as good as random. */
-	space->seed = ebt_hash_u64(0, (uintptr_t)space);
 	err = ebt_read_rows(reader, &query, add_row, space);
 	if (err)
 		return err;
@@ -291,7 +289,7 @@ void addrspace_destroy(struct addrspace *space)
 	free(space->segments);
 	free(space->images);
 	free(space->lives);
-	free(space->pids);
+	free(space->newest);
 	ebt_map_deinit(&space->by_pid);
 	ebt_map_deinit(&space->by_segment);
 	ebt_map_deinit(&space->by_object);

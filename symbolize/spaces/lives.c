@@ -5,67 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
+#include "format/base/array.h"
 
 /* How many lives of one pid are looked through: a pid comes back after 32,768 forks at the
  * earliest, but a hostile trace can use one for all. */
 #define MAX_LIVES_SEARCHED 256
 
-/* Makes room for one more item of an array: *items is the array's pointer. */
-static struct ebt_error *reserve(void **items, size_t n, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 64;
-	void *grown;
-
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many processes or files in the trace");
-	grown = reallocarray(*items, wanted, size);
-	if (!grown)
-		return &ebt_enomem;
-	*items = grown;
-	*capacity = wanted;
-	return NULL;
-}
-
-static struct pid_lives *find_pid(const struct addrspace *space, uint32_t pid)
-{
-	uint64_t hash = ebt_hash_u64(space->seed, pid);
-	size_t at = 0;
-	uint32_t i;
-
-	while ((i = ebt_map_next(&space->by_pid, hash, &at)) != EBT_MAP_NONE) {
-		if (space->pids[i].pid == pid)
-			return &space->pids[i];
-	}
-	return NULL;
-}
-
-static struct ebt_error *get_pid(struct addrspace *space, uint32_t pid, struct pid_lives **ret)
+/* Where the newest life of the pid is kept; made where there is none. */
+static struct ebt_error *get_pid(struct addrspace *space, uint32_t pid, uint32_t **ret)
 {
 	struct ebt_error *err;
-	void *items = space->pids;
+	uint32_t i;
 
-	*ret = find_pid(space, pid);
-	if (*ret)
-		return NULL;
-	err = reserve(&items, space->n_pids, &space->pids_capacity, sizeof(*space->pids));
-	space->pids = items;
-	if (!err)
-		err = ebt_map_insert(&space->by_pid, ebt_hash_u64(space->seed, pid), space->n_pids);
+	err = ebt_array_reserve(&space->newest, space->n_pids, &space->pids_capacity);
 	if (err)
 		return err;
-	*ret = &space->pids[space->n_pids++];
-	**ret = (struct pid_lives){ pid, LIFE_NONE };
+	err = ebt_map_add(&space->by_pid, pid, space->n_pids, &i);
+	if (err)
+		return err;
+	if (i == space->n_pids)
+		space->newest[space->n_pids++] = LIFE_NONE;
+	*ret = &space->newest[i];
 	return NULL;
 }
 
 uint32_t lives_find(const struct addrspace *space, uint32_t pid, uint64_t start, bool leader)
 {
-	const struct pid_lives *lives = find_pid(space, pid);
-	uint32_t i = lives ? lives->newest : LIFE_NONE, best = LIFE_NONE;
+	uint32_t i = LIFE_NONE, best = LIFE_NONE;
 
+	if (ebt_map_find(&space->by_pid, pid, &i))
+		i = space->newest[i];
 	for (int n = 0; i != LIFE_NONE && n < MAX_LIVES_SEARCHED; n++) {
 		const struct life *life = &space->lives[i];
 
@@ -86,28 +55,27 @@ uint32_t lives_find(const struct addrspace *space, uint32_t pid, uint64_t start,
 static struct ebt_error *add_life(struct addrspace *space, uint32_t pid, uint64_t start,
 				  uint32_t *ret)
 {
-	struct pid_lives *lives;
 	struct ebt_error *err;
-	void *items = space->lives;
 	struct life *life;
+	uint32_t *newest;
 
-	err = reserve(&items, space->n_lives, &space->lives_capacity, sizeof(*space->lives));
-	space->lives = items;
-	if (!err)
-		err = get_pid(space, pid, &lives);
+	err = ebt_array_reserve(&space->lives, space->n_lives, &space->lives_capacity);
+	if (err)
+		return err;
+	err = get_pid(space, pid, &newest);
 	if (err)
 		return err;
 	life = &space->lives[space->n_lives];
 	*life = (struct life){
 		.pid = pid,
-		.before = lives->newest,
+		.before = *newest,
 		.image = IMAGE_NONE,
 		.start = start,
 	};
 	err = lives_add_image(space, space->n_lives, 0, &life->image);
 	if (err)
 		return err;
-	lives->newest = *ret = space->n_lives++;
+	*newest = *ret = space->n_lives++;
 	return NULL;
 }
 
@@ -134,11 +102,9 @@ struct ebt_error *lives_get(struct addrspace *space, uint32_t pid, uint64_t star
 struct ebt_error *lives_add_image(struct addrspace *space, uint32_t life, uint64_t from,
 				  uint32_t *ret)
 {
-	void *items = space->images;
 	struct ebt_error *err =
-		reserve(&items, space->n_images, &space->images_capacity, sizeof(*space->images));
+		ebt_array_reserve(&space->images, space->n_images, &space->images_capacity);
 
-	space->images = items;
 	if (err)
 		return err;
 	space->images[space->n_images] = (struct image){
@@ -156,9 +122,7 @@ struct ebt_error *lives_add_image(struct addrspace *space, uint32_t life, uint64
 static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path, struct ebt_str id,
 				    uint32_t *ret)
 {
-	uint64_t hash =
-		ebt_hash_bytes(ebt_hash_bytes(space->seed, path.data, path.len), id.data, id.len);
-	void *items = space->objects;
+	uint64_t hash = ebt_hash_bytes(ebt_hash_bytes(0, path.data, path.len), id.data, id.len);
 	struct addrspace_object *object;
 	struct ebt_error *err;
 	size_t at = 0;
@@ -175,8 +139,7 @@ static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path
 			return NULL;
 		}
 	}
-	err = reserve(&items, space->n_objects, &space->objects_capacity, sizeof(*space->objects));
-	space->objects = items;
+	err = ebt_array_reserve(&space->objects, space->n_objects, &space->objects_capacity);
 	if (err)
 		return err;
 	object = &space->objects[space->n_objects];
@@ -197,7 +160,6 @@ static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path
 struct ebt_error *lives_segment(struct addrspace *space, struct ebt_str path, struct ebt_str id,
 				uint64_t pgoff, uint32_t *ret)
 {
-	void *items = space->segments;
 	struct ebt_error *err;
 	uint32_t object, i;
 	uint64_t hash;
@@ -206,18 +168,17 @@ struct ebt_error *lives_segment(struct addrspace *space, struct ebt_str path, st
 	err = get_object(space, path, id, &object);
 	if (err)
 		return err;
-	hash = ebt_hash_u64(ebt_hash_u64(space->seed, object), pgoff);
+	hash = ebt_hash_u64(ebt_hash_u64(0, object), pgoff);
 	while ((i = ebt_map_next(&space->by_segment, hash, &at)) != EBT_MAP_NONE) {
 		if (space->segments[i].object == object && space->segments[i].pgoff == pgoff) {
 			*ret = i;
 			return NULL;
 		}
 	}
-	err = reserve(&items, space->n_segments, &space->segments_capacity,
-		      sizeof(*space->segments));
-	space->segments = items;
-	if (!err)
-		err = ebt_map_insert(&space->by_segment, hash, space->n_segments);
+	err = ebt_array_reserve(&space->segments, space->n_segments, &space->segments_capacity);
+	if (err)
+		return err;
+	err = ebt_map_insert(&space->by_segment, hash, space->n_segments);
 	if (err)
 		return err;
 	space->segments[space->n_segments] = (struct segment){ object, pgoff };

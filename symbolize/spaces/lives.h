@@ -43,13 +43,8 @@ struct life {
 	uint64_t start; /* start_time of its leader; 0: not known */
 };
 
-struct pid_lives {
-	uint32_t pid;
-	uint32_t newest;
-};
-
 struct addrspace {
-	struct pid_lives *pids;
+	uint32_t *newest; /* life of each pid */
 	size_t n_pids, pids_capacity;
 	struct life *lives;
 	size_t n_lives, lives_capacity;
@@ -61,7 +56,6 @@ struct addrspace {
 	size_t n_objects, objects_capacity;
 	struct ebt_map by_pid, by_segment, by_object;
 	struct timeline_store store;
-	uint64_t seed; /* of hashes, so that a file cannot choose what collides */
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading mount tables; see mountinfo.h. */
+#include "format/base/array.h"
 #include "symbolize/spaces/mountinfo.h"
 
 #include <stdbool.h>
@@ -94,17 +95,17 @@ static bool parse_line(char *line, struct mount *ret)
 	return ret->root[0] == '/' && ret->point[0] == '/';
 }
 
-static uint64_t hash_device(const struct mount_table *table, uint32_t major, uint32_t minor)
+static uint64_t device_key(uint32_t major, uint32_t minor)
 {
-	return ebt_hash_u64(table->seed, (uint64_t)major << 32 | minor);
+	return (uint64_t)major << 32 | minor;
 }
 
 static struct ebt_error *index_mount(struct mount_table *table, uint32_t i)
 {
 	const struct mount *m = &table->mounts[i];
 	size_t len = strcmp(m->point, "/") ? strlen(m->point) : 0;
-	uint64_t point = ebt_hash_bytes(table->seed, m->point, len);
-	uint64_t device = hash_device(table, m->major, m->minor);
+	uint64_t point = ebt_hash_bytes(0, m->point, len);
+	uint64_t device = device_key(m->major, m->minor);
 	struct ebt_error *err = NULL;
 
 	if (!ebt_map_has(&table->by_point, point, MAX_OF_POINT))
@@ -135,7 +136,6 @@ struct ebt_error *mount_table_create(const char *text, size_t len, struct mount_
 	table->mounts = calloc(lines, sizeof(*table->mounts));
 	if (!table->mounts)
 		return &ebt_enomem;
-	table->seed = ebt_hash_u64(0, (uintptr_t)table);
 	rest = table->text;
 	while (!err && table->n < lines && (line = strsep(&rest, "\n"))) {
 		if (parse_line(line, &table->mounts[table->n]))
@@ -173,7 +173,7 @@ const struct mount *mount_table_find(const struct mount_table *table, const char
 			continue;
 		if (++depth > MAX_COMPONENTS)
 			return NULL;
-		hash = ebt_hash_bytes(table->seed, path, len);
+		hash = ebt_hash_bytes(0, path, len);
 		while ((i = ebt_map_next(&table->by_point, hash, &at)) != EBT_MAP_NONE) {
 			const struct mount *m = &table->mounts[i];
 			size_t point_len = strcmp(m->point, "/") ? strlen(m->point) : 0;
@@ -191,14 +191,9 @@ const struct mount *mount_table_find(const struct mount_table *table, const char
 const struct mount *mount_table_device(const struct mount_table *table, uint32_t major,
 				       uint32_t minor, size_t *at)
 {
-	uint64_t hash = hash_device(table, major, minor);
-	uint32_t i;
+	uint32_t i = ebt_map_next(&table->by_device, device_key(major, minor), at);
 
-	while ((i = ebt_map_next(&table->by_device, hash, at)) != EBT_MAP_NONE) {
-		if (table->mounts[i].major == major && table->mounts[i].minor == minor)
-			return &table->mounts[i];
-	}
-	return NULL;
+	return i == EBT_MAP_NONE ? NULL : &table->mounts[i];
 }
 
 const char *path_below(const char *path, const char *prefix)
@@ -224,19 +219,14 @@ void layers_deinit(struct layers *layers)
 
 struct ebt_error *layers_add(struct layers *layers, const char *base, const char *dir, size_t len)
 {
+	struct ebt_error *err;
 	char *path;
 
 	if (!len || layers->n == MAX_LAYERS || memchr(dir, '\0', len))
 		return NULL;
-	if (layers->n == layers->capacity) {
-		size_t capacity = layers->capacity ? layers->capacity * 2 : 16;
-		char **dirs = reallocarray(layers->dirs, capacity, sizeof(*dirs));
-
-		if (!dirs)
-			return &ebt_enomem;
-		layers->dirs = dirs;
-		layers->capacity = capacity;
-	}
+	err = ebt_array_reserve(&layers->dirs, layers->n, &layers->capacity);
+	if (err)
+		return err;
 	if (dir[0] == '/' || !base)
 		path = strndup(dir, len);
 	else if (asprintf(&path, "%s/%.*s", base, (int)len, dir) < 0)

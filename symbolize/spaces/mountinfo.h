@@ -25,7 +25,6 @@ struct mount_table {
 	struct mount *mounts;
 	size_t n;
 	struct ebt_map by_point, by_device;
-	uint64_t seed;
 };
 
 /* Lines that cannot be understood are left out. */

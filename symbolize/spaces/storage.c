@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 
 /* Of one file, and of values in it: what a hostile one costs is some 100 MiB. */
@@ -36,9 +37,9 @@ struct mounted {
 
 struct storages {
 	struct storage *items;
-	size_t n;
+	size_t n, capacity;
 	struct mounted *mounted;
-	size_t n_mounted;
+	size_t n_mounted, mounted_capacity;
 	size_t values; /* in what was read so far */
 };
 
@@ -127,7 +128,7 @@ static struct ebt_error *get_storage(struct storages *storages, const char *path
 				     struct storage **ret)
 {
 	_cleanup_free_ char *root = directory_of(path, 2);
-	struct storage *items;
+	struct ebt_error *err;
 
 	*ret = NULL;
 	for (size_t i = 0; root && i < storages->n; i++) {
@@ -138,11 +139,10 @@ static struct ebt_error *get_storage(struct storages *storages, const char *path
 	}
 	if (!root || storages->n == MAX_STORAGES)
 		return NULL;
-	items = reallocarray(storages->items, storages->n + 1, sizeof(*items));
-	if (!items)
-		return &ebt_enomem;
-	storages->items = items;
-	*ret = &items[storages->n++];
+	err = ebt_array_reserve(&storages->items, storages->n, &storages->capacity);
+	if (err)
+		return err;
+	*ret = &storages->items[storages->n++];
 	**ret = (struct storage){ .root = take_ptr(root) };
 	for (int list = 0; list < N_LISTS; list++) {
 		(*ret)->lists[list] = json_object();
@@ -190,15 +190,16 @@ static struct ebt_error *add_mount_id(struct storages *storages, const struct eb
 				      const char *text)
 {
 	const char *container = container_id_in(file->path);
-	struct mounted *items, *mounted;
+	struct mounted *mounted;
+	struct ebt_error *err;
 
 	if (!container || storages->n_mounted == MAX_STORAGES * 16)
 		return NULL;
-	items = reallocarray(storages->mounted, storages->n_mounted + 1, sizeof(*items));
-	if (!items)
-		return &ebt_enomem;
-	storages->mounted = items;
-	mounted = &items[storages->n_mounted++];
+	err = ebt_array_reserve(&storages->mounted, storages->n_mounted,
+				&storages->mounted_capacity);
+	if (err)
+		return err;
+	mounted = &storages->mounted[storages->n_mounted++];
 	*mounted = (struct mounted){
 		.root = directory_of(file->path, 6),
 		.container = strndup(container, CONTAINER_ID_LEN),

@@ -4,6 +4,7 @@
  * a segment tree over addresses is made: each entry is listed, in order of time, at the O(log n)
  * nodes that make up its range, and a look-up takes the newest of the nodes above its address.
  */
+#include "format/base/array.h"
 #include "symbolize/spaces/timeline.h"
 
 #include <stdlib.h>
@@ -72,20 +73,15 @@ static bool is_repeated(const struct timeline_store *store, const struct timelin
 struct ebt_error *timeline_add(struct timeline_store *store, struct timeline *timeline,
 			       uint64_t start, uint64_t end, uint64_t from, uint32_t value)
 {
+	struct ebt_error *err;
+
 	if (start >= end || is_repeated(store, timeline, start, end, value))
 		return NULL;
 	if (store->n == TIMELINE_NONE)
 		return ebt_error_create(EBT_ERR_LIMIT, "more than 4 billion mappings");
-	if (store->n == store->capacity) {
-		size_t capacity = store->capacity ? store->capacity * 2 : 1024;
-		struct timeline_entry *entries =
-			reallocarray(store->entries, capacity, sizeof(*entries));
-
-		if (!entries)
-			return &ebt_enomem;
-		store->entries = entries;
-		store->capacity = capacity;
-	}
+	err = ebt_array_reserve(&store->entries, store->n, &store->capacity);
+	if (err)
+		return err;
 	store->entries[store->n] = (struct timeline_entry){
 		.start = start,
 		.end = end,

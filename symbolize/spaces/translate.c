@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 
 /* Mount tables of one namespace that are tried, newest first; mounts of one device. */
@@ -39,17 +40,9 @@ static struct candidate *add(struct candidates *list, const char *head, const ch
 	*err = NULL;
 	if (list->n == MAX_CANDIDATES)
 		return NULL;
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 8;
-		struct candidate *items = reallocarray(list->items, capacity, sizeof(*items));
-
-		if (!items) {
-			*err = &ebt_enomem;
-			return NULL;
-		}
-		list->items = items;
-		list->capacity = capacity;
-	}
+	*err = ebt_array_reserve(&list->items, list->n, &list->capacity);
+	if (*err)
+		return NULL;
 	candidate = &list->items[list->n];
 	*candidate = (struct candidate){ 0 };
 	if (asprintf(&candidate->path, "%s%s", strcmp(head, "/") ? head : "", tail) < 0) {

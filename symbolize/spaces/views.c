@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 
 /* A process is looked at when its exec is done: what was mapped this long before can be of it. */
@@ -20,23 +21,6 @@
 #define MAX_VIEWS 65536
 
 DEFINE_CLEANUP(struct views *, views_destroy);
-
-struct ebt_error *views_reserve(void **items, size_t n, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 64;
-	void *grown;
-
-	if (n < *capacity)
-		return NULL;
-	if (n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many processes in the trace");
-	grown = reallocarray(*items, wanted, size);
-	if (!grown)
-		return &ebt_enomem;
-	*items = grown;
-	*capacity = wanted;
-	return NULL;
-}
 
 /* --- views --- */
 
@@ -90,9 +74,8 @@ static bool same_view(const struct view *a, const struct view *b)
 /* The number of the view, made where there is none like it. */
 static struct ebt_error *intern_view(struct views *views, const struct view *view, uint32_t *ret)
 {
-	uint64_t hash = ebt_hash_u64(views->seed, view->mnt_ns);
+	uint64_t hash = ebt_hash_u64(0, view->mnt_ns);
 	_cleanup_free_ char *root = NULL, *container = NULL;
-	void *items = views->items;
 	struct ebt_error *err;
 	size_t at = 0;
 	uint32_t i;
@@ -109,14 +92,14 @@ static struct ebt_error *intern_view(struct views *views, const struct view *vie
 		*ret = 0;
 		return NULL;
 	}
-	err = views_reserve(&items, views->n, &views->capacity, sizeof(*views->items));
-	views->items = items;
+	err = ebt_array_reserve(&views->items, views->n, &views->capacity);
+	if (err)
+		return err;
 	root = strdup(view->root);
 	container = strdup(view->container);
-	if (!err && (!root || !container))
-		err = &ebt_enomem;
-	if (!err)
-		err = ebt_map_insert(&views->by_view, hash, views->n);
+	if (!root || !container)
+		return &ebt_enomem;
+	err = ebt_map_insert(&views->by_view, hash, views->n);
 	if (err)
 		return err;
 	views->items[views->n] = *view;
@@ -128,46 +111,25 @@ static struct ebt_error *intern_view(struct views *views, const struct view *vie
 
 /* --- which process had which view when --- */
 
-static struct pid_slot *find_pid(const struct views *views, uint32_t pid)
-{
-	uint64_t hash = ebt_hash_u64(views->seed, pid);
-	size_t at = 0;
-	uint32_t i;
-
-	while ((i = ebt_map_next(&views->by_pid, hash, &at)) != EBT_MAP_NONE) {
-		if (views->pids[i].pid == pid)
-			return &views->pids[i];
-	}
-	return NULL;
-}
-
 static struct ebt_error *add_event(struct views *views, uint32_t pid, struct pid_event event)
 {
-	struct pid_slot *slot = find_pid(views, pid);
-	void *items = views->events;
 	struct ebt_error *err;
+	uint32_t i;
 
-	err = views_reserve(&items, views->n_events, &views->events_capacity,
-			    sizeof(*views->events));
-	views->events = items;
-	if (!err && !slot) {
-		items = views->pids;
-		err = views_reserve(&items, views->n_pids, &views->pids_capacity,
-				    sizeof(*views->pids));
-		views->pids = items;
-		if (!err)
-			err = ebt_map_insert(&views->by_pid, ebt_hash_u64(views->seed, pid),
-					     views->n_pids);
-		if (err)
-			return err;
-		slot = &views->pids[views->n_pids++];
-		*slot = (struct pid_slot){ pid, VIEWS_NONE };
-	}
+	err = ebt_array_reserve(&views->events, views->n_events, &views->events_capacity);
 	if (err)
 		return err;
-	event.before = slot->newest;
+	err = ebt_array_reserve(&views->newest, views->n_pids, &views->pids_capacity);
+	if (err)
+		return err;
+	err = ebt_map_add(&views->by_pid, pid, views->n_pids, &i);
+	if (err)
+		return err;
+	if (i == views->n_pids)
+		views->newest[views->n_pids++] = VIEWS_NONE;
+	event.before = views->newest[i];
 	views->events[views->n_events] = event;
-	slot->newest = views->n_events++;
+	views->newest[i] = views->n_events++;
 	return NULL;
 }
 
@@ -177,10 +139,11 @@ static size_t find_views(struct views *views, uint32_t pid, uint64_t time, uint3
 	size_t n = 0;
 
 	for (int ancestors = 0; ancestors < MAX_ANCESTORS; ancestors++) {
-		const struct pid_slot *slot = find_pid(views, pid);
 		const struct pid_event *now = NULL, *next = NULL;
-		uint32_t i = slot ? slot->newest : VIEWS_NONE;
+		uint32_t i = VIEWS_NONE;
 
+		if (ebt_map_find(&views->by_pid, pid, &i))
+			i = views->newest[i];
 		for (int n_events = 0; i != VIEWS_NONE && n_events < MAX_EVENTS; n_events++) {
 			const struct pid_event *event = &views->events[i];
 
@@ -257,34 +220,22 @@ static struct ebt_error *add_fork(struct views *views, const struct ebt_row *row
 					     .parent = parent->pid ? parent->pid : parent->tid });
 }
 
-static uint64_t hash_file(const struct views *views, struct ebt_str path, struct ebt_str id)
+static uint64_t hash_file(struct ebt_str path, struct ebt_str id)
 {
-	return ebt_hash_bytes(ebt_hash_bytes(views->seed, path.data, path.len), id.data, id.len);
+	return ebt_hash_bytes(ebt_hash_bytes(0, path.data, path.len), id.data, id.len);
 }
 
 /* Two files whose hashes are the same share views: what is found goes by build-id anyway. */
 static struct ebt_error *add_sighting(struct views *views, uint64_t hash, uint32_t view)
 {
-	void *items = views->sightings;
-	struct ebt_error *err;
 	size_t at = 0, n = 0;
 	uint32_t i;
 
 	while ((i = ebt_map_next(&views->by_file, hash, &at)) != EBT_MAP_NONE) {
-		if (views->sightings[i].hash != hash)
-			continue;
-		if (views->sightings[i].view == view || ++n == VIEWS_MAX)
+		if (i == view || ++n == VIEWS_MAX)
 			return NULL;
 	}
-	err = views_reserve(&items, views->n_sightings, &views->sightings_capacity,
-			    sizeof(*views->sightings));
-	views->sightings = items;
-	if (!err)
-		err = ebt_map_insert(&views->by_file, hash, views->n_sightings);
-	if (err)
-		return err;
-	views->sightings[views->n_sightings++] = (struct sighting){ hash, view };
-	return NULL;
+	return ebt_map_insert(&views->by_file, hash, view);
 }
 
 static struct ebt_error *add_mapping(struct views *views, const struct ebt_row *row)
@@ -299,7 +250,7 @@ static struct ebt_error *add_mapping(struct views *views, const struct ebt_row *
 		return NULL;
 	n = find_views(views, task->pid ? task->pid : task->tid, row->time, found);
 	for (size_t i = 0; !err && i < n; i++)
-		err = add_sighting(views, hash_file(views, path, ebt_mmap_build_id(row)), found[i]);
+		err = add_sighting(views, hash_file(path, ebt_mmap_build_id(row)), found[i]);
 	return err;
 }
 
@@ -346,7 +297,6 @@ struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roo
 		return &ebt_enomem;
 	views->reader = reader;
 	views->roots = roots;
-	views->seed = ebt_hash_u64(0, (uintptr_t)views);
 	err = storages_create(reader, &views->storages);
 	if (!err)
 		err = views_read_files(views);
@@ -374,9 +324,8 @@ void views_destroy(struct views *views)
 	ebt_map_deinit(&views->by_view);
 	ebt_map_deinit(&views->by_pid);
 	ebt_map_deinit(&views->by_file);
-	free(views->sightings);
 	free(views->events);
-	free(views->pids);
+	free(views->newest);
 	free(views->items);
 	free(views);
 }
@@ -384,15 +333,13 @@ void views_destroy(struct views *views)
 size_t views_of(const struct views *views, const char *path, const struct sym_build_id *id,
 		const struct view **ret)
 {
-	uint64_t hash = hash_file(views, (struct ebt_str){ path, strlen(path) },
+	uint64_t hash = hash_file((struct ebt_str){ path, strlen(path) },
 				  (struct ebt_str){ (const char *)id->bytes, id->len });
 	size_t at = 0, n = 0;
 	uint32_t i;
 
-	while (n < VIEWS_MAX && (i = ebt_map_next(&views->by_file, hash, &at)) != EBT_MAP_NONE) {
-		if (views->sightings[i].hash == hash)
-			ret[n++] = &views->items[views->sightings[i].view];
-	}
+	while (n < VIEWS_MAX && (i = ebt_map_next(&views->by_file, hash, &at)) != EBT_MAP_NONE)
+		ret[n++] = &views->items[i];
 	return n;
 }
 

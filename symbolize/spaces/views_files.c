@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "symbolize/spaces/views_private.h"
 
@@ -36,11 +37,9 @@ static struct ebt_error *content(struct views *views, uint64_t file_id, char **r
 
 static struct ebt_error *add_table(struct views *views, const struct ebt_file *file)
 {
-	void *items = views->tables;
-	struct ebt_error *err = views_reserve(&items, views->n_tables, &views->tables_capacity,
-					      sizeof(*views->tables));
+	struct ebt_error *err =
+		ebt_array_reserve(&views->tables, views->n_tables, &views->tables_capacity);
 
-	views->tables = items;
 	if (err)
 		return err;
 	views->tables[views->n_tables++] = (struct table_file){
@@ -81,16 +80,15 @@ static struct ebt_error *parse_arguments(struct view_fuse *fuse, const char *tex
 static struct ebt_error *add_fuse(struct views *views, const struct ebt_file *file)
 {
 	_cleanup_free_ char *text = NULL;
-	void *items = views->fuse;
 	struct ebt_error *err;
 	size_t len;
 
 	if (views->n_fuse == MAX_FUSE)
 		return NULL;
-	err = views_reserve(&items, views->n_fuse, &views->fuse_capacity, sizeof(*views->fuse));
-	views->fuse = items;
-	if (!err)
-		err = content(views, file->id, &text, &len);
+	err = ebt_array_reserve(&views->fuse, views->n_fuse, &views->fuse_capacity);
+	if (err)
+		return err;
+	err = content(views, file->id, &text, &len);
 	if (err || !text)
 		return err;
 	views->fuse[views->n_fuse] = (struct view_fuse){ .ns = file->ns };
@@ -124,12 +122,9 @@ static void note_root(struct views *views, const struct ebt_map *by_pid, const s
 
 	if (!task || !root.len || (root.len == 1 && root.data[0] == '/'))
 		return;
-	while (n++ < MAX_OF_PID && (i = ebt_map_next(by_pid, ebt_hash_u64(views->seed, task->tid),
-						     &at)) != EBT_MAP_NONE) {
-		struct table_file *table = &views->tables[i];
-
-		if (table->pid == task->tid && table->ns == ebt_process_mnt_ns(row))
-			table->whole = false;
+	while (n++ < MAX_OF_PID && (i = ebt_map_next(by_pid, task->tid, &at)) != EBT_MAP_NONE) {
+		if (views->tables[i].ns == ebt_process_mnt_ns(row))
+			views->tables[i].whole = false;
 	}
 }
 
@@ -145,10 +140,8 @@ static struct ebt_error *note_roots(struct views *views)
 	struct ebt_error *err = ebt_cursor_create(views->reader, &query, &cursor);
 
 	for (size_t i = 0; !err && i < views->n_tables; i++) {
-		uint64_t hash = ebt_hash_u64(views->seed, views->tables[i].pid);
-
-		if (!ebt_map_has(&by_pid, hash, MAX_OF_PID))
-			err = ebt_map_insert(&by_pid, hash, i);
+		if (!ebt_map_has(&by_pid, views->tables[i].pid, MAX_OF_PID))
+			err = ebt_map_insert(&by_pid, views->tables[i].pid, i);
 	}
 	while (!err) {
 		struct ebt_row row;

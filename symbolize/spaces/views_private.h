@@ -15,15 +15,6 @@ struct pid_event {
 	uint32_t before; /* of the same pid, or VIEWS_NONE */
 };
 
-struct pid_slot {
-	uint32_t pid, newest;
-};
-
-struct sighting {
-	uint64_t hash; /* of path and build-id */
-	uint32_t view;
-};
-
 /* An embedded mountinfo, read when it is asked for. */
 struct table_file {
 	uint64_t ns, file_id;
@@ -38,17 +29,16 @@ struct views {
 	const char *const *roots;
 	struct storages *storages;
 	uint64_t steps; /* taken to find views: bounded, whatever the trace holds */
-	uint64_t host_ns, seed;
+	uint64_t host_ns;
 
 	struct view *items;
 	size_t n, capacity;
 	struct pid_event *events;
 	size_t n_events, events_capacity;
-	struct pid_slot *pids;
+	uint32_t *newest; /* event of each pid */
 	size_t n_pids, pids_capacity;
-	struct sighting *sightings;
-	size_t n_sightings, sightings_capacity;
-	struct ebt_map by_view, by_pid, by_file;
+	struct ebt_map by_view, by_pid;
+	struct ebt_map by_file; /* hash of path and build-id to views that had it mapped */
 
 	struct table_file *tables; /* by namespace, the newest first */
 	size_t n_tables, tables_capacity;
@@ -60,8 +50,5 @@ struct views {
 /* Lists mount tables and fuse-overlayfs processes. */
 struct ebt_error *views_read_files(struct views *views);
 void views_free_files(struct views *views);
-
-/* Makes room for one more item of an array: *items is the array's pointer. */
-struct ebt_error *views_reserve(void **items, size_t n, size_t *capacity, size_t size);
 
 #endif
