@@ -39,6 +39,7 @@ static struct ebt_error *set_own(const struct option_def *def, struct option_val
 	switch (def->type) {
 	case OPTION_FLAG:
 	case OPTION_STRING:
+	case OPTION_GONE:
 		break;
 	case OPTION_U64:
 		err = options_parse_u64(arg, UINT64_MAX, &value->u64);
@@ -138,6 +139,9 @@ static struct ebt_error *apply(struct options *options, const char *name, const 
 
 	while (common_options[i].name && strcmp(common_options[i].name, name))
 		i++;
+	if (own < n_own(command) && command->options[own].type == OPTION_GONE)
+		return ebt_error_create(EBT_ERR_INVALID, "--%s is %s now", name,
+					command->options[own].help);
 	if (own < n_own(command))
 		wants = command->options[own].type != OPTION_FLAG;
 	else if (common_options[i].name)
@@ -293,10 +297,10 @@ static struct ebt_error *check_flags(const struct options *options)
 					command->name);
 	if (!(command->flags & COMMAND_NO_TABLES))
 		return NULL;
-	if (options->format != FORMAT_TABLE || options->sort || options->top)
+	if (options->format != FORMAT_TABLE || options->sort || options->top || options->columns)
 		return ebt_error_create(
 			EBT_ERR_INVALID,
-			"%s has no table: --json, --csv, --sort and --top do not apply",
+			"%s has no table: --json, --csv, --sort, --columns and --top do not apply",
 			command->name);
 	return NULL;
 }

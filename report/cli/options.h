@@ -21,6 +21,7 @@ enum option_type {
 	OPTION_U64,
 	OPTION_DURATION, /* 5s, 500ms, 1m30s: nanoseconds */
 	OPTION_CHOICE,	 /* one of `choices` */
+	OPTION_GONE,	 /* an error: what to write instead is in `help`, and it is not in --help */
 };
 
 /* An option that one command has. */
@@ -65,10 +66,11 @@ struct options {
 	uint64_t interval_ns; /* 0: the window as a whole */
 
 	enum option_format format;
-	const char *output; /* NULL: standard output */
-	const char *sort;   /* key of a column, or NULL */
-	bool sort_reverse;  /* `--sort -COL`: smallest first; text Z to A */
-	uint64_t top;	    /* 0: all */
+	const char *output;  /* NULL: standard output */
+	const char *sort;    /* key of a column, or NULL */
+	const char *columns; /* keys of columns with commas between them, or NULL */
+	bool sort_reverse;   /* `--sort -COL`: smallest first; text Z to A */
+	uint64_t top;	     /* 0: all */
 	bool no_color;
 
 	struct option_strings debug_dirs, roots;

@@ -260,6 +260,12 @@ struct ebt_error *option_top(struct options *options, const char *arg)
 	return options_parse_u64(arg, UINT64_MAX, &options->top);
 }
 
+struct ebt_error *option_columns(struct options *options, const char *arg)
+{
+	options->columns = arg;
+	return NULL;
+}
+
 struct ebt_error *option_sort(struct options *options, const char *arg)
 {
 	options->sort_reverse = arg[0] == '-';

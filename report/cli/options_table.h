@@ -30,6 +30,7 @@ struct ebt_error *option_json(struct options *options, const char *arg);
 struct ebt_error *option_csv(struct options *options, const char *arg);
 struct ebt_error *option_output(struct options *options, const char *arg);
 struct ebt_error *option_top(struct options *options, const char *arg);
+struct ebt_error *option_columns(struct options *options, const char *arg);
 struct ebt_error *option_sort(struct options *options, const char *arg);
 struct ebt_error *option_no_color(struct options *options, const char *arg);
 struct ebt_error *option_debug_dir(struct options *options, const char *arg);

@@ -19,6 +19,7 @@ const struct common_option common_options[] = {
 	{ "csv", 0, NULL, option_csv, "comma separated values (RFC 4180)" },
 	{ "output", 'o', "FILE", option_output, "write to FILE" },
 	{ "top", 0, "N", option_top, "only the first N rows" },
+	{ "columns", 0, "COL,…", option_columns, "only these columns, in this order" },
 	{ "sort", 0, "COL", option_sort, "sort by this column; -COL: the other way round" },
 	{ "no-color", 0, NULL, option_no_color,
 	  "no colours (so does NO_COLOR in the environment)" },
@@ -75,8 +76,10 @@ void options_usage(const struct command *command, struct text *text)
 			text_printf(text, "\n%s", command->help);
 		if (command->options)
 			text_cstr(text, "\nOptions:\n");
-		for (const struct option_def *o = command->options; o && o->name; o++)
-			add_option(text, 0, o->name, o->arg, o->help);
+		for (const struct option_def *o = command->options; o && o->name; o++) {
+			if (o->type != OPTION_GONE)
+				add_option(text, 0, o->name, o->arg, o->help);
+		}
 		usage_common(text);
 		return;
 	}

@@ -53,12 +53,12 @@ static const struct narrow narrow_table[] = {
 	{ NULL, 0 },
 };
 
-enum grouping { BY_PROCESS, BY_THREAD, BY_FILE };
+enum cache_grouping { BY_PROCESS, BY_THREAD, BY_FILE };
 
 struct cache_view {
 	struct report *report;
 	bool lookups; /* the kernel told of them */
-	enum grouping by;
+	enum cache_grouping by;
 	struct out_column columns[N_COLUMNS];
 	size_t from[N_COLUMNS], n_columns; /* of all_columns */
 };

@@ -6,7 +6,7 @@
 
 static bool is_written(const struct out_column *column)
 {
-	return !(column->flags & OUT_TEXT_ONLY) && column->type != OUT_SERIES;
+	return !(column->flags & (OUT_TEXT_ONLY | OUT_HIDDEN)) && column->type != OUT_SERIES;
 }
 
 static void put_value(struct out *out, const struct out_column *column,

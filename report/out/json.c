@@ -134,7 +134,7 @@ static void put_members(struct out *out, const struct out_value *values)
 	const struct out_table *table = out->table;
 
 	for (size_t i = 0; i < table->n_columns; i++) {
-		if (values[i].null || (table->columns[i].flags & OUT_TEXT_ONLY))
+		if (values[i].null || (table->columns[i].flags & (OUT_TEXT_ONLY | OUT_HIDDEN)))
 			continue;
 		json_key(&out->json, table->columns[i].key);
 		put_value(&out->json, &table->columns[i], &values[i]);

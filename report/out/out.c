@@ -25,11 +25,11 @@ static bool is_same_file(const char *path, const struct stat *other)
 }
 
 /* The report would destroy what it reads. */
-static bool is_trace(const struct options *options)
+static bool is_trace(const struct options *options, const char *path)
 {
 	struct stat output;
 
-	if (stat(options->output, &output))
+	if (stat(path, &output))
 		return false;
 	for (size_t i = 0; i < options->n_words; i++) {
 		if (is_same_file(options->words[i], &output))
@@ -38,15 +38,22 @@ static bool is_trace(const struct options *options)
 	return is_same_file(options->file, &output);
 }
 
-static FILE *open_output(const struct options *options)
+struct ebt_error *out_open_file(const struct options *options, const char *option, const char *path,
+				FILE **ret)
 {
 	mode_t mode = options->command->flags & COMMAND_PRIVATE ? 0600 : 0666;
-	int fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	int fd;
 
-	if (fd >= 0 && !f)
+	if (is_trace(options, path))
+		return ebt_error_create(EBT_ERR_INVALID, "%s %s: that is the trace itself", option,
+					path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	if (*ret)
+		return NULL;
+	if (fd >= 0)
 		close(fd);
-	return f;
+	return ebt_error_errno(errno, "cannot write '%s'", path);
 }
 
 static unsigned int terminal_width(int fd)
@@ -70,6 +77,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 {
 	_cleanup_(out_destroyp) struct out *out = calloc(1, sizeof(*out));
 	unsigned int flags = options->command->flags;
+	struct ebt_error *err;
 
 	if (!out)
 		return &ebt_enomem;
@@ -78,12 +86,9 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->f = stdout;
 	out->path = "standard output";
 	if (options->output && !(flags & COMMAND_FOLDER)) {
-		if (is_trace(options))
-			return ebt_error_create(EBT_ERR_INVALID, "-o %s: that is the trace itself",
-						options->output);
-		out->own_file = open_output(options);
-		if (!out->own_file)
-			return ebt_error_errno(errno, "cannot write '%s'", options->output);
+		err = out_open_file(options, "-o", options->output, &out->own_file);
+		if (err)
+			return err;
 	}
 	if (flags & COMMAND_COPY) {
 		out->copy = out->own_file ? out->own_file : stdout;
@@ -115,6 +120,7 @@ void out_destroy(struct out *out)
 		return;
 	forget_lines(out);
 	free(out->lines);
+	out_chosen_deinit(&out->chosen);
 	text_deinit(&out->cell);
 	if (out->own_file)
 		fclose(out->own_file);
@@ -236,24 +242,11 @@ static bool is_text(enum out_type type)
 	return type == OUT_STRING;
 }
 
-/* COL may be the key, the key without _ns, or the header. */
-static bool column_is(const struct out_column *column, const char *name)
-{
-	size_t len = strlen(column->key);
-
-	if (!strcasecmp(column->key, name) || (column->header && !strcasecmp(column->header, name)))
-		return true;
-	return len > 3 && !strcmp(column->key + len - 3, "_ns") && strlen(name) == len - 3 &&
-	       !strncasecmp(column->key, name, len - 3);
-}
-
 static struct ebt_error *find_sort(const struct out *out, const struct out_column **ret,
 				   bool *ret_reverse)
 {
 	const struct out_table *table = out->table;
 	const char *name = out->options->sort;
-	struct text keys = TEXT_INIT;
-	struct ebt_error *err;
 
 	*ret = NULL;
 	*ret_reverse = false;
@@ -262,21 +255,14 @@ static struct ebt_error *find_sort(const struct out *out, const struct out_colum
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct out_column *column = &table->columns[i];
 
-		if (name ? column_is(column, name)
+		if (name ? out_column_is(column, name, strlen(name))
 			 : (column->flags & OUT_SORT) && !(table->flags & OUT_KEEP_ORDER)) {
 			*ret = column;
 			*ret_reverse = name && out->options->sort_reverse;
 			return NULL;
 		}
 	}
-	if (!name)
-		return NULL;
-	for (size_t i = 0; i < table->n_columns; i++)
-		text_printf(&keys, "%s%s", i ? ", " : "", table->columns[i].key);
-	err = ebt_error_create(EBT_ERR_INVALID, "--sort: there is no column '%s'; there are %s",
-			       name, text_get(&keys));
-	text_deinit(&keys);
-	return err;
+	return name ? out_no_column(table, "--sort", name, strlen(name)) : NULL;
 }
 
 struct sort {
@@ -487,10 +473,15 @@ static struct ebt_error *sort_and_write(struct out *out)
 
 /* --- tables --- */
 
+/* The table that --csv and --columns are about. */
+static bool is_main(const struct out_table *table)
+{
+	return !strcmp(table->key, "rows") || table->flags & OUT_MAIN;
+}
+
 static bool is_skipped(const struct out *out)
 {
-	return out->options->format == FORMAT_CSV && strcmp(out->table->key, "rows") &&
-	       !(out->table->flags & OUT_MAIN);
+	return out->options->format == FORMAT_CSV && !is_main(out->table);
 }
 
 struct ebt_error *out_begin(struct out *out, const struct out_table *table)
@@ -500,6 +491,12 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 	bool reverse;
 
 	out->table = table;
+	if (out->options->columns && is_main(table)) {
+		err = out_choose_columns(out->options->columns, table, &out->chosen);
+		if (err)
+			return err;
+		out->table = table = &out->chosen.table;
+	}
 	/* A wrong --sort is said before the work, not after it. */
 	err = table->flags & OUT_STREAM ? NULL : find_sort(out, &column, &reverse);
 	if (err)
@@ -587,6 +584,8 @@ struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct ou
 	(void)n;
 	if (is_skipped(out) || depth >= JSON_MAX_DEPTH)
 		return NULL;
+	if (out->chosen.n)
+		values = out_chosen_values(&out->chosen, values);
 	if (!(out->table->flags & OUT_STREAM))
 		return collect(out, depth, values);
 	switch (out->options->format) {
@@ -610,6 +609,7 @@ struct ebt_error *out_end(struct out *out)
 	else if (out->options->format == FORMAT_JSON)
 		out_json_stream_end(out);
 	forget_lines(out);
+	out_chosen_deinit(&out->chosen);
 	out->table = NULL;
 	return err;
 }

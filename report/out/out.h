@@ -59,6 +59,7 @@ enum out_column_flags {
 	OUT_INDENT = 1 << 5,   /* text indented by the row's depth on a terminal */
 	OUT_FLEX = 1 << 6,     /* the first to be shortened where the terminal is narrow */
 	OUT_OPTIONAL = 1 << 7, /* left out where the terminal is narrow, the last one first */
+	OUT_HIDDEN = 1 << 8,   /* in no output: not among --columns */
 };
 
 struct out_column {
@@ -175,6 +176,10 @@ struct ebt_error *out_end(struct out *out);
 /* Text between tables; nothing with --json and --csv. What comes from the trace goes through
  * text_terminal() (text.h) first. */
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Another file that an option names, never the trace itself; the caller closes it. */
+struct ebt_error *out_open_file(const struct options *options, const char *option, const char *path,
+				FILE **ret);
 
 enum option_format out_format(const struct out *out);
 /* The JSON writer, inside the top object between members: a command adds members of its own.

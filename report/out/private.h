@@ -15,6 +15,29 @@ struct out_line {
 };
 #define OUT_NO_PARENT UINT32_MAX
 
+/* A table as --columns wants it. All zero: as it is. */
+struct out_chosen {
+	struct out_table table;
+	struct out_column *columns;
+	char **headers; /* those that were made up */
+	size_t *from;	/* by column: which one of the table's it is */
+	struct out_value *values;
+	size_t n;
+};
+
+struct ebt_error *out_choose_columns(const char *list, const struct out_table *table,
+				     struct out_chosen *chosen);
+void out_chosen_deinit(struct out_chosen *chosen);
+/* A row in the order of the chosen columns; valid until the next one. */
+const struct out_value *out_chosen_values(const struct out_chosen *chosen,
+					  const struct out_value *values);
+
+/* Does the option's word mean this column? */
+bool out_column_is(const struct out_column *column, const char *name, size_t len);
+/* "--sort: there is no column 'x'; there are …" */
+struct ebt_error *out_no_column(const struct out_table *table, const char *option, const char *name,
+				size_t len);
+
 struct out {
 	const struct options *options;
 	struct trace *trace;
@@ -32,6 +55,7 @@ struct out {
 	const struct out_table *table; /* between begin and end */
 	struct out_line *lines;
 	size_t n_lines, capacity;
+	struct out_chosen chosen;
 	uint32_t last[JSON_MAX_DEPTH]; /* last line of each depth */
 	struct text cell;	       /* scratch of the writers */
 };

@@ -12,7 +12,7 @@
 
 static bool is_shown(const struct out_column *column)
 {
-	return !(column->flags & OUT_DETAIL);
+	return !(column->flags & (OUT_DETAIL | OUT_HIDDEN));
 }
 
 static bool is_left(const struct out_column *column)

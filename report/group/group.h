@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Grouped tables: rows of a trace to groups (--by KEY[,KEY…]), figures for each group, and a table
+ * of them. A report describes its table once: what it can be grouped by, its figures, and how each
+ * stands in a column.
+ *
+ *	static const struct group_column columns[] = {
+ *		{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, offsetof(struct sum, count) },
+ *		{ { "time_ns", "TIME", OUT_DURATION, OUT_SORT }, GROUP_U64, offsetof(…) },
+ *	};
+ *	static const struct group_table table = {
+ *		.keys = GROUP_TASK_KEYS, .by = "process",
+ *		.columns = columns, .n_columns = 2, .size = sizeof(struct sum), .merge = merge,
+ *	};
+ *
+ *	err = grouping_create(report, &table, NULL, NULL, &g);
+ *	… of each row of the trace:
+ *	err = grouping_add(g, &(struct group_row){ .task = task }, add_row, row);
+ *	… and in the end:
+ *	err = grouping_put(g);
+ *
+ * Finding the group of a row is a look into an array for a key that is a task, and one into a hash
+ * map for each other key. Memory depends on the number of groups.
+ */
+#ifndef REPORT_GROUP_GROUP_H
+#define REPORT_GROUP_GROUP_H
+
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/out/out.h"
+#include "report/stacks/model_calltree.h"
+#include "report/trace/inode_paths.h"
+
+#define GROUP_MAX_KEYS 4 /* in one --by, with the one whose rows stand below */
+#define GROUP_MAX_OWN  4
+
+/* What tables can be grouped by; the table's own keys stand behind these. */
+enum group_key {
+	GROUP_THREAD, /* also "task" */
+	GROUP_PROCESS,
+	GROUP_PROGRAM, /* processes of one name */
+	GROUP_USER,
+	GROUP_CGROUP,
+	GROUP_CONTAINER,
+	GROUP_FILE,
+	GROUP_MAPPING, /* a file, or what is mapped instead */
+	GROUP_STACK,
+	GROUP_OWN, /* and on */
+};
+
+#define GROUP_TASK_KEYS                                                                      \
+	(1u << GROUP_THREAD | 1u << GROUP_PROCESS | 1u << GROUP_PROGRAM | 1u << GROUP_USER | \
+	 1u << GROUP_CGROUP | 1u << GROUP_CONTAINER)
+#define GROUP_TASK_KEY_NAMES "thread, process, program, user, cgroup, container"
+
+/* What a row is grouped by: what the keys that the table has need. */
+struct group_row {
+	const struct ebt_task *task; /* NULL: not known */
+	struct inode_key file;
+	uint32_t file_kind;	     /* GROUP_MAPPING: not 0 for what is no file */
+	uint32_t node;		     /* GROUP_STACK: of grouping_tree() */
+	bool no_stack;		     /* of nothing that has one: it is not among --stacks */
+	uint64_t own[GROUP_MAX_OWN]; /* of the table's own keys */
+};
+
+struct grouping;
+
+/* What a key's value is called: values of its columns, texts that stand for them (used where they
+ * are not empty), and a label for where it stands alone. */
+struct group_cells {
+	struct out_value *values;
+	struct text *texts; /* by column */
+	struct text *label;
+};
+
+/* A key of the table's own. */
+struct group_own {
+	const char *name; /* in --by */
+	const char *header;
+	const struct out_column *columns;
+	size_t n_columns; /* at most GROUP_MAX_CELLS */
+	bool small;	  /* values are below 2^32 - 1 */
+	struct ebt_error *(*put)(const struct grouping *g, uint64_t value,
+				 struct group_cells *cells);
+};
+#define GROUP_MAX_CELLS 16
+
+/* How a figure becomes a value. The three of a histogram are null where it is empty. */
+enum group_figure {
+	GROUP_U64,
+	GROUP_PER_SECOND, /* of a uint64_t: in a second of the window, as OUT_FLOAT */
+	GROUP_HISTOGRAM_COUNT,
+	GROUP_HISTOGRAM_SUM,
+	GROUP_P50,
+	GROUP_P99,
+	GROUP_MAX,
+	GROUP_GET, /* by the column's function */
+};
+
+struct group_column {
+	struct out_column out;
+	enum group_figure figure;
+	size_t at; /* offset in the figures */
+	struct out_value (*get)(const struct grouping *g, const void *figures);
+	unsigned int narrow; /* a terminal with fewer columns does without it */
+};
+
+struct group_table {
+	unsigned int keys; /* 1 << enum group_key */
+	const struct group_own *own;
+	size_t n_own;
+	const char *by;	    /* without --by */
+	const char *detail; /* key of rows that stand below each row, unless --by has it; or NULL */
+	const char *no_task; /* what stands for NULL tasks; NULL: "(not known)" */
+	/* GROUP_MAPPING: what a file_kind is called; NULL where it is a file. */
+	const char *(*mapping)(uint32_t file_kind);
+
+	const struct group_column *columns;
+	size_t n_columns;
+	size_t size; /* of the figures of a group; all zero: nothing yet */
+	struct ebt_error *(*merge)(void *to, const void *from);
+	void (*deinit)(void *figures);				       /* or NULL */
+	bool (*hidden)(const struct grouping *g, const void *figures); /* or NULL: none is */
+	/* Rows of the table's own below each row: `name` is their key in JSON; or NULL. */
+	const char *below;
+	struct ebt_error *(*put_below)(const struct grouping *g, uint32_t group,
+				       const struct out_column *columns, size_t n_columns);
+
+	/* --stacks and --flame, of tables whose rows have stacks. */
+	const uint16_t *stack_tables; /* whose stacks are symbolized together; ends with 0 */
+	const char *stack_by;	      /* NULL: "stack" */
+	const char *unit;	      /* of weights; NULL: ns */
+	uint64_t (*weight)(const void *figures);
+	/* The line above a stack. all: sum of all weights. */
+	void (*headline)(const struct grouping *g, const void *figures, uint64_t all,
+			 struct text *text);
+};
+
+/* In a command's table of options; keys: a text. */
+#define GROUP_BY_OPTION(keys)                                         \
+	{                                                             \
+		"by", OPTION_STRING, "KEY,…", "by any of " keys, NULL \
+	}
+#define GROUP_STACK_OPTIONS                                                                 \
+	{ "stacks", OPTION_FLAG, NULL, "by stack, with its frames (JSON: besides)", NULL }, \
+	{                                                                                   \
+		"flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL \
+	}
+
+/*
+ * Reads --by, --stacks and --flame of the command's options. arg: for the table's functions. tree:
+ * whose nodes rows will have; NULL: one is made where stacks are asked for. Report, table and tree
+ * must outlive it. EBT_ERR_INVALID: a key that the table does not have.
+ */
+struct ebt_error *grouping_create(struct report *report, const struct group_table *table, void *arg,
+				  struct calltree *tree, struct grouping **ret);
+void grouping_destroy(struct grouping *g);
+DEFINE_CLEANUP(struct grouping *, grouping_destroy);
+
+void *grouping_arg(const struct grouping *g);
+struct report *grouping_report(const struct grouping *g);
+/* Is the table grouped by this key (of the table's own: GROUP_OWN + index)? */
+bool grouping_has(const struct grouping *g, unsigned int key);
+/* Where rows have to say their stack; NULL: nobody asks for it. */
+struct calltree *grouping_tree(const struct grouping *g);
+/* The node of a row's stack in that tree; 0 where nobody asks. */
+struct ebt_error *grouping_place(const struct grouping *g, const struct calltree_stack *stack,
+				 uint32_t *ret);
+
+/* Puts something of `arg` into figures. id: of the group, also of those by stack. */
+typedef struct ebt_error *group_add_fn(void *arg, void *figures, uint32_t id);
+/* Calls it for each group that the row belongs to: of the table, and by stack. */
+struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, group_add_fn *add,
+			       void *arg);
+
+/* For tables that come back to a group: its number in the table, and its figures, which lie there
+ * until the next group is made. */
+struct ebt_error *grouping_find(struct grouping *g, const struct group_row *row, uint32_t *ret);
+void *grouping_figures(const struct grouping *g, uint32_t group);
+size_t grouping_n(const struct grouping *g);
+/* The value of a table's own key (its index) of this group. */
+uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own);
+
+/* So many of something in a second of the window. */
+double grouping_per_second(const struct grouping *g, uint64_t n);
+/* Is there a table of groups, not only stacks? */
+bool grouping_has_rows(const struct grouping *g);
+
+/* Of all groups merged: there after grouping_put(). */
+const void *grouping_all(const struct grouping *g);
+
+/* Prints the tables that the options ask for, and writes --flame. After the last row. */
+struct ebt_error *grouping_put(struct grouping *g);
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows to groups; see group.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "report/group/private.h"
+#include "report/stacks/calltree_trace.h"
+#include "report/trace/prepare.h"
+
+#define MAX_GROUPS (UINT32_MAX / 2)
+
+/* --- keys --- */
+
+static const char *const key_names[GROUP_OWN] = {
+	[GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process", [GROUP_PROGRAM] = "program",
+	[GROUP_USER] = "user",	   [GROUP_CGROUP] = "cgroup",	[GROUP_CONTAINER] = "container",
+	[GROUP_FILE] = "file",	   [GROUP_MAPPING] = "mapping", [GROUP_STACK] = "stack",
+};
+
+static bool is_own(unsigned int key)
+{
+	return key >= GROUP_OWN;
+}
+
+static bool is_task(unsigned int key)
+{
+	return key <= GROUP_CONTAINER;
+}
+
+static bool has_key(const struct group_table *table, unsigned int key)
+{
+	return is_own(key) ? key - GROUP_OWN < table->n_own : table->keys >> key & 1;
+}
+
+static const char *key_name(const struct group_table *table, unsigned int key)
+{
+	return is_own(key) ? table->own[key - GROUP_OWN].name : key_names[key];
+}
+
+static struct ebt_error *no_such_key(const struct group_table *table, const char *word, size_t len)
+{
+	_cleanup_text_ struct text names = TEXT_INIT;
+
+	for (unsigned int key = 0; key < GROUP_OWN + table->n_own; key++) {
+		if (has_key(table, key))
+			text_printf(&names, "%s%s", names.len ? ", " : "", key_name(table, key));
+	}
+	return ebt_error_create(EBT_ERR_INVALID, "--by: there is no key '%.*s'; there are %s",
+				(int)len, word, text_get(&names));
+}
+
+static struct ebt_error *find_key(const struct group_table *table, const char *word, size_t len,
+				  unsigned int *ret)
+{
+	if (len == 4 && !memcmp(word, "task", 4)) {
+		word = key_names[GROUP_THREAD];
+		len = strlen(word);
+	}
+	for (unsigned int key = 0; key < GROUP_OWN + table->n_own; key++) {
+		if (!has_key(table, key) || strlen(key_name(table, key)) != len ||
+		    memcmp(key_name(table, key), word, len))
+			continue;
+		*ret = key;
+		return NULL;
+	}
+	return no_such_key(table, word, len);
+}
+
+static bool set_has(const struct group_set *set, unsigned int key)
+{
+	for (size_t i = 0; i < set->n_levels; i++) {
+		if (set->levels[i].key == key)
+			return true;
+	}
+	return false;
+}
+
+static struct ebt_error *add_level(struct grouping *g, struct group_set *set, const char *word,
+				   size_t len)
+{
+	struct key_level *level = &set->levels[set->n_levels];
+	struct trace *trace = g->report->trace;
+	struct ebt_error *err;
+	unsigned int key;
+
+	err = find_key(g->table, word, len, &key);
+	if (err)
+		return err;
+	if (set_has(set, key))
+		return ebt_error_create(EBT_ERR_INVALID, "--by: '%.*s' stands there twice",
+					(int)len, word);
+	if (set->n_levels == GROUP_MAX_KEYS)
+		return ebt_error_create(EBT_ERR_INVALID, "--by takes up to %d keys",
+					GROUP_MAX_KEYS - (g->table->detail != NULL));
+	level->key = key;
+	set->n_levels++;
+	if (is_task(key))
+		return group_tasks_init(&level->tasks, trace, (enum group_key)key);
+	if (key == GROUP_FILE || key == GROUP_MAPPING)
+		return inode_paths_create(trace, &level->paths);
+	return NULL;
+}
+
+static struct ebt_error *add_levels(struct grouping *g, struct group_set *set, const char *by)
+{
+	while (*by) {
+		size_t len = strcspn(by, ",");
+		struct ebt_error *err = add_level(g, set, by, len);
+
+		if (err)
+			return err;
+		by += len;
+		by += *by == ',' && by[1];
+	}
+	return NULL;
+}
+
+/* Rows below rows, unless they are rows already. */
+static struct ebt_error *add_detail(struct grouping *g)
+{
+	const char *detail = g->table->detail;
+	struct ebt_error *err;
+	unsigned int key;
+
+	err = find_key(g->table, detail, strlen(detail), &key);
+	if (err || set_has(&g->by, key))
+		return err;
+	g->by.detail = true;
+	return add_level(g, &g->by, detail, strlen(detail));
+}
+
+/* --- life --- */
+
+static void level_deinit(struct key_level *level)
+{
+	group_tasks_deinit(&level->tasks);
+	inode_paths_destroy(level->paths);
+	free(level->files);
+	free(level->values);
+	free(level->groups);
+	ebt_map_deinit(&level->by_value);
+	ebt_map_deinit(&level->by_pair);
+}
+
+static void set_deinit(struct grouping *g, struct group_set *set)
+{
+	for (size_t i = 0; g->table->deinit && i < set->n; i++)
+		g->table->deinit(group_set_figures(g, set, i));
+	for (size_t i = 0; i < set->n_levels; i++)
+		level_deinit(&set->levels[i]);
+	free(set->figures);
+}
+
+void grouping_destroy(struct grouping *g)
+{
+	if (!g)
+		return;
+	set_deinit(g, &g->by);
+	set_deinit(g, &g->by_stack);
+	if (g->all && g->table->deinit)
+		g->table->deinit(g->all);
+	free(g->all);
+	calltree_destroy(g->own_tree);
+	free(g);
+}
+
+static struct ebt_error *make_tree(struct grouping *g)
+{
+	struct ebt_error *err;
+
+	err = calltree_create_for(g->report->trace, CALLTREE_BY_COMM, &g->own_tree);
+	g->tree = g->own_tree;
+	for (const uint16_t *table = g->table->stack_tables; !err && *table; table++)
+		err = prepare_names(g->report->trace, *table, 0);
+	return err;
+}
+
+static struct ebt_error *read_options(struct grouping *g)
+{
+	const struct options *o = g->report->options;
+	const char *by = options_string(o, "by");
+	struct ebt_error *err;
+
+	if (g->table->stack_tables) {
+		g->flame = options_string(o, "flame");
+		g->stacks = options_flag(o, "stacks");
+	}
+	if (g->stacks && by && o->format != FORMAT_JSON)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--stacks and --by are two tables: only --json has both");
+	if (g->flame && o->interval_ns)
+		return ebt_error_create(EBT_ERR_INVALID, "--flame is one picture: --interval does "
+							 "not apply (--from and --to may)");
+	g->rows = !g->stacks || o->format == FORMAT_JSON;
+	if (g->rows) {
+		err = add_levels(g, &g->by, by ? by : g->table->by);
+		if (!err && g->table->detail)
+			err = add_detail(g);
+		if (err)
+			return err;
+	}
+	if (g->stacks || g->flame)
+		return add_levels(g, &g->by_stack,
+				  g->table->stack_by ? g->table->stack_by : "stack");
+	return NULL;
+}
+
+struct ebt_error *grouping_create(struct report *report, const struct group_table *table, void *arg,
+				  struct calltree *tree, struct grouping **ret)
+{
+	_cleanup_(grouping_destroyp) struct grouping *g = calloc(1, sizeof(*g));
+	uint64_t from = trace_from_ns(report->trace), to = trace_to_ns(report->trace);
+	struct ebt_error *err;
+
+	if (!g)
+		return &ebt_enomem;
+	g->report = report;
+	g->table = table;
+	g->arg = arg;
+	g->tree = tree;
+	g->seconds = to > from ? (double)(to - from) / 1e9 : 0;
+	g->all = calloc(1, table->size);
+	if (!g->all)
+		return &ebt_enomem;
+	err = read_options(g);
+	if (!err && !tree && grouping_has(g, GROUP_STACK))
+		err = make_tree(g);
+	if (err)
+		return err;
+	*ret = take_ptr(g);
+	return NULL;
+}
+
+void *grouping_arg(const struct grouping *g)
+{
+	return g->arg;
+}
+
+struct report *grouping_report(const struct grouping *g)
+{
+	return g->report;
+}
+
+bool grouping_has(const struct grouping *g, unsigned int key)
+{
+	return set_has(&g->by, key) || set_has(&g->by_stack, key);
+}
+
+struct calltree *grouping_tree(const struct grouping *g)
+{
+	return grouping_has(g, GROUP_STACK) ? g->tree : NULL;
+}
+
+struct ebt_error *grouping_place(const struct grouping *g, const struct calltree_stack *stack,
+				 uint32_t *ret)
+{
+	*ret = 0;
+	return grouping_tree(g) ? calltree_place(g->tree, stack, ret) : NULL;
+}
+
+/* --- rows to groups --- */
+
+static bool same_file(const struct group_file *a, const struct group_file *b)
+{
+	return a->kind == b->kind && a->key.inode == b->key.inode &&
+	       a->key.dev_major == b->key.dev_major && a->key.dev_minor == b->key.dev_minor &&
+	       a->key.generation == b->key.generation;
+}
+
+static struct ebt_error *file_value(struct key_level *level, const struct group_row *row,
+				    uint32_t *ret)
+{
+	const struct group_file file = { row->file, row->file_kind };
+	uint64_t hash = ebt_hash_u64(file.kind, file.key.inode);
+	struct ebt_error *err;
+	size_t at = 0;
+
+	hash = ebt_hash_u64(hash, (uint64_t)file.key.dev_major << 32 | file.key.dev_minor);
+	hash = ebt_hash_u64(hash, file.key.generation);
+	while ((*ret = ebt_map_next(&level->by_value, hash, &at)) != EBT_MAP_NONE) {
+		if (same_file(&level->files[*ret], &file))
+			return NULL;
+	}
+	err = ebt_array_reserve(&level->files, level->n, &level->capacity);
+	if (err)
+		return err;
+	*ret = (uint32_t)level->n;
+	err = ebt_map_insert(&level->by_value, hash, *ret);
+	if (!err)
+		level->files[level->n++] = file;
+	return err;
+}
+
+static struct ebt_error *own_value(const struct group_table *table, struct key_level *level,
+				   const struct group_row *row, uint32_t *ret)
+{
+	uint64_t value = row->own[level->key - GROUP_OWN];
+	struct ebt_error *err;
+
+	if (table->own[level->key - GROUP_OWN].small) {
+		*ret = (uint32_t)value;
+		return NULL;
+	}
+	err = ebt_array_reserve(&level->values, level->n, &level->capacity);
+	if (err)
+		return err;
+	err = ebt_map_add(&level->by_value, value, (uint32_t)level->n, ret);
+	if (!err && *ret == level->n)
+		level->values[level->n++] = value;
+	return err;
+}
+
+static struct ebt_error *value_of(struct grouping *g, struct key_level *level,
+				  const struct group_row *row, uint32_t *ret)
+{
+	if (is_task(level->key))
+		return group_tasks_of(&level->tasks, row->task, ret);
+	if (is_own(level->key))
+		return own_value(g->table, level, row, ret);
+	if (level->key == GROUP_STACK) {
+		*ret = row->node;
+		return NULL;
+	}
+	return file_value(level, row, ret);
+}
+
+/* The group of these keys: of the first key's values and the like, by their pair. */
+static struct ebt_error *group_of(struct key_level *level, uint32_t before, uint32_t value,
+				  uint32_t *ret)
+{
+	struct ebt_error *err;
+
+	err = ebt_map_add(&level->by_pair, (uint64_t)before << 32 | value,
+			  (uint32_t)level->n_groups, ret);
+	if (err || *ret < level->n_groups)
+		return err;
+	if (level->n_groups == MAX_GROUPS)
+		return ebt_error_create(EBT_ERR_LIMIT, "too many groups");
+	err = ebt_array_reserve(&level->groups, level->n_groups, &level->groups_capacity);
+	if (!err)
+		level->groups[level->n_groups++] = (struct level_group){ before, value };
+	return err;
+}
+
+/* Makes figures up to those of group i. */
+static struct ebt_error *reach(struct grouping *g, struct group_set *set, uint32_t i)
+{
+	struct ebt_error *err;
+
+	if (i < set->n)
+		return NULL;
+	err = ebt_array_grow(&set->figures, i, &set->capacity, g->table->size, true);
+	if (!err)
+		set->n = (size_t)i + 1;
+	return err;
+}
+
+struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
+				 const struct group_row *row, uint32_t *ret)
+{
+	uint32_t group = 0, value;
+	struct ebt_error *err;
+
+	for (size_t i = 0; i < set->n_levels; i++) {
+		struct key_level *level = &set->levels[i];
+
+		err = value_of(g, level, row, &value);
+		if (err)
+			return err;
+		/* Numbers of tasks are without gaps: the first key's are those of its groups. */
+		if (!i && is_task(level->key)) {
+			group = value;
+			continue;
+		}
+		err = group_of(level, group, value, &group);
+		if (err)
+			return err;
+	}
+	*ret = group;
+	return reach(g, set, group);
+}
+
+void *group_set_figures(const struct grouping *g, const struct group_set *set, size_t i)
+{
+	return set->figures + i * g->table->size;
+}
+
+uint32_t group_set_value(const struct group_set *set, uint32_t group, size_t level)
+{
+	for (size_t i = set->n_levels - 1; i > level; i--)
+		group = set->levels[i].groups[group].before;
+	if (!level && is_task(set->levels[0].key))
+		return group;
+	return set->levels[level].groups[group].value;
+}
+
+struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, group_add_fn *add,
+			       void *arg)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
+	if (g->by.n_levels) {
+		err = group_set_find(g, &g->by, row, &i);
+		if (!err)
+			err = add(arg, group_set_figures(g, &g->by, i), 2 * i);
+		if (err)
+			return err;
+	}
+	if (!g->by_stack.n_levels || row->no_stack)
+		return NULL;
+	err = group_set_find(g, &g->by_stack, row, &i);
+	return err ? err : add(arg, group_set_figures(g, &g->by_stack, i), 2 * i + 1);
+}
+
+struct ebt_error *grouping_find(struct grouping *g, const struct group_row *row, uint32_t *ret)
+{
+	return group_set_find(g, &g->by, row, ret);
+}
+
+void *grouping_figures(const struct grouping *g, uint32_t group)
+{
+	return group_set_figures(g, &g->by, group);
+}
+
+size_t grouping_n(const struct grouping *g)
+{
+	return g->by.n;
+}
+
+uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own)
+{
+	for (size_t i = 0; i < g->by.n_levels; i++) {
+		const struct key_level *level = &g->by.levels[i];
+		uint32_t value;
+
+		if (level->key != GROUP_OWN + own)
+			continue;
+		value = group_set_value(&g->by, group, i);
+		return g->table->own[own].small ? value : level->values[value];
+	}
+	return 0;
+}
+
+double grouping_per_second(const struct grouping *g, uint64_t n)
+{
+	return g->seconds > 0 ? (double)n / g->seconds : 0;
+}
+
+bool grouping_has_rows(const struct grouping *g)
+{
+	return g->rows;
+}
+
+const void *grouping_all(const struct grouping *g)
+{
+	return g->all;
+}
+
+static struct ebt_error *merge_all(struct grouping *g)
+{
+	const struct group_set *set = g->by.n_levels ? &g->by : &g->by_stack;
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < set->n; i++)
+		err = g->table->merge(g->all, group_set_figures(g, set, i));
+	return err;
+}
+
+struct ebt_error *grouping_put(struct grouping *g)
+{
+	struct ebt_error *err = merge_all(g);
+
+	if (!err && g->rows)
+		err = group_rows_put(g);
+	if (!err && g->stacks)
+		err = group_stacks_put(g);
+	if (!err && g->flame)
+		err = group_flame_write(g);
+	return err;
+}

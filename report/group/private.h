@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between the parts of grouped tables: keys of tasks, groups, and their tables. */
+#ifndef REPORT_GROUP_PRIVATE_H
+#define REPORT_GROUP_PRIVATE_H
+
+#include "format/base/map.h"
+#include "report/base/names.h"
+#include "report/group/group.h"
+#include "report/procs/containers.h"
+#include "report/procs/model_procs.h"
+#include "report/trace/programs.h"
+
+/* Tasks to numbers by one of the keys that are about tasks, in order of first appearance. */
+struct group_tasks {
+	enum group_key key;
+	const struct names *names;
+	struct programs *programs; /* of program */
+	struct procs *procs;	   /* of user, cgroup and container */
+	struct proc_containers containers;
+	const struct ebt_task **tasks; /* by number: one of them; NULL: not known */
+	size_t n, capacity;
+	struct ebt_map by_value;
+	uint32_t *of_task; /* by task id: 1 + number; 0: not known yet */
+	size_t of_task_capacity;
+};
+
+struct ebt_error *group_tasks_init(struct group_tasks *tasks, struct trace *trace,
+				   enum group_key key);
+void group_tasks_deinit(struct group_tasks *tasks);
+struct ebt_error *group_tasks_of(struct group_tasks *tasks, const struct ebt_task *task,
+				 uint32_t *ret);
+/* Columns of such a key, and what stands in them. */
+const struct out_column *group_tasks_columns(enum group_key key, size_t *ret_n);
+void group_tasks_put(const struct group_tasks *tasks, uint32_t i, const char *no_task,
+		     struct group_cells *cells);
+
+struct group_file {
+	struct inode_key key;
+	uint32_t kind;
+};
+
+/* One key of one --by. What it is of a row becomes a number, and with that of the keys before it
+ * the number of a group of these keys. */
+struct key_level {
+	unsigned int key; /* enum group_key, and own ones behind them */
+	struct group_tasks tasks;
+	struct inode_paths *paths;
+	struct group_file *files;
+	uint64_t *values; /* of an own key whose values are not small */
+	size_t n, capacity;
+	struct ebt_map by_value;
+
+	struct ebt_map by_pair; /* number of the group before, and of this key's value */
+	struct level_group {
+		uint32_t before, value;
+	} * groups; /* of the first key: value is the group */
+	size_t n_groups, groups_capacity;
+};
+
+/* Groups by some keys, with figures. */
+struct group_set {
+	struct key_level levels[GROUP_MAX_KEYS];
+	size_t n_levels;
+	bool detail;   /* the last one is of rows below rows */
+	char *figures; /* by group of the last level */
+	size_t n, capacity;
+};
+
+struct grouping {
+	struct report *report;
+	const struct group_table *table;
+	void *arg;
+	struct calltree *tree, *own_tree;
+	bool rows, stacks; /* which sets are asked for */
+	const char *flame;
+	struct group_set by, by_stack;
+	void *all;
+	double seconds; /* of the window */
+};
+
+struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
+				 const struct group_row *row, uint32_t *ret);
+void *group_set_figures(const struct grouping *g, const struct group_set *set, size_t i);
+/* The value that a group has of the level's key. */
+uint32_t group_set_value(const struct group_set *set, uint32_t group, size_t level);
+
+/* A group of those by stack. */
+struct group_stack {
+	uint64_t weight;
+	uint32_t group, node;
+};
+
+/* Table "rows", and another one of these groups by stack in this order. */
+struct ebt_error *group_rows_put(struct grouping *g);
+struct ebt_error *group_stack_rows_put(struct grouping *g, struct out_table *table,
+				       const struct group_stack *stacks, size_t n);
+
+struct ebt_error *group_stacks_put(struct grouping *g);
+struct ebt_error *group_flame_write(struct grouping *g);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --columns: a table with these columns alone, in this order. The others stay, hidden: rows may be
+ * sorted by them, and rows below rows need the one that is indented. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/out/private.h"
+
+/* COL may be the key, the key without _ns, or the header. */
+bool out_column_is(const struct out_column *column, const char *name, size_t n)
+{
+	size_t len = strlen(column->key);
+
+	if ((len == n || (len == n + 3 && !strcmp(column->key + n, "_ns"))) &&
+	    !strncasecmp(column->key, name, n))
+		return true;
+	return column->header && strlen(column->header) == n &&
+	       !strncasecmp(column->header, name, n);
+}
+
+struct ebt_error *out_no_column(const struct out_table *table, const char *option, const char *name,
+				size_t n)
+{
+	_cleanup_text_ struct text keys = TEXT_INIT;
+
+	for (size_t i = 0; i < table->n_columns; i++)
+		text_printf(&keys, "%s%s", i ? ", " : "", table->columns[i].key);
+	return ebt_error_create(EBT_ERR_INVALID, "%s: there is no column '%.*s'; there are %s",
+				option, (int)n, name, text_get(&keys));
+}
+
+void out_chosen_deinit(struct out_chosen *c)
+{
+	for (size_t i = 0; c->headers && i < c->n; i++)
+		free(c->headers[i]);
+	free(c->headers);
+	free(c->columns);
+	free(c->from);
+	free(c->values);
+	*c = (struct out_chosen){ 0 };
+}
+
+/* A column that is for JSON and CSV as a rule has no header: HIT_PERCENT becomes HIT-PERCENT. */
+static struct ebt_error *add_header(struct out_chosen *c, size_t at)
+{
+	char *header = strdup(c->columns[at].key);
+
+	if (!header)
+		return &ebt_enomem;
+	for (char *p = header; *p; p++)
+		*p = *p == '_' ? '-' : (char)toupper((unsigned char)*p);
+	c->headers[at] = header;
+	c->columns[at].header = header;
+	return NULL;
+}
+
+static struct ebt_error *choose(struct out_chosen *c, const struct out_table *table, size_t from)
+{
+	struct out_column *column = &c->columns[c->n];
+
+	c->from[c->n] = from;
+	*column = table->columns[from];
+	column->flags &= ~(unsigned int)(OUT_DETAIL | OUT_OPTIONAL);
+	return column->header ? (c->n++, NULL) : add_header(c, c->n++);
+}
+
+static bool is_chosen(const struct out_chosen *c, size_t from)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->from[i] == from)
+			return true;
+	}
+	return false;
+}
+
+static struct ebt_error *choose_named(struct out_chosen *c, const struct out_table *table,
+				      const char *list)
+{
+	struct ebt_error *err = NULL;
+
+	while (!err && *list) {
+		size_t i = 0, len = strcspn(list, ",");
+
+		while (i < table->n_columns && !out_column_is(&table->columns[i], list, len))
+			i++;
+		if (i == table->n_columns)
+			return out_no_column(table, "--columns", list, len);
+		if (!is_chosen(c, i))
+			err = choose(c, table, i);
+		list += len;
+		list += *list == ',';
+	}
+	return err;
+}
+
+struct ebt_error *out_choose_columns(const char *list, const struct out_table *table,
+				     struct out_chosen *c)
+{
+	size_t n = table->n_columns;
+	struct ebt_error *err = NULL;
+
+	out_chosen_deinit(c);
+	c->columns = calloc(n, sizeof(*c->columns));
+	c->headers = calloc(n, sizeof(*c->headers));
+	c->from = calloc(n, sizeof(*c->from));
+	c->values = calloc(n, sizeof(*c->values));
+	if (!c->columns || !c->headers || !c->from || !c->values)
+		return &ebt_enomem;
+	for (size_t i = 0; !err && i < n; i++) {
+		if (table->columns[i].flags & OUT_INDENT)
+			err = choose(c, table, i);
+	}
+	if (!err)
+		err = choose_named(c, table, list);
+	for (size_t i = 0; !err && i < n; i++) {
+		if (is_chosen(c, i))
+			continue;
+		err = choose(c, table, i);
+		c->columns[c->n - 1].flags |= OUT_HIDDEN;
+	}
+	c->table = *table;
+	c->table.columns = c->columns;
+	return err;
+}
+
+const struct out_value *out_chosen_values(const struct out_chosen *c,
+					  const struct out_value *values)
+{
+	for (size_t i = 0; i < c->n; i++)
+		c->values[i] = values[c->from[i]];
+	return c->values;
+}
