@@ -4,24 +4,17 @@
 
 #include <stdlib.h>
 
+#include "format/base/array.h"
+
 void cfi_vec_add(struct cfi_vec *vec, struct cfi_row row)
 {
 	if (vec->n == CFI_MAX_ROWS)
 		vec->full = true;
 	if (vec->full || vec->failed)
 		return;
-	if (vec->n == vec->capacity) {
-		size_t capacity = vec->capacity ? 2 * vec->capacity : 1024;
-		struct cfi_row *rows = realloc(vec->rows, capacity * sizeof(*rows));
-
-		if (!rows) {
-			vec->failed = true;
-			return;
-		}
-		vec->rows = rows;
-		vec->capacity = capacity;
-	}
-	vec->rows[vec->n++] = row;
+	vec->failed = ebt_array_reserve(&vec->rows, vec->n, &vec->capacity);
+	if (!vec->failed)
+		vec->rows[vec->n++] = row;
 }
 
 void cfi_vec_deinit(struct cfi_vec *vec)

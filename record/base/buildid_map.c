@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ids are an array that doubles; the keymap holds indices of it. */
+#include "record/base/buildid_map.h"
+
 #include <stdlib.h>
 
-#include "record/base/buildid_map.h"
+#include "format/base/array.h"
 
 void buildid_map_deinit(struct buildid_map *map)
 {
 	keymap_deinit(&map->keys);
 	free(map->ids);
-	map->ids = NULL;
+	*map = (struct buildid_map){ .max = map->max };
 }
 
 bool buildid_map_find(const struct buildid_map *map, const void *key, size_t len,
@@ -31,15 +33,8 @@ void buildid_map_put(struct buildid_map *map, const void *key, size_t len, const
 		map->ids[index] = *id;
 		return;
 	}
-	if (n >= map->max)
+	if (n >= map->max || ebt_array_reserve(&map->ids, n, &map->capacity))
 		return;
-	if (!(n & (n - 1))) {
-		struct buildid *ids = realloc(map->ids, (n ? n * 2 : 1) * sizeof(*ids));
-
-		if (!ids)
-			return;
-		map->ids = ids;
-	}
 	map->ids[n] = *id;
 	keymap_put(&map->keys, key, len, n);
 }

@@ -9,7 +9,7 @@
 struct buildid_map {
 	struct keymap keys; /* to an index of ids */
 	struct buildid *ids;
-	size_t max;
+	size_t capacity, max;
 };
 
 /* Accepts a map that is all zero. */

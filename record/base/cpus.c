@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "record/base/cpus.h"
 #include "record/base/procfs.h"
@@ -13,20 +14,19 @@
 
 struct cpu_list {
 	int *cpus;
-	size_t n;
+	size_t n, capacity;
 };
 
 static struct ebt_error *add_range(struct cpu_list *list, long first, long last)
 {
-	int *cpus;
+	struct ebt_error *err;
 
 	if (first < 0 || last < first || last >= MAX_CPUS ||
 	    list->n + (size_t)(last - first) >= MAX_CPUS)
 		return ebt_error_create(EBT_ERR_INVALID, "a list of CPUs has %ld-%ld", first, last);
-	cpus = realloc(list->cpus, (list->n + (size_t)(last - first) + 1) * sizeof(*cpus));
-	if (!cpus)
-		return &ebt_enomem;
-	list->cpus = cpus;
+	err = ebt_array_reserve(&list->cpus, list->n + (size_t)(last - first), &list->capacity);
+	if (err)
+		return err;
 	for (long cpu = first; cpu <= last; cpu++)
 		list->cpus[list->n++] = (int)cpu;
 	return NULL;

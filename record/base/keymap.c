@@ -1,105 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Open addressing with linear probing. Keys hold paths that strangers chose; they are compared
- * in full, so that a collision costs time at the worst.
- */
+/* The keys of a hash map, which has only their hashes; see keymap.h. */
+#include "record/base/keymap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/base/keymap.h"
+#include "format/base/array.h"
 
-#define FIRST_SLOTS 64u
-
-struct keymap_slot {
-	unsigned char *key; /* NULL: free */
+struct keymap_entry {
+	unsigned char *key;
 	size_t len;
-	uint64_t hash, value;
+	uint64_t value;
 };
-
-/* FNV-1a, then mixed, because the low bits choose the slot. */
-static uint64_t hash_of(const unsigned char *key, size_t len)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ key[i]) * 0x100000001b3u;
-	hash ^= hash >> 32;
-	return hash * 0x9E3779B97F4A7C15u ^ hash >> 29;
-}
 
 void keymap_deinit(struct keymap *map)
 {
-	for (size_t i = 0; i < map->n_slots; i++)
-		free(map->slots[i].key);
-	free(map->slots);
-	memset(map, 0, sizeof(*map));
+	for (size_t i = 0; i < map->n; i++)
+		free(map->entries[i].key);
+	free(map->entries);
+	ebt_map_deinit(&map->map);
+	*map = (struct keymap){ 0 };
 }
 
-/* The slot of the key, or the free one where it belongs. There is always a free one. */
-static struct keymap_slot *slot_of(const struct keymap *map, const void *key, size_t len,
-				   uint64_t hash)
+static struct keymap_entry *find(const struct keymap *map, const void *key, size_t len,
+				 uint64_t hash)
 {
-	size_t i = hash & (map->n_slots - 1);
+	uint32_t i;
 
-	while (map->slots[i].key) {
-		const struct keymap_slot *slot = &map->slots[i];
+	for (size_t at = 0; (i = ebt_map_next(&map->map, hash, &at)) != EBT_MAP_NONE;) {
+		struct keymap_entry *entry = &map->entries[i];
 
-		if (slot->hash == hash && slot->len == len && !memcmp(slot->key, key, len))
-			break;
-		i = (i + 1) & (map->n_slots - 1);
+		if (entry->len == len && !memcmp(entry->key, key, len))
+			return entry;
 	}
-	return &map->slots[i];
+	return NULL;
 }
 
 bool keymap_find(const struct keymap *map, const void *key, size_t len, uint64_t *ret)
 {
-	const struct keymap_slot *slot;
+	const struct keymap_entry *entry = find(map, key, len, ebt_hash_bytes(0, key, len));
 
-	if (!map->n)
-		return false;
-	slot = slot_of(map, key, len, hash_of(key, len));
-	if (!slot->key)
-		return false;
-	*ret = slot->value;
-	return true;
-}
-
-static bool grow(struct keymap *map)
-{
-	struct keymap larger = { .n_slots = map->n_slots ? map->n_slots * 2 : FIRST_SLOTS };
-
-	larger.slots = calloc(larger.n_slots, sizeof(*larger.slots));
-	if (!larger.slots)
-		return false;
-	for (size_t i = 0; i < map->n_slots; i++) {
-		const struct keymap_slot *slot = &map->slots[i];
-
-		if (slot->key)
-			*slot_of(&larger, slot->key, slot->len, slot->hash) = *slot;
-	}
-	larger.n = map->n;
-	free(map->slots);
-	*map = larger;
-	return true;
+	if (entry)
+		*ret = entry->value;
+	return entry;
 }
 
 bool keymap_put(struct keymap *map, const void *key, size_t len, uint64_t value)
 {
-	const uint64_t hash = hash_of(key, len);
-	struct keymap_slot *slot;
+	const uint64_t hash = ebt_hash_bytes(0, key, len);
+	struct keymap_entry *entry = find(map, key, len, hash);
+	unsigned char *copy;
 
-	if ((map->n + 1) * 4 > map->n_slots * 3 && !grow(map))
-		return false;
-	slot = slot_of(map, key, len, hash);
-	if (!slot->key) {
-		slot->key = malloc(len ? len : 1);
-		if (!slot->key)
-			return false;
-		memcpy(slot->key, key, len);
-		slot->len = len;
-		slot->hash = hash;
-		map->n++;
+	if (entry) {
+		entry->value = value;
+		return true;
 	}
-	slot->value = value;
+	copy = malloc(len + 1);
+	if (!copy || ebt_array_reserve(&map->entries, map->n, &map->capacity) ||
+	    ebt_map_insert(&map->map, hash, (uint32_t)map->n)) {
+		free(copy);
+		return false;
+	}
+	memcpy(copy, key, len);
+	map->entries[map->n++] = (struct keymap_entry){ copy, len, value };
 	return true;
 }

@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct keymap_slot;
+#include "format/base/map.h"
 
+struct keymap_entry;
+
+/* All zero: empty. */
 struct keymap {
-	struct keymap_slot *slots;
-	size_t n, n_slots;
+	struct ebt_map map; /* hash of the key to the index of an entry */
+	struct keymap_entry *entries;
+	size_t n, capacity;
 };
-#define KEYMAP_INIT \
-	{           \
-		0   \
-	}
 
-/* Accepts a map that is all zero. It can be used again afterwards. */
+/* It can be used again afterwards. */
 void keymap_deinit(struct keymap *map);
 
 bool keymap_find(const struct keymap *map, const void *key, size_t len, uint64_t *ret);

@@ -7,8 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "record/base/procfs.h"
+
+/* Most files end before. */
+#define FIRST_READ 65535u
 
 int procfs_open(uint32_t pid)
 {
@@ -151,34 +155,26 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
 	return true;
 }
 
-struct ebt_error *procfs_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
-			       bool *ret_truncated)
+struct ebt_error *procfs_slurp_at(int dir, const char *path, size_t limit, char **ret,
+				  size_t *ret_len, bool *ret_truncated)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	_cleanup_free_ char *content = NULL;
 	size_t len = 0, capacity = 0;
 
 	if (fd < 0)
 		return ebt_error_errno(errno, "%s", path);
-	for (;;) {
+	/* One byte beyond the limit tells whether there is more. */
+	while (len <= limit) {
+		struct ebt_error *err =
+			ebt_array_reserve(&content, len ? len + 1 : FIRST_READ, &capacity);
+		size_t room;
 		ssize_t n;
 
-		/* One byte beyond the limit tells whether there is more. */
-		if (len == capacity) {
-			size_t larger = capacity ? capacity * 2 : 64u << 10;
-			char *grown;
-
-			if (larger > limit + 1)
-				larger = limit + 1;
-			if (larger == capacity)
-				break;
-			grown = realloc(content, larger + 1);
-			if (!grown)
-				return &ebt_enomem;
-			content = grown;
-			capacity = larger;
-		}
-		n = read(fd, content + len, capacity - len);
+		if (err)
+			return err;
+		room = capacity - 1 - len;
+		n = read(fd, content + len, room <= limit - len ? room : limit + 1 - len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -192,4 +188,10 @@ struct ebt_error *procfs_slurp(const char *path, size_t limit, char **ret, size_
 	content[*ret_len] = '\0';
 	*ret = take_ptr(content);
 	return NULL;
+}
+
+struct ebt_error *procfs_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
+			       bool *ret_truncated)
+{
+	return procfs_slurp_at(AT_FDCWD, path, limit, ret, ret_len, ret_truncated);
 }

@@ -62,5 +62,8 @@ void procfs_parse_io(const char *text, struct procfs_io *ret);
  */
 struct ebt_error *procfs_slurp(const char *path, size_t limit, char **ret, size_t *ret_len,
 			       bool *ret_truncated);
+/* The same, of a path below dir. */
+struct ebt_error *procfs_slurp_at(int dir, const char *path, size_t limit, char **ret,
+				  size_t *ret_len, bool *ret_truncated);
 
 #endif

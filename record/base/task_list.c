@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
@@ -80,30 +81,10 @@ const char *task_lister_detail(const struct task_lister *lister)
 void task_list_deinit(struct task_list *list)
 {
 	free(list->tasks);
-	list->tasks = NULL;
-	list->n = 0;
+	*list = (struct task_list){ 0 };
 }
 
-/* Room for `more` tasks behind the n that are there. */
-static struct ebt_error *reserve(struct task_list *list, size_t *capacity, size_t more)
-{
-	size_t n = *capacity ? *capacity : 1024;
-	struct ebrec_task *tasks;
-
-	while (n - list->n < more)
-		n *= 2;
-	if (n == *capacity)
-		return NULL;
-	tasks = realloc(list->tasks, n * sizeof(*tasks));
-	if (!tasks)
-		return &ebt_enomem;
-	list->tasks = tasks;
-	*capacity = n;
-	return NULL;
-}
-
-static struct ebt_error *read_iterator(const struct task_lister *lister, struct task_list *list,
-				       size_t *capacity)
+static struct ebt_error *read_iterator(const struct task_lister *lister, struct task_list *list)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(lister->link));
 	struct ebrec_task batch[256];
@@ -124,7 +105,7 @@ static struct ebt_error *read_iterator(const struct task_lister *lister, struct 
 			return NULL;
 		have += (size_t)n;
 		whole = have / sizeof(batch[0]);
-		err = reserve(list, capacity, whole);
+		err = ebt_array_reserve(&list->tasks, list->n + whole, &list->capacity);
 		if (err)
 			return err;
 		memcpy(list->tasks + list->n, batch, whole * sizeof(batch[0]));
@@ -225,7 +206,7 @@ static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struc
 	return true;
 }
 
-static struct ebt_error *read_process(struct task_list *list, size_t *capacity, const char *pid,
+static struct ebt_error *read_process(struct task_list *list, const char *pid,
 				      const struct clocks *clocks)
 {
 	_cleanup_(dir_closep) DIR *dir = NULL;
@@ -235,7 +216,7 @@ static struct ebt_error *read_process(struct task_list *list, size_t *capacity, 
 	snprintf(path, sizeof(path), "/proc/%.16s/task", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
-		struct ebt_error *err = reserve(list, capacity, 1);
+		struct ebt_error *err = ebt_array_reserve(&list->tasks, list->n, &list->capacity);
 
 		if (err)
 			return err;
@@ -270,8 +251,7 @@ static bool has_pid(const struct task_list *list, size_t n, uint32_t pid)
 }
 
 /* Adds the processes of /proc that are not in the list, which is sorted. */
-static struct ebt_error *add_of_proc(struct task_list *list, size_t *capacity,
-				     const struct clocks *clocks)
+static struct ebt_error *add_of_proc(struct task_list *list, const struct clocks *clocks)
 {
 	_cleanup_(dir_closep) DIR *dir = opendir("/proc");
 	const size_t n = list->n;
@@ -285,7 +265,7 @@ static struct ebt_error *add_of_proc(struct task_list *list, size_t *capacity,
 
 		if (*pid >= '1' && *pid <= '9' &&
 		    !has_pid(list, n, (uint32_t)strtoul(pid, NULL, 10)))
-			err = read_process(list, capacity, pid, clocks);
+			err = read_process(list, pid, clocks);
 	}
 	return err;
 }
@@ -294,7 +274,7 @@ static struct ebt_error *add_of_proc(struct task_list *list, size_t *capacity,
  * A kernel may hide processes from iterators. What /proc has besides
  * is one of these, if it was there before the iterator began; else its fork is an event.
  */
-static struct ebt_error *add_hidden(struct task_list *list, size_t *capacity, uint64_t begin)
+static struct ebt_error *add_hidden(struct task_list *list, uint64_t begin)
 {
 	const size_t n = list->n;
 	struct clocks clocks;
@@ -302,7 +282,7 @@ static struct ebt_error *add_hidden(struct task_list *list, size_t *capacity, ui
 	size_t to = n;
 
 	if (!err)
-		err = add_of_proc(list, capacity, &clocks);
+		err = add_of_proc(list, &clocks);
 	for (size_t i = n; i < list->n; i++)
 		if (list->tasks[i].start + tick_ns() <= begin)
 			list->tasks[to++] = list->tasks[i];
@@ -313,22 +293,20 @@ static struct ebt_error *add_hidden(struct task_list *list, size_t *capacity, ui
 static struct ebt_error *by_iterator(const struct task_lister *lister, struct task_list *list)
 {
 	const uint64_t begin = clocks_now();
-	size_t capacity = 0;
-	struct ebt_error *err = read_iterator(lister, list, &capacity);
+	struct ebt_error *err = read_iterator(lister, list);
 
 	if (err)
 		return err;
 	sort(list);
-	return add_hidden(list, &capacity, begin);
+	return add_hidden(list, begin);
 }
 
 static struct ebt_error *by_proc(struct task_list *list)
 {
-	size_t capacity = 0;
 	struct clocks clocks;
 	struct ebt_error *err = clocks_read(&clocks);
 
-	return err ? err : add_of_proc(list, &capacity, &clocks);
+	return err ? err : add_of_proc(list, &clocks);
 }
 
 struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list *ret)

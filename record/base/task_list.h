@@ -22,7 +22,7 @@ const char *task_lister_detail(const struct task_lister *lister);
 
 struct task_list {
 	struct ebrec_task *tasks; /* by pid, then tid */
-	size_t n;
+	size_t n, capacity;
 };
 
 /* The caller calls task_list_deinit(). */

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "record/base/procfs.h"
 
 #define MAX_FORMAT (1u << 20)
 
@@ -54,27 +56,15 @@ struct ebt_error *tracefs_open(int *ret)
 /* Freed with free(); a zero byte is behind it. */
 static struct ebt_error *read_whole(int folder, const char *path, char **ret)
 {
-	_cleanup_close_ int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
-	size_t len = 0, size = 0;
-	ssize_t n = 1;
+	bool truncated;
+	size_t len;
+	struct ebt_error *err = procfs_slurp_at(folder, path, MAX_FORMAT, &text, &len, &truncated);
 
-	while (fd >= 0 && n > 0) {
-		if (size - len < 2) {
-			char *grown = realloc(text, size = size ? 2 * size : 4096);
-
-			if (!grown)
-				return &ebt_enomem;
-			text = grown;
-		}
-		n = read(fd, text + len, size - len - 1);
-		len += n > 0 ? (size_t)n : 0;
-		if (len > MAX_FORMAT)
-			return ebt_error_create(EBT_ERR_LIMIT, "tracefs: %s is too long", path);
-	}
-	if (fd < 0 || n < 0)
-		return ebt_error_errno(errno, "tracefs: %s", path);
-	text[len] = '\0';
+	if (err)
+		return ebt_error_prefix(err, "tracefs");
+	if (truncated)
+		return ebt_error_create(EBT_ERR_LIMIT, "tracefs: %s is too long", path);
 	*ret = take_ptr(text);
 	return NULL;
 }
@@ -107,15 +97,10 @@ struct ebt_error *tracefs_event(int events, const char *name, uint64_t *ret_id, 
 static struct ebt_error *add_name(struct tracefs_names *names, const char *category,
 				  const char *name)
 {
-	char **grown;
+	struct ebt_error *err = ebt_array_reserve(&names->names, names->n, &names->capacity);
 
-	/* Doubled when it is full: when the number is a power of two. */
-	if (!(names->n & (names->n - 1))) {
-		grown = reallocarray(names->names, names->n ? 2 * names->n : 1, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		names->names = grown;
-	}
+	if (err)
+		return err;
 	if (asprintf(&names->names[names->n], "%s:%s", category, name) < 0)
 		return &ebt_enomem;
 	names->n++;
@@ -136,16 +121,19 @@ static struct ebt_error *list_category(int events, const char *category,
 {
 	int fd = openat(events, category, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct ebt_error *err = NULL;
 	const struct dirent *entry;
 
 	if (fd >= 0 && !dir)
 		close(fd);
-	while (!err && dir && (entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
+		struct ebt_error *err = NULL;
+
 		if (*entry->d_name != '.' && has_number(dirfd(dir), entry->d_name))
 			err = add_name(names, category, entry->d_name);
+		if (err)
+			return err;
 	}
-	return err;
+	return NULL;
 }
 
 static int compare(const void *a, const void *b)

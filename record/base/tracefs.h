@@ -18,7 +18,7 @@ struct ebt_error *tracefs_open(int *ret);
 /* "CATEGORY:NAME" of all events that can be recorded, in order. */
 struct tracefs_names {
 	char **names;
-	size_t n;
+	size_t n, capacity;
 };
 
 struct ebt_error *tracefs_list(int events, struct tracefs_names *ret);

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "record/base/kernel.h"
 
@@ -37,26 +38,23 @@ struct multi_attr {
 
 /* --- places --- */
 
-static bool grow(uint64_t **array, size_t capacity)
+/* Capacities are the same before and behind; where memory is short, that of some arrays is not
+ * used. */
+static bool grow(uint64_t **array, const struct probe_sites *sites, size_t *ret_capacity)
 {
-	uint64_t *grown = reallocarray(*array, capacity, sizeof(*grown));
-
-	if (grown)
-		*array = grown;
-	return grown;
+	*ret_capacity = sites->capacity;
+	return !ebt_array_reserve(array, sites->n, ret_capacity);
 }
 
 bool probe_sites_add(struct probe_sites *sites, uint64_t offset, uint64_t semaphore,
 		     uint64_t cookie)
 {
-	if (sites->n == sites->capacity) {
-		size_t capacity = sites->capacity ? sites->capacity * 2 : 32;
+	size_t capacity;
 
-		if (!grow(&sites->offsets, capacity) || !grow(&sites->semaphores, capacity) ||
-		    !grow(&sites->cookies, capacity))
-			return false;
-		sites->capacity = capacity;
-	}
+	if (!grow(&sites->offsets, sites, &capacity) ||
+	    !grow(&sites->semaphores, sites, &capacity) || !grow(&sites->cookies, sites, &capacity))
+		return false;
+	sites->capacity = capacity;
 	sites->offsets[sites->n] = offset;
 	sites->semaphores[sites->n] = semaphore;
 	sites->cookies[sites->n++] = cookie;
@@ -141,16 +139,14 @@ static int attach_many(const struct probe_attach *how, const struct probe_sites 
 		.n = (uint32_t)n,
 		.multi_flags = how->at_return ? UPROBE_MULTI_RETURN : 0,
 	};
-	int *fds = reallocarray(links->fds, links->n_fds + 1, sizeof(*fds));
 	int fd;
 
-	if (!fds)
+	if (ebt_array_reserve(&links->fds, links->n_fds, &links->fds_capacity))
 		return ENOMEM;
-	links->fds = fds;
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (fd < 0)
 		return errno;
-	fds[links->n_fds++] = fd;
+	links->fds[links->n_fds++] = fd;
 	return 0;
 }
 
@@ -183,17 +179,15 @@ static int attach_one(const struct probe_attach *how, const struct probe_sites *
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = sites->semaphores[site],
 		    .bpf_cookie = sites->cookies[site], .retprobe = how->at_return);
-	struct bpf_link **grown = reallocarray(links->links, links->n_links + 1, sizeof(*grown));
 	struct bpf_link *link;
 
-	if (!grown)
+	if (ebt_array_reserve(&links->links, links->n_links, &links->links_capacity))
 		return ENOMEM;
-	links->links = grown;
 	link = bpf_program__attach_uprobe_opts(how->program, -1, how->path, sites->offsets[site],
 					       &opts);
 	if (!link)
 		return errno;
-	grown[links->n_links++] = link;
+	links->links[links->n_links++] = link;
 	return 0;
 }
 

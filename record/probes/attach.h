@@ -28,9 +28,9 @@ void probe_sites_deinit(struct probe_sites *sites);
 /* What keeps programs there. A zeroed one is empty. */
 struct probe_links {
 	int *fds; /* of many places each, but for the last ones of a file */
-	size_t n_fds;
+	size_t n_fds, fds_capacity;
 	struct bpf_link **links; /* of one place each */
-	size_t n_links;
+	size_t n_links, links_capacity;
 };
 
 /* Waits for programs that run there, which takes the kernel tens of milliseconds for each link. */

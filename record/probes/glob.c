@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "record/bpf/probe.h"
 
 /* Symbols that are kept, of which many may be the same function. */
@@ -49,22 +50,6 @@ static void search_deinit(struct glob_search *search)
 	free(search->list);
 }
 
-/* Grows by half of what is there, and 64. */
-static bool reserve(struct glob_search *search)
-{
-	size_t capacity = search->capacity + search->capacity / 2 + 64;
-	struct symbol *grown;
-
-	if (search->n < search->capacity)
-		return true;
-	grown = reallocarray(search->list, capacity, sizeof(*grown));
-	if (!grown)
-		return false;
-	search->list = grown;
-	search->capacity = capacity;
-	return true;
-}
-
 static bool take_symbol(void *arg, const struct probe_symbol *symbol)
 {
 	const char *version = strchr(symbol->name, '@');
@@ -80,7 +65,7 @@ static bool take_symbol(void *arg, const struct probe_symbol *symbol)
 	    !probe_elf_is_code(search->elf, offset))
 		return true;
 	name = strndup(symbol->name, version ? (size_t)(version - symbol->name) : SIZE_MAX);
-	if (!name || !reserve(search)) {
+	if (!name || ebt_array_reserve(&search->list, search->n, &search->capacity)) {
 		free(name);
 		search->failed = true;
 		return false;

@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
@@ -42,18 +43,17 @@ void probe_list_deinit(struct probe_list *list)
 
 struct ebt_error *probe_list_add(struct probe_list *list, struct probe *probe, uint32_t *ret_number)
 {
-	struct probe *grown;
+	struct ebt_error *err;
 
 	if (list->n == EBREC_MAX_PROBES)
 		return ebt_error_create(EBT_ERR_LIMIT, "more than %d probes", EBREC_MAX_PROBES);
 	if (probe->n_args > EBREC_PROBE_ARGS)
 		return ebt_error_create(EBT_ERR_LIMIT, "probe %s reads more than %d arguments",
 					probe->name, EBREC_PROBE_ARGS);
-	grown = reallocarray(list->list, list->n + 1, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	list->list = grown;
-	grown[list->n++] = *probe;
+	err = ebt_array_reserve(&list->list, list->n, &list->capacity);
+	if (err)
+		return err;
+	list->list[list->n++] = *probe;
 	*probe = (struct probe){ 0 };
 	*ret_number = (uint32_t)list->n;
 	return NULL;
@@ -62,17 +62,16 @@ struct ebt_error *probe_list_add(struct probe_list *list, struct probe *probe, u
 struct ebt_error *probe_list_add_place(struct probe_list *list, const struct probe_place *place,
 				       uint32_t *ret)
 {
-	struct probe_place *grown;
+	struct ebt_error *err;
 
 	if (list->n_places == EBREC_PROBE_SITES)
 		return ebt_error_create(EBT_ERR_LIMIT, "more than %d places that are probed",
 					EBREC_PROBE_SITES);
-	grown = reallocarray(list->places, list->n_places + 1, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	list->places = grown;
+	err = ebt_array_reserve(&list->places, list->n_places, &list->places_capacity);
+	if (err)
+		return err;
 	*ret = (uint32_t)list->n_places;
-	grown[list->n_places++] = *place;
+	list->places[list->n_places++] = *place;
 	return NULL;
 }
 

@@ -42,9 +42,9 @@ struct probe_place {
 
 struct probe_list {
 	struct probe *list; /* number n is at n - 1 */
-	size_t n;
+	size_t n, capacity;
 	struct probe_place *places; /* of uprobe and usdt, by number in map `probe_sites` */
-	size_t n_places;
+	size_t n_places, places_capacity;
 	bool attached; /* programs are at all of these */
 };
 

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/spelling.h"
 #include "record/base/kernel.h"
 #include "record/base/tracefs.h"
@@ -72,15 +73,10 @@ static bool has(const struct tp_set *set, const char *name)
 /* Takes the event over. */
 static struct ebt_error *append(struct tp_set *set, struct tp_event *event)
 {
-	if (set->n == set->capacity) {
-		size_t capacity = set->capacity ? 2 * set->capacity : 16;
-		struct tp_event *grown = reallocarray(set->list, capacity, sizeof(*grown));
+	struct ebt_error *err = ebt_array_reserve(&set->list, set->n, &set->capacity);
 
-		if (!grown)
-			return &ebt_enomem;
-		set->list = grown;
-		set->capacity = capacity;
-	}
+	if (err)
+		return err;
 	set->list[set->n++] = *event;
 	*event = (struct tp_event){ 0 };
 	return NULL;

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <xxhash.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/map.h"
 #include "record/base/keymap.h"
 #include "record/base/procfs.h"
 #include "record/sideband/embed.h"
@@ -135,7 +135,7 @@ static struct ebt_error *store(struct containers *containers, struct ebt_stream 
 	unreadable = procfs_slurp(reopen, limit, &content, &len, &file.truncated);
 	if (unreadable || !len)
 		return NULL;
-	hash = XXH3_64bits(content, len);
+	hash = ebt_hash_bytes(0, content, len);
 	if (len > MAX_ALL - containers->bytes ||
 	    (keymap_find(&containers->stored, path, strlen(path), &known) && known == hash))
 		return NULL;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
@@ -354,15 +355,10 @@ static size_t make_key(const struct mapping *mapping, struct object_key *ret)
 static struct ebt_error *add_object(struct objects *objects, const struct object_key *key,
 				    size_t len, size_t *ret)
 {
-	if (objects->n == objects->capacity) {
-		size_t capacity = objects->capacity ? objects->capacity * 2 : 256;
-		struct object *items = reallocarray(objects->items, capacity, sizeof(*items));
+	struct ebt_error *err = ebt_array_reserve(&objects->items, objects->n, &objects->capacity);
 
-		if (!items)
-			return &ebt_enomem;
-		objects->items = items;
-		objects->capacity = capacity;
-	}
+	if (err)
+		return err;
 	if (!keymap_put(&objects->keys, key, len, objects->n))
 		return &ebt_enomem;
 	objects->items[objects->n] = (struct object){ 0 };

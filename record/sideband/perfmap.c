@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
@@ -117,21 +118,11 @@ static struct process *find_process(struct perfmaps *maps, uint32_t pid)
 	return NULL;
 }
 
-static void *grow(void *items, size_t n, size_t *capacity, size_t size)
-{
-	if (n < *capacity)
-		return items;
-	items = reallocarray(items, *capacity ? 2 * *capacity : 16, size);
-	if (items)
-		*capacity = *capacity ? 2 * *capacity : 16;
-	return items;
-}
-
 /* Takes the handle, or closes it where the file is held already or there are too many. */
 static struct ebt_error *hold(struct perfmaps *maps, const struct held *file, const char *path,
 			      size_t path_len)
 {
-	struct held *items;
+	struct held *held;
 
 	maps->n_fds++;
 	for (size_t i = 0; i < maps->n_held; i++) {
@@ -147,13 +138,14 @@ static struct ebt_error *hold(struct perfmaps *maps, const struct held *file, co
 		close_fd(maps, file->fd);
 		return NULL;
 	}
-	items = grow(maps->held, maps->n_held, &maps->held_capacity, sizeof(*items));
-	if (items) {
-		maps->held = items;
-		items[maps->n_held] = *file;
-		items[maps->n_held].path = strndup(path, path_len);
+	if (ebt_array_reserve(&maps->held, maps->n_held, &maps->held_capacity)) {
+		close_fd(maps, file->fd);
+		return &ebt_enomem;
 	}
-	if (!items || !items[maps->n_held].path) {
+	held = &maps->held[maps->n_held];
+	*held = *file;
+	held->path = strndup(path, path_len);
+	if (!held->path) {
 		close_fd(maps, file->fd);
 		return &ebt_enomem;
 	}
@@ -225,7 +217,8 @@ static int own_tmp(struct perfmaps *maps, int dir)
 static struct ebt_error *add_process(struct perfmaps *maps, uint32_t pid, int dir, uint64_t from,
 				     struct process **ret)
 {
-	struct process process = { .pid = pid, .from = from, .wait = FIRST_WAIT }, *items;
+	struct process process = { .pid = pid, .from = from, .wait = FIRST_WAIT };
+	struct ebt_error *err;
 
 	*ret = NULL;
 	if (maps->n_processes == MAX_PROCESSES) {
@@ -234,12 +227,11 @@ static struct ebt_error *add_process(struct perfmaps *maps, uint32_t pid, int di
 	}
 	if (!perfmap_owner(dir, &process.owner))
 		return NULL;
-	items = grow(maps->processes, maps->n_processes, &maps->processes_capacity, sizeof(*items));
-	if (!items)
-		return &ebt_enomem;
-	maps->processes = items;
+	err = ebt_array_reserve(&maps->processes, maps->n_processes, &maps->processes_capacity);
+	if (err)
+		return err;
 	process.tmp = own_tmp(maps, dir);
-	*ret = &items[maps->n_processes++];
+	*ret = &maps->processes[maps->n_processes++];
 	**ret = process;
 	return NULL;
 }

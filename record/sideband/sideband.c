@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "record/base/buildid.h"
@@ -263,32 +264,6 @@ size_t sideband_fds(const struct sideband *sideband, const int **ret)
 	return sideband->n;
 }
 
-static struct ebt_error *reserve(struct sideband *sideband, size_t len)
-{
-	size_t capacity = sideband->pending_capacity ? sideband->pending_capacity : RING_LEN;
-
-	if (sideband->n_segments == sideband->segments_capacity) {
-		size_t n = sideband->segments_capacity ? sideband->segments_capacity * 2 : 64;
-		struct segment *segments = realloc(sideband->segments, n * sizeof(*segments));
-
-		if (!segments)
-			return &ebt_enomem;
-		sideband->segments = segments;
-		sideband->segments_capacity = n;
-	}
-	while (capacity - sideband->pending_len < len)
-		capacity *= 2;
-	if (capacity != sideband->pending_capacity) {
-		unsigned char *pending = realloc(sideband->pending, capacity);
-
-		if (!pending)
-			return &ebt_enomem;
-		sideband->pending = pending;
-		sideband->pending_capacity = capacity;
-	}
-	return NULL;
-}
-
 static struct ebt_error *read_ring(struct sideband *sideband, struct cpu_ring *ring)
 {
 	const unsigned char *data =
@@ -303,7 +278,12 @@ static struct ebt_error *read_ring(struct sideband *sideband, struct cpu_ring *r
 	/* What stays in the ring is counted by the kernel when the ring is full. */
 	if (!len || len > ring->len || sideband->pending_len + len > MAX_PENDING)
 		return NULL;
-	err = reserve(sideband, len);
+	err = ebt_array_reserve(&sideband->segments, sideband->n_segments,
+				&sideband->segments_capacity);
+	if (err)
+		return err;
+	err = ebt_array_reserve(&sideband->pending, sideband->pending_len + len,
+				&sideband->pending_capacity);
 	if (err)
 		return err;
 	memcpy(sideband->pending + sideband->pending_len, data + at, first);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/map.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/sideband/containers.h"
@@ -79,7 +79,7 @@ static struct ebt_error *store(struct snapshot_state *state, struct ebt_stream *
 	if (unreadable || !len)
 		return NULL; /* it has gone; the next process of the namespace will do */
 	view->dirty = false;
-	hash = XXH3_64bits(content, len);
+	hash = ebt_hash_bytes(0, content, len);
 	if (view->versions && (hash == view->hash || len > MAX_CHANGES - state->mounts_changed))
 		return NULL;
 	if (view->versions++)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
+
 void unwind_room_deinit(struct unwind_room *room)
 {
 	free(room->extents);
@@ -23,15 +25,8 @@ bool unwind_room_give(struct unwind_room *room, uint32_t first, uint32_t n, uint
 
 	if (!n)
 		return true;
-	if (room->n == room->capacity) {
-		size_t capacity = room->capacity ? 2 * room->capacity : 64;
-		struct unwind_extent *grown = reallocarray(room->extents, capacity, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		room->extents = grown;
-		room->capacity = capacity;
-	}
+	if (ebt_array_reserve(&room->extents, room->n, &room->capacity))
+		return false;
 	while (i && room->extents[i - 1].first > first)
 		i--;
 	memmove(room->extents + i + 1, room->extents + i, (room->n - i) * sizeof(*room->extents));

@@ -13,7 +13,7 @@
 
 static void test_empty(void **state)
 {
-	struct keymap map = KEYMAP_INIT;
+	struct keymap map = { 0 };
 	uint64_t value;
 
 	(void)state;
@@ -24,7 +24,7 @@ static void test_empty(void **state)
 
 static void test_many(void **state)
 {
-	struct keymap map = KEYMAP_INIT;
+	struct keymap map = { 0 };
 	const uint64_t n = 100000;
 	uint64_t value;
 
@@ -48,7 +48,7 @@ static void test_many(void **state)
 /* Keys are bytes: their length counts, and so does what is behind a NUL. */
 static void test_keys(void **state)
 {
-	struct keymap map = KEYMAP_INIT;
+	struct keymap map = { 0 };
 	char key[] = "a\0b";
 	uint64_t value = 0;
 
