@@ -3,8 +3,8 @@
  * Who had this thread id, and when. Thread ids are used again, names change, and exec by a
  * thread gives it the id of its process: rows carry a bare tid, and this tells whose it was.
  *
- * Records of different CPUs are learnt in any order; a life of a tid is told from others by its
- * start time. Any function may be called by any thread.
+ * Records of different CPUs are learnt in any order; incarnations of a tid are told
+ * apart by their start times. Any function may be called by any thread.
  */
 #ifndef RECORD_SIDEBAND_TASKS_H
 #define RECORD_SIDEBAND_TASKS_H
@@ -46,7 +46,7 @@ bool tasks_know_pid(const struct tasks *tasks, uint32_t pid);
 /* Forgets tasks that ended before, and names that were given up before. Bounds the memory. */
 void tasks_forget_before(struct tasks *tasks, uint64_t time_ns);
 
-/* Lives that are remembered. */
+/* Incarnations that are remembered. */
 size_t tasks_count(const struct tasks *tasks);
 
 #endif
