@@ -207,15 +207,31 @@ static void close_hole(struct ebt_map *map, size_t hole)
 	map->slots[hole].value = EBT_MAP_NONE;
 }
 
+/* The place of a value of this key; one of a free slot where it is not there. */
+static size_t find_value(const struct ebt_map *map, uint64_t key, uint32_t value)
+{
+	size_t i = home(map, key);
+
+	while (map->slots[i].value != EBT_MAP_NONE &&
+	       (map->slots[i].key != key || map->slots[i].value != value))
+		i = behind(map, i);
+	return i;
+}
+
 void ebt_map_remove(struct ebt_map *map, uint64_t key, uint32_t value)
 {
-	if (!map->n)
+	size_t i = map->n ? find_value(map, key, value) : 0;
+
+	if (!map->n || map->slots[i].value == EBT_MAP_NONE)
 		return;
-	for (size_t i = home(map, key); map->slots[i].value != EBT_MAP_NONE; i = behind(map, i)) {
-		if (map->slots[i].key == key && map->slots[i].value == value) {
-			close_hole(map, i);
-			map->n--;
-			return;
-		}
-	}
+	close_hole(map, i);
+	map->n--;
+}
+
+void ebt_map_change(struct ebt_map *map, uint64_t key, uint32_t from, uint32_t to)
+{
+	size_t i = map->n ? find_value(map, key, from) : 0;
+
+	if (map->n && map->slots[i].value != EBT_MAP_NONE)
+		map->slots[i].value = to;
 }

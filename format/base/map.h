@@ -58,6 +58,8 @@ bool ebt_map_has(const struct ebt_map *map, uint64_t key, size_t n);
 
 /* Takes this value away from this key, where it is there. */
 void ebt_map_remove(struct ebt_map *map, uint64_t key, uint32_t value);
+/* Puts another value (below EBT_MAP_NONE) in its place. */
+void ebt_map_change(struct ebt_map *map, uint64_t key, uint32_t from, uint32_t to);
 
 /* XXH3, seeded; hash: of what comes before, or 0. */
 uint64_t ebt_hash_u64(uint64_t hash, uint64_t value);

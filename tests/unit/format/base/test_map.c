@@ -99,6 +99,10 @@ static void test_remove(void **state)
 		if (there[key]) {
 			assert_int_equal(i, there[key] - 1);
 			ebt_map_remove(&map, key, UINT32_MAX - 1); /* not this value */
+			ebt_map_change(&map, key, UINT32_MAX - 1, 1);
+			ebt_map_change(&map, key, i, i + 1);
+			assert_true(ebt_map_find(&map, key, &i));
+			assert_int_equal(i, there[key]);
 			ebt_map_remove(&map, key, i);
 			there[key] = 0;
 			n--;
