@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "report/base/names.h"
 #include "report/system/info.h"
-#include "report/trace/each_stack.h"
+#include "report/trace/stack_iterator.h"
 
 /* What one stack came to, for the task that had it last. */
 struct counted {
-	const struct ebt_task *task;
-	bool valid, caller;
 	uint64_t n[SYM_N_REASONS];
 };
 
@@ -18,10 +17,8 @@ struct frame_counter {
 	struct sym *sym;
 	const struct names *names;
 	struct info_frames *frames;
-	const struct ebt_table *table; /* and the number of its batch that `stacks` is of */
-	uint64_t batch;
-	struct counted *stacks;
-	uint32_t capacity;
+	struct counted *stacks; /* of the batch at hand */
+	size_t capacity;
 };
 
 uint64_t info_stack_bytes(const struct info *info)
@@ -41,44 +38,22 @@ uint64_t info_stack_bytes(const struct info *info)
 	return bytes;
 }
 
-static struct ebt_error *begin_batch(struct frame_counter *c, const struct ebt_batch *batch)
-{
-	if (c->table == batch->table && c->batch == batch->id)
-		return NULL;
-	c->table = batch->table;
-	c->batch = batch->id;
-	if (batch->n_stacks > c->capacity) {
-		struct counted *grown = reallocarray(c->stacks, batch->n_stacks, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		c->stacks = grown;
-		c->capacity = batch->n_stacks;
-	}
-	for (uint32_t i = 0; i < batch->n_stacks; i++)
-		c->stacks[i].valid = false;
-	return NULL;
-}
-
-/* first_is_caller: the innermost address is a return address too. */
-static struct ebt_error *resolve(struct frame_counter *c, const struct ebt_row *row,
-				 const struct ebt_task *task, const struct ebt_stack *stack,
-				 bool first_is_caller, struct counted *ret)
+static struct ebt_error *resolve(struct frame_counter *c, const struct stack_visit *visit,
+				 const struct ebt_stack *stack, struct counted *ret)
 {
 	struct sym_frames frames;
 	struct ebt_error *err;
 
-	*ret = (struct counted){ .task = task, .caller = first_is_caller };
+	*ret = (struct counted){ 0 };
 	for (uint32_t i = 0; i < stack->n; i++) {
 		if (sym_is_shown_by_next(stack, i))
 			continue;
-		err = sym_resolve(c->sym, task, row->time, stack->attrs, stack->addresses[i],
-				  i || first_is_caller, &frames);
+		err = sym_resolve(c->sym, visit->task, visit->row->time, stack->attrs,
+				  stack->addresses[i], i || visit->first_is_caller, &frames);
 		if (err)
 			return err;
 		ret->n[frames.frames[0].func->reason]++;
 	}
-	ret->valid = true;
 	return NULL;
 }
 
@@ -131,17 +106,18 @@ static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 {
 	struct frame_counter *c = arg;
 	const struct ebt_stack *stack = &visit->row->batch->stacks[visit->number];
-	struct ebt_error *err = begin_batch(c, visit->row->batch);
 	struct counted *counted;
+	struct ebt_error *err;
 
+	err = ebt_array_reserve(&c->stacks, visit->row->batch->n_stacks, &c->capacity);
 	if (err)
 		return err;
 	counted = &c->stacks[visit->number];
-	if (!counted->valid || counted->task != visit->task ||
-	    counted->caller != visit->first_is_caller)
-		err = resolve(c, visit->row, visit->task, stack, visit->first_is_caller, counted);
-	if (err)
-		return err;
+	if (!visit->again) {
+		err = resolve(c, visit, stack, counted);
+		if (err)
+			return err;
+	}
 	c->frames->stacks++;
 	count_walk(c->frames, stack->attrs);
 	c->frames->truncated += !!(stack->attrs & EBT_STACK_TRUNCATED);
@@ -162,10 +138,12 @@ struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret
 	*ret = (struct info_frames){ 0 };
 	trace_no_inline(trace);
 	err = trace_sym(trace, &c.sym);
-	if (!err)
-		err = trace_names(trace, &c.names);
-	if (!err)
-		err = each_stack(trace, 0, count_stack, &c);
+	if (err)
+		return err;
+	err = trace_names(trace, &c.names);
+	if (err)
+		return err;
+	err = stack_iterator_all(trace, 0, count_stack, &c);
 	free(c.stacks);
 	return err;
 }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/schema/wire.h"
-#include "report/trace/each_stack.h"
+#include "report/trace/stack_iterator.h"
 
 /* Frames of one file in one stack, alike in whether they have a name. */
 struct hit {
@@ -17,8 +18,6 @@ struct hit {
 
 /* What a stack came to, for the task that had it last. */
 struct known {
-	const struct ebt_task *task; /* with hits: that they are of */
-	bool valid, caller;
 	size_t first, n; /* hits */
 };
 
@@ -28,55 +27,27 @@ struct module_model {
 	uint64_t *last; /* by file: the stack that counted it last */
 	uint64_t n_stacks;
 
-	const struct ebt_table *table; /* and the number of its batch that `known` is of */
-	uint64_t batch;
-	struct known *known;
-	uint32_t capacity;
+	struct known *known; /* by stack of the batch at hand */
+	size_t capacity;
 	struct hit *hits;
 	size_t n_hits, hits_capacity;
 };
 
-static struct ebt_error *begin_batch(struct module_model *m, const struct ebt_batch *batch)
-{
-	if (m->table == batch->table && m->batch == batch->id)
-		return NULL;
-	m->table = batch->table;
-	m->batch = batch->id;
-	m->n_hits = 0;
-	if (batch->n_stacks > m->capacity) {
-		struct known *grown = reallocarray(m->known, batch->n_stacks, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		m->known = grown;
-		m->capacity = batch->n_stacks;
-	}
-	for (uint32_t i = 0; i < batch->n_stacks; i++)
-		m->known[i].valid = false;
-	return NULL;
-}
-
 static struct ebt_error *add_hit(struct module_model *m, struct known *known, uint32_t object,
 				 enum sym_reason reason)
 {
-	struct hit *hits = m->hits;
+	struct ebt_error *err;
 
 	for (size_t i = known->first; i < known->first + known->n; i++) {
-		if (hits[i].object == object && hits[i].reason == reason) {
-			hits[i].n++;
+		if (m->hits[i].object == object && m->hits[i].reason == reason) {
+			m->hits[i].n++;
 			return NULL;
 		}
 	}
-	if (m->n_hits == m->hits_capacity) {
-		size_t capacity = m->hits_capacity ? m->hits_capacity * 2 : 1024;
-
-		hits = reallocarray(hits, capacity, sizeof(*hits));
-		if (!hits)
-			return &ebt_enomem;
-		m->hits = hits;
-		m->hits_capacity = capacity;
-	}
-	hits[m->n_hits++] = (struct hit){ object, reason, 1 };
+	err = ebt_array_reserve(&m->hits, m->n_hits, &m->hits_capacity);
+	if (err)
+		return err;
+	m->hits[m->n_hits++] = (struct hit){ object, reason, 1 };
 	known->n++;
 	return NULL;
 }
@@ -86,44 +57,50 @@ static struct ebt_error *look_up(struct module_model *m, const struct stack_visi
 {
 	const struct ebt_stack *stack = &visit->row->batch->stacks[visit->number];
 	uint64_t time = visit->row->time;
-	struct ebt_error *err = NULL;
 
-	*known = (struct known){
-		.task = visit->task,
-		.valid = true,
-		.caller = visit->first_is_caller,
-		.first = m->n_hits,
-	};
-	for (uint32_t i = 0; !err && i < stack->n; i++) {
+	*known = (struct known){ .first = m->n_hits };
+	for (uint32_t i = 0; i < stack->n; i++) {
 		bool caller = i || visit->first_is_caller, found;
 		struct sym_frames frames;
+		struct ebt_error *err;
 		uint32_t object;
 
 		err = sym_locate(m->sym, visit->task, time, stack->addresses[i], caller, &found,
 				 &object);
-		if (err || !found)
+		if (err)
+			return err;
+		if (!found)
 			continue;
 		err = sym_resolve(m->sym, visit->task, time, stack->attrs, stack->addresses[i],
 				  caller, &frames);
-		if (!err)
-			err = add_hit(m, known, object, frames.frames[0].func->reason);
+		if (err)
+			return err;
+		err = add_hit(m, known, object, frames.frames[0].func->reason);
+		if (err)
+			return err;
 	}
-	return err;
+	return NULL;
 }
 
 static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 {
 	struct module_model *m = arg;
-	struct ebt_error *err = begin_batch(m, visit->row->batch);
+	struct ebt_error *err;
 	struct known *known;
 
-	if (err || !(visit->row->batch->stacks[visit->number].attrs & EBT_STACK_USER))
-		return err;
-	known = &m->known[visit->number];
-	if (!known->valid || known->task != visit->task || known->caller != visit->first_is_caller)
-		err = look_up(m, visit, known);
+	if (visit->new_batch)
+		m->n_hits = 0;
+	if (!(visit->row->batch->stacks[visit->number].attrs & EBT_STACK_USER))
+		return NULL;
+	err = ebt_array_reserve(&m->known, visit->row->batch->n_stacks, &m->capacity);
 	if (err)
 		return err;
+	known = &m->known[visit->number];
+	if (!visit->again) {
+		err = look_up(m, visit, known);
+		if (err)
+			return err;
+	}
 	m->n_stacks++;
 	for (size_t i = known->first; i < known->first + known->n; i++) {
 		const struct hit *hit = &m->hits[i];
@@ -150,7 +127,7 @@ struct ebt_error *module_model_create(struct trace *trace, struct sym *sym,
 	m->last = calloc(n, sizeof(*m->last));
 	if (!m->stats || !m->last)
 		return &ebt_enomem;
-	err = each_stack(trace, 0, count_stack, m);
+	err = stack_iterator_all(trace, 0, count_stack, m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);

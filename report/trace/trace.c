@@ -8,10 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "report/base/names.h"
 #include "report/cli/command.h"
-#include "report/trace/ahead.h"
-#include "report/trace/whole.h"
+#include "report/trace/complete_stacks.h"
+#include "report/trace/prefetch.h"
 #include "symbolize/symbolize.h"
 
 /* Batches whose tasks were looked at: more than can overlap in practice, so that each batch is
@@ -32,7 +33,7 @@ struct slot {
 	uint64_t batch;
 	const struct filter *filter; /* NULL: unused */
 	bool *wanted;		     /* by value of a TASK column: [0] is none */
-	uint32_t capacity;
+	size_t capacity;
 };
 
 /* What a server may take to give a sign of life: a second less than what people bear. */
@@ -41,7 +42,7 @@ struct slot {
 struct trace_cursor {
 	struct trace *trace;
 	struct ebt_cursor *cursor;
-	struct whole *whole;
+	struct complete_stacks *stacks;
 	bool check_tasks, check_cpus, check_times;
 	uint64_t from, to;
 	struct filter *filters;
@@ -333,7 +334,7 @@ static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct 
 			note_table(trace, wants[i].table);
 		if (!table)
 			continue;
-		whole_want(cursor->whole, &ret_wants[i]);
+		complete_stacks_want(cursor->stacks, &ret_wants[i]);
 		filter_init(&cursor->filters[cursor->n_filters], table);
 		ret_wants[i].columns |= filter_columns(cursor, &cursor->filters[cursor->n_filters]);
 		all_timed &= cursor->filters[cursor->n_filters].timed;
@@ -357,7 +358,7 @@ struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want
 	if (!cursor->filters)
 		return &ebt_enomem;
 	cursor->trace = trace;
-	err = whole_create(trace, &cursor->whole);
+	err = complete_stacks_create(trace, &cursor->stacks);
 	if (err)
 		return err;
 	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
@@ -388,7 +389,7 @@ void trace_cursor_destroy(struct trace_cursor *cursor)
 	for (size_t i = 0; i < SLOTS; i++)
 		free(cursor->slots[i].wanted);
 	free(cursor->filters);
-	whole_destroy(cursor->whole);
+	complete_stacks_destroy(cursor->stacks);
 	ebt_cursor_destroy(cursor->cursor);
 	free(cursor);
 }
@@ -397,6 +398,8 @@ void trace_cursor_destroy(struct trace_cursor *cursor)
 static struct ebt_error *slot_fill(struct trace_cursor *cursor, struct slot *slot,
 				   const struct ebt_batch *batch)
 {
+	struct ebt_error *err;
+
 	slot->filter = NULL;
 	for (size_t i = 0; i < cursor->n_filters; i++) {
 		if (cursor->filters[i].table->id == batch->table->id)
@@ -405,14 +408,9 @@ static struct ebt_error *slot_fill(struct trace_cursor *cursor, struct slot *slo
 	slot->batch = batch->id;
 	if (!cursor->check_tasks)
 		return NULL;
-	if (batch->n_tasks >= slot->capacity) {
-		bool *grown = reallocarray(slot->wanted, batch->n_tasks + 1, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		slot->wanted = grown;
-		slot->capacity = batch->n_tasks + 1;
-	}
+	err = ebt_array_reserve(&slot->wanted, batch->n_tasks, &slot->capacity);
+	if (err)
+		return err;
 	slot->wanted[0] = false;
 	for (uint32_t i = 0; i < batch->n_tasks; i++)
 		slot->wanted[i + 1] = trace_task_wanted(cursor->trace, batch->tasks[i]);
@@ -447,7 +445,7 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		err = ebt_cursor_next(cursor->cursor, ret);
 		if (err || !ret->batch)
 			return err;
-		err = whole_row(cursor->whole, ret);
+		err = complete_stacks_row(cursor->stacks, ret);
 		if (err)
 			return err;
 		if (!check)
@@ -461,7 +459,7 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		if (!slot->filter || row_passes(cursor, slot, ret))
 			break;
 	}
-	return whole_make(cursor->whole, ret);
+	return complete_stacks_make(cursor->stacks, ret);
 }
 
 struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
@@ -512,7 +510,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	if (!trace->sym) {
 		err = sym_create(trace->reader, &options, &trace->sym);
 		if (!err && o->debuginfod)
-			err = ahead_fetch(trace, trace->sym);
+			err = prefetch_files(trace, trace->sym);
 		if (err)
 			return err;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Batches with finished stacks; see whole.h. Such a batch has one more stack for each row with a
- * dump, which the row refers to. How many there are is known before the first row is given, as
- * others keep arrays of that size; the stacks themselves are made when their row is given.
+ * Batches with finished stacks; see complete_stacks.h. Such a batch has one more stack for each row
+ * with a dump, which the row refers to. How many there are is known before the first row is given,
+ * as others keep arrays of that size; the stacks themselves are made when their row is given.
  */
-#include "report/trace/whole.h"
+#include "report/trace/complete_stacks.h"
 
 #include <linux/types.h>
 #include <stdlib.h>
@@ -43,21 +43,21 @@ struct added {
 	uint32_t given; /* rows */
 };
 
-struct whole {
+struct complete_stacks {
 	struct trace *trace;
 	bool wanted[N_LAYOUTS];
 	struct added *added; /* the one asked for last is first */
 	uint64_t addresses[EBT_MAX_FRAMES];
 };
 
-struct ebt_error *whole_create(struct trace *trace, struct whole **ret)
+struct ebt_error *complete_stacks_create(struct trace *trace, struct complete_stacks **ret)
 {
-	struct whole *w = calloc(1, sizeof(*w));
+	struct complete_stacks *c = calloc(1, sizeof(*c));
 
-	if (!w)
+	if (!c)
 		return &ebt_enomem;
-	w->trace = trace;
-	*ret = w;
+	c->trace = trace;
+	*ret = c;
 	return NULL;
 }
 
@@ -70,20 +70,20 @@ static void added_destroy(struct added *a)
 	free(a);
 }
 
-void whole_destroy(struct whole *w)
+void complete_stacks_destroy(struct complete_stacks *c)
 {
-	if (!w)
+	if (!c)
 		return;
-	while (w->added) {
-		struct added *a = w->added;
+	while (c->added) {
+		struct added *a = c->added;
 
-		w->added = a->next;
+		c->added = a->next;
 		added_destroy(a);
 	}
-	free(w);
+	free(c);
 }
 
-void whole_want(struct whole *w, struct ebt_want *want)
+void complete_stacks_want(struct complete_stacks *c, struct ebt_want *want)
 {
 	for (size_t i = 0; i < N_LAYOUTS; i++) {
 		const struct row_layout *l = &layouts[i];
@@ -91,15 +91,16 @@ void whole_want(struct whole *w, struct ebt_want *want)
 		if (l->table != want->table || !(want->columns >> l->ustack & 1) ||
 		    want->columns >> l->udump & 1)
 			continue;
-		w->wanted[i] = true;
+		c->wanted[i] = true;
 		want->columns |= UINT64_C(1) << l->udump | UINT64_C(1) << l->task;
 	}
 }
 
-static const struct row_layout *layout_of(const struct whole *w, const struct ebt_batch *batch)
+static const struct row_layout *layout_of(const struct complete_stacks *c,
+					  const struct ebt_batch *batch)
 {
 	for (size_t i = 0; i < N_LAYOUTS; i++) {
-		if (w->wanted[i] && layouts[i].table == batch->table->id)
+		if (c->wanted[i] && layouts[i].table == batch->table->id)
 			return &layouts[i];
 	}
 	return NULL;
@@ -132,7 +133,7 @@ static struct ebt_error *add_stacks(struct added *a, const struct row_layout *l,
 	return NULL;
 }
 
-static struct ebt_error *add_batch(struct whole *w, const struct row_layout *l,
+static struct ebt_error *add_batch(struct complete_stacks *c, const struct row_layout *l,
 				   const struct ebt_batch *batch)
 {
 	struct added *a = calloc(1, sizeof(*a));
@@ -143,23 +144,23 @@ static struct ebt_error *add_batch(struct whole *w, const struct row_layout *l,
 	a->original = batch;
 	a->batch = *batch;
 	a->first = batch->n_stacks;
-	a->next = w->added;
-	w->added = a;
+	a->next = c->added;
+	c->added = a;
 	for (uint32_t i = 0; i < batch->rows; i++)
 		n += batch->col[l->udump][i] && batch->col[l->ustack][i];
 	return n ? add_stacks(a, l, n) : NULL;
 }
 
 /* Moves what belongs to this batch to the front; drops batches of which all rows were given. */
-static bool find_batch(struct whole *w, const struct ebt_batch *batch)
+static bool find_batch(struct complete_stacks *c, const struct ebt_batch *batch)
 {
-	for (struct added **p = &w->added; *p;) {
+	for (struct added **p = &c->added; *p;) {
 		struct added *a = *p;
 
 		if (a->batch.id == batch->id) {
 			*p = a->next;
-			a->next = w->added;
-			w->added = a;
+			a->next = c->added;
+			c->added = a;
 			return true;
 		}
 		if (a->given < a->batch.rows) {
@@ -172,27 +173,27 @@ static bool find_batch(struct whole *w, const struct ebt_batch *batch)
 	return false;
 }
 
-struct ebt_error *whole_row(struct whole *w, struct ebt_row *row)
+struct ebt_error *complete_stacks_row(struct complete_stacks *c, struct ebt_row *row)
 {
-	const struct row_layout *l = layout_of(w, row->batch);
+	const struct row_layout *l = layout_of(c, row->batch);
 	struct ebt_error *err;
 
 	if (!l)
 		return NULL;
-	if (!find_batch(w, row->batch)) {
-		err = add_batch(w, l, row->batch);
+	if (!find_batch(c, row->batch)) {
+		err = add_batch(c, l, row->batch);
 		if (err)
 			return err;
 	}
-	w->added->given++;
-	if (w->added->stacks)
-		row->batch = &w->added->batch;
+	c->added->given++;
+	if (c->added->stacks)
+		row->batch = &c->added->batch;
 	return NULL;
 }
 
-struct ebt_error *whole_make(struct whole *w, const struct ebt_row *row)
+struct ebt_error *complete_stacks_make(struct complete_stacks *c, const struct ebt_row *row)
 {
-	struct added *a = w->added;
+	struct added *a = c->added;
 	struct ebt_row original = *row;
 	const struct row_layout *l;
 	struct ebt_stack made;
@@ -202,15 +203,16 @@ struct ebt_error *whole_make(struct whole *w, const struct ebt_row *row)
 
 	if (!a || row->batch != &a->batch)
 		return NULL;
-	l = layout_of(w, row->batch);
+	l = layout_of(c, row->batch);
 	if (a->column[row->i] <= a->first)
 		return NULL;
 	original.batch = a->original;
-	err = trace_sym(w->trace, &sym);
-	if (!err)
-		err = sym_finish(sym, ebt_task(&original, l->task), row->time,
-				 ebt_stack(&original, l->ustack), ebt_str(&original, l->udump),
-				 w->addresses, &made);
+	err = trace_sym(c->trace, &sym);
+	if (err)
+		return err;
+	err = sym_finish(sym, ebt_task(&original, l->task), row->time,
+			 ebt_stack(&original, l->ustack), ebt_str(&original, l->udump),
+			 c->addresses, &made);
 	if (err)
 		return err;
 	if (made.n > MAX_ADDRESSES - a->n_addresses)
