@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks of memory that are live, by address: added when allocated, removed when freed. Open
- * addressing over an array without gaps; memory is bounded, since a trace can claim anything.
+ * Blocks of memory that are live, by address: added when allocated, removed when freed.
+ * Memory is bounded, since a trace can claim anything.
  */
 #ifndef REPORT_BASE_LIVE_SET_H
 #define REPORT_BASE_LIVE_SET_H
@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
+#include "format/base/map.h"
 
-/* Blocks at the most: some 500 MiB. */
+/* Blocks at the most: some 800 MiB. */
 #define LIVE_SET_MAX (1u << 23)
 
 struct live_block {
@@ -28,8 +29,7 @@ struct live_block {
 struct live_set {
 	struct live_block *blocks; /* all that are live, in no order */
 	size_t n, capacity;
-	uint32_t *slots; /* 1 + index; 0: free */
-	size_t n_slots;	 /* a power of two, or 0 */
+	struct ebt_map places; /* by key */
 };
 
 /* All zero is an empty set. */

@@ -14,39 +14,19 @@ struct leader {
 	uint64_t start_ns;
 };
 
+struct named_task {
+	const struct ebt_task *task; /* as last seen; NULL: never */
+	char *last;		     /* NULL: the name is that of the task */
+};
+
 struct names {
-	char **last; /* by task id; NULL: the name is that of struct ebt_task */
-	uint32_t n_last;
-	const struct ebt_task **tasks; /* by task id: as last seen; may be NULL */
-	struct leader *leaders;	       /* sorted by pid, then start */
+	struct named_task *tasks; /* by task id */
+	size_t n_tasks;
+	struct leader *leaders; /* sorted by pid, then start */
 	size_t n_leaders, capacity;
 };
 
 DEFINE_CLEANUP(struct names *, names_destroy);
-
-static struct ebt_error *reserve(struct names *names, uint32_t id)
-{
-	uint32_t n = names->n_last ? names->n_last : 64;
-	const struct ebt_task **tasks;
-	char **last;
-
-	if (id < names->n_last)
-		return NULL;
-	while (n <= id)
-		n = n > UINT32_MAX / 2 ? UINT32_MAX : n * 2;
-	last = reallocarray(names->last, n, sizeof(*last));
-	if (!last)
-		return &ebt_enomem;
-	names->last = last;
-	tasks = reallocarray(names->tasks, n, sizeof(*tasks));
-	if (!tasks)
-		return &ebt_enomem;
-	names->tasks = tasks;
-	memset(last + names->n_last, 0, (n - names->n_last) * sizeof(*last));
-	memset(tasks + names->n_last, 0, (n - names->n_last) * sizeof(*tasks));
-	names->n_last = n;
-	return NULL;
-}
 
 static struct ebt_error *add_leader(struct names *names, const struct ebt_task *task)
 {
@@ -63,17 +43,22 @@ static struct ebt_error *add_leader(struct names *names, const struct ebt_task *
 /* A task was seen, under this name (empty: that of the task itself). */
 static struct ebt_error *see(struct names *names, const struct ebt_task *task, struct ebt_str name)
 {
+	struct named_task *named;
 	struct ebt_error *err;
 	char *copy;
 
 	if (!task)
 		return NULL;
-	err = reserve(names, task->id);
-	if (!err && !names->tasks[task->id] && task->pid && task->tid == task->pid)
-		err = add_leader(names, task);
+	err = ebt_array_reserve_zeroed(&names->tasks, task->id, &names->n_tasks);
 	if (err)
 		return err;
-	names->tasks[task->id] = task;
+	named = &names->tasks[task->id];
+	if (!named->task && task->pid && task->tid == task->pid) {
+		err = add_leader(names, task);
+		if (err)
+			return err;
+	}
+	named->task = task;
 	if (!name.len)
 		name = task->comm;
 	if (!name.len)
@@ -81,8 +66,8 @@ static struct ebt_error *see(struct names *names, const struct ebt_task *task, s
 	copy = strndup(name.data, name.len);
 	if (!copy)
 		return &ebt_enomem;
-	free(names->last[task->id]);
-	names->last[task->id] = copy;
+	free(named->last);
+	named->last = copy;
 	return NULL;
 }
 
@@ -145,9 +130,8 @@ void names_destroy(struct names *names)
 {
 	if (!names)
 		return;
-	for (uint32_t i = 0; i < names->n_last; i++)
-		free(names->last[i]);
-	free(names->last);
+	for (size_t i = 0; i < names->n_tasks; i++)
+		free(names->tasks[i].last);
 	free(names->tasks);
 	free(names->leaders);
 	free(names);
@@ -155,9 +139,9 @@ void names_destroy(struct names *names)
 
 static struct ebt_str name_of(const struct names *names, uint32_t id, struct ebt_str otherwise)
 {
-	if (id < names->n_last && names->last[id])
-		return (struct ebt_str){ names->last[id], strlen(names->last[id]) };
-	return otherwise;
+	const char *last = id < names->n_tasks ? names->tasks[id].last : NULL;
+
+	return last ? (struct ebt_str){ last, strlen(last) } : otherwise;
 }
 
 struct ebt_str names_task(const struct names *names, const struct ebt_task *task)

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
+#include "format/base/map.h"
 
 /* All zero is empty. */
 struct mark_pairs {
 	struct mark_open_begin *list;
-	uint32_t *heads; /* of chains, the newest first: 1 + index in the list; 0: empty */
-	size_t n, capacity, n_heads, used;
-	uint32_t free; /* 1 + the first of those that are not used */
+	size_t n, capacity;
+	uint32_t free;	       /* 1 + the first of those that are not used */
+	struct ebt_map stacks; /* by hash of the place: 1 + the newest */
 };
 
 struct mark_place {

@@ -268,19 +268,15 @@ static void grow(struct counter_state *state, double delta, uint64_t from, uint6
 
 static struct ebt_error *add_point(struct counter *c, uint64_t time, double value)
 {
+	struct ebt_error *err;
+
 	if (c->n_points && c->points[c->n_points - 1].time == time) {
 		c->points[c->n_points - 1].value = value;
 		return NULL;
 	}
-	if (c->n_points == c->capacity) {
-		size_t capacity = c->capacity ? c->capacity * 2 : 16;
-		struct out_point *grown = reallocarray(c->points, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		c->points = grown;
-		c->capacity = capacity;
-	}
+	err = ebt_array_reserve(&c->points, c->n_points, &c->capacity);
+	if (err)
+		return err;
 	c->points[c->n_points++] = (struct out_point){ time, value };
 	return NULL;
 }

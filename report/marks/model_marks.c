@@ -304,18 +304,11 @@ static struct ebt_error *take_hit(struct store *s, const struct ebt_row *row)
 
 static struct ebt_error *set_time(uint64_t **list, size_t *n, uint32_t i, uint64_t time)
 {
-	if (i >= *n) {
-		size_t more = (size_t)i * 2 + 64;
-		uint64_t *grown = reallocarray(*list, more, sizeof(*grown));
+	struct ebt_error *err = ebt_array_reserve_zeroed(list, i, n);
 
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + *n, 0, (more - *n) * sizeof(*grown));
-		*list = grown;
-		*n = more;
-	}
-	(*list)[i] = time;
-	return NULL;
+	if (!err)
+		(*list)[i] = time;
+	return err;
 }
 
 static struct ebt_error *take_exit(void *arg, const struct ebt_row *row)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/out/out.h"
@@ -57,7 +58,7 @@ static const char *find_id(const char *cgroup)
 static struct ebt_error *get_container(struct proc_containers *containers, const char *id,
 				       struct proc_container **ret)
 {
-	struct proc_container *items;
+	struct ebt_error *err;
 
 	*ret = NULL;
 	for (size_t i = 0; i < containers->n; i++) {
@@ -66,11 +67,10 @@ static struct ebt_error *get_container(struct proc_containers *containers, const
 	}
 	if (*ret || containers->n == MAX_CONTAINERS)
 		return NULL;
-	items = reallocarray(containers->items, containers->n + 1, sizeof(*items));
-	if (!items)
-		return &ebt_enomem;
-	containers->items = items;
-	*ret = &items[containers->n++];
+	err = ebt_array_reserve(&containers->items, containers->n, &containers->capacity);
+	if (err)
+		return err;
+	*ret = &containers->items[containers->n++];
 	**ret = (struct proc_container){ 0 };
 	memcpy((*ret)->id, id, CONTAINER_ID_LEN);
 	return NULL;
@@ -78,7 +78,7 @@ static struct ebt_error *get_container(struct proc_containers *containers, const
 
 static struct ebt_error *add_pid(struct proc_container *container, uint32_t pid)
 {
-	uint32_t *pids;
+	struct ebt_error *err;
 
 	for (size_t i = 0; i < container->n_pids; i++) {
 		if (container->pids[i] == pid)
@@ -87,12 +87,10 @@ static struct ebt_error *add_pid(struct proc_container *container, uint32_t pid)
 	container->more = container->n_pids == MAX_PIDS;
 	if (container->more)
 		return NULL;
-	pids = reallocarray(container->pids, container->n_pids + 1, sizeof(*pids));
-	if (!pids)
-		return &ebt_enomem;
-	container->pids = pids;
-	pids[container->n_pids++] = pid;
-	return NULL;
+	err = ebt_array_reserve(&container->pids, container->n_pids, &container->capacity);
+	if (!err)
+		container->pids[container->n_pids++] = pid;
+	return err;
 }
 
 /* The fourth word of each line is what is mounted of a file system. NULL: no container's. */

@@ -11,13 +11,13 @@ struct proc_container {
 	char id[CONTAINER_ID_LEN + 1];
 	char *name, *image; /* empty: not known */
 	uint32_t *pids;	    /* of processes that are described, in order of appearance */
-	size_t n_pids;
+	size_t n_pids, capacity;
 	bool more; /* there are others */
 };
 
 struct proc_containers {
 	struct proc_container *items; /* in order of appearance */
-	size_t n;
+	size_t n, capacity;
 	struct ebt_map by_task; /* ebt_task.id of first threads */
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/sched/cut.h"
 
@@ -63,7 +64,7 @@ struct sched_model {
 	struct sched_options options;
 	struct sched_task_state *tasks;
 	struct cpu_state *cpus;
-	uint32_t n_tasks, n_cpus;
+	size_t n_tasks, n_cpus;
 	struct sched_cut cut;
 	uint64_t window_ns; /* where the present window begins; 0: it is the first */
 	uint64_t last_batch, damage;
@@ -162,16 +163,8 @@ void sched_model_destroy(struct sched_model *model)
 static struct ebt_error *grow_tasks(struct sched_model *model, uint32_t id)
 {
 	uint32_t n = ebt_reader_n_tasks(model->reader);
-	struct sched_task_state *tasks;
 
-	n = n > id ? n : id + 1;
-	tasks = reallocarray(model->tasks, n, sizeof(*tasks));
-	if (!tasks)
-		return &ebt_enomem;
-	memset(tasks + model->n_tasks, 0, (n - model->n_tasks) * sizeof(*tasks));
-	model->tasks = tasks;
-	model->n_tasks = n;
-	return NULL;
+	return ebt_array_reserve_zeroed(&model->tasks, n > id ? n - 1 : id, &model->n_tasks);
 }
 
 /* The state of a task; *ret is valid until the next call. */
@@ -198,22 +191,18 @@ static inline struct ebt_error *task_state(struct sched_model *model, const stru
 /* *ret is NULL for what is no CPU, and valid until the next call. */
 static struct ebt_error *cpu_state(struct sched_model *model, uint64_t cpu, struct cpu_state **ret)
 {
-	if (cpu >= model->n_cpus) {
-		uint32_t n = (uint32_t)cpu + 1;
-		struct cpu_state *cpus;
+	size_t n = model->n_cpus;
+	struct ebt_error *err;
 
-		if (cpu >= MAX_CPUS) {
-			*ret = NULL;
-			return NULL;
-		}
-		cpus = reallocarray(model->cpus, n, sizeof(*cpus));
-		if (!cpus)
-			return &ebt_enomem;
-		for (uint32_t i = model->n_cpus; i < n; i++)
-			cpus[i] = (struct cpu_state){ .current = NO_TASK };
-		model->cpus = cpus;
-		model->n_cpus = n;
+	if (cpu >= MAX_CPUS) {
+		*ret = NULL;
+		return NULL;
 	}
+	err = ebt_array_reserve(&model->cpus, cpu, &model->n_cpus);
+	if (err)
+		return err;
+	for (; n < model->n_cpus; n++)
+		model->cpus[n] = (struct cpu_state){ .current = NO_TASK };
 	*ret = &model->cpus[cpu];
 	return NULL;
 }

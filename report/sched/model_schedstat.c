@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
+
 /* As in model_sched.c: larger numbers are no CPUs. */
 #define MAX_CPUS 65536u
 
@@ -21,18 +23,11 @@ void schedstat_deinit(struct schedstat *stat)
 static struct ebt_error *get_task(struct schedstat *stat, const struct ebt_task *task,
 				  struct schedstat_task **ret)
 {
-	if (task->id >= stat->n_tasks) {
-		uint32_t n = stat->n_tasks + stat->n_tasks / 2 + 64;
-		struct schedstat_task *tasks;
+	struct ebt_error *err;
 
-		n = n > task->id ? n : task->id + 1;
-		tasks = reallocarray(stat->tasks, n, sizeof(*tasks));
-		if (!tasks)
-			return &ebt_enomem;
-		memset(tasks + stat->n_tasks, 0, (n - stat->n_tasks) * sizeof(*tasks));
-		stat->tasks = tasks;
-		stat->n_tasks = n;
-	}
+	err = ebt_array_reserve_zeroed(&stat->tasks, task->id, &stat->n_tasks);
+	if (err)
+		return err;
 	*ret = &stat->tasks[task->id];
 	(*ret)->task = task;
 	return NULL;
@@ -41,20 +36,17 @@ static struct ebt_error *get_task(struct schedstat *stat, const struct ebt_task 
 /* *ret is NULL for what is no CPU. */
 static struct ebt_error *get_cpu(struct schedstat *stat, uint64_t cpu, struct schedstat_cpu **ret)
 {
+	struct ebt_error *err;
+
 	if (cpu >= MAX_CPUS) {
 		*ret = NULL;
 		return NULL;
 	}
-	if (cpu >= stat->n_cpus) {
-		uint32_t n = (uint32_t)cpu + 1;
-		struct schedstat_cpu *cpus = reallocarray(stat->cpus, n, sizeof(*cpus));
-
-		if (!cpus)
-			return &ebt_enomem;
-		memset(cpus + stat->n_cpus, 0, (n - stat->n_cpus) * sizeof(*cpus));
-		stat->cpus = cpus;
-		stat->n_cpus = n;
-	}
+	err = ebt_array_reserve_zeroed(&stat->cpus, cpu, &stat->cpus_capacity);
+	if (err)
+		return err;
+	if (cpu >= stat->n_cpus)
+		stat->n_cpus = cpu + 1;
 	*ret = &stat->cpus[cpu];
 	(*ret)->seen = true;
 	return NULL;

@@ -38,7 +38,7 @@ struct schedstat_cpu {
 struct schedstat {
 	struct schedstat_task *tasks; /* by ebt_task.id */
 	struct schedstat_cpu *cpus;
-	uint32_t n_tasks, n_cpus;
+	size_t n_tasks, n_cpus, cpus_capacity;
 	struct histogram run; /* of all tasks: one for each would be much for little */
 };
 

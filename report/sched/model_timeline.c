@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 
 /* Lanes below this number are drawn; nobody looks at more. */
@@ -27,7 +28,8 @@ struct lane {
 
 struct cpu_timeline {
 	uint64_t from, to;
-	uint32_t n_slices, n_cpus;
+	uint32_t n_slices;
+	size_t n_cpus;
 	struct lane **lanes; /* by CPU; NULL: nothing known */
 };
 
@@ -67,17 +69,12 @@ uint64_t timeline_slice_start(const struct cpu_timeline *timeline, uint32_t i)
 
 static struct ebt_error *get_lane(struct cpu_timeline *timeline, uint32_t cpu, struct lane **ret)
 {
+	struct ebt_error *err;
 	struct lane *lane;
 
-	if (cpu >= timeline->n_cpus) {
-		struct lane **lanes = reallocarray(timeline->lanes, cpu + 1, sizeof(*lanes));
-
-		if (!lanes)
-			return &ebt_enomem;
-		memset(lanes + timeline->n_cpus, 0, (cpu + 1 - timeline->n_cpus) * sizeof(*lanes));
-		timeline->lanes = lanes;
-		timeline->n_cpus = cpu + 1;
-	}
+	err = ebt_array_reserve_zeroed(&timeline->lanes, cpu, &timeline->n_cpus);
+	if (err)
+		return err;
 	if (!timeline->lanes[cpu]) {
 		lane = calloc(1, sizeof(*lane));
 		if (!lane)
@@ -173,7 +170,7 @@ void timeline_finish(struct cpu_timeline *timeline)
 
 uint32_t timeline_n_cpus(const struct cpu_timeline *timeline)
 {
-	return timeline->n_cpus;
+	return (uint32_t)timeline->n_cpus;
 }
 
 const struct timeline_slice *timeline_cpu(const struct cpu_timeline *timeline, uint32_t cpu)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/map.h"
 
 /* 72 bytes each. */
@@ -24,22 +25,21 @@ struct waketree {
 	uint32_t *order; /* nodes as they are shown */
 	struct task_place *places;
 	struct ebt_map children; /* of a node and a task */
-	size_t n, capacity, n_shown;
-	uint32_t n_places;
+	size_t n, capacity, n_shown, n_places;
 	uint64_t left_out;
 };
 
 struct ebt_error *waketree_create(struct waketree **ret)
 {
 	_cleanup_(waketree_destroyp) struct waketree *tree = calloc(1, sizeof(*tree));
+	struct ebt_error *err;
 
 	if (!tree)
 		return &ebt_enomem;
-	tree->nodes = calloc(64, sizeof(*tree->nodes));
-	if (!tree->nodes)
-		return &ebt_enomem;
-	tree->capacity = 64;
-	tree->n = 1;
+	err = ebt_array_reserve_zeroed(&tree->nodes, TOP, &tree->capacity);
+	if (err)
+		return err;
+	tree->n = TOP + 1;
 	*ret = take_ptr(tree);
 	return NULL;
 }
@@ -59,18 +59,12 @@ void waketree_destroy(struct waketree *tree)
 static struct ebt_error *get_place(struct waketree *tree, const struct ebt_task *task,
 				   struct task_place **ret)
 {
-	if (task->id >= tree->n_places) {
-		uint32_t n = task->id < 512 ? 1024 : task->id + task->id / 2;
-		struct task_place *grown = reallocarray(tree->places, n, sizeof(*grown));
+	struct ebt_error *err;
 
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + tree->n_places, 0, (n - tree->n_places) * sizeof(*grown));
-		tree->places = grown;
-		tree->n_places = n;
-	}
-	*ret = &tree->places[task->id];
-	return NULL;
+	err = ebt_array_reserve_zeroed(&tree->places, task->id, &tree->n_places);
+	if (!err)
+		*ret = &tree->places[task->id];
+	return err;
 }
 
 static uint32_t id_of(const struct ebt_task *task)
@@ -91,15 +85,9 @@ static struct ebt_error *get_child(struct waketree *tree, uint32_t parent,
 		*ret = TOP;
 		return NULL;
 	}
-	if (tree->n == tree->capacity) {
-		size_t capacity = tree->capacity * 2;
-		struct waketree_node *grown = reallocarray(tree->nodes, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		tree->nodes = grown;
-		tree->capacity = capacity;
-	}
+	err = ebt_array_reserve(&tree->nodes, tree->n, &tree->capacity);
+	if (err)
+		return err;
 	err = ebt_map_add(&tree->children, key, (uint32_t)tree->n, ret);
 	if (err)
 		return err;

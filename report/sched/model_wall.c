@@ -37,15 +37,15 @@ struct wall {
 	struct offcpu *offcpu;
 
 	struct wall_thread *threads; /* by task id */
-	struct aside *aside;	     /* as many */
-	uint32_t n_threads;
+	struct aside *aside;	     /* by task id */
+	size_t n_threads, n_aside;   /* n_aside is never less */
 
 	struct spent *spent;
 	size_t n_spent, spent_capacity;
 	struct ebt_map spent_at; /* by task and node */
 
 	uint8_t *lock_at; /* by node: 0 not known yet, 1 no, 2 yes */
-	uint32_t n_lock_at;
+	size_t n_lock_at;
 	uint32_t n_places; /* nodes of the tree before the leaves */
 	uint64_t to;	   /* end of the window */
 	bool was_read;
@@ -95,34 +95,16 @@ double wall_coverage(const struct wall_thread *thread)
 
 /* --- places for figures --- */
 
-static struct ebt_error *make_room(struct wall *wall, const struct ebt_task *task)
-{
-	uint32_t n = task->id + task->id / 2 + 64;
-	struct wall_thread *threads;
-	struct aside *aside;
-
-	if (task->id < wall->n_threads)
-		return NULL;
-	threads = reallocarray(wall->threads, n, sizeof(*threads));
-	if (!threads)
-		return &ebt_enomem;
-	wall->threads = threads;
-	aside = reallocarray(wall->aside, n, sizeof(*aside));
-	if (!aside)
-		return &ebt_enomem;
-	wall->aside = aside;
-	memset(threads + wall->n_threads, 0, (n - wall->n_threads) * sizeof(*threads));
-	memset(aside + wall->n_threads, 0, (n - wall->n_threads) * sizeof(*aside));
-	wall->n_threads = n;
-	return NULL;
-}
-
 static struct ebt_error *get_thread(struct wall *wall, const struct ebt_task *task,
 				    struct wall_thread **ret)
 {
 	uint64_t from = trace_from_ns(wall->trace);
-	struct ebt_error *err = make_room(wall, task);
+	struct ebt_error *err;
 
+	err = ebt_array_reserve_zeroed(&wall->threads, task->id, &wall->n_threads);
+	if (err)
+		return err;
+	err = ebt_array_reserve_zeroed(&wall->aside, task->id, &wall->n_aside);
 	if (err)
 		return err;
 	*ret = &wall->threads[task->id];
@@ -213,16 +195,11 @@ static bool find_lock(const struct wall *wall, uint32_t node)
 
 static struct ebt_error *is_lock(struct wall *wall, uint32_t node, bool *ret)
 {
-	if (node >= wall->n_lock_at) {
-		uint32_t n = node + node / 2 + 256;
-		uint8_t *grown = realloc(wall->lock_at, n);
+	struct ebt_error *err;
 
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + wall->n_lock_at, 0, n - wall->n_lock_at);
-		wall->lock_at = grown;
-		wall->n_lock_at = n;
-	}
+	err = ebt_array_reserve_zeroed(&wall->lock_at, node, &wall->n_lock_at);
+	if (err)
+		return err;
 	if (!wall->lock_at[node])
 		wall->lock_at[node] = find_lock(wall, node) ? 2 : 1;
 	*ret = wall->lock_at[node] == 2;
@@ -354,8 +331,10 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 		return offcpu_stack_row(wall->offcpu, row);
 	case EBT_T_task_fork:
 		child = ebt_task_fork_child(row);
-		err = child ? make_room(wall, child) : NULL;
-		if (!err && child)
+		if (!child)
+			return NULL;
+		err = ebt_array_reserve_zeroed(&wall->aside, child->id, &wall->n_aside);
+		if (!err)
 			wall->aside[child->id].born = row->time;
 		return err;
 	default:
@@ -623,7 +602,7 @@ void wall_destroy(struct wall *wall)
 
 const struct wall_thread *wall_threads(const struct wall *wall, uint32_t *ret_n)
 {
-	*ret_n = wall->n_threads;
+	*ret_n = (uint32_t)wall->n_threads;
 	return wall->threads;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 
@@ -24,6 +25,7 @@ struct cast {
 	struct actor *actors; /* heaviest first */
 	uint32_t *by_task;    /* by task id: 1 + index before sorting */
 	uint32_t n, n_by_task;
+	size_t capacity;
 };
 
 uint32_t out_timeline_slices(unsigned int width)
@@ -45,11 +47,10 @@ static struct ebt_error *add_actor(struct cast *cast, const struct timeline_slic
 	const struct ebt_task *task = slice->task;
 
 	if (!cast->by_task[task->id]) {
-		struct actor *grown = reallocarray(cast->actors, cast->n + 1, sizeof(*grown));
+		struct ebt_error *err = ebt_array_reserve(&cast->actors, cast->n, &cast->capacity);
 
-		if (!grown)
-			return &ebt_enomem;
-		cast->actors = grown;
+		if (err)
+			return err;
 		cast->actors[cast->n] = (struct actor){ .task = task, .letter = '*' };
 		cast->by_task[task->id] = ++cast->n;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/edit/copy.h"
 #include "format/schema/wire.h"
@@ -250,16 +251,9 @@ static struct ebt_error *object_id(struct bundle_maker *m, const struct sym_plac
 	struct ebt_wire_name_object *row;
 	struct ebt_error *err;
 
-	if (place->object >= m->n_object_ids) {
-		size_t n = 2 * (size_t)place->object + 64;
-		uint64_t *ids = reallocarray(m->object_ids, n, sizeof(*ids));
-
-		if (!ids)
-			return &ebt_enomem;
-		memset(ids + m->n_object_ids, 0, (n - m->n_object_ids) * sizeof(*ids));
-		m->object_ids = ids;
-		m->n_object_ids = n;
-	}
+	err = ebt_array_reserve_zeroed(&m->object_ids, place->object, &m->n_object_ids);
+	if (err)
+		return err;
 	*ret = m->object_ids[place->object];
 	if (*ret)
 		return NULL;

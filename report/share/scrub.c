@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/edit/edit.h"
 #include "format/schema/wire.h"
@@ -57,14 +58,15 @@ struct ebt_error *scrub_create(struct ebt_reader *reader, const struct scrub_opt
 	if (!s->changed)
 		return &ebt_enomem;
 	err = scrub_key_make(&s->key);
-	if (!err)
-		err = scrub_known_create(reader, &s->known);
-	if (!err)
-		err = ebt_reader_files(reader, &s->files, &s->n_files);
 	if (err)
 		return err;
-	*ret = take_ptr(s);
-	return NULL;
+	err = scrub_known_create(reader, &s->known);
+	if (err)
+		return err;
+	err = ebt_reader_files(reader, &s->files, &s->n_files);
+	if (!err)
+		*ret = take_ptr(s);
+	return err;
 }
 
 /* --- what was done --- */
@@ -464,19 +466,17 @@ struct ebt_error *scrub_edit(void *arg, struct ebt_edit *edit, bool *ret_changed
 {
 	struct scrub *s = arg;
 	const struct ebt_batch *batch = ebt_edit_batch(edit);
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
-	if (batch->n_strings >= s->n_values) {
-		uint64_t *values = reallocarray(s->values, batch->n_strings + 1, sizeof(*values));
-
-		if (!values)
-			return &ebt_enomem;
-		s->values = values;
-		s->n_values = batch->n_strings + 1;
-	}
+	err = ebt_array_reserve(&s->values, batch->n_strings, &s->n_values);
+	if (err)
+		return err;
 	drop_rows(s, edit);
-	for (uint32_t f = 1; !err && f < batch->table->n_fields; f++)
+	for (uint32_t f = 1; f < batch->table->n_fields; f++) {
 		err = edit_field(s, edit, f);
+		if (err)
+			return err;
+	}
 	*ret_changed = true;
-	return err;
+	return NULL;
 }

@@ -5,24 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/map.h"
 #include "report/share/scrub_text.h"
 
 /* TASK_COMM_LEN. */
 #define COMM_SIZE 16
 
-struct known_name {
+struct comm {
 	char text[COMM_SIZE]; /* filled up with NUL */
 };
 
 struct scrub_known {
 	struct ebt_reader *reader;
-	struct known_name *names; /* sorted once all are there */
-	size_t n_names, names_capacity;
-	uint32_t *kernel; /* ids of tasks, in order of coming, then sorted */
-	size_t n_kernel, kernel_capacity;
-	uint64_t *objects;
-	size_t n_objects, objects_capacity;
+	struct ebt_map names; /* comm_hash() to an index of `comms` */
+	struct comm *comms;
+	size_t n_comms, capacity;
+	struct ebt_map kernel;	/* ids of tasks */
+	struct ebt_map objects; /* their numbers */
 };
 
 DEFINE_CLEANUP(struct scrub_known *, scrub_known_destroy);
@@ -31,71 +32,36 @@ void scrub_known_destroy(struct scrub_known *known)
 {
 	if (!known)
 		return;
-	free(known->names);
-	free(known->kernel);
-	free(known->objects);
+	ebt_map_deinit(&known->names);
+	free(known->comms);
+	ebt_map_deinit(&known->kernel);
+	ebt_map_deinit(&known->objects);
 	free(known);
 }
 
-static int compare_names(const void *a, const void *b)
+static struct comm comm_of(struct ebt_str s)
 {
-	return memcmp(a, b, COMM_SIZE);
+	struct comm comm = { { 0 } };
+
+	memcpy(comm.text, s.data, s.len < COMM_SIZE - 1 ? s.len : COMM_SIZE - 1);
+	return comm;
 }
 
-static int compare_ids(const void *pa, const void *pb)
+static bool find_comm(const struct scrub_known *known, const struct comm *comm, uint64_t hash)
 {
-	const uint32_t *a = pa, *b = pb;
+	size_t at = 0;
+	uint32_t i;
 
-	return *a < *b ? -1 : *a > *b;
-}
-
-static int compare_objects(const void *pa, const void *pb)
-{
-	const uint64_t *a = pa, *b = pb;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-typedef int compare_fn(const void *a, const void *b);
-
-/* Sorts, and leaves one of those that are the same. */
-static size_t sort_out(void *array, size_t n, size_t size, compare_fn *compare)
-{
-	char *items = array;
-	size_t kept = 0;
-
-	if (n)
-		qsort(items, n, size, compare);
-	for (size_t i = 0; i < n; i++) {
-		if (kept && !compare(items + (kept - 1) * size, items + i * size))
-			continue;
-		memmove(items + kept++ * size, items + i * size, size);
+	while ((i = ebt_map_next(&known->names, hash, &at)) != EBT_MAP_NONE) {
+		if (!memcmp(&known->comms[i], comm, sizeof(*comm)))
+			return true;
 	}
-	return kept;
+	return false;
 }
 
-/* The array with room for one element more, or NULL. Rows say the same over and over. */
-static void *grown(void *array, size_t *n, size_t *capacity, size_t size, compare_fn *compare)
+static uint64_t comm_hash(const struct comm *comm)
 {
-	void *more;
-
-	if (*n < *capacity)
-		return array;
-	*n = sort_out(array, *n, size, compare);
-	if (*n < *capacity - *capacity / 4)
-		return array;
-	more = reallocarray(array, *capacity ? *capacity * 2 : 64, size);
-	if (more)
-		*capacity = *capacity ? *capacity * 2 : 64;
-	return more;
-}
-
-static struct known_name comm_of(struct ebt_str s)
-{
-	struct known_name name = { { 0 } };
-
-	memcpy(name.text, s.data, s.len < COMM_SIZE - 1 ? s.len : COMM_SIZE - 1);
-	return name;
+	return ebt_hash_bytes(0, comm, sizeof(*comm));
 }
 
 /* --- reading --- */
@@ -103,50 +69,37 @@ static struct known_name comm_of(struct ebt_str s)
 static struct ebt_error *add_path(struct scrub_known *known, struct ebt_str path)
 {
 	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
-	struct known_name *names, name;
+	struct ebt_error *err;
+	struct comm comm;
+	uint64_t hash;
 
 	if (!slash || !scrub_is_system_path(path))
 		return NULL;
-	name = comm_of((struct ebt_str){ slash + 1, path.len - (size_t)(slash + 1 - path.data) });
-	if (known->n_names && !compare_names(&known->names[known->n_names - 1], &name))
+	comm = comm_of((struct ebt_str){ slash + 1, path.len - (size_t)(slash + 1 - path.data) });
+	hash = comm_hash(&comm);
+	if (find_comm(known, &comm, hash))
 		return NULL;
-	names = grown(known->names, &known->n_names, &known->names_capacity, sizeof(*names),
-		      compare_names);
-	if (!names)
-		return &ebt_enomem;
-	known->names = names;
-	names[known->n_names++] = name;
-	return NULL;
+	err = ebt_array_reserve(&known->comms, known->n_comms, &known->capacity);
+	if (err)
+		return err;
+	known->comms[known->n_comms] = comm;
+	return ebt_map_insert(&known->names, hash, (uint32_t)known->n_comms++);
 }
 
 static struct ebt_error *add_kernel(struct scrub_known *known, const struct ebt_task *task)
 {
-	uint32_t *kernel;
+	uint32_t i;
 
-	if (!task)
-		return NULL;
-	kernel = grown(known->kernel, &known->n_kernel, &known->kernel_capacity, sizeof(*kernel),
-		       compare_ids);
-	if (!kernel)
-		return &ebt_enomem;
-	known->kernel = kernel;
-	kernel[known->n_kernel++] = task->id;
-	return NULL;
+	return task ? ebt_map_add(&known->kernel, task->id, 0, &i) : NULL;
 }
 
 static struct ebt_error *add_object(struct scrub_known *known, const struct ebt_row *row)
 {
-	uint64_t *objects;
+	uint32_t i;
 
 	if (!scrub_is_system_path(ebt_name_object_path(row)))
 		return NULL;
-	objects = grown(known->objects, &known->n_objects, &known->objects_capacity,
-			sizeof(*objects), compare_objects);
-	if (!objects)
-		return &ebt_enomem;
-	known->objects = objects;
-	objects[known->n_objects++] = ebt_name_object_object_id(row);
-	return NULL;
+	return ebt_map_add(&known->objects, ebt_name_object_object_id(row), 0, &i);
 }
 
 /* kthreadd makes threads while the recording runs: whom a kernel thread makes is one. */
@@ -167,10 +120,12 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 
 	switch (row->batch->table->id) {
 	case EBT_T_process:
-		err = add_path(known, ebt_process_exe(row));
-		if (!err && ebt_process_kernel(row))
+		if (ebt_process_kernel(row)) {
 			err = add_kernel(known, ebt_process_task(row));
-		return err;
+			if (err)
+				return err;
+		}
+		return add_path(known, ebt_process_exe(row));
 	case EBT_T_task_fork:
 		return take_fork(known, row);
 	case EBT_T_task_exec:
@@ -210,12 +165,6 @@ struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_kno
 	err = read_all(known);
 	if (err)
 		return err;
-	known->n_names =
-		sort_out(known->names, known->n_names, sizeof(*known->names), compare_names);
-	known->n_kernel =
-		sort_out(known->kernel, known->n_kernel, sizeof(*known->kernel), compare_ids);
-	known->n_objects = sort_out(known->objects, known->n_objects, sizeof(*known->objects),
-				    compare_objects);
 	*ret = take_ptr(known);
 	return NULL;
 }
@@ -224,21 +173,21 @@ struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_kno
 
 bool scrub_known_kernel(const struct scrub_known *known, const struct ebt_task *task)
 {
-	return task && known->n_kernel &&
-	       bsearch(&task->id, known->kernel, known->n_kernel, sizeof(*known->kernel),
-		       compare_ids);
+	uint32_t i;
+
+	return task && ebt_map_find(&known->kernel, task->id, &i);
 }
 
 bool scrub_known_name(const struct scrub_known *known, struct ebt_str s)
 {
-	struct known_name name = comm_of(s);
+	struct comm comm = comm_of(s);
 
-	return s.len < COMM_SIZE && known->n_names &&
-	       bsearch(&name, known->names, known->n_names, sizeof(*known->names), compare_names);
+	return s.len < COMM_SIZE && find_comm(known, &comm, comm_hash(&comm));
 }
 
 bool scrub_known_object(const struct scrub_known *known, uint64_t id)
 {
-	return known->n_objects && bsearch(&id, known->objects, known->n_objects,
-					   sizeof(*known->objects), compare_objects);
+	uint32_t i;
+
+	return ebt_map_find(&known->objects, id, &i);
 }

@@ -4,7 +4,9 @@
 #ifndef REPORT_STACKS_CALLTREE_PRIVATE_H
 #define REPORT_STACKS_CALLTREE_PRIVATE_H
 
+#include "format/base/arena.h"
 #include "format/base/cleanup.h"
+#include "format/base/map.h"
 #include "report/stacks/model_calltree.h"
 
 /* Where a stack was placed. */
@@ -21,17 +23,16 @@ struct calltree {
 
 	struct calltree_node *nodes; /* in order of making: parents before children */
 	struct calltree_func *funcs;
-	uint32_t n_nodes, nodes_capacity, n_funcs, funcs_capacity;
+	uint32_t n_nodes, n_funcs;
+	size_t nodes_capacity, funcs_capacity;
 	bool borrowed_funcs; /* they belong to the tree that this is a view of */
 	bool by_weight;	     /* order of children, see calltree_finish() */
 
-	/* Open hash tables, sizes are powers of two; 0 is an empty slot. */
-	uint32_t *children; /* nodes by (parent, func, inlined) */
-	uint32_t *names;    /* funcs that are no functions, by name */
-	uint32_t children_size, names_size, n_names;
-
-	uint32_t *by_sym; /* funcs by sym_func.id */
-	uint32_t n_by_sym;
+	struct ebt_map children; /* nodes by parent, func and inlined */
+	struct ebt_map names;	 /* funcs that are no functions, by hash of their name */
+	struct ebt_arena arena;	 /* their names */
+	uint32_t *by_sym;	 /* funcs by sym_func.id */
+	size_t n_by_sym;
 
 	struct cached *cache;
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "report/stacks/calltree_private.h"
 
 struct pattern {
@@ -19,7 +20,7 @@ struct shaping {
 	const struct calltree_shape *shape;
 	bool *selected; /* by node: its stacks are wanted; NULL: all are */
 	uint32_t *path; /* of the stack at hand, the innermost frame first */
-	uint32_t path_capacity;
+	size_t path_capacity;
 };
 
 bool calltree_is_shaped(const struct calltree_shape *shape)
@@ -99,8 +100,9 @@ struct ebt_error *calltree_select(const struct calltree *tree, const struct call
 	for (uint32_t i = 0; i < tree->n_nodes; i++)
 		selected[i] = !shape->keep || shape->keep[i];
 	err = select_by(tree, shape->focus, true, selected);
-	if (!err)
-		err = select_by(tree, shape->ignore, false, selected);
+	if (err)
+		return err;
+	err = select_by(tree, shape->ignore, false, selected);
 	if (!err)
 		*ret = take_ptr(selected);
 	return err;
@@ -124,6 +126,7 @@ static struct ebt_error *take_path(struct shaping *s, uint32_t node, uint32_t *r
 				   uint32_t *ret_first)
 {
 	const struct calltree *tree = s->tree;
+	struct ebt_error *err;
 	uint32_t n = 0;
 
 	for (; node && !is_first(tree, node); node = tree->nodes[node].parent) {
@@ -131,15 +134,9 @@ static struct ebt_error *take_path(struct shaping *s, uint32_t node, uint32_t *r
 
 		if (s->shape->no_libraries && is_system(&tree->funcs[at->func], at))
 			continue;
-		if (n == s->path_capacity) {
-			uint32_t capacity = s->path_capacity * 2 + 256;
-			uint32_t *grown = reallocarray(s->path, capacity, sizeof(*grown));
-
-			if (!grown)
-				return &ebt_enomem;
-			s->path = grown;
-			s->path_capacity = capacity;
-		}
+		err = ebt_array_reserve(&s->path, n, &s->path_capacity);
+		if (err)
+			return err;
 		s->path[n++] = node;
 	}
 	*ret_n = n;
@@ -174,10 +171,13 @@ static struct ebt_error *add_stack(struct shaping *s, struct calltree *view, uin
 		err = add_frame(s, view, s->tree->nodes[first].parent, &node);
 	if (!err && first)
 		err = add_frame(s, view, first, &node);
-	for (uint32_t i = 0; !err && i < n; i++)
-		err = add_frame(s, view, s->path[s->shape->bottom_up ? i : n - 1 - i], &node);
 	if (err)
 		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		err = add_frame(s, view, s->path[s->shape->bottom_up ? i : n - 1 - i], &node);
+		if (err)
+			return err;
+	}
 	view->nodes[node].self += end->self;
 	view->nodes[node].count += end->count;
 	return NULL;
@@ -189,15 +189,18 @@ static struct ebt_error *reshape(struct shaping *s, struct calltree **ret)
 	struct ebt_error *err;
 
 	err = calltree_select(s->tree, s->shape, &s->selected);
-	if (!err)
-		err = calltree_create_view(s->tree, s->tree->nodes[0].func, &view);
+	if (err)
+		return err;
+	err = calltree_create_view(s->tree, s->tree->nodes[0].func, &view);
 	if (err)
 		return err;
 	view->by_weight = s->shape->by_weight;
-	for (uint32_t i = 0; !err && i < s->tree->n_nodes; i++)
+	for (uint32_t i = 0; i < s->tree->n_nodes; i++) {
 		err = add_stack(s, view, i);
-	if (!err)
-		err = calltree_finish(view);
+		if (err)
+			return err;
+	}
+	err = calltree_finish(view);
 	if (!err)
 		*ret = take_ptr(view);
 	return err;

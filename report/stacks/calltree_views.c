@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "report/stacks/calltree_private.h"
 
 /* --- totals and order --- */
@@ -187,16 +188,16 @@ struct ebt_error *calltree_create_view(const struct calltree *tree, uint32_t fun
 				       struct calltree **ret)
 {
 	_cleanup_(calltree_destroyp) struct calltree *view = calloc(1, sizeof(*view));
+	struct ebt_error *err;
 
 	if (!view)
 		return &ebt_enomem;
 	view->borrowed_funcs = true;
 	view->funcs = tree->funcs;
 	view->n_funcs = tree->n_funcs;
-	view->nodes = calloc(64, sizeof(*view->nodes));
-	if (!view->nodes)
-		return &ebt_enomem;
-	view->nodes_capacity = 64;
+	err = ebt_array_reserve_zeroed(&view->nodes, 0, &view->nodes_capacity);
+	if (err)
+		return err;
 	view->n_nodes = 1;
 	view->nodes[0].func = func;
 	*ret = take_ptr(view);
@@ -276,7 +277,9 @@ struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 	if (!place || !inside)
 		return &ebt_enomem;
 	err = calltree_create_view(tree, func, &view);
-	for (uint32_t i = 1; !err && i < tree->n_nodes; i++) {
+	if (err)
+		return err;
+	for (uint32_t i = 1; i < tree->n_nodes; i++) {
 		/* Recursion: the outermost occurrence has all that is below it. */
 		inside[i] = inside[tree->nodes[i].parent];
 		if (inside[i] || tree->nodes[i].func != func)
@@ -286,9 +289,10 @@ struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 			err = merge_callers(tree, view, i);
 		else
 			err = merge_callees(tree, view, place, i);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = calltree_finish(view);
+	err = calltree_finish(view);
 	if (!err)
 		*ret = take_ptr(view);
 	return err;
@@ -303,10 +307,12 @@ struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node, st
 	if (!place)
 		return &ebt_enomem;
 	err = calltree_create_view(tree, tree->nodes[node].func, &view);
-	if (!err)
-		err = merge_callees(tree, view, place, node);
-	if (!err)
-		err = calltree_finish(view);
+	if (err)
+		return err;
+	err = merge_callees(tree, view, place, node);
+	if (err)
+		return err;
+	err = calltree_finish(view);
 	if (!err)
 		*ret = take_ptr(view);
 	return err;

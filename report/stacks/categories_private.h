@@ -42,7 +42,7 @@ struct categories {
 	size_t n_headings, n_sections, n_rules;
 	size_t headings_capacity, sections_capacity, rules_capacity;
 	char **names; /* by category */
-	uint32_t n_names, names_capacity;
+	size_t n_names, names_capacity;
 	bool by_process;
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "report/stacks/categories_private.h"
 
 /* A file is read whole, and each function compared with each rule. */
@@ -33,38 +34,20 @@ static struct ebt_error *invalid(const struct category_reading *r, const char *w
 				*word ? ": '" : "", word, *word ? "'" : "");
 }
 
-/* Room for one more at the end; NULL where memory ran out. */
-static void *add(void **list, size_t *n, size_t *capacity, size_t size)
-{
-	if (*n == *capacity) {
-		size_t more = *capacity ? *capacity * 2 : 64;
-		void *grown = reallocarray(*list, more, size);
-
-		if (!grown)
-			return NULL;
-		*list = grown;
-		*capacity = more;
-	}
-	return (char *)*list + size * (*n)++;
-}
-
 /* --- categories --- */
 
 static struct ebt_error *add_name(struct categories *categories, const char *name, uint32_t *ret)
 {
-	if (categories->n_names == categories->names_capacity) {
-		uint32_t capacity = categories->names_capacity * 2 + 64;
-		char **grown = reallocarray(categories->names, capacity, sizeof(*grown));
+	struct ebt_error *err;
 
-		if (!grown)
-			return &ebt_enomem;
-		categories->names = grown;
-		categories->names_capacity = capacity;
-	}
+	err = ebt_array_reserve(&categories->names, categories->n_names,
+				&categories->names_capacity);
+	if (err)
+		return err;
 	categories->names[categories->n_names] = strdup(name);
 	if (!categories->names[categories->n_names])
 		return &ebt_enomem;
-	*ret = categories->n_names++;
+	*ret = (uint32_t)categories->n_names++;
 	return NULL;
 }
 
@@ -119,37 +102,45 @@ static char *trim(char *s)
 }
 
 /* Headings in a row are one: the section has no rules yet. */
-static struct category_section *section_for_heading(struct categories *c)
+static struct ebt_error *section_for_heading(struct categories *c, struct category_section **ret)
 {
 	struct category_section *last = c->n_sections ? &c->sections[c->n_sections - 1] : NULL;
 
-	if (last && !last->n_rules && last->first_rule == c->n_rules)
-		return last;
-	last = add((void **)&c->sections, &c->n_sections, &c->sections_capacity, sizeof(*last));
-	if (last)
-		*last = (struct category_section){ .first_heading = (uint32_t)c->n_headings,
-						   .first_rule = (uint32_t)c->n_rules };
-	return last;
+	struct ebt_error *err;
+
+	if (last && !last->n_rules && last->first_rule == c->n_rules) {
+		*ret = last;
+		return NULL;
+	}
+	err = ebt_array_reserve(&c->sections, c->n_sections, &c->sections_capacity);
+	if (err)
+		return err;
+	*ret = &c->sections[c->n_sections++];
+	**ret = (struct category_section){ .first_heading = (uint32_t)c->n_headings,
+					   .first_rule = (uint32_t)c->n_rules };
+	return NULL;
 }
 
 static struct ebt_error *read_heading(const struct category_reading *r, char *text)
 {
 	struct categories *c = r->categories;
-	struct category_section *section = section_for_heading(c);
+	struct category_section *section;
 	char *rest = text, *piece;
+	struct ebt_error *err;
 
-	if (!section)
-		return &ebt_enomem;
+	err = section_for_heading(c, &section);
+	if (err)
+		return err;
 	while ((piece = strsep(&rest, ","))) {
 		struct heading *heading;
 
 		piece = trim(piece);
 		if (!*piece || strcmp(piece, "@") == 0)
 			return invalid(r, "a heading without a name", "");
-		heading = add((void **)&c->headings, &c->n_headings, &c->headings_capacity,
-			      sizeof(*heading));
-		if (!heading)
-			return &ebt_enomem;
+		err = ebt_array_reserve(&c->headings, c->n_headings, &c->headings_capacity);
+		if (err)
+			return err;
+		heading = &c->headings[c->n_headings++];
 		*heading = make_heading(piece);
 		c->by_process |= heading->kind == HEADING_PROCESS;
 		section->n_headings++;
@@ -177,7 +168,6 @@ static struct ebt_error *read_rule(const struct category_reading *r, char *line,
 	char *category = last_word(line);
 	struct category_rule result = { 0 };
 	struct ebt_error *err;
-	struct rule *rule;
 
 	if (category && strcmp(category, "inherit") == 0) {
 		result.inherit = true;
@@ -196,10 +186,10 @@ static struct ebt_error *read_rule(const struct category_reading *r, char *line,
 	/* It says that there is none. */
 	if (result.category == CATEGORY_NONE)
 		result.inherit = false;
-	rule = add((void **)&c->rules, &c->n_rules, &c->rules_capacity, sizeof(*rule));
-	if (!rule)
-		return &ebt_enomem;
-	*rule = (struct rule){ .pattern = line, .result = result };
+	err = ebt_array_reserve(&c->rules, c->n_rules, &c->rules_capacity);
+	if (err)
+		return err;
+	c->rules[c->n_rules++] = (struct rule){ .pattern = line, .result = result };
 	c->sections[c->n_sections - 1].n_rules++;
 	return NULL;
 }
@@ -304,8 +294,9 @@ static struct ebt_error *create(struct categories **ret)
 	if (!c)
 		return &ebt_enomem;
 	err = add_name(c, "uncategorized", &category);
-	if (!err)
-		err = add_name(c, "unwindable", &category);
+	if (err)
+		return err;
+	err = add_name(c, "unwindable", &category);
 	if (!err)
 		*ret = take_ptr(c);
 	return err;
@@ -317,8 +308,9 @@ struct ebt_error *categories_parse(const char *name, const char *text, size_t le
 	_cleanup_(categories_destroyp) struct categories *c = NULL;
 	struct ebt_error *err = create(&c);
 
-	if (!err)
-		err = add_text(c, name, text, len);
+	if (err)
+		return err;
+	err = add_text(c, name, text, len);
 	if (!err)
 		*ret = take_ptr(c);
 	return err;
@@ -329,10 +321,12 @@ struct ebt_error *categories_load(const char *path, struct categories **ret)
 	_cleanup_(categories_destroyp) struct categories *c = NULL;
 	struct ebt_error *err = create(&c);
 
-	if (!err)
-		err = path ? read_file(c, path, false) : read_users(c);
-	if (!err)
-		err = add_text(c, "categories.txt", built_in, sizeof(built_in) - 1);
+	if (err)
+		return err;
+	err = path ? read_file(c, path, false) : read_users(c);
+	if (err)
+		return err;
+	err = add_text(c, "categories.txt", built_in, sizeof(built_in) - 1);
 	if (!err)
 		*ret = take_ptr(c);
 	return err;

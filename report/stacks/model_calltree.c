@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/stacks/calltree_private.h"
@@ -38,54 +39,18 @@ static uint64_t mix(uint64_t h)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash_bytes(const char *s)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-	return mix(h);
-}
-
 /* --- functions --- */
 
 static struct ebt_error *add_func(struct calltree *tree, const struct calltree_func *func,
 				  uint32_t *ret)
 {
-	if (tree->n_funcs == tree->funcs_capacity) {
-		uint32_t capacity = tree->funcs_capacity ? tree->funcs_capacity * 2 : 256;
-		struct calltree_func *funcs = reallocarray(tree->funcs, capacity, sizeof(*funcs));
+	struct ebt_error *err;
 
-		if (!funcs)
-			return &ebt_enomem;
-		tree->funcs = funcs;
-		tree->funcs_capacity = capacity;
-	}
+	err = ebt_array_reserve(&tree->funcs, tree->n_funcs, &tree->funcs_capacity);
+	if (err)
+		return err;
 	tree->funcs[tree->n_funcs] = *func;
 	*ret = tree->n_funcs++;
-	return NULL;
-}
-
-static struct ebt_error *grow_names(struct calltree *tree)
-{
-	uint32_t size = tree->names_size ? tree->names_size * 2 : 256;
-	uint32_t *names = calloc(size, sizeof(*names));
-
-	if (!names)
-		return &ebt_enomem;
-	for (uint32_t i = 0; i < tree->names_size; i++) {
-		uint32_t slot;
-
-		if (!tree->names[i])
-			continue;
-		slot = hash_bytes(tree->funcs[tree->names[i]].name) & (size - 1);
-		while (names[slot])
-			slot = (slot + 1) & (size - 1);
-		names[slot] = tree->names[i];
-	}
-	free(tree->names);
-	tree->names = names;
-	tree->names_size = size;
 	return NULL;
 }
 
@@ -93,33 +58,21 @@ static struct ebt_error *grow_names(struct calltree *tree)
 static struct ebt_error *named_func(struct calltree *tree, const char *name,
 				    enum calltree_kind kind, uint32_t *ret)
 {
+	const size_t len = strlen(name);
+	const uint64_t hash = ebt_hash_bytes(0, name, len);
 	struct calltree_func func = { .object = "", .kind = kind };
 	struct ebt_error *err;
-	uint32_t slot;
+	size_t at = 0;
 
-	if (tree->n_names >= tree->names_size / 2) {
-		err = grow_names(tree);
-		if (err)
-			return err;
-	}
-	slot = hash_bytes(name) & (tree->names_size - 1);
-	for (; tree->names[slot]; slot = (slot + 1) & (tree->names_size - 1)) {
-		if (strcmp(tree->funcs[tree->names[slot]].name, name) == 0) {
-			*ret = tree->names[slot];
+	while ((*ret = ebt_map_next(&tree->names, hash, &at)) != EBT_MAP_NONE) {
+		if (strcmp(tree->funcs[*ret].name, name) == 0)
 			return NULL;
-		}
 	}
-	func.name = strdup(name);
-	if (!func.name)
-		return &ebt_enomem;
-	err = add_func(tree, &func, ret);
-	if (err) {
-		free((char *)func.name);
+	err = ebt_arena_string(&tree->arena, name, len, &func.name);
+	if (err)
 		return err;
-	}
-	tree->names[slot] = *ret;
-	tree->n_names++;
-	return NULL;
+	err = add_func(tree, &func, ret);
+	return err ? err : ebt_map_insert(&tree->names, hash, *ret);
 }
 
 static bool is_library(const char *object)
@@ -163,16 +116,9 @@ static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_fun
 	};
 	struct ebt_error *err;
 
-	if (sym->id >= tree->n_by_sym) {
-		uint32_t n = sym->id + sym->id / 2 + 256;
-		uint32_t *by_sym = reallocarray(tree->by_sym, n, sizeof(*by_sym));
-
-		if (!by_sym)
-			return &ebt_enomem;
-		memset(by_sym + tree->n_by_sym, 0, (n - tree->n_by_sym) * sizeof(*by_sym));
-		tree->by_sym = by_sym;
-		tree->n_by_sym = n;
-	}
+	err = ebt_array_reserve_zeroed(&tree->by_sym, sym->id, &tree->n_by_sym);
+	if (err)
+		return err;
 	if (!tree->by_sym[sym->id]) {
 		err = add_func(tree, &func, &tree->by_sym[sym->id]);
 		if (err)
@@ -184,78 +130,37 @@ static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_fun
 
 /* --- nodes --- */
 
-static uint64_t child_hash(uint32_t parent, uint32_t func, bool inlined)
+struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
+				 bool inlined, uint32_t *ret)
 {
-	return mix(mix((uint64_t)parent << 32 | func) + inlined);
-}
+	/* Parents have 24 bits. */
+	const uint64_t key = (uint64_t)parent << 33 | (uint64_t)func << 1 | inlined;
+	struct ebt_error *err;
 
-static struct ebt_error *grow_children(struct calltree *tree)
-{
-	uint32_t size = tree->children_size ? tree->children_size * 2 : 1024;
-	uint32_t *children = calloc(size, sizeof(*children));
-
-	if (!children)
-		return &ebt_enomem;
-	for (uint32_t i = 1; i < tree->n_nodes; i++) {
-		const struct calltree_node *node = &tree->nodes[i];
-		uint32_t slot = child_hash(node->parent, node->func, node->inlined) & (size - 1);
-
-		while (children[slot])
-			slot = (slot + 1) & (size - 1);
-		children[slot] = i;
-	}
-	free(tree->children);
-	tree->children = children;
-	tree->children_size = size;
-	return NULL;
-}
-
-static struct ebt_error *add_node(struct calltree *tree, const struct calltree_node *node,
-				  uint32_t *ret)
-{
+	err = ebt_array_reserve(&tree->nodes, tree->n_nodes, &tree->nodes_capacity);
+	if (err)
+		return err;
+	err = ebt_map_add(&tree->children, key, tree->n_nodes, ret);
+	if (err || *ret < tree->n_nodes)
+		return err;
 	if (tree->n_nodes == MAX_NODES)
 		return ebt_error_create(EBT_ERR_LIMIT,
 					"the call tree has more than %u nodes: use a filter",
 					MAX_NODES);
-	if (tree->n_nodes == tree->nodes_capacity) {
-		uint32_t capacity = tree->nodes_capacity ? tree->nodes_capacity * 2 : 1024;
-		struct calltree_node *nodes = reallocarray(tree->nodes, capacity, sizeof(*nodes));
-
-		if (!nodes)
-			return &ebt_enomem;
-		tree->nodes = nodes;
-		tree->nodes_capacity = capacity;
-	}
-	tree->nodes[tree->n_nodes] = *node;
-	*ret = tree->n_nodes++;
+	tree->nodes[tree->n_nodes++] =
+		(struct calltree_node){ .parent = parent, .func = func, .inlined = inlined };
 	return NULL;
 }
 
-struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
-				 bool inlined, uint32_t *ret)
+/* The child of a node whose func is no function. */
+static struct ebt_error *named_child(struct calltree *tree, uint32_t parent, const char *name,
+				     enum calltree_kind kind, uint32_t *ret)
 {
-	struct calltree_node node = { .parent = parent, .func = func, .inlined = inlined };
 	struct ebt_error *err;
-	uint32_t slot;
+	uint32_t func;
 
-	if (tree->n_nodes >= tree->children_size / 2) {
-		err = grow_children(tree);
-		if (err)
-			return err;
-	}
-	slot = child_hash(parent, func, inlined) & (tree->children_size - 1);
-	for (; tree->children[slot]; slot = (slot + 1) & (tree->children_size - 1)) {
-		const struct calltree_node *there = &tree->nodes[tree->children[slot]];
-
-		if (there->parent == parent && there->func == func && there->inlined == inlined) {
-			*ret = tree->children[slot];
-			return NULL;
-		}
-	}
-	err = add_node(tree, &node, ret);
-	if (!err)
-		tree->children[slot] = *ret;
-	return err;
+	err = named_func(tree, name, kind, &func);
+	return err ? err : calltree_child(tree, parent, func, false, ret);
 }
 
 void calltree_add_line(struct calltree_node *node, const char *file, uint32_t first, uint32_t last)
@@ -284,17 +189,12 @@ static struct ebt_error *place_name(struct calltree *tree, struct ebt_str name, 
 				    uint32_t *node)
 {
 	char text[300];
-	uint32_t func;
-	struct ebt_error *err;
 
 	name = text_comm((struct ebt_str){ name.data, strnlen(name.data, name.len) });
 	if (name.len > 255)
 		name.len = 255;
 	snprintf(text, sizeof(text), "%.*s%s", (int)name.len, name.data, numbers);
-	err = named_func(tree, text, CALLTREE_ROOT, &func);
-	if (err)
-		return err;
-	return calltree_child(tree, *node, func, false, node);
+	return named_child(tree, *node, text, CALLTREE_ROOT, node);
 }
 
 static struct ebt_error *place_thread(struct calltree *tree, const struct ebt_task *task,
@@ -362,8 +262,9 @@ static struct ebt_error *place_address(struct calltree *tree, const struct callt
 		uint32_t func;
 
 		err = sym_to_func(tree, frame->func, &func);
-		if (!err)
-			err = calltree_child(tree, *node, func, frame->inlined, node);
+		if (err)
+			return err;
+		err = calltree_child(tree, *node, func, frame->inlined, node);
 		if (err)
 			return err;
 		calltree_add_line(&tree->nodes[*node], frame->file, frame->line, frame->line);
@@ -414,12 +315,10 @@ static struct ebt_error *place_addresses(struct calltree *tree, const struct cal
 					 uint32_t *node)
 {
 	struct ebt_error *err;
-	uint32_t func, tracing;
+	uint32_t tracing;
 
 	if (addresses->attrs & EBT_STACK_TRUNCATED) {
-		err = named_func(tree, "[truncated]", CALLTREE_UNRESOLVED, &func);
-		if (!err)
-			err = calltree_child(tree, *node, func, false, node);
+		err = named_child(tree, *node, "[truncated]", CALLTREE_UNRESOLVED, node);
 		if (err)
 			return err;
 	}
@@ -449,8 +348,7 @@ static struct ebt_error *place(struct calltree *tree, const struct calltree_stac
 				      stack->kernel != 0, &node);
 	if (!err && stack->kernel)
 		err = place_addresses(tree, stack, &batch->stacks[stack->kernel - 1], false, &node);
-	if (!err)
-		*ret = node;
+	*ret = node;
 	return err;
 }
 
@@ -492,40 +390,41 @@ struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const 
 				    enum calltree_kind kind, uint64_t weight)
 {
 	struct ebt_error *err;
-	uint32_t func, leaf;
+	uint32_t leaf;
 
-	err = named_func(tree, name, kind, &func);
-	if (!err)
-		err = calltree_child(tree, node, func, false, &leaf);
+	err = named_child(tree, node, name, kind, &leaf);
 	if (!err)
 		calltree_add(tree, leaf, weight);
 	return err;
 }
 
-/* --- life --- */
+/* --- trees --- */
 
 struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options *options,
 				  struct calltree **ret)
 {
 	_cleanup_(calltree_destroyp) struct calltree *tree = calloc(1, sizeof(*tree));
-	const struct calltree_node root = { 0 };
-	uint32_t func, node;
+	/* Func 0 is the tree's own, so that 0 can mean none elsewhere. */
+	const struct calltree_func all = { .name = "all", .object = "", .kind = CALLTREE_ROOT };
 	struct ebt_error *err;
+	uint32_t func;
 
 	if (!tree)
 		return &ebt_enomem;
 	tree->sym = sym;
+	ebt_arena_init(&tree->arena, SIZE_MAX);
 	if (options)
 		tree->options = *options;
 	tree->cache = calloc(CACHE_SIZE, sizeof(*tree->cache));
 	if (!tree->cache)
 		return &ebt_enomem;
-	/* Func 0 is the tree's own, so that 0 can mean none elsewhere. */
-	err = named_func(tree, "all", CALLTREE_ROOT, &func);
-	if (!err)
-		err = add_node(tree, &root, &node);
+	err = add_func(tree, &all, &func);
 	if (err)
 		return err;
+	err = ebt_array_reserve_zeroed(&tree->nodes, 0, &tree->nodes_capacity);
+	if (err)
+		return err;
+	tree->n_nodes = 1;
 	*ret = take_ptr(tree);
 	return NULL;
 }
@@ -534,19 +433,13 @@ void calltree_destroy(struct calltree *tree)
 {
 	if (!tree)
 		return;
-	if (!tree->borrowed_funcs) {
-		for (uint32_t i = 0; i < tree->names_size; i++) {
-			if (tree->names[i])
-				free((char *)tree->funcs[tree->names[i]].name);
-		}
-		if (tree->n_funcs)
-			free((char *)tree->funcs[0].name);
+	if (!tree->borrowed_funcs)
 		free(tree->funcs);
-	}
-	free(tree->names);
+	ebt_arena_deinit(&tree->arena);
+	ebt_map_deinit(&tree->names);
 	free(tree->by_sym);
 	free(tree->nodes);
-	free(tree->children);
+	ebt_map_deinit(&tree->children);
 	free(tree->cache);
 	free(tree);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/encoding/layout.h"
 
 /* A file can claim any number of keys, sources and kinds of loss. */
@@ -137,7 +138,8 @@ static struct ebt_error *add_meta(void *arg, const struct ebt_row *row)
 {
 	struct info *info = arg;
 	struct ebt_str key = ebt_meta_key(row), value = ebt_meta_value(row);
-	struct info_pair *pair = NULL, *grown;
+	struct info_pair *pair = NULL;
+	struct ebt_error *err;
 	char *copy;
 
 	for (size_t i = 0; i < info->n_meta && !pair; i++) {
@@ -148,11 +150,10 @@ static struct ebt_error *add_meta(void *arg, const struct ebt_row *row)
 	if (!pair && info->n_meta == MAX_ENTRIES)
 		return NULL;
 	if (!pair) {
-		grown = reallocarray(info->meta, info->n_meta + 1, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		info->meta = grown;
-		pair = &grown[info->n_meta];
+		err = ebt_array_reserve(&info->meta, info->n_meta, &info->meta_capacity);
+		if (err)
+			return err;
+		pair = &info->meta[info->n_meta];
 		*pair = (struct info_pair){ .key = copy_str(key) };
 		if (!pair->key)
 			return &ebt_enomem;
@@ -177,10 +178,11 @@ static struct ebt_error *add_source(void *arg, const struct ebt_row *row)
 		.args = copy_str(ebt_source_args(row)),
 		.status = ebt_value_name(status, ebt_source_status(row)),
 	};
-	struct info_source *to = NULL, *grown;
+	struct info_source *to = NULL;
+	struct ebt_error *err = &ebt_enomem;
 
 	if (!new.name || !new.detail || !new.args)
-		goto nomem;
+		goto fail;
 	for (size_t i = 0; i < info->n_sources && !to; i++) {
 		if (!strcmp(info->sources[i].name, new.name))
 			to = &info->sources[i];
@@ -193,15 +195,14 @@ static struct ebt_error *add_source(void *arg, const struct ebt_row *row)
 		source_deinit(&old);
 		return NULL;
 	}
-	grown = reallocarray(info->sources, info->n_sources + 1, sizeof(*grown));
-	if (!grown)
-		goto nomem;
-	info->sources = grown;
-	grown[info->n_sources++] = new;
+	err = ebt_array_reserve(&info->sources, info->n_sources, &info->sources_capacity);
+	if (err)
+		goto fail;
+	info->sources[info->n_sources++] = new;
 	return NULL;
-nomem:
+fail:
 	source_deinit(&new);
-	return &ebt_enomem;
+	return err;
 }
 
 static bool str_is(struct ebt_str s, const char *other)
@@ -217,7 +218,8 @@ static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
 	struct ebt_str source = ebt_lost_source(row);
 	struct ebt_str detail = ebt_lost_detail(row);
 	uint64_t from = ebt_lost_from(row);
-	struct info_loss *to = NULL, *grown;
+	struct info_loss *to = NULL;
+	struct ebt_error *err;
 
 	for (size_t i = 0; i < info->n_losses && !to; i++) {
 		to = &info->losses[i];
@@ -230,11 +232,10 @@ static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
 		return NULL;
 	}
 	if (!to) {
-		grown = reallocarray(info->losses, info->n_losses + 1, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		info->losses = grown;
-		to = &grown[info->n_losses];
+		err = ebt_array_reserve(&info->losses, info->n_losses, &info->losses_capacity);
+		if (err)
+			return err;
+		to = &info->losses[info->n_losses];
 		*to = (struct info_loss){ .source = copy_str(source),
 					  .detail = copy_str(detail),
 					  .reason = ebt_value_name(reason, value),
@@ -269,16 +270,19 @@ static struct ebt_error *add_clock(void *arg, const struct ebt_row *row)
 
 struct ebt_error *info_collect(struct trace *trace, struct info *ret)
 {
+	static const struct {
+		uint16_t id;
+		ebt_row_fn *add;
+	} tables[] = {
+		{ EBT_T_meta, add_meta },
+		{ EBT_T_source, add_source },
+		{ EBT_T_lost, add_loss },
+		{ EBT_T_clock, add_clock },
+	};
 	struct ebt_error *err;
 
 	err = collect_tables(trace, ret);
-	if (!err)
-		err = trace_read_table(trace, EBT_T_meta, TRACE_UNFILTERED, add_meta, ret);
-	if (!err)
-		err = trace_read_table(trace, EBT_T_source, TRACE_UNFILTERED, add_source, ret);
-	if (!err)
-		err = trace_read_table(trace, EBT_T_lost, TRACE_UNFILTERED, add_loss, ret);
-	if (!err)
-		err = trace_read_table(trace, EBT_T_clock, TRACE_UNFILTERED, add_clock, ret);
+	for (size_t i = 0; !err && i < sizeof(tables) / sizeof(*tables); i++)
+		err = trace_read_table(trace, tables[i].id, TRACE_UNFILTERED, tables[i].add, ret);
 	return err;
 }

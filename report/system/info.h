@@ -43,11 +43,11 @@ struct info {
 	size_t n_tables;
 	uint64_t chunks, epochs;
 	struct info_pair *meta; /* the last value of each key, in order of first appearance */
-	size_t n_meta;
+	size_t n_meta, meta_capacity;
 	struct info_source *sources;
-	size_t n_sources;
+	size_t n_sources, sources_capacity;
 	struct info_loss *losses;
-	size_t n_losses;
+	size_t n_losses, losses_capacity;
 	bool losses_cut; /* there are more kinds of loss than are kept */
 	struct info_clocks clocks;
 };

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "symbolize/spaces/mountinfo.h"
 
-/* Mount tables that are looked at, and names of one hash: a trace is a stranger's. */
-#define MAX_TABLES    256u
-#define MAX_OF_A_HASH 64u
+/* Mount tables that are looked at: a trace is a stranger's. */
+#define MAX_TABLES 256u
 
 struct named {
 	struct inode_key key;
@@ -24,14 +24,13 @@ struct inode_paths {
 	struct named *items;
 	size_t n, capacity;
 	struct ebt_map by_key;
-	uint64_t seed;
 	struct mount_table *tables[MAX_TABLES]; /* the machine's own first, newest first */
 	size_t n_tables;
 };
 
-static uint64_t hash_of(const struct inode_paths *paths, const struct inode_key *key)
+static uint64_t hash_of(const struct inode_key *key)
 {
-	uint64_t hash = ebt_hash_u64(paths->seed, key->inode);
+	uint64_t hash = ebt_hash_u64(0, key->inode);
 
 	hash = ebt_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
 	return ebt_hash_u64(hash, key->generation);
@@ -39,7 +38,7 @@ static uint64_t hash_of(const struct inode_paths *paths, const struct inode_key 
 
 static struct named *find(const struct inode_paths *paths, const struct inode_key *key)
 {
-	uint64_t hash = hash_of(paths, key);
+	uint64_t hash = hash_of(key);
 	size_t at = 0;
 	uint32_t i;
 
@@ -53,26 +52,19 @@ static struct named *find(const struct inode_paths *paths, const struct inode_ke
 	return NULL;
 }
 
-/* The file's entry, made if there is none; NULL where its hash has too many. */
+/* The file's entry, made if there is none. */
 static struct ebt_error *intern(struct inode_paths *paths, const struct inode_key *key,
 				struct named **ret)
 {
-	size_t capacity = paths->capacity ? paths->capacity * 2 : 256;
-	struct named *items;
 	struct ebt_error *err;
 
 	*ret = find(paths, key);
-	if (*ret || paths->n >= UINT32_MAX / 2 ||
-	    ebt_map_has(&paths->by_key, hash_of(paths, key), MAX_OF_A_HASH))
+	if (*ret)
 		return NULL;
-	if (paths->n == paths->capacity) {
-		items = reallocarray(paths->items, capacity, sizeof(*items));
-		if (!items)
-			return &ebt_enomem;
-		paths->items = items;
-		paths->capacity = capacity;
-	}
-	err = ebt_map_insert(&paths->by_key, hash_of(paths, key), (uint32_t)paths->n);
+	err = ebt_array_reserve(&paths->items, paths->n, &paths->capacity);
+	if (err)
+		return err;
+	err = ebt_map_insert(&paths->by_key, hash_of(key), (uint32_t)paths->n);
 	if (err)
 		return err;
 	*ret = &paths->items[paths->n++];
@@ -94,7 +86,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 	struct ebt_error *err;
 
 	err = intern(paths, &key, &named);
-	if (err || !named)
+	if (err)
 		return err;
 	named->links = (uint32_t)ebt_inode_path_links(row);
 	named->rdev_major = (uint32_t)ebt_inode_path_rdev_major(row);
@@ -157,7 +149,6 @@ struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **r
 
 	if (!paths)
 		return &ebt_enomem;
-	paths->seed = ebt_hash_u64(0, (uintptr_t)paths);
 	err = trace_read_table(trace, EBT_T_inode_path, TRACE_UNFILTERED | TRACE_QUIET, add_row,
 			       paths);
 	if (!err)

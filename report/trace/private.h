@@ -32,9 +32,9 @@ struct trace {
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
 	struct trace_note *notes;
-	size_t n_notes;
+	size_t n_notes, notes_capacity;
 	char **warnings;
-	size_t n_warnings;
+	size_t n_warnings, warnings_capacity;
 };
 
 #endif

@@ -11,14 +11,15 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
+#include "format/base/map.h"
 #include "format/read/reader.h"
 
-/* All zero has the empty text, number 0, alone. Beside its bytes a text takes some 10. */
+/* All zero has the empty text, number 0, alone. Beside its bytes a text takes some 40. */
 struct proc_texts {
-	char **blocks;	 /* each length and text behind the one before */
-	uint32_t *slots; /* a hash table of numbers; 0: free */
-	size_t n, n_blocks, n_slots, bytes;
-	size_t used; /* of the last block */
+	char **blocks; /* each length and text behind the one before */
+	size_t n_blocks, capacity, bytes;
+	size_t used;		/* of the last block */
+	struct ebt_map numbers; /* by hash of the text */
 	bool left_out;
 };
 

@@ -3,8 +3,8 @@
 #include "report/trace/task_groups.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/base/names.h"
 
@@ -15,7 +15,7 @@ struct task_groups {
 	size_t n, capacity;
 	struct ebt_map by_key;
 	uint32_t *group_of_task; /* by task id: 1 + group; 0: not known yet */
-	uint32_t n_group_of_task;
+	size_t n_group_of_task;
 };
 
 struct ebt_error *task_groups_create(struct trace *trace, bool by_thread, struct task_groups **ret)
@@ -43,28 +43,11 @@ void task_groups_destroy(struct task_groups *groups)
 	free(groups);
 }
 
-static struct ebt_error *reserve(struct task_groups *groups)
-{
-	size_t capacity = groups->capacity ? groups->capacity * 2 : 64;
-	const struct ebt_task **grown;
-
-	if (groups->n < groups->capacity)
-		return NULL;
-	if (groups->n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many tasks");
-	grown = reallocarray(groups->tasks, capacity, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	groups->tasks = grown;
-	groups->capacity = capacity;
-	return NULL;
-}
-
 /* Key 0 is for rows without a task. */
 static struct ebt_error *find_group(struct task_groups *groups, const struct ebt_task *task,
 				    uint32_t *ret)
 {
-	struct ebt_error *err = reserve(groups);
+	struct ebt_error *err;
 	uint64_t key = 0;
 	uint32_t i;
 
@@ -72,29 +55,17 @@ static struct ebt_error *find_group(struct task_groups *groups, const struct ebt
 		key = (uint64_t)task->id + 1;
 	else if (task)
 		key = names_process_key(groups->names, task) + 1;
-	if (!err)
-		err = ebt_map_add(&groups->by_key, key, (uint32_t)groups->n, &i);
+	if (groups->n >= UINT32_MAX / 2)
+		return ebt_error_create(EBT_ERR_LIMIT, "too many tasks");
+	err = ebt_array_reserve(&groups->tasks, groups->n, &groups->capacity);
+	if (err)
+		return err;
+	err = ebt_map_add(&groups->by_key, key, (uint32_t)groups->n, &i);
 	if (err)
 		return err;
 	if (i == groups->n)
 		groups->tasks[groups->n++] = task;
 	*ret = i;
-	return NULL;
-}
-
-static struct ebt_error *make_room(struct task_groups *groups, uint32_t id)
-{
-	uint32_t n = id < 512 ? 1024 : id * 2;
-	uint32_t *grown;
-
-	if (id < groups->n_group_of_task)
-		return NULL;
-	grown = reallocarray(groups->group_of_task, n, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	memset(grown + groups->n_group_of_task, 0, (n - groups->n_group_of_task) * sizeof(*grown));
-	groups->group_of_task = grown;
-	groups->n_group_of_task = n;
 	return NULL;
 }
 
@@ -106,7 +77,7 @@ struct ebt_error *task_groups_of(struct task_groups *groups, const struct ebt_ta
 
 	if (!task || task->id > UINT32_MAX / 4)
 		return find_group(groups, task, ret);
-	err = make_room(groups, task->id);
+	err = ebt_array_reserve_zeroed(&groups->group_of_task, task->id, &groups->n_group_of_task);
 	if (err)
 		return err;
 	if (!groups->group_of_task[task->id]) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/encoding/layout.h"
 #include "report/base/text.h"
 #include "report/trace/private.h"
@@ -139,23 +140,10 @@ struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss 
 	return NULL;
 }
 
-static struct ebt_error *append(char ***list, size_t *n, char *s)
-{
-	char **grown = s ? reallocarray(*list, *n + 1, sizeof(*grown)) : NULL;
-
-	if (!grown) {
-		free(s);
-		return &ebt_enomem;
-	}
-	grown[(*n)++] = s;
-	*list = grown;
-	return NULL;
-}
-
 /* What several windows have to say is said once. */
 static struct ebt_error *add_note(struct trace *trace, char *text)
 {
-	struct trace_note *grown;
+	struct ebt_error *err;
 
 	for (size_t i = 0; trace->window && i < trace->n_notes; i++) {
 		struct trace_note *note = &trace->notes[i];
@@ -167,14 +155,12 @@ static struct ebt_error *add_note(struct trace *trace, char *text)
 		free(text);
 		return NULL;
 	}
-	grown = reallocarray(trace->notes, trace->n_notes + 1, sizeof(*grown));
-	if (!grown) {
+	err = ebt_array_reserve(&trace->notes, trace->n_notes, &trace->notes_capacity);
+	if (err)
 		free(text);
-		return &ebt_enomem;
-	}
-	grown[trace->n_notes++] = (struct trace_note){ text, 1, trace->window };
-	trace->notes = grown;
-	return NULL;
+	else
+		trace->notes[trace->n_notes++] = (struct trace_note){ text, 1, trace->window };
+	return err;
 }
 
 struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
@@ -192,14 +178,20 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 __attribute__((format(printf, 2, 3))) static struct ebt_error *add_warning(struct trace *trace,
 									   const char *format, ...)
 {
+	struct ebt_error *err;
 	va_list args;
-	char *s;
+	int n;
 
+	err = ebt_array_reserve(&trace->warnings, trace->n_warnings, &trace->warnings_capacity);
+	if (err)
+		return err;
 	va_start(args, format);
-	if (vasprintf(&s, format, args) < 0)
-		s = NULL;
+	n = vasprintf(&trace->warnings[trace->n_warnings], format, args);
 	va_end(args);
-	return append(&trace->warnings, &trace->n_warnings, s);
+	if (n < 0)
+		return &ebt_enomem;
+	trace->n_warnings++;
+	return NULL;
 }
 
 uint64_t trace_missing_chunks(const struct trace *trace)
