@@ -233,20 +233,12 @@ int main(int argc, char **argv)
 	}
 	verbosity = options.verbose;
 	libbpf_set_print(print_libbpf);
-	switch (options.action) {
-	case ACTION_HELP:
+	if (options.help)
 		usage_print(stdout);
-		break;
-	case ACTION_VERSION:
+	else if (options.version)
 		puts("ebrec " EBT_VERSION);
-		break;
-	case ACTION_LIST_EVENTS:
-		status = list_events(options.list);
-		break;
-	case ACTION_RECORD:
-		status = record(&options, argv);
-		break;
-	}
+	else
+		status = options.list_events ? list_events(options.list) : record(&options, argv);
 	options_deinit(&options);
 	return status;
 }

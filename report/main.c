@@ -34,15 +34,6 @@ static int fail(struct ebt_error *err)
 	return status;
 }
 
-static int print_usage(const struct command *command, FILE *f, int status)
-{
-	_cleanup_text_ struct text text = TEXT_INIT;
-
-	options_usage(command, &text);
-	fputs(text_get(&text), f);
-	return status;
-}
-
 static struct ebt_error *check_terminal(const struct options *options)
 {
 	if ((options->command->flags & COMMAND_NO_TERMINAL) && !options->output &&
@@ -147,15 +138,17 @@ int main(int argc, char **argv)
 	struct ebt_error *err;
 	int status = 0;
 
-	if (argc < 2)
-		return print_usage(NULL, stderr, EXIT_USAGE);
+	if (argc < 2) {
+		options_usage(NULL, stderr);
+		return EXIT_USAGE;
+	}
 	err = options_parse(argc, argv, &options);
 	if (err)
 		return fail(err);
 	if (options.version) {
 		puts("ebreport " EBT_VERSION);
 	} else if (options.help) {
-		status = print_usage(options.command, stdout, 0);
+		options_usage(options.command, stdout);
 	} else {
 		err = run(&options);
 		status = err ? fail(err) : 0;

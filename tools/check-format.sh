@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit
 
 command -v clang-format >/dev/null || exit 77
-find format include record report symbolize tests tools unwind -name '*.[ch]' ! -name vmlinux.h ! -name '*.skel.h' |
+find cli format include record report symbolize tests tools unwind -name '*.[ch]' ! -name vmlinux.h ! -name '*.skel.h' |
 	sort | xargs clang-format --dry-run -Werror 2>&1 |
 	grep -E "^[a-z][^ ]*: (error|warning):" | sort -u -t: -k1,1
 exit "${PIPESTATUS[2]}"

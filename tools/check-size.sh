@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 
-find format record report symbolize tools unwind -name '*.[ch]' ! -name vmlinux.h ! -name '*.skel.h' |
+find cli format record report symbolize tools unwind -name '*.[ch]' ! -name vmlinux.h ! -name '*.skel.h' |
 	sort | xargs awk '
 	FNR == 1 { inside = 0 }
 	FNR == 801 { print FILENAME ": more than 800 lines"; bad = 1 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parsing the command line; see options.h. The words of --help are in usage.c. */
+/* The options of ebrec, and what they mean; see options.h. */
 #include "record/config/options.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <getopt.h>
 #include <linux/types.h>
 #include <string.h>
 
@@ -14,93 +11,6 @@
 
 #define MAX_FREQUENCY	  100000
 #define MAX_UNWIND_MEMORY (UINT64_C(4) << 30)
-
-struct unit {
-	const char *name;
-	uint64_t factor;
-};
-
-/* "1.5s": a decimal number and the name of a unit. */
-static struct ebt_error *parse_quantity(const char *text, const struct unit *units,
-					const char *expected, uint64_t *ret)
-{
-	char *end;
-	double value;
-
-	errno = 0;
-	value = strtod(text, &end);
-	/* strtod() knows more than we mean: "inf", "nan", hexadecimal, signs. */
-	if (!isdigit((unsigned char)*text) || strpbrk(text, "xXpP") || errno)
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not %s", text, expected);
-	for (const struct unit *u = units; u->name; u++) {
-		if (strcmp(end, u->name))
-			continue;
-		value *= (double)u->factor;
-		if (value >= (double)INT64_MAX)
-			return ebt_error_create(EBT_ERR_INVALID, "'%s' is too much", text);
-		*ret = (uint64_t)(value + 0.5);
-		return NULL;
-	}
-	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not %s", text, expected);
-}
-
-struct ebt_error *parse_time(const char *text, uint64_t *ret)
-{
-	static const struct unit units[] = {
-		{ "ns", 1 },
-		{ "us", 1000 },
-		{ "ms", 1000000 },
-		{ "s", 1000000000 },
-		{ "", 1000000000 },
-		{ "m", 60000000000 },
-		{ "h", 3600000000000 },
-		{ NULL, 0 },
-	};
-
-	return parse_quantity(text, units, "a time, as 500ms, 5s or 2m", ret);
-}
-
-struct ebt_error *parse_size(const char *text, uint64_t *ret)
-{
-	static const struct unit units[] = {
-		{ "", 1 },	   { "K", 1u << 10 }, { "k", 1u << 10 },
-		{ "M", 1u << 20 }, { "G", 1u << 30 }, { NULL, 0 },
-	};
-
-	return parse_quantity(text, units, "a size, as 64M", ret);
-}
-
-/* A whole number from 1 to max that ends where *ret_end says. */
-static bool parse_number(const char *text, long max, long *ret, char **ret_end)
-{
-	errno = 0;
-	*ret = strtol(text, ret_end, 10);
-	return isdigit((unsigned char)*text) && !errno && *ret >= 1 && *ret <= max;
-}
-
-struct ebt_error *parse_pids(const char *text, pid_t **ret, size_t *ret_n)
-{
-	_cleanup_free_ pid_t *pids = calloc(strlen(text) / 2 + 1, sizeof(*pids));
-	const char *at = text;
-	size_t n = 0;
-	long pid;
-	char *end;
-
-	if (!pids)
-		return &ebt_enomem;
-	for (;;) {
-		if (!parse_number(at, INT32_MAX, &pid, &end) || (*end && *end != ','))
-			return ebt_error_create(EBT_ERR_INVALID,
-						"'%s' is no list of process ids, as 12,345", text);
-		pids[n++] = (pid_t)pid;
-		if (!*end)
-			break;
-		at = end + 1;
-	}
-	*ret = take_ptr(pids);
-	*ret_n = n;
-	return NULL;
-}
 
 static uint64_t default_sources(void)
 {
@@ -173,19 +83,19 @@ static struct ebt_error *parse_source(const char *text, size_t len, uint64_t *so
 /*
  * Adds "sched,-offcpu,default,kmem:rate=64K" to a set of sources and what is known of their
  * arguments. A list that begins with a removal begins with the set as it is, or the default set
- * where *given is false; others replace an ungiven set.
+ * where none was given; others replace a set that was not given.
  */
-static struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *sources,
-				       struct source_args *args)
+static struct ebt_error *parse_sources(void *to, const char *text)
 {
-	uint64_t result = *sources;
+	struct record_options *o = to;
+	uint64_t result = o->sources;
 	const char *at = text;
 
-	if (!*given)
+	if (!o->sources_given)
 		result = *text == '-' ? default_sources() : 0;
 	for (;;) {
 		size_t len = strcspn(at, ",");
-		struct ebt_error *err = parse_source(at, len, &result, args);
+		struct ebt_error *err = parse_source(at, len, &result, &o->source_args);
 
 		if (err)
 			return err;
@@ -193,79 +103,34 @@ static struct ebt_error *parse_sources(const char *text, bool *given, uint64_t *
 			break;
 		at += len + 1;
 	}
-	*given = true;
-	*sources = result;
+	o->sources_given = true;
+	o->sources = result;
 	return NULL;
 }
 
-enum {
-	OPT_MIN_BLOCK = 256,
-	OPT_BUNDLE,
-	OPT_CALL_GRAPH,
-	OPT_CAPTURE_OUTPUT,
-	OPT_CGROUP,
-	OPT_KEEP_STACK_DUMPS,
-	OPT_LIST_EVENTS,
-	OPT_NO_CONTAINERS,
-	OPT_NO_PYTHON,
-	OPT_NO_STACK_DUMP,
-	OPT_MAX_STACK,
-	OPT_UNWIND_MEM,
-	OPT_USER,
+const char *const call_graph_names[N_CALL_GRAPHS] = {
+	[CALL_GRAPH_NONE] = "none", [CALL_GRAPH_FP] = "fp",	[CALL_GRAPH_TABLE] = "table",
+	[CALL_GRAPH_DUMP] = "dump", [CALL_GRAPH_AUTO] = "auto",
 };
 
-static const char short_options[] = "+:o:fd:e:F:b:p:aqvVh";
-static const struct option long_options[] = {
-	{ "output", required_argument, NULL, 'o' },
-	{ "force", no_argument, NULL, 'f' },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "events", required_argument, NULL, 'e' },
-	{ "freq", required_argument, NULL, 'F' },
-	{ "buffer-size", required_argument, NULL, 'b' },
-	{ "pid", required_argument, NULL, 'p' },
-	{ "all", no_argument, NULL, 'a' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "min-block", required_argument, NULL, OPT_MIN_BLOCK },
-	{ "bundle", no_argument, NULL, OPT_BUNDLE },
-	{ "call-graph", required_argument, NULL, OPT_CALL_GRAPH },
-	{ "capture-output", optional_argument, NULL, OPT_CAPTURE_OUTPUT },
-	{ "cgroup", required_argument, NULL, OPT_CGROUP },
-	{ "keep-stack-dumps", no_argument, NULL, OPT_KEEP_STACK_DUMPS },
-	{ "list-events", optional_argument, NULL, OPT_LIST_EVENTS },
-	{ "no-containers", no_argument, NULL, OPT_NO_CONTAINERS },
-	{ "no-python", no_argument, NULL, OPT_NO_PYTHON },
-	{ "no-stack-dump", no_argument, NULL, OPT_NO_STACK_DUMP },
-	{ "max-stack", required_argument, NULL, OPT_MAX_STACK },
-	{ "unwind-mem", required_argument, NULL, OPT_UNWIND_MEM },
-	{ "user", required_argument, NULL, OPT_USER },
-	{ "version", no_argument, NULL, 'V' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
-static struct ebt_error *parse_call_graph(const char *text, enum call_graph *ret)
+static struct ebt_error *parse_call_graph(void *to, const char *text)
 {
-	if (!strcmp(text, "table"))
-		*ret = CALL_GRAPH_TABLE;
-	else if (!strcmp(text, "fp"))
-		*ret = CALL_GRAPH_FP;
-	else if (!strcmp(text, "auto"))
-		*ret = CALL_GRAPH_AUTO;
-	else if (!strcmp(text, "none"))
-		*ret = CALL_GRAPH_NONE;
-	else if (!strcmp(text, "dump"))
-		*ret = CALL_GRAPH_DUMP;
-	else
-		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s' is no call graph: auto, fp, table, dump or none",
-					text);
-	return NULL;
+	enum call_graph *ret = to;
+
+	for (enum call_graph i = 0; i < N_CALL_GRAPHS; i++) {
+		if (strcmp(text, call_graph_names[i]))
+			continue;
+		*ret = i;
+		return NULL;
+	}
+	return ebt_error_create(EBT_ERR_INVALID,
+				"'%s' is no call graph: auto, fp, table, dump or none", text);
 }
 
-static struct ebt_error *parse_capture_output(const char *text, unsigned int *ret)
+static struct ebt_error *parse_capture_output(void *to, const char *text)
 {
 	const unsigned int both = CAPTURE_STDOUT | CAPTURE_STDERR;
+	unsigned int *ret = to;
 
 	if (!text || !strcmp(text, "both"))
 		*ret = both;
@@ -277,48 +142,47 @@ static struct ebt_error *parse_capture_output(const char *text, unsigned int *re
 		*ret = both | CAPTURE_APART;
 	else
 		return ebt_error_create(EBT_ERR_INVALID,
-					"--capture-output=%s: give stdout, stderr, both or apart",
-					text);
+					"'%s' is none of stdout, stderr, both or apart", text);
 	return NULL;
 }
 
-static struct ebt_error *parse_list(const char *text, struct record_options *o)
+static struct ebt_error *parse_list(void *to, const char *text)
 {
+	struct record_options *o = to;
+
 	if (text && !tp_name_is_query(text))
 		return ebt_error_create(
 			EBT_ERR_INVALID,
-			"--list-events=%s: alone it lists the sources, =tp the kernel's "
-			"tracepoints, =tp:CATEGORY:NAME their fields",
+			"'%s': alone it lists the sources, =tp the kernel's tracepoints, "
+			"=tp:CATEGORY:NAME their fields",
 			text);
-	o->action = ACTION_LIST_EVENTS;
+	o->list_events = true;
 	o->list = text;
 	return NULL;
 }
 
-static struct ebt_error *parse_frequency(const char *text, uint32_t *ret)
+static struct ebt_error *parse_frequency(void *to, const char *text)
 {
-	long hz;
-	char *end;
+	_cleanup_error_ struct ebt_error *err = cli_parse_number(text, 1, MAX_FREQUENCY, to);
 
-	if (!parse_number(text, MAX_FREQUENCY, &hz, &end) || *end)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s' is no sampling rate from 1 to %d; `-e -sample` turns "
-					"sampling off",
-					text, MAX_FREQUENCY);
-	*ret = (uint32_t)hz;
-	return NULL;
+	return !err ? NULL
+		    : ebt_error_create(EBT_ERR_INVALID,
+				       "'%s' is no sampling rate from 1 to %d; `-e -sample` turns "
+				       "sampling off",
+				       text, MAX_FREQUENCY);
 }
 
-static struct ebt_error *parse_max_stack(const char *text, uint32_t *ret)
+static struct ebt_error *parse_max_stack(void *to, const char *text)
 {
-	long n;
-	char *end;
+	return cli_parse_number(text, 1, EBREC_MAX_STACK, to);
+}
 
-	if (!parse_number(text, EBREC_MAX_STACK, &n, &end) || *end)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--max-stack: '%s' is no number of frames from 1 to %d",
-					text, EBREC_MAX_STACK);
-	*ret = (uint32_t)n;
+static struct ebt_error *count(void *to, const char *arg)
+{
+	unsigned int *n = to;
+
+	(void)arg;
+	++*n;
 	return NULL;
 }
 
@@ -331,109 +195,137 @@ static struct ebt_error *set_target(struct record_options *o, enum target_kind k
 	return NULL;
 }
 
-static struct ebt_error *parse_target_option(int c, struct record_options *o)
+static struct ebt_error *add_pid(void *to, const char *piece)
 {
-	struct ebt_error *err;
+	struct record_options *o = to;
+	uint64_t pid;
+	struct ebt_error *err = cli_parse_number(piece, 1, INT32_MAX, &pid);
 
-	switch (c) {
-	case 'p':
-		err = set_target(o, TARGET_PIDS);
-		free(o->pids);
-		o->pids = NULL;
-		return err ? err : parse_pids(optarg, &o->pids, &o->n_pids);
-	case OPT_CGROUP:
-		o->cgroup = optarg;
-		return set_target(o, TARGET_CGROUP);
-	default:
-		return set_target(o, TARGET_ALL);
-	}
+	if (!err)
+		o->pids[o->n_pids++] = (pid_t)pid;
+	return err;
 }
 
-/* What an option without a value sets; NULL: it does not. */
-static bool *flag_of(int c, struct record_options *o)
+static struct ebt_error *target_pids(void *to, const char *text)
 {
-	switch (c) {
-	case 'f':
-		return &o->force;
-	case 'q':
-		return &o->quiet;
-	case OPT_KEEP_STACK_DUMPS:
-		return &o->keep_stack_dumps;
-	case OPT_NO_CONTAINERS:
-		return &o->no_containers;
-	case OPT_NO_PYTHON:
-		return &o->no_python;
-	case OPT_NO_STACK_DUMP:
-		return &o->no_stack_dump;
-	case OPT_BUNDLE:
-		return &o->bundle;
-	default:
-		return NULL;
-	}
+	struct record_options *o = to;
+	struct ebt_error *err = set_target(o, TARGET_PIDS);
+
+	if (err)
+		return err;
+	free(o->pids);
+	o->pids = calloc(strlen(text) / 2 + 1, sizeof(*o->pids));
+	o->n_pids = 0;
+	return o->pids ? cli_each_piece(text, o, add_pid) : &ebt_enomem;
 }
 
-static struct ebt_error *parse_option(int c, const char *argument, struct record_options *o,
-				      bool *sources_given)
+static struct ebt_error *target_cgroup(void *to, const char *path)
 {
-	bool *flag = flag_of(c, o);
+	struct record_options *o = to;
 
-	if (flag) {
-		*flag = true;
-		return NULL;
-	}
-	switch (c) {
-	case 'o':
-		o->output = optarg;
-		return NULL;
-	case 'd':
-		return ebt_error_prefix(parse_time(optarg, &o->duration), "--duration");
-	case 'e':
-		return ebt_error_prefix(parse_sources(optarg, sources_given, &o->sources,
-						      &o->source_args),
-					"--events");
-	case 'F':
-		return ebt_error_prefix(parse_frequency(optarg, &o->frequency), "--freq");
-	case 'b':
-		return ebt_error_prefix(parse_size(optarg, &o->buffer), "--buffer-size");
-	case OPT_MIN_BLOCK:
-		return ebt_error_prefix(parse_time(optarg, &o->min_block), "--min-block");
-	case OPT_CALL_GRAPH:
-		return parse_call_graph(optarg, &o->call_graph);
-	case OPT_CAPTURE_OUTPUT:
-		return parse_capture_output(optarg, &o->capture_output);
-	case 'p':
-	case 'a':
-	case OPT_CGROUP:
-		return parse_target_option(c, o);
-	case OPT_MAX_STACK:
-		return parse_max_stack(optarg, &o->max_stack);
-	case OPT_UNWIND_MEM:
-		return ebt_error_prefix(parse_size(optarg, &o->unwind_memory), "--unwind-mem");
-	case OPT_USER:
-		o->user = optarg;
-		return NULL;
-	case 'v':
-		o->verbose++;
-		return NULL;
-	case 'V':
-		o->action = ACTION_VERSION;
-		return NULL;
-	case 'h':
-		o->action = ACTION_HELP;
-		return NULL;
-	case OPT_LIST_EVENTS:
-		return parse_list(optarg, o);
-	case ':':
-		return ebt_error_create(EBT_ERR_INVALID, "%s wants a value", argument);
-	default:
-		return ebt_error_create(EBT_ERR_INVALID, "there is no option %s", argument);
-	}
+	o->cgroup = path;
+	return set_target(o, TARGET_CGROUP);
 }
+
+static struct ebt_error *target_all(void *to, const char *arg)
+{
+	(void)arg;
+	return set_target(to, TARGET_ALL);
+}
+
+#define FIELD(name) .offset = offsetof(struct record_options, name)
+
+static const struct option_def output_options[] = {
+	{ "output", OPTION_STRING, "FILE",
+	  "the trace (default: trace.ebt); `-` is standard output, and CMD's\n"
+	  "own standard output then goes to standard error",
+	  .letter = 'o', FIELD(output) },
+	{ "force", OPTION_FLAG, NULL, "replace FILE even if it is not a trace", .letter = 'f',
+	  FIELD(force) },
+	{ "bundle", OPTION_FLAG, NULL,
+	  "put the names of its addresses into FILE at the end, so that it reads\n"
+	  "the same anywhere; takes `ebreport`, from ebrec's own folder",
+	  FIELD(bundle) },
+	{ "quiet", OPTION_FLAG, NULL, "no status, no summary; errors and losses only",
+	  .letter = 'q', FIELD(quiet) },
+	{ "verbose", OPTION_APPLY, NULL,
+	  "say more; twice: what the kernel says of the BPF programs", .letter = 'v',
+	  .apply = count, FIELD(verbose) },
+	{ .name = NULL },
+};
+
+static const struct option_def target_options[] = {
+	{ "all", OPTION_APPLY, NULL, "the whole system", .letter = 'a', .apply = target_all },
+	{ "pid", OPTION_APPLY, "PID,...",
+	  "these processes and their descendants, until they have ended", .letter = 'p',
+	  .apply = target_pids },
+	{ "cgroup", OPTION_APPLY, "PATH",
+	  "processes of this control group (v2) and of those below it", .apply = target_cgroup },
+	{ "events", OPTION_APPLY, "LIST",
+	  "sources, comma-separated: names of --list-events, `default`, `all`;\n"
+	  "-NAME takes one away (`-e -sample`: all default ones but that);\n"
+	  "NAME:ARGUMENTS for a source that takes some, as\n"
+	  "uprobe:libc.so.6:fopen:path=1/s+ret,tp:sched:sched_wakeup",
+	  .letter = 'e', .apply = parse_sources },
+	{ "freq", OPTION_APPLY, "HZ", "sampling rate of each CPU (default: 99)", .letter = 'F',
+	  .apply = parse_frequency, FIELD(frequency) },
+	{ "call-graph", OPTION_APPLY, "HOW",
+	  "auto (default: table where the kernel can, else fp), table (unwind\n"
+	  "tables; frame pointers in generated code), fp (frame pointers),\n"
+	  "dump (unwind tables, later, from copies of all stacks) or none",
+	  .apply = parse_call_graph, FIELD(call_graph) },
+	{ "max-stack", OPTION_APPLY, "N",
+	  "frames of a user stack at the most (default: 127; by tables up to 512)",
+	  .apply = parse_max_stack, FIELD(max_stack) },
+	{ "unwind-mem", OPTION_SIZE, "SIZE",
+	  "of unwind tables, all together, at the most (default: 64M)", FIELD(unwind_memory) },
+	{ "no-python", OPTION_FLAG, NULL,
+	  "show Python's interpreter, and not the functions that it runs", FIELD(no_python) },
+	{ "no-stack-dump", OPTION_FLAG, NULL,
+	  "never keep memory of stacks that cannot be walked whole at once", FIELD(no_stack_dump) },
+	{ "keep-stack-dumps", OPTION_FLAG, NULL,
+	  "finish no stack, but keep this memory for ebreport", FIELD(keep_stack_dumps) },
+	{ "no-containers", OPTION_FLAG, NULL, "leave out what podman and docker know of containers",
+	  FIELD(no_containers) },
+	{ "min-block", OPTION_DURATION, "TIME",
+	  "off-CPU stacks only for blocks at least this long (default: all)", FIELD(min_block) },
+	{ "duration", OPTION_DURATION, "TIME",
+	  "end after so long; a CMD that still runs gets SIGTERM, as it does\n"
+	  "when ebrec is interrupted",
+	  .letter = 'd', FIELD(duration) },
+	{ "buffer-size", OPTION_SIZE, "SIZE",
+	  "of the ring buffers for events, all together (default: 64M)", .letter = 'b',
+	  FIELD(buffer) },
+	{ "user", OPTION_STRING, "NAME", "run CMD as NAME", FIELD(user) },
+	{ "capture-output", OPTION_APPLY, "[=WHAT]",
+	  "\nCMD's lines become events (`ebreport logs`), and go on to where they\n"
+	  "would have gone; WHAT: stdout, stderr, both (default) or apart (both,\n"
+	  "told apart also where they go to one place)",
+	  .apply = parse_capture_output, FIELD(capture_output) },
+	{ .name = NULL },
+};
+
+static const struct option_def other_options[] = {
+	{ "list-events", OPTION_APPLY, "[=TP]",
+	  "every source, what it costs, and whether this kernel has it;\n"
+	  "--list-events=tp: the kernel's tracepoints; =tp:CATEGORY:NAME:\n"
+	  "their fields too (* and ? match several)",
+	  .apply = parse_list },
+	{ "version", OPTION_FLAG, NULL, "print the version", .letter = 'V', FIELD(version) },
+	{ "help", OPTION_FLAG, NULL, "print this", .letter = 'h', FIELD(help) },
+	{ .name = NULL },
+};
+
+const struct option_group record_option_groups[N_RECORD_OPTION_GROUPS] = {
+	{ "Output:\n", output_options },
+	{ "What to record:\n", target_options },
+	{ "", other_options },
+};
 
 /* What only shows when all options are known. */
 static struct ebt_error *check(struct record_options *o)
 {
-	if (o->action != ACTION_RECORD)
+	if (o->help || o->version || o->list_events)
 		return NULL;
 	if (o->target == TARGET_NONE)
 		return ebt_error_create(EBT_ERR_INVALID,
@@ -469,22 +361,15 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 		.unwind_memory = 64u << 20,
 		.sources = default_sources(),
 	};
-	struct ebt_error *err = NULL;
-	bool sources_given = false;
-	int c;
+	const struct cli cli = { record_option_groups, N_RECORD_OPTION_GROUPS, .program = "ebrec",
+				 .abbreviated = true };
+	struct ebt_error *err;
+	int end;
 
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	while (!err && (c = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
-		char shown[] = { '-', (char)optopt, 0 };
-		bool is_short = (c == '?' || c == ':') && optopt > 0 && optopt < 256 &&
-				strncmp(argv[optind - 1], "--", 2);
-
-		err = parse_option(c, is_short ? shown : argv[optind - 1], &o, &sources_given);
-	}
-	if (!err && optind < argc) {
+	err = cli_parse(&cli, argc - 1, argv + 1, &o, &end);
+	if (!err && end + 1 < argc) {
 		err = set_target(&o, TARGET_COMMAND);
-		o.command = argv + optind;
+		o.command = argv + 1 + end;
 	}
 	if (!err)
 		err = check(&o);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/options.h"
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "record/config/source_args.h"
@@ -30,7 +31,10 @@ enum call_graph {
 	CALL_GRAPH_TABLE, /* unwind tables */
 	CALL_GRAPH_DUMP,  /* unwind tables, by the recorder, of copies of the stacks */
 	CALL_GRAPH_AUTO,  /* tables if the kernel can, else frame pointers; see session.c */
+	N_CALL_GRAPHS,
 };
+
+extern const char *const call_graph_names[N_CALL_GRAPHS];
 
 /* What of the command's output becomes rows. */
 enum capture_output {
@@ -39,18 +43,10 @@ enum capture_output {
 	CAPTURE_APART = 1 << 2, /* told apart also where both go to one place */
 };
 
-/* What the user wants instead of a recording. */
-enum options_action {
-	ACTION_RECORD,
-	ACTION_HELP,
-	ACTION_VERSION,
-	ACTION_LIST_EVENTS,
-};
-
 struct record_options {
-	enum options_action action;
-	const char *list;   /* ACTION_LIST_EVENTS: of tracepoints, see tp_list.h; or NULL */
-	const char *output; /* "-": standard output */
+	bool help, version, list_events; /* instead of a recording */
+	const char *list;		 /* list_events: of tracepoints, see tp_list.h; or NULL */
+	const char *output;		 /* "-": standard output */
 	bool force;
 	bool bundle; /* names are put into the trace at the end */
 	bool quiet;
@@ -59,15 +55,16 @@ struct record_options {
 	uint64_t duration;  /* ns; 0: until the target ends */
 	uint64_t min_block; /* ns; 0: all */
 	uint64_t buffer;    /* bytes for events; 0: as the machine allows */
-	uint32_t frequency; /* samples a second */
+	uint64_t frequency; /* samples a second */
 	enum call_graph call_graph;
 	bool keep_stack_dumps;	/* they are not finished, but go to the file */
 	bool no_containers;	/* nothing that container engines know goes to the file */
 	bool no_stack_dump;	/* partial stacks stay so */
-	uint32_t max_stack;	/* frames of a user stack */
+	uint64_t max_stack;	/* frames of a user stack */
 	bool no_python;		/* frames of the interpreter, and not of what it runs */
 	uint64_t unwind_memory; /* bytes for unwind tables */
 	uint64_t sources;	/* bit n: ebrec_sources[n] */
+	bool sources_given;
 	struct source_args source_args;
 
 	enum target_kind target;
@@ -84,13 +81,8 @@ struct record_options {
 struct ebt_error *options_parse(int argc, char **argv, struct record_options *ret);
 void options_deinit(struct record_options *options);
 
-/* "500ms", "2m", "1.5": a number, and ns, us, ms, s (if nothing is said), m or h. */
-struct ebt_error *parse_time(const char *text, uint64_t *ret);
-
-/* "64M": a number of bytes, or of K, M or G of 1024. */
-struct ebt_error *parse_size(const char *text, uint64_t *ret);
-
-/* "12,345": process ids. Freed with free(). */
-struct ebt_error *parse_pids(const char *text, pid_t **ret, size_t *ret_n);
+/* For --help. */
+#define N_RECORD_OPTION_GROUPS 3
+extern const struct option_group record_option_groups[N_RECORD_OPTION_GROUPS];
 
 #endif

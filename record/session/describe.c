@@ -93,7 +93,6 @@ static struct ebt_error *describe_target(struct ebt_stream *stream,
 struct ebt_error *describe_options(struct ebt_stream *stream, const struct record_options *options,
 				   const struct kernel *kernel, const char *command_line)
 {
-	static const char *const names[] = { "none", "fp", "table", "dump" };
 	_cleanup_free_ char *sources = source_list(options->sources);
 	struct ebt_error *err;
 
@@ -107,7 +106,7 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 	if (!err)
 		err = add_meta(stream, "options.events", sources);
 	if (!err)
-		err = add_meta(stream, "options.call_graph", names[options->call_graph]);
+		err = add_meta(stream, "options.call_graph", call_graph_names[options->call_graph]);
 	if (!err)
 		err = add_number(stream, "options.min_block_ns", options->min_block);
 	if (!err)

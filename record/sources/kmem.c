@@ -33,7 +33,7 @@ struct kmem_args {
 static struct ebt_error *parse_rate(const char *text, uint64_t *ret)
 {
 	uint64_t rate;
-	struct ebt_error *err = parse_size(text, &rate);
+	struct ebt_error *err = cli_parse_size(text, &rate);
 
 	if (err)
 		return err;

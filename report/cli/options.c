@@ -7,70 +7,19 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/spelling.h"
-#include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/cli/options_table.h"
 
 struct option_value {
 	bool set;
-	const char *string;
-	uint64_t u64;
+	union {
+		bool flag;
+		const char *string;
+		uint64_t u64;
+	};
 };
 
 /* --- a command's own options --- */
-
-static struct ebt_error *not_a_choice(const struct option_def *def, const char *arg)
-{
-	_cleanup_text_ struct text choices = TEXT_INIT;
-
-	for (size_t i = 0; def->choices[i]; i++)
-		text_printf(&choices, "%s%s", i ? ", " : "", def->choices[i]);
-	if (text_error(&choices))
-		return text_error(&choices);
-	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", arg, text_get(&choices));
-}
-
-static struct ebt_error *set_own(const struct option_def *def, struct option_value *value,
-				 const char *arg)
-{
-	struct ebt_error *err = NULL;
-
-	switch (def->type) {
-	case OPTION_FLAG:
-	case OPTION_STRING:
-	case OPTION_GONE:
-		break;
-	case OPTION_U64:
-		err = options_parse_u64(arg, UINT64_MAX, &value->u64);
-		break;
-	case OPTION_DURATION:
-		err = options_parse_duration(arg, &value->u64);
-		break;
-	case OPTION_CHOICE:
-		for (size_t i = 0; def->choices[i]; i++) {
-			if (!strcmp(def->choices[i], arg))
-				goto found;
-		}
-		err = not_a_choice(def, arg);
-	}
-found:
-	if (err)
-		return err;
-	value->set = true;
-	value->string = arg;
-	return NULL;
-}
-
-static size_t own_index(const struct command *command, const char *name)
-{
-	size_t i = 0;
-
-	while (command->options && command->options[i].name &&
-	       strcmp(command->options[i].name, name))
-		i++;
-	return i;
-}
 
 static size_t n_own(const struct command *command)
 {
@@ -81,116 +30,57 @@ static size_t n_own(const struct command *command)
 	return n;
 }
 
+/* The number of an option of that name; behind the last, whose value is always none, if the command
+ * has no such option. */
+static size_t own_index(const struct command *command, const char *name)
+{
+	size_t i = 0;
+
+	while (command->options && command->options[i].name &&
+	       strcmp(command->options[i].name, name))
+		i++;
+	return i;
+}
+
+static struct option_value *own(const struct options *options, const char *name)
+{
+	return &options->values[own_index(options->command, name)];
+}
+
 bool options_flag(const struct options *options, const char *name)
 {
-	return options->values[own_index(options->command, name)].set;
+	return own(options, name)->set;
 }
 
 const char *options_string(const struct options *options, const char *name)
 {
-	return options->values[own_index(options->command, name)].string;
+	return own(options, name)->string;
 }
 
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise)
 {
-	const struct option_value *value = &options->values[own_index(options->command, name)];
+	const struct option_value *value = own(options, name);
 
 	return value->set ? value->u64 : otherwise;
 }
 
+static void *place_own(void *to, const struct option_def *def)
+{
+	struct options *options = to;
+	struct option_value *value = own(options, def->name);
+
+	if (value == &options->values[n_own(options->command)])
+		return NULL;
+	value->set = true;
+	return &value->u64;
+}
+
 /* --- words --- */
 
-/* Keeps the closest of the names that it is called with. */
-static void closest(const char *word, const char *name, const char **best, size_t *best_distance)
-{
-	size_t d = ebt_spelling_distance(word, name);
-
-	if (d < *best_distance && d <= 1 + strlen(word) / 4) {
-		*best = name;
-		*best_distance = d;
-	}
-}
-
-static struct ebt_error *unknown_option(const struct command *command, const char *name)
-{
-	const char *best = NULL;
-	size_t best_distance = SIZE_MAX;
-
-	for (size_t i = 0; common_options[i].name; i++)
-		closest(name, common_options[i].name, &best, &best_distance);
-	for (size_t i = 0; i < n_own(command); i++)
-		closest(name, command->options[i].name, &best, &best_distance);
-	if (best)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"%s has no option --%s: did you mean --%s?", command->name,
-					name, best);
-	return ebt_error_create(EBT_ERR_INVALID, "%s has no option --%s: see `ebreport %s --help`",
-				command->name, name, command->name);
-}
-
-/* One option: its name, its argument if it came in the same word, and the next word. */
-static struct ebt_error *apply(struct options *options, const char *name, const char *arg,
-			       const char *next, bool *used_next)
-{
-	const struct command *command = options->command;
-	size_t own = own_index(command, name), i = 0;
-	struct ebt_error *err;
-	bool wants, may = false;
-
-	while (common_options[i].name && strcmp(common_options[i].name, name))
-		i++;
-	if (own < n_own(command) && command->options[own].type == OPTION_GONE)
-		return ebt_error_create(EBT_ERR_INVALID, "--%s is %s now", name,
-					command->options[own].help);
-	if (own < n_own(command))
-		wants = command->options[own].type != OPTION_FLAG;
-	else if (common_options[i].name)
-		wants = common_options[i].arg && common_options[i].arg[0] != '[';
-	else
-		return unknown_option(command, name);
-	if (own >= n_own(command))
-		may = common_options[i].arg;
-	if (!wants && !may && arg)
-		return ebt_error_create(EBT_ERR_INVALID, "--%s takes no value", name);
-	if (wants && !arg) {
-		if (!next)
-			return ebt_error_create(EBT_ERR_INVALID, "--%s needs a value", name);
-		arg = next;
-		*used_next = true;
-	}
-	if (own < n_own(command))
-		err = set_own(&command->options[own], &options->values[own], arg);
-	else
-		err = common_options[i].apply(options, arg);
-	return ebt_error_prefix(err, "--%s", name);
-}
-
-static struct ebt_error *parse_long(struct options *options, const char *word, const char *next,
-				    bool *used_next)
-{
-	const char *equals = strchr(word, '=');
-	_cleanup_free_ char *name = strndup(word, equals ? (size_t)(equals - word) : strlen(word));
-
-	if (!name)
-		return &ebt_enomem;
-	return apply(options, name, equals ? equals + 1 : NULL, next, used_next);
-}
-
-static struct ebt_error *parse_short(struct options *options, const char *word, const char *next,
-				     bool *used_next)
-{
-	for (size_t i = 0; common_options[i].name; i++) {
-		if (common_options[i].letter == word[0])
-			return apply(options, common_options[i].name, word[1] ? word + 1 : NULL,
-				     next, used_next);
-	}
-	return ebt_error_create(EBT_ERR_INVALID, "there is no option -%s: see `ebreport %s --help`",
-				word, options->command->name);
-}
-
 /* A word that is no option: the file, then what the command takes behind it. */
-static struct ebt_error *take_word(struct options *options, const char *word)
+static struct ebt_error *take_word(void *to, const char *word)
 {
+	struct options *options = to;
 	const char **words;
 
 	if (!options->file) {
@@ -226,31 +116,17 @@ static struct ebt_error *check_words(const struct options *options)
 
 static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
 {
-	bool only_files = false;
-	struct ebt_error *err;
+	const struct option_group groups[] = {
+		{ NULL, options->command->options },
+		{ NULL, common_options },
+	};
+	const struct cli cli = {
+		groups, 2, "ebreport", options->command->name, .place = place_own, .word = take_word
+	};
+	struct ebt_error *err = cli_parse(&cli, argc, argv, options, &argc);
 
-	for (int i = 0; i < argc; i++) {
-		const char *next = i + 1 < argc ? argv[i + 1] : NULL;
-		bool used_next = false;
-
-		if (!only_files && !strcmp(argv[i], "--")) {
-			only_files = true;
-			continue;
-		}
-		if (only_files || argv[i][0] != '-' || !argv[i][1]) {
-			err = take_word(options, argv[i]);
-			if (err)
-				return err;
-			continue;
-		}
-		if (argv[i][1] == '-')
-			err = parse_long(options, argv[i] + 2, next, &used_next);
-		else
-			err = parse_short(options, argv[i] + 1, next, &used_next);
-		if (err)
-			return err;
-		i += used_next;
-	}
+	if (err)
+		return err;
 	return options->help ? NULL : check_words(options);
 }
 
@@ -265,14 +141,14 @@ static const struct command *find_command(const char *name)
 
 static struct ebt_error *unknown_command(const char *word)
 {
-	const char *best = NULL;
-	size_t best_distance = SIZE_MAX;
+	struct cli_guess guess = { .word = word };
 
 	for (size_t i = 0; commands[i]; i++)
-		closest(word, commands[i]->name, &best, &best_distance);
-	if (best)
+		cli_guess(&guess, commands[i]->name);
+	if (guess.name)
 		return ebt_error_create(EBT_ERR_INVALID,
-					"there is no command '%s': did you mean %s?", word, best);
+					"there is no command '%s': did you mean %s?", word,
+					guess.name);
 	return ebt_error_create(EBT_ERR_INVALID,
 				"there is no command (and no file) '%s': see `ebreport --help`",
 				word);

@@ -11,27 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/options.h"
 #include "format/base/error.h"
 
 struct command;
-
-enum option_type {
-	OPTION_FLAG, /* no argument */
-	OPTION_STRING,
-	OPTION_U64,
-	OPTION_DURATION, /* 5s, 500ms, 1m30s: nanoseconds */
-	OPTION_CHOICE,	 /* one of `choices` */
-	OPTION_GONE,	 /* an error: what to write instead is in `help`, and it is not in --help */
-};
-
-/* An option that one command has. */
-struct option_def {
-	const char *name; /* without dashes; NULL ends the table */
-	enum option_type type;
-	const char *arg;	    /* "N", "TIME" … in the help */
-	const char *help;	    /* one line */
-	const char *const *choices; /* OPTION_CHOICE: ends with NULL */
-};
 
 /* A point in time as given: relative to the start of the trace, or a share of its duration. */
 struct option_time {
@@ -91,16 +74,12 @@ struct options {
 struct ebt_error *options_parse(int argc, char **argv, struct options *ret);
 void options_deinit(struct options *options);
 
-/* Values of the command's own options, by name (which must be in its table). */
+/* Values of the command's own options, by name; not given, where it has no such option. */
 bool options_flag(const struct options *options, const char *name);
 const char *options_string(const struct options *options, const char *name); /* NULL: not given */
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
 
-/* Texts of --help; appended to *text. command NULL: that of ebreport itself. */
-struct text;
-void options_usage(const struct command *command, struct text *text);
-
-/* 5s, 500ms, 1m30s, 250us, 10ns, 1.5s; a bare number is seconds. */
-struct ebt_error *options_parse_duration(const char *text, uint64_t *ret);
+/* The text of --help. command NULL: that of ebreport itself. */
+void options_usage(const struct command *command, FILE *to);
 
 #endif

@@ -1,79 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options that every command has: reading their values. The table is in usage.c. */
+/* The options that every command has: how their values are read, and the table. */
 #include "report/cli/options_table.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
 
-struct ebt_error *options_parse_u64(const char *text, uint64_t max, uint64_t *ret)
+static struct ebt_error *parse_time(void *to, const char *text)
 {
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)text[0]) || *end || errno || v > max)
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a number from 0 to %llu",
-					text, (unsigned long long)max);
-	*ret = v;
-	return NULL;
-}
-
-static bool unit_ns(const char *s, size_t len, double *ret)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {
-		{ "ns", 1 },  { "us", 1e3 }, { "ms", 1e6 },
-		{ "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
-	};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].name) == len && !memcmp(units[i].name, s, len)) {
-			*ret = units[i].ns;
-			return true;
-		}
-	}
-	return false;
-}
-
-struct ebt_error *options_parse_duration(const char *text, uint64_t *ret)
-{
-	double total = 0, v, ns;
-	const char *p = text;
-
-	while (*p) {
-		size_t digits = strspn(p, "0123456789."), len;
-		char *end;
-
-		v = strtod(p, &end);
-		if (!digits || end != p + digits)
-			goto invalid;
-		p = end;
-		len = strcspn(p, "0123456789.");
-		if (!len && !*p && digits == strlen(text))
-			ns = 1e9; /* a bare number */
-		else if (!unit_ns(p, len, &ns))
-			goto invalid;
-		p += len;
-		total += v * ns;
-	}
-	if (p == text || total >= 9e18)
-		goto invalid;
-	*ret = (uint64_t)(total + 0.5);
-	return NULL;
-invalid:
-	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a time: try 5s, 500ms or 1m30s",
-				text);
-}
-
-static struct ebt_error *parse_time(const char *text, struct option_time *ret)
-{
+	struct option_time *ret = to;
 	size_t len = strlen(text);
 	struct ebt_error *err;
 	uint64_t ns = 0;
@@ -88,7 +24,7 @@ static struct ebt_error *parse_time(const char *text, struct option_time *ret)
 		*ret = (struct option_time){ .set = true, .percent = true, .share = share / 100 };
 		return NULL;
 	}
-	err = options_parse_duration(text, &ns);
+	err = cli_parse_duration(text, &ns);
 	if (!err)
 		*ret = (struct option_time){ .set = true, .ns = ns };
 	return err;
@@ -105,8 +41,9 @@ static struct ebt_error *add_u32(struct option_u32s *list, uint64_t v)
 	return NULL;
 }
 
-static struct ebt_error *add_string(struct option_strings *list, const char *s)
+static struct ebt_error *add_string(void *to, const char *s)
 {
+	struct option_strings *list = to;
 	const char **grown = reallocarray(list->v, list->n + 2, sizeof(*grown));
 	char *copy;
 
@@ -121,54 +58,21 @@ static struct ebt_error *add_string(struct option_strings *list, const char *s)
 	return NULL;
 }
 
-/* Calls add for each piece between commas. */
-static struct ebt_error *each_piece(const char *arg, struct options *options,
-				    struct ebt_error *(*add)(struct options *, const char *))
-{
-	_cleanup_free_ char *copy = strdup(arg);
-	char *rest = copy, *piece;
-	struct ebt_error *err;
-
-	if (!copy)
-		return &ebt_enomem;
-	while ((piece = strsep(&rest, ","))) {
-		if (!*piece)
-			return ebt_error_create(EBT_ERR_INVALID, "'%s' has an empty entry", arg);
-		err = add(options, piece);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
-static struct ebt_error *add_pid(struct options *options, const char *piece)
+static struct ebt_error *add_number(void *to, const char *piece)
 {
 	struct ebt_error *err;
 	uint64_t v = 0;
 
-	err = options_parse_u64(piece, UINT32_MAX, &v);
-	return err ? err : add_u32(&options->pids, v);
-}
-
-static struct ebt_error *add_tid(struct options *options, const char *piece)
-{
-	struct ebt_error *err;
-	uint64_t v = 0;
-
-	err = options_parse_u64(piece, UINT32_MAX, &v);
-	return err ? err : add_u32(&options->tids, v);
-}
-
-static struct ebt_error *add_comm(struct options *options, const char *piece)
-{
-	return add_string(&options->comms, piece);
+	err = cli_parse_number(piece, 0, UINT32_MAX, &v);
+	return err ? err : add_u32(to, v);
 }
 
 /* N or N-M */
-static struct ebt_error *add_cpus(struct options *options, const char *piece)
+static struct ebt_error *add_cpus(void *to, const char *piece)
 {
+	struct options *options = to;
 	_cleanup_free_ char *first = strdup(piece);
-	uint64_t low = 0, high;
+	uint64_t low, high;
 	struct ebt_error *err;
 	char *dash;
 
@@ -177,54 +81,41 @@ static struct ebt_error *add_cpus(struct options *options, const char *piece)
 	dash = strchr(first, '-');
 	if (dash)
 		*dash = '\0';
-	err = options_parse_u64(first, UINT32_MAX, &low);
-	high = low;
-	if (!err && dash)
-		err = options_parse_u64(dash + 1, UINT32_MAX, &high);
-	if (!err && high < low)
-		err = ebt_error_create(EBT_ERR_INVALID, "'%s' ends before it begins", piece);
-	if (!err)
-		err = add_u32(&options->cpu_first, low);
+	err = cli_parse_number(first, 0, UINT32_MAX, &low);
+	if (err)
+		return err;
+	err = cli_parse_number(dash ? dash + 1 : first, 0, UINT32_MAX, &high);
+	if (err)
+		return err;
+	if (high < low)
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' ends before it begins", piece);
+	err = add_u32(&options->cpu_first, low);
 	return err ? err : add_u32(&options->cpu_last, high);
 }
 
-/* --- the options that every command has: the functions of the table --- */
+/* --- the options --- */
 
-struct ebt_error *option_pid(struct options *options, const char *arg)
+static struct ebt_error *parse_numbers(void *to, const char *arg)
 {
-	return each_piece(arg, options, add_pid);
+	return cli_each_piece(arg, to, add_number);
 }
 
-struct ebt_error *option_tid(struct options *options, const char *arg)
+static struct ebt_error *parse_strings(void *to, const char *arg)
 {
-	return each_piece(arg, options, add_tid);
+	return cli_each_piece(arg, to, add_string);
 }
 
-struct ebt_error *option_comm(struct options *options, const char *arg)
+static struct ebt_error *parse_cpus(void *to, const char *arg)
 {
-	return each_piece(arg, options, add_comm);
+	return cli_each_piece(arg, to, add_cpus);
 }
 
-struct ebt_error *option_cpu(struct options *options, const char *arg)
+static struct ebt_error *parse_span(void *to, const char *arg)
 {
-	return each_piece(arg, options, add_cpus);
-}
+	uint64_t *ns = to;
+	struct ebt_error *err = cli_parse_duration(arg, ns);
 
-struct ebt_error *option_from(struct options *options, const char *arg)
-{
-	return parse_time(arg, &options->from);
-}
-
-struct ebt_error *option_to(struct options *options, const char *arg)
-{
-	return parse_time(arg, &options->to);
-}
-
-struct ebt_error *option_interval(struct options *options, const char *arg)
-{
-	struct ebt_error *err = options_parse_duration(arg, &options->interval_ns);
-
-	if (!err && !options->interval_ns)
+	if (!err && !*ns)
 		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no time at all", arg);
 	return err;
 }
@@ -237,72 +128,48 @@ static struct ebt_error *set_format(struct options *options, enum option_format 
 	return NULL;
 }
 
-struct ebt_error *option_json(struct options *options, const char *arg)
+static struct ebt_error *option_json(void *to, const char *arg)
 {
 	(void)arg;
-	return set_format(options, FORMAT_JSON);
+	return set_format(to, FORMAT_JSON);
 }
 
-struct ebt_error *option_csv(struct options *options, const char *arg)
+static struct ebt_error *option_csv(void *to, const char *arg)
 {
 	(void)arg;
-	return set_format(options, FORMAT_CSV);
+	return set_format(to, FORMAT_CSV);
 }
 
-struct ebt_error *option_output(struct options *options, const char *arg)
+static struct ebt_error *option_output(void *to, const char *arg)
 {
+	struct options *options = to;
+
 	options->output = strcmp(arg, "-") ? arg : NULL;
 	return NULL;
 }
 
-struct ebt_error *option_top(struct options *options, const char *arg)
+static struct ebt_error *option_sort(void *to, const char *arg)
 {
-	return options_parse_u64(arg, UINT64_MAX, &options->top);
-}
+	struct options *options = to;
 
-struct ebt_error *option_columns(struct options *options, const char *arg)
-{
-	options->columns = arg;
-	return NULL;
-}
-
-struct ebt_error *option_sort(struct options *options, const char *arg)
-{
 	options->sort_reverse = arg[0] == '-';
 	options->sort = arg + options->sort_reverse;
 	return NULL;
 }
 
-struct ebt_error *option_no_color(struct options *options, const char *arg)
-{
-	(void)arg;
-	options->no_color = true;
-	return NULL;
-}
-
-struct ebt_error *option_debug_dir(struct options *options, const char *arg)
-{
-	return add_string(&options->debug_dirs, arg);
-}
-
-struct ebt_error *option_root(struct options *options, const char *arg)
+static struct ebt_error *option_root(void *to, const char *arg)
 {
 	const char *equals = strchr(arg, '=');
 
 	if (!equals || equals == arg || !equals[1])
 		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not CONTAINER=DIR, nor PID=DIR",
 					arg);
-	return add_string(&options->roots, arg);
+	return add_string(to, arg);
 }
 
-struct ebt_error *option_sysroot(struct options *options, const char *arg)
+static struct ebt_error *option_debuginfod(void *to, const char *arg)
 {
-	options->sysroot = arg;
-	return NULL;
-}
-
-struct ebt_error *option_debuginfod(struct options *options, const char *arg)
-{
+	struct options *options = to;
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	bool set = urls && *urls;
 
@@ -319,39 +186,49 @@ struct ebt_error *option_debuginfod(struct options *options, const char *arg)
 	return NULL;
 }
 
-struct ebt_error *option_debuginfod_timeout(struct options *options, const char *arg)
-{
-	struct ebt_error *err = options_parse_duration(arg, &options->debuginfod_timeout_ns);
+#define FIELD(name) .offset = offsetof(struct options, name)
 
-	if (!err && !options->debuginfod_timeout_ns)
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' leaves no time at all", arg);
-	return err;
-}
-
-struct ebt_error *option_no_symbols(struct options *options, const char *arg)
-{
-	(void)arg;
-	options->no_symbols = true;
-	return NULL;
-}
-
-struct ebt_error *option_no_inline(struct options *options, const char *arg)
-{
-	(void)arg;
-	options->no_inline = true;
-	return NULL;
-}
-
-struct ebt_error *option_no_symbol_cache(struct options *options, const char *arg)
-{
-	(void)arg;
-	options->no_symbol_cache = true;
-	return NULL;
-}
-
-struct ebt_error *option_help(struct options *options, const char *arg)
-{
-	(void)arg;
-	options->help = true;
-	return NULL;
-}
+const struct option_def common_options[] = {
+	{ "pid", OPTION_APPLY, "PID,…", "only these processes", .letter = 'p',
+	  .apply = parse_numbers, FIELD(pids) },
+	{ "tid", OPTION_APPLY, "TID,…", "only these threads", .apply = parse_numbers, FIELD(tids) },
+	{ "comm", OPTION_APPLY, "GLOB,…", "only threads whose name matches, as 'nginx*'",
+	  .apply = parse_strings, FIELD(comms) },
+	{ "cpu", OPTION_APPLY, "LIST", "only what happened on these CPUs, as 0-3,8",
+	  .apply = parse_cpus },
+	{ "from", OPTION_APPLY, "TIME", "from this time after the start: 5s, 500ms, 1m30s, 20%",
+	  .apply = parse_time, FIELD(from) },
+	{ "to", OPTION_APPLY, "TIME", "up to this time after the start", .apply = parse_time,
+	  FIELD(to) },
+	{ "interval", OPTION_APPLY, "TIME",
+	  "what happened in each TIME, as 1s: a table for every one of them", .apply = parse_span,
+	  FIELD(interval_ns) },
+	{ "json", OPTION_APPLY, NULL, "one JSON object; times are in ns", .apply = option_json },
+	{ "csv", OPTION_APPLY, NULL, "comma separated values (RFC 4180)", .apply = option_csv },
+	{ "output", OPTION_APPLY, "FILE", "write to FILE", .letter = 'o', .apply = option_output },
+	{ "top", OPTION_U64, "N", "only the first N rows", FIELD(top) },
+	{ "columns", OPTION_STRING, "COL,…", "only these columns, in this order", FIELD(columns) },
+	{ "sort", OPTION_APPLY, "COL", "sort by this column; -COL: the other way round",
+	  .apply = option_sort },
+	{ "no-color", OPTION_FLAG, NULL, "no colours (so does NO_COLOR in the environment)",
+	  FIELD(no_color) },
+	{ "debug-dir", OPTION_APPLY, "DIR", "look for debug files here first; can be repeated",
+	  .apply = add_string, FIELD(debug_dirs) },
+	{ "root", OPTION_APPLY, "WHO=DIR",
+	  "files of this container (id or name) or process are below DIR; can be repeated",
+	  .apply = option_root, FIELD(roots) },
+	{ "sysroot", OPTION_STRING, "DIR", "recorded paths are below this folder", FIELD(sysroot) },
+	{ "debuginfod", OPTION_APPLY, "[=URLS]",
+	  "fetch what is not here; URLS 'env': if DEBUGINFOD_URLS is set",
+	  .apply = option_debuginfod },
+	{ "debuginfod-timeout", OPTION_APPLY, "TIME", "without a sign of life of a server; 4s",
+	  .apply = parse_span, FIELD(debuginfod_timeout_ns) },
+	{ "no-symbols", OPTION_FLAG, NULL, "open no ELF files: addresses instead of names",
+	  FIELD(no_symbols) },
+	{ "no-inline", OPTION_FLAG, NULL, "names from symbol tables only: faster",
+	  FIELD(no_inline) },
+	{ "no-symbol-cache", OPTION_FLAG, NULL, "do not use or keep names in ~/.cache/ebreport",
+	  FIELD(no_symbol_cache) },
+	{ "help", OPTION_FLAG, NULL, "this text", .letter = 'h', FIELD(help) },
+	{ .name = NULL },
+};

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 SOURCE = os.path.abspath(sys.argv[1])
-FOLDERS = ["format", "include", "record", "report", "symbolize", "tests", "tools", "unwind"]
+FOLDERS = ["cli", "format", "include", "record", "report", "symbolize", "tests", "tools", "unwind"]
 
 # What is planted (file, text that is put in front), what has to be said, the last line's end.
 CASES = [

@@ -56,67 +56,23 @@ static void assert_refused(const char *line, const char *because)
 		fail_msg("%s: '%s' does not say '%s'", line, err->message, because);
 }
 
-static void test_times(void **state)
-{
-	static const struct {
-		const char *text;
-		uint64_t ns;
-	} good[] = {
-		{ "5s", 5000000000 }, { "500ms", 500000000 },  { "2m", 120000000000 },
-		{ "7", 7000000000 },  { "1.5", 1500000000 },   { "250us", 250000 },
-		{ "12ns", 12 },	      { "1h", 3600000000000 }, { "0", 0 },
-		{ "0.001ms", 1000 },
-	};
-	static const char *const bad[] = {
-		"",	  " 5s", "s",	"5x",	 "5 s", "-1s",		"+1s",
-		"1e999s", "inf", "nan", "0x10s", "5ss", "99999999999h", "1..2",
-	};
-	uint64_t ns;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_null(parse_time(good[i].text, &ns));
-		assert_int_equal(ns, good[i].ns);
-	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		_cleanup_error_ struct ebt_error *err = parse_time(bad[i], &ns);
-
-		if (!err)
-			fail_msg("'%s' is taken for a time", bad[i]);
-	}
-}
-
-static void test_sizes(void **state)
-{
-	uint64_t bytes;
-
-	(void)state;
-	assert_null(parse_size("64M", &bytes));
-	assert_int_equal(bytes, 64 << 20);
-	assert_null(parse_size("4096", &bytes));
-	assert_int_equal(bytes, 4096);
-	assert_null(parse_size("1.5k", &bytes));
-	assert_int_equal(bytes, 1536);
-	assert_refused("-a -b lots", "size");
-	assert_refused("-a -b 5T", "size");
-}
-
 static void test_pids(void **state)
 {
 	static const char *const bad[] = { "",	",",  "1,", ",1", "1,,2",
 					   "0", "-5", "1 ", "x",  "99999999999" };
-	pid_t *pids;
-	size_t n;
+	struct record_options o;
+	char words[256];
 
 	(void)state;
-	assert_null(parse_pids("12,345,7", &pids, &n));
-	assert_int_equal(n, 3);
-	assert_int_equal(pids[0], 12);
-	assert_int_equal(pids[1], 345);
-	assert_int_equal(pids[2], 7);
-	free(pids);
+	assert_parses("-p 1 -p 12,345,7", words, &o);
+	assert_int_equal(o.n_pids, 3);
+	assert_int_equal(o.pids[0], 12);
+	assert_int_equal(o.pids[1], 345);
+	assert_int_equal(o.pids[2], 7);
+	options_deinit(&o);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		_cleanup_error_ struct ebt_error *err = parse_pids(bad[i], &pids, &n);
+		char *argv[] = { (char *)"ebrec", (char *)"-p", (char *)bad[i], NULL };
+		_cleanup_error_ struct ebt_error *err = options_parse(3, argv, &o);
 
 		if (!err)
 			fail_msg("'%s' is taken for process ids", bad[i]);
@@ -253,10 +209,18 @@ static void test_values(void **state)
 	assert_refused("-a --unwind-mem 8G", "at most 4G");
 	assert_refused("-a --max-stack 0", "1 to 512");
 	assert_refused("-a --max-stack 513", "1 to 512");
-	assert_refused("-a -o", "-o wants a value");
-	assert_refused("-a --freq", "--freq wants a value");
-	assert_refused("-a --frequently", "--frequently");
+	assert_refused("-a -b lots", "--buffer-size: 'lots' is not a size");
+	assert_refused("-a -b 5T", "size");
+	assert_refused("-a -o", "--output needs a value");
+	assert_refused("-a --freq", "--freq needs a value");
+	assert_refused("-a --frequently", "there is no option --frequently");
+	assert_refused("-a --frek 9", "did you mean --freq?");
 	assert_refused("-aZ", "-Z");
+	assert_refused("-a --no", "there is no option --no"); /* of several */
+	assert_parses("-aqfF7 --dur 5", words, &o);
+	assert_true(o.target == TARGET_ALL && o.quiet && o.force);
+	assert_int_equal(o.frequency, 7);
+	assert_int_equal(o.duration, 5000000000);
 }
 
 static void write_file(const char *path, const char *content, size_t len)
@@ -359,7 +323,6 @@ static void test_topology(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),	cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_pids),	cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_targets), cmocka_unit_test(test_values),
 		cmocka_unit_test(test_output),	cmocka_unit_test(test_topology),

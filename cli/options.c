@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parser of command lines, and the text of --help; see options.h. */
+#include "cli/options.h"
+
+#include <string.h>
+
+#include "format/base/cleanup.h"
+#include "format/base/spelling.h"
+
+/* The words that are parsed. */
+struct cli_words {
+	char **argv;
+	int argc, i; /* i: the word at hand */
+};
+
+/* The option with this number among those of all groups, NULL behind the last. */
+static const struct option_def *option_at(const struct cli *cli, size_t i)
+{
+	for (size_t g = 0; g < cli->n_groups; g++) {
+		for (const struct option_def *o = cli->groups[g].options; o && o->name; o++) {
+			if (!i--)
+				return o;
+		}
+	}
+	return NULL;
+}
+
+static const struct option_def *find_letter(const struct cli *cli, char letter)
+{
+	const struct option_def *def;
+
+	for (size_t i = 0; (def = option_at(cli, i)); i++) {
+		if (def->letter == letter)
+			break;
+	}
+	return def;
+}
+
+static const struct option_def *find_name(const struct cli *cli, const char *name, size_t len)
+{
+	const struct option_def *def, *found = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; (def = option_at(cli, i)); i++) {
+		if (strncmp(def->name, name, len))
+			continue;
+		if (!def->name[len])
+			return def;
+		found = def;
+		n++;
+	}
+	return cli->abbreviated && n == 1 ? found : NULL;
+}
+
+void cli_guess(struct cli_guess *guess, const char *name)
+{
+	size_t d = ebt_spelling_distance(guess->word, name);
+
+	if (d > 1 + strlen(guess->word) / 4 || (guess->name && d >= guess->distance))
+		return;
+	guess->name = name;
+	guess->distance = d;
+}
+
+/* option: as it was given. */
+static struct ebt_error *unknown(const struct cli *cli, const char *option, const char *meant)
+{
+	const char *who = cli->command ? cli->command : "there", *has = cli->command ? "has" : "is";
+
+	if (meant)
+		return ebt_error_create(EBT_ERR_INVALID, "%s %s no option %s: did you mean --%s?",
+					who, has, option, meant);
+	if (!cli->command)
+		return ebt_error_create(EBT_ERR_INVALID, "there is no option %s", option);
+	return ebt_error_create(EBT_ERR_INVALID, "%s has no option %s: see `%s %s --help`", who,
+				option, cli->program, who);
+}
+
+static struct ebt_error *unknown_name(const struct cli *cli, const char *word, size_t len)
+{
+	_cleanup_free_ char *option = strndup(word, len);
+	struct cli_guess guess = { 0 };
+	const struct option_def *def;
+
+	if (!option)
+		return &ebt_enomem;
+	guess.word = option + 2;
+	for (size_t i = 0; (def = option_at(cli, i)); i++)
+		cli_guess(&guess, def->name);
+	return unknown(cli, option, guess.name);
+}
+
+static bool is_choice(const char *const *choices, const char *arg)
+{
+	while (*choices && strcmp(*choices, arg))
+		choices++;
+	return *choices;
+}
+
+static struct ebt_error *not_a_choice(const char *const *choices, const char *arg)
+{
+	_cleanup_free_ char *list = NULL;
+	size_t size;
+	FILE *f = open_memstream(&list, &size);
+
+	if (!f)
+		return &ebt_enomem;
+	for (size_t i = 0; choices[i]; i++)
+		fprintf(f, "%s%s", i ? ", " : "", choices[i]);
+	if (fclose(f))
+		return &ebt_enomem;
+	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", arg, list);
+}
+
+/* value: where it is put. */
+static struct ebt_error *set_value(const struct option_def *def, void *value, const char *arg)
+{
+	switch (def->type) {
+	case OPTION_FLAG:
+		*(bool *)value = true;
+		return NULL;
+	case OPTION_U64:
+		return cli_parse_number(arg, 0, UINT64_MAX, value);
+	case OPTION_SIZE:
+		return cli_parse_size(arg, value);
+	case OPTION_DURATION:
+		return cli_parse_duration(arg, value);
+	case OPTION_CHOICE:
+		if (!is_choice(def->choices, arg))
+			return not_a_choice(def->choices, arg);
+		break;
+	case OPTION_STRING:
+	case OPTION_GONE:
+		break;
+	case OPTION_APPLY:
+		return def->apply(value, arg);
+	}
+	*(const char **)value = arg;
+	return NULL;
+}
+
+/* arg: what stands in the same word, or NULL. */
+static struct ebt_error *set(const struct cli *cli, const struct option_def *def, const char *arg,
+			     struct cli_words *words, void *to)
+{
+	void *value;
+
+	if (def->type == OPTION_GONE)
+		return ebt_error_create(EBT_ERR_INVALID, "--%s is %s now", def->name, def->help);
+	if (!def->arg && arg)
+		return ebt_error_create(EBT_ERR_INVALID, "--%s takes no value", def->name);
+	if (!arg && def->arg && def->arg[0] != '[') {
+		if (words->i + 1 == words->argc)
+			return ebt_error_create(EBT_ERR_INVALID, "--%s needs a value", def->name);
+		arg = words->argv[++words->i];
+	}
+	value = cli->place ? cli->place(to, def) : NULL;
+	if (!value)
+		value = (char *)to + def->offset;
+	return ebt_error_prefix(set_value(def, value, arg), "--%s", def->name);
+}
+
+static struct ebt_error *parse_name(const struct cli *cli, struct cli_words *words, void *to)
+{
+	const char *word = words->argv[words->i];
+	size_t len = strcspn(word, "=");
+	const struct option_def *def = find_name(cli, word + 2, len - 2);
+
+	if (!def)
+		return unknown_name(cli, word, len);
+	return set(cli, def, word[len] ? word + len + 1 : NULL, words, to);
+}
+
+/* "-fo FILE": several letters, of which the last may take a value. */
+static struct ebt_error *parse_letters(const struct cli *cli, struct cli_words *words, void *to)
+{
+	for (const char *at = words->argv[words->i] + 1; *at; at++) {
+		const struct option_def *def = find_letter(cli, *at);
+		struct ebt_error *err;
+
+		if (!def)
+			return unknown(cli, (char[]){ '-', *at, '\0' }, NULL);
+		if (def->arg)
+			return set(cli, def, at[1] ? at + 1 : NULL, words, to);
+		err = set(cli, def, NULL, words, to);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *to, int *ret_end)
+{
+	struct cli_words words = { .argv = argv, .argc = argc };
+	struct ebt_error *err;
+	bool only_words = false;
+
+	for (; words.i < argc; words.i++) {
+		const char *word = argv[words.i];
+
+		if (!only_words && !strcmp(word, "--")) {
+			only_words = true;
+			continue;
+		}
+		if (!only_words && word[0] == '-' && word[1]) {
+			err = word[1] == '-' ? parse_name(cli, &words, to)
+					     : parse_letters(cli, &words, to);
+		} else if (cli->word) {
+			err = cli->word(to, word);
+		} else {
+			break;
+		}
+		if (err)
+			return err;
+	}
+	*ret_end = words.i;
+	return NULL;
+}
+
+/* --- --help --- */
+
+/* Of UTF-8; every character is one column wide. */
+static int columns(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += (*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void put_option(FILE *to, const struct option_def *o, int column)
+{
+	const char *arg = o->arg ? o->arg : "", *before = o->arg && *arg != '[' ? " " : "";
+	const char *line = o->help;
+	char letter[] = { '-', o->letter, ',', '\0' };
+	int at = 8 + columns(o->name) + columns(before) + columns(arg);
+
+	fprintf(to, "  %3s --%s%s%s", o->letter ? letter : "", o->name, before, arg);
+	for (;;) {
+		size_t len = strcspn(line, "\n");
+
+		if (len)
+			fprintf(to, "%*s%.*s", at < column ? column - at : 1, "", (int)len, line);
+		fputc('\n', to);
+		if (!line[len])
+			return;
+		line += len + 1;
+		at = 0;
+	}
+}
+
+void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column)
+{
+	for (size_t g = 0; g < n_groups; g++) {
+		if (!groups[g].options)
+			continue;
+		fprintf(to, "\n%s", groups[g].heading);
+		for (const struct option_def *o = groups[g].options; o->name; o++) {
+			if (o->type != OPTION_GONE)
+				put_option(to, o, column);
+		}
+	}
+}

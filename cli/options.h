@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Options of a command line: one row each, for the parser and for --help. Parsing never prints:
+ * errors are EBT_ERR_INVALID and say what was expected.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "format/base/error.h"
+
+/* What an option takes, and the type of its value. */
+enum option_type {
+	OPTION_FLAG,   /* no argument: a bool */
+	OPTION_STRING, /* const char *, points into argv */
+	OPTION_U64,
+	OPTION_SIZE,	 /* 64M: bytes, as uint64_t */
+	OPTION_DURATION, /* 5s, 500ms, 1m30s: nanoseconds, as uint64_t */
+	OPTION_CHOICE,	 /* one of `choices`: const char *, points into argv */
+	OPTION_APPLY,	 /* what apply() makes of it */
+	OPTION_GONE,	 /* an error: what to write instead is in `help`, and it is not in --help */
+};
+
+struct option_def {
+	const char *name; /* without dashes; NULL ends the table */
+	enum option_type type;
+	const char *arg;	    /* "N", "TIME"; "[=X]": may be left out; NULL: takes none */
+	const char *help;	    /* '\n' between lines; a first one: begins below the name */
+	const char *const *choices; /* OPTION_CHOICE: ends with NULL */
+	char letter;		    /* -X; 0: none */
+	size_t offset;		    /* of the value, in what is parsed into */
+	/* OPTION_APPLY; to: what is at the offset; arg NULL: there is none. */
+	struct ebt_error *(*apply)(void *to, const char *arg);
+};
+
+struct option_group {
+	const char *heading; /* the line above it in --help */
+	const struct option_def *options;
+};
+
+struct cli {
+	const struct option_group *groups;
+	size_t n_groups;
+	const char *program, *command; /* for messages; command NULL: the program has none */
+	bool abbreviated;	       /* beginnings of names count, where they are of one only */
+	/* NULL, or where an option has its value, if it is not at its offset; else NULL. Of two
+	 * options with one name, the first counts. */
+	void *(*place)(void *to, const struct option_def *def);
+	/* A word that is no option. NULL: the first such word ends the options. */
+	struct ebt_error *(*word)(void *to, const char *word);
+};
+
+/* Ends at argv[*ret_end]: at argc, or at the word that ends the options. */
+struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *to, int *ret_end);
+
+/* The options as --help shows them: their texts begin in this column. */
+void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column);
+
+/* --- values; *ret is untouched on failure --- */
+
+/* Decimal digits, from min to max. */
+struct ebt_error *cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
+/* 5s, 500ms, 1m30s, 250us, 10ns, 1.5s; a bare number is seconds. */
+struct ebt_error *cli_parse_duration(const char *text, uint64_t *ret);
+/* 64M: a number of bytes, or of K, M or G of 1024. */
+struct ebt_error *cli_parse_size(const char *text, uint64_t *ret);
+/* Calls add for each piece between commas. */
+struct ebt_error *cli_each_piece(const char *text, void *to,
+				 struct ebt_error *(*add)(void *to, const char *piece));
+
+/* --- near misses --- */
+
+/* The name that is closest to a word; NULL: none is close. Begin with { .word = … }. */
+struct cli_guess {
+	const char *word, *name;
+	size_t distance; /* of the name */
+};
+
+void cli_guess(struct cli_guess *guess, const char *name);
+
+#endif
