@@ -88,6 +88,18 @@ void json_i64(struct json *json, int64_t v)
 		fprintf(json->f, "%" PRId64, v);
 }
 
+void json_wide_u64(struct json *json, uint64_t v)
+{
+	if (json_before(json))
+		fprintf(json->f, "\"%" PRIu64 "\"", v);
+}
+
+void json_wide_i64(struct json *json, int64_t v)
+{
+	if (json_before(json))
+		fprintf(json->f, "\"%" PRId64 "\"", v);
+}
+
 void json_f64(struct json *json, double v)
 {
 	if (!isfinite(v))

@@ -36,6 +36,9 @@ void json_key(struct json *json, const char *key);
 
 void json_u64(struct json *json, uint64_t v);
 void json_i64(struct json *json, int64_t v);
+/* The same as strings: readers of JSON may take numbers for doubles, exact up to 2^53 only. */
+void json_wide_u64(struct json *json, uint64_t v);
+void json_wide_i64(struct json *json, int64_t v);
 void json_f64(struct json *json, double v);   /* not finite: null */
 void json_exact(struct json *json, double v); /* the same, exact up to 15 digits */
 void json_bool(struct json *json, bool v);

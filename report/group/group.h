@@ -6,7 +6,7 @@
  *
  *	static const struct group_column columns[] = {
  *		{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, offsetof(struct sum, count) },
- *		{ { "time_ns", "TIME", OUT_DURATION, OUT_SORT }, GROUP_U64, offsetof(…) },
+ *		{ { "duration_ns", "TIME", OUT_DURATION, OUT_SORT }, GROUP_U64, offsetof(…) },
  *	};
  *	static const struct group_table table = {
  *		.keys = GROUP_TASK_KEYS, .by = "process",

@@ -35,12 +35,12 @@ static void sums_free(struct rows *r)
 static const struct out_column file_columns[] = {
 	{ "path", "FILE", OUT_STRING, OUT_FLEX },
 	{ "device", NULL, OUT_STRING, OUT_DETAIL },
-	{ "inode", NULL, OUT_U64, OUT_DETAIL },
+	{ "inode", NULL, OUT_ID, OUT_DETAIL },
 };
 static const struct out_column mapping_columns[] = {
 	{ "mapping", "MAPPING", OUT_STRING, OUT_FLEX },
 	{ "device", NULL, OUT_STRING, OUT_DETAIL },
-	{ "inode", NULL, OUT_U64, OUT_DETAIL },
+	{ "inode", NULL, OUT_ID, OUT_DETAIL },
 };
 static const struct out_column stack_columns[] = { { "stack", "STACK", OUT_STRING, OUT_FLEX } };
 

@@ -40,7 +40,7 @@ enum {
 };
 
 static const struct out_column columns[N_COLUMNS] = {
-	[COL_START] = { "start_ns", "START", OUT_TIME, 0 },
+	[COL_START] = { "time_ns", "START", OUT_TIME, 0 },
 	[COL_DEVICE] = { "device", "DEVICE", OUT_STRING, 0 },
 	[COL_OP] = { "operation", "OPERATION", OUT_STRING, 0 },
 	[COL_FLAGS] = { "flags", "FLAGS", OUT_STRING, 0 },
@@ -62,8 +62,8 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_DIRTIED] = { "dirtied_ns", NULL, OUT_DURATION, OUT_DETAIL },
 	[COL_REQUEUES] = { "requeues", NULL, OUT_U64, OUT_DETAIL },
 	[COL_SUBMITTER_TID] = { "submitter_tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_INODE] = { "inode", NULL, OUT_U64, OUT_DETAIL },
-	[COL_CGROUP] = { "cgroup", NULL, OUT_U64, OUT_DETAIL },
+	[COL_INODE] = { "inode", NULL, OUT_ID, OUT_DETAIL },
+	[COL_CGROUP] = { "cgroup_id", NULL, OUT_ID, OUT_DETAIL },
 };
 
 static const struct out_table table = {

@@ -313,7 +313,7 @@ static struct ebt_error *put_depths(struct block_view *v)
 		{ "depth_max", "MAX", OUT_U64, 0 },    { "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
 	};
 	static const struct out_table table = {
-		"depth", "\nRequests at a time", columns, 6, NULL, OUT_FIXED | OUT_KEEP_ORDER,
+		"depths", "\nRequests at a time", columns, 6, NULL, OUT_FIXED | OUT_KEEP_ORDER,
 	};
 	uint64_t from = trace_from_ns(v->report->trace), to = trace_to_ns(v->report->trace);
 	size_t n = v->report->options->interval_ns ? 1 : DEPTH_SPANS;

@@ -111,7 +111,7 @@ static const struct out_column connection_columns[] = {
 	{ "resets", NULL, OUT_U64, OUT_DETAIL },
 	{ "srtt_ns", NULL, OUT_DURATION, OUT_DETAIL },
 	{ "netns", NULL, OUT_U64, OUT_DETAIL },
-	{ "cookie", NULL, OUT_U64, OUT_DETAIL },
+	{ "cookie", NULL, OUT_ID, OUT_DETAIL },
 };
 #define N_CONNECTION_COLUMNS (sizeof(connection_columns) / sizeof(connection_columns[0]))
 

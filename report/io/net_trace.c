@@ -34,7 +34,7 @@ static const struct out_column columns[] = {
 	{ "tid", "TID", OUT_U64, 0 },	     { "comm", "COMM", OUT_STRING, 0 },
 	{ "event", "EVENT", OUT_STRING, 0 }, { "device", "DEVICE", OUT_STRING, 0 },
 	{ "bytes", "BYTES", OUT_U64, 0 },    { "duration_ns", "TIME", OUT_DURATION, 0 },
-	{ "what", "WHAT", OUT_STRING, 0 },   { "cookie", "SOCKET", OUT_U64, 0 },
+	{ "what", "WHAT", OUT_STRING, 0 },   { "cookie", "SOCKET", OUT_ID, 0 },
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 

@@ -74,7 +74,7 @@ static void put_members(const struct around_view *v, struct json *json)
 		{ "covered_ns", sum->covered_ns },
 		{ "instants", sum->instants },
 		{ "unowned", sum->unowned },
-		{ "threads", sum->threads },
+		{ "thread_count", sum->threads },
 		{ "threads_ns", sum->threads_ns },
 		{ "samples", sum->samples },
 	};
@@ -149,8 +149,8 @@ static struct ebt_error *put_time(const struct around_view *v)
 		{ "percent", "%", OUT_PERCENT, 0 },
 		{ "mean_ns", "PER MARK", OUT_DURATION, 0 },
 	};
-	static const struct out_table table = { "time", NULL, columns,
-						5,	NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const struct out_table table = { "states", NULL, columns,
+						5,	  NULL, OUT_FIXED | OUT_KEEP_ORDER };
 	static const char *const whats[WALL_N_KINDS] = {
 		[WALL_CPU] = "on a CPU",	  [WALL_RUNQUEUE] = "woken, no CPU yet",
 		[WALL_PREEMPTED] = "preempted",	  [WALL_SLEEP] = "asleep",
@@ -404,7 +404,7 @@ static const struct out_column slow_columns[N_COLUMNS] = {
 	[COL_FUNCTION_SAMPLES] = { "function_samples", NULL, OUT_U64, OUT_DETAIL },
 	[COL_BLOCKED_IN] = { "blocked_in", "WAITED IN", OUT_STRING, OUT_FLEX },
 	[COL_BLOCKED] = { "blocked_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_CALLS] = { "syscalls", "CALLS", OUT_U64, 0 },
+	[COL_CALLS] = { "syscall_count", "CALLS", OUT_U64, 0 },
 	[COL_CALLS_NS] = { "syscalls_ns", NULL, OUT_DURATION, OUT_DETAIL },
 	[COL_CALL] = { "syscall", "TOP CALL", OUT_STRING, OUT_FLEX },
 	[COL_CALL_NS] = { "syscall_ns", NULL, OUT_DURATION, OUT_DETAIL },

@@ -44,7 +44,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_GROUP] = { "group", "GROUP", OUT_STRING, OUT_FLEX },
 	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
 	[COL_MESSAGE] = { "message", "MESSAGE", OUT_STRING, OUT_FLEX },
-	[COL_OPEN] = { "open", "OPEN", OUT_STRING, OUT_OPTIONAL },
+	[COL_OPEN] = { "incomplete", "OPEN", OUT_STRING, OUT_OPTIONAL },
 	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
 };
 

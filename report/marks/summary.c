@@ -40,7 +40,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_P90] = { "p90_ns", "P90", OUT_DURATION, 0 },
 	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
 	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
-	[COL_OPEN] = { "open", "OPEN", OUT_U64, 0 },
+	[COL_OPEN] = { "open_count", "OPEN", OUT_U64, 0 },
 	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
 	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
 };

@@ -194,7 +194,7 @@ static const struct group_column columns[] = {
 	{ { "minor_per_s", "MINOR/s", OUT_FLOAT, 0 }, GROUP_PER_SECOND, AT(minor), NULL, 108 },
 	{ { "major_per_s", "MAJOR/s", OUT_FLOAT, 0 }, GROUP_PER_SECOND, AT(major), NULL, 98 },
 	{ { "total_per_s", "TOTAL/s", OUT_FLOAT, 0 }, GROUP_GET, 0, get_rate, 90 },
-	{ { "time_ns", "TIME", OUT_DURATION, 0 }, GROUP_U64, AT(ns), NULL, 0 },
+	{ { "duration_ns", "TIME", OUT_DURATION, 0 }, GROUP_U64, AT(ns), NULL, 0 },
 	{ { "major_ns", "IN MAJOR", OUT_DURATION, 0 }, GROUP_U64, AT(major_ns), NULL, 0 },
 	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns), NULL, 80 },
 	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GROUP_GET, 0, get_max_at, 150 },

@@ -19,11 +19,43 @@ bool out_column_is(const struct out_column *column, const char *name, size_t n)
 	       !strncasecmp(column->header, name, n);
 }
 
+/* Keys of version 1 of the JSON contract that an option may still be given. */
+static const struct {
+	const char *was, *is;
+} renamed[] = {
+	{ "time_ns", "duration_ns" },	{ "start_ns", "begin_ns" },
+	{ "open", "open_count" },	{ "coverage", "coverage_percent" },
+	{ "threads", "thread_count" },	{ "rate", "count_per_s" },
+	{ "intensity", "percent" },	{ "stacks", "stack_count" },
+	{ "command", "shell_command" }, { "file", "file_found" },
+	{ "ns", "namespace" },		{ "rows", "row_count" },
+	{ "lost", "lost_rows" },	{ "first_ns", "first_at_ns" },
+	{ "last_ns", "last_at_ns" },	{ "cpu_time_ns", "run_ns" },
+	{ "cpu_usage", "cpu_percent" }, { "cmdline", "args" },
+};
+
+static const char *new_key(const struct out_table *table, const char *name, size_t n)
+{
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+		if (strlen(renamed[i].was) != n || strncasecmp(renamed[i].was, name, n) != 0)
+			continue;
+		for (size_t k = 0; k < table->n_columns; k++) {
+			if (!strcmp(table->columns[k].key, renamed[i].is))
+				return renamed[i].is;
+		}
+	}
+	return NULL;
+}
+
 struct ebt_error *out_no_column(const struct out_table *table, const char *option, const char *name,
 				size_t n)
 {
 	_cleanup_text_ struct text keys = TEXT_INIT;
+	const char *now = new_key(table, name, n);
 
+	if (now)
+		return ebt_error_create(EBT_ERR_INVALID, "%s: the column '%.*s' is called '%s' now",
+					option, (int)n, name, now);
 	for (size_t i = 0; i < table->n_columns; i++)
 		text_printf(&keys, "%s%s", i ? ", " : "", table->columns[i].key);
 	return ebt_error_create(EBT_ERR_INVALID, "%s: there is no column '%.*s'; there are %s",

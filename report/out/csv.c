@@ -19,7 +19,11 @@ static void put_value(struct out *out, const struct out_column *column,
 	case OUT_STRING:
 		text_csv(cell, value->s);
 		break;
+	case OUT_LIST:
+		text_csv(cell, out_join(out, value->s));
+		break;
 	case OUT_I64:
+	case OUT_SIGNED_ID:
 		text_printf(cell, "%" PRId64, value->i);
 		break;
 	case OUT_HEX:
@@ -35,6 +39,7 @@ static void put_value(struct out *out, const struct out_column *column,
 	case OUT_SERIES:
 		break;
 	case OUT_U64:
+	case OUT_ID:
 	case OUT_DURATION:
 	case OUT_TIME:
 	case OUT_BYTES:
@@ -49,14 +54,14 @@ static void put_value(struct out *out, const struct out_column *column,
 static void put_header(struct out *out)
 {
 	const struct out_table *table = out->table;
-	bool first = !table->children;
+	bool first = !out_is_deep(table);
 
 	if (out->header_written)
 		return;
 	out->header_written = out->n_intervals;
 	if (out->n_intervals)
 		fputs("from_ns,to_ns,", out->f);
-	if (table->children)
+	if (!first)
 		fputs("depth", out->f);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		if (!is_written(&table->columns[i]))
@@ -89,10 +94,10 @@ struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines)
 	put_header(out);
 	for (size_t n = 0; n < lines->n; n++) {
 		const struct out_line *line = &lines->all[lines->order[n]];
-		bool first = !table->children;
+		bool first = !out_is_deep(table);
 
 		begin_row(out);
-		if (table->children)
+		if (!first)
 			fprintf(out->f, "%u", line->depth);
 		for (size_t i = 0; i < table->n_columns; i++) {
 			const struct out_value *value =

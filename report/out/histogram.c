@@ -9,8 +9,8 @@ struct ebt_error *out_histogram(struct out *out, const char *key, const char *ti
 {
 	bool time = unit == OUT_DURATION;
 	const struct out_column columns[N_COLUMNS] = {
-		{ time ? "from_ns" : "from", "FROM", unit, 0 },
-		{ time ? "to_ns" : "to", "BELOW", unit, 0 },
+		{ time ? "least_ns" : "least", "FROM", unit, 0 },
+		{ time ? "below_ns" : "below", "BELOW", unit, 0 },
 		{ "count", "COUNT", OUT_U64, 0 },
 		{ NULL, "", OUT_STRING, OUT_TEXT_ONLY },
 	};

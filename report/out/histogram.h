@@ -6,7 +6,7 @@
 #include "report/base/histogram.h"
 #include "report/out/out.h"
 
-/* A table of its own, in every format but CSV. unit: OUT_DURATION (members from_ns, to_ns), or
+/* A table of its own, in every format but CSV. unit: OUT_DURATION (members least_ns, below_ns), or
  * OUT_BYTES, OUT_U64 … (from, to). */
 struct ebt_error *out_histogram(struct out *out, const char *key, const char *title,
 				const struct histogram *histogram, enum out_type unit);

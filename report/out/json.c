@@ -2,11 +2,24 @@
 /* A report as one JSON object, written as it comes. */
 #include "report/out/private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/cli/command.h"
 
-#define JSON_VERSION 1
+/* docs/json.schema.json. It goes up when a key changes its meaning. */
+#define JSON_VERSION 2
+
+void out_json_time(struct out *out, uint64_t time)
+{
+	uint64_t start = trace_start_ns(out->trace);
+
+	if (time >= start)
+		json_u64(&out->json, time - start);
+	else
+		json_i64(&out->json, -(int64_t)(start - time));
+}
 
 void out_json_open(struct out *out)
 {
@@ -23,7 +36,7 @@ void out_json_open(struct out *out)
 	json_key(json, "file");
 	json_cstr(json, out->options->file);
 	json_key(json, "start_ns");
-	json_u64(json, trace_start_ns(out->trace));
+	json_wide_u64(json, trace_start_ns(out->trace));
 	json_key(json, "duration_ns");
 	json_u64(json, trace_end_ns(out->trace) - trace_start_ns(out->trace));
 }
@@ -43,9 +56,9 @@ void out_json_interval_begin(struct out *out)
 	json_newline(&out->json);
 	json_open_object(&out->json);
 	json_key(&out->json, "from_ns");
-	json_u64(&out->json, out->interval_from);
+	out_json_time(out, out->interval_from);
 	json_key(&out->json, "to_ns");
-	json_u64(&out->json, out->interval_to);
+	out_json_time(out, out->interval_to);
 }
 
 struct ebt_error *out_json_close(struct out *out)
@@ -79,32 +92,57 @@ struct ebt_error *out_json_close(struct out *out)
 	return NULL;
 }
 
-static void put_points(struct json *json, const struct out_points *points)
+static void put_points(struct out *out, const struct out_points *points)
 {
+	struct json *json = &out->json;
+
 	json_open_array(json);
 	for (size_t i = 0; i < points->n; i++) {
 		json_open_array(json);
-		json_u64(json, points->list[i].time);
+		out_json_time(out, points->list[i].time);
 		json_exact(json, points->list[i].value);
 		json_end(json);
 	}
 	json_end(json);
 }
 
-static void put_value(struct json *json, const struct out_column *column,
+static void put_list(struct json *json, struct ebt_str items)
+{
+	json_open_array(json);
+	while (items.len) {
+		size_t n = strnlen(items.data, items.len);
+
+		json_str(json, items.data, n);
+		n += n < items.len;
+		items = (struct ebt_str){ items.data + n, items.len - n };
+	}
+	json_end(json);
+}
+
+static void put_value(struct out *out, const struct out_column *column,
 		      const struct out_value *value)
 {
+	struct json *json = &out->json;
 	char hex[24];
 
 	switch (column->type) {
 	case OUT_STRING:
 		json_str(json, value->s.data, value->s.len);
 		break;
+	case OUT_LIST:
+		put_list(json, value->s);
+		break;
+	case OUT_ID:
+		json_wide_u64(json, value->u);
+		break;
+	case OUT_SIGNED_ID:
+		json_wide_i64(json, value->i);
+		break;
 	case OUT_I64:
 		json_i64(json, value->i);
 		break;
 	case OUT_HEX:
-		snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)value->u);
+		snprintf(hex, sizeof(hex), "0x%" PRIx64, value->u);
 		json_cstr(json, hex);
 		break;
 	case OUT_PERCENT:
@@ -118,11 +156,13 @@ static void put_value(struct json *json, const struct out_column *column,
 		json_exact(json, value->f);
 		break;
 	case OUT_SERIES:
-		put_points(json, &value->points);
+		put_points(out, &value->points);
+		break;
+	case OUT_TIME:
+		out_json_time(out, value->u);
 		break;
 	case OUT_U64:
 	case OUT_DURATION:
-	case OUT_TIME:
 	case OUT_BYTES:
 		json_u64(json, value->u);
 		break;
@@ -137,23 +177,41 @@ static void put_members(struct out *out, const struct out_value *values)
 		if (values[i].null || (table->columns[i].flags & (OUT_TEXT_ONLY | OUT_HIDDEN)))
 			continue;
 		json_key(&out->json, table->columns[i].key);
-		put_value(&out->json, &table->columns[i], &values[i]);
+		put_value(out, &table->columns[i], &values[i]);
 	}
 }
 
-struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
+static void put_tree(struct out *out, const struct out_lines *lines)
+{
+	struct json *json = &out->json;
+
+	for (size_t n = 0; n < lines->n; n++) {
+		const struct out_line *line = &lines->all[lines->order[n]];
+
+		out->last[line->depth] = (uint32_t)n;
+		json_newline(json);
+		json_open_object(json);
+		json_key(json, "id");
+		json_u64(json, n);
+		if (line->depth) {
+			json_key(json, "parent");
+			json_u64(json, out->last[line->depth - 1]);
+		}
+		put_members(out, line->values);
+		json_end(json);
+	}
+}
+
+static void put_nested(struct out *out, const struct out_lines *lines)
 {
 	struct json *json = &out->json;
 	unsigned int depth = 0;
 
-	json_newline(json);
-	json_key(json, out->table->key);
-	json_open_array(json);
 	for (size_t n = 0; n < lines->n; n++) {
 		const struct out_line *line = &lines->all[lines->order[n]];
 
 		if (n && line->depth > depth) {
-			json_key(json, out->table->children ? out->table->children : "children");
+			json_key(json, out->table->children);
 			json_open_array(json);
 		} else if (n) {
 			json_end(json);
@@ -173,7 +231,16 @@ struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
 	}
 	if (lines->n)
 		json_end(json);
-	json_end(json);
+}
+
+struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
+{
+	out_json_stream_begin(out);
+	if (out->table->flags & OUT_TREE)
+		put_tree(out, lines);
+	else
+		put_nested(out, lines);
+	out_json_stream_end(out);
 	return NULL;
 }
 

@@ -122,6 +122,7 @@ void out_destroy(struct out *out)
 	free(out->lines);
 	out_chosen_deinit(&out->chosen);
 	text_deinit(&out->cell);
+	text_deinit(&out->joined);
 	if (out->own_file)
 		fclose(out->own_file);
 	free(out);
@@ -195,6 +196,16 @@ void out_printf(struct out *out, const char *format, ...)
 	va_end(args);
 }
 
+struct ebt_str out_join(struct out *out, struct ebt_str items)
+{
+	text_clear(&out->joined);
+	while (items.len && !items.data[items.len - 1])
+		items.len--;
+	for (size_t i = 0; i < items.len; i++)
+		text_addc(&out->joined, items.data[i] ? items.data[i] : ' ');
+	return (struct ebt_str){ text_get(&out->joined), out->joined.len };
+}
+
 /* --- intervals --- */
 
 void out_intervals_begin(struct out *out)
@@ -239,7 +250,7 @@ void out_intervals_end(struct out *out)
 
 static bool is_text(enum out_type type)
 {
-	return type == OUT_STRING;
+	return type == OUT_STRING || type == OUT_LIST;
 }
 
 static struct ebt_error *find_sort(const struct out *out, const struct out_column **ret,
@@ -284,8 +295,10 @@ static int compare_values(const struct out_value *a, const struct out_value *b, 
 {
 	switch (type) {
 	case OUT_STRING:
+	case OUT_LIST:
 		return compare_strings(a->s, b->s);
 	case OUT_I64:
+	case OUT_SIGNED_ID:
 		return (a->i < b->i) - (a->i > b->i);
 	case OUT_PERCENT:
 	case OUT_FLOAT:
@@ -294,6 +307,7 @@ static int compare_values(const struct out_value *a, const struct out_value *b, 
 	case OUT_SERIES:
 		return (a->points.n < b->points.n) - (a->points.n > b->points.n);
 	case OUT_U64:
+	case OUT_ID:
 	case OUT_HEX:
 	case OUT_DURATION:
 	case OUT_TIME:
@@ -400,7 +414,7 @@ static uint64_t top_of(const struct out *out)
 /* No row has rows below it. */
 static bool is_flat(const struct out_table *table)
 {
-	bool flat = !table->children;
+	bool flat = !out_is_deep(table);
 
 	for (size_t i = 0; i < table->n_columns; i++)
 		flat &= !(table->columns[i].flags & OUT_INDENT);

@@ -35,12 +35,18 @@
 struct out;
 
 enum out_type {
-	OUT_STRING,   /* s */
-	OUT_U64,      /* u */
-	OUT_I64,      /* i */
-	OUT_HEX,      /* u; a string "0x…" in JSON */
-	OUT_DURATION, /* u, ns: `1.234 ms` on a terminal */
-	OUT_TIME, /* u, ns of CLOCK_MONOTONIC: seconds since the start of the trace on a terminal */
+	OUT_STRING, /* s */
+	OUT_LIST, /* s, items that end with a NUL; an array of strings in JSON, spaces between them
+		     elsewhere */
+	OUT_U64,  /* u */
+	OUT_I64,  /* i */
+	OUT_HEX,  /* u; a string "0x…" in JSON */
+	OUT_ID,	  /* u, a number that names something and may exceed 2^53: a string in JSON */
+	OUT_SIGNED_ID, /* i, the same of one that may be negative */
+	OUT_DURATION,  /* u, ns: `1.234 ms` on a terminal */
+	/* u, ns of CLOCK_MONOTONIC: since the start of the trace in JSON, and in seconds on a
+	 * terminal */
+	OUT_TIME,
 	OUT_BYTES,   /* u: `1.2 MiB` on a terminal */
 	OUT_PERCENT, /* f, 0 to 100 */
 	OUT_FLOAT,   /* f */
@@ -79,6 +85,10 @@ enum out_table_flags {
 	OUT_FIXED = 1 << 2,
 	/* The one that --csv writes, although its key is not "rows". */
 	OUT_MAIN = 1 << 3,
+	/* Rows may be of any depth. In JSON they stand in one array, each with its place there
+	 * (id), those of depth > 0 with that of the row that they belong to (parent). CSV has a
+	 * depth. */
+	OUT_TREE = 1 << 4,
 };
 
 struct out_table {

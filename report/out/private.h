@@ -57,7 +57,7 @@ struct out {
 	size_t n_lines, capacity;
 	struct out_chosen chosen;
 	uint32_t last[JSON_MAX_DEPTH]; /* last line of each depth */
-	struct text cell;	       /* scratch of the writers */
+	struct text cell, joined;      /* scratch of the writers */
 };
 
 /* Lines of a table in the order in which they are printed. */
@@ -66,6 +66,15 @@ struct out_lines {
 	const uint32_t *order;
 	size_t n;
 };
+
+/* May rows of the table have rows below them? */
+static inline bool out_is_deep(const struct out_table *table)
+{
+	return table->children || (table->flags & OUT_TREE);
+}
+
+/* The items of an OUT_LIST with spaces between them; valid until the next call. */
+struct ebt_str out_join(struct out *out, struct ebt_str items);
 
 struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines);
 struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines);
@@ -82,6 +91,9 @@ struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *va
 
 void out_json_intervals_begin(struct out *out);
 void out_json_interval_begin(struct out *out);
+
+/* A time as JSON has it. */
+void out_json_time(struct out *out, uint64_t time);
 
 /* The JSON object around the tables: its first members, and its last. */
 void out_json_open(struct out *out);

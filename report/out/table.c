@@ -44,10 +44,15 @@ static void format_cell(struct out *out, const struct out_column *column,
 	case OUT_STRING:
 		text_terminal(cell, value->s);
 		break;
+	case OUT_LIST:
+		text_terminal(cell, out_join(out, value->s));
+		break;
 	case OUT_U64:
+	case OUT_ID:
 		text_printf(cell, "%" PRIu64, value->u);
 		break;
 	case OUT_I64:
+	case OUT_SIGNED_ID:
 		text_printf(cell, "%" PRId64, value->i);
 		break;
 	case OUT_HEX:

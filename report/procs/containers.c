@@ -260,7 +260,7 @@ static struct ebt_error *put_row(const struct proc_container *container, struct 
 struct ebt_error *proc_containers_put(const struct proc_containers *containers, struct out *out)
 {
 	static const struct out_column columns[] = {
-		{ "id", "CONTAINER", OUT_STRING, 0 },
+		{ "container_id", "CONTAINER", OUT_STRING, 0 },
 		{ "name", "NAME", OUT_STRING, 0 },
 		{ "image", "IMAGE", OUT_STRING, 0 },
 		{ "pids", "PROCESSES", OUT_STRING, OUT_FLEX },

@@ -68,18 +68,19 @@ static void put_head(const struct proc_view *v, const struct proc *p)
 /* --- what it ran --- */
 
 static const struct out_column program_columns[] = {
-	{ "time_ns", "TIME", OUT_TIME, 0 },	 { "pid", "PID", OUT_U64, OUT_DETAIL },
-	{ "comm", "COMM", OUT_STRING, 0 },	 { "file", "FILE", OUT_STRING, OUT_FLEX },
-	{ "cmdline", "COMMAND", OUT_STRING, 0 },
+	{ "time_ns", "TIME", OUT_TIME, 0 }, { "pid", "PID", OUT_U64, OUT_DETAIL },
+	{ "comm", "COMM", OUT_STRING, 0 },  { "file", "FILE", OUT_STRING, OUT_FLEX },
+	{ "args", "COMMAND", OUT_LIST, 0 },
 };
 
 static struct ebt_error *put_program(const struct proc_view *v, const struct proc *p,
 				     const struct program_run *run)
 {
 	return out_row(v->out, 0,
-		       (struct out_value[]){ out_u64(run->time_ns), out_u64(p->task->pid),
-					     out_cstr(run->comm), out_cstr(run->file),
-					     out_cstr(run->cmdline) });
+		       (struct out_value[]){
+			       out_u64(run->time_ns), out_u64(p->task->pid), out_cstr(run->comm),
+			       out_cstr(run->file),
+			       out_str((struct ebt_str){ run->cmdline, run->cmdline_len }) });
 }
 
 /* --- address layout --- */
@@ -93,7 +94,7 @@ static const struct out_column mapping_columns[] = {
 	{ "perms", "PERM", OUT_STRING, 0 },
 	{ "offset", "OFFSET", OUT_HEX, OUT_OPTIONAL },
 	{ "device", "DEVICE", OUT_STRING, OUT_OPTIONAL },
-	{ "inode", "INODE", OUT_U64, OUT_OPTIONAL },
+	{ "inode", "INODE", OUT_ID, OUT_OPTIONAL },
 	{ "file", "FILE", OUT_STRING, OUT_FLEX },
 	{ "origin", "KNOWN BY", OUT_STRING, OUT_OPTIONAL },
 	{ "build_id", NULL, OUT_STRING, OUT_DETAIL },
@@ -189,7 +190,7 @@ static struct ebt_error *put_all_layouts(const struct proc_view *v)
 static const struct out_column mount_columns[] = {
 	{ "id", "ID", OUT_U64, OUT_OPTIONAL },
 	{ "parent", "PARENT", OUT_U64, OUT_OPTIONAL },
-	{ "mnt_ns", NULL, OUT_U64, OUT_DETAIL },
+	{ "mount_namespace", NULL, OUT_ID, OUT_DETAIL },
 	{ "device", "DEVICE", OUT_STRING, 0 },
 	{ "mount_point", "MOUNT POINT", OUT_STRING, OUT_FLEX },
 	{ "type", "TYPE", OUT_STRING, 0 },

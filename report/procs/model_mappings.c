@@ -160,26 +160,12 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 	return life.path && life.build_id ? NULL : &ebt_enomem;
 }
 
-static char *join(struct ebt_str cmdline)
-{
-	char *text;
-
-	while (cmdline.len && !cmdline.data[cmdline.len - 1])
-		cmdline.len--;
-	text = malloc(cmdline.len + 1);
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < cmdline.len; i++)
-		text[i] = cmdline.data[i] ? cmdline.data[i] : ' ';
-	text[cmdline.len] = '\0';
-	return text;
-}
-
 static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 {
 	struct mappings *all = f->all;
 	const struct ebt_str comm = ebt_task_exec_comm(row);
 	const struct ebt_str file = ebt_task_exec_filename(row);
+	const struct ebt_str cmdline = ebt_task_exec_cmdline(row);
 	struct ebt_error *err;
 	struct program_run *run;
 
@@ -198,7 +184,10 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 	run->time_ns = row->time;
 	run->comm = strndup(comm.data, comm.len);
 	run->file = strndup(file.data, file.len);
-	run->cmdline = join(ebt_task_exec_cmdline(row));
+	run->cmdline = malloc(cmdline.len + 1);
+	if (run->cmdline && cmdline.len)
+		memcpy(run->cmdline, cmdline.data, cmdline.len);
+	run->cmdline_len = cmdline.len;
 	return run->comm && run->file && run->cmdline ? NULL : &ebt_enomem;
 }
 

@@ -23,7 +23,8 @@ struct mapping_life {
 /* An exec. */
 struct program_run {
 	uint64_t time_ns;
-	char *comm, *file, *cmdline; /* cmdline: spaces between arguments */
+	char *comm, *file, *cmdline; /* cmdline: a NUL behind each argument */
+	size_t cmdline_len;
 };
 
 struct mappings {

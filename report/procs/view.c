@@ -157,19 +157,19 @@ enum {
 };
 
 static const struct out_column proc_columns[N_PROC] = {
-	[PROC_START] = { "start_ns", "START", OUT_TIME, 0 },
+	[PROC_START] = { "begin_ns", "START", OUT_TIME, 0 },
 	[PROC_END] = { "end_ns", "END", OUT_TIME, 0 },
 	[PROC_PID] = { "pid", "PID", OUT_U64, 0 },
 	[PROC_PPID] = { "ppid", "PPID", OUT_U64, 0 },
 	[PROC_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[PROC_CMDLINE] = { "cmdline", NULL, OUT_STRING, OUT_DETAIL },
+	[PROC_CMDLINE] = { "args", NULL, OUT_LIST, OUT_DETAIL },
 	[PROC_CONTAINER] = { "container", "CONTAINER", OUT_STRING, 0 },
 	[PROC_CONTAINER_ID] = { "container_id", NULL, OUT_STRING, OUT_DETAIL },
 	[PROC_EXIT] = { "exit", "EXIT", OUT_STRING, OUT_TEXT_ONLY | OUT_RIGHT },
 	[PROC_EXIT_CODE] = { "exit_code", NULL, OUT_U64, OUT_DETAIL },
 	[PROC_SIGNAL] = { "signal", NULL, OUT_U64, OUT_DETAIL },
 	[PROC_RSS] = { "max_rss_bytes", "RSS", OUT_BYTES, OUT_OPTIONAL },
-	[PROC_THREADS] = { "threads", "THREADS", OUT_U64, OUT_OPTIONAL },
+	[PROC_THREADS] = { "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL },
 	[PROC_UID] = { "uid", NULL, OUT_U64, OUT_DETAIL },
 	[PROC_KERNEL] = { "kernel", NULL, OUT_BOOL, OUT_DETAIL },
 	[PROC_EXE] = { "exe", NULL, OUT_STRING, OUT_DETAIL },
@@ -222,18 +222,17 @@ static void set_container(struct out_value *values, const struct proc_view *v, c
 static struct ebt_error *put_proc(const struct proc_view *v, const struct proc *p,
 				  unsigned int depth)
 {
-	_cleanup_text_ struct text label = TEXT_INIT, cmdline = TEXT_INIT, status = TEXT_INIT;
+	_cleanup_text_ struct text label = TEXT_INIT, status = TEXT_INIT;
 	struct out_value values[N_PROC];
 
 	proc_view_command(&label, v, p);
-	add_arguments(&cmdline, procs_text(v->procs, p->cmdline));
 	values[PROC_START] = number_or_null(p->start_ns, p->start_ns);
 	values[PROC_END] = number_or_null(p->ended, p->end_ns);
 	values[PROC_PID] = out_u64(p->task->pid);
 	values[PROC_PPID] = out_u64(p->ppid);
 	values[PROC_LABEL] = text_or_null(&label);
 	values[PROC_COMM] = out_str(proc_view_comm(v, p));
-	values[PROC_CMDLINE] = out_str((struct ebt_str){ text_get(&cmdline), cmdline.len });
+	values[PROC_CMDLINE] = out_str(procs_text(v->procs, p->cmdline));
 	set_container(values, v, p);
 	set_status(values, p, &status);
 	values[PROC_RSS] = number_or_null(p->max_rss, p->max_rss);
@@ -243,7 +242,7 @@ static struct ebt_error *put_proc(const struct proc_view *v, const struct proc *
 	values[PROC_EXE] = str_or_null(procs_text(v->procs, p->exe));
 	values[PROC_CGROUP] = str_or_null(procs_text(v->procs, p->cgroup));
 	set_used(values + PROC_USED, &p->used, &p->sched);
-	if (text_error(&label) || text_error(&cmdline) || text_error(&status))
+	if (text_error(&label) || text_error(&status))
 		return &ebt_enomem;
 	return out_row(v->out, depth, values);
 }
@@ -255,8 +254,7 @@ struct ebt_error *proc_view_table(const struct proc_view *v, bool tree)
 		.key = "rows",
 		.columns = columns,
 		.n_columns = N_PROC,
-		.children = tree ? "children" : NULL,
-		.flags = OUT_KEEP_ORDER,
+		.flags = OUT_KEEP_ORDER | (tree ? OUT_TREE : 0),
 	};
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
@@ -286,7 +284,7 @@ enum {
 };
 
 static const struct out_column thread_columns[N_THREAD] = {
-	[THREAD_START] = { "start_ns", "START", OUT_TIME, 0 },
+	[THREAD_START] = { "begin_ns", "START", OUT_TIME, 0 },
 	[THREAD_END] = { "end_ns", "END", OUT_TIME, 0 },
 	[THREAD_TID] = { "tid", "TID", OUT_U64, 0 },
 	[THREAD_PID] = { "pid", "PID", OUT_U64, 0 },

@@ -37,7 +37,7 @@ static struct ebt_error *add(struct process_sums *sum, const struct schedstat_ta
 static const struct out_column columns[] = {
 	{ "pid", "PID", OUT_U64, 0 },
 	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "threads", "THREADS", OUT_U64, OUT_OPTIONAL },
+	{ "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL },
 	{ "cpu_percent", "CPU-%", OUT_PERCENT, 0 },
 	{ "run_ns", "RUN", OUT_DURATION, OUT_SORT },
 	{ "wait_ns", "WAIT", OUT_DURATION, 0 },

@@ -119,7 +119,7 @@ static const struct out_column thread_columns[] = {
 	{ "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
 	{ "other_ns", "OTHER", OUT_DURATION, 0 },
 	{ "wait_ns", "RUNQUEUE", OUT_DURATION, 0 },
-	{ "open", "OPEN", OUT_U64, 0 },
+	{ "open_count", "OPEN", OUT_U64, 0 },
 	{ "waker", "WAKER", OUT_STRING, OUT_FLEX },
 	{ "waker_ns", "WOKE", OUT_DURATION, OUT_DETAIL },
 	{ "waker_count", "WOKE-N", OUT_U64, OUT_DETAIL },
@@ -128,7 +128,7 @@ static const struct out_column thread_columns[] = {
 #define N_THREAD_COLUMNS (sizeof(thread_columns) / sizeof(thread_columns[0]))
 
 static const struct narrow thread_narrow[] = {
-	{ "other_ns", 140 }, { "max_at_ns", 130 }, { "pid", 120 },    { "open", 112 },
+	{ "other_ns", 140 }, { "max_at_ns", 130 }, { "pid", 120 },    { "open_count", 112 },
 	{ "waker", 106 },    { "disk_ns", 92 },	   { "wait_ns", 82 }, { NULL, 0 },
 };
 
@@ -224,16 +224,11 @@ static struct ebt_error *sorted_stacks(const struct offcpu *offcpu, struct offcp
 }
 
 static const struct out_column stack_columns[] = {
-	{ "total_ns", "OFF-CPU", OUT_DURATION, 0 },
-	{ "count", "COUNT", OUT_U64, 0 },
-	{ "max_ns", "MAX", OUT_DURATION, 0 },
-	{ "max_at_ns", "MAX-AT", OUT_TIME, 0 },
-	{ "wait_ns", "RUNQUEUE", OUT_DURATION, 0 },
-	{ "state", "STATE", OUT_STRING, 0 },
-	{ "open", "OPEN", OUT_U64, 0 },
-	{ "waker", "WAKER", OUT_STRING, 0 },
-	{ "waker_ns", "WOKE", OUT_DURATION, 0 },
-	{ "stack", "STACK", OUT_STRING, 0 },
+	{ "total_ns", "OFF-CPU", OUT_DURATION, 0 }, { "count", "COUNT", OUT_U64, 0 },
+	{ "max_ns", "MAX", OUT_DURATION, 0 },	    { "max_at_ns", "MAX-AT", OUT_TIME, 0 },
+	{ "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, { "state", "STATE", OUT_STRING, 0 },
+	{ "open_count", "OPEN", OUT_U64, 0 },	    { "waker", "WAKER", OUT_STRING, 0 },
+	{ "waker_ns", "WOKE", OUT_DURATION, 0 },    { "stack", "STACK", OUT_STRING, 0 },
 };
 #define N_STACK_COLUMNS (sizeof(stack_columns) / sizeof(stack_columns[0]))
 

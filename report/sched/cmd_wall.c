@@ -27,9 +27,9 @@ static const struct out_column columns[] = {
 	{ "other_ns", "OTHER", OUT_DURATION, 0 },
 	{ "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
 	{ "lifetime_ns", "LIFE", OUT_DURATION, 0 },
-	{ "coverage", "COVER-%", OUT_PERCENT, 0 },
+	{ "coverage_percent", "COVER-%", OUT_PERCENT, 0 },
 	{ "samples", "SAMPLES", OUT_U64, OUT_DETAIL },
-	{ "open", "OPEN", OUT_U64, OUT_DETAIL },
+	{ "open_count", "OPEN", OUT_U64, OUT_DETAIL },
 	{ "idle", "IDLE", OUT_BOOL, OUT_DETAIL },
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))

@@ -47,7 +47,6 @@ static const struct out_column columns[] = {
 	{ "comm", NULL, OUT_STRING, OUT_DETAIL },
 	{ "interrupt", NULL, OUT_BOOL, OUT_DETAIL },
 	{ "again", NULL, OUT_BOOL, OUT_DETAIL },
-	{ "depth", NULL, OUT_U64, OUT_DETAIL },
 	{ "count", "WAKE-UPS", OUT_U64, 0 },
 	{ "soft_count", NULL, OUT_U64, OUT_DETAIL },
 	{ "latency_total_ns", "LATENCY", OUT_DURATION, 0 },
@@ -82,7 +81,6 @@ static struct ebt_error *put_node(struct tree_view *v, const struct waketree_nod
 			       task ? out_str(name) : out_null(),
 			       out_u64(!task),
 			       out_u64(node->again),
-			       out_u64(node->depth - 1),
 			       woken ? out_u64(node->count) : out_null(),
 			       woken ? out_u64(node->soft) : out_null(),
 			       woken ? out_u64(node->latency_ns) : out_null(),
@@ -100,8 +98,7 @@ static struct ebt_error *put_nodes(struct tree_view *v)
 		.key = "rows",
 		.columns = columns,
 		.n_columns = N_COLUMNS,
-		.children = "woken",
-		.flags = OUT_KEEP_ORDER,
+		.flags = OUT_KEEP_ORDER | OUT_TREE,
 	};
 	struct ebt_error *err = out_begin(v->out, &table);
 

@@ -7,8 +7,8 @@ struct ebt_error *out_categories(struct out *out, const struct syscall_profile *
 	static const struct out_column columns[] = {
 		{ "category", "CATEGORY", OUT_STRING, 0 },
 		{ "count", "COUNT", OUT_U64, OUT_SORT },
-		{ "rate", "PER SECOND", OUT_FLOAT, 0 },
-		{ "intensity", "% OF CALLS", OUT_PERCENT, 0 },
+		{ "count_per_s", "PER SECOND", OUT_FLOAT, 0 },
+		{ "percent", "% OF CALLS", OUT_PERCENT, 0 },
 	};
 	static const struct out_table table = {
 		.key = "categories",

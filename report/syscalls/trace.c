@@ -109,16 +109,11 @@ static void add_arg(struct text *text, uint64_t v)
 	}
 }
 
-static void add_args(const struct lines *l, struct text *text, const struct call *call)
+static unsigned int count_args(const struct lines *l, const struct call *call)
 {
 	const struct syscall_desc *desc = syscall_desc(l->machine, call->compat, call->nr);
-	unsigned int n = desc ? desc->n_args : N_ARGS;
 
-	for (unsigned int i = 0; i < n; i++) {
-		if (i)
-			text_cstr(text, ", ");
-		add_arg(text, call->args[i]);
-	}
+	return desc ? desc->n_args : N_ARGS;
 }
 
 /* Those whose result is an address. */
@@ -160,7 +155,10 @@ static void add_line(struct lines *l, const struct call *call)
 	text_printf(&l->text, "[pid %5" PRIu32 "] %s%" PRIu64 ".%06" PRIu64 " %s%s(",
 		    call->task ? call->task->tid : 0, call->entry >= start ? "" : "-",
 		    at / 1000000000, at % 1000000000 / 1000, name, call->compat ? "[32]" : "");
-	add_args(l, &l->text, call);
+	for (unsigned int i = 0; i < count_args(l, call); i++) {
+		text_cstr(&l->text, i ? ", " : "");
+		add_arg(&l->text, call->args[i]);
+	}
 	text_cstr(&l->text, ") = ");
 	add_result(&l->text, name, call->result);
 	text_printf(&l->text, " <%" PRIu64 ".%06" PRIu64 ">\n", call->duration / 1000000000,
@@ -170,11 +168,11 @@ static void add_line(struct lines *l, const struct call *call)
 /* --- tables --- */
 
 static const struct out_column columns[] = {
-	{ "entry_ns", "ENTRY", OUT_TIME, 0 },	{ "tid", "TID", OUT_U64, 0 },
-	{ "pid", "PID", OUT_U64, 0 },		{ "comm", "COMM", OUT_STRING, 0 },
-	{ "name", "CALL", OUT_STRING, 0 },	{ "abi", "ABI", OUT_STRING, 0 },
-	{ "args", "ARGUMENTS", OUT_STRING, 0 }, { "ret", "RESULT", OUT_I64, 0 },
-	{ "errno", "ERRNO", OUT_STRING, 0 },	{ "duration_ns", "TIME", OUT_DURATION, 0 },
+	{ "time_ns", "ENTRY", OUT_TIME, 0 },  { "tid", "TID", OUT_U64, 0 },
+	{ "pid", "PID", OUT_U64, 0 },	      { "comm", "COMM", OUT_STRING, 0 },
+	{ "name", "CALL", OUT_STRING, 0 },    { "abi", "ABI", OUT_STRING, 0 },
+	{ "args", "ARGUMENTS", OUT_LIST, 0 }, { "ret", "RESULT", OUT_SIGNED_ID, 0 },
+	{ "errno", "ERRNO", OUT_STRING, 0 },  { "duration_ns", "TIME", OUT_DURATION, 0 },
 };
 
 static const struct out_table table = {
@@ -192,7 +190,10 @@ static struct ebt_error *put_row(struct lines *l, const struct call *call)
 	char buffer[32];
 
 	text_clear(&l->args);
-	add_args(l, &l->args, call);
+	for (unsigned int i = 0; i < count_args(l, call); i++) {
+		add_arg(&l->args, call->args[i]);
+		text_addc(&l->args, '\0');
+	}
 	return out_row(l->report->out, 0,
 		       (struct out_value[]){
 			       out_u64(call->entry), task ? out_u64(task->tid) : out_null(),
@@ -200,8 +201,9 @@ static struct ebt_error *put_row(struct lines *l, const struct call *call)
 			       task ? out_str(task->comm) : out_null(),
 			       out_cstr(call_name(l, call, buffer)),
 			       out_cstr(call->compat ? "compat" : "native"),
-			       out_cstr(text_get(&l->args)), out_i64(call->result),
-			       error ? out_cstr(error) : out_null(), out_u64(call->duration) });
+			       out_str((struct ebt_str){ text_get(&l->args), l->args.len }),
+			       out_i64(call->result), error ? out_cstr(error) : out_null(),
+			       out_u64(call->duration) });
 }
 
 /* --- */

@@ -101,7 +101,7 @@ static const struct out_column columns[] = {
 	{ "id", "ID", OUT_U64, 0 },
 	{ "role", "ROLE", OUT_STRING, 0 },
 	{ "pid", "PID", OUT_U64, 0 },
-	{ "ns", "NS", OUT_U64, OUT_OPTIONAL },
+	{ "namespace", "NS", OUT_ID, OUT_OPTIONAL },
 	{ "size", "SIZE", OUT_BYTES, 0 },
 	{ "stored", "STORED", OUT_BYTES, 0 },
 	{ "sensitivity", "CLASS", OUT_STRING, 0 },

@@ -347,7 +347,7 @@ static struct ebt_error *put_sources(struct info_view *v)
 		{ "name", "SOURCE", OUT_STRING, 0 },
 		{ "status", "STATUS", OUT_STRING, 0 },
 		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
-		{ "args", NULL, OUT_STRING, OUT_DETAIL },
+		{ "source_args", NULL, OUT_STRING, OUT_DETAIL },
 	};
 	static const struct out_table table = {
 		.key = "sources",
@@ -381,18 +381,18 @@ static struct ebt_error *put_tables(struct info_view *v)
 {
 	static const struct out_column columns[] = {
 		{ "name", "TABLE", OUT_STRING, 0 },
-		{ "rows", "ROWS", OUT_U64, 0 },
+		{ "row_count", "ROWS", OUT_U64, 0 },
 		{ "bytes", "SIZE", OUT_BYTES, 0 },
 		{ "bytes_per_row", "BYTES/ROW", OUT_FLOAT, 0 },
-		{ "lost", "LOST", OUT_U64, 0 },
+		{ "lost_rows", "LOST", OUT_U64, 0 },
 		{ "chunks", "CHUNKS", OUT_U64, 0 },
 		{ "id", NULL, OUT_U64, OUT_DETAIL },
 		{ "raw_bytes", NULL, OUT_U64, OUT_DETAIL },
-		{ "first_ns", NULL, OUT_TIME, OUT_DETAIL },
-		{ "last_ns", NULL, OUT_TIME, OUT_DETAIL },
+		{ "first_at_ns", NULL, OUT_TIME, OUT_DETAIL },
+		{ "last_at_ns", NULL, OUT_TIME, OUT_DETAIL },
 	};
 	static const struct out_table table = {
-		.key = "tables",
+		.key = "rows",
 		.columns = columns,
 		.n_columns = sizeof(columns) / sizeof(columns[0]),
 		.flags = OUT_MAIN,

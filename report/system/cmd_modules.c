@@ -32,7 +32,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_SAMPLES] = { "samples", "SAMPLES", OUT_U64, OUT_SORT },
 	[COL_FRAMES] = { "frames", "FRAMES", OUT_U64, 0 },
 	[COL_NAMED] = { "named", "NAMED", OUT_U64, 0 },
-	[COL_FILE] = { "file", "FILE", OUT_STRING, 0 },
+	[COL_FILE] = { "file_found", "FILE", OUT_STRING, 0 },
 	[COL_DEBUG] = { "debug_info", "DEBUG INFO", OUT_STRING, 0 },
 	[COL_BUILD_ID] = { "build_id", "BUILD-ID", OUT_STRING, OUT_OPTIONAL },
 	[COL_MATCH] = { "match", "BY", OUT_STRING, OUT_OPTIONAL },
@@ -40,7 +40,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_PATH] = { "path", NULL, OUT_STRING, OUT_DETAIL },
 	[COL_DEBUG_PATH] = { "debug_path", NULL, OUT_STRING, OUT_DETAIL },
 	[COL_REFUSED] = { "refused", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_COMMAND] = { "command", "TO GET IT", OUT_STRING, OUT_OPTIONAL },
+	[COL_COMMAND] = { "shell_command", "TO GET IT", OUT_STRING, OUT_OPTIONAL },
 };
 
 struct modules_view {

@@ -37,6 +37,12 @@ static void json_number(struct json *json, const char *key, uint64_t v)
 	json_u64(json, v);
 }
 
+static void json_wide(struct json *json, const char *key, uint64_t v)
+{
+	json_key(json, key);
+	json_wide_u64(json, v);
+}
+
 static void json_file(struct info_view *v)
 {
 	struct json *json = out_json(v->out);
@@ -47,7 +53,7 @@ static void json_file(struct info_view *v)
 	json_number(json, "size", v->file->size);
 	json_key(json, "uuid");
 	json_cstr(json, uuid);
-	json_number(json, "created_ns", v->file->created_ns);
+	json_wide(json, "created_realtime_ns", v->file->created_ns);
 	json_key(json, "complete");
 	json_bool(json, v->file->complete);
 	json_key(json, "indexed");
@@ -62,10 +68,10 @@ static void json_file(struct info_view *v)
 	json_open_object(json);
 	json_number(json, "readings", v->info.clocks.readings);
 	json_number(json, "uncertainty_ns", v->info.clocks.uncertainty_ns);
-	json_number(json, "first_monotonic_ns", v->info.clocks.first_mono);
-	json_number(json, "first_realtime_ns", v->info.clocks.first_real);
-	json_number(json, "last_monotonic_ns", v->info.clocks.last_mono);
-	json_number(json, "last_realtime_ns", v->info.clocks.last_real);
+	json_wide(json, "first_monotonic_ns", v->info.clocks.first_mono);
+	json_wide(json, "first_realtime_ns", v->info.clocks.first_real);
+	json_wide(json, "last_monotonic_ns", v->info.clocks.last_mono);
+	json_wide(json, "last_realtime_ns", v->info.clocks.last_real);
 	json_end(json);
 }
 
@@ -96,14 +102,14 @@ static void json_frames(struct info_view *v)
 	struct json *json = out_json(v->out);
 
 	json_newline(json);
-	json_key(json, "frames");
+	json_key(json, "naming");
 	json_open_object(json);
 	json_key(json, "counted");
 	json_bool(json, v->have_frames);
-	json_number(json, "stacks", v->frames.stacks);
-	json_number(json, "truncated", v->frames.truncated);
-	json_number(json, "resolved", v->frames.resolved);
-	json_key(json, "unresolved");
+	json_number(json, "stack_count", v->frames.stacks);
+	json_number(json, "truncated_count", v->frames.truncated);
+	json_number(json, "named", v->frames.resolved);
+	json_key(json, "unnamed");
 	json_open_object(json);
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
 		if (v->frames.unresolved[r])
@@ -124,7 +130,7 @@ static void json_unwinding(struct info_view *v)
 	json_newline(json);
 	json_key(json, "unwinding");
 	json_open_object(json);
-	json_number(json, "stacks", f->user);
+	json_number(json, "stack_count", f->user);
 	json_number(json, "interpreted", f->interpreted);
 	json_key(json, "methods");
 	json_open_object(json);

@@ -364,8 +364,8 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 		callers ? "\nCallers (from the function outwards)" : "\nDescendants",
 		columns,
 		N_TREE_COLUMNS,
-		"children",
-		OUT_FIXED | OUT_KEEP_ORDER,
+		NULL,
+		OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE,
 	};
 	struct ebt_error *err;
 

@@ -129,7 +129,7 @@ static struct ebt_error *read_both(struct comparison *c)
 
 static const struct out_column trace_columns[] = {
 	{ "trace", "TRACE", OUT_STRING, 0 },	  { "total_ns", "TIME", OUT_DURATION, 0 },
-	{ "duration_ns", "OF", OUT_DURATION, 0 }, { "stacks", "STACKS", OUT_U64, 0 },
+	{ "duration_ns", "OF", OUT_DURATION, 0 }, { "stack_count", "STACKS", OUT_U64, 0 },
 	{ "scale", "TIMES", OUT_FLOAT, 0 },	  { "file", "FILE", OUT_STRING, OUT_FLEX },
 };
 #define N_TRACE_COLUMNS (sizeof(trace_columns) / sizeof(trace_columns[0]))

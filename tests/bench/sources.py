@@ -114,7 +114,7 @@ def watch(bench, usage, source, work):
     said = usage(bench.record(source, sys.executable, "-c", WATCH, *work))
     found = json.loads(re.search(r"watched (.*)", said)[1])
     info = bench.info()
-    return found, {t["name"]: t for t in info["tables"]}
+    return found, {t["name"]: t for t in info["rows"]}
 
 
 def states(bench, usage):
@@ -136,12 +136,12 @@ def sources(bench, usage, table):
             own = {n: v for n, v in found["programs"].items()
                    if source == "task" or n not in always["programs"]}
             mine = [t for n, t in tables.items() if source == "task" or n not in always_tables]
-            events = sum(t["rows"] for t in mine)
+            events = sum(t["row_count"] for t in mine)
             ns, runs = (sum(v[i] for v in own.values()) for i in (0, 1))
             rows.append([source, f"{events / found['seconds']:.0f}", events,
                          ns / events if events and own else "", ns / runs if runs else "",
                          sum(t["bytes"] for t in mine) / events if events else "",
-                         sum(t["lost"] for t in mine),
+                         sum(t["lost_rows"] for t in mine),
                          " ".join(os.path.basename(w) for w in work.get(source, shell)[:1])])
     table("Sources: events of the work beside, time in BPF programs (with kernel.bpf_stats_enabled)",
           ["", "events/s", "events", "ns an event", "ns a run", "bytes an event", "lost", "work"],
@@ -260,7 +260,7 @@ def everything(bench, usage, table):
           f"{len(events)} tracepoints",
           ["", "CPU s", "files", "x", "x of stress-ng", "events", "file MB", "lost"],
           [["bare", "", *score(bare, bare), "", "", ""],
-           ["ebrec -e all -a", cpu, *score(ours, bare), sum(t["rows"] for t in info["tables"]),
+           ["ebrec -e all -a", cpu, *score(ours, bare), sum(t["row_count"] for t in info["rows"]),
             os.path.getsize(trace) / 1e6, bench.lost(info)],
            ["perf record -a", perf_cpu, *score(perf, bare),
             "", os.path.getsize(data) / 1e6, lost_by_perf(data)]])
@@ -277,7 +277,6 @@ def lost_by_perf(data):
 
 def losses(info):
     """By table and reason, with the time between the first and the last."""
-    begin = info["start_ns"]
     return [[x["source"] or "-", x["table"], x["reason"], x["count"],
-             (x["from_ns"] - begin) / 1e9, (x["to_ns"] - begin) / 1e9]
+             x["from_ns"] / 1e9, x["to_ns"] / 1e9]
             for x in info["losses"]] or [["none", "", "", "", "", ""]]

@@ -14,13 +14,14 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 
 # command, options, name of the JSON array that CSV shows (None: no tables)
 RUNS = [
-    ("info", [], "tables"),
+    ("info", [], "rows"),
     ("dump", [], None),
     ("dump", ["--schema"], "rows"),
     ("syscalls", [], "rows"),
@@ -77,20 +78,29 @@ def run(ebreport, *words):
                           env={**os.environ, "DEBUGINFOD_URLS": ""})
 
 
+TIMES = ("time_ns", "begin_ns", "end_ns", "from_ns", "to_ns")
+
+
 def flatten(rows, depth=0):
+    """Rows with their depths, those that are nested and those that name their parent."""
+    depths = []
     for row in rows:
-        yield depth, row
+        depths.append(depths[row["parent"]] + 1 if depths and "parent" in row else depth)
+        yield depths[-1], row
         for value in row.values():
             if isinstance(value, list) and value and isinstance(value[0], dict):
                 yield from flatten(value, depth + 1)
 
 
-def expected_cell(value):
-    """As CSV has a value of JSON: None where it cannot be compared."""
+def expected_cell(name, value, start):
+    """As CSV has a value of JSON: None where it cannot be compared. CSV has times as they are."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int):
-        return str(value)
+        return str(value + start if name in TIMES or name.endswith("_at_ns") else value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        text = " ".join(value)
+        return text if text.isascii() and text.isprintable() and text[:1] not in "=+-@" else None
     return None
 
 
@@ -104,11 +114,12 @@ def compare(what, document, key, text):
         if "depth" in cells and int(cells["depth"]) != depth:
             fail(what, f"depth {cells['depth']} in CSV, {depth} in JSON")
         for name, value in row.items():
-            expected = expected_cell(value)
+            expected = expected_cell(name, value, int(document["start_ns"]))
             if name in cells and expected is not None and cells[name] != expected:
                 fail(what, f"{name} is {cells[name]} in CSV, {expected} in JSON")
         for name, cell in cells.items():
-            if cell and cell[0] in "=+@" or cell[:1] == "-" and not isinstance(row.get(name), int):
+            number = isinstance(row.get(name), int) or re.fullmatch("-[0-9]+", cell)
+            if cell and cell[0] in "=+@" or cell[:1] == "-" and not number:
                 fail(what, f"{name}: {cell!r} is a formula")
 
 

@@ -60,6 +60,11 @@ def report_json(command, trace, *arguments):
     return report
 
 
+def start_ns(trace):
+    """CLOCK_MONOTONIC at the start of the trace, which times in JSON count from."""
+    return int(report_json("info", trace)["start_ns"])
+
+
 def report_csv(command, trace, *arguments):
     return list(csv.DictReader(io.StringIO(ebreport(command, "--csv", *arguments, trace))))
 
@@ -70,12 +75,12 @@ def rows(command, trace, *arguments):
 
 def tables(trace):
     """Rows of `info`'s list of tables, by name."""
-    return {row["name"]: row for row in report_json("info", trace)["tables"]}
+    return {row["name"]: row for row in report_json("info", trace)["rows"]}
 
 
 def lost(trace):
     """Rows lost, by table, where some were."""
-    return {name: row["lost"] for name, row in tables(trace).items() if row["lost"]}
+    return {name: row["lost_rows"] for name, row in tables(trace).items() if row["lost_rows"]}
 
 
 def folded(trace, *arguments):
@@ -202,7 +207,7 @@ class TestCase(unittest.TestCase):
             if os.path.exists(trace) and os.path.getsize(trace) > 96:
                 done = run(EBREPORT, "info", "--json", trace, status=None)
                 if done.returncode == 0:
-                    found = {t["name"]: t["rows"] for t in json.loads(done.stdout)["tables"]}
+                    found = {t["name"]: t["row_count"] for t in json.loads(done.stdout)["rows"]}
                     if found.get(table, 0) >= at_least:
                         return
             time.sleep(0.2)

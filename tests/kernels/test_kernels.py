@@ -155,7 +155,7 @@ class Kernel(unittest.TestCase):
         # Of a process that ends at once, /proc may tell nothing any more.
         self.assertLessEqual(set(e2e.lost(self.file("t.ebt"))), {"process"})
         sources = {s["name"]: s for s in info["sources"]}
-        rows = {name: table["rows"] for name, table in e2e.tables(self.file("t.ebt")).items()}
+        rows = {name: table["row_count"] for name, table in e2e.tables(self.file("t.ebt")).items()}
         self.say({name: s["status"] for name, s in sources.items()})
         here = dict(re.findall(r"(?m)^(\S+).*\n(?: +(?!here).*\n)* +here: (\w+)",
                                self.text("list")))
@@ -251,8 +251,8 @@ class Kernel(unittest.TestCase):
     def test_call_graph_fp(self):
         info = e2e.report_json("info", self.trace(), "--frames")["unwinding"]
         self.say(info)
-        self.assertEqual(info["methods"], {"the kernel": info["stacks"]})
-        self.assertGreater(info["stacks"], 50)
+        self.assertEqual(info["methods"], {"the kernel": info["stack_count"]})
+        self.assertGreater(info["stack_count"], 50)
 
     @inside("ebrec -e sched,offcpu -o t.ebt -- unwound naps")
     def test_off_cpu(self):
@@ -453,7 +453,7 @@ class Kernel(unittest.TestCase):
                         [re.findall(r"\d+", self.text(name)) for name in ("inner", "outer")]]
         # Switches from an idle CPU to ebrec and back are not recorded.
         own = 2 * sum(map(int, re.findall(r"voluntary_ctxt_switches:\s+(\d+)", self.text("own"))))
-        switches = e2e.tables(self.trace())["sched_switch"]["rows"]
+        switches = e2e.tables(self.trace())["sched_switch"]["row_count"]
         self.say(f"{inner} - {own} <= {switches} <= {outer}")
         self.assertGreater(inner, ROUNDS)
         self.assertLess(own, inner / 10)

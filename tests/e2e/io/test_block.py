@@ -216,7 +216,7 @@ class Block(e2e.TestCase):
         # It is the device that is slow.
         self.assertLess(row["queue_p50_ns"], row["device_p50_ns"])
         histogram = e2e.report_json("block", trace, "--histogram")["read_device_histogram"]
-        self.assertEqual(sum(b["count"] for b in histogram if b["to_ns"] > SLOW_MS * NS_PER_MS), 12)
+        self.assertEqual(sum(b["count"] for b in histogram if b["below_ns"] > SLOW_MS * NS_PER_MS), 12)
 
     @e2e.exact
     def test_errors(self):
@@ -273,7 +273,7 @@ class Block(e2e.TestCase):
             sync""")
         self.assertGreaterEqual(truth["write_sectors"], 16 << 11)
         written = [r for r in self.listed(trace, device) if r["operation"] == "write"]
-        data = [r for r in written if r["inode"] == os.stat(f"{folder}/file").st_ino]
+        data = [r for r in written if r["inode"] == str(os.stat(f"{folder}/file").st_ino)]
         self.assertEqual(sum(r["bytes"] for r in data), 16 << 20)
         for r in data:
             self.assertEqual(r["comm"], "dd", r)
@@ -293,7 +293,7 @@ class Block(e2e.TestCase):
             f.write(bytes(8 << 20))
         trace, _ = self.recorded_on(device, "sync", f"{folder}/file")
         data = [r for r in self.listed(trace, device)
-                if r["inode"] == os.stat(f"{folder}/file").st_ino]
+                if r["inode"] == str(os.stat(f"{folder}/file").st_ino)]
         self.assertEqual(sum(r["bytes"] for r in data), 8 << 20)
         self.assertEqual({(r["comm"], r["cause"]) for r in data}, {("sync", "unknown")})
         self.assertIn("for whom is not known", e2e.ebreport("block", trace))

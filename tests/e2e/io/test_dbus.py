@@ -175,8 +175,8 @@ class DBus(e2e.TestCase):
         # The bus may still have some of them to send to its monitors.
         end = time.monotonic() + e2e.SECONDS
         while time.monotonic() < end:
-            table = e2e.tables(trace).get("dbus_message", {"rows": 0, "lost": 0})
-            if table["rows"] + table["lost"] >= sent:
+            table = e2e.tables(trace).get("dbus_message", {"row_count": 0, "lost_rows": 0})
+            if table["row_count"] + table["lost_rows"] >= sent:
                 break
             time.sleep(0.5)
         child.send_signal(signal.SIGINT)

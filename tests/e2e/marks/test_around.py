@@ -34,8 +34,8 @@ def read_said(text):
 def sums(test, report, said, stolen=None):
     """The time of a thread in its marks, in all and by state, and its calls. `stolen`: time on a CPU that
     no thread has on its clock, where all that took it is known, as it is in an emulated machine."""
-    marks, time = report["marks"], {r["state"]: r["total_ns"] for r in report["time"]}
-    test.assertEqual((marks["scope"], marks["count"], marks["threads"]),
+    marks, time = report["marks"], {r["state"]: r["total_ns"] for r in report["states"]}
+    test.assertEqual((marks["scope"], marks["count"], marks["thread_count"]),
                      ("thread", 2 * said.frames, 1))
     # The inner mark is the same time again; the program's clock is read within the outer and around.
     covered = marks["covered_ns"]
@@ -88,7 +88,7 @@ class Around(e2e.TestCase):
     @staticmethod
     def waits(report):
         """For a CPU."""
-        return sum(r["total_ns"] for r in report["time"] if r["state"] in ("runqueue", "preempted"))
+        return sum(r["total_ns"] for r in report["states"] if r["state"] in ("runqueue", "preempted"))
 
     def check_functions(self, trace, report):
         functions = {row["function"]: row for row in report["rows"]}
@@ -100,12 +100,12 @@ class Around(e2e.TestCase):
             self.assertGreater(functions["doze"]["total_ns"], self.said.slept_ns * 0.95)
         folded = [line.rsplit(" ", 1) for line in
                   e2e.ebreport("marks", "--around", "frame", "--folded", trace).splitlines()]
-        known = sum(r["total_ns"] for r in report["time"] if r["state"] != "unknown")
+        known = sum(r["total_ns"] for r in report["states"] if r["state"] != "unknown")
         self.assertEqual(sum(int(weight) for _, weight in folded), known)
 
     def check_process(self, trace, report):
         process = e2e.report_json("marks", trace, "--around", "frame", "--around-scope", "process")
-        self.assertEqual(process["marks"]["threads"], 2)
+        self.assertEqual(process["marks"]["thread_count"], 2)
         self.assertEqual(process["marks"]["covered_ns"], report["marks"]["covered_ns"])
         calls = {row["call"]: row["count"] for row in process["syscalls"]}
         self.assertGreater(calls["getppid"], self.said.calls)
@@ -150,10 +150,10 @@ class Around(e2e.TestCase):
         self.assertGreater(report["marks"]["covered_ns"], said.slept_ns)
         calls = {row["call"]: row for row in report["syscalls"]}
         self.assertEqual(calls["clock_nanosleep"]["count"], 2 * said.frames)
-        self.assertEqual(sum(row["total_ns"] for row in report["time"]),
+        self.assertEqual(sum(row["total_ns"] for row in report["states"]),
                          report["marks"]["covered_ns"])
         if all_is_told(report):
-            time = {row["state"]: row["total_ns"] for row in report["time"]}
+            time = {row["state"]: row["total_ns"] for row in report["states"]}
             # A thread may lose its CPU after it worked out when to wake: it sleeps for what is left.
             self.assertGreater(time["sleep"] + self.waits(report),
                                (said.frames * 35 + 90) * MILLISECOND * 0.98)

@@ -93,14 +93,14 @@ class Output(e2e.TestCase):
         # Every line is a row, none before it was written, none behind a later one of its stream.
         trace = self.capture("--capture-output", "--", *source_of(WRITER), "3000")
         written = self.recorded.stdout + self.recorded.stderr
-        rows = self.logs(trace)
+        rows, start = self.logs(trace), e2e.start_ns(trace)
         self.assertEqual(e2e.lost(trace), {})
         for stream, lines in (("stdout", self.recorded.stdout), ("stderr", self.recorded.stderr)):
             ours = [r for r in rows if r["origin"] == stream]
             self.assertEqual([r["message"].encode() for r in ours], lines.splitlines())
             self.assertEqual(len(ours), 1500)
             for row in ours:
-                self.assertGreaterEqual(row["time_ns"], int(row["message"].split()[2]))
+                self.assertGreaterEqual(start + row["time_ns"], int(row["message"].split()[2]))
         self.assertEqual(len(rows), len(written.splitlines()))
         task = {(r["pid"], r["tid"], r["comm"], r["severity"]) for r in rows}
         self.assertEqual(len(task), 1)
@@ -125,10 +125,12 @@ class Output(e2e.TestCase):
         self.assertEqual(child.wait(e2e.SECONDS), 0)
         rows = self.logs(self.path("t.ebt"), "--grep", "end$")
         self.assertEqual(len(rows), len(bounds))
+        start = e2e.start_ns(self.path("t.ebt"))
         for row, (text, begin, end) in zip(rows, bounds):
+            at = start + row["time_ns"]
             # After a second without an end the beginning is a row of its own.
             self.assertIn(row["message"], (text, " end"))
-            self.assertTrue(begin <= row["time_ns"] <= end, (begin, row["time_ns"], end))
+            self.assertTrue(begin <= at <= end, (begin, at, end))
 
     def test_one_place(self):
         # Both streams in one pipe stay in order, and then one cannot tell which it was.
@@ -377,7 +379,9 @@ class Journal(e2e.TestCase):
         self.assertEqual(len(theirs), 503)
         self.assertEqual(len(rows), len(theirs))
         names = ["emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"]
+        start = e2e.start_ns(trace)
         for row, entry in zip(rows, theirs):
+            row["time_ns"] += start
             sent = int(entry.get("_SOURCE_REALTIME_TIMESTAMP", entry["__REALTIME_TIMESTAMP"]))
             late = int(entry["__REALTIME_TIMESTAMP"]) - sent
             self.assertEqual(row["time_ns"], (int(entry["__MONOTONIC_TIMESTAMP"]) - late) * 1000)

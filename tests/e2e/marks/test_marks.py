@@ -166,7 +166,7 @@ class Marks(e2e.TestCase):
         n = 20000
         trace = self.record("-e", "mark", "-b", "64k", "--", MARKS, "threads", n)
         table = e2e.tables(trace)["mark"]
-        self.assertEqual(table["rows"] + table["lost"], 4 * n * 6)
+        self.assertEqual(table["row_count"] + table["lost_rows"], 4 * n * 6)
 
     def test_cpp(self):
         e2e.run("c++", "-std=c++11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I",

@@ -110,7 +110,7 @@ class Cache(e2e.TestCase):
         if cold["added"] == PAGES:  # none went before it was wanted
             self.assertEqual(cold["misses_ahead"], cold["readahead"])
         self.assertGreater(cold["misses_ahead"], 0)
-        self.assertEqual(cold["inode"], os.stat(self.file).st_ino)
+        self.assertEqual(cold["inode"], str(os.stat(self.file).st_ino))
         device = os.stat(self.file).st_dev
         self.assertEqual(cold["device"], f"{os.major(device)}:{os.minor(device)}")
         with kept(self.file):
@@ -214,7 +214,7 @@ class Cache(e2e.TestCase):
         inode = str(os.stat(self.other).st_ino)
         written = [row["time"] for row in e2e.Dump(trace).rows("page_cache")
                    if row["inode"] == inode and row["kind"] == "dirty"]
-        start = e2e.report_json("cache", trace)["start_ns"]
+        start = e2e.start_ns(trace)
         late = self.of_file(trace, self.file, "--from", f"{written[0] - start}ns")
         self.assertEqual((late["misses"], late["hits"]), (0, PAGES))
 

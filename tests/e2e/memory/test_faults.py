@@ -78,7 +78,7 @@ class Faults(e2e.TestCase):
         rows = {row["mapping"]: row for row in e2e.rows("faults", trace, "--by", "mapping",
                                                         "--pid", str(pid))}
         self.assertEqual(rows[self.file]["major"], major)
-        self.assertEqual(rows[self.file]["inode"], os.stat(self.file).st_ino)
+        self.assertEqual(rows[self.file]["inode"], str(os.stat(self.file).st_ino))
         device = os.stat(self.file).st_dev
         self.assertEqual(rows[self.file]["device"], f"{os.major(device)}:{os.minor(device)}")
         self.assertIn(os.path.realpath(e2e.program("faults")), rows)

@@ -133,8 +133,8 @@ class Kmem(e2e.TestCase):
         # Few are recorded, and of frees those of recorded ones only.
         tables = e2e.tables(trace)
         total = sum(row["allocated_count"] for row in self.caches(trace).values())
-        self.assertLess(tables["kmem_alloc"]["rows"], total / 5)
-        self.assertLessEqual(tables["kmem_free"]["rows"], tables["kmem_alloc"]["rows"])
+        self.assertLess(tables["kmem_alloc"]["row_count"], total / 5)
+        self.assertLessEqual(tables["kmem_free"]["row_count"], tables["kmem_alloc"]["row_count"])
         self.assertNotIn("page_alloc", tables)
         self.assertIn("estimates", e2e.ebreport("mem", trace))
 

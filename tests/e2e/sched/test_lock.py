@@ -139,7 +139,7 @@ class Lock(e2e.TestCase):
         self.assert_no_loss(trace)
         tables = e2e.tables(trace)
         calls = {r["name"]: r["count"] for r in e2e.rows("syscalls", trace)}
-        self.assertEqual(tables["futex_wait"]["rows"] + tables["futex_wake"]["rows"],
+        self.assertEqual(tables["futex_wait"]["row_count"] + tables["futex_wake"]["row_count"],
                          calls["futex"])
         ours = self.row_at(e2e.rows("locks", trace, "--user"), self.said()["mutex"][0])
         strace = e2e.run("strace", "-f", "-e", "trace=futex", "-o", "/dev/stderr", *command)
@@ -150,7 +150,8 @@ class Lock(e2e.TestCase):
 
     def test_without_wakes(self):
         trace, locks, threads = self.contend("mutex", "10", "2000", events="lock")
-        self.assertNotIn("futex_wake", [name for name, t in e2e.tables(trace).items() if t["rows"]])
+        self.assertNotIn("futex_wake",
+                         [name for name, t in e2e.tables(trace).items() if t["row_count"]])
         row = self.row_at(e2e.rows("locks", trace, "--user"), locks["mutex"][0])
         self.assertEqual(row["holder_tid"], threads["holder"])
 

@@ -12,22 +12,26 @@ ROUNDS = 30000
 EDGE = 12  # before the recording begins, and after a process has asked the kernel
 
 
-def edges(rows, parent=None, into=None):
+def name_of(row):
+    return "[interrupt]" if row["interrupt"] else row["comm"]
+
+
+def edges(rows):
     """Wake-ups of the tree by names of waker and wakee."""
-    into = collections.Counter() if into is None else into
+    found = collections.Counter()
     for row in rows:
-        name = "[interrupt]" if row["interrupt"] else row["comm"]
-        if parent:
-            into[parent, name] += row.get("count", 0)
-        edges(row.get("woken", []), name, into)
-    return into
+        if "parent" in row:
+            found[name_of(rows[row["parent"]]), name_of(row)] += row.get("count", 0)
+    return found
 
 
-def paths(rows, above=()):
+def paths(rows):
+    """Of each row, those from the outermost to it."""
+    found = []
     for row in rows:
-        path = above + (row,)
-        yield path
-        yield from paths(row.get("woken", []), path)
+        above = found[row["parent"]] if "parent" in row else ()
+        found.append(above + (row,))
+    return found
 
 
 def hidden(trace):
@@ -129,7 +133,7 @@ class WakeTree(e2e.TestCase):
         self.assertAlmostEqual(runs, row["switches_voluntary"] + row["switches_involuntary"],
                                delta=EDGE + hidden(trace)[pid])
         for bucket in report["latency_histogram"] + report["run_histogram"]:
-            self.assertIn(bucket["to_ns"], (2 * bucket["from_ns"], 1))
+            self.assertIn(bucket["below_ns"], (2 * bucket["least_ns"], 1))
 
 
 if __name__ == "__main__":

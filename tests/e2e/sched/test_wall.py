@@ -24,7 +24,7 @@ def sum_rule(test, row, report):
     """On CPU, on a run queue and off CPU are the whole life of the thread."""
     known = sum(row[part] for part in PARTS)
     share = known / row["lifetime_ns"]
-    test.assertAlmostEqual(row["coverage"], 100 * share, delta=0.01)
+    test.assertAlmostEqual(row["coverage_percent"], 100 * share, delta=0.01)
     test.assertLess(share, 1.005, row)
     if all_is_told(report):  # as on the kernels of suite `kernels`
         test.assertGreater(share, 0.995, row)

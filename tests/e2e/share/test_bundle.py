@@ -51,11 +51,11 @@ class Bundle(e2e.TestCase):
         for report, text in zip(REPORTS, wanted):
             self.assertEqual(e2e.ebreport(*report, bundle), text)
         modules = {row["module"]: row for row in e2e.rows("modules", bundle, "--used")}
-        self.assertEqual(modules[program]["file"], "names only")
+        self.assertEqual(modules[program]["file_found"], "names only")
         self.assertEqual(modules[program]["named"], modules[program]["frames"])
         self.assertNotIn("command", modules[program])
         modules = {row["module"]: row for row in e2e.rows("modules", trace, "--used")}
-        self.assertEqual(modules[program]["file"], "no such file")
+        self.assertEqual(modules[program]["file_found"], "no such file")
         # Inlined functions go where they are not wanted.
         self.assertIn("mix (inlined)", wanted[0])
         self.assertNotRegex(e2e.ebreport(*REPORTS[0], "--no-inline", bundle), r"\bmix\b")

@@ -119,7 +119,7 @@ class Diff(e2e.TestCase):
     def check_errors(self, before, after):
         """The error is that of two counts."""
         report = self.diff(before, after)
-        period = report["traces"][0]["total_ns"] / report["traces"][0]["stacks"]
+        period = report["traces"][0]["total_ns"] / report["traces"][0]["stack_count"]
         for row in report["rows"]:
             counts = (row["before_ns"] + row["after_ns"]) / period + 2
             self.assertAlmostEqual(row["error_ns"], period * math.sqrt(counts),

@@ -103,7 +103,7 @@ class Jit(e2e.TestCase):
 
     def check_roots(self, trace, least):
         unwinding = e2e.report_json("info", trace, "--frames")["unwinding"]
-        self.assertGreater(unwinding["stops"]["root"] / unwinding["stacks"], least, unwinding)
+        self.assertGreater(unwinding["stops"]["root"] / unwinding["stack_count"], least, unwinding)
 
     # --- programs as they are ---
 
@@ -203,7 +203,7 @@ class Jit(e2e.TestCase):
     def test_hint(self):
         """Who has code without a name, and what would help."""
         trace = self.record("--", GENERATED, "nameless")
-        told, = e2e.report_json("info", trace, "--frames")["frames"]["anonymous"]
+        told, = e2e.report_json("info", trace, "--frames")["naming"]["anonymous"]
         self.assertEqual((told["process"], told["hint"]), ("generated", None))
         # A program is known by its name.
         node = self.path("node")

@@ -68,12 +68,12 @@ class Shares(e2e.TestCase):
 
     def test_frames_have_names(self):
         trace = self.record("-F", "999", "--", e2e.program("shares"), "1")
-        frames = e2e.report_json("info", trace)["frames"]
+        naming = e2e.report_json("info", trace)["naming"]
         # Debian's libraries have no symbols of their static functions, and where a walk fails it
         # may end at any number.
-        reasons = frames["unresolved"]
+        reasons = naming["unnamed"]
         self.assertEqual(set(reasons) - {"no symbol", "no mapping"}, set())
-        self.assertLess(reasons.get("no mapping", 0), frames["resolved"] / 100)
+        self.assertLess(reasons.get("no mapping", 0), naming["named"] / 100)
 
 
 if __name__ == "__main__":

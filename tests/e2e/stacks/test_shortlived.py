@@ -24,7 +24,7 @@ class ShortLived(e2e.TestCase):
         self.assertEqual(execs, PROCESSES)
         # Every frame in a file has a name, or at least the file. (Walks through code without frame
         # pointers end at any number, which is in no mapping.)
-        reasons = e2e.report_json("info", trace)["frames"]["unresolved"]
+        reasons = e2e.report_json("info", trace)["naming"]["unnamed"]
         self.assertEqual(set(reasons) - {"no mapping", "no symbol"}, set())
         nameless = sum(int(line.rsplit(" ", 1)[1]) for line in folded if "shares+0x" in line)
         self.assertLess(nameless, total / 100)

@@ -84,7 +84,7 @@ class Unwind(e2e.TestCase):
         # ebreport counts the same, and those that it finishes itself.
         unwinding = e2e.report_json("info", trace, "--frames")["unwinding"]
         self.assertGreaterEqual(unwinding["stops"].get("root", 0), counts["root"])
-        self.assertEqual(unwinding["stacks"], sum(counts.values()))
+        self.assertEqual(unwinding["stack_count"], sum(counts.values()))
         return trace
 
     def ways(self, trace, burn=";burn"):

@@ -215,7 +215,7 @@ class Debuginfod(symbol_files.TestCase):
         self.assertNotIn("prog+0x", folded)
         self.assertNotIn("libwork.so+0x", folded)
         row = self.modules(trace, f"--debuginfod={url}")[self.library]
-        self.assertEqual((row["file"], row["named"]), ("path", row["frames"]))
+        self.assertEqual((row["file_found"], row["named"]), ("path", row["frames"]))
 
         # What was fetched is found without a server, and asking again asks nobody.
         os.killpg(self.server.pid, signal.SIGKILL)
@@ -251,7 +251,7 @@ class Debuginfod(symbol_files.TestCase):
         url, _ = self.spoilt(lambda request: None)
         row = self.modules(trace, f"--debuginfod={url}")[self.library]
         self.assertEqual(row["debug_info"], "not on the server")
-        self.assertEqual(row["command"], f"debuginfod-find debuginfo {self.build_id(self.library)}")
+        self.assertEqual(row["shell_command"], f"debuginfod-find debuginfo {self.build_id(self.library)}")
 
     def test_at_once(self):
         """Two files are asked for at the same time: the server answers when both requests are there."""

@@ -67,7 +67,7 @@ class Elsewhere(symbol_files.TestCase):
 
     def assert_right(self, trace, build, place, *arguments):
         row = self.modules(trace, *arguments)["/opt/app/prog"]
-        self.assertEqual((row["file"], row["named"]), (place, row["frames"]), row)
+        self.assertEqual((row["file_found"], row["named"]), (place, row["frames"]), row)
         self.assertGreater(int(row["frames"]), 100)
         self.assert_names(self.names(trace, "/opt/app/prog", *arguments), build)
         folded = self.folded(trace, *arguments)
@@ -86,7 +86,7 @@ class Elsewhere(symbol_files.TestCase):
         e2e.run("cp", "-a", disk, root + disk)
         e2e.run("umount", "-l", disk)
         row = self.modules(trace)["/opt/app/prog"]
-        self.assertEqual((row["file"], row["named"]), ("no such file", "0"))
+        self.assertEqual((row["file_found"], row["named"]), ("no such file", "0"))
         self.assert_right(trace, build, "container", "--sysroot", root)
 
         # Only what the process saw is left, by its pid; with links as their owner meant them.
@@ -96,7 +96,7 @@ class Elsewhere(symbol_files.TestCase):
         shutil.copy(build, f"{seen}/opt/real/prog")
         self.assert_right(trace, build, "root", "--root", f"{pid}={seen}")
         row = self.modules(trace, "--root", f"{int(pid) + 1}={seen}")["/opt/app/prog"]
-        self.assertEqual(row["file"], "no such file")
+        self.assertEqual(row["file_found"], "no such file")
 
         # Links that lead out of it, and what would wait or fill memory, are no files.
         shutil.copy(build, self.path("outside"))
@@ -108,13 +108,13 @@ class Elsewhere(symbol_files.TestCase):
             make(f"{seen}/opt/real/prog")
             for option in (("--root", f"{pid}={seen}"), ("--sysroot", seen)):
                 row = self.modules(trace, *option)["/opt/app/prog"]
-                self.assertEqual((row["file"], row["named"]), ("no such file", "0"))
+                self.assertEqual((row["file_found"], row["named"]), ("no such file", "0"))
 
         # Another build there is refused, and said to be there.
         os.unlink(f"{seen}/opt/real/prog")
         self.make(f"{seen}/opt/real/prog", "other_one")
         row = self.modules(trace, "--root", f"{pid}={seen}")["/opt/app/prog"]
-        self.assertEqual((row["file"], row["named"]), ("build-id differs", "0"))
+        self.assertEqual((row["file_found"], row["named"]), ("build-id differs", "0"))
         self.assertEqual(row["refused"], f"{seen}/opt/real/prog")
 
 

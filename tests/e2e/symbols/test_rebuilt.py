@@ -68,17 +68,17 @@ class Rebuilt(symbol_files.TestCase):
 
         self.assert_unnamed(self.names(trace, prog))
         row = self.modules(trace)[prog]
-        self.assertEqual((row["file"], row["named"]), ("no such file", "0"))
+        self.assertEqual((row["file_found"], row["named"]), ("no such file", "0"))
         self.assertGreater(int(row["frames"]), 100)
 
         self.make(prog, "new", NEW)
         self.assert_unnamed(self.names(trace, prog))
         row = self.modules(trace)[prog]
-        self.assertEqual(row["file"], "build-id differs")
+        self.assertEqual(row["file_found"], "build-id differs")
         self.assertEqual(row["refused"], prog)
         self.assertEqual(row["named"], "0")
         self.assertNotRegex(self.folded(trace), "new_(step|leaf|middle|other)")
-        reasons = e2e.report_json("info", trace)["frames"]["unresolved"]
+        reasons = e2e.report_json("info", trace)["naming"]["unnamed"]
         self.assertGreater(reasons["build-id differs"], 0)
 
         names = self.names(trace, prog, "--debug-dir", self.path("debug"))
@@ -132,11 +132,11 @@ class Rebuilt(symbol_files.TestCase):
         # Of another size, and then of the same.
         for _ in range(2):
             row = self.modules(trace)[prog]
-            if row["file"] == "trace":
+            if row["file_found"] == "trace":
                 # It travels in the trace, as nobody could get it again: it is the old one.
                 self.assertEqual(row["match"], "content")
             else:
-                self.assertEqual(row["file"], "content differs")
+                self.assertEqual(row["file_found"], "content differs")
             self.assert_only(self.names(trace, prog), "old")
             with open(self.path("old"), "rb") as f:
                 content = bytearray(f.read())

@@ -54,7 +54,7 @@ class Syscalls(e2e.TestCase):
         self.assertGreaterEqual(counts["read"], count)
         self.assertLess(counts["read"], count + 20)  # the dynamic linker reads libraries
         table = e2e.tables(trace)["syscall"]
-        self.assertLessEqual(table["bytes"] / table["rows"], 6)
+        self.assertLessEqual(table["bytes"] / table["row_count"], 6)
 
     def test_result_and_arguments(self):
         trace = self.record("-e", "syscalls", "--", "sh", "-c", "kill -0 $$; cat /no-such-file",

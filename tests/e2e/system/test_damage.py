@@ -35,11 +35,11 @@ class Damage(e2e.TestCase):
             time.sleep(6)
             least = time.monotonic_ns() - 4_000_000_000
             info = e2e.report_json("info", trace)
-            written = info["start_ns"] + info["duration_ns"]
+            written = int(info["start_ns"]) + info["duration_ns"]
         child.send_signal(signal.SIGKILL)
         child.wait()
         self.assert_incomplete(trace, info["duration_ns"])
-        self.assertGreater(e2e.tables(trace)["sample"]["rows"], 1000)
+        self.assertGreater(e2e.tables(trace)["sample"]["row_count"], 1000)
 
     def test_cut(self):
         trace = self.record("-F", "999", "-e", "default,syscalls", "--", "sh", "-c",
@@ -50,9 +50,9 @@ class Damage(e2e.TestCase):
                 if int(row["table_id"]) == whole["id"]][-1]
         os.truncate(trace, int(last["offset"]) + int(last["stored"]) // 2)
         self.assert_incomplete(trace, 1)
-        rows = e2e.tables(trace)["syscall"]["rows"]
+        rows = e2e.tables(trace)["syscall"]["row_count"]
         self.assertGreater(rows, 0)
-        self.assertLess(rows, whole["rows"])
+        self.assertLess(rows, whole["row_count"])
 
     def test_reader_of_the_pipe_leaves(self):
         trace = self.path("t.ebt")

@@ -59,7 +59,7 @@ class Ends(e2e.TestCase):
         done = e2e.run("unshare", "-m", "sh", "-c", script, status=FAILED)
         self.assertIn("No space left", done.stderr.decode())
         self.assertRegex(done.stderr.decode(), f"ebrec: ({reason}); ")
-        self.assertTrue(e2e.report_json("info", self.path("t.ebt"))["tables"])
+        self.assertTrue(e2e.report_json("info", self.path("t.ebt"))["rows"])
 
     def test_full_disk(self):
         self.on_small_disk("-e default,syscalls", f"{e2e.program('pingpong')} 1000000", "failed")
@@ -100,7 +100,7 @@ class Ends(e2e.TestCase):
         trace = self.record("-F", "999", "-d", "15s", "-p", busy.pid)
         self.assert_complete(trace)
         self.assertGreaterEqual(e2e.report_json("info", trace)["epochs"], 2)
-        begin = e2e.report_json("info", trace)["start_ns"]
+        begin = e2e.start_ns(trace)
         last = max(row["time"] for row in e2e.Dump(trace, "--table", "object").rows("object"))
         self.assertGreaterEqual(last - begin, 9_000_000_000)
         self.assertIn("burn_half", e2e.ebreport("folded", "--from", "11s", trace))

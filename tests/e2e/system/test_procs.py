@@ -44,7 +44,7 @@ class Procs(e2e.TestCase):
             self.assertEqual(row["exit_code"], code, truth["name"])
             self.assertEqual(row.get("signal", 0), number)
             self.assertEqual(row["ppid"], self.truth["self"]["pid"])
-            self.assertLess(row["start_ns"], row["end_ns"])
+            self.assertLess(row["begin_ns"], row["end_ns"])
         codes = {truth["name"]: row["exit_code"] for truth, row in self.ended()}
         self.assertEqual(codes["exit_three"], 3)
         self.assertEqual(codes["segfault"], 128 + signal.SIGSEGV)
@@ -87,7 +87,7 @@ class Procs(e2e.TestCase):
             kernel = truth["sched"]
             if truth["name"] == "threads" or truth["pid"] not in final:
                 # wait4() has threads without their last switch.
-                self.assertLessEqual(row["nvcsw"], truth["nvcsw"] + row["threads"])
+                self.assertLessEqual(row["nvcsw"], truth["nvcsw"] + row["thread_count"])
                 self.assertGreaterEqual(row["nvcsw"] + 1, truth["nvcsw"])
                 continue
             exact += 1
@@ -107,7 +107,7 @@ class Procs(e2e.TestCase):
         self.assertEqual(sum(row["nvcsw"] for row in threads), self.rows[pid]["nvcsw"])
         first = next(row for row in threads if row["tid"] == pid)
         for row in threads:
-            self.assertGreaterEqual(row["start_ns"], first["start_ns"])
+            self.assertGreaterEqual(row["begin_ns"], first["begin_ns"])
             self.assertLessEqual(row["end_ns"], self.rows[pid]["end_ns"])
 
     def test_without_switches(self):
@@ -117,7 +117,7 @@ class Procs(e2e.TestCase):
         self.check_scheduling()
         self.check_usage()
         for truth, row in self.ended():
-            if row["threads"] == 1:
+            if row["thread_count"] == 1:
                 self.assertLessEqual(row["run_ns"], truth["sched"]["se.sum_exec_runtime"])
         self.assertGreaterEqual(self.rows[self.truth["exit_three"]["pid"]]["run_ns"],
                                 self.own_sum("exit_three"))
@@ -129,7 +129,7 @@ class Procs(e2e.TestCase):
         self.assertNotIn("end_ns", row)
         self.assertNotIn("exit_code", row)
         self.assertEqual(row["comm"], "sleep")
-        self.assertEqual(row["cmdline"], "sleep 1000")
+        self.assertEqual(row["args"], ["sleep", "1000"])
         self.assertEqual(row["run_ns"], left["sched"]["se.sum_exec_runtime"])
         self.assertEqual(row["nvcsw"], left["sched"]["nr_voluntary_switches"])
         self.assertEqual(row["prio"], left["sched"]["prio"])
@@ -153,14 +153,14 @@ class Procs(e2e.TestCase):
         trace = self.record_children("-e", "task")
         own = self.truth["self"]
         tree = e2e.rows("procs", trace, "--tree")
-        self.assertEqual([row["pid"] for row in tree], [own["pid"]])
-        below = {row["pid"] for row in tree[0]["children"]}
+        self.assertEqual([row["pid"] for row in tree if "parent" not in row], [own["pid"]])
+        below = {row["pid"] for row in tree if row.get("parent") == tree[0]["id"]}
         self.assertEqual(below, {c["pid"] for c in self.truth.values()} - {own["pid"]})
 
         details = e2e.report_json("procs", trace, "--pid", self.truth["chain"]["pid"])
         self.assertEqual([p["comm"] for p in details["programs"]], ["sh", "nice", "env", "sh"])
-        self.assertEqual(details["programs"][0]["cmdline"],
-                         "sh -c exec nice -n 3 env A=b sh -c 'exit 4'")
+        self.assertEqual(details["programs"][0]["args"],
+                         ["sh", "-c", "exec nice -n 3 env A=b sh -c 'exit 4'"])
         self.assertEqual(len(details["threads"]), 1)
         self.assertEqual([row["pid"] for row in details["rows"]], [self.truth["chain"]["pid"]])
 

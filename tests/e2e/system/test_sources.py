@@ -160,7 +160,7 @@ class Sources(e2e.TestCase):
                 "socket.create_connection(s.getsockname()).sendall(b\"x\" * 1000)'")
         self.assert_no_loss(trace)
         self.assertEqual(self.states(trace)["net"][0], "on")
-        self.assertGreater(sum(t["rows"] for n, t in e2e.tables(trace).items()
+        self.assertGreater(sum(t["row_count"] for n, t in e2e.tables(trace).items()
                                if n.startswith(("net_", "tcp_", "sock"))), 2)
 
     def test_all_without_block(self):
@@ -177,7 +177,7 @@ class Sources(e2e.TestCase):
             if (name != "block" and name not in ASKED and files_of(name)
                     and not about["here"].startswith("no")):
                 self.assertIn(states[name][0], ("on", "partial"), name)
-        self.assertGreater(e2e.tables(trace)["sched_switch"]["rows"], 0)
+        self.assertGreater(e2e.tables(trace)["sched_switch"]["row_count"], 0)
 
     def states(self, trace):
         return {s["name"]: (s["status"], s.get("detail", ""))

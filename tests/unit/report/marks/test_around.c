@@ -122,7 +122,7 @@ static void test_thread(void **state)
 	EXPECT_IN(text,
 		  "\"scope\":\"thread\",\"count\":3,\"sum_ns\":2300,\"mean_ns\":766,"
 		  "\"max_ns\":1400,\"covered_ns\":1800,\"instants\":1,\"unowned\":0,"
-		  "\"threads\":2,\"threads_ns\":1800,\"samples\":0",
+		  "\"thread_count\":2,\"threads_ns\":1800,\"samples\":0",
 		  "{\"state\":\"cpu\",\"total_ns\":1150,",
 		  "{\"state\":\"runqueue\",\"total_ns\":50,",
 		  "{\"state\":\"preempted\",\"total_ns\":100,",
@@ -147,11 +147,11 @@ static void test_process(void **state)
 	(void)state;
 	make(&t);
 	text = REPORT_OK(t.path, "marks", "--around", "job", "--around-scope", "process", "--json");
-	EXPECT_IN(text, "\"covered_ns\":1600,", "\"threads\":2,\"threads_ns\":3200,",
+	EXPECT_IN(text, "\"covered_ns\":1600,", "\"thread_count\":2,\"threads_ns\":3200,",
 		  "{\"state\":\"cpu\",\"total_ns\":2550,", "{\"state\":\"disk\",\"total_ns\":300,",
 		  "{\"state\":\"sleep\",\"total_ns\":200,");
 	text = REPORT_OK(t.path, "marks", "--around", "job", "--around-scope", "system", "--json");
-	EXPECT_IN(text, "\"covered_ns\":1600,", "\"threads\":3,",
+	EXPECT_IN(text, "\"covered_ns\":1600,", "\"thread_count\":3,",
 		  "{\"call\":\"getpid\",\"count\":3,");
 	made_trace_remove(&t);
 }
@@ -208,18 +208,18 @@ static void test_slowest(void **state)
 	make(&t);
 	text = REPORT_OK(t.path, "marks", "--around", "job", "--slowest", "9", "--json");
 	EXPECT_IN(text,
-		  "{\"time_ns\":1200,\"duration_ns\":1400,\"pid\":10,\"tid\":10,\"comm\":\"app\","
+		  "{\"time_ns\":200,\"duration_ns\":1400,\"pid\":10,\"tid\":10,\"comm\":\"app\","
 		  "\"group\":\"g\",\"name\":\"job\",\"on_cpu_ns\":1050,\"runqueue_ns\":150,"
 		  "\"off_cpu_ns\":200,\"sleep_ns\":200,",
-		  "{\"time_ns\":1400,\"duration_ns\":500,\"pid\":10,\"tid\":10,\"comm\":\"app\","
+		  "{\"time_ns\":400,\"duration_ns\":500,\"pid\":10,\"tid\":10,\"comm\":\"app\","
 		  "\"group\":\"g\",\"name\":\"job\",\"on_cpu_ns\":250,\"runqueue_ns\":50,"
 		  "\"off_cpu_ns\":200,\"sleep_ns\":200,",
 		  "\"tid\":11,\"comm\":\"work\",\"group\":\"g\",\"name\":\"job\","
 		  "\"on_cpu_ns\":100,\"runqueue_ns\":0,\"off_cpu_ns\":300,\"sleep_ns\":0,"
 		  "\"lock_ns\":0,\"disk_ns\":300,",
-		  "\"syscalls\":3,\"syscalls_ns\":350,\"syscall\":\"nanosleep\","
+		  "\"syscall_count\":3,\"syscalls_ns\":350,\"syscall\":\"nanosleep\","
 		  "\"syscall_ns\":250",
-		  "\"syscalls\":1,\"syscalls_ns\":250,\"syscall\":\"nanosleep\"");
+		  "\"syscall_count\":1,\"syscalls_ns\":250,\"syscall\":\"nanosleep\"");
 	text = REPORT_OK(t.path, "marks", "--around", "job", "--slowest", "1", "--csv");
 	assert_null(strstr(text, "work"));
 	free(text);

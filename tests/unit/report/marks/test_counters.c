@@ -181,11 +181,11 @@ static void test_series(void **state)
 	expect_part(json, "\"name\":\"cpu.all.user\"");
 	expect_part(json, "\"unit\":\"s\"");
 	/* Where a row is missing, the value is known all the same. */
-	expect_part(json, "\"series\":[[1000000000,1],[2000000000,1.5],[4000000000,1.5],"
-			  "[5000000000,2.5]]}");
+	expect_part(json, "\"series\":[[0,1],[1000000000,1.5],[3000000000,1.5],"
+			  "[4000000000,2.5]]}");
 	free(json);
 	json = REPORT_OK(t.path, "counters", "--json", "--pid", "10");
-	expect_part(json, "\"series\":[[1000000100,1],[3000000100,0.5],[5000000100,0.25]]}");
+	expect_part(json, "\"series\":[[100,1],[2000000100,0.5],[4000000100,0.25]]}");
 	assert_null(strstr(json, "cpu"));
 	free(json);
 	made_trace_remove(&t);
@@ -263,7 +263,7 @@ static void test_users(void **state)
 		     "\r\n");
 	free(csv);
 	csv = REPORT_OK(t.path, "counters", "--json", "--name", "*.app-10.length");
-	expect_part(csv, "\"series\":[[1000000000,4],[3000000000,8]]}");
+	expect_part(csv, "\"series\":[[0,4],[2000000000,8]]}");
 	free(csv);
 	free(REPORT_OK(t.path, "counters", "--plot"));
 	made_trace_remove(&t);

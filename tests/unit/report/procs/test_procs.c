@@ -115,8 +115,8 @@ static void test_exec_by_thread(void **state)
 	csv = REPORT_OK(made.path, "procs", "--csv");
 	expect_field(csv, "10", "run_ns", "600");
 	expect_field(csv, "10", "exit_code", "2");
-	expect_field(csv, "10", "threads", "2");
-	expect_field(csv, "10", "cmdline", "new program");
+	expect_field(csv, "10", "thread_count", "2");
+	expect_field(csv, "10", "args", "new program");
 	free(csv);
 	csv = REPORT_OK(made.path, "procs", "--csv", "--threads", "--tid", "11");
 	expect_field(csv, "10", "end_ns", "1300");
@@ -146,7 +146,7 @@ static void test_two_last(void **state)
 	expect_field(csv, "10", "run_ns", "600");
 	expect_field(csv, "10", "exit_code", "3");
 	expect_field(csv, "10", "end_ns", "1400");
-	expect_field(csv, "10", "threads", "3");
+	expect_field(csv, "10", "thread_count", "3");
 	free(csv);
 	made_trace_remove(&made);
 }

@@ -128,8 +128,8 @@ static void test_trace(void **state)
 		"<0.000000>\n");
 	free(text);
 	text = REPORT_OK(t.path, "syscalls", "--trace", "--tid", "20", "--csv", "--top", "1");
-	assert_string_equal(text, "entry_ns,tid,pid,comm,name,abi,args,ret,errno,duration_ns\r\n"
-				  "2001000,20,20,<b>,read,native,\"3, 0x7f0000001000, -100\",0,,"
+	assert_string_equal(text, "time_ns,tid,pid,comm,name,abi,args,ret,errno,duration_ns\r\n"
+				  "2001000,20,20,<b>,read,native,3 0x7f0000001000 -100,0,,"
 				  "2000\r\n");
 	free(text);
 	made_trace_remove(&t);

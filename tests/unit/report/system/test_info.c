@@ -64,16 +64,16 @@ static void test_json(void **state)
 	snprintf(size, sizeof(size), "\"size\":%lld,", (long long)st.st_size);
 	text = REPORT_OK(t.path, "info", "--json");
 	expect_part(text, size);
-	expect_part(text, "\"start_ns\":1000,\"duration_ns\":990");
+	expect_part(text, "\"start_ns\":\"1000\",\"duration_ns\":990");
 	expect_part(text, "\"complete\":true");
 	expect_part(text, "\"missing_chunks\":0");
 	expect_part(text, "\"host\":{\"machine\":\"x86_64\",\"release\":\"6.1.0-x\"}");
-	expect_part(text, "\"name\":\"syscall\",\"rows\":100,");
-	expect_part(text, "\"lost\":10,\"chunks\":");
+	expect_part(text, "\"name\":\"syscall\",\"row_count\":100,");
+	expect_part(text, "\"lost_rows\":10,\"chunks\":");
 	expect_part(text, "{\"source\":\"syscalls\",\"table\":\"syscall\",\"reason\":\"ring buffer "
-			  "full\",\"count\":10,\"from_ns\":1400,\"to_ns\":1800,");
-	expect_part(text, "\"frames\":{\"counted\":true,");
-	expect_part(text, "\"unwinding\":{\"stacks\":");
+			  "full\",\"count\":10,\"from_ns\":400,\"to_ns\":800,");
+	expect_part(text, "\"naming\":{\"counted\":true,");
+	expect_part(text, "\"unwinding\":{\"stack_count\":");
 	expect_part(text, "\"lost\":{\"syscall\":10}");
 	free(text);
 	made_trace_remove(&t);

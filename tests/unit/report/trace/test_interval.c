@@ -88,8 +88,8 @@ static void test_json(void **state)
 	with_trace(&t);
 	text = REPORT_OK(t.path, "syscalls", "--json", "--interval", "1500ns");
 	expect_part(text, "\"interval_ns\":1500,\n\"intervals\":[\n"
-			  "{\"from_ns\":1000,\"to_ns\":2500,\n\"rows\":[\n{\"name\":\"write\"");
-	expect_part(text, "}]},\n{\"from_ns\":2500,\"to_ns\":4000,\n\"rows\":[\n{\"name\":\"read\","
+			  "{\"from_ns\":0,\"to_ns\":1500,\n\"rows\":[\n{\"name\":\"write\"");
+	expect_part(text, "}]},\n{\"from_ns\":1500,\"to_ns\":3000,\n\"rows\":[\n{\"name\":\"read\","
 			  "\"abi\":\"native\",\"category\":\"file_io\",\"count\":1,");
 	expect_part(text, "}]}],\n\"lost\":{},\"warnings\":[]}");
 	free(text);
@@ -192,7 +192,7 @@ static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint3
 
 #define WALL_COLUMNS                                                                       \
 	"tid,pid,comm,on_cpu_ns,runqueue_ns,off_cpu_ns,sleep_ns,lock_ns,disk_ns,other_ns," \
-	"preempted_ns,lifetime_ns,coverage,samples,open,idle\r\n"
+	"preempted_ns,lifetime_ns,coverage_percent,samples,open_count,idle\r\n"
 
 /* When thread 10 stopped is not told: in the part between, nothing is known but that it lives. */
 static void test_life(void **state)
