@@ -12,7 +12,7 @@
 #include "record/bpf/shared.h"
 #include "record/bpf/unwind_maps.h"
 #include "record/sideband/tasks.h"
-#include "record/unwind/history.h"
+#include "record/unwind/model.h"
 #include "record/unwind/unwinder.h"
 #include "unwind/step.h"
 #include "unwind/table.h"
@@ -181,7 +181,7 @@ static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_t
 {
 	const struct memory *m = arg;
 	const struct unwinder *u = m->finisher->unwinder;
-	const struct ebrec_unwind_mapping *mapping = unwind_history_find(u->history, m->pid, pc);
+	const struct ebrec_unwind_mapping *mapping = unwind_model_find(&u->past, m->pid, pc);
 
 	if (!mapping)
 		return UNWIND_CODE_NONE;
@@ -397,14 +397,14 @@ struct ebt_error *finisher_run(struct finisher *f, struct ebt_stream *stream, ui
 	if (n)
 		qsort(list, n, sizeof(*list), compare_taken);
 	for (size_t i = 0; i < n; i++) {
-		unwind_history_advance(f->unwinder->history, list[i]->time);
+		unwind_model_advance(&f->unwinder->past, list[i]->time);
 		if (!err)
 			err = finish(f, stream, list[i], &out);
 		free(list[i]);
 	}
 	free(list);
 	ebt_record_deinit(&out);
-	unwind_history_advance(f->unwinder->history, before);
+	unwind_model_advance(&f->unwinder->past, before);
 	return err;
 }
 

@@ -141,7 +141,7 @@ static struct ebt_error *create_finisher(struct session *s)
 {
 	struct unwinder *u = capture_unwinder(s->capture);
 
-	return u && u->history ? finisher_create(u, s->tasks, &s->finisher) : NULL;
+	return u && u->finishes ? finisher_create(u, s->tasks, &s->finisher) : NULL;
 }
 
 /* What the kernel decides. */

@@ -18,7 +18,7 @@
 
 struct ebrec_unwind_process;
 struct ebrec_unwind_published;
-struct unwind_history;
+struct unwind_model;
 struct unwind_spaces;
 
 /* What is outside: tables, and the maps of the BPF programs. */
@@ -38,9 +38,9 @@ struct unwind_spaces_maps {
 	uint32_t first, n;
 };
 
-/* The history must live longer, and is told of everything; or NULL. */
+/* What happens now happens in the past later, which must live longer; or NULL. */
 struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
-				       struct unwind_history *history, struct unwind_spaces **ret);
+				       struct unwind_model *past, struct unwind_spaces **ret);
 /* Accepts NULL. */
 void unwind_spaces_destroy(struct unwind_spaces *spaces);
 DEFINE_CLEANUP(struct unwind_spaces *, unwind_spaces_destroy);

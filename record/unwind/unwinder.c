@@ -106,14 +106,11 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 		return &ebt_enomem;
 	u->skel = skel;
 	u->max_stack = skel->rodata->config.max_entries;
-	if (!options->no_stack_dump && !options->keep_stack_dumps) {
-		u->history = unwind_history_create();
-		if (!u->history)
-			return &ebt_enomem;
-	}
+	u->finishes = !options->no_stack_dump && !options->keep_stack_dumps;
 	err = unwind_tables_create(skel, &u->tables);
-	if (!err)
-		err = unwind_spaces_create(&maps, u->history, &u->spaces);
+	if (err)
+		return err;
+	err = unwind_spaces_create(&maps, u->finishes ? &u->past : NULL, &u->spaces);
 	if (err)
 		return err;
 	unwind_tables_listen(u->tables, python_file);
@@ -127,7 +124,7 @@ void unwinder_destroy(struct unwinder *u)
 		return;
 	unwind_spaces_destroy(u->spaces);
 	unwind_tables_destroy(u->tables);
-	unwind_history_destroy(u->history);
+	unwind_model_deinit(&u->past);
 	free(u);
 }
 

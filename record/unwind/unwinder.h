@@ -13,7 +13,7 @@
 #include "record/base/kernel.h"
 #include "record/base/mapping.h"
 #include "record/config/options.h"
-#include "record/unwind/history.h"
+#include "record/unwind/model.h"
 #include "record/unwind/spaces.h"
 #include "record/unwind/tables.h"
 
@@ -21,8 +21,9 @@ struct unwinder {
 	const struct ebrec_bpf *skel;
 	struct unwind_tables *tables;
 	struct unwind_spaces *spaces;
-	struct unwind_history *history; /* or NULL: stacks are not finished here */
-	uint32_t max_stack;		/* entries */
+	struct unwind_model past; /* where stacks are finished, which are copied before */
+	bool finishes;
+	uint32_t max_stack; /* entries */
 };
 
 /* Sizes and maps, before the programs are loaded. */

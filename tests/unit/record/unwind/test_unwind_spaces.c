@@ -14,7 +14,7 @@
 #include <linux/types.h>
 
 #include "record/bpf/unwind_maps.h"
-#include "record/unwind/history.h"
+#include "record/unwind/model.h"
 #include "record/unwind/spaces.h"
 
 #define MAX_PID 16
@@ -24,7 +24,7 @@
 /* The maps. Tables are numbered by the inode of the mapping. */
 struct fixture {
 	struct unwind_spaces *spaces;
-	struct unwind_history *history;
+	struct unwind_model past;
 	int fd;
 	const struct ebrec_unwind_mapping *mappings;
 	struct ebrec_unwind_published published[MAX_PID];
@@ -95,10 +95,9 @@ static int setup(void **state)
 		return -1;
 	f->mappings = mmap(NULL, N * sizeof(*f->mappings), PROT_READ, MAP_SHARED, f->fd, 0);
 	maps.mappings_fd = f->fd;
-	f->history = unwind_history_create();
 	f->now = UINT64_C(1000000000);
 	*state = f;
-	return unwind_spaces_create(&maps, f->history, &f->spaces) ? -1 : 0;
+	return unwind_spaces_create(&maps, &f->past, &f->spaces) ? -1 : 0;
 }
 
 static int teardown(void **state)
@@ -106,7 +105,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	unwind_spaces_destroy(f->spaces);
-	unwind_history_destroy(f->history);
+	unwind_model_deinit(&f->past);
 	munmap((void *)f->mappings, N * sizeof(*f->mappings));
 	close(f->fd);
 	free(f);
@@ -293,9 +292,8 @@ static void test_doubt(void **state)
 	assert_int_equal(unwind_spaces_doubtful(f->spaces, pids, 1), 0);
 }
 
-/* What is published and what stacks of a moment ago are finished with are two models of the same.
- */
-static void test_like_history(void **state)
+/* What is published is what stacks of a moment ago are finished with. */
+static void test_like_past(void **state)
 {
 	struct fixture *f = *state;
 
@@ -330,11 +328,11 @@ static void test_like_history(void **state)
 		if (rand() % 3)
 			continue;
 		publish_all(f);
-		unwind_history_advance(f->history, time);
+		unwind_model_advance(&f->past, time);
 		for (pid = 1; pid < MAX_PID; pid++) {
 			for (uint64_t page = 0; page < 70; page++) {
 				const struct ebrec_unwind_mapping *m =
-					unwind_history_find(f->history, pid, page * PAGE);
+					unwind_model_find(&f->past, pid, page * PAGE);
 
 				assert_int_equal(table(f, pid, page), m ? (int64_t)m->table : -1);
 			}
@@ -352,7 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_time_of_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_doubt, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_like_history, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_like_past, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
