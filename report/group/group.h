@@ -163,6 +163,8 @@ struct report *grouping_report(const struct grouping *g);
 bool grouping_has(const struct grouping *g, unsigned int key);
 /* Where rows have to say their stack; NULL: nobody asks for it. */
 struct calltree *grouping_tree(const struct grouping *g);
+/* Sorts by this column where --sort does not say, instead of by the one with OUT_SORT. */
+void grouping_sort_by(struct grouping *g, const char *column);
 /* The node of a row's stack in that tree; 0 where nobody asks. */
 struct ebt_error *grouping_place(const struct grouping *g, const struct calltree_stack *stack,
 				 uint32_t *ret);

@@ -253,6 +253,11 @@ struct calltree *grouping_tree(const struct grouping *g)
 	return grouping_has(g, GROUP_STACK) ? g->tree : NULL;
 }
 
+void grouping_sort_by(struct grouping *g, const char *column)
+{
+	g->sort = column;
+}
+
 struct ebt_error *grouping_place(const struct grouping *g, const struct calltree_stack *stack,
 				 uint32_t *ret)
 {

@@ -73,6 +73,7 @@ struct grouping {
 	struct calltree *tree, *own_tree;
 	bool rows, stacks; /* which sets are asked for */
 	const char *flame;
+	const char *sort; /* a column; NULL: the one with OUT_SORT */
 	struct group_set by, by_stack;
 	void *all;
 	double seconds; /* of the window */

@@ -115,6 +115,10 @@ static void add_columns(struct rows *r)
 		*column = table->columns[i].out;
 		if (width && width < table->columns[i].narrow)
 			column->flags |= OUT_DETAIL;
+		if (r->g->sort)
+			column->flags &= ~(unsigned int)OUT_SORT;
+		if (r->g->sort && !strcmp(column->key, r->g->sort))
+			column->flags |= OUT_SORT;
 	}
 }
 
