@@ -14,8 +14,7 @@
 
 #include <stdint.h>
 
-#include "report/trace/inode_paths.h"
-#include "report/trace/task_groups.h"
+#include "report/group/group.h"
 #include "report/trace/trace.h"
 
 /* All in pages. */
@@ -27,22 +26,9 @@ struct cache_sum {
 	uint64_t deleted, dirtied;
 };
 
-struct cache_file {
-	struct inode_key key;
-	struct cache_sum sum; /* by tasks that pass the filters */
-};
-
-struct cache_model;
-
-struct ebt_error *cache_model_create(struct trace *trace, bool by_thread, struct cache_model **ret);
-void cache_model_destroy(struct cache_model *model);
-DEFINE_CLEANUP(struct cache_model *, cache_model_destroy);
-
-/* Of processes or threads, in the order of cache_model_tasks(). */
-const struct cache_sum *cache_model_groups(const struct cache_model *model, size_t *ret_n);
-const struct task_groups *cache_model_tasks(const struct cache_model *model);
-const struct cache_file *cache_model_files(const struct cache_model *model, size_t *ret_n);
-const struct cache_sum *cache_model_all(const struct cache_model *model);
+/* Counts into groups, whose figures are struct cache_sum: of tasks, of files. What is known of
+ * pages goes on from one window to the next. */
+struct ebt_error *cache_read(struct trace *trace, struct grouping *g);
 
 /* Pages that were read ahead and not wanted at once. */
 static inline uint64_t cache_readahead(const struct cache_sum *sum)

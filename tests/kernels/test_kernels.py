@@ -391,7 +391,7 @@ class Kernel(unittest.TestCase):
         trace = self.trace()
         source = next(s for s in e2e.report_json("info", trace)["sources"]
                       if s["name"] == "pagecache")
-        files = e2e.report_json("cache", trace, "--files")["files"]
+        files = e2e.report_json("cache", trace, "--by", "file")["rows"]
         row = next(f for f in files if f["path"].startswith("[device "))
         self.say(row)
         before, after = [int(self.text(name).split()[1]) for name in ("before", "after")]

@@ -95,7 +95,7 @@ class Cache(e2e.TestCase):
         return trace, pid
 
     def of_file(self, trace, path, *options):
-        files = e2e.report_json("cache", trace, "--files", *options)["files"]
+        files = e2e.report_json("cache", trace, "--by", "file", *options)["rows"]
         return next((f for f in files if f["path"] == path), None)
 
     def test_read_cold_and_warm(self):
@@ -171,6 +171,19 @@ class Cache(e2e.TestCase):
                                   "conv=notrunc,fsync", "status=none")
         self.assertEqual(self.of_file(trace, self.file)["dirtied"], 65536 // PAGE)
 
+    def test_of_each_program(self):
+        with kept(self.file):
+            trace = self.record_cache("sh", "-c", 'cat "$0" "$0" >/dev/null; exec dd if="$0" '
+                                      "of=/dev/null bs=64k status=none", self.file)
+        found = {row["program"]: row for row in e2e.rows("cache", trace, "--by", "program,file")
+                 if row["path"] == self.file}
+        self.assertEqual({name: row["hits"] for name, row in found.items()},
+                         {"cat": 2 * PAGES, "dd": PAGES})
+        self.assertEqual(found["dd"]["inode"], str(os.stat(self.file).st_ino))
+        for old, new in (("--files", "--by file"), ("--by-thread", "--by thread")):
+            said = e2e.run(e2e.EBREPORT, "cache", old, trace, status=2).stderr.decode()
+            self.assertIn(new, said)
+
     def test_removed(self):
         with kept(self.file):
             self.assertEqual(resident(self.file), PAGES)
@@ -205,8 +218,9 @@ class Cache(e2e.TestCase):
         self.assert_no_loss(trace)
         whole = self.of_file(trace, self.file)
         self.assertEqual((whole["misses"], whole["hits"]), (PAGES, PAGES))
-        intervals = e2e.report_json("cache", trace, "--files", "--interval", "50ms")["intervals"]
-        parts = [f for i in intervals for f in i["files"] if f["path"] == self.file]
+        intervals = e2e.report_json("cache", trace, "--by", "file", "--interval",
+                                    "50ms")["intervals"]
+        parts = [f for i in intervals for f in i["rows"] if f["path"] == self.file]
         self.assertGreater(len(parts), 1)
         for key in ("misses", "hits", "added", "dirtied"):
             self.assertEqual(sum(part[key] for part in parts), whole[key], key)
