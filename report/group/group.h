@@ -88,6 +88,7 @@ struct group_own {
 /* How a figure becomes a value. The three of a histogram are null where it is empty. */
 enum group_figure {
 	GROUP_U64,
+	GROUP_ROUNDED,	  /* of a double */
 	GROUP_PER_SECOND, /* of a uint64_t: in a second of the window, as OUT_FLOAT */
 	GROUP_HISTOGRAM_COUNT,
 	GROUP_HISTOGRAM_SUM,
@@ -118,6 +119,7 @@ struct group_table {
 	const struct group_column *columns;
 	size_t n_columns;
 	size_t size; /* of the figures of a group; all zero: nothing yet */
+	/* NULL where nothing stands below a row, and nobody wants grouping_all(). */
 	struct ebt_error *(*merge)(void *to, const void *from);
 	void (*deinit)(void *figures);				       /* or NULL */
 	bool (*hidden)(const struct grouping *g, const void *figures); /* or NULL: none is */
@@ -129,7 +131,11 @@ struct group_table {
 	/* --stacks and --flame, of tables whose rows have stacks. */
 	const uint16_t *stack_tables; /* whose stacks are symbolized together; ends with 0 */
 	const char *stack_by;	      /* NULL: "stack" */
-	const char *unit;	      /* of weights; NULL: ns */
+	/* Of rows by stack; NULL: the same as of others. */
+	const struct group_column *stack_columns;
+	size_t n_stack_columns;
+	bool json_stacks; /* JSON has them without --stacks, unless there is --by */
+	const char *unit; /* of weights; NULL: ns */
 	uint64_t (*weight)(const void *figures);
 	/* The line above a stack. all: sum of all weights. */
 	void (*headline)(const struct grouping *g, const void *figures, uint64_t all,
@@ -163,6 +169,10 @@ struct report *grouping_report(const struct grouping *g);
 bool grouping_has(const struct grouping *g, unsigned int key);
 /* Where rows have to say their stack; NULL: nobody asks for it. */
 struct calltree *grouping_tree(const struct grouping *g);
+/* By which keys the table is, but not --stacks: 1 << each. */
+unsigned int grouping_keys(const struct grouping *g);
+/* Columns that it has instead of the table's own. */
+void grouping_set_columns(struct grouping *g, const struct group_column *columns, size_t n);
 /* Sorts by this column where --sort does not say, instead of by the one with OUT_SORT. */
 void grouping_sort_by(struct grouping *g, const char *column);
 /* The node of a row's stack in that tree; 0 where nobody asks. */
@@ -175,6 +185,10 @@ typedef struct ebt_error *group_add_fn(void *arg, void *figures, uint32_t id);
 struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, group_add_fn *add,
 			       void *arg);
 
+/* By stack alone. */
+struct ebt_error *grouping_add_stack(struct grouping *g, const struct group_row *row,
+				     group_add_fn *add, void *arg);
+
 /* For tables that come back to a group: its number in the table, and its figures, which lie there
  * until the next group is made. */
 struct ebt_error *grouping_find(struct grouping *g, const struct group_row *row, uint32_t *ret);
@@ -184,7 +198,7 @@ size_t grouping_n(const struct grouping *g);
 uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own);
 
 /* So many of something in a second of the window. */
-double grouping_per_second(const struct grouping *g, uint64_t n);
+double grouping_per_second(const struct grouping *g, double n);
 /* Is there a table of groups, not only stacks? */
 bool grouping_has_rows(const struct grouping *g);
 

@@ -185,7 +185,8 @@ static struct ebt_error *read_options(struct grouping *g)
 
 	if (g->table->stack_tables) {
 		g->flame = options_string(o, "flame");
-		g->stacks = options_flag(o, "stacks");
+		g->stacks = options_flag(o, "stacks") ||
+			    (g->table->json_stacks && o->format == FORMAT_JSON && !by);
 	}
 	if (g->stacks && by && o->format != FORMAT_JSON)
 		return ebt_error_create(EBT_ERR_INVALID,
@@ -219,6 +220,8 @@ struct ebt_error *grouping_create(struct report *report, const struct group_tabl
 	g->report = report;
 	g->table = table;
 	g->arg = arg;
+	g->columns = table->columns;
+	g->n_columns = table->n_columns;
 	g->tree = tree;
 	g->seconds = to > from ? (double)(to - from) / 1e9 : 0;
 	g->all = calloc(1, table->size);
@@ -251,6 +254,21 @@ bool grouping_has(const struct grouping *g, unsigned int key)
 struct calltree *grouping_tree(const struct grouping *g)
 {
 	return grouping_has(g, GROUP_STACK) ? g->tree : NULL;
+}
+
+unsigned int grouping_keys(const struct grouping *g)
+{
+	unsigned int keys = 0;
+
+	for (size_t i = 0; i < g->by.n_levels; i++)
+		keys |= 1u << g->by.levels[i].key;
+	return keys;
+}
+
+void grouping_set_columns(struct grouping *g, const struct group_column *columns, size_t n)
+{
+	g->columns = columns;
+	g->n_columns = n;
 }
 
 void grouping_sort_by(struct grouping *g, const char *column)
@@ -414,6 +432,15 @@ struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, 
 		if (err)
 			return err;
 	}
+	return grouping_add_stack(g, row, add, arg);
+}
+
+struct ebt_error *grouping_add_stack(struct grouping *g, const struct group_row *row,
+				     group_add_fn *add, void *arg)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
 	if (!g->by_stack.n_levels || row->no_stack)
 		return NULL;
 	err = group_set_find(g, &g->by_stack, row, &i);
@@ -449,9 +476,9 @@ uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own)
 	return 0;
 }
 
-double grouping_per_second(const struct grouping *g, uint64_t n)
+double grouping_per_second(const struct grouping *g, double n)
 {
-	return g->seconds > 0 ? (double)n / g->seconds : 0;
+	return g->seconds > 0 ? n / g->seconds : 0;
 }
 
 bool grouping_has_rows(const struct grouping *g)
@@ -469,7 +496,7 @@ static struct ebt_error *merge_all(struct grouping *g)
 	const struct group_set *set = g->by.n_levels ? &g->by : &g->by_stack;
 	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; !err && i < set->n; i++)
+	for (size_t i = 0; !err && g->table->merge && i < set->n; i++)
 		err = g->table->merge(g->all, group_set_figures(g, set, i));
 	return err;
 }

@@ -70,6 +70,8 @@ struct grouping {
 	struct report *report;
 	const struct group_table *table;
 	void *arg;
+	const struct group_column *columns;
+	size_t n_columns;
 	struct calltree *tree, *own_tree;
 	bool rows, stacks; /* which sets are asked for */
 	const char *flame;

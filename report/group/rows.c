@@ -18,6 +18,8 @@ struct rows {
 	size_t n_keys; /* without the one of rows below */
 	struct out_column columns[MAX_COLUMNS];
 	size_t n_columns, first_figure;
+	const struct group_column *figures;
+	size_t n_figures;
 	bool label; /* the first column is one */
 	char *sums; /* figures of the rows above rows; NULL: there are none below */
 	size_t n;
@@ -97,23 +99,34 @@ static void add_key(struct rows *r, size_t level, bool labelled)
 	}
 }
 
-static void add_columns(struct rows *r)
+/* Of rows by stack there may be others. */
+static void choose_figures(struct rows *r)
 {
 	const struct group_table *table = r->g->table;
+	bool own = r->set == &r->g->by_stack && table->stack_columns;
+
+	r->figures = own ? table->stack_columns : r->g->columns;
+	r->n_figures = own ? table->n_stack_columns : r->g->n_columns;
+}
+
+static void add_columns(struct rows *r)
+{
 	unsigned int width = out_width(r->g->report->out);
 
 	if (r->label)
 		r->columns[r->n_columns++] =
-			(struct out_column){ "label", key_header(table, r->set->levels[0].key),
+			(struct out_column){ "label",
+					     key_header(r->g->table, r->set->levels[0].key),
 					     OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX };
 	for (size_t i = 0; i < r->set->n_levels; i++)
 		add_key(r, i, r->label && (!i || i == r->n_keys));
+	choose_figures(r);
 	r->first_figure = r->n_columns;
-	for (size_t i = 0; i < table->n_columns; i++) {
+	for (size_t i = 0; i < r->n_figures; i++) {
 		struct out_column *column = &r->columns[r->n_columns++];
 
-		*column = table->columns[i].out;
-		if (width && width < table->columns[i].narrow)
+		*column = r->figures[i].out;
+		if (width && width < r->figures[i].narrow)
 			column->flags |= OUT_DETAIL;
 		if (r->g->sort)
 			column->flags &= ~(unsigned int)OUT_SORT;
@@ -147,8 +160,10 @@ static struct out_value column_value(const struct grouping *g, const struct grou
 	switch (column->figure) {
 	case GROUP_U64:
 		return out_u64(*(const uint64_t *)at);
+	case GROUP_ROUNDED:
+		return out_rounded(*(const double *)at);
 	case GROUP_PER_SECOND:
-		return out_f64(grouping_per_second(g, *(const uint64_t *)at));
+		return out_f64(grouping_per_second(g, (double)*(const uint64_t *)at));
 	case GROUP_GET:
 		return column->get(g, figures);
 	default:
@@ -253,7 +268,6 @@ static struct ebt_error *set_key(const struct rows *r, size_t level, uint32_t va
 static struct ebt_error *put_row(const struct rows *r, unsigned int depth, size_t from, size_t to,
 				 uint32_t group, const void *figures, struct row_texts *texts)
 {
-	const struct group_table *table = r->g->table;
 	struct out_value values[MAX_COLUMNS];
 	struct ebt_error *err = NULL;
 
@@ -274,8 +288,8 @@ static struct ebt_error *put_row(const struct rows *r, unsigned int depth, size_
 	if (r->label)
 		values[0] = out_str((struct ebt_str){ text_get(&texts->labels[from]),
 						      texts->labels[from].len });
-	for (size_t i = 0; i < table->n_columns; i++)
-		values[r->first_figure + i] = column_value(r->g, &table->columns[i], figures);
+	for (size_t i = 0; i < r->n_figures; i++)
+		values[r->first_figure + i] = column_value(r->g, &r->figures[i], figures);
 	return out_row_n(r->g->report->out, depth, values, r->n_columns);
 }
 

@@ -145,7 +145,7 @@ static struct out_value get_total(const struct grouping *g, const void *figures)
 
 static struct out_value get_rate(const struct grouping *g, const void *figures)
 {
-	return out_f64(grouping_per_second(g, total(figures)));
+	return out_f64(grouping_per_second(g, (double)total(figures)));
 }
 
 static struct out_value get_max_at(const struct grouping *g, const void *figures)

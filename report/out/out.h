@@ -125,6 +125,12 @@ static inline struct out_value out_u64(uint64_t u)
 	return (struct out_value){ .u = u };
 }
 
+/* Sums are of what a trace claims. */
+static inline struct out_value out_rounded(double v)
+{
+	return out_u64(v < 0 ? 0 : v >= 1.8e19 ? UINT64_MAX : (uint64_t)(v + 0.5));
+}
+
 static inline struct out_value out_i64(int64_t i)
 {
 	return (struct out_value){ .i = i };
