@@ -2,6 +2,8 @@
 /* What sources share; see source.h. */
 #include "record/config/source.h"
 
+#include "format/base/array.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -85,37 +87,41 @@ struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_p
 
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link)
 {
-	struct bpf_link **grown =
-		reallocarray(context->links, context->n_links + 1, sizeof(*grown));
+	struct ebt_error *err;
 
-	if (!grown) {
+	err = ebt_array_reserve(&context->links, context->n_links, &context->links_capacity);
+	if (err)
 		bpf_link__destroy(link);
-		return &ebt_enomem;
-	}
-	context->links = grown;
-	context->links[context->n_links++] = link;
-	return NULL;
+	else
+		context->links[context->n_links++] = link;
+	return err;
 }
 
-static struct ebt_error *keep_fd(int fd, int **fds, size_t *n)
+static struct ebt_error *keep_fd(struct source_fds *fds, int fd)
 {
-	int *grown = reallocarray(*fds, *n + 1, sizeof(*grown));
+	struct ebt_error *err = ebt_array_reserve(&fds->v, fds->n, &fds->capacity);
 
-	if (!grown) {
+	if (err)
 		close(fd);
-		return &ebt_enomem;
-	}
-	*fds = grown;
-	grown[(*n)++] = fd;
-	return NULL;
+	else
+		fds->v[fds->n++] = fd;
+	return err;
+}
+
+void source_fds_close(struct source_fds *fds)
+{
+	for (size_t i = 0; i < fds->n; i++)
+		close(fds->v[i]);
+	free(fds->v);
+	*fds = (struct source_fds){ 0 };
 }
 
 struct ebt_error *source_keep_program(struct source_context *context, int fd)
 {
-	return keep_fd(fd, &context->program_fds, &context->n_program_fds);
+	return keep_fd(&context->program_fds, fd);
 }
 
 struct ebt_error *source_keep_link_fd(struct source_context *context, int fd)
 {
-	return keep_fd(fd, &context->link_fds, &context->n_link_fds);
+	return keep_fd(&context->link_fds, fd);
 }

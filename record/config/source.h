@@ -33,6 +33,13 @@ struct source_state {
 	char detail[160]; /* what is missing, and why; or empty */
 };
 
+struct source_fds {
+	int *v;
+	size_t n, capacity;
+};
+
+void source_fds_close(struct source_fds *fds);
+
 /* Everything a source may need, from loading to attaching. */
 struct source_context {
 	struct ebrec_bpf *skel;
@@ -40,9 +47,9 @@ struct source_context {
 	const struct record_options *options;
 	uint32_t n_lanes, lane_records; /* bpf/shared.h */
 	struct bpf_link **links;	/* of attach(): destroyed by the owner of the context */
-	size_t n_links;
-	int *link_fds, *program_fds; /* that libbpf does not know: closed by the owner */
-	size_t n_link_fds, n_program_fds;
+	size_t n_links, links_capacity;
+	struct source_fds link_fds,
+		program_fds;	   /* that libbpf does not know: closed by the owner */
 	struct probe_list *probes; /* of all sources that have some; see probes/list.h */
 	struct tp_set *tp;	   /* of source `tp`, or NULL */
 };

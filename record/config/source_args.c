@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "record/config/source.h"
 
@@ -28,7 +29,6 @@ struct ebt_error *source_args_add(struct source_args *args, size_t source, const
 				  size_t len)
 {
 	_cleanup_free_ char *copy = strndup(text, len);
-	struct source_arg *grown;
 	struct ebt_error *err;
 
 	if (!copy)
@@ -36,11 +36,10 @@ struct ebt_error *source_args_add(struct source_args *args, size_t source, const
 	err = check(ebrec_sources[source], copy);
 	if (err)
 		return err;
-	grown = reallocarray(args->list, args->n + 1, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	args->list = grown;
-	grown[args->n++] = (struct source_arg){ .source = source, .text = take_ptr(copy) };
+	err = ebt_array_reserve(&args->list, args->n, &args->capacity);
+	if (err)
+		return err;
+	args->list[args->n++] = (struct source_arg){ .source = source, .text = take_ptr(copy) };
 	return NULL;
 }
 

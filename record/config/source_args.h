@@ -15,7 +15,7 @@ struct source_arg {
 
 struct source_args {
 	struct source_arg *list; /* as they were given */
-	size_t n;
+	size_t n, capacity;
 };
 
 /* Lets the source check the text. EBT_ERR_INVALID with a sentence for the user; nothing is added

@@ -357,10 +357,7 @@ void capture_destroy(struct capture *c)
 		munmap(c->lanes_memory, c->lanes_bytes);
 	free(c->lanes);
 	unwinder_destroy(c->unwinder);
-	while (c->context.n_program_fds)
-		close(c->context.program_fds[--c->context.n_program_fds]);
-	free(c->context.program_fds);
-	free(c->context.link_fds);
+	source_fds_close(&c->context.program_fds);
 	ebrec_bpf__destroy(c->context.skel);
 	for (uint32_t i = 0; c->rings && i < capture_n_rings(c); i++)
 		ring_deinit(&c->rings[i]);
@@ -428,9 +425,8 @@ void capture_detach(struct capture *c)
 		bpf_link__destroy(c->context.links[i]);
 	free(c->context.links);
 	c->context.links = NULL;
-	c->context.n_links = 0;
-	while (c->context.n_link_fds)
-		close(c->context.link_fds[--c->context.n_link_fds]);
+	c->context.n_links = c->context.links_capacity = 0;
+	source_fds_close(&c->context.link_fds);
 	if (c->context.skel)
 		ebrec_bpf__detach(c->context.skel);
 }
@@ -644,7 +640,7 @@ uint64_t capture_missed_runs(const struct capture *c)
 	{
 		total += missed_runs(bpf_program__fd(program));
 	}
-	for (size_t i = 0; i < c->context.n_program_fds; i++)
-		total += missed_runs(c->context.program_fds[i]);
+	for (size_t i = 0; i < c->context.program_fds.n; i++)
+		total += missed_runs(c->context.program_fds.v[i]);
 	return total;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/schema/wire.h"
 
 /* Containers come with network interfaces of their own, one after the other. */
@@ -23,7 +24,8 @@ struct counter {
 
 struct counter_set {
 	struct counter *list;
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 	bool begun; /* emitted once */
 	/* The first that had no room, until that is said. */
 	const char *refused; /* its category; NULL: none */
@@ -51,23 +53,6 @@ void counter_set_destroy(struct counter_set *set)
 	free(set);
 }
 
-static struct ebt_error *make_room(struct counter_set *set, size_t n)
-{
-	uint32_t capacity = set->capacity ? set->capacity : 256;
-	struct counter *grown;
-
-	while (capacity < set->n + n)
-		capacity *= 2;
-	if (capacity == set->capacity)
-		return NULL;
-	grown = reallocarray(set->list, capacity, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	set->list = grown;
-	set->capacity = capacity;
-	return NULL;
-}
-
 static void refuse(struct counter_set *set, const char *category, const char *instance)
 {
 	if (set->full)
@@ -88,7 +73,7 @@ struct ebt_error *counter_set_add(struct counter_set *set, const char *category,
 		*ret = COUNTER_NONE;
 		return NULL;
 	}
-	err = make_room(set, n);
+	err = ebt_array_reserve(&set->list, set->n + n, &set->capacity);
 	if (err)
 		return err;
 	*ret = set->n;

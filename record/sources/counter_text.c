@@ -3,6 +3,7 @@
  * Reading tables of /proc. Each file stays open, and has what it takes to find the counters of a
  * line without looking for them: lines come in the same order each time.
  */
+#include "format/base/array.h"
 #include "record/sources/counter_text.h"
 
 #include <fcntl.h>
@@ -39,7 +40,7 @@ struct text_file {
 	const struct text_kind *kind;
 	int fd;
 	struct text_line *lines; /* in the order of the file, as far as it was the same before */
-	size_t n, at;
+	size_t n, capacity, at;
 };
 
 struct counter_texts {
@@ -374,7 +375,7 @@ static bool is_line(const struct text_line *line, const char *key, size_t len)
 static struct ebt_error *find_line(struct counter_texts *texts, struct text_file *file,
 				   const char *key, size_t len, struct text_line **ret)
 {
-	struct text_line *grown;
+	struct ebt_error *err;
 
 	*ret = NULL;
 	len = len < COUNTER_INSTANCE ? len : COUNTER_INSTANCE - 1;
@@ -389,12 +390,9 @@ static struct ebt_error *find_line(struct counter_texts *texts, struct text_file
 	}
 	if (file->n == MAX_LINES)
 		return NULL;
-	if (!(file->n & (file->n - 1))) {
-		grown = reallocarray(file->lines, file->n ? file->n * 2 : 1, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		file->lines = grown;
-	}
+	err = ebt_array_reserve(&file->lines, file->n, &file->capacity);
+	if (err)
+		return err;
 	*ret = &file->lines[file->n++];
 	file->at = file->n;
 	memcpy((*ret)->key, key, len);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
@@ -147,21 +148,6 @@ static struct ebt_error *say(struct mark_worker *worker, struct ebt_stream *stre
 	return ebt_record_add(&worker->rec, stream);
 }
 
-/* Room for one more file. */
-static struct ebt_error *make_room(struct mark_worker *worker)
-{
-	if (worker->n == worker->capacity) {
-		size_t capacity = worker->capacity ? worker->capacity * 2 : 8;
-		struct marked_file *files = reallocarray(worker->files, capacity, sizeof(*files));
-
-		if (!files)
-			return &ebt_enomem;
-		worker->files = files;
-		worker->capacity = capacity;
-	}
-	return NULL;
-}
-
 /* A file that was written to: its old probes are in the middle of something by now. */
 static void forget_older(struct mark_worker *worker, const struct stat *st)
 {
@@ -234,7 +220,7 @@ static struct ebt_error *attach(struct mark_worker *worker, struct ebt_stream *s
 		return say(worker, stream, now, "marks of %s and files after it: %s", file->path,
 			   "there are too many");
 	}
-	err = make_room(worker);
+	err = ebt_array_reserve(&worker->files, worker->n, &worker->capacity);
 	if (err)
 		return err;
 	refusal = attach_file(worker, file, sites);

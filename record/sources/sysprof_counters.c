@@ -4,22 +4,22 @@
 
 #include <string.h>
 
+#include "format/base/map.h"
+
 /* A large GTK program has some fifty. A megabyte and a half. */
 #define MAX_COUNTERS 8192
-#define N_BUCKETS    4096 /* a power of two */
 
 struct counter_entry {
 	uint64_t writer;
 	uint32_t id;
-	uint32_t next; /* of the bucket: index + 1; 0: none */
-	bool used;
 	struct sysprof_definition definition;
 };
 
 struct sysprof_counters {
-	uint32_t buckets[N_BUCKETS]; /* index + 1 of the first; 0: none */
 	struct counter_entry entries[MAX_COUNTERS];
-	uint32_t turn; /* the entry to use next, which is the oldest */
+	struct ebt_map found; /* hash of writer and id to indices of them */
+	uint32_t n;	      /* that are used */
+	uint32_t turn;	      /* the entry to use next, which is the oldest */
 };
 
 struct ebt_error *sysprof_counters_create(struct sysprof_counters **ret)
@@ -34,47 +34,45 @@ struct ebt_error *sysprof_counters_create(struct sysprof_counters **ret)
 
 void sysprof_counters_destroy(struct sysprof_counters *counters)
 {
+	if (counters)
+		ebt_map_deinit(&counters->found);
 	free(counters);
 }
 
-static uint32_t bucket_of(uint64_t writer, uint32_t id)
+static uint64_t hash_of(uint64_t writer, uint32_t id)
 {
-	uint64_t hash = (writer * 31 + id) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(hash >> 40) & (N_BUCKETS - 1);
+	return ebt_hash_u64(ebt_hash_u64(0, writer), id);
 }
 
 static uint32_t find(const struct sysprof_counters *c, uint64_t writer, uint32_t id)
 {
-	uint32_t at = c->buckets[bucket_of(writer, id)];
+	uint64_t hash = hash_of(writer, id);
+	uint32_t i;
 
-	while (at && (c->entries[at - 1].writer != writer || c->entries[at - 1].id != id))
-		at = c->entries[at - 1].next;
-	return at;
+	for (size_t at = 0; (i = ebt_map_next(&c->found, hash, &at)) != EBT_MAP_NONE;) {
+		if (c->entries[i].writer == writer && c->entries[i].id == id)
+			break;
+	}
+	return i;
 }
 
-static void forget(struct sysprof_counters *c, uint32_t at)
+static struct ebt_error *take_oldest(struct sysprof_counters *c, uint64_t writer, uint32_t id,
+				     uint32_t *ret)
 {
-	struct counter_entry *entry = &c->entries[at - 1];
-	uint32_t *link = &c->buckets[bucket_of(entry->writer, entry->id)];
-
-	while (*link != at)
-		link = &c->entries[*link - 1].next;
-	*link = entry->next;
-}
-
-static uint32_t take_oldest(struct sysprof_counters *c, uint64_t writer, uint32_t id)
-{
-	uint32_t *bucket = &c->buckets[bucket_of(writer, id)], at = c->turn + 1;
 	struct counter_entry *entry = &c->entries[c->turn];
+	struct ebt_error *err = ebt_map_insert(&c->found, hash_of(writer, id), c->turn);
 
-	c->turn = at % MAX_COUNTERS;
-	if (entry->used)
-		forget(c, at);
-	*entry =
-		(struct counter_entry){ .writer = writer, .id = id, .next = *bucket, .used = true };
-	*bucket = at;
-	return at;
+	if (err)
+		return err;
+	if (c->n < MAX_COUNTERS)
+		c->n++;
+	else
+		ebt_map_remove(&c->found, hash_of(entry->writer, entry->id), c->turn);
+	entry->writer = writer;
+	entry->id = id;
+	*ret = c->turn;
+	c->turn = (c->turn + 1) % MAX_COUNTERS;
+	return NULL;
 }
 
 static void set(char *to, size_t size, struct sysprof_text text)
@@ -85,25 +83,30 @@ static void set(char *to, size_t size, struct sysprof_text text)
 	to[len] = '\0';
 }
 
-void sysprof_counters_define(struct sysprof_counters *c, uint64_t writer,
-			     const struct sysprof_counter *counter)
+struct ebt_error *sysprof_counters_define(struct sysprof_counters *c, uint64_t writer,
+					  const struct sysprof_counter *counter)
 {
-	uint32_t at = find(c, writer, counter->id);
+	uint32_t i = find(c, writer, counter->id);
 	struct sysprof_definition *d;
+	struct ebt_error *err;
 
-	if (!at)
-		at = take_oldest(c, writer, counter->id);
-	d = &c->entries[at - 1].definition;
+	if (i == EBT_MAP_NONE) {
+		err = take_oldest(c, writer, counter->id, &i);
+		if (err)
+			return err;
+	}
+	d = &c->entries[i].definition;
 	d->is_double = counter->is_double;
 	set(d->category, sizeof(d->category), counter->category);
 	set(d->name, sizeof(d->name), counter->name);
 	set(d->description, sizeof(d->description), counter->description);
+	return NULL;
 }
 
 const struct sysprof_definition *sysprof_counters_find(const struct sysprof_counters *c,
 						       uint64_t writer, uint32_t id)
 {
-	uint32_t at = find(c, writer, id);
+	uint32_t i = find(c, writer, id);
 
-	return at ? &c->entries[at - 1].definition : NULL;
+	return i == EBT_MAP_NONE ? NULL : &c->entries[i].definition;
 }

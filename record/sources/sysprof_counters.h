@@ -24,8 +24,8 @@ void sysprof_counters_destroy(struct sysprof_counters *counters);
 DEFINE_CLEANUP(struct sysprof_counters *, sysprof_counters_destroy);
 
 /* The memory is bounded: where there are too many, the oldest is forgotten. */
-void sysprof_counters_define(struct sysprof_counters *counters, uint64_t writer,
-			     const struct sysprof_counter *counter);
+struct ebt_error *sysprof_counters_define(struct sysprof_counters *counters, uint64_t writer,
+					  const struct sysprof_counter *counter);
 
 /* NULL: there is none. Good until the next is defined. */
 const struct sysprof_definition *sysprof_counters_find(const struct sysprof_counters *counters,

@@ -110,22 +110,25 @@ static struct ebt_error *add_log(struct sysprof_rows *rows, const struct sysprof
 	return ebt_record_add(&rows->rec, rows->stream);
 }
 
-static void define(struct sysprof_rows *rows, const struct sysprof_writer *writer,
-		   const struct sysprof_frame *frame)
+static struct ebt_error *define(struct sysprof_rows *rows, const struct sysprof_writer *writer,
+				const struct sysprof_frame *frame)
 {
 	struct sysprof_counter counter;
+	struct ebt_error *err = NULL;
 	size_t n;
 
 	if (!sysprof_frame_count(frame, &n)) {
 		rows->counts[SYSPROF_BAD_FRAMES]++;
-		return;
+		return NULL;
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		sysprof_frame_counter(frame, i, &counter);
-		sysprof_counters_define(rows->counters, writer->pid, &counter);
-		if (writer->ring)
-			sysprof_counters_define(rows->counters, OF_RING(writer->ring), &counter);
+		err = sysprof_counters_define(rows->counters, writer->pid, &counter);
+		if (!err && writer->ring)
+			err = sysprof_counters_define(rows->counters, OF_RING(writer->ring),
+						      &counter);
 	}
+	return err;
 }
 
 static const struct sysprof_definition *find(const struct sysprof_rows *rows,
@@ -191,8 +194,7 @@ struct ebt_error *sysprof_rows_add(struct sysprof_rows *rows, const struct syspr
 	case SYSPROF_COUNTER_SET:
 		return add_values(rows, writer, frame, now);
 	case SYSPROF_COUNTER_DEFINE:
-		define(rows, writer, frame);
-		return NULL;
+		return define(rows, writer, frame);
 	case SYSPROF_TIMESTAMP:
 		return NULL;
 	default:
