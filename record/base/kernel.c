@@ -253,23 +253,23 @@ void kernel_deinit(struct kernel *kernel)
 }
 
 /* Is it one of the functions between the scheduler and a program of sched_switch? */
-static bool is_glue(const char *name)
+static bool is_trampoline(const char *name)
 {
-	static const char *const names[EBREC_GLUE] = {
+	static const char *const names[EBREC_TRAMPOLINES] = {
 		"bpf_trace_run3",
 		"bpf_trace_run4",
 		"__bpf_trace_sched_switch",
 		"__traceiter_sched_switch",
 	};
 
-	for (size_t i = 0; i < EBREC_GLUE; i++) {
+	for (size_t i = 0; i < EBREC_TRAMPOLINES; i++) {
 		if (!strcmp(names[i], name))
 			return true;
 	}
 	return false;
 }
 
-void kernel_find_glue(struct kernel *kernel)
+void kernel_find_trampolines(struct kernel *kernel)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
 	_cleanup_free_ char *line = NULL;
@@ -277,18 +277,18 @@ void kernel_find_glue(struct kernel *kernel)
 	uint64_t start = 0;
 
 	/* In ascending order of address: a function ends where the next one begins. */
-	while (f && n < EBREC_GLUE && getline(&line, &size, f) > 0) {
+	while (f && n < EBREC_TRAMPOLINES && getline(&line, &size, f) > 0) {
 		unsigned long long address;
 		char type, name[64];
 
 		if (sscanf(line, "%llx %c %63s", &address, &type, name) != 3)
 			continue;
 		if (start && address > start) {
-			kernel->glue[n].start = start;
-			kernel->glue[n++].end = address;
+			kernel->trampolines[n].start = start;
+			kernel->trampolines[n++].end = address;
 			start = 0;
 		}
-		if (address && is_glue(name))
+		if (address && is_trampoline(name))
 			start = address;
 	}
 }

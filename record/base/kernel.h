@@ -28,16 +28,16 @@ struct kernel {
 	/* Functions through which the scheduler calls our programs; zero: not there. */
 	struct {
 		uint64_t start, end;
-	} glue[EBREC_GLUE];
+	} trampolines[EBREC_TRAMPOLINES];
 };
 
 /* EBT_ERR_UNSUPPORTED: what is missing and what to do about it, in one sentence. */
 struct ebt_error *kernel_probe(struct kernel *ret);
 void kernel_deinit(struct kernel *kernel);
 
-/* Fills in glue, which takes a while. Not finding it is no error: stacks then begin with the frames
- * of the tracing itself. */
-void kernel_find_glue(struct kernel *kernel);
+/* Fills in trampolines, which takes a while. Not finding it is no error: stacks then begin with the
+ * frames of the tracing itself. */
+void kernel_find_trampolines(struct kernel *kernel);
 
 /* Does the kernel have this function for BPF programs (or any function of that name)? */
 bool kernel_has_function(const struct kernel *kernel, const char *name);

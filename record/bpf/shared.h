@@ -13,9 +13,9 @@
 #define EBREC_MAX_FRAMES 127
 /* Entries of a user stack that is walked by tables, at the most; config.max_entries says how many.
  */
-#define EBREC_MAX_STACK 512
+#define EBREC_MAX_STACK	  512
 
-#define EBREC_GLUE	4
+#define EBREC_TRAMPOLINES 4
 
 /* Argument lists of tracepoint sched_switch; kernel.c finds out which from BTF. */
 enum {
@@ -32,11 +32,12 @@ struct ebrec_bpf_config {
 	__s64 preempt_count; /* of a CPU, from its run queue, in bytes; 0: not known */
 	struct {
 		__u64 start, end;
-	} glue[EBREC_GLUE]; /* functions between the scheduler and a program of sched_switch */
-	__u32 all;	    /* every task is followed */
-	__u32 self_tgid;    /* the recorder, never followed */
-	__u32 n_cpus;	    /* see EBREC_SLOT_ */
-	__u32 stacks;	    /* switches take stacks */
+	} trampolines[EBREC_TRAMPOLINES]; /* functions between the scheduler and a program of
+					     sched_switch */
+	__u32 all;			  /* every task is followed */
+	__u32 self_tgid;		  /* the recorder, never followed */
+	__u32 n_cpus;			  /* see EBREC_SLOT_ */
+	__u32 stacks;			  /* switches take stacks */
 	__u32 sample_stacks;
 	__u32 unwind;	   /* user stacks by tables */
 	__u32 unwind_exec; /* mappings are placed at exec */

@@ -57,10 +57,10 @@ struct {
 /* Frames of the tracing itself at the top of each stack, plus one; 0: not known yet. */
 __u32 switch_skip = 0;
 
-static __always_inline bool is_glue(__u64 address)
+static __always_inline bool is_trampoline(__u64 address)
 {
-	for (int i = 0; i < EBREC_GLUE; i++) {
-		if (address >= config.glue[i].start && address < config.glue[i].end)
+	for (int i = 0; i < EBREC_TRAMPOLINES; i++) {
+		if (address >= config.trampolines[i].start && address < config.trampolines[i].end)
 			return true;
 	}
 	return false;
@@ -73,7 +73,7 @@ static __always_inline __u32 find_skip(const struct task_struct *task, __u64 *bu
 	__u32 skip = 0;
 
 	for (int i = 0; i < 16; i++) {
-		if (n >= (long)((i + 1) * sizeof(__u64)) && is_glue(buf[i]))
+		if (n >= (long)((i + 1) * sizeof(__u64)) && is_trampoline(buf[i]))
 			skip = i + 1;
 	}
 	switch_skip = skip + 1;

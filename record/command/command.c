@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "format/base/cleanup.h"
-#include "record/command/relay.h"
-#include "record/config/handed.h"
+#include "record/command/tee.h"
+#include "record/config/inherited.h"
 
 /* How long a command that was asked to end may take until it is left alone. */
 #define STOP_MS 1000
@@ -22,7 +22,7 @@
 struct command {
 	const struct record_options *options;
 	struct passwd *user; /* NULL: as we are */
-	struct relay *relay; /* or NULL */
+	struct tee *tee;     /* or NULL */
 	pid_t pid;
 	int pidfd;
 	int go;	   /* our end of the pipe that holds it; -1: it has been let go */
@@ -60,12 +60,12 @@ static void wait_and_run(const struct command *c, int go, int error)
 	signal(SIGPIPE, SIG_DFL);
 	if (!strcmp(c->options->output, "-"))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-	if (c->relay)
-		relay_redirect(c->relay);
+	if (c->tee)
+		tee_redirect(c->tee);
 	/* The end of file means that the recorder has gone. */
 	if (read(go, &byte, 1) != 1)
 		_exit(125);
-	if (handed_apply(c->options->handed) && (!c->user || become(c->user)))
+	if (inherited_apply(c->options->inherited) && (!c->user || become(c->user)))
 		execvp(c->options->command[0], c->options->command);
 	errnum = errno;
 	if (write(error, &errnum, sizeof(errnum)) < 0)
@@ -76,7 +76,7 @@ static void wait_and_run(const struct command *c, int go, int error)
 struct ebt_error *command_create(const struct record_options *options, struct command **ret)
 {
 	_cleanup_free_ struct command *c = calloc(1, sizeof(*c));
-	_cleanup_(relay_destroyp) struct relay *relay = NULL;
+	_cleanup_(tee_destroyp) struct tee *tee = NULL;
 	int go[2], error[2];
 	struct ebt_error *err;
 
@@ -88,12 +88,12 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 		if (err)
 			return err;
 	}
-	err = relay_create(options, c->user, &relay);
+	err = tee_create(options, c->user, &tee);
 	if (err)
 		return err;
 	if (pipe2(go, O_CLOEXEC))
 		return ebt_error_errno(errno, "cannot make a pipe");
-	c->relay = relay;
+	c->tee = tee;
 	if (pipe2(error, O_CLOEXEC)) {
 		err = ebt_error_errno(errno, "cannot make a pipe");
 		close(go[0]);
@@ -106,8 +106,8 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 		close(error[0]);
 		wait_and_run(c, go[0], error[1]);
 	}
-	if (relay)
-		relay_begin(relay, c->pid);
+	if (tee)
+		tee_begin(tee, c->pid);
 	c->go = go[1];
 	c->error = error[0];
 	close(go[0]);
@@ -121,11 +121,11 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (c->pidfd < 0) {
 		err = ebt_error_errno(errno, "cannot watch the command");
-		c->relay = take_ptr(relay);
+		c->tee = take_ptr(tee);
 		command_destroy(take_ptr(c));
 		return err;
 	}
-	c->relay = take_ptr(relay);
+	c->tee = take_ptr(tee);
 	*ret = take_ptr(c);
 	return NULL;
 }
@@ -141,7 +141,7 @@ void command_destroy(struct command *c)
 	}
 	close(c->error);
 	ebt_closep(&c->pidfd);
-	relay_destroy(c->relay);
+	tee_destroy(c->tee);
 	free(c);
 }
 
@@ -150,9 +150,9 @@ pid_t command_pid(const struct command *c)
 	return c->pid;
 }
 
-struct relay *command_relay(const struct command *c)
+struct tee *command_tee(const struct command *c)
 {
-	return c->relay;
+	return c->tee;
 }
 
 int command_fd(const struct command *c)

@@ -10,7 +10,7 @@
 #include "record/config/options.h"
 
 struct command;
-struct relay;
+struct tee;
 
 /* Forks. The command's standard output is standard error where the trace goes to standard output.
  */
@@ -23,7 +23,7 @@ pid_t command_pid(const struct command *command);
 /* Readable when it has ended. Belongs to the command. */
 int command_fd(const struct command *command);
 /* What its output goes through, or NULL. Belongs to the command. */
-struct relay *command_relay(const struct command *command);
+struct tee *command_tee(const struct command *command);
 struct ebt_error *command_start(struct command *command);
 bool command_ended(struct command *command);
 void command_stop(struct command *command);

@@ -14,7 +14,7 @@
 #include "format/base/error.h"
 #include "record/config/source_args.h"
 
-struct handed;
+struct inherited;
 
 enum target_kind {
 	TARGET_NONE,
@@ -73,7 +73,7 @@ struct record_options {
 	const char *cgroup;
 	const char *user;
 	unsigned int capture_output; /* enum capture_output; 0: nothing */
-	struct handed *handed;	     /* what the command inherits; of no option */
+	struct inherited *inherited; /* what the command inherits; of no option */
 	char **command;		     /* argv of CMD, ends with NULL; part of the argv given */
 };
 

@@ -21,7 +21,7 @@
 struct bpf_link;
 struct bpf_map;
 struct bpf_program;
-struct handed;
+struct inherited;
 struct ebrec_bpf; /* the skeleton */
 struct ebt_stream;
 struct probe_list;
@@ -103,7 +103,8 @@ struct ebrec_source {
 
 	/* What the command shall inherit; before it is made, and whatever the target is. NULL:
 	 * nothing. */
-	struct ebt_error *(*hand)(const struct record_options *options, struct handed *handed);
+	struct ebt_error *(*inherit)(const struct record_options *options,
+				     struct inherited *inherited);
 
 	/* Is it there? Sets status to PARTIAL or UNAVAILABLE, and says why; leaves ON alone. */
 	void (*probe)(const struct kernel *kernel, struct source_state *state);

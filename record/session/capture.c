@@ -324,7 +324,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (err)
 		return err;
 	if (is_on(c, (size_t)offcpu) && options->call_graph)
-		kernel_find_glue(kernel);
+		kernel_find_trampolines(kernel);
 	c->context.skel = ebrec_bpf__open_opts(&opts);
 	if (!c->context.skel)
 		return ebt_error_errno(errno, "cannot open the BPF programs");

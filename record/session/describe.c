@@ -170,10 +170,10 @@ static struct ebt_error *describe_python(struct ebt_stream *stream, const struct
 }
 
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
-				  struct finisher *finisher)
+				  struct deferred *deferred)
 {
 	const struct unwinder *unwinder = capture_unwinder(capture);
-	struct finisher_stats stats;
+	struct deferred_stats stats;
 	struct ebt_error *err = NULL;
 
 	if (unwinder)
@@ -183,9 +183,9 @@ struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct captur
 				 unwind_spaces_full(unwinder->spaces));
 	if (!err && unwinder)
 		err = describe_python(stream, unwinder->skel);
-	if (err || !finisher)
+	if (err || !deferred)
 		return err;
-	finisher_stats(finisher, &stats);
+	deferred_stats(deferred, &stats);
 	err = add_number(stream, "stacks.dumps_finished", stats.whole);
 	if (!err)
 		err = add_number(stream, "stacks.dumps_not_finished",

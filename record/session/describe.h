@@ -8,7 +8,7 @@
 #include "record/base/kernel.h"
 #include "record/config/options.h"
 #include "record/session/capture.h"
-#include "record/session/finisher.h"
+#include "record/session/deferred.h"
 
 /* meta: ebrec.*, target.*, options.*, sample.*. */
 struct ebt_error *describe_options(struct ebt_stream *stream, const struct record_options *options,
@@ -18,9 +18,9 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture);
 
 /* meta: stacks.*: unwind tables, and what became of stacks that were not walked whole at once.
- * finisher may be NULL. */
+ * deferred may be NULL. */
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
-				  struct finisher *finisher);
+				  struct deferred *deferred);
 
 /* meta: end.*. exit_status -1: none. */
 struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status);

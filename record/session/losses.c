@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counters of the kernel and of the pump to rows of `lost`; see losses.h. */
+/* Counters of the kernel and of the consumer to rows of `lost`; see losses.h. */
 #include "record/session/losses.h"
 
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 
 struct losses {
 	const struct capture *capture;
-	const struct pump *pump;
+	const struct consumer *consumer;
 	uint64_t last; /* when the counters were read */
 	struct capture_drop *drops;
 	size_t n_drops;
 	uint64_t malformed, left, missed;
 };
 
-struct ebt_error *losses_create(const struct capture *capture, const struct pump *pump,
+struct ebt_error *losses_create(const struct capture *capture, const struct consumer *consumer,
 				uint64_t now, struct losses **ret)
 {
 	struct losses *l = calloc(1, sizeof(*l));
@@ -23,7 +23,7 @@ struct ebt_error *losses_create(const struct capture *capture, const struct pump
 	if (!l)
 		return &ebt_enomem;
 	l->capture = capture;
-	l->pump = pump;
+	l->consumer = consumer;
 	l->last = now;
 	*ret = l;
 	return NULL;
@@ -87,7 +87,7 @@ static struct ebt_error *emit_growth(const struct losses *l, struct ebt_stream *
 struct ebt_error *losses_emit(struct losses *l, struct ebt_stream *stream, uint64_t now)
 {
 	struct capture_drop *drops;
-	struct pump_counts counts;
+	struct consumer_counts counts;
 	struct ebt_error *err;
 	size_t n;
 
@@ -103,7 +103,7 @@ struct ebt_error *losses_emit(struct losses *l, struct ebt_stream *stream, uint6
 	free(l->drops);
 	l->drops = drops;
 	l->n_drops = n;
-	pump_counts(l->pump, &counts);
+	consumer_counts(l->consumer, &counts);
 	if (!err)
 		err = emit_growth(l, stream, now, counts.malformed, &l->malformed,
 				  EBT_V_lost_reason_record_malformed,

@@ -9,12 +9,12 @@
 #include "format/base/error.h"
 #include "format/write/writer.h"
 #include "record/session/capture.h"
-#include "record/session/pump.h"
+#include "record/session/consumer.h"
 
 struct losses;
 
 /* now: nothing was lost before. */
-struct ebt_error *losses_create(const struct capture *capture, const struct pump *pump,
+struct ebt_error *losses_create(const struct capture *capture, const struct consumer *consumer,
 				uint64_t now, struct losses **ret);
 /* Accepts NULL. */
 void losses_destroy(struct losses *losses);

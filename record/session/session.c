@@ -17,14 +17,14 @@
 #include "record/base/kernel.h"
 #include "record/base/output.h"
 #include "record/command/files.h"
-#include "record/command/relay.h"
-#include "record/config/handed.h"
+#include "record/command/tee.h"
+#include "record/config/inherited.h"
 #include "record/probes/list.h"
 #include "record/session/capture.h"
 #include "record/session/describe.h"
-#include "record/session/finisher.h"
+#include "record/session/deferred.h"
 #include "record/session/losses.h"
-#include "record/session/pump.h"
+#include "record/session/consumer.h"
 #include "record/session/target.h"
 #include "record/session/workers.h"
 #include "record/sideband/modules.h"
@@ -38,7 +38,7 @@
 #define NS_PER_S   UINT64_C(1000000000)
 
 #define TICK_MS	   100
-#define RELAY_MS   20 /* what a command writes is taken so often, and not at each write */
+#define TEE_MS	   20 /* what a command writes is taken so often, and not at each write */
 #define EPOCH_NS   (10 * NS_PER_S)
 #define KERNEL_NS  (5 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
@@ -55,14 +55,14 @@ struct session {
 	struct session_result *result;
 	struct kernel kernel;
 	struct target *target;
-	struct relay *relay; /* of the target, or NULL */
+	struct tee *tee; /* of the target, or NULL */
 	struct capture *capture;
 	int output, stop; /* the latter not owned */
 	struct tasks *tasks;
 	struct ebt_writer *writer;
 	struct ebt_stream *stream;
-	struct finisher *finisher; /* or NULL */
-	struct pump *pump;
+	struct deferred *deferred; /* or NULL */
+	struct consumer *consumer;
 	struct sideband *sideband;
 	struct snapshot_state *snapshot;
 	struct objects *objects;
@@ -80,8 +80,8 @@ struct session {
 
 static void deinit(struct session *s)
 {
-	pump_destroy(s->pump);
-	finisher_destroy(s->finisher);
+	consumer_destroy(s->consumer);
+	deferred_destroy(s->deferred);
 	losses_destroy(s->losses);
 	workers_destroy(s->workers);
 	objects_destroy(s->objects);
@@ -91,7 +91,7 @@ static void deinit(struct session *s)
 	sideband_close(s->sideband);
 	capture_destroy(s->capture);
 	target_destroy(s->target);
-	handed_destroy(s->resolved.handed);
+	inherited_destroy(s->resolved.inherited);
 	ebt_writer_destroy(s->writer);
 	tasks_destroy(s->tasks);
 	kernel_deinit(&s->kernel);
@@ -128,7 +128,7 @@ static struct ebt_error *make_polls(struct session *s)
 	if (!s->polls)
 		return &ebt_enomem;
 	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
-	s->polls[1] = (struct pollfd){ .fd = pump_fd(s->pump), .events = POLLIN };
+	s->polls[1] = (struct pollfd){ .fd = consumer_fd(s->consumer), .events = POLLIN };
 	s->polls[2] = (struct pollfd){ .fd = target_fd(s->target), .events = POLLIN };
 	s->polls[3] = (struct pollfd){ .fd = workers_fd(s->workers), .events = POLLIN };
 	for (size_t i = 0; i < n; i++)
@@ -137,11 +137,11 @@ static struct ebt_error *make_polls(struct session *s)
 	return NULL;
 }
 
-static struct ebt_error *create_finisher(struct session *s)
+static struct ebt_error *create_deferred(struct session *s)
 {
 	struct unwinder *u = capture_unwinder(s->capture);
 
-	return u && u->finishes ? finisher_create(u, s->tasks, &s->finisher) : NULL;
+	return u && u->finishes ? deferred_create(u, s->tasks, &s->deferred) : NULL;
 }
 
 /* What the kernel decides. */
@@ -229,7 +229,7 @@ static struct ebt_error *prepare(struct session *s)
 	if (!err)
 		err = resolve(s);
 	if (!err)
-		err = handed_create(s->options, &s->resolved.handed);
+		err = inherited_create(s->options, &s->resolved.inherited);
 	if (!err)
 		err = target_create(s->options, &s->target);
 	if (!err)
@@ -238,9 +238,9 @@ static struct ebt_error *prepare(struct session *s)
 	if (!err)
 		err = open_writer(s);
 	if (!err)
-		err = create_finisher(s);
+		err = create_deferred(s);
 	if (!err)
-		err = pump_create(s->capture, s->writer, s->tasks, s->finisher, &s->pump);
+		err = consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
 	if (!err)
 		err = snapshot_create(s->tasks, &s->snapshot);
 	if (!err)
@@ -255,7 +255,7 @@ static struct ebt_error *prepare(struct session *s)
 		return err;
 	if (s->options->no_containers)
 		snapshot_without_containers(s->snapshot);
-	s->relay = target_relay(s->target);
+	s->tee = target_tee(s->target);
 	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
 	sideband_listen(s->sideband, (struct mapping_listener){ hear, s });
 	objects_listen(s->objects, (struct objects_listener){ hear_file, s });
@@ -310,9 +310,9 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	if (!err)
 		err = capture_attach(s->capture);
 	if (!err)
-		err = losses_create(s->capture, s->pump, s->begin, &s->losses);
+		err = losses_create(s->capture, s->consumer, s->begin, &s->losses);
 	if (!err)
-		err = pump_start(s->pump);
+		err = consumer_start(s->consumer);
 	if (!err)
 		err = snapshot_learn(s->snapshot);
 	if (err)
@@ -349,20 +349,20 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	return err ? err : target_start(s->target);
 }
 
-static struct ebt_error *tell_unwinder(struct unwinder *u, const struct pump_notice *notice)
+static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer_notice *notice)
 {
 	if (!u)
 		return NULL;
 	switch (notice->event) {
-	case PUMP_EXEC:
+	case CONSUMER_EXEC:
 		return unwind_spaces_exec(u->spaces, notice->pid, notice->time);
-	case PUMP_FORK:
+	case CONSUMER_FORK:
 		return unwind_spaces_fork(u->spaces, notice->pid, notice->child, notice->time);
-	case PUMP_RENAME:
+	case CONSUMER_RENAME:
 		return unwind_spaces_rename(u->spaces, notice->pid, notice->time);
-	case PUMP_EXIT:
+	case CONSUMER_EXIT:
 		return unwind_spaces_exit(u->spaces, notice->pid, notice->time);
-	case PUMP_ATTACHED:
+	case CONSUMER_ATTACHED:
 		break;
 	}
 	return NULL;
@@ -370,21 +370,21 @@ static struct ebt_error *tell_unwinder(struct unwinder *u, const struct pump_not
 
 static struct ebt_error *handle_notices(struct session *s)
 {
-	struct pump_notice notice;
+	struct consumer_notice notice;
 	struct ebt_error *err = NULL;
 
-	while (!err && pump_next_notice(s->pump, &notice)) {
-		if (notice.event == PUMP_ATTACHED) {
+	while (!err && consumer_next_notice(s->consumer, &notice)) {
+		if (notice.event == CONSUMER_ATTACHED) {
 			target_follow_process(s->capture, notice.pid);
 			tasks_follow(s->tasks, notice.pid);
 		}
-		if (notice.event == PUMP_ATTACHED || notice.event == PUMP_EXEC)
+		if (notice.event == CONSUMER_ATTACHED || notice.event == CONSUMER_EXEC)
 			err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
 		if (!err)
 			err = tell_unwinder(capture_unwinder(s->capture), &notice);
-		if (!err && notice.event == PUMP_EXEC)
+		if (!err && notice.event == CONSUMER_EXEC)
 			err = perfmaps_exec(s->perfmaps, notice.pid, notice.time);
-		if (!err && notice.event == PUMP_EXIT)
+		if (!err && notice.event == CONSUMER_EXIT)
 			err = perfmaps_exit(s->perfmaps, notice.pid, notice.time);
 	}
 	return err;
@@ -398,7 +398,7 @@ static struct ebt_error *control_pass(struct session *s)
 
 	err = sideband_read(s->sideband);
 	if (!err)
-		err = pump_read_tasks(s->pump, s->stream);
+		err = consumer_read_tasks(s->consumer, s->stream);
 	if (!err)
 		err = sideband_emit(s->sideband, s->stream);
 	if (!err)
@@ -409,14 +409,14 @@ static struct ebt_error *control_pass(struct session *s)
 		err = publish(s);
 	if (!err)
 		err = workers_run(s->workers, s->stream, SOURCE_READY);
-	if (!err && s->relay)
-		err = relay_read(s->relay, s->stream);
+	if (!err && s->tee)
+		err = tee_read(s->tee, s->stream);
 	if (!err)
 		err = perfmaps_look(s->perfmaps, now);
 	if (!err)
 		err = objects_work(s->objects, false);
-	if (!err && s->finisher)
-		err = finisher_run(s->finisher, s->stream, now, false);
+	if (!err && s->deferred)
+		err = deferred_run(s->deferred, s->stream, now, false);
 	if (err)
 		return err;
 	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);
@@ -428,10 +428,10 @@ static void read_status(struct session *s, uint64_t now)
 {
 	struct session_status *status = &s->result->status;
 	struct ebt_writer_stats stats;
-	struct pump_counts counts;
+	struct consumer_counts counts;
 
 	ebt_writer_stats(s->writer, &stats);
-	pump_counts(s->pump, &counts);
+	consumer_counts(s->consumer, &counts);
 	status->elapsed = now - s->begin;
 	status->events = counts.records;
 	status->lost = stats.lost;
@@ -535,7 +535,7 @@ static const char *ended(struct session *s, uint64_t now)
 
 	if (reason)
 		return reason;
-	if (pump_failed(s->pump))
+	if (consumer_failed(s->consumer))
 		return "failed";
 	if (target_ended(s->target))
 		return s->options->target == TARGET_COMMAND ? "the command ended"
@@ -548,7 +548,7 @@ static const char *ended(struct session *s, uint64_t now)
 static int poll_timeout(const struct session *s, uint64_t now)
 {
 	uint64_t left, end = s->begin + s->options->duration;
-	int tick = s->relay ? RELAY_MS : TICK_MS;
+	int tick = s->tee ? TEE_MS : TICK_MS;
 
 	if (!s->options->duration)
 		return tick;
@@ -597,7 +597,7 @@ static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *
 static struct ebt_error *deliver(struct session *s, bool by_itself)
 {
 	read_signals(s);
-	return relay_deliver(s->relay, s->stop, by_itself ? -1 : WORDS_MS);
+	return tee_deliver(s->tee, s->stop, by_itself ? -1 : WORDS_MS);
 }
 
 /*
@@ -621,17 +621,17 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 		err = snapshot_end(s->snapshot, s->stream, wanted, s);
 	if (!err)
 		err = workers_run(s->workers, s->stream, SOURCE_END);
-	if (!err && s->relay)
-		err = relay_end(s->relay, s->stream, now);
+	if (!err && s->tee)
+		err = tee_end(s->tee, s->stream, now);
 	if (!err)
 		err = clocks_emit(s->stream);
 	capture_detach(s->capture);
 	target_stop(s->target);
 	if (!err)
 		err = control_pass(s);
-	err = first_error(err, pump_finish(s->pump));
-	if (!err && s->finisher)
-		err = finisher_run(s->finisher, s->stream, clocks_now(), true);
+	err = first_error(err, consumer_finish(s->consumer));
+	if (!err && s->deferred)
+		err = deferred_run(s->deferred, s->stream, clocks_now(), true);
 	if (!err)
 		err = snapshot_changes(s->snapshot, s->stream, true);
 	if (!err)
@@ -650,7 +650,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (!err)
 		err = losses_emit(s->losses, s->stream, now);
 	if (!err)
-		err = describe_stacks(s->stream, s->capture, s->finisher);
+		err = describe_stacks(s->stream, s->capture, s->deferred);
 	if (!err)
 		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
 	if (!err)
@@ -658,7 +658,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (err)
 		s->result->exit_status = -1;
 	read_status(s, now);
-	if (s->relay)
+	if (s->tee)
 		err = first_error(err, deliver(s, by_itself));
 	return first_error(err, target_exec_error(s->target));
 }

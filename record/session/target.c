@@ -273,9 +273,9 @@ int target_fd(const struct target *t)
 	return t->command ? command_fd(t->command) : -1;
 }
 
-struct relay *target_relay(const struct target *t)
+struct tee *target_tee(const struct target *t)
 {
-	return t->command ? command_relay(t->command) : NULL;
+	return t->command ? command_tee(t->command) : NULL;
 }
 
 bool target_ended(struct target *t)

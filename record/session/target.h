@@ -13,7 +13,7 @@
 #include "record/config/options.h"
 #include "record/session/capture.h"
 
-struct relay;
+struct tee;
 struct target;
 
 /* Checks that it is there, and starts the command, which waits before it runs. */
@@ -38,7 +38,7 @@ struct ebt_error *target_start(struct target *target);
 int target_fd(const struct target *target);
 
 /* What the command's output goes through, or NULL. Belongs to the target. */
-struct relay *target_relay(const struct target *target);
+struct tee *target_tee(const struct target *target);
 
 /* Has it ended? Never true of a cgroup or the whole system. */
 bool target_ended(struct target *target);

@@ -12,7 +12,7 @@
 #include <sys/timerfd.h>
 
 #include "record/base/clocks.h"
-#include "record/config/handed.h"
+#include "record/config/inherited.h"
 #include "record/config/source.h"
 #include "record/sources/sysprof_control.h"
 #include "record/sources/sysprof_rows.h"
@@ -63,7 +63,7 @@ static bool wanted(const struct record_options *options, const char *way)
 	return found;
 }
 
-static struct ebt_error *hand(const struct record_options *options, struct handed *handed)
+static struct ebt_error *inherit(const struct record_options *options, struct inherited *inherited)
 {
 	struct ebt_error *err = NULL;
 	int theirs, ours;
@@ -73,12 +73,12 @@ static struct ebt_error *hand(const struct record_options *options, struct hande
 	if (wanted(options, "control")) {
 		err = sysprof_control_pair(&theirs, &ours);
 		if (!err)
-			err = handed_add(handed, CONTROL_VARIABLE, theirs, ours);
+			err = inherited_add(inherited, CONTROL_VARIABLE, theirs, ours);
 	}
 	if (!err && wanted(options, "trace")) {
 		err = sysprof_trace_pair(&theirs, &ours);
 		if (!err)
-			err = handed_add(handed, TRACE_VARIABLE, theirs, ours);
+			err = inherited_add(inherited, TRACE_VARIABLE, theirs, ours);
 	}
 	return err;
 }
@@ -114,12 +114,12 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static struct ebt_error *open_ways(struct sysprof_worker *w, struct handed *handed)
+static struct ebt_error *open_ways(struct sysprof_worker *w, struct inherited *inherited)
 {
-	int theirs = handed_number(handed, CONTROL_VARIABLE);
+	int theirs = inherited_number(inherited, CONTROL_VARIABLE);
 	struct ebt_error *err = NULL;
 
-	w->socket = handed_take(handed, CONTROL_VARIABLE);
+	w->socket = inherited_take(inherited, CONTROL_VARIABLE);
 	if (w->socket >= 0) {
 		raise_limit();
 		err = sysprof_control_create(w->socket, theirs, &w->rows, &w->control);
@@ -127,8 +127,8 @@ static struct ebt_error *open_ways(struct sysprof_worker *w, struct handed *hand
 		if (!err)
 			err = watch(w, EPOLL_CTL_ADD, w->socket, w->events);
 	}
-	theirs = handed_number(handed, TRACE_VARIABLE);
-	w->file = handed_take(handed, TRACE_VARIABLE);
+	theirs = inherited_number(inherited, TRACE_VARIABLE);
+	w->file = inherited_take(inherited, TRACE_VARIABLE);
 	if (!err && w->file >= 0)
 		err = sysprof_trace_create(w->file, theirs, &w->rows, &w->trace);
 	return err;
@@ -158,7 +158,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	if (!err)
 		err = watch(w, EPOLL_CTL_ADD, w->timer, EPOLLIN);
 	if (!err)
-		err = open_ways(w, context->options->handed);
+		err = open_ways(w, context->options->inherited);
 	if (err) {
 		close_worker(w);
 		return err;
@@ -302,6 +302,6 @@ const struct ebrec_source source_sysprof = {
 	.tables = (const uint16_t[]){ EBT_T_mark, EBT_T_mark_counter, EBT_T_log, 0 },
 	.check_args = check_args,
 	.probe = probe,
-	.hand = hand,
+	.inherit = inherit,
 	.worker = &worker_of_sysprof,
 };

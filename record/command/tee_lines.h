@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of `log` from what a command has written, a row a line. */
-#ifndef RECORD_COMMAND_RELAY_LINES_H
-#define RECORD_COMMAND_RELAY_LINES_H
+#ifndef RECORD_COMMAND_TEE_LINES_H
+#define RECORD_COMMAND_TEE_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,9 +11,9 @@
 #include "format/write/writer.h"
 
 /* Bytes of a line that are kept. */
-#define RELAY_LINE 4096
+#define TEE_LINE 4096
 
-struct relay_lines {
+struct tee_lines {
 	enum ebt_log_origin origin;
 	uint32_t task;
 	uint64_t end;	/* no row is later; 0: not known yet */
@@ -22,26 +22,25 @@ struct relay_lines {
 	size_t len;
 	uint64_t cut; /* bytes of it that are not kept */
 	enum {
-		RELAY_NOT_AFTER_CR,
-		RELAY_AFTER_LINE, /* which the \r ended: a \n that follows belongs to it */
-		RELAY_AFTER_CR,
+		TEE_NOT_AFTER_CR,
+		TEE_AFTER_LINE, /* which the \r ended: a \n that follows belongs to it */
+		TEE_AFTER_CR,
 	} state;
 	uint64_t rows; /* so far */
 	struct ebt_record rec;
-	char text[RELAY_LINE];
+	char text[TEE_LINE];
 };
 
 /* Lines end with \n, \r\n or \r; of \r alone, nothing is made where nothing is before it. */
-struct ebt_error *relay_lines_add(struct relay_lines *lines, struct ebt_stream *stream,
-				  uint64_t time, const char *data, size_t len);
+struct ebt_error *tee_lines_add(struct tee_lines *lines, struct ebt_stream *stream, uint64_t time,
+				const char *data, size_t len);
 
 /* Makes a row of a line that has not ended, if there is one. */
-struct ebt_error *relay_lines_flush(struct relay_lines *lines, struct ebt_stream *stream);
+struct ebt_error *tee_lines_flush(struct tee_lines *lines, struct ebt_stream *stream);
 
 /* Here something is missing: so many ends of lines. */
-struct ebt_error *relay_lines_lost(struct relay_lines *lines, struct ebt_stream *stream,
-				   uint64_t ends);
+struct ebt_error *tee_lines_lost(struct tee_lines *lines, struct ebt_stream *stream, uint64_t ends);
 
-void relay_lines_deinit(struct relay_lines *lines);
+void tee_lines_deinit(struct tee_lines *lines);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder's part of `--capture-output`; see relay.h. */
-#include "record/command/relay.h"
+/* The recorder's part of `--capture-output`; see tee.h. */
+#include "record/command/tee.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include <termios.h>
 
 #include "record/base/clocks.h"
-#include "record/command/relay_copy.h"
-#include "record/command/relay_lines.h"
+#include "record/command/tee_copy.h"
+#include "record/command/tee_lines.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -40,17 +40,17 @@ struct channel {
 	uint64_t lost_bytes, lost_ends; /* as far as is known */
 	uint32_t empty, delivered;	/* the last requests that were answered */
 	int error;			/* errno of writing */
-	struct relay_lines lines;
+	struct tee_lines lines;
 };
 
-struct relay {
+struct tee {
 	int ends[2]; /* the command's standard output and error; the same; -1: not captured */
 	int epoll;
 	uint32_t request;
 	bool ended; /* what is read now was written after the recording */
 	size_t n;
 	struct channel channels[2];
-	struct relay_message *message;
+	struct tee_message *message;
 };
 
 /* --- ways --- */
@@ -68,7 +68,7 @@ static bool one_place(int a, int b)
 }
 
 /* As the other one is, but that it changes nothing of what is written. */
-static struct ebt_error *make_terminal(int like, struct relay_ways *ways, int *ret_end)
+static struct ebt_error *make_terminal(int like, struct tee_ways *ways, int *ret_end)
 {
 	struct termios termios;
 	struct winsize size;
@@ -91,7 +91,7 @@ static struct ebt_error *make_terminal(int like, struct relay_ways *ways, int *r
 	return NULL;
 }
 
-static struct ebt_error *make_way(int out, const struct passwd *user, struct relay_ways *ways,
+static struct ebt_error *make_way(int out, const struct passwd *user, struct tee_ways *ways,
 				  int *ret_end)
 {
 	struct ebt_error *err = NULL;
@@ -113,8 +113,7 @@ static struct ebt_error *make_way(int out, const struct passwd *user, struct rel
 }
 
 /* Signals do no harm to the process once it has said something. */
-static struct ebt_error *start(struct relay *relay, struct relay_ways *ways,
-			       struct channel *channel)
+static struct ebt_error *start(struct tee *tee, struct tee_ways *ways, struct channel *channel)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = channel };
 	int fds[2], size = QUEUE_BYTES;
@@ -128,25 +127,25 @@ static struct ebt_error *start(struct relay *relay, struct relay_ways *ways,
 	channel->socket = fds[0];
 	channel->pid = fork();
 	if (!channel->pid)
-		relay_copy(ways);
+		tee_copy(ways);
 	close(fds[1]);
-	if (channel->pid < 0 || recv(fds[0], relay->message, RELAY_DATA, 0) <= 0)
+	if (channel->pid < 0 || recv(fds[0], tee->message, TEE_DATA, 0) <= 0)
 		return ebt_error_errno(errno, "cannot start a process");
-	if (epoll_ctl(relay->epoll, EPOLL_CTL_ADD, fds[0], &event))
+	if (epoll_ctl(tee->epoll, EPOLL_CTL_ADD, fds[0], &event))
 		return ebt_error_errno(errno, "cannot wait for the command's output");
 	return NULL;
 }
 
-static struct ebt_error *add_channel(struct relay *relay, int out, uint32_t origin,
+static struct ebt_error *add_channel(struct tee *tee, int out, uint32_t origin,
 				     const struct passwd *user, int *ret_end)
 {
-	struct channel *channel = &relay->channels[relay->n++];
-	struct relay_ways ways = { .in = -1, .out = -1, .socket = -1 };
+	struct channel *channel = &tee->channels[tee->n++];
+	struct tee_ways ways = { .in = -1, .out = -1, .socket = -1 };
 	struct ebt_error *err = make_way(out, user, &ways, ret_end);
 
 	channel->lines.origin = origin;
 	if (!err)
-		err = start(relay, &ways, channel);
+		err = start(tee, &ways, channel);
 	ebt_closep(&ways.in);
 	return err;
 }
@@ -159,7 +158,7 @@ static bool is_open(int fd)
 	return flags >= 0 && !(flags & FD_CLOEXEC);
 }
 
-static struct ebt_error *add_channels(struct relay *relay, const struct record_options *options,
+static struct ebt_error *add_channels(struct tee *tee, const struct record_options *options,
 				      const struct passwd *user)
 {
 	/* As command.c has it. */
@@ -170,84 +169,82 @@ static struct ebt_error *add_channels(struct relay *relay, const struct record_o
 
 	if (wants_out && wants_err && !(options->capture_output & CAPTURE_APART) &&
 	    (out == STDERR_FILENO || one_place(out, STDERR_FILENO))) {
-		err = add_channel(relay, out, EBT_V_log_origin_output, user, &relay->ends[0]);
-		relay->ends[1] = relay->ends[0];
+		err = add_channel(tee, out, EBT_V_log_origin_output, user, &tee->ends[0]);
+		tee->ends[1] = tee->ends[0];
 		return err;
 	}
 	if (wants_out)
-		err = add_channel(relay, out, EBT_V_log_origin_stdout, user, &relay->ends[0]);
+		err = add_channel(tee, out, EBT_V_log_origin_stdout, user, &tee->ends[0]);
 	if (!err && wants_err)
-		err = add_channel(relay, STDERR_FILENO, EBT_V_log_origin_stderr, user,
-				  &relay->ends[1]);
+		err = add_channel(tee, STDERR_FILENO, EBT_V_log_origin_stderr, user, &tee->ends[1]);
 	return err;
 }
 
-struct ebt_error *relay_create(const struct record_options *options, const struct passwd *user,
-			       struct relay **ret)
+struct ebt_error *tee_create(const struct record_options *options, const struct passwd *user,
+			     struct tee **ret)
 {
-	_cleanup_(relay_destroyp) struct relay *relay = NULL;
+	_cleanup_(tee_destroyp) struct tee *tee = NULL;
 	struct ebt_error *err;
 
 	if (!options->capture_output)
 		return NULL;
-	relay = calloc(1, sizeof(*relay));
-	if (!relay)
+	tee = calloc(1, sizeof(*tee));
+	if (!tee)
 		return &ebt_enomem;
-	relay->ends[0] = relay->ends[1] = relay->channels[0].socket = relay->channels[1].socket =
-		-1;
-	relay->message = malloc(sizeof(*relay->message) + RELAY_DATA);
-	relay->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!relay->message)
+	tee->ends[0] = tee->ends[1] = tee->channels[0].socket = tee->channels[1].socket = -1;
+	tee->message = malloc(sizeof(*tee->message) + TEE_DATA);
+	tee->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!tee->message)
 		return &ebt_enomem;
-	if (relay->epoll < 0)
+	if (tee->epoll < 0)
 		return ebt_error_errno(errno, "cannot wait for the command's output");
-	err = add_channels(relay, options, user);
+	err = add_channels(tee, options, user);
 	if (!err)
-		*ret = take_ptr(relay);
+		*ret = take_ptr(tee);
 	return err;
 }
 
-static void close_ends(struct relay *relay)
+static void close_ends(struct tee *tee)
 {
-	if (relay->ends[1] != relay->ends[0])
-		ebt_closep(&relay->ends[1]);
-	ebt_closep(&relay->ends[0]);
-	relay->ends[0] = relay->ends[1] = -1;
+	if (tee->ends[1] != tee->ends[0])
+		ebt_closep(&tee->ends[1]);
+	ebt_closep(&tee->ends[0]);
+	tee->ends[0] = tee->ends[1] = -1;
 }
 
-void relay_destroy(struct relay *relay)
+void tee_destroy(struct tee *tee)
 {
-	if (!relay)
+	if (!tee)
 		return;
-	close_ends(relay);
-	for (size_t i = 0; i < relay->n; i++) {
-		ebt_closep(&relay->channels[i].socket);
-		relay_lines_deinit(&relay->channels[i].lines);
-		waitpid(relay->channels[i].pid, NULL, WNOHANG);
+	close_ends(tee);
+	for (size_t i = 0; i < tee->n; i++) {
+		ebt_closep(&tee->channels[i].socket);
+		tee_lines_deinit(&tee->channels[i].lines);
+		waitpid(tee->channels[i].pid, NULL, WNOHANG);
 	}
-	ebt_closep(&relay->epoll);
-	free(relay->message);
-	free(relay);
+	ebt_closep(&tee->epoll);
+	free(tee->message);
+	free(tee);
 }
 
-void relay_redirect(const struct relay *relay)
+void tee_redirect(const struct tee *tee)
 {
-	if (relay->ends[0] >= 0)
-		dup2(relay->ends[0], STDOUT_FILENO);
-	if (relay->ends[1] >= 0)
-		dup2(relay->ends[1], STDERR_FILENO);
+	if (tee->ends[0] >= 0)
+		dup2(tee->ends[0], STDOUT_FILENO);
+	if (tee->ends[1] >= 0)
+		dup2(tee->ends[1], STDERR_FILENO);
 }
 
-void relay_begin(struct relay *relay, pid_t command)
+void tee_begin(struct tee *tee, pid_t command)
 {
-	close_ends(relay);
-	for (size_t i = 0; i < relay->n; i++)
-		relay->channels[i].lines.task = (uint32_t)command;
+	close_ends(tee);
+	for (size_t i = 0; i < tee->n; i++)
+		tee->channels[i].lines.task = (uint32_t)command;
 }
 
 /* --- messages --- */
 
-static struct ebt_error *take_loss(struct channel *c, const struct relay_message *m,
+static struct ebt_error *take_loss(struct channel *c, const struct tee_message *m,
 				   struct ebt_stream *stream)
 {
 	uint64_t ends = m->lost_ends - c->lost_ends;
@@ -256,26 +253,26 @@ static struct ebt_error *take_loss(struct channel *c, const struct relay_message
 		return NULL;
 	c->lost_bytes = m->lost_bytes;
 	c->lost_ends = m->lost_ends;
-	return stream ? relay_lines_lost(&c->lines, stream, ends) : NULL;
+	return stream ? tee_lines_lost(&c->lines, stream, ends) : NULL;
 }
 
-static struct ebt_error *take_message(struct channel *c, const struct relay_message *m,
+static struct ebt_error *take_message(struct channel *c, const struct tee_message *m,
 				      struct ebt_stream *stream)
 {
 	struct ebt_error *err = take_loss(c, m, stream);
 
 	if (err)
 		return err;
-	switch ((enum relay_kind)m->kind) {
-	case RELAY_READ:
-		return stream ? relay_lines_add(&c->lines, stream, m->time, m->data, m->len) : NULL;
-	case RELAY_EMPTY:
+	switch ((enum tee_kind)m->kind) {
+	case TEE_READ:
+		return stream ? tee_lines_add(&c->lines, stream, m->time, m->data, m->len) : NULL;
+	case TEE_EMPTY:
 		c->empty = m->request;
 		break;
-	case RELAY_DELIVERED:
+	case TEE_DELIVERED:
 		c->delivered = m->request;
 		break;
-	case RELAY_FAILED:
+	case TEE_FAILED:
 		c->error = (int)m->error;
 		break;
 	}
@@ -283,14 +280,14 @@ static struct ebt_error *take_message(struct channel *c, const struct relay_mess
 }
 
 /* Takes what has been read until now. Without a stream nothing becomes rows. */
-static struct ebt_error *drain(struct relay *relay, struct channel *c, struct ebt_stream *stream)
+static struct ebt_error *drain(struct tee *tee, struct channel *c, struct ebt_stream *stream)
 {
 	uint64_t now = clocks_now(), rows = c->lines.rows;
-	struct relay_message *m = relay->message;
+	struct tee_message *m = tee->message;
 	struct ebt_error *err = NULL;
 
 	while (!err && c->socket >= 0 && c->lines.rows - rows < MAX_ROWS) {
-		ssize_t n = recv(c->socket, m, sizeof(*m) + RELAY_DATA, MSG_DONTWAIT);
+		ssize_t n = recv(c->socket, m, sizeof(*m) + TEE_DATA, MSG_DONTWAIT);
 
 		if (n < 0 && errno == EAGAIN)
 			break;
@@ -310,89 +307,88 @@ static struct ebt_error *drain(struct relay *relay, struct channel *c, struct eb
 	}
 	if (!err && stream && c->lines.first &&
 	    (c->socket < 0 || now > c->lines.first + PARTIAL_NS))
-		err = relay_lines_flush(&c->lines, stream);
+		err = tee_lines_flush(&c->lines, stream);
 	return err;
 }
 
-struct ebt_error *relay_read(struct relay *relay, struct ebt_stream *stream)
+struct ebt_error *tee_read(struct tee *tee, struct ebt_stream *stream)
 {
 	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; i < relay->n && !err; i++)
-		err = drain(relay, &relay->channels[i], relay->ended ? NULL : stream);
+	for (size_t i = 0; i < tee->n && !err; i++)
+		err = drain(tee, &tee->channels[i], tee->ended ? NULL : stream);
 	return err;
 }
 
 /* --- the end --- */
 
-static void request(struct relay *relay)
+static void request(struct tee *tee)
 {
-	relay->request++;
-	for (size_t i = 0; i < relay->n; i++) {
-		if (relay->channels[i].socket >= 0)
-			send(relay->channels[i].socket, &relay->request, sizeof(relay->request),
+	tee->request++;
+	for (size_t i = 0; i < tee->n; i++) {
+		if (tee->channels[i].socket >= 0)
+			send(tee->channels[i].socket, &tee->request, sizeof(tee->request),
 			     MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
 }
 
 /* Not answered. Such a process may be in a write that lasts. */
-static bool disturb(const struct relay *relay, bool delivered)
+static bool disturb(const struct tee *tee, bool delivered)
 {
 	bool waiting = false;
 
-	for (size_t i = 0; i < relay->n; i++) {
-		const struct channel *c = &relay->channels[i];
+	for (size_t i = 0; i < tee->n; i++) {
+		const struct channel *c = &tee->channels[i];
 
-		if (c->socket < 0 || (delivered ? c->delivered : c->empty) == relay->request)
+		if (c->socket < 0 || (delivered ? c->delivered : c->empty) == tee->request)
 			continue;
 		waiting = true;
-		if (c->empty != relay->request)
+		if (c->empty != tee->request)
 			kill(c->pid, SIGUSR1);
 	}
 	return waiting;
 }
 
 /* Until the request is answered. */
-static struct ebt_error *await(struct relay *relay, struct ebt_stream *stream, int stop,
-			       int timeout_ms)
+static struct ebt_error *await(struct tee *tee, struct ebt_stream *stream, int stop, int timeout_ms)
 {
-	struct pollfd polls[] = { { .fd = relay->epoll, .events = POLLIN },
+	struct pollfd polls[] = { { .fd = tee->epoll, .events = POLLIN },
 				  { .fd = stop, .events = POLLIN } };
 	uint64_t until = clocks_now() + (uint64_t)timeout_ms * NS_PER_MS;
 	struct ebt_error *err = NULL;
 
-	while (!err && disturb(relay, !stream) && !polls[1].revents &&
+	while (!err && disturb(tee, !stream) && !polls[1].revents &&
 	       (timeout_ms < 0 || clocks_now() < until)) {
 		if (poll(polls, 2, stream ? REPEAT_MS : 5 * REPEAT_MS) < 0 && errno != EINTR)
 			return ebt_error_errno(errno, "cannot wait for the command's output");
-		err = relay_read(relay, stream);
+		err = tee_read(tee, stream);
 	}
 	return err;
 }
 
-struct ebt_error *relay_end(struct relay *relay, struct ebt_stream *stream, uint64_t end)
+struct ebt_error *tee_end(struct tee *tee, struct ebt_stream *stream, uint64_t end)
 {
 	struct ebt_error *err;
 
-	for (size_t i = 0; i < relay->n; i++)
-		relay->channels[i].lines.end = end;
-	request(relay);
-	err = await(relay, stream, -1, END_MS);
-	for (size_t i = 0; i < relay->n && !err; i++)
-		err = relay_lines_flush(&relay->channels[i].lines, stream);
-	relay->ended = true;
+	for (size_t i = 0; i < tee->n; i++)
+		tee->channels[i].lines.end = end;
+	request(tee);
+	err = await(tee, stream, -1, END_MS);
+	for (size_t i = 0; i < tee->n && !err; i++)
+		err = tee_lines_flush(&tee->channels[i].lines, stream);
+	tee->ended = true;
 	return err;
 }
 
-struct ebt_error *relay_deliver(struct relay *relay, int stop, int timeout_ms)
+struct ebt_error *tee_deliver(struct tee *tee, int stop, int timeout_ms)
 {
 	struct ebt_error *err;
 
-	request(relay);
-	err = await(relay, NULL, stop, timeout_ms);
-	for (size_t i = 0; i < relay->n && !err; i++) {
-		if (relay->channels[i].error)
-			err = ebt_error_errno(relay->channels[i].error,
+	request(tee);
+	err = await(tee, NULL, stop, timeout_ms);
+	for (size_t i = 0; i < tee->n && !err; i++) {
+		if (tee->channels[i].error)
+			err = ebt_error_errno(tee->channels[i].error,
 					      "cannot pass on the command's output");
 	}
 	return err;

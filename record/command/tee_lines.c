@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of `log` from what a command has written; see relay_lines.h. */
-#include "record/command/relay_lines.h"
+/* Rows of `log` from what a command has written; see tee_lines.h. */
+#include "record/command/tee_lines.h"
 
 #include <linux/types.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 /* A row may be so old when it is written (struct source_worker); log.late says the rest. */
 #define MAX_AGE_NS UINT64_C(400000000)
 
-static struct ebt_error *add_row(struct relay_lines *l, struct ebt_stream *stream)
+static struct ebt_error *add_row(struct tee_lines *l, struct ebt_stream *stream)
 {
 	uint64_t now = clocks_now(), oldest = now - MAX_AGE_NS, time = l->last;
 	struct ebt_wire_log *row;
@@ -32,7 +32,7 @@ static struct ebt_error *add_row(struct relay_lines *l, struct ebt_stream *strea
 	return ebt_record_add(&l->rec, stream);
 }
 
-static void add_text(struct relay_lines *l, uint64_t time, const char *data, size_t len)
+static void add_text(struct tee_lines *l, uint64_t time, const char *data, size_t len)
 {
 	size_t room = sizeof(l->text) - l->len, kept = len < room ? len : room;
 
@@ -44,17 +44,17 @@ static void add_text(struct relay_lines *l, uint64_t time, const char *data, siz
 	memcpy(l->text + l->len, data, kept);
 	l->len += kept;
 	l->cut += len - kept;
-	l->state = RELAY_NOT_AFTER_CR;
+	l->state = TEE_NOT_AFTER_CR;
 }
 
-static struct ebt_error *end_line(struct relay_lines *l, struct ebt_stream *stream, uint64_t time)
+static struct ebt_error *end_line(struct tee_lines *l, struct ebt_stream *stream, uint64_t time)
 {
 	l->last = time;
 	return add_row(l, stream);
 }
 
 /* A part without \n, which may end with \r. */
-static struct ebt_error *add_part(struct relay_lines *l, struct ebt_stream *stream, uint64_t time,
+static struct ebt_error *add_part(struct tee_lines *l, struct ebt_stream *stream, uint64_t time,
 				  const char *data, size_t len)
 {
 	while (len) {
@@ -68,19 +68,19 @@ static struct ebt_error *add_part(struct relay_lines *l, struct ebt_stream *stre
 		data += before + 1;
 		len -= before + 1;
 		if (!l->first) {
-			l->state = l->state == RELAY_NOT_AFTER_CR ? RELAY_AFTER_CR : l->state;
+			l->state = l->state == TEE_NOT_AFTER_CR ? TEE_AFTER_CR : l->state;
 			continue;
 		}
 		err = end_line(l, stream, time);
 		if (err)
 			return err;
-		l->state = RELAY_AFTER_LINE;
+		l->state = TEE_AFTER_LINE;
 	}
 	return NULL;
 }
 
-struct ebt_error *relay_lines_add(struct relay_lines *l, struct ebt_stream *stream, uint64_t time,
-				  const char *data, size_t len)
+struct ebt_error *tee_lines_add(struct tee_lines *l, struct ebt_stream *stream, uint64_t time,
+				const char *data, size_t len)
 {
 	const char *end = data + len;
 	struct ebt_error *err = NULL;
@@ -91,27 +91,27 @@ struct ebt_error *relay_lines_add(struct relay_lines *l, struct ebt_stream *stre
 		err = add_part(l, stream, time, data, (size_t)((newline ? newline : end) - data));
 		if (err || !newline)
 			return err;
-		if (l->state != RELAY_AFTER_LINE)
+		if (l->state != TEE_AFTER_LINE)
 			err = end_line(l, stream, time);
-		l->state = RELAY_NOT_AFTER_CR;
+		l->state = TEE_NOT_AFTER_CR;
 		data = newline + 1;
 	}
 	return err;
 }
 
-struct ebt_error *relay_lines_flush(struct relay_lines *l, struct ebt_stream *stream)
+struct ebt_error *tee_lines_flush(struct tee_lines *l, struct ebt_stream *stream)
 {
 	return l->first ? add_row(l, stream) : NULL;
 }
 
-struct ebt_error *relay_lines_lost(struct relay_lines *l, struct ebt_stream *stream, uint64_t ends)
+struct ebt_error *tee_lines_lost(struct tee_lines *l, struct ebt_stream *stream, uint64_t ends)
 {
-	struct ebt_error *err = relay_lines_flush(l, stream);
+	struct ebt_error *err = tee_lines_flush(l, stream);
 	struct ebt_wire_lost *row;
 
 	if (err)
 		return err;
-	l->state = RELAY_NOT_AFTER_CR;
+	l->state = TEE_NOT_AFTER_CR;
 	row = ebt_record_begin(&l->rec, EBT_T_lost, clocks_now());
 	row->from = l->last;
 	/* What is left of a line that was cut in two is a row, and not the line. */
@@ -124,7 +124,7 @@ struct ebt_error *relay_lines_lost(struct relay_lines *l, struct ebt_stream *str
 	return ebt_record_add(&l->rec, stream);
 }
 
-void relay_lines_deinit(struct relay_lines *l)
+void tee_lines_deinit(struct tee_lines *l)
 {
 	ebt_record_deinit(&l->rec);
 }

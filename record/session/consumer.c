@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads that read rings; see pump.h. */
-#include "record/session/pump.h"
+/* Threads that read rings; see consumer.h. */
+#include "record/session/consumer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/bpf/shared.h"
-#include "record/session/finisher.h"
+#include "record/session/deferred.h"
 #include "record/sideband/tasks.h"
 #include "record/unwind/python.h"
 
@@ -33,8 +33,8 @@
 /* A reader that gets its turn among all others' loses what they do meanwhile. */
 #define NICE (-15)
 
-struct pump_thread {
-	struct pump *pump;
+struct consumer_thread {
+	struct consumer *consumer;
 	struct ebt_stream *stream;
 	uint32_t first_ring, end_ring; /* event and sample rings */
 	uint64_t *ends;		       /* of a pass: positions of both kinds */
@@ -46,16 +46,16 @@ struct pump_thread {
 	uint64_t records, malformed, left;
 };
 
-struct pump {
+struct consumer {
 	struct capture *capture;
 	struct tasks *tasks;
-	struct finisher *finisher; /* or NULL */
-	struct pump_thread *threads;
+	struct deferred *deferred; /* or NULL */
+	struct consumer_thread *threads;
 	uint32_t n_threads;
 	int event, wake; /* to the caller; to the threads, at the end */
 
 	pthread_mutex_t lock; /* of the task ring, and what follows */
-	struct pump_notice notices[MAX_NOTICES];
+	struct consumer_notice notices[MAX_NOTICES];
 	size_t first_notice, n_notices;
 	uint64_t notices_dropped, task_records, task_malformed;
 	struct ebt_error *err; /* the first */
@@ -63,7 +63,7 @@ struct pump {
 	bool failed, finishing, abandoned; /* atomic */
 };
 
-static void notify(const struct pump *p)
+static void notify(const struct consumer *p)
 {
 	uint64_t one = 1;
 
@@ -73,7 +73,7 @@ static void notify(const struct pump *p)
 }
 
 /* With the lock held. */
-static void add_notice(struct pump *p, struct pump_notice notice)
+static void add_notice(struct consumer *p, struct consumer_notice notice)
 {
 	if (p->n_notices == MAX_NOTICES) {
 		p->notices_dropped++;
@@ -97,9 +97,9 @@ static struct ebt_error *add_record(struct ebt_stream *stream, const void *recor
 }
 
 /* With the lock held: what changes address spaces. */
-static void notice_task(struct pump *p, const struct ebt_wire_head *head, const void *record)
+static void notice_task(struct consumer *p, const struct ebt_wire_head *head, const void *record)
 {
-	struct pump_notice notice = { .time = head->time };
+	struct consumer_notice notice = { .time = head->time };
 	struct ebt_wire_task_exec exec;
 	struct ebt_wire_task_rename rename;
 	struct ebt_wire_task_fork fork;
@@ -109,7 +109,7 @@ static void notice_task(struct pump *p, const struct ebt_wire_head *head, const 
 	switch (head->table) {
 	case EBT_T_task_exec:
 		memcpy(&exec, record, sizeof(exec));
-		notice.event = PUMP_EXEC;
+		notice.event = CONSUMER_EXEC;
 		notice.pid = exec.pid;
 		break;
 	case EBT_T_task_fork:
@@ -117,13 +117,13 @@ static void notice_task(struct pump *p, const struct ebt_wire_head *head, const 
 		if (fork.thread)
 			return;
 		tasks_resolve(p->tasks, fork.parent, head->time, &id);
-		notice.event = PUMP_FORK;
+		notice.event = CONSUMER_FORK;
 		notice.pid = id.pid;
 		notice.child = fork.child_pid;
 		break;
 	case EBT_T_task_rename:
 		memcpy(&rename, record, sizeof(rename));
-		notice.event = PUMP_RENAME;
+		notice.event = CONSUMER_RENAME;
 		notice.pid = rename.task;
 		break;
 	case EBT_T_task_exit:
@@ -131,7 +131,7 @@ static void notice_task(struct pump *p, const struct ebt_wire_head *head, const 
 		if (!exit.group_dead)
 			return;
 		tasks_resolve(p->tasks, exit.task, head->time, &id);
-		notice.event = PUMP_EXIT;
+		notice.event = CONSUMER_EXIT;
 		notice.pid = id.pid;
 		break;
 	default:
@@ -141,7 +141,7 @@ static void notice_task(struct pump *p, const struct ebt_wire_head *head, const 
 }
 
 /* With the lock held. */
-static struct ebt_error *take_task_record(struct pump *p, struct ebt_stream *stream,
+static struct ebt_error *take_task_record(struct consumer *p, struct ebt_stream *stream,
 					  const void *record, size_t len)
 {
 	struct ebt_wire_head head;
@@ -152,7 +152,8 @@ static struct ebt_error *take_task_record(struct pump *p, struct ebt_stream *str
 		uint64_t pid;
 
 		memcpy(&pid, (const char *)record + sizeof(head), sizeof(pid));
-		add_notice(p, (struct pump_notice){ (uint32_t)pid, 0, PUMP_ATTACHED, head.time });
+		add_notice(p, (struct consumer_notice){ (uint32_t)pid, 0, CONSUMER_ATTACHED,
+							head.time });
 		return NULL;
 	}
 	p->task_records++;
@@ -163,7 +164,7 @@ static struct ebt_error *take_task_record(struct pump *p, struct ebt_stream *str
 	return add_record(stream, record, len, &p->task_malformed);
 }
 
-struct ebt_error *pump_read_tasks(struct pump *p, struct ebt_stream *stream)
+struct ebt_error *consumer_read_tasks(struct consumer *p, struct ebt_stream *stream)
 {
 	struct ring *ring = capture_task_ring(p->capture);
 	struct ebt_error *err = NULL;
@@ -180,10 +181,10 @@ struct ebt_error *pump_read_tasks(struct pump *p, struct ebt_stream *stream)
 	return err;
 }
 
-static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uint64_t end,
+static struct ebt_error *read_ring(struct consumer_thread *t, struct ring *ring, uint64_t end,
 				   uint64_t now)
 {
-	struct finisher *finisher = t->pump->finisher;
+	struct deferred *deferred = t->consumer->deferred;
 	struct ebt_error *err = NULL;
 	const void *record;
 	uint64_t n = 0;
@@ -192,10 +193,10 @@ static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uin
 	while (!err && (record = ring_next(ring, end, &len))) {
 		if (python_is_code(record, len))
 			err = python_add_code(t->stream, record, len);
-		else if (!finisher || !finisher_take(finisher, record, len, now))
+		else if (!deferred || !deferred_take(deferred, record, len, now))
 			err = add_record(t->stream, record, len, &t->malformed);
 		/* So that a second SIGINT need not wait for a whole ring. */
-		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+		if (!(++n % 4096) && __atomic_load_n(&t->consumer->abandoned, __ATOMIC_RELAXED))
 			break;
 	}
 	ring_release(ring);
@@ -203,7 +204,7 @@ static struct ebt_error *read_ring(struct pump_thread *t, struct ring *ring, uin
 	return err;
 }
 
-static struct ebt_error *read_lane(struct pump_thread *t, struct lane *lane, uint64_t end)
+static struct ebt_error *read_lane(struct consumer_thread *t, struct lane *lane, uint64_t end)
 {
 	struct ebt_error *err = NULL;
 	const void *record;
@@ -212,7 +213,7 @@ static struct ebt_error *read_lane(struct pump_thread *t, struct lane *lane, uin
 
 	while (!err && (record = lane_next(lane, end, &len))) {
 		err = add_record(t->stream, record, len, &t->malformed);
-		if (!(++n % 4096) && __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+		if (!(++n % 4096) && __atomic_load_n(&t->consumer->abandoned, __ATOMIC_RELAXED))
 			break;
 	}
 	lane_release(lane);
@@ -220,33 +221,33 @@ static struct ebt_error *read_lane(struct pump_thread *t, struct lane *lane, uin
 	return err;
 }
 
-static struct ring *ring_of(const struct pump_thread *t, uint32_t i)
+static struct ring *ring_of(const struct consumer_thread *t, uint32_t i)
 {
 	uint32_t n = t->end_ring - t->first_ring;
 
-	return i < n ? capture_event_ring(t->pump->capture, t->first_ring + i)
-		     : capture_sample_ring(t->pump->capture, t->first_ring + i - n);
+	return i < n ? capture_event_ring(t->consumer->capture, t->first_ring + i)
+		     : capture_sample_ring(t->consumer->capture, t->first_ring + i - n);
 }
 
-static bool has_lane(const struct pump_thread *t, uint32_t cpu)
+static bool has_lane(const struct consumer_thread *t, uint32_t cpu)
 {
-	uint32_t ring = capture_topology(t->pump->capture)->cpu_ring[cpu];
+	uint32_t ring = capture_topology(t->consumer->capture)->cpu_ring[cpu];
 
 	return ring >= t->first_ring && ring < t->end_ring;
 }
 
-static void take_positions(struct pump_thread *t)
+static void take_positions(struct consumer_thread *t)
 {
 	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring); i++)
 		t->ends[i] = ring_end(ring_of(t, i));
-	for (uint32_t i = 0; i < capture_n_lanes(t->pump->capture); i++) {
+	for (uint32_t i = 0; i < capture_n_lanes(t->consumer->capture); i++) {
 		if (has_lane(t, i))
-			t->lane_ends[i] = lane_end(capture_lane(t->pump->capture, i));
+			t->lane_ends[i] = lane_end(capture_lane(t->consumer->capture, i));
 	}
 }
 
 /* Up to the positions taken. *ret_bytes: what was read; *ret_left: what could not be. */
-static struct ebt_error *read_rings(struct pump_thread *t, uint64_t now, uint64_t *ret_bytes,
+static struct ebt_error *read_rings(struct consumer_thread *t, uint64_t now, uint64_t *ret_bytes,
 				    uint64_t *ret_left)
 {
 	struct ebt_error *err = NULL;
@@ -259,8 +260,8 @@ static struct ebt_error *read_rings(struct pump_thread *t, uint64_t now, uint64_
 		*ret_bytes += ring->pos - from;
 		*ret_left += t->ends[i] - ring->pos;
 	}
-	for (uint32_t i = 0; i < capture_n_lanes(t->pump->capture) && !err; i++) {
-		struct lane *lane = capture_lane(t->pump->capture, i);
+	for (uint32_t i = 0; i < capture_n_lanes(t->consumer->capture) && !err; i++) {
+		struct lane *lane = capture_lane(t->consumer->capture, i);
 		uint64_t from = lane->pos;
 
 		if (!has_lane(t, i))
@@ -273,13 +274,13 @@ static struct ebt_error *read_rings(struct pump_thread *t, uint64_t now, uint64_
 }
 
 /* One pass over the thread's rings. *ret_bytes: what was read; *ret_left: what could not be. */
-static struct ebt_error *pass(struct pump_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
+static struct ebt_error *pass(struct consumer_thread *t, uint64_t *ret_bytes, uint64_t *ret_left)
 {
 	uint64_t now = clocks_now(), bytes = 0, left = 0;
 	struct ebt_error *err;
 
 	take_positions(t);
-	err = pump_read_tasks(t->pump, t->stream);
+	err = consumer_read_tasks(t->consumer, t->stream);
 	if (!err)
 		err = read_rings(t, now, &bytes, &left);
 	if (err)
@@ -299,23 +300,23 @@ static struct ebt_error *pass(struct pump_thread *t, uint64_t *ret_bytes, uint64
 }
 
 /* Until a ring is rather full, it is time to look again, or the end comes. */
-static void sleep_until_needed(struct pump_thread *t)
+static void sleep_until_needed(struct consumer_thread *t)
 {
 	struct epoll_event events[8];
 
 	for (uint32_t i = t->first_ring; i < t->end_ring; i++)
-		capture_set_asleep(t->pump->capture, i);
-	if (t == t->pump->threads)
-		capture_set_asleep(t->pump->capture, capture_n_rings(t->pump->capture) - 1);
+		capture_set_asleep(t->consumer->capture, i);
+	if (t == t->consumer->threads)
+		capture_set_asleep(t->consumer->capture, capture_n_rings(t->consumer->capture) - 1);
 	epoll_wait(t->epoll, events, 8, SLEEP_MS);
 }
 
-static struct ebt_error *run(struct pump_thread *t)
+static struct ebt_error *run(struct consumer_thread *t)
 {
 	uint64_t bytes, left;
 	struct ebt_error *err;
 
-	while (!__atomic_load_n(&t->pump->finishing, __ATOMIC_ACQUIRE)) {
+	while (!__atomic_load_n(&t->consumer->finishing, __ATOMIC_ACQUIRE)) {
 		err = pass(t, &bytes, &left);
 		if (err)
 			return err;
@@ -329,7 +330,7 @@ static struct ebt_error *run(struct pump_thread *t)
 		if (err)
 			return err;
 		t->left = left;
-		if ((!bytes && !left) || __atomic_load_n(&t->pump->abandoned, __ATOMIC_RELAXED))
+		if ((!bytes && !left) || __atomic_load_n(&t->consumer->abandoned, __ATOMIC_RELAXED))
 			break;
 		if (!bytes)
 			usleep(1000);
@@ -339,8 +340,8 @@ static struct ebt_error *run(struct pump_thread *t)
 
 static void *thread_main(void *arg)
 {
-	struct pump_thread *t = arg;
-	struct pump *p = t->pump;
+	struct consumer_thread *t = arg;
+	struct consumer *p = t->consumer;
 	struct ebt_error *err;
 
 	/* Of this thread alone. Without the privilege it stays as it is. */
@@ -368,13 +369,13 @@ static struct ebt_error *epoll_add(int epoll, int fd, uint32_t events)
 	return NULL;
 }
 
-static struct ebt_error *init_thread(struct pump *p, uint32_t i, struct ebt_writer *writer)
+static struct ebt_error *init_thread(struct consumer *p, uint32_t i, struct ebt_writer *writer)
 {
 	const struct topology *topology = capture_topology(p->capture);
-	struct pump_thread *t = &p->threads[i];
+	struct consumer_thread *t = &p->threads[i];
 	struct ebt_error *err;
 
-	t->pump = p;
+	t->consumer = p;
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0)
 		return ebt_error_errno(errno, "cannot wait for ring buffers");
@@ -396,17 +397,18 @@ static struct ebt_error *init_thread(struct pump *p, uint32_t i, struct ebt_writ
 	return err ? err : ebt_writer_add_stream(writer, &t->stream);
 }
 
-struct ebt_error *pump_create(struct capture *capture, struct ebt_writer *writer,
-			      struct tasks *tasks, struct finisher *finisher, struct pump **ret)
+struct ebt_error *consumer_create(struct capture *capture, struct ebt_writer *writer,
+				  struct tasks *tasks, struct deferred *deferred,
+				  struct consumer **ret)
 {
-	_cleanup_(pump_destroyp) struct pump *p = calloc(1, sizeof(*p));
+	_cleanup_(consumer_destroyp) struct consumer *p = calloc(1, sizeof(*p));
 	struct ebt_error *err;
 
 	if (!p)
 		return &ebt_enomem;
 	p->capture = capture;
 	p->tasks = tasks;
-	p->finisher = finisher;
+	p->deferred = deferred;
 	pthread_mutex_init(&p->lock, NULL);
 	p->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -427,7 +429,7 @@ struct ebt_error *pump_create(struct capture *capture, struct ebt_writer *writer
 	return NULL;
 }
 
-static void join_threads(struct pump *p)
+static void join_threads(struct consumer *p)
 {
 	uint64_t one = 1;
 
@@ -441,7 +443,7 @@ static void join_threads(struct pump *p)
 	}
 }
 
-void pump_destroy(struct pump *p)
+void consumer_destroy(struct consumer *p)
 {
 	if (!p)
 		return;
@@ -460,7 +462,7 @@ void pump_destroy(struct pump *p)
 	free(p);
 }
 
-struct ebt_error *pump_start(struct pump *p)
+struct ebt_error *consumer_start(struct consumer *p)
 {
 	for (uint32_t i = 0; i < p->n_threads; i++) {
 		int r = pthread_create(&p->threads[i].thread, NULL, thread_main, &p->threads[i]);
@@ -472,23 +474,23 @@ struct ebt_error *pump_start(struct pump *p)
 	return NULL;
 }
 
-struct ebt_error *pump_finish(struct pump *p)
+struct ebt_error *consumer_finish(struct consumer *p)
 {
 	join_threads(p);
 	return take_ptr(p->err);
 }
 
-int pump_fd(const struct pump *p)
+int consumer_fd(const struct consumer *p)
 {
 	return p->event;
 }
 
-bool pump_failed(const struct pump *p)
+bool consumer_failed(const struct consumer *p)
 {
 	return __atomic_load_n(&p->failed, __ATOMIC_ACQUIRE);
 }
 
-bool pump_next_notice(struct pump *p, struct pump_notice *ret)
+bool consumer_next_notice(struct consumer *p, struct consumer_notice *ret)
 {
 	bool found = false;
 	uint64_t count;
@@ -506,16 +508,16 @@ bool pump_next_notice(struct pump *p, struct pump_notice *ret)
 	return found;
 }
 
-void pump_counts(const struct pump *p, struct pump_counts *ret)
+void consumer_counts(const struct consumer *p, struct consumer_counts *ret)
 {
-	struct pump_counts c = {
+	struct consumer_counts c = {
 		.records = __atomic_load_n(&p->task_records, __ATOMIC_RELAXED),
 		.malformed = __atomic_load_n(&p->task_malformed, __ATOMIC_RELAXED),
 		.notices_dropped = __atomic_load_n(&p->notices_dropped, __ATOMIC_RELAXED),
 	};
 
 	for (uint32_t i = 0; i < p->n_threads; i++) {
-		const struct pump_thread *t = &p->threads[i];
+		const struct consumer_thread *t = &p->threads[i];
 
 		c.records += __atomic_load_n(&t->records, __ATOMIC_RELAXED);
 		c.malformed += __atomic_load_n(&t->malformed, __ATOMIC_RELAXED);

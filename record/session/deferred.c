@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records with dumps, and walks over these; see finisher.h. */
-#include "record/session/finisher.h"
+/* The records that wait, and walks over their dumps; see deferred.h. */
+#include "record/session/deferred.h"
 
 #include <linux/types.h>
 #include <pthread.h>
@@ -37,13 +37,13 @@ struct taken {
 	unsigned char record[];
 };
 
-struct finisher {
+struct deferred {
 	struct unwinder *unwinder;
 	struct tasks *tasks;
 	pthread_mutex_t lock; /* of what follows */
 	struct taken *first;  /* the newest first */
 	size_t bytes;
-	struct finisher_stats stats;
+	struct deferred_stats stats;
 };
 
 /* Tables whose rows may have a dump. */
@@ -89,10 +89,10 @@ static const unsigned char *refered(const void *record, size_t len, size_t offse
 	return (const unsigned char *)record + ref.off;
 }
 
-struct ebt_error *finisher_create(struct unwinder *unwinder, struct tasks *tasks,
-				  struct finisher **ret)
+struct ebt_error *deferred_create(struct unwinder *unwinder, struct tasks *tasks,
+				  struct deferred **ret)
 {
-	struct finisher *f = calloc(1, sizeof(*f));
+	struct deferred *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return &ebt_enomem;
@@ -113,7 +113,7 @@ static void free_list(struct taken *taken)
 	}
 }
 
-void finisher_destroy(struct finisher *f)
+void deferred_destroy(struct deferred *f)
 {
 	if (!f)
 		return;
@@ -122,7 +122,7 @@ void finisher_destroy(struct finisher *f)
 	free(f);
 }
 
-bool finisher_take(struct finisher *f, const void *record, size_t len, uint64_t now_ns)
+bool deferred_take(struct deferred *f, const void *record, size_t len, uint64_t now_ns)
 {
 	const struct layout *layout = layout_of(record, len);
 	struct taken *taken;
@@ -158,7 +158,7 @@ bool finisher_take(struct finisher *f, const void *record, size_t len, uint64_t 
 /* --- one walk --- */
 
 struct memory {
-	const struct finisher *finisher;
+	const struct deferred *deferred;
 	uint32_t pid;
 	uint64_t start; /* of the copy */
 	const unsigned char *data;
@@ -180,7 +180,7 @@ static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_t
 				   uint64_t *ret_bias)
 {
 	const struct memory *m = arg;
-	const struct unwinder *u = m->finisher->unwinder;
+	const struct unwinder *u = m->deferred->unwinder;
 	const struct ebrec_unwind_mapping *mapping = unwind_model_find(&u->past, m->pid, pc);
 
 	if (!mapping)
@@ -219,14 +219,14 @@ static bool parse_dump(const unsigned char *data, size_t len, struct dump *ret)
 	return ret->head.n == EBT_DUMP_X86_REGISTERS;
 }
 
-/* Could another table than those that are here say more? */
+/* Could the files of the recorded machine say more than the tables here? */
 static bool is_open(uint32_t stop)
 {
 	return stop == EBT_STOP_NO_MAPPING || stop == EBT_STOP_NO_TABLE ||
 	       stop == EBT_STOP_NO_ROW || stop == EBT_STOP_FRAME_POINTER;
 }
 
-/* The dump from where the walk has come to. */
+/* What of the dump lies behind the place where the walk ended. */
 static void add_rest(struct ebt_record *out, size_t offset, const struct unwind_frame *frame,
 		     const struct dump *dump)
 {
@@ -276,9 +276,9 @@ static bool parse_stack(const unsigned char *data, size_t len, struct stack *ret
 	return true;
 }
 
-/* Goes on at the stack's last frame. Returns EBT_STOP_*. */
-static uint32_t finish_stack(const struct finisher *f, uint32_t pid, const struct dump *dump,
-			     struct stack *stack, struct unwind_frame *frame)
+/* Continues the walk at the last frame of the stack. Returns EBT_STOP_*. */
+static uint32_t continue_walk(const struct deferred *f, uint32_t pid, const struct dump *dump,
+			      struct stack *stack, struct unwind_frame *frame)
 {
 	struct memory memory = { f, pid, dump->registers[SP] - EBT_DUMP_BELOW, dump->memory,
 				 dump->len };
@@ -304,9 +304,9 @@ static uint32_t finish_stack(const struct finisher *f, uint32_t pid, const struc
 	return stop;
 }
 
-/* The record with its stack as whole as it gets. */
-static struct ebt_error *finish(struct finisher *f, struct ebt_stream *stream,
-				const struct taken *taken, struct ebt_record *out)
+/* Adds the record, with what the walk has found. */
+static struct ebt_error *add_walked(struct deferred *f, struct ebt_stream *stream,
+				    const struct taken *taken, struct ebt_record *out)
 {
 	const struct layout *layout = layout_of(taken->record, taken->len);
 	const unsigned char *kstack, *data;
@@ -328,7 +328,7 @@ static struct ebt_error *finish(struct finisher *f, struct ebt_stream *stream,
 	memcpy(&head, taken->record, sizeof(head));
 	memcpy(&tid, taken->record + layout->task, sizeof(tid));
 	tasks_resolve(f->tasks, tid, taken->time, &id);
-	stop = finish_stack(f, id.pid, &dump, &stack, &frame);
+	stop = continue_walk(f, id.pid, &dump, &stack, &frame);
 
 	row = ebt_record_begin(out, head.table, taken->time);
 	memcpy(row + sizeof(head), taken->record + sizeof(head), layout->size - sizeof(head));
@@ -350,7 +350,7 @@ static struct ebt_error *finish(struct finisher *f, struct ebt_stream *stream,
 /* --- all of them --- */
 
 /* Takes those that are old enough, and puts them into order of time: *ret_n in a new array. */
-static struct taken **take_old(struct finisher *f, uint64_t before, size_t *ret_n)
+static struct taken **take_old(struct deferred *f, uint64_t before, size_t *ret_n)
 {
 	struct taken **list = NULL, **p;
 	size_t n = 0;
@@ -384,7 +384,7 @@ static int compare_taken(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-struct ebt_error *finisher_run(struct finisher *f, struct ebt_stream *stream, uint64_t now_ns,
+struct ebt_error *deferred_run(struct deferred *f, struct ebt_stream *stream, uint64_t now_ns,
 			       bool all)
 {
 	uint64_t before = all ? UINT64_MAX : now_ns > WAIT_NS ? now_ns - WAIT_NS : 0;
@@ -399,7 +399,7 @@ struct ebt_error *finisher_run(struct finisher *f, struct ebt_stream *stream, ui
 	for (size_t i = 0; i < n; i++) {
 		unwind_model_advance(&f->unwinder->past, list[i]->time);
 		if (!err)
-			err = finish(f, stream, list[i], &out);
+			err = add_walked(f, stream, list[i], &out);
 		free(list[i]);
 	}
 	free(list);
@@ -408,7 +408,7 @@ struct ebt_error *finisher_run(struct finisher *f, struct ebt_stream *stream, ui
 	return err;
 }
 
-void finisher_stats(struct finisher *f, struct finisher_stats *ret)
+void deferred_stats(struct deferred *f, struct deferred_stats *ret)
 {
 	pthread_mutex_lock(&f->lock);
 	*ret = f->stats;

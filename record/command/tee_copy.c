@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying a command's output; see relay_copy.h. This is a process of its own: it outlives the
+ * Copying a command's output; see tee_copy.h. This is a process of its own: it outlives the
  * recorder, and ends when nobody is left who could write.
  */
-#include "record/command/relay_copy.h"
+#include "record/command/tee_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ struct copier {
 	char *pending;		/* read and not yet written */
 	size_t done, len, capacity;
 	uint32_t request; /* to be answered when all of that is written; 0: none */
-	struct relay_message *message;
+	struct tee_message *message;
 };
 
 /* --- terminals --- */
@@ -94,9 +94,9 @@ static void look_at_terminal(struct copier *c)
 
 /* --- the recorder --- */
 
-static bool send_message(struct copier *c, enum relay_kind kind, uint32_t len, bool patient)
+static bool send_message(struct copier *c, enum tee_kind kind, uint32_t len, bool patient)
 {
-	struct relay_message *m = c->message;
+	struct tee_message *m = c->message;
 	struct pollfd p = { .fd = SOCKET, .events = POLLOUT };
 	ssize_t n;
 
@@ -114,12 +114,12 @@ static bool send_message(struct copier *c, enum relay_kind kind, uint32_t len, b
 
 static void tell_data(struct copier *c, uint32_t len, bool patient)
 {
-	struct relay_message *m = c->message;
+	struct tee_message *m = c->message;
 	const char *at = m->data, *end = m->data + len;
 	uint64_t ends = 0;
 
 	m->time = clocks_now();
-	if (send_message(c, RELAY_READ, len, patient))
+	if (send_message(c, TEE_READ, len, patient))
 		return;
 	while ((at = memchr(at, '\n', (size_t)(end - at)))) {
 		ends++;
@@ -129,7 +129,7 @@ static void tell_data(struct copier *c, uint32_t len, bool patient)
 	m->lost_ends += ends;
 }
 
-static void answer(struct copier *c, enum relay_kind kind)
+static void answer(struct copier *c, enum tee_kind kind)
 {
 	c->message->time = clocks_now();
 	send_message(c, kind, 0, true);
@@ -143,15 +143,15 @@ static bool take(struct copier *c, bool patient)
 	ssize_t n;
 
 	/* Behind what is pending, for which there is room: at most what a request takes. */
-	if (c->capacity - c->len < RELAY_DATA) {
-		char *grown = realloc(c->pending, c->capacity + RELAY_DATA);
+	if (c->capacity - c->len < TEE_DATA) {
+		char *grown = realloc(c->pending, c->capacity + TEE_DATA);
 
 		if (!grown)
 			return true;
 		c->pending = grown;
-		c->capacity += RELAY_DATA;
+		c->capacity += TEE_DATA;
 	}
-	n = read(IN, c->message->data, RELAY_DATA);
+	n = read(IN, c->message->data, TEE_DATA);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN;
 	memcpy(c->pending + c->len, c->message->data, (size_t)n);
@@ -178,7 +178,7 @@ static void take_request(struct copier *c)
 	while (c->len < limit && poll(&p, 1, 0) == 1 && (p.revents & POLLIN) && take(c, true))
 		;
 	c->request = c->message->request = request;
-	answer(c, RELAY_EMPTY);
+	answer(c, TEE_EMPTY);
 }
 
 /* False: it goes nowhere any more. */
@@ -204,7 +204,7 @@ static bool write_pending(struct copier *c)
 	}
 	c->done = c->len = 0;
 	if (c->request)
-		answer(c, RELAY_DELIVERED);
+		answer(c, TEE_DELIVERED);
 	c->request = 0;
 	return true;
 }
@@ -231,7 +231,7 @@ static void copy(struct copier *c)
 		look_at_terminal(c);
 		if (!write_pending(c)) {
 			if (c->message->error != EPIPE)
-				answer(c, RELAY_FAILED);
+				answer(c, TEE_FAILED);
 			return;
 		}
 	}
@@ -263,7 +263,7 @@ static void set_signals(void)
 }
 
 /* To IN, OUT and SOCKET. What else was open has its own reader or writer that waits for its end. */
-static bool keep_only(const struct relay_ways *ways)
+static bool keep_only(const struct tee_ways *ways)
 {
 	int in = fcntl(ways->in, F_DUPFD, 3), out = fcntl(ways->out, F_DUPFD, 3);
 	int socket = fcntl(ways->socket, F_DUPFD, 3);
@@ -272,13 +272,13 @@ static bool keep_only(const struct relay_ways *ways)
 	       dup2(socket, SOCKET) == SOCKET && !close_range(SOCKET + 1, ~0u, 0);
 }
 
-void relay_copy(const struct relay_ways *ways)
+void tee_copy(const struct tee_ways *ways)
 {
 	struct copier c = { .terminal = ways->terminal, .heard = true };
 
 	set_signals();
 	prctl(PR_SET_NAME, "ebrec-output");
-	c.message = calloc(1, sizeof(*c.message) + RELAY_DATA);
+	c.message = calloc(1, sizeof(*c.message) + TEE_DATA);
 	if (!c.message || !keep_only(ways))
 		_exit(1);
 	if (c.terminal) {
@@ -286,7 +286,7 @@ void relay_copy(const struct relay_ways *ways)
 		tcgetattr(IN, &c.termios);
 	}
 	/* Signals do no harm from now on. */
-	answer(&c, RELAY_DELIVERED);
+	answer(&c, TEE_DELIVERED);
 	copy(&c);
 	_exit(0);
 }
