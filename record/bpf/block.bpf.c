@@ -65,7 +65,7 @@ static __always_inline struct block_bio *bio_slot(const struct bio___block *bio)
 	__u64 address;
 	__u32 slot;
 
-	/* The verifier does not let a pointer be reckoned with; a copy is a number. */
+	/* The verifier allows no arithmetic with a pointer; a copy of its value is a number. */
 	if (bpf_probe_read_kernel(&address, sizeof(address), &bio))
 		return NULL;
 	slot = address * 0x9e3779b97f4a7c15ull >> (64 - 14);
