@@ -167,6 +167,8 @@ void *grouping_arg(const struct grouping *g);
 struct report *grouping_report(const struct grouping *g);
 /* Is the table grouped by this key (of the table's own: GROUP_OWN + index)? */
 bool grouping_has(const struct grouping *g, unsigned int key);
+/* By any key that is about tasks? */
+bool grouping_has_tasks(const struct grouping *g);
 /* Where rows have to say their stack; NULL: nobody asks for it. */
 struct calltree *grouping_tree(const struct grouping *g);
 /* By which keys the table is, but not --stacks: 1 << each. */

@@ -29,6 +29,15 @@ static bool is_task(unsigned int key)
 	return key <= GROUP_CONTAINER;
 }
 
+static enum level_kind kind_of(const struct group_table *table, unsigned int key)
+{
+	if (is_own(key))
+		return table->own[key - GROUP_OWN].small ? LEVEL_SMALL : LEVEL_OWN;
+	if (is_task(key))
+		return LEVEL_TASK;
+	return key == GROUP_STACK ? LEVEL_NODE : LEVEL_FILE;
+}
+
 static bool has_key(const struct group_table *table, unsigned int key)
 {
 	return is_own(key) ? key - GROUP_OWN < table->n_own : table->keys >> key & 1;
@@ -95,6 +104,8 @@ static struct ebt_error *add_level(struct grouping *g, struct group_set *set, co
 		return ebt_error_create(EBT_ERR_INVALID, "--by takes up to %d keys",
 					GROUP_MAX_KEYS - (g->table->detail != NULL));
 	level->key = key;
+	level->kind = kind_of(g->table, key);
+	level->dense = !set->n_levels && level->kind != LEVEL_NODE && level->kind != LEVEL_SMALL;
 	set->n_levels++;
 	if (is_task(key))
 		return group_tasks_init(&level->tasks, trace, (enum group_key)key);
@@ -105,16 +116,17 @@ static struct ebt_error *add_level(struct grouping *g, struct group_set *set, co
 
 static struct ebt_error *add_levels(struct grouping *g, struct group_set *set, const char *by)
 {
-	while (*by) {
-		size_t len = strcspn(by, ",");
-		struct ebt_error *err = add_level(g, set, by, len);
+	struct ebt_error *err;
+	size_t len;
 
-		if (err)
+	if (!*by)
+		return ebt_error_create(EBT_ERR_INVALID, "--by: which keys?");
+	for (;; by += len + 1) {
+		len = strcspn(by, ",");
+		err = add_level(g, set, by, len);
+		if (err || !by[len])
 			return err;
-		by += len;
-		by += *by == ',' && by[1];
 	}
-	return NULL;
 }
 
 /* Rows below rows, unless they are rows already. */
@@ -177,6 +189,23 @@ static struct ebt_error *make_tree(struct grouping *g)
 	return err;
 }
 
+/* Rows without the own key have 0 for it, or anything: it tells apart too much at the worst. */
+static void note_memorable(struct group_set *set)
+{
+	size_t n = 0;
+
+	set->memorable = true;
+	for (size_t i = 0; i < set->n_levels; i++) {
+		const struct key_level *level = &set->levels[i];
+
+		if (is_own(level->key)) {
+			set->memo_own = level->key - GROUP_OWN;
+			n++;
+		}
+		set->memorable &= n < 2 && level->kind != LEVEL_FILE && level->kind != LEVEL_NODE;
+	}
+}
+
 static struct ebt_error *read_options(struct grouping *g)
 {
 	const struct options *o = g->report->options;
@@ -232,6 +261,8 @@ struct ebt_error *grouping_create(struct report *report, const struct group_tabl
 		err = make_tree(g);
 	if (err)
 		return err;
+	note_memorable(&g->by);
+	note_memorable(&g->by_stack);
 	*ret = take_ptr(g);
 	return NULL;
 }
@@ -249,6 +280,15 @@ struct report *grouping_report(const struct grouping *g)
 bool grouping_has(const struct grouping *g, unsigned int key)
 {
 	return set_has(&g->by, key) || set_has(&g->by_stack, key);
+}
+
+bool grouping_has_tasks(const struct grouping *g)
+{
+	for (unsigned int key = 0; key <= GROUP_CONTAINER; key++) {
+		if (grouping_has(g, key))
+			return true;
+	}
+	return false;
 }
 
 struct calltree *grouping_tree(const struct grouping *g)
@@ -316,37 +356,37 @@ static struct ebt_error *file_value(struct key_level *level, const struct group_
 	return err;
 }
 
-static struct ebt_error *own_value(const struct group_table *table, struct key_level *level,
-				   const struct group_row *row, uint32_t *ret)
+static struct ebt_error *own_value(struct key_level *level, uint64_t value, uint32_t *ret)
 {
-	uint64_t value = row->own[level->key - GROUP_OWN];
 	struct ebt_error *err;
 
-	if (table->own[level->key - GROUP_OWN].small) {
-		*ret = (uint32_t)value;
-		return NULL;
-	}
-	err = ebt_array_reserve(&level->values, level->n, &level->capacity);
-	if (err)
-		return err;
 	err = ebt_map_add(&level->by_value, value, (uint32_t)level->n, ret);
-	if (!err && *ret == level->n)
+	if (err || *ret < level->n)
+		return err;
+	err = ebt_array_reserve(&level->values, level->n, &level->capacity);
+	if (!err)
 		level->values[level->n++] = value;
 	return err;
 }
 
-static struct ebt_error *value_of(struct grouping *g, struct key_level *level,
-				  const struct group_row *row, uint32_t *ret)
+static inline struct ebt_error *value_of(struct key_level *level, const struct group_row *row,
+					 uint32_t *ret)
 {
-	if (is_task(level->key))
+	switch (level->kind) {
+	case LEVEL_TASK:
 		return group_tasks_of(&level->tasks, row->task, ret);
-	if (is_own(level->key))
-		return own_value(g->table, level, row, ret);
-	if (level->key == GROUP_STACK) {
+	case LEVEL_FILE:
+		return file_value(level, row, ret);
+	case LEVEL_NODE:
 		*ret = row->node;
 		return NULL;
+	case LEVEL_SMALL:
+		*ret = (uint32_t)row->own[level->key - GROUP_OWN];
+		return NULL;
+	case LEVEL_OWN:
+		break;
 	}
-	return file_value(level, row, ret);
+	return own_value(level, row->own[level->key - GROUP_OWN], ret);
 }
 
 /* The group of these keys: of the first key's values and the like, by their pair. */
@@ -372,16 +412,14 @@ static struct ebt_error *reach(struct grouping *g, struct group_set *set, uint32
 {
 	struct ebt_error *err;
 
-	if (i < set->n)
-		return NULL;
 	err = ebt_array_grow(&set->figures, i, &set->capacity, g->table->size, true);
 	if (!err)
 		set->n = (size_t)i + 1;
 	return err;
 }
 
-struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
-				 const struct group_row *row, uint32_t *ret)
+static struct ebt_error *find_slowly(struct grouping *g, struct group_set *set,
+				     const struct group_row *row, uint32_t *ret)
 {
 	uint32_t group = 0, value;
 	struct ebt_error *err;
@@ -389,11 +427,10 @@ struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
 	for (size_t i = 0; i < set->n_levels; i++) {
 		struct key_level *level = &set->levels[i];
 
-		err = value_of(g, level, row, &value);
+		err = value_of(level, row, &value);
 		if (err)
 			return err;
-		/* Numbers of tasks are without gaps: the first key's are those of its groups. */
-		if (!i && is_task(level->key)) {
+		if (level->dense) {
 			group = value;
 			continue;
 		}
@@ -402,7 +439,24 @@ struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
 			return err;
 	}
 	*ret = group;
-	return reach(g, set, group);
+	return group < set->n ? NULL : reach(g, set, group);
+}
+
+struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
+				 const struct group_row *row, uint32_t *ret)
+{
+	uint64_t own = row->own[set->memo_own];
+	struct group_memo *memo = &set->memos[((uintptr_t)row->task / 64 ^ own) % GROUP_MEMOS];
+	struct ebt_error *err;
+
+	if (memo->used && memo->task == row->task && memo->own == own) {
+		*ret = memo->group;
+		return NULL;
+	}
+	err = find_slowly(g, set, row, ret);
+	if (!err && set->memorable)
+		*memo = (struct group_memo){ row->task, own, *ret, true };
+	return err;
 }
 
 void *group_set_figures(const struct grouping *g, const struct group_set *set, size_t i)
@@ -414,7 +468,7 @@ uint32_t group_set_value(const struct group_set *set, uint32_t group, size_t lev
 {
 	for (size_t i = set->n_levels - 1; i > level; i--)
 		group = set->levels[i].groups[group].before;
-	if (!level && is_task(set->levels[0].key))
+	if (set->levels[level].dense)
 		return group;
 	return set->levels[level].groups[group].value;
 }

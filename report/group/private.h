@@ -39,10 +39,21 @@ struct group_file {
 	uint32_t kind;
 };
 
+/* How a row's value of a key becomes a number. */
+enum level_kind {
+	LEVEL_TASK,
+	LEVEL_FILE,
+	LEVEL_NODE,
+	LEVEL_SMALL, /* an own key whose values are numbers already */
+	LEVEL_OWN,
+};
+
 /* One key of one --by. What it is of a row becomes a number, and with that of the keys before it
  * the number of a group of these keys. */
 struct key_level {
 	unsigned int key; /* enum group_key, and own ones behind them */
+	enum level_kind kind;
+	bool dense; /* the first key, with numbers that are those of its groups */
 	struct group_tasks tasks;
 	struct inode_paths *paths;
 	struct group_file *files;
@@ -53,12 +64,24 @@ struct key_level {
 	struct ebt_map by_pair; /* number of the group before, and of this key's value */
 	struct level_group {
 		uint32_t before, value;
-	} * groups; /* of the first key: value is the group */
+	} * groups; /* dense: none */
 	size_t n_groups, groups_capacity;
 };
 
+/* Groups that were found lately: rows come in runs of the same. */
+struct group_memo {
+	const struct ebt_task *task;
+	uint64_t own;
+	uint32_t group;
+	bool used;
+};
+#define GROUP_MEMOS 256u /* a power of two */
+
 /* Groups by some keys, with figures. */
 struct group_set {
+	struct group_memo memos[GROUP_MEMOS];
+	bool memorable; /* the keys are about the task and at most one own key: */
+	size_t memo_own;
 	struct key_level levels[GROUP_MAX_KEYS];
 	size_t n_levels;
 	bool detail;   /* the last one is of rows below rows */

@@ -277,7 +277,7 @@ static struct ebt_error *put_row(const struct rows *r, unsigned int depth, size_
 		const struct key_level *level = &r->set->levels[i];
 		uint32_t value = group;
 
-		if (i || level->key > GROUP_CONTAINER) {
+		if (!level->dense) {
 			value = level->groups[group].value;
 			group = level->groups[group].before;
 		}
@@ -316,7 +316,9 @@ static size_t n_above(const struct rows *r)
 {
 	const struct key_level *above = &r->set->levels[r->n_keys - 1];
 
-	return r->n_keys == 1 && above->key <= GROUP_CONTAINER ? above->tasks.n : above->n_groups;
+	if (!above->dense)
+		return above->n_groups;
+	return above->key <= GROUP_CONTAINER ? above->tasks.n : above->n;
 }
 
 /* Sums of what stands below each row; ret_first: by row above, where its rows are in *ret_order. */

@@ -173,17 +173,13 @@ static struct ebt_error *put_time(const struct around_view *v)
 
 static void add_call(const struct around_view *v, struct text *text, bool compat, uint32_t nr)
 {
-	const struct syscall_desc *desc = syscall_desc(v->machine, compat, nr);
-
-	if (desc)
-		text_cstr(text, desc->name);
-	else
-		text_printf(text, "syscall_%" PRIu32, nr);
+	syscall_name_add(text, v->machine, compat, nr);
 	text_cstr(text, compat ? " [32]" : "");
 }
 
 static struct ebt_error *put_call(const struct around_view *v, const struct syscall_stat *stat)
 {
+	const struct syscall_sum *sum = &stat->sum;
 	_cleanup_text_ struct text name = TEXT_INIT;
 
 	add_call(v, &name, stat->compat, stat->nr);
@@ -192,13 +188,13 @@ static struct ebt_error *put_call(const struct around_view *v, const struct sysc
 	return out_row(v->out, 0,
 		       (struct out_value[]){
 			       out_cstr(text_get(&name)),
-			       out_u64(stat->time.count),
-			       out_u64(stat->errors),
-			       out_u64(stat->time.sum),
-			       out_f64(percent(stat->time.sum, v->whole_ns)),
-			       out_u64(histogram_avg(&stat->time)),
-			       out_u64(histogram_percentile(&stat->time, 99)),
-			       out_u64(stat->time.max),
+			       out_u64(sum->time.count),
+			       out_u64(sum->errors),
+			       out_u64(sum->time.sum),
+			       out_f64(percent(sum->time.sum, v->whole_ns)),
+			       out_u64(histogram_avg(&sum->time)),
+			       out_u64(histogram_percentile(&sum->time, 99)),
+			       out_u64(sum->time.max),
 		       });
 }
 

@@ -274,7 +274,7 @@ static struct ebt_error *read_syscalls(struct around *around)
 		.arg = around,
 	};
 
-	return syscall_model_create(around->trace, SYSCALLS_BY_CALL, &within, &around->syscalls);
+	return syscall_model_create(around->trace, &within, &around->syscalls);
 }
 
 static struct ebt_error *count_event(void *arg, const struct ebt_row *row)

@@ -1,192 +1,207 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ebreport syscalls: system calls by call, by process or thread, or one by one. */
+/* ebreport syscalls: system calls by call, by task, or one by one. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "report/base/text.h"
-#include "report/cli/command.h"
+#include "format/base/array.h"
+#include "format/base/map.h"
+#include "report/group/group.h"
 #include "report/sched/cpu_time.h"
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/names.h"
 #include "report/syscalls/out_profile.h"
 #include "report/syscalls/trace.h"
 
+enum { OWN_CALL, OWN_ERROR };
+
+/* How often a call returned an error. */
+struct call_error {
+	uint64_t call; /* syscall_key() */
+	uint32_t errnum;
+	uint64_t count;
+};
+
 struct syscalls_view {
 	struct report *report;
 	struct out *out;
 	const struct syscall_machine *machine;
-	const struct names *names;
-	enum syscall_grouping grouping;
-	struct syscall_model *model;
-	uint64_t total_ns; /* of all calls */
+	struct grouping *groups;
+	bool tasks; /* they are by task */
+	struct call_error *errors;
+	size_t n_errors, errors_capacity;
+	struct ebt_map error_by_key;
 };
 
-/* Label, then the figures that a call and a process share. */
-enum {
-	COL_LABEL,
-	COL_PID,
-	COL_TID,
-	COL_COMM,
-	COL_NAME,
-	COL_ABI,
-	COL_CATEGORY,
-	COL_COUNT,
-	COL_ERRORS,
-	COL_TOTAL,
-	COL_PERCENT,
-	COL_AVG,
-	COL_P50,
-	COL_P99,
-	COL_MAX,
-	COL_MAX_AT,
-	COL_MIN,
-	N_COLUMNS,
-};
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_LABEL] = { "call", "CALL", OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL | OUT_PARENT },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL | OUT_PARENT },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL | OUT_PARENT },
-	[COL_NAME] = { "name", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ABI] = { "abi", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_CATEGORY] = { "category", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_COUNT] = { "count", "COUNT", OUT_U64, 0 },
-	[COL_ERRORS] = { "errors", "ERRORS", OUT_U64, 0 },
-	[COL_TOTAL] = { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
-	[COL_PERCENT] = { "percent", "%", OUT_PERCENT, 0 },
-	[COL_AVG] = { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL },
-	[COL_P50] = { "p50_ns", "P50", OUT_DURATION, 0 },
-	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
-	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
-	[COL_MAX_AT] = { "max_at_ns", "MAX AT", OUT_TIME, OUT_OPTIONAL },
-	[COL_MIN] = { "min_ns", NULL, OUT_DURATION, OUT_DETAIL },
-};
-
-static void add_name(const struct syscalls_view *v, struct text *text, bool compat, uint32_t nr)
+static void view_deinit(struct syscalls_view *v)
 {
-	const struct syscall_desc *desc = syscall_desc(v->machine, compat, nr);
-
-	if (desc)
-		text_cstr(text, desc->name);
-	else
-		text_printf(text, "syscall_%" PRIu32, nr);
+	grouping_destroy(v->groups);
+	free(v->errors);
+	ebt_map_deinit(&v->error_by_key);
 }
 
-static void set_figures(const struct syscalls_view *v, const struct syscall_stat *stat,
-			struct out_value *values)
-{
-	const struct histogram *h = &stat->time;
+/* --- rows --- */
 
-	values[COL_COUNT] = out_u64(h->count);
-	values[COL_ERRORS] = out_u64(stat->errors);
-	values[COL_TOTAL] = out_u64(h->sum);
-	values[COL_PERCENT] = out_f64(v->total_ns ? (double)h->sum * 100 / (double)v->total_ns : 0);
-	values[COL_AVG] = out_u64(histogram_avg(h));
-	values[COL_P50] = out_u64(histogram_percentile(h, 50));
-	values[COL_P99] = out_u64(histogram_percentile(h, 99));
-	values[COL_MAX] = out_u64(h->max);
-	values[COL_MAX_AT] = out_u64(stat->max_at_ns);
-	values[COL_MIN] = out_u64(h->min);
+static struct ebt_error *count_error(struct syscalls_view *v, uint64_t call, uint32_t errnum)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = ebt_array_reserve(&v->errors, v->n_errors, &v->errors_capacity);
+	if (err)
+		return err;
+	err = ebt_map_add(&v->error_by_key, (uint64_t)errnum << 33 | call, (uint32_t)v->n_errors,
+			  &i);
+	if (err)
+		return err;
+	if (i == v->n_errors)
+		v->errors[v->n_errors++] = (struct call_error){ .call = call, .errnum = errnum };
+	v->errors[i].count++;
+	return NULL;
 }
 
-static void clear_values(struct out_value *values)
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
+	struct syscalls_view *v = arg;
+	int64_t result = ebt_syscall_ret(row);
+	uint64_t call = syscall_key((uint32_t)ebt_syscall_nr(row),
+				    ebt_syscall_abi(row) != EBT_V_syscall_abi_native);
+	uint32_t errnum = syscall_failed(result) ? (uint32_t)-result : 0, i;
+	const struct group_row group = {
+		.task = v->tasks ? ebt_syscall_task(row) : NULL,
+		.own = { [OWN_CALL] = call, [OWN_ERROR] = errnum },
+	};
+	struct ebt_error *err;
+
+	err = grouping_find(v->groups, &group, &i);
+	if (err)
+		return err;
+	err = syscall_sum_add(grouping_figures(v->groups, i), row, ebt_syscall_duration(row));
+	return err || !errnum ? err : count_error(v, call, errnum);
 }
 
-static struct ebt_error *put_call(struct syscalls_view *v, const struct syscall_stat *stat,
-				  unsigned int depth)
+static struct ebt_error *read_rows(struct syscalls_view *v)
 {
-	const struct syscall_desc *desc = syscall_desc(v->machine, stat->compat, stat->nr);
-	_cleanup_text_ struct text name = TEXT_INIT, label = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
+	struct ebt_want want = { EBT_T_syscall, EBT_COL(syscall, nr) | EBT_COL(syscall, abi) |
+							EBT_COL(syscall, duration) |
+							EBT_COL(syscall, ret) };
 
-	clear_values(values);
-	add_name(v, &name, stat->compat, stat->nr);
-	text_printf(&label, "%s%s", text_get(&name), stat->compat ? " [32]" : "");
-	if (text_error(&label))
-		return text_error(&label);
-	values[COL_LABEL] = out_cstr(text_get(&label));
-	values[COL_NAME] = out_cstr(text_get(&name));
-	values[COL_ABI] = out_cstr(stat->compat ? "compat" : "native");
-	values[COL_CATEGORY] = out_cstr(
+	v->tasks = grouping_has_tasks(v->groups);
+	if (v->tasks)
+		want.columns |= EBT_COL(syscall, task);
+	return trace_read_rows(v->report->trace, &want, 1, 0, count_row, v);
+}
+
+/* --- keys --- */
+
+static struct ebt_error *put_call(const struct grouping *g, uint64_t value,
+				  struct group_cells *cells)
+{
+	const struct syscalls_view *v = grouping_arg(g);
+	const struct syscall_desc *desc = syscall_desc(v->machine, value & 1, value >> 1);
+
+	syscall_name_add(&cells->texts[0], v->machine, value & 1, (uint32_t)(value >> 1));
+	text_printf(cells->label, "%s%s", text_get(&cells->texts[0]), value & 1 ? " [32]" : "");
+	cells->values[1] = out_cstr(value & 1 ? "compat" : "native");
+	cells->values[2] = out_cstr(
 		syscall_class_name(desc ? (enum syscall_class)desc->class : SYSCALL_OTHER));
-	set_figures(v, stat, values);
-	return out_row(v->out, depth, values);
+	return NULL;
 }
 
-static struct ebt_error *put_group(struct syscalls_view *v, const struct syscall_group *group)
+static void add_errno(struct text *text, uint64_t errnum)
 {
-	const struct ebt_task *task = group->task;
-	_cleanup_text_ struct text label = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
-	struct ebt_str comm;
+	const char *name = errno_name(errnum);
 
-	clear_values(values);
-	if (task) {
-		comm = v->grouping == SYSCALLS_BY_PROCESS ? names_process(v->names, task)
-							  : names_task(v->names, task);
-		text_task(&label, comm, v->grouping == SYSCALLS_BY_PROCESS ? task->pid : task->tid);
-		values[COL_COMM] = out_str(comm);
-		values[COL_PID] = out_u64(task->pid);
-		if (v->grouping == SYSCALLS_BY_THREAD)
-			values[COL_TID] = out_u64(task->tid);
-	} else {
-		text_cstr(&label, "(not known)");
-	}
-	if (text_error(&label))
-		return text_error(&label);
-	values[COL_LABEL] = out_str((struct ebt_str){ text_get(&label), label.len });
-	set_figures(v, &group->all, values);
-	return out_row(v->out, 0, values);
+	if (name)
+		text_cstr(text, name);
+	else
+		text_printf(text, "%" PRIu64, errnum);
 }
 
-static int compare_groups(const void *a, const void *b)
+static struct ebt_error *put_error(const struct grouping *g, uint64_t value,
+				   struct group_cells *cells)
 {
-	const struct syscall_stat *const *x = a, *const *y = b;
-
-	return ((*x)->group > (*y)->group) - ((*x)->group < (*y)->group);
+	(void)g;
+	if (value)
+		add_errno(&cells->texts[0], value);
+	text_cstr(cells->label, value ? text_get(&cells->texts[0]) : "no error");
+	return NULL;
 }
 
-/* Each process or thread with its calls below it. */
-static struct ebt_error *put_groups(struct syscalls_view *v)
-{
-	size_t n_groups, n_stats, at = 0;
-	const struct syscall_group *groups = syscall_model_groups(v->model, &n_groups);
-	const struct syscall_stat *stats = syscall_model_stats(v->model, &n_stats);
-	_cleanup_free_ const struct syscall_stat **sorted = calloc(n_stats + 1, sizeof(*sorted));
-	struct ebt_error *err = NULL;
+static const struct out_column call_columns[] = {
+	{ "name", "CALL", OUT_STRING, OUT_FLEX },
+	{ "abi", NULL, OUT_STRING, OUT_DETAIL },
+	{ "category", NULL, OUT_STRING, OUT_DETAIL },
+};
+static const struct out_column error_columns[] = { { "error", "ERROR", OUT_STRING, 0 } };
 
-	if (!sorted)
-		return &ebt_enomem;
-	for (size_t i = 0; i < n_stats; i++)
-		sorted[i] = &stats[i];
-	qsort(sorted, n_stats, sizeof(sorted[0]), compare_groups);
-	for (size_t g = 0; !err && g < n_groups; g++) {
-		err = put_group(v, &groups[g]);
-		for (; !err && at < n_stats && sorted[at]->group == g; at++)
-			err = put_call(v, sorted[at], 1);
-	}
-	return err;
+static const struct group_own own_keys[] = {
+	[OWN_CALL] = { "call", "CALL", call_columns, 3, false, put_call },
+	[OWN_ERROR] = { "error", "ERROR", error_columns, 1, true, put_error },
+};
+
+/* --- figures --- */
+
+static struct ebt_error *merge(void *to, const void *from)
+{
+	return syscall_sum_merge(to, from);
 }
 
-static struct ebt_error *put_calls(struct syscalls_view *v)
+static void deinit(void *figures)
 {
-	struct ebt_error *err = NULL;
-	size_t n;
-	const struct syscall_stat *stats = syscall_model_stats(v->model, &n);
+	struct syscall_sum *sum = figures;
 
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_call(v, &stats[i], 0);
-	return err;
+	histogram_deinit(&sum->time);
 }
 
-static struct ebt_error *put_errnos(struct syscalls_view *v)
+static struct out_value get_percent(const struct grouping *g, const void *figures)
 {
-	static const struct out_column errno_columns[] = {
+	const struct syscall_sum *sum = figures, *all = grouping_all(g);
+
+	return out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0);
+}
+
+static struct out_value get_avg(const struct grouping *g, const void *figures)
+{
+	const struct syscall_sum *sum = figures;
+
+	(void)g;
+	return out_u64(histogram_avg(&sum->time));
+}
+
+#define TIME	  offsetof(struct syscall_sum, time)
+#define AT(field) offsetof(struct syscall_sum, field)
+
+static const struct group_column columns[] = {
+	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_HISTOGRAM_COUNT, TIME, NULL, 0 },
+	{ { "errors", "ERRORS", OUT_U64, 0 }, GROUP_U64, AT(errors), NULL, 0 },
+	{ { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT }, GROUP_HISTOGRAM_SUM, TIME, NULL, 0 },
+	{ { "percent", "%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent, 0 },
+	{ { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL }, GROUP_GET, 0, get_avg, 0 },
+	{ { "p50_ns", "P50", OUT_DURATION, 0 }, GROUP_P50, TIME, NULL, 0 },
+	{ { "p99_ns", "P99", OUT_DURATION, 0 }, GROUP_P99, TIME, NULL, 0 },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, TIME, NULL, 0 },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, OUT_OPTIONAL }, GROUP_U64, AT(max_at_ns), NULL, 0 },
+	{ { "min_ns", NULL, OUT_DURATION, OUT_DETAIL }, GROUP_U64, AT(time.min), NULL, 0 },
+};
+
+static const struct group_table calls = {
+	.keys = GROUP_TASK_KEYS,
+	.own = own_keys,
+	.n_own = 2,
+	.by = "call",
+	.detail = "call",
+	.columns = columns,
+	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.size = sizeof(struct syscall_sum),
+	.merge = merge,
+	.deinit = deinit,
+};
+
+/* --- tables --- */
+
+static struct ebt_error *put_errors(struct syscalls_view *v)
+{
+	static const struct out_column table_columns[] = {
 		{ "name", "CALL", OUT_STRING, 0 },
 		{ "errno", "ERROR", OUT_STRING, 0 },
 		{ "number", "NUMBER", OUT_U64, OUT_DETAIL },
@@ -194,32 +209,29 @@ static struct ebt_error *put_errnos(struct syscalls_view *v)
 	};
 	static const struct out_table table = {
 		.key = "errnos",
-		.columns = errno_columns,
+		.columns = table_columns,
 		.n_columns = 4,
 		.flags = OUT_FIXED,
 	};
-	size_t n;
-	const struct syscall_errno *errnos = syscall_model_errnos(v->model, &n);
 	struct ebt_error *err;
 
 	out_printf(v->out, "\n");
 	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < n; i++) {
-		_cleanup_text_ struct text name = TEXT_INIT, number = TEXT_INIT;
-		const char *error = errno_name(errnos[i].errnum);
+	for (size_t i = 0; !err && i < v->n_errors; i++) {
+		const struct call_error *e = &v->errors[i];
+		_cleanup_text_ struct text name = TEXT_INIT, error = TEXT_INIT;
 
-		add_name(v, &name, errnos[i].compat, errnos[i].nr);
-		text_printf(&number, "%" PRIu32, errnos[i].errnum);
+		syscall_name_add(&name, v->machine, e->call & 1, (uint32_t)(e->call >> 1));
+		add_errno(&error, e->errnum);
 		err = out_row(v->out, 0,
 			      (struct out_value[]){ out_cstr(text_get(&name)),
-						    out_cstr(error ? error : text_get(&number)),
-						    out_u64(errnos[i].errnum),
-						    out_u64(errnos[i].count) });
+						    out_cstr(text_get(&error)), out_u64(e->errnum),
+						    out_u64(e->count) });
 	}
 	return err ? err : out_end(v->out);
 }
 
-/* Categories count all calls: they need a model of their own where this one is by process. */
+/* Categories count all calls: they need a model of their own. */
 static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 {
 	struct trace *trace = v->report->trace;
@@ -229,7 +241,7 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 	double cpu = -1;
 	struct ebt_error *err;
 
-	err = syscall_model_create(trace, SYSCALLS_BY_CALL, NULL, &model);
+	err = syscall_model_create(trace, NULL, &model);
 	if (!err && classify)
 		err = cpu_time_percent(trace, &cpu);
 	if (err)
@@ -241,35 +253,6 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 	err = out_categories(v->out, &profile);
 	if (!err && classify)
 		out_classification(v->out, &profile);
-	return err;
-}
-
-static struct ebt_error *put_tables(struct syscalls_view *v)
-{
-	const struct options *o = v->report->options;
-	bool classify = options_flag(o, "classify");
-	struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.children = v->grouping == SYSCALLS_BY_CALL ? NULL : "calls",
-	};
-	const struct syscall_group *groups;
-	struct ebt_error *err;
-	size_t n;
-
-	groups = syscall_model_groups(v->model, &n);
-	for (size_t i = 0; i < n; i++)
-		v->total_ns += groups[i].all.time.sum;
-	err = out_begin(v->out, &table);
-	if (!err)
-		err = v->grouping == SYSCALLS_BY_CALL ? put_calls(v) : put_groups(v);
-	if (!err)
-		err = out_end(v->out);
-	if (!err && options_flag(v->report->options, "errors"))
-		err = put_errnos(v);
-	if (!err && (classify || options_flag(o, "categories")))
-		err = put_profile(v, classify);
 	return err;
 }
 
@@ -298,9 +281,9 @@ static struct ebt_error *check_options(const struct options *o)
 {
 	bool trace = options_flag(o, "trace");
 
-	if (options_flag(o, "by-process") + options_flag(o, "by-thread") + trace > 1)
-		return ebt_error_create(EBT_ERR_INVALID, "--by-process, --by-thread and --trace "
-							 "exclude each other");
+	if (trace && options_string(o, "by"))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--trace is a line a call: --by does not apply");
 	if (trace && o->sort)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--trace is in order of time: --sort does not apply");
@@ -317,36 +300,37 @@ static struct ebt_error *check_options(const struct options *o)
 
 static struct ebt_error *cmd_syscalls(struct report *report)
 {
-	_cleanup_(syscall_model_destroyp) struct syscall_model *model = NULL;
-	struct syscalls_view v = { .report = report, .out = report->out };
+	__attribute__((cleanup(view_deinit))) struct syscalls_view v = { .report = report,
+									 .out = report->out };
+	const struct options *o = report->options;
+	bool classify = options_flag(o, "classify");
 	struct ebt_error *err;
 
-	err = check_options(report->options);
+	err = check_options(o);
 	if (!err)
 		err = find_machine(report, &v.machine);
 	if (!err)
 		err = syscall_model_warn_none(report->trace);
 	if (err)
 		return err;
-	if (options_flag(report->options, "trace"))
+	if (options_flag(o, "trace"))
 		return syscall_trace(report, v.machine);
-	if (options_flag(report->options, "by-process"))
-		v.grouping = SYSCALLS_BY_PROCESS;
-	else if (options_flag(report->options, "by-thread"))
-		v.grouping = SYSCALLS_BY_THREAD;
-	if (v.grouping != SYSCALLS_BY_CALL)
-		err = trace_names(report->trace, &v.names);
+	err = grouping_create(report, &calls, &v, NULL, &v.groups);
 	if (!err)
-		err = syscall_model_create(report->trace, v.grouping, NULL, &model);
-	if (err)
-		return err;
-	v.model = model;
-	return put_tables(&v);
+		err = read_rows(&v);
+	if (!err)
+		err = grouping_put(v.groups);
+	if (!err && options_flag(o, "errors"))
+		err = put_errors(&v);
+	if (!err && (classify || options_flag(o, "categories")))
+		err = put_profile(&v, classify);
+	return err;
 }
 
 static const struct option_def syscalls_options[] = {
-	{ "by-process", OPTION_FLAG, NULL, "processes, and the calls of each", NULL },
-	{ "by-thread", OPTION_FLAG, NULL, "threads, and the calls of each", NULL },
+	GROUP_BY_OPTION("call (default), error, " GROUP_TASK_KEY_NAMES),
+	{ "by-process", OPTION_GONE, NULL, "--by process", NULL },
+	{ "by-thread", OPTION_GONE, NULL, "--by thread", NULL },
 	{ "errors", OPTION_FLAG, NULL, "which errors they returned, too", NULL },
 	{ "categories", OPTION_FLAG, NULL, "also: how many were about files, memory, …", NULL },
 	{ "classify", OPTION_FLAG, NULL, "categories, and a verdict with its thresholds", NULL },
@@ -363,7 +347,9 @@ const struct command command_syscalls = {
 		"that\n"
 		"had not returned when recording ended is not in the file (exit_group never "
 		"does).\n"
-		"--top counts processes or threads, not their calls.\n"
+		"Below each row of --by are its calls; --top does not count them. With `call` "
+		"among\n"
+		"the keys, as in --by process,call, rows are flat.\n"
 		"\n"
 		"--categories has ten: file_io (also of descriptors of other kinds), memory, "
 		"process,\n"
@@ -380,7 +366,8 @@ const struct command command_syscalls = {
 		"tells how many do.\n"
 		"\n"
 		"  ebreport syscalls t.ebt\n"
-		"  ebreport syscalls --by-process --top 5 t.ebt\n"
+		"  ebreport syscalls --by process --top 5 t.ebt\n"
+		"  ebreport syscalls --by container,call t.ebt\n"
 		"  ebreport syscalls --errors --sort errors --comm 'nginx*' t.ebt\n"
 		"  ebreport syscalls --trace --pid 1234 --from 2s --to 3s t.ebt\n",
 	.options = syscalls_options,

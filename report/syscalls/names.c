@@ -2,6 +2,7 @@
 /* Tables of system calls and errors; the rows are in MACHINE.def and errnos.def. */
 #include "report/syscalls/names.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -77,6 +78,17 @@ const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, b
 		return &rt_sigreturn;
 	table = compat ? &machine->compat : &machine->native;
 	return nr < table->n && table->calls[nr].name ? &table->calls[nr] : NULL;
+}
+
+void syscall_name_add(struct text *text, const struct syscall_machine *machine, bool compat,
+		      uint32_t nr)
+{
+	const struct syscall_desc *desc = syscall_desc(machine, compat, nr);
+
+	if (desc)
+		text_cstr(text, desc->name);
+	else
+		text_printf(text, "syscall_%" PRIu32, nr);
 }
 
 const char *syscall_class_name(enum syscall_class class)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/base/text.h"
+
 /* What a call is about; classes.def says which is what. */
 enum syscall_class {
 	SYSCALL_FILE_IO,
@@ -39,6 +41,10 @@ const struct syscall_machine *syscall_machine(const char *name);
 /* NULL: not known. machine may be NULL. */
 const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, bool compat,
 					uint64_t nr);
+
+/* "read"; "syscall_1000" where that is not known. */
+void syscall_name_add(struct text *text, const struct syscall_machine *machine, bool compat,
+		      uint32_t nr);
 
 /* "ENOENT"; NULL: no such error. */
 const char *errno_name(uint64_t errnum);

@@ -15,8 +15,8 @@ struct syscall_profile syscall_profile_make(const struct syscall_model *model,
 		const struct syscall_desc *desc =
 			syscall_desc(machine, stats[i].compat, stats[i].nr);
 
-		profile.by_class[desc ? desc->class : SYSCALL_OTHER] += stats[i].time.count;
-		profile.total += stats[i].time.count;
+		profile.by_class[desc ? desc->class : SYSCALL_OTHER] += stats[i].sum.time.count;
+		profile.total += stats[i].sum.time.count;
 	}
 	return profile;
 }

@@ -71,7 +71,7 @@ static struct ebt_error *prepare(struct summary_view *v)
 	if (!err)
 		err = summary_read(trace, &v->summary);
 	if (!err)
-		err = syscall_model_create(trace, SYSCALLS_BY_CALL, NULL, &v->syscalls);
+		err = syscall_model_create(trace, NULL, &v->syscalls);
 	if (err)
 		return err;
 	v->parent = find_parent(v, kind);
@@ -89,8 +89,8 @@ static int compare_calls(const void *a, const void *b)
 {
 	const struct syscall_stat *const *x = a, *const *y = b;
 
-	if ((*x)->time.count != (*y)->time.count)
-		return (*x)->time.count > (*y)->time.count ? -1 : 1;
+	if ((*x)->sum.time.count != (*y)->sum.time.count)
+		return (*x)->sum.time.count > (*y)->sum.time.count ? -1 : 1;
 	return (*x)->nr < (*y)->nr ? -1 : (*x)->nr > (*y)->nr;
 }
 
@@ -137,17 +137,6 @@ static struct ebt_error *sorted_threads(const struct summary_view *v,
 	*ret = sorted;
 	*ret_n = found;
 	return NULL;
-}
-
-static void add_call(const struct summary_view *v, struct text *text,
-		     const struct syscall_stat *stat)
-{
-	const struct syscall_desc *desc = syscall_desc(v->machine, stat->compat, stat->nr);
-
-	if (desc)
-		text_cstr(text, desc->name);
-	else
-		text_printf(text, "syscall_%" PRIu32, stat->nr);
 }
 
 /* --- one object --- */
@@ -211,11 +200,11 @@ static struct ebt_error *put_syscalls(struct summary_view *v)
 	for (size_t i = 0; i < n && i < TOP; i++) {
 		_cleanup_text_ struct text name = TEXT_INIT;
 
-		add_call(v, &name, calls[i]);
+		syscall_name_add(&name, v->machine, calls[i]->compat, calls[i]->nr);
 		json_open_object(json);
 		json_key(json, "name");
 		json_cstr(json, text_get(&name));
-		put_u64(json, "count", calls[i]->time.count);
+		put_u64(json, "count", calls[i]->sum.time.count);
 		json_end(json);
 	}
 	json_end(json);

@@ -56,7 +56,7 @@ class Interval(e2e.TestCase):
 
     def test_syscalls(self):
         self.check("syscalls", "name", ["count", "errors", "total_ns"])
-        self.check("syscalls", "pid", ["count", "errors", "total_ns"], arguments=["--by-process"])
+        self.check("syscalls", "pid", ["count", "errors", "total_ns"], arguments=["--by", "process"])
 
     def test_sched(self):
         for interval in ("250ms", "3ms"):

@@ -56,14 +56,13 @@ static void test_by_call(void **state)
 	(void)state;
 	with_trace(&t);
 	text = REPORT_OK(t.path, "syscalls", "--csv");
+	expect_part(text, "name,abi,category,count,errors,total_ns,percent,avg_ns,p50_ns,"
+			  "p99_ns,max_ns,max_at_ns,min_ns\r\n");
 	expect_part(text,
-		    "pid,tid,comm,name,abi,category,count,errors,total_ns,percent,avg_ns,p50_ns,"
-		    "p99_ns,max_ns,max_at_ns,min_ns\r\n");
-	expect_part(text,
-		    ",,,read,native,file_io,3,1,6000,89.5522,2000,2000,3000,3000,2001000,1000\r\n");
-	expect_part(text, ",,,openat,native,file_io,1,1,500,");
-	expect_part(text, ",,,write,native,file_io,1,0,100,");
-	expect_part(text, ",,,syscall_5555,native,other,1,0,100,");
+		    "\nread,native,file_io,3,1,6000,89.5522,2000,2000,3000,3000,2001000,1000\r\n");
+	expect_part(text, "\nopenat,native,file_io,1,1,500,");
+	expect_part(text, "\nwrite,native,file_io,1,0,100,");
+	expect_part(text, "\nsyscall_5555,native,other,1,0,100,");
 	free(text);
 	made_trace_remove(&t);
 }
@@ -75,20 +74,88 @@ static void test_by_process(void **state)
 
 	(void)state;
 	with_trace(&t);
-	text = REPORT_OK(t.path, "syscalls", "--by-process", "--csv");
-	expect_part(text, "0,10,,leader,,,,3,2,4500,");
-	expect_part(text, "1,10,,leader,read,native,file_io,2,1,4000,");
-	expect_part(text, "1,10,,leader,openat,native,file_io,1,1,500,");
-	expect_part(text, "0,20,,<b>,,,,2,0,2100,");
+	text = REPORT_OK(t.path, "syscalls", "--by", "process", "--csv");
+	expect_part(text, "0,10,leader,,,,3,2,4500,");
+	expect_part(text, "1,10,leader,read,native,file_io,2,1,4000,");
+	expect_part(text, "1,10,leader,openat,native,file_io,1,1,500,");
+	expect_part(text, "0,20,<b>,,,,2,0,2100,");
 	free(text);
-	text = REPORT_OK(t.path, "syscalls", "--by-thread", "--csv");
+	text = REPORT_OK(t.path, "syscalls", "--by", "thread", "--csv");
 	expect_part(text, "0,10,11,worker,,,,2,1,4000,");
 	expect_part(text, "0,10,10,leader,,,,1,1,500,");
 	free(text);
-	text = REPORT_OK(t.path, "syscalls", "--by-process", "--json");
+	text = REPORT_OK(t.path, "syscalls", "--by", "process", "--json");
 	expect_part(text, "{\"pid\":20,\"comm\":\"\\u003cb\\u003e\",\"count\":2");
-	expect_part(text, "\"calls\":[\n{\"name\":\"read\"");
+	expect_part(text, "\"rows\":[\n{\"name\":\"read\"");
 	free(text);
+	made_trace_remove(&t);
+}
+
+/* Several keys make flat rows; a group has what its rows have together. */
+static void test_keys(void **state)
+{
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	with_trace(&t);
+	text = REPORT_OK(t.path, "syscalls", "--by", "process,error", "--csv");
+	expect_part(text, "depth,pid,comm,error,name,");
+	expect_part(text, "0,10,leader,EAGAIN,,,,1,1,3000,");
+	expect_part(text, "1,10,leader,EAGAIN,read,native,file_io,1,1,3000,");
+	expect_part(text, "0,10,leader,ENOENT,,,,1,1,500,");
+	expect_part(text, "0,10,leader,,,,,1,0,1000,");
+	free(text);
+	text = REPORT_OK(t.path, "syscalls", "--by=call,task", "--csv", "--columns",
+			 "tid,NAME,total,count");
+	assert_string_equal(text, "tid,name,total_ns,count\r\n"
+				  "11,read,4000,2\r\n"
+				  "20,read,2000,1\r\n"
+				  "10,openat,500,1\r\n"
+				  "20,write,100,1\r\n"
+				  ",syscall_5555,100,1\r\n");
+	free(text);
+	text = REPORT_OK(t.path, "syscalls", "--by", "program,call", "--csv", "--columns",
+			 "program,name,count", "--top", "1", "--pid", "20");
+	assert_string_equal(text, "program,name,count\r\n<b>,read,1\r\n");
+	free(text);
+	text = REPORT_OK(t.path, "syscalls", "--by", "process", "--columns", "count,avg_ns");
+	expect_part(text, "PROCESS ");
+	expect_part(text, "leader (10)");
+	expect_part(text, "  openat");
+	free(text);
+	made_trace_remove(&t);
+}
+
+static void fails(const struct made_trace *t, const char *option, const char *value,
+		  const char *message)
+{
+	int status;
+	char *text = value ? REPORT_FAILS(t->path, &status, "syscalls", option, value)
+			   : REPORT_FAILS(t->path, &status, "syscalls", option);
+
+	assert_int_equal(status, EBT_ERR_INVALID);
+	expect_part(text, message);
+	free(text);
+}
+
+static void test_wrong_keys(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	with_trace(&t);
+	fails(&t, "--by-thread", NULL, "--by-thread is --by thread now");
+	fails(&t, "--by", "device",
+	      "no key 'device'; there are thread, process, program, user, "
+	      "cgroup, container, call, error");
+	fails(&t, "--by", "call,call", "'call' stands there twice");
+	fails(&t, "--by", "", "which keys?");
+	fails(&t, "--by", "process,", "no key ''");
+	fails(&t, "--by", "call,error,thread,process,user", "up to 3 keys");
+	fails(&t, "--columns", "name,nothing",
+	      "--columns: there is no column 'nothing'; there are "
+	      "name, abi, category, count,");
 	made_trace_remove(&t);
 }
 
@@ -194,7 +261,7 @@ static void test_other_machine(void **state)
 	made_trace_syscall(&t, 1000, 10, 0, 63, 1, 0);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "syscalls", "--csv");
-	expect_part(text, ",read,native,file_io,1,");
+	expect_part(text, "\nread,native,file_io,1,");
 	free(text);
 	made_trace_remove(&t);
 
@@ -216,7 +283,7 @@ static void test_wrong(void **state)
 
 	(void)state;
 	with_trace(&t);
-	free(REPORT_FAILS(t.path, &status, "syscalls", "--by-process", "--trace"));
+	free(REPORT_FAILS(t.path, &status, "syscalls", "--by", "process", "--trace"));
 	assert_int_equal(status, EBT_ERR_INVALID);
 	free(REPORT_FAILS(t.path, &status, "syscalls", "--trace", "--sort", "name"));
 	assert_int_equal(status, EBT_ERR_INVALID);
@@ -227,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_call),	    cmocka_unit_test(test_by_process),
+		cmocka_unit_test(test_keys),	    cmocka_unit_test(test_wrong_keys),
 		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_trace),
 		cmocka_unit_test(test_trace_order), cmocka_unit_test(test_other_machine),
 		cmocka_unit_test(test_wrong),
