@@ -286,6 +286,65 @@ class Containers:
         for identity, (name, image, pid) in containers.items():
             self.assertRegex(text, rf"{identity} +{name} +{image} +{pid}")
 
+    def copier(self, image, name, pipe):
+        """A container whose dd copies a byte a time, once it has a pipe to read from."""
+        self.engine.containers.append(name)
+        self.engine.podman("run", "-d", *self.engine.run_options, "-v", f"{self.path('pipes')}:/pipes",
+                           "--name", name, image, "/bin/dd", f"if=/pipes/{pipe}", "of=/dev/null",
+                           "bs=1", "status=none")
+        return int(self.engine.podman("inspect", "-f", "{{.State.Pid}}", name))
+
+    def test_groups(self):
+        """Calls of each container and control group, under the names that podman and the kernel
+        have: a dd for each writes as many bytes as it is given, one at a time."""
+        counts = {f"{NAME}-few": 300, f"{NAME}-many": 1100}
+        tree = self.tree("burn_of_image", 1000)
+        shutil.copy("/bin/dd", f"{tree}/bin/dd")
+        image = self.engine.import_image(tree, f"{NAME}-image")
+        os.mkdir(self.path("pipes"))
+        e2e.run("chmod", "-R", "a+rX", self.folder)
+        pids = {}
+        for name in counts:
+            os.mkfifo(self.path(f"pipes/{name}"), 0o666)
+            os.chmod(self.path(f"pipes/{name}"), 0o666)
+            pids[name] = self.copier(image, name, name)
+        host = self.start("sh", "-c", "while sleep 0.05; do :; done")
+        groups = {name: self.cgroup(pid) for name, pid in pids.items()}
+        trace = self.path("t.ebt")
+        recorder = self.start(e2e.EBREC, "-o", trace, "-e", "syscalls", "-p",
+                              ",".join(map(str, [*pids.values(), host.pid])))
+        self.wait_for_rows(trace, recorder, "syscall")
+        for name, count in counts.items():
+            with open(self.path(f"pipes/{name}"), "wb") as pipe:
+                pipe.write(bytes(count))
+        for name in counts:
+            self.engine.podman("wait", name)
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(e2e.SECONDS), 0)
+        self.assert_no_loss(trace)
+
+        def writes(*by):
+            return {tuple(row.get(key) for key in by[1:]): row["count"]
+                    for row in e2e.rows("syscalls", trace, "--by", by[0]) if row["name"] == "write"}
+
+        found = writes("container,call", "container")
+        self.assertEqual({name: found[name,] for name in counts}, counts)
+        found = writes("cgroup,container,program,call", "cgroup", "container", "program")
+        for name, count in counts.items():
+            self.assertEqual(found[groups[name], name, "dd"], count)
+        nested = e2e.rows("syscalls", trace, "--by", "container")
+        self.assertLessEqual({*counts, "(none)"}, {row["container"] for row in nested})
+        for row in nested:
+            self.assertEqual(row["count"], sum(call["count"] for call in row["rows"]))
+
+    @staticmethod
+    def cgroup(pid):
+        """The path in cgroup v2 or, where a process is in its root, the first of v1."""
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8") as f:
+            lines = [line.rstrip("\n").split(":", 2) for line in f]
+        second = [path for _, controllers, path in lines if not controllers and path != "/"]
+        return (second or [path for _, _, path in lines if path != "/"] or ["/"])[0]
+
     def test_started_while_recording(self):
         """Containers that come and go meanwhile; `--rm`, so that none is left at the end."""
         image = self.engine.import_image(self.tree("burn_of_image", 1000), f"{NAME}-image")
