@@ -98,6 +98,9 @@ enum group_figure {
 	GROUP_GET, /* by the column's function */
 };
 
+/* Among a column's flags: rows below rows have no such figure. */
+#define GROUP_ABOVE (1u << 16)
+
 struct group_column {
 	struct out_column out;
 	enum group_figure figure;

@@ -288,8 +288,10 @@ static struct ebt_error *put_row(const struct rows *r, unsigned int depth, size_
 	if (r->label)
 		values[0] = out_str((struct ebt_str){ text_get(&texts->labels[from]),
 						      texts->labels[from].len });
-	for (size_t i = 0; i < r->n_figures; i++)
-		values[r->first_figure + i] = column_value(r->g, &r->figures[i], figures);
+	for (size_t i = 0; i < r->n_figures; i++) {
+		if (!depth || !(r->figures[i].out.flags & GROUP_ABOVE))
+			values[r->first_figure + i] = column_value(r->g, &r->figures[i], figures);
+	}
 	return out_row_n(r->g->report->out, depth, values, r->n_columns);
 }
 

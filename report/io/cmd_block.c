@@ -1,311 +1,284 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport block: requests to disks by process, device and operation, or one by one. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
-#include "report/cli/command.h"
+#include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "report/base/histogram.h"
+#include "report/group/group.h"
+#include "report/io/block_depth.h"
+#include "report/io/block_names.h"
 #include "report/io/block_trace.h"
-#include "report/io/model_block.h"
 #include "report/out/histogram.h"
-#include "report/out/narrow.h"
 
 #define DEPTH_SPANS 20
+#define FLAGS_SYNC  0xdu /* synchronous, FUA, flush before: as the kernel says, like any read */
 
-struct block_view {
-	struct report *report;
-	struct out *out;
-	enum block_grouping grouping;
-	struct block_model *model;
-};
+enum { BY_DEVICE = GROUP_OWN, BY_OPERATION };
 
 enum {
-	COL_LABEL,
-	COL_DEVICE,
-	COL_PID,
-	COL_TID,
-	COL_COMM,
-	COL_OP,
-	COL_IOS,
-	COL_BYTES,
-	COL_SYNC,
-	COL_ASYNC,
-	COL_MERGES,
-	COL_P50,
-	COL_P99,
-	COL_MAX,
-	COL_QUEUE_P50,
-	COL_QUEUE_P99,
-	COL_QUEUE_MAX,
-	COL_DEVICE_P50,
-	COL_DEVICE_P99,
-	COL_DEVICE_MAX,
-	COL_DEPTH_MEAN,
-	COL_DEPTH_MAX,
-	COL_BUSY,
-	COL_READ_BYTES,
-	COL_WRITE_BYTES,
-	COL_READ_IOS,
-	COL_WRITE_IOS,
-	COL_TOTAL,
-	COL_QUEUE_TOTAL,
-	COL_DEVICE_TOTAL,
-	COL_WAITED,
-	COL_REQUEUES,
-	COL_ERRORS,
-	COL_IN_FLIGHT,
-	COL_DIRTIER,
-	COL_UNKNOWN,
-	COL_DISK,
-	COL_ALIAS,
-	COL_SCHEDULER,
-	COL_MODEL,
-	COL_BACKING,
-	COL_ROTATIONAL,
-	COL_SIZE,
-	N_COLUMNS,
+	BYTES,
+	SYNC,
+	MERGES,
+	REQUEUES,
+	ERRORS,
+	IN_FLIGHT,  /* when recording ended; in no other figure */
+	READ_BYTES, /* these four as /proc/diskstats has them */
+	WRITE_BYTES,
+	READ_IOS,
+	WRITE_IOS,
+	DIRTIER_IOS, /* by cause */
+	UNKNOWN_IOS,
+	WAITED_NS, /* for a request, before total begins */
+	N_COUNTS,
 };
 
-static const struct out_column all_columns[N_COLUMNS] = {
-	[COL_LABEL] = { "who", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX },
-	[COL_DEVICE] = { "device", "DEVICE", OUT_STRING, OUT_PARENT },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL | OUT_PARENT },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL | OUT_PARENT },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL | OUT_PARENT },
-	[COL_OP] = { "operation", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_IOS] = { "ios", "IOS", OUT_U64, 0 },
-	[COL_BYTES] = { "bytes", "BYTES", OUT_BYTES, OUT_SORT },
-	[COL_SYNC] = { "sync_ios", "SYNC", OUT_U64, 0 },
-	[COL_ASYNC] = { "async_ios", "ASYNC", OUT_U64, 0 },
-	[COL_MERGES] = { "merges", "MERGED", OUT_U64, 0 },
-	[COL_P50] = { "p50_ns", "P50", OUT_DURATION, 0 },
-	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
-	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
-	[COL_QUEUE_P50] = { "queue_p50_ns", "QUEUE-P50", OUT_DURATION, 0 },
-	[COL_QUEUE_P99] = { "queue_p99_ns", "Q-P99", OUT_DURATION, 0 },
-	[COL_QUEUE_MAX] = { "queue_max_ns", "Q-MAX", OUT_DURATION, 0 },
-	[COL_DEVICE_P50] = { "device_p50_ns", "DEVICE-P50", OUT_DURATION, 0 },
-	[COL_DEVICE_P99] = { "device_p99_ns", "D-P99", OUT_DURATION, 0 },
-	[COL_DEVICE_MAX] = { "device_max_ns", "D-MAX", OUT_DURATION, 0 },
-	[COL_DEPTH_MEAN] = { "depth_mean", "DEPTH", OUT_FLOAT, 0 },
-	[COL_DEPTH_MAX] = { "depth_max", "DEPTH-MAX", OUT_U64, 0 },
-	[COL_BUSY] = { "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
-	[COL_READ_BYTES] = { "read_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	[COL_WRITE_BYTES] = { "write_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	[COL_READ_IOS] = { "read_ios", NULL, OUT_U64, OUT_DETAIL },
-	[COL_WRITE_IOS] = { "write_ios", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TOTAL] = { "total_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_QUEUE_TOTAL] = { "queue_total_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_DEVICE_TOTAL] = { "device_total_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_WAITED] = { "waited_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_REQUEUES] = { "requeues", NULL, OUT_U64, OUT_DETAIL },
-	[COL_ERRORS] = { "errors", NULL, OUT_U64, OUT_DETAIL },
-	[COL_IN_FLIGHT] = { "in_flight", NULL, OUT_U64, OUT_DETAIL },
-	[COL_DIRTIER] = { "dirtier_ios", NULL, OUT_U64, OUT_DETAIL },
-	[COL_UNKNOWN] = { "unknown_ios", NULL, OUT_U64, OUT_DETAIL },
-	[COL_DISK] = { "disk", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ALIAS] = { "alias", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_SCHEDULER] = { "scheduler", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_MODEL] = { "model", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_BACKING] = { "backing", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ROTATIONAL] = { "rotational", NULL, OUT_BOOL, OUT_DETAIL },
-	[COL_SIZE] = { "size", NULL, OUT_BYTES, OUT_DETAIL },
+struct block_sum {
+	uint64_t n[N_COUNTS];
+	struct histogram total;	 /* its count is the number of requests */
+	struct histogram queue;	 /* until the driver got it, of those that were seen to begin */
+	struct histogram device; /* from then on */
+	uint32_t index;		 /* of block_names: the last one */
 };
 
-static const struct narrow narrow[] = {
-	{ "queue_max_ns", 170 },  { "device_max_ns", 160 }, { "queue_p50_ns", 150 },
-	{ "device_p50_ns", 140 }, { "merges", 120 },	    { "async_ios", 112 },
-	{ "max_ns", 100 },	  { "p50_ns", 90 },	    { NULL, 0 },
+struct block {
+	struct report *report;
+	struct block_names *names;
+	bool devices;		   /* --by device alone */
+	bool disks;		   /* requests to a partition are also its disk's */
+	bool depths;		   /* also those of requests that end behind the window */
+	struct block_depth *depth; /* by device; 16 bytes a request */
+	size_t n_depth;
+	struct block_depth_span *window; /* by device; NULL: there are no such columns */
+	bool histogram;
+	struct histogram times[4]; /* of reads in queue and device, of writes */
 };
+
+/* Of a row, what is counted. */
+struct io {
+	uint64_t op, bytes, flags, error, merges, requeues, state, cause;
+	uint64_t total, device, waited;
+	bool has_queue, reads, writes; /* reads, writes: as /proc/diskstats counts them */
+	uint32_t index;
+};
+
+static void block_deinit(struct block *b)
+{
+	for (size_t i = 0; i < b->n_depth; i++)
+		block_depth_deinit(&b->depth[i]);
+	for (size_t i = 0; i < 4; i++)
+		histogram_deinit(&b->times[i]);
+	free(b->depth);
+	free(b->window);
+	block_names_destroy(b->names);
+}
+
+/* --- figures --- */
+
+static struct ebt_error *merge(void *to, const void *from)
+{
+	const struct block_sum *f = from;
+	struct block_sum *t = to;
+	struct ebt_error *err;
+
+	for (size_t i = 0; i < N_COUNTS; i++)
+		t->n[i] += f->n[i];
+	t->index = f->index;
+	err = histogram_merge(&t->total, &f->total);
+	if (err)
+		return err;
+	err = histogram_merge(&t->queue, &f->queue);
+	return err ? err : histogram_merge(&t->device, &f->device);
+}
+
+static void deinit(void *figures)
+{
+	struct block_sum *sum = figures;
+
+	histogram_deinit(&sum->total);
+	histogram_deinit(&sum->queue);
+	histogram_deinit(&sum->device);
+}
+
+static uint64_t queue_ns(const struct io *io)
+{
+	return io->total > io->device ? io->total - io->device : 0;
+}
+
+static struct ebt_error *add_io(void *arg, void *figures, uint32_t id)
+{
+	const struct io *io = arg;
+	struct block_sum *sum = figures;
+	struct ebt_error *err;
+
+	(void)id;
+	sum->index = io->index;
+	if (io->state == EBT_V_block_io_state_in_flight) {
+		sum->n[IN_FLIGHT]++;
+		return NULL;
+	}
+	sum->n[BYTES] += io->bytes;
+	sum->n[SYNC] += io->op == EBT_V_block_io_op_read || io->flags & FLAGS_SYNC;
+	sum->n[MERGES] += io->merges;
+	sum->n[REQUEUES] += io->requeues;
+	sum->n[ERRORS] += io->error != 0;
+	sum->n[READ_BYTES] += io->reads ? io->bytes : 0;
+	sum->n[WRITE_BYTES] += io->writes ? io->bytes : 0;
+	sum->n[READ_IOS] += io->reads;
+	sum->n[WRITE_IOS] += io->writes;
+	sum->n[DIRTIER_IOS] += io->cause == EBT_V_block_io_cause_dirtier;
+	sum->n[UNKNOWN_IOS] += io->cause == EBT_V_block_io_cause_unknown;
+	sum->n[WAITED_NS] += io->waited;
+	err = histogram_add(&sum->total, io->total);
+	if (!err && io->device)
+		err = histogram_add(&sum->device, io->device);
+	return err || !io->has_queue ? err : histogram_add(&sum->queue, queue_ns(io));
+}
 
 /* --- rows --- */
 
-static struct out_value text_or_null(struct ebt_str s)
+static struct ebt_error *add_depth(struct block *b, uint32_t device, uint64_t start, uint64_t end)
 {
-	return s.len ? out_str(s) : out_null();
+	struct ebt_error *err = ebt_array_reserve_zeroed(&b->depth, device, &b->n_depth);
+
+	return err ? err : block_depth_add(&b->depth[device], start, end);
 }
 
-static void set_times(const struct histogram *h, struct out_value *p50, struct out_value *p99,
-		      struct out_value *max)
+static struct ebt_error *add_times(struct block *b, const struct io *io)
 {
-	if (!h->count)
-		return;
-	*p50 = out_u64(histogram_percentile(h, 50));
-	*p99 = out_u64(histogram_percentile(h, 99));
-	*max = out_u64(h->max);
-}
-
-static void set_figures(const struct block_stat *stat, struct out_value *values)
-{
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
-	values[COL_IOS] = out_u64(stat->total.count);
-	values[COL_BYTES] = out_u64(stat->bytes);
-	values[COL_SYNC] = out_u64(stat->sync);
-	values[COL_ASYNC] = out_u64(stat->total.count - stat->sync);
-	values[COL_MERGES] = out_u64(stat->merges);
-	set_times(&stat->total, &values[COL_P50], &values[COL_P99], &values[COL_MAX]);
-	set_times(&stat->queue, &values[COL_QUEUE_P50], &values[COL_QUEUE_P99],
-		  &values[COL_QUEUE_MAX]);
-	set_times(&stat->device, &values[COL_DEVICE_P50], &values[COL_DEVICE_P99],
-		  &values[COL_DEVICE_MAX]);
-	values[COL_TOTAL] = out_u64(stat->total.sum);
-	values[COL_QUEUE_TOTAL] = out_u64(stat->queue.sum);
-	values[COL_DEVICE_TOTAL] = out_u64(stat->device.sum);
-	values[COL_REQUEUES] = out_u64(stat->requeues);
-	values[COL_ERRORS] = out_u64(stat->errors);
-	values[COL_IN_FLIGHT] = out_u64(stat->in_flight);
-}
-
-static void set_depth(const struct block_view *v, uint32_t device, struct out_value *values)
-{
-	struct block_depth *depth = block_model_depth(v->model, device);
-	uint64_t from = trace_from_ns(v->report->trace), to = trace_to_ns(v->report->trace);
-	struct block_depth_span span;
-
-	if (!depth || to <= from)
-		return;
-	block_depth_spans(depth, from, to, 1, &span);
-	values[COL_DEPTH_MEAN] = out_f64(span.mean);
-	values[COL_DEPTH_MAX] = out_u64(span.max);
-	values[COL_BUSY] = out_f64(100.0 * (double)span.busy_ns / (double)(to - from));
-}
-
-static void set_device(const struct block_view *v, uint32_t index, struct out_value *values)
-{
-	const struct block_names *names = block_model_names(v->model);
-	const struct block_device *device = block_names_get(names, index);
-
-	values[COL_DEVICE] = out_str(device->name);
-	if (v->grouping != BLOCK_BY_DEVICE)
-		return;
-	set_depth(v, index, values);
-	if (!device->known)
-		return;
-	values[COL_DISK] = out_str(block_names_get(names, device->disk)->name);
-	values[COL_ALIAS] = text_or_null(device->alias);
-	values[COL_SCHEDULER] = text_or_null(device->scheduler);
-	values[COL_MODEL] = text_or_null(device->model);
-	values[COL_BACKING] = text_or_null(device->backing);
-	values[COL_ROTATIONAL] = out_u64(device->rotational);
-	values[COL_SIZE] = out_u64(device->size);
-}
-
-/* "comm (pid)". Nothing is known of a task that had ended long before its pages were written. */
-static void set_task(const struct block_view *v, uint32_t owner, struct text *label,
-		     struct out_value *values)
-{
-	const struct task_groups *tasks = block_model_tasks(v->model);
-	const struct ebt_task *task = task_groups_task(tasks, owner);
-	struct ebt_str comm = task_groups_name(tasks, owner);
-
-	if (!task) {
-		text_cstr(label, "(not known)");
-		return;
-	}
-	text_task(label, comm,
-		  v->grouping == BLOCK_BY_THREAD || !task->pid ? task->tid : task->pid);
-	values[COL_PID] = out_u64(task->pid ? task->pid : task->tid);
-	values[COL_COMM] = out_str(comm);
-	if (v->grouping == BLOCK_BY_THREAD)
-		values[COL_TID] = out_u64(task->tid);
-}
-
-static struct ebt_error *put_group(struct block_view *v, const struct block_group *group)
-{
-	_cleanup_text_ struct text label = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
-
-	set_figures(&group->all, values);
-	set_device(v, group->device, values);
-	if (v->grouping == BLOCK_BY_DEVICE)
-		values[COL_LABEL] = values[COL_DEVICE];
-	else
-		set_task(v, group->task, &label, values);
-	if (text_error(&label))
-		return text_error(&label);
-	if (v->grouping != BLOCK_BY_DEVICE)
-		values[COL_LABEL] = out_str((struct ebt_str){ text_get(&label), label.len });
-	values[COL_READ_BYTES] = out_u64(group->read_bytes);
-	values[COL_WRITE_BYTES] = out_u64(group->write_bytes);
-	values[COL_READ_IOS] = out_u64(group->read_ios);
-	values[COL_WRITE_IOS] = out_u64(group->write_ios);
-	values[COL_WAITED] = out_u64(group->waited_ns);
-	values[COL_DIRTIER] = out_u64(group->dirtier_ios);
-	values[COL_UNKNOWN] = out_u64(group->unknown_ios);
-	return out_row(v->out, 0, values);
-}
-
-static struct ebt_error *put_stat(struct block_view *v, const struct block_stat *stat)
-{
-	struct out_value values[N_COLUMNS];
-
-	set_figures(stat, values);
-	values[COL_LABEL] = values[COL_OP] = out_cstr(block_op_name(stat->op));
-	return out_row(v->out, 1, values);
-}
-
-static int compare_stats(const void *a, const void *b)
-{
-	const struct block_stat *const *x = a, *const *y = b;
-
-	return ((*x)->group > (*y)->group) - ((*x)->group < (*y)->group);
-}
-
-/* Each process and device with its operations below it. */
-static struct ebt_error *put_rows(struct block_view *v)
-{
-	size_t n_groups, n_stats, at = 0;
-	const struct block_group *groups = block_model_groups(v->model, &n_groups);
-	const struct block_stat *stats = block_model_stats(v->model, &n_stats);
-	_cleanup_free_ const struct block_stat **sorted = calloc(n_stats + 1, sizeof(*sorted));
+	struct histogram *times = &b->times[io->writes ? 2 : 0];
 	struct ebt_error *err = NULL;
 
-	if (!sorted)
-		return &ebt_enomem;
-	for (size_t i = 0; i < n_stats; i++)
-		sorted[i] = &stats[i];
-	qsort(sorted, n_stats, sizeof(sorted[0]), compare_stats);
-	for (size_t g = 0; !err && g < n_groups; g++) {
-		err = put_group(v, &groups[g]);
-		for (; !err && at < n_stats && sorted[at]->group == g; at++)
-			err = put_stat(v, sorted[at]);
-	}
+	if (io->state == EBT_V_block_io_state_in_flight || !(io->reads || io->writes))
+		return NULL;
+	if (io->has_queue)
+		err = histogram_add(&times[0], queue_ns(io));
+	return err || !io->device ? err : histogram_add(&times[1], io->device);
+}
+
+static struct io read_io(const struct ebt_row *row)
+{
+	struct io io = {
+		.op = ebt_block_io_op(row),
+		.bytes = ebt_block_io_bytes(row),
+		.flags = ebt_block_io_flags(row),
+		.error = ebt_block_io_error(row),
+		.merges = ebt_block_io_merges(row),
+		.requeues = ebt_block_io_requeues(row),
+		.state = ebt_block_io_state(row),
+		.cause = ebt_block_io_cause(row),
+		.total = ebt_block_io_duration(row),
+		.device = ebt_block_io_device(row),
+		.waited = ebt_block_io_waited(row),
+	};
+
+	io.has_queue = io.device && ebt_block_io_layer(row) == EBT_V_block_io_layer_request;
+	io.reads = io.op == EBT_V_block_io_op_read;
+	io.writes = io.op == EBT_V_block_io_op_write || io.op == EBT_V_block_io_op_secure_erase ||
+		    io.op == EBT_V_block_io_op_write_zeroes ||
+		    io.op == EBT_V_block_io_op_zone_append;
+	return io;
+}
+
+/* devices[1]: the disk, if the first is a partition of it. */
+static struct ebt_error *find_devices(struct block *b, const struct ebt_row *row,
+				      uint32_t devices[2], unsigned int *ret_n)
+{
+	struct ebt_error *err;
+
+	err = block_names_of(b->names, (uint32_t)ebt_block_io_dev_major(row),
+			     (uint32_t)ebt_block_io_dev_minor(row), &devices[0]);
+	if (!err)
+		err = block_names_of(b->names, (uint32_t)ebt_block_io_disk_major(row),
+				     (uint32_t)ebt_block_io_disk_minor(row), &devices[1]);
+	if (!err)
+		*ret_n = devices[1] == devices[0] ? 1 : 2;
 	return err;
 }
 
-static struct ebt_error *put_table(struct block_view *v)
+static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 {
-	struct out_column columns[N_COLUMNS];
-	const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.children = "operations",
-	};
+	struct grouping *g = arg;
+	struct block *b = grouping_arg(g);
+	struct group_row key = { .task = ebt_block_io_task(row) };
+	struct io io;
 	struct ebt_error *err;
+	uint32_t devices[2];
+	unsigned int n;
 
-	memcpy(columns, all_columns, sizeof(columns));
-	if (v->grouping == BLOCK_BY_DEVICE) {
-		columns[COL_LABEL].header = "DEVICE";
-		columns[COL_DEVICE].flags |= OUT_DETAIL;
-	} else {
-		for (int i = COL_DEPTH_MEAN; i <= COL_BUSY; i++)
-			columns[i].flags |= OUT_DETAIL;
+	/* The cursor let it pass for its submitter too. */
+	if (!trace_task_wanted(b->report->trace, key.task))
+		return NULL;
+	io = read_io(row);
+	err = find_devices(b, row, devices, &n);
+	for (unsigned int i = 0; !err && b->depths && i < n; i++)
+		err = add_depth(b, devices[i], row->time - (io.total < row->time ? io.total : 0),
+				row->time);
+	if (err || row->time >= trace_to_ns(b->report->trace))
+		return err;
+	/* Operations that are not known yet are counted together. */
+	key.own[BY_OPERATION - GROUP_OWN] = io.op < 0xff ? io.op : 0xff;
+	for (unsigned int i = 0; !err && i < (b->disks ? n : 1); i++) {
+		key.own[BY_DEVICE - GROUP_OWN] = io.index = devices[i];
+		err = grouping_add(g, &key, add_io, &io);
 	}
-	if (v->grouping == BLOCK_BY_THREAD)
-		columns[COL_LABEL].header = "THREAD";
-	narrow_columns(v->out, narrow, columns, N_COLUMNS);
-	err = out_begin(v->out, &table);
-	if (!err)
-		err = put_rows(v);
-	return err ? err : out_end(v->out);
+	return err || !b->histogram ? err : add_times(b, &io);
 }
 
-/* --- depths, histograms, remarks --- */
+static struct ebt_error *read_rows(struct block *b, struct grouping *g)
+{
+	static const struct ebt_want want = {
+		EBT_T_block_io,
+		EBT_COL(block_io, task) | EBT_COL(block_io, cause) | EBT_COL(block_io, state) |
+			EBT_COL(block_io, layer) | EBT_COL(block_io, dev_major) |
+			EBT_COL(block_io, dev_minor) | EBT_COL(block_io, disk_major) |
+			EBT_COL(block_io, disk_minor) | EBT_COL(block_io, op) |
+			EBT_COL(block_io, flags) | EBT_COL(block_io, error) |
+			EBT_COL(block_io, merges) | EBT_COL(block_io, requeues) |
+			EBT_COL(block_io, bytes) | EBT_COL(block_io, duration) |
+			EBT_COL(block_io, device) | EBT_COL(block_io, waited),
+	};
 
-static struct ebt_error *put_depths(struct block_view *v)
+	return trace_read_rows(b->report->trace, &want, 1, b->depths ? TRACE_TO_END : 0, count_row,
+			       g);
+}
+
+/* --- depths --- */
+
+static void depth_spans(struct block *b, uint32_t device, size_t n, struct block_depth_span *ret)
+{
+	struct block_depth none = { 0 };
+
+	block_depth_spans(device < b->n_depth ? &b->depth[device] : &none,
+			  trace_from_ns(b->report->trace), trace_to_ns(b->report->trace), n, ret);
+}
+
+/* Of the whole window, for the table. */
+static struct ebt_error *find_window(struct block *b)
+{
+	size_t n = block_names_n(b->names);
+
+	if (trace_to_ns(b->report->trace) <= trace_from_ns(b->report->trace))
+		return NULL;
+	b->window = calloc(n + 1, sizeof(*b->window));
+	if (!b->window)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < n; i++)
+		depth_spans(b, i, 1, &b->window[i]);
+	return NULL;
+}
+
+static double busy_percent(const struct block_depth_span *span)
+{
+	uint64_t length = span->to_ns - span->from_ns;
+
+	return length ? 100.0 * (double)span->busy_ns / (double)length : 0;
+}
+
+static struct ebt_error *put_depths(struct block *b)
 {
 	static const struct out_column columns[] = {
 		{ "from_ns", "FROM", OUT_TIME, 0 },    { "to_ns", "TO", OUT_TIME, 0 },
@@ -315,150 +288,270 @@ static struct ebt_error *put_depths(struct block_view *v)
 	static const struct out_table table = {
 		"depths", "\nRequests at a time", columns, 6, NULL, OUT_FIXED | OUT_KEEP_ORDER,
 	};
-	uint64_t from = trace_from_ns(v->report->trace), to = trace_to_ns(v->report->trace);
-	size_t n = v->report->options->interval_ns ? 1 : DEPTH_SPANS;
-	const struct block_names *names = block_model_names(v->model);
-	struct block_depth_span spans[DEPTH_SPANS];
+	uint64_t from = trace_from_ns(b->report->trace), to = trace_to_ns(b->report->trace);
+	size_t n = b->report->options->interval_ns ? 1 : DEPTH_SPANS;
+	struct block_depth_span spans[DEPTH_SPANS], *s;
+	struct out *out = b->report->out;
 	struct ebt_error *err;
 
-	err = out_begin(v->out, &table);
-	for (uint32_t d = 0; !err && d < block_names_n(names); d++) {
-		struct block_depth *depth = block_model_depth(v->model, d);
-
-		if (!depth || !depth->n || to <= from)
+	err = out_begin(out, &table);
+	for (uint32_t d = 0; !err && d < block_names_n(b->names); d++) {
+		if (d >= b->n_depth || !b->depth[d].n || to <= from)
 			continue;
-		block_depth_spans(depth, from, to, n, spans);
-		for (size_t i = 0; !err && i < n; i++) {
-			double length = (double)(spans[i].to_ns - spans[i].from_ns);
-			double busy = length > 0 ? 100.0 * (double)spans[i].busy_ns / length : 0;
-
-			err = out_row(v->out, 0,
+		depth_spans(b, d, n, spans);
+		for (s = spans; !err && s < spans + n; s++)
+			err = out_row(out, 0,
 				      (struct out_value[]){
-					      out_u64(spans[i].from_ns), out_u64(spans[i].to_ns),
-					      out_str(block_names_get(names, d)->name),
-					      out_f64(spans[i].mean), out_u64(spans[i].max),
-					      out_f64(busy) });
-		}
+					      out_u64(s->from_ns), out_u64(s->to_ns),
+					      out_str(block_names_get(b->names, d)->name),
+					      out_f64(s->mean), out_u64(s->max),
+					      out_f64(busy_percent(s)) });
 	}
-	return err ? err : out_end(v->out);
+	return err ? err : out_end(out);
 }
 
-static struct ebt_error *put_histogram(struct block_view *v, const char *direction,
-				       bool wanted(uint64_t), bool device)
+static struct ebt_error *put_histograms(struct block *b)
 {
-	struct histogram sum = { 0 };
+	static const char *const texts[4][2] = {
+		{ "read_queue_histogram", "\nReads: time in the queue" },
+		{ "read_device_histogram", "\nReads: time in the device" },
+		{ "write_queue_histogram", "\nWrites: time in the queue" },
+		{ "write_device_histogram", "\nWrites: time in the device" },
+	};
 	struct ebt_error *err = NULL;
-	char key[64], title[64];
-	size_t n;
-	const struct block_stat *stats = block_model_stats(v->model, &n);
 
-	for (size_t i = 0; !err && i < n; i++) {
-		if (wanted(stats[i].op))
-			err = histogram_merge(&sum, device ? &stats[i].device : &stats[i].queue);
+	for (size_t i = 0; !err && i < 4; i++) {
+		if (b->times[i].count)
+			err = out_histogram(b->report->out, texts[i][0], texts[i][1], &b->times[i],
+					    OUT_DURATION);
 	}
-	snprintf(key, sizeof(key), "%s_%s_histogram", direction, device ? "device" : "queue");
-	snprintf(title, sizeof(title), "\n%ss: time in the %s", direction,
-		 device ? "device" : "queue");
-	title[1] -= 'a' - 'A';
-	if (!err && sum.count)
-		err = out_histogram(v->out, key, title, &sum, OUT_DURATION);
-	histogram_deinit(&sum);
 	return err;
 }
 
-static struct ebt_error *put_histograms(struct block_view *v)
-{
-	struct ebt_error *err;
+/* --- the table --- */
 
-	err = put_histogram(v, "read", block_op_reads, false);
-	if (!err)
-		err = put_histogram(v, "read", block_op_reads, true);
-	if (!err)
-		err = put_histogram(v, "write", block_op_writes, false);
-	return err ? err : put_histogram(v, "write", block_op_writes, true);
+static struct out_value text_or_null(struct ebt_str s)
+{
+	return s.len ? out_str(s) : out_null();
 }
 
-static void put_remarks(struct block_view *v)
-{
-	uint64_t unknown = 0, ios = 0, in_flight = 0;
-	size_t n;
-	const struct block_group *groups = block_model_groups(v->model, &n);
+static const struct out_column device_columns[] = {
+	{ "device", "DEVICE", OUT_STRING, 0 },	      { "disk", NULL, OUT_STRING, OUT_DETAIL },
+	{ "alias", NULL, OUT_STRING, OUT_DETAIL },    { "scheduler", NULL, OUT_STRING, OUT_DETAIL },
+	{ "model", NULL, OUT_STRING, OUT_DETAIL },    { "backing", NULL, OUT_STRING, OUT_DETAIL },
+	{ "rotational", NULL, OUT_BOOL, OUT_DETAIL }, { "size", NULL, OUT_BYTES, OUT_DETAIL },
+};
 
-	for (size_t i = 0; i < n && v->grouping != BLOCK_BY_DEVICE; i++) {
-		unknown += groups[i].unknown_ios;
-		ios += groups[i].all.total.count;
-		in_flight += groups[i].all.in_flight;
-	}
+static struct ebt_error *put_device(const struct grouping *g, uint64_t value,
+				    struct group_cells *cells)
+{
+	const struct block *b = grouping_arg(g);
+	const struct block_device *device = block_names_get(b->names, value);
+
+	text_add(cells->label, device->name.data, device->name.len);
+	cells->values[0] = out_str(device->name);
+	if (!device->known || !b->devices)
+		return NULL;
+	cells->values[1] = out_str(block_names_get(b->names, device->disk)->name);
+	cells->values[2] = text_or_null(device->alias);
+	cells->values[3] = text_or_null(device->scheduler);
+	cells->values[4] = text_or_null(device->model);
+	cells->values[5] = text_or_null(device->backing);
+	cells->values[6] = out_u64(device->rotational);
+	cells->values[7] = out_u64(device->size);
+	return NULL;
+}
+
+static const struct out_column operation_columns[] = {
+	{ "operation", "OPERATION", OUT_STRING, 0 },
+};
+
+static struct ebt_error *put_operation(const struct grouping *g, uint64_t value,
+				       struct group_cells *cells)
+{
+	(void)g;
+	text_cstr(cells->label, block_op_name(value));
+	cells->values[0] = out_cstr(block_op_name(value));
+	return NULL;
+}
+
+static const struct group_own own[] = {
+	{ "device", "DEVICE", device_columns, 8, true, put_device },
+	{ "operation", "OPERATION", operation_columns, 1, true, put_operation },
+};
+
+static struct out_value get_async(const struct grouping *g, const void *figures)
+{
+	const struct block_sum *sum = figures;
+
+	(void)g;
+	return out_u64(sum->total.count - sum->n[SYNC]);
+}
+
+static const struct block_depth_span *window_of(const struct grouping *g, const void *figures)
+{
+	const struct block *b = grouping_arg(g);
+
+	return b->window ? &b->window[((const struct block_sum *)figures)->index] : NULL;
+}
+
+static struct out_value get_depth_mean(const struct grouping *g, const void *figures)
+{
+	const struct block_depth_span *span = window_of(g, figures);
+
+	return span ? out_f64(span->mean) : out_null();
+}
+
+static struct out_value get_depth_max(const struct grouping *g, const void *figures)
+{
+	const struct block_depth_span *span = window_of(g, figures);
+
+	return span ? out_u64(span->max) : out_null();
+}
+
+static struct out_value get_busy(const struct grouping *g, const void *figures)
+{
+	const struct block_depth_span *span = window_of(g, figures);
+
+	return span ? out_f64(busy_percent(span)) : out_null();
+}
+
+#define COUNT(i)	      GROUP_U64, offsetof(struct block_sum, n[i]), NULL
+#define OF(figure, histogram) figure, offsetof(struct block_sum, histogram), NULL
+#define ALL		      (OUT_DETAIL | GROUP_ABOVE)
+
+static const struct group_column columns[] = {
+	{ { "ios", "IOS", OUT_U64, 0 }, OF(GROUP_HISTOGRAM_COUNT, total), 0 },
+	{ { "bytes", "BYTES", OUT_BYTES, OUT_SORT }, COUNT(BYTES), 0 },
+	{ { "sync_ios", "SYNC", OUT_U64, 0 }, COUNT(SYNC), 0 },
+	{ { "async_ios", "ASYNC", OUT_U64, 0 }, GROUP_GET, 0, get_async, 112 },
+	{ { "merges", "MERGED", OUT_U64, 0 }, COUNT(MERGES), 120 },
+	{ { "p50_ns", "P50", OUT_DURATION, 0 }, OF(GROUP_P50, total), 90 },
+	{ { "p99_ns", "P99", OUT_DURATION, 0 }, OF(GROUP_P99, total), 0 },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, OF(GROUP_MAX, total), 100 },
+	{ { "queue_p50_ns", "QUEUE-P50", OUT_DURATION, 0 }, OF(GROUP_P50, queue), 150 },
+	{ { "queue_p99_ns", "Q-P99", OUT_DURATION, 0 }, OF(GROUP_P99, queue), 0 },
+	{ { "queue_max_ns", "Q-MAX", OUT_DURATION, 0 }, OF(GROUP_MAX, queue), 170 },
+	{ { "device_p50_ns", "DEVICE-P50", OUT_DURATION, 0 }, OF(GROUP_P50, device), 140 },
+	{ { "device_p99_ns", "D-P99", OUT_DURATION, 0 }, OF(GROUP_P99, device), 0 },
+	{ { "device_max_ns", "D-MAX", OUT_DURATION, 0 }, OF(GROUP_MAX, device), 160 },
+	{ { "read_bytes", NULL, OUT_BYTES, ALL }, COUNT(READ_BYTES), 0 },
+	{ { "write_bytes", NULL, OUT_BYTES, ALL }, COUNT(WRITE_BYTES), 0 },
+	{ { "read_ios", NULL, OUT_U64, ALL }, COUNT(READ_IOS), 0 },
+	{ { "write_ios", NULL, OUT_U64, ALL }, COUNT(WRITE_IOS), 0 },
+	{ { "total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, total), 0 },
+	{ { "queue_total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, queue), 0 },
+	{ { "device_total_ns", NULL, OUT_DURATION, OUT_DETAIL },
+	  OF(GROUP_HISTOGRAM_SUM, device),
+	  0 },
+	{ { "waited_ns", NULL, OUT_DURATION, ALL }, COUNT(WAITED_NS), 0 },
+	{ { "requeues", NULL, OUT_U64, OUT_DETAIL }, COUNT(REQUEUES), 0 },
+	{ { "errors", NULL, OUT_U64, OUT_DETAIL }, COUNT(ERRORS), 0 },
+	{ { "in_flight", NULL, OUT_U64, OUT_DETAIL }, COUNT(IN_FLIGHT), 0 },
+	{ { "dirtier_ios", NULL, OUT_U64, ALL }, COUNT(DIRTIER_IOS), 0 },
+	{ { "unknown_ios", NULL, OUT_U64, ALL }, COUNT(UNKNOWN_IOS), 0 },
+	/* By device alone: */
+	{ { "depth_mean", "DEPTH", OUT_FLOAT, GROUP_ABOVE }, GROUP_GET, 0, get_depth_mean, 0 },
+	{ { "depth_max", "DEPTH-MAX", OUT_U64, GROUP_ABOVE }, GROUP_GET, 0, get_depth_max, 0 },
+	{ { "busy_percent", "BUSY-%", OUT_PERCENT, GROUP_ABOVE }, GROUP_GET, 0, get_busy, 0 },
+};
+#define N_COLUMNS	(sizeof(columns) / sizeof(columns[0]))
+#define N_DEPTH_COLUMNS 3
+
+static const struct group_table requests = {
+	.keys = GROUP_TASK_KEYS,
+	.own = own,
+	.n_own = 2,
+	.by = "process,device",
+	.detail = "operation",
+	.columns = columns,
+	.n_columns = N_COLUMNS - N_DEPTH_COLUMNS,
+	.size = sizeof(struct block_sum),
+	.merge = merge,
+	.deinit = deinit,
+};
+
+static void put_remarks(const struct block *b, const struct grouping *g)
+{
+	const struct block_sum *all = grouping_all(g);
+	uint64_t unknown = all->n[UNKNOWN_IOS], in_flight = all->n[IN_FLIGHT];
+
+	if (b->disks) /* which are there twice */
+		return;
 	if (unknown)
-		out_printf(v->out,
+		out_printf(b->report->out,
 			   "Of %" PRIu64 " requests, %" PRIu64
-			   " stand under who submitted them: for "
-			   "whom is not known.\n",
-			   ios, unknown);
+			   " stand under who submitted them: for whom is not known.\n",
+			   all->total.count, unknown);
 	if (in_flight)
-		out_printf(v->out, "%" PRIu64 " request%s in flight when recording ended.\n",
-			   in_flight, in_flight == 1 ? " was" : "s were");
+		out_printf(b->report->out,
+			   "%" PRIu64 " request%s in flight when recording ended.\n", in_flight,
+			   in_flight == 1 ? " was" : "s were");
 }
 
 /* --- the command --- */
 
-static struct ebt_error *check_options(const struct options *o)
+static struct ebt_error *put_all(struct block *b, struct grouping *g)
 {
-	bool trace = options_flag(o, "trace");
+	struct ebt_error *err = NULL;
 
-	if (options_flag(o, "devices") + options_flag(o, "by-thread") + trace > 1)
-		return ebt_error_create(EBT_ERR_INVALID, "--devices, --by-thread and --trace "
-							 "exclude each other");
-	if (trace && (o->sort || o->interval_ns))
+	if (b->devices)
+		err = find_window(b);
+	if (!err)
+		err = grouping_put(g);
+	if (err)
+		return err;
+	put_remarks(b, g);
+	if (options_flag(b->report->options, "depth"))
+		err = put_depths(b);
+	return err || !b->histogram ? err : put_histograms(b);
+}
+
+static struct ebt_error *list_requests(struct report *report)
+{
+	const struct options *o = report->options;
+
+	if (o->sort || o->interval_ns)
 		return ebt_error_create(EBT_ERR_INVALID, "--trace is in order of time: --sort and "
 							 "--interval do not apply");
-	if (trace && (options_flag(o, "histogram") || options_flag(o, "depth")))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--trace lists requests: --histogram and --depth do not "
-					"apply");
-	return NULL;
+	if (options_string(o, "by") || options_flag(o, "histogram") || options_flag(o, "depth"))
+		return ebt_error_create(EBT_ERR_INVALID, "--trace lists requests: --by, "
+							 "--histogram and --depth do not apply");
+	return block_trace(report);
 }
 
 static struct ebt_error *cmd_block(struct report *report)
 {
-	_cleanup_(block_model_destroyp) struct block_model *model = NULL;
-	struct block_view v = { .report = report, .out = report->out };
-	const struct options *o = report->options;
-	bool depth = options_flag(o, "depth");
+	__attribute__((cleanup(block_deinit))) struct block b = { .report = report };
+	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	const char *by = options_string(report->options, "by");
 	struct ebt_error *err;
 
-	err = check_options(o);
-	if (err)
-		return err;
-	if (options_flag(o, "trace"))
-		return block_trace(report);
-	if (options_flag(o, "devices"))
-		v.grouping = BLOCK_BY_DEVICE;
-	else if (options_flag(o, "by-thread"))
-		v.grouping = BLOCK_BY_THREAD;
-	err = block_model_create(report->trace, v.grouping, depth || v.grouping == BLOCK_BY_DEVICE,
-				 &model);
-	if (err)
-		return err;
-	v.model = model;
-	err = put_table(&v);
+	if (options_flag(report->options, "trace"))
+		return list_requests(report);
+	err = grouping_create(report, &requests, &b, NULL, &g);
 	if (!err)
-		put_remarks(&v);
-	if (!err && depth)
-		err = put_depths(&v);
-	if (!err && options_flag(o, "histogram"))
-		err = put_histograms(&v);
-	return err;
+		err = block_names_create(report->trace, &b.names);
+	if (err)
+		return err;
+	b.devices = by && !strcmp(by, "device");
+	b.disks = grouping_has(g, BY_DEVICE) && !(grouping_keys(g) & GROUP_TASK_KEYS);
+	b.depths = options_flag(report->options, "depth") || b.devices;
+	b.histogram = options_flag(report->options, "histogram");
+	if (b.devices)
+		grouping_set_columns(g, columns, N_COLUMNS);
+	err = read_rows(&b, g);
+	return err ? err : put_all(&b, g);
 }
 
 static const struct option_def block_options[] = {
-	{ "devices", OPTION_FLAG, NULL, "disks and partitions instead of processes", NULL },
-	{ "by-thread", OPTION_FLAG, NULL, "threads instead of processes", NULL },
-	{ "depth", OPTION_FLAG, NULL, "also: how many requests a device had at a time, over time",
-	  NULL },
-	{ "histogram", OPTION_FLAG, NULL, "also: distribution of time in queue and device", NULL },
-	{ "trace", OPTION_FLAG, NULL, "every request, a line each, as they complete", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", device, operation"),
+	{ "devices", OPTION_GONE, NULL, "--by device" },
+	{ "by-thread", OPTION_GONE, NULL, "--by thread,device" },
+	{ "depth", OPTION_FLAG, NULL, "also: how many requests a device had at a time, over time" },
+	{ "histogram", OPTION_FLAG, NULL, "also: distribution of time in queue and device" },
+	{ "trace", OPTION_FLAG, NULL, "every request, a line each, as they complete" },
+	{ 0 },
 };
 
 const struct command command_block = {
@@ -466,11 +559,13 @@ const struct command command_block = {
 	.fn = cmd_block,
 	.summary =
 		"disk requests by process, device and operation: bytes, time in queue and device",
-	.help = "Record with `ebrec -e block`. A row for each process and device, and below it "
-		"one\n"
-		"for each operation. P50, P99 and MAX are from when the kernel made the request\n"
-		"until it completed; QUEUE is the part until the driver got it, DEVICE the rest.\n"
-		"SYNC: somebody was waiting for it. MERGED: bios that joined another's request.\n"
+	.help = "Record with `ebrec -e block`. A row for each process and device (--by), and "
+		"below\n"
+		"it one for each operation. P50, P99 and MAX are from when the kernel made the\n"
+		"request until it completed; QUEUE is the part until the driver got it, DEVICE "
+		"the\n"
+		"rest. SYNC: somebody was waiting for it. MERGED: bios that joined another's\n"
+		"request.\n"
 		"\n"
 		"What was written to the page cache is of the task that dirtied the file last, "
 		"not\n"
@@ -483,14 +578,14 @@ const struct command command_block = {
 		"\n"
 		"read_ios, write_ios and their bytes in JSON and CSV are what /proc/diskstats "
 		"counts\n"
-		"(a flush of a file system without data is a write of 0 bytes there). With "
-		"--devices\n"
-		"a disk has the requests to its partitions too; DEPTH is the mean number of "
-		"requests\n"
-		"at a time.\n"
+		"(a flush of a file system without data is a write of 0 bytes there). By device "
+		"and\n"
+		"nothing that is of tasks, a disk has the requests to its partitions too. With\n"
+		"--by device alone DEPTH is the mean number of requests at a time.\n"
 		"\n"
 		"  ebreport block t.ebt\n"
-		"  ebreport block --devices --depth t.ebt\n"
+		"  ebreport block --by device --depth t.ebt\n"
+		"  ebreport block --by container,device t.ebt\n"
 		"  ebreport block --interval 1s --top 3 t.ebt\n"
 		"  ebreport block --trace --comm fio --from 2s --to 2.1s t.ebt\n",
 	.options = block_options,

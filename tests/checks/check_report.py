@@ -44,7 +44,7 @@ RUNS = [
     ("marks", ["--summary"], "rows"),
     ("marks", ["--series", "*", "--expect", "1ms"], "rows"),
     ("block", ["--depth", "--histogram"], "rows"),
-    ("block", ["--devices", "--depth"], "rows"),
+    ("block", ["--by", "device", "--depth"], "rows"),
     ("block", ["--trace"], "rows"),
     ("logs", [], "rows"),
     ("logs", ["--severity", "notice", "--origin", "journal", "--grep", "q|x"], "rows"),

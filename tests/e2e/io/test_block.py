@@ -78,8 +78,8 @@ class Block(e2e.TestCase):
 
     def check(self, trace, device, truth):
         """All that the kernel counted, and nothing else."""
-        row, = self.rows(trace, device, "--devices")
-        operations = {row["operation"]: row for row in row["operations"]}
+        row, = self.rows(trace, device, "--by", "device")
+        operations = {row["operation"]: row for row in row["rows"]}
         discard = operations.get("discard", {"ios": 0, "bytes": 0, "merges": 0})
         ours = {
             "read_ios": row["read_ios"], "read_sectors": row["read_bytes"] // 512,
@@ -92,7 +92,7 @@ class Block(e2e.TestCase):
                             + truth["discard_merges"])
         self.assertEqual(ours, theirs)
         for name in "read", "write", "discard":
-            took = sum(r["total_ns"] for r in row["operations"] if r["operation"] == name)
+            took = sum(r["total_ns"] for r in row["rows"] if r["operation"] == name)
             ios = truth[f"{name}_ios"]
             # Each of their sums is cut to milliseconds.
             self.assertLessEqual(took, (truth[f"{name}_ms"] + 1) * NS_PER_MS + ios * 1000, name)
@@ -140,7 +140,7 @@ class Block(e2e.TestCase):
         self.assertGreater(row["merges"], 100)
         self.assertGreater(row["depth_max"], 4)
         self.assertGreater(truth["discard_ios"], 0)
-        parts = [r for interval in e2e.report_json("block", trace, "--devices", "--interval",
+        parts = [r for interval in e2e.report_json("block", trace, "--by", "device", "--interval",
                                                    "100ms")["intervals"]
                  for r in interval["rows"] if r["device"] == row["device"]]
         for key in "ios", "bytes", "merges", "total_ns":
@@ -167,7 +167,7 @@ class Block(e2e.TestCase):
         recorder.send_signal(signal.SIGINT)
         self.assertEqual(recorder.wait(), 0)
         row = self.check(self.path("t.ebt"), device, truth)
-        flush, = [r for r in row["operations"] if r["operation"] == "flush"]
+        flush, = [r for r in row["rows"] if r["operation"] == "flush"]
         self.assertEqual(flush["ios"], truth["flush_ios"])
         self.assertGreater(flush["ios"], 0)
         self.assertEqual(row["in_flight"], 0)
@@ -188,7 +188,7 @@ class Block(e2e.TestCase):
             dd if=/dev/urandom of={device} oflag=direct bs=16k count=50 status=none
             dd if={device} of=/dev/null iflag=direct bs=4k count=70 status=none""")
         self.assertEqual((truth["write_sectors"], truth["read_sectors"]), (1600, 560))
-        row, = self.rows(trace, device, "--devices")
+        row, = self.rows(trace, device, "--by", "device")
         for name in "read", "write":
             self.assertEqual(row[f"{name}_bytes"] // 512, truth[f"{name}_sectors"])
             self.assertEqual(row[f"{name}_ios"], truth[f"{name}_ios"])
@@ -210,7 +210,7 @@ class Block(e2e.TestCase):
         self.assertEqual(len(listed), 20)
         for r in listed:
             self.assertGreaterEqual(r["device_ns"], SLOW_MS * NS_PER_MS)
-        row, = self.rows(trace, device, "--devices", "--histogram")
+        row, = self.rows(trace, device, "--by", "device", "--histogram")
         self.assertGreaterEqual(row["device_p50_ns"], SLOW_MS * NS_PER_MS)
         self.assertGreaterEqual(row["p99_ns"], row["device_p50_ns"])
         # It is the device that is slow.
@@ -226,7 +226,7 @@ class Block(e2e.TestCase):
             dd if={device} of=/dev/null iflag=direct bs=4k count=3 status=none""")
         found = [r.get("error") for r in self.listed(trace, device)]
         self.assertEqual(found, ["EIO", None, None, None])
-        row, = self.rows(trace, device, "--devices")
+        row, = self.rows(trace, device, "--by", "device")
         self.assertEqual(row["errors"], 1)
 
     @e2e.exact
@@ -247,7 +247,7 @@ class Block(e2e.TestCase):
                          ("in flight", 8192, reader.pid, "dd"))
         self.assertRegex(e2e.ebreport("block", self.path("t.ebt")),
                          r"requests? (was|were) in flight when recording ended")
-        row, = self.rows(self.path("t.ebt"), device, "--devices")
+        row, = self.rows(self.path("t.ebt"), device, "--by", "device")
         self.assertEqual((row["ios"], row["in_flight"], row["depth_max"]), (0, 1, 1))
 
     # --- who ---
@@ -318,6 +318,34 @@ class Block(e2e.TestCase):
             self.assertEqual(len(listed), r["ios"])
 
     @e2e.exact
+    def test_users_and_operations(self):
+        # Each user has what it was told to read and write, and together what the kernel counted.
+        device = self.disk()
+        os.chmod(device, 0o666)
+        dd = ["dd", f"if={device}", "of=/dev/null", "iflag=direct", "bs=4k", "status=none"]
+        trace, truth = self.recorded_on(device, "sh", "-c", f"""
+            {" ".join(dd)} count=30
+            setpriv --reuid=1234 --clear-groups {" ".join(dd)} count=50
+            setpriv --reuid=1234 --clear-groups dd if=/dev/zero of={device} oflag=direct bs=16k \
+                count=20 status=none""")
+        self.assertEqual((truth["read_ios"], truth["write_ios"]), (80, 20))
+        self.assertEqual({(r["uid"], r["operation"]): r["ios"]
+                          for r in self.rows(trace, device, "--by", "user,device,operation")},
+                         {(0, "read"): 30, (1234, "read"): 50, (1234, "write"): 20})
+        self.assertEqual({r["uid"]: (r["read_ios"], r["write_ios"])
+                          for r in self.rows(trace, device, "--by", "user,device")},
+                         {0: (30, 0), 1234: (50, 20)})
+        self.assertEqual({r["operation"]: r["bytes"] // 512
+                          for r in self.rows(trace, device, "--by", "operation,device")},
+                         {"read": truth["read_sectors"], "write": truth["write_sectors"]})
+
+    def test_old_spelling(self):
+        trace = self.record("-e", "block", "--", "true")
+        for old, new in (("--devices", "--by device"), ("--by-thread", "--by thread,device")):
+            self.assertIn(f"{old} is {new} now",
+                          e2e.run(e2e.EBREPORT, "block", old, trace, status=2).stderr.decode())
+
+    @e2e.exact
     def test_only_followed_tasks(self):
         device = self.disk()
         other = self.start("sh", "-c", f"while :; do dd if={device} of=/dev/null iflag=direct bs=4k "
@@ -347,7 +375,7 @@ class Block(e2e.TestCase):
         with open(path + ".name", encoding="utf-8") as f:
             device = f.read().strip()
         disk = os.path.basename(device)
-        rows = {r["device"]: r for r in e2e.rows("block", trace, "--devices")}
+        rows = {r["device"]: r for r in e2e.rows("block", trace, "--by", "device")}
         partition = rows[disk + "p1"]
         self.assertEqual((partition["disk"], partition["size"]), (disk, 8 << 20))
         read = [r for r in self.listed(trace, device + "p1") if r["comm"] == "dd"]

@@ -113,23 +113,26 @@ static void test_by_process(void **state)
 	text = REPORT_OK(t.path, "block", "--json");
 	/* Two threads of one process; blamed, not submitted. */
 	expect_part(text,
-		    "\"device\":\"sda1\",\"pid\":10,\"comm\":\"writer\",\"ios\":3,\"bytes\":12800,"
+		    "\"pid\":10,\"comm\":\"writer\",\"device\":\"sda1\",\"ios\":3,\"bytes\":12800,"
 		    "\"sync_ios\":2,\"async_ios\":1,\"merges\":3,\"p50_ns\":700,\"p99_ns\":900,"
 		    "\"max_ns\":900,\"queue_p50_ns\":100,\"queue_p99_ns\":400,"
 		    "\"queue_max_ns\":400,\"device_p50_ns\":500,\"device_p99_ns\":600,"
 		    "\"device_max_ns\":600,\"read_bytes\":4096,\"write_bytes\":8704,"
 		    "\"read_ios\":1,\"write_ios\":2,\"total_ns\":2000,");
 	expect_part(text, "\"errors\":1,\"in_flight\":0,\"dirtier_ios\":1,\"unknown_ios\":0,"
-			  "\"operations\":[");
+			  "\"rows\":[");
 	expect_part(text, "{\"operation\":\"write\",\"ios\":2,\"bytes\":8704,");
 	/* A flush is neither a read nor a write. */
-	expect_part(text, "\"pid\":30,\"comm\":\"kworker\",\"ios\":1,\"bytes\":0,");
+	expect_part(text,
+		    "\"pid\":30,\"comm\":\"kworker\",\"device\":\"sda\",\"ios\":1,\"bytes\":0,");
 	/* Not begun when it was seen: it has no time in the device. */
 	expect_part(text,
-		    "{\"device\":\"unknown 8:5\",\"ios\":1,\"bytes\":1024,\"sync_ios\":1,"
+		    "{\"comm\":\"(not known)\",\"device\":\"unknown "
+		    "8:5\",\"ios\":1,\"bytes\":1024,\"sync_ios\":1,"
 		    "\"async_ios\":0,\"merges\":0,\"p50_ns\":100,\"p99_ns\":100,\"max_ns\":100,"
 		    "\"read_bytes\":1024,");
-	expect_part(text, "\"pid\":20,\"comm\":\"\\u003cb\\u003e\",\"ios\":0,\"bytes\":0,");
+	expect_part(text, "\"pid\":20,\"comm\":\"\\u003cb\\u003e\",\"device\":\"sda\",\"ios\":0,"
+			  "\"bytes\":0,");
 	free(text);
 	text = REPORT_OK(t.path, "block");
 	expect_part(text, "Of 5 requests, 2 stand under who submitted them");
@@ -145,8 +148,8 @@ static void test_by_device(void **state)
 
 	(void)state;
 	with_trace(&t);
-	text = REPORT_OK(t.path, "block", "--devices", "--csv");
-	expect_part(text, "sda1,,,,,3,12800,2,1,3,700,900,900,100,400,400,500,600,600,");
+	text = REPORT_OK(t.path, "block", "--by", "device", "--csv");
+	expect_part(text, "sda1,sda,,,,,0,0,,3,12800,2,1,3,700,900,900,100,400,400,500,600,600,");
 	expect_part(text, "unknown 8:5,");
 	free(text);
 	text = REPORT_OK(t.path, "block", "--trace", "--pid", "10", "--csv");
@@ -171,7 +174,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	with_trace(&t);
-	text = REPORT_FAILS(t.path, &status, "block", "--trace", "--devices");
+	text = REPORT_FAILS(t.path, &status, "block", "--trace", "--by", "device");
 	assert_int_not_equal(status, 0);
 	free(text);
 	text = REPORT_FAILS(t.path, &status, "block", "--trace", "--depth");
