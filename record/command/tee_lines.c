@@ -7,6 +7,7 @@
 
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 
 /* A row may be so old when it is written (struct source_worker); log.late says the rest. */
 #define MAX_AGE_NS UINT64_C(400000000)
@@ -107,21 +108,20 @@ struct ebt_error *tee_lines_flush(struct tee_lines *l, struct ebt_stream *stream
 struct ebt_error *tee_lines_lost(struct tee_lines *l, struct ebt_stream *stream, uint64_t ends)
 {
 	struct ebt_error *err = tee_lines_flush(l, stream);
-	struct ebt_wire_lost *row;
+	const struct lost_row lost = {
+		.from = l->last,
+		/* What is left of a line that was cut in two is a row, and not the line. */
+		.count = ends ? ends : 1,
+		.table_id = EBT_T_log,
+		.reason = EBT_V_lost_reason_ring_buffer_full,
+		.source = "output",
+		.detail = "the command wrote faster than its lines were taken",
+	};
 
 	if (err)
 		return err;
 	l->state = TEE_NOT_AFTER_CR;
-	row = ebt_record_begin(&l->rec, EBT_T_lost, clocks_now());
-	row->from = l->last;
-	/* What is left of a line that was cut in two is a row, and not the line. */
-	row->count = ends ? ends : 1;
-	row->table_id = EBT_T_log;
-	row->reason = EBT_V_lost_reason_ring_buffer_full;
-	ebt_record_str(&l->rec, offsetof(struct ebt_wire_lost, source), "output");
-	ebt_record_str(&l->rec, offsetof(struct ebt_wire_lost, detail),
-		       "the command wrote faster than its lines were taken");
-	return ebt_record_add(&l->rec, stream);
+	return add_lost(stream, clocks_now(), &lost);
 }
 
 void tee_lines_deinit(struct tee_lines *l)

@@ -11,29 +11,9 @@
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 #include "record/unwind/python.h"
 #include "record/unwind/unwinder.h"
-
-static struct ebt_error *add_meta(struct ebt_stream *stream, const char *key, const char *value)
-{
-	struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_error *err;
-
-	ebt_record_begin(&rec, EBT_T_meta, clocks_now());
-	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), key);
-	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), value);
-	err = ebt_record_add(&rec, stream);
-	ebt_record_deinit(&rec);
-	return err;
-}
-
-static struct ebt_error *add_number(struct ebt_stream *stream, const char *key, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return add_meta(stream, key, text);
-}
 
 /* Names of the sources that were asked for. The caller frees it; NULL: no memory. */
 static char *source_list(uint64_t sources)
@@ -79,43 +59,50 @@ static struct ebt_error *describe_target(struct ebt_stream *stream,
 	};
 	struct ebt_error *err = add_meta(stream, "target.kind", names[options->target]);
 
-	if (!err && options->target == TARGET_COMMAND)
+	if (err)
+		return err;
+	switch (options->target) {
+	case TARGET_COMMAND:
 		err = add_meta(stream, "target.command", options->command[0]);
-	if (!err && options->user)
-		err = add_meta(stream, "target.user", options->user);
-	if (!err && options->target == TARGET_CGROUP)
-		err = add_meta(stream, "target.cgroup", options->cgroup);
-	if (!err && options->target == TARGET_PIDS)
-		err = describe_pids(stream, options);
-	return err;
+		return err || !options->user ? err : add_meta(stream, "target.user", options->user);
+	case TARGET_PIDS:
+		return describe_pids(stream, options);
+	case TARGET_CGROUP:
+		return add_meta(stream, "target.cgroup", options->cgroup);
+	case TARGET_NONE:
+	case TARGET_ALL:
+		break;
+	}
+	return NULL;
 }
 
 struct ebt_error *describe_options(struct ebt_stream *stream, const struct record_options *options,
 				   const struct kernel *kernel, const char *command_line)
 {
 	_cleanup_free_ char *sources = source_list(options->sources);
+	const struct meta_row program[] = {
+		{ "ebrec.version", EBT_VERSION },
+		{ "ebrec.command_line", command_line },
+		{ NULL },
+	};
+	const struct meta_row rows[] = {
+		{ "options.events", sources },
+		{ "options.call_graph", call_graph_names[options->call_graph] },
+		{ "options.min_block_ns", NULL, options->min_block },
+		{ "options.duration_ns", NULL, options->duration },
+		{ "sample.freq", NULL, options->frequency },
+		{ "sample.event", kernel->cycles ? "cycles" : "cpu-clock" },
+		{ NULL },
+	};
 	struct ebt_error *err;
 
 	if (!sources)
 		return &ebt_enomem;
-	err = add_meta(stream, "ebrec.version", EBT_VERSION);
-	if (!err)
-		err = add_meta(stream, "ebrec.command_line", command_line);
-	if (!err)
-		err = describe_target(stream, options);
-	if (!err)
-		err = add_meta(stream, "options.events", sources);
-	if (!err)
-		err = add_meta(stream, "options.call_graph", call_graph_names[options->call_graph]);
-	if (!err)
-		err = add_number(stream, "options.min_block_ns", options->min_block);
-	if (!err)
-		err = add_number(stream, "options.duration_ns", options->duration);
-	if (!err)
-		err = add_number(stream, "sample.freq", options->frequency);
-	if (!err)
-		err = add_meta(stream, "sample.event", kernel->cycles ? "cycles" : "cpu-clock");
-	return err;
+	err = add_meta_rows(stream, program);
+	if (err)
+		return err;
+	err = describe_target(stream, options);
+	return err ? err : add_meta_rows(stream, rows);
 }
 
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture)
@@ -141,17 +128,18 @@ struct ebt_error *describe_sources(struct ebt_stream *stream, const struct captu
 	return err;
 }
 
-static struct ebt_error *describe_tables(struct ebt_stream *stream,
-					 const struct unwind_tables *tables)
+static struct ebt_error *describe_tables(struct ebt_stream *stream, const struct unwinder *unwinder)
 {
 	struct unwind_tables_stats stats;
-	struct ebt_error *err;
 
-	unwind_tables_stats(tables, &stats);
-	err = add_number(stream, "stacks.tables", stats.tables);
-	if (!err)
-		err = add_number(stream, "stacks.tables_evicted", stats.evicted);
-	return err ? err : add_number(stream, "stacks.tables_without_room", stats.full);
+	unwind_tables_stats(unwinder->tables, &stats);
+	return add_meta_rows(stream, (const struct meta_row[]){
+					     { "stacks.tables", NULL, stats.tables },
+					     { "stacks.tables_evicted", NULL, stats.evicted },
+					     { "stacks.tables_without_room", NULL, stats.full },
+					     { "stacks.mappings_without_room", NULL,
+					       unwind_spaces_full(unwinder->spaces) },
+					     { NULL } });
 }
 
 static struct ebt_error *describe_python(struct ebt_stream *stream, const struct ebrec_bpf *skel)
@@ -161,12 +149,13 @@ static struct ebt_error *describe_python(struct ebt_stream *stream, const struct
 
 	if (err || !stats.builds)
 		return err;
-	err = add_number(stream, "python.stacks", stats.stacks);
-	if (!err)
-		err = add_number(stream, "python.stacks_without_thread", stats.no_thread);
-	if (!err)
-		err = add_number(stream, "python.stacks_partial", stats.unplaced);
-	return err ? err : add_number(stream, "python.names_refused", stats.refused);
+	return add_meta_rows(stream,
+			     (const struct meta_row[]){
+				     { "python.stacks", NULL, stats.stacks },
+				     { "python.stacks_without_thread", NULL, stats.no_thread },
+				     { "python.stacks_partial", NULL, stats.unplaced },
+				     { "python.names_refused", NULL, stats.refused },
+				     { NULL } });
 }
 
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
@@ -174,31 +163,34 @@ struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct captur
 {
 	const struct unwinder *unwinder = capture_unwinder(capture);
 	struct deferred_stats stats;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
-	if (unwinder)
-		err = describe_tables(stream, unwinder->tables);
-	if (!err && unwinder)
-		err = add_number(stream, "stacks.mappings_without_room",
-				 unwind_spaces_full(unwinder->spaces));
-	if (!err && unwinder)
-		err = describe_python(stream, unwinder->skel);
-	if (err || !deferred)
-		return err;
+	if (unwinder) {
+		err = describe_tables(stream, unwinder);
+		if (!err)
+			err = describe_python(stream, unwinder->skel);
+		if (err)
+			return err;
+	}
+	if (!deferred)
+		return NULL;
 	deferred_stats(deferred, &stats);
-	err = add_number(stream, "stacks.dumps_finished", stats.whole);
-	if (!err)
-		err = add_number(stream, "stacks.dumps_not_finished",
-				 stats.taken - stats.whole + stats.refused);
-	return err ? err
-		   : add_number(stream, "stacks.dumps_not_taken", capture_refused_dumps(capture));
+	return add_meta_rows(stream, (const struct meta_row[]){
+					     { "stacks.dumps_finished", NULL, stats.whole },
+					     { "stacks.dumps_not_finished", NULL,
+					       stats.taken - stats.whole + stats.refused },
+					     { "stacks.dumps_not_taken", NULL,
+					       capture_refused_dumps(capture) },
+					     { NULL } });
 }
 
 struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status)
 {
-	struct ebt_error *err = add_meta(stream, "end.reason", reason);
+	const struct meta_row rows[] = {
+		{ "end.reason", reason },
+		{ exit_status < 0 ? NULL : "end.exit_status", NULL, (uint64_t)exit_status },
+		{ NULL },
+	};
 
-	if (err || exit_status < 0)
-		return err;
-	return add_number(stream, "end.exit_status", (uint64_t)exit_status);
+	return add_meta_rows(stream, rows);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "format/schema/wire.h"
+#include "record/base/rows.h"
 
 struct losses {
 	const struct capture *capture;
@@ -40,23 +41,10 @@ void losses_destroy(struct losses *l)
 static struct ebt_error *emit(const struct losses *l, struct ebt_stream *stream, uint64_t now,
 			      struct capture_drop drop, const char *detail)
 {
-	struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_lost *row;
-	struct ebt_error *err;
+	const struct lost_row lost = { l->last,	  drop.count,  drop.table, drop.reason,
+				       drop.ring, drop.source, detail };
 
-	if (!drop.count)
-		return NULL;
-	row = ebt_record_begin(&rec, EBT_T_lost, now);
-	row->from = l->last;
-	row->count = drop.count;
-	row->table_id = drop.table;
-	row->reason = drop.reason;
-	row->ring = drop.ring;
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), drop.source);
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail), detail);
-	err = ebt_record_add(&rec, stream);
-	ebt_record_deinit(&rec);
-	return err;
+	return drop.count ? add_lost(stream, now, &lost) : NULL;
 }
 
 /* How far the counter was when it was last read. */
@@ -72,16 +60,34 @@ static uint64_t last_count(const struct losses *l, const struct capture_drop *dr
 	return 0;
 }
 
-static struct ebt_error *emit_growth(const struct losses *l, struct ebt_stream *stream,
-				     uint64_t now, uint64_t count, uint64_t *last, uint32_t reason,
-				     const char *detail)
+/* What is counted for the recording as a whole. */
+static struct ebt_error *emit_counts(struct losses *l, struct ebt_stream *stream, uint64_t now,
+				     const struct consumer_counts *counts)
 {
-	struct capture_drop drop = { .reason = reason, .count = count - *last, .source = "" };
-	struct ebt_error *err = emit(l, stream, now, drop, detail);
+	const struct {
+		uint64_t count, *last;
+		uint32_t reason;
+		const char *detail;
+	} rows[] = {
+		{ counts->malformed, &l->malformed, EBT_V_lost_reason_record_malformed,
+		  "records that the writer did not take" },
+		{ counts->left, &l->left, EBT_V_lost_reason_still_in_a_buffer_at_the_end,
+		  "bytes of records" },
+		{ capture_missed_runs(l->capture), &l->missed,
+		  EBT_V_lost_reason_program_interrupted_itself, "runs of BPF programs" },
+	};
 
-	if (!err)
-		*last = count;
-	return err;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct capture_drop drop = { .reason = rows[i].reason,
+					     .count = rows[i].count - *rows[i].last,
+					     .source = "" };
+		struct ebt_error *err = emit(l, stream, now, drop, rows[i].detail);
+
+		if (err)
+			return err;
+		*rows[i].last = rows[i].count;
+	}
+	return NULL;
 }
 
 struct ebt_error *losses_emit(struct losses *l, struct ebt_stream *stream, uint64_t now)
@@ -103,19 +109,10 @@ struct ebt_error *losses_emit(struct losses *l, struct ebt_stream *stream, uint6
 	free(l->drops);
 	l->drops = drops;
 	l->n_drops = n;
+	if (err)
+		return err;
 	consumer_counts(l->consumer, &counts);
-	if (!err)
-		err = emit_growth(l, stream, now, counts.malformed, &l->malformed,
-				  EBT_V_lost_reason_record_malformed,
-				  "records that the writer did not take");
-	if (!err)
-		err = emit_growth(l, stream, now, counts.left, &l->left,
-				  EBT_V_lost_reason_still_in_a_buffer_at_the_end,
-				  "bytes of records");
-	if (!err)
-		err = emit_growth(l, stream, now, capture_missed_runs(l->capture), &l->missed,
-				  EBT_V_lost_reason_program_interrupted_itself,
-				  "runs of BPF programs");
+	err = emit_counts(l, stream, now, &counts);
 	l->last = now;
 	return err;
 }

@@ -109,8 +109,9 @@ static struct ebt_error *open_writer(struct session *s)
 	struct ebt_error *err;
 
 	err = output_open(s->options->output, s->options->force, &s->output);
-	if (!err)
-		err = tasks_create(&s->tasks);
+	if (err)
+		return err;
+	err = tasks_create(&s->tasks);
 	if (err)
 		return err;
 	options.fd = s->output;
@@ -226,31 +227,42 @@ static struct ebt_error *prepare(struct session *s)
 	struct ebt_error *err;
 
 	err = kernel_probe(&s->kernel);
-	if (!err)
-		err = resolve(s);
-	if (!err)
-		err = inherited_create(s->options, &s->resolved.inherited);
-	if (!err)
-		err = target_create(s->options, &s->target);
-	if (!err)
-		err = capture_create(&s->kernel, s->options, target_cgroup_id(s->target),
-				     &s->capture);
-	if (!err)
-		err = open_writer(s);
-	if (!err)
-		err = create_deferred(s);
-	if (!err)
-		err = consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
-	if (!err)
-		err = snapshot_create(s->tasks, &s->snapshot);
-	if (!err)
-		err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
-	if (!err)
-		err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
-	if (!err)
-		err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
-	if (!err)
-		err = workers_create(s->capture, &s->workers);
+	if (err)
+		return err;
+	err = resolve(s);
+	if (err)
+		return err;
+	err = inherited_create(s->options, &s->resolved.inherited);
+	if (err)
+		return err;
+	err = target_create(s->options, &s->target);
+	if (err)
+		return err;
+	err = capture_create(&s->kernel, s->options, target_cgroup_id(s->target), &s->capture);
+	if (err)
+		return err;
+	err = open_writer(s);
+	if (err)
+		return err;
+	err = create_deferred(s);
+	if (err)
+		return err;
+	err = consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
+	if (err)
+		return err;
+	err = snapshot_create(s->tasks, &s->snapshot);
+	if (err)
+		return err;
+	err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
+	if (err)
+		return err;
+	err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
+	if (err)
+		return err;
+	err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
+	if (err)
+		return err;
+	err = workers_create(s->capture, &s->workers);
 	if (err)
 		return err;
 	if (s->options->no_containers)
@@ -276,24 +288,56 @@ static bool wanted(void *arg, uint32_t pid)
 	return capture_follows(s->capture, pid);
 }
 
-static void tell_missing(const struct session *s, const struct session_watch *watch)
+/* Tells of the sources with this status. */
+static void tell_states(const struct session *s, enum ebt_source_status status,
+			void (*tell)(void *arg, const char *source, const char *detail), void *arg)
 {
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
 		const struct source_state *state = capture_source(s->capture, i);
 
-		if (state->status == EBT_V_source_status_unavailable)
-			watch->missing(watch->arg, ebrec_sources[i]->name, state->detail);
+		if (state->status == status)
+			tell(arg, ebrec_sources[i]->name, state->detail);
 	}
 }
 
-static void tell_partial(const struct session *s, const struct session_watch *watch)
+/* What is there already becomes rows; then samples are taken. */
+static struct ebt_error *list_all(struct session *s)
 {
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		const struct source_state *state = capture_source(s->capture, i);
+	struct ebt_error *err;
 
-		if (state->status == EBT_V_source_status_partial)
-			watch->partial(watch->arg, ebrec_sources[i]->name, state->detail);
-	}
+	err = workers_run(s->workers, s->stream, SOURCE_BEGIN);
+	if (err)
+		return err;
+	err = target_follow(s->target, s->capture);
+	if (err)
+		return err;
+	err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
+	if (err)
+		return err;
+	err = publish(s);
+	if (err)
+		return err;
+	err = snapshot_host(s->snapshot, s->stream);
+	if (err)
+		return err;
+	err = modules_create(&modules_of_proc, s->stream, snapshot_last_file_id(s->snapshot),
+			     &s->modules);
+	if (err)
+		return err;
+	err = expect(s);
+	return err ? err : capture_attach_last(s->capture);
+}
+
+static struct ebt_error *describe_capture(struct session *s)
+{
+	struct ebt_error *err;
+
+	err = describe_sources(s->stream, s->capture);
+	if (err)
+		return err;
+	err = probe_list_write(capture_context(s->capture)->probes, s->stream);
+	/* Readings of the clocks bound the recording also where nothing happens. */
+	return err ? err : clocks_emit(s->stream);
 }
 
 /*
@@ -307,42 +351,26 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 
 	s->begin = s->last_second = s->last_epoch = s->last_pass = clocks_now();
 	err = describe_options(s->stream, s->options, &s->kernel, command_line);
-	if (!err)
-		err = capture_attach(s->capture);
-	if (!err)
-		err = losses_create(s->capture, s->consumer, s->begin, &s->losses);
-	if (!err)
-		err = consumer_start(s->consumer);
-	if (!err)
-		err = snapshot_learn(s->snapshot);
+	if (err)
+		return err;
+	err = capture_attach(s->capture);
+	if (err)
+		return err;
+	err = losses_create(s->capture, s->consumer, s->begin, &s->losses);
+	if (err)
+		return err;
+	err = consumer_start(s->consumer);
+	if (err)
+		return err;
+	err = snapshot_learn(s->snapshot);
 	if (err)
 		return err;
 	capture_set_gate(s->capture, true);
 	s->result->recorded = true;
-	err = workers_run(s->workers, s->stream, SOURCE_BEGIN);
+	err = list_all(s);
+	tell_states(s, EBT_V_source_status_partial, watch->partial, watch->arg);
 	if (!err)
-		err = target_follow(s->target, s->capture);
-	if (!err)
-		err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
-	if (!err)
-		err = publish(s);
-	if (!err)
-		err = snapshot_host(s->snapshot, s->stream);
-	if (!err)
-		err = modules_create(&modules_of_proc, s->stream,
-				     snapshot_last_file_id(s->snapshot), &s->modules);
-	if (!err)
-		err = expect(s);
-	if (!err)
-		err = capture_attach_last(s->capture);
-	tell_partial(s, watch);
-	if (!err)
-		err = describe_sources(s->stream, s->capture);
-	if (!err)
-		err = probe_list_write(capture_context(s->capture)->probes, s->stream);
-	/* Readings of the clocks bound the recording also where nothing happens. */
-	if (!err)
-		err = clocks_emit(s->stream);
+		err = describe_capture(s);
 	/* All that took its time, on a machine with many processes seconds of it. */
 	s->begin = clocks_now();
 	s->begun = true;
@@ -368,25 +396,35 @@ static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer
 	return NULL;
 }
 
+static struct ebt_error *handle_notice(struct session *s, const struct consumer_notice *notice)
+{
+	struct ebt_error *err = NULL;
+
+	if (notice->event == CONSUMER_ATTACHED) {
+		target_follow_process(s->capture, notice->pid);
+		tasks_follow(s->tasks, notice->pid);
+	}
+	if (notice->event == CONSUMER_ATTACHED || notice->event == CONSUMER_EXEC)
+		err = snapshot_process(s->snapshot, s->stream, notice->pid, notice->time);
+	if (err)
+		return err;
+	err = tell_unwinder(capture_unwinder(s->capture), notice);
+	if (err)
+		return err;
+	if (notice->event == CONSUMER_EXEC)
+		return perfmaps_exec(s->perfmaps, notice->pid, notice->time);
+	if (notice->event == CONSUMER_EXIT)
+		return perfmaps_exit(s->perfmaps, notice->pid, notice->time);
+	return NULL;
+}
+
 static struct ebt_error *handle_notices(struct session *s)
 {
 	struct consumer_notice notice;
 	struct ebt_error *err = NULL;
 
-	while (!err && consumer_next_notice(s->consumer, &notice)) {
-		if (notice.event == CONSUMER_ATTACHED) {
-			target_follow_process(s->capture, notice.pid);
-			tasks_follow(s->tasks, notice.pid);
-		}
-		if (notice.event == CONSUMER_ATTACHED || notice.event == CONSUMER_EXEC)
-			err = snapshot_process(s->snapshot, s->stream, notice.pid, notice.time);
-		if (!err)
-			err = tell_unwinder(capture_unwinder(s->capture), &notice);
-		if (!err && notice.event == CONSUMER_EXEC)
-			err = perfmaps_exec(s->perfmaps, notice.pid, notice.time);
-		if (!err && notice.event == CONSUMER_EXIT)
-			err = perfmaps_exit(s->perfmaps, notice.pid, notice.time);
-	}
+	while (!err && consumer_next_notice(s->consumer, &notice))
+		err = handle_notice(s, &notice);
 	return err;
 }
 
@@ -397,25 +435,37 @@ static struct ebt_error *control_pass(struct session *s)
 	struct ebt_error *err;
 
 	err = sideband_read(s->sideband);
-	if (!err)
-		err = consumer_read_tasks(s->consumer, s->stream);
-	if (!err)
-		err = sideband_emit(s->sideband, s->stream);
-	if (!err)
-		err = handle_notices(s);
-	if (!err)
-		err = snapshot_changes(s->snapshot, s->stream, false);
-	if (!err)
-		err = publish(s);
-	if (!err)
-		err = workers_run(s->workers, s->stream, SOURCE_READY);
-	if (!err && s->tee)
+	if (err)
+		return err;
+	err = consumer_read_tasks(s->consumer, s->stream);
+	if (err)
+		return err;
+	err = sideband_emit(s->sideband, s->stream);
+	if (err)
+		return err;
+	err = handle_notices(s);
+	if (err)
+		return err;
+	err = snapshot_changes(s->snapshot, s->stream, false);
+	if (err)
+		return err;
+	err = publish(s);
+	if (err)
+		return err;
+	err = workers_run(s->workers, s->stream, SOURCE_READY);
+	if (err)
+		return err;
+	if (s->tee)
 		err = tee_read(s->tee, s->stream);
-	if (!err)
-		err = perfmaps_look(s->perfmaps, now);
-	if (!err)
-		err = objects_work(s->objects, false);
-	if (!err && s->deferred)
+	if (err)
+		return err;
+	err = perfmaps_look(s->perfmaps, now);
+	if (err)
+		return err;
+	err = objects_work(s->objects, false);
+	if (err)
+		return err;
+	if (s->deferred)
 		err = deferred_run(s->deferred, s->stream, now, false);
 	if (err)
 		return err;
@@ -456,12 +506,14 @@ static struct ebt_error *check_spaces(struct session *s)
 		unwind_spaces_doubt(u->spaces);
 	s->sideband_lost = lost;
 	n = unwind_spaces_doubtful(u->spaces, pids, MAX_LOOKS);
-	for (size_t i = 0; i < n && !err; i++) {
+	for (size_t i = 0; i < n; i++) {
 		err = snapshot_mappings(s->snapshot, s->stream, pids[i], &time);
 		if (!err)
 			err = unwind_spaces_forget(u->spaces, pids[i], time);
+		if (err)
+			return err;
 	}
-	return err;
+	return NULL;
 }
 
 /* Names of kernel functions go into the file once, and not at its beginning: what is cut early, or
@@ -491,15 +543,21 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 
 	s->last_second = now;
 	err = losses_emit(s->losses, s->stream, now);
-	if (!err)
-		err = objects_check(s->objects, false);
-	if (!err)
-		err = check_spaces(s);
-	if (!err)
-		err = modules_look(s->modules);
-	if (!err)
-		err = workers_run(s->workers, s->stream, SOURCE_SECOND);
-	if (!err && now - s->begin >= KERNEL_NS)
+	if (err)
+		return err;
+	err = objects_check(s->objects, false);
+	if (err)
+		return err;
+	err = check_spaces(s);
+	if (err)
+		return err;
+	err = modules_look(s->modules);
+	if (err)
+		return err;
+	err = workers_run(s->workers, s->stream, SOURCE_SECOND);
+	if (err)
+		return err;
+	if (now - s->begin >= KERNEL_NS)
 		err = store_kernel(s);
 	if (err)
 		return err;
@@ -511,10 +569,12 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	s->last_epoch = now;
 	objects_next_epoch(s->objects);
 	err = ebt_writer_next_epoch(s->writer);
-	if (!err)
-		err = clocks_emit(s->stream);
-	if (!err)
-		err = workers_run(s->workers, s->stream, SOURCE_EPOCH);
+	if (err)
+		return err;
+	err = clocks_emit(s->stream);
+	if (err)
+		return err;
+	err = workers_run(s->workers, s->stream, SOURCE_EPOCH);
 	return err ? err : snapshot_again(s->snapshot, s->stream, wanted, s);
 }
 
@@ -600,6 +660,64 @@ static struct ebt_error *deliver(struct session *s, bool by_itself)
 	return tee_deliver(s->tee, s->stop, by_itself ? -1 : WORDS_MS);
 }
 
+/* The gate is closed: what is known of that moment. */
+static struct ebt_error *write_last(struct session *s, uint64_t end)
+{
+	struct ebt_error *err;
+
+	err = snapshot_end(s->snapshot, s->stream, wanted, s);
+	if (err)
+		return err;
+	err = workers_run(s->workers, s->stream, SOURCE_END);
+	if (err)
+		return err;
+	if (s->tee)
+		err = tee_end(s->tee, s->stream, end);
+	return err ? err : clocks_emit(s->stream);
+}
+
+/* The rings are empty: what waited for them. */
+static struct ebt_error *write_rest(struct session *s)
+{
+	struct ebt_error *err = NULL;
+
+	if (s->deferred)
+		err = deferred_run(s->deferred, s->stream, clocks_now(), true);
+	if (err)
+		return err;
+	err = snapshot_changes(s->snapshot, s->stream, true);
+	if (err)
+		return err;
+	err = objects_check(s->objects, true);
+	if (err)
+		return err;
+	err = perfmaps_finish(s->perfmaps, clocks_now());
+	if (err)
+		return err;
+	err = objects_work(s->objects, true);
+	if (err)
+		return err;
+	s->result->exit_status = target_exit_status(s->target);
+	if (s->modules)
+		err = modules_look(s->modules);
+	return err ? err : store_kernel(s);
+}
+
+/* What the recording says about itself. */
+static struct ebt_error *write_end(struct session *s, uint64_t now)
+{
+	struct ebt_error *err;
+
+	err = losses_emit(s->losses, s->stream, now);
+	if (err)
+		return err;
+	err = describe_stacks(s->stream, s->capture, s->deferred);
+	if (err)
+		return err;
+	err = describe_end(s->stream, s->result->reason, s->result->exit_status);
+	return err ? err : ebt_writer_finish(s->writer);
+}
+
 /*
  * Nothing may be recorded after this; then whatever has been recorded is written. A command that
  * runs on is asked to end. The recorder's failure is reported, and not the command's end: what is
@@ -618,43 +736,17 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
 	if (!err)
-		err = snapshot_end(s->snapshot, s->stream, wanted, s);
-	if (!err)
-		err = workers_run(s->workers, s->stream, SOURCE_END);
-	if (!err && s->tee)
-		err = tee_end(s->tee, s->stream, now);
-	if (!err)
-		err = clocks_emit(s->stream);
+		err = write_last(s, now);
 	capture_detach(s->capture);
 	target_stop(s->target);
 	if (!err)
 		err = control_pass(s);
 	err = first_error(err, consumer_finish(s->consumer));
-	if (!err && s->deferred)
-		err = deferred_run(s->deferred, s->stream, clocks_now(), true);
 	if (!err)
-		err = snapshot_changes(s->snapshot, s->stream, true);
-	if (!err)
-		err = objects_check(s->objects, true);
-	if (!err)
-		err = perfmaps_finish(s->perfmaps, clocks_now());
-	if (!err)
-		err = objects_work(s->objects, true);
-	if (!err)
-		s->result->exit_status = target_exit_status(s->target);
-	if (!err && s->modules)
-		err = modules_look(s->modules);
-	if (!err)
-		err = store_kernel(s);
+		err = write_rest(s);
 	now = clocks_now();
 	if (!err)
-		err = losses_emit(s->losses, s->stream, now);
-	if (!err)
-		err = describe_stacks(s->stream, s->capture, s->deferred);
-	if (!err)
-		err = describe_end(s->stream, s->result->reason, s->result->exit_status);
-	if (!err)
-		err = ebt_writer_finish(s->writer);
+		err = write_end(s, now);
 	if (err)
 		s->result->exit_status = -1;
 	read_status(s, now);
@@ -674,7 +766,7 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };
 	err = prepare(&s);
 	if (!err)
-		tell_missing(&s, watch);
+		tell_states(&s, EBT_V_source_status_unavailable, watch->missing, watch->arg);
 	if (!err)
 		err = begin(&s, command_line, watch);
 	if (!err)

@@ -9,6 +9,7 @@
 
 #include "format/base/array.h"
 #include "format/schema/wire.h"
+#include "record/base/rows.h"
 
 /* Containers come with network interfaces of their own, one after the other. */
 #define MAX_COUNTERS 65536u
@@ -147,18 +148,19 @@ static struct ebt_error *emit(struct counter_set *set, uint32_t i, struct ebt_st
 static struct ebt_error *say_refused(struct counter_set *set, struct ebt_stream *stream,
 				     uint64_t time_ns)
 {
-	struct ebt_wire_lost *row = ebt_record_begin(&set->rec, EBT_T_lost, time_ns);
 	char detail[160];
+	const struct lost_row lost = {
+		.from = time_ns,
+		.table_id = EBT_T_counter,
+		.reason = EBT_V_lost_reason_other,
+		.source = "counter",
+		.detail = detail,
+	};
 
 	snprintf(detail, sizeof(detail), "counters after the first %u, as those of %s %s",
 		 MAX_COUNTERS, set->refused, set->refused_instance);
-	row->from = time_ns;
-	row->table_id = EBT_T_counter;
-	row->reason = EBT_V_lost_reason_other;
-	ebt_record_str(&set->rec, offsetof(struct ebt_wire_lost, source), "counter");
-	ebt_record_str(&set->rec, offsetof(struct ebt_wire_lost, detail), detail);
 	set->refused = NULL;
-	return ebt_record_add(&set->rec, stream);
+	return add_lost(stream, time_ns, &lost);
 }
 
 struct ebt_error *counter_set_emit(struct counter_set *set, struct ebt_stream *stream,

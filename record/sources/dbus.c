@@ -12,6 +12,7 @@
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 #include "record/sources/dbus_monitor.h"
 #include "record/sources/sources.h"
 
@@ -273,18 +274,19 @@ static struct ebt_error *add_message(struct dbus_worker *worker, uint32_t i,
 	return ebt_record_add(&worker->rec, stream);
 }
 
-static struct ebt_error *add_lost(struct dbus_worker *worker, struct ebt_stream *stream,
-				  uint32_t reason, uint64_t count, const char *detail)
+static struct ebt_error *tell_lost(const struct dbus_worker *worker, struct ebt_stream *stream,
+				   uint32_t reason, uint64_t count, const char *detail)
 {
-	struct ebt_wire_lost *row = ebt_record_begin(&worker->rec, EBT_T_lost, clocks_now());
+	const struct lost_row lost = {
+		.from = worker->last,
+		.count = count,
+		.table_id = EBT_T_dbus_message,
+		.reason = reason,
+		.source = source_dbus.name,
+		.detail = detail,
+	};
 
-	row->from = worker->last;
-	row->count = count;
-	row->table_id = EBT_T_dbus_message;
-	row->reason = reason;
-	ebt_record_str(&worker->rec, offsetof(struct ebt_wire_lost, source), source_dbus.name);
-	ebt_record_str(&worker->rec, offsetof(struct ebt_wire_lost, detail), detail);
-	return ebt_record_add(&worker->rec, stream);
+	return add_lost(stream, clocks_now(), &lost);
 }
 
 /* What has arrived before recording began is of no interest. */
@@ -307,11 +309,11 @@ static struct ebt_error *drain(struct dbus_worker *worker, uint32_t i, struct eb
 		free(item);
 	}
 	if (!err && lost && !forget)
-		err = add_lost(worker, stream, EBT_V_lost_reason_ring_buffer_full, lost,
-			       "messages came faster than they were taken");
+		err = tell_lost(worker, stream, EBT_V_lost_reason_ring_buffer_full, lost,
+				"messages came faster than they were taken");
 	bus->ended = *why;
 	if (!err && *why)
-		err = add_lost(worker, stream, EBT_V_lost_reason_other, 1, why);
+		err = tell_lost(worker, stream, EBT_V_lost_reason_other, 1, why);
 	return err;
 }
 

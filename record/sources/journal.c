@@ -19,6 +19,7 @@
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 #include "record/sources/journal_parse.h"
 #include "record/sources/sources.h"
 
@@ -299,17 +300,18 @@ static int fd(void *arg)
 	return j->fd;
 }
 
-static struct ebt_error *add_lost(struct journal *j)
+static struct ebt_error *tell_ended(const struct journal *j)
 {
-	struct ebt_wire_lost *row = ebt_record_begin(&j->rec, EBT_T_lost, clocks_now());
+	const struct lost_row lost = {
+		.from = j->begin,
+		.count = 1,
+		.table_id = EBT_T_log,
+		.reason = EBT_V_lost_reason_other,
+		.source = source_journal.name,
+		.detail = "journalctl has ended",
+	};
 
-	row->from = j->begin;
-	row->count = 1;
-	row->table_id = EBT_T_log;
-	row->reason = EBT_V_lost_reason_other;
-	ebt_record_str(&j->rec, offsetof(struct ebt_wire_lost, source), source_journal.name);
-	ebt_record_str(&j->rec, offsetof(struct ebt_wire_lost, detail), "journalctl has ended");
-	return ebt_record_add(&j->rec, j->stream);
+	return add_lost(j->stream, clocks_now(), &lost);
 }
 
 /* *ret: how much. */
@@ -323,7 +325,7 @@ static struct ebt_error *read_piece(struct journal *j, size_t *ret)
 	if (j->fd < 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return NULL;
 	stop(j);
-	return j->end ? NULL : add_lost(j);
+	return j->end ? NULL : tell_ended(j);
 }
 
 static struct ebt_error *read_batch(struct journal *j)

@@ -15,6 +15,7 @@
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 #include "record/bpf/mark.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
@@ -47,7 +48,6 @@ struct mark_worker {
 	size_t n, capacity, n_sites; /* of all files */
 	bool full;		     /* no other file has room, and that was said */
 	bool ended;
-	struct ebt_record rec;
 };
 
 /* --- before --- */
@@ -100,7 +100,6 @@ static void close_worker(void *arg)
 	for (size_t i = 0; i < worker->n; i++)
 		probe_links_deinit(&worker->files[i].links);
 	free(worker->files);
-	ebt_record_deinit(&worker->rec);
 	free(worker);
 }
 
@@ -132,20 +131,21 @@ static bool is_known(const struct mark_worker *worker, const struct stat *st)
 }
 
 /* What is known of marks that are not in the file: how many, nobody knows. */
-static struct ebt_error *say(struct mark_worker *worker, struct ebt_stream *stream, uint64_t from,
-			     const char *format, const char *path, const char *more)
+static struct ebt_error *say(struct ebt_stream *stream, uint64_t from, const char *format,
+			     const char *path, const char *more)
 {
-	struct ebt_wire_lost *row = ebt_record_begin(&worker->rec, EBT_T_lost, clocks_now());
+	struct lost_row lost = {
+		.from = from,
+		.table_id = EBT_T_mark,
+		.reason = EBT_V_lost_reason_other,
+		.source = "mark",
+	};
 	_cleanup_free_ char *detail = NULL;
 
 	if (asprintf(&detail, format, path, more) < 0)
 		return &ebt_enomem;
-	row->from = from;
-	row->table_id = EBT_T_mark;
-	row->reason = EBT_V_lost_reason_other;
-	ebt_record_str(&worker->rec, offsetof(struct ebt_wire_lost, source), "mark");
-	ebt_record_str(&worker->rec, offsetof(struct ebt_wire_lost, detail), detail);
-	return ebt_record_add(&worker->rec, stream);
+	lost.detail = detail;
+	return add_lost(stream, clocks_now(), &lost);
 }
 
 /* A file that was written to: its old probes are in the middle of something by now. */
@@ -193,8 +193,7 @@ static struct probe_refusal attach_file(struct mark_worker *worker, const struct
 	return refusal;
 }
 
-static struct ebt_error *say_refused(struct mark_worker *worker, struct ebt_stream *stream,
-				     uint64_t now, const char *path,
+static struct ebt_error *say_refused(struct ebt_stream *stream, uint64_t now, const char *path,
 				     const struct probe_refusal *refusal, size_t n)
 {
 	const char *why =
@@ -202,9 +201,9 @@ static struct ebt_error *say_refused(struct mark_worker *worker, struct ebt_stre
 	char more[160];
 
 	if (refusal->n == n)
-		return say(worker, stream, now, "marks of %s: %s", path, why);
+		return say(stream, now, "marks of %s: %s", path, why);
 	snprintf(more, sizeof(more), "%zu of %zu places: %s", refusal->n, n, why);
-	return say(worker, stream, now, "marks of %s: %s", path, more);
+	return say(stream, now, "marks of %s: %s", path, more);
 }
 
 static struct ebt_error *attach(struct mark_worker *worker, struct ebt_stream *stream,
@@ -217,7 +216,7 @@ static struct ebt_error *attach(struct mark_worker *worker, struct ebt_stream *s
 	forget_older(worker, &file->identity->st);
 	if (worker->n == MAX_FILES) {
 		worker->full = true;
-		return say(worker, stream, now, "marks of %s and files after it: %s", file->path,
+		return say(stream, now, "marks of %s and files after it: %s", file->path,
 			   "there are too many");
 	}
 	err = ebt_array_reserve(&worker->files, worker->n, &worker->capacity);
@@ -225,11 +224,11 @@ static struct ebt_error *attach(struct mark_worker *worker, struct ebt_stream *s
 		return err;
 	refusal = attach_file(worker, file, sites);
 	if (refusal.n)
-		err = say_refused(worker, stream, now, file->path, &refusal, sites->n);
+		err = say_refused(stream, now, file->path, &refusal, sites->n);
 	if (err || refusal.n == sites->n || !file->since)
 		return err;
-	return say(worker, stream, file->since,
-		   "marks of %s before it was met, if there were any%s", file->path, "");
+	return say(stream, file->since, "marks of %s before it was met, if there were any%s",
+		   file->path, "");
 }
 
 static struct ebt_error *hear(void *arg, struct ebt_stream *stream, const struct source_file *file,
@@ -249,8 +248,8 @@ static struct ebt_error *hear(void *arg, struct ebt_stream *stream, const struct
 	}
 	err = mark_sites_find(file->fd, parts, &sites, &unknown);
 	if (!err && unknown)
-		err = say(worker, stream, clocks_now(),
-			  "marks of %s that are of a later ebmark.h%s", file->path, "");
+		err = say(stream, clocks_now(), "marks of %s that are of a later ebmark.h%s",
+			  file->path, "");
 	if (err || !sites.n)
 		return err;
 	*ret = true;

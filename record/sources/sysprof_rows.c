@@ -7,6 +7,7 @@
 
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 
 /* A ring's counters are its thread's: Sysprof's library up to version 48 numbers those of each
  * thread from 1. Others than the thread that defined one may set it, too. */
@@ -214,27 +215,29 @@ struct ebt_error *sysprof_rows_tell(struct sysprof_rows *rows)
 		[SYSPROF_BAD_MESSAGES] = "messages at the socket that ask for nothing known",
 		[SYSPROF_SKIPPED] = "places in the capture file with what is no frame",
 	};
-	struct ebt_error *err = NULL;
 	uint64_t now = clocks_now();
 
-	for (int i = 0; i < SYSPROF_N_COUNTS && !err; i++) {
-		struct ebt_wire_lost *row;
+	for (int i = 0; i < SYSPROF_N_COUNTS; i++) {
+		const struct lost_row lost = {
+			.from = rows->last,
+			.count = rows->counts[i] - rows->told[i],
+			.table_id = EBT_T_mark,
+			.reason = i == SYSPROF_FULL ? EBT_V_lost_reason_ring_buffer_full
+						    : EBT_V_lost_reason_other,
+			.source = "sysprof",
+			.detail = details[i],
+		};
+		struct ebt_error *err;
 
-		if (!details[i] || rows->counts[i] == rows->told[i])
+		if (!lost.detail || !lost.count)
 			continue;
-		row = ebt_record_begin(&rows->rec, EBT_T_lost, now);
-		row->from = rows->last;
-		row->count = rows->counts[i] - rows->told[i];
-		row->table_id = EBT_T_mark;
-		row->reason = i == SYSPROF_FULL ? EBT_V_lost_reason_ring_buffer_full
-						: EBT_V_lost_reason_other;
-		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_lost, source), "sysprof");
-		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_lost, detail), details[i]);
 		rows->told[i] = rows->counts[i];
-		err = ebt_record_add(&rows->rec, rows->stream);
+		err = add_lost(rows->stream, now, &lost);
+		if (err)
+			return err;
 	}
 	rows->last = now;
-	return err;
+	return NULL;
 }
 
 struct ebt_error *sysprof_rows_end(struct sysprof_rows *rows)
@@ -247,15 +250,10 @@ struct ebt_error *sysprof_rows_end(struct sysprof_rows *rows)
 	struct ebt_error *err = sysprof_rows_tell(rows);
 
 	for (int i = 0; i < SYSPROF_N_COUNTS && !err; i++) {
-		char number[24];
-
-		if (!keys[i] || !rows->counts[i])
-			continue;
-		snprintf(number, sizeof(number), "%" PRIu64, rows->counts[i]);
-		ebt_record_begin(&rows->rec, EBT_T_meta, clocks_now());
-		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_meta, key), keys[i]);
-		ebt_record_str(&rows->rec, offsetof(struct ebt_wire_meta, value), number);
-		err = ebt_record_add(&rows->rec, rows->stream);
+		if (keys[i] && rows->counts[i])
+			err = add_meta_rows(rows->stream,
+					    (const struct meta_row[]){
+						    { keys[i], NULL, rows->counts[i] }, { NULL } });
 	}
 	return err;
 }
