@@ -86,8 +86,9 @@ static struct ebt_error *look_up(struct slice *slice, struct dwarf_info *dwarf)
 		size_t n;
 
 		err = module_look_up(slice->module, dwarf, address, frames, &n, &passing);
-		if (!err)
-			err = answers_add(&slice->answers, address, frames, n, passing);
+		if (err)
+			return err;
+		err = answers_add(&slice->answers, address, frames, n, passing);
 		if (err)
 			return err;
 	}

@@ -188,7 +188,9 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 		return NULL;
 	err = funcs_string(b->funcs, name.data, name.len < SYM_MAX_NAME ? name.len : SYM_MAX_NAME,
 			   &frame.name);
-	if (!err && file.len)
+	if (err)
+		return err;
+	if (file.len)
 		err = funcs_string(b->funcs, file.data, file.len, &frame.file);
 	if (err)
 		return err;
@@ -230,7 +232,9 @@ struct ebt_error *bundle_create(struct ebt_reader *reader, struct funcs *funcs, 
 		return &ebt_enomem;
 	b->funcs = funcs;
 	err = read_table(b, reader, EBT_T_name_object);
-	if (!err && b->n_objects)
+	if (err)
+		return err;
+	if (b->n_objects)
 		err = read_table(b, reader, EBT_T_name_frame);
 	if (err)
 		return err;

@@ -46,8 +46,9 @@ static struct ebt_error *add_seen(struct collect *c, const struct collect_seen *
 		ebt_map_deinit(&c->by_address);
 	}
 	err = ebt_array_reserve(&c->seen, c->n_seen, &c->seen_capacity);
-	if (!err)
-		err = ebt_map_insert(&c->by_address, hash_of(seen), (uint32_t)c->n_seen);
+	if (err)
+		return err;
+	err = ebt_map_insert(&c->by_address, hash_of(seen), (uint32_t)c->n_seen);
 	if (!err)
 		c->seen[c->n_seen++] = *seen;
 	return err;

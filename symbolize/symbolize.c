@@ -136,14 +136,18 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 	sym->bundle_read = options->no_bundle;
 	funcs_init(&sym->funcs);
 	err = addrspace_create(reader, &sym->space);
-	if (!err)
-		err = kernel_create(reader, &sym->kernel);
-	if (!err)
-		err = jit_create(reader, sym->space, &sym->jit);
-	if (!err)
-		err = python_create(reader, &sym->funcs, &sym->python);
-	if (!err)
-		err = objects_init(&sym->objects, reader, sym->space, &sym->funcs, options);
+	if (err)
+		return err;
+	err = kernel_create(reader, &sym->kernel);
+	if (err)
+		return err;
+	err = jit_create(reader, sym->space, &sym->jit);
+	if (err)
+		return err;
+	err = python_create(reader, &sym->funcs, &sym->python);
+	if (err)
+		return err;
+	err = objects_init(&sym->objects, reader, sym->space, &sym->funcs, options);
 	if (err)
 		return err;
 	*ret = take_ptr(sym);
@@ -255,8 +259,9 @@ struct ebt_error *sym_parameters(struct sym *sym, const char *path, struct ebt_s
 	if (err || object->anonymous)
 		return err;
 	err = objects_open(&sym->objects, number);
-	if (!err)
-		err = module_need_names(object->module);
+	if (err)
+		return err;
+	err = module_need_names(object->module);
 	if (err || !object->module->dwarf || !module_address(object->module, &place, &address))
 		return err;
 	return dwarf_info_parameters(object->module->dwarf, address, ret);
@@ -273,8 +278,12 @@ static struct ebt_error *unnamed(struct sym *sym, enum sym_kind kind, enum sym_r
 				 uint64_t number, struct sym_frame *ret)
 {
 	_cleanup_free_ char *text = NULL;
-	struct sym_func key = { .kind = kind, .reason = reason };
-	struct ebt_error *err;
+	struct sym_func key = {
+		.kind = kind,
+		.reason = reason,
+		.object = object_path,
+		.build_id = object ? object->build_id : "",
+	};
 	int len;
 
 	len = object ? asprintf(&text, "%s+0x%" PRIx64, object->name, number)
@@ -283,14 +292,9 @@ static struct ebt_error *unnamed(struct sym *sym, enum sym_kind kind, enum sym_r
 		text = NULL;
 		return &ebt_enomem;
 	}
-	err = funcs_string(&sym->funcs, text, len, &key.name);
-	if (!err)
-		err = funcs_string(&sym->funcs, object_path, strlen(object_path), &key.object);
-	if (!err)
-		err = funcs_string(&sym->funcs, object ? object->build_id : "",
-				   object ? strlen(object->build_id) : 0, &key.build_id);
+	key.name = text;
 	*ret = (struct sym_frame){ 0 };
-	return err ? err : funcs_intern(&sym->funcs, &key, &ret->func);
+	return funcs_copy(&sym->funcs, key, &ret->func);
 }
 
 /* Keeps a copy of frames for good. */
@@ -317,21 +321,21 @@ static struct ebt_error *name_frame(struct sym *sym, const struct object *object
 		.build_id = object->build_id,
 	};
 	struct ebt_error *err = funcs_demangle(&sym->funcs, from->name, from->name_len, &key.name);
+	_cleanup_free_ char *stub = NULL;
 
-	if (!err && from->plt) {
-		_cleanup_free_ char *stub = NULL;
-		int len = asprintf(&stub, "%s@plt", key.name);
-
-		if (len < 0) {
+	*to = (struct sym_frame){ .line = from->line };
+	if (err)
+		return err;
+	if (from->plt) {
+		if (asprintf(&stub, "%s@plt", key.name) < 0) {
 			stub = NULL;
 			return &ebt_enomem;
 		}
-		err = funcs_string(&sym->funcs, stub, len, &key.name);
+		key.name = stub;
 	}
-	*to = (struct sym_frame){ .line = from->line };
-	if (!err && from->file)
+	if (from->file)
 		err = funcs_string(&sym->funcs, from->file, strlen(from->file), &to->file);
-	return err ? err : funcs_intern(&sym->funcs, &key, &to->func);
+	return err ? err : funcs_copy(&sym->funcs, key, &to->func);
 }
 
 /* What the trace itself says about a place. */
@@ -398,7 +402,9 @@ static struct ebt_error *name_by_files(struct sym *sym, const struct module_addr
 	size_t n = 0;
 
 	err = objects_get(&sym->objects, place->object, &object);
-	if (!err && !sym->disabled)
+	if (err)
+		return err;
+	if (!sym->disabled)
 		err = objects_open(&sym->objects, place->object);
 	if (err)
 		return err;
@@ -407,16 +413,20 @@ static struct ebt_error *name_by_files(struct sym *sym, const struct module_addr
 	if (!sym->disabled && module_address(object->module, &inside, &address)) {
 		shown = address + caller;
 		err = module_find(object->module, address, found, &n);
+		if (err)
+			return err;
 		/* No call ends between two functions: the kernel put this address on the stack,
 		 * which is where a signal handler returns to. */
-		if (!err && !n && caller && module_is_complete(object->module))
+		if (!n && caller && module_is_complete(object->module))
 			err = module_find(object->module, address + 1, found, &n);
 	}
 	for (size_t i = 0; !err && i < n; i++) {
 		err = name_frame(sym, object, &found[i], &frames[i]);
 		frames[i].inlined = i + 1 < n;
 	}
-	if (!err && !n) {
+	if (err)
+		return err;
+	if (!n) {
 		enum sym_reason reason = sym->disabled ? SYM_DISABLED
 					 : !hit->there && object->module->reason
 						 ? object->module->reason
@@ -471,8 +481,9 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 	place = &sym->places[sym->n_places];
 	*place = (struct place){ .offset = where->offset, .object = object, .caller = caller };
 	err = name_place(sym, where, place);
-	if (!err)
-		err = ebt_map_insert(&sym->by_place, hash, sym->n_places);
+	if (err)
+		return err;
+	err = ebt_map_insert(&sym->by_place, hash, sym->n_places);
 	if (err)
 		return err;
 	sym->n_places++;
@@ -523,7 +534,9 @@ static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct ans
 
 	if (answer->life != ADDRSPACE_NO_LIFE)
 		err = addrspace_find(sym->space, answer->life, inside, time, &place);
-	if (!err && place.found)
+	if (err)
+		return err;
+	if (place.found)
 		err = objects_get(&sym->objects, place.object, &object);
 	if (err)
 		return err;
@@ -552,7 +565,7 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct a
 {
 	uint64_t inside = answer->address - (answer->caller && answer->address);
 	_cleanup_free_ char *object_path = NULL;
-	struct object object = { .build_id = "" };
+	struct object object = { .build_id = "", .kind = SYM_KERNEL };
 	struct module_frame from = { 0 };
 	struct sym_frame frame;
 	struct kallsyms_hit hit;
@@ -574,14 +587,12 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct a
 		object_path = NULL;
 		return &ebt_enomem;
 	}
-	err = funcs_string(&sym->funcs, object_path, strlen(object_path), &object.path);
-	if (!err)
-		err = funcs_string(&sym->funcs, "", 0, &object.build_id);
-	object.kind = hit.module ? SYM_MODULE : SYM_KERNEL;
+	if (hit.module)
+		object.kind = SYM_MODULE;
+	object.path = object_path;
 	from.name = hit.name;
 	from.name_len = hit.name_len;
-	if (!err)
-		err = name_frame(sym, &object, &from, &frame);
+	err = name_frame(sym, &object, &from, &frame);
 	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
 }
 
@@ -649,8 +660,9 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 	else
 		err = answer.life == LIFE_KERNEL ? resolve_kernel(sym, time_ns, &answer)
 						 : resolve_user(sym, time_ns, &answer);
-	if (!err)
-		err = add_answer(sym, &answer, hash, old);
+	if (err)
+		return err;
+	err = add_answer(sym, &answer, hash, old);
 	if (err)
 		return err;
 	*ret = answer.frames;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variables by address; see variable.h. */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/variable.h"
 
 #include <gelf.h>
@@ -140,12 +141,15 @@ static struct ebt_error *read_object(struct variables *v, uint32_t number,
 	struct object *object = &v->objects->items[number];
 	struct ebt_error *err = objects_open(v->objects, number);
 
-	if (!err)
-		err = module_need_files(object->module);
-	if (!err)
-		err = add_file(v, of, object->module->files.main);
-	if (!err)
-		err = add_file(v, of, object->module->files.debug);
+	if (err)
+		return err;
+	err = module_need_files(object->module);
+	if (err)
+		return err;
+	err = add_file(v, of, object->module->files.main);
+	if (err)
+		return err;
+	err = add_file(v, of, object->module->files.debug);
 	if (err)
 		return err;
 	if (of->n)
@@ -157,16 +161,8 @@ static struct ebt_error *read_object(struct variables *v, uint32_t number,
 /* The variable that covers the address, or NULL. */
 static const struct variable *find(const struct object_variables *of, uint64_t address)
 {
-	size_t low = 0, high = of->n;
+	size_t low = ebt_count_first(of->n, i, of->list[i].address <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (of->list[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || address - of->list[low - 1].address >= of->list[low - 1].size)
 		return NULL;
 	return &of->list[low - 1];

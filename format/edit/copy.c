@@ -82,8 +82,9 @@ static struct ebt_error *put_edited(struct copy *copy, size_t index, const struc
 	if (err || !ok)
 		return err;
 	err = ebt_edit_begin(&copy->edit, &copy->decoded.batch, &copy->writer->encoder);
-	if (!err)
-		err = copy->options->edit(copy->options->arg, &copy->edit, &changed);
+	if (err)
+		return err;
+	err = copy->options->edit(copy->options->arg, &copy->edit, &changed);
 	if (err)
 		return err;
 	if (!changed)

@@ -307,11 +307,10 @@ struct ebt_error *ebt_batch_decode(struct ebt_bytes payload, const struct ebt_ch
 	decoded->batch.chunk = chunk;
 	decoded->batch.rows = chunk->rows;
 	err = read_directory(payload, table, &parts);
-	if (!err)
-		err = read_dicts(&parts, needed_dicts(table, columns), tasks, decoded);
-	if (!err)
-		err = read_columns(&parts, columns, decoded);
-	return err;
+	if (err)
+		return err;
+	err = read_dicts(&parts, needed_dicts(table, columns), tasks, decoded);
+	return err ? err : read_columns(&parts, columns, decoded);
 }
 
 #ifndef NDEBUG

@@ -10,6 +10,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "format/read/reader_impl.h"
 
 /* Decoded batches kept to be filled again. */
@@ -212,17 +213,7 @@ static void put_decoded(struct ebt_cursor *cursor, struct ebt_decoded *decoded)
 /* Index of the first of n ascending times that is not before `time`. */
 static uint32_t lower_bound(const uint64_t *times, uint32_t n, uint64_t time)
 {
-	uint32_t low = 0;
-
-	while (low < n) {
-		uint32_t mid = low + (n - low) / 2;
-
-		if (times[mid] < time)
-			low = mid + 1;
-		else
-			n = mid;
-	}
-	return low;
+	return (uint32_t)ebt_count_first(n, i, times[i] < time);
 }
 
 static void give_id_and_range(struct ebt_cursor *cursor, struct ebt_decoded *decoded,

@@ -197,12 +197,15 @@ struct ebt_error *ebt_dict_read_tasks(struct ebt_bytes in, const struct ebt_stri
 	if (!keys || !ret->task)
 		return &ebt_enomem;
 	err = read_ids(&in, keys, n, false);
-	if (!err)
-		err = read_ids(&in, keys, n, true);
-	if (!err)
-		err = read_starts(&in, keys, n);
-	if (!err)
-		err = read_comms(&in, keys, n, strings);
+	if (err)
+		return err;
+	err = read_ids(&in, keys, n, true);
+	if (err)
+		return err;
+	err = read_starts(&in, keys, n);
+	if (err)
+		return err;
+	err = read_comms(&in, keys, n, strings);
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = ebt_task_set_intern(set, &keys[i], &ret->task[i]);
 	if (!err)

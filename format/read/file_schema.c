@@ -169,12 +169,15 @@ static struct ebt_error *add_field(struct ebt_file_schema *schema, struct ebt_ta
 		return ebt_error_create(EBT_ERR_LIMIT, "schema: table %s has more than %u fields",
 					table->name, EBT_MAX_FIELDS);
 	err = name_of(schema, row, ebt_schema_field_name(row), &field.name);
-	if (!err)
-		err = string_of(schema, ebt_schema_unit(row), &field.unit);
-	if (!err)
-		err = string_of(schema, ebt_schema_field_doc(row), &field.doc);
-	if (!err)
-		err = own_fields(schema, table, &fields);
+	if (err)
+		return err;
+	err = string_of(schema, ebt_schema_unit(row), &field.unit);
+	if (err)
+		return err;
+	err = string_of(schema, ebt_schema_field_doc(row), &field.doc);
+	if (err)
+		return err;
+	err = own_fields(schema, table, &fields);
 	if (err)
 		return err;
 	fields[table->n_fields++] = field;

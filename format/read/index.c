@@ -143,11 +143,12 @@ static struct ebt_error *follow(struct ebt_chunk_reader *chunks, uint64_t first,
 		struct ebt_error *err;
 
 		err = ebt_chunk_reader_load(chunks, &index, &payload);
-		if (!err)
-			err = ebt_batch_decode(payload, &index, table, ~UINT64_C(0), no_tasks,
-					       decoded);
-		if (!err)
-			err = add_rows(&decoded->batch, list);
+		if (err)
+			return err;
+		err = ebt_batch_decode(payload, &index, table, ~UINT64_C(0), no_tasks, decoded);
+		if (err)
+			return err;
+		err = add_rows(&decoded->batch, list);
 		if (err)
 			return err;
 		if (list->chunk[list->n - 1].offset == first)
@@ -187,8 +188,9 @@ static struct ebt_error *load(struct ebt_chunk_reader *chunks, const struct ebt_
 		return ebt_error_create(EBT_ERR_CORRUPT,
 					"the footer does not point to the last chunk");
 	err = ebt_chunk_list_add(list, &last.info);
-	if (!err)
-		err = follow(chunks, first, &no_tasks, decoded, list);
+	if (err)
+		return err;
+	err = follow(chunks, first, &no_tasks, decoded, list);
 	if (err)
 		return err;
 	if (list->n != footer->chunks)

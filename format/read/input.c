@@ -83,12 +83,14 @@ static struct ebt_error *begin_copy(struct ebt_input *input)
 	size_t n = 0;
 
 	err = read_full(input->path, input->fd, magic, sizeof(magic), &n);
-	if (!err && n == EBT_FILE_MAGIC_LEN && memcmp(magic, EBT_FILE_MAGIC, n) != 0)
-		err = ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", input->path);
-	if (!err)
-		err = open_temporary(&copy);
-	if (!err)
-		err = ebt_error_prefix(write_all(copy, magic, n), "%s", input->path);
+	if (err)
+		return err;
+	if (n == EBT_FILE_MAGIC_LEN && memcmp(magic, EBT_FILE_MAGIC, n) != 0)
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", input->path);
+	err = open_temporary(&copy);
+	if (err)
+		return err;
+	err = ebt_error_prefix(write_all(copy, magic, n), "%s", input->path);
 	if (err)
 		return err;
 	input->pipe = input->fd;

@@ -113,14 +113,16 @@ struct ebt_error *ebt_reader_open_live(const char *path, struct ebt_reader **ret
 	_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
 	struct ebt_error *err = ebt_reader_create(&reader);
 
-	if (!err)
-		err = ebt_input_open_live(path, &reader->input);
-	if (!err && reader->input.pipe < 0) {
+	if (err)
+		return err;
+	err = ebt_input_open_live(path, &reader->input);
+	if (err)
+		return err;
+	if (reader->input.pipe < 0) {
 		ebt_reader_close(take_ptr(reader));
 		return ebt_reader_open(path, ret);
 	}
-	if (!err)
-		err = begin(reader);
+	err = begin(reader);
 	if (!err)
 		*ret = take_ptr(reader);
 	return err;

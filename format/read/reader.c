@@ -66,8 +66,9 @@ struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_fir
 	if (len < sizeof(bytes))
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: ends within the file header", path);
 	err = check_version(reader, bytes);
-	if (!err)
-		err = check_header(reader, bytes, ret_first);
+	if (err)
+		return err;
+	err = check_header(reader, bytes, ret_first);
 	if (err)
 		return err;
 	reader->info.path = path;
@@ -233,12 +234,14 @@ static struct ebt_error *read_all(struct ebt_reader *reader)
 	struct ebt_error *err;
 	uint64_t first = 0;
 
-	err = ebt_reader_header(reader, &first);
-	if (!err)
-		err = find_chunks(reader, first);
-	if (!err)
-		err = ebt_reader_take(reader, 0);
 	reader->live = (struct ebt_live){ .pos = UINT64_MAX, .ended = true };
+	err = ebt_reader_header(reader, &first);
+	if (err)
+		return err;
+	err = find_chunks(reader, first);
+	if (err)
+		return err;
+	err = ebt_reader_take(reader, 0);
 	return err ? err : ebt_reader_schema(reader);
 }
 

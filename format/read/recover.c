@@ -116,7 +116,9 @@ static struct ebt_error *step(struct recovery *rec, struct ebt_chunk_list *ret,
 	const char *wrong;
 
 	err = look(rec, &header, &wrong);
-	if (!err && wrong)
+	if (err)
+		return err;
+	if (wrong)
 		err = search(rec, &header);
 	if (err)
 		return err;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "format/base/search.h"
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* clang-format off */
@@ -89,19 +91,9 @@ const size_t ebt_n_tables = ARRAY_SIZE(ebt_tables);
 
 const struct ebt_table *ebt_table_by_id(uint16_t id)
 {
-	size_t low = 0, high = ARRAY_SIZE(ebt_tables);
+	size_t at = ebt_count_first(ARRAY_SIZE(ebt_tables), i, ebt_tables[i].id < id);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ebt_tables[mid].id == id)
-			return &ebt_tables[mid];
-		if (ebt_tables[mid].id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return at < ARRAY_SIZE(ebt_tables) && ebt_tables[at].id == id ? &ebt_tables[at] : NULL;
 }
 
 const struct ebt_table *ebt_table_by_name(const char *name)

@@ -173,8 +173,9 @@ static struct ebt_error *resolve_tasks(struct ebt_encoder *encoder, struct ebt_b
 			err = collect_tids(encoder, ebt_builder_column(builder, i), times,
 					   builder->rows);
 	}
-	if (!err)
-		err = resolve_spans(encoder, &builder->strings);
+	if (err)
+		return err;
+	err = resolve_spans(encoder, &builder->strings);
 	for (uint32_t i = 0; !err && i < table->n_fields; i++) {
 		if (table->fields[i].type == EBT_TYPE_TASK)
 			err = replace_tids(encoder, &builder->strings,

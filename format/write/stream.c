@@ -221,8 +221,9 @@ struct ebt_error *ebt_stream_add(struct ebt_stream *stream, const void *record, 
 	if (atomic_load_explicit(&stream->writer->failed, memory_order_relaxed))
 		return ebt_writer_error(stream->writer);
 	err = prepare(stream, record, len, &builder);
-	if (!err)
-		err = ebt_builder_add(builder, record, len);
+	if (err)
+		return err;
+	err = ebt_builder_add(builder, record, len);
 	if (err)
 		return err;
 	if (builder->rows == 1)

@@ -161,7 +161,9 @@ static struct ebt_error *add_refs(struct ebt_builder *builder, const unsigned ch
 		struct ebt_ref ref = load_ref(record, &first[i]);
 		struct ebt_error *err = check_ref(builder, &first[i], ref, len);
 
-		if (!err && i >= builder->n_string)
+		if (err)
+			return err;
+		if (i >= builder->n_string)
 			err = check_stack(builder, &first[i], record, ref);
 		if (err)
 			return err;

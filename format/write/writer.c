@@ -304,21 +304,22 @@ static struct ebt_error *put_schema(struct ebt_writer *writer)
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	const struct ebt_table *tables = writer->options.tables;
 	size_t n_tables = tables ? writer->options.n_tables : ebt_n_tables;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
 	tables = tables ? tables : ebt_tables;
-	for (size_t t = 0; !err && t < n_tables; t++) {
+	for (size_t t = 0; t < n_tables; t++) {
 		const struct ebt_table *table = &tables[t];
 
-		for (uint32_t f = 0; !err && f < table->n_fields; f++) {
+		for (uint32_t f = 0; f < table->n_fields; f++) {
 			err = add_schema_row(&writer->schema, &rec, table, &table->fields[f]);
-			if (!err)
-				err = add_value_rows(&writer->schema_value, &rec, table,
-						     &table->fields[f]);
+			if (err)
+				return err;
+			err = add_value_rows(&writer->schema_value, &rec, table, &table->fields[f]);
+			if (err)
+				return err;
 		}
 	}
-	if (!err)
-		err = put_own(writer, &writer->schema);
+	err = put_own(writer, &writer->schema);
 	return err ? err : put_own(writer, &writer->schema_value);
 }
 
@@ -392,13 +393,12 @@ static struct ebt_error *init_own_tables(struct ebt_writer *writer)
 
 	/* The schema is written whole, so that its limit is never met. */
 	err = ebt_builder_init(&writer->schema, ebt_table_by_id(EBT_T_schema), EBT_MAX_ROWS);
-	if (!err)
-		err = ebt_builder_init(&writer->schema_value, ebt_table_by_id(EBT_T_schema_value),
-				       EBT_MAX_ROWS);
-	if (!err)
-		err = ebt_builder_init(&writer->index, ebt_table_by_id(EBT_T_index),
-				       EBT_INDEX_ROWS);
-	return err;
+	if (err)
+		return err;
+	err = ebt_builder_init(&writer->schema_value, ebt_table_by_id(EBT_T_schema_value),
+			       EBT_MAX_ROWS);
+	return err ? err
+		   : ebt_builder_init(&writer->index, ebt_table_by_id(EBT_T_index), EBT_INDEX_ROWS);
 }
 
 struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
@@ -421,12 +421,15 @@ struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
 	writer->sink = (struct ebt_sink){ .fd = options->fd, .name = writer->name };
 	writer->options = *options;
 	err = init_own_tables(writer);
-	if (!err)
-		err = ebt_encoder_init(&writer->encoder, options);
-	if (!err)
-		err = put_file_header(writer, options);
-	if (!err)
-		err = put_schema(writer);
+	if (err)
+		return err;
+	err = ebt_encoder_init(&writer->encoder, options);
+	if (err)
+		return err;
+	err = put_file_header(writer, options);
+	if (err)
+		return err;
+	err = put_schema(writer);
 	if (err)
 		return err;
 	*ret = take_ptr(writer);

@@ -34,10 +34,12 @@ static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_
 	const char *copy;
 
 	err = ebt_array_reserve(&funcs->strings, funcs->n_strings, &funcs->strings_capacity);
-	if (!err)
-		err = ebt_arena_string(&funcs->arena, text, len, &copy);
-	if (!err)
-		err = ebt_map_insert(&funcs->by_text, hash, funcs->n_strings);
+	if (err)
+		return err;
+	err = ebt_arena_string(&funcs->arena, text, len, &copy);
+	if (err)
+		return err;
+	err = ebt_map_insert(&funcs->by_text, hash, funcs->n_strings);
 	if (err)
 		return err;
 	funcs->strings[funcs->n_strings] = (struct func_string){ .text = copy };
@@ -88,8 +90,9 @@ struct ebt_error *funcs_demangle(struct funcs *funcs, const char *name, size_t l
 		return err;
 	if (!funcs->strings[i].demangled) {
 		err = sym_demangle(name, len, &demangled);
-		if (!err)
-			err = funcs_string(funcs, demangled, strlen(demangled), &kept);
+		if (err)
+			return err;
+		err = funcs_string(funcs, demangled, strlen(demangled), &kept);
 		if (err)
 			return err;
 		funcs->strings[i].demangled = kept;
@@ -112,10 +115,12 @@ static struct ebt_error *add_func(struct funcs *funcs, const struct sym_func *ke
 	void *memory;
 
 	err = ebt_array_reserve(&funcs->funcs, funcs->n_funcs, &funcs->funcs_capacity);
-	if (!err)
-		err = ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory);
-	if (!err)
-		err = ebt_map_insert(&funcs->by_func, hash, funcs->n_funcs);
+	if (err)
+		return err;
+	err = ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory);
+	if (err)
+		return err;
+	err = ebt_map_insert(&funcs->by_func, hash, funcs->n_funcs);
 	if (err)
 		return err;
 	func = memory;
@@ -142,4 +147,17 @@ struct ebt_error *funcs_intern(struct funcs *funcs, const struct sym_func *key,
 		}
 	}
 	return add_func(funcs, key, hash, ret);
+}
+
+struct ebt_error *funcs_copy(struct funcs *funcs, struct sym_func key, const struct sym_func **ret)
+{
+	const char **texts[] = { &key.name, &key.object, &key.build_id };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct ebt_error *err = funcs_string(funcs, *texts[i], strlen(*texts[i]), texts[i]);
+
+		if (err)
+			return err;
+	}
+	return funcs_intern(funcs, &key, ret);
 }

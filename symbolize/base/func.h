@@ -39,4 +39,7 @@ struct ebt_error *funcs_demangle(struct funcs *funcs, const char *name, size_t l
 struct ebt_error *funcs_intern(struct funcs *funcs, const struct sym_func *key,
 			       const struct sym_func **ret);
 
+/* The same, where the strings are any. */
+struct ebt_error *funcs_copy(struct funcs *funcs, struct sym_func key, const struct sym_func **ret);
+
 #endif

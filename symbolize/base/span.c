@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ranges of addresses; see span.h. */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/base/span.h"
 
 #include <stdlib.h>
@@ -49,16 +50,8 @@ void sym_spans_sort(struct sym_spans *spans)
 
 const struct sym_span *sym_spans_find(const struct sym_spans *spans, uint64_t address)
 {
-	size_t low = 0, high = spans->n;
+	size_t low = ebt_count_first(spans->n, i, spans->items[i].low <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (spans->items[mid].low <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (; low && spans->items[low - 1].reach > address; low--) {
 		if (spans->items[low - 1].high > address)
 			return &spans->items[low - 1];

@@ -472,9 +472,13 @@ static struct ebt_error *find_frames(struct dwarf_info *info, struct info_state 
 	size_t n = 0;
 
 	err = find_function(info, state, address, &function);
-	if (!err && function && !function->inlines)
+	if (err)
+		return err;
+	if (function && !function->inlines)
 		err = dwarf_inlines_read(&function->die, &state->budget, &function->inlines);
-	if (!err && !state->lines_read)
+	if (err)
+		return err;
+	if (!state->lines_read)
 		err = read_lines(info, state);
 	if (err)
 		return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running programs of tables of lines; see line.h. Their headers are in files.c. */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/dwarf/line.h"
 
 #include <dwarf.h>
@@ -250,16 +251,9 @@ bool dwarf_lines_find(const struct dwarf_lines *lines, uint64_t address, uint64_
 {
 	const struct sym_span *span = sym_spans_find(&lines->spans, address);
 	const struct sequence *sequence = span ? &lines->sequences[span->id] : NULL;
-	size_t low = 0, high = sequence ? sequence->n : 0;
+	size_t low = ebt_count_first(sequence ? sequence->n : 0, i,
+				     lines->rows[sequence->first + i].address <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (lines->rows[sequence->first + mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return false;
 	*ret_file = lines->rows[sequence->first + low - 1].file;

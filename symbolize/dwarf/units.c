@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/search.h"
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
 #include "format/base/array.h"
@@ -101,16 +102,8 @@ bool dwarf_units_is_code(const void *arg, uint64_t address)
 
 uint32_t dwarf_units_at(const struct dwarf_units *units, uint64_t offset)
 {
-	size_t low = 0, high = units->n;
+	size_t low = ebt_count_first(units->n, i, units->items[i].start <= offset);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (units->items[mid].start <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && offset < units->items[low - 1].end ? (uint32_t)low - 1 : DWARF_NO_UNIT;
 }
 

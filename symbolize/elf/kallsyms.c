@@ -4,6 +4,7 @@
  * was read after the time in question is right, if any.
  */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/elf/kallsyms.h"
 
 #include <stdlib.h>
@@ -176,12 +177,8 @@ static struct ebt_error *read_copy(struct kallsyms *kallsyms, struct ebt_reader 
 
 	err = ebt_reader_file_content(reader, file->id, &copy->text, &len);
 	/* A trace that lost a piece of it has no kernel symbols, and the rest of it. */
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
 	if (err)
-		return err;
+		return ebt_error_forgive(err);
 	copy->time = file->time;
 	kallsyms->n++;
 	kallsyms->n_text += len;
@@ -237,16 +234,8 @@ bool kallsyms_is_empty(const struct kallsyms *kallsyms)
 
 static const struct ksym *find_symbol(const struct kallsyms_copy *copy, uint64_t address)
 {
-	size_t low = 0, high = copy->n;
+	size_t low = ebt_count_first(copy->n, i, copy->syms[i].start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (copy->syms[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && address < copy->syms[low - 1].end ? &copy->syms[low - 1] : NULL;
 }
 

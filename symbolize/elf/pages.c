@@ -420,11 +420,15 @@ static struct ebt_error *open_pages(struct opening *o, bool *ret_good)
 {
 	struct ebt_error *err = find_sections(o, ret_good);
 
-	if (!err && *ret_good)
+	if (err)
+		return err;
+	if (*ret_good)
 		err = reserve(o, ret_good);
-	if (!err && *ret_good)
+	if (err)
+		return err;
+	if (*ret_good)
 		*ret_good = read_headers(o);
-	if (!err && *ret_good)
+	if (*ret_good)
 		err = place_sections(o, ret_good);
 	return err;
 }

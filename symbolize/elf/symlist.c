@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading symbols from sections and flattening them into ranges; see symlist.h. */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/elf/symlist.h"
 
 #include <gelf.h>
@@ -73,16 +74,8 @@ static struct ebt_error *find_areas(const struct elf_file *file, struct areas *r
 
 static const struct area *area_of(const struct areas *areas, uint64_t address)
 {
-	size_t low = 0, high = areas->n;
+	size_t low = ebt_count_first(areas->n, i, areas->items[i].start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (areas->items[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || address >= areas->items[low - 1].end)
 		return NULL;
 	return &areas->items[low - 1];

@@ -6,6 +6,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "format/base/search.h"
 #include "format/base/cleanup.h"
 #include "symbolize/elf/symlist.h"
 
@@ -98,10 +99,12 @@ static struct ebt_error *collect(struct symlist *list, const struct elf_file *co
 		packed = symtab->unpacked->file;
 	for (size_t i = 0; i < n_files; i++) {
 		err = symlist_add_section(list, files[i], SHT_SYMTAB, true);
-		if (!err)
-			err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
-		if (!err)
-			err = symlist_add_plt(list, files[i]);
+		if (err)
+			return err;
+		err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
+		if (err)
+			return err;
+		err = symlist_add_plt(list, files[i]);
 		if (err)
 			return err;
 	}
@@ -124,8 +127,9 @@ struct ebt_error *symtab_create(const struct elf_file *main, const struct elf_fi
 	if (debug)
 		files[n++] = debug;
 	err = collect(&list, files, n, symtab);
-	if (!err)
-		err = symlist_flatten(&list, &symtab->ranges, &symtab->n);
+	if (err)
+		return err;
+	err = symlist_flatten(&list, &symtab->ranges, &symtab->n);
 	if (err)
 		return err;
 	*ret = take_ptr(symtab);
@@ -147,16 +151,8 @@ void symtab_destroy(struct symtab *symtab)
 
 const struct symtab_range *symtab_find(const struct symtab *symtab, uint64_t address)
 {
-	size_t low = 0, high = symtab->n;
+	size_t low = ebt_count_first(symtab->n, i, symtab->ranges[i].start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (symtab->ranges[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || address >= symtab->ranges[low - 1].end)
 		return NULL;
 	return &symtab->ranges[low - 1];

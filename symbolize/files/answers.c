@@ -120,7 +120,9 @@ static struct ebt_error *add_frame(struct answers *a, const struct module_frame 
 		return err;
 	frame.name_len = (uint32_t)len;
 	err = add_string(a, from->name, len, &frame.name);
-	if (!err && from->file)
+	if (err)
+		return err;
+	if (from->file)
 		err = add_string(a, from->file, strlen(from->file), &frame.file);
 	if (!err)
 		a->frames[a->n_frames++] = frame;
@@ -140,8 +142,9 @@ struct ebt_error *answers_add(struct answers *a, uint64_t address,
 	if (err)
 		return err;
 	err = ebt_array_reserve(&a->items, a->n, &a->capacity);
-	if (!err)
-		err = ebt_map_insert(&a->by_address, address, (uint32_t)a->n);
+	if (err)
+		return err;
+	err = ebt_map_insert(&a->by_address, address, (uint32_t)a->n);
 	if (!err)
 		a->items[a->n++] = item;
 	return err;

@@ -122,8 +122,9 @@ struct ebt_error *sym_cache_load(const struct sym_cache *cache, struct cache_bui
 	if (fd < 0 || !is_ours(fd, S_IFREG, &st) || (uint64_t)st.st_size > MAX_FILE)
 		return NULL;
 	err = read_all(fd, (size_t)st.st_size, &data);
-	if (!err)
-		err = cache_build_unpack(build, data.data, data.len, ret_found);
+	if (err)
+		return err;
+	err = cache_build_unpack(build, data.data, data.len, ret_found);
 	if (!err && *ret_found && st.st_mtime + TOUCH_SECONDS < time(NULL))
 		futimens(fd, NULL);
 	return err;

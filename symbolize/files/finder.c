@@ -110,8 +110,9 @@ struct ebt_error *finder_init(struct finder *finder, struct ebt_reader *reader,
 	pthread_mutex_init(&state->lock, NULL);
 	state->no_inline = options->no_inline;
 	err = copy_strings(options->debug_dirs, &state->debug_dirs);
-	if (!err)
-		err = copy_strings(options->roots, &state->roots);
+	if (err)
+		return err;
+	err = copy_strings(options->roots, &state->roots);
 	if (err)
 		return err;
 	if (options->sysroot) {

@@ -118,9 +118,9 @@ static struct ebt_error *read_texts(struct identities *identities, const struct 
 	if (link.len > NAME_MAX || (link.len && memchr(link.data, '/', link.len)))
 		link.len = 0;
 	err = ebt_arena_string(&identities->arena, path, strlen(path), &identity->path);
-	if (!err)
-		err = ebt_arena_string(&identities->arena, link.data, link.len,
-				       &identity->debuglink);
+	if (err)
+		return err;
+	err = ebt_arena_string(&identities->arena, link.data, link.len, &identity->debuglink);
 	return err ? err : read_loads(identities, ebt_object_segments(row), identity);
 }
 

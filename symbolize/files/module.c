@@ -326,12 +326,13 @@ struct ebt_error *module_find(struct module *module, uint64_t address, struct mo
 	if (err || !module->names_read)
 		return err;
 	err = module_look_up(module, module->dwarf, address, frames, ret_n, &passing);
-	if (!err)
-		err = answers_add(&module->build.answers, address, frames, *ret_n, passing);
-	if (!err)
-		answers_find(&module->build.answers, address, frames, ret_n);
-	if (!err && module->dwarf && module->reason == SYM_OK &&
-	    !dwarf_units_time_left(module->units))
+	if (err)
+		return err;
+	err = answers_add(&module->build.answers, address, frames, *ret_n, passing);
+	if (err)
+		return err;
+	answers_find(&module->build.answers, address, frames, ret_n);
+	if (module->dwarf && module->reason == SYM_OK && !dwarf_units_time_left(module->units))
 		module->reason = SYM_TOO_LONG;
 	return err;
 }

@@ -82,9 +82,12 @@ static struct ebt_error *describe(struct objects *objects, const struct addrspac
 	for (unsigned int i = 0; i < recorded->id.len; i++)
 		sprintf(hex + 2 * i, "%02x", recorded->id.bytes[i]);
 	err = funcs_string(objects->funcs, hex, strlen(hex), &object->build_id);
-	if (!err)
-		err = funcs_string(objects->funcs, recorded->path, strlen(recorded->path), &path);
-	if (!err && is_anonymous(recorded))
+	if (err)
+		return err;
+	err = funcs_string(objects->funcs, recorded->path, strlen(recorded->path), &path);
+	if (err)
+		return err;
+	if (is_anonymous(recorded))
 		err = finder_is_embedded(&objects->finder, path, &recorded->id, &embedded);
 	if (err)
 		return err;
@@ -131,13 +134,11 @@ static struct ebt_error *open_vdso(struct objects *objects, struct build *build)
 		if (strcmp(files[i].role, "vdso"))
 			continue;
 		err = ebt_reader_file_content(objects->reader, files[i].id, &image, &len);
-		if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-			ebt_error_destroy(err);
-			err = NULL;
+		if (err) {
+			err = ebt_error_forgive(err);
 			continue;
 		}
-		if (!err)
-			err = module_from_memory(image, len, &module);
+		err = module_from_memory(image, len, &module);
 		if (err || !module->files.main ||
 		    !sym_build_id_equal(&module->files.main->id, &build->id))
 			continue;
@@ -162,7 +163,9 @@ static struct ebt_error *add_build(struct objects *objects, const struct object 
 	*build = (struct build){ .id = recorded->id };
 	if (object->kind == SYM_VDSO)
 		err = open_vdso(objects, build);
-	if (!err && !build->module)
+	if (err)
+		return err;
+	if (!build->module)
 		err = module_open(
 			&(struct module_source){
 				.finder = &objects->finder,

@@ -65,14 +65,18 @@ struct ebt_error *search_debug_dirs(struct search *search)
 	for (char **dir = search->state->debug_dirs; *dir; dir++) {
 		struct ebt_error *err = try_build_id_dir(search, *dir);
 
-		if (!err)
-			err = search_beneath(search, *dir, search->path);
-		if (!err)
-			err = search_format(search, "%s/%s", *dir, name);
-		if (!err)
-			err = search_format(search, "%s%s.debug", *dir, search->path);
-		if (!err)
-			err = search_format(search, "%s/%s.debug", *dir, name);
+		if (err)
+			return err;
+		err = search_beneath(search, *dir, search->path);
+		if (err)
+			return err;
+		err = search_format(search, "%s/%s", *dir, name);
+		if (err)
+			return err;
+		err = search_format(search, "%s%s.debug", *dir, search->path);
+		if (err)
+			return err;
+		err = search_format(search, "%s/%s.debug", *dir, name);
 		if (err)
 			return err;
 	}
@@ -176,12 +180,13 @@ static struct ebt_error *in_roots(struct search *search, const char *path)
 		search->place = FOUND_SYSROOT;
 		err = search_beneath(search, search->state->sysroot, path);
 	}
-	if (!err) {
-		search->place = place;
-		err = search_path(search, path);
-	}
-	if (!err)
-		err = try_views(search, path);
+	search->place = place;
+	if (err)
+		return err;
+	err = search_path(search, path);
+	if (err)
+		return err;
+	err = try_views(search, path);
 	search->place = place;
 	return err;
 }
@@ -305,15 +310,39 @@ struct ebt_error *search_servers(struct search *search)
 	if (search->begin_only)
 		return fetch_begin(search->state->fetch, FETCH_DEBUGINFO, search->id);
 	err = ask(search, FETCH_DEBUGINFO, &reason);
-	if (!err && reason != SYM_OK && found->debug_reason == SYM_OK)
+	if (err)
+		return err;
+	if (reason != SYM_OK && found->debug_reason == SYM_OK)
 		found->debug_reason = reason;
-	if (!err && !found->main && !found->debug && reason == SYM_SERVER_LACKS)
+	if (!found->main && !found->debug && reason == SYM_SERVER_LACKS)
 		err = ask(search, FETCH_EXECUTABLE, &reason);
 	/* What was wrong with a file that is here says more than that a server lacks it. */
 	if (!err && reason != SYM_OK)
 		found->reason =
 			reason != SYM_SERVER_LACKS || before == SYM_NO_FILE ? reason : before;
 	return err;
+}
+
+static struct ebt_error *look_for_alt(struct search *alt, const struct elf_file *from)
+{
+	struct ebt_error *err = search_caches(alt);
+
+	if (err)
+		return err;
+	err = search_debug_dirs(alt);
+	if (err)
+		return err;
+	if (*alt->path == '/')
+		err = search_recorded_path(alt);
+	if (err)
+		return err;
+	err = search_system(alt);
+	if (err)
+		return err;
+	if (*alt->path != '/' && from->path)
+		err = search_format(alt, "%.*s%s", (int)(base_name(from->path) - from->path),
+				    from->path, alt->path);
+	return err ? err : search_servers(alt);
 }
 
 /* What dwz took out of several files of debug information. Without it theirs cannot be read. */
@@ -337,18 +366,7 @@ struct ebt_error *search_alt(struct search *search)
 		return NULL;
 	alt.id = &id;
 	alt.path = name;
-	err = search_caches(&alt);
-	if (!err)
-		err = search_debug_dirs(&alt);
-	if (!err && *name == '/')
-		err = search_recorded_path(&alt);
-	if (!err)
-		err = search_system(&alt);
-	if (!err && *name != '/' && from->path)
-		err = search_format(&alt, "%.*s%s", (int)(base_name(from->path) - from->path),
-				    from->path, name);
-	if (!err)
-		err = search_servers(&alt);
+	err = look_for_alt(&alt, from);
 	search->found.alt = take_ptr(alt.found.debug);
 	found_deinit(&alt.found);
 	return err;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "symbolize/runtimes/jit_dump.h"
 #include "symbolize/runtimes/jit_map.h"
 
@@ -135,13 +136,10 @@ static struct ebt_error *load(struct jit *jit, struct jit_file *file)
 		return NULL;
 	err = ebt_reader_file_content(jit->reader, file->id, &content, &len);
 	/* A trace that lost a piece of it lacks these names, and no more. */
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
-	if (!err)
-		err = file->is_dump ? jit_dump_create(content, len, file->time, &file->dump)
-				    : jit_map_create(content, len, &file->map);
+	if (err)
+		return ebt_error_forgive(err);
+	err = file->is_dump ? jit_dump_create(content, len, file->time, &file->dump)
+			    : jit_map_create(content, len, &file->map);
 	if (err)
 		return err;
 	jit->memory += file->is_dump ? jit_dump_size(file->dump) : jit_map_size(file->map);
@@ -194,17 +192,9 @@ static struct ebt_error *ask_map(struct jit *jit, struct jit_file *file, uint64_
 static struct ebt_error *find_in_image(struct jit *jit, uint32_t image, uint64_t address,
 				       uint64_t time, struct jit_hit *hit)
 {
-	size_t low = 0, high = jit->n, end, next;
+	size_t low = ebt_count_first(jit->n, i, jit->files[i].image < image), end, next;
 	struct ebt_error *err = NULL;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (jit->files[mid].image < image)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (end = low; end < jit->n && jit->files[end].image == image; end++) {
 		if (!err && !hit->name && jit->files[end].is_dump)
 			err = ask_dump(jit, &jit->files[end], address, time, hit);

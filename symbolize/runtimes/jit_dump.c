@@ -195,21 +195,23 @@ static int compare_ops(const void *a, const void *b)
 
 static struct ebt_error *make_timeline(struct jit_dump *dump)
 {
-	struct ebt_error *err = NULL;
-
 	if (dump->n_ops)
 		qsort(dump->ops, dump->n_ops, sizeof(*dump->ops), compare_ops);
-	for (size_t i = 0; !err && i < dump->n_ops; i++) {
+	for (size_t i = 0; i < dump->n_ops; i++) {
 		const struct op *op = &dump->ops[i];
+		struct ebt_error *err = NULL;
 
 		if (op->move)
 			err = timeline_add(&dump->store, &dump->timeline, op->old,
 					   op->old + op->size, op->time, MOVED);
-		if (!err)
-			err = timeline_add(&dump->store, &dump->timeline, op->address,
-					   op->address + op->size, op->time, i);
+		if (err)
+			return err;
+		err = timeline_add(&dump->store, &dump->timeline, op->address,
+				   op->address + op->size, op->time, i);
+		if (err)
+			return err;
 	}
-	return err;
+	return NULL;
 }
 
 struct ebt_error *jit_dump_create(char *data, size_t len, uint64_t read_ns, struct jit_dump **ret)

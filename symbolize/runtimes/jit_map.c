@@ -4,6 +4,7 @@
  * from the last to the first, each over what is still blank, so that overlaps cost nothing.
  */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/runtimes/jit_map.h"
 
 #include <stdbool.h>
@@ -114,17 +115,7 @@ static int compare_u64(const void *a, const void *b)
 /* Number of bounds that are not above the address. */
 static size_t count_below(const struct jit_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->n_bounds;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (map->bounds[mid] <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return ebt_count_first(map->n_bounds, i, map->bounds[i] <= address);
 }
 
 /* The first blank piece from `i` on; `next` has shortcuts, which get shorter by being used. */
@@ -190,8 +181,9 @@ struct ebt_error *jit_map_create(char *text, size_t len, struct jit_map **ret)
 	map->text = text;
 	map->len = len < UINT32_MAX ? len : UINT32_MAX;
 	err = parse(map);
-	if (!err)
-		err = paint(map);
+	if (err)
+		return err;
+	err = paint(map);
 	if (err)
 		return err;
 	*ret = take_ptr(map);

@@ -123,29 +123,29 @@ struct ebt_error *jit_name(struct funcs *funcs, const struct jit_hit *hit, struc
 		.file_len = hit->file_len,
 		.line = hit->line,
 	};
-	struct sym_func key = { .kind = SYM_JIT };
+	struct sym_func key = { .kind = SYM_JIT, .object = object_jit, .build_id = "" };
 	struct sym_frame frame = { 0 };
 	struct ebt_error *err;
 
 	if (take_python(hit->name, len, &parts)) {
 		err = python_name(funcs, &parts, &key.name);
-		if (!err)
-			err = funcs_string(funcs, parts.file, parts.file_len, &key.object);
+		if (err)
+			return err;
+		err = funcs_string(funcs, parts.file, parts.file_len, &key.object);
 	} else {
 		if (!parts.file)
 			find_place(hit->name, len, &parts);
 		err = funcs_demangle(funcs, parts.name, parts.name_len, &key.name);
-		if (!err)
-			err = funcs_string(funcs, object_jit, strlen(object_jit), &key.object);
 	}
-	if (!err)
-		err = funcs_string(funcs, "", 0, &key.build_id);
-	if (!err && parts.file)
+	if (err)
+		return err;
+	if (parts.file)
 		err = funcs_string(funcs, parts.file,
 				   parts.file_len < MAX_NAME ? parts.file_len : MAX_NAME,
 				   &frame.file);
-	if (!err)
-		err = funcs_intern(funcs, &key, &frame.func);
+	if (err)
+		return err;
+	err = funcs_copy(funcs, key, &frame.func);
 	if (err)
 		return err;
 	frame.line = parts.line;

@@ -79,8 +79,9 @@ static struct ebt_error *add_ended(struct kernel *kernel, uint64_t start, uint64
 	struct ebt_error *err =
 		ebt_array_reserve(&kernel->ended, kernel->n_ended, &kernel->ended_capacity);
 
-	if (!err)
-		err = sym_spans_add(&kernel->before, start, end, kernel->n_ended);
+	if (err)
+		return err;
+	err = sym_spans_add(&kernel->before, start, end, kernel->n_ended);
 	if (err)
 		return err;
 	kernel->ended[kernel->n_ended++] = (struct ended){ name, time };
@@ -100,11 +101,15 @@ static struct ebt_error *add_generated(void *arg, const struct ebt_row *row)
 	if (length > UINT64_MAX - start)
 		return NULL;
 	err = is_first(kernel, start, &first);
-	if (!err && (!gone || first))
+	if (err)
+		return err;
+	if (!gone || first)
 		err = add_name(kernel, ebt_ksymbol_name(row),
 			       ebt_ksymbol_type(row) == EBT_V_ksymbol_type_bpf ? "bpf" : NULL,
 			       &value);
-	if (!err && gone && first)
+	if (err)
+		return err;
+	if (gone && first)
 		err = add_ended(kernel, start, start + length, value, row->time);
 	if (err)
 		return err;
@@ -129,8 +134,9 @@ struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)
 		return &ebt_enomem;
 	kernel->generated = (struct timeline)TIMELINE_INIT;
 	err = kallsyms_create(reader, &kernel->kallsyms);
-	if (!err)
-		err = read_generated(kernel, reader);
+	if (err)
+		return err;
+	err = read_generated(kernel, reader);
 	if (err)
 		return err;
 	sym_spans_sort(&kernel->before);

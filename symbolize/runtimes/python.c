@@ -116,7 +116,7 @@ static struct ebt_error *add_func(struct python *p, const struct ebt_row *row,
 	struct ebt_str file = begin_of(ebt_interp_code_file(row));
 	const char *slash = file.len ? memrchr(file.data, '/', file.len) : NULL;
 	size_t base = slash ? (size_t)(slash + 1 - file.data) : 0;
-	struct sym_func key = { .kind = SYM_PYTHON };
+	struct sym_func key = { .kind = SYM_PYTHON, .build_id = "" };
 	_cleanup_free_ char *text = NULL;
 	struct ebt_error *err;
 	int len;
@@ -131,15 +131,12 @@ static struct ebt_error *add_func(struct python *p, const struct ebt_row *row,
 		text = NULL;
 		return &ebt_enomem;
 	}
-	err = funcs_string(p->funcs, text, strlen(text), &key.name);
-	if (!err)
-		err = funcs_string(p->funcs, file.data, file.len, &key.object);
-	if (!err)
-		err = funcs_string(p->funcs, "", 0, &key.build_id);
-	if (!err)
-		err = funcs_intern(p->funcs, &key, &code->func);
-	code->file = key.object;
-	return err;
+	err = funcs_string(p->funcs, file.data, file.len, &code->file);
+	if (err)
+		return err;
+	key.name = text;
+	key.object = code->file;
+	return funcs_copy(p->funcs, key, &code->func);
 }
 
 static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
@@ -157,12 +154,15 @@ static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 	if (p->n == MAX_CODES || find_code(p, code.id))
 		return NULL;
 	err = ebt_array_reserve(&p->codes, p->n, &p->capacity);
-	if (!err)
-		err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
-	if (!err)
-		err = add_func(p, row, &code);
-	if (!err)
-		err = ebt_map_insert(&p->by_id, code.id, p->n);
+	if (err)
+		return err;
+	err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
+	if (err)
+		return err;
+	err = add_func(p, row, &code);
+	if (err)
+		return err;
+	err = ebt_map_insert(&p->by_id, code.id, p->n);
 	if (err)
 		return err;
 	code.lines = (const unsigned char *)copy;
@@ -213,14 +213,16 @@ void python_destroy(struct python *p)
 
 static struct ebt_error *unknown(struct python *p, struct sym_frame *ret)
 {
-	struct sym_func key = { .kind = SYM_PYTHON, .reason = SYM_NOT_READ };
-	struct ebt_error *err = funcs_string(p->funcs, "[python]", 8, &key.name);
+	const struct sym_func key = {
+		.kind = SYM_PYTHON,
+		.reason = SYM_NOT_READ,
+		.name = "[python]",
+		.object = "",
+		.build_id = "",
+	};
 
-	if (!err)
-		err = funcs_string(p->funcs, "", 0, &key.object);
-	key.build_id = key.object;
 	*ret = (struct sym_frame){ 0 };
-	return err ? err : funcs_intern(p->funcs, &key, &ret->func);
+	return funcs_copy(p->funcs, key, &ret->func);
 }
 
 struct ebt_error *python_frame(struct python *p, uint64_t entry, struct sym_frame *ret)

@@ -60,9 +60,10 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 	if (!task || !pid_of(task))
 		return NULL;
 	err = life_of(space, task, row->time, &life);
-	if (!err)
-		err = lives_segment(space, ebt_mmap_path(row), ebt_mmap_build_id(row),
-				    ebt_mmap_pgoff(row), &segment);
+	if (err)
+		return err;
+	err = lives_segment(space, ebt_mmap_path(row), ebt_mmap_build_id(row), ebt_mmap_pgoff(row),
+			    &segment);
 	if (err)
 		return err;
 	image = &space->images[space->lives[life].image];
@@ -88,21 +89,20 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 static struct ebt_error *add_fork(struct addrspace *space, const struct ebt_row *row)
 {
 	const struct ebt_task *parent = ebt_task_fork_parent(row);
-	uint32_t pid = ebt_task_fork_child_pid(row), life, child;
+	uint32_t pid = ebt_task_fork_child_pid(row), life, child, old;
 	struct ebt_error *err;
 	struct image *image;
 
 	if (ebt_task_fork_thread(row) || !parent || !pid_of(parent) || !pid)
 		return NULL;
 	err = life_of(space, parent, row->time, &life);
-	if (!err) {
-		/* Whoever had the pid before is gone, even where its exit was lost. */
-		uint32_t old = lives_find(space, pid, UINT64_MAX, false);
-
-		if (old != LIFE_NONE && !space->lives[old].start)
-			space->lives[old].dead = true;
-		err = lives_get(space, pid, ebt_task_fork_child_start(row), true, &child);
-	}
+	if (err)
+		return err;
+	/* Whoever had the pid before is gone, even where its exit was lost. */
+	old = lives_find(space, pid, UINT64_MAX, false);
+	if (old != LIFE_NONE && !space->lives[old].start)
+		space->lives[old].dead = true;
+	err = lives_get(space, pid, ebt_task_fork_child_start(row), true, &child);
 	if (err || child == life)
 		return err;
 	image = &space->images[space->lives[child].image];

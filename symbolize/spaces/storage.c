@@ -219,12 +219,8 @@ static struct ebt_error *add_file(struct storages *storages, struct ebt_reader *
 	if (!list && strcmp(file->role, "docker_mount_id"))
 		return NULL;
 	err = ebt_reader_file_content(reader, file->id, &text, &len);
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
 	if (err)
-		return err;
+		return ebt_error_forgive(err);
 	return list ? add_json(storages, file, text, len) : add_mount_id(storages, file, text);
 }
 

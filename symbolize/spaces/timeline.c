@@ -5,6 +5,7 @@
  * nodes that make up its range, and a look-up takes the newest of the nodes above its address.
  */
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/spaces/timeline.h"
 
 #include <stdlib.h>
@@ -104,16 +105,8 @@ static int compare_u64(const void *a, const void *b)
 /* Index of the last bound that is not above the address; n_bounds: there is none. */
 static size_t bound_at(const struct timeline_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->n_bounds;
+	size_t low = ebt_count_first(index->n_bounds, i, index->bounds[i] <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (index->bounds[mid] <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low ? low - 1 : index->n_bounds;
 }
 
@@ -224,17 +217,12 @@ static void find_indexed(const struct timeline_store *store, const struct timeli
 	if (bound == index->n_bounds)
 		return;
 	for (size_t node = bound + index->leaves; node; node /= 2) {
-		size_t low = index->first[node], high = index->first[node + 1], begin = low;
-		size_t end = high;
+		const size_t begin = index->first[node], end = index->first[node + 1];
+		const uint32_t *list = index->lists + begin;
+		size_t low =
+			begin + ebt_count_first(end - begin, i,
+						store->entries[index->order[list[i]]].from <= time);
 
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-
-			if (store->entries[index->order[index->lists[mid]]].from <= time)
-				low = mid + 1;
-			else
-				high = mid;
-		}
 		if (low < end) {
 			uint64_t next = store->entries[index->order[index->lists[low]]].from;
 

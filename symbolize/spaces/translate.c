@@ -264,8 +264,9 @@ static struct ebt_error *by_table(struct translate_context *c, const struct moun
 	if (err || strcmp(mount->type, "fuse.fuse-overlayfs"))
 		return err;
 	err = by_fuse(c, mount, tail, true);
-	if (!err)
-		err = by_storage(c, path);
+	if (err)
+		return err;
+	err = by_storage(c, path);
 	return err ? err : by_fuse(c, mount, tail, false);
 }
 
@@ -293,9 +294,7 @@ static struct ebt_error *by_tables(struct translate_context *c, const char *path
 			err = by_table(c, table.mounts, path);
 	}
 	/* The namespace's own table is not there: the host's may be as good. */
-	if (!err && prefixed)
-		err = add_file(c->list, root, path);
-	return err;
+	return err || !prefixed ? err : add_file(c->list, root, path);
 }
 
 struct ebt_error *translate(struct views *views, const struct view *view, const char *path,

@@ -191,8 +191,9 @@ static struct ebt_error *add_process(struct views *views, const struct ebt_row *
 	if (!view.mnt_ns)
 		return NULL;
 	err = copy_text(ebt_process_root(row), &root);
-	if (!err)
-		err = copy_text(ebt_process_cgroup(row), &cgroup);
+	if (err)
+		return err;
+	err = copy_text(ebt_process_cgroup(row), &cgroup);
 	if (err)
 		return err;
 	id = container_id_in(cgroup);
@@ -200,10 +201,11 @@ static struct ebt_error *add_process(struct views *views, const struct ebt_row *
 		memcpy(container, id, CONTAINER_ID_LEN);
 	else
 		err = container_by_mounts(views, view.mnt_ns, container);
+	if (err)
+		return err;
 	view.root = root[0] == '/' ? root : "/";
 	view.root_dir = root_dir(views, pid, container);
-	if (!err)
-		err = intern_view(views, &view, &event.view);
+	err = intern_view(views, &view, &event.view);
 	return err ? err : add_event(views, pid, event);
 }
 
@@ -298,13 +300,16 @@ struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roo
 	views->reader = reader;
 	views->roots = roots;
 	err = storages_create(reader, &views->storages);
-	if (!err)
-		err = views_read_files(views);
+	if (err)
+		return err;
+	err = views_read_files(views);
+	if (err)
+		return err;
 	/* A mapping can come before the look at its process. */
-	if (!err)
-		err = read_rows(views, processes, sizeof(processes) / sizeof(processes[0]));
-	if (!err)
-		err = read_rows(views, mappings, 1);
+	err = read_rows(views, processes, sizeof(processes) / sizeof(processes[0]));
+	if (err)
+		return err;
+	err = read_rows(views, mappings, 1);
 	if (err)
 		return err;
 	*ret = take_ptr(views);

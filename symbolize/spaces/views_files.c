@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "format/base/cleanup.h"
 #include "symbolize/spaces/views_private.h"
 
@@ -22,17 +23,15 @@ static struct ebt_error *content(struct views *views, uint64_t file_id, char **r
 {
 	struct ebt_error *err = ebt_reader_file_content(views->reader, file_id, ret, ret_len);
 
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
-	if (!err && *ret_len > MAX_BYTES - views->n_bytes) {
+	if (err)
+		return ebt_error_forgive(err);
+	if (*ret_len > MAX_BYTES - views->n_bytes) {
 		free(*ret);
 		*ret = NULL;
-	} else if (!err) {
+	} else {
 		views->n_bytes += *ret_len;
 	}
-	return err;
+	return NULL;
 }
 
 static struct ebt_error *add_table(struct views *views, const struct ebt_file *file)
@@ -163,10 +162,10 @@ struct ebt_error *views_read_files(struct views *views)
 	size_t n;
 
 	err = ebt_reader_meta(views->reader, "host.mnt_ns", &host);
-	if (!err) {
-		views->host_ns = host ? strtoull(host, NULL, 10) : 0;
-		err = ebt_reader_files(views->reader, &files, &n);
-	}
+	if (err)
+		return err;
+	views->host_ns = host ? strtoull(host, NULL, 10) : 0;
+	err = ebt_reader_files(views->reader, &files, &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!strcmp(files[i].role, "mountinfo"))
 			err = add_table(views, &files[i]);
@@ -208,25 +207,9 @@ static void note_container(struct table_file *file)
 	}
 }
 
-/* The first table of the namespace, or of one with a larger number. */
-static size_t first_of(const struct views *views, uint64_t ns)
-{
-	size_t low = 0, high = views->n_tables;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (views->tables[middle].ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 struct ebt_error *views_table(struct views *views, uint64_t ns, size_t *at, struct view_table *ret)
 {
-	size_t i = first_of(views, ns) + *at;
+	size_t i = *at + ebt_count_first(views->n_tables, k, views->tables[k].ns < ns);
 
 	*ret = (struct view_table){ .ns = ns };
 	for (; ns && i < views->n_tables && views->tables[i].ns == ns; i++) {
