@@ -75,11 +75,3 @@ void ebt_error_destroy(struct ebt_error *err)
 	free(err->message);
 	free(err);
 }
-
-struct ebt_error *ebt_error_forgive(struct ebt_error *err)
-{
-	if (err && err->code != EBT_ERR_CORRUPT && err->code != EBT_ERR_LIMIT)
-		return err;
-	ebt_error_destroy(err);
-	return NULL;
-}

@@ -39,10 +39,6 @@ struct ebt_error *ebt_error_errno(int errnum, const char *format, ...)
 struct ebt_error *ebt_error_prefix(struct ebt_error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3), cold));
 
-/* Where what is damaged or too large counts as not there: frees an error that says so and returns
- * NULL; returns any other, and NULL, as it is. */
-struct ebt_error *ebt_error_forgive(struct ebt_error *err);
-
 /* Accepts NULL and &ebt_enomem. */
 void ebt_error_destroy(struct ebt_error *err);
 

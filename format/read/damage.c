@@ -48,6 +48,14 @@ bool ebt_damage_is(const struct ebt_error *err)
 	       err->code == EBT_ERR_UNSUPPORTED;
 }
 
+struct ebt_error *ebt_damage_forgive(struct ebt_error *err)
+{
+	if (err && !ebt_damage_is(err))
+		return err;
+	ebt_error_destroy(err);
+	return NULL;
+}
+
 struct ebt_error *ebt_damage_absorb(struct ebt_damage_list *damage, uint64_t offset,
 				    uint64_t length, struct ebt_error *err)
 {

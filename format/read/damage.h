@@ -21,6 +21,10 @@ struct ebt_error *ebt_damage_add(struct ebt_damage_list *damage, uint64_t offset
  * rest of the file can still be read. */
 bool ebt_damage_is(const struct ebt_error *err);
 
+/* Where what is damaged counts as not there: frees an error that says so and returns NULL; returns
+ * any other, and NULL, as it is. */
+struct ebt_error *ebt_damage_forgive(struct ebt_error *err);
+
 /*
  * Where err is damage, it is freed, its message becomes an entry, and NULL returned. Any other
  * error, and NULL, is returned as it is.

@@ -325,25 +325,17 @@ struct ebt_error *grouping_place(const struct grouping *g, const struct calltree
 
 /* --- rows to groups --- */
 
-static bool same_file(const struct group_file *a, const struct group_file *b)
-{
-	return a->kind == b->kind && a->key.inode == b->key.inode &&
-	       a->key.dev_major == b->key.dev_major && a->key.dev_minor == b->key.dev_minor &&
-	       a->key.generation == b->key.generation;
-}
-
 static struct ebt_error *file_value(struct key_level *level, const struct group_row *row,
 				    uint32_t *ret)
 {
 	const struct group_file file = { row->file, row->file_kind };
-	uint64_t hash = ebt_hash_u64(file.kind, file.key.inode);
+	uint64_t hash = inode_key_hash(file.kind, &file.key);
 	struct ebt_error *err;
 	size_t at = 0;
 
-	hash = ebt_hash_u64(hash, (uint64_t)file.key.dev_major << 32 | file.key.dev_minor);
-	hash = ebt_hash_u64(hash, file.key.generation);
 	while ((*ret = ebt_map_next(&level->by_value, hash, &at)) != EBT_MAP_NONE) {
-		if (same_file(&level->files[*ret], &file))
+		if (level->files[*ret].kind == file.kind &&
+		    inode_key_equal(&level->files[*ret].key, &file.key))
 			return NULL;
 	}
 	err = ebt_array_reserve(&level->files, level->n, &level->capacity);

@@ -64,22 +64,14 @@ static void history_destroy(struct trace_state *state)
 	free(h);
 }
 
-static bool same_key(const struct inode_key *a, const struct inode_key *b)
-{
-	return a->inode == b->inode && a->dev_major == b->dev_major &&
-	       a->dev_minor == b->dev_minor && a->generation == b->generation;
-}
-
 static struct ebt_error *file_of(struct history *h, const struct inode_key *key, uint32_t *ret)
 {
-	uint64_t hash = ebt_hash_u64(0, key->inode);
+	uint64_t hash = inode_key_hash(0, key);
 	struct ebt_error *err;
 	size_t at = 0;
 
-	hash = ebt_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
-	hash = ebt_hash_u64(hash, key->generation);
 	while ((*ret = ebt_map_next(&h->by_key, hash, &at)) != EBT_MAP_NONE) {
-		if (same_key(&h->files[*ret], key))
+		if (inode_key_equal(&h->files[*ret], key))
 			return NULL;
 	}
 	if (h->n_files == MAX_FILES)

@@ -9,6 +9,7 @@
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
+#include "format/read/damage.h"
 #include "symbolize/spaces/mountinfo.h"
 
 /* Mount tables that are looked at: a trace is a stranger's. */
@@ -28,25 +29,27 @@ struct inode_paths {
 	size_t n_tables;
 };
 
-static uint64_t hash_of(const struct inode_key *key)
+uint64_t inode_key_hash(uint64_t hash, const struct inode_key *key)
 {
-	uint64_t hash = ebt_hash_u64(0, key->inode);
-
+	hash = ebt_hash_u64(hash, key->inode);
 	hash = ebt_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
 	return ebt_hash_u64(hash, key->generation);
 }
 
+bool inode_key_equal(const struct inode_key *a, const struct inode_key *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && a->generation == b->generation;
+}
+
 static struct named *find(const struct inode_paths *paths, const struct inode_key *key)
 {
-	uint64_t hash = hash_of(key);
+	uint64_t hash = inode_key_hash(0, key);
 	size_t at = 0;
 	uint32_t i;
 
 	while ((i = ebt_map_next(&paths->by_key, hash, &at)) != EBT_MAP_NONE) {
-		const struct inode_key *have = &paths->items[i].key;
-
-		if (have->inode == key->inode && have->dev_major == key->dev_major &&
-		    have->dev_minor == key->dev_minor && have->generation == key->generation)
+		if (inode_key_equal(&paths->items[i].key, key))
 			return &paths->items[i];
 	}
 	return NULL;
@@ -64,7 +67,7 @@ static struct ebt_error *intern(struct inode_paths *paths, const struct inode_ke
 	err = ebt_array_reserve(&paths->items, paths->n, &paths->capacity);
 	if (err)
 		return err;
-	err = ebt_map_insert(&paths->by_key, hash_of(key), (uint32_t)paths->n);
+	err = ebt_map_insert(&paths->by_key, inode_key_hash(0, key), (uint32_t)paths->n);
 	if (err)
 		return err;
 	*ret = &paths->items[paths->n++];
@@ -109,12 +112,9 @@ static struct ebt_error *add_table(struct inode_paths *paths, struct ebt_reader 
 	if (paths->n_tables == MAX_TABLES)
 		return NULL;
 	err = ebt_reader_file_content(reader, file->id, &text, &len);
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
-	if (!err)
-		err = mount_table_create(text, len, &paths->tables[paths->n_tables]);
+	if (err)
+		return ebt_damage_forgive(err);
+	err = mount_table_create(text, len, &paths->tables[paths->n_tables]);
 	if (!err)
 		paths->n_tables++;
 	return err;
@@ -128,8 +128,9 @@ static struct ebt_error *read_mounts(struct inode_paths *paths, struct ebt_reade
 	size_t n;
 	struct ebt_error *err = ebt_reader_files(reader, &files, &n);
 
-	if (!err)
-		err = ebt_reader_meta(reader, "host.mnt_ns", &text);
+	if (err)
+		return err;
+	err = ebt_reader_meta(reader, "host.mnt_ns", &text);
 	if (err)
 		return err;
 	host = text ? strtoull(text, NULL, 10) : 0;
@@ -151,8 +152,9 @@ struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **r
 		return &ebt_enomem;
 	err = trace_read_table(trace, EBT_T_inode_path, TRACE_UNFILTERED | TRACE_QUIET, add_row,
 			       paths);
-	if (!err)
-		err = read_mounts(paths, trace_reader(trace));
+	if (err)
+		return err;
+	err = read_mounts(paths, trace_reader(trace));
 	if (err)
 		return err;
 	*ret = take_ptr(paths);

@@ -6,6 +6,7 @@
 #ifndef REPORT_TRACE_INODE_PATHS_H
 #define REPORT_TRACE_INODE_PATHS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/base/text.h"
@@ -16,6 +17,10 @@ struct inode_key {
 	uint32_t dev_major, dev_minor;
 	uint32_t generation;
 };
+
+/* hash: of what comes before, or 0. */
+uint64_t inode_key_hash(uint64_t hash, const struct inode_key *key);
+bool inode_key_equal(const struct inode_key *a, const struct inode_key *b);
 
 struct inode_paths;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/read/damage.h"
 
 /* How far the last function of a module reaches: nothing says where it ends. */
 #define LAST_SIZE UINT64_C(65536)
@@ -178,7 +179,7 @@ static struct ebt_error *read_copy(struct kallsyms *kallsyms, struct ebt_reader 
 	err = ebt_reader_file_content(reader, file->id, &copy->text, &len);
 	/* A trace that lost a piece of it has no kernel symbols, and the rest of it. */
 	if (err)
-		return ebt_error_forgive(err);
+		return ebt_damage_forgive(err);
 	copy->time = file->time;
 	kallsyms->n++;
 	kallsyms->n_text += len;

@@ -8,6 +8,7 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/array.h"
+#include "format/read/damage.h"
 #include "symbolize/files/cache.h"
 
 /* Modules with open files, of which each has up to five. */
@@ -135,7 +136,7 @@ static struct ebt_error *open_vdso(struct objects *objects, struct build *build)
 			continue;
 		err = ebt_reader_file_content(objects->reader, files[i].id, &image, &len);
 		if (err) {
-			err = ebt_error_forgive(err);
+			err = ebt_damage_forgive(err);
 			continue;
 		}
 		err = module_from_memory(image, len, &module);

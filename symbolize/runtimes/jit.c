@@ -11,6 +11,7 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/search.h"
+#include "format/read/damage.h"
 #include "symbolize/runtimes/jit_dump.h"
 #include "symbolize/runtimes/jit_map.h"
 
@@ -137,7 +138,7 @@ static struct ebt_error *load(struct jit *jit, struct jit_file *file)
 	err = ebt_reader_file_content(jit->reader, file->id, &content, &len);
 	/* A trace that lost a piece of it lacks these names, and no more. */
 	if (err)
-		return ebt_error_forgive(err);
+		return ebt_damage_forgive(err);
 	err = file->is_dump ? jit_dump_create(content, len, file->time, &file->dump)
 			    : jit_map_create(content, len, &file->map);
 	if (err)

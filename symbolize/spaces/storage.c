@@ -9,6 +9,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/read/damage.h"
 
 /* Of one file, and of values in it: what a hostile one costs is some 100 MiB. */
 #define MAX_JSON   (8u << 20)
@@ -220,7 +221,7 @@ static struct ebt_error *add_file(struct storages *storages, struct ebt_reader *
 		return NULL;
 	err = ebt_reader_file_content(reader, file->id, &text, &len);
 	if (err)
-		return ebt_error_forgive(err);
+		return ebt_damage_forgive(err);
 	return list ? add_json(storages, file, text, len) : add_mount_id(storages, file, text);
 }
 

@@ -6,6 +6,7 @@
 #include "format/base/array.h"
 #include "format/base/search.h"
 #include "format/base/cleanup.h"
+#include "format/read/damage.h"
 #include "symbolize/spaces/views_private.h"
 
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
@@ -24,7 +25,7 @@ static struct ebt_error *content(struct views *views, uint64_t file_id, char **r
 	struct ebt_error *err = ebt_reader_file_content(views->reader, file_id, ret, ret_len);
 
 	if (err)
-		return ebt_error_forgive(err);
+		return ebt_damage_forgive(err);
 	if (*ret_len > MAX_BYTES - views->n_bytes) {
 		free(*ret);
 		*ret = NULL;
