@@ -242,22 +242,26 @@ static struct ebt_error *parse_section(struct parser *p)
 	return NULL;
 }
 
+static void parser_deinit(struct parser *p)
+{
+	cfi_vec_deinit(&p->rows);
+}
+
 struct ebt_error *cfi_parse(const struct cfi_section *sections, size_t n, enum cfi_arch arch,
 			    uint64_t base, struct cfi_rows *ret, struct cfi_stats *ret_stats)
 {
-	struct parser p = { .arch = arch, .base = base };
-	struct ebt_error *err = NULL;
+	_cleanup_(parser_deinit) struct parser p = { .arch = arch, .base = base };
+	struct ebt_error *err;
 
-	for (size_t i = 0; i < n && !err; i++) {
+	for (size_t i = 0; i < n; i++) {
 		p.section = &sections[i];
 		err = parse_section(&p);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = cfi_vec_finish(&p.rows, ret);
-	if (!err && ret_stats)
+	if (ret_stats)
 		*ret_stats = p.stats;
-	cfi_vec_deinit(&p.rows);
-	return err;
+	return cfi_vec_finish(&p.rows, ret);
 }
 
 void cfi_rows_deinit(struct cfi_rows *rows)

@@ -81,8 +81,8 @@ static struct ebt_error *fill(struct unwind_table *table, const struct cfi_rows 
 struct ebt_error *unwind_table_build(const struct unwind_image *image, struct unwind_table **ret)
 {
 	_cleanup_(unwind_table_destroyp) struct unwind_table *table = calloc(1, sizeof(*table));
-	struct cfi_rows rows = { 0 };
-	struct ebt_error *err = NULL;
+	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = { 0 };
+	struct ebt_error *err;
 
 	if (!table)
 		return &ebt_enomem;
@@ -91,14 +91,16 @@ struct ebt_error *unwind_table_build(const struct unwind_image *image, struct un
 	table->segments = image->segments;
 	err = cfi_parse(image->sections, image->n_sections, image->arch, image->base, &rows,
 			&table->stats);
-	if (!err && rows.n)
-		err = mark_start(&rows, image->base, image->entry);
-	if (!err)
-		err = fill(table, &rows);
-	cfi_rows_deinit(&rows);
-	if (!err)
-		*ret = take_ptr(table);
-	return err;
+	if (err)
+		return err;
+	err = rows.n ? mark_start(&rows, image->base, image->entry) : NULL;
+	if (err)
+		return err;
+	err = fill(table, &rows);
+	if (err)
+		return err;
+	*ret = take_ptr(table);
+	return NULL;
 }
 
 void unwind_table_destroy(struct unwind_table *table)

@@ -17,6 +17,11 @@ struct cpu_list {
 	size_t n, capacity;
 };
 
+static void cpu_list_deinit(struct cpu_list *list)
+{
+	free(list->cpus);
+}
+
 static struct ebt_error *add_range(struct cpu_list *list, long first, long last)
 {
 	struct ebt_error *err;
@@ -34,11 +39,11 @@ static struct ebt_error *add_range(struct cpu_list *list, long first, long last)
 
 struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
 {
-	struct cpu_list list = { 0 };
-	struct ebt_error *err = NULL;
+	_cleanup_(cpu_list_deinit) struct cpu_list list = { 0 };
 	const char *at = text;
 
-	while (*at && *at != '\n' && !err) {
+	while (*at && *at != '\n') {
+		struct ebt_error *err;
 		char *end;
 		long first = strtol(at, &end, 10), last = first;
 
@@ -46,20 +51,16 @@ struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
 			at = end + 1;
 			last = strtol(at, &end, 10);
 		}
-		if (end == at || (*end && *end != ',' && *end != '\n')) {
-			err = ebt_error_create(EBT_ERR_INVALID, "no list of CPUs: %.40s", text);
-			break;
-		}
+		if (end == at || (*end && *end != ',' && *end != '\n'))
+			return ebt_error_create(EBT_ERR_INVALID, "no list of CPUs: %.40s", text);
 		err = add_range(&list, first, last);
+		if (err)
+			return err;
 		at = *end == ',' ? end + 1 : end;
 	}
-	if (!err && !list.n)
-		err = ebt_error_create(EBT_ERR_INVALID, "an empty list of CPUs");
-	if (err) {
-		free(list.cpus);
-		return err;
-	}
-	*ret = list.cpus;
+	if (!list.n)
+		return ebt_error_create(EBT_ERR_INVALID, "an empty list of CPUs");
+	*ret = take_ptr(list.cpus);
 	*ret_n = list.n;
 	return NULL;
 }

@@ -281,8 +281,7 @@ static struct ebt_error *add_hidden(struct task_list *list, uint64_t begin)
 	struct ebt_error *err = clocks_read(&clocks);
 	size_t to = n;
 
-	if (!err)
-		err = add_of_proc(list, &clocks);
+	err = err ? err : add_of_proc(list, &clocks);
 	for (size_t i = n; i < list->n; i++)
 		if (list->tasks[i].start + tick_ns() <= begin)
 			list->tasks[to++] = list->tasks[i];

@@ -145,8 +145,8 @@ struct ebt_error *tracefs_list(int events, struct tracefs_names *ret)
 {
 	int fd = openat(events, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct tracefs_names names = { 0 };
-	struct ebt_error *err = NULL;
+	_cleanup_(tracefs_names_deinit) struct tracefs_names names = { 0 };
+	struct ebt_error *err;
 	const struct dirent *entry;
 
 	if (!dir) {
@@ -154,17 +154,15 @@ struct ebt_error *tracefs_list(int events, struct tracefs_names *ret)
 		ebt_closep(&fd);
 		return err;
 	}
-	while (!err && (entry = readdir(dir))) {
-		if (*entry->d_name != '.')
-			err = list_category(events, entry->d_name, &names);
-	}
-	if (err) {
-		tracefs_names_deinit(&names);
-		return err;
+	while ((entry = readdir(dir))) {
+		err = *entry->d_name == '.' ? NULL : list_category(events, entry->d_name, &names);
+		if (err)
+			return err;
 	}
 	if (names.n)
 		qsort(names.names, names.n, sizeof(*names.names), compare);
 	*ret = names;
+	names = (struct tracefs_names){ 0 };
 	return NULL;
 }
 

@@ -368,10 +368,10 @@ struct ebt_error *btf_tracepoint_parse(const struct btf *btf, struct tp_event *e
 	}
 	err = add_fields(&tp);
 	for (uint32_t i = 0; i < tp.n && !err; i++) {
-		if (!tp.args[i].told)
-			err = add_argument(&tp, i);
-		if (!err)
-			err = add_task(&tp, i);
+		err = tp.args[i].told ? NULL : add_argument(&tp, i);
+		if (err)
+			return err;
+		err = add_task(&tp, i);
 	}
 	return err;
 }

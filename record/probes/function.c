@@ -262,9 +262,12 @@ static struct ebt_error *find_by_name(const struct probe_elf *elf, const char *p
 
 	write_cxx(name, search.cxx, sizeof(search.cxx));
 	err = probe_elf_symbols(elf, try_symbol, &search);
-	if (!err)
-		err = probe_elf_debug(elf, &debug);
-	if (!err && debug && search.fit < FIT_NAME)
+	if (err)
+		return err;
+	err = probe_elf_debug(elf, &debug);
+	if (err)
+		return err;
+	if (debug && search.fit < FIT_NAME)
 		err = probe_elf_symbols(debug, try_symbol, &search);
 	if (err)
 		return err;
@@ -303,9 +306,11 @@ static struct ebt_error *find_begin(const struct probe_elf *elf, uint64_t offset
 	struct function_place place = { .elf = elf, .offset = offset };
 	struct ebt_error *err = probe_elf_symbols(elf, is_begin, &place);
 
-	if (!err && !place.found)
+	if (err)
+		return err;
+	if (!place.found)
 		err = probe_elf_debug(elf, &debug);
-	if (!err && debug)
+	if (debug)
 		err = probe_elf_symbols(debug, is_begin, &place);
 	*ret = place.found;
 	return err;
@@ -333,10 +338,8 @@ static struct ebt_error *find(const struct probe_elf *elf, const char *path, con
 		if (!parse_number(text, &found.offset))
 			return ebt_error_create(EBT_ERR_INVALID, "'%s' is no offset in a file",
 						text);
-		err = find_begin(elf, found.offset, &found.begins);
-		if (!err)
-			*ret = found;
-		return err;
+		*ret = found;
+		return find_begin(elf, found.offset, &ret->begins);
 	}
 	if (plus && !parse_number(plus + 1, &distance))
 		plus = NULL; /* a name of C++, like operator+ */

@@ -174,9 +174,10 @@ static struct ebt_error *search_all(struct glob_search *search)
 	_cleanup_(probe_elf_closep) struct probe_elf *debug = NULL;
 	struct ebt_error *err = probe_elf_symbols(search->elf, take_symbol, search);
 
-	if (!err)
-		err = probe_elf_debug(search->elf, &debug);
-	if (!err && debug && search->n < MAX_SYMBOLS)
+	if (err)
+		return err;
+	err = probe_elf_debug(search->elf, &debug);
+	if (debug && search->n < MAX_SYMBOLS)
 		err = probe_elf_symbols(debug, take_symbol, search);
 	return !err && search->failed ? &ebt_enomem : err;
 }
@@ -205,16 +206,16 @@ static struct ebt_error *find(struct glob_search *search, const char *path, cons
 	if (search->n)
 		qsort(search->list, search->n, sizeof(*search->list), compare);
 	err = choose(search, entry, matches);
-	if (!err && !matches->n)
-		err = say_none(path, text, matches->left_out);
-	if (!err && matches->n > EBREC_MAX_PROBES)
-		err = ebt_error_create(EBT_ERR_LIMIT,
-				       "'%s' stands for %zu functions of %s%s; all together, %d "
-				       "probes are the most",
-				       text, matches->n, path,
-				       search->n == MAX_SYMBOLS ? ", or more" : "",
-				       EBREC_MAX_PROBES);
-	return err;
+	if (err)
+		return err;
+	if (!matches->n)
+		return say_none(path, text, matches->left_out);
+	if (matches->n <= EBREC_MAX_PROBES)
+		return NULL;
+	return ebt_error_create(
+		EBT_ERR_LIMIT,
+		"'%s' stands for %zu functions of %s%s; all together, %d probes are the most", text,
+		matches->n, path, search->n == MAX_SYMBOLS ? ", or more" : "", EBREC_MAX_PROBES);
 }
 
 struct ebt_error *probe_glob_find(const struct probe_elf *elf, const char *path, const char *text,

@@ -60,7 +60,8 @@ struct ebt_error *mark_sites_find(int fd, const struct elfparts *parts, struct p
 	struct mark_search search = { .sites = sites };
 	struct ebt_error *err = usdt_notes_each(fd, parts, add_site, &search);
 
-	if (!err)
-		*ret_unknown = search.unknown;
-	return err;
+	if (err)
+		return err;
+	*ret_unknown = search.unknown;
+	return NULL;
 }

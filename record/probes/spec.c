@@ -202,12 +202,15 @@ static struct ebt_error *take_arg(const char **text, bool function, struct probe
 {
 	struct ebt_error *err = take_name(text, arg);
 
-	if (!err)
-		err = take_base(text, function, arg);
-	if (!err)
-		err = take_offsets(text, arg);
-	if (!err)
-		err = take_format(text, arg);
+	if (err)
+		return err;
+	err = take_base(text, function, arg);
+	if (err)
+		return err;
+	err = take_offsets(text, arg);
+	if (err)
+		return err;
+	err = take_format(text, arg);
 	if (err)
 		return err;
 	if (function && !strncmp(*text, "@ret", 4)) {
@@ -239,30 +242,24 @@ static void order(struct probe_spec *spec)
 
 struct ebt_error *probe_spec_parse(const char *text, bool function, struct probe_spec *ret)
 {
-	struct probe_spec spec = { 0 };
-	struct ebt_error *err = NULL;
+	_cleanup_(probe_spec_deinit) struct probe_spec spec = { 0 };
 
-	for (;;) {
-		if (spec.n == EBREC_PROBE_FETCHES) {
-			err = BAD("more than %d arguments", EBREC_PROBE_FETCHES);
-			break;
-		}
+	for (;; text++) {
+		struct ebt_error *err;
+
+		if (spec.n == EBREC_PROBE_FETCHES)
+			return BAD("more than %d arguments", EBREC_PROBE_FETCHES);
 		err = take_arg(&text, function, &spec.list[spec.n++]);
-		if (err || !*text)
+		if (err)
+			return err;
+		if (!*text)
 			break;
-		text++;
 	}
-	if (!err) {
-		order(&spec);
-		if (spec.n_later > EBREC_PROBE_LATER)
-			err = BAD("more than %d arguments that are read at the return",
-				  EBREC_PROBE_LATER);
-	}
-	if (err) {
-		probe_spec_deinit(&spec);
-		return err;
-	}
+	order(&spec);
+	if (spec.n_later > EBREC_PROBE_LATER)
+		return BAD("more than %d arguments that are read at the return", EBREC_PROBE_LATER);
 	*ret = spec;
+	spec = (struct probe_spec){ 0 };
 	return NULL;
 }
 

@@ -18,10 +18,12 @@ static struct ebt_error *print_fields(FILE *to, int events, const char *name)
 	struct ebt_error *err;
 
 	err = tracefs_event(events, name, &event.id, &format);
-	if (!err)
-		err = tp_event_name(&event, name, strcspn(name, ":"), strchr(name, ':') + 1);
-	if (!err)
-		err = tp_format_parse(format, &event);
+	if (err)
+		return err;
+	err = tp_event_name(&event, name, strcspn(name, ":"), strchr(name, ':') + 1);
+	if (err)
+		return err;
+	err = tp_format_parse(format, &event);
 	for (size_t i = 0; !err && i < event.probe.n_args; i++)
 		fprintf(to, "  %-20s %s\n", event.probe.args[i].name, event.probe.args[i].type);
 	return err;

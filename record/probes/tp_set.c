@@ -111,13 +111,14 @@ static struct ebt_error *from_tracefs(struct tp_set *set, const char *name, stru
 		ebt_error_destroy(err);
 		return ebt_error_create(EBT_ERR_NOT_FOUND, "there is no tracepoint %s", name);
 	}
-	if (!err && !set->n && !may_open(event->id, &errnum)) {
+	if (err)
+		return err;
+	if (!set->n && !may_open(event->id, &errnum)) {
 		set->refused_perf = true;
 		snprintf(set->refused, sizeof(set->refused), "perf_event_open: %s",
 			 strerror(errnum));
 	}
-	if (!err)
-		err = tp_event_name(event, name, strcspn(name, ":"), strchr(name, ':') + 1);
+	err = tp_event_name(event, name, strcspn(name, ":"), strchr(name, ':') + 1);
 	return err ? err : tp_format_parse(format, event);
 }
 
@@ -132,23 +133,20 @@ static struct ebt_error *from_types(struct tp_set *set, const char *name, struct
 
 static struct ebt_error *add(struct tp_set *set, const char *name, bool raw)
 {
-	struct tp_event event = { 0 };
-	struct ebt_error *err = NULL;
+	_cleanup_(tp_event_deinit) struct tp_event event = { 0 };
+	struct ebt_error *err;
 
 	if (has(set, name))
 		return NULL;
 	if (!raw && !set->refused_perf) {
 		err = from_tracefs(set, name, &event);
-		raw = !err && set->refused_perf;
-		if (raw)
+		if (err)
+			return err;
+		if (set->refused_perf)
 			tp_event_deinit(&event);
 	}
-	if (!err && (raw || set->refused_perf))
-		err = from_types(set, name, &event);
-	if (!err)
-		err = append(set, &event);
-	tp_event_deinit(&event);
-	return err;
+	err = raw || set->refused_perf ? from_types(set, name, &event) : NULL;
+	return err ? err : append(set, &event);
 }
 
 /* --- what is meant --- */
@@ -248,8 +246,8 @@ static struct ebt_error *without_tracefs(struct tp_set *set, const char *text, b
 struct ebt_error *tp_set_add(struct tp_set *set, const char *text)
 {
 	bool pattern = strpbrk(text, "*?[");
-	struct tracefs_names names = { 0 };
-	struct ebt_error *err = NULL;
+	_cleanup_(tracefs_names_deinit) struct tracefs_names names = { 0 };
+	struct ebt_error *err;
 
 	if (set->events < 0)
 		return without_tracefs(set, text, pattern);
@@ -260,8 +258,7 @@ struct ebt_error *tp_set_add(struct tp_set *set, const char *text)
 		ebt_error_destroy(err);
 	}
 	err = tracefs_list(set->events, &names);
-	if (!err)
-		err = pattern ? add_matching(set, text, &names) : add_unknown(set, text, &names);
-	tracefs_names_deinit(&names);
-	return err;
+	if (err)
+		return err;
+	return pattern ? add_matching(set, text, &names) : add_unknown(set, text, &names);
 }

@@ -287,14 +287,12 @@ struct ebt_error *probe_user_open(const struct source_context *context, enum ebt
 	worker->skel = context->skel;
 	worker->spans = kind == EBT_V_probe_kind_uprobe;
 	err = probe_worker_create(context->probes, kind, &worker->probes);
-	if (!err)
-		err = add(context);
-	if (err) {
+	err = err ? err : add(context);
+	if (err)
 		probe_user_close(worker);
-		return err;
-	}
-	*ret = worker;
-	return NULL;
+	else
+		*ret = worker;
+	return err;
 }
 
 struct ebt_error *probe_user_work(void *arg, struct ebt_stream *stream, enum source_moment moment)

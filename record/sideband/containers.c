@@ -256,6 +256,16 @@ static struct ebt_error *find_of_users(struct container_search *search, struct e
 	return err;
 }
 
+static struct ebt_error *search_all(struct container_search *search, struct ebt_stream *stream)
+{
+	struct ebt_error *err = read_conf(search, stream, "/usr/share/containers/storage.conf");
+
+	if (err)
+		return err;
+	err = read_conf(search, stream, "/etc/containers/storage.conf");
+	return err ? err : find_of_users(search, stream);
+}
+
 struct ebt_error *containers_collect(struct containers *containers, struct ebt_stream *stream)
 {
 	static const char machine[] = "/var/lib/containers/storage";
@@ -263,15 +273,11 @@ struct ebt_error *containers_collect(struct containers *containers, struct ebt_s
 		.containers = containers,
 		.user = { .name = "root", .home = "/root" },
 	};
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
 	if (!add_storage(containers, machine, strlen(machine)))
 		return &ebt_enomem;
-	err = read_conf(&search, stream, "/usr/share/containers/storage.conf");
-	if (!err)
-		err = read_conf(&search, stream, "/etc/containers/storage.conf");
-	if (!err)
-		err = find_of_users(&search, stream);
+	err = search_all(&search, stream);
 	free(search.rootless);
 	for (size_t i = 0; i < containers->n_paths && !err; i++)
 		err = collect_storage(containers, stream, containers->paths[i]);

@@ -294,8 +294,7 @@ static struct ebt_error *finish_job(struct objects *objects, struct object_job *
 		if (job->embed && job->at == job->size && !job->row.failed)
 			err = embed(objects, job);
 	}
-	if (!err)
-		err = finish_row(objects, job->object, &job->row);
+	err = err ? err : finish_row(objects, job->object, &job->row);
 	job_deinit(job);
 	objects->first_job = (objects->first_job + 1) % MAX_JOBS;
 	objects->n_jobs--;

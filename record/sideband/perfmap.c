@@ -335,8 +335,7 @@ static struct ebt_error *store_process(struct perfmaps *maps, uint32_t pid, uint
 			maps->held[kept++] = *held;
 			continue;
 		}
-		if (!err)
-			err = store(maps, held, time);
+		err = err ? err : store(maps, held, time);
 		close_fd(maps, held->fd);
 		free(held->path);
 	}
@@ -357,8 +356,7 @@ static struct ebt_error *end_process(struct perfmaps *maps, struct process *proc
 	bool found;
 
 	err = look_for_map(maps, process, &found);
-	if (!err)
-		err = store_process(maps, pid, time);
+	err = err ? err : store_process(maps, pid, time);
 	remove_process(maps, process);
 	return err;
 }

@@ -203,7 +203,7 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret)
 {
 	_cleanup_free_ int *cpus = NULL;
-	struct sideband *sideband;
+	_cleanup_(sideband_closep) struct sideband *sideband = NULL;
 	struct ebt_error *err;
 	const void *vdso;
 	size_t n, vdso_len;
@@ -220,13 +220,12 @@ struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct 
 	if (vdso_image(&vdso, &vdso_len))
 		buildid_of_memory(vdso, vdso_len, &sideband->vdso);
 	err = buildid_cache_create(&sideband->ids);
-	if (!err)
-		err = open_all(sideband, cpus, n);
-	if (err) {
-		sideband_close(sideband);
+	if (err)
 		return err;
-	}
-	*ret = sideband;
+	err = open_all(sideband, cpus, n);
+	if (err)
+		return err;
+	*ret = take_ptr(sideband);
 	return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "format/write/writer.h"
 #include "record/base/mapping.h"
@@ -21,6 +22,7 @@ struct tasks;
 struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret);
 /* Accepts NULL. */
 void sideband_close(struct sideband *sideband);
+DEFINE_CLEANUP(struct sideband *, sideband_close);
 
 /* From now on, listener hears of each mapping. */
 void sideband_listen(struct sideband *sideband, struct mapping_listener listener);

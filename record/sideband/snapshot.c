@@ -56,7 +56,7 @@ static struct ebt_error *check_namespace(uint64_t pid_ns)
 struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret)
 {
 	const uint64_t pid_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/pid");
-	struct snapshot_state *state;
+	_cleanup_(snapshot_destroyp) struct snapshot_state *state = NULL;
 	struct ebt_error *err = check_namespace(pid_ns);
 	const void *vdso;
 	size_t len;
@@ -73,15 +73,15 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 	if (vdso_image(&vdso, &len))
 		buildid_of_memory(vdso, len, &state->vdso);
 	err = task_lister_create(&state->lister);
-	if (!err)
-		err = buildid_cache_create(&state->ids);
-	if (!err)
-		err = containers_create(&state->last_file_id, &state->containers);
-	if (err) {
-		snapshot_destroy(state);
+	if (err)
 		return err;
-	}
-	*ret = state;
+	err = buildid_cache_create(&state->ids);
+	if (err)
+		return err;
+	err = containers_create(&state->last_file_id, &state->containers);
+	if (err)
+		return err;
+	*ret = take_ptr(state);
 	return NULL;
 }
 
@@ -220,13 +220,12 @@ static struct ebt_error *emit_process(struct snapshot_state *state, struct ebt_s
 	row->cgroup_ns = procfs_ns(dir, "ns/cgroup");
 	procfs_link(dir, "root", root, sizeof(root));
 	add_nspid(state, &rec, dir, facts, pid_ns);
-	err = add_texts(state, stream, &rec, dir, root);
-	if (!err)
-		err = ebt_record_add(&rec, stream);
-	if (!err)
-		err = snapshot_mountinfo(state, stream, dir, facts->pid, mnt_ns, root);
 	*ret_mnt_ns = mnt_ns;
-	return err;
+	err = add_texts(state, stream, &rec, dir, root);
+	if (err)
+		return err;
+	err = ebt_record_add(&rec, stream);
+	return err ? err : snapshot_mountinfo(state, stream, dir, facts->pid, mnt_ns, root);
 }
 
 /* All threads of one process, n of them. */
@@ -253,17 +252,18 @@ static struct ebt_error *emit_group(struct snapshot_state *state, struct ebt_str
 		.kernel = first->kernel,
 	};
 	err = snapshot_threads(stream, tasks, n, list_time);
-	if (!err)
-		err = snapshot_ended_threads(stream, first, list_time);
+	if (err)
+		return err;
+	err = snapshot_ended_threads(stream, first, list_time);
 	if (err)
 		return err;
 	time = clocks_now();
 	if (alive && !first->kernel)
 		dir = procfs_open(alive->tid);
 	err = emit_process(state, stream, dir, &facts, time, &mnt_ns);
-	if (!err && dir >= 0)
-		err = snapshot_maps(state, stream, dir, alive->tid, mnt_ns, time);
-	return err;
+	if (err || dir < 0)
+		return err;
+	return snapshot_maps(state, stream, dir, alive->tid, mnt_ns, time);
 }
 
 static struct ebt_error *add_tasks(struct tasks *tasks, const struct ebrec_task *list, size_t n,
@@ -373,11 +373,10 @@ struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream
 {
 	struct ebt_error *err = sweep_all(state, stream, wanted, arg);
 
-	if (!err)
-		err = emit_unread(stream, &state->maps, "address space");
-	if (!err)
-		err = emit_unread(stream, &state->build_ids, "build-id of a mapping");
-	return err;
+	if (err)
+		return err;
+	err = emit_unread(stream, &state->maps, "address space");
+	return err ? err : emit_unread(stream, &state->build_ids, "build-id of a mapping");
 }
 
 struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
@@ -473,8 +472,9 @@ static struct ebt_error *find_fuse(struct snapshot_state *state, struct ebt_stre
 		mnt_ns = procfs_ns(dir, "ns/mnt");
 		err = containers_see_fuse(state->containers, stream, dir, task->pid, task->start,
 					  mnt_ns);
-		if (!err)
-			err = snapshot_mountinfo(state, stream, dir, task->pid, mnt_ns, root);
+		if (err)
+			return err;
+		err = snapshot_mountinfo(state, stream, dir, task->pid, mnt_ns, root);
 	}
 	return err;
 }
@@ -491,8 +491,7 @@ struct ebt_error *snapshot_changes(struct snapshot_state *state, struct ebt_stre
 		return NULL;
 	state->containers_due = false;
 	err = find_fuse(state, stream);
-	if (!err)
-		err = containers_collect(state->containers, stream);
+	err = err ? err : containers_collect(state->containers, stream);
 	state->containers_at = now + COLLECT_EVERY + (cpu_time() - begin) * 100;
 	return err;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "format/write/writer.h"
 #include "record/base/mapping.h"
@@ -24,6 +25,7 @@ struct tasks;
 struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret);
 /* Accepts NULL. */
 void snapshot_destroy(struct snapshot_state *state);
+DEFINE_CLEANUP(struct snapshot_state *, snapshot_destroy);
 
 /* The number of the trace's latest embedded file, for embed.h. Belongs to the state. */
 uint64_t *snapshot_last_file_id(struct snapshot_state *state);
