@@ -30,14 +30,14 @@ struct ebrec_bpf_config {
 	__u64 loaded_ns;     /* CLOCK_MONOTONIC: tasks that start later are seen from their start */
 	__u64 min_block;     /* ns; 0: stacks travel with each switch */
 	__s64 preempt_count; /* of a CPU, from its run queue, in bytes; 0: not known */
+	/* Functions between the scheduler and a program of sched_switch. */
 	struct {
 		__u64 start, end;
-	} trampolines[EBREC_TRAMPOLINES]; /* functions between the scheduler and a program of
-					     sched_switch */
-	__u32 all;			  /* every task is followed */
-	__u32 self_tgid;		  /* the recorder, never followed */
-	__u32 n_cpus;			  /* see EBREC_SLOT_ */
-	__u32 stacks;			  /* switches take stacks */
+	} trampolines[EBREC_TRAMPOLINES];
+	__u32 all;	 /* every task is followed */
+	__u32 self_tgid; /* the recorder, never followed */
+	__u32 n_cpus;	 /* see EBREC_SLOT_ */
+	__u32 stacks;	 /* switches take stacks */
 	__u32 sample_stacks;
 	__u32 unwind;	   /* user stacks by tables */
 	__u32 unwind_exec; /* mappings are placed at exec */
@@ -48,7 +48,7 @@ struct ebrec_bpf_config {
 	__u32 syscalls;	      /* the source is on */
 	__u32 dumps;	      /* of stacks that were not walked whole, a second and CPU; 0: none */
 	__u32 dump_all;	      /* nothing is walked, and every user stack dumped */
-	__u32 lane_records;   /* of each lane; a power of two */
+	__u32 spsc_records;   /* of each SPSC queue; a power of two */
 	__u32 python;	      /* Python frames */
 	__u32 lock_rings;     /* rings say that they take their lock */
 	__u32 lock_wakes;     /* rows of futex_wake */
@@ -78,18 +78,18 @@ struct ebrec_slot {
 };
 
 /*
- * Map `lanes` by CPU: a queue of struct ebt_wire_syscall with one writer, that CPU, and one reader.
- * System calls come by the million a second, and handing over a record through a ring costs two
- * locked instructions, each of which waits for all stores before it. Here it costs none. Calls
+ * Map `spsc_queues` by CPU: a queue of struct ebt_wire_syscall with one writer, that CPU, and one
+ * reader. System calls come by the million a second, and handing over a record through a ring costs
+ * two locked instructions, each of which waits for all stores before it. Here it costs none. Calls
  * end in task context, and a program does not run inside itself, so a CPU is one writer. A CPU
- * without a lane, which came online later, uses its ring. Shared memory.
+ * without a queue, which came online later, uses its ring. Shared memory.
  */
-struct ebrec_lane {
+struct ebrec_spsc {
 	__u64 head; /* records ever written */
 	__u64 unused[7];
 	__u64 tail; /* records ever read */
 	__u64 unused2[7];
-	/* config.lane_records records follow */
+	/* config.spsc_records records follow */
 };
 
 /* Map `followed` by tid / 64; shared memory. A byte a tid, as bytes need no atomic operation. */

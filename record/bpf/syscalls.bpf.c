@@ -12,8 +12,8 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct ebrec_lane));
-} lanes SEC(".maps");
+	__uint(value_size, sizeof(struct ebrec_spsc));
+} spsc_queues SEC(".maps");
 
 SEC("tp_btf/sys_enter")
 int ebrec_sys_enter(__u64 *ctx)
@@ -66,14 +66,14 @@ static __always_inline void fill(struct ebt_wire_syscall *row, const struct task
 	fill_args(row, regs);
 }
 
-/* Wakes the reader of a lane, which sleeps at the CPU's ring, by a record that is none. */
+/* Wakes the reader of an SPSC queue, which sleeps at the CPU's ring, by a record that is none. */
 static __always_inline void kick(__u32 cpu, __u64 queued)
 {
 	struct ebrec_slot *slot = bpf_map_lookup_elem(&slots, &cpu);
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
 	void *record;
 
-	if (!slot || !ring || !slot->asleep || queued < config.lane_records / 4)
+	if (!slot || !ring || !slot->asleep || queued < config.spsc_records / 4)
 		return;
 	slot->asleep = 0;
 	record = ebrec_ring_reserve(ring, 8);
@@ -94,7 +94,7 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 {
 	const struct task_struct *task;
 	struct ebt_wire_syscall *row;
-	struct ebrec_lane *lane;
+	struct ebrec_spsc *queue;
 	__u64 *start, since, now, head, flags;
 	__u32 tid, cpu;
 
@@ -109,8 +109,8 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 	*start = 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
-	lane = bpf_map_lookup_elem(&lanes, &cpu);
-	if (!lane) {
+	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
+	if (!queue) {
 		row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_syscall, sizeof(*row),
 				    now, &flags);
 		if (!row)
@@ -120,20 +120,20 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		bpf_ringbuf_submit(row, flags);
 		return 0;
 	}
-	head = lane->head;
-	if (head - *(volatile __u64 *)&lane->tail >= config.lane_records) {
+	head = queue->head;
+	if (head - *(volatile __u64 *)&queue->tail >= config.spsc_records) {
 		ebrec_count_drop(EBT_T_syscall);
 		return 0;
 	}
-	row = (void *)(lane + 1) + (head & (config.lane_records - 1)) * sizeof(*row);
+	row = (void *)(queue + 1) + (head & (config.spsc_records - 1)) * sizeof(*row);
 	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
 	row->ret = ret;
 	fill(row, task, regs, cpu, now - since);
 	/* x86 makes stores visible in order; another architecture would need a store-release. */
 	barrier();
-	*(volatile __u64 *)&lane->head = head + 1;
+	*(volatile __u64 *)&queue->head = head + 1;
 	if (!(head % 256))
-		kick(cpu, head - lane->tail);
+		kick(cpu, head - queue->tail);
 	return 0;
 }
 

@@ -45,8 +45,8 @@ struct source_context {
 	struct ebrec_bpf *skel;
 	const struct kernel *kernel;
 	const struct record_options *options;
-	uint32_t n_lanes, lane_records; /* bpf/shared.h */
-	struct bpf_link **links;	/* of attach(): destroyed by the owner of the context */
+	uint32_t n_spsc, spsc_records; /* bpf/shared.h */
+	struct bpf_link **links;       /* of attach(): destroyed by the owner of the context */
 	size_t n_links, links_capacity;
 	struct source_fds link_fds,
 		program_fds;	   /* that libbpf does not know: closed by the owner */
@@ -85,8 +85,8 @@ struct source_worker {
 				  enum source_moment moment);
 	/* Told of each file when it is met first, also while it is none of the moments above. *ret:
 	 * and of each later mapping, which may be of a copy of it. NULL: of no interest. */
-	struct ebt_error *(*hear)(void *worker, struct ebt_stream *stream,
-				  const struct source_file *file, bool *ret);
+	struct ebt_error *(*on_file)(void *worker, struct ebt_stream *stream,
+				     const struct source_file *file, bool *ret);
 	void (*close)(void *worker);
 };
 

@@ -114,7 +114,7 @@ static struct ebt_error *take_offsets(const char **text, struct probe_spec_arg *
 			f->add = offset;
 		f->n_derefs++;
 	}
-	/* What a name of DWARF would say of is not this. */
+	/* DWARF names the argument itself, and not what it points to. */
 	if (f->n_derefs)
 		arg->arg.position = 0;
 	return NULL;

@@ -20,8 +20,8 @@
 #define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
 #define DEFAULT_SAMPLE_BYTES (8u << 20)
 #define TASK_RING_BYTES	     (4u << 20)
-#define MIN_LANE_RECORDS     1024u
-#define MAX_LANE_RECORDS     (1u << 22)
+#define MIN_SPSC_RECORDS     1024u
+#define MAX_SPSC_RECORDS     (1u << 22)
 #define MAX_SHARE_OF_RAM     16 /* all rings together take at most a 16th */
 
 struct capture {
@@ -30,13 +30,13 @@ struct capture {
 	struct topology topology;
 	struct probe_list probes;
 	uint64_t ring_budget; /* bytes of all event rings */
-	struct lane *lanes;
-	void *lanes_memory;
+	struct spsc *spsc;
+	void *spsc_memory;
 	struct ring *rings;	   /* events, samples, tasks */
 	struct unwinder *unwinder; /* or NULL */
 	struct ebrec_slot *slots;
 	struct ebrec_followed *followed;
-	size_t slots_bytes, followed_bytes, lanes_bytes;
+	size_t slots_bytes, followed_bytes, spsc_bytes;
 };
 
 /* Bytes for all buffers of a kind, kept small on small machines. */
@@ -160,22 +160,22 @@ static struct ebt_error *map_shared(struct capture *c)
 	return NULL;
 }
 
-static struct ebt_error *map_lanes(struct capture *c)
+static struct ebt_error *map_spsc(struct capture *c)
 {
-	size_t bytes = lane_bytes(c->context.lane_records);
+	size_t bytes = spsc_bytes(c->context.spsc_records);
 
-	if (!c->context.n_lanes)
+	if (!c->context.n_spsc)
 		return NULL;
-	c->lanes = calloc(c->context.n_lanes, sizeof(*c->lanes));
-	if (!c->lanes)
+	c->spsc = calloc(c->context.n_spsc, sizeof(*c->spsc));
+	if (!c->spsc)
 		return &ebt_enomem;
-	c->lanes_memory = map_array(c->context.skel->maps.lanes, bytes, &c->lanes_bytes);
-	if (!c->lanes_memory)
+	c->spsc_memory = map_array(c->context.skel->maps.spsc_queues, bytes, &c->spsc_bytes);
+	if (!c->spsc_memory)
 		return ebt_error_errno(errno, "cannot map the buffers for system calls");
-	for (uint32_t i = 0; i < c->context.n_lanes; i++)
-		c->lanes[i] = (struct lane){
-			.shared = (void *)((char *)c->lanes_memory + i * bytes),
-			.records = c->context.lane_records,
+	for (uint32_t i = 0; i < c->context.n_spsc; i++)
+		c->spsc[i] = (struct spsc){
+			.shared = (void *)((char *)c->spsc_memory + i * bytes),
+			.records = c->context.spsc_records,
 		};
 	return NULL;
 }
@@ -259,7 +259,8 @@ static bool has(const struct capture *c, const char *name)
 	return is_on(c, (size_t)source_by_name(name, strlen(name)));
 }
 
-/* System calls have lanes, samples rings of their own; what else is there has rows without end. */
+/* System calls have SPSC queues, samples rings of their own; what else is there has rows without
+ * end. */
 static bool fills_rings(const struct capture *c)
 {
 	static const char *const few[] = { "task", "counter", "sample", "syscalls" };
@@ -272,11 +273,11 @@ static bool fills_rings(const struct capture *c)
 	return n > n_few;
 }
 
-/* Divides the memory for events among rings and lanes. */
+/* Divides the memory for events among rings and SPSC queues. */
 static struct ebt_error *plan_buffers(struct capture *c)
 {
 	uint64_t total = c->context.options->buffer;
-	uint32_t records = MIN_LANE_RECORDS;
+	uint32_t records = MIN_SPSC_RECORDS;
 	_cleanup_free_ int *cpus = NULL;
 	struct ebt_error *err;
 	size_t n;
@@ -290,11 +291,11 @@ static struct ebt_error *plan_buffers(struct capture *c)
 	if (err)
 		return err;
 	c->ring_budget /= fills_rings(c) ? 2 : 16;
-	c->context.n_lanes = (uint32_t)cpus[n - 1] + 1;
-	while (records < MAX_LANE_RECORDS &&
-	       lane_bytes(records * 2) * c->context.n_lanes <= total - c->ring_budget)
+	c->context.n_spsc = (uint32_t)cpus[n - 1] + 1;
+	while (records < MAX_SPSC_RECORDS &&
+	       spsc_bytes(records * 2) * c->context.n_spsc <= total - c->ring_budget)
 		records *= 2;
-	c->context.lane_records = records;
+	c->context.spsc_records = records;
 	return NULL;
 }
 
@@ -333,7 +334,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (!err)
 		err = map_shared(c);
 	if (!err)
-		err = map_lanes(c);
+		err = map_spsc(c);
 	if (!err)
 		err = make_rings(c);
 	if (!err && needs_tables(c))
@@ -353,9 +354,9 @@ void capture_destroy(struct capture *c)
 		munmap(c->slots, c->slots_bytes);
 	if (c->followed)
 		munmap(c->followed, c->followed_bytes);
-	if (c->lanes_memory)
-		munmap(c->lanes_memory, c->lanes_bytes);
-	free(c->lanes);
+	if (c->spsc_memory)
+		munmap(c->spsc_memory, c->spsc_bytes);
+	free(c->spsc);
 	unwinder_destroy(c->unwinder);
 	source_fds_close(&c->context.program_fds);
 	ebrec_bpf__destroy(c->context.skel);
@@ -480,14 +481,14 @@ struct unwinder *capture_unwinder(const struct capture *c)
 	return c->unwinder;
 }
 
-uint32_t capture_n_lanes(const struct capture *c)
+uint32_t capture_n_spsc(const struct capture *c)
 {
-	return c->context.n_lanes;
+	return c->context.n_spsc;
 }
 
-struct lane *capture_lane(struct capture *c, uint32_t cpu)
+struct spsc *capture_spsc(struct capture *c, uint32_t cpu)
 {
-	return &c->lanes[cpu];
+	return &c->spsc[cpu];
 }
 
 uint32_t capture_n_rings(const struct capture *c)
@@ -525,7 +526,7 @@ static uint32_t ring_of_drop(const struct capture *c, uint32_t table, uint32_t c
 	case EBT_T_sample:
 		return c->topology.n_rings + c->topology.cpu_ring[cpu];
 	case EBT_T_syscall:
-		if (cpu < c->context.n_lanes)
+		if (cpu < c->context.n_spsc)
 			return 2 * c->topology.n_rings + 1 + cpu;
 	}
 	return c->topology.cpu_ring[cpu];

@@ -13,7 +13,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "record/base/kernel.h"
-#include "record/base/lane.h"
+#include "record/base/spsc.h"
 #include "record/base/ring.h"
 #include "record/base/topology.h"
 #include "record/config/options.h"
@@ -56,18 +56,19 @@ struct unwinder *capture_unwinder(const struct capture *capture);
 
 const struct topology *capture_topology(const struct capture *capture);
 
-/* Rings. Numbers, as in table `lost`: events, then samples, then the one for tasks; then lanes. */
+/* Rings. Numbers, as in table `lost`: events, then samples, then the one for tasks; then SPSC
+ * queues. */
 struct ring *capture_event_ring(struct capture *capture, uint32_t i);
 struct ring *capture_sample_ring(struct capture *capture, uint32_t i);
 struct ring *capture_task_ring(struct capture *capture);
 uint32_t capture_n_rings(const struct capture *capture);
 
 /* Lanes, one for each of the first CPUs; none where source `syscalls` is off. */
-uint32_t capture_n_lanes(const struct capture *capture);
-struct lane *capture_lane(struct capture *capture, uint32_t cpu);
+uint32_t capture_n_spsc(const struct capture *capture);
+struct spsc *capture_spsc(struct capture *capture, uint32_t cpu);
 
-/* A reader of event ring i, sample ring i and the lanes of their CPUs, or of the task ring, is
- * about to sleep: wake it when much is queued. */
+/* A reader of event ring i, sample ring i and the SPSC queues of their CPUs, or of the task ring,
+ * is about to sleep: wake it when much is queued. */
 void capture_set_asleep(struct capture *capture, uint32_t i);
 
 /* What was lost since recording began, as counted in the kernel. */

@@ -38,7 +38,7 @@ struct consumer_thread {
 	struct ebt_stream *stream;
 	uint32_t first_ring, end_ring; /* event and sample rings */
 	uint64_t *ends;		       /* of a pass: positions of both kinds */
-	uint64_t *lane_ends;	       /* likewise, by CPU; only those of these rings are used */
+	uint64_t *spsc_ends;	       /* likewise, by CPU; only those of these rings are used */
 	int epoll;
 	pthread_t thread;
 	bool started;
@@ -204,19 +204,19 @@ static struct ebt_error *read_ring(struct consumer_thread *t, struct ring *ring,
 	return err;
 }
 
-static struct ebt_error *read_lane(struct consumer_thread *t, struct lane *lane, uint64_t end)
+static struct ebt_error *read_spsc(struct consumer_thread *t, struct spsc *queue, uint64_t end)
 {
 	struct ebt_error *err = NULL;
 	const void *record;
 	uint64_t n = 0;
 	size_t len;
 
-	while (!err && (record = lane_next(lane, end, &len))) {
+	while (!err && (record = spsc_next(queue, end, &len))) {
 		err = add_record(t->stream, record, len, &t->malformed);
 		if (!(++n % 4096) && __atomic_load_n(&t->consumer->abandoned, __ATOMIC_RELAXED))
 			break;
 	}
-	lane_release(lane);
+	spsc_release(queue);
 	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
 	return err;
 }
@@ -229,7 +229,7 @@ static struct ring *ring_of(const struct consumer_thread *t, uint32_t i)
 		     : capture_sample_ring(t->consumer->capture, t->first_ring + i - n);
 }
 
-static bool has_lane(const struct consumer_thread *t, uint32_t cpu)
+static bool has_spsc(const struct consumer_thread *t, uint32_t cpu)
 {
 	uint32_t ring = capture_topology(t->consumer->capture)->cpu_ring[cpu];
 
@@ -240,9 +240,9 @@ static void take_positions(struct consumer_thread *t)
 {
 	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring); i++)
 		t->ends[i] = ring_end(ring_of(t, i));
-	for (uint32_t i = 0; i < capture_n_lanes(t->consumer->capture); i++) {
-		if (has_lane(t, i))
-			t->lane_ends[i] = lane_end(capture_lane(t->consumer->capture, i));
+	for (uint32_t i = 0; i < capture_n_spsc(t->consumer->capture); i++) {
+		if (has_spsc(t, i))
+			t->spsc_ends[i] = spsc_end(capture_spsc(t->consumer->capture, i));
 	}
 }
 
@@ -260,15 +260,15 @@ static struct ebt_error *read_rings(struct consumer_thread *t, uint64_t now, uin
 		*ret_bytes += ring->pos - from;
 		*ret_left += t->ends[i] - ring->pos;
 	}
-	for (uint32_t i = 0; i < capture_n_lanes(t->consumer->capture) && !err; i++) {
-		struct lane *lane = capture_lane(t->consumer->capture, i);
-		uint64_t from = lane->pos;
+	for (uint32_t i = 0; i < capture_n_spsc(t->consumer->capture) && !err; i++) {
+		struct spsc *queue = capture_spsc(t->consumer->capture, i);
+		uint64_t from = queue->pos;
 
-		if (!has_lane(t, i))
+		if (!has_spsc(t, i))
 			continue;
-		err = read_lane(t, lane, t->lane_ends[i]);
-		*ret_bytes += (lane->pos - from) * sizeof(struct ebt_wire_syscall);
-		*ret_left += (t->lane_ends[i] - lane->pos) * sizeof(struct ebt_wire_syscall);
+		err = read_spsc(t, queue, t->spsc_ends[i]);
+		*ret_bytes += (queue->pos - from) * sizeof(struct ebt_wire_syscall);
+		*ret_left += (t->spsc_ends[i] - queue->pos) * sizeof(struct ebt_wire_syscall);
 	}
 	return err;
 }
@@ -385,8 +385,8 @@ static struct ebt_error *init_thread(struct consumer *p, uint32_t i, struct ebt_
 	while (t->end_ring < topology->n_rings && topology_ring_thread(topology, t->end_ring) == i)
 		t->end_ring++;
 	t->ends = calloc(2 * (t->end_ring - t->first_ring), sizeof(*t->ends));
-	t->lane_ends = calloc(topology->n_cpus, sizeof(*t->lane_ends));
-	if (!t->ends || !t->lane_ends)
+	t->spsc_ends = calloc(topology->n_cpus, sizeof(*t->spsc_ends));
+	if (!t->ends || !t->spsc_ends)
 		return &ebt_enomem;
 	err = epoll_add(t->epoll, p->wake, EPOLLIN);
 	/* Edges: a ring that holds a little is always readable, and no reason to wake. */
@@ -451,7 +451,7 @@ void consumer_destroy(struct consumer *p)
 	join_threads(p);
 	for (uint32_t i = 0; i < p->n_threads && p->threads; i++) {
 		free(p->threads[i].ends);
-		free(p->threads[i].lane_ends);
+		free(p->threads[i].spsc_ends);
 		ebt_closep(&p->threads[i].epoll);
 	}
 	free(p->threads);

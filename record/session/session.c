@@ -161,7 +161,7 @@ static struct ebt_error *resolve(struct session *s)
 }
 
 /* A mapping_listener: snapshot and side-band have found one. */
-static struct ebt_error *hear(void *arg, const struct mapping *mapping)
+static struct ebt_error *on_mapping(void *arg, const struct mapping *mapping)
 {
 	struct session *s = arg;
 	struct unwinder *u = capture_unwinder(s->capture);
@@ -174,12 +174,12 @@ static struct ebt_error *hear(void *arg, const struct mapping *mapping)
 	}
 	if (!err)
 		err = perfmaps_map(s->perfmaps, mapping);
-	return err ? err : objects_hear(s->objects, mapping);
+	return err ? err : objects_on_mapping(s->objects, mapping);
 }
 
 /* An objects_listener. What was there when the recording began has been seen in time. */
-static struct ebt_error *hear_file(void *arg, int fd, const struct mapping *mapping,
-				   const struct identity *identity, bool *ret)
+static struct ebt_error *on_file(void *arg, int fd, const struct mapping *mapping,
+				 const struct identity *identity, bool *ret)
 {
 	const struct session *s = arg;
 	_cleanup_free_ char *path = strndup(mapping->path, mapping->path_len);
@@ -190,7 +190,7 @@ static struct ebt_error *hear_file(void *arg, int fd, const struct mapping *mapp
 		.since = s->begun ? mapping->time : 0,
 	};
 
-	return path ? workers_hear(s->workers, s->stream, &file, ret) : &ebt_enomem;
+	return path ? workers_on_file(s->workers, s->stream, &file, ret) : &ebt_enomem;
 }
 
 /* A command_file_fn. */
@@ -207,7 +207,7 @@ static void expect_file(void *arg, int fd, const char *path)
 	if (s->expect_error || fstat(fd, &identity.st))
 		return;
 	identity.elf = elfparts_read(fd, &identity.parts);
-	s->expect_error = workers_hear(s->workers, s->stream, &file, &again);
+	s->expect_error = workers_on_file(s->workers, s->stream, &file, &again);
 }
 
 /* What the command and its libraries need is there before it runs. */
@@ -268,9 +268,9 @@ static struct ebt_error *prepare(struct session *s)
 	if (s->options->no_containers)
 		snapshot_without_containers(s->snapshot);
 	s->tee = target_tee(s->target);
-	snapshot_listen(s->snapshot, (struct mapping_listener){ hear, s });
-	sideband_listen(s->sideband, (struct mapping_listener){ hear, s });
-	objects_listen(s->objects, (struct objects_listener){ hear_file, s });
+	snapshot_listen(s->snapshot, (struct mapping_listener){ on_mapping, s });
+	sideband_listen(s->sideband, (struct mapping_listener){ on_mapping, s });
+	objects_listen(s->objects, (struct objects_listener){ on_file, s });
 	return make_polls(s);
 }
 

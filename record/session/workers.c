@@ -111,8 +111,8 @@ struct ebt_error *workers_run(struct workers *workers, struct ebt_stream *stream
 	return err;
 }
 
-struct ebt_error *workers_hear(struct workers *workers, struct ebt_stream *stream,
-			       const struct source_file *file, bool *ret)
+struct ebt_error *workers_on_file(struct workers *workers, struct ebt_stream *stream,
+				  const struct source_file *file, bool *ret)
 {
 	struct ebt_error *err = NULL;
 
@@ -121,8 +121,8 @@ struct ebt_error *workers_hear(struct workers *workers, struct ebt_stream *strea
 		const struct worker *worker = &workers->list[i];
 		bool again = false;
 
-		if (worker->is->hear)
-			err = worker->is->hear(worker->state, stream, file, &again);
+		if (worker->is->on_file)
+			err = worker->is->on_file(worker->state, stream, file, &again);
 		*ret |= again;
 	}
 	return err;

@@ -25,8 +25,8 @@ int workers_fd(const struct workers *workers);
 struct ebt_error *workers_run(struct workers *workers, struct ebt_stream *stream,
 			      enum source_moment moment);
 
-/* A file is met first. *ret: one of them wants to hear of each mapping of it. */
-struct ebt_error *workers_hear(struct workers *workers, struct ebt_stream *stream,
-			       const struct source_file *file, bool *ret);
+/* A file is met first. *ret: one of them wants to be told of each mapping of it. */
+struct ebt_error *workers_on_file(struct workers *workers, struct ebt_stream *stream,
+				  const struct source_file *file, bool *ret);
 
 #endif

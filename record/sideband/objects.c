@@ -52,7 +52,7 @@ struct object {
 	bool embeddable; /* an ELF file that is not embedded, as it can be found by its build-id */
 	bool known;	 /* has been looked at; its row may wait for the hash */
 	bool elf;
-	bool tell; /* the listener wants to hear of each mapping */
+	bool tell; /* the listener wants to be told of each mapping */
 };
 
 /* A file whose row waits for its hash. */
@@ -330,7 +330,7 @@ struct ebt_error *objects_work(struct objects *objects, bool last)
 	return NULL;
 }
 
-/* --- what is heard --- */
+/* --- mappings --- */
 
 static size_t make_key(const struct mapping *mapping, struct object_key *ret)
 {
@@ -432,7 +432,7 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 	return err;
 }
 
-struct ebt_error *objects_hear(void *arg, const struct mapping *mapping)
+struct ebt_error *objects_on_mapping(void *arg, const struct mapping *mapping)
 {
 	struct objects *objects = arg;
 	size_t len, index = SIZE_MAX;

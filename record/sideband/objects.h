@@ -37,7 +37,7 @@ struct objects_listener {
 void objects_listen(struct objects *objects, struct objects_listener listener);
 
 /* A process has mapped this: a mapping_listener's function, with objects as argument. */
-struct ebt_error *objects_hear(void *objects, const struct mapping *mapping);
+struct ebt_error *objects_on_mapping(void *objects, const struct mapping *mapping);
 
 /* Goes on with what is to be hashed and embedded. last: no later call will. */
 struct ebt_error *objects_work(struct objects *objects, bool last);
@@ -46,7 +46,7 @@ struct ebt_error *objects_work(struct objects *objects, bool last);
  * while a process still has them. last: of all files, not of some in turn. */
 struct ebt_error *objects_check(struct objects *objects, bool last);
 
-/* An epoch begins: files that are heard of again are told again. */
+/* An epoch begins: files that are mapped again are told again. */
 void objects_next_epoch(struct objects *objects);
 
 #endif

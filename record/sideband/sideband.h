@@ -24,7 +24,7 @@ struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct 
 void sideband_close(struct sideband *sideband);
 DEFINE_CLEANUP(struct sideband *, sideband_close);
 
-/* From now on, listener hears of each mapping. */
+/* From now on, listener is called for each mapping. */
 void sideband_listen(struct sideband *sideband, struct mapping_listener listener);
 
 /* File descriptors to poll for reading; they belong to the side-band. Returns how many. */

@@ -33,7 +33,7 @@ uint64_t *snapshot_last_file_id(struct snapshot_state *state);
 /* Nothing about containers is stored. */
 void snapshot_without_containers(struct snapshot_state *state);
 
-/* From now on, listener hears of each mapping. */
+/* From now on, listener is called for each mapping. */
 void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener);
 
 /* Who is there, to tasks alone, no rows: before events begin, for tasks that end right after. */

@@ -30,7 +30,7 @@ struct incarnation {
 	uint32_t pid;	/* 0: not known */
 	uint64_t start; /* 0: not known */
 	uint64_t first; /* the earliest time that something was learnt of */
-	uint64_t end;	/* 0: lives */
+	uint64_t end;	/* 0: it has not ended */
 	uint64_t alone; /* since when it is the last thread of its process; 0: others may live */
 	bool exited;
 	bool followed;

@@ -231,8 +231,8 @@ static struct ebt_error *attach(struct mark_worker *worker, struct ebt_stream *s
 		   file->path, "");
 }
 
-static struct ebt_error *hear(void *arg, struct ebt_stream *stream, const struct source_file *file,
-			      bool *ret)
+static struct ebt_error *on_file(void *arg, struct ebt_stream *stream,
+				 const struct source_file *file, bool *ret)
 {
 	_cleanup_(probe_sites_deinit) struct probe_sites sites = { 0 };
 	const struct elfparts *parts = &file->identity->parts;
@@ -307,7 +307,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 static const struct source_worker worker_of_mark = {
 	.open = open_worker,
 	.work = work,
-	.hear = hear,
+	.on_file = on_file,
 	.close = close_worker,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `syscalls`. */
-#include "record/base/lane.h"
+#include "record/base/spsc.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 
@@ -17,10 +17,10 @@ static void configure(struct source_context *context)
 	skel->rodata->config.syscalls = 1;
 	source_use_map(skel->maps.syscall_start);
 	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
-	skel->rodata->config.lane_records = context->lane_records;
-	source_use_map(skel->maps.lanes);
-	bpf_map__set_max_entries(skel->maps.lanes, context->n_lanes);
-	bpf_map__set_value_size(skel->maps.lanes, (__u32)lane_bytes(context->lane_records));
+	skel->rodata->config.spsc_records = context->spsc_records;
+	source_use_map(skel->maps.spsc_queues);
+	bpf_map__set_max_entries(skel->maps.spsc_queues, context->n_spsc);
+	bpf_map__set_value_size(skel->maps.spsc_queues, (__u32)spsc_bytes(context->spsc_records));
 	bpf_program__set_autoload(skel->progs.ebrec_sys_enter, true);
 	bpf_program__set_autoload(skel->progs.ebrec_sys_exit, true);
 }

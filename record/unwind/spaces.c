@@ -9,11 +9,11 @@
 
 #include "record/bpf/unwind_maps.h"
 #include "record/unwind/model.h"
-#include "record/unwind/slab.h"
+#include "record/unwind/ranges.h"
 
 struct unwind_spaces {
 	struct unwind_spaces_maps maps;
-	struct unwind_slab *slab;
+	struct unwind_ranges *ranges;
 	struct unwind_model now;
 	struct unwind_model *past; /* or NULL */
 	uint64_t full;
@@ -29,7 +29,7 @@ struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 		return &ebt_enomem;
 	s->maps = *maps;
 	s->past = past;
-	err = unwind_slab_create(maps->mappings_fd, maps->first, maps->n, &s->slab);
+	err = unwind_ranges_create(maps->mappings_fd, maps->first, maps->n, &s->ranges);
 	if (err)
 		return err;
 	*ret = take_ptr(s);
@@ -41,9 +41,9 @@ void unwind_spaces_destroy(struct unwind_spaces *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->now.n; i++)
-		unwind_range_put(s->slab, s->now.list[i].range);
+		unwind_range_put(s->ranges, s->now.list[i].range);
 	unwind_model_deinit(&s->now);
-	unwind_slab_destroy(s->slab);
+	unwind_ranges_destroy(s->ranges);
 	free(s);
 }
 
@@ -121,7 +121,7 @@ static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 		return true;
 	range = parent ? unwind_range_get(parent->range) : NULL;
 	if (space && (fork || op->kind == OP_EXIT)) {
-		unwind_range_put(s->slab, space->range);
+		unwind_range_put(s->ranges, space->range);
 		space->range = NULL;
 	}
 	done = unwind_model_apply(&s->now, op);
@@ -131,7 +131,7 @@ static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 	if (space && fork)
 		space->range = range;
 	else
-		unwind_range_put(s->slab, range);
+		unwind_range_put(s->ranges, range);
 	/* The BPF side copied its parent's entry to a child; this brings what changed since. */
 	if (space && (fork || op->kind == OP_MAP || op->kind == OP_EXEC))
 		space->dirty = true;
@@ -165,9 +165,9 @@ static void publish_space(struct unwind_spaces *s, struct unwind_process *space,
 
 	space->dirty = false;
 	if (entry.n)
-		range = unwind_slab_alloc(s->slab, entry.n, now_ns);
+		range = unwind_ranges_alloc(s->ranges, entry.n, now_ns);
 	if (range) {
-		struct ebrec_unwind_mapping *out = unwind_slab_entries(s->slab, range);
+		struct ebrec_unwind_mapping *out = unwind_ranges_entries(s->ranges, range);
 
 		for (uint32_t i = 0; i < entry.n; i++)
 			out[i] = mappings->known[i].mapping;
@@ -177,10 +177,10 @@ static void publish_space(struct unwind_spaces *s, struct unwind_process *space,
 	if (!range || !s->maps.publish(s->maps.arg, space->pid, &entry)) {
 		s->full += entry.n != 0;
 		s->maps.publish(s->maps.arg, space->pid, NULL);
-		unwind_range_put(s->slab, range);
+		unwind_range_put(s->ranges, range);
 		range = NULL;
 	}
-	unwind_range_put(s->slab, space->range);
+	unwind_range_put(s->ranges, space->range);
 	space->range = range;
 }
 

@@ -15,7 +15,7 @@
 #include "record/bpf/unwind_maps.h"
 #include "record/config/skeleton.h"
 #include "record/unwind/builder.h"
-#include "record/unwind/room.h"
+#include "record/unwind/slots.h"
 #include "unwind/table.h"
 
 #define CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(struct cfi_row))
@@ -56,7 +56,7 @@ struct unwind_tables {
 	uint64_t ticked, evicted_ns;
 
 	struct unwind_builder *builder;
-	struct unwind_room page_room, row_room;
+	struct unwind_slots page_room, row_room;
 	struct cfi_row *rows; /* memory of all chunks, one behind the other */
 	uint32_t n_chunks, max_chunks;
 	struct unwind_tables_stats stats;
@@ -100,7 +100,7 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 	t->max_chunks = bpf_map__max_entries(skel->maps.unwind_rows);
 	t->row_room.unit = UNWIND_CHUNK_ROWS;
 	t->page_room.unit = UINT32_MAX;
-	if (!unwind_room_give(&t->page_room, 0, bpf_map__max_entries(skel->maps.unwind_pages), 0))
+	if (!unwind_slots_give(&t->page_room, 0, bpf_map__max_entries(skel->maps.unwind_pages), 0))
 		return &ebt_enomem;
 	t->pages_bytes = map_bytes(skel->maps.unwind_pages);
 	t->tables_bytes = map_bytes(skel->maps.unwind_tables);
@@ -145,8 +145,8 @@ void unwind_tables_destroy(struct unwind_tables *t)
 	}
 	free(t->placed);
 	free(t->states);
-	unwind_room_deinit(&t->page_room);
-	unwind_room_deinit(&t->row_room);
+	unwind_slots_deinit(&t->page_room);
+	unwind_slots_deinit(&t->row_room);
 	free(t);
 }
 
@@ -177,7 +177,7 @@ static bool open_chunk(struct unwind_tables *t)
 		return false;
 	t->n_chunks++;
 	t->stats.bytes += CHUNK_BYTES;
-	return unwind_room_give(&t->row_room, key * UNWIND_CHUNK_ROWS, UNWIND_CHUNK_ROWS, 0);
+	return unwind_slots_give(&t->row_room, key * UNWIND_CHUNK_ROWS, UNWIND_CHUNK_ROWS, 0);
 }
 
 /* Gives back the rows of the first n pages. since: 0 if no program has seen them. */
@@ -185,7 +185,7 @@ static void give_rows(struct unwind_tables *t, const struct unwind_table_page *p
 		      uint64_t since)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (unwind_room_give(&t->row_room, pages[i].first, pages[i].n, since))
+		if (unwind_slots_give(&t->row_room, pages[i].first, pages[i].n, since))
 			t->stats.rows -= pages[i].n;
 	}
 }
@@ -201,8 +201,8 @@ static bool place_page(struct unwind_tables *t, const struct cfi_row *rows,
 	*place = (struct ebrec_unwind_page){ 0 };
 	if (!page->n)
 		return true;
-	if (!unwind_room_take(&t->row_room, page->n, now_ns, &first) &&
-	    (!open_chunk(t) || !unwind_room_take(&t->row_room, page->n, now_ns, &first)))
+	if (!unwind_slots_take(&t->row_room, page->n, now_ns, &first) &&
+	    (!open_chunk(t) || !unwind_slots_take(&t->row_room, page->n, now_ns, &first)))
 		return false;
 	memcpy(t->rows + first, rows + page->first, page->n * sizeof(*rows));
 	*place = (struct ebrec_unwind_page){ .chunk = first / UNWIND_CHUNK_ROWS,
@@ -219,13 +219,13 @@ static bool place_pages(struct unwind_tables *t, struct unwind_table *table, uin
 	uint32_t first;
 
 	if (table->n_pages > UINT32_MAX ||
-	    !unwind_room_take(&t->page_room, (uint32_t)table->n_pages, now, &first))
+	    !unwind_slots_take(&t->page_room, (uint32_t)table->n_pages, now, &first))
 		return false;
 	for (size_t i = 0; i < table->n_pages; i++) {
 		if (place_page(t, table->rows, &table->pages[i], &t->pages[first + i], now))
 			continue;
 		give_rows(t, table->pages, i, 0);
-		unwind_room_give(&t->page_room, first, (uint32_t)table->n_pages, 0);
+		unwind_slots_give(&t->page_room, first, (uint32_t)table->n_pages, 0);
 		return false;
 	}
 	*ret = first;
@@ -270,7 +270,7 @@ static void evict(struct unwind_tables *t, uint32_t number, uint64_t now_ns)
 
 	__atomic_store_n(&t->tables[number].n_pages, 0, __ATOMIC_RELEASE);
 	give_rows(t, table->pages, state->n_pages, now_ns);
-	unwind_room_give(&t->page_room, state->first_page, state->n_pages, now_ns);
+	unwind_slots_give(&t->page_room, state->first_page, state->n_pages, now_ns);
 	free(table->pages);
 	table->pages = NULL;
 	table->rows = NULL;
@@ -486,10 +486,10 @@ static uint32_t find_idle(const struct unwind_tables *t)
 
 static bool has_room(const struct unwind_tables *t, const struct table_state *state)
 {
-	uint64_t rows = unwind_room_free(&t->row_room) +
+	uint64_t rows = unwind_slots_free(&t->row_room) +
 			(uint64_t)(t->max_chunks - t->n_chunks) * UNWIND_CHUNK_ROWS;
 
-	return rows >= state->n_rows && unwind_room_free(&t->page_room) >= state->n_pages;
+	return rows >= state->n_rows && unwind_slots_free(&t->page_room) >= state->n_pages;
 }
 
 /* Room for a table, if others are idle; it has to rest before it can be used. */

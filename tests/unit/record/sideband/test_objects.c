@@ -89,9 +89,9 @@ static void map_file(struct fixture *f, int fd, const char *path)
 	};
 }
 
-static void hear(struct fixture *f)
+static void on_mapping(struct fixture *f)
 {
-	expect(objects_hear(f->objects, &f->mapping));
+	expect(objects_on_mapping(f->objects, &f->mapping));
 	expect(objects_work(f->objects, false));
 }
 
@@ -146,14 +146,14 @@ static void test_rows(void **state)
 	write_program(f.file, "");
 	fd = open(f.file, O_RDWR | O_CLOEXEC);
 	map_file(&f, fd, f.file);
-	hear(&f);
-	hear(&f);
+	on_mapping(&f);
+	on_mapping(&f);
 	write_program(f.file, "longer");
-	hear(&f);
-	hear(&f);
+	on_mapping(&f);
+	on_mapping(&f);
 	objects_next_epoch(f.objects);
-	hear(&f);
-	hear(&f);
+	on_mapping(&f);
+	on_mapping(&f);
 	written(&f);
 	for (int i = 0; i < 3; i++) {
 		assert_true(next(&f, &row));
@@ -184,7 +184,7 @@ static void test_generated_code(void **state)
 	map_file(&f, fd, "/memfd:jit (deleted)");
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(pwrite(fd, "code", 4, i), 4);
-		hear(&f);
+		on_mapping(&f);
 	}
 	written(&f);
 	if (next(&f, &row)) { /* or nobody may look: not root */
@@ -211,12 +211,12 @@ static void test_not_the_file(void **state)
 	fd = open(f.file, O_RDONLY | O_CLOEXEC);
 	map_file(&f, fd, f.file);
 	f.mapping.inode++;
-	hear(&f);
+	on_mapping(&f);
 	f.mapping.build_id.len = 20;
-	hear(&f);
+	on_mapping(&f);
 	f.mapping.build_id.len = 0;
 	f.mapping.inode = 0;
-	hear(&f);
+	on_mapping(&f);
 	written(&f);
 	assert_false(next(&f, &row));
 	close(fd);
@@ -240,7 +240,7 @@ static void test_deleted_later(void **state)
 	fd = open(f.file, O_RDONLY | O_CLOEXEC);
 	map_file(&f, fd, f.file);
 	assert_true(buildid_of_fd(fd, &f.mapping.build_id));
-	hear(&f);
+	on_mapping(&f);
 	expect(objects_check(f.objects, false));
 	unlink(f.file);
 	expect(objects_check(f.objects, false));
@@ -277,7 +277,7 @@ static void test_much(void **state)
 		assert_int_equal(system(command), 0);
 		assert_int_equal(ftruncate(fd, 1 << 20), 0);
 		map_file(&f, fd, "/memfd:program (deleted)");
-		expect(objects_hear(f.objects, &f.mapping));
+		expect(objects_on_mapping(f.objects, &f.mapping));
 		close(fd);
 	}
 	written(&f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Allocation of ranges by powers of two; see slab.h. */
-#include "record/unwind/slab.h"
+/* Allocation of ranges by powers of two; see ranges.h. */
+#include "record/unwind/ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,45 +27,45 @@ struct free_list {
 	struct unwind_range *head, *tail;
 };
 
-struct unwind_slab {
+struct unwind_ranges {
 	struct ebrec_unwind_mapping *entries;
 	size_t bytes;
 	uint32_t n, used;
 	struct free_list free[N_CLASSES];
 };
 
-struct ebt_error *unwind_slab_create(int map_fd, uint32_t first, uint32_t n,
-				     struct unwind_slab **ret)
+struct ebt_error *unwind_ranges_create(int map_fd, uint32_t first, uint32_t n,
+				       struct unwind_ranges **ret)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	_cleanup_free_ struct unwind_slab *slab = calloc(1, sizeof(*slab));
+	_cleanup_free_ struct unwind_ranges *ranges = calloc(1, sizeof(*ranges));
 
-	if (!slab)
+	if (!ranges)
 		return &ebt_enomem;
-	slab->n = n;
-	slab->used = first;
-	slab->bytes = (n * sizeof(*slab->entries) + page - 1) & ~(page - 1);
-	slab->entries = mmap(NULL, slab->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
-	if (slab->entries == MAP_FAILED)
+	ranges->n = n;
+	ranges->used = first;
+	ranges->bytes = (n * sizeof(*ranges->entries) + page - 1) & ~(page - 1);
+	ranges->entries = mmap(NULL, ranges->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	if (ranges->entries == MAP_FAILED)
 		return ebt_error_errno(errno, "cannot map the mappings of the BPF programs");
-	*ret = take_ptr(slab);
+	*ret = take_ptr(ranges);
 	return NULL;
 }
 
-void unwind_slab_destroy(struct unwind_slab *slab)
+void unwind_ranges_destroy(struct unwind_ranges *ranges)
 {
-	if (!slab)
+	if (!ranges)
 		return;
 	for (unsigned int i = 0; i < N_CLASSES; i++) {
-		while (slab->free[i].head) {
-			struct unwind_range *range = slab->free[i].head;
+		while (ranges->free[i].head) {
+			struct unwind_range *range = ranges->free[i].head;
 
-			slab->free[i].head = range->next;
+			ranges->free[i].head = range->next;
 			free(range);
 		}
 	}
-	munmap(slab->entries, slab->bytes);
-	free(slab);
+	munmap(ranges->entries, ranges->bytes);
+	free(ranges);
 }
 
 static struct unwind_range *take_free(struct free_list *list, uint64_t now_ns)
@@ -81,7 +81,7 @@ static struct unwind_range *take_free(struct free_list *list, uint64_t now_ns)
 	return range;
 }
 
-struct unwind_range *unwind_slab_alloc(struct unwind_slab *slab, uint32_t n, uint64_t now_ns)
+struct unwind_range *unwind_ranges_alloc(struct unwind_ranges *ranges, uint32_t n, uint64_t now_ns)
 {
 	struct unwind_range *range;
 	uint32_t class = 0;
@@ -90,25 +90,25 @@ struct unwind_range *unwind_slab_alloc(struct unwind_slab *slab, uint32_t n, uin
 		class ++;
 	if (class == N_CLASSES)
 		return NULL;
-	range = take_free(&slab->free[class], now_ns);
+	range = take_free(&ranges->free[class], now_ns);
 	if (!range) {
-		if (slab->n - slab->used < 1u << class)
+		if (ranges->n - ranges->used < 1u << class)
 			return NULL;
 		range = calloc(1, sizeof(*range));
 		if (!range)
 			return NULL;
-		range->first = slab->used;
+		range->first = ranges->used;
 		range->class = class;
-		slab->used += 1u << class;
+		ranges->used += 1u << class;
 	}
 	range->owners = 1;
 	return range;
 }
 
-struct ebrec_unwind_mapping *unwind_slab_entries(const struct unwind_slab *slab,
-						 const struct unwind_range *range)
+struct ebrec_unwind_mapping *unwind_ranges_entries(const struct unwind_ranges *ranges,
+						   const struct unwind_range *range)
 {
-	return slab->entries + range->first;
+	return ranges->entries + range->first;
 }
 
 struct unwind_range *unwind_range_get(struct unwind_range *range)
@@ -118,14 +118,14 @@ struct unwind_range *unwind_range_get(struct unwind_range *range)
 	return range;
 }
 
-void unwind_range_put(struct unwind_slab *slab, struct unwind_range *range)
+void unwind_range_put(struct unwind_ranges *ranges, struct unwind_range *range)
 {
 	struct free_list *list;
 
 	if (!range || --range->owners)
 		return;
 	range->since = clocks_now();
-	list = &slab->free[range->class];
+	list = &ranges->free[range->class];
 	if (list->tail)
 		list->tail->next = range;
 	else
