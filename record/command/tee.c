@@ -94,22 +94,24 @@ static struct ebt_error *make_terminal(int like, struct tee_ways *ways, int *ret
 static struct ebt_error *make_way(int out, const struct passwd *user, struct tee_ways *ways,
 				  int *ret_end)
 {
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 	int fds[2];
 
 	ways->out = out;
 	if (isatty(out)) {
 		err = make_terminal(out, ways, ret_end);
+		if (err)
+			return err;
 	} else if (pipe2(fds, O_CLOEXEC)) {
-		err = ebt_error_errno(errno, "cannot make a pipe");
+		return ebt_error_errno(errno, "cannot make a pipe");
 	} else {
 		ways->in = fds[0];
 		*ret_end = fds[1];
 	}
 	/* A program may open /dev/stdout. */
-	if (!err && user && fchown(*ret_end, user->pw_uid, (gid_t)-1))
-		err = ebt_error_errno(errno, "cannot give its output to the command");
-	return err;
+	if (user && fchown(*ret_end, user->pw_uid, (gid_t)-1))
+		return ebt_error_errno(errno, "cannot give its output to the command");
+	return NULL;
 }
 
 /* Signals do no harm to the process once it has said something. */
@@ -175,9 +177,9 @@ static struct ebt_error *add_channels(struct tee *tee, const struct record_optio
 	}
 	if (wants_out)
 		err = add_channel(tee, out, EBT_V_log_origin_stdout, user, &tee->ends[0]);
-	if (!err && wants_err)
-		err = add_channel(tee, STDERR_FILENO, EBT_V_log_origin_stderr, user, &tee->ends[1]);
-	return err;
+	if (err || !wants_err)
+		return err;
+	return add_channel(tee, STDERR_FILENO, EBT_V_log_origin_stderr, user, &tee->ends[1]);
 }
 
 struct ebt_error *tee_create(const struct record_options *options, const struct passwd *user,
@@ -305,10 +307,10 @@ static struct ebt_error *drain(struct tee *tee, struct channel *c, struct ebt_st
 		if (m->time > now)
 			break;
 	}
-	if (!err && stream && c->lines.first &&
-	    (c->socket < 0 || now > c->lines.first + PARTIAL_NS))
-		err = tee_lines_flush(&c->lines, stream);
-	return err;
+	if (err || !stream || !c->lines.first ||
+	    (c->socket >= 0 && now <= c->lines.first + PARTIAL_NS))
+		return err;
+	return tee_lines_flush(&c->lines, stream);
 }
 
 struct ebt_error *tee_read(struct tee *tee, struct ebt_stream *stream)

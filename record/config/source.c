@@ -2,8 +2,6 @@
 /* What sources share; see source.h. */
 #include "record/config/source.h"
 
-#include "format/base/array.h"
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "format/base/array.h"
 
 int source_by_name(const char *name, size_t len)
 {

@@ -194,7 +194,7 @@ static struct ebt_error *put_ring(struct capture *c, uint32_t slot, const struct
 static struct ebt_error *make_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 	uint64_t size, sample_size;
 
 	size = topology_ring_size(c->ring_budget, t->n_rings);
@@ -202,21 +202,23 @@ static struct ebt_error *make_rings(struct capture *c)
 	c->rings = calloc(capture_n_rings(c), sizeof(*c->rings));
 	if (!c->rings)
 		return &ebt_enomem;
-	for (uint32_t i = 0; i < t->n_rings && !err; i++) {
-		err = ring_init(size, &c->rings[i]);
-		if (!err)
-			err = ring_init(sample_size, &c->rings[t->n_rings + i]);
+	for (uint32_t i = 0; i < 2 * t->n_rings; i++) {
+		err = ring_init(i < t->n_rings ? size : sample_size, &c->rings[i]);
+		if (err)
+			return err;
 	}
-	if (!err)
-		err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1),
-				capture_task_ring(c));
-	for (uint32_t cpu = 0; cpu < t->n_cpus && !err; cpu++) {
+	err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), capture_task_ring(c));
+	if (err)
+		return err;
+	for (uint32_t cpu = 0; cpu < t->n_cpus; cpu++) {
 		err = put_ring(c, cpu, capture_event_ring(c, t->cpu_ring[cpu]));
 		if (!err)
 			err = put_ring(c, t->n_cpus + cpu,
 				       capture_sample_ring(c, t->cpu_ring[cpu]));
+		if (err)
+			return err;
 	}
-	return err ? err : put_ring(c, 2 * t->n_cpus, capture_task_ring(c));
+	return put_ring(c, 2 * t->n_cpus, capture_task_ring(c));
 }
 
 /* Decides each source's state: asked for, always on, or not there. */
@@ -318,10 +320,12 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (err)
 		return err;
 	err = probe_sources(c);
-	if (!err)
-		err = prepare_sources(c);
-	if (!err)
-		err = plan_buffers(c);
+	if (err)
+		return err;
+	err = prepare_sources(c);
+	if (err)
+		return err;
+	err = plan_buffers(c);
 	if (err)
 		return err;
 	if (is_on(c, (size_t)offcpu) && options->call_graph)
@@ -331,13 +335,18 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 		return ebt_error_errno(errno, "cannot open the BPF programs");
 	configure(c, cgroup_id);
 	err = load(c);
-	if (!err)
-		err = map_shared(c);
-	if (!err)
-		err = map_spsc(c);
-	if (!err)
-		err = make_rings(c);
-	if (!err && needs_tables(c))
+	if (err)
+		return err;
+	err = map_shared(c);
+	if (err)
+		return err;
+	err = map_spsc(c);
+	if (err)
+		return err;
+	err = make_rings(c);
+	if (err)
+		return err;
+	if (needs_tables(c))
 		err = unwinder_create(c->context.skel, options, &c->unwinder);
 	if (err)
 		return err;

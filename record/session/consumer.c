@@ -281,8 +281,9 @@ static struct ebt_error *pass(struct consumer_thread *t, uint64_t *ret_bytes, ui
 
 	take_positions(t);
 	err = consumer_read_tasks(t->consumer, t->stream);
-	if (!err)
-		err = read_rings(t, now, &bytes, &left);
+	if (err)
+		return err;
+	err = read_rings(t, now, &bytes, &left);
 	if (err)
 		return err;
 	/* What came after `now` is newer, and what came before has been read. */

@@ -49,6 +49,17 @@ static void note_missing(const struct counter_worker *worker, struct source_stat
 		note(state, what);
 }
 
+static struct ebt_error *fill(struct counter_worker *worker)
+{
+	struct ebt_error *err;
+
+	err = counter_set_create(&worker->set);
+	if (err)
+		return err;
+	err = counter_texts_create(worker->set, "", &worker->texts);
+	return err ? err : counter_sensors_create(worker->set, "", &worker->sensors);
+}
+
 static struct ebt_error *create(struct counter_worker **ret)
 {
 	struct counter_worker *worker = calloc(1, sizeof(*worker));
@@ -56,17 +67,12 @@ static struct ebt_error *create(struct counter_worker **ret)
 
 	if (!worker)
 		return &ebt_enomem;
-	err = counter_set_create(&worker->set);
-	if (!err)
-		err = counter_texts_create(worker->set, "", &worker->texts);
-	if (!err)
-		err = counter_sensors_create(worker->set, "", &worker->sensors);
-	if (err) {
+	err = fill(worker);
+	if (err)
 		close_worker(worker);
-		return err;
-	}
-	*ret = worker;
-	return NULL;
+	else
+		*ret = worker;
+	return err;
 }
 
 static void probe(const struct kernel *kernel, struct source_state *state)

@@ -99,22 +99,28 @@ static struct ebt_error *attach_event(struct source_context *context, uint64_t e
 static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
 	const struct ebrec_bpf *skel = context->skel;
-	struct ebt_error *err = source_join(context->skel->maps.fault_programs,
-					    context->skel->progs.ebrec_fault_stacks);
 	_cleanup_free_ int *cpus = NULL;
-	size_t n = 0;
+	struct ebt_error *err;
+	size_t n;
 
 	(void)state;
-	if (!err)
-		err = cpus_online(&cpus, &n);
-	for (size_t i = 0; !err && i < n; i++) {
-		err = attach_event(context, PERF_COUNT_SW_PAGE_FAULTS_MIN, cpus[i],
-				   skel->progs.ebrec_fault_minor);
-		if (!err)
-			err = attach_event(context, PERF_COUNT_SW_PAGE_FAULTS_MAJ, cpus[i],
-					   skel->progs.ebrec_fault_major);
+	err = source_join(skel->maps.fault_programs, skel->progs.ebrec_fault_stacks);
+	if (err)
+		return err;
+	err = cpus_online(&cpus, &n);
+	if (err)
+		return err;
+	for (size_t i = 0; i < 2 * n; i++) {
+		err = attach_event(context,
+				   i % 2 ? PERF_COUNT_SW_PAGE_FAULTS_MAJ
+					 : PERF_COUNT_SW_PAGE_FAULTS_MIN,
+				   cpus[i / 2],
+				   i % 2 ? skel->progs.ebrec_fault_major
+					 : skel->progs.ebrec_fault_minor);
+		if (err)
+			return err;
 	}
-	return err;
+	return NULL;
 }
 
 const struct ebrec_source source_fault = {

@@ -65,22 +65,27 @@ static bool wanted(const struct record_options *options, const char *way)
 
 static struct ebt_error *inherit(const struct record_options *options, struct inherited *inherited)
 {
-	struct ebt_error *err = NULL;
-	int theirs, ours;
+	const struct {
+		const char *way, *variable;
+		struct ebt_error *(*pair)(int *theirs, int *ours);
+	} ways[] = {
+		{ "control", CONTROL_VARIABLE, sysprof_control_pair },
+		{ "trace", TRACE_VARIABLE, sysprof_trace_pair },
+	};
 
-	if (options->target != TARGET_COMMAND)
-		return NULL;
-	if (wanted(options, "control")) {
-		err = sysprof_control_pair(&theirs, &ours);
+	for (size_t i = 0; options->target == TARGET_COMMAND && i < 2; i++) {
+		struct ebt_error *err;
+		int theirs, ours;
+
+		if (!wanted(options, ways[i].way))
+			continue;
+		err = ways[i].pair(&theirs, &ours);
 		if (!err)
-			err = inherited_add(inherited, CONTROL_VARIABLE, theirs, ours);
+			err = inherited_add(inherited, ways[i].variable, theirs, ours);
+		if (err)
+			return err;
 	}
-	if (!err && wanted(options, "trace")) {
-		err = sysprof_trace_pair(&theirs, &ours);
-		if (!err)
-			err = inherited_add(inherited, TRACE_VARIABLE, theirs, ours);
-	}
-	return err;
+	return NULL;
 }
 
 static void close_worker(void *arg)
@@ -134,6 +139,19 @@ static struct ebt_error *open_ways(struct sysprof_worker *w, struct inherited *i
 	return err;
 }
 
+static struct ebt_error *prepare_worker(struct sysprof_worker *w, struct inherited *inherited)
+{
+	struct ebt_error *err;
+
+	err = sysprof_rows_init(clocks_now(), &w->rows);
+	if (err)
+		return err;
+	if (w->epoll < 0 || w->timer < 0)
+		return ebt_error_errno(errno, "cannot wait for programs");
+	err = watch(w, EPOLL_CTL_ADD, w->timer, EPOLLIN);
+	return err ? err : open_ways(w, inherited);
+}
+
 static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void **ret)
 {
@@ -152,19 +170,12 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	w->socket = w->file = -1;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	err = sysprof_rows_init(clocks_now(), &w->rows);
-	if (!err && (w->epoll < 0 || w->timer < 0))
-		err = ebt_error_errno(errno, "cannot wait for programs");
-	if (!err)
-		err = watch(w, EPOLL_CTL_ADD, w->timer, EPOLLIN);
-	if (!err)
-		err = open_ways(w, context->options->inherited);
-	if (err) {
+	err = prepare_worker(w, context->options->inherited);
+	if (err)
 		close_worker(w);
-		return err;
-	}
-	*ret = w;
-	return NULL;
+	else
+		*ret = w;
+	return err;
 }
 
 static int fd(void *arg)
@@ -237,8 +248,9 @@ static struct ebt_error *every_second(struct sysprof_worker *w)
 	if (w->control)
 		sysprof_control_reap(w->control);
 	on = w->written || (w->control && sysprof_control_rings(w->control));
-	if (!err)
-		err = tick(w, on);
+	if (err)
+		return err;
+	err = tick(w, on);
 	return err ? err : sysprof_rows_tell(&w->rows);
 }
 
@@ -248,11 +260,13 @@ static struct ebt_error *ready(struct sysprof_worker *w)
 	struct ebt_error *err;
 
 	err = answer(w);
-	if (!err && read(w->timer, &ticks, sizeof(ticks)) == sizeof(ticks))
+	if (err)
+		return err;
+	if (read(w->timer, &ticks, sizeof(ticks)) == sizeof(ticks))
 		err = read_all(w, false);
-	if (!err && w->control && sysprof_control_rings(w->control))
-		err = tick(w, true);
-	return err;
+	if (err || !w->control || !sysprof_control_rings(w->control))
+		return err;
+	return tick(w, true);
 }
 
 static struct ebt_error *finish(struct sysprof_worker *w)

@@ -191,8 +191,9 @@ static struct ebt_error *attach_raw(struct source_context *context, const struct
 	struct ebt_error *err;
 
 	err = copy_program(context->skel->progs.ebrec_probe_raw, event->number, &fd);
-	if (!err)
-		err = source_keep_program(context, fd);
+	if (err)
+		return err;
+	err = source_keep_program(context, fd);
 	if (err)
 		return err;
 	fd = bpf_raw_tracepoint_open(name, fd);
@@ -211,12 +212,15 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 
 	(void)state;
 	err = cpus_online(&cpus, &n_cpus);
-	if (!err)
-		err = source_join(skel->maps.tp_event_programs,
-				  skel->progs.ebrec_probe_event_stacks);
-	if (!err)
-		err = source_join(skel->maps.tp_raw_programs, skel->progs.ebrec_probe_raw_stacks);
-	for (size_t i = 0; i < set->n && !err; i++) {
+	if (err)
+		return err;
+	err = source_join(skel->maps.tp_event_programs, skel->progs.ebrec_probe_event_stacks);
+	if (err)
+		return err;
+	err = source_join(skel->maps.tp_raw_programs, skel->progs.ebrec_probe_raw_stacks);
+	if (err)
+		return err;
+	for (size_t i = 0; i < set->n; i++) {
 		const struct tp_event *event = &set->list[i];
 		const struct probe *probe = probe_of(context, event);
 
@@ -225,9 +229,10 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 			return ebt_error_errno(errno, "source tp");
 		err = event->raw ? attach_raw(context, event, probe->name)
 				 : attach_event(context, event, cpus[0]);
-		err = ebt_error_prefix(err, "source tp: %s:%s", probe->group, probe->name);
+		if (err)
+			return ebt_error_prefix(err, "source tp: %s:%s", probe->group, probe->name);
 	}
-	return err;
+	return NULL;
 }
 
 /* --- rows --- */

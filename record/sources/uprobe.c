@@ -193,12 +193,15 @@ static struct ebt_error *find(const struct source_context *context, const char *
 {
 	struct ebt_error *err = parse(text, &ret->request);
 
-	if (!err)
-		err = probe_path_find(context->options, ret->request.path, &ret->path);
-	if (!err)
-		err = probe_elf_open(ret->path, &ret->elf);
-	if (!err)
-		err = find_functions(ret);
+	if (err)
+		return err;
+	err = probe_path_find(context->options, ret->request.path, &ret->path);
+	if (err)
+		return err;
+	err = probe_elf_open(ret->path, &ret->elf);
+	if (err)
+		return err;
+	err = find_functions(ret);
 	return err ? err : check_returns(ret);
 }
 
