@@ -24,22 +24,23 @@ static struct ebt_error *print_fields(FILE *to, int events, const char *name)
 	if (err)
 		return err;
 	err = tp_format_parse(format, &event);
-	for (size_t i = 0; !err && i < event.probe.n_args; i++)
+	if (err)
+		return err;
+	for (size_t i = 0; i < event.probe.n_args; i++)
 		fprintf(to, "  %-20s %s\n", event.probe.args[i].name, event.probe.args[i].type);
-	return err;
+	return NULL;
 }
 
 struct ebt_error *tp_list_print(FILE *to, const char *query)
 {
 	const char *pattern = strchr(query, ':') ? strchr(query, ':') + 1 : NULL;
-	struct tracefs_names names = { 0 };
+	_cleanup_(tracefs_names_deinit) struct tracefs_names names = { 0 };
 	_cleanup_close_ int events = -1;
 	struct ebt_error *err;
 	size_t n = 0;
 
 	err = tracefs_open(&events);
-	if (!err)
-		err = tracefs_list(events, &names);
+	err = err ? err : tracefs_list(events, &names);
 	for (size_t i = 0; i < names.n && !err; i++) {
 		if (pattern && fnmatch(pattern, names.names[i], 0))
 			continue;
@@ -48,7 +49,6 @@ struct ebt_error *tp_list_print(FILE *to, const char *query)
 		if (pattern)
 			err = print_fields(to, events, names.names[i]);
 	}
-	tracefs_names_deinit(&names);
 	if (!err && !n)
 		return ebt_error_create(EBT_ERR_NOT_FOUND, "there is no tracepoint %s",
 					pattern ? pattern : "");

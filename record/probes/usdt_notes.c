@@ -71,7 +71,6 @@ struct ebt_error *usdt_notes_each(int fd, const struct elfparts *parts, usdt_not
 {
 	const size_t len = parts->stapsdt.len < MAX_NOTES ? (size_t)parts->stapsdt.len : MAX_NOTES;
 	_cleanup_free_ char *notes = len ? malloc(len) : NULL;
-	struct ebt_error *err = NULL;
 	Elf64_Nhdr head;
 
 	if (!len)
@@ -80,7 +79,8 @@ struct ebt_error *usdt_notes_each(int fd, const struct elfparts *parts, usdt_not
 		return &ebt_enomem;
 	if (!ebt_pread(fd, parts->stapsdt.offset, notes, len))
 		return NULL;
-	for (size_t at = 0; !err && len - at >= sizeof(head);) {
+	for (size_t at = 0; len - at >= sizeof(head);) {
+		struct ebt_error *err = NULL;
 		struct usdt_note note;
 		size_t name, desc;
 
@@ -95,9 +95,11 @@ struct ebt_error *usdt_notes_each(int fd, const struct elfparts *parts, usdt_not
 		    !memcmp(notes + name, "stapsdt", sizeof("stapsdt")) &&
 		    take_apart(parts, notes + desc, head.n_descsz, &note))
 			err = fn(arg, &note);
+		if (err)
+			return err;
 		if (aligned(head.n_descsz) > len - desc)
 			break;
 		at = desc + aligned(head.n_descsz);
 	}
-	return err;
+	return NULL;
 }

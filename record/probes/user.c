@@ -93,9 +93,11 @@ struct ebt_error *probe_user_add_place(const struct source_context *context,
 	for (uint32_t i = 0; i < site->n; i++)
 		added.memory |= site->fetch[i].what != EBREC_FETCH_NUMBER && !site->fetch[i].later;
 	err = probe_list_add_place(context->probes, &added, &number);
-	if (!err && bpf_map_update_elem(map, &number, site, BPF_ANY))
-		err = ebt_error_errno(errno, "cannot tell the BPF programs what to fetch");
-	return err;
+	if (err)
+		return err;
+	if (bpf_map_update_elem(map, &number, site, BPF_ANY))
+		return ebt_error_errno(errno, "cannot tell the BPF programs what to fetch");
+	return NULL;
 }
 
 /* --- attaching --- */

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "record/base/keymap.h"
@@ -44,7 +45,7 @@ struct containers {
 	struct keymap stored;	/* path to hash of the content */
 	struct keymap storages; /* paths, to the order that they were found in */
 	char **paths;
-	size_t n_paths;
+	size_t n_paths, capacity;
 	struct keymap known; /* of docker by id, of fuse-overlayfs by pid and start */
 	uint64_t bytes;
 	char *fuse_args;
@@ -92,9 +93,7 @@ static bool add_storage(struct containers *containers, const char *path, size_t 
 	if (!len || len >= PATH_MAX - 64 || path[0] != '/' || containers->n_paths == MAX_STORAGES ||
 	    keymap_find(&containers->storages, path, len, &known))
 		return true;
-	if (!containers->paths)
-		containers->paths = calloc(MAX_STORAGES, sizeof(*containers->paths));
-	if (!containers->paths)
+	if (ebt_array_reserve(&containers->paths, containers->n_paths, &containers->capacity))
 		return false;
 	containers->paths[containers->n_paths] = strndup(path, len);
 	if (!containers->paths[containers->n_paths])

@@ -417,17 +417,17 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 		job.object = *index;
 		job.size = object->size;
 		job.path = strndup(mapping->path, mapping->path_len);
-		if (job.path) {
-			job.fd = take_fd(&fd);
-			objects->hashed += job.hash ? job.size : 0;
-			objects->embedded += job.embed ? job.size : 0;
-			add_job(objects, &job);
-			return NULL;
+		if (!job.path) {
+			job_deinit(&job);
+			return &ebt_enomem;
 		}
-		err = &ebt_enomem;
+		job.fd = take_fd(&fd);
+		objects->hashed += job.hash ? job.size : 0;
+		objects->embedded += job.embed ? job.size : 0;
+		add_job(objects, &job);
+		return NULL;
 	}
-	if (!err)
-		err = finish_row(objects, *index, &job.row);
+	err = finish_row(objects, *index, &job.row);
 	job_deinit(&job);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "record/base/clocks.h"
@@ -103,9 +104,7 @@ static struct ebt_error *add_view(struct snapshot_state *state, struct ebt_strea
 
 	if (state->n_views == MAX_MNT_NS)
 		return NULL;
-	if (!state->views)
-		state->views = calloc(MAX_MNT_NS, sizeof(*state->views));
-	if (!state->views)
+	if (ebt_array_reserve(&state->views, state->n_views, &state->views_capacity))
 		return &ebt_enomem;
 	view = &state->views[state->n_views];
 	*view = *first;

@@ -35,7 +35,7 @@ struct snapshot_state {
 
 	/* See snapshot_mounts.c. */
 	struct mount_view *views;
-	size_t n_views;
+	size_t n_views, views_capacity;
 	uint64_t mounts_changed; /* bytes of tables that were stored again */
 	uint64_t own_mnt_ns;
 	struct containers *containers;

@@ -221,58 +221,60 @@ static struct ebt_error *add_name(struct incarnation *task, const char *comm, si
 	return NULL;
 }
 
-/* A string of a record, checked. Does not end in NUL. */
-static const char *ref_bytes(const void *record, size_t len, struct ebt_ref ref, size_t *ret_len)
+/* The name that a record has, whose bytes may not be in it. */
+static struct ebt_error *learn_name(struct incarnation *task, const void *record, size_t len,
+				    struct ebt_ref comm, uint64_t since)
 {
-	const char *bytes = record;
+	const char *bytes = (const char *)record + comm.off;
 
-	*ret_len = 0;
-	if (ref.off > len || ref.len > len - ref.off)
-		return "";
-	*ret_len = strnlen(bytes + ref.off, ref.len);
-	return bytes + ref.off;
+	if (comm.off > len || comm.len > len - comm.off)
+		return NULL;
+	return add_name(task, bytes, strnlen(bytes, comm.len), since);
+}
+
+/* An incarnation that is followed, by what tells of its beginning. */
+static struct incarnation *learn_start(struct tasks *tasks, uint32_t tid, uint32_t pid,
+				       uint64_t start, uint64_t time_ns)
+{
+	struct incarnation *task = incarnation_of(tasks, tid, start, time_ns);
+
+	if (task) {
+		task->pid = pid;
+		task->followed = true;
+	}
+	return task;
 }
 
 static struct ebt_error *learn_fork(struct tasks *tasks, const void *record, size_t len)
 {
 	struct ebt_wire_task_fork row;
 	struct incarnation *task;
-	const char *comm;
-	size_t comm_len;
 
 	memcpy(&row, record, sizeof(row));
-	task = incarnation_of(tasks, row.child, row.child_start, row.head.time);
+	task = learn_start(tasks, row.child, row.child_pid, row.child_start, row.head.time);
 	if (!task)
 		return &ebt_enomem;
-	task->pid = row.child_pid;
-	task->followed = true;
 	if (row.head.time < task->first)
 		task->first = row.head.time;
-	comm = ref_bytes(record, len, row.comm, &comm_len);
-	return add_name(task, comm, comm_len, row.child_start);
+	return learn_name(task, record, len, row.comm, row.child_start);
 }
 
 static struct ebt_error *learn_exec(struct tasks *tasks, const void *record, size_t len)
 {
 	struct ebt_wire_task_exec row;
 	struct incarnation *task, *old;
-	const char *comm;
-	size_t comm_len;
 
 	memcpy(&row, record, sizeof(row));
-	task = incarnation_of(tasks, row.task, row.start, row.head.time);
+	task = learn_start(tasks, row.task, row.pid, row.start, row.head.time);
 	if (!task)
 		return &ebt_enomem;
-	task->pid = row.pid;
-	task->followed = true;
 	if (row.old_tid && row.old_tid != row.task) {
 		/* The caller took over id and start time of the first thread. */
 		old = incarnation_at(tasks, row.old_tid, row.head.time);
 		if (old && !old->end)
 			old->end = row.head.time;
 	}
-	comm = ref_bytes(record, len, row.comm, &comm_len);
-	return add_name(task, comm, comm_len, row.head.time);
+	return learn_name(task, record, len, row.comm, row.head.time);
 }
 
 /*
@@ -306,15 +308,12 @@ static struct ebt_error *learn_rename(struct tasks *tasks, const void *record, s
 {
 	struct ebt_wire_task_rename row;
 	struct incarnation *task;
-	const char *comm;
-	size_t comm_len;
 
 	memcpy(&row, record, sizeof(row));
 	task = incarnation_with_event(tasks, row.task, row.head.time);
 	if (!task)
 		return &ebt_enomem;
-	comm = ref_bytes(record, len, row.comm, &comm_len);
-	return add_name(task, comm, comm_len, row.head.time);
+	return learn_name(task, record, len, row.comm, row.head.time);
 }
 
 struct ebt_error *tasks_observe(struct tasks *tasks, const void *record, size_t len)
