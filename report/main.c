@@ -117,18 +117,21 @@ static struct ebt_error *run(const struct options *options)
 	struct ebt_error *err;
 
 	err = check_terminal(options);
-	if (!err)
-		err = trace_open(options, &trace);
-	if (!err)
-		err = out_create(options, trace, &out);
+	if (err)
+		return err;
+	err = trace_open(options, &trace);
+	if (err)
+		return err;
+	err = out_create(options, trace, &out);
 	if (err)
 		return err;
 	trace_watch(trace, watch_fetching, &fetching);
 	report.trace = trace;
 	report.out = out;
 	err = interval_run(&report);
-	if (!err)
-		err = out_finish(out);
+	if (err)
+		return err;
+	err = out_finish(out);
 	return err ? err : put_warnings(trace);
 }
 

@@ -101,8 +101,9 @@ struct ebt_error *histogram_add(struct histogram *h, uint64_t value)
 		h->few[h->count] = value;
 	} else {
 		err = h->buckets ? NULL : make_buckets(h);
-		if (!err)
-			err = bucket_add(h->buckets, value, 1);
+		if (err)
+			return err;
+		err = bucket_add(h->buckets, value, 1);
 		if (err)
 			return err;
 	}

@@ -79,10 +79,12 @@ struct ebt_error *span_set_add(struct span_set *set, const struct ebt_task *task
 	if (from >= to || !owner_of(set, task, &span.owner))
 		return NULL;
 	err = ebt_array_reserve(&set->spans, set->n_spans, &set->capacity);
-	if (!err)
-		err = ebt_array_reserve(&set->owned, set->n_owned, &set->owned_capacity);
-	if (!err)
-		err = ebt_map_add(&set->owners, span.owner, (uint32_t)set->n_owned, &i);
+	if (err)
+		return err;
+	err = ebt_array_reserve(&set->owned, set->n_owned, &set->owned_capacity);
+	if (err)
+		return err;
+	err = ebt_map_add(&set->owners, span.owner, (uint32_t)set->n_owned, &i);
 	if (err)
 		return err;
 	if (i == set->n_owned)

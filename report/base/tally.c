@@ -18,8 +18,9 @@ struct ebt_error *tally_add(struct tally *tally, uint32_t owner, uint64_t what, 
 	uint32_t i;
 
 	err = ebt_array_reserve(&tally->entries, tally->n, &tally->capacity);
-	if (!err)
-		err = ebt_map_add(&tally->at, (uint64_t)owner << 40 | what, (uint32_t)tally->n, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&tally->at, (uint64_t)owner << 40 | what, (uint32_t)tally->n, &i);
 	if (err)
 		return err;
 	if (i == tally->n)

@@ -165,7 +165,9 @@ static struct ebt_error *put_time(const struct around_view *v)
 			err = put_time_row(v, whats[kind], wall_kind_name((enum wall_kind)kind),
 					   ns[kind]);
 	}
-	if (!err && (known < v->whole_ns || out_format(v->out) != FORMAT_TABLE))
+	if (err)
+		return err;
+	if (known < v->whole_ns || out_format(v->out) != FORMAT_TABLE)
 		err = put_time_row(v, "not known", "unknown",
 				   known < v->whole_ns ? v->whole_ns - known : 0);
 	return err ? err : out_end(v->out);
@@ -501,10 +503,12 @@ static struct ebt_error *put_tables(const struct around_view *v)
 		return NULL;
 	put_head(v);
 	err = put_time(v);
-	if (!err)
-		err = put_calls(v);
-	if (!err)
-		err = put_events(v);
+	if (err)
+		return err;
+	err = put_calls(v);
+	if (err)
+		return err;
+	err = put_events(v);
 	if (err)
 		return err;
 	return options_u64(v->report->options, "slowest", 0) ? put_slowest(v) : put_functions(v);
@@ -534,8 +538,9 @@ struct ebt_error *marks_around(struct report *report, const struct marks *marks)
 
 	options.scope = v.scope = choose_scope(o, marks);
 	err = around_create(report->trace, marks, &options, &around);
-	if (!err)
-		err = find_machine(report->trace, &v.machine);
+	if (err)
+		return err;
+	err = find_machine(report->trace, &v.machine);
 	if (err)
 		return err;
 	v.around = around;

@@ -402,12 +402,15 @@ struct ebt_error *marks_chart(struct report *report, const struct marks *marks)
 
 	marks_extent(report->trace, marks, &options.from, &options.to);
 	err = trace_names(report->trace, &c.names);
-	if (!err)
-		err = marks_lanes_create(&source, &options, &lanes);
-	if (!err)
-		err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command);
-	if (!err)
-		err = trace_warnings(report->trace, &c.warnings, &c.n_warnings);
+	if (err)
+		return err;
+	err = marks_lanes_create(&source, &options, &lanes);
+	if (err)
+		return err;
+	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command);
+	if (err)
+		return err;
+	err = trace_warnings(report->trace, &c.warnings, &c.n_warnings);
 	if (err)
 		return err;
 	if (c.n_warnings > MAX_WARNINGS)

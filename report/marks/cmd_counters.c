@@ -192,8 +192,9 @@ static struct ebt_error *cmd_counters(struct report *report)
 		return ebt_error_create(EBT_ERR_INVALID, "--plot is for people: --json has the "
 							 "series, --csv the figures");
 	err = trace_names(report->trace, &v.names);
-	if (!err)
-		err = counters_model_create(report->trace, &query, &model);
+	if (err)
+		return err;
+	err = counters_model_create(report->trace, &query, &model);
 	if (err)
 		return err;
 	all = counters_model_all(model, &n);

@@ -62,7 +62,9 @@ static struct ebt_error *cmd_marks(struct report *report)
 	if (err)
 		return err;
 	err = marks_create(report->trace, &query, &marks);
-	if (!err && !marks_n(marks))
+	if (err)
+		return err;
+	if (!marks_n(marks))
 		err = marks_warn_none(report->trace);
 	return err ? err : view(report, marks);
 }

@@ -248,8 +248,9 @@ static struct ebt_error *read_wall(struct around *around)
 	uint32_t n;
 	struct ebt_error *err = wall_create(around->trace, &options, &around->wall);
 
-	if (!err)
-		err = wall_read(around->wall);
+	if (err)
+		return err;
+	err = wall_read(around->wall);
 	if (err)
 		return err;
 	threads = wall_threads(around->wall, &n);
@@ -324,14 +325,18 @@ struct ebt_error *around_create(struct trace *trace, const struct marks *marks,
 	around->options = *options;
 	sched_feed_bounds(trace, &around->from, &around->to);
 	err = add_spans(around);
-	if (!err)
-		err = read_wall(around);
-	if (!err)
-		err = read_syscalls(around);
-	if (!err)
-		err = read_events(around);
-	if (!err)
-		err = find_heaviest(around);
+	if (err)
+		return err;
+	err = read_wall(around);
+	if (err)
+		return err;
+	err = read_syscalls(around);
+	if (err)
+		return err;
+	err = read_events(around);
+	if (err)
+		return err;
+	err = find_heaviest(around);
 	if (!err)
 		*ret = take_ptr(around);
 	return err;

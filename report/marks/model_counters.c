@@ -92,8 +92,9 @@ static struct ebt_error *state_of(struct counters_model *m, uint64_t number,
 		return NULL;
 	}
 	err = ebt_array_reserve(&m->list, m->n, &m->capacity);
-	if (!err)
-		err = ebt_map_add(&m->by_number, number, (uint32_t)m->n, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&m->by_number, number, (uint32_t)m->n, &i);
 	if (err)
 		return err;
 	if (i == m->n) {
@@ -516,14 +517,18 @@ struct ebt_error *counters_model_create(struct trace *trace, const struct counte
 	m->trace = trace;
 	m->query = query;
 	err = trace_names(trace, &m->names);
-	if (!err)
-		err = read_before(m);
-	if (!err)
-		err = begin_window(m);
-	if (!err)
-		err = read_window(m);
-	if (!err)
-		err = finish(m);
+	if (err)
+		return err;
+	err = read_before(m);
+	if (err)
+		return err;
+	err = begin_window(m);
+	if (err)
+		return err;
+	err = read_window(m);
+	if (err)
+		return err;
+	err = finish(m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);

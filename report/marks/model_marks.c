@@ -222,7 +222,9 @@ static struct ebt_error *take_mark(struct store *s, const struct ebt_row *row)
 	struct ebt_error *err;
 
 	err = name_of(s, ebt_mark_group(row), ebt_mark_name(row), &mark.name);
-	if (!err && s->options.messages && s->names[mark.name].wanted)
+	if (err)
+		return err;
+	if (s->options.messages && s->names[mark.name].wanted)
 		err = proc_texts_add(&s->messages, ebt_mark_message(row), &mark.message);
 	if (err)
 		return err;
@@ -286,7 +288,9 @@ static struct ebt_error *take_hit(struct store *s, const struct ebt_row *row)
 	if (probe && probe->kind <= EBT_V_probe_kind_usdt)
 		mark.origin = (uint8_t)(MARK_PROBES + probe->kind);
 	err = hit_name(s, probe, number, &mark.name);
-	if (!err && s->options.messages && s->names[mark.name].wanted)
+	if (err)
+		return err;
+	if (s->options.messages && s->names[mark.name].wanted)
 		err = hit_message(s, row, probe, &mark.message);
 	if (err)
 		return err;
@@ -418,13 +422,16 @@ static struct ebt_error *read_all(struct store *s)
 	struct ebt_error *err;
 
 	err = probe_args_create(s->trace, &s->probes);
-	if (!err && s->options.messages)
+	if (err)
+		return err;
+	if (s->options.messages)
 		err = probe_names_find(s->trace, s->probes);
-	if (!err)
-		err = trace_read_rows(s->trace, exits, 1, TRACE_UNFILTERED | TRACE_QUIET, take_exit,
-				      s);
-	if (!err)
-		err = trace_read_rows(s->trace, wants, 2, TRACE_UNFILTERED, take_row, s);
+	if (err)
+		return err;
+	err = trace_read_rows(s->trace, exits, 1, TRACE_UNFILTERED | TRACE_QUIET, take_exit, s);
+	if (err)
+		return err;
+	err = trace_read_rows(s->trace, wants, 2, TRACE_UNFILTERED, take_row, s);
 	if (err)
 		return err;
 	finish(s);

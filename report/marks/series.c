@@ -87,8 +87,9 @@ static struct ebt_error *gap_of(struct previous *previous, const struct names *n
 	uint32_t i;
 	struct ebt_error *err = marks_groups_find(&previous->groups, names, mark, &i);
 
-	if (!err)
-		err = ebt_array_reserve(&previous->starts, i, &previous->capacity);
+	if (err)
+		return err;
+	err = ebt_array_reserve(&previous->starts, i, &previous->capacity);
 	if (err)
 		return err;
 	*ret = NO_GAP;
@@ -212,9 +213,9 @@ static struct ebt_error *put_marks(const struct series *s)
 	err = out_begin(s->report->out, &table);
 	for (size_t i = 0; i < n && !err; i++)
 		err = put(s, i, &cells);
-	if (!err)
-		err = text_error(&cells.late) ? text_error(&cells.late)
-					      : text_error(&cells.process);
+	if (err)
+		return err;
+	err = text_error(&cells.late) ? text_error(&cells.late) : text_error(&cells.process);
 	return err ? err : out_end(s->report->out);
 }
 
@@ -278,10 +279,12 @@ static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 
 	out_printf(s->report->out, "\n");
 	err = out_begin(s->report->out, &table);
-	if (!err)
-		err = put_figures(s, "duration", list, collect(s, false, list));
-	if (!err)
-		err = put_figures(s, "gap", list, collect(s, true, list));
+	if (err)
+		return err;
+	err = put_figures(s, "duration", list, collect(s, false, list));
+	if (err)
+		return err;
+	err = put_figures(s, "gap", list, collect(s, true, list));
 	return err ? err : out_end(s->report->out);
 }
 
@@ -389,18 +392,23 @@ static struct ebt_error *put_summary(const struct series *s)
 	if (!list)
 		return &ebt_enomem;
 	err = put_all_figures(s, list);
-	if (!err)
-		err = put_late(s);
-	if (!err && out_format(s->report->out) == FORMAT_TABLE)
+	if (err)
+		return err;
+	err = put_late(s);
+	if (err)
+		return err;
+	if (out_format(s->report->out) == FORMAT_TABLE)
 		err = plot(s, false, "duration");
-	if (!err && out_format(s->report->out) == FORMAT_TABLE)
+	if (err)
+		return err;
+	if (out_format(s->report->out) == FORMAT_TABLE)
 		err = plot(s, true, "gap");
-	if (!err)
-		err = put_histogram(s, "durations", "Durations:", list, collect(s, false, list));
-	if (!err)
-		err = put_histogram(s, "gaps", "From one beginning to the next:", list,
-				    collect(s, true, list));
-	return err;
+	if (err)
+		return err;
+	err = put_histogram(s, "durations", "Durations:", list, collect(s, false, list));
+	return err ? err
+		   : put_histogram(s, "gaps", "From one beginning to the next:", list,
+				   collect(s, true, list));
 }
 
 struct ebt_error *marks_series(struct report *report, const struct marks *marks)
@@ -414,9 +422,11 @@ struct ebt_error *marks_series(struct report *report, const struct marks *marks)
 	struct ebt_error *err;
 
 	err = trace_names(report->trace, &names);
-	if (!err)
-		err = find_gaps(&s, names);
-	if (!err)
-		err = put_marks(&s);
+	if (err)
+		return err;
+	err = find_gaps(&s, names);
+	if (err)
+		return err;
+	err = put_marks(&s);
 	return err ? err : put_summary(&s);
 }

@@ -82,8 +82,9 @@ static struct ebt_error *thread_of(struct waterfall *w, const struct ebt_task *t
 	uint32_t i;
 
 	err = ebt_array_reserve(&w->threads, w->n_threads, &w->threads_capacity);
-	if (!err)
-		err = ebt_map_add(&w->thread_at, id, (uint32_t)w->n_threads, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&w->thread_at, id, (uint32_t)w->n_threads, &i);
 	if (err)
 		return err;
 	if (i == w->n_threads)

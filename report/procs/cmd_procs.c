@@ -167,14 +167,18 @@ static struct ebt_error *run_procs(struct report *report)
 	};
 	struct ebt_error *err = check_options(report);
 
-	if (!err)
-		err = trace_names(report->trace, &v.names);
-	if (!err)
-		err = procs_create(report->trace, &procs);
-	if (!err)
-		err = choose(report, procs, &choice);
-	if (!err)
-		err = proc_containers_collect(trace_reader(report->trace), &containers);
+	if (err)
+		return err;
+	err = trace_names(report->trace, &v.names);
+	if (err)
+		return err;
+	err = procs_create(report->trace, &procs);
+	if (err)
+		return err;
+	err = choose(report, procs, &choice);
+	if (err)
+		return err;
+	err = proc_containers_collect(trace_reader(report->trace), &containers);
 	if (err)
 		return err;
 	v.procs = procs;

@@ -147,8 +147,9 @@ static struct ebt_error *read_all_mounts(struct collection *collection, struct e
 	size_t n;
 	struct ebt_error *err = ebt_reader_files(reader, &files, &n);
 
-	if (!err)
-		err = ebt_reader_meta(reader, "host.mnt_ns", &text);
+	if (err)
+		return err;
+	err = ebt_reader_meta(reader, "host.mnt_ns", &text);
 	if (err)
 		return err;
 	if (text)

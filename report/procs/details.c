@@ -293,7 +293,8 @@ struct ebt_error *proc_view_details(const struct proc_view *v)
 	for (size_t i = 0; i < v->n_shown; i++)
 		put_head(v, &all[v->shown[i]]);
 	err = proc_view_threads(v, "threads");
-	if (!err)
-		err = put_all_layouts(v);
+	if (err)
+		return err;
+	err = put_all_layouts(v);
 	return err ? err : put_mounts(v);
 }

@@ -37,8 +37,9 @@ static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *ta
 	struct proc *p;
 
 	err = ebt_array_reserve(&procs->all, procs->n, &procs->capacity);
-	if (!err)
-		err = ebt_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
+	if (err)
+		return err;
+	err = ebt_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
 	if (err)
 		return err;
 	p = &procs->all[*ret];
@@ -98,7 +99,9 @@ static struct ebt_error *get_thread(struct procs *procs, const struct ebt_task *
 	struct ebt_error *err =
 		ebt_map_add(&procs->by_task, task->id, (uint32_t)procs->n_threads, &i);
 
-	if (!err && i == procs->n_threads)
+	if (err)
+		return err;
+	if (i == procs->n_threads)
 		err = add_thread(procs, task);
 	if (err)
 		return err;
@@ -185,8 +188,9 @@ static struct ebt_error *on_process(struct procs *procs, const struct ebt_row *r
 	p->user_ns = ebt_process_user_ns(row);
 	p->cgroup_ns = ebt_process_cgroup_ns(row);
 	err = proc_texts_add(&procs->texts, ebt_process_exe(row), &p->exe);
-	if (!err)
-		err = proc_texts_add(&procs->texts, ebt_process_cgroup(row), &p->cgroup);
+	if (err)
+		return err;
+	err = proc_texts_add(&procs->texts, ebt_process_cgroup(row), &p->cgroup);
 	if (!err && cmdline.len)
 		err = proc_texts_add(&procs->texts, cmdline, &p->cmdline);
 	return err;
@@ -319,9 +323,7 @@ static struct ebt_error *on_exec(struct procs *procs, const struct ebt_row *row)
 	if (!p->exec_ns)
 		p->exec_ns = row->time;
 	err = proc_texts_add(&procs->texts, ebt_task_exec_cmdline(row), &p->cmdline);
-	if (!err)
-		err = proc_texts_add(&procs->texts, ebt_task_exec_filename(row), &p->exe);
-	return err;
+	return err ? err : proc_texts_add(&procs->texts, ebt_task_exec_filename(row), &p->exe);
 }
 
 static struct ebt_error *on_exit_row(struct procs *procs, const struct ebt_row *row)
@@ -521,10 +523,12 @@ struct ebt_error *procs_create(struct trace *trace, struct procs **ret)
 	if (!procs)
 		return &ebt_enomem;
 	err = trace_names(trace, &procs->names);
-	if (!err)
-		err = read_rows(procs, trace);
-	if (!err)
-		err = sort(procs);
+	if (err)
+		return err;
+	err = read_rows(procs, trace);
+	if (err)
+		return err;
+	err = sort(procs);
 	if (err)
 		return err;
 	sum_up(procs);

@@ -161,8 +161,9 @@ static struct ebt_error *put_flame(struct report *report, const struct wall *wal
 	struct ebt_error *err;
 
 	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command);
-	if (!err)
-		err = trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
+	if (err)
+		return err;
+	err = trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
 	if (err)
 		return err;
 	if (command) {
@@ -267,13 +268,18 @@ static struct ebt_error *run_wall(struct report *report)
 	struct ebt_error *err;
 
 	err = parse_kinds(options_string(o, "state"), &options.only);
-	if (!err)
-		err = check_options(o, folder);
-	if (!err)
-		err = trace_names(report->trace, &names);
-	if (!err)
-		err = find_wall(report->trace, &options, &wall);
-	if (!err && (folder || options_flag(o, "flame") || options_flag(o, "folded")))
+	if (err)
+		return err;
+	err = check_options(o, folder);
+	if (err)
+		return err;
+	err = trace_names(report->trace, &names);
+	if (err)
+		return err;
+	err = find_wall(report->trace, &options, &wall);
+	if (err)
+		return err;
+	if (folder || options_flag(o, "flame") || options_flag(o, "folded"))
 		err = warn_nothing(report->trace, wall);
 	if (err)
 		return err;

@@ -144,8 +144,9 @@ static struct ebt_error *begin(struct trace *trace, const struct sched_feed *fee
 	options.handler = &feeding->handler;
 	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
 	err = followed_create(trace_reader(trace), &feeding->followed);
-	if (!err)
-		err = sched_model_create(trace_reader(trace), &options, &feeding->model);
+	if (err)
+		return err;
+	err = sched_model_create(trace_reader(trace), &options, &feeding->model);
 	return err ? err : create_cursor(trace, feed, &feeding->cursor);
 }
 
@@ -178,8 +179,9 @@ static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
 			return err;
 		feeding->switches |= row->batch->table->id == EBT_T_sched_switch;
 		err = pass_row(feeding, row);
-		if (!err)
-			err = sched_model_row(feeding->model, row);
+		if (err)
+			return err;
+		err = sched_model_row(feeding->model, row);
 		if (err)
 			return err;
 		row->batch = NULL;

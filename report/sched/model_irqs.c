@@ -43,9 +43,12 @@ static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kin
 	uint32_t key, i;
 
 	err = ebt_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
-	if (!err)
-		err = ebt_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats, &i);
-	if (!err && i == m->n_stats)
+	if (err)
+		return err;
+	err = ebt_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats, &i);
+	if (err)
+		return err;
+	if (i == m->n_stats)
 		err = ebt_array_reserve(&m->stats, m->n_stats, &m->stats_capacity);
 	if (err)
 		return err;
@@ -72,7 +75,9 @@ static struct ebt_error *count_task(struct irq_model *m, const struct ebt_task *
 	uint32_t i;
 
 	err = ebt_map_add(&m->by_task, task->id, (uint32_t)m->n_tasks, &i);
-	if (!err && i == m->n_tasks)
+	if (err)
+		return err;
+	if (i == m->n_tasks)
 		err = ebt_array_reserve(&m->tasks, m->n_tasks, &m->tasks_capacity);
 	if (err)
 		return err;
@@ -117,7 +122,9 @@ static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint
 	uint32_t i;
 
 	err = ebt_map_add(&f->by_kind[kind != 0], function, (uint32_t)f->n, &i);
-	if (!err && i == f->n)
+	if (err)
+		return err;
+	if (i == f->n)
 		err = ebt_array_reserve(&f->list, f->n, &f->capacity);
 	if (err)
 		return err;
@@ -158,7 +165,9 @@ static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
 	uint32_t i;
 
 	err = ebt_map_add(&m->by_line, ebt_irq_name_number(row), (uint32_t)m->n_lines, &i);
-	if (!err && i == m->n_lines)
+	if (err)
+		return err;
+	if (i == m->n_lines)
 		err = ebt_array_reserve(&m->lines, m->n_lines, &m->lines_capacity);
 	if (err)
 		return err;
@@ -222,8 +231,9 @@ struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret)
 		return &ebt_enomem;
 	m->trace = trace;
 	err = read_rows(m);
-	if (!err)
-		err = read_names(m);
+	if (err)
+		return err;
+	err = read_names(m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);

@@ -82,8 +82,9 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 	struct ebt_error *err;
 
 	err = get_task(stat, run->task, &task);
-	if (!err)
-		err = get_cpu(stat, run->cpu, &cpu);
+	if (err)
+		return err;
+	err = get_cpu(stat, run->cpu, &cpu);
 	if (err)
 		return err;
 	task->ran = true;

@@ -137,9 +137,10 @@ static struct ebt_error *get_spent(struct wall *wall, const struct ebt_task *tas
 	struct ebt_error *err;
 
 	err = ebt_array_reserve(&wall->spent, wall->n_spent, &wall->spent_capacity);
-	if (!err)
-		err = ebt_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node,
-				  (uint32_t)wall->n_spent, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node, (uint32_t)wall->n_spent,
+			  &i);
 	if (err)
 		return err;
 	if (i == wall->n_spent) {
@@ -262,10 +263,12 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	if (!is_within(wall, off->task, off->start, off->end))
 		return NULL;
 	err = get_thread(wall, off->task, &thread);
-	if (!err)
-		err = is_lock(wall, node, &lock);
-	if (!err)
-		err = get_spent(wall, off->task, node, &spent);
+	if (err)
+		return err;
+	err = is_lock(wall, node, &lock);
+	if (err)
+		return err;
+	err = get_spent(wall, off->task, node, &spent);
 	if (err)
 		return err;
 	asleep.kind = kind_of(off->why, lock);
@@ -383,8 +386,9 @@ static struct ebt_error *read_switches(struct wall *wall)
 
 	sched_feed_bounds(wall->trace, &from, &wall->to);
 	err = go_on(wall);
-	if (!err)
-		err = sched_feed_run(wall->trace, &feed, &partial);
+	if (err)
+		return err;
+	err = sched_feed_run(wall->trace, &feed, &partial);
 	return err ? err : offcpu_finish(wall->offcpu);
 }
 
@@ -408,8 +412,9 @@ static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 	if (!is_within(wall, stack.task, row->time, row->time))
 		return NULL;
 	err = calltree_place(wall->tree, &stack, &node);
-	if (!err)
-		err = get_spent(wall, stack.task, node, &spent);
+	if (err)
+		return err;
+	err = get_spent(wall, stack.task, node, &spent);
 	if (err)
 		return err;
 	spent->samples++;
@@ -537,14 +542,18 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 	wall->trace = trace;
 	wall->options = *options;
 	err = calltree_create_for(trace, options->roots, &wall->tree);
-	if (!err)
-		err = create_offcpu(wall);
-	if (!err)
-		err = prepare_names(trace, EBT_T_sample, 0);
-	if (!err)
-		err = prepare_names(trace, EBT_T_sched_switch, 0);
-	if (!err)
-		err = prepare_names(trace, EBT_T_offcpu_stack, 0);
+	if (err)
+		return err;
+	err = create_offcpu(wall);
+	if (err)
+		return err;
+	err = prepare_names(trace, EBT_T_sample, 0);
+	if (err)
+		return err;
+	err = prepare_names(trace, EBT_T_sched_switch, 0);
+	if (err)
+		return err;
+	err = prepare_names(trace, EBT_T_offcpu_stack, 0);
 	if (!err)
 		*ret = take_ptr(wall);
 	return err;
@@ -575,10 +584,12 @@ struct ebt_error *wall_read(struct wall *wall)
 	}
 	wall->was_read = true;
 	err = read_switches(wall);
-	if (!err)
-		err = read_samples(wall);
-	if (!err)
-		err = place_unsampled(wall);
+	if (err)
+		return err;
+	err = read_samples(wall);
+	if (err)
+		return err;
+	err = place_unsampled(wall);
 	if (err)
 		return err;
 	share_out(wall);

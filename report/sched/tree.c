@@ -122,12 +122,15 @@ struct ebt_error *sched_tree(struct report *report)
 	if (!err)
 		err = waketree_create(&tree);
 	v.tree = tree;
-	if (!err)
-		err = sched_feed_run(report->trace, &feed, &partial);
-	if (!err)
-		err = waketree_finish(tree);
-	if (!err)
-		err = put_nodes(&v);
+	if (err)
+		return err;
+	err = sched_feed_run(report->trace, &feed, &partial);
+	if (err)
+		return err;
+	err = waketree_finish(tree);
+	if (err)
+		return err;
+	err = put_nodes(&v);
 	if (!err && waketree_left_out(tree))
 		err = trace_warn(report->trace,
 				 "%" PRIu64 " wake-ups are in longer or more chains than fit",

@@ -186,8 +186,9 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 	if (!thread->top)
 		return text_error(&name);
 	err = put_stacks(f, wall, thread->top, true);
-	if (!err)
-		err = put_stacks(f, wall, thread->top, false);
+	if (err)
+		return err;
+	err = put_stacks(f, wall, thread->top, false);
 	return err ? err : text_error(&name);
 }
 
@@ -279,8 +280,9 @@ static struct ebt_error *begin_name(struct folder *folder, uint32_t tid, struct 
 	uint32_t i;
 
 	err = ebt_array_reserve(&folder->lives, n, &folder->capacity);
-	if (!err)
-		err = ebt_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
 	if (err)
 		return err;
 	if (i == n)
@@ -310,8 +312,9 @@ static struct ebt_error *write_one(const struct folder *folder, const struct wal
 	}
 	text_cstr(&name, ends[which]);
 	err = text_error(&name);
-	if (!err)
-		err = make_file(folder, text_get(&name), &f);
+	if (err)
+		return err;
+	err = make_file(folder, text_get(&name), &f);
 	if (err)
 		return err;
 	if (which == FILE_SVG)

@@ -323,10 +323,12 @@ static struct ebt_error *put_names(void *arg, struct ebt_stream *stream)
 
 	m->stream = stream;
 	err = find_last_object_id(m);
-	if (!err)
-		err = sym_each_place(m->sym, put_place, m);
-	if (!err)
-		err = copying_meta(m->report, stream, "bundle.version", EBT_VERSION);
+	if (err)
+		return err;
+	err = sym_each_place(m->sym, put_place, m);
+	if (err)
+		return err;
+	err = copying_meta(m->report, stream, "bundle.version", EBT_VERSION);
 	return err ? err : copying_note_damage(m->report, stream);
 }
 
@@ -356,8 +358,9 @@ static struct ebt_error *run_bundle(struct report *report)
 		if (!err)
 			err = resolve_table(&m, &m.tables[i]);
 	}
-	if (!err)
-		err = copying_run(report, &options);
+	if (err)
+		return err;
+	err = copying_run(report, &options);
 	if (!err && m.unnamed)
 		err = trace_warn(report->trace,
 				 "%" PRIu64 " of %" PRIu64

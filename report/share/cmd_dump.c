@@ -191,7 +191,9 @@ static struct ebt_error *dump_rows(struct dump *d)
 	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
 						   options_string(d->report->options, "table"));
 
-	if (!err && out_format(d->report->out) == FORMAT_CSV)
+	if (err)
+		return err;
+	if (out_format(d->report->out) == FORMAT_CSV)
 		err = csv_begin(d);
 	if (err)
 		return err;

@@ -523,9 +523,12 @@ static struct ebt_error *prepare(struct export *e)
 		return ebt_error_create(EBT_ERR_INVALID, "--batch: 0 rows are no batch");
 	ndjson_init(&e->lines, e->f, 0);
 	err = dump_tables_init(e->report->trace, &e->t);
-	if (!err)
-		err = dump_tables_choose(&e->t, e->report->trace, o, options_string(o, "table"));
-	if (!err && options_flag(o, "symbols"))
+	if (err)
+		return err;
+	err = dump_tables_choose(&e->t, e->report->trace, o, options_string(o, "table"));
+	if (err)
+		return err;
+	if (options_flag(o, "symbols"))
 		err = trace_sym(e->report->trace, &e->sym);
 	if (err)
 		return err;

@@ -171,10 +171,12 @@ static struct ebt_error *run_scrub(struct report *report)
 	if (!err)
 		err = scrub_create(trace_reader(report->trace), &options, &scrub);
 	copy.scrub = scrub;
-	if (!err)
-		err = copying_run(report, &copy_options);
-	if (!err)
-		err = put_counts(report, scrub);
+	if (err)
+		return err;
+	err = copying_run(report, &copy_options);
+	if (err)
+		return err;
+	err = put_counts(report, scrub);
 	if (!err && scrub_unknown(scrub))
 		err = trace_warn(report->trace,
 				 "%" PRIu64 " chunks of a kind that this version does not know "

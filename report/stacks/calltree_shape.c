@@ -169,7 +169,9 @@ static struct ebt_error *add_stack(struct shaping *s, struct calltree *view, uin
 	err = take_path(s, at, &n, &first);
 	if (!err && first && s->tree->nodes[first].parent) /* its process, where that is a thread */
 		err = add_frame(s, view, s->tree->nodes[first].parent, &node);
-	if (!err && first)
+	if (err)
+		return err;
+	if (first)
 		err = add_frame(s, view, first, &node);
 	if (err)
 		return err;

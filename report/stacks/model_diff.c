@@ -161,8 +161,9 @@ struct ebt_error *diff_create(const struct diff_side *before, const struct diff_
 	if (!diff->sides[BEFORE].keys || !diff->sides[AFTER].keys || !entries || !diff->funcs)
 		return &ebt_enomem;
 	err = add_side(&diff->sides[BEFORE], BEFORE, by_total, entries, &n);
-	if (!err)
-		err = add_side(&diff->sides[AFTER], AFTER, by_total, entries, &n);
+	if (err)
+		return err;
+	err = add_side(&diff->sides[AFTER], AFTER, by_total, entries, &n);
 	if (err)
 		return err;
 	qsort(entries, n, sizeof(*entries), compare_entries);

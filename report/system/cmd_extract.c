@@ -125,8 +125,9 @@ static struct ebt_error *extract_one(struct report *report, int folder, const st
 	size_t len;
 
 	err = ebt_reader_file_content(trace_reader(report->trace), file->id, &content, &len);
-	if (!err)
-		err = make_name(file, &name);
+	if (err)
+		return err;
+	err = make_name(file, &name);
 	return err ? err : write_file(report, folder, text_get(&name), content, len);
 }
 

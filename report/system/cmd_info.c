@@ -456,7 +456,9 @@ static struct ebt_error *put_losses(struct info_view *v)
 	err = out_begin(v->out, &table);
 	for (size_t i = 0; !err && i < v->info.n_losses; i++)
 		err = put_loss(v, &v->info.losses[i]);
-	if (!err && v->info.losses_cut)
+	if (err)
+		return err;
+	if (v->info.losses_cut)
 		err = trace_warn(v->report->trace, "there are more kinds of loss than are shown");
 	return err ? err : out_end(v->out);
 }
@@ -492,8 +494,9 @@ static struct ebt_error *cmd_info(struct report *report)
 	v.file = ebt_reader_info(trace_reader(report->trace));
 	trace_note_all(report->trace);
 	err = info_collect(report->trace, &v.info);
-	if (!err)
-		err = proc_containers_collect(trace_reader(report->trace), &v.containers);
+	if (err)
+		return err;
+	err = proc_containers_collect(trace_reader(report->trace), &v.containers);
 	if (err)
 		return err;
 	if (options_flag(report->options, "frames") ||
@@ -504,12 +507,15 @@ static struct ebt_error *cmd_info(struct report *report)
 		v.have_frames = true;
 	}
 	err = put_heads(&v);
-	if (!err)
-		err = put_sources(&v);
-	if (!err)
-		err = proc_containers_put(&v.containers, v.out);
-	if (!err)
-		err = put_tables(&v);
+	if (err)
+		return err;
+	err = put_sources(&v);
+	if (err)
+		return err;
+	err = proc_containers_put(&v.containers, v.out);
+	if (err)
+		return err;
+	err = put_tables(&v);
 	return err ? err : put_losses(&v);
 }
 

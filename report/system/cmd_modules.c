@@ -221,12 +221,15 @@ static struct ebt_error *cmd_modules(struct report *report)
 	const char *os = NULL;
 
 	err = ebt_reader_meta(trace_reader(report->trace), "host.os", &os);
-	if (!err)
-		err = trace_sym(report->trace, &v.sym);
-	if (!err)
-		err = module_model_create(report->trace, v.sym, &model);
-	if (!err)
-		err = out_begin(report->out, &table);
+	if (err)
+		return err;
+	err = trace_sym(report->trace, &v.sym);
+	if (err)
+		return err;
+	err = module_model_create(report->trace, v.sym, &model);
+	if (err)
+		return err;
+	err = out_begin(report->out, &table);
 	if (err)
 		return err;
 	v.model = model;

@@ -19,7 +19,9 @@ static struct ebt_error *visit(void *arg, const struct stack_visit *v)
 
 		err = sym_locate(sym, v->task, v->row->time, stack->addresses[i],
 				 i || v->first_is_caller, &found, &object);
-		if (!err && found)
+		if (err)
+			return err;
+		if (found)
 			err = sym_expect(sym, object);
 		if (err)
 			return err;

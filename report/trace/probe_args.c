@@ -83,8 +83,9 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 	if (probes->n == MAX_PROBES || probe_args_find(probes, number))
 		return NULL;
 	err = ebt_array_reserve(&probes->list, probes->n, &probes->capacity);
-	if (!err)
-		err = ebt_map_add(&probes->by_number, number, (uint32_t)probes->n, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&probes->by_number, number, (uint32_t)probes->n, &i);
 	if (err)
 		return err;
 	probe = &probes->list[probes->n++];
@@ -95,10 +96,12 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 		.result = { .kind = EBT_V_probe_arg_kind_register, .size = 8 },
 	};
 	err = keep_field(probes, ebt_probe_group(row), &probe->group);
-	if (!err)
-		err = keep_field(probes, ebt_probe_name(row), &probe->name);
-	if (!err)
-		err = keep_field(probes, ebt_probe_path(row), &probe->path);
+	if (err)
+		return err;
+	err = keep_field(probes, ebt_probe_name(row), &probe->name);
+	if (err)
+		return err;
+	err = keep_field(probes, ebt_probe_path(row), &probe->path);
 	return err ? err : probe_args_keep(probes, ebt_probe_build_id(row), &probe->build_id);
 }
 
@@ -139,8 +142,9 @@ struct ebt_error *probe_args_create(struct trace *trace, struct probe_args **ret
 	if (!probes)
 		return &ebt_enomem;
 	err = trace_read_table(trace, EBT_T_probe, TRACE_UNFILTERED, take_probe, probes);
-	if (!err)
-		err = trace_read_table(trace, EBT_T_probe_arg, TRACE_UNFILTERED, take_arg, probes);
+	if (err)
+		return err;
+	err = trace_read_table(trace, EBT_T_probe_arg, TRACE_UNFILTERED, take_arg, probes);
 	if (err)
 		return err;
 	*ret = take_ptr(probes);

@@ -31,8 +31,9 @@ static struct ebt_error *get(struct programs *programs, const struct ebt_task *t
 	uint32_t i;
 
 	err = ebt_array_reserve(&programs->list, programs->n, &programs->capacity);
-	if (!err)
-		err = ebt_map_add(&programs->map, key, (uint32_t)programs->n, &i);
+	if (err)
+		return err;
+	err = ebt_map_add(&programs->map, key, (uint32_t)programs->n, &i);
 	if (err)
 		return err;
 	if (i == programs->n)

@@ -509,7 +509,9 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 		o->debuginfod_timeout_ns ? o->debuginfod_timeout_ns : DEBUGINFOD_TIMEOUT_NS;
 	if (!trace->sym) {
 		err = sym_create(trace->reader, &options, &trace->sym);
-		if (!err && o->debuginfod)
+		if (err)
+			return err;
+		if (o->debuginfod)
 			err = prefetch_files(trace, trace->sym);
 		if (err)
 			return err;

@@ -225,7 +225,9 @@ static struct ebt_error *warn_file(struct trace *trace)
 	damage = ebt_reader_damage(trace->reader, &n, &total);
 	for (size_t i = 0; i < n; i++)
 		bytes += damage[i].length;
-	if (!err && n)
+	if (err)
+		return err;
+	if (n)
 		err = add_warning(trace,
 				  "%" PRIu64 " part%s of the file (%" PRIu64
 				  " bytes) could not be read; the first is at offset %" PRIu64
@@ -378,14 +380,18 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
 				  losses[i].table->name, (double)losses[i].lost * 100 / all);
 	}
-	if (!err)
-		err = warn_unknown(trace);
-	if (!err)
-		err = warn_no_task(trace);
-	if (!err)
-		err = warn_notes(trace);
-	if (!err)
-		err = warn_files(trace);
+	if (err)
+		return err;
+	err = warn_unknown(trace);
+	if (err)
+		return err;
+	err = warn_no_task(trace);
+	if (err)
+		return err;
+	err = warn_notes(trace);
+	if (err)
+		return err;
+	err = warn_files(trace);
 	if (err)
 		return err;
 	*ret = (const char *const *)trace->warnings;
