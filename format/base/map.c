@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "format/base/array.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -152,6 +154,23 @@ struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, 
 	if (!err)
 		put(map, key, next);
 	return err;
+}
+
+struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *array, size_t size,
+				       size_t *n, size_t *capacity, uint32_t *ret)
+{
+	struct ebt_error *err;
+	char *items;
+
+	err = ebt_array_grow(array, *n, capacity, size, false);
+	if (err)
+		return err;
+	err = ebt_map_add(map, key, (uint32_t)*n, ret);
+	if (err || *ret < *n)
+		return err;
+	memcpy(&items, array, sizeof(items));
+	memset(items + size * (*n)++, 0, size);
+	return NULL;
 }
 
 bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_t *ret)

@@ -6,9 +6,10 @@
  *
  * Where the key is a number, the map has the whole of it:
  *
- *	err = ebt_map_add(&map, pid, (uint32_t)n, &i);
- *	if (!err && i == n)
- *		err = append(…);
+ *	err = ebt_map_element(&map, pid, &list, &n, &capacity, &i);
+ *	if (err)
+ *		return err;
+ *	list[i].count++;
  *
  * Where it is anything else, the map has its hash, and the caller compares:
  *
@@ -41,6 +42,15 @@ void ebt_map_clear(struct ebt_map *map);
 
 /* The value of this key, which gets `next` (below EBT_MAP_NONE) where it is not there yet. */
 struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, uint32_t *ret);
+
+/*
+ * The index of the element that an array (its address) has for this key. Where the key is new, the
+ * array, whose size is *n, gets an element more, which is all zero.
+ */
+#define ebt_map_element(map, key, array, n, capacity, ret) \
+	ebt_map_grow_element((map), (key), (array), sizeof(**(array)), (n), (capacity), (ret))
+struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *array, size_t size,
+				       size_t *n, size_t *capacity, uint32_t *ret);
 
 /* The value of this key, if it is there; of several the first. */
 bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_t *ret);

@@ -81,16 +81,9 @@ struct ebt_error *span_set_add(struct span_set *set, const struct ebt_task *task
 	err = ebt_array_reserve(&set->spans, set->n_spans, &set->capacity);
 	if (err)
 		return err;
-	err = ebt_array_reserve(&set->owned, set->n_owned, &set->owned_capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&set->owners, span.owner, (uint32_t)set->n_owned, &i);
-	if (err)
-		return err;
-	if (i == set->n_owned)
-		set->owned[set->n_owned++] = (struct owned){ 0 };
 	set->spans[set->n_spans++] = span;
-	return NULL;
+	return ebt_map_element(&set->owners, span.owner, &set->owned, &set->n_owned,
+			       &set->owned_capacity, &i);
 }
 
 static int compare_spans(const void *a, const void *b)

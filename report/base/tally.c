@@ -14,18 +14,16 @@ void tally_deinit(struct tally *tally)
 
 struct ebt_error *tally_add(struct tally *tally, uint32_t owner, uint64_t what, uint64_t weight)
 {
+	struct tally_entry *entry;
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_array_reserve(&tally->entries, tally->n, &tally->capacity);
+	err = ebt_map_element(&tally->at, (uint64_t)owner << 40 | what, &tally->entries, &tally->n,
+			      &tally->capacity, &i);
 	if (err)
 		return err;
-	err = ebt_map_add(&tally->at, (uint64_t)owner << 40 | what, (uint32_t)tally->n, &i);
-	if (err)
-		return err;
-	if (i == tally->n)
-		tally->entries[tally->n++] = (struct tally_entry){ owner, what, 0 };
-	tally->entries[i].weight += weight;
+	entry = &tally->entries[i];
+	*entry = (struct tally_entry){ owner, what, entry->weight + weight };
 	return NULL;
 }
 

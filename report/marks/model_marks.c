@@ -106,21 +106,22 @@ static struct ebt_error *is_name_wanted(const struct marks_options *o, const str
 static struct ebt_error *name_of(struct store *s, struct ebt_str group, struct ebt_str text,
 				 uint32_t *ret)
 {
+	const size_t n = s->n_names;
 	uint32_t group_id, text_id;
 	struct ebt_error *err;
 	struct marks_name *name;
 
 	err = proc_texts_add(&s->texts, group, &group_id);
-	if (!err)
-		err = proc_texts_add(&s->texts, text, &text_id);
-	if (!err)
-		err = ebt_array_reserve(&s->names, s->n_names, &s->names_capacity);
-	if (!err)
-		err = ebt_map_add(&s->by_texts, (uint64_t)group_id << 32 | text_id,
-				  (uint32_t)s->n_names, ret);
-	if (err || *ret < s->n_names)
+	if (err)
 		return err;
-	name = &s->names[s->n_names++];
+	err = proc_texts_add(&s->texts, text, &text_id);
+	if (err)
+		return err;
+	err = ebt_map_element(&s->by_texts, (uint64_t)group_id << 32 | text_id, &s->names,
+			      &s->n_names, &s->names_capacity, ret);
+	if (err || s->n_names == n)
+		return err;
+	name = &s->names[*ret];
 	*name = (struct marks_name){ .name = { proc_texts_get(&s->texts, group_id).data,
 					       proc_texts_get(&s->texts, text_id).data,
 					       group_id } };

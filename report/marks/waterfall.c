@@ -81,16 +81,11 @@ static struct ebt_error *thread_of(struct waterfall *w, const struct ebt_task *t
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_array_reserve(&w->threads, w->n_threads, &w->threads_capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&w->thread_at, id, (uint32_t)w->n_threads, &i);
-	if (err)
-		return err;
-	if (i == w->n_threads)
-		w->threads[w->n_threads++] = (struct around_it){ 0 };
-	*ret = &w->threads[i];
-	return NULL;
+	err = ebt_map_element(&w->thread_at, id, &w->threads, &w->n_threads, &w->threads_capacity,
+			      &i);
+	if (!err)
+		*ret = &w->threads[i];
+	return err;
 }
 
 /* How many spans of its thread this one is wholly in. Marks come in order of their start. */

@@ -36,15 +36,11 @@ static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *ta
 	struct ebt_error *err;
 	struct proc *p;
 
-	err = ebt_array_reserve(&procs->all, procs->n, &procs->capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&procs->by_key, key, (uint32_t)procs->n, ret);
+	err = ebt_map_element(&procs->by_key, key, &procs->all, &procs->n, &procs->capacity, ret);
 	if (err)
 		return err;
 	p = &procs->all[*ret];
-	if (*ret == procs->n) {
-		procs->n++;
+	if (!p->task) {
 		*p = (struct proc){
 			.task = task,
 			.uid = UINT32_MAX,

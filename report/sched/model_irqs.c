@@ -45,18 +45,14 @@ static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kin
 	err = ebt_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
 	if (err)
 		return err;
-	err = ebt_map_add(&m->by_key, (uint64_t)cpu << 32 | key, (uint32_t)m->n_stats, &i);
+	err = ebt_map_element(&m->by_key, (uint64_t)cpu << 32 | key, &m->stats, &m->n_stats,
+			      &m->stats_capacity, &i);
 	if (err)
 		return err;
-	if (i == m->n_stats)
-		err = ebt_array_reserve(&m->stats, m->n_stats, &m->stats_capacity);
-	if (err)
-		return err;
-	if (i == m->n_stats) {
-		m->stats[m->n_stats++] =
-			(struct irq_stat){ .cpu = cpu, .kind = kind, .number = number };
-	}
 	*ret = &m->stats[i];
+	(*ret)->cpu = cpu;
+	(*ret)->kind = kind;
+	(*ret)->number = number;
 	return NULL;
 }
 
@@ -74,17 +70,12 @@ static struct ebt_error *count_task(struct irq_model *m, const struct ebt_task *
 	struct irq_task *t;
 	uint32_t i;
 
-	err = ebt_map_add(&m->by_task, task->id, (uint32_t)m->n_tasks, &i);
+	err = ebt_map_element(&m->by_task, task->id, &m->tasks, &m->n_tasks, &m->tasks_capacity,
+			      &i);
 	if (err)
 		return err;
-	if (i == m->n_tasks)
-		err = ebt_array_reserve(&m->tasks, m->n_tasks, &m->tasks_capacity);
-	if (err)
-		return err;
-	if (i == m->n_tasks) {
-		m->tasks[m->n_tasks++] = (struct irq_task){ .task = task };
-	}
 	t = &m->tasks[i];
+	t->task = t->task ? t->task : task;
 	t->count++;
 	t->ns += ns;
 	t->max_ns = ns > t->max_ns ? ns : t->max_ns;
@@ -121,21 +112,15 @@ static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_map_add(&f->by_kind[kind != 0], function, (uint32_t)f->n, &i);
+	err = ebt_map_element(&f->by_kind[kind != 0], function, &f->list, &f->n, &f->capacity, &i);
 	if (err)
 		return err;
-	if (i == f->n)
-		err = ebt_array_reserve(&f->list, f->n, &f->capacity);
-	if (err)
-		return err;
-	if (i == f->n) {
-		f->list[f->n++] = (struct irq_function){
-			.function = function,
-			.first_time = time,
-			.kind = kind,
-		};
-	}
 	stat = &f->list[i];
+	if (!stat->time.count) {
+		stat->function = function;
+		stat->first_time = time;
+		stat->kind = kind;
+	}
 	if (ns > stat->time.max || !stat->time.count)
 		stat->max_at_ns = time;
 	return histogram_add(&stat->time, ns);
@@ -164,16 +149,10 @@ static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
 	struct line *line;
 	uint32_t i;
 
-	err = ebt_map_add(&m->by_line, ebt_irq_name_number(row), (uint32_t)m->n_lines, &i);
+	err = ebt_map_element(&m->by_line, ebt_irq_name_number(row), &m->lines, &m->n_lines,
+			      &m->lines_capacity, &i);
 	if (err)
 		return err;
-	if (i == m->n_lines)
-		err = ebt_array_reserve(&m->lines, m->n_lines, &m->lines_capacity);
-	if (err)
-		return err;
-	if (i == m->n_lines) {
-		m->lines[m->n_lines++] = (struct line){ .name = TEXT_INIT };
-	}
 	line = &m->lines[i];
 	if (has_name(line, name) || line->n == MAX_LINE_NAMES)
 		return NULL;

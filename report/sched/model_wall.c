@@ -133,21 +133,20 @@ static uint32_t top_of(const struct calltree *tree, uint32_t node)
 static struct ebt_error *get_spent(struct wall *wall, const struct ebt_task *task, uint32_t node,
 				   struct spent **ret)
 {
+	const size_t n = wall->n_spent;
 	uint32_t i;
 	struct ebt_error *err;
 
-	err = ebt_array_reserve(&wall->spent, wall->n_spent, &wall->spent_capacity);
+	err = ebt_map_element(&wall->spent_at, (uint64_t)task->id << 32 | node, &wall->spent,
+			      &wall->n_spent, &wall->spent_capacity, &i);
 	if (err)
 		return err;
-	err = ebt_map_add(&wall->spent_at, (uint64_t)task->id << 32 | node, (uint32_t)wall->n_spent,
-			  &i);
-	if (err)
-		return err;
-	if (i == wall->n_spent) {
-		wall->spent[wall->n_spent++] = (struct spent){ .task = task->id, .node = node };
+	*ret = &wall->spent[i];
+	if (wall->n_spent > n) {
+		(*ret)->task = task->id;
+		(*ret)->node = node;
 		wall->threads[task->id].top = top_of(wall->tree, node);
 	}
-	*ret = &wall->spent[i];
 	return NULL;
 }
 

@@ -31,9 +31,9 @@ struct folder {
 	const char *path;
 	int fd;
 	bool force;
-	struct ebt_map by_tid; /* index in lives */
-	uint32_t *lives;       /* threads of a tid that have files: the kernel gives it again */
-	size_t capacity;
+	struct ebt_map by_tid; /* index in threads */
+	uint32_t *threads;     /* of one tid that have files: the kernel gives a tid again */
+	size_t n, capacity;
 };
 
 /* --- folded --- */
@@ -275,21 +275,16 @@ static struct ebt_error *close_file(const struct folder *folder, const char *nam
 /* "thread_7_", and of the second thread that is number 7 "thread_7.2_". */
 static struct ebt_error *begin_name(struct folder *folder, uint32_t tid, struct text *ret)
 {
-	const size_t n = folder->by_tid.n;
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_array_reserve(&folder->lives, n, &folder->capacity);
+	err = ebt_map_element(&folder->by_tid, tid, &folder->threads, &folder->n, &folder->capacity,
+			      &i);
 	if (err)
 		return err;
-	err = ebt_map_add(&folder->by_tid, tid, (uint32_t)n, &i);
-	if (err)
-		return err;
-	if (i == n)
-		folder->lives[i] = 0;
 	text_printf(ret, "thread_%" PRIu32, tid);
-	if (++folder->lives[i] > 1)
-		text_printf(ret, ".%" PRIu32, folder->lives[i]);
+	if (++folder->threads[i] > 1)
+		text_printf(ret, ".%" PRIu32, folder->threads[i]);
 	text_addc(ret, '_');
 	return text_error(ret);
 }
@@ -376,6 +371,6 @@ struct ebt_error *wall_write_files(struct report *report, const struct wall *wal
 	if (folder.fd >= 0)
 		close(folder.fd);
 	ebt_map_deinit(&folder.by_tid);
-	free(folder.lives);
+	free(folder.threads);
 	return err;
 }

@@ -30,16 +30,11 @@ static struct ebt_error *get(struct programs *programs, const struct ebt_task *t
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_array_reserve(&programs->list, programs->n, &programs->capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&programs->map, key, (uint32_t)programs->n, &i);
-	if (err)
-		return err;
-	if (i == programs->n)
-		programs->list[programs->n++] = (struct program){ 0 };
-	*ret = &programs->list[i];
-	return NULL;
+	err = ebt_map_element(&programs->map, key, &programs->list, &programs->n,
+			      &programs->capacity, &i);
+	if (!err)
+		*ret = &programs->list[i];
+	return err;
 }
 
 static struct ebt_error *set_name(struct program *program, struct ebt_str path)

@@ -49,7 +49,6 @@ static struct ebt_error *find_group(struct task_groups *groups, const struct ebt
 {
 	struct ebt_error *err;
 	uint64_t key = 0;
-	uint32_t i;
 
 	if (task && groups->by_thread)
 		key = (uint64_t)task->id + 1;
@@ -57,16 +56,11 @@ static struct ebt_error *find_group(struct task_groups *groups, const struct ebt
 		key = names_process_key(groups->names, task) + 1;
 	if (groups->n >= UINT32_MAX / 2)
 		return ebt_error_create(EBT_ERR_LIMIT, "too many tasks");
-	err = ebt_array_reserve(&groups->tasks, groups->n, &groups->capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&groups->by_key, key, (uint32_t)groups->n, &i);
-	if (err)
-		return err;
-	if (i == groups->n)
-		groups->tasks[groups->n++] = task;
-	*ret = i;
-	return NULL;
+	err = ebt_map_element(&groups->by_key, key, &groups->tasks, &groups->n, &groups->capacity,
+			      ret);
+	if (!err && !groups->tasks[*ret])
+		groups->tasks[*ret] = task;
+	return err;
 }
 
 struct ebt_error *task_groups_of(struct task_groups *groups, const struct ebt_task *task,
