@@ -19,6 +19,11 @@ const char *text_get(const struct text *text)
 	return text->data && text->len ? text->data : "";
 }
 
+struct ebt_str text_str(const struct text *text)
+{
+	return (struct ebt_str){ text_get(text), text->len };
+}
+
 /* Room for so many bytes more and a NUL; NULL when there is none. */
 static char *text_reserve(struct text *text, size_t len)
 {

@@ -40,6 +40,8 @@ struct ebt_error *text_error(const struct text *text);
 
 /* Never NULL. */
 const char *text_get(const struct text *text);
+/* The same with its length. */
+struct ebt_str text_str(const struct text *text);
 
 void text_add(struct text *text, const char *s, size_t len);
 void text_addc(struct text *text, char c);

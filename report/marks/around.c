@@ -9,6 +9,7 @@
 #include "report/base/text.h"
 #include "report/marks/choice.h"
 #include "report/marks/model_around.h"
+#include "report/out/histogram.h"
 #include "report/sched/wall_files.h"
 #include "report/stacks/out_svg.h"
 #include "report/syscalls/names.h"
@@ -194,8 +195,8 @@ static struct ebt_error *put_call(const struct around_view *v, const struct sysc
 			       out_u64(sum->errors),
 			       out_u64(sum->time.sum),
 			       out_f64(percent(sum->time.sum, v->whole_ns)),
-			       out_u64(histogram_avg(&sum->time)),
-			       out_u64(histogram_percentile(&sum->time, 99)),
+			       out_average(&sum->time),
+			       out_percentile(&sum->time, 99),
 			       out_u64(sum->time.max),
 		       });
 }
@@ -409,11 +410,6 @@ static const struct out_column slow_columns[N_COLUMNS] = {
 	[COL_MESSAGE] = { "message", NULL, OUT_STRING, OUT_DETAIL },
 };
 
-static struct out_value text_or_null(const char *s)
-{
-	return s ? out_cstr(s) : out_null();
-}
-
 static struct ebt_error *put_slow(const struct around_view *v, const struct around_slow *slow,
 				  const struct names *names)
 {
@@ -442,9 +438,9 @@ static struct ebt_error *put_slow(const struct around_view *v, const struct arou
 			       [COL_LOCK] = out_u64(slow->ns[WALL_LOCK]),
 			       [COL_DISK] = out_u64(slow->ns[WALL_DISK]),
 			       [COL_SAMPLES] = out_u64(slow->samples),
-			       [COL_FUNCTION] = text_or_null(slow->function),
+			       [COL_FUNCTION] = out_cstr_if(slow->function),
 			       [COL_FUNCTION_SAMPLES] = out_u64(slow->function_samples),
-			       [COL_BLOCKED_IN] = text_or_null(slow->blocked_in),
+			       [COL_BLOCKED_IN] = out_cstr_if(slow->blocked_in),
 			       [COL_BLOCKED] = out_u64(slow->blocked_ns),
 			       [COL_CALLS] = out_u64(slow->calls),
 			       [COL_CALLS_NS] = out_u64(slow->calls_ns),

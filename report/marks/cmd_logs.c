@@ -196,14 +196,14 @@ static struct ebt_error *put_row(const struct logs_view *v, const struct log_ent
 	return out_row(v->report->out, 0,
 		       (struct out_value[]){
 			       out_u64(e->time),
-			       e->pid ? out_u64(e->pid) : out_null(),
+			       out_u64_if(e->pid, e->pid),
 			       task ? out_u64(task->tid) : out_null(),
 			       task ? out_str(task->comm) : out_null(),
 			       out_cstr(e->severity_name ? e->severity_name : severity),
 			       out_cstr(e->origin ? e->origin : "unknown"),
-			       e->domain.len ? out_str(e->domain) : out_null(),
+			       out_str_if(e->domain),
 			       out_str(e->message),
-			       e->cut ? out_u64(e->cut) : out_null(),
+			       out_u64_if(e->cut, e->cut),
 		       });
 }
 

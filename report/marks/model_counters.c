@@ -187,7 +187,7 @@ static struct ebt_error *user_key(struct counters_model *m, const struct ebt_tas
 	text_add(&key, name.data, name.len < MAX_TEXT ? name.len : MAX_TEXT);
 	if (text_error(&key))
 		return text_error(&key);
-	err = proc_texts_add(&m->users, (struct ebt_str){ text_get(&key), key.len }, &text);
+	err = proc_texts_add(&m->users, text_str(&key), &text);
 	if (!err)
 		*ret = USER | text;
 	return err;

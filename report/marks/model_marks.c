@@ -255,8 +255,7 @@ static struct ebt_error *hit_message(struct store *s, const struct ebt_row *row,
 		probe_result_text(probe, ebt_probe_hit_result(row), &s->text);
 	if (text_error(&s->text))
 		return text_error(&s->text);
-	return proc_texts_add(&s->messages, (struct ebt_str){ text_get(&s->text), s->text.len },
-			      ret);
+	return proc_texts_add(&s->messages, text_str(&s->text), ret);
 }
 
 static struct ebt_error *hit_name(struct store *s, const struct probe *probe, uint32_t number,

@@ -183,8 +183,7 @@ static struct ebt_error *put(const struct series *s, size_t i, struct series_cel
 		values[COL_PID] = out_u64(mark->task->pid);
 		values[COL_TID] = out_u64(mark->task->tid);
 		values[COL_COMM] = out_str(mark->task->comm);
-		values[COL_PROCESS] =
-			out_str((struct ebt_str){ text_get(&cells->process), cells->process.len });
+		values[COL_PROCESS] = out_str(text_str(&cells->process));
 	}
 	values[COL_GROUP] = out_cstr(name->group);
 	values[COL_NAME] = out_cstr(name->name);

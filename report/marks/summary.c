@@ -162,7 +162,7 @@ static struct ebt_error *put(const struct mark_summary *s, const struct summary_
 	if (s->names && group->task) {
 		comm = names_process(s->names, group->task);
 		text_task(&process, comm, group->task->pid);
-		values[COL_PROCESS] = out_str((struct ebt_str){ text_get(&process), process.len });
+		values[COL_PROCESS] = out_str(text_str(&process));
 		values[COL_PID] = out_u64(group->task->pid);
 		values[COL_COMM] = out_str(comm);
 	}

@@ -115,7 +115,7 @@ void marks_process_text(const struct ebt_task *task, struct text *text)
 static void set_task(const struct ebt_task *task, struct text *text, struct out_value *values)
 {
 	marks_process_text(task, text);
-	values[COL_PROCESS] = out_str((struct ebt_str){ text_get(text), text->len });
+	values[COL_PROCESS] = out_str(text_str(text));
 	values[COL_PID] = out_u64(task->pid);
 	values[COL_TID] = out_u64(task->tid);
 	values[COL_COMM] = out_str(task->comm);

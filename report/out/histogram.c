@@ -44,3 +44,18 @@ struct ebt_error *out_histogram(struct out *out, const char *key, const char *ti
 	}
 	return err ? err : out_end(out);
 }
+
+struct out_value out_average(const struct histogram *histogram)
+{
+	return out_u64_if(histogram->count, histogram_avg(histogram));
+}
+
+struct out_value out_percentile(const struct histogram *histogram, double percent)
+{
+	return out_u64_if(histogram->count, histogram_percentile(histogram, percent));
+}
+
+struct out_value out_maximum(const struct histogram *histogram)
+{
+	return out_u64_if(histogram->count, histogram->max);
+}

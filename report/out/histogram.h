@@ -11,4 +11,9 @@
 struct ebt_error *out_histogram(struct out *out, const char *key, const char *title,
 				const struct histogram *histogram, enum out_type unit);
 
+/* Null where it is empty. */
+struct out_value out_average(const struct histogram *histogram);
+struct out_value out_percentile(const struct histogram *histogram, double percent);
+struct out_value out_maximum(const struct histogram *histogram);
+
 #endif

@@ -156,6 +156,23 @@ static inline struct out_value out_null(void)
 	return (struct out_value){ .null = true };
 }
 
+static inline struct out_value out_u64_if(bool known, uint64_t u)
+{
+	return (struct out_value){ .u = u, .null = !known };
+}
+
+/* Null where it is empty. */
+static inline struct out_value out_str_if(struct ebt_str s)
+{
+	return (struct out_value){ .s = s, .null = !s.len };
+}
+
+/* Null where there is none, or it is empty. */
+static inline struct out_value out_cstr_if(const char *s)
+{
+	return s && *s ? out_cstr(s) : out_null();
+}
+
 /* Opens -o FILE (never the trace itself) or takes standard output. The options and the trace must
  * outlive it. */
 struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret);

@@ -20,7 +20,7 @@ static void put_line(const struct proc_view *v, const char *label, struct ebt_st
 
 	for (size_t i = 0; i < value.len; i++)
 		text_addc(&lines, value.data[i] == '\n' ? ' ' : value.data[i]);
-	text_terminal(&text, (struct ebt_str){ text_get(&lines), lines.len });
+	text_terminal(&text, text_str(&lines));
 	if (value.len)
 		out_printf(v->out, "  %-11s %s\n", label, text_get(&text));
 }
@@ -41,7 +41,7 @@ static void put_namespaces(const struct proc_view *v, const struct proc *p)
 			text_printf(&text, "%s%s:[%" PRIu64 "]", text.len ? " " : "",
 				    namespaces[i].name, namespaces[i].inode);
 	}
-	put_line(v, "namespaces", (struct ebt_str){ text_get(&text), text.len });
+	put_line(v, "namespaces", text_str(&text));
 }
 
 static void put_head(const struct proc_view *v, const struct proc *p)
@@ -58,11 +58,11 @@ static void put_head(const struct proc_view *v, const struct proc *p)
 	if (p->sched.known && p->sched.rt_priority)
 		text_printf(&sched, ", real-time priority %" PRIu32, p->sched.rt_priority);
 	out_printf(v->out, "\nProcess %" PRIu32 "\n", p->task->pid);
-	put_line(v, "command", (struct ebt_str){ text_get(&command), command.len });
+	put_line(v, "command", text_str(&command));
 	put_line(v, "program", procs_text(v->procs, p->exe));
 	put_line(v, "cgroup", procs_text(v->procs, p->cgroup));
 	put_namespaces(v, p);
-	put_line(v, "scheduling", (struct ebt_str){ text_get(&sched), sched.len });
+	put_line(v, "scheduling", text_str(&sched));
 }
 
 /* --- what it ran --- */
@@ -114,7 +114,7 @@ static struct ebt_error *put_mapping(const struct proc_view *v, const struct pro
 	return out_row(v->out, 0,
 		       (struct out_value[]){
 			       out_u64(life->from_ns),
-			       to ? out_u64(to) : out_null(),
+			       out_u64_if(to, to),
 			       out_u64(p->task->pid),
 			       out_u64(life->start),
 			       out_u64(life->start + life->length),
@@ -124,7 +124,7 @@ static struct ebt_error *put_mapping(const struct proc_view *v, const struct pro
 			       out_u64(life->inode),
 			       out_cstr(life->path),
 			       out_cstr(origin),
-			       *life->build_id ? out_cstr(life->build_id) : out_null(),
+			       out_cstr_if(life->build_id),
 		       });
 }
 

@@ -66,21 +66,6 @@ void proc_view_command(struct text *text, const struct proc_view *v, const struc
 	text_addc(text, ']');
 }
 
-static struct out_value number_or_null(bool known, uint64_t u)
-{
-	return known ? out_u64(u) : out_null();
-}
-
-static struct out_value text_or_null(const struct text *text)
-{
-	return text->len ? out_str((struct ebt_str){ text_get(text), text->len }) : out_null();
-}
-
-static struct out_value str_or_null(struct ebt_str s)
-{
-	return s.len ? out_str(s) : out_null();
-}
-
 /* What processes and threads have in common, at the end of both tables. */
 #define USED_COLUMNS                                                                     \
 	{ "run_ns", "RUN", OUT_DURATION, 0 }, { "nvcsw", "VOL", OUT_U64, OUT_OPTIONAL }, \
@@ -116,19 +101,18 @@ static void set_used(struct out_value *values, const struct proc_used *u,
 {
 	const char *policy = sched->known ? proc_policy(sched->policy) : NULL;
 
-	values[USED_RUN] = number_or_null(u->known, u->run_ns);
-	values[USED_VOLUNTARY] = number_or_null(u->known, u->nvcsw);
-	values[USED_INVOLUNTARY] = number_or_null(u->known, u->nivcsw);
+	values[USED_RUN] = out_u64_if(u->known, u->run_ns);
+	values[USED_VOLUNTARY] = out_u64_if(u->known, u->nvcsw);
+	values[USED_INVOLUNTARY] = out_u64_if(u->known, u->nivcsw);
 	values[USED_PRIO] = sched->known ? out_i64(sched->prio) : out_null();
 	values[USED_NICE] = sched->known ? out_i64(sched->nice) : out_null();
-	values[USED_POLICY] = policy ? out_cstr(policy) : out_null();
-	values[USED_RT_PRIORITY] = number_or_null(sched->known, sched->rt_priority);
-	values[USED_MINOR] = number_or_null(u->known, u->minor);
-	values[USED_MAJOR] = number_or_null(u->known, u->major);
-	values[USED_READ] =
-		number_or_null(u->known && u->read_bytes != PROC_UNKNOWN, u->read_bytes);
+	values[USED_POLICY] = out_cstr_if(policy);
+	values[USED_RT_PRIORITY] = out_u64_if(sched->known, sched->rt_priority);
+	values[USED_MINOR] = out_u64_if(u->known, u->minor);
+	values[USED_MAJOR] = out_u64_if(u->known, u->major);
+	values[USED_READ] = out_u64_if(u->known && u->read_bytes != PROC_UNKNOWN, u->read_bytes);
 	values[USED_WRITTEN] =
-		number_or_null(u->known && u->write_bytes != PROC_UNKNOWN, u->write_bytes);
+		out_u64_if(u->known && u->write_bytes != PROC_UNKNOWN, u->write_bytes);
 }
 
 /* --- processes --- */
@@ -185,9 +169,9 @@ static void set_status(struct out_value *values, const struct proc *p, struct te
 		return;
 	}
 	add_status(text, p->status);
-	values[PROC_EXIT] = text_or_null(text);
+	values[PROC_EXIT] = out_str_if(text_str(text));
 	values[PROC_EXIT_CODE] = out_u64(exit_code(p->status));
-	values[PROC_SIGNAL] = number_or_null(p->status & 0x7f, p->status & 0x7f);
+	values[PROC_SIGNAL] = out_u64_if(p->status & 0x7f, p->status & 0x7f);
 }
 
 /* One that was forked and never looked at is where its parent was. */
@@ -226,21 +210,21 @@ static struct ebt_error *put_proc(const struct proc_view *v, const struct proc *
 	struct out_value values[N_PROC];
 
 	proc_view_command(&label, v, p);
-	values[PROC_START] = number_or_null(p->start_ns, p->start_ns);
-	values[PROC_END] = number_or_null(p->ended, p->end_ns);
+	values[PROC_START] = out_u64_if(p->start_ns, p->start_ns);
+	values[PROC_END] = out_u64_if(p->ended, p->end_ns);
 	values[PROC_PID] = out_u64(p->task->pid);
 	values[PROC_PPID] = out_u64(p->ppid);
-	values[PROC_LABEL] = text_or_null(&label);
+	values[PROC_LABEL] = out_str_if(text_str(&label));
 	values[PROC_COMM] = out_str(proc_view_comm(v, p));
 	values[PROC_CMDLINE] = out_str(procs_text(v->procs, p->cmdline));
 	set_container(values, v, p);
 	set_status(values, p, &status);
-	values[PROC_RSS] = number_or_null(p->max_rss, p->max_rss);
+	values[PROC_RSS] = out_u64_if(p->max_rss, p->max_rss);
 	values[PROC_THREADS] = out_u64(p->n_threads);
-	values[PROC_UID] = number_or_null(p->uid != UINT32_MAX, p->uid);
+	values[PROC_UID] = out_u64_if(p->uid != UINT32_MAX, p->uid);
 	values[PROC_KERNEL] = out_u64(p->kernel);
-	values[PROC_EXE] = str_or_null(procs_text(v->procs, p->exe));
-	values[PROC_CGROUP] = str_or_null(procs_text(v->procs, p->cgroup));
+	values[PROC_EXE] = out_str_if(procs_text(v->procs, p->exe));
+	values[PROC_CGROUP] = out_str_if(procs_text(v->procs, p->cgroup));
 	set_used(values + PROC_USED, &p->used, &p->sched);
 	if (text_error(&label) || text_error(&status))
 		return &ebt_enomem;
@@ -301,13 +285,13 @@ static struct ebt_error *put_thread(const struct proc_view *v, const struct proc
 
 	if (t->ended)
 		add_status(&status, t->exit_code);
-	values[THREAD_START] = number_or_null(t->start_ns, t->start_ns);
-	values[THREAD_END] = number_or_null(t->ended, t->end_ns);
+	values[THREAD_START] = out_u64_if(t->start_ns, t->start_ns);
+	values[THREAD_END] = out_u64_if(t->ended, t->end_ns);
 	values[THREAD_TID] = out_u64(t->task->tid);
 	values[THREAD_PID] = out_u64(t->task->pid);
 	values[THREAD_COMM] = out_str(names_task(v->names, t->task));
-	values[THREAD_EXIT] = text_or_null(&status);
-	values[THREAD_EXIT_CODE] = number_or_null(t->ended, exit_code(t->exit_code));
+	values[THREAD_EXIT] = out_str_if(text_str(&status));
+	values[THREAD_EXIT_CODE] = out_u64_if(t->ended, exit_code(t->exit_code));
 	set_used(values + THREAD_USED, &t->used, &t->sched);
 	if (text_error(&status))
 		return text_error(&status);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/out/histogram.h"
 #include "report/out/out.h"
 #include "report/procs/model_procs.h"
 #include "report/sched/views.h"
@@ -58,28 +59,27 @@ static struct ebt_error *put(struct out *out, const struct process_sums *sum,
 			     const struct proc_sched *sched)
 {
 	const double runnable = (double)sum->run_ns + (double)sum->wait_ns;
-	const bool waited = sum->latency.count > 0;
 	const char *policy = sched && sched->known ? proc_policy(sched->policy) : NULL;
 
-	return out_row(
-		out, 0,
-		(struct out_value[]){
-			out_u64(task->pid),
-			out_str(name),
-			out_u64(sum->threads),
-			runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable) : out_null(),
-			out_u64(sum->run_ns),
-			out_u64(sum->wait_ns),
-			policy ? out_i64(sched->prio) : out_null(),
-			policy ? out_i64(sched->nice) : out_null(),
-			policy ? out_cstr(policy) : out_null(),
-			out_u64(sum->voluntary),
-			out_u64(sum->involuntary),
-			out_u64(sum->migrations),
-			waited ? out_u64(histogram_avg(&sum->latency)) : out_null(),
-			waited ? out_u64(histogram_percentile(&sum->latency, 99)) : out_null(),
-			waited ? out_u64(sum->latency.max) : out_null(),
-		});
+	return out_row(out, 0,
+		       (struct out_value[]){
+			       out_u64(task->pid),
+			       out_str(name),
+			       out_u64(sum->threads),
+			       runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable)
+					    : out_null(),
+			       out_u64(sum->run_ns),
+			       out_u64(sum->wait_ns),
+			       policy ? out_i64(sched->prio) : out_null(),
+			       policy ? out_i64(sched->nice) : out_null(),
+			       out_cstr_if(policy),
+			       out_u64(sum->voluntary),
+			       out_u64(sum->involuntary),
+			       out_u64(sum->migrations),
+			       out_average(&sum->latency),
+			       out_percentile(&sum->latency, 99),
+			       out_maximum(&sum->latency),
+		       });
 }
 
 static struct ebt_error *put_all(struct report *report, const struct process_sums *sums,

@@ -7,6 +7,7 @@
 
 #include "report/base/names.h"
 #include "report/base/text.h"
+#include "report/out/histogram.h"
 #include "report/out/out.h"
 #include "report/sched/model_irqs.h"
 #include "symbolize/symbolize.h"
@@ -98,17 +99,17 @@ static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat
 			       out_u64(stat->cpu),
 			       out_cstr(text_get(&kind)),
 			       out_u64(stat->number),
-			       out_str((struct ebt_str){ text_get(&name), name.len }),
+			       out_str(text_str(&name)),
 			       out_u64(self->count),
 			       out_u64(self->sum),
 			       out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0),
 			       out_u64(stat->busy_ns),
-			       out_u64(histogram_avg(self)),
-			       out_u64(histogram_percentile(self, 99)),
-			       out_u64(self->max),
+			       out_average(self),
+			       out_percentile(self, 99),
+			       out_maximum(self),
 			       out_u64(stat->max_at_ns),
-			       delay->count ? out_u64(histogram_avg(delay)) : out_null(),
-			       delay->count ? out_u64(delay->max) : out_null(),
+			       out_average(delay),
+			       out_maximum(delay),
 		       });
 }
 
@@ -157,9 +158,9 @@ static struct ebt_error *put_function(const struct irq_view *v, const struct irq
 			       out_cstr(kind),
 			       out_u64(h->count),
 			       out_u64(h->sum),
-			       out_u64(histogram_avg(h)),
-			       out_u64(histogram_percentile(h, 99)),
-			       out_u64(h->max),
+			       out_average(h),
+			       out_percentile(h, 99),
+			       out_maximum(h),
 			       out_u64(f->max_at_ns),
 		       });
 }

@@ -75,19 +75,19 @@ static struct ebt_error *put_node(struct tree_view *v, const struct waketree_nod
 		return text_error(&label);
 	return out_row(v->out, node->depth - 1,
 		       (struct out_value[]){
-			       out_str((struct ebt_str){ text_get(&label), label.len }),
+			       out_str(text_str(&label)),
 			       task ? out_u64(task->tid) : out_null(),
 			       task ? out_u64(task->pid) : out_null(),
 			       task ? out_str(name) : out_null(),
 			       out_u64(!task),
 			       out_u64(node->again),
-			       woken ? out_u64(node->count) : out_null(),
-			       woken ? out_u64(node->soft) : out_null(),
-			       woken ? out_u64(node->latency_ns) : out_null(),
+			       out_u64_if(woken, node->count),
+			       out_u64_if(woken, node->soft),
+			       out_u64_if(woken, node->latency_ns),
 			       woken ? out_u64(node->latency_ns / node->count) : out_null(),
-			       woken ? out_u64(node->max_ns) : out_null(),
-			       woken ? out_u64(node->max_at) : out_null(),
-			       woken ? out_u64(node->chain_ns) : out_null(),
+			       out_u64_if(woken, node->max_ns),
+			       out_u64_if(woken, node->max_at),
+			       out_u64_if(woken, node->chain_ns),
 			       out_u64(node->below),
 		       });
 }

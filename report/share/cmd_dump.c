@@ -63,7 +63,7 @@ static struct ebt_error *csv_row(struct dump *d, const struct ebt_row *row,
 		dump_value(cell, row, field, fields->index[i]);
 		if (text_error(cell))
 			return text_error(cell);
-		d->values[i + 1] = out_str((struct ebt_str){ text_get(cell), cell->len });
+		d->values[i + 1] = out_str(text_str(cell));
 	}
 	return out_row_n(d->report->out, 0, d->values, fields->n + 1);
 }

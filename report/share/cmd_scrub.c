@@ -146,7 +146,7 @@ static struct ebt_error *put_counts(struct report *report, struct scrub *scrub)
 		err = out_row(report->out, 0,
 			      (struct out_value[]){
 				      out_cstr(counts[i].table),
-				      counts[i].field ? out_cstr(counts[i].field) : out_null(),
+				      out_cstr_if(counts[i].field),
 				      out_u64(counts[i].changed),
 				      out_cstr(describe(&counts[i])),
 			      });

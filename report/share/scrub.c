@@ -253,7 +253,7 @@ static struct ebt_error *scrub_text(struct scrub *s, struct ebt_edit *edit,
 	}
 	replace(s, action, v);
 	err = text_error(&s->text);
-	*ret = ebt_edit_string(edit, (struct ebt_str){ text_get(&s->text), s->text.len });
+	*ret = ebt_edit_string(edit, text_str(&s->text));
 	return err;
 }
 
@@ -366,7 +366,7 @@ static void edit_tasks(struct scrub *s, struct ebt_edit *edit, uint32_t field)
 		comm = task->comm;
 		if (comm.len && !keep_comm(s, comm, scrub_known_kernel(s->known, task))) {
 			replace(s, SCRUB_COMM, comm);
-			comm = (struct ebt_str){ text_get(&s->text), s->text.len };
+			comm = text_str(&s->text);
 			++*count;
 		}
 		to[i] = ebt_edit_task(edit, task, comm);

@@ -125,7 +125,7 @@ static void add_amount(struct text *text, uint64_t weight, const char *unit)
 	_cleanup_text_ struct text amount = TEXT_INIT;
 
 	text_amount(&amount, weight, unit ? unit : "ns");
-	text_xml(text, (struct ebt_str){ text_get(&amount), amount.len });
+	text_xml(text, text_str(&amount));
 }
 
 static void add_label(struct picture *p, uint32_t index)

@@ -127,8 +127,8 @@ static struct ebt_error *put_file(struct report *report, const struct file_piece
 		       (struct out_value[]){
 			       out_u64(file->id),
 			       out_cstr(file->role),
-			       file->pid ? out_u64(file->pid) : out_null(),
-			       file->ns ? out_u64(file->ns) : out_null(),
+			       out_u64_if(file->pid, file->pid),
+			       out_u64_if(file->ns, file->ns),
 			       out_u64(file->size),
 			       out_u64(stored),
 			       out_cstr(class ? class : "unknown"),

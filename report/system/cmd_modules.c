@@ -131,11 +131,6 @@ static void add_command(struct text *text, const struct modules_view *v,
 	text_printf(text, "debuginfod-find debuginfo %s", object->build_id);
 }
 
-static struct out_value text_or_null(const char *s)
-{
-	return s && *s ? out_cstr(s) : out_null();
-}
-
 /* The most frequent of the reasons. */
 static enum sym_reason main_reason(const struct module_stat *stat)
 {
@@ -197,13 +192,13 @@ static struct ebt_error *put_object(const struct modules_view *v, uint32_t numbe
 	values[COL_NAMED] = out_u64(named);
 	values[COL_FILE] = out_cstr(file_text(&object, named));
 	values[COL_DEBUG] = object.anonymous || !found ? out_null() : out_cstr(debug_text(&object));
-	values[COL_BUILD_ID] = text_or_null(object.build_id);
-	values[COL_MATCH] = found ? text_or_null(object.match) : out_null();
+	values[COL_BUILD_ID] = out_cstr_if(object.build_id);
+	values[COL_MATCH] = found ? out_cstr_if(object.match) : out_null();
 	values[COL_WHY] = why == SYM_OK ? out_null() : out_cstr(sym_reason_name(why));
-	values[COL_PATH] = text_or_null(object.file);
-	values[COL_DEBUG_PATH] = text_or_null(object.debug_file);
-	values[COL_REFUSED] = text_or_null(object.refused);
-	values[COL_COMMAND] = text_or_null(text_get(&command));
+	values[COL_PATH] = out_cstr_if(object.file);
+	values[COL_DEBUG_PATH] = out_cstr_if(object.debug_file);
+	values[COL_REFUSED] = out_cstr_if(object.refused);
+	values[COL_COMMAND] = out_cstr_if(text_get(&command));
 	return out_row(v->report->out, 0, values);
 }
 
