@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tasks were called last. A task has a name in every chunk that it is in, and it changes
- * with exec and prctl; a table of figures over the whole trace shows one: the last that is known.
- * A process is called as its first thread.
+ * The last names of tasks. A task has a name in each chunk that it is in, and exec and prctl change
+ * that name. A table of figures over the whole trace shows one name: the last that is known. A
+ * process has the name of its first thread.
  */
 #ifndef REPORT_BASE_NAMES_H
 #define REPORT_BASE_NAMES_H

@@ -25,12 +25,13 @@ struct ebt_error *span_set_create(enum span_scope scope, const struct names *nam
 void span_set_destroy(struct span_set *set);
 DEFINE_CLEANUP(struct span_set *, span_set_destroy);
 
-/* from <= time < to; what has no length is left out. task NULL: only of the system. */
+/* A span has from <= time < to; an empty span is left out. task NULL: the span is of SPAN_OF_SYSTEM
+ * only. */
 struct ebt_error *span_set_add(struct span_set *set, const struct ebt_task *task, uint64_t from,
 			       uint64_t to, uint32_t id);
 
-/* After the last one. merge: spans of one owner that overlap or touch become one, so that no time
- * is in two; their ids mean nothing then. */
+/* Call it after the last span_set_add(). merge: spans of one owner that overlap or touch become
+ * one, so that no time counts twice; ids mean nothing then. */
 void span_set_finish(struct span_set *set, bool merge);
 
 /* A span, as far as it lies in the interval that was asked for. */
@@ -45,7 +46,7 @@ typedef struct ebt_error *span_piece_fn(void *arg, const struct span_piece *piec
 struct ebt_error *span_set_each(const struct span_set *set, const struct ebt_task *task,
 				uint64_t from, uint64_t to, span_piece_fn *fn, void *arg);
 
-/* Does any of them have a part, or that point, of the interval? */
+/* Is a part of the interval, or the point of time that it is, in a span? */
 bool span_set_touches(const struct span_set *set, const struct ebt_task *task, uint64_t from,
 		      uint64_t to);
 

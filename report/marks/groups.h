@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Marks that are the same thing again: of one group and name, and of one process. */
+/* Groups of marks that repeat: marks of one group, name and process. */
 #ifndef REPORT_MARKS_GROUPS_H
 #define REPORT_MARKS_GROUPS_H
 

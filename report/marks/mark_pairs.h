@@ -35,8 +35,9 @@ struct ebt_error *mark_pairs_begin(struct mark_pairs *pairs, const struct mark_p
 /* Is there a begin for this end? Not looked for beyond the 1024 newest. */
 bool mark_pairs_find(const struct mark_pairs *pairs, const struct mark_place *place);
 
-/* Then, until it says true: the newest mark of that stack, which is taken off. The last is the one
- * of this name; those before it began inside and have no end. */
+/* Takes the newest begin off its stack. Call it where mark_pairs_find() found one, until it returns
+ * true: that begin has the name of the end. Begins that came off before lay inside, and have no
+ * end. */
 bool mark_pairs_take(struct mark_pairs *pairs, const struct mark_place *place, uint32_t *ret);
 
 #endif

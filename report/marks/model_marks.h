@@ -39,7 +39,7 @@ enum mark_origin {
 	MARK_N_ORIGINS,
 };
 
-/* What is not known of a span: it is then as long as it can have been. */
+/* Which end of a span is not known. Such a span is as long as it can have been. */
 enum mark_open {
 	MARK_NO_BEGIN = 1 << 0, /* from the beginning of the recording or of the thread */
 	MARK_NO_END = 1 << 1,	/* to the end of the recording or of the thread */

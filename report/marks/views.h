@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `ebreport marks` shows, a file for each way: they take the marks that the options leave. */
+/* The ways in which `ebreport marks` shows the marks that the options leave, a file for each. */
 #ifndef REPORT_MARKS_VIEWS_H
 #define REPORT_MARKS_VIEWS_H
 

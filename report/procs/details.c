@@ -102,29 +102,30 @@ static const struct out_column mapping_columns[] = {
 #define N_MAPPING (sizeof(mapping_columns) / sizeof(mapping_columns[0]))
 
 static struct ebt_error *put_mapping(const struct proc_view *v, const struct proc *p,
-				     const struct mapping_life *life)
+				     const struct mapping_interval *mapping)
 {
-	const uint64_t to = life->to_ns ? life->to_ns : p->ended ? p->end_ns : 0;
-	const char perms[] = { life->prot & 1 ? 'r' : '-', life->prot & 2 ? 'w' : '-',
-			       life->prot & 4 ? 'x' : '-', '\0' };
-	const char *origin = life->inherited ? "fork" : life->before ? "snapshot" : "event";
+	const uint64_t to = mapping->to_ns ? mapping->to_ns : p->ended ? p->end_ns : 0;
+	const char perms[] = { mapping->prot & 1 ? 'r' : '-', mapping->prot & 2 ? 'w' : '-',
+			       mapping->prot & 4 ? 'x' : '-', '\0' };
+	const char *origin = mapping->inherited ? "fork" : mapping->before ? "snapshot" : "event";
 	char device[32];
 
-	snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, life->dev_major, life->dev_minor);
+	snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, mapping->dev_major,
+		 mapping->dev_minor);
 	return out_row(v->out, 0,
 		       (struct out_value[]){
-			       out_u64(life->from_ns),
+			       out_u64(mapping->from_ns),
 			       out_u64_if(to, to),
 			       out_u64(p->task->pid),
-			       out_u64(life->start),
-			       out_u64(life->start + life->length),
+			       out_u64(mapping->start),
+			       out_u64(mapping->start + mapping->length),
 			       out_cstr(perms),
-			       out_u64(life->pgoff),
+			       out_u64(mapping->pgoff),
 			       out_cstr(device),
-			       out_u64(life->inode),
-			       out_cstr(life->path),
+			       out_u64(mapping->inode),
+			       out_cstr(mapping->path),
 			       out_cstr(origin),
-			       out_cstr_if(life->build_id),
+			       out_cstr_if(mapping->build_id),
 		       });
 }
 
@@ -158,7 +159,7 @@ static struct ebt_error *put_layouts(const struct proc_view *v, const struct pro
 		err = out_begin(v->out, &layout);
 	for (size_t i = 0; i < v->n_shown; i++) {
 		for (size_t k = 0; !err && k < mappings[i].n; k++)
-			err = put_mapping(v, &all[v->shown[i]], &mappings[i].lives[k]);
+			err = put_mapping(v, &all[v->shown[i]], &mappings[i].intervals[k]);
 	}
 	return err ? err : out_end(v->out);
 }

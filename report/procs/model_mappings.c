@@ -32,15 +32,15 @@ struct follow {
 void mappings_deinit(struct mappings *mappings)
 {
 	for (size_t i = 0; i < mappings->n; i++) {
-		free(mappings->lives[i].path);
-		free(mappings->lives[i].build_id);
+		free(mappings->intervals[i].path);
+		free(mappings->intervals[i].build_id);
 	}
 	for (size_t i = 0; i < mappings->n_programs; i++) {
 		free(mappings->programs[i].comm);
 		free(mappings->programs[i].file);
 		free(mappings->programs[i].cmdline);
 	}
-	free(mappings->lives);
+	free(mappings->intervals);
 	free(mappings->programs);
 }
 
@@ -67,10 +67,10 @@ static void make_chain(struct follow *f, uint32_t proc)
 static void end_mappings(struct mappings *all, uint64_t since, uint64_t time)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		struct mapping_life *life = &all->lives[i];
+		struct mapping_interval *mapping = &all->intervals[i];
 
-		if (!life->to_ns && (life->from_ns < since || life->inherited))
-			life->to_ns = time;
+		if (!mapping->to_ns && (mapping->from_ns < since || mapping->inherited))
+			mapping->to_ns = time;
 	}
 }
 
@@ -81,15 +81,15 @@ static void hand_over(struct follow *f, uint64_t time)
 	size_t to = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
-		if (all->lives[i].to_ns) {
-			free(all->lives[i].path);
-			free(all->lives[i].build_id);
+		if (all->intervals[i].to_ns) {
+			free(all->intervals[i].path);
+			free(all->intervals[i].build_id);
 			continue;
 		}
-		all->lives[to] = all->lives[i];
-		all->lives[to].inherited = true;
-		all->lives[to].before = false;
-		all->lives[to++].from_ns = time;
+		all->intervals[to] = all->intervals[i];
+		all->intervals[to].inherited = true;
+		all->intervals[to].before = false;
+		all->intervals[to++].from_ns = time;
 	}
 	all->n = to;
 	f->renamed = 0;
@@ -111,10 +111,10 @@ static char *hex(struct ebt_str bytes)
 }
 
 /* Those below are over. Has it been there all the time, and is only seen again? */
-static bool cover(struct mappings *all, const struct mapping_life *new)
+static bool cover(struct mappings *all, const struct mapping_interval *new)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		struct mapping_life *old = &all->lives[i];
+		struct mapping_interval *old = &all->intervals[i];
 
 		if (old->to_ns)
 			continue;
@@ -132,7 +132,7 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 {
 	struct mappings *all = f->all;
 	const struct ebt_str path = ebt_mmap_path(row);
-	struct mapping_life life = {
+	struct mapping_interval mapping = {
 		.from_ns = row->time,
 		.start = ebt_mmap_start(row),
 		.length = ebt_mmap_length(row),
@@ -149,15 +149,15 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 		all->more = true;
 		return NULL;
 	}
-	if (cover(all, &life))
+	if (cover(all, &mapping))
 		return NULL;
-	err = ebt_array_reserve(&all->lives, all->n, &all->capacity);
+	err = ebt_array_reserve(&all->intervals, all->n, &all->capacity);
 	if (err)
 		return err;
-	life.path = strndup(path.data, path.len);
-	life.build_id = hex(ebt_mmap_build_id(row));
-	all->lives[all->n++] = life;
-	return life.path && life.build_id ? NULL : &ebt_enomem;
+	mapping.path = strndup(path.data, path.len);
+	mapping.build_id = hex(ebt_mmap_build_id(row));
+	all->intervals[all->n++] = mapping;
+	return mapping.path && mapping.build_id ? NULL : &ebt_enomem;
 }
 
 static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)

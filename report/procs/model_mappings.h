@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What one process ran and had mapped executable, over time: mappings that it inherited from the
- * process that it was forked from, those that were there, and those that came. One ends where
- * another is put over it, where the process runs another program, and where it ends.
+ * What one process ran, and which executable mappings it had when: those that were inherited by
+ * fork, those of the snapshot, and those of events. A mapping's interval ends where another mapping
+ * is put over it, where the process runs another program, and where the process ends.
  */
 #ifndef REPORT_PROCS_MODEL_MAPPINGS_H
 #define REPORT_PROCS_MODEL_MAPPINGS_H
@@ -10,7 +10,7 @@
 #include "report/procs/model_procs.h"
 #include "report/trace/trace.h"
 
-struct mapping_life {
+struct mapping_interval {
 	uint64_t from_ns, to_ns; /* to 0: until the process ended, or beyond the trace */
 	uint64_t start, length, pgoff, inode;
 	uint32_t dev_major, dev_minor, prot;
@@ -28,7 +28,7 @@ struct program_run {
 };
 
 struct mappings {
-	struct mapping_life *lives; /* in order of from_ns */
+	struct mapping_interval *intervals; /* in order of from_ns */
 	size_t n, capacity;
 	struct program_run *programs;
 	size_t n_programs, program_capacity;

@@ -55,7 +55,7 @@ static struct ebt_error *put_thread(struct out *out, const struct wall_thread *t
 			       out_u64(thread->ns[WALL_DISK]),
 			       out_u64(thread->ns[WALL_OTHER]),
 			       out_u64(thread->ns[WALL_PREEMPTED]),
-			       out_u64(wall_life_ns(thread)),
+			       out_u64(wall_lifetime_ns(thread)),
 			       out_f64(wall_coverage(thread)),
 			       out_u64(thread->samples),
 			       out_u64(thread->open),

@@ -17,11 +17,12 @@ static struct ebt_error *give_off(struct sched_cut *cut, const struct sched_off 
 }
 
 /*
- * How losses cut an interval. It is whole where none is; doubtful where it lies within one;
- * otherwise what is before the first loss and what is behind the last remains.
+ * How losses cut an interval. It stays uncut where no loss overlaps it, and also, but doubtful,
+ * where it lies within one loss. Otherwise the parts before the first loss and behind the last loss
+ * remain.
  */
 struct cut_pieces {
-	bool whole, doubtful;
+	bool uncut, doubtful;
 	uint64_t before, behind; /* the first part ends, the last part begins */
 };
 
@@ -31,9 +32,9 @@ static struct cut_pieces cut_interval(const struct losses *losses, uint64_t star
 	uint64_t behind;
 
 	if (i == losses->n || losses->spans[i].from >= end)
-		return (struct cut_pieces){ .whole = true };
+		return (struct cut_pieces){ .uncut = true };
 	if (losses->spans[i].from <= start && losses->spans[i].to >= end)
-		return (struct cut_pieces){ .whole = true, .doubtful = true };
+		return (struct cut_pieces){ .uncut = true, .doubtful = true };
 	behind = losses->spans[i].to;
 	for (size_t j = i + 1; j < losses->n && losses->spans[j].from < end; j++)
 		behind = losses->spans[j].to;
@@ -53,7 +54,7 @@ static bool is_known(const struct losses *losses, uint64_t whole_start, uint64_t
 
 struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 {
-	struct cut_pieces pieces = { .whole = true };
+	struct cut_pieces pieces = { .uncut = true };
 	struct ebt_error *err;
 
 	if (run->flags & SCHED_CUT_START && !is_known(&cut->losses, run->whole_start, run->start))
@@ -62,7 +63,7 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 		pieces = cut_interval(&cut->losses, run->start, run->end);
 	if (pieces.doubtful)
 		run->flags |= SCHED_DOUBTFUL;
-	if (pieces.whole)
+	if (pieces.uncut)
 		return give_run(cut, run);
 	if (pieces.before > run->start) {
 		struct sched_run first = *run;
@@ -85,10 +86,10 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 
 struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 {
-	struct cut_pieces pieces = { .whole = true };
+	struct cut_pieces pieces = { .uncut = true };
 	struct ebt_error *err;
 
-	/* It came at the bound itself: there is nothing to tell. */
+	/* The task went off the CPU at the bound itself: the interval is empty. */
 	if (off->start == off->end && sched_is_open(off->flags))
 		return NULL;
 	if (off->flags & SCHED_CUT_START && !is_known(&cut->losses, off->whole_start, off->start)) {
@@ -100,7 +101,7 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 		pieces = cut_interval(&cut->losses, off->start, off->end);
 	if (pieces.doubtful)
 		off->flags |= SCHED_DOUBTFUL;
-	if (pieces.whole)
+	if (pieces.uncut)
 		return give_off(cut, off);
 	if (pieces.before > off->start) {
 		struct sched_off first = *off;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The way of an interval from the scheduler's model to its handler: losses cut it. */
+/* Cuts intervals of the scheduler's model where rows of sched_switch were lost, and gives the
+ * pieces to the handler. */
 #ifndef REPORT_SCHED_CUT_H
 #define REPORT_SCHED_CUT_H
 
@@ -13,7 +14,7 @@ struct sched_cut {
 	uint64_t doubtful; /* intervals given that were marked so */
 };
 
-/* Gives the interval to the handler, in the pieces that losses leave of it. */
+/* Gives the interval, or the pieces that losses leave of it, to the handler. */
 struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run);
 struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace through model_sched.h: the cursor, the bounds, who is followed, and the warnings on what
- * could not be told, the same for every command that works with the scheduler's intervals.
+ * Runs a trace through model_sched.h: the cursor, the bounds, the processes that were followed, and
+ * the warnings on what is missing, the same for every command that works with the scheduler's
+ * intervals.
  */
 #ifndef REPORT_SCHED_FEED_H
 #define REPORT_SCHED_FEED_H
@@ -13,7 +14,8 @@
 #include "report/trace/trace.h"
 
 struct sched_feed {
-	/* Get every interval of followed tasks and CPUs; filters are for them to ask. */
+	/* Functions that get every interval of followed tasks and CPUs. They apply the filters
+	 * themselves. */
 	struct sched_handler handler;
 	/* Gets each row, before the model does; NULL: not wanted. */
 	struct ebt_error *(*row)(void *arg, const struct ebt_row *row);

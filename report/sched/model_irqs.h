@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interrupts, timers and work items in figures: by CPU and what it was, by function, and by the
- * task that had to wait meanwhile. Sums are of a span without the interrupts within it, so that
- * they add up to the time of the CPU.
+ * Figures of interrupts, timers and work items: by CPU and kind, by function, and by the task that
+ * was interrupted. Interrupts within an interrupt are not in its sum, so that all sums of a CPU add
+ * up.
  */
 #ifndef REPORT_SCHED_MODEL_IRQS_H
 #define REPORT_SCHED_MODEL_IRQS_H

@@ -502,8 +502,8 @@ static struct ebt_error *on_fork(struct sched_model *model, const struct ebt_row
 	return NULL;
 }
 
-/* A thread that calls exec goes on as the first thread of its process: its old life is over
- * without an exit, and what it runs counts for the new one from now on. */
+/* A thread that calls exec becomes the first thread of its process: its old incarnation is over
+ * without an exit, and from now on its runs count for the new incarnation. */
 static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_task_exec_task(row);

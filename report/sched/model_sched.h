@@ -42,20 +42,20 @@ enum sched_flags {
 	SCHED_OPEN_START = 1 << 0, /* it began earlier than `start` */
 	SCHED_OPEN_END = 1 << 1,   /* it lasted longer than `end` */
 	SCHED_DOUBTFUL = 1 << 2,   /* rows were lost meanwhile: it may have been several */
-	/* Besides OPEN: not a bound of what is known, but one between two windows. What is on the
-	 * other side was given in the window before, or will be in the next. */
+	/* Besides OPEN: the end of the interval is not a bound of what is known, but the bound
+	 * between two windows. The window before got the other part, or the next window will. */
 	SCHED_CUT_START = 1 << 3,
 	SCHED_CUT_END = 1 << 4,
 };
 
-/* Does it end here, and is it known since when it lasted? */
+/* Does the interval end in this window, and is its beginning known? */
 static inline bool sched_is_complete(unsigned int flags)
 {
 	return !(flags & SCHED_OPEN_END) &&
 	       (!(flags & SCHED_OPEN_START) || flags & SCHED_CUT_START);
 }
 
-/* Is an end of it not in the trace, or in no window? */
+/* Is its beginning or its end in no window, or not in the trace? */
 static inline bool sched_is_open(unsigned int flags)
 {
 	return (flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START ||
@@ -95,8 +95,8 @@ struct sched_handler {
 
 struct sched_options {
 	uint64_t from_ns, to_ns; /* bounds at which open intervals are closed */
-	/* Are all switches of this task in the trace? NULL: of every task. Others get neither
-	 * intervals nor complaints. */
+	/* Says whether all switches of a task are in the trace; NULL: those of every task are.
+	 * Other tasks get neither intervals nor complaints. */
 	bool (*followed)(void *arg, const struct ebt_task *task);
 	const struct sched_handler *handler;
 	void *arg; /* of followed and of the handler */
@@ -119,13 +119,13 @@ struct ebt_error *sched_model_create(struct ebt_reader *reader, const struct sch
 				     struct sched_model **ret);
 void sched_model_destroy(struct sched_model *model);
 
-/* The next row; those of tables that do not concern the model are passed over. */
+/* Takes the next row. Rows of tables that do not concern the model are passed over. */
 struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_row *row);
 
 /*
- * A trace in windows, one behind the other: after the last row of one sched_model_cut() gives what
- * of open intervals is in it, and sched_model_window() begins the next. The sums of all windows
- * are those of the whole.
+ * Windows of a trace, one after the other: after the last row of a window sched_model_cut() gives
+ * the part of open intervals that lies in it, and sched_model_window() begins the next window. The
+ * sums of all windows are the sums of the trace.
  */
 struct ebt_error *sched_model_cut(struct sched_model *model);
 void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns);

@@ -39,7 +39,8 @@ struct schedstat {
 	struct schedstat_task *tasks; /* by ebt_task.id */
 	struct schedstat_cpu *cpus;
 	size_t n_tasks, n_cpus, cpus_capacity;
-	struct histogram run; /* of all tasks: one for each would be much for little */
+	struct histogram
+		run; /* of all tasks together: a histogram for each would take much memory */
 };
 
 void schedstat_deinit(struct schedstat *stat);

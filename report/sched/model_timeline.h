@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who ran on each CPU, in so many equal slices of time: for pictures as wide as a terminal. Keeps
- * one entry a slice and CPU, and a handful for the slice at which a CPU is.
+ * Who ran on each CPU, in equal slices of time: for pictures as wide as a terminal. The model keeps
+ * one entry for each slice and CPU, and some candidates for the slice that a CPU is in.
  */
 #ifndef REPORT_SCHED_MODEL_TIMELINE_H
 #define REPORT_SCHED_MODEL_TIMELINE_H
@@ -25,7 +25,8 @@ struct ebt_error *timeline_create(uint64_t from_ns, uint64_t to_ns, uint32_t sli
 				  struct cpu_timeline **ret);
 void timeline_destroy(struct cpu_timeline *timeline);
 
-/* Runs of one CPU in order of time. wanted false: it counts, and is not named. */
+/* Takes the runs of a CPU in order of time. wanted false: the run counts as busy time, but nobody
+ * is named. */
 struct ebt_error *timeline_run(struct cpu_timeline *timeline, const struct sched_run *run,
 			       bool wanted);
 void timeline_finish(struct cpu_timeline *timeline);

@@ -45,7 +45,7 @@ struct ebt_error *waketree_waking(struct waketree *tree, const struct ebt_row *r
 /* An interval off CPU that ended. counted: the filters let it pass. */
 struct ebt_error *waketree_off(struct waketree *tree, const struct sched_off *off, bool counted);
 
-/* After the last one. Nodes that count nothing, they and all below them, are no longer there. */
+/* Call it after the last row. Nodes without any wake-up, in them and below them, go. */
 struct ebt_error *waketree_finish(struct waketree *tree);
 
 /* Depth first, those with most wake-ups first. */

@@ -80,7 +80,7 @@ uint64_t wall_off_ns(const struct wall_thread *thread)
 	       thread->ns[WALL_OTHER];
 }
 
-uint64_t wall_life_ns(const struct wall_thread *thread)
+uint64_t wall_lifetime_ns(const struct wall_thread *thread)
 {
 	return thread->to > thread->from ? thread->to - thread->from : 0;
 }
@@ -88,9 +88,9 @@ uint64_t wall_life_ns(const struct wall_thread *thread)
 double wall_coverage(const struct wall_thread *thread)
 {
 	uint64_t known = thread->ns[WALL_CPU] + wall_runqueue_ns(thread) + wall_off_ns(thread);
-	uint64_t life = wall_life_ns(thread);
+	uint64_t lifetime = wall_lifetime_ns(thread);
 
-	return life ? 100.0 * (double)known / (double)life : 100.0;
+	return lifetime ? 100.0 * (double)known / (double)lifetime : 100.0;
 }
 
 /* --- places for figures --- */
@@ -355,7 +355,8 @@ static struct ebt_error *create_offcpu(struct wall *wall)
 	return offcpu_create(trace_reader(wall->trace), &options, &wall->offcpu);
 }
 
-/* Of what a kernel does not tell there is nothing in a window, and yet the thread lives on. */
+/* The kernel tells nothing of a thread that does nothing in a window, and yet the thread is
+ * there. */
 static struct ebt_error *go_on(struct wall *wall)
 {
 	struct wall_thread *thread;
@@ -478,10 +479,11 @@ static void find_idle(struct wall *wall)
 {
 	for (uint32_t i = 0; i < wall->n_threads; i++) {
 		struct wall_thread *thread = &wall->threads[i];
-		uint64_t life = wall_life_ns(thread);
+		uint64_t lifetime = wall_lifetime_ns(thread);
 
 		/* Which leaves less than 1 % for all else. Time that nobody knows is no sleep. */
-		thread->idle = thread->task && life && thread->ns[WALL_SLEEP] > life - life / 100;
+		thread->idle = thread->task && lifetime &&
+			       thread->ns[WALL_SLEEP] > lifetime - lifetime / 100;
 	}
 }
 
@@ -528,7 +530,7 @@ static struct ebt_error *add_leaves(struct wall *wall)
 	return err ? err : calltree_finish(wall->tree);
 }
 
-/* --- life --- */
+/* --- making and reading --- */
 
 struct ebt_error *wall_create(struct trace *trace, const struct wall_options *options,
 			      struct wall **ret)
@@ -558,7 +560,7 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 	return err;
 }
 
-/* Figures to zero. When a thread was born is known still, and whether it lives. */
+/* Sets figures to zero. When a thread was born, and whether it is still there, stays known. */
 static void clear(struct wall *wall)
 {
 	for (uint32_t i = 0; i < wall->n_threads; i++) {

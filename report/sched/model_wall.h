@@ -18,7 +18,7 @@
 enum wall_kind {
 	WALL_CPU,
 	WALL_RUNQUEUE,	/* woken, and waiting for a CPU */
-	WALL_PREEMPTED, /* it could have gone on: waiting for a CPU, too */
+	WALL_PREEMPTED, /* runnable, and stopped for another task */
 	WALL_SLEEP,
 	WALL_LOCK, /* asleep in a futex that is no condition variable, or for a lock of the kernel
 		    */
@@ -32,7 +32,7 @@ const char *wall_kind_name(enum wall_kind kind);
 
 struct wall_thread {
 	const struct ebt_task *task; /* NULL: nothing is known of this id */
-	uint64_t from, to;	     /* its life within the window */
+	uint64_t from, to;	     /* its lifetime within the window */
 	uint64_t ns[WALL_N_KINDS];
 	uint64_t samples;
 	uint32_t top;  /* node of the tree that is the thread, if that is by thread; 0: none */
@@ -40,7 +40,7 @@ struct wall_thread {
 	bool idle;     /* see wall_options.hide_idle */
 };
 
-/* A thread did one thing from `from` on until `to`. */
+/* A thread did the same thing between these times. */
 struct wall_interval {
 	enum wall_kind kind;
 	uint64_t from, to;
@@ -51,14 +51,15 @@ struct wall_options {
 	enum calltree_roots roots;
 	unsigned int only; /* bit n: kind n goes into the tree; 0: all */
 	const char *under; /* glob: stacks without such a function stay out of the tree; or NULL */
-	/* Threads that only wait for work stay out of the tree: less than 1 % of its life on a CPU
-	 * or waiting for one, and as little in kinds other than SLEEP. */
+	/* Leaves threads out of the tree that only wait for work: of such a thread's lifetime less
+	 * than 1 % is on a CPU or waiting for one, and less than 1 % in kinds other than SLEEP. */
 	bool hide_idle;
 	bool figures_only; /* the tree stays without leaves */
-	/* Only what of a thread's time lies in these spans, which are merged, counts; NULL: all. */
+	/* Only the part of a thread's time that lies in these merged spans counts; NULL: all of
+	 * it. */
 	const struct span_set *within;
-	/* Get each interval and each sample as they are, before that; or NULL. `node` is where the
-	 * thread was; 0: not known, as of intervals on a CPU. */
+	/* Functions that get each interval and each sample before `within` cuts them; or NULL.
+	 * `node` is where the thread was; 0: not known, as with intervals on a CPU. */
 	struct ebt_error *(*interval)(void *arg, const struct ebt_task *task,
 				      const struct wall_interval *interval);
 	struct ebt_error *(*sample)(void *arg, const struct ebt_task *task, uint64_t time,
@@ -74,9 +75,9 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 void wall_destroy(struct wall *wall);
 DEFINE_CLEANUP(struct wall *, wall_destroy);
 
-/* Reads the present window of the trace, through its filters. Once; and again for the windows that
- * follow it, with figures_only: figures begin at zero, and what a thread waits for is known still.
- */
+/* Reads the present window of the trace, through its filters. It may be called again for later
+ * windows only with figures_only: figures then begin at zero, and the model still knows what
+ * threads wait for. */
 struct ebt_error *wall_read(struct wall *wall);
 
 /* By ebt_task.id. */
@@ -91,8 +92,8 @@ bool wall_is_leaf(const struct wall *wall, uint32_t node, enum wall_kind *ret);
 /* Sums of a thread. */
 uint64_t wall_runqueue_ns(const struct wall_thread *thread); /* PREEMPTED included */
 uint64_t wall_off_ns(const struct wall_thread *thread);	     /* without the time on a run queue */
-uint64_t wall_life_ns(const struct wall_thread *thread);     /* within the window */
-double
-wall_coverage(const struct wall_thread *thread); /* % of life: on CPU, run queue and off CPU */
+uint64_t wall_lifetime_ns(const struct wall_thread *thread); /* within the window */
+double wall_coverage(
+	const struct wall_thread *thread); /* % of its lifetime: on CPU, run queue and off CPU */
 
 #endif

@@ -164,22 +164,22 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 					const struct wall_thread *thread, struct ebt_str comm)
 {
 	_cleanup_text_ struct text name = TEXT_INIT;
-	uint64_t life = wall_life_ns(thread);
+	uint64_t lifetime = wall_lifetime_ns(thread);
 	struct ebt_error *err;
 
 	text_terminal(&name, text_comm(comm));
 	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
 		text_get(&name), thread->task->pid);
-	put_duration(f, "life in the recording", life, life);
-	put_duration(f, "on CPU", thread->ns[WALL_CPU], life);
-	put_duration(f, "on a run queue", wall_runqueue_ns(thread), life);
-	put_duration(f, "  of that, preempted", thread->ns[WALL_PREEMPTED], life);
-	put_duration(f, "off CPU", wall_off_ns(thread), life);
+	put_duration(f, "life in the recording", lifetime, lifetime);
+	put_duration(f, "on CPU", thread->ns[WALL_CPU], lifetime);
+	put_duration(f, "on a run queue", wall_runqueue_ns(thread), lifetime);
+	put_duration(f, "  of that, preempted", thread->ns[WALL_PREEMPTED], lifetime);
+	put_duration(f, "off CPU", wall_off_ns(thread), lifetime);
 	for (int kind = WALL_SLEEP; kind < WALL_N_KINDS; kind++) {
 		char what[32];
 
 		snprintf(what, sizeof(what), "  %s", wall_kind_name((enum wall_kind)kind));
-		put_duration(f, what, thread->ns[kind], life);
+		put_duration(f, what, thread->ns[kind], lifetime);
 	}
 	fprintf(f, "%-22s %27.2f %%\n", "coverage", wall_coverage(thread));
 	fprintf(f, "%-22s %14" PRIu64 "\n", "samples", thread->samples);
@@ -202,7 +202,7 @@ static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const s
 		"RUNQUEUE s", "OFF-CPU s", "LIFE s", "COVERAGE", "COMM");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wall_thread *thread = &threads[i];
-		uint64_t life = wall_life_ns(thread), on = thread->ns[WALL_CPU];
+		uint64_t lifetime = wall_lifetime_ns(thread), on = thread->ns[WALL_CPU];
 		_cleanup_text_ struct text comm = TEXT_INIT;
 
 		if (!thread->task)
@@ -213,7 +213,7 @@ static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const s
 		fprintf(f, "%10" PRIu32 " %10" PRIu32 " %16.9f %16.9f %16.9f %16.9f %8.2f %%  %s\n",
 			thread->task->tid, thread->task->pid, (double)on / 1e9,
 			(double)wall_runqueue_ns(thread) / 1e9, (double)wall_off_ns(thread) / 1e9,
-			(double)life / 1e9, wall_coverage(thread), text_get(&comm));
+			(double)lifetime / 1e9, wall_coverage(thread), text_get(&comm));
 	}
 	return NULL;
 }

@@ -15,8 +15,8 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
 			       const char *value);
 
-/* Notes in the copy what was missing in the original, whose traces a copy does not have: it is
- * complete, and has no gaps. After the last chunk was read. */
+/* Writes into the copy what was missing in the original: a copy is a complete file without gaps,
+ * which does not show that. Call it after the last chunk was read. */
 struct ebt_error *copying_note_damage(struct report *report, struct ebt_stream *stream);
 
 #endif

@@ -29,7 +29,7 @@ struct export_gaps {
 /* Takes over what the reader has met since. No memory is taken. */
 void export_gaps_update(struct export_gaps *gaps, const struct ebt_reader *reader);
 
-/* The next one that begins before or at this time and is not told yet, and is then. */
+/* The next gap that begins before or at this time and was not told yet. It counts as told then. */
 const struct export_gap *export_gaps_tell(struct export_gaps *gaps, uint64_t time);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Taking out of the rows of a trace what says who recorded what where; see cmd_scrub.c. */
+/* Takes out of rows what says who recorded what where; see cmd_scrub.c. */
 #ifndef REPORT_SHARE_SCRUB_H
 #define REPORT_SHARE_SCRUB_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace says that decides what scrubbing may keep. */
+/* Kernel threads, and programs and files of the system: scrubbing may keep their names. */
 #ifndef REPORT_SHARE_SCRUB_KNOWN_H
 #define REPORT_SHARE_SCRUB_KNOWN_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words that say nothing in the place of words that do. The same word becomes the same token
- * everywhere in one copy, so that what belongs together still does; the key is random and never
- * kept, so that nobody can find a word by trying.
+ * Tokens in the place of words. In one copy the same word becomes the same token everywhere, so
+ * that what belongs together still does. The key is random and never kept, so that nobody can find
+ * a word by trying words.
  */
 #ifndef REPORT_SHARE_SCRUB_TEXT_H
 #define REPORT_SHARE_SCRUB_TEXT_H
@@ -23,7 +23,7 @@ struct ebt_error *scrub_key_make(struct scrub_key *ret);
 /* SipHash-2-4. */
 uint64_t scrub_hash(const struct scrub_key *key, const void *data, size_t len);
 
-/* All of these append what is to stand for s. */
+/* All of these append what stands in the place of s. */
 
 /* `~` and 12 hexadecimal digits; nothing for nothing. */
 void scrub_token(const struct scrub_key *key, struct ebt_str s, struct text *to);

@@ -14,7 +14,8 @@ struct cached {
 	uint64_t batch;
 	const struct ebt_task *task;
 	uint32_t kernel, user;
-	uint32_t node; /* 0: empty; no stack ends at the root itself without being placed anew */
+	uint32_t node; /* 0: an empty slot; a stack that ends at the root itself is placed each time
+			*/
 };
 
 struct calltree {

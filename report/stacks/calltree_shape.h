@@ -20,13 +20,12 @@ struct calltree_shape {
 /* Is there anything to do? */
 bool calltree_is_shaped(const struct calltree_shape *shape);
 
-/* *ret[node]: stacks that end there have the functions that they have to have; free(). NULL where
- * all have. */
+/* (*ret)[node]: stacks that end at this node are wanted; free(). NULL: all stacks are. */
 struct ebt_error *calltree_select(const struct calltree *tree, const struct calltree_shape *shape,
 				  bool **ret);
 
-/* A finished tree of a finished tree, which has to live longer: names belong to it. A stack of
- * which no frame is left counts for the frame that it is below. */
+/* Makes a finished tree from a finished tree, which owns the names and must outlive the new one. A
+ * stack that keeps no frame counts for the frame that it begins with. */
 struct ebt_error *calltree_reshape(const struct calltree *tree, const struct calltree_shape *shape,
 				   struct calltree **ret);
 

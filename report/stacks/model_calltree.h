@@ -137,7 +137,7 @@ enum calltree_view { CALLTREE_CALLERS, CALLTREE_CALLEES };
 struct ebt_error *calltree_focus(const struct calltree *tree, uint32_t func,
 				 enum calltree_view view, struct calltree **ret);
 
-/* What is below one node, which is the root then. Names belong to the first tree. */
+/* A tree of what is below one node, which becomes the root. The first tree owns the names. */
 struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node,
 				  struct calltree **ret);
 

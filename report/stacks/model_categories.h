@@ -16,9 +16,9 @@ struct category_sum {
 
 struct tree_categories {
 	uint32_t *stack; /* by node: category of a stack that ends there */
-	uint32_t *up;	 /* by node: the nearest one, itself or a caller, that passes its own on; 0:
-			    none */
-	uint32_t *own;	 /* by node: category that it passes on where `up` is itself */
+	uint32_t *up; /* by node: the node itself or its nearest caller that passes its category on;
+			 0: none */
+	uint32_t *own; /* by node: category that it passes on where `up` is itself */
 	const struct calltree *tree;
 	size_t n; /* categories */
 };

@@ -74,7 +74,7 @@ struct info_frames {
 	struct info_generated generated;
 };
 
-/* What stands for it in reports, and NULL for what is not in this version. */
+/* The name of a stop in reports; NULL: this version does not know it. */
 const char *info_stop_name(unsigned int stop);
 const char *info_method_name(unsigned int methods);
 

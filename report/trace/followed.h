@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which processes a recording followed. A switch is in the trace if either side of it is followed,
- * so that tasks appear in it of which most is not there: nothing can be said about them.
+ * Which processes a recording followed. A switch is in the trace if either of its tasks is
+ * followed. So the trace has tasks most of whose switches are missing: nothing can be said about
+ * those.
  */
 #ifndef REPORT_TRACE_FOLLOWED_H
 #define REPORT_TRACE_FOLLOWED_H

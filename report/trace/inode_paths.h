@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What files are called that rows name by device and inode: table `inode_path` has their place in
- * the file system, and the recorded mount tables where that was mounted.
+ * Paths of files that rows name by device and inode. Table `inode_path` has the path in the file
+ * system; the recorded mount tables say where that file system was mounted.
  */
 #ifndef REPORT_TRACE_INODE_PATHS_H
 #define REPORT_TRACE_INODE_PATHS_H

@@ -6,7 +6,7 @@
 #include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
 
-/* Begins to fetch the files that the stacks which the filters leave have addresses in. */
+/* Begins to fetch the files that hold the addresses of all stacks that pass the filters. */
 struct ebt_error *prefetch_files(struct trace *trace, struct sym *sym);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Probes that a user asked for, what each reads, and that as text: `name="HOME" n=3`. What a row
- * has is believed as far as its bytes go.
+ * Probes that a user asked for, which arguments each of them reads, and the arguments of a hit as
+ * text: `name="HOME" n=3`. Of a row whose bytes end early, the arguments before that count.
  */
 #ifndef REPORT_TRACE_PROBE_ARGS_H
 #define REPORT_TRACE_PROBE_ARGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names and types of what probes of functions read, where the recorder had only registers: from
- * debug information that is here.
+ * Names and types of the arguments of probed functions, of which the recorder knew registers only.
+ * They come from debug information that this machine has.
  */
 #ifndef REPORT_TRACE_PROBE_NAMES_H
 #define REPORT_TRACE_PROBE_NAMES_H

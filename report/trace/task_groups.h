@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows to the processes or threads that they belong to: a number for each, in order of first
- * appearance, to index a model's figures with. Finding the group of a row is one look into an
- * array.
+ * Groups of rows, by process or by thread. Groups are numbered in order of first appearance, so
+ * that a model keeps its figures in an array. One look into another array finds the group of a row.
  */
 #ifndef REPORT_TRACE_TASK_GROUPS_H
 #define REPORT_TRACE_TASK_GROUPS_H
@@ -22,7 +21,7 @@ struct ebt_error *task_groups_of(struct task_groups *groups, const struct ebt_ta
 				 uint32_t *ret);
 
 size_t task_groups_n(const struct task_groups *groups);
-/* The thread; one of the process's tasks, its first thread where that had rows; NULL: not known. */
+/* The thread; or a task of the process: its first thread, if that had rows. NULL: not known. */
 const struct ebt_task *task_groups_task(const struct task_groups *groups, size_t i);
 /* The last name of the process or thread; empty where it is not known. */
 struct ebt_str task_groups_name(const struct task_groups *groups, size_t i);

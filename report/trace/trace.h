@@ -56,7 +56,8 @@ enum trace_window {
 };
 void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place);
 
-/* What goes on from one window to the next: the first member of a struct of its owner's. */
+/* State that a model keeps from one window to the next: the first member of the model's own
+ * struct. */
 struct trace_state {
 	struct trace_state *next;
 	void (*destroy)(struct trace_state *state);
@@ -64,11 +65,11 @@ struct trace_state {
 };
 /* Where the first window begins. */
 uint64_t trace_whole_from_ns(const struct trace *trace);
-/* Rows at and behind this time are not of the window; UINT64_MAX: all later ones are. */
+/* The end of the window: rows at this time and later are not in it. UINT64_MAX: it has no end. */
 uint64_t trace_rows_to_ns(const struct trace *trace);
 /* Is there a window after this one? */
 bool trace_has_more(const struct trace *trace);
-/* For the next windows. The trace takes it over, and destroys it in the end. */
+/* Keeps the state for the next windows. The trace takes the state over, and destroys it at last. */
 void trace_keep(struct trace *trace, struct trace_state *state);
 /* The first with this destroy() that the present window has not taken yet; NULL: there is none. So
  * a command that keeps several of a kind gets them in the order in which it kept them. */
@@ -108,7 +109,7 @@ DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
 /* ret->batch is NULL after the last row. */
 struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
 
-/* For who wants all rows of some tables, as ebt_read_rows(). */
+/* Calls take() for each row of some tables, as ebt_read_rows() does. */
 struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
 				  unsigned int flags, ebt_row_fn *take, void *arg);
 /* Likewise, of one table with all its columns. */
@@ -123,7 +124,7 @@ typedef bool trace_watch_fn(void *arg, const struct sym_fetching *now);
 void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg);
 /* Before the first trace_sym(): inlined functions do not matter to this report. */
 void trace_no_inline(struct trace *trace);
-/* Likewise: by files only, and not by names that are in the trace. */
+/* Before the first trace_sym(): names come from files only, and not from the trace. */
 void trace_no_bundle(struct trace *trace);
 
 /* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
@@ -144,7 +145,7 @@ struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss 
 /* The report is about every table: so are its warnings. */
 void trace_note_all(struct trace *trace);
 
-/* Chunks that sequence numbers show to be missing. */
+/* How many chunks are missing: gaps in the sequence numbers. */
 uint64_t trace_missing_chunks(const struct trace *trace);
 
 /* Adds a warning of the command's own. */
