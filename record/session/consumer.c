@@ -63,24 +63,24 @@ struct consumer {
 	bool failed, finishing, abandoned; /* atomic */
 };
 
-static void notify(const struct consumer *p)
+static void notify(const struct consumer *c)
 {
 	uint64_t one = 1;
 
 	/* The counter of an eventfd cannot overflow here, and there is nothing else to fail. */
-	if (write(p->event, &one, sizeof(one)) < 0)
+	if (write(c->event, &one, sizeof(one)) < 0)
 		return;
 }
 
 /* With the lock held. */
-static void add_notice(struct consumer *p, struct consumer_notice notice)
+static void add_notice(struct consumer *c, struct consumer_notice notice)
 {
-	if (p->n_notices == MAX_NOTICES) {
-		p->notices_dropped++;
+	if (c->n_notices == MAX_NOTICES) {
+		c->notices_dropped++;
 		return;
 	}
-	p->notices[(p->first_notice + p->n_notices++) % MAX_NOTICES] = notice;
-	notify(p);
+	c->notices[(c->first_notice + c->n_notices++) % MAX_NOTICES] = notice;
+	notify(c);
 }
 
 /* Adds a record; counts it if it is malformed, which is no reason to stop. */
@@ -97,7 +97,7 @@ static struct ebt_error *add_record(struct ebt_stream *stream, const void *recor
 }
 
 /* With the lock held: what changes address spaces. */
-static void notice_task(struct consumer *p, const struct ebt_wire_head *head, const void *record)
+static void notice_task(struct consumer *c, const struct ebt_wire_head *head, const void *record)
 {
 	struct consumer_notice notice = { .time = head->time };
 	struct ebt_wire_task_exec exec;
@@ -116,7 +116,7 @@ static void notice_task(struct consumer *p, const struct ebt_wire_head *head, co
 		memcpy(&fork, record, sizeof(fork));
 		if (fork.thread)
 			return;
-		tasks_resolve(p->tasks, fork.parent, head->time, &id);
+		tasks_resolve(c->tasks, fork.parent, head->time, &id);
 		notice.event = CONSUMER_FORK;
 		notice.pid = id.pid;
 		notice.child = fork.child_pid;
@@ -130,18 +130,18 @@ static void notice_task(struct consumer *p, const struct ebt_wire_head *head, co
 		memcpy(&exit, record, sizeof(exit));
 		if (!exit.group_dead)
 			return;
-		tasks_resolve(p->tasks, exit.task, head->time, &id);
+		tasks_resolve(c->tasks, exit.task, head->time, &id);
 		notice.event = CONSUMER_EXIT;
 		notice.pid = id.pid;
 		break;
 	default:
 		return;
 	}
-	add_notice(p, notice);
+	add_notice(c, notice);
 }
 
 /* With the lock held. */
-static struct ebt_error *take_task_record(struct consumer *p, struct ebt_stream *stream,
+static struct ebt_error *take_task_record(struct consumer *c, struct ebt_stream *stream,
 					  const void *record, size_t len)
 {
 	struct ebt_wire_head head;
@@ -152,32 +152,32 @@ static struct ebt_error *take_task_record(struct consumer *p, struct ebt_stream 
 		uint64_t pid;
 
 		memcpy(&pid, (const char *)record + sizeof(head), sizeof(pid));
-		add_notice(p, (struct consumer_notice){ (uint32_t)pid, 0, CONSUMER_ATTACHED,
+		add_notice(c, (struct consumer_notice){ (uint32_t)pid, 0, CONSUMER_ATTACHED,
 							head.time });
 		return NULL;
 	}
-	p->task_records++;
-	err = tasks_observe(p->tasks, record, len);
+	c->task_records++;
+	err = tasks_observe(c->tasks, record, len);
 	if (err)
 		return err;
-	notice_task(p, &head, record);
-	return add_record(stream, record, len, &p->task_malformed);
+	notice_task(c, &head, record);
+	return add_record(stream, record, len, &c->task_malformed);
 }
 
-struct ebt_error *consumer_read_tasks(struct consumer *p, struct ebt_stream *stream)
+struct ebt_error *consumer_read_tasks(struct consumer *c, struct ebt_stream *stream)
 {
-	struct ring *ring = capture_task_ring(p->capture);
+	struct ring *ring = capture_task_ring(c->capture);
 	struct ebt_error *err = NULL;
 	const void *record;
 	uint64_t end;
 	size_t len;
 
-	pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&c->lock);
 	end = ring_end(ring);
 	while (!err && (record = ring_next(ring, end, &len)))
-		err = take_task_record(p, stream, record, len);
+		err = take_task_record(c, stream, record, len);
 	ring_release(ring);
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&c->lock);
 	return err;
 }
 
@@ -342,7 +342,7 @@ static struct ebt_error *run(struct consumer_thread *t)
 static void *thread_main(void *arg)
 {
 	struct consumer_thread *t = arg;
-	struct consumer *p = t->consumer;
+	struct consumer *c = t->consumer;
 	struct ebt_error *err;
 
 	/* Of this thread alone. Without the privilege it stays as it is. */
@@ -350,14 +350,14 @@ static void *thread_main(void *arg)
 	err = run(t);
 	if (!err)
 		return NULL;
-	pthread_mutex_lock(&p->lock);
-	if (p->err)
+	pthread_mutex_lock(&c->lock);
+	if (c->err)
 		ebt_error_destroy(err);
 	else
-		p->err = err;
-	pthread_mutex_unlock(&p->lock);
-	__atomic_store_n(&p->failed, true, __ATOMIC_RELEASE);
-	notify(p);
+		c->err = err;
+	pthread_mutex_unlock(&c->lock);
+	__atomic_store_n(&c->failed, true, __ATOMIC_RELEASE);
+	notify(c);
 	return NULL;
 }
 
@@ -370,13 +370,13 @@ static struct ebt_error *epoll_add(int epoll, int fd, uint32_t events)
 	return NULL;
 }
 
-static struct ebt_error *init_thread(struct consumer *p, uint32_t i, struct ebt_writer *writer)
+static struct ebt_error *init_thread(struct consumer *c, uint32_t i, struct ebt_writer *writer)
 {
-	const struct topology *topology = capture_topology(p->capture);
-	struct consumer_thread *t = &p->threads[i];
+	const struct topology *topology = capture_topology(c->capture);
+	struct consumer_thread *t = &c->threads[i];
 	struct ebt_error *err;
 
-	t->consumer = p;
+	t->consumer = c;
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0)
 		return ebt_error_errno(errno, "cannot wait for ring buffers");
@@ -389,12 +389,12 @@ static struct ebt_error *init_thread(struct consumer *p, uint32_t i, struct ebt_
 	t->spsc_ends = calloc(topology->n_cpus, sizeof(*t->spsc_ends));
 	if (!t->ends || !t->spsc_ends)
 		return &ebt_enomem;
-	err = epoll_add(t->epoll, p->wake, EPOLLIN);
+	err = epoll_add(t->epoll, c->wake, EPOLLIN);
 	/* Edges: a ring that holds a little is always readable, and no reason to wake. */
 	for (uint32_t r = 0; r < 2 * (t->end_ring - t->first_ring) && !err; r++)
 		err = epoll_add(t->epoll, ring_of(t, r)->fd, EPOLLIN | EPOLLET);
 	if (!err && !i)
-		err = epoll_add(t->epoll, capture_task_ring(p->capture)->fd, EPOLLIN | EPOLLET);
+		err = epoll_add(t->epoll, capture_task_ring(c->capture)->fd, EPOLLIN | EPOLLET);
 	return err ? err : ebt_writer_add_stream(writer, &t->stream);
 }
 
@@ -402,127 +402,127 @@ struct ebt_error *consumer_create(struct capture *capture, struct ebt_writer *wr
 				  struct tasks *tasks, struct deferred *deferred,
 				  struct consumer **ret)
 {
-	_cleanup_(consumer_destroyp) struct consumer *p = calloc(1, sizeof(*p));
+	_cleanup_(consumer_destroyp) struct consumer *c = calloc(1, sizeof(*c));
 	struct ebt_error *err;
 
-	if (!p)
+	if (!c)
 		return &ebt_enomem;
-	p->capture = capture;
-	p->tasks = tasks;
-	p->deferred = deferred;
-	pthread_mutex_init(&p->lock, NULL);
-	p->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (p->event < 0 || p->wake < 0)
+	c->capture = capture;
+	c->tasks = tasks;
+	c->deferred = deferred;
+	pthread_mutex_init(&c->lock, NULL);
+	c->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->event < 0 || c->wake < 0)
 		return ebt_error_errno(errno, "cannot make an eventfd");
-	p->n_threads = capture_topology(capture)->n_threads;
-	p->threads = calloc(p->n_threads, sizeof(*p->threads));
-	if (!p->threads)
+	c->n_threads = capture_topology(capture)->n_threads;
+	c->threads = calloc(c->n_threads, sizeof(*c->threads));
+	if (!c->threads)
 		return &ebt_enomem;
-	for (uint32_t i = 0; i < p->n_threads; i++)
-		p->threads[i].epoll = -1;
-	for (uint32_t i = 0; i < p->n_threads; i++) {
-		err = init_thread(p, i, writer);
+	for (uint32_t i = 0; i < c->n_threads; i++)
+		c->threads[i].epoll = -1;
+	for (uint32_t i = 0; i < c->n_threads; i++) {
+		err = init_thread(c, i, writer);
 		if (err)
 			return err;
 	}
-	*ret = take_ptr(p);
+	*ret = take_ptr(c);
 	return NULL;
 }
 
-static void join_threads(struct consumer *p)
+static void join_threads(struct consumer *c)
 {
 	uint64_t one = 1;
 
-	__atomic_store_n(&p->finishing, true, __ATOMIC_RELEASE);
-	if (write(p->wake, &one, sizeof(one)) < 0)
-		p->failed = true;
-	for (uint32_t i = 0; i < p->n_threads && p->threads; i++) {
-		if (p->threads[i].started)
-			pthread_join(p->threads[i].thread, NULL);
-		p->threads[i].started = false;
+	__atomic_store_n(&c->finishing, true, __ATOMIC_RELEASE);
+	if (write(c->wake, &one, sizeof(one)) < 0)
+		c->failed = true;
+	for (uint32_t i = 0; i < c->n_threads && c->threads; i++) {
+		if (c->threads[i].started)
+			pthread_join(c->threads[i].thread, NULL);
+		c->threads[i].started = false;
 	}
 }
 
-void consumer_destroy(struct consumer *p)
+void consumer_destroy(struct consumer *c)
 {
-	if (!p)
+	if (!c)
 		return;
-	__atomic_store_n(&p->abandoned, true, __ATOMIC_RELAXED);
-	join_threads(p);
-	for (uint32_t i = 0; i < p->n_threads && p->threads; i++) {
-		free(p->threads[i].ends);
-		free(p->threads[i].spsc_ends);
-		ebt_closep(&p->threads[i].epoll);
+	__atomic_store_n(&c->abandoned, true, __ATOMIC_RELAXED);
+	join_threads(c);
+	for (uint32_t i = 0; i < c->n_threads && c->threads; i++) {
+		free(c->threads[i].ends);
+		free(c->threads[i].spsc_ends);
+		ebt_closep(&c->threads[i].epoll);
 	}
-	free(p->threads);
-	ebt_closep(&p->event);
-	ebt_closep(&p->wake);
-	ebt_error_destroy(p->err);
-	pthread_mutex_destroy(&p->lock);
-	free(p);
+	free(c->threads);
+	ebt_closep(&c->event);
+	ebt_closep(&c->wake);
+	ebt_error_destroy(c->err);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
 }
 
-struct ebt_error *consumer_start(struct consumer *p)
+struct ebt_error *consumer_start(struct consumer *c)
 {
-	for (uint32_t i = 0; i < p->n_threads; i++) {
-		int r = pthread_create(&p->threads[i].thread, NULL, thread_main, &p->threads[i]);
+	for (uint32_t i = 0; i < c->n_threads; i++) {
+		int r = pthread_create(&c->threads[i].thread, NULL, thread_main, &c->threads[i]);
 
 		if (r)
 			return ebt_error_errno(r, "cannot start a thread");
-		p->threads[i].started = true;
+		c->threads[i].started = true;
 	}
 	return NULL;
 }
 
-struct ebt_error *consumer_finish(struct consumer *p)
+struct ebt_error *consumer_finish(struct consumer *c)
 {
-	join_threads(p);
-	return take_ptr(p->err);
+	join_threads(c);
+	return take_ptr(c->err);
 }
 
-int consumer_fd(const struct consumer *p)
+int consumer_fd(const struct consumer *c)
 {
-	return p->event;
+	return c->event;
 }
 
-bool consumer_failed(const struct consumer *p)
+bool consumer_failed(const struct consumer *c)
 {
-	return __atomic_load_n(&p->failed, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&c->failed, __ATOMIC_ACQUIRE);
 }
 
-bool consumer_next_notice(struct consumer *p, struct consumer_notice *ret)
+bool consumer_next_notice(struct consumer *c, struct consumer_notice *ret)
 {
 	bool found = false;
 	uint64_t count;
 
-	pthread_mutex_lock(&p->lock);
-	if (p->n_notices) {
-		*ret = p->notices[p->first_notice];
-		p->first_notice = (p->first_notice + 1) % MAX_NOTICES;
-		p->n_notices--;
+	pthread_mutex_lock(&c->lock);
+	if (c->n_notices) {
+		*ret = c->notices[c->first_notice];
+		c->first_notice = (c->first_notice + 1) % MAX_NOTICES;
+		c->n_notices--;
 		found = true;
-	} else if (read(p->event, &count, sizeof(count)) < 0) {
+	} else if (read(c->event, &count, sizeof(count)) < 0) {
 		/* Nobody had notified; that is as good. */
 	}
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&c->lock);
 	return found;
 }
 
-void consumer_counts(const struct consumer *p, struct consumer_counts *ret)
+void consumer_counts(const struct consumer *c, struct consumer_counts *ret)
 {
-	struct consumer_counts c = {
-		.records = __atomic_load_n(&p->task_records, __ATOMIC_RELAXED),
-		.malformed = __atomic_load_n(&p->task_malformed, __ATOMIC_RELAXED),
-		.notices_dropped = __atomic_load_n(&p->notices_dropped, __ATOMIC_RELAXED),
+	struct consumer_counts counts = {
+		.records = __atomic_load_n(&c->task_records, __ATOMIC_RELAXED),
+		.malformed = __atomic_load_n(&c->task_malformed, __ATOMIC_RELAXED),
+		.notices_dropped = __atomic_load_n(&c->notices_dropped, __ATOMIC_RELAXED),
 	};
 
-	for (uint32_t i = 0; i < p->n_threads; i++) {
-		const struct consumer_thread *t = &p->threads[i];
+	for (uint32_t i = 0; i < c->n_threads; i++) {
+		const struct consumer_thread *t = &c->threads[i];
 
-		c.records += __atomic_load_n(&t->records, __ATOMIC_RELAXED);
-		c.malformed += __atomic_load_n(&t->malformed, __ATOMIC_RELAXED);
-		c.left += __atomic_load_n(&t->left, __ATOMIC_RELAXED);
+		counts.records += __atomic_load_n(&t->records, __ATOMIC_RELAXED);
+		counts.malformed += __atomic_load_n(&t->malformed, __ATOMIC_RELAXED);
+		counts.left += __atomic_load_n(&t->left, __ATOMIC_RELAXED);
 	}
-	*ret = c;
+	*ret = counts;
 }

@@ -92,14 +92,14 @@ static const unsigned char *refered(const void *record, size_t len, size_t offse
 struct ebt_error *deferred_create(struct unwinder *unwinder, struct tasks *tasks,
 				  struct deferred **ret)
 {
-	struct deferred *f = calloc(1, sizeof(*f));
+	struct deferred *d = calloc(1, sizeof(*d));
 
-	if (!f)
+	if (!d)
 		return &ebt_enomem;
-	f->unwinder = unwinder;
-	f->tasks = tasks;
-	pthread_mutex_init(&f->lock, NULL);
-	*ret = f;
+	d->unwinder = unwinder;
+	d->tasks = tasks;
+	pthread_mutex_init(&d->lock, NULL);
+	*ret = d;
 	return NULL;
 }
 
@@ -113,16 +113,16 @@ static void free_list(struct taken *taken)
 	}
 }
 
-void deferred_destroy(struct deferred *f)
+void deferred_destroy(struct deferred *d)
 {
-	if (!f)
+	if (!d)
 		return;
-	free_list(f->first);
-	pthread_mutex_destroy(&f->lock);
-	free(f);
+	free_list(d->first);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
 }
 
-bool deferred_take(struct deferred *f, const void *record, size_t len, uint64_t now_ns)
+bool deferred_take(struct deferred *d, const void *record, size_t len, uint64_t now_ns)
 {
 	const struct layout *layout = layout_of(record, len);
 	struct taken *taken;
@@ -139,17 +139,17 @@ bool deferred_take(struct deferred *f, const void *record, size_t len, uint64_t 
 		taken->len = len;
 		memcpy(taken->record, record, len);
 	}
-	pthread_mutex_lock(&f->lock);
-	fits = taken && f->bytes + len <= MAX_BYTES;
+	pthread_mutex_lock(&d->lock);
+	fits = taken && d->bytes + len <= MAX_BYTES;
 	if (fits) {
-		taken->next = f->first;
-		f->first = taken;
-		f->bytes += len;
-		f->stats.taken++;
+		taken->next = d->first;
+		d->first = taken;
+		d->bytes += len;
+		d->stats.taken++;
 	} else {
-		f->stats.refused++;
+		d->stats.refused++;
 	}
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&d->lock);
 	if (!fits)
 		free(taken);
 	return fits;
@@ -277,13 +277,13 @@ static bool parse_stack(const unsigned char *data, size_t len, struct stack *ret
 }
 
 /* Continues the walk at the last frame of the stack. Returns EBT_STOP_*. */
-static uint32_t continue_walk(const struct deferred *f, uint32_t pid, const struct dump *dump,
+static uint32_t continue_walk(const struct deferred *d, uint32_t pid, const struct dump *dump,
 			      struct stack *stack, struct unwind_frame *frame)
 {
-	struct memory memory = { f, pid, dump->registers[SP] - EBT_DUMP_BELOW, dump->memory,
+	struct memory memory = { d, pid, dump->registers[SP] - EBT_DUMP_BELOW, dump->memory,
 				 dump->len };
 	const struct unwind_space space = { find_table, read_memory, &memory };
-	uint32_t first = stack->head.n - 1, max = f->unwinder->max_stack, methods, stop;
+	uint32_t first = stack->head.n - 1, max = d->unwinder->max_stack, methods, stop;
 	size_t n;
 
 	*frame = (struct unwind_frame){
@@ -305,7 +305,7 @@ static uint32_t continue_walk(const struct deferred *f, uint32_t pid, const stru
 }
 
 /* Adds the record, with what the walk has found. */
-static struct ebt_error *add_walked(struct deferred *f, struct ebt_stream *stream,
+static struct ebt_error *add_walked(struct deferred *d, struct ebt_stream *stream,
 				    const struct taken *taken, struct ebt_record *out)
 {
 	const struct layout *layout = layout_of(taken->record, taken->len);
@@ -327,8 +327,8 @@ static struct ebt_error *add_walked(struct deferred *f, struct ebt_stream *strea
 		return ebt_stream_add(stream, taken->record, taken->len);
 	memcpy(&head, taken->record, sizeof(head));
 	memcpy(&tid, taken->record + layout->task, sizeof(tid));
-	tasks_resolve(f->tasks, tid, taken->time, &id);
-	stop = continue_walk(f, id.pid, &dump, &stack, &frame);
+	tasks_resolve(d->tasks, tid, taken->time, &id);
+	stop = continue_walk(d, id.pid, &dump, &stack, &frame);
 
 	row = ebt_record_begin(out, head.table, taken->time);
 	memcpy(row + sizeof(head), taken->record + sizeof(head), layout->size - sizeof(head));
@@ -343,25 +343,25 @@ static struct ebt_error *add_walked(struct deferred *f, struct ebt_stream *strea
 	if (is_open(stop))
 		add_rest(out, layout->udump, &frame, &dump);
 	else
-		f->stats.whole += stop == EBT_STOP_ROOT;
+		d->stats.whole += stop == EBT_STOP_ROOT;
 	return ebt_record_add(out, stream);
 }
 
 /* --- all of them --- */
 
 /* Takes those that are old enough, and puts them into order of time: *ret_n in a new array. */
-static struct taken **take_old(struct deferred *f, uint64_t before, size_t *ret_n)
+static struct taken **take_old(struct deferred *d, uint64_t before, size_t *ret_n)
 {
 	struct taken **list = NULL, **p;
 	size_t n = 0;
 
-	pthread_mutex_lock(&f->lock);
-	for (p = &f->first; *p; p = &(*p)->next)
+	pthread_mutex_lock(&d->lock);
+	for (p = &d->first; *p; p = &(*p)->next)
 		n += (*p)->time < before;
 	if (n)
 		list = calloc(n, sizeof(*list));
 	n = 0;
-	for (p = &f->first; list && *p;) {
+	for (p = &d->first; list && *p;) {
 		struct taken *taken = *p;
 
 		if (taken->time >= before) {
@@ -369,10 +369,10 @@ static struct taken **take_old(struct deferred *f, uint64_t before, size_t *ret_
 			continue;
 		}
 		*p = taken->next;
-		f->bytes -= taken->len;
+		d->bytes -= taken->len;
 		list[n++] = taken;
 	}
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&d->lock);
 	*ret_n = n;
 	return list;
 }
@@ -384,7 +384,7 @@ static int compare_taken(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-struct ebt_error *deferred_run(struct deferred *f, struct ebt_stream *stream, uint64_t now_ns,
+struct ebt_error *deferred_run(struct deferred *d, struct ebt_stream *stream, uint64_t now_ns,
 			       bool all)
 {
 	uint64_t before = all ? UINT64_MAX : now_ns > WAIT_NS ? now_ns - WAIT_NS : 0;
@@ -393,24 +393,24 @@ struct ebt_error *deferred_run(struct deferred *f, struct ebt_stream *stream, ui
 	struct taken **list;
 	size_t n;
 
-	list = take_old(f, before, &n);
+	list = take_old(d, before, &n);
 	if (n)
 		qsort(list, n, sizeof(*list), compare_taken);
 	for (size_t i = 0; i < n; i++) {
-		unwind_model_advance(&f->unwinder->past, list[i]->time);
+		unwind_model_advance(&d->unwinder->past, list[i]->time);
 		if (!err)
-			err = add_walked(f, stream, list[i], &out);
+			err = add_walked(d, stream, list[i], &out);
 		free(list[i]);
 	}
 	free(list);
 	ebt_record_deinit(&out);
-	unwind_model_advance(&f->unwinder->past, before);
+	unwind_model_advance(&d->unwinder->past, before);
 	return err;
 }
 
-void deferred_stats(struct deferred *f, struct deferred_stats *ret)
+void deferred_stats(struct deferred *d, struct deferred_stats *ret)
 {
-	pthread_mutex_lock(&f->lock);
-	*ret = f->stats;
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&d->lock);
+	*ret = d->stats;
+	pthread_mutex_unlock(&d->lock);
 }

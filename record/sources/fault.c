@@ -9,22 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "record/base/clocks.h"
 #include "record/base/cpus.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 #include "record/unwind/source_stacks.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool has_entries(const struct kernel *kernel)
 {
@@ -54,7 +46,7 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf_config *config = &skel->rodata->config;
 	bool entries = has_entries(context->kernel);
 
-	config->loaded_ns = now_ns();
+	config->loaded_ns = clocks_now();
 	config->fault_mappings = kernel_has_function(context->kernel, "bpf_find_vma");
 	source_use_map(skel->maps.event_scratch);
 	source_use_map(skel->maps.event_depth);

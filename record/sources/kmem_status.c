@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "format/write/writer.h"
+#include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/config/skeleton.h"
 
@@ -54,19 +54,11 @@ static uint32_t moment_number(enum source_moment moment)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static struct ebt_error *add_meminfo(struct ebt_stream *stream, uint32_t moment)
 {
 	_cleanup_close_ int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct ebt_wire_meminfo row = {
-		.head = { now_ns(), sizeof(row), EBT_T_meminfo, 0 },
+		.head = { clocks_now(), sizeof(row), EBT_T_meminfo, 0 },
 		.moment = moment,
 	};
 	char text[TEXT];
@@ -90,7 +82,7 @@ static struct ebt_error *add_meminfo(struct ebt_stream *stream, uint32_t moment)
 static struct ebt_error *add_process(struct ebt_stream *stream, uint32_t pid, uint32_t moment)
 {
 	struct ebt_wire_process_memory row = {
-		.head = { now_ns(), sizeof(row), EBT_T_process_memory, 0 },
+		.head = { clocks_now(), sizeof(row), EBT_T_process_memory, 0 },
 		.task = pid,
 		.moment = moment,
 	};
