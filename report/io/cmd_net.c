@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport net`: what processes sent and received, their connections, the devices. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
-#include "report/cli/command.h"
+#include "report/group/group.h"
 #include "report/io/model_net.h"
 #include "report/io/net_text.h"
 #include "report/io/net_trace.h"
@@ -21,73 +22,45 @@ struct net_command {
 	struct out *out;
 	const struct names *names;
 	struct net_model *model;
+	struct grouping *g;
 };
 
-/* --- processes --- */
+/* --- sums of processes --- */
 
-static const struct out_column process_columns[] = {
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "tid", "TID", OUT_U64, OUT_DETAIL },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "tx_bytes", "SENT", OUT_BYTES, OUT_SORT },
-	{ "rx_bytes", "RECEIVED", OUT_BYTES, 0 },
-	{ "sends", "SENDS", OUT_U64, OUT_OPTIONAL },
-	{ "receives", "RECEIVES", OUT_U64, OUT_OPTIONAL },
-	{ "connects", "CONNECTS", OUT_U64, 0 },
-	{ "connects_failed", "FAILED", OUT_U64, 0 },
-	{ "accepts", "ACCEPTS", OUT_U64, 0 },
-	{ "retransmits", "RETRANS", OUT_U64, 0 },
-	{ "resets", "RESETS", OUT_U64, OUT_OPTIONAL },
-	{ "tx_packets", "PACKETS", OUT_U64, OUT_OPTIONAL },
-	{ "tx_packet_bytes", "ON-DEVICES", OUT_BYTES, OUT_DETAIL },
+static struct ebt_error *merge(void *to, const void *from)
+{
+	const uint64_t *f = from;
+	uint64_t *t = to;
+
+	for (size_t i = 0; i < sizeof(struct net_sum) / sizeof(*t); i++)
+		t[i] += f[i];
+	return NULL;
+}
+
+#define AT(field) GROUP_U64, offsetof(struct net_sum, field), NULL, 0
+
+static const struct group_column sum_columns[] = {
+	{ { "tx_bytes", "SENT", OUT_BYTES, OUT_SORT }, AT(tx_bytes) },
+	{ { "rx_bytes", "RECEIVED", OUT_BYTES, 0 }, AT(rx_bytes) },
+	{ { "sends", "SENDS", OUT_U64, OUT_OPTIONAL }, AT(sends) },
+	{ { "receives", "RECEIVES", OUT_U64, OUT_OPTIONAL }, AT(receives) },
+	{ { "connects", "CONNECTS", OUT_U64, 0 }, AT(connects) },
+	{ { "connects_failed", "FAILED", OUT_U64, 0 }, AT(failed) },
+	{ { "accepts", "ACCEPTS", OUT_U64, 0 }, AT(accepts) },
+	{ { "retransmits", "RETRANS", OUT_U64, 0 }, AT(retransmits) },
+	{ { "resets", "RESETS", OUT_U64, OUT_OPTIONAL }, AT(resets) },
+	{ { "tx_packets", "PACKETS", OUT_U64, OUT_OPTIONAL }, AT(tx_packets) },
+	{ { "tx_packet_bytes", "ON-DEVICES", OUT_BYTES, OUT_DETAIL }, AT(tx_packet_bytes) },
 };
-#define N_PROCESS_COLUMNS (sizeof(process_columns) / sizeof(process_columns[0]))
 
-static struct ebt_error *put_process(struct net_command *c, const struct task_groups *groups,
-				     size_t i, const struct net_process *p)
-{
-	const struct ebt_task *task = task_groups_task(groups, i);
-
-	return out_row(c->out, 0,
-		       (struct out_value[]){
-			       task ? out_u64(task->pid) : out_null(),
-			       task && options_flag(c->report->options, "by-thread")
-				       ? out_u64(task->tid)
-				       : out_null(),
-			       task ? out_str(task_groups_name(groups, i))
-				    : out_cstr("(not known)"),
-			       out_u64(p->tx_bytes),
-			       out_u64(p->rx_bytes),
-			       out_u64(p->sends),
-			       out_u64(p->receives),
-			       out_u64(p->connects),
-			       out_u64(p->failed),
-			       out_u64(p->accepts),
-			       out_u64(p->retransmits),
-			       out_u64(p->resets),
-			       out_u64(p->tx_packets),
-			       out_u64(p->tx_packet_bytes),
-		       });
-}
-
-static struct ebt_error *put_processes(struct net_command *c)
-{
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = process_columns,
-		.n_columns = N_PROCESS_COLUMNS,
-	};
-	const struct task_groups *groups;
-	const struct net_process *processes;
-	struct ebt_error *err;
-	size_t n;
-
-	processes = net_model_processes(c->model, &groups, &n);
-	err = out_begin(c->out, &table);
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_process(c, groups, i, &processes[i]);
-	return err ? err : out_end(c->out);
-}
+static const struct group_table sums = {
+	.keys = GROUP_TASK_KEYS,
+	.by = "process",
+	.columns = sum_columns,
+	.n_columns = sizeof(sum_columns) / sizeof(sum_columns[0]),
+	.size = sizeof(struct net_sum),
+	.merge = merge,
+};
 
 /* --- connections --- */
 
@@ -337,7 +310,7 @@ static struct ebt_error *put_totals(struct net_command *c)
 		.n_columns = sizeof(columns) / sizeof(columns[0]),
 		.flags = OUT_FIXED,
 	};
-	const struct net_totals *t = net_model_totals(c->model);
+	const struct net_sum *t = grouping_all(c->g);
 	struct ebt_error *err;
 
 	err = out_begin(c->out, &table);
@@ -345,14 +318,15 @@ static struct ebt_error *put_totals(struct net_command *c)
 		err = out_row(c->out, 0,
 			      (struct out_value[]){ out_u64(t->connects), out_u64(t->failed),
 						    out_u64(t->accepts), out_u64(t->retransmits),
-						    out_u64(t->synacks), out_u64(t->resets_sent),
+						    out_u64(t->synacks),
+						    out_u64(t->resets - t->resets_received),
 						    out_u64(t->resets_received) });
 	return err ? err : out_end(c->out);
 }
 
 static struct ebt_error *put_all(struct net_command *c)
 {
-	struct ebt_error *err = put_processes(c);
+	struct ebt_error *err = grouping_put(c->g);
 
 	if (!err)
 		err = put_connections(c);
@@ -372,6 +346,7 @@ static struct ebt_error *put_all(struct net_command *c)
 static struct ebt_error *run_net(struct report *report)
 {
 	_cleanup_(net_model_destroyp) struct net_model *model = NULL;
+	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
 	struct net_command c = { .report = report, .out = report->out };
 	struct ebt_error *err;
 
@@ -379,16 +354,19 @@ static struct ebt_error *run_net(struct report *report)
 		return net_trace(report);
 	err = trace_names(report->trace, &c.names);
 	if (!err)
-		err = net_model_create(report->trace, options_flag(report->options, "by-thread"),
-				       &model);
+		err = grouping_create(report, &sums, NULL, NULL, &g);
+	if (!err)
+		err = net_model_create(report->trace, g, &model);
 	if (err)
 		return err;
 	c.model = model;
+	c.g = g;
 	return put_all(&c);
 }
 
 static const struct option_def net_options[] = {
-	{ "by-thread", OPTION_FLAG, NULL, "threads instead of processes", NULL },
+	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES),
+	{ "by-thread", OPTION_GONE, NULL, "--by thread" },
 	{ "histogram", OPTION_FLAG, NULL, "also: distribution of the time in queues", NULL },
 	{ "all", OPTION_FLAG, NULL, "all connections, also on a terminal", NULL },
 	{ "trace", OPTION_FLAG, NULL, "instead: every event, a line each", NULL },
@@ -414,6 +392,7 @@ const struct command command_net = {
 		"queue of its device until the driver got it.\n"
 		"\n"
 		"  ebreport net t.ebt\n"
+		"  ebreport net --by container t.ebt\n"
 		"  ebreport net --interval 1s --histogram t.ebt\n"
 		"  ebreport net --trace --pid 1234 t.ebt\n",
 	.options = net_options,

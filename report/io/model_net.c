@@ -16,15 +16,12 @@ struct net_model {
 	struct trace *trace;
 	struct net_connection *connections;
 	struct net_interface *interfaces;
-	struct net_process *processes;
 	uint32_t *latest; /* by socket: index of its connection */
 	size_t n_connections, connections_capacity;
 	size_t n_interfaces, interfaces_capacity;
-	size_t n_processes, processes_capacity;
 	size_t n_sockets, sockets_capacity;
 	struct ebt_map socket_by_cookie, interface_by_key;
-	struct task_groups *groups;
-	struct net_totals totals;
+	struct grouping *g; /* NULL: nobody asks for sums */
 	bool by_ends, ends_counted;
 };
 
@@ -184,68 +181,45 @@ static struct ebt_error *read_things(struct net_model *m)
 
 /* --- what happened in the window --- */
 
-static struct ebt_error *process_of(struct net_model *m, const struct ebt_task *task,
-				    struct net_process **ret)
-{
-	struct ebt_error *err;
-	uint32_t group;
-
-	err = task_groups_of(m->groups, task, &group);
-	while (!err && group >= m->n_processes) {
-		err = ebt_array_reserve(&m->processes, m->n_processes, &m->processes_capacity);
-		if (!err)
-			m->processes[m->n_processes++] = (struct net_process){ 0 };
-	}
-	if (!err)
-		*ret = &m->processes[group];
-	return err;
-}
-
-static void count_connection(struct net_model *m, const struct ebt_row *row,
-			     struct net_process *process)
+static void count_connection(const struct ebt_row *row, struct net_sum *sum)
 {
 	uint64_t kind = ebt_net_connection_kind(row);
 
-	if (kind == EBT_V_net_connection_kind_connect && ebt_net_connection_error(row)) {
-		process->failed++;
-		m->totals.failed++;
-	} else if (kind == EBT_V_net_connection_kind_connect) {
-		process->connects++;
-		m->totals.connects++;
-	} else if (kind == EBT_V_net_connection_kind_accept) {
-		process->accepts++;
-		m->totals.accepts++;
-	}
+	if (kind == EBT_V_net_connection_kind_connect && ebt_net_connection_error(row))
+		sum->failed++;
+	else if (kind == EBT_V_net_connection_kind_connect)
+		sum->connects++;
+	else if (kind == EBT_V_net_connection_kind_accept)
+		sum->accepts++;
 }
 
-static void count_transfer(struct net_model *m, const struct ebt_row *row,
-			   struct net_process *process)
+static void count_transfer(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
 	uint64_t bytes = ebt_net_transfer_bytes(row);
 	struct net_connection *c = connection_at(m, ebt_net_transfer_cookie(row), row->time);
 
 	if (ebt_net_transfer_direction(row) == EBT_V_net_transfer_direction_receive) {
-		process->rx_bytes += bytes;
-		process->receives++;
+		sum->rx_bytes += bytes;
+		sum->receives++;
 	} else {
-		process->tx_bytes += bytes;
-		process->sends++;
+		sum->tx_bytes += bytes;
+		sum->sends++;
 	}
 	if (c && !c->ended)
 		c->task = ebt_net_transfer_task(row);
 }
 
-static void count_end(struct net_model *m, const struct ebt_row *row, struct net_process *process)
+static void count_end(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
 	if (!m->by_ends)
 		return;
 	m->ends_counted = true;
-	process->tx_bytes += ebt_net_end_bytes_sent(row) - ebt_net_end_bytes_resent(row);
-	process->rx_bytes += ebt_net_end_bytes_received(row);
+	sum->tx_bytes += ebt_net_end_bytes_sent(row) - ebt_net_end_bytes_resent(row);
+	sum->rx_bytes += ebt_net_end_bytes_received(row);
 }
 
 static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row *row,
-				      struct net_process *process)
+				      struct net_sum *sum)
 {
 	uint64_t length = ebt_net_packet_length(row);
 	uint64_t segments = ebt_net_packet_segments(row);
@@ -269,8 +243,8 @@ static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row 
 	interface->tx_bytes += length;
 	interface->tx_packets++;
 	interface->tx_segments += segments;
-	process->tx_packets++;
-	process->tx_packet_bytes += length;
+	sum->tx_packets++;
+	sum->tx_packet_bytes += length;
 	if (!(ebt_net_packet_attrs(row) & TIME_KNOWN)) {
 		interface->tx_no_time++;
 		return NULL;
@@ -278,29 +252,24 @@ static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row 
 	return histogram_add(&interface->queue, ebt_net_packet_queue(row));
 }
 
-static void count_retransmit(struct net_model *m, const struct ebt_row *row,
-			     struct net_process *process)
+static void count_retransmit(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
 	uint64_t segments = ebt_net_retransmit_segments(row);
 	struct net_connection *c = connection_at(m, ebt_net_retransmit_cookie(row), row->time);
 
-	process->retransmits += segments;
-	m->totals.retransmits += segments;
+	sum->retransmits += segments;
 	if (ebt_net_retransmit_kind(row) != EBT_V_net_retransmit_kind_segment)
-		m->totals.synacks += segments;
+		sum->synacks += segments;
 	if (c && !c->ended)
 		c->retransmits += segments;
 }
 
-static void count_reset(struct net_model *m, const struct ebt_row *row, struct net_process *process)
+static void count_reset(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
 	struct net_connection *c = connection_at(m, ebt_net_reset_cookie(row), row->time);
 
-	process->resets++;
-	if (ebt_net_reset_direction(row) == EBT_V_net_reset_direction_receive)
-		m->totals.resets_received++;
-	else
-		m->totals.resets_sent++;
+	sum->resets++;
+	sum->resets_received += ebt_net_reset_direction(row) == EBT_V_net_reset_direction_receive;
 	if (c)
 		c->resets++;
 }
@@ -319,36 +288,40 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 		{ EBT_T_net_retransmit, EBT_F_net_retransmit_task },
 		{ EBT_T_net_reset, EBT_F_net_reset_task },
 	};
-	struct net_process *process, none = { 0 };
-	struct ebt_error *err = NULL;
+	struct net_sum none = { 0 }, *sum = &none;
+	struct ebt_error *err;
+	uint32_t group;
 	size_t i = 0;
 
 	while (tasks[i].table != row->batch->table->id)
 		i++;
 	/* What a device hands up is nobody's yet, which is no process "not known". */
-	process = &none;
-	if (row->batch->table->id != EBT_T_net_packet ||
-	    ebt_net_packet_direction(row) != EBT_V_net_packet_direction_receive)
-		err = process_of(m, ebt_task(row, tasks[i].task), &process);
-	if (err)
-		return err;
+	if (m->g && (row->batch->table->id != EBT_T_net_packet ||
+		     ebt_net_packet_direction(row) != EBT_V_net_packet_direction_receive)) {
+		err = grouping_find(m->g,
+				    &(struct group_row){ .task = ebt_task(row, tasks[i].task) },
+				    &group);
+		if (err)
+			return err;
+		sum = grouping_figures(m->g, group);
+	}
 	switch (row->batch->table->id) {
 	case EBT_T_net_connection:
-		count_connection(m, row, process);
+		count_connection(row, sum);
 		break;
 	case EBT_T_net_end:
-		count_end(m, row, process);
+		count_end(m, row, sum);
 		break;
 	case EBT_T_net_transfer:
-		count_transfer(m, row, process);
+		count_transfer(m, row, sum);
 		break;
 	case EBT_T_net_packet:
-		return count_packet(m, row, process);
+		return count_packet(m, row, sum);
 	case EBT_T_net_retransmit:
-		count_retransmit(m, row, process);
+		count_retransmit(m, row, sum);
 		break;
 	default:
-		count_reset(m, row, process);
+		count_reset(m, row, sum);
 	}
 	return NULL;
 }
@@ -382,7 +355,7 @@ static int compare_interfaces(const void *a, const void *b)
 	return (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
 }
 
-struct ebt_error *net_model_create(struct trace *trace, bool by_thread, struct net_model **ret)
+struct ebt_error *net_model_create(struct trace *trace, struct grouping *g, struct net_model **ret)
 {
 	_cleanup_(net_model_destroyp) struct net_model *m = calloc(1, sizeof(*m));
 	struct ebt_error *err;
@@ -391,9 +364,8 @@ struct ebt_error *net_model_create(struct trace *trace, bool by_thread, struct n
 		return &ebt_enomem;
 	m->trace = trace;
 	m->by_ends = !ebt_reader_has_rows(trace_reader(trace), EBT_T_net_transfer);
-	err = task_groups_create(trace, by_thread, &m->groups);
-	if (!err)
-		err = read_things(m);
+	m->g = g;
+	err = read_things(m);
 	if (!err)
 		err = read_rows(m);
 	if (err)
@@ -414,11 +386,9 @@ void net_model_destroy(struct net_model *m)
 	}
 	free(m->connections);
 	free(m->interfaces);
-	free(m->processes);
 	free(m->latest);
 	ebt_map_deinit(&m->socket_by_cookie);
 	ebt_map_deinit(&m->interface_by_key);
-	task_groups_destroy(m->groups);
 	free(m);
 }
 
@@ -454,19 +424,6 @@ const struct net_connection *net_model_connection(const struct net_model *m, uin
 						  uint64_t time)
 {
 	return connection_at(m, cookie, time);
-}
-
-const struct net_process *net_model_processes(const struct net_model *m,
-					      const struct task_groups **ret_groups, size_t *ret_n)
-{
-	*ret_groups = m->groups;
-	*ret_n = m->n_processes;
-	return m->processes;
-}
-
-const struct net_totals *net_model_totals(const struct net_model *m)
-{
-	return &m->totals;
 }
 
 bool net_model_by_ends(const struct net_model *m)

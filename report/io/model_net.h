@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The network: connections with what happened to them, figures of devices and of processes. Memory
- * depends on the number of connections, devices and processes, not of packets. Prints nothing.
+ * depends on the number of connections, devices and groups, not of packets. Prints nothing.
  */
 #ifndef REPORT_IO_MODEL_NET_H
 #define REPORT_IO_MODEL_NET_H
 
 #include "report/base/histogram.h"
-#include "report/trace/task_groups.h"
+#include "report/group/group.h"
 #include "report/trace/trace.h"
 
 /* Of table net_connection, and of what names the same socket later. */
@@ -36,20 +36,19 @@ struct net_interface {
 	struct histogram queue;
 };
 
-/* By group of model->groups. */
-struct net_process {
+/* Of a group: of a process, for example. */
+struct net_sum {
 	uint64_t tx_bytes, rx_bytes, sends, receives; /* payload of sockets */
 	uint64_t tx_packets, tx_packet_bytes;
-	uint64_t connects, failed, accepts, retransmits, resets;
-};
-
-struct net_totals {
-	uint64_t connects, failed, accepts, retransmits, synacks, resets_sent, resets_received;
+	uint64_t connects, failed, accepts;
+	uint64_t retransmits, synacks;	  /* synacks: among them, of answers to a SYN */
+	uint64_t resets, resets_received; /* the others were sent */
 };
 
 struct net_model;
 
-struct ebt_error *net_model_create(struct trace *trace, bool by_thread, struct net_model **ret);
+/* g: what processes did goes there, as struct net_sum; NULL: nowhere. */
+struct ebt_error *net_model_create(struct trace *trace, struct grouping *g, struct net_model **ret);
 void net_model_destroy(struct net_model *model);
 DEFINE_CLEANUP(struct net_model *, net_model_destroy);
 
@@ -65,10 +64,6 @@ const struct net_interface *net_model_interface(const struct net_model *model, u
 /* That which the socket had at a time; NULL: not known. */
 const struct net_connection *net_model_connection(const struct net_model *model, uint64_t cookie,
 						  uint64_t time);
-/* One for each group. */
-const struct net_process *net_model_processes(const struct net_model *model,
-					      const struct task_groups **ret_groups, size_t *ret_n);
-const struct net_totals *net_model_totals(const struct net_model *model);
 /* The trace does not tell of each send and receive: bytes of processes are of connections that
  * ended, of which there are some. */
 bool net_model_by_ends(const struct net_model *model);

@@ -270,7 +270,7 @@ struct ebt_error *net_trace(struct report *report)
 	if (report->options->sort)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--trace is in order of time: --sort does not apply");
-	err = net_model_create(report->trace, false, &model);
+	err = net_model_create(report->trace, NULL, &model);
 	s.model = model;
 	if (!err && is_table)
 		err = out_begin(report->out, &table);

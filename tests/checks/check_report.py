@@ -37,7 +37,7 @@ RUNS = [
     ("procs", ["--tree", "--all"], "rows"),
     ("procs", ["--threads"], "rows"),
     ("net", ["--histogram"], "rows"),
-    ("net", ["--by-thread"], "rows"),
+    ("net", ["--by", "thread"], "rows"),
     ("net", ["--trace"], "rows"),
     ("marks", [], "rows"),
     ("marks", ["--sort", "duration"], "rows"),

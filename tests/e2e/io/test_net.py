@@ -288,6 +288,29 @@ class Net(e2e.TestCase):
                          (4, 2, 4))
         self.assertEqual((totals["resets_sent"], totals["resets_received"]), (2, 2))
 
+    @e2e.exact
+    def test_users(self):
+        """Two clients of one user and one of another, beside what they say of themselves."""
+        self.link()
+        there = ADDRESSES["b"][0]
+        another = self.client(there, PORT, 3000).replace(
+            sys.executable, "setpriv --reuid=1234 --clear-groups --inh-caps=+dac_override "
+            f"--ambient-caps=+dac_override {sys.executable}")
+        trace = self.trace_of([self.server("b", there, PORT, 3, 500), another, another,
+                               self.client(there, PORT, 70000), "wait $server", self.settled()])
+        figures = ("tx_bytes", "rx_bytes", "connects", "accepts")
+        self.assertEqual({row["uid"]: tuple(row[key] for key in figures)
+                          for row in e2e.rows("net", trace, "--by", "user") if "uid" in row},
+                         {0: (71500, 76500, 1, 3), 1234: (6000, 1000, 2, 0)})
+        by_both = e2e.rows("net", trace, "--by", "process,user")
+        for said in self.said:
+            row, = (row for row in by_both if row.get("pid") == said["pid"])
+            if said["role"] == "client":
+                self.assertEqual((row["uid"], row["tx_bytes"], row["rx_bytes"]),
+                                 (1234 if said["sent"] == 3000 else 0, said["sent"], 500))
+        self.assertIn("--by-thread is --by thread now",
+                      e2e.run(e2e.EBREPORT, "net", "--by-thread", trace, status=2).stderr.decode())
+
     def check_connection(self, ours, said):
         if said["role"] == "client" and said["error"]:
             self.assertEqual((ours["kind"], ours["result"]), ("connect", "ECONNREFUSED"))
