@@ -22,7 +22,7 @@ struct live_block {
 	uint64_t origin;	   /* key then, before it was cut into pieces */
 	uint64_t bytes, requested; /* as recorded; of pages: of this piece */
 	double weight;		   /* how many of its kind it stands for */
-	uint32_t process, cache;   /* indices of the model's */
+	uint32_t group;		   /* of whoever allocated it */
 	uint32_t order;		   /* of pages: 2^order */
 };
 

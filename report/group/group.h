@@ -206,6 +206,8 @@ uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own);
 double grouping_per_second(const struct grouping *g, double n);
 /* Is there a table of groups, not only stacks? */
 bool grouping_has_rows(const struct grouping *g);
+/* Are there groups by stack, for --stacks or --flame? */
+bool grouping_has_stacks(const struct grouping *g);
 
 /* Of all groups merged: there after grouping_put(). */
 const void *grouping_all(const struct grouping *g);

@@ -532,6 +532,11 @@ bool grouping_has_rows(const struct grouping *g)
 	return g->rows;
 }
 
+bool grouping_has_stacks(const struct grouping *g)
+{
+	return g->by_stack.n_levels;
+}
+
 const void *grouping_all(const struct grouping *g)
 {
 	return g->all;

@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `ebreport mem`: memory of the kernel by process, by cache, and where what is left was allocated.
+/* `ebreport mem`: memory of the kernel by task, by cache, and where what is left was allocated.
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/text.h"
-#include "report/cli/command.h"
 #include "report/memory/mem_stacks.h"
 #include "report/memory/model_mem.h"
-#include "report/out/narrow.h"
-#include "report/stacks/calltree_trace.h"
-#include "report/stacks/out_stacks.h"
-
-#define DEFAULT_STACKS 20 /* printed without --top */
-
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
-
-struct mem_command {
-	struct report *report;
-	struct out *out;
-	struct mem_model *model;
-	double seconds; /* of the window */
-};
-
-/* Sums are of what a trace claims. */
-static struct out_value rounded(double v)
-{
-	return out_u64(v < 0 ? 0 : v >= 1.8e19 ? UINT64_MAX : (uint64_t)(v + 0.5));
-}
 
 /* --- the machine --- */
 
@@ -58,7 +35,7 @@ static struct ebt_error *put_moment(struct out *out, const struct mem_system *s)
 					     out_u64(s->page_tables), out_u64(s->swap_used) });
 }
 
-static struct ebt_error *put_system(struct mem_command *c)
+static struct ebt_error *put_system(struct out *out, const struct mem_model *m)
 {
 	static const struct out_table table = {
 		.key = "system",
@@ -67,252 +44,255 @@ static struct ebt_error *put_system(struct mem_command *c)
 		.n_columns = N_SYSTEM,
 		.flags = OUT_FIXED | OUT_KEEP_ORDER,
 	};
-	const struct mem_model *m = c->model;
 	struct ebt_error *err;
 
-	if (!m->first.time)
+	if (!m->first.time || out_format(out) == FORMAT_CSV)
 		return NULL;
-	err = out_begin(c->out, &table);
+	err = out_begin(out, &table);
 	if (!err)
-		err = put_moment(c->out, &m->first);
+		err = put_moment(out, &m->first);
 	if (!err && m->last.time != m->first.time)
-		err = put_moment(c->out, &m->last);
+		err = put_moment(out, &m->last);
 	if (!err)
-		err = out_end(c->out);
-	out_printf(c->out, "\n");
+		err = out_end(out);
+	out_printf(out, "\n");
 	return err;
 }
 
-/* --- processes --- */
+/* --- figures --- */
 
-static const struct out_column process_columns[] = {
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "live_bytes", "LIVE", OUT_BYTES, OUT_SORT },
-	{ "live_count", "OBJECTS", OUT_U64, 0 },
-	{ "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 },
-	{ "allocated_count", "ALLOCS", OUT_U64, 0 },
-	{ "freed_bytes", "FREED", OUT_BYTES, 0 },
-	{ "freed_count", NULL, OUT_U64, OUT_DETAIL },
-	{ "allocated_bytes_per_s", "ALLOC/s", OUT_BYTES, 0 },
-	{ "waste_bytes", "WASTE", OUT_BYTES, 0 },
-	{ "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "page_live_bytes", "PAGES", OUT_BYTES, 0 },
-	{ "page_live_count", NULL, OUT_U64, OUT_DETAIL },
-	{ "page_allocated_bytes", "PAGES-GOT", OUT_BYTES, 0 },
-	{ "page_freed_bytes", "PAGES-FREED", OUT_BYTES, 0 },
-	{ "rss_bytes", "RSS", OUT_BYTES, 0 },
-	{ "rss_peak_bytes", "RSS-PEAK", OUT_BYTES, 0 },
-	{ "vm_bytes", "VM", OUT_BYTES, 0 },
-	{ "swap_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "unknown_frees", NULL, OUT_U64, OUT_DETAIL },
-	{ "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "rate_bytes", NULL, OUT_U64, OUT_DETAIL },
-};
-#define N_PROCESS (sizeof(process_columns) / sizeof(process_columns[0]))
-
-static const struct narrow process_narrow[] = {
-	{ "page_freed_bytes", 168 }, { "rss_peak_bytes", 156 }, { "page_allocated_bytes", 146 },
-	{ "allocated_count", 136 },  { "vm_bytes", 126 },	{ "waste_bytes", 116 },
-	{ "page_live_bytes", 106 },  { "rss_bytes", 96 },	{ NULL, 0 },
-};
-
-static struct ebt_error *put_process(struct mem_command *c, size_t i)
+static struct out_value get_rate(const struct grouping *g, const void *figures)
 {
-	const struct mem_process *p = &c->model->processes[i];
-	const struct ebt_task *task = task_groups_task(c->model->groups, i);
-	const struct mem_sum *o = &p->objects;
+	const struct mem_figures *f = figures;
 
-	return out_row(c->out, 0,
-		       (struct out_value[]){
-			       task ? out_u64(task->pid) : out_null(),
-			       task ? out_str(task_groups_name(c->model->groups, i))
-				    : out_cstr("(interrupts)"),
-			       rounded(o->live_bytes),
-			       rounded(o->live_count),
-			       rounded(o->allocated_bytes),
-			       rounded(o->allocated_count),
-			       rounded(o->freed_bytes),
-			       rounded(o->freed_count),
-			       rounded(c->seconds > 0 ? o->allocated_bytes / c->seconds : 0),
-			       rounded(o->waste_bytes),
-			       rounded(o->live_waste_bytes),
-			       rounded(p->pages.live_bytes),
-			       rounded(p->pages.live_count),
-			       rounded(p->pages.allocated_bytes),
-			       rounded(p->pages.freed_bytes),
-			       p->has_rss ? out_u64(mem_process_rss(p)) : out_null(),
-			       p->has_rss ? out_u64(p->rss_peak) : out_null(),
-			       p->has_rss ? out_u64(p->vm_size) : out_null(),
-			       p->has_rss ? out_u64(p->rss[EBT_V_rss_stat_kind_swap]) : out_null(),
-			       out_u64(p->unknown_frees),
-			       rounded(sqrt(o->live_variance)),
-			       out_u64(c->model->rate),
-		       });
+	return out_rounded(grouping_per_second(g, f->objects.allocated_bytes));
 }
 
-static struct ebt_error *put_processes(struct mem_command *c)
+static struct out_value get_error(const struct grouping *g, const void *figures)
 {
-	struct out_column columns[N_PROCESS];
-	const struct out_table table = { "rows", NULL, columns, N_PROCESS, NULL, 0 };
-	struct ebt_error *err;
+	const struct mem_figures *f = figures;
 
-	memcpy(columns, process_columns, sizeof(columns));
-	narrow_columns(c->out, process_narrow, columns, N_PROCESS);
-	err = out_begin(c->out, &table);
-	for (size_t i = 0; !err && i < c->model->n_processes; i++)
-		err = put_process(c, i);
-	return err ? err : out_end(c->out);
+	(void)g;
+	return out_rounded(sqrt(f->objects.live_variance));
 }
 
-/* --- caches --- */
-
-static const struct out_column cache_columns[] = {
-	{ "cache", "CACHE", OUT_STRING, OUT_FLEX },
-	{ "live_bytes", "LIVE", OUT_BYTES, OUT_SORT },
-	{ "live_count", "OBJECTS", OUT_U64, 0 },
-	{ "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 },
-	{ "allocated_count", "ALLOCS", OUT_U64, 0 },
-	{ "freed_bytes", "FREED", OUT_BYTES, 0 },
-	{ "freed_count", "FREES", OUT_U64, 0 },
-	{ "waste_bytes", "WASTE", OUT_BYTES, 0 },
-	{ "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "rate_bytes", NULL, OUT_U64, OUT_DETAIL },
-};
-#define N_CACHE (sizeof(cache_columns) / sizeof(cache_columns[0]))
-
-static struct ebt_error *put_caches(struct mem_command *c)
+static struct out_value get_sampling(const struct grouping *g, const void *figures)
 {
-	static const struct out_table table = { "rows", NULL, cache_columns, N_CACHE, NULL, 0 };
-	struct ebt_error *err = out_begin(c->out, &table);
+	const struct mem_model *m = grouping_arg(g);
 
-	for (size_t i = 0; !err && i < c->model->n_caches; i++) {
-		const struct mem_cache *cache = &c->model->caches[i];
-		const struct mem_sum *s = &cache->sum;
-
-		err = out_row(c->out, 0,
-			      (struct out_value[]){
-				      out_cstr(cache->name), rounded(s->live_bytes),
-				      rounded(s->live_count), rounded(s->allocated_bytes),
-				      rounded(s->allocated_count), rounded(s->freed_bytes),
-				      rounded(s->freed_count), rounded(s->waste_bytes),
-				      rounded(s->live_waste_bytes), rounded(sqrt(s->live_variance)),
-				      out_u64(c->model->rate) });
-	}
-	return err ? err : out_end(c->out);
+	(void)figures;
+	return out_u64(m->rate);
 }
 
-/* --- stacks --- */
+static struct out_value if_rss(const struct mem_figures *f, uint64_t value)
+{
+	return f->has_rss ? out_u64(value) : out_null();
+}
 
-static const struct out_column stack_columns[] = {
-	{ "live_bytes", "LIVE", OUT_BYTES, 0 },	    { "live_count", "OBJECTS", OUT_U64, 0 },
-	{ "oldest_ns", "OLDEST", OUT_DURATION, 0 }, { "newest_ns", "NEWEST", OUT_DURATION, 0 },
-	{ "oldest_at_ns", "SINCE s", OUT_TIME, 0 }, { "stack", "STACK", OUT_STRING, 0 },
+static struct out_value get_rss(const struct grouping *g, const void *figures)
+{
+	(void)g;
+	return if_rss(figures, mem_rss(figures));
+}
+
+static struct out_value get_rss_peak(const struct grouping *g, const void *figures)
+{
+	const struct mem_figures *f = figures;
+
+	(void)g;
+	return if_rss(f, f->rss_peak);
+}
+
+static struct out_value get_vm(const struct grouping *g, const void *figures)
+{
+	const struct mem_figures *f = figures;
+
+	(void)g;
+	return if_rss(f, f->vm_size);
+}
+
+static struct out_value get_swap(const struct grouping *g, const void *figures)
+{
+	const struct mem_figures *f = figures;
+
+	(void)g;
+	return if_rss(f, f->rss[EBT_V_rss_stat_kind_swap]);
+}
+
+#define AT(field)	offsetof(struct mem_figures, field)
+#define OBJECTS(figure) GROUP_ROUNDED, AT(objects.figure), NULL
+#define PAGES(figure)	GROUP_ROUNDED, AT(pages.figure), NULL
+
+static const struct group_column columns[] = {
+	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes), 0 },
+	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count), 0 },
+	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes), 0 },
+	{ { "allocated_count", "ALLOCS", OUT_U64, 0 }, OBJECTS(allocated_count), 136 },
+	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes), 0 },
+	{ { "freed_count", NULL, OUT_U64, OUT_DETAIL }, OBJECTS(freed_count), 0 },
+	{ { "allocated_bytes_per_s", "ALLOC/s", OUT_BYTES, 0 }, GROUP_GET, 0, get_rate, 0 },
+	{ { "waste_bytes", "WASTE", OUT_BYTES, 0 }, OBJECTS(waste_bytes), 116 },
+	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes), 0 },
+	{ { "page_live_bytes", "PAGES", OUT_BYTES, 0 }, PAGES(live_bytes), 106 },
+	{ { "page_live_count", NULL, OUT_U64, OUT_DETAIL }, PAGES(live_count), 0 },
+	{ { "page_allocated_bytes", "PAGES-GOT", OUT_BYTES, 0 }, PAGES(allocated_bytes), 146 },
+	{ { "page_freed_bytes", "PAGES-FREED", OUT_BYTES, 0 }, PAGES(freed_bytes), 168 },
+	{ { "unknown_frees", NULL, OUT_U64, OUT_DETAIL }, GROUP_U64, AT(unknown_frees), NULL, 0 },
+	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error, 0 },
+	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling, 0 },
+	/* Of processes. */
+	{ { "rss_bytes", "RSS", OUT_BYTES, 0 }, GROUP_GET, 0, get_rss, 96 },
+	{ { "rss_peak_bytes", "RSS-PEAK", OUT_BYTES, 0 }, GROUP_GET, 0, get_rss_peak, 156 },
+	{ { "vm_bytes", "VM", OUT_BYTES, 0 }, GROUP_GET, 0, get_vm, 126 },
+	{ { "swap_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_swap, 0 },
 };
-#define N_STACK (sizeof(stack_columns) / sizeof(stack_columns[0]))
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_RSS	  4
+
+/* Pages are of no cache. */
+static const struct group_column cache_columns[] = {
+	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes), 0 },
+	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count), 0 },
+	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes), 0 },
+	{ { "allocated_count", "ALLOCS", OUT_U64, 0 }, OBJECTS(allocated_count), 0 },
+	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes), 0 },
+	{ { "freed_count", "FREES", OUT_U64, 0 }, OBJECTS(freed_count), 0 },
+	{ { "waste_bytes", "WASTE", OUT_BYTES, 0 }, OBJECTS(waste_bytes), 0 },
+	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes), 0 },
+	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error, 0 },
+	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling, 0 },
+};
+
+/* --- by stack --- */
 
 /* How old something of this time is at the end of the window. */
-static uint64_t age(const struct mem_command *c, uint64_t time)
+static uint64_t age(const struct grouping *g, uint64_t time)
 {
-	uint64_t end = trace_to_ns(c->report->trace);
+	uint64_t end = trace_to_ns(grouping_report(g)->trace);
 
 	return end > time ? end - time : 0;
 }
 
-static void print_stack(struct mem_command *c, const struct calltree *tree,
-			const struct mem_stack *stack, bool pages)
+static struct out_value get_oldest(const struct grouping *g, const void *figures)
 {
-	_cleanup_text_ struct text line = TEXT_INIT;
+	const struct mem_figures *f = figures;
 
-	text_bytes(&line, rounded(stack->live_bytes).u);
-	text_printf(&line, " in %" PRIu64 " %s, the oldest ", rounded(stack->live_count).u,
+	return out_u64(age(g, f->left.first));
+}
+
+static struct out_value get_newest(const struct grouping *g, const void *figures)
+{
+	const struct mem_figures *f = figures;
+
+	return out_u64(age(g, f->left.last));
+}
+
+static const struct group_column stack_columns[] = {
+	{ { "live_bytes", "LIVE", OUT_BYTES, 0 }, GROUP_ROUNDED, AT(left.bytes), NULL, 0 },
+	{ { "live_count", "OBJECTS", OUT_U64, 0 }, GROUP_ROUNDED, AT(left.count), NULL, 0 },
+	{ { "oldest_ns", "OLDEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_oldest, 0 },
+	{ { "newest_ns", "NEWEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_newest, 0 },
+	{ { "oldest_at_ns", "SINCE s", OUT_TIME, 0 }, GROUP_U64, AT(left.first), NULL, 0 },
+};
+
+static uint64_t left_bytes(const void *figures)
+{
+	const struct mem_figures *f = figures;
+
+	return out_rounded(f->left.bytes).u;
+}
+
+static void headline(const struct grouping *g, const void *figures, uint64_t all, struct text *text)
+{
+	const struct mem_figures *f = figures;
+	bool pages = options_flag(grouping_report(g)->options, "pages");
+
+	(void)all;
+	text_bytes(text, left_bytes(f));
+	text_printf(text, " in %" PRIu64 " %s, the oldest ", out_rounded(f->left.count).u,
 		    pages ? "pages" : "objects");
-	text_duration(&line, age(c, stack->first));
-	text_cstr(&line, ", the newest ");
-	text_duration(&line, age(c, stack->last));
-	out_printf(c->out, "%s old\n", text_get(&line));
-	out_stack_frames(c->out, tree, stack->node);
-}
-
-static struct ebt_error *put_stack_rows(struct mem_command *c, const struct calltree *tree,
-					const struct mem_stack *stacks, size_t n)
-{
-	bool csv = out_format(c->out) == FORMAT_CSV;
-	const struct out_table table = {
-		csv ? "rows" : "stacks",    NULL, stack_columns, N_STACK, NULL,
-		OUT_FIXED | OUT_KEEP_ORDER,
-	};
-	struct ebt_error *err = out_begin(c->out, &table);
-
-	for (size_t i = 0; !err && i < n; i++) {
-		_cleanup_text_ struct text path = TEXT_INIT;
-
-		stack_joined(&path, tree, stacks[i].node);
-		err = text_error(&path);
-		if (!err)
-			err = out_row(c->out, 0,
-				      (struct out_value[]){ rounded(stacks[i].live_bytes),
-							    rounded(stacks[i].live_count),
-							    out_u64(age(c, stacks[i].first)),
-							    out_u64(age(c, stacks[i].last)),
-							    out_u64(stacks[i].first),
-							    out_cstr(text_get(&path)) });
-	}
-	return err ? err : out_end(c->out);
-}
-
-static struct ebt_error *put_stacks(struct mem_command *c)
-{
-	const struct options *o = c->report->options;
-	const struct mem_stacks_options options = {
-		.pages = options_flag(o, "pages"),
-		.min_age = options_u64(o, "min-age", 0),
-	};
-	_cleanup_(calltree_destroyp) struct calltree *tree = NULL;
-	_cleanup_free_ struct mem_stack *stacks = NULL;
-	size_t n, top = o->top;
-	struct ebt_error *err;
-
-	err = calltree_create_for(c->report->trace, CALLTREE_BY_COMM, &tree);
-	if (!err)
-		err = mem_stacks_read(c->report->trace, c->model, &options, tree, &stacks, &n);
-	if (err)
-		return err;
-	if (out_format(c->out) != FORMAT_TABLE)
-		return put_stack_rows(c, tree, stacks, top && top < n ? top : n);
-	top = top ? top : DEFAULT_STACKS;
-	for (size_t i = 0; i < n && i < top; i++)
-		print_stack(c, tree, &stacks[i], options.pages);
-	if (n > top)
-		out_printf(c->out, "%zu more stacks (--top shows them).\n", n - top);
-	return NULL;
+	text_duration(text, age(g, f->left.first));
+	text_cstr(text, ", the newest ");
+	text_duration(text, age(g, f->left.last));
+	text_cstr(text, " old");
 }
 
 /* --- the command --- */
 
-static struct ebt_error *put_notes(struct mem_command *c)
+static struct ebt_error *put_cache(const struct grouping *g, uint64_t cache,
+				   struct group_cells *cells)
 {
-	const struct mem_model *m = c->model;
+	const struct mem_model *m = grouping_arg(g);
+
+	text_add(&cells->texts[0], m->caches[cache].data, m->caches[cache].len);
+	text_add(cells->label, m->caches[cache].data, m->caches[cache].len);
+	return NULL;
+}
+
+static const struct group_own own_keys[] = {
+	{
+		.name = "cache",
+		.header = "CACHE",
+		.columns =
+			(const struct out_column[]){ { "cache", "CACHE", OUT_STRING, OUT_FLEX } },
+		.n_columns = 1,
+		.small = true,
+		.put = put_cache,
+	},
+};
+
+/* Names are looked for only of stacks that are left at the end. */
+static const struct group_table mem = {
+	.keys = GROUP_TASK_KEYS | 1u << GROUP_STACK,
+	.own = own_keys,
+	.n_own = 1,
+	.by = "process",
+	.no_task = "(interrupts)",
+	.columns = columns,
+	.n_columns = N_COLUMNS,
+	.size = sizeof(struct mem_figures),
+	.stack_tables = (const uint16_t[]){ 0 },
+	.stack_columns = stack_columns,
+	.n_stack_columns = sizeof(stack_columns) / sizeof(stack_columns[0]),
+	.json_stacks = true,
+	.unit = "bytes",
+	.weight = left_bytes,
+	.headline = headline,
+};
+
+static void choose_columns(struct grouping *g)
+{
+	unsigned int keys = grouping_keys(g);
+
+	if (keys & MEM_BY_CACHE)
+		grouping_set_columns(g, cache_columns,
+				     sizeof(cache_columns) / sizeof(cache_columns[0]));
+	else if (keys != 1u << GROUP_PROCESS)
+		grouping_set_columns(g, columns, N_COLUMNS - N_RSS);
+}
+
+static struct ebt_error *put_notes(struct report *report, const struct mem_model *m)
+{
 	_cleanup_text_ struct text rate = TEXT_INIT;
 	struct ebt_error *err = NULL;
 
 	if (m->rate) {
 		text_bytes(&rate, m->rate);
-		out_printf(c->out, "Figures are estimates: one allocation in %s was recorded.\n\n",
+		out_printf(report->out,
+			   "Figures are estimates: one allocation in %s was recorded.\n\n",
 			   text_get(&rate));
 	}
 	if (m->unseen)
-		out_printf(c->out,
+		out_printf(report->out,
 			   "%" PRIu64 " frees are known only by what was allocated there next.\n\n",
 			   m->unseen);
 	if (m->untracked)
-		err = trace_warn(c->report->trace,
+		err = trace_warn(report->trace,
 				 "more than %u allocations were live at a time: %" PRIu64
 				 " are not among what is live",
 				 LIVE_SET_MAX, m->untracked);
 	if (!err && !m->allocations)
-		err = trace_warn(c->report->trace,
+		err = trace_warn(report->trace,
 				 "no allocations in this trace, or none that pass the filters: "
 				 "ebrec records them with -e kmem");
 	return err;
@@ -320,40 +300,34 @@ static struct ebt_error *put_notes(struct mem_command *c)
 
 static struct ebt_error *run_mem(struct report *report)
 {
-	_cleanup_(mem_model_destroyp) struct mem_model *model = NULL;
-	struct mem_command c = { .report = report, .out = report->out };
-	bool stacks = options_flag(report->options, "stacks");
-	bool caches = options_flag(report->options, "caches");
-	bool json = out_format(report->out) == FORMAT_JSON;
-	uint64_t from = trace_from_ns(report->trace), to = trace_to_ns(report->trace);
-	struct ebt_error *err;
+	const struct mem_stacks_options options = {
+		.pages = options_flag(report->options, "pages"),
+		.min_age = options_u64(report->options, "min-age", 0),
+	};
+	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	_cleanup_(mem_model_deinit) struct mem_model model = { 0 };
+	struct ebt_error *err = grouping_create(report, &mem, &model, NULL, &g);
 
-	if (stacks && caches)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--stacks and --caches exclude each other");
-	err = mem_model_create(report->trace, &model);
 	if (err)
 		return err;
-	c.model = model;
-	c.seconds = to > from ? (double)(to - from) / 1e9 : 0;
-	if (json || out_format(report->out) == FORMAT_TABLE)
-		err = put_system(&c);
+	choose_columns(g);
+	err = mem_model_read(&model, report->trace, g);
+	if (!err && grouping_has_stacks(g))
+		err = mem_stacks_read(report->trace, &model, &options, g);
 	if (!err)
-		err = put_notes(&c);
-	if (!err && caches)
-		return put_caches(&c);
-	if (!err && (json || !stacks))
-		err = put_processes(&c);
-	if (!err && (json || stacks))
-		err = put_stacks(&c);
-	return err;
+		err = put_system(report->out, &model);
+	if (!err)
+		err = put_notes(report, &model);
+	return err ? err : grouping_put(g);
 }
 
 static const struct option_def mem_options[] = {
+	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", cache, stack"),
 	{ "stacks", OPTION_FLAG, NULL, "where what is left was allocated (JSON: both)", NULL },
+	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL },
 	{ "min-age", OPTION_DURATION, "TIME", "stacks: only what is at least so old", NULL },
 	{ "pages", OPTION_FLAG, NULL, "stacks: of pages instead of objects", NULL },
-	{ "caches", OPTION_FLAG, NULL, "by cache instead of by process", NULL },
+	{ "caches", OPTION_GONE, NULL, "--by cache", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
@@ -384,6 +358,7 @@ const struct command command_mem = {
 		"\n"
 		"  ebreport mem t.ebt\n"
 		"  ebreport mem --stacks --min-age 10s --top 5 t.ebt\n"
-		"  ebreport mem --caches --sort allocated_bytes t.ebt\n",
+		"  ebreport mem --by cache --sort allocated_bytes t.ebt\n"
+		"  ebreport mem --by container,cache --top 20 t.ebt\n",
 	.options = mem_options,
 };

@@ -4,19 +4,12 @@
 
 #include <stdlib.h>
 
-#include "format/base/cleanup.h"
-#include "format/base/map.h"
-#include "format/base/array.h"
-
 struct places {
 	struct trace *trace;
-	struct calltree *tree;
+	struct grouping *g;
 	bool pages;
 	const struct live_block **blocks; /* outstanding, in order of time and origin */
-	size_t n_blocks;
-	struct ebt_map by_node;
-	struct mem_stack *stacks;
-	size_t n, capacity;
+	size_t n_blocks, at;		  /* at: the one that is added */
 };
 
 static int compare(uint64_t time, uint64_t origin, const struct live_block *block)
@@ -31,15 +24,6 @@ static int compare_blocks(const void *a, const void *b)
 	const struct live_block *const *x = a, *const *y = b;
 
 	return compare((*x)->time, (*x)->origin, *y);
-}
-
-static int compare_stacks(const void *a, const void *b)
-{
-	const struct mem_stack *x = a, *y = b;
-
-	if (x->live_bytes != y->live_bytes)
-		return x->live_bytes > y->live_bytes ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
 }
 
 /* The blocks that are old enough. */
@@ -72,33 +56,21 @@ static size_t find_first(const struct places *p, uint64_t time, uint64_t origin)
 	return low < p->n_blocks && !compare(time, origin, p->blocks[low]) ? low : p->n_blocks;
 }
 
-static struct ebt_error *stack_of(struct places *p, uint32_t node, struct mem_stack **ret)
+static struct ebt_error *add_block(void *arg, void *figures, uint32_t id)
 {
-	struct ebt_error *err;
-	uint32_t i;
-
-	err = ebt_array_reserve(&p->stacks, p->n, &p->capacity);
-	if (!err)
-		err = ebt_map_add(&p->by_node, node, (uint32_t)p->n, &i);
-	if (err)
-		return err;
-	if (i == p->n)
-		p->stacks[p->n++] = (struct mem_stack){ .node = node, .first = UINT64_MAX };
-	*ret = &p->stacks[i];
-	return NULL;
-}
-
-static void add_block(const struct places *p, const struct live_block *block,
-		      struct mem_stack *stack)
-{
+	struct mem_left *left = &((struct mem_figures *)figures)->left;
+	const struct places *p = arg;
+	const struct live_block *block = p->blocks[p->at];
 	double count = p->pages ? (double)(UINT64_C(1) << block->order) : 1;
 
-	stack->live_bytes += (double)block->bytes * block->weight;
-	stack->live_count += count * block->weight;
-	if (block->time < stack->first)
-		stack->first = block->time;
-	if (block->time > stack->last)
-		stack->last = block->time;
+	(void)id;
+	if (!left->last || block->time < left->first)
+		left->first = block->time;
+	if (block->time > left->last)
+		left->last = block->time;
+	left->bytes += (double)block->bytes * block->weight;
+	left->count += count * block->weight;
+	return NULL;
 }
 
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
@@ -108,9 +80,8 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	bool interrupt = p->pages ? ebt_page_alloc_interrupt(row) : ebt_kmem_alloc_interrupt(row);
 	size_t i = find_first(p, row->time, origin);
 	struct calltree_stack at = { .batch = row->batch, .time = row->time };
-	struct mem_stack *stack;
+	struct group_row group = { 0 };
 	struct ebt_error *err;
-	uint32_t node;
 
 	if (i == p->n_blocks)
 		return NULL;
@@ -118,14 +89,12 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 		at.task = p->pages ? ebt_page_alloc_task(row) : ebt_kmem_alloc_task(row);
 	at.kernel = p->pages ? ebt_page_alloc_kstack_id(row) : ebt_kmem_alloc_kstack_id(row);
 	at.user = p->pages ? ebt_page_alloc_ustack_id(row) : ebt_kmem_alloc_ustack_id(row);
-	err = calltree_place(p->tree, &at, &node);
-	if (!err)
-		err = stack_of(p, node, &stack);
-	if (err)
-		return err;
-	for (; i < p->n_blocks && !compare(row->time, origin, p->blocks[i]); i++)
-		add_block(p, p->blocks[i], stack);
-	return NULL;
+	group.task = at.task;
+	err = grouping_place(p->g, &at, &group.node);
+	for (p->at = i;
+	     !err && p->at < p->n_blocks && !compare(row->time, origin, p->blocks[p->at]); p->at++)
+		err = grouping_add_stack(p->g, &group, add_block, p);
+	return err;
 }
 
 static struct ebt_error *read_rows(struct places *p)
@@ -146,10 +115,9 @@ static struct ebt_error *read_rows(struct places *p)
 }
 
 struct ebt_error *mem_stacks_read(struct trace *trace, const struct mem_model *model,
-				  const struct mem_stacks_options *options, struct calltree *tree,
-				  struct mem_stack **ret, size_t *ret_n)
+				  const struct mem_stacks_options *options, struct grouping *g)
 {
-	struct places p = { .trace = trace, .tree = tree, .pages = options->pages };
+	struct places p = { .trace = trace, .g = g, .pages = options->pages };
 	uint64_t end = trace_to_ns(trace);
 	struct ebt_error *err;
 
@@ -158,14 +126,5 @@ struct ebt_error *mem_stacks_read(struct trace *trace, const struct mem_model *m
 	if (!err && p.n_blocks)
 		err = read_rows(&p);
 	free(p.blocks);
-	ebt_map_deinit(&p.by_node);
-	if (err) {
-		free(p.stacks);
-		return err;
-	}
-	if (p.n)
-		qsort(p.stacks, p.n, sizeof(p.stacks[0]), compare_stacks);
-	*ret = p.stacks;
-	*ret_n = p.n;
-	return NULL;
+	return err;
 }

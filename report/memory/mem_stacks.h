@@ -7,22 +7,14 @@
 #define REPORT_MEMORY_MEM_STACKS_H
 
 #include "report/memory/model_mem.h"
-#include "report/stacks/model_calltree.h"
-
-struct mem_stack {
-	uint32_t node; /* of the tree */
-	double live_bytes, live_count;
-	uint64_t first, last; /* times of the oldest and the newest allocation */
-};
 
 struct mem_stacks_options {
 	bool pages;	  /* pages instead of objects */
 	uint64_t min_age; /* ns; younger ones are left out */
 };
 
-/* Those with most bytes first. Free *ret with free(). */
+/* Counts into g's groups by stack. */
 struct ebt_error *mem_stacks_read(struct trace *trace, const struct mem_model *model,
-				  const struct mem_stacks_options *options, struct calltree *tree,
-				  struct mem_stack **ret, size_t *ret_n);
+				  const struct mem_stacks_options *options, struct grouping *g);
 
 #endif

@@ -6,56 +6,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/map.h"
 
 #define MAX_CACHES    65536u
 #define KMALLOC_LARGE 8192u /* beyond it, kmalloc takes pages */
 #define MAX_ORDER     20u   /* 4 GiB: what a trace may claim of one block */
+#define NO_GROUP      UINT32_MAX
 
 struct mem_reading {
 	struct mem_model *model;
 	struct trace *trace;
-	struct ebt_map by_name; /* hash of a name, and where that is taken the next number */
+	struct grouping *g;
+	unsigned int keys;	   /* what it is grouped by */
+	struct mem_figures others; /* of what is in no group */
+	struct ebt_map by_name;	   /* hash of a name */
 	uint64_t from;
 	uint64_t page_size;
 };
 
 /* --- whose --- */
 
-static struct ebt_error *process_of(struct mem_reading *r, const struct ebt_task *task,
-				    uint32_t *ret)
+static struct mem_figures *figures_of(struct mem_reading *r, uint32_t group)
 {
-	struct mem_model *m = r->model;
-	struct ebt_error *err = task_groups_of(m->groups, task, ret);
-	size_t n = task_groups_n(m->groups);
-	struct mem_process *grown;
+	return group == NO_GROUP ? &r->others : grouping_figures(r->g, group);
+}
 
-	if (err || n <= m->n_processes)
-		return err;
-	grown = reallocarray(m->processes, n * 2, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	memset(grown + m->n_processes, 0, (n * 2 - m->n_processes) * sizeof(*grown));
-	m->processes = grown;
-	m->n_processes = n * 2; /* cut to size at the end */
-	return NULL;
+/* What an interrupt did is nobody's. */
+static bool is_wanted(const struct mem_reading *r, const struct ebt_task *task, uint64_t cpu)
+{
+	return trace_task_wanted(r->trace, task) && trace_cpu_wanted(r->trace, cpu);
+}
+
+/* Of an allocation; where the stack matters only at the end, mem_stacks.c looks for it. */
+static struct ebt_error *group_of(const struct mem_reading *r, const struct calltree_stack *stack,
+				  uint32_t cache, uint32_t *ret)
+{
+	struct group_row row = { .task = stack->task, .own = { cache } };
+	struct ebt_error *err = NULL;
+
+	if (r->keys & 1u << GROUP_STACK)
+		err = grouping_place(r->g, stack, &row.node);
+	return err ? err : grouping_find(r->g, &row, ret);
 }
 
 static struct ebt_error *add_cache(struct mem_model *m, struct ebt_str name)
 {
-	struct mem_cache *grown;
-	char *copy;
+	struct ebt_error *err = ebt_array_reserve(&m->caches, m->n_caches, &m->caches_capacity);
 
-	if (!(m->n_caches & (m->n_caches - 1))) {
-		grown = reallocarray(m->caches, m->n_caches ? m->n_caches * 2 : 1, sizeof(*grown));
-		if (!grown)
-			return &ebt_enomem;
-		m->caches = grown;
-	}
-	copy = strndup(name.data, name.len);
-	if (!copy)
+	if (err)
+		return err;
+	name.data = strndup(name.data, name.len);
+	if (!name.data)
 		return &ebt_enomem;
-	m->caches[m->n_caches++] = (struct mem_cache){ .name = copy };
+	m->caches[m->n_caches++] = name;
 	return NULL;
 }
 
@@ -63,23 +67,22 @@ static struct ebt_error *add_cache(struct mem_model *m, struct ebt_str name)
 static struct ebt_error *cache_of(struct mem_reading *r, struct ebt_str name, uint32_t *ret)
 {
 	struct mem_model *m = r->model;
-	uint64_t key = UINT64_C(0xcbf29ce484222325);
 	struct ebt_error *err;
+	uint64_t hash;
+	size_t at = 0;
 
 	if (m->n_caches == MAX_CACHES)
 		name = (struct ebt_str){ "(others)", 8 };
 	name.len = strnlen(name.data, name.len);
-	for (size_t i = 0; i < name.len; i++)
-		key = (key ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
-	for (;; key++) {
-		err = ebt_map_add(&r->by_name, key, (uint32_t)m->n_caches, ret);
-		if (err || *ret == m->n_caches)
-			break;
-		if (strlen(m->caches[*ret].name) == name.len &&
-		    !memcmp(m->caches[*ret].name, name.data, name.len))
+	hash = ebt_hash_bytes(0, name.data, name.len);
+	while ((*ret = ebt_map_next(&r->by_name, hash, &at)) != EBT_MAP_NONE) {
+		if (m->caches[*ret].len == name.len &&
+		    !memcmp(m->caches[*ret].data, name.data, name.len))
 			return NULL;
 	}
-	return err ? err : add_cache(m, name);
+	*ret = (uint32_t)m->n_caches;
+	err = add_cache(m, name);
+	return err ? err : ebt_map_insert(&r->by_name, hash, *ret);
 }
 
 /* What serves a kmalloc is named by its size. */
@@ -144,30 +147,16 @@ static bool counts(const struct mem_reading *r, const struct ebt_row *row)
 
 static void free_object(struct mem_reading *r, struct live_block *block, const struct ebt_row *row)
 {
-	struct mem_model *m = r->model;
-
-	if (counts(r, row)) {
-		sum_freed(&m->processes[block->process].objects, block, 1);
-		sum_freed(&m->caches[block->cache].sum, block, 1);
-	}
-	live_set_remove(&m->objects, block);
+	if (counts(r, row))
+		sum_freed(&figures_of(r, block->group)->objects, block, 1);
+	live_set_remove(&r->model->objects, block);
 }
 
 static void free_pages(struct mem_reading *r, struct live_block *block, const struct ebt_row *row)
 {
 	if (counts(r, row))
-		sum_freed(&r->model->processes[block->process].pages, block, pages_of(block));
+		sum_freed(&figures_of(r, block->group)->pages, block, pages_of(block));
 	live_set_remove(&r->model->pages, block);
-}
-
-/* Whose it is, if the filters let the allocation pass. */
-static struct ebt_error *whose(struct mem_reading *r, const struct ebt_task *task, bool interrupt,
-			       uint64_t cpu, bool *ret_wanted, uint32_t *ret)
-{
-	if (interrupt)
-		task = NULL;
-	*ret_wanted = trace_task_wanted(r->trace, task) && trace_cpu_wanted(r->trace, cpu);
-	return *ret_wanted ? process_of(r, task, ret) : NULL;
 }
 
 /* How many allocations of this size one that was sampled stands for. */
@@ -188,6 +177,22 @@ static struct ebt_error *keep(struct mem_reading *r, struct live_set *set,
 	return live_set_add(set, block);
 }
 
+static struct ebt_error *group_of_object(struct mem_reading *r, const struct ebt_row *row,
+					 const struct ebt_task *task, struct live_block *block)
+{
+	struct calltree_stack stack = { .batch = row->batch, .task = task, .time = row->time };
+	struct ebt_error *err = NULL;
+	uint32_t cache = 0;
+
+	if (r->keys & 1u << GROUP_STACK) {
+		stack.kernel = ebt_kmem_alloc_kstack_id(row);
+		stack.user = ebt_kmem_alloc_ustack_id(row);
+	}
+	if (r->keys & MEM_BY_CACHE)
+		err = cache_of_row(r, row, block->bytes, &cache);
+	return err ? err : group_of(r, &stack, cache, &block->group);
+}
+
 static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *row)
 {
 	struct mem_model *m = r->model;
@@ -198,44 +203,41 @@ static struct ebt_error *on_object(struct mem_reading *r, const struct ebt_row *
 		.bytes = ebt_kmem_alloc_bytes(row),
 		.requested = ebt_kmem_alloc_requested(row),
 	};
+	const struct ebt_task *task =
+		ebt_kmem_alloc_interrupt(row) ? NULL : ebt_kmem_alloc_task(row);
 	struct live_block *old = live_set_find(&m->objects, block.key);
 	struct ebt_error *err;
-	bool wanted;
 
 	if (old) {
 		m->unseen++;
 		free_object(r, old, row);
 	}
-	err = whose(r, ebt_kmem_alloc_task(row), ebt_kmem_alloc_interrupt(row),
-		    ebt_kmem_alloc_cpu(row), &wanted, &block.process);
-	if (!err && wanted)
-		err = cache_of_row(r, row, block.bytes, &block.cache);
-	if (err || !wanted)
+	if (!is_wanted(r, task, ebt_kmem_alloc_cpu(row)))
+		return NULL;
+	err = group_of_object(r, row, task, &block);
+	if (err)
 		return err;
 	block.weight = weight_of(r, ebt_kmem_alloc_rate(row), block.bytes);
 	m->allocations++;
-	if (counts(r, row)) {
-		sum_allocated(&m->processes[block.process].objects, &block, 1);
-		sum_allocated(&m->caches[block.cache].sum, &block, 1);
-	}
+	if (counts(r, row))
+		sum_allocated(&figures_of(r, block.group)->objects, &block, 1);
 	return keep(r, &m->objects, &block);
 }
 
+/* Of which cache it was, nobody knows. */
 static struct ebt_error *unknown_free(struct mem_reading *r, const struct ebt_row *row,
-				      const struct ebt_task *task, bool interrupt, uint64_t cpu)
+				      const struct ebt_task *task, uint64_t cpu)
 {
+	const struct group_row group_row = { .task = task };
 	struct ebt_error *err;
-	uint32_t process;
-	bool wanted;
+	uint32_t group;
 
-	if (!counts(r, row))
+	if (!counts(r, row) || !is_wanted(r, task, cpu) || r->keys & MEM_BY_CACHE)
 		return NULL;
-	err = whose(r, task, interrupt, cpu, &wanted, &process);
-	if (err || !wanted)
-		return err;
-	r->model->unknown_frees++;
-	r->model->processes[process].unknown_frees++;
-	return NULL;
+	err = grouping_find(r->g, &group_row, &group);
+	if (!err)
+		figures_of(r, group)->unknown_frees++;
+	return err;
 }
 
 static struct ebt_error *on_object_freed(struct mem_reading *r, const struct ebt_row *row)
@@ -243,7 +245,8 @@ static struct ebt_error *on_object_freed(struct mem_reading *r, const struct ebt
 	struct live_block *block = live_set_find(&r->model->objects, ebt_kmem_free_address(row));
 
 	if (!block)
-		return unknown_free(r, row, ebt_kmem_free_task(row), ebt_kmem_free_interrupt(row),
+		return unknown_free(r, row,
+				    ebt_kmem_free_interrupt(row) ? NULL : ebt_kmem_free_task(row),
 				    ebt_kmem_free_cpu(row));
 	free_object(r, block, row);
 	return NULL;
@@ -321,6 +324,22 @@ static struct ebt_error *take_pages(struct mem_reading *r, uint64_t page, uint32
 	return NULL;
 }
 
+/* Pages are of no cache. */
+static struct ebt_error *group_of_pages(const struct mem_reading *r, const struct ebt_row *row,
+					const struct ebt_task *task, uint32_t *ret)
+{
+	struct calltree_stack stack = { .batch = row->batch, .task = task, .time = row->time };
+
+	*ret = NO_GROUP;
+	if (r->keys & MEM_BY_CACHE)
+		return NULL;
+	if (r->keys & 1u << GROUP_STACK) {
+		stack.kernel = ebt_page_alloc_kstack_id(row);
+		stack.user = ebt_page_alloc_ustack_id(row);
+	}
+	return group_of(r, &stack, 0, ret);
+}
+
 static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *row)
 {
 	struct mem_model *m = r->model;
@@ -331,20 +350,22 @@ static struct ebt_error *on_pages(struct mem_reading *r, const struct ebt_row *r
 		.time = row->time,
 		.order = order > MAX_ORDER ? MAX_ORDER : (uint32_t)order,
 	};
-	bool wanted, old;
+	const struct ebt_task *task =
+		ebt_page_alloc_interrupt(row) ? NULL : ebt_page_alloc_task(row);
+	bool old;
 	struct ebt_error *err = take_pages(r, block.key, block.order, row, &old);
 
 	m->unseen += old;
-	if (!err)
-		err = whose(r, ebt_page_alloc_task(row), ebt_page_alloc_interrupt(row),
-			    ebt_page_alloc_cpu(row), &wanted, &block.process);
-	if (err || !wanted)
+	if (err || !is_wanted(r, task, ebt_page_alloc_cpu(row)))
+		return err;
+	err = group_of_pages(r, row, task, &block.group);
+	if (err)
 		return err;
 	block.bytes = block.requested = r->page_size << block.order;
 	block.weight = weight_of(r, ebt_page_alloc_rate(row), block.bytes);
 	m->allocations++;
 	if (counts(r, row))
-		sum_allocated(&m->processes[block.process].pages, &block, pages_of(&block));
+		sum_allocated(&figures_of(r, block.group)->pages, &block, pages_of(&block));
 	return keep(r, &m->pages, &block);
 }
 
@@ -358,15 +379,32 @@ static struct ebt_error *on_pages_freed(struct mem_reading *r, const struct ebt_
 
 	if (err || known)
 		return err;
-	return unknown_free(r, row, ebt_page_free_task(row), ebt_page_free_interrupt(row),
+	return unknown_free(r, row, ebt_page_free_interrupt(row) ? NULL : ebt_page_free_task(row),
 			    ebt_page_free_cpu(row));
 }
 
 /* --- what processes and the machine use --- */
 
-static void new_rss(struct mem_process *process)
+/* NULL figures: nobody wants to know. */
+static struct ebt_error *process_of(const struct mem_reading *r, const struct ebt_task *task,
+				    struct mem_figures **ret)
 {
-	uint64_t rss = mem_process_rss(process);
+	const struct group_row row = { .task = task };
+	struct ebt_error *err;
+	uint32_t group;
+
+	*ret = NULL;
+	if (r->keys != 1u << GROUP_PROCESS || !task || !trace_task_wanted(r->trace, task))
+		return NULL;
+	err = grouping_find(r->g, &row, &group);
+	if (!err)
+		*ret = grouping_figures(r->g, group);
+	return err;
+}
+
+static void new_rss(struct mem_figures *process)
+{
+	uint64_t rss = mem_rss(process);
 
 	process->has_rss = true;
 	if (rss > process->rss_peak)
@@ -375,18 +413,15 @@ static void new_rss(struct mem_process *process)
 
 static struct ebt_error *on_rss(struct mem_reading *r, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_rss_stat_task(row);
 	uint64_t kind = ebt_rss_stat_kind(row);
-	struct mem_process *process;
+	struct mem_figures *process;
 	struct ebt_error *err;
-	uint32_t i;
 
-	if (kind >= MEM_RSS_KINDS || !task || !trace_task_wanted(r->trace, task))
+	if (kind >= MEM_RSS_KINDS)
 		return NULL;
-	err = process_of(r, task, &i);
-	if (err)
+	err = process_of(r, ebt_rss_stat_task(row), &process);
+	if (err || !process)
 		return err;
-	process = &r->model->processes[i];
 	process->rss[kind] = ebt_rss_stat_bytes(row);
 	process->vm_size = ebt_rss_stat_vm_size(row);
 	new_rss(process);
@@ -395,17 +430,11 @@ static struct ebt_error *on_rss(struct mem_reading *r, const struct ebt_row *row
 
 static struct ebt_error *on_status(struct mem_reading *r, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_process_memory_task(row);
-	struct mem_process *process;
-	struct ebt_error *err;
-	uint32_t i;
+	struct mem_figures *process;
+	struct ebt_error *err = process_of(r, ebt_process_memory_task(row), &process);
 
-	if (!task || !trace_task_wanted(r->trace, task))
-		return NULL;
-	err = process_of(r, task, &i);
-	if (err)
+	if (err || !process)
 		return err;
-	process = &r->model->processes[i];
 	process->rss[EBT_V_rss_stat_kind_file] = ebt_process_memory_rss_file(row);
 	process->rss[EBT_V_rss_stat_kind_anon] = ebt_process_memory_rss_anon(row);
 	process->rss[EBT_V_rss_stat_kind_swap] = ebt_process_memory_swap(row);
@@ -463,12 +492,12 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 
 static struct ebt_error *read_rows(struct mem_reading *r)
 {
-	const struct ebt_want wants[] = {
-		{ EBT_T_kmem_alloc,
-		  EBT_COL(kmem_alloc, cpu) | EBT_COL(kmem_alloc, task) |
-			  EBT_COL(kmem_alloc, address) | EBT_COL(kmem_alloc, requested) |
-			  EBT_COL(kmem_alloc, bytes) | EBT_COL(kmem_alloc, rate) |
-			  EBT_COL(kmem_alloc, interrupt) | EBT_COL(kmem_alloc, cache) },
+	struct ebt_want wants[] = {
+		{ EBT_T_kmem_alloc, EBT_COL(kmem_alloc, cpu) | EBT_COL(kmem_alloc, task) |
+					    EBT_COL(kmem_alloc, address) |
+					    EBT_COL(kmem_alloc, requested) |
+					    EBT_COL(kmem_alloc, bytes) | EBT_COL(kmem_alloc, rate) |
+					    EBT_COL(kmem_alloc, interrupt) },
 		{ EBT_T_kmem_free, ~UINT64_C(0) },
 		{ EBT_T_page_alloc, EBT_COL(page_alloc, cpu) | EBT_COL(page_alloc, task) |
 					    EBT_COL(page_alloc, page) | EBT_COL(page_alloc, rate) |
@@ -480,24 +509,30 @@ static struct ebt_error *read_rows(struct mem_reading *r)
 		{ EBT_T_meminfo, ~UINT64_C(0) },
 	};
 
+	if (r->keys & MEM_BY_CACHE)
+		wants[0].columns |= EBT_COL(kmem_alloc, cache);
+	if (r->keys & 1u << GROUP_STACK) {
+		wants[0].columns |= EBT_COL(kmem_alloc, kstack) | EBT_COL(kmem_alloc, ustack);
+		wants[2].columns |= EBT_COL(page_alloc, kstack) | EBT_COL(page_alloc, ustack);
+	}
 	return trace_read_rows(r->trace, wants, sizeof(wants) / sizeof(wants[0]),
 			       TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, on_row, r);
 }
 
-static void sum_all_live(struct mem_model *m)
+static void sum_all_live(struct mem_reading *r)
 {
+	const struct mem_model *m = r->model;
+
 	for (size_t i = 0; i < m->objects.n; i++) {
 		const struct live_block *block = &m->objects.blocks[i];
 
-		sum_live(&m->processes[block->process].objects, block, 1);
-		sum_live(&m->caches[block->cache].sum, block, 1);
+		sum_live(&figures_of(r, block->group)->objects, block, 1);
 	}
 	for (size_t i = 0; i < m->pages.n; i++) {
 		const struct live_block *block = &m->pages.blocks[i];
 
-		sum_live(&m->processes[block->process].pages, block, pages_of(block));
+		sum_live(&figures_of(r, block->group)->pages, block, pages_of(block));
 	}
-	m->n_processes = m->n_processes ? task_groups_n(m->groups) : 0;
 }
 
 /* Of the recorded machine. */
@@ -511,43 +546,36 @@ static struct ebt_error *find_page_size(struct trace *trace, uint64_t *ret)
 	return err;
 }
 
-struct ebt_error *mem_model_create(struct trace *trace, struct mem_model **ret)
+struct ebt_error *mem_model_read(struct mem_model *m, struct trace *trace, struct grouping *g)
 {
-	_cleanup_(mem_model_destroyp) struct mem_model *m = calloc(1, sizeof(*m));
-	struct mem_reading r = { .model = m, .trace = trace, .from = trace_from_ns(trace) };
-	struct ebt_error *err;
+	struct mem_reading r = {
+		.model = m,
+		.trace = trace,
+		.g = g,
+		.keys = grouping_keys(g),
+		.from = trace_from_ns(trace),
+	};
+	struct ebt_error *err = find_page_size(trace, &r.page_size);
 
-	if (!m)
-		return &ebt_enomem;
-	err = find_page_size(trace, &r.page_size);
-	if (!err)
-		err = task_groups_create(trace, false, &m->groups);
 	if (!err)
 		err = read_rows(&r);
 	ebt_map_deinit(&r.by_name);
-	if (err)
-		return err;
-	sum_all_live(m);
-	*ret = take_ptr(m);
-	return NULL;
+	if (!err)
+		sum_all_live(&r);
+	return err;
 }
 
-void mem_model_destroy(struct mem_model *m)
+void mem_model_deinit(struct mem_model *m)
 {
-	if (!m)
-		return;
-	task_groups_destroy(m->groups);
-	free(m->processes);
 	for (size_t i = 0; i < m->n_caches; i++)
-		free(m->caches[i].name);
+		free((char *)m->caches[i].data);
 	free(m->caches);
 	live_set_deinit(&m->objects);
 	live_set_deinit(&m->pages);
-	free(m);
 }
 
-uint64_t mem_process_rss(const struct mem_process *process)
+uint64_t mem_rss(const struct mem_figures *figures)
 {
-	return process->rss[EBT_V_rss_stat_kind_file] + process->rss[EBT_V_rss_stat_kind_anon] +
-	       process->rss[EBT_V_rss_stat_kind_shmem];
+	return figures->rss[EBT_V_rss_stat_kind_file] + figures->rss[EBT_V_rss_stat_kind_anon] +
+	       figures->rss[EBT_V_rss_stat_kind_shmem];
 }

@@ -422,7 +422,7 @@ class Kernel(unittest.TestCase):
         late = sum(int(row["count"]) for row in e2e.Dump(trace).rows("lost")
                    if "program interrupted itself" in row["reason"])
         self.assertLess(late, 3000 // 2)
-        row = {r["cache"]: r for r in e2e.rows("mem", trace, "--caches",
+        row = {r["cache"]: r for r in e2e.rows("mem", trace, "--by", "cache",
                                                "--comm", "hoarder")}["filp"]
         self.assertGreaterEqual(row["live_count"], files)
         self.assertLessEqual(row["live_count"], files + 10 + late)  # what it runs, for one

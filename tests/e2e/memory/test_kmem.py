@@ -60,7 +60,8 @@ class Kmem(e2e.TestCase):
         return trace
 
     def caches(self, trace):
-        return {row["cache"]: row for row in e2e.rows("mem", trace, "--caches", "--pid", self.pid)}
+        return {row["cache"]: row for row in e2e.rows("mem", trace, "--by", "cache", "--pid",
+                                                      self.pid)}
 
     def through(self, report, pattern):
         """Live objects whose stack matches; the innermost function comes first."""
@@ -84,6 +85,23 @@ class Kmem(e2e.TestCase):
             # What the kernel counts.
             grown = self.slabs["after"][name] - self.slabs["before"][name]
             self.assertAlmostEqual(grown, row["live_count"], delta=slack(name), msg=name)
+
+        # Of each thread and cache: there is one thread, and nothing else that it kept.
+        both = [row for row in e2e.rows("mem", trace, "--by", "thread,cache", "--pid", self.pid)
+                if row.get("tid")]
+        self.assertEqual({row["tid"] for row in both}, {self.pid})
+        self.assertEqual({row["cache"]: row["live_count"] for row in both}["filp"], FILES)
+        self.assertEqual(sum(row["allocated_bytes"] for row in both),
+                         sum(row["allocated_bytes"] for row in caches.values()))
+        said = e2e.run(e2e.EBREPORT, "mem", "--caches", trace, status=2).stderr
+        self.assertIn(b"--by cache", said)
+        # Over all stacks, live or not, it is as much.
+        stacks = e2e.rows("mem", trace, "--by", "stack", "--pid", self.pid)
+        self.assertEqual(sum(row["allocated_count"] for row in stacks),
+                         sum(row["allocated_count"] for row in both))
+        self.assertEqual(sum(row["live_count"] for row in stacks
+                             if ";keep_files;main;" in row["stack"]
+                             and ";alloc_empty_file;" in row["stack"]), KEPT)
 
         # Where: all that is kept, and nothing that was closed.
         report = e2e.report_json("mem", trace)
