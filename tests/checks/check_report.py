@@ -52,6 +52,7 @@ RUNS = [
     ("cache", [], "rows"),
     ("cache", ["--by", "thread"], "rows"),
     ("cache", ["--by", "process,file"], "rows"),
+    ("oom", [], "rows"),
     ("faults", ["--by", "mapping"], "rows"),
     ("marks", ["--waterfall"], "rows"),
     ("marks", ["--around", "*"], "rows"),

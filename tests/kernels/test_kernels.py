@@ -26,6 +26,7 @@ import machine  # noqa: E402
 import test_around  # noqa: E402
 import test_irq  # noqa: E402
 import test_marks  # noqa: E402
+import test_oom  # noqa: E402
 import test_probes  # noqa: E402
 import test_verifier  # noqa: E402
 import test_wall  # noqa: E402
@@ -628,6 +629,50 @@ END
         self.say(f"{after - before} retransmits")
         self.assertGreater(after - before, 0)
         self.assertEqual(sum(c["retransmits"] for c in sent), after - before)
+
+    @inside("""memory() {  # NAME LIMIT
+            mkdir /sys/fs/cgroup/$1
+            echo $2 >/sys/fs/cgroup/$1/memory.max
+        }
+        echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+        memory one 30M
+        memory all 30M
+        echo 1 >/sys/fs/cgroup/all/memory.oom.group
+        cat >kills <<'END'
+        sh -c 'echo $$ >/sys/fs/cgroup/one/cgroup.procs; exec dd if=/dev/zero of=/dev/null bs=60M'
+        sh -c 'echo $$ >/sys/fs/cgroup/all/cgroup.procs
+            sleep 1000 & exec dd if=/dev/zero of=/dev/null bs=60M'
+        # Two that keep what they have, more than half of the machine each, until one is killed.
+        for i in 1 2; do
+            sh -c 'echo 700 >/proc/$$/oom_score_adj
+                exec dd if=/dev/zero bs=550M count=1' | sleep 10 &
+        done
+        wait
+END
+        ebrec -q -e oom -o t.ebt -- sh kills || true
+        cat /sys/fs/cgroup/one/memory.events >events
+        stat -c %i /sys/fs/cgroup/one /sys/fs/cgroup/all >inodes
+        cat /proc/meminfo >meminfo
+        dmesg >log""")
+    def test_oom(self):
+        """A kill in a cgroup, of a whole one, and of a machine without memory."""
+        rows = e2e.rows("oom", self.trace())
+        test_oom.check(self, rows, self.text("log"))
+        self.assertIn("oom_kill 1\n", self.text("events"))
+        self.say([(row["comm"], row["constraint"], row["points_percent"]) for row in rows])
+        one, everything = map(int, self.text("inodes").split())
+        total = int(re.search(r"MemTotal: +(\d+) kB", self.text("meminfo"))[1]) << 10
+        self.assertEqual([(row["comm"], row["group"], row["constraint"], row.get("limit"),
+                           row.get("limit_cgroup"), row["total_bytes"]) for row in rows],
+                         [("dd", False, "cgroup", "/one", one, 30 << 20),
+                          ("dd", False, "cgroup", "/all", everything, 30 << 20),
+                          ("sleep", True, "cgroup", "/all", everything, 30 << 20),
+                          ("dd", False, "machine", None, None, total)])
+        for row in rows:
+            if row["pid"] == row["by_pid"]:  # which else may go on, between choice and kill
+                used = row["resident_bytes"] + row["swap_bytes"] + row["page_table_bytes"]
+                used += row["score_adj"] * row["total_bytes"] // 1000
+                self.assertAlmostEqual(row["points_bytes"], used, delta=2 * test_oom.BATCH)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport oom`: who was killed as there was no memory left, a row each. */
+#include <stdio.h>
+
+#include "format/base/cleanup.h"
+#include "format/read/rows.h"
+#include "report/cli/command.h"
+#include "report/out/narrow.h"
+
+static const struct out_column all_columns[] = {
+	{ "time_ns", "AT", OUT_TIME, 0 },
+	{ "pid", "PID", OUT_U64, 0 },
+	{ "comm", "KILLED", OUT_STRING, OUT_FLEX },
+	{ "resident_bytes", "RESIDENT", OUT_BYTES, 0 },
+	{ "swap_bytes", "SWAPPED", OUT_BYTES, 0 },
+	{ "total_bytes", "OF", OUT_BYTES, 0 },
+	{ "points_percent", "POINTS %", OUT_FLOAT, 0 },
+	{ "score_adj", "ADJ", OUT_I64, 0 },
+	{ "constraint", "FULL", OUT_STRING, 0 },
+	{ "limit", "LIMIT OF", OUT_STRING, OUT_FLEX },
+	{ "by_pid", "FOR PID", OUT_U64, 0 },
+	{ "by_comm", "FOR", OUT_STRING, OUT_FLEX },
+	{ "order", "ORDER", OUT_I64, 0 },
+	{ "tid", NULL, OUT_U64, OUT_DETAIL },
+	{ "uid", NULL, OUT_U64, OUT_DETAIL },
+	{ "by_tid", NULL, OUT_U64, OUT_DETAIL },
+	{ "by_score_adj", NULL, OUT_I64, OUT_DETAIL },
+	{ "cpu", NULL, OUT_U64, OUT_DETAIL },
+	{ "anon_bytes", NULL, OUT_BYTES, OUT_DETAIL },
+	{ "file_bytes", NULL, OUT_BYTES, OUT_DETAIL },
+	{ "shmem_bytes", NULL, OUT_BYTES, OUT_DETAIL },
+	{ "page_table_bytes", NULL, OUT_BYTES, OUT_DETAIL },
+	{ "total_vm_bytes", NULL, OUT_BYTES, OUT_DETAIL },
+	{ "points_bytes", NULL, OUT_I64, OUT_DETAIL },
+	{ "gfp", NULL, OUT_HEX, OUT_DETAIL },
+	{ "group", NULL, OUT_BOOL, OUT_DETAIL },
+	{ "cgroup", NULL, OUT_STRING, OUT_DETAIL },
+	{ "limit_cgroup", NULL, OUT_ID, OUT_DETAIL },
+	{ "message", NULL, OUT_STRING, OUT_DETAIL },
+};
+#define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
+
+static const struct narrow narrow_table[] = {
+	{ "order", 130 },  { "swap_bytes", 122 }, { "score_adj", 112 },
+	{ "by_pid", 104 }, { "total_bytes", 96 }, { NULL, 0 },
+};
+
+static struct out_value str_or_null(struct ebt_str s)
+{
+	return s.len ? out_str(s) : out_null();
+}
+
+static struct out_value number_or_null(uint64_t v)
+{
+	return v ? out_u64(v) : out_null();
+}
+
+static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t all;
+
+	if (__builtin_add_overflow(a, b, &all) || __builtin_add_overflow(all, c, &all))
+		all = UINT64_MAX;
+	return out_u64(all);
+}
+
+static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
+{
+	const struct ebt_task *by = ebt_oom_kill_task(row), *victim = ebt_oom_kill_victim(row);
+	const struct ebt_field *fields = ebt_table_by_id(EBT_T_oom_kill)->fields;
+	uint64_t constraint = ebt_oom_kill_constraint(row), total = ebt_oom_kill_total(row);
+	/* Who is killed with its group was not chosen. */
+	bool chosen = total && !ebt_oom_kill_group(row);
+	bool told = constraint != EBT_V_oom_kill_constraint_not_known;
+	const char *name = ebt_value_name(&fields[EBT_F_oom_kill_constraint], constraint);
+	int64_t points = ebt_oom_kill_points(row);
+	struct out *out = arg;
+
+	return out_row(out, 0,
+		       (struct out_value[]){
+			       out_u64(row->time),
+			       out_u64(ebt_oom_kill_victim_pid(row)),
+			       out_str(ebt_oom_kill_comm(row)),
+			       sum(ebt_oom_kill_anon(row), ebt_oom_kill_file(row),
+				   ebt_oom_kill_shmem(row)),
+			       out_u64(ebt_oom_kill_swap(row)),
+			       number_or_null(total),
+			       chosen ? out_f64((double)points * 100 / (double)total) : out_null(),
+			       out_i64(ebt_oom_kill_score_adj(row)),
+			       out_cstr(name ? name : "not known"),
+			       str_or_null(ebt_oom_kill_limit(row)),
+			       out_u64(ebt_oom_kill_task_pid(row)),
+			       out_str(ebt_oom_kill_task_comm(row)),
+			       told ? out_i64(ebt_oom_kill_order(row)) : out_null(),
+			       victim ? out_u64(victim->tid) : out_null(),
+			       out_u64(ebt_oom_kill_uid(row)),
+			       by ? out_u64(by->tid) : out_null(),
+			       out_i64(ebt_oom_kill_task_score_adj(row)),
+			       out_u64(ebt_oom_kill_cpu(row)),
+			       out_u64(ebt_oom_kill_anon(row)),
+			       out_u64(ebt_oom_kill_file(row)),
+			       out_u64(ebt_oom_kill_shmem(row)),
+			       out_u64(ebt_oom_kill_page_tables(row)),
+			       out_u64(ebt_oom_kill_total_vm(row)),
+			       chosen ? out_i64(points) : out_null(),
+			       told ? out_u64(ebt_oom_kill_gfp(row)) : out_null(),
+			       out_u64(!!ebt_oom_kill_group(row)),
+			       str_or_null(ebt_oom_kill_cgroup(row)),
+			       number_or_null(ebt_oom_kill_limit_cgroup(row)),
+			       str_or_null(ebt_oom_kill_message(row)),
+		       });
+}
+
+/* Was the source on? */
+static struct ebt_error *find_source(void *arg, const struct ebt_row *row)
+{
+	uint64_t status = ebt_source_status(row);
+	struct ebt_str name = ebt_source_name(row);
+	bool *on = arg;
+
+	if (name.len == 3 && !memcmp(name.data, "oom", 3))
+		*on = status == EBT_V_source_status_on || status == EBT_V_source_status_partial;
+	return NULL;
+}
+
+/* That nobody was killed is an answer, where somebody looked. */
+static struct ebt_error *warn_not_recorded(struct trace *trace)
+{
+	bool on = false;
+	struct ebt_error *err = trace_read_table(trace, EBT_T_source,
+						 TRACE_UNFILTERED | TRACE_QUIET, find_source, &on);
+
+	if (err || on || ebt_reader_has_rows(trace_reader(trace), EBT_T_oom_kill))
+		return err;
+	return trace_warn(trace,
+			  "the trace does not say who was killed as there was no memory left: "
+			  "ebrec records that with -e oom");
+}
+
+static struct ebt_error *cmd_oom(struct report *report)
+{
+	struct out_column columns[N_COLUMNS];
+	const struct out_table table = {
+		.key = "rows",
+		.columns = columns,
+		.n_columns = N_COLUMNS,
+		.flags = OUT_KEEP_ORDER,
+	};
+	struct ebt_error *err;
+
+	memcpy(columns, all_columns, sizeof(columns));
+	narrow_columns(report->out, narrow_table, columns, N_COLUMNS);
+	err = out_begin(report->out, &table);
+	if (err)
+		return err;
+	err = trace_read_table(report->trace, EBT_T_oom_kill, 0, put_row, report->out);
+	if (err)
+		return err;
+	err = out_end(report->out);
+	return err ? err : warn_not_recorded(report->trace);
+}
+
+const struct command command_oom = {
+	.name = "oom",
+	.fn = cmd_oom,
+	.summary = "processes that were killed as there was no memory left",
+	.help = "Record with `ebrec -e oom`. A row for each process that the kernel killed: its "
+		"memory,\n"
+		"what was FULL, the machine or the LIMIT OF a cgroup, and FOR whom memory was "
+		"needed.\n"
+		"POINTS are what the kernel chose by: the victim's memory, and ADJ thousandths "
+		"(its\n"
+		"oom_score_adj), of all that could be used. --json and --csv have more columns.\n"
+		"\n"
+		"  ebreport oom t.ebt\n"
+		"  ebreport oom --sort resident_bytes t.ebt\n",
+};
