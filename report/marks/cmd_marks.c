@@ -34,8 +34,8 @@ static struct ebt_error *check_options(const struct options *o)
 					"--summary and --series exclude each other");
 	if (series && options_string(o, "name"))
 		return ebt_error_create(EBT_ERR_INVALID, "--series says which: without --name");
-	if (options_flag(o, "by-process") && !summary)
-		return ebt_error_create(EBT_ERR_INVALID, "--by-process goes with --summary");
+	if (options_string(o, "by") && !summary)
+		return ebt_error_create(EBT_ERR_INVALID, "--by goes with --summary");
 	if (options_u64(o, "expect", 0) && !series)
 		return ebt_error_create(EBT_ERR_INVALID, "--expect goes with --series NAME");
 	return NULL;
@@ -69,6 +69,8 @@ static struct ebt_error *cmd_marks(struct report *report)
 	return err ? err : view(report, marks);
 }
 
+static const char *const summary_keys[] = { "name", "process", NULL };
+
 static const struct option_def marks_options[] = {
 	{ "group", OPTION_STRING, "GLOB", "only those of these groups", NULL },
 	{ "name", OPTION_STRING, "GLOB", "only those of these names, or GROUP/NAME", NULL },
@@ -76,7 +78,9 @@ static const struct option_def marks_options[] = {
 	{ "origin", OPTION_CHOICE, "WHICH", "only ebmark, sysprof, tp, uprobe or usdt", origins },
 	{ "summary", OPTION_FLAG, NULL, "by group and name: count, sum, median, percentiles",
 	  NULL },
-	{ "by-process", OPTION_FLAG, NULL, "with --summary: of each process for itself", NULL },
+	{ "by", OPTION_CHOICE, "WHAT",
+	  "with --summary: name (default), or process: of each process for itself", summary_keys },
+	{ "by-process", OPTION_GONE, NULL, "--by process", NULL },
 	{ "series", OPTION_STRING, "NAME",
 	  "over time: how long these took, and from one to the next (a glob: NAME or "
 	  "GROUP/NAME)",

@@ -175,7 +175,8 @@ struct ebt_error *marks_summary(struct report *report, const struct marks *marks
 {
 	__attribute__((cleanup(summary_deinit))) struct mark_summary s = { .report = report,
 									   .marks = marks };
-	const bool by_process = options_flag(report->options, "by-process");
+	const char *by = options_string(report->options, "by");
+	const bool by_process = by && !strcmp(by, "process");
 	const struct out_table table = {
 		.key = "rows",
 		.columns = columns + !by_process,

@@ -7,6 +7,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "report/cli/command.h"
+#include "report/group/group.h"
 #include "report/out/histogram.h"
 #include "report/out/narrow.h"
 #include "report/sched/feed.h"
@@ -280,26 +281,31 @@ static struct ebt_error *prepare_timeline(struct report *report, struct sched_co
 			       &c->timeline);
 }
 
+/* The table of threads has more to say of each. */
+static bool by_thread(const struct options *o)
+{
+	const char *by = options_string(o, "by");
+
+	return !by || !strcmp(by, "thread") || !strcmp(by, "task");
+}
+
 static struct ebt_error *put_rows(struct report *report, struct sched_command *c)
 {
 	const bool all = options_flag(report->options, "all");
 
-	if (options_flag(report->options, "by-process"))
-		return sched_by_process(report, &c->stat, all);
-	return put_tasks(c, report->out, all);
+	return by_thread(report->options) ? put_tasks(c, report->out, all)
+					  : sched_grouped(report, &c->stat, all);
 }
 
 static struct ebt_error *check_options(const struct options *o)
 {
-	if (options_flag(o, "tree") &&
-	    (options_flag(o, "by-process") || options_flag(o, "histogram") ||
-	     options_flag(o, "timeline")))
-		return ebt_error_create(EBT_ERR_INVALID, "--tree does not go with --by-process, "
+	if (options_flag(o, "tree") && (options_string(o, "by") || options_flag(o, "histogram") ||
+					options_flag(o, "timeline")))
+		return ebt_error_create(EBT_ERR_INVALID, "--tree does not go with --by, "
 							 "--histogram and --timeline");
-	if (options_flag(o, "irq") &&
-	    (options_flag(o, "by-process") || options_flag(o, "histogram") ||
-	     options_flag(o, "timeline") || options_flag(o, "tree")))
-		return ebt_error_create(EBT_ERR_INVALID, "--irq does not go with --by-process, "
+	if (options_flag(o, "irq") && (options_string(o, "by") || options_flag(o, "histogram") ||
+				       options_flag(o, "timeline") || options_flag(o, "tree")))
+		return ebt_error_create(EBT_ERR_INVALID, "--irq does not go with --by, "
 							 "--histogram, --timeline and --tree");
 	if (options_flag(o, "tree") && o->sort)
 		return ebt_error_create(EBT_ERR_INVALID,
@@ -353,8 +359,8 @@ static struct ebt_error *run_sched(struct report *report)
 }
 
 static const struct option_def sched_options[] = {
-	{ "by-process", OPTION_FLAG, NULL, "a row for each process, with CPU-% and priority",
-	  NULL },
+	GROUP_BY_OPTION("thread (default), process, program, user, cgroup, container"),
+	{ "by-process", OPTION_GONE, NULL, "--by process", NULL },
 	{ "tree", OPTION_FLAG, NULL, "instead: who woke whom, and how long that took", NULL },
 	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items",
 	  NULL },
@@ -381,7 +387,8 @@ const struct command command_sched = {
 		"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
 		"and CSV is the kernel's sum for threads that ended, to compare with.\n"
 		"\n"
-		"--by-process: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for a CPU.\n"
+		"--by process and others: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for "
+		"a CPU.\n"
 		"PRIO is the kernel's, lower ones first. --histogram is of the threads that are\n"
 		"chosen: with --pid, of one process.\n"
 		"\n"
@@ -404,6 +411,7 @@ const struct command command_sched = {
 		"in it, nor is what ksoftirqd does for itself.\n"
 		"\n"
 		"  ebreport sched --tree --top 3 t.ebt\n"
+		"  ebreport sched --by container t.ebt\n"
 		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
 		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",
 	.options = sched_options,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Views of `ebreport sched` besides its table of threads: processes, and who woke whom. */
+/* Views of `ebreport sched` besides its table of threads: threads added up, and who woke whom. */
 #ifndef REPORT_SCHED_VIEWS_H
 #define REPORT_SCHED_VIEWS_H
 
 #include "report/cli/command.h"
 #include "report/sched/model_schedstat.h"
 
-/* --by-process: table `rows`; all: those that never ran too. */
-struct ebt_error *sched_by_process(struct report *report, const struct schedstat *stat, bool all);
+/* --by KEY: table `rows`; all: those that never ran too. */
+struct ebt_error *sched_grouped(struct report *report, const struct schedstat *stat, bool all);
 
 /* --tree: reads the trace, table `rows`. */
 struct ebt_error *sched_tree(struct report *report);

@@ -104,7 +104,7 @@ class WakeTree(e2e.TestCase):
     @e2e.exact
     def test_by_process(self):
         trace = self.record_ring()
-        rows = {row["pid"]: row for row in e2e.rows("sched", trace, "--by-process")}
+        rows = {row["pid"]: row for row in e2e.rows("sched", trace, "--by", "process")}
         tasks = {row["tid"]: row for row in e2e.rows("sched", trace)}
         for number, truth in self.truth.items():
             row = rows[truth["pid"]]

@@ -483,7 +483,7 @@ static void test_hostile(void **state)
 		{ "--sort", "duration" },
 		{ "--sort", "message" },
 		{ "--summary" },
-		{ "--summary", "--by-process", "--json" },
+		{ "--summary", "--by", "process", "--json" },
 		{ "--series", "*", "--expect", "1ns" },
 		{ "--json", "--interval", "1000000000s" },
 	};
@@ -605,7 +605,7 @@ static void test_by_process(void **state)
 
 	(void)state;
 	MAKE(&t, rows);
-	expect(REPORT_OK(t.path, "marks", "--summary", "--by-process", "--csv"),
+	expect(REPORT_OK(t.path, "marks", "--summary", "--by", "process", "--csv"),
 	       "group,name,count,sum_ns,min_ns,mean_ns,median_ns,p90_ns,p99_ns,max_ns,open_count,"
 	       "pid,"
 	       "comm\r\n"

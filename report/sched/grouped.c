@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport sched --by: figures of threads, added up; see views.h. */
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "report/group/group.h"
+#include "report/procs/model_procs.h"
+#include "report/sched/views.h"
+
+struct sched_sum {
+	uint64_t threads, run_ns, wait_ns, voluntary, involuntary, migrations;
+	struct histogram latency;
+	const struct ebt_task *task; /* one of them */
+	bool ran;
+};
+
+struct sched_view {
+	const struct procs *procs;
+	bool all;
+};
+
+static struct ebt_error *merge(void *to, const void *from)
+{
+	const struct sched_sum *f = from;
+	struct sched_sum *t = to;
+
+	t->threads += f->threads;
+	t->run_ns += f->run_ns;
+	t->wait_ns += f->wait_ns;
+	t->voluntary += f->voluntary;
+	t->involuntary += f->involuntary;
+	t->migrations += f->migrations;
+	t->ran |= f->ran;
+	t->task = f->task;
+	return histogram_merge(&t->latency, &f->latency);
+}
+
+static struct ebt_error *add_thread(void *arg, void *figures, uint32_t id)
+{
+	const struct schedstat_task *task = arg;
+	const struct sched_sum sum = {
+		1,
+		task->run_ns,
+		task->wait_ns,
+		task->voluntary,
+		task->involuntary,
+		task->migrations,
+		task->latency,
+		task->task,
+		task->ran,
+	};
+
+	(void)id;
+	return merge(figures, &sum);
+}
+
+static void deinit(void *figures)
+{
+	struct sched_sum *sum = figures;
+
+	histogram_deinit(&sum->latency);
+}
+
+static bool is_silent(const struct sched_sum *sum)
+{
+	return !sum->ran && !sum->wait_ns;
+}
+
+static bool hidden(const struct grouping *g, const void *figures)
+{
+	const struct sched_view *v = grouping_arg(g);
+
+	return is_silent(figures) && !v->all;
+}
+
+/* --- columns --- */
+
+static struct out_value get_cpu(const struct grouping *g, const void *figures)
+{
+	const struct sched_sum *sum = figures;
+	const double runnable = (double)sum->run_ns + (double)sum->wait_ns;
+
+	(void)g;
+	return runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable) : out_null();
+}
+
+static struct out_value get_avg(const struct grouping *g, const void *figures)
+{
+	const struct sched_sum *sum = figures;
+
+	(void)g;
+	return sum->latency.count ? out_u64(histogram_avg(&sum->latency)) : out_null();
+}
+
+/* NULL: not known. */
+static const struct proc_sched *sched_of(const struct grouping *g, const void *figures)
+{
+	const struct sched_view *v = grouping_arg(g);
+	const struct sched_sum *sum = figures;
+	uint32_t i = procs_of(v->procs, sum->task);
+	const struct proc_sched *sched;
+	size_t n;
+
+	if (i == PROC_NONE)
+		return NULL;
+	sched = &procs_all(v->procs, &n)[i].sched;
+	return sched->known && proc_policy(sched->policy) ? sched : NULL;
+}
+
+static struct out_value get_prio(const struct grouping *g, const void *figures)
+{
+	const struct proc_sched *sched = sched_of(g, figures);
+
+	return sched ? out_i64(sched->prio) : out_null();
+}
+
+static struct out_value get_nice(const struct grouping *g, const void *figures)
+{
+	const struct proc_sched *sched = sched_of(g, figures);
+
+	return sched ? out_i64(sched->nice) : out_null();
+}
+
+static struct out_value get_policy(const struct grouping *g, const void *figures)
+{
+	const struct proc_sched *sched = sched_of(g, figures);
+
+	return sched ? out_cstr(proc_policy(sched->policy)) : out_null();
+}
+
+#define AT(field) offsetof(struct sched_sum, field)
+
+static const struct group_column columns[] = {
+	{ { "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(threads), NULL, 0 },
+	{ { "cpu_percent", "CPU-%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_cpu, 0 },
+	{ { "run_ns", "RUN", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(run_ns), NULL, 0 },
+	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns), NULL, 0 },
+	{ { "prio", "PRIO", OUT_I64, 0 }, GROUP_GET, 0, get_prio, 0 },
+	{ { "nice", "NICE", OUT_I64, OUT_OPTIONAL }, GROUP_GET, 0, get_nice, 0 },
+	{ { "policy", "POLICY", OUT_STRING, OUT_OPTIONAL }, GROUP_GET, 0, get_policy, 0 },
+	{ { "switches_voluntary", "VOL", OUT_U64, 0 }, GROUP_U64, AT(voluntary), NULL, 0 },
+	{ { "switches_involuntary", "INVOL", OUT_U64, 0 }, GROUP_U64, AT(involuntary), NULL, 0 },
+	{ { "migrations", "MIGR", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(migrations), NULL, 0 },
+	{ { "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 }, GROUP_GET, 0, get_avg, 0 },
+	{ { "latency_p99_ns", "P99", OUT_DURATION, OUT_OPTIONAL },
+	  GROUP_P99,
+	  AT(latency),
+	  NULL,
+	  0 },
+	{ { "latency_max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, AT(latency), NULL, 0 },
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const struct group_table table = {
+	.keys = GROUP_TASK_KEYS,
+	.by = "process",
+	.columns = columns,
+	.n_columns = N_COLUMNS,
+	.size = sizeof(struct sched_sum),
+	.merge = merge,
+	.deinit = deinit,
+	.hidden = hidden,
+};
+
+/* Only a process has one priority. */
+static size_t choose_columns(const struct grouping *g, struct group_column *ret)
+{
+	bool process = grouping_keys(g) == 1u << GROUP_PROCESS;
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		bool priority = columns[i].get == get_prio || columns[i].get == get_nice ||
+				columns[i].get == get_policy;
+
+		if (process || !priority)
+			ret[n++] = columns[i];
+	}
+	return n;
+}
+
+static struct ebt_error *add_threads(struct grouping *g, const struct schedstat *stat)
+{
+	for (size_t i = 0; i < stat->n_tasks; i++) {
+		struct schedstat_task *task = &stat->tasks[i];
+		struct ebt_error *err;
+
+		if (!task->task)
+			continue;
+		err = grouping_add(g, &(struct group_row){ .task = task->task }, add_thread, task);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct ebt_error *sched_grouped(struct report *report, const struct schedstat *stat, bool all)
+{
+	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	_cleanup_(procs_destroyp) struct procs *procs = NULL;
+	struct group_column chosen[N_COLUMNS];
+	struct sched_view v = { .all = all };
+	size_t n, silent = 0;
+	struct ebt_error *err;
+
+	err = procs_create(report->trace, &procs);
+	if (err)
+		return err;
+	v.procs = procs;
+	err = grouping_create(report, &table, &v, NULL, &g);
+	if (err)
+		return err;
+	n = choose_columns(g, chosen);
+	grouping_set_columns(g, chosen, n);
+	err = add_threads(g, stat);
+	if (!err)
+		err = grouping_put(g);
+	for (uint32_t i = 0; !all && i < grouping_n(g); i++)
+		silent += is_silent(grouping_figures(g, i));
+	if (!err && silent)
+		out_printf(report->out, "%zu %s never ran (--all shows them).\n", silent,
+			   grouping_keys(g) == 1u << GROUP_PROCESS ? "processes" : "groups");
+	return err;
+}
