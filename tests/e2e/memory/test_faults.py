@@ -55,6 +55,25 @@ class Faults(e2e.TestCase):
         # The longest one of the cold file is as long as the rest of them together, or shorter.
         self.assertGreater(of["cold"]["major_ns"], of["cold"]["max_ns"])
 
+    def test_other_keys(self):
+        """The kernel's own figures of processes add up to those of their program and user, and a
+        picture of one process has all of them."""
+        trace, truth = self.record_jobs("fresh", "cow", "read")
+        pids = ",".join(str(pid) for pid, _, _ in truth.values())
+        minor = sum(minor for _, minor, _ in truth.values())
+        row, = e2e.rows("faults", trace, "--by", "user,program", "--pid", pids)
+        self.assertEqual((row["uid"], row["program"], row["minor"]), (os.getuid(), "faults", minor))
+        rows = e2e.rows("faults", trace, "--by", "process,mapping", "--pid", pids)
+        for pid, minor, major in truth.values():
+            self.assertEqual(sum(row["total"] for row in rows if row["pid"] == pid), minor + major)
+        picture = self.path("faults.svg")
+        pid, minor, major = truth["fresh"]
+        e2e.ebreport("faults", "--flame", picture, "--pid", pid, trace)
+        with open(picture, encoding="utf-8") as f:
+            self.assertIn(f"{minor + major} faults", f.read())
+        again = e2e.run(e2e.EBREPORT, "faults", "--flame", trace, trace, status=2)
+        self.assertIn(b"that is the trace itself", again.stderr)
+
     def test_equal_to_perf_stat(self):
         counts = self.path("counts")
         trace = self.record("-q", "-e", "fault", "--", "perf", "stat", "-x", ",", "-o", counts,
