@@ -92,6 +92,7 @@ enum group_figure {
 	GROUP_PER_SECOND, /* of a uint64_t: in a second of the window, as OUT_FLOAT */
 	GROUP_HISTOGRAM_COUNT,
 	GROUP_HISTOGRAM_SUM,
+	GROUP_AVG,
 	GROUP_P50,
 	GROUP_P99,
 	GROUP_MAX,

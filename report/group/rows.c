@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/histogram.h"
 #include "report/group/private.h"
+#include "report/out/histogram.h"
 #include "report/stacks/out_stacks.h"
 
 #define MAX_COLUMNS 80
@@ -144,11 +144,12 @@ static struct out_value from_histogram(const struct histogram *h, enum group_fig
 		return out_u64(h->count);
 	case GROUP_HISTOGRAM_SUM:
 		return out_u64(h->sum);
+	case GROUP_AVG:
+		return out_average(h);
 	case GROUP_MAX:
-		return h->count ? out_u64(h->max) : out_null();
+		return out_maximum(h);
 	default:
-		return h->count ? out_u64(histogram_percentile(h, figure == GROUP_P50 ? 50 : 99))
-				: out_null();
+		return out_percentile(h, figure == GROUP_P50 ? 50 : 99);
 	}
 }
 

@@ -84,14 +84,6 @@ static struct out_value get_cpu(const struct grouping *g, const void *figures)
 	return runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable) : out_null();
 }
 
-static struct out_value get_avg(const struct grouping *g, const void *figures)
-{
-	const struct sched_sum *sum = figures;
-
-	(void)g;
-	return sum->latency.count ? out_u64(histogram_avg(&sum->latency)) : out_null();
-}
-
 /* NULL: not known. */
 static const struct proc_sched *sched_of(const struct grouping *g, const void *figures)
 {
@@ -141,7 +133,7 @@ static const struct group_column columns[] = {
 	{ { "switches_voluntary", "VOL", OUT_U64, 0 }, GROUP_U64, AT(voluntary), NULL, 0 },
 	{ { "switches_involuntary", "INVOL", OUT_U64, 0 }, GROUP_U64, AT(involuntary), NULL, 0 },
 	{ { "migrations", "MIGR", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(migrations), NULL, 0 },
-	{ { "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 }, GROUP_GET, 0, get_avg, 0 },
+	{ { "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 }, GROUP_AVG, AT(latency), NULL, 0 },
 	{ { "latency_p99_ns", "P99", OUT_DURATION, OUT_OPTIONAL },
 	  GROUP_P99,
 	  AT(latency),

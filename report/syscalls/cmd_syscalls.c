@@ -160,14 +160,6 @@ static struct out_value get_percent(const struct grouping *g, const void *figure
 	return out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0);
 }
 
-static struct out_value get_avg(const struct grouping *g, const void *figures)
-{
-	const struct syscall_sum *sum = figures;
-
-	(void)g;
-	return out_u64(histogram_avg(&sum->time));
-}
-
 #define TIME	  offsetof(struct syscall_sum, time)
 #define AT(field) offsetof(struct syscall_sum, field)
 
@@ -176,7 +168,7 @@ static const struct group_column columns[] = {
 	{ { "errors", "ERRORS", OUT_U64, 0 }, GROUP_U64, AT(errors), NULL, 0 },
 	{ { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT }, GROUP_HISTOGRAM_SUM, TIME, NULL, 0 },
 	{ { "percent", "%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent, 0 },
-	{ { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL }, GROUP_GET, 0, get_avg, 0 },
+	{ { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL }, GROUP_AVG, TIME, NULL, 0 },
 	{ { "p50_ns", "P50", OUT_DURATION, 0 }, GROUP_P50, TIME, NULL, 0 },
 	{ { "p99_ns", "P99", OUT_DURATION, 0 }, GROUP_P99, TIME, NULL, 0 },
 	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, TIME, NULL, 0 },
