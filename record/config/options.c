@@ -201,9 +201,10 @@ static struct ebt_error *add_pid(void *to, const char *piece)
 	uint64_t pid;
 	struct ebt_error *err = cli_parse_number(piece, 1, INT32_MAX, &pid);
 
-	if (!err)
-		o->pids[o->n_pids++] = (pid_t)pid;
-	return err;
+	if (err)
+		return err;
+	o->pids[o->n_pids++] = (pid_t)pid;
+	return NULL;
 }
 
 static struct ebt_error *target_pids(void *to, const char *text)
@@ -353,7 +354,7 @@ static struct ebt_error *check(struct record_options *o)
 
 struct ebt_error *options_parse(int argc, char **argv, struct record_options *ret)
 {
-	struct record_options o = {
+	_cleanup_(options_deinit) struct record_options o = {
 		.output = "trace.ebt",
 		.frequency = 99,
 		.call_graph = CALL_GRAPH_AUTO,
@@ -367,17 +368,19 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 	int end;
 
 	err = cli_parse(&cli, argc - 1, argv + 1, &o, &end);
-	if (!err && end + 1 < argc) {
+	if (err)
+		return err;
+	if (end + 1 < argc) {
 		err = set_target(&o, TARGET_COMMAND);
+		if (err)
+			return err;
 		o.command = argv + 1 + end;
 	}
-	if (!err)
-		err = check(&o);
-	if (err) {
-		options_deinit(&o);
+	err = check(&o);
+	if (err)
 		return err;
-	}
 	*ret = o;
+	o = (struct record_options){ 0 };
 	return NULL;
 }
 

@@ -166,12 +166,12 @@ static struct ebt_error *say_refused(struct counter_set *set, struct ebt_stream 
 struct ebt_error *counter_set_emit(struct counter_set *set, struct ebt_stream *stream,
 				   uint64_t time_ns, bool again)
 {
-	struct ebt_error *err = NULL;
+	for (uint32_t i = 0; i < set->n; i++) {
+		struct ebt_error *err = emit(set, i, stream, time_ns, again);
 
-	for (uint32_t i = 0; i < set->n && !err; i++)
-		err = emit(set, i, stream, time_ns, again);
-	if (!err && set->refused)
-		err = say_refused(set, stream, time_ns);
+		if (err)
+			return err;
+	}
 	set->begun = true;
-	return err;
+	return set->refused ? say_refused(set, stream, time_ns) : NULL;
 }

@@ -247,7 +247,9 @@ static struct ebt_error *on_file(void *arg, struct ebt_stream *stream,
 		return NULL;
 	}
 	err = mark_sites_find(file->fd, parts, &sites, &unknown);
-	if (!err && unknown)
+	if (err)
+		return err;
+	if (unknown)
 		err = say(stream, clocks_now(), "marks of %s that are of a later ebmark.h%s",
 			  file->path, "");
 	if (err || !sites.n)

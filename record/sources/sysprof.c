@@ -275,11 +275,9 @@ static struct ebt_error *finish(struct sysprof_worker *w)
 
 	if (w->trace)
 		sysprof_trace_close(w->trace);
-	err = read_all(w, true);
-	if (!err)
-		err = sysprof_rows_end(&w->rows);
 	w->ended = true;
-	return err;
+	err = read_all(w, true);
+	return err ? err : sysprof_rows_end(&w->rows);
 }
 
 static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_moment moment)

@@ -298,9 +298,10 @@ static struct ebt_error *prepare(struct source_context *context, struct source_s
 	__attribute__((cleanup(found_list_deinit))) struct found_list found = { 0 };
 	struct ebt_error *err = find_all(context, &found);
 
-	if (!err)
-		tell_left_out(&found, state);
-	return err;
+	if (err)
+		return err;
+	tell_left_out(&found, state);
+	return NULL;
 }
 
 /* pattern: as in struct probe. */
@@ -362,9 +363,10 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 {
 	struct ebt_error *err = probe_user_attach(context, state);
 
-	if (!err)
-		tell_refused(context->probes, state);
-	return err;
+	if (err)
+		return err;
+	tell_refused(context->probes, state);
+	return NULL;
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
