@@ -45,11 +45,6 @@ static const struct narrow narrow_table[] = {
 	{ "by_pid", 104 }, { "total_bytes", 96 }, { NULL, 0 },
 };
 
-static struct out_value str_or_null(struct ebt_str s)
-{
-	return s.len ? out_str(s) : out_null();
-}
-
 static struct out_value number_or_null(uint64_t v)
 {
 	return v ? out_u64(v) : out_null();
@@ -88,7 +83,7 @@ static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 			       chosen ? out_f64((double)points * 100 / (double)total) : out_null(),
 			       out_i64(ebt_oom_kill_score_adj(row)),
 			       out_cstr(name ? name : "not known"),
-			       str_or_null(ebt_oom_kill_limit(row)),
+			       out_str_if(ebt_oom_kill_limit(row)),
 			       out_u64(ebt_oom_kill_task_pid(row)),
 			       out_str(ebt_oom_kill_task_comm(row)),
 			       told ? out_i64(ebt_oom_kill_order(row)) : out_null(),
@@ -105,9 +100,9 @@ static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 			       chosen ? out_i64(points) : out_null(),
 			       told ? out_u64(ebt_oom_kill_gfp(row)) : out_null(),
 			       out_u64(!!ebt_oom_kill_group(row)),
-			       str_or_null(ebt_oom_kill_cgroup(row)),
+			       out_str_if(ebt_oom_kill_cgroup(row)),
 			       number_or_null(ebt_oom_kill_limit_cgroup(row)),
-			       str_or_null(ebt_oom_kill_message(row)),
+			       out_str_if(ebt_oom_kill_message(row)),
 		       });
 }
 
