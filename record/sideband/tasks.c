@@ -205,6 +205,7 @@ static struct ebt_error *add_name(struct incarnation *task, const char *comm, si
 		forget_names(task, 1);
 		at -= at ? 1 : 0;
 	}
+	/* Exactly as many: a thread that gets another name, by exec, seldom gets more. */
 	others = realloc(task->others, task->n_names * sizeof(*others));
 	if (!others)
 		return &ebt_enomem;

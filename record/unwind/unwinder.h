@@ -21,9 +21,9 @@ struct unwinder {
 	const struct ebrec_bpf *skel;
 	struct unwind_tables *tables;
 	struct unwind_spaces *spaces;
-	struct unwind_model past; /* where stacks are finished, which are copied before */
-	bool finishes;
-	uint32_t max_stack; /* entries */
+	struct unwind_model past; /* for stacks that are walked later than they were copied */
+	bool finishes;		  /* there are such; else nothing is in the past */
+	uint32_t max_stack;	  /* entries */
 };
 
 /* Sizes and maps, before the programs are loaded. */
