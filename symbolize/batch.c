@@ -28,7 +28,7 @@ struct slice {
 	struct module *module;
 	const struct batch_address *addresses;
 	size_t n;
-	struct answers answers;
+	struct frame_cache frames;
 	struct ebt_error *err;
 };
 
@@ -88,7 +88,7 @@ static struct ebt_error *look_up(struct slice *slice, struct dwarf_info *dwarf)
 		err = module_look_up(slice->module, dwarf, address, frames, &n, &passing);
 		if (err)
 			return err;
-		err = answers_add(&slice->answers, address, frames, n, passing);
+		err = frame_cache_add(&slice->frames, address, frames, n, passing);
 		if (err)
 			return err;
 	}
@@ -144,7 +144,7 @@ static size_t drop_known(struct batch_address *addresses, size_t n)
 		if (kept && !compare_addresses(a, &addresses[kept - 1]))
 			continue;
 		if (a->module->unusable ||
-		    answers_find(&a->module->build.answers, a->address, frames, &n_frames))
+		    frame_cache_find(&a->module->build.frames, a->address, frames, &n_frames))
 			continue;
 		addresses[kept++] = *a;
 	}
@@ -202,9 +202,9 @@ static struct ebt_error *collect(struct batch_job *job)
 			slice->err = NULL;
 		}
 		if (!err)
-			err = answers_merge(&slice->module->build.answers, &slice->answers);
+			err = frame_cache_merge(&slice->module->build.frames, &slice->frames);
 		ebt_error_destroy(slice->err);
-		answers_deinit(&slice->answers);
+		frame_cache_deinit(&slice->frames);
 	}
 	free(job->slices);
 	job->slices = NULL;

@@ -19,7 +19,8 @@ void collect_deinit(struct collect *c)
 
 static uint64_t hash_of(const struct collect_seen *key)
 {
-	return ebt_hash_u64(ebt_hash_u64(0, key->address), (uint64_t)key->life << 1 | key->caller);
+	return ebt_hash_u64(ebt_hash_u64(0, key->address),
+			    (uint64_t)key->incarnation << 1 | key->caller);
 }
 
 static struct collect_seen *find_seen(const struct collect *c, const struct collect_seen *key)
@@ -30,7 +31,7 @@ static struct collect_seen *find_seen(const struct collect *c, const struct coll
 	while ((i = ebt_map_next(&c->by_address, hash_of(key), &at)) != EBT_MAP_NONE) {
 		struct collect_seen *seen = &c->seen[i];
 
-		if (seen->address == key->address && seen->life == key->life &&
+		if (seen->address == key->address && seen->incarnation == key->incarnation &&
 		    seen->caller == key->caller)
 			return seen;
 	}
@@ -66,7 +67,7 @@ struct ebt_error *collect_see(struct collect *c, struct addrspace *space,
 		return NULL;
 	}
 	/* A call can be the last instruction of a mapping. */
-	err = addrspace_find(space, key->life, key->address - (key->caller && key->address),
+	err = addrspace_find(space, key->incarnation, key->address - (key->caller && key->address),
 			     time_ns, ret);
 	if (err)
 		return err;

@@ -15,7 +15,7 @@
 /* An address of a process, for as long as it means the same. */
 struct collect_seen {
 	uint64_t address, from, to;
-	uint32_t life;
+	uint32_t incarnation;
 	bool caller;
 };
 

@@ -18,7 +18,7 @@
 #include "symbolize/collect.h"
 #include "symbolize/dwarf/params.h"
 #include "symbolize/files/objects.h"
-#include "symbolize/finish.h"
+#include "symbolize/deferred.h"
 #include "symbolize/runtimes/jit.h"
 #include "symbolize/runtimes/jit_name.h"
 #include "symbolize/runtimes/kernel.h"
@@ -28,16 +28,16 @@
 
 /* Addresses that are remembered (64 bytes each). With more, all are forgotten: the frames are
  * still known by their place in the file. */
-#define MAX_ANSWERS (2u << 20)
+#define MAX_RESOLVED (2u << 20)
 
-/* The "process" of kernel addresses; ADDRSPACE_NO_LIFE is that of unknown processes. */
-#define LIFE_KERNEL (ADDRSPACE_NO_LIFE - 1)
-#define LIFE_PYTHON (ADDRSPACE_NO_LIFE - 2)
+/* The "process" of kernel addresses; ADDRSPACE_NO_INCARNATION is that of unknown processes. */
+#define INCARNATION_KERNEL (ADDRSPACE_NO_INCARNATION - 1)
+#define INCARNATION_PYTHON (ADDRSPACE_NO_INCARNATION - 2)
 
-struct answer {
+struct resolved {
 	uint64_t address;
 	uint64_t from, to; /* it holds for from <= time < to */
-	uint32_t life;
+	uint32_t incarnation;
 	bool caller;
 	struct sym_frames frames;
 };
@@ -60,14 +60,14 @@ struct sym {
 	struct python *python;
 	struct funcs funcs;
 	struct objects objects;
-	struct finish *finish;	     /* made when first needed */
+	struct deferred *deferred;   /* made when first needed */
 	struct variables *variables; /* likewise */
 	struct collect collect;
 	struct bundle *bundle; /* NULL: the trace has no names */
 	bool bundle_read, no_inline;
 
-	struct answer *answers;
-	size_t n_answers, answers_capacity;
+	struct resolved *resolved;
+	size_t n_resolved, resolved_capacity;
 	struct ebt_map by_address;
 	struct place *places;
 	size_t n_places, places_capacity;
@@ -158,7 +158,7 @@ void sym_destroy(struct sym *sym)
 {
 	if (!sym)
 		return;
-	finish_destroy(sym->finish);
+	deferred_destroy(sym->deferred);
 	variables_destroy(sym->variables);
 	collect_deinit(&sym->collect);
 	bundle_destroy(sym->bundle);
@@ -170,7 +170,7 @@ void sym_destroy(struct sym *sym)
 	funcs_deinit(&sym->funcs);
 	ebt_map_deinit(&sym->by_address);
 	ebt_map_deinit(&sym->by_place);
-	free(sym->answers);
+	free(sym->resolved);
 	free(sym->places);
 	free(sym);
 }
@@ -193,13 +193,14 @@ struct ebt_error *sym_expect(struct sym *sym, uint32_t number)
 struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			     uint64_t address, bool caller, bool *ret_found, uint32_t *ret)
 {
-	uint32_t life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	uint32_t incarnation =
+		task ? addrspace_incarnation(sym->space, task, time_ns) : ADDRSPACE_NO_INCARNATION;
 	struct addrspace_place place = { 0 };
 	struct ebt_error *err = NULL;
 
-	if (life != ADDRSPACE_NO_LIFE)
-		err = addrspace_find(sym->space, life, address - (caller && address), time_ns,
-				     &place);
+	if (incarnation != ADDRSPACE_NO_INCARNATION)
+		err = addrspace_find(sym->space, incarnation, address - (caller && address),
+				     time_ns, &place);
 	*ret_found = !err && place.found;
 	if (*ret_found)
 		*ret = place.object;
@@ -209,16 +210,18 @@ struct ebt_error *sym_locate(struct sym *sym, const struct ebt_task *task, uint6
 struct ebt_error *sym_variable(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			       uint64_t address, struct sym_variable *ret)
 {
-	uint32_t life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	uint32_t incarnation =
+		task ? addrspace_incarnation(sym->space, task, time_ns) : ADDRSPACE_NO_INCARNATION;
 	struct ebt_error *err = NULL;
 
 	*ret = (struct sym_variable){ 0 };
-	if (life == ADDRSPACE_NO_LIFE)
+	if (incarnation == ADDRSPACE_NO_INCARNATION)
 		return NULL;
 	if (!sym->variables)
 		err = variables_create(sym->space, &sym->objects, &sym->variables);
 	return err ? err
-		   : variables_find(sym->variables, life, address, time_ns, sym->disabled, ret);
+		   : variables_find(sym->variables, incarnation, address, time_ns, sym->disabled,
+				    ret);
 }
 
 /* The object of this build, or of this path; false: nobody had it mapped. */
@@ -492,17 +495,17 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 }
 
 static struct ebt_error *keep_unnamed(struct sym *sym, enum sym_kind kind, enum sym_reason reason,
-				      const char *object, struct answer *answer)
+				      const char *object, struct resolved *resolved)
 {
 	struct sym_frame frame;
-	struct ebt_error *err = unnamed(sym, kind, reason, NULL, object, answer->address, &frame);
+	struct ebt_error *err = unnamed(sym, kind, reason, NULL, object, resolved->address, &frame);
 
-	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
 }
 
 /* What the process itself says about code that no file names. */
 static struct ebt_error *resolve_generated(struct sym *sym, uint64_t inside, uint64_t time,
-					   struct answer *answer, bool *ret_found)
+					   struct resolved *resolved, bool *ret_found)
 {
 	struct sym_frame frame;
 	struct jit_hit hit;
@@ -511,59 +514,59 @@ static struct ebt_error *resolve_generated(struct sym *sym, uint64_t inside, uin
 	*ret_found = false;
 	if (sym->disabled)
 		return NULL;
-	err = jit_find(sym->jit, answer->life, inside, time, &hit);
+	err = jit_find(sym->jit, resolved->incarnation, inside, time, &hit);
 	if (err)
 		return err;
-	answer->from = hit.from > answer->from ? hit.from : answer->from;
-	answer->to = hit.to < answer->to ? hit.to : answer->to;
+	resolved->from = hit.from > resolved->from ? hit.from : resolved->from;
+	resolved->to = hit.to < resolved->to ? hit.to : resolved->to;
 	if (!hit.name)
 		return NULL;
 	*ret_found = true;
 	err = jit_name(&sym->funcs, &hit, &frame);
-	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
 }
 
-static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct answer *answer)
+static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct resolved *resolved)
 {
-	uint64_t inside = answer->address - (answer->caller && answer->address);
+	uint64_t inside = resolved->address - (resolved->caller && resolved->address);
 	struct addrspace_place place = { .to = UINT64_MAX };
 	struct module_address where;
 	struct object *object = NULL;
 	struct ebt_error *err = NULL;
 	bool found;
 
-	if (answer->life != ADDRSPACE_NO_LIFE)
-		err = addrspace_find(sym->space, answer->life, inside, time, &place);
+	if (resolved->incarnation != ADDRSPACE_NO_INCARNATION)
+		err = addrspace_find(sym->space, resolved->incarnation, inside, time, &place);
 	if (err)
 		return err;
 	if (place.found)
 		err = objects_get(&sym->objects, place.object, &object);
 	if (err)
 		return err;
-	answer->from = place.from;
-	answer->to = place.to;
+	resolved->from = place.from;
+	resolved->to = place.to;
 	if (object && !object->anonymous) {
 		where = (struct module_address){
-			.offset = place.offset + (answer->address - inside),
+			.offset = place.offset + (resolved->address - inside),
 			.pgoff = place.pgoff,
 			.length = place.length,
 		};
-		err = find_place(sym, place.object, &where, answer->caller, &answer->frames);
-		if (err || answer->frames.frames[0].func->reason != SYM_NO_SYMBOL)
+		err = find_place(sym, place.object, &where, resolved->caller, &resolved->frames);
+		if (err || resolved->frames.frames[0].func->reason != SYM_NO_SYMBOL)
 			return err;
 	}
 	/* A program may also name what it was linked with, or what it has written to a file. */
-	err = resolve_generated(sym, inside, time, answer, &found);
+	err = resolve_generated(sym, inside, time, resolved, &found);
 	if (err || found || (object && !object->anonymous))
 		return err;
 	return keep_unnamed(sym, object ? SYM_JIT : SYM_UNKNOWN,
 			    object ? SYM_ANONYMOUS : SYM_NO_MAPPING, object ? object->path : "",
-			    answer);
+			    resolved);
 }
 
-static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct answer *answer)
+static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct resolved *resolved)
 {
-	uint64_t inside = answer->address - (answer->caller && answer->address);
+	uint64_t inside = resolved->address - (resolved->caller && resolved->address);
 	_cleanup_free_ char *object_path = NULL;
 	struct object object = { .build_id = "", .kind = SYM_KERNEL };
 	struct module_frame from = { 0 };
@@ -574,14 +577,14 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct a
 	err = kernel_find(sym->kernel, inside, time, &hit);
 	if (err)
 		return err;
-	answer->from = hit.from;
-	answer->to = hit.to;
+	resolved->from = hit.from;
+	resolved->to = hit.to;
 	if (sym->disabled || !hit.name)
 		return keep_unnamed(sym, SYM_KERNEL,
 				    sym->disabled		      ? SYM_DISABLED
 				    : kernel_has_symbols(sym->kernel) ? SYM_NO_SYMBOL
 								      : SYM_NO_KERNEL,
-				    "[kernel]", answer);
+				    "[kernel]", resolved);
 	if (asprintf(&object_path, "[%.*s]", hit.module ? (int)hit.module_len : 6,
 		     hit.module ? hit.module : "kernel") < 0) {
 		object_path = NULL;
@@ -593,61 +596,65 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct a
 	from.name = hit.name;
 	from.name_len = hit.name_len;
 	err = name_frame(sym, &object, &from, &frame);
-	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
 }
 
-static struct ebt_error *resolve_python(struct sym *sym, struct answer *answer)
+static struct ebt_error *resolve_python(struct sym *sym, struct resolved *resolved)
 {
 	struct sym_frame frame;
-	struct ebt_error *err = python_frame(sym->python, answer->address, &frame);
+	struct ebt_error *err = python_frame(sym->python, resolved->address, &frame);
 
-	answer->to = UINT64_MAX;
-	return err ? err : keep_frames(sym, &frame, 1, &answer->frames);
+	resolved->to = UINT64_MAX;
+	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
 }
 
-/* Room for one more answer. What was found for another time is replaced. */
-static struct ebt_error *add_answer(struct sym *sym, const struct answer *answer, uint64_t hash,
-				    struct answer *old)
+/* Room for one more resolved. What was found for another time is replaced. */
+static struct ebt_error *add_resolved(struct sym *sym, const struct resolved *resolved,
+				      uint64_t hash, struct resolved *old)
 {
 	struct ebt_error *err;
 
 	if (old) {
-		*old = *answer;
+		*old = *resolved;
 		return NULL;
 	}
-	if (sym->n_answers == MAX_ANSWERS) {
-		sym->n_answers = 0;
+	if (sym->n_resolved == MAX_RESOLVED) {
+		sym->n_resolved = 0;
 		ebt_map_deinit(&sym->by_address);
 	}
-	err = ebt_array_reserve(&sym->answers, sym->n_answers, &sym->answers_capacity);
+	err = ebt_array_reserve(&sym->resolved, sym->n_resolved, &sym->resolved_capacity);
 	if (err)
 		return err;
-	err = ebt_map_insert(&sym->by_address, hash, sym->n_answers);
+	err = ebt_map_insert(&sym->by_address, hash, sym->n_resolved);
 	if (err)
 		return err;
-	sym->answers[sym->n_answers++] = *answer;
+	sym->resolved[sym->n_resolved++] = *resolved;
 	return NULL;
 }
 
 struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			      uint32_t attrs, uint64_t address, bool caller, struct sym_frames *ret)
 {
-	struct answer answer = { .address = address, .caller = caller, .life = LIFE_KERNEL };
-	struct answer *old = NULL;
+	struct resolved resolved = { .address = address,
+				     .caller = caller,
+				     .incarnation = INCARNATION_KERNEL };
+	struct resolved *old = NULL;
 	struct ebt_error *err;
 	uint64_t hash;
 	size_t at = 0;
 	uint32_t i;
 
 	if (attrs & EBT_STACK_USER && address & EBT_ENTRY_INTERP)
-		answer.life = LIFE_PYTHON;
+		resolved.incarnation = INCARNATION_PYTHON;
 	else if (attrs & EBT_STACK_USER)
-		answer.life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
-	hash = ebt_hash_u64(ebt_hash_u64(0, address), (uint64_t)answer.life << 1 | caller);
+		resolved.incarnation = task ? addrspace_incarnation(sym->space, task, time_ns)
+					    : ADDRSPACE_NO_INCARNATION;
+	hash = ebt_hash_u64(ebt_hash_u64(0, address), (uint64_t)resolved.incarnation << 1 | caller);
 	while ((i = ebt_map_next(&sym->by_address, hash, &at)) != EBT_MAP_NONE) {
-		struct answer *a = &sym->answers[i];
+		struct resolved *a = &sym->resolved[i];
 
-		if (a->address != address || a->life != answer.life || a->caller != caller)
+		if (a->address != address || a->incarnation != resolved.incarnation ||
+		    a->caller != caller)
 			continue;
 		if (a->from <= time_ns && time_ns < a->to) {
 			*ret = a->frames;
@@ -655,17 +662,18 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		}
 		old = a;
 	}
-	if (answer.life == LIFE_PYTHON)
-		err = resolve_python(sym, &answer);
+	if (resolved.incarnation == INCARNATION_PYTHON)
+		err = resolve_python(sym, &resolved);
 	else
-		err = answer.life == LIFE_KERNEL ? resolve_kernel(sym, time_ns, &answer)
-						 : resolve_user(sym, time_ns, &answer);
+		err = resolved.incarnation == INCARNATION_KERNEL
+			      ? resolve_kernel(sym, time_ns, &resolved)
+			      : resolve_user(sym, time_ns, &resolved);
 	if (err)
 		return err;
-	err = add_answer(sym, &answer, hash, old);
+	err = add_resolved(sym, &resolved, hash, old);
 	if (err)
 		return err;
-	*ret = answer.frames;
+	*ret = resolved.frames;
 	return NULL;
 }
 
@@ -682,8 +690,8 @@ struct ebt_error *sym_collect(struct sym *sym, const struct ebt_task *task, uint
 
 	if (sym->disabled || !task || !(attrs & EBT_STACK_USER))
 		return NULL;
-	key.life = addrspace_life(sym->space, task, time_ns);
-	if (key.life == ADDRSPACE_NO_LIFE)
+	key.incarnation = addrspace_incarnation(sym->space, task, time_ns);
+	if (key.incarnation == ADDRSPACE_NO_INCARNATION)
 		return NULL;
 	err = collect_see(&sym->collect, sym->space, &key, time_ns, &found);
 	if (err || !found.found)
@@ -736,17 +744,21 @@ struct ebt_error *sym_each_place(struct sym *sym, sym_place_fn *take, void *arg)
 	return err;
 }
 
-struct ebt_error *sym_finish(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
-			     const struct ebt_stack *partial, struct ebt_str dump,
-			     uint64_t *addresses, struct ebt_stack *ret)
+struct ebt_error *sym_unwind_deferred(struct sym *sym, const struct ebt_task *task,
+				      uint64_t time_ns, const struct ebt_stack *partial,
+				      struct ebt_str dump, uint64_t *addresses,
+				      struct ebt_stack *ret)
 {
-	uint32_t life = task ? addrspace_life(sym->space, task, time_ns) : ADDRSPACE_NO_LIFE;
+	uint32_t incarnation =
+		task ? addrspace_incarnation(sym->space, task, time_ns) : ADDRSPACE_NO_INCARNATION;
 	struct ebt_error *err = NULL;
 
 	*ret = *partial;
 	if (sym->disabled)
 		return NULL;
-	if (!sym->finish)
-		err = finish_create(sym->space, &sym->objects, &sym->finish);
-	return err ? err : finish_stack(sym->finish, life, time_ns, partial, dump, addresses, ret);
+	if (!sym->deferred)
+		err = deferred_create(sym->space, &sym->objects, &sym->deferred);
+	return err ? err
+		   : deferred_unwind(sym->deferred, incarnation, time_ns, partial, dump, addresses,
+				     ret);
 }

@@ -48,9 +48,10 @@ struct ebt_error *sym_find_collected(struct sym *sym);
  * for EBT_MAX_FRAMES; *ret is in there, or is the partial stack as it was, if the files that it
  * takes are not here.
  */
-struct ebt_error *sym_finish(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
-			     const struct ebt_stack *partial, struct ebt_str dump,
-			     uint64_t *addresses, struct ebt_stack *ret);
+struct ebt_error *sym_unwind_deferred(struct sym *sym, const struct ebt_task *task,
+				      uint64_t time_ns, const struct ebt_stack *partial,
+				      struct ebt_str dump, uint64_t *addresses,
+				      struct ebt_stack *ret);
 
 /* A place in a file that an address was resolved to, and what files that are here say about it. */
 struct sym_place {

@@ -188,7 +188,7 @@ static bool linked_at(const struct elf_load *loads, size_t n, const struct addrs
 	return false;
 }
 
-struct ebt_error *variables_find(struct variables *v, uint32_t life, uint64_t address,
+struct ebt_error *variables_find(struct variables *v, uint32_t incarnation, uint64_t address,
 				 uint64_t time_ns, bool no_files, struct sym_variable *ret)
 {
 	const struct variable *variable = NULL;
@@ -201,7 +201,7 @@ struct ebt_error *variables_find(struct variables *v, uint32_t life, uint64_t ad
 	size_t n;
 
 	*ret = (struct sym_variable){ 0 };
-	if (!addrspace_below(v->space, life, address, time_ns, &v->steps, &code, &start))
+	if (!addrspace_below(v->space, incarnation, address, time_ns, &v->steps, &code, &start))
 		return NULL;
 	err = objects_get(v->objects, code.object, &object);
 	if (err || object->anonymous)

@@ -20,7 +20,8 @@ struct ebt_error *variables_create(struct addrspace *space, struct objects *obje
 void variables_destroy(struct variables *variables);
 
 /* As sym_variable(). no_files: nothing is opened. */
-struct ebt_error *variables_find(struct variables *variables, uint32_t life, uint64_t address,
-				 uint64_t time_ns, bool no_files, struct sym_variable *ret);
+struct ebt_error *variables_find(struct variables *variables, uint32_t incarnation,
+				 uint64_t address, uint64_t time_ns, bool no_files,
+				 struct sym_variable *ret);
 
 #endif

@@ -338,7 +338,7 @@ const struct ebt_table *ebt_reader_table(const struct ebt_reader *reader, uint16
 
 uint32_t ebt_reader_n_tasks(const struct ebt_reader *reader)
 {
-	return (uint32_t)reader->tasks.by_life.n;
+	return (uint32_t)reader->tasks.by_incarnation.n;
 }
 
 struct ebt_error *ebt_reader_blame(struct ebt_reader *reader, size_t chunk, struct ebt_error *err)

@@ -16,7 +16,7 @@ struct ebt_str {
 	size_t len;
 };
 
-/* A life of a tid. Tasks live as long as the reader. */
+/* An incarnation of a tid. Tasks live as long as the reader. */
 struct ebt_task {
 	uint32_t tid, pid; /* pid 0: not known */
 	uint64_t start_ns; /* 0: not known */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two hash tables: one finds the task, one gives a life its number. */
+/* Two hash tables: one finds the task, one gives an incarnation its number. */
 #include "format/read/task_set.h"
 
 #include <stdlib.h>
@@ -7,25 +7,25 @@
 
 #include "format/base/array.h"
 
-static uint64_t hash_life(const struct ebt_task *task)
+static uint64_t hash_incarnation(const struct ebt_task *task)
 {
 	return ebt_hash_u64(task->start_ns, task->tid);
 }
 
 static uint64_t hash_task(const struct ebt_task *task)
 {
-	return ebt_hash_bytes(ebt_hash_u64(hash_life(task), task->pid), task->comm.data,
+	return ebt_hash_bytes(ebt_hash_u64(hash_incarnation(task), task->pid), task->comm.data,
 			      task->comm.len);
 }
 
-static bool same_life(const struct ebt_task *a, const struct ebt_task *b)
+static bool same_incarnation(const struct ebt_task *a, const struct ebt_task *b)
 {
 	return a->tid == b->tid && a->start_ns == b->start_ns;
 }
 
 static bool same_task(const struct ebt_task *a, const struct ebt_task *b)
 {
-	return same_life(a, b) && a->pid == b->pid && a->comm.len == b->comm.len &&
+	return same_incarnation(a, b) && a->pid == b->pid && a->comm.len == b->comm.len &&
 	       (!a->comm.len || !memcmp(a->comm.data, b->comm.data, a->comm.len));
 }
 
@@ -38,7 +38,7 @@ void ebt_task_set_init(struct ebt_task_set *set)
 void ebt_task_set_deinit(struct ebt_task_set *set)
 {
 	ebt_map_deinit(&set->by_task);
-	ebt_map_deinit(&set->by_life);
+	ebt_map_deinit(&set->by_incarnation);
 	free(set->tasks);
 	ebt_arena_deinit(&set->arena);
 	*set = (struct ebt_task_set){ 0 };
@@ -84,7 +84,8 @@ static struct ebt_error *new_task(struct ebt_task_set *set, const struct ebt_tas
 static struct ebt_error *add(struct ebt_task_set *set, const struct ebt_task *key, uint64_t hash,
 			     const struct ebt_task **ret)
 {
-	const struct ebt_task *life = find(set, &set->by_life, hash_life(key), same_life, key);
+	const struct ebt_task *incarnation =
+		find(set, &set->by_incarnation, hash_incarnation(key), same_incarnation, key);
 	struct ebt_error *err;
 	struct ebt_task *task;
 
@@ -94,10 +95,10 @@ static struct ebt_error *add(struct ebt_task_set *set, const struct ebt_task *ke
 	err = new_task(set, key, &task);
 	if (err)
 		return err;
-	task->id = life ? life->id : (uint32_t)set->by_life.n;
+	task->id = incarnation ? incarnation->id : (uint32_t)set->by_incarnation.n;
 	set->tasks[set->n] = task;
-	if (!life) {
-		err = ebt_map_insert(&set->by_life, hash_life(key), (uint32_t)set->n);
+	if (!incarnation) {
+		err = ebt_map_insert(&set->by_incarnation, hash_incarnation(key), (uint32_t)set->n);
 		if (err)
 			return err;
 	}

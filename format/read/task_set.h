@@ -14,8 +14,8 @@ struct ebt_task_set {
 	struct ebt_arena arena;
 	const struct ebt_task **tasks;
 	size_t n, capacity;
-	struct ebt_map by_task; /* tid, pid, start and comm */
-	struct ebt_map by_life; /* tid and start: any task of that life */
+	struct ebt_map by_task;	       /* tid, pid, start and comm */
+	struct ebt_map by_incarnation; /* tid and start: any task of that incarnation */
 };
 
 void ebt_task_set_init(struct ebt_task_set *set);

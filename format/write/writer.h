@@ -28,7 +28,7 @@ struct ebt_stream;
 
 #define EBT_MAX_STREAMS 32u
 
-/* Who a tid was. A task is one life of a tid: (tid, start_ns) is unique in a trace. */
+/* Who a tid was. A task is one incarnation of a tid: (tid, start_ns) is unique in a trace. */
 struct ebt_task_id {
 	uint32_t tid, pid;
 	uint64_t start_ns; /* task_struct.start_time, CLOCK_MONOTONIC; 0: not known */

@@ -195,8 +195,8 @@ static struct ebt_error *finish_row(struct bundle_maker *m, const struct stacked
 
 	if (!partial || !dump.len)
 		return NULL;
-	err = sym_finish(m->sym, ebt_task(row, (unsigned int)s->task), row->time, partial, dump,
-			 m->addresses, &whole);
+	err = sym_unwind_deferred(m->sym, ebt_task(row, (unsigned int)s->task), row->time, partial,
+				  dump, m->addresses, &whole);
 	if (err || (whole.n <= partial->n &&
 		    (whole.attrs >> EBT_STACK_STOP_SHIFT & 0xff) != EBT_STOP_ROOT))
 		return err;

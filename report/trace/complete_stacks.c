@@ -210,9 +210,9 @@ struct ebt_error *complete_stacks_make(struct complete_stacks *c, const struct e
 	err = trace_sym(c->trace, &sym);
 	if (err)
 		return err;
-	err = sym_finish(sym, ebt_task(&original, l->task), row->time,
-			 ebt_stack(&original, l->ustack), ebt_str(&original, l->udump),
-			 c->addresses, &made);
+	err = sym_unwind_deferred(sym, ebt_task(&original, l->task), row->time,
+				  ebt_stack(&original, l->ustack), ebt_str(&original, l->udump),
+				  c->addresses, &made);
 	if (err)
 		return err;
 	if (made.n > MAX_ADDRESSES - a->n_addresses)

@@ -13,11 +13,11 @@
 
 #include "format/base/error.h"
 #include "symbolize/elf/elffile.h"
-#include "symbolize/files/answers.h"
+#include "symbolize/files/frame_cache.h"
 
 struct sym_cache;
 
-/* What a build's answers are from. The more bits, the more they say. */
+/* What the frames of a build were made from. The more bits, the more the frames say. */
 enum {
 	CACHE_MAIN = 1,	  /* the program or library itself, with its stubs */
 	CACHE_SYMTAB = 2, /* all of its functions */
@@ -28,12 +28,12 @@ enum {
 /* One file of it. */
 struct cache_build {
 	struct sym_build_id id;
-	bool no_dwarf; /* answers are from symbol tables on purpose: a file of their own */
+	bool no_dwarf; /* frames are from symbol tables on purpose: a file of their own */
 	unsigned int quality;
 	bool complete;		/* as of symtab */
 	struct elf_load *loads; /* of main if there is one */
 	size_t n_loads;
-	struct answers answers;
+	struct frame_cache frames;
 };
 
 /* *ret is NULL where there can be no cache. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes of a file of the symbol cache: a head, the executable segments, then answers. All numbers
+ * Bytes of a file of the symbol cache: a head, the executable segments, then frames. All numbers
  * are little-endian. See cache.h.
  *
  *	char magic[8]	u32 version	u32 crc (CRC-32C of what follows)
  *	u8 quality	u8 complete	u8 no_dwarf	u8 id_len	u8 id[64]
  *	u32 n_loads	{ u64 offset, filesz, vaddr, memsz, exec } of each
  *	u32 n_answers	u32 n_frames	u32 bytes of strings
- *	{ u64 address, u32 first frame, u32 frames } of each answer
+ *	{ u64 address, u32 first frame, u32 frames } of each address
  *	{ u32 name, u32 length (and whether it is a stub), u32 file, u32 line } of each frame
  *	strings, each with a NUL
  */
@@ -18,7 +18,7 @@
 #include "format/encoding/crc32c.h"
 #include "symbolize/files/cache.h"
 
-/* Answers of another version may be other answers. */
+/* Another version may find other frames. */
 #define VERSION	  1
 
 #define MAX_LOADS 64
@@ -32,7 +32,7 @@ void cache_build_deinit(struct cache_build *build)
 	free(build->loads);
 	build->loads = NULL;
 	build->n_loads = 0;
-	answers_deinit(&build->answers);
+	frame_cache_deinit(&build->frames);
 }
 
 static void put_u32(struct ebt_buffer *out, uint32_t v)
@@ -65,7 +65,7 @@ struct ebt_error *cache_build_pack(const struct cache_build *build, struct ebt_b
 		ebt_buffer_put_u64(out, load->memsz);
 		ebt_buffer_put_u64(out, load->exec);
 	}
-	err = answers_save(&build->answers, out);
+	err = frame_cache_save(&build->frames, out);
 	if (err || out->failed)
 		return err ? err : &ebt_enomem;
 	ebt_store_u32(out->data + CRC_AT, ebt_crc32c(out->data + BODY_AT, out->len - BODY_AT));
@@ -139,7 +139,7 @@ struct ebt_error *cache_build_unpack(struct cache_build *build, const void *data
 	if (*ret_good)
 		err = read_loads(build, &in, ret_good);
 	if (!err && *ret_good)
-		err = answers_load(&build->answers, &in, ret_good);
+		err = frame_cache_load(&build->frames, &in, ret_good);
 	if (err || !*ret_good)
 		cache_build_deinit(build);
 	return err;

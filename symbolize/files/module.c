@@ -125,7 +125,7 @@ void module_release(struct module *module)
 	module->names_read = module->found = false;
 }
 
-/* --- life --- */
+/* --- opening and closing --- */
 
 struct ebt_error *module_open(const struct module_source *source, struct module **ret)
 {
@@ -143,7 +143,7 @@ struct ebt_error *module_open(const struct module_source *source, struct module 
 	module->build.id = source->id;
 	module->build.no_dwarf = source->no_dwarf;
 	err = sym_cache_load(source->cache, &module->build, &known);
-	module->n_saved = module->build.answers.n;
+	module->n_saved = module->build.frames.n;
 	if (!err && (!known || module->build.quality < best))
 		err = find_files(module, known);
 	if (err)
@@ -206,9 +206,9 @@ struct ebt_error *module_save(struct module *module)
 {
 	struct ebt_error *err = NULL;
 
-	if (!module->passing && module->build.answers.n > module->n_saved)
+	if (!module->passing && module->build.frames.n > module->n_saved)
 		err = sym_cache_save(module->source.cache, &module->build);
-	module->n_saved = module->build.answers.n;
+	module->n_saved = module->build.frames.n;
 	return err;
 }
 
@@ -318,7 +318,7 @@ struct ebt_error *module_find(struct module *module, uint64_t address, struct mo
 	bool passing = false;
 
 	*ret_n = 0;
-	if (module->unusable || answers_find(&module->build.answers, address, frames, ret_n))
+	if (module->unusable || frame_cache_find(&module->build.frames, address, frames, ret_n))
 		return NULL;
 	err = module_need_names(module);
 	if (!err && !module->names_read)
@@ -328,10 +328,10 @@ struct ebt_error *module_find(struct module *module, uint64_t address, struct mo
 	err = module_look_up(module, module->dwarf, address, frames, ret_n, &passing);
 	if (err)
 		return err;
-	err = answers_add(&module->build.answers, address, frames, *ret_n, passing);
+	err = frame_cache_add(&module->build.frames, address, frames, *ret_n, passing);
 	if (err)
 		return err;
-	answers_find(&module->build.answers, address, frames, ret_n);
+	frame_cache_find(&module->build.frames, address, frames, ret_n);
 	if (module->dwarf && module->reason == SYM_OK && !dwarf_units_time_left(module->units))
 		module->reason = SYM_TOO_LONG;
 	return err;

@@ -13,7 +13,7 @@
 #include "format/base/error.h"
 #include "symbolize/dwarf/info.h"
 #include "symbolize/elf/elffile.h"
-#include "symbolize/files/answers.h"
+#include "symbolize/files/frame_cache.h"
 #include "symbolize/files/cache.h"
 #include "symbolize/files/finder.h"
 
@@ -41,7 +41,7 @@ struct module {
 
 	struct cache_build build; /* what is known so far */
 	bool passing;		  /* these files say less than what is on disk was made from */
-	size_t n_saved;		  /* answers that are on disk */
+	size_t n_saved;		  /* addresses that are on disk */
 };
 
 /* Where in a file an address is. */

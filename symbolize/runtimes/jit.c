@@ -58,18 +58,18 @@ static void add_file(struct jit *jit, const struct ebt_file *file)
 	const struct ebt_task task = { .tid = file->pid, .pid = file->pid };
 	const bool dump = !strcmp(file->role, "jitdump");
 	uint64_t from, to;
-	uint32_t life;
+	uint32_t incarnation;
 
 	if (!file->pid || (!dump && strcmp(file->role, "perf_map")))
 		return;
-	life = addrspace_life(jit->space, &task, file->time);
-	if (life == ADDRSPACE_NO_LIFE)
+	incarnation = addrspace_incarnation(jit->space, &task, file->time);
+	if (incarnation == ADDRSPACE_NO_INCARNATION)
 		return;
 	jit->files[jit->n++] = (struct jit_file){
 		.time = file->time,
 		.id = file->id,
 		.size = file->size,
-		.image = addrspace_image(jit->space, life, file->time, &from, &to),
+		.image = addrspace_image(jit->space, incarnation, file->time, &from, &to),
 		.is_dump = dump,
 	};
 }
@@ -219,18 +219,18 @@ static struct ebt_error *find_in_image(struct jit *jit, uint32_t image, uint64_t
 	return err;
 }
 
-struct ebt_error *jit_find(struct jit *jit, uint32_t life, uint64_t address, uint64_t time_ns,
-			   struct jit_hit *ret)
+struct ebt_error *jit_find(struct jit *jit, uint32_t incarnation, uint64_t address,
+			   uint64_t time_ns, struct jit_hit *ret)
 {
 	struct jit_hit hit = { .to = UINT64_MAX };
 	struct ebt_error *err = NULL;
 	uint32_t image;
 
-	if (!jit->n || life == ADDRSPACE_NO_LIFE) {
+	if (!jit->n || incarnation == ADDRSPACE_NO_INCARNATION) {
 		*ret = hit;
 		return NULL;
 	}
-	image = addrspace_image(jit->space, life, time_ns, &hit.from, &hit.to);
+	image = addrspace_image(jit->space, incarnation, time_ns, &hit.from, &hit.to);
 	err = find_in_image(jit, image, address, time_ns, &hit);
 	for (int n = 0; !err && !hit.name && n < MAX_ANCESTORS; n++) {
 		struct jit_hit before = { .to = UINT64_MAX };

@@ -31,7 +31,7 @@ struct ebt_error *jit_create(struct ebt_reader *reader, const struct addrspace *
 void jit_destroy(struct jit *jit);
 
 /* What is in the hit belongs to the jit. */
-struct ebt_error *jit_find(struct jit *jit, uint32_t life, uint64_t address, uint64_t time_ns,
-			   struct jit_hit *ret);
+struct ebt_error *jit_find(struct jit *jit, uint32_t incarnation, uint64_t address,
+			   uint64_t time_ns, struct jit_hit *ret);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "symbolize/spaces/lives.h"
+#include "symbolize/spaces/incarnations.h"
 
 /* Snapshot rows of one process that are further apart are of two snapshots. */
 #define SAME_SNAPSHOT_NS UINT64_C(1000000000)
@@ -33,13 +33,13 @@ static bool is_leader(const struct ebt_task *task)
 	return pid_of(task) == task->tid;
 }
 
-static struct ebt_error *life_of(struct addrspace *space, const struct ebt_task *task,
-				 uint64_t time, uint32_t *ret)
+static struct ebt_error *incarnation_of(struct addrspace *space, const struct ebt_task *task,
+					uint64_t time, uint32_t *ret)
 {
 	bool leader = is_leader(task);
 
-	return lives_get(space, pid_of(task), task->start_ns || leader ? task->start_ns : time,
-			 leader, ret);
+	return incarnations_get(space, pid_of(task),
+				task->start_ns || leader ? task->start_ns : time, leader, ret);
 }
 
 static const char *entry_path(const struct addrspace *space, const struct timeline_entry *e)
@@ -55,18 +55,18 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 	uint64_t end = length <= UINT64_MAX - start ? start + length : UINT64_MAX;
 	struct ebt_error *err;
 	struct image *image;
-	uint32_t life, segment;
+	uint32_t incarnation, segment;
 
 	if (!task || !pid_of(task))
 		return NULL;
-	err = life_of(space, task, row->time, &life);
+	err = incarnation_of(space, task, row->time, &incarnation);
 	if (err)
 		return err;
-	err = lives_segment(space, ebt_mmap_path(row), ebt_mmap_build_id(row), ebt_mmap_pgoff(row),
-			    &segment);
+	err = incarnations_segment(space, ebt_mmap_path(row), ebt_mmap_build_id(row),
+				   ebt_mmap_pgoff(row), &segment);
 	if (err)
 		return err;
-	image = &space->images[space->lives[life].image];
+	image = &space->images[space->incarnations[incarnation].image];
 	if (snapshot) {
 		bool first = !image->base_time || row->time - image->base_time < SAME_SNAPSHOT_NS;
 
@@ -89,26 +89,26 @@ static struct ebt_error *add_mapping(struct addrspace *space, const struct ebt_r
 static struct ebt_error *add_fork(struct addrspace *space, const struct ebt_row *row)
 {
 	const struct ebt_task *parent = ebt_task_fork_parent(row);
-	uint32_t pid = ebt_task_fork_child_pid(row), life, child, old;
+	uint32_t pid = ebt_task_fork_child_pid(row), incarnation, child, old;
 	struct ebt_error *err;
 	struct image *image;
 
 	if (ebt_task_fork_thread(row) || !parent || !pid_of(parent) || !pid)
 		return NULL;
-	err = life_of(space, parent, row->time, &life);
+	err = incarnation_of(space, parent, row->time, &incarnation);
 	if (err)
 		return err;
 	/* Whoever had the pid before is gone, even where its exit was lost. */
-	old = lives_find(space, pid, UINT64_MAX, false);
-	if (old != LIFE_NONE && !space->lives[old].start)
-		space->lives[old].dead = true;
-	err = lives_get(space, pid, ebt_task_fork_child_start(row), true, &child);
-	if (err || child == life)
+	old = incarnations_find(space, pid, UINT64_MAX, false);
+	if (old != INCARNATION_NONE && !space->incarnations[old].start)
+		space->incarnations[old].dead = true;
+	err = incarnations_get(space, pid, ebt_task_fork_child_start(row), true, &child);
+	if (err || child == incarnation)
 		return err;
-	image = &space->images[space->lives[child].image];
+	image = &space->images[space->incarnations[child].image];
 	if (image->parent != IMAGE_NONE || image->before != IMAGE_NONE)
 		return NULL;
-	image->parent = space->lives[life].image;
+	image->parent = space->incarnations[incarnation].image;
 	image->forked = row->time;
 	return NULL;
 }
@@ -158,22 +158,23 @@ static struct ebt_error *add_exec(struct addrspace *space, const struct ebt_row 
 {
 	const struct timeline_entry *rows[MAX_EXEC_ROWS];
 	struct timeline_entry copies[MAX_EXEC_ROWS];
-	uint32_t pid = ebt_task_exec_pid(row), life, image;
+	uint32_t pid = ebt_task_exec_pid(row), incarnation, image;
 	struct ebt_error *err;
 	size_t n;
 
 	if (!pid)
 		return NULL;
-	err = lives_get(space, pid, ebt_task_exec_start(row), true, &life);
+	err = incarnations_get(space, pid, ebt_task_exec_start(row), true, &incarnation);
 	if (err)
 		return err;
-	n = exec_rows(space, &space->images[space->lives[life].image], row->time, rows);
+	n = exec_rows(space, &space->images[space->incarnations[incarnation].image], row->time,
+		      rows);
 	for (size_t i = 0; i < n; i++)
 		copies[i] = *rows[i];
-	err = lives_add_image(space, life, row->time, &image);
+	err = incarnations_add_image(space, incarnation, row->time, &image);
 	if (err)
 		return err;
-	space->lives[life].image = image;
+	space->incarnations[incarnation].image = image;
 	space->images[image].by_exec = true;
 	while (n-- > 0) {
 		struct timeline *seen = &space->images[image].seen;
@@ -191,24 +192,24 @@ static struct ebt_error *add_exec(struct addrspace *space, const struct ebt_row 
 static struct ebt_error *add_exit(struct addrspace *space, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_task_exit_task(row);
-	uint32_t life;
+	uint32_t incarnation;
 
 	if (!task || !ebt_task_exit_group_dead(row))
 		return NULL;
-	life = addrspace_life(space, task, row->time);
-	if (life != LIFE_NONE)
-		space->lives[life].dead = true;
+	incarnation = addrspace_incarnation(space, task, row->time);
+	if (incarnation != INCARNATION_NONE)
+		space->incarnations[incarnation].dead = true;
 	return NULL;
 }
 
 static struct ebt_error *add_process(struct addrspace *space, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_process_task(row);
-	uint32_t life;
+	uint32_t incarnation;
 
 	if (!task || !pid_of(task) || ebt_process_kernel(row))
 		return NULL;
-	return life_of(space, task, row->time, &life);
+	return incarnation_of(space, task, row->time, &incarnation);
 }
 
 static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
@@ -288,7 +289,7 @@ void addrspace_destroy(struct addrspace *space)
 	free(space->objects);
 	free(space->segments);
 	free(space->images);
-	free(space->lives);
+	free(space->incarnations);
 	free(space->newest);
 	ebt_map_deinit(&space->by_pid);
 	ebt_map_deinit(&space->by_segment);
@@ -297,12 +298,13 @@ void addrspace_destroy(struct addrspace *space)
 	free(space);
 }
 
-uint32_t addrspace_life(const struct addrspace *space, const struct ebt_task *task,
-			uint64_t time_ns)
+uint32_t addrspace_incarnation(const struct addrspace *space, const struct ebt_task *task,
+			       uint64_t time_ns)
 {
 	bool leader = is_leader(task) && task->start_ns;
 
-	return lives_find(space, pid_of(task), task->start_ns ? task->start_ns : time_ns, leader);
+	return incarnations_find(space, pid_of(task), task->start_ns ? task->start_ns : time_ns,
+				 leader);
 }
 
 /* What the image has at the address, without its ancestors. */
@@ -322,11 +324,11 @@ static struct ebt_error *find_in_image(struct addrspace *space, struct image *im
 	return err;
 }
 
-struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_t address,
+struct ebt_error *addrspace_find(struct addrspace *space, uint32_t incarnation, uint64_t address,
 				 uint64_t time_ns, struct addrspace_place *ret)
 {
 	struct addrspace_place place = { .to = UINT64_MAX };
-	struct image *image = &space->images[space->lives[life].image];
+	struct image *image = &space->images[space->incarnations[incarnation].image];
 	struct timeline_hit hit;
 	struct ebt_error *err;
 
@@ -377,11 +379,11 @@ static const struct timeline_entry *closest(const struct addrspace *space,
 	return best;
 }
 
-bool addrspace_below(const struct addrspace *space, uint32_t life, uint64_t address,
+bool addrspace_below(const struct addrspace *space, uint32_t incarnation, uint64_t address,
 		     uint64_t time_ns, uint64_t *steps, struct addrspace_place *ret,
 		     uint64_t *ret_start)
 {
-	uint32_t i = space->lives[life].image;
+	uint32_t i = space->incarnations[incarnation].image;
 	const struct timeline_entry *best = NULL;
 	const struct segment *segment;
 
@@ -408,10 +410,10 @@ bool addrspace_below(const struct addrspace *space, uint32_t life, uint64_t addr
 	return true;
 }
 
-uint32_t addrspace_image(const struct addrspace *space, uint32_t life, uint64_t time_ns,
+uint32_t addrspace_image(const struct addrspace *space, uint32_t incarnation, uint64_t time_ns,
 			 uint64_t *ret_from, uint64_t *ret_to)
 {
-	uint32_t i = space->lives[life].image;
+	uint32_t i = space->incarnations[incarnation].image;
 
 	*ret_to = UINT64_MAX;
 	while (time_ns < space->images[i].from && space->images[i].before != IMAGE_NONE) {

@@ -3,10 +3,10 @@
  * Which file was mapped at this address of this process at this time. Made once from the tables
  * mmap, task_fork, task_exec, task_exit and process of a trace.
  *
- * A process is one life of a process id. A life is a sequence of images: the one it was born
- * with, and one for each exec. An image has the mappings that were seen to come; under them those
- * that the snapshot found, which were there before anything was recorded; under those, what its
- * parent had when it forked. Nothing is copied at a fork.
+ * A process is one incarnation of a process id. An incarnation is a sequence of images: the one it
+ * was born with, and one for each exec. An image has the mappings that were seen to come; under
+ * them those that the snapshot found, which were there before anything was recorded; under those,
+ * what its parent had when it forked. Nothing is copied at a fork.
  */
 #ifndef SYMBOLIZE_SPACES_ADDRSPACE_H
 #define SYMBOLIZE_SPACES_ADDRSPACE_H
@@ -21,8 +21,8 @@
 
 struct addrspace;
 
-#define ADDRSPACE_NO_LIFE  UINT32_MAX
-#define ADDRSPACE_NO_IMAGE UINT32_MAX
+#define ADDRSPACE_NO_INCARNATION UINT32_MAX
+#define ADDRSPACE_NO_IMAGE	 UINT32_MAX
 
 /* A mapped file: the same path with the same build-id. */
 struct addrspace_object {
@@ -42,12 +42,12 @@ struct addrspace_place {
 struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace **ret);
 void addrspace_destroy(struct addrspace *space);
 
-/* The process that the task belonged to, or ADDRSPACE_NO_LIFE. */
-uint32_t addrspace_life(const struct addrspace *space, const struct ebt_task *task,
-			uint64_t time_ns);
+/* The process that the task belonged to, or ADDRSPACE_NO_INCARNATION. */
+uint32_t addrspace_incarnation(const struct addrspace *space, const struct ebt_task *task,
+			       uint64_t time_ns);
 
 /* *ret has found false where nothing is known to have been mapped. */
-struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_t address,
+struct ebt_error *addrspace_find(struct addrspace *space, uint32_t incarnation, uint64_t address,
 				 uint64_t time_ns, struct addrspace_place *ret);
 
 /*
@@ -55,12 +55,12 @@ struct ebt_error *addrspace_find(struct addrspace *space, uint32_t life, uint64_
  * of the file may be at the address. offset and times of *ret are 0; *ret_start is where it begins.
  * At most *steps mappings are looked at, and counted there.
  */
-bool addrspace_below(const struct addrspace *space, uint32_t life, uint64_t address,
+bool addrspace_below(const struct addrspace *space, uint32_t incarnation, uint64_t address,
 		     uint64_t time_ns, uint64_t *steps, struct addrspace_place *ret,
 		     uint64_t *ret_start);
 
-/* The number of the image that the life had then, and for how long it has it. */
-uint32_t addrspace_image(const struct addrspace *space, uint32_t life, uint64_t time_ns,
+/* The number of the image that the incarnation had then, and for how long it has it. */
+uint32_t addrspace_image(const struct addrspace *space, uint32_t incarnation, uint64_t time_ns,
 			 uint64_t *ret_from, uint64_t *ret_to);
 
 /* The image that this one is a copy of, and since when; or ADDRSPACE_NO_IMAGE. */

@@ -15,14 +15,14 @@ static void use(struct cache_build *build)
 	struct module_frame frames[DWARF_MAX_FRAMES];
 	struct ebt_buffer again = EBT_BUFFER_INIT;
 
-	for (size_t i = 0; i < build->answers.n; i++) {
+	for (size_t i = 0; i < build->frames.n; i++) {
 		size_t n;
 
-		fuzz_expect(answers_find(&build->answers, build->answers.items[i].address, frames,
-					 &n),
+		fuzz_expect(frame_cache_find(&build->frames, build->frames.items[i].address, frames,
+					     &n),
 			    "an answer is found");
 		for (size_t k = 0; k < n; k++) {
-			fuzz_expect(memchr(frames[k].name, 0, build->answers.strings.len),
+			fuzz_expect(memchr(frames[k].name, 0, build->frames.strings.len),
 				    "a name ends");
 			fuzz_expect(!frames[k].file || strlen(frames[k].file) < (1u << 30),
 				    "a path ends");
@@ -30,8 +30,8 @@ static void use(struct cache_build *build)
 	}
 	/* Something more, and back to bytes. */
 	frames[0] = (struct module_frame){ .name = "name", .name_len = 4, .file = "file" };
-	if (!answers_find(&build->answers, 0x1234, frames, &(size_t){ 0 }))
-		fuzz_succeeded(answers_add(&build->answers, 0x1234, frames, 1, false));
+	if (!frame_cache_find(&build->frames, 0x1234, frames, &(size_t){ 0 }))
+		fuzz_succeeded(frame_cache_add(&build->frames, 0x1234, frames, 1, false));
 	fuzz_expect(fuzz_succeeded(cache_build_pack(build, &again)),
 		    "what was read can be written");
 	ebt_buffer_deinit(&again);

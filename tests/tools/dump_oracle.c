@@ -23,8 +23,8 @@
 #include "symbolize/symbolize.h"
 #include "unwind/image.h"
 
-#define MAX_LIVES   4096
-#define MAX_MODULES 512
+#define MAX_INCARNATIONS 4096
+#define MAX_MODULES	 512
 
 /* A dump as libdwfl sees it: the one thread of a process. */
 struct dumped {
@@ -45,7 +45,7 @@ struct module {
 };
 
 /* A process. libdwfl gets all its files anew when there is one more. */
-struct life {
+struct incarnation {
 	uint32_t number;
 	Dwfl *dwfl;
 	struct module modules[MAX_MODULES];
@@ -58,8 +58,8 @@ struct counts {
 };
 
 static struct addrspace *space;
-static struct life *lives[MAX_LIVES];
-static size_t n_lives;
+static struct incarnation *incarnations[MAX_INCARNATIONS];
+static size_t n_incarnations;
 static int vdso = -1;
 
 static void die(const char *what)
@@ -189,29 +189,29 @@ static void find_bias(struct module *module, uint64_t address, uint64_t offset)
 }
 
 /* What a word of the dump points into. */
-static bool add_module(struct life *life, uint64_t address, uint64_t time)
+static bool add_module(struct incarnation *incarnation, uint64_t address, uint64_t time)
 {
 	struct addrspace_place place = { 0 };
 	struct module module = { 0 };
 
-	check(addrspace_find(space, life->number, address, time, &place));
+	check(addrspace_find(space, incarnation->number, address, time, &place));
 	if (!place.found)
 		return false;
 	module.object = place.object;
 	module.start = address - place.offset;
-	for (size_t i = 0; i < life->n_modules; i++) {
-		if (life->modules[i].object == module.object &&
-		    life->modules[i].start == module.start)
+	for (size_t i = 0; i < incarnation->n_modules; i++) {
+		if (incarnation->modules[i].object == module.object &&
+		    incarnation->modules[i].start == module.start)
 			return false;
 	}
-	if (life->n_modules == MAX_MODULES)
+	if (incarnation->n_modules == MAX_MODULES)
 		die("too many files");
 	find_bias(&module, address, place.offset);
-	life->modules[life->n_modules++] = module;
+	incarnation->modules[incarnation->n_modules++] = module;
 	return module.usable;
 }
 
-static void report_modules(struct life *life)
+static void report_modules(struct incarnation *incarnation)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = no_elf,
@@ -224,35 +224,35 @@ static void report_modules(struct life *life)
 		.set_initial_registers = set_registers,
 	};
 
-	dwfl_end(life->dwfl);
-	life->dwfl = dwfl_begin(&callbacks);
-	dwfl_report_begin(life->dwfl);
-	for (size_t i = 0; i < life->n_modules; i++) {
-		const struct module *m = &life->modules[i];
+	dwfl_end(incarnation->dwfl);
+	incarnation->dwfl = dwfl_begin(&callbacks);
+	dwfl_report_begin(incarnation->dwfl);
+	for (size_t i = 0; i < incarnation->n_modules; i++) {
+		const struct module *m = &incarnation->modules[i];
 		const char *path = path_of(m->object);
 
-		if (m->usable &&
-		    !dwfl_report_elf(life->dwfl, path, path, open_image(m->object), m->bias, true))
+		if (m->usable && !dwfl_report_elf(incarnation->dwfl, path, path,
+						  open_image(m->object), m->bias, true))
 			fprintf(stderr, "dump_oracle: %s: %s\n", path, dwfl_errmsg(-1));
 	}
-	dwfl_report_end(life->dwfl, NULL, NULL);
-	if (!dwfl_attach_state(life->dwfl, NULL, 1, &thread_callbacks, &life->dumped))
+	dwfl_report_end(incarnation->dwfl, NULL, NULL);
+	if (!dwfl_attach_state(incarnation->dwfl, NULL, 1, &thread_callbacks, &incarnation->dumped))
 		die(dwfl_errmsg(-1));
 }
 
-static struct life *get_life(uint32_t number)
+static struct incarnation *get_incarnation(uint32_t number)
 {
-	for (size_t i = 0; i < n_lives; i++) {
-		if (lives[i]->number == number)
-			return lives[i];
+	for (size_t i = 0; i < n_incarnations; i++) {
+		if (incarnations[i]->number == number)
+			return incarnations[i];
 	}
-	if (n_lives == MAX_LIVES)
+	if (n_incarnations == MAX_INCARNATIONS)
 		die("too many processes");
-	lives[n_lives] = calloc(1, sizeof(*lives[n_lives]));
-	if (!lives[n_lives])
+	incarnations[n_incarnations] = calloc(1, sizeof(*incarnations[n_incarnations]));
+	if (!incarnations[n_incarnations])
 		die("no memory");
-	lives[n_lives]->number = number;
-	return lives[n_lives++];
+	incarnations[n_incarnations]->number = number;
+	return incarnations[n_incarnations++];
 }
 
 /* --- both --- */
@@ -271,20 +271,20 @@ static bool parse(struct ebt_str dump, struct dumped *d)
 	return d->head.n == EBT_DUMP_X86_REGISTERS && d->head.attrs & EBT_DUMP_INNER;
 }
 
-static void walk_with_libdwfl(struct life *life, uint64_t time)
+static void walk_with_libdwfl(struct incarnation *incarnation, uint64_t time)
 {
-	struct dumped *d = &life->dumped;
-	bool added = add_module(life, d->head.pc, time);
+	struct dumped *d = &incarnation->dumped;
+	bool added = add_module(incarnation, d->head.pc, time);
 	uint64_t word;
 
 	for (size_t at = 0; at + sizeof(word) <= d->len; at += sizeof(word)) {
 		memcpy(&word, d->memory + at, sizeof(word));
-		added |= add_module(life, word, time);
+		added |= add_module(incarnation, word, time);
 	}
 	if (added)
-		report_modules(life);
-	if (life->dwfl)
-		dwfl_getthread_frames(life->dwfl, 1, add_frame, d);
+		report_modules(incarnation);
+	if (incarnation->dwfl)
+		dwfl_getthread_frames(incarnation->dwfl, 1, add_frame, d);
 }
 
 static void print_stacks(const struct ebt_task *task, const struct ebt_stack *ours,
@@ -302,28 +302,29 @@ static void compare(struct sym *sym, const struct ebt_task *task, uint64_t time,
 {
 	uint64_t addresses[EBT_MAX_FRAMES];
 	struct ebt_stack ours;
-	struct life *life;
+	struct incarnation *incarnation;
 	size_t n = 0;
 
-	life = get_life(addrspace_life(space, task, time));
-	if (life->number == ADDRSPACE_NO_LIFE || !parse(dump, &life->dumped))
+	incarnation = get_incarnation(addrspace_incarnation(space, task, time));
+	if (incarnation->number == ADDRSPACE_NO_INCARNATION || !parse(dump, &incarnation->dumped))
 		return;
-	check(sym_finish(sym, task, time, partial, dump, addresses, &ours));
-	walk_with_libdwfl(life, time);
+	check(sym_unwind_deferred(sym, task, time, partial, dump, addresses, &ours));
+	walk_with_libdwfl(incarnation, time);
 	counts->dumps++;
 	counts->whole += (ours.attrs >> EBT_STACK_STOP_SHIFT & 0xff) == EBT_STOP_ROOT;
-	while (n < ours.n && n < life->dumped.n && ours.addresses[n] == life->dumped.frames[n])
+	while (n < ours.n && n < incarnation->dumped.n &&
+	       ours.addresses[n] == incarnation->dumped.frames[n])
 		n++;
-	if (n == ours.n && n == life->dumped.n)
+	if (n == ours.n && n == incarnation->dumped.n)
 		counts->same++;
 	else if (n == ours.n)
 		counts->ours_shorter++;
-	else if (n == life->dumped.n)
+	else if (n == incarnation->dumped.n)
 		counts->ours_longer++;
 	else
 		counts->different++;
-	if (n != ours.n && n != life->dumped.n)
-		print_stacks(task, &ours, &life->dumped);
+	if (n != ours.n && n != incarnation->dumped.n)
+		print_stacks(task, &ours, &incarnation->dumped);
 }
 
 static void read_rows(struct ebt_reader *reader, struct sym *sym, struct counts *counts)
@@ -372,9 +373,9 @@ int main(int argc, char **argv)
 	printf("dumps %u same %u shorter %u longer %u different %u whole %u\n", counts.dumps,
 	       counts.same, counts.ours_shorter, counts.ours_longer, counts.different,
 	       counts.whole);
-	for (size_t i = 0; i < n_lives; i++) {
-		dwfl_end(lives[i]->dwfl);
-		free(lives[i]);
+	for (size_t i = 0; i < n_incarnations; i++) {
+		dwfl_end(incarnations[i]->dwfl);
+		free(incarnations[i]);
 	}
 	sym_destroy(sym);
 	addrspace_destroy(space);

@@ -28,7 +28,7 @@ struct symtrace {
 	uint64_t last_file;
 };
 
-/* The life of the tid that had begun by then. */
+/* The incarnation of the tid that had begun by then. */
 static const struct ebt_task_id *task_at(const struct symtrace *trace, uint32_t tid, uint64_t time)
 {
 	const struct ebt_task_id *best = NULL;

@@ -135,17 +135,17 @@ static void rows_are_sorted_and_stable(void **state)
 
 #define PID UINT64_C(4194302)
 
-struct lives {
+struct incarnations {
 	unsigned int calls;
 };
 
-/* tid 7 is born anew at 100, 200, …; others have one life. */
+/* tid 7 is born anew at 100, 200, …; others have one incarnation. */
 static void resolve(void *arg, uint32_t tid, uint64_t time_ns, struct ebt_task_id *ret)
 {
-	struct lives *lives = arg;
+	struct incarnations *incarnations = arg;
 
 	assert_int_not_equal(tid, 0);
-	lives->calls++;
+	incarnations->calls++;
 	ret->tid = tid;
 	ret->pid = PID;
 	ret->start_ns = tid == 7 ? time_ns / 100 * 100 : 5;
@@ -156,15 +156,15 @@ static void tids_become_tasks(void **state)
 {
 	static const uint32_t tids[] = { 7, 8, 7, 0, 7, 8 };
 	static const uint64_t times[] = { 110, 120, 190, 195, 350, 360 };
-	struct lives lives = { 0 };
+	struct incarnations incarnations = { 0 };
 	struct chunk *chunks;
 	uint64_t *tasks;
 	struct trace t;
 	size_t n;
 
 	(void)state;
-	trace_begin(&t,
-		    (struct ebt_writer_options){ .resolve_task = resolve, .resolve_arg = &lives });
+	trace_begin(&t, (struct ebt_writer_options){ .resolve_task = resolve,
+						     .resolve_arg = &incarnations });
 	for (uint32_t i = 0; i < 6; i++)
 		add_syscall(t.stream, times[i], tids[i], 0);
 	trace_finish(&t);
@@ -176,7 +176,7 @@ static void tids_become_tasks(void **state)
 	assert_int_not_equal(tasks[1], tasks[0]);
 	assert_int_equal(tasks[3], 0);
 	/* First and last of each, and each row of the one that changes. */
-	assert_int_equal(lives.calls, 7);
+	assert_int_equal(incarnations.calls, 7);
 	free(tasks);
 	free(chunks);
 	trace_end(&t);
@@ -187,14 +187,14 @@ static void index_has_pids(void **state)
 {
 	unsigned int bit = (unsigned int)(PID * 0x9E3779B1 % (1ull << 32) >> 25);
 	uint64_t *low, *high, *tables;
-	struct lives lives = { 0 };
+	struct incarnations incarnations = { 0 };
 	struct chunk *chunks;
 	struct trace t;
 	size_t n;
 
 	(void)state;
-	trace_begin(&t,
-		    (struct ebt_writer_options){ .resolve_task = resolve, .resolve_arg = &lives });
+	trace_begin(&t, (struct ebt_writer_options){ .resolve_task = resolve,
+						     .resolve_arg = &incarnations });
 	add_syscall(t.stream, 10, 7, 0);
 	trace_finish(&t);
 	chunks = parse(&t, &n);

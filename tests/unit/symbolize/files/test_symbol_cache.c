@@ -335,11 +335,11 @@ static void use(struct cache_build *build)
 {
 	struct module_frame frames[DWARF_MAX_FRAMES];
 
-	for (size_t i = 0; i < build->answers.n; i++) {
+	for (size_t i = 0; i < build->frames.n; i++) {
 		size_t n;
 
-		assert_true(
-			answers_find(&build->answers, build->answers.items[i].address, frames, &n));
+		assert_true(frame_cache_find(&build->frames, build->frames.items[i].address, frames,
+					     &n));
 		assert_true(n <= DWARF_MAX_FRAMES);
 		for (size_t k = 0; k < n; k++) {
 			assert_true(strlen(frames[k].name) < 1 << 30);

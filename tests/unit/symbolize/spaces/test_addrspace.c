@@ -67,19 +67,19 @@ static const char *path_at(struct fixture *f, uint32_t tid, uint32_t pid, uint64
 			   uint64_t time, uint64_t address)
 {
 	struct ebt_task task = { .tid = tid, .pid = pid, .start_ns = start_ns };
-	uint32_t life = addrspace_life(f->space, &task, time);
+	uint32_t incarnation = addrspace_incarnation(f->space, &task, time);
 	struct addrspace_place place, again;
 	size_t n;
 
-	if (life == ADDRSPACE_NO_LIFE)
+	if (incarnation == ADDRSPACE_NO_INCARNATION)
 		return "";
-	assert_no_error(addrspace_find(f->space, life, address, time, &place));
+	assert_no_error(addrspace_find(f->space, incarnation, address, time, &place));
 	assert_true(place.from <= time && time < place.to);
 	/* What it says about how long the answer holds is true at both ends. */
-	assert_no_error(addrspace_find(f->space, life, address, place.from, &again));
+	assert_no_error(addrspace_find(f->space, incarnation, address, place.from, &again));
 	assert_int_equal(again.found, place.found);
 	assert_int_equal(again.to, place.to);
-	assert_no_error(addrspace_find(f->space, life, address, place.to - 1, &again));
+	assert_no_error(addrspace_find(f->space, incarnation, address, place.to - 1, &again));
 	assert_int_equal(again.from, place.from);
 	assert_int_equal(again.offset, place.offset);
 	return place.found ? addrspace_objects(f->space, &n)[place.object].path : "";
@@ -192,7 +192,7 @@ static void test_pid_is_used_again(void **state)
 	/* Where its start is not known, the time decides. */
 	assert_string_equal(path_at(f, 10, 10, 0, 150, BASE), "/bin/first");
 	assert_string_equal(path_at(f, 10, 10, 0, 400, BASE), "");
-	/* Another life of the pid, of which nothing was recorded. */
+	/* Another incarnation of the pid, of which nothing was recorded. */
 	assert_string_equal(path_at(f, 10, 10, 250, 260, BASE + 0x1000), "");
 	assert_string_equal(path_at(f, 99, 99, 1, 150, BASE), "");
 }
@@ -265,8 +265,8 @@ static void test_offset(void **state)
 						  .path = "/lib/x.so",
 						  .id = { 3, { 1, 2, 3 } } });
 	build(f);
-	assert_no_error(addrspace_find(f->space, addrspace_life(f->space, &task, 150), BASE + 0x123,
-				       150, &place));
+	assert_no_error(addrspace_find(f->space, addrspace_incarnation(f->space, &task, 150),
+				       BASE + 0x123, 150, &place));
 	assert_true(place.found);
 	assert_int_equal(place.offset, 0x23123);
 	assert_int_equal(place.pgoff, 0x23000);
@@ -355,7 +355,7 @@ static void test_timeline_index(void **state)
 #define STEP_NS UINT64_C(1000000000) /* far more than an exec takes */
 
 struct model {
-	uint64_t start[PIDS];		 /* of the life that has the pid; 0: nobody */
+	uint64_t start[PIDS];		 /* of the incarnation that has the pid; 0: nobody */
 	unsigned char page[PIDS][PAGES]; /* file number; 0: none */
 	uint64_t start_at[STEPS][PIDS];	 /* the same, after each step */
 	unsigned char at[STEPS][PIDS][PAGES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks on over dumps of stacks; see finish.h. */
-#include "symbolize/finish.h"
+/* Deferred unwinding; see deferred.h. */
+#include "symbolize/deferred.h"
 
 #include <linux/types.h>
 #include <stdlib.h>
@@ -19,17 +19,17 @@ struct known_table {
 	struct unwind_table *table; /* NULL: there is none */
 };
 
-struct finish {
+struct deferred {
 	struct addrspace *space;
 	struct objects *objects;
 	struct known_table *tables; /* by number of the object */
 	size_t n_tables;
 };
 
-struct ebt_error *finish_create(struct addrspace *space, struct objects *objects,
-				struct finish **ret)
+struct ebt_error *deferred_create(struct addrspace *space, struct objects *objects,
+				  struct deferred **ret)
 {
-	struct finish *f = calloc(1, sizeof(*f));
+	struct deferred *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return &ebt_enomem;
@@ -45,7 +45,7 @@ struct ebt_error *finish_create(struct addrspace *space, struct objects *objects
 	return NULL;
 }
 
-void finish_destroy(struct finish *f)
+void deferred_destroy(struct deferred *f)
 {
 	if (!f)
 		return;
@@ -58,8 +58,8 @@ void finish_destroy(struct finish *f)
 /* --- a walk --- */
 
 struct dumped {
-	struct finish *finish;
-	uint32_t life;
+	struct deferred *deferred;
+	uint32_t incarnation;
 	uint64_t time;
 	uint64_t start; /* of the copy */
 	const char *memory;
@@ -106,7 +106,7 @@ static struct ebt_error *make_table(const struct object *object, struct unwind_t
 }
 
 /* The table of an object, or NULL. */
-static struct ebt_error *get_table(struct finish *f, uint32_t number, const struct object *object,
+static struct ebt_error *get_table(struct deferred *f, uint32_t number, const struct object *object,
 				   const struct unwind_table **ret)
 {
 	struct known_table *known = &f->tables[number];
@@ -133,17 +133,17 @@ static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_t
 	struct object *object;
 	uint64_t address;
 
-	if (d->err || d->life == ADDRSPACE_NO_LIFE)
+	if (d->err || d->incarnation == ADDRSPACE_NO_INCARNATION)
 		return UNWIND_CODE_NONE;
-	d->err = addrspace_find(d->finish->space, d->life, pc, d->time, &place);
+	d->err = addrspace_find(d->deferred->space, d->incarnation, pc, d->time, &place);
 	if (d->err || !place.found)
 		return UNWIND_CODE_NONE;
-	d->err = objects_get(d->finish->objects, place.object, &object);
+	d->err = objects_get(d->deferred->objects, place.object, &object);
 	if (d->err)
 		return UNWIND_CODE_NONE;
 	if (object->anonymous)
 		return UNWIND_CODE_UNTOLD;
-	d->err = get_table(d->finish, place.object, object, ret);
+	d->err = get_table(d->deferred, place.object, object, ret);
 	if (d->err || !*ret)
 		return UNWIND_CODE_LATER;
 	if (!(*ret)->n_pages)
@@ -192,11 +192,11 @@ static bool parse(struct ebt_str dump, struct unwind_frame *frame, struct dumped
 	return true;
 }
 
-struct ebt_error *finish_stack(struct finish *f, uint32_t life, uint64_t time_ns,
-			       const struct ebt_stack *partial, struct ebt_str dump,
-			       uint64_t *addresses, struct ebt_stack *ret)
+struct ebt_error *deferred_unwind(struct deferred *f, uint32_t incarnation, uint64_t time_ns,
+				  const struct ebt_stack *partial, struct ebt_str dump,
+				  uint64_t *addresses, struct ebt_stack *ret)
 {
-	struct dumped dumped = { .finish = f, .life = life, .time = time_ns };
+	struct dumped dumped = { .deferred = f, .incarnation = incarnation, .time = time_ns };
 	const struct unwind_space space = { find_table, read_memory, &dumped };
 	struct unwind_frame frame;
 	uint32_t first, methods, stop;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lives, images, segments; see lives.h. */
-#include "symbolize/spaces/lives.h"
+/* Incarnations, images, segments; see incarnations.h. */
+#include "symbolize/spaces/incarnations.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/array.h"
 
-/* How many lives of one pid are looked through: a pid comes back after 32,768 forks at the
+/* How many incarnations of one pid are looked through: a pid comes back after 32,768 forks at the
  * earliest, but a hostile trace can use one for all. */
-#define MAX_LIVES_SEARCHED 256
+#define MAX_INCARNATIONS_SEARCHED 256
 
-/* Where the newest life of the pid is kept; made where there is none. */
+/* Where the newest incarnation of the pid is kept; made where there is none. */
 static struct ebt_error *get_pid(struct addrspace *space, uint32_t pid, uint32_t **ret)
 {
 	struct ebt_error *err;
@@ -24,83 +24,85 @@ static struct ebt_error *get_pid(struct addrspace *space, uint32_t pid, uint32_t
 	if (err)
 		return err;
 	if (i == space->n_pids)
-		space->newest[space->n_pids++] = LIFE_NONE;
+		space->newest[space->n_pids++] = INCARNATION_NONE;
 	*ret = &space->newest[i];
 	return NULL;
 }
 
-uint32_t lives_find(const struct addrspace *space, uint32_t pid, uint64_t start, bool leader)
+uint32_t incarnations_find(const struct addrspace *space, uint32_t pid, uint64_t start, bool leader)
 {
-	uint32_t i = LIFE_NONE, best = LIFE_NONE;
+	uint32_t i = INCARNATION_NONE, best = INCARNATION_NONE;
 
 	if (ebt_map_find(&space->by_pid, pid, &i))
 		i = space->newest[i];
-	for (int n = 0; i != LIFE_NONE && n < MAX_LIVES_SEARCHED; n++) {
-		const struct life *life = &space->lives[i];
+	for (int n = 0; i != INCARNATION_NONE && n < MAX_INCARNATIONS_SEARCHED; n++) {
+		const struct incarnation *incarnation = &space->incarnations[i];
 
-		if (leader && start && life->start == start)
+		if (leader && start && incarnation->start == start)
 			return i;
 		/* A thread is never older than its process. */
-		if (life->start <= start &&
-		    (best == LIFE_NONE || space->lives[best].start < life->start))
+		if (incarnation->start <= start &&
+		    (best == INCARNATION_NONE ||
+		     space->incarnations[best].start < incarnation->start))
 			best = i;
-		i = life->before;
+		i = incarnation->before;
 	}
-	/* A leader's start is known exactly: another known one is another life. */
-	if (leader && start && best != LIFE_NONE && space->lives[best].start)
-		return LIFE_NONE;
+	/* A leader's start is known exactly: another known one is another incarnation. */
+	if (leader && start && best != INCARNATION_NONE && space->incarnations[best].start)
+		return INCARNATION_NONE;
 	return best;
 }
 
-static struct ebt_error *add_life(struct addrspace *space, uint32_t pid, uint64_t start,
-				  uint32_t *ret)
+static struct ebt_error *add_incarnation(struct addrspace *space, uint32_t pid, uint64_t start,
+					 uint32_t *ret)
 {
 	struct ebt_error *err;
-	struct life *life;
+	struct incarnation *incarnation;
 	uint32_t *newest;
 
-	err = ebt_array_reserve(&space->lives, space->n_lives, &space->lives_capacity);
+	err = ebt_array_reserve(&space->incarnations, space->n_incarnations,
+				&space->incarnations_capacity);
 	if (err)
 		return err;
 	err = get_pid(space, pid, &newest);
 	if (err)
 		return err;
-	life = &space->lives[space->n_lives];
-	*life = (struct life){
+	incarnation = &space->incarnations[space->n_incarnations];
+	*incarnation = (struct incarnation){
 		.pid = pid,
 		.before = *newest,
 		.image = IMAGE_NONE,
 		.start = start,
 	};
-	err = lives_add_image(space, space->n_lives, 0, &life->image);
+	err = incarnations_add_image(space, space->n_incarnations, 0, &incarnation->image);
 	if (err)
 		return err;
-	*newest = *ret = space->n_lives++;
+	*newest = *ret = space->n_incarnations++;
 	return NULL;
 }
 
-struct ebt_error *lives_get(struct addrspace *space, uint32_t pid, uint64_t start, bool leader,
-			    uint32_t *ret)
+struct ebt_error *incarnations_get(struct addrspace *space, uint32_t pid, uint64_t start,
+				   bool leader, uint32_t *ret)
 {
-	uint32_t i = lives_find(space, pid, start ? start : UINT64_MAX, leader && start);
-	struct life *life = i == LIFE_NONE ? NULL : &space->lives[i];
+	uint32_t i = incarnations_find(space, pid, start ? start : UINT64_MAX, leader && start);
+	struct incarnation *incarnation = i == INCARNATION_NONE ? NULL : &space->incarnations[i];
 
 	/* One that was known by its threads only: now it is known when it began, unless it is over
 	 * and this is another. */
-	if (life && leader && start && !life->start) {
-		if (life->dead)
-			life = NULL;
+	if (incarnation && leader && start && !incarnation->start) {
+		if (incarnation->dead)
+			incarnation = NULL;
 		else
-			life->start = start;
+			incarnation->start = start;
 	}
-	if (!life)
-		return add_life(space, pid, leader ? start : 0, ret);
+	if (!incarnation)
+		return add_incarnation(space, pid, leader ? start : 0, ret);
 	*ret = i;
 	return NULL;
 }
 
-struct ebt_error *lives_add_image(struct addrspace *space, uint32_t life, uint64_t from,
-				  uint32_t *ret)
+struct ebt_error *incarnations_add_image(struct addrspace *space, uint32_t incarnation,
+					 uint64_t from, uint32_t *ret)
 {
 	struct ebt_error *err =
 		ebt_array_reserve(&space->images, space->n_images, &space->images_capacity);
@@ -109,7 +111,7 @@ struct ebt_error *lives_add_image(struct addrspace *space, uint32_t life, uint64
 		return err;
 	space->images[space->n_images] = (struct image){
 		.from = from,
-		.before = space->lives[life].image,
+		.before = space->incarnations[incarnation].image,
 		.parent = IMAGE_NONE,
 		.seen = TIMELINE_INIT,
 		.base = TIMELINE_INIT,
@@ -157,8 +159,8 @@ static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path
 	return NULL;
 }
 
-struct ebt_error *lives_segment(struct addrspace *space, struct ebt_str path, struct ebt_str id,
-				uint64_t pgoff, uint32_t *ret)
+struct ebt_error *incarnations_segment(struct addrspace *space, struct ebt_str path,
+				       struct ebt_str id, uint64_t pgoff, uint32_t *ret)
 {
 	struct ebt_error *err;
 	uint32_t object, i;

@@ -153,8 +153,8 @@ static struct ebt_stack finish(const struct fixture *f, const void *data, size_t
 	const struct ebt_stack partial = { EBT_STACK_USER, 1, &pc };
 	struct ebt_stack ret;
 
-	assert_null(sym_finish(f->sym, &f->task, 200, &partial, (struct ebt_str){ data, len },
-			       addresses, &ret));
+	assert_null(sym_unwind_deferred(f->sym, &f->task, 200, &partial,
+					(struct ebt_str){ data, len }, addresses, &ret));
 	return ret;
 }
 

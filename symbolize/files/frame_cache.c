@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames by address; see answers.h. */
-#include "symbolize/files/answers.h"
+/* Frames by address; see frame_cache.h. */
+#include "symbolize/files/frame_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,33 +10,33 @@
 #include "symbolize/dwarf/info.h"
 
 /* What one build may have in memory and on disk: far more than a recording has of it. */
-#define MAX_ANSWERS  (1u << 22)
-#define MAX_FRAMES   (1u << 25)
-#define MAX_STRINGS  (1u << 30)
+#define MAX_ADDRESSES (1u << 22)
+#define MAX_FRAMES    (1u << 25)
+#define MAX_STRINGS   (1u << 30)
 
-#define NO_FILE	     UINT32_MAX
-#define PLT	     UINT32_C(0x80000000)
-#define ANSWER_BYTES 16
-#define FRAME_BYTES  16
+#define NO_FILE	      UINT32_MAX
+#define PLT	      UINT32_C(0x80000000)
+#define ADDRESS_BYTES 16
+#define FRAME_BYTES   16
 
-void answers_deinit(struct answers *a)
+void frame_cache_deinit(struct frame_cache *a)
 {
 	free(a->items);
 	free(a->frames);
 	ebt_buffer_deinit(&a->strings);
 	ebt_map_deinit(&a->by_address);
 	ebt_map_deinit(&a->by_string);
-	*a = (struct answers){ 0 };
+	*a = (struct frame_cache){ 0 };
 }
 
-static const struct answer_at *find(const struct answers *a, uint64_t address)
+static const struct cached_address *find(const struct frame_cache *a, uint64_t address)
 {
 	uint32_t i;
 
 	return ebt_map_find(&a->by_address, address, &i) ? &a->items[i] : NULL;
 }
 
-static void get_frame(const struct answers *a, const struct answer_frame *from,
+static void get_frame(const struct frame_cache *a, const struct cached_frame *from,
 		      struct module_frame *to)
 {
 	const char *strings = (const char *)a->strings.data;
@@ -50,10 +50,10 @@ static void get_frame(const struct answers *a, const struct answer_frame *from,
 	};
 }
 
-bool answers_find(const struct answers *a, uint64_t address, struct module_frame *frames,
-		  size_t *ret_n)
+bool frame_cache_find(const struct frame_cache *a, uint64_t address, struct module_frame *frames,
+		      size_t *ret_n)
 {
-	const struct answer_at *found = find(a, address);
+	const struct cached_address *found = find(a, address);
 
 	if (!found)
 		return false;
@@ -66,7 +66,7 @@ bool answers_find(const struct answers *a, uint64_t address, struct module_frame
 /* --- adding --- */
 
 /* Strings that came from disk are looked up too, once something is added. */
-static struct ebt_error *index_strings(struct answers *a)
+static struct ebt_error *index_strings(struct frame_cache *a)
 {
 	const char *strings = (const char *)a->strings.data;
 
@@ -84,7 +84,8 @@ static struct ebt_error *index_strings(struct answers *a)
 	return NULL;
 }
 
-static struct ebt_error *add_string(struct answers *a, const char *text, size_t len, uint32_t *ret)
+static struct ebt_error *add_string(struct frame_cache *a, const char *text, size_t len,
+				    uint32_t *ret)
 {
 	uint64_t hash = ebt_hash_bytes(0, text, len);
 	struct ebt_error *err = a->strings_indexed ? NULL : index_strings(a);
@@ -109,9 +110,9 @@ static struct ebt_error *add_string(struct answers *a, const char *text, size_t 
 	return a->strings.failed ? &ebt_enomem : ebt_map_insert(&a->by_string, hash, *ret);
 }
 
-static struct ebt_error *add_frame(struct answers *a, const struct module_frame *from)
+static struct ebt_error *add_frame(struct frame_cache *a, const struct module_frame *from)
 {
-	struct answer_frame frame = { .file = NO_FILE, .line = from->line, .plt = from->plt };
+	struct cached_frame frame = { .file = NO_FILE, .line = from->line, .plt = from->plt };
 	size_t len = strnlen(from->name, from->name_len);
 	struct ebt_error *err;
 
@@ -129,13 +130,13 @@ static struct ebt_error *add_frame(struct answers *a, const struct module_frame 
 	return err;
 }
 
-struct ebt_error *answers_add(struct answers *a, uint64_t address,
-			      const struct module_frame *frames, size_t n, bool passing)
+struct ebt_error *frame_cache_add(struct frame_cache *a, uint64_t address,
+				  const struct module_frame *frames, size_t n, bool passing)
 {
-	struct answer_at item = { address, (uint32_t)a->n_frames, (uint32_t)n, passing };
+	struct cached_address item = { address, (uint32_t)a->n_frames, (uint32_t)n, passing };
 	struct ebt_error *err = NULL;
 
-	if (a->n >= MAX_ANSWERS || a->n_frames + n > MAX_FRAMES)
+	if (a->n >= MAX_ADDRESSES || a->n_frames + n > MAX_FRAMES)
 		return ebt_error_create(EBT_ERR_LIMIT, "more addresses than fit in memory");
 	for (size_t i = 0; !err && i < n; i++)
 		err = add_frame(a, &frames[i]);
@@ -150,19 +151,19 @@ struct ebt_error *answers_add(struct answers *a, uint64_t address,
 	return err;
 }
 
-struct ebt_error *answers_merge(struct answers *a, const struct answers *others)
+struct ebt_error *frame_cache_merge(struct frame_cache *a, const struct frame_cache *others)
 {
 	struct module_frame frames[DWARF_MAX_FRAMES];
 
 	for (size_t i = 0; i < others->n; i++) {
-		const struct answer_at *item = &others->items[i];
+		const struct cached_address *item = &others->items[i];
 		struct ebt_error *err;
 
 		if (find(a, item->address))
 			continue;
 		for (uint32_t f = 0; f < item->n; f++)
 			get_frame(others, &others->frames[item->first + f], &frames[f]);
-		err = answers_add(a, item->address, frames, item->n, item->passing);
+		err = frame_cache_add(a, item->address, frames, item->n, item->passing);
 		if (err)
 			return err;
 	}
@@ -179,7 +180,7 @@ static void put_u32(struct ebt_buffer *out, uint32_t v)
 	ebt_buffer_put(out, bytes, sizeof(bytes));
 }
 
-struct ebt_error *answers_save(const struct answers *a, struct ebt_buffer *out)
+struct ebt_error *frame_cache_save(const struct frame_cache *a, struct ebt_buffer *out)
 {
 	uint32_t n = 0, n_frames = 0;
 
@@ -201,7 +202,7 @@ struct ebt_error *answers_save(const struct answers *a, struct ebt_buffer *out)
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		for (uint32_t f = 0; !a->items[i].passing && f < a->items[i].n; f++) {
-			const struct answer_frame *frame = &a->frames[a->items[i].first + f];
+			const struct cached_frame *frame = &a->frames[a->items[i].first + f];
 
 			put_u32(out, frame->name);
 			put_u32(out, frame->name_len | (frame->plt ? PLT : 0));
@@ -213,16 +214,16 @@ struct ebt_error *answers_save(const struct answers *a, struct ebt_buffer *out)
 	return out->failed ? &ebt_enomem : NULL;
 }
 
-static bool is_good_string(const struct answers *a, uint32_t at, uint32_t len)
+static bool is_good_string(const struct frame_cache *a, uint32_t at, uint32_t len)
 {
 	return at < a->strings.len && len < a->strings.len - at;
 }
 
 /* Reads what fits together; the sizes were checked. */
-static bool load_items(struct answers *a, struct ebt_bytes *in)
+static bool load_items(struct frame_cache *a, struct ebt_bytes *in)
 {
 	for (size_t i = 0; i < a->n; i++) {
-		struct answer_at *item = &a->items[i];
+		struct cached_address *item = &a->items[i];
 
 		ebt_bytes_u64(in, &item->address);
 		ebt_bytes_u32(in, &item->first);
@@ -232,7 +233,7 @@ static bool load_items(struct answers *a, struct ebt_bytes *in)
 			return false;
 	}
 	for (size_t i = 0; i < a->n_frames; i++) {
-		struct answer_frame *frame = &a->frames[i];
+		struct cached_frame *frame = &a->frames[i];
 
 		ebt_bytes_u32(in, &frame->name);
 		ebt_bytes_u32(in, &frame->name_len);
@@ -247,18 +248,18 @@ static bool load_items(struct answers *a, struct ebt_bytes *in)
 	return true;
 }
 
-static struct ebt_error *load(struct answers *a, struct ebt_bytes *in, bool *ret_good)
+static struct ebt_error *load(struct frame_cache *a, struct ebt_bytes *in, bool *ret_good)
 {
 	uint32_t n, n_frames, strings;
 	struct ebt_error *err = NULL;
 	uint64_t fixed;
 
 	*ret_good = ebt_bytes_u32(in, &n) && ebt_bytes_u32(in, &n_frames) &&
-		    ebt_bytes_u32(in, &strings) && n <= MAX_ANSWERS && n_frames <= MAX_FRAMES &&
+		    ebt_bytes_u32(in, &strings) && n <= MAX_ADDRESSES && n_frames <= MAX_FRAMES &&
 		    strings <= MAX_STRINGS;
 	if (!*ret_good)
 		return NULL;
-	fixed = (uint64_t)n * ANSWER_BYTES + (uint64_t)n_frames * FRAME_BYTES;
+	fixed = (uint64_t)n * ADDRESS_BYTES + (uint64_t)n_frames * FRAME_BYTES;
 	*ret_good = ebt_bytes_left(in) == fixed + strings && (!strings || !in->end[-1]);
 	if (!*ret_good)
 		return NULL;
@@ -271,18 +272,18 @@ static struct ebt_error *load(struct answers *a, struct ebt_bytes *in, bool *ret
 	a->n_frames = a->frames_capacity = n_frames;
 	*ret_good = load_items(a, in);
 	for (uint32_t i = 0; !err && *ret_good && i < n; i++) {
-		/* Of two answers for one address, one is wrong. */
+		/* Where an address is there twice, one of the two is wrong. */
 		*ret_good = !find(a, a->items[i].address);
 		err = ebt_map_insert(&a->by_address, a->items[i].address, i);
 	}
 	return err;
 }
 
-struct ebt_error *answers_load(struct answers *a, struct ebt_bytes *in, bool *ret_good)
+struct ebt_error *frame_cache_load(struct frame_cache *a, struct ebt_bytes *in, bool *ret_good)
 {
 	struct ebt_error *err = load(a, in, ret_good);
 
 	if (err || !*ret_good)
-		answers_deinit(a);
+		frame_cache_deinit(a);
 	return err;
 }
