@@ -90,12 +90,15 @@ static struct ebt_error *add_spans(struct around *around)
 	struct ebt_error *err;
 
 	err = trace_names(around->trace, &names);
-	if (!err)
-		err = span_set_create(around->options.scope, names, &around->all);
-	if (!err)
-		err = span_set_create(around->options.scope, names, &around->each);
-	if (!err)
-		err = add_all(around);
+	if (err)
+		return err;
+	err = span_set_create(around->options.scope, names, &around->all);
+	if (err)
+		return err;
+	err = span_set_create(around->options.scope, names, &around->each);
+	if (err)
+		return err;
+	err = add_all(around);
 	return err || !around->options.slowest ? err : add_longest(around);
 }
 

@@ -93,13 +93,7 @@ struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t t
 		ends[at] = line.len;
 		if (!leaf)
 			put_stack(f, wall, at, text_get(&line), line.len);
-		if (nodes[at].child) {
-			at = nodes[at].child;
-			continue;
-		}
-		while (at != top && !nodes[at].sibling)
-			at = nodes[at].parent;
-		at = at == top ? 0 : nodes[at].sibling;
+		at = calltree_next(nodes, at, top);
 	}
 	return text_error(&line);
 }
@@ -138,13 +132,7 @@ static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t t
 	while (at) {
 		if (wall_is_leaf(wall, at, &kind) && (kind == WALL_CPU) == on)
 			leaves[n++] = at;
-		if (nodes[at].child) {
-			at = nodes[at].child;
-			continue;
-		}
-		while (at != top && !nodes[at].sibling)
-			at = nodes[at].parent;
-		at = at == top ? 0 : nodes[at].sibling;
+		at = calltree_next(nodes, at, top);
 	}
 	qsort_r(leaves, n, sizeof(*leaves), compare_leaves, (void *)nodes);
 	fprintf(f, "\n%s: %" PRIu32 " different stacks\n", on ? "On CPU" : "Off CPU", n);

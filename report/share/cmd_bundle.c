@@ -309,9 +309,10 @@ static struct ebt_error *put_place(void *arg, const struct sym_place *place)
 	}
 	m->named += place->reason == SYM_OK;
 	err = object_id(m, place, &object);
+	if (err)
+		return err;
 	do {
-		if (!err)
-			err = put_frame(m, place, object, depth);
+		err = put_frame(m, place, object, depth);
 	} while (!err && ++depth < place->frames.n);
 	return err;
 }
@@ -350,16 +351,20 @@ static struct ebt_error *run_bundle(struct report *report)
 	if (m.anew)
 		trace_no_bundle(report->trace);
 	err = trace_sym(report->trace, &m.sym);
-	if (!err)
-		err = find_tables(&m);
-	for (size_t i = 0; !err && i < m.n_tables; i++) {
-		err = prepare_names(report->trace, m.tables[i].table,
-				    TRACE_UNFILTERED | TRACE_QUIET);
-		if (!err)
-			err = resolve_table(&m, &m.tables[i]);
-	}
 	if (err)
 		return err;
+	err = find_tables(&m);
+	if (err)
+		return err;
+	for (size_t i = 0; i < m.n_tables; i++) {
+		err = prepare_names(report->trace, m.tables[i].table,
+				    TRACE_UNFILTERED | TRACE_QUIET);
+		if (err)
+			return err;
+		err = resolve_table(&m, &m.tables[i]);
+		if (err)
+			return err;
+	}
 	err = copying_run(report, &options);
 	if (!err && m.unnamed)
 		err = trace_warn(report->trace,

@@ -140,8 +140,9 @@ static struct ebt_error *put_counts(struct report *report, struct scrub *scrub)
 	size_t n;
 
 	err = scrub_counts(scrub, &counts, &n);
-	if (!err)
-		err = out_begin(report->out, &table);
+	if (err)
+		return err;
+	err = out_begin(report->out, &table);
 	for (size_t i = 0; !err && i < n; i++)
 		err = out_row(report->out, 0,
 			      (struct out_value[]){
@@ -168,11 +169,12 @@ static struct ebt_error *run_scrub(struct report *report)
 	struct ebt_error *err;
 
 	err = read_options(report->options, &options);
-	if (!err)
-		err = scrub_create(trace_reader(report->trace), &options, &scrub);
-	copy.scrub = scrub;
 	if (err)
 		return err;
+	err = scrub_create(trace_reader(report->trace), &options, &scrub);
+	if (err)
+		return err;
+	copy.scrub = scrub;
 	err = copying_run(report, &copy_options);
 	if (err)
 		return err;

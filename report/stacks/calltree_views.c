@@ -213,6 +213,15 @@ static void merge_node(struct calltree *view, uint32_t into, const struct calltr
 	calltree_add_line(node, from->file, from->line_first, from->line_last);
 }
 
+uint32_t calltree_next(const struct calltree_node *nodes, uint32_t at, uint32_t top)
+{
+	if (nodes[at].child)
+		return nodes[at].child;
+	while (at != top && !nodes[at].sibling)
+		at = nodes[at].parent;
+	return at == top ? 0 : nodes[at].sibling;
+}
+
 /* Everything below the occurrence, which stands for the root of the view. */
 static struct ebt_error *merge_callees(const struct calltree *tree, struct calltree *view,
 				       uint32_t *place, uint32_t top)
@@ -221,18 +230,9 @@ static struct ebt_error *merge_callees(const struct calltree *tree, struct callt
 
 	place[top] = 0;
 	merge_node(view, 0, &tree->nodes[top]);
-	while (tree->nodes[at].child || at != top) {
+	while ((at = calltree_next(tree->nodes, at, top))) {
 		struct ebt_error *err;
 
-		if (tree->nodes[at].child) {
-			at = tree->nodes[at].child;
-		} else {
-			while (at != top && !tree->nodes[at].sibling)
-				at = tree->nodes[at].parent;
-			if (at == top)
-				break;
-			at = tree->nodes[at].sibling;
-		}
 		err = calltree_child(view, place[tree->nodes[at].parent], tree->nodes[at].func,
 				     tree->nodes[at].inlined, &place[at]);
 		if (err)

@@ -110,6 +110,8 @@ struct ebt_error *calltree_finish(struct calltree *tree);
 const struct calltree_node *calltree_nodes(const struct calltree *tree, uint32_t *ret_n);
 const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t *ret_n);
 /* Weight of all stacks. */
+/* Depth first: the node behind this one of those below `top`; 0: there is none. */
+uint32_t calltree_next(const struct calltree_node *nodes, uint32_t at, uint32_t top);
 uint64_t calltree_total(const struct calltree *tree);
 enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node);
 

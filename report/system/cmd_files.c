@@ -149,10 +149,12 @@ static struct ebt_error *run_files(struct report *report)
 	size_t n;
 
 	err = ebt_reader_files(trace_reader(report->trace), &files, &n);
-	if (!err)
-		err = read_pieces(report->trace, &pieces);
-	if (!err)
-		err = out_begin(report->out, &table);
+	if (err)
+		return err;
+	err = read_pieces(report->trace, &pieces);
+	if (err)
+		return err;
+	err = out_begin(report->out, &table);
 	for (size_t i = 0; !err && i < n; i++)
 		err = put_file(report, &pieces, &files[i]);
 	return err ? err : out_end(report->out);

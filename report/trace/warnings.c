@@ -360,19 +360,13 @@ static struct ebt_error *warn_unknown(struct trace *trace)
 			   n, n == 1 ? "" : "s");
 }
 
-struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
+static struct ebt_error *warn_losses(struct trace *trace)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;
 	size_t n_losses = 0;
 	struct ebt_error *err;
 
-	for (size_t i = 0; i < trace->n_warnings; i++)
-		free(trace->warnings[i]);
-	trace->n_warnings = 0;
-
-	err = warn_file(trace);
-	if (!err)
-		err = trace_losses(trace, false, &losses, &n_losses);
+	err = trace_losses(trace, false, &losses, &n_losses);
 	for (size_t i = 0; !err && i < n_losses; i++) {
 		double all = (double)losses[i].lost + (double)losses[i].rows;
 
@@ -380,20 +374,24 @@ struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, s
 				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
 				  losses[i].table->name, (double)losses[i].lost * 100 / all);
 	}
-	if (err)
-		return err;
-	err = warn_unknown(trace);
-	if (err)
-		return err;
-	err = warn_no_task(trace);
-	if (err)
-		return err;
-	err = warn_notes(trace);
-	if (err)
-		return err;
-	err = warn_files(trace);
-	if (err)
-		return err;
+	return err;
+}
+
+struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
+{
+	static struct ebt_error *(*const warn[])(struct trace *) = {
+		warn_file, warn_losses, warn_unknown, warn_no_task, warn_notes, warn_files,
+	};
+
+	for (size_t i = 0; i < trace->n_warnings; i++)
+		free(trace->warnings[i]);
+	trace->n_warnings = 0;
+	for (size_t i = 0; i < sizeof(warn) / sizeof(warn[0]); i++) {
+		struct ebt_error *err = warn[i](trace);
+
+		if (err)
+			return err;
+	}
 	*ret = (const char *const *)trace->warnings;
 	*ret_n = trace->n_warnings;
 	return NULL;
