@@ -100,6 +100,14 @@ void json_wide_i64(struct json *json, int64_t v)
 		fprintf(json->f, "\"%" PRId64 "\"", v);
 }
 
+void json_time(struct json *json, uint64_t time, uint64_t start_ns)
+{
+	if (time >= start_ns)
+		json_u64(json, time - start_ns);
+	else
+		json_i64(json, -(int64_t)(start_ns - time));
+}
+
 void json_f64(struct json *json, double v)
 {
 	if (!isfinite(v))

@@ -46,6 +46,9 @@ void json_put_null(struct json *json);
 void json_str(struct json *json, const char *s, size_t len);
 void json_cstr(struct json *json, const char *s);
 
+/* A time by the trace's clock, as all JSON has it: from the start of the trace, negative before. */
+void json_time(struct json *json, uint64_t time, uint64_t start_ns);
+
 /* The next value or key begins a line: for people who look at the file. */
 void json_newline(struct json *json);
 

@@ -13,12 +13,7 @@
 
 void out_json_time(struct out *out, uint64_t time)
 {
-	uint64_t start = trace_start_ns(out->trace);
-
-	if (time >= start)
-		json_u64(&out->json, time - start);
-	else
-		json_i64(&out->json, -(int64_t)(start - time));
+	json_time(&out->json, time, trace_start_ns(out->trace));
 }
 
 void out_json_open(struct out *out)

@@ -79,7 +79,9 @@ static struct ebt_error *put_row(struct dump *d, const struct ebt_row *row)
 		break;
 	case FORMAT_JSON:
 		json_newline(out_json(d->report->out));
+		json_open_object(out_json(d->report->out));
 		dump_json(out_json(d->report->out), &d->text, row, fields);
+		json_end(out_json(d->report->out));
 		break;
 	case FORMAT_CSV:
 		return csv_row(d, row, fields);

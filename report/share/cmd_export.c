@@ -13,7 +13,7 @@
 #include "symbolize/symbolize.h"
 
 #define FORMAT_NAME    "ebt-ndjson"
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
 #define BATCH	       10000 /* rows between two lines that say how far it has come */
 
 struct export
@@ -55,6 +55,12 @@ static void put_cstr(struct json *json, const char *key, const char *s)
 		json_put_null(json);
 }
 
+static void put_time(struct export *e, const char *key, uint64_t time)
+{
+	json_key(&e->lines.json, key);
+	json_time(&e->lines.json, time, e->t.start_ns);
+}
+
 static struct json *begin_line(struct export *e, const char *kind)
 {
 	struct json *json = ndjson_begin(&e->lines);
@@ -91,9 +97,11 @@ static struct ebt_error *put_header(struct export *e)
 	for (size_t i = 0; i < sizeof(info->uuid); i++)
 		text_printf(&e->text, "%02x", info->uuid[i]);
 	put_cstr(json, "uuid", text_get(&e->text));
-	put_u64(json, "created_ns", info->created_ns);
+	json_key(json, "created_realtime_ns");
+	json_wide_u64(json, info->created_ns);
 	put_cstr(json, "clock", "CLOCK_MONOTONIC");
-	put_u64(json, "start_ns", info->start_ns);
+	json_key(json, "start_ns");
+	json_wide_u64(json, e->t.start_ns);
 	json_key(json, "live");
 	json_bool(json, trace_is_live(trace));
 	json_key(json, "filtered");
@@ -166,7 +174,7 @@ static void put_batch(struct export *e)
 	struct json *json = begin_line(e, "batch");
 
 	put_totals(e, json);
-	put_u64(json, "until_ns", e->until);
+	put_time(e, "to_ns", e->until);
 	ndjson_end(&e->lines);
 	fflush(e->f);
 	e->left = e->batch;
@@ -202,8 +210,8 @@ static struct json *begin_lost(struct export *e, uint64_t table_id, const uint64
 		json_u64(json, *count);
 	else
 		json_put_null(json);
-	put_u64(json, "from_ns", from);
-	put_u64(json, "to_ns", to);
+	put_time(e, "from_ns", from);
+	put_time(e, "to_ns", to);
 	if (count && table)
 		e->noted[e->t.by_id[table->id] - 1] += *count;
 	if (count && __builtin_add_overflow(e->lost, *count, &e->lost))
@@ -398,12 +406,7 @@ static struct ebt_error *put_row(struct export *e, const struct ebt_row *row)
 		put_table(e, fields);
 	e->told[table] = true;
 	json = begin_line(e, "row");
-	put_cstr(json, "table", fields->table->name);
-	put_u64(json, "time_ns", row->time);
-	json_key(json, "values");
-	json_open_object(json);
-	dump_json_fields(json, &e->text, row, fields);
-	json_end(json);
+	dump_json(json, &e->text, row, fields);
 	if (e->sym && has_stacks(fields->table))
 		err = put_symbols(e, row, fields);
 	ndjson_end(&e->lines);

@@ -164,7 +164,7 @@ static void json_text(struct json *json, const struct text *text)
 	json_str(json, text_get(text), text->len);
 }
 
-static void json_task(struct json *json, const struct ebt_task *task)
+static void json_task(struct json *json, const struct ebt_task *task, uint64_t start_ns)
 {
 	if (!task) {
 		json_put_null(json);
@@ -175,8 +175,8 @@ static void json_task(struct json *json, const struct ebt_task *task)
 	json_u64(json, task->tid);
 	json_key(json, "pid");
 	json_u64(json, task->pid);
-	json_key(json, "start_ns");
-	json_u64(json, task->start_ns);
+	json_key(json, "begin_ns");
+	json_time(json, task->start_ns, start_ns);
 	json_key(json, "comm");
 	json_str(json, task->comm.data, task->comm.len);
 	json_end(json);
@@ -205,22 +205,50 @@ static void json_stack(struct json *json, struct text *scratch, const struct ebt
 	json_end(json);
 }
 
+/* May a number of the field exceed 2^53? Those of 32 bits, amounts and durations do not. */
+static bool is_wide(const struct ebt_field *field)
+{
+	bool small = field->wire_size && field->wire_size < sizeof(uint64_t);
+	const char *unit = field->unit ? field->unit : "";
+
+	if (field->type == EBT_TYPE_I64)
+		return !small && (!*unit || !strcmp(unit, "ns"));
+	return field->type == EBT_TYPE_U64 && !small && !*unit;
+}
+
+/* Table clock has what other clocks showed. */
+static bool is_other_clock(const struct ebt_row *row, const struct ebt_field *field)
+{
+	return row->batch->table->id == EBT_T_clock && field->type == EBT_TYPE_TIME;
+}
+
 static void json_value(struct json *json, struct text *scratch, const struct ebt_row *row,
-		       const struct ebt_field *field, unsigned int index)
+		       const struct ebt_field *field, unsigned int index, uint64_t start_ns)
 {
 	uint64_t v = ebt_u64(row, index);
 	struct ebt_str s;
 
 	text_clear(scratch);
 	switch (field->type) {
-	case EBT_TYPE_U64:
 	case EBT_TYPE_TIME:
+		if (is_other_clock(row, field))
+			json_wide_u64(json, v);
+		else
+			json_time(json, v, start_ns);
+		break;
+	case EBT_TYPE_U64:
 	case EBT_TYPE_DURATION:
 	case EBT_N_TYPES:
-		json_u64(json, v);
+		if (is_wide(field))
+			json_wide_u64(json, v);
+		else
+			json_u64(json, v);
 		break;
 	case EBT_TYPE_I64:
-		json_i64(json, (int64_t)v);
+		if (is_wide(field))
+			json_wide_i64(json, (int64_t)v);
+		else
+			json_i64(json, (int64_t)v);
 		break;
 	case EBT_TYPE_HEX:
 		dump_value(scratch, row, field, index);
@@ -233,7 +261,7 @@ static void json_value(struct json *json, struct text *scratch, const struct ebt
 			json_u64(json, v);
 		break;
 	case EBT_TYPE_TASK:
-		json_task(json, ebt_task(row, index));
+		json_task(json, ebt_task(row, index), start_ns);
 		break;
 	case EBT_TYPE_STACK:
 		json_stack(json, scratch, ebt_stack(row, index));
@@ -254,27 +282,22 @@ void dump_json_key(struct text *text, const struct ebt_field *field)
 	text_printf(text, "%s%s", field->name, in_ns(field) ? "_ns" : "");
 }
 
-void dump_json_fields(struct json *json, struct text *scratch, const struct ebt_row *row,
-		      const struct dump_fields *fields)
+void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
+	       const struct dump_fields *fields)
 {
+	json_key(json, "table");
+	json_cstr(json, fields->table->name);
+	json_key(json, "time_ns");
+	json_time(json, row->time, fields->start_ns);
+	json_key(json, "values");
+	json_open_object(json);
 	for (uint32_t i = 0; i < fields->n; i++) {
 		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
 
 		text_clear(scratch);
 		dump_json_key(scratch, field);
 		json_key(json, text_get(scratch));
-		json_value(json, scratch, row, field, fields->index[i]);
+		json_value(json, scratch, row, field, fields->index[i], fields->start_ns);
 	}
-}
-
-void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
-	       const struct dump_fields *fields)
-{
-	json_open_object(json);
-	json_key(json, "time_ns");
-	json_u64(json, row->time);
-	json_key(json, "table");
-	json_cstr(json, fields->table->name);
-	dump_json_fields(json, scratch, row, fields);
 	json_end(json);
 }

@@ -13,6 +13,7 @@
 /* Fields of one table that the file has, in the order of its schema; without `time`. */
 struct dump_fields {
 	const struct ebt_table *table;
+	uint64_t start_ns; /* of the trace: times in JSON count from it */
 	uint8_t index[EBT_MAX_FIELDS];
 	uint32_t n;
 	char *head;		      /* " name" of the table, as a line has it */
@@ -30,15 +31,11 @@ void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_f
 /* One line, with the newline. */
 void dump_line(struct text *text, const struct ebt_row *row, const struct dump_fields *fields);
 
-/* One object: time_ns, table, fields; those in ns have names ending in _ns. */
+/* The members of an object: table, time_ns, values. */
 void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
 	       const struct dump_fields *fields);
 
-/* The members of an object, for the fields alone. */
-void dump_json_fields(struct json *json, struct text *scratch, const struct ebt_row *row,
-		      const struct dump_fields *fields);
-
-/* Key of a field in JSON. */
+/* Key of a field in JSON; those in ns have names ending in _ns. */
 void dump_json_key(struct text *text, const struct ebt_field *field);
 
 #endif

@@ -70,12 +70,14 @@ struct ebt_error *dump_tables_init(struct trace *trace, struct dump_tables *t)
 		t->by_id[t->tables[i].id] = (uint16_t)(i + 1);
 	}
 	err = read_fields(trace, t);
+	t->start_ns = trace_start_ns(trace);
 	/* No schema could be read: print what this program knows. */
 	for (size_t i = 0; !err && i < t->n; i++) {
 		for (uint32_t f = 1; !t->fields[i].n && f < t->tables[i].n_fields; f++)
 			t->fields[i].index[f - 1] = (uint8_t)f;
 		if (!t->fields[i].n && t->tables[i].n_fields)
 			t->fields[i].n = t->tables[i].n_fields - 1;
+		t->fields[i].start_ns = t->start_ns;
 		err = dump_fields_prepare(&t->fields[i]);
 	}
 	return err;

@@ -13,6 +13,7 @@ struct dump_tables {
 	bool *chosen;			/* likewise */
 	uint16_t *by_id;		/* 1 + index of a table, 0: none */
 	size_t n;
+	uint64_t start_ns; /* of the trace: times in JSON count from it */
 };
 
 /* Fields are those that the file has, in the order of its own schema. */

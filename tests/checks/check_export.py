@@ -49,7 +49,7 @@ def expected_value(field, value):
     if field.type == ebtdump.ENUM and value in field.values:
         return text(field.values[value])
     if field.type == ebtdump.TASK and value:
-        return dict(zip(("tid", "pid", "start_ns", "comm"), (*value[:3], text(value[3]))))
+        return dict(zip(("tid", "pid", "begin_ns", "comm"), (*value[:3], text(value[3]))))
     if field.type == ebtdump.STACK and value:
         return {"kind": "user" if value[0] & 1 else "kernel", "truncated": bool(value[0] & 2),
                 "addresses": [f"{address:#x}" for address in value[1]]}
@@ -82,6 +82,29 @@ def expected_rows(data):
     return ([row for row in rows if row[0] != "lost"], [row for row in rows if row[0] == "lost"])
 
 
+def absolute(lines):
+    """The lines with times as they are in the file and numbers as numbers, for comparing."""
+    start, types = 0, {}
+    for line in lines:
+        line = json.loads(json.dumps(line))
+        if line["kind"] == "header":
+            start = int(line["start_ns"])
+        if line["kind"] == "table":
+            types[line["table"]] = {c["name"]: c["type"] for c in line["columns"]}
+        for key in ("time_ns", "from_ns", "to_ns"):
+            if key in line:
+                line[key] += start
+        for key, value in line.get("values", {}).items():
+            kind = types[line["table"]][key]
+            if isinstance(value, str) and kind in ("u64", "i64", "time"):
+                line["values"][key] = int(value)
+            elif kind == "time":
+                line["values"][key] += start
+            elif kind == "task" and value:
+                value["begin_ns"] += start
+        yield line
+
+
 def gaps(lines):
     """What a receiver does: numbers that did not arrive."""
     numbers = [line["seq"] for line in lines]
@@ -111,6 +134,7 @@ class Export:
         lines = self.lines(what, path, full=full)
         with open(path, "rb") as f:
             rows, lost = expected_rows(f.read())
+        lines = list(absolute(lines))
         have = [(line["table"], line["time_ns"], list(line["values"].values()))
                 for line in lines if line["kind"] == "row"]
         check(have == rows, f"{what}: rows differ")
@@ -220,7 +244,7 @@ def check_live(export, name, content, pieces):
         whole = export.lines(name, f.name)
     for pause in 0.05, 1, 10:
         lines = export_live(export, name, content, pieces, pause)
-        batches = [line["until_ns"] for line in lines if line["kind"] == "batch"]
+        batches = [line["to_ns"] for line in lines if line["kind"] == "batch"]
         if len(batches) > (len(pieces) > 4):
             break
     check(not gaps(lines), f"{name} live: numbers of lines")
@@ -229,6 +253,8 @@ def check_live(export, name, content, pieces):
     same = "head" not in name
     for key in ("rows", "complete", *(("lost", "why") if same else ())):
         check(lines[-1][key] == whole[-1][key], f"{name} live: {key} at the end: {lines[-1]}")
+
+    lines, whole = list(absolute(lines)), list(absolute(whole))
 
     def as_texts(all_lines, kind):
         return [json.dumps({k: v for k, v in line.items() if k != "seq"})
