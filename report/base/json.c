@@ -194,5 +194,5 @@ void json_cstr(struct json *json, const char *s)
 
 void json_newline(struct json *json)
 {
-	json->line = !json->skipped;
+	json->line = !json->skipped && !json->one_line;
 }

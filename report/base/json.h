@@ -23,6 +23,7 @@ struct json {
 	bool comma;	      /* something stands before on this level */
 	bool after_key;
 	bool line;			    /* a line break is due behind the next comma */
+	bool one_line;			    /* none ever is */
 	unsigned char kind[JSON_MAX_DEPTH]; /* '}' or ']' */
 };
 

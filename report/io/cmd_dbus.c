@@ -49,7 +49,7 @@ static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_
 		{ "destination", "DESTINATION", OUT_STRING, OUT_FLEX },
 		{ "interface", "INTERFACE", OUT_STRING, OUT_FLEX },
 		{ "member", "MEMBER", OUT_STRING, 0 },
-		{ "calls", "CALLS", OUT_U64, 0 },
+		{ "call_count", "CALLS", OUT_U64, 0 },
 		{ "errors", "ERRORS", OUT_U64, 0 },
 		{ "unanswered", "OPEN", OUT_U64, OUT_OPTIONAL },
 		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },

@@ -32,6 +32,7 @@ static const struct {
 	{ "lost", "lost_rows" },	{ "first_ns", "first_at_ns" },
 	{ "last_ns", "last_at_ns" },	{ "cpu_time_ns", "run_ns" },
 	{ "cpu_usage", "cpu_percent" }, { "cmdline", "args" },
+	{ "calls", "call_count" },	{ "id", "file_id" },
 };
 
 static const char *new_key(const struct out_table *table, const char *name, size_t n)

@@ -16,14 +16,10 @@ void out_json_time(struct out *out, uint64_t time)
 	json_time(&out->json, time, trace_start_ns(out->trace));
 }
 
-void out_json_open(struct out *out)
+static void put_head(struct out *out)
 {
 	struct json *json = &out->json;
 
-	if (out->opened)
-		return;
-	out->opened = true;
-	json_open_object(json);
 	json_key(json, "command");
 	json_cstr(json, out->options->command->name);
 	json_key(json, "version");
@@ -32,8 +28,32 @@ void out_json_open(struct out *out)
 	json_cstr(json, out->options->file);
 	json_key(json, "start_ns");
 	json_wide_u64(json, trace_start_ns(out->trace));
-	json_key(json, "duration_ns");
-	json_u64(json, trace_end_ns(out->trace) - trace_start_ns(out->trace));
+}
+
+void out_json_open(struct out *out)
+{
+	if (out->opened)
+		return;
+	out->opened = true;
+	json_open_object(&out->json);
+	put_head(out);
+	json_key(&out->json, "duration_ns");
+	json_u64(&out->json, trace_end_ns(out->trace) - trace_start_ns(out->trace));
+}
+
+void out_json_line_begin(struct out *out)
+{
+	uint64_t to = trace_to_ns(out->trace), end = trace_end_ns(out->trace);
+
+	out->opened = true;
+	json_open_object(&out->json);
+	json_key(&out->json, "seq");
+	json_u64(&out->json, out->n_json_lines++);
+	put_head(out);
+	json_key(&out->json, "from_ns");
+	out_json_time(out, trace_from_ns(out->trace));
+	json_key(&out->json, "to_ns");
+	out_json_time(out, to < end ? to : end);
 }
 
 void out_json_intervals_begin(struct out *out)

@@ -82,6 +82,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	if (!out)
 		return &ebt_enomem;
 	out->options = options;
+	out->format = options->format;
 	out->trace = trace;
 	out->f = stdout;
 	out->path = "standard output";
@@ -133,7 +134,7 @@ struct ebt_error *out_finish(struct out *out)
 	struct ebt_error *err = NULL;
 	bool failed;
 
-	if (out->options->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		err = out_json_close(out);
 	errno = 0;
 	failed = fflush(out->f) || ferror(out->f);
@@ -149,12 +150,12 @@ struct ebt_error *out_finish(struct out *out)
 
 enum option_format out_format(const struct out *out)
 {
-	return out->options->format;
+	return out->format;
 }
 
 struct json *out_json(struct out *out)
 {
-	if (out->options->format != FORMAT_JSON)
+	if (out->format != FORMAT_JSON)
 		return NULL;
 	out_json_open(out);
 	return &out->json;
@@ -189,7 +190,7 @@ void out_printf(struct out *out, const char *format, ...)
 {
 	va_list args;
 
-	if (out->options->format != FORMAT_TABLE)
+	if (out->format != FORMAT_TABLE)
 		return;
 	va_start(args, format);
 	vfprintf(out->f, format, args);
@@ -206,11 +207,27 @@ struct ebt_str out_join(struct out *out, struct ebt_str items)
 	return (struct ebt_str){ text_get(&out->joined), out->joined.len };
 }
 
+struct json *out_line_begin(struct out *out)
+{
+	out->format = FORMAT_JSON;
+	out->json.one_line = true;
+	out_json_line_begin(out);
+	return &out->json;
+}
+
+void out_line_end(struct out *out)
+{
+	json_end(&out->json);
+	out->json.comma = false;
+	out->format = FORMAT_TABLE;
+	fflush(out->f);
+}
+
 /* --- intervals --- */
 
 void out_intervals_begin(struct out *out)
 {
-	if (out->options->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		out_json_intervals_begin(out);
 }
 
@@ -228,7 +245,7 @@ void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns)
 	out->interval_from = from_ns;
 	out->interval_to = to_ns;
 	out->n_intervals++;
-	if (out->options->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		out_json_interval_begin(out);
 	else if (!options_flag(out->options, "ndjson")) /* lines of JSON say it themselves */
 		put_headline(out);
@@ -236,13 +253,13 @@ void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns)
 
 void out_interval_end(struct out *out)
 {
-	if (out->options->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		json_end(&out->json);
 }
 
 void out_intervals_end(struct out *out)
 {
-	if (out->options->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		json_end(&out->json);
 }
 
@@ -395,7 +412,7 @@ static size_t walk_groups(const struct out *out, struct out_groups *g, uint64_t 
 
 static struct ebt_error *write_lines(struct out *out, const struct out_lines *lines)
 {
-	switch (out->options->format) {
+	switch (out->format) {
 	case FORMAT_TABLE:
 		return out_table_write(out, lines);
 	case FORMAT_JSON:
@@ -495,7 +512,7 @@ static bool is_main(const struct out_table *table)
 
 static bool is_skipped(const struct out *out)
 {
-	return out->options->format == FORMAT_CSV && !is_main(out->table);
+	return out->format == FORMAT_CSV && !is_main(out->table);
 }
 
 struct ebt_error *out_begin(struct out *out, const struct out_table *table)
@@ -515,11 +532,11 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 	err = table->flags & OUT_STREAM ? NULL : find_sort(out, &column, &reverse);
 	if (err)
 		return err;
-	if (out->options->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		out_json_open(out);
 	if (!(table->flags & OUT_STREAM) || is_skipped(out))
 		return NULL;
-	switch (out->options->format) {
+	switch (out->format) {
 	case FORMAT_TABLE:
 		return out_table_stream_begin(out);
 	case FORMAT_JSON:
@@ -602,7 +619,7 @@ struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct ou
 		values = out_chosen_values(&out->chosen, values);
 	if (!(out->table->flags & OUT_STREAM))
 		return collect(out, depth, values);
-	switch (out->options->format) {
+	switch (out->format) {
 	case FORMAT_TABLE:
 		return out_table_stream_row(out, values);
 	case FORMAT_JSON:
@@ -620,7 +637,7 @@ struct ebt_error *out_end(struct out *out)
 
 	if (!(out->table->flags & OUT_STREAM) && !is_skipped(out))
 		err = sort_and_write(out);
-	else if (out->options->format == FORMAT_JSON)
+	else if (out->format == FORMAT_JSON)
 		out_json_stream_end(out);
 	forget_lines(out);
 	out_chosen_deinit(&out->chosen);

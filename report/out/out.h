@@ -184,6 +184,11 @@ DEFINE_CLEANUP(struct out *, out_destroy);
  * says whether all could be written. */
 struct ebt_error *out_finish(struct out *out);
 
+/* Around the tables of a line of JSON, of a command that has --ndjson; seq counts the lines. The
+ * command adds members of its own. */
+struct json *out_line_begin(struct out *out);
+void out_line_end(struct out *out);
+
 /* Around the tables of all intervals, and around those of one: from <= time < to. */
 void out_intervals_begin(struct out *out);
 void out_interval_begin(struct out *out, uint64_t from_ns, uint64_t to_ns);

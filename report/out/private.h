@@ -41,6 +41,7 @@ struct ebt_error *out_no_column(const struct out_table *table, const char *optio
 struct out {
 	const struct options *options;
 	struct trace *trace;
+	enum option_format format;
 	FILE *f;
 	const char *path; /* for messages */
 	FILE *own_file;	  /* -o, or NULL */
@@ -50,6 +51,7 @@ struct out {
 	struct json json;
 	uint64_t interval_from, interval_to; /* with --interval: of the one that tables are of */
 	uint32_t n_intervals;
+	uint64_t n_json_lines;
 	bool header_written; /* CSV: once for all intervals */
 
 	const struct out_table *table; /* between begin and end */
@@ -95,7 +97,8 @@ void out_json_interval_begin(struct out *out);
 /* A time as JSON has it. */
 void out_json_time(struct out *out, uint64_t time);
 
-/* The JSON object around the tables: its first members, and its last. */
+/* The JSON object around the tables: its first members, and its last; of a line, the first. */
+void out_json_line_begin(struct out *out);
 void out_json_open(struct out *out);
 struct ebt_error *out_json_close(struct out *out);
 

@@ -189,15 +189,15 @@ static struct ebt_error *put_all_layouts(const struct proc_view *v)
 /* --- mounts --- */
 
 static const struct out_column mount_columns[] = {
-	{ "id", "ID", OUT_U64, OUT_OPTIONAL },
-	{ "parent", "PARENT", OUT_U64, OUT_OPTIONAL },
+	{ "mount_id", "ID", OUT_U64, OUT_OPTIONAL },
+	{ "parent_mount_id", "PARENT", OUT_U64, OUT_OPTIONAL },
 	{ "mount_namespace", NULL, OUT_ID, OUT_DETAIL },
 	{ "device", "DEVICE", OUT_STRING, 0 },
 	{ "mount_point", "MOUNT POINT", OUT_STRING, OUT_FLEX },
 	{ "type", "TYPE", OUT_STRING, 0 },
-	{ "source", "SOURCE", OUT_STRING, 0 },
-	{ "root", "ROOT", OUT_STRING, OUT_OPTIONAL },
-	{ "options", "OPTIONS", OUT_STRING, OUT_OPTIONAL },
+	{ "mount_source", "SOURCE", OUT_STRING, 0 },
+	{ "mount_root", "ROOT", OUT_STRING, OUT_OPTIONAL },
+	{ "mount_options", "OPTIONS", OUT_STRING, OUT_OPTIONAL },
 };
 
 static struct ebt_error *put_table(const struct proc_view *v, const struct mount_table *table,

@@ -116,10 +116,9 @@ static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat
 static struct ebt_error *put_irqs(const struct irq_view *v)
 {
 	static const struct out_table table = {
-		.key = "irqs",
+		.key = "rows",
 		.columns = irq_columns,
 		.n_columns = N_IRQ_COLUMNS,
-		.flags = OUT_MAIN,
 	};
 	size_t n;
 	const struct irq_stat *stats = irq_model_stats(v->model, &n);

@@ -98,7 +98,7 @@ static uint64_t stored_size(const struct file_pieces *pieces, uint64_t file, uin
 /* --- the table --- */
 
 static const struct out_column columns[] = {
-	{ "id", "ID", OUT_U64, 0 },
+	{ "file_id", "ID", OUT_U64, 0 },
 	{ "role", "ROLE", OUT_STRING, 0 },
 	{ "pid", "PID", OUT_U64, 0 },
 	{ "namespace", "NS", OUT_ID, OUT_OPTIONAL },

@@ -386,7 +386,7 @@ static struct ebt_error *put_tables(struct info_view *v)
 		{ "bytes_per_row", "BYTES/ROW", OUT_FLOAT, 0 },
 		{ "lost_rows", "LOST", OUT_U64, 0 },
 		{ "chunks", "CHUNKS", OUT_U64, 0 },
-		{ "id", NULL, OUT_U64, OUT_DETAIL },
+		{ "table_id", NULL, OUT_U64, OUT_DETAIL },
 		{ "raw_bytes", NULL, OUT_U64, OUT_DETAIL },
 		{ "first_at_ns", NULL, OUT_TIME, OUT_DETAIL },
 		{ "last_at_ns", NULL, OUT_TIME, OUT_DETAIL },
@@ -395,7 +395,6 @@ static struct ebt_error *put_tables(struct info_view *v)
 		.key = "rows",
 		.columns = columns,
 		.n_columns = sizeof(columns) / sizeof(columns[0]),
-		.flags = OUT_MAIN,
 	};
 	struct ebt_error *err;
 

@@ -165,7 +165,7 @@ static struct ebt_error *json_files(struct info_view *v)
 	json_open_array(json);
 	for (size_t i = 0; i < n; i++) {
 		json_open_object(json);
-		json_number(json, "id", files[i].id);
+		json_number(json, "file_id", files[i].id);
 		json_key(json, "role");
 		json_cstr(json, files[i].role);
 		json_key(json, "path");

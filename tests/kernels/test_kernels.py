@@ -560,7 +560,7 @@ class Kernel(unittest.TestCase):
         lost = e2e.lost(trace)
         lost.pop("process", None)  # of the loop, which ended before their /proc was read
         self.assertEqual(lost, {})
-        irqs = e2e.report_json("sched", trace, "--irq")["irqs"]
+        irqs = e2e.report_json("sched", trace, "--irq")["rows"]
         for name, known in ("softirqs", None), ("interrupts", test_irq.VECTORS):
             inner0, inner1, outer0, outer1 = [
                 test_irq.read_counts(self.text(f"{name}.{at}"), known)

@@ -156,8 +156,8 @@ class DBus(e2e.TestCase):
         trace = self.record_until(address, lambda m: m.get("member") == "Never",
                                   self.call(address, "Fail"), self.call(address, "Fail"), never)
         rows = {r["member"]: r for r in e2e.rows("dbus", trace)}
-        self.assertEqual((rows["Fail"]["calls"], rows["Fail"]["errors"]), (2, 2))
-        self.assertEqual((rows["Never"]["calls"], rows["Never"]["unanswered"]), (1, 1))
+        self.assertEqual((rows["Fail"]["call_count"], rows["Fail"]["errors"]), (2, 2))
+        self.assertEqual((rows["Never"]["call_count"], rows["Never"]["unanswered"]), (1, 1))
         self.assertNotIn("max_ns", rows["Never"])
         errors = [m for m in e2e.report_json("dbus", trace, "--trace")["rows"]
                   if m["type"] == "error"]
@@ -209,7 +209,7 @@ class DBus(e2e.TestCase):
                             "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.GetId")
         self.assertEqual(self.source(trace)["status"], "on")
         rows = {r["member"]: r for r in e2e.rows("dbus", trace)}
-        self.assertEqual((rows["GetId"]["calls"], rows["GetId"]["bus"]), (1, "session"))
+        self.assertEqual((rows["GetId"]["call_count"], rows["GetId"]["bus"]), (1, "session"))
 
     def fake(self, answer):
         """A socket that says something else than a bus would."""

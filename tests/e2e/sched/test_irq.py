@@ -114,7 +114,7 @@ class Irq(e2e.TestCase):
         for row in e2e.Dump(trace, "--table", "irq_name").rows("irq_name"):
             names[row["number"]].add(row["name"])
         interrupts, softirqs = collections.Counter(), collections.Counter()
-        for row in report["irqs"]:
+        for row in report["rows"]:
             if row["kind"] == "soft":
                 softirqs[row["cpu"], row["name"]] += row["count"]
             elif row["kind"] == "line":
@@ -153,14 +153,14 @@ class Irq(e2e.TestCase):
     def test_times_add_up(self):
         trace, report = self.record_all()
         span, cpus = report["duration_ns"], collections.Counter()
-        for row in report["irqs"]:
+        for row in report["rows"]:
             cpus[row["cpu"]] += row["total_ns"]
             self.assertLessEqual(row["taken_ns"], row["total_ns"])
             self.assertLessEqual(row["max_ns"], row["total_ns"])
         self.assertEqual(len(cpus), os.cpu_count())
         for total in cpus.values():
             self.assertLess(total, span)
-        taken = sum(row["taken_ns"] for row in report["irqs"])
+        taken = sum(row["taken_ns"] for row in report["rows"])
         self.assertEqual(sum(row["irq_ns"] for row in report["irq_tasks"]), taken)
         for row in e2e.Dump(trace, "--table", "irq").rows("irq"):
             self.assertLessEqual(int(row["self"]), int(row["duration"]))
@@ -173,7 +173,7 @@ class Irq(e2e.TestCase):
         self.assert_no_loss(trace)
         tids = {row["task"].split("/")[0] for row in e2e.Dump(trace, "--table", "irq").rows("irq")}
         self.assertEqual(len(tids), 1, tids)
-        names = {row["name"] for row in e2e.report_json("sched", trace, "--irq")["irqs"]}
+        names = {row["name"] for row in e2e.report_json("sched", trace, "--irq")["rows"]}
         self.assertIn("NET_RX", names)
 
 

@@ -183,7 +183,7 @@ class Files(e2e.TestCase):
             self.assertLessEqual(row["stored"], row["size"] + 4096)
             with open(path, "rb") as f:
                 content = f.read()
-            self.assertEqual(e2e.run(e2e.EBREPORT, "extract", trace, row["id"]).stdout, content)
+            self.assertEqual(e2e.run(e2e.EBREPORT, "extract", trace, row["file_id"]).stdout, content)
             if row["role"] == "cpuinfo":
                 self.assertIn(b"processor", content)
             if row["role"] == "kallsyms":
@@ -203,7 +203,7 @@ class Files(e2e.TestCase):
         os.mkdir(folder)
         with open(precious, "w", encoding="utf-8") as f:
             f.write("precious")
-        number = next(row["id"] for row in e2e.rows("files", trace) if row["role"] == "cpuinfo")
+        number = next(row["file_id"] for row in e2e.rows("files", trace) if row["role"] == "cpuinfo")
         os.symlink(precious, os.path.join(folder, f"{number}-cpuinfo"))
         for force in ([], ["--force"]):
             e2e.run(e2e.EBREPORT, "extract", trace, number, "-o", folder, *force,
@@ -215,7 +215,7 @@ class Files(e2e.TestCase):
     def test_terminal(self):
         """A terminal gets no control characters."""
         trace = self.record("--", "true")
-        number = next(row["id"] for row in e2e.rows("files", trace) if row["role"] == "vdso")
+        number = next(row["file_id"] for row in e2e.rows("files", trace) if row["role"] == "vdso")
         done = subprocess.run(["script", "-qec", f"{e2e.EBREPORT} extract {trace} {number}",
                                "/dev/null"], capture_output=True, check=True, env=e2e.CLEAN,
                               stdin=subprocess.DEVNULL, timeout=e2e.SECONDS)

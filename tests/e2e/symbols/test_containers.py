@@ -277,7 +277,7 @@ class Containers:
     def check_info(self, trace, containers):
         """The list of containers, as podman knows them: by id, name and image."""
         listed = e2e.report_json("info", trace)["containers"]
-        found = {row["id"]: (row["name"], row["image"], int(row["pids"])) for row in listed}
+        found = {row["container_id"]: (row["name"], row["image"], int(row["pids"])) for row in listed}
         self.assertEqual(found, containers)
         rows = {row["pid"]: row for row in e2e.rows("procs", trace)}
         for identity, (name, _, pid) in containers.items():

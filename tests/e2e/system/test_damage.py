@@ -47,7 +47,7 @@ class Damage(e2e.TestCase):
                             " 50000; wait")
         whole = e2e.tables(trace)["syscall"]
         last = [row for row in e2e.Dump(trace, "--table", "index").rows("index")
-                if int(row["table_id"]) == whole["id"]][-1]
+                if int(row["table_id"]) == whole["table_id"]][-1]
         os.truncate(trace, int(last["offset"]) + int(last["stored"]) // 2)
         self.assert_incomplete(trace, 1)
         rows = e2e.tables(trace)["syscall"]["row_count"]

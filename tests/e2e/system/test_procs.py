@@ -173,7 +173,7 @@ class Procs(e2e.TestCase):
             start, stop = (int(word, 16) for word in words[0].split("-"))
             if words[-1] != "[vsyscall]":  # the kernel's own, the same for all
                 self.assertIn((start, stop, words[5] if len(words) > 5 else "//anon"), ours)
-        mounts = {(m["id"], m["parent"], m["device"]) for m in details["mounts"]}
+        mounts = {(m["mount_id"], m["parent_mount_id"], m["device"]) for m in details["mounts"]}
         truth = {(int(w[0]), int(w[1]), w[2]) for w in map(str.split, own["mounts"])}
         self.assertEqual(mounts, truth)
 

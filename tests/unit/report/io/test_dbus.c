@@ -90,8 +90,9 @@ static void expect(char *text, const char *expected)
 	free(text);
 }
 
-#define HEADER                                                                                    \
-	"bus,destination,interface,member,calls,errors,unanswered,total_ns,p50_ns,p99_ns,max_ns," \
+#define HEADER                                                                                  \
+	"bus,destination,interface,member,call_count,errors,unanswered,total_ns,p50_ns,p99_ns," \
+	"max_ns,"                                                                               \
 	"max_at_ns,bytes\r\n"
 
 static void test_calls(void **state)

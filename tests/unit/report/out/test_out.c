@@ -65,8 +65,9 @@ struct row {
 };
 
 /* What the rows come to with these options; width 0: no terminal. */
-static char *render(const struct out_table *table, const struct row *rows, size_t n,
-		    unsigned int width, const char *const *args)
+static char *render_any(const struct out_table *table, const struct out_value *only,
+			const struct row *rows, size_t n, unsigned int width,
+			const char *const *args)
 {
 	char path[] = "/tmp/ebt-out-XXXXXX", *argv[16] = { (char *)"ebreport", (char *)"info" };
 	struct options options = { 0 };
@@ -88,6 +89,8 @@ static char *render(const struct out_table *table, const struct row *rows, size_
 	assert_null(out_create(&options, trace, &out));
 	out->width = width;
 	assert_null(out_begin(out, table));
+	if (only)
+		assert_null(out_row_n(out, 0, only, table->n_columns));
 	for (size_t i = 0; i < n; i++) {
 		struct out_value values[] = { rows[i].name ? out_cstr(rows[i].name) : out_null(),
 					      out_u64(rows[i].count),
@@ -112,6 +115,18 @@ static char *render(const struct out_table *table, const struct row *rows, size_
 	fclose(f);
 	unlink(path);
 	return text;
+}
+
+static char *render(const struct out_table *table, const struct row *rows, size_t n,
+		    unsigned int width, const char *const *args)
+{
+	return render_any(table, NULL, rows, n, width, args);
+}
+
+static char *render_values(const struct out_table *table, const struct out_value *values,
+			   const char *format)
+{
+	return render_any(table, values, NULL, 0, 0, (const char *const[]){ format, NULL });
 }
 
 #define RENDER(table, rows, width, ...)                              \
@@ -207,6 +222,19 @@ static void test_sort_unknown(void **state)
 	free(text);
 }
 
+/* A key of the contract's version 1, for the table that has its new one. */
+static void test_sort_renamed(void **state)
+{
+	char *text;
+	int status;
+
+	(void)state;
+	text = REPORT_FAILS(made.path, &status, "procs", "--sort", "start_ns");
+	assert_int_equal(status, EBT_ERR_INVALID);
+	assert_non_null(strstr(text, "the column 'start_ns' is called 'begin_ns' now"));
+	free(text);
+}
+
 static const struct row nested[] = {
 	{ 0, "p", 1, 10 }, { 1, "x", 2, 1 },   { 1, "y", 3, 9 }, { 2, "deep", 4, 5 },
 	{ 0, "q", 5, 90 }, { 1, NULL, 6, 90 }, { 0, "r", 7, 1 },
@@ -252,6 +280,58 @@ static void test_tree_json(void **state)
 	assert_non_null(strstr(rows, "{\"name\":\"deep\",\"count\":4,\"total_ns\":5" REST
 				     "4}]},\n{\"name\":\"x\""));
 	free(text);
+}
+
+/* Of any depth: rows say in which place of the array their parent is. */
+static void test_flat_tree_json(void **state)
+{
+	struct out_table flat_tree = tree;
+	char *text;
+
+	(void)state;
+	flat_tree.children = NULL;
+	flat_tree.flags = OUT_TREE;
+	text = RENDER(&flat_tree, nested, 0, "--json", "--columns", "count");
+	assert_non_null(strstr(text, "\"rows\":[\n"
+				     "{\"id\":0,\"name\":\"q\",\"count\":5},\n"
+				     "{\"id\":1,\"parent\":0,\"count\":6},\n"
+				     "{\"id\":2,\"name\":\"p\",\"count\":1},\n"
+				     "{\"id\":3,\"parent\":2,\"name\":\"y\",\"count\":3},\n"
+				     "{\"id\":4,\"parent\":3,\"name\":\"deep\",\"count\":4},\n"
+				     "{\"id\":5,\"parent\":2,\"name\":\"x\",\"count\":2},\n"
+				     "{\"id\":6,\"name\":\"r\",\"count\":7}],"));
+	free(text);
+}
+
+/* Numbers that may exceed 2^53, and lists. */
+static void test_wide(void **state)
+{
+	static const struct out_column wide[] = {
+		{ "inode", "INODE", OUT_ID, 0 },
+		{ "ret", "RESULT", OUT_SIGNED_ID, 0 },
+		{ "args", "ARGUMENTS", OUT_LIST, 0 },
+	};
+	static const struct out_table table = { "rows", NULL, wide, 3, NULL, OUT_STREAM };
+	static const char *const formats[] = { "--json", "--csv" };
+	static const char *const expected[] = {
+		"{\"inode\":\"18446744073709551615\",\"ret\":\"-9223372036854775808\","
+		"\"args\":[\"a b\",\"\",\"c\"]}",
+		"18446744073709551615,-9223372036854775808,a b  c\r\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char *text = render_values(&table,
+					   (struct out_value[]){
+						   out_u64(UINT64_MAX),
+						   out_i64(INT64_MIN),
+						   out_str((struct ebt_str){ "a b\0\0c\0", 7 }),
+					   },
+					   formats[i]);
+
+		assert_non_null(strstr(text, expected[i]));
+		free(text);
+	}
 }
 
 static const struct row hostile[] = {
@@ -377,12 +457,21 @@ static void test_json_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	     cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_sort_unknown), cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_tree_csv),     cmocka_unit_test(test_tree_json),
-		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_width),
-		cmocka_unit_test(test_empty),	     cmocka_unit_test(test_not_over_the_trace),
-		cmocka_unit_test(test_json_depth),   cmocka_unit_test(test_top_of_many),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_sort_unknown),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_tree_csv),
+		cmocka_unit_test(test_tree_json),
+		cmocka_unit_test(test_flat_tree_json),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_sort_renamed),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_not_over_the_trace),
+		cmocka_unit_test(test_json_depth),
+		cmocka_unit_test(test_top_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
