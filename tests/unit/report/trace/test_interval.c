@@ -46,30 +46,30 @@ static void test_csv(void **state)
 	(void)state;
 	with_trace(&t);
 	expect(REPORT_OK(t.path, "syscalls", "--csv", "--interval", "1us"),
-	       "from_ns,to_ns,pid,tid,comm,name,abi,category,count,errors,total_ns,percent,avg_ns,"
+	       "from_ns,to_ns,name,abi,category,count,errors,total_ns,percent,avg_ns,"
 	       "p50_ns,"
 	       "p99_ns,max_ns,max_at_ns,min_ns\r\n"
-	       "1000,2000,,,,read,native,file_io,2,0,11,100,5,5,6,6,1999,5\r\n"
-	       "2000,3000,,,,write,native,file_io,1,1,100,93.4579,100,100,100,100,2001,100\r\n"
-	       "2000,3000,,,,read,native,file_io,1,0,7,6.54206,7,7,7,7,2000,7\r\n"
-	       "3000,4000,,,,read,native,file_io,1,0,8,100,8,8,8,8,4000,8\r\n");
+	       "1000,2000,read,native,file_io,2,0,11,100,5,5,6,6,1999,5\r\n"
+	       "2000,3000,write,native,file_io,1,1,100,93.4579,100,100,100,100,2001,100\r\n"
+	       "2000,3000,read,native,file_io,1,0,7,6.54206,7,7,7,7,2000,7\r\n"
+	       "3000,4000,read,native,file_io,1,0,8,100,8,8,8,8,4000,8\r\n");
 	/* From elsewhere than the start; the last part is shorter than the others. */
 	expect(REPORT_OK(t.path, "syscalls", "--csv", "--interval", "2us", "--from", "999ns",
 			 "--comm", "one"),
-	       "from_ns,to_ns,pid,tid,comm,name,abi,category,count,errors,total_ns,percent,avg_ns,"
+	       "from_ns,to_ns,name,abi,category,count,errors,total_ns,percent,avg_ns,"
 	       "p50_ns,"
 	       "p99_ns,max_ns,max_at_ns,min_ns\r\n"
-	       "1999,3999,,,,write,native,file_io,1,1,100,93.4579,100,100,100,100,2001,100\r\n"
-	       "1999,3999,,,,read,native,file_io,1,0,7,6.54206,7,7,7,7,2000,7\r\n"
-	       "3999,4000,,,,read,native,file_io,1,0,8,100,8,8,8,8,4000,8\r\n");
+	       "1999,3999,write,native,file_io,1,1,100,93.4579,100,100,100,100,2001,100\r\n"
+	       "1999,3999,read,native,file_io,1,0,7,6.54206,7,7,7,7,2000,7\r\n"
+	       "3999,4000,read,native,file_io,1,0,8,100,8,8,8,8,4000,8\r\n");
 	/* --to ends the last one. */
 	expect(REPORT_OK(t.path, "syscalls", "--csv", "--interval", "1us", "--to", "1001ns",
 			 "--sort", "count", "--top", "1"),
-	       "from_ns,to_ns,pid,tid,comm,name,abi,category,count,errors,total_ns,percent,avg_ns,"
+	       "from_ns,to_ns,name,abi,category,count,errors,total_ns,percent,avg_ns,"
 	       "p50_ns,"
 	       "p99_ns,max_ns,max_at_ns,min_ns\r\n"
-	       "1000,2000,,,,read,native,file_io,2,0,11,100,5,5,6,6,1999,5\r\n"
-	       "2000,2001,,,,read,native,file_io,1,0,7,100,7,7,7,7,2000,7\r\n");
+	       "1000,2000,read,native,file_io,2,0,11,100,5,5,6,6,1999,5\r\n"
+	       "2000,2001,read,native,file_io,1,0,7,100,7,7,7,7,2000,7\r\n");
 	made_trace_remove(&t);
 }
 
@@ -146,7 +146,7 @@ static void test_refused(void **state)
 	free(text);
 	/* 3001 parts of 1 ns are not too many, those of a longer trace are. */
 	text = REPORT_OK(t.path, "syscalls", "--csv", "--interval", "1ns");
-	expect_part(text, "\r\n1999,2000,,,,read,native,file_io,1,");
+	expect_part(text, "\r\n1999,2000,read,native,file_io,1,");
 	free(text);
 	text = REPORT_FAILS(t.path, &status, "syscalls", "--trace", "--interval", "1s");
 	assert_int_equal(status, EBT_ERR_INVALID);
