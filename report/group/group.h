@@ -99,8 +99,10 @@ enum group_figure {
 	GROUP_GET, /* by the column's function */
 };
 
-/* Among a column's flags: rows below rows have no such figure. */
-#define GROUP_ABOVE (1u << 16)
+/* Among a column's flags: rows below rows have no such figure; a key's column that is shown beside
+ * the label too. */
+#define GROUP_ABOVE  (1u << 16)
+#define GROUP_BESIDE (1u << 17)
 
 struct group_column {
 	struct out_column out;

@@ -93,7 +93,7 @@ static void add_key(struct rows *r, size_t level, bool labelled)
 		*column = columns[i];
 		if (r->label && level < r->n_keys)
 			column->flags |= OUT_PARENT;
-		if (labelled)
+		if (labelled && !(column->flags & GROUP_BESIDE))
 			column->flags |= OUT_DETAIL;
 		r->n_columns += !has_column(r, column->key);
 	}

@@ -1,97 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport locks`: which locks were waited for, how long, by whom, and who had them. */
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
-#include "report/base/text.h"
-#include "report/cli/command.h"
-#include "report/out/narrow.h"
 #include "report/sched/model_locks.h"
-#include "report/stacks/calltree_trace.h"
-#include "report/stacks/out_stacks.h"
-#include "report/trace/prepare.h"
 #include "symbolize/symbolize.h"
 
-#define DEFAULT_STACKS 20 /* printed without --top */
+#define MAX_COLUMNS 80
 
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
-
-struct locks_command {
+struct locks {
 	struct report *report;
 	const struct names *names;
-	struct calltree *tree;
 	struct lock_model *model;
-	uint64_t all_ns;
-};
-
-enum {
-	COL_LABEL,
-	COL_LOCK,
-	COL_KIND,
-	COL_KERNEL,
-	COL_PID,
-	COL_TID,
-	COL_COMM,
-	COL_ROLE,
-	COL_ADDRESS,
-	COL_COUNT,
-	COL_WAIT,
-	COL_PERCENT,
-	COL_AVG,
-	COL_P99,
-	COL_MAX,
-	COL_MAX_AT,
-	COL_WAITERS,
-	COL_HOLDER,
-	COL_HOLDER_TID,
-	COL_HOLDER_NS,
-	COL_OWNED,
-	COL_WOKE,
-	COL_AT_ONCE,
-	COL_TIMEOUTS,
-	COL_INTERRUPTED,
-	N_COLUMNS,
-};
-
-static const struct out_column all_columns[N_COLUMNS] = {
-	[COL_LABEL] = { "label", "LOCK", OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX },
-	[COL_LOCK] = { "lock", NULL, OUT_STRING, OUT_DETAIL | OUT_PARENT },
-	[COL_KIND] = { "kind", "KIND", OUT_STRING, OUT_PARENT },
-	[COL_KERNEL] = { "kernel", NULL, OUT_BOOL, OUT_DETAIL | OUT_PARENT },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ROLE] = { "role", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ADDRESS] = { "address", NULL, OUT_HEX, OUT_DETAIL },
-	[COL_COUNT] = { "count", "WAITS", OUT_U64, 0 },
-	[COL_WAIT] = { "wait_ns", "WAIT", OUT_DURATION, OUT_SORT },
-	[COL_PERCENT] = { "percent", "%", OUT_PERCENT, 0 },
-	[COL_AVG] = { "avg_ns", "AVG", OUT_DURATION, 0 },
-	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
-	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
-	[COL_MAX_AT] = { "max_at_ns", "MAX AT", OUT_TIME, 0 },
-	[COL_WAITERS] = { "waiters", "THREADS", OUT_U64, 0 },
-	[COL_HOLDER] = { "holder", "HOLDER", OUT_STRING, OUT_FLEX },
-	[COL_HOLDER_TID] = { "holder_tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_HOLDER_NS] = { "holder_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_OWNED] = { "owned", NULL, OUT_U64, OUT_DETAIL },
-	[COL_WOKE] = { "woke", NULL, OUT_U64, OUT_DETAIL },
-	[COL_AT_ONCE] = { "at_once", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TIMEOUTS] = { "timeouts", NULL, OUT_U64, OUT_DETAIL },
-	[COL_INTERRUPTED] = { "interrupted", NULL, OUT_U64, OUT_DETAIL },
-};
-
-static const struct narrow narrow[] = {
-	{ "max_at_ns", 140 }, { "p99_ns", 125 }, { "avg_ns", 112 },
-	{ "waiters", 100 },   { "percent", 90 }, { NULL, 0 },
+	struct text holder; /* of the row that is being made */
 };
 
 /* --- what things are called --- */
 
-static void add_task(const struct locks_command *c, struct text *text, const struct ebt_task *task)
+static void add_task(const struct locks *c, struct text *text, const struct ebt_task *task)
 {
 	if (task)
 		text_thread(text, names_task(c->names, task), task->tid);
@@ -100,8 +29,7 @@ static void add_task(const struct locks_command *c, struct text *text, const str
 }
 
 /* A lock's name by itself, without the process. */
-static struct ebt_error *add_lock(const struct locks_command *c, struct text *text,
-				  const struct lock *lock)
+static struct ebt_error *add_lock(const struct locks *c, struct text *text, const struct lock *lock)
 {
 	struct sym_variable variable;
 	struct ebt_error *err;
@@ -131,211 +59,307 @@ static struct ebt_error *add_lock(const struct locks_command *c, struct text *te
 	return NULL;
 }
 
-/* --- tables --- */
+/* --- figures --- */
 
-static void set_figures(const struct locks_command *c, const struct lock *lock,
-			struct out_value *values)
+static struct ebt_error *merge(void *to, const void *from)
 {
-	const struct histogram *h = &lock->wait;
+	const struct lock_sum *f = from;
+	struct lock_sum *t = to;
 
-	values[COL_COUNT] = out_u64(h->count);
-	values[COL_WAIT] = out_u64(h->sum);
-	values[COL_PERCENT] = out_f64(c->all_ns ? 100 * (double)h->sum / (double)c->all_ns : 0);
-	values[COL_AVG] = out_u64(histogram_avg(h));
-	values[COL_P99] = out_u64(histogram_percentile(h, 99));
-	values[COL_MAX] = out_u64(h->max);
-	values[COL_MAX_AT] = h->count ? out_u64(lock->max_at_ns) : out_null();
-	values[COL_WAITERS] = out_u64(lock->n_waiters);
-	values[COL_INTERRUPTED] = out_u64(lock->interrupted);
-	if (lock_is_kernel(lock->kind))
-		return;
-	values[COL_AT_ONCE] = out_u64(lock->at_once);
-	values[COL_TIMEOUTS] = out_u64(lock->timeouts);
+	return histogram_merge(&t->wait, &f->wait);
 }
 
-static struct ebt_error *put_person(const struct locks_command *c, const struct lock_person *p)
+static void deinit(void *figures)
 {
-	_cleanup_text_ struct text label = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
-
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
-	add_task(c, &label, p->task);
-	values[COL_KIND] = out_cstr(p->holder ? "holder" : "waiter");
-	values[COL_ROLE] = values[COL_KIND];
-	if (out_format(c->report->out) != FORMAT_TABLE)
-		values[COL_KIND] = out_null();
-	if (p->task) {
-		values[COL_PID] = out_u64(p->task->pid);
-		values[COL_TID] = out_u64(p->task->tid);
-		values[COL_COMM] = out_str(names_task(c->names, p->task));
-	}
-	values[COL_COUNT] = out_u64(p->count);
-	values[COL_WAIT] = out_u64(p->ns);
-	values[COL_AVG] = out_u64(p->count ? p->ns / p->count : 0);
-	values[COL_MAX] = out_u64(p->max_ns);
-	if (p->holder) {
-		values[COL_OWNED] = out_u64(p->owned);
-		values[COL_WOKE] = out_u64(p->woke);
-	}
-	if (text_error(&label))
-		return text_error(&label);
-	values[COL_LABEL] = out_str((struct ebt_str){ text_get(&label), label.len });
-	return out_row(c->report->out, 1, values);
+	histogram_deinit(&((struct lock_sum *)figures)->wait);
 }
 
-static struct ebt_error *put_persons(const struct locks_command *c, const struct lock *lock)
+static uint64_t weight(const void *figures)
 {
-	const struct lock_person *persons = lock_model_persons(c->model) + lock->persons;
-	struct ebt_error *err = NULL;
-
-	for (size_t i = 0; !err && i < lock->n_waiters + lock->n_holders; i++)
-		err = put_person(c, &persons[i]);
-	return err;
+	return ((const struct lock_sum *)figures)->wait.sum;
 }
 
-static void set_holder(const struct locks_command *c, const struct lock *lock, struct text *text,
-		       struct out_value *values)
+/* On a terminal, only what was waited for. */
+static bool hidden(const struct grouping *g, const void *figures)
 {
-	const struct lock_person *p;
-
-	if (!lock->n_holders)
-		return;
-	p = lock_model_persons(c->model) + lock->persons + lock->n_waiters;
-	add_task(c, text, p->task);
-	values[COL_HOLDER] = out_str((struct ebt_str){ text_get(text), text->len });
-	values[COL_HOLDER_TID] = p->task ? out_u64(p->task->tid) : out_null();
-	values[COL_HOLDER_NS] = out_u64(p->ns);
-	values[COL_OWNED] = out_u64(p->owned);
-	values[COL_WOKE] = out_u64(p->woke);
+	return !((const struct lock_sum *)figures)->wait.count &&
+	       out_format(grouping_report(g)->out) == FORMAT_TABLE;
 }
 
-static struct ebt_error *put_lock(const struct locks_command *c, const struct lock *lock)
+static struct out_value get_percent(const struct grouping *g, const void *figures)
 {
-	_cleanup_text_ struct text label = TEXT_INIT, name = TEXT_INIT, holder = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
-	struct ebt_error *err = add_lock(c, &name, lock);
+	uint64_t all = weight(grouping_all(g));
+
+	return out_f64(all ? 100 * (double)weight(figures) / (double)all : 0);
+}
+
+static struct out_value get_avg(const struct grouping *g, const void *figures)
+{
+	(void)g;
+	return out_u64(histogram_avg(&((const struct lock_sum *)figures)->wait));
+}
+
+static struct out_value get_max_at(const struct grouping *g, const void *figures)
+{
+	const struct lock_sum *sum = figures;
+
+	(void)g;
+	return sum->wait.count ? out_u64(sum->max_at_ns) : out_null();
+}
+
+/* NULL: there is none. */
+static const struct lock_thread *holder_of(const struct grouping *g, const struct lock_sum *sum)
+{
+	const struct locks *c = grouping_arg(g);
+
+	return sum->n_holders ? lock_model_threads(c->model) + sum->threads + sum->n_waiters : NULL;
+}
+
+static struct out_value get_holder(const struct grouping *g, const void *figures)
+{
+	const struct lock_thread *holder = holder_of(g, figures);
+	struct locks *c = grouping_arg(g);
+
+	if (!holder)
+		return out_null();
+	text_clear(&c->holder);
+	add_task(c, &c->holder, holder->task);
+	return out_str((struct ebt_str){ text_get(&c->holder), c->holder.len });
+}
+
+static struct out_value get_holder_tid(const struct grouping *g, const void *figures)
+{
+	const struct lock_thread *holder = holder_of(g, figures);
+
+	return holder && holder->task ? out_u64(holder->task->tid) : out_null();
+}
+
+static struct out_value get_holder_ns(const struct grouping *g, const void *figures)
+{
+	const struct lock_thread *holder = holder_of(g, figures);
+
+	return holder ? out_u64(holder->ns) : out_null();
+}
+
+static struct out_value get_owned(const struct grouping *g, const void *figures)
+{
+	const struct lock_thread *holder = holder_of(g, figures);
+
+	return holder ? out_u64(holder->owned) : out_null();
+}
+
+static struct out_value get_woke(const struct grouping *g, const void *figures)
+{
+	const struct lock_thread *holder = holder_of(g, figures);
+
+	return holder ? out_u64(holder->woke) : out_null();
+}
+
+/* Locks of the kernel are not told from waits at once, nor from those that end by time. */
+static struct out_value of_program(const struct grouping *g, const struct lock_sum *sum, uint64_t n)
+{
+	bool one = grouping_has(g, LOCK_BY_LOCK) || grouping_has(g, LOCK_BY_KIND);
+
+	return one && lock_is_kernel(sum->kind) ? out_null() : out_u64(n);
+}
+
+static struct out_value get_at_once(const struct grouping *g, const void *figures)
+{
+	const struct lock_sum *sum = figures;
+
+	return of_program(g, sum, sum->at_once);
+}
+
+static struct out_value get_timeouts(const struct grouping *g, const void *figures)
+{
+	const struct lock_sum *sum = figures;
+
+	return of_program(g, sum, sum->timeouts);
+}
+
+#define WAIT(figure) figure, offsetof(struct lock_sum, wait), NULL
+#define AT(field)    GROUP_U64, offsetof(struct lock_sum, field), NULL
+#define GET(get)     GROUP_GET, 0, get
+
+static const struct group_column columns[] = {
+	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT), 0 },
+	{ { "wait_ns", "WAIT", OUT_DURATION, OUT_SORT }, WAIT(GROUP_HISTOGRAM_SUM), 0 },
+	{ { "percent", "%", OUT_PERCENT, 0 }, GET(get_percent), 90 },
+	{ { "avg_ns", "AVG", OUT_DURATION, 0 }, GET(get_avg), 112 },
+	{ { "p99_ns", "P99", OUT_DURATION, 0 }, WAIT(GROUP_P99), 125 },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX), 0 },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GET(get_max_at), 140 },
+	{ { "waiters", "THREADS", OUT_U64, 0 }, AT(n_waiters), 100 },
+	{ { "holder", "HOLDER", OUT_STRING, OUT_FLEX }, GET(get_holder), 0 },
+	{ { "holder_tid", NULL, OUT_U64, OUT_DETAIL }, GET(get_holder_tid), 0 },
+	{ { "holder_ns", NULL, OUT_DURATION, OUT_DETAIL }, GET(get_holder_ns), 0 },
+	{ { "owned", NULL, OUT_U64, OUT_DETAIL }, GET(get_owned), 0 },
+	{ { "woke", NULL, OUT_U64, OUT_DETAIL }, GET(get_woke), 0 },
+	{ { "at_once", NULL, OUT_U64, OUT_DETAIL }, GET(get_at_once), 0 },
+	{ { "timeouts", NULL, OUT_U64, OUT_DETAIL }, GET(get_timeouts), 0 },
+	{ { "interrupted", NULL, OUT_U64, OUT_DETAIL }, AT(interrupted), 0 },
+};
+
+static const struct group_column stack_columns[] = {
+	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT), 0 },
+	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, WAIT(GROUP_HISTOGRAM_SUM), 0 },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX), 0 },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GET(get_max_at), 0 },
+};
+
+static void headline(const struct grouping *g, const void *figures, uint64_t all, struct text *text)
+{
+	const struct lock_sum *sum = figures;
+
+	(void)g;
+	text_duration(text, sum->wait.sum);
+	text_printf(text, " (%.1f %%), %" PRIu64 " waits, longest ",
+		    all ? 100.0 * (double)sum->wait.sum / (double)all : 0.0, sum->wait.count);
+	text_duration(text, sum->wait.max);
+	text_printf(text, ", %s", lock_kind_name(sum->kind));
+}
+
+/* --- keys --- */
+
+enum { LABEL, LOCK, KIND, KERNEL, PID, TID, COMM, ROLE, ADDRESS, N_LOCK_COLUMNS };
+
+static const struct out_column lock_columns[N_LOCK_COLUMNS] = {
+	[LABEL] = { "lock_name", "LOCK", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
+	[LOCK] = { "lock", NULL, OUT_STRING, OUT_DETAIL },
+	[KIND] = { "kind", "KIND", OUT_STRING, GROUP_BESIDE },
+	[KERNEL] = { "kernel", NULL, OUT_BOOL, OUT_DETAIL },
+	[PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
+	[TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
+	[COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
+	[ROLE] = { "role", NULL, OUT_STRING, OUT_DETAIL },
+	[ADDRESS] = { "address", NULL, OUT_HEX, OUT_DETAIL },
+};
+
+static struct ebt_error *put_lock(const struct grouping *g, uint64_t value,
+				  struct group_cells *cells)
+{
+	const struct locks *c = grouping_arg(g);
+	const struct lock *lock = lock_model_lock(c->model, value);
+	struct text *name = &cells->texts[LOCK];
+	struct ebt_error *err = add_lock(c, name, lock);
 	struct ebt_str comm;
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
-	text_add(&label, text_get(&name), name.len);
+	text_add(cells->label, text_get(name), name->len);
+	cells->values[KIND] = out_cstr(lock_kind_name(lock->kind));
+	cells->values[KERNEL] = out_u64(lock_is_kernel(lock->kind));
 	if (!lock_is_kernel(lock->kind))
-		values[COL_ADDRESS] = out_u64(lock->address);
+		cells->values[ADDRESS] = out_u64(lock->address);
 	if (!lock_is_kernel(lock->kind) && lock->task) {
 		comm = names_process(c->names, lock->task);
-		values[COL_PID] = out_u64(lock->task->pid);
-		values[COL_COMM] = out_str(comm);
-		text_cstr(&label, " ");
-		text_task(&label, comm, lock->task->pid);
+		cells->values[PID] = out_u64(lock->task->pid);
+		cells->values[COMM] = out_str(comm);
+		text_cstr(cells->label, " ");
+		text_task(cells->label, comm, lock->task->pid);
 	}
-	values[COL_LABEL] = out_str((struct ebt_str){ text_get(&label), label.len });
-	values[COL_LOCK] = out_str((struct ebt_str){ text_get(&name), name.len });
-	values[COL_KIND] = out_cstr(lock_kind_name(lock->kind));
-	values[COL_KERNEL] = out_u64(lock_is_kernel(lock->kind));
-	set_figures(c, lock, values);
-	set_holder(c, lock, &holder, values);
-	if (text_error(&label) || text_error(&name) || text_error(&holder))
-		return &ebt_enomem;
-	err = out_row(c->report->out, 0, values);
-	if (!err && options_flag(c->report->options, "threads"))
-		err = put_persons(c, lock);
+	text_add(&cells->texts[LABEL], text_get(cells->label), cells->label->len);
+	return NULL;
+}
+
+static const struct out_column kind_columns[] = { { "kind", "KIND", OUT_STRING, 0 } };
+
+static struct ebt_error *put_kind(const struct grouping *g, uint64_t value,
+				  struct group_cells *cells)
+{
+	(void)g;
+	cells->values[0] = out_cstr(lock_kind_name((enum lock_kind)value));
+	text_cstr(cells->label, lock_kind_name((enum lock_kind)value));
+	return NULL;
+}
+
+static const struct group_own own[] = {
+	{ "lock", "LOCK", lock_columns, N_LOCK_COLUMNS, true, put_lock },
+	{ "kind", "KIND", kind_columns, 1, true, put_kind },
+};
+
+/* --- threads --- */
+
+struct cells {
+	const struct out_column *columns;
+	size_t n;
+	struct out_value values[MAX_COLUMNS];
+};
+
+static void set(struct cells *cells, const char *key, struct out_value value)
+{
+	for (size_t i = 0; i < cells->n; i++) {
+		if (!strcmp(cells->columns[i].key, key))
+			cells->values[i] = value;
+	}
+}
+
+static struct ebt_error *put_thread(const struct locks *c, const struct lock_thread *thread,
+				    struct cells *cells)
+{
+	_cleanup_text_ struct text label = TEXT_INIT;
+	struct out_value role = out_cstr(thread->holder ? "holder" : "waiter");
+
+	for (size_t i = 0; i < cells->n; i++)
+		cells->values[i] = out_null();
+	add_task(c, &label, thread->task);
+	if (text_error(&label))
+		return text_error(&label);
+	set(cells, "label", out_str((struct ebt_str){ text_get(&label), label.len }));
+	set(cells, "role", role);
+	if (out_format(c->report->out) == FORMAT_TABLE)
+		set(cells, "kind", role);
+	if (thread->task) {
+		set(cells, "pid", out_u64(thread->task->pid));
+		set(cells, "tid", out_u64(thread->task->tid));
+		set(cells, "comm", out_str(names_task(c->names, thread->task)));
+	}
+	set(cells, "count", out_u64(thread->count));
+	set(cells, "wait_ns", out_u64(thread->ns));
+	set(cells, "avg_ns", out_u64(thread->count ? thread->ns / thread->count : 0));
+	set(cells, "max_ns", out_u64(thread->max_ns));
+	if (thread->holder) {
+		set(cells, "owned", out_u64(thread->owned));
+		set(cells, "woke", out_u64(thread->woke));
+	}
+	return out_row_n(c->report->out, 1, cells->values, cells->n);
+}
+
+static struct ebt_error *put_threads(const struct grouping *g, uint32_t group,
+				     const struct out_column *out_columns, size_t n)
+{
+	const struct locks *c = grouping_arg(g);
+	const struct lock_sum *sum = grouping_figures(g, group);
+	const struct lock_thread *threads = lock_model_threads(c->model);
+	struct cells cells = { .columns = out_columns, .n = n };
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sum->n_waiters + sum->n_holders; i++)
+		err = put_thread(c, &threads[sum->threads + i], &cells);
 	return err;
 }
 
-static struct ebt_error *put_locks(struct locks_command *c)
-{
-	bool threads = options_flag(c->report->options, "threads");
-	struct out *out = c->report->out;
-	struct out_column columns[N_COLUMNS];
-	const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.children = threads ? "threads" : NULL,
-	};
-	size_t n;
-	const struct lock *locks = lock_model_locks(c->model, &n);
-	struct ebt_error *err;
-
-	memcpy(columns, all_columns, sizeof(columns));
-	narrow_columns(out, narrow, columns, N_COLUMNS);
-	for (size_t i = 0; i < n; i++)
-		c->all_ns += locks[i].wait.sum;
-	err = out_begin(out, &table);
-	for (size_t i = 0; !err && i < n; i++) {
-		/* On a terminal, only what was waited for. */
-		if (locks[i].wait.count || out_format(out) != FORMAT_TABLE)
-			err = put_lock(c, &locks[i]);
-	}
-	return err ? err : out_end(out);
-}
-
-/* --- by stack --- */
-
-static const struct out_column stack_columns[] = {
-	{ "kind", "KIND", OUT_STRING, 0 },	{ "count", "WAITS", OUT_U64, 0 },
-	{ "wait_ns", "WAIT", OUT_DURATION, 0 }, { "max_ns", "MAX", OUT_DURATION, 0 },
-	{ "max_at_ns", "MAX AT", OUT_TIME, 0 }, { "stack", "STACK", OUT_STRING, 0 },
-};
-
-static struct ebt_error *put_stack_row(struct locks_command *c, const struct lock_stack *stack)
-{
-	_cleanup_text_ struct text path = TEXT_INIT;
-
-	stack_joined(&path, c->tree, stack->node);
-	if (text_error(&path))
-		return text_error(&path);
-	return out_row(c->report->out, 0,
-		       (struct out_value[]){ out_cstr(lock_kind_name(stack->kind)),
-					     out_u64(stack->count), out_u64(stack->ns),
-					     out_u64(stack->max_ns), out_u64(stack->max_at_ns),
-					     out_cstr(text_get(&path)) });
-}
-
-static void print_stack(struct locks_command *c, const struct lock_stack *stack)
-{
-	_cleanup_text_ struct text line = TEXT_INIT;
-
-	text_duration(&line, stack->ns);
-	text_printf(&line, " (%.1f %%), %" PRIu64 " waits, longest ",
-		    c->all_ns ? 100.0 * (double)stack->ns / (double)c->all_ns : 0.0, stack->count);
-	text_duration(&line, stack->max_ns);
-	out_printf(c->report->out, "%s, %s\n", text_get(&line), lock_kind_name(stack->kind));
-	out_stack_frames(c->report->out, c->tree, stack->node);
-}
-
-static struct ebt_error *put_stacks(struct locks_command *c)
-{
-	struct out *out = c->report->out;
-	const struct out_table table = {
-		out_format(out) == FORMAT_CSV ? "rows" : "stacks", NULL, stack_columns,
-		sizeof(stack_columns) / sizeof(stack_columns[0]),  NULL, OUT_FIXED | OUT_KEEP_ORDER,
-	};
-	uint64_t top = c->report->options->top;
-	size_t n;
-	const struct lock_stack *stacks = lock_model_stacks(c->model, &n);
-	struct ebt_error *err;
-
-	if (out_format(out) == FORMAT_TABLE) {
-		for (size_t i = 0; i < n; i++)
-			c->all_ns += stacks[i].ns;
-		top = top ? top : DEFAULT_STACKS;
-		for (size_t i = 0; i < n && i < top; i++)
-			print_stack(c, &stacks[i]);
-		if (n > top)
-			out_printf(out, "%" PRIu64 " more stacks (--top shows them).\n", n - top);
-		return NULL;
-	}
-	err = out_begin(out, &table);
-	for (size_t i = 0; !err && i < n && (!top || i < top); i++)
-		err = put_stack_row(c, &stacks[i]);
-	return err ? err : out_end(out);
-}
-
 /* --- the command --- */
+
+static const struct group_table locks = {
+	.keys = GROUP_TASK_KEYS | 1u << GROUP_STACK,
+	.own = own,
+	.n_own = 2,
+	.by = "lock",
+	.no_task = "[interrupt]",
+	.columns = columns,
+	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.size = sizeof(struct lock_sum),
+	.merge = merge,
+	.deinit = deinit,
+	.hidden = hidden,
+	.stack_tables = (const uint16_t[]){ EBT_T_futex_wait, EBT_T_lock_wait, 0 },
+	.stack_by = "kind,stack",
+	.stack_columns = stack_columns,
+	.n_stack_columns = sizeof(stack_columns) / sizeof(stack_columns[0]),
+	.weight = weight,
+	.headline = headline,
+};
 
 static struct ebt_error *check_options(const struct options *o)
 {
@@ -348,49 +372,56 @@ static struct ebt_error *check_options(const struct options *o)
 	return NULL;
 }
 
+static struct ebt_error *put_table(struct locks *c, const struct group_table *table)
+{
+	const struct lock_options options = {
+		.no_user = options_flag(c->report->options, "kernel"),
+		.no_kernel = options_flag(c->report->options, "user"),
+	};
+	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	_cleanup_(lock_model_destroyp) struct lock_model *model = NULL;
+	struct ebt_error *err;
+
+	err = grouping_create(c->report, table, c, NULL, &g);
+	if (err)
+		return err;
+	if (table->below && grouping_has_rows(g) && !grouping_has(g, LOCK_BY_LOCK))
+		return ebt_error_create(EBT_ERR_INVALID, "--threads is of locks: --by needs lock");
+	err = lock_model_create(c->report->trace, &options, g, &model);
+	if (err)
+		return err;
+	c->model = model;
+	return grouping_put(g);
+}
+
 static struct ebt_error *run_locks(struct report *report)
 {
-	bool stacks = options_flag(report->options, "stacks");
-	const struct lock_options options = {
-		.no_user = options_flag(report->options, "kernel"),
-		.no_kernel = options_flag(report->options, "user"),
-		.stacks = stacks,
-	};
-	struct lock_options chosen = options;
-	struct locks_command c = { .report = report };
-	_cleanup_(calltree_destroyp) struct calltree *tree = NULL;
-	_cleanup_(lock_model_destroyp) struct lock_model *model = NULL;
+	struct locks c = { .report = report, .holder = TEXT_INIT };
+	struct group_table table = locks;
 	struct ebt_error *err = check_options(report->options);
 
 	if (!err)
 		err = trace_names(report->trace, &c.names);
-	if (!err)
-		err = calltree_create_for(report->trace,
-					  stacks ? CALLTREE_BY_COMM : CALLTREE_NO_ROOTS, &tree);
-	if (!err && stacks)
-		err = prepare_names(report->trace, EBT_T_futex_wait, 0);
-	if (!err && stacks)
-		err = prepare_names(report->trace, EBT_T_lock_wait, 0);
-	chosen.tree = tree;
-	if (!err)
-		err = lock_model_create(report->trace, &chosen, &model);
 	if (err)
 		return err;
-	c.tree = tree;
-	c.model = model;
-	if (!stacks || out_format(report->out) == FORMAT_JSON)
-		err = put_locks(&c);
-	if (!err && stacks)
-		err = put_stacks(&c);
+	if (options_flag(report->options, "threads")) {
+		table.below = "threads";
+		table.put_below = put_threads;
+	}
+	err = put_table(&c, &table);
+	if (!err)
+		err = text_error(&c.holder);
+	text_deinit(&c.holder);
 	return err;
 }
 
 static const struct option_def locks_options[] = {
-	{ "threads", OPTION_FLAG, NULL, "also: who waited for each lock, and who had it", NULL },
-	{ "stacks", OPTION_FLAG, NULL, "by stack instead of by lock (JSON: both)", NULL },
-	{ "user", OPTION_FLAG, NULL, "locks of programs only", NULL },
-	{ "kernel", OPTION_FLAG, NULL, "locks of the kernel only", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", lock, kind, stack"),
+	{ "threads", OPTION_FLAG, NULL, "also: who waited for each lock, and who had it" },
+	GROUP_STACK_OPTIONS,
+	{ "user", OPTION_FLAG, NULL, "locks of programs only" },
+	{ "kernel", OPTION_FLAG, NULL, "locks of the kernel only" },
+	{ 0 },
 };
 
 const struct command command_locks = {
@@ -408,9 +439,10 @@ const struct command command_locks = {
 		"began, which is known of mutexes, else who ended the wait, which for a condition\n"
 		"is who signalled it. --threads says of each how many waits it was the cause of\n"
 		"(owned) and how many it ended (woke). Waits that had not ended when recording\n"
-		"did are not in the file.\n"
+		"did are not in the file. --by process, and the like: who waited.\n"
 		"\n"
 		"  ebreport locks --user --threads t.ebt\n"
+		"  ebreport locks --by process,kind t.ebt\n"
 		"  ebreport locks --kernel --stacks --top 5 t.ebt\n"
 		"  ebreport locks --sort max_ns --comm 'nginx*' t.ebt\n",
 	.options = locks_options,

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/base/names.h"
-#include "format/base/array.h"
+#include "report/stacks/calltree_trace.h"
 
 /* Of the kernel, not for programs. */
 #define KERNEL_ERESTARTSYS	     512
@@ -19,18 +20,17 @@ enum { SPINS = 1, READS = 2, WRITES = 4, RT = 8, PERCPU = 16, MUTEX = 32 };
 
 struct lock_model {
 	struct trace *trace;
-	const struct lock_options *options;
+	struct grouping *g;
+	struct calltree *callers; /* of kernel locks */
 	const struct names *names;
 	struct lock *locks;
 	size_t n_locks, locks_capacity;
-	struct lock_person *persons;
-	size_t n_persons, persons_capacity;
-	struct lock_stack *stacks;
-	size_t n_stacks, stacks_capacity;
+	struct lock_thread *threads;
+	size_t n_threads, threads_capacity;
 	/* Parts of keys to numbers, so that a key has 64 bits; then keys to indices. */
 	struct ebt_map values, pairs;
 	struct ebt_map private_locks, shared_locks, kernel_locks;
-	struct ebt_map by_person, by_stack;
+	struct ebt_map by_thread;
 };
 
 const char *lock_kind_name(enum lock_kind kind)
@@ -98,8 +98,8 @@ static struct ebt_error *lock_of(struct lock_model *m, struct ebt_map *map, uint
 	return NULL;
 }
 
-static struct ebt_error *person_of(struct lock_model *m, uint32_t lock, bool holder,
-				   const struct ebt_task *task, struct lock_person **ret)
+static struct ebt_error *thread_of(struct lock_model *m, uint32_t group, bool holder,
+				   const struct ebt_task *task, struct lock_thread **ret)
 {
 	uint64_t id = task ? (uint64_t)task->id + 1 : 0;
 	struct ebt_error *err;
@@ -107,17 +107,16 @@ static struct ebt_error *person_of(struct lock_model *m, uint32_t lock, bool hol
 
 	if (id >= UINT32_MAX)
 		id = 0;
-	err = ebt_map_add(&m->by_person, (uint64_t)lock << 33 | (uint64_t)holder << 32 | id,
-			  (uint32_t)m->n_persons, &i);
-	if (!err && i == m->n_persons)
-		err = ebt_array_reserve(&m->persons, m->n_persons, &m->persons_capacity);
+	err = ebt_map_add(&m->by_thread, (uint64_t)group << 33 | (uint64_t)holder << 32 | id,
+			  (uint32_t)m->n_threads, &i);
+	if (!err)
+		err = ebt_array_reserve(&m->threads, m->n_threads, &m->threads_capacity);
 	if (err)
 		return err;
-	if (i == m->n_persons) {
-		m->persons[m->n_persons++] =
-			(struct lock_person){ .lock = lock, .holder = holder, .task = task };
-	}
-	*ret = &m->persons[i];
+	if (i == m->n_threads)
+		m->threads[m->n_threads++] =
+			(struct lock_thread){ .group = group, .holder = holder, .task = task };
+	*ret = &m->threads[i];
 	return NULL;
 }
 
@@ -126,13 +125,48 @@ static struct ebt_error *person_of(struct lock_model *m, uint32_t lock, bool hol
 struct wait {
 	uint32_t lock;
 	const struct ebt_task *task;
-	uint64_t ns;
+	uint64_t ns, time;
 	enum lock_kind kind;
+	bool at_once, timeout, interrupted;
 	uint64_t kernel, user; /* stacks */
+	uint32_t group;	       /* once it is counted: where in the table */
 };
 
-static struct ebt_error *count_stack(struct lock_model *m, const struct ebt_row *row,
-				     const struct wait *wait)
+static struct ebt_error *add_wait(void *arg, void *figures, uint32_t id)
+{
+	struct wait *wait = arg;
+	struct lock_sum *sum = figures;
+
+	if (!(id & 1))
+		wait->group = id / 2;
+	sum->kind = wait->kind;
+	sum->at_once += wait->at_once;
+	sum->timeouts += wait->timeout;
+	sum->interrupted += wait->interrupted;
+	if (wait->at_once)
+		return NULL;
+	if (wait->ns > sum->wait.max || !sum->wait.count)
+		sum->max_at_ns = wait->time;
+	return histogram_add(&sum->wait, wait->ns);
+}
+
+static struct ebt_error *count_thread(struct lock_model *m, const struct wait *wait, bool holder,
+				      const struct ebt_task *task)
+{
+	struct lock_thread *thread;
+	struct ebt_error *err;
+
+	err = thread_of(m, wait->group, holder, task, &thread);
+	if (err)
+		return err;
+	thread->count++;
+	thread->ns += wait->ns;
+	thread->max_ns = wait->ns > thread->max_ns ? wait->ns : thread->max_ns;
+	return NULL;
+}
+
+static struct ebt_error *count_wait(struct lock_model *m, const struct ebt_row *row,
+				    struct wait *wait)
 {
 	const struct calltree_stack stack = {
 		.batch = row->batch,
@@ -141,51 +175,19 @@ static struct ebt_error *count_stack(struct lock_model *m, const struct ebt_row 
 		.kernel = wait->kernel,
 		.user = wait->user,
 	};
-	struct lock_stack *s;
-	struct ebt_error *err;
-	uint32_t node, i;
+	struct group_row key = { .task = wait->task, .no_stack = wait->at_once };
+	struct ebt_error *err = NULL;
 
-	err = calltree_place(m->options->tree, &stack, &node);
+	key.own[LOCK_BY_LOCK - GROUP_OWN] = wait->lock;
+	key.own[LOCK_BY_KIND - GROUP_OWN] = wait->kind;
+	wait->time = row->time;
+	if (!wait->at_once)
+		err = grouping_place(m->g, &stack, &key.node);
 	if (!err)
-		err = ebt_map_add(&m->by_stack, (uint64_t)wait->kind << 32 | node,
-				  (uint32_t)m->n_stacks, &i);
-	if (!err && i == m->n_stacks) {
-		err = ebt_array_reserve(&m->stacks, m->n_stacks, &m->stacks_capacity);
-		if (!err) {
-			m->stacks[m->n_stacks++] =
-				(struct lock_stack){ .kind = wait->kind, .node = node };
-		}
-	}
-	if (err)
+		err = grouping_add(m->g, &key, add_wait, wait);
+	if (err || wait->at_once || !grouping_has_rows(m->g))
 		return err;
-	s = &m->stacks[i];
-	s->count++;
-	s->ns += wait->ns;
-	if (wait->ns > s->max_ns || s->count == 1) {
-		s->max_ns = wait->ns;
-		s->max_at_ns = row->time;
-	}
-	return NULL;
-}
-
-static struct ebt_error *count_wait(struct lock_model *m, const struct ebt_row *row,
-				    const struct wait *wait)
-{
-	struct lock *lock = &m->locks[wait->lock];
-	struct lock_person *waiter;
-	struct ebt_error *err;
-
-	if (wait->ns > lock->wait.max || !lock->wait.count)
-		lock->max_at_ns = row->time;
-	err = histogram_add(&lock->wait, wait->ns);
-	if (!err)
-		err = person_of(m, wait->lock, false, wait->task, &waiter);
-	if (err)
-		return err;
-	waiter->count++;
-	waiter->ns += wait->ns;
-	waiter->max_ns = wait->ns > waiter->max_ns ? wait->ns : waiter->max_ns;
-	return m->options->stacks ? count_stack(m, row, wait) : NULL;
+	return count_thread(m, wait, false, wait->task);
 }
 
 /* --- of programs --- */
@@ -239,30 +241,24 @@ static struct ebt_error *count_holders(struct lock_model *m, const struct ebt_ro
 				       const struct wait *wait, const struct ebt_task *owner)
 {
 	const struct ebt_task *waker = ebt_futex_wait_waker(row);
-	struct lock_person *person;
+	struct lock_thread *thread;
 	struct ebt_error *err = NULL;
 
 	if (ebt_futex_wait_woken(row) != EBT_V_futex_wait_woken_task || ebt_futex_wait_ret(row) < 0)
 		waker = NULL;
 	if (waker) {
-		err = person_of(m, wait->lock, true, waker, &person);
+		err = thread_of(m, wait->group, true, waker, &thread);
 		if (!err)
-			person->woke++;
+			thread->woke++;
 	}
 	if (!err && owner) {
-		err = person_of(m, wait->lock, true, owner, &person);
+		err = thread_of(m, wait->group, true, owner, &thread);
 		if (!err)
-			person->owned++;
+			thread->owned++;
 	}
 	if (err || (!owner && !waker))
 		return err;
-	err = person_of(m, wait->lock, true, owner ? owner : waker, &person);
-	if (err)
-		return err;
-	person->count++;
-	person->ns += wait->ns;
-	person->max_ns = wait->ns > person->max_ns ? wait->ns : person->max_ns;
-	return NULL;
+	return count_thread(m, wait, true, owner ? owner : waker);
 }
 
 static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row *row)
@@ -272,7 +268,8 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 	struct wait wait = {
 		.task = ebt_futex_wait_task(row),
 		.ns = ebt_futex_wait_duration(row),
-		.user = m->options->stacks ? ebt_futex_wait_ustack_id(row) : 0,
+		.at_once = !ebt_futex_wait_slept(row),
+		.user = grouping_tree(m->g) ? ebt_futex_wait_ustack_id(row) : 0,
 	};
 	const struct ebt_task *owner = owner_of(row, wait.task);
 	struct ebt_error *err;
@@ -289,15 +286,14 @@ static struct ebt_error *count_futex(struct lock_model *m, const struct ebt_row 
 	else if (by == EBT_V_futex_wait_owner_by_guess && owner && lock->kind == LOCK_FUTEX)
 		lock->kind = LOCK_MUTEX;
 	wait.kind = lock->kind;
-	if (!ebt_futex_wait_slept(row)) {
-		lock->at_once++;
-		return NULL;
-	}
-	lock->timeouts += result == -ETIMEDOUT;
-	lock->interrupted += result == -EINTR || (result <= -KERNEL_ERESTARTSYS &&
-						  result >= -KERNEL_ERESTART_RESTARTBLOCK);
+	wait.timeout = !wait.at_once && result == -ETIMEDOUT;
+	wait.interrupted =
+		!wait.at_once && (result == -EINTR || (result <= -KERNEL_ERESTARTSYS &&
+						       result >= -KERNEL_ERESTART_RESTARTBLOCK));
 	err = count_wait(m, row, &wait);
-	return err ? err : count_holders(m, row, &wait, owner);
+	if (err || wait.at_once || !grouping_has_rows(m->g))
+		return err;
+	return count_holders(m, row, &wait, owner);
 }
 
 /* --- of the kernel --- */
@@ -339,11 +335,11 @@ static struct ebt_error *find_caller(struct lock_model *m, const struct ebt_row 
 	*ret = "[not known]";
 	if (!kernel)
 		return NULL;
-	err = calltree_place(m->options->tree, &stack, &node);
+	err = calltree_place(m->callers, &stack, &node);
 	if (err)
 		return err;
-	nodes = calltree_nodes(m->options->tree, &n);
-	funcs = calltree_funcs(m->options->tree, &n);
+	nodes = calltree_nodes(m->callers, &n);
+	funcs = calltree_funcs(m->callers, &n);
 	/* A stack of nothing but such functions keeps its outermost. */
 	for (; node && funcs[nodes[node].func].kind != CALLTREE_ROOT; node = nodes[node].parent) {
 		*ret_func = nodes[node].func;
@@ -365,7 +361,8 @@ static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row
 		.ns = ebt_lock_wait_duration(row),
 		.kind = new.kind,
 		.kernel = kstack,
-		.user = m->options->stacks ? ebt_lock_wait_ustack_id(row) : 0,
+		.interrupted = ebt_lock_wait_ret(row) < 0,
+		.user = grouping_tree(m->g) ? ebt_lock_wait_ustack_id(row) : 0,
 	};
 	struct ebt_error *err;
 	uint32_t func;
@@ -378,7 +375,6 @@ static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row
 			      &wait.lock);
 	if (err)
 		return err;
-	m->locks[wait.lock].interrupted += ebt_lock_wait_ret(row) < 0;
 	return count_wait(m, row, &wait);
 }
 
@@ -390,21 +386,21 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 							 : count_kernel(arg, row);
 }
 
-static struct ebt_error *read_rows(struct lock_model *m)
+static struct ebt_error *read_rows(struct lock_model *m, const struct lock_options *options)
 {
 	const struct ebt_want wants[] = { { EBT_T_futex_wait, ~UINT64_C(0) },
 					  { EBT_T_lock_wait, ~UINT64_C(0) } };
-	size_t from = m->options->no_user, to = m->options->no_kernel ? 1 : 2;
+	size_t from = options->no_user, to = options->no_kernel ? 1 : 2;
 
 	return trace_read_rows(m->trace, wants + from, to - from, 0, take_row, m);
 }
 
-static int compare_persons(const void *a, const void *b)
+static int compare_threads(const void *a, const void *b)
 {
-	const struct lock_person *x = a, *y = b;
+	const struct lock_thread *x = a, *y = b;
 
-	if (x->lock != y->lock)
-		return x->lock < y->lock ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
 	if (x->holder != y->holder)
 		return x->holder ? 1 : -1;
 	if (x->ns != y->ns)
@@ -412,34 +408,23 @@ static int compare_persons(const void *a, const void *b)
 	return x->woke > y->woke ? -1 : x->woke < y->woke;
 }
 
-static int compare_stacks(const void *a, const void *b)
-{
-	const struct lock_stack *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
 static void finish(struct lock_model *m)
 {
-	if (m->n_persons)
-		qsort(m->persons, m->n_persons, sizeof(*m->persons), compare_persons);
-	if (m->n_stacks)
-		qsort(m->stacks, m->n_stacks, sizeof(*m->stacks), compare_stacks);
-	for (size_t i = m->n_persons; i-- > 0;) {
-		struct lock *lock = &m->locks[m->persons[i].lock];
+	if (m->n_threads)
+		qsort(m->threads, m->n_threads, sizeof(*m->threads), compare_threads);
+	for (size_t i = m->n_threads; i-- > 0;) {
+		struct lock_sum *sum = grouping_figures(m->g, m->threads[i].group);
 
-		lock->persons = i;
-		if (m->persons[i].holder)
-			lock->n_holders++;
+		sum->threads = i;
+		if (m->threads[i].holder)
+			sum->n_holders++;
 		else
-			lock->n_waiters++;
+			sum->n_waiters++;
 	}
 }
 
 struct ebt_error *lock_model_create(struct trace *trace, const struct lock_options *options,
-				    struct lock_model **ret)
+				    struct grouping *g, struct lock_model **ret)
 {
 	_cleanup_(lock_model_destroyp) struct lock_model *m = calloc(1, sizeof(*m));
 	struct ebt_error *err;
@@ -447,10 +432,12 @@ struct ebt_error *lock_model_create(struct trace *trace, const struct lock_optio
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
-	m->options = options;
+	m->g = g;
 	err = trace_names(trace, &m->names);
 	if (!err)
-		err = read_rows(m);
+		err = calltree_create_for(trace, CALLTREE_NO_ROOTS, &m->callers);
+	if (!err)
+		err = read_rows(m, options);
 	if (err)
 		return err;
 	finish(m);
@@ -462,34 +449,24 @@ void lock_model_destroy(struct lock_model *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->n_locks; i++)
-		histogram_deinit(&m->locks[i].wait);
 	ebt_map_deinit(&m->values);
 	ebt_map_deinit(&m->pairs);
 	ebt_map_deinit(&m->private_locks);
 	ebt_map_deinit(&m->shared_locks);
 	ebt_map_deinit(&m->kernel_locks);
-	ebt_map_deinit(&m->by_person);
-	ebt_map_deinit(&m->by_stack);
+	ebt_map_deinit(&m->by_thread);
+	calltree_destroy(m->callers);
 	free(m->locks);
-	free(m->persons);
-	free(m->stacks);
+	free(m->threads);
 	free(m);
 }
 
-const struct lock *lock_model_locks(const struct lock_model *m, size_t *ret_n)
+const struct lock *lock_model_lock(const struct lock_model *m, uint64_t lock)
 {
-	*ret_n = m->n_locks;
-	return m->locks;
+	return &m->locks[lock];
 }
 
-const struct lock_person *lock_model_persons(const struct lock_model *m)
+const struct lock_thread *lock_model_threads(const struct lock_model *m)
 {
-	return m->persons;
-}
-
-const struct lock_stack *lock_model_stacks(const struct lock_model *m, size_t *ret_n)
-{
-	*ret_n = m->n_stacks;
-	return m->stacks;
+	return m->threads;
 }

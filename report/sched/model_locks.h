@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "report/base/histogram.h"
-#include "report/stacks/model_calltree.h"
+#include "report/group/group.h"
 #include "report/trace/trace.h"
 
 struct lock_model;
@@ -42,9 +42,10 @@ static inline bool lock_is_kernel(enum lock_kind kind)
 /* "futex", "spinlock", … */
 const char *lock_kind_name(enum lock_kind kind);
 
-/* A thread that waited for a lock, or that had it or gave it away while others waited. */
-struct lock_person {
-	uint32_t lock;
+/* A thread that waited for locks of a group: a waiter; or a holder, which had one or gave it away
+ * while others waited. */
+struct lock_thread {
+	uint32_t group;
 	bool holder;
 	const struct ebt_task *task; /* NULL: an interrupt, or not known */
 	uint64_t count, ns;	     /* waits of it; of a holder: that others had because of it */
@@ -52,6 +53,7 @@ struct lock_person {
 	uint64_t owned, woke; /* of a holder: waits that it caused, and that it ended */
 };
 
+/* What a lock is. */
 struct lock {
 	enum lock_kind kind;
 	const struct ebt_task *task;  /* a waiter; NULL: of the kernel */
@@ -59,39 +61,37 @@ struct lock {
 	bool shared;		      /* it is known by its file: */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode, offset;
-	const char *caller;    /* of the kernel: who wanted it; never NULL then */
+	const char *caller; /* of the kernel: who wanted it; never NULL then */
+};
+
+/* Figures of a group. */
+struct lock_sum {
+	enum lock_kind kind;   /* of the last wait */
 	struct histogram wait; /* of those that slept or spun */
 	uint64_t max_at_ns;
 	uint64_t at_once;  /* times that there was nothing to wait for */
 	uint64_t timeouts; /* waits that ended without the lock: by time, by a signal */
 	uint64_t interrupted;
-	size_t persons, n_waiters,
-		n_holders; /* where in the model's: waiters first, longest first */
-};
-
-/* All waits at one place. */
-struct lock_stack {
-	enum lock_kind kind;
-	uint32_t node;
-	uint64_t count, ns, max_ns, max_at_ns;
+	/* Where in the model's threads: waiters first, longest first. Not in those by stack. */
+	uint64_t threads, n_waiters, n_holders;
 };
 
 struct lock_options {
 	bool no_user, no_kernel;
-	/* Kernel stacks, and with `stacks` those of users too, are placed here. */
-	struct calltree *tree;
-	bool stacks;
 };
 
-/* Reads the trace. Options and trace must outlive the model. */
+/* The groups' own keys. */
+enum { LOCK_BY_LOCK = GROUP_OWN, LOCK_BY_KIND };
+
+/* Reads the trace into groups, whose figures are struct lock_sum. Trace and groups must outlive the
+ * model. */
 struct ebt_error *lock_model_create(struct trace *trace, const struct lock_options *options,
-				    struct lock_model **ret);
+				    struct grouping *g, struct lock_model **ret);
 void lock_model_destroy(struct lock_model *model);
 DEFINE_CLEANUP(struct lock_model *, lock_model_destroy);
 
-const struct lock *lock_model_locks(const struct lock_model *model, size_t *ret_n);
-const struct lock_person *lock_model_persons(const struct lock_model *model);
-/* The longest first. */
-const struct lock_stack *lock_model_stacks(const struct lock_model *model, size_t *ret_n);
+/* By value of LOCK_BY_LOCK. */
+const struct lock *lock_model_lock(const struct lock_model *model, uint64_t lock);
+const struct lock_thread *lock_model_threads(const struct lock_model *model);
 
 #endif

@@ -2,6 +2,7 @@
 """Locks: waits as long as the waiting program measured, at the address that it says, of the threads
 that waited, because of the thread that had the lock; and what the kernel's own tools count."""
 
+import collections
 import json
 import re
 
@@ -147,6 +148,13 @@ class Lock(e2e.TestCase):
         # Each thread waits once a round in either run; -f cuts calls in two.
         theirs = re.findall(rf"futex\({mutex}, FUTEX_WAIT_PRIVATE, 2", strace.stderr.decode())
         self.assertEqual(ours["count"] + ours["at_once"], len(theirs))
+        # And each thread by itself, in one run and in the other.
+        by_thread = [r["count"] + r["at_once"]
+                     for r in e2e.rows("locks", trace, "--user", "--by", "thread,lock")
+                     if r["address"] == ours["address"]]
+        by_pid = collections.Counter(re.findall(
+            rf"(?m)^(\d+) +futex\({mutex}, FUTEX_WAIT_PRIVATE, 2", strace.stderr.decode()))
+        self.assertEqual(sorted(by_thread), sorted(by_pid.values()))
 
     def test_without_wakes(self):
         trace, locks, threads = self.contend("mutex", "10", "2000", events="lock")
@@ -172,6 +180,11 @@ class Lock(e2e.TestCase):
         self.assertTrue(waits, report["rows"])
         # It counts those within BPF programs too.
         self.assertAlmostEqual(sum(r["count"] for r in waits), theirs, delta=2 + theirs // 50)
+        by_kind = {r["kind"]: r["count"] for r in e2e.rows("locks", trace, "--kernel", "--by",
+                                                           "kind", "--comm", "contended")}
+        self.assertEqual(sum(n for kind, n in by_kind.items() if kind.startswith("rwsem")),
+                         sum(r["count"] for r in waits))
+        self.assertEqual(sum(by_kind.values()), ours)
         stacks = [s["stack"] for s in report["stacks"] if s["kind"] == "rwsem write"]
         self.assertTrue([s for s in stacks if re.search("vm_mmap_pgoff|vm_munmap", s)], stacks)
         self.assertTrue(all(r["kernel"] for r in report["rows"]))

@@ -201,6 +201,10 @@ static void test_options(void **state)
 	text = REPORT_FAILS(t.path, &status, "locks", "--user", "--kernel");
 	assert_int_equal(status, EBT_ERR_INVALID);
 	free(text);
+	text = REPORT_FAILS(t.path, &status, "locks", "--by", "process", "--threads");
+	assert_int_equal(status, EBT_ERR_INVALID);
+	expect_part(text, "--by needs lock");
+	free(text);
 	text = REPORT_FAILS(t.path, &status, "locks", "--stacks", "--threads");
 	assert_int_equal(status, EBT_ERR_INVALID);
 	free(text);
