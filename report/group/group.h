@@ -177,6 +177,8 @@ bool grouping_has(const struct grouping *g, unsigned int key);
 bool grouping_has_tasks(const struct grouping *g);
 /* Where rows have to say their stack; NULL: nobody asks for it. */
 struct calltree *grouping_tree(const struct grouping *g);
+/* The same, which is the caller's from then on: for windows that share one. It must outlive g. */
+struct calltree *grouping_take_tree(struct grouping *g);
 /* By which keys the table is, but not --stacks: 1 << each. */
 unsigned int grouping_keys(const struct grouping *g);
 /* Columns that it has instead of the table's own. */

@@ -296,6 +296,12 @@ struct calltree *grouping_tree(const struct grouping *g)
 	return grouping_has(g, GROUP_STACK) ? g->tree : NULL;
 }
 
+struct calltree *grouping_take_tree(struct grouping *g)
+{
+	g->own_tree = NULL;
+	return grouping_tree(g);
+}
+
 unsigned int grouping_keys(const struct grouping *g)
 {
 	unsigned int keys = 0;

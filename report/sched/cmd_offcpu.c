@@ -1,325 +1,327 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport offcpu`: where threads waited, for how long, and who woke them. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
-#include "report/base/text.h"
-#include "report/cli/command.h"
-#include "report/out/narrow.h"
+#include "report/group/group.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
-#include "report/stacks/calltree_trace.h"
-#include "report/stacks/out_stacks.h"
-#include "report/trace/prepare.h"
 
-#define DEFAULT_STACKS 20 /* printed without --top */
+/* Own keys. */
+#define BY_STATE  0
+#define BY_WAKER  1
+#define WAKER_KEY (1u << (GROUP_OWN + BY_WAKER))
+
+/* Values of the second, besides addresses of tasks. */
+#define NOBODY	  0
+#define INTERRUPT 1
+
+struct offcpu_figures {
+	struct offcpu_sum sum;
+	enum sched_why why; /* by stack: of all; else of the last */
+	bool ran;	    /* a thread of them was seen on a CPU */
+};
 
 /* With --interval, so that a sleep through several has the stack with which it began. */
 struct offcpu_kept {
 	struct trace_state state;
 	struct offcpu *offcpu;
 	struct calltree *tree; /* NULL: without stacks */
-};
 
-struct offcpu_command {
-	struct report *report;
+	/* Of one window. */
+	struct trace *trace;
 	const struct names *names;
-	struct offcpu *offcpu;
-	struct calltree *tree; /* NULL: without stacks */
-	bool only;
-	enum sched_why why;
+	struct grouping *g;
+	struct offcpu_wakers wakers;
+	struct text waker; /* of the row that is written */
 };
 
 /* --- reading --- */
 
+static bool is_of_tasks(const struct grouping *g)
+{
+	return !(grouping_keys(g) & ~GROUP_TASK_KEYS);
+}
+
 static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
-	struct offcpu_command *c = arg;
+	const struct group_row row = { .task = run->task };
+	struct offcpu_kept *k = arg;
+	struct offcpu_figures *figures;
+	struct ebt_error *err;
+	uint32_t group;
 
-	if (!sched_feed_wanted(c->report->trace, run->task, run->cpu))
+	if (!sched_feed_wanted(k->trace, run->task, run->cpu))
 		return NULL;
-	return offcpu_run(c->offcpu, run);
+	if (is_of_tasks(k->g)) {
+		err = grouping_find(k->g, &row, &group);
+		if (err)
+			return err;
+		figures = grouping_figures(k->g, group);
+		figures->ran = true;
+	}
+	return offcpu_run(k->offcpu, run);
 }
 
 static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 {
-	struct offcpu_command *c = arg;
+	struct offcpu_kept *k = arg;
 
-	if (!sched_feed_wanted(c->report->trace, off->task, off->cpu))
+	if (!sched_feed_wanted(k->trace, off->task, off->cpu))
 		return NULL;
-	return offcpu_off(c->offcpu, off);
+	return offcpu_off(k->offcpu, off);
 }
 
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
-	struct offcpu_command *c = arg;
+	struct offcpu_kept *k = arg;
 
 	if (row->batch->table->id != EBT_T_offcpu_stack)
 		return NULL;
-	return offcpu_stack_row(c->offcpu, row);
+	return offcpu_stack_row(k->offcpu, row);
 }
 
-static struct ebt_error *create_offcpu(struct offcpu_command *c, struct calltree *tree,
-				       struct offcpu **ret)
+struct interval {
+	struct offcpu_kept *kept;
+	const struct sched_off *off;
+};
+
+static struct ebt_error *add_off(void *arg, void *figures, uint32_t id)
 {
-	const struct offcpu_options options = {
-		.min_ns = options_u64(c->report->options, "min", 0),
-		.only = c->only,
-		.why = c->why,
-		.tree = tree,
-	};
+	const struct interval *i = arg;
+	struct offcpu_figures *f = figures;
 
-	return offcpu_create(trace_reader(c->report->trace), &options, ret);
+	f->why = i->off->why;
+	offcpu_sum_add(&f->sum, i->off);
+	return offcpu_wakers_add(&i->kept->wakers, id, i->off, &f->sum);
 }
 
-static struct ebt_error *read_trace(struct offcpu_command *c)
+static struct ebt_error *take(void *arg, const struct sched_off *off, uint32_t node)
+{
+	struct interval interval = { arg, off };
+	struct group_row row = { .task = off->task, .node = node, .own = { off->why, NOBODY } };
+
+	if (off->woken)
+		row.own[BY_WAKER] = off->waker ? (uintptr_t)off->waker : INTERRUPT;
+	return grouping_add(interval.kept->g, &row, add_off, &interval);
+}
+
+static struct ebt_error *read_trace(struct offcpu_kept *k)
 {
 	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
 	const struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
-		.arg = c,
+		.arg = k,
 		.wants = &want,
-		.n_wants = c->tree ? 1 : 0,
-		.stacks = c->tree != NULL,
+		.n_wants = k->tree ? 1 : 0,
+		.stacks = k->tree != NULL,
 	};
 	bool partial;
-	struct ebt_error *err = sched_feed_run(c->report->trace, &feed, &partial);
+	struct ebt_error *err = sched_feed_run(k->trace, &feed, &partial);
 
-	return err ? err : offcpu_finish(c->offcpu);
+	return err ? err : offcpu_finish(k->offcpu);
 }
 
-/* --- what a waker is called --- */
+/* --- keys --- */
 
-static void add_waker(struct text *text, const struct names *names, const struct offcpu_sum *sum)
+static const struct names *names_of(const struct grouping *g)
 {
-	if (!sum->woken)
-		return;
-	if (sum->waker)
-		text_thread(text, names_task(names, sum->waker), sum->waker->tid);
+	const struct offcpu_kept *k = grouping_arg(g);
+
+	return k->names;
+}
+
+static void add_waker(struct text *text, const struct names *names, const struct ebt_task *waker)
+{
+	if (waker)
+		text_thread(text, names_task(names, waker), waker->tid);
 	else
 		text_cstr(text, "[interrupt]");
 }
 
-/* --- by thread --- */
-
-static const struct out_column thread_columns[] = {
-	{ "tid", "TID", OUT_U64, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "total_ns", "OFF-CPU", OUT_DURATION, OUT_SORT },
-	{ "count", "COUNT", OUT_U64, 0 },
-	{ "max_ns", "MAX", OUT_DURATION, 0 },
-	{ "max_at_ns", "MAX-AT", OUT_TIME, 0 },
-	{ "sleep_ns", "SLEEP", OUT_DURATION, 0 },
-	{ "disk_ns", "DISK", OUT_DURATION, 0 },
-	{ "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
-	{ "other_ns", "OTHER", OUT_DURATION, 0 },
-	{ "wait_ns", "RUNQUEUE", OUT_DURATION, 0 },
-	{ "open_count", "OPEN", OUT_U64, 0 },
-	{ "waker", "WAKER", OUT_STRING, OUT_FLEX },
-	{ "waker_ns", "WOKE", OUT_DURATION, OUT_DETAIL },
-	{ "waker_count", "WOKE-N", OUT_U64, OUT_DETAIL },
-	{ "doubtful", "?", OUT_U64, OUT_DETAIL },
-};
-#define N_THREAD_COLUMNS (sizeof(thread_columns) / sizeof(thread_columns[0]))
-
-static const struct narrow thread_narrow[] = {
-	{ "other_ns", 140 }, { "max_at_ns", 130 }, { "pid", 120 },    { "open_count", 112 },
-	{ "waker", 106 },    { "disk_ns", 92 },	   { "wait_ns", 82 }, { NULL, 0 },
-};
-
-static struct ebt_error *put_thread(struct out *out, const struct offcpu_thread *thread,
-				    const struct names *names)
+static struct ebt_error *put_state(const struct grouping *g, uint64_t value,
+				   struct group_cells *cells)
 {
-	const struct offcpu_sum *sum = &thread->sum;
-	_cleanup_text_ struct text waker = TEXT_INIT;
-	uint64_t other = sum->total_ns - sum->why_ns[SCHED_SLEEP] - sum->why_ns[SCHED_DISK] -
-			 sum->why_ns[SCHED_RUNNABLE];
-
-	add_waker(&waker, names, sum);
-	return out_row(out, 0,
-		       (struct out_value[]){
-			       out_u64(thread->task->tid),
-			       out_u64(thread->task->pid),
-			       out_str(names_task(names, thread->task)),
-			       out_u64(sum->total_ns),
-			       out_u64(sum->count),
-			       out_u64(sum->max_ns),
-			       out_u64(sum->max_at),
-			       out_u64(sum->why_ns[SCHED_SLEEP]),
-			       out_u64(sum->why_ns[SCHED_DISK]),
-			       out_u64(sum->why_ns[SCHED_RUNNABLE]),
-			       out_u64(other),
-			       out_u64(sum->wait_ns),
-			       out_u64(sum->open),
-			       sum->woken ? out_str((struct ebt_str){ text_get(&waker), waker.len })
-					  : out_null(),
-			       sum->woken ? out_u64(sum->waker_ns) : out_null(),
-			       sum->woken ? out_u64(sum->waker_count) : out_null(),
-			       out_u64(sum->doubtful),
-		       });
-}
-
-static struct ebt_error *put_threads(struct offcpu_command *c, bool all)
-{
-	struct out *out = c->report->out;
-	struct out_column columns[N_THREAD_COLUMNS];
-	const struct out_table table = { "rows", NULL, columns, N_THREAD_COLUMNS, NULL, 0 };
-	uint64_t silent = 0;
-	uint32_t n;
-	const struct offcpu_thread *threads = offcpu_threads(c->offcpu, &n);
-	struct ebt_error *err;
-
-	memcpy(columns, thread_columns, sizeof(columns));
-	narrow_columns(out, thread_narrow, columns, N_THREAD_COLUMNS);
-	err = out_begin(out, &table);
-	for (uint32_t i = 0; !err && i < n; i++) {
-		if (!threads[i].task || !threads[i].sum.count)
-			continue;
-		/* Blocked throughout: of a whole system, those would be the first rows. */
-		if (!threads[i].ran && !all)
-			silent++;
-		else
-			err = put_thread(out, &threads[i], c->names);
-	}
-	if (!err)
-		err = out_end(out);
-	if (!err && silent)
-		out_printf(out, "%" PRIu64 " threads never ran (--all shows them).\n", silent);
-	return err;
-}
-
-/* --- by stack --- */
-
-static int compare_stacks(const void *a, const void *b)
-{
-	const struct offcpu_stack *x = a, *y = b;
-
-	if (x->sum.total_ns != y->sum.total_ns)
-		return x->sum.total_ns > y->sum.total_ns ? -1 : 1;
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	return x->why < y->why ? -1 : x->why > y->why;
-}
-
-/* A copy, the heaviest first. */
-static struct ebt_error *sorted_stacks(const struct offcpu *offcpu, struct offcpu_stack **ret,
-				       uint32_t *ret_n)
-{
-	const struct offcpu_stack *stacks = offcpu_stacks(offcpu, ret_n);
-	struct offcpu_stack *sorted = calloc(*ret_n + 1, sizeof(*sorted));
-
-	if (!sorted)
-		return &ebt_enomem;
-	if (*ret_n) {
-		memcpy(sorted, stacks, *ret_n * sizeof(*sorted));
-		qsort(sorted, *ret_n, sizeof(*sorted), compare_stacks);
-	}
-	*ret = sorted;
+	(void)g;
+	text_cstr(&cells->texts[0], sched_why_name((enum sched_why)value));
+	text_cstr(cells->label, sched_why_name((enum sched_why)value));
 	return NULL;
 }
 
-static const struct out_column stack_columns[] = {
-	{ "total_ns", "OFF-CPU", OUT_DURATION, 0 }, { "count", "COUNT", OUT_U64, 0 },
-	{ "max_ns", "MAX", OUT_DURATION, 0 },	    { "max_at_ns", "MAX-AT", OUT_TIME, 0 },
-	{ "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, { "state", "STATE", OUT_STRING, 0 },
-	{ "open_count", "OPEN", OUT_U64, 0 },	    { "waker", "WAKER", OUT_STRING, 0 },
-	{ "waker_ns", "WOKE", OUT_DURATION, 0 },    { "stack", "STACK", OUT_STRING, 0 },
-};
-#define N_STACK_COLUMNS (sizeof(stack_columns) / sizeof(stack_columns[0]))
-
-static struct ebt_error *put_stack_row(struct offcpu_command *c, const struct offcpu_stack *stack)
+static struct ebt_error *put_waker(const struct grouping *g, uint64_t value,
+				   struct group_cells *cells)
 {
-	const struct offcpu_sum *sum = &stack->sum;
-	_cleanup_text_ struct text waker = TEXT_INIT, path = TEXT_INIT;
+	const struct ebt_task *waker = NULL;
 
-	add_waker(&waker, c->names, sum);
-	stack_joined(&path, c->tree, stack->node);
-	return out_row(c->report->out, 0,
-		       (struct out_value[]){
-			       out_u64(sum->total_ns),
-			       out_u64(sum->count),
-			       out_u64(sum->max_ns),
-			       out_u64(sum->max_at),
-			       out_u64(sum->wait_ns),
-			       out_cstr(sched_why_name(stack->why)),
-			       out_u64(sum->open),
-			       sum->woken ? out_cstr(text_get(&waker)) : out_null(),
-			       sum->woken ? out_u64(sum->waker_ns) : out_null(),
-			       out_cstr(text_get(&path)),
-		       });
+	if (value == NOBODY) {
+		text_cstr(&cells->texts[0], "(nobody)");
+	} else {
+		if (value != INTERRUPT)
+			waker = (const struct ebt_task *)(uintptr_t)value;
+		add_waker(&cells->texts[0], names_of(g), waker);
+	}
+	text_add(cells->label, text_get(&cells->texts[0]), cells->texts[0].len);
+	return NULL;
 }
 
-static void print_stack(struct offcpu_command *c, const struct offcpu_stack *stack, uint64_t all)
-{
-	const struct offcpu_sum *sum = &stack->sum;
-	_cleanup_text_ struct text line = TEXT_INIT, waker = TEXT_INIT;
+static const struct out_column state_column[] = { { "state", "STATE", OUT_STRING, 0 } };
+static const struct out_column waker_column[] = { { "waker", "WAKER", OUT_STRING, OUT_FLEX } };
 
-	text_duration(&line, sum->total_ns);
-	text_printf(&line, " (%.1f %%), %" PRIu64 " times, longest ",
+static const struct group_own own_keys[] = {
+	[BY_STATE] = { "state", "STATE", state_column, 1, true, put_state },
+	[BY_WAKER] = { "waker", "WAKER", waker_column, 1, false, put_waker },
+};
+
+/* --- figures --- */
+
+static struct out_value get_other(const struct grouping *g, const void *figures)
+{
+	const struct offcpu_sum *sum = &((const struct offcpu_figures *)figures)->sum;
+
+	(void)g;
+	return out_u64(sum->total_ns - sum->why_ns[SCHED_SLEEP] - sum->why_ns[SCHED_DISK] -
+		       sum->why_ns[SCHED_RUNNABLE]);
+}
+
+static struct out_value get_waker_ns(const struct grouping *g, const void *figures)
+{
+	const struct offcpu_figures *f = figures;
+
+	(void)g;
+	return f->sum.woken ? out_u64(f->sum.waker_ns) : out_null();
+}
+
+static struct out_value get_waker_count(const struct grouping *g, const void *figures)
+{
+	const struct offcpu_figures *f = figures;
+
+	(void)g;
+	return f->sum.woken ? out_u64(f->sum.waker_count) : out_null();
+}
+
+static struct out_value get_waker(const struct grouping *g, const void *figures)
+{
+	const struct offcpu_figures *f = figures;
+	struct offcpu_kept *k = grouping_arg(g);
+
+	if (!f->sum.woken)
+		return out_null();
+	text_clear(&k->waker);
+	add_waker(&k->waker, k->names, f->sum.waker);
+	return out_str((struct ebt_str){ text_get(&k->waker), k->waker.len });
+}
+
+#define AT(field) offsetof(struct offcpu_figures, sum.field)
+
+static const struct group_column columns[] = {
+	{ { "total_ns", "OFF-CPU", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(total_ns), NULL, 0 },
+	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count), NULL, 0 },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns), NULL, 0 },
+	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0 }, GROUP_U64, AT(max_at), NULL, 130 },
+	{ { "sleep_ns", "SLEEP", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_SLEEP]), NULL, 0 },
+	{ { "disk_ns", "DISK", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_DISK]), NULL, 92 },
+	{ { "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
+	  GROUP_U64,
+	  AT(why_ns[SCHED_RUNNABLE]),
+	  NULL,
+	  0 },
+	{ { "other_ns", "OTHER", OUT_DURATION, 0 }, GROUP_GET, 0, get_other, 140 },
+	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns), NULL, 82 },
+	{ { "open_count", "OPEN", OUT_U64, 0 }, GROUP_U64, AT(open), NULL, 112 },
+	{ { "doubtful", "?", OUT_U64, OUT_DETAIL }, GROUP_U64, AT(doubtful), NULL, 0 },
+	/* By whom it was ended, unless that is a key. */
+	{ { "waker", "WAKER", OUT_STRING, OUT_FLEX }, GROUP_GET, 0, get_waker, 106 },
+	{ { "waker_ns", "WOKE", OUT_DURATION, OUT_DETAIL }, GROUP_GET, 0, get_waker_ns, 0 },
+	{ { "waker_count", "WOKE-N", OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_waker_count, 0 },
+};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_WAKER	  3
+
+static const struct group_column stack_columns[] = {
+	{ { "total_ns", "OFF-CPU", OUT_DURATION, 0 }, GROUP_U64, AT(total_ns), NULL, 0 },
+	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count), NULL, 0 },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns), NULL, 0 },
+	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0 }, GROUP_U64, AT(max_at), NULL, 0 },
+	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns), NULL, 0 },
+	{ { "open_count", "OPEN", OUT_U64, 0 }, GROUP_U64, AT(open), NULL, 0 },
+	{ { "waker", "WAKER", OUT_STRING, 0 }, GROUP_GET, 0, get_waker, 0 },
+	{ { "waker_ns", "WOKE", OUT_DURATION, 0 }, GROUP_GET, 0, get_waker_ns, 0 },
+};
+
+static uint64_t total_ns(const void *figures)
+{
+	const struct offcpu_figures *f = figures;
+
+	return f->sum.total_ns;
+}
+
+static void headline(const struct grouping *g, const void *figures, uint64_t all, struct text *text)
+{
+	const struct offcpu_figures *f = figures;
+	const struct offcpu_sum *sum = &f->sum;
+	_cleanup_text_ struct text waker = TEXT_INIT;
+
+	text_duration(text, sum->total_ns);
+	text_printf(text, " (%.1f %%), %" PRIu64 " times, longest ",
 		    all ? 100.0 * (double)sum->total_ns / (double)all : 0.0, sum->count);
-	text_duration(&line, sum->max_ns);
-	text_printf(&line, ", %s, on run queue ", sched_why_name(stack->why));
-	text_duration(&line, sum->wait_ns);
+	text_duration(text, sum->max_ns);
+	text_printf(text, ", %s, on run queue ", sched_why_name(f->why));
+	text_duration(text, sum->wait_ns);
 	if (sum->woken) {
-		add_waker(&waker, c->names, sum);
-		text_cstr(&line, ", woken by ");
-		text_terminal(&line, (struct ebt_str){ text_get(&waker), waker.len });
+		add_waker(&waker, names_of(g), sum->waker);
+		text_cstr(text, ", woken by ");
+		text_terminal(text, (struct ebt_str){ text_get(&waker), waker.len });
 	}
 	if (sum->open)
-		text_printf(&line, ", %" PRIu64 " open", sum->open);
-	out_printf(c->report->out, "%s\n", text_get(&line));
-	out_stack_frames(c->report->out, c->tree, stack->node);
+		text_printf(text, ", %" PRIu64 " open", sum->open);
 }
 
-static struct ebt_error *put_stacks(struct offcpu_command *c)
+/* Blocked throughout: of a whole system, those would be the first rows. */
+static bool is_silent(const struct grouping *g, const struct offcpu_figures *f)
 {
-	struct out *out = c->report->out;
-	bool csv = out_format(out) == FORMAT_CSV;
-	const struct out_table table = {
-		csv ? "rows" : "stacks", NULL, stack_columns,
-		N_STACK_COLUMNS,	 NULL, OUT_FIXED | OUT_KEEP_ORDER,
-	};
-	_cleanup_free_ struct offcpu_stack *stacks = NULL;
-	uint64_t top = c->report->options->top, all = 0;
-	uint32_t n;
-	struct ebt_error *err = sorted_stacks(c->offcpu, &stacks, &n);
-
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < n; i++)
-		all += stacks[i].sum.total_ns;
-	if (out_format(out) == FORMAT_TABLE) {
-		top = top ? top : DEFAULT_STACKS;
-		for (uint32_t i = 0; i < n && i < top; i++)
-			print_stack(c, &stacks[i], all);
-		if (n > top)
-			out_printf(out, "%" PRIu64 " more stacks (--top shows them).\n", n - top);
-		return NULL;
-	}
-	err = out_begin(out, &table);
-	for (uint32_t i = 0; !err && i < n && (!top || i < top); i++)
-		err = put_stack_row(c, &stacks[i]);
-	return err ? err : out_end(out);
+	return f->sum.count && !f->ran && is_of_tasks(g) &&
+	       !options_flag(grouping_report(g)->options, "all");
 }
+
+static bool hidden(const struct grouping *g, const void *figures)
+{
+	const struct offcpu_figures *f = figures;
+
+	return !f->sum.count || is_silent(g, f);
+}
+
+static const struct group_table table = {
+	.keys = GROUP_TASK_KEYS | 1u << GROUP_STACK,
+	.own = own_keys,
+	.n_own = sizeof(own_keys) / sizeof(own_keys[0]),
+	.by = "thread",
+	.columns = columns,
+	.n_columns = N_COLUMNS,
+	.size = sizeof(struct offcpu_figures),
+	.hidden = hidden,
+	.stack_tables = (const uint16_t[]){ EBT_T_offcpu_stack, 0 },
+	.stack_by = "stack,state",
+	.stack_columns = stack_columns,
+	.n_stack_columns = sizeof(stack_columns) / sizeof(stack_columns[0]),
+	.weight = total_ns,
+	.headline = headline,
+};
 
 /* --- the command --- */
 
-static const char *const states[] = { "runnable", "sleep", "disk",    "idle",
-				      "stopped",  "new",   "unknown", NULL };
-
-static void choose_state(struct offcpu_command *c)
+static void choose_state(const struct options *o, struct offcpu_options *ret)
 {
-	const char *state = options_string(c->report->options, "state");
+	const char *state = options_string(o, "state");
 
 	for (int why = 0; state && why < SCHED_N_WHYS; why++) {
 		if (strcmp(state, sched_why_name((enum sched_why)why)) == 0) {
-			c->only = true;
-			c->why = (enum sched_why)why;
+			ret->only = true;
+			ret->why = (enum sched_why)why;
 		}
 	}
 }
@@ -330,58 +332,88 @@ static void kept_destroy(struct trace_state *state)
 
 	offcpu_destroy(kept->offcpu);
 	calltree_destroy(kept->tree);
+	offcpu_wakers_deinit(&kept->wakers);
+	text_deinit(&kept->waker);
 	free(kept);
 }
 
-static struct ebt_error *create_kept(struct offcpu_command *c, struct offcpu_kept **ret)
+static struct ebt_error *get_kept(struct report *report, struct offcpu_kept **ret)
 {
-	struct report *report = c->report;
-	bool stacks = options_flag(report->options, "stacks");
-	struct offcpu_kept *kept = calloc(1, sizeof(*kept));
-	struct ebt_error *err = NULL;
+	struct offcpu_kept *kept = (struct offcpu_kept *)trace_kept(report->trace, kept_destroy);
 
-	if (!kept)
-		return &ebt_enomem;
-	kept->state.destroy = kept_destroy;
-	trace_keep(report->trace, &kept->state);
-	if (stacks)
-		err = calltree_create_for(report->trace, CALLTREE_BY_COMM, &kept->tree);
-	if (!err && stacks)
-		err = prepare_names(report->trace, EBT_T_offcpu_stack, 0);
-	if (!err)
-		err = create_offcpu(c, kept->tree, &kept->offcpu);
-	if (!err)
-		*ret = kept;
-	return err;
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
+			return &ebt_enomem;
+		kept->state.destroy = kept_destroy;
+		trace_keep(report->trace, &kept->state);
+	}
+	kept->trace = report->trace;
+	offcpu_wakers_deinit(&kept->wakers);
+	*ret = kept;
+	return trace_names(report->trace, &kept->names);
+}
+
+/* Of the first window. */
+static struct ebt_error *create_offcpu(struct offcpu_kept *k, const struct options *o)
+{
+	struct offcpu_options options = {
+		.min_ns = options_u64(o, "min", 0),
+		.take = take,
+		.arg = k,
+	};
+
+	k->tree = grouping_take_tree(k->g);
+	options.tree = k->tree;
+	choose_state(o, &options);
+	return offcpu_create(trace_reader(k->trace), &options, &k->offcpu);
+}
+
+static void print_silent(const struct grouping *g)
+{
+	bool threads = grouping_keys(g) == 1u << GROUP_THREAD;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < grouping_n(g); i++)
+		n += is_silent(g, grouping_figures(g, i));
+	if (n)
+		out_printf(grouping_report(g)->out,
+			   "%" PRIu64 " %s never ran (--all shows them).\n", n,
+			   threads ? "threads" : "groups");
 }
 
 static struct ebt_error *run_offcpu(struct report *report)
 {
-	struct offcpu_command c = { .report = report };
-	struct offcpu_kept *kept = (struct offcpu_kept *)trace_kept(report->trace, kept_destroy);
-	bool stacks = options_flag(report->options, "stacks");
-	struct ebt_error *err = trace_names(report->trace, &c.names);
+	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	struct offcpu_kept *kept;
+	struct ebt_error *err = get_kept(report, &kept);
 
-	choose_state(&c);
-	if (!err && kept)
-		offcpu_next_window(kept->offcpu);
-	else if (!err)
-		err = create_kept(&c, &kept);
+	if (!err)
+		err = grouping_create(report, &table, kept, kept->tree, &g);
 	if (err)
 		return err;
-	c.tree = kept->tree;
-	c.offcpu = kept->offcpu;
-	err = read_trace(&c);
-	if (!err && (!stacks || out_format(report->out) == FORMAT_JSON))
-		err = put_threads(&c, options_flag(report->options, "all"));
-	if (!err && stacks)
-		err = put_stacks(&c);
+	kept->g = g;
+	if (grouping_keys(g) & WAKER_KEY)
+		grouping_set_columns(g, columns, N_COLUMNS - N_WAKER);
+	if (!kept->offcpu)
+		err = create_offcpu(kept, report->options);
+	if (!err)
+		err = read_trace(kept);
+	if (!err)
+		err = grouping_put(g);
+	if (!err && grouping_has_rows(g))
+		print_silent(g);
 	return err;
 }
 
+static const char *const states[] = { "runnable", "sleep", "disk",    "idle",
+				      "stopped",  "new",   "unknown", NULL };
+
 static const struct option_def offcpu_options[] = {
+	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", state, waker, stack"),
 	{ "stacks", OPTION_FLAG, NULL, "by stack and state instead of by thread (JSON: both)",
 	  NULL },
+	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL },
 	{ "min", OPTION_DURATION, "TIME", "leave shorter intervals out", NULL },
 	{ "state", OPTION_CHOICE, "STATE", "only time off CPU in this state", states },
 	{ "all", OPTION_FLAG, NULL, "also threads that never ran", NULL },
@@ -403,6 +435,8 @@ const struct command command_offcpu = {
 		"\n"
 		"  ebreport offcpu --stacks --min 1ms --top 5 t.ebt\n"
 		"  ebreport offcpu --state disk --sort max_ns t.ebt\n"
+		"  ebreport offcpu --by container,state t.ebt\n"
+		"  ebreport offcpu --by waker --comm worker t.ebt\n"
 		"  ebreport flame --event offcpu -o off.svg t.ebt\n",
 	.options = offcpu_options,
 };

@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Time off CPU by thread and by stack; see model_offcpu.h. */
+/* Time off CPU, interval by interval; see model_offcpu.h. */
 #include "report/sched/model_offcpu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "format/base/cleanup.h"
-#include "format/base/map.h"
 #include "format/base/array.h"
 
 #define NO_STACK UINT32_MAX
 
-/* A waker and one that it woke. */
-struct pair {
-	const struct ebt_task *waker;
-	uint64_t ns, count;
-	uint32_t owner; /* task id or index of a stack */
-	bool used;
-};
-
-/* Open hash table, size a power of two. */
-struct pairs {
-	struct pair *v;
-	size_t n, size;
-};
-
 /* What is kept of a thread besides its figures. */
 struct held {
-	uint32_t node; /* where it stopped last */
+	uint32_t node; /* where it stopped last: 1 + that of the tree, 0 without a stack */
 	bool pending;  /* off is complete, and its stack may follow */
 	struct sched_off off;
 };
@@ -36,140 +19,53 @@ struct offcpu {
 	struct offcpu_options options;
 	bool late_stacks; /* stacks come behind the interval: ebrec --min-block */
 	struct offcpu_thread *threads;
-	struct held *held; /* as many as threads */
-	uint32_t n_threads;
-
-	struct offcpu_stack *stacks;
-	size_t n_stacks, stacks_capacity;
-	struct ebt_map stack_of;
-
-	struct pairs thread_wakers, stack_wakers;
+	struct held *held;
+	size_t n_threads, n_held;
 };
 
-/* --- who woke whom --- */
+/* --- sums --- */
 
-static size_t pair_slot(const struct pairs *pairs, uint32_t owner, const struct ebt_task *waker)
+void offcpu_wakers_deinit(struct offcpu_wakers *wakers)
 {
-	uint64_t h = (uint64_t)owner * UINT64_C(0x9e3779b97f4a7c15) ^ (waker ? waker->id + 1 : 0);
-	size_t slot;
-
-	h *= UINT64_C(0xff51afd7ed558ccd);
-	slot = (h ^ h >> 32) & (pairs->size - 1);
-	while (pairs->v[slot].used) {
-		const struct pair *pair = &pairs->v[slot];
-		bool same =
-			pair->waker && waker ? pair->waker->id == waker->id : pair->waker == waker;
-
-		if (pair->owner == owner && same)
-			break;
-		slot = (slot + 1) & (pairs->size - 1);
-	}
-	return slot;
+	ebt_map_deinit(&wakers->by_pair);
+	free(wakers->pairs);
+	*wakers = (struct offcpu_wakers){ 0 };
 }
 
-static struct ebt_error *grow_pairs(struct pairs *pairs)
+static void choose_waker(struct offcpu_sum *sum, const struct ebt_task *waker,
+			 const struct offcpu_pair *pair)
 {
-	struct pairs grown = { .size = pairs->size ? pairs->size * 2 : 256, .n = pairs->n };
-
-	grown.v = calloc(grown.size, sizeof(*grown.v));
-	if (!grown.v)
-		return &ebt_enomem;
-	for (size_t i = 0; i < pairs->size; i++) {
-		const struct pair *pair = &pairs->v[i];
-
-		if (pair->used)
-			grown.v[pair_slot(&grown, pair->owner, pair->waker)] = *pair;
-	}
-	free(pairs->v);
-	*pairs = grown;
-	return NULL;
-}
-
-static struct ebt_error *count_pair(struct pairs *pairs, uint32_t owner,
-				    const struct ebt_task *waker, uint64_t ns)
-{
-	struct pair *pair;
-
-	if (pairs->n >= pairs->size / 2) {
-		struct ebt_error *err = grow_pairs(pairs);
-
-		if (err)
-			return err;
-	}
-	pair = &pairs->v[pair_slot(pairs, owner, waker)];
-	pairs->n += !pair->used;
-	pair->used = true;
-	pair->owner = owner;
-	pair->waker = waker;
-	pair->ns += ns;
-	pair->count++;
-	return NULL;
-}
-
-static void choose_waker(struct offcpu_sum *sum, const struct pair *pair)
-{
-	uint32_t id = pair->waker ? pair->waker->id : UINT32_MAX;
+	uint32_t id = waker ? waker->id : UINT32_MAX;
 	uint32_t best = sum->waker ? sum->waker->id : UINT32_MAX;
 
 	if (sum->woken && (pair->ns < sum->waker_ns || (pair->ns == sum->waker_ns && id > best)))
 		return;
 	sum->woken = true;
-	sum->waker = pair->waker;
+	sum->waker = waker;
 	sum->waker_ns = pair->ns;
 	sum->waker_count = pair->count;
 }
 
-/* --- places for figures --- */
-
-static struct ebt_error *get_thread(struct offcpu *offcpu, const struct ebt_task *task)
+struct ebt_error *offcpu_wakers_add(struct offcpu_wakers *wakers, uint32_t owner,
+				    const struct sched_off *off, struct offcpu_sum *sum)
 {
-	uint32_t n = offcpu->n_threads + offcpu->n_threads / 2 + 64;
-	struct offcpu_thread *threads;
-	struct held *held;
-
-	if (task->id >= offcpu->n_threads) {
-		n = n > task->id ? n : task->id + 1;
-		threads = reallocarray(offcpu->threads, n, sizeof(*threads));
-		if (!threads)
-			return &ebt_enomem;
-		offcpu->threads = threads;
-		held = reallocarray(offcpu->held, n, sizeof(*held));
-		if (!held)
-			return &ebt_enomem;
-		offcpu->held = held;
-		for (uint32_t i = offcpu->n_threads; i < n; i++) {
-			threads[i] = (struct offcpu_thread){ 0 };
-			held[i] = (struct held){ .node = NO_STACK };
-		}
-		offcpu->n_threads = n;
-	}
-	offcpu->threads[task->id].task = task;
-	return NULL;
-}
-
-/* Of one stack, waits in one state: a task that is sent off its CPU as it goes to sleep did not
- * sleep. */
-static struct ebt_error *get_stack(struct offcpu *offcpu, uint32_t node, enum sched_why why,
-				   uint32_t *ret)
-{
+	uint64_t key = (uint64_t)owner << 32 | (off->waker ? off->waker->id + 1 : 0);
+	struct offcpu_pair *pair;
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_map_add(&offcpu->stack_of, (uint64_t)why << 32 | node, (uint32_t)offcpu->n_stacks,
-			  &i);
-	if (!err && i == offcpu->n_stacks) {
-		err = ebt_array_reserve(&offcpu->stacks, offcpu->n_stacks,
-					&offcpu->stacks_capacity);
-		if (!err)
-			offcpu->stacks[offcpu->n_stacks++] =
-				(struct offcpu_stack){ .node = node, .why = why };
-	}
-	if (!err)
-		*ret = i;
-	return err;
+	if (!off->woken)
+		return NULL;
+	err = ebt_map_element(&wakers->by_pair, key, &wakers->pairs, &wakers->n, &wakers->capacity,
+			      &i);
+	if (err)
+		return err;
+	pair = &wakers->pairs[i];
+	pair->ns += off->end - off->start;
+	pair->count++;
+	choose_waker(sum, off->waker, pair);
+	return NULL;
 }
-
-/* --- counting --- */
 
 /* Since when it lasts, windows before this one included. */
 static uint64_t whole_ns(const struct sched_off *off)
@@ -177,7 +73,7 @@ static uint64_t whole_ns(const struct sched_off *off)
 	return off->end - (off->flags & SCHED_CUT_START ? off->whole_start : off->start);
 }
 
-static void sum_off(struct offcpu_sum *sum, const struct sched_off *off)
+void offcpu_sum_add(struct offcpu_sum *sum, const struct sched_off *off)
 {
 	uint64_t ns = off->end - off->start, whole = whole_ns(off);
 
@@ -195,31 +91,34 @@ static void sum_off(struct offcpu_sum *sum, const struct sched_off *off)
 	}
 }
 
+/* --- intervals --- */
+
+static struct ebt_error *get_thread(struct offcpu *offcpu, const struct ebt_task *task,
+				    struct held **ret)
+{
+	struct ebt_error *err = ebt_array_reserve_zeroed(&offcpu->held, task->id, &offcpu->n_held);
+
+	if (!err)
+		err = ebt_array_reserve_zeroed(&offcpu->threads, task->id, &offcpu->n_threads);
+	if (err)
+		return err;
+	offcpu->threads[task->id].task = task;
+	*ret = &offcpu->held[task->id];
+	return NULL;
+}
+
 static struct ebt_error *count_off(struct offcpu *offcpu, const struct sched_off *off,
 				   uint32_t node)
 {
-	uint64_t ns = off->end - off->start;
-	struct ebt_error *err = NULL;
-	uint32_t stack;
-
 	if (whole_ns(off) < offcpu->options.min_ns ||
 	    (offcpu->options.only && off->why != offcpu->options.why))
 		return NULL;
-	sum_off(&offcpu->threads[off->task->id].sum, off);
-	if (off->woken)
-		err = count_pair(&offcpu->thread_wakers, off->task->id, off->waker, ns);
-	if (err || !offcpu->options.tree || node == NO_STACK)
-		return err;
 	if (offcpu->options.take)
-		return offcpu->options.take(offcpu->options.arg, off, node);
-	calltree_add(offcpu->options.tree, node, ns);
-	err = get_stack(offcpu, node, off->why, &stack);
-	if (err)
-		return err;
-	sum_off(&offcpu->stacks[stack].sum, off);
-	if (off->woken)
-		err = count_pair(&offcpu->stack_wakers, stack, off->waker, ns);
-	return err;
+		return offcpu->options.take(offcpu->options.arg, off, node == NO_STACK ? 0 : node);
+	offcpu_sum_add(&offcpu->threads[off->task->id].sum, off);
+	if (node != NO_STACK)
+		calltree_add(offcpu->options.tree, node, off->end - off->start);
+	return NULL;
 }
 
 /* Where no stack is known the time belongs to the process as such. */
@@ -252,31 +151,30 @@ struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run)
 {
 	struct calltree_stack stack = { .task = run->task, .time = run->end };
 	struct held *held;
-	struct ebt_error *err = get_thread(offcpu, run->task);
+	struct ebt_error *err = get_thread(offcpu, run->task, &held);
 
 	if (err)
 		return err;
-	offcpu->threads[run->task->id].ran = true;
-	held = &offcpu->held[run->task->id];
-	held->node = NO_STACK;
+	held->node = 0;
 	err = count_pending(offcpu, held, NO_STACK);
 	if (err || !run->row || !offcpu->options.tree || offcpu->late_stacks)
 		return err;
 	stack.batch = run->row->batch;
 	stack.kernel = ebt_sched_switch_kstack_id(run->row);
 	stack.user = ebt_sched_switch_ustack_id(run->row);
-	return calltree_place(offcpu->options.tree, &stack, &held->node);
+	err = calltree_place(offcpu->options.tree, &stack, &held->node);
+	held->node++;
+	return err;
 }
 
 struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 {
 	struct held *held;
-	struct ebt_error *err = get_thread(offcpu, off->task);
+	struct ebt_error *err = get_thread(offcpu, off->task, &held);
 	uint32_t node;
 
 	if (err)
 		return err;
-	held = &offcpu->held[off->task->id];
 	err = count_pending(offcpu, held, NO_STACK);
 	if (err)
 		return err;
@@ -289,7 +187,7 @@ struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 	if ((off->flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START)
 		node = NO_STACK;
 	else
-		node = held->node;
+		node = held->node - 1;
 	if (node == NO_STACK)
 		err = place_without_stack(offcpu, off->task, off->end, &node);
 	return err ? err : count_off(offcpu, off, node);
@@ -303,7 +201,7 @@ struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *
 	struct ebt_error *err;
 	uint32_t node = NO_STACK;
 
-	if (!task || task->id >= offcpu->n_threads)
+	if (!task || task->id >= offcpu->n_held)
 		return NULL;
 	held = &offcpu->held[task->id];
 	if (!held->pending || held->off.end != row->time)
@@ -318,43 +216,13 @@ struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *
 	return count_pending(offcpu, held, node);
 }
 
-static void forget_pairs(struct pairs *pairs)
-{
-	free(pairs->v);
-	*pairs = (struct pairs){ 0 };
-}
-
-void offcpu_next_window(struct offcpu *offcpu)
-{
-	for (uint32_t i = 0; i < offcpu->n_threads; i++) {
-		offcpu->threads[i].sum = (struct offcpu_sum){ 0 };
-		offcpu->threads[i].ran = false;
-	}
-	ebt_map_deinit(&offcpu->stack_of);
-	offcpu->n_stacks = 0;
-	forget_pairs(&offcpu->thread_wakers);
-	forget_pairs(&offcpu->stack_wakers);
-}
-
 struct ebt_error *offcpu_finish(struct offcpu *offcpu)
 {
-	for (uint32_t i = 0; i < offcpu->n_threads; i++) {
+	for (size_t i = 0; i < offcpu->n_held; i++) {
 		struct ebt_error *err = count_pending(offcpu, &offcpu->held[i], NO_STACK);
 
 		if (err)
 			return err;
-	}
-	for (size_t i = 0; i < offcpu->thread_wakers.size; i++) {
-		const struct pair *pair = &offcpu->thread_wakers.v[i];
-
-		if (pair->used)
-			choose_waker(&offcpu->threads[pair->owner].sum, pair);
-	}
-	for (size_t i = 0; i < offcpu->stack_wakers.size; i++) {
-		const struct pair *pair = &offcpu->stack_wakers.v[i];
-
-		if (pair->used)
-			choose_waker(&offcpu->stacks[pair->owner].sum, pair);
 	}
 	return NULL;
 }
@@ -380,21 +248,11 @@ void offcpu_destroy(struct offcpu *offcpu)
 		return;
 	free(offcpu->threads);
 	free(offcpu->held);
-	free(offcpu->stacks);
-	ebt_map_deinit(&offcpu->stack_of);
-	free(offcpu->thread_wakers.v);
-	free(offcpu->stack_wakers.v);
 	free(offcpu);
 }
 
 const struct offcpu_thread *offcpu_threads(const struct offcpu *offcpu, uint32_t *ret_n)
 {
-	*ret_n = offcpu->n_threads;
+	*ret_n = (uint32_t)offcpu->n_threads;
 	return offcpu->threads;
-}
-
-const struct offcpu_stack *offcpu_stacks(const struct offcpu *offcpu, uint32_t *ret_n)
-{
-	*ret_n = (uint32_t)offcpu->n_stacks;
-	return offcpu->stacks;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time off CPU by thread and by stack: how long, in which state, where the task had stopped, and
- * who woke it. Made from the intervals of model_sched.h; stacks go into a call tree.
+ * Time off CPU: how long, in which state, where the task had stopped, and who woke it. Made from
+ * the intervals of model_sched.h. Whoever wants to group them takes each; who does not gets sums by
+ * thread, and a call tree.
  */
 #ifndef REPORT_SCHED_MODEL_OFFCPU_H
 #define REPORT_SCHED_MODEL_OFFCPU_H
@@ -9,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/map.h"
 #include "report/sched/model_sched.h"
 #include "report/stacks/model_calltree.h"
 
@@ -19,7 +21,8 @@ struct offcpu_options {
 	bool only;	       /* intervals of one state alone */
 	enum sched_why why;    /* which */
 	struct calltree *tree; /* gets the stacks, weighted with ns off CPU; NULL: none */
-	/* Gets each interval with its node of the tree, which then gets no weight; or NULL. */
+	/* Gets each interval with its node of the tree (0 without one). The tree gets no weight
+	 * then, and there are no sums by thread. Or NULL. */
 	struct ebt_error *(*take)(void *arg, const struct sched_off *off, uint32_t node);
 	void *arg;
 };
@@ -34,21 +37,33 @@ struct offcpu_sum {
 	uint64_t open;		       /* intervals whose beginning or end is not in the trace */
 	uint64_t doubtful;
 
-	/* Who ended most of the time, after offcpu_finish(). */
+	/* Who ended most of the time, of offcpu_wakers_add(). */
 	bool woken;		      /* somebody did */
 	const struct ebt_task *waker; /* NULL: an interrupt */
 	uint64_t waker_ns, waker_count;
 };
 
-struct offcpu_thread {
-	const struct ebt_task *task; /* NULL: nothing is known of this id */
-	struct offcpu_sum sum;
-	bool ran; /* it was seen on a CPU */
+void offcpu_sum_add(struct offcpu_sum *sum, const struct sched_off *off);
+
+/* A waker, and a sum that it is among. */
+struct offcpu_pair {
+	uint64_t ns, count;
 };
 
-struct offcpu_stack {
-	uint32_t node;	    /* of the tree */
-	enum sched_why why; /* all of it */
+/* All zero: empty. */
+struct offcpu_wakers {
+	struct ebt_map by_pair;
+	struct offcpu_pair *pairs;
+	size_t n, capacity;
+};
+
+/* owner: a number of the sum. */
+struct ebt_error *offcpu_wakers_add(struct offcpu_wakers *wakers, uint32_t owner,
+				    const struct sched_off *off, struct offcpu_sum *sum);
+void offcpu_wakers_deinit(struct offcpu_wakers *wakers);
+
+struct offcpu_thread {
+	const struct ebt_task *task; /* NULL: nothing is known of this id */
 	struct offcpu_sum sum;
 };
 
@@ -63,13 +78,9 @@ struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 /* A row of offcpu_stack, with all its columns. */
 struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *row);
 
-/* After sched_model_finish() or sched_model_cut(). */
+/* After sched_model_finish() or sched_model_cut(). After a cut, the next window can follow. */
 struct ebt_error *offcpu_finish(struct offcpu *offcpu);
 
-/* Then, after a cut: all figures are 0 again, but where each thread stopped last is known. */
-void offcpu_next_window(struct offcpu *offcpu);
-
 const struct offcpu_thread *offcpu_threads(const struct offcpu *offcpu, uint32_t *ret_n);
-const struct offcpu_stack *offcpu_stacks(const struct offcpu *offcpu, uint32_t *ret_n);
 
 #endif

@@ -581,7 +581,6 @@ struct ebt_error *wall_read(struct wall *wall)
 
 	if (wall->was_read) {
 		clear(wall);
-		offcpu_next_window(wall->offcpu);
 	}
 	wall->was_read = true;
 	err = read_switches(wall);

@@ -2,6 +2,7 @@
 """The scheduler: switches and run time equal to what the kernel counts; a file far below perf's."""
 
 import os
+import sys
 
 import e2e
 
@@ -67,6 +68,30 @@ class Sched(e2e.TestCase):
         self.assertGreaterEqual(longest[0], 250000000)
         self.assertGreaterEqual(longest[1], 2000000000)
         self.assertLess(longest[0], 2000000000)
+
+    @e2e.exact
+    def test_blocked_by_key(self):
+        code = ("import os, resource, time\nfor i in range(100): time.sleep(0.001)\n"
+                "print(os.getpid(), resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw)")
+        trace = self.record("--", "sh", "-c", '"$0" -c "$1"; sleep 0.3; :', sys.executable, code)
+        pid, waits = map(int, self.recorded.stdout.split())
+        states = {row["state"]: row for row in e2e.rows("offcpu", trace, "--by", "process,state")
+                  if row["pid"] == pid}
+        # No more than the kernel counts, and one as it ends.
+        asleep = [states[name] for name in ("sleep", "disk") if name in states]
+        self.assertLessEqual(sum(row["count"] for row in asleep), waits + 1)
+        self.assertGreaterEqual(sum(row["count"] for row in states.values()), 100)
+        self.assertGreaterEqual(sum(row["total_ns"] for row in states.values()), 100 * 1000000)
+        # The shell goes on when its child has ended.
+        shell = {row["waker"].split("/")[0]: row["total_ns"]
+                 for row in e2e.rows("offcpu", trace, "--by", "program,waker")
+                 if row["program"] == "sh"}
+        self.assertGreater(shell["sleep"], 250000000, shell)
+        # Whatever the keys, it is all of the time.
+        sums = {keys: sum(row["total_ns"] for row in e2e.rows("offcpu", trace, "--by", keys))
+                for keys in ("state", "waker", "user,stack")}
+        self.assertEqual(set(sums.values()), {sum(row["total_ns"] for row in e2e.rows(
+            "offcpu", trace, "--all"))}, sums)
 
 
 if __name__ == "__main__":

@@ -363,7 +363,17 @@ static void test_shapes(void **state)
 
 /* --- time off CPU --- */
 
+/* Intervals of one thread, or of one stack in one state. */
+struct off_sum {
+	uint32_t tid, node;
+	enum sched_why why;
+	struct offcpu_sum sum;
+};
+
 struct off_run {
+	struct off_sum threads[8], stacks[8];
+	size_t n_threads, n_stacks;
+	struct offcpu_wakers wakers;
 	struct offcpu *offcpu;
 	struct calltree *tree;
 	struct ebt_reader *reader;
@@ -379,6 +389,31 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	return offcpu_off(((struct off_run *)arg)->offcpu, off);
 }
 
+static struct off_sum *add_sum(struct off_sum *sums, size_t *n, uint32_t tid, uint32_t node,
+			       enum sched_why why)
+{
+	size_t i = 0;
+
+	while (i < *n && (sums[i].tid != tid || sums[i].node != node || sums[i].why != why))
+		i++;
+	assert_true(i < 8);
+	if (i == *n)
+		sums[(*n)++] = (struct off_sum){ .tid = tid, .node = node, .why = why };
+	return &sums[i];
+}
+
+static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
+{
+	struct off_run *r = arg;
+	struct off_sum *thread = add_sum(r->threads, &r->n_threads, off->task->tid, 0, 0);
+	struct off_sum *stack = add_sum(r->stacks, &r->n_stacks, 0, node, off->why);
+
+	offcpu_sum_add(&thread->sum, off);
+	offcpu_sum_add(&stack->sum, off);
+	calltree_add(r->tree, node, off->end - off->start);
+	return offcpu_wakers_add(&r->wakers, off->task->tid, off, &thread->sum);
+}
+
 static void read_offcpu(struct small_trace *t, uint64_t to, uint64_t min, struct off_run *r)
 {
 	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + 1];
@@ -388,11 +423,11 @@ static void read_offcpu(struct small_trace *t, uint64_t to, uint64_t min, struct
 	const struct sched_options options = {
 		.from_ns = SMALL_START, .to_ns = SMALL_START + to, .handler = &handler, .arg = r
 	};
-	struct offcpu_options off_options = { .min_ns = min };
+	struct offcpu_options off_options = { .min_ns = min, .take = take_off, .arg = r };
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 	struct sched_model *model;
 
-	r->reader = small_open(t);
+	*r = (struct off_run){ .reader = small_open(t) };
 	wants[n_wants] = (struct ebt_want){ EBT_T_offcpu_stack, ~UINT64_C(0) };
 	assert_no_error(calltree_create(NULL, NULL, &r->tree));
 	off_options.tree = r->tree;
@@ -418,6 +453,7 @@ static void read_offcpu(struct small_trace *t, uint64_t to, uint64_t min, struct
 static void end_offcpu(struct small_trace *t, struct off_run *r)
 {
 	offcpu_destroy(r->offcpu);
+	offcpu_wakers_deinit(&r->wakers);
 	calltree_destroy(r->tree);
 	ebt_reader_close(r->reader);
 	small_end(t);
@@ -425,12 +461,9 @@ static void end_offcpu(struct small_trace *t, struct off_run *r)
 
 static const struct offcpu_sum *sum_of(const struct off_run *r, uint32_t tid)
 {
-	uint32_t n;
-	const struct offcpu_thread *threads = offcpu_threads(r->offcpu, &n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (threads[i].task && threads[i].task->tid == tid)
-			return &threads[i].sum;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		if (r->threads[i].tid == tid)
+			return &r->threads[i].sum;
 	}
 	fail_msg("no thread %u", tid);
 	return NULL;
@@ -440,12 +473,9 @@ static const struct offcpu_sum *sum_of(const struct off_run *r, uint32_t tid)
 static const struct offcpu_sum *sum_of_stack(const struct off_run *r, enum sched_why why,
 					     uint64_t total_ns)
 {
-	uint32_t n;
-	const struct offcpu_stack *stacks = offcpu_stacks(r->offcpu, &n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (stacks[i].why == why && stacks[i].sum.total_ns == total_ns)
-			return &stacks[i].sum;
+	for (size_t i = 0; i < r->n_stacks; i++) {
+		if (r->stacks[i].why == why && r->stacks[i].sum.total_ns == total_ns)
+			return &r->stacks[i].sum;
 	}
 	fail_msg("no stack has %" PRIu64 " ns in state %s", total_ns, sched_why_name(why));
 	return NULL;
