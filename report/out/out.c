@@ -507,7 +507,7 @@ static struct ebt_error *sort_and_write(struct out *out)
 /* The table that --csv and --columns are about. */
 static bool is_main(const struct out_table *table)
 {
-	return !strcmp(table->key, "rows") || table->flags & OUT_MAIN;
+	return !strcmp(table->key, "rows");
 }
 
 static bool is_skipped(const struct out *out)

@@ -83,12 +83,10 @@ enum out_table_flags {
 	OUT_KEEP_ORDER = 1 << 1,
 	/* --sort and --top are for another table of this command. */
 	OUT_FIXED = 1 << 2,
-	/* The one that --csv writes, although its key is not "rows". */
-	OUT_MAIN = 1 << 3,
 	/* Rows may be of any depth. In JSON they stand in one array, each with its place there
 	 * (id), those of depth > 0 with that of the row that they belong to (parent). CSV has a
 	 * depth. */
-	OUT_TREE = 1 << 4,
+	OUT_TREE = 1 << 3,
 };
 
 struct out_table {

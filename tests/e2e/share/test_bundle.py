@@ -177,7 +177,7 @@ class Files(e2e.TestCase):
         self.assertEqual(len(os.listdir(folder)), len(e2e.rows("files", trace)))
         for row in e2e.rows("files", trace):
             path, = (os.path.join(folder, name) for name in os.listdir(folder)
-                     if name.startswith(f"{row['id']}-"))
+                     if name.startswith(f"{row['file_id']}-"))
             self.assertEqual(os.path.getsize(path), row["size"])
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
             self.assertLessEqual(row["stored"], row["size"] + 4096)
