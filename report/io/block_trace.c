@@ -66,12 +66,7 @@ static const struct out_column columns[N_COLUMNS] = {
 	[COL_CGROUP] = { "cgroup_id", NULL, OUT_ID, OUT_DETAIL },
 };
 
-static const struct out_table table = {
-	.key = "rows",
-	.columns = columns,
-	.n_columns = N_COLUMNS,
-	.flags = OUT_STREAM,
-};
+static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
 
 static const char *value_name(unsigned int field, uint64_t value)
 {

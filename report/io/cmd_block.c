@@ -285,9 +285,9 @@ static struct ebt_error *put_depths(struct block *b)
 		{ "device", "DEVICE", OUT_STRING, 0 }, { "depth_mean", "DEPTH", OUT_FLOAT, 0 },
 		{ "depth_max", "MAX", OUT_U64, 0 },    { "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
 	};
-	static const struct out_table table = {
-		"depths", "\nRequests at a time", columns, 6, NULL, OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	static const struct out_table table =
+		OUT_TABLE("depths", columns, .title = "\nRequests at a time",
+			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	uint64_t from = trace_from_ns(b->report->trace), to = trace_to_ns(b->report->trace);
 	size_t n = b->report->options->interval_ns ? 1 : DEPTH_SPANS;
 	struct block_depth_span spans[DEPTH_SPANS], *s;

@@ -59,11 +59,7 @@ static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_
 		{ "max_at_ns", "MAX AT", OUT_TIME, OUT_DETAIL },
 		{ "bytes", "BYTES", OUT_BYTES, OUT_DETAIL },
 	};
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-	};
+	static const struct out_table table = OUT_TABLE("rows", columns);
 	struct ebt_error *err = out_begin(v->out, &table);
 	const struct dbus_group *groups;
 	size_t n;
@@ -84,12 +80,7 @@ static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbu
 		{ "count", "COUNT", OUT_U64, OUT_SORT },
 		{ "bytes", "BYTES", OUT_BYTES, 0 },
 	};
-	static const struct out_table table = {
-		.key = "signals",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table = OUT_TABLE("signals", columns, .flags = OUT_FIXED);
 	const struct dbus_group *groups;
 	struct ebt_error *err;
 	size_t n;
@@ -190,12 +181,7 @@ static struct ebt_error *put_messages(struct dbus_view *v)
 		{ "signature", NULL, OUT_STRING, OUT_DETAIL },
 		{ "error", "ERROR", OUT_STRING, 0 },
 	};
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-		.flags = OUT_KEEP_ORDER,
-	};
+	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	const struct ebt_want want = { EBT_T_dbus_message, ~UINT64_C(0) };
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	_cleanup_(dbus_pairs_destroyp) struct dbus_pairs *pairs = NULL;

@@ -155,13 +155,8 @@ static struct ebt_error *put_connections(struct net_command *c)
 		{ NULL, 0 },
 	};
 	struct out_column columns[N_CONNECTION_COLUMNS];
-	const struct out_table table = {
-		.key = "connections",
-		.title = "\nConnections",
-		.columns = columns,
-		.n_columns = N_CONNECTION_COLUMNS,
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	const struct out_table table = OUT_TABLE("connections", columns, .title = "\nConnections",
+						 .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	bool all = out_format(c->out) != FORMAT_TABLE || options_flag(c->report->options, "all");
 	const struct net_connection *connections;
 	size_t n, shown = 0, hidden = 0;
@@ -209,7 +204,6 @@ static const struct out_column interface_columns[] = {
 	{ "queue_unknown", NULL, OUT_U64, OUT_DETAIL },
 	{ "ifindex", NULL, OUT_U64, OUT_DETAIL },
 };
-#define N_INTERFACE_COLUMNS (sizeof(interface_columns) / sizeof(interface_columns[0]))
 
 static uint64_t per_second(const struct trace *trace, uint64_t bytes)
 {
@@ -252,13 +246,9 @@ static struct ebt_error *put_interface(struct net_command *c, const struct net_i
 
 static struct ebt_error *put_interfaces(struct net_command *c)
 {
-	static const struct out_table table = {
-		.key = "interfaces",
-		.title = "\nDevices",
-		.columns = interface_columns,
-		.n_columns = N_INTERFACE_COLUMNS,
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	static const struct out_table table =
+		OUT_TABLE("interfaces", interface_columns, .title = "\nDevices",
+			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	const struct net_interface *interfaces;
 	struct ebt_error *err;
 	size_t n;
@@ -303,13 +293,8 @@ static struct ebt_error *put_totals(struct net_command *c)
 		{ "resets_sent", "RESETS-SENT", OUT_U64, 0 },
 		{ "resets_received", "RECEIVED", OUT_U64, 0 },
 	};
-	static const struct out_table table = {
-		.key = "totals",
-		.title = "\nTCP",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table =
+		OUT_TABLE("totals", columns, .title = "\nTCP", .flags = OUT_FIXED);
 	const struct net_sum *t = grouping_all(c->g);
 	struct ebt_error *err;
 

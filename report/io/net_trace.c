@@ -36,7 +36,6 @@ static const struct out_column columns[] = {
 	{ "bytes", "BYTES", OUT_U64, 0 },    { "duration_ns", "TIME", OUT_DURATION, 0 },
 	{ "what", "WHAT", OUT_STRING, 0 },   { "cookie", "SOCKET", OUT_ID, 0 },
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 /* The name of an enum's value in this file, or its number. */
 static void add_value(struct text *text, const struct ebt_row *row, unsigned int field)
@@ -256,12 +255,7 @@ static struct ebt_error *put_rows(struct events *s)
 
 struct ebt_error *net_trace(struct report *report)
 {
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.flags = OUT_STREAM,
-	};
+	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
 	_cleanup_(net_model_destroyp) struct net_model *model = NULL;
 	bool is_table = out_format(report->out) != FORMAT_TABLE;
 	struct events s = { .report = report };

@@ -150,8 +150,8 @@ static struct ebt_error *put_time(const struct around_view *v)
 		{ "percent", "%", OUT_PERCENT, 0 },
 		{ "mean_ns", "PER MARK", OUT_DURATION, 0 },
 	};
-	static const struct out_table table = { "states", NULL, columns,
-						5,	  NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const struct out_table table =
+		OUT_TABLE("states", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const whats[WALL_N_KINDS] = {
 		[WALL_CPU] = "on a CPU",	  [WALL_RUNQUEUE] = "woken, no CPU yet",
 		[WALL_PREEMPTED] = "preempted",	  [WALL_SLEEP] = "asleep",
@@ -213,7 +213,8 @@ static struct ebt_error *put_calls(const struct around_view *v)
 		{ "p99_ns", "P99", OUT_DURATION, 0 },
 		{ "max_ns", "MAX", OUT_DURATION, 0 },
 	};
-	static const struct out_table table = { "syscalls", "", columns, 8, NULL, OUT_FIXED };
+	static const struct out_table table =
+		OUT_TABLE("syscalls", columns, .title = "", .flags = OUT_FIXED);
 	size_t n;
 	const struct syscall_stat *stats = syscall_model_stats(around_syscalls(v->around), &n);
 	struct ebt_error *err = NULL;
@@ -234,8 +235,8 @@ static struct ebt_error *put_events(const struct around_view *v)
 		{ "total_ns", "TOTAL", OUT_DURATION, 0 },
 		{ "bytes", "BYTES", OUT_BYTES, 0 },
 	};
-	static const struct out_table table = { "events", "",	columns,
-						4,	  NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const struct out_table table =
+		OUT_TABLE("events", columns, .title = "", .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const names[AROUND_N_EVENTS] = { "minor fault", "major fault",
 							    "block I/O" };
 	const struct around_events *events = around_events(v->around);
@@ -322,7 +323,7 @@ static struct ebt_error *put_functions(const struct around_view *v)
 		{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
 		{ "kind", NULL, OUT_STRING, OUT_DETAIL },
 	};
-	static const struct out_table table = { "rows", "", columns, 7, NULL, 0 };
+	static const struct out_table table = OUT_TABLE("rows", columns, .title = "");
 	const struct calltree *tree = wall_tree(around_wall(v->around));
 	uint32_t n_funcs;
 	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
@@ -452,7 +453,7 @@ static struct ebt_error *put_slow(const struct around_view *v, const struct arou
 
 static struct ebt_error *put_slowest(const struct around_view *v)
 {
-	static const struct out_table table = { "rows", "", slow_columns, N_COLUMNS, NULL, 0 };
+	static const struct out_table table = OUT_TABLE("rows", slow_columns, .title = "");
 	const struct names *names;
 	uint32_t n;
 	const struct around_slow *slow = around_slowest(v->around, &n);

@@ -142,12 +142,7 @@ static struct ebt_error *put_row(struct counters_view *v, const struct counter *
 static struct ebt_error *put_table(struct counters_view *v, const struct counter *const *counters,
 				   size_t n)
 {
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.flags = OUT_KEEP_ORDER,
-	};
+	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	struct ebt_error *err = out_begin(v->report->out, &table);
 
 	for (size_t i = 0; i < n && !err; i++)

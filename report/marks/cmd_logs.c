@@ -180,12 +180,7 @@ static const struct out_column columns[] = {
 	{ "cut", "CUT", OUT_U64, 0 },
 };
 
-static const struct out_table table = {
-	.key = "rows",
-	.columns = columns,
-	.n_columns = sizeof(columns) / sizeof(columns[0]),
-	.flags = OUT_STREAM,
-};
+static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
 
 static struct ebt_error *put_row(const struct logs_view *v, const struct log_entry *e)
 {

@@ -196,12 +196,7 @@ static struct ebt_error *put_marks(const struct series *s)
 {
 	__attribute__((cleanup(cells_deinit))) struct series_cells cells = { 0 };
 	const struct options *o = s->report->options;
-	struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.flags = OUT_KEEP_ORDER,
-	};
+	struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	size_t n = marks_n(s->marks);
 	struct ebt_error *err;
 
@@ -268,12 +263,8 @@ static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 		{ "p99_ns", "P99", OUT_DURATION, 0 },
 		{ "max_ns", "MAX", OUT_DURATION, 0 },
 	};
-	static const struct out_table table = {
-		.key = "figures",
-		.columns = figure_columns,
-		.n_columns = sizeof(figure_columns) / sizeof(figure_columns[0]),
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	static const struct out_table table =
+		OUT_TABLE("figures", figure_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
 	out_printf(s->report->out, "\n");
@@ -294,12 +285,8 @@ static struct ebt_error *put_late(const struct series *s)
 		{ "count", "COUNT", OUT_U64, 0 },
 		{ "percent", "%", OUT_PERCENT, 0 },
 	};
-	static const struct out_table table = {
-		.key = "late",
-		.columns = late_columns,
-		.n_columns = sizeof(late_columns) / sizeof(late_columns[0]),
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	static const struct out_table table =
+		OUT_TABLE("late", late_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
 	uint64_t step = 1000;
 

@@ -153,12 +153,7 @@ struct ebt_error *marks_table(struct report *report, const struct marks *marks)
 {
 	__attribute__((cleanup(order_deinit))) struct mark_order order = { .marks = marks };
 	_cleanup_text_ struct text text = TEXT_INIT;
-	struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.flags = OUT_KEEP_ORDER,
-	};
+	struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	struct ebt_error *err = order_init(&order, report->options);
 
 	if (err)

@@ -222,8 +222,8 @@ static struct ebt_error *put_table(struct waterfall *w)
 	struct out_column shown[N_COLUMNS];
 	const bool kept =
 		w->shown || w->report->options->sort || marks_n(w->marks) <= MARKS_MAX_KEPT;
-	const struct out_table table = { "rows",    NULL, shown,
-					 N_COLUMNS, NULL, kept ? OUT_KEEP_ORDER : OUT_STREAM };
+	const struct out_table table =
+		OUT_TABLE("rows", shown, .flags = kept ? OUT_KEEP_ORDER : OUT_STREAM);
 	_cleanup_text_ struct text axis = TEXT_INIT;
 	struct ebt_error *err;
 

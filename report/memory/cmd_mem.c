@@ -23,7 +23,6 @@ static const struct out_column system_columns[] = {
 	{ "page_tables_bytes", "PAGE-TABLES", OUT_BYTES, OUT_OPTIONAL },
 	{ "swap_used_bytes", "SWAPPED", OUT_BYTES, OUT_OPTIONAL },
 };
-#define N_SYSTEM (sizeof(system_columns) / sizeof(system_columns[0]))
 
 static struct ebt_error *put_moment(struct out *out, const struct mem_system *s)
 {
@@ -37,13 +36,9 @@ static struct ebt_error *put_moment(struct out *out, const struct mem_system *s)
 
 static struct ebt_error *put_system(struct out *out, const struct mem_model *m)
 {
-	static const struct out_table table = {
-		.key = "system",
-		.title = "The machine, from its /proc/meminfo:",
-		.columns = system_columns,
-		.n_columns = N_SYSTEM,
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	static const struct out_table table =
+		OUT_TABLE("system", system_columns, .title = "The machine, from its /proc/meminfo:",
+			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
 	if (!m->first.time || out_format(out) == FORMAT_CSV)

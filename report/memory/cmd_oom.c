@@ -135,12 +135,7 @@ static struct ebt_error *warn_not_recorded(struct trace *trace)
 static struct ebt_error *cmd_oom(struct report *report)
 {
 	struct out_column columns[N_COLUMNS];
-	const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.flags = OUT_KEEP_ORDER,
-	};
+	const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
 	memcpy(columns, all_columns, sizeof(columns));

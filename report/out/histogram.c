@@ -14,8 +14,8 @@ struct ebt_error *out_histogram(struct out *out, const char *key, const char *ti
 		{ "count", "COUNT", OUT_U64, 0 },
 		{ NULL, "", OUT_STRING, OUT_TEXT_ONLY },
 	};
-	const struct out_table table = { key,	    title, columns,
-					 N_COLUMNS, NULL,  OUT_FIXED | OUT_KEEP_ORDER };
+	const struct out_table table =
+		OUT_TABLE(key, columns, .title = title, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char bar[] = "########################################";
 	uint64_t buckets[65], most = 1;
 	int first = 65, last = -1;

@@ -8,7 +8,7 @@
  *		{ "count", "COUNT", OUT_U64, 0 },
  *		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
  *	};
- *	static const struct out_table table = { "rows", NULL, columns, 3, NULL, 0 };
+ *	static const struct out_table table = OUT_TABLE("rows", columns);
  *
  *	err = out_begin(out, &table);
  *	err = out_row(out, 0, (struct out_value[]){ out_cstr("read"), out_u64(3), out_u64(17) });
@@ -97,6 +97,13 @@ struct out_table {
 	const char *children; /* JSON: name of the array of rows one deeper, or NULL */
 	unsigned int flags;   /* enum out_table_flags */
 };
+
+/* A table of all columns of this array, and members that are not zero. */
+#define OUT_TABLE(key_, columns_, ...)                                           \
+	{                                                                        \
+		.key = key_, .columns = columns_,                                \
+		.n_columns = sizeof(columns_) / sizeof(*(columns_)), __VA_ARGS__ \
+	}
 
 /* Must live until out_end(). */
 struct out_points {

@@ -266,12 +266,7 @@ struct ebt_error *proc_containers_put(const struct proc_containers *containers, 
 		{ "image", "IMAGE", OUT_STRING, 0 },
 		{ "pids", "PROCESSES", OUT_STRING, OUT_FLEX },
 	};
-	static const struct out_table table = {
-		.key = "containers",
-		.columns = columns,
-		.n_columns = 4,
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table = OUT_TABLE("containers", columns, .flags = OUT_FIXED);
 	struct ebt_error *err;
 
 	if (!containers->n && out_format(out) == FORMAT_TABLE)

@@ -99,7 +99,6 @@ static const struct out_column mapping_columns[] = {
 	{ "origin", "KNOWN BY", OUT_STRING, OUT_OPTIONAL },
 	{ "build_id", NULL, OUT_STRING, OUT_DETAIL },
 };
-#define N_MAPPING (sizeof(mapping_columns) / sizeof(mapping_columns[0]))
 
 static struct ebt_error *put_mapping(const struct proc_view *v, const struct proc *p,
 				     const struct mapping_interval *mapping)
@@ -133,20 +132,12 @@ static struct ebt_error *put_mapping(const struct proc_view *v, const struct pro
 static struct ebt_error *put_layouts(const struct proc_view *v, const struct proc *all,
 				     const struct mappings *mappings)
 {
-	const struct out_table programs = {
-		.key = "programs",
-		.title = "\nPrograms that it ran",
-		.columns = program_columns,
-		.n_columns = sizeof(program_columns) / sizeof(program_columns[0]),
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
-	const struct out_table layout = {
-		.key = "mappings",
-		.title = "\nExecutable memory",
-		.columns = mapping_columns,
-		.n_columns = N_MAPPING,
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	const struct out_table programs =
+		OUT_TABLE("programs", program_columns, .title = "\nPrograms that it ran",
+			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table layout =
+		OUT_TABLE("mappings", mapping_columns, .title = "\nExecutable memory",
+			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err = out_begin(v->out, &programs);
 
 	for (size_t i = 0; i < v->n_shown; i++) {
@@ -255,13 +246,8 @@ static struct ebt_error *read_mounts(const struct proc_view *v, uint64_t ns,
 
 static struct ebt_error *put_mounts(const struct proc_view *v)
 {
-	const struct out_table mounts = {
-		.key = "mounts",
-		.title = "\nMounts",
-		.columns = mount_columns,
-		.n_columns = sizeof(mount_columns) / sizeof(mount_columns[0]),
-		.flags = OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	const struct out_table mounts = OUT_TABLE("mounts", mount_columns, .title = "\nMounts",
+						  .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = out_begin(v->out, &mounts);

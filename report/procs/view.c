@@ -234,12 +234,8 @@ static struct ebt_error *put_proc(const struct proc_view *v, const struct proc *
 struct ebt_error *proc_view_table(const struct proc_view *v, bool tree)
 {
 	struct out_column columns[N_PROC];
-	const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_PROC,
-		.flags = OUT_KEEP_ORDER | (tree ? OUT_TREE : 0),
-	};
+	const struct out_table table =
+		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | (tree ? OUT_TREE : 0));
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err;
@@ -301,13 +297,9 @@ static struct ebt_error *put_thread(const struct proc_view *v, const struct proc
 struct ebt_error *proc_view_threads(const struct proc_view *v, const char *key)
 {
 	const bool main = !strcmp(key, "rows");
-	const struct out_table table = {
-		.key = key,
-		.title = main ? NULL : "\nThreads",
-		.columns = thread_columns,
-		.n_columns = N_THREAD,
-		.flags = OUT_KEEP_ORDER | (main ? 0 : OUT_FIXED),
-	};
+	const struct out_table table =
+		OUT_TABLE(key, thread_columns, .title = main ? NULL : "\nThreads",
+			  .flags = OUT_KEEP_ORDER | (main ? 0 : OUT_FIXED));
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = out_begin(v->out, &table);

@@ -170,7 +170,7 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, bool all)
 {
 	struct out_column columns[N_TASK_COLUMNS];
-	const struct out_table table = { "rows", NULL, columns, N_TASK_COLUMNS, NULL, 0 };
+	const struct out_table table = OUT_TABLE("rows", columns);
 	const struct names *names;
 	bool whole = trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
 		     trace_to_ns(c->trace) > trace_end_ns(c->trace) &&
@@ -210,15 +210,12 @@ static const struct out_column cpu_columns[] = {
 
 static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool partial)
 {
-	const struct out_table table = {
-		"cpus",
-		partial ? "\nCPUs (time of recorded processes, others are not in the trace)"
-			: "\nCPUs",
-		cpu_columns,
-		4,
-		NULL,
-		OUT_FIXED | OUT_KEEP_ORDER,
-	};
+	const struct out_table table = OUT_TABLE(
+		"cpus", cpu_columns,
+		.title =
+			partial ? "\nCPUs (time of recorded processes, others are not in the trace)"
+				: "\nCPUs",
+		.flags = OUT_FIXED | OUT_KEEP_ORDER);
 	uint64_t from, to;
 	double span;
 	struct ebt_error *err;

@@ -93,7 +93,7 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 {
 	struct out *out = report->out;
 	struct out_column shown[N_COLUMNS];
-	const struct out_table table = { "rows", NULL, shown, N_COLUMNS, NULL, 0 };
+	const struct out_table table = OUT_TABLE("rows", shown);
 	struct wall_listed hidden = { 0 }, uncovered = { 0 };
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);

@@ -78,7 +78,6 @@ static const struct out_column irq_columns[] = {
 	{ "delay_avg_ns", "DELAY", OUT_DURATION, OUT_OPTIONAL },
 	{ "delay_max_ns", NULL, OUT_DURATION, OUT_DETAIL },
 };
-#define N_IRQ_COLUMNS (sizeof(irq_columns) / sizeof(irq_columns[0]))
 
 static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat *stat)
 {
@@ -115,11 +114,7 @@ static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat
 
 static struct ebt_error *put_irqs(const struct irq_view *v)
 {
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = irq_columns,
-		.n_columns = N_IRQ_COLUMNS,
-	};
+	static const struct out_table table = OUT_TABLE("rows", irq_columns);
 	size_t n;
 	const struct irq_stat *stats = irq_model_stats(v->model, &n);
 	struct ebt_error *err = out_begin(v->report->out, &table);
@@ -139,7 +134,6 @@ static const struct out_column function_columns[] = {
 	{ "max_ns", "MAX", OUT_DURATION, 0 },
 	{ "max_at_ns", "MAX-AT", OUT_TIME, OUT_OPTIONAL },
 };
-#define N_FUNCTION_COLUMNS (sizeof(function_columns) / sizeof(function_columns[0]))
 
 static struct ebt_error *put_function(const struct irq_view *v, const struct irq_function *f,
 				      const char *kind)
@@ -166,17 +160,12 @@ static struct ebt_error *put_function(const struct irq_view *v, const struct irq
 
 static struct ebt_error *put_functions(const struct irq_view *v)
 {
-	static const struct out_table timers_table = {
-		"timers", "\nTimers", function_columns, N_FUNCTION_COLUMNS, NULL, OUT_FIXED,
-	};
-	static const struct out_table works_table = {
-		"works",
-		"\nWork items, with the time that they slept",
-		function_columns,
-		N_FUNCTION_COLUMNS,
-		NULL,
-		OUT_FIXED,
-	};
+	static const struct out_table timers_table =
+		OUT_TABLE("timers", function_columns, .title = "\nTimers", .flags = OUT_FIXED);
+	static const struct out_table works_table =
+		OUT_TABLE("works", function_columns,
+			  .title = "\nWork items, with the time that they slept",
+			  .flags = OUT_FIXED);
 	size_t n_timers, n_works;
 	const struct irq_function *timers = irq_model_timers(v->model, &n_timers);
 	const struct irq_function *works = irq_model_works(v->model, &n_works);
@@ -215,11 +204,9 @@ static int compare_tasks(const void *a, const void *b)
 /* On a terminal only those from which most was taken. */
 static struct ebt_error *put_tasks(const struct irq_view *v)
 {
-	static const struct out_table table = {
-		"irq_tasks",  "\nThreads from which interrupts took time",
-		task_columns, sizeof(task_columns) / sizeof(task_columns[0]),
-		NULL,	      OUT_FIXED,
-	};
+	static const struct out_table table =
+		OUT_TABLE("irq_tasks", task_columns,
+			  .title = "\nThreads from which interrupts took time", .flags = OUT_FIXED);
 	size_t n, shown;
 	struct irq_task *tasks = irq_model_tasks(v->model, &n);
 	struct out *out = v->report->out;

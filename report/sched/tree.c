@@ -56,7 +56,6 @@ static const struct out_column columns[] = {
 	{ "chain_avg_ns", "CHAIN-AVG", OUT_DURATION, OUT_OPTIONAL },
 	{ "count_below", "WITH BELOW", OUT_U64, OUT_OPTIONAL },
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static struct ebt_error *put_node(struct tree_view *v, const struct waketree_node *node)
 {
@@ -94,12 +93,8 @@ static struct ebt_error *put_node(struct tree_view *v, const struct waketree_nod
 
 static struct ebt_error *put_nodes(struct tree_view *v)
 {
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-		.flags = OUT_KEEP_ORDER | OUT_TREE,
-	};
+	static const struct out_table table =
+		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | OUT_TREE);
 	struct ebt_error *err = out_begin(v->out, &table);
 
 	for (size_t i = 0; !err && i < waketree_n(v->tree); i++)

@@ -228,11 +228,7 @@ static struct ebt_error *dump_schema(struct dump *d)
 		{ "doc", "MEANING", OUT_STRING, OUT_FLEX },
 		{ "table_doc", NULL, OUT_STRING, OUT_DETAIL },
 	};
-	static const struct out_table schema = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-	};
+	static const struct out_table schema = OUT_TABLE("rows", columns);
 	struct out *out = d->report->out;
 	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
 						   options_string(d->report->options, "table"));

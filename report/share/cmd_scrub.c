@@ -102,9 +102,8 @@ static const struct out_column columns[] = {
 	{ "changed", "CHANGED", OUT_U64, 0 },
 	{ "what", "WHAT", OUT_STRING, 0 },
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static const struct out_table table = { "rows", NULL, columns, N_COLUMNS, NULL, OUT_KEEP_ORDER };
+static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 
 /* For people. */
 static const char *describe(const struct scrub_count *count)

@@ -199,12 +199,8 @@ static struct ebt_error *put_errors(struct syscalls_view *v)
 		{ "number", "NUMBER", OUT_U64, OUT_DETAIL },
 		{ "count", "COUNT", OUT_U64, OUT_SORT },
 	};
-	static const struct out_table table = {
-		.key = "errnos",
-		.columns = table_columns,
-		.n_columns = 4,
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table =
+		OUT_TABLE("errnos", table_columns, .flags = OUT_FIXED);
 	struct ebt_error *err;
 
 	out_printf(v->out, "\n");

@@ -10,13 +10,8 @@ struct ebt_error *out_categories(struct out *out, const struct syscall_profile *
 		{ "count_per_s", "PER SECOND", OUT_FLOAT, 0 },
 		{ "percent", "% OF CALLS", OUT_PERCENT, 0 },
 	};
-	static const struct out_table table = {
-		.key = "categories",
-		.title = "\nBy category",
-		.columns = columns,
-		.n_columns = 4,
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table =
+		OUT_TABLE("categories", columns, .title = "\nBy category", .flags = OUT_FIXED);
 	struct ebt_error *err = out_begin(out, &table);
 
 	for (int i = 0; !err && i < SYSCALL_N_CLASSES; i++)

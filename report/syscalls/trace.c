@@ -175,12 +175,7 @@ static const struct out_column columns[] = {
 	{ "errno", "ERRNO", OUT_STRING, 0 },  { "duration_ns", "TIME", OUT_DURATION, 0 },
 };
 
-static const struct out_table table = {
-	.key = "rows",
-	.columns = columns,
-	.n_columns = sizeof(columns) / sizeof(columns[0]),
-	.flags = OUT_STREAM,
-};
+static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
 
 static struct ebt_error *put_row(struct lines *l, const struct call *call)
 {

@@ -110,9 +110,8 @@ static const struct out_column columns[] = {
 	{ "note", "NOTE", OUT_STRING, OUT_TEXT_ONLY },
 	{ "path", "PATH", OUT_STRING, OUT_FLEX },
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static const struct out_table table = { "rows", NULL, columns, N_COLUMNS, NULL, OUT_KEEP_ORDER };
+static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 
 static struct ebt_error *put_file(struct report *report, const struct file_pieces *pieces,
 				  const struct ebt_file *file)

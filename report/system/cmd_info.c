@@ -349,12 +349,7 @@ static struct ebt_error *put_sources(struct info_view *v)
 		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
 		{ "source_args", NULL, OUT_STRING, OUT_DETAIL },
 	};
-	static const struct out_table table = {
-		.key = "sources",
-		.columns = columns,
-		.n_columns = 4,
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table = OUT_TABLE("sources", columns, .flags = OUT_FIXED);
 	struct ebt_error *err;
 
 	if (!v->info.n_sources && out_format(v->out) == FORMAT_TABLE)
@@ -391,11 +386,7 @@ static struct ebt_error *put_tables(struct info_view *v)
 		{ "first_at_ns", NULL, OUT_TIME, OUT_DETAIL },
 		{ "last_at_ns", NULL, OUT_TIME, OUT_DETAIL },
 	};
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-	};
+	static const struct out_table table = OUT_TABLE("rows", columns);
 	struct ebt_error *err;
 
 	out_printf(v->out, "\n");
@@ -439,12 +430,7 @@ static struct ebt_error *put_losses(struct info_view *v)
 		{ "from_ns", "FROM s", OUT_TIME, 0 },	      { "to_ns", "TO s", OUT_TIME, 0 },
 		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
 	};
-	static const struct out_table table = {
-		.key = "losses",
-		.columns = columns,
-		.n_columns = sizeof(columns) / sizeof(columns[0]),
-		.flags = OUT_FIXED,
-	};
+	static const struct out_table table = OUT_TABLE("losses", columns, .flags = OUT_FIXED);
 	struct ebt_error *err;
 
 	if (!v->info.n_losses && out_format(v->out) == FORMAT_TABLE) {

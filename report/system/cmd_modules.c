@@ -204,11 +204,7 @@ static struct ebt_error *put_object(const struct modules_view *v, uint32_t numbe
 
 static struct ebt_error *cmd_modules(struct report *report)
 {
-	static const struct out_table table = {
-		.key = "rows",
-		.columns = columns,
-		.n_columns = N_COLUMNS,
-	};
+	static const struct out_table table = OUT_TABLE("rows", columns);
 	_cleanup_(module_model_destroyp) struct module_model *model = NULL;
 	bool used = options_flag(report->options, "used");
 	struct modules_view v = { .report = report, .os = "" };

@@ -163,7 +163,7 @@ static struct ebt_error *put_processes(struct summary_view *v)
 		{ "lifetime_ns", "LIFE", OUT_DURATION, OUT_DETAIL },
 		{ "target", "TARGET", OUT_BOOL, OUT_DETAIL },
 	};
-	static const struct out_table table = { .key = "rows", .columns = columns, .n_columns = 7 };
+	static const struct out_table table = OUT_TABLE("rows", columns);
 	struct out *out = v->report->out;
 	struct ebt_error *err = out_begin(out, &table);
 
@@ -204,7 +204,7 @@ static struct ebt_error *put_totals(struct summary_view *v)
 		{ "off_cpu_min_ns", NULL, OUT_DURATION, 0 },
 		{ "off_cpu_max_ns", NULL, OUT_DURATION, 0 },
 	};
-	static const struct out_table table = { "totals", NULL, columns, 13, NULL, OUT_FIXED };
+	static const struct out_table table = OUT_TABLE("totals", columns, .flags = OUT_FIXED);
 	const struct summary *s = &v->summary;
 	struct trace *trace = v->report->trace;
 	struct out *out = v->report->out;
@@ -243,8 +243,8 @@ static struct ebt_error *put_syscalls(struct summary_view *v)
 		{ "name", NULL, OUT_STRING, 0 },
 		{ "count", NULL, OUT_U64, 0 },
 	};
-	static const struct out_table table = { "syscalls", NULL, columns,
-						2,	    NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const struct out_table table =
+		OUT_TABLE("syscalls", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	_cleanup_free_ const struct syscall_stat **calls = NULL;
 	struct out *out = v->report->out;
 	struct ebt_error *err;
@@ -274,8 +274,8 @@ static struct ebt_error *put_threads(struct summary_view *v)
 		{ "avg_ns", NULL, OUT_DURATION, 0 },   { "min_ns", NULL, OUT_DURATION, 0 },
 		{ "max_ns", NULL, OUT_DURATION, 0 },
 	};
-	static const struct out_table table = { "threads", NULL, columns,
-						9,	   NULL, OUT_FIXED | OUT_KEEP_ORDER };
+	static const struct out_table table =
+		OUT_TABLE("threads", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	_cleanup_free_ const struct offcpu_thread **threads = NULL;
 	struct out *out = v->report->out;
 	struct ebt_error *err;

@@ -132,10 +132,9 @@ static const struct out_column trace_columns[] = {
 	{ "duration_ns", "OF", OUT_DURATION, 0 }, { "stack_count", "STACKS", OUT_U64, 0 },
 	{ "scale", "TIMES", OUT_FLOAT, 0 },	  { "file", "FILE", OUT_STRING, OUT_FLEX },
 };
-#define N_TRACE_COLUMNS (sizeof(trace_columns) / sizeof(trace_columns[0]))
 
-static const struct out_table trace_table = { "traces",	       NULL, trace_columns,
-					      N_TRACE_COLUMNS, NULL, OUT_FIXED | OUT_KEEP_ORDER };
+static const struct out_table trace_table =
+	OUT_TABLE("traces", trace_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 
 static struct ebt_error *put_trace(struct comparison *c, const char *name,
 				   const struct tree_side *side, double scale)
@@ -166,9 +165,8 @@ static const struct out_column columns[] = {
 	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
 	{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
 };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static const struct out_table table = { "rows", NULL, columns, N_COLUMNS, NULL, OUT_KEEP_ORDER };
+static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 
 static double percent(double part, double whole)
 {
