@@ -90,31 +90,50 @@ static struct ebt_error *unknown_name(const struct cli *cli, const char *word, s
 	return unknown(cli, option, guess.name);
 }
 
-static bool is_choice(const char *const *choices, const char *arg)
+static void put_choices(FILE *to, const char *const *choices)
 {
-	while (*choices && strcmp(*choices, arg))
-		choices++;
-	return *choices;
+	for (size_t i = 0; choices[i]; i++)
+		fprintf(to, "%s%s", i ? ", " : "", choices[i]);
 }
 
-static struct ebt_error *not_a_choice(const char *const *choices, const char *arg)
+/* A word of so many bytes. */
+static struct ebt_error *check_choice(const char *const *choices, const char *word, size_t len)
 {
 	_cleanup_free_ char *list = NULL;
 	size_t size;
-	FILE *f = open_memstream(&list, &size);
+	FILE *f;
 
+	for (size_t i = 0; choices[i]; i++) {
+		if (strlen(choices[i]) == len && !memcmp(choices[i], word, len))
+			return NULL;
+	}
+	f = open_memstream(&list, &size);
 	if (!f)
 		return &ebt_enomem;
-	for (size_t i = 0; choices[i]; i++)
-		fprintf(f, "%s%s", i ? ", " : "", choices[i]);
+	put_choices(f, choices);
 	if (fclose(f))
 		return &ebt_enomem;
-	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", arg, list);
+	return ebt_error_create(EBT_ERR_INVALID, "'%.*s' is not one of %s", (int)len, word, list);
+}
+
+static struct ebt_error *check_list(const char *const *choices, const char *arg)
+{
+	struct ebt_error *err;
+	size_t len;
+
+	for (;; arg += len + 1) {
+		len = strcspn(arg, ",");
+		err = check_choice(choices, arg, len);
+		if (err || !arg[len])
+			return err;
+	}
 }
 
 /* value: where it is put. */
 static struct ebt_error *set_value(const struct option_def *def, void *value, const char *arg)
 {
+	struct ebt_error *err = NULL;
+
 	switch (def->type) {
 	case OPTION_FLAG:
 		*(bool *)value = true;
@@ -126,8 +145,10 @@ static struct ebt_error *set_value(const struct option_def *def, void *value, co
 	case OPTION_DURATION:
 		return cli_parse_duration(arg, value);
 	case OPTION_CHOICE:
-		if (!is_choice(def->choices, arg))
-			return not_a_choice(def->choices, arg);
+		err = check_choice(def->choices, arg, strlen(arg));
+		break;
+	case OPTION_LIST:
+		err = check_list(def->choices, arg);
 		break;
 	case OPTION_STRING:
 	case OPTION_GONE:
@@ -135,8 +156,9 @@ static struct ebt_error *set_value(const struct option_def *def, void *value, co
 	case OPTION_APPLY:
 		return def->apply(value, arg);
 	}
-	*(const char **)value = arg;
-	return NULL;
+	if (!err)
+		*(const char **)value = arg;
+	return err;
 }
 
 /* arg: what stands in the same word, or NULL. */
@@ -242,6 +264,10 @@ static void put_option(FILE *to, const struct option_def *o, int column)
 
 		if (len)
 			fprintf(to, "%*s%.*s", at < column ? column - at : 1, "", (int)len, line);
+		else if (!line[len] && o->type == OPTION_LIST)
+			fprintf(to, "%*s", column, "");
+		if (!line[len] && o->type == OPTION_LIST)
+			put_choices(to, o->choices);
 		fputc('\n', to);
 		if (!line[len])
 			return;

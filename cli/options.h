@@ -21,8 +21,9 @@ enum option_type {
 	OPTION_SIZE,	 /* 64M: bytes, as uint64_t */
 	OPTION_DURATION, /* 5s, 500ms, 1m30s: nanoseconds, as uint64_t */
 	OPTION_CHOICE,	 /* one of `choices`: const char *, points into argv */
-	OPTION_APPLY,	 /* what apply() makes of it */
-	OPTION_GONE,	 /* an error: what to write instead is in `help`, and it is not in --help */
+	OPTION_LIST,  /* some of `choices`, with commas between them: likewise; --help lists them */
+	OPTION_APPLY, /* what apply() makes of it */
+	OPTION_GONE,  /* an error: what to write instead is in `help`, and it is not in --help */
 };
 
 struct option_def {
@@ -30,7 +31,7 @@ struct option_def {
 	enum option_type type;
 	const char *arg;	    /* "N", "TIME"; "[=X]": may be left out; NULL: takes none */
 	const char *help;	    /* '\n' between lines; a first one: begins below the name */
-	const char *const *choices; /* OPTION_CHOICE: ends with NULL */
+	const char *const *choices; /* OPTION_CHOICE, OPTION_LIST: ends with NULL */
 	char letter;		    /* -X; 0: none */
 	size_t offset;		    /* of the value, in what is parsed into */
 	/* OPTION_APPLY; to: what is at the offset; arg NULL: there is none. */

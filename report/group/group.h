@@ -51,7 +51,6 @@ enum group_key {
 #define GROUP_TASK_KEYS                                                                      \
 	(1u << GROUP_THREAD | 1u << GROUP_PROCESS | 1u << GROUP_PROGRAM | 1u << GROUP_USER | \
 	 1u << GROUP_CGROUP | 1u << GROUP_CONTAINER)
-#define GROUP_TASK_KEY_NAMES "thread, process, program, user, cgroup, container"
 
 /* What a row is grouped by: what the keys that the table has need. */
 struct group_row {
@@ -148,10 +147,17 @@ struct group_table {
 			 struct text *text);
 };
 
-/* In a command's table of options; keys: a text. */
-#define GROUP_BY_OPTION(keys)                                         \
-	{                                                             \
-		"by", OPTION_STRING, "KEY,…", "by any of " keys, NULL \
+/* In a command's table of options. otherwise: the default, a text; then the names of keys that are
+ * not GROUP_TASK_KEYS. */
+#define GROUP_BY_OPTION(otherwise, ...)                                                        \
+	{                                                                                      \
+		"by", OPTION_LIST, "KEY,…",                                                    \
+			"rows of one, or of several together (default: " otherwise "):\n",     \
+			(const char *const[])                                                  \
+		{                                                                              \
+			"thread", "task", "process", "program", "user", "cgroup", "container", \
+				##__VA_ARGS__, NULL                                            \
+		}                                                                              \
 	}
 #define GROUP_STACK_OPTIONS                                                                 \
 	{ "stacks", OPTION_FLAG, NULL, "by stack, with its frames (JSON: besides)", NULL }, \

@@ -48,33 +48,17 @@ static const char *key_name(const struct group_table *table, unsigned int key)
 	return is_own(key) ? table->own[key - GROUP_OWN].name : key_names[key];
 }
 
-static struct ebt_error *no_such_key(const struct group_table *table, const char *word, size_t len)
+/* A word of the command line, which has compared it with the names, or of the table. */
+static unsigned int find_key(const struct group_table *table, const char *word, size_t len)
 {
-	_cleanup_text_ struct text names = TEXT_INIT;
+	unsigned int key = 0;
 
-	for (unsigned int key = 0; key < GROUP_OWN + table->n_own; key++) {
-		if (has_key(table, key))
-			text_printf(&names, "%s%s", names.len ? ", " : "", key_name(table, key));
-	}
-	return ebt_error_create(EBT_ERR_INVALID, "--by: there is no key '%.*s'; there are %s",
-				(int)len, word, text_get(&names));
-}
-
-static struct ebt_error *find_key(const struct group_table *table, const char *word, size_t len,
-				  unsigned int *ret)
-{
-	if (len == 4 && !memcmp(word, "task", 4)) {
-		word = key_names[GROUP_THREAD];
-		len = strlen(word);
-	}
-	for (unsigned int key = 0; key < GROUP_OWN + table->n_own; key++) {
-		if (!has_key(table, key) || strlen(key_name(table, key)) != len ||
-		    memcmp(key_name(table, key), word, len))
-			continue;
-		*ret = key;
-		return NULL;
-	}
-	return no_such_key(table, word, len);
+	if (len == 4 && !memcmp(word, "task", 4))
+		return GROUP_THREAD;
+	while (!has_key(table, key) || strlen(key_name(table, key)) != len ||
+	       memcmp(key_name(table, key), word, len))
+		key++;
+	return key;
 }
 
 static bool set_has(const struct group_set *set, unsigned int key)
@@ -91,12 +75,8 @@ static struct ebt_error *add_level(struct grouping *g, struct group_set *set, co
 {
 	struct key_level *level = &set->levels[set->n_levels];
 	struct trace *trace = g->report->trace;
-	struct ebt_error *err;
-	unsigned int key;
+	unsigned int key = find_key(g->table, word, len);
 
-	err = find_key(g->table, word, len, &key);
-	if (err)
-		return err;
 	if (set_has(set, key))
 		return ebt_error_create(EBT_ERR_INVALID, "--by: '%.*s' stands there twice",
 					(int)len, word);
@@ -119,8 +99,6 @@ static struct ebt_error *add_levels(struct grouping *g, struct group_set *set, c
 	struct ebt_error *err;
 	size_t len;
 
-	if (!*by)
-		return ebt_error_create(EBT_ERR_INVALID, "--by: which keys?");
 	for (;; by += len + 1) {
 		len = strcspn(by, ",");
 		err = add_level(g, set, by, len);
@@ -133,12 +111,9 @@ static struct ebt_error *add_levels(struct grouping *g, struct group_set *set, c
 static struct ebt_error *add_detail(struct grouping *g)
 {
 	const char *detail = g->table->detail;
-	struct ebt_error *err;
-	unsigned int key;
 
-	err = find_key(g->table, detail, strlen(detail), &key);
-	if (err || set_has(&g->by, key))
-		return err;
+	if (set_has(&g->by, find_key(g->table, detail, strlen(detail))))
+		return NULL;
 	g->by.detail = true;
 	return add_level(g, &g->by, detail, strlen(detail));
 }

@@ -545,7 +545,7 @@ static struct ebt_error *cmd_block(struct report *report)
 }
 
 static const struct option_def block_options[] = {
-	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", device, operation"),
+	GROUP_BY_OPTION("process,device", "device", "operation"),
 	{ "devices", OPTION_GONE, NULL, "--by device" },
 	{ "by-thread", OPTION_GONE, NULL, "--by thread,device" },
 	{ "depth", OPTION_FLAG, NULL, "also: how many requests a device had at a time, over time" },

@@ -350,7 +350,7 @@ static struct ebt_error *run_net(struct report *report)
 }
 
 static const struct option_def net_options[] = {
-	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES),
+	GROUP_BY_OPTION("process"),
 	{ "by-thread", OPTION_GONE, NULL, "--by thread" },
 	{ "histogram", OPTION_FLAG, NULL, "also: distribution of the time in queues", NULL },
 	{ "all", OPTION_FLAG, NULL, "all connections, also on a terminal", NULL },

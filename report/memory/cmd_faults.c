@@ -244,7 +244,7 @@ static struct ebt_error *cmd_faults(struct report *report)
 }
 
 static const struct option_def faults_options[] = {
-	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", mapping, stack"),
+	GROUP_BY_OPTION("process", "mapping", "stack"),
 	GROUP_STACK_OPTIONS,
 	{ NULL, 0, NULL, NULL, NULL },
 };

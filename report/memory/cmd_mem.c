@@ -317,7 +317,7 @@ static struct ebt_error *run_mem(struct report *report)
 }
 
 static const struct option_def mem_options[] = {
-	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", cache, stack"),
+	GROUP_BY_OPTION("process", "cache", "stack"),
 	{ "stacks", OPTION_FLAG, NULL, "where what is left was allocated (JSON: both)", NULL },
 	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL },
 	{ "min-age", OPTION_DURATION, "TIME", "stacks: only what is at least so old", NULL },

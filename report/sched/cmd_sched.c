@@ -356,7 +356,7 @@ static struct ebt_error *run_sched(struct report *report)
 }
 
 static const struct option_def sched_options[] = {
-	GROUP_BY_OPTION("thread (default), process, program, user, cgroup, container"),
+	GROUP_BY_OPTION("thread"),
 	{ "by-process", OPTION_GONE, NULL, "--by process", NULL },
 	{ "tree", OPTION_FLAG, NULL, "instead: who woke whom, and how long that took", NULL },
 	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items",

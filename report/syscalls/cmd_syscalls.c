@@ -316,7 +316,7 @@ static struct ebt_error *cmd_syscalls(struct report *report)
 }
 
 static const struct option_def syscalls_options[] = {
-	GROUP_BY_OPTION("call (default), error, " GROUP_TASK_KEY_NAMES),
+	GROUP_BY_OPTION("call", "call", "error"),
 	{ "by-process", OPTION_GONE, NULL, "--by process", NULL },
 	{ "by-thread", OPTION_GONE, NULL, "--by thread", NULL },
 	{ "errors", OPTION_FLAG, NULL, "which errors they returned, too", NULL },

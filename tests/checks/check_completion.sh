@@ -54,6 +54,7 @@ expect --trace _ebreport "$1" syscalls --tr
 expect process _ebreport "$1" flame --by ''
 expect process _ebreport "$1" flame --by = pro
 expect mapping _ebreport "$1" faults --by =
+expect container,mapping _ebreport "$1" faults --by = container,map
 expect category _ebreport "$1" flame --color c
 expect usdt _ebreport "$1" marks --top 3 --origin u
 expect journal _ebreport "$1" logs --origin j

@@ -113,6 +113,8 @@ static const struct option_def more_options[] = {
 	{ "number", OPTION_U64, "N", "a number", .letter = 'n',
 	  .offset = offsetof(struct values, n) },
 	{ "oldest", OPTION_GONE, NULL, "--number 1" },
+	{ "keys", OPTION_LIST, "KEY,…", "some of:\n", (const char *const[]){ "one", "two", NULL },
+	  .offset = offsetof(struct values, file) },
 	{ "maybe", OPTION_APPLY, "[=LONG-WORD]", "\nperhaps", .apply = set_maybe },
 	{ .name = NULL },
 };
@@ -171,6 +173,22 @@ static void test_options(void **state)
 	expect_error(parse(abbreviated, &v, &end, "--al"), "there is no option --al");
 }
 
+static void test_list(void **state)
+{
+	static const struct cli plain = { .program = "p", .command = "c" };
+	struct values v;
+	int end;
+
+	(void)state;
+	assert_null(parse(plain, &v, &end, "--keys two,one"));
+	assert_string_equal(v.file, "two,one");
+	assert_null(parse(plain, &v, &end, "--keys=one"));
+	expect_error(parse(plain, &v, &end, "--keys one,three"),
+		     "--keys: 'three' is not one of one, two");
+	expect_error(parse(plain, &v, &end, "--keys="), "--keys: '' is not one of one, two");
+	expect_error(parse(plain, &v, &end, "--keys one,"), "'' is not one of");
+}
+
 static void test_usage(void **state)
 {
 	char *text = NULL;
@@ -188,6 +206,8 @@ static void test_usage(void **state)
 				  "  -f, --file …      the file\n"
 				  "\nMore:\n"
 				  "  -n, --number N    a number\n"
+				  "      --keys KEY,…  some of:\n"
+				  "                    one, two\n"
 				  "      --maybe[=LONG-WORD]\n"
 				  "                    perhaps\n");
 	free(text);
@@ -198,7 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_numbers),	  cmocka_unit_test(test_options),
-		cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_list),	  cmocka_unit_test(test_usage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,11 +147,11 @@ static void test_wrong_keys(void **state)
 	with_trace(&t);
 	fails(&t, "--by-thread", NULL, "--by-thread is --by thread now");
 	fails(&t, "--by", "device",
-	      "no key 'device'; there are thread, process, program, user, "
-	      "cgroup, container, call, error");
+	      "'device' is not one of thread, task, process, program, user, cgroup, "
+	      "container, call, error");
 	fails(&t, "--by", "call,call", "'call' stands there twice");
-	fails(&t, "--by", "", "which keys?");
-	fails(&t, "--by", "process,", "no key ''");
+	fails(&t, "--by", "", "'' is not one of thread,");
+	fails(&t, "--by", "process,", "'' is not one of");
 	fails(&t, "--by", "call,error,thread,process,user", "up to 3 keys");
 	fails(&t, "--columns", "name,nothing",
 	      "--columns: there is no column 'nothing'; there are "
