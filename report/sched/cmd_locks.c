@@ -416,7 +416,7 @@ static struct ebt_error *run_locks(struct report *report)
 }
 
 static const struct option_def locks_options[] = {
-	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", lock, kind, stack"),
+	GROUP_BY_OPTION("lock", "lock", "kind", "stack"),
 	{ "threads", OPTION_FLAG, NULL, "also: who waited for each lock, and who had it" },
 	GROUP_STACK_OPTIONS,
 	{ "user", OPTION_FLAG, NULL, "locks of programs only" },

@@ -410,7 +410,7 @@ static const char *const states[] = { "runnable", "sleep", "disk",    "idle",
 				      "stopped",  "new",   "unknown", NULL };
 
 static const struct option_def offcpu_options[] = {
-	GROUP_BY_OPTION(GROUP_TASK_KEY_NAMES ", state, waker, stack"),
+	GROUP_BY_OPTION("thread", "state", "waker", "stack"),
 	{ "stacks", OPTION_FLAG, NULL, "by stack and state instead of by thread (JSON: both)",
 	  NULL },
 	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL },
