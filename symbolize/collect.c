@@ -19,16 +19,18 @@ void collect_deinit(struct collect *c)
 
 static uint64_t hash_of(const struct collect_seen *key)
 {
-	return ebt_hash_u64(ebt_hash_u64(0, key->address),
-			    (uint64_t)key->incarnation << 1 | key->caller);
+	const uint64_t parts[] = { key->address, (uint64_t)key->incarnation << 1 | key->caller };
+
+	return ebt_hash_bytes(0, parts, sizeof(parts));
 }
 
 static struct collect_seen *find_seen(const struct collect *c, const struct collect_seen *key)
 {
+	const uint64_t hash = hash_of(key);
 	size_t at = 0;
 	uint32_t i;
 
-	while ((i = ebt_map_next(&c->by_address, hash_of(key), &at)) != EBT_MAP_NONE) {
+	while ((i = ebt_map_next(&c->by_address, hash, &at)) != EBT_MAP_NONE) {
 		struct collect_seen *seen = &c->seen[i];
 
 		if (seen->address == key->address && seen->incarnation == key->incarnation &&

@@ -29,7 +29,7 @@ static uint64_t process_seed(void)
 	return seed;
 }
 
-static uint64_t seed(void)
+static inline uint64_t seed(void)
 {
 	static uint64_t value;
 	uint64_t known = __atomic_load_n(&value, __ATOMIC_RELAXED);
@@ -51,7 +51,7 @@ uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len)
 	return XXH3_64bits_withSeed(data, len, hash ^ seed());
 }
 
-static size_t home(const struct ebt_map *map, uint64_t key)
+static inline size_t home(const struct ebt_map *map, uint64_t key)
 {
 	/* The two halves of a product with a secret, put together: a few cycles, where XXH3 of
 	 * eight bytes takes some more, and this is what a look into a map costs. */
