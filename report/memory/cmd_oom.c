@@ -33,7 +33,7 @@ static const struct out_column all_columns[] = {
 	{ "total_vm_bytes", NULL, OUT_BYTES, OUT_DETAIL },
 	{ "points_bytes", NULL, OUT_I64, OUT_DETAIL },
 	{ "gfp", NULL, OUT_HEX, OUT_DETAIL },
-	{ "group", NULL, OUT_BOOL, OUT_DETAIL },
+	{ "whole_cgroup", NULL, OUT_BOOL, OUT_DETAIL },
 	{ "cgroup", NULL, OUT_STRING, OUT_DETAIL },
 	{ "limit_cgroup", NULL, OUT_ID, OUT_DETAIL },
 	{ "message", NULL, OUT_STRING, OUT_DETAIL },

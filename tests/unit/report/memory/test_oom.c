@@ -20,7 +20,8 @@ static const struct ebt_task_id tasks[] = {
 #define COLUMNS                                                                                 \
 	"time_ns,pid,comm,resident_bytes,swap_bytes,total_bytes,points_percent,score_adj,"      \
 	"constraint,limit,by_pid,by_comm,order,tid,uid,by_tid,by_score_adj,cpu,anon_bytes,"     \
-	"file_bytes,shmem_bytes,page_table_bytes,total_vm_bytes,points_bytes,gfp,group,cgroup," \
+	"file_bytes,shmem_bytes,page_table_bytes,total_vm_bytes,points_bytes,gfp,whole_cgroup," \
+	"cgroup,"                                                                               \
 	"limit_cgroup,message\r\n"
 
 static void add_text(struct made_trace *t, size_t field, const char *text)
