@@ -14,6 +14,7 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
+#include "record/base/rows.h"
 #include "record/sideband/embed.h"
 #include "record/sideband/perfmap_file.h"
 
@@ -388,18 +389,17 @@ struct ebt_error *perfmaps_exec(struct perfmaps *maps, uint32_t pid, uint64_t ti
 
 static struct ebt_error *emit_refused(struct perfmaps *maps, uint64_t now)
 {
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_lost *row = ebt_record_begin(&rec, EBT_T_lost, now);
+	const struct lost_row lost = {
+		.from = now,
+		.count = maps->refused,
+		.table_id = EBT_T_file,
+		.reason = EBT_V_lost_reason_other,
+		.source = "perfmap",
+		.detail = "too many or too large files with names of generated code",
+	};
 
-	row->from = now;
-	row->count = maps->refused;
-	row->table_id = EBT_T_file;
-	row->reason = EBT_V_lost_reason_other;
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), "perfmap");
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail),
-		       "too many or too large files with names of generated code");
 	maps->refused = 0;
-	return ebt_record_add(&rec, maps->stream);
+	return add_lost(maps->stream, now, &lost);
 }
 
 struct ebt_error *perfmaps_finish(struct perfmaps *maps, uint64_t now)

@@ -21,6 +21,7 @@
 #include "record/base/buildid_map.h"
 #include "record/base/clocks.h"
 #include "record/base/cpus.h"
+#include "record/base/rows.h"
 #include "record/base/vdso.h"
 #include "record/sideband/parse.h"
 #include "record/sideband/sideband.h"
@@ -311,16 +312,16 @@ struct ebt_error *sideband_read(struct sideband *sideband)
 static struct ebt_error *emit_lost(struct ebt_stream *stream, uint64_t from, uint64_t time,
 				   uint64_t count, uint32_t reason, uint32_t ring)
 {
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_lost *row = ebt_record_begin(&rec, EBT_T_lost, time);
+	const struct lost_row lost = {
+		.from = from,
+		.count = count,
+		.table_id = EBT_T_mmap,
+		.reason = reason,
+		.ring = ring,
+		.source = "sideband",
+	};
 
-	row->from = from;
-	row->count = count;
-	row->table_id = EBT_T_mmap;
-	row->reason = reason;
-	row->ring = ring;
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), "sideband");
-	return ebt_record_add(&rec, stream);
+	return add_lost(stream, time, &lost);
 }
 
 static struct ebt_error *emit_ksymbol(struct ebt_stream *stream, const struct sideband_event *event)
@@ -514,13 +515,10 @@ static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stre
 
 static struct ebt_error *emit_detail(struct sideband *sideband, struct ebt_stream *stream)
 {
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	const char *detail = sideband->detail;
 
-	ebt_record_begin(&rec, EBT_T_meta, clocks_now());
-	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), "record.sideband");
-	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), sideband->detail);
 	sideband->detail = NULL;
-	return ebt_record_add(&rec, stream);
+	return add_meta(stream, "record.sideband", detail);
 }
 
 uint64_t sideband_lost(const struct sideband *sideband)

@@ -16,6 +16,7 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
+#include "record/base/rows.h"
 #include "record/base/vdso.h"
 #include "record/sideband/containers.h"
 #include "record/sideband/snapshot_state.h"
@@ -113,19 +114,19 @@ void snapshot_destroy(struct snapshot_state *state)
 	free(state);
 }
 
-static struct ebt_error *emit_lost(struct ebt_stream *stream, uint32_t table, uint32_t reason,
-				   uint64_t from, uint64_t count, const char *detail)
+static struct ebt_error *emit_lost(struct ebt_stream *stream, uint32_t reason, uint64_t from,
+				   uint64_t count, const char *detail)
 {
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_lost *row = ebt_record_begin(&rec, EBT_T_lost, clocks_now());
+	const struct lost_row lost = {
+		.from = from,
+		.count = count,
+		.table_id = EBT_T_process,
+		.reason = reason,
+		.source = "snapshot",
+		.detail = detail,
+	};
 
-	row->from = from;
-	row->count = count;
-	row->table_id = table;
-	row->reason = reason;
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, source), "snapshot");
-	ebt_record_str(&rec, offsetof(struct ebt_wire_lost, detail), detail);
-	return ebt_record_add(&rec, stream);
+	return add_lost(stream, clocks_now(), &lost);
 }
 
 /* A row of lost for what could not be read, if anything. No event is lost by it: the table that
@@ -141,8 +142,7 @@ static struct ebt_error *emit_unread(struct ebt_stream *stream, struct unread *u
 	snprintf(detail, sizeof(detail), "%s, last of process %u: %s", what, unread->pid,
 		 strerror(unread->errnum));
 	memset(unread, 0, sizeof(*unread));
-	return emit_lost(stream, EBT_T_process, EBT_V_lost_reason_cannot_be_read, clocks_now(), n,
-			 detail);
+	return emit_lost(stream, EBT_V_lost_reason_cannot_be_read, clocks_now(), n, detail);
 }
 
 /* What whoever listed the process knows of it. */
@@ -414,7 +414,7 @@ static struct ebt_error *new_window(struct snapshot_state *state, struct ebt_str
 	state->window_skipped = 0;
 	if (!skipped)
 		return NULL;
-	return emit_lost(stream, EBT_T_process, EBT_V_lost_reason_other, from, skipped,
+	return emit_lost(stream, EBT_V_lost_reason_other, from, skipped,
 			 "too many new processes to read all of /proc");
 }
 

@@ -12,6 +12,7 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
+#include "record/base/rows.h"
 #include "record/base/vdso.h"
 #include "record/sideband/embed.h"
 #include "record/sideband/snapshot_state.h"
@@ -23,18 +24,13 @@
 struct host {
 	struct snapshot_state *state;
 	struct ebt_stream *stream;
-	struct ebt_record rec;
 	struct ebt_error *err; /* the first; nothing is done after it */
 };
 
 static void meta(struct host *host, const char *key, const char *value)
 {
-	if (host->err || !*value)
-		return;
-	ebt_record_begin(&host->rec, EBT_T_meta, clocks_now());
-	ebt_record_str(&host->rec, offsetof(struct ebt_wire_meta, key), key);
-	ebt_record_str(&host->rec, offsetof(struct ebt_wire_meta, value), value);
-	host->err = ebt_record_add(&host->rec, host->stream);
+	if (!host->err && *value)
+		host->err = add_meta(host->stream, key, value);
 }
 
 static void meta_number(struct host *host, const char *key, uint64_t value)
@@ -84,20 +80,18 @@ static void meta_line(struct host *host, const char *meta_key, const char *text,
 
 static void unreadable(struct host *host, const char *path, const char *why)
 {
-	struct ebt_wire_lost *row;
 	char detail[256];
+	const struct lost_row lost = {
+		.from = clocks_now(),
+		.count = 1,
+		.table_id = EBT_T_file,
+		.reason = EBT_V_lost_reason_cannot_be_read,
+		.source = "snapshot",
+		.detail = detail,
+	};
 
-	if (host->err)
-		return;
-	row = ebt_record_begin(&host->rec, EBT_T_lost, clocks_now());
-	row->from = row->head.time;
-	row->count = 1;
-	row->table_id = EBT_T_file;
-	row->reason = EBT_V_lost_reason_cannot_be_read;
 	snprintf(detail, sizeof(detail), "%s: %s", path, why);
-	ebt_record_str(&host->rec, offsetof(struct ebt_wire_lost, source), "snapshot");
-	ebt_record_str(&host->rec, offsetof(struct ebt_wire_lost, detail), detail);
-	host->err = ebt_record_add(&host->rec, host->stream);
+	host->err = add_lost(host->stream, lost.from, &lost);
 }
 
 /* The content, NUL-terminated, or NULL where there is none or it cannot be read: that is noted, and
@@ -267,7 +261,7 @@ static void boot_id(struct host *host)
 
 struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream)
 {
-	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
+	struct host host = { .state = state, .stream = stream };
 	const char *detail = task_lister_detail(state->lister);
 
 	meta_uname(&host);
@@ -286,16 +280,14 @@ struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream 
 	cpuinfo(&host);
 	notes(&host);
 	vdso(&host);
-	ebt_record_deinit(&host.rec);
 	return host.err;
 }
 
 struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_stream *stream)
 {
-	struct host host = { .state = state, .stream = stream, .rec = EBT_RECORD_INIT };
+	struct host host = { .state = state, .stream = stream };
 
 	kallsyms(&host);
 	free(embed_path(&host, "modules", "/proc/modules", EBT_V_file_sensitivity_public));
-	ebt_record_deinit(&host.rec);
 	return host.err;
 }
