@@ -7,6 +7,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "unwind/cfi_pointer.h"
 #include "unwind/cfi_program.h"
 #include "unwind/cfi_vec.h"
@@ -272,15 +273,7 @@ void cfi_rows_deinit(struct cfi_rows *rows)
 
 const struct cfi_row *cfi_rows_find(const struct cfi_rows *rows, uint32_t pc)
 {
-	size_t low = 0, high = rows->n;
+	size_t n = ebt_count_first(rows->n, i, rows->rows[i].pc <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->rows[middle].pc <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &rows->rows[low - 1] : NULL;
+	return n ? &rows->rows[n - 1] : NULL;
 }

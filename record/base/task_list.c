@@ -12,6 +12,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/base/task_list.h"
@@ -235,19 +236,9 @@ static void sort(struct task_list *list)
 
 static bool has_pid(const struct task_list *list, size_t n, uint32_t pid)
 {
-	size_t low = 0;
+	size_t at = ebt_count_first(n, i, list->tasks[i].pid < pid);
 
-	while (low < n) {
-		size_t middle = low + (n - low) / 2;
-
-		if (list->tasks[middle].pid == pid)
-			return true;
-		if (list->tasks[middle].pid < pid)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return false;
+	return at < n && list->tasks[at].pid == pid;
 }
 
 /* Adds the processes of /proc that are not in the list, which is sorted. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 
 static void put(struct unwind_mappings *mappings)
 {
@@ -237,18 +238,9 @@ const struct ebrec_unwind_mapping *unwind_model_find(const struct unwind_model *
 						     uint64_t address)
 {
 	const struct unwind_process *space = unwind_model_process(model, pid);
-	uint32_t low = 0, high = space && space->mappings ? space->mappings->n : 0;
+	const struct unwind_known *known = space && space->mappings ? space->mappings->known : NULL;
+	size_t n = known ? space->mappings->n : 0;
+	size_t at = ebt_count_first(n, i, known[i].mapping.end <= address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct ebrec_unwind_mapping *m = &space->mappings->known[middle].mapping;
-
-		if (address < m->start)
-			high = middle;
-		else if (address >= m->end)
-			low = middle + 1;
-		else
-			return m;
-	}
-	return NULL;
+	return at < n && known[at].mapping.start <= address ? &known[at].mapping : NULL;
 }
