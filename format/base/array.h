@@ -17,14 +17,16 @@
 
 #include "format/base/error.h"
 
-/* Makes room for the element with index i. array: the address of the pointer; *capacity is a
- * size_t. Both change together, or not at all. */
+/* Makes room for the element with index i (which is evaluated twice). array: the address of the
+ * pointer; *capacity is a size_t. Both change together, or not at all. */
 #define ebt_array_reserve(array, i, capacity) \
-	ebt_array_grow((array), (i), (capacity), sizeof(**(array)), false)
+	((i) < *(capacity) ? NULL             \
+			   : ebt_array_grow((array), (i), (capacity), sizeof(**(array)), false))
 
 /* The same, where elements behind the last one in use must be all zero: new ones are. */
 #define ebt_array_reserve_zeroed(array, i, capacity) \
-	ebt_array_grow((array), (i), (capacity), sizeof(**(array)), true)
+	((i) < *(capacity) ? NULL                    \
+			   : ebt_array_grow((array), (i), (capacity), sizeof(**(array)), true))
 
 struct ebt_error *ebt_array_grow(void *array, size_t i, size_t *capacity, size_t size, bool zeroed);
 

@@ -13,52 +13,25 @@
 
 #define FIRST_CAPACITY 64u
 
-struct ebt_map_slot {
-	uint64_t key;
-	uint32_t value; /* EBT_MAP_NONE: free */
-};
+uint64_t ebt_map_seed;
 
 /* AT_RANDOM: 16 bytes that the kernel chose for this process. */
-static uint64_t process_seed(void)
+__attribute__((constructor)) static void take_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
-	uint64_t seed = 0;
 
 	if (random)
-		memcpy(&seed, random, sizeof(seed));
-	return seed;
-}
-
-static inline uint64_t seed(void)
-{
-	static uint64_t value;
-	uint64_t known = __atomic_load_n(&value, __ATOMIC_RELAXED);
-
-	if (!known) {
-		known = process_seed() | 1;
-		__atomic_store_n(&value, known, __ATOMIC_RELAXED);
-	}
-	return known;
+		memcpy(&ebt_map_seed, random, sizeof(ebt_map_seed));
 }
 
 uint64_t ebt_hash_u64(uint64_t hash, uint64_t value)
 {
-	return XXH3_64bits_withSeed(&value, sizeof(value), hash ^ seed());
+	return XXH3_64bits_withSeed(&value, sizeof(value), hash ^ ebt_map_seed);
 }
 
 uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len)
 {
-	return XXH3_64bits_withSeed(data, len, hash ^ seed());
-}
-
-static inline size_t home(const struct ebt_map *map, uint64_t key)
-{
-	/* The two halves of a product with a secret, put together: a few cycles, where XXH3 of
-	 * eight bytes takes some more, and this is what a look into a map costs. */
-	unsigned __int128 product =
-		(unsigned __int128)(key ^ seed()) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(product ^ product >> 64) & (map->capacity - 1);
+	return XXH3_64bits_withSeed(data, len, hash ^ ebt_map_seed);
 }
 
 static size_t behind(const struct ebt_map *map, size_t i)
@@ -82,7 +55,7 @@ void ebt_map_clear(struct ebt_map *map)
 
 static void put(struct ebt_map *map, uint64_t key, uint32_t value)
 {
-	size_t i = home(map, key);
+	size_t i = ebt_map_home(map, key);
 
 	while (map->slots[i].value != EBT_MAP_NONE)
 		i = behind(map, i);
@@ -131,16 +104,6 @@ struct ebt_error *ebt_map_insert(struct ebt_map *map, uint64_t key, uint32_t val
 	return err;
 }
 
-/* The slot of a key, or the free one where it would be. */
-static struct ebt_map_slot *find(const struct ebt_map *map, uint64_t key)
-{
-	size_t i = home(map, key);
-
-	while (map->slots[i].value != EBT_MAP_NONE && map->slots[i].key != key)
-		i = behind(map, i);
-	return &map->slots[i];
-}
-
 /* What is there already is the common case: nothing is made ready for more before it is known that
  * there is more. */
 struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, uint32_t *ret)
@@ -173,37 +136,6 @@ struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *
 	return NULL;
 }
 
-bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_t *ret)
-{
-	const struct ebt_map_slot *slot;
-
-	if (!map->n)
-		return false;
-	slot = find(map, key);
-	if (slot->value == EBT_MAP_NONE)
-		return false;
-	*ret = slot->value;
-	return true;
-}
-
-uint32_t ebt_map_next(const struct ebt_map *map, uint64_t key, size_t *at)
-{
-	size_t start;
-
-	if (!map->n)
-		return EBT_MAP_NONE;
-	for (start = home(map, key); *at < map->capacity;) {
-		const struct ebt_map_slot *slot =
-			&map->slots[(start + (*at)++) & (map->capacity - 1)];
-
-		if (slot->value == EBT_MAP_NONE)
-			return EBT_MAP_NONE;
-		if (slot->key == key)
-			return slot->value;
-	}
-	return EBT_MAP_NONE;
-}
-
 bool ebt_map_has(const struct ebt_map *map, uint64_t key, size_t n)
 {
 	size_t at = 0;
@@ -220,7 +152,7 @@ static void close_hole(struct ebt_map *map, size_t hole)
 
 	for (size_t i = behind(map, hole); map->slots[i].value != EBT_MAP_NONE;
 	     i = behind(map, i)) {
-		size_t away = (i - home(map, map->slots[i].key)) & mask;
+		size_t away = (i - ebt_map_home(map, map->slots[i].key)) & mask;
 
 		if (away >= ((i - hole) & mask)) {
 			map->slots[hole] = map->slots[i];
@@ -233,7 +165,7 @@ static void close_hole(struct ebt_map *map, size_t hole)
 /* The place of a value of this key; one of a free slot where it is not there. */
 static size_t find_value(const struct ebt_map *map, uint64_t key, uint32_t value)
 {
-	size_t i = home(map, key);
+	size_t i = ebt_map_home(map, key);
 
 	while (map->slots[i].value != EBT_MAP_NONE &&
 	       (map->slots[i].key != key || map->slots[i].value != value))

@@ -93,7 +93,7 @@ static void test_remove(void **state)
 	srand(1);
 	for (uint32_t step = 1; step < 200000; step++) {
 		unsigned int key = (unsigned int)rand() % 512;
-		uint32_t i;
+		uint32_t i = 0;
 
 		assert_int_equal(ebt_map_find(&map, key, &i), there[key] != 0);
 		if (there[key]) {
