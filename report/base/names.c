@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "format/base/search.h"
 
 struct leader {
 	uint32_t pid, id; /* id of the task whose tid is pid */
@@ -153,20 +154,15 @@ struct ebt_str names_task(const struct names *names, const struct ebt_task *task
 static const struct leader *leader_of(const struct names *names, const struct ebt_task *task)
 {
 	uint64_t start = task->start_ns ? task->start_ns : UINT64_MAX;
-	size_t low = 0, high = names->n_leaders;
+	const struct leader *l = names->leaders;
+	size_t n;
 
 	if (!task->pid)
 		return NULL;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct leader *l = &names->leaders[mid];
-
-		if (l->pid < task->pid || (l->pid == task->pid && l->start_ns <= start))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && names->leaders[low - 1].pid == task->pid ? &names->leaders[low - 1] : NULL;
+	n = ebt_count_first(names->n_leaders, i,
+			    l[i].pid < task->pid ||
+				    (l[i].pid == task->pid && l[i].start_ns <= start));
+	return n && l[n - 1].pid == task->pid ? &l[n - 1] : NULL;
 }
 
 struct ebt_str names_process(const struct names *names, const struct ebt_task *task)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "format/base/search.h"
+
 struct places {
 	struct trace *trace;
 	struct grouping *g;
@@ -43,17 +45,9 @@ static struct ebt_error *choose(struct places *p, const struct live_set *set, ui
 /* The first block of this allocation, or n_blocks. */
 static size_t find_first(const struct places *p, uint64_t time, uint64_t origin)
 {
-	size_t low = 0, high = p->n_blocks;
+	size_t n = ebt_count_first(p->n_blocks, i, compare(time, origin, p->blocks[i]) > 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(time, origin, p->blocks[middle]) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < p->n_blocks && !compare(time, origin, p->blocks[low]) ? low : p->n_blocks;
+	return n < p->n_blocks && !compare(time, origin, p->blocks[n]) ? n : p->n_blocks;
 }
 
 static struct ebt_error *add_block(void *arg, void *figures, uint32_t id)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/read/damage.h"
 #include "report/out/out.h"
 #include "report/procs/model_mappings.h"
 #include "report/procs/view.h"
@@ -237,11 +238,7 @@ static struct ebt_error *read_mounts(const struct proc_view *v, uint64_t ns,
 	if (err || !best)
 		return err;
 	err = ebt_reader_file_content(reader, best->id, &text, &len);
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
-	return err ? err : mount_table_create(text, len, ret);
+	return err ? ebt_damage_forgive(err) : mount_table_create(text, len, ret);
 }
 
 static struct ebt_error *put_mounts(const struct proc_view *v)

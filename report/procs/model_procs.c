@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/map.h"
+#include "format/base/search.h"
 #include "report/base/names.h"
 #include "report/trace/proc_texts.h"
-#include "format/base/array.h"
 
 struct procs {
 	const struct names *names;
@@ -438,20 +439,13 @@ static int compare_pids(const void *a, const void *b)
 static uint32_t find_parent(const struct procs *procs, const struct proc **by_pid, uint32_t i)
 {
 	const uint32_t ppid = procs->all[i].ppid;
-	size_t low = 0, high = procs->n;
+	size_t n = ebt_count_first(procs->n, k,
+				   by_pid[k]->task->pid < ppid || (by_pid[k]->task->pid == ppid &&
+								   by_pid[k] < &procs->all[i]));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (by_pid[mid]->task->pid < ppid ||
-		    (by_pid[mid]->task->pid == ppid && by_pid[mid] < &procs->all[i]))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!ppid || !low || by_pid[low - 1]->task->pid != ppid)
+	if (!ppid || !n || by_pid[n - 1]->task->pid != ppid)
 		return PROC_NONE;
-	return (uint32_t)(by_pid[low - 1] - procs->all);
+	return (uint32_t)(by_pid[n - 1] - procs->all);
 }
 
 /* A parent always stands before its children, so that a tree of them cannot have a cycle. */

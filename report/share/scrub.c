@@ -7,6 +7,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "format/edit/edit.h"
 #include "format/schema/wire.h"
 #include "report/share/scrub_known.h"
@@ -125,17 +126,9 @@ static bool is_listed(const char *list, const char *word)
 
 static const struct ebt_file *find_file(const struct ebt_file *files, size_t n, uint64_t id)
 {
-	size_t low = 0, high = n;
+	size_t at = ebt_count_first(n, i, files[i].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (files[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n && files[low].id == id ? &files[low] : NULL;
+	return at < n && files[at].id == id ? &files[at] : NULL;
 }
 
 static bool keep_file(const struct scrub *s, uint64_t id)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "format/read/damage.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
@@ -141,11 +142,10 @@ static struct ebt_error *extract_all(struct report *report, const struct ebt_fil
 		if (!wanted(report->options, &files[i]))
 			continue;
 		err = extract_one(report, folder, &files[i]);
-		if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-			struct ebt_error *damage = err;
+		if (err && ebt_damage_is(err)) {
+			_cleanup_error_ struct ebt_error *damage = err;
 
 			err = trace_warn(report->trace, "%s", damage->message);
-			ebt_error_destroy(damage);
 		}
 	}
 	return err;

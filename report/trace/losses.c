@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "format/base/search.h"
 
 /* A file can claim any number of losses. Beyond this the last span grows instead. */
 #define MAX_SPANS (1u << 16)
@@ -169,15 +170,5 @@ struct ebt_error *losses_load(struct ebt_reader *reader, uint16_t table, struct 
 
 size_t losses_find(const struct losses *losses, uint64_t time)
 {
-	size_t low = 0, high = losses->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (losses->spans[middle].to < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ebt_count_first(losses->n, i, losses->spans[i].to < time);
 }
