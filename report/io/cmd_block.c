@@ -330,11 +330,6 @@ static struct ebt_error *put_histograms(struct block *b)
 
 /* --- the table --- */
 
-static struct out_value text_or_null(struct ebt_str s)
-{
-	return s.len ? out_str(s) : out_null();
-}
-
 static const struct out_column device_columns[] = {
 	{ "device", "DEVICE", OUT_STRING, 0 },	      { "disk", NULL, OUT_STRING, OUT_DETAIL },
 	{ "alias", NULL, OUT_STRING, OUT_DETAIL },    { "scheduler", NULL, OUT_STRING, OUT_DETAIL },
@@ -353,10 +348,10 @@ static struct ebt_error *put_device(const struct grouping *g, uint64_t value,
 	if (!device->known || !b->devices)
 		return NULL;
 	cells->values[1] = out_str(block_names_get(b->names, device->disk)->name);
-	cells->values[2] = text_or_null(device->alias);
-	cells->values[3] = text_or_null(device->scheduler);
-	cells->values[4] = text_or_null(device->model);
-	cells->values[5] = text_or_null(device->backing);
+	cells->values[2] = out_str_if(device->alias);
+	cells->values[3] = out_str_if(device->scheduler);
+	cells->values[4] = out_str_if(device->model);
+	cells->values[5] = out_str_if(device->backing);
 	cells->values[6] = out_u64(device->rotational);
 	cells->values[7] = out_u64(device->size);
 	return NULL;

@@ -7,6 +7,7 @@
 #include "report/cli/command.h"
 #include "report/io/dbus_pairs.h"
 #include "report/io/model_dbus.h"
+#include "report/out/histogram.h"
 #include "report/out/out.h"
 
 struct dbus_view {
@@ -34,10 +35,10 @@ static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_g
 			       out_u64(g->errors),
 			       out_u64(g->unanswered),
 			       out_u64(h->sum),
-			       h->count ? out_u64(histogram_percentile(h, 50)) : out_null(),
-			       h->count ? out_u64(histogram_percentile(h, 99)) : out_null(),
-			       h->count ? out_u64(h->max) : out_null(),
-			       h->count ? out_u64(g->max_at_ns) : out_null(),
+			       out_percentile(h, 50),
+			       out_percentile(h, 99),
+			       out_maximum(h),
+			       out_u64_if(h->count, g->max_at_ns),
 			       out_u64(g->bytes),
 		       });
 }
@@ -60,14 +61,10 @@ static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_
 		{ "bytes", "BYTES", OUT_BYTES, OUT_DETAIL },
 	};
 	static const struct out_table table = OUT_TABLE("rows", columns);
-	struct ebt_error *err = out_begin(v->out, &table);
-	const struct dbus_group *groups;
 	size_t n;
+	const struct dbus_group *groups = dbus_model_calls(model, &n);
 
-	groups = dbus_model_calls(model, &n);
-	for (size_t i = 0; i < n && !err; i++)
-		err = put_call(v, &groups[i]);
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, n, i, put_call(v, &groups[i]));
 }
 
 static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbus_model *model)
@@ -81,20 +78,16 @@ static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbu
 		{ "bytes", "BYTES", OUT_BYTES, 0 },
 	};
 	static const struct out_table table = OUT_TABLE("signals", columns, .flags = OUT_FIXED);
-	const struct dbus_group *groups;
-	struct ebt_error *err;
 	size_t n;
+	const struct dbus_group *groups = dbus_model_signals(model, &n);
 
 	out_printf(v->out, "\n");
-	err = out_begin(v->out, &table);
-	groups = dbus_model_signals(model, &n);
-	for (size_t i = 0; i < n && !err; i++)
-		err = out_row(v->out, 0,
-			      (struct out_value[]){
-				      bus_name(v, groups[i].bus), out_cstr(groups[i].peer),
-				      out_cstr(groups[i].interface), out_cstr(groups[i].member),
-				      out_u64(groups[i].count), out_u64(groups[i].bytes) });
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, n, i,
+			out_row(v->out, 0,
+				(struct out_value[]){
+					bus_name(v, groups[i].bus), out_cstr(groups[i].peer),
+					out_cstr(groups[i].interface), out_cstr(groups[i].member),
+					out_u64(groups[i].count), out_u64(groups[i].bytes) }));
 }
 
 static struct ebt_error *put_tables(struct dbus_view *v)
@@ -108,11 +101,6 @@ static struct ebt_error *put_tables(struct dbus_view *v)
 }
 
 /* --- one by one --- */
-
-static struct out_value text(struct ebt_str s)
-{
-	return s.len ? out_str(s) : out_null();
-}
 
 /* Pairs it; *ret_duration is null but for an answer. */
 static struct ebt_error *pair(struct dbus_pairs *pairs, const struct ebt_row *row,
@@ -149,17 +137,17 @@ static struct ebt_error *put_message(const struct dbus_view *v, struct dbus_pair
 			       out_u64(row->time),
 			       bus_name(v, (uint32_t)ebt_dbus_message_bus(row)),
 			       out_cstr(name ? name : "unknown"),
-			       text(ebt_dbus_message_sender(row)),
-			       text(ebt_dbus_message_destination(row)),
+			       out_str_if(ebt_dbus_message_sender(row)),
+			       out_str_if(ebt_dbus_message_destination(row)),
 			       out_u64(ebt_dbus_message_serial(row)),
 			       answers ? out_u64(answers) : out_null(),
 			       duration,
 			       out_u64(ebt_dbus_message_size(row)),
-			       text(ebt_dbus_message_member(row)),
-			       text(ebt_dbus_message_interface(row)),
-			       text(ebt_dbus_message_path(row)),
-			       text(ebt_dbus_message_signature(row)),
-			       text(ebt_dbus_message_error_name(row)),
+			       out_str_if(ebt_dbus_message_member(row)),
+			       out_str_if(ebt_dbus_message_interface(row)),
+			       out_str_if(ebt_dbus_message_path(row)),
+			       out_str_if(ebt_dbus_message_signature(row)),
+			       out_str_if(ebt_dbus_message_error_name(row)),
 		       });
 }
 

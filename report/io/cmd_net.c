@@ -217,8 +217,9 @@ static struct ebt_error *put_interface(struct net_command *c, const struct net_i
 	_cleanup_text_ struct text number = TEXT_INIT;
 	const struct trace *trace = c->report->trace;
 	const struct histogram *queue = &n->queue;
-	bool queued = queue->count > 0;
 
+	if (!n->rx_packets && !n->tx_packets && !n->tx_dropped)
+		return NULL;
 	text_printf(&number, "#%" PRIu32, n->ifindex);
 	if (text_error(&number))
 		return text_error(&number);
@@ -233,9 +234,9 @@ static struct ebt_error *put_interface(struct net_command *c, const struct net_i
 			       out_u64(n->tx_packets),
 			       out_u64(per_second(trace, n->tx_bytes)),
 			       out_u64(n->tx_dropped),
-			       queued ? out_u64(histogram_percentile(queue, 50)) : out_null(),
-			       queued ? out_u64(histogram_percentile(queue, 99)) : out_null(),
-			       queued ? out_u64(queue->max) : out_null(),
+			       out_percentile(queue, 50),
+			       out_percentile(queue, 99),
+			       out_maximum(queue),
 			       out_u64(n->rx_segments),
 			       out_u64(n->tx_segments),
 			       out_u64(queue->count),
@@ -249,17 +250,10 @@ static struct ebt_error *put_interfaces(struct net_command *c)
 	static const struct out_table table =
 		OUT_TABLE("interfaces", interface_columns, .title = "\nDevices",
 			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
-	const struct net_interface *interfaces;
-	struct ebt_error *err;
 	size_t n;
+	const struct net_interface *interfaces = net_model_interfaces(c->model, &n);
 
-	interfaces = net_model_interfaces(c->model, &n);
-	err = out_begin(c->out, &table);
-	for (size_t i = 0; !err && i < n; i++) {
-		if (interfaces[i].rx_packets + interfaces[i].tx_packets + interfaces[i].tx_dropped)
-			err = put_interface(c, &interfaces[i]);
-	}
-	return err ? err : out_end(c->out);
+	return out_rows(c->out, &table, n, i, put_interface(c, &interfaces[i]));
 }
 
 static struct ebt_error *put_histogram(struct net_command *c)

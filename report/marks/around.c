@@ -217,14 +217,10 @@ static struct ebt_error *put_calls(const struct around_view *v)
 		OUT_TABLE("syscalls", columns, .title = "", .flags = OUT_FIXED);
 	size_t n;
 	const struct syscall_stat *stats = syscall_model_stats(around_syscalls(v->around), &n);
-	struct ebt_error *err = NULL;
 
 	if (!n && out_format(v->out) == FORMAT_TABLE)
 		return NULL;
-	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_call(v, &stats[i]);
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, n, i, put_call(v, &stats[i]));
 }
 
 static struct ebt_error *put_events(const struct around_view *v)
@@ -241,22 +237,20 @@ static struct ebt_error *put_events(const struct around_view *v)
 							    "block I/O" };
 	const struct around_events *events = around_events(v->around);
 	uint64_t all = 0;
-	struct ebt_error *err;
 
 	for (int i = 0; i < AROUND_N_EVENTS; i++)
 		all += events[i].count;
 	if (!all && out_format(v->out) == FORMAT_TABLE)
 		return NULL;
-	err = out_begin(v->out, &table);
-	for (int i = 0; !err && i < AROUND_N_EVENTS; i++)
-		err = out_row(v->out, 0,
-			      (struct out_value[]){
-				      out_cstr(names[i]),
-				      out_u64(events[i].count),
-				      out_u64(events[i].ns),
-				      i == AROUND_BLOCK_IO ? out_u64(events[i].bytes) : out_null(),
-			      });
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, AROUND_N_EVENTS, i,
+			out_row(v->out, 0,
+				(struct out_value[]){
+					out_cstr(names[i]),
+					out_u64(events[i].count),
+					out_u64(events[i].ns),
+					i == AROUND_BLOCK_IO ? out_u64(events[i].bytes)
+							     : out_null(),
+				}));
 }
 
 /* --- functions --- */
@@ -459,11 +453,7 @@ static struct ebt_error *put_slowest(const struct around_view *v)
 	const struct around_slow *slow = around_slowest(v->around, &n);
 	struct ebt_error *err = trace_names(v->report->trace, &names);
 
-	if (!err)
-		err = out_begin(v->out, &table);
-	for (uint32_t i = 0; !err && i < n; i++)
-		err = put_slow(v, &slow[i], names);
-	return err ? err : out_end(v->out);
+	return err ? err : out_rows(v->out, &table, n, i, put_slow(v, &slow[i], names));
 }
 
 /* --- the view --- */

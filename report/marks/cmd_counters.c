@@ -143,11 +143,8 @@ static struct ebt_error *put_table(struct counters_view *v, const struct counter
 				   size_t n)
 {
 	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
-	struct ebt_error *err = out_begin(v->report->out, &table);
 
-	for (size_t i = 0; i < n && !err; i++)
-		err = put_row(v, counters[i]);
-	return err ? err : out_end(v->report->out);
+	return out_rows(v->report->out, &table, n, i, put_row(v, counters[i]));
 }
 
 static struct ebt_error *warn_none(struct trace *trace)

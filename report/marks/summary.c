@@ -188,9 +188,5 @@ struct ebt_error *marks_summary(struct report *report, const struct marks *marks
 		err = trace_names(report->trace, &s.names);
 	if (!err)
 		err = fill(&s);
-	if (!err)
-		err = out_begin(report->out, &table);
-	for (size_t i = 0; i < s.n && !err; i++)
-		err = put(&s, &s.groups[i]);
-	return err ? err : out_end(report->out);
+	return err ? err : out_rows(report->out, &table, s.n, i, put(&s, &s.groups[i]));
 }

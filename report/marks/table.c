@@ -160,8 +160,6 @@ struct ebt_error *marks_table(struct report *report, const struct marks *marks)
 		return err;
 	if (order.done && order.n > MARKS_MAX_KEPT)
 		table.flags |= OUT_STREAM;
-	err = out_begin(report->out, &table);
-	for (size_t i = 0; i < order.n && !err; i++)
-		err = put(report, marks, order_at(&order, i), &text);
-	return err ? err : out_end(report->out);
+	return out_rows(report->out, &table, order.n, i,
+			put(report, marks, order_at(&order, i), &text));
 }

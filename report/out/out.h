@@ -216,6 +216,17 @@ struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct ou
 	 0 * sizeof(char[1 - 2 * OUT_IS_POINTER(__VA_ARGS__)]))
 struct ebt_error *out_end(struct out *out);
 
+/* The whole of a table of n rows; `put` writes the one with the index i and is its error or NULL.
+ */
+#define out_rows(out, table, n, i, put)                                \
+	({                                                             \
+		struct ebt_error *err_##i = out_begin((out), (table)); \
+                                                                       \
+		for (size_t i = 0; !err_##i && i < (n); i++)           \
+			err_##i = (put);                               \
+		err_##i ? err_##i : out_end(out);                      \
+	})
+
 /* Text between tables; nothing with --json and --csv. What comes from the trace goes through
  * text_terminal() (text.h) first. */
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -12,6 +12,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/read/damage.h"
 #include "report/base/text.h"
 #include "report/out/out.h"
 
@@ -125,18 +126,16 @@ static struct ebt_error *read_mounts(struct collection *collection, struct ebt_r
 	size_t len;
 
 	err = ebt_reader_file_content(reader, file->id, &text, &len);
-	if (err && (err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT)) {
-		ebt_error_destroy(err);
-		return NULL;
-	}
-	id = err ? NULL : find_in_mounts(text);
+	if (err)
+		return ebt_damage_forgive(err);
+	id = find_in_mounts(text);
 	if (id) {
 		struct space *space = &collection->spaces[collection->n_spaces++];
 
 		space->ns = file->ns;
 		memcpy(space->id, id, CONTAINER_ID_LEN);
 	}
-	return err;
+	return NULL;
 }
 
 static struct ebt_error *read_all_mounts(struct collection *collection, struct ebt_reader *reader)
@@ -267,13 +266,9 @@ struct ebt_error *proc_containers_put(const struct proc_containers *containers, 
 		{ "pids", "PROCESSES", OUT_STRING, OUT_FLEX },
 	};
 	static const struct out_table table = OUT_TABLE("containers", columns, .flags = OUT_FIXED);
-	struct ebt_error *err;
 
 	if (!containers->n && out_format(out) == FORMAT_TABLE)
 		return NULL;
 	out_printf(out, "\n");
-	err = out_begin(out, &table);
-	for (size_t i = 0; !err && i < containers->n; i++)
-		err = put_row(&containers->items[i], out);
-	return err ? err : out_end(out);
+	return out_rows(out, &table, containers->n, i, put_row(&containers->items[i], out));
 }

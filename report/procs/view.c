@@ -238,15 +238,12 @@ struct ebt_error *proc_view_table(const struct proc_view *v, bool tree)
 		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | (tree ? OUT_TREE : 0));
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
-	struct ebt_error *err;
 
 	memcpy(columns, proc_columns, sizeof(columns));
 	if (!v->containers->n)
 		columns[PROC_CONTAINER].flags |= OUT_DETAIL;
-	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < v->n_shown; i++)
-		err = put_proc(v, &all[v->shown[i]], tree ? v->depths[i] : 0);
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, v->n_shown, i,
+			put_proc(v, &all[v->shown[i]], tree ? v->depths[i] : 0));
 }
 
 /* --- threads --- */

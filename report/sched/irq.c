@@ -117,11 +117,8 @@ static struct ebt_error *put_irqs(const struct irq_view *v)
 	static const struct out_table table = OUT_TABLE("rows", irq_columns);
 	size_t n;
 	const struct irq_stat *stats = irq_model_stats(v->model, &n);
-	struct ebt_error *err = out_begin(v->report->out, &table);
 
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_irq(v, &stats[i]);
-	return err ? err : out_end(v->report->out);
+	return out_rows(v->report->out, &table, n, i, put_irq(v, &stats[i]));
 }
 
 static const struct out_column function_columns[] = {
@@ -169,18 +166,15 @@ static struct ebt_error *put_functions(const struct irq_view *v)
 	size_t n_timers, n_works;
 	const struct irq_function *timers = irq_model_timers(v->model, &n_timers);
 	const struct irq_function *works = irq_model_works(v->model, &n_works);
-	struct ebt_error *err = out_begin(v->report->out, &timers_table);
+	struct ebt_error *err =
+		out_rows(v->report->out, &timers_table, n_timers, i,
+			 put_function(v, &timers[i],
+				      timers[i].kind != EBT_V_timer_kind_timer ? "hrtimer"
+									       : "timer"));
 
-	for (size_t i = 0; !err && i < n_timers; i++)
-		err = put_function(v, &timers[i],
-				   timers[i].kind != EBT_V_timer_kind_timer ? "hrtimer" : "timer");
-	if (!err)
-		err = out_end(v->report->out);
-	if (!err)
-		err = out_begin(v->report->out, &works_table);
-	for (size_t i = 0; !err && i < n_works; i++)
-		err = put_function(v, &works[i], "work");
-	return err ? err : out_end(v->report->out);
+	return err ? err
+		   : out_rows(v->report->out, &works_table, n_works, i,
+			      put_function(v, &works[i], "work"));
 }
 
 static const struct out_column task_columns[] = {
@@ -210,23 +204,21 @@ static struct ebt_error *put_tasks(const struct irq_view *v)
 	size_t n, shown;
 	struct irq_task *tasks = irq_model_tasks(v->model, &n);
 	struct out *out = v->report->out;
-	struct ebt_error *err = out_begin(out, &table);
+	struct ebt_error *err;
 
 	if (n)
 		qsort(tasks, n, sizeof(*tasks), compare_tasks);
 	shown = out_format(out) == FORMAT_TABLE && n > MOST_TASKS ? MOST_TASKS : n;
-	for (size_t i = 0; !err && i < shown; i++)
-		err = out_row(out, 0,
-			      (struct out_value[]){
-				      out_u64(tasks[i].task->tid),
-				      out_u64(tasks[i].task->pid),
-				      out_str(names_task(v->names, tasks[i].task)),
-				      out_u64(tasks[i].ns),
-				      out_u64(tasks[i].count),
-				      out_u64(tasks[i].max_ns),
-			      });
-	if (!err)
-		err = out_end(out);
+	err = out_rows(out, &table, shown, i,
+		       out_row(out, 0,
+			       (struct out_value[]){
+				       out_u64(tasks[i].task->tid),
+				       out_u64(tasks[i].task->pid),
+				       out_str(names_task(v->names, tasks[i].task)),
+				       out_u64(tasks[i].ns),
+				       out_u64(tasks[i].count),
+				       out_u64(tasks[i].max_ns),
+			       }));
 	if (!err && n > shown)
 		out_printf(out, "%zu more threads.\n", n - shown);
 	return err;

@@ -95,11 +95,9 @@ static struct ebt_error *put_nodes(struct tree_view *v)
 {
 	static const struct out_table table =
 		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | OUT_TREE);
-	struct ebt_error *err = out_begin(v->out, &table);
 
-	for (size_t i = 0; !err && i < waketree_n(v->tree); i++)
-		err = put_node(v, waketree_node(v->tree, i));
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, waketree_n(v->tree), i,
+			put_node(v, waketree_node(v->tree, i)));
 }
 
 struct ebt_error *sched_tree(struct report *report)

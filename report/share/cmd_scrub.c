@@ -141,16 +141,14 @@ static struct ebt_error *put_counts(struct report *report, struct scrub *scrub)
 	err = scrub_counts(scrub, &counts, &n);
 	if (err)
 		return err;
-	err = out_begin(report->out, &table);
-	for (size_t i = 0; !err && i < n; i++)
-		err = out_row(report->out, 0,
-			      (struct out_value[]){
-				      out_cstr(counts[i].table),
-				      out_cstr_if(counts[i].field),
-				      out_u64(counts[i].changed),
-				      out_cstr(describe(&counts[i])),
-			      });
-	return err ? err : out_end(report->out);
+	return out_rows(report->out, &table, n, i,
+			out_row(report->out, 0,
+				(struct out_value[]){
+					out_cstr(counts[i].table),
+					out_cstr_if(counts[i].field),
+					out_u64(counts[i].changed),
+					out_cstr(describe(&counts[i])),
+				}));
 }
 
 static struct ebt_error *run_scrub(struct report *report)

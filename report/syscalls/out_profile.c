@@ -12,17 +12,15 @@ struct ebt_error *out_categories(struct out *out, const struct syscall_profile *
 	};
 	static const struct out_table table =
 		OUT_TABLE("categories", columns, .title = "\nBy category", .flags = OUT_FIXED);
-	struct ebt_error *err = out_begin(out, &table);
 
-	for (int i = 0; !err && i < SYSCALL_N_CLASSES; i++)
-		err = out_row(out, 0,
-			      (struct out_value[]){
-				      out_cstr(syscall_class_name((enum syscall_class)i)),
-				      out_u64(profile->by_class[i]),
-				      out_f64(syscall_profile_class_rate(profile, i)),
-				      out_f64(100 * syscall_profile_share(profile, i)),
-			      });
-	return err ? err : out_end(out);
+	return out_rows(out, &table, SYSCALL_N_CLASSES, i,
+			out_row(out, 0,
+				(struct out_value[]){
+					out_cstr(syscall_class_name((enum syscall_class)i)),
+					out_u64(profile->by_class[i]),
+					out_f64(syscall_profile_class_rate(profile, i)),
+					out_f64(100 * syscall_profile_share(profile, i)),
+				}));
 }
 
 static void put_rules(struct json *json, const struct syscall_rule *rules, size_t n,

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
+#include "report/cli/command.h"
 #include "report/out/out.h"
 #include "report/trace/trace.h"
-#include "format/base/array.h"
-#include "report/cli/command.h"
 
 /* A piece of a file, and the chunk that it is in. */
 struct piece {
@@ -73,19 +74,11 @@ static struct ebt_error *read_pieces(struct trace *trace, struct file_pieces *pi
 static uint64_t stored_size(const struct file_pieces *pieces, uint64_t file, uint64_t *ret_have)
 {
 	double stored = 0;
-	size_t low = 0, high = pieces->n;
+	size_t first = ebt_count_first(pieces->n, i, pieces->list[i].file < file);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pieces->list[middle].file < file)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*ret_have = 0;
-	for (; low < pieces->n && pieces->list[low].file == file; low++) {
-		const struct piece *piece = &pieces->list[low];
+	for (size_t i = first; i < pieces->n && pieces->list[i].file == file; i++) {
+		const struct piece *piece = &pieces->list[i];
 
 		*ret_have += piece->len;
 		if (piece->len)
@@ -153,10 +146,7 @@ static struct ebt_error *run_files(struct report *report)
 	err = read_pieces(report->trace, &pieces);
 	if (err)
 		return err;
-	err = out_begin(report->out, &table);
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_file(report, &pieces, &files[i]);
-	return err ? err : out_end(report->out);
+	return out_rows(report->out, &table, n, i, put_file(report, &pieces, &files[i]));
 }
 
 const struct command command_files = {

@@ -387,22 +387,19 @@ static struct ebt_error *put_tables(struct info_view *v)
 		{ "last_at_ns", NULL, OUT_TIME, OUT_DETAIL },
 	};
 	static const struct out_table table = OUT_TABLE("rows", columns);
-	struct ebt_error *err;
+	const struct info_table *t = v->info.tables;
 
 	out_printf(v->out, "\n");
-	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < v->info.n_tables; i++) {
-		const struct info_table *t = &v->info.tables[i];
-
-		err = out_row(v->out, 0,
-			      (struct out_value[]){
-				      out_cstr(t->table->name), out_u64(t->rows), out_u64(t->bytes),
-				      t->rows ? out_f64((double)t->bytes / (double)t->rows)
-					      : out_null(),
-				      out_u64(t->lost), out_u64(t->chunks), out_u64(t->table->id),
-				      out_u64(t->raw), out_u64(t->first_ns), out_u64(t->last_ns) });
-	}
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, v->info.n_tables, i,
+			out_row(v->out, 0,
+				(struct out_value[]){
+					out_cstr(t[i].table->name), out_u64(t[i].rows),
+					out_u64(t[i].bytes),
+					t[i].rows ? out_f64((double)t[i].bytes / (double)t[i].rows)
+						  : out_null(),
+					out_u64(t[i].lost), out_u64(t[i].chunks),
+					out_u64(t[i].table->id), out_u64(t[i].raw),
+					out_u64(t[i].first_ns), out_u64(t[i].last_ns) }));
 }
 
 static struct ebt_error *put_loss(struct info_view *v, const struct info_loss *loss)
@@ -438,14 +435,10 @@ static struct ebt_error *put_losses(struct info_view *v)
 		return NULL;
 	}
 	out_printf(v->out, "\n");
-	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < v->info.n_losses; i++)
-		err = put_loss(v, &v->info.losses[i]);
-	if (err)
-		return err;
-	if (v->info.losses_cut)
+	err = out_rows(v->out, &table, v->info.n_losses, i, put_loss(v, &v->info.losses[i]));
+	if (!err && v->info.losses_cut)
 		err = trace_warn(v->report->trace, "there are more kinds of loss than are shown");
-	return err ? err : out_end(v->out);
+	return err;
 }
 
 /* --- */

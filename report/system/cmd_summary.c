@@ -236,6 +236,16 @@ static struct ebt_error *put_totals(struct summary_view *v)
 	return err ? err : out_end(out);
 }
 
+static struct ebt_error *put_call(const struct summary_view *v, const struct syscall_stat *call)
+{
+	_cleanup_text_ struct text name = TEXT_INIT;
+
+	syscall_name_add(&name, v->machine, call->compat, call->nr);
+	return out_row(v->report->out, 0,
+		       (struct out_value[]){ out_cstr(text_get(&name)),
+					     out_u64(call->sum.time.count) });
+}
+
 /* The most frequent ones. */
 static struct ebt_error *put_syscalls(struct summary_view *v)
 {
@@ -246,22 +256,12 @@ static struct ebt_error *put_syscalls(struct summary_view *v)
 	static const struct out_table table =
 		OUT_TABLE("syscalls", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	_cleanup_free_ const struct syscall_stat **calls = NULL;
-	struct out *out = v->report->out;
 	struct ebt_error *err;
 	size_t n;
 
 	err = sorted_calls(v, &calls, &n);
-	if (!err)
-		err = out_begin(out, &table);
-	for (size_t i = 0; !err && i < n && i < TOP; i++) {
-		_cleanup_text_ struct text name = TEXT_INIT;
-
-		syscall_name_add(&name, v->machine, calls[i]->compat, calls[i]->nr);
-		err = out_row(out, 0,
-			      (struct out_value[]){ out_cstr(text_get(&name)),
-						    out_u64(calls[i]->sum.time.count) });
-	}
-	return err ? err : out_end(out);
+	return err ? err
+		   : out_rows(v->report->out, &table, n < TOP ? n : TOP, i, put_call(v, calls[i]));
 }
 
 /* All that were off CPU. */

@@ -61,11 +61,6 @@ static void add_lines(const struct callgraph *c, struct text *text, const char *
 		text_printf(text, "-%" PRIu32, last);
 }
 
-static struct out_value text_value(const struct text *text)
-{
-	return text->len ? out_str((struct ebt_str){ text->data, text->len }) : out_null();
-}
-
 /* Columns of weights, which are called self and total, and self_ns and total_ns if they are. */
 static void set_unit(const struct callgraph *c, struct out_column *columns, size_t n)
 {
@@ -138,9 +133,9 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 				 out_f64(percent(flat->total, c->all)),
 				 out_u64(flat->count),
 				 out_cstr(calltree_kind_name(kind)),
-				 text_value(&name),
+				 out_str_if(text_str(&name)),
 				 out_cstr(short_path(c, func->object)),
-				 text_value(&lines),
+				 out_str_if(text_str(&lines)),
 				 out_u64(flat->inlined),
 				 func->reason == SYM_OK ? out_null()
 							: out_cstr(sym_reason_name(func->reason)),
@@ -250,9 +245,9 @@ static struct ebt_error *put_node(struct callgraph *c, const struct calltree_nod
 			       out_u64(node->total),
 			       out_f64(percent(node->total, whole)),
 			       out_u64(node->self),
-			       text_value(&name),
+			       out_str_if(text_str(&name)),
 			       out_u64(node->inlined),
-			       text_value(&lines),
+			       out_str_if(text_str(&lines)),
 		       });
 }
 

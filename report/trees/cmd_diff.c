@@ -190,11 +190,6 @@ static const char *note(const struct diff_func *func)
 	return func->after <= 0 ? "gone" : "";
 }
 
-static struct out_value text_value(const struct text *text)
-{
-	return out_str((struct ebt_str){ text_get(text), text->len });
-}
-
 static struct ebt_error *put_func(struct comparison *c, const struct diff_func *func)
 {
 	double change = func->after - func->before;
@@ -211,9 +206,9 @@ static struct ebt_error *put_func(struct comparison *c, const struct diff_func *
 		       (struct out_value[]){
 			       out_u64((uint64_t)(func->before + 0.5)),
 			       out_u64((uint64_t)(func->after + 0.5)),
-			       text_value(&absolute),
+			       out_str(text_str(&absolute)),
 			       out_i64((int64_t)change),
-			       text_value(&relative),
+			       out_str(text_str(&relative)),
 			       func->before > 0 ? out_f64(100 * change / func->before) : out_null(),
 			       out_f64(percent(func->before, (double)c->before.total * c->scale)),
 			       out_f64(percent(func->after, (double)c->after.total)),
