@@ -7,6 +7,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/limits.h"
 
 void ebt_damage_deinit(struct ebt_damage_list *damage)
 {

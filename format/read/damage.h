@@ -3,7 +3,17 @@
 #ifndef FORMAT_READ_DAMAGE_H
 #define FORMAT_READ_DAMAGE_H
 
-#include "format/read/reader.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+
+/* One stretch of the file that gave no rows. */
+struct ebt_damage {
+	uint64_t offset, length;
+	char *what;
+};
 
 struct ebt_damage_list {
 	struct ebt_damage *list;

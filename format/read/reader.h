@@ -19,17 +19,12 @@
 #include "format/base/error.h"
 #include "format/base/limits.h"
 #include "format/encoding/chunk_info.h"
+#include "format/read/damage.h"
 #include "format/read/rows.h"
 #include "format/schema/schema.h"
 
 struct ebt_reader;
 struct ebt_cursor;
-
-/* One stretch of the file that gave no rows. */
-struct ebt_damage {
-	uint64_t offset, length;
-	char *what;
-};
 
 struct ebt_reader_info {
 	const char *path;

@@ -6,7 +6,6 @@
 #include "format/base/arena.h"
 #include "format/read/batch.h"
 #include "format/read/chunk_reader.h"
-#include "format/read/damage.h"
 #include "format/read/file_schema.h"
 #include "format/read/index.h"
 #include "format/read/reader.h"
