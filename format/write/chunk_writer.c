@@ -24,15 +24,15 @@ struct directory {
 	} entries[EBT_MAX_FIELDS + 3];
 };
 
-struct ebt_error *ebt_encoder_init(struct ebt_encoder *encoder,
-				   const struct ebt_writer_options *options)
+struct ebt_error *ebt_encoder_init(struct ebt_encoder *encoder, int zstd_level,
+				   ebt_resolve_task_fn *resolve_task, void *resolve_arg)
 {
-	int level = options->zstd_level ? options->zstd_level : 1;
+	int level = zstd_level ? zstd_level : 1;
 	size_t result;
 
 	*encoder = (struct ebt_encoder){
-		.resolve_task = options->resolve_task,
-		.resolve_arg = options->resolve_arg,
+		.resolve_task = resolve_task,
+		.resolve_arg = resolve_arg,
 		.zstd = ZSTD_createCCtx(),
 	};
 	if (!encoder->zstd)

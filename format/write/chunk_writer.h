@@ -17,7 +17,7 @@
 #include "format/encoding/layout.h"
 #include "format/write/dict_writer.h"
 #include "format/write/table.h"
-#include "format/write/writer.h"
+#include "format/write/task_id.h"
 
 /* The times at which a chunk has a tid, and the task value that it has at all of them. */
 struct ebt_tid_span {
@@ -49,8 +49,9 @@ struct ebt_payload {
 	uint16_t type, table, flags;
 };
 
-struct ebt_error *ebt_encoder_init(struct ebt_encoder *encoder,
-				   const struct ebt_writer_options *options);
+/* As in struct ebt_writer_options. */
+struct ebt_error *ebt_encoder_init(struct ebt_encoder *encoder, int zstd_level,
+				   ebt_resolve_task_fn *resolve_task, void *resolve_arg);
 void ebt_encoder_deinit(struct ebt_encoder *encoder);
 
 /* Encodes the rows, at least one, and empties the builder. */

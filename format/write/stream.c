@@ -40,7 +40,8 @@ struct ebt_error *ebt_stream_create(struct ebt_writer *writer, uint16_t id, stru
 	stream->builders = calloc(stream->n_ids, sizeof(*stream->builders));
 	if (!stream->builders)
 		return &ebt_enomem;
-	err = ebt_encoder_init(&stream->encoder, &writer->options);
+	err = ebt_encoder_init(&stream->encoder, writer->options.zstd_level,
+			       writer->options.resolve_task, writer->options.resolve_arg);
 	if (err)
 		return err;
 	stream->dict_limit = share(stream, DICT_BYTES, MIN_DICT_BYTES);

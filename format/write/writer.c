@@ -423,7 +423,8 @@ struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
 	err = init_own_tables(writer);
 	if (err)
 		return err;
-	err = ebt_encoder_init(&writer->encoder, options);
+	err = ebt_encoder_init(&writer->encoder, options->zstd_level, options->resolve_task,
+			       options->resolve_arg);
 	if (err)
 		return err;
 	err = put_file_header(writer, options);

@@ -22,25 +22,12 @@
 
 #include "format/base/error.h"
 #include "format/schema/schema.h"
+#include "format/write/task_id.h"
 
 struct ebt_writer;
 struct ebt_stream;
 
 #define EBT_MAX_STREAMS 32u
-
-/* Who a tid was. A task is one incarnation of a tid: (tid, start_ns) is unique in a trace. */
-struct ebt_task_id {
-	uint32_t tid, pid;
-	uint64_t start_ns; /* task_struct.start_time, CLOCK_MONOTONIC; 0: not known */
-	char comm[32];	   /* NUL-terminated; empty: not known */
-};
-
-/*
- * Called, when a chunk is sealed, for each distinct task of it: who had this tid at this time?
- * Never called for tid 0. Must fill *ret (tid always). Called by whichever thread seals.
- */
-typedef void ebt_resolve_task_fn(void *arg, uint32_t tid, uint64_t time_ns,
-				 struct ebt_task_id *ret);
 
 struct ebt_writer_options {
 	int fd;		      /* file or pipe, written from its current position; not closed */
