@@ -4,9 +4,10 @@
  * of them. A report describes its table once: what it can be grouped by, its figures, and how each
  * stands in a column.
  *
+ *	#define AT(field) offsetof(struct sum, field)
  *	static const struct group_column columns[] = {
- *		{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, offsetof(struct sum, count) },
- *		{ { "duration_ns", "TIME", OUT_DURATION, OUT_SORT }, GROUP_U64, offsetof(…) },
+ *		{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count), NULL, 0 },
+ *		{ { "duration_ns", "TIME", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(ns), NULL, 90 },
  *	};
  *	static const struct group_table table = {
  *		.keys = GROUP_TASK_KEYS, .by = "process",

@@ -139,7 +139,7 @@ class DBus(e2e.TestCase):
             took = int(f.read())
         rows = {r["member"]: r for r in e2e.rows("dbus", trace)}
         sleep = rows["Sleep"]
-        self.assertEqual([sleep[k] for k in ("destination", "interface", "calls", "errors",
+        self.assertEqual([sleep[k] for k in ("destination", "interface", "call_count", "errors",
                                              "unanswered")], [NAME, INTERFACE, 1, 0, 0])
         # The recorder sees both messages a moment after they were sent; a long one here and there,
         # and as long as it and the bus had no CPU.
