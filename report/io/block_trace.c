@@ -114,7 +114,7 @@ static void set_times(const struct ebt_row *row, struct out_value *values)
 	values[COL_START] = out_u64(row->time > total ? row->time - total : 0);
 	values[COL_END] = out_u64(row->time);
 	values[COL_TOTAL] = out_u64(total);
-	values[COL_DEVICE_TIME] = device ? out_u64(device) : out_null();
+	values[COL_DEVICE_TIME] = out_u64_if(device, device);
 	values[COL_QUEUE] = device && total >= device ? out_u64(total - device) : out_null();
 	values[COL_WAITED] = waited ? out_u64(waited) : out_null();
 	values[COL_DIRTIED] = dirtied ? out_u64(dirtied) : out_null();
@@ -142,7 +142,7 @@ static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 {
 	uint64_t error = ebt_block_io_error(row);
 	const char *error_name = error ? errno_name(error) : NULL;
-	struct out_value values[N_COLUMNS];
+	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
 	struct ebt_error *err;
 	uint32_t device;
 
@@ -150,8 +150,6 @@ static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 			     (uint32_t)ebt_block_io_dev_minor(row), &device);
 	if (err)
 		return err;
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
 	set_times(row, values);
 	set_tasks(l, row, values);
 	text_clear(&l->flags);

@@ -117,20 +117,13 @@ static struct ebt_error *interface_of(struct net_model *m, uint64_t netns, uint6
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_map_add(&m->interface_by_key, netns << 32 | (uint32_t)ifindex,
-			  (uint32_t)m->n_interfaces, &i);
+	err = ebt_map_element(&m->interface_by_key, netns << 32 | (uint32_t)ifindex, &m->interfaces,
+			      &m->n_interfaces, &m->interfaces_capacity, &i);
 	if (err)
 		return err;
-	if (i == m->n_interfaces) {
-		err = ebt_array_reserve(&m->interfaces, m->n_interfaces, &m->interfaces_capacity);
-		if (err)
-			return err;
-		m->interfaces[m->n_interfaces++] = (struct net_interface){
-			.netns = (uint32_t)netns,
-			.ifindex = (uint32_t)ifindex,
-		};
-	}
 	*ret = &m->interfaces[i];
+	(*ret)->netns = (uint32_t)netns;
+	(*ret)->ifindex = (uint32_t)ifindex;
 	return NULL;
 }
 

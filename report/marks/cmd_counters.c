@@ -105,10 +105,8 @@ static struct ebt_error *put_row(struct counters_view *v, const struct counter *
 {
 	__attribute__((cleanup(cells_deinit))) struct counter_cells t = { 0 };
 	double mean = c->ns ? c->sum / (double)c->ns : c->last;
-	struct out_value values[N_COLUMNS];
+	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
 
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
 	values[COL_NAME] = out_cstr(c->name);
 	values[COL_CATEGORY] = out_cstr(c->category);
 	values[COL_INSTANCE] = out_cstr(c->instance);

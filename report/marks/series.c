@@ -162,11 +162,9 @@ static struct ebt_error *put(const struct series *s, size_t i, struct series_cel
 {
 	const struct mark *mark = marks_at(s->marks, i);
 	const struct mark_name *name = marks_name(s->marks, mark->name);
-	struct out_value values[N_COLUMNS];
+	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
 	int64_t late;
 
-	for (size_t k = 0; k < N_COLUMNS; k++)
-		values[k] = out_null();
 	values[COL_TIME] = out_u64(mark->start);
 	if (mark->kind == MARK_SPAN || out_format(s->report->out) != FORMAT_TABLE)
 		values[COL_DURATION] = out_u64(mark_duration(mark));
@@ -189,6 +187,8 @@ static struct ebt_error *put(const struct series *s, size_t i, struct series_cel
 	values[COL_NAME] = out_cstr(name->name);
 	values[COL_MESSAGE] = out_str(marks_message(s->marks, mark));
 	values[COL_OPEN] = marks_open_text(mark);
+	if (text_error(&cells->late) || text_error(&cells->process))
+		return &ebt_enomem;
 	return out_row(s->report->out, 0, values);
 }
 
@@ -198,19 +198,12 @@ static struct ebt_error *put_marks(const struct series *s)
 	const struct options *o = s->report->options;
 	struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	size_t n = marks_n(s->marks);
-	struct ebt_error *err;
 
 	if (!o->sort && o->top && o->top < n)
 		n = o->top;
 	if (!o->sort && n > MARKS_MAX_KEPT)
 		table.flags |= OUT_STREAM;
-	err = out_begin(s->report->out, &table);
-	for (size_t i = 0; i < n && !err; i++)
-		err = put(s, i, &cells);
-	if (err)
-		return err;
-	err = text_error(&cells.late) ? text_error(&cells.late) : text_error(&cells.process);
-	return err ? err : out_end(s->report->out);
+	return out_rows(s->report->out, &table, n, i, put(s, i, &cells));
 }
 
 /* --- all together --- */

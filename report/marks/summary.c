@@ -141,11 +141,9 @@ static struct ebt_error *put(const struct mark_summary *s, const struct summary_
 	const struct mark_name *name = marks_name(s->marks, group->name);
 	bool blank = !f.n && out_format(s->report->out) == FORMAT_TABLE;
 	_cleanup_text_ struct text process = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
+	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
 	struct ebt_str comm;
 
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
 	values[COL_GROUP] = out_cstr(name->group);
 	values[COL_NAME] = out_cstr(name->name);
 	values[COL_COUNT] = out_u64(group->count);

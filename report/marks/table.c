@@ -126,10 +126,8 @@ static struct ebt_error *put(struct report *report, const struct marks *marks,
 {
 	const struct mark_name *name = marks_name(marks, mark->name);
 	bool blank = mark->kind == MARK_INSTANT && out_format(report->out) == FORMAT_TABLE;
-	struct out_value values[N_COLUMNS];
+	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
 
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		values[i] = out_null();
 	values[COL_TIME] = out_u64(mark->start);
 	values[COL_DURATION] = blank ? out_null() : out_u64(mark_duration(mark));
 	values[COL_CPU] = mark->cpu == UINT32_MAX ? out_null() : out_u64(mark->cpu);

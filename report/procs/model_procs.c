@@ -88,17 +88,19 @@ static struct ebt_error *add_thread(struct procs *procs, const struct ebt_task *
 	return NULL;
 }
 
-/* Both are valid until the next thread is made. */
+/* Both are valid until the next thread is made; NULL where the task is not known. */
 static struct ebt_error *get_thread(struct procs *procs, const struct ebt_task *task,
 				    struct proc_thread **ret, struct proc **ret_proc)
 {
+	struct ebt_error *err;
 	uint32_t i;
-	struct ebt_error *err =
-		ebt_map_add(&procs->by_task, task->id, (uint32_t)procs->n_threads, &i);
 
-	if (err)
-		return err;
-	if (i == procs->n_threads)
+	*ret = NULL;
+	*ret_proc = NULL;
+	if (!task)
+		return NULL;
+	err = ebt_map_add(&procs->by_task, task->id, (uint32_t)procs->n_threads, &i);
+	if (!err && i == procs->n_threads)
 		err = add_thread(procs, task);
 	if (err)
 		return err;
@@ -202,10 +204,8 @@ static struct ebt_error *on_thread(struct procs *procs, const struct ebt_row *ro
 	struct ebt_error *err;
 	struct proc *p;
 
-	if (!task)
-		return NULL;
 	err = get_thread(procs, task, &t, &p);
-	if (err || t->ended)
+	if (err || !t || t->ended)
 		return err;
 	t->used = used;
 	set_sched(t, sched);
@@ -256,13 +256,9 @@ static struct ebt_error *on_fork(struct procs *procs, const struct ebt_row *row)
 	struct ebt_error *err;
 	struct proc *p;
 
-	if (!child)
-		return NULL;
 	err = get_thread(procs, child, &t, &p);
-	if (err)
+	if (err || !t || ebt_task_fork_thread(row) || p->forked_ns)
 		return err;
-	if (ebt_task_fork_thread(row) || p->forked_ns)
-		return NULL;
 	p->forked_ns = row->time;
 	if (!parent)
 		return NULL;
@@ -310,10 +306,8 @@ static struct ebt_error *on_exec(struct procs *procs, const struct ebt_row *row)
 	struct ebt_error *err;
 	struct proc *p;
 
-	if (!task)
-		return NULL;
 	err = get_thread(procs, task, &t, &p);
-	if (err)
+	if (err || !t)
 		return err;
 	take_over(procs, p, row, task);
 	p->kernel = false;
@@ -333,10 +327,8 @@ static struct ebt_error *on_exit_row(struct procs *procs, const struct ebt_row *
 	struct ebt_error *err;
 	struct proc *p;
 
-	if (!task)
-		return NULL;
 	err = get_thread(procs, task, &t, &p);
-	if (err)
+	if (err || !t)
 		return err;
 	t->ended = true;
 	t->end_ns = row->time;
@@ -362,10 +354,8 @@ static struct ebt_error *on_end(struct procs *procs, const struct ebt_row *row)
 	struct ebt_error *err;
 	struct proc *p;
 
-	if (!task)
-		return NULL;
 	err = get_thread(procs, task, &t, &p);
-	if (err || !t->ended)
+	if (err || !t || !t->ended)
 		return err;
 	t->used.run_ns = ebt_task_end_run_time(row);
 	t->used.nvcsw = ebt_task_end_nvcsw(row);

@@ -46,15 +46,12 @@ static struct ebt_error *count_error(struct syscalls_view *v, uint64_t call, uin
 	struct ebt_error *err;
 	uint32_t i;
 
-	err = ebt_array_reserve(&v->errors, v->n_errors, &v->errors_capacity);
+	err = ebt_map_element(&v->error_by_key, (uint64_t)errnum << 33 | call, &v->errors,
+			      &v->n_errors, &v->errors_capacity, &i);
 	if (err)
 		return err;
-	err = ebt_map_add(&v->error_by_key, (uint64_t)errnum << 33 | call, (uint32_t)v->n_errors,
-			  &i);
-	if (err)
-		return err;
-	if (i == v->n_errors)
-		v->errors[v->n_errors++] = (struct call_error){ .call = call, .errnum = errnum };
+	v->errors[i].call = call;
+	v->errors[i].errnum = errnum;
 	v->errors[i].count++;
 	return NULL;
 }

@@ -39,14 +39,12 @@ static struct ebt_error *count_row(struct syscall_model *m, const struct ebt_row
 	bool compat = ebt_syscall_abi(row) != EBT_V_syscall_abi_native;
 	struct ebt_error *err;
 
-	err = ebt_array_reserve(&m->stats, m->n, &m->capacity);
+	err = ebt_map_element(&m->by_key, syscall_key(nr, compat), &m->stats, &m->n, &m->capacity,
+			      &i);
 	if (err)
 		return err;
-	err = ebt_map_add(&m->by_key, syscall_key(nr, compat), (uint32_t)m->n, &i);
-	if (err)
-		return err;
-	if (i == m->n)
-		m->stats[m->n++] = (struct syscall_stat){ .nr = nr, .compat = compat };
+	m->stats[i].nr = nr;
+	m->stats[i].compat = compat;
 	return syscall_sum_add(&m->stats[i].sum, row, duration);
 }
 

@@ -313,20 +313,24 @@ static uint32_t skip_recursion(const struct callgraph *c, const struct calltree_
 	return at;
 }
 
-static struct ebt_error *put_tree(struct callgraph *c, const struct calltree *view)
+static struct ebt_error *put_tree(struct callgraph *c, uint32_t func, enum calltree_view which)
 {
 	bool text = out_format(c->report->out) == FORMAT_TABLE;
-	uint32_t n_nodes;
-	const struct calltree_node *nodes = calltree_nodes(view, &n_nodes);
+	_cleanup_(calltree_destroyp) struct calltree *view = NULL;
+	const struct calltree_node *nodes;
 	_cleanup_free_ struct heavy *stack = NULL;
 	/* Of a node's children. In text an only child stands under its parent's first letter, as
 	 * chains are long and terminals narrow; a dash begins each branch. */
-	_cleanup_free_ struct shape *shapes = calloc(n_nodes, sizeof(*shapes));
+	_cleanup_free_ struct shape *shapes = NULL;
 	size_t n = 0, capacity = 0, before = 0;
-	uint32_t last = 0;
+	uint32_t n_nodes, last = 0;
 	struct shape shape = { .times = 1, .mark = "" };
-	struct ebt_error *err;
+	struct ebt_error *err = calltree_focus(c->tree, func, which, &view);
 
+	if (err)
+		return err;
+	nodes = calltree_nodes(view, &n_nodes);
+	shapes = calloc(n_nodes, sizeof(*shapes));
 	if (!shapes)
 		return &ebt_enomem;
 	err = put_node(c, &nodes[0], &shape, nodes[0].total);
@@ -362,19 +366,10 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 		NULL,
 		OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE,
 	};
-	struct ebt_error *err;
 
 	memcpy(columns, tree_columns, sizeof(columns));
 	set_unit(c, columns, N_TREE_COLUMNS);
-	err = out_begin(c->report->out, &table);
-	for (size_t i = 0; !err && i < n; i++) {
-		_cleanup_(calltree_destroyp) struct calltree *view = NULL;
-
-		err = calltree_focus(c->tree, chosen[i], which, &view);
-		if (!err)
-			err = put_tree(c, view);
-	}
-	return err ? err : out_end(c->report->out);
+	return out_rows(c->report->out, &table, n, i, put_tree(c, chosen[i], which));
 }
 
 /* --- which functions get trees --- */

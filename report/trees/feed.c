@@ -89,6 +89,19 @@ bool tree_feed_wanted(const struct tree_feed *feed, const struct ebt_task *task)
 	return !feed->no_kernel_threads || (task && !programs_is_kernel(feed->programs, task));
 }
 
+struct ebt_error *tree_feed_add(struct tree_feed *feed, const struct calltree_stack *stack,
+				uint64_t weight)
+{
+	uint32_t node;
+	struct ebt_error *err = calltree_place(feed->tree, stack, &node);
+
+	if (err)
+		return err;
+	calltree_add(feed->tree, node, weight);
+	feed->stacks++;
+	return NULL;
+}
+
 /* --- samples --- */
 
 static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row *row,
@@ -103,18 +116,10 @@ static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row
 	};
 	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
 	bool clock = ebt_sample_event(row) == EBT_V_sample_event_cpu_clock;
-	uint64_t weight = clock ? ebt_sample_period(row) : cycles_ns;
-	struct ebt_error *err;
-	uint32_t node;
 
 	if (!tree_feed_wanted(feed, stack.task))
 		return NULL;
-	err = calltree_place(feed->tree, &stack, &node);
-	if (err)
-		return err;
-	calltree_add(feed->tree, node, weight);
-	feed->stacks++;
-	return NULL;
+	return tree_feed_add(feed, &stack, clock ? ebt_sample_period(row) : cycles_ns);
 }
 
 static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *feed)

@@ -68,6 +68,8 @@ struct tree_feed {
 
 /* Do the options let the stacks of this task pass? NULL: idle. */
 bool tree_feed_wanted(const struct tree_feed *feed, const struct ebt_task *task);
+struct ebt_error *tree_feed_add(struct tree_feed *feed, const struct calltree_stack *stack,
+				uint64_t weight);
 
 static inline void tree_feed_deinit(struct tree_feed *feed)
 {

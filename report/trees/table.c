@@ -180,8 +180,6 @@ static struct ebt_error *add_row(struct tree_feed *feed, const struct ebt_row *r
 						     : NULL,
 		.time = row->time,
 	};
-	struct ebt_error *err;
-	uint32_t node;
 
 	if (!tree_feed_wanted(feed, stack.task))
 		return NULL;
@@ -195,12 +193,7 @@ static struct ebt_error *add_row(struct tree_feed *feed, const struct ebt_row *r
 		if (!*place)
 			*place = value;
 	}
-	err = calltree_place(feed->tree, &stack, &node);
-	if (err)
-		return err;
-	calltree_add(feed->tree, node, weight);
-	feed->stacks++;
-	return NULL;
+	return tree_feed_add(feed, &stack, weight);
 }
 
 static struct ebt_error *add_warnings(struct trace *trace, const struct tree_table *what,
