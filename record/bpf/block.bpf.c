@@ -390,15 +390,12 @@ int ebrec_block_rq_merge(__u64 *ctx)
 
 static __always_inline void emit(const struct ebrec_block_request *r, __u64 now)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct ebt_wire_block_io *row;
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_block_io, sizeof(*row), now,
-			    &flags);
+	row = ebrec_reserve_event(EBT_T_block_io, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->bytes = r->bytes;
 	ebrec_block_fill(row, r, now);
 	bpf_ringbuf_submit(row, flags);

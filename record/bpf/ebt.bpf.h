@@ -214,6 +214,20 @@ static __always_inline void *ebrec_reserve(__u32 slot, __u32 table, __u32 size, 
 	return record;
 }
 
+/* The same in the ring of this CPU, for tables whose first field is cpu, which is filled in too. */
+static __always_inline void *ebrec_reserve_event(__u32 table, __u32 size, __u64 time, __u64 *flags)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct {
+		struct ebt_wire_head head;
+		__u32 cpu;
+	} *row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), table, size, time, flags);
+
+	if (row)
+		row->cpu = cpu;
+	return row;
+}
+
 /* Copies a record whose size is known late; its head is filled in here. */
 static __always_inline void ebrec_output(__u32 slot, __u32 table, struct ebt_wire_head *record,
 					 __u32 len, __u64 time)

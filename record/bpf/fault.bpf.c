@@ -313,19 +313,15 @@ int BPF_PROG(ebrec_fault_exit, struct task_struct *task)
 	struct ebt_wire_fault_rest *row;
 	struct fault_state *state;
 	__u64 minor, major, flags;
-	__u32 cpu;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
 	state = bpf_task_storage_get(&fault_states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state || !since_last(state, task, &minor, &major) || (!minor && !major))
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_fault_rest, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_fault_rest, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = task->pid;
 	row->silent_minor = minor;
 	row->silent_major = major;

@@ -160,17 +160,14 @@ static __always_inline void leave_irq(__u32 kind, __u32 number, __u32 handled)
 	__u64 now = bpf_ktime_get_ns(), flags;
 	struct ebt_wire_irq *row;
 	struct span span;
-	__u32 n;
 
 	if (!cpu || !wanted())
 		return;
 	if (!leave(cpu, kind, number, now, &span))
 		return;
-	n = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_irq, sizeof(*row), now, &flags);
+	row = ebrec_reserve_event(EBT_T_irq, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = n;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->kind = kind;
 	row->number = number;
@@ -188,17 +185,14 @@ static __always_inline void leave_timer(__u32 kind, __u64 id)
 	__u64 now = bpf_ktime_get_ns(), flags;
 	struct ebt_wire_timer *row;
 	struct span span;
-	__u32 n;
 
 	if (!cpu || !wanted())
 		return;
 	if (!leave(cpu, kind, id, now, &span))
 		return;
-	n = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, n), EBT_T_timer, sizeof(*row), now, &flags);
+	row = ebrec_reserve_event(EBT_T_timer, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = n;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->function = span.function;
 	row->duration = since(&span, now);
@@ -373,7 +367,6 @@ int BPF_PROG(ebrec_work_end)
 	struct work_state *state;
 	struct ebt_wire_work *row;
 	__u64 now, flags;
-	__u32 cpu;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
@@ -381,10 +374,8 @@ int BPF_PROG(ebrec_work_end)
 	if (!state || !state->since)
 		return 0;
 	now = bpf_ktime_get_ns();
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_work, sizeof(*row), now, &flags);
+	row = ebrec_reserve_event(EBT_T_work, sizeof(*row), now, &flags);
 	if (row) {
-		row->cpu = cpu;
 		row->task = task->pid;
 		row->function = state->function;
 		row->duration = now - state->since;

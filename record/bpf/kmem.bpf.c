@@ -188,7 +188,6 @@ static __always_inline int freed(__u64 address, __u32 kind)
 	struct ebt_wire_kmem_free *row;
 	bool interrupt, known;
 	__u64 flags;
-	__u32 cpu;
 
 	if (!gate || address <= ZERO_SIZE)
 		return 0;
@@ -198,12 +197,9 @@ static __always_inline int freed(__u64 address, __u32 kind)
 	interrupt = ebrec_in_interrupt();
 	if (!known && !all_frees() && !free_followed(interrupt))
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_kmem_free, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_kmem_free, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->address = address;
 	row->kind = kind;
@@ -306,7 +302,6 @@ int ebrec_page_free(__u64 *ctx)
 	__u32 order = ctx[1];
 	struct ebt_wire_page_free *row;
 	bool interrupt, known;
-	__u32 cpu;
 
 	if (!gate)
 		return 0;
@@ -314,12 +309,9 @@ int ebrec_page_free(__u64 *ctx)
 	interrupt = ebrec_in_interrupt();
 	if (!known && !free_followed(interrupt))
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_page_free, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_page_free, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = bpf_get_current_task_btf()->pid;
 	row->page = number;
 	row->order = order;
@@ -365,7 +357,6 @@ int ebrec_rss_stat(__u64 *ctx)
 	struct ebt_wire_rss_stat *row;
 	__u64 flags;
 	__s64 pages;
-	__u32 cpu;
 
 	if (!gate)
 		return 0;
@@ -373,12 +364,9 @@ int ebrec_rss_stat(__u64 *ctx)
 	if (!owner || !ebrec_task_followed(owner) || !kmem_rss(ctx, &pages) ||
 	    !rss_is_news(ctx, pages))
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_rss_stat, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_rss_stat, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = owner->pid;
 	row->bytes = pages > 0 ? pages * kmem_page_size : 0;
 	row->vm_size = mm->total_vm * kmem_page_size;

@@ -50,14 +50,11 @@ static __always_inline void emit_connection(const struct sock *sk, const struct 
 					    __u32 kind, __u32 error, __u64 latency, __u64 now)
 {
 	struct connection_record *record;
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
-	record = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_connection,
-			       sizeof(*record), now, &flags);
+	record = ebrec_reserve_event(EBT_T_net_connection, sizeof(*record), now, &flags);
 	if (!record)
 		return;
-	record->row.cpu = cpu;
 	record->row.task = s->owner;
 	record->row.cookie = bpf_get_socket_cookie((void *)sk);
 	record->row.latency = latency;
@@ -72,14 +69,11 @@ static __always_inline void emit_state(const struct sock *sk, const struct net_s
 				       __u32 new, __u64 now)
 {
 	struct ebt_wire_net_state *row;
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_state, sizeof(*row), now,
-			    &flags);
+	row = ebrec_reserve_event(EBT_T_net_state, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->task = s->owner;
 	row->cookie = bpf_get_socket_cookie((void *)sk);
 	row->old = old;
@@ -91,14 +85,11 @@ static __always_inline void emit_end(const struct sock *sk, const struct net_soc
 {
 	const struct tcp_sock *tcp = (const void *)sk;
 	struct ebt_wire_net_end *row;
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_end, sizeof(*row), now,
-			    &flags);
+	row = ebrec_reserve_event(EBT_T_net_end, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->task = s->owner;
 	row->cookie = bpf_get_socket_cookie((void *)sk);
 	row->duration = now - s->since;
@@ -177,14 +168,11 @@ static __always_inline void emit_retransmit(const struct sock *sk, const struct 
 					    __u32 kind, __u64 cookie, __u32 segments, __u32 length)
 {
 	struct ebt_wire_net_retransmit *row;
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_retransmit, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_net_retransmit, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->task = s ? net_owner_task(s->owner) : 0;
 	row->cookie = cookie;
 	row->netns = net_sock_ns(sk);
@@ -228,14 +216,11 @@ int BPF_PROG(ebrec_net_retransmit_synack, const struct sock *sk, const struct re
 static __always_inline void emit_reset(__u32 direction, __u32 owner, __u64 cookie, __u32 netns)
 {
 	struct ebt_wire_net_reset *row;
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_reset, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_net_reset, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->task = owner;
 	row->cookie = cookie;
 	row->netns = netns;
@@ -290,18 +275,15 @@ static __always_inline int transfer(const struct sock *sk, int bytes, __u32 dire
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebt_wire_net_transfer *row;
-	__u32 cpu, family = sk->__sk_common.skc_family;
+	__u32 family = sk->__sk_common.skc_family;
 	__u64 flags;
 
 	if ((family != NET_INET && family != NET_INET6) || !net_use_socket((void *)sk, task) ||
 	    bytes <= 0)
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_transfer, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_net_transfer, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = task->pid;
 	row->cookie = bpf_get_socket_cookie((void *)sk);
 	row->bytes = bytes;

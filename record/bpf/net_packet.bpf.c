@@ -77,17 +77,14 @@ static __always_inline void note_device(const struct net_device *dev, __u32 netn
 	const struct device_name *known = bpf_map_lookup_elem(&net_devices, &key);
 	struct device_record *record;
 	struct device_name name = {};
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
 	bpf_probe_read_kernel(&name, sizeof(name), &dev->name);
 	if (known && known->word[0] == name.word[0] && known->word[1] == name.word[1])
 		return;
-	record = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_device, sizeof(*record),
-			       now, &flags);
+	record = ebrec_reserve_event(EBT_T_net_device, sizeof(*record), now, &flags);
 	if (!record)
 		return;
-	record->row.cpu = cpu;
 	record->row.netns = netns;
 	record->row.ifindex = key.ifindex;
 	record->row.mtu = dev->mtu;
@@ -186,15 +183,12 @@ static __always_inline void emit_packet(const struct net_device *dev, const stru
 					__u64 now)
 {
 	struct ebt_wire_net_packet *row;
-	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 flags;
 
 	note_device(dev, netns, now);
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_net_packet, sizeof(*row), now,
-			    &flags);
+	row = ebrec_reserve_event(EBT_T_net_packet, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->task = packet->owner;
 	row->cookie = packet->cookie;
 	row->queue = packet->queued ? packet->started - packet->queued : 0;

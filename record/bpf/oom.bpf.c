@@ -433,15 +433,12 @@ static __always_inline void emit_kill(const struct task_struct___oom *victim,
 				      const struct oom_choice *choice)
 {
 	const struct task_struct___oom *task = (const void *)bpf_get_current_task_btf();
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct oom_record *record;
 	__u64 flags;
 
-	record = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_oom_kill, sizeof(*record),
-			       bpf_ktime_get_ns(), &flags);
+	record = ebrec_reserve_event(EBT_T_oom_kill, sizeof(*record), bpf_ktime_get_ns(), &flags);
 	if (!record)
 		return;
-	record->row.cpu = cpu;
 	record->row.task = task->pid;
 	record->row.task_pid = task->tgid;
 	record->row.task_score_adj = task->signal->oom_score_adj;

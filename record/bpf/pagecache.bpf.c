@@ -70,7 +70,6 @@ static __always_inline void name_inode(struct inode___cache *inode, const struct
 static __always_inline int note(__u32 kind, struct inode___cache *inode, __u64 index, __u64 pages)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct ebt_wire_page_cache *row;
 	struct ebrec_inode_id id;
 	__u64 flags;
@@ -81,11 +80,9 @@ static __always_inline int note(__u32 kind, struct inode___cache *inode, __u64 i
 	id.dev = inode->i_sb->s_dev;
 	id.generation = inode->i_generation;
 	name_inode(inode, &id);
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_page_cache, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_page_cache, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = task->pid;
 	row->kind = kind;
 	row->generation = id.generation;

@@ -189,16 +189,14 @@ static __always_inline void release_stack(const struct task_struct *next, __u64 
 /* task_struct.__state of a task that will not run again. */
 #define TASK_DEAD 0x80
 
-static __always_inline void emit_end(const struct task_struct *task, __u64 now, __u32 cpu)
+static __always_inline void emit_end(const struct task_struct *task, __u64 now)
 {
 	struct ebt_wire_task_end *row;
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_task_end, sizeof(*row), now,
-			    &flags);
+	row = ebrec_reserve_event(EBT_T_task_end, sizeof(*row), now, &flags);
 	if (!row)
 		return;
-	row->cpu = cpu;
 	row->task = task->pid;
 	row->run_time = task->se.sum_exec_runtime;
 	row->nvcsw = task->nvcsw;
@@ -233,7 +231,7 @@ int ebrec_sched_switch(__u64 *ctx)
 	else
 		emit_switch(&s, now, cpu);
 	if (prev_followed && s.prev_state & TASK_DEAD)
-		emit_end(s.prev, now, cpu);
+		emit_end(s.prev, now);
 	return 0;
 }
 
@@ -256,7 +254,6 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 	const struct task_struct *waker;
 	struct ebt_wire_sched_waking *row;
 	__u64 flags;
-	__u32 cpu;
 
 	if (!gate)
 		return 0;
@@ -264,12 +261,9 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 	/* That the recorder is woken is its own doing, and would make a record of each wake-up. */
 	if (!ebrec_task_followed(wakee) && (ebrec_is_self(wakee) || !ebrec_task_followed(waker)))
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_waking, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_sched_waking, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->waker = waker->pid;
 	row->wakee = wakee->pid;
 	row->kind = kind == EBT_V_sched_waking_kind_waking ? waking_kind() : kind;
@@ -294,16 +288,12 @@ int BPF_PROG(ebrec_sched_migrate_task, struct task_struct *task, int dest_cpu)
 {
 	struct ebt_wire_sched_migrate *row;
 	__u64 flags;
-	__u32 cpu;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
-	cpu = bpf_get_smp_processor_id();
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_migrate, sizeof(*row),
-			    bpf_ktime_get_ns(), &flags);
+	row = ebrec_reserve_event(EBT_T_sched_migrate, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
 		return 0;
-	row->cpu = cpu;
 	row->task = task->pid;
 	row->orig_cpu = ebrec_task_cpu(task);
 	row->dest_cpu = dest_cpu;
