@@ -56,6 +56,27 @@ struct ebt_error *out_open_file(const struct options *options, const char *optio
 	return ebt_error_errno(errno, "cannot write '%s'", path);
 }
 
+struct ebt_error *out_open_folder(const char *path, int *ret)
+{
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return ebt_error_errno(errno, "cannot make the folder '%s'", path);
+	*ret = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret < 0 ? ebt_error_errno(errno, "cannot open the folder '%s'", path) : NULL;
+}
+
+struct ebt_error *out_make_file(int folder, const char *path, const char *name, bool force,
+				int *ret)
+{
+	if (force && unlinkat(folder, name, 0) && errno != ENOENT)
+		return ebt_error_errno(errno, "cannot replace '%s/%s'", path, name);
+	*ret = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret < 0 && errno == EEXIST)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"'%s/%s' is there already: --force replaces it", path,
+					name);
+	return *ret < 0 ? ebt_error_errno(errno, "cannot make '%s/%s'", path, name) : NULL;
+}
+
 static unsigned int terminal_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");

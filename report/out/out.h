@@ -235,6 +235,13 @@ void out_printf(struct out *out, const char *format, ...) __attribute__((format(
 struct ebt_error *out_open_file(const struct options *options, const char *option, const char *path,
 				FILE **ret);
 
+/* A folder for files that an option names, which is made where it is not there. */
+struct ebt_error *out_open_folder(const char *path, int *ret);
+/* A new file in that folder, never one that is there (force: which goes first): nothing that the
+ * name may be a link to is touched. */
+struct ebt_error *out_make_file(int folder, const char *path, const char *name, bool force,
+				int *ret);
+
 enum option_format out_format(const struct out *out);
 /* The JSON writer, inside the top object between members: a command adds members of its own.
  * NULL without --json. */

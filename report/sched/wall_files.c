@@ -7,11 +7,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
@@ -229,16 +227,10 @@ static struct ebt_error *write_svg(FILE *f, const struct wall *wall,
 static struct ebt_error *make_file(const struct folder *folder, const char *name, FILE **ret)
 {
 	int fd;
+	struct ebt_error *err = out_make_file(folder->fd, folder->path, name, folder->force, &fd);
 
-	if (folder->force && unlinkat(folder->fd, name, 0) && errno != ENOENT)
-		return ebt_error_errno(errno, "cannot replace '%s/%s'", folder->path, name);
-	fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s/%s' is there already: --force replaces it",
-					folder->path, name);
-	if (fd < 0)
-		return ebt_error_errno(errno, "cannot make '%s/%s'", folder->path, name);
+	if (err)
+		return err;
 	*ret = fdopen(fd, "w");
 	if (!*ret) {
 		close(fd);
@@ -330,15 +322,6 @@ static struct ebt_error *write_thread(struct folder *folder, const struct wall_t
 	return err;
 }
 
-static struct ebt_error *open_folder(struct folder *folder)
-{
-	if (mkdir(folder->path, 0700) && errno != EEXIST)
-		return ebt_error_errno(errno, "cannot make the folder '%s'", folder->path);
-	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return folder->fd < 0 ? ebt_error_errno(errno, "cannot open the folder '%s'", folder->path)
-			      : NULL;
-}
-
 struct ebt_error *wall_write_files(struct report *report, const struct wall *wall,
 				   const struct names *names, const char *path, bool force)
 {
@@ -347,7 +330,7 @@ struct ebt_error *wall_write_files(struct report *report, const struct wall *wal
 	};
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
-	struct ebt_error *err = open_folder(&folder);
+	struct ebt_error *err = out_open_folder(path, &folder.fd);
 
 	if (!err)
 		err = write_all(&folder, names);

@@ -5,12 +5,10 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
@@ -87,35 +85,19 @@ static struct ebt_error *write_all(int fd, const char *name, const char *data, s
 	return NULL;
 }
 
-/* A new file, never one that is there: nothing that the name may be a link to is touched. */
 static struct ebt_error *write_file(const struct report *report, int folder, const char *name,
 				    const char *data, size_t len)
 {
 	_cleanup_close_ int fd = -1;
-	struct ebt_error *err;
+	struct ebt_error *err = out_make_file(folder, report->options->output, name,
+					      options_flag(report->options, "force"), &fd);
 
-	if (options_flag(report->options, "force") && unlinkat(folder, name, 0) && errno != ENOENT)
-		return ebt_error_errno(errno, "cannot replace '%s/%s'", report->options->output,
-				       name);
-	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s/%s' is there already: --force replaces it",
-					report->options->output, name);
-	if (fd < 0)
-		return ebt_error_errno(errno, "cannot make '%s/%s'", report->options->output, name);
+	if (err)
+		return err;
 	err = write_all(fd, name, data, len);
 	if (!err)
 		out_printf(report->out, "%s\n", name);
 	return err;
-}
-
-static struct ebt_error *open_folder(const char *path, int *ret)
-{
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return ebt_error_errno(errno, "cannot make the folder '%s'", path);
-	*ret = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *ret < 0 ? ebt_error_errno(errno, "cannot open the folder '%s'", path) : NULL;
 }
 
 static struct ebt_error *extract_one(struct report *report, int folder, const struct ebt_file *file)
@@ -136,7 +118,7 @@ static struct ebt_error *extract_one(struct report *report, int folder, const st
 static struct ebt_error *extract_all(struct report *report, const struct ebt_file *files, size_t n)
 {
 	_cleanup_close_ int folder = -1;
-	struct ebt_error *err = open_folder(report->options->output, &folder);
+	struct ebt_error *err = out_open_folder(report->options->output, &folder);
 
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!wanted(report->options, &files[i]))
