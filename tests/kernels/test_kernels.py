@@ -306,11 +306,10 @@ class Kernel(unittest.TestCase):
         ring = {int(words[0]): list(map(int, words[1:]))
                 for words in map(str.split, self.text("ring").splitlines())}
         woken = collections.Counter()
-        nodes = [(None, row) for row in e2e.rows("sched", trace, "--tree")]
-        while nodes:
-            above, row = nodes.pop()
-            woken[above, row.get("comm")] += row.get("count", 0)
-            nodes += [(row.get("comm"), below) for below in row.get("woken", [])]
+        tree = e2e.rows("sched", trace, "--tree")
+        for row in tree:
+            if "parent" in row:
+                woken[tree[row["parent"]].get("comm"), row.get("comm")] += row.get("count", 0)
         self.assertEqual(len(ring), 3)
         for number, (pid, slept, run_ns, _) in ring.items():
             row = rows[pid]
@@ -659,10 +658,10 @@ END
         rows = e2e.rows("oom", self.trace())
         test_oom.check(self, rows, self.text("log"))
         self.assertIn("oom_kill 1\n", self.text("events"))
-        self.say([(row["comm"], row["constraint"], row["points_percent"]) for row in rows])
-        one, everything = map(int, self.text("inodes").split())
+        self.say([(row["comm"], row["constraint"], row.get("points_percent")) for row in rows])
+        one, everything = self.text("inodes").split()
         total = int(re.search(r"MemTotal: +(\d+) kB", self.text("meminfo"))[1]) << 10
-        self.assertEqual([(row["comm"], row["group"], row["constraint"], row.get("limit"),
+        self.assertEqual([(row["comm"], row["whole_cgroup"], row["constraint"], row.get("limit"),
                            row.get("limit_cgroup"), row["total_bytes"]) for row in rows],
                          [("dd", False, "cgroup", "/one", one, 30 << 20),
                           ("dd", False, "cgroup", "/all", everything, 30 << 20),
@@ -672,7 +671,9 @@ END
             if row["pid"] == row["by_pid"]:  # which else may go on, between choice and kill
                 used = row["resident_bytes"] + row["swap_bytes"] + row["page_table_bytes"]
                 used += row["score_adj"] * row["total_bytes"] // 1000
-                self.assertAlmostEqual(row["points_bytes"], used, delta=2 * test_oom.BATCH)
+                # Pages of others' files go while the kernel looks for more memory.
+                self.assertAlmostEqual(row["points_bytes"], used,
+                                       delta=2 * test_oom.BATCH + used / 100)
 
 
 if __name__ == "__main__":
