@@ -211,8 +211,6 @@ struct ebt_error *grouping_add_stack(struct grouping *g, const struct group_row 
 struct ebt_error *grouping_find(struct grouping *g, const struct group_row *row, uint32_t *ret);
 void *grouping_figures(const struct grouping *g, uint32_t group);
 size_t grouping_n(const struct grouping *g);
-/* The value of a table's own key (its index) of this group. */
-uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own);
 
 /* So many of something in a second of the window. */
 double grouping_per_second(const struct grouping *g, double n);

@@ -489,20 +489,6 @@ size_t grouping_n(const struct grouping *g)
 	return g->by.n;
 }
 
-uint64_t grouping_own(const struct grouping *g, uint32_t group, size_t own)
-{
-	for (size_t i = 0; i < g->by.n_levels; i++) {
-		const struct key_level *level = &g->by.levels[i];
-		uint32_t value;
-
-		if (level->key != GROUP_OWN + own)
-			continue;
-		value = group_set_value(&g->by, group, i);
-		return g->table->own[own].small ? value : level->values[value];
-	}
-	return 0;
-}
-
 double grouping_per_second(const struct grouping *g, double n)
 {
 	return g->seconds > 0 ? n / g->seconds : 0;

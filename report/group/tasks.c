@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tasks grouped: by thread, process, program, user, cgroup, container. */
-#include "report/group/private.h"
+/* Tasks to numbers; see tasks.h. */
+#include "report/group/tasks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ static struct ebt_error *process_of(struct summary *s, const struct ebt_task *ta
 				    struct summary_process **ret)
 {
 	uint32_t i;
-	struct ebt_error *err = task_groups_of(s->groups, task, &i);
+	struct ebt_error *err = group_tasks_of(&s->groups, task, &i);
 
 	if (err)
 		return err;
@@ -96,7 +96,7 @@ struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
 	struct ebt_error *err;
 
 	sched_feed_bounds(trace, &s.from_ns, &s.to_ns);
-	err = task_groups_create(trace, false, &s.groups);
+	err = group_tasks_init(&s.groups, trace, GROUP_PROCESS);
 	if (!err)
 		err = offcpu_create(trace_reader(trace), &options, &s.offcpu);
 	if (!err)
@@ -105,8 +105,8 @@ struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
 		err = offcpu_finish(s.offcpu);
 	if (err)
 		return err;
-	for (size_t i = 0; i < task_groups_n(s.groups) && i < s.processes_capacity; i++)
-		s.processes[i].task = task_groups_task(s.groups, i);
+	for (size_t i = 0; i < s.groups.n && i < s.processes_capacity; i++)
+		s.processes[i].task = s.groups.tasks[i];
 	*ret = s;
 	s = (struct summary){ 0 };
 	return NULL;
@@ -114,7 +114,7 @@ struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
 
 void summary_deinit(struct summary *s)
 {
-	task_groups_destroy(s->groups);
+	group_tasks_deinit(&s->groups);
 	offcpu_destroy(s->offcpu);
 	free(s->processes);
 	free(s->ran);
@@ -122,7 +122,7 @@ void summary_deinit(struct summary *s)
 
 size_t summary_n_processes(const struct summary *s)
 {
-	size_t n = task_groups_n(s->groups);
+	size_t n = s->groups.n;
 
 	return n < s->processes_capacity ? n : s->processes_capacity;
 }

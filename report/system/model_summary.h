@@ -7,7 +7,7 @@
 #define REPORT_SYSTEM_MODEL_SUMMARY_H
 
 #include "report/sched/model_offcpu.h"
-#include "report/trace/task_groups.h"
+#include "report/group/tasks.h"
 #include "report/trace/trace.h"
 
 struct summary_process {
@@ -21,7 +21,7 @@ struct summary {
 	uint64_t from_ns, to_ns; /* the part of the window in which switches are known */
 	uint64_t run_ns;	 /* of all processes */
 	uint64_t off_ns, off_count, off_min_ns, off_max_ns;
-	struct task_groups *groups;	   /* processes */
+	struct group_tasks groups;	   /* processes */
 	struct summary_process *processes; /* as many */
 	struct offcpu *offcpu;
 	bool *ran; /* by task id */
