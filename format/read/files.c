@@ -84,6 +84,15 @@ struct ebt_error *ebt_reader_meta(struct ebt_reader *reader, const char *key, co
 	return NULL;
 }
 
+struct ebt_error *ebt_reader_meta_number(struct ebt_reader *reader, const char *key, uint64_t *ret)
+{
+	const char *text = NULL;
+	struct ebt_error *err = ebt_reader_meta(reader, key, &text);
+
+	*ret = text ? strtoull(text, NULL, 10) : 0;
+	return err;
+}
+
 /* --- files --- */
 
 static struct ebt_error *take_file(void *arg, const struct ebt_row *row)

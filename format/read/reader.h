@@ -117,5 +117,7 @@ struct ebt_error *ebt_reader_file_content(struct ebt_reader *reader, uint64_t fi
 
 /* Value of a key of table `meta` (the last one given wins), NULL: none. Belongs to the reader. */
 struct ebt_error *ebt_reader_meta(struct ebt_reader *reader, const char *key, const char **ret);
+/* The number that it begins with; 0: none. */
+struct ebt_error *ebt_reader_meta_number(struct ebt_reader *reader, const char *key, uint64_t *ret);
 
 #endif

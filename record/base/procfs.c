@@ -24,6 +24,16 @@ int procfs_open(uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
+ssize_t procfs_read_some(int fd, char *buffer, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, buffer, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
 ssize_t procfs_read(int dir, const char *name, char *buffer, size_t size)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -33,12 +43,10 @@ ssize_t procfs_read(int dir, const char *name, char *buffer, size_t size)
 	if (fd < 0)
 		return -errno;
 	while (len < size - 1) {
-		ssize_t n = read(fd, buffer + len, size - 1 - len);
+		ssize_t n = procfs_read_some(fd, buffer + len, size - 1 - len);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
-			return -errno;
+			return n;
 		if (!n)
 			break;
 		len += (size_t)n;

@@ -16,6 +16,9 @@
 /* Returns a file descriptor, or a negative errno. A thread's id will do too. */
 int procfs_open(uint32_t pid);
 
+/* read(2), again where a signal came first; a negative errno on failure. */
+ssize_t procfs_read_some(int fd, char *buffer, size_t size);
+
 /* These return the length, or a negative errno; what does not fit is left out. All end in NUL. */
 ssize_t procfs_read(int dir, const char *name, char *buffer, size_t size);
 ssize_t procfs_link(int dir, const char *name, char *buffer, size_t size);

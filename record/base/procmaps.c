@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "record/base/procfs.h"
 #include "record/base/procmaps.h"
 
 /* A path of PATH_MAX, all of it newlines, and the rest of the line. */
@@ -134,13 +135,11 @@ static int each(int fd, uint32_t prot, procmaps_fn *fn, void *arg)
 	if (!buffer)
 		return -ENOMEM;
 	while (!stop) {
-		ssize_t n = read(fd, buffer + len, BUFFER_LEN - len);
+		ssize_t n = procfs_read_some(fd, buffer + len, BUFFER_LEN - len);
 		size_t done;
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
-			return -errno;
+			return (int)n;
 		if (!n)
 			break;
 		len += (size_t)n;

@@ -141,18 +141,15 @@ static struct ebt_error *read_mounts(struct collection *collection, struct ebt_r
 static struct ebt_error *read_all_mounts(struct collection *collection, struct ebt_reader *reader)
 {
 	const struct ebt_file *files;
-	uint64_t host = 0;
-	const char *text;
+	uint64_t host;
 	size_t n;
 	struct ebt_error *err = ebt_reader_files(reader, &files, &n);
 
 	if (err)
 		return err;
-	err = ebt_reader_meta(reader, "host.mnt_ns", &text);
+	err = ebt_reader_meta_number(reader, "host.mnt_ns", &host);
 	if (err)
 		return err;
-	if (text)
-		host = strtoull(text, NULL, 10);
 	collection->spaces = calloc(MAX_CONTAINERS, sizeof(*collection->spaces));
 	if (!collection->spaces)
 		return &ebt_enomem;

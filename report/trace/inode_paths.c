@@ -123,17 +123,15 @@ static struct ebt_error *add_table(struct inode_paths *paths, struct ebt_reader 
 static struct ebt_error *read_mounts(struct inode_paths *paths, struct ebt_reader *reader)
 {
 	const struct ebt_file *files;
-	const char *text = NULL;
 	uint64_t host;
 	size_t n;
 	struct ebt_error *err = ebt_reader_files(reader, &files, &n);
 
 	if (err)
 		return err;
-	err = ebt_reader_meta(reader, "host.mnt_ns", &text);
+	err = ebt_reader_meta_number(reader, "host.mnt_ns", &host);
 	if (err)
 		return err;
-	host = text ? strtoull(text, NULL, 10) : 0;
 	for (int others = 0; others < 2; others++) {
 		for (size_t i = n; !err && i-- > 0;) {
 			if (!strcmp(files[i].role, "mountinfo") && (files[i].ns != host) == others)

@@ -407,18 +407,15 @@ static bool open_split(struct dwarf_info *info, struct info_state *state)
 }
 
 /* Makes use of a unit. *ret is NULL where it cannot be read. */
-static struct ebt_error *open_state(struct dwarf_info *info, uint32_t unit, struct info_state **ret)
+static struct info_state *open_state(struct dwarf_info *info, uint32_t unit)
 {
 	const struct dwarf_unit *from = &info->units->items[unit];
 	uint64_t steps = (from->end - from->start) * STEPS_A_BYTE + MIN_STEPS;
-	struct info_state *state = NULL;
+	struct info_state *state;
 
-	*ret = NULL;
 	for (unsigned int i = 0; i < MAX_STATES; i++) {
-		if (info->states[i].unit == unit) {
-			*ret = &info->states[i];
-			return NULL;
-		}
+		if (info->states[i].unit == unit)
+			return &info->states[i];
 	}
 	if (info->opened == MAX_OPENED)
 		close_handles(info);
@@ -439,8 +436,7 @@ static struct ebt_error *open_state(struct dwarf_info *info, uint32_t unit, stru
 	state->code = state->die;
 	if (dwarf_is_skeleton(&state->die) && !open_split(info, state))
 		state->answer = DWARF_NO_SPLIT;
-	*ret = state;
-	return NULL;
+	return state;
 }
 
 static struct ebt_error *find_file(struct info_state *state, uint64_t number,
@@ -501,26 +497,45 @@ static struct ebt_error *find_frames(struct dwarf_info *info, struct info_state 
 	return NULL;
 }
 
+static void leave_unit(struct dwarf_info *info, uint64_t begin)
+{
+	atomic_fetch_add(&info->units->used_ns, dwarf_budget_clock() - begin);
+}
+
+/* The unit of an address, with what is left of the time; NULL: there is none, or no time. Else
+ * leave_unit() ends what begins here. */
+static struct info_state *enter_unit(struct dwarf_info *info, uint64_t address, uint64_t *ret_begin)
+{
+	uint32_t unit = dwarf_units_find(info->units, address);
+	uint64_t left = dwarf_units_time_left(info->units);
+	struct info_state *state;
+
+	if (unit == DWARF_NO_UNIT || !left)
+		return NULL;
+	*ret_begin = dwarf_budget_clock();
+	state = open_state(info, unit);
+	if (state)
+		state->budget.until = *ret_begin + left;
+	else
+		leave_unit(info, *ret_begin);
+	return state;
+}
+
 struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 				  struct dwarf_frame *frames, size_t *ret_n, enum dwarf_answer *ret)
 {
-	uint32_t unit = dwarf_units_find(info->units, address);
-	uint64_t begin, left = dwarf_units_time_left(info->units);
-	struct info_state *state = NULL;
+	struct info_state *state;
 	struct ebt_error *err;
+	uint64_t begin;
 
 	*ret_n = 0;
-	*ret = left ? DWARF_WHOLE : DWARF_TOO_LONG;
-	if (unit == DWARF_NO_UNIT || !left)
+	*ret = dwarf_units_time_left(info->units) ? DWARF_WHOLE : DWARF_TOO_LONG;
+	state = enter_unit(info, address, &begin);
+	if (!state)
 		return NULL;
-	begin = dwarf_budget_clock();
-	err = open_state(info, unit, &state);
-	if (state)
-		state->budget.until = begin + left;
-	if (!err && state)
-		err = find_frames(info, state, address, frames, ret_n);
-	atomic_fetch_add(&info->units->used_ns, dwarf_budget_clock() - begin);
-	if (!err && state)
+	err = find_frames(info, state, address, frames, ret_n);
+	leave_unit(info, begin);
+	if (!err)
 		*ret = state->budget.left ? state->answer : DWARF_TOO_LONG;
 	return err;
 }
@@ -540,23 +555,18 @@ bool dwarf_walk_follow(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned i
 struct ebt_error *dwarf_info_parameters(struct dwarf_info *info, uint64_t address,
 					struct sym_parameters *ret)
 {
-	uint32_t unit = dwarf_units_find(info->units, address);
-	uint64_t begin, left = dwarf_units_time_left(info->units);
 	struct function *function = NULL;
-	struct info_state *state = NULL;
+	struct info_state *state;
 	struct ebt_error *err;
+	uint64_t begin;
 
 	*ret = (struct sym_parameters){ 0 };
-	if (unit == DWARF_NO_UNIT || !left)
+	state = enter_unit(info, address, &begin);
+	if (!state)
 		return NULL;
-	begin = dwarf_budget_clock();
-	err = open_state(info, unit, &state);
-	if (state)
-		state->budget.until = begin + left;
-	if (!err && state)
-		err = find_function(info, state, address, &function);
+	err = find_function(info, state, address, &function);
 	if (!err && function)
 		dwarf_params_read(&(struct dwarf_walk){ info, state }, &function->die, ret);
-	atomic_fetch_add(&info->units->used_ns, dwarf_budget_clock() - begin);
+	leave_unit(info, begin);
 	return err;
 }

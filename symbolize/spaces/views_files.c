@@ -159,13 +159,11 @@ struct ebt_error *views_read_files(struct views *views)
 {
 	const struct ebt_file *files;
 	struct ebt_error *err;
-	const char *host;
 	size_t n;
 
-	err = ebt_reader_meta(views->reader, "host.mnt_ns", &host);
+	err = ebt_reader_meta_number(views->reader, "host.mnt_ns", &views->host_ns);
 	if (err)
 		return err;
-	views->host_ns = host ? strtoull(host, NULL, 10) : 0;
 	err = ebt_reader_files(views->reader, &files, &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!strcmp(files[i].role, "mountinfo"))
