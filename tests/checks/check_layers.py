@@ -28,7 +28,7 @@ CASES = [
      " 1 upward includes, 0 cycles"),
     ("a cycle",
      [("report/stacks/out_stacks.h", '#include "report/sched/cut.h"\n')],
-     "cycle between rooms: report/sched, report/stacks",
+     "cycle between rooms: report/group, report/sched, report/stacks",
      " 1 upward includes, 1 cycles"),
     ("a layer that is not to be seen",
      [("record/main.c", '#include "symbolize/symbolize.h"\n')],
