@@ -63,11 +63,7 @@ static unsigned int find_key(const struct group_table *table, const char *word, 
 
 static bool set_has(const struct group_set *set, unsigned int key)
 {
-	for (size_t i = 0; i < set->n_levels; i++) {
-		if (set->levels[i].key == key)
-			return true;
-	}
-	return false;
+	return set->keys >> key & 1;
 }
 
 static struct ebt_error *add_level(struct grouping *g, struct group_set *set, const char *word,
@@ -87,6 +83,7 @@ static struct ebt_error *add_level(struct grouping *g, struct group_set *set, co
 	level->kind = kind_of(g->table, key);
 	level->dense = !set->n_levels && level->kind != LEVEL_NODE && level->kind != LEVEL_SMALL;
 	set->n_levels++;
+	set->keys |= 1u << key;
 	if (is_task(key))
 		return group_tasks_init(&level->tasks, trace, (enum group_key)key);
 	if (key == GROUP_FILE || key == GROUP_MAPPING)
@@ -259,11 +256,7 @@ bool grouping_has(const struct grouping *g, unsigned int key)
 
 bool grouping_has_tasks(const struct grouping *g)
 {
-	for (unsigned int key = 0; key <= GROUP_CONTAINER; key++) {
-		if (grouping_has(g, key))
-			return true;
-	}
-	return false;
+	return (g->by.keys | g->by_stack.keys) & GROUP_TASK_KEYS;
 }
 
 struct calltree *grouping_tree(const struct grouping *g)
@@ -279,11 +272,7 @@ struct calltree *grouping_take_tree(struct grouping *g)
 
 unsigned int grouping_keys(const struct grouping *g)
 {
-	unsigned int keys = 0;
-
-	for (size_t i = 0; i < g->by.n_levels; i++)
-		keys |= 1u << g->by.levels[i].key;
-	return keys;
+	return g->by.keys;
 }
 
 void grouping_set_columns(struct grouping *g, const struct group_column *columns, size_t n)

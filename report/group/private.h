@@ -57,8 +57,9 @@ struct group_set {
 	size_t memo_own;
 	struct key_level levels[GROUP_MAX_KEYS];
 	size_t n_levels;
-	bool detail;   /* the last one is of rows below rows */
-	char *figures; /* by group of the last level */
+	unsigned int keys; /* of the levels: 1 << each */
+	bool detail;	   /* the last one is of rows below rows */
+	char *figures;	   /* by group of the last level */
 	size_t n, capacity;
 };
 

@@ -215,13 +215,11 @@ static struct ebt_error *put_level(const struct grouping *g, const struct key_le
 
 /* Texts of a row; they live until it is written. */
 struct row_texts {
-	struct text label, own[GROUP_MAX_KEYS][GROUP_MAX_CELLS];
-	struct text labels[GROUP_MAX_KEYS];
+	struct text own[GROUP_MAX_KEYS][GROUP_MAX_CELLS], labels[GROUP_MAX_KEYS];
 };
 
 static void texts_deinit(struct row_texts *t)
 {
-	text_deinit(&t->label);
 	for (size_t i = 0; i < GROUP_MAX_KEYS; i++) {
 		text_deinit(&t->labels[i]);
 		for (size_t k = 0; k < GROUP_MAX_CELLS; k++)

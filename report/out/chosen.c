@@ -110,21 +110,21 @@ static bool is_chosen(const struct out_chosen *c, size_t from)
 static struct ebt_error *choose_named(struct out_chosen *c, const struct out_table *table,
 				      const char *list)
 {
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
+	size_t i, len;
 
-	while (!err && *list) {
-		size_t i = 0, len = strcspn(list, ",");
-
-		while (i < table->n_columns && !out_column_is(&table->columns[i], list, len))
-			i++;
+	for (;; list += len + 1) {
+		len = strcspn(list, ",");
+		for (i = 0; i < table->n_columns; i++) {
+			if (out_column_is(&table->columns[i], list, len))
+				break;
+		}
 		if (i == table->n_columns)
 			return out_no_column(table, "--columns", list, len);
-		if (!is_chosen(c, i))
-			err = choose(c, table, i);
-		list += len;
-		list += *list == ',';
+		err = is_chosen(c, i) ? NULL : choose(c, table, i);
+		if (err || !list[len])
+			return err;
 	}
-	return err;
 }
 
 struct ebt_error *out_choose_columns(const char *list, const struct out_table *table,

@@ -155,7 +155,10 @@ struct ebt_error *out_finish(struct out *out)
 	struct ebt_error *err = NULL;
 	bool failed;
 
-	if (out->format == FORMAT_JSON)
+	if (out->options->columns && !out->columns_taken)
+		err = trace_warn(out->trace, "--columns: there is no table in this output (--json "
+					     "and --csv have one)");
+	if (!err && out->format == FORMAT_JSON)
 		err = out_json_close(out);
 	errno = 0;
 	failed = fflush(out->f) || ferror(out->f);
@@ -548,6 +551,7 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 		if (err)
 			return err;
 		out->table = table = &out->chosen.table;
+		out->columns_taken = true;
 	}
 	/* A wrong --sort is said before the work, not after it. */
 	err = table->flags & OUT_STREAM ? NULL : find_sort(out, &column, &reverse);

@@ -58,6 +58,7 @@ struct out {
 	struct out_line *lines;
 	size_t n_lines, capacity;
 	struct out_chosen chosen;
+	bool columns_taken;	       /* --columns was of some use */
 	uint32_t last[JSON_MAX_DEPTH]; /* last line of each depth */
 	struct text cell, joined;      /* scratch of the writers */
 };

@@ -73,6 +73,11 @@ class Faults(e2e.TestCase):
             self.assertIn(f"{minor + major} faults", f.read())
         again = e2e.run(e2e.EBREPORT, "faults", "--flame", trace, trace, status=2)
         self.assertIn(b"that is the trace itself", again.stderr)
+        # Frames of stacks, a line each, are no table whose columns could be chosen.
+        frames = e2e.run(e2e.EBREPORT, "faults", "--stacks", "--columns", "total", trace)
+        self.assertIn(b"--columns: there is no table in this output", frames.stderr)
+        chosen = e2e.run(e2e.EBREPORT, "faults", "--columns", "total", trace)
+        self.assertNotIn(b"--columns", chosen.stderr)
 
     def test_equal_to_perf_stat(self):
         counts = self.path("counts")

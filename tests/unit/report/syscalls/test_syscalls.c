@@ -153,6 +153,8 @@ static void test_wrong_keys(void **state)
 	fails(&t, "--by", "", "'' is not one of thread,");
 	fails(&t, "--by", "process,", "'' is not one of");
 	fails(&t, "--by", "call,error,thread,process,user", "up to 3 keys");
+	fails(&t, "--columns", "", "--columns: there is no column ''; there are name,");
+	fails(&t, "--columns", "name,", "--columns: there is no column ''");
 	fails(&t, "--columns", "name,nothing",
 	      "--columns: there is no column 'nothing'; there are "
 	      "name, abi, category, count,");
