@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of system calls and errors; the rows are in MACHINE.def and errnos.def. */
+/* Tables of system calls and errors; the rows of calls are in calls.def. */
 #include "report/syscalls/names.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
-/* A call without a class does not compile. */
-enum {
-#define SYSCALL_CLASS(name, class) CLASS_##name = SYSCALL_##class,
-#include "report/syscalls/classes.def"
-#undef SYSCALL_CLASS
-};
+/* A number of calls.def where there is none: the row is left out. */
+#define NO
+#define ROW(name, class, n_args, ...) \
+	__VA_OPT__([__VA_ARGS__] = { name, n_args, SYSCALL_##class }, )
 
-#define SYSCALL(nr, name, n_args) [nr] = { #name, n_args, CLASS_##name },
-
+#define SYSCALL(name, class, n_args, x86_64, i386, arm64) ROW(#name, class, n_args, x86_64)
 static const struct syscall_desc x86_64[] = {
-#include "report/syscalls/x86_64.def"
+#include "report/syscalls/calls.def"
 };
-
-static const struct syscall_desc i386[] = {
-#include "report/syscalls/i386.def"
-};
-
-static const struct syscall_desc arm64[] = {
-#include "report/syscalls/arm64.def"
-};
-
 #undef SYSCALL
 
-#define ERRNO(number, name) [number] = #name,
-
-static const char *const errnos[] = {
-#include "report/syscalls/errnos.def"
+#define SYSCALL(name, class, n_args, x86_64, i386, arm64) ROW(#name, class, n_args, i386)
+static const struct syscall_desc i386[] = {
+#include "report/syscalls/calls.def"
 };
+#undef SYSCALL
 
-#undef ERRNO
+#define SYSCALL(name, class, n_args, x86_64, i386, arm64) ROW(#name, class, n_args, arm64)
+static const struct syscall_desc arm64[] = {
+#include "report/syscalls/calls.def"
+};
+#undef SYSCALL
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -106,5 +98,30 @@ const char *syscall_class_name(enum syscall_class class)
 
 const char *errno_name(uint64_t errnum)
 {
-	return errnum < N(errnos) ? errnos[errnum] : NULL;
+	/* From 512 on; those below are the same on x86 and arm64. */
+	static const char *const in_kernel[] = {
+		"ERESTARTSYS",
+		"ERESTARTNOINTR",
+		"ERESTARTNOHAND",
+		"ENOIOCTLCMD",
+		"ERESTART_RESTARTBLOCK",
+		"EPROBE_DEFER",
+		"EOPENSTALE",
+		"ENOPARAM",
+		NULL,
+		"EBADHANDLE",
+		"ENOTSYNC",
+		"EBADCOOKIE",
+		"ENOTSUPP",
+		"ETOOSMALL",
+		"ESERVERFAULT",
+		"EBADTYPE",
+		"EJUKEBOX",
+		"EIOCBQUEUED",
+		"ERECALLCONFLICT",
+	};
+
+	if (errnum >= 512)
+		return errnum - 512 < N(in_kernel) ? in_kernel[errnum - 512] : NULL;
+	return errnum ? strerrorname_np((int)errnum) : NULL;
 }

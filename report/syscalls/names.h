@@ -8,7 +8,7 @@
 
 #include "report/base/text.h"
 
-/* What a call is about; classes.def says which is what. */
+/* What a call is about; calls.def says which is what. */
 enum syscall_class {
 	SYSCALL_FILE_IO,
 	SYSCALL_MEMORY,
