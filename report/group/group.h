@@ -109,7 +109,6 @@ struct group_column {
 	enum group_figure figure;
 	size_t at; /* offset in the figures */
 	struct out_value (*get)(const struct grouping *g, const void *figures);
-	unsigned int narrow; /* a terminal with fewer columns does without it */
 };
 
 struct group_table {

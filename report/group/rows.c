@@ -111,8 +111,6 @@ static void choose_figures(struct rows *r)
 
 static void add_columns(struct rows *r)
 {
-	unsigned int width = out_width(r->g->report->out);
-
 	if (r->label)
 		r->columns[r->n_columns++] =
 			(struct out_column){ "label",
@@ -126,8 +124,6 @@ static void add_columns(struct rows *r)
 		struct out_column *column = &r->columns[r->n_columns++];
 
 		*column = r->figures[i].out;
-		if (width && width < r->figures[i].narrow)
-			column->flags |= OUT_DETAIL;
 		if (r->g->sort)
 			column->flags &= ~(unsigned int)OUT_SORT;
 		if (r->g->sort && !strcmp(column->key, r->g->sort))

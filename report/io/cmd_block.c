@@ -411,44 +411,42 @@ static struct out_value get_busy(const struct grouping *g, const void *figures)
 	return span ? out_f64(busy_percent(span)) : out_null();
 }
 
-#define COUNT(i)	      GROUP_U64, offsetof(struct block_sum, n[i]), NULL
-#define OF(figure, histogram) figure, offsetof(struct block_sum, histogram), NULL
+#define COUNT(i)	      GROUP_U64, offsetof(struct block_sum, n[i])
+#define OF(figure, histogram) figure, offsetof(struct block_sum, histogram)
 #define ALL		      (OUT_DETAIL | GROUP_ABOVE)
 
 static const struct group_column columns[] = {
-	{ { "ios", "IOS", OUT_U64, 0 }, OF(GROUP_HISTOGRAM_COUNT, total), 0 },
-	{ { "bytes", "BYTES", OUT_BYTES, OUT_SORT }, COUNT(BYTES), 0 },
-	{ { "sync_ios", "SYNC", OUT_U64, 0 }, COUNT(SYNC), 0 },
-	{ { "async_ios", "ASYNC", OUT_U64, 0 }, GROUP_GET, 0, get_async, 112 },
-	{ { "merges", "MERGED", OUT_U64, 0 }, COUNT(MERGES), 120 },
-	{ { "p50_ns", "P50", OUT_DURATION, 0 }, OF(GROUP_P50, total), 90 },
-	{ { "p99_ns", "P99", OUT_DURATION, 0 }, OF(GROUP_P99, total), 0 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, OF(GROUP_MAX, total), 100 },
-	{ { "queue_p50_ns", "QUEUE-P50", OUT_DURATION, 0 }, OF(GROUP_P50, queue), 150 },
-	{ { "queue_p99_ns", "Q-P99", OUT_DURATION, 0 }, OF(GROUP_P99, queue), 0 },
-	{ { "queue_max_ns", "Q-MAX", OUT_DURATION, 0 }, OF(GROUP_MAX, queue), 170 },
-	{ { "device_p50_ns", "DEVICE-P50", OUT_DURATION, 0 }, OF(GROUP_P50, device), 140 },
-	{ { "device_p99_ns", "D-P99", OUT_DURATION, 0 }, OF(GROUP_P99, device), 0 },
-	{ { "device_max_ns", "D-MAX", OUT_DURATION, 0 }, OF(GROUP_MAX, device), 160 },
-	{ { "read_bytes", NULL, OUT_BYTES, ALL }, COUNT(READ_BYTES), 0 },
-	{ { "write_bytes", NULL, OUT_BYTES, ALL }, COUNT(WRITE_BYTES), 0 },
-	{ { "read_ios", NULL, OUT_U64, ALL }, COUNT(READ_IOS), 0 },
-	{ { "write_ios", NULL, OUT_U64, ALL }, COUNT(WRITE_IOS), 0 },
-	{ { "total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, total), 0 },
-	{ { "queue_total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, queue), 0 },
-	{ { "device_total_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	  OF(GROUP_HISTOGRAM_SUM, device),
-	  0 },
-	{ { "waited_ns", NULL, OUT_DURATION, ALL }, COUNT(WAITED_NS), 0 },
-	{ { "requeues", NULL, OUT_U64, OUT_DETAIL }, COUNT(REQUEUES), 0 },
-	{ { "errors", NULL, OUT_U64, OUT_DETAIL }, COUNT(ERRORS), 0 },
-	{ { "in_flight", NULL, OUT_U64, OUT_DETAIL }, COUNT(IN_FLIGHT), 0 },
-	{ { "dirtier_ios", NULL, OUT_U64, ALL }, COUNT(DIRTIER_IOS), 0 },
-	{ { "unknown_ios", NULL, OUT_U64, ALL }, COUNT(UNKNOWN_IOS), 0 },
+	{ { "ios", "IOS", OUT_U64, 0 }, OF(GROUP_HISTOGRAM_COUNT, total) },
+	{ { "bytes", "BYTES", OUT_BYTES, OUT_SORT }, COUNT(BYTES) },
+	{ { "sync_ios", "SYNC", OUT_U64, 0 }, COUNT(SYNC) },
+	{ { "async_ios", "ASYNC", OUT_U64, 0, 112 }, GROUP_GET, 0, get_async },
+	{ { "merges", "MERGED", OUT_U64, 0, 120 }, COUNT(MERGES) },
+	{ { "p50_ns", "P50", OUT_DURATION, 0, 90 }, OF(GROUP_P50, total) },
+	{ { "p99_ns", "P99", OUT_DURATION, 0 }, OF(GROUP_P99, total) },
+	{ { "max_ns", "MAX", OUT_DURATION, 0, 100 }, OF(GROUP_MAX, total) },
+	{ { "queue_p50_ns", "QUEUE-P50", OUT_DURATION, 0, 150 }, OF(GROUP_P50, queue) },
+	{ { "queue_p99_ns", "Q-P99", OUT_DURATION, 0 }, OF(GROUP_P99, queue) },
+	{ { "queue_max_ns", "Q-MAX", OUT_DURATION, 0, 170 }, OF(GROUP_MAX, queue) },
+	{ { "device_p50_ns", "DEVICE-P50", OUT_DURATION, 0, 140 }, OF(GROUP_P50, device) },
+	{ { "device_p99_ns", "D-P99", OUT_DURATION, 0 }, OF(GROUP_P99, device) },
+	{ { "device_max_ns", "D-MAX", OUT_DURATION, 0, 160 }, OF(GROUP_MAX, device) },
+	{ { "read_bytes", NULL, OUT_BYTES, ALL }, COUNT(READ_BYTES) },
+	{ { "write_bytes", NULL, OUT_BYTES, ALL }, COUNT(WRITE_BYTES) },
+	{ { "read_ios", NULL, OUT_U64, ALL }, COUNT(READ_IOS) },
+	{ { "write_ios", NULL, OUT_U64, ALL }, COUNT(WRITE_IOS) },
+	{ { "total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, total) },
+	{ { "queue_total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, queue) },
+	{ { "device_total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, device) },
+	{ { "waited_ns", NULL, OUT_DURATION, ALL }, COUNT(WAITED_NS) },
+	{ { "requeues", NULL, OUT_U64, OUT_DETAIL }, COUNT(REQUEUES) },
+	{ { "errors", NULL, OUT_U64, OUT_DETAIL }, COUNT(ERRORS) },
+	{ { "in_flight", NULL, OUT_U64, OUT_DETAIL }, COUNT(IN_FLIGHT) },
+	{ { "dirtier_ios", NULL, OUT_U64, ALL }, COUNT(DIRTIER_IOS) },
+	{ { "unknown_ios", NULL, OUT_U64, ALL }, COUNT(UNKNOWN_IOS) },
 	/* By device alone: */
-	{ { "depth_mean", "DEPTH", OUT_FLOAT, GROUP_ABOVE }, GROUP_GET, 0, get_depth_mean, 0 },
-	{ { "depth_max", "DEPTH-MAX", OUT_U64, GROUP_ABOVE }, GROUP_GET, 0, get_depth_max, 0 },
-	{ { "busy_percent", "BUSY-%", OUT_PERCENT, GROUP_ABOVE }, GROUP_GET, 0, get_busy, 0 },
+	{ { "depth_mean", "DEPTH", OUT_FLOAT, GROUP_ABOVE }, GROUP_GET, 0, get_depth_mean },
+	{ { "depth_max", "DEPTH-MAX", OUT_U64, GROUP_ABOVE }, GROUP_GET, 0, get_depth_max },
+	{ { "busy_percent", "BUSY-%", OUT_PERCENT, GROUP_ABOVE }, GROUP_GET, 0, get_busy },
 };
 #define N_COLUMNS	(sizeof(columns) / sizeof(columns[0]))
 #define N_DEPTH_COLUMNS 3

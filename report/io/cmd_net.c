@@ -12,7 +12,7 @@
 #include "report/io/net_text.h"
 #include "report/io/net_trace.h"
 #include "report/out/histogram.h"
-#include "report/out/narrow.h"
+#include "report/out/out.h"
 #include "report/syscalls/names.h"
 
 #define DEFAULT_CONNECTIONS 40 /* on a terminal without --all */
@@ -37,7 +37,7 @@ static struct ebt_error *merge(void *to, const void *from)
 	return NULL;
 }
 
-#define AT(field) GROUP_U64, offsetof(struct net_sum, field), NULL, 0
+#define AT(field) GROUP_U64, offsetof(struct net_sum, field)
 
 static const struct group_column sum_columns[] = {
 	{ { "tx_bytes", "SENT", OUT_BYTES, OUT_SORT }, AT(tx_bytes) },
@@ -77,16 +77,15 @@ static const struct out_column connection_columns[] = {
 	{ "dport", NULL, OUT_U64, OUT_DETAIL },
 	{ "latency_ns", "LATENCY", OUT_DURATION, 0 },
 	{ "result", "RESULT", OUT_STRING, 0 },
-	{ "duration_ns", "DURATION", OUT_DURATION, 0 },
-	{ "tx_bytes", "SENT", OUT_BYTES, 0 },
-	{ "rx_bytes", "RECEIVED", OUT_BYTES, 0 },
+	{ "duration_ns", "DURATION", OUT_DURATION, 0, 130 },
+	{ "tx_bytes", "SENT", OUT_BYTES, 0, 112 },
+	{ "rx_bytes", "RECEIVED", OUT_BYTES, 0, 112 },
 	{ "retransmits", "RETRANS", OUT_U64, OUT_OPTIONAL },
 	{ "resets", NULL, OUT_U64, OUT_DETAIL },
 	{ "srtt_ns", NULL, OUT_DURATION, OUT_DETAIL },
 	{ "netns", NULL, OUT_U64, OUT_DETAIL },
 	{ "cookie", NULL, OUT_ID, OUT_DETAIL },
 };
-#define N_CONNECTION_COLUMNS (sizeof(connection_columns) / sizeof(connection_columns[0]))
 
 static const char *kind_name(uint32_t kind)
 {
@@ -148,22 +147,14 @@ static struct ebt_error *put_connection(struct net_command *c, const struct net_
 
 static struct ebt_error *put_connections(struct net_command *c)
 {
-	static const struct narrow narrow[] = {
-		{ "duration_ns", 130 },
-		{ "rx_bytes", 112 },
-		{ "tx_bytes", 112 },
-		{ NULL, 0 },
-	};
-	struct out_column columns[N_CONNECTION_COLUMNS];
-	const struct out_table table = OUT_TABLE("connections", columns, .title = "\nConnections",
-						 .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	static const struct out_table table =
+		OUT_TABLE("connections", connection_columns, .title = "\nConnections",
+			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	bool all = out_format(c->out) != FORMAT_TABLE || options_flag(c->report->options, "all");
 	const struct net_connection *connections;
 	size_t n, shown = 0, hidden = 0;
 	struct ebt_error *err;
 
-	memcpy(columns, connection_columns, sizeof(columns));
-	narrow_columns(c->out, narrow, columns, N_CONNECTION_COLUMNS);
 	connections = net_model_connections(c->model, &n);
 	err = out_begin(c->out, &table);
 	for (size_t i = 0; !err && i < n; i++) {

@@ -91,15 +91,15 @@ static struct out_value get_readahead(const struct grouping *g, const void *figu
 #define AT(field) offsetof(struct cache_sum, field)
 
 static const struct group_column columns[] = {
-	{ { "lookups", "LOOKUPS", OUT_U64, OUT_SORT }, GROUP_GET, 0, get_lookups, 0 },
-	{ { "hits", "HITS", OUT_U64, 0 }, GROUP_GET, 0, get_hits, 0 },
-	{ { "hit_percent", "HIT %", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent, 0 },
-	{ { "misses", "MISSES", OUT_U64, 0 }, GROUP_GET, 0, get_misses, 0 },
-	{ { "misses_ahead", "IN TIME", OUT_U64, 0 }, GROUP_GET, 0, get_ahead, 92 },
-	{ { "readahead", "READAHEAD", OUT_U64, 0 }, GROUP_GET, 0, get_readahead, 0 },
-	{ { "added", "ADDED", OUT_U64, 0 }, GROUP_U64, AT(added), NULL, 84 },
-	{ { "dirtied", "DIRTIED", OUT_U64, 0 }, GROUP_U64, AT(dirtied), NULL, 0 },
-	{ { "deleted", "DELETED", OUT_U64, 0 }, GROUP_U64, AT(deleted), NULL, 100 },
+	{ { "lookups", "LOOKUPS", OUT_U64, OUT_SORT }, GROUP_GET, 0, get_lookups },
+	{ { "hits", "HITS", OUT_U64, 0 }, GROUP_GET, 0, get_hits },
+	{ { "hit_percent", "HIT %", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent },
+	{ { "misses", "MISSES", OUT_U64, 0 }, GROUP_GET, 0, get_misses },
+	{ { "misses_ahead", "IN TIME", OUT_U64, 0, 92 }, GROUP_GET, 0, get_ahead },
+	{ { "readahead", "READAHEAD", OUT_U64, 0 }, GROUP_GET, 0, get_readahead },
+	{ { "added", "ADDED", OUT_U64, 0, 84 }, GROUP_U64, AT(added) },
+	{ { "dirtied", "DIRTIED", OUT_U64, 0 }, GROUP_U64, AT(dirtied) },
+	{ { "deleted", "DELETED", OUT_U64, 0, 100 }, GROUP_U64, AT(deleted) },
 };
 
 static const struct group_table cache = {

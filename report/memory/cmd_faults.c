@@ -188,19 +188,19 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 #define AT(field) offsetof(struct fault_sum, field)
 
 static const struct group_column columns[] = {
-	{ { "minor", "MINOR", OUT_U64, 0 }, GROUP_U64, AT(minor), NULL, 0 },
-	{ { "major", "MAJOR", OUT_U64, 0 }, GROUP_U64, AT(major), NULL, 0 },
-	{ { "total", "TOTAL", OUT_U64, OUT_SORT }, GROUP_GET, 0, get_total, 0 },
-	{ { "minor_per_s", "MINOR/s", OUT_FLOAT, 0 }, GROUP_PER_SECOND, AT(minor), NULL, 108 },
-	{ { "major_per_s", "MAJOR/s", OUT_FLOAT, 0 }, GROUP_PER_SECOND, AT(major), NULL, 98 },
-	{ { "total_per_s", "TOTAL/s", OUT_FLOAT, 0 }, GROUP_GET, 0, get_rate, 90 },
-	{ { "duration_ns", "TIME", OUT_DURATION, 0 }, GROUP_U64, AT(ns), NULL, 0 },
-	{ { "major_ns", "IN MAJOR", OUT_DURATION, 0 }, GROUP_U64, AT(major_ns), NULL, 0 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns), NULL, 80 },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GROUP_GET, 0, get_max_at, 150 },
-	{ { "writes", "WRITES", OUT_U64, 0 }, GROUP_U64, AT(writes), NULL, 118 },
-	{ { "in_kernel", "IN KERNEL", OUT_U64, 0 }, GROUP_U64, AT(kernel), NULL, 130 },
-	{ { "silent", "SILENT", OUT_U64, 0 }, GROUP_U64, AT(silent), NULL, 140 },
+	{ { "minor", "MINOR", OUT_U64, 0 }, GROUP_U64, AT(minor) },
+	{ { "major", "MAJOR", OUT_U64, 0 }, GROUP_U64, AT(major) },
+	{ { "total", "TOTAL", OUT_U64, OUT_SORT }, GROUP_GET, 0, get_total },
+	{ { "minor_per_s", "MINOR/s", OUT_FLOAT, 0, 108 }, GROUP_PER_SECOND, AT(minor) },
+	{ { "major_per_s", "MAJOR/s", OUT_FLOAT, 0, 98 }, GROUP_PER_SECOND, AT(major) },
+	{ { "total_per_s", "TOTAL/s", OUT_FLOAT, 0, 90 }, GROUP_GET, 0, get_rate },
+	{ { "duration_ns", "TIME", OUT_DURATION, 0 }, GROUP_U64, AT(ns) },
+	{ { "major_ns", "IN MAJOR", OUT_DURATION, 0 }, GROUP_U64, AT(major_ns) },
+	{ { "max_ns", "MAX", OUT_DURATION, 0, 80 }, GROUP_U64, AT(max_ns) },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, 0, 150 }, GROUP_GET, 0, get_max_at },
+	{ { "writes", "WRITES", OUT_U64, 0, 118 }, GROUP_U64, AT(writes) },
+	{ { "in_kernel", "IN KERNEL", OUT_U64, 0, 130 }, GROUP_U64, AT(kernel) },
+	{ { "silent", "SILENT", OUT_U64, 0, 140 }, GROUP_U64, AT(silent) },
 };
 
 static const struct group_table faults = {

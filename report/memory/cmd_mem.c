@@ -115,47 +115,47 @@ static struct out_value get_swap(const struct grouping *g, const void *figures)
 }
 
 #define AT(field)	offsetof(struct mem_figures, field)
-#define OBJECTS(figure) GROUP_ROUNDED, AT(objects.figure), NULL
-#define PAGES(figure)	GROUP_ROUNDED, AT(pages.figure), NULL
+#define OBJECTS(figure) GROUP_ROUNDED, AT(objects.figure)
+#define PAGES(figure)	GROUP_ROUNDED, AT(pages.figure)
 
 static const struct group_column columns[] = {
-	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes), 0 },
-	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count), 0 },
-	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes), 0 },
-	{ { "allocated_count", "ALLOCS", OUT_U64, 0 }, OBJECTS(allocated_count), 136 },
-	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes), 0 },
-	{ { "freed_count", NULL, OUT_U64, OUT_DETAIL }, OBJECTS(freed_count), 0 },
-	{ { "allocated_bytes_per_s", "ALLOC/s", OUT_BYTES, 0 }, GROUP_GET, 0, get_rate, 0 },
-	{ { "waste_bytes", "WASTE", OUT_BYTES, 0 }, OBJECTS(waste_bytes), 116 },
-	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes), 0 },
-	{ { "page_live_bytes", "PAGES", OUT_BYTES, 0 }, PAGES(live_bytes), 106 },
-	{ { "page_live_count", NULL, OUT_U64, OUT_DETAIL }, PAGES(live_count), 0 },
-	{ { "page_allocated_bytes", "PAGES-GOT", OUT_BYTES, 0 }, PAGES(allocated_bytes), 146 },
-	{ { "page_freed_bytes", "PAGES-FREED", OUT_BYTES, 0 }, PAGES(freed_bytes), 168 },
-	{ { "unknown_frees", NULL, OUT_U64, OUT_DETAIL }, GROUP_U64, AT(unknown_frees), NULL, 0 },
-	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error, 0 },
-	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling, 0 },
+	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes) },
+	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count) },
+	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes) },
+	{ { "allocated_count", "ALLOCS", OUT_U64, 0, 136 }, OBJECTS(allocated_count) },
+	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes) },
+	{ { "freed_count", NULL, OUT_U64, OUT_DETAIL }, OBJECTS(freed_count) },
+	{ { "allocated_bytes_per_s", "ALLOC/s", OUT_BYTES, 0 }, GROUP_GET, 0, get_rate },
+	{ { "waste_bytes", "WASTE", OUT_BYTES, 0, 116 }, OBJECTS(waste_bytes) },
+	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes) },
+	{ { "page_live_bytes", "PAGES", OUT_BYTES, 0, 106 }, PAGES(live_bytes) },
+	{ { "page_live_count", NULL, OUT_U64, OUT_DETAIL }, PAGES(live_count) },
+	{ { "page_allocated_bytes", "PAGES-GOT", OUT_BYTES, 0, 146 }, PAGES(allocated_bytes) },
+	{ { "page_freed_bytes", "PAGES-FREED", OUT_BYTES, 0, 168 }, PAGES(freed_bytes) },
+	{ { "unknown_frees", NULL, OUT_U64, OUT_DETAIL }, GROUP_U64, AT(unknown_frees) },
+	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error },
+	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling },
 	/* Of processes. */
-	{ { "rss_bytes", "RSS", OUT_BYTES, 0 }, GROUP_GET, 0, get_rss, 96 },
-	{ { "rss_peak_bytes", "RSS-PEAK", OUT_BYTES, 0 }, GROUP_GET, 0, get_rss_peak, 156 },
-	{ { "vm_bytes", "VM", OUT_BYTES, 0 }, GROUP_GET, 0, get_vm, 126 },
-	{ { "swap_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_swap, 0 },
+	{ { "rss_bytes", "RSS", OUT_BYTES, 0, 96 }, GROUP_GET, 0, get_rss },
+	{ { "rss_peak_bytes", "RSS-PEAK", OUT_BYTES, 0, 156 }, GROUP_GET, 0, get_rss_peak },
+	{ { "vm_bytes", "VM", OUT_BYTES, 0, 126 }, GROUP_GET, 0, get_vm },
+	{ { "swap_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_swap },
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 #define N_RSS	  4
 
 /* Pages are of no cache. */
 static const struct group_column cache_columns[] = {
-	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes), 0 },
-	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count), 0 },
-	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes), 0 },
-	{ { "allocated_count", "ALLOCS", OUT_U64, 0 }, OBJECTS(allocated_count), 0 },
-	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes), 0 },
-	{ { "freed_count", "FREES", OUT_U64, 0 }, OBJECTS(freed_count), 0 },
-	{ { "waste_bytes", "WASTE", OUT_BYTES, 0 }, OBJECTS(waste_bytes), 0 },
-	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes), 0 },
-	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error, 0 },
-	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling, 0 },
+	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes) },
+	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count) },
+	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes) },
+	{ { "allocated_count", "ALLOCS", OUT_U64, 0 }, OBJECTS(allocated_count) },
+	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes) },
+	{ { "freed_count", "FREES", OUT_U64, 0 }, OBJECTS(freed_count) },
+	{ { "waste_bytes", "WASTE", OUT_BYTES, 0 }, OBJECTS(waste_bytes) },
+	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes) },
+	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error },
+	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling },
 };
 
 /* --- by stack --- */
@@ -183,11 +183,11 @@ static struct out_value get_newest(const struct grouping *g, const void *figures
 }
 
 static const struct group_column stack_columns[] = {
-	{ { "live_bytes", "LIVE", OUT_BYTES, 0 }, GROUP_ROUNDED, AT(left.bytes), NULL, 0 },
-	{ { "live_count", "OBJECTS", OUT_U64, 0 }, GROUP_ROUNDED, AT(left.count), NULL, 0 },
-	{ { "oldest_ns", "OLDEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_oldest, 0 },
-	{ { "newest_ns", "NEWEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_newest, 0 },
-	{ { "oldest_at_ns", "SINCE s", OUT_TIME, 0 }, GROUP_U64, AT(left.first), NULL, 0 },
+	{ { "live_bytes", "LIVE", OUT_BYTES, 0 }, GROUP_ROUNDED, AT(left.bytes) },
+	{ { "live_count", "OBJECTS", OUT_U64, 0 }, GROUP_ROUNDED, AT(left.count) },
+	{ { "oldest_ns", "OLDEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_oldest },
+	{ { "newest_ns", "NEWEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_newest },
+	{ { "oldest_at_ns", "SINCE s", OUT_TIME, 0 }, GROUP_U64, AT(left.first) },
 };
 
 static uint64_t left_bytes(const void *figures)

@@ -5,45 +5,7 @@
 #include "format/base/cleanup.h"
 #include "format/read/rows.h"
 #include "report/cli/command.h"
-#include "report/out/narrow.h"
-
-static const struct out_column all_columns[] = {
-	{ "time_ns", "AT", OUT_TIME, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "KILLED", OUT_STRING, OUT_FLEX },
-	{ "resident_bytes", "RESIDENT", OUT_BYTES, 0 },
-	{ "swap_bytes", "SWAPPED", OUT_BYTES, 0 },
-	{ "total_bytes", "OF", OUT_BYTES, 0 },
-	{ "points_percent", "POINTS %", OUT_FLOAT, 0 },
-	{ "score_adj", "ADJ", OUT_I64, 0 },
-	{ "constraint", "FULL", OUT_STRING, 0 },
-	{ "limit", "LIMIT OF", OUT_STRING, OUT_FLEX },
-	{ "by_pid", "FOR PID", OUT_U64, 0 },
-	{ "by_comm", "FOR", OUT_STRING, OUT_FLEX },
-	{ "order", "ORDER", OUT_I64, 0 },
-	{ "tid", NULL, OUT_U64, OUT_DETAIL },
-	{ "uid", NULL, OUT_U64, OUT_DETAIL },
-	{ "by_tid", NULL, OUT_U64, OUT_DETAIL },
-	{ "by_score_adj", NULL, OUT_I64, OUT_DETAIL },
-	{ "cpu", NULL, OUT_U64, OUT_DETAIL },
-	{ "anon_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "file_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "shmem_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "page_table_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "total_vm_bytes", NULL, OUT_BYTES, OUT_DETAIL },
-	{ "points_bytes", NULL, OUT_I64, OUT_DETAIL },
-	{ "gfp", NULL, OUT_HEX, OUT_DETAIL },
-	{ "whole_cgroup", NULL, OUT_BOOL, OUT_DETAIL },
-	{ "cgroup", NULL, OUT_STRING, OUT_DETAIL },
-	{ "limit_cgroup", NULL, OUT_ID, OUT_DETAIL },
-	{ "message", NULL, OUT_STRING, OUT_DETAIL },
-};
-#define N_COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
-
-static const struct narrow narrow_table[] = {
-	{ "order", 130 },  { "swap_bytes", 122 }, { "score_adj", 112 },
-	{ "by_pid", 104 }, { "total_bytes", 96 }, { NULL, 0 },
-};
+#include "report/out/out.h"
 
 static struct out_value number_or_null(uint64_t v)
 {
@@ -59,6 +21,42 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 	return out_u64(all);
 }
 
+#define KILLS(X)                                                                                   \
+	X("time_ns", "AT", OUT_TIME, out_u64(row->time))                                           \
+	X("pid", "PID", OUT_U64, out_u64(ebt_oom_kill_victim_pid(row)))                            \
+	X("comm", "KILLED", OUT_STRING, out_str(ebt_oom_kill_comm(row)), OUT_FLEX)                 \
+	X("resident_bytes", "RESIDENT", OUT_BYTES,                                                 \
+	  sum(ebt_oom_kill_anon(row), ebt_oom_kill_file(row), ebt_oom_kill_shmem(row)))            \
+	X("swap_bytes", "SWAPPED", OUT_BYTES, out_u64(ebt_oom_kill_swap(row)), 0, 122)             \
+	X("total_bytes", "OF", OUT_BYTES, number_or_null(total), 0, 96)                            \
+	X("points_percent", "POINTS %", OUT_FLOAT,                                                 \
+	  chosen ? out_f64((double)points * 100 / (double)total) : out_null())                     \
+	X("score_adj", "ADJ", OUT_I64, out_i64(ebt_oom_kill_score_adj(row)), 0, 112)               \
+	X("constraint", "FULL", OUT_STRING, out_cstr(name ? name : "not known"))                   \
+	X("limit", "LIMIT OF", OUT_STRING, out_str_if(ebt_oom_kill_limit(row)), OUT_FLEX)          \
+	X("by_pid", "FOR PID", OUT_U64, out_u64(ebt_oom_kill_task_pid(row)), 0, 104)               \
+	X("by_comm", "FOR", OUT_STRING, out_str(ebt_oom_kill_task_comm(row)), OUT_FLEX)            \
+	X("order", "ORDER", OUT_I64, told ? out_i64(ebt_oom_kill_order(row)) : out_null(), 0, 130) \
+	X("tid", NULL, OUT_U64, victim ? out_u64(victim->tid) : out_null(), OUT_DETAIL)            \
+	X("uid", NULL, OUT_U64, out_u64(ebt_oom_kill_uid(row)), OUT_DETAIL)                        \
+	X("by_tid", NULL, OUT_U64, by ? out_u64(by->tid) : out_null(), OUT_DETAIL)                 \
+	X("by_score_adj", NULL, OUT_I64, out_i64(ebt_oom_kill_task_score_adj(row)), OUT_DETAIL)    \
+	X("cpu", NULL, OUT_U64, out_u64(ebt_oom_kill_cpu(row)), OUT_DETAIL)                        \
+	X("anon_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_anon(row)), OUT_DETAIL)              \
+	X("file_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_file(row)), OUT_DETAIL)              \
+	X("shmem_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_shmem(row)), OUT_DETAIL)            \
+	X("page_table_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_page_tables(row)), OUT_DETAIL) \
+	X("total_vm_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_total_vm(row)), OUT_DETAIL)      \
+	X("points_bytes", NULL, OUT_I64, chosen ? out_i64(points) : out_null(), OUT_DETAIL)        \
+	X("gfp", NULL, OUT_HEX, told ? out_u64(ebt_oom_kill_gfp(row)) : out_null(), OUT_DETAIL)    \
+	X("whole_cgroup", NULL, OUT_BOOL, out_u64(!!ebt_oom_kill_group(row)), OUT_DETAIL)          \
+	X("cgroup", NULL, OUT_STRING, out_str_if(ebt_oom_kill_cgroup(row)), OUT_DETAIL)            \
+	X("limit_cgroup", NULL, OUT_ID, number_or_null(ebt_oom_kill_limit_cgroup(row)),            \
+	  OUT_DETAIL)                                                                              \
+	X("message", NULL, OUT_STRING, out_str_if(ebt_oom_kill_message(row)), OUT_DETAIL)
+
+static const struct out_column columns[] = { KILLS(OUT_COLUMN) };
+
 static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 {
 	const struct ebt_task *by = ebt_oom_kill_task(row), *victim = ebt_oom_kill_victim(row);
@@ -71,39 +69,7 @@ static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 	int64_t points = ebt_oom_kill_points(row);
 	struct out *out = arg;
 
-	return out_row(out, 0,
-		       (struct out_value[]){
-			       out_u64(row->time),
-			       out_u64(ebt_oom_kill_victim_pid(row)),
-			       out_str(ebt_oom_kill_comm(row)),
-			       sum(ebt_oom_kill_anon(row), ebt_oom_kill_file(row),
-				   ebt_oom_kill_shmem(row)),
-			       out_u64(ebt_oom_kill_swap(row)),
-			       number_or_null(total),
-			       chosen ? out_f64((double)points * 100 / (double)total) : out_null(),
-			       out_i64(ebt_oom_kill_score_adj(row)),
-			       out_cstr(name ? name : "not known"),
-			       out_str_if(ebt_oom_kill_limit(row)),
-			       out_u64(ebt_oom_kill_task_pid(row)),
-			       out_str(ebt_oom_kill_task_comm(row)),
-			       told ? out_i64(ebt_oom_kill_order(row)) : out_null(),
-			       victim ? out_u64(victim->tid) : out_null(),
-			       out_u64(ebt_oom_kill_uid(row)),
-			       by ? out_u64(by->tid) : out_null(),
-			       out_i64(ebt_oom_kill_task_score_adj(row)),
-			       out_u64(ebt_oom_kill_cpu(row)),
-			       out_u64(ebt_oom_kill_anon(row)),
-			       out_u64(ebt_oom_kill_file(row)),
-			       out_u64(ebt_oom_kill_shmem(row)),
-			       out_u64(ebt_oom_kill_page_tables(row)),
-			       out_u64(ebt_oom_kill_total_vm(row)),
-			       chosen ? out_i64(points) : out_null(),
-			       told ? out_u64(ebt_oom_kill_gfp(row)) : out_null(),
-			       out_u64(!!ebt_oom_kill_group(row)),
-			       out_str_if(ebt_oom_kill_cgroup(row)),
-			       number_or_null(ebt_oom_kill_limit_cgroup(row)),
-			       out_str_if(ebt_oom_kill_message(row)),
-		       });
+	return out_row(out, 0, OUT_VALUES(KILLS));
 }
 
 /* Was the source on? */
@@ -134,12 +100,9 @@ static struct ebt_error *warn_not_recorded(struct trace *trace)
 
 static struct ebt_error *cmd_oom(struct report *report)
 {
-	struct out_column columns[N_COLUMNS];
-	const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
-	memcpy(columns, all_columns, sizeof(columns));
-	narrow_columns(report->out, narrow_table, columns, N_COLUMNS);
 	err = out_begin(report->out, &table);
 	if (err)
 		return err;

@@ -95,6 +95,7 @@ static struct ebt_error *choose(struct out_chosen *c, const struct out_table *ta
 	c->from[c->n] = from;
 	*column = table->columns[from];
 	column->flags &= ~(unsigned int)(OUT_DETAIL | OUT_OPTIONAL);
+	column->narrow = 0;
 	return column->header ? (c->n++, NULL) : add_header(c, c->n++);
 }
 

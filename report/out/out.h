@@ -2,16 +2,18 @@
 /*
  * Output of a report. A command declares the columns of a table and gives it rows; this sorts
  * (--sort), keeps the first (--top) and writes them as a table for people, as JSON, or as CSV.
+ * Each column stands in a list, with its value in a row:
  *
- *	static const struct out_column columns[] = {
- *		{ "name", "CALL", OUT_STRING, 0 },
- *		{ "count", "COUNT", OUT_U64, 0 },
- *		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
- *	};
+ *	#define CALLS(X)                                                          \
+ *		X("name", "CALL", OUT_STRING, out_cstr(call->name))               \
+ *		X("count", "COUNT", OUT_U64, out_u64(call->count), 0, 90)         \
+ *		X("total_ns", "TOTAL", OUT_DURATION, out_u64(call->ns), OUT_SORT)
+ *
+ *	static const struct out_column columns[] = { CALLS(OUT_COLUMN) };
  *	static const struct out_table table = OUT_TABLE("rows", columns);
  *
  *	err = out_begin(out, &table);
- *	err = out_row(out, 0, (struct out_value[]){ out_cstr("read"), out_u64(3), out_u64(17) });
+ *	err = out_row(out, 0, OUT_VALUES(CALLS)); (where there is a `call`)
  *	err = out_end(out);
  *
  * Values come from strangers: each writer escapes them for its language.
@@ -73,7 +75,14 @@ struct out_column {
 	const char *header; /* on a terminal */
 	enum out_type type;
 	unsigned int flags;
+	unsigned int narrow; /* a terminal with fewer columns does without it */
 };
+
+/* A column, and its value in a row, of a list X(key, header, type, value, flags, narrow), of which
+ * the last two may be left out. */
+#define OUT_COLUMN(key, header, type, value, ...) { key, header, type, __VA_ARGS__ },
+#define OUT_VALUE(key, header, type, value, ...)  value,
+#define OUT_VALUES(LIST)			  ((struct out_value[]){ LIST(OUT_VALUE) })
 
 enum out_table_flags {
 	/* Rows are written as they come: no --sort, no --top (the command does it), constant

@@ -10,9 +10,10 @@
 #define NARROWEST    8	  /* a shortened column */
 #define STREAM_WIDTH 12	  /* of columns where rows are not known beforehand */
 
-static bool is_shown(const struct out_column *column)
+static bool is_shown(const struct out *out, const struct out_column *column)
 {
-	return !(column->flags & (OUT_DETAIL | OUT_HIDDEN));
+	return !(column->flags & (OUT_DETAIL | OUT_HIDDEN)) &&
+	       (!out->width || out->width >= column->narrow);
 }
 
 static bool is_left(const struct out_column *column)
@@ -219,7 +220,7 @@ struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines
 	if (!widths)
 		return &ebt_enomem;
 	for (size_t i = 0; i < table->n_columns; i++) {
-		if (!is_shown(&table->columns[i]))
+		if (!is_shown(out, &table->columns[i]))
 			continue;
 		widths[i] =
 			text_columns(table->columns[i].header, strlen(table->columns[i].header));
@@ -243,12 +244,14 @@ struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines
 	return text_error(&out->cell);
 }
 
-static void stream_widths(const struct out_table *table, size_t *widths)
+static void stream_widths(const struct out *out, size_t *widths)
 {
+	const struct out_table *table = out->table;
+
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *header = table->columns[i].header;
 
-		if (!is_shown(&table->columns[i]))
+		if (!is_shown(out, &table->columns[i]))
 			continue;
 		widths[i] = text_columns(header, strlen(header));
 		if (widths[i] < STREAM_WIDTH)
@@ -262,7 +265,7 @@ struct ebt_error *out_table_stream_begin(struct out *out)
 
 	if (!widths)
 		return &ebt_enomem;
-	stream_widths(out->table, widths);
+	stream_widths(out, widths);
 	put_header(out, widths);
 	return text_error(&out->cell);
 }
@@ -273,7 +276,7 @@ struct ebt_error *out_table_stream_row(struct out *out, const struct out_value *
 
 	if (!widths)
 		return &ebt_enomem;
-	stream_widths(out->table, widths);
+	stream_widths(out, widths);
 	put_line(out, widths, values, 0);
 	return text_error(&out->cell);
 }

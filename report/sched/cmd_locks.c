@@ -177,34 +177,34 @@ static struct out_value get_timeouts(const struct grouping *g, const void *figur
 	return of_program(g, sum, sum->timeouts);
 }
 
-#define WAIT(figure) figure, offsetof(struct lock_sum, wait), NULL
-#define AT(field)    GROUP_U64, offsetof(struct lock_sum, field), NULL
+#define WAIT(figure) figure, offsetof(struct lock_sum, wait)
+#define AT(field)    GROUP_U64, offsetof(struct lock_sum, field)
 #define GET(get)     GROUP_GET, 0, get
 
 static const struct group_column columns[] = {
-	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT), 0 },
-	{ { "wait_ns", "WAIT", OUT_DURATION, OUT_SORT }, WAIT(GROUP_HISTOGRAM_SUM), 0 },
-	{ { "percent", "%", OUT_PERCENT, 0 }, GET(get_percent), 90 },
-	{ { "avg_ns", "AVG", OUT_DURATION, 0 }, GET(get_avg), 112 },
-	{ { "p99_ns", "P99", OUT_DURATION, 0 }, WAIT(GROUP_P99), 125 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX), 0 },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GET(get_max_at), 140 },
-	{ { "waiters", "THREADS", OUT_U64, 0 }, AT(n_waiters), 100 },
-	{ { "holder", "HOLDER", OUT_STRING, OUT_FLEX }, GET(get_holder), 0 },
-	{ { "holder_tid", NULL, OUT_U64, OUT_DETAIL }, GET(get_holder_tid), 0 },
-	{ { "holder_ns", NULL, OUT_DURATION, OUT_DETAIL }, GET(get_holder_ns), 0 },
-	{ { "owned", NULL, OUT_U64, OUT_DETAIL }, GET(get_owned), 0 },
-	{ { "woke", NULL, OUT_U64, OUT_DETAIL }, GET(get_woke), 0 },
-	{ { "at_once", NULL, OUT_U64, OUT_DETAIL }, GET(get_at_once), 0 },
-	{ { "timeouts", NULL, OUT_U64, OUT_DETAIL }, GET(get_timeouts), 0 },
-	{ { "interrupted", NULL, OUT_U64, OUT_DETAIL }, AT(interrupted), 0 },
+	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT) },
+	{ { "wait_ns", "WAIT", OUT_DURATION, OUT_SORT }, WAIT(GROUP_HISTOGRAM_SUM) },
+	{ { "percent", "%", OUT_PERCENT, 0, 90 }, GET(get_percent) },
+	{ { "avg_ns", "AVG", OUT_DURATION, 0, 112 }, GET(get_avg) },
+	{ { "p99_ns", "P99", OUT_DURATION, 0, 125 }, WAIT(GROUP_P99) },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX) },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, 0, 140 }, GET(get_max_at) },
+	{ { "waiters", "THREADS", OUT_U64, 0, 100 }, AT(n_waiters) },
+	{ { "holder", "HOLDER", OUT_STRING, OUT_FLEX }, GET(get_holder) },
+	{ { "holder_tid", NULL, OUT_U64, OUT_DETAIL }, GET(get_holder_tid) },
+	{ { "holder_ns", NULL, OUT_DURATION, OUT_DETAIL }, GET(get_holder_ns) },
+	{ { "owned", NULL, OUT_U64, OUT_DETAIL }, GET(get_owned) },
+	{ { "woke", NULL, OUT_U64, OUT_DETAIL }, GET(get_woke) },
+	{ { "at_once", NULL, OUT_U64, OUT_DETAIL }, GET(get_at_once) },
+	{ { "timeouts", NULL, OUT_U64, OUT_DETAIL }, GET(get_timeouts) },
+	{ { "interrupted", NULL, OUT_U64, OUT_DETAIL }, AT(interrupted) },
 };
 
 static const struct group_column stack_columns[] = {
-	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT), 0 },
-	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, WAIT(GROUP_HISTOGRAM_SUM), 0 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX), 0 },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GET(get_max_at), 0 },
+	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT) },
+	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, WAIT(GROUP_HISTOGRAM_SUM) },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX) },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GET(get_max_at) },
 };
 
 static void headline(const struct grouping *g, const void *figures, uint64_t all, struct text *text)

@@ -219,38 +219,34 @@ static struct out_value get_waker(const struct grouping *g, const void *figures)
 #define AT(field) offsetof(struct offcpu_figures, sum.field)
 
 static const struct group_column columns[] = {
-	{ { "total_ns", "OFF-CPU", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(total_ns), NULL, 0 },
-	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count), NULL, 0 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns), NULL, 0 },
-	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0 }, GROUP_U64, AT(max_at), NULL, 130 },
-	{ { "sleep_ns", "SLEEP", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_SLEEP]), NULL, 0 },
-	{ { "disk_ns", "DISK", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_DISK]), NULL, 92 },
-	{ { "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
-	  GROUP_U64,
-	  AT(why_ns[SCHED_RUNNABLE]),
-	  NULL,
-	  0 },
-	{ { "other_ns", "OTHER", OUT_DURATION, 0 }, GROUP_GET, 0, get_other, 140 },
-	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns), NULL, 82 },
-	{ { "open_count", "OPEN", OUT_U64, 0 }, GROUP_U64, AT(open), NULL, 112 },
-	{ { "doubtful", "?", OUT_U64, OUT_DETAIL }, GROUP_U64, AT(doubtful), NULL, 0 },
+	{ { "total_ns", "OFF-CPU", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(total_ns) },
+	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count) },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns) },
+	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0, 130 }, GROUP_U64, AT(max_at) },
+	{ { "sleep_ns", "SLEEP", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_SLEEP]) },
+	{ { "disk_ns", "DISK", OUT_DURATION, 0, 92 }, GROUP_U64, AT(why_ns[SCHED_DISK]) },
+	{ { "preempted_ns", "PREEMPTED", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_RUNNABLE]) },
+	{ { "other_ns", "OTHER", OUT_DURATION, 0, 140 }, GROUP_GET, 0, get_other },
+	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0, 82 }, GROUP_U64, AT(wait_ns) },
+	{ { "open_count", "OPEN", OUT_U64, 0, 112 }, GROUP_U64, AT(open) },
+	{ { "doubtful", "?", OUT_U64, OUT_DETAIL }, GROUP_U64, AT(doubtful) },
 	/* By whom it was ended, unless that is a key. */
-	{ { "waker", "WAKER", OUT_STRING, OUT_FLEX }, GROUP_GET, 0, get_waker, 106 },
-	{ { "waker_ns", "WOKE", OUT_DURATION, OUT_DETAIL }, GROUP_GET, 0, get_waker_ns, 0 },
-	{ { "waker_count", "WOKE-N", OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_waker_count, 0 },
+	{ { "waker", "WAKER", OUT_STRING, OUT_FLEX, 106 }, GROUP_GET, 0, get_waker },
+	{ { "waker_ns", "WOKE", OUT_DURATION, OUT_DETAIL }, GROUP_GET, 0, get_waker_ns },
+	{ { "waker_count", "WOKE-N", OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_waker_count },
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 #define N_WAKER	  3
 
 static const struct group_column stack_columns[] = {
-	{ { "total_ns", "OFF-CPU", OUT_DURATION, 0 }, GROUP_U64, AT(total_ns), NULL, 0 },
-	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count), NULL, 0 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns), NULL, 0 },
-	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0 }, GROUP_U64, AT(max_at), NULL, 0 },
-	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns), NULL, 0 },
-	{ { "open_count", "OPEN", OUT_U64, 0 }, GROUP_U64, AT(open), NULL, 0 },
-	{ { "waker", "WAKER", OUT_STRING, 0 }, GROUP_GET, 0, get_waker, 0 },
-	{ { "waker_ns", "WOKE", OUT_DURATION, 0 }, GROUP_GET, 0, get_waker_ns, 0 },
+	{ { "total_ns", "OFF-CPU", OUT_DURATION, 0 }, GROUP_U64, AT(total_ns) },
+	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count) },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns) },
+	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0 }, GROUP_U64, AT(max_at) },
+	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns) },
+	{ { "open_count", "OPEN", OUT_U64, 0 }, GROUP_U64, AT(open) },
+	{ { "waker", "WAKER", OUT_STRING, 0 }, GROUP_GET, 0, get_waker },
+	{ { "waker_ns", "WOKE", OUT_DURATION, 0 }, GROUP_GET, 0, get_waker_ns },
 };
 
 static uint64_t total_ns(const void *figures)

@@ -9,7 +9,6 @@
 #include "report/cli/command.h"
 #include "report/group/group.h"
 #include "report/out/histogram.h"
-#include "report/out/narrow.h"
 #include "report/sched/feed.h"
 #include "report/sched/irq.h"
 #include "report/sched/model_schedstat.h"
@@ -97,37 +96,35 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 
 /* --- tables --- */
 
-static const struct out_column task_columns[] = {
-	{ "tid", "TID", OUT_U64, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "run_ns", "RUN", OUT_DURATION, OUT_SORT },
-	{ "wait_ns", "WAIT", OUT_DURATION, 0 },
-	{ "switches_voluntary", "VOL", OUT_U64, 0 },
-	{ "switches_involuntary", "INVOL", OUT_U64, 0 },
-	{ "migrations", "MIGR", OUT_U64, 0 },
-	{ "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 },
-	{ "latency_p50_ns", "P50", OUT_DURATION, 0 },
-	{ "latency_p99_ns", "P99", OUT_DURATION, 0 },
-	{ "latency_max_ns", "MAX", OUT_DURATION, 0 },
-	{ "latency_max_at_ns", "MAX-AT", OUT_TIME, 0 },
-	{ "latency_max_doubtful", "?", OUT_BOOL, OUT_DETAIL },
-	{ "latency_count", "WAITS", OUT_U64, OUT_DETAIL },
-	{ "run_avg_ns", "RUN-AVG", OUT_DURATION, 0 },
-	{ "run_max_ns", "RUN-MAX", OUT_DURATION, 0 },
-	{ "sleep_ns", "SLEEP", OUT_DURATION, OUT_DETAIL },
-	{ "disk_ns", "DISK", OUT_DURATION, OUT_DETAIL },
-	{ "blocked_other_ns", "OTHER", OUT_DURATION, OUT_DETAIL },
-	{ "kernel_run_ns", "KERNEL", OUT_DURATION, OUT_DETAIL },
-	{ "open", "OPEN", OUT_BOOL, OUT_DETAIL },
-};
-#define N_TASK_COLUMNS (sizeof(task_columns) / sizeof(task_columns[0]))
+#define TASKS(X)                                                                                 \
+	X("tid", "TID", OUT_U64, out_u64(task->task->tid))                                       \
+	X("pid", "PID", OUT_U64, out_u64(task->task->pid), 0, 102)                               \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(names, task->task)), OUT_FLEX)          \
+	X("run_ns", "RUN", OUT_DURATION, out_u64(task->run_ns), OUT_SORT)                        \
+	X("wait_ns", "WAIT", OUT_DURATION, out_u64(task->wait_ns))                               \
+	X("switches_voluntary", "VOL", OUT_U64, out_u64(task->voluntary))                        \
+	X("switches_involuntary", "INVOL", OUT_U64, out_u64(task->involuntary))                  \
+	X("migrations", "MIGR", OUT_U64, out_u64(task->migrations), 0, 85)                       \
+	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(latency))                       \
+	X("latency_p50_ns", "P50", OUT_DURATION, out_percentile(latency, 50), 0, 112)            \
+	X("latency_p99_ns", "P99", OUT_DURATION, out_percentile(latency, 99))                    \
+	X("latency_max_ns", "MAX", OUT_DURATION, out_maximum(latency))                           \
+	X("latency_max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(waited, task->max_latency_at), 0,  \
+	  95)                                                                                    \
+	X("latency_max_doubtful", "?", OUT_BOOL, out_u64_if(waited, task->max_doubtful),         \
+	  OUT_DETAIL)                                                                            \
+	X("latency_count", "WAITS", OUT_U64, out_u64(latency->count), OUT_DETAIL)                \
+	X("run_avg_ns", "RUN-AVG", OUT_DURATION,                                                 \
+	  ran ? out_u64(task->runs_ns / task->runs) : out_null(), 0, 132)                        \
+	X("run_max_ns", "RUN-MAX", OUT_DURATION, out_u64_if(ran, task->max_run_ns), 0, 132)      \
+	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64(task->blocked_ns[SCHED_SLEEP]), OUT_DETAIL) \
+	X("disk_ns", "DISK", OUT_DURATION, out_u64(task->blocked_ns[SCHED_DISK]), OUT_DETAIL)    \
+	X("blocked_other_ns", "OTHER", OUT_DURATION, out_u64(other), OUT_DETAIL)                 \
+	X("kernel_run_ns", "KERNEL", OUT_DURATION,                                               \
+	  out_u64_if(kernel, task->kernel_ns - task->kernel_before_ns), OUT_DETAIL)              \
+	X("open", "OPEN", OUT_BOOL, out_u64(task->open), OUT_DETAIL)
 
-static const struct narrow task_narrow[] = {
-	{ "run_avg_ns", 132 }, { "run_max_ns", 132 },	    { "latency_p50_ns", 112 },
-	{ "pid", 102 },	       { "latency_max_at_ns", 95 }, { "migrations", 85 },
-	{ NULL, 0 },
-};
+static const struct out_column task_columns[] = { TASKS(OUT_COLUMN) };
 
 /* whole: no part of the trace was left out, so that the kernel's figures are of the same time. */
 static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
@@ -140,37 +137,12 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 
 	for (int why = SCHED_DISK + 1; why < SCHED_N_WHYS; why++)
 		other += task->blocked_ns[why];
-	return out_row(out, 0,
-		       (struct out_value[]){
-			       out_u64(task->task->tid),
-			       out_u64(task->task->pid),
-			       out_str(names_task(names, task->task)),
-			       out_u64(task->run_ns),
-			       out_u64(task->wait_ns),
-			       out_u64(task->voluntary),
-			       out_u64(task->involuntary),
-			       out_u64(task->migrations),
-			       out_average(latency),
-			       out_percentile(latency, 50),
-			       out_percentile(latency, 99),
-			       out_maximum(latency),
-			       out_u64_if(waited, task->max_latency_at),
-			       out_u64_if(waited, task->max_doubtful),
-			       out_u64(latency->count),
-			       ran ? out_u64(task->runs_ns / task->runs) : out_null(),
-			       out_u64_if(ran, task->max_run_ns),
-			       out_u64(task->blocked_ns[SCHED_SLEEP]),
-			       out_u64(task->blocked_ns[SCHED_DISK]),
-			       out_u64(other),
-			       out_u64_if(kernel, task->kernel_ns - task->kernel_before_ns),
-			       out_u64(task->open),
-		       });
+	return out_row(out, 0, OUT_VALUES(TASKS));
 }
 
 static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, bool all)
 {
-	struct out_column columns[N_TASK_COLUMNS];
-	const struct out_table table = OUT_TABLE("rows", columns);
+	static const struct out_table table = OUT_TABLE("rows", task_columns);
 	const struct names *names;
 	bool whole = trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
 		     trace_to_ns(c->trace) > trace_end_ns(c->trace) &&
@@ -178,8 +150,6 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	uint64_t silent = 0;
 	struct ebt_error *err;
 
-	memcpy(columns, task_columns, sizeof(columns));
-	narrow_columns(out, task_narrow, columns, N_TASK_COLUMNS);
 	err = trace_names(c->trace, &names);
 	if (!err)
 		err = out_begin(out, &table);

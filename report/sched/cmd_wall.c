@@ -7,60 +7,37 @@
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
-#include "report/out/narrow.h"
+#include "report/out/out.h"
 #include "report/sched/model_wall.h"
 #include "report/sched/wall_files.h"
 #include "report/stacks/out_svg.h"
 
 #define MAX_NAMED 20 /* threads that a sentence names */
 
-static const struct out_column columns[] = {
-	{ "tid", "TID", OUT_U64, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "on_cpu_ns", "ON-CPU", OUT_DURATION, OUT_SORT },
-	{ "runqueue_ns", "RUNQUEUE", OUT_DURATION, 0 },
-	{ "off_cpu_ns", "OFF-CPU", OUT_DURATION, 0 },
-	{ "sleep_ns", "SLEEP", OUT_DURATION, 0 },
-	{ "lock_ns", "LOCK", OUT_DURATION, 0 },
-	{ "disk_ns", "DISK", OUT_DURATION, 0 },
-	{ "other_ns", "OTHER", OUT_DURATION, 0 },
-	{ "preempted_ns", "PREEMPTED", OUT_DURATION, 0 },
-	{ "lifetime_ns", "LIFE", OUT_DURATION, 0 },
-	{ "coverage_percent", "COVER-%", OUT_PERCENT, 0 },
-	{ "samples", "SAMPLES", OUT_U64, OUT_DETAIL },
-	{ "open_count", "OPEN", OUT_U64, OUT_DETAIL },
-	{ "idle", "IDLE", OUT_BOOL, OUT_DETAIL },
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define THREADS(X)                                                                                \
+	X("tid", "TID", OUT_U64, out_u64(thread->task->tid))                                      \
+	X("pid", "PID", OUT_U64, out_u64(thread->task->pid), 0, 128)                              \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(names, thread->task)), OUT_FLEX)         \
+	X("on_cpu_ns", "ON-CPU", OUT_DURATION, out_u64(thread->ns[WALL_CPU]), OUT_SORT)           \
+	X("runqueue_ns", "RUNQUEUE", OUT_DURATION, out_u64(wall_runqueue_ns(thread)))             \
+	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64(wall_off_ns(thread)))                    \
+	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64(thread->ns[WALL_SLEEP]), 0, 98)              \
+	X("lock_ns", "LOCK", OUT_DURATION, out_u64(thread->ns[WALL_LOCK]), 0, 108)                \
+	X("disk_ns", "DISK", OUT_DURATION, out_u64(thread->ns[WALL_DISK]), 0, 118)                \
+	X("other_ns", "OTHER", OUT_DURATION, out_u64(thread->ns[WALL_OTHER]), 0, 150)             \
+	X("preempted_ns", "PREEMPTED", OUT_DURATION, out_u64(thread->ns[WALL_PREEMPTED]), 0, 140) \
+	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(wall_lifetime_ns(thread)))                 \
+	X("coverage_percent", "COVER-%", OUT_PERCENT, out_f64(wall_coverage(thread)))             \
+	X("samples", "SAMPLES", OUT_U64, out_u64(thread->samples), OUT_DETAIL)                    \
+	X("open_count", "OPEN", OUT_U64, out_u64(thread->open), OUT_DETAIL)                       \
+	X("idle", "IDLE", OUT_BOOL, out_u64(thread->idle), OUT_DETAIL)
 
-static const struct narrow narrow[] = {
-	{ "other_ns", 150 }, { "preempted_ns", 140 }, { "pid", 128 }, { "disk_ns", 118 },
-	{ "lock_ns", 108 },  { "sleep_ns", 98 },      { NULL, 0 },
-};
+static const struct out_column columns[] = { THREADS(OUT_COLUMN) };
 
 static struct ebt_error *put_thread(struct out *out, const struct wall_thread *thread,
 				    const struct names *names)
 {
-	return out_row(out, 0,
-		       (struct out_value[]){
-			       out_u64(thread->task->tid),
-			       out_u64(thread->task->pid),
-			       out_str(names_task(names, thread->task)),
-			       out_u64(thread->ns[WALL_CPU]),
-			       out_u64(wall_runqueue_ns(thread)),
-			       out_u64(wall_off_ns(thread)),
-			       out_u64(thread->ns[WALL_SLEEP]),
-			       out_u64(thread->ns[WALL_LOCK]),
-			       out_u64(thread->ns[WALL_DISK]),
-			       out_u64(thread->ns[WALL_OTHER]),
-			       out_u64(thread->ns[WALL_PREEMPTED]),
-			       out_u64(wall_lifetime_ns(thread)),
-			       out_f64(wall_coverage(thread)),
-			       out_u64(thread->samples),
-			       out_u64(thread->open),
-			       out_u64(thread->idle),
-		       });
+	return out_row(out, 0, OUT_VALUES(THREADS));
 }
 
 /* Threads of one kind, by name, as the end of a sentence. */
@@ -92,15 +69,12 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 				   const struct names *names, bool hide_idle)
 {
 	struct out *out = report->out;
-	struct out_column shown[N_COLUMNS];
-	const struct out_table table = OUT_TABLE("rows", shown);
+	static const struct out_table table = OUT_TABLE("rows", columns);
 	struct wall_listed hidden = { 0 }, uncovered = { 0 };
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
 	struct ebt_error *err;
 
-	memcpy(shown, columns, sizeof(shown));
-	narrow_columns(out, narrow, shown, N_COLUMNS);
 	err = out_begin(out, &table);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		const struct wall_thread *thread = &threads[i];

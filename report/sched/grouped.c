@@ -123,23 +123,19 @@ static struct out_value get_policy(const struct grouping *g, const void *figures
 #define AT(field) offsetof(struct sched_sum, field)
 
 static const struct group_column columns[] = {
-	{ { "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(threads), NULL, 0 },
-	{ { "cpu_percent", "CPU-%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_cpu, 0 },
-	{ { "run_ns", "RUN", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(run_ns), NULL, 0 },
-	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns), NULL, 0 },
-	{ { "prio", "PRIO", OUT_I64, 0 }, GROUP_GET, 0, get_prio, 0 },
-	{ { "nice", "NICE", OUT_I64, OUT_OPTIONAL }, GROUP_GET, 0, get_nice, 0 },
-	{ { "policy", "POLICY", OUT_STRING, OUT_OPTIONAL }, GROUP_GET, 0, get_policy, 0 },
-	{ { "switches_voluntary", "VOL", OUT_U64, 0 }, GROUP_U64, AT(voluntary), NULL, 0 },
-	{ { "switches_involuntary", "INVOL", OUT_U64, 0 }, GROUP_U64, AT(involuntary), NULL, 0 },
-	{ { "migrations", "MIGR", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(migrations), NULL, 0 },
-	{ { "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 }, GROUP_AVG, AT(latency), NULL, 0 },
-	{ { "latency_p99_ns", "P99", OUT_DURATION, OUT_OPTIONAL },
-	  GROUP_P99,
-	  AT(latency),
-	  NULL,
-	  0 },
-	{ { "latency_max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, AT(latency), NULL, 0 },
+	{ { "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(threads) },
+	{ { "cpu_percent", "CPU-%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_cpu },
+	{ { "run_ns", "RUN", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(run_ns) },
+	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns) },
+	{ { "prio", "PRIO", OUT_I64, 0 }, GROUP_GET, 0, get_prio },
+	{ { "nice", "NICE", OUT_I64, OUT_OPTIONAL }, GROUP_GET, 0, get_nice },
+	{ { "policy", "POLICY", OUT_STRING, OUT_OPTIONAL }, GROUP_GET, 0, get_policy },
+	{ { "switches_voluntary", "VOL", OUT_U64, 0 }, GROUP_U64, AT(voluntary) },
+	{ { "switches_involuntary", "INVOL", OUT_U64, 0 }, GROUP_U64, AT(involuntary) },
+	{ { "migrations", "MIGR", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(migrations) },
+	{ { "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 }, GROUP_AVG, AT(latency) },
+	{ { "latency_p99_ns", "P99", OUT_DURATION, OUT_OPTIONAL }, GROUP_P99, AT(latency) },
+	{ { "latency_max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, AT(latency) },
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 

@@ -161,16 +161,16 @@ static struct out_value get_percent(const struct grouping *g, const void *figure
 #define AT(field) offsetof(struct syscall_sum, field)
 
 static const struct group_column columns[] = {
-	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_HISTOGRAM_COUNT, TIME, NULL, 0 },
-	{ { "errors", "ERRORS", OUT_U64, 0 }, GROUP_U64, AT(errors), NULL, 0 },
-	{ { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT }, GROUP_HISTOGRAM_SUM, TIME, NULL, 0 },
-	{ { "percent", "%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent, 0 },
-	{ { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL }, GROUP_AVG, TIME, NULL, 0 },
-	{ { "p50_ns", "P50", OUT_DURATION, 0 }, GROUP_P50, TIME, NULL, 0 },
-	{ { "p99_ns", "P99", OUT_DURATION, 0 }, GROUP_P99, TIME, NULL, 0 },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, TIME, NULL, 0 },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, OUT_OPTIONAL }, GROUP_U64, AT(max_at_ns), NULL, 0 },
-	{ { "min_ns", NULL, OUT_DURATION, OUT_DETAIL }, GROUP_U64, AT(time.min), NULL, 0 },
+	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_HISTOGRAM_COUNT, TIME },
+	{ { "errors", "ERRORS", OUT_U64, 0 }, GROUP_U64, AT(errors) },
+	{ { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT }, GROUP_HISTOGRAM_SUM, TIME },
+	{ { "percent", "%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent },
+	{ { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL }, GROUP_AVG, TIME },
+	{ { "p50_ns", "P50", OUT_DURATION, 0 }, GROUP_P50, TIME },
+	{ { "p99_ns", "P99", OUT_DURATION, 0 }, GROUP_P99, TIME },
+	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, TIME },
+	{ { "max_at_ns", "MAX AT", OUT_TIME, OUT_OPTIONAL }, GROUP_U64, AT(max_at_ns) },
+	{ { "min_ns", NULL, OUT_DURATION, OUT_DETAIL }, GROUP_U64, AT(time.min) },
 };
 
 static const struct group_table calls = {

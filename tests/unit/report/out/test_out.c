@@ -396,6 +396,39 @@ static void test_width(void **state)
 	free(text);
 }
 
+#define KILLS(X)                                               \
+	X("pid", "PID", OUT_U64, out_u64(pid), 0, 50)          \
+	X("comm", "KILLED", OUT_STRING, out_cstr("a"))         \
+	X("swap", NULL, OUT_U64, out_u64(pid + 1), OUT_DETAIL) \
+	X("order", "ORDER", OUT_I64, out_i64(-1), OUT_SORT, 40)
+
+/* A list of columns with their values; those that a terminal is too narrow for. */
+static void test_narrow(void **state)
+{
+	static const struct out_column listed[] = { KILLS(OUT_COLUMN) };
+	static const struct out_table table = OUT_TABLE("rows", listed);
+	static const struct {
+		unsigned int width;
+		const char *option, *expected;
+	} cases[] = {
+		{ 0, "--no-color", "PID  KILLED  ORDER\n  7  a          -1\n" },
+		{ 50, "--no-color", "PID  KILLED  ORDER\n  7  a          -1\n" },
+		{ 49, "--no-color", "KILLED  ORDER\na          -1\n" },
+		{ 40, "--no-color", "KILLED  ORDER\na          -1\n" },
+		{ 39, "--no-color", "KILLED\na\n" },
+		{ 39, "--columns=order,pid", "ORDER  PID\n   -1    7\n" },
+		{ 39, "--csv", "pid,comm,swap,order\r\n7,a,8,-1\r\n" },
+	};
+	const uint64_t pid = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		expect_text(render_any(&table, OUT_VALUES(KILLS), NULL, 0, cases[i].width,
+				       (const char *const[]){ "--no-color", cases[i].option,
+							      NULL }),
+			    cases[i].expected);
+}
+
 static void test_empty(void **state)
 {
 	(void)state;
@@ -457,21 +490,14 @@ static void test_json_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_sort_unknown),
-		cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_tree_csv),
-		cmocka_unit_test(test_tree_json),
-		cmocka_unit_test(test_flat_tree_json),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_sort_renamed),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_width),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_not_over_the_trace),
-		cmocka_unit_test(test_json_depth),
-		cmocka_unit_test(test_top_of_many),
+		cmocka_unit_test(test_table),	       cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_sort_unknown),   cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_tree_csv),       cmocka_unit_test(test_tree_json),
+		cmocka_unit_test(test_flat_tree_json), cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_sort_renamed),   cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_width),	       cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_empty),	       cmocka_unit_test(test_not_over_the_trace),
+		cmocka_unit_test(test_json_depth),     cmocka_unit_test(test_top_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
