@@ -155,26 +155,8 @@ static inline void ebt_row_check(const struct ebt_row *row, uint16_t table, unsi
 		ebt_row_check(row, EBT_T_##table, EBT_F_##table##_##name);                         \
 		return ebt_u64(row, EBT_F_##table##_##name);                                       \
 	}
-#define EBT_TABLE(name, id, class, doc)
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) EBT_ACCESSOR_##type(table, name)
-#define EBT_VALUE(table, field, token, value, text)
-#define EBT_END(name)
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
-#undef EBT_ACCESSOR
-#undef EBT_ACCESSOR_U64
-#undef EBT_ACCESSOR_I64
-#undef EBT_ACCESSOR_HEX
-#undef EBT_ACCESSOR_TIME
-#undef EBT_ACCESSOR_DURATION
-#undef EBT_ACCESSOR_ENUM
-#undef EBT_ACCESSOR_TASK
-#undef EBT_ACCESSOR_STRING
-#undef EBT_ACCESSOR_BYTES
-#undef EBT_ACCESSOR_STACK
 /* clang-format on */
 
 #endif

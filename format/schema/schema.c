@@ -13,20 +13,12 @@
 /* Look-ups need the tables in the order of their ids: each is at least one more than the last. */
 enum {
 #define EBT_TABLE(name, id, class, doc) LEAST_ID_##name, ID_##name = (id),
-#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, token, value, text)
-#define EBT_END(name)
 #include "format/events/all.def"
-#undef EBT_TABLE
 };
 #define EBT_TABLE(name, id, class, doc)                                                            \
 	_Static_assert((id) >= LEAST_ID_##name,                                                    \
 		       "table " #name " stands behind one whose id is not lower: all.def");
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 
 /*
  * Names of values, one array a field. As values stand behind their field, each field closes the
@@ -40,10 +32,6 @@ enum {
 #define EBT_VALUE(table, field, token, value, text) , { value, text }
 #define EBT_END(name) };
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 
 #define FIELD(table, field, f_id, f_type, f_unit, f_doc, offset, size)                             \
 	{                                                                                          \
@@ -60,13 +48,8 @@ enum {
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc)                                         \
 		FIELD(table, name, id, type, unit, doc,                                            \
 		      offsetof(struct ebt_wire_##table, name), sizeof(ctype))
-#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name) };
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 
 #define EBT_TABLE(t_name, t_id, t_class, t_doc)                                                    \
 	{                                                                                          \
@@ -74,16 +57,9 @@ enum {
 		.fields = fields_##t_name, .n_fields = ARRAY_SIZE(fields_##t_name),                \
 		.wire_size = sizeof(struct ebt_wire_##t_name),                                     \
 	},
-#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, token, value, text)
-#define EBT_END(name)
 const struct ebt_table ebt_tables[] = {
 #include "format/events/all.def"
 };
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 
 /* clang-format on */
 

@@ -18,14 +18,9 @@
 /* clang-format off */
 #define EBT_TABLE(name, id, class, doc) enum { EBT_F_##name##_time,
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) EBT_F_##table##_##name,
-#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name)                                                                              \
 	EBT_N_##name };
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 /* clang-format on */
 
 /* As written in table `schema`. */

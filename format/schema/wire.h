@@ -105,14 +105,7 @@ enum {
 /* --- enum ebt_table_id: EBT_T_NAME, the ids in chunk headers --- */
 enum ebt_table_id {
 #define EBT_TABLE(name, id, class, doc) EBT_T_##name = id,
-#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, token, value, text)
-#define EBT_END(name)
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 };
 
 /*
@@ -137,20 +130,6 @@ enum ebt_table_id {
 #define EBT_VALUE(table, field, token, value, text) EBT_V_##table##_##field##_##token = value,
 #define EBT_END(name) };
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
-#undef EBT_OPEN_ENUM
-#undef EBT_OPEN_U64
-#undef EBT_OPEN_I64
-#undef EBT_OPEN_HEX
-#undef EBT_OPEN_TIME
-#undef EBT_OPEN_DURATION
-#undef EBT_OPEN_TASK
-#undef EBT_OPEN_STACK
-#undef EBT_OPEN_STRING
-#undef EBT_OPEN_BYTES
 /* clang-format on */
 
 /* --- struct ebt_wire_NAME --- */
@@ -158,14 +137,10 @@ enum ebt_table_id {
 	struct ebt_wire_##name {        \
 		struct ebt_wire_head head;
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) ctype name;
-#define EBT_VALUE(table, field, token, value, text)
 #define EBT_END(name) \
 	}             \
 	;
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_END
 
 /* No padding anywhere: a record's bytes are all meant, none leak kernel stack. */
 #define EBT_TABLE(name, id, class, doc) \
@@ -173,9 +148,5 @@ enum ebt_table_id {
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) +sizeof(ctype)
 #define EBT_END(name) , "struct ebt_wire_" #name " has padding: reorder its fields");
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 
 #endif

@@ -12,14 +12,7 @@
 	_Static_assert(sizeof(struct ebt_wire_##name) <=                  \
 			       sizeof(((struct ebt_record *)0)->scratch), \
 		       #name);
-#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
-#define EBT_VALUE(table, field, token, value, text)
-#define EBT_END(name)
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 
 static bool reserve(struct ebt_record *rec, size_t more)
 {

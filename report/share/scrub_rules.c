@@ -9,7 +9,6 @@
 enum {
 #define EBT_SCRUB(table, field, action) SCRUB_LISTS_##table##_##field,
 #include "format/events/scrub.def"
-#undef EBT_SCRUB
 	SCRUB_N_LISTED,
 };
 
@@ -27,15 +26,8 @@ enum {
 #define CHECK_STACK(table, field)
 
 /* clang-format off */
-#define EBT_TABLE(name, id, class, doc)
 #define EBT_FIELD(table, id, ctype, name, type, unit, doc) CHECK_##type(table, name)
-#define EBT_VALUE(table, field, token, value, text)
-#define EBT_END(name)
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 /* clang-format on */
 
 static const struct {
@@ -44,7 +36,6 @@ static const struct {
 } rules[SCRUB_N_LISTED] = {
 #define EBT_SCRUB(table, field, action) { #table, #field, SCRUB_##action },
 #include "format/events/scrub.def"
-#undef EBT_SCRUB
 };
 
 enum scrub_action scrub_field_action(const char *table, const struct ebt_field *field)

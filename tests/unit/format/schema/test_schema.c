@@ -124,15 +124,8 @@ static void tokens_are_names(void **state)
 	static const struct {
 		const char *token, *name;
 	} values[] = {
-#define EBT_TABLE(name, id, class, doc)
-#define EBT_FIELD(table, id, ctype, name, type, unit, doc)
 #define EBT_VALUE(table, field, token, value, text) { #token, text },
-#define EBT_END(name)
 #include "format/events/all.def"
-#undef EBT_TABLE
-#undef EBT_FIELD
-#undef EBT_VALUE
-#undef EBT_END
 	};
 
 	(void)state;
