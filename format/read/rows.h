@@ -54,12 +54,28 @@ struct ebt_row {
 	uint32_t i;
 };
 
-/* Columns of one table that are wanted: EBT_COL(sched_switch, prev) | … ; `time` always is. */
+/* Columns of one table that are wanted: EBT_WANT(sched_switch, prev, …); `time` always is. */
 struct ebt_want {
 	uint16_t table;
 	uint64_t columns; /* bit n: field index n; ~0: all */
 };
 #define EBT_COL(table, field) (UINT64_C(1) << EBT_F_##table##_##field)
+/* EBT_COLS(sched_switch, prev, next), of up to 30 fields: the bits of all. */
+#define EBT_COLS(table, ...) (EBT_COLS_SCAN(EBT_COLS_OF(table, __VA_ARGS__)))
+#define EBT_WANT(table, ...)                                \
+	{                                                   \
+		EBT_T_##table, EBT_COLS(table, __VA_ARGS__) \
+	}
+
+/* A macro may not name itself: each scan of the text finds one more EBT_COLS_MORE () in it. */
+#define EBT_COLS_OF(table, field, ...) \
+	EBT_COL(table, field) __VA_OPT__(| EBT_COLS_MORE EBT_COLS_NOW(table, __VA_ARGS__))
+#define EBT_COLS_MORE()	     EBT_COLS_OF
+#define EBT_COLS_NOW	     ()
+#define EBT_COLS_SCAN(...)   EBT_COLS_SCAN_9(EBT_COLS_SCAN_9(EBT_COLS_SCAN_9(__VA_ARGS__)))
+#define EBT_COLS_SCAN_9(...) EBT_COLS_SCAN_3(EBT_COLS_SCAN_3(EBT_COLS_SCAN_3(__VA_ARGS__)))
+#define EBT_COLS_SCAN_3(...) EBT_COLS_SCAN_1(EBT_COLS_SCAN_1(EBT_COLS_SCAN_1(__VA_ARGS__)))
+#define EBT_COLS_SCAN_1(...) __VA_ARGS__
 
 struct ebt_query {
 	const struct ebt_want *wants;

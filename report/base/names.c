@@ -103,11 +103,9 @@ static int compare_leaders(const void *a, const void *b)
 struct ebt_error *names_create(struct ebt_reader *reader, struct names **ret)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_process, EBT_COL(process, task) },
-		{ EBT_T_thread, EBT_COL(thread, task) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, child) | EBT_COL(task_fork, comm) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, task) | EBT_COL(task_exec, comm) },
-		{ EBT_T_task_rename, EBT_COL(task_rename, task) | EBT_COL(task_rename, comm) },
+		EBT_WANT(process, task),	   EBT_WANT(thread, task),
+		EBT_WANT(task_fork, child, comm),  EBT_WANT(task_exec, task, comm),
+		EBT_WANT(task_rename, task, comm),
 	};
 	const struct ebt_query query = {
 		.wants = wants,

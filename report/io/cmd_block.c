@@ -232,14 +232,9 @@ static struct ebt_error *read_rows(struct block *b, struct grouping *g)
 {
 	static const struct ebt_want want = {
 		EBT_T_block_io,
-		EBT_COL(block_io, task) | EBT_COL(block_io, cause) | EBT_COL(block_io, state) |
-			EBT_COL(block_io, layer) | EBT_COL(block_io, dev_major) |
-			EBT_COL(block_io, dev_minor) | EBT_COL(block_io, disk_major) |
-			EBT_COL(block_io, disk_minor) | EBT_COL(block_io, op) |
-			EBT_COL(block_io, flags) | EBT_COL(block_io, error) |
-			EBT_COL(block_io, merges) | EBT_COL(block_io, requeues) |
-			EBT_COL(block_io, bytes) | EBT_COL(block_io, duration) |
-			EBT_COL(block_io, device) | EBT_COL(block_io, waited),
+		EBT_COLS(block_io, task, cause, state, layer, dev_major, dev_minor, disk_major,
+			 disk_minor, op, flags, error, merges, requeues, bytes, duration, device,
+			 waited),
 	};
 
 	return trace_read_rows(b->report->trace, &want, 1, b->depths ? TRACE_TO_END : 0, count_row,

@@ -322,15 +322,9 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_rows(struct net_model *m)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_net_connection, EBT_COL(net_connection, task) |
-						EBT_COL(net_connection, kind) |
-						EBT_COL(net_connection, error) },
-		{ EBT_T_net_end, EBT_COL(net_end, task) | EBT_COL(net_end, bytes_sent) |
-					 EBT_COL(net_end, bytes_resent) |
-					 EBT_COL(net_end, bytes_received) },
-		{ EBT_T_net_transfer, EBT_COL(net_transfer, task) | EBT_COL(net_transfer, cookie) |
-					      EBT_COL(net_transfer, bytes) |
-					      EBT_COL(net_transfer, direction) },
+		EBT_WANT(net_connection, task, kind, error),
+		EBT_WANT(net_end, task, bytes_sent, bytes_resent, bytes_received),
+		EBT_WANT(net_transfer, task, cookie, bytes, direction),
 		{ EBT_T_net_packet, ~EBT_COL(net_packet, cookie) },
 		{ EBT_T_net_retransmit, ~UINT64_C(0) },
 		{ EBT_T_net_reset, ~UINT64_C(0) },

@@ -306,10 +306,8 @@ static struct ebt_error *count_event(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_events(struct around *around)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_fault,
-		  EBT_COL(fault, task) | EBT_COL(fault, kind) | EBT_COL(fault, duration) },
-		{ EBT_T_block_io, EBT_COL(block_io, task) | EBT_COL(block_io, duration) |
-					  EBT_COL(block_io, bytes) },
+		EBT_WANT(fault, task, kind, duration),
+		EBT_WANT(block_io, task, duration, bytes),
 	};
 
 	return trace_read_rows(around->trace, wants, 2, 0, count_event, around);

@@ -393,7 +393,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 
 static const struct ebt_want wants[] = {
 	{ EBT_T_counter_def, ~UINT64_C(0) },
-	{ EBT_T_counter, EBT_COL(counter, counter) | EBT_COL(counter, value) },
+	EBT_WANT(counter, counter, value),
 	{ EBT_T_mark_counter, ~UINT64_C(0) },
 };
 enum { MACHINE_WANTS = 2, USER_WANT = MACHINE_WANTS, N_WANTS };

@@ -405,19 +405,16 @@ static struct ebt_error *warn_left_out(const struct store *s)
 static struct ebt_error *read_all(struct store *s)
 {
 	static const struct ebt_want exits[] = {
-		{ EBT_T_task_exit, EBT_COL(task_exit, task) | EBT_COL(task_exit, group_dead) },
+		EBT_WANT(task_exit, task, group_dead),
 	};
 	const uint64_t messages = s->options.messages ? EBT_COL(mark, message) : 0;
 	const uint64_t args = s->options.messages ? EBT_COL(probe_hit, args) : 0;
 	const struct ebt_want wants[] = {
-		{ EBT_T_mark, EBT_COL(mark, cpu) | EBT_COL(mark, task) | EBT_COL(mark, kind) |
-				      EBT_COL(mark, origin) | EBT_COL(mark, duration) |
-				      EBT_COL(mark, late) | EBT_COL(mark, key) |
-				      EBT_COL(mark, group) | EBT_COL(mark, name) | messages },
-		{ EBT_T_probe_hit, EBT_COL(probe_hit, cpu) | EBT_COL(probe_hit, task) |
-					   EBT_COL(probe_hit, probe) | EBT_COL(probe_hit, kind) |
-					   EBT_COL(probe_hit, duration) |
-					   EBT_COL(probe_hit, result) | args },
+		{ EBT_T_mark,
+		  EBT_COLS(mark, cpu, task, kind, origin, duration, late, key, group, name) |
+			  messages },
+		{ EBT_T_probe_hit,
+		  EBT_COLS(probe_hit, cpu, task, probe, kind, duration, result) | args },
 	};
 	struct ebt_error *err;
 

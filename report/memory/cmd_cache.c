@@ -141,8 +141,7 @@ static struct ebt_error *see_source(void *arg, const struct ebt_row *row)
 /* Without some tracepoints a kernel does not say what was looked up. */
 static struct ebt_error *find_lookups(struct trace *trace, bool *ret)
 {
-	const struct ebt_want want = { EBT_T_source,
-				       EBT_COL(source, status) | EBT_COL(source, name) };
+	const struct ebt_want want = EBT_WANT(source, status, name);
 
 	*ret = true;
 	return trace_read_rows(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, see_source, ret);

@@ -112,19 +112,15 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_rows(struct trace *trace, struct grouping *g)
 {
 	struct ebt_want wants[] = {
-		{ EBT_T_fault, EBT_COL(fault, task) | EBT_COL(fault, kind) |
-				       EBT_COL(fault, access) | EBT_COL(fault, user) |
-				       EBT_COL(fault, duration) | EBT_COL(fault, silent_minor) |
-				       EBT_COL(fault, silent_major) },
+		EBT_WANT(fault, task, kind, access, user, duration, silent_minor, silent_major),
 		{ EBT_T_fault_rest, ~UINT64_C(0) },
 	};
 
 	if (grouping_has(g, GROUP_MAPPING))
-		wants[0].columns |= EBT_COL(fault, mapping) | EBT_COL(fault, inode) |
-				    EBT_COL(fault, dev_major) | EBT_COL(fault, dev_minor) |
-				    EBT_COL(fault, generation);
+		wants[0].columns |=
+			EBT_COLS(fault, mapping, inode, dev_major, dev_minor, generation);
 	if (grouping_tree(g))
-		wants[0].columns |= EBT_COL(fault, kstack) | EBT_COL(fault, ustack);
+		wants[0].columns |= EBT_COLS(fault, kstack, ustack);
 	return trace_read_rows(trace, wants, 2, 0, count_row, g);
 }
 

@@ -93,16 +93,9 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 
 static struct ebt_error *read_rows(struct places *p)
 {
-	const struct ebt_want objects = { EBT_T_kmem_alloc, EBT_COL(kmem_alloc, task) |
-								    EBT_COL(kmem_alloc, address) |
-								    EBT_COL(kmem_alloc, interrupt) |
-								    EBT_COL(kmem_alloc, kstack) |
-								    EBT_COL(kmem_alloc, ustack) };
-	const struct ebt_want pages = { EBT_T_page_alloc, EBT_COL(page_alloc, task) |
-								  EBT_COL(page_alloc, page) |
-								  EBT_COL(page_alloc, interrupt) |
-								  EBT_COL(page_alloc, kstack) |
-								  EBT_COL(page_alloc, ustack) };
+	const struct ebt_want objects =
+		EBT_WANT(kmem_alloc, task, address, interrupt, kstack, ustack);
+	const struct ebt_want pages = EBT_WANT(page_alloc, task, page, interrupt, kstack, ustack);
 
 	return trace_read_rows(p->trace, p->pages ? &pages : &objects, 1,
 			       TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, on_row, p);

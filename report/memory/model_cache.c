@@ -307,7 +307,7 @@ static struct ebt_error *read_rows(struct reading *r, bool from_start)
 	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS | (from_start ? TRACE_FROM_START : 0);
 	const struct ebt_want wants[] = {
 		{ EBT_T_page_cache, ~UINT64_C(0) },
-		{ EBT_T_task_exit, EBT_COL(task_exit, task) },
+		EBT_WANT(task_exit, task),
 	};
 
 	return trace_read_rows(r->trace, wants, 2, flags, take_row, r);

@@ -493,16 +493,9 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_rows(struct mem_reading *r)
 {
 	struct ebt_want wants[] = {
-		{ EBT_T_kmem_alloc, EBT_COL(kmem_alloc, cpu) | EBT_COL(kmem_alloc, task) |
-					    EBT_COL(kmem_alloc, address) |
-					    EBT_COL(kmem_alloc, requested) |
-					    EBT_COL(kmem_alloc, bytes) | EBT_COL(kmem_alloc, rate) |
-					    EBT_COL(kmem_alloc, interrupt) },
+		EBT_WANT(kmem_alloc, cpu, task, address, requested, bytes, rate, interrupt),
 		{ EBT_T_kmem_free, ~UINT64_C(0) },
-		{ EBT_T_page_alloc, EBT_COL(page_alloc, cpu) | EBT_COL(page_alloc, task) |
-					    EBT_COL(page_alloc, page) | EBT_COL(page_alloc, rate) |
-					    EBT_COL(page_alloc, order) |
-					    EBT_COL(page_alloc, interrupt) },
+		EBT_WANT(page_alloc, cpu, task, page, rate, order, interrupt),
 		{ EBT_T_page_free, ~UINT64_C(0) },
 		{ EBT_T_rss_stat, ~UINT64_C(0) },
 		{ EBT_T_process_memory, ~UINT64_C(0) },
@@ -512,8 +505,8 @@ static struct ebt_error *read_rows(struct mem_reading *r)
 	if (r->keys & MEM_BY_CACHE)
 		wants[0].columns |= EBT_COL(kmem_alloc, cache);
 	if (r->keys & 1u << GROUP_STACK) {
-		wants[0].columns |= EBT_COL(kmem_alloc, kstack) | EBT_COL(kmem_alloc, ustack);
-		wants[2].columns |= EBT_COL(page_alloc, kstack) | EBT_COL(page_alloc, ustack);
+		wants[0].columns |= EBT_COLS(kmem_alloc, kstack, ustack);
+		wants[2].columns |= EBT_COLS(page_alloc, kstack, ustack);
 	}
 	return trace_read_rows(r->trace, wants, sizeof(wants) / sizeof(wants[0]),
 			       TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START, on_row, r);

@@ -211,9 +211,7 @@ static struct ebt_error *name_all(struct proc_containers *containers, struct ebt
 
 struct ebt_error *proc_containers_collect(struct ebt_reader *reader, struct proc_containers *ret)
 {
-	static const struct ebt_want want = { EBT_T_process, EBT_COL(process, task) |
-								     EBT_COL(process, cgroup) |
-								     EBT_COL(process, mnt_ns) };
+	static const struct ebt_want want = EBT_WANT(process, task, cgroup, mnt_ns);
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	struct collection collection = { 0 };
 	struct ebt_error *err = read_all_mounts(&collection, reader);

@@ -224,10 +224,8 @@ struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs, 
 {
 	static const struct ebt_want wants[] = {
 		{ EBT_T_mmap, ~UINT64_C(0) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, task) | EBT_COL(task_exec, comm) |
-					   EBT_COL(task_exec, filename) |
-					   EBT_COL(task_exec, cmdline) },
-		{ EBT_T_task_rename, EBT_COL(task_rename, task) },
+		EBT_WANT(task_exec, task, comm, filename, cmdline),
+		EBT_WANT(task_rename, task),
 	};
 	struct mappings all = { 0 };
 	struct follow f = { .all = &all, .procs = procs };

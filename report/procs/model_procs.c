@@ -391,11 +391,8 @@ static struct ebt_error *read_rows(struct procs *procs, struct trace *trace)
 		{ EBT_T_process, ~UINT64_C(0) },
 		{ EBT_T_thread, ~UINT64_C(0) },
 		{ EBT_T_ended_threads, ~UINT64_C(0) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, parent) | EBT_COL(task_fork, child) |
-					   EBT_COL(task_fork, thread) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, task) | EBT_COL(task_exec, old_tid) |
-					   EBT_COL(task_exec, filename) |
-					   EBT_COL(task_exec, cmdline) },
+		EBT_WANT(task_fork, parent, child, thread),
+		EBT_WANT(task_exec, task, old_tid, filename, cmdline),
 		{ EBT_T_task_exit, ~UINT64_C(0) },
 		{ EBT_T_task_end, ~UINT64_C(0) },
 	};

@@ -284,8 +284,7 @@ static struct ebt_error *check_options(const struct options *o)
 static struct ebt_error *run_sched(struct report *report)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_sched_migrate,
-		  EBT_COL(sched_migrate, task) | EBT_COL(sched_migrate, dest_cpu) },
+		EBT_WANT(sched_migrate, task, dest_cpu),
 	};
 	struct sched_command c = { .trace = report->trace };
 	const struct sched_feed feed = {

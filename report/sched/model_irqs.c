@@ -181,12 +181,9 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_rows(struct irq_model *m)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_irq, EBT_COL(irq, cpu) | EBT_COL(irq, task) | EBT_COL(irq, kind) |
-				     EBT_COL(irq, number) | EBT_COL(irq, self) |
-				     EBT_COL(irq, delay) },
-		{ EBT_T_timer,
-		  EBT_COL(timer, function) | EBT_COL(timer, self) | EBT_COL(timer, kind) },
-		{ EBT_T_work, EBT_COL(work, function) | EBT_COL(work, duration) },
+		EBT_WANT(irq, cpu, task, kind, number, self, delay),
+		EBT_WANT(timer, function, self, kind),
+		EBT_WANT(work, function, duration),
 	};
 
 	return trace_read_rows(m->trace, wants, sizeof(wants) / sizeof(wants[0]), 0, count_row, m);
@@ -195,8 +192,7 @@ static struct ebt_error *read_rows(struct irq_model *m)
 /* Names stand where a line was first seen, which may be anywhere. */
 static struct ebt_error *read_names(struct irq_model *m)
 {
-	static const struct ebt_want want = { EBT_T_irq_name,
-					      EBT_COL(irq_name, number) | EBT_COL(irq_name, name) };
+	static const struct ebt_want want = EBT_WANT(irq_name, number, name);
 
 	return trace_read_rows(m->trace, &want, 1, TRACE_UNFILTERED, add_line, m);
 }

@@ -101,26 +101,16 @@ enum sched_why sched_why(uint64_t prev_state, bool preempt)
 
 size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS])
 {
-	uint64_t columns = EBT_COL(sched_switch, cpu) | EBT_COL(sched_switch, prev) |
-			   EBT_COL(sched_switch, next) | EBT_COL(sched_switch, prev_state) |
-			   EBT_COL(sched_switch, preempt) | EBT_COL(sched_switch, prev_run);
+	uint64_t columns = EBT_COLS(sched_switch, cpu, prev, next, prev_state, preempt, prev_run);
 
 	if (stacks)
-		columns |= EBT_COL(sched_switch, kstack) | EBT_COL(sched_switch, ustack);
+		columns |= EBT_COLS(sched_switch, kstack, ustack);
 	ret[0] = (struct ebt_want){ EBT_T_sched_switch, columns };
-	ret[1] = (struct ebt_want){ EBT_T_sched_waking, EBT_COL(sched_waking, waker) |
-								EBT_COL(sched_waking, wakee) |
-								EBT_COL(sched_waking, kind) };
-	ret[2] = (struct ebt_want){ EBT_T_task_fork, EBT_COL(task_fork, child) };
-	ret[3] = (struct ebt_want){ EBT_T_task_exec, EBT_COL(task_exec, cpu) |
-							     EBT_COL(task_exec, task) |
-							     EBT_COL(task_exec, old_tid) };
-	ret[4] = (struct ebt_want){ EBT_T_task_exit,
-				    EBT_COL(task_exit, task) | EBT_COL(task_exit, run_time) };
-	ret[5] = (struct ebt_want){ EBT_T_thread, EBT_COL(thread, task) | EBT_COL(thread, state) |
-							  EBT_COL(thread, cpu) |
-							  EBT_COL(thread, on_cpu) |
-							  EBT_COL(thread, run_time) };
+	ret[1] = (struct ebt_want)EBT_WANT(sched_waking, waker, wakee, kind);
+	ret[2] = (struct ebt_want)EBT_WANT(task_fork, child);
+	ret[3] = (struct ebt_want)EBT_WANT(task_exec, cpu, task, old_tid);
+	ret[4] = (struct ebt_want)EBT_WANT(task_exit, task, run_time);
+	ret[5] = (struct ebt_want)EBT_WANT(thread, task, state, cpu, on_cpu, run_time);
 	return 6;
 }
 

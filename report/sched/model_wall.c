@@ -426,9 +426,7 @@ static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 
 static struct ebt_error *read_samples(struct wall *wall)
 {
-	const struct ebt_want want = { EBT_T_sample, EBT_COL(sample, task) |
-							     EBT_COL(sample, kstack) |
-							     EBT_COL(sample, ustack) };
+	const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
 
 	return trace_read_rows(wall->trace, &want, 1, 0, add_sample, wall);
 }

@@ -239,7 +239,7 @@ static struct ebt_error *see_object(void *arg, const struct ebt_row *row)
 /* The largest number of an object that the trace has names for. */
 static struct ebt_error *find_last_object_id(struct bundle_maker *m)
 {
-	const struct ebt_want want = { EBT_T_name_object, EBT_COL(name_object, object_id) };
+	const struct ebt_want want = EBT_WANT(name_object, object_id);
 
 	return trace_read_rows(m->report->trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET,
 			       see_object, m);

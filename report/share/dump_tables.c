@@ -49,8 +49,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 /* A field that only this program knows is not printed. */
 static struct ebt_error *read_fields(struct trace *trace, struct dump_tables *t)
 {
-	static const struct ebt_want want = { EBT_T_schema, EBT_COL(schema, table_id) |
-								    EBT_COL(schema, field_id) };
+	static const struct ebt_want want = EBT_WANT(schema, table_id, field_id);
 
 	return trace_read_rows(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, add_row, t);
 }

@@ -141,12 +141,9 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_all(struct scrub_known *known)
 {
 	const struct ebt_want wants[] = {
-		{ EBT_T_process,
-		  EBT_COL(process, task) | EBT_COL(process, exe) | EBT_COL(process, kernel) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, parent) | EBT_COL(task_fork, child) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, filename) },
-		{ EBT_T_mmap, EBT_COL(mmap, path) },
-		{ EBT_T_name_object, EBT_COL(name_object, object_id) | EBT_COL(name_object, path) },
+		EBT_WANT(process, task, exe, kernel),	EBT_WANT(task_fork, parent, child),
+		EBT_WANT(task_exec, filename),		EBT_WANT(mmap, path),
+		EBT_WANT(name_object, object_id, path),
 	};
 	const struct ebt_query query = { .wants = wants,
 					 .n_wants = sizeof(wants) / sizeof(wants[0]) };

@@ -78,9 +78,7 @@ static struct ebt_error *count_row(void *arg, const struct ebt_row *row)
 
 static struct ebt_error *read_rows(struct syscalls_view *v)
 {
-	struct ebt_want want = { EBT_T_syscall, EBT_COL(syscall, nr) | EBT_COL(syscall, abi) |
-							EBT_COL(syscall, duration) |
-							EBT_COL(syscall, ret) };
+	struct ebt_want want = EBT_WANT(syscall, nr, abi, duration, ret);
 
 	v->tasks = grouping_has_tasks(v->groups);
 	if (v->tasks)

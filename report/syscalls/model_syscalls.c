@@ -70,9 +70,7 @@ struct ebt_error *syscall_model_create(struct trace *trace, const struct syscall
 				       struct syscall_model **ret)
 {
 	_cleanup_(syscall_model_destroyp) struct syscall_model *m = calloc(1, sizeof(*m));
-	struct ebt_want want = { EBT_T_syscall, EBT_COL(syscall, nr) | EBT_COL(syscall, abi) |
-							EBT_COL(syscall, duration) |
-							EBT_COL(syscall, ret) };
+	struct ebt_want want = EBT_WANT(syscall, nr, abi, duration, ret);
 	struct ebt_error *err;
 
 	if (!m)

@@ -322,8 +322,7 @@ static struct ebt_error *put_json(struct summary_view *v)
 /* Rows that were lost until the interval's end, and not told for one before it. */
 static struct ebt_error *put_lost(struct trace *trace, struct json *json)
 {
-	static const struct ebt_want want = { EBT_T_lost,
-					      EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	static const struct ebt_want want = EBT_WANT(lost, count, table_id);
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	uint64_t to = trace_rows_to_ns(trace), total = 0;
 	bool first = trace_from_ns(trace) == trace_whole_from_ns(trace);

@@ -55,9 +55,9 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *read_pids(struct ebt_reader *reader, struct followed *followed)
 {
 	const struct ebt_want wants[] = {
-		{ EBT_T_process, EBT_COL(process, task) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, child_pid) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, pid) },
+		EBT_WANT(process, task),
+		EBT_WANT(task_fork, child_pid),
+		EBT_WANT(task_exec, pid),
 	};
 	const struct ebt_query query = { .wants = wants, .n_wants = 3 };
 

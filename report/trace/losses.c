@@ -64,8 +64,7 @@ static void sort_and_merge(struct losses *losses)
 static struct ebt_error *add_lost_rows(struct ebt_reader *reader, uint16_t table,
 				       struct losses *losses)
 {
-	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, from) | EBT_COL(lost, count) |
-							   EBT_COL(lost, table_id) };
+	const struct ebt_want want = EBT_WANT(lost, from, count, table_id);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct ebt_error *err = ebt_cursor_create(reader, &query, &cursor);

@@ -102,10 +102,9 @@ struct ebt_error *programs_create(struct ebt_reader *reader, const struct names 
 				  struct programs **ret)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_process,
-		  EBT_COL(process, task) | EBT_COL(process, kernel) | EBT_COL(process, exe) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, parent) | EBT_COL(task_fork, child) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, task) | EBT_COL(task_exec, filename) },
+		EBT_WANT(process, task, kernel, exe),
+		EBT_WANT(task_fork, parent, child),
+		EBT_WANT(task_exec, task, filename),
 	};
 	const struct ebt_query query = {
 		.wants = wants,

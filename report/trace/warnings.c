@@ -68,7 +68,7 @@ static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
 /* What table `lost` says; the file may lack it. */
 static struct ebt_error *add_noted(struct ebt_reader *reader, struct loss_sums *sums)
 {
-	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	const struct ebt_want want = EBT_WANT(lost, count, table_id);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 
 	return ebt_read_rows(reader, &query, add_noted_row, sums);
@@ -290,12 +290,8 @@ static struct ebt_error *take_no_row(void *arg, const struct ebt_row *row)
 static struct ebt_error *warn_no_task(struct trace *trace)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_process, EBT_COL(process, task) },
-		{ EBT_T_thread, EBT_COL(thread, task) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, child) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, task) },
-		{ EBT_T_task_rename, EBT_COL(task_rename, task) },
-		{ EBT_T_task_exit, EBT_COL(task_exit, task) },
+		EBT_WANT(process, task),   EBT_WANT(thread, task),	EBT_WANT(task_fork, child),
+		EBT_WANT(task_exec, task), EBT_WANT(task_rename, task), EBT_WANT(task_exit, task),
 	};
 	const struct options *o = trace->options;
 	struct ebt_error *err;
@@ -335,7 +331,7 @@ static struct ebt_error *warn_notes(struct trace *trace)
 /* A row of `lost` that counts nothing says that there may have been something. */
 static struct ebt_error *warn_unknown(struct trace *trace)
 {
-	const struct ebt_want want = { EBT_T_lost, EBT_COL(lost, count) | EBT_COL(lost, table_id) };
+	const struct ebt_want want = EBT_WANT(lost, count, table_id);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct ebt_error *err = ebt_cursor_create(trace->reader, &query, &cursor);

@@ -124,10 +124,7 @@ static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row
 
 static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *feed)
 {
-	const struct ebt_want want = { EBT_T_sample,
-				       EBT_COL(sample, task) | EBT_COL(sample, event) |
-					       EBT_COL(sample, period) | EBT_COL(sample, kstack) |
-					       EBT_COL(sample, ustack) };
+	const struct ebt_want want = EBT_WANT(sample, task, event, period, kstack, ustack);
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
 	const char *event;
 	uint64_t freq;

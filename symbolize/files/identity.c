@@ -185,13 +185,8 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 
 struct ebt_error *identities_create(struct ebt_reader *reader, struct identities **ret)
 {
-	static const struct ebt_want want = {
-		EBT_T_object, EBT_COL(object, size) | EBT_COL(object, mtime) |
-				      EBT_COL(object, file_id) | EBT_COL(object, debuglink_crc) |
-				      EBT_COL(object, path) | EBT_COL(object, build_id) |
-				      EBT_COL(object, hash) | EBT_COL(object, debuglink) |
-				      EBT_COL(object, segments)
-	};
+	static const struct ebt_want want = EBT_WANT(object, size, mtime, file_id, debuglink_crc,
+						     path, build_id, hash, debuglink, segments);
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(identities_destroyp) struct identities *identities =
 		calloc(1, sizeof(*identities));

@@ -174,9 +174,7 @@ static struct ebt_error *read_codes(struct python *p, struct ebt_reader *reader)
 {
 	const struct ebt_want want = {
 		EBT_T_interp_code,
-		EBT_COL(interp_code, id) | EBT_COL(interp_code, first_line) |
-			EBT_COL(interp_code, name) | EBT_COL(interp_code, file) |
-			EBT_COL(interp_code, lines),
+		EBT_COLS(interp_code, id, first_line, name, file, lines),
 	};
 	const struct ebt_query query = { &want, 1, 0, 0, 0 };
 

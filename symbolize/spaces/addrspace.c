@@ -252,15 +252,11 @@ static void shorten_ancestry(struct addrspace *space)
 struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace **ret)
 {
 	static const struct ebt_want wants[] = {
-		{ EBT_T_mmap, EBT_COL(mmap, task) | EBT_COL(mmap, origin) | EBT_COL(mmap, start) |
-				      EBT_COL(mmap, length) | EBT_COL(mmap, pgoff) |
-				      EBT_COL(mmap, path) | EBT_COL(mmap, build_id) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, parent) | EBT_COL(task_fork, child_pid) |
-					   EBT_COL(task_fork, child_start) |
-					   EBT_COL(task_fork, thread) },
-		{ EBT_T_task_exec, EBT_COL(task_exec, pid) | EBT_COL(task_exec, start) },
-		{ EBT_T_task_exit, EBT_COL(task_exit, task) | EBT_COL(task_exit, group_dead) },
-		{ EBT_T_process, EBT_COL(process, task) | EBT_COL(process, kernel) },
+		EBT_WANT(mmap, task, origin, start, length, pgoff, path, build_id),
+		EBT_WANT(task_fork, parent, child_pid, child_start, thread),
+		EBT_WANT(task_exec, pid, start),
+		EBT_WANT(task_exit, task, group_dead),
+		EBT_WANT(process, task, kernel),
 	};
 	static const struct ebt_query query = { wants, sizeof(wants) / sizeof(wants[0]), 0, 0, 0 };
 	_cleanup_(addrspace_destroyp) struct addrspace *space = calloc(1, sizeof(*space));

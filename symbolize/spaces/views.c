@@ -284,13 +284,11 @@ struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roo
 			       struct views **ret)
 {
 	static const struct ebt_want processes[] = {
-		{ EBT_T_process, EBT_COL(process, task) | EBT_COL(process, mnt_ns) |
-					 EBT_COL(process, root) | EBT_COL(process, cgroup) },
-		{ EBT_T_task_fork, EBT_COL(task_fork, parent) | EBT_COL(task_fork, child_pid) |
-					   EBT_COL(task_fork, thread) },
+		EBT_WANT(process, task, mnt_ns, root, cgroup),
+		EBT_WANT(task_fork, parent, child_pid, thread),
 	};
 	static const struct ebt_want mappings[] = {
-		{ EBT_T_mmap, EBT_COL(mmap, task) | EBT_COL(mmap, path) | EBT_COL(mmap, build_id) },
+		EBT_WANT(mmap, task, path, build_id),
 	};
 	_cleanup_(views_destroyp) struct views *views = calloc(1, sizeof(*views));
 	struct ebt_error *err;

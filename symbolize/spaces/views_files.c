@@ -131,9 +131,7 @@ static void note_root(struct views *views, const struct ebt_map *by_pid, const s
 /* Says which tables begin at another root than that of their namespace. */
 static struct ebt_error *note_roots(struct views *views)
 {
-	static const struct ebt_want want = { EBT_T_process, EBT_COL(process, task) |
-								     EBT_COL(process, mnt_ns) |
-								     EBT_COL(process, root) };
+	static const struct ebt_want want = EBT_WANT(process, task, mnt_ns, root);
 	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
 	struct ebt_map by_pid = { 0 };

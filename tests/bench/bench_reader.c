@@ -144,14 +144,11 @@ int main(int argc, char **argv)
 {
 	const struct ebt_want calls[] = { {
 		EBT_T_syscall,
-		EBT_COL(syscall, cpu) | EBT_COL(syscall, task) | EBT_COL(syscall, nr) |
-			EBT_COL(syscall, duration) | EBT_COL(syscall, ret),
+		EBT_COLS(syscall, cpu, task, nr, duration, ret),
 	} };
 	const struct ebt_want sched[] = {
-		{ EBT_T_sched_switch, EBT_COL(sched_switch, cpu) | EBT_COL(sched_switch, prev) |
-					      EBT_COL(sched_switch, next) |
-					      EBT_COL(sched_switch, prev_state) },
-		{ EBT_T_sched_waking, EBT_COL(sched_waking, cpu) | EBT_COL(sched_waking, wakee) },
+		EBT_WANT(sched_switch, cpu, prev, next, prev_state),
+		EBT_WANT(sched_waking, cpu, wakee),
 	};
 	struct ebt_reader *reader;
 	double start;

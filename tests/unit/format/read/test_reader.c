@@ -262,7 +262,7 @@ static void test_pid_filter(void **state)
 	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 	struct make_trace options = { .path = path, .streams = 1, .steps = 400, .flush_every = 3 };
-	const struct ebt_want want = { EBT_T_syscall, EBT_COL(syscall, task) };
+	const struct ebt_want want = EBT_WANT(syscall, task);
 	struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	uint64_t of_pid = 0, with_filter = 0, given = 0, all = 0;
 	struct ebt_row row;
@@ -293,7 +293,7 @@ static void test_only_wanted_columns(void **state)
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
-	const struct ebt_want want = { EBT_T_sched_switch, EBT_COL(sched_switch, cpu) };
+	const struct ebt_want want = EBT_WANT(sched_switch, cpu);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	struct ebt_row row;
 
@@ -371,7 +371,7 @@ static void test_misreading_dies(void **state)
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
-	const struct ebt_want want = { EBT_T_sched_switch, EBT_COL(sched_switch, cpu) };
+	const struct ebt_want want = EBT_WANT(sched_switch, cpu);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	struct ebt_row row;
 
@@ -394,7 +394,7 @@ static void test_tasks_are_kept_once(void **state)
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
-	const struct ebt_want want = { EBT_T_syscall, EBT_COL(syscall, task) };
+	const struct ebt_want want = EBT_WANT(syscall, task);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	const struct ebt_task *by_id[64] = { 0 };
 	struct ebt_row row;

@@ -198,7 +198,7 @@ static void test_unknown_encoding(void **state)
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
 	_cleanup_reader_ struct ebt_reader *reader = NULL;
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
-	const struct ebt_want want = { EBT_T_sched_switch, EBT_COL(sched_switch, preempt) };
+	const struct ebt_want want = EBT_WANT(sched_switch, preempt);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	struct by_hand hand = { 0 };
 	struct ebt_row row;

@@ -109,7 +109,7 @@ static void test_process(void **state)
 /* Tasks as a cursor gives them. */
 static void test_task(void **state)
 {
-	const struct ebt_want want = { EBT_T_thread, EBT_COL(thread, task) };
+	const struct ebt_want want = EBT_WANT(thread, task);
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
 	struct ebt_cursor *cursor;
 	unsigned int rows = 0;
