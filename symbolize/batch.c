@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "symbolize/dwarf/units.h"
 
 #define MAX_THREADS 32
@@ -125,9 +126,7 @@ static int compare_addresses(const void *a, const void *b)
 {
 	const struct batch_address *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ebt_compare(x->module, y->module) ?: ebt_compare(x->address, y->address);
 }
 
 /* Sorts, and drops what is known or there twice. */

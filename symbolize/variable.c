@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variables by address; see variable.h. */
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "symbolize/variable.h"
 
@@ -130,9 +131,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct variable *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return strcmp(y->name, x->name);
+	return ebt_compare(x->address, y->address) ?: strcmp(y->name, x->name);
 }
 
 static struct ebt_error *read_object(struct variables *v, uint32_t number,

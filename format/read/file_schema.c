@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/limits.h"
 
 /* A name of an enum value that the file has and the compiled-in table has not. */
@@ -276,14 +277,10 @@ struct ebt_error *ebt_file_schema_merge(struct ebt_file_schema *schema,
 static int compare_values(const void *pa, const void *pb)
 {
 	const struct ebt_new_value *a = pa, *b = pb;
+	int order = ebt_compare(a->table, b->table) ?: ebt_compare(a->field, b->field);
 
-	if (a->table != b->table)
-		return a->table < b->table ? -1 : 1;
-	if (a->field != b->field)
-		return a->field < b->field ? -1 : 1;
-	if (a->name.value != b->name.value)
-		return a->name.value < b->name.value ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+	order = order ?: ebt_compare(a->name.value, b->name.value);
+	return order ?: ebt_compare(a->order, b->order);
 }
 
 /* Appends n values, all of one field and sorted, to those that the field has; the first of each

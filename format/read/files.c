@@ -9,6 +9,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "format/read/reader_impl.h"
 
 struct ebt_kept_meta {
@@ -131,7 +132,7 @@ static int compare_files(const void *pa, const void *pb)
 {
 	const struct ebt_file *a = pa, *b = pb;
 
-	return a->id < b->id ? -1 : a->id > b->id;
+	return ebt_compare(a->id, b->id);
 }
 
 struct ebt_error *ebt_reader_files(struct ebt_reader *reader, const struct ebt_file **ret,
@@ -182,12 +183,9 @@ static struct ebt_error *take_piece(void *arg, const struct ebt_row *row)
 static int compare_pieces(const void *pa, const void *pb)
 {
 	const struct ebt_file_piece *a = pa, *b = pb;
+	int order = ebt_compare(a->file_id, b->file_id) ?: ebt_compare(a->offset, b->offset);
 
-	if (a->file_id != b->file_id)
-		return a->file_id < b->file_id ? -1 : 1;
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return a->len < b->len ? -1 : a->len > b->len;
+	return order ?: ebt_compare(a->len, b->len);
 }
 
 static struct ebt_error *read_pieces(struct ebt_reader *reader)

@@ -12,6 +12,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
@@ -120,9 +121,7 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct ebrec_task *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return ebt_compare(x->pid, y->pid) ?: ebt_compare(x->tid, y->tid);
 }
 
 /* Times of /proc are rounded down to this. */

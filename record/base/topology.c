@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 
 #define MAX_OWN_RINGS	16
 #define CPUS_PER_RING	8
@@ -32,12 +33,9 @@ static uint32_t read_id(uint32_t cpu, const char *what)
 static int compare_places(const void *a, const void *b)
 {
 	const struct cpu_place *x = a, *y = b;
+	int order = ebt_compare(x->package, y->package) ?: ebt_compare(x->cache, y->cache);
 
-	if (x->package != y->package)
-		return x->package < y->package ? -1 : 1;
-	if (x->cache != y->cache)
-		return x->cache < y->cache ? -1 : 1;
-	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+	return order ?: ebt_compare(x->cpu, y->cpu);
 }
 
 struct ebt_error *topology_init(uint32_t n_cpus, struct topology *ret)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "record/bpf/probe.h"
 
 /* Symbols that are kept, of which many may be the same function. */
@@ -89,14 +90,9 @@ static int compare(const void *a, const void *b)
 	const struct symbol *x = a, *y = b;
 	size_t x_spn = strspn(x->name, "_"), y_spn = strspn(y->name, "_");
 	size_t x_len = strlen(x->name), y_len = strlen(y->name);
+	int order = ebt_compare(x->offset, y->offset) ?: ebt_compare(x_spn, y_spn);
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	if (x_spn != y_spn)
-		return x_spn < y_spn ? -1 : 1;
-	if (x_len != y_len)
-		return x_len < y_len ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return order ?: ebt_compare(x_len, y_len) ?: strcmp(x->name, y->name);
 }
 
 /* Where a return address that is not what it was, or is none, ends the program: what keeps it for

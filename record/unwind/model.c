@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 
 static void put(struct unwind_mappings *mappings)
@@ -86,9 +87,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct unwind_op *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
+	return ebt_compare(x->time, y->time) ?: ebt_compare(x->kind, y->kind);
 }
 
 struct ebt_error *unwind_model_add(struct unwind_model *model, const struct unwind_op *op)

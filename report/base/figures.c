@@ -4,12 +4,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
+#include "format/base/compare.h"
 
 static uint64_t rank(const uint64_t *list, size_t n, unsigned int percent)
 {
@@ -25,7 +20,7 @@ struct figures figures_of(uint64_t *list, size_t n)
 
 	if (!n)
 		return f;
-	qsort(list, n, sizeof(*list), compare);
+	qsort(list, n, sizeof(*list), ebt_compare_u64);
 	for (size_t i = 0; i < n; i++) {
 		if (__builtin_add_overflow(f.sum, list[i], &f.sum))
 			f.sum = UINT64_MAX;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/compare.h"
+
 /*
  * Values below HISTOGRAM_SUB are octave 0, a bucket a value. Octave k > 0 holds the values of
  * HISTOGRAM_SUB << (k - 1) up to twice that, in buckets of 1 << (k - 1): a bucket's middle is
@@ -151,13 +153,6 @@ uint64_t histogram_avg(const struct histogram *h)
 	return h->count ? h->sum / h->count : 0;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Nearest rank, 1 … count. The small allowance keeps 99.9 % of 1000 at rank 999. */
 static uint64_t rank_of(uint64_t count, double percent)
 {
@@ -182,7 +177,7 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 		uint64_t sorted[HISTOGRAM_FEW];
 
 		memcpy(sorted, h->few, sizeof(sorted));
-		qsort(sorted, h->count, sizeof(sorted[0]), compare_u64);
+		qsort(sorted, h->count, sizeof(sorted[0]), ebt_compare_u64);
 		return sorted[rank - 1];
 	}
 	for (unsigned int o = 0; o < HISTOGRAM_OCTAVES; o++) {

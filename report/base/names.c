@@ -8,6 +8,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 
 struct leader {
@@ -95,9 +96,7 @@ static int compare_leaders(const void *a, const void *b)
 {
 	const struct leader *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return ebt_compare(x->pid, y->pid) ?: ebt_compare(x->start_ns, y->start_ns);
 }
 
 struct ebt_error *names_create(struct ebt_reader *reader, struct names **ret)

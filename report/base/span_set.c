@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "format/base/array.h"
 
@@ -89,14 +90,9 @@ struct ebt_error *span_set_add(struct span_set *set, const struct ebt_task *task
 static int compare_spans(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
+	int order = ebt_compare(x->owner, y->owner) ?: ebt_compare(x->from, y->from);
 
-	if (x->owner != y->owner)
-		return x->owner < y->owner ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to > y->to ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return order ?: ebt_compare(y->to, x->to) ?: ebt_compare(x->id, y->id);
 }
 
 static void merge_spans(struct span_set *set)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "report/group/private.h"
 #include "report/stacks/out_stacks.h"
 #include "report/stacks/out_svg.h"
@@ -17,9 +18,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct group_stack *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	return ebt_compare(y->weight, x->weight) ?: ebt_compare(x->node, y->node);
 }
 
 static uint32_t node_of(const struct group_set *set, uint32_t group)

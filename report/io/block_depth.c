@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "format/base/compare.h"
+
 void block_depth_deinit(struct block_depth *depth)
 {
 	free(depth->starts);
@@ -39,13 +41,6 @@ struct ebt_error *block_depth_add(struct block_depth *depth, uint64_t start_ns, 
 	depth->starts[depth->n] = start_ns;
 	depth->ends[depth->n++] = end_ns;
 	return NULL;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* Where the walk is: so many have begun by now, and so many of them have ended. */
@@ -104,8 +99,8 @@ void block_depth_spans(struct block_depth *depth, uint64_t from_ns, uint64_t to_
 	struct depth_walk walk = { .depth = depth, .now = from_ns };
 
 	if (depth->n) {
-		qsort(depth->starts, depth->n, sizeof(*depth->starts), compare_times);
-		qsort(depth->ends, depth->n, sizeof(*depth->ends), compare_times);
+		qsort(depth->starts, depth->n, sizeof(*depth->starts), ebt_compare_u64);
+		qsort(depth->ends, depth->n, sizeof(*depth->ends), ebt_compare_u64);
 	}
 	for (size_t i = 0; i < n; i++) {
 		double step = (double)(to_ns - from_ns) / (double)n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "format/base/array.h"
 
@@ -337,9 +338,7 @@ static int compare_interfaces(const void *a, const void *b)
 {
 	const struct net_interface *x = a, *y = b;
 
-	if (x->netns != y->netns)
-		return x->netns > y->netns ? 1 : -1;
-	return (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
+	return ebt_compare(x->netns, y->netns) ?: ebt_compare(x->ifindex, y->ifindex);
 }
 
 struct ebt_error *net_model_create(struct trace *trace, struct grouping *g, struct net_model **ret)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 
 #define NO_LANE UINT32_MAX
 
@@ -35,21 +36,16 @@ struct lane_candidate {
 static int compare_weight(const void *a, const void *b)
 {
 	const struct lane_candidate *x = a, *y = b;
+	int order = ebt_compare(y->sum_ns, x->sum_ns) ?: ebt_compare(y->count, x->count);
 
-	if (x->sum_ns != y->sum_ns)
-		return x->sum_ns > y->sum_ns ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return order ?: ebt_compare(x->name, y->name);
 }
 
 static int compare_place(const void *a, const void *b)
 {
 	const struct lane_candidate *x = a, *y = b;
 
-	if (x->group_rank != y->group_rank)
-		return x->group_rank < y->group_rank ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return ebt_compare(x->group_rank, y->group_rank) ?: ebt_compare(x->name, y->name);
 }
 
 struct lane_group {
@@ -60,9 +56,7 @@ static int compare_groups(const void *a, const void *b)
 {
 	const struct lane_group *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return ebt_compare(x->id, y->id) ?: ebt_compare(x->name, y->name);
 }
 
 /* The first name of each group is the group's rank. */

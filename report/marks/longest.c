@@ -5,15 +5,14 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 
 static int compare(const void *a, const void *b, void *arg)
 {
 	const size_t i = *(const size_t *)a, k = *(const size_t *)b;
 	const uint64_t x = mark_duration(marks_at(arg, i)), y = mark_duration(marks_at(arg, k));
 
-	if (x != y)
-		return x > y ? -1 : 1;
-	return i < k ? -1 : i > k;
+	return ebt_compare(y, x) ?: ebt_compare(i, k);
 }
 
 struct ebt_error *marks_longest(const struct marks *marks, bool spans, size_t **ret, size_t *ret_n)

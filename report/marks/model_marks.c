@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/marks/mark_pairs.h"
 #include "report/trace/probe_args.h"
 #include "report/trace/probe_names.h"
 #include "report/trace/proc_texts.h"
-#include "format/base/array.h"
 
 /* A small file can claim any number of rows. */
 #define MAX_MARKS (1u << 26)
@@ -357,13 +358,9 @@ static uint64_t end_of(const struct store *s, const struct mark *mark)
 static int compare(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
+	int order = ebt_compare(x->start, y->start) ?: ebt_compare(y->end, x->end);
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->name != y->name ? (x->name > y->name) - (x->name < y->name)
-				  : (x->message > y->message) - (x->message < y->message);
+	return order ?: ebt_compare(x->name, y->name) ?: ebt_compare(x->message, y->message);
 }
 
 static void finish(struct store *s)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "format/base/compare.h"
 #include "format/base/search.h"
 
 struct places {
@@ -16,9 +17,7 @@ struct places {
 
 static int compare(uint64_t time, uint64_t origin, const struct live_block *block)
 {
-	if (time != block->time)
-		return time < block->time ? -1 : 1;
-	return origin < block->origin ? -1 : origin > block->origin;
+	return ebt_compare(time, block->time) ?: ebt_compare(origin, block->origin);
 }
 
 static int compare_blocks(const void *a, const void *b)

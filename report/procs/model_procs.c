@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "format/base/search.h"
 #include "report/base/names.h"
@@ -405,21 +406,17 @@ static struct ebt_error *read_rows(struct procs *procs, struct trace *trace)
 static int compare_starts(const void *a, const void *b)
 {
 	const struct proc *x = a, *y = b;
+	int order = ebt_compare(x->start_ns, y->start_ns);
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->forked_ns != y->forked_ns)
-		return x->forked_ns < y->forked_ns ? -1 : 1;
-	return x->task->id < y->task->id ? -1 : x->task->id > y->task->id;
+	order = order ?: ebt_compare(x->forked_ns, y->forked_ns);
+	return order ?: ebt_compare(x->task->id, y->task->id);
 }
 
 static int compare_pids(const void *a, const void *b)
 {
 	const struct proc *const *x = a, *const *y = b;
 
-	if ((*x)->task->pid != (*y)->task->pid)
-		return (*x)->task->pid < (*y)->task->pid ? -1 : 1;
-	return *x < *y ? -1 : *x > *y;
+	return ebt_compare((*x)->task->pid, (*y)->task->pid) ?: ebt_compare(*x, *y);
 }
 
 /* The last process of that pid before this one. by_pid is sorted by pid, then start. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/base/compare.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/out/histogram.h"
@@ -190,9 +191,7 @@ static int compare_tasks(const void *a, const void *b)
 {
 	const struct irq_task *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->task->id < y->task->id ? -1 : x->task->id > y->task->id;
+	return ebt_compare(y->ns, x->ns) ?: ebt_compare(x->task->id, y->task->id);
 }
 
 /* On a terminal only those from which most was taken. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/base/names.h"
 #include "report/stacks/calltree_trace.h"
@@ -398,14 +399,9 @@ static struct ebt_error *read_rows(struct lock_model *m, const struct lock_optio
 static int compare_threads(const void *a, const void *b)
 {
 	const struct lock_thread *x = a, *y = b;
+	int order = ebt_compare(x->group, y->group) ?: ebt_compare(x->holder, y->holder);
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->holder != y->holder)
-		return x->holder ? 1 : -1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->woke > y->woke ? -1 : x->woke < y->woke;
+	return order ?: ebt_compare(y->ns, x->ns) ?: ebt_compare(y->woke, x->woke);
 }
 
 static void finish(struct lock_model *m)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/map.h"
 
 /* 72 bytes each. */
@@ -220,12 +221,9 @@ static int compare(const void *a, const void *b, void *arg)
 	const struct waketree *tree = arg;
 	const struct waketree_node *x = &tree->nodes[*(const uint32_t *)a];
 	const struct waketree_node *y = &tree->nodes[*(const uint32_t *)b];
+	int order = ebt_compare(x->parent, y->parent) ?: ebt_compare(y->below, x->below);
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->below != y->below)
-		return x->below > y->below ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order ?: ebt_compare(x, y);
 }
 
 /* A node is made after its parent, so that sums go up from the end. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 
@@ -37,9 +38,7 @@ static int compare_ns(const void *a, const void *b)
 {
 	const struct actor *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->task->tid < y->task->tid ? -1 : x->task->tid > y->task->tid;
+	return ebt_compare(y->ns, x->ns) ?: ebt_compare(x->task->tid, y->task->tid);
 }
 
 static struct ebt_error *add_actor(struct cast *cast, const struct timeline_slice *slice)

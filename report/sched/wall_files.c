@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/out/out.h"
 #include "report/stacks/out_svg.h"
@@ -109,9 +110,7 @@ static int compare_leaves(const void *a, const void *b, void *arg)
 	const struct calltree_node *nodes = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (nodes[x].self != nodes[y].self)
-		return nodes[x].self > nodes[y].self ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ebt_compare(nodes[y].self, nodes[x].self) ?: ebt_compare(x, y);
 }
 
 /* The heaviest leaves below a node, on or off CPU. */

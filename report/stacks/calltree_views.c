@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "report/stacks/calltree_private.h"
 
 /* --- totals and order --- */
@@ -17,16 +18,10 @@ struct node_order {
 static int compare_order(const void *a, const void *b)
 {
 	const struct node_order *x = a, *y = b;
+	int order = ebt_compare(x->parent, y->parent) ?: ebt_compare(y->weight, x->weight);
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->inlined != y->inlined)
-		return x->inlined ? 1 : -1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	order = order ?: ebt_compare(x->rank, y->rank) ?: ebt_compare(x->inlined, y->inlined);
+	return order ?: ebt_compare(x->node, y->node);
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
@@ -148,12 +143,9 @@ static int compare_flat(const void *a, const void *b, void *arg)
 {
 	const struct calltree_func *funcs = arg;
 	const struct calltree_flat *x = a, *y = b;
+	int order = ebt_compare(y->total, x->total) ?: ebt_compare(y->self, x->self);
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return strcmp(funcs[x->func].name, funcs[y->func].name);
+	return order ?: strcmp(funcs[x->func].name, funcs[y->func].name);
 }
 
 struct ebt_error *calltree_flat(const struct calltree *tree, struct calltree_flat **ret,

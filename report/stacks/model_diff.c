@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 
 enum { BEFORE, AFTER, N_SIDES };
 
@@ -45,13 +46,9 @@ void diff_destroy(struct diff *diff)
 static int compare_entries(const void *pa, const void *pb)
 {
 	const struct diff_entry *a = pa, *b = pb;
-	int order = strcmp(a->name, b->name);
+	int order = strcmp(a->name, b->name) ?: strcmp(a->base, b->base);
 
-	if (!order)
-		order = strcmp(a->base, b->base);
-	if (!order && a->side != b->side)
-		order = a->side < b->side ? -1 : 1;
-	return order ? order : (a->func > b->func) - (a->func < b->func);
+	return order ?: ebt_compare(a->side, b->side) ?: ebt_compare(a->func, b->func);
 }
 
 static bool same(const struct diff_entry *a, const struct diff_entry *b)
@@ -113,9 +110,7 @@ static int compare_funcs(const void *pa, const void *pb)
 	const struct diff_func *a = pa, *b = pb;
 	double x = fabs(a->after - a->before), y = fabs(b->after - b->before);
 
-	if (x != y)
-		return x > y ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return ebt_compare(y, x) ?: strcmp(a->name, b->name);
 }
 
 static void merge(struct diff *diff, const struct diff_entry *entries, size_t n)
@@ -195,12 +190,9 @@ struct frame {
 static int compare_frames(const void *pa, const void *pb)
 {
 	const struct frame *a = pa, *b = pb;
+	int order = ebt_compare(a->parent, b->parent) ?: ebt_compare(a->key, b->key);
 
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return (a->inlined > b->inlined) - (a->inlined < b->inlined);
+	return order ?: ebt_compare(a->inlined, b->inlined);
 }
 
 /* All nodes but the root, sorted. */

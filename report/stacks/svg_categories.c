@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/base/compare.h"
+
 #define PER_ROW	  6
 #define MAX_SHOWN 24 /* more than an eye can tell apart */
 #define WIDTH	  190
@@ -15,9 +17,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct svg_category *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return (x->category > y->category) - (x->category < y->category);
+	return ebt_compare(y->self, x->self) ?: ebt_compare(x->category, y->category);
 }
 
 struct ebt_error *svg_category_list(const struct svg_flame *flame, struct svg_category **ret,

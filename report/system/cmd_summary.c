@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
@@ -85,19 +86,17 @@ static struct ebt_error *prepare(struct summary_view *v)
 static int compare_calls(const void *a, const void *b)
 {
 	const struct syscall_stat *const *x = a, *const *y = b;
+	int order = ebt_compare((*y)->sum.time.count, (*x)->sum.time.count);
 
-	if ((*x)->sum.time.count != (*y)->sum.time.count)
-		return (*x)->sum.time.count > (*y)->sum.time.count ? -1 : 1;
-	return (*x)->nr < (*y)->nr ? -1 : (*x)->nr > (*y)->nr;
+	return order ?: ebt_compare((*x)->nr, (*y)->nr);
 }
 
 static int compare_threads(const void *a, const void *b)
 {
 	const struct offcpu_thread *const *x = a, *const *y = b;
+	int order = ebt_compare((*y)->sum.total_ns, (*x)->sum.total_ns);
 
-	if ((*x)->sum.total_ns != (*y)->sum.total_ns)
-		return (*x)->sum.total_ns > (*y)->sum.total_ns ? -1 : 1;
-	return (*x)->task->tid < (*y)->task->tid ? -1 : (*x)->task->tid > (*y)->task->tid;
+	return order ?: ebt_compare((*x)->task->tid, (*y)->task->tid);
 }
 
 static struct ebt_error *sorted_calls(const struct summary_view *v,

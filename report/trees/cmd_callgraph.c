@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
@@ -260,9 +261,7 @@ static int compare_heavy(const void *a, const void *b)
 {
 	const struct heavy *x = a, *y = b;
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return ebt_compare(y->total, x->total) ?: ebt_compare(x->node, y->node);
 }
 
 /* Puts the children of a node on a stack, so that the heaviest comes off first. */
@@ -378,9 +377,7 @@ static int compare_self(const void *a, const void *b)
 {
 	const struct calltree_flat *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return x->total > y->total ? -1 : x->total < y->total;
+	return ebt_compare(y->self, x->self) ?: ebt_compare(y->total, x->total);
 }
 
 static struct ebt_error *choose_functions(struct callgraph *c, uint32_t **ret, size_t *ret_n)

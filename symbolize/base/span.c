@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ranges of addresses; see span.h. */
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "symbolize/base/span.h"
 
@@ -27,12 +28,9 @@ struct ebt_error *sym_spans_add(struct sym_spans *spans, uint64_t low, uint64_t 
 static int compare(const void *a, const void *b)
 {
 	const struct sym_span *x = a, *y = b;
+	int order = ebt_compare(x->low, y->low) ?: ebt_compare(y->high, x->high);
 
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	if (x->high != y->high)
-		return x->high > y->high ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return order ?: ebt_compare(x->id, y->id);
 }
 
 void sym_spans_sort(struct sym_spans *spans)

@@ -4,6 +4,7 @@
  * was read after the time in question is right, if any.
  */
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "symbolize/elf/kallsyms.h"
 
@@ -101,16 +102,10 @@ static bool parse_line(const char *text, const char *line, const char *end, stru
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct ksym *x = a, *y = b;
+	int order = ebt_compare(x->start, y->start) ?: ebt_compare(y->code, x->code);
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->code != y->code)
-		return x->code ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->name_len != y->name_len)
-		return x->name_len < y->name_len ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	order = order ?: ebt_compare(x->rank, y->rank) ?: ebt_compare(x->name_len, y->name_len);
+	return order ?: ebt_compare(x->name, y->name);
 }
 
 /* kallsyms has no sizes: a function ends where anything else begins. */
@@ -192,7 +187,7 @@ static int compare_copies(const void *a, const void *b)
 {
 	const struct kallsyms_copy *x = a, *y = b;
 
-	return x->time < y->time ? -1 : x->time > y->time;
+	return ebt_compare(x->time, y->time);
 }
 
 struct ebt_error *kallsyms_create(struct ebt_reader *reader, struct kallsyms **ret)

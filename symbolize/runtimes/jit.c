@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "format/read/damage.h"
 #include "symbolize/runtimes/jit_dump.h"
@@ -45,12 +46,9 @@ DEFINE_CLEANUP(struct jit *, jit_destroy);
 static int compare_files(const void *a, const void *b)
 {
 	const struct jit_file *x = a, *y = b;
+	int order = ebt_compare(x->image, y->image) ?: ebt_compare(x->time, y->time);
 
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return order ?: ebt_compare(x->id, y->id);
 }
 
 static void add_file(struct jit *jit, const struct ebt_file *file)

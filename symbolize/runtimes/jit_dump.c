@@ -12,6 +12,7 @@
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/map.h"
 #include "symbolize/spaces/timeline.h"
 
@@ -188,9 +189,7 @@ static int compare_ops(const void *a, const void *b)
 {
 	const struct op *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	return ebt_compare(x->time, y->time) ?: ebt_compare(x->seq, y->seq);
 }
 
 static struct ebt_error *make_timeline(struct jit_dump *dump)

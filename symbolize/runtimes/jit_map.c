@@ -4,6 +4,7 @@
  * from the last to the first, each over what is still blank, so that overlaps cost nothing.
  */
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "symbolize/runtimes/jit_map.h"
 
@@ -105,13 +106,6 @@ static struct ebt_error *parse(struct jit_map *map)
 	return NULL;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Number of bounds that are not above the address. */
 static size_t count_below(const struct jit_map *map, uint64_t address)
 {
@@ -142,7 +136,7 @@ static struct ebt_error *paint(struct jit_map *map)
 		map->bounds[2 * i] = map->entries[i].start;
 		map->bounds[2 * i + 1] = map->entries[i].end;
 	}
-	qsort(map->bounds, 2 * map->n, sizeof(*map->bounds), compare_u64);
+	qsort(map->bounds, 2 * map->n, sizeof(*map->bounds), ebt_compare_u64);
 	for (size_t i = 0; i < 2 * map->n; i++) {
 		if (!n || map->bounds[n - 1] != map->bounds[i])
 			map->bounds[n++] = map->bounds[i];

@@ -5,6 +5,7 @@
  * nodes that make up its range, and a look-up takes the newest of the nodes above its address.
  */
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "symbolize/spaces/timeline.h"
 
@@ -95,13 +96,6 @@ struct ebt_error *timeline_add(struct timeline_store *store, struct timeline *ti
 	return NULL;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Index of the last bound that is not above the address; n_bounds: there is none. */
 static size_t bound_at(const struct timeline_index *index, uint64_t address)
 {
@@ -154,7 +148,7 @@ static void find_bounds(struct timeline_index *index, const struct timeline_stor
 		index->bounds[2 * i] = store->entries[e].start;
 		index->bounds[2 * i + 1] = store->entries[e].end;
 	}
-	qsort(index->bounds, 2 * (size_t)timeline->n, sizeof(*index->bounds), compare_u64);
+	qsort(index->bounds, 2 * (size_t)timeline->n, sizeof(*index->bounds), ebt_compare_u64);
 	for (size_t i = 0; i < 2 * (size_t)timeline->n; i++) {
 		if (!n || index->bounds[n - 1] != index->bounds[i])
 			index->bounds[n++] = index->bounds[i];

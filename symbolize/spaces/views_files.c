@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "format/base/search.h"
 #include "format/base/cleanup.h"
 #include "format/read/damage.h"
@@ -108,9 +109,7 @@ static int compare_tables(const void *a, const void *b)
 {
 	const struct table_file *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return (x->file_id < y->file_id) - (x->file_id > y->file_id);
+	return ebt_compare(x->ns, y->ns) ?: ebt_compare(y->file_id, x->file_id);
 }
 
 static void note_root(struct views *views, const struct ebt_map *by_pid, const struct ebt_row *row)
