@@ -41,12 +41,11 @@ struct ebt_error *interval_run(struct report *report)
 {
 	uint64_t interval = report->options->interval_ns;
 	uint64_t from = trace_from_ns(report->trace), to = trace_to_ns(report->trace);
-	uint64_t end = trace_end_ns(report->trace), n;
+	uint64_t end = trace_window_end_ns(report->trace), n;
 	struct ebt_error *err = NULL;
 
 	if (!interval)
 		return report->command->fn(report);
-	end = to < end ? to : end;
 	n = end > from ? (end - from - 1) / interval + 1 : 0;
 	if (!n && from == end)
 		n = 1;

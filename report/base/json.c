@@ -189,7 +189,10 @@ void json_str(struct json *json, const char *s, size_t len)
 
 void json_cstr(struct json *json, const char *s)
 {
-	json_str(json, s, strlen(s));
+	if (s)
+		json_str(json, s, strlen(s));
+	else
+		json_put_null(json);
 }
 
 void json_newline(struct json *json)

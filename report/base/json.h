@@ -34,6 +34,9 @@ void json_open_array(struct json *json);
 void json_end(struct json *json); /* of whichever is open */
 
 void json_key(struct json *json, const char *key);
+/* A member: its key, and its value by json_TYPE(). */
+#define json_put(json, key, type, ...) \
+	(json_key((json), (key)), json_##type((json)__VA_OPT__(, ) __VA_ARGS__))
 
 void json_u64(struct json *json, uint64_t v);
 void json_i64(struct json *json, int64_t v);
@@ -45,7 +48,7 @@ void json_exact(struct json *json, double v); /* the same, exact up to 15 digits
 void json_bool(struct json *json, bool v);
 void json_put_null(struct json *json);
 void json_str(struct json *json, const char *s, size_t len);
-void json_cstr(struct json *json, const char *s);
+void json_cstr(struct json *json, const char *s); /* NULL: null */
 
 /* A time by the trace's clock, as all JSON has it: from the start of the trace, negative before. */
 void json_time(struct json *json, uint64_t time, uint64_t start_ns);

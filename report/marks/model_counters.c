@@ -479,13 +479,6 @@ static struct ebt_error *read_window(struct counters_model *m)
 			       m);
 }
 
-static uint64_t window_end(const struct trace *trace)
-{
-	uint64_t to = trace_to_ns(trace), end = trace_end_ns(trace);
-
-	return to < end ? to : end;
-}
-
 static struct ebt_error *finish(struct counters_model *m)
 {
 	struct ebt_error *err = NULL;
@@ -498,7 +491,7 @@ static struct ebt_error *finish(struct counters_model *m)
 
 		if (!state->known || !state->wanted)
 			continue;
-		hold(state, state->user ? window_end(m->trace) : m->tick);
+		hold(state, state->user ? trace_window_end_ns(m->trace) : m->tick);
 		state->counter.last = state->value / state->divisor;
 		state->counter.delta = state->delta / state->divisor;
 		m->result[m->n_result++] = &state->counter;
@@ -543,7 +536,8 @@ const struct counter *const *counters_model_all(const struct counters_model *mod
 
 void counters_model_span(const struct counters_model *model, uint64_t *ret_from, uint64_t *ret_to)
 {
-	const uint64_t first = model->user_first, end = first ? window_end(model->trace) : 0;
+	const uint64_t first = model->user_first,
+		       end = first ? trace_window_end_ns(model->trace) : 0;
 
 	*ret_from = first && (!model->first || first < model->first) ? first : model->first;
 	*ret_to = model->tick > end ? model->tick : end;

@@ -43,8 +43,6 @@ void out_json_open(struct out *out)
 
 void out_json_line_begin(struct out *out)
 {
-	uint64_t to = trace_to_ns(out->trace), end = trace_end_ns(out->trace);
-
 	out->opened = true;
 	json_open_object(&out->json);
 	json_key(&out->json, "seq");
@@ -53,7 +51,7 @@ void out_json_line_begin(struct out *out)
 	json_key(&out->json, "from_ns");
 	out_json_time(out, trace_from_ns(out->trace));
 	json_key(&out->json, "to_ns");
-	out_json_time(out, to < end ? to : end);
+	out_json_time(out, trace_window_end_ns(out->trace));
 }
 
 void out_json_intervals_begin(struct out *out)

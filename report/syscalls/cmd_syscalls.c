@@ -9,7 +9,7 @@
 #include "report/sched/cpu_time.h"
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/names.h"
-#include "report/syscalls/out_profile.h"
+#include "report/syscalls/profile.h"
 #include "report/syscalls/trace.h"
 
 enum { OWN_CALL, OWN_ERROR };
@@ -220,7 +220,6 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 	struct trace *trace = v->report->trace;
 	_cleanup_(syscall_model_destroyp) struct syscall_model *model = NULL;
 	struct syscall_profile profile;
-	uint64_t from, to;
 	double cpu = -1;
 	struct ebt_error *err;
 
@@ -229,13 +228,11 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 		err = cpu_time_percent(trace, &cpu);
 	if (err)
 		return err;
-	from = trace_from_ns(trace);
-	to = trace_to_ns(trace) < trace_end_ns(trace) ? trace_to_ns(trace) : trace_end_ns(trace);
-	profile = syscall_profile_make(model, v->machine, to > from ? (double)(to - from) / 1e9 : 0,
-				       cpu);
-	err = out_categories(v->out, &profile);
+	profile =
+		syscall_profile_make(model, v->machine, (double)trace_window_ns(trace) / 1e9, cpu);
+	err = syscall_profile_put_classes(v->out, &profile);
 	if (!err && classify)
-		out_classification(v->out, &profile);
+		syscall_profile_put_verdict(v->out, &profile);
 	return err;
 }
 

@@ -2,6 +2,21 @@
 /* Rates, shares and rules; see profile.h. */
 #include "report/syscalls/profile.h"
 
+#include <math.h>
+
+#define N_VERDICTS   6
+#define N_INDICATORS 6
+
+struct verdict_rule {
+	const char *name, *thresholds; /* as words */
+	bool holds;
+};
+
+struct verdict_rules {
+	struct verdict_rule verdicts[N_VERDICTS];     /* the first that holds is the verdict */
+	struct verdict_rule indicators[N_INDICATORS]; /* each for itself */
+};
+
 struct syscall_profile syscall_profile_make(const struct syscall_model *model,
 					    const struct syscall_machine *machine, double seconds,
 					    double cpu)
@@ -31,108 +46,110 @@ double syscall_profile_rate(const struct syscall_profile *profile)
 	return per_second(profile, profile->total);
 }
 
-double syscall_profile_class_rate(const struct syscall_profile *profile, enum syscall_class class)
+/* Of all calls, 0 to 1. */
+static double share(const struct syscall_profile *profile, uint64_t n)
 {
-	return per_second(profile, profile->by_class[class]);
+	return profile->total ? (double)n / (double)profile->total : 0;
 }
 
-double syscall_profile_share(const struct syscall_profile *profile, enum syscall_class class)
+struct ebt_error *syscall_profile_put_classes(struct out *out, const struct syscall_profile *p)
 {
-	return profile->total ? (double)profile->by_class[class] / (double)profile->total : 0;
+	static const struct out_column columns[] = {
+		{ "category", "CATEGORY", OUT_STRING, 0 },
+		{ "count", "COUNT", OUT_U64, OUT_SORT },
+		{ "count_per_s", "PER SECOND", OUT_FLOAT, 0 },
+		{ "percent", "% OF CALLS", OUT_PERCENT, 0 },
+	};
+	static const struct out_table table =
+		OUT_TABLE("categories", columns, .title = "\nBy category", .flags = OUT_FIXED);
+
+	return out_rows(out, &table, SYSCALL_N_CLASSES, i,
+			out_row(out, 0,
+				(struct out_value[]){
+					out_cstr(syscall_class_name((enum syscall_class)i)),
+					out_u64(p->by_class[i]),
+					out_f64(per_second(p, p->by_class[i])),
+					out_f64(100 * share(p, p->by_class[i])),
+				}));
 }
 
-/* --- verdicts --- */
+/* --- the verdict --- */
 
-static bool io_bound(const struct syscall_profile *p)
+static struct verdict_rules judge(const struct syscall_profile *p)
 {
-	return syscall_profile_share(p, SYSCALL_FILE_IO) > 0.6 && syscall_profile_rate(p) > 100;
+	const uint64_t *n = p->by_class;
+	const double files = share(p, n[SYSCALL_FILE_IO]), memory = share(p, n[SYSCALL_MEMORY]);
+	const double files_s = per_second(p, n[SYSCALL_FILE_IO]);
+	const double memory_s = per_second(p, n[SYSCALL_MEMORY]);
+	const double network_s = per_second(p, n[SYSCALL_NETWORK]);
+	const double rate = syscall_profile_rate(p), cpu = p->cpu;
+
+	return (struct verdict_rules){
+		.verdicts = {
+			{ "io_bound", "file_io > 60 % of calls, and > 100 calls/s",
+			  files > 0.6 && rate > 100 },
+			{ "network_bound", "network > 40 % of calls",
+			  share(p, n[SYSCALL_NETWORK]) > 0.4 },
+			{ "memory_bound", "memory > 30 % of calls", memory > 0.3 },
+			{ "cpu_bound", "< 50 calls/s, and > 50 % of a CPU", rate < 50 && cpu > 50 },
+			{ "mixed", "file_io > 20 % and memory > 10 % of calls",
+			  files > 0.2 && memory > 0.1 },
+			{ "unknown", "none of these", true },
+		},
+		.indicators = {
+			{ "high_file_io", "file_io > 500/s", files_s > 500 },
+			{ "very_high_syscall_rate", "> 1000 calls/s", rate > 1000 },
+			{ "frequent_memory_management", "memory > 100/s", memory_s > 100 },
+			{ "high_network_activity", "network > 200/s", network_s > 200 },
+			{ "cpu_intensive", "> 80 % of a CPU, and < 100 calls/s",
+			  cpu > 80 && rate < 100 },
+			{ "io_memory_contention", "file_io > 300/s and memory > 50/s",
+			  files_s > 300 && memory_s > 50 },
+		},
+	};
 }
 
-static bool network_bound(const struct syscall_profile *p)
+static void put_rules(struct json *json, const char *key, const struct verdict_rule *rules,
+		      size_t n)
 {
-	return syscall_profile_share(p, SYSCALL_NETWORK) > 0.4;
+	json_put(json, key, open_array);
+	for (size_t i = 0; i < n; i++) {
+		json_open_object(json);
+		json_put(json, "name", cstr, rules[i].name);
+		json_put(json, "thresholds", cstr, rules[i].thresholds);
+		json_put(json, "holds", bool, rules[i].holds);
+		json_end(json);
+	}
+	json_end(json);
 }
 
-static bool memory_bound(const struct syscall_profile *p)
+void syscall_profile_put_verdict(struct out *out, const struct syscall_profile *p)
 {
-	return syscall_profile_share(p, SYSCALL_MEMORY) > 0.3;
+	const struct verdict_rules rules = judge(p);
+	const struct verdict_rule *verdict = rules.verdicts;
+	struct json *json = out_json(out);
+
+	while (!verdict->holds)
+		verdict++;
+	if (json) {
+		json_put(json, "classification", open_object);
+		json_put(json, "verdict", cstr, verdict->name);
+		json_put(json, "cpu_percent", f64, p->cpu < 0 ? NAN : p->cpu);
+		put_rules(json, "rules", rules.verdicts, N_VERDICTS);
+		put_rules(json, "indicators", rules.indicators, N_INDICATORS);
+		json_end(json);
+		return;
+	}
+	out_printf(out, "\nVerdict: %s. The first of these rules that holds:\n", verdict->name);
+	for (const struct verdict_rule *r = rules.verdicts; r < rules.verdicts + N_VERDICTS; r++)
+		out_printf(out, "  %c %-14s %s\n", r == verdict ? '*' : ' ', r->name,
+			   r->thresholds);
+	out_printf(out, "Each of these for itself:\n");
+	for (const struct verdict_rule *r = rules.indicators; r < rules.indicators + N_INDICATORS;
+	     r++)
+		out_printf(out, "  %c %-26s %s\n", r->holds ? '*' : ' ', r->name, r->thresholds);
+	if (p->cpu < 0)
+		out_printf(out, "Rules about a CPU do not hold: -e sched was not recorded.\n");
+	else
+		out_printf(out, "CPU: %.1f %% of one.\n", p->cpu);
 }
-
-static bool cpu_bound(const struct syscall_profile *p)
-{
-	return syscall_profile_rate(p) < 50 && p->cpu > 50;
-}
-
-static bool mixed(const struct syscall_profile *p)
-{
-	return syscall_profile_share(p, SYSCALL_FILE_IO) > 0.2 &&
-	       syscall_profile_share(p, SYSCALL_MEMORY) > 0.1;
-}
-
-static bool always(const struct syscall_profile *p)
-{
-	(void)p;
-	return true;
-}
-
-const struct syscall_rule syscall_verdicts[] = {
-	{ "io_bound", "file_io > 60 % of calls, and > 100 calls/s", io_bound },
-	{ "network_bound", "network > 40 % of calls", network_bound },
-	{ "memory_bound", "memory > 30 % of calls", memory_bound },
-	{ "cpu_bound", "< 50 calls/s, and > 50 % of a CPU", cpu_bound },
-	{ "mixed", "file_io > 20 % and memory > 10 % of calls", mixed },
-	{ "unknown", "none of these", always },
-};
-const size_t syscall_n_verdicts = sizeof(syscall_verdicts) / sizeof(syscall_verdicts[0]);
-
-const struct syscall_rule *syscall_profile_verdict(const struct syscall_profile *profile)
-{
-	const struct syscall_rule *rule = syscall_verdicts;
-
-	while (!rule->holds(profile))
-		rule++;
-	return rule;
-}
-
-/* --- indicators --- */
-
-static bool high_file_io(const struct syscall_profile *p)
-{
-	return syscall_profile_class_rate(p, SYSCALL_FILE_IO) > 500;
-}
-
-static bool high_rate(const struct syscall_profile *p)
-{
-	return syscall_profile_rate(p) > 1000;
-}
-
-static bool frequent_memory(const struct syscall_profile *p)
-{
-	return syscall_profile_class_rate(p, SYSCALL_MEMORY) > 100;
-}
-
-static bool high_network(const struct syscall_profile *p)
-{
-	return syscall_profile_class_rate(p, SYSCALL_NETWORK) > 200;
-}
-
-static bool cpu_intensive(const struct syscall_profile *p)
-{
-	return p->cpu > 80 && syscall_profile_rate(p) < 100;
-}
-
-static bool io_and_memory(const struct syscall_profile *p)
-{
-	return syscall_profile_class_rate(p, SYSCALL_FILE_IO) > 300 &&
-	       syscall_profile_class_rate(p, SYSCALL_MEMORY) > 50;
-}
-
-const struct syscall_rule syscall_indicators[] = {
-	{ "high_file_io", "file_io > 500/s", high_file_io },
-	{ "very_high_syscall_rate", "> 1000 calls/s", high_rate },
-	{ "frequent_memory_management", "memory > 100/s", frequent_memory },
-	{ "high_network_activity", "network > 200/s", high_network },
-	{ "cpu_intensive", "> 80 % of a CPU, and < 100 calls/s", cpu_intensive },
-	{ "io_memory_contention", "file_io > 300/s and memory > 50/s", io_and_memory },
-};
-const size_t syscall_n_indicators = sizeof(syscall_indicators) / sizeof(syscall_indicators[0]);

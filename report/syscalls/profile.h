@@ -6,10 +6,7 @@
 #ifndef REPORT_SYSCALLS_PROFILE_H
 #define REPORT_SYSCALLS_PROFILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "report/out/out.h"
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/names.h"
 
@@ -20,31 +17,19 @@ struct syscall_profile {
 	double cpu;
 };
 
-/* The model is SYSCALLS_BY_CALL. Calls that are not known by name are SYSCALL_OTHER. */
+/* Calls that are not known by name are SYSCALL_OTHER. */
 struct syscall_profile syscall_profile_make(const struct syscall_model *model,
 					    const struct syscall_machine *machine, double seconds,
 					    double cpu);
 
-/* Calls a second: of all, and of one class. */
+/* Calls a second. */
 double syscall_profile_rate(const struct syscall_profile *profile);
-double syscall_profile_class_rate(const struct syscall_profile *profile, enum syscall_class class);
 
-/* Share of all calls, 0 to 1. */
-double syscall_profile_share(const struct syscall_profile *profile, enum syscall_class class);
+/* A table of classes; JSON: array `categories`. */
+struct ebt_error *syscall_profile_put_classes(struct out *out,
+					      const struct syscall_profile *profile);
 
-/* A rule of the verdict, or an indicator. */
-struct syscall_rule {
-	const char *name, *thresholds; /* as words */
-	bool (*holds)(const struct syscall_profile *profile);
-};
-
-/* In order: the first that holds is the verdict; the last one always does. */
-extern const struct syscall_rule syscall_verdicts[];
-extern const size_t syscall_n_verdicts;
-/* Each for itself. */
-extern const struct syscall_rule syscall_indicators[];
-extern const size_t syscall_n_indicators;
-
-const struct syscall_rule *syscall_profile_verdict(const struct syscall_profile *profile);
+/* The verdict with the thresholds that led to it; JSON: object `classification`. */
+void syscall_profile_put_verdict(struct out *out, const struct syscall_profile *profile);
 
 #endif

@@ -12,7 +12,6 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/syscalls/model_syscalls.h"
-#include "report/syscalls/out_profile.h"
 #include "report/syscalls/profile.h"
 #include "report/system/model_summary.h"
 
@@ -52,15 +51,19 @@ static const struct summary_process *find_target(const struct summary_view *v, c
 	return oldest;
 }
 
+/* Percent of one CPU. */
+static double cpu_percent(const struct summary_view *v, uint64_t run_ns)
+{
+	return v->seconds > 0 ? (double)run_ns / v->seconds / 1e7 : 0;
+}
+
 static struct ebt_error *prepare(struct summary_view *v)
 {
 	struct trace *trace = v->report->trace;
-	uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace);
 	const char *machine, *kind;
 	struct ebt_error *err;
 
-	to = to < trace_end_ns(trace) ? to : trace_end_ns(trace);
-	v->seconds = to > from ? (double)(to - from) / 1e9 : 0;
+	v->seconds = (double)trace_window_ns(trace) / 1e9;
 	err = meta(v, "host.machine", &machine);
 	if (!err)
 		err = meta(v, "target.kind", &kind);
@@ -74,10 +77,8 @@ static struct ebt_error *prepare(struct summary_view *v)
 		return err;
 	v->target = find_target(v, kind);
 	v->machine = machine ? syscall_machine(machine) : NULL;
-	v->profile =
-		syscall_profile_make(v->syscalls, v->machine, v->seconds,
-				     v->seconds > 0 ? (double)v->summary.run_ns / v->seconds / 1e7
-						    : 0);
+	v->profile = syscall_profile_make(v->syscalls, v->machine, v->seconds,
+					  cpu_percent(v, v->summary.run_ns));
 	return NULL;
 }
 
@@ -136,12 +137,6 @@ static struct ebt_error *sorted_threads(const struct summary_view *v,
 }
 
 /* --- the processes --- */
-
-/* Percent of one CPU. */
-static double cpu_percent(const struct summary_view *v, uint64_t run_ns)
-{
-	return v->seconds > 0 ? (double)run_ns / v->seconds / 1e7 : 0;
-}
 
 static uint64_t lifetime(const struct summary_view *v, const struct summary_process *process)
 {
@@ -312,7 +307,7 @@ static struct ebt_error *put_json(struct summary_view *v)
 	if (!err)
 		err = put_totals(v);
 	if (!err)
-		err = out_categories(v->report->out, &v->profile);
+		err = syscall_profile_put_classes(v->report->out, &v->profile);
 	if (!err)
 		err = put_syscalls(v);
 	return err ? err : put_threads(v);
@@ -337,10 +332,8 @@ static struct ebt_error *put_lost(struct trace *trace, struct json *json)
 		    __builtin_add_overflow(total, ebt_lost_count(&row), &total))
 			total = UINT64_MAX;
 	}
-	json_key(json, "lost_rows");
-	json_u64(json, total);
-	json_key(json, "more");
-	json_bool(json, trace_has_more(trace));
+	json_put(json, "lost_rows", u64, total);
+	json_put(json, "more", bool, trace_has_more(trace));
 	return err;
 }
 
@@ -370,7 +363,7 @@ static struct ebt_error *put_text(struct summary_view *v)
 	if (v->profile.total) {
 		out_printf(out, "\n%" PRIu64 " system calls, %.0f a second.\n", v->profile.total,
 			   syscall_profile_rate(&v->profile));
-		err = out_categories(out, &v->profile);
+		err = syscall_profile_put_classes(out, &v->profile);
 	}
 	if (!err)
 		err = sorted_threads(v, &threads, &n);

@@ -180,6 +180,20 @@ uint64_t trace_to_ns(const struct trace *trace)
 	return trace->to;
 }
 
+uint64_t trace_window_end_ns(const struct trace *trace)
+{
+	uint64_t end = trace_end_ns(trace);
+
+	return trace->to < end ? trace->to : end;
+}
+
+uint64_t trace_window_ns(const struct trace *trace)
+{
+	uint64_t end = trace_window_end_ns(trace);
+
+	return end > trace->from ? end - trace->from : 0;
+}
+
 void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)
 {
 	trace->from = from;

@@ -44,6 +44,9 @@ uint64_t trace_end_ns(const struct trace *trace);
  * to is one more than the end. */
 uint64_t trace_from_ns(const struct trace *trace);
 uint64_t trace_to_ns(const struct trace *trace);
+/* Where the trace ends, if that is before; and how long it is from trace_from_ns() to there. */
+uint64_t trace_window_end_ns(const struct trace *trace);
+uint64_t trace_window_ns(const struct trace *trace);
 
 /*
  * With --interval a command sees one part of the window after another, as if --from and --to had

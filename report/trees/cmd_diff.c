@@ -47,16 +47,13 @@ static void comparison_deinit(struct comparison *c)
 
 static struct ebt_error *read_side(struct comparison *c, struct tree_side *side)
 {
-	uint64_t from = trace_from_ns(side->trace), to = trace_to_ns(side->trace);
-	uint64_t end = trace_end_ns(side->trace);
 	struct ebt_error *err;
 
 	err = tree_feed_read(side->trace, c->report->options, &side->feed);
 	if (err)
 		return ebt_error_prefix(err, "%s", side->file);
 	side->total = calltree_total(side->feed.tree);
-	to = to < end ? to : end;
-	side->duration = to > from ? to - from : 0;
+	side->duration = trace_window_ns(side->trace);
 	return NULL;
 }
 

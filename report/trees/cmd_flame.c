@@ -81,7 +81,6 @@ static struct ebt_error *count_lost(struct trace *trace, uint64_t *ret)
 static struct ebt_error *describe_stacks(struct trace *trace, const struct tree_feed *feed,
 					 struct text *line)
 {
-	uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace), end = trace_end_ns(trace);
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(feed->tree, &n);
 	const char *event;
@@ -93,10 +92,9 @@ static struct ebt_error *describe_stacks(struct trace *trace, const struct tree_
 		err = count_lost(trace, &lost);
 	if (err)
 		return err;
-	to = to < end ? to : end;
 	text_amount(line, nodes[0].total, feed->unit);
 	text_cstr(line, " in ");
-	text_duration(line, to > from ? to - from : 0);
+	text_duration(line, trace_window_ns(trace));
 	if (feed->table) {
 		text_printf(line, ", %" PRIu64 " rows of %s", feed->stacks, feed->table);
 	} else if (feed->offcpu) {
