@@ -39,7 +39,7 @@ static const char *availability(const struct ebrec_source *source, const struct 
 {
 	if (!kernel)
 		return "not known";
-	source->probe(kernel, state);
+	source_probe(source, kernel, state);
 	switch (state->status) {
 	case EBT_V_source_status_partial:
 		return "in part";

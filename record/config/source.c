@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "format/base/array.h"
+#include "record/config/skeleton.h"
 
 int source_by_name(const char *name, size_t len)
 {
@@ -46,15 +47,6 @@ const char *source_args(const struct source_context *context, const struct ebrec
 	return args;
 }
 
-void source_require(const struct kernel *kernel, const char *tracepoint, struct source_state *state)
-{
-	if (kernel_has_tracepoint(kernel, tracepoint))
-		return;
-	state->status = EBT_V_source_status_unavailable;
-	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s",
-		 tracepoint);
-}
-
 void source_note_stacks(const struct kernel *kernel, struct source_state *state)
 {
 	size_t len = strlen(state->detail);
@@ -65,14 +57,79 @@ void source_note_stacks(const struct kernel *kernel, struct source_state *state)
 		 "%suser stacks by frame pointers only (before Linux 5.17)", len ? "; " : "");
 }
 
-void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
-		 struct source_state *state)
+static bool has(const struct kernel *kernel, const char *tracepoint)
 {
-	if (state->status != EBT_V_source_status_on || kernel_has_tracepoint(kernel, tracepoint))
-		return;
-	state->status = EBT_V_source_status_partial;
-	snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s: no %s",
-		 tracepoint, without);
+	return tracepoint && kernel_has_tracepoint(kernel, tracepoint);
+}
+
+void source_probe(const struct ebrec_source *source, const struct kernel *kernel,
+		  struct source_state *state)
+{
+	for (const char *const *need = source->needs; need && *need; need++) {
+		if (has(kernel, *need))
+			continue;
+		state->status = EBT_V_source_status_unavailable;
+		snprintf(state->detail, sizeof(state->detail), "this kernel has no tracepoint %s",
+			 *need);
+	}
+	for (const struct source_want *want = source->wants; want && want->name; want++) {
+		if (state->status != EBT_V_source_status_on || has(kernel, want->name) ||
+		    has(kernel, want->other))
+			continue;
+		state->status = EBT_V_source_status_partial;
+		snprintf(state->detail, sizeof(state->detail),
+			 "this kernel has no tracepoint %s: no %s", want->name, want->without);
+	}
+	if (source->probe)
+		source->probe(kernel, state);
+	if (source->stacks)
+		source_note_stacks(kernel, state);
+}
+
+static bool begins(const char *name, const char *beginning)
+{
+	return !strncmp(name, beginning, strlen(beginning));
+}
+
+/* Programs of a tracepoint are in sections tp_btf/NAME or raw_tp/NAME. */
+static bool can_attach(const struct kernel *kernel, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	return (!begins(section, "tp_btf/") && !begins(section, "raw_tp/")) ||
+	       kernel_has_tracepoint(kernel, strchr(section, '/') + 1);
+}
+
+void source_load(const struct source_context *context, const char *beginning)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, context->skel->obj)
+	{
+		if (begins(bpf_program__name(program), beginning))
+			bpf_program__set_autoload(program, can_attach(context->kernel, program));
+	}
+}
+
+static void make_maps(const struct source_context *context, const char *beginning)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, context->skel->obj)
+	{
+		if (begins(bpf_map__name(map), beginning))
+			source_use_map(map);
+	}
+}
+
+void source_configure(const struct ebrec_source *source, struct source_context *context)
+{
+	for (const char *const *name = source->programs; name && *name; name++)
+		source_load(context, *name);
+	for (const char *const *name = source->maps; name && *name; name++)
+		make_maps(context, *name);
+	if (source->configure)
+		source->configure(context);
 }
 
 struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program)

@@ -90,6 +90,12 @@ struct source_worker {
 	void (*close)(void *worker);
 };
 
+/* A tracepoint that a source can do without. */
+struct source_want {
+	const char *name, *without; /* what goes missing */
+	const char *other;	    /* one that will do in its place, or NULL */
+};
+
 struct ebrec_source {
 	const char *name, *doc, *cost;
 	bool by_default;
@@ -97,6 +103,16 @@ struct ebrec_source {
 	bool args_needed;	/* it is nothing without: `all` is without it */
 	const uint16_t *tables; /* enum ebt_table_id; 0 ends them */
 	bool late_tasks;	/* rows name tasks that may have ended a minute before */
+	bool stacks;		/* rows have user stacks */
+
+	/* Tracepoints without which there is nothing, and others. NULL ends each of these lists, a
+	 * NULL name that of wants; NULL in place of a list: there are none. */
+	const char *const *needs;
+	const struct source_want *wants;
+
+	/* How names of BPF programs and of maps begin that are to be loaded and made. Programs of
+	 * tracepoints that this kernel does not have are left out. */
+	const char *const *programs, *const *maps;
 
 	/* Are these arguments right? The message is followed by args_doc. NULL: it takes none. */
 	struct ebt_error *(*check_args)(const char *args);
@@ -106,15 +122,16 @@ struct ebrec_source {
 	struct ebt_error *(*inherit)(const struct record_options *options,
 				     struct inherited *inherited);
 
-	/* Is it there? Sets status to PARTIAL or UNAVAILABLE, and says why; leaves ON alone. */
+	/* Is it there, apart from the tracepoints? Sets status to PARTIAL or UNAVAILABLE, and says
+	 * why; leaves ON alone. NULL: it is. */
 	void (*probe)(const struct kernel *kernel, struct source_state *state);
 
 	/* Before configure(): what the arguments mean on this machine, which may be an error of the
 	 * user's. It may change the state, as probe() does. NULL: nothing. */
 	struct ebt_error *(*prepare)(struct source_context *context, struct source_state *state);
 
-	/* Before loading, if it is on: read-only data; programs to load, none of which is by
-	 * default. NULL: nothing. */
+	/* Before loading, if it is on, and behind what the lists say: read-only data; programs and
+	 * maps, none of which is loaded by default. NULL: nothing. */
 	void (*configure)(struct source_context *context);
 
 	/* What is no tracepoint, after everything else. It may change the state, as probe() does.
@@ -144,16 +161,18 @@ const char *source_nth_args(const struct source_context *context, const struct e
 /* The arguments that count for a source that is given once: the last ones, or NULL. */
 const char *source_args(const struct source_context *context, const struct ebrec_source *source);
 
-/* For probe(): UNAVAILABLE where the kernel lacks the tracepoint, naming it. */
-void source_require(const struct kernel *kernel, const char *tracepoint,
-		    struct source_state *state);
+/* Is it there, with what it needs and wants? */
+void source_probe(const struct ebrec_source *source, const struct kernel *kernel,
+		  struct source_state *state);
 
-/* For probe() of a source with user stacks: says so where they are found by frame pointers only. */
+/* For a source with user stacks: says so where they are found by frame pointers only. */
 void source_note_stacks(const struct kernel *kernel, struct source_state *state);
 
-/* For probe(): PARTIAL where the kernel lacks the tracepoint, naming it and what goes missing. */
-void source_want(const struct kernel *kernel, const char *tracepoint, const char *without,
-		 struct source_state *state);
+/* Before loading, if it is on. */
+void source_configure(const struct ebrec_source *source, struct source_context *context);
+
+/* For configure(): programs whose names begin so are loaded, as those of the source's list. */
+void source_load(const struct source_context *context, const char *beginning);
 
 /* For attach(): where programs whose rows have stacks go on: entry 0 of this map. Nothing where the
  * program is not loaded. */

@@ -27,8 +27,6 @@ void probe_user_probe(const struct kernel *kernel, struct source_state *state)
 		state->status = EBT_V_source_status_unavailable;
 		snprintf(state->detail, sizeof(state->detail),
 			 "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
-	} else {
-		source_note_stacks(kernel, state);
 	}
 }
 

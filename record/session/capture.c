@@ -119,8 +119,8 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	if (needs_tables(c))
 		unwinder_configure(skel, kernel, c->context.options);
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		if (is_on(c, i) && ebrec_sources[i]->configure)
-			ebrec_sources[i]->configure(&c->context);
+		if (is_on(c, i))
+			source_configure(ebrec_sources[i], &c->context);
 	}
 }
 
@@ -235,7 +235,7 @@ static struct ebt_error *probe_sources(struct capture *c)
 		if (!always && !(options->sources & (UINT64_C(1) << i)))
 			continue;
 		c->states[i].status = EBT_V_source_status_on;
-		ebrec_sources[i]->probe(c->context.kernel, &c->states[i]);
+		source_probe(ebrec_sources[i], c->context.kernel, &c->states[i]);
 		if (always && c->states[i].status == EBT_V_source_status_unavailable)
 			return ebt_error_create(EBT_ERR_UNSUPPORTED, "%s, which ebrec needs",
 						c->states[i].detail);

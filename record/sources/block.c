@@ -11,22 +11,6 @@
 #include "record/config/source.h"
 #include "record/sources/block_devices.h"
 
-static void probe(const struct kernel *kernel, struct source_state *state)
-{
-	source_require(kernel, "block_bio_queue", state);
-	source_require(kernel, "block_rq_issue", state);
-	source_require(kernel, "block_rq_complete", state);
-	if (!kernel_has_tracepoint(kernel, "writeback_dirty_page"))
-		source_want(kernel, "writeback_dirty_folio",
-			    "dirtiers, writeback is blamed on kernel threads", state);
-}
-
-static void autoload(const struct source_context *context, struct bpf_program *program,
-		     const char *tracepoint)
-{
-	bpf_program__set_autoload(program, kernel_has_tracepoint(context->kernel, tracepoint));
-}
-
 /* Until 5.11 a queue comes first, unless a stable release took it out. */
 static uint32_t find_args(const struct kernel *kernel)
 {
@@ -45,22 +29,7 @@ static uint32_t find_args(const struct kernel *kernel)
 
 static void configure(struct source_context *context)
 {
-	struct ebrec_bpf *skel = context->skel;
-
-	skel->rodata->block_args = find_args(context->kernel);
-	source_use_map(skel->maps.block_requests);
-	source_use_map(skel->maps.block_dirtiers);
-	source_use_map(skel->maps.block_bios);
-	autoload(context, skel->progs.ebrec_block_bio_queue, "block_bio_queue");
-	autoload(context, skel->progs.ebrec_block_bio_complete, "block_bio_complete");
-	autoload(context, skel->progs.ebrec_block_io_start, "block_io_start");
-	autoload(context, skel->progs.ebrec_block_rq_insert, "block_rq_insert");
-	autoload(context, skel->progs.ebrec_block_rq_issue, "block_rq_issue");
-	autoload(context, skel->progs.ebrec_block_rq_requeue, "block_rq_requeue");
-	autoload(context, skel->progs.ebrec_block_rq_merge, "block_rq_merge");
-	autoload(context, skel->progs.ebrec_block_rq_complete, "block_rq_complete");
-	autoload(context, skel->progs.ebrec_block_dirty_folio, "writeback_dirty_folio");
-	autoload(context, skel->progs.ebrec_block_dirty_page, "writeback_dirty_page");
+	context->skel->rodata->block_args = find_args(context->kernel);
 }
 
 /* --- in user space: names of devices, and what is in flight at the end --- */
@@ -165,7 +134,14 @@ const struct ebrec_source source_block = {
 	.cost = "about 1.5 us for each request, 0.3 us for each page that is dirtied",
 	.tables = (const uint16_t[]){ EBT_T_block_io, EBT_T_block_device, 0 },
 	.late_tasks = true,
-	.probe = probe,
+	.needs = (const char *const[]){ "block_bio_queue", "block_rq_issue", "block_rq_complete",
+					NULL },
+	.wants = (const struct source_want[]){ { "writeback_dirty_folio",
+						 "dirtiers, writeback is blamed on kernel threads",
+						 .other = "writeback_dirty_page" },
+					       { NULL } },
+	.programs = (const char *const[]){ "ebrec_block_", NULL },
+	.maps = (const char *const[]){ "block_", NULL },
 	.configure = configure,
 	.worker = &worker,
 };

@@ -37,7 +37,6 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 			 entries || mappings ? "" : "; ",
 			 mappings ? "" : "no mappings (before Linux 5.17)");
 	}
-	source_note_stacks(kernel, state);
 }
 
 static void configure(struct source_context *context)
@@ -48,17 +47,8 @@ static void configure(struct source_context *context)
 
 	config->loaded_ns = clocks_now();
 	config->fault_mappings = kernel_has_function(context->kernel, "bpf_find_vma");
-	source_use_map(skel->maps.event_scratch);
-	source_use_map(skel->maps.event_depth);
-	source_use_map(skel->maps.fault_programs);
-	source_use_map(skel->maps.fault_states);
-	source_use_map(skel->maps.inode_seen);
-	source_use_map(skel->maps.inode_path_scratch);
 	bpf_program__set_autoload(skel->progs.ebrec_fault_user, entries);
 	bpf_program__set_autoload(skel->progs.ebrec_fault_kernel, entries);
-	bpf_program__set_autoload(skel->progs.ebrec_fault_exit, true);
-	bpf_program__set_autoload(skel->progs.ebrec_fault_minor, true);
-	bpf_program__set_autoload(skel->progs.ebrec_fault_major, true);
 	if (!context->options->call_graph)
 		return;
 	config->event_stacks = 1;
@@ -120,6 +110,10 @@ const struct ebrec_source source_fault = {
 	.doc = "page faults, minor and major: address, mapping, kernel and user stack",
 	.cost = "0.4 us for each page fault, 1 us with stacks",
 	.tables = (const uint16_t[]){ EBT_T_fault, EBT_T_fault_rest, EBT_T_inode_path, 0 },
+	.stacks = true,
+	.programs = (const char *const[]){ "ebrec_fault_exit", "ebrec_fault_minor",
+					   "ebrec_fault_major", NULL },
+	.maps = (const char *const[]){ "event_scratch", "event_depth", "fault_", "inode_", NULL },
 	.probe = probe,
 	.configure = configure,
 	.attach = attach,

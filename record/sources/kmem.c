@@ -89,24 +89,6 @@ static struct ebt_error *check_args(const char *text)
 	return parse_args(text, &args);
 }
 
-static void probe(const struct kernel *kernel, struct source_state *state)
-{
-	source_require(kernel, "kmalloc", state);
-	source_require(kernel, "kfree", state);
-	source_require(kernel, "kmem_cache_alloc", state);
-	source_require(kernel, "kmem_cache_free", state);
-	source_require(kernel, "mm_page_alloc", state);
-	source_require(kernel, "mm_page_free", state);
-	source_want(kernel, "rss_stat", "resident memory of processes over time", state);
-	source_note_stacks(kernel, state);
-}
-
-static void autoload(struct bpf_program *program, const struct kernel *kernel,
-		     const char *tracepoint)
-{
-	bpf_program__set_autoload(program, kernel_has_tracepoint(kernel, tracepoint));
-}
-
 static uint32_t live_entries(void)
 {
 	struct sysinfo info;
@@ -150,15 +132,11 @@ static uint32_t page_words(const struct kernel *kernel)
 
 static void configure_slab(struct source_context *context, bool keep)
 {
-	const struct kernel *kernel = context->kernel;
 	struct ebrec_bpf *skel = context->skel;
 
-	autoload(skel->progs.ebrec_kmalloc, kernel, "kmalloc");
-	autoload(skel->progs.ebrec_kmalloc_node, kernel, "kmalloc_node");
-	autoload(skel->progs.ebrec_kmem_cache_alloc, kernel, "kmem_cache_alloc");
-	autoload(skel->progs.ebrec_kmem_cache_alloc_node, kernel, "kmem_cache_alloc_node");
-	autoload(skel->progs.ebrec_kfree, kernel, "kfree");
-	autoload(skel->progs.ebrec_kmem_cache_free, kernel, "kmem_cache_free");
+	source_load(context, "ebrec_kmalloc");
+	source_load(context, "ebrec_kmem_cache_");
+	source_load(context, "ebrec_kfree");
 	if (!keep)
 		return;
 	skel->rodata->kmem_live_set = 1;
@@ -171,8 +149,7 @@ static void configure_pages(struct source_context *context, bool keep)
 	struct ebrec_bpf *skel = context->skel;
 	uint32_t words = keep ? page_words(context->kernel) : 0;
 
-	autoload(skel->progs.ebrec_page_alloc, context->kernel, "mm_page_alloc");
-	autoload(skel->progs.ebrec_page_free, context->kernel, "mm_page_free");
+	source_load(context, "ebrec_page_");
 	if (!words)
 		return;
 	skel->rodata->kmem_page_words = words;
@@ -200,7 +177,7 @@ static void configure(struct source_context *context)
 	if (args.pages)
 		configure_pages(context, keep);
 	if (args.rss) {
-		autoload(skel->progs.ebrec_rss_stat, context->kernel, "rss_stat");
+		source_load(context, "ebrec_rss_stat");
 		source_use_map(skel->maps.kmem_rss_told);
 	}
 }
@@ -215,7 +192,12 @@ const struct ebrec_source source_kmem = {
 				      EBT_T_page_free, EBT_T_rss_stat, EBT_T_process_memory,
 				      EBT_T_meminfo, 0 },
 	.check_args = check_args,
-	.probe = probe,
+	.needs = (const char *const[]){ "kmalloc", "kfree", "kmem_cache_alloc", "kmem_cache_free",
+					"mm_page_alloc", "mm_page_free", NULL },
+	.wants =
+		(const struct source_want[]){
+			{ "rss_stat", "resident memory of processes over time" }, { NULL } },
+	.stacks = true,
 	.configure = configure,
 	.worker = &kmem_status_worker,
 };

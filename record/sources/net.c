@@ -18,7 +18,6 @@ static bool has_files(const struct kernel *kernel)
 
 static void probe(const struct kernel *kernel, struct source_state *state)
 {
-	source_require(kernel, "inet_sock_set_state", state);
 	if (state->status != EBT_V_source_status_unavailable &&
 	    !kernel_has_function(kernel, "bpf_sk_storage_get_tracing")) {
 		state->status = EBT_V_source_status_unavailable;
@@ -26,51 +25,15 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 			 "programs of this kernel cannot keep anything with a socket (before Linux "
 			 "5.11)");
 	}
-	source_want(kernel, "sock_send_length", "bytes of a process before a connection ends",
-		    state);
-	source_want(kernel, "net_dev_queue", "queue times of packets", state);
-	source_want(kernel, "net_dev_start_xmit", "queue times of packets", state);
-	source_want(kernel, "net_dev_xmit", "packets that are sent", state);
-	source_want(kernel, "netif_receive_skb", "packets that are received", state);
-	source_want(kernel, "tcp_retransmit_skb", "retransmits", state);
-	source_want(kernel, "tcp_send_reset", "resets", state);
 }
 
 static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
-	const struct {
-		struct bpf_program *program;
-		const char *tracepoint;
-	} programs[] = {
-		{ skel->progs.ebrec_net_state, "inet_sock_set_state" },
-		{ skel->progs.ebrec_net_retransmit, "tcp_retransmit_skb" },
-		{ skel->progs.ebrec_net_retransmit_synack, "tcp_retransmit_synack" },
-		{ skel->progs.ebrec_net_send_reset, "tcp_send_reset" },
-		{ skel->progs.ebrec_net_receive_reset, "tcp_receive_reset" },
-		{ skel->progs.ebrec_net_send, "sock_send_length" },
-		{ skel->progs.ebrec_net_receive, "sock_recv_length" },
-		{ skel->progs.ebrec_net_queue, "net_dev_queue" },
-		{ skel->progs.ebrec_net_start_xmit, "net_dev_start_xmit" },
-		{ skel->progs.ebrec_net_xmit, "net_dev_xmit" },
-		{ skel->progs.ebrec_net_kfree_skb, "kfree_skb" },
-		{ skel->progs.ebrec_net_consume_skb, "consume_skb" },
-		{ skel->progs.ebrec_net_receive_skb, "netif_receive_skb" },
-	};
 
-	source_use_map(skel->maps.net_sockets);
-	source_use_map(skel->maps.net_namespaces);
-	source_use_map(skel->maps.net_packets);
-	source_use_map(skel->maps.net_devices);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		bpf_program__set_autoload(programs[i].program,
-					  kernel_has_tracepoint(context->kernel,
-								programs[i].tracepoint));
 	/* Where sock_recv_length is, it tells the same and more. */
-	bpf_program__set_autoload(skel->progs.ebrec_net_read,
-				  kernel_has_tracepoint(context->kernel, "tcp_rcv_space_adjust") &&
-					  !kernel_has_tracepoint(context->kernel,
-								 "sock_recv_length"));
+	if (kernel_has_tracepoint(context->kernel, "sock_recv_length"))
+		bpf_program__set_autoload(skel->progs.ebrec_net_read, false);
 	bpf_program__set_autoload(skel->progs.ebrec_net_sockets, has_files(context->kernel));
 }
 
@@ -137,11 +100,22 @@ const struct ebrec_source source_net = {
 	.name = "net",
 	.doc = "TCP connections, what processes send and receive, packets and their queue times",
 	.cost = "about 1 us for each packet that is sent, 0.5 us for each that is received, 0.3 us "
-		"for "
-		"each send or receive; 2 bytes in the file",
+		"for each send or receive; 2 bytes in the file",
 	.tables = (const uint16_t[]){ EBT_T_net_device, EBT_T_net_connection, EBT_T_net_state,
 				      EBT_T_net_end, EBT_T_net_transfer, EBT_T_net_packet,
 				      EBT_T_net_retransmit, EBT_T_net_reset, 0 },
+	.needs = (const char *const[]){ "inet_sock_set_state", NULL },
+	.wants = (const struct source_want[]){ { "sock_send_length",
+						 "bytes of a process before a connection ends" },
+					       { "net_dev_queue", "queue times of packets" },
+					       { "net_dev_start_xmit", "queue times of packets" },
+					       { "net_dev_xmit", "packets that are sent" },
+					       { "netif_receive_skb", "packets that are received" },
+					       { "tcp_retransmit_skb", "retransmits" },
+					       { "tcp_send_reset", "resets" },
+					       { NULL } },
+	.programs = (const char *const[]){ "ebrec_net_", NULL },
+	.maps = (const char *const[]){ "net_", NULL },
 	.probe = probe,
 	.configure = configure,
 	.attach = attach,

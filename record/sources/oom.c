@@ -41,9 +41,6 @@ static void without_function(struct source_state *state)
 
 static void probe(const struct kernel *kernel, struct source_state *state)
 {
-	source_require(kernel, "mark_victim", state);
-	source_require(kernel, "signal_generate", state);
-	source_want(kernel, "console", "order, flags, cgroups and what was used up", state);
 	if (state->status == EBT_V_source_status_on && !can_trace_function(kernel))
 		without_function(state);
 }
@@ -55,12 +52,6 @@ static void configure(struct source_context *context)
 
 	skel->rodata->oom_victim_is_task =
 		!kernel_tracepoint_arg_is(kernel, "mark_victim", 0, "int");
-	source_use_map(skel->maps.oom_choices);
-	source_use_map(skel->maps.oom_signals);
-	bpf_program__set_autoload(skel->progs.ebrec_oom_mark, true);
-	bpf_program__set_autoload(skel->progs.ebrec_oom_signal, true);
-	bpf_program__set_autoload(skel->progs.ebrec_oom_console,
-				  kernel_has_tracepoint(kernel, "console"));
 	bpf_program__set_autoload(skel->progs.ebrec_oom_choice, can_trace_function(kernel));
 }
 
@@ -83,6 +74,12 @@ const struct ebrec_source source_oom = {
 	.doc = "processes that the kernel kills as there is no memory left: which, for whom, why",
 	.cost = "about 1 us for each line of the kernel's log, 0.2 us for each signal",
 	.tables = (const uint16_t[]){ EBT_T_oom_kill, 0 },
+	.needs = (const char *const[]){ "mark_victim", "signal_generate", NULL },
+	.wants =
+		(const struct source_want[]){
+			{ "console", "order, flags, cgroups and what was used up" }, { NULL } },
+	.programs = (const char *const[]){ "ebrec_oom_", NULL },
+	.maps = (const char *const[]){ "oom_", NULL },
 	.probe = probe,
 	.configure = configure,
 	.attach = attach,

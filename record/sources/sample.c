@@ -19,7 +19,6 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	if (!kernel->cycles)
 		snprintf(state->detail, sizeof(state->detail),
 			 "no hardware counter of cycles here: sampling with cpu-clock");
-	source_note_stacks(kernel, state);
 }
 
 static void configure(struct source_context *context)
@@ -27,7 +26,6 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf *skel = context->skel;
 
 	skel->rodata->config.sample_stacks = context->options->call_graph;
-	source_use_map(skel->maps.sample_scratch);
 	python_make_maps(skel);
 	bpf_program__set_autoload(context->kernel->cycles ? skel->progs.ebrec_sample_cycles
 							  : skel->progs.ebrec_sample_clock,
@@ -89,6 +87,8 @@ const struct ebrec_source source_sample = {
 	.cost = "a few microseconds for each sample",
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_sample, 0 },
+	.stacks = true,
+	.maps = (const char *const[]){ "sample_", NULL },
 	.probe = probe,
 	.configure = configure,
 	.attach = attach,

@@ -8,52 +8,18 @@
 #include "record/config/source.h"
 #include "record/unwind/source_stacks.h"
 
-static void probe(const struct kernel *kernel, struct source_state *state)
-{
-	source_require(kernel, "sched_switch", state);
-	source_want(kernel, "sched_waking", "wake-ups", state);
-	source_want(kernel, "sched_wakeup_new", "first wake-ups of new tasks", state);
-}
+static const char *const needs[] = { "sched_switch", NULL };
 
-static void probe_offcpu(const struct kernel *kernel, struct source_state *state)
-{
-	probe(kernel, state);
-	source_note_stacks(kernel, state);
-}
-
-static void probe_sched(const struct kernel *kernel, struct source_state *state)
-{
-	probe(kernel, state);
-	source_want(kernel, "sched_migrate_task", "migrations", state);
-}
-
-static void autoload(struct bpf_program *program, const struct kernel *kernel,
-		     const char *tracepoint)
-{
-	bpf_program__set_autoload(program, kernel_has_tracepoint(kernel, tracepoint));
-}
-
-static void configure(struct source_context *context)
-{
-	struct ebrec_bpf *skel = context->skel;
-
-	autoload(skel->progs.ebrec_sched_switch, context->kernel, "sched_switch");
-	autoload(skel->progs.ebrec_sched_waking, context->kernel, "sched_waking");
-	autoload(skel->progs.ebrec_sched_wakeup_new, context->kernel, "sched_wakeup_new");
-}
-
-static void configure_sched(struct source_context *context)
-{
-	configure(context);
-	autoload(context->skel->progs.ebrec_sched_migrate_task, context->kernel,
-		 "sched_migrate_task");
-}
+static const struct source_want wants[] = {
+	{ "sched_waking", "wake-ups" },
+	{ "sched_wakeup_new", "first wake-ups of new tasks" },
+	{ NULL },
+};
 
 static void configure_offcpu(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 
-	configure(context);
 	if (!context->options->call_graph)
 		return;
 	source_use_map(skel->maps.switch_scratch);
@@ -72,8 +38,7 @@ static void configure_offcpu(struct source_context *context)
 	/* One of them is used; the other takes no memory. */
 	source_use_map(skel->maps.offcpu_storage);
 	source_use_map(skel->maps.offcpu_storage_small);
-	bpf_program__set_autoload(skel->progs.ebrec_offcpu_prepare, true);
-	autoload(skel->progs.ebrec_offcpu_newtask, context->kernel, "task_newtask");
+	source_load(context, "ebrec_offcpu_");
 }
 
 /* Makes the memory for stacks of tasks that are there. */
@@ -90,8 +55,13 @@ const struct ebrec_source source_sched = {
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_sched_switch, EBT_T_sched_waking, EBT_T_sched_migrate,
 				      EBT_T_task_end, 0 },
-	.probe = probe_sched,
-	.configure = configure_sched,
+	.needs = needs,
+	.wants =
+		(const struct source_want[]){ { "sched_waking", "wake-ups" },
+					      { "sched_wakeup_new", "first wake-ups of new tasks" },
+					      { "sched_migrate_task", "migrations" },
+					      { NULL } },
+	.programs = (const char *const[]){ "ebrec_sched_", NULL },
 };
 
 const struct ebrec_source source_offcpu = {
@@ -101,7 +71,10 @@ const struct ebrec_source source_offcpu = {
 	.by_default = true,
 	.tables =
 		(const uint16_t[]){ EBT_T_offcpu_stack, EBT_T_sched_switch, EBT_T_sched_waking, 0 },
-	.probe = probe_offcpu,
+	.stacks = true,
+	.needs = needs,
+	.wants = wants,
+	.programs = (const char *const[]){ "ebrec_sched_switch", "ebrec_sched_wak", NULL },
 	.configure = configure_offcpu,
 	.attach = prepare_tasks,
 };

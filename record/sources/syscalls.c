@@ -4,25 +4,15 @@
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 
-static void probe(const struct kernel *kernel, struct source_state *state)
-{
-	source_require(kernel, "sys_enter", state);
-	source_require(kernel, "sys_exit", state);
-}
-
 static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 
 	skel->rodata->config.syscalls = 1;
-	source_use_map(skel->maps.syscall_start);
 	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
 	skel->rodata->config.spsc_records = context->spsc_records;
-	source_use_map(skel->maps.spsc_queues);
 	bpf_map__set_max_entries(skel->maps.spsc_queues, context->n_spsc);
 	bpf_map__set_value_size(skel->maps.spsc_queues, (__u32)spsc_bytes(context->spsc_records));
-	bpf_program__set_autoload(skel->progs.ebrec_sys_enter, true);
-	bpf_program__set_autoload(skel->progs.ebrec_sys_exit, true);
 }
 
 const struct ebrec_source source_syscalls = {
@@ -30,6 +20,8 @@ const struct ebrec_source source_syscalls = {
 	.doc = "system calls: number, arguments, result, duration",
 	.cost = "about 0.1 us for each call",
 	.tables = (const uint16_t[]){ EBT_T_syscall, 0 },
-	.probe = probe,
+	.needs = (const char *const[]){ "sys_enter", "sys_exit", NULL },
+	.programs = (const char *const[]){ "ebrec_sys_", NULL },
+	.maps = (const char *const[]){ "syscall_start", "spsc_queues", NULL },
 	.configure = configure,
 };

@@ -44,12 +44,6 @@ static struct ebt_error *check_args(const char *args)
 	return ebt_error_create(EBT_ERR_INVALID, "'%s' is no way in", args);
 }
 
-static void probe(const struct kernel *kernel, struct source_state *state)
-{
-	(void)kernel;
-	(void)state;
-}
-
 /* Both ways are open unless one is named: a program knows one of them. */
 static bool wanted(const struct record_options *options, const char *way)
 {
@@ -313,7 +307,6 @@ const struct ebrec_source source_sysprof = {
 	.args_doc = "control|trace (both)",
 	.tables = (const uint16_t[]){ EBT_T_mark, EBT_T_mark_counter, EBT_T_log, 0 },
 	.check_args = check_args,
-	.probe = probe,
 	.inherit = inherit,
 	.worker = &worker_of_sysprof,
 };

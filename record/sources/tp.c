@@ -43,7 +43,6 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 			 err ? err->message : set->refused);
 		ebt_error_destroy(err);
 	}
-	source_note_stacks(kernel, state);
 }
 
 static const struct probe *probe_of(const struct source_context *context,
@@ -263,6 +262,7 @@ const struct ebrec_source source_tp = {
 	.args_needed = true,
 	.tables = (const uint16_t[]){ EBT_T_probe_hit, EBT_T_probe, EBT_T_probe_arg, 0 },
 	.check_args = check_args,
+	.stacks = true,
 	.probe = probe,
 	.prepare = prepare,
 	.configure = configure,

@@ -390,6 +390,7 @@ const struct ebrec_source source_uprobe = {
 	.args_needed = true,
 	.tables = (const uint16_t[]){ EBT_T_probe_hit, EBT_T_probe, EBT_T_probe_arg, 0 },
 	.check_args = check_args,
+	.stacks = true,
 	.probe = probe_user_probe,
 	.prepare = prepare,
 	.configure = configure,
