@@ -55,8 +55,6 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 	  OUT_DETAIL)                                                                              \
 	X("message", NULL, OUT_STRING, out_str_if(ebt_oom_kill_message(row)), OUT_DETAIL)
 
-static const struct out_column columns[] = { KILLS(OUT_COLUMN) };
-
 static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 {
 	const struct ebt_task *by = ebt_oom_kill_task(row), *victim = ebt_oom_kill_victim(row);
@@ -100,7 +98,7 @@ static struct ebt_error *warn_not_recorded(struct trace *trace)
 
 static struct ebt_error *cmd_oom(struct report *report)
 {
-	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+	const struct out_table table = OUT_TABLE_OF("rows", KILLS, .flags = OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
 	err = out_begin(report->out, &table);

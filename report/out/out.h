@@ -9,8 +9,7 @@
  *		X("count", "COUNT", OUT_U64, out_u64(call->count), 0, 90)         \
  *		X("total_ns", "TOTAL", OUT_DURATION, out_u64(call->ns), OUT_SORT)
  *
- *	static const struct out_column columns[] = { CALLS(OUT_COLUMN) };
- *	static const struct out_table table = OUT_TABLE("rows", columns);
+ *	const struct out_table table = OUT_TABLE_OF("rows", CALLS);
  *
  *	err = out_begin(out, &table);
  *	err = out_row(out, 0, OUT_VALUES(CALLS)); (where there is a `call`)
@@ -107,7 +106,16 @@ struct out_table {
 	unsigned int flags;   /* enum out_table_flags */
 };
 
-/* A table of all columns of this array, and members that are not zero. */
+/* A table of the columns of a list, which is static outside functions alone, and members that are
+ * not zero. */
+#define OUT_TABLE_OF(key_, LIST, ...)                                                    \
+	{                                                                                \
+		.key = key_, .columns = (const struct out_column[]){ LIST(OUT_COLUMN) }, \
+		.n_columns = sizeof((struct out_column[]){ LIST(OUT_COLUMN) }) /         \
+			     sizeof(struct out_column),                                  \
+		__VA_ARGS__                                                              \
+	}
+/* The same of an array of columns. */
 #define OUT_TABLE(key_, columns_, ...)                                           \
 	{                                                                        \
 		.key = key_, .columns = columns_,                                \

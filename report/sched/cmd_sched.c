@@ -124,8 +124,6 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	  out_u64_if(kernel, task->kernel_ns - task->kernel_before_ns), OUT_DETAIL)              \
 	X("open", "OPEN", OUT_BOOL, out_u64(task->open), OUT_DETAIL)
 
-static const struct out_column task_columns[] = { TASKS(OUT_COLUMN) };
-
 /* whole: no part of the trace was left out, so that the kernel's figures are of the same time. */
 static struct ebt_error *put_task(struct out *out, const struct schedstat_task *task,
 				  const struct names *names, bool whole)
@@ -142,7 +140,7 @@ static struct ebt_error *put_task(struct out *out, const struct schedstat_task *
 
 static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, bool all)
 {
-	static const struct out_table table = OUT_TABLE("rows", task_columns);
+	const struct out_table table = OUT_TABLE_OF("rows", TASKS);
 	const struct names *names;
 	bool whole = trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
 		     trace_to_ns(c->trace) > trace_end_ns(c->trace) &&
@@ -171,17 +169,16 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	return err;
 }
 
-static const struct out_column cpu_columns[] = {
-	{ "cpu", "CPU", OUT_U64, 0 },
-	{ "busy_ns", "BUSY", OUT_DURATION, 0 },
-	{ "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
-	{ "switches", "SWITCHES", OUT_U64, 0 },
-};
+#define CPUS(X)                                                   \
+	X("cpu", "CPU", OUT_U64, out_u64(i))                      \
+	X("busy_ns", "BUSY", OUT_DURATION, out_u64(cpu->busy_ns)) \
+	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(share))  \
+	X("switches", "SWITCHES", OUT_U64, out_u64(cpu->switches))
 
 static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool partial)
 {
-	const struct out_table table = OUT_TABLE(
-		"cpus", cpu_columns,
+	const struct out_table table = OUT_TABLE_OF(
+		"cpus", CPUS,
 		.title =
 			partial ? "\nCPUs (time of recorded processes, others are not in the trace)"
 				: "\nCPUs",
@@ -198,10 +195,7 @@ static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool
 		double share = span > 0 ? 100.0 * (double)cpu->busy_ns / span : 0;
 
 		if (cpu->seen)
-			err = out_row(out, 0,
-				      (struct out_value[]){ out_u64(i), out_u64(cpu->busy_ns),
-							    out_f64(share),
-							    out_u64(cpu->switches) });
+			err = out_row(out, 0, OUT_VALUES(CPUS));
 	}
 	return err ? err : out_end(out);
 }

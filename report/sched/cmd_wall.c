@@ -32,8 +32,6 @@
 	X("open_count", "OPEN", OUT_U64, out_u64(thread->open), OUT_DETAIL)                       \
 	X("idle", "IDLE", OUT_BOOL, out_u64(thread->idle), OUT_DETAIL)
 
-static const struct out_column columns[] = { THREADS(OUT_COLUMN) };
-
 static struct ebt_error *put_thread(struct out *out, const struct wall_thread *thread,
 				    const struct names *names)
 {
@@ -69,7 +67,7 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 				   const struct names *names, bool hide_idle)
 {
 	struct out *out = report->out;
-	static const struct out_table table = OUT_TABLE("rows", columns);
+	const struct out_table table = OUT_TABLE_OF("rows", THREADS);
 	struct wall_listed hidden = { 0 }, uncovered = { 0 };
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);

@@ -63,22 +63,22 @@ static void add_name(const struct irq_view *v, struct text *text, const struct i
 	}
 }
 
-static const struct out_column irq_columns[] = {
-	{ "cpu", "CPU", OUT_U64, 0 },
-	{ "kind", "KIND", OUT_STRING, 0 },
-	{ "number", NULL, OUT_U64, OUT_DETAIL },
-	{ "name", "NAME", OUT_STRING, OUT_FLEX },
-	{ "count", "COUNT", OUT_U64, 0 },
-	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
-	{ "percent", "CPU-%", OUT_PERCENT, 0 },
-	{ "taken_ns", "TAKEN", OUT_DURATION, 0 },
-	{ "avg_ns", "AVG", OUT_DURATION, 0 },
-	{ "p99_ns", "P99", OUT_DURATION, 0 },
-	{ "max_ns", "MAX", OUT_DURATION, 0 },
-	{ "max_at_ns", "MAX-AT", OUT_TIME, OUT_OPTIONAL },
-	{ "delay_avg_ns", "DELAY", OUT_DURATION, OUT_OPTIONAL },
-	{ "delay_max_ns", NULL, OUT_DURATION, OUT_DETAIL },
-};
+#define IRQS(X)                                                                    \
+	X("cpu", "CPU", OUT_U64, out_u64(stat->cpu))                               \
+	X("kind", "KIND", OUT_STRING, out_cstr(text_get(&kind)))                   \
+	X("number", NULL, OUT_U64, out_u64(stat->number), OUT_DETAIL)              \
+	X("name", "NAME", OUT_STRING, out_str(text_str(&name)), OUT_FLEX)          \
+	X("count", "COUNT", OUT_U64, out_u64(self->count))                         \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(self->sum), OUT_SORT)         \
+	X("percent", "CPU-%", OUT_PERCENT,                                         \
+	  out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0))      \
+	X("taken_ns", "TAKEN", OUT_DURATION, out_u64(stat->busy_ns))               \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(self))                        \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(self, 99))                 \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(self))                        \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(stat->max_at_ns), OUT_OPTIONAL) \
+	X("delay_avg_ns", "DELAY", OUT_DURATION, out_average(delay), OUT_OPTIONAL) \
+	X("delay_max_ns", NULL, OUT_DURATION, out_maximum(delay), OUT_DETAIL)
 
 static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat *stat)
 {
@@ -94,44 +94,28 @@ static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat
 		text_printf(&kind, "%" PRIu32, stat->kind);
 	if (text_error(&name) || text_error(&kind))
 		return &ebt_enomem;
-	return out_row(v->report->out, 0,
-		       (struct out_value[]){
-			       out_u64(stat->cpu),
-			       out_cstr(text_get(&kind)),
-			       out_u64(stat->number),
-			       out_str(text_str(&name)),
-			       out_u64(self->count),
-			       out_u64(self->sum),
-			       out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0),
-			       out_u64(stat->busy_ns),
-			       out_average(self),
-			       out_percentile(self, 99),
-			       out_maximum(self),
-			       out_u64(stat->max_at_ns),
-			       out_average(delay),
-			       out_maximum(delay),
-		       });
+	return out_row(v->report->out, 0, OUT_VALUES(IRQS));
 }
 
 static struct ebt_error *put_irqs(const struct irq_view *v)
 {
-	static const struct out_table table = OUT_TABLE("rows", irq_columns);
+	const struct out_table table = OUT_TABLE_OF("rows", IRQS);
 	size_t n;
 	const struct irq_stat *stats = irq_model_stats(v->model, &n);
 
 	return out_rows(v->report->out, &table, n, i, put_irq(v, &stats[i]));
 }
 
-static const struct out_column function_columns[] = {
-	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
-	{ "kind", "KIND", OUT_STRING, 0 },
-	{ "count", "COUNT", OUT_U64, 0 },
-	{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
-	{ "avg_ns", "AVG", OUT_DURATION, 0 },
-	{ "p99_ns", "P99", OUT_DURATION, 0 },
-	{ "max_ns", "MAX", OUT_DURATION, 0 },
-	{ "max_at_ns", "MAX-AT", OUT_TIME, OUT_OPTIONAL },
-};
+#define FUNCTIONS(X)                                                                            \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(frames.frames[frames.n - 1].func->name), \
+	  OUT_FLEX)                                                                             \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind))                                           \
+	X("count", "COUNT", OUT_U64, out_u64(h->count))                                         \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT)                         \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(h))                                        \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99))                                 \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(h))                                        \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(f->max_at_ns), OUT_OPTIONAL)
 
 static struct ebt_error *put_function(const struct irq_view *v, const struct irq_function *f,
 				      const char *kind)
@@ -143,27 +127,17 @@ static struct ebt_error *put_function(const struct irq_view *v, const struct irq
 	err = sym_resolve(v->sym, NULL, f->first_time, 0, f->function, false, &frames);
 	if (err)
 		return err;
-	return out_row(v->report->out, 0,
-		       (struct out_value[]){
-			       out_cstr(frames.frames[frames.n - 1].func->name),
-			       out_cstr(kind),
-			       out_u64(h->count),
-			       out_u64(h->sum),
-			       out_average(h),
-			       out_percentile(h, 99),
-			       out_maximum(h),
-			       out_u64(f->max_at_ns),
-		       });
+	return out_row(v->report->out, 0, OUT_VALUES(FUNCTIONS));
 }
 
 static struct ebt_error *put_functions(const struct irq_view *v)
 {
-	static const struct out_table timers_table =
-		OUT_TABLE("timers", function_columns, .title = "\nTimers", .flags = OUT_FIXED);
-	static const struct out_table works_table =
-		OUT_TABLE("works", function_columns,
-			  .title = "\nWork items, with the time that they slept",
-			  .flags = OUT_FIXED);
+	const struct out_table timers_table =
+		OUT_TABLE_OF("timers", FUNCTIONS, .title = "\nTimers", .flags = OUT_FIXED);
+	const struct out_table works_table =
+		OUT_TABLE_OF("works", FUNCTIONS,
+			     .title = "\nWork items, with the time that they slept",
+			     .flags = OUT_FIXED);
 	size_t n_timers, n_works;
 	const struct irq_function *timers = irq_model_timers(v->model, &n_timers);
 	const struct irq_function *works = irq_model_works(v->model, &n_works);
@@ -178,15 +152,6 @@ static struct ebt_error *put_functions(const struct irq_view *v)
 			      put_function(v, &works[i], "work"));
 }
 
-static const struct out_column task_columns[] = {
-	{ "tid", "TID", OUT_U64, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "irq_ns", "TAKEN", OUT_DURATION, OUT_SORT },
-	{ "count", "COUNT", OUT_U64, 0 },
-	{ "max_ns", "MAX", OUT_DURATION, 0 },
-};
-
 static int compare_tasks(const void *a, const void *b)
 {
 	const struct irq_task *x = a, *y = b;
@@ -194,12 +159,21 @@ static int compare_tasks(const void *a, const void *b)
 	return ebt_compare(y->ns, x->ns) ?: ebt_compare(x->task->id, y->task->id);
 }
 
+#define TASKS(X)                                                                              \
+	X("tid", "TID", OUT_U64, out_u64(tasks[i].task->tid))                                 \
+	X("pid", "PID", OUT_U64, out_u64(tasks[i].task->pid))                                 \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(v->names, tasks[i].task)), OUT_FLEX) \
+	X("irq_ns", "TAKEN", OUT_DURATION, out_u64(tasks[i].ns), OUT_SORT)                    \
+	X("count", "COUNT", OUT_U64, out_u64(tasks[i].count))                                 \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(tasks[i].max_ns))
+
 /* On a terminal only those from which most was taken. */
 static struct ebt_error *put_tasks(const struct irq_view *v)
 {
-	static const struct out_table table =
-		OUT_TABLE("irq_tasks", task_columns,
-			  .title = "\nThreads from which interrupts took time", .flags = OUT_FIXED);
+	const struct out_table table =
+		OUT_TABLE_OF("irq_tasks", TASKS,
+			     .title = "\nThreads from which interrupts took time",
+			     .flags = OUT_FIXED);
 	size_t n, shown;
 	struct irq_task *tasks = irq_model_tasks(v->model, &n);
 	struct out *out = v->report->out;
@@ -208,16 +182,7 @@ static struct ebt_error *put_tasks(const struct irq_view *v)
 	if (n)
 		qsort(tasks, n, sizeof(*tasks), compare_tasks);
 	shown = out_format(out) == FORMAT_TABLE && n > MOST_TASKS ? MOST_TASKS : n;
-	err = out_rows(out, &table, shown, i,
-		       out_row(out, 0,
-			       (struct out_value[]){
-				       out_u64(tasks[i].task->tid),
-				       out_u64(tasks[i].task->pid),
-				       out_str(names_task(v->names, tasks[i].task)),
-				       out_u64(tasks[i].ns),
-				       out_u64(tasks[i].count),
-				       out_u64(tasks[i].max_ns),
-			       }));
+	err = out_rows(out, &table, shown, i, out_row(out, 0, OUT_VALUES(TASKS)));
 	if (!err && n > shown)
 		out_printf(out, "%zu more threads.\n", n - shown);
 	return err;

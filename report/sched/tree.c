@@ -40,22 +40,24 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	return row->batch->table->id == EBT_T_sched_waking ? waketree_waking(v->tree, row) : NULL;
 }
 
-static const struct out_column columns[] = {
-	{ "thread", "THREAD", OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX },
-	{ "tid", NULL, OUT_U64, OUT_DETAIL },
-	{ "pid", NULL, OUT_U64, OUT_DETAIL },
-	{ "comm", NULL, OUT_STRING, OUT_DETAIL },
-	{ "interrupt", NULL, OUT_BOOL, OUT_DETAIL },
-	{ "again", NULL, OUT_BOOL, OUT_DETAIL },
-	{ "count", "WAKE-UPS", OUT_U64, 0 },
-	{ "soft_count", NULL, OUT_U64, OUT_DETAIL },
-	{ "latency_total_ns", "LATENCY", OUT_DURATION, 0 },
-	{ "latency_avg_ns", "AVG", OUT_DURATION, 0 },
-	{ "latency_max_ns", "MAX", OUT_DURATION, 0 },
-	{ "latency_max_at_ns", "MAX-AT", OUT_TIME, OUT_OPTIONAL },
-	{ "chain_avg_ns", "CHAIN-AVG", OUT_DURATION, OUT_OPTIONAL },
-	{ "count_below", "WITH BELOW", OUT_U64, OUT_OPTIONAL },
-};
+#define NODES(X)                                                                                  \
+	X("thread", "THREAD", OUT_STRING, out_str(text_str(&label)),                              \
+	  OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX)                                                  \
+	X("tid", NULL, OUT_U64, task ? out_u64(task->tid) : out_null(), OUT_DETAIL)               \
+	X("pid", NULL, OUT_U64, task ? out_u64(task->pid) : out_null(), OUT_DETAIL)               \
+	X("comm", NULL, OUT_STRING, task ? out_str(name) : out_null(), OUT_DETAIL)                \
+	X("interrupt", NULL, OUT_BOOL, out_u64(!task), OUT_DETAIL)                                \
+	X("again", NULL, OUT_BOOL, out_u64(node->again), OUT_DETAIL)                              \
+	X("count", "WAKE-UPS", OUT_U64, out_u64_if(woken, node->count))                           \
+	X("soft_count", NULL, OUT_U64, out_u64_if(woken, node->soft), OUT_DETAIL)                 \
+	X("latency_total_ns", "LATENCY", OUT_DURATION, out_u64_if(woken, node->latency_ns))       \
+	X("latency_avg_ns", "AVG", OUT_DURATION,                                                  \
+	  woken ? out_u64(node->latency_ns / node->count) : out_null())                           \
+	X("latency_max_ns", "MAX", OUT_DURATION, out_u64_if(woken, node->max_ns))                 \
+	X("latency_max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(woken, node->max_at), OUT_OPTIONAL) \
+	X("chain_avg_ns", "CHAIN-AVG", OUT_DURATION, out_u64_if(woken, node->chain_ns),           \
+	  OUT_OPTIONAL)                                                                           \
+	X("count_below", "WITH BELOW", OUT_U64, out_u64(node->below), OUT_OPTIONAL)
 
 static struct ebt_error *put_node(struct tree_view *v, const struct waketree_node *node)
 {
@@ -72,29 +74,13 @@ static struct ebt_error *put_node(struct tree_view *v, const struct waketree_nod
 	}
 	if (text_error(&label))
 		return text_error(&label);
-	return out_row(v->out, node->depth - 1,
-		       (struct out_value[]){
-			       out_str(text_str(&label)),
-			       task ? out_u64(task->tid) : out_null(),
-			       task ? out_u64(task->pid) : out_null(),
-			       task ? out_str(name) : out_null(),
-			       out_u64(!task),
-			       out_u64(node->again),
-			       out_u64_if(woken, node->count),
-			       out_u64_if(woken, node->soft),
-			       out_u64_if(woken, node->latency_ns),
-			       woken ? out_u64(node->latency_ns / node->count) : out_null(),
-			       out_u64_if(woken, node->max_ns),
-			       out_u64_if(woken, node->max_at),
-			       out_u64_if(woken, node->chain_ns),
-			       out_u64(node->below),
-		       });
+	return out_row(v->out, node->depth - 1, OUT_VALUES(NODES));
 }
 
 static struct ebt_error *put_nodes(struct tree_view *v)
 {
-	static const struct out_table table =
-		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | OUT_TREE);
+	const struct out_table table =
+		OUT_TABLE_OF("rows", NODES, .flags = OUT_KEEP_ORDER | OUT_TREE);
 
 	return out_rows(v->out, &table, waketree_n(v->tree), i,
 			put_node(v, waketree_node(v->tree, i)));

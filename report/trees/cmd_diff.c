@@ -124,46 +124,19 @@ static struct ebt_error *read_both(struct comparison *c)
 
 /* --- tables --- */
 
-static const struct out_column trace_columns[] = {
-	{ "trace", "TRACE", OUT_STRING, 0 },	  { "total_ns", "TIME", OUT_DURATION, 0 },
-	{ "duration_ns", "OF", OUT_DURATION, 0 }, { "stack_count", "STACKS", OUT_U64, 0 },
-	{ "scale", "TIMES", OUT_FLOAT, 0 },	  { "file", "FILE", OUT_STRING, OUT_FLEX },
-};
-
-static const struct out_table trace_table =
-	OUT_TABLE("traces", trace_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+#define TRACES(X)                                                                \
+	X("trace", "TRACE", OUT_STRING, out_cstr(name))                          \
+	X("total_ns", "TIME", OUT_DURATION, out_u64(side->total))                \
+	X("duration_ns", "OF", OUT_DURATION, out_u64(side->duration))            \
+	X("stack_count", "STACKS", OUT_U64, out_u64(side->feed.stacks))          \
+	X("scale", "TIMES", OUT_FLOAT, scale == 1 ? out_null() : out_f64(scale)) \
+	X("file", "FILE", OUT_STRING, out_cstr(side->file), OUT_FLEX)
 
 static struct ebt_error *put_trace(struct comparison *c, const char *name,
 				   const struct tree_side *side, double scale)
 {
-	return out_row(c->report->out, 0,
-		       (struct out_value[]){
-			       out_cstr(name),
-			       out_u64(side->total),
-			       out_u64(side->duration),
-			       out_u64(side->feed.stacks),
-			       scale == 1 ? out_null() : out_f64(scale),
-			       out_cstr(side->file),
-		       });
+	return out_row(c->report->out, 0, OUT_VALUES(TRACES));
 }
-
-static const struct out_column columns[] = {
-	{ "before_ns", "BEFORE", OUT_DURATION, 0 },
-	{ "after_ns", "AFTER", OUT_DURATION, 0 },
-	{ "change", "CHANGE", OUT_STRING, OUT_TEXT_ONLY | OUT_RIGHT },
-	{ "change_ns", "CHANGE", OUT_I64, OUT_DETAIL },
-	{ "relative", "CHANGE-%", OUT_STRING, OUT_TEXT_ONLY | OUT_RIGHT },
-	{ "change_percent", "CHANGE-%", OUT_FLOAT, OUT_DETAIL },
-	{ "before_percent", "BEFORE-%", OUT_PERCENT, OUT_DETAIL },
-	{ "after_percent", "AFTER-%", OUT_PERCENT, OUT_DETAIL },
-	{ "error_ns", "ERROR", OUT_DURATION, OUT_DETAIL },
-	{ "within_error", "WITHIN", OUT_BOOL, OUT_DETAIL },
-	{ "note", "NOTE", OUT_STRING, OUT_TEXT_ONLY },
-	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
-	{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
-};
-
-static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 
 static double percent(double part, double whole)
 {
@@ -187,6 +160,27 @@ static const char *note(const struct diff_func *func)
 	return func->after <= 0 ? "gone" : "";
 }
 
+#define FUNCTIONS(X)                                                                               \
+	X("before_ns", "BEFORE", OUT_DURATION, out_u64((uint64_t)(func->before + 0.5)))            \
+	X("after_ns", "AFTER", OUT_DURATION, out_u64((uint64_t)(func->after + 0.5)))               \
+	X("change", "CHANGE", OUT_STRING, out_str(text_str(&absolute)), OUT_TEXT_ONLY | OUT_RIGHT) \
+	X("change_ns", "CHANGE", OUT_I64, out_i64((int64_t)change), OUT_DETAIL)                    \
+	X("relative", "CHANGE-%", OUT_STRING, out_str(text_str(&relative)),                        \
+	  OUT_TEXT_ONLY | OUT_RIGHT)                                                               \
+	X("change_percent", "CHANGE-%", OUT_FLOAT,                                                 \
+	  func->before > 0 ? out_f64(100 * change / func->before) : out_null(), OUT_DETAIL)        \
+	X("before_percent", "BEFORE-%", OUT_PERCENT,                                               \
+	  out_f64(percent(func->before, (double)c->before.total * c->scale)), OUT_DETAIL)          \
+	X("after_percent", "AFTER-%", OUT_PERCENT,                                                 \
+	  out_f64(percent(func->after, (double)c->after.total)), OUT_DETAIL)                       \
+	X("error_ns", "ERROR", OUT_DURATION,                                                       \
+	  func->error > 0 ? out_u64((uint64_t)func->error) : out_null(), OUT_DETAIL)               \
+	X("within_error", "WITHIN", OUT_BOOL, out_u64(diff_within_error(change, func->error)),     \
+	  OUT_DETAIL)                                                                              \
+	X("note", "NOTE", OUT_STRING, out_cstr(note(func)), OUT_TEXT_ONLY)                         \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX)                      \
+	X("object", "OBJECT", OUT_STRING, out_cstr(object), OUT_FLEX)
+
 static struct ebt_error *put_func(struct comparison *c, const struct diff_func *func)
 {
 	double change = func->after - func->before;
@@ -199,30 +193,18 @@ static struct ebt_error *put_func(struct comparison *c, const struct diff_func *
 		text_printf(&relative, "%+.1f %%", 100 * change / func->before);
 	if (slash && out_format(c->report->out) == FORMAT_TABLE)
 		object = slash + 1;
-	return out_row(c->report->out, 0,
-		       (struct out_value[]){
-			       out_u64((uint64_t)(func->before + 0.5)),
-			       out_u64((uint64_t)(func->after + 0.5)),
-			       out_str(text_str(&absolute)),
-			       out_i64((int64_t)change),
-			       out_str(text_str(&relative)),
-			       func->before > 0 ? out_f64(100 * change / func->before) : out_null(),
-			       out_f64(percent(func->before, (double)c->before.total * c->scale)),
-			       out_f64(percent(func->after, (double)c->after.total)),
-			       func->error > 0 ? out_u64((uint64_t)func->error) : out_null(),
-			       out_u64(diff_within_error(change, func->error)),
-			       out_cstr(note(func)),
-			       out_cstr(func->name),
-			       out_cstr(object),
-		       });
+	return out_row(c->report->out, 0, OUT_VALUES(FUNCTIONS));
 }
 
 static struct ebt_error *put_tables(struct comparison *c)
 {
+	const struct out_table traces =
+		OUT_TABLE_OF("traces", TRACES, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table = OUT_TABLE_OF("rows", FUNCTIONS, .flags = OUT_KEEP_ORDER);
 	struct out *out = c->report->out;
 	size_t n, hidden = 0;
 	const struct diff_func *funcs = diff_funcs(c->diff, &n);
-	struct ebt_error *err = out_begin(out, &trace_table);
+	struct ebt_error *err = out_begin(out, &traces);
 
 	if (!err)
 		err = put_trace(c, "before", &c->before, c->scale);

@@ -405,8 +405,7 @@ static void test_width(void **state)
 /* A list of columns with their values; those that a terminal is too narrow for. */
 static void test_narrow(void **state)
 {
-	static const struct out_column listed[] = { KILLS(OUT_COLUMN) };
-	static const struct out_table table = OUT_TABLE("rows", listed);
+	const struct out_table table = OUT_TABLE_OF("rows", KILLS);
 	static const struct {
 		unsigned int width;
 		const char *option, *expected;
