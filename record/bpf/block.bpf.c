@@ -11,12 +11,8 @@
 /* Bits of block_args: how this kernel passes arguments (sources/block.c). */
 const volatile __u32 block_args = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, EBREC_BLOCK_REQUESTS);
-	__type(key, __u64); /* address of the request, or of the bio of a device without requests */
-	__type(value, struct ebrec_block_request);
-} block_requests SEC(".maps");
+/* By address of the request, or of the bio of a device without requests. */
+EBREC_HASH(block_requests, EBREC_BLOCK_REQUESTS, __u64, struct ebrec_block_request);
 
 /* Who dirtied a file last. Of a block device's own pages: each MiB of it. */
 struct block_file {
@@ -32,12 +28,7 @@ struct block_dirtier {
 	__u32 unused;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct block_file);
-	__type(value, struct block_dirtier);
-} block_dirtiers SEC(".maps");
+EBREC_LRU_HASH(block_dirtiers, 16384, struct block_file, struct block_dirtier);
 
 /*
  * Bios that were queued and have no request yet. One takes the place of another whose address has
@@ -53,14 +44,9 @@ struct block_bio {
 
 #define BLOCK_BIOS 16384 /* a power of two */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BLOCK_BIOS);
-	__type(key, __u32);
-	__type(value, struct block_bio);
-} block_bios SEC(".maps");
+EBREC_ARRAY(block_bios, BLOCK_BIOS, struct block_bio);
 
-static __always_inline struct block_bio *bio_slot(const struct bio___block *bio)
+static __always_inline struct block_bio *bio_slot(const struct bio *bio)
 {
 	__u64 address;
 	__u32 slot;
@@ -94,14 +80,13 @@ struct block_page {
 
 /* The file whose cached pages the bio begins with. Memory of programs (O_DIRECT) is no such page,
  * even where it is mapped from a file: its pages are not locked or under writeback. */
-static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
-				     struct block_page *ret)
+static __always_inline bool bio_page(const struct bio *bio, __u32 op, struct block_page *ret)
 {
-	const struct bio_vec___block *vec = bio->bi_io_vec;
+	const struct bio_vec *vec = bio->bi_io_vec;
 	__u32 i = bio->bi_iter.bi_idx;
-	struct address_space___block *mapping;
-	const struct page___block *page;
-	struct inode___block *inode;
+	struct address_space *mapping;
+	const struct page *page;
+	struct inode *inode;
 	unsigned long flags, head, first;
 	bool device;
 
@@ -109,7 +94,7 @@ static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
 		return false;
 	if (bpf_probe_read_kernel(&first, sizeof(first), &vec))
 		return false;
-	vec = (const void *)(first + (__u64)i * bpf_core_type_size(struct bio_vec___block));
+	vec = (const void *)(first + (__u64)i * bpf_core_type_size(struct bio_vec));
 	page = BPF_CORE_READ(vec, bv_page);
 	head = BPF_CORE_READ(page, compound_head);
 	if (head & 1)
@@ -138,10 +123,10 @@ static __always_inline bool bio_page(const struct bio___block *bio, __u32 op,
 
 /* Pages are dirtied by tasks, but for what some drivers do late; asking costs as much as the rest.
  */
-static __always_inline int dirty(const void *page, const struct address_space___block *mapping)
+static __always_inline int dirty(const void *page, const struct address_space *mapping)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
-	struct inode___block *inode = mapping->host;
+	struct inode *inode = mapping->host;
 	struct block_dirtier *known, new = {};
 	struct block_file file = {};
 
@@ -166,14 +151,13 @@ static __always_inline int dirty(const void *page, const struct address_space___
 }
 
 SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(ebrec_block_dirty_folio, const void *folio,
-	     const struct address_space___block *mapping)
+int BPF_PROG(ebrec_block_dirty_folio, const void *folio, const struct address_space *mapping)
 {
 	return gate && mapping ? dirty(folio, mapping) : 0;
 }
 
 SEC("tp_btf/writeback_dirty_page")
-int BPF_PROG(ebrec_block_dirty_page, const void *page, const struct address_space___block *mapping)
+int BPF_PROG(ebrec_block_dirty_page, const void *page, const struct address_space *mapping)
 {
 	return gate && mapping ? dirty(page, mapping) : 0;
 }
@@ -181,7 +165,7 @@ int BPF_PROG(ebrec_block_dirty_page, const void *page, const struct address_spac
 /* --- a request begins --- */
 
 /* Blames the request; false: not on a task that is followed. */
-static __always_inline bool blame(struct ebrec_block_request *r, const struct bio___block *bio,
+static __always_inline bool blame(struct ebrec_block_request *r, const struct bio *bio,
 				  const struct block_bio *who)
 {
 	struct block_dirtier *dirtier = NULL;
@@ -213,7 +197,7 @@ static __always_inline bool blame(struct ebrec_block_request *r, const struct bi
 	return dirtier->followed || config.all;
 }
 
-static __always_inline __u64 bio_cgroup(const struct bio___block *bio)
+static __always_inline __u64 bio_cgroup(const struct bio *bio)
 {
 	if (!bpf_core_field_exists(bio->bi_blkg))
 		return 0;
@@ -234,10 +218,10 @@ static __always_inline void remember(__u64 key, const struct ebrec_block_request
 		d->no_storage++;
 }
 
-static __always_inline void begin_request(const struct request___block *rq,
-					  const struct block_bio *who, __u64 now)
+static __always_inline void begin_request(const struct request *rq, const struct block_bio *who,
+					  __u64 now)
 {
-	const struct bio___block *bio = rq->bio;
+	const struct bio *bio = rq->bio;
 	struct ebrec_block_request r = {};
 	__u64 key = (__u64)rq;
 
@@ -257,7 +241,7 @@ static __always_inline void begin_request(const struct request___block *rq,
 
 /* What is known of a bio that now has a request. The bio takes the slot again when it is used
  * again. */
-static __always_inline void find_bio(const struct bio___block *bio, struct block_bio *ret)
+static __always_inline void find_bio(const struct bio *bio, struct block_bio *ret)
 {
 	struct block_bio *slot = bio ? bio_slot(bio) : NULL;
 
@@ -266,7 +250,7 @@ static __always_inline void find_bio(const struct bio___block *bio, struct block
 }
 
 SEC("tp_btf/block_io_start")
-int BPF_PROG(ebrec_block_io_start, const struct request___block *rq)
+int BPF_PROG(ebrec_block_io_start, const struct request *rq)
 {
 	struct block_bio who = {};
 
@@ -279,8 +263,7 @@ int BPF_PROG(ebrec_block_io_start, const struct request___block *rq)
 }
 
 /* What is known of a request that is on its way. Before 6.5 this is where it is seen first. */
-static __always_inline struct ebrec_block_request *find_request(const struct request___block *rq,
-								__u64 now)
+static __always_inline struct ebrec_block_request *find_request(const struct request *rq, __u64 now)
 {
 	__u64 key = (__u64)rq;
 	struct ebrec_block_request *r = bpf_map_lookup_elem(&block_requests, &key);
@@ -302,8 +285,8 @@ static __always_inline struct ebrec_block_request *find_request(const struct req
 	return bpf_map_lookup_elem(&block_requests, &key);
 }
 
-#define REQUEST(ctx) ((const struct request___block *)(ctx)[!!(block_args & EBREC_BLOCK_RQ_SECOND)])
-#define BIO(ctx)     ((const struct bio___block *)(ctx)[!!(block_args & EBREC_BLOCK_BIO_SECOND)])
+#define REQUEST(ctx) ((const struct request *)(ctx)[!!(block_args & EBREC_BLOCK_RQ_SECOND)])
+#define BIO(ctx)     ((const struct bio *)(ctx)[!!(block_args & EBREC_BLOCK_BIO_SECOND)])
 
 SEC("tp_btf/block_rq_insert")
 int ebrec_block_rq_insert(__u64 *ctx)
@@ -322,9 +305,9 @@ int ebrec_block_rq_insert(__u64 *ctx)
 
 #define MAX_BIOS 1024
 
-static __always_inline __u32 count_bios(const struct request___block *rq)
+static __always_inline __u32 count_bios(const struct request *rq)
 {
-	const struct bio___block *bio = rq->bio;
+	const struct bio *bio = rq->bio;
 	__u32 n;
 
 	for (n = 0; n < MAX_BIOS && bio; n++)
@@ -335,7 +318,7 @@ static __always_inline __u32 count_bios(const struct request___block *rq)
 SEC("tp_btf/block_rq_issue")
 int ebrec_block_rq_issue(__u64 *ctx)
 {
-	const struct request___block *rq;
+	const struct request *rq;
 	struct ebrec_block_request *r;
 	__u64 now, start;
 	__u32 n;
@@ -435,10 +418,10 @@ static __always_inline __u32 block_errno(__u32 status)
 }
 
 /* Nothing was seen of its beginning. */
-static __always_inline void find_late(const struct request___block *rq, __u64 now,
+static __always_inline void find_late(const struct request *rq, __u64 now,
 				      struct ebrec_block_request *ret)
 {
-	const struct bio___block *bio = rq->bio;
+	const struct bio *bio = rq->bio;
 
 	ret->op = block_op(rq->cmd_flags);
 	ret->flags = block_flags(rq->cmd_flags);
@@ -451,8 +434,7 @@ static __always_inline void find_late(const struct request___block *rq, __u64 no
 }
 
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int error,
-	     unsigned int bytes)
+int BPF_PROG(ebrec_block_rq_complete, const struct request *rq, int error, unsigned int bytes)
 {
 	struct ebrec_block_request *r, found = {};
 	__u64 key = (__u64)rq, now;
@@ -484,12 +466,12 @@ int BPF_PROG(ebrec_block_rq_complete, const struct request___block *rq, int erro
 /* --- bios, for devices without requests --- */
 
 /* Before 5.15 the queue of a bio is not asked, but its disk's; they are the same. */
-static __always_inline bool has_requests(const struct gendisk___block *disk)
+static __always_inline bool has_requests(const struct gendisk *disk)
 {
 	return disk->queue->mq_ops;
 }
 
-static __always_inline void begin_bio(const struct bio___block *bio, const struct block_bio *who)
+static __always_inline void begin_bio(const struct bio *bio, const struct block_bio *who)
 {
 	__u32 cmd_flags = bio->bi_opf;
 	struct ebrec_block_request r = {};
@@ -514,7 +496,7 @@ static __always_inline void begin_bio(const struct bio___block *bio, const struc
 SEC("tp_btf/block_bio_queue")
 int ebrec_block_bio_queue(__u64 *ctx)
 {
-	const struct bio___block *bio;
+	const struct bio *bio;
 	struct block_bio who = {}, *slot;
 
 	if (!gate)
@@ -536,7 +518,7 @@ int ebrec_block_bio_queue(__u64 *ctx)
 }
 
 SEC("tp_btf/block_bio_complete")
-int BPF_PROG(ebrec_block_bio_complete, const void *queue, const struct bio___block *bio)
+int BPF_PROG(ebrec_block_bio_complete, const void *queue, const struct bio *bio)
 {
 	struct ebrec_block_request *r;
 	__u64 key = (__u64)bio;

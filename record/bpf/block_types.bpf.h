@@ -10,108 +10,65 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct super_block___block {
-	__u32 s_dev;
+struct folio {
+	unsigned long index; /* 5.16; of a page before */
 };
 
-struct inode___block {
-	unsigned short i_mode;
-	struct super_block___block *i_sb;
-	unsigned long i_ino;
-	__u32 i_generation;
-};
+struct gendisk;
 
-struct address_space___block {
-	struct inode___block *host;
-};
-
-struct page___block {
-	unsigned long compound_head;
-	struct address_space___block *mapping;
-};
-
-/* 5.16 moved the index there. */
-struct folio___block {
-	unsigned long index;
-};
-
-struct page___index {
-	unsigned long index;
-};
-
-struct gendisk___block;
-
-struct request_queue___block {
+struct request_queue {
 	const void *mq_ops;
-	struct gendisk___block *disk; /* 5.15; request.rq_disk before */
+	struct gendisk *disk; /* 5.15; request.rq_disk before */
 };
 
-struct gendisk___block {
+struct gendisk {
 	int major, first_minor;
-	struct request_queue___block *queue;
+	struct request_queue *queue;
 };
 
-struct block_device___block {
+struct block_device {
 	__u32 bd_dev;
-	struct gendisk___block *bd_disk;
+	struct gendisk *bd_disk;
 };
 
-struct bio_vec___block {
-	struct page___block *bv_page;
+struct bio_vec {
+	struct page *bv_page;
 };
 
-struct bvec_iter___block {
+struct bvec_iter {
 	__u64 bi_sector;
 	unsigned int bi_size, bi_idx;
 };
 
-struct kernfs_node___block {
-	__u64 id;
+struct blkcg {
+	struct cgroup_subsys_state css;
 };
 
-struct cgroup___block {
-	struct kernfs_node___block *kn;
+struct blkcg_gq {
+	struct blkcg *blkcg;
 };
 
-struct css___block {
-	struct cgroup___block *cgroup;
-};
-
-struct blkcg___block {
-	struct css___block css;
-};
-
-struct blkcg_gq___block {
-	struct blkcg___block *blkcg;
-};
-
-struct bio___block {
-	struct bio___block *bi_next;
-	struct block_device___block *bi_bdev; /* 5.12 */
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev; /* 5.12 */
+	struct gendisk *bi_disk;      /* until 5.11, as the next */
+	__u8 bi_partno;
 	unsigned int bi_opf;
 	__u8 bi_status;
-	struct bvec_iter___block bi_iter;
-	struct blkcg_gq___block *bi_blkg; /* where there are limits for cgroups */
-	struct bio_vec___block *bi_io_vec;
+	struct bvec_iter bi_iter;
+	struct blkcg_gq *bi_blkg; /* where there are limits for cgroups */
+	struct bio_vec *bi_io_vec;
 };
 
-struct bio___disk {
-	struct gendisk___block *bi_disk;
-	__u8 bi_partno;
-};
-
-struct request___block {
-	struct request_queue___block *q;
+struct request {
+	struct request_queue *q;
+	struct gendisk *rq_disk; /* until 5.14 */
 	unsigned int cmd_flags;
 	__u32 rq_flags;
 	unsigned int __data_len;
 	__u64 __sector;
-	struct bio___block *bio, *biotail;
+	struct bio *bio, *biotail;
 	__u64 start_time_ns;
-};
-
-struct request___disk {
-	struct gendisk___block *rq_disk;
 };
 
 #pragma clang attribute pop
@@ -181,7 +138,7 @@ static __always_inline __u32 block_flags(__u32 cmd_flags)
 }
 
 /* The request is one step of several: flush, data, flush. It ends once more. */
-static __always_inline bool block_is_step(const struct request___block *rq)
+static __always_inline bool block_is_step(const struct request *rq)
 {
 	if (bpf_core_enum_value_exists(enum rqf_flags___block, __RQF_FLUSH_SEQ___block))
 		return rq->rq_flags &
@@ -190,7 +147,7 @@ static __always_inline bool block_is_step(const struct request___block *rq)
 }
 
 /* When the kernel's statistics say that it began; 0: it counts none, and does not say. */
-static __always_inline __u64 block_start(const struct request___block *rq, __u64 now)
+static __always_inline __u64 block_start(const struct request *rq, __u64 now)
 {
 	__u32 counted = 1u << 13; /* a macro until 6.9 */
 
@@ -199,48 +156,37 @@ static __always_inline __u64 block_start(const struct request___block *rq, __u64
 	return rq->rq_flags & counted && rq->start_time_ns <= now ? rq->start_time_ns : 0;
 }
 
-static __always_inline struct gendisk___block *block_disk(const struct request___block *rq)
+static __always_inline struct gendisk *block_disk(const struct request *rq)
 {
-	const struct request___disk *old = (const void *)rq;
-
-	if (bpf_core_field_exists(old->rq_disk))
-		return old->rq_disk;
-	return rq->q->disk;
+	return bpf_core_field_exists(rq->rq_disk) ? rq->rq_disk : rq->q->disk;
 }
 
-static __always_inline struct gendisk___block *block_bio_disk(const struct bio___block *bio)
+static __always_inline struct gendisk *block_bio_disk(const struct bio *bio)
 {
-	const struct bio___disk *old = (const void *)bio;
-
-	if (bpf_core_field_exists(old->bi_disk))
-		return old->bi_disk;
-	return bio->bi_bdev->bd_disk;
+	return bpf_core_field_exists(bio->bi_disk) ? bio->bi_disk : bio->bi_bdev->bd_disk;
 }
 
-static __always_inline __u32 block_disk_dev(const struct gendisk___block *disk)
+static __always_inline __u32 block_disk_dev(const struct gendisk *disk)
 {
 	return (__u32)disk->major << 20 | (__u32)disk->first_minor;
 }
 
 /* Until 5.11 partitions above the disk's own minors are taken for the disk. */
-static __always_inline __u32 block_bio_dev(const struct bio___block *bio)
+static __always_inline __u32 block_bio_dev(const struct bio *bio)
 {
-	const struct bio___disk *old = (const void *)bio;
-
-	if (bpf_core_field_exists(old->bi_disk))
-		return block_disk_dev(old->bi_disk) + old->bi_partno;
+	if (bpf_core_field_exists(bio->bi_disk))
+		return block_disk_dev(bio->bi_disk) + bio->bi_partno;
 	return bio->bi_bdev->bd_dev;
 }
 
 /* The index of a page in its file. */
-static __always_inline unsigned long block_page_index(const void *page)
+static __always_inline unsigned long block_page_index(const struct page *page)
 {
-	const struct page___index *old = page;
-	const struct folio___block *folio = page;
+	const struct folio *folio = (const void *)page;
 
 	if (bpf_core_field_exists(folio->index))
 		return BPF_CORE_READ(folio, index);
-	return BPF_CORE_READ(old, index);
+	return BPF_CORE_READ(page, index);
 }
 
 #endif

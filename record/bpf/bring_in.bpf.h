@@ -8,29 +8,7 @@
 
 #define FUSE_SUPER_MAGIC 0x65735546
 
-struct super_block___bring_in {
-	unsigned long s_magic;
-} __attribute__((preserve_access_index));
-
-struct inode___bring_in {
-	struct super_block___bring_in *i_sb;
-} __attribute__((preserve_access_index));
-
-struct file___bring_in {
-	struct inode___bring_in *f_inode;
-} __attribute__((preserve_access_index));
-
-struct vm_userfaultfd_ctx___bring_in {
-	void *ctx;
-} __attribute__((preserve_access_index));
-
-struct vm_area_struct___bring_in {
-	struct file___bring_in *vm_file;
-	struct vm_userfaultfd_ctx___bring_in vm_userfaultfd_ctx;
-} __attribute__((preserve_access_index));
-
-static long ebrec_may_wait(struct task_struct *task, struct vm_area_struct___bring_in *vma,
-			   bool *ret)
+static long ebrec_may_wait(struct task_struct *task, struct vm_area_struct *vma, bool *ret)
 {
 	*ret = BPF_CORE_READ(vma, vm_file, f_inode, i_sb, s_magic) != FUSE_SUPER_MAGIC;
 	if (bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) &&

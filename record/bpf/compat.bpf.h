@@ -1,39 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Differences between kernels, one helper each. Names with three underscores are flavours: CO-RE
- * takes `struct task_struct___old` for `struct task_struct` of a kernel that looks like it.
- */
+/* Differences between kernels, one helper each. */
 #ifndef RECORD_BPF_COMPAT_BPF_H
 #define RECORD_BPF_COMPAT_BPF_H
 
 #include "record/bpf/ebt.bpf.h"
 
-struct task_struct___cpu {
-	unsigned int cpu;
-} __attribute__((preserve_access_index));
-
-struct task_struct___state {
-	long state;
-} __attribute__((preserve_access_index));
-
 /* The CPU whose run queue the task is on. 5.16 moved task_struct.cpu to thread_info. */
 static __always_inline __u32 ebrec_task_cpu(const struct task_struct *task)
 {
-	const struct task_struct___cpu *old = (const void *)task;
-
-	if (bpf_core_field_exists(old->cpu))
-		return old->cpu;
-	return task->thread_info.cpu;
+	return bpf_core_field_exists(task->cpu) ? task->cpu : task->thread_info.cpu;
 }
 
 /* 5.14 renamed state to __state and made it 32 bits wide. */
 static __always_inline __u32 ebrec_task_state(const struct task_struct *task)
 {
-	const struct task_struct___state *old = (const void *)task;
-
-	if (bpf_core_field_exists(old->state))
-		return old->state;
-	return task->__state;
+	return bpf_core_field_exists(task->state) ? task->state : task->__state;
 }
 
 struct pcpu_hot___count {

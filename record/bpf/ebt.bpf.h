@@ -21,6 +21,30 @@ const volatile struct ebrec_bpf_config config __weak = {};
 /* 0: record nothing. Opened when everything is attached, closed before anything is detached. */
 volatile __u32 gate __weak = 0;
 
+/*
+ * Maps; in a header, which several objects include, followed by __weak. Those of 1 entry may be
+ * made larger when they are loaded.
+ */
+#define EBREC_MAP(name, kind, flags, n, key_type, value_type) \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_##kind);            \
+		__uint(map_flags, flags);                     \
+		__uint(max_entries, n);                       \
+		__type(key, key_type);                        \
+		__type(value, value_type);                    \
+	} name SEC(".maps")
+
+#define EBREC_ARRAY(name, n, value)	    EBREC_MAP(name, ARRAY, 0, n, __u32, value)
+#define EBREC_CPU_ARRAY(name, n, value)	    EBREC_MAP(name, PERCPU_ARRAY, 0, n, __u32, value)
+#define EBREC_HASH(name, n, key, value)	    EBREC_MAP(name, HASH, 0, n, key, value)
+#define EBREC_LRU_HASH(name, n, key, value) EBREC_MAP(name, LRU_HASH, 0, n, key, value)
+/* One that user space maps into its memory. */
+#define EBREC_SHARED_ARRAY(name, value) EBREC_MAP(name, ARRAY, BPF_F_MMAPABLE, 1, __u32, value)
+#define EBREC_TASK_STORAGE(name, value) \
+	EBREC_MAP(name, TASK_STORAGE, BPF_F_NO_PREALLOC, 0, int, value)
+/* For a tail call. */
+#define EBREC_PROGRAMS(name) EBREC_MAP(name, PROG_ARRAY, 0, 1, __u32, __u32)
+
 struct ebrec_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -33,40 +57,18 @@ struct {
 	__array(values, struct ebrec_ring);
 } rings SEC(".maps") __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_slot);
-} slots SEC(".maps") __weak;
+EBREC_SHARED_ARRAY(slots, struct ebrec_slot) __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_followed);
-} followed SEC(".maps") __weak;
+EBREC_SHARED_ARRAY(followed, struct ebrec_followed) __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBREC_DROPS_TABLES);
-	__type(key, __u32);
-	__type(value, struct ebrec_drops);
-} drops SEC(".maps") __weak;
+EBREC_CPU_ARRAY(drops, EBREC_DROPS_TABLES, struct ebrec_drops) __weak;
 
 /*
  * When the system call that a tid is in began; 0: it is in none. An array by tid, not task
  * storage: the lookup is a few instructions instead of two calls and a lock, which is a third of
  * what a traced call costs. 8 bytes for each possible tid, only made with source `syscalls`.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} syscall_start SEC(".maps") __weak;
+EBREC_ARRAY(syscall_start, 1, __u64) __weak;
 
 /* --- filter --- */
 
@@ -142,12 +144,7 @@ static __always_inline void ebrec_fill_head(struct ebt_wire_head *head, __u32 ta
  * With source `lock`: this CPU takes the lock of a ring. If it has to wait, that would be a row
  * too, which would have to take the same lock.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} ring_busy SEC(".maps") __weak;
+EBREC_CPU_ARRAY(ring_busy, 1, __u32) __weak;
 
 static __always_inline __u32 *ebrec_ring_enter(void)
 {

@@ -45,28 +45,13 @@ struct ebrec_event {
 	__u8 unused2[EBREC_EVENT_ROW]; /* the verifier adds the last start to the largest length */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBREC_EVENT_LEVELS);
-	__type(key, __u32);
-	__type(value, struct ebrec_event);
-} event_scratch SEC(".maps") __weak;
+EBREC_CPU_ARRAY(event_scratch, EBREC_EVENT_LEVELS, struct ebrec_event) __weak;
 
 /* How many of them are in use. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} event_depth SEC(".maps") __weak;
+EBREC_CPU_ARRAY(event_depth, 1, __u32) __weak;
 
 /* [0]: ebrec_event_stacks; empty where nobody wants stacks. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} event_programs SEC(".maps") __weak;
+EBREC_PROGRAMS(event_programs) __weak;
 
 /* The row that is under way; *ret_depth counts it. */
 static __always_inline struct ebrec_event *ebrec_event_current(__u32 **ret_depth)

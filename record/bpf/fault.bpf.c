@@ -10,42 +10,6 @@
 
 #include <linux/bpf_perf_event.h>
 
-struct task_struct___fault {
-	unsigned long min_flt, maj_flt;
-	int pagefault_disabled;
-} __attribute__((preserve_access_index));
-
-struct mm_struct___fault {
-	unsigned long start_brk, brk, start_stack;
-} __attribute__((preserve_access_index));
-
-struct path___fault {
-	struct dentry___path *dentry;
-} __attribute__((preserve_access_index));
-
-struct file___fault {
-	struct inode___path *f_inode;
-	struct path___fault f_path;
-} __attribute__((preserve_access_index));
-
-/* Counts whatever changes mappings: 6.13, and 6.4. */
-struct mm_struct___seqcount {
-	struct {
-		__u32 sequence;
-	} mm_lock_seq;
-} __attribute__((preserve_access_index));
-
-struct mm_struct___seq {
-	int mm_lock_seq;
-} __attribute__((preserve_access_index));
-
-struct vm_area_struct___fault {
-	unsigned long vm_start, vm_end, vm_pgoff;
-	struct mm_struct___fault *vm_mm;
-	struct file___fault *vm_file;
-	const void *vm_ops;
-} __attribute__((preserve_access_index));
-
 /* What is mapped somewhere. */
 struct fault_mapping {
 	__u64 start, end, offset;
@@ -64,20 +28,10 @@ struct fault_state {
 	struct fault_mapping last;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct fault_state);
-} fault_states SEC(".maps");
+EBREC_TASK_STORAGE(fault_states, struct fault_state);
 
 /* [0]: ebrec_fault_stacks. Tail calls work between programs of one kind. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} fault_programs SEC(".maps");
+EBREC_PROGRAMS(fault_programs);
 
 /* --- the exception --- */
 
@@ -88,12 +42,11 @@ struct {
 static __always_inline int enter(__u64 address, __u64 code)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct task_struct___fault *flags = (const void *)task;
 	struct fault_state *state;
 	__u32 access = EBT_V_fault_access_read;
 
 	/* Where faults are disabled nothing is handled: somebody peeks, maybe in an interrupt. */
-	if (!gate || !ebrec_task_followed(task) || flags->pagefault_disabled)
+	if (!gate || !ebrec_task_followed(task) || task->pagefault_disabled)
 		return 0;
 	state = bpf_task_storage_get(&fault_states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state)
@@ -124,13 +77,13 @@ int BPF_PROG(ebrec_fault_kernel, unsigned long address, const void *regs, unsign
 
 struct fault_search {
 	struct fault_mapping found;
-	struct inode___path *inode;
-	struct dentry___path *dentry;
+	struct inode *inode;
+	struct dentry *dentry;
 };
 
-static __always_inline __u32 mapping_kind(const struct vm_area_struct___fault *vma)
+static __always_inline __u32 mapping_kind(const struct vm_area_struct *vma)
 {
-	const struct mm_struct___fault *mm = vma->vm_mm;
+	const struct mm_struct *mm = vma->vm_mm;
 
 	if (BPF_CORE_READ(vma, vm_file))
 		return EBT_V_fault_mapping_file;
@@ -143,10 +96,10 @@ static __always_inline __u32 mapping_kind(const struct vm_area_struct___fault *v
 	return EBT_V_fault_mapping_anonymous;
 }
 
-static long take_vma(struct task_struct *task, struct vm_area_struct___fault *vma,
+static long take_vma(struct task_struct *task, struct vm_area_struct *vma,
 		     struct fault_search *search)
 {
-	const struct file___fault *file = BPF_CORE_READ(vma, vm_file);
+	const struct file *file = BPF_CORE_READ(vma, vm_file);
 
 	search->found.kind = mapping_kind(vma);
 	search->found.start = vma->vm_start;
@@ -163,11 +116,10 @@ static long take_vma(struct task_struct *task, struct vm_area_struct___fault *vm
 static __always_inline __u32 mapping_changes(const struct task_struct *task)
 {
 	const struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	const struct mm_struct___seqcount *count = (const void *)mm;
-	const struct mm_struct___seq *old = (const void *)mm;
+	const struct mm_struct___old *old = (const void *)mm;
 
-	if (bpf_core_field_exists(count->mm_lock_seq.sequence))
-		return BPF_CORE_READ(count, mm_lock_seq.sequence);
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
+		return BPF_CORE_READ(mm, mm_lock_seq.sequence);
 	if (bpf_core_field_exists(old->mm_lock_seq))
 		return BPF_CORE_READ(old, mm_lock_seq);
 	return 0;
@@ -225,13 +177,12 @@ static __always_inline void fill_mapping(struct ebt_wire_fault *row, struct task
 static __always_inline bool since_last(struct fault_state *state, const struct task_struct *task,
 				       __u64 *ret_minor, __u64 *ret_major)
 {
-	const struct task_struct___fault *counts = (const void *)task;
 	bool known = state->counted || task->start_time > config.loaded_ns;
 
-	*ret_minor = counts->min_flt - state->minor;
-	*ret_major = counts->maj_flt - state->major;
-	state->minor = counts->min_flt;
-	state->major = counts->maj_flt;
+	*ret_minor = task->min_flt - state->minor;
+	*ret_major = task->maj_flt - state->major;
+	state->minor = task->min_flt;
+	state->major = task->maj_flt;
 	state->counted = 1;
 	return known;
 }

@@ -9,41 +9,6 @@
 
 #include "record/bpf/ebt.bpf.h"
 
-struct super_block___path {
-	__u32 s_dev;
-	struct dentry___path *s_root;
-} __attribute__((preserve_access_index));
-
-struct hlist_node___path {
-	struct hlist_node___path *next;
-} __attribute__((preserve_access_index));
-
-struct hlist_head___path {
-	struct hlist_node___path *first;
-} __attribute__((preserve_access_index));
-
-struct qstr___path {
-	__u32 len;
-	const unsigned char *name;
-} __attribute__((preserve_access_index));
-
-struct dentry___path {
-	struct dentry___path *d_parent;
-	struct qstr___path d_name;
-	struct {
-		struct hlist_node___path d_alias;
-	} d_u;
-} __attribute__((preserve_access_index));
-
-struct inode___path {
-	struct super_block___path *i_sb;
-	unsigned long i_ino;
-	__u32 i_generation;
-	__u32 i_nlink;
-	__u32 i_rdev;
-	struct hlist_head___path i_dentry;
-} __attribute__((preserve_access_index));
-
 struct ebrec_inode_id {
 	__u64 inode;
 	__u32 dev; /* as the kernel has it: see EBREC_DEV_MAJOR */
@@ -54,12 +19,7 @@ struct ebrec_inode_id {
 #define EBREC_DEV_MINOR(dev) ((dev) & ((1u << 20) - 1))
 
 /* Who has been named. What falls out is named again. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct ebrec_inode_id);
-	__type(value, __u8);
-} inode_seen SEC(".maps") __weak;
+EBREC_LRU_HASH(inode_seen, 65536, struct ebrec_inode_id, __u8) __weak;
 
 #define INODE_PATH_BYTES  4096 /* PATH_MAX; a power of two */
 #define INODE_PATH_NAME	  255  /* NAME_MAX; one less than a power of two */
@@ -72,15 +32,9 @@ struct inode_path_scratch {
 	__u8 path[2 * INODE_PATH_BYTES]; /* half of it is for the verifier */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, INODE_PATH_LEVELS);
-	__type(key, __u32);
-	__type(value, struct inode_path_scratch);
-} inode_path_scratch SEC(".maps") __weak;
+EBREC_CPU_ARRAY(inode_path_scratch, INODE_PATH_LEVELS, struct inode_path_scratch) __weak;
 
-static __always_inline void ebrec_inode_id(const struct inode___path *inode,
-					   struct ebrec_inode_id *ret)
+static __always_inline void ebrec_inode_id(const struct inode *inode, struct ebrec_inode_id *ret)
 {
 	ret->inode = BPF_CORE_READ(inode, i_ino);
 	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -88,23 +42,23 @@ static __always_inline void ebrec_inode_id(const struct inode___path *inode,
 }
 
 /* Any of the inode's names; NULL: it has none, or the kernel has not looked it up by name. */
-static __always_inline const struct dentry___path *inode_dentry(const struct inode___path *inode)
+static __always_inline const struct dentry *inode_dentry(const struct inode *inode)
 {
-	const struct hlist_node___path *first = BPF_CORE_READ(inode, i_dentry.first);
+	const struct hlist_node *first = BPF_CORE_READ(inode, i_dentry.first);
 
 	if (!first)
 		return NULL;
-	return (const void *)first - bpf_core_field_offset(struct dentry___path, d_u.d_alias);
+	return (const void *)first - bpf_core_field_offset(struct dentry, d_u.d_alias);
 }
 
 /* Writes the path up to path[INODE_PATH_BYTES - 1]; returns where it begins. */
-static __always_inline __u32 inode_path_write(__u8 *path, const struct dentry___path *dentry,
-					      const struct dentry___path *root)
+static __always_inline __u32 inode_path_write(__u8 *path, const struct dentry *dentry,
+					      const struct dentry *root)
 {
 	__u32 at = INODE_PATH_BYTES - 1;
 
 	for (int i = 0; i < INODE_PATH_DEPTH && dentry && dentry != root; i++) {
-		const struct dentry___path *parent = BPF_CORE_READ(dentry, d_parent);
+		const struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
 		const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
 		__u32 len = BPF_CORE_READ(dentry, d_name.len);
 
@@ -126,7 +80,7 @@ static __always_inline __u32 inode_path_write(__u8 *path, const struct dentry___
 }
 
 static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
-					    const struct inode___path *inode,
+					    const struct inode *inode,
 					    const struct ebrec_inode_id *id, __u32 at)
 {
 	/* Rows begin at multiples of eight. */
@@ -159,8 +113,7 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
  * Makes sure that the file has a row. dentry: the name by which it was opened; NULL: any. One that
  * cannot be sent is counted, and tried again.
  */
-static __always_inline void ebrec_name_inode(const struct inode___path *inode,
-					     const struct dentry___path *dentry,
+static __always_inline void ebrec_name_inode(const struct inode *inode, const struct dentry *dentry,
 					     const struct ebrec_inode_id *id, bool interrupt)
 {
 	struct inode_path_scratch *scratch;

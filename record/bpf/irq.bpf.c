@@ -46,32 +46,17 @@ struct irq_cpu {
 	__u64 raised[MAX_SOFT]; /* since when; 0: it is not */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct irq_cpu);
-} irq_cpus SEC(".maps");
+EBREC_CPU_ARRAY(irq_cpus, 1, struct irq_cpu);
 
 /* Names that are in the file, by a hash of where they are in memory. Where two fall together, both
  * come again. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, NAMES);
-	__type(key, __u32);
-	__type(value, __u64);
-} irq_names SEC(".maps");
+EBREC_ARRAY(irq_names, NAMES, __u64);
 
 struct work_state {
 	__u64 since, function;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct work_state);
-} work_states SEC(".maps");
+EBREC_TASK_STORAGE(work_states, struct work_state);
 
 static __always_inline struct irq_cpu *this_cpu(void)
 {

@@ -2,8 +2,10 @@
 /*
  * The few kernel types that our BPF programs look into, with only the fields that they use. The
  * loader moves every access to where the running kernel has the field (CO-RE), so layout and
- * order here mean nothing, and building needs no BTF of any kernel. A field that some kernels
- * lack is used through compat.bpf.h only.
+ * order here mean nothing, and building needs no BTF of any kernel. Beside a field that some
+ * kernels lack stands which have it; whoever uses it asks first: bpf_core_field_exists(). Names
+ * with three underscores are flavours, for a field that had another type: CO-RE takes
+ * `struct mm_struct___old` for `struct mm_struct` of a kernel that looks like it.
  */
 #ifndef RECORD_BPF_KERNEL_TYPES_H
 #define RECORD_BPF_KERNEL_TYPES_H
@@ -18,10 +20,134 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct percpu_counter {
+	__s64 count;
+};
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+};
+
+/* --- files --- */
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct qstr {
+	__u32 len;
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+	struct dentry *s_root;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation, i_nlink, i_rdev;
+	struct hlist_head i_dentry;
+	__s64 i_size;
+	struct timespec64 i_mtime;   /* until 6.6 */
+	struct timespec64 __i_mtime; /* 6.7 to 6.10 */
+	__s64 i_mtime_sec;	     /* 6.11 */
+	__u32 i_mtime_nsec;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	unsigned long compound_head;
+	unsigned long index; /* until 5.15; in folio since */
+	struct address_space *mapping;
+};
+
+/* --- address spaces --- */
+
+struct mm_struct;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
+	struct mm_struct *vm_mm;
+	struct file *vm_file;
+	const void *vm_ops;
+	struct {
+		void *ctx; /* where the kernel has userfaultfd */
+	} vm_userfaultfd_ctx;
+};
+
+struct xol_area {
+	unsigned long vaddr;
+};
+
+enum { FILE_PAGES, ANON_PAGES, SWAP_ENTRIES, SHMEM_PAGES, N_RSS_COUNTERS }; /* since 4.5 */
+
+struct mm_struct {
+	unsigned long arg_start, arg_end, start_brk, brk, start_stack;
+	unsigned long total_vm, exec_vm; /* pages */
+	struct task_struct *owner;	 /* with memory cgroups */
+	struct {
+		__s64 counter;
+	} pgtables_bytes;
+	struct percpu_counter rss_stat[N_RSS_COUNTERS]; /* 6.2 */
+	struct {
+		__u32 sequence;
+	} mm_lock_seq; /* 6.13; counts whatever changes mappings */
+	struct {
+		void *vdso;
+	} context;
+	struct {
+		struct xol_area *xol_area;
+	} uprobes_state;
+};
+
+struct mm_struct___old {
+	int mm_lock_seq; /* 6.4 to 6.12 */
+	struct {
+		struct {
+			__s64 counter;
+		} count[N_RSS_COUNTERS];
+	} rss_stat; /* until 6.1 */
+};
+
+/* --- tasks --- */
+
 struct thread_info {
 	unsigned long flags;
 	__u32 status;
-	__u32 cpu;
+	__u32 cpu; /* 5.16 */
+};
+
+struct thread_struct {
+	unsigned long fsbase;
 };
 
 struct rq;
@@ -34,11 +160,6 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* of the CPU, and of the task's group */
 	__u64 sum_exec_runtime;
 	__u64 prev_sum_exec_runtime; /* when it was put on the CPU; fair class only */
-};
-
-struct mm_struct {
-	unsigned long arg_start, arg_end;
-	unsigned long exec_vm; /* pages */
 };
 
 /* Both exist only where the kernel is built to count. */
@@ -56,6 +177,7 @@ struct signal_struct {
 	unsigned long maxrss; /* pages */
 	struct task_io_accounting ioac;
 	unsigned long long sum_sched_runtime;
+	short oom_score_adj;
 };
 
 struct kernfs_node {
@@ -83,14 +205,35 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+struct return_instance {
+	unsigned long stack, orig_ret_vaddr; /* where the return address was, and which */
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
-	unsigned int __state; /* 5.14; `state` before */
+	struct thread_struct thread;
+	unsigned int cpu;     /* until 5.15; thread_info.cpu since */
+	long state;	      /* until 5.13 */
+	unsigned int __state; /* 5.14 */
 	unsigned int flags;
 	int prio, static_prio;
 	unsigned int rt_priority, policy;
 	int on_cpu;
-	int exit_code;
+	int exit_code, exit_state;
+	int pagefault_disabled;
 	__s32 pid;
 	__s32 tgid;
 	__u64 start_time;
@@ -100,9 +243,11 @@ struct task_struct {
 	struct task_struct *real_parent, *group_leader;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	const struct cred *real_cred;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
+	struct uprobe_task *utask;
 };
 
 struct linux_binprm {
@@ -136,5 +281,8 @@ struct bpf_iter__task {
 
 /* task_struct.static_prio of nice 0. */
 #define DEFAULT_PRIO 120
+
+/* thread_info.status: the system call came through a 32-bit entry. */
+#define TS_COMPAT 2
 
 #endif

@@ -5,8 +5,22 @@
  * Objects are in a hash map; where it is full, all frees are recorded from then on, so that none is
  * missed. Pages have a byte each. Maps of a fixed size only: this runs inside the allocator.
  */
+#include "record/bpf/compat.bpf.h"
 #include "record/bpf/event_stack.bpf.h"
-#include "record/bpf/kmem_compat.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kmem_cache {
+	unsigned int size, object_size;
+	const char *name;
+};
+
+/* From 6.1 on, when kmem_cache_alloc began to tell the cache and not sizes. */
+struct trace_event_raw_kmem_cache_alloc {
+	unsigned long call_site;
+};
+
+#pragma clang attribute pop
 
 #define CACHE_NAME 32
 #define ZERO_SIZE  16 /* kmalloc(0) gives this; nothing is there */
@@ -22,20 +36,10 @@ const volatile __u32 kmem_page_size = 4096;
 /* Set when an object did not fit into kmem_live. */
 __u32 kmem_overflow = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} kmem_live SEC(".maps");
+EBREC_HASH(kmem_live, 1, __u64, __u32);
 
 /* A byte for each page of the machine, 8 together, by the number modulo their count. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} kmem_pages SEC(".maps");
+EBREC_ARRAY(kmem_pages, 1, __u64);
 
 #define STACKS (kmem_stacks ? EBREC_KSTACK | EBREC_USTACK : 0)
 
@@ -227,7 +231,7 @@ int ebrec_kmem_cache_free(__u64 *ctx)
  * everywhere, so that numbers begin at a multiple of 2^24. */
 static __always_inline __u64 page_number(__u64 page)
 {
-	return page / bpf_core_type_size(struct page___size) & ((1ull << PAGE_BITS) - 1);
+	return page / bpf_core_type_size(struct page) & ((1ull << PAGE_BITS) - 1);
 }
 
 static __always_inline __u64 *page_word(__u64 number)
@@ -322,6 +326,32 @@ int ebrec_page_free(__u64 *ctx)
 
 /* --- resident memory of processes --- */
 
+/* The process that has this memory, or NULL. */
+static __always_inline const struct task_struct *kmem_owner(const struct mm_struct *mm)
+{
+	return bpf_core_field_exists(mm->owner) ? mm->owner : NULL;
+}
+
+/* What tracepoint rss_stat tells, in pages; false: nothing. Some pages for each CPU are not in it
+ * from 6.2 on. */
+static __always_inline bool kmem_rss(const __u64 *ctx, __s64 *ret)
+{
+	const struct mm_struct *mm = (const void *)ctx[0];
+	__u32 kind = ctx[1];
+
+	if (kind >= N_RSS_COUNTERS)
+		return false;
+	if (!bpf_core_field_exists(mm->rss_stat)) {
+		*ret = ctx[2];
+		return true;
+	}
+	return !bpf_probe_read_kernel(ret, sizeof(*ret),
+				      (const void *)mm +
+					      bpf_core_field_offset(struct mm_struct, rss_stat) +
+					      kind * bpf_core_type_size(struct percpu_counter) +
+					      bpf_core_field_offset(struct percpu_counter, count));
+}
+
 /* What was told last: the tracepoint comes with each page, and most change nothing that can be
  * seen. */
 struct rss_key {
@@ -329,12 +359,7 @@ struct rss_key {
 	__u64 kind;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct rss_key);
-	__type(value, __s64);
-} kmem_rss_told SEC(".maps");
+EBREC_LRU_HASH(kmem_rss_told, 16384, struct rss_key, __s64);
 
 static __always_inline bool rss_is_news(const __u64 *ctx, __s64 pages)
 {
@@ -352,7 +377,7 @@ static __always_inline bool rss_is_news(const __u64 *ctx, __s64 pages)
 SEC("tp_btf/rss_stat")
 int ebrec_rss_stat(__u64 *ctx)
 {
-	const struct mm_struct___owner *mm = (const void *)ctx[0];
+	const struct mm_struct *mm = (const void *)ctx[0];
 	const struct task_struct *owner;
 	struct ebt_wire_rss_stat *row;
 	__u64 flags;

@@ -10,8 +10,6 @@
 #include "record/bpf/compat.bpf.h"
 #include "record/bpf/event_stack.bpf.h"
 
-#define TS_COMPAT	      2 /* thread_info.status: the call came through a 32-bit entry */
-
 #define FUTEX_PRIVATE_FLAG    128
 #define FUTEX_FLAGS	      (FUTEX_PRIVATE_FLAG | 256 /* FUTEX_CLOCK_REALTIME */)
 #define FUTEX_WAITERS	      0x80000000
@@ -47,21 +45,11 @@ struct lock_state {
 	struct held_up waits[TASK_WAITS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct lock_state);
-} lock_states SEC(".maps");
+EBREC_TASK_STORAGE(lock_states, struct lock_state);
 
 /* Who spins stays on its CPU until it has the lock. By level, of which each waits for one at most:
  * what was not seen to end, since a program does not run within itself, is overwritten. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBREC_LEVELS);
-	__type(key, __u32);
-	__type(value, struct held_up);
-} lock_spins SEC(".maps");
+EBREC_CPU_ARRAY(lock_spins, EBREC_LEVELS, struct held_up);
 
 static __always_inline struct lock_state *state_of(const struct task_struct *task)
 {
@@ -244,33 +232,14 @@ static __always_inline void read_owner(const struct task_struct *task,
 	}
 }
 
-struct super_block___lock {
-	__u32 s_dev;
-} __attribute__((preserve_access_index));
-
-struct inode___lock {
-	struct super_block___lock *i_sb;
-	unsigned long i_ino;
-} __attribute__((preserve_access_index));
-
-struct file___lock {
-	struct inode___lock *f_inode;
-} __attribute__((preserve_access_index));
-
-struct vm_area_struct___lock {
-	unsigned long vm_start, vm_flags, vm_pgoff;
-	struct file___lock *vm_file;
-} __attribute__((preserve_access_index));
-
 struct shared_key {
 	__u64 address, inode, offset;
 	__u32 dev, unused;
 };
 
-static long take_vma(struct task_struct *task, struct vm_area_struct___lock *vma,
-		     struct shared_key *key)
+static long take_vma(struct task_struct *task, struct vm_area_struct *vma, struct shared_key *key)
 {
-	const struct file___lock *file = BPF_CORE_READ(vma, vm_file);
+	const struct file *file = BPF_CORE_READ(vma, vm_file);
 
 	if (!(vma->vm_flags & VM_SHARED) || !file)
 		return 0;

@@ -42,12 +42,7 @@ struct mark_scratch {
 	struct mark_texts texts;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct mark_scratch);
-} mark_scratches SEC(".maps");
+EBREC_TASK_STORAGE(mark_scratches, struct mark_scratch);
 
 /* The last argument is in a register that ebmark.h can name without a variable for it. */
 #ifdef __TARGET_ARCH_x86

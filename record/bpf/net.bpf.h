@@ -119,20 +119,11 @@ struct net_socket {
 
 enum { NET_STAGE_OTHER, NET_STAGE_CONNECT, NET_STAGE_ACCEPT, NET_STAGE_CONNECTED };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__type(key, int);
-	__type(value, struct net_socket);
-} net_sockets SEC(".maps") __weak;
+EBREC_MAP(net_sockets, SK_STORAGE, BPF_F_NO_PREALLOC | BPF_F_CLONE, 0, int, struct net_socket)
+__weak;
 
 /* Network namespaces that followed tasks use: their devices' packets are recorded. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u8);
-} net_namespaces SEC(".maps") __weak;
+EBREC_LRU_HASH(net_namespaces, 4096, __u32, __u8) __weak;
 
 static __always_inline __u32 net_sock_ns(const struct sock *sk)
 {

@@ -27,12 +27,7 @@ struct packet {
 	__u32 segments, protocol;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct packet_key);
-	__type(value, struct packet);
-} net_packets SEC(".maps");
+EBREC_HASH(net_packets, 65536, struct packet_key, struct packet);
 
 /* Devices with a row already, and their names. */
 struct device_key {
@@ -43,12 +38,7 @@ struct device_name {
 	__u64 word[2];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct device_key);
-	__type(value, struct device_name);
-} net_devices SEC(".maps");
+EBREC_LRU_HASH(net_devices, 4096, struct device_key, struct device_name);
 
 struct device_record {
 	struct ebt_wire_net_device row;

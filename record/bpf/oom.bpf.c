@@ -16,48 +16,6 @@
 /* Tracepoint mark_victim: 6.10 gives the task, earlier kernels its thread id. */
 const volatile __u32 oom_victim_is_task = 0;
 
-/* enum of mm_types_task.h; the same since 4.5. */
-enum { FILE_PAGES, ANON_PAGES, SWAP_ENTRIES, SHMEM_PAGES, N_COUNTERS };
-
-struct percpu_counter___oom {
-	__s64 count;
-} __attribute__((preserve_access_index));
-
-/* 6.2 */
-struct mm_struct___oom {
-	unsigned long total_vm;
-	struct {
-		__s64 counter;
-	} pgtables_bytes;
-	struct percpu_counter___oom rss_stat[N_COUNTERS];
-} __attribute__((preserve_access_index));
-
-struct mm_struct___old_oom {
-	struct {
-		struct {
-			__s64 counter;
-		} count[N_COUNTERS];
-	} rss_stat;
-} __attribute__((preserve_access_index));
-
-struct signal_struct___oom {
-	short oom_score_adj;
-} __attribute__((preserve_access_index));
-
-struct cred___oom {
-	struct {
-		__u32 val;
-	} uid;
-} __attribute__((preserve_access_index));
-
-struct task_struct___oom {
-	__s32 pid, tgid;
-	char comm[COMM_LEN];
-	struct mm_struct___oom *mm;
-	struct signal_struct___oom *signal;
-	const struct cred___oom *real_cred;
-} __attribute__((preserve_access_index));
-
 struct mem_cgroup___oom {
 	struct cgroup_subsys_state css;
 } __attribute__((preserve_access_index));
@@ -98,26 +56,16 @@ struct oom_choice {
 };
 
 /* One is enough, as the kernel makes one choice at a time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct oom_choice);
-} oom_choices SEC(".maps");
+EBREC_ARRAY(oom_choices, 1, struct oom_choice);
 
 /* Between signal and mark the task stays on its CPU: it holds a spinlock of the victim. */
 struct oom_signal {
 	__u32 tid; /* who has sent it */
 	__u32 victim;
-	const struct task_struct___oom *task;
+	const struct task_struct *task;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct oom_signal);
-} oom_signals SEC(".maps");
+EBREC_CPU_ARRAY(oom_signals, 1, struct oom_signal);
 
 static __always_inline struct oom_choice *get_choice(void)
 {
@@ -350,10 +298,9 @@ static __always_inline __u64 counted(__s64 pages)
 }
 
 /* What the kernel prints of the victim; it does not sum up what CPUs keep for themselves either. */
-static __always_inline void fill_memory(struct ebt_wire_oom_kill *row,
-					const struct mm_struct___oom *mm)
+static __always_inline void fill_memory(struct ebt_wire_oom_kill *row, const struct mm_struct *mm)
 {
-	const struct mm_struct___old_oom *old = (const void *)mm;
+	const struct mm_struct___old *old = (const void *)mm;
 
 	row->total_vm = counted(BPF_CORE_READ(mm, total_vm));
 	row->page_tables = BPF_CORE_READ(mm, pgtables_bytes.counter);
@@ -415,8 +362,7 @@ static __always_inline void fill_no_choice(struct ebt_wire_oom_kill *row)
 	row->cgroup = (struct ebt_ref){};
 }
 
-static __always_inline void fill_victim(struct oom_record *record,
-					const struct task_struct___oom *victim)
+static __always_inline void fill_victim(struct oom_record *record, const struct task_struct *victim)
 {
 	struct ebt_wire_oom_kill *row = &record->row;
 
@@ -429,10 +375,10 @@ static __always_inline void fill_victim(struct oom_record *record,
 	row->comm = REFER(comm, comm_len(record->comm));
 }
 
-static __always_inline void emit_kill(const struct task_struct___oom *victim,
+static __always_inline void emit_kill(const struct task_struct *victim,
 				      const struct oom_choice *choice)
 {
-	const struct task_struct___oom *task = (const void *)bpf_get_current_task_btf();
+	const struct task_struct *task = (const void *)bpf_get_current_task_btf();
 	struct oom_record *record;
 	__u64 flags;
 
@@ -456,7 +402,7 @@ static __always_inline void emit_kill(const struct task_struct___oom *victim,
 SEC("tp_btf/mark_victim")
 int ebrec_oom_mark(__u64 *ctx)
 {
-	const struct task_struct___oom *task = (const void *)ctx[0];
+	const struct task_struct *task = (const void *)ctx[0];
 	struct oom_choice *choice;
 	struct oom_signal *sent;
 	__u32 zero = 0, victim;

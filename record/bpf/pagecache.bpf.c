@@ -6,27 +6,12 @@
  */
 #include "record/bpf/inode_path.bpf.h"
 
-struct super_block___cache {
-	__u32 s_dev;
-} __attribute__((preserve_access_index));
-
-struct inode___cache {
-	struct super_block___cache *i_sb;
-	unsigned long i_ino;
-	__s64 i_size;
-	__u32 i_generation;
-} __attribute__((preserve_access_index));
-
-struct address_space___cache {
-	struct inode___cache *host;
-} __attribute__((preserve_access_index));
-
 /* 6.18: flags are a struct. */
 struct folio___cache {
 	struct {
 		unsigned long f;
 	} flags;
-	struct address_space___cache *mapping;
+	struct address_space *mapping;
 	unsigned long index;
 	unsigned int _nr_pages; /* 6.15 */
 } __attribute__((preserve_access_index));
@@ -37,25 +22,14 @@ struct folio___old_cache {
 	unsigned int _folio_nr_pages;
 } __attribute__((preserve_access_index));
 
-/* Until 5.16 each page is for itself. */
-struct page___cache {
-	struct address_space___cache *mapping;
-	unsigned long index;
-} __attribute__((preserve_access_index));
-
 enum pageflags___cache { PG_head___cache = 6 };
 
 #define PAGE_SHIFT 12
 
 /* The file that this CPU met last, which is most often the next one's too. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_inode_id);
-} cache_last SEC(".maps");
+EBREC_CPU_ARRAY(cache_last, 1, struct ebrec_inode_id);
 
-static __always_inline void name_inode(struct inode___cache *inode, const struct ebrec_inode_id *id)
+static __always_inline void name_inode(struct inode *inode, const struct ebrec_inode_id *id)
 {
 	__u32 zero = 0;
 	struct ebrec_inode_id *last = bpf_map_lookup_elem(&cache_last, &zero);
@@ -64,10 +38,10 @@ static __always_inline void name_inode(struct inode___cache *inode, const struct
 		      last->generation == id->generation))
 		return;
 	*last = *id;
-	ebrec_name_inode((void *)inode, NULL, id, false);
+	ebrec_name_inode(inode, NULL, id, false);
 }
 
-static __always_inline int note(__u32 kind, struct inode___cache *inode, __u64 index, __u64 pages)
+static __always_inline int note(__u32 kind, struct inode *inode, __u64 index, __u64 pages)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebt_wire_page_cache *row;
@@ -119,8 +93,8 @@ static __always_inline __u64 folio_pages(const struct folio___cache *folio)
 /* page: what the tracepoint is given, a struct page where config.cache_pages. */
 static __always_inline int note_page(__u32 kind, struct folio___cache *folio)
 {
-	const struct page___cache *page = (const void *)folio;
-	struct address_space___cache *mapping;
+	const struct page *page = (const void *)folio;
+	struct address_space *mapping;
 
 	if (config.cache_pages) {
 		mapping = page->mapping;
@@ -157,10 +131,10 @@ int BPF_PROG(ebrec_cache_dirty_page, struct folio___cache *page)
 /* --- lookups --- */
 
 SEC("tp_btf/mm_filemap_get_pages")
-int BPF_PROG(ebrec_cache_read, struct address_space___cache *mapping, unsigned long index,
+int BPF_PROG(ebrec_cache_read, struct address_space *mapping, unsigned long index,
 	     unsigned long last)
 {
-	struct inode___cache *inode;
+	struct inode *inode;
 	__u64 end;
 
 	if (!wanted())
@@ -176,13 +150,13 @@ int BPF_PROG(ebrec_cache_read, struct address_space___cache *mapping, unsigned l
 }
 
 SEC("tp_btf/mm_filemap_fault")
-int BPF_PROG(ebrec_cache_fault, struct address_space___cache *mapping, unsigned long index)
+int BPF_PROG(ebrec_cache_fault, struct address_space *mapping, unsigned long index)
 {
 	return wanted() ? note(EBT_V_page_cache_kind_fault, mapping->host, index, 1) : 0;
 }
 
 SEC("tp_btf/mm_filemap_map_pages")
-int BPF_PROG(ebrec_cache_around, struct address_space___cache *mapping, unsigned long index,
+int BPF_PROG(ebrec_cache_around, struct address_space *mapping, unsigned long index,
 	     unsigned long last)
 {
 	return wanted() ? note(EBT_V_page_cache_kind_fault_around, mapping->host, index,

@@ -14,29 +14,15 @@ struct tp_row {
 	struct ebrec_stacks room; /* stacks begin where args end */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, EBREC_MAX_PROBES + 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_tp_spec);
-} tp_specs SEC(".maps");
+EBREC_ARRAY(tp_specs, EBREC_MAX_PROBES + 1, struct ebrec_tp_spec);
 
 /* event_depth counts them together with other rows, as one walk is under way at a time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBREC_EVENT_LEVELS);
-	__type(key, __u32);
-	__type(value, struct tp_row);
-} tp_rows SEC(".maps");
+EBREC_CPU_ARRAY(tp_rows, EBREC_EVENT_LEVELS, struct tp_row);
 
 /* [0]: ebrec_probe_event_stacks and ebrec_probe_raw_stacks. Tail calls work between programs of one
  * kind. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} tp_event_programs SEC(".maps"), tp_raw_programs SEC(".maps");
+EBREC_PROGRAMS(tp_event_programs);
+EBREC_PROGRAMS(tp_raw_programs);
 
 /* With -a the interrupts of idle CPUs and of the recorder count too: they are the machine's. */
 static __always_inline bool wanted(const struct task_struct *task, bool interrupt)

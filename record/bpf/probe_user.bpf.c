@@ -28,32 +28,16 @@ struct probe_calls {
 	struct probe_frame frame[EBREC_PROBE_DEPTH];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct probe_calls);
-} probe_calls SEC(".maps");
+EBREC_TASK_STORAGE(probe_calls, struct probe_calls);
 
 /* Arguments that do not fit into struct probe_frame, by tid << 32 | number of the frame. */
 struct probe_long {
 	__u8 bytes[EBREC_PROBE_BYTES];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, EBREC_PROBE_LONG);
-	__type(key, __u64);
-	__type(value, struct probe_long);
-} probe_longs SEC(".maps");
+EBREC_MAP(probe_longs, HASH, BPF_F_NO_PREALLOC, EBREC_PROBE_LONG, __u64, struct probe_long);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, EBREC_PROBE_SITES);
-	__type(key, __u32);
-	__type(value, struct ebrec_probe_site);
-} probe_sites SEC(".maps");
+EBREC_ARRAY(probe_sites, EBREC_PROBE_SITES, struct ebrec_probe_site);
 
 /* Rows that can be under way on a CPU: of tasks that were preempted. */
 #define SCRATCHES 4
@@ -65,20 +49,10 @@ struct probe_scratch {
 	struct ebrec_event event;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SCRATCHES);
-	__type(key, __u32);
-	__type(value, struct probe_scratch);
-} probe_scratches SEC(".maps");
+EBREC_CPU_ARRAY(probe_scratches, SCRATCHES, struct probe_scratch);
 
 /* [0]: ebrec_probe_stacks. Tail calls work between programs of one kind. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} probe_programs SEC(".maps");
+EBREC_PROGRAMS(probe_programs);
 
 /* A call pushes the return address on x86 only. */
 #if defined(__TARGET_ARCH_x86)

@@ -15,14 +15,6 @@
 #include "record/bpf/ebt.bpf.h"
 #include "record/bpf/python.h"
 
-struct thread_struct {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-
-struct task_struct___x86 {
-	struct thread_struct thread;
-} __attribute__((preserve_access_index));
-
 /* Of Python frames, and of the groups that they come in, of one stack. */
 #define PYTHON_ENTRIES 192
 /* More are followed to where they end, but not kept: a recursion is one group. */
@@ -44,12 +36,7 @@ enum python_phase {
 	PYTHON_DONE,
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_python_build);
-} python_builds SEC(".maps") __weak;
+EBREC_HASH(python_builds, 1, __u32, struct ebrec_python_build) __weak;
 
 /* How many there are: most machines run no Python, and need not look. */
 volatile __u32 python_n_builds __weak = 0;
@@ -66,12 +53,7 @@ struct python_thread {
 	__u64 tid, address;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_thread);
-} python_threads SEC(".maps") __weak;
+EBREC_ARRAY(python_threads, 1, struct python_thread) __weak;
 
 /* Numbers of code objects, by a hash of what tells one from all others. The second word has a part
  * of the hash too, so that two that are written at the same time do not make a third. */
@@ -83,21 +65,11 @@ struct python_code_set {
 	__u64 id[PYTHON_CODE_WAYS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_code_set);
-} python_codes SEC(".maps") __weak;
+EBREC_ARRAY(python_codes, 1, struct python_code_set) __weak;
 
 __u32 python_last_id __weak = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_python_counts);
-} python_counts SEC(".maps") __weak;
+EBREC_CPU_ARRAY(python_counts, 1, struct ebrec_python_counts) __weak;
 
 struct python_walk {
 	struct ebrec_python_build build;
@@ -128,12 +100,7 @@ struct python_walk {
 	struct ebrec_python_code code;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_walk);
-} python_walks SEC(".maps") __weak;
+EBREC_CPU_ARRAY(python_walks, 1, struct python_walk) __weak;
 
 static __always_inline struct ebrec_python_counts *python_count(void)
 {
@@ -588,7 +555,7 @@ __weak int python_meet(struct python_walk *p, __u64 sp, __u32 table, __u64 bias)
 	p->build = *build;
 	p->build_table = table;
 	p->runtime = bias + build->runtime;
-	p->fsbase = BPF_CORE_READ((const struct task_struct___x86 *)task, thread.fsbase);
+	p->fsbase = BPF_CORE_READ(task, thread.fsbase);
 	p->process = BPF_CORE_READ(task, group_leader, start_time) ^ (__u64)BPF_CORE_READ(task, mm)
 									     << 8;
 	p->tid = task->pid;

@@ -12,12 +12,7 @@ struct sample_record {
 };
 
 /* One for each CPU is enough: the kernel does not run a perf event's program inside another. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sample_record);
-} sample_scratch SEC(".maps");
+EBREC_CPU_ARRAY(sample_scratch, 1, struct sample_record);
 
 static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 {

@@ -13,12 +13,7 @@ struct switch_record {
 };
 
 /* One for each CPU is enough: a CPU cannot switch tasks while it switches tasks. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct switch_record);
-} switch_scratch SEC(".maps");
+EBREC_CPU_ARRAY(switch_scratch, 1, struct switch_record);
 
 /* With --min-block: the row that is written if the block turns out long enough. Zero time: none.
  * It has no room for a dump, as each task has one. */
@@ -34,19 +29,9 @@ struct offcpu_record_small {
 		    sizeof(__u64)];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct offcpu_record);
-} offcpu_storage SEC(".maps");
+EBREC_TASK_STORAGE(offcpu_storage, struct offcpu_record);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct offcpu_record_small);
-} offcpu_storage_small SEC(".maps");
+EBREC_TASK_STORAGE(offcpu_storage_small, struct offcpu_record_small);
 
 #define OFFCPU_IS_SMALL (config.max_entries <= 2 * EBREC_MAX_FRAMES)
 

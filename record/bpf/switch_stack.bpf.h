@@ -33,12 +33,7 @@ struct chain_set {
 	__u32 oldest;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CHAIN_SETS);
-	__type(key, __u32);
-	__type(value, struct chain_set);
-} chains SEC(".maps");
+EBREC_CPU_ARRAY(chains, CHAIN_SETS, struct chain_set);
 
 /* For learning a chain. */
 struct chain_scratch {
@@ -47,12 +42,7 @@ struct chain_scratch {
 	struct chain chain;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct chain_scratch);
-} chain_scratch SEC(".maps");
+EBREC_CPU_ARRAY(chain_scratch, 1, struct chain_scratch);
 
 /* Frames of the tracing itself at the top of each stack, plus one; 0: not known yet. */
 __u32 switch_skip = 0;

@@ -5,8 +5,6 @@
  */
 #include "record/bpf/ebt.bpf.h"
 
-#define TS_COMPAT 2 /* thread_info.status: the call came through a 32-bit entry */
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -93,12 +93,7 @@ struct exec_record {
 
 /* One for each CPU is enough: an exec does not interrupt another, and programs are not preempted.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct exec_record);
-} exec_scratch SEC(".maps");
+EBREC_CPU_ARRAY(exec_scratch, 1, struct exec_record);
 
 /* Returns the length of the record. */
 static __always_inline __u32 fill_exec(struct exec_record *record, struct task_struct *task,

@@ -10,32 +10,6 @@
 
 #include "record/bpf/task_iter.h"
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-typedef struct {
-	unsigned int val;
-} kuid_t;
-
-struct cred {
-	kuid_t uid;
-};
-
-/* Flavours: fields that no other program needs, or that not every kernel has. */
-struct task_struct___more {
-	const struct cred *real_cred;
-	int exit_state;
-};
-
-struct task_struct___cpu {
-	unsigned int cpu; /* until 5.15; thread_info.cpu since */
-};
-
-struct task_struct___state {
-	long state; /* until 5.13; __state since */
-};
-
-#pragma clang attribute pop
-
 static __always_inline void fill_io(struct ebrec_used *used, const struct task_io_accounting *io)
 {
 	used->rchar = bpf_core_field_exists(io->rchar) ? io->rchar : ~0ull;
@@ -68,9 +42,6 @@ SEC("iter/task")
 int ebrec_task_iter(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	const struct task_struct___more *more = (const void *)task;
-	const struct task_struct___cpu *cpu = (const void *)task;
-	const struct task_struct___state *state = (const void *)task;
 	struct ebrec_task row = {};
 
 	if (!task)
@@ -82,16 +53,16 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 	row.tid = task->pid;
 	row.pid = task->tgid;
 	row.ppid = task->real_parent->tgid;
-	row.uid = more->real_cred->uid.val;
-	row.state = bpf_core_field_exists(state->state) ? state->state : task->__state;
-	row.cpu = bpf_core_field_exists(cpu->cpu) ? cpu->cpu : task->thread_info.cpu;
+	row.uid = task->real_cred->uid.val;
+	row.state = bpf_core_field_exists(task->state) ? task->state : task->__state;
+	row.cpu = bpf_core_field_exists(task->cpu) ? task->cpu : task->thread_info.cpu;
 	row.on_cpu = task->on_cpu;
 	row.prio = task->prio;
 	row.nice = task->static_prio - DEFAULT_PRIO;
 	row.policy = task->policy;
 	row.rt_priority = task->rt_priority;
 	row.kernel = task->flags & PF_KTHREAD ? 1 : 0;
-	row.exit_state = more->exit_state;
+	row.exit_state = task->exit_state;
 	bpf_probe_read_kernel(row.comm, sizeof(row.comm), task->comm);
 	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
 	return 0;

@@ -32,21 +32,9 @@ struct {
 	__array(values, struct unwind_chunk);
 } unwind_rows SEC(".maps") __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_page);
-} unwind_pages SEC(".maps") __weak;
+EBREC_SHARED_ARRAY(unwind_pages, struct ebrec_unwind_page) __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_table);
-} unwind_tables SEC(".maps") __weak;
+EBREC_SHARED_ARRAY(unwind_tables, struct ebrec_unwind_table) __weak;
 
 /* A walk as it goes. */
 struct unwind_state {
@@ -66,12 +54,7 @@ struct unwind_state {
 /* Walks that can be under way on one CPU: of a task, of an interrupt, of an NMI. */
 #define UNWIND_LEVELS 3
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, UNWIND_LEVELS);
-	__type(key, __u32);
-	__type(value, struct unwind_state);
-} unwind_states SEC(".maps") __weak;
+EBREC_CPU_ARRAY(unwind_states, UNWIND_LEVELS, struct unwind_state) __weak;
 
 struct unwind_walk {
 	struct unwind_state *state;
@@ -486,12 +469,7 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->stop = unwind_find_space(task, &s->process) ? 0 : EBT_STOP_EXEC;
 }
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_dumps);
-} unwind_dumps SEC(".maps") __weak;
+EBREC_CPU_ARRAY(unwind_dumps, 1, struct ebrec_dumps) __weak;
 
 /* Can more be found out about the rest of the stack later? */
 static __always_inline bool unwind_can_go_on(const struct unwind_state *s)

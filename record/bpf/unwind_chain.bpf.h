@@ -43,12 +43,7 @@ struct unwind_chain_set {
 
 /* For walks of a task that is not in an interrupt: nothing that uses them comes in between, but for
  * what happens while a switch is recorded, which only adds a chain. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, UNWIND_CHAIN_SETS);
-	__type(key, __u32);
-	__type(value, struct unwind_chain_set);
-} unwind_chains SEC(".maps") __weak;
+EBREC_CPU_ARRAY(unwind_chains, UNWIND_CHAIN_SETS, struct unwind_chain_set) __weak;
 
 /* A walk that is being learned, and the stack as it is. */
 struct unwind_lesson {
@@ -64,12 +59,7 @@ struct unwind_lesson {
 #define UNWIND_LESSON_EVENT  1
 #define UNWIND_LESSONS	     2
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, UNWIND_LESSONS);
-	__type(key, __u32);
-	__type(value, struct unwind_lesson);
-} unwind_lessons SEC(".maps") __weak;
+EBREC_CPU_ARRAY(unwind_lessons, UNWIND_LESSONS, struct unwind_lesson) __weak;
 
 /* Threads at the same place of a program often have stack pointers that end alike. */
 static __always_inline struct unwind_chain_set *

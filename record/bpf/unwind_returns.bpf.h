@@ -9,29 +9,6 @@
 
 #include "record/bpf/ebt.bpf.h"
 
-struct return_instance {
-	unsigned long stack, orig_ret_vaddr; /* where the return address was, and which */
-	struct return_instance *next;
-} __attribute__((preserve_access_index));
-
-struct uprobe_task {
-	struct return_instance *return_instances;
-} __attribute__((preserve_access_index));
-
-struct task_struct___uprobe {
-	struct uprobe_task *utask;
-} __attribute__((preserve_access_index));
-
-struct xol_area {
-	unsigned long vaddr;
-} __attribute__((preserve_access_index));
-
-struct mm_struct___uprobe {
-	struct {
-		struct xol_area *xol_area;
-	} uprobes_state;
-} __attribute__((preserve_access_index));
-
 /* Of a walk: the place, 0: there is none; and the functions that it has not reached. */
 struct unwind_returns {
 	__u64 trampoline;
@@ -41,18 +18,14 @@ struct unwind_returns {
 /* Where functions that are followed return to, as far as their stacks say; 0: not known. */
 static __always_inline __u64 unwind_trampoline(const struct task_struct *task)
 {
-	const struct mm_struct___uprobe *mm = (const void *)BPF_CORE_READ(task, mm);
-
-	return BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
 static __always_inline void unwind_returns_begin(const struct task_struct *task,
 						 struct unwind_returns *ret)
 {
-	const struct task_struct___uprobe *probed = (const void *)task;
-
 	ret->trampoline = unwind_trampoline(task);
-	ret->next = BPF_CORE_READ(probed, utask, return_instances);
+	ret->next = BPF_CORE_READ(task, utask, return_instances);
 }
 
 /*

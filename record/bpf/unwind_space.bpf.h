@@ -12,77 +12,13 @@
 
 #define VM_EXEC 4
 
-struct timespec64___unwind {
-	__s64 tv_sec;
-	long tv_nsec;
-} __attribute__((preserve_access_index));
+EBREC_SHARED_ARRAY(unwind_mappings, struct ebrec_unwind_mapping) __weak;
 
-struct super_block {
-	__u32 s_dev;
-} __attribute__((preserve_access_index));
+EBREC_HASH(unwind_processes, 1, __u32, struct ebrec_unwind_process) __weak;
 
-struct inode {
-	struct super_block *i_sb;
-	unsigned long i_ino;
-	__s64 i_size;
-	__s64 i_mtime_sec; /* 6.11 */
-	__u32 i_mtime_nsec;
-} __attribute__((preserve_access_index));
+EBREC_HASH(unwind_published, 1, __u32, struct ebrec_unwind_published) __weak;
 
-/* 6.7 to 6.10 */
-struct inode___mtime {
-	struct timespec64___unwind __i_mtime;
-} __attribute__((preserve_access_index));
-
-/* up to 6.6 */
-struct inode___old_mtime {
-	struct timespec64___unwind i_mtime;
-} __attribute__((preserve_access_index));
-
-struct file {
-	struct inode *f_inode;
-} __attribute__((preserve_access_index));
-
-struct vm_area_struct {
-	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
-	struct mm_struct *vm_mm;
-	struct file *vm_file;
-} __attribute__((preserve_access_index));
-
-struct mm_struct___vdso {
-	struct {
-		void *vdso;
-	} context;
-} __attribute__((preserve_access_index));
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_mapping);
-} unwind_mappings SEC(".maps") __weak;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_process);
-} unwind_processes SEC(".maps") __weak;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebrec_unwind_published);
-} unwind_published SEC(".maps") __weak;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct ebrec_unwind_file_key);
-	__type(value, struct ebrec_unwind_file);
-} unwind_files SEC(".maps") __weak;
+EBREC_HASH(unwind_files, 1, struct ebrec_unwind_file_key, struct ebrec_unwind_file) __weak;
 
 /* Entries of unwind_mappings that were taken so far. */
 __u64 unwind_taken __weak = 0;
@@ -106,8 +42,6 @@ static __always_inline void unwind_file_key(const struct file *file,
 					    struct ebrec_unwind_file_key *ret)
 {
 	const struct inode *inode = BPF_CORE_READ(file, f_inode);
-	const struct inode___mtime *newer = (const void *)inode;
-	const struct inode___old_mtime *old = (const void *)inode;
 	__u32 dev = BPF_CORE_READ(inode, i_sb, s_dev);
 
 	ret->inode = BPF_CORE_READ(inode, i_ino);
@@ -115,12 +49,12 @@ static __always_inline void unwind_file_key(const struct file *file,
 	if (bpf_core_field_exists(inode->i_mtime_sec)) {
 		ret->mtime_s = BPF_CORE_READ(inode, i_mtime_sec);
 		ret->mtime_ns = BPF_CORE_READ(inode, i_mtime_nsec);
-	} else if (bpf_core_field_exists(newer->__i_mtime)) {
-		ret->mtime_s = BPF_CORE_READ(newer, __i_mtime.tv_sec);
-		ret->mtime_ns = BPF_CORE_READ(newer, __i_mtime.tv_nsec);
+	} else if (bpf_core_field_exists(inode->__i_mtime)) {
+		ret->mtime_s = BPF_CORE_READ(inode, __i_mtime.tv_sec);
+		ret->mtime_ns = BPF_CORE_READ(inode, __i_mtime.tv_nsec);
 	} else {
-		ret->mtime_s = BPF_CORE_READ(old, i_mtime.tv_sec);
-		ret->mtime_ns = BPF_CORE_READ(old, i_mtime.tv_nsec);
+		ret->mtime_s = BPF_CORE_READ(inode, i_mtime.tv_sec);
+		ret->mtime_ns = BPF_CORE_READ(inode, i_mtime.tv_nsec);
 	}
 	ret->dev_major = dev >> 20; /* MAJOR() and MINOR() of the kernel */
 	ret->dev_minor = dev & ((1u << 20) - 1);
@@ -130,7 +64,6 @@ static __always_inline void unwind_file_key(const struct file *file,
 static __always_inline void unwind_describe(const struct vm_area_struct *vma,
 					    struct ebrec_unwind_mapping *m)
 {
-	const struct mm_struct___vdso *mm = (const void *)vma->vm_mm;
 	struct ebrec_unwind_file_key key = {};
 	const struct ebrec_unwind_file *file;
 	const struct file *backing = BPF_CORE_READ(vma, vm_file);
@@ -141,7 +74,7 @@ static __always_inline void unwind_describe(const struct vm_area_struct *vma,
 	m->bias = 0;
 	if (backing) {
 		unwind_file_key(backing, &key);
-	} else if (m->start != (__u64)BPF_CORE_READ(mm, context.vdso)) {
+	} else if (m->start != (__u64)BPF_CORE_READ(vma->vm_mm, context.vdso)) {
 		m->table = UNWIND_TABLE_ANON;
 		return;
 	}
@@ -297,12 +230,7 @@ static long unwind_take_vma(struct task_struct *task, struct vm_area_struct *vma
 /* Asking takes some 10 us, and a program that jumps through nowhere would do so all the time. */
 #define UNWIND_ASK_NS 200000
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} unwind_asked SEC(".maps") __weak;
+EBREC_CPU_ARRAY(unwind_asked, 1, __u64) __weak;
 
 /* Asks the kernel what is mapped at pc, which nobody knows yet. */
 static __always_inline bool unwind_ask(struct task_struct *task, __u64 pc,
