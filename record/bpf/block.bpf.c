@@ -8,6 +8,8 @@
 
 #include "record/bpf/block.h"
 
+#include <linux/errno.h>
+
 /* Bits of block_args: how this kernel passes arguments (sources/block.c). */
 const volatile __u32 block_args = 0;
 
@@ -207,15 +209,9 @@ static __always_inline __u64 bio_cgroup(const struct bio *bio)
 /* Remembers it, in place of another one at that address that ended in a way not seen here. */
 static __always_inline void remember(__u64 key, const struct ebrec_block_request *r)
 {
-	__u32 table = EBT_T_block_io;
-	struct ebrec_drops *d;
-
-	if (!bpf_map_update_elem(&block_requests, &key, r, BPF_ANY))
-		return;
 	/* Of the whole system it still becomes a row, but it is not known whose it is. */
-	d = config.all ? NULL : bpf_map_lookup_elem(&drops, &table);
-	if (d)
-		d->no_storage++;
+	if (bpf_map_update_elem(&block_requests, &key, r, BPF_ANY) && !config.all)
+		ebrec_count_no_storage(EBT_T_block_io);
 }
 
 static __always_inline void begin_request(const struct request *rq, const struct block_bio *who,
@@ -385,36 +381,13 @@ static __always_inline void emit(const struct ebrec_block_request *r, __u64 now)
 }
 
 /* Of blk_status_t; those that the newer kernels added are hardly ever seen. */
+static const __u8 block_errnos[] = { 0,		EOPNOTSUPP, ETIMEDOUT, ENOSPC, ENOLINK,
+				     EREMOTEIO, EBADE,	    ENODATA,   EILSEQ, ENOMEM,
+				     EIO,	EIO,	    EAGAIN,    EBUSY };
+
 static __always_inline __u32 block_errno(__u32 status)
 {
-	switch (status) {
-	case 0:
-		return 0;
-	case 1:
-		return 95; /* EOPNOTSUPP */
-	case 2:
-		return 110; /* ETIMEDOUT */
-	case 3:
-		return 28; /* ENOSPC */
-	case 4:
-		return 67; /* ENOLINK */
-	case 5:
-		return 121; /* EREMOTEIO */
-	case 6:
-		return 52; /* EBADE */
-	case 7:
-		return 61; /* ENODATA */
-	case 8:
-		return 84; /* EILSEQ */
-	case 9:
-		return 12; /* ENOMEM */
-	case 12:
-		return 11; /* EAGAIN */
-	case 13:
-		return 16; /* EBUSY */
-	default:
-		return 5; /* EIO */
-	}
+	return status < sizeof(block_errnos) ? block_errnos[status] : EIO;
 }
 
 /* Nothing was seen of its beginning. */

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "format/schema/wire.h"
+#include "record/bpf/shared.h"
 
 /* In flight at a time: 1023 a queue, rarely more. Fits 32 disks that are all busy. */
 #define EBREC_BLOCK_REQUESTS 32768
@@ -42,9 +43,6 @@ struct ebrec_block_request {
 	__u32 unused;
 };
 
-#define EBREC_BLOCK_MAJOR(dev) ((dev) >> 20)
-#define EBREC_BLOCK_MINOR(dev) ((dev) & ((1u << 20) - 1))
-
 static inline __attribute__((always_inline)) __u64 ebrec_block_since(__u64 then, __u64 now)
 {
 	return then && then < now ? now - then : 0;
@@ -60,17 +58,17 @@ ebrec_block_fill(struct ebt_wire_block_io *row, const struct ebrec_block_request
 	row->cause = r->cause;
 	row->state = r->state;
 	row->layer = r->layer;
-	row->dev_major = EBREC_BLOCK_MAJOR(r->dev);
-	row->dev_minor = EBREC_BLOCK_MINOR(r->dev);
-	row->disk_major = EBREC_BLOCK_MAJOR(r->disk);
-	row->disk_minor = EBREC_BLOCK_MINOR(r->disk);
+	row->dev_major = EBREC_DEV_MAJOR(r->dev);
+	row->dev_minor = EBREC_DEV_MINOR(r->dev);
+	row->disk_major = EBREC_DEV_MAJOR(r->disk);
+	row->disk_minor = EBREC_DEV_MINOR(r->disk);
 	row->op = r->op;
 	row->flags = r->flags;
 	row->error = r->error;
 	row->merges = r->merges;
 	row->requeues = r->requeues;
-	row->file_major = EBREC_BLOCK_MAJOR(r->file_dev);
-	row->file_minor = EBREC_BLOCK_MINOR(r->file_dev);
+	row->file_major = EBREC_DEV_MAJOR(r->file_dev);
+	row->file_minor = EBREC_DEV_MINOR(r->file_dev);
 	row->generation = r->generation;
 	row->unused = 0;
 	row->inode = r->inode;

@@ -58,9 +58,7 @@ struct {
 } rings SEC(".maps") __weak;
 
 EBREC_SHARED_ARRAY(slots, struct ebrec_slot) __weak;
-
 EBREC_SHARED_ARRAY(followed, struct ebrec_followed) __weak;
-
 EBREC_CPU_ARRAY(drops, EBREC_DROPS_TABLES, struct ebrec_drops) __weak;
 
 /*
@@ -69,6 +67,25 @@ EBREC_CPU_ARRAY(drops, EBREC_DROPS_TABLES, struct ebrec_drops) __weak;
  * what a traced call costs. 8 bytes for each possible tid, only made with source `syscalls`.
  */
 EBREC_ARRAY(syscall_start, 1, __u64) __weak;
+
+#define COMM_LEN 16 /* of a task's name, and of a network device's */
+
+static __always_inline __u32 ebrec_comm_len(const char *comm)
+{
+	__u32 n = 0;
+
+	while (n < COMM_LEN && comm[n])
+		n++;
+	return n;
+}
+
+/* The entry of a map of one. */
+static __always_inline void *ebrec_entry(void *map)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(map, &zero);
+}
 
 /* --- filter --- */
 
@@ -131,6 +148,15 @@ static __always_inline void ebrec_count_drop(__u32 table)
 		__sync_fetch_and_add(&d->ring_full, 1);
 }
 
+/* There was no memory to keep what becomes a row of this table. */
+static __always_inline void ebrec_count_no_storage(__u32 table)
+{
+	struct ebrec_drops *d = bpf_map_lookup_elem(&drops, &table);
+
+	if (d)
+		__sync_fetch_and_add(&d->no_storage, 1);
+}
+
 static __always_inline void ebrec_fill_head(struct ebt_wire_head *head, __u32 table, __u32 len,
 					    __u64 time)
 {
@@ -148,10 +174,8 @@ EBREC_CPU_ARRAY(ring_busy, 1, __u32) __weak;
 
 static __always_inline __u32 *ebrec_ring_enter(void)
 {
-	__u32 zero = 0, *busy = NULL;
+	__u32 *busy = config.lock_rings ? ebrec_entry(&ring_busy) : NULL;
 
-	if (config.lock_rings)
-		busy = bpf_map_lookup_elem(&ring_busy, &zero);
 	if (busy)
 		++*(volatile __u32 *)busy;
 	return busy;
@@ -184,7 +208,7 @@ static __always_inline long ebrec_ring_output(void *ring, void *data, __u64 size
 
 static __always_inline bool ebrec_ring_busy(void)
 {
-	__u32 zero = 0, *busy = bpf_map_lookup_elem(&ring_busy, &zero);
+	__u32 *busy = ebrec_entry(&ring_busy);
 
 	return busy && *busy;
 }

@@ -9,7 +9,7 @@
  *
  *	if (!row)
  *		return 0;
- *	row->… = …; every field but the head and the stacks
+ *	row->… = …; every field but the head, the CPU and the stacks
  *	return ebrec_event_end(ctx, sizeof(*row), offsetof(struct ebt_wire_x, kstack),
  *			       offsetof(struct ebt_wire_x, ustack), EBREC_KSTACK | EBREC_USTACK);
  */
@@ -56,20 +56,24 @@ EBREC_PROGRAMS(event_programs) __weak;
 /* The row that is under way; *ret_depth counts it. */
 static __always_inline struct ebrec_event *ebrec_event_current(__u32 **ret_depth)
 {
-	__u32 zero = 0, level;
+	__u32 level;
 
-	*ret_depth = bpf_map_lookup_elem(&event_depth, &zero);
+	*ret_depth = ebrec_entry(&event_depth);
 	if (!*ret_depth || !**ret_depth)
 		return NULL;
 	level = **ret_depth - 1;
 	return bpf_map_lookup_elem(&event_scratch, &level);
 }
 
-/* Room for a row; NULL, and counted, where there is none. */
+/* Room for a row, whose first field, cpu, is filled in; NULL, and counted, where there is none. */
 static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 time)
 {
-	__u32 zero = 0, level, *depth = bpf_map_lookup_elem(&event_depth, &zero);
+	__u32 level, *depth = ebrec_entry(&event_depth);
 	struct ebrec_event *event;
+	struct {
+		struct ebt_wire_head head;
+		__u32 cpu;
+	} * row;
 
 	if (!depth)
 		return NULL;
@@ -84,7 +88,9 @@ static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 ti
 	event->start = EBREC_EVENT_ROW - size;
 	event->n_bytes = 0;
 	event->time = time;
-	return event->row + EBREC_EVENT_ROW - size;
+	row = (void *)(event->row + EBREC_EVENT_ROW - size);
+	row->cpu = bpf_get_smp_processor_id();
+	return row;
 }
 
 /* `at` comes from memory: the verifier does not know that it fits. */

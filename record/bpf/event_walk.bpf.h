@@ -20,9 +20,7 @@ static __always_inline __u32 event_user_stack(void *ctx, struct task_struct *tas
 					 EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()),
 					 UNWIND_LESSON_EVENT, stack, false)
 			.stack;
-	return ebrec_stack_head(stack,
-				bpf_get_stack(ctx, stack + 1, EBREC_USER_BYTES, BPF_F_USER_STACK),
-				0, EBT_STACK_USER);
+	return ebrec_user_stack(ctx, stack);
 }
 
 /* Takes the stacks of the row that is under way, and hands it over. own: frames of the kernel stack
@@ -37,13 +35,10 @@ static __always_inline int ebrec_event_walk(void *ctx, __u64 own)
 	if (!event)
 		return 0;
 	if (event->stacks & EBREC_KSTACK)
-		klen = ebrec_stack_head(&event->behind.first,
-					bpf_get_stack(ctx, event->behind.first_addresses,
-						      EBREC_STACK_BYTES, own),
-					own, 0);
+		klen = ebrec_kernel_stack(ctx, &event->behind, own);
 	/* A row within a row has the user stack of that one, whose walk may be under way. */
-	if (event->stacks & EBREC_USTACK && *depth == 1 && !(task->flags & PF_KTHREAD) &&
-	    task->mm && !ebrec_in_interrupt())
+	if (event->stacks & EBREC_USTACK && *depth == 1 && ebrec_has_user_stack(task) &&
+	    !ebrec_in_interrupt())
 		ulen = event_user_stack(ctx, task, ebrec_second_stack(&event->behind, klen));
 	ebrec_event_output(event, depth, klen, ulen);
 	return 0;

@@ -222,7 +222,6 @@ static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 	row = ebrec_event_begin(EBT_T_fault, sizeof(*row), now);
 	if (!row)
 		return 0;
-	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->kind = kind;
 	row->user = (ctx->regs.cs & 3) == 3;

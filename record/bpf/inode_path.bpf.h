@@ -15,9 +15,6 @@ struct ebrec_inode_id {
 	__u32 generation;
 };
 
-#define EBREC_DEV_MAJOR(dev) ((dev) >> 20)
-#define EBREC_DEV_MINOR(dev) ((dev) & ((1u << 20) - 1))
-
 /* Who has been named. What falls out is named again. */
 EBREC_LRU_HASH(inode_seen, 65536, struct ebrec_inode_id, __u8) __weak;
 

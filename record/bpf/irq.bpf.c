@@ -37,7 +37,7 @@ struct work_struct {
 struct span {
 	__u64 id; /* number of the line or vector, address of the timer: the same at its end */
 	__u64 since, nested, delay, function;
-	__u32 kind, unused;
+	__u32 kind, depth;
 };
 
 struct irq_cpu {
@@ -58,13 +58,6 @@ struct work_state {
 
 EBREC_TASK_STORAGE(work_states, struct work_state);
 
-static __always_inline struct irq_cpu *this_cpu(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&irq_cpus, &zero);
-}
-
 /* With -a interrupts of idle CPUs and of the recorder count too: they are the machine's. */
 static __always_inline bool wanted(void)
 {
@@ -79,7 +72,7 @@ static __always_inline __u64 since(const struct span *span, __u64 now)
 
 static __always_inline void enter(__u32 kind, __u64 id, __u64 function)
 {
-	struct irq_cpu *cpu = this_cpu();
+	struct irq_cpu *cpu = ebrec_entry(&irq_cpus);
 	struct span *span;
 	__u32 depth;
 
@@ -110,12 +103,14 @@ static __always_inline void enter(__u32 kind, __u64 id, __u64 function)
  * Ends a span, and those within it whose end was not seen. Its time counts as that of the one
  * around it if that was interrupted by it: a timer is what its interrupt does.
  */
-static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 id, __u64 now,
-				  struct span *ret)
+static __always_inline bool leave(__u32 kind, __u64 id, __u64 now, struct span *ret)
 {
+	struct irq_cpu *cpu = ebrec_entry(&irq_cpus);
 	struct span *span = NULL, *around;
 	__u32 depth = 0;
 
+	if (!cpu || !wanted())
+		return false;
 	for (__u32 i = 0; i < MAX_DEPTH; i++) {
 		if (i < cpu->depth && cpu->spans[i].kind == kind && cpu->spans[i].id == id) {
 			span = &cpu->spans[i];
@@ -125,6 +120,7 @@ static __always_inline bool leave(struct irq_cpu *cpu, __u32 kind, __u64 id, __u
 	if (!span)
 		return false;
 	*ret = *span;
+	ret->depth = depth;
 	barrier();
 	*(volatile __u32 *)&cpu->depth = depth;
 	if (depth && depth <= MAX_DEPTH) {
@@ -141,14 +137,11 @@ static __always_inline __u64 self_of(const struct span *span, __u64 duration)
 
 static __always_inline void leave_irq(__u32 kind, __u32 number, __u32 handled)
 {
-	struct irq_cpu *cpu = this_cpu();
 	__u64 now = bpf_ktime_get_ns(), flags;
 	struct ebt_wire_irq *row;
 	struct span span;
 
-	if (!cpu || !wanted())
-		return;
-	if (!leave(cpu, kind, number, now, &span))
+	if (!leave(kind, number, now, &span))
 		return;
 	row = ebrec_reserve_event(EBT_T_irq, sizeof(*row), now, &flags);
 	if (!row)
@@ -160,20 +153,17 @@ static __always_inline void leave_irq(__u32 kind, __u32 number, __u32 handled)
 	row->self = self_of(&span, row->duration);
 	row->delay = span.delay;
 	row->handled = handled;
-	row->depth = cpu->depth;
+	row->depth = span.depth;
 	bpf_ringbuf_submit(row, flags);
 }
 
 static __always_inline void leave_timer(__u32 kind, __u64 id)
 {
-	struct irq_cpu *cpu = this_cpu();
 	__u64 now = bpf_ktime_get_ns(), flags;
 	struct ebt_wire_timer *row;
 	struct span span;
 
-	if (!cpu || !wanted())
-		return;
-	if (!leave(cpu, kind, id, now, &span))
+	if (!leave(kind, id, now, &span))
 		return;
 	row = ebrec_reserve_event(EBT_T_timer, sizeof(*row), now, &flags);
 	if (!row)
@@ -233,7 +223,7 @@ int BPF_PROG(ebrec_irq_handler_exit, int irq, struct irqaction *action, int ret)
 	return 0;
 }
 
-/* --- soft interrupts --- */
+/* --- soft interrupts, vectors of x86 --- */
 
 SEC("tp_btf/softirq_raise")
 int BPF_PROG(ebrec_softirq_raise, unsigned int nr)
@@ -242,27 +232,11 @@ int BPF_PROG(ebrec_softirq_raise, unsigned int nr)
 
 	if (!gate || nr >= MAX_SOFT)
 		return 0;
-	cpu = this_cpu();
+	cpu = ebrec_entry(&irq_cpus);
 	if (cpu && !cpu->raised[nr])
 		cpu->raised[nr] = bpf_ktime_get_ns();
 	return 0;
 }
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(ebrec_softirq_entry, unsigned int nr)
-{
-	enter(EBT_V_irq_kind_soft, nr, 0);
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
-{
-	leave_irq(EBT_V_irq_kind_soft, nr, 0);
-	return 0;
-}
-
-/* --- vectors of x86 --- */
 
 #define VECTOR(name, kind)                             \
 	SEC("tp_btf/" #name "_entry")                  \
@@ -278,6 +252,7 @@ int BPF_PROG(ebrec_softirq_exit, unsigned int nr)
 		return 0;                              \
 	}
 
+VECTOR(softirq, EBT_V_irq_kind_soft)
 VECTOR(local_timer, EBT_V_irq_kind_local_timer)
 VECTOR(reschedule, EBT_V_irq_kind_reschedule)
 VECTOR(call_function, EBT_V_irq_kind_call_function)
@@ -292,33 +267,22 @@ VECTOR(spurious_apic, EBT_V_irq_kind_spurious_apic)
 
 /* --- timers --- */
 
-SEC("tp_btf/timer_expire_entry")
-int BPF_PROG(ebrec_timer_expire_entry, struct timer_list *timer)
-{
-	enter(SPAN_TIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
-	return 0;
-}
+#define TIMER(name, type, kind)                                                   \
+	SEC("tp_btf/" #name "_expire_entry")                                      \
+	int BPF_PROG(ebrec_##name##_expire_entry, struct type *timer)             \
+	{                                                                         \
+		enter(kind, (__u64)timer, (__u64)BPF_CORE_READ(timer, function)); \
+		return 0;                                                         \
+	}                                                                         \
+	SEC("tp_btf/" #name "_expire_exit")                                       \
+	int BPF_PROG(ebrec_##name##_expire_exit, struct type *timer)              \
+	{                                                                         \
+		leave_timer(kind, (__u64)timer);                                  \
+		return 0;                                                         \
+	}
 
-SEC("tp_btf/timer_expire_exit")
-int BPF_PROG(ebrec_timer_expire_exit, struct timer_list *timer)
-{
-	leave_timer(SPAN_TIMER, (__u64)timer);
-	return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(ebrec_hrtimer_expire_entry, struct hrtimer *timer)
-{
-	enter(SPAN_HRTIMER, (__u64)timer, (__u64)BPF_CORE_READ(timer, function));
-	return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(ebrec_hrtimer_expire_exit, struct hrtimer *timer)
-{
-	leave_timer(SPAN_HRTIMER, (__u64)timer);
-	return 0;
-}
+TIMER(timer, timer_list, SPAN_TIMER)
+TIMER(hrtimer, hrtimer, SPAN_HRTIMER)
 
 /* --- work items, which a task does, and which may sleep --- */
 
@@ -327,8 +291,6 @@ int BPF_PROG(ebrec_work_start, struct work_struct *work)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct work_state *state;
-	struct ebrec_drops *d;
-	__u32 table = EBT_T_work;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
@@ -339,9 +301,7 @@ int BPF_PROG(ebrec_work_start, struct work_struct *work)
 		state->since = bpf_ktime_get_ns();
 		return 0;
 	}
-	d = bpf_map_lookup_elem(&drops, &table);
-	if (d)
-		d->no_storage++;
+	ebrec_count_no_storage(EBT_T_work);
 	return 0;
 }
 

@@ -105,7 +105,6 @@ static __always_inline int allocated(void *ctx, const struct object *object,
 	record = ebrec_event_begin(EBT_T_kmem_alloc, sizeof(*record), bpf_ktime_get_ns());
 	if (!record)
 		return 0;
-	record->row.cpu = bpf_get_smp_processor_id();
 	record->row.task = task->pid;
 	record->row.address = (__u64)object->address;
 	record->row.requested = object->requested;
@@ -286,7 +285,6 @@ int ebrec_page_alloc(__u64 *ctx)
 	row = ebrec_event_begin(EBT_T_page_alloc, sizeof(*row), bpf_ktime_get_ns());
 	if (!row)
 		return 0;
-	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->page = page_number(page);
 	row->rate = kmem_rate;

@@ -60,14 +60,10 @@ static __always_inline struct lock_state *make_state(const struct task_struct *t
 {
 	struct lock_state *state = bpf_task_storage_get(&lock_states, (void *)task, NULL,
 							BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct ebrec_drops *d;
 
-	if (state)
-		return state;
-	d = bpf_map_lookup_elem(&drops, &table);
-	if (d)
-		d->no_storage++;
-	return NULL;
+	if (!state)
+		ebrec_count_no_storage(table);
+	return state;
 }
 
 /* --- futexes --- */
@@ -329,7 +325,6 @@ static __always_inline int wait_ended(void *ctx, const struct task_struct *task,
 	row = ebrec_event_begin(EBT_T_futex_wait, sizeof(*row), now);
 	if (!row)
 		return 0;
-	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->op = call->op;
 	row->shared = call->shared;
@@ -343,8 +338,8 @@ static __always_inline int wait_ended(void *ctx, const struct task_struct *task,
 	row->waker = state->waker;
 	row->owner = state->owner;
 	row->owner_by = state->owner_by;
-	row->dev_major = state->dev >> 20;
-	row->dev_minor = state->dev & 0xfffff;
+	row->dev_major = EBREC_DEV_MAJOR(state->dev);
+	row->dev_minor = EBREC_DEV_MINOR(state->dev);
 	row->unused = 0;
 	row->inode = state->inode;
 	row->offset = state->offset;
@@ -361,7 +356,6 @@ static __always_inline int woke(void *ctx, const struct task_struct *task,
 	row = ebrec_event_begin(EBT_T_futex_wake, sizeof(*row), bpf_ktime_get_ns());
 	if (!row)
 		return 0;
-	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->op = call->op;
 	row->shared = call->shared;
@@ -520,7 +514,6 @@ int BPF_PROG(ebrec_contention_end, void *lock, int ret)
 	row = ebrec_event_begin(EBT_T_lock_wait, sizeof(*row), now);
 	if (!row)
 		return 0;
-	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->address = (__u64)lock;
 	row->duration = now - since;

@@ -240,15 +240,11 @@ static __always_inline void put_log(struct mark_scratch *s, const struct mark_ar
 	hand_over(s, EBT_T_log, row, sizeof(*row), texts->len, args->time);
 }
 
-static __always_inline void count_no_storage(__u64 kind)
+static __always_inline __u32 table_of(__u64 kind)
 {
-	__u32 table = kind < EBREC_MARK_COUNTER ? EBT_T_mark
-		      : kind == EBREC_MARK_LOG	? EBT_T_log
-						: EBT_T_mark_counter;
-	struct ebrec_drops *d = bpf_map_lookup_elem(&drops, &table);
-
-	if (d)
-		__sync_fetch_and_add(&d->no_storage, 1);
+	if (kind < EBREC_MARK_COUNTER)
+		return EBT_T_mark;
+	return kind == EBREC_MARK_LOG ? EBT_T_log : EBT_T_mark_counter;
 }
 
 SEC("uprobe")
@@ -267,7 +263,7 @@ int ebrec_mark(struct pt_regs *ctx)
 	kind = bpf_get_attach_cookie(ctx);
 	s = bpf_task_storage_get(&mark_scratches, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!s) {
-		count_no_storage(kind);
+		ebrec_count_no_storage(table_of(kind));
 		return 0;
 	}
 	s->args.time = time;

@@ -12,6 +12,15 @@ static __always_inline struct net_socket *socket_of(const struct sock *sk)
 	return bpf_sk_storage_get(&net_sockets, (void *)sk, NULL, 0);
 }
 
+/* Is it of somebody whom we follow? *ret: what socket_of() gives. */
+static __always_inline bool wanted(const struct sock *sk, struct net_socket **ret)
+{
+	if (!gate)
+		return false;
+	*ret = socket_of(sk);
+	return config.all || (*ret && net_owner_followed((*ret)->owner));
+}
+
 /* 1 where the other side has ended its part, which counts as a byte. */
 static __always_inline __u32 got_end(const struct sock *sk)
 {
@@ -188,10 +197,7 @@ int BPF_PROG(ebrec_net_retransmit, const struct sock *sk, const struct sk_buff *
 	const struct tcp_skb_cb *cb = (const void *)skb->cb;
 	struct net_socket *s;
 
-	if (!gate)
-		return 0;
-	s = socket_of(sk);
-	if (!config.all && (!s || !net_owner_followed(s->owner)))
+	if (!wanted(sk, &s))
 		return 0;
 	emit_retransmit(sk, s, EBT_V_net_retransmit_kind_segment, bpf_get_socket_cookie((void *)sk),
 			BPF_CORE_READ(cb, tcp_gso_segs), skb->len);
@@ -203,10 +209,7 @@ int BPF_PROG(ebrec_net_retransmit_synack, const struct sock *sk, const struct re
 {
 	struct net_socket *s;
 
-	if (!gate)
-		return 0;
-	s = socket_of(sk);
-	if (!config.all && (!s || !net_owner_followed(s->owner)))
+	if (!wanted(sk, &s))
 		return 0;
 	emit_retransmit(sk, s, EBT_V_net_retransmit_kind_SYN_ACK,
 			BPF_CORE_READ(req, __req_common.skc_cookie.counter), 1, 0);
@@ -260,10 +263,7 @@ int BPF_PROG(ebrec_net_receive_reset, const struct sock *sk)
 {
 	struct net_socket *s;
 
-	if (!gate)
-		return 0;
-	s = socket_of(sk);
-	if (config.all || (s && net_owner_followed(s->owner)))
+	if (wanted(sk, &s))
 		emit_reset(EBT_V_net_reset_direction_receive, s ? net_owner_task(s->owner) : 0,
 			   bpf_get_socket_cookie((void *)sk), net_sock_ns(sk));
 	return 0;

@@ -164,17 +164,14 @@ static __always_inline struct net_socket *net_use_socket(struct sock *sk,
 							 const struct task_struct *task)
 {
 	struct net_socket *s;
-	struct ebrec_drops *d;
-	__u32 netns, table = EBT_T_net_connection;
+	__u32 netns;
 	__u8 one = 1;
 
 	if (!ebrec_task_followed(task))
 		return NULL;
 	s = bpf_sk_storage_get(&net_sockets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!s) {
-		d = bpf_map_lookup_elem(&drops, &table);
-		if (d)
-			d->no_storage++;
+		ebrec_count_no_storage(EBT_T_net_connection);
 		return NULL;
 	}
 	if (s->owner == (__u32)task->tgid)

@@ -50,16 +50,6 @@ static __always_inline __u32 device_ns(const struct net_device *dev)
 	return BPF_CORE_READ(dev, nd_net.net, ns.inum);
 }
 
-static __always_inline __u32 name_len(const struct device_name *name)
-{
-	const char *c = (const void *)name;
-	__u32 n = 0;
-
-	while (n < sizeof(*name) && c[n])
-		n++;
-	return n;
-}
-
 /* A row for a device that has none, or another name by now. */
 static __always_inline void note_device(const struct net_device *dev, __u32 netns, __u64 now)
 {
@@ -81,7 +71,8 @@ static __always_inline void note_device(const struct net_device *dev, __u32 netn
 	record->row.type = dev->type;
 	record->row.unused = 0;
 	record->name = name;
-	record->row.name = (struct ebt_ref){ sizeof(record->row), name_len(&name) };
+	record->row.name =
+		(struct ebt_ref){ sizeof(record->row), ebrec_comm_len((const char *)&name) };
 	bpf_ringbuf_submit(record, flags);
 	bpf_map_update_elem(&net_devices, &key, &name, BPF_ANY);
 }

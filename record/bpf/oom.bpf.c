@@ -7,7 +7,6 @@
  */
 #include "record/bpf/compat.bpf.h"
 
-#define COMM_LEN    16
 #define MESSAGE_LEN 64
 #define CGROUP_LEN  512
 #define SIGKILL	    9
@@ -67,13 +66,6 @@ struct oom_signal {
 
 EBREC_CPU_ARRAY(oom_signals, 1, struct oom_signal);
 
-static __always_inline struct oom_choice *get_choice(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&oom_choices, &zero);
-}
-
 static __always_inline __u32 this_tid(void)
 {
 	return bpf_get_current_task_btf()->pid;
@@ -92,27 +84,25 @@ static __always_inline __s64 in_bytes(__s64 pages)
 	return pages * (__s64)config.page_size;
 }
 
+/* Nothing is known. */
+static __always_inline void forget(struct oom_choice *choice)
+{
+	__builtin_memset(choice, 0, offsetof(struct oom_choice, message));
+	choice->constraint = EBT_V_oom_kill_constraint_not_known;
+	choice->limit.len = 0;
+	choice->cgroup.len = 0;
+}
+
 /* The function and the log tell of the same choice, one after the other. */
 static __always_inline struct oom_choice *begin_choice(void)
 {
-	struct oom_choice *choice = get_choice();
+	struct oom_choice *choice = ebrec_entry(&oom_choices);
 	__u32 tid = this_tid();
 
 	if (!choice || (choice->tid == tid && !choice->used))
 		return choice;
+	forget(choice);
 	choice->tid = tid;
-	choice->used = 0;
-	choice->group = 0;
-	choice->next = OTHER;
-	choice->constraint = EBT_V_oom_kill_constraint_not_known;
-	choice->gfp = 0;
-	choice->order = 0;
-	choice->message_len = 0;
-	choice->total = 0;
-	choice->limit_cgroup = 0;
-	choice->points = 0;
-	choice->limit.len = 0;
-	choice->cgroup.len = 0;
 	return choice;
 }
 
@@ -150,15 +140,6 @@ int BPF_PROG(ebrec_oom_choice, struct oom_control___oom *oc, const char *message
 #define MAX_DIGITS	   8
 
 #define STARTS(text, word) (!__builtin_memcmp(text, word, sizeof(word) - 1))
-
-static __always_inline __u32 comm_len(const char *comm)
-{
-	__u32 n = 0;
-
-	while (n < COMM_LEN && comm[n])
-		n++;
-	return n;
-}
 
 /* text is "cc0(GFP_KERNEL), order=0, oom_score_adj=0". */
 static __always_inline void parse_request(struct oom_choice *choice, const char *text)
@@ -198,8 +179,8 @@ static __always_inline bool is_request(const char *text, __u64 len)
 	struct oom_choice *choice;
 
 	bpf_get_current_comm(comm, sizeof(comm));
-	text += comm_len(comm);
-	if (len < comm_len(comm) + sizeof(INVOKED) ||
+	text += ebrec_comm_len(comm);
+	if (len < ebrec_comm_len(comm) + sizeof(INVOKED) ||
 	    bpf_probe_read_kernel(line, sizeof(INVOKED) - 1, text) || !STARTS(line, INVOKED))
 		return false;
 	choice = begin_choice();
@@ -264,7 +245,7 @@ int BPF_PROG(ebrec_oom_console, const char *text, unsigned long len)
 
 	if (!gate || ebrec_in_interrupt() || is_request(text, len))
 		return 0;
-	choice = get_choice();
+	choice = ebrec_entry(&oom_choices);
 	if (!choice || choice->tid != this_tid())
 		return 0;
 	bpf_probe_read_kernel(line, len < sizeof(line) ? len : sizeof(line), text);
@@ -278,11 +259,10 @@ SEC("tp_btf/signal_generate")
 int BPF_PROG(ebrec_oom_signal, int sig, __u64 info, const struct task_struct *task)
 {
 	struct oom_signal *sent;
-	__u32 zero = 0;
 
 	if (sig != SIGKILL || info != SEND_PRIV || !gate)
 		return 0;
-	sent = bpf_map_lookup_elem(&oom_signals, &zero);
+	sent = ebrec_entry(&oom_signals);
 	if (!sent)
 		return 0;
 	sent->tid = this_tid();
@@ -347,21 +327,6 @@ static __always_inline void fill_choice(struct oom_record *record, const struct 
 	row->cgroup = REFER(cgroup, choice->cgroup.len);
 }
 
-/* The kernel has said nothing: it says no more than ten times in five seconds. */
-static __always_inline void fill_no_choice(struct ebt_wire_oom_kill *row)
-{
-	row->constraint = EBT_V_oom_kill_constraint_not_known;
-	row->order = 0;
-	row->gfp = 0;
-	row->group = 0;
-	row->total = 0;
-	row->points = 0;
-	row->limit_cgroup = 0;
-	row->message = (struct ebt_ref){};
-	row->limit = (struct ebt_ref){};
-	row->cgroup = (struct ebt_ref){};
-}
-
 static __always_inline void fill_victim(struct oom_record *record, const struct task_struct *victim)
 {
 	struct ebt_wire_oom_kill *row = &record->row;
@@ -372,7 +337,7 @@ static __always_inline void fill_victim(struct oom_record *record, const struct 
 	row->score_adj = BPF_CORE_READ(victim, signal, oom_score_adj);
 	fill_memory(row, BPF_CORE_READ(victim, mm));
 	bpf_core_read(record->comm, COMM_LEN, &victim->comm);
-	row->comm = REFER(comm, comm_len(record->comm));
+	row->comm = REFER(comm, ebrec_comm_len(record->comm));
 }
 
 static __always_inline void emit_kill(const struct task_struct *victim,
@@ -389,12 +354,9 @@ static __always_inline void emit_kill(const struct task_struct *victim,
 	record->row.task_pid = task->tgid;
 	record->row.task_score_adj = task->signal->oom_score_adj;
 	bpf_get_current_comm(record->task_comm, COMM_LEN);
-	record->row.task_comm = REFER(task_comm, comm_len(record->task_comm));
+	record->row.task_comm = REFER(task_comm, ebrec_comm_len(record->task_comm));
 	fill_victim(record, victim);
-	if (choice)
-		fill_choice(record, choice);
-	else
-		fill_no_choice(&record->row);
+	fill_choice(record, choice);
 	bpf_ringbuf_submit(record, flags);
 }
 
@@ -405,20 +367,20 @@ int ebrec_oom_mark(__u64 *ctx)
 	const struct task_struct *task = (const void *)ctx[0];
 	struct oom_choice *choice;
 	struct oom_signal *sent;
-	__u32 zero = 0, victim;
+	__u32 victim;
 
 	if (!gate)
 		return 0;
 	victim = oom_victim_is_task ? task->pid : (__u32)ctx[0];
-	choice = get_choice();
-	if (choice && choice->tid != this_tid())
-		choice = NULL;
-	if (choice && choice->used && !choice->group)
-		choice = NULL;
-	if (choice)
-		choice->used = 1;
-	sent = bpf_map_lookup_elem(&oom_signals, &zero);
-	if (!sent || sent->tid != this_tid() || sent->victim != victim)
+	choice = ebrec_entry(&oom_choices);
+	sent = ebrec_entry(&oom_signals);
+	if (!choice || !sent)
+		return 0;
+	/* The kernel may have said nothing: it says no more than ten times in five seconds. */
+	if (choice->tid != this_tid() || (choice->used && !choice->group))
+		forget(choice);
+	choice->used = 1;
+	if (sent->tid != this_tid() || sent->victim != victim)
 		return 0;
 	sent->tid = 0;
 	if (config.all || ebrec_tid_followed(this_tid()) || ebrec_tid_followed(victim))

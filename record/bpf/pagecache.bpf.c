@@ -31,8 +31,7 @@ EBREC_CPU_ARRAY(cache_last, 1, struct ebrec_inode_id);
 
 static __always_inline void name_inode(struct inode *inode, const struct ebrec_inode_id *id)
 {
-	__u32 zero = 0;
-	struct ebrec_inode_id *last = bpf_map_lookup_elem(&cache_last, &zero);
+	struct ebrec_inode_id *last = ebrec_entry(&cache_last);
 
 	if (!last || (last->inode == id->inode && last->dev == id->dev &&
 		      last->generation == id->generation))

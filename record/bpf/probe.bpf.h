@@ -8,7 +8,7 @@
  *	…
  *	event->bytes_at = ebrec_bytes_at(sizeof(*row), offsetof(struct ebt_wire_probe_hit, args));
  *	ebrec_put_number(event, value);
- *	ebrec_put_string(event, pointer, true, arguments that follow);
+ *	ebrec_put_string(event, pointer, arguments that follow);
  *
  * config.event_bytes must be set by the source.
  */
@@ -63,7 +63,7 @@ static __always_inline void ebrec_put_ellipsis(struct ebrec_event *event, __u32 
 
 /* A string that ends with a zero byte; pointer 0 is one that cannot be read. */
 static __always_inline void ebrec_put_string(struct ebrec_event *event, const void *pointer,
-					     bool user, __u32 following)
+					     __u32 following)
 {
 	__u32 at = event->n_bytes, room = ebrec_put_room(event, following);
 	long n = -1;
@@ -73,8 +73,7 @@ static __always_inline void ebrec_put_string(struct ebrec_event *event, const vo
 	if (at > EBREC_PROBE_BYTES - sizeof(__u16))
 		return;
 	if (room >= 4 && room <= EBREC_PROBE_STRING && pointer)
-		n = user ? bpf_probe_read_user_str(event->bytes + at + 2, room + 1, pointer)
-			 : bpf_probe_read_kernel_str(event->bytes + at + 2, room + 1, pointer);
+		n = bpf_probe_read_user_str(event->bytes + at + 2, room + 1, pointer);
 	if (n < 0 || n > EBREC_PROBE_STRING + 1) {
 		ebrec_put_length(event, at, EBREC_PROBE_UNREADABLE);
 		event->n_bytes = at + sizeof(__u16);
@@ -87,10 +86,7 @@ static __always_inline void ebrec_put_string(struct ebrec_event *event, const vo
 		__u8 next = 1;
 
 		/* It may just fit. */
-		if (user)
-			bpf_probe_read_user(&next, 1, pointer + n);
-		else
-			bpf_probe_read_kernel(&next, 1, pointer + n);
+		bpf_probe_read_user(&next, 1, pointer + n);
 		if (next)
 			ebrec_put_ellipsis(event, at + sizeof(__u16) + n);
 	}
@@ -100,7 +96,7 @@ static __always_inline void ebrec_put_string(struct ebrec_event *event, const vo
 
 /* So many bytes, or as many as there is room for. */
 static __always_inline void ebrec_put_bytes(struct ebrec_event *event, const void *pointer,
-					    __u32 len, bool user, __u32 following)
+					    __u32 len, __u32 following)
 {
 	__u32 at = event->n_bytes, room = ebrec_put_room(event, following);
 	long r;
@@ -113,8 +109,7 @@ static __always_inline void ebrec_put_bytes(struct ebrec_event *event, const voi
 		return;
 	if (room > EBREC_PROBE_STRING)
 		room = EBREC_PROBE_STRING;
-	r = user ? bpf_probe_read_user(event->bytes + at + 2, room, pointer)
-		 : bpf_probe_read_kernel(event->bytes + at + 2, room, pointer);
+	r = bpf_probe_read_user(event->bytes + at + 2, room, pointer);
 	if (r)
 		room = 0;
 	ebrec_put_length(event, at, r ? EBREC_PROBE_UNREADABLE : room);

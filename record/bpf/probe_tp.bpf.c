@@ -131,15 +131,10 @@ static __always_inline void output(struct tp_row *row, __u32 *depth, __u32 ulen)
 	--*(volatile __u32 *)depth;
 }
 
-static __always_inline bool has_user_stack(const struct task_struct *task, bool interrupt)
-{
-	return !interrupt && !(task->flags & PF_KTHREAD) && task->mm;
-}
-
 static __always_inline void hit(void *ctx, void *programs, __u32 probe,
 				const struct task_struct *task, bool interrupt)
 {
-	__u32 zero = 0, level, *depth = bpf_map_lookup_elem(&event_depth, &zero);
+	__u32 level, *depth = ebrec_entry(&event_depth);
 	struct ebrec_tp_spec *spec = bpf_map_lookup_elem(&tp_specs, &probe);
 	__u64 now = bpf_ktime_get_ns();
 	struct tp_row *row;
@@ -165,7 +160,7 @@ static __always_inline void hit(void *ctx, void *programs, __u32 probe,
 	for (__u32 i = 0; i < EBREC_PROBE_ARGS && i < spec->n_args; i++)
 		put(row, ctx, &spec->args[i]);
 	/* A row within a row has the user stack of that one, whose walk may be under way. */
-	if (config.event_stacks && !level && has_user_stack(task, interrupt))
+	if (config.event_stacks && !level && !interrupt && ebrec_has_user_stack(task))
 		bpf_tail_call(ctx, programs, 0);
 	output(row, depth, 0);
 }
@@ -212,9 +207,8 @@ int ebrec_probe_raw(void *ctx)
 /* Takes the user stack of the row that is under way, the only one of its CPU, and hands it over. */
 static __always_inline void walk(void *ctx)
 {
-	__u32 zero = 0, *depth = bpf_map_lookup_elem(&event_depth, &zero);
-	struct tp_row *row = bpf_map_lookup_elem(&tp_rows, &zero);
-	__u32 at, ulen = 0;
+	__u32 *depth = ebrec_entry(&event_depth), at, ulen = 0;
+	struct tp_row *row = ebrec_entry(&tp_rows);
 
 	if (!depth || !row)
 		return;

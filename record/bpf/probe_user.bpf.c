@@ -94,15 +94,6 @@ static __always_inline void release_scratch(struct probe_scratch *scratch)
 	*(volatile __u32 *)&scratch->owner = 0;
 }
 
-static __always_inline void count_no_storage(void)
-{
-	__u32 table = EBT_T_probe_hit;
-	struct ebrec_drops *d = bpf_map_lookup_elem(&drops, &table);
-
-	if (d)
-		d->no_storage++;
-}
-
 /* --- what is fetched --- */
 
 static __always_inline __u64 read_register(const void *regs, __u16 at)
@@ -164,10 +155,10 @@ static __always_inline void put(struct ebrec_event *event, const struct ebrec_fe
 		if (value && f->n_derefs &&
 		    bpf_probe_read_user(&value, sizeof(value), (void *)value))
 			value = 0;
-		ebrec_put_string(event, (void *)value, true, following);
+		ebrec_put_string(event, (void *)value, following);
 	} else {
 		ebrec_put_bytes(event, (void *)value,
-				f->what == EBREC_FETCH_WORD ? f->size : f->len, true, following);
+				f->what == EBREC_FETCH_WORD ? f->size : f->len, following);
 	}
 }
 
@@ -268,15 +259,12 @@ static __always_inline struct ebt_wire_probe_hit *begin_row(struct probe_scratch
 	event->ustack = ebrec_bytes_at(sizeof(*row), offsetof(struct ebt_wire_probe_hit, ustack));
 	event->bytes_at = ebrec_bytes_at(sizeof(*row), offsetof(struct ebt_wire_probe_hit, args));
 	row = (void *)(event->row + EBREC_EVENT_ROW - sizeof(*row));
-	row->cpu = bpf_get_smp_processor_id();
-	row->task = task->pid;
-	row->probe = probe;
-	row->kind = kind;
-	row->depth = 0;
-	row->unused = 0;
-	row->duration = 0;
-	row->result = 0;
-	row->args = (struct ebt_ref){};
+	*row = (struct ebt_wire_probe_hit){
+		.cpu = bpf_get_smp_processor_id(),
+		.task = task->pid,
+		.probe = probe,
+		.kind = kind,
+	};
 	return row;
 }
 
@@ -462,7 +450,7 @@ int ebrec_probe_entry(struct pt_regs *ctx)
 		return 0;
 	calls = bpf_task_storage_get(&probe_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!calls) {
-		count_no_storage();
+		ebrec_count_no_storage(EBT_T_probe_hit);
 		return 0;
 	}
 	scratch = take_scratch(task->pid);
@@ -624,10 +612,7 @@ static __always_inline __u32 stack_by_frame_pointers(struct pt_regs *ctx, __u64 
 	long bytes;
 
 	if (!function)
-		return ebrec_stack_head(stack,
-					bpf_get_stack(ctx, addresses, EBREC_USER_BYTES,
-						      BPF_F_USER_STACK),
-					0, EBT_STACK_USER);
+		return ebrec_user_stack(ctx, stack);
 	addresses[0] = function;
 	bytes = bpf_get_stack(ctx, addresses + 1, EBREC_USER_BYTES - sizeof(*addresses),
 			      BPF_F_USER_STACK);

@@ -102,13 +102,6 @@ struct python_walk {
 
 EBREC_CPU_ARRAY(python_walks, 1, struct python_walk) __weak;
 
-static __always_inline struct ebrec_python_counts *python_count(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&python_counts, &zero);
-}
-
 /* --- words of what was read --- */
 
 static __always_inline __u64 python_word(const struct python_walk *p, __u32 offset)
@@ -165,7 +158,7 @@ static __always_inline void python_read_text(struct python_walk *p, __u64 addres
 /* Sends the code object in p->words. Returns its number, or 0 where that could not be done. */
 static __always_inline __u32 python_send_code(struct python_walk *p)
 {
-	struct ebrec_python_counts *counts = python_count();
+	struct ebrec_python_counts *counts = ebrec_entry(&python_counts);
 	__u64 now = bpf_ktime_get_ns(), lines, len, n = 0;
 	struct ebrec_python_code *code = &p->code;
 	__u32 slot = p->slot;
@@ -415,7 +408,7 @@ static __always_inline void python_enter_thread(struct python_walk *p)
 
 static __always_inline void python_no_thread(struct python_walk *p)
 {
-	struct ebrec_python_counts *counts = python_count();
+	struct ebrec_python_counts *counts = ebrec_entry(&python_counts);
 
 	p->phase = p->n > 1 ? PYTHON_PLACE : PYTHON_DONE;
 	p->n = p->group;
@@ -613,7 +606,7 @@ static __always_inline __u64 python_next_entry(struct python_walk *p)
 /* At the end of a walk; whole: it came to the outermost frame. */
 __weak int python_end(struct python_walk *p, bool whole)
 {
-	struct ebrec_python_counts *counts = python_count();
+	struct ebrec_python_counts *counts = ebrec_entry(&python_counts);
 
 	if (!p || !counts || p->phase != PYTHON_PLACE)
 		return 0;

@@ -20,14 +20,14 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 	struct sample_record *record;
 	struct ebrec_stacks *stacks;
 	struct ebrec_lengths user = {};
-	__u32 zero = 0, klen = 0, len, cpu;
+	__u32 klen = 0, len, cpu;
 
 	if (!gate)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (!task->pid || !ebrec_task_followed(task))
 		return 0;
-	record = bpf_map_lookup_elem(&sample_scratch, &zero);
+	record = ebrec_entry(&sample_scratch);
 	if (!record)
 		return 0;
 	stacks = &record->behind.stacks;
@@ -38,22 +38,15 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 	record->row.user = (ctx->regs.cs & 3) == 3;
 	record->row.period = ctx->sample_period;
 	if (config.sample_stacks && !record->row.user)
-		klen = ebrec_stack_head(&stacks->first,
-					bpf_get_stack(ctx, stacks->first_addresses,
-						      EBREC_STACK_BYTES, 0),
-					0, 0);
-	if (config.sample_stacks && !(task->flags & PF_KTHREAD) && task->mm) {
+		klen = ebrec_kernel_stack(ctx, stacks, 0);
+	if (config.sample_stacks && ebrec_has_user_stack(task)) {
 		struct ebt_wire_stack *second = ebrec_second_stack(stacks, klen);
 
 		if (config.unwind)
 			user = unwind_user((void *)task, EBREC_SLOT_SAMPLE(&config, cpu), second,
 					   true);
 		else
-			user.stack =
-				ebrec_stack_head(second,
-						 bpf_get_stack(ctx, second + 1, EBREC_USER_BYTES,
-							       BPF_F_USER_STACK),
-						 0, EBT_STACK_USER);
+			user.stack = ebrec_user_stack(ctx, second);
 	}
 	ebrec_refer(&record->row.kstack, &record->row.ustack, sizeof(record->row), klen,
 		    user.stack);

@@ -52,7 +52,7 @@ static __always_inline __u32 append_stacks(void *ctx, const struct task_struct *
 	__u32 klen = ebrec_switch_kstack(ctx, prev, regs, stacks);
 	struct ebrec_lengths user = {};
 
-	if (!(prev->flags & PF_KTHREAD) && prev->mm)
+	if (ebrec_has_user_stack(prev))
 		user = ebrec_switch_ustack(prev, regs, ebrec_second_stack(stacks, klen), !!udump);
 	ebrec_refer(kstack, ustack, off, klen, user.stack);
 	if (udump)
@@ -101,19 +101,16 @@ static __always_inline void emit_switch(const struct ebrec_switch *s, __u64 now,
 	if (!row)
 		return;
 	fill_switch(row, s, cpu);
-	row->kstack = (struct ebt_ref){};
-	row->ustack = (struct ebt_ref){};
-	row->udump = (struct ebt_ref){};
+	row->kstack = row->ustack = row->udump = (struct ebt_ref){};
 	bpf_ringbuf_submit(row, flags);
 }
 
 static __always_inline void emit_switch_with_stacks(void *ctx, const struct ebrec_switch *s,
 						    __u64 now, __u32 cpu)
 {
-	struct switch_record *record;
-	__u32 zero = 0, len = sizeof(record->row);
+	struct switch_record *record = ebrec_entry(&switch_scratch);
+	__u32 len = sizeof(record->row);
 
-	record = bpf_map_lookup_elem(&switch_scratch, &zero);
 	if (!record)
 		return;
 	fill_switch(&record->row, s, cpu);
@@ -128,15 +125,11 @@ static __always_inline void emit_switch_with_stacks(void *ctx, const struct ebre
 /* --min-block: prev stops now, keep where. */
 static __always_inline void hold_stack(void *ctx, const struct task_struct *prev, __u64 now)
 {
-	struct offcpu_record *held;
-	struct ebrec_drops *d;
-	__u32 table = EBT_T_offcpu_stack, len = sizeof(held->row);
+	struct offcpu_record *held = offcpu_record(prev, 0);
+	__u32 len = sizeof(held->row);
 
-	held = offcpu_record(prev, 0);
 	if (!held) {
-		d = bpf_map_lookup_elem(&drops, &table);
-		if (d)
-			d->no_storage++;
+		ebrec_count_no_storage(EBT_T_offcpu_stack);
 		return;
 	}
 	len += append_stacks(ctx, prev, &held->stacks, len, &held->row.kstack, &held->row.ustack,
@@ -148,11 +141,10 @@ static __always_inline void hold_stack(void *ctx, const struct task_struct *prev
 /* --min-block: next runs again. */
 static __always_inline void release_stack(const struct task_struct *next, __u64 now, __u32 cpu)
 {
-	struct offcpu_record *held;
+	struct offcpu_record *held = offcpu_record(next, 0);
 	__u64 since;
 	__u32 len;
 
-	held = offcpu_record(next, 0);
 	if (!held || !held->row.head.time)
 		return;
 	since = held->row.head.time;

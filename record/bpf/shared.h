@@ -71,6 +71,10 @@ struct ebrec_bpf_config {
 #define EBREC_SLOT_SAMPLE(config, cpu) ((config)->n_cpus + (cpu))
 #define EBREC_SLOT_TASK(config)	       (2 * (config)->n_cpus)
 
+/* MAJOR() and MINOR() of the kernel. */
+#define EBREC_DEV_MAJOR(dev) ((dev) >> 20)
+#define EBREC_DEV_MINOR(dev) ((dev) & ((1u << 20) - 1))
+
 /* Of a slot's ring. Map `slots`; shared memory. */
 struct ebrec_slot {
 	__u32 asleep;	  /* set by a reader that waits, cleared by whoever wakes it */

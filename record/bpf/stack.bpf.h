@@ -56,6 +56,27 @@ static __always_inline __u32 ebrec_stack_head(struct ebt_wire_stack *stack, long
 	return sizeof(*stack) + n * sizeof(__u64);
 }
 
+static __always_inline bool ebrec_has_user_stack(const struct task_struct *task)
+{
+	return !(task->flags & PF_KTHREAD) && task->mm;
+}
+
+/* By the kernel, along frame pointers. */
+static __always_inline __u32 ebrec_user_stack(void *ctx, struct ebt_wire_stack *stack)
+{
+	long n = bpf_get_stack(ctx, stack + 1, EBREC_USER_BYTES, BPF_F_USER_STACK);
+
+	return ebrec_stack_head(stack, n, 0, EBT_STACK_USER);
+}
+
+/* The first stack. own: frames at its top that are the program's. */
+static __always_inline __u32 ebrec_kernel_stack(void *ctx, struct ebrec_stacks *stacks, __u64 own)
+{
+	long n = bpf_get_stack(ctx, stacks->first_addresses, EBREC_STACK_BYTES, own);
+
+	return ebrec_stack_head(&stacks->first, n, own, 0);
+}
+
 /* Where the second stack goes when the first one takes klen bytes. */
 static __always_inline struct ebt_wire_stack *ebrec_second_stack(struct ebrec_stacks *stacks,
 								 __u32 klen)

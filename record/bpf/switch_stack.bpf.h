@@ -178,8 +178,8 @@ static __always_inline __u32 ebrec_switch_kstack(void *ctx, const struct task_st
 						 struct ebrec_stacks *stacks)
 {
 	__u64 depth = (__u64)regs - (__u64)ctx; /* the registers are at the stack's end */
-	__u32 zero = 0, key = (__u32)((__u64)regs->ip * 0x9e3779b97f4a7c15ull >> 32) % CHAIN_SETS;
-	struct chain_scratch *s = bpf_map_lookup_elem(&chain_scratch, &zero);
+	__u32 key = (__u32)((__u64)regs->ip * 0x9e3779b97f4a7c15ull >> 32) % CHAIN_SETS;
+	struct chain_scratch *s = ebrec_entry(&chain_scratch);
 	struct chain_set *set = bpf_map_lookup_elem(&chains, &key);
 	__u32 skip, len;
 	__u64 sp;

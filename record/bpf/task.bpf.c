@@ -6,19 +6,9 @@
 #include "record/bpf/ebt.bpf.h"
 #include "record/bpf/unwind.bpf.h"
 
-#define COMM_LEN      16
 #define FILENAME_LEN  512
 #define CMDLINE_LEN   4096
 #define CGROUP_LEVELS 32
-
-static __always_inline __u32 comm_len(const char *comm)
-{
-	__u32 n = 0;
-
-	while (n < COMM_LEN && comm[n])
-		n++;
-	return n;
-}
 
 /* A new task is in no call; one that takes another's tid brings its call along. */
 static __always_inline void reset_syscall(__u32 tid, __u32 old_tid)
@@ -79,7 +69,7 @@ int BPF_PROG(ebrec_fork, struct task_struct *parent, struct task_struct *child)
 	record->row.thread = child->tgid == parent->tgid;
 	record->row.unused = 0;
 	bpf_probe_read_kernel(record->comm, COMM_LEN, child->comm);
-	record->row.comm = (struct ebt_ref){ sizeof(record->row), comm_len(record->comm) };
+	record->row.comm = (struct ebt_ref){ sizeof(record->row), ebrec_comm_len(record->comm) };
 	bpf_ringbuf_submit(record, flags);
 	return 0;
 }
@@ -108,8 +98,8 @@ static __always_inline __u32 fill_exec(struct exec_record *record, struct task_s
 	record->row.old_tid = old_pid;
 	record->row.start = task->start_time;
 	bpf_probe_read_kernel(record->comm, COMM_LEN, task->comm);
-	record->row.comm =
-		(struct ebt_ref){ offsetof(struct exec_record, comm), comm_len(record->comm) };
+	record->row.comm = (struct ebt_ref){ offsetof(struct exec_record, comm),
+					     ebrec_comm_len(record->comm) };
 	n = bpf_probe_read_kernel_str(record->filename, FILENAME_LEN, bprm->filename);
 	record->row.filename =
 		(struct ebt_ref){ offsetof(struct exec_record, filename), n > 0 ? n - 1 : 0 };
@@ -125,7 +115,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
 	struct exec_record *record;
-	__u32 zero = 0, len;
+	__u32 len;
 	bool follow;
 
 	if (!gate)
@@ -140,7 +130,7 @@ int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_bin
 		ebrec_follow_tid(task->pid, true);
 	if (old_pid != task->pid)
 		reset_syscall(task->pid, old_pid);
-	record = bpf_map_lookup_elem(&exec_scratch, &zero);
+	record = ebrec_entry(&exec_scratch);
 	if (!record)
 		return 0;
 	len = fill_exec(record, task, old_pid, bprm);

@@ -494,11 +494,10 @@ static __always_inline bool unwind_may_dump(void)
 {
 	__u64 second = bpf_ktime_get_ns() / 1000000000;
 	struct ebrec_dumps *d;
-	__u32 zero = 0;
 
 	if (config.dump_all)
 		return true;
-	d = bpf_map_lookup_elem(&unwind_dumps, &zero);
+	d = ebrec_entry(&unwind_dumps);
 	if (!d)
 		return false;
 	if (d->second != second) {

@@ -56,8 +56,8 @@ static __always_inline void unwind_file_key(const struct file *file,
 		ret->mtime_s = BPF_CORE_READ(inode, i_mtime.tv_sec);
 		ret->mtime_ns = BPF_CORE_READ(inode, i_mtime.tv_nsec);
 	}
-	ret->dev_major = dev >> 20; /* MAJOR() and MINOR() of the kernel */
-	ret->dev_minor = dev & ((1u << 20) - 1);
+	ret->dev_major = EBREC_DEV_MAJOR(dev);
+	ret->dev_minor = EBREC_DEV_MINOR(dev);
 }
 
 /* What is known of a mapping; a file that is not known keeps its place, for the walk to say so. */
@@ -238,9 +238,9 @@ static __always_inline bool unwind_ask(struct task_struct *task, __u64 pc,
 {
 	struct unwind_insertion ins = {};
 	__u64 now = bpf_ktime_get_ns(), *asked;
-	__u32 zero = 0, tgid = task->tgid;
+	__u32 tgid = task->tgid;
 
-	asked = bpf_map_lookup_elem(&unwind_asked, &zero);
+	asked = ebrec_entry(&unwind_asked);
 	if (!asked || now - *asked < UNWIND_ASK_NS)
 		return false;
 	*asked = now;
