@@ -49,7 +49,7 @@ static struct ebt_error *open_stdout(int *ret)
 	if (isatty(STDOUT_FILENO))
 		return ebt_error_create(
 			EBT_ERR_INVALID,
-			"a trace is no text: send standard output to a file or pipe");
+			"a trace is not text: send standard output to a file or a pipe");
 	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return ebt_error_errno(errno, "standard output");

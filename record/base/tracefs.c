@@ -78,7 +78,8 @@ struct ebt_error *tracefs_event(int events, const char *name, uint64_t *ret_id, 
 	char *colon = strchr(path, ':');
 
 	if (len >= (int)sizeof(path) - 4 || !colon)
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no name of a tracepoint", name);
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not the name of a tracepoint",
+					name);
 	*colon = '/';
 	err = read_whole(events, path, &id);
 	if (err)

@@ -124,7 +124,7 @@ static struct ebt_error *parse_call_graph(void *to, const char *text)
 		return NULL;
 	}
 	return ebt_error_create(EBT_ERR_INVALID,
-				"'%s' is no call graph: auto, fp, table, dump or none", text);
+				"'%s' is not one of auto, fp, table, dump and none", text);
 }
 
 static struct ebt_error *parse_capture_output(void *to, const char *text)
@@ -142,7 +142,7 @@ static struct ebt_error *parse_capture_output(void *to, const char *text)
 		*ret = both | CAPTURE_APART;
 	else
 		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s' is none of stdout, stderr, both or apart", text);
+					"'%s' is not one of stdout, stderr, both and apart", text);
 	return NULL;
 }
 

@@ -61,7 +61,7 @@ static struct ebt_error *read_headers(struct probe_elf *elf)
 	if (!elf_headers_of_fd(elf->fd, h) || !elf_headers_sections(h, MAX_SECTIONS))
 		return &ebt_enomem;
 	if (h->file.e_ident[EI_CLASS] == ELFCLASSNONE)
-		return ebt_error_create(EBT_ERR_INVALID, "%s is no ELF file", elf->path);
+		return ebt_error_create(EBT_ERR_INVALID, "%s is not an ELF file", elf->path);
 	if (!elf_headers_is_native(h))
 		return ebt_error_create(EBT_ERR_UNSUPPORTED,
 					"%s is for another machine than this one", elf->path);

@@ -278,8 +278,8 @@ static struct ebt_error *find_by_name(const struct probe_elf *elf, const char *p
 	if (search.match[0].chosen_later)
 		return say_chosen_later(elf, debug, path, name);
 	if (!probe_elf_offset(elf, search.match[0].address, ret))
-		return ebt_error_create(EBT_ERR_CORRUPT, "%s: '%s' is nowhere in the file", path,
-					name);
+		return ebt_error_create(EBT_ERR_CORRUPT, "%s: the address of '%s' is in no segment",
+					path, name);
 	return NULL;
 }
 
@@ -336,7 +336,7 @@ static struct ebt_error *find(const struct probe_elf *elf, const char *path, con
 
 	if (!strncmp(text, "0x", 2)) {
 		if (!parse_number(text, &found.offset))
-			return ebt_error_create(EBT_ERR_INVALID, "'%s' is no offset in a file",
+			return ebt_error_create(EBT_ERR_INVALID, "'%s' is not an offset in a file",
 						text);
 		*ret = found;
 		return find_begin(elf, found.offset, &ret->begins);

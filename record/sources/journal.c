@@ -62,7 +62,7 @@ static struct ebt_error *check_args(const char *args)
 	if (stat(args, &st))
 		return ebt_error_errno(errno, "%s", args);
 	if (!S_ISDIR(st.st_mode))
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no folder", args);
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a folder", args);
 	return NULL;
 }
 

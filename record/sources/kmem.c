@@ -38,7 +38,7 @@ static struct ebt_error *parse_rate(const char *text, uint64_t *ret)
 	if (err)
 		return err;
 	if (!rate || rate > MAX_RATE)
-		return ebt_error_create(EBT_ERR_INVALID, "rate is from 1 to 2G");
+		return ebt_error_create(EBT_ERR_INVALID, "rate is not from 1 to 2G");
 	*ret = rate;
 	return NULL;
 }

@@ -41,7 +41,7 @@ static struct ebt_error *check_args(const char *args)
 {
 	if (!strcmp(args, "control") || !strcmp(args, "trace"))
 		return NULL;
-	return ebt_error_create(EBT_ERR_INVALID, "'%s' is no way in", args);
+	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of control and trace", args);
 }
 
 /* Both ways are open unless one is named: a program knows one of them. */

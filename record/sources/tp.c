@@ -29,7 +29,7 @@ static struct ebt_error *check_args(const char *args)
 {
 	if (tp_name_is_one(args))
 		return NULL;
-	return ebt_error_create(EBT_ERR_INVALID, "'%s' is no tracepoint", args);
+	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a tracepoint", args);
 }
 
 static void probe(const struct kernel *kernel, struct source_state *state)

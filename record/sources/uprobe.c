@@ -44,7 +44,7 @@ static struct ebt_error *parse(const char *text, struct uprobe_request *ret)
 
 	*ret = (struct uprobe_request){ 0 };
 	if (!colon || colon == text || !colon[1])
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no file and function", text);
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not PATH:FUNCTION", text);
 	end = end_of_name(colon + 1);
 	ret->path = strndup(text, (size_t)(colon - text));
 	ret->function = end ? strndup(colon + 1, (size_t)(end - colon - 1)) : strdup(colon + 1);
@@ -182,7 +182,7 @@ static struct ebt_error *check_returns(const struct found *found)
 		if (!found->matches.list[i].begins)
 			return ebt_error_create(
 				EBT_ERR_INVALID,
-				"'%s' of %s is a place and no call that could return",
+				"'%s' of %s is within a function: it does not return",
 				found->matches.list[i].name, found->path);
 	}
 	return NULL;

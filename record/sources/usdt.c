@@ -58,8 +58,7 @@ static struct ebt_error *parse(const char *text, struct usdt_request *ret)
 	if (!ret->path || !ret->provider || !ret->name)
 		return &ebt_enomem;
 	if (!*ret->path || !*ret->provider || !*ret->name)
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no file, provider and name",
-					text);
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not PATH:PROVIDER:NAME", text);
 	return *at ? probe_spec_parse(at, false, &ret->spec) : NULL;
 }
 
@@ -296,7 +295,7 @@ static struct ebt_error *search_file(struct usdt_search *search)
 	if (fd < 0)
 		return ebt_error_errno(errno, "cannot open %s", search->path);
 	if (!elfparts_read(fd, &parts))
-		return ebt_error_create(EBT_ERR_INVALID, "%s is no ELF file", search->path);
+		return ebt_error_create(EBT_ERR_INVALID, "%s is not an ELF file", search->path);
 	buildid_of_fd(fd, &search->build_id);
 	err = usdt_notes_each(fd, &parts, add_note, search);
 	if (err || search->found)

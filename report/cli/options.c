@@ -92,7 +92,7 @@ static struct ebt_error *take_word(void *to, const char *word)
 					options->file, word);
 	if (options->n_words == options->command->max_words)
 		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s' is one word too many: see "
+					"'%s' is one argument too many: see "
 					"`ebreport %s --help`",
 					word, options->command->name);
 	words = reallocarray(options->words, options->n_words + 1, sizeof(*words));

@@ -116,7 +116,7 @@ static struct ebt_error *parse_span(void *to, const char *arg)
 	struct ebt_error *err = cli_parse_duration(arg, ns);
 
 	if (!err && !*ns)
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no time at all", arg);
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not above 0", arg);
 	return err;
 }
 

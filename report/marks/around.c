@@ -533,7 +533,8 @@ struct ebt_error *marks_around(struct report *report, const struct marks *marks)
 	v.around = around;
 	v.sum = around_sum(around);
 	if (!v.sum->marks && v.sum->instants)
-		err = trace_warn(report->trace, "these marks are instants: --around is of spans");
+		err = trace_warn(report->trace,
+				 "these marks are instants: --around is about spans");
 	if (err)
 		return err;
 	v.whole_ns = v.scope == SPAN_OF_THREAD ? v.sum->covered_ns : v.sum->threads_ns;

@@ -27,14 +27,15 @@ static struct ebt_error *check_options(const struct report *report)
 					"--around-scope, --slowest, --flame and --folded go with "
 					"--around NAME, and of the last three one at a time");
 	if (around && options_string(o, "name"))
-		return ebt_error_create(EBT_ERR_INVALID, "--around says which: without --name");
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--around names the marks: leave out --name");
 	if ((picture || options_flag(o, "folded")) && o->format != FORMAT_TABLE)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--chart, --flame and --folded have a form of their own: "
 					"use them without --json and --csv");
 	if (picture && out_is_terminal(report->out))
 		return ebt_error_create(EBT_ERR_INVALID,
-					"a picture is nothing for a terminal: name a file with -o "
+					"a picture does not go to a terminal: name a file with -o "
 					"FILE");
 	if (o->interval_ns && n_views(o))
 		return ebt_error_create(EBT_ERR_INVALID,

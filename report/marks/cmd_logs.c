@@ -245,8 +245,8 @@ static struct ebt_error *compile(const char *text, regex_t *ret)
 	if (!r)
 		return NULL;
 	regerror(r, ret, why, sizeof(why));
-	return ebt_error_create(EBT_ERR_INVALID, "--grep: '%s' is no regular expression: %s", text,
-				why);
+	return ebt_error_create(EBT_ERR_INVALID, "--grep: '%s' is not a regular expression: %s",
+				text, why);
 }
 
 /* The value of log.severity with this name, which the option has checked. */

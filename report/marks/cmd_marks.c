@@ -33,7 +33,8 @@ static struct ebt_error *check_options(const struct options *o)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--summary and --series exclude each other");
 	if (series && options_string(o, "name"))
-		return ebt_error_create(EBT_ERR_INVALID, "--series says which: without --name");
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--series names the marks: leave out --name");
 	if (options_string(o, "by") && !summary)
 		return ebt_error_create(EBT_ERR_INVALID, "--by goes with --summary");
 	if (options_u64(o, "expect", 0) && !series)

@@ -115,7 +115,7 @@ static struct ebt_error *parse_kinds(const char *text, unsigned int *ret)
 			kind++;
 		if (kind == WALL_N_KINDS)
 			return ebt_error_create(EBT_ERR_INVALID,
-						"--state: '%.*s' is none of cpu, runqueue, "
+						"--state: '%.*s' is not one of cpu, runqueue, "
 						"preempted, sleep, lock, disk, other",
 						(int)len, text);
 		only |= 1u << kind;

@@ -523,7 +523,7 @@ static struct ebt_error *prepare(struct export *e)
 	e->f = out_file(e->report->out);
 	e->batch = e->left = options_u64(o, "batch", BATCH);
 	if (!e->batch)
-		return ebt_error_create(EBT_ERR_INVALID, "--batch: 0 rows are no batch");
+		return ebt_error_create(EBT_ERR_INVALID, "--batch: a batch has at least 1 row");
 	ndjson_init(&e->lines, e->f, 0);
 	err = dump_tables_init(e->report->trace, &e->t);
 	if (err)

@@ -36,7 +36,7 @@ static struct ebt_error *set_classes(const char *option, const char *list,
 			i++;
 		if (i == n)
 			return ebt_error_create(EBT_ERR_INVALID,
-						"--%s: '%.*s' is none of the classes: see "
+						"--%s: '%.*s' is not one of the classes: see "
 						"`ebreport scrub --help`",
 						option, (int)len, list);
 		*classes[i].flag = true;

@@ -38,8 +38,8 @@ static struct ebt_error *compile(struct pattern *pattern, const char *text,
 	r = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
 	if (r) {
 		regerror(r, &pattern->regex, why, sizeof(why));
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is no regular expression: %s", text,
-					why);
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a regular expression: %s",
+					text, why);
 	}
 	pattern->used = true;
 	pattern->matches = calloc(tree->n_funcs, sizeof(*pattern->matches));

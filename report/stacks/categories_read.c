@@ -266,7 +266,7 @@ static struct ebt_error *read_file(struct categories *c, const char *path, bool 
 		len += (size_t)n;
 	}
 	return ebt_error_create(EBT_ERR_INVALID,
-				"%s: larger than 1 MiB: this is no file with categories", path);
+				"%s: larger than 1 MiB: that is not a file with categories", path);
 }
 
 static struct ebt_error *read_users(struct categories *c)

@@ -361,11 +361,11 @@ class Probes(e2e.TestCase):
     def test_what_is_wrong(self):
         for source, said in {
                 "uprobe:/no/such/file:main": "cannot open /no/such/file",
-                "uprobe:/etc/passwd:main": "no ELF file",
+                "uprobe:/etc/passwd:main": "not an ELF file",
                 "uprobe:libnosuch.so.1:main": "no library or program 'libnosuch.so.1'",
                 f"uprobe:{PROBED}:probed_sleeep": "probed_sleep",
                 f"uprobe:{PROBED}:0x10": "no code at '0x10'",
-                f"uprobe:{PROBED}": "no file and function",
+                f"uprobe:{PROBED}": "not PATH:FUNCTION",
                 f"uprobe:{PROBED}:main:7/d": "no argument 7",
                 f"uprobe:{PROBED}:main:1/q": "'/q' is no format",
                 f"uprobe:{PROBED}:main:1/d12": "8, 16, 32 or 64 bits",
@@ -376,7 +376,7 @@ class Probes(e2e.TestCase):
                 "uprobe:libstdc++.so.6:std::random_device::_M_init":
                     "_ZNSt13random_device7_M_init",
                 f"usdt:{PROBED}:probed:nothing": "it has probed:plain, probed:numbers",
-                f"usdt:{PROBED}:probed": "no file, provider and name",
+                f"usdt:{PROBED}:probed": "not PATH:PROVIDER:NAME",
                 "usdt:/bin/true:probed:plain": "has no USDT probe"}.items():
             with self.subTest(source):
                 trace = self.path("x.ebt")

@@ -331,7 +331,7 @@ class Tracepoints(e2e.TestCase):
                 ("tp:sched:sched_swich", "there is no tracepoint sched:sched_swich; there is "
                                          "sched:sched_switch"),
                 ("tp:shed:sched_switch", "there is sched:sched_switch"),
-                ("tp:sched", "'sched' is no tracepoint; it takes CATEGORY:NAME"),
+                ("tp:sched", "'sched' is not a tracepoint; it takes CATEGORY:NAME"),
                 ("tp", "source tp has to be told what: tp:CATEGORY:NAME"),
                 ("tp:nothing:*", "there is no tracepoint nothing:"),
                 ("tp:*:*", "stands for [0-9]+ tracepoints; all together, 256 are the most")):

@@ -178,7 +178,7 @@ static void test_targets(void **state)
 	assert_parses("--capture-output=stderr -- x", words, &o);
 	assert_int_equal(o.capture_output, CAPTURE_STDERR);
 	options_deinit(&o);
-	assert_refused("--capture-output=all x", "stdout, stderr, both or apart");
+	assert_refused("--capture-output=all x", "stdout, stderr, both and apart");
 	assert_refused("-a --capture-output", "for a command");
 }
 

@@ -123,7 +123,7 @@ static void test_words(void **state)
 	assert_string_equal(o.words[1], "-x");
 	options_deinit(&o);
 	expect_error(PARSE(&o, "diff", "a"), "diff [options] FILE FILE");
-	expect_error(PARSE(&o, "diff", "a", "b", "c"), "one word too many");
+	expect_error(PARSE(&o, "diff", "a", "b", "c"), "one argument too many");
 	expect_error(PARSE(&o, "bundle", "a", "--pid", "1"), "about the whole file");
 	expect_error(PARSE(&o, "scrub", "a", "--from", "1"), "about the whole file");
 }

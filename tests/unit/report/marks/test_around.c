@@ -259,7 +259,7 @@ static void test_wrong(void **state)
 	WRONG("exclude each other", "--waterfall", "--summary");
 	WRONG("--around NAME", "--slowest", "3");
 	WRONG("one at a time", "--around", "x", "--flame", "--folded");
-	WRONG("without --name", "--around", "x", "--name", "y");
+	WRONG("leave out --name", "--around", "x", "--name", "y");
 	WRONG("without --json", "--chart", "--json");
 	WRONG("--interval", "--waterfall", "--interval", "1us");
 	free(REPORT_OK(t.path, "marks", "--around", "nothing"));
