@@ -236,6 +236,12 @@ const struct proc_container *proc_containers_of(const struct proc_containers *co
 	return ebt_map_find(&containers->by_task, task->id, &i) ? &containers->items[i] : NULL;
 }
 
+#define CONTAINERS(X)                                                       \
+	X("container_id", "CONTAINER", OUT_STRING, out_cstr(container->id)) \
+	X("name", "NAME", OUT_STRING, out_cstr(container->name))            \
+	X("image", "IMAGE", OUT_STRING, out_cstr(container->image))         \
+	X("pids", "PROCESSES", OUT_STRING, out_cstr(text_get(&pids)), OUT_FLEX)
+
 static struct ebt_error *put_row(const struct proc_container *container, struct out *out)
 {
 	_cleanup_text_ struct text pids = TEXT_INIT;
@@ -244,23 +250,12 @@ static struct ebt_error *put_row(const struct proc_container *container, struct 
 		text_printf(&pids, "%s%" PRIu32, i ? " " : "", container->pids[i]);
 	if (container->more)
 		text_cstr(&pids, " and more");
-	if (text_error(&pids))
-		return text_error(&pids);
-	return out_row(out, 0,
-		       (struct out_value[]){ out_cstr(container->id), out_cstr(container->name),
-					     out_cstr(container->image),
-					     out_cstr(text_get(&pids)) });
+	return text_error(&pids) ?: out_row(out, 0, OUT_VALUES(CONTAINERS));
 }
 
 struct ebt_error *proc_containers_put(const struct proc_containers *containers, struct out *out)
 {
-	static const struct out_column columns[] = {
-		{ "container_id", "CONTAINER", OUT_STRING, 0 },
-		{ "name", "NAME", OUT_STRING, 0 },
-		{ "image", "IMAGE", OUT_STRING, 0 },
-		{ "pids", "PROCESSES", OUT_STRING, OUT_FLEX },
-	};
-	static const struct out_table table = OUT_TABLE("containers", columns, .flags = OUT_FIXED);
+	const struct out_table table = OUT_TABLE_OF("containers", CONTAINERS, .flags = OUT_FIXED);
 
 	if (!containers->n && out_format(out) == FORMAT_TABLE)
 		return NULL;

@@ -68,38 +68,34 @@ static void put_head(const struct proc_view *v, const struct proc *p)
 
 /* --- what it ran --- */
 
-static const struct out_column program_columns[] = {
-	{ "time_ns", "TIME", OUT_TIME, 0 }, { "pid", "PID", OUT_U64, OUT_DETAIL },
-	{ "comm", "COMM", OUT_STRING, 0 },  { "file", "FILE", OUT_STRING, OUT_FLEX },
-	{ "args", "COMMAND", OUT_LIST, 0 },
-};
+#define PROGRAMS(X)                                                  \
+	X("time_ns", "TIME", OUT_TIME, out_u64(run->time_ns))        \
+	X("pid", "PID", OUT_U64, out_u64(p->task->pid), OUT_DETAIL)  \
+	X("comm", "COMM", OUT_STRING, out_cstr(run->comm))           \
+	X("file", "FILE", OUT_STRING, out_cstr(run->file), OUT_FLEX) \
+	X("args", "COMMAND", OUT_LIST, out_str((struct ebt_str){ run->cmdline, run->cmdline_len }))
 
 static struct ebt_error *put_program(const struct proc_view *v, const struct proc *p,
 				     const struct program_run *run)
 {
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       out_u64(run->time_ns), out_u64(p->task->pid), out_cstr(run->comm),
-			       out_cstr(run->file),
-			       out_str((struct ebt_str){ run->cmdline, run->cmdline_len }) });
+	return out_row(v->out, 0, OUT_VALUES(PROGRAMS));
 }
 
 /* --- address layout --- */
 
-static const struct out_column mapping_columns[] = {
-	{ "from_ns", "FROM", OUT_TIME, 0 },
-	{ "to_ns", "TO", OUT_TIME, 0 },
-	{ "pid", "PID", OUT_U64, OUT_DETAIL },
-	{ "start", "START", OUT_HEX, 0 },
-	{ "end", "END", OUT_HEX, 0 },
-	{ "perms", "PERM", OUT_STRING, 0 },
-	{ "offset", "OFFSET", OUT_HEX, OUT_OPTIONAL },
-	{ "device", "DEVICE", OUT_STRING, OUT_OPTIONAL },
-	{ "inode", "INODE", OUT_ID, OUT_OPTIONAL },
-	{ "file", "FILE", OUT_STRING, OUT_FLEX },
-	{ "origin", "KNOWN BY", OUT_STRING, OUT_OPTIONAL },
-	{ "build_id", NULL, OUT_STRING, OUT_DETAIL },
-};
+#define MAPPINGS(X)                                                           \
+	X("from_ns", "FROM", OUT_TIME, out_u64(mapping->from_ns))             \
+	X("to_ns", "TO", OUT_TIME, out_u64_if(to, to))                        \
+	X("pid", "PID", OUT_U64, out_u64(p->task->pid), OUT_DETAIL)           \
+	X("start", "START", OUT_HEX, out_u64(mapping->start))                 \
+	X("end", "END", OUT_HEX, out_u64(mapping->start + mapping->length))   \
+	X("perms", "PERM", OUT_STRING, out_cstr(perms))                       \
+	X("offset", "OFFSET", OUT_HEX, out_u64(mapping->pgoff), OUT_OPTIONAL) \
+	X("device", "DEVICE", OUT_STRING, out_cstr(device), OUT_OPTIONAL)     \
+	X("inode", "INODE", OUT_ID, out_u64(mapping->inode), OUT_OPTIONAL)    \
+	X("file", "FILE", OUT_STRING, out_cstr(mapping->path), OUT_FLEX)      \
+	X("origin", "KNOWN BY", OUT_STRING, out_cstr(origin), OUT_OPTIONAL)   \
+	X("build_id", NULL, OUT_STRING, out_cstr_if(mapping->build_id), OUT_DETAIL)
 
 static struct ebt_error *put_mapping(const struct proc_view *v, const struct proc *p,
 				     const struct mapping_interval *mapping)
@@ -112,21 +108,7 @@ static struct ebt_error *put_mapping(const struct proc_view *v, const struct pro
 
 	snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, mapping->dev_major,
 		 mapping->dev_minor);
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       out_u64(mapping->from_ns),
-			       out_u64_if(to, to),
-			       out_u64(p->task->pid),
-			       out_u64(mapping->start),
-			       out_u64(mapping->start + mapping->length),
-			       out_cstr(perms),
-			       out_u64(mapping->pgoff),
-			       out_cstr(device),
-			       out_u64(mapping->inode),
-			       out_cstr(mapping->path),
-			       out_cstr(origin),
-			       out_cstr_if(mapping->build_id),
-		       });
+	return out_row(v->out, 0, OUT_VALUES(MAPPINGS));
 }
 
 /* Mappings of all that are shown, so that there is one table of each kind. */
@@ -134,11 +116,11 @@ static struct ebt_error *put_layouts(const struct proc_view *v, const struct pro
 				     const struct mappings *mappings)
 {
 	const struct out_table programs =
-		OUT_TABLE("programs", program_columns, .title = "\nPrograms that it ran",
-			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+		OUT_TABLE_OF("programs", PROGRAMS, .title = "\nPrograms that it ran",
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	const struct out_table layout =
-		OUT_TABLE("mappings", mapping_columns, .title = "\nExecutable memory",
-			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+		OUT_TABLE_OF("mappings", MAPPINGS, .title = "\nExecutable memory",
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err = out_begin(v->out, &programs);
 
 	for (size_t i = 0; i < v->n_shown; i++) {
@@ -180,17 +162,16 @@ static struct ebt_error *put_all_layouts(const struct proc_view *v)
 
 /* --- mounts --- */
 
-static const struct out_column mount_columns[] = {
-	{ "mount_id", "ID", OUT_U64, OUT_OPTIONAL },
-	{ "parent_mount_id", "PARENT", OUT_U64, OUT_OPTIONAL },
-	{ "mount_namespace", NULL, OUT_ID, OUT_DETAIL },
-	{ "device", "DEVICE", OUT_STRING, 0 },
-	{ "mount_point", "MOUNT POINT", OUT_STRING, OUT_FLEX },
-	{ "type", "TYPE", OUT_STRING, 0 },
-	{ "mount_source", "SOURCE", OUT_STRING, 0 },
-	{ "mount_root", "ROOT", OUT_STRING, OUT_OPTIONAL },
-	{ "mount_options", "OPTIONS", OUT_STRING, OUT_OPTIONAL },
-};
+#define MOUNTS(X)                                                                 \
+	X("mount_id", "ID", OUT_U64, out_u64(m->id), OUT_OPTIONAL)                \
+	X("parent_mount_id", "PARENT", OUT_U64, out_u64(m->parent), OUT_OPTIONAL) \
+	X("mount_namespace", NULL, OUT_ID, out_u64(ns), OUT_DETAIL)               \
+	X("device", "DEVICE", OUT_STRING, out_cstr(device))                       \
+	X("mount_point", "MOUNT POINT", OUT_STRING, out_cstr(m->point), OUT_FLEX) \
+	X("type", "TYPE", OUT_STRING, out_cstr(m->type))                          \
+	X("mount_source", "SOURCE", OUT_STRING, out_cstr(m->source))              \
+	X("mount_root", "ROOT", OUT_STRING, out_cstr(m->root), OUT_OPTIONAL)      \
+	X("mount_options", "OPTIONS", OUT_STRING, out_cstr(m->options), OUT_OPTIONAL)
 
 static struct ebt_error *put_table(const struct proc_view *v, const struct mount_table *table,
 				   uint64_t ns)
@@ -202,18 +183,7 @@ static struct ebt_error *put_table(const struct proc_view *v, const struct mount
 		char device[32];
 
 		snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, m->major, m->minor);
-		err = out_row(v->out, 0,
-			      (struct out_value[]){
-				      out_u64(m->id),
-				      out_u64(m->parent),
-				      out_u64(ns),
-				      out_cstr(device),
-				      out_cstr(m->point),
-				      out_cstr(m->type),
-				      out_cstr(m->source),
-				      out_cstr(m->root),
-				      out_cstr(m->options),
-			      });
+		err = out_row(v->out, 0, OUT_VALUES(MOUNTS));
 	}
 	return err;
 }
@@ -243,8 +213,8 @@ static struct ebt_error *read_mounts(const struct proc_view *v, uint64_t ns,
 
 static struct ebt_error *put_mounts(const struct proc_view *v)
 {
-	const struct out_table mounts = OUT_TABLE("mounts", mount_columns, .title = "\nMounts",
-						  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table mounts = OUT_TABLE_OF("mounts", MOUNTS, .title = "\nMounts",
+						     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = out_begin(v->out, &mounts);

@@ -67,112 +67,26 @@ void proc_view_command(struct text *text, const struct proc_view *v, const struc
 }
 
 /* What processes and threads have in common, at the end of both tables. */
-#define USED_COLUMNS                                                                     \
-	{ "run_ns", "RUN", OUT_DURATION, 0 }, { "nvcsw", "VOL", OUT_U64, OUT_OPTIONAL }, \
-		{ "nivcsw", "INVOL", OUT_U64, OUT_OPTIONAL },                            \
-		{ "prio", "PRIO", OUT_I64, OUT_OPTIONAL },                               \
-		{ "nice", "NICE", OUT_I64, OUT_OPTIONAL },                               \
-		{ "policy", "POLICY", OUT_STRING, OUT_OPTIONAL },                        \
-		{ "rt_priority", NULL, OUT_U64, OUT_DETAIL },                            \
-		{ "minor", "MINOR", OUT_U64, OUT_OPTIONAL },                             \
-		{ "major", "MAJOR", OUT_U64, OUT_OPTIONAL },                             \
-		{ "read_bytes", "READ", OUT_BYTES, OUT_OPTIONAL },                       \
-	{                                                                                \
-		"write_bytes", "WRITTEN", OUT_BYTES, OUT_OPTIONAL                        \
-	}
+#define USED(X, u, s)                                                                          \
+	X("run_ns", "RUN", OUT_DURATION, out_u64_if(u.known, u.run_ns))                        \
+	X("nvcsw", "VOL", OUT_U64, out_u64_if(u.known, u.nvcsw), OUT_OPTIONAL)                 \
+	X("nivcsw", "INVOL", OUT_U64, out_u64_if(u.known, u.nivcsw), OUT_OPTIONAL)             \
+	X("prio", "PRIO", OUT_I64, s.known ? out_i64(s.prio) : out_null(), OUT_OPTIONAL)       \
+	X("nice", "NICE", OUT_I64, s.known ? out_i64(s.nice) : out_null(), OUT_OPTIONAL)       \
+	X("policy", "POLICY", OUT_STRING, out_cstr_if(s.known ? proc_policy(s.policy) : NULL), \
+	  OUT_OPTIONAL)                                                                        \
+	X("rt_priority", NULL, OUT_U64, out_u64_if(s.known, s.rt_priority), OUT_DETAIL)        \
+	X("minor", "MINOR", OUT_U64, out_u64_if(u.known, u.minor), OUT_OPTIONAL)               \
+	X("major", "MAJOR", OUT_U64, out_u64_if(u.known, u.major), OUT_OPTIONAL)               \
+	X("read_bytes", "READ", OUT_BYTES, bytes(&u, u.read_bytes), OUT_OPTIONAL)              \
+	X("write_bytes", "WRITTEN", OUT_BYTES, bytes(&u, u.write_bytes), OUT_OPTIONAL)
 
-enum {
-	USED_RUN,
-	USED_VOLUNTARY,
-	USED_INVOLUNTARY,
-	USED_PRIO,
-	USED_NICE,
-	USED_POLICY,
-	USED_RT_PRIORITY,
-	USED_MINOR,
-	USED_MAJOR,
-	USED_READ,
-	USED_WRITTEN,
-	N_USED,
-};
-
-static void set_used(struct out_value *values, const struct proc_used *u,
-		     const struct proc_sched *sched)
+static struct out_value bytes(const struct proc_used *used, uint64_t n)
 {
-	const char *policy = sched->known ? proc_policy(sched->policy) : NULL;
-
-	values[USED_RUN] = out_u64_if(u->known, u->run_ns);
-	values[USED_VOLUNTARY] = out_u64_if(u->known, u->nvcsw);
-	values[USED_INVOLUNTARY] = out_u64_if(u->known, u->nivcsw);
-	values[USED_PRIO] = sched->known ? out_i64(sched->prio) : out_null();
-	values[USED_NICE] = sched->known ? out_i64(sched->nice) : out_null();
-	values[USED_POLICY] = out_cstr_if(policy);
-	values[USED_RT_PRIORITY] = out_u64_if(sched->known, sched->rt_priority);
-	values[USED_MINOR] = out_u64_if(u->known, u->minor);
-	values[USED_MAJOR] = out_u64_if(u->known, u->major);
-	values[USED_READ] = out_u64_if(u->known && u->read_bytes != PROC_UNKNOWN, u->read_bytes);
-	values[USED_WRITTEN] =
-		out_u64_if(u->known && u->write_bytes != PROC_UNKNOWN, u->write_bytes);
+	return out_u64_if(used->known && n != PROC_UNKNOWN, n);
 }
 
 /* --- processes --- */
-
-enum {
-	PROC_START,
-	PROC_END,
-	PROC_PID,
-	PROC_PPID,
-	PROC_COMM,
-	PROC_CMDLINE,
-	PROC_CONTAINER,
-	PROC_CONTAINER_ID,
-	PROC_EXIT,
-	PROC_EXIT_CODE,
-	PROC_SIGNAL,
-	PROC_RSS,
-	PROC_THREADS,
-	PROC_UID,
-	PROC_KERNEL,
-	PROC_EXE,
-	PROC_CGROUP,
-	PROC_USED,
-	PROC_LABEL = PROC_USED + N_USED,
-	N_PROC,
-};
-
-static const struct out_column proc_columns[N_PROC] = {
-	[PROC_START] = { "begin_ns", "START", OUT_TIME, 0 },
-	[PROC_END] = { "end_ns", "END", OUT_TIME, 0 },
-	[PROC_PID] = { "pid", "PID", OUT_U64, 0 },
-	[PROC_PPID] = { "ppid", "PPID", OUT_U64, 0 },
-	[PROC_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[PROC_CMDLINE] = { "args", NULL, OUT_LIST, OUT_DETAIL },
-	[PROC_CONTAINER] = { "container", "CONTAINER", OUT_STRING, 0 },
-	[PROC_CONTAINER_ID] = { "container_id", NULL, OUT_STRING, OUT_DETAIL },
-	[PROC_EXIT] = { "exit", "EXIT", OUT_STRING, OUT_TEXT_ONLY | OUT_RIGHT },
-	[PROC_EXIT_CODE] = { "exit_code", NULL, OUT_U64, OUT_DETAIL },
-	[PROC_SIGNAL] = { "signal", NULL, OUT_U64, OUT_DETAIL },
-	[PROC_RSS] = { "max_rss_bytes", "RSS", OUT_BYTES, OUT_OPTIONAL },
-	[PROC_THREADS] = { "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL },
-	[PROC_UID] = { "uid", NULL, OUT_U64, OUT_DETAIL },
-	[PROC_KERNEL] = { "kernel", NULL, OUT_BOOL, OUT_DETAIL },
-	[PROC_EXE] = { "exe", NULL, OUT_STRING, OUT_DETAIL },
-	[PROC_CGROUP] = { "cgroup", NULL, OUT_STRING, OUT_DETAIL },
-	USED_COLUMNS,
-	[PROC_LABEL] = { "command", "COMMAND", OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX },
-};
-
-static void set_status(struct out_value *values, const struct proc *p, struct text *text)
-{
-	if (!p->ended) {
-		values[PROC_EXIT] = values[PROC_EXIT_CODE] = values[PROC_SIGNAL] = out_null();
-		return;
-	}
-	add_status(text, p->status);
-	values[PROC_EXIT] = out_str_if(text_str(text));
-	values[PROC_EXIT_CODE] = out_u64(exit_code(p->status));
-	values[PROC_SIGNAL] = out_u64_if(p->status & 0x7f, p->status & 0x7f);
-}
 
 /* One that was forked and never looked at is where its parent was. */
 static const struct proc_container *container_of_proc(const struct proc_view *v,
@@ -191,112 +105,95 @@ static const struct proc_container *container_of_proc(const struct proc_view *v,
 	return NULL;
 }
 
-static void set_container(struct out_value *values, const struct proc_view *v, const struct proc *p)
-{
-	const struct proc_container *container = container_of_proc(v, p);
+#define PROCESSES(X)                                                                            \
+	X("begin_ns", "START", OUT_TIME, out_u64_if(p->start_ns, p->start_ns))                  \
+	X("end_ns", "END", OUT_TIME, out_u64_if(p->ended, p->end_ns))                           \
+	X("pid", "PID", OUT_U64, out_u64(p->task->pid))                                         \
+	X("ppid", "PPID", OUT_U64, out_u64(p->ppid))                                            \
+	X("comm", NULL, OUT_STRING, out_str(proc_view_comm(v, p)), OUT_DETAIL)                  \
+	X("args", NULL, OUT_LIST, out_str(procs_text(v->procs, p->cmdline)), OUT_DETAIL)        \
+	X("container", "CONTAINER", OUT_STRING, name_of(in))                                    \
+	X("container_id", NULL, OUT_STRING, out_cstr_if(in ? in->id : NULL), OUT_DETAIL)        \
+	X("exit", "EXIT", OUT_STRING, out_str_if(text_str(&status)), OUT_TEXT_ONLY | OUT_RIGHT) \
+	X("exit_code", NULL, OUT_U64, out_u64_if(p->ended, exit_code(p->status)), OUT_DETAIL)   \
+	X("signal", NULL, OUT_U64, out_u64_if(signal, signal), OUT_DETAIL)                      \
+	X("max_rss_bytes", "RSS", OUT_BYTES, out_u64_if(p->max_rss, p->max_rss), OUT_OPTIONAL)  \
+	X("thread_count", "THREADS", OUT_U64, out_u64(p->n_threads), OUT_OPTIONAL)              \
+	X("uid", NULL, OUT_U64, out_u64_if(p->uid != UINT32_MAX, p->uid), OUT_DETAIL)           \
+	X("kernel", NULL, OUT_BOOL, out_u64(p->kernel), OUT_DETAIL)                             \
+	X("exe", NULL, OUT_STRING, out_str_if(procs_text(v->procs, p->exe)), OUT_DETAIL)        \
+	X("cgroup", NULL, OUT_STRING, out_str_if(procs_text(v->procs, p->cgroup)), OUT_DETAIL)  \
+	USED(X, p->used, p->sched)                                                              \
+	X("command", "COMMAND", OUT_STRING, out_str_if(text_str(&label)),                       \
+	  OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX)
 
-	values[PROC_CONTAINER] = values[PROC_CONTAINER_ID] = out_null();
+static struct out_value name_of(const struct proc_container *container)
+{
 	if (!container)
-		return;
-	values[PROC_CONTAINER] = *container->name ? out_cstr(container->name)
-						  : out_str((struct ebt_str){ container->id, 12 });
-	values[PROC_CONTAINER_ID] = out_cstr(container->id);
+		return out_null();
+	return *container->name ? out_cstr(container->name)
+				: out_str((struct ebt_str){ container->id, 12 });
 }
 
 static struct ebt_error *put_proc(const struct proc_view *v, const struct proc *p,
 				  unsigned int depth)
 {
+	const struct proc_container *in = container_of_proc(v, p);
 	_cleanup_text_ struct text label = TEXT_INIT, status = TEXT_INIT;
-	struct out_value values[N_PROC];
+	const uint32_t signal = p->ended ? p->status & 0x7f : 0;
 
 	proc_view_command(&label, v, p);
-	values[PROC_START] = out_u64_if(p->start_ns, p->start_ns);
-	values[PROC_END] = out_u64_if(p->ended, p->end_ns);
-	values[PROC_PID] = out_u64(p->task->pid);
-	values[PROC_PPID] = out_u64(p->ppid);
-	values[PROC_LABEL] = out_str_if(text_str(&label));
-	values[PROC_COMM] = out_str(proc_view_comm(v, p));
-	values[PROC_CMDLINE] = out_str(procs_text(v->procs, p->cmdline));
-	set_container(values, v, p);
-	set_status(values, p, &status);
-	values[PROC_RSS] = out_u64_if(p->max_rss, p->max_rss);
-	values[PROC_THREADS] = out_u64(p->n_threads);
-	values[PROC_UID] = out_u64_if(p->uid != UINT32_MAX, p->uid);
-	values[PROC_KERNEL] = out_u64(p->kernel);
-	values[PROC_EXE] = out_str_if(procs_text(v->procs, p->exe));
-	values[PROC_CGROUP] = out_str_if(procs_text(v->procs, p->cgroup));
-	set_used(values + PROC_USED, &p->used, &p->sched);
+	if (p->ended)
+		add_status(&status, p->status);
 	if (text_error(&label) || text_error(&status))
 		return &ebt_enomem;
-	return out_row(v->out, depth, values);
+	return out_row(v->out, depth, OUT_VALUES(PROCESSES));
 }
 
 struct ebt_error *proc_view_table(const struct proc_view *v, bool tree)
 {
-	struct out_column columns[N_PROC];
+	struct out_column columns[] = { PROCESSES(OUT_COLUMN) };
 	const struct out_table table =
 		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | (tree ? OUT_TREE : 0));
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 
-	memcpy(columns, proc_columns, sizeof(columns));
-	if (!v->containers->n)
-		columns[PROC_CONTAINER].flags |= OUT_DETAIL;
+	for (struct out_column *c = columns; !v->containers->n && c < columns + table.n_columns;
+	     c++) {
+		if (!strcmp(c->key, "container"))
+			c->flags |= OUT_DETAIL;
+	}
 	return out_rows(v->out, &table, v->n_shown, i,
 			put_proc(v, &all[v->shown[i]], tree ? v->depths[i] : 0));
 }
 
 /* --- threads --- */
 
-enum {
-	THREAD_START,
-	THREAD_END,
-	THREAD_TID,
-	THREAD_PID,
-	THREAD_COMM,
-	THREAD_EXIT,
-	THREAD_EXIT_CODE,
-	THREAD_USED,
-	N_THREAD = THREAD_USED + N_USED,
-};
-
-static const struct out_column thread_columns[N_THREAD] = {
-	[THREAD_START] = { "begin_ns", "START", OUT_TIME, 0 },
-	[THREAD_END] = { "end_ns", "END", OUT_TIME, 0 },
-	[THREAD_TID] = { "tid", "TID", OUT_U64, 0 },
-	[THREAD_PID] = { "pid", "PID", OUT_U64, 0 },
-	[THREAD_COMM] = { "comm", "COMM", OUT_STRING, OUT_FLEX },
-	[THREAD_EXIT] = { "exit", "EXIT", OUT_STRING, OUT_TEXT_ONLY | OUT_RIGHT },
-	[THREAD_EXIT_CODE] = { "exit_code", NULL, OUT_U64, OUT_DETAIL },
-	USED_COLUMNS,
-};
+#define THREADS(X)                                                                               \
+	X("begin_ns", "START", OUT_TIME, out_u64_if(t->start_ns, t->start_ns))                   \
+	X("end_ns", "END", OUT_TIME, out_u64_if(t->ended, t->end_ns))                            \
+	X("tid", "TID", OUT_U64, out_u64(t->task->tid))                                          \
+	X("pid", "PID", OUT_U64, out_u64(t->task->pid))                                          \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(v->names, t->task)), OUT_FLEX)          \
+	X("exit", "EXIT", OUT_STRING, out_str_if(text_str(&status)), OUT_TEXT_ONLY | OUT_RIGHT)  \
+	X("exit_code", NULL, OUT_U64, out_u64_if(t->ended, exit_code(t->exit_code)), OUT_DETAIL) \
+	USED(X, t->used, t->sched)
 
 static struct ebt_error *put_thread(const struct proc_view *v, const struct proc_thread *t)
 {
 	_cleanup_text_ struct text status = TEXT_INIT;
-	struct out_value values[N_THREAD];
 
 	if (t->ended)
 		add_status(&status, t->exit_code);
-	values[THREAD_START] = out_u64_if(t->start_ns, t->start_ns);
-	values[THREAD_END] = out_u64_if(t->ended, t->end_ns);
-	values[THREAD_TID] = out_u64(t->task->tid);
-	values[THREAD_PID] = out_u64(t->task->pid);
-	values[THREAD_COMM] = out_str(names_task(v->names, t->task));
-	values[THREAD_EXIT] = out_str_if(text_str(&status));
-	values[THREAD_EXIT_CODE] = out_u64_if(t->ended, exit_code(t->exit_code));
-	set_used(values + THREAD_USED, &t->used, &t->sched);
-	if (text_error(&status))
-		return text_error(&status);
-	return out_row(v->out, 0, values);
+	return text_error(&status) ?: out_row(v->out, 0, OUT_VALUES(THREADS));
 }
 
 struct ebt_error *proc_view_threads(const struct proc_view *v, const char *key)
 {
 	const bool main = !strcmp(key, "rows");
 	const struct out_table table =
-		OUT_TABLE(key, thread_columns, .title = main ? NULL : "\nThreads",
-			  .flags = OUT_KEEP_ORDER | (main ? 0 : OUT_FIXED));
+		OUT_TABLE_OF(key, THREADS, .title = main ? NULL : "\nThreads",
+			     .flags = OUT_KEEP_ORDER | (main ? 0 : OUT_FIXED));
 	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = out_begin(v->out, &table);

@@ -186,32 +186,27 @@ static const struct group_table calls = {
 
 /* --- tables --- */
 
+#define ERRORS(X)                                                      \
+	X("name", "CALL", OUT_STRING, out_cstr(text_get(&name)))       \
+	X("errno", "ERROR", OUT_STRING, out_cstr(text_get(&error)))    \
+	X("number", "NUMBER", OUT_U64, out_u64(e->errnum), OUT_DETAIL) \
+	X("count", "COUNT", OUT_U64, out_u64(e->count), OUT_SORT)
+
+static struct ebt_error *put_call_error(const struct syscalls_view *v, const struct call_error *e)
+{
+	_cleanup_text_ struct text name = TEXT_INIT, error = TEXT_INIT;
+
+	syscall_name_add(&name, v->machine, e->call & 1, (uint32_t)(e->call >> 1));
+	add_errno(&error, e->errnum);
+	return out_row(v->out, 0, OUT_VALUES(ERRORS));
+}
+
 static struct ebt_error *put_errors(struct syscalls_view *v)
 {
-	static const struct out_column table_columns[] = {
-		{ "name", "CALL", OUT_STRING, 0 },
-		{ "errno", "ERROR", OUT_STRING, 0 },
-		{ "number", "NUMBER", OUT_U64, OUT_DETAIL },
-		{ "count", "COUNT", OUT_U64, OUT_SORT },
-	};
-	static const struct out_table table =
-		OUT_TABLE("errnos", table_columns, .flags = OUT_FIXED);
-	struct ebt_error *err;
+	const struct out_table table = OUT_TABLE_OF("errnos", ERRORS, .flags = OUT_FIXED);
 
 	out_printf(v->out, "\n");
-	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < v->n_errors; i++) {
-		const struct call_error *e = &v->errors[i];
-		_cleanup_text_ struct text name = TEXT_INIT, error = TEXT_INIT;
-
-		syscall_name_add(&name, v->machine, e->call & 1, (uint32_t)(e->call >> 1));
-		add_errno(&error, e->errnum);
-		err = out_row(v->out, 0,
-			      (struct out_value[]){ out_cstr(text_get(&name)),
-						    out_cstr(text_get(&error)), out_u64(e->errnum),
-						    out_u64(e->count) });
-	}
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, v->n_errors, i, put_call_error(v, &v->errors[i]));
 }
 
 /* Categories count all calls: they need a model of their own. */

@@ -52,25 +52,19 @@ static double share(const struct syscall_profile *profile, uint64_t n)
 	return profile->total ? (double)n / (double)profile->total : 0;
 }
 
+#define CLASSES(X)                                                                            \
+	X("category", "CATEGORY", OUT_STRING, out_cstr(syscall_class_name(class)))            \
+	X("count", "COUNT", OUT_U64, out_u64(p->by_class[class]), OUT_SORT)                   \
+	X("count_per_s", "PER SECOND", OUT_FLOAT, out_f64(per_second(p, p->by_class[class]))) \
+	X("percent", "% OF CALLS", OUT_PERCENT, out_f64(100 * share(p, p->by_class[class])))
+
 struct ebt_error *syscall_profile_put_classes(struct out *out, const struct syscall_profile *p)
 {
-	static const struct out_column columns[] = {
-		{ "category", "CATEGORY", OUT_STRING, 0 },
-		{ "count", "COUNT", OUT_U64, OUT_SORT },
-		{ "count_per_s", "PER SECOND", OUT_FLOAT, 0 },
-		{ "percent", "% OF CALLS", OUT_PERCENT, 0 },
-	};
-	static const struct out_table table =
-		OUT_TABLE("categories", columns, .title = "\nBy category", .flags = OUT_FIXED);
+	const struct out_table table =
+		OUT_TABLE_OF("categories", CLASSES, .title = "\nBy category", .flags = OUT_FIXED);
 
-	return out_rows(out, &table, SYSCALL_N_CLASSES, i,
-			out_row(out, 0,
-				(struct out_value[]){
-					out_cstr(syscall_class_name((enum syscall_class)i)),
-					out_u64(p->by_class[i]),
-					out_f64(per_second(p, p->by_class[i])),
-					out_f64(100 * share(p, p->by_class[i])),
-				}));
+	return out_rows(out, &table, SYSCALL_N_CLASSES, class,
+			out_row(out, 0, OUT_VALUES(CLASSES)));
 }
 
 /* --- the verdict --- */

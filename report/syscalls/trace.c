@@ -167,15 +167,19 @@ static void add_line(struct lines *l, const struct call *call)
 
 /* --- tables --- */
 
-static const struct out_column columns[] = {
-	{ "time_ns", "ENTRY", OUT_TIME, 0 },  { "tid", "TID", OUT_U64, 0 },
-	{ "pid", "PID", OUT_U64, 0 },	      { "comm", "COMM", OUT_STRING, 0 },
-	{ "name", "CALL", OUT_STRING, 0 },    { "abi", "ABI", OUT_STRING, 0 },
-	{ "args", "ARGUMENTS", OUT_LIST, 0 }, { "ret", "RESULT", OUT_SIGNED_ID, 0 },
-	{ "errno", "ERRNO", OUT_STRING, 0 },  { "duration_ns", "TIME", OUT_DURATION, 0 },
-};
+#define CALLS(X)                                                                  \
+	X("time_ns", "ENTRY", OUT_TIME, out_u64(call->entry))                     \
+	X("tid", "TID", OUT_U64, task ? out_u64(task->tid) : out_null())          \
+	X("pid", "PID", OUT_U64, task ? out_u64(task->pid) : out_null())          \
+	X("comm", "COMM", OUT_STRING, task ? out_str(task->comm) : out_null())    \
+	X("name", "CALL", OUT_STRING, out_cstr(call_name(l, call, buffer)))       \
+	X("abi", "ABI", OUT_STRING, out_cstr(call->compat ? "compat" : "native")) \
+	X("args", "ARGUMENTS", OUT_LIST, out_str(text_str(&l->args)))             \
+	X("ret", "RESULT", OUT_SIGNED_ID, out_i64(call->result))                  \
+	X("errno", "ERRNO", OUT_STRING, out_cstr_if(error))                       \
+	X("duration_ns", "TIME", OUT_DURATION, out_u64(call->duration))
 
-static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
+static const struct out_table table = OUT_TABLE_OF("rows", CALLS, .flags = OUT_STREAM);
 
 static struct ebt_error *put_row(struct lines *l, const struct call *call)
 {
@@ -189,16 +193,7 @@ static struct ebt_error *put_row(struct lines *l, const struct call *call)
 		add_arg(&l->args, call->args[i]);
 		text_addc(&l->args, '\0');
 	}
-	return out_row(l->report->out, 0,
-		       (struct out_value[]){
-			       out_u64(call->entry), task ? out_u64(task->tid) : out_null(),
-			       task ? out_u64(task->pid) : out_null(),
-			       task ? out_str(task->comm) : out_null(),
-			       out_cstr(call_name(l, call, buffer)),
-			       out_cstr(call->compat ? "compat" : "native"),
-			       out_str((struct ebt_str){ text_get(&l->args), l->args.len }),
-			       out_i64(call->result), error ? out_cstr(error) : out_null(),
-			       out_u64(call->duration) });
+	return out_row(l->report->out, 0, OUT_VALUES(CALLS));
 }
 
 /* --- */

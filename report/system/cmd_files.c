@@ -90,21 +90,24 @@ static uint64_t stored_size(const struct file_pieces *pieces, uint64_t file, uin
 
 /* --- the table --- */
 
-static const struct out_column columns[] = {
-	{ "file_id", "ID", OUT_U64, 0 },
-	{ "role", "ROLE", OUT_STRING, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "namespace", "NS", OUT_ID, OUT_OPTIONAL },
-	{ "size", "SIZE", OUT_BYTES, 0 },
-	{ "stored", "STORED", OUT_BYTES, 0 },
-	{ "sensitivity", "CLASS", OUT_STRING, 0 },
-	{ "truncated", "TRUNCATED", OUT_BOOL, OUT_DETAIL },
-	{ "missing", "MISSING", OUT_BYTES, OUT_DETAIL },
-	{ "note", "NOTE", OUT_STRING, OUT_TEXT_ONLY },
-	{ "path", "PATH", OUT_STRING, OUT_FLEX },
-};
+#define FILES(X)                                                                    \
+	X("file_id", "ID", OUT_U64, out_u64(file->id))                              \
+	X("role", "ROLE", OUT_STRING, out_cstr(file->role))                         \
+	X("pid", "PID", OUT_U64, out_u64_if(file->pid, file->pid))                  \
+	X("namespace", "NS", OUT_ID, out_u64_if(file->ns, file->ns), OUT_OPTIONAL)  \
+	X("size", "SIZE", OUT_BYTES, out_u64(file->size))                           \
+	X("stored", "STORED", OUT_BYTES, out_u64(stored))                           \
+	X("sensitivity", "CLASS", OUT_STRING, out_cstr(class ? class : "unknown"))  \
+	X("truncated", "TRUNCATED", OUT_BOOL, out_u64(file->truncated), OUT_DETAIL) \
+	X("missing", "MISSING", OUT_BYTES, out_u64(missing), OUT_DETAIL)            \
+	X("note", "NOTE", OUT_STRING,                                               \
+	  out_cstr_if(missing		? "damaged"                                 \
+		      : file->truncated ? "cut"                                     \
+					: NULL),                                    \
+	  OUT_TEXT_ONLY)                                                            \
+	X("path", "PATH", OUT_STRING, out_cstr(file->path), OUT_FLEX)
 
-static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+static const struct out_table table = OUT_TABLE_OF("rows", FILES, .flags = OUT_KEEP_ORDER);
 
 static struct ebt_error *put_file(struct report *report, const struct file_pieces *pieces,
 				  const struct ebt_file *file)
@@ -115,22 +118,7 @@ static struct ebt_error *put_file(struct report *report, const struct file_piece
 	uint64_t have, stored = stored_size(pieces, file->id, &have);
 	uint64_t missing = have < file->size ? file->size - have : 0;
 
-	return out_row(report->out, 0,
-		       (struct out_value[]){
-			       out_u64(file->id),
-			       out_cstr(file->role),
-			       out_u64_if(file->pid, file->pid),
-			       out_u64_if(file->ns, file->ns),
-			       out_u64(file->size),
-			       out_u64(stored),
-			       out_cstr(class ? class : "unknown"),
-			       out_u64(file->truncated),
-			       out_u64(missing),
-			       missing		 ? out_cstr("damaged")
-			       : file->truncated ? out_cstr("cut")
-						 : out_null(),
-			       out_cstr(file->path),
-		       });
+	return out_row(report->out, 0, OUT_VALUES(FILES));
 }
 
 static struct ebt_error *run_files(struct report *report)

@@ -341,66 +341,65 @@ static struct ebt_error *put_unwinding(struct info_view *v)
 
 /* --- tables --- */
 
+#define SOURCES(X)                                                                     \
+	X("name", "SOURCE", OUT_STRING, out_cstr(given ? given : s->name))             \
+	X("status", "STATUS", OUT_STRING, out_cstr(s->status ? s->status : "unknown")) \
+	X("detail", "DETAIL", OUT_STRING, out_cstr(s->detail), OUT_FLEX)               \
+	X("source_args", NULL, OUT_STRING, out_cstr(s->args), OUT_DETAIL)
+
+static struct ebt_error *put_source(struct out *out, const struct info_source *s)
+{
+	_cleanup_free_ char *given = NULL;
+
+	/* People see it as they typed it. */
+	if (*s->args && out_format(out) == FORMAT_TABLE &&
+	    asprintf(&given, "%s:%s", s->name, s->args) < 0)
+		return &ebt_enomem;
+	return out_row(out, 0, OUT_VALUES(SOURCES));
+}
+
 static struct ebt_error *put_sources(struct info_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "name", "SOURCE", OUT_STRING, 0 },
-		{ "status", "STATUS", OUT_STRING, 0 },
-		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
-		{ "source_args", NULL, OUT_STRING, OUT_DETAIL },
-	};
-	static const struct out_table table = OUT_TABLE("sources", columns, .flags = OUT_FIXED);
-	struct ebt_error *err;
+	const struct out_table table = OUT_TABLE_OF("sources", SOURCES, .flags = OUT_FIXED);
 
 	if (!v->info.n_sources && out_format(v->out) == FORMAT_TABLE)
 		return NULL;
 	out_printf(v->out, "\n");
-	err = out_begin(v->out, &table);
-	for (size_t i = 0; !err && i < v->info.n_sources; i++) {
-		const struct info_source *s = &v->info.sources[i];
-		_cleanup_free_ char *given = NULL;
-
-		/* People see it as they typed it. */
-		if (*s->args && out_format(v->out) == FORMAT_TABLE &&
-		    asprintf(&given, "%s:%s", s->name, s->args) < 0)
-			return &ebt_enomem;
-		err = out_row(v->out, 0,
-			      (struct out_value[]){ out_cstr(given ? given : s->name),
-						    out_cstr(s->status ? s->status : "unknown"),
-						    out_cstr(s->detail), out_cstr(s->args) });
-	}
-	return err ? err : out_end(v->out);
+	return out_rows(v->out, &table, v->info.n_sources, i,
+			put_source(v->out, &v->info.sources[i]));
 }
+
+#define TABLES(X)                                                                   \
+	X("name", "TABLE", OUT_STRING, out_cstr(t[i].table->name))                  \
+	X("row_count", "ROWS", OUT_U64, out_u64(t[i].rows))                         \
+	X("bytes", "SIZE", OUT_BYTES, out_u64(t[i].bytes))                          \
+	X("bytes_per_row", "BYTES/ROW", OUT_FLOAT,                                  \
+	  t[i].rows ? out_f64((double)t[i].bytes / (double)t[i].rows) : out_null()) \
+	X("lost_rows", "LOST", OUT_U64, out_u64(t[i].lost))                         \
+	X("chunks", "CHUNKS", OUT_U64, out_u64(t[i].chunks))                        \
+	X("table_id", NULL, OUT_U64, out_u64(t[i].table->id), OUT_DETAIL)           \
+	X("raw_bytes", NULL, OUT_U64, out_u64(t[i].raw), OUT_DETAIL)                \
+	X("first_at_ns", NULL, OUT_TIME, out_u64(t[i].first_ns), OUT_DETAIL)        \
+	X("last_at_ns", NULL, OUT_TIME, out_u64(t[i].last_ns), OUT_DETAIL)
 
 static struct ebt_error *put_tables(struct info_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "name", "TABLE", OUT_STRING, 0 },
-		{ "row_count", "ROWS", OUT_U64, 0 },
-		{ "bytes", "SIZE", OUT_BYTES, 0 },
-		{ "bytes_per_row", "BYTES/ROW", OUT_FLOAT, 0 },
-		{ "lost_rows", "LOST", OUT_U64, 0 },
-		{ "chunks", "CHUNKS", OUT_U64, 0 },
-		{ "table_id", NULL, OUT_U64, OUT_DETAIL },
-		{ "raw_bytes", NULL, OUT_U64, OUT_DETAIL },
-		{ "first_at_ns", NULL, OUT_TIME, OUT_DETAIL },
-		{ "last_at_ns", NULL, OUT_TIME, OUT_DETAIL },
-	};
-	static const struct out_table table = OUT_TABLE("rows", columns);
+	const struct out_table table = OUT_TABLE_OF("rows", TABLES);
 	const struct info_table *t = v->info.tables;
 
 	out_printf(v->out, "\n");
 	return out_rows(v->out, &table, v->info.n_tables, i,
-			out_row(v->out, 0,
-				(struct out_value[]){
-					out_cstr(t[i].table->name), out_u64(t[i].rows),
-					out_u64(t[i].bytes),
-					t[i].rows ? out_f64((double)t[i].bytes / (double)t[i].rows)
-						  : out_null(),
-					out_u64(t[i].lost), out_u64(t[i].chunks),
-					out_u64(t[i].table->id), out_u64(t[i].raw),
-					out_u64(t[i].first_ns), out_u64(t[i].last_ns) }));
+			out_row(v->out, 0, OUT_VALUES(TABLES)));
 }
+
+#define LOSSES(X)                                                                         \
+	X("source", "LOST FROM", OUT_STRING, out_cstr(loss->source))                      \
+	X("table", "TABLE", OUT_STRING, out_cstr(table ? table->name : table_number))     \
+	X("reason", "REASON", OUT_STRING, out_cstr(loss->reason ? loss->reason : reason)) \
+	X("count", "COUNT", OUT_U64, out_u64(loss->count))                                \
+	X("from_ns", "FROM s", OUT_TIME, out_u64(loss->from_ns))                          \
+	X("to_ns", "TO s", OUT_TIME, out_u64(loss->to_ns))                                \
+	X("detail", "DETAIL", OUT_STRING, out_cstr(loss->detail), OUT_FLEX)
 
 static struct ebt_error *put_loss(struct info_view *v, const struct info_loss *loss)
 {
@@ -411,23 +410,12 @@ static struct ebt_error *put_loss(struct info_view *v, const struct info_loss *l
 		table = ebt_reader_table(trace_reader(v->report->trace), (uint16_t)loss->table_id);
 	snprintf(table_number, sizeof(table_number), "%" PRIu64, loss->table_id);
 	snprintf(reason, sizeof(reason), "%" PRIu64, loss->reason_value);
-	return out_row(v->out, 0,
-		       (struct out_value[]){ out_cstr(loss->source),
-					     out_cstr(table ? table->name : table_number),
-					     out_cstr(loss->reason ? loss->reason : reason),
-					     out_u64(loss->count), out_u64(loss->from_ns),
-					     out_u64(loss->to_ns), out_cstr(loss->detail) });
+	return out_row(v->out, 0, OUT_VALUES(LOSSES));
 }
 
 static struct ebt_error *put_losses(struct info_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "source", "LOST FROM", OUT_STRING, 0 },     { "table", "TABLE", OUT_STRING, 0 },
-		{ "reason", "REASON", OUT_STRING, 0 },	      { "count", "COUNT", OUT_U64, 0 },
-		{ "from_ns", "FROM s", OUT_TIME, 0 },	      { "to_ns", "TO s", OUT_TIME, 0 },
-		{ "detail", "DETAIL", OUT_STRING, OUT_FLEX },
-	};
-	static const struct out_table table = OUT_TABLE("losses", columns, .flags = OUT_FIXED);
+	const struct out_table table = OUT_TABLE_OF("losses", LOSSES, .flags = OUT_FIXED);
 	struct ebt_error *err;
 
 	if (!v->info.n_losses && out_format(v->out) == FORMAT_TABLE) {

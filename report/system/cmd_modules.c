@@ -10,39 +10,6 @@
 #include "report/system/model_modules.h"
 #include "symbolize/symbolize.h"
 
-enum {
-	COL_MODULE,
-	COL_SAMPLES,
-	COL_FRAMES,
-	COL_NAMED,
-	COL_FILE,
-	COL_DEBUG,
-	COL_BUILD_ID,
-	COL_MATCH,
-	COL_WHY,
-	COL_PATH,
-	COL_DEBUG_PATH,
-	COL_REFUSED,
-	COL_COMMAND,
-	N_COLUMNS,
-};
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_MODULE] = { "module", "MODULE", OUT_STRING, OUT_FLEX },
-	[COL_SAMPLES] = { "samples", "SAMPLES", OUT_U64, OUT_SORT },
-	[COL_FRAMES] = { "frames", "FRAMES", OUT_U64, 0 },
-	[COL_NAMED] = { "named", "NAMED", OUT_U64, 0 },
-	[COL_FILE] = { "file_found", "FILE", OUT_STRING, 0 },
-	[COL_DEBUG] = { "debug_info", "DEBUG INFO", OUT_STRING, 0 },
-	[COL_BUILD_ID] = { "build_id", "BUILD-ID", OUT_STRING, OUT_OPTIONAL },
-	[COL_MATCH] = { "match", "BY", OUT_STRING, OUT_OPTIONAL },
-	[COL_WHY] = { "unnamed_because", "UNNAMED BECAUSE", OUT_STRING, OUT_OPTIONAL },
-	[COL_PATH] = { "path", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_DEBUG_PATH] = { "debug_path", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_REFUSED] = { "refused", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_COMMAND] = { "shell_command", "TO GET IT", OUT_STRING, OUT_OPTIONAL },
-};
-
 struct modules_view {
 	struct report *report;
 	struct sym *sym;
@@ -164,11 +131,27 @@ static const char *file_text(const struct sym_object *object, uint64_t named)
 	return named ? "names only" : sym_reason_name(object->reason);
 }
 
+#define MODULES(X)                                                                           \
+	X("module", "MODULE", OUT_STRING, out_cstr(object.path), OUT_FLEX)                   \
+	X("samples", "SAMPLES", OUT_U64, out_u64(stat->samples), OUT_SORT)                   \
+	X("frames", "FRAMES", OUT_U64, out_u64(frames))                                      \
+	X("named", "NAMED", OUT_U64, out_u64(named))                                         \
+	X("file_found", "FILE", OUT_STRING, out_cstr(file_text(&object, named)))             \
+	X("debug_info", "DEBUG INFO", OUT_STRING,                                            \
+	  out_cstr_if(object.anonymous || !found ? NULL : debug_text(&object)))              \
+	X("build_id", "BUILD-ID", OUT_STRING, out_cstr_if(object.build_id), OUT_OPTIONAL)    \
+	X("match", "BY", OUT_STRING, out_cstr_if(found ? object.match : NULL), OUT_OPTIONAL) \
+	X("unnamed_because", "UNNAMED BECAUSE", OUT_STRING,                                  \
+	  out_cstr_if(why == SYM_OK ? NULL : sym_reason_name(why)), OUT_OPTIONAL)            \
+	X("path", NULL, OUT_STRING, out_cstr_if(object.file), OUT_DETAIL)                    \
+	X("debug_path", NULL, OUT_STRING, out_cstr_if(object.debug_file), OUT_DETAIL)        \
+	X("refused", NULL, OUT_STRING, out_cstr_if(object.refused), OUT_DETAIL)              \
+	X("shell_command", "TO GET IT", OUT_STRING, out_cstr_if(text_get(&command)), OUT_OPTIONAL)
+
 static struct ebt_error *put_object(const struct modules_view *v, uint32_t number)
 {
 	const struct module_stat *stat = module_model_stat(v->model, number);
 	_cleanup_text_ struct text command = TEXT_INIT;
-	struct out_value values[N_COLUMNS];
 	struct sym_object object;
 	uint64_t frames = 0, named = stat->frames[SYM_OK];
 	enum sym_reason why = main_reason(stat);
@@ -186,25 +169,12 @@ static struct ebt_error *put_object(const struct modules_view *v, uint32_t numbe
 		add_command(&command, v, &object);
 	if (text_error(&command))
 		return text_error(&command);
-	values[COL_MODULE] = out_cstr(object.path);
-	values[COL_SAMPLES] = out_u64(stat->samples);
-	values[COL_FRAMES] = out_u64(frames);
-	values[COL_NAMED] = out_u64(named);
-	values[COL_FILE] = out_cstr(file_text(&object, named));
-	values[COL_DEBUG] = object.anonymous || !found ? out_null() : out_cstr(debug_text(&object));
-	values[COL_BUILD_ID] = out_cstr_if(object.build_id);
-	values[COL_MATCH] = found ? out_cstr_if(object.match) : out_null();
-	values[COL_WHY] = why == SYM_OK ? out_null() : out_cstr(sym_reason_name(why));
-	values[COL_PATH] = out_cstr_if(object.file);
-	values[COL_DEBUG_PATH] = out_cstr_if(object.debug_file);
-	values[COL_REFUSED] = out_cstr_if(object.refused);
-	values[COL_COMMAND] = out_cstr_if(text_get(&command));
-	return out_row(v->report->out, 0, values);
+	return out_row(v->report->out, 0, OUT_VALUES(MODULES));
 }
 
 static struct ebt_error *cmd_modules(struct report *report)
 {
-	static const struct out_table table = OUT_TABLE("rows", columns);
+	const struct out_table table = OUT_TABLE_OF("rows", MODULES);
 	_cleanup_(module_model_destroyp) struct module_model *model = NULL;
 	bool used = options_flag(report->options, "used");
 	struct modules_view v = { .report = report, .os = "" };

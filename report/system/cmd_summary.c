@@ -146,88 +146,60 @@ static uint64_t lifetime(const struct summary_view *v, const struct summary_proc
 	return to > from ? to - from : 0;
 }
 
+#define PROCESSES(X)                                                                       \
+	X("pid", "PID", OUT_U64, out_u64(p->task->pid))                                    \
+	X("comm", "COMM", OUT_STRING, out_str(names_process(v->names, p->task)), OUT_FLEX) \
+	X("run_ns", "CPU TIME", OUT_DURATION, out_u64(p->run_ns), OUT_SORT)                \
+	X("cpu_percent", "% OF A CPU", OUT_PERCENT, out_f64(cpu_percent(v, p->run_ns)))    \
+	X("thread_count", "THREADS", OUT_U64, out_u64(p->threads))                         \
+	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(lifetime(v, p)), OUT_DETAIL)        \
+	X("target", "TARGET", OUT_BOOL, out_u64(p == v->target), OUT_DETAIL)
+
+static struct ebt_error *put_process(const struct summary_view *v, const struct summary_process *p)
+{
+	return p->task ? out_row(v->report->out, 0, OUT_VALUES(PROCESSES)) : NULL;
+}
+
 static struct ebt_error *put_processes(struct summary_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "pid", "PID", OUT_U64, 0 },
-		{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-		{ "run_ns", "CPU TIME", OUT_DURATION, OUT_SORT },
-		{ "cpu_percent", "% OF A CPU", OUT_PERCENT, 0 },
-		{ "thread_count", "THREADS", OUT_U64, 0 },
-		{ "lifetime_ns", "LIFE", OUT_DURATION, OUT_DETAIL },
-		{ "target", "TARGET", OUT_BOOL, OUT_DETAIL },
-	};
-	static const struct out_table table = OUT_TABLE("rows", columns);
-	struct out *out = v->report->out;
-	struct ebt_error *err = out_begin(out, &table);
+	const struct out_table table = OUT_TABLE_OF("rows", PROCESSES);
 
-	for (size_t i = 0; !err && i < summary_n_processes(&v->summary); i++) {
-		const struct summary_process *process = &v->summary.processes[i];
-
-		if (process->task)
-			err = out_row(out, 0,
-				      (struct out_value[]){
-					      out_u64(process->task->pid),
-					      out_str(names_process(v->names, process->task)),
-					      out_u64(process->run_ns),
-					      out_f64(cpu_percent(v, process->run_ns)),
-					      out_u64(process->threads),
-					      out_u64(lifetime(v, process)),
-					      out_u64(process == v->target),
-				      });
-	}
-	return err ? err : out_end(out);
+	return out_rows(v->report->out, &table, summary_n_processes(&v->summary), i,
+			put_process(v, &v->summary.processes[i]));
 }
 
 /* --- for programs --- */
 
+#define TOTALS(X)                                                                                 \
+	X("end_realtime_ns", NULL, OUT_ID, out_u64(created + (s->to_ns - trace_start_ns(trace)))) \
+	X("duration_ns", NULL, OUT_DURATION, out_u64((uint64_t)(v->seconds * 1e9 + 0.5)))         \
+	X("run_ns", NULL, OUT_DURATION, out_u64(s->run_ns))                                       \
+	X("cpu_percent", NULL, OUT_PERCENT, out_f64(cpu_percent(v, s->run_ns)))                   \
+	X("process_count", NULL, OUT_U64, out_u64(processes))                                     \
+	X("thread_count", NULL, OUT_U64, out_u64(threads))                                        \
+	X("syscall_count", NULL, OUT_U64, out_u64(v->profile.total))                              \
+	X("syscalls_per_s", NULL, OUT_FLOAT, out_f64(syscall_profile_rate(&v->profile)))          \
+	X("off_cpu_count", NULL, OUT_U64, out_u64(s->off_count))                                  \
+	X("off_cpu_ns", NULL, OUT_DURATION, out_u64(s->off_ns))                                   \
+	X("off_cpu_avg_ns", NULL, OUT_DURATION,                                                   \
+	  out_u64(s->off_count ? s->off_ns / s->off_count : 0))                                   \
+	X("off_cpu_min_ns", NULL, OUT_DURATION, out_u64(s->off_min_ns))                           \
+	X("off_cpu_max_ns", NULL, OUT_DURATION, out_u64(s->off_max_ns))
+
 static struct ebt_error *put_totals(struct summary_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "end_realtime_ns", NULL, OUT_ID, 0 },
-		{ "duration_ns", NULL, OUT_DURATION, 0 },
-		{ "run_ns", NULL, OUT_DURATION, 0 },
-		{ "cpu_percent", NULL, OUT_PERCENT, 0 },
-		{ "process_count", NULL, OUT_U64, 0 },
-		{ "thread_count", NULL, OUT_U64, 0 },
-		{ "syscall_count", NULL, OUT_U64, 0 },
-		{ "syscalls_per_s", NULL, OUT_FLOAT, 0 },
-		{ "off_cpu_count", NULL, OUT_U64, 0 },
-		{ "off_cpu_ns", NULL, OUT_DURATION, 0 },
-		{ "off_cpu_avg_ns", NULL, OUT_DURATION, 0 },
-		{ "off_cpu_min_ns", NULL, OUT_DURATION, 0 },
-		{ "off_cpu_max_ns", NULL, OUT_DURATION, 0 },
-	};
-	static const struct out_table table = OUT_TABLE("totals", columns, .flags = OUT_FIXED);
+	const struct out_table table = OUT_TABLE_OF("totals", TOTALS, .flags = OUT_FIXED);
 	const struct summary *s = &v->summary;
 	struct trace *trace = v->report->trace;
 	struct out *out = v->report->out;
 	uint64_t created = ebt_reader_info(trace_reader(trace))->created_ns;
 	uint64_t threads = 0, processes = 0;
-	struct ebt_error *err = out_begin(out, &table);
 
 	for (size_t i = 0; i < summary_n_processes(s); i++) {
 		processes += s->processes[i].task != NULL;
 		threads += s->processes[i].task ? s->processes[i].threads : 0;
 	}
-	if (!err)
-		err = out_row(out, 0,
-			      (struct out_value[]){
-				      out_u64(created + (s->to_ns - trace_start_ns(trace))),
-				      out_u64((uint64_t)(v->seconds * 1e9 + 0.5)),
-				      out_u64(s->run_ns),
-				      out_f64(cpu_percent(v, s->run_ns)),
-				      out_u64(processes),
-				      out_u64(threads),
-				      out_u64(v->profile.total),
-				      out_f64(syscall_profile_rate(&v->profile)),
-				      out_u64(s->off_count),
-				      out_u64(s->off_ns),
-				      out_u64(s->off_count ? s->off_ns / s->off_count : 0),
-				      out_u64(s->off_min_ns),
-				      out_u64(s->off_max_ns),
-			      });
-	return err ? err : out_end(out);
+	return out_rows(out, &table, 1, i, out_row(out, 0, OUT_VALUES(TOTALS)));
 }
 
 static struct ebt_error *put_call(const struct summary_view *v, const struct syscall_stat *call)
@@ -258,46 +230,37 @@ static struct ebt_error *put_syscalls(struct summary_view *v)
 		   : out_rows(v->report->out, &table, n < TOP ? n : TOP, i, put_call(v, calls[i]));
 }
 
+#define THREADS(X)                                                           \
+	X("pid", NULL, OUT_U64, out_u64(t->task->pid))                       \
+	X("tid", NULL, OUT_U64, out_u64(t->task->tid))                       \
+	X("comm", NULL, OUT_STRING, out_str(names_task(v->names, t->task)))  \
+	X("count", NULL, OUT_U64, out_u64(sum->count))                       \
+	X("total_ns", NULL, OUT_DURATION, out_u64(sum->total_ns))            \
+	X("percent", NULL, OUT_PERCENT,                                      \
+	  out_f64(all ? 100.0 * (double)sum->total_ns / (double)all : 0))    \
+	X("avg_ns", NULL, OUT_DURATION, out_u64(sum->total_ns / sum->count)) \
+	X("min_ns", NULL, OUT_DURATION, out_u64(sum->min_ns))                \
+	X("max_ns", NULL, OUT_DURATION, out_u64(sum->max_ns))
+
+static struct ebt_error *put_thread(const struct summary_view *v, const struct offcpu_thread *t)
+{
+	const struct offcpu_sum *sum = &t->sum;
+	uint64_t all = v->summary.off_ns;
+
+	return out_row(v->report->out, 0, OUT_VALUES(THREADS));
+}
+
 /* All that were off CPU. */
 static struct ebt_error *put_threads(struct summary_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "pid", NULL, OUT_U64, 0 },	       { "tid", NULL, OUT_U64, 0 },
-		{ "comm", NULL, OUT_STRING, 0 },       { "count", NULL, OUT_U64, 0 },
-		{ "total_ns", NULL, OUT_DURATION, 0 }, { "percent", NULL, OUT_PERCENT, 0 },
-		{ "avg_ns", NULL, OUT_DURATION, 0 },   { "min_ns", NULL, OUT_DURATION, 0 },
-		{ "max_ns", NULL, OUT_DURATION, 0 },
-	};
-	static const struct out_table table =
-		OUT_TABLE("threads", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("threads", THREADS, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	_cleanup_free_ const struct offcpu_thread **threads = NULL;
-	struct out *out = v->report->out;
 	struct ebt_error *err;
 	size_t n;
 
 	err = sorted_threads(v, &threads, &n);
-	if (!err)
-		err = out_begin(out, &table);
-	for (size_t i = 0; !err && i < n; i++) {
-		const struct ebt_task *task = threads[i]->task;
-		uint64_t total = threads[i]->sum.total_ns;
-
-		err = out_row(out, 0,
-			      (struct out_value[]){
-				      out_u64(task->pid),
-				      out_u64(task->tid),
-				      out_str(names_task(v->names, task)),
-				      out_u64(threads[i]->sum.count),
-				      out_u64(total),
-				      out_f64(v->summary.off_ns ? 100.0 * (double)total /
-									  (double)v->summary.off_ns
-								: 0),
-				      out_u64(total / threads[i]->sum.count),
-				      out_u64(threads[i]->sum.min_ns),
-				      out_u64(threads[i]->sum.max_ns),
-			      });
-	}
-	return err ? err : out_end(out);
+	return err ? err : out_rows(v->report->out, &table, n, i, put_thread(v, threads[i]));
 }
 
 static struct ebt_error *put_json(struct summary_view *v)
