@@ -13,7 +13,7 @@
 #include "record/base/iterator.h"
 #include "record/config/skeleton.h"
 #include "record/probes/attach.h"
-#include "record/unwind/source_stacks.h"
+#include "record/unwind/unwinder.h"
 
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
 

@@ -379,21 +379,19 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 
 static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer_notice *notice)
 {
-	if (!u)
+	static const enum op_kind kinds[] = {
+		[CONSUMER_EXEC] = OP_EXEC,
+		[CONSUMER_FORK] = OP_FORK,
+		[CONSUMER_RENAME] = OP_RENAME,
+		[CONSUMER_EXIT] = OP_EXIT,
+	};
+
+	if (!u || notice->event == CONSUMER_ATTACHED)
 		return NULL;
-	switch (notice->event) {
-	case CONSUMER_EXEC:
-		return unwind_spaces_exec(u->spaces, notice->pid, notice->time);
-	case CONSUMER_FORK:
-		return unwind_spaces_fork(u->spaces, notice->pid, notice->child, notice->time);
-	case CONSUMER_RENAME:
-		return unwind_spaces_rename(u->spaces, notice->pid, notice->time);
-	case CONSUMER_EXIT:
-		return unwind_spaces_exit(u->spaces, notice->pid, notice->time);
-	case CONSUMER_ATTACHED:
-		break;
-	}
-	return NULL;
+	return unwind_spaces_tell(u->spaces, &(struct unwind_op){ .time = notice->time,
+								  .kind = kinds[notice->event],
+								  .pid = notice->pid,
+								  .child = notice->child });
 }
 
 static struct ebt_error *handle_notice(struct session *s, const struct consumer_notice *notice)

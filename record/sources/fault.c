@@ -16,7 +16,7 @@
 #include "record/base/cpus.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
-#include "record/unwind/source_stacks.h"
+#include "record/unwind/unwinder.h"
 
 static bool has_entries(const struct kernel *kernel)
 {

@@ -13,7 +13,7 @@
 #include "record/config/skeleton.h"
 #include "record/sources/kmem_status.h"
 #include "record/sources/sources.h"
-#include "record/unwind/source_stacks.h"
+#include "record/unwind/unwinder.h"
 
 /* Objects whose free has to be seen; one takes about 80 bytes. */
 #define MIN_LIVE     (16u << 10)

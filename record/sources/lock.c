@@ -5,7 +5,7 @@
 
 #include "record/config/skeleton.h"
 #include "record/sources/sources.h"
-#include "record/unwind/source_stacks.h"
+#include "record/unwind/unwinder.h"
 
 static struct ebt_error *check_args(const char *args)
 {

@@ -6,7 +6,7 @@
 #include "record/base/iterator.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
-#include "record/unwind/source_stacks.h"
+#include "record/unwind/unwinder.h"
 
 static const char *const needs[] = { "sched_switch", NULL };
 

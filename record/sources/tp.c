@@ -21,7 +21,7 @@
 #include "record/probes/list.h"
 #include "record/probes/tp_set.h"
 #include "record/sources/sources.h"
-#include "record/unwind/source_stacks.h"
+#include "record/unwind/unwinder.h"
 
 #define NO_FIELDS "%s: arguments of tracepoints in place of fields"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
+#include "record/bpf/python.h"
 #include "record/config/skeleton.h"
-#include "record/unwind/python_build.h"
 
 /* Entries of arrays whose numbers the programs know too: python.bpf.h. */
 #define THREAD_SLOTS 8192

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an ELF file says about the CPython in it; see python_build.h. */
-#include "record/unwind/python_build.h"
-
+/*
+ * What an ELF file says about the CPython in it: by _Py_DebugOffsets where there is one (3.13),
+ * else by tables.
+ */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "record/bpf/python.h"
+#include "record/unwind/python.h"
 #include "unwind/elf_headers.h"
 
 #define MAX_SECTIONS 4096
@@ -61,71 +65,53 @@ static bool find_version(const struct elf_headers *elf, const Elf64_Shdr *table,
 	return false;
 }
 
-static bool read_version(const struct elf_headers *elf, uint64_t *ret)
+/* A file has one of each type at the most. */
+static bool find_version_in(const struct elf_headers *elf, uint32_t type, uint64_t *ret)
 {
-	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
-
-	/* A file has one of each at the most. */
-	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
-		for (size_t i = 0; i < elf->n_sections; i++) {
-			if (elf->sections[i].sh_type != types[t])
-				continue;
-			if (find_version(elf, &elf->sections[i], ret))
-				return true;
-			break;
-		}
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		if (elf->sections[i].sh_type == type)
+			return find_version(elf, &elf->sections[i], ret);
 	}
 	return false;
 }
 
-/* What 3.11 to 3.13 have in common; the others' differences follow. */
-static const struct ebrec_python_build common = {
-	.interpreters_head = 40,
-	.interpreter_next = 0,
-	.thread_next = 8,
-	.thread_interpreter = 16,
-	.thread_frame = 56,
-	.frame_instruction = 56,
-	.frame_is_entry = PYTHON_NONE,
-	.code_file = 112,
-	.code_name = 128,
-	.code_lines = 136,
-	.bytes_data = 32,
+#define FIELD(name) offsetof(struct ebrec_python_build, name)
+
+/* Offsets of 3.11 and 3.12. Most of 3.13 are what it says, the others those of 3.12. */
+static const struct {
+	size_t field;
+	__u32 v3_11, v3_12;
+} offsets[] = {
+	{ FIELD(interpreters_head), 40, 40 },
+	{ FIELD(interpreter_next), 0, 0 },
+	{ FIELD(interpreter_threads), 16, 72 },
+	{ FIELD(thread_next), 8, 8 },
+	{ FIELD(thread_interpreter), 16, 16 },
+	{ FIELD(thread_frame), 56, 56 },
+	{ FIELD(thread_id), 152, 136 },
+	{ FIELD(cframe_frame), 8, 0 },
+	{ FIELD(cframe_previous), 16, 8 },
+	{ FIELD(frame_code), 32, 0 },
+	{ FIELD(frame_previous), 48, 8 },
+	{ FIELD(frame_instruction), 56, 56 },
+	{ FIELD(frame_owner), 69, 70 },
+	{ FIELD(frame_is_entry), 68, PYTHON_NONE },
+	{ FIELD(code_file), 112, 112 },
+	{ FIELD(code_name), 128, 128 },
+	{ FIELD(code_lines), 136, 136 },
+	{ FIELD(code_first_line), 72, 68 },
+	{ FIELD(code_first_traceable), 168, 176 },
+	{ FIELD(code_instructions), 184, 192 },
+	{ FIELD(bytes_data), 32, 32 },
+	{ FIELD(text_ascii), 48, 40 },
+	{ FIELD(text_compact), 72, 56 },
 };
 
-static void set_3_11(struct ebrec_python_build *b)
+static void set_known(bool v3_11, struct ebrec_python_build *b)
 {
-	*b = common;
-	b->interpreter_threads = 16;
-	b->thread_id = 152;
-	b->cframe_frame = 8;
-	b->cframe_previous = 16;
-	b->frame_code = 32;
-	b->frame_previous = 48;
-	b->frame_owner = 69;
-	b->frame_is_entry = 68;
-	b->code_first_line = 72;
-	b->code_first_traceable = 168;
-	b->code_instructions = 184;
-	b->text_ascii = 48;
-	b->text_compact = 72;
-}
-
-static void set_3_12(struct ebrec_python_build *b)
-{
-	*b = common;
-	b->interpreter_threads = 72;
-	b->thread_id = 136;
-	b->cframe_frame = 0;
-	b->cframe_previous = 8;
-	b->frame_code = 0;
-	b->frame_previous = 8;
-	b->frame_owner = 70;
-	b->code_first_line = 68;
-	b->code_first_traceable = 176;
-	b->code_instructions = 192;
-	b->text_ascii = 40;
-	b->text_compact = 56;
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
+		memcpy((char *)b + offsets[i].field, v3_11 ? &offsets[i].v3_11 : &offsets[i].v3_12,
+		       sizeof(__u32));
 }
 
 /* The beginning of struct _Py_DebugOffsets of 3.13, as far as it is used. */
@@ -168,7 +154,7 @@ static bool set_3_13(const struct elf_headers *elf, uint64_t offset, struct ebre
 
 	if (!elf_headers_read(elf, offset, &d, sizeof(d)))
 		return false;
-	set_3_12(b);
+	set_known(false, b);
 	b->cframe_frame = PYTHON_NONE;
 	take(d.runtime.interpreters_head, 8, MAX_OFFSET, &b->interpreters_head, &ok);
 	take(d.interpreter.next, 8, MAX_OFFSET, &b->interpreter_next, &ok);
@@ -208,14 +194,13 @@ static bool set_offsets(const struct elf_headers *elf, const Elf64_Shdr *runtime
 		version = head[1];
 		if (!is_version(version, 13) || !set_3_13(elf, runtime->sh_offset, ret))
 			return false;
-	} else if (!read_version(elf, &version)) {
-		return false;
-	} else if (is_version(version, 12)) {
-		set_3_12(ret);
-	} else if (is_version(version, 11)) {
-		set_3_11(ret);
 	} else {
-		return false;
+		if (!find_version_in(elf, SHT_DYNSYM, &version) &&
+		    !find_version_in(elf, SHT_SYMTAB, &version))
+			return false;
+		if (!is_version(version, 11) && !is_version(version, 12))
+			return false;
+		set_known(is_version(version, 11), ret);
 	}
 	ret->version = (__u32)version;
 	ret->runtime = runtime->sh_addr;

@@ -2,18 +2,25 @@
 /* Mappings of processes for the BPF programs; see spaces.h. */
 #include "record/unwind/spaces.h"
 
-#include <linux/types.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/base/clocks.h"
 #include "record/bpf/unwind_maps.h"
-#include "record/unwind/model.h"
-#include "record/unwind/ranges.h"
+#include "record/unwind/slots.h"
+
+/* Where mappings are published; processes that forked share one. */
+struct unwind_range {
+	uint32_t first, n, owners;
+};
 
 struct unwind_spaces {
 	struct unwind_spaces_maps maps;
-	struct unwind_ranges *ranges;
+	struct ebrec_unwind_mapping *entries; /* of all processes */
+	size_t bytes;
+	struct unwind_slots room; /* among them */
 	struct unwind_model now;
 	struct unwind_model *past; /* or NULL */
 	uint64_t full;
@@ -23,16 +30,44 @@ struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 				       struct unwind_model *past, struct unwind_spaces **ret)
 {
 	_cleanup_(unwind_spaces_destroyp) struct unwind_spaces *s = calloc(1, sizeof(*s));
-	struct ebt_error *err;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *entries;
 
 	if (!s)
 		return &ebt_enomem;
 	s->maps = *maps;
 	s->past = past;
-	err = unwind_ranges_create(maps->mappings_fd, maps->first, maps->n, &s->ranges);
-	if (err)
-		return err;
+	s->room.unit = UINT32_MAX;
+	if (!unwind_slots_give(&s->room, maps->first, maps->n - maps->first, 0))
+		return &ebt_enomem;
+	s->bytes = (maps->n * sizeof(*s->entries) + page - 1) & ~(page - 1);
+	entries = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings_fd, 0);
+	if (entries == MAP_FAILED)
+		return ebt_error_errno(errno, "cannot map the mappings of the BPF programs");
+	s->entries = entries;
 	*ret = take_ptr(s);
+	return NULL;
+}
+
+static void put_range(struct unwind_spaces *s, struct unwind_range *range)
+{
+	if (!range || --range->owners)
+		return;
+	unwind_slots_give(&s->room, range->first, range->n, clocks_now());
+	free(range);
+}
+
+/* NULL: there is no room, or no memory. */
+static struct unwind_range *new_range(struct unwind_spaces *s, uint32_t n, uint64_t now_ns)
+{
+	struct unwind_range *range = malloc(sizeof(*range));
+
+	if (!range)
+		return NULL;
+	*range = (struct unwind_range){ .n = n, .owners = 1 };
+	if (unwind_slots_take(&s->room, n, now_ns, &range->first))
+		return range;
+	free(range);
 	return NULL;
 }
 
@@ -41,9 +76,11 @@ void unwind_spaces_destroy(struct unwind_spaces *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->now.n; i++)
-		unwind_range_put(s->ranges, s->now.list[i].range);
+		put_range(s, s->now.list[i].range);
 	unwind_model_deinit(&s->now);
-	unwind_ranges_destroy(s->ranges);
+	unwind_slots_deinit(&s->room);
+	if (s->entries)
+		munmap(s->entries, s->bytes);
 	free(s);
 }
 
@@ -62,31 +99,9 @@ struct ebt_error *unwind_spaces_map(struct unwind_spaces *s, const struct mappin
 	return unwind_model_add(&s->now, &op);
 }
 
-struct ebt_error *unwind_spaces_fork(struct unwind_spaces *s, uint32_t parent, uint32_t child,
-				     uint64_t time_ns)
+struct ebt_error *unwind_spaces_tell(struct unwind_spaces *s, const struct unwind_op *op)
 {
-	return unwind_model_add(&s->now, &(struct unwind_op){ .time = time_ns,
-							      .kind = OP_FORK,
-							      .pid = parent,
-							      .child = child });
-}
-
-struct ebt_error *unwind_spaces_exec(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
-{
-	return unwind_model_add(&s->now, &(struct unwind_op){
-						 .time = time_ns, .kind = OP_EXEC, .pid = pid });
-}
-
-struct ebt_error *unwind_spaces_rename(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
-{
-	return unwind_model_add(&s->now, &(struct unwind_op){
-						 .time = time_ns, .kind = OP_RENAME, .pid = pid });
-}
-
-struct ebt_error *unwind_spaces_exit(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
-{
-	return unwind_model_add(&s->now, &(struct unwind_op){
-						 .time = time_ns, .kind = OP_EXIT, .pid = pid });
+	return unwind_model_add(&s->now, op);
 }
 
 struct ebt_error *unwind_spaces_forget(struct unwind_spaces *s, uint32_t pid, uint64_t time_ns)
@@ -119,9 +134,11 @@ static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 
 	if (fork && !parent)
 		return true;
-	range = parent ? unwind_range_get(parent->range) : NULL;
+	range = parent ? parent->range : NULL;
+	if (range)
+		range->owners++;
 	if (space && (fork || op->kind == OP_EXIT)) {
-		unwind_range_put(s->ranges, space->range);
+		put_range(s, space->range);
 		space->range = NULL;
 	}
 	done = unwind_model_apply(&s->now, op);
@@ -131,7 +148,7 @@ static bool apply(struct unwind_spaces *s, const struct unwind_op *op)
 	if (space && fork)
 		space->range = range;
 	else
-		unwind_range_put(s->ranges, range);
+		put_range(s, range);
 	/* The BPF side copied its parent's entry to a child; this brings what changed since. */
 	if (space && (fork || op->kind == OP_MAP || op->kind == OP_EXEC))
 		space->dirty = true;
@@ -165,22 +182,19 @@ static void publish_space(struct unwind_spaces *s, struct unwind_process *space,
 
 	space->dirty = false;
 	if (entry.n)
-		range = unwind_ranges_alloc(s->ranges, entry.n, now_ns);
-	if (range) {
-		struct ebrec_unwind_mapping *out = unwind_ranges_entries(s->ranges, range);
-
-		for (uint32_t i = 0; i < entry.n; i++)
-			out[i] = mappings->known[i].mapping;
-		entry.first = unwind_range_first(range);
-	}
+		range = new_range(s, entry.n, now_ns);
+	if (range)
+		entry.first = range->first;
+	for (uint32_t i = 0; range && i < entry.n; i++)
+		s->entries[range->first + i] = mappings->known[i].mapping;
 	/* Until the map changes, programs use the old range; a walk that has begun still does. */
 	if (!range || !s->maps.publish(s->maps.arg, space->pid, &entry)) {
 		s->full += entry.n != 0;
 		s->maps.publish(s->maps.arg, space->pid, NULL);
-		unwind_range_put(s->ranges, range);
+		put_range(s, range);
 		range = NULL;
 	}
-	unwind_range_put(s->ranges, space->range);
+	put_range(s, space->range);
 	space->range = range;
 }
 

@@ -13,12 +13,11 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "record/base/buildid.h"
 #include "record/base/mapping.h"
+#include "record/unwind/model.h"
 
 struct ebrec_unwind_process;
 struct ebrec_unwind_published;
-struct unwind_model;
 struct unwind_spaces;
 
 /* What is outside: tables, and the maps of the BPF programs. */
@@ -45,14 +44,10 @@ struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 void unwind_spaces_destroy(struct unwind_spaces *spaces);
 DEFINE_CLEANUP(struct unwind_spaces *, unwind_spaces_destroy);
 
-/* What happened; applied, in order of time, by publish. Finds or makes the file's table now. */
+/* What happened; applied, in order of time, by publish. */
+struct ebt_error *unwind_spaces_tell(struct unwind_spaces *spaces, const struct unwind_op *op);
+/* The same for OP_MAP. Finds or makes the file's table now. */
 struct ebt_error *unwind_spaces_map(struct unwind_spaces *spaces, const struct mapping *mapping);
-struct ebt_error *unwind_spaces_fork(struct unwind_spaces *spaces, uint32_t parent, uint32_t child,
-				     uint64_t time_ns);
-struct ebt_error *unwind_spaces_exec(struct unwind_spaces *spaces, uint32_t pid, uint64_t time_ns);
-struct ebt_error *unwind_spaces_rename(struct unwind_spaces *spaces, uint32_t pid,
-				       uint64_t time_ns);
-struct ebt_error *unwind_spaces_exit(struct unwind_spaces *spaces, uint32_t pid, uint64_t time_ns);
 
 /* What was mapped at the time has been told, all of it; nothing else was. */
 struct ebt_error *unwind_spaces_forget(struct unwind_spaces *spaces, uint32_t pid,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "record/base/clocks.h"
@@ -15,6 +17,7 @@
 #include "record/bpf/unwind_maps.h"
 #include "record/config/skeleton.h"
 #include "record/unwind/builder.h"
+#include "record/unwind/python.h"
 #include "record/unwind/slots.h"
 #include "unwind/table.h"
 
@@ -60,7 +63,6 @@ struct unwind_tables {
 	struct cfi_row *rows; /* memory of all chunks, one behind the other */
 	uint32_t n_chunks, max_chunks;
 	struct unwind_tables_stats stats;
-	unwind_tables_listener *listener; /* or NULL */
 };
 
 void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes)
@@ -120,11 +122,6 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 		return ebt_error_errno(errno, "cannot map the unwind tables of the BPF programs");
 	*ret = take_ptr(t);
 	return NULL;
-}
-
-void unwind_tables_listen(struct unwind_tables *t, unwind_tables_listener *listener)
-{
-	t->listener = listener;
 }
 
 void unwind_tables_destroy(struct unwind_tables *t)
@@ -365,8 +362,8 @@ uint32_t unwind_tables_add(struct unwind_tables *t, const void *key, size_t len,
 	err = unwind_image_read(fd, &image);
 	number = add_image(t, key, len, &image);
 	t->stats.build_ns += clocks_now() - begin;
-	if (t->listener && number < t->n_tables)
-		t->listener(t->skel, fd, number, t->placed[number].base);
+	if (number < t->n_tables)
+		python_file(t->skel, fd, number, t->placed[number].base);
 	return number;
 }
 
@@ -408,14 +405,25 @@ void unwind_tables_wait(struct unwind_tables *t)
 	take_made(t, true);
 }
 
-bool unwind_tables_shift(const struct unwind_tables *t, uint32_t number, uint64_t *ret)
+void unwind_tables_tell_exec(const struct unwind_tables *t, uint32_t number, const struct stat *st)
 {
-	const struct unwind_table *placed = &t->placed[number];
+	struct ebrec_unwind_file_key key = {
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_s = st->st_mtim.tv_sec,
+		.mtime_ns = (uint32_t)st->st_mtim.tv_nsec,
+		.dev_major = major(st->st_dev),
+		.dev_minor = minor(st->st_dev),
+	};
+	struct ebrec_unwind_file file = { .table = number };
+	const struct unwind_segment *code;
 
-	if (number >= t->n_tables || placed->segments.n != 1)
-		return false;
-	*ret = placed->segments.list[0].address - placed->segments.list[0].offset - placed->base;
-	return true;
+	if (number >= t->n_tables || t->placed[number].segments.n != 1)
+		return;
+	code = t->placed[number].segments.list;
+	file.shift = code->address - code->offset - t->placed[number].base;
+	/* Where there is no room, the recorder places the mapping a little later. */
+	bpf_map_update_elem(bpf_map__fd(t->skel->maps.unwind_files), &key, &file, BPF_ANY);
 }
 
 bool unwind_tables_bias(const struct unwind_tables *t, uint32_t number, uint64_t start,

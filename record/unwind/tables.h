@@ -17,6 +17,7 @@
 struct unwind_tables;
 struct unwind_table;
 struct ebrec_bpf;
+struct stat;
 
 struct unwind_tables_stats {
 	uint32_t tables;  /* with rows */
@@ -28,16 +29,11 @@ struct unwind_tables_stats {
 	uint64_t build_ns;
 };
 
-/* Told of each file of which a table was made. */
-typedef void unwind_tables_listener(const struct ebrec_bpf *skel, int fd, uint32_t number,
-				    uint64_t base);
-
 /* Before the programs are loaded: sizes of the maps for tables of `bytes` in all. */
 void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes);
 
 /* After that. The skeleton must live longer. */
 struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwind_tables **ret);
-void unwind_tables_listen(struct unwind_tables *tables, unwind_tables_listener *listener);
 /* Accepts NULL. */
 void unwind_tables_destroy(struct unwind_tables *tables);
 DEFINE_CLEANUP(struct unwind_tables *, unwind_tables_destroy);
@@ -55,8 +51,9 @@ uint32_t unwind_tables_add_memory(struct unwind_tables *tables, const void *key,
 /* Until the rows of all tables are there that have been added. */
 void unwind_tables_wait(struct unwind_tables *tables);
 
-/* For a file whose code is one segment: what to add to an offset in the file to get a row's pc. */
-bool unwind_tables_shift(const struct unwind_tables *tables, uint32_t table, uint64_t *ret);
+/* Tells the exec program which table is that of a file whose code is one segment. Any number. */
+void unwind_tables_tell_exec(const struct unwind_tables *tables, uint32_t table,
+			     const struct stat *st);
 
 /* See unwind_table_bias(). */
 bool unwind_tables_bias(const struct unwind_tables *tables, uint32_t table, uint64_t start,

@@ -42,14 +42,40 @@ void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 		python_configure(skel);
 }
 
+/* --- sources whose rows have stacks --- */
+
+void source_use_chains(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	python_make_maps(skel);
+	if (!skel->rodata->config.unwind)
+		return;
+	source_use_map(skel->maps.unwind_chains);
+	source_use_map(skel->maps.unwind_lessons);
+}
+
+void source_use_event_stacks(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+
+	source_use_map(skel->maps.event_scratch);
+	source_use_map(skel->maps.event_depth);
+	source_use_map(skel->maps.event_programs);
+	if (!context->options->call_graph)
+		return;
+	skel->rodata->config.event_stacks = 1;
+	source_use_chains(context);
+	bpf_program__set_autoload(skel->progs.ebrec_event_stacks, true);
+}
+
 /* --- maps of the BPF programs --- */
 
 static uint32_t find_table(void *arg, const struct mapping *mapping, uint64_t *ret_bias)
 {
 	const struct unwinder *u = arg;
 
-	return unwind_files_table(u->tables, bpf_map__fd(u->skel->maps.unwind_files), mapping,
-				  ret_bias);
+	return unwind_files_table(u->tables, mapping, ret_bias);
 }
 
 static bool publish(void *arg, uint32_t pid, const struct ebrec_unwind_published *entry)
@@ -113,7 +139,6 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 	err = unwind_spaces_create(&maps, u->finishes ? &u->past : NULL, &u->spaces);
 	if (err)
 		return err;
-	unwind_tables_listen(u->tables, python_file);
 	*ret = take_ptr(u);
 	return NULL;
 }
@@ -130,12 +155,12 @@ void unwinder_destroy(struct unwinder *u)
 
 void unwinder_expect(struct unwinder *u, int fd, const char *path)
 {
-	unwind_files_learn(u->tables, bpf_map__fd(u->skel->maps.unwind_files), fd, path);
+	unwind_files_learn(u->tables, fd, path);
 }
 
 void unwinder_expect_end(struct unwinder *u)
 {
-	unwind_files_learn_vdso(u->tables, bpf_map__fd(u->skel->maps.unwind_files));
+	unwind_files_vdso(u->tables);
 	unwind_tables_wait(u->tables);
 }
 

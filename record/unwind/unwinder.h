@@ -13,6 +13,7 @@
 #include "record/base/kernel.h"
 #include "record/base/mapping.h"
 #include "record/config/options.h"
+#include "record/config/source.h"
 #include "record/unwind/model.h"
 #include "record/unwind/spaces.h"
 #include "record/unwind/tables.h"
@@ -29,6 +30,12 @@ struct unwinder {
 /* Sizes and maps, before the programs are loaded. */
 void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 			const struct record_options *options);
+
+/* For configure() of a source whose rows have stacks, by record/bpf/event_stack.bpf.h. */
+void source_use_event_stacks(struct source_context *context);
+/* For configure(): stacks that were walked before are recognised (record/bpf/unwind_chain.bpf.h).
+ */
+void source_use_chains(struct source_context *context);
 
 /* After that. The skeleton must live longer. */
 struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "record/unwind/python_build.h"
+#include "record/bpf/python.h"
+#include "record/unwind/python.h"
 
 #define MUTATIONS 20000
 

@@ -13,6 +13,7 @@
 
 #include <linux/types.h>
 
+#include "record/base/clocks.h"
 #include "record/bpf/unwind_maps.h"
 #include "record/unwind/model.h"
 #include "record/unwind/spaces.h"
@@ -95,7 +96,7 @@ static int setup(void **state)
 		return -1;
 	f->mappings = mmap(NULL, N * sizeof(*f->mappings), PROT_READ, MAP_SHARED, f->fd, 0);
 	maps.mappings_fd = f->fd;
-	f->now = UINT64_C(1000000000);
+	f->now = clocks_now();
 	*state = f;
 	return unwind_spaces_create(&maps, &f->past, &f->spaces) ? -1 : 0;
 }
@@ -126,6 +127,13 @@ static void map(struct fixture *f, uint32_t pid, uint64_t time, uint64_t page, u
 	};
 
 	assert_null(unwind_spaces_map(f->spaces, &m));
+}
+
+static void tell(struct fixture *f, enum op_kind kind, uint32_t pid, uint32_t child, uint64_t time)
+{
+	const struct unwind_op op = { .time = time, .kind = kind, .pid = pid, .child = child };
+
+	assert_null(unwind_spaces_tell(f->spaces, &op));
 }
 
 static void publish_all(struct fixture *f)
@@ -215,17 +223,17 @@ static void test_fork_exec_exit(void **state)
 	struct fixture *f = *state;
 
 	map(f, 1, 10, 0, 10, 7);
-	assert_null(unwind_spaces_fork(f->spaces, 1, 2, 20));
+	tell(f, OP_FORK, 1, 2, 20);
 	publish_all(f);
 	assert_int_equal(table(f, 2, 0), 7);
-	assert_null(unwind_spaces_rename(f->spaces, 2, 30));
+	tell(f, OP_RENAME, 2, 0, 30);
 	map(f, 2, 31, 100, 1, 8);
-	assert_null(unwind_spaces_exec(f->spaces, 2, 32));
+	tell(f, OP_EXEC, 2, 0, 32);
 	publish_all(f);
 	assert_int_equal(table(f, 1, 0), 7);
 	assert_int_equal(table(f, 2, 0), -1);
 	assert_int_equal(table(f, 2, 100), 8);
-	assert_null(unwind_spaces_exit(f->spaces, 1, 40));
+	tell(f, OP_EXIT, 1, 0, 40);
 	publish_all(f);
 	assert_false(f->has_published[1]);
 	assert_int_equal(table(f, 2, 100), 8);
@@ -240,7 +248,7 @@ static void test_time_of_exec(void **state)
 	f->has_own[1] = true;
 	f->own[1].time = exec + 5000;
 	map(f, 1, exec - 10, 0, 10, 7);
-	assert_null(unwind_spaces_exec(f->spaces, 1, exec));
+	tell(f, OP_EXEC, 1, 0, exec);
 	publish_all(f);
 	assert_int_equal(f->published[1].time, exec + 5001);
 	map(f, 1, exec + 10 * ms, 20, 1, 8);
@@ -306,16 +314,16 @@ static void test_like_past(void **state)
 		switch (rand() % 12) {
 		case 0:
 			if (pid < 7)
-				assert_null(unwind_spaces_fork(f->spaces, pid, other, time));
+				tell(f, OP_FORK, pid, other, time);
 			break;
 		case 1:
-			assert_null(unwind_spaces_rename(f->spaces, pid, time));
+			tell(f, OP_RENAME, pid, 0, time);
 			break;
 		case 2:
-			assert_null(unwind_spaces_exec(f->spaces, pid, time));
+			tell(f, OP_EXEC, pid, 0, time);
 			break;
 		case 3:
-			assert_null(unwind_spaces_exit(f->spaces, pid, time));
+			tell(f, OP_EXIT, pid, 0, time);
 			break;
 		case 4:
 			map(f, pid, time, (uint64_t)rand() % 60, 1, (uint32_t)time);
