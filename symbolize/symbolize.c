@@ -20,7 +20,6 @@
 #include "symbolize/files/objects.h"
 #include "symbolize/deferred.h"
 #include "symbolize/runtimes/jit.h"
-#include "symbolize/runtimes/jit_name.h"
 #include "symbolize/runtimes/kernel.h"
 #include "symbolize/runtimes/python.h"
 #include "symbolize/spaces/addrspace.h"
@@ -280,22 +279,17 @@ static struct ebt_error *unnamed(struct sym *sym, enum sym_kind kind, enum sym_r
 				 const struct object *object, const char *object_path,
 				 uint64_t number, struct sym_frame *ret)
 {
-	_cleanup_free_ char *text = NULL;
 	struct sym_func key = {
 		.kind = kind,
 		.reason = reason,
 		.object = object_path,
 		.build_id = object ? object->build_id : "",
 	};
-	int len;
+	struct ebt_error *err = funcs_printf(&sym->funcs, &key.name, "%s%s0x%" PRIx64,
+					     object ? object->name : "", object ? "+" : "", number);
 
-	len = object ? asprintf(&text, "%s+0x%" PRIx64, object->name, number)
-		     : asprintf(&text, "0x%" PRIx64, number);
-	if (len < 0) {
-		text = NULL;
-		return &ebt_enomem;
-	}
-	key.name = text;
+	if (err)
+		return err;
 	*ret = (struct sym_frame){ 0 };
 	return funcs_copy(&sym->funcs, key, &ret->func);
 }
@@ -324,19 +318,11 @@ static struct ebt_error *name_frame(struct sym *sym, const struct object *object
 		.build_id = object->build_id,
 	};
 	struct ebt_error *err = funcs_demangle(&sym->funcs, from->name, from->name_len, &key.name);
-	_cleanup_free_ char *stub = NULL;
 
 	*to = (struct sym_frame){ .line = from->line };
-	if (err)
-		return err;
-	if (from->plt) {
-		if (asprintf(&stub, "%s@plt", key.name) < 0) {
-			stub = NULL;
-			return &ebt_enomem;
-		}
-		key.name = stub;
-	}
-	if (from->file)
+	if (!err && from->plt)
+		err = funcs_printf(&sym->funcs, &key.name, "%s@plt", key.name);
+	if (!err && from->file)
 		err = funcs_string(&sym->funcs, from->file, strlen(from->file), &to->file);
 	return err ? err : funcs_copy(&sym->funcs, key, &to->func);
 }
@@ -567,7 +553,6 @@ static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct res
 static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct resolved *resolved)
 {
 	uint64_t inside = resolved->address - (resolved->caller && resolved->address);
-	_cleanup_free_ char *object_path = NULL;
 	struct object object = { .build_id = "", .kind = SYM_KERNEL };
 	struct module_frame from = { 0 };
 	struct sym_frame frame;
@@ -585,14 +570,13 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct r
 				    : kernel_has_symbols(sym->kernel) ? SYM_NO_SYMBOL
 								      : SYM_NO_KERNEL,
 				    "[kernel]", resolved);
-	if (asprintf(&object_path, "[%.*s]", hit.module ? (int)hit.module_len : 6,
-		     hit.module ? hit.module : "kernel") < 0) {
-		object_path = NULL;
-		return &ebt_enomem;
-	}
+	err = funcs_printf(&sym->funcs, &object.path, "[%.*s]",
+			   hit.module ? (int)hit.module_len : 6,
+			   hit.module ? hit.module : "kernel");
+	if (err)
+		return err;
 	if (hit.module)
 		object.kind = SYM_MODULE;
-	object.path = object_path;
 	from.name = hit.name;
 	from.name_len = hit.name_len;
 	err = name_frame(sym, &object, &from, &frame);

@@ -2,6 +2,8 @@
 /* Strings and functions, each kept once; see func.h. */
 #include "symbolize/base/func.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +77,21 @@ struct ebt_error *funcs_string(struct funcs *funcs, const char *text, size_t len
 		return err;
 	*ret = funcs->strings[i].text;
 	return NULL;
+}
+
+struct ebt_error *funcs_printf(struct funcs *funcs, const char **ret, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len >= 0)
+		return funcs_string(funcs, text, (size_t)len, ret);
+	text = NULL;
+	return &ebt_enomem;
 }
 
 struct ebt_error *funcs_demangle(struct funcs *funcs, const char *name, size_t len,

@@ -31,6 +31,10 @@ void funcs_deinit(struct funcs *funcs);
 /* The one copy of a string. */
 struct ebt_error *funcs_string(struct funcs *funcs, const char *text, size_t len, const char **ret);
 
+/* The one copy of a text that is put together. */
+struct ebt_error *funcs_printf(struct funcs *funcs, const char **ret, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* The same, demangled. */
 struct ebt_error *funcs_demangle(struct funcs *funcs, const char *name, size_t len,
 				 const char **ret);

@@ -13,8 +13,6 @@
 #include "format/base/compare.h"
 #include "format/base/search.h"
 #include "format/read/damage.h"
-#include "symbolize/runtimes/jit_dump.h"
-#include "symbolize/runtimes/jit_map.h"
 
 /* Memory for all files that are read. */
 #define MAX_MEMORY (UINT64_C(1) << 30)
@@ -24,6 +22,9 @@
 
 /* Generations of processes that forked without exec. */
 #define MAX_ANCESTORS 64
+
+/* Regular expressions and generated sources get into names. */
+#define MAX_NAME 512u
 
 struct jit_file {
 	uint64_t time, id, size;
@@ -153,37 +154,24 @@ static void narrow(struct jit_hit *hit, uint64_t from, uint64_t to)
 	hit->to = to < hit->to ? to : hit->to;
 }
 
-static struct ebt_error *ask_dump(struct jit *jit, struct jit_file *file, uint64_t address,
-				  uint64_t time, struct jit_hit *hit)
+static struct ebt_error *ask(struct jit *jit, struct jit_file *file, uint64_t address,
+			     uint64_t time, struct jit_hit *hit)
 {
-	struct jit_dump_hit found;
 	struct ebt_error *err = load(jit, file);
+	struct jit_hit found = { .to = UINT64_MAX };
 
-	if (err || !file->dump)
-		return err;
-	err = jit_dump_find(file->dump, address, time, &found);
 	if (err)
 		return err;
-	narrow(hit, found.from, found.to);
-	hit->name = found.name;
-	hit->name_len = found.name_len;
-	hit->file = found.file;
-	hit->file_len = found.file_len;
-	hit->line = found.line;
-	return NULL;
-}
-
-static struct ebt_error *ask_map(struct jit *jit, struct jit_file *file, uint64_t address,
-				 struct jit_hit *hit)
-{
-	struct jit_map_hit found;
-	struct ebt_error *err = load(jit, file);
-
-	if (err || !file->map)
+	if (file->map) {
+		found = jit_map_find(file->map, address);
+		found.to = UINT64_MAX;
+	} else if (file->dump) {
+		err = jit_dump_find(file->dump, address, time, &found);
+	}
+	if (err)
 		return err;
-	found = jit_map_find(file->map, address);
-	hit->name = found.name;
-	hit->name_len = found.name_len;
+	narrow(&found, hit->from, hit->to);
+	*hit = found;
 	return NULL;
 }
 
@@ -196,7 +184,7 @@ static struct ebt_error *find_in_image(struct jit *jit, uint32_t image, uint64_t
 
 	for (end = low; end < jit->n && jit->files[end].image == image; end++) {
 		if (!err && !hit->name && jit->files[end].is_dump)
-			err = ask_dump(jit, &jit->files[end], address, time, hit);
+			err = ask(jit, &jit->files[end], address, time, hit);
 	}
 	if (err || hit->name)
 		return err;
@@ -208,11 +196,11 @@ static struct ebt_error *find_in_image(struct jit *jit, uint32_t image, uint64_t
 		narrow(hit, 0, jit->files[next].time + 1);
 	for (size_t i = next; !err && !hit->name && i < end; i++) {
 		if (!jit->files[i].is_dump)
-			err = ask_map(jit, &jit->files[i], address, hit);
+			err = ask(jit, &jit->files[i], address, time, hit);
 	}
 	for (size_t i = next; !err && !hit->name && i > low; i--) {
 		if (!jit->files[i - 1].is_dump)
-			err = ask_map(jit, &jit->files[i - 1], address, hit);
+			err = ask(jit, &jit->files[i - 1], address, time, hit);
 	}
 	return err;
 }
@@ -245,5 +233,130 @@ struct ebt_error *jit_find(struct jit *jit, uint32_t incarnation, uint64_t addre
 	if (err)
 		return err;
 	*ret = hit;
+	return NULL;
+}
+
+/* --- names --- */
+
+/*
+ * Names as programs write them:
+ *
+ *	py::Class.method:/path/file.py		CPython
+ *	JS:*name file:///path/file.js:12:3	V8; `*`, `~`, … say how it was compiled
+ *
+ * Of the former the path becomes the object, so that functions of the same name stay apart where
+ * their files do. The latter is shown as it is, since functions without a name are known by their
+ * place only; it gives the line besides.
+ */
+struct name_parts {
+	const char *name, *file;
+	size_t name_len, file_len;
+	uint32_t line;
+};
+
+static bool take_python(const char *name, size_t len, struct name_parts *ret)
+{
+	static const char prefix[] = "py::";
+	const size_t skip = strlen(prefix);
+	const char *colon;
+
+	if (len <= skip || memcmp(name, prefix, skip))
+		return false;
+	/* A path may have colons too: the file begins behind the first. */
+	colon = memchr(name + skip, ':', len - skip);
+	if (!colon || colon == name + skip || colon + 1 == name + len)
+		return false;
+	ret->name = name + skip;
+	ret->name_len = colon - ret->name;
+	ret->file = colon + 1;
+	ret->file_len = name + len - ret->file;
+	return true;
+}
+
+/* ":12" at the end: false where there is none. */
+static bool take_number(const char *text, size_t *len, uint32_t *ret)
+{
+	const char *colon = memrchr(text, ':', *len);
+	uint32_t value = 0;
+	size_t digits = colon ? text + *len - colon - 1 : 0;
+
+	if (!digits || digits > 9)
+		return false;
+	for (const char *p = colon + 1; p < text + *len; p++) {
+		if (*p < '0' || *p > '9')
+			return false;
+		value = value * 10 + (uint32_t)(*p - '0');
+	}
+	*len = colon - text;
+	*ret = value;
+	return true;
+}
+
+/* The place at the end of a name, " FILE:LINE:COLUMN". */
+static void find_place(const char *name, size_t len, struct name_parts *ret)
+{
+	static const char scheme[] = "file://";
+	const char *file = memchr(name, ' ', len);
+	uint32_t line, column;
+	size_t file_len;
+
+	if (!file || ++file == name + len)
+		return;
+	file_len = name + len - file;
+	if (!take_number(file, &file_len, &column) || !take_number(file, &file_len, &line))
+		return;
+	if (file_len > strlen(scheme) && !memcmp(file, scheme, strlen(scheme))) {
+		file += strlen(scheme);
+		file_len -= strlen(scheme);
+	}
+	if (!file_len)
+		return;
+	ret->file = file;
+	ret->file_len = file_len;
+	ret->line = line;
+}
+
+struct ebt_error *jit_name(struct funcs *funcs, const struct jit_hit *hit, struct sym_frame *ret)
+{
+	const size_t len = hit->name_len < MAX_NAME ? hit->name_len : MAX_NAME;
+	struct name_parts parts = {
+		.name = hit->name,
+		.name_len = len,
+		.file = hit->file,
+		.file_len = hit->file_len,
+		.line = hit->line,
+	};
+	struct sym_func key = { .kind = SYM_JIT, .object = "[jit]", .build_id = "" };
+	struct sym_frame frame = { 0 };
+	struct ebt_error *err;
+
+	if (take_python(hit->name, len, &parts)) {
+		const char *slash = memrchr(parts.file, '/', parts.file_len);
+		const char *base = slash ? slash + 1 : parts.file;
+
+		/* What a name means depends on where it is. */
+		err = funcs_printf(funcs, &key.name, "%.*s (%.*s)", (int)parts.name_len, parts.name,
+				   (int)(parts.file + parts.file_len - base), base);
+		if (err)
+			return err;
+		err = funcs_string(funcs, parts.file, parts.file_len, &key.object);
+	} else {
+		if (!parts.file)
+			find_place(hit->name, len, &parts);
+		err = funcs_demangle(funcs, parts.name, parts.name_len, &key.name);
+	}
+	if (err)
+		return err;
+	if (parts.file)
+		err = funcs_string(funcs, parts.file,
+				   parts.file_len < MAX_NAME ? parts.file_len : MAX_NAME,
+				   &frame.file);
+	if (err)
+		return err;
+	err = funcs_copy(funcs, key, &frame.func);
+	if (err)
+		return err;
+	frame.line = parts.line;
+	*ret = frame;
 	return NULL;
 }

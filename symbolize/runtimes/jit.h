@@ -11,18 +11,11 @@
 
 #include "format/base/error.h"
 #include "format/read/reader.h"
+#include "symbolize/base/func.h"
+#include "symbolize/runtimes/jit_files.h"
 #include "symbolize/spaces/addrspace.h"
 
 struct jit;
-
-struct jit_hit {
-	const char *name; /* NULL: nothing is known to have been there */
-	size_t name_len;
-	const char *file; /* source file, NULL: not known */
-	size_t file_len;
-	uint32_t line;	   /* 0: not known */
-	uint64_t from, to; /* the same answer holds for from <= time < to */
-};
 
 /* Reader and space must outlive it. Files are read when they are needed. */
 struct ebt_error *jit_create(struct ebt_reader *reader, const struct addrspace *space,
@@ -33,5 +26,8 @@ void jit_destroy(struct jit *jit);
 /* What is in the hit belongs to the jit. */
 struct ebt_error *jit_find(struct jit *jit, uint32_t incarnation, uint64_t address,
 			   uint64_t time_ns, struct jit_hit *ret);
+
+/* The frame of a hit with a name, with what programs put into their names taken apart. */
+struct ebt_error *jit_name(struct funcs *funcs, const struct jit_hit *hit, struct sym_frame *ret);
 
 #endif

@@ -3,7 +3,7 @@
  * Records are read once, in the order of the file, and put into a timeline in the order of their
  * times: threads write them, and a record may come behind one that is younger.
  */
-#include "symbolize/runtimes/jit_dump.h"
+#include "symbolize/runtimes/jit_files.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -244,7 +244,7 @@ struct ebt_error *jit_dump_create(char *data, size_t len, uint64_t read_ns, stru
  * it. A name of 0xff alone stands for that of the entry before.
  */
 static void find_line(const struct jit_dump *dump, const struct jit_code *code, uint64_t address,
-		      struct jit_dump_hit *hit)
+		      struct jit_hit *hit)
 {
 	const char *p = dump->data + code->lines, *end = dump->data + code->lines_end;
 	const char *file = NULL;
@@ -273,9 +273,9 @@ static void find_line(const struct jit_dump *dump, const struct jit_code *code, 
 }
 
 struct ebt_error *jit_dump_find(struct jit_dump *dump, uint64_t address, uint64_t time_ns,
-				struct jit_dump_hit *ret)
+				struct jit_hit *ret)
 {
-	struct jit_dump_hit hit = { 0 };
+	struct jit_hit hit = { 0 };
 	struct timeline_hit found;
 	const struct jit_code *code;
 	const struct op *op;

@@ -3,16 +3,16 @@
  * Maps are made by programs about themselves, and anything can be in them. Ranges are painted
  * from the last to the first, each over what is still blank, so that overlaps cost nothing.
  */
-#include "format/base/array.h"
-#include "format/base/compare.h"
-#include "format/base/search.h"
-#include "symbolize/runtimes/jit_map.h"
+#include "symbolize/runtimes/jit_files.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
+#include "format/base/search.h"
 
 #define BLANK UINT32_MAX
 
@@ -184,15 +184,15 @@ struct ebt_error *jit_map_create(char *text, size_t len, struct jit_map **ret)
 	return NULL;
 }
 
-struct jit_map_hit jit_map_find(const struct jit_map *map, uint64_t address)
+struct jit_hit jit_map_find(const struct jit_map *map, uint64_t address)
 {
 	size_t i = count_below(map, address);
 	const struct jit_map_entry *entry;
 
 	if (!i || map->owners[i - 1] == BLANK)
-		return (struct jit_map_hit){ 0 };
+		return (struct jit_hit){ 0 };
 	entry = &map->entries[map->owners[i - 1]];
-	return (struct jit_map_hit){ map->text + entry->name, entry->name_len };
+	return (struct jit_hit){ .name = map->text + entry->name, .name_len = entry->name_len };
 }
 
 size_t jit_map_size(const struct jit_map *map)

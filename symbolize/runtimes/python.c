@@ -117,24 +117,19 @@ static struct ebt_error *add_func(struct python *p, const struct ebt_row *row,
 	const char *slash = file.len ? memrchr(file.data, '/', file.len) : NULL;
 	size_t base = slash ? (size_t)(slash + 1 - file.data) : 0;
 	struct sym_func key = { .kind = SYM_PYTHON, .build_id = "" };
-	_cleanup_free_ char *text = NULL;
 	struct ebt_error *err;
-	int len;
 
 	if (!name.len) {
 		key.reason = SYM_NOT_READ;
 		name = (struct ebt_str){ "[python]", 8 };
 	}
-	len = asprintf(&text, "%.*s (%.*s:%" PRIu32 ")", (int)name.len, name.data,
-		       (int)(file.len - base), file.data + base, code->first_line);
-	if (len < 0) {
-		text = NULL;
-		return &ebt_enomem;
-	}
+	err = funcs_printf(p->funcs, &key.name, "%.*s (%.*s:%" PRIu32 ")", (int)name.len, name.data,
+			   (int)(file.len - base), file.data + base, code->first_line);
+	if (err)
+		return err;
 	err = funcs_string(p->funcs, file.data, file.len, &code->file);
 	if (err)
 		return err;
-	key.name = text;
 	key.object = code->file;
 	return funcs_copy(p->funcs, key, &code->func);
 }

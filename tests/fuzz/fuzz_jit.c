@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "format/base/error.h"
-#include "symbolize/runtimes/jit_dump.h"
-#include "symbolize/runtimes/jit_map.h"
+#include "symbolize/runtimes/jit_files.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Addresses are taken from the input itself, where those that matter are. */
@@ -13,7 +12,7 @@
 
 static void ask_map(const struct jit_map *map, const char *text, size_t len, uint64_t address)
 {
-	struct jit_map_hit hit = jit_map_find(map, address);
+	struct jit_hit hit = jit_map_find(map, address);
 
 	fuzz_expect(!hit.name || (hit.name_len && hit.name > text &&
 				  hit.name + hit.name_len < text + len),
@@ -23,7 +22,7 @@ static void ask_map(const struct jit_map *map, const char *text, size_t len, uin
 static void ask_dump(struct jit_dump *dump, const char *data, size_t len, uint64_t address,
 		     uint64_t time)
 {
-	struct jit_dump_hit hit, again;
+	struct jit_hit hit, again;
 
 	fuzz_expect(!jit_dump_find(dump, address, time, &hit), "asking does not fail");
 	fuzz_expect(hit.from <= time && (time < hit.to || hit.to == UINT64_MAX),

@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "symbolize/runtimes/jit_dump.h"
-#include "symbolize/runtimes/jit_map.h"
+#include "symbolize/runtimes/jit_files.h"
 #include "symbolize/symbolize.h"
 #include "tests/tools/jit_data.h"
 #include "tests/tools/make_trace.h"
@@ -35,7 +34,7 @@ static struct jit_map *map_of(const char *text, size_t len)
 /* name NULL: nothing is there. */
 static void assert_map(const struct jit_map *map, uint64_t address, const char *name)
 {
-	struct jit_map_hit hit = jit_map_find(map, address);
+	struct jit_hit hit = jit_map_find(map, address);
 
 	assert_int_equal(!hit.name, !name);
 	if (name) {
@@ -141,7 +140,7 @@ static void test_map_random(void **state)
 		}
 		map = map_of(text, len);
 		for (unsigned int i = 0; i < SPACE; i++) {
-			struct jit_map_hit hit = jit_map_find(map, i);
+			struct jit_hit hit = jit_map_find(map, i);
 
 			assert_int_equal(hit.name ? hit.name[0] : 0, names[i]);
 		}
@@ -178,9 +177,9 @@ static struct jit_dump *dump_of(struct jit_data *d)
 	return dump;
 }
 
-static struct jit_dump_hit find(struct jit_dump *dump, uint64_t address, uint64_t time)
+static struct jit_hit find(struct jit_dump *dump, uint64_t address, uint64_t time)
 {
-	struct jit_dump_hit hit;
+	struct jit_hit hit;
 
 	assert_no_error(jit_dump_find(dump, address, time, &hit));
 	assert_true(hit.from <= time && time < hit.to);
@@ -189,7 +188,7 @@ static struct jit_dump_hit find(struct jit_dump *dump, uint64_t address, uint64_
 
 static void assert_dump(struct jit_dump *dump, uint64_t address, uint64_t time, const char *name)
 {
-	struct jit_dump_hit hit = find(dump, address, time);
+	struct jit_hit hit = find(dump, address, time);
 
 	assert_int_equal(!hit.name, !name);
 	if (name)
