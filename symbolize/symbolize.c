@@ -556,7 +556,7 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct r
 	struct object object = { .build_id = "", .kind = SYM_KERNEL };
 	struct module_frame from = { 0 };
 	struct sym_frame frame;
-	struct kallsyms_hit hit;
+	struct kernel_hit hit;
 	struct ebt_error *err;
 
 	err = kernel_find(sym->kernel, inside, time, &hit);

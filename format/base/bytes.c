@@ -24,6 +24,27 @@ bool ebt_bytes_varint_slow(struct ebt_bytes *in, uint64_t *ret)
 	return false;
 }
 
+bool ebt_bytes_sleb(struct ebt_bytes *in, int64_t *ret)
+{
+	struct ebt_bytes copy = *in;
+	uint64_t value = 0;
+	uint8_t byte;
+
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
+		if (!ebt_bytes_u8(&copy, &byte))
+			return false;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		if (byte & 0x40 && shift + 7 < 64)
+			value |= ~UINT64_C(0) << (shift + 7);
+		*in = copy;
+		*ret = (int64_t)value;
+		return true;
+	}
+	return false;
+}
+
 void ebt_buffer_deinit(struct ebt_buffer *buf)
 {
 	free(buf->data);

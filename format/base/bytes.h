@@ -183,6 +183,9 @@ static inline bool ebt_bytes_zigzag(struct ebt_bytes *in, uint64_t *ret)
 	return true;
 }
 
+/* Signed LEB128; of more than 64 bits: false. */
+bool ebt_bytes_sleb(struct ebt_bytes *in, int64_t *ret);
+
 /* --- writing --- */
 
 struct ebt_buffer {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Headers of tables of lines; see files.h. */
-#include "format/base/array.h"
 #include "symbolize/dwarf/files.h"
 
 #include <dwarf.h>
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
+#include "format/base/array.h"
 
 /* The longest path that is put together. */
 #define MAX_PATH 16384
@@ -23,41 +22,17 @@ struct header {
 	bool wide; /* 64-bit DWARF */
 };
 
-struct name_list {
-	struct dwarf_file *items;
-	size_t n, capacity;
-};
-
-bool dwarf_sleb(struct ebt_bytes *in, uint64_t *ret)
-{
-	unsigned int shift = 0;
-	uint64_t value = 0;
-	uint8_t byte;
-
-	do {
-		if (!ebt_bytes_u8(in, &byte))
-			return false;
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += shift < 64 ? 7 : 0;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
-		value |= ~UINT64_C(0) << shift;
-	*ret = value;
-	return true;
-}
-
 void dwarf_files_deinit(struct dwarf_files *files)
 {
-	free(files->files);
-	free(files->dirs);
-	for (size_t i = 0; files->paths && i < files->n_files; i++)
+	for (size_t i = 0; files->paths && i < files->files.n; i++)
 		free(files->paths[i]);
 	free(files->paths);
+	free(files->files.items);
+	free(files->dirs.items);
 	*files = (struct dwarf_files){ 0 };
 }
 
-static struct ebt_error *add(struct name_list *list, const struct dwarf_file *item)
+static struct ebt_error *add(struct dwarf_file_list *list, const struct dwarf_file *item)
 {
 	struct ebt_error *err = ebt_array_reserve(&list->items, list->n, &list->capacity);
 
@@ -135,7 +110,8 @@ static bool read_form(struct header *header, uint64_t form, const char **string,
 }
 
 /* A list of directories or files of version 5. */
-static struct ebt_error *read_list(struct header *header, struct name_list *list, bool *ret_good)
+static struct ebt_error *read_list(struct header *header, struct dwarf_file_list *list,
+				   bool *ret_good)
 {
 	struct {
 		uint64_t kind, form;
@@ -171,8 +147,8 @@ static struct ebt_error *read_list(struct header *header, struct name_list *list
 }
 
 /* The lists of version 2 to 4 end with an empty string, and what they count begins with 1. */
-static struct ebt_error *read_old_list(struct header *header, struct name_list *list, bool is_files,
-				       bool *ret_good)
+static struct ebt_error *read_old_list(struct header *header, struct dwarf_file_list *list,
+				       bool is_files, bool *ret_good)
 {
 	struct ebt_error *err = add(list, &(struct dwarf_file){ "", 0 });
 
@@ -216,32 +192,23 @@ static bool read_start(struct header *header)
 	       ebt_bytes_left(in) >= files->opcode_base;
 }
 
-static void read_operands(struct header *header)
-{
-	for (unsigned int i = 0; i + 1 < header->files->opcode_base; i++)
-		ebt_bytes_u8(&header->in, &header->files->operands[i]);
-}
-
 /* Takes the bytes of the table, which are read from the file. */
 static bool take_unit(struct header *header, uint64_t offset)
 {
 	struct pages *pages = header->files->pages;
-	uint64_t size = pages->sections[PAGES_LINE].size, length;
+	uint64_t size = pages->sections[PAGES_LINE].size, length, head;
 	uint64_t at = pages->sections[PAGES_LINE].offset + offset;
-	uint32_t word;
 
 	if (offset >= size || size - offset < 12 || !pages_need(pages, at, 12))
 		return false;
-	header->in = ebt_bytes(pages->base + at, 12);
-	ebt_bytes_u32(&header->in, &word);
-	header->wide = word == UINT32_MAX;
-	length = word;
+	length = ebt_load_u32(pages->base + at);
+	header->wide = length == UINT32_MAX;
 	if (header->wide)
-		ebt_bytes_u64(&header->in, &length);
-	at += header->wide ? 12 : 4;
-	if (length > size - offset - (header->wide ? 12 : 4) || !pages_need(pages, at, length))
+		length = ebt_load_u64(pages->base + at + 4);
+	head = header->wide ? 12 : 4;
+	if (length > size - offset - head || !pages_need(pages, at + head, length))
 		return false;
-	header->in = ebt_bytes(pages->base + at, length);
+	header->in = ebt_bytes(pages->base + at + head, length);
 	return true;
 }
 
@@ -249,29 +216,20 @@ struct ebt_error *dwarf_files_read(struct pages *pages, uint64_t offset, const c
 				   struct ebt_bytes *ret_program, struct dwarf_files *ret,
 				   bool *ret_good)
 {
+	struct dwarf_file_list *const lists[] = { &ret->dirs, &ret->files };
 	struct header header = { .files = ret };
-	struct name_list dirs = { 0 }, files = { 0 };
 	struct ebt_error *err = NULL;
 
 	*ret = (struct dwarf_files){ .pages = pages, .comp_dir = comp_dir };
 	*ret_good = take_unit(&header, offset) && read_start(&header);
 	if (!*ret_good)
 		return NULL;
-	read_operands(&header);
-	if (ret->version >= 5) {
-		/* Sizes of addresses and segments follow the version, and are not needed. */
-		err = read_list(&header, &dirs, ret_good);
-		if (!err && *ret_good)
-			err = read_list(&header, &files, ret_good);
-	} else {
-		err = read_old_list(&header, &dirs, false, ret_good);
-		if (!err && *ret_good)
-			err = read_old_list(&header, &files, true, ret_good);
-	}
-	ret->dirs = dirs.items;
-	ret->n_dirs = dirs.n;
-	ret->files = files.items;
-	ret->n_files = files.n;
+	for (unsigned int i = 0; i + 1 < ret->opcode_base; i++)
+		ebt_bytes_u8(&header.in, &ret->operands[i]);
+	/* Sizes of addresses and segments follow version 5, and are not needed. */
+	for (unsigned int i = 0; !err && *ret_good && i < 2; i++)
+		err = ret->version >= 5 ? read_list(&header, lists[i], ret_good)
+					: read_old_list(&header, lists[i], i, ret_good);
 	if (header.in.pos < header.program)
 		header.in.pos = header.program;
 	*ret_program = header.in;
@@ -292,10 +250,10 @@ static char *make_path(const struct dwarf_files *files, const struct dwarf_file 
 	const char *dir = NULL, *base = files->comp_dir;
 	char near[MAX_PATH], far[MAX_PATH];
 
-	if (file->dir < files->n_dirs)
-		dir = pages_string(files->pages, files->dirs[file->dir].name);
-	if (!base && files->version >= 5 && files->n_dirs)
-		base = pages_string(files->pages, files->dirs[0].name);
+	if (file->dir < files->dirs.n)
+		dir = pages_string(files->pages, files->dirs.items[file->dir].name);
+	if (!base && files->version >= 5 && files->dirs.n)
+		base = pages_string(files->pages, files->dirs.items[0].name);
 	if (!name || !*name)
 		return NULL;
 	return strdup(join(base, join(dir, name, near), far));
@@ -304,15 +262,15 @@ static char *make_path(const struct dwarf_files *files, const struct dwarf_file 
 struct ebt_error *dwarf_files_path(struct dwarf_files *files, uint64_t number, const char **ret)
 {
 	*ret = NULL;
-	if (number >= files->n_files || (files->version < 5 && !number))
+	if (number >= files->files.n || (files->version < 5 && !number))
 		return NULL;
 	if (!files->paths) {
-		files->paths = calloc(files->n_files, sizeof(*files->paths));
+		files->paths = calloc(files->files.n, sizeof(*files->paths));
 		if (!files->paths)
 			return &ebt_enomem;
 	}
 	if (!files->paths[number])
-		files->paths[number] = make_path(files, &files->files[number]);
+		files->paths[number] = make_path(files, &files->files.items[number]);
 	*ret = files->paths[number];
 	return NULL;
 }

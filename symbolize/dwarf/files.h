@@ -20,11 +20,13 @@ struct dwarf_files {
 	uint8_t operands[255]; /* of standard operations, from number 1 */
 
 	/* Numbered from 0; before version 5 from 1, with an empty one before them. */
-	struct dwarf_file {
-		const char *name; /* not read yet */
-		uint64_t dir;
-	} * files, *dirs;
-	size_t n_files, n_dirs;
+	struct dwarf_file_list {
+		struct dwarf_file {
+			const char *name; /* not read yet */
+			uint64_t dir;
+		} * items;
+		size_t n, capacity;
+	} files, dirs;
 	char **paths; /* of files, those that were asked for */
 };
 
@@ -36,8 +38,5 @@ void dwarf_files_deinit(struct dwarf_files *files);
 
 /* See dwarf_lines_path(). */
 struct ebt_error *dwarf_files_path(struct dwarf_files *files, uint64_t file, const char **ret);
-
-/* A signed LEB128 number; the upper bits of what does not fit are lost. */
-bool dwarf_sleb(struct ebt_bytes *in, uint64_t *ret);
 
 #endif

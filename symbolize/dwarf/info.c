@@ -3,20 +3,17 @@
  * Frames by address; see info.h. Inlined calls are in inline.c, lines in line.c,
  * and what a unit covers in units.c.
  */
-#include "format/base/array.h"
 #include "symbolize/dwarf/info.h"
 
 #include <dwarf.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
 #include "symbolize/dwarf/inline.h"
 #include "symbolize/dwarf/line.h"
 #include "symbolize/dwarf/params.h"
-#include "symbolize/dwarf/split.h"
 #include "symbolize/dwarf/units.h"
 
 /* Namespaces within namespaces. */
@@ -43,6 +40,7 @@ struct function {
 
 /* A unit in use. */
 struct info_state {
+	struct dwarf_info *info;
 	uint32_t unit; /* DWARF_NO_UNIT: free */
 	enum { FUNCTIONS_NEW, FUNCTIONS_OUTER, FUNCTIONS_ALL } functions_read;
 	enum dwarf_answer answer;
@@ -74,7 +72,7 @@ DEFINE_CLEANUP(struct dwarf_info *, dwarf_info_destroy);
 
 /* --- units in use --- */
 
-static void close_state(struct dwarf_info *info, struct info_state *state)
+static void close_state(struct info_state *state)
 {
 	if (state->unit == DWARF_NO_UNIT)
 		return;
@@ -86,14 +84,14 @@ static void close_state(struct dwarf_info *info, struct info_state *state)
 	for (size_t i = 0; i < state->n_used; i++)
 		dwarf_units_unuse(state->used[i].of, state->used[i].unit);
 	free(state->used);
-	dwarf_units_unuse(info->units, state->unit);
-	*state = (struct info_state){ .unit = DWARF_NO_UNIT };
+	dwarf_units_unuse(state->info->units, state->unit);
+	*state = (struct info_state){ .info = state->info, .unit = DWARF_NO_UNIT };
 }
 
 static void close_handles(struct dwarf_info *info)
 {
 	for (unsigned int i = 0; i < MAX_STATES; i++)
-		close_state(info, &info->states[i]);
+		close_state(&info->states[i]);
 	dwarf_handle_close(&info->handle);
 	dwarf_handle_close(&info->alt);
 	info->opened = 0;
@@ -125,7 +123,7 @@ struct ebt_error *dwarf_info_create(struct dwarf_units *units, struct dwarf_info
 		return &ebt_enomem;
 	info->units = units;
 	for (unsigned int i = 0; i < MAX_STATES; i++)
-		info->states[i].unit = DWARF_NO_UNIT;
+		info->states[i] = (struct info_state){ .info = info, .unit = DWARF_NO_UNIT };
 	*ret = info;
 	return NULL;
 }
@@ -147,7 +145,7 @@ static bool use_unit(struct info_state *state, struct dwarf_units *of, uint32_t 
 /* --- strings and references: what they point to must be read before libdw looks there --- */
 
 /* A string in a file that dwz made and that libdw has not got: it would look for one by itself. */
-static const char *shared_string(struct dwarf_info *info, Dwarf_Die *die,
+static const char *shared_string(const struct dwarf_info *info, Dwarf_Die *die,
 				 const Dwarf_Attribute *attr)
 {
 	const struct pages *pages = info->units->pages;
@@ -180,8 +178,9 @@ static bool is_shared(Dwarf_Attribute *attr)
 	}
 }
 
-static const char *string_at(struct dwarf_info *info, Dwarf_Die *die, unsigned int name)
+const char *dwarf_string_at(const struct info_state *state, Dwarf_Die *die, unsigned int name)
 {
+	const struct dwarf_info *info = state->info;
 	Dwarf_Attribute attr;
 	const char *string;
 
@@ -194,7 +193,7 @@ static const char *string_at(struct dwarf_info *info, Dwarf_Die *die, unsigned i
 }
 
 /* Whether the attribute refers to a DIE by its place. Other references are to types. */
-static bool is_reference(struct dwarf_info *info, Dwarf_Attribute *attr)
+static bool is_reference(const struct dwarf_info *info, Dwarf_Attribute *attr)
 {
 	if (is_shared(attr))
 		return info->alt.dwarf;
@@ -211,9 +210,9 @@ static bool is_reference(struct dwarf_info *info, Dwarf_Attribute *attr)
 	}
 }
 
-static bool follow(struct dwarf_info *info, struct info_state *state, Dwarf_Die *die,
-		   unsigned int name)
+bool dwarf_follow(struct info_state *state, Dwarf_Die *die, unsigned int name)
 {
+	const struct dwarf_info *info = state->info;
 	struct dwarf_units *of = info->units;
 	Dwarf_Attribute attr;
 	Dwarf_Die target;
@@ -240,22 +239,21 @@ static bool follow(struct dwarf_info *info, struct info_state *state, Dwarf_Die 
 }
 
 /* The name of a function: that of linkers if there is one. */
-static const char *find_name(struct dwarf_info *info, struct info_state *state,
-			     const Dwarf_Die *from)
+static const char *find_name(struct info_state *state, const Dwarf_Die *from)
 {
 	const char *plain = NULL, *name;
 	Dwarf_Die die = *from;
 
 	for (int hop = 0; hop < MAX_HOPS; hop++) {
-		name = string_at(info, &die, DW_AT_linkage_name);
+		name = dwarf_string_at(state, &die, DW_AT_linkage_name);
 		if (!name)
-			name = string_at(info, &die, DW_AT_MIPS_linkage_name);
+			name = dwarf_string_at(state, &die, DW_AT_MIPS_linkage_name);
 		if (name)
 			return name;
 		if (!plain)
-			plain = string_at(info, &die, DW_AT_name);
-		if (!follow(info, state, &die, DW_AT_abstract_origin) &&
-		    !follow(info, state, &die, DW_AT_specification))
+			plain = dwarf_string_at(state, &die, DW_AT_name);
+		if (!dwarf_follow(state, &die, DW_AT_abstract_origin) &&
+		    !dwarf_follow(state, &die, DW_AT_specification))
 			break;
 	}
 	return plain;
@@ -263,29 +261,7 @@ static const char *find_name(struct dwarf_info *info, struct info_state *state,
 
 /* --- functions --- */
 
-static struct ebt_error *add_ranges(struct dwarf_info *info, struct info_state *state,
-				    Dwarf_Die *die, bool *ret_any)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
-
-	*ret_any = false;
-	while (dwarf_budget_spend(&state->budget) &&
-	       (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		struct ebt_error *err;
-
-		if (!dwarf_units_is_code(info->units, low))
-			continue;
-		*ret_any = true;
-		err = sym_spans_add(&state->spans, low, high, (uint32_t)state->n_functions);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
-static struct ebt_error *add_function(struct dwarf_info *info, struct info_state *state,
-				      Dwarf_Die *die)
+static struct ebt_error *add_function(struct info_state *state, Dwarf_Die *die)
 {
 	struct ebt_error *err;
 	bool any;
@@ -293,7 +269,8 @@ static struct ebt_error *add_function(struct dwarf_info *info, struct info_state
 	err = ebt_array_reserve(&state->functions, state->n_functions, &state->capacity);
 	if (err)
 		return err;
-	err = add_ranges(info, state, die, &any);
+	err = dwarf_units_add_ranges(state->info->units, &state->budget, die, &state->spans,
+				     (uint32_t)state->n_functions, &any);
 	if (err || !any)
 		return err;
 	state->functions[state->n_functions++] = (struct function){ .die = *die };
@@ -320,8 +297,7 @@ static bool holds_functions(int tag, bool nested)
 }
 
 /* nested: the functions within functions, for which the whole unit is read; else the others. */
-static struct ebt_error *read_functions(struct dwarf_info *info, struct info_state *state,
-					bool nested)
+static struct ebt_error *read_functions(struct info_state *state, bool nested)
 {
 	Dwarf_Die stack[MAX_NEST];
 	int depth = 0, around = MAX_NEST; /* depth of the outermost function around this DIE */
@@ -334,7 +310,7 @@ static struct ebt_error *read_functions(struct dwarf_info *info, struct info_sta
 		if (depth <= around)
 			around = MAX_NEST;
 		if (tag == DW_TAG_subprogram && nested == (depth > around)) {
-			struct ebt_error *err = add_function(info, state, &stack[depth]);
+			struct ebt_error *err = add_function(state, &stack[depth]);
 
 			if (err)
 				return err;
@@ -354,8 +330,8 @@ static struct ebt_error *read_functions(struct dwarf_info *info, struct info_sta
 }
 
 /* The function of the unit that has the address, or NULL. */
-static struct ebt_error *find_function(struct dwarf_info *info, struct info_state *state,
-				       uint64_t address, struct function **ret)
+static struct ebt_error *find_function(struct info_state *state, uint64_t address,
+				       struct function **ret)
 {
 	const struct sym_span *span = NULL;
 
@@ -363,7 +339,7 @@ static struct ebt_error *find_function(struct dwarf_info *info, struct info_stat
 	while (!(span = sym_spans_find(&state->spans, address)) &&
 	       state->functions_read != FUNCTIONS_ALL) {
 		struct ebt_error *err =
-			read_functions(info, state, state->functions_read == FUNCTIONS_OUTER);
+			read_functions(state, state->functions_read == FUNCTIONS_OUTER);
 
 		if (err)
 			return err;
@@ -377,32 +353,27 @@ static struct ebt_error *find_function(struct dwarf_info *info, struct info_stat
 
 /* --- an address --- */
 
-static struct ebt_error *read_lines(struct dwarf_info *info, struct info_state *state)
+static struct ebt_error *read_lines(struct info_state *state)
 {
-	struct dwarf_lines_place place = {
-		.pages = info->units->pages,
-		.is_code = dwarf_units_is_code,
-		.arg = info->units,
-	};
 	Dwarf_Attribute attr;
 	Dwarf_Word offset;
 
 	state->lines_read = true;
 	if (dwarf_formudata(dwarf_attr(&state->die, DW_AT_stmt_list, &attr), &offset))
 		return NULL;
-	place.offset = offset;
-	place.comp_dir = string_at(info, &state->die, DW_AT_comp_dir);
-	return dwarf_lines_read(&place, &state->budget, &state->lines);
+	return dwarf_lines_read(state->info->units, offset,
+				dwarf_string_at(state, &state->die, DW_AT_comp_dir), &state->budget,
+				&state->lines);
 }
 
-static bool open_split(struct dwarf_info *info, struct info_state *state)
+static bool open_split(struct info_state *state)
 {
 	/* These strings must be read before libdw looks for the file. */
-	const char *dir = string_at(info, &state->die, DW_AT_comp_dir);
-	const char *name = string_at(info, &state->die, DW_AT_dwo_name);
+	const char *dir = dwarf_string_at(state, &state->die, DW_AT_comp_dir);
+	const char *name = dwarf_string_at(state, &state->die, DW_AT_dwo_name);
 
 	if (!name)
-		name = string_at(info, &state->die, DW_AT_GNU_dwo_name);
+		name = dwarf_string_at(state, &state->die, DW_AT_GNU_dwo_name);
 	return dwarf_split_open(&state->die, dir, name, &state->code);
 }
 
@@ -424,17 +395,17 @@ static struct info_state *open_state(struct dwarf_info *info, uint32_t unit)
 		return NULL;
 	}
 	state = &info->states[info->next++ % MAX_STATES];
-	close_state(info, state);
+	close_state(state);
 	dwarf_units_use(info->units, unit);
 	info->opened++;
 	state->unit = unit;
 	state->budget.left = steps < MAX_STEPS ? steps : MAX_STEPS;
 	if (!dwarf_offdie(info->handle.dwarf, from->die, &state->die)) {
-		close_state(info, state);
+		close_state(state);
 		return NULL;
 	}
 	state->code = state->die;
-	if (dwarf_is_skeleton(&state->die) && !open_split(info, state))
+	if (dwarf_is_skeleton(&state->die) && !open_split(state))
 		state->answer = DWARF_NO_SPLIT;
 	return state;
 }
@@ -459,23 +430,19 @@ static struct ebt_error *find_line(struct info_state *state, uint64_t address,
 	return err;
 }
 
-static struct ebt_error *find_frames(struct dwarf_info *info, struct info_state *state,
-				     uint64_t address, struct dwarf_frame *frames, size_t *ret_n)
+static struct ebt_error *find_frames(struct info_state *state, uint64_t address,
+				     struct dwarf_frame *frames, size_t *ret_n)
 {
 	const struct dwarf_inline *call = NULL;
 	struct function *function;
 	struct ebt_error *err;
 	size_t n = 0;
 
-	err = find_function(info, state, address, &function);
-	if (err)
-		return err;
-	if (function && !function->inlines)
+	err = find_function(state, address, &function);
+	if (!err && function && !function->inlines)
 		err = dwarf_inlines_read(&function->die, &state->budget, &function->inlines);
-	if (err)
-		return err;
-	if (!state->lines_read)
-		err = read_lines(info, state);
+	if (!err && !state->lines_read)
+		err = read_lines(state);
 	if (err)
 		return err;
 	frames[0] = (struct dwarf_frame){ 0 };
@@ -484,7 +451,7 @@ static struct ebt_error *find_frames(struct dwarf_info *info, struct info_state 
 		call = dwarf_inlines_find(function->inlines, address);
 	for (; !err && call && n + 1 < DWARF_MAX_FRAMES;
 	     call = dwarf_inline_outer(function->inlines, call)) {
-		frames[n].name = find_name(info, state, &call->die);
+		frames[n].name = find_name(state, &call->die);
 		frames[++n] = (struct dwarf_frame){ 0 };
 		err = find_file(state, call->file, &frames[n]);
 		frames[n].line = frames[n].file ? call->line : 0;
@@ -492,7 +459,7 @@ static struct ebt_error *find_frames(struct dwarf_info *info, struct info_state 
 	if (err)
 		return err;
 	if (function)
-		frames[n].name = find_name(info, state, &function->die);
+		frames[n].name = find_name(state, &function->die);
 	*ret_n = function || frames[0].file ? n + 1 : 0;
 	return NULL;
 }
@@ -533,7 +500,7 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 	state = enter_unit(info, address, &begin);
 	if (!state)
 		return NULL;
-	err = find_frames(info, state, address, frames, ret_n);
+	err = find_frames(state, address, frames, ret_n);
 	leave_unit(info, begin);
 	if (!err)
 		*ret = state->budget.left ? state->answer : DWARF_TOO_LONG;
@@ -541,16 +508,6 @@ struct ebt_error *dwarf_info_find(struct dwarf_info *info, uint64_t address,
 }
 
 /* --- parameters --- */
-
-const char *dwarf_walk_string(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned int name)
-{
-	return string_at(walk->info, die, name);
-}
-
-bool dwarf_walk_follow(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned int name)
-{
-	return follow(walk->info, walk->state, die, name);
-}
 
 struct ebt_error *dwarf_info_parameters(struct dwarf_info *info, uint64_t address,
 					struct sym_parameters *ret)
@@ -564,9 +521,9 @@ struct ebt_error *dwarf_info_parameters(struct dwarf_info *info, uint64_t addres
 	state = enter_unit(info, address, &begin);
 	if (!state)
 		return NULL;
-	err = find_function(info, state, address, &function);
+	err = find_function(state, address, &function);
 	if (!err && function)
-		dwarf_params_read(&(struct dwarf_walk){ info, state }, &function->die, ret);
+		dwarf_params_read(state, &function->die, ret);
 	leave_unit(info, begin);
 	return err;
 }

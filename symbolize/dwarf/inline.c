@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading trees of inlined calls; see inline.h. */
-#include "format/base/array.h"
 #include "symbolize/dwarf/inline.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
-#include "symbolize/base/span.h"
+#include "symbolize/dwarf/units.h"
 
 /* Blocks and calls within each other. Template-heavy C++ reaches 60. */
 #define MAX_NEST 256
@@ -44,8 +44,7 @@ static struct ebt_error *add_call(struct dwarf_inlines *inlines, Dwarf_Die *die,
 {
 	struct dwarf_inline *call;
 	struct ebt_error *err;
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
+	bool any;
 
 	err = ebt_array_reserve(&inlines->calls, inlines->n, &inlines->capacity);
 	if (err)
@@ -58,13 +57,7 @@ static struct ebt_error *add_call(struct dwarf_inlines *inlines, Dwarf_Die *die,
 		.file = number_attr(die, DW_AT_call_file),
 		.line = number_attr(die, DW_AT_call_line),
 	};
-	while (dwarf_budget_spend(budget) && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		err = sym_spans_add(&inlines->spans, low, high, inlines->n);
-		if (err)
-			return err;
-	}
-	inlines->n++;
-	return NULL;
+	return dwarf_units_add_ranges(NULL, budget, die, &inlines->spans, inlines->n++, &any);
 }
 
 static bool holds_calls(int tag)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Running programs of tables of lines; see line.h. Their headers are in files.c. */
-#include "format/base/array.h"
-#include "format/base/search.h"
 #include "symbolize/dwarf/line.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "symbolize/dwarf/files.h"
 
 struct row {
@@ -46,7 +45,7 @@ void dwarf_lines_destroy(struct dwarf_lines *lines)
 /* A line program under way. */
 struct line_machine {
 	struct dwarf_lines *lines;
-	const struct dwarf_lines_place *place;
+	const struct dwarf_units *units;
 	struct ebt_bytes in;
 	struct dwarf_budget *budget;
 	size_t first; /* row of the sequence */
@@ -101,7 +100,7 @@ static struct ebt_error *end_sequence(struct line_machine *m)
 	struct ebt_error *err = NULL;
 
 	if (m->lines->n_rows > m->first && m->lines->rows[m->first].address < m->address &&
-	    m->place->is_code(m->place->arg, m->lines->rows[m->first].address))
+	    dwarf_units_is_code(m->units, m->lines->rows[m->first].address))
 		err = add_sequence(m);
 	else
 		m->lines->n_rows = m->first;
@@ -163,6 +162,7 @@ static struct ebt_error *run_standard(struct line_machine *m, uint8_t op, bool *
 	struct ebt_bytes *in = &m->in;
 	uint64_t value;
 	uint16_t fixed;
+	int64_t delta;
 
 	*ret_good = true;
 	switch (op) {
@@ -174,8 +174,8 @@ static struct ebt_error *run_standard(struct line_machine *m, uint8_t op, bool *
 			advance(m, value);
 		return NULL;
 	case DW_LNS_advance_line:
-		*ret_good = dwarf_sleb(in, &value);
-		m->line += *ret_good ? value : 0;
+		*ret_good = ebt_bytes_sleb(in, &delta);
+		m->line += *ret_good ? (uint64_t)delta : 0;
 		return NULL;
 	case DW_LNS_set_file:
 		*ret_good = ebt_bytes_varint(in, &m->file);
@@ -224,19 +224,19 @@ static struct ebt_error *run(struct line_machine *m)
 	return NULL;
 }
 
-struct ebt_error *dwarf_lines_read(const struct dwarf_lines_place *place,
-				   struct dwarf_budget *budget, struct dwarf_lines **ret)
+struct ebt_error *dwarf_lines_read(const struct dwarf_units *units, uint64_t offset,
+				   const char *comp_dir, struct dwarf_budget *budget,
+				   struct dwarf_lines **ret)
 {
 	_cleanup_(dwarf_lines_destroyp) struct dwarf_lines *lines = calloc(1, sizeof(*lines));
-	struct line_machine machine = { .lines = lines, .place = place, .budget = budget };
+	struct line_machine machine = { .lines = lines, .units = units, .budget = budget };
 	struct ebt_error *err;
 	bool good;
 
 	if (!lines)
 		return &ebt_enomem;
 	*ret = NULL;
-	err = dwarf_files_read(place->pages, place->offset, place->comp_dir, &machine.in,
-			       &lines->files, &good);
+	err = dwarf_files_read(units->pages, offset, comp_dir, &machine.in, &lines->files, &good);
 	if (!err && good)
 		err = run(&machine);
 	if (err || !good)

@@ -10,26 +10,16 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "symbolize/base/span.h"
 #include "symbolize/dwarf/budget.h"
-#include "symbolize/elf/pages.h"
+#include "symbolize/dwarf/units.h"
 
 struct dwarf_lines;
 
-/* Whether code may begin at the address: what linkers threw away has rows too. */
-typedef bool (*dwarf_is_code)(const void *arg, uint64_t address);
-
-struct dwarf_lines_place {
-	struct pages *pages;
-	uint64_t offset;      /* in .debug_line */
-	const char *comp_dir; /* or NULL; must outlive the lines */
-	dwarf_is_code is_code;
-	const void *arg;
-};
-
-/* *ret is NULL where there is no good table. Operations are steps of the budget. */
-struct ebt_error *dwarf_lines_read(const struct dwarf_lines_place *place,
-				   struct dwarf_budget *budget, struct dwarf_lines **ret);
+/* From an offset of .debug_line; *ret is NULL where there is no good table. comp_dir, which may be
+ * NULL, must outlive the lines. Operations are steps of the budget. */
+struct ebt_error *dwarf_lines_read(const struct dwarf_units *units, uint64_t offset,
+				   const char *comp_dir, struct dwarf_budget *budget,
+				   struct dwarf_lines **ret);
 /* Accepts NULL. */
 void dwarf_lines_destroy(struct dwarf_lines *lines);
 

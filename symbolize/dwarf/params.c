@@ -44,7 +44,7 @@ static bool is_pointer(int tag)
 }
 
 /* The type that `from` says it has. */
-static struct type type_of(const struct dwarf_walk *walk, const Dwarf_Die *from)
+static struct type type_of(struct info_state *state, const Dwarf_Die *from)
 {
 	struct type type = { .die = *from };
 	uint64_t convention;
@@ -54,7 +54,7 @@ static struct type type_of(const struct dwarf_walk *walk, const Dwarf_Die *from)
 			type.known = true;
 			return type; /* void */
 		}
-		if (!dwarf_walk_follow(walk, &type.die, DW_AT_type))
+		if (!dwarf_follow(state, &type.die, DW_AT_type))
 			return type;
 		if (is_transparent(dwarf_tag(&type.die)))
 			continue;
@@ -87,7 +87,7 @@ static const char *keyword(int tag)
 }
 
 /* As in C, from the right to the left; what is longer than there is room for is cut. */
-static void write_type(const struct dwarf_walk *walk, const Dwarf_Die *from, char *ret, size_t size)
+static void write_type(struct info_state *state, const Dwarf_Die *from, char *ret, size_t size)
 {
 	char behind[64] = "", copy[sizeof(behind)];
 	const char *word = "void", *before = "";
@@ -97,12 +97,12 @@ static void write_type(const struct dwarf_walk *walk, const Dwarf_Die *from, cha
 		const char *name, *sign = "";
 		int tag;
 
-		if (!dwarf_walk_follow(walk, &die, DW_AT_type)) {
+		if (!dwarf_follow(state, &die, DW_AT_type)) {
 			word = "?";
 			break;
 		}
 		tag = dwarf_tag(&die);
-		name = dwarf_walk_string(walk, &die, DW_AT_name);
+		name = dwarf_string_at(state, &die, DW_AT_name);
 		if (is_pointer(tag))
 			sign = tag == DW_TAG_pointer_type ? "*" : "&";
 		else if (tag == DW_TAG_const_type)
@@ -205,44 +205,44 @@ static int registers_of(const struct type *type, enum language language)
 	}
 }
 
-static void fill(const struct dwarf_walk *walk, Dwarf_Die *die, const struct type *type,
+static void fill(struct info_state *state, Dwarf_Die *die, const struct type *type,
 		 struct sym_parameter *ret)
 {
-	const char *name = dwarf_walk_string(walk, die, DW_AT_name);
+	const char *name = dwarf_string_at(state, die, DW_AT_name);
 
 	snprintf(ret->name, sizeof(ret->name), "%s", name ? name : "");
-	write_type(walk, die, ret->type, sizeof(ret->type));
+	write_type(state, die, ret->type, sizeof(ret->type));
 	ret->value = value_of(type);
 	ret->size =
 		type->size == 1 || type->size == 2 || type->size == 4 ? (uint32_t)type->size : 8;
 }
 
 /* Returns false where it is not known in which registers later ones are. */
-static bool add(const struct dwarf_walk *walk, enum language language, Dwarf_Die *die,
+static bool add(struct info_state *state, enum language language, Dwarf_Die *die,
 		uint32_t *position, struct sym_parameters *ret)
 {
-	struct type type = type_of(walk, die);
+	struct type type = type_of(state, die);
 	int n = type.known ? registers_of(&type, language) : -1;
 
 	if (n < 0 || ret->n == SYM_MAX_PARAMETERS)
 		return false;
-	fill(walk, die, &type, &ret->list[ret->n]);
+	fill(state, die, &type, &ret->list[ret->n]);
 	ret->list[ret->n++].position = n ? ++*position : 0;
 	return true;
 }
 
 /* What a function gives back; false: not known. Large things are written to where its first
  * register points to. */
-static bool read_result(const struct dwarf_walk *walk, enum language language, Dwarf_Die *function,
+static bool read_result(struct info_state *state, enum language language, Dwarf_Die *function,
 			uint32_t *position, struct sym_parameters *ret)
 {
-	struct type type = type_of(walk, function);
+	struct type type = type_of(state, function);
 	int n = type.known && type.tag ? registers_of(&type, language) : 0;
 
 	/* Small ones come in registers, in whichever. */
 	if (!type.known || (n < 0 && language == LANGUAGE_CXX && type.size <= 16))
 		return false;
-	fill(walk, function, &type, &ret->result);
+	fill(state, function, &type, &ret->result);
 	*ret->result.name = '\0';
 	ret->returns = n != 0;
 #if !defined(__aarch64__)
@@ -254,8 +254,7 @@ static bool read_result(const struct dwarf_walk *walk, enum language language, D
 	return true;
 }
 
-void dwarf_params_read(const struct dwarf_walk *walk, Dwarf_Die *function,
-		       struct sym_parameters *ret)
+void dwarf_params_read(struct info_state *state, Dwarf_Die *function, struct sym_parameters *ret)
 {
 	Dwarf_Die die = *function, child;
 	enum language language = language_of(function);
@@ -263,12 +262,12 @@ void dwarf_params_read(const struct dwarf_walk *walk, Dwarf_Die *function,
 
 	*ret = (struct sym_parameters){ 0 };
 	/* A function that is inlined elsewhere has its parameters there, in their order. */
-	dwarf_walk_follow(walk, &die, DW_AT_abstract_origin);
+	dwarf_follow(state, &die, DW_AT_abstract_origin);
 	child = die;
 	/* The definition of a method leaves its type to the class. */
 	if (!dwarf_hasattr(&child, DW_AT_type))
-		dwarf_walk_follow(walk, &child, DW_AT_specification);
-	if (language == LANGUAGE_OTHER || !read_result(walk, language, &child, &position, ret))
+		dwarf_follow(state, &child, DW_AT_specification);
+	if (language == LANGUAGE_OTHER || !read_result(state, language, &child, &position, ret))
 		return;
 	ret->known = true;
 	ret->whole = true;
@@ -279,7 +278,7 @@ void dwarf_params_read(const struct dwarf_walk *walk, Dwarf_Die *function,
 
 		if (tag == DW_TAG_unspecified_parameters ||
 		    (tag == DW_TAG_formal_parameter &&
-		     !add(walk, language, &child, &position, ret))) {
+		     !add(state, language, &child, &position, ret))) {
 			ret->whole = false;
 			return;
 		}

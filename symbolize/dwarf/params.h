@@ -11,19 +11,15 @@
 #include "symbolize/base/types.h"
 #include "symbolize/dwarf/info.h"
 
-/* What parameters are read with: strings and references of the files that the function is in. */
-struct dwarf_walk {
-	struct dwarf_info *info;
-	void *state;
-};
+/* The unit that a function is in, with the strings and references of its files. */
+struct info_state;
 
 /* Of info.c. NULL and false: there is none, or it cannot be read. */
-const char *dwarf_walk_string(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned int name);
-bool dwarf_walk_follow(const struct dwarf_walk *walk, Dwarf_Die *die, unsigned int name);
+const char *dwarf_string_at(const struct info_state *state, Dwarf_Die *die, unsigned int name);
+bool dwarf_follow(struct info_state *state, Dwarf_Die *die, unsigned int name);
 
 /* Fills *ret from the DIE of a function. */
-void dwarf_params_read(const struct dwarf_walk *walk, Dwarf_Die *function,
-		       struct sym_parameters *ret);
+void dwarf_params_read(struct info_state *state, Dwarf_Die *function, struct sym_parameters *ret);
 
 /* Of the function that begins at the address. ret->known false: nothing says. */
 struct ebt_error *dwarf_info_parameters(struct dwarf_info *info, uint64_t address,

@@ -3,13 +3,14 @@
 #include "symbolize/dwarf/units.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/search.h"
+#include "format/base/array.h"
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
-#include "format/base/array.h"
+#include "format/base/search.h"
 #include "symbolize/dwarf/info.h"
 
 /* Units and ranges of one file. The largest programs have a hundredth of it. */
@@ -17,6 +18,9 @@
 
 /* Of processors, for one file. The largest programs take a tenth of it. */
 #define MAX_TIME_NS UINT64_C(120000000000)
+
+/* Of a file of split debug information. The largest are those of single files of source. */
+#define MAX_SPLIT (UINT64_C(1) << 30)
 
 /* The DIE of a unit itself, in general. */
 #define HEAD 4096
@@ -82,10 +86,8 @@ uint64_t dwarf_units_time_left(const struct dwarf_units *units)
 	return used < MAX_TIME_NS ? MAX_TIME_NS - used : 0;
 }
 
-bool dwarf_units_is_code(const void *arg, uint64_t address)
+bool dwarf_units_is_code(const struct dwarf_units *units, uint64_t address)
 {
-	const struct dwarf_units *units = arg;
-
 	/* Linkers leave the ranges of what they threw away, moved to address 0 or to the top. What
 	 * is real begins in an executable segment, and not where the ELF header is. */
 	for (size_t i = 0; i < units->file->n_loads; i++) {
@@ -138,18 +140,67 @@ void dwarf_units_unuse(struct dwarf_units *units, uint32_t number)
 	pthread_mutex_unlock(&units->lock);
 }
 
-/* --- opening --- */
+/* --- ranges and split files of a DIE --- */
 
-static struct ebt_error *add_unit(struct dwarf_units *units, uint64_t start, uint64_t end)
+struct ebt_error *dwarf_units_add_ranges(const struct dwarf_units *units,
+					 struct dwarf_budget *budget, Dwarf_Die *die,
+					 struct sym_spans *spans, uint32_t id, bool *ret_any)
 {
-	struct ebt_error *err;
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
 
-	err = ebt_array_reserve(&units->items, units->n, &units->capacity);
-	if (err)
-		return err;
-	units->items[units->n++] = (struct dwarf_unit){ .start = start, .end = end };
+	*ret_any = false;
+	while (dwarf_budget_spend(budget) && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		struct ebt_error *err;
+
+		if (units && !dwarf_units_is_code(units, low))
+			continue;
+		*ret_any = true;
+		err = sym_spans_add(spans, low, high, id);
+		if (err)
+			return err;
+	}
 	return NULL;
 }
+
+bool dwarf_is_skeleton(Dwarf_Die *die)
+{
+	uint8_t type;
+
+	return !dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) &&
+	       type == DW_UT_skeleton;
+}
+
+/* libdw opens what is at the path, whatever it is: only a regular file may be there. */
+static bool may_be_opened(const char *path)
+{
+	uint64_t size;
+	_cleanup_close_ int fd = sym_open_regular(path, &size);
+
+	return fd >= 0 && size <= MAX_SPLIT;
+}
+
+bool dwarf_split_open(Dwarf_Die *skeleton, const char *comp_dir, const char *name, Dwarf_Die *ret)
+{
+	_cleanup_free_ char *path = NULL;
+	Dwarf_Die split = { 0 };
+
+	if (!name || (*name != '/' && (!comp_dir || *comp_dir != '/')))
+		return false;
+	if (asprintf(&path, "%s%s%s", *name == '/' ? "" : comp_dir, *name == '/' ? "" : "/", name) <
+	    0) {
+		path = NULL;
+		return false;
+	}
+	/* It compares the ids. */
+	if (!may_be_opened(path) ||
+	    dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) || !split.cu)
+		return false;
+	*ret = split;
+	return true;
+}
+
+/* --- opening --- */
 
 /* Reads the heads of all units, from one to the next. */
 static struct ebt_error *read_heads(struct dwarf_units *units)
@@ -159,46 +210,24 @@ static struct ebt_error *read_heads(struct dwarf_units *units)
 
 	while (size - at > 12 && units->n < UINT32_MAX - 1) {
 		uint64_t left = size - at, length, head = 4;
+		const char *bytes = units->pages->base + section + at;
 		struct ebt_error *err;
-		struct ebt_bytes in;
-		uint32_t word;
 
 		if (!pages_need(units->pages, section + at, left < HEAD ? left : HEAD))
 			return NULL;
-		in = ebt_bytes(units->pages->base + section + at, 12);
-		ebt_bytes_u32(&in, &word);
-		length = word;
-		if (word == UINT32_MAX) {
-			ebt_bytes_u64(&in, &length);
+		length = ebt_load_u32(bytes);
+		if (length == UINT32_MAX) {
+			length = ebt_load_u64(bytes + 4);
 			head = 12;
 		}
 		if (length > left - head)
 			return NULL;
-		err = add_unit(units, at, at + head + length);
+		err = ebt_array_reserve(&units->items, units->n, &units->capacity);
 		if (err)
 			return err;
+		units->items[units->n++] =
+			(struct dwarf_unit){ .start = at, .end = at + head + length };
 		at += head + length;
-	}
-	return NULL;
-}
-
-/* Adds the ranges of a unit; *ret_any: it has some. */
-static struct ebt_error *add_ranges(struct dwarf_units *units, struct dwarf_budget *budget,
-				    Dwarf_Die *die, uint32_t unit, bool *ret_any)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
-
-	*ret_any = false;
-	while (dwarf_budget_spend(budget) && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		struct ebt_error *err;
-
-		if (!dwarf_units_is_code(units, low))
-			continue;
-		*ret_any = true;
-		err = sym_spans_add(&units->spans, low, high, unit);
-		if (err)
-			return err;
 	}
 	return NULL;
 }
@@ -257,7 +286,8 @@ static struct ebt_error *read_ranges(struct dwarf_units *units, Dwarf *dwarf)
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		units->items[i].die = dwarf_dieoffset(&die);
-		err = add_ranges(units, &budget, &die, (uint32_t)i, &has_ranges[i]);
+		err = dwarf_units_add_ranges(units, &budget, &die, &units->spans, (uint32_t)i,
+					     &has_ranges[i]);
 		all &= has_ranges[i];
 	}
 	if (!err && !all)
@@ -309,12 +339,9 @@ struct ebt_error *dwarf_units_create(const struct elf_file *file, const struct e
 	if (dwarf_altlink(file, &name, &id) && !alt)
 		return NULL;
 	err = open_file(file, &units);
-	if (!err && units && alt) {
+	if (!err && units && alt)
 		err = open_file(alt, &units->alt);
-		if (!err && !units->alt)
-			return NULL;
-	}
-	if (err || !units || !dwarf_handle_open(units, &handle))
+	if (err || !units || (alt && !units->alt) || !dwarf_handle_open(units, &handle))
 		return err;
 	err = read_ranges(units, handle.dwarf);
 	dwarf_handle_close(&handle);

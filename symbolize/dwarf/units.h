@@ -67,8 +67,22 @@ uint32_t dwarf_units_at(const struct dwarf_units *units, uint64_t offset);
 void dwarf_units_use(struct dwarf_units *units, uint32_t unit);
 void dwarf_units_unuse(struct dwarf_units *units, uint32_t unit);
 
-/* Whether code may begin at the address. */
-bool dwarf_units_is_code(const void *units, uint64_t address);
+/* Whether code may begin at the address: what linkers threw away has ranges and lines too. */
+bool dwarf_units_is_code(const struct dwarf_units *units, uint64_t address);
+
+/* Adds the ranges of a DIE where code may begin, or, where units is NULL, all; *ret_any: it has
+ * some. Each is a step of the budget. */
+struct ebt_error *dwarf_units_add_ranges(const struct dwarf_units *units,
+					 struct dwarf_budget *budget, Dwarf_Die *die,
+					 struct sym_spans *spans, uint32_t id, bool *ret_any);
+
+/*
+ * Split debug information: a unit whose functions are in a file of its own (.dwo), which is known
+ * by an id in both. Finds the DIE of the unit in the file that its skeleton names. False: the file
+ * is not here, or it is another build's.
+ */
+bool dwarf_is_skeleton(Dwarf_Die *die);
+bool dwarf_split_open(Dwarf_Die *skeleton, const char *comp_dir, const char *name, Dwarf_Die *ret);
 
 /* What is left of the time that the file may take. */
 uint64_t dwarf_units_time_left(const struct dwarf_units *units);

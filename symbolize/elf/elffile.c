@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include "format/base/bytes.h"
 #include "format/base/cleanup.h"
 
 /* Larger than any debug file of a distribution (chromium's is 5 GiB). A sparse file can claim
@@ -138,18 +140,19 @@ static bool has_code(const struct elf_file *file)
 	return false;
 }
 
-static struct ebt_error *examine(struct elf_file *file)
+static struct ebt_error *examine(struct elf_file *file, Elf *elf)
 {
 	struct ebt_error *err;
 	const void *id;
 	ssize_t len;
 
-	if (elf_kind(file->elf) != ELF_K_ELF)
+	file->elf = elf;
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return ebt_error_create(EBT_ERR_CORRUPT, "not an ELF file");
 	err = read_loads(file);
 	if (err)
 		return err;
-	len = dwelf_elf_gnu_build_id(file->elf, &id);
+	len = dwelf_elf_gnu_build_id(elf, &id);
 	if (len > 0 && len <= SYM_BUILD_ID_MAX) {
 		file->id.len = len;
 		memcpy(file->id.bytes, id, len);
@@ -179,10 +182,7 @@ struct ebt_error *elf_file_open_fd(int fd, const char *path, struct elf_file **r
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: too large", path);
 	file->size = st.st_size;
 	elf_version(EV_CURRENT);
-	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-	if (!file->elf)
-		return ebt_error_create(EBT_ERR_CORRUPT, "%s: not an ELF file", path);
-	err = examine(file);
+	err = examine(file, elf_begin(fd, ELF_C_READ, NULL));
 	if (err)
 		return ebt_error_prefix(err, "%s", path);
 	*ret = take_ptr(file);
@@ -210,10 +210,7 @@ struct ebt_error *elf_file_from_memory(char *image, size_t len, struct elf_file 
 	file->image = image;
 	file->size = len;
 	elf_version(EV_CURRENT);
-	file->elf = elf_memory(image, len);
-	if (!file->elf)
-		return ebt_error_create(EBT_ERR_CORRUPT, "not an ELF file");
-	err = examine(file);
+	err = examine(file, elf_memory(image, len));
 	if (err)
 		return err;
 	*ret = take_ptr(file);
@@ -294,4 +291,43 @@ bool elf_file_address_by_mapping(const struct elf_file *file, uint64_t pgoff, ui
 		return false;
 	*ret = first + (offset - pgoff);
 	return true;
+}
+
+bool debuglink_read(const struct elf_file *file, struct debuglink *ret)
+{
+	Elf_Scn *scn = elf_file_section(file, ".gnu_debuglink");
+	const Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	size_t len;
+
+	if (!data || !data->d_buf || data->d_size < 8)
+		return false;
+	len = strnlen(data->d_buf, data->d_size);
+	/* The name, padded to a multiple of 4, then the checksum. */
+	if (!len || (len / 4 + 1) * 4 + 4 > data->d_size || memchr(data->d_buf, '/', len))
+		return false;
+	ret->name = data->d_buf;
+	ret->crc = ebt_load_u32((const char *)data->d_buf + (len / 4 + 1) * 4);
+	return true;
+}
+
+static bool crc_is(int fd, uint32_t wanted)
+{
+	unsigned char buffer[65536];
+	uLong crc = 0;
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buffer, sizeof(buffer), at)) > 0) {
+		crc = crc32(crc, buffer, (uInt)n);
+		at += n;
+	}
+	return !n && crc == wanted;
+}
+
+bool debuglink_accepts(const struct debuglink *link, const struct sym_build_id *id,
+		       const struct elf_file *file)
+{
+	if (id->len && file->id.len)
+		return sym_build_id_equal(&file->id, id);
+	return !file->id.len && file->fd >= 0 && crc_is(file->fd, link->crc);
 }

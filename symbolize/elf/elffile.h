@@ -83,4 +83,18 @@ bool elf_file_address_by_mapping(const struct elf_file *file, uint64_t pgoff, ui
 /* The section of that name that has contents in the file, or NULL. */
 Elf_Scn *elf_file_section(const struct elf_file *file, const char *name);
 
+/* .gnu_debuglink: the name and checksum of a file of separate debug information. */
+struct debuglink {
+	const char *name; /* belongs to the file that has the link; without '/' */
+	uint32_t crc;
+};
+
+/* false: the file has no good link. */
+bool debuglink_read(const struct elf_file *file, struct debuglink *ret);
+
+/* Whether the file, which is open for reading, is the one that the link means: by its build-id, or,
+ * where it has none, by its checksum. */
+bool debuglink_accepts(const struct debuglink *link, const struct sym_build_id *id,
+		       const struct elf_file *file);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
+#include "format/base/pread.h"
 #include "symbolize/elf/unpack.h"
 
 #define PAGE UINT64_C(4096)
@@ -66,18 +67,10 @@ static bool has_page(const struct pages *pages, uint64_t page)
 	return pages->have[page / 8] >> page % 8 & 1;
 }
 
-static bool read_at(int fd, char *to, uint64_t len, uint64_t offset)
+static void mark_pages(struct pages *pages, uint64_t first, uint64_t end)
 {
-	while (len) {
-		ssize_t n = pread(fd, to, len, (off_t)offset);
-
-		if (n <= 0)
-			return false;
-		to += n;
-		len -= (uint64_t)n;
-		offset += (uint64_t)n;
-	}
-	return true;
+	for (uint64_t page = first; page < end; page++)
+		pages->have[page / 8] |= (uint8_t)(1 << page % 8);
 }
 
 /* Where the file ends and what was unpacked begins. */
@@ -93,15 +86,14 @@ static bool read_pages(struct pages *pages, uint64_t first, uint64_t n)
 	bool good;
 
 	if (from >= boundary(pages)) {
-		good = read_at(pages->unpacked, pages->base + from, to - from,
-			       from - boundary(pages));
+		good = ebt_pread(pages->unpacked, from - boundary(pages), pages->base + from,
+				 to - from);
 	} else {
 		to = to < pages->total ? to : pages->total;
-		good = read_at(pages->fd, pages->base + from, to - from, from);
+		good = ebt_pread(pages->fd, from, pages->base + from, to - from);
 	}
 	/* What failed is not tried again: it stays as it is. */
-	for (uint64_t page = first; page < first + n; page++)
-		pages->have[page / 8] |= (uint8_t)(1 << page % 8);
+	mark_pages(pages, first, first + n);
 	return good;
 }
 
@@ -177,7 +169,7 @@ struct page_section {
 	size_t index;	     /* of its header */
 	unsigned int number; /* PAGES_N_SECTIONS: not needed */
 	uint32_t name;	     /* its offset in the section of names */
-	uint64_t offset, packed;
+	uint64_t flags, offset, packed;
 	uint64_t size; /* unpacked */
 	enum unpack_method method;
 	bool is_packed, old; /* old: by its name, .zdebug */
@@ -187,9 +179,9 @@ struct opening {
 	struct pages *pages;
 	const struct elf_file *file;
 	GElf_Ehdr ehdr;
-	uint64_t names; /* offset of the section of names */
+	GElf_Shdr names; /* the section of names */
 	struct page_section *sections;
-	size_t n;
+	size_t n, n_headers;
 	uint64_t packed, unpacked; /* sums of those that are compressed */
 };
 
@@ -198,7 +190,7 @@ static bool peek(const struct opening *o, uint64_t offset, void *to, size_t len)
 	if (offset > o->pages->total || len > o->pages->total - offset)
 		return false;
 	if (o->pages->fd >= 0)
-		return read_at(o->pages->fd, to, len, offset);
+		return ebt_pread(o->pages->fd, offset, to, len);
 	memcpy(to, o->file->image + offset, len);
 	return true;
 }
@@ -251,6 +243,7 @@ static bool add_section(struct opening *o, Elf_Scn *scn, const char *name)
 	if (shdr.sh_offset > o->pages->total || shdr.sh_size > o->pages->total - shdr.sh_offset)
 		return false;
 	s->name = shdr.sh_name;
+	s->flags = shdr.sh_flags;
 	s->offset = shdr.sh_offset;
 	s->packed = s->size = shdr.sh_size;
 	s->is_packed = s->old || shdr.sh_flags & SHF_COMPRESSED;
@@ -273,22 +266,20 @@ static struct ebt_error *find_sections(struct opening *o, bool *ret_good)
 	Elf *elf = o->file->elf;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
-	size_t n, strings;
+	size_t strings;
 
 	*ret_good = false;
-	if (!gelf_getehdr(elf, &o->ehdr) || elf_getshdrnum(elf, &n) ||
+	if (!gelf_getehdr(elf, &o->ehdr) || elf_getshdrnum(elf, &o->n_headers) ||
 	    elf_getshdrstrndx(elf, &strings) || o->ehdr.e_ident[EI_DATA] != ELFDATA2LSB)
 		return NULL;
-	scn = elf_getscn(elf, strings);
-	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_flags & SHF_COMPRESSED)
+	if (!gelf_getshdr(elf_getscn(elf, strings), &o->names) ||
+	    o->names.sh_flags & SHF_COMPRESSED)
 		return NULL;
-	o->names = shdr.sh_offset;
-	o->sections = calloc(n + 1, sizeof(*o->sections));
+	o->sections = calloc(o->n_headers + 1, sizeof(*o->sections));
 	if (!o->sections)
 		return &ebt_enomem;
 	*ret_good = true;
-	scn = NULL;
-	while (*ret_good && o->n < n && (scn = elf_nextscn(elf, scn))) {
+	while (*ret_good && o->n < o->n_headers && (scn = elf_nextscn(elf, scn))) {
 		if (gelf_getshdr(scn, &shdr))
 			*ret_good = add_section(o, scn, elf_strptr(elf, strings, shdr.sh_name));
 	}
@@ -321,40 +312,32 @@ static struct ebt_error *reserve(struct opening *o, bool *ret_good)
 	return NULL;
 }
 
+/* A field of a section header of either class. */
+#define PUT(field, value)                                                  \
+	(wide ? ebt_store_u64(header + offsetof(Elf64_Shdr, field), value) \
+	      : ebt_store_u32(header + offsetof(Elf32_Shdr, field), (uint32_t)(value)))
+
 /* Changes a header in the image. Hidden sections have size 0. */
 static bool write_header(struct opening *o, const struct page_section *s, uint64_t offset,
 			 uint64_t size)
 {
+	const bool wide = o->ehdr.e_ident[EI_CLASS] == ELFCLASS64;
 	uint64_t at = o->ehdr.e_shoff + s->index * o->ehdr.e_shentsize;
+	char *header, *name;
 
 	if (!pages_need(o->pages, at, o->ehdr.e_shentsize))
 		return false;
-	if (o->ehdr.e_ident[EI_CLASS] == ELFCLASS64) {
-		Elf64_Shdr header;
-
-		memcpy(&header, o->pages->base + at, sizeof(header));
-		header.sh_offset = offset;
-		header.sh_size = size;
-		header.sh_flags &= ~(uint64_t)SHF_COMPRESSED;
-		header.sh_addralign = 1;
-		header.sh_type = size ? SHT_PROGBITS : SHT_NOBITS;
-		memcpy(o->pages->base + at, &header, sizeof(header));
-	} else {
-		Elf32_Shdr header;
-
-		memcpy(&header, o->pages->base + at, sizeof(header));
-		header.sh_offset = (uint32_t)offset;
-		header.sh_size = (uint32_t)size;
-		header.sh_flags &= ~(uint32_t)SHF_COMPRESSED;
-		header.sh_addralign = 1;
-		header.sh_type = size ? SHT_PROGBITS : SHT_NOBITS;
-		memcpy(o->pages->base + at, &header, sizeof(header));
-	}
+	header = o->pages->base + at;
+	ebt_store_u32(header + offsetof(Elf64_Shdr, sh_type), size ? SHT_PROGBITS : SHT_NOBITS);
+	PUT(sh_flags, s->flags & ~(uint64_t)SHF_COMPRESSED);
+	PUT(sh_offset, offset);
+	PUT(sh_size, size);
+	PUT(sh_addralign, 1);
 	/* libdw would unpack what has the old name. */
-	if (s->old && pages_need(o->pages, o->names + s->name, sizeof(".zdebug_")))
-		memmove(o->pages->base + o->names + s->name + 1,
-			o->pages->base + o->names + s->name + 2,
-			strlen(o->pages->base + o->names + s->name + 1));
+	if (s->old && pages_need(o->pages, o->names.sh_offset + s->name, sizeof(".zdebug_"))) {
+		name = o->pages->base + o->names.sh_offset + s->name;
+		memmove(name + 1, name + 2, strlen(name + 1));
+	}
 	return true;
 }
 
@@ -392,9 +375,8 @@ static struct ebt_error *place_sections(struct opening *o, bool *ret_good)
 		*ret_good = *ret_good && write_header(o, s, at, s->size);
 		at += s->size;
 	}
-	for (uint64_t page = boundary(pages) / PAGE;
-	     pages->unpacked < 0 && page < pages->size / PAGE; page++)
-		pages->have[page / 8] |= (uint8_t)(1 << page % 8);
+	if (pages->unpacked < 0)
+		mark_pages(pages, boundary(pages) / PAGE, pages->size / PAGE);
 	return NULL;
 }
 
@@ -402,35 +384,25 @@ static struct ebt_error *place_sections(struct opening *o, bool *ret_good)
 static bool read_headers(const struct opening *o)
 {
 	struct pages *pages = o->pages;
-	GElf_Shdr shdr;
-	size_t n, strings;
-	Elf_Scn *scn;
+	const GElf_Ehdr *ehdr = &o->ehdr;
 
-	if (elf_getshdrnum(o->file->elf, &n) || elf_getshdrstrndx(o->file->elf, &strings))
-		return false;
-	scn = elf_getscn(o->file->elf, strings);
-	return scn && gelf_getshdr(scn, &shdr) && pages_need(pages, 0, sizeof(Elf64_Ehdr)) &&
-	       pages_need(pages, o->ehdr.e_shoff, n * o->ehdr.e_shentsize) &&
-	       pages_need(pages, o->ehdr.e_phoff,
-			  (uint64_t)o->ehdr.e_phnum * o->ehdr.e_phentsize) &&
-	       pages_need(pages, shdr.sh_offset, shdr.sh_size);
+	return pages_need(pages, 0, sizeof(Elf64_Ehdr)) &&
+	       pages_need(pages, ehdr->e_shoff, o->n_headers * ehdr->e_shentsize) &&
+	       pages_need(pages, ehdr->e_phoff, (uint64_t)ehdr->e_phnum * ehdr->e_phentsize) &&
+	       pages_need(pages, o->names.sh_offset, o->names.sh_size);
 }
 
 static struct ebt_error *open_pages(struct opening *o, bool *ret_good)
 {
 	struct ebt_error *err = find_sections(o, ret_good);
 
-	if (err)
+	if (err || !*ret_good)
 		return err;
-	if (*ret_good)
-		err = reserve(o, ret_good);
-	if (err)
+	err = reserve(o, ret_good);
+	if (err || !*ret_good)
 		return err;
-	if (*ret_good)
-		*ret_good = read_headers(o);
-	if (*ret_good)
-		err = place_sections(o, ret_good);
-	return err;
+	*ret_good = read_headers(o);
+	return *ret_good ? place_sections(o, ret_good) : NULL;
 }
 
 struct ebt_error *pages_create(const struct elf_file *file, struct pages **ret)

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "symbolize/elf/symlist.h"
 
 struct got_slot {
@@ -21,17 +22,6 @@ struct got {
 	struct got_slot *slots;
 	size_t n, capacity;
 };
-
-static struct ebt_error *got_add(struct got *got, uint64_t address, const char *name)
-{
-	struct ebt_error *err;
-
-	err = ebt_array_reserve(&got->slots, got->n, &got->capacity);
-	if (err)
-		return err;
-	got->slots[got->n++] = (struct got_slot){ address, name };
-	return NULL;
-}
 
 /* Adds the slots that one section of relocations fills with addresses of functions. */
 static struct ebt_error *read_relocations(struct got *got, const struct elf_file *file,
@@ -52,16 +42,16 @@ static struct ebt_error *read_relocations(struct got *got, const struct elf_file
 		struct ebt_error *err;
 		GElf_Sym sym;
 
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
-			continue;
-		if (!gelf_getsym(symbols, GELF_R_SYM(rela.r_info), &sym))
+		if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+		    !gelf_getsym(symbols, GELF_R_SYM(rela.r_info), &sym))
 			continue;
 		name = elf_strptr(file->elf, table_shdr.sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		err = got_add(got, rela.r_offset, name);
+		err = ebt_array_reserve(&got->slots, got->n, &got->capacity);
 		if (err)
 			return err;
+		got->slots[got->n++] = (struct got_slot){ rela.r_offset, name };
 	}
 	return NULL;
 }
@@ -70,7 +60,7 @@ static int compare_slots(const void *a, const void *b)
 {
 	const struct got_slot *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ebt_compare(x->address, y->address);
 }
 
 /* [endbr64] [bnd] jmp *displacement(%rip): the slot's address, or 0. */
@@ -107,9 +97,8 @@ static struct ebt_error *name_stubs(struct symlist *list, const struct got *got,
 		struct ebt_error *err;
 		struct symbol symbol;
 
-		if (!key.address)
-			continue;
-		slot = bsearch(&key, got->slots, got->n, sizeof(key), compare_slots);
+		slot = key.address ? bsearch(&key, got->slots, got->n, sizeof(key), compare_slots)
+				   : NULL;
 		if (!slot)
 			continue;
 		symbol = (struct symbol){

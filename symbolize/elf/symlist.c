@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading symbols from sections and flattening them into ranges; see symlist.h. */
-#include "format/base/array.h"
-#include "format/base/search.h"
 #include "symbolize/elf/symlist.h"
 
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
+#include "format/base/search.h"
 
 /* Preference between symbols at one address: functions, then what is exported, then names
  * without leading underscores. */
@@ -46,7 +47,7 @@ static int compare_areas(const void *a, const void *b)
 {
 	const struct area *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return ebt_compare(x->start, y->start);
 }
 
 static struct ebt_error *find_areas(const struct elf_file *file, struct areas *ret)
@@ -76,9 +77,7 @@ static const struct area *area_of(const struct areas *areas, uint64_t address)
 {
 	size_t low = ebt_count_first(areas->n, i, areas->items[i].start <= address);
 
-	if (!low || address >= areas->items[low - 1].end)
-		return NULL;
-	return &areas->items[low - 1];
+	return low && address < areas->items[low - 1].end ? &areas->items[low - 1] : NULL;
 }
 
 uint32_t symbol_name_len(const char *name)
@@ -127,9 +126,8 @@ static struct ebt_error *add_symbol(struct symlist *list, const struct areas *ar
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return NULL;
-	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || is_internal(name))
-		return NULL;
-	if (!sym->st_size && !complete)
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || is_internal(name) ||
+	    (!sym->st_size && !complete))
 		return NULL;
 	area = area_of(areas, sym->st_value);
 	if (!area)
@@ -202,19 +200,10 @@ static uint64_t end_of(const struct symbol *s)
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
-	uint32_t shorter = x->name_len < y->name_len ? x->name_len : y->name_len;
-	int c;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (end_of(x) != end_of(y))
-		return end_of(x) > end_of(y) ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	if (x->name_len != y->name_len)
-		return x->name_len > y->name_len ? -1 : 1;
-	c = x->name == y->name ? 0 : memcmp(x->name, y->name, shorter);
-	return c ? -c : 0;
+	return ebt_compare(x->start, y->start) ?: ebt_compare(end_of(y), end_of(x)) ?:
+	       ebt_compare(y->rank, x->rank) ?: ebt_compare(y->name_len, x->name_len) ?:
+	       memcmp(y->name, x->name, x->name_len);
 }
 
 struct ranges {
@@ -239,27 +228,24 @@ static void flatten_sized(const struct symlist *list, const struct symbol **stac
 	uint64_t at = 0;
 	size_t depth = 0;
 
-	for (size_t i = 0; i < list->n; i++) {
-		const struct symbol *s = &list->symbols[i];
+	for (size_t i = 0; i <= list->n; i++) {
+		const struct symbol *s = i < list->n ? &list->symbols[i] : NULL;
 
-		if (s->extend)
+		if (s && s->extend)
 			continue;
-		while (depth && end_of(stack[depth - 1]) <= s->start) {
+		/* Those that end before the next begins; in the end all. */
+		while (depth && (!s || end_of(stack[depth - 1]) <= s->start)) {
 			const struct symbol *top = stack[--depth];
 
 			emit(out, at, end_of(top), top);
 			at = end_of(top) > at ? end_of(top) : at;
 		}
+		if (!s)
+			break;
 		if (depth)
 			emit(out, at, s->start, stack[depth - 1]);
 		at = s->start;
 		stack[depth++] = s;
-	}
-	while (depth) {
-		const struct symbol *top = stack[--depth];
-
-		emit(out, at, end_of(top), top);
-		at = end_of(top) > at ? end_of(top) : at;
 	}
 }
 
@@ -267,7 +253,7 @@ static int compare_ranges(const void *a, const void *b)
 {
 	const struct symtab_range *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return ebt_compare(x->start, y->start);
 }
 
 /* Labels without a size get what no function claims, up to whatever begins next. */

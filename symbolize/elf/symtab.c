@@ -16,11 +16,6 @@
 /* xz -9 needs 65 MiB to unpack. */
 #define MAX_LZMA_MEMORY (128u << 20)
 
-struct symtab_unpacked {
-	char *image;
-	struct elf_file *file;
-};
-
 DEFINE_CLEANUP(struct symtab *, symtab_destroy);
 
 /* Unpacks an xz stream; NULL in *ret where it is not one. */
@@ -62,20 +57,15 @@ static struct ebt_error *open_debugdata(const struct elf_file *file, struct symt
 {
 	Elf_Scn *scn = elf_file_section(file, ".gnu_debugdata");
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
-	struct symtab_unpacked *unpacked;
 	struct ebt_error *err;
 	size_t len;
 
-	if (!data || !data->d_buf || symtab->unpacked)
+	if (!data || !data->d_buf || symtab->image)
 		return NULL;
-	unpacked = calloc(1, sizeof(*unpacked));
-	if (!unpacked)
-		return &ebt_enomem;
-	symtab->unpacked = unpacked;
-	err = unpack(data->d_buf, data->d_size, &unpacked->image, &len);
-	if (err || !unpacked->image)
+	err = unpack(data->d_buf, data->d_size, &symtab->image, &len);
+	if (err || !symtab->image)
 		return err;
-	err = elf_file_from_memory(unpacked->image, len, &unpacked->file);
+	err = elf_file_from_memory(symtab->image, len, &symtab->packed);
 	if (err && err->code == EBT_ERR_CORRUPT) {
 		ebt_error_destroy(err);
 		err = NULL;
@@ -84,31 +74,28 @@ static struct ebt_error *open_debugdata(const struct elf_file *file, struct symt
 }
 
 static struct ebt_error *collect(struct symlist *list, const struct elf_file *const *files,
-				 size_t n_files, struct symtab *symtab)
+				 struct symtab *symtab)
 {
-	const struct elf_file *packed = NULL;
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; i < n_files; i++) {
-		err = open_debugdata(files[i], symtab);
-		if (err)
-			return err;
+	for (size_t i = 0; !err && i < 2; i++) {
+		if (!files[i])
+			continue;
 		symtab->complete |= files[i]->has_symtab;
+		err = open_debugdata(files[i], symtab);
 	}
-	if (symtab->unpacked)
-		packed = symtab->unpacked->file;
-	for (size_t i = 0; i < n_files; i++) {
+	for (size_t i = 0; !err && i < 2; i++) {
+		if (!files[i])
+			continue;
 		err = symlist_add_section(list, files[i], SHT_SYMTAB, true);
-		if (err)
-			return err;
-		err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
-		if (err)
-			return err;
-		err = symlist_add_plt(list, files[i]);
-		if (err)
-			return err;
+		if (!err)
+			err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
+		if (!err)
+			err = symlist_add_plt(list, files[i]);
 	}
-	return packed ? symlist_add_section(list, packed, SHT_SYMTAB, symtab->complete) : NULL;
+	if (err || !symtab->packed)
+		return err;
+	return symlist_add_section(list, symtab->packed, SHT_SYMTAB, symtab->complete);
 }
 
 struct ebt_error *symtab_create(const struct elf_file *main, const struct elf_file *debug,
@@ -116,17 +103,12 @@ struct ebt_error *symtab_create(const struct elf_file *main, const struct elf_fi
 {
 	_cleanup_(symtab_destroyp) struct symtab *symtab = calloc(1, sizeof(*symtab));
 	_cleanup_(symlist_deinit) struct symlist list = { 0 };
-	const struct elf_file *files[2];
+	const struct elf_file *const files[] = { main, debug };
 	struct ebt_error *err;
-	size_t n = 0;
 
 	if (!symtab)
 		return &ebt_enomem;
-	if (main)
-		files[n++] = main;
-	if (debug)
-		files[n++] = debug;
-	err = collect(&list, files, n, symtab);
+	err = collect(&list, files, symtab);
 	if (err)
 		return err;
 	err = symlist_flatten(&list, &symtab->ranges, &symtab->n);
@@ -140,11 +122,8 @@ void symtab_destroy(struct symtab *symtab)
 {
 	if (!symtab)
 		return;
-	if (symtab->unpacked) {
-		elf_file_close(symtab->unpacked->file);
-		free(symtab->unpacked->image);
-		free(symtab->unpacked);
-	}
+	elf_file_close(symtab->packed);
+	free(symtab->image);
 	free(symtab->ranges);
 	free(symtab);
 }
@@ -153,7 +132,5 @@ const struct symtab_range *symtab_find(const struct symtab *symtab, uint64_t add
 {
 	size_t low = ebt_count_first(symtab->n, i, symtab->ranges[i].start <= address);
 
-	if (!low || address >= symtab->ranges[low - 1].end)
-		return NULL;
-	return &symtab->ranges[low - 1];
+	return low && address < symtab->ranges[low - 1].end ? &symtab->ranges[low - 1] : NULL;
 }

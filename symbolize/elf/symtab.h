@@ -26,7 +26,8 @@ struct symtab {
 	struct symtab_range *ranges; /* ascending, without overlap */
 	size_t n;
 	bool complete; /* local functions are among them: what has no range is no function */
-	struct symtab_unpacked *unpacked; /* holds names of .gnu_debugdata */
+	char *image;   /* of .gnu_debugdata, unpacked; NULL: there is none */
+	struct elf_file *packed; /* the file in there, which holds names */
 };
 
 /* One file or two (main file, debug file): NULL is passed over. Names live as long as both the

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "symbolize/elf/debuglink.h"
+#include "symbolize/elf/elffile.h"
 #include "symbolize/files/fetch.h"
 #include "symbolize/files/finder.h"
 #include "symbolize/files/identity.h"

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "symbolize/base/demangle.h"
-#include "symbolize/elf/debuglink.h"
+#include "symbolize/elf/elffile.h"
 #include "symbolize/elf/symtab.h"
 #include "symbolize/files/module.h"
 #include "tests/tools/make_trace.h"
