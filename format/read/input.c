@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/pread.h"
 #include "format/encoding/layout.h"
 
 static struct ebt_error *open_temporary(int *ret)
@@ -38,20 +39,7 @@ static struct ebt_error *open_temporary(int *ret)
 	return NULL;
 }
 
-static struct ebt_error *write_all(int fd, const char *buf, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, buf, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ebt_error_errno(errno, "cannot write a temporary copy");
-		buf += n;
-		len -= (size_t)n;
-	}
-	return NULL;
-}
+#define CANNOT_COPY "%s: cannot write a temporary copy"
 
 /* Reads up to len bytes; less only at the end. */
 static struct ebt_error *read_full(const char *path, int fd, char *buf, size_t len, size_t *ret)
@@ -90,9 +78,8 @@ static struct ebt_error *begin_copy(struct ebt_input *input)
 	err = open_temporary(&copy);
 	if (err)
 		return err;
-	err = ebt_error_prefix(write_all(copy, magic, n), "%s", input->path);
-	if (err)
-		return err;
+	if (!ebt_write(copy, magic, n))
+		return ebt_error_errno(errno, CANNOT_COPY, input->path);
 	input->pipe = input->fd;
 	input->fd = take_fd(&copy);
 	input->size = n;
@@ -125,7 +112,6 @@ struct ebt_error *ebt_input_more(struct ebt_input *input, bool *ret_end)
 	if (!buf)
 		return &ebt_enomem;
 	do {
-		struct ebt_error *err;
 		ssize_t n = read(input->pipe, buf, size);
 
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -138,9 +124,8 @@ struct ebt_error *ebt_input_more(struct ebt_input *input, bool *ret_end)
 			*ret_end = true;
 			return NULL;
 		}
-		err = ebt_error_prefix(write_all(input->fd, buf, (size_t)n), "%s", input->path);
-		if (err)
-			return err;
+		if (!ebt_write(input->fd, buf, (size_t)n))
+			return ebt_error_errno(errno, CANNOT_COPY, input->path);
 		input->size += (uint64_t)n;
 	} while (input->size - start < MORE_BYTES && is_ready(input->pipe, PAUSE_MS));
 	*ret_end = false;

@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/pread.h"
 #include "format/read/damage.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
@@ -70,21 +70,6 @@ static struct ebt_error *make_name(const struct ebt_file *file, struct text *nam
 	return text_error(name);
 }
 
-static struct ebt_error *write_all(int fd, const char *name, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ebt_error_errno(errno, "cannot write '%s'", name);
-		data += n;
-		len -= (size_t)n;
-	}
-	return NULL;
-}
-
 static struct ebt_error *write_file(const struct report *report, int folder, const char *name,
 				    const char *data, size_t len)
 {
@@ -94,24 +79,21 @@ static struct ebt_error *write_file(const struct report *report, int folder, con
 
 	if (err)
 		return err;
-	err = write_all(fd, name, data, len);
-	if (!err)
-		out_printf(report->out, "%s\n", name);
-	return err;
+	if (!ebt_write(fd, data, len))
+		return ebt_error_errno(errno, "cannot write '%s'", name);
+	out_printf(report->out, "%s\n", name);
+	return NULL;
 }
 
 static struct ebt_error *extract_one(struct report *report, int folder, const struct ebt_file *file)
 {
 	_cleanup_free_ char *content = NULL;
 	_cleanup_text_ struct text name = TEXT_INIT;
-	struct ebt_error *err;
 	size_t len;
 
-	err = ebt_reader_file_content(trace_reader(report->trace), file->id, &content, &len);
-	if (err)
-		return err;
-	err = make_name(file, &name);
-	return err ? err : write_file(report, folder, text_get(&name), content, len);
+	return ebt_reader_file_content(trace_reader(report->trace), file->id, &content, &len) ?:
+	       make_name(file, &name) ?:
+	       write_file(report, folder, text_get(&name), content, len);
 }
 
 /* A file that is damaged does not keep the others back. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/pread.h"
 
 /* All files together; with more, those that were not used for longest are dropped. */
 #define MAX_TOTAL (UINT64_C(1) << 30)
@@ -130,20 +131,6 @@ struct ebt_error *sym_cache_load(const struct sym_cache *cache, struct cache_bui
 	return err;
 }
 
-static bool write_all(int fd, const struct ebt_buffer *data)
-{
-	size_t at = 0;
-
-	while (at < data->len) {
-		ssize_t n = write(fd, data->data + at, data->len - at);
-
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
-}
-
 struct ebt_error *sym_cache_save(struct sym_cache *cache, const struct cache_build *build)
 {
 	_cleanup_(ebt_buffer_deinit) struct ebt_buffer data = EBT_BUFFER_INIT;
@@ -161,7 +148,8 @@ struct ebt_error *sym_cache_save(struct sym_cache *cache, const struct cache_bui
 	fd = openat(cache->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return NULL;
-	if (!write_all(fd, &data) || renameat(cache->dir, temporary, cache->dir, name))
+	if (!ebt_write(fd, data.data, data.len) ||
+	    renameat(cache->dir, temporary, cache->dir, name))
 		unlinkat(cache->dir, temporary, 0);
 	else
 		cache->written = true;
