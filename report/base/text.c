@@ -126,6 +126,14 @@ void text_hex(struct text *text, uint64_t v)
 	text_add(text, digits + i, sizeof(digits) - i);
 }
 
+void text_hex_bytes(struct text *text, struct ebt_str bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++) {
+		text_addc(text, "0123456789abcdef"[(unsigned char)bytes.data[i] >> 4]);
+		text_addc(text, "0123456789abcdef"[(unsigned char)bytes.data[i] & 15]);
+	}
+}
+
 struct ebt_str text_comm(struct ebt_str comm)
 {
 	static const char unknown[] = "[unknown]";

@@ -51,6 +51,8 @@ void text_printf(struct text *text, const char *format, ...) __attribute__((form
 /* Decimal and hexadecimal (lower case, without 0x), faster than text_printf(). */
 void text_u64(struct text *text, uint64_t v);
 void text_hex(struct text *text, uint64_t v);
+/* Two digits a byte. */
+void text_hex_bytes(struct text *text, struct ebt_str bytes);
 
 /* For terminals and plain text: control characters (C0, DEL, C1) and bytes that are not UTF-8 as
  * \xNN a byte; also: bidirectional controls, which reorder what is around them. */

@@ -82,15 +82,13 @@ struct ebt_error *proc_view_bars(const struct proc_view *v)
 		.slices = width > LABEL + 20 ? width - LABEL : 20,
 	};
 	const size_t n = o->top && o->top < v->n_shown ? o->top : v->n_shown;
-	size_t n_all;
-	const struct proc *all = procs_all(v->procs, &n_all);
 	struct ebt_error *err = NULL;
 
 	if (axis.to <= axis.from)
 		return NULL;
 	put_axis(v, &axis);
 	for (size_t i = 0; !err && i < n; i++)
-		err = put_bar(v, &axis, &all[v->shown[i]], v->depths[i]);
+		err = put_bar(v, &axis, v->shown[i].proc, v->shown[i].depth);
 	if (!err)
 		out_printf(v->out, "\n[  it begins   ]  it ends   x  it ends, with an exit status "
 				   "other than 0 or by a signal\n");

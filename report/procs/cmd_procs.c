@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport procs: processes and threads, over time, as a tree, and one in detail. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/cli/command.h"
@@ -10,113 +9,86 @@
 /* Deeper ones stand at this depth. */
 #define MAX_DEPTH 60
 
-/* What is shown, before it is in order. */
+/* A process, before those that are shown are in order. */
 struct choice {
-	uint32_t *shown; /* processes, in order */
-	uint8_t *depths; /* of these */
-	uint32_t *above; /* by process: the nearest one above that is shown, or PROC_NONE */
-	uint32_t *child, *sibling; /* by process: the first child, the next sibling */
-	bool *wanted;
-	size_t n, hidden; /* hidden: kernel threads */
+	uint32_t above;		 /* the nearest one above that is shown, or PROC_NONE */
+	uint32_t child, sibling; /* the first child, the next sibling */
+	bool wanted;
 };
 
-static void choice_deinit(struct choice *choice)
+/* Parents stand before their children: one pass from the end choices them in order. */
+static void link_children(struct choice *choices, const struct proc *all, size_t n)
 {
-	free(choice->shown);
-	free(choice->depths);
-	free(choice->above);
-	free(choice->child);
-	free(choice->sibling);
-	free(choice->wanted);
-}
-
-static struct ebt_error *choice_init(struct choice *choice, size_t n)
-{
-	choice->shown = calloc(n + 1, sizeof(*choice->shown));
-	choice->depths = calloc(n + 1, sizeof(*choice->depths));
-	choice->above = calloc(n + 1, sizeof(*choice->above));
-	choice->child = calloc(n + 1, sizeof(*choice->child));
-	choice->sibling = calloc(n + 1, sizeof(*choice->sibling));
-	choice->wanted = calloc(n + 1, sizeof(*choice->wanted));
-	if (choice->shown && choice->depths && choice->above && choice->child && choice->sibling &&
-	    choice->wanted)
-		return NULL;
-	return &ebt_enomem;
-}
-
-/* Parents stand before their children: one pass from the end links them in order. */
-static void link_children(struct choice *choice, const struct proc *all, size_t n)
-{
-	uint32_t *first = &choice->child[n]; /* of those without a parent */
-
-	*first = PROC_NONE;
+	choices[n].child = PROC_NONE; /* of those without a parent */
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t up = all[i].parent;
 
-		choice->child[i] = choice->sibling[i] = PROC_NONE;
-		choice->above[i] = up == PROC_NONE || choice->wanted[up] ? up : choice->above[up];
+		choices[i].child = choices[i].sibling = PROC_NONE;
+		choices[i].above = up == PROC_NONE || choices[up].wanted ? up : choices[up].above;
 	}
 	for (size_t i = n; i-- > 0;) {
-		const uint32_t up = choice->above[i];
-		uint32_t *list = up == PROC_NONE ? first : &choice->child[up];
+		struct choice *up = &choices[choices[i].above == PROC_NONE ? n : choices[i].above];
 
-		if (!choice->wanted[i])
+		if (!choices[i].wanted)
 			continue;
-		choice->sibling[i] = *list;
-		*list = (uint32_t)i;
+		choices[i].sibling = up->child;
+		up->child = (uint32_t)i;
 	}
 }
 
 /* Depth first. */
-static void order_as_tree(struct choice *choice, const struct proc *all, size_t n)
+static void order_as_tree(struct proc_view *v, struct choice *choices, const struct proc *all,
+			  size_t n)
 {
-	uint32_t i;
 	unsigned int depth = 0;
+	uint32_t i;
 
-	link_children(choice, all, n);
-	i = choice->child[n];
+	link_children(choices, all, n);
+	i = choices[n].child;
 	while (i != PROC_NONE) {
-		choice->depths[choice->n] = (uint8_t)(depth < MAX_DEPTH ? depth : MAX_DEPTH);
-		choice->shown[choice->n++] = i;
-		if (choice->child[i] != PROC_NONE) {
-			i = choice->child[i];
+		v->shown[v->n_shown++] = (struct proc_shown){
+			&all[i],
+			depth < MAX_DEPTH ? depth : MAX_DEPTH,
+		};
+		if (choices[i].child != PROC_NONE) {
+			i = choices[i].child;
 			depth++;
 			continue;
 		}
-		while (choice->sibling[i] == PROC_NONE && choice->above[i] != PROC_NONE) {
-			i = choice->above[i];
+		while (choices[i].sibling == PROC_NONE && choices[i].above != PROC_NONE) {
+			i = choices[i].above;
 			depth--;
 		}
-		i = choice->sibling[i];
+		i = choices[i].sibling;
 	}
 }
 
-static struct ebt_error *choose(struct report *report, const struct procs *procs,
-				struct choice *choice)
+/* *ret_hidden: kernel threads. */
+static struct ebt_error *choose(struct proc_view *v, size_t *ret_hidden)
 {
-	const bool all_kernel =
-		options_flag(report->options, "all") || trace_has_task_filter(report->trace);
-	size_t n;
-	const struct proc *all = procs_all(procs, &n);
-	struct ebt_error *err = choice_init(choice, n);
+	const struct options *o = v->report->options;
+	const bool all_kernel = options_flag(o, "all") || trace_has_task_filter(v->trace);
+	size_t n, hidden = 0;
+	const struct proc *all = procs_all(v->procs, &n);
+	_cleanup_free_ struct choice *choices = calloc(n + 1, sizeof(*choices));
 
-	if (err)
-		return err;
+	v->shown = calloc(n + 1, sizeof(*v->shown));
+	if (!choices || !v->shown)
+		return &ebt_enomem;
 	for (size_t i = 0; i < n; i++) {
-		choice->wanted[i] = procs_wanted(procs, report->trace, &all[i]);
-		if (choice->wanted[i] && all[i].kernel && !all_kernel) {
-			choice->wanted[i] = false;
-			choice->hidden++;
+		choices[i].wanted = procs_wanted(v->procs, v->trace, &all[i]);
+		if (choices[i].wanted && all[i].kernel && !all_kernel) {
+			choices[i].wanted = false;
+			hidden++;
 		}
 	}
-	if (options_flag(report->options, "tree")) {
-		order_as_tree(choice, all, n);
-		return NULL;
+	if (options_flag(o, "tree"))
+		order_as_tree(v, choices, all, n);
+	for (size_t i = 0; i < n && !options_flag(o, "tree"); i++) {
+		if (choices[i].wanted)
+			v->shown[v->n_shown++].proc = &all[i];
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (choice->wanted[i])
-			choice->shown[choice->n++] = (uint32_t)i;
-	}
+	*ret_hidden = hidden;
 	return NULL;
 }
 
@@ -154,41 +126,31 @@ static struct ebt_error *put(const struct proc_view *v)
 	return err;
 }
 
+static void view_deinit(struct proc_view *v)
+{
+	free(v->shown);
+	procs_destroy(v->procs);
+	proc_containers_deinit(&v->containers);
+}
+
 static struct ebt_error *run_procs(struct report *report)
 {
-	__attribute__((cleanup(choice_deinit))) struct choice choice = { 0 };
-	_cleanup_(procs_destroyp) struct procs *procs = NULL;
-	struct proc_containers containers = { 0 };
-	struct proc_view v = {
+	__attribute__((cleanup(view_deinit))) struct proc_view v = {
 		.report = report,
 		.out = report->out,
 		.trace = report->trace,
-		.containers = &containers,
 	};
-	struct ebt_error *err = check_options(report);
+	struct ebt_error *err;
+	size_t hidden;
 
-	if (err)
-		return err;
-	err = trace_names(report->trace, &v.names);
-	if (err)
-		return err;
-	err = procs_create(report->trace, &procs);
-	if (err)
-		return err;
-	err = choose(report, procs, &choice);
-	if (err)
-		return err;
-	err = proc_containers_collect(trace_reader(report->trace), &containers);
-	if (err)
-		return err;
-	v.procs = procs;
-	v.shown = choice.shown;
-	v.depths = choice.depths;
-	v.n_shown = choice.n;
-	err = put(&v);
-	if (!err && choice.hidden)
-		out_printf(report->out, "%zu kernel threads (--all shows them).\n", choice.hidden);
-	proc_containers_deinit(&containers);
+	err = check_options(report) ?:
+	      trace_names(report->trace, &v.names) ?:
+	      procs_create(report->trace, &v.procs) ?:
+	      choose(&v, &hidden) ?:
+	      proc_containers_collect(trace_reader(report->trace), &v.containers) ?:
+	      put(&v);
+	if (!err && hidden)
+		out_printf(report->out, "%zu kernel threads (--all shows them).\n", hidden);
 	return err;
 }
 

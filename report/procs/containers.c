@@ -143,11 +143,9 @@ static struct ebt_error *read_all_mounts(struct collection *collection, struct e
 	const struct ebt_file *files;
 	uint64_t host;
 	size_t n;
-	struct ebt_error *err = ebt_reader_files(reader, &files, &n);
+	struct ebt_error *err = ebt_reader_meta_number(reader, "host.mnt_ns", &host)
+					?: ebt_reader_files(reader, &files, &n);
 
-	if (err)
-		return err;
-	err = ebt_reader_meta_number(reader, "host.mnt_ns", &host);
 	if (err)
 		return err;
 	collection->spaces = calloc(MAX_CONTAINERS, sizeof(*collection->spaces));
@@ -183,9 +181,9 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 		err = get_container(&collection->found, id, &container);
 	if (err || !container)
 		return err;
-	err = ebt_map_add(&collection->found.by_task, task->id,
-			  (uint32_t)(container - collection->found.items), &at);
-	return err ? err : add_pid(container, task->pid);
+	return ebt_map_add(&collection->found.by_task, task->id,
+			   (uint32_t)(container - collection->found.items), &at)
+		       ?: add_pid(container, task->pid);
 }
 
 static struct ebt_error *name_all(struct proc_containers *containers, struct ebt_reader *reader)

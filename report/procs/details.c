@@ -112,8 +112,7 @@ static struct ebt_error *put_mapping(const struct proc_view *v, const struct pro
 }
 
 /* Mappings of all that are shown, so that there is one table of each kind. */
-static struct ebt_error *put_layouts(const struct proc_view *v, const struct proc *all,
-				     const struct mappings *mappings)
+static struct ebt_error *put_layouts(const struct proc_view *v, const struct mappings *mappings)
 {
 	const struct out_table programs =
 		OUT_TABLE_OF("programs", PROGRAMS, .title = "\nPrograms that it ran",
@@ -125,7 +124,7 @@ static struct ebt_error *put_layouts(const struct proc_view *v, const struct pro
 
 	for (size_t i = 0; i < v->n_shown; i++) {
 		for (size_t k = 0; !err && k < mappings[i].n_programs; k++)
-			err = put_program(v, &all[v->shown[i]], &mappings[i].programs[k]);
+			err = put_program(v, v->shown[i].proc, &mappings[i].programs[k]);
 	}
 	if (!err)
 		err = out_end(v->out);
@@ -133,7 +132,7 @@ static struct ebt_error *put_layouts(const struct proc_view *v, const struct pro
 		err = out_begin(v->out, &layout);
 	for (size_t i = 0; i < v->n_shown; i++) {
 		for (size_t k = 0; !err && k < mappings[i].n; k++)
-			err = put_mapping(v, &all[v->shown[i]], &mappings[i].intervals[k]);
+			err = put_mapping(v, v->shown[i].proc, &mappings[i].intervals[k]);
 	}
 	return err ? err : out_end(v->out);
 }
@@ -141,17 +140,15 @@ static struct ebt_error *put_layouts(const struct proc_view *v, const struct pro
 static struct ebt_error *put_all_layouts(const struct proc_view *v)
 {
 	struct mappings *mappings = calloc(v->n_shown + 1, sizeof(*mappings));
-	size_t n;
-	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = mappings ? NULL : &ebt_enomem;
 	bool more = false;
 
 	for (size_t i = 0; !err && i < v->n_shown; i++) {
-		err = mappings_read(v->trace, v->procs, v->shown[i], &mappings[i]);
+		err = mappings_read(v->trace, v->procs, v->shown[i].proc, &mappings[i]);
 		more |= mappings[i].more;
 	}
 	if (!err)
-		err = put_layouts(v, all, mappings);
+		err = put_layouts(v, mappings);
 	for (size_t i = 0; mappings && i < v->n_shown; i++)
 		mappings_deinit(&mappings[i]);
 	free(mappings);
@@ -215,17 +212,15 @@ static struct ebt_error *put_mounts(const struct proc_view *v)
 {
 	const struct out_table mounts = OUT_TABLE_OF("mounts", MOUNTS, .title = "\nMounts",
 						     .flags = OUT_FIXED | OUT_KEEP_ORDER);
-	size_t n;
-	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = out_begin(v->out, &mounts);
 
 	for (size_t i = 0; !err && i < v->n_shown; i++) {
 		_cleanup_(mount_table_destroyp) struct mount_table *table = NULL;
-		const uint64_t ns = all[v->shown[i]].mnt_ns;
+		const uint64_t ns = v->shown[i].proc->mnt_ns;
 		bool again = false;
 
 		for (size_t k = 0; k < i; k++)
-			again |= all[v->shown[k]].mnt_ns == ns;
+			again |= v->shown[k].proc->mnt_ns == ns;
 		if (again)
 			continue;
 		err = read_mounts(v, ns, &table);
@@ -237,18 +232,10 @@ static struct ebt_error *put_mounts(const struct proc_view *v)
 
 struct ebt_error *proc_view_details(const struct proc_view *v)
 {
-	size_t n;
-	const struct proc *all = procs_all(v->procs, &n);
-	struct ebt_error *err;
-
 	if (v->n_shown > MAX_DETAILED)
 		return trace_warn(v->trace, "details of more than %d processes are not shown",
 				  MAX_DETAILED);
 	for (size_t i = 0; i < v->n_shown; i++)
-		put_head(v, &all[v->shown[i]]);
-	err = proc_view_threads(v, "threads");
-	if (err)
-		return err;
-	err = put_all_layouts(v);
-	return err ? err : put_mounts(v);
+		put_head(v, v->shown[i].proc);
+	return proc_view_threads(v, "threads") ?: put_all_layouts(v) ?: put_mounts(v);
 }

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "report/base/text.h"
 
 /* Of one process; and how far back its ancestors are followed. */
 #define MAX_MAPPINGS 65536u
 #define MAX_PROGRAMS 65536u
-#define MAX_CHAIN    64
+#define LAST	     63
 
 /* A process, while it is the one whose mappings matter. */
 struct link {
@@ -24,8 +25,8 @@ struct link {
 struct follow {
 	struct mappings *all;
 	const struct procs *procs;
-	struct link chain[MAX_CHAIN]; /* the oldest first */
-	size_t n_chain, at;
+	struct link chain[LAST + 1]; /* the oldest first, and before that nothing */
+	size_t at;
 	uint64_t renamed; /* the last task_rename: what was mapped since is of the next exec */
 };
 
@@ -45,31 +46,26 @@ void mappings_deinit(struct mappings *mappings)
 }
 
 /* Who had the mappings before this process did: until it runs a program, its parent did. */
-static void make_chain(struct follow *f, uint32_t proc)
+static void make_chain(struct follow *f, const struct proc *proc)
 {
-	struct link links[MAX_CHAIN] = { { proc, UINT64_MAX } };
-	size_t n_procs, n = 1;
-	const struct proc *all = procs_all(f->procs, &n_procs);
+	size_t n;
+	const struct proc *all = procs_all(f->procs, &n), *p = proc;
 
-	while (n < MAX_CHAIN) {
-		const struct proc *p = &all[links[n - 1].proc];
-
-		if (p->forked_from == PROC_NONE ||
-		    (n > 1 && p->exec_ns && p->exec_ns <= links[n - 1].until))
-			break;
-		links[n++] = (struct link){ p->forked_from, p->forked_ns };
+	f->at = LAST;
+	f->chain[LAST] = (struct link){ (uint32_t)(p - all), UINT64_MAX };
+	while (f->at && p->forked_from != PROC_NONE &&
+	       (p == proc || !p->exec_ns || p->exec_ns > f->chain[f->at].until)) {
+		f->chain[--f->at] = (struct link){ p->forked_from, p->forked_ns };
+		p = &all[p->forked_from];
 	}
-	for (size_t i = 0; i < n; i++)
-		f->chain[i] = links[n - 1 - i];
-	f->n_chain = n;
 }
 
-static void end_mappings(struct mappings *all, uint64_t since, uint64_t time)
+static void end_mappings(struct mappings *all, uint64_t time)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct mapping_interval *mapping = &all->intervals[i];
 
-		if (!mapping->to_ns && (mapping->from_ns < since || mapping->inherited))
+		if (!mapping->to_ns && (mapping->from_ns < time || mapping->inherited))
 			mapping->to_ns = time;
 	}
 }
@@ -94,20 +90,6 @@ static void hand_over(struct follow *f, uint64_t time)
 	all->n = to;
 	f->renamed = 0;
 	f->at++;
-}
-
-static char *hex(struct ebt_str bytes)
-{
-	char *text = malloc(bytes.len * 2 + 1);
-
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < bytes.len; i++) {
-		text[2 * i] = "0123456789abcdef"[(unsigned char)bytes.data[i] >> 4];
-		text[2 * i + 1] = "0123456789abcdef"[(unsigned char)bytes.data[i] & 15];
-	}
-	text[bytes.len * 2] = '\0';
-	return text;
 }
 
 /* Those below are over. Has it been there all the time, and is only seen again? */
@@ -143,6 +125,7 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 		.prot = (uint32_t)ebt_mmap_prot(row),
 		.before = ebt_mmap_origin(row) == EBT_V_mmap_origin_snapshot,
 	};
+	_cleanup_text_ struct text build_id = TEXT_INIT;
 	struct ebt_error *err;
 
 	if (all->n == MAX_MAPPINGS) {
@@ -155,9 +138,10 @@ static struct ebt_error *on_mmap(struct follow *f, const struct ebt_row *row)
 	if (err)
 		return err;
 	mapping.path = strndup(path.data, path.len);
-	mapping.build_id = hex(ebt_mmap_build_id(row));
+	text_hex_bytes(&build_id, ebt_mmap_build_id(row));
+	mapping.build_id = strdup(text_get(&build_id));
 	all->intervals[all->n++] = mapping;
-	return mapping.path && mapping.build_id ? NULL : &ebt_enomem;
+	return mapping.path && mapping.build_id ? text_error(&build_id) : &ebt_enomem;
 }
 
 static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
@@ -169,9 +153,9 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 	struct ebt_error *err;
 	struct program_run *run;
 
-	end_mappings(all, f->renamed ? f->renamed : row->time, f->renamed ? f->renamed : row->time);
+	end_mappings(all, f->renamed ?: row->time);
 	f->renamed = 0;
-	if (f->at + 1 < f->n_chain)
+	if (f->at < LAST)
 		return NULL;
 	if (all->n_programs == MAX_PROGRAMS) {
 		all->more = true;
@@ -194,33 +178,25 @@ static struct ebt_error *on_exec(struct follow *f, const struct ebt_row *row)
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
 	struct follow *f = arg;
-	const struct ebt_task *task = NULL;
+	const uint16_t id = row->batch->table->id;
+	const struct ebt_task *task = id == EBT_T_mmap	      ? ebt_mmap_task(row)
+				      : id == EBT_T_task_exec ? ebt_task_exec_task(row)
+							      : ebt_task_rename_task(row);
 
-	while (f->at + 1 < f->n_chain && row->time > f->chain[f->at].until)
+	while (f->at < LAST && row->time > f->chain[f->at].until)
 		hand_over(f, f->chain[f->at].until);
-	switch (row->batch->table->id) {
-	case EBT_T_mmap:
-		task = ebt_mmap_task(row);
-		break;
-	case EBT_T_task_exec:
-		task = ebt_task_exec_task(row);
-		break;
-	default:
-		task = ebt_task_rename_task(row);
-		break;
-	}
 	if (!task || procs_of(f->procs, task) != f->chain[f->at].proc)
 		return NULL;
-	if (row->batch->table->id == EBT_T_mmap)
+	if (id == EBT_T_mmap)
 		return on_mmap(f, row);
-	if (row->batch->table->id == EBT_T_task_exec)
+	if (id == EBT_T_task_exec)
 		return on_exec(f, row);
 	f->renamed = row->time;
 	return NULL;
 }
 
-struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs, uint32_t proc,
-				struct mappings *ret)
+struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs,
+				const struct proc *proc, struct mappings *ret)
 {
 	static const struct ebt_want wants[] = {
 		{ EBT_T_mmap, ~UINT64_C(0) },
@@ -234,7 +210,7 @@ struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs, 
 	make_chain(&f, proc);
 	err = trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]), TRACE_UNFILTERED,
 			      on_row, &f);
-	while (!err && f.at + 1 < f.n_chain)
+	while (!err && f.at < LAST)
 		hand_over(&f, f.chain[f.at].until);
 	if (err)
 		mappings_deinit(&all);

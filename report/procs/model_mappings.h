@@ -35,9 +35,8 @@ struct mappings {
 	bool more; /* there were more than are kept */
 };
 
-/* proc is an index of procs_all(). */
-struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs, uint32_t proc,
-				struct mappings *ret);
+struct ebt_error *mappings_read(struct trace *trace, const struct procs *procs,
+				const struct proc *proc, struct mappings *ret);
 void mappings_deinit(struct mappings *mappings);
 
 #endif

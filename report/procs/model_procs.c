@@ -31,17 +31,22 @@ const char *proc_policy(uint32_t policy)
 
 /* --- finding and making --- */
 
-/* *ret is valid until the next process is made. */
-static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *task, uint32_t *ret)
+/* *ret is valid until the next process is made; NULL where the task is not known. */
+static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *task,
+				  struct proc **ret)
 {
-	const uint64_t key = names_process_key(procs->names, task);
 	struct ebt_error *err;
 	struct proc *p;
+	uint32_t i;
 
-	err = ebt_map_element(&procs->by_key, key, &procs->all, &procs->n, &procs->capacity, ret);
+	*ret = NULL;
+	if (!task)
+		return NULL;
+	err = ebt_map_element(&procs->by_key, names_process_key(procs->names, task), &procs->all,
+			      &procs->n, &procs->capacity, &i);
 	if (err)
 		return err;
-	p = &procs->all[*ret];
+	p = *ret = &procs->all[i];
 	if (!p->task) {
 		*p = (struct proc){
 			.task = task,
@@ -61,23 +66,17 @@ static struct ebt_error *get_proc(struct procs *procs, const struct ebt_task *ta
 
 static struct ebt_error *add_thread(struct procs *procs, const struct ebt_task *task)
 {
-	struct proc_thread *t;
 	struct ebt_error *err;
-	uint32_t owner;
 	struct proc *p;
 
-	err = ebt_array_reserve(&procs->threads, procs->n_threads, &procs->thread_capacity);
+	err = ebt_array_reserve(&procs->threads, procs->n_threads, &procs->thread_capacity)
+		      ?: get_proc(procs, task, &p);
 	if (err)
 		return err;
-	err = get_proc(procs, task, &owner);
-	if (err)
-		return err;
-	p = &procs->all[owner];
-	t = &procs->threads[procs->n_threads];
-	*t = (struct proc_thread){
+	procs->threads[procs->n_threads] = (struct proc_thread){
 		.task = task,
 		.start_ns = task->start_ns,
-		.process = owner,
+		.process = (uint32_t)(p - procs->all),
 		.next = PROC_NONE,
 	};
 	if (p->last_thread == PROC_NONE)
@@ -163,20 +162,11 @@ static void set_sched(struct proc_thread *t, struct proc_sched sched)
 
 /* --- rows --- */
 
-static struct ebt_error *on_process(struct procs *procs, const struct ebt_row *row)
+static struct ebt_error *on_process(struct procs *procs, struct proc *p, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_process_task(row);
 	struct ebt_str cmdline = ebt_process_cmdline(row);
 	struct ebt_error *err;
-	struct proc *p;
-	uint32_t i;
 
-	if (!task)
-		return NULL;
-	err = get_proc(procs, task, &i);
-	if (err)
-		return err;
-	p = &procs->all[i];
 	if (!p->described && !p->ppid)
 		p->ppid = (uint32_t)ebt_process_ppid(row);
 	p->described = true;
@@ -187,50 +177,32 @@ static struct ebt_error *on_process(struct procs *procs, const struct ebt_row *r
 	p->net_ns = ebt_process_net_ns(row);
 	p->user_ns = ebt_process_user_ns(row);
 	p->cgroup_ns = ebt_process_cgroup_ns(row);
-	err = proc_texts_add(&procs->texts, ebt_process_exe(row), &p->exe);
-	if (err)
-		return err;
-	err = proc_texts_add(&procs->texts, ebt_process_cgroup(row), &p->cgroup);
+	err = proc_texts_add(&procs->texts, ebt_process_exe(row), &p->exe)
+		      ?: proc_texts_add(&procs->texts, ebt_process_cgroup(row), &p->cgroup);
 	if (!err && cmdline.len)
 		err = proc_texts_add(&procs->texts, cmdline, &p->cmdline);
 	return err;
 }
 
-static struct ebt_error *on_thread(struct procs *procs, const struct ebt_row *row)
+static void on_thread(struct proc *p, struct proc_thread *t, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_thread_task(row);
 	const struct proc_used used = COMMON_USED(thread, row);
 	const struct proc_sched sched = COMMON_SCHED(thread, row);
-	struct proc_thread *t;
-	struct ebt_error *err;
-	struct proc *p;
 
-	err = get_thread(procs, task, &t, &p);
-	if (err || !t || t->ended)
-		return err;
+	if (t->ended)
+		return;
 	t->used = used;
 	set_sched(t, sched);
 	if (ebt_thread_max_rss(row))
 		p->max_rss = ebt_thread_max_rss(row);
-	return NULL;
 }
 
 /* Threads whose end was seen are in the kernel's sum too. */
-static struct ebt_error *on_ended_threads(struct procs *procs, const struct ebt_row *row)
+static void on_ended_threads(struct procs *procs, struct proc *p, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_ended_threads_task(row);
 	const struct proc_used all = COMMON_USED(ended_threads, row);
 	struct proc_used seen = { 0 };
-	struct ebt_error *err;
-	struct proc *p;
-	uint32_t i;
 
-	if (!task)
-		return NULL;
-	err = get_proc(procs, task, &i);
-	if (err)
-		return err;
-	p = &procs->all[i];
 	for (uint32_t t = p->threads; t != PROC_NONE; t = procs->threads[t].next) {
 		if (procs->threads[t].ended)
 			add_used(&seen, &procs->threads[t].used);
@@ -245,42 +217,37 @@ static struct ebt_error *on_ended_threads(struct procs *procs, const struct ebt_
 		.read_bytes = less(all.read_bytes, seen.read_bytes),
 		.write_bytes = less(all.write_bytes, seen.write_bytes),
 	};
-	return NULL;
 }
 
-static struct ebt_error *on_fork(struct procs *procs, const struct ebt_row *row)
+static void on_fork(struct procs *procs, struct proc *p, const struct ebt_row *row)
 {
 	const struct ebt_task *parent = ebt_task_fork_parent(row);
-	const struct ebt_task *child = ebt_task_fork_child(row);
-	uint32_t from = PROC_NONE;
-	struct proc_thread *t;
-	struct ebt_error *err;
-	struct proc *p;
+	const struct proc *from;
+	uint32_t i;
 
-	err = get_thread(procs, child, &t, &p);
-	if (err || !t || ebt_task_fork_thread(row) || p->forked_ns)
-		return err;
+	if (ebt_task_fork_thread(row) || p->forked_ns)
+		return;
 	p->forked_ns = row->time;
 	if (!parent)
-		return NULL;
+		return;
 	p->ppid = parent->pid;
-	from = procs_of(procs, parent);
-	if (from == PROC_NONE || &procs->all[from] == p)
-		return NULL;
-	p->forked_from = from;
-	p->kernel = procs->all[from].kernel;
-	p->uid = procs->all[from].uid;
-	p->cmdline = procs->all[from].cmdline;
-	p->exe = procs->all[from].exe;
-	p->cgroup = procs->all[from].cgroup;
-	p->mnt_ns = procs->all[from].mnt_ns;
-	return NULL;
+	i = procs_of(procs, parent);
+	if (i == PROC_NONE || &procs->all[i] == p)
+		return;
+	from = &procs->all[i];
+	p->forked_from = i;
+	p->kernel = from->kernel;
+	p->uid = from->uid;
+	p->cmdline = from->cmdline;
+	p->exe = from->exe;
+	p->cgroup = from->cgroup;
+	p->mnt_ns = from->mnt_ns;
 }
 
 /* The thread that calls exec goes on as the first one, whose end the kernel has told. */
-static void take_over(struct procs *procs, struct proc *p, const struct ebt_row *row,
-		      const struct ebt_task *task)
+static void take_over(struct procs *procs, struct proc *p, const struct ebt_row *row)
 {
+	const struct ebt_task *task = ebt_task_exec_task(row);
 	uint64_t old_tid = ebt_task_exec_old_tid(row);
 
 	if (old_tid == task->tid)
@@ -300,89 +267,85 @@ static void take_over(struct procs *procs, struct proc *p, const struct ebt_row 
 	}
 }
 
-static struct ebt_error *on_exec(struct procs *procs, const struct ebt_row *row)
+static struct ebt_error *on_exec(struct procs *procs, struct proc *p, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task_exec_task(row);
-	struct proc_thread *t;
-	struct ebt_error *err;
-	struct proc *p;
-
-	err = get_thread(procs, task, &t, &p);
-	if (err || !t)
-		return err;
-	take_over(procs, p, row, task);
+	take_over(procs, p, row);
 	p->kernel = false;
 	if (!p->exec_ns)
 		p->exec_ns = row->time;
-	err = proc_texts_add(&procs->texts, ebt_task_exec_cmdline(row), &p->cmdline);
-	return err ? err : proc_texts_add(&procs->texts, ebt_task_exec_filename(row), &p->exe);
+	return proc_texts_add(&procs->texts, ebt_task_exec_cmdline(row), &p->cmdline)
+		       ?: proc_texts_add(&procs->texts, ebt_task_exec_filename(row), &p->exe);
 }
 
-static struct ebt_error *on_exit_row(struct procs *procs, const struct ebt_row *row)
+static void on_exit_row(struct proc *p, struct proc_thread *t, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task_exit_task(row);
 	const struct proc_used used = COMMON_USED(task_exit, row);
 	const struct proc_sched sched = COMMON_SCHED(task_exit, row);
-	uint32_t ppid = (uint32_t)ebt_task_exit_ppid(row);
-	struct proc_thread *t;
-	struct ebt_error *err;
-	struct proc *p;
 
-	err = get_thread(procs, task, &t, &p);
-	if (err || !t)
-		return err;
 	t->ended = true;
 	t->end_ns = row->time;
 	t->exit_code = (uint32_t)ebt_task_exit_exit_code(row);
 	t->used = used;
 	set_sched(t, sched);
 	if (!p->ppid)
-		p->ppid = ppid;
+		p->ppid = (uint32_t)ebt_task_exit_ppid(row);
 	if (!ebt_task_exit_group_dead(row))
-		return NULL;
+		return;
 	p->ended = true;
 	p->end_ns = row->time;
 	p->max_rss = ebt_task_exit_max_rss(row);
 	/* Older traces have the last thread's alone. */
 	p->status = t->sched.known ? (uint32_t)ebt_task_exit_status(row) : t->exit_code;
-	return NULL;
 }
 
-static struct ebt_error *on_end(struct procs *procs, const struct ebt_row *row)
+static void on_end(struct proc_thread *t, const struct ebt_row *row)
 {
-	const struct ebt_task *task = ebt_task_end_task(row);
-	struct proc_thread *t;
-	struct ebt_error *err;
-	struct proc *p;
-
-	err = get_thread(procs, task, &t, &p);
-	if (err || !t || !t->ended)
-		return err;
+	if (!t->ended)
+		return;
 	t->used.run_ns = ebt_task_end_run_time(row);
 	t->used.nvcsw = ebt_task_end_nvcsw(row);
 	t->used.nivcsw = ebt_task_end_nivcsw(row);
-	return NULL;
 }
 
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 {
 	struct procs *procs = arg;
+	struct proc_thread *t;
+	struct ebt_error *err;
+	struct proc *p;
 
 	switch (row->batch->table->id) {
 	case EBT_T_process:
-		return on_process(procs, row);
+		err = get_proc(procs, ebt_process_task(row), &p);
+		return err || !p ? err : on_process(procs, p, row);
 	case EBT_T_thread:
-		return on_thread(procs, row);
+		err = get_thread(procs, ebt_thread_task(row), &t, &p);
+		if (t)
+			on_thread(p, t, row);
+		return err;
 	case EBT_T_ended_threads:
-		return on_ended_threads(procs, row);
+		err = get_proc(procs, ebt_ended_threads_task(row), &p);
+		if (p)
+			on_ended_threads(procs, p, row);
+		return err;
 	case EBT_T_task_fork:
-		return on_fork(procs, row);
+		err = get_thread(procs, ebt_task_fork_child(row), &t, &p);
+		if (p)
+			on_fork(procs, p, row);
+		return err;
 	case EBT_T_task_exec:
-		return on_exec(procs, row);
+		err = get_thread(procs, ebt_task_exec_task(row), &t, &p);
+		return err || !p ? err : on_exec(procs, p, row);
 	case EBT_T_task_exit:
-		return on_exit_row(procs, row);
+		err = get_thread(procs, ebt_task_exit_task(row), &t, &p);
+		if (t)
+			on_exit_row(p, t, row);
+		return err;
 	default:
-		return on_end(procs, row);
+		err = get_thread(procs, ebt_task_end_task(row), &t, &p);
+		if (t)
+			on_end(t, row);
+		return err;
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "report/procs/view.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,19 +17,13 @@
 /* How it ended, for people: "3", "SIGSEGV", "SIGABRT (core)". */
 static void add_status(struct text *text, uint32_t status)
 {
-	static const char *const signals[] = {
-		NULL,	    "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",  "SIGTRAP",   "SIGABRT",
-		"SIGBUS",   "SIGFPE",  "SIGKILL",   "SIGUSR1", "SIGSEGV", "SIGUSR2",   "SIGPIPE",
-		"SIGALRM",  "SIGTERM", "SIGSTKFLT", "SIGCHLD", "SIGCONT", "SIGSTOP",   "SIGTSTP",
-		"SIGTTIN",  "SIGTTOU", "SIGURG",    "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF",
-		"SIGWINCH", "SIGIO",   "SIGPWR",    "SIGSYS",
-	};
 	const uint32_t number = status & 0x7f;
+	const char *name = sigabbrev_np((int)number);
 
 	if (!number)
 		text_printf(text, "%" PRIu32, status >> 8 & 0xff);
-	else if (number < sizeof(signals) / sizeof(signals[0]))
-		text_cstr(text, signals[number]);
+	else if (name)
+		text_printf(text, "SIG%s", number == SIGIO ? "IO" : name);
 	else
 		text_printf(text, "signal %" PRIu32, number);
 	if (number && status & CORE_DUMPED)
@@ -96,7 +91,8 @@ static const struct proc_container *container_of_proc(const struct proc_view *v,
 	const struct proc *all = procs_all(v->procs, &n);
 
 	for (int hops = 0; hops < MAX_HOPS; hops++) {
-		const struct proc_container *container = proc_containers_of(v->containers, p->task);
+		const struct proc_container *container =
+			proc_containers_of(&v->containers, p->task);
 
 		if (container || p->described || p->forked_from == PROC_NONE)
 			return container;
@@ -155,16 +151,14 @@ struct ebt_error *proc_view_table(const struct proc_view *v, bool tree)
 	struct out_column columns[] = { PROCESSES(OUT_COLUMN) };
 	const struct out_table table =
 		OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER | (tree ? OUT_TREE : 0));
-	size_t n;
-	const struct proc *all = procs_all(v->procs, &n);
 
-	for (struct out_column *c = columns; !v->containers->n && c < columns + table.n_columns;
+	for (struct out_column *c = columns; !v->containers.n && c < columns + table.n_columns;
 	     c++) {
 		if (!strcmp(c->key, "container"))
 			c->flags |= OUT_DETAIL;
 	}
 	return out_rows(v->out, &table, v->n_shown, i,
-			put_proc(v, &all[v->shown[i]], tree ? v->depths[i] : 0));
+			put_proc(v, v->shown[i].proc, v->shown[i].depth));
 }
 
 /* --- threads --- */
@@ -194,12 +188,10 @@ struct ebt_error *proc_view_threads(const struct proc_view *v, const char *key)
 	const struct out_table table =
 		OUT_TABLE_OF(key, THREADS, .title = main ? NULL : "\nThreads",
 			     .flags = OUT_KEEP_ORDER | (main ? 0 : OUT_FIXED));
-	size_t n;
-	const struct proc *all = procs_all(v->procs, &n);
 	struct ebt_error *err = out_begin(v->out, &table);
 
 	for (size_t i = 0; i < v->n_shown; i++) {
-		uint32_t t = all[v->shown[i]].threads;
+		uint32_t t = v->shown[i].proc->threads;
 
 		for (; !err && t != PROC_NONE; t = procs_thread(v->procs, t)->next) {
 			const struct proc_thread *thread = procs_thread(v->procs, t);

@@ -14,11 +14,12 @@ struct proc_view {
 	struct out *out;
 	struct trace *trace;
 	const struct names *names;
-	const struct procs *procs;
-	const struct proc_containers *containers;
-	/* Processes that are shown, in order, and how deep each stands in the tree. */
-	const uint32_t *shown;
-	const uint8_t *depths;
+	struct procs *procs;
+	struct proc_containers containers;
+	struct proc_shown {
+		const struct proc *proc;
+		unsigned int depth; /* in the tree */
+	} * shown;		    /* in order */
 	size_t n_shown;
 };
 

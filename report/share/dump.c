@@ -56,14 +56,6 @@ static void add_stack(struct text *text, const struct ebt_stack *stack)
 		text_addc(text, '+');
 }
 
-static void add_bytes(struct text *text, struct ebt_str s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		text_addc(text, "0123456789abcdef"[(unsigned char)s.data[i] >> 4]);
-		text_addc(text, "0123456789abcdef"[(unsigned char)s.data[i] & 15]);
-	}
-}
-
 void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_field *field,
 		unsigned int index)
 {
@@ -95,7 +87,7 @@ void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_f
 		return;
 	case EBT_TYPE_BYTES:
 		text_addc(text, 'x');
-		add_bytes(text, ebt_str(row, index));
+		text_hex_bytes(text, ebt_str(row, index));
 		return;
 	case EBT_TYPE_U64:
 	case EBT_TYPE_TIME:
@@ -271,7 +263,7 @@ static void json_value(struct json *json, struct text *scratch, const struct ebt
 		json_str(json, s.data, s.len);
 		break;
 	case EBT_TYPE_BYTES:
-		add_bytes(scratch, ebt_str(row, index));
+		text_hex_bytes(scratch, ebt_str(row, index));
 		json_text(json, scratch);
 		break;
 	}
