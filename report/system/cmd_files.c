@@ -128,13 +128,9 @@ static struct ebt_error *run_files(struct report *report)
 	struct ebt_error *err;
 	size_t n;
 
-	err = ebt_reader_files(trace_reader(report->trace), &files, &n);
-	if (err)
-		return err;
-	err = read_pieces(report->trace, &pieces);
-	if (err)
-		return err;
-	return out_rows(report->out, &table, n, i, put_file(report, &pieces, &files[i]));
+	err = ebt_reader_files(trace_reader(report->trace), &files, &n)
+		      ?: read_pieces(report->trace, &pieces);
+	return err ?: out_rows(report->out, &table, n, i, put_file(report, &pieces, &files[i]));
 }
 
 const struct command command_files = {

@@ -9,7 +9,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
-#include "report/system/info_view.h"
+#include "report/system/info.h"
 
 /* Tables with stacks up to this size are read to count frames without being asked: about half a
  * million stacks, which take less than a tenth of a second. */
@@ -459,30 +459,18 @@ static struct ebt_error *cmd_info(struct report *report)
 	v.out = report->out;
 	v.file = ebt_reader_info(trace_reader(report->trace));
 	trace_note_all(report->trace);
-	err = info_collect(report->trace, &v.info);
-	if (err)
-		return err;
-	err = proc_containers_collect(trace_reader(report->trace), &v.containers);
-	if (err)
-		return err;
-	if (options_flag(report->options, "frames") ||
-	    info_stack_bytes(&v.info) <= FRAMES_MAX_RAW) {
+	err = info_collect(report->trace, &v.info)
+		      ?: proc_containers_collect(trace_reader(report->trace), &v.containers);
+	v.have_frames = options_flag(report->options, "frames") ||
+			info_stack_bytes(&v.info) <= FRAMES_MAX_RAW;
+	if (!err && v.have_frames)
 		err = info_count_frames(report->trace, &v.frames);
-		if (err)
-			return err;
-		v.have_frames = true;
-	}
-	err = put_heads(&v);
-	if (err)
-		return err;
-	err = put_sources(&v);
-	if (err)
-		return err;
-	err = proc_containers_put(&v.containers, v.out);
-	if (err)
-		return err;
-	err = put_tables(&v);
-	return err ? err : put_losses(&v);
+	return err ?:
+	       put_heads(&v) ?:
+	       put_sources(&v) ?:
+	       proc_containers_put(&v.containers, v.out) ?:
+	       put_tables(&v) ?:
+	       put_losses(&v);
 }
 
 static const struct option_def info_options[] = {

@@ -181,16 +181,10 @@ static struct ebt_error *cmd_modules(struct report *report)
 	struct ebt_error *err;
 	const char *os = NULL;
 
-	err = ebt_reader_meta(trace_reader(report->trace), "host.os", &os);
-	if (err)
-		return err;
-	err = trace_sym(report->trace, &v.sym);
-	if (err)
-		return err;
-	err = module_model_create(report->trace, v.sym, &model);
-	if (err)
-		return err;
-	err = out_begin(report->out, &table);
+	err = ebt_reader_meta(trace_reader(report->trace), "host.os", &os) ?:
+	      trace_sym(report->trace, &v.sym) ?:
+	      module_model_create(report->trace, v.sym, &model) ?:
+	      out_begin(report->out, &table);
 	if (err)
 		return err;
 	v.model = model;

@@ -30,11 +30,6 @@ struct summary_view {
 
 /* --- finding out --- */
 
-static struct ebt_error *meta(struct summary_view *v, const char *key, const char **ret)
-{
-	return ebt_reader_meta(trace_reader(v->report->trace), key, ret);
-}
-
 /* The command, or the first of the processes that were asked for: the one that is there longest. */
 static const struct summary_process *find_target(const struct summary_view *v, const char *kind)
 {
@@ -64,15 +59,11 @@ static struct ebt_error *prepare(struct summary_view *v)
 	struct ebt_error *err;
 
 	v->seconds = (double)trace_window_ns(trace) / 1e9;
-	err = meta(v, "host.machine", &machine);
-	if (!err)
-		err = meta(v, "target.kind", &kind);
-	if (!err)
-		err = trace_names(trace, &v->names);
-	if (!err)
-		err = summary_read(trace, &v->summary);
-	if (!err)
-		err = syscall_model_create(trace, NULL, &v->syscalls);
+	err = ebt_reader_meta(trace_reader(trace), "host.machine", &machine) ?:
+	      ebt_reader_meta(trace_reader(trace), "target.kind", &kind) ?:
+	      trace_names(trace, &v->names) ?:
+	      summary_read(trace, &v->summary) ?:
+	      syscall_model_create(trace, NULL, &v->syscalls);
 	if (err)
 		return err;
 	v->target = find_target(v, kind);
@@ -265,15 +256,11 @@ static struct ebt_error *put_threads(struct summary_view *v)
 
 static struct ebt_error *put_json(struct summary_view *v)
 {
-	struct ebt_error *err = put_processes(v);
-
-	if (!err)
-		err = put_totals(v);
-	if (!err)
-		err = syscall_profile_put_classes(v->report->out, &v->profile);
-	if (!err)
-		err = put_syscalls(v);
-	return err ? err : put_threads(v);
+	return put_processes(v) ?:
+	       put_totals(v) ?:
+	       syscall_profile_put_classes(v->report->out, &v->profile) ?:
+	       put_syscalls(v) ?:
+	       put_threads(v);
 }
 
 /* Rows that were lost until the interval's end, and not told for one before it. */
@@ -303,10 +290,8 @@ static struct ebt_error *put_lost(struct trace *trace, struct json *json)
 static struct ebt_error *put_line(struct summary_view *v)
 {
 	struct json *json = out_line_begin(v->report->out);
-	struct ebt_error *err = put_json(v);
+	struct ebt_error *err = put_json(v) ?: put_lost(v->report->trace, json);
 
-	if (!err)
-		err = put_lost(v->report->trace, json);
 	out_line_end(v->report->out);
 	return err;
 }
@@ -359,13 +344,10 @@ static struct ebt_error *check_format(const struct report *report)
 static struct ebt_error *run_summary(struct report *report)
 {
 	struct summary_view v = { .report = report };
-	struct ebt_error *err = check_format(report);
+	struct ebt_error *err = check_format(report) ?:
+				prepare(&v) ?:
+				syscall_model_warn_none(report->trace);
 
-	if (err)
-		return err;
-	err = prepare(&v);
-	if (!err)
-		err = syscall_model_warn_none(report->trace);
 	if (!err && options_flag(report->options, "ndjson"))
 		err = put_line(&v);
 	else if (!err)

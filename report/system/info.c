@@ -24,6 +24,11 @@ static char *copy_str(struct ebt_str s)
 	return strndup(s.data, s.len);
 }
 
+static bool str_is(struct ebt_str s, const char *other)
+{
+	return strlen(other) == s.len && !memcmp(s.data, other, s.len);
+}
+
 static void source_deinit(struct info_source *source)
 {
 	free(source->name);
@@ -134,37 +139,26 @@ static struct ebt_error *collect_tables(struct trace *trace, struct info *info)
 
 /* --- small tables --- */
 
+/* The last row of a key counts. */
 static struct ebt_error *add_meta(void *arg, const struct ebt_row *row)
 {
 	struct info *info = arg;
-	struct ebt_str key = ebt_meta_key(row), value = ebt_meta_value(row);
-	struct info_pair *pair = NULL;
+	const struct ebt_str key = ebt_meta_key(row);
 	struct ebt_error *err;
-	char *copy;
+	size_t i = 0;
 
-	for (size_t i = 0; i < info->n_meta && !pair; i++) {
-		if (strlen(info->meta[i].key) == key.len &&
-		    !memcmp(info->meta[i].key, key.data, key.len))
-			pair = &info->meta[i];
-	}
-	if (!pair && info->n_meta == MAX_ENTRIES)
+	while (i < info->n_meta && !str_is(key, info->meta[i].key))
+		i++;
+	if (i == MAX_ENTRIES)
 		return NULL;
-	if (!pair) {
-		err = ebt_array_reserve(&info->meta, info->n_meta, &info->meta_capacity);
-		if (err)
-			return err;
-		pair = &info->meta[info->n_meta];
-		*pair = (struct info_pair){ .key = copy_str(key) };
-		if (!pair->key)
-			return &ebt_enomem;
-		info->n_meta++;
-	}
-	copy = copy_str(value);
-	if (!copy)
-		return &ebt_enomem;
-	free(pair->value);
-	pair->value = copy;
-	return NULL;
+	err = ebt_array_reserve(&info->meta, i, &info->meta_capacity);
+	if (err)
+		return err;
+	if (i == info->n_meta)
+		info->meta[info->n_meta++] = (struct info_pair){ .key = copy_str(key) };
+	free(info->meta[i].value);
+	info->meta[i].value = copy_str(ebt_meta_value(row));
+	return info->meta[i].key && info->meta[i].value ? NULL : &ebt_enomem;
 }
 
 /* The last row of a source counts. */
@@ -172,84 +166,73 @@ static struct ebt_error *add_source(void *arg, const struct ebt_row *row)
 {
 	struct info *info = arg;
 	const struct ebt_field *status = &row->batch->table->fields[EBT_F_source_status];
-	struct info_source new = {
-		.name = copy_str(ebt_source_name(row)),
+	const struct ebt_str name = ebt_source_name(row);
+	struct info_source *to;
+	struct ebt_error *err;
+	size_t i = 0;
+
+	while (i < info->n_sources && !str_is(name, info->sources[i].name))
+		i++;
+	if (i == MAX_ENTRIES)
+		return NULL;
+	err = ebt_array_reserve(&info->sources, i, &info->sources_capacity);
+	if (err)
+		return err;
+	to = &info->sources[i];
+	if (i == info->n_sources)
+		info->n_sources++;
+	else
+		source_deinit(to);
+	*to = (struct info_source){
+		.name = copy_str(name),
 		.detail = copy_str(ebt_source_detail(row)),
 		.args = copy_str(ebt_source_args(row)),
 		.status = ebt_value_name(status, ebt_source_status(row)),
 	};
-	struct info_source *to = NULL;
-	struct ebt_error *err = &ebt_enomem;
-
-	if (!new.name || !new.detail || !new.args)
-		goto fail;
-	for (size_t i = 0; i < info->n_sources && !to; i++) {
-		if (!strcmp(info->sources[i].name, new.name))
-			to = &info->sources[i];
-	}
-	if (to || info->n_sources == MAX_ENTRIES) {
-		struct info_source old = to ? *to : new;
-
-		if (to)
-			*to = new;
-		source_deinit(&old);
-		return NULL;
-	}
-	err = ebt_array_reserve(&info->sources, info->n_sources, &info->sources_capacity);
-	if (err)
-		goto fail;
-	info->sources[info->n_sources++] = new;
-	return NULL;
-fail:
-	source_deinit(&new);
-	return err;
+	return to->name && to->detail && to->args ? NULL : &ebt_enomem;
 }
 
-static bool str_is(struct ebt_str s, const char *other)
+static bool same_loss(const struct info_loss *loss, const struct ebt_row *row)
 {
-	return strlen(other) == s.len && !memcmp(s.data, other, s.len);
+	return loss->reason_value == ebt_lost_reason(row) &&
+	       loss->table_id == ebt_lost_table_id(row) &&
+	       str_is(ebt_lost_source(row), loss->source) &&
+	       str_is(ebt_lost_detail(row), loss->detail);
 }
 
 static struct ebt_error *add_loss(void *arg, const struct ebt_row *row)
 {
 	struct info *info = arg;
 	const struct ebt_field *reason = &row->batch->table->fields[EBT_F_lost_reason];
-	uint64_t value = ebt_lost_reason(row), table = ebt_lost_table_id(row);
-	struct ebt_str source = ebt_lost_source(row);
-	struct ebt_str detail = ebt_lost_detail(row);
 	uint64_t from = ebt_lost_from(row);
-	struct info_loss *to = NULL;
+	struct info_loss *to;
 	struct ebt_error *err;
+	size_t i = 0;
 
-	for (size_t i = 0; i < info->n_losses && !to; i++) {
-		to = &info->losses[i];
-		if (to->reason_value != value || to->table_id != table ||
-		    !str_is(source, to->source) || !str_is(detail, to->detail))
-			to = NULL;
-	}
-	if (!to && info->n_losses == MAX_ENTRIES) {
-		info->losses_cut = true;
+	while (i < info->n_losses && !same_loss(&info->losses[i], row))
+		i++;
+	info->losses_cut |= i == MAX_ENTRIES;
+	if (i == MAX_ENTRIES)
 		return NULL;
-	}
-	if (!to) {
-		err = ebt_array_reserve(&info->losses, info->n_losses, &info->losses_capacity);
-		if (err)
-			return err;
-		to = &info->losses[info->n_losses];
-		*to = (struct info_loss){ .source = copy_str(source),
-					  .detail = copy_str(detail),
-					  .reason = ebt_value_name(reason, value),
-					  .reason_value = value,
-					  .table_id = table,
-					  .from_ns = from };
+	err = ebt_array_reserve(&info->losses, i, &info->losses_capacity);
+	if (err)
+		return err;
+	to = &info->losses[i];
+	if (i == info->n_losses) {
 		info->n_losses++;
-		if (!to->source || !to->detail)
-			return &ebt_enomem;
+		*to = (struct info_loss){
+			.source = copy_str(ebt_lost_source(row)),
+			.detail = copy_str(ebt_lost_detail(row)),
+			.reason = ebt_value_name(reason, ebt_lost_reason(row)),
+			.reason_value = ebt_lost_reason(row),
+			.table_id = ebt_lost_table_id(row),
+			.from_ns = from,
+		};
 	}
 	to->count = add_sat(to->count, ebt_lost_count(row));
 	to->from_ns = from < to->from_ns ? from : to->from_ns;
 	to->to_ns = row->time > to->to_ns ? row->time : to->to_ns;
-	return NULL;
+	return to->source && to->detail ? NULL : &ebt_enomem;
 }
 
 static struct ebt_error *add_clock(void *arg, const struct ebt_row *row)

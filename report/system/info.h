@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `ebreport info` gathers, apart from how it is shown. */
+/* What `ebreport info` gathers and shows. */
 #ifndef REPORT_SYSTEM_INFO_H
 #define REPORT_SYSTEM_INFO_H
 
-#include "report/system/info_generated.h"
+#include "report/cli/command.h"
+#include "report/procs/containers.h"
 #include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
 
@@ -64,6 +65,17 @@ const struct info_table *info_table(const struct info *info, uint16_t id);
 /* EBT_STOP_*; whatever a later version has beyond counts as the last. */
 #define INFO_STOPS 16
 
+/* Programs with generated code that has no name; those that come later are not told apart. */
+#define INFO_GENERATED 16
+
+struct info_generated {
+	struct {
+		char name[64]; /* as of a stranger */
+		uint64_t frames;
+	} programs[INFO_GENERATED];
+	unsigned int n;
+};
+
 /* How many frames of the recorded stacks get a name, and how far user stacks were walked: each
  * stack of each row counts. */
 struct info_frames {
@@ -81,5 +93,25 @@ const char *info_method_name(unsigned int methods);
 /* Raw size of the tables with stacks: what counting frames has to read. */
 uint64_t info_stack_bytes(const struct info *info);
 struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret);
+
+/* How the program is made to write what ebrec reads, or NULL where nothing is known. */
+const char *info_generated_hint(const char *name);
+
+/* What is shown. */
+struct info_view {
+	struct report *report;
+	struct out *out;
+	const struct ebt_reader_info *file;
+	struct info info;
+	struct info_frames frames;
+	bool have_frames;
+	struct proc_containers containers;
+};
+
+/* The members of the JSON object that are no tables. */
+struct ebt_error *info_json(struct info_view *v);
+
+/* 8-4-4-4-12 hexadecimal digits. */
+void info_format_uuid(const uint8_t *uuid, char ret[40]);
 
 #endif

@@ -38,6 +38,48 @@ uint64_t info_stack_bytes(const struct info *info)
 	return bytes;
 }
 
+static const struct {
+	const char *prefix, *hint;
+} hints[] = {
+	{ "node", "run it with --perf-basic-prof" },
+	{ "deno", "run it with --v8-flags=--perf-basic-prof" },
+	{ "python", "from Python 3.12 on, run it with -X perf" },
+	{ "java", "run it with -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit" },
+	{ "dotnet", "run it with DOTNET_PerfMapEnabled=1 in its environment" },
+	{ "ruby", "run it with --yjit-perf" },
+	{ "php", "run it with -d opcache.jit_debug=16" },
+	{ "beam.smp", "run it with +JPperf true" },
+	{ "wasmtime", "run it with --profile=perfmap" },
+};
+
+static void add_generated(struct info_generated *generated, struct ebt_str name, uint64_t frames)
+{
+	const size_t room = sizeof(generated->programs[0].name) - 1;
+	const size_t len = name.len < room ? name.len : room;
+	unsigned int i;
+
+	for (i = 0; i < generated->n; i++) {
+		if (strlen(generated->programs[i].name) == len &&
+		    !memcmp(generated->programs[i].name, name.data, len))
+			break;
+	}
+	if (i == INFO_GENERATED)
+		return;
+	/* A name with a NUL in it is cut there. */
+	if (i == generated->n)
+		strncpy(generated->programs[generated->n++].name, name.data, len);
+	generated->programs[i].frames += frames;
+}
+
+const char *info_generated_hint(const char *name)
+{
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		if (!strncmp(name, hints[i].prefix, strlen(hints[i].prefix)))
+			return hints[i].hint;
+	}
+	return NULL;
+}
+
 static struct ebt_error *resolve(struct frame_counter *c, const struct stack_visit *visit,
 				 const struct ebt_stack *stack, struct counted *ret)
 {
@@ -125,8 +167,8 @@ static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++)
 		c->frames->unresolved[r] += counted->n[r];
 	if (counted->n[SYM_ANONYMOUS] && visit->task)
-		info_generated_add(&c->frames->generated, names_process(c->names, visit->task),
-				   counted->n[SYM_ANONYMOUS]);
+		add_generated(&c->frames->generated, names_process(c->names, visit->task),
+			      counted->n[SYM_ANONYMOUS]);
 	return NULL;
 }
 
@@ -137,13 +179,9 @@ struct ebt_error *info_count_frames(struct trace *trace, struct info_frames *ret
 
 	*ret = (struct info_frames){ 0 };
 	trace_no_inline(trace);
-	err = trace_sym(trace, &c.sym);
-	if (err)
-		return err;
-	err = trace_names(trace, &c.names);
-	if (err)
-		return err;
-	err = stack_iterator_all(trace, 0, count_stack, &c);
+	err = trace_sym(trace, &c.sym) ?:
+	      trace_names(trace, &c.names) ?:
+	      stack_iterator_all(trace, 0, count_stack, &c);
 	free(c.stacks);
 	return err;
 }

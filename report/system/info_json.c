@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file, the host, the clocks and the frames of `ebreport info --json`. */
 #include "report/out/out.h"
-#include "report/system/info_view.h"
+#include "report/system/info.h"
 
 #include <string.h>
 
