@@ -4,14 +4,22 @@
  * of them. A report describes its table once: what it can be grouped by, its figures, and how each
  * stands in a column.
  *
- *	#define AT(field) offsetof(struct sum, field)
- *	static const struct group_column columns[] = {
- *		{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count), NULL, 0 },
- *		{ { "duration_ns", "TIME", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(ns), NULL, 90 },
- *	};
+ *	#define FIGURES(X)                                                           \
+ *		X("count", "COUNT", OUT_U64, out_u64(sum->count))                    \
+ *		X("duration_ns", "TIME", OUT_DURATION, out_u64(sum->ns), OUT_SORT, 90)
+ *
+ *	static void put_figures(const struct grouping *g, const void *figures,
+ *				struct out_value *values)
+ *	{
+ *		const struct sum *sum = figures;
+ *
+ *		GROUP_PUT(values, FIGURES);
+ *	}
+ *
+ *	static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
  *	static const struct group_table table = {
  *		.keys = GROUP_TASK_KEYS, .by = "process",
- *		.columns = columns, .n_columns = 2, .size = sizeof(struct sum), .merge = merge,
+ *		.columns = &columns, .size = sizeof(struct sum), .merge = merge,
  *	};
  *
  *	err = grouping_create(report, &table, NULL, NULL, &g);
@@ -85,31 +93,26 @@ struct group_own {
 };
 #define GROUP_MAX_CELLS 16
 
-/* How a figure becomes a value. The three of a histogram are null where it is empty. */
-enum group_figure {
-	GROUP_U64,
-	GROUP_ROUNDED,	  /* of a double */
-	GROUP_PER_SECOND, /* of a uint64_t: in a second of the window, as OUT_FLOAT */
-	GROUP_HISTOGRAM_COUNT,
-	GROUP_HISTOGRAM_SUM,
-	GROUP_AVG,
-	GROUP_P50,
-	GROUP_P99,
-	GROUP_MAX,
-	GROUP_GET, /* by the column's function */
-};
-
 /* Among a column's flags: rows below rows have no such figure; a key's column that is shown beside
  * the label too. */
 #define GROUP_ABOVE  (1u << 16)
 #define GROUP_BESIDE (1u << 17)
 
-struct group_column {
-	struct out_column out;
-	enum group_figure figure;
-	size_t at; /* offset in the figures */
-	struct out_value (*get)(const struct grouping *g, const void *figures);
+/* The columns of figures, and what puts the figures of a group into them. */
+struct group_columns {
+	const struct out_column *columns;
+	size_t n;
+	void (*put)(const struct grouping *g, const void *figures, struct out_value *values);
 };
+/* Of a list of columns (report/out/out.h), at the most those that GROUP_PUT() has of `put`. */
+#define GROUP_COLUMNS(LIST, put_)                                           \
+	{                                                                   \
+		.columns = (const struct out_column[]){ LIST(OUT_COLUMN) }, \
+		.n = sizeof((struct out_column[]){ LIST(OUT_COLUMN) }) /    \
+		     sizeof(struct out_column),                             \
+		.put = put_,                                                \
+	}
+#define GROUP_PUT(values, LIST) memcpy((values), OUT_VALUES(LIST), sizeof(OUT_VALUES(LIST)))
 
 struct group_table {
 	unsigned int keys; /* 1 << enum group_key */
@@ -121,8 +124,7 @@ struct group_table {
 	/* GROUP_MAPPING: what a file_kind is called; NULL where it is a file. */
 	const char *(*mapping)(uint32_t file_kind);
 
-	const struct group_column *columns;
-	size_t n_columns;
+	const struct group_columns *columns;
 	size_t size; /* of the figures of a group; all zero: nothing yet */
 	/* NULL where nothing stands below a row, and nobody wants grouping_all(). */
 	struct ebt_error *(*merge)(void *to, const void *from);
@@ -136,9 +138,7 @@ struct group_table {
 	/* --stacks and --flame, of tables whose rows have stacks. */
 	const uint16_t *stack_tables; /* whose stacks are symbolized together; ends with 0 */
 	const char *stack_by;	      /* NULL: "stack" */
-	/* Of rows by stack; NULL: the same as of others. */
-	const struct group_column *stack_columns;
-	size_t n_stack_columns;
+	const struct group_columns *stack_columns; /* of rows by stack; NULL: those of others */
 	bool json_stacks; /* JSON has them without --stacks, unless there is --by */
 	const char *unit; /* of weights; NULL: ns */
 	uint64_t (*weight)(const void *figures);
@@ -188,7 +188,7 @@ struct calltree *grouping_take_tree(struct grouping *g);
 /* By which keys the table is, but not --stacks: 1 << each. */
 unsigned int grouping_keys(const struct grouping *g);
 /* Columns that it has instead of the table's own. */
-void grouping_set_columns(struct grouping *g, const struct group_column *columns, size_t n);
+void grouping_set_columns(struct grouping *g, const struct group_columns *columns);
 /* Sorts by this column where --sort does not say, instead of by the one with OUT_SORT. */
 void grouping_sort_by(struct grouping *g, const char *column);
 /* The node of a row's stack in that tree; 0 where nobody asks. */

@@ -222,7 +222,6 @@ struct ebt_error *grouping_create(struct report *report, const struct group_tabl
 	g->table = table;
 	g->arg = arg;
 	g->columns = table->columns;
-	g->n_columns = table->n_columns;
 	g->tree = tree;
 	g->seconds = to > from ? (double)(to - from) / 1e9 : 0;
 	g->all = calloc(1, table->size);
@@ -275,10 +274,9 @@ unsigned int grouping_keys(const struct grouping *g)
 	return g->by.keys;
 }
 
-void grouping_set_columns(struct grouping *g, const struct group_column *columns, size_t n)
+void grouping_set_columns(struct grouping *g, const struct group_columns *columns)
 {
 	g->columns = columns;
-	g->n_columns = n;
 }
 
 void grouping_sort_by(struct grouping *g, const char *column)

@@ -67,8 +67,7 @@ struct grouping {
 	struct report *report;
 	const struct group_table *table;
 	void *arg;
-	const struct group_column *columns;
-	size_t n_columns;
+	const struct group_columns *columns;
 	struct calltree *tree, *own_tree;
 	bool rows, stacks; /* which sets are asked for */
 	const char *flame;

@@ -6,7 +6,6 @@
 
 #include "format/base/cleanup.h"
 #include "report/group/private.h"
-#include "report/out/histogram.h"
 #include "report/stacks/out_stacks.h"
 
 #define MAX_COLUMNS 80
@@ -18,8 +17,7 @@ struct rows {
 	size_t n_keys; /* without the one of rows below */
 	struct out_column columns[MAX_COLUMNS];
 	size_t n_columns, first_figure;
-	const struct group_column *figures;
-	size_t n_figures;
+	const struct group_columns *figures;
 	bool label; /* the first column is one */
 	char *sums; /* figures of the rows above rows; NULL: there are none below */
 	size_t n;
@@ -99,16 +97,6 @@ static void add_key(struct rows *r, size_t level, bool labelled)
 	}
 }
 
-/* Of rows by stack there may be others. */
-static void choose_figures(struct rows *r)
-{
-	const struct group_table *table = r->g->table;
-	bool own = r->set == &r->g->by_stack && table->stack_columns;
-
-	r->figures = own ? table->stack_columns : r->g->columns;
-	r->n_figures = own ? table->n_stack_columns : r->g->n_columns;
-}
-
 static void add_columns(struct rows *r)
 {
 	if (r->label)
@@ -118,12 +106,14 @@ static void add_columns(struct rows *r)
 					     OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX };
 	for (size_t i = 0; i < r->set->n_levels; i++)
 		add_key(r, i, r->label && (!i || i == r->n_keys));
-	choose_figures(r);
+	r->figures = r->g->columns;
+	if (r->set == &r->g->by_stack && r->g->table->stack_columns)
+		r->figures = r->g->table->stack_columns;
 	r->first_figure = r->n_columns;
-	for (size_t i = 0; i < r->n_figures; i++) {
+	for (size_t i = 0; i < r->figures->n; i++) {
 		struct out_column *column = &r->columns[r->n_columns++];
 
-		*column = r->figures[i].out;
+		*column = r->figures->columns[i];
 		if (r->g->sort)
 			column->flags &= ~(unsigned int)OUT_SORT;
 		if (r->g->sort && !strcmp(column->key, r->g->sort))
@@ -132,41 +122,6 @@ static void add_columns(struct rows *r)
 }
 
 /* --- values --- */
-
-static struct out_value from_histogram(const struct histogram *h, enum group_figure figure)
-{
-	switch (figure) {
-	case GROUP_HISTOGRAM_COUNT:
-		return out_u64(h->count);
-	case GROUP_HISTOGRAM_SUM:
-		return out_u64(h->sum);
-	case GROUP_AVG:
-		return out_average(h);
-	case GROUP_MAX:
-		return out_maximum(h);
-	default:
-		return out_percentile(h, figure == GROUP_P50 ? 50 : 99);
-	}
-}
-
-static struct out_value column_value(const struct grouping *g, const struct group_column *column,
-				     const void *figures)
-{
-	const void *at = (const char *)figures + column->at;
-
-	switch (column->figure) {
-	case GROUP_U64:
-		return out_u64(*(const uint64_t *)at);
-	case GROUP_ROUNDED:
-		return out_rounded(*(const double *)at);
-	case GROUP_PER_SECOND:
-		return out_f64(grouping_per_second(g, (double)*(const uint64_t *)at));
-	case GROUP_GET:
-		return column->get(g, figures);
-	default:
-		return from_histogram(at, column->figure);
-	}
-}
 
 static void put_file(const struct grouping *g, const struct key_level *level, uint32_t value,
 		     struct group_cells *cells)
@@ -283,10 +238,9 @@ static struct ebt_error *put_row(const struct rows *r, unsigned int depth, size_
 	if (r->label)
 		values[0] = out_str((struct ebt_str){ text_get(&texts->labels[from]),
 						      texts->labels[from].len });
-	for (size_t i = 0; i < r->n_figures; i++) {
-		if (!depth || !(r->figures[i].out.flags & GROUP_ABOVE))
-			values[r->first_figure + i] = column_value(r->g, &r->figures[i], figures);
-	}
+	r->figures->put(r->g, figures, values + r->first_figure);
+	for (size_t i = r->first_figure; depth && i < r->n_columns; i++)
+		values[i].null |= (r->columns[i].flags & GROUP_ABOVE) != 0;
 	return out_row_n(r->g->report->out, depth, values, r->n_columns);
 }
 

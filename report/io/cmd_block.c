@@ -370,81 +370,55 @@ static const struct group_own own[] = {
 	{ "operation", "OPERATION", operation_columns, 1, true, put_operation },
 };
 
-static struct out_value get_async(const struct grouping *g, const void *figures)
-{
-	const struct block_sum *sum = figures;
+#define ALL (OUT_DETAIL | GROUP_ABOVE)
 
-	(void)g;
-	return out_u64(sum->total.count - sum->n[SYNC]);
-}
+#define FIGURES(X)                                                                               \
+	X("ios", "IOS", OUT_U64, out_u64(sum->total.count))                                      \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(sum->n[BYTES]), OUT_SORT)                         \
+	X("sync_ios", "SYNC", OUT_U64, out_u64(sum->n[SYNC]))                                    \
+	X("async_ios", "ASYNC", OUT_U64, out_u64(sum->total.count - sum->n[SYNC]), 0, 112)       \
+	X("merges", "MERGED", OUT_U64, out_u64(sum->n[MERGES]), 0, 120)                          \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->total, 50), 0, 90)                 \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->total, 99))                        \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->total), 0, 100)                       \
+	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&sum->queue, 50), 0, 150)    \
+	X("queue_p99_ns", "Q-P99", OUT_DURATION, out_percentile(&sum->queue, 99))                \
+	X("queue_max_ns", "Q-MAX", OUT_DURATION, out_maximum(&sum->queue), 0, 170)               \
+	X("device_p50_ns", "DEVICE-P50", OUT_DURATION, out_percentile(&sum->device, 50), 0, 140) \
+	X("device_p99_ns", "D-P99", OUT_DURATION, out_percentile(&sum->device, 99))              \
+	X("device_max_ns", "D-MAX", OUT_DURATION, out_maximum(&sum->device), 0, 160)             \
+	X("read_bytes", NULL, OUT_BYTES, out_u64(sum->n[READ_BYTES]), ALL)                       \
+	X("write_bytes", NULL, OUT_BYTES, out_u64(sum->n[WRITE_BYTES]), ALL)                     \
+	X("read_ios", NULL, OUT_U64, out_u64(sum->n[READ_IOS]), ALL)                             \
+	X("write_ios", NULL, OUT_U64, out_u64(sum->n[WRITE_IOS]), ALL)                           \
+	X("total_ns", NULL, OUT_DURATION, out_u64(sum->total.sum), OUT_DETAIL)                   \
+	X("queue_total_ns", NULL, OUT_DURATION, out_u64(sum->queue.sum), OUT_DETAIL)             \
+	X("device_total_ns", NULL, OUT_DURATION, out_u64(sum->device.sum), OUT_DETAIL)           \
+	X("waited_ns", NULL, OUT_DURATION, out_u64(sum->n[WAITED_NS]), ALL)                      \
+	X("requeues", NULL, OUT_U64, out_u64(sum->n[REQUEUES]), OUT_DETAIL)                      \
+	X("errors", NULL, OUT_U64, out_u64(sum->n[ERRORS]), OUT_DETAIL)                          \
+	X("in_flight", NULL, OUT_U64, out_u64(sum->n[IN_FLIGHT]), OUT_DETAIL)                    \
+	X("dirtier_ios", NULL, OUT_U64, out_u64(sum->n[DIRTIER_IOS]), ALL)                       \
+	X("unknown_ios", NULL, OUT_U64, out_u64(sum->n[UNKNOWN_IOS]), ALL)
 
-static const struct block_depth_span *window_of(const struct grouping *g, const void *figures)
+#define FIGURES_AND_DEPTH(X)                                                                      \
+	FIGURES(X)                                                                                \
+	X("depth_mean", "DEPTH", OUT_FLOAT, span ? out_f64(span->mean) : out_null(), GROUP_ABOVE) \
+	X("depth_max", "DEPTH-MAX", OUT_U64, span ? out_u64(span->max) : out_null(), GROUP_ABOVE) \
+	X("busy_percent", "BUSY-%", OUT_PERCENT, span ? out_f64(busy_percent(span)) : out_null(), \
+	  GROUP_ABOVE)
+
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct block *b = grouping_arg(g);
+	const struct block_sum *sum = figures;
+	const struct block_depth_span *span = b->window ? &b->window[sum->index] : NULL;
 
-	return b->window ? &b->window[((const struct block_sum *)figures)->index] : NULL;
+	GROUP_PUT(values, FIGURES_AND_DEPTH);
 }
 
-static struct out_value get_depth_mean(const struct grouping *g, const void *figures)
-{
-	const struct block_depth_span *span = window_of(g, figures);
-
-	return span ? out_f64(span->mean) : out_null();
-}
-
-static struct out_value get_depth_max(const struct grouping *g, const void *figures)
-{
-	const struct block_depth_span *span = window_of(g, figures);
-
-	return span ? out_u64(span->max) : out_null();
-}
-
-static struct out_value get_busy(const struct grouping *g, const void *figures)
-{
-	const struct block_depth_span *span = window_of(g, figures);
-
-	return span ? out_f64(busy_percent(span)) : out_null();
-}
-
-#define COUNT(i)	      GROUP_U64, offsetof(struct block_sum, n[i])
-#define OF(figure, histogram) figure, offsetof(struct block_sum, histogram)
-#define ALL		      (OUT_DETAIL | GROUP_ABOVE)
-
-static const struct group_column columns[] = {
-	{ { "ios", "IOS", OUT_U64, 0 }, OF(GROUP_HISTOGRAM_COUNT, total) },
-	{ { "bytes", "BYTES", OUT_BYTES, OUT_SORT }, COUNT(BYTES) },
-	{ { "sync_ios", "SYNC", OUT_U64, 0 }, COUNT(SYNC) },
-	{ { "async_ios", "ASYNC", OUT_U64, 0, 112 }, GROUP_GET, 0, get_async },
-	{ { "merges", "MERGED", OUT_U64, 0, 120 }, COUNT(MERGES) },
-	{ { "p50_ns", "P50", OUT_DURATION, 0, 90 }, OF(GROUP_P50, total) },
-	{ { "p99_ns", "P99", OUT_DURATION, 0 }, OF(GROUP_P99, total) },
-	{ { "max_ns", "MAX", OUT_DURATION, 0, 100 }, OF(GROUP_MAX, total) },
-	{ { "queue_p50_ns", "QUEUE-P50", OUT_DURATION, 0, 150 }, OF(GROUP_P50, queue) },
-	{ { "queue_p99_ns", "Q-P99", OUT_DURATION, 0 }, OF(GROUP_P99, queue) },
-	{ { "queue_max_ns", "Q-MAX", OUT_DURATION, 0, 170 }, OF(GROUP_MAX, queue) },
-	{ { "device_p50_ns", "DEVICE-P50", OUT_DURATION, 0, 140 }, OF(GROUP_P50, device) },
-	{ { "device_p99_ns", "D-P99", OUT_DURATION, 0 }, OF(GROUP_P99, device) },
-	{ { "device_max_ns", "D-MAX", OUT_DURATION, 0, 160 }, OF(GROUP_MAX, device) },
-	{ { "read_bytes", NULL, OUT_BYTES, ALL }, COUNT(READ_BYTES) },
-	{ { "write_bytes", NULL, OUT_BYTES, ALL }, COUNT(WRITE_BYTES) },
-	{ { "read_ios", NULL, OUT_U64, ALL }, COUNT(READ_IOS) },
-	{ { "write_ios", NULL, OUT_U64, ALL }, COUNT(WRITE_IOS) },
-	{ { "total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, total) },
-	{ { "queue_total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, queue) },
-	{ { "device_total_ns", NULL, OUT_DURATION, OUT_DETAIL }, OF(GROUP_HISTOGRAM_SUM, device) },
-	{ { "waited_ns", NULL, OUT_DURATION, ALL }, COUNT(WAITED_NS) },
-	{ { "requeues", NULL, OUT_U64, OUT_DETAIL }, COUNT(REQUEUES) },
-	{ { "errors", NULL, OUT_U64, OUT_DETAIL }, COUNT(ERRORS) },
-	{ { "in_flight", NULL, OUT_U64, OUT_DETAIL }, COUNT(IN_FLIGHT) },
-	{ { "dirtier_ios", NULL, OUT_U64, ALL }, COUNT(DIRTIER_IOS) },
-	{ { "unknown_ios", NULL, OUT_U64, ALL }, COUNT(UNKNOWN_IOS) },
-	/* By device alone: */
-	{ { "depth_mean", "DEPTH", OUT_FLOAT, GROUP_ABOVE }, GROUP_GET, 0, get_depth_mean },
-	{ { "depth_max", "DEPTH-MAX", OUT_U64, GROUP_ABOVE }, GROUP_GET, 0, get_depth_max },
-	{ { "busy_percent", "BUSY-%", OUT_PERCENT, GROUP_ABOVE }, GROUP_GET, 0, get_busy },
-};
-#define N_COLUMNS	(sizeof(columns) / sizeof(columns[0]))
-#define N_DEPTH_COLUMNS 3
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
+static const struct group_columns device_figures = GROUP_COLUMNS(FIGURES_AND_DEPTH, put_figures);
 
 static const struct group_table requests = {
 	.keys = GROUP_TASK_KEYS,
@@ -452,8 +426,7 @@ static const struct group_table requests = {
 	.n_own = 2,
 	.by = "process,device",
 	.detail = "operation",
-	.columns = columns,
-	.n_columns = N_COLUMNS - N_DEPTH_COLUMNS,
+	.columns = &columns,
 	.size = sizeof(struct block_sum),
 	.merge = merge,
 	.deinit = deinit,
@@ -527,7 +500,7 @@ static struct ebt_error *cmd_block(struct report *report)
 	b.depths = options_flag(report->options, "depth") || b.devices;
 	b.histogram = options_flag(report->options, "histogram");
 	if (b.devices)
-		grouping_set_columns(g, columns, N_COLUMNS);
+		grouping_set_columns(g, &device_figures);
 	err = read_rows(&b, g);
 	return err ? err : put_all(&b, g);
 }

@@ -37,27 +37,33 @@ static struct ebt_error *merge(void *to, const void *from)
 	return NULL;
 }
 
-#define AT(field) GROUP_U64, offsetof(struct net_sum, field)
+#define SUMS(X)                                                                     \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64(sum->tx_bytes), OUT_SORT)          \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(sum->rx_bytes))                \
+	X("sends", "SENDS", OUT_U64, out_u64(sum->sends), OUT_OPTIONAL)             \
+	X("receives", "RECEIVES", OUT_U64, out_u64(sum->receives), OUT_OPTIONAL)    \
+	X("connects", "CONNECTS", OUT_U64, out_u64(sum->connects))                  \
+	X("connects_failed", "FAILED", OUT_U64, out_u64(sum->failed))               \
+	X("accepts", "ACCEPTS", OUT_U64, out_u64(sum->accepts))                     \
+	X("retransmits", "RETRANS", OUT_U64, out_u64(sum->retransmits))             \
+	X("resets", "RESETS", OUT_U64, out_u64(sum->resets), OUT_OPTIONAL)          \
+	X("tx_packets", "PACKETS", OUT_U64, out_u64(sum->tx_packets), OUT_OPTIONAL) \
+	X("tx_packet_bytes", "ON-DEVICES", OUT_BYTES, out_u64(sum->tx_packet_bytes), OUT_DETAIL)
 
-static const struct group_column sum_columns[] = {
-	{ { "tx_bytes", "SENT", OUT_BYTES, OUT_SORT }, AT(tx_bytes) },
-	{ { "rx_bytes", "RECEIVED", OUT_BYTES, 0 }, AT(rx_bytes) },
-	{ { "sends", "SENDS", OUT_U64, OUT_OPTIONAL }, AT(sends) },
-	{ { "receives", "RECEIVES", OUT_U64, OUT_OPTIONAL }, AT(receives) },
-	{ { "connects", "CONNECTS", OUT_U64, 0 }, AT(connects) },
-	{ { "connects_failed", "FAILED", OUT_U64, 0 }, AT(failed) },
-	{ { "accepts", "ACCEPTS", OUT_U64, 0 }, AT(accepts) },
-	{ { "retransmits", "RETRANS", OUT_U64, 0 }, AT(retransmits) },
-	{ { "resets", "RESETS", OUT_U64, OUT_OPTIONAL }, AT(resets) },
-	{ { "tx_packets", "PACKETS", OUT_U64, OUT_OPTIONAL }, AT(tx_packets) },
-	{ { "tx_packet_bytes", "ON-DEVICES", OUT_BYTES, OUT_DETAIL }, AT(tx_packet_bytes) },
-};
+static void put_sums(const struct grouping *g, const void *figures, struct out_value *values)
+{
+	const struct net_sum *sum = figures;
+
+	(void)g;
+	GROUP_PUT(values, SUMS);
+}
+
+static const struct group_columns sum_columns = GROUP_COLUMNS(SUMS, put_sums);
 
 static const struct group_table sums = {
 	.keys = GROUP_TASK_KEYS,
 	.by = "process",
-	.columns = sum_columns,
-	.n_columns = sizeof(sum_columns) / sizeof(sum_columns[0]),
+	.columns = &sum_columns,
 	.size = sizeof(struct net_sum),
 	.merge = merge,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport cache`: the page cache, by task and by file. */
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
@@ -45,68 +44,39 @@ static uint64_t lookups(const struct cache_sum *sum)
 	return sum->hits + sum->misses;
 }
 
-static struct out_value get_lookups(const struct grouping *g, const void *figures)
-{
-	return has_lookups(g) ? out_u64(lookups(figures)) : out_null();
-}
-
-static struct out_value get_hits(const struct grouping *g, const void *figures)
-{
-	const struct cache_sum *sum = figures;
-
-	return has_lookups(g) ? out_u64(sum->hits) : out_null();
-}
-
 static double hit_percent(const struct cache_sum *sum)
 {
 	return lookups(sum) ? (double)sum->hits * 100 / (double)lookups(sum) : 0;
 }
 
-static struct out_value get_percent(const struct grouping *g, const void *figures)
-{
-	return has_lookups(g) && lookups(figures) ? out_f64(hit_percent(figures)) : out_null();
-}
+#define FIGURES(X)                                                                    \
+	X("lookups", "LOOKUPS", OUT_U64, out_u64_if(known, lookups(sum)), OUT_SORT)   \
+	X("hits", "HITS", OUT_U64, out_u64_if(known, sum->hits))                      \
+	X("hit_percent", "HIT %", OUT_PERCENT,                                        \
+	  known &&lookups(sum) ? out_f64(hit_percent(sum)) : out_null())              \
+	X("misses", "MISSES", OUT_U64, out_u64(known ? sum->misses : read))           \
+	X("misses_ahead", "IN TIME", OUT_U64, out_u64_if(known, sum->ahead), 0, 92)   \
+	X("readahead", "READAHEAD", OUT_U64, out_u64_if(known, cache_readahead(sum))) \
+	X("added", "ADDED", OUT_U64, out_u64(sum->added), 0, 84)                      \
+	X("dirtied", "DIRTIED", OUT_U64, out_u64(sum->dirtied))                       \
+	X("deleted", "DELETED", OUT_U64, out_u64(sum->deleted), 0, 100)
 
-/* Without lookups, what was added not to be written has been read for somebody. */
-static struct out_value get_misses(const struct grouping *g, const void *figures)
-{
-	const struct cache_sum *sum = figures;
-	uint64_t read = sum->added > sum->written ? sum->added - sum->written : 0;
-
-	return out_u64(has_lookups(g) ? sum->misses : read);
-}
-
-static struct out_value get_ahead(const struct grouping *g, const void *figures)
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct cache_sum *sum = figures;
+	const bool known = has_lookups(g);
+	/* Without lookups, what was added not to be written has been read for somebody. */
+	const uint64_t read = sum->added > sum->written ? sum->added - sum->written : 0;
 
-	return has_lookups(g) ? out_u64(sum->ahead) : out_null();
+	GROUP_PUT(values, FIGURES);
 }
 
-static struct out_value get_readahead(const struct grouping *g, const void *figures)
-{
-	return has_lookups(g) ? out_u64(cache_readahead(figures)) : out_null();
-}
-
-#define AT(field) offsetof(struct cache_sum, field)
-
-static const struct group_column columns[] = {
-	{ { "lookups", "LOOKUPS", OUT_U64, OUT_SORT }, GROUP_GET, 0, get_lookups },
-	{ { "hits", "HITS", OUT_U64, 0 }, GROUP_GET, 0, get_hits },
-	{ { "hit_percent", "HIT %", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent },
-	{ { "misses", "MISSES", OUT_U64, 0 }, GROUP_GET, 0, get_misses },
-	{ { "misses_ahead", "IN TIME", OUT_U64, 0, 92 }, GROUP_GET, 0, get_ahead },
-	{ { "readahead", "READAHEAD", OUT_U64, 0 }, GROUP_GET, 0, get_readahead },
-	{ { "added", "ADDED", OUT_U64, 0, 84 }, GROUP_U64, AT(added) },
-	{ { "dirtied", "DIRTIED", OUT_U64, 0 }, GROUP_U64, AT(dirtied) },
-	{ { "deleted", "DELETED", OUT_U64, 0, 100 }, GROUP_U64, AT(deleted) },
-};
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
 
 static const struct group_table cache = {
 	.keys = GROUP_TASK_KEYS | 1u << GROUP_FILE,
 	.by = "process",
-	.columns = columns,
-	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.columns = &columns,
 	.size = sizeof(struct cache_sum),
 	.merge = merge,
 	.hidden = hidden,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport faults`: page faults by task, by mapping, by stack. */
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "format/base/cleanup.h"
 #include "report/group/group.h"
@@ -133,25 +132,6 @@ static uint64_t total(const void *figures)
 	return sum->minor + sum->major;
 }
 
-static struct out_value get_total(const struct grouping *g, const void *figures)
-{
-	(void)g;
-	return out_u64(total(figures));
-}
-
-static struct out_value get_rate(const struct grouping *g, const void *figures)
-{
-	return out_f64(grouping_per_second(g, (double)total(figures)));
-}
-
-static struct out_value get_max_at(const struct grouping *g, const void *figures)
-{
-	const struct fault_sum *sum = figures;
-
-	(void)g;
-	return sum->max_ns ? out_u64(sum->max_at) : out_null();
-}
-
 static const char *mapping_name(uint32_t kind)
 {
 	static const char *const names[] = {
@@ -181,30 +161,38 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 	text_duration(text, sum->max_ns);
 }
 
-#define AT(field) offsetof(struct fault_sum, field)
+#define FIGURES(X)                                                                       \
+	X("minor", "MINOR", OUT_U64, out_u64(sum->minor))                                \
+	X("major", "MAJOR", OUT_U64, out_u64(sum->major))                                \
+	X("total", "TOTAL", OUT_U64, out_u64(total(sum)), OUT_SORT)                      \
+	X("minor_per_s", "MINOR/s", OUT_FLOAT,                                           \
+	  out_f64(grouping_per_second(g, (double)sum->minor)), 0, 108)                   \
+	X("major_per_s", "MAJOR/s", OUT_FLOAT,                                           \
+	  out_f64(grouping_per_second(g, (double)sum->major)), 0, 98)                    \
+	X("total_per_s", "TOTAL/s", OUT_FLOAT,                                           \
+	  out_f64(grouping_per_second(g, (double)total(sum))), 0, 90)                    \
+	X("duration_ns", "TIME", OUT_DURATION, out_u64(sum->ns))                         \
+	X("major_ns", "IN MAJOR", OUT_DURATION, out_u64(sum->major_ns))                  \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->max_ns), 0, 80)                    \
+	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(sum->max_ns, sum->max_at), 0, 150) \
+	X("writes", "WRITES", OUT_U64, out_u64(sum->writes), 0, 118)                     \
+	X("in_kernel", "IN KERNEL", OUT_U64, out_u64(sum->kernel), 0, 130)               \
+	X("silent", "SILENT", OUT_U64, out_u64(sum->silent), 0, 140)
 
-static const struct group_column columns[] = {
-	{ { "minor", "MINOR", OUT_U64, 0 }, GROUP_U64, AT(minor) },
-	{ { "major", "MAJOR", OUT_U64, 0 }, GROUP_U64, AT(major) },
-	{ { "total", "TOTAL", OUT_U64, OUT_SORT }, GROUP_GET, 0, get_total },
-	{ { "minor_per_s", "MINOR/s", OUT_FLOAT, 0, 108 }, GROUP_PER_SECOND, AT(minor) },
-	{ { "major_per_s", "MAJOR/s", OUT_FLOAT, 0, 98 }, GROUP_PER_SECOND, AT(major) },
-	{ { "total_per_s", "TOTAL/s", OUT_FLOAT, 0, 90 }, GROUP_GET, 0, get_rate },
-	{ { "duration_ns", "TIME", OUT_DURATION, 0 }, GROUP_U64, AT(ns) },
-	{ { "major_ns", "IN MAJOR", OUT_DURATION, 0 }, GROUP_U64, AT(major_ns) },
-	{ { "max_ns", "MAX", OUT_DURATION, 0, 80 }, GROUP_U64, AT(max_ns) },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, 0, 150 }, GROUP_GET, 0, get_max_at },
-	{ { "writes", "WRITES", OUT_U64, 0, 118 }, GROUP_U64, AT(writes) },
-	{ { "in_kernel", "IN KERNEL", OUT_U64, 0, 130 }, GROUP_U64, AT(kernel) },
-	{ { "silent", "SILENT", OUT_U64, 0, 140 }, GROUP_U64, AT(silent) },
-};
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
+{
+	const struct fault_sum *sum = figures;
+
+	GROUP_PUT(values, FIGURES);
+}
+
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
 
 static const struct group_table faults = {
 	.keys = GROUP_TASK_KEYS | 1u << GROUP_MAPPING | 1u << GROUP_STACK,
 	.by = "process",
 	.mapping = mapping_name,
-	.columns = columns,
-	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.columns = &columns,
 	.size = sizeof(struct fault_sum),
 	.merge = merge,
 	.stack_tables = (const uint16_t[]){ EBT_T_fault, 0 },

@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 
 #include "format/base/cleanup.h"
 #include "report/memory/mem_stacks.h"
@@ -56,107 +55,72 @@ static struct ebt_error *put_system(struct out *out, const struct mem_model *m)
 
 /* --- figures --- */
 
-static struct out_value get_rate(const struct grouping *g, const void *figures)
+#define FIGURES(X)                                                                                 \
+	X("live_bytes", "LIVE", OUT_BYTES, out_rounded(f->objects.live_bytes), OUT_SORT)           \
+	X("live_count", "OBJECTS", OUT_U64, out_rounded(f->objects.live_count))                    \
+	X("allocated_bytes", "ALLOCATED", OUT_BYTES, out_rounded(f->objects.allocated_bytes))      \
+	X("allocated_count", "ALLOCS", OUT_U64, out_rounded(f->objects.allocated_count), 0, 136)   \
+	X("freed_bytes", "FREED", OUT_BYTES, out_rounded(f->objects.freed_bytes))                  \
+	X("freed_count", NULL, OUT_U64, out_rounded(f->objects.freed_count), OUT_DETAIL)           \
+	X("allocated_bytes_per_s", "ALLOC/s", OUT_BYTES,                                           \
+	  out_rounded(grouping_per_second(g, f->objects.allocated_bytes)))                         \
+	X("waste_bytes", "WASTE", OUT_BYTES, out_rounded(f->objects.waste_bytes), 0, 116)          \
+	X("live_waste_bytes", NULL, OUT_BYTES, out_rounded(f->objects.live_waste_bytes),           \
+	  OUT_DETAIL)                                                                              \
+	X("page_live_bytes", "PAGES", OUT_BYTES, out_rounded(f->pages.live_bytes), 0, 106)         \
+	X("page_live_count", NULL, OUT_U64, out_rounded(f->pages.live_count), OUT_DETAIL)          \
+	X("page_allocated_bytes", "PAGES-GOT", OUT_BYTES, out_rounded(f->pages.allocated_bytes),   \
+	  0, 146)                                                                                  \
+	X("page_freed_bytes", "PAGES-FREED", OUT_BYTES, out_rounded(f->pages.freed_bytes), 0, 168) \
+	X("unknown_frees", NULL, OUT_U64, out_u64(f->unknown_frees), OUT_DETAIL)                   \
+	X("live_error_bytes", NULL, OUT_BYTES, out_rounded(sqrt(f->objects.live_variance)),        \
+	  OUT_DETAIL)                                                                              \
+	X("rate_bytes", NULL, OUT_U64, out_u64(m->rate), OUT_DETAIL)
+
+#define FIGURES_AND_RSS(X)                                                                         \
+	FIGURES(X)                                                                                 \
+	X("rss_bytes", "RSS", OUT_BYTES, out_u64_if(f->has_rss, mem_rss(f)), 0, 96)                \
+	X("rss_peak_bytes", "RSS-PEAK", OUT_BYTES, out_u64_if(f->has_rss, f->rss_peak), 0, 156)    \
+	X("vm_bytes", "VM", OUT_BYTES, out_u64_if(f->has_rss, f->vm_size), 0, 126)                 \
+	X("swap_bytes", NULL, OUT_BYTES, out_u64_if(f->has_rss, f->rss[EBT_V_rss_stat_kind_swap]), \
+	  OUT_DETAIL)
+
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct mem_figures *f = figures;
-
-	return out_rounded(grouping_per_second(g, f->objects.allocated_bytes));
-}
-
-static struct out_value get_error(const struct grouping *g, const void *figures)
-{
-	const struct mem_figures *f = figures;
-
-	(void)g;
-	return out_rounded(sqrt(f->objects.live_variance));
-}
-
-static struct out_value get_sampling(const struct grouping *g, const void *figures)
-{
 	const struct mem_model *m = grouping_arg(g);
 
-	(void)figures;
-	return out_u64(m->rate);
+	GROUP_PUT(values, FIGURES_AND_RSS);
 }
 
-static struct out_value if_rss(const struct mem_figures *f, uint64_t value)
-{
-	return f->has_rss ? out_u64(value) : out_null();
-}
-
-static struct out_value get_rss(const struct grouping *g, const void *figures)
-{
-	(void)g;
-	return if_rss(figures, mem_rss(figures));
-}
-
-static struct out_value get_rss_peak(const struct grouping *g, const void *figures)
-{
-	const struct mem_figures *f = figures;
-
-	(void)g;
-	return if_rss(f, f->rss_peak);
-}
-
-static struct out_value get_vm(const struct grouping *g, const void *figures)
-{
-	const struct mem_figures *f = figures;
-
-	(void)g;
-	return if_rss(f, f->vm_size);
-}
-
-static struct out_value get_swap(const struct grouping *g, const void *figures)
-{
-	const struct mem_figures *f = figures;
-
-	(void)g;
-	return if_rss(f, f->rss[EBT_V_rss_stat_kind_swap]);
-}
-
-#define AT(field)	offsetof(struct mem_figures, field)
-#define OBJECTS(figure) GROUP_ROUNDED, AT(objects.figure)
-#define PAGES(figure)	GROUP_ROUNDED, AT(pages.figure)
-
-static const struct group_column columns[] = {
-	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes) },
-	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count) },
-	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes) },
-	{ { "allocated_count", "ALLOCS", OUT_U64, 0, 136 }, OBJECTS(allocated_count) },
-	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes) },
-	{ { "freed_count", NULL, OUT_U64, OUT_DETAIL }, OBJECTS(freed_count) },
-	{ { "allocated_bytes_per_s", "ALLOC/s", OUT_BYTES, 0 }, GROUP_GET, 0, get_rate },
-	{ { "waste_bytes", "WASTE", OUT_BYTES, 0, 116 }, OBJECTS(waste_bytes) },
-	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes) },
-	{ { "page_live_bytes", "PAGES", OUT_BYTES, 0, 106 }, PAGES(live_bytes) },
-	{ { "page_live_count", NULL, OUT_U64, OUT_DETAIL }, PAGES(live_count) },
-	{ { "page_allocated_bytes", "PAGES-GOT", OUT_BYTES, 0, 146 }, PAGES(allocated_bytes) },
-	{ { "page_freed_bytes", "PAGES-FREED", OUT_BYTES, 0, 168 }, PAGES(freed_bytes) },
-	{ { "unknown_frees", NULL, OUT_U64, OUT_DETAIL }, GROUP_U64, AT(unknown_frees) },
-	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error },
-	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling },
-	/* Of processes. */
-	{ { "rss_bytes", "RSS", OUT_BYTES, 0, 96 }, GROUP_GET, 0, get_rss },
-	{ { "rss_peak_bytes", "RSS-PEAK", OUT_BYTES, 0, 156 }, GROUP_GET, 0, get_rss_peak },
-	{ { "vm_bytes", "VM", OUT_BYTES, 0, 126 }, GROUP_GET, 0, get_vm },
-	{ { "swap_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_swap },
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-#define N_RSS	  4
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
+static const struct group_columns process_columns = GROUP_COLUMNS(FIGURES_AND_RSS, put_figures);
 
 /* Pages are of no cache. */
-static const struct group_column cache_columns[] = {
-	{ { "live_bytes", "LIVE", OUT_BYTES, OUT_SORT }, OBJECTS(live_bytes) },
-	{ { "live_count", "OBJECTS", OUT_U64, 0 }, OBJECTS(live_count) },
-	{ { "allocated_bytes", "ALLOCATED", OUT_BYTES, 0 }, OBJECTS(allocated_bytes) },
-	{ { "allocated_count", "ALLOCS", OUT_U64, 0 }, OBJECTS(allocated_count) },
-	{ { "freed_bytes", "FREED", OUT_BYTES, 0 }, OBJECTS(freed_bytes) },
-	{ { "freed_count", "FREES", OUT_U64, 0 }, OBJECTS(freed_count) },
-	{ { "waste_bytes", "WASTE", OUT_BYTES, 0 }, OBJECTS(waste_bytes) },
-	{ { "live_waste_bytes", NULL, OUT_BYTES, OUT_DETAIL }, OBJECTS(live_waste_bytes) },
-	{ { "live_error_bytes", NULL, OUT_BYTES, OUT_DETAIL }, GROUP_GET, 0, get_error },
-	{ { "rate_bytes", NULL, OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_sampling },
-};
+#define CACHE_FIGURES(X)                                                                      \
+	X("live_bytes", "LIVE", OUT_BYTES, out_rounded(f->objects.live_bytes), OUT_SORT)      \
+	X("live_count", "OBJECTS", OUT_U64, out_rounded(f->objects.live_count))               \
+	X("allocated_bytes", "ALLOCATED", OUT_BYTES, out_rounded(f->objects.allocated_bytes)) \
+	X("allocated_count", "ALLOCS", OUT_U64, out_rounded(f->objects.allocated_count))      \
+	X("freed_bytes", "FREED", OUT_BYTES, out_rounded(f->objects.freed_bytes))             \
+	X("freed_count", "FREES", OUT_U64, out_rounded(f->objects.freed_count))               \
+	X("waste_bytes", "WASTE", OUT_BYTES, out_rounded(f->objects.waste_bytes))             \
+	X("live_waste_bytes", NULL, OUT_BYTES, out_rounded(f->objects.live_waste_bytes),      \
+	  OUT_DETAIL)                                                                         \
+	X("live_error_bytes", NULL, OUT_BYTES, out_rounded(sqrt(f->objects.live_variance)),   \
+	  OUT_DETAIL)                                                                         \
+	X("rate_bytes", NULL, OUT_U64, out_u64(m->rate), OUT_DETAIL)
+
+static void put_cache_figures(const struct grouping *g, const void *figures,
+			      struct out_value *values)
+{
+	const struct mem_figures *f = figures;
+	const struct mem_model *m = grouping_arg(g);
+
+	GROUP_PUT(values, CACHE_FIGURES);
+}
+
+static const struct group_columns cache_columns = GROUP_COLUMNS(CACHE_FIGURES, put_cache_figures);
 
 /* --- by stack --- */
 
@@ -168,27 +132,21 @@ static uint64_t age(const struct grouping *g, uint64_t time)
 	return end > time ? end - time : 0;
 }
 
-static struct out_value get_oldest(const struct grouping *g, const void *figures)
+#define STACK_FIGURES(X)                                                       \
+	X("live_bytes", "LIVE", OUT_BYTES, out_rounded(f->left.bytes))         \
+	X("live_count", "OBJECTS", OUT_U64, out_rounded(f->left.count))        \
+	X("oldest_ns", "OLDEST", OUT_DURATION, out_u64(age(g, f->left.first))) \
+	X("newest_ns", "NEWEST", OUT_DURATION, out_u64(age(g, f->left.last)))  \
+	X("oldest_at_ns", "SINCE s", OUT_TIME, out_u64(f->left.first))
+
+static void put_stack(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct mem_figures *f = figures;
 
-	return out_u64(age(g, f->left.first));
+	GROUP_PUT(values, STACK_FIGURES);
 }
 
-static struct out_value get_newest(const struct grouping *g, const void *figures)
-{
-	const struct mem_figures *f = figures;
-
-	return out_u64(age(g, f->left.last));
-}
-
-static const struct group_column stack_columns[] = {
-	{ { "live_bytes", "LIVE", OUT_BYTES, 0 }, GROUP_ROUNDED, AT(left.bytes) },
-	{ { "live_count", "OBJECTS", OUT_U64, 0 }, GROUP_ROUNDED, AT(left.count) },
-	{ { "oldest_ns", "OLDEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_oldest },
-	{ { "newest_ns", "NEWEST", OUT_DURATION, 0 }, GROUP_GET, 0, get_newest },
-	{ { "oldest_at_ns", "SINCE s", OUT_TIME, 0 }, GROUP_U64, AT(left.first) },
-};
+static const struct group_columns stack_columns = GROUP_COLUMNS(STACK_FIGURES, put_stack);
 
 static uint64_t left_bytes(const void *figures)
 {
@@ -243,12 +201,10 @@ static const struct group_table mem = {
 	.n_own = 1,
 	.by = "process",
 	.no_task = "(interrupts)",
-	.columns = columns,
-	.n_columns = N_COLUMNS,
+	.columns = &process_columns,
 	.size = sizeof(struct mem_figures),
 	.stack_tables = (const uint16_t[]){ 0 },
-	.stack_columns = stack_columns,
-	.n_stack_columns = sizeof(stack_columns) / sizeof(stack_columns[0]),
+	.stack_columns = &stack_columns,
 	.json_stacks = true,
 	.unit = "bytes",
 	.weight = left_bytes,
@@ -260,10 +216,9 @@ static void choose_columns(struct grouping *g)
 	unsigned int keys = grouping_keys(g);
 
 	if (keys & MEM_BY_CACHE)
-		grouping_set_columns(g, cache_columns,
-				     sizeof(cache_columns) / sizeof(cache_columns[0]));
+		grouping_set_columns(g, &cache_columns);
 	else if (keys != 1u << GROUP_PROCESS)
-		grouping_set_columns(g, columns, N_COLUMNS - N_RSS);
+		grouping_set_columns(g, &columns);
 }
 
 static struct ebt_error *put_notes(struct report *report, const struct mem_model *m)

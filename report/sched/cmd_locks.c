@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport locks`: which locks were waited for, how long, by whom, and who had them. */
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
+#include "report/out/histogram.h"
 #include "report/sched/model_locks.h"
 #include "symbolize/symbolize.h"
 
@@ -86,27 +86,6 @@ static bool hidden(const struct grouping *g, const void *figures)
 	       out_format(grouping_report(g)->out) == FORMAT_TABLE;
 }
 
-static struct out_value get_percent(const struct grouping *g, const void *figures)
-{
-	uint64_t all = weight(grouping_all(g));
-
-	return out_f64(all ? 100 * (double)weight(figures) / (double)all : 0);
-}
-
-static struct out_value get_avg(const struct grouping *g, const void *figures)
-{
-	(void)g;
-	return out_u64(histogram_avg(&((const struct lock_sum *)figures)->wait));
-}
-
-static struct out_value get_max_at(const struct grouping *g, const void *figures)
-{
-	const struct lock_sum *sum = figures;
-
-	(void)g;
-	return sum->wait.count ? out_u64(sum->max_at_ns) : out_null();
-}
-
 /* NULL: there is none. */
 static const struct lock_thread *holder_of(const struct grouping *g, const struct lock_sum *sum)
 {
@@ -115,97 +94,65 @@ static const struct lock_thread *holder_of(const struct grouping *g, const struc
 	return sum->n_holders ? lock_model_threads(c->model) + sum->threads + sum->n_waiters : NULL;
 }
 
-static struct out_value get_holder(const struct grouping *g, const void *figures)
+static struct out_value holder_name(const struct grouping *g, const struct lock_thread *holder)
 {
-	const struct lock_thread *holder = holder_of(g, figures);
 	struct locks *c = grouping_arg(g);
 
 	if (!holder)
 		return out_null();
 	text_clear(&c->holder);
 	add_task(c, &c->holder, holder->task);
-	return out_str((struct ebt_str){ text_get(&c->holder), c->holder.len });
+	return out_str(text_str(&c->holder));
 }
 
-static struct out_value get_holder_tid(const struct grouping *g, const void *figures)
+#define FIGURES(X)                                                                                \
+	X("count", "WAITS", OUT_U64, out_u64(sum->wait.count))                                    \
+	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum), OUT_SORT)                      \
+	X("percent", "%", OUT_PERCENT,                                                            \
+	  out_f64(all ? 100 * (double)sum->wait.sum / (double)all : 0), 0, 90)                    \
+	X("avg_ns", "AVG", OUT_DURATION, out_u64(histogram_avg(&sum->wait)), 0, 112)              \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->wait, 99), 0, 125)                  \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait))                                 \
+	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), 0, 140)   \
+	X("waiters", "THREADS", OUT_U64, out_u64(sum->n_waiters), 0, 100)                         \
+	X("holder", "HOLDER", OUT_STRING, holder_name(g, holder), OUT_FLEX)                       \
+	X("holder_tid", NULL, OUT_U64,                                                            \
+	  holder && holder->task ? out_u64(holder->task->tid) : out_null(), OUT_DETAIL)           \
+	X("holder_ns", NULL, OUT_DURATION, holder ? out_u64(holder->ns) : out_null(), OUT_DETAIL) \
+	X("owned", NULL, OUT_U64, holder ? out_u64(holder->owned) : out_null(), OUT_DETAIL)       \
+	X("woke", NULL, OUT_U64, holder ? out_u64(holder->woke) : out_null(), OUT_DETAIL)         \
+	X("at_once", NULL, OUT_U64, out_u64_if(of_program, sum->at_once), OUT_DETAIL)             \
+	X("timeouts", NULL, OUT_U64, out_u64_if(of_program, sum->timeouts), OUT_DETAIL)           \
+	X("interrupted", NULL, OUT_U64, out_u64(sum->interrupted), OUT_DETAIL)
+
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
-	const struct lock_thread *holder = holder_of(g, figures);
+	const struct lock_sum *sum = figures;
+	const struct lock_thread *holder = holder_of(g, sum);
+	const uint64_t all = weight(grouping_all(g));
+	/* Locks of the kernel are not told from waits at once, nor from those that end by time. */
+	const bool one = grouping_has(g, LOCK_BY_LOCK) || grouping_has(g, LOCK_BY_KIND);
+	const bool of_program = !one || !lock_is_kernel(sum->kind);
 
-	return holder && holder->task ? out_u64(holder->task->tid) : out_null();
+	GROUP_PUT(values, FIGURES);
 }
 
-static struct out_value get_holder_ns(const struct grouping *g, const void *figures)
-{
-	const struct lock_thread *holder = holder_of(g, figures);
+#define STACK_FIGURES(X)                                           \
+	X("count", "WAITS", OUT_U64, out_u64(sum->wait.count))     \
+	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum)) \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait))  \
+	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns))
 
-	return holder ? out_u64(holder->ns) : out_null();
-}
-
-static struct out_value get_owned(const struct grouping *g, const void *figures)
-{
-	const struct lock_thread *holder = holder_of(g, figures);
-
-	return holder ? out_u64(holder->owned) : out_null();
-}
-
-static struct out_value get_woke(const struct grouping *g, const void *figures)
-{
-	const struct lock_thread *holder = holder_of(g, figures);
-
-	return holder ? out_u64(holder->woke) : out_null();
-}
-
-/* Locks of the kernel are not told from waits at once, nor from those that end by time. */
-static struct out_value of_program(const struct grouping *g, const struct lock_sum *sum, uint64_t n)
-{
-	bool one = grouping_has(g, LOCK_BY_LOCK) || grouping_has(g, LOCK_BY_KIND);
-
-	return one && lock_is_kernel(sum->kind) ? out_null() : out_u64(n);
-}
-
-static struct out_value get_at_once(const struct grouping *g, const void *figures)
+static void put_stack(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct lock_sum *sum = figures;
 
-	return of_program(g, sum, sum->at_once);
+	(void)g;
+	GROUP_PUT(values, STACK_FIGURES);
 }
 
-static struct out_value get_timeouts(const struct grouping *g, const void *figures)
-{
-	const struct lock_sum *sum = figures;
-
-	return of_program(g, sum, sum->timeouts);
-}
-
-#define WAIT(figure) figure, offsetof(struct lock_sum, wait)
-#define AT(field)    GROUP_U64, offsetof(struct lock_sum, field)
-#define GET(get)     GROUP_GET, 0, get
-
-static const struct group_column columns[] = {
-	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT) },
-	{ { "wait_ns", "WAIT", OUT_DURATION, OUT_SORT }, WAIT(GROUP_HISTOGRAM_SUM) },
-	{ { "percent", "%", OUT_PERCENT, 0, 90 }, GET(get_percent) },
-	{ { "avg_ns", "AVG", OUT_DURATION, 0, 112 }, GET(get_avg) },
-	{ { "p99_ns", "P99", OUT_DURATION, 0, 125 }, WAIT(GROUP_P99) },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX) },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, 0, 140 }, GET(get_max_at) },
-	{ { "waiters", "THREADS", OUT_U64, 0, 100 }, AT(n_waiters) },
-	{ { "holder", "HOLDER", OUT_STRING, OUT_FLEX }, GET(get_holder) },
-	{ { "holder_tid", NULL, OUT_U64, OUT_DETAIL }, GET(get_holder_tid) },
-	{ { "holder_ns", NULL, OUT_DURATION, OUT_DETAIL }, GET(get_holder_ns) },
-	{ { "owned", NULL, OUT_U64, OUT_DETAIL }, GET(get_owned) },
-	{ { "woke", NULL, OUT_U64, OUT_DETAIL }, GET(get_woke) },
-	{ { "at_once", NULL, OUT_U64, OUT_DETAIL }, GET(get_at_once) },
-	{ { "timeouts", NULL, OUT_U64, OUT_DETAIL }, GET(get_timeouts) },
-	{ { "interrupted", NULL, OUT_U64, OUT_DETAIL }, AT(interrupted) },
-};
-
-static const struct group_column stack_columns[] = {
-	{ { "count", "WAITS", OUT_U64, 0 }, WAIT(GROUP_HISTOGRAM_COUNT) },
-	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, WAIT(GROUP_HISTOGRAM_SUM) },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, WAIT(GROUP_MAX) },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, 0 }, GET(get_max_at) },
-};
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
+static const struct group_columns stack_columns = GROUP_COLUMNS(STACK_FIGURES, put_stack);
 
 static void headline(const struct grouping *g, const void *figures, uint64_t all, struct text *text)
 {
@@ -347,16 +294,14 @@ static const struct group_table locks = {
 	.n_own = 2,
 	.by = "lock",
 	.no_task = "[interrupt]",
-	.columns = columns,
-	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.columns = &columns,
 	.size = sizeof(struct lock_sum),
 	.merge = merge,
 	.deinit = deinit,
 	.hidden = hidden,
 	.stack_tables = (const uint16_t[]){ EBT_T_futex_wait, EBT_T_lock_wait, 0 },
 	.stack_by = "kind,stack",
-	.stack_columns = stack_columns,
-	.n_stack_columns = sizeof(stack_columns) / sizeof(stack_columns[0]),
+	.stack_columns = &stack_columns,
 	.weight = weight,
 	.headline = headline,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport offcpu`: where threads waited, for how long, and who woke them. */
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,75 +178,67 @@ static const struct group_own own_keys[] = {
 
 /* --- figures --- */
 
-static struct out_value get_other(const struct grouping *g, const void *figures)
+static struct out_value waker_name(const struct grouping *g, const struct offcpu_sum *sum)
+{
+	struct offcpu_kept *k = grouping_arg(g);
+
+	if (!sum->woken)
+		return out_null();
+	text_clear(&k->waker);
+	add_waker(&k->waker, k->names, sum->waker);
+	return out_str(text_str(&k->waker));
+}
+
+#define FIGURES(X)                                                                         \
+	X("total_ns", "OFF-CPU", OUT_DURATION, out_u64(sum->total_ns), OUT_SORT)           \
+	X("count", "COUNT", OUT_U64, out_u64(sum->count))                                  \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->max_ns))                             \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(sum->max_at), 0, 130)                   \
+	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64(sum->why_ns[SCHED_SLEEP]))            \
+	X("disk_ns", "DISK", OUT_DURATION, out_u64(sum->why_ns[SCHED_DISK]), 0, 92)        \
+	X("preempted_ns", "PREEMPTED", OUT_DURATION, out_u64(sum->why_ns[SCHED_RUNNABLE])) \
+	X("other_ns", "OTHER", OUT_DURATION,                                               \
+	  out_u64(sum->total_ns - sum->why_ns[SCHED_SLEEP] - sum->why_ns[SCHED_DISK] -     \
+		  sum->why_ns[SCHED_RUNNABLE]),                                            \
+	  0, 140)                                                                          \
+	X("wait_ns", "RUNQUEUE", OUT_DURATION, out_u64(sum->wait_ns), 0, 82)               \
+	X("open_count", "OPEN", OUT_U64, out_u64(sum->open), 0, 112)                       \
+	X("doubtful", "?", OUT_U64, out_u64(sum->doubtful), OUT_DETAIL)
+
+#define FIGURES_AND_WAKER(X)                                                                   \
+	FIGURES(X)                                                                             \
+	X("waker", "WAKER", OUT_STRING, waker_name(g, sum), OUT_FLEX, 106)                     \
+	X("waker_ns", "WOKE", OUT_DURATION, out_u64_if(sum->woken, sum->waker_ns), OUT_DETAIL) \
+	X("waker_count", "WOKE-N", OUT_U64, out_u64_if(sum->woken, sum->waker_count), OUT_DETAIL)
+
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct offcpu_sum *sum = &((const struct offcpu_figures *)figures)->sum;
 
-	(void)g;
-	return out_u64(sum->total_ns - sum->why_ns[SCHED_SLEEP] - sum->why_ns[SCHED_DISK] -
-		       sum->why_ns[SCHED_RUNNABLE]);
+	GROUP_PUT(values, FIGURES_AND_WAKER);
 }
 
-static struct out_value get_waker_ns(const struct grouping *g, const void *figures)
+#define STACK_FIGURES(X)                                               \
+	X("total_ns", "OFF-CPU", OUT_DURATION, out_u64(sum->total_ns)) \
+	X("count", "COUNT", OUT_U64, out_u64(sum->count))              \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->max_ns))         \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(sum->max_at))       \
+	X("wait_ns", "RUNQUEUE", OUT_DURATION, out_u64(sum->wait_ns))  \
+	X("open_count", "OPEN", OUT_U64, out_u64(sum->open))           \
+	X("waker", "WAKER", OUT_STRING, waker_name(g, sum))            \
+	X("waker_ns", "WOKE", OUT_DURATION, out_u64_if(sum->woken, sum->waker_ns))
+
+static void put_stack(const struct grouping *g, const void *figures, struct out_value *values)
 {
-	const struct offcpu_figures *f = figures;
+	const struct offcpu_sum *sum = &((const struct offcpu_figures *)figures)->sum;
 
-	(void)g;
-	return f->sum.woken ? out_u64(f->sum.waker_ns) : out_null();
+	GROUP_PUT(values, STACK_FIGURES);
 }
 
-static struct out_value get_waker_count(const struct grouping *g, const void *figures)
-{
-	const struct offcpu_figures *f = figures;
-
-	(void)g;
-	return f->sum.woken ? out_u64(f->sum.waker_count) : out_null();
-}
-
-static struct out_value get_waker(const struct grouping *g, const void *figures)
-{
-	const struct offcpu_figures *f = figures;
-	struct offcpu_kept *k = grouping_arg(g);
-
-	if (!f->sum.woken)
-		return out_null();
-	text_clear(&k->waker);
-	add_waker(&k->waker, k->names, f->sum.waker);
-	return out_str((struct ebt_str){ text_get(&k->waker), k->waker.len });
-}
-
-#define AT(field) offsetof(struct offcpu_figures, sum.field)
-
-static const struct group_column columns[] = {
-	{ { "total_ns", "OFF-CPU", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(total_ns) },
-	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count) },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns) },
-	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0, 130 }, GROUP_U64, AT(max_at) },
-	{ { "sleep_ns", "SLEEP", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_SLEEP]) },
-	{ { "disk_ns", "DISK", OUT_DURATION, 0, 92 }, GROUP_U64, AT(why_ns[SCHED_DISK]) },
-	{ { "preempted_ns", "PREEMPTED", OUT_DURATION, 0 }, GROUP_U64, AT(why_ns[SCHED_RUNNABLE]) },
-	{ { "other_ns", "OTHER", OUT_DURATION, 0, 140 }, GROUP_GET, 0, get_other },
-	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0, 82 }, GROUP_U64, AT(wait_ns) },
-	{ { "open_count", "OPEN", OUT_U64, 0, 112 }, GROUP_U64, AT(open) },
-	{ { "doubtful", "?", OUT_U64, OUT_DETAIL }, GROUP_U64, AT(doubtful) },
-	/* By whom it was ended, unless that is a key. */
-	{ { "waker", "WAKER", OUT_STRING, OUT_FLEX, 106 }, GROUP_GET, 0, get_waker },
-	{ { "waker_ns", "WOKE", OUT_DURATION, OUT_DETAIL }, GROUP_GET, 0, get_waker_ns },
-	{ { "waker_count", "WOKE-N", OUT_U64, OUT_DETAIL }, GROUP_GET, 0, get_waker_count },
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-#define N_WAKER	  3
-
-static const struct group_column stack_columns[] = {
-	{ { "total_ns", "OFF-CPU", OUT_DURATION, 0 }, GROUP_U64, AT(total_ns) },
-	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_U64, AT(count) },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_U64, AT(max_ns) },
-	{ { "max_at_ns", "MAX-AT", OUT_TIME, 0 }, GROUP_U64, AT(max_at) },
-	{ { "wait_ns", "RUNQUEUE", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns) },
-	{ { "open_count", "OPEN", OUT_U64, 0 }, GROUP_U64, AT(open) },
-	{ { "waker", "WAKER", OUT_STRING, 0 }, GROUP_GET, 0, get_waker },
-	{ { "waker_ns", "WOKE", OUT_DURATION, 0 }, GROUP_GET, 0, get_waker_ns },
-};
+/* By whom it was ended, unless that is a key. */
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES_AND_WAKER, put_figures);
+static const struct group_columns columns_by_waker = GROUP_COLUMNS(FIGURES, put_figures);
+static const struct group_columns stack_columns = GROUP_COLUMNS(STACK_FIGURES, put_stack);
 
 static uint64_t total_ns(const void *figures)
 {
@@ -296,14 +287,12 @@ static const struct group_table table = {
 	.own = own_keys,
 	.n_own = sizeof(own_keys) / sizeof(own_keys[0]),
 	.by = "thread",
-	.columns = columns,
-	.n_columns = N_COLUMNS,
+	.columns = &columns,
 	.size = sizeof(struct offcpu_figures),
 	.hidden = hidden,
 	.stack_tables = (const uint16_t[]){ EBT_T_offcpu_stack, 0 },
 	.stack_by = "stack,state",
-	.stack_columns = stack_columns,
-	.n_stack_columns = sizeof(stack_columns) / sizeof(stack_columns[0]),
+	.stack_columns = &stack_columns,
 	.weight = total_ns,
 	.headline = headline,
 };
@@ -390,7 +379,7 @@ static struct ebt_error *run_offcpu(struct report *report)
 		return err;
 	kept->g = g;
 	if (grouping_keys(g) & WAKER_KEY)
-		grouping_set_columns(g, columns, N_COLUMNS - N_WAKER);
+		grouping_set_columns(g, &columns_by_waker);
 	if (!kept->offcpu)
 		err = create_offcpu(kept, report->options);
 	if (!err)

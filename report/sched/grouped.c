@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport sched --by: figures of threads, added up; see views.h. */
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "report/group/group.h"
+#include "report/out/histogram.h"
 #include "report/procs/model_procs.h"
 #include "report/sched/views.h"
 
@@ -75,20 +75,10 @@ static bool hidden(const struct grouping *g, const void *figures)
 
 /* --- columns --- */
 
-static struct out_value get_cpu(const struct grouping *g, const void *figures)
-{
-	const struct sched_sum *sum = figures;
-	const double runnable = (double)sum->run_ns + (double)sum->wait_ns;
-
-	(void)g;
-	return runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable) : out_null();
-}
-
 /* NULL: not known. */
-static const struct proc_sched *sched_of(const struct grouping *g, const void *figures)
+static const struct proc_sched *sched_of(const struct grouping *g, const struct sched_sum *sum)
 {
 	const struct sched_view *v = grouping_arg(g);
-	const struct sched_sum *sum = figures;
 	uint32_t i = procs_of(v->procs, sum->task);
 	const struct proc_sched *sched;
 	size_t n;
@@ -99,72 +89,61 @@ static const struct proc_sched *sched_of(const struct grouping *g, const void *f
 	return sched->known && proc_policy(sched->policy) ? sched : NULL;
 }
 
-static struct out_value get_prio(const struct grouping *g, const void *figures)
-{
-	const struct proc_sched *sched = sched_of(g, figures);
+#define SUMS(X)                                                                        \
+	X("thread_count", "THREADS", OUT_U64, out_u64(sum->threads), OUT_OPTIONAL)     \
+	X("cpu_percent", "CPU-%", OUT_PERCENT,                                         \
+	  runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable) : out_null()) \
+	X("run_ns", "RUN", OUT_DURATION, out_u64(sum->run_ns), OUT_SORT)               \
+	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait_ns))
 
-	return sched ? out_i64(sched->prio) : out_null();
+/* Only a process has one priority. */
+#define PRIORITY(X)                                                                         \
+	X("prio", "PRIO", OUT_I64, sched ? out_i64(sched->prio) : out_null())               \
+	X("nice", "NICE", OUT_I64, sched ? out_i64(sched->nice) : out_null(), OUT_OPTIONAL) \
+	X("policy", "POLICY", OUT_STRING,                                                   \
+	  sched ? out_cstr(proc_policy(sched->policy)) : out_null(), OUT_OPTIONAL)
+
+#define COUNTS(X)                                                                                 \
+	X("switches_voluntary", "VOL", OUT_U64, out_u64(sum->voluntary))                          \
+	X("switches_involuntary", "INVOL", OUT_U64, out_u64(sum->involuntary))                    \
+	X("migrations", "MIGR", OUT_U64, out_u64(sum->migrations), OUT_OPTIONAL)                  \
+	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(&sum->latency))                  \
+	X("latency_p99_ns", "P99", OUT_DURATION, out_percentile(&sum->latency, 99), OUT_OPTIONAL) \
+	X("latency_max_ns", "MAX", OUT_DURATION, out_maximum(&sum->latency))
+
+#define OF_PROCESS(X) SUMS(X) PRIORITY(X) COUNTS(X)
+#define OF_OTHERS(X)  SUMS(X) COUNTS(X)
+
+static void put_process(const struct grouping *g, const void *figures, struct out_value *values)
+{
+	const struct sched_sum *sum = figures;
+	const struct proc_sched *sched = sched_of(g, sum);
+	const double runnable = (double)sum->run_ns + (double)sum->wait_ns;
+
+	GROUP_PUT(values, OF_PROCESS);
 }
 
-static struct out_value get_nice(const struct grouping *g, const void *figures)
+static void put_others(const struct grouping *g, const void *figures, struct out_value *values)
 {
-	const struct proc_sched *sched = sched_of(g, figures);
+	const struct sched_sum *sum = figures;
+	const double runnable = (double)sum->run_ns + (double)sum->wait_ns;
 
-	return sched ? out_i64(sched->nice) : out_null();
+	(void)g;
+	GROUP_PUT(values, OF_OTHERS);
 }
 
-static struct out_value get_policy(const struct grouping *g, const void *figures)
-{
-	const struct proc_sched *sched = sched_of(g, figures);
-
-	return sched ? out_cstr(proc_policy(sched->policy)) : out_null();
-}
-
-#define AT(field) offsetof(struct sched_sum, field)
-
-static const struct group_column columns[] = {
-	{ { "thread_count", "THREADS", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(threads) },
-	{ { "cpu_percent", "CPU-%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_cpu },
-	{ { "run_ns", "RUN", OUT_DURATION, OUT_SORT }, GROUP_U64, AT(run_ns) },
-	{ { "wait_ns", "WAIT", OUT_DURATION, 0 }, GROUP_U64, AT(wait_ns) },
-	{ { "prio", "PRIO", OUT_I64, 0 }, GROUP_GET, 0, get_prio },
-	{ { "nice", "NICE", OUT_I64, OUT_OPTIONAL }, GROUP_GET, 0, get_nice },
-	{ { "policy", "POLICY", OUT_STRING, OUT_OPTIONAL }, GROUP_GET, 0, get_policy },
-	{ { "switches_voluntary", "VOL", OUT_U64, 0 }, GROUP_U64, AT(voluntary) },
-	{ { "switches_involuntary", "INVOL", OUT_U64, 0 }, GROUP_U64, AT(involuntary) },
-	{ { "migrations", "MIGR", OUT_U64, OUT_OPTIONAL }, GROUP_U64, AT(migrations) },
-	{ { "latency_avg_ns", "LAT-AVG", OUT_DURATION, 0 }, GROUP_AVG, AT(latency) },
-	{ { "latency_p99_ns", "P99", OUT_DURATION, OUT_OPTIONAL }, GROUP_P99, AT(latency) },
-	{ { "latency_max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, AT(latency) },
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+static const struct group_columns of_process = GROUP_COLUMNS(OF_PROCESS, put_process);
+static const struct group_columns of_others = GROUP_COLUMNS(OF_OTHERS, put_others);
 
 static const struct group_table table = {
 	.keys = GROUP_TASK_KEYS,
 	.by = "process",
-	.columns = columns,
-	.n_columns = N_COLUMNS,
+	.columns = &of_others,
 	.size = sizeof(struct sched_sum),
 	.merge = merge,
 	.deinit = deinit,
 	.hidden = hidden,
 };
-
-/* Only a process has one priority. */
-static size_t choose_columns(const struct grouping *g, struct group_column *ret)
-{
-	bool process = grouping_keys(g) == 1u << GROUP_PROCESS;
-	size_t n = 0;
-
-	for (size_t i = 0; i < N_COLUMNS; i++) {
-		bool priority = columns[i].get == get_prio || columns[i].get == get_nice ||
-				columns[i].get == get_policy;
-
-		if (process || !priority)
-			ret[n++] = columns[i];
-	}
-	return n;
-}
 
 static struct ebt_error *add_threads(struct grouping *g, const struct schedstat *stat)
 {
@@ -185,9 +164,8 @@ struct ebt_error *sched_grouped(struct report *report, const struct schedstat *s
 {
 	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
 	_cleanup_(procs_destroyp) struct procs *procs = NULL;
-	struct group_column chosen[N_COLUMNS];
 	struct sched_view v = { .all = all };
-	size_t n, silent = 0;
+	size_t silent = 0;
 	struct ebt_error *err;
 
 	err = procs_create(report->trace, &procs);
@@ -197,8 +175,8 @@ struct ebt_error *sched_grouped(struct report *report, const struct schedstat *s
 	err = grouping_create(report, &table, &v, NULL, &g);
 	if (err)
 		return err;
-	n = choose_columns(g, chosen);
-	grouping_set_columns(g, chosen, n);
+	if (grouping_keys(g) == 1u << GROUP_PROCESS)
+		grouping_set_columns(g, &of_process);
 	err = add_threads(g, stat);
 	if (!err)
 		err = grouping_put(g);

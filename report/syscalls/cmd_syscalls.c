@@ -7,6 +7,7 @@
 #include "format/base/map.h"
 #include "report/group/group.h"
 #include "report/sched/cpu_time.h"
+#include "report/out/histogram.h"
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/names.h"
 #include "report/syscalls/profile.h"
@@ -148,28 +149,27 @@ static void deinit(void *figures)
 	histogram_deinit(&sum->time);
 }
 
-static struct out_value get_percent(const struct grouping *g, const void *figures)
+#define FIGURES(X)                                                                          \
+	X("count", "COUNT", OUT_U64, out_u64(sum->time.count))                              \
+	X("errors", "ERRORS", OUT_U64, out_u64(sum->errors))                                \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->time.sum), OUT_SORT)              \
+	X("percent", "%", OUT_PERCENT,                                                      \
+	  out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0)) \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(&sum->time), OUT_OPTIONAL)             \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->time, 50))                    \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->time, 99))                    \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->time))                           \
+	X("max_at_ns", "MAX AT", OUT_TIME, out_u64(sum->max_at_ns), OUT_OPTIONAL)           \
+	X("min_ns", NULL, OUT_DURATION, out_u64(sum->time.min), OUT_DETAIL)
+
+static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
 	const struct syscall_sum *sum = figures, *all = grouping_all(g);
 
-	return out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0);
+	GROUP_PUT(values, FIGURES);
 }
 
-#define TIME	  offsetof(struct syscall_sum, time)
-#define AT(field) offsetof(struct syscall_sum, field)
-
-static const struct group_column columns[] = {
-	{ { "count", "COUNT", OUT_U64, 0 }, GROUP_HISTOGRAM_COUNT, TIME },
-	{ { "errors", "ERRORS", OUT_U64, 0 }, GROUP_U64, AT(errors) },
-	{ { "total_ns", "TOTAL", OUT_DURATION, OUT_SORT }, GROUP_HISTOGRAM_SUM, TIME },
-	{ { "percent", "%", OUT_PERCENT, 0 }, GROUP_GET, 0, get_percent },
-	{ { "avg_ns", "AVG", OUT_DURATION, OUT_OPTIONAL }, GROUP_AVG, TIME },
-	{ { "p50_ns", "P50", OUT_DURATION, 0 }, GROUP_P50, TIME },
-	{ { "p99_ns", "P99", OUT_DURATION, 0 }, GROUP_P99, TIME },
-	{ { "max_ns", "MAX", OUT_DURATION, 0 }, GROUP_MAX, TIME },
-	{ { "max_at_ns", "MAX AT", OUT_TIME, OUT_OPTIONAL }, GROUP_U64, AT(max_at_ns) },
-	{ { "min_ns", NULL, OUT_DURATION, OUT_DETAIL }, GROUP_U64, AT(time.min) },
-};
+static const struct group_columns columns = GROUP_COLUMNS(FIGURES, put_figures);
 
 static const struct group_table calls = {
 	.keys = GROUP_TASK_KEYS,
@@ -177,8 +177,7 @@ static const struct group_table calls = {
 	.n_own = 2,
 	.by = "call",
 	.detail = "call",
-	.columns = columns,
-	.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.columns = &columns,
 	.size = sizeof(struct syscall_sum),
 	.merge = merge,
 	.deinit = deinit,
