@@ -5,15 +5,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "record/base/buildid.h"
-#include "record/base/buildid_map.h"
+#include "record/base/procfs.h"
 #include "unwind/elf_headers.h"
 
 /* Real files have a dozen segments and some hundred bytes of notes; kernels and files made by
@@ -21,9 +21,6 @@
 #define MAX_SEGMENTS 128u
 #define MAX_SECTIONS 512u
 #define MAX_NOTES    (16u << 10)
-
-/* Distinct files that are remembered; later ones are read each time. */
-#define MAX_CACHED 65536u
 
 /* Notes are padded to 4 bytes, or to 8 where the segment is aligned so. */
 static bool find_note(const struct elf_headers *elf, const unsigned char *notes, size_t len,
@@ -112,92 +109,96 @@ bool buildid_of_notes(const void *notes, size_t len, struct buildid *ret)
 	return find_note(&native, notes, len, 4, ret);
 }
 
-struct buildid_cache {
-	struct buildid_map files; /* by struct buildid_key */
-};
+/* --- those that are known --- */
+
+void buildid_map_deinit(struct buildid_map *map)
+{
+	keymap_deinit(&map->keys);
+	free(map->ids);
+	*map = (struct buildid_map){ .max = map->max };
+}
+
+bool buildid_map_find(const struct buildid_map *map, const void *key, size_t len,
+		      struct buildid *ret)
+{
+	uint64_t index;
+
+	if (!keymap_find(&map->keys, key, len, &index))
+		return false;
+	*ret = map->ids[index];
+	return true;
+}
+
+void buildid_map_put(struct buildid_map *map, const void *key, size_t len, const struct buildid *id)
+{
+	const size_t n = map->keys.n;
+	uint64_t index;
+
+	if (keymap_find(&map->keys, key, len, &index)) {
+		map->ids[index] = *id;
+		return;
+	}
+	if (n >= map->max || ebt_array_reserve(&map->ids, n, &map->capacity))
+		return;
+	map->ids[n] = *id;
+	keymap_put(&map->keys, key, len, n);
+}
 
 /* No padding, because its bytes are the key. */
 struct buildid_key {
 	uint64_t dev, ino, size, mtime_s, mtime_ns, ctime_s, ctime_ns;
 };
 
-struct ebt_error *buildid_cache_create(struct buildid_cache **ret)
+/* inode: the device and inode that it has to be; NULL: any. */
+static int of_path(struct buildid_map *cache, const char *path, const struct stat *inode,
+		   struct buildid *ret)
 {
-	struct buildid_cache *cache = calloc(1, sizeof(*cache));
+	/* O_PATH opens nothing: no device or FIFO is touched before its type is known. */
+	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	struct buildid_key key;
+	struct stat st;
 
-	if (!cache)
-		return &ebt_enomem;
-	cache->files.max = MAX_CACHED;
-	*ret = cache;
-	return NULL;
-}
-
-void buildid_cache_destroy(struct buildid_cache *cache)
-{
-	if (!cache)
-		return;
-	buildid_map_deinit(&cache->files);
-	free(cache);
-}
-
-static int of_handle(struct buildid_cache *cache, int handle, const struct stat *st,
-		     struct buildid *ret)
-{
-	const struct buildid_key key = {
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size = (uint64_t)st->st_size,
-		.mtime_s = (uint64_t)st->st_mtim.tv_sec,
-		.mtime_ns = (uint64_t)st->st_mtim.tv_nsec,
-		.ctime_s = (uint64_t)st->st_ctim.tv_sec,
-		.ctime_ns = (uint64_t)st->st_ctim.tv_nsec,
+	ret->len = 0;
+	if (handle < 0 || fstat(handle, &st))
+		return -errno;
+	if (inode && (st.st_ino != inode->st_ino || st.st_dev != inode->st_dev))
+		return -ENOENT;
+	key = (struct buildid_key){
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.mtime_s = (uint64_t)st.st_mtim.tv_sec,
+		.mtime_ns = (uint64_t)st.st_mtim.tv_nsec,
+		.ctime_s = (uint64_t)st.st_ctim.tv_sec,
+		.ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
 	};
-	_cleanup_close_ int fd = -1;
-	char reopen[64];
-
-	if (!S_ISREG(st->st_mode) || buildid_map_find(&cache->files, &key, sizeof(key), ret))
+	if (!S_ISREG(st.st_mode) || buildid_map_find(cache, &key, sizeof(key), ret))
 		return 0;
-	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
-	fd = open(reopen, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = procfs_reopen(handle);
 	if (fd < 0)
 		return -errno;
 	buildid_of_fd(fd, ret);
-	buildid_map_put(&cache->files, &key, sizeof(key), ret);
+	buildid_map_put(cache, &key, sizeof(key), ret);
 	return 0;
 }
 
-int buildid_of_path(struct buildid_cache *cache, const char *path, struct buildid *ret)
+int buildid_of_path(struct buildid_map *cache, const char *path, struct buildid *ret)
 {
-	/* O_PATH opens nothing: no device or FIFO is touched before its type is known. */
-	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
-
-	ret->len = 0;
-	if (handle < 0 || fstat(handle, &st))
-		return -errno;
-	return of_handle(cache, handle, &st, ret);
+	return of_path(cache, path, NULL, ret);
 }
 
-int buildid_of_inode(struct buildid_cache *cache, const char *path, uint32_t dev_major,
+int buildid_of_inode(struct buildid_map *cache, const char *path, uint32_t dev_major,
 		     uint32_t dev_minor, uint64_t inode, struct buildid *ret)
 {
-	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
-
-	ret->len = 0;
-	if (handle < 0 || fstat(handle, &st))
-		return -errno;
-	if (st.st_ino != inode || st.st_dev != makedev(dev_major, dev_minor))
-		return -ENOENT;
-	return of_handle(cache, handle, &st, ret);
+	return of_path(cache, path,
+		       &(struct stat){ .st_dev = makedev(dev_major, dev_minor), .st_ino = inode },
+		       ret);
 }
 
-int buildid_of_mapping(struct buildid_cache *cache, uint32_t pid, uint64_t start, uint64_t end,
+int buildid_of_mapping(struct buildid_map *cache, uint32_t pid, uint64_t start, uint64_t end,
 		       struct buildid *ret)
 {
 	char path[96];
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
-		 (unsigned long long)end);
-	return buildid_of_path(cache, path, ret);
+	return of_path(cache, procfs_map_file(pid, start, end, path), NULL, ret);
 }

@@ -9,21 +9,21 @@
 #include <linux/limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include "format/base/cleanup.h"
+#include "record/base/procfs.h"
 #include "record/base/procmaps.h"
 
 /* A mapping of a process, found again in /proc/PID/maps. */
 struct identity_search {
 	const struct mapping *mapping;
-	bool found;
-	uint64_t start, end, inode;
-	uint32_t dev_major, dev_minor;
+	struct mapping found; /* without its path; length 0: it is not there */
 };
 
 /* The same file; where events tell only its build-id, what is mapped at the same place. */
-static bool is_it(void *arg, const struct procmaps_entry *entry)
+static bool is_it(void *arg, const struct mapping *entry)
 {
 	struct identity_search *search = arg;
 	const struct mapping *mapping = search->mapping;
@@ -31,26 +31,9 @@ static bool is_it(void *arg, const struct procmaps_entry *entry)
 	if (mapping->inode
 		    ? entry->inode == mapping->inode && entry->dev_major == mapping->dev_major &&
 			      entry->dev_minor == mapping->dev_minor
-		    : entry->start <= mapping->start && mapping->start < entry->end) {
-		search->found = true;
-		search->start = entry->start;
-		search->end = entry->end;
-		search->inode = entry->inode;
-		search->dev_major = entry->dev_major;
-		search->dev_minor = entry->dev_minor;
-	}
-	return !search->found;
-}
-
-static void find_in_maps(struct identity_search *search)
-{
-	_cleanup_close_ int fd = -1;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", search->mapping->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		procmaps_each(fd, is_it, search);
+		    : mapping->start - entry->start < entry->length)
+		search->found = *entry;
+	return !search->found.length;
 }
 
 /*
@@ -62,7 +45,6 @@ static int open_file(const char *path, const struct mapping *mapping, bool named
 {
 	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
-	char reopen[64];
 
 	if (handle < 0 || fstat(handle, &ret->st) || !S_ISREG(ret->st.st_mode))
 		return -1;
@@ -70,8 +52,7 @@ static int open_file(const char *path, const struct mapping *mapping, bool named
 	    (ret->st.st_ino != mapping->inode ||
 	     ret->st.st_dev != makedev(mapping->dev_major, mapping->dev_minor)))
 		return -1;
-	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
-	fd = open(reopen, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = procfs_reopen(handle);
 	if (fd < 0)
 		return -1;
 	buildid_of_fd(fd, &ret->id);
@@ -85,18 +66,21 @@ static int open_file(const char *path, const struct mapping *mapping, bool named
 int identity_of_mapping(const struct mapping *mapping, struct identity *ret)
 {
 	struct identity_search search = { .mapping = mapping };
+	const struct mapping *found = &search.found;
 	char path[PATH_MAX + 64];
 	int fd = -1;
 
-	find_in_maps(&search);
-	ret->inode = search.found ? search.inode : mapping->inode;
-	ret->dev_major = search.found ? search.dev_major : mapping->dev_major;
-	ret->dev_minor = search.found ? search.dev_minor : mapping->dev_minor;
-	if (search.found) {
-		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", mapping->pid,
-			 (unsigned long long)search.start, (unsigned long long)search.end);
-		fd = open_file(path, mapping, false, ret);
-	}
+	snprintf(path, sizeof(path), "/proc/%u/maps", mapping->pid);
+	procmaps_each(open(path, O_RDONLY | O_CLOEXEC), PROT_EXEC, is_it, &search);
+	if (found->length)
+		fd = open_file(procfs_map_file(mapping->pid, found->start,
+					       found->start + found->length, path),
+			       mapping, false, ret);
+	else
+		found = mapping;
+	ret->inode = found->inode;
+	ret->dev_major = found->dev_major;
+	ret->dev_minor = found->dev_minor;
 	if (fd >= 0 || mapping->path_len >= PATH_MAX || !mapping->path_len ||
 	    mapping->path[0] != '/')
 		return fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* proc(5) describes the files. A name in /proc/PID/stat may itself have parentheses. */
+/* proc(5) describes the files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,6 +63,21 @@ ssize_t procfs_link(int dir, const char *name, char *buffer, size_t size)
 	return n < 0 ? -errno : n;
 }
 
+int procfs_reopen(int handle)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+const char *procfs_map_file(uint32_t pid, uint64_t start, uint64_t end, char path[static 96])
+{
+	snprintf(path, 96, "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)end);
+	return path;
+}
+
 uint64_t procfs_ns(int dir, const char *name)
 {
 	char link[64];
@@ -91,34 +106,29 @@ static const char *line_of(const char *text, const char *key)
 	return text ? text + len : NULL;
 }
 
-/* The number behind the key, or otherwise. */
-static uint64_t number_of(const char *text, const char *key, uint64_t otherwise)
+uint64_t procfs_number(const char *text, const char *key, uint64_t otherwise)
 {
 	const char *number = line_of(text, key);
 
 	return number ? strtoull(number, NULL, 10) : otherwise;
 }
 
-void procfs_parse_io(const char *text, struct procfs_io *ret)
+bool procfs_status(int dir, const char *name, struct procfs_status *ret)
 {
-	*ret = (struct procfs_io){
-		.read_bytes = number_of(text, "read_bytes:", UINT64_MAX),
-		.write_bytes = number_of(text, "write_bytes:", UINT64_MAX),
-		.rchar = number_of(text, "rchar:", UINT64_MAX),
-		.wchar = number_of(text, "wchar:", UINT64_MAX),
-	};
-}
-
-bool procfs_parse_status(const char *text, struct procfs_status *ret)
-{
-	const char *ppid = line_of(text, "PPid:"), *uid = line_of(text, "Uid:");
-	const char *nspid = line_of(text, "NSpid:");
+	const char *ppid, *uids, *nspid;
+	char text[4096];
 	size_t len = 0;
 
-	if (!ppid || !uid)
+	if (procfs_read(dir, name, text, sizeof(text)) < 0)
+		return false;
+	ppid = line_of(text, "PPid:");
+	uids = line_of(text, "Uid:");
+	nspid = line_of(text, "NSpid:");
+	if (!ppid || !uids ||
+	    sscanf(uids, "%u %u %u %u", &ret->uids[0], &ret->uids[1], &ret->uids[2],
+		   &ret->uids[3]) != 4)
 		return false;
 	ret->ppid = (uint32_t)strtoul(ppid, NULL, 10);
-	ret->uid = (uint32_t)strtoul(uid, NULL, 10);
 	for (; nspid && *nspid && *nspid != '\n' && len < sizeof(ret->nspid) - 1; nspid++) {
 		if (*nspid != '\t')
 			ret->nspid[len++] = *nspid;
@@ -126,40 +136,9 @@ bool procfs_parse_status(const char *text, struct procfs_status *ret)
 			ret->nspid[len++] = ' ';
 	}
 	ret->nspid[len] = '\0';
-	ret->nvcsw = number_of(text, "voluntary_ctxt_switches:", 0);
-	ret->nivcsw = number_of(text, "nonvoluntary_ctxt_switches:", 0);
-	ret->max_rss = number_of(text, "VmHWM:", 0) * 1024;
-	return true;
-}
-
-/* /proc counts priorities from where real-time ends. */
-#define MAX_RT_PRIO 100
-
-bool procfs_parse_stat(const char *text, struct procfs_stat *ret)
-{
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	struct procfs_stat stat = { 0 };
-	unsigned long long start, minor, major;
-	int prio;
-	size_t len;
-
-	if (!open || !close || close < open)
-		return false;
-	len = (size_t)(close - open - 1);
-	if (len >= sizeof(stat.comm))
-		len = sizeof(stat.comm) - 1;
-	memcpy(stat.comm, open + 1, len);
-	if (sscanf(close + 1,
-		   " %c %u %*s %*s %*s %*s %u %llu %*s %llu %*s %*s %*s %*s %*s %d %d %*s %*s "
-		   "%llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u %u %u",
-		   &stat.state, &stat.ppid, &stat.flags, &minor, &major, &prio, &stat.nice, &start,
-		   &stat.cpu, &stat.rt_priority, &stat.policy) != 11)
-		return false;
-	stat.start_ticks = start;
-	stat.minor = minor;
-	stat.major = major;
-	stat.prio = prio + MAX_RT_PRIO;
-	*ret = stat;
+	ret->nvcsw = procfs_number(text, "voluntary_ctxt_switches:", 0);
+	ret->nivcsw = procfs_number(text, "nonvoluntary_ctxt_switches:", 0);
+	ret->max_rss = procfs_number(text, "VmHWM:", 0) * 1024;
 	return true;
 }
 

@@ -23,6 +23,12 @@ ssize_t procfs_read_some(int fd, char *buffer, size_t size);
 ssize_t procfs_read(int dir, const char *name, char *buffer, size_t size);
 ssize_t procfs_link(int dir, const char *name, char *buffer, size_t size);
 
+/* Opens for reading what a handle of O_PATH is on, without blocking. Returns -1 and errno. */
+int procfs_reopen(int handle);
+
+/* Leads to what the process has mapped there, also where it is deleted or elsewhere. */
+const char *procfs_map_file(uint32_t pid, uint64_t start, uint64_t end, char path[static 96]);
+
 /* Inode of the namespace, as in ns/mnt; 0: not known. */
 uint64_t procfs_ns(int dir, const char *name);
 
@@ -31,33 +37,17 @@ bool procfs_gone(int r);
 
 /* From /proc/PID/status. */
 struct procfs_status {
-	uint32_t ppid, uid;
+	uint32_t ppid, uids[4]; /* uids: real, effective, saved, of the file system */
 	char nspid[128];	/* pids from the outer namespace to the inner, by single spaces */
 	uint64_t nvcsw, nivcsw; /* context switches of the thread */
 	uint64_t max_rss;	/* bytes; 0: a kernel thread or a zombie */
 };
 
-bool procfs_parse_status(const char *text, struct procfs_status *ret);
+/* Reads it below the directory. Returns false where it cannot be read. */
+bool procfs_status(int dir, const char *name, struct procfs_status *ret);
 
-/* From /proc/PID/stat. */
-struct procfs_stat {
-	char comm[64];
-	char state;
-	uint32_t ppid, flags, cpu;
-	uint64_t start_ticks;  /* of CLOCK_BOOTTIME */
-	uint64_t minor, major; /* page faults */
-	int32_t prio, nice;    /* prio as the kernel has it: real-time below 100 */
-	uint32_t rt_priority, policy;
-};
-
-bool procfs_parse_stat(const char *text, struct procfs_stat *ret);
-
-/* From /proc/PID/io; all ones: the kernel does not say. */
-struct procfs_io {
-	uint64_t read_bytes, write_bytes, rchar, wchar;
-};
-
-void procfs_parse_io(const char *text, struct procfs_io *ret);
+/* The number behind the key at the beginning of a line, or otherwise. */
+uint64_t procfs_number(const char *text, const char *key, uint64_t otherwise);
 
 /*
  * The content of a file of /proc or /sys, which has no size beforehand. At most `limit` bytes:

@@ -4,10 +4,11 @@
  * nothing else, as \012. A read of maps never ends within a line, but for one that is too long.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "record/base/procfs.h"
@@ -50,7 +51,7 @@ static bool skip(const char **at, const char *end, char c)
 	return true;
 }
 
-static bool permissions(const char **at, const char *end, struct procmaps_entry *entry)
+static bool permissions(const char **at, const char *end, struct mapping *entry)
 {
 	const char *p = *at;
 
@@ -79,30 +80,31 @@ static size_t unescape(char *path, size_t len)
 	return to;
 }
 
-bool procmaps_parse(char *line, size_t len, struct procmaps_entry *ret)
+bool procmaps_parse(char *line, size_t len, struct mapping *ret)
 {
-	struct procmaps_entry entry = { 0 };
-	const char *at = line, *end = line + len;
-	uint64_t major, minor;
+	struct mapping entry = { 0 };
+	const char *at = line, *stop = line + len;
+	uint64_t end, major, minor;
 
-	if (!number(&at, end, 16, &entry.start) || !skip(&at, end, '-') ||
-	    !number(&at, end, 16, &entry.end) || !skip(&at, end, ' ') ||
-	    !permissions(&at, end, &entry) || !skip(&at, end, ' ') ||
-	    !number(&at, end, 16, &entry.pgoff) || !skip(&at, end, ' ') ||
-	    !number(&at, end, 16, &major) || !skip(&at, end, ':') ||
-	    !number(&at, end, 16, &minor) || !skip(&at, end, ' ') ||
-	    !number(&at, end, 10, &entry.inode))
+	if (!number(&at, stop, 16, &entry.start) || !skip(&at, stop, '-') ||
+	    !number(&at, stop, 16, &end) || !skip(&at, stop, ' ') ||
+	    !permissions(&at, stop, &entry) || !skip(&at, stop, ' ') ||
+	    !number(&at, stop, 16, &entry.pgoff) || !skip(&at, stop, ' ') ||
+	    !number(&at, stop, 16, &major) || !skip(&at, stop, ':') ||
+	    !number(&at, stop, 16, &minor) || !skip(&at, stop, ' ') ||
+	    !number(&at, stop, 10, &entry.inode))
 		return false;
-	if (entry.end < entry.start || major > UINT32_MAX || minor > UINT32_MAX)
+	if (end < entry.start || major > UINT32_MAX || minor > UINT32_MAX)
 		return false;
-	if (at < end && *at != ' ')
+	if (at < stop && *at != ' ')
 		return false;
-	while (at < end && *at == ' ')
+	while (at < stop && *at == ' ')
 		at++;
+	entry.length = end - entry.start;
 	entry.dev_major = (uint32_t)major;
 	entry.dev_minor = (uint32_t)minor;
-	entry.path = line + (at - line);
-	entry.path_len = unescape(entry.path, (size_t)(end - at));
+	entry.path = at;
+	entry.path_len = unescape(line + (at - line), (size_t)(stop - at));
 	*ret = entry;
 	return true;
 }
@@ -114,7 +116,7 @@ static size_t lines(char *buffer, size_t len, uint32_t prot, procmaps_fn *fn, vo
 
 	while (!*stop) {
 		char *line = buffer + done, *newline = memchr(line, '\n', len - done);
-		struct procmaps_entry entry;
+		struct mapping entry;
 
 		if (!newline)
 			break;
@@ -126,12 +128,16 @@ static size_t lines(char *buffer, size_t len, uint32_t prot, procmaps_fn *fn, vo
 	return done;
 }
 
-static int each(int fd, uint32_t prot, procmaps_fn *fn, void *arg)
+int procmaps_each(int maps, uint32_t prot, procmaps_fn *fn, void *arg)
 {
-	_cleanup_free_ char *buffer = malloc(BUFFER_LEN);
+	_cleanup_close_ int fd = maps;
+	_cleanup_free_ char *buffer = NULL;
 	bool stop = false;
 	size_t len = 0;
 
+	if (fd < 0)
+		return -errno;
+	buffer = malloc(BUFFER_LEN);
 	if (!buffer)
 		return -ENOMEM;
 	while (!stop) {
@@ -152,12 +158,31 @@ static int each(int fd, uint32_t prot, procmaps_fn *fn, void *arg)
 	return 0;
 }
 
-int procmaps_each(int fd, procmaps_fn *fn, void *arg)
+struct vdso_search {
+	uint64_t start;
+	size_t len;
+};
+
+static bool is_vdso(void *arg, const struct mapping *mapping)
 {
-	return each(fd, PROT_EXEC, fn, arg);
+	struct vdso_search *search = arg;
+
+	if (mapping->start == search->start)
+		search->len = (size_t)mapping->length;
+	return !search->len;
 }
 
-int procmaps_each_of_all(int fd, procmaps_fn *fn, void *arg)
+/* The auxiliary vector has the address of the image, /proc/self/maps its length. */
+bool vdso_image(const void **ret, size_t *ret_len)
 {
-	return each(fd, 0, fn, arg);
+	struct vdso_search search = { .start = getauxval(AT_SYSINFO_EHDR) };
+
+	if (!search.start ||
+	    procmaps_each(open("/proc/self/maps", O_RDONLY | O_CLOEXEC), PROT_EXEC, is_vdso,
+			  &search) ||
+	    !search.len)
+		return false;
+	*ret = (const void *)(uintptr_t)search.start;
+	*ret_len = search.len;
+	return true;
 }

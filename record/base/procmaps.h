@@ -7,26 +7,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct procmaps_entry {
-	uint64_t start, end, pgoff, inode;
-	uint32_t dev_major, dev_minor;
-	uint32_t prot, flags; /* PROT_*, MAP_SHARED or MAP_PRIVATE */
-	char *path;	      /* in the line; empty for memory without a file */
-	size_t path_len;
-};
+#include "record/base/mapping.h"
 
 /*
  * Takes apart one line, without its newline. The path is unescaped in place, and ends in NUL:
- * line[len] must be writable. Returns false for what is no such line.
+ * line[len] must be writable. Time, pid, tid and build-id are not in it. Returns false for what is
+ * no such line.
  */
-bool procmaps_parse(char *line, size_t len, struct procmaps_entry *ret);
+bool procmaps_parse(char *line, size_t len, struct mapping *ret);
 
-/* Gets each executable mapping. Returns false to stop. */
-typedef bool procmaps_fn(void *arg, const struct procmaps_entry *entry);
+/* Returns false to stop. The path ends in NUL. */
+typedef bool procmaps_fn(void *arg, const struct mapping *mapping);
 
-/* Reads maps through fd, from its position. Returns 0 or a negative errno. */
-int procmaps_each(int fd, procmaps_fn *fn, void *arg);
-/* The same of mappings that are not executable, too. */
-int procmaps_each_of_all(int fd, procmaps_fn *fn, void *arg);
+/*
+ * Reads maps that was just opened, and closes it: each mapping that allows at least prot. Returns 0
+ * or a negative errno; that of open() where maps is -1.
+ */
+int procmaps_each(int maps, uint32_t prot, procmaps_fn *fn, void *arg);
+
+/* The vdso, code of the kernel that is mapped into each process and is in no file: its image in
+ * this process. Returns false where there is none. */
+bool vdso_image(const void **ret, size_t *ret_len);
 
 #endif

@@ -4,11 +4,17 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/types.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "format/schema/wire.h"
+#include "record/bpf/shared.h"
+
 /* Room is given back after so much, or an eighth of the ring. */
 #define RELEASE_BYTES (128u << 10)
+/* The same in an SPSC queue: each time costs the writer a cache miss. */
+#define RELEASE_RECORDS 1024
 
 struct ebt_error *ring_init(size_t size, struct ring *ret)
 {
@@ -79,4 +85,33 @@ const void *ring_next(struct ring *ring, uint64_t end, size_t *ret_len)
 			return record + BPF_RINGBUF_HDR_SZ;
 	}
 	return NULL;
+}
+
+/* --- SPSC queues --- */
+
+size_t spsc_bytes(uint32_t records)
+{
+	return sizeof(struct ebrec_spsc) + records * sizeof(struct ebt_wire_syscall);
+}
+
+uint64_t spsc_end(const struct spsc *queue)
+{
+	return __atomic_load_n(&queue->shared->head, __ATOMIC_ACQUIRE);
+}
+
+const void *spsc_next(struct spsc *queue, uint64_t end, size_t *ret_len)
+{
+	const struct ebt_wire_syscall *rows = (const void *)(queue->shared + 1);
+
+	if (!(queue->pos % RELEASE_RECORDS))
+		spsc_release(queue);
+	if (queue->pos == end)
+		return NULL;
+	*ret_len = sizeof(*rows);
+	return &rows[queue->pos++ & (queue->records - 1)];
+}
+
+void spsc_release(struct spsc *queue)
+{
+	__atomic_store_n(&queue->shared->tail, queue->pos, __ATOMIC_RELEASE);
 }

@@ -21,6 +21,8 @@
 
 /* As /proc/PID/stat prints it. */
 #define PF_KTHREAD 0x00200000u
+/* It counts priorities from where real-time ends. */
+#define MAX_RT_PRIO 100
 
 struct task_lister {
 	struct task_iter_bpf *skeleton; /* NULL: no iterator */
@@ -153,54 +155,65 @@ static void state_of(char letter, struct ebrec_task *task)
 static void read_used(int task_dir, const char *tid, struct ebrec_used *used)
 {
 	struct procfs_status status;
-	struct procfs_io io;
 	char name[64], text[4096];
 
 	snprintf(name, sizeof(name), "%.16s/schedstat", tid);
 	if (procfs_read(task_dir, name, text, sizeof(text)) > 0)
 		used->run_time = strtoull(text, NULL, 10);
 	snprintf(name, sizeof(name), "%.16s/status", tid);
-	if (procfs_read(task_dir, name, text, sizeof(text)) > 0 &&
-	    procfs_parse_status(text, &status)) {
+	if (procfs_status(task_dir, name, &status)) {
 		used->nvcsw = status.nvcsw;
 		used->nivcsw = status.nivcsw;
 	}
 	snprintf(name, sizeof(name), "%.16s/io", tid);
 	if (procfs_read(task_dir, name, text, sizeof(text)) < 0)
 		text[0] = '\0';
-	procfs_parse_io(text, &io);
-	used->read_bytes = io.read_bytes;
-	used->write_bytes = io.write_bytes;
-	used->rchar = io.rchar;
-	used->wchar = io.wchar;
+	used->read_bytes = procfs_number(text, "read_bytes:", UINT64_MAX);
+	used->write_bytes = procfs_number(text, "write_bytes:", UINT64_MAX);
+	used->rchar = procfs_number(text, "rchar:", UINT64_MAX);
+	used->wchar = procfs_number(text, "wchar:", UINT64_MAX);
+}
+
+/* /proc/PID/stat: false where it is not whole. The name may itself have parentheses. */
+static bool parse_stat(const char *text, const struct clocks *clocks, struct ebrec_task *task)
+{
+	const uint64_t asleep = clocks->boottime - clocks->monotonic;
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long start, minor, major;
+	uint32_t flags;
+	char state;
+	size_t len;
+
+	if (!open || !close || close < open ||
+	    sscanf(close + 1,
+		   " %c %u %*s %*s %*s %*s %u %llu %*s %llu %*s %*s %*s %*s %*s %d %d %*s %*s "
+		   "%llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u %u %u",
+		   &state, &task->ppid, &flags, &minor, &major, &task->prio, &task->nice, &start,
+		   &task->cpu, &task->rt_priority, &task->policy) != 11)
+		return false;
+	len = (size_t)(close - open - 1);
+	memcpy(task->comm, open + 1, len < sizeof(task->comm) ? len : sizeof(task->comm) - 1);
+	task->start = start * tick_ns();
+	task->start -= task->start > asleep ? asleep : 0;
+	task->kernel = flags & PF_KTHREAD ? 1 : 0;
+	state_of(state, task);
+	task->prio += MAX_RT_PRIO;
+	task->used.minor = minor;
+	task->used.major = major;
+	return true;
 }
 
 /* Returns false where the thread has gone. */
 static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struct clocks *clocks,
 			struct ebrec_task *ret)
 {
-	const uint64_t asleep = clocks->boottime - clocks->monotonic;
 	struct ebrec_task task = { .pid = pid, .uid = UINT32_MAX };
-	struct procfs_stat stat;
 	char name[64], text[4096];
 
 	snprintf(name, sizeof(name), "%.16s/stat", tid);
-	if (procfs_read(task_dir, name, text, sizeof(text)) < 0 || !procfs_parse_stat(text, &stat))
+	if (procfs_read(task_dir, name, text, sizeof(text)) < 0 || !parse_stat(text, clocks, &task))
 		return false;
 	task.tid = (uint32_t)strtoul(tid, NULL, 10);
-	task.start = stat.start_ticks * tick_ns();
-	task.start -= task.start > asleep ? asleep : 0;
-	task.ppid = stat.ppid;
-	task.cpu = stat.cpu;
-	task.kernel = stat.flags & PF_KTHREAD ? 1 : 0;
-	state_of(stat.state, &task);
-	memcpy(task.comm, stat.comm, sizeof(task.comm) - 1);
-	task.prio = stat.prio;
-	task.nice = stat.nice;
-	task.policy = stat.policy;
-	task.rt_priority = stat.rt_priority;
-	task.used.minor = stat.minor;
-	task.used.major = stat.major;
 	read_used(task_dir, tid, &task.used);
 	*ret = task;
 	return true;
@@ -311,9 +324,4 @@ struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list 
 	sort(&list);
 	*ret = list;
 	return NULL;
-}
-
-struct ebt_error *task_list_of_proc(struct task_list *ret)
-{
-	return task_lister_read(NULL, ret);
 }

@@ -25,11 +25,8 @@ struct task_list {
 	size_t n, capacity;
 };
 
-/* The caller calls task_list_deinit(). */
+/* lister NULL: without the iterator. The caller calls task_list_deinit(). */
 struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list *ret);
 void task_list_deinit(struct task_list *list);
-
-/* What task_lister_read() does without the iterator. */
-struct ebt_error *task_list_of_proc(struct task_list *ret);
 
 #endif

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Grouping CPUs by package and last-level cache; see topology.h. */
+/*
+ * CPUs are grouped by package and last-level cache. Those that are online stand in
+ * /sys/devices/system/cpu/online; without /sys there are as many as libc counts.
+ */
 #include "record/base/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/compare.h"
+#include "record/base/procfs.h"
 
 #define MAX_OWN_RINGS	16
 #define CPUS_PER_RING	8
@@ -14,6 +20,9 @@
 #define MAX_THREADS	8
 #define MIN_RING	(64u << 10)
 #define MAX_RING	(1u << 30)
+
+/* More than any Linux is built for. */
+#define MAX_CPUS 65536
 
 struct cpu_place {
 	uint32_t package, cache, cpu;
@@ -88,4 +97,74 @@ uint64_t topology_ring_size(uint64_t total, uint32_t n_rings)
 	while (size < MAX_RING && 2 * size * n_rings <= total)
 		size *= 2;
 	return size;
+}
+
+/* --- those that are online --- */
+
+struct cpu_list {
+	int *cpus;
+	size_t n, capacity;
+};
+
+static void cpu_list_deinit(struct cpu_list *list)
+{
+	free(list->cpus);
+}
+
+static struct ebt_error *add_range(struct cpu_list *list, long first, long last)
+{
+	struct ebt_error *err;
+
+	if (first < 0 || last < first || last >= MAX_CPUS ||
+	    list->n + (size_t)(last - first) >= MAX_CPUS)
+		return ebt_error_create(EBT_ERR_INVALID, "a list of CPUs has %ld-%ld", first, last);
+	err = ebt_array_reserve(&list->cpus, list->n + (size_t)(last - first), &list->capacity);
+	if (err)
+		return err;
+	for (long cpu = first; cpu <= last; cpu++)
+		list->cpus[list->n++] = (int)cpu;
+	return NULL;
+}
+
+struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
+{
+	_cleanup_(cpu_list_deinit) struct cpu_list list = { 0 };
+	const char *at = text;
+
+	while (*at && *at != '\n') {
+		struct ebt_error *err;
+		char *end;
+		long first = strtol(at, &end, 10), last = first;
+
+		if (end != at && *end == '-') {
+			at = end + 1;
+			last = strtol(at, &end, 10);
+		}
+		if (end == at || (*end && *end != ',' && *end != '\n'))
+			return ebt_error_create(EBT_ERR_INVALID, "no list of CPUs: %.40s", text);
+		err = add_range(&list, first, last);
+		if (err)
+			return err;
+		at = *end == ',' ? end + 1 : end;
+	}
+	if (!list.n)
+		return ebt_error_create(EBT_ERR_INVALID, "an empty list of CPUs");
+	*ret = take_ptr(list.cpus);
+	*ret_n = list.n;
+	return NULL;
+}
+
+struct ebt_error *cpus_online(int **ret, size_t *ret_n)
+{
+	_cleanup_error_ struct ebt_error *err = NULL;
+	_cleanup_free_ char *text = NULL;
+	char fallback[32];
+	bool truncated;
+	size_t len;
+
+	err = procfs_slurp("/sys/devices/system/cpu/online", 64u << 10, &text, &len, &truncated);
+	if (!err)
+		return cpus_parse(text, ret, ret_n);
+	snprintf(fallback, sizeof(fallback), "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
+	return cpus_parse(fallback, ret, ret_n);
 }

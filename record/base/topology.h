@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which CPUs share a ring buffer, and which rings a thread reads. */
+/* Which CPUs there are, which of them share a ring buffer, and which rings a thread reads. */
 #ifndef RECORD_BASE_TOPOLOGY_H
 #define RECORD_BASE_TOPOLOGY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/error.h"
@@ -26,5 +27,11 @@ uint32_t topology_ring_thread(const struct topology *topology, uint32_t ring);
 
 /* Largest power of two of at least 64 KiB for which n rings stay within total. */
 uint64_t topology_ring_size(uint64_t total, uint32_t n_rings);
+
+/* Takes apart a list as the kernel prints them, "0-3,8". The caller frees *ret. */
+struct ebt_error *cpus_parse(const char *list, int **ret, size_t *ret_n);
+
+/* The CPUs that are online. The caller frees *ret. */
+struct ebt_error *cpus_online(int **ret, size_t *ret_n);
 
 #endif

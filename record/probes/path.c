@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ struct path_search {
 
 /* What a process in another mount namespace calls so is below its root. But the kernel tells names
  * as they are in that namespace, and not as they are below where chroot() took the process. */
-static bool try_mapping(void *arg, const struct procmaps_entry *entry)
+static bool try_mapping(void *arg, const struct mapping *entry)
 {
 	struct path_search *search = arg;
 	char path[PATH_MAX + 32];
@@ -55,13 +56,10 @@ static bool try_mapping(void *arg, const struct procmaps_entry *entry)
 static char *find_mapped(pid_t pid, const char *name)
 {
 	struct path_search search = { .name = name, .pid = pid };
-	_cleanup_close_ int fd = -1;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		procmaps_each(fd, try_mapping, &search);
+	procmaps_each(open(path, O_RDONLY | O_CLOEXEC), PROT_EXEC, try_mapping, &search);
 	return search.path;
 }
 

@@ -12,7 +12,7 @@
 
 #include "format/base/cleanup.h"
 #include "format/schema/schema.h"
-#include "record/base/cpus.h"
+#include "record/base/topology.h"
 #include "record/config/skeleton.h"
 #include "record/probes/list.h"
 #include "record/probes/tp_set.h"

@@ -13,7 +13,6 @@
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "record/base/kernel.h"
-#include "record/base/spsc.h"
 #include "record/base/ring.h"
 #include "record/base/topology.h"
 #include "record/config/options.h"

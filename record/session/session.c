@@ -63,6 +63,7 @@ struct session {
 	struct ebt_stream *stream;
 	struct deferred *deferred; /* or NULL */
 	struct consumer *consumer;
+	struct sideband_context context; /* of the following */
 	struct sideband *sideband;
 	struct snapshot_state *snapshot;
 	struct objects *objects;
@@ -160,24 +161,26 @@ static struct ebt_error *resolve(struct session *s)
 	return NULL;
 }
 
-/* A mapping_listener: snapshot and side-band have found one. */
+static bool wanted(void *arg, uint32_t pid)
+{
+	const struct session *s = arg;
+
+	return capture_follows(s->capture, pid);
+}
+
 static struct ebt_error *on_mapping(void *arg, const struct mapping *mapping)
 {
 	struct session *s = arg;
 	struct unwinder *u = capture_unwinder(s->capture);
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = u ? unwind_spaces_map(u->spaces, mapping) : NULL;
 
-	if (u) {
-		const struct mapping_listener listener = unwinder_listener(u);
-
-		err = listener.fn(listener.arg, mapping);
-	}
-	if (!err)
-		err = perfmaps_map(s->perfmaps, mapping);
+	if (err)
+		return err;
+	err = perfmaps_map(s->perfmaps, mapping);
 	return err ? err : objects_on_mapping(s->objects, mapping);
 }
 
-/* An objects_listener. What was there when the recording began has been seen in time. */
+/* What was there when the recording began has been seen in time. */
 static struct ebt_error *on_file(void *arg, int fd, const struct mapping *mapping,
 				 const struct identity *identity, bool *ret)
 {
@@ -250,27 +253,32 @@ static struct ebt_error *prepare(struct session *s)
 	err = consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
 	if (err)
 		return err;
-	err = snapshot_create(s->tasks, &s->snapshot);
+	s->context = (struct sideband_context){
+		.stream = s->stream,
+		.tasks = s->tasks,
+		.all = s->options->target == TARGET_ALL,
+		.no_containers = s->options->no_containers,
+		.wanted = wanted,
+		.on_mapping = on_mapping,
+		.on_file = on_file,
+		.arg = s,
+	};
+	err = snapshot_create(&s->context, &s->snapshot);
 	if (err)
 		return err;
-	err = sideband_open(s->tasks, s->options->target == TARGET_ALL, &s->sideband);
+	err = sideband_open(&s->context, &s->sideband);
 	if (err)
 		return err;
-	err = objects_create(s->stream, snapshot_last_file_id(s->snapshot), &s->objects);
+	err = objects_create(&s->context, &s->objects);
 	if (err)
 		return err;
-	err = perfmaps_create(s->stream, snapshot_last_file_id(s->snapshot), &s->perfmaps);
+	err = perfmaps_create(&s->context, &s->perfmaps);
 	if (err)
 		return err;
 	err = workers_create(s->capture, &s->workers);
 	if (err)
 		return err;
-	if (s->options->no_containers)
-		snapshot_without_containers(s->snapshot);
 	s->tee = target_tee(s->target);
-	snapshot_listen(s->snapshot, (struct mapping_listener){ on_mapping, s });
-	sideband_listen(s->sideband, (struct mapping_listener){ on_mapping, s });
-	objects_listen(s->objects, (struct objects_listener){ on_file, s });
 	return make_polls(s);
 }
 
@@ -279,13 +287,6 @@ static struct ebt_error *publish(struct session *s)
 	struct unwinder *u = capture_unwinder(s->capture);
 
 	return u ? unwinder_work(u, clocks_now()) : NULL;
-}
-
-static bool wanted(void *arg, uint32_t pid)
-{
-	const struct session *s = arg;
-
-	return capture_follows(s->capture, pid);
 }
 
 /* Tells of the sources with this status. */
@@ -311,17 +312,16 @@ static struct ebt_error *list_all(struct session *s)
 	err = target_follow(s->target, s->capture);
 	if (err)
 		return err;
-	err = snapshot_tasks(s->snapshot, s->stream, wanted, s);
+	err = snapshot_tasks(s->snapshot);
 	if (err)
 		return err;
 	err = publish(s);
 	if (err)
 		return err;
-	err = snapshot_host(s->snapshot, s->stream);
+	err = snapshot_host(s->snapshot);
 	if (err)
 		return err;
-	err = modules_create(&modules_of_proc, s->stream, snapshot_last_file_id(s->snapshot),
-			     &s->modules);
+	err = modules_create(&modules_of_proc, &s->context, &s->modules);
 	if (err)
 		return err;
 	err = expect(s);
@@ -403,7 +403,7 @@ static struct ebt_error *handle_notice(struct session *s, const struct consumer_
 		tasks_follow(s->tasks, notice->pid);
 	}
 	if (notice->event == CONSUMER_ATTACHED || notice->event == CONSUMER_EXEC)
-		err = snapshot_process(s->snapshot, s->stream, notice->pid, notice->time);
+		err = snapshot_process(s->snapshot, notice->pid, notice->time);
 	if (err)
 		return err;
 	err = tell_unwinder(capture_unwinder(s->capture), notice);
@@ -438,13 +438,13 @@ static struct ebt_error *control_pass(struct session *s)
 	err = consumer_read_tasks(s->consumer, s->stream);
 	if (err)
 		return err;
-	err = sideband_emit(s->sideband, s->stream);
+	err = sideband_emit(s->sideband);
 	if (err)
 		return err;
 	err = handle_notices(s);
 	if (err)
 		return err;
-	err = snapshot_changes(s->snapshot, s->stream, false);
+	err = snapshot_changes(s->snapshot, false);
 	if (err)
 		return err;
 	err = publish(s);
@@ -505,7 +505,7 @@ static struct ebt_error *check_spaces(struct session *s)
 	s->sideband_lost = lost;
 	n = unwind_spaces_doubtful(u->spaces, pids, MAX_LOOKS);
 	for (size_t i = 0; i < n; i++) {
-		err = snapshot_mappings(s->snapshot, s->stream, pids[i], &time);
+		err = snapshot_mappings(s->snapshot, pids[i], &time);
 		if (!err)
 			err = unwind_spaces_forget(u->spaces, pids[i], time);
 		if (err)
@@ -521,7 +521,7 @@ static struct ebt_error *store_kernel(struct session *s)
 	if (s->kernel_stored)
 		return NULL;
 	s->kernel_stored = true;
-	return snapshot_kernel(s->snapshot, s->stream);
+	return snapshot_kernel(s->snapshot);
 }
 
 /* How long tasks that ended are remembered. */
@@ -573,7 +573,7 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	if (err)
 		return err;
 	err = workers_run(s->workers, s->stream, SOURCE_EPOCH);
-	return err ? err : snapshot_again(s->snapshot, s->stream, wanted, s);
+	return err ? err : snapshot_again(s->snapshot);
 }
 
 /* Why the recording ends, or NULL. */
@@ -663,7 +663,7 @@ static struct ebt_error *write_last(struct session *s, uint64_t end)
 {
 	struct ebt_error *err;
 
-	err = snapshot_end(s->snapshot, s->stream, wanted, s);
+	err = snapshot_end(s->snapshot);
 	if (err)
 		return err;
 	err = workers_run(s->workers, s->stream, SOURCE_END);
@@ -683,7 +683,7 @@ static struct ebt_error *write_rest(struct session *s)
 		err = deferred_run(s->deferred, s->stream, clocks_now(), true);
 	if (err)
 		return err;
-	err = snapshot_changes(s->snapshot, s->stream, true);
+	err = snapshot_changes(s->snapshot, true);
 	if (err)
 		return err;
 	err = objects_check(s->objects, true);

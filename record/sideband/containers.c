@@ -22,7 +22,6 @@
 #include "format/base/map.h"
 #include "record/base/keymap.h"
 #include "record/base/procfs.h"
-#include "record/sideband/embed.h"
 #include "record/sideband/storage_conf.h"
 
 /* Thousands of containers of a kilobyte each. */
@@ -41,7 +40,7 @@
 #define ID_LEN	  64u
 
 struct containers {
-	uint64_t *last_file_id;
+	struct sideband_context *context;
 	struct keymap stored;	/* path to hash of the content */
 	struct keymap storages; /* paths, to the order that they were found in */
 	char **paths;
@@ -60,13 +59,13 @@ struct container_search {
 	char *rootless; /* rootless_storage_path of the machine, or NULL */
 };
 
-struct ebt_error *containers_create(uint64_t *last_file_id, struct containers **ret)
+struct ebt_error *containers_create(struct sideband_context *context, struct containers **ret)
 {
 	struct containers *containers = calloc(1, sizeof(*containers));
 
 	if (!containers)
 		return &ebt_enomem;
-	containers->last_file_id = last_file_id;
+	containers->context = context;
 	*ret = containers;
 	return NULL;
 }
@@ -114,39 +113,70 @@ static int open_below(int dir, const char *path)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-/* Stores the file of the handle as `path`, if it belongs to the user and is not stored yet. */
-static struct ebt_error *store(struct containers *containers, struct ebt_stream *stream, int handle,
-			       uid_t owner, const char *role, const char *path, size_t limit)
+struct user_file {
+	struct stat st;
+	char *content; /* ends in NUL */
+	size_t len;
+	bool truncated;
+};
+
+static void user_file_deinit(struct user_file *file)
+{
+	free(file->content);
+}
+
+/* False where the handle is on no regular file of the owner, or on an empty one. */
+static bool read_owned(int handle, uid_t owner, size_t limit, struct user_file *ret)
 {
 	_cleanup_error_ struct ebt_error *unreadable = NULL;
-	_cleanup_free_ char *content = NULL;
-	struct embed_file file = { .role = role,
-				   .path = path,
-				   .sensitivity = EBT_V_file_sensitivity_user };
 	char reopen[64];
-	struct stat st;
-	size_t len;
-	uint64_t hash, known;
 
-	if (handle < 0 || fstat(handle, &st) || !S_ISREG(st.st_mode) || st.st_uid != owner)
-		return NULL;
+	*ret = (struct user_file){ 0 };
+	if (handle < 0 || fstat(handle, &ret->st) || !S_ISREG(ret->st.st_mode) ||
+	    ret->st.st_uid != owner)
+		return false;
 	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
-	unreadable = procfs_slurp(reopen, limit, &content, &len, &file.truncated);
-	if (unreadable || !len)
-		return NULL;
-	hash = ebt_hash_bytes(0, content, len);
-	if (len > MAX_ALL - containers->bytes ||
+	unreadable = procfs_slurp(reopen, limit, &ret->content, &ret->len, &ret->truncated);
+	return !unreadable && ret->len;
+}
+
+/* Stores the file as `path`, if it is not stored yet. */
+static struct ebt_error *store(struct containers *containers, const struct user_file *file,
+			       const char *role, const char *path)
+{
+	const struct embed_file embedded = {
+		.role = role,
+		.path = path,
+		.sensitivity = EBT_V_file_sensitivity_user,
+		.mtime_ns =
+			(int64_t)file->st.st_mtim.tv_sec * 1000000000 + file->st.st_mtim.tv_nsec,
+		.truncated = file->truncated,
+	};
+	const uint64_t hash = ebt_hash_bytes(0, file->content, file->len);
+	uint64_t known;
+
+	if (file->len > MAX_ALL - containers->bytes ||
 	    (keymap_find(&containers->stored, path, strlen(path), &known) && known == hash))
 		return NULL;
 	if (!keymap_put(&containers->stored, path, strlen(path), hash))
 		return &ebt_enomem;
-	containers->bytes += len;
-	file.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	return embed_bytes(stream, containers->last_file_id, &file, content, len);
+	containers->bytes += file->len;
+	return embed_bytes(containers->context, &embedded, file->content, file->len);
 }
 
-static struct ebt_error *collect_storage(struct containers *containers, struct ebt_stream *stream,
-					 const char *storage)
+/* The same of a file below a storage, if it belongs to the owner. */
+static struct ebt_error *store_below(struct containers *containers, int dir, uid_t owner,
+				     const char *role, const char *path, const char *name,
+				     size_t limit)
+{
+	_cleanup_close_ int handle = open_below(dir, name);
+	_cleanup_(user_file_deinit) struct user_file file;
+
+	return read_owned(handle, owner, limit, &file) ? store(containers, &file, role, path)
+						       : NULL;
+}
+
+static struct ebt_error *collect_storage(struct containers *containers, const char *storage)
 {
 	static const struct {
 		const char *role, *path;
@@ -164,11 +194,11 @@ static struct ebt_error *collect_storage(struct containers *containers, struct e
 	if (dir < 0 || fstat(dir, &st))
 		return NULL;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !err; i++) {
-		_cleanup_close_ int handle = open_below(dir, lists[i].path);
 		char path[PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s/%s", storage, lists[i].path);
-		err = store(containers, stream, handle, st.st_uid, lists[i].role, path, MAX_LIST);
+		err = store_below(containers, dir, st.st_uid, lists[i].role, path, lists[i].path,
+				  MAX_LIST);
 	}
 	return err;
 }
@@ -191,32 +221,20 @@ static void on_value(void *arg, enum storage_conf_key key, const char *value)
 }
 
 /* A storage.conf: stores it, and takes over what it says. */
-static struct ebt_error *read_conf(struct container_search *search, struct ebt_stream *stream,
-				   const char *path)
+static struct ebt_error *read_conf(struct container_search *search, const char *path)
 {
-	_cleanup_error_ struct ebt_error *unreadable = NULL;
 	_cleanup_close_ int handle = open(path, O_PATH | O_CLOEXEC);
-	_cleanup_free_ char *content = NULL;
-	char reopen[64];
-	bool truncated;
-	struct stat st;
-	size_t len;
+	_cleanup_(user_file_deinit) struct user_file file;
 
-	if (handle < 0 || fstat(handle, &st) || !S_ISREG(st.st_mode) ||
-	    st.st_uid != search->user.uid)
+	if (!read_owned(handle, search->user.uid, MAX_CONF, &file))
 		return NULL;
-	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", handle);
-	unreadable = procfs_slurp(reopen, MAX_CONF, &content, &len, &truncated);
-	if (unreadable)
-		return NULL;
-	storage_conf_parse(content, on_value, search);
+	storage_conf_parse(file.content, on_value, search);
 	if (search->failed)
 		return &ebt_enomem;
-	return store(search->containers, stream, handle, search->user.uid, "storage_conf", path,
-		     MAX_CONF);
+	return store(search->containers, &file, "storage_conf", path);
 }
 
-static struct ebt_error *find_of_user(struct container_search *search, struct ebt_stream *stream)
+static struct ebt_error *find_of_user(struct container_search *search)
 {
 	const char *home = search->user.home;
 	char path[PATH_MAX];
@@ -231,12 +249,12 @@ static struct ebt_error *find_of_user(struct container_search *search, struct eb
 	    !add_storage(search->containers, path, strlen(path)))
 		return &ebt_enomem;
 	snprintf(path, sizeof(path), "%s/.config/containers/storage.conf", home);
-	return read_conf(search, stream, path);
+	return read_conf(search, path);
 }
 
 /* /etc/passwd itself: a directory service may have any number, and take any time. Storages of its
  * users are known as soon as a container of theirs is seen. */
-static struct ebt_error *find_of_users(struct container_search *search, struct ebt_stream *stream)
+static struct ebt_error *find_of_users(struct container_search *search)
 {
 	_cleanup_fclose_ FILE *passwd = fopen("/etc/passwd", "re");
 	struct ebt_error *err = NULL;
@@ -250,22 +268,22 @@ static struct ebt_error *find_of_users(struct container_search *search, struct e
 			.uid = user->pw_uid,
 		};
 		if (user->pw_uid)
-			err = find_of_user(search, stream);
+			err = find_of_user(search);
 	}
 	return err;
 }
 
-static struct ebt_error *search_all(struct container_search *search, struct ebt_stream *stream)
+static struct ebt_error *search_all(struct container_search *search)
 {
-	struct ebt_error *err = read_conf(search, stream, "/usr/share/containers/storage.conf");
+	struct ebt_error *err = read_conf(search, "/usr/share/containers/storage.conf");
 
 	if (err)
 		return err;
-	err = read_conf(search, stream, "/etc/containers/storage.conf");
-	return err ? err : find_of_users(search, stream);
+	err = read_conf(search, "/etc/containers/storage.conf");
+	return err ? err : find_of_users(search);
 }
 
-struct ebt_error *containers_collect(struct containers *containers, struct ebt_stream *stream)
+struct ebt_error *containers_collect(struct containers *containers)
 {
 	static const char machine[] = "/var/lib/containers/storage";
 	struct container_search search = {
@@ -276,10 +294,10 @@ struct ebt_error *containers_collect(struct containers *containers, struct ebt_s
 
 	if (!add_storage(containers, machine, strlen(machine)))
 		return &ebt_enomem;
-	err = search_all(&search, stream);
+	err = search_all(&search);
 	free(search.rootless);
 	for (size_t i = 0; i < containers->n_paths && !err; i++)
-		err = collect_storage(containers, stream, containers->paths[i]);
+		err = collect_storage(containers, containers->paths[i]);
 	return err;
 }
 
@@ -319,12 +337,11 @@ static bool is_new(struct containers *containers, const void *key, size_t len)
 	       keymap_put(&containers->known, key, len, 1);
 }
 
-struct ebt_error *containers_see_cgroup(struct containers *containers, struct ebt_stream *stream,
-					const char *text)
+struct ebt_error *containers_see_cgroup(struct containers *containers, const char *text)
 {
 	static const char mounts[] = "/var/lib/docker/image/overlay2/layerdb/mounts";
 	const char *at = strstr(text, "/docker");
-	_cleanup_close_ int dir = -1, handle = -1;
+	_cleanup_close_ int dir = -1;
 	char name[ID_LEN + 16], path[sizeof(mounts) + sizeof(name)];
 
 	if (!at)
@@ -338,12 +355,11 @@ struct ebt_error *containers_see_cgroup(struct containers *containers, struct eb
 		return NULL;
 	snprintf(name, sizeof(name), "%.*s/mount-id", (int)ID_LEN, at + 1);
 	snprintf(path, sizeof(path), "%s/%s", mounts, name);
-	handle = open_below(dir, name);
-	return store(containers, stream, handle, 0, "docker_mount_id", path, MAX_CONF);
+	return store_below(containers, dir, 0, "docker_mount_id", path, name, MAX_CONF);
 }
 
-struct ebt_error *containers_see_fuse(struct containers *containers, struct ebt_stream *stream,
-				      int dir, uint32_t pid, uint64_t start, uint64_t mnt_ns)
+struct ebt_error *containers_see_fuse(struct containers *containers, int dir, uint32_t pid,
+				      uint64_t start, uint64_t mnt_ns)
 {
 	const uint64_t key[2] = { pid, start };
 	char cwd[PATH_MAX];
@@ -368,7 +384,6 @@ struct ebt_error *containers_see_fuse(struct containers *containers, struct ebt_
 		return NULL;
 	procfs_link(dir, "cwd", cwd, sizeof(cwd));
 	containers->bytes += (size_t)len;
-	err = embed_bytes(stream, containers->last_file_id, &file, containers->fuse_args,
-			  (size_t)len);
+	err = embed_bytes(containers->context, &file, containers->fuse_args, (size_t)len);
 	return err ? err : containers_see_mounts(containers, containers->fuse_args, (size_t)len);
 }

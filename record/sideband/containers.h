@@ -12,12 +12,11 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "format/write/writer.h"
+#include "record/sideband/context.h"
 
 struct containers;
 
-/* The number of the trace's latest embedded file (embed.h) must live longer. */
-struct ebt_error *containers_create(uint64_t *last_file_id, struct containers **ret);
+struct ebt_error *containers_create(struct sideband_context *context, struct containers **ret);
 /* Accepts NULL. */
 void containers_destroy(struct containers *containers);
 
@@ -27,15 +26,14 @@ struct ebt_error *containers_see_mounts(struct containers *containers, const cha
 					size_t len);
 
 /* /proc/PID/cgroup of a process: one of docker's has a file that names its layer. */
-struct ebt_error *containers_see_cgroup(struct containers *containers, struct ebt_stream *stream,
-					const char *text);
+struct ebt_error *containers_see_cgroup(struct containers *containers, const char *text);
 
 /* A fuse-overlayfs, by a handle on its directory in /proc; once each. */
-struct ebt_error *containers_see_fuse(struct containers *containers, struct ebt_stream *stream,
-				      int dir, uint32_t pid, uint64_t start, uint64_t mnt_ns);
+struct ebt_error *containers_see_fuse(struct containers *containers, int dir, uint32_t pid,
+				      uint64_t start, uint64_t mnt_ns);
 
 /* Stores the lists of all storages that have changed since: of the machine, of each user in
  * /etc/passwd, and those that were seen in mount tables. */
-struct ebt_error *containers_collect(struct containers *containers, struct ebt_stream *stream);
+struct ebt_error *containers_collect(struct containers *containers);
 
 #endif

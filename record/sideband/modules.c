@@ -10,7 +10,6 @@
 
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
-#include "record/sideband/embed.h"
 
 #define MAX_KALLSYMS (64u << 20)
 #define MAX_MODULES  (1u << 20)
@@ -20,8 +19,7 @@
 
 struct modules {
 	struct modules_paths paths;
-	struct ebt_stream *stream;
-	uint64_t *last_file_id;
+	struct sideband_context *context;
 	char *list;	 /* names and addresses */
 	char *functions; /* lines of kallsyms */
 	size_t len;
@@ -35,10 +33,9 @@ const struct modules_paths modules_of_proc = { "/proc/modules", "/proc/kallsyms"
 /* The content, NUL-terminated; empty where it cannot be read, as where no module can be loaded. */
 static struct ebt_error *slurp(const char *path, size_t limit, char **ret, size_t *ret_len)
 {
-	struct ebt_error *err;
 	bool truncated;
+	struct ebt_error *err = procfs_slurp(path, limit, ret, ret_len, &truncated);
 
-	err = procfs_slurp(path, limit, ret, ret_len, &truncated);
 	if (!err || err->code != EBT_ERR_SYSTEM)
 		return err;
 	ebt_error_destroy(err);
@@ -76,6 +73,16 @@ static void only_places(char *list)
 		*to++ = '\n';
 	}
 	*to = '\0';
+}
+
+static struct ebt_error *read_list(const struct modules *modules, char **ret)
+{
+	size_t len;
+	struct ebt_error *err = slurp(modules->paths.modules, MAX_MODULES, ret, &len);
+
+	if (!err)
+		only_places(*ret);
+	return err;
 }
 
 /* A function of a module, and not the padding before one. */
@@ -122,52 +129,47 @@ static struct ebt_error *store(struct modules *modules)
 		return NULL;
 	modules->stored = true;
 	modules->copies++;
-	return embed_bytes(modules->stream, modules->last_file_id, &file, modules->functions,
-			   modules->len);
+	return embed_bytes(modules->context, &file, modules->functions, modules->len);
 }
 
 /* Takes the list. */
 static struct ebt_error *take(struct modules *modules, char *list)
 {
-	char *functions;
+	char *functions = NULL;
 	size_t len = 0;
-	struct ebt_error *err;
 
 	free(modules->list);
 	modules->list = list;
 	modules->stored = false;
 	modules->time = clocks_now();
-	if (*list)
-		err = slurp(modules->paths.kallsyms, MAX_KALLSYMS, &functions, &len);
-	else
-		err = (functions = calloc(1, 1)) ? NULL : &ebt_enomem;
-	if (err)
-		return err;
+	if (*list) {
+		struct ebt_error *err =
+			slurp(modules->paths.kallsyms, MAX_KALLSYMS, &functions, &len);
+
+		if (err)
+			return err;
+	}
 	free(modules->functions);
 	modules->len = only_functions(functions, len);
-	modules->functions = realloc(functions, modules->len + 1);
-	if (!modules->functions)
-		modules->functions = functions;
+	/* It gets smaller. */
+	modules->functions = realloc(functions, modules->len + 1) ?: functions;
 	return NULL;
 }
 
-struct ebt_error *modules_create(const struct modules_paths *paths, struct ebt_stream *stream,
-				 uint64_t *last_file_id, struct modules **ret)
+struct ebt_error *modules_create(const struct modules_paths *paths,
+				 struct sideband_context *context, struct modules **ret)
 {
 	_cleanup_(modules_destroyp) struct modules *modules = calloc(1, sizeof(*modules));
 	struct ebt_error *err;
 	char *list;
-	size_t len;
 
 	if (!modules)
 		return &ebt_enomem;
 	modules->paths = *paths;
-	modules->stream = stream;
-	modules->last_file_id = last_file_id;
-	err = slurp(paths->modules, MAX_MODULES, &list, &len);
+	modules->context = context;
+	err = read_list(modules, &list);
 	if (err)
 		return err;
-	only_places(list);
 	err = take(modules, list);
 	if (err)
 		return err;
@@ -186,25 +188,17 @@ void modules_destroy(struct modules *modules)
 
 struct ebt_error *modules_look(struct modules *modules)
 {
+	_cleanup_free_ char *list = NULL;
 	struct ebt_error *err;
-	char *list;
-	size_t len;
 
 	if (modules->copies == MAX_COPIES)
 		return NULL;
-	err = slurp(modules->paths.modules, MAX_MODULES, &list, &len);
+	err = read_list(modules, &list);
+	if (err || !strcmp(list, modules->list))
+		return err;
+	err = store(modules);
 	if (err)
 		return err;
-	only_places(list);
-	if (!strcmp(list, modules->list)) {
-		free(list);
-		return NULL;
-	}
-	err = store(modules);
-	if (err) {
-		free(list);
-		return err;
-	}
-	err = take(modules, list);
+	err = take(modules, take_ptr(list));
 	return err ? err : store(modules);
 }

@@ -7,11 +7,9 @@
 #ifndef RECORD_SIDEBAND_MODULES_H
 #define RECORD_SIDEBAND_MODULES_H
 
-#include <stdint.h>
-
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "format/write/writer.h"
+#include "record/sideband/context.h"
 
 struct modules;
 
@@ -21,9 +19,9 @@ struct modules_paths {
 };
 extern const struct modules_paths modules_of_proc;
 
-/* Looks for the first time. last_file_id: as embed.h has it; it and the stream must live longer. */
-struct ebt_error *modules_create(const struct modules_paths *paths, struct ebt_stream *stream,
-				 uint64_t *last_file_id, struct modules **ret);
+/* Looks for the first time. */
+struct ebt_error *modules_create(const struct modules_paths *paths,
+				 struct sideband_context *context, struct modules **ret);
 /* Accepts NULL. */
 void modules_destroy(struct modules *modules);
 DEFINE_CLEANUP(struct modules *, modules_destroy);

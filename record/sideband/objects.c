@@ -19,9 +19,8 @@
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
-#include "record/base/identity.h"
 #include "record/base/keymap.h"
-#include "record/sideband/embed.h"
+#include "record/base/procfs.h"
 
 /* Of 300 to 500 bytes each, kept. A machine has some thousand mapped files; each container has its
  * own of its image's. */
@@ -66,9 +65,7 @@ struct object_job {
 };
 
 struct objects {
-	struct ebt_stream *stream;
-	uint64_t *last_file_id;
-	struct objects_listener listener;
+	struct sideband_context *context;
 	struct keymap keys; /* struct object_key to index */
 	struct object *items;
 	size_t n, capacity;
@@ -101,28 +98,19 @@ static size_t name_len(const struct mapping *mapping)
 		       : mapping->path_len;
 }
 
-struct ebt_error *objects_create(struct ebt_stream *stream, uint64_t *last_file_id,
-				 struct objects **ret)
+struct ebt_error *objects_create(struct sideband_context *context, struct objects **ret)
 {
-	struct objects *objects = calloc(1, sizeof(*objects));
+	_cleanup_(objects_destroyp) struct objects *objects = calloc(1, sizeof(*objects));
 
 	if (!objects)
 		return &ebt_enomem;
-	objects->stream = stream;
-	objects->last_file_id = last_file_id;
+	objects->context = context;
 	objects->hash = XXH3_createState();
 	objects->buffer = malloc(MAX_EMBED);
-	if (!objects->hash || !objects->buffer) {
-		objects_destroy(objects);
+	if (!objects->hash || !objects->buffer)
 		return &ebt_enomem;
-	}
-	*ret = objects;
+	*ret = take_ptr(objects);
 	return NULL;
-}
-
-void objects_listen(struct objects *objects, struct objects_listener listener)
-{
-	objects->listener = listener;
 }
 
 static void job_deinit(struct object_job *job)
@@ -213,7 +201,7 @@ static struct ebt_error *finish_row(struct objects *objects, size_t index, struc
 	if (!object->row)
 		return &ebt_enomem;
 	memcpy(object->row, rec->data, rec->len);
-	return ebt_record_add(rec, objects->stream);
+	return ebt_record_add(rec, objects->context->stream);
 }
 
 static struct ebt_error *tell_again(struct objects *objects, struct object *object, uint32_t pid)
@@ -223,7 +211,7 @@ static struct ebt_error *tell_again(struct objects *objects, struct object *obje
 	object->epoch = objects->epoch;
 	row->head.time = clocks_now();
 	row->task = pid;
-	return ebt_stream_add(objects->stream, object->row, object->len);
+	return ebt_stream_add(objects->context->stream, object->row, object->len);
 }
 
 /* --- hashing and embedding --- */
@@ -231,15 +219,6 @@ static struct ebt_error *tell_again(struct objects *objects, struct object *obje
 static bool is_deleted(const struct mapping *mapping, const struct identity *identity)
 {
 	return !identity->st.st_nlink || name_len(mapping) != mapping->path_len;
-}
-
-/* Takes the job over if there is room for it. */
-static bool add_job(struct objects *objects, struct object_job *job)
-{
-	if (objects->n_jobs == MAX_JOBS)
-		return false;
-	objects->jobs[(objects->first_job + objects->n_jobs++) % MAX_JOBS] = *job;
-	return true;
 }
 
 /* Reads `len` bytes, zeros for what is not there any more. */
@@ -274,10 +253,9 @@ static struct ebt_error *embed(struct objects *objects, struct object_job *job)
 
 	if (!elfparts_read(job->fd, &parts))
 		return NULL;
-	row->file_id = *objects->last_file_id + 1;
+	row->file_id = objects->context->last_file_id + 1;
 	elfparts_blank(&parts, objects->buffer, (size_t)job->size);
-	return embed_bytes(objects->stream, objects->last_file_id, &file, objects->buffer,
-			   (size_t)job->size);
+	return embed_bytes(objects->context, &file, objects->buffer, (size_t)job->size);
 }
 
 static struct ebt_error *finish_job(struct objects *objects, struct object_job *job)
@@ -391,8 +369,9 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 
 	if (fd < 0)
 		return NULL; /* gone; what its mapping says is all that there is */
-	if (objects->listener.fn)
-		err = objects->listener.fn(objects->listener.arg, fd, mapping, &identity, &tell);
+	if (objects->context->on_file)
+		err = objects->context->on_file(objects->context->arg, fd, mapping, &identity,
+						&tell);
 	if (err)
 		return err;
 	plan(objects, mapping, &identity, &job);
@@ -424,7 +403,7 @@ static struct ebt_error *look(struct objects *objects, const struct mapping *map
 		job.fd = take_fd(&fd);
 		objects->hashed += job.hash ? job.size : 0;
 		objects->embedded += job.embed ? job.size : 0;
-		add_job(objects, &job);
+		objects->jobs[(objects->first_job + objects->n_jobs++) % MAX_JOBS] = job;
 		return NULL;
 	}
 	err = finish_row(objects, *index, &job.row);
@@ -469,9 +448,7 @@ static bool has_names(const struct object *object)
 	char path[96];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", object->pid,
-		 (unsigned long long)object->start,
-		 (unsigned long long)(object->start + object->length));
+	procfs_map_file(object->pid, object->start, object->start + object->length, path);
 	return stat(path, &st) || st.st_nlink;
 }
 

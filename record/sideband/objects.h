@@ -9,34 +9,19 @@
 #define RECORD_SIDEBAND_OBJECTS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "format/write/writer.h"
-#include "record/base/identity.h"
-#include "record/base/mapping.h"
+#include "record/sideband/context.h"
 
 struct objects;
 
-/* stream, and the number of the trace's latest embedded file (embed.h), must live longer. */
-struct ebt_error *objects_create(struct ebt_stream *stream, uint64_t *last_file_id,
-				 struct objects **ret);
+struct ebt_error *objects_create(struct sideband_context *context, struct objects **ret);
 /* Accepts NULL. */
 void objects_destroy(struct objects *objects);
+DEFINE_CLEANUP(struct objects *, objects_destroy);
 
-/*
- * Told of each file when it is met first. *ret: tell again of each mapping of a file of this name
- * and build-id, as it may be a copy of it.
- */
-struct objects_listener {
-	struct ebt_error *(*fn)(void *arg, int fd, const struct mapping *mapping,
-				const struct identity *identity, bool *ret);
-	void *arg;
-};
-
-void objects_listen(struct objects *objects, struct objects_listener listener);
-
-/* A process has mapped this: a mapping_listener's function, with objects as argument. */
+/* A process has mapped this: also as on_mapping of a context. */
 struct ebt_error *objects_on_mapping(void *objects, const struct mapping *mapping);
 
 /* Goes on with what is to be hashed and embedded. last: no later call will. */

@@ -49,30 +49,31 @@ _Static_assert(sizeof(struct lost) == 24, "PERF_RECORD_LOST");
 
 static bool parse_mmap2(const char *record, size_t len, struct sideband_event *event)
 {
+	struct mapping *mapping = &event->mapping;
 	struct mmap2 m;
 
 	if (len < sizeof(m))
 		return false;
 	memcpy(&m, record, sizeof(m));
 	event->kind = SIDEBAND_MMAP;
-	event->pid = m.pid;
-	event->tid = m.tid;
-	event->start = m.start;
-	event->length = m.length;
-	event->pgoff = m.pgoff;
-	event->prot = m.prot;
-	event->flags = m.flags;
-	event->name = record + sizeof(m);
-	event->name_len = strnlen(event->name, len - sizeof(m));
+	mapping->pid = m.pid;
+	mapping->tid = m.tid;
+	mapping->start = m.start;
+	mapping->length = m.length;
+	mapping->pgoff = m.pgoff;
+	mapping->prot = m.prot;
+	mapping->flags = m.flags;
+	mapping->path = record + sizeof(m);
+	mapping->path_len = strnlen(mapping->path, len - sizeof(m));
 	if (m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		if (m.size > PERF_BUILD_ID_MAX)
 			return false;
-		event->build_id.len = m.size;
-		memcpy(event->build_id.bytes, m.build_id, m.size);
+		mapping->build_id.len = m.size;
+		memcpy(mapping->build_id.bytes, m.build_id, m.size);
 	} else {
-		event->dev_major = m.major;
-		event->dev_minor = m.minor;
-		event->inode = m.inode;
+		mapping->dev_major = m.major;
+		mapping->dev_minor = m.minor;
+		mapping->inode = m.inode;
 		event->generation = m.generation;
 	}
 	return true;
@@ -85,6 +86,7 @@ static bool parse_mmap2(const char *record, size_t len, struct sideband_event *e
  */
 static bool parse_ksymbol(const char *record, size_t len, struct sideband_event *event)
 {
+	struct mapping *symbol = &event->mapping;
 	struct ksymbol k;
 	size_t time;
 
@@ -92,15 +94,15 @@ static bool parse_ksymbol(const char *record, size_t len, struct sideband_event 
 		return false;
 	memcpy(&k, record, sizeof(k));
 	event->kind = SIDEBAND_KSYMBOL;
-	event->start = k.address;
-	event->length = k.length;
+	symbol->start = k.address;
+	symbol->length = k.length;
+	symbol->path = record + sizeof(k);
+	symbol->path_len = strnlen(symbol->path, len - sizeof(k));
 	event->type = k.type;
 	event->unregister = k.flags & KSYMBOL_UNREGISTER;
-	event->name = record + sizeof(k);
-	event->name_len = strnlen(event->name, len - sizeof(k));
-	time = sizeof(k) + (event->name_len + 8) / 8 * 8;
+	time = sizeof(k) + (symbol->path_len + 8) / 8 * 8;
 	if (time <= len)
-		memcpy(&event->time, record + time, sizeof(event->time));
+		memcpy(&symbol->time, record + time, sizeof(symbol->time));
 	return true;
 }
 
@@ -119,6 +121,7 @@ static bool parse_lost(const char *record, size_t len, struct sideband_event *ev
 size_t sideband_parse(const void *bytes, size_t len, struct sideband_event *ret)
 {
 	struct sideband_event event = { .kind = SIDEBAND_OTHER };
+	uint64_t *time = &event.mapping.time;
 	struct perf_event_header header;
 	bool good = true;
 	size_t body;
@@ -126,10 +129,10 @@ size_t sideband_parse(const void *bytes, size_t len, struct sideband_event *ret)
 	if (len < sizeof(header))
 		return 0;
 	memcpy(&header, bytes, sizeof(header));
-	if (header.size < sizeof(header) + sizeof(event.time) || header.size > len)
+	if (header.size < sizeof(header) + sizeof(*time) || header.size > len)
 		return 0;
-	body = header.size - sizeof(event.time);
-	memcpy(&event.time, (const char *)bytes + body, sizeof(event.time));
+	body = header.size - sizeof(*time);
+	memcpy(time, (const char *)bytes + body, sizeof(*time));
 	if (header.type == PERF_RECORD_MMAP2)
 		good = parse_mmap2(bytes, body, &event);
 	else if (header.type == PERF_RECORD_KSYMBOL)
@@ -137,7 +140,8 @@ size_t sideband_parse(const void *bytes, size_t len, struct sideband_event *ret)
 	else if (header.type == PERF_RECORD_LOST)
 		good = parse_lost(bytes, body, &event);
 	if (!good)
-		event = (struct sideband_event){ .kind = SIDEBAND_MALFORMED, .time = event.time };
+		event = (struct sideband_event){ .kind = SIDEBAND_MALFORMED,
+						 .mapping.time = *time };
 	*ret = event;
 	return header.size;
 }

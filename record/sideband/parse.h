@@ -6,9 +6,8 @@
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "record/base/buildid.h"
+#include "record/base/mapping.h"
 
 /* What attr.sample_type must be: with sample_id_all each record ends in its time, a u64. */
 #define SIDEBAND_SAMPLE_TYPE PERF_SAMPLE_TIME
@@ -23,15 +22,10 @@ enum sideband_kind {
 
 struct sideband_event {
 	enum sideband_kind kind;
-	uint64_t time;
-	const char *name; /* in the record; of a mapping or a symbol */
-	size_t name_len;
-	uint64_t start, length; /* of a mapping or a symbol */
-
-	/* Of a mapping. Device and inode are 0 where there is a build-id. */
-	uint32_t pid, tid, dev_major, dev_minor, prot, flags;
-	uint64_t pgoff, inode, generation;
-	struct buildid build_id;
+	/* Of a symbol there are time, start and length, and its name is the path; of others the
+	 * time alone. Device and inode are 0 where there is a build-id. */
+	struct mapping mapping;
+	uint64_t generation; /* of the inode */
 
 	/* Of a symbol. */
 	uint32_t type;

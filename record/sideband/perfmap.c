@@ -15,7 +15,6 @@
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/base/rows.h"
-#include "record/sideband/embed.h"
 #include "record/sideband/perfmap_file.h"
 
 /* A large program in JavaScript writes some 10 MiB. */
@@ -53,8 +52,7 @@ struct held {
 };
 
 struct perfmaps {
-	struct ebt_stream *stream;
-	uint64_t *last_file_id;
+	struct sideband_context *context;
 	struct process *processes;
 	size_t n_processes, processes_capacity;
 	struct held *held;
@@ -65,16 +63,14 @@ struct perfmaps {
 	uint64_t refused; /* there was no room for them */
 };
 
-struct ebt_error *perfmaps_create(struct ebt_stream *stream, uint64_t *last_file_id,
-				  struct perfmaps **ret)
+struct ebt_error *perfmaps_create(struct sideband_context *context, struct perfmaps **ret)
 {
 	struct perfmaps *maps = calloc(1, sizeof(*maps));
 	struct rlimit limit;
 
 	if (!maps)
 		return &ebt_enomem;
-	maps->stream = stream;
-	maps->last_file_id = last_file_id;
+	maps->context = context;
 	maps->max_fds = MAX_HELD;
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < MAX_HELD + OTHER_FDS)
 		maps->max_fds = limit.rlim_cur > 2 * OTHER_FDS ? limit.rlim_cur - OTHER_FDS
@@ -119,61 +115,42 @@ static struct process *find_process(struct perfmaps *maps, uint32_t pid)
 	return NULL;
 }
 
-/* Takes the handle, or closes it where the file is held already or there are too many. */
-static struct ebt_error *hold(struct perfmaps *maps, const struct held *file, const char *path,
-			      size_t path_len)
+/* Takes the handle, and closes it where the file is held already or there are too many. */
+static struct ebt_error *hold(struct perfmaps *maps, const struct process *process,
+			      struct held file, const char *path, size_t path_len)
 {
-	struct held *held;
+	_cleanup_close_ int fd = file.fd;
 
-	maps->n_fds++;
 	for (size_t i = 0; i < maps->n_held; i++) {
 		const struct held *h = &maps->held[i];
 
-		if (h->pid == file->pid && h->dev == file->dev && h->ino == file->ino) {
-			close_fd(maps, file->fd);
+		if (h->pid == process->pid && h->dev == file.dev && h->ino == file.ino)
 			return NULL;
-		}
 	}
-	if (maps->n_fds > maps->max_fds) {
+	if (maps->n_fds >= maps->max_fds) {
 		maps->refused++;
-		close_fd(maps, file->fd);
 		return NULL;
 	}
-	if (ebt_array_reserve(&maps->held, maps->n_held, &maps->held_capacity)) {
-		close_fd(maps, file->fd);
+	file.pid = process->pid;
+	file.from = process->from;
+	file.path = strndup(path, path_len);
+	if (!file.path || ebt_array_reserve(&maps->held, maps->n_held, &maps->held_capacity)) {
+		free(file.path);
 		return &ebt_enomem;
 	}
-	held = &maps->held[maps->n_held];
-	*held = *file;
-	held->path = strndup(path, path_len);
-	if (!held->path) {
-		close_fd(maps, file->fd);
-		return &ebt_enomem;
-	}
-	maps->n_held++;
+	maps->held[maps->n_held++] = file;
+	maps->n_fds++;
+	take_fd(&fd);
 	return NULL;
-}
-
-static struct held held_of(const struct process *process, int fd, bool dump, const struct stat *st)
-{
-	return (struct held){
-		.pid = process->pid,
-		.fd = fd,
-		.dump = dump,
-		.from = process->from,
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-	};
 }
 
 /* Has the process written a map, or another one? */
 static struct ebt_error *look_for_map(struct perfmaps *maps, struct process *process, bool *found)
 {
 	const int tmp = process->tmp < 0 ? maps->tmp : process->tmp;
-	struct held file;
 	struct stat st;
 	char path[48];
-	int fd, dir;
+	int fd;
 
 	*found = false;
 	if (tmp < 0)
@@ -181,18 +158,17 @@ static struct ebt_error *look_for_map(struct perfmaps *maps, struct process *pro
 	fd = perfmap_open(tmp, &process->owner, &st);
 	/* It may have changed who it is since. */
 	if (fd == -EPERM) {
-		dir = procfs_open(process->pid);
+		_cleanup_close_ int dir = procfs_open(process->pid);
+
 		if (dir >= 0 && perfmap_owner(dir, &process->owner))
 			fd = perfmap_open(tmp, &process->owner, &st);
-		if (dir >= 0)
-			close(dir);
 	}
 	if (fd < 0)
 		return NULL;
 	*found = true;
-	file = held_of(process, fd, false, &st);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", process->owner.inner);
-	return hold(maps, &file, path, strlen(path));
+	return hold(maps, process, (struct held){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino },
+		    path, sizeof(path));
 }
 
 /* Its /tmp is most often ours, for which no other handle is needed. */
@@ -240,14 +216,14 @@ static struct ebt_error *add_process(struct perfmaps *maps, uint32_t pid, int di
 static struct ebt_error *hold_dump(struct perfmaps *maps, const struct process *process, int dir,
 				   const struct mapping *mapping)
 {
-	struct held file;
 	struct stat st;
 	int fd = perfmap_open_dump(dir, &process->owner, mapping, &st);
 
 	if (fd < 0)
 		return NULL;
-	file = held_of(process, fd, true, &st);
-	return hold(maps, &file, mapping->path, mapping->path_len);
+	return hold(maps, process,
+		    (struct held){ .fd = fd, .dump = true, .dev = st.st_dev, .ino = st.st_ino },
+		    mapping->path, mapping->path_len);
 }
 
 struct ebt_error *perfmaps_map(struct perfmaps *maps, const struct mapping *mapping)
@@ -320,7 +296,7 @@ static struct ebt_error *store(struct perfmaps *maps, const struct held *held, u
 	if (!fstat(held->fd, &st))
 		file.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	maps->stored += len;
-	return embed_bytes(maps->stream, maps->last_file_id, &file, content, len);
+	return embed_bytes(maps->context, &file, content, len);
 }
 
 /* Stores what belongs to the program that the process ran until then. */
@@ -399,7 +375,7 @@ static struct ebt_error *emit_refused(struct perfmaps *maps, uint64_t now)
 	};
 
 	maps->refused = 0;
-	return add_lost(maps->stream, now, &lost);
+	return add_lost(maps->context->stream, now, &lost);
 }
 
 struct ebt_error *perfmaps_finish(struct perfmaps *maps, uint64_t now)

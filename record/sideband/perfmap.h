@@ -12,14 +12,11 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "format/write/writer.h"
-#include "record/base/mapping.h"
+#include "record/sideband/context.h"
 
 struct perfmaps;
 
-/* last_file_id: as embed.h has it; it must live longer, and so must the stream. */
-struct ebt_error *perfmaps_create(struct ebt_stream *stream, uint64_t *last_file_id,
-				  struct perfmaps **ret);
+struct ebt_error *perfmaps_create(struct sideband_context *context, struct perfmaps **ret);
 /* Accepts NULL. */
 void perfmaps_destroy(struct perfmaps *maps);
 DEFINE_CLEANUP(struct perfmaps *, perfmaps_destroy);

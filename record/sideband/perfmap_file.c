@@ -31,23 +31,14 @@ static int open_path(int dir, const char *name, uint64_t flags, uint64_t resolve
 
 bool perfmap_owner(int dir, struct perfmap_owner *ret)
 {
-	struct perfmap_owner owner;
 	struct procfs_status status;
-	const char *inner, *uids;
-	char text[4096];
+	const char *inner;
 
-	if (procfs_read(dir, "status", text, sizeof(text)) <= 0 ||
-	    !procfs_parse_status(text, &status))
-		return false;
-	uids = strstr(text, "\nUid:");
-	if (!uids || sscanf(uids + 5, "%" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32,
-			    &owner.uids[0], &owner.uids[1], &owner.uids[2], &owner.uids[3]) != 4)
+	if (!procfs_status(dir, "status", &status) || !*status.nspid)
 		return false;
 	inner = strrchr(status.nspid, ' ');
-	inner = inner ? inner + 1 : status.nspid;
-	if (sscanf(inner, "%" SCNu32, &owner.inner) != 1)
-		return false;
-	*ret = owner;
+	ret->inner = (uint32_t)strtoul(inner ? inner : status.nspid, NULL, 10);
+	memcpy(ret->uids, status.uids, sizeof(ret->uids));
 	return true;
 }
 

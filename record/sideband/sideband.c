@@ -17,12 +17,10 @@
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
-#include "record/base/buildid.h"
-#include "record/base/buildid_map.h"
 #include "record/base/clocks.h"
-#include "record/base/cpus.h"
+#include "record/base/procmaps.h"
+#include "record/base/topology.h"
 #include "record/base/rows.h"
-#include "record/base/vdso.h"
 #include "record/sideband/parse.h"
 #include "record/sideband/sideband.h"
 #include "record/sideband/tasks.h"
@@ -36,9 +34,6 @@
 
 /* Copies that emit did not take yet. Only a caller that never emits gets there. */
 #define MAX_PENDING (2u * ALL_RINGS_LEN)
-
-/* Names of files whose build-ids were read, for processes that are gone before we look. */
-#define MAX_KNOWN_FILES 65536u
 
 struct cpu_ring {
 	int cpu;
@@ -54,8 +49,7 @@ struct segment {
 };
 
 struct sideband {
-	struct tasks *tasks;
-	bool all;
+	struct sideband_context *context;
 	bool kernel_ids;    /* the kernel reads build-ids */
 	const char *detail; /* what the kernel does not offer, until it has been written */
 	struct cpu_ring *rings;
@@ -65,10 +59,8 @@ struct sideband {
 	size_t pending_len, pending_capacity;
 	struct segment *segments;
 	size_t n_segments, segments_capacity;
-	struct buildid_cache *ids;
-	struct buildid_map known; /* by struct known_key, then the path */
+	struct buildid_map ids, known; /* the latter by struct known_key, then the path */
 	struct buildid vdso;
-	struct mapping_listener listener;
 	uint64_t lost; /* records */
 };
 
@@ -201,28 +193,23 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 	return NULL;
 }
 
-struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret)
+struct ebt_error *sideband_open(struct sideband_context *context, struct sideband **ret)
 {
 	_cleanup_free_ int *cpus = NULL;
 	_cleanup_(sideband_closep) struct sideband *sideband = NULL;
-	struct ebt_error *err;
 	const void *vdso;
 	size_t n, vdso_len;
+	struct ebt_error *err = cpus_online(&cpus, &n);
 
-	err = cpus_online(&cpus, &n);
 	if (err)
 		return err;
 	sideband = calloc(1, sizeof(*sideband));
 	if (!sideband)
 		return &ebt_enomem;
-	sideband->tasks = tasks;
-	sideband->all = all_processes;
-	sideband->known.max = MAX_KNOWN_FILES;
+	sideband->context = context;
+	sideband->ids.max = sideband->known.max = BUILDID_MAX_FILES;
 	if (vdso_image(&vdso, &vdso_len))
 		buildid_of_memory(vdso, vdso_len, &sideband->vdso);
-	err = buildid_cache_create(&sideband->ids);
-	if (err)
-		return err;
 	err = open_all(sideband, cpus, n);
 	if (err)
 		return err;
@@ -238,7 +225,7 @@ void sideband_close(struct sideband *sideband)
 		unmap_ring(&sideband->rings[i]);
 		close(sideband->fds[i]);
 	}
-	buildid_cache_destroy(sideband->ids);
+	buildid_map_deinit(&sideband->ids);
 	buildid_map_deinit(&sideband->known);
 	free(sideband->rings);
 	free(sideband->fds);
@@ -251,11 +238,6 @@ void sideband_stop(const struct sideband *sideband)
 {
 	for (size_t i = 0; i < sideband->n; i++)
 		ioctl(sideband->fds[i], PERF_EVENT_IOC_DISABLE, 0);
-}
-
-void sideband_listen(struct sideband *sideband, struct mapping_listener listener)
-{
-	sideband->listener = listener;
 }
 
 size_t sideband_fds(const struct sideband *sideband, const int **ret)
@@ -309,68 +291,71 @@ struct ebt_error *sideband_read(struct sideband *sideband)
 	return NULL;
 }
 
-static struct ebt_error *emit_lost(struct ebt_stream *stream, uint64_t from, uint64_t time,
-				   uint64_t count, uint32_t reason, uint32_t ring)
+/* from: they were lost after it. */
+static struct ebt_error *emit_lost(const struct sideband *sideband, const struct cpu_ring *ring,
+				   uint64_t from, uint64_t time, uint64_t count, uint32_t reason)
 {
 	const struct lost_row lost = {
 		.from = from,
 		.count = count,
 		.table_id = EBT_T_mmap,
 		.reason = reason,
-		.ring = ring,
+		.ring = (uint32_t)ring->cpu,
 		.source = "sideband",
 	};
 
-	return add_lost(stream, time, &lost);
+	return add_lost(sideband->context->stream, time, &lost);
 }
 
 static struct ebt_error *emit_ksymbol(struct ebt_stream *stream, const struct sideband_event *event)
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_ksymbol *row = ebt_record_begin(&rec, EBT_T_ksymbol, event->time);
+	const struct mapping *symbol = &event->mapping;
+	struct ebt_wire_ksymbol *row = ebt_record_begin(&rec, EBT_T_ksymbol, symbol->time);
 
-	row->address = event->start;
-	row->length = (uint32_t)event->length;
+	row->address = symbol->start;
+	row->length = (uint32_t)symbol->length;
 	row->type = event->type;
 	row->unregister = event->unregister;
-	ebt_record_bytes(&rec, offsetof(struct ebt_wire_ksymbol, name), event->name,
-			 event->name_len);
+	ebt_record_bytes(&rec, offsetof(struct ebt_wire_ksymbol, name), symbol->path,
+			 symbol->path_len);
 	return ebt_record_add(&rec, stream);
 }
 
 /* The bytes that name a file of a record without build-id. */
 static size_t known_key(const struct sideband_event *event, char *key, size_t size)
 {
+	const struct mapping *mapping = &event->mapping;
 	const struct known_key head = {
-		.inode = event->inode,
+		.inode = mapping->inode,
 		.generation = event->generation,
-		.dev_major = event->dev_major,
-		.dev_minor = event->dev_minor,
+		.dev_major = mapping->dev_major,
+		.dev_minor = mapping->dev_minor,
 	};
 
-	if (!event->inode || event->name_len > size - sizeof(head))
+	if (!mapping->inode || mapping->path_len > size - sizeof(head))
 		return 0;
 	memcpy(key, &head, sizeof(head));
-	memcpy(key + sizeof(head), event->name, event->name_len);
-	return sizeof(head) + event->name_len;
+	memcpy(key + sizeof(head), mapping->path, mapping->path_len);
+	return sizeof(head) + mapping->path_len;
 }
 
-static bool is_file(const struct sideband_event *event)
+static bool is_file(const struct mapping *mapping)
 {
-	return event->name_len > 1 && event->name[0] == '/' && event->name[1] != '/';
+	return mapping->path_len > 1 && mapping->path[0] == '/' && mapping->path[1] != '/';
 }
 
 /* What our own view of the path has, if that is the file. */
-static int find_by_name(struct sideband *sideband, struct sideband_event *event)
+static int find_by_name(struct sideband *sideband, struct mapping *mapping)
 {
 	char path[PATH_MAX];
 
-	if (!event->inode || event->name_len >= sizeof(path))
+	if (!mapping->inode || mapping->path_len >= sizeof(path))
 		return -ENOENT;
-	memcpy(path, event->name, event->name_len);
-	path[event->name_len] = '\0';
-	return buildid_of_inode(sideband->ids, path, event->dev_major, event->dev_minor,
-				event->inode, &event->build_id);
+	memcpy(path, mapping->path, mapping->path_len);
+	path[mapping->path_len] = '\0';
+	return buildid_of_inode(&sideband->ids, path, mapping->dev_major, mapping->dev_minor,
+				mapping->inode, &mapping->build_id);
 }
 
 /*
@@ -380,119 +365,85 @@ static int find_by_name(struct sideband *sideband, struct sideband_event *event)
 static void find_buildid(struct sideband *sideband, struct sideband_event *event)
 {
 	char key[sizeof(struct known_key) + PATH_MAX];
+	struct mapping *mapping = &event->mapping;
 	size_t len;
 
-	if (event->name_len == strlen("[vdso]") &&
-	    !memcmp(event->name, "[vdso]", event->name_len)) {
+	if (mapping->path_len == strlen("[vdso]") &&
+	    !memcmp(mapping->path, "[vdso]", mapping->path_len)) {
 		/* Ours is the 64-bit one; that of a 32-bit process lies low. */
-		if (event->start > UINT32_MAX || sizeof(void *) == 4)
-			event->build_id = sideband->vdso;
+		if (mapping->start > UINT32_MAX || sizeof(void *) == 4)
+			mapping->build_id = sideband->vdso;
 		return;
 	}
-	if (!is_file(event))
+	if (!is_file(mapping))
 		return;
 	len = known_key(event, key, sizeof(key));
 	/* Had the file got a build-id since, the kernel would have told. */
 	if (sideband->kernel_ids && len &&
-	    buildid_map_find(&sideband->known, key, len, &event->build_id) && !event->build_id.len)
+	    buildid_map_find(&sideband->known, key, len, &mapping->build_id) &&
+	    !mapping->build_id.len)
 		return;
-	if (!buildid_of_mapping(sideband->ids, event->pid, event->start,
-				event->start + event->length, &event->build_id) ||
-	    !find_by_name(sideband, event)) {
+	if (!buildid_of_mapping(&sideband->ids, mapping->pid, mapping->start,
+				mapping->start + mapping->length, &mapping->build_id) ||
+	    !find_by_name(sideband, mapping)) {
 		if (len)
-			buildid_map_put(&sideband->known, key, len, &event->build_id);
+			buildid_map_put(&sideband->known, key, len, &mapping->build_id);
 	} else if (len) {
-		buildid_map_find(&sideband->known, key, len, &event->build_id);
+		buildid_map_find(&sideband->known, key, len, &mapping->build_id);
 	}
 }
 
-static struct ebt_error *tell_listener(const struct sideband *sideband,
-				       const struct sideband_event *event)
+static struct ebt_error *emit_mmap(struct sideband *sideband, struct sideband_event *event)
 {
-	const struct mapping_listener *listener = &sideband->listener;
-	const struct mapping mapping = {
-		.time = event->time,
-		.start = event->start,
-		.length = event->length,
-		.pgoff = event->pgoff,
-		.inode = event->inode,
-		.pid = event->pid,
-		.prot = event->prot,
-		.dev_major = event->dev_major,
-		.dev_minor = event->dev_minor,
-		.path = event->name,
-		.path_len = event->name_len,
-		.build_id = event->build_id,
-	};
-
-	return listener->fn ? listener->fn(listener->arg, &mapping) : NULL;
-}
-
-static struct ebt_error *emit_mmap(struct sideband *sideband, struct ebt_stream *stream,
-				   struct sideband_event *event)
-{
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_mmap *row;
+	struct tasks *tasks = sideband->context->tasks;
+	struct mapping *mapping = &event->mapping;
 	struct ebt_error *err;
 
 	/* pid -1: of another pid namespace than ours. */
-	if (!event->pid || event->pid == UINT32_MAX || !(event->prot & PROT_EXEC))
+	if (!mapping->pid || mapping->pid == UINT32_MAX || !(mapping->prot & PROT_EXEC))
 		return NULL;
-	if (!sideband->all && !tasks_know_pid(sideband->tasks, event->pid))
+	if (!sideband->context->all && !tasks_know_pid(tasks, mapping->pid))
 		return NULL;
-	err = tasks_hint(sideband->tasks, event->tid, event->pid, event->time);
+	err = tasks_hint(tasks, mapping->tid, mapping->pid, mapping->time);
 	if (err)
 		return err;
-	if (!event->build_id.len)
+	if (!mapping->build_id.len)
 		find_buildid(sideband, event);
-	row = ebt_record_begin(&rec, EBT_T_mmap, event->time);
-	row->task = event->tid;
-	row->start = event->start;
-	row->length = event->length;
-	row->pgoff = event->pgoff;
-	row->inode = event->inode;
-	row->dev_major = event->dev_major;
-	row->dev_minor = event->dev_minor;
-	row->prot = event->prot;
-	row->flags = event->flags;
-	ebt_record_bytes(&rec, offsetof(struct ebt_wire_mmap, path), event->name, event->name_len);
-	ebt_record_bytes(&rec, offsetof(struct ebt_wire_mmap, build_id), event->build_id.bytes,
-			 event->build_id.len);
-	err = ebt_record_add(&rec, stream);
-	return err ? err : tell_listener(sideband, event);
+	return add_mapping(sideband->context, mapping, EBT_V_mmap_origin_event);
 }
 
-static struct ebt_error *emit_event(struct sideband *sideband, struct ebt_stream *stream,
-				    struct cpu_ring *ring, struct sideband_event *event)
+static struct ebt_error *emit_event(struct sideband *sideband, struct cpu_ring *ring,
+				    struct sideband_event *event)
 {
 	const uint64_t from = ring->last_time;
+	uint64_t *time = &event->mapping.time;
 
 	/* A row of time 0 would be the start of the trace. */
-	if (!event->time)
-		event->time = clocks_now();
-	else if (event->time > ring->last_time)
-		ring->last_time = event->time;
+	if (!*time)
+		*time = clocks_now();
+	else if (*time > ring->last_time)
+		ring->last_time = *time;
 	switch (event->kind) {
 	case SIDEBAND_MMAP:
-		return emit_mmap(sideband, stream, event);
+		return emit_mmap(sideband, event);
 	case SIDEBAND_KSYMBOL:
-		return emit_ksymbol(stream, event);
+		return emit_ksymbol(sideband->context->stream, event);
 	case SIDEBAND_LOST:
 		sideband->lost += event->lost;
-		return emit_lost(stream, from, event->time, event->lost,
-				 EBT_V_lost_reason_side_band_buffer_full, (uint32_t)ring->cpu);
+		return emit_lost(sideband, ring, from, *time, event->lost,
+				 EBT_V_lost_reason_side_band_buffer_full);
 	case SIDEBAND_MALFORMED:
-		return emit_lost(stream, from, event->time, 1, EBT_V_lost_reason_record_malformed,
-				 (uint32_t)ring->cpu);
+		return emit_lost(sideband, ring, from, *time, 1,
+				 EBT_V_lost_reason_record_malformed);
 	case SIDEBAND_OTHER:
 		break;
 	}
 	return NULL;
 }
 
-static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stream *stream,
-				      const struct segment *segment)
+static struct ebt_error *emit_segment(struct sideband *sideband, const struct segment *segment)
 {
+	struct cpu_ring *ring = segment->ring;
 	size_t done = 0;
 
 	while (done < segment->len) {
@@ -502,10 +453,9 @@ static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stre
 					  segment->len - done, &event);
 
 		if (!n)
-			return emit_lost(stream, segment->ring->last_time, clocks_now(), 1,
-					 EBT_V_lost_reason_record_malformed,
-					 (uint32_t)segment->ring->cpu);
-		err = emit_event(sideband, stream, segment->ring, &event);
+			return emit_lost(sideband, ring, ring->last_time, clocks_now(), 1,
+					 EBT_V_lost_reason_record_malformed);
+		err = emit_event(sideband, ring, &event);
 		if (err)
 			return err;
 		done += n;
@@ -513,25 +463,20 @@ static struct ebt_error *emit_segment(struct sideband *sideband, struct ebt_stre
 	return NULL;
 }
 
-static struct ebt_error *emit_detail(struct sideband *sideband, struct ebt_stream *stream)
-{
-	const char *detail = sideband->detail;
-
-	sideband->detail = NULL;
-	return add_meta(stream, "record.sideband", detail);
-}
-
 uint64_t sideband_lost(const struct sideband *sideband)
 {
 	return sideband->lost;
 }
 
-struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream)
+struct ebt_error *sideband_emit(struct sideband *sideband)
 {
-	struct ebt_error *err = sideband->detail ? emit_detail(sideband, stream) : NULL;
+	struct ebt_error *err = NULL;
 
+	if (sideband->detail)
+		err = add_meta(sideband->context->stream, "record.sideband", sideband->detail);
+	sideband->detail = NULL;
 	for (size_t i = 0; i < sideband->n_segments && !err; i++)
-		err = emit_segment(sideband, stream, &sideband->segments[i]);
+		err = emit_segment(sideband, &sideband->segments[i]);
 	sideband->n_segments = 0;
 	sideband->pending_len = 0;
 	return err;

@@ -7,25 +7,19 @@
 #ifndef RECORD_SIDEBAND_SIDEBAND_H
 #define RECORD_SIDEBAND_SIDEBAND_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "format/write/writer.h"
-#include "record/base/mapping.h"
+#include "record/sideband/context.h"
 
 struct sideband;
-struct tasks;
 
-/* tasks must live longer. all_processes: else only those that tasks_know_pid() knows. */
-struct ebt_error *sideband_open(struct tasks *tasks, bool all_processes, struct sideband **ret);
+struct ebt_error *sideband_open(struct sideband_context *context, struct sideband **ret);
 /* Accepts NULL. */
 void sideband_close(struct sideband *sideband);
 DEFINE_CLEANUP(struct sideband *, sideband_close);
-
-/* From now on, listener is called for each mapping. */
-void sideband_listen(struct sideband *sideband, struct mapping_listener listener);
 
 /* File descriptors to poll for reading; they belong to the side-band. Returns how many. */
 size_t sideband_fds(const struct sideband *sideband, const int **ret);
@@ -37,7 +31,7 @@ size_t sideband_fds(const struct sideband *sideband, const int **ret);
  * processes that are none of ours.
  */
 struct ebt_error *sideband_read(struct sideband *sideband);
-struct ebt_error *sideband_emit(struct sideband *sideband, struct ebt_stream *stream);
+struct ebt_error *sideband_emit(struct sideband *sideband);
 
 /* Records that the kernel had no room for, so far. */
 uint64_t sideband_lost(const struct sideband *sideband);

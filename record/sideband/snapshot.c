@@ -16,8 +16,8 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
+#include "record/base/procmaps.h"
 #include "record/base/rows.h"
-#include "record/base/vdso.h"
 #include "record/sideband/containers.h"
 #include "record/sideband/snapshot_state.h"
 #include "record/sideband/tasks.h"
@@ -54,7 +54,7 @@ static struct ebt_error *check_namespace(uint64_t pid_ns)
 				"pid namespace (--pid=host)");
 }
 
-struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret)
+struct ebt_error *snapshot_create(struct sideband_context *context, struct snapshot_state **ret)
 {
 	const uint64_t pid_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/pid");
 	_cleanup_(snapshot_destroyp) struct snapshot_state *state = NULL;
@@ -67,7 +67,8 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 	state = calloc(1, sizeof(*state));
 	if (!state)
 		return &ebt_enomem;
-	state->tasks = tasks;
+	state->context = context;
+	state->ids.max = BUILDID_MAX_FILES;
 	state->files.max = MAX_FILES;
 	state->pid_ns = pid_ns;
 	state->own_mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
@@ -76,29 +77,11 @@ struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **r
 	err = task_lister_create(&state->lister);
 	if (err)
 		return err;
-	err = buildid_cache_create(&state->ids);
-	if (err)
-		return err;
-	err = containers_create(&state->last_file_id, &state->containers);
+	err = containers_create(context, &state->containers);
 	if (err)
 		return err;
 	*ret = take_ptr(state);
 	return NULL;
-}
-
-uint64_t *snapshot_last_file_id(struct snapshot_state *state)
-{
-	return &state->last_file_id;
-}
-
-void snapshot_without_containers(struct snapshot_state *state)
-{
-	state->no_containers = true;
-}
-
-void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener)
-{
-	state->listener = listener;
 }
 
 void snapshot_destroy(struct snapshot_state *state)
@@ -106,7 +89,7 @@ void snapshot_destroy(struct snapshot_state *state)
 	if (!state)
 		return;
 	task_lister_destroy(state->lister);
-	buildid_cache_destroy(state->ids);
+	buildid_map_deinit(&state->ids);
 	buildid_map_deinit(&state->files);
 	snapshot_mounts_deinit(state);
 	containers_destroy(state->containers);
@@ -114,8 +97,8 @@ void snapshot_destroy(struct snapshot_state *state)
 	free(state);
 }
 
-static struct ebt_error *emit_lost(struct ebt_stream *stream, uint32_t reason, uint64_t from,
-				   uint64_t count, const char *detail)
+static struct ebt_error *emit_lost(const struct snapshot_state *state, uint32_t reason,
+				   uint64_t from, uint64_t count, const char *detail)
 {
 	const struct lost_row lost = {
 		.from = from,
@@ -126,12 +109,12 @@ static struct ebt_error *emit_lost(struct ebt_stream *stream, uint32_t reason, u
 		.detail = detail,
 	};
 
-	return add_lost(stream, clocks_now(), &lost);
+	return add_lost(state->context->stream, clocks_now(), &lost);
 }
 
 /* A row of lost for what could not be read, if anything. No event is lost by it: the table that
  * is named is that of the processes, whose state is not complete. */
-static struct ebt_error *emit_unread(struct ebt_stream *stream, struct unread *unread,
+static struct ebt_error *emit_unread(const struct snapshot_state *state, struct unread *unread,
 				     const char *what)
 {
 	const uint64_t n = unread->n;
@@ -142,7 +125,7 @@ static struct ebt_error *emit_unread(struct ebt_stream *stream, struct unread *u
 	snprintf(detail, sizeof(detail), "%s, last of process %u: %s", what, unread->pid,
 		 strerror(unread->errnum));
 	memset(unread, 0, sizeof(*unread));
-	return emit_lost(stream, EBT_V_lost_reason_cannot_be_read, clocks_now(), n, detail);
+	return emit_lost(state, EBT_V_lost_reason_cannot_be_read, clocks_now(), n, detail);
 }
 
 /* What whoever listed the process knows of it. */
@@ -156,23 +139,18 @@ struct facts {
 static void add_nspid(const struct snapshot_state *state, struct ebt_record *rec, int dir,
 		      const struct facts *facts, uint64_t pid_ns)
 {
-	const size_t field = offsetof(struct ebt_wire_process, nspid);
-	char text[4096];
-	struct procfs_status status;
+	struct procfs_status status = { 0 };
 
-	if (facts->nspid) {
-		ebt_record_str(rec, field, facts->nspid);
-	} else if (pid_ns == state->pid_ns) {
-		snprintf(text, sizeof(text), "%u", facts->pid);
-		ebt_record_str(rec, field, text);
-	} else if (procfs_read(dir, "status", text, sizeof(text)) > 0 &&
-		   procfs_parse_status(text, &status)) {
-		ebt_record_str(rec, field, status.nspid);
-	}
+	if (!facts->nspid && pid_ns == state->pid_ns)
+		snprintf(status.nspid, sizeof(status.nspid), "%u", facts->pid);
+	else if (!facts->nspid && !procfs_status(dir, "status", &status))
+		return;
+	ebt_record_str(rec, offsetof(struct ebt_wire_process, nspid),
+		       facts->nspid ? facts->nspid : status.nspid);
 }
 
-static struct ebt_error *add_texts(struct snapshot_state *state, struct ebt_stream *stream,
-				   struct ebt_record *rec, int dir, const char *root)
+static struct ebt_error *add_texts(struct snapshot_state *state, struct ebt_record *rec, int dir,
+				   const char *root)
 {
 	struct ebt_error *err = NULL;
 	char text[MAX_CGROUP];
@@ -185,8 +163,8 @@ static struct ebt_error *add_texts(struct snapshot_state *state, struct ebt_stre
 	if (n > 0)
 		ebt_record_bytes(rec, offsetof(struct ebt_wire_process, cgroup), text,
 				 (size_t)n - (text[n - 1] == '\n'));
-	if (n > 0 && !state->no_containers)
-		err = containers_see_cgroup(state->containers, stream, text);
+	if (n > 0 && !state->context->no_containers)
+		err = containers_see_cgroup(state->containers, text);
 	n = procfs_read(dir, "cmdline", text, MAX_CMDLINE + 1);
 	if (n > 0)
 		ebt_record_bytes(rec, offsetof(struct ebt_wire_process, cmdline), text, (size_t)n);
@@ -194,10 +172,11 @@ static struct ebt_error *add_texts(struct snapshot_state *state, struct ebt_stre
 }
 
 /* dir -1: nothing but the facts is known. The mount table goes along where it is new. */
-static struct ebt_error *emit_process(struct snapshot_state *state, struct ebt_stream *stream,
-				      int dir, const struct facts *facts, uint64_t time,
+static struct ebt_error *emit_process(struct snapshot_state *state, int dir,
+				      const struct facts *facts, uint64_t time,
 				      uint64_t *ret_mnt_ns)
 {
+	struct ebt_stream *stream = state->context->stream;
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_wire_process *row = ebt_record_begin(&rec, EBT_T_process, time);
 	uint64_t mnt_ns, pid_ns;
@@ -221,16 +200,16 @@ static struct ebt_error *emit_process(struct snapshot_state *state, struct ebt_s
 	procfs_link(dir, "root", root, sizeof(root));
 	add_nspid(state, &rec, dir, facts, pid_ns);
 	*ret_mnt_ns = mnt_ns;
-	err = add_texts(state, stream, &rec, dir, root);
+	err = add_texts(state, &rec, dir, root);
 	if (err)
 		return err;
 	err = ebt_record_add(&rec, stream);
-	return err ? err : snapshot_mountinfo(state, stream, dir, facts->pid, mnt_ns, root);
+	return err ? err : snapshot_mountinfo(state, dir, facts->pid, mnt_ns, root);
 }
 
 /* All threads of one process, n of them. */
-static struct ebt_error *emit_group(struct snapshot_state *state, struct ebt_stream *stream,
-				    const struct ebrec_task *tasks, size_t n, uint64_t list_time)
+static struct ebt_error *emit_group(struct snapshot_state *state, const struct ebrec_task *tasks,
+				    size_t n, uint64_t list_time)
 {
 	const struct ebrec_task *first = tasks, *alive = NULL;
 	_cleanup_close_ int dir = -1;
@@ -251,19 +230,19 @@ static struct ebt_error *emit_group(struct snapshot_state *state, struct ebt_str
 		.uid = first->uid,
 		.kernel = first->kernel,
 	};
-	err = snapshot_threads(stream, tasks, n, list_time);
+	err = snapshot_threads(state->context->stream, tasks, n, list_time);
 	if (err)
 		return err;
-	err = snapshot_ended_threads(stream, first, list_time);
+	err = snapshot_ended_threads(state->context->stream, first, list_time);
 	if (err)
 		return err;
 	time = clocks_now();
 	if (alive && !first->kernel)
 		dir = procfs_open(alive->tid);
-	err = emit_process(state, stream, dir, &facts, time, &mnt_ns);
+	err = emit_process(state, dir, &facts, time, &mnt_ns);
 	if (err || dir < 0)
 		return err;
-	return snapshot_maps(state, stream, dir, alive->tid, mnt_ns, time);
+	return snapshot_maps(state, dir, alive->tid, mnt_ns, time);
 }
 
 static struct ebt_error *add_tasks(struct tasks *tasks, const struct ebrec_task *list, size_t n,
@@ -291,14 +270,11 @@ struct ebt_error *snapshot_learn(struct snapshot_state *state)
 	const uint64_t time = clocks_now();
 	struct ebt_error *err = task_lister_read(state->lister, &list);
 
-	return err ? err : add_tasks(state->tasks, list.tasks, list.n, time);
+	return err ? err : add_tasks(state->context->tasks, list.tasks, list.n, time);
 }
 
 struct sweep {
 	struct snapshot_state *state;
-	struct ebt_stream *stream;
-	bool (*wanted)(void *arg, uint32_t pid);
-	void *arg;
 	struct keymap seen; /* pid and start time of processes */
 	size_t fresh;	    /* processes wanted that this pass found first */
 };
@@ -306,19 +282,20 @@ struct sweep {
 static struct ebt_error *sweep_process(struct sweep *sweep, const struct ebrec_task *tasks,
 				       size_t n, uint64_t time)
 {
+	const struct sideband_context *context = sweep->state->context;
 	const uint64_t key[2] = { tasks[0].pid, tasks[0].start };
 	uint64_t known;
-	struct ebt_error *err = add_tasks(sweep->state->tasks, tasks, n, time);
+	struct ebt_error *err = add_tasks(context->tasks, tasks, n, time);
 
 	if (err || keymap_find(&sweep->seen, key, sizeof(key), &known))
 		return err;
 	if (!keymap_put(&sweep->seen, key, sizeof(key), 1))
 		return &ebt_enomem;
-	if (!sweep->wanted(sweep->arg, tasks[0].pid))
+	if (!context->wanted(context->arg, tasks[0].pid))
 		return NULL;
 	sweep->fresh++;
-	tasks_follow(sweep->state->tasks, tasks[0].pid);
-	return emit_group(sweep->state, sweep->stream, tasks, n, time);
+	tasks_follow(context->tasks, tasks[0].pid);
+	return emit_group(sweep->state, tasks, n, time);
 }
 
 static struct ebt_error *sweep_once(struct sweep *sweep)
@@ -345,16 +322,9 @@ static uint64_t cpu_time(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static struct ebt_error *sweep_all(struct snapshot_state *state, struct ebt_stream *stream,
-				   bool (*wanted)(void *arg, uint32_t pid), void *arg)
+static struct ebt_error *sweep_all(struct snapshot_state *state)
 {
-	struct sweep sweep = {
-		.state = state,
-		.stream = stream,
-		.wanted = wanted,
-		.arg = arg,
-		.fresh = 1,
-	};
+	struct sweep sweep = { .state = state, .fresh = 1 };
 	const uint64_t begin = cpu_time();
 	struct ebt_error *err = NULL;
 
@@ -368,44 +338,40 @@ static struct ebt_error *sweep_all(struct snapshot_state *state, struct ebt_stre
 	return err;
 }
 
-struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream *stream,
-				 bool (*wanted)(void *arg, uint32_t pid), void *arg)
+struct ebt_error *snapshot_tasks(struct snapshot_state *state)
 {
-	struct ebt_error *err = sweep_all(state, stream, wanted, arg);
+	struct ebt_error *err = sweep_all(state);
 
 	if (err)
 		return err;
-	err = emit_unread(stream, &state->maps, "address space");
-	return err ? err : emit_unread(stream, &state->build_ids, "build-id of a mapping");
+	err = emit_unread(state, &state->maps, "address space");
+	return err ? err : emit_unread(state, &state->build_ids, "build-id of a mapping");
 }
 
-struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
-				 bool (*wanted)(void *arg, uint32_t pid), void *arg)
+struct ebt_error *snapshot_again(struct snapshot_state *state)
 {
 	struct ebt_error *err;
 
 	if (state->cost * 100 > clocks_now() - state->taken)
 		return NULL;
-	err = sweep_all(state, stream, wanted, arg);
+	err = sweep_all(state);
 	state->maps = (struct unread){ 0 };
 	state->build_ids = (struct unread){ 0 };
 	return err;
 }
 
-struct ebt_error *snapshot_mappings(struct snapshot_state *state, struct ebt_stream *stream,
-				    uint32_t pid, uint64_t *ret_time)
+struct ebt_error *snapshot_mappings(struct snapshot_state *state, uint32_t pid, uint64_t *ret_time)
 {
 	_cleanup_close_ int dir = procfs_open(pid);
 
 	*ret_time = clocks_now();
 	if (dir < 0)
 		return NULL;
-	return snapshot_maps(state, stream, dir, pid, procfs_ns(dir, "ns/mnt"), *ret_time);
+	return snapshot_maps(state, dir, pid, procfs_ns(dir, "ns/mnt"), *ret_time);
 }
 
 /* A new second begins: says how many processes the last one left out. */
-static struct ebt_error *new_window(struct snapshot_state *state, struct ebt_stream *stream,
-				    uint64_t now)
+static struct ebt_error *new_window(struct snapshot_state *state, uint64_t now)
 {
 	const uint64_t skipped = state->window_skipped, from = state->window;
 
@@ -414,23 +380,20 @@ static struct ebt_error *new_window(struct snapshot_state *state, struct ebt_str
 	state->window_skipped = 0;
 	if (!skipped)
 		return NULL;
-	return emit_lost(stream, EBT_V_lost_reason_other, from, skipped,
+	return emit_lost(state, EBT_V_lost_reason_other, from, skipped,
 			 "too many new processes to read all of /proc");
 }
 
-struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stream *stream,
-				   uint32_t pid, uint64_t time_ns)
+struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, uint64_t time_ns)
 {
 	const uint64_t now = clocks_now(), begin = cpu_time();
 	_cleanup_close_ int dir = -1;
 	struct procfs_status status;
-	char text[4096];
-	struct facts facts;
 	struct ebt_error *err = NULL;
 	uint64_t mnt_ns;
 
 	if (now - state->window >= WINDOW)
-		err = new_window(state, stream, now);
+		err = new_window(state, now);
 	if (err)
 		return err;
 	if (state->window_spent >= WINDOW_SPEND) {
@@ -438,22 +401,22 @@ struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stre
 		return NULL;
 	}
 	dir = procfs_open(pid);
-	if (dir >= 0 && procfs_read(dir, "status", text, sizeof(text)) > 0 &&
-	    procfs_parse_status(text, &status)) {
-		facts = (struct facts){
+	if (dir >= 0 && procfs_status(dir, "status", &status)) {
+		const struct facts facts = {
 			.pid = pid,
 			.ppid = status.ppid,
-			.uid = status.uid,
+			.uid = status.uids[0],
 			.nspid = status.nspid,
 		};
-		err = emit_process(state, stream, dir, &facts, time_ns, &mnt_ns);
+
+		err = emit_process(state, dir, &facts, time_ns, &mnt_ns);
 	}
 	state->window_spent += cpu_time() - begin;
 	return err;
 }
 
 /* The layers of containers whose mount table has none. */
-static struct ebt_error *find_fuse(struct snapshot_state *state, struct ebt_stream *stream)
+static struct ebt_error *find_fuse(struct snapshot_state *state)
 {
 	_cleanup_(task_list_deinit) struct task_list list = { 0 };
 	struct ebt_error *err = task_lister_read(state->lister, &list);
@@ -470,28 +433,26 @@ static struct ebt_error *find_fuse(struct snapshot_state *state, struct ebt_stre
 		if (dir < 0 || procfs_link(dir, "root", root, sizeof(root)) < 0)
 			continue;
 		mnt_ns = procfs_ns(dir, "ns/mnt");
-		err = containers_see_fuse(state->containers, stream, dir, task->pid, task->start,
-					  mnt_ns);
+		err = containers_see_fuse(state->containers, dir, task->pid, task->start, mnt_ns);
 		if (err)
 			return err;
-		err = snapshot_mountinfo(state, stream, dir, task->pid, mnt_ns, root);
+		err = snapshot_mountinfo(state, dir, task->pid, mnt_ns, root);
 	}
 	return err;
 }
 
-struct ebt_error *snapshot_changes(struct snapshot_state *state, struct ebt_stream *stream,
-				   bool last)
+struct ebt_error *snapshot_changes(struct snapshot_state *state, bool last)
 {
 	const uint64_t now = clocks_now(), begin = cpu_time();
-	struct ebt_error *err = snapshot_mounts_again(state, stream, last);
+	struct ebt_error *err = snapshot_mounts_again(state, last);
 
-	if (err || state->no_containers || !state->foreign)
+	if (err || state->context->no_containers || !state->foreign)
 		return err;
 	if (!last && (!state->containers_due || now < state->containers_at))
 		return NULL;
 	state->containers_due = false;
-	err = find_fuse(state, stream);
-	err = err ? err : containers_collect(state->containers, stream);
+	err = find_fuse(state);
+	err = err ? err : containers_collect(state->containers);
 	state->containers_at = now + COLLECT_EVERY + (cpu_time() - begin) * 100;
 	return err;
 }

@@ -12,82 +12,62 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "format/write/writer.h"
-#include "record/base/mapping.h"
+#include "record/sideband/context.h"
 
 struct snapshot_state;
-struct tasks;
 
-/*
- * What has been stored already (mount tables, build-ids, numbers of embedded files). One for a
- * trace; used by one thread at a time. tasks must live longer.
- */
-struct ebt_error *snapshot_create(struct tasks *tasks, struct snapshot_state **ret);
+/* What has been stored already (mount tables, build-ids). */
+struct ebt_error *snapshot_create(struct sideband_context *context, struct snapshot_state **ret);
 /* Accepts NULL. */
 void snapshot_destroy(struct snapshot_state *state);
 DEFINE_CLEANUP(struct snapshot_state *, snapshot_destroy);
-
-/* The number of the trace's latest embedded file, for embed.h. Belongs to the state. */
-uint64_t *snapshot_last_file_id(struct snapshot_state *state);
-
-/* Nothing about containers is stored. */
-void snapshot_without_containers(struct snapshot_state *state);
-
-/* From now on, listener is called for each mapping. */
-void snapshot_listen(struct snapshot_state *state, struct mapping_listener listener);
 
 /* Who is there, to tasks alone, no rows: before events begin, for tasks that end right after. */
 struct ebt_error *snapshot_learn(struct snapshot_state *state);
 
 /* The host: meta rows host.*, and files: kernel notes, os-release, cpuinfo, the
  * recorder's mountinfo, the vdso. */
-struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream);
+struct ebt_error *snapshot_host(struct snapshot_state *state);
 
 /* The kernel's functions: files kallsyms and modules. They take half a megabyte, which a trace that
  * is cut early had better spend on events. */
-struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_stream *stream);
+struct ebt_error *snapshot_kernel(struct snapshot_state *state);
 
 /*
- * All tasks of the machine go to tasks; those of processes that wanted() says to rows of process
+ * All tasks of the machine go to tasks; those of processes that are recorded to rows of process
  * and thread, with executable mappings and, once a mount namespace, its mountinfo. Processes
  * that vanish meanwhile are not errors; what cannot be read is counted in a row of lost.
  */
-struct ebt_error *snapshot_tasks(struct snapshot_state *state, struct ebt_stream *stream,
-				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
+struct ebt_error *snapshot_tasks(struct snapshot_state *state);
 
 /*
  * The same at the start of a later epoch, for readers that lack what came before. Does nothing
  * while that would cost more than 1 % of the time since the last one. What cannot be read has
  * been counted the first time.
  */
-struct ebt_error *snapshot_again(struct snapshot_state *state, struct ebt_stream *stream,
-				 bool (*wanted)(void *arg, uint32_t pid), void *arg);
+struct ebt_error *snapshot_again(struct snapshot_state *state);
 
 /*
  * What threads that are still there have used until now: rows of thread, at the end. About 1 us a
  * thread, and half a second at most to ask processes for the memory that they had.
  */
-struct ebt_error *snapshot_end(struct snapshot_state *state, struct ebt_stream *stream,
-			       bool (*wanted)(void *arg, uint32_t pid), void *arg);
+struct ebt_error *snapshot_end(struct snapshot_state *state);
 
 /* What a process has mapped executable, which is read again: rows of mmap at *ret_time. */
-struct ebt_error *snapshot_mappings(struct snapshot_state *state, struct ebt_stream *stream,
-				    uint32_t pid, uint64_t *ret_time);
+struct ebt_error *snapshot_mappings(struct snapshot_state *state, uint32_t pid, uint64_t *ret_time);
 
 /*
  * A process that appeared later: its row of process at time_ns, and the mount table of its mount
  * namespace if that is new. For each task_exec; cheap, rate-bounded. A process that is gone is
  * none.
  */
-struct ebt_error *snapshot_process(struct snapshot_state *state, struct ebt_stream *stream,
-				   uint32_t pid, uint64_t time_ns);
+struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, uint64_t time_ns);
 
 /*
  * What has changed since: mount tables of namespaces in which programs were run, and, where a
  * process is in a mount namespace of its own, what is known of containers. Called ten times a
  * second, cheap. last: the recording ends, and all are looked at.
  */
-struct ebt_error *snapshot_changes(struct snapshot_state *state, struct ebt_stream *stream,
-				   bool last);
+struct ebt_error *snapshot_changes(struct snapshot_state *state, bool last);
 
 #endif

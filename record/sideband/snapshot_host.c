@@ -12,9 +12,8 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
+#include "record/base/procmaps.h"
 #include "record/base/rows.h"
-#include "record/base/vdso.h"
-#include "record/sideband/embed.h"
 #include "record/sideband/snapshot_state.h"
 
 /* A kernel with many modules has 300,000 symbols of 60 bytes; only text is kept. */
@@ -23,14 +22,14 @@
 
 struct host {
 	struct snapshot_state *state;
-	struct ebt_stream *stream;
+	struct sideband_context *context;
 	struct ebt_error *err; /* the first; nothing is done after it */
 };
 
 static void meta(struct host *host, const char *key, const char *value)
 {
 	if (!host->err && *value)
-		host->err = add_meta(host->stream, key, value);
+		host->err = add_meta(host->context->stream, key, value);
 }
 
 static void meta_number(struct host *host, const char *key, uint64_t value)
@@ -91,7 +90,7 @@ static void unreadable(struct host *host, const char *path, const char *why)
 	};
 
 	snprintf(detail, sizeof(detail), "%s: %s", path, why);
-	host->err = add_lost(host->stream, lost.from, &lost);
+	host->err = add_lost(host->context->stream, lost.from, &lost);
 }
 
 /* The content, NUL-terminated, or NULL where there is none or it cannot be read: that is noted, and
@@ -116,8 +115,7 @@ static char *slurp(struct host *host, const char *path, size_t limit, size_t *re
 static void embed(struct host *host, const struct embed_file *file, const void *content, size_t len)
 {
 	if (!host->err && len)
-		host->err =
-			embed_bytes(host->stream, &host->state->last_file_id, file, content, len);
+		host->err = embed_bytes(host->context, file, content, len);
 }
 
 /* Returns the content, to be freed, or NULL. */
@@ -245,8 +243,7 @@ static void own_mountinfo(struct host *host)
 
 	meta_number(host, "host.mnt_ns", mnt_ns);
 	if (dir >= 0 && !host->err)
-		host->err = snapshot_mountinfo(host->state, host->stream, dir, (uint32_t)getpid(),
-					       mnt_ns, "/");
+		host->err = snapshot_mountinfo(host->state, dir, (uint32_t)getpid(), mnt_ns, "/");
 }
 
 static void boot_id(struct host *host)
@@ -259,9 +256,9 @@ static void boot_id(struct host *host)
 	}
 }
 
-struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream *stream)
+struct ebt_error *snapshot_host(struct snapshot_state *state)
 {
-	struct host host = { .state = state, .stream = stream };
+	struct host host = { .state = state, .context = state->context };
 	const char *detail = task_lister_detail(state->lister);
 
 	meta_uname(&host);
@@ -283,9 +280,9 @@ struct ebt_error *snapshot_host(struct snapshot_state *state, struct ebt_stream 
 	return host.err;
 }
 
-struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct ebt_stream *stream)
+struct ebt_error *snapshot_kernel(struct snapshot_state *state)
 {
-	struct host host = { .state = state, .stream = stream };
+	struct host host = { .state = state, .context = state->context };
 
 	kallsyms(&host);
 	free(embed_path(&host, "modules", "/proc/modules", EBT_V_file_sensitivity_public));

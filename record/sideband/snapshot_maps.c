@@ -9,13 +9,13 @@
 #include <linux/limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
 #include "record/base/procfs.h"
 #include "record/base/procmaps.h"
-#include "record/sideband/embed.h"
 #include "record/sideband/snapshot_state.h"
 
 /* What is in memory of the beginning of a file: its first segment, notes at the front. */
@@ -30,11 +30,9 @@ struct maps_key {
 
 struct walk {
 	struct snapshot_state *state;
-	struct ebt_stream *stream;
 	int dir;
 	uint32_t pid;
 	uint64_t mnt_ns, time;
-	struct ebt_record rec;
 	struct ebt_error *err;
 };
 
@@ -47,44 +45,45 @@ static void count_unread(struct unread *unread, uint32_t pid, int errnum)
 
 /* Where the beginning of a file is in memory. */
 struct head {
-	const struct procmaps_entry *file;
+	const struct mapping *file;
 	uint64_t start, len;
 };
 
-static bool is_head(void *arg, const struct procmaps_entry *entry)
+static bool is_head(void *arg, const struct mapping *entry)
 {
 	struct head *head = arg;
-	const struct procmaps_entry *file = head->file;
+	const struct mapping *file = head->file;
 
 	if (!entry->pgoff && entry->inode == file->inode && entry->dev_major == file->dev_major &&
 	    entry->dev_minor == file->dev_minor) {
 		head->start = entry->start;
-		head->len = entry->end - entry->start;
+		head->len = entry->length;
 	}
 	return !head->len;
 }
 
 /* From the memory of the process: not even root may open what is in a FUSE file system of another
  * user namespace, which those of rootless containers are. Notes are behind the headers. */
-static bool mapped_buildid(const struct walk *walk, const struct procmaps_entry *entry,
+static bool mapped_buildid(const struct walk *walk, const struct mapping *entry,
 			   struct buildid *ret)
 {
 	struct head head = { .file = entry };
-	_cleanup_close_ int maps = openat(walk->dir, "maps", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int memory = openat(walk->dir, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *content = malloc(MAX_HEAD);
 	ssize_t n;
 
 	ret->len = 0;
-	if (maps < 0 || memory < 0 || !content || procmaps_each_of_all(maps, is_head, &head))
+	if (memory < 0 || !content ||
+	    procmaps_each(openat(walk->dir, "maps", O_RDONLY | O_CLOEXEC), 0, is_head, &head))
 		return false;
 	n = pread(memory, content, head.len < MAX_HEAD ? (size_t)head.len : MAX_HEAD,
 		  (off_t)head.start);
 	return n > 0 && buildid_of_memory(content, (size_t)n, ret);
 }
 
-static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, struct buildid *ret)
+static void file_buildid(struct walk *walk, struct mapping *entry)
 {
+	struct buildid *ret = &entry->build_id;
 	const struct maps_key head = {
 		.mnt_ns = walk->mnt_ns,
 		.inode = entry->inode,
@@ -101,7 +100,8 @@ static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, 
 		if (buildid_map_find(&walk->state->files, key, len, ret))
 			return;
 	}
-	r = buildid_of_mapping(walk->state->ids, walk->pid, entry->start, entry->end, ret);
+	r = buildid_of_mapping(&walk->state->ids, walk->pid, entry->start,
+			       entry->start + entry->length, ret);
 	if (r == -EACCES && mapped_buildid(walk, entry, ret))
 		r = 0;
 	if (!r && len <= sizeof(key))
@@ -114,11 +114,11 @@ static void file_buildid(struct walk *walk, const struct procmaps_entry *entry, 
  * A 64-bit process has the same image as this one. A 32-bit process has another, which is read
  * from its memory and travels in the trace.
  */
-static struct ebt_error *vdso_buildid(struct walk *walk, const struct procmaps_entry *entry,
-				      struct buildid *ret)
+static struct ebt_error *vdso_buildid(struct walk *walk, struct mapping *entry)
 {
+	struct buildid *ret = &entry->build_id;
 	const struct embed_file file = { .role = "vdso", .path = "[vdso]", .pid = walk->pid };
-	const size_t len = (size_t)(entry->end - entry->start);
+	const size_t len = (size_t)entry->length;
 	_cleanup_free_ char *image = NULL;
 	_cleanup_close_ int fd = -1;
 	uint64_t known;
@@ -138,80 +138,38 @@ static struct ebt_error *vdso_buildid(struct walk *walk, const struct procmaps_e
 	    keymap_find(&walk->state->vdsos, ret->bytes, ret->len, &known) ||
 	    !keymap_put(&walk->state->vdsos, ret->bytes, ret->len, 1))
 		return NULL;
-	return embed_bytes(walk->stream, &walk->state->last_file_id, &file, image, len);
+	return embed_bytes(walk->state->context, &file, image, len);
 }
 
-static struct ebt_error *tell_listener(struct walk *walk, const struct procmaps_entry *entry,
-				       const struct buildid *id)
-{
-	const struct mapping_listener *listener = &walk->state->listener;
-	const struct mapping mapping = {
-		.time = walk->time,
-		.start = entry->start,
-		.length = entry->end - entry->start,
-		.pgoff = entry->pgoff,
-		.inode = entry->inode,
-		.pid = walk->pid,
-		.prot = entry->prot,
-		.dev_major = entry->dev_major,
-		.dev_minor = entry->dev_minor,
-		.path = entry->path,
-		.path_len = entry->path_len,
-		.build_id = *id,
-	};
-
-	return listener->fn ? listener->fn(listener->arg, &mapping) : NULL;
-}
-
-static bool emit_mapping(void *arg, const struct procmaps_entry *entry)
+static bool emit_mapping(void *arg, const struct mapping *entry)
 {
 	struct walk *walk = arg;
-	struct buildid id = { 0 };
-	struct ebt_wire_mmap *row;
+	struct mapping mapping = *entry;
 
-	if (!strcmp(entry->path, "[vdso]"))
-		walk->err = vdso_buildid(walk, entry, &id);
-	else if (entry->inode)
-		file_buildid(walk, entry, &id);
-	if (walk->err)
-		return false;
-	row = ebt_record_begin(&walk->rec, EBT_T_mmap, walk->time);
-	row->task = walk->pid;
-	row->origin = EBT_V_mmap_origin_snapshot;
-	row->start = entry->start;
-	row->length = entry->end - entry->start;
-	row->pgoff = entry->pgoff;
-	row->inode = entry->inode;
-	row->dev_major = entry->dev_major;
-	row->dev_minor = entry->dev_minor;
-	row->prot = entry->prot;
-	row->flags = entry->flags;
-	ebt_record_bytes(&walk->rec, offsetof(struct ebt_wire_mmap, path),
-			 entry->path_len ? entry->path : "//anon",
-			 entry->path_len ? entry->path_len : strlen("//anon"));
-	ebt_record_bytes(&walk->rec, offsetof(struct ebt_wire_mmap, build_id), id.bytes, id.len);
-	walk->err = ebt_record_add(&walk->rec, walk->stream);
+	mapping.time = walk->time;
+	mapping.pid = mapping.tid = walk->pid;
+	if (!strcmp(mapping.path, "[vdso]"))
+		walk->err = vdso_buildid(walk, &mapping);
+	else if (mapping.inode)
+		file_buildid(walk, &mapping);
 	if (!walk->err)
-		walk->err = tell_listener(walk, entry, &id);
+		walk->err = add_mapping(walk->state->context, &mapping, EBT_V_mmap_origin_snapshot);
 	return !walk->err;
 }
 
-struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream *stream, int dir,
-				uint32_t pid, uint64_t mnt_ns, uint64_t time)
+struct ebt_error *snapshot_maps(struct snapshot_state *state, int dir, uint32_t pid,
+				uint64_t mnt_ns, uint64_t time)
 {
 	struct walk walk = {
 		.state = state,
-		.stream = stream,
 		.dir = dir,
 		.pid = pid,
 		.mnt_ns = mnt_ns,
 		.time = time,
-		.rec = EBT_RECORD_INIT,
 	};
-	_cleanup_close_ int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : procmaps_each(fd, emit_mapping, &walk);
+	int r = procmaps_each(openat(dir, "maps", O_RDONLY | O_CLOEXEC), PROT_EXEC, emit_mapping,
+			      &walk);
 
-	ebt_record_deinit(&walk.rec);
 	if (r && !procfs_gone(r))
 		count_unread(&state->maps, pid, -r);
 	return walk.err;

@@ -18,7 +18,6 @@
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/sideband/containers.h"
-#include "record/sideband/embed.h"
 #include "record/sideband/snapshot_state.h"
 
 /* A host of thousands of containers has some 100,000 mounts, of 200 bytes. */
@@ -55,8 +54,7 @@ void snapshot_mounts_deinit(struct snapshot_state *state)
 }
 
 /* Reads the table and stores it if it is not the one that is known. */
-static struct ebt_error *store(struct snapshot_state *state, struct ebt_stream *stream, int dir,
-			       struct mount_view *view)
+static struct ebt_error *store(struct snapshot_state *state, int dir, struct mount_view *view)
 {
 	_cleanup_error_ struct ebt_error *unreadable = NULL;
 	_cleanup_free_ char *content = NULL;
@@ -93,12 +91,11 @@ static struct ebt_error *store(struct snapshot_state *state, struct ebt_stream *
 			return err;
 	}
 	snprintf(path, sizeof(path), "/proc/%u/mountinfo", view->pid);
-	return embed_bytes(stream, &state->last_file_id, &file, content, len);
+	return embed_bytes(state->context, &file, content, len);
 }
 
-static struct ebt_error *add_view(struct snapshot_state *state, struct ebt_stream *stream, int dir,
-				  const struct mount_view *first, const char *root, const void *key,
-				  size_t key_len)
+static struct ebt_error *add_view(struct snapshot_state *state, int dir, struct mount_view first,
+				  const void *key, size_t key_len)
 {
 	struct mount_view *view;
 
@@ -106,23 +103,20 @@ static struct ebt_error *add_view(struct snapshot_state *state, struct ebt_strea
 		return NULL;
 	if (ebt_array_reserve(&state->views, state->n_views, &state->views_capacity))
 		return &ebt_enomem;
-	view = &state->views[state->n_views];
-	*view = *first;
-	view->root = strdup(root);
-	if (!view->root)
-		return &ebt_enomem;
-	if (!keymap_put(&state->mnt_ns, key, key_len, state->n_views)) {
-		free(view->root);
+	first.root = strdup(first.root);
+	if (!first.root || !keymap_put(&state->mnt_ns, key, key_len, state->n_views)) {
+		free(first.root);
 		return &ebt_enomem;
 	}
-	state->n_views++;
-	return store(state, stream, dir, view);
+	view = &state->views[state->n_views++];
+	*view = first;
+	return store(state, dir, view);
 }
 
-struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_stream *stream,
-				     int dir, uint32_t pid, uint64_t mnt_ns, const char *root)
+struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir, uint32_t pid,
+				     uint64_t mnt_ns, const char *root)
 {
-	const struct mount_view first = { .mnt_ns = mnt_ns, .pid = pid };
+	const struct mount_view first = { .mnt_ns = mnt_ns, .pid = pid, .root = (char *)root };
 	const size_t root_len = strnlen(root, PATH_MAX);
 	char key[sizeof(mnt_ns) + PATH_MAX];
 	uint64_t i;
@@ -135,15 +129,14 @@ struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_st
 	if (keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, &i))
 		state->views[i].pid = pid;
 	else if (!keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + 1, &i))
-		return add_view(state, stream, dir, &first, root, key, sizeof(mnt_ns) + root_len);
+		return add_view(state, dir, first, key, sizeof(mnt_ns) + root_len);
 	if (!state->views[i].versions)
-		return store(state, stream, dir, &state->views[i]);
+		return store(state, dir, &state->views[i]);
 	state->views[i].dirty = true;
 	return NULL;
 }
 
-struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, struct ebt_stream *stream,
-					bool last)
+struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last)
 {
 	const uint64_t now = clocks_now();
 	struct ebt_error *err = NULL;
@@ -161,7 +154,7 @@ struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, struct ebt
 		    procfs_link(dir, "root", root, sizeof(root)) < 0 || strcmp(root, view->root))
 			view->dirty = false; /* the next process of the namespace will tell */
 		else
-			err = store(state, stream, dir, view);
+			err = store(state, dir, view);
 	}
 	return err;
 }

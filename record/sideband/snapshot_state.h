@@ -7,11 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/base/buildid.h"
-#include "record/base/buildid_map.h"
 #include "record/base/keymap.h"
 #include "record/base/task_list.h"
-#include "record/bpf/task_iter.h"
 #include "record/sideband/snapshot.h"
 
 /* Of something that could not be read: how often, and of whom and why the last time. */
@@ -22,11 +19,10 @@ struct unread {
 };
 
 struct snapshot_state {
-	struct tasks *tasks;
+	struct sideband_context *context;
 	struct task_lister *lister;
-	uint64_t last_file_id; /* see embed.h */
 
-	struct buildid_cache *ids;
+	struct buildid_map ids;
 	struct buildid vdso;	  /* the image of this process */
 	uint64_t pid_ns;	  /* of this process */
 	struct keymap mnt_ns;	  /* mount namespaces, with root: which of the views */
@@ -39,12 +35,9 @@ struct snapshot_state {
 	uint64_t mounts_changed; /* bytes of tables that were stored again */
 	uint64_t own_mnt_ns;
 	struct containers *containers;
-	bool no_containers;	/* they are of no interest */
 	bool foreign;		/* a process in a mount namespace of its own has been seen */
 	bool containers_due;	/* one that may be a container has come since they were collected */
 	uint64_t containers_at; /* not before */
-
-	struct mapping_listener listener;
 
 	uint64_t taken, cost; /* the last time of all tasks: when, ns of CPU time */
 
@@ -56,12 +49,11 @@ struct snapshot_state {
 
 /* Stores the mount table seen through the process directory, unless it has been; then it is read
  * again before long. */
-struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, struct ebt_stream *stream,
-				     int dir, uint32_t pid, uint64_t mnt_ns, const char *root);
+struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir, uint32_t pid,
+				     uint64_t mnt_ns, const char *root);
 
 /* Stores tables that may have changed, and have. last: looks at all. */
-struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, struct ebt_stream *stream,
-					bool last);
+struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last);
 void snapshot_mounts_deinit(struct snapshot_state *state);
 
 /* Rows of thread, and of ended_threads where the first thread knows of any. */
@@ -71,7 +63,7 @@ struct ebt_error *snapshot_ended_threads(struct ebt_stream *stream, const struct
 					 uint64_t time);
 
 /* Rows of mmap for what the process has mapped executable at `time`. */
-struct ebt_error *snapshot_maps(struct snapshot_state *state, struct ebt_stream *stream, int dir,
-				uint32_t pid, uint64_t mnt_ns, uint64_t time);
+struct ebt_error *snapshot_maps(struct snapshot_state *state, int dir, uint32_t pid,
+				uint64_t mnt_ns, uint64_t time);
 
 #endif

@@ -78,20 +78,16 @@ static uint64_t max_rss(const struct ebrec_task *task)
 {
 	_cleanup_close_ int dir = -1;
 	struct procfs_status status;
-	char text[4096];
 
 	if (task->tid != task->pid || task->kernel || task->exit_state)
 		return 0;
 	dir = procfs_open(task->pid);
-	if (dir < 0 || procfs_read(dir, "status", text, sizeof(text)) < 0 ||
-	    !procfs_parse_status(text, &status))
-		return 0;
-	return status.max_rss;
+	return dir >= 0 && procfs_status(dir, "status", &status) ? status.max_rss : 0;
 }
 
-struct ebt_error *snapshot_end(struct snapshot_state *state, struct ebt_stream *stream,
-			       bool (*wanted)(void *arg, uint32_t pid), void *arg)
+struct ebt_error *snapshot_end(struct snapshot_state *state)
 {
+	struct sideband_context *context = state->context;
 	_cleanup_(task_list_deinit) struct task_list list = { 0 };
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	const uint64_t time = clocks_now();
@@ -100,13 +96,13 @@ struct ebt_error *snapshot_end(struct snapshot_state *state, struct ebt_stream *
 	for (size_t i = 0; i < list.n && !err; i++) {
 		struct ebt_wire_thread *row;
 
-		if (!wanted(arg, list.tasks[i].pid))
+		if (!context->wanted(context->arg, list.tasks[i].pid))
 			continue;
 		row = ebt_record_begin(&rec, EBT_T_thread, time);
 		fill_thread(row, &list.tasks[i]);
 		if (clocks_now() - time < MEMORY_NS)
 			row->max_rss = max_rss(&list.tasks[i]);
-		err = ebt_record_add(&rec, stream);
+		err = ebt_record_add(&rec, context->stream);
 	}
 	return err;
 }

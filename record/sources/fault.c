@@ -13,7 +13,7 @@
 
 #include "format/base/cleanup.h"
 #include "record/base/clocks.h"
-#include "record/base/cpus.h"
+#include "record/base/topology.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 #include "record/unwind/unwinder.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "record/base/cpus.h"
+#include "record/base/topology.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 #include "record/unwind/python.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `syscalls`. */
-#include "record/base/spsc.h"
+#include "record/base/ring.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "record/base/cpus.h"
+#include "record/base/topology.h"
 #include "record/config/skeleton.h"
 #include "record/config/tp_name.h"
 #include "record/probes/list.h"

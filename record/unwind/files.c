@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "record/base/vdso.h"
+#include "record/base/procmaps.h"
 #include "record/bpf/unwind_maps.h"
 
 /* A file without a build-id. */

@@ -169,15 +169,3 @@ struct ebt_error *unwinder_work(struct unwinder *u, uint64_t now_ns)
 	unwind_tables_work(u->tables, now_ns, unwind_files_open);
 	return unwind_spaces_publish(u->spaces, now_ns);
 }
-
-static struct ebt_error *on_mapping(void *arg, const struct mapping *mapping)
-{
-	struct unwinder *u = arg;
-
-	return unwind_spaces_map(u->spaces, mapping);
-}
-
-struct mapping_listener unwinder_listener(struct unwinder *u)
-{
-	return (struct mapping_listener){ on_mapping, u };
-}

@@ -51,7 +51,4 @@ void unwinder_expect_end(struct unwinder *unwinder);
 /* To be called often: publishes what happened, and keeps the tables that are in use. */
 struct ebt_error *unwinder_work(struct unwinder *unwinder, uint64_t now_ns);
 
-/* To be called for each mapping. */
-struct mapping_listener unwinder_listener(struct unwinder *unwinder);
-
 #endif

@@ -50,7 +50,7 @@ static void *slurp(const char *path, size_t *ret_len)
 static void test_system_files(void **state)
 {
 	glob_t files = { 0 };
-	struct buildid_cache *cache;
+	struct buildid_map cache = { .max = BUILDID_MAX_FILES };
 	unsigned int with_id = 0;
 
 	(void)state;
@@ -59,12 +59,11 @@ static void test_system_files(void **state)
 	glob("/usr/bin/[a-g]*", 0, NULL, &files);
 	glob("/usr/lib/*-linux-gnu*/lib[a-c]*.so.?", GLOB_APPEND, NULL, &files);
 	glob("/usr/lib/*-linux-gnu*/*.o", GLOB_APPEND, NULL, &files);
-	assert_null(buildid_cache_create(&cache));
 	for (size_t i = 0; i < files.gl_pathc && i < 200; i++) {
 		char expected[256], found[2 * BUILDID_MAX + 1];
 		struct buildid id;
 
-		if (buildid_of_path(cache, files.gl_pathv[i], &id))
+		if (buildid_of_path(&cache, files.gl_pathv[i], &id))
 			continue;
 		readelf(files.gl_pathv[i], expected);
 		hex_of(&id, found);
@@ -73,18 +72,18 @@ static void test_system_files(void **state)
 		with_id += id.len > 0;
 		/* From the cache it is the same. */
 		id.len = 0;
-		assert_int_equal(buildid_of_path(cache, files.gl_pathv[i], &id), 0);
+		assert_int_equal(buildid_of_path(&cache, files.gl_pathv[i], &id), 0);
 		hex_of(&id, found);
 		assert_string_equal(found, expected);
 	}
 	assert_true(with_id > 10);
-	buildid_cache_destroy(cache);
+	buildid_map_deinit(&cache);
 	globfree(&files);
 }
 
 static void test_own_mapping(void **state)
 {
-	struct buildid_cache *cache;
+	struct buildid_map cache = { .max = BUILDID_MAX_FILES };
 	struct buildid by_path, by_mapping;
 	uint64_t start = 0, end = 0;
 	char line[512];
@@ -104,77 +103,74 @@ static void test_own_mapping(void **state)
 	}
 	fclose(maps);
 	assert_true(start);
-	assert_null(buildid_cache_create(&cache));
-	assert_int_equal(buildid_of_path(cache, "/proc/self/exe", &by_path), 0);
-	r = buildid_of_mapping(cache, (uint32_t)getpid(), start, end, &by_mapping);
+	assert_int_equal(buildid_of_path(&cache, "/proc/self/exe", &by_path), 0);
+	r = buildid_of_mapping(&cache, (uint32_t)getpid(), start, end, &by_mapping);
 	if (r == -EPERM) { /* needs CAP_CHECKPOINT_RESTORE */
-		buildid_cache_destroy(cache);
+		buildid_map_deinit(&cache);
 		skip();
 	}
 	assert_int_equal(r, 0);
 	assert_int_equal(by_mapping.len, by_path.len);
 	assert_memory_equal(by_mapping.bytes, by_path.bytes, by_path.len);
-	assert_int_equal(buildid_of_mapping(cache, (uint32_t)getpid(), start + 4096, end,
+	assert_int_equal(buildid_of_mapping(&cache, (uint32_t)getpid(), start + 4096, end,
 					    &by_mapping),
 			 -ENOENT);
-	buildid_cache_destroy(cache);
+	buildid_map_deinit(&cache);
 }
 
 /* A path is believed only if it leads to the inode that was mapped. */
 static void test_inode(void **state)
 {
-	struct buildid_cache *cache;
+	struct buildid_map cache = { .max = BUILDID_MAX_FILES };
 	struct buildid by_path, id;
 	struct stat st;
 	uint32_t dev_major, dev_minor;
 
 	(void)state;
-	assert_null(buildid_cache_create(&cache));
 	assert_int_equal(stat("/proc/self/exe", &st), 0);
 	dev_major = major(st.st_dev);
 	dev_minor = minor(st.st_dev);
-	assert_int_equal(buildid_of_path(cache, "/proc/self/exe", &by_path), 0);
+	assert_int_equal(buildid_of_path(&cache, "/proc/self/exe", &by_path), 0);
 	assert_true(by_path.len > 0);
-	assert_int_equal(buildid_of_inode(cache, "/proc/self/exe", dev_major, dev_minor, st.st_ino,
+	assert_int_equal(buildid_of_inode(&cache, "/proc/self/exe", dev_major, dev_minor, st.st_ino,
 					  &id),
 			 0);
 	assert_int_equal(id.len, by_path.len);
 	assert_memory_equal(id.bytes, by_path.bytes, id.len);
-	assert_int_equal(buildid_of_inode(cache, "/proc/self/exe", dev_major, dev_minor,
+	assert_int_equal(buildid_of_inode(&cache, "/proc/self/exe", dev_major, dev_minor,
 					  st.st_ino + 1, &id),
 			 -ENOENT);
 	assert_int_equal(id.len, 0);
-	assert_int_equal(buildid_of_inode(cache, "/proc/self/exe", dev_major, dev_minor + 1,
+	assert_int_equal(buildid_of_inode(&cache, "/proc/self/exe", dev_major, dev_minor + 1,
 					  st.st_ino, &id),
 			 -ENOENT);
 	assert_int_equal(id.len, 0);
-	buildid_cache_destroy(cache);
+	buildid_map_deinit(&cache);
 }
 
 /* A file that is written again in place is another file. */
 static void test_changed_file(void **state)
 {
 	char path[] = "/tmp/test_buildid.XXXXXX";
-	struct buildid_cache *cache;
+	struct buildid_map cache = { .max = BUILDID_MAX_FILES };
 	struct buildid id;
 	size_t len;
 	char *image = slurp("/proc/self/exe", &len);
 	int fd = mkstemp(path);
 
 	(void)state;
-	assert_null(buildid_cache_create(&cache));
 	assert_int_equal(write(fd, image, len), len);
-	assert_int_equal(buildid_of_path(cache, path, &id), 0);
+	assert_int_equal(buildid_of_path(&cache, path, &id), 0);
 	assert_true(id.len > 0);
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(pwrite(fd, "#!/bin/sh\n", 10, 0), 10);
-	assert_int_equal(buildid_of_path(cache, path, &id), 0);
+	assert_int_equal(buildid_of_path(&cache, path, &id), 0);
 	assert_int_equal(id.len, 0);
 	unlink(path);
-	assert_int_equal(buildid_of_path(cache, path, &id), -ENOENT);
+	assert_int_equal(buildid_of_path(&cache, path, &id), -ENOENT);
 	close(fd);
 	free(image);
-	buildid_cache_destroy(cache);
+	buildid_map_deinit(&cache);
 }
 
 /* None of these is ever opened, so none can block or act. */
@@ -182,23 +178,22 @@ static void test_not_a_file(void **state)
 {
 	char dir[] = "/tmp/test_buildid.XXXXXX", fifo[64];
 	static const char *const paths[] = { "/dev/zero", "/dev/tty", "/", "/proc/self" };
-	struct buildid_cache *cache;
+	struct buildid_map cache = { .max = BUILDID_MAX_FILES };
 	struct buildid id;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_null(buildid_cache_create(&cache));
 	alarm(100); /* ends the test where the FIFO blocks it */
-	assert_int_equal(buildid_of_path(cache, fifo, &id), 0);
+	assert_int_equal(buildid_of_path(&cache, fifo, &id), 0);
 	assert_int_equal(id.len, 0);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		assert_int_equal(buildid_of_path(cache, paths[i], &id), 0);
+		assert_int_equal(buildid_of_path(&cache, paths[i], &id), 0);
 		assert_int_equal(id.len, 0);
 	}
 	alarm(0);
-	buildid_cache_destroy(cache);
+	buildid_map_deinit(&cache);
 	unlink(fifo);
 	rmdir(dir);
 }

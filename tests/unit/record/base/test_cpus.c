@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "record/base/cpus.h"
+#include "record/base/topology.h"
 
 static void check(const char *list, const int *expected, size_t n)
 {

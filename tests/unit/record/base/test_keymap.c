@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/base/buildid_map.h"
+#include "record/base/buildid.h"
 #include "record/base/keymap.h"
 
 static void test_empty(void **state)

@@ -17,7 +17,7 @@
 
 #include "record/base/procmaps.h"
 
-static bool parse(const char *text, struct procmaps_entry *ret)
+static bool parse(const char *text, struct mapping *ret)
 {
 	static char line[70000];
 
@@ -27,14 +27,14 @@ static bool parse(const char *text, struct procmaps_entry *ret)
 
 static void test_plain(void **state)
 {
-	struct procmaps_entry e;
+	struct mapping e;
 
 	(void)state;
 	assert_true(
 		parse("7f0a1000-7f0a3000 r-xp 00001000 fd:1f 1234567                    /usr/bin/x",
 		      &e));
 	assert_int_equal(e.start, 0x7f0a1000);
-	assert_int_equal(e.end, 0x7f0a3000);
+	assert_int_equal(e.length, 0x2000);
 	assert_int_equal(e.prot, PROT_READ | PROT_EXEC);
 	assert_int_equal(e.flags, MAP_PRIVATE);
 	assert_int_equal(e.pgoff, 0x1000);
@@ -52,7 +52,7 @@ static void test_plain(void **state)
 
 static void test_odd_paths(void **state)
 {
-	struct procmaps_entry e;
+	struct mapping e;
 
 	(void)state;
 	assert_true(parse("1000-2000 r-xp 00000000 00:00 0 ", &e));
@@ -94,7 +94,7 @@ static void test_refused(void **state)
 		"1000 2000 r-xp 0 08:01 5 /x",
 		" 1000-2000 r-xp 0 08:01 5 /x",
 	};
-	struct procmaps_entry e;
+	struct mapping e;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -108,7 +108,7 @@ struct found {
 	uint64_t start, end;
 };
 
-static bool count(void *arg, const struct procmaps_entry *entry)
+static bool count(void *arg, const struct mapping *entry)
 {
 	struct found *found = arg;
 
@@ -118,12 +118,12 @@ static bool count(void *arg, const struct procmaps_entry *entry)
 	if (found->wanted && !strcmp(entry->path, found->wanted)) {
 		found->wanted_n++;
 		found->start = entry->start;
-		found->end = entry->end;
+		found->end = entry->start + entry->length;
 	}
 	return true;
 }
 
-static bool stop(void *arg, const struct procmaps_entry *entry)
+static bool stop(void *arg, const struct mapping *entry)
 {
 	(void)entry;
 	++*(unsigned int *)arg;
@@ -155,8 +155,7 @@ static int each_of(const char *text, size_t len, size_t piece, procmaps_fn *fn, 
 		feed(text, len, piece, fds[1]);
 	}
 	close(fds[1]);
-	r = procmaps_each(fds[0], fn, arg);
-	close(fds[0]);
+	r = procmaps_each(fds[0], PROT_EXEC, fn, arg);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return r;
 }
@@ -227,16 +226,15 @@ static void test_own(void **state)
 		skip(); /* /tmp is mounted noexec */
 	snprintf(wanted, sizeof(wanted), "%s (deleted)", name);
 	maps = open("/proc/self/maps", O_RDONLY);
-	assert_int_equal(procmaps_each(maps, count, &found), 0);
+	assert_int_equal(procmaps_each(maps, PROT_EXEC, count, &found), 0);
 	assert_int_equal(found.wanted_n, 1);
 	assert_int_equal(found.start, (uintptr_t)p);
 	assert_int_equal(found.end, (uintptr_t)p + 8192);
 	assert_true(found.n > 3);
 
-	lseek(maps, 0, SEEK_SET);
-	assert_int_equal(procmaps_each(maps, stop, &calls), 0);
+	maps = open("/proc/self/maps", O_RDONLY);
+	assert_int_equal(procmaps_each(maps, PROT_EXEC, stop, &calls), 0);
 	assert_int_equal(calls, 1);
-	close(maps);
 	munmap(p, 8192);
 }
 

@@ -31,8 +31,7 @@ struct fixture {
 	char *trace, *modules, *kallsyms;
 	int fd;
 	struct ebt_writer *writer;
-	struct ebt_stream *stream;
-	uint64_t last_file;
+	struct sideband_context context;
 	struct modules *state;
 	struct ebt_reader *reader;
 };
@@ -63,7 +62,7 @@ static int setup(void **state)
 	f->fd = open(f->trace, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	options = (struct ebt_writer_options){ .fd = f->fd, .name = f->trace };
 	assert_no_error(ebt_writer_create(&options, &f->writer));
-	assert_no_error(ebt_writer_add_stream(f->writer, &f->stream));
+	assert_no_error(ebt_writer_add_stream(f->writer, &f->context.stream));
 	*state = f;
 	return 0;
 }
@@ -87,7 +86,7 @@ static void begin(struct fixture *f)
 {
 	const struct modules_paths paths = { f->modules, f->kallsyms };
 
-	assert_no_error(modules_create(&paths, f->stream, &f->last_file, &f->state));
+	assert_no_error(modules_create(&paths, &f->context, &f->state));
 }
 
 /* The trace has these copies, in order of time. */

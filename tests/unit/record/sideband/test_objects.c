@@ -30,7 +30,7 @@ struct fixture {
 	struct ebt_writer *writer;
 	struct ebt_stream *stream;
 	struct objects *objects;
-	uint64_t last_file_id;
+	struct sideband_context context;
 	int fd;
 	struct mapping mapping;
 	char path[128]; /* of the mapping */
@@ -49,7 +49,8 @@ static void begin(struct fixture *f)
 	options.fd = f->fd;
 	expect(ebt_writer_create(&options, &f->writer));
 	expect(ebt_writer_add_stream(f->writer, &f->stream));
-	expect(objects_create(f->stream, &f->last_file_id, &f->objects));
+	f->context.stream = f->stream;
+	expect(objects_create(&f->context, &f->objects));
 	strcpy(f->file, "/tmp/ebt-mapped-XXXXXX");
 	close(mkstemp(f->file));
 }

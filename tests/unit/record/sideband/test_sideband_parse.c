@@ -103,21 +103,21 @@ static void test_mmap2(void **state)
 	mmap2(&r, false, "/usr/lib/libx.so");
 	assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len);
 	assert_int_equal(e.kind, SIDEBAND_MMAP);
-	assert_int_equal(e.time, 123456789);
-	assert_int_equal(e.pid, 11);
-	assert_int_equal(e.tid, 12);
-	assert_int_equal(e.start, 0x7f0000001000);
-	assert_int_equal(e.length, 0x2000);
-	assert_int_equal(e.pgoff, 0x3000);
-	assert_int_equal(e.dev_major, 8);
-	assert_int_equal(e.dev_minor, 1);
-	assert_int_equal(e.inode, 4711);
+	assert_int_equal(e.mapping.time, 123456789);
+	assert_int_equal(e.mapping.pid, 11);
+	assert_int_equal(e.mapping.tid, 12);
+	assert_int_equal(e.mapping.start, 0x7f0000001000);
+	assert_int_equal(e.mapping.length, 0x2000);
+	assert_int_equal(e.mapping.pgoff, 0x3000);
+	assert_int_equal(e.mapping.dev_major, 8);
+	assert_int_equal(e.mapping.dev_minor, 1);
+	assert_int_equal(e.mapping.inode, 4711);
 	assert_int_equal(e.generation, 99);
-	assert_int_equal(e.prot, 5);
-	assert_int_equal(e.flags, 2);
-	assert_int_equal(e.name_len, strlen("/usr/lib/libx.so"));
-	assert_memory_equal(e.name, "/usr/lib/libx.so", e.name_len);
-	assert_int_equal(e.build_id.len, 0);
+	assert_int_equal(e.mapping.prot, 5);
+	assert_int_equal(e.mapping.flags, 2);
+	assert_int_equal(e.mapping.path_len, strlen("/usr/lib/libx.so"));
+	assert_memory_equal(e.mapping.path, "/usr/lib/libx.so", e.mapping.path_len);
+	assert_int_equal(e.mapping.build_id.len, 0);
 }
 
 static void test_mmap2_build_id(void **state)
@@ -131,17 +131,17 @@ static void test_mmap2_build_id(void **state)
 	put64(&r, UINT64_MAX);
 	assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len - 8);
 	assert_int_equal(e.kind, SIDEBAND_MMAP);
-	assert_int_equal(e.build_id.len, 20);
-	assert_int_equal(e.build_id.bytes[0], 0xaa);
-	assert_int_equal(e.build_id.bytes[19], 0xbb);
-	assert_int_equal(e.inode, 0);
-	assert_int_equal(e.dev_major, 0);
-	assert_int_equal(e.name_len, 6);
+	assert_int_equal(e.mapping.build_id.len, 20);
+	assert_int_equal(e.mapping.build_id.bytes[0], 0xaa);
+	assert_int_equal(e.mapping.build_id.bytes[19], 0xbb);
+	assert_int_equal(e.mapping.inode, 0);
+	assert_int_equal(e.mapping.dev_major, 0);
+	assert_int_equal(e.mapping.path_len, 6);
 
 	r.bytes[40] = 21; /* longer than its field */
 	assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len - 8);
 	assert_int_equal(e.kind, SIDEBAND_MALFORMED);
-	assert_int_equal(e.time, 123456789);
+	assert_int_equal(e.mapping.time, 123456789);
 }
 
 static void test_ksymbol(void **state)
@@ -160,19 +160,19 @@ static void test_ksymbol(void **state)
 		end(&r, 5);
 		assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len);
 		assert_int_equal(e.kind, SIDEBAND_KSYMBOL);
-		assert_int_equal(e.start, 0xffffffffc0001000);
-		assert_int_equal(e.length, 77);
+		assert_int_equal(e.mapping.start, 0xffffffffc0001000);
+		assert_int_equal(e.mapping.length, 77);
 		assert_int_equal(e.type, 1);
 		assert_int_equal(e.unregister, flags);
-		assert_int_equal(e.name_len, strlen("bpf_prog_1234"));
-		assert_int_equal(e.time, 5);
+		assert_int_equal(e.mapping.path_len, strlen("bpf_prog_1234"));
+		assert_int_equal(e.mapping.time, 5);
 		/* What other listeners made it longer by holds what was in the buffer before. */
 		r.len -= 8;
 		put64(&r, 5);
 		put64(&r, 0x6f5f7372656874);
 		end(&r, 0);
 		assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len);
-		assert_int_equal(e.time, 5);
+		assert_int_equal(e.mapping.time, 5);
 	}
 }
 
@@ -189,7 +189,7 @@ static void test_lost_and_others(void **state)
 	assert_int_equal(sideband_parse(r.bytes, r.len, &e), r.len);
 	assert_int_equal(e.kind, SIDEBAND_LOST);
 	assert_int_equal(e.lost, 42);
-	assert_int_equal(e.time, 6);
+	assert_int_equal(e.mapping.time, 6);
 
 	begin(&r, 12345, 0);
 	put64(&r, 1);
@@ -220,8 +220,9 @@ static void test_lengths(void **state)
 			memcpy(exact, r.bytes, size);
 			n = sideband_parse(exact, size, &e);
 			assert_int_equal(n, size < 16 ? 0 : size);
-			if (n && e.name_len)
-				assert_true(e.name + e.name_len <= (char *)exact + size - 8);
+			if (n && e.mapping.path_len)
+				assert_true(e.mapping.path + e.mapping.path_len <=
+					    (char *)exact + size - 8);
 			/* It claims one byte more than there is. */
 			if (size)
 				assert_int_equal(sideband_parse(exact, size - 1u, &e), 0);
@@ -250,7 +251,7 @@ static void test_mutated(void **state)
 		memcpy(exact, r.bytes, r.len);
 		while ((n = sideband_parse(exact + done, r.len - done, &e))) {
 			assert_true(n <= r.len - done);
-			assert_true(e.build_id.len <= 20);
+			assert_true(e.mapping.build_id.len <= 20);
 			done += n;
 			taken++;
 		}

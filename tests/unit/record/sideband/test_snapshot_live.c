@@ -28,7 +28,7 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/task_list.h"
-#include "record/base/vdso.h"
+#include "record/base/procmaps.h"
 #include "record/sideband/sideband.h"
 #include "record/sideband/snapshot.h"
 #include "record/sideband/tasks.h"
@@ -55,7 +55,7 @@ struct trace {
 	int fd;
 	struct tasks *tasks;
 	struct ebt_writer *writer;
-	struct ebt_stream *stream;
+	struct sideband_context context;
 	struct ebt_reader *reader;
 	struct ebt_cursor *cursor;
 };
@@ -73,7 +73,8 @@ static void trace_begin(struct trace *trace)
 	options.resolve_task = tasks_resolve;
 	options.resolve_arg = trace->tasks;
 	expect(ebt_writer_create(&options, &trace->writer));
-	expect(ebt_writer_add_stream(trace->writer, &trace->stream));
+	trace->context.tasks = trace->tasks;
+	expect(ebt_writer_add_stream(trace->writer, &trace->context.stream));
 }
 
 static void trace_written(struct trace *trace)
@@ -190,7 +191,10 @@ static void look(struct trace *trace, pid_t pid, const char *program, struct see
 static struct sideband *open_or_skip(struct trace *trace, bool all)
 {
 	struct sideband *sideband;
-	struct ebt_error *err = sideband_open(trace->tasks, all, &sideband);
+	struct ebt_error *err;
+
+	trace->context.all = all;
+	err = sideband_open(&trace->context, &sideband);
 
 	if (!err)
 		return sideband;
@@ -224,9 +228,9 @@ static void test_sideband_exec(void **state)
 	child = run(program);
 	after = clocks_now();
 	expect(sideband_read(sideband));
-	expect(sideband_emit(sideband, trace.stream));
+	expect(sideband_emit(sideband));
 	/* Nothing is emitted twice. */
-	expect(sideband_emit(sideband, trace.stream));
+	expect(sideband_emit(sideband));
 	trace_written(&trace);
 	look(&trace, child, program, &seen);
 	assert_int_equal(seen.program, 1);
@@ -259,7 +263,7 @@ static void test_sideband_follows(void **state)
 	id.tid = id.pid = (uint32_t)children[1];
 	expect(tasks_add(trace.tasks, &id, 1));
 	tasks_follow(trace.tasks, id.pid);
-	expect(sideband_emit(sideband, trace.stream));
+	expect(sideband_emit(sideband));
 	trace_written(&trace);
 	look(&trace, children[0], "/bin/true", &unknown);
 	look(&trace, children[1], "/bin/true", &known);
@@ -307,7 +311,7 @@ static void test_sideband_overflow(void **state)
 		usleep(1000);
 	}
 	expect(sideband_read(sideband));
-	expect(sideband_emit(sideband, trace.stream));
+	expect(sideband_emit(sideband));
 	trace_written(&trace);
 	trace_query(&trace, EBT_T_mmap);
 	while (trace_next(&trace, &row)) {
@@ -437,7 +441,7 @@ static void test_proc_fallback(void **state)
 	unsigned int same = 0;
 
 	(void)state;
-	expect(task_list_of_proc(&by_proc));
+	expect(task_lister_read(NULL, &by_proc));
 	assert_true(by_proc.n > 0);
 	for (size_t i = 0; i < by_proc.n; i++) {
 		if (by_proc.tasks[i].tid != (uint32_t)getpid())
@@ -489,13 +493,15 @@ static void snapshot_of(struct trace *trace, uint32_t pid)
 	struct snapshot_state *snapshot;
 
 	trace_begin(trace);
-	expect(snapshot_create(trace->tasks, &snapshot));
-	expect(snapshot_host(snapshot, trace->stream));
-	expect(snapshot_kernel(snapshot, trace->stream));
-	expect(snapshot_tasks(snapshot, trace->stream, wants, &pid));
-	expect(snapshot_process(snapshot, trace->stream, pid, clocks_now()));
+	trace->context.wanted = wants;
+	trace->context.arg = &pid;
+	expect(snapshot_create(&trace->context, &snapshot));
+	expect(snapshot_host(snapshot));
+	expect(snapshot_kernel(snapshot));
+	expect(snapshot_tasks(snapshot));
+	expect(snapshot_process(snapshot, pid, clocks_now()));
 	/* One that never was. */
-	expect(snapshot_process(snapshot, trace->stream, 0x7ffffff0, clocks_now()));
+	expect(snapshot_process(snapshot, 0x7ffffff0, clocks_now()));
 	trace_written(trace);
 	snapshot_destroy(snapshot);
 }
@@ -649,8 +655,9 @@ static void test_pid_namespace(void **state)
 			_exit(2);
 		child = fork();
 		if (!child) {
+			struct sideband_context context = { .tasks = tasks };
 			struct snapshot_state *snapshot;
-			struct ebt_error *err = snapshot_create(tasks, &snapshot);
+			struct ebt_error *err = snapshot_create(&context, &snapshot);
 
 			_exit(err && err->code == EBT_ERR_UNSUPPORTED ? 0 : 1);
 		}

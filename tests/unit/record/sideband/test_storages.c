@@ -135,14 +135,13 @@ static void collect(struct fixture *f, int times, void (*between)(struct fixture
 	struct ebt_writer_options options = { .name = f->trace };
 	struct containers *containers;
 	struct ebt_writer *writer;
-	struct ebt_stream *stream;
-	uint64_t last_id = 0;
+	struct sideband_context context = { 0 };
 
 	options.fd = open(f->trace, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(options.fd >= 0);
 	expect(ebt_writer_create(&options, &writer));
-	expect(ebt_writer_add_stream(writer, &stream));
-	expect(containers_create(&last_id, &containers));
+	expect(ebt_writer_add_stream(writer, &context.stream));
+	expect(containers_create(&context, &containers));
 	snprintf(mounts, sizeof(mounts),
 		 "36 35 0:30 / / rw - overlay overlay "
 		 "rw,lowerdir=%s/storage/overlay/l/X,upperdir=%s/storage/overlay/ID/diff,workdir=/"
@@ -150,7 +149,7 @@ static void collect(struct fixture *f, int times, void (*between)(struct fixture
 		 f->dir, f->dir);
 	expect(containers_see_mounts(containers, mounts, strlen(mounts)));
 	for (int i = 0; i < times; i++) {
-		expect(containers_collect(containers, stream));
+		expect(containers_collect(containers));
 		if (between)
 			between(f);
 	}
@@ -300,10 +299,10 @@ static void test_mounts(void **state)
 		"upperdir=/a/overlay/ID/diff",
 	};
 	struct containers *containers;
-	uint64_t last_id = 0;
+	struct sideband_context context = { 0 };
 
 	(void)state;
-	expect(containers_create(&last_id, &containers));
+	expect(containers_create(&context, &containers));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		for (size_t len = 0; len <= strlen(texts[i]); len++) {
 			char *text = strndup(texts[i], len);
