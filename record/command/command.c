@@ -152,19 +152,23 @@ pid_t command_pid(const struct command *c)
 
 struct tee *command_tee(const struct command *c)
 {
-	return c->tee;
+	return c ? c->tee : NULL;
 }
 
 int command_fd(const struct command *c)
 {
-	return c->pidfd;
+	return c ? c->pidfd : -1;
 }
 
 struct ebt_error *command_start(struct command *c)
 {
-	ssize_t n = write(c->go, "", 1);
-	int errnum = errno;
+	ssize_t n;
+	int errnum;
 
+	if (!c)
+		return NULL;
+	n = write(c->go, "", 1);
+	errnum = errno;
 	close(c->go);
 	c->go = -1;
 	return n == 1 ? NULL : ebt_error_errno(errnum, "cannot let the command go");
@@ -181,7 +185,7 @@ void command_stop(struct command *c)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
-	if (command_ended(c))
+	if (!c || command_ended(c))
 		return;
 	kill(c->pid, SIGTERM);
 	for (int i = 0; i < STOP_MS && !command_ended(c); i++)
@@ -190,7 +194,7 @@ void command_stop(struct command *c)
 
 int command_exit_status(const struct command *c)
 {
-	if (!c->ended)
+	if (!c || !c->ended)
 		return -1;
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
@@ -199,7 +203,7 @@ struct ebt_error *command_exec_error(struct command *c)
 {
 	int errnum;
 
-	if (!c->ended || read(c->error, &errnum, sizeof(errnum)) != sizeof(errnum))
+	if (!c || !c->ended || read(c->error, &errnum, sizeof(errnum)) != sizeof(errnum))
 		return NULL;
 	return ebt_error_errno(errnum, "cannot run %s", c->options->command[0]);
 }

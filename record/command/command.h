@@ -20,16 +20,22 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 void command_destroy(struct command *command);
 
 pid_t command_pid(const struct command *command);
-/* Readable when it has ended. Belongs to the command. */
+/* Has it ended? */
+bool command_ended(struct command *command);
+
+/* The following accept NULL: no command. */
+
+/* Readable when it has ended; -1: no command. Belongs to the command. */
 int command_fd(const struct command *command);
 /* What its output goes through, or NULL. Belongs to the command. */
 struct tee *command_tee(const struct command *command);
+/* Lets it run. */
 struct ebt_error *command_start(struct command *command);
-bool command_ended(struct command *command);
+/* Asks it to end if it still runs, and waits a little for it. */
 void command_stop(struct command *command);
+/* As a shell has it; -1: it has not ended. Where it could not be run it is 126 or 127, and the
+ * error says why. */
 int command_exit_status(const struct command *command);
-
-/* Why it could not be run; NULL: it could. Meaningful once it has ended. */
 struct ebt_error *command_exec_error(struct command *command);
 
 #endif

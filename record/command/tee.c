@@ -317,7 +317,7 @@ struct ebt_error *tee_read(struct tee *tee, struct ebt_stream *stream)
 {
 	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; i < tee->n && !err; i++)
+	for (size_t i = 0; tee && i < tee->n && !err; i++)
 		err = drain(tee, &tee->channels[i], tee->ended ? NULL : stream);
 	return err;
 }
@@ -372,6 +372,8 @@ struct ebt_error *tee_end(struct tee *tee, struct ebt_stream *stream, uint64_t e
 {
 	struct ebt_error *err;
 
+	if (!tee)
+		return NULL;
 	for (size_t i = 0; i < tee->n; i++)
 		tee->channels[i].lines.end = end;
 	request(tee);
@@ -386,6 +388,8 @@ struct ebt_error *tee_deliver(struct tee *tee, int stop, int timeout_ms)
 {
 	struct ebt_error *err;
 
+	if (!tee)
+		return NULL;
 	request(tee);
 	err = await(tee, NULL, stop, timeout_ms);
 	for (size_t i = 0; i < tee->n && !err; i++) {

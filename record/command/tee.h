@@ -32,6 +32,8 @@ void tee_redirect(const struct tee *tee);
 /* In the recorder, once the command has its ends. */
 void tee_begin(struct tee *tee, pid_t command);
 
+/* Of these, tee NULL does nothing. */
+
 /* Makes rows of what has been read; of a line that does not end, after a second. Does not wait. */
 struct ebt_error *tee_read(struct tee *tee, struct ebt_stream *stream);
 

@@ -14,7 +14,6 @@
 #include "format/schema/schema.h"
 #include "record/base/topology.h"
 #include "record/config/skeleton.h"
-#include "record/probes/list.h"
 #include "record/probes/tp_set.h"
 
 #define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
@@ -23,21 +22,6 @@
 #define MIN_SPSC_RECORDS     1024u
 #define MAX_SPSC_RECORDS     (1u << 22)
 #define MAX_SHARE_OF_RAM     16 /* all rings together take at most a 16th */
-
-struct capture {
-	struct source_context context;
-	struct source_state *states; /* of each source */
-	struct topology topology;
-	struct probe_list probes;
-	uint64_t ring_budget; /* bytes of all event rings */
-	struct spsc *spsc;
-	void *spsc_memory;
-	struct ring *rings;	   /* events, samples, tasks */
-	struct unwinder *unwinder; /* or NULL */
-	struct ebrec_slot *slots;
-	struct ebrec_followed *followed;
-	size_t slots_bytes, followed_bytes, spsc_bytes;
-};
 
 /* Bytes for all buffers of a kind, kept small on small machines. */
 static uint64_t budget(uint64_t wanted)
@@ -195,30 +179,31 @@ static struct ebt_error *make_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;
 	struct ebt_error *err;
-	uint64_t size, sample_size;
+	uint64_t size = topology_ring_size(c->ring_budget, t->n_rings);
+	uint64_t sample_size = topology_ring_size(budget(DEFAULT_SAMPLE_BYTES), t->n_rings);
 
-	size = topology_ring_size(c->ring_budget, t->n_rings);
-	sample_size = topology_ring_size(budget(DEFAULT_SAMPLE_BYTES), t->n_rings);
-	c->rings = calloc(capture_n_rings(c), sizeof(*c->rings));
-	if (!c->rings)
+	c->n_rings = 2 * t->n_rings + 1;
+	c->event_rings = calloc(c->n_rings, sizeof(*c->event_rings));
+	if (!c->event_rings)
 		return &ebt_enomem;
+	c->sample_rings = c->event_rings + t->n_rings;
+	c->task_ring = c->sample_rings + t->n_rings;
 	for (uint32_t i = 0; i < 2 * t->n_rings; i++) {
-		err = ring_init(i < t->n_rings ? size : sample_size, &c->rings[i]);
+		err = ring_init(i < t->n_rings ? size : sample_size, &c->event_rings[i]);
 		if (err)
 			return err;
 	}
-	err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), capture_task_ring(c));
+	err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), c->task_ring);
 	if (err)
 		return err;
 	for (uint32_t cpu = 0; cpu < t->n_cpus; cpu++) {
-		err = put_ring(c, cpu, capture_event_ring(c, t->cpu_ring[cpu]));
+		err = put_ring(c, cpu, &c->event_rings[t->cpu_ring[cpu]]);
 		if (!err)
-			err = put_ring(c, t->n_cpus + cpu,
-				       capture_sample_ring(c, t->cpu_ring[cpu]));
+			err = put_ring(c, t->n_cpus + cpu, &c->sample_rings[t->cpu_ring[cpu]]);
 		if (err)
 			return err;
 	}
-	return put_ring(c, 2 * t->n_cpus, capture_task_ring(c));
+	return put_ring(c, 2 * t->n_cpus, c->task_ring);
 }
 
 /* Decides each source's state: asked for, always on, or not there. */
@@ -319,13 +304,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	err = topology_init(kernel->n_cpus, &c->topology);
 	if (err)
 		return err;
-	err = probe_sources(c);
-	if (err)
-		return err;
-	err = prepare_sources(c);
-	if (err)
-		return err;
-	err = plan_buffers(c);
+	err = probe_sources(c) ?: prepare_sources(c) ?: plan_buffers(c);
 	if (err)
 		return err;
 	if (is_on(c, (size_t)offcpu) && options->call_graph)
@@ -334,19 +313,8 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	if (!c->context.skel)
 		return ebt_error_errno(errno, "cannot open the BPF programs");
 	configure(c, cgroup_id);
-	err = load(c);
-	if (err)
-		return err;
-	err = map_shared(c);
-	if (err)
-		return err;
-	err = map_spsc(c);
-	if (err)
-		return err;
-	err = make_rings(c);
-	if (err)
-		return err;
-	if (needs_tables(c))
+	err = load(c) ?: map_shared(c) ?: map_spsc(c) ?: make_rings(c);
+	if (!err && needs_tables(c))
 		err = unwinder_create(c->context.skel, options, &c->unwinder);
 	if (err)
 		return err;
@@ -369,9 +337,9 @@ void capture_destroy(struct capture *c)
 	unwinder_destroy(c->unwinder);
 	source_fds_close(&c->context.program_fds);
 	ebrec_bpf__destroy(c->context.skel);
-	for (uint32_t i = 0; c->rings && i < capture_n_rings(c); i++)
-		ring_deinit(&c->rings[i]);
-	free(c->rings);
+	for (uint32_t i = 0; c->event_rings && i < c->n_rings; i++)
+		ring_deinit(&c->event_rings[i]);
+	free(c->event_rings);
 	free(c->states);
 	probe_list_deinit(&c->probes);
 	tp_set_destroy(c->context.tp);
@@ -453,56 +421,6 @@ bool capture_follows(const struct capture *c, uint32_t tid)
 		return tid != (uint32_t)getpid();
 	return tid < c->context.kernel->pid_max &&
 	       __atomic_load_n(&c->followed[tid / 64].tid[tid % 64], __ATOMIC_ACQUIRE);
-}
-
-struct source_state *capture_source(const struct capture *c, size_t n)
-{
-	return &c->states[n];
-}
-
-const struct source_context *capture_context(const struct capture *c)
-{
-	return &c->context;
-}
-
-const struct topology *capture_topology(const struct capture *c)
-{
-	return &c->topology;
-}
-
-struct ring *capture_event_ring(struct capture *c, uint32_t i)
-{
-	return &c->rings[i];
-}
-
-struct ring *capture_sample_ring(struct capture *c, uint32_t i)
-{
-	return &c->rings[c->topology.n_rings + i];
-}
-
-struct ring *capture_task_ring(struct capture *c)
-{
-	return &c->rings[2 * c->topology.n_rings];
-}
-
-struct unwinder *capture_unwinder(const struct capture *c)
-{
-	return c->unwinder;
-}
-
-uint32_t capture_n_spsc(const struct capture *c)
-{
-	return c->context.n_spsc;
-}
-
-struct spsc *capture_spsc(struct capture *c, uint32_t cpu)
-{
-	return &c->spsc[cpu];
-}
-
-uint32_t capture_n_rings(const struct capture *c)
-{
-	return 2 * c->topology.n_rings + 1;
 }
 
 static void set_asleep(struct capture *c, uint32_t slot)

@@ -17,9 +17,28 @@
 #include "record/base/topology.h"
 #include "record/config/options.h"
 #include "record/config/source.h"
+#include "record/probes/list.h"
 #include "record/unwind/unwinder.h"
 
-struct capture;
+struct capture {
+	struct source_context context;
+	struct source_state *states; /* of each of ebrec_sources; workers may change them */
+	struct topology topology;
+	struct unwinder *unwinder; /* NULL: stacks are not walked by tables */
+	/* One array. Numbers, as in table `lost`: events, then samples, then the one for tasks;
+	 * then SPSC queues. */
+	struct ring *event_rings, *sample_rings, *task_ring;
+	uint32_t n_rings;
+	struct spsc *spsc; /* context.n_spsc of them, for the first CPUs */
+
+	/* What follows is capture.c's own. */
+	struct probe_list probes;
+	uint64_t ring_budget; /* bytes of all event rings */
+	void *spsc_memory;
+	struct ebrec_slot *slots;
+	struct ebrec_followed *followed;
+	size_t slots_bytes, followed_bytes, spsc_bytes;
+};
 
 /* Loads what the options ask for; nothing is attached. kernel and options must live longer. */
 struct ebt_error *capture_create(struct kernel *kernel, const struct record_options *options,
@@ -44,27 +63,6 @@ void capture_detach(struct capture *capture);
 /* Marks a thread as followed. Any thread may call it. */
 void capture_follow(struct capture *capture, uint32_t tid);
 bool capture_follows(const struct capture *capture, uint32_t tid);
-
-/* State of source n of ebrec_sources; its worker may change it. */
-struct source_state *capture_source(const struct capture *capture, size_t n);
-
-const struct source_context *capture_context(const struct capture *capture);
-
-/* NULL: stacks are not walked by tables. Belongs to the capture. */
-struct unwinder *capture_unwinder(const struct capture *capture);
-
-const struct topology *capture_topology(const struct capture *capture);
-
-/* Rings. Numbers, as in table `lost`: events, then samples, then the one for tasks; then SPSC
- * queues. */
-struct ring *capture_event_ring(struct capture *capture, uint32_t i);
-struct ring *capture_sample_ring(struct capture *capture, uint32_t i);
-struct ring *capture_task_ring(struct capture *capture);
-uint32_t capture_n_rings(const struct capture *capture);
-
-/* Lanes, one for each of the first CPUs; none where source `syscalls` is off. */
-uint32_t capture_n_spsc(const struct capture *capture);
-struct spsc *capture_spsc(struct capture *capture, uint32_t cpu);
 
 /* A reader of event ring i, sample ring i and the SPSC queues of their CPUs, or of the task ring,
  * is about to sleep: wake it when much is queued. */

@@ -166,7 +166,7 @@ static struct ebt_error *take_task_record(struct consumer *c, struct ebt_stream 
 
 struct ebt_error *consumer_read_tasks(struct consumer *c, struct ebt_stream *stream)
 {
-	struct ring *ring = capture_task_ring(c->capture);
+	struct ring *ring = c->capture->task_ring;
 	struct ebt_error *err = NULL;
 	const void *record;
 	uint64_t end;
@@ -225,13 +225,13 @@ static struct ring *ring_of(const struct consumer_thread *t, uint32_t i)
 {
 	uint32_t n = t->end_ring - t->first_ring;
 
-	return i < n ? capture_event_ring(t->consumer->capture, t->first_ring + i)
-		     : capture_sample_ring(t->consumer->capture, t->first_ring + i - n);
+	return i < n ? &t->consumer->capture->event_rings[t->first_ring + i]
+		     : &t->consumer->capture->sample_rings[t->first_ring + i - n];
 }
 
 static bool has_spsc(const struct consumer_thread *t, uint32_t cpu)
 {
-	uint32_t ring = capture_topology(t->consumer->capture)->cpu_ring[cpu];
+	uint32_t ring = t->consumer->capture->topology.cpu_ring[cpu];
 
 	return ring >= t->first_ring && ring < t->end_ring;
 }
@@ -240,9 +240,9 @@ static void take_positions(struct consumer_thread *t)
 {
 	for (uint32_t i = 0; i < 2 * (t->end_ring - t->first_ring); i++)
 		t->ends[i] = ring_end(ring_of(t, i));
-	for (uint32_t i = 0; i < capture_n_spsc(t->consumer->capture); i++) {
+	for (uint32_t i = 0; i < t->consumer->capture->context.n_spsc; i++) {
 		if (has_spsc(t, i))
-			t->spsc_ends[i] = spsc_end(capture_spsc(t->consumer->capture, i));
+			t->spsc_ends[i] = spsc_end(&t->consumer->capture->spsc[i]);
 	}
 }
 
@@ -260,8 +260,8 @@ static struct ebt_error *read_rings(struct consumer_thread *t, uint64_t now, uin
 		*ret_bytes += ring->pos - from;
 		*ret_left += t->ends[i] - ring->pos;
 	}
-	for (uint32_t i = 0; i < capture_n_spsc(t->consumer->capture) && !err; i++) {
-		struct spsc *queue = capture_spsc(t->consumer->capture, i);
+	for (uint32_t i = 0; i < t->consumer->capture->context.n_spsc && !err; i++) {
+		struct spsc *queue = &t->consumer->capture->spsc[i];
 		uint64_t from = queue->pos;
 
 		if (!has_spsc(t, i))
@@ -308,7 +308,7 @@ static void sleep_until_needed(struct consumer_thread *t)
 	for (uint32_t i = t->first_ring; i < t->end_ring; i++)
 		capture_set_asleep(t->consumer->capture, i);
 	if (t == t->consumer->threads)
-		capture_set_asleep(t->consumer->capture, capture_n_rings(t->consumer->capture) - 1);
+		capture_set_asleep(t->consumer->capture, t->consumer->capture->n_rings - 1);
 	epoll_wait(t->epoll, events, 8, SLEEP_MS);
 }
 
@@ -372,7 +372,7 @@ static struct ebt_error *epoll_add(int epoll, int fd, uint32_t events)
 
 static struct ebt_error *init_thread(struct consumer *c, uint32_t i, struct ebt_writer *writer)
 {
-	const struct topology *topology = capture_topology(c->capture);
+	const struct topology *topology = &c->capture->topology;
 	struct consumer_thread *t = &c->threads[i];
 	struct ebt_error *err;
 
@@ -394,7 +394,7 @@ static struct ebt_error *init_thread(struct consumer *c, uint32_t i, struct ebt_
 	for (uint32_t r = 0; r < 2 * (t->end_ring - t->first_ring) && !err; r++)
 		err = epoll_add(t->epoll, ring_of(t, r)->fd, EPOLLIN | EPOLLET);
 	if (!err && !i)
-		err = epoll_add(t->epoll, capture_task_ring(c->capture)->fd, EPOLLIN | EPOLLET);
+		err = epoll_add(t->epoll, c->capture->task_ring->fd, EPOLLIN | EPOLLET);
 	return err ? err : ebt_writer_add_stream(writer, &t->stream);
 }
 
@@ -415,7 +415,7 @@ struct ebt_error *consumer_create(struct capture *capture, struct ebt_writer *wr
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->event < 0 || c->wake < 0)
 		return ebt_error_errno(errno, "cannot make an eventfd");
-	c->n_threads = capture_topology(capture)->n_threads;
+	c->n_threads = capture->topology.n_threads;
 	c->threads = calloc(c->n_threads, sizeof(*c->threads));
 	if (!c->threads)
 		return &ebt_enomem;

@@ -393,6 +393,8 @@ struct ebt_error *deferred_run(struct deferred *d, struct ebt_stream *stream, ui
 	struct taken **list;
 	size_t n;
 
+	if (!d)
+		return NULL;
 	list = take_old(d, before, &n);
 	if (n)
 		qsort(list, n, sizeof(*list), compare_taken);

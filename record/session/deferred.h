@@ -31,7 +31,7 @@ DEFINE_CLEANUP(struct deferred *, deferred_destroy);
 bool deferred_take(struct deferred *deferred, const void *record, size_t len, uint64_t now_ns);
 
 /* Walks the stacks of records that are so old that all mappings of their time are known by now; or
- * of `all`. */
+ * of `all`. deferred NULL: there are none. */
 struct ebt_error *deferred_run(struct deferred *deferred, struct ebt_stream *stream,
 			       uint64_t now_ns, bool all);
 

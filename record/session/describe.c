@@ -107,12 +107,12 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture)
 {
-	const struct source_args *given = &capture_context(capture)->options->source_args;
+	const struct source_args *given = &capture->context.options->source_args;
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; i < ebrec_n_sources && !err; i++) {
-		const struct source_state *state = capture_source(capture, i);
+		const struct source_state *state = &capture->states[i];
 		struct ebt_wire_source *row = ebt_record_begin(&rec, EBT_T_source, clocks_now());
 		_cleanup_free_ char *args = source_args_join(given, i);
 
@@ -161,7 +161,7 @@ static struct ebt_error *describe_python(struct ebt_stream *stream, const struct
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
 				  struct deferred *deferred)
 {
-	const struct unwinder *unwinder = capture_unwinder(capture);
+	const struct unwinder *unwinder = capture->unwinder;
 	struct deferred_stats stats;
 	struct ebt_error *err;
 

@@ -7,35 +7,9 @@
 #include "format/schema/wire.h"
 #include "record/base/rows.h"
 
-struct losses {
-	const struct capture *capture;
-	const struct consumer *consumer;
-	uint64_t last; /* when the counters were read */
-	struct capture_drop *drops;
-	size_t n_drops;
-	uint64_t malformed, left, missed;
-};
-
-struct ebt_error *losses_create(const struct capture *capture, const struct consumer *consumer,
-				uint64_t now, struct losses **ret)
+void losses_deinit(struct losses *l)
 {
-	struct losses *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return &ebt_enomem;
-	l->capture = capture;
-	l->consumer = consumer;
-	l->last = now;
-	*ret = l;
-	return NULL;
-}
-
-void losses_destroy(struct losses *l)
-{
-	if (!l)
-		return;
 	free(l->drops);
-	free(l);
 }
 
 static struct ebt_error *emit(const struct losses *l, struct ebt_stream *stream, uint64_t now,

@@ -3,22 +3,26 @@
 #ifndef RECORD_SESSION_LOSSES_H
 #define RECORD_SESSION_LOSSES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "format/write/writer.h"
 #include "record/session/capture.h"
 #include "record/session/consumer.h"
 
-struct losses;
+/* Neither is owned. */
+struct losses {
+	const struct capture *capture;
+	const struct consumer *consumer;
+	uint64_t last; /* when the counters were read: nothing was lost before the first time */
+	struct capture_drop *drops;
+	size_t n_drops;
+	uint64_t malformed, left, missed;
+};
 
-/* now: nothing was lost before. */
-struct ebt_error *losses_create(const struct capture *capture, const struct consumer *consumer,
-				uint64_t now, struct losses **ret);
-/* Accepts NULL. */
-void losses_destroy(struct losses *losses);
-DEFINE_CLEANUP(struct losses *, losses_destroy);
+/* Accepts one that is all zero. */
+void losses_deinit(struct losses *losses);
 
 /* Adds a row for each counter that has grown since the last call. */
 struct ebt_error *losses_emit(struct losses *losses, struct ebt_stream *stream, uint64_t now);

@@ -15,7 +15,7 @@
 
 #include "record/base/clocks.h"
 #include "record/base/kernel.h"
-#include "record/base/output.h"
+#include "record/command/command.h"
 #include "record/command/files.h"
 #include "record/command/tee.h"
 #include "record/config/inherited.h"
@@ -25,6 +25,7 @@
 #include "record/session/deferred.h"
 #include "record/session/losses.h"
 #include "record/session/consumer.h"
+#include "record/session/output.h"
 #include "record/session/target.h"
 #include "record/session/workers.h"
 #include "record/sideband/modules.h"
@@ -69,7 +70,7 @@ struct session {
 	struct objects *objects;
 	struct perfmaps *perfmaps;
 	struct modules *modules;
-	struct losses *losses;
+	struct losses losses;
 	struct workers *workers;
 	struct pollfd *polls;
 	size_t n_polls;
@@ -83,7 +84,7 @@ static void deinit(struct session *s)
 {
 	consumer_destroy(s->consumer);
 	deferred_destroy(s->deferred);
-	losses_destroy(s->losses);
+	losses_deinit(&s->losses);
 	workers_destroy(s->workers);
 	objects_destroy(s->objects);
 	perfmaps_destroy(s->perfmaps);
@@ -104,21 +105,18 @@ static struct ebt_error *open_writer(struct session *s)
 {
 	struct ebt_writer_options options = {
 		.name = s->options->output,
-		.streams = 1 + capture_topology(s->capture)->n_threads,
+		.streams = 1 + s->capture->topology.n_threads,
 		.resolve_task = tasks_resolve,
 	};
-	struct ebt_error *err;
+	struct ebt_error *err = output_open(s->options->output, s->options->force, &s->output)
+					?: tasks_create(&s->tasks);
 
-	err = output_open(s->options->output, s->options->force, &s->output);
-	if (err)
-		return err;
-	err = tasks_create(&s->tasks);
 	if (err)
 		return err;
 	options.fd = s->output;
 	options.resolve_arg = s->tasks;
-	err = ebt_writer_create(&options, &s->writer);
-	return err ? err : ebt_writer_add_stream(s->writer, &s->stream);
+	return ebt_writer_create(&options, &s->writer)
+		       ?: ebt_writer_add_stream(s->writer, &s->stream);
 }
 
 static struct ebt_error *make_polls(struct session *s)
@@ -131,7 +129,7 @@ static struct ebt_error *make_polls(struct session *s)
 		return &ebt_enomem;
 	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
 	s->polls[1] = (struct pollfd){ .fd = consumer_fd(s->consumer), .events = POLLIN };
-	s->polls[2] = (struct pollfd){ .fd = target_fd(s->target), .events = POLLIN };
+	s->polls[2] = (struct pollfd){ .fd = command_fd(s->target->command), .events = POLLIN };
 	s->polls[3] = (struct pollfd){ .fd = workers_fd(s->workers), .events = POLLIN };
 	for (size_t i = 0; i < n; i++)
 		s->polls[4 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
@@ -141,7 +139,7 @@ static struct ebt_error *make_polls(struct session *s)
 
 static struct ebt_error *create_deferred(struct session *s)
 {
-	struct unwinder *u = capture_unwinder(s->capture);
+	struct unwinder *u = s->capture->unwinder;
 
 	return u && u->finishes ? deferred_create(u, s->tasks, &s->deferred) : NULL;
 }
@@ -171,13 +169,11 @@ static bool wanted(void *arg, uint32_t pid)
 static struct ebt_error *on_mapping(void *arg, const struct mapping *mapping)
 {
 	struct session *s = arg;
-	struct unwinder *u = capture_unwinder(s->capture);
-	struct ebt_error *err = u ? unwind_spaces_map(u->spaces, mapping) : NULL;
+	struct unwinder *u = s->capture->unwinder;
 
-	if (err)
-		return err;
-	err = perfmaps_map(s->perfmaps, mapping);
-	return err ? err : objects_on_mapping(s->objects, mapping);
+	return (u ? unwind_spaces_map(u->spaces, mapping) : NULL) ?:
+	       perfmaps_map(s->perfmaps, mapping) ?:
+	       objects_on_mapping(s->objects, mapping);
 }
 
 /* What was there when the recording began has been seen in time. */
@@ -202,7 +198,7 @@ static void expect_file(void *arg, int fd, const char *path)
 	struct session *s = arg;
 	struct identity identity = { 0 };
 	const struct source_file file = { .fd = fd, .path = path, .identity = &identity };
-	struct unwinder *u = capture_unwinder(s->capture);
+	struct unwinder *u = s->capture->unwinder;
 	bool again;
 
 	if (u)
@@ -219,38 +215,24 @@ static struct ebt_error *expect(struct session *s)
 	if (s->options->target != TARGET_COMMAND)
 		return NULL;
 	command_files(s->options->command[0], expect_file, s);
-	if (capture_unwinder(s->capture))
-		unwinder_expect_end(capture_unwinder(s->capture));
+	if (s->capture->unwinder)
+		unwinder_expect_end(s->capture->unwinder);
 	return s->expect_error;
 }
 
 /* Everything is made; nothing is recorded. */
 static struct ebt_error *prepare(struct session *s)
 {
-	struct ebt_error *err;
+	struct ebt_error *err =
+		kernel_probe(&s->kernel) ?:
+		resolve(s) ?:
+		inherited_create(s->options, &s->resolved.inherited) ?:
+		target_create(s->options, &s->target) ?:
+		capture_create(&s->kernel, s->options, s->target->cgroup_id, &s->capture) ?:
+		open_writer(s) ?:
+		create_deferred(s) ?:
+		consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
 
-	err = kernel_probe(&s->kernel);
-	if (err)
-		return err;
-	err = resolve(s);
-	if (err)
-		return err;
-	err = inherited_create(s->options, &s->resolved.inherited);
-	if (err)
-		return err;
-	err = target_create(s->options, &s->target);
-	if (err)
-		return err;
-	err = capture_create(&s->kernel, s->options, target_cgroup_id(s->target), &s->capture);
-	if (err)
-		return err;
-	err = open_writer(s);
-	if (err)
-		return err;
-	err = create_deferred(s);
-	if (err)
-		return err;
-	err = consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
 	if (err)
 		return err;
 	s->context = (struct sideband_context){
@@ -263,28 +245,18 @@ static struct ebt_error *prepare(struct session *s)
 		.on_file = on_file,
 		.arg = s,
 	};
-	err = snapshot_create(&s->context, &s->snapshot);
-	if (err)
-		return err;
-	err = sideband_open(&s->context, &s->sideband);
-	if (err)
-		return err;
-	err = objects_create(&s->context, &s->objects);
-	if (err)
-		return err;
-	err = perfmaps_create(&s->context, &s->perfmaps);
-	if (err)
-		return err;
-	err = workers_create(s->capture, &s->workers);
-	if (err)
-		return err;
-	s->tee = target_tee(s->target);
-	return make_polls(s);
+	s->tee = command_tee(s->target->command);
+	return snapshot_create(&s->context, &s->snapshot) ?:
+	       sideband_open(&s->context, &s->sideband) ?:
+	       objects_create(&s->context, &s->objects) ?:
+	       perfmaps_create(&s->context, &s->perfmaps) ?:
+	       workers_create(s->capture, &s->workers) ?:
+	       make_polls(s);
 }
 
 static struct ebt_error *publish(struct session *s)
 {
-	struct unwinder *u = capture_unwinder(s->capture);
+	struct unwinder *u = s->capture->unwinder;
 
 	return u ? unwinder_work(u, clocks_now()) : NULL;
 }
@@ -294,7 +266,7 @@ static void tell_states(const struct session *s, enum ebt_source_status status,
 			void (*tell)(void *arg, const char *source, const char *detail), void *arg)
 {
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		const struct source_state *state = capture_source(s->capture, i);
+		const struct source_state *state = &s->capture->states[i];
 
 		if (state->status == status)
 			tell(arg, ebrec_sources[i]->name, state->detail);
@@ -304,40 +276,22 @@ static void tell_states(const struct session *s, enum ebt_source_status status,
 /* What is there already becomes rows; then samples are taken. */
 static struct ebt_error *list_all(struct session *s)
 {
-	struct ebt_error *err;
-
-	err = workers_run(s->workers, s->stream, SOURCE_BEGIN);
-	if (err)
-		return err;
-	err = target_follow(s->target, s->capture);
-	if (err)
-		return err;
-	err = snapshot_tasks(s->snapshot);
-	if (err)
-		return err;
-	err = publish(s);
-	if (err)
-		return err;
-	err = snapshot_host(s->snapshot);
-	if (err)
-		return err;
-	err = modules_create(&modules_of_proc, &s->context, &s->modules);
-	if (err)
-		return err;
-	err = expect(s);
-	return err ? err : capture_attach_last(s->capture);
+	return workers_run(s->workers, s->stream, SOURCE_BEGIN) ?:
+	       target_follow(s->target, s->capture) ?:
+	       snapshot_tasks(s->snapshot) ?:
+	       publish(s) ?:
+	       snapshot_host(s->snapshot) ?:
+	       modules_create(&modules_of_proc, &s->context, &s->modules) ?:
+	       expect(s) ?:
+	       capture_attach_last(s->capture);
 }
 
 static struct ebt_error *describe_capture(struct session *s)
 {
-	struct ebt_error *err;
-
-	err = describe_sources(s->stream, s->capture);
-	if (err)
-		return err;
-	err = probe_list_write(capture_context(s->capture)->probes, s->stream);
 	/* Readings of the clocks bound the recording also where nothing happens. */
-	return err ? err : clocks_emit(s->stream);
+	return describe_sources(s->stream, s->capture) ?:
+	       probe_list_write(&s->capture->probes, s->stream) ?:
+	       clocks_emit(s->stream);
 }
 
 /*
@@ -350,19 +304,11 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	struct ebt_error *err;
 
 	s->begin = s->last_second = s->last_epoch = s->last_pass = clocks_now();
-	err = describe_options(s->stream, s->options, &s->kernel, command_line);
-	if (err)
-		return err;
-	err = capture_attach(s->capture);
-	if (err)
-		return err;
-	err = losses_create(s->capture, s->consumer, s->begin, &s->losses);
-	if (err)
-		return err;
-	err = consumer_start(s->consumer);
-	if (err)
-		return err;
-	err = snapshot_learn(s->snapshot);
+	s->losses = (struct losses){ s->capture, s->consumer, s->begin };
+	err = describe_options(s->stream, s->options, &s->kernel, command_line) ?:
+	      capture_attach(s->capture) ?:
+	      consumer_start(s->consumer) ?:
+	      snapshot_learn(s->snapshot);
 	if (err)
 		return err;
 	capture_set_gate(s->capture, true);
@@ -374,7 +320,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	/* All that took its time, on a machine with many processes seconds of it. */
 	s->begin = clocks_now();
 	s->begun = true;
-	return err ? err : target_start(s->target);
+	return err ? err : command_start(s->target->command);
 }
 
 static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer_notice *notice)
@@ -406,7 +352,7 @@ static struct ebt_error *handle_notice(struct session *s, const struct consumer_
 		err = snapshot_process(s->snapshot, notice->pid, notice->time);
 	if (err)
 		return err;
-	err = tell_unwinder(capture_unwinder(s->capture), notice);
+	err = tell_unwinder(s->capture->unwinder, notice);
 	if (err)
 		return err;
 	if (notice->event == CONSUMER_EXEC)
@@ -430,41 +376,18 @@ static struct ebt_error *handle_notices(struct session *s)
 static struct ebt_error *control_pass(struct session *s)
 {
 	uint64_t now = clocks_now();
-	struct ebt_error *err;
+	struct ebt_error *err = sideband_read(s->sideband) ?:
+				consumer_read_tasks(s->consumer, s->stream) ?:
+				sideband_emit(s->sideband) ?:
+				handle_notices(s) ?:
+				snapshot_changes(s->snapshot, false) ?:
+				publish(s) ?:
+				workers_run(s->workers, s->stream, SOURCE_READY) ?:
+				tee_read(s->tee, s->stream) ?:
+				perfmaps_look(s->perfmaps, now) ?:
+				objects_work(s->objects, false) ?:
+				deferred_run(s->deferred, s->stream, now, false);
 
-	err = sideband_read(s->sideband);
-	if (err)
-		return err;
-	err = consumer_read_tasks(s->consumer, s->stream);
-	if (err)
-		return err;
-	err = sideband_emit(s->sideband);
-	if (err)
-		return err;
-	err = handle_notices(s);
-	if (err)
-		return err;
-	err = snapshot_changes(s->snapshot, false);
-	if (err)
-		return err;
-	err = publish(s);
-	if (err)
-		return err;
-	err = workers_run(s->workers, s->stream, SOURCE_READY);
-	if (err)
-		return err;
-	if (s->tee)
-		err = tee_read(s->tee, s->stream);
-	if (err)
-		return err;
-	err = perfmaps_look(s->perfmaps, now);
-	if (err)
-		return err;
-	err = objects_work(s->objects, false);
-	if (err)
-		return err;
-	if (s->deferred)
-		err = deferred_run(s->deferred, s->stream, now, false);
 	if (err)
 		return err;
 	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);
@@ -492,7 +415,7 @@ static void read_status(struct session *s, uint64_t now)
 /* Looks at address spaces that are not as the side-band told, if walks depend on them. */
 static struct ebt_error *check_spaces(struct session *s)
 {
-	struct unwinder *u = capture_unwinder(s->capture);
+	struct unwinder *u = s->capture->unwinder;
 	uint64_t lost = sideband_lost(s->sideband), time;
 	struct ebt_error *err = NULL;
 	uint32_t pids[MAX_LOOKS];
@@ -528,7 +451,7 @@ static struct ebt_error *store_kernel(struct session *s)
 static uint64_t remember_ns(const struct session *s)
 {
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		if (ebrec_sources[i]->late_tasks && source_is_on(capture_source(s->capture, i)))
+		if (ebrec_sources[i]->late_tasks && source_is_on(&s->capture->states[i]))
 			return LATE_NS;
 	}
 	return FORGET_NS;
@@ -540,22 +463,12 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	struct ebt_error *err;
 
 	s->last_second = now;
-	err = losses_emit(s->losses, s->stream, now);
-	if (err)
-		return err;
-	err = objects_check(s->objects, false);
-	if (err)
-		return err;
-	err = check_spaces(s);
-	if (err)
-		return err;
-	err = modules_look(s->modules);
-	if (err)
-		return err;
-	err = workers_run(s->workers, s->stream, SOURCE_SECOND);
-	if (err)
-		return err;
-	if (now - s->begin >= KERNEL_NS)
+	err = losses_emit(&s->losses, s->stream, now) ?:
+	      objects_check(s->objects, false) ?:
+	      check_spaces(s) ?:
+	      modules_look(s->modules) ?:
+	      workers_run(s->workers, s->stream, SOURCE_SECOND);
+	if (!err && now - s->begin >= KERNEL_NS)
 		err = store_kernel(s);
 	if (err)
 		return err;
@@ -566,14 +479,10 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 		return NULL;
 	s->last_epoch = now;
 	objects_next_epoch(s->objects);
-	err = ebt_writer_next_epoch(s->writer);
-	if (err)
-		return err;
-	err = clocks_emit(s->stream);
-	if (err)
-		return err;
-	err = workers_run(s->workers, s->stream, SOURCE_EPOCH);
-	return err ? err : snapshot_again(s->snapshot);
+	return ebt_writer_next_epoch(s->writer) ?:
+	       clocks_emit(s->stream) ?:
+	       workers_run(s->workers, s->stream, SOURCE_EPOCH) ?:
+	       snapshot_again(s->snapshot);
 }
 
 /* Why the recording ends, or NULL. */
@@ -661,59 +570,34 @@ static struct ebt_error *deliver(struct session *s, bool by_itself)
 /* The gate is closed: what is known of that moment. */
 static struct ebt_error *write_last(struct session *s, uint64_t end)
 {
-	struct ebt_error *err;
-
-	err = snapshot_end(s->snapshot);
-	if (err)
-		return err;
-	err = workers_run(s->workers, s->stream, SOURCE_END);
-	if (err)
-		return err;
-	if (s->tee)
-		err = tee_end(s->tee, s->stream, end);
-	return err ? err : clocks_emit(s->stream);
+	return snapshot_end(s->snapshot) ?:
+	       workers_run(s->workers, s->stream, SOURCE_END) ?:
+	       tee_end(s->tee, s->stream, end) ?:
+	       clocks_emit(s->stream);
 }
 
 /* The rings are empty: what waited for them. */
 static struct ebt_error *write_rest(struct session *s)
 {
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = deferred_run(s->deferred, s->stream, clocks_now(), true) ?:
+				snapshot_changes(s->snapshot, true) ?:
+				objects_check(s->objects, true) ?:
+				perfmaps_finish(s->perfmaps, clocks_now()) ?:
+				objects_work(s->objects, true);
 
-	if (s->deferred)
-		err = deferred_run(s->deferred, s->stream, clocks_now(), true);
 	if (err)
 		return err;
-	err = snapshot_changes(s->snapshot, true);
-	if (err)
-		return err;
-	err = objects_check(s->objects, true);
-	if (err)
-		return err;
-	err = perfmaps_finish(s->perfmaps, clocks_now());
-	if (err)
-		return err;
-	err = objects_work(s->objects, true);
-	if (err)
-		return err;
-	s->result->exit_status = target_exit_status(s->target);
-	if (s->modules)
-		err = modules_look(s->modules);
-	return err ? err : store_kernel(s);
+	s->result->exit_status = command_exit_status(s->target->command);
+	return modules_look(s->modules) ?: store_kernel(s);
 }
 
 /* What the recording says about itself. */
 static struct ebt_error *write_end(struct session *s, uint64_t now)
 {
-	struct ebt_error *err;
-
-	err = losses_emit(s->losses, s->stream, now);
-	if (err)
-		return err;
-	err = describe_stacks(s->stream, s->capture, s->deferred);
-	if (err)
-		return err;
-	err = describe_end(s->stream, s->result->reason, s->result->exit_status);
-	return err ? err : ebt_writer_finish(s->writer);
+	return losses_emit(&s->losses, s->stream, now) ?:
+	       describe_stacks(s->stream, s->capture, s->deferred) ?:
+	       describe_end(s->stream, s->result->reason, s->result->exit_status) ?:
+	       ebt_writer_finish(s->writer);
 }
 
 /*
@@ -736,7 +620,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (!err)
 		err = write_last(s, now);
 	capture_detach(s->capture);
-	target_stop(s->target);
+	command_stop(s->target->command);
 	if (!err)
 		err = control_pass(s);
 	err = first_error(err, consumer_finish(s->consumer));
@@ -748,9 +632,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (err)
 		s->result->exit_status = -1;
 	read_status(s, now);
-	if (s->tee)
-		err = first_error(err, deliver(s, by_itself));
-	return first_error(err, target_exec_error(s->target));
+	err = first_error(err, deliver(s, by_itself));
+	return first_error(err, command_exec_error(s->target->command));
 }
 
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,

@@ -12,16 +12,6 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-#include "record/command/command.h"
-
-struct target {
-	const struct record_options *options;
-	struct command *command;
-	int *pidfds; /* of the processes named; -1: has ended */
-	char *cgroup;
-	uint64_t cgroup_id;
-};
-
 static struct ebt_error *open_pids(struct target *t)
 {
 	const struct record_options *o = t->options;
@@ -128,11 +118,6 @@ void target_destroy(struct target *t)
 	free(t->cgroup);
 	command_destroy(t->command);
 	free(t);
-}
-
-uint64_t target_cgroup_id(const struct target *t)
-{
-	return t->cgroup_id;
 }
 
 /* Calls fn for each directory entry that is a number. */
@@ -263,21 +248,6 @@ struct ebt_error *target_follow(struct target *t, struct capture *capture)
 	return NULL;
 }
 
-struct ebt_error *target_start(struct target *t)
-{
-	return t->command ? command_start(t->command) : NULL;
-}
-
-int target_fd(const struct target *t)
-{
-	return t->command ? command_fd(t->command) : -1;
-}
-
-struct tee *target_tee(const struct target *t)
-{
-	return t->command ? command_tee(t->command) : NULL;
-}
-
 bool target_ended(struct target *t)
 {
 	if (t->command)
@@ -291,20 +261,4 @@ bool target_ended(struct target *t)
 			return false;
 	}
 	return true;
-}
-
-void target_stop(struct target *t)
-{
-	if (t->command)
-		command_stop(t->command);
-}
-
-int target_exit_status(const struct target *t)
-{
-	return t->command ? command_exit_status(t->command) : -1;
-}
-
-struct ebt_error *target_exec_error(struct target *t)
-{
-	return t->command ? command_exec_error(t->command) : NULL;
 }

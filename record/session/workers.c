@@ -35,7 +35,7 @@ static struct ebt_error *open_worker(struct workers *workers, struct capture *ca
 	struct worker *worker = &workers->list[workers->n];
 	struct ebt_error *err;
 
-	err = is->open(capture_context(capture), state, &worker->state);
+	err = is->open(&capture->context, state, &worker->state);
 	if (err || !worker->state)
 		return err;
 	worker->is = is;
@@ -57,7 +57,7 @@ struct ebt_error *workers_create(struct capture *capture, struct workers **ret)
 	if (workers->epoll < 0)
 		return ebt_error_errno(errno, "cannot wait for sources");
 	for (size_t i = 0; i < ebrec_n_sources && !err; i++) {
-		struct source_state *state = capture_source(capture, i);
+		struct source_state *state = &capture->states[i];
 
 		if (ebrec_sources[i]->worker && source_is_on(state))
 			err = open_worker(workers, capture, ebrec_sources[i]->worker, state);

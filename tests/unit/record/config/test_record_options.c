@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "record/base/output.h"
+#include "record/session/output.h"
 #include "record/base/topology.h"
 #include "record/config/options.h"
 #include "record/config/source.h"
