@@ -2,7 +2,6 @@
 /* Finding out what this kernel offers; see kernel.h. */
 #include "record/base/kernel.h"
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

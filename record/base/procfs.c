@@ -161,11 +161,10 @@ struct ebt_error *procfs_slurp_at(int dir, const char *path, size_t limit, char 
 		if (err)
 			return err;
 		room = capacity - 1 - len;
-		n = read(fd, content + len, room <= limit - len ? room : limit + 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = procfs_read_some(fd, content + len,
+				     room <= limit - len ? room : limit + 1 - len);
 		if (n < 0)
-			return ebt_error_errno(errno, "%s", path);
+			return ebt_error_errno((int)-n, "%s", path);
 		if (!n)
 			break;
 		len += (size_t)n;

@@ -6,12 +6,16 @@
 #ifndef RECORD_BASE_PROCFS_H
 #define RECORD_BASE_PROCFS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
+
+DEFINE_CLEANUP(DIR *, closedir);
 
 /* Returns a file descriptor, or a negative errno. A thread's id will do too. */
 int procfs_open(uint32_t pid);

@@ -7,7 +7,6 @@
 #ifndef RECORD_BASE_RING_H
 #define RECORD_BASE_RING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,25 +23,11 @@
 /* It counts priorities from where real-time ends. */
 #define MAX_RT_PRIO 100
 
-struct task_lister {
-	struct task_iter_bpf *skeleton; /* NULL: no iterator */
-	struct bpf_link *link;
-	char detail[128];
-};
-
-DEFINE_CLEANUP(struct task_lister *, task_lister_destroy);
-
-static void dir_closep(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-static void load_iterator(struct task_lister *lister)
+void task_lister_init(struct task_lister *lister)
 {
 	const char *what = "loaded";
 
-	lister->skeleton = task_iter_bpf__open_and_load();
+	*lister = (struct task_lister){ .skeleton = task_iter_bpf__open_and_load() };
 	if (lister->skeleton) {
 		what = "attached";
 		lister->link =
@@ -57,29 +42,10 @@ static void load_iterator(struct task_lister *lister)
 	lister->skeleton = NULL;
 }
 
-struct ebt_error *task_lister_create(struct task_lister **ret)
+void task_lister_deinit(struct task_lister *lister)
 {
-	struct task_lister *lister = calloc(1, sizeof(*lister));
-
-	if (!lister)
-		return &ebt_enomem;
-	load_iterator(lister);
-	*ret = lister;
-	return NULL;
-}
-
-void task_lister_destroy(struct task_lister *lister)
-{
-	if (!lister)
-		return;
 	bpf_link__destroy(lister->link);
 	task_iter_bpf__destroy(lister->skeleton);
-	free(lister);
-}
-
-const char *task_lister_detail(const struct task_lister *lister)
-{
-	return lister->skeleton ? NULL : lister->detail;
 }
 
 void task_list_deinit(struct task_list *list)
@@ -222,7 +188,7 @@ static bool read_thread(int task_dir, uint32_t pid, const char *tid, const struc
 static struct ebt_error *read_process(struct task_list *list, const char *pid,
 				      const struct clocks *clocks)
 {
-	_cleanup_(dir_closep) DIR *dir = NULL;
+	_cleanup_(closedirp) DIR *dir = NULL;
 	const struct dirent *entry;
 	char path[64];
 
@@ -254,21 +220,23 @@ static bool has_pid(const struct task_list *list, size_t n, uint32_t pid)
 }
 
 /* Adds the processes of /proc that are not in the list, which is sorted. */
-static struct ebt_error *add_of_proc(struct task_list *list, const struct clocks *clocks)
+static struct ebt_error *add_of_proc(struct task_list *list)
 {
-	_cleanup_(dir_closep) DIR *dir = opendir("/proc");
+	_cleanup_(closedirp) DIR *dir = opendir("/proc");
 	const size_t n = list->n;
 	const struct dirent *entry;
-	struct ebt_error *err = NULL;
+	struct clocks clocks;
+	struct ebt_error *err;
 
 	if (!dir)
 		return ebt_error_errno(errno, "/proc");
+	err = clocks_read(&clocks);
 	while (!err && (entry = readdir(dir))) {
 		const char *pid = entry->d_name;
 
 		if (*pid >= '1' && *pid <= '9' &&
 		    !has_pid(list, n, (uint32_t)strtoul(pid, NULL, 10)))
-			err = read_process(list, pid, clocks);
+			err = read_process(list, pid, &clocks);
 	}
 	return err;
 }
@@ -277,14 +245,16 @@ static struct ebt_error *add_of_proc(struct task_list *list, const struct clocks
  * A kernel may hide processes from iterators. What /proc has besides
  * is one of these, if it was there before the iterator began; else its fork is an event.
  */
-static struct ebt_error *add_hidden(struct task_list *list, uint64_t begin)
+static struct ebt_error *by_iterator(const struct task_lister *lister, struct task_list *list)
 {
-	const size_t n = list->n;
-	struct clocks clocks;
-	struct ebt_error *err = clocks_read(&clocks);
-	size_t to = n;
+	const uint64_t begin = clocks_now();
+	struct ebt_error *err = read_iterator(lister, list);
+	size_t n = list->n, to = n;
 
-	err = err ? err : add_of_proc(list, &clocks);
+	if (err)
+		return err;
+	sort(list);
+	err = add_of_proc(list);
 	for (size_t i = n; i < list->n; i++)
 		if (list->tasks[i].start + tick_ns() <= begin)
 			list->tasks[to++] = list->tasks[i];
@@ -292,30 +262,11 @@ static struct ebt_error *add_hidden(struct task_list *list, uint64_t begin)
 	return err;
 }
 
-static struct ebt_error *by_iterator(const struct task_lister *lister, struct task_list *list)
-{
-	const uint64_t begin = clocks_now();
-	struct ebt_error *err = read_iterator(lister, list);
-
-	if (err)
-		return err;
-	sort(list);
-	return add_hidden(list, begin);
-}
-
-static struct ebt_error *by_proc(struct task_list *list)
-{
-	struct clocks clocks;
-	struct ebt_error *err = clocks_read(&clocks);
-
-	return err ? err : add_of_proc(list, &clocks);
-}
-
-struct ebt_error *task_lister_read(struct task_lister *lister, struct task_list *ret)
+struct ebt_error *task_lister_read(const struct task_lister *lister, struct task_list *ret)
 {
 	struct task_list list = { 0 };
 	struct ebt_error *err =
-		lister && lister->skeleton ? by_iterator(lister, &list) : by_proc(&list);
+		lister && lister->skeleton ? by_iterator(lister, &list) : add_of_proc(&list);
 
 	if (err) {
 		task_list_deinit(&list);

@@ -2,7 +2,6 @@
 /* Messages for a terminal; see terminal.h. */
 #include "record/base/terminal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "format/base/array.h"
@@ -15,12 +14,6 @@
 #include "record/base/procfs.h"
 
 #define MAX_FORMAT (1u << 20)
-
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 /* A mount that is nowhere to be seen, or -1 and errno. */
 static int detached_mount(void)
@@ -117,24 +110,28 @@ static bool has_number(int category, const char *name)
 	       !faccessat(category, path, F_OK, 0);
 }
 
+static DIR *open_folder(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		ebt_closep(&fd);
+	return dir;
+}
+
 static struct ebt_error *list_category(int events, const char *category,
 				       struct tracefs_names *names)
 {
-	int fd = openat(events, category, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_(closedirp) DIR *dir = open_folder(events, category);
 	const struct dirent *entry;
+	struct ebt_error *err = NULL;
 
-	if (fd >= 0 && !dir)
-		close(fd);
-	while (dir && (entry = readdir(dir))) {
-		struct ebt_error *err = NULL;
-
+	while (dir && !err && (entry = readdir(dir))) {
 		if (*entry->d_name != '.' && has_number(dirfd(dir), entry->d_name))
 			err = add_name(names, category, entry->d_name);
-		if (err)
-			return err;
 	}
-	return NULL;
+	return err;
 }
 
 static int compare(const void *a, const void *b)
@@ -144,19 +141,16 @@ static int compare(const void *a, const void *b)
 
 struct ebt_error *tracefs_list(int events, struct tracefs_names *ret)
 {
-	int fd = openat(events, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_(closedirp) DIR *dir = open_folder(events, ".");
 	_cleanup_(tracefs_names_deinit) struct tracefs_names names = { 0 };
-	struct ebt_error *err;
 	const struct dirent *entry;
 
-	if (!dir) {
-		err = ebt_error_errno(errno, "cannot list tracefs");
-		ebt_closep(&fd);
-		return err;
-	}
+	if (!dir)
+		return ebt_error_errno(errno, "cannot list tracefs");
 	while ((entry = readdir(dir))) {
-		err = *entry->d_name == '.' ? NULL : list_category(events, entry->d_name, &names);
+		struct ebt_error *err =
+			*entry->d_name == '.' ? NULL : list_category(events, entry->d_name, &names);
+
 		if (err)
 			return err;
 	}

@@ -6,7 +6,6 @@
 #ifndef RECORD_BASE_TRACEFS_H
 #define RECORD_BASE_TRACEFS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "format/base/cleanup.h"
 #include "record/command/tee.h"
 #include "record/config/inherited.h"
 
@@ -31,16 +30,27 @@ struct command {
 	int status;
 };
 
+/* *ret stays NULL without a name. */
 static struct ebt_error *find_user(const char *name, struct passwd **ret)
 {
-	struct passwd *user;
-
+	if (!name)
+		return NULL;
 	errno = 0;
-	user = getpwnam(name);
-	if (!user)
-		return errno ? ebt_error_errno(errno, "cannot look up user %s", name)
-			     : ebt_error_create(EBT_ERR_INVALID, "there is no user %s", name);
-	*ret = user;
+	*ret = getpwnam(name);
+	if (*ret)
+		return NULL;
+	return errno ? ebt_error_errno(errno, "cannot look up user %s", name)
+		     : ebt_error_create(EBT_ERR_INVALID, "there is no user %s", name);
+}
+
+static struct ebt_error *make_pipe(int *reader, int *writer)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return ebt_error_errno(errno, "cannot make a pipe");
+	*reader = fds[0];
+	*writer = fds[1];
 	return NULL;
 }
 
@@ -75,57 +85,33 @@ static void wait_and_run(const struct command *c, int go, int error)
 
 struct ebt_error *command_create(const struct record_options *options, struct command **ret)
 {
-	_cleanup_free_ struct command *c = calloc(1, sizeof(*c));
-	_cleanup_(tee_destroyp) struct tee *tee = NULL;
-	int go[2], error[2];
+	_cleanup_(command_destroyp) struct command *c = calloc(1, sizeof(*c));
+	_cleanup_close_ int go = -1, error = -1; /* the command's ends */
 	struct ebt_error *err;
 
 	if (!c)
 		return &ebt_enomem;
 	c->options = options;
-	if (options->user) {
-		err = find_user(options->user, &c->user);
-		if (err)
-			return err;
-	}
-	err = tee_create(options, c->user, &tee);
+	c->go = c->error = c->pidfd = -1;
+	err = find_user(options->user, &c->user) ?: tee_create(options, c->user, &c->tee);
 	if (err)
 		return err;
-	if (pipe2(go, O_CLOEXEC))
-		return ebt_error_errno(errno, "cannot make a pipe");
-	c->tee = tee;
-	if (pipe2(error, O_CLOEXEC)) {
-		err = ebt_error_errno(errno, "cannot make a pipe");
-		close(go[0]);
-		close(go[1]);
+	err = make_pipe(&go, &c->go) ?: make_pipe(&c->error, &error);
+	if (err)
 		return err;
-	}
 	c->pid = fork();
 	if (!c->pid) {
-		close(go[1]);
-		close(error[0]);
-		wait_and_run(c, go[0], error[1]);
-	}
-	if (tee)
-		tee_begin(tee, c->pid);
-	c->go = go[1];
-	c->error = error[0];
-	close(go[0]);
-	close(error[1]);
-	if (c->pid < 0) {
-		err = ebt_error_errno(errno, "cannot start a process");
 		close(c->go);
 		close(c->error);
-		return err;
+		wait_and_run(c, go, error);
 	}
+	if (c->pid < 0)
+		return ebt_error_errno(errno, "cannot start a process");
+	if (c->tee)
+		tee_begin(c->tee, c->pid);
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-	if (c->pidfd < 0) {
-		err = ebt_error_errno(errno, "cannot watch the command");
-		c->tee = take_ptr(tee);
-		command_destroy(take_ptr(c));
-		return err;
-	}
-	c->tee = take_ptr(tee);
+	if (c->pidfd < 0)
+		return ebt_error_errno(errno, "cannot watch the command");
 	*ret = take_ptr(c);
 	return NULL;
 }
@@ -136,10 +122,12 @@ void command_destroy(struct command *c)
 		return;
 	if (c->go >= 0) {
 		close(c->go);
-		kill(c->pid, SIGKILL);
-		waitpid(c->pid, NULL, 0);
+		if (c->pid > 0) {
+			kill(c->pid, SIGKILL);
+			waitpid(c->pid, NULL, 0);
+		}
 	}
-	close(c->error);
+	ebt_closep(&c->error);
 	ebt_closep(&c->pidfd);
 	tee_destroy(c->tee);
 	free(c);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "record/config/options.h"
 
@@ -18,6 +19,7 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 
 /* Kills a command that still waits to be let go; leaves one that runs. Accepts NULL. */
 void command_destroy(struct command *command);
+DEFINE_CLEANUP(struct command *, command_destroy);
 
 pid_t command_pid(const struct command *command);
 /* Has it ended? */

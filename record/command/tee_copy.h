@@ -4,7 +4,6 @@
 #define RECORD_COMMAND_TEE_COPY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* A message, with the data, is one piece of memory of the kernel's socket; larger ones are cut. */

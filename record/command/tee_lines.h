@@ -3,7 +3,6 @@
 #ifndef RECORD_COMMAND_TEE_LINES_H
 #define RECORD_COMMAND_TEE_LINES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

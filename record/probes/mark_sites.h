@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "format/base/error.h"
-#include "record/base/elfparts.h"
+#include "record/base/identity.h"
 #include "record/probes/attach.h"
 
 /* Adds them, with EBREC_MARK_ of bpf/mark.h as their cookies; fd and parts are those of the file.

@@ -4,7 +4,7 @@
 #define RECORD_PROBES_USDT_NOTES_H
 
 #include "format/base/error.h"
-#include "record/base/elfparts.h"
+#include "record/base/identity.h"
 
 struct usdt_note {
 	const char *provider, *name, *args; /* as long as the call */

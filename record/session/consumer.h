@@ -11,7 +11,6 @@
 #define RECORD_SESSION_CONSUMER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/cleanup.h"

@@ -2,11 +2,8 @@
 /* Rows of `meta` and `source`; see describe.h. */
 #include "record/session/describe.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
@@ -94,15 +91,12 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 		{ "sample.event", kernel->cycles ? "cycles" : "cpu-clock" },
 		{ NULL },
 	};
-	struct ebt_error *err;
 
 	if (!sources)
 		return &ebt_enomem;
-	err = add_meta_rows(stream, program);
-	if (err)
-		return err;
-	err = describe_target(stream, options);
-	return err ? err : add_meta_rows(stream, rows);
+	return add_meta_rows(stream, program) ?:
+	       describe_target(stream, options) ?:
+	       add_meta_rows(stream, rows);
 }
 
 struct ebt_error *describe_sources(struct ebt_stream *stream, const struct capture *capture)
@@ -163,12 +157,11 @@ struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct captur
 {
 	const struct unwinder *unwinder = capture->unwinder;
 	struct deferred_stats stats;
-	struct ebt_error *err;
 
 	if (unwinder) {
-		err = describe_tables(stream, unwinder);
-		if (!err)
-			err = describe_python(stream, unwinder->skel);
+		struct ebt_error *err = describe_tables(stream, unwinder)
+						?: describe_python(stream, unwinder->skel);
+
 		if (err)
 			return err;
 	}

@@ -2,7 +2,6 @@
 /* Targets that are there: processes and cgroups; see target.h. The command is in command.c. */
 #include "record/session/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -11,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+
+#include "record/base/procfs.h"
 
 static struct ebt_error *open_pids(struct target *t)
 {
@@ -123,7 +124,7 @@ void target_destroy(struct target *t)
 /* Calls fn for each directory entry that is a number. */
 static void for_each_number(const char *path, void (*fn)(void *arg, uint32_t n), void *arg)
 {
-	DIR *dir = opendir(path);
+	_cleanup_(closedirp) DIR *dir = opendir(path);
 	const struct dirent *d;
 
 	while (dir && (d = readdir(dir))) {
@@ -133,8 +134,6 @@ static void for_each_number(const char *path, void (*fn)(void *arg, uint32_t n),
 		if (end != d->d_name && !*end && n <= UINT32_MAX)
 			fn(arg, (uint32_t)n);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 struct scan {
@@ -210,7 +209,7 @@ static void follow_file(struct scan *scan, const char *path)
 static void follow_cgroup(struct scan *scan, const char *path)
 {
 	_cleanup_free_ char *procs = NULL;
-	DIR *dir = opendir(path);
+	_cleanup_(closedirp) DIR *dir = opendir(path);
 	const struct dirent *d;
 
 	if (asprintf(&procs, "%s/cgroup.procs", path) >= 0)
@@ -223,8 +222,6 @@ static void follow_cgroup(struct scan *scan, const char *path)
 		if (asprintf(&below, "%s/%s", path, d->d_name) >= 0)
 			follow_cgroup(scan, below);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 struct ebt_error *target_follow(struct target *t, struct capture *capture)

@@ -4,9 +4,7 @@
 #define RECORD_SESSION_TARGET_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"

@@ -6,7 +6,6 @@
  */
 #include "record/sideband/containers.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <linux/openat2.h>
@@ -273,16 +272,6 @@ static struct ebt_error *find_of_users(struct container_search *search)
 	return err;
 }
 
-static struct ebt_error *search_all(struct container_search *search)
-{
-	struct ebt_error *err = read_conf(search, "/usr/share/containers/storage.conf");
-
-	if (err)
-		return err;
-	err = read_conf(search, "/etc/containers/storage.conf");
-	return err ? err : find_of_users(search);
-}
-
 struct ebt_error *containers_collect(struct containers *containers)
 {
 	static const char machine[] = "/var/lib/containers/storage";
@@ -294,7 +283,9 @@ struct ebt_error *containers_collect(struct containers *containers)
 
 	if (!add_storage(containers, machine, strlen(machine)))
 		return &ebt_enomem;
-	err = search_all(&search);
+	err = read_conf(&search, "/usr/share/containers/storage.conf") ?:
+	      read_conf(&search, "/etc/containers/storage.conf") ?:
+	      find_of_users(&search);
 	free(search.rootless);
 	for (size_t i = 0; i < containers->n_paths && !err; i++)
 		err = collect_storage(containers, containers->paths[i]);
@@ -370,7 +361,6 @@ struct ebt_error *containers_see_fuse(struct containers *containers, int dir, ui
 		.pid = pid,
 		.ns = mnt_ns,
 	};
-	struct ebt_error *err;
 	ssize_t len;
 
 	if (!is_new(containers, key, sizeof(key)) || containers->bytes > MAX_ALL - MAX_FUSE_ARGS)
@@ -384,6 +374,6 @@ struct ebt_error *containers_see_fuse(struct containers *containers, int dir, ui
 		return NULL;
 	procfs_link(dir, "cwd", cwd, sizeof(cwd));
 	containers->bytes += (size_t)len;
-	err = embed_bytes(containers->context, &file, containers->fuse_args, (size_t)len);
-	return err ? err : containers_see_mounts(containers, containers->fuse_args, (size_t)len);
+	return embed_bytes(containers->context, &file, containers->fuse_args, (size_t)len)
+		       ?: containers_see_mounts(containers, containers->fuse_args, (size_t)len);
 }

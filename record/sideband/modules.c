@@ -196,9 +196,5 @@ struct ebt_error *modules_look(struct modules *modules)
 	err = read_list(modules, &list);
 	if (err || !strcmp(list, modules->list))
 		return err;
-	err = store(modules);
-	if (err)
-		return err;
-	err = take(modules, take_ptr(list));
-	return err ? err : store(modules);
+	return store(modules) ?: take(modules, take_ptr(list)) ?: store(modules);
 }

@@ -12,7 +12,6 @@
 
 #include "format/base/array.h"
 #include "format/schema/wire.h"
-#include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/base/rows.h"
 #include "record/sideband/perfmap_file.h"

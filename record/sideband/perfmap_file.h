@@ -13,7 +13,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "format/base/error.h"
 #include "record/base/mapping.h"
 
 /* Who a process is to the files that it may have made. */

@@ -74,9 +74,7 @@ struct ebt_error *snapshot_create(struct sideband_context *context, struct snaps
 	state->own_mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
 	if (vdso_image(&vdso, &len))
 		buildid_of_memory(vdso, len, &state->vdso);
-	err = task_lister_create(&state->lister);
-	if (err)
-		return err;
+	task_lister_init(&state->lister);
 	err = containers_create(context, &state->containers);
 	if (err)
 		return err;
@@ -88,7 +86,7 @@ void snapshot_destroy(struct snapshot_state *state)
 {
 	if (!state)
 		return;
-	task_lister_destroy(state->lister);
+	task_lister_deinit(&state->lister);
 	buildid_map_deinit(&state->ids);
 	buildid_map_deinit(&state->files);
 	snapshot_mounts_deinit(state);
@@ -181,7 +179,6 @@ static struct ebt_error *emit_process(struct snapshot_state *state, int dir,
 	struct ebt_wire_process *row = ebt_record_begin(&rec, EBT_T_process, time);
 	uint64_t mnt_ns, pid_ns;
 	char root[PATH_MAX];
-	struct ebt_error *err;
 
 	row->task = facts->pid;
 	row->ppid = facts->ppid;
@@ -200,11 +197,9 @@ static struct ebt_error *emit_process(struct snapshot_state *state, int dir,
 	procfs_link(dir, "root", root, sizeof(root));
 	add_nspid(state, &rec, dir, facts, pid_ns);
 	*ret_mnt_ns = mnt_ns;
-	err = add_texts(state, &rec, dir, root);
-	if (err)
-		return err;
-	err = ebt_record_add(&rec, stream);
-	return err ? err : snapshot_mountinfo(state, dir, facts->pid, mnt_ns, root);
+	return add_texts(state, &rec, dir, root) ?:
+	       ebt_record_add(&rec, stream) ?:
+	       snapshot_mountinfo(state, dir, facts->pid, mnt_ns, root);
 }
 
 /* All threads of one process, n of them. */
@@ -230,10 +225,7 @@ static struct ebt_error *emit_group(struct snapshot_state *state, const struct e
 		.uid = first->uid,
 		.kernel = first->kernel,
 	};
-	err = snapshot_threads(state->context->stream, tasks, n, list_time);
-	if (err)
-		return err;
-	err = snapshot_ended_threads(state->context->stream, first, list_time);
+	err = snapshot_threads(state->context->stream, tasks, n, first, list_time);
 	if (err)
 		return err;
 	time = clocks_now();
@@ -268,7 +260,7 @@ struct ebt_error *snapshot_learn(struct snapshot_state *state)
 {
 	_cleanup_(task_list_deinit) struct task_list list = { 0 };
 	const uint64_t time = clocks_now();
-	struct ebt_error *err = task_lister_read(state->lister, &list);
+	struct ebt_error *err = task_lister_read(&state->lister, &list);
 
 	return err ? err : add_tasks(state->context->tasks, list.tasks, list.n, time);
 }
@@ -302,7 +294,7 @@ static struct ebt_error *sweep_once(struct sweep *sweep)
 {
 	_cleanup_(task_list_deinit) struct task_list list = { 0 };
 	const uint64_t time = clocks_now();
-	struct ebt_error *err = task_lister_read(sweep->state->lister, &list);
+	struct ebt_error *err = task_lister_read(&sweep->state->lister, &list);
 
 	sweep->fresh = 0;
 	for (size_t i = 0, n; !err && i < list.n; i += n) {
@@ -340,12 +332,9 @@ static struct ebt_error *sweep_all(struct snapshot_state *state)
 
 struct ebt_error *snapshot_tasks(struct snapshot_state *state)
 {
-	struct ebt_error *err = sweep_all(state);
-
-	if (err)
-		return err;
-	err = emit_unread(state, &state->maps, "address space");
-	return err ? err : emit_unread(state, &state->build_ids, "build-id of a mapping");
+	return sweep_all(state) ?:
+	       emit_unread(state, &state->maps, "address space") ?:
+	       emit_unread(state, &state->build_ids, "build-id of a mapping");
 }
 
 struct ebt_error *snapshot_again(struct snapshot_state *state)
@@ -419,7 +408,7 @@ struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, u
 static struct ebt_error *find_fuse(struct snapshot_state *state)
 {
 	_cleanup_(task_list_deinit) struct task_list list = { 0 };
-	struct ebt_error *err = task_lister_read(state->lister, &list);
+	struct ebt_error *err = task_lister_read(&state->lister, &list);
 
 	for (size_t i = 0; i < list.n && !err; i++) {
 		const struct ebrec_task *task = &list.tasks[i];
@@ -433,10 +422,8 @@ static struct ebt_error *find_fuse(struct snapshot_state *state)
 		if (dir < 0 || procfs_link(dir, "root", root, sizeof(root)) < 0)
 			continue;
 		mnt_ns = procfs_ns(dir, "ns/mnt");
-		err = containers_see_fuse(state->containers, dir, task->pid, task->start, mnt_ns);
-		if (err)
-			return err;
-		err = snapshot_mountinfo(state, dir, task->pid, mnt_ns, root);
+		err = containers_see_fuse(state->containers, dir, task->pid, task->start, mnt_ns)
+			      ?: snapshot_mountinfo(state, dir, task->pid, mnt_ns, root);
 	}
 	return err;
 }
@@ -451,8 +438,7 @@ struct ebt_error *snapshot_changes(struct snapshot_state *state, bool last)
 	if (!last && (!state->containers_due || now < state->containers_at))
 		return NULL;
 	state->containers_due = false;
-	err = find_fuse(state);
-	err = err ? err : containers_collect(state->containers);
+	err = find_fuse(state) ?: containers_collect(state->containers);
 	state->containers_at = now + COLLECT_EVERY + (cpu_time() - begin) * 100;
 	return err;
 }

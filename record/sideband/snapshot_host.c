@@ -259,7 +259,6 @@ static void boot_id(struct host *host)
 struct ebt_error *snapshot_host(struct snapshot_state *state)
 {
 	struct host host = { .state = state, .context = state->context };
-	const char *detail = task_lister_detail(state->lister);
 
 	meta_uname(&host);
 	boot_id(&host);
@@ -270,8 +269,7 @@ struct ebt_error *snapshot_host(struct snapshot_state *state)
 	meta_number(&host, "host.memory",
 		    (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
 	meta_number(&host, "host.pid_ns", state->pid_ns);
-	if (detail)
-		meta(&host, "host.tasks", detail);
+	meta(&host, "host.tasks", state->lister.detail);
 	own_mountinfo(&host);
 	os_release(&host);
 	cpuinfo(&host);

@@ -5,12 +5,10 @@
  * alive. So a table is read again when a process of its namespace runs a program, which is what
  * mounting ends with, and when the recording ends.
  */
-#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"

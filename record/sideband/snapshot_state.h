@@ -3,7 +3,6 @@
 #ifndef RECORD_SIDEBAND_SNAPSHOT_STATE_H
 #define RECORD_SIDEBAND_SNAPSHOT_STATE_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,7 +19,7 @@ struct unread {
 
 struct snapshot_state {
 	struct sideband_context *context;
-	struct task_lister *lister;
+	struct task_lister lister;
 
 	struct buildid_map ids;
 	struct buildid vdso;	  /* the image of this process */
@@ -56,11 +55,9 @@ struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir, uint
 struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last);
 void snapshot_mounts_deinit(struct snapshot_state *state);
 
-/* Rows of thread, and of ended_threads where the first thread knows of any. */
+/* Rows of thread, n of a process, and of ended_threads where its first thread knows of any. */
 struct ebt_error *snapshot_threads(struct ebt_stream *stream, const struct ebrec_task *tasks,
-				   size_t n, uint64_t time);
-struct ebt_error *snapshot_ended_threads(struct ebt_stream *stream, const struct ebrec_task *first,
-					 uint64_t time);
+				   size_t n, const struct ebrec_task *first, uint64_t time);
 
 /* Rows of mmap for what the process has mapped executable at `time`. */
 struct ebt_error *snapshot_maps(struct snapshot_state *state, int dir, uint32_t pid,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that are there: what they are, and what they have used so far. */
-#include <stdlib.h>
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
@@ -34,9 +33,11 @@ static void fill_thread(struct ebt_wire_thread *row, const struct ebrec_task *ta
 }
 
 struct ebt_error *snapshot_threads(struct ebt_stream *stream, const struct ebrec_task *tasks,
-				   size_t n, uint64_t time)
+				   size_t n, const struct ebrec_task *first, uint64_t time)
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	const struct ebrec_used *ended = &first->ended;
+	struct ebt_wire_ended_threads *row;
 
 	for (size_t i = 0; i < n; i++) {
 		struct ebt_error *err;
@@ -46,16 +47,6 @@ struct ebt_error *snapshot_threads(struct ebt_stream *stream, const struct ebrec
 		if (err)
 			return err;
 	}
-	return NULL;
-}
-
-struct ebt_error *snapshot_ended_threads(struct ebt_stream *stream, const struct ebrec_task *first,
-					 uint64_t time)
-{
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	const struct ebrec_used *ended = &first->ended;
-	struct ebt_wire_ended_threads *row;
-
 	/* None that ran has ended without having been switched away from. */
 	if (!ended->run_time && !ended->nvcsw && !ended->nivcsw)
 		return NULL;
@@ -91,7 +82,7 @@ struct ebt_error *snapshot_end(struct snapshot_state *state)
 	_cleanup_(task_list_deinit) struct task_list list = { 0 };
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	const uint64_t time = clocks_now();
-	struct ebt_error *err = task_lister_read(state->lister, &list);
+	struct ebt_error *err = task_lister_read(&state->lister, &list);
 
 	for (size_t i = 0; i < list.n && !err; i++) {
 		struct ebt_wire_thread *row;

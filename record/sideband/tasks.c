@@ -4,13 +4,11 @@
  * Start times tell incarnations of one tid apart. An exit or a rename has no start time with it:
  * one that comes before its fork makes an incarnation without start, which the fork takes over.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "format/schema/wire.h"
 #include "record/sideband/tasks.h"

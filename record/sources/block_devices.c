@@ -32,8 +32,6 @@ struct device {
 	uint32_t major, minor;
 };
 
-DEFINE_CLEANUP(DIR *, closedir);
-
 struct ebt_error *block_devices_create(struct block_devices **ret)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };

@@ -21,8 +21,6 @@
 #define MAX_PROCESSES 4096
 #define TEXT	      8192
 
-DEFINE_CLEANUP(DIR *, closedir);
-
 struct kmem_status {
 	const struct source_context *context;
 	bool listed; /* processes, once */

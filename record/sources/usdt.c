@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "format/base/cleanup.h"
-#include "record/base/elfparts.h"
+#include "record/base/identity.h"
 #include "record/probes/path.h"
 #include "record/probes/spec.h"
 #include "record/probes/usdt_notes.h"

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/base/elfparts.h"
+#include "record/base/identity.h"
 
 #define MUTATIONS 1000u
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "include/ebmark.h"
-#include "record/base/elfparts.h"
+#include "record/base/identity.h"
 #include "record/probes/mark_sites.h"
 #include "record/probes/usdt_notes.h"
 

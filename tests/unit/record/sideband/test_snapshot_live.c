@@ -379,7 +379,7 @@ static void comm_of(pid_t tid, char *ret, size_t size)
 static void test_iterator(void **state)
 {
 	const uint64_t tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct task_lister *lister;
+	struct task_lister lister;
 	struct task_list list;
 	struct clocks clocks;
 	unsigned int compared = 0;
@@ -389,13 +389,13 @@ static void test_iterator(void **state)
 	if (!is_root("the task iterator"))
 		skip();
 	prctl(PR_SET_NAME, "it) er (ator");
-	expect(task_lister_create(&lister));
-	if (task_lister_detail(lister)) {
-		print_message("skipped: %s\n", task_lister_detail(lister));
-		task_lister_destroy(lister);
+	task_lister_init(&lister);
+	if (*lister.detail) {
+		print_message("skipped: %s\n", lister.detail);
+		task_lister_deinit(&lister);
 		skip();
 	}
-	expect(task_lister_read(lister, &list));
+	expect(task_lister_read(&lister, &list));
 	expect(clocks_read(&clocks));
 	for (size_t i = 0; i < list.n; i++) {
 		const struct ebrec_task *task = &list.tasks[i];
@@ -430,13 +430,13 @@ static void test_iterator(void **state)
 	assert_true(self);
 	assert_true(compared > 0);
 	task_list_deinit(&list);
-	task_lister_destroy(lister);
+	task_lister_deinit(&lister);
 }
 
 /* Both ways to list tasks agree on those that stay. */
 static void test_proc_fallback(void **state)
 {
-	struct task_lister *lister;
+	struct task_lister lister;
 	struct task_list by_iterator, by_proc;
 	unsigned int same = 0;
 
@@ -453,8 +453,8 @@ static void test_proc_fallback(void **state)
 	if (is_root("the task iterator")) {
 		size_t j = 0;
 
-		expect(task_lister_create(&lister));
-		expect(task_lister_read(lister, &by_iterator));
+		task_lister_init(&lister);
+		expect(task_lister_read(&lister, &by_iterator));
 		same = 0;
 		for (size_t i = 0; i < by_iterator.n; i++) {
 			const struct ebrec_task *a = &by_iterator.tasks[i], *b;
@@ -476,7 +476,7 @@ static void test_proc_fallback(void **state)
 		}
 		assert_true(same * 2 > by_iterator.n);
 		task_list_deinit(&by_iterator);
-		task_lister_destroy(lister);
+		task_lister_deinit(&lister);
 	}
 	task_list_deinit(&by_proc);
 }
