@@ -14,6 +14,7 @@ struct dbus_view {
 	struct report *report;
 	struct out *out;
 	struct dbus_buses buses;
+	struct dbus_pairs *pairs; /* of messages one by one */
 };
 
 static struct out_value bus_name(const struct dbus_view *v, uint32_t bus)
@@ -21,45 +22,29 @@ static struct out_value bus_name(const struct dbus_view *v, uint32_t bus)
 	return out_cstr(dbus_buses_name(&v->buses, bus));
 }
 
+#define CALLS(X)                                                                                \
+	X("bus", "BUS", OUT_STRING, bus_name(v, g->bus), OUT_OPTIONAL)                          \
+	X("destination", "DESTINATION", OUT_STRING, out_cstr(g->peer), OUT_FLEX)                \
+	X("interface", "INTERFACE", OUT_STRING, out_cstr(g->interface), OUT_FLEX)               \
+	X("member", "MEMBER", OUT_STRING, out_cstr(g->member))                                  \
+	X("call_count", "CALLS", OUT_U64, out_u64(g->count))                                    \
+	X("errors", "ERRORS", OUT_U64, out_u64(g->errors))                                      \
+	X("unanswered", "OPEN", OUT_U64, out_u64(g->unanswered), OUT_OPTIONAL)                  \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(g->time.sum), OUT_SORT)                    \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&g->time, 50))                          \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&g->time, 99))                          \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&g->time))                                 \
+	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(g->time.count, g->max_at_ns), OUT_DETAIL) \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(g->bytes), OUT_DETAIL)
+
 static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_group *g)
 {
-	const struct histogram *h = &g->time;
-
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       bus_name(v, g->bus),
-			       out_cstr(g->peer),
-			       out_cstr(g->interface),
-			       out_cstr(g->member),
-			       out_u64(g->count),
-			       out_u64(g->errors),
-			       out_u64(g->unanswered),
-			       out_u64(h->sum),
-			       out_percentile(h, 50),
-			       out_percentile(h, 99),
-			       out_maximum(h),
-			       out_u64_if(h->count, g->max_at_ns),
-			       out_u64(g->bytes),
-		       });
+	return out_row(v->out, 0, OUT_VALUES(CALLS));
 }
 
 static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_model *model)
 {
-	static const struct out_column columns[] = {
-		{ "bus", "BUS", OUT_STRING, OUT_OPTIONAL },
-		{ "destination", "DESTINATION", OUT_STRING, OUT_FLEX },
-		{ "interface", "INTERFACE", OUT_STRING, OUT_FLEX },
-		{ "member", "MEMBER", OUT_STRING, 0 },
-		{ "call_count", "CALLS", OUT_U64, 0 },
-		{ "errors", "ERRORS", OUT_U64, 0 },
-		{ "unanswered", "OPEN", OUT_U64, OUT_OPTIONAL },
-		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
-		{ "p50_ns", "P50", OUT_DURATION, 0 },
-		{ "p99_ns", "P99", OUT_DURATION, 0 },
-		{ "max_ns", "MAX", OUT_DURATION, 0 },
-		{ "max_at_ns", "MAX AT", OUT_TIME, OUT_DETAIL },
-		{ "bytes", "BYTES", OUT_BYTES, OUT_DETAIL },
-	};
+	static const struct out_column columns[] = { CALLS(OUT_COLUMN) };
 	static const struct out_table table = OUT_TABLE("rows", columns);
 	size_t n;
 	const struct dbus_group *groups = dbus_model_calls(model, &n);
@@ -67,27 +52,23 @@ static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_
 	return out_rows(v->out, &table, n, i, put_call(v, &groups[i]));
 }
 
+#define SIGNALS(X)                                                                       \
+	X("bus", "BUS", OUT_STRING, bus_name(v, groups[i].bus), OUT_OPTIONAL)            \
+	X("sender", "SENDER", OUT_STRING, out_cstr(groups[i].peer), OUT_FLEX)            \
+	X("interface", "INTERFACE", OUT_STRING, out_cstr(groups[i].interface), OUT_FLEX) \
+	X("member", "SIGNAL", OUT_STRING, out_cstr(groups[i].member))                    \
+	X("count", "COUNT", OUT_U64, out_u64(groups[i].count), OUT_SORT)                 \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(groups[i].bytes))
+
 static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbus_model *model)
 {
-	static const struct out_column columns[] = {
-		{ "bus", "BUS", OUT_STRING, OUT_OPTIONAL },
-		{ "sender", "SENDER", OUT_STRING, OUT_FLEX },
-		{ "interface", "INTERFACE", OUT_STRING, OUT_FLEX },
-		{ "member", "SIGNAL", OUT_STRING, 0 },
-		{ "count", "COUNT", OUT_U64, OUT_SORT },
-		{ "bytes", "BYTES", OUT_BYTES, 0 },
-	};
+	static const struct out_column columns[] = { SIGNALS(OUT_COLUMN) };
 	static const struct out_table table = OUT_TABLE("signals", columns, .flags = OUT_FIXED);
 	size_t n;
 	const struct dbus_group *groups = dbus_model_signals(model, &n);
 
 	out_printf(v->out, "\n");
-	return out_rows(v->out, &table, n, i,
-			out_row(v->out, 0,
-				(struct out_value[]){
-					bus_name(v, groups[i].bus), out_cstr(groups[i].peer),
-					out_cstr(groups[i].interface), out_cstr(groups[i].member),
-					out_u64(groups[i].count), out_u64(groups[i].bytes) }));
+	return out_rows(v->out, &table, n, i, out_row(v->out, 0, OUT_VALUES(SIGNALS)));
 }
 
 static struct ebt_error *put_tables(struct dbus_view *v)
@@ -121,71 +102,44 @@ static struct ebt_error *pair(struct dbus_pairs *pairs, const struct ebt_row *ro
 	return NULL;
 }
 
-static struct ebt_error *put_message(const struct dbus_view *v, struct dbus_pairs *pairs,
-				     const struct ebt_row *row)
+#define MESSAGES(X)                                                                                \
+	X("time_ns", "TIME", OUT_TIME, out_u64(row->time))                                         \
+	X("bus", "BUS", OUT_STRING, bus_name(v, (uint32_t)ebt_dbus_message_bus(row)), OUT_DETAIL)  \
+	X("type", "TYPE", OUT_STRING, out_cstr(name ? name : "unknown"))                           \
+	X("sender", "SENDER", OUT_STRING, out_str_if(ebt_dbus_message_sender(row)))                \
+	X("destination", "DESTINATION", OUT_STRING, out_str_if(ebt_dbus_message_destination(row))) \
+	X("serial", "SERIAL", OUT_U64, out_u64(ebt_dbus_message_serial(row)))                      \
+	X("reply_serial", "ANSWERS", OUT_U64, out_u64_if(answers, answers))                        \
+	X("duration_ns", "AFTER", OUT_DURATION, duration)                                          \
+	X("size", "SIZE", OUT_BYTES, out_u64(ebt_dbus_message_size(row)))                          \
+	X("member", "MEMBER", OUT_STRING, out_str_if(ebt_dbus_message_member(row)))                \
+	X("interface", "INTERFACE", OUT_STRING, out_str_if(ebt_dbus_message_interface(row)))       \
+	X("path", "PATH", OUT_STRING, out_str_if(ebt_dbus_message_path(row)))                      \
+	X("signature", NULL, OUT_STRING, out_str_if(ebt_dbus_message_signature(row)), OUT_DETAIL)  \
+	X("error", "ERROR", OUT_STRING, out_str_if(ebt_dbus_message_error_name(row)))
+
+static struct ebt_error *put_message(void *arg, const struct ebt_row *row)
 {
+	const struct dbus_view *v = arg;
 	const struct ebt_field *kind = &row->batch->table->fields[EBT_F_dbus_message_kind];
 	const char *name = ebt_value_name(kind, ebt_dbus_message_kind(row));
 	uint64_t answers = ebt_dbus_message_reply_serial(row);
 	struct out_value duration;
-	struct ebt_error *err = pair(pairs, row, &duration);
+	struct ebt_error *err = pair(v->pairs, row, &duration);
 
-	if (err)
-		return err;
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       out_u64(row->time),
-			       bus_name(v, (uint32_t)ebt_dbus_message_bus(row)),
-			       out_cstr(name ? name : "unknown"),
-			       out_str_if(ebt_dbus_message_sender(row)),
-			       out_str_if(ebt_dbus_message_destination(row)),
-			       out_u64(ebt_dbus_message_serial(row)),
-			       answers ? out_u64(answers) : out_null(),
-			       duration,
-			       out_u64(ebt_dbus_message_size(row)),
-			       out_str_if(ebt_dbus_message_member(row)),
-			       out_str_if(ebt_dbus_message_interface(row)),
-			       out_str_if(ebt_dbus_message_path(row)),
-			       out_str_if(ebt_dbus_message_signature(row)),
-			       out_str_if(ebt_dbus_message_error_name(row)),
-		       });
+	return err ? err : out_row(v->out, 0, OUT_VALUES(MESSAGES));
 }
 
 static struct ebt_error *put_messages(struct dbus_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "time_ns", "TIME", OUT_TIME, 0 },
-		{ "bus", "BUS", OUT_STRING, OUT_DETAIL },
-		{ "type", "TYPE", OUT_STRING, 0 },
-		{ "sender", "SENDER", OUT_STRING, 0 },
-		{ "destination", "DESTINATION", OUT_STRING, 0 },
-		{ "serial", "SERIAL", OUT_U64, 0 },
-		{ "reply_serial", "ANSWERS", OUT_U64, 0 },
-		{ "duration_ns", "AFTER", OUT_DURATION, 0 },
-		{ "size", "SIZE", OUT_BYTES, 0 },
-		{ "member", "MEMBER", OUT_STRING, 0 },
-		{ "interface", "INTERFACE", OUT_STRING, 0 },
-		{ "path", "PATH", OUT_STRING, 0 },
-		{ "signature", NULL, OUT_STRING, OUT_DETAIL },
-		{ "error", "ERROR", OUT_STRING, 0 },
-	};
+	static const struct out_column columns[] = { MESSAGES(OUT_COLUMN) };
 	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
-	const struct ebt_want want = { EBT_T_dbus_message, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	_cleanup_(dbus_pairs_destroyp) struct dbus_pairs *pairs = NULL;
-	struct ebt_error *err = dbus_pairs_create(&pairs);
-	struct ebt_row row;
+	_cleanup_(dbus_pairs_deinit) struct dbus_pairs pairs = { 0 };
+	struct ebt_error *err = out_begin(v->out, &table);
 
+	v->pairs = &pairs;
 	if (!err)
-		err = trace_cursor_create(v->report->trace, &want, 1, 0, &cursor);
-	if (!err)
-		err = out_begin(v->out, &table);
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = put_message(v, pairs, &row);
-	}
+		err = trace_read_table(v->report->trace, EBT_T_dbus_message, 0, put_message, v);
 	return err ? err : out_end(v->out);
 }
 
@@ -206,8 +160,8 @@ static struct ebt_error *cmd_dbus(struct report *report)
 }
 
 static const struct option_def dbus_options[] = {
-	{ "trace", OPTION_FLAG, NULL, "every message, a line each", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "trace", OPTION_FLAG, NULL, "every message, a line each" },
+	{ 0 },
 };
 
 const struct command command_dbus = {

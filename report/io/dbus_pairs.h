@@ -6,25 +6,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/error.h"
-#include "format/read/reader.h"
-
-struct dbus_pairs;
+#include "format/base/map.h"
+#include "report/trace/proc_texts.h"
 
 struct dbus_call {
 	uint64_t time;
 	uint32_t group; /* whatever the caller wants to know again */
+	bool answered;
 };
 
-struct ebt_error *dbus_pairs_create(struct dbus_pairs **ret);
-/* Accepts NULL. */
-void dbus_pairs_destroy(struct dbus_pairs *pairs);
-DEFINE_CLEANUP(struct dbus_pairs *, dbus_pairs_destroy);
+/* All zero is empty. */
+struct dbus_pairs {
+	struct proc_texts texts;
+	struct dbus_call *calls;
+	size_t n, capacity;
+	struct ebt_map by_key; /* name and serial */
+};
 
-/* A number for each distinct text, from 0, and its copy, which lives as long as the pairs. */
+void dbus_pairs_deinit(struct dbus_pairs *pairs);
+
+/* A number for each distinct text; proc_texts_get() of `texts` has it. */
 struct ebt_error *dbus_pairs_text(struct dbus_pairs *pairs, struct ebt_str text, uint32_t *ret);
-const char *dbus_pairs_get(const struct dbus_pairs *pairs, uint32_t text);
 
 struct ebt_error *dbus_pairs_call(struct dbus_pairs *pairs, uint32_t bus, struct ebt_str sender,
 				  uint32_t serial, const struct dbus_call *call);

@@ -19,7 +19,7 @@ struct dbus_groups {
 
 struct dbus_model {
 	struct trace *trace;
-	struct dbus_pairs *pairs;
+	struct dbus_pairs pairs;
 	struct dbus_groups calls, signals;
 };
 
@@ -37,13 +37,8 @@ void dbus_model_destroy(struct dbus_model *model)
 		return;
 	groups_deinit(&model->calls);
 	groups_deinit(&model->signals);
-	dbus_pairs_destroy(model->pairs);
+	dbus_pairs_deinit(&model->pairs);
 	free(model);
-}
-
-static struct ebt_error *text_of(struct dbus_model *m, struct ebt_str s, uint32_t *ret)
-{
-	return dbus_pairs_text(m->pairs, s, ret);
 }
 
 /* The group of (bus, peer, interface, member): by the numbers of these, as one more text. */
@@ -51,28 +46,28 @@ static struct ebt_error *group_of(struct dbus_model *m, struct dbus_groups *grou
 				  const struct ebt_row *row, struct ebt_str peer, uint32_t *ret)
 {
 	uint32_t key[4] = { (uint32_t)ebt_dbus_message_bus(row) }, text;
+	struct dbus_group *group;
 	struct ebt_error *err;
 
-	err = text_of(m, peer, &key[1]);
+	err = dbus_pairs_text(&m->pairs, peer, &key[1]);
 	if (!err)
-		err = text_of(m, ebt_dbus_message_interface(row), &key[2]);
+		err = dbus_pairs_text(&m->pairs, ebt_dbus_message_interface(row), &key[2]);
 	if (!err)
-		err = text_of(m, ebt_dbus_message_member(row), &key[3]);
+		err = dbus_pairs_text(&m->pairs, ebt_dbus_message_member(row), &key[3]);
 	if (!err)
-		err = text_of(m, (struct ebt_str){ (const char *)key, sizeof(key) }, &text);
+		err = dbus_pairs_text(&m->pairs, (struct ebt_str){ (const char *)key, sizeof(key) },
+				      &text);
 	if (err)
 		return err;
-	err = ebt_array_reserve(&groups->list, groups->n, &groups->capacity);
-	if (!err)
-		err = ebt_map_add(&groups->by_text, text, (uint32_t)groups->n, ret);
-	if (err || *ret < groups->n)
+	err = ebt_map_element(&groups->by_text, text, &groups->list, &groups->n, &groups->capacity,
+			      ret);
+	if (err)
 		return err;
-	groups->list[groups->n++] = (struct dbus_group){
-		.bus = key[0],
-		.peer = dbus_pairs_get(m->pairs, key[1]),
-		.interface = dbus_pairs_get(m->pairs, key[2]),
-		.member = dbus_pairs_get(m->pairs, key[3]),
-	};
+	group = &groups->list[*ret];
+	group->bus = key[0];
+	group->peer = proc_texts_get(&m->pairs.texts, key[1]).data;
+	group->interface = proc_texts_get(&m->pairs.texts, key[2]).data;
+	group->member = proc_texts_get(&m->pairs.texts, key[3]).data;
 	return NULL;
 }
 
@@ -91,7 +86,7 @@ static struct ebt_error *take_call(struct dbus_model *m, const struct ebt_row *r
 	if (ebt_dbus_message_no_reply(row))
 		return NULL;
 	group->unanswered++;
-	return dbus_pairs_call(m->pairs, (uint32_t)ebt_dbus_message_bus(row),
+	return dbus_pairs_call(&m->pairs, (uint32_t)ebt_dbus_message_bus(row),
 			       ebt_dbus_message_sender(row), (uint32_t)ebt_dbus_message_serial(row),
 			       &call);
 }
@@ -102,7 +97,7 @@ static struct ebt_error *take_answer(struct dbus_model *m, const struct ebt_row 
 	struct dbus_call call;
 	uint64_t time;
 
-	if (!dbus_pairs_answer(m->pairs, (uint32_t)ebt_dbus_message_bus(row),
+	if (!dbus_pairs_answer(&m->pairs, (uint32_t)ebt_dbus_message_bus(row),
 			       ebt_dbus_message_destination(row),
 			       (uint32_t)ebt_dbus_message_reply_serial(row), &call))
 		return NULL;
@@ -154,9 +149,7 @@ struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
-	err = dbus_pairs_create(&m->pairs);
-	if (!err)
-		err = trace_read_table(m->trace, EBT_T_dbus_message, TRACE_TO_END, take_row, m);
+	err = trace_read_table(m->trace, EBT_T_dbus_message, TRACE_TO_END, take_row, m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);
@@ -177,25 +170,29 @@ const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size
 
 /* --- buses --- */
 
+static const char *find_bus(const struct dbus_buses *buses, uint32_t bus)
+{
+	for (size_t i = 0; i < buses->n; i++) {
+		if (buses->list[i].bus == bus)
+			return buses->list[i].name;
+	}
+	return NULL;
+}
+
 static struct ebt_error *add_bus(void *arg, const struct ebt_row *row)
 {
 	struct dbus_buses *buses = arg;
 	uint32_t bus = (uint32_t)ebt_dbus_bus_bus(row);
 	struct ebt_str name = ebt_dbus_bus_name(row);
-	struct dbus_bus_name *grown;
+	struct ebt_error *err;
 
-	for (size_t i = 0; i < buses->n; i++) {
-		if (buses->list[i].bus == bus)
-			return NULL;
-	}
-	if (buses->n == MAX_BUSES)
+	if (find_bus(buses, bus) || buses->n == MAX_BUSES)
 		return NULL;
-	grown = reallocarray(buses->list, buses->n + 1, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	buses->list = grown;
-	grown[buses->n] = (struct dbus_bus_name){ bus, strndup(name.data, name.len) };
-	return grown[buses->n++].name ? NULL : &ebt_enomem;
+	err = ebt_array_reserve(&buses->list, buses->n, &buses->capacity);
+	if (err)
+		return err;
+	buses->list[buses->n] = (struct dbus_bus_name){ bus, strndup(name.data, name.len) };
+	return buses->list[buses->n++].name ? NULL : &ebt_enomem;
 }
 
 struct ebt_error *dbus_buses_read(struct trace *trace, struct dbus_buses *ret)
@@ -212,9 +209,5 @@ void dbus_buses_deinit(struct dbus_buses *buses)
 
 const char *dbus_buses_name(const struct dbus_buses *buses, uint32_t bus)
 {
-	for (size_t i = 0; i < buses->n; i++) {
-		if (buses->list[i].bus == bus)
-			return buses->list[i].name;
-	}
-	return "?";
+	return find_bus(buses, bus) ?: "?";
 }

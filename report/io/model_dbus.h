@@ -41,7 +41,7 @@ struct dbus_buses {
 		uint32_t bus;
 		char *name;
 	} * list;
-	size_t n;
+	size_t n, capacity;
 };
 
 struct ebt_error *dbus_buses_read(struct trace *trace, struct dbus_buses *ret);

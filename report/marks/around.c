@@ -128,28 +128,24 @@ static void put_head(const struct around_view *v)
 	out_printf(v->out, "%s", text_get(&line));
 }
 
+#define STATES(X)                                                         \
+	X("state", NULL, OUT_STRING, out_cstr(key), OUT_DETAIL)           \
+	X("what", "THREADS", OUT_STRING, out_cstr(what), OUT_TEXT_ONLY)   \
+	X("total_ns", "TIME", OUT_DURATION, out_u64(ns))                  \
+	X("percent", "%", OUT_PERCENT, out_f64(percent(ns, v->whole_ns))) \
+	X("mean_ns", "PER MARK", OUT_DURATION, out_u64(marks ? ns / marks : 0))
+
 static struct ebt_error *put_time_row(const struct around_view *v, const char *what,
 				      const char *key, uint64_t ns)
 {
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       out_cstr(key),
-			       out_cstr(what),
-			       out_u64(ns),
-			       out_f64(percent(ns, v->whole_ns)),
-			       out_u64(v->sum->marks ? ns / v->sum->marks : 0),
-		       });
+	const uint64_t marks = v->sum->marks;
+
+	return out_row(v->out, 0, OUT_VALUES(STATES));
 }
 
 static struct ebt_error *put_time(const struct around_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "state", NULL, OUT_STRING, OUT_DETAIL },
-		{ "what", "THREADS", OUT_STRING, OUT_TEXT_ONLY },
-		{ "total_ns", "TIME", OUT_DURATION, 0 },
-		{ "percent", "%", OUT_PERCENT, 0 },
-		{ "mean_ns", "PER MARK", OUT_DURATION, 0 },
-	};
+	static const struct out_column columns[] = { STATES(OUT_COLUMN) };
 	static const struct out_table table =
 		OUT_TABLE("states", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const whats[WALL_N_KINDS] = {
@@ -180,39 +176,28 @@ static void add_call(const struct around_view *v, struct text *text, bool compat
 	text_cstr(text, compat ? " [32]" : "");
 }
 
+#define CALLS(X)                                                                     \
+	X("call", "SYSTEM CALL", OUT_STRING, out_cstr(text_get(&name)))              \
+	X("count", "COUNT", OUT_U64, out_u64(sum->time.count))                       \
+	X("errors", "ERRORS", OUT_U64, out_u64(sum->errors))                         \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->time.sum), OUT_SORT)       \
+	X("percent", "%", OUT_PERCENT, out_f64(percent(sum->time.sum, v->whole_ns))) \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(&sum->time))                    \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->time, 99))             \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->time.max))
+
 static struct ebt_error *put_call(const struct around_view *v, const struct syscall_stat *stat)
 {
 	const struct syscall_sum *sum = &stat->sum;
 	_cleanup_text_ struct text name = TEXT_INIT;
 
 	add_call(v, &name, stat->compat, stat->nr);
-	if (text_error(&name))
-		return text_error(&name);
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       out_cstr(text_get(&name)),
-			       out_u64(sum->time.count),
-			       out_u64(sum->errors),
-			       out_u64(sum->time.sum),
-			       out_f64(percent(sum->time.sum, v->whole_ns)),
-			       out_average(&sum->time),
-			       out_percentile(&sum->time, 99),
-			       out_u64(sum->time.max),
-		       });
+	return text_error(&name) ? text_error(&name) : out_row(v->out, 0, OUT_VALUES(CALLS));
 }
 
 static struct ebt_error *put_calls(const struct around_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "call", "SYSTEM CALL", OUT_STRING, 0 },
-		{ "count", "COUNT", OUT_U64, 0 },
-		{ "errors", "ERRORS", OUT_U64, 0 },
-		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
-		{ "percent", "%", OUT_PERCENT, 0 },
-		{ "avg_ns", "AVG", OUT_DURATION, 0 },
-		{ "p99_ns", "P99", OUT_DURATION, 0 },
-		{ "max_ns", "MAX", OUT_DURATION, 0 },
-	};
+	static const struct out_column columns[] = { CALLS(OUT_COLUMN) };
 	static const struct out_table table =
 		OUT_TABLE("syscalls", columns, .title = "", .flags = OUT_FIXED);
 	size_t n;
@@ -223,14 +208,15 @@ static struct ebt_error *put_calls(const struct around_view *v)
 	return out_rows(v->out, &table, n, i, put_call(v, &stats[i]));
 }
 
+#define EVENTS(X)                                                   \
+	X("event", "EVENT", OUT_STRING, out_cstr(names[i]))         \
+	X("count", "COUNT", OUT_U64, out_u64(events[i].count))      \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(events[i].ns)) \
+	X("bytes", "BYTES", OUT_BYTES, out_u64_if(i == AROUND_BLOCK_IO, events[i].bytes))
+
 static struct ebt_error *put_events(const struct around_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "event", "EVENT", OUT_STRING, 0 },
-		{ "count", "COUNT", OUT_U64, 0 },
-		{ "total_ns", "TOTAL", OUT_DURATION, 0 },
-		{ "bytes", "BYTES", OUT_BYTES, 0 },
-	};
+	static const struct out_column columns[] = { EVENTS(OUT_COLUMN) };
 	static const struct out_table table =
 		OUT_TABLE("events", columns, .title = "", .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const names[AROUND_N_EVENTS] = { "minor fault", "major fault",
@@ -242,15 +228,7 @@ static struct ebt_error *put_events(const struct around_view *v)
 		all += events[i].count;
 	if (!all && out_format(v->out) == FORMAT_TABLE)
 		return NULL;
-	return out_rows(v->out, &table, AROUND_N_EVENTS, i,
-			out_row(v->out, 0,
-				(struct out_value[]){
-					out_cstr(names[i]),
-					out_u64(events[i].count),
-					out_u64(events[i].ns),
-					i == AROUND_BLOCK_IO ? out_u64(events[i].bytes)
-							     : out_null(),
-				}));
+	return out_rows(v->out, &table, AROUND_N_EVENTS, i, out_row(v->out, 0, OUT_VALUES(EVENTS)));
 }
 
 /* --- functions --- */
@@ -288,35 +266,28 @@ static bool is_function(const struct calltree_func *func)
 	       func->kind != CALLTREE_OFF_CPU;
 }
 
+#define FUNCTIONS(X)                                                          \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(total), OUT_SORT)        \
+	X("percent", "%", OUT_PERCENT, out_f64(percent(total, v->whole_ns)))  \
+	X("on_cpu_ns", "SELF ON", OUT_DURATION, out_u64(own->on))             \
+	X("off_cpu_ns", "SELF OFF", OUT_DURATION, out_u64(own->off))          \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX) \
+	X("object", "OBJECT", OUT_STRING, out_cstr(object), OUT_FLEX)         \
+	X("kind", NULL, OUT_STRING, out_cstr(calltree_kind_name(func->kind)), OUT_DETAIL)
+
 static struct ebt_error *put_function(const struct around_view *v, const struct calltree_func *func,
 				      const struct own *own, uint64_t total)
 {
-	const char *slash = strrchr(func->object, '/');
-	bool text = out_format(v->out) == FORMAT_TABLE;
+	const char *slash = strrchr(func->object, '/'), *object = func->object;
 
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       out_u64(total),
-			       out_f64(percent(total, v->whole_ns)),
-			       out_u64(own->on),
-			       out_u64(own->off),
-			       out_cstr(func->name),
-			       out_cstr(text && slash ? slash + 1 : func->object),
-			       out_cstr(calltree_kind_name(func->kind)),
-		       });
+	if (slash && out_format(v->out) == FORMAT_TABLE)
+		object = slash + 1;
+	return out_row(v->out, 0, OUT_VALUES(FUNCTIONS));
 }
 
 static struct ebt_error *put_functions(const struct around_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "total_ns", "TOTAL", OUT_DURATION, OUT_SORT },
-		{ "percent", "%", OUT_PERCENT, 0 },
-		{ "on_cpu_ns", "SELF ON", OUT_DURATION, 0 },
-		{ "off_cpu_ns", "SELF OFF", OUT_DURATION, 0 },
-		{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
-		{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
-		{ "kind", NULL, OUT_STRING, OUT_DETAIL },
-	};
+	static const struct out_column columns[] = { FUNCTIONS(OUT_COLUMN) };
 	static const struct out_table table = OUT_TABLE("rows", columns, .title = "");
 	const struct calltree *tree = wall_tree(around_wall(v->around));
 	uint32_t n_funcs;
@@ -352,102 +323,49 @@ static struct ebt_error *put_functions(const struct around_view *v)
 
 /* --- the longest, one by one --- */
 
-enum {
-	COL_START,
-	COL_DURATION,
-	COL_PID,
-	COL_TID,
-	COL_COMM,
-	COL_GROUP,
-	COL_NAME,
-	COL_ON_CPU,
-	COL_RUNQUEUE,
-	COL_OFF_CPU,
-	COL_SLEEP,
-	COL_LOCK,
-	COL_DISK,
-	COL_SAMPLES,
-	COL_FUNCTION,
-	COL_FUNCTION_SAMPLES,
-	COL_BLOCKED_IN,
-	COL_BLOCKED,
-	COL_CALLS,
-	COL_CALLS_NS,
-	COL_CALL,
-	COL_CALL_NS,
-	COL_MESSAGE,
-	N_COLUMNS,
-};
-
-static const struct out_column slow_columns[N_COLUMNS] = {
-	[COL_START] = { "time_ns", "START", OUT_TIME, 0 },
-	[COL_DURATION] = { "duration_ns", "DURATION", OUT_DURATION, OUT_SORT },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TID] = { "tid", "TID", OUT_U64, 0 },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_GROUP] = { "group", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
-	[COL_ON_CPU] = { "on_cpu_ns", "ON-CPU", OUT_DURATION, 0 },
-	[COL_RUNQUEUE] = { "runqueue_ns", "RUNQUEUE", OUT_DURATION, 0 },
-	[COL_OFF_CPU] = { "off_cpu_ns", "OFF-CPU", OUT_DURATION, 0 },
-	[COL_SLEEP] = { "sleep_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_LOCK] = { "lock_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_DISK] = { "disk_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_SAMPLES] = { "samples", NULL, OUT_U64, OUT_DETAIL },
-	[COL_FUNCTION] = { "function", "RAN MOST", OUT_STRING, OUT_FLEX },
-	[COL_FUNCTION_SAMPLES] = { "function_samples", NULL, OUT_U64, OUT_DETAIL },
-	[COL_BLOCKED_IN] = { "blocked_in", "WAITED IN", OUT_STRING, OUT_FLEX },
-	[COL_BLOCKED] = { "blocked_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_CALLS] = { "syscall_count", "CALLS", OUT_U64, 0 },
-	[COL_CALLS_NS] = { "syscalls_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_CALL] = { "syscall", "TOP CALL", OUT_STRING, OUT_FLEX },
-	[COL_CALL_NS] = { "syscall_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_MESSAGE] = { "message", NULL, OUT_STRING, OUT_DETAIL },
-};
+#define SLOWEST(X)                                                                         \
+	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                              \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(mark_duration(mark)), OUT_SORT) \
+	X("pid", NULL, OUT_U64, out_pid(mark->task), OUT_DETAIL)                           \
+	X("tid", "TID", OUT_U64, out_tid(mark->task))                                      \
+	X("comm", NULL, OUT_STRING,                                                        \
+	  mark->task ? out_str(names_task(names, mark->task)) : out_null(), OUT_DETAIL)    \
+	X("group", NULL, OUT_STRING, out_cstr(name->group), OUT_DETAIL)                    \
+	X("name", "NAME", OUT_STRING, out_cstr(name->name), OUT_FLEX)                      \
+	X("on_cpu_ns", "ON-CPU", OUT_DURATION, out_u64(slow->ns[WALL_CPU]))                \
+	X("runqueue_ns", "RUNQUEUE", OUT_DURATION, out_u64(runqueue_of(slow->ns)))         \
+	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64(off_of(slow->ns)))                \
+	X("sleep_ns", NULL, OUT_DURATION, out_u64(slow->ns[WALL_SLEEP]), OUT_DETAIL)       \
+	X("lock_ns", NULL, OUT_DURATION, out_u64(slow->ns[WALL_LOCK]), OUT_DETAIL)         \
+	X("disk_ns", NULL, OUT_DURATION, out_u64(slow->ns[WALL_DISK]), OUT_DETAIL)         \
+	X("samples", NULL, OUT_U64, out_u64(slow->samples), OUT_DETAIL)                    \
+	X("function", "RAN MOST", OUT_STRING, out_cstr_if(slow->function), OUT_FLEX)       \
+	X("function_samples", NULL, OUT_U64, out_u64(slow->function_samples), OUT_DETAIL)  \
+	X("blocked_in", "WAITED IN", OUT_STRING, out_cstr_if(slow->blocked_in), OUT_FLEX)  \
+	X("blocked_ns", NULL, OUT_DURATION, out_u64(slow->blocked_ns), OUT_DETAIL)         \
+	X("syscall_count", "CALLS", OUT_U64, out_u64(slow->calls))                         \
+	X("syscalls_ns", NULL, OUT_DURATION, out_u64(slow->calls_ns), OUT_DETAIL)          \
+	X("syscall", "TOP CALL", OUT_STRING,                                               \
+	  slow->top_ns ? out_cstr(text_get(&call)) : out_null(), OUT_FLEX)                 \
+	X("syscall_ns", NULL, OUT_DURATION, out_u64(slow->top_ns), OUT_DETAIL)             \
+	X("message", NULL, OUT_STRING, out_str(marks_message(v->marks, mark)), OUT_DETAIL)
 
 static struct ebt_error *put_slow(const struct around_view *v, const struct around_slow *slow,
 				  const struct names *names)
 {
 	const struct mark *mark = marks_at(v->marks, slow->mark);
 	const struct mark_name *name = marks_name(v->marks, mark->name);
-	const struct ebt_task *task = mark->task;
 	_cleanup_text_ struct text call = TEXT_INIT;
 
 	if (slow->top_ns)
 		add_call(v, &call, slow->top_compat, slow->top_nr);
-	if (text_error(&call))
-		return text_error(&call);
-	return out_row(v->out, 0,
-		       (struct out_value[]){
-			       [COL_START] = out_u64(mark->start),
-			       [COL_DURATION] = out_u64(mark_duration(mark)),
-			       [COL_PID] = task ? out_u64(task->pid) : out_null(),
-			       [COL_TID] = task ? out_u64(task->tid) : out_null(),
-			       [COL_COMM] = task ? out_str(names_task(names, task)) : out_null(),
-			       [COL_GROUP] = out_cstr(name->group),
-			       [COL_NAME] = out_cstr(name->name),
-			       [COL_ON_CPU] = out_u64(slow->ns[WALL_CPU]),
-			       [COL_RUNQUEUE] = out_u64(runqueue_of(slow->ns)),
-			       [COL_OFF_CPU] = out_u64(off_of(slow->ns)),
-			       [COL_SLEEP] = out_u64(slow->ns[WALL_SLEEP]),
-			       [COL_LOCK] = out_u64(slow->ns[WALL_LOCK]),
-			       [COL_DISK] = out_u64(slow->ns[WALL_DISK]),
-			       [COL_SAMPLES] = out_u64(slow->samples),
-			       [COL_FUNCTION] = out_cstr_if(slow->function),
-			       [COL_FUNCTION_SAMPLES] = out_u64(slow->function_samples),
-			       [COL_BLOCKED_IN] = out_cstr_if(slow->blocked_in),
-			       [COL_BLOCKED] = out_u64(slow->blocked_ns),
-			       [COL_CALLS] = out_u64(slow->calls),
-			       [COL_CALLS_NS] = out_u64(slow->calls_ns),
-			       [COL_CALL] = slow->top_ns ? out_cstr(text_get(&call)) : out_null(),
-			       [COL_CALL_NS] = out_u64(slow->top_ns),
-			       [COL_MESSAGE] = out_str(marks_message(v->marks, mark)),
-		       });
+	return text_error(&call) ? text_error(&call) : out_row(v->out, 0, OUT_VALUES(SLOWEST));
 }
 
 static struct ebt_error *put_slowest(const struct around_view *v)
 {
-	static const struct out_table table = OUT_TABLE("rows", slow_columns, .title = "");
+	static const struct out_column columns[] = { SLOWEST(OUT_COLUMN) };
+	static const struct out_table table = OUT_TABLE("rows", columns, .title = "");
 	const struct names *names;
 	uint32_t n;
 	const struct around_slow *slow = around_slowest(v->around, &n);

@@ -11,54 +11,6 @@
 #include "report/marks/counter_plot.h"
 #include "report/marks/model_counters.h"
 
-/* Figures for people behind those for programs: --sort takes the first column of a name. */
-enum {
-	COL_NAME,
-	COL_CATEGORY,
-	COL_INSTANCE,
-	COL_UNIT,
-	COL_KIND,
-	COL_PID,
-	COL_COMM,
-	COL_MIN,
-	COL_MEAN,
-	COL_MAX,
-	COL_LAST,
-	COL_DELTA,
-	COL_SERIES,
-	COL_UNIT_TEXT,
-	COL_MIN_TEXT,
-	COL_MEAN_TEXT,
-	COL_MAX_TEXT,
-	COL_LAST_TEXT,
-	COL_DELTA_TEXT,
-	N_COLUMNS,
-};
-
-#define FOR_PEOPLE (OUT_TEXT_ONLY | OUT_RIGHT)
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
-	[COL_CATEGORY] = { "category", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_INSTANCE] = { "instance", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_UNIT] = { "unit", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_KIND] = { "kind", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_MIN] = { "min", NULL, OUT_NUMBER, OUT_DETAIL },
-	[COL_MEAN] = { "mean", NULL, OUT_NUMBER, OUT_DETAIL },
-	[COL_MAX] = { "max", NULL, OUT_NUMBER, OUT_DETAIL },
-	[COL_LAST] = { "last", NULL, OUT_NUMBER, OUT_DETAIL },
-	[COL_DELTA] = { "delta", NULL, OUT_NUMBER, OUT_DETAIL },
-	[COL_SERIES] = { "series", NULL, OUT_SERIES, OUT_DETAIL },
-	[COL_UNIT_TEXT] = { "unit_text", "UNIT", OUT_STRING, OUT_TEXT_ONLY },
-	[COL_MIN_TEXT] = { "min_text", "MIN", OUT_STRING, FOR_PEOPLE },
-	[COL_MEAN_TEXT] = { "mean_text", "MEAN", OUT_STRING, FOR_PEOPLE },
-	[COL_MAX_TEXT] = { "max_text", "MAX", OUT_STRING, FOR_PEOPLE },
-	[COL_LAST_TEXT] = { "last_text", "LAST", OUT_STRING, FOR_PEOPLE },
-	[COL_DELTA_TEXT] = { "delta_text", "DELTA", OUT_STRING, FOR_PEOPLE },
-};
-
 struct counters_view {
 	struct report *report;
 	const struct names *names;
@@ -83,58 +35,62 @@ static bool is_shown(const struct counters_view *v, const struct counter *c)
 	return c->cumulative ? c->delta != 0 : c->last != 0 || c->max > 0 || c->min < 0;
 }
 
-/* Strings of one row that people read. */
+/* Texts of one row that people read. */
 struct counter_cells {
-	struct text unit, value[5];
+	struct text list[5];
 };
 
 static void cells_deinit(struct counter_cells *cells)
 {
-	text_deinit(&cells->unit);
 	for (size_t i = 0; i < 5; i++)
-		text_deinit(&cells->value[i]);
+		text_deinit(&cells->list[i]);
 }
 
-static struct out_value cell(struct text *text, const struct counter *c, double value, bool rate)
+static struct out_value cell(struct text *text, bool known, const struct counter *c, double value,
+			     bool rate)
 {
+	if (!known)
+		return out_null();
 	counter_value(text, c, value, rate);
 	return out_cstr(text_get(text));
 }
+
+#define FOR_PEOPLE (OUT_TEXT_ONLY | OUT_RIGHT)
+
+/* Figures for people behind those for programs: --sort takes the first column of a name. */
+#define COUNTERS(X)                                                                               \
+	X("name", "NAME", OUT_STRING, out_cstr(c->name), OUT_FLEX)                                \
+	X("category", NULL, OUT_STRING, out_cstr(c->category), OUT_DETAIL)                        \
+	X("instance", NULL, OUT_STRING, out_cstr(c->instance), OUT_DETAIL)                        \
+	X("unit", NULL, OUT_STRING, out_cstr(c->unit), OUT_DETAIL)                                \
+	X("kind", NULL, OUT_STRING, out_cstr(grows ? "cumulative" : "gauge"), OUT_DETAIL)         \
+	X("pid", NULL, OUT_U64, out_pid(c->owner), OUT_DETAIL)                                    \
+	X("comm", NULL, OUT_STRING,                                                               \
+	  c->owner ? out_str(names_process(v->names, c->owner)) : out_null(), OUT_DETAIL)         \
+	X("min", NULL, OUT_NUMBER, out_f64_if(known, c->min), OUT_DETAIL)                         \
+	X("mean", NULL, OUT_NUMBER, out_f64_if(known, mean), OUT_DETAIL)                          \
+	X("max", NULL, OUT_NUMBER, out_f64_if(known, c->max), OUT_DETAIL)                         \
+	X("last", NULL, OUT_NUMBER, out_f64(c->last), OUT_DETAIL)                                 \
+	X("delta", NULL, OUT_NUMBER, out_f64_if(grows, c->delta), OUT_DETAIL)                     \
+	X("series", NULL, OUT_SERIES,                                                             \
+	  ((struct out_value){ .points = { c->n_points, c->points } }), OUT_DETAIL)               \
+	X("unit_text", "UNIT", OUT_STRING, out_cstr(c->unit), OUT_TEXT_ONLY)                      \
+	X("min_text", "MIN", OUT_STRING, cell(&t.list[0], known, c, c->min, grows), FOR_PEOPLE)   \
+	X("mean_text", "MEAN", OUT_STRING, cell(&t.list[1], known, c, mean, grows), FOR_PEOPLE)   \
+	X("max_text", "MAX", OUT_STRING, cell(&t.list[2], known, c, c->max, grows), FOR_PEOPLE)   \
+	X("last_text", "LAST", OUT_STRING, cell(&t.list[3], true, c, c->last, false), FOR_PEOPLE) \
+	X("delta_text", "DELTA", OUT_STRING, cell(&t.list[4], grows, c, c->delta, false),         \
+	  FOR_PEOPLE)
+
+static const struct out_column columns[] = { COUNTERS(OUT_COLUMN) };
 
 static struct ebt_error *put_row(struct counters_view *v, const struct counter *c)
 {
 	__attribute__((cleanup(cells_deinit))) struct counter_cells t = { 0 };
 	double mean = c->ns ? c->sum / (double)c->ns : c->last;
-	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
+	bool grows = c->cumulative, known = c->any && (c->ns || !grows);
 
-	values[COL_NAME] = out_cstr(c->name);
-	values[COL_CATEGORY] = out_cstr(c->category);
-	values[COL_INSTANCE] = out_cstr(c->instance);
-	values[COL_UNIT] = out_cstr(c->unit);
-	values[COL_KIND] = out_cstr(c->cumulative ? "cumulative" : "gauge");
-	if (c->owner) {
-		values[COL_PID] = out_u64(c->owner->pid);
-		values[COL_COMM] = out_str(names_process(v->names, c->owner));
-	}
-	text_cstr(&t.unit, c->unit);
-	values[COL_UNIT_TEXT] = out_cstr(text_get(&t.unit));
-	if (c->any && (c->ns || !c->cumulative)) {
-		values[COL_MIN] = out_f64(c->min);
-		values[COL_MEAN] = out_f64(mean);
-		values[COL_MAX] = out_f64(c->max);
-		values[COL_MIN_TEXT] = cell(&t.value[0], c, c->min, c->cumulative);
-		values[COL_MEAN_TEXT] = cell(&t.value[1], c, mean, c->cumulative);
-		values[COL_MAX_TEXT] = cell(&t.value[2], c, c->max, c->cumulative);
-	}
-	values[COL_LAST] = out_f64(c->last);
-	values[COL_LAST_TEXT] = cell(&t.value[3], c, c->last, false);
-	if (c->cumulative) {
-		values[COL_DELTA] = out_f64(c->delta);
-		values[COL_DELTA_TEXT] = cell(&t.value[4], c, c->delta, false);
-	}
-	values[COL_SERIES].null = false;
-	values[COL_SERIES].points = (struct out_points){ c->n_points, c->points };
-	return out_row(v->report->out, 0, values);
+	return out_row(v->report->out, 0, OUT_VALUES(COUNTERS));
 }
 
 static struct ebt_error *put_table(struct counters_view *v, const struct counter *const *counters,

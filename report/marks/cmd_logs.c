@@ -168,38 +168,27 @@ static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e
 
 /* --- tables --- */
 
-static const struct out_column columns[] = {
-	{ "time_ns", "TIME", OUT_TIME, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "tid", "TID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, 0 },
-	{ "severity", "SEVERITY", OUT_STRING, 0 },
-	{ "origin", "ORIGIN", OUT_STRING, 0 },
-	{ "domain", "DOMAIN", OUT_STRING, 0 },
-	{ "message", "MESSAGE", OUT_STRING, 0 },
-	{ "cut", "CUT", OUT_U64, 0 },
-};
+#define LINES(X)                                                                       \
+	X("time_ns", "TIME", OUT_TIME, out_u64(e->time))                               \
+	X("pid", "PID", OUT_U64, out_u64_if(e->pid, e->pid))                           \
+	X("tid", "TID", OUT_U64, out_tid(e->task))                                     \
+	X("comm", "COMM", OUT_STRING, out_comm(e->task))                               \
+	X("severity", "SEVERITY", OUT_STRING,                                          \
+	  out_cstr(e->severity_name ? e->severity_name : severity))                    \
+	X("origin", "ORIGIN", OUT_STRING, out_cstr(e->origin ? e->origin : "unknown")) \
+	X("domain", "DOMAIN", OUT_STRING, out_str_if(e->domain))                       \
+	X("message", "MESSAGE", OUT_STRING, out_str(e->message))                       \
+	X("cut", "CUT", OUT_U64, out_u64_if(e->cut, e->cut))
 
+static const struct out_column columns[] = { LINES(OUT_COLUMN) };
 static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
 
 static struct ebt_error *put_row(const struct logs_view *v, const struct log_entry *e)
 {
-	const struct ebt_task *task = e->task;
 	char severity[24];
 
 	snprintf(severity, sizeof(severity), "%" PRIu64, e->severity);
-	return out_row(v->report->out, 0,
-		       (struct out_value[]){
-			       out_u64(e->time),
-			       out_u64_if(e->pid, e->pid),
-			       task ? out_u64(task->tid) : out_null(),
-			       task ? out_str(task->comm) : out_null(),
-			       out_cstr(e->severity_name ? e->severity_name : severity),
-			       out_cstr(e->origin ? e->origin : "unknown"),
-			       out_str_if(e->domain),
-			       out_str(e->message),
-			       out_u64_if(e->cut, e->cut),
-		       });
+	return out_row(v->report->out, 0, OUT_VALUES(LINES));
 }
 
 /* --- */

@@ -9,20 +9,21 @@
 
 static int compare(const void *a, const void *b, void *arg)
 {
-	const size_t i = *(const size_t *)a, k = *(const size_t *)b;
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const uint64_t x = mark_duration(marks_at(arg, i)), y = mark_duration(marks_at(arg, k));
 
 	return ebt_compare(y, x) ?: ebt_compare(i, k);
 }
 
-struct ebt_error *marks_longest(const struct marks *marks, bool spans, size_t **ret, size_t *ret_n)
+struct ebt_error *marks_longest(const struct marks *marks, bool spans, uint32_t **ret,
+				size_t *ret_n)
 {
-	_cleanup_free_ size_t *order = calloc(marks_n(marks) + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *order = calloc(marks_n(marks) + 1, sizeof(*order));
 	size_t n = 0;
 
 	if (!order)
 		return &ebt_enomem;
-	for (size_t i = 0; i < marks_n(marks); i++) {
+	for (uint32_t i = 0; i < marks_n(marks); i++) {
 		if (!spans || marks_at(marks, i)->kind == MARK_SPAN)
 			order[n++] = i;
 	}

@@ -6,6 +6,7 @@
 #include "report/marks/model_marks.h"
 
 /* Numbers for marks_at(), the longest first. spans: without instants. Free *ret with free(). */
-struct ebt_error *marks_longest(const struct marks *marks, bool spans, size_t **ret, size_t *ret_n);
+struct ebt_error *marks_longest(const struct marks *marks, bool spans, uint32_t **ret,
+				size_t *ret_n);
 
 #endif

@@ -65,7 +65,7 @@ static struct ebt_error *add_all(struct around *around)
 static struct ebt_error *add_longest(struct around *around)
 {
 	size_t n, most = around->options.slowest;
-	_cleanup_free_ size_t *longest = NULL;
+	_cleanup_free_ uint32_t *longest = NULL;
 	struct ebt_error *err = marks_longest(around->marks, true, &longest, &n);
 
 	if (err)

@@ -390,10 +390,10 @@ static struct ebt_error *warn_left_out(const struct store *s)
 {
 	struct ebt_error *err = NULL;
 
-	if (proc_texts_left_out(&s->texts))
+	if (s->texts.left_out)
 		err = trace_warn(s->trace, "names of marks are more than 256 MiB: later ones are "
 					   "left out");
-	if (!err && proc_texts_left_out(&s->messages))
+	if (!err && s->messages.left_out)
 		err = trace_warn(s->trace, "messages of marks are more than 256 MiB: later ones "
 					   "are left out");
 	return err;

@@ -100,6 +100,11 @@ static inline uint64_t mark_duration(const struct mark *mark)
 	return mark->end - mark->start;
 }
 
+static inline const char *mark_kind_name(const struct mark *mark)
+{
+	return mark->kind == MARK_SPAN ? "span" : "instant";
+}
+
 const char *mark_origin_name(unsigned int origin);
 
 /* Why there are none: how to record them. Also where filters leave none. */

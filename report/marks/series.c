@@ -15,39 +15,6 @@
 #include "report/out/histogram.h"
 #include "format/base/array.h"
 
-enum {
-	COL_TIME,
-	COL_DURATION,
-	COL_GAP,
-	COL_LATE,
-	COL_LATE_TEXT,
-	COL_PID,
-	COL_TID,
-	COL_PROCESS,
-	COL_GROUP,
-	COL_NAME,
-	COL_MESSAGE,
-	COL_OPEN,
-	COL_COMM,
-	N_COLUMNS,
-};
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_TIME] = { "time_ns", "START", OUT_TIME, 0 },
-	[COL_DURATION] = { "duration_ns", "DURATION", OUT_DURATION, 0 },
-	[COL_GAP] = { "gap_ns", "GAP", OUT_DURATION, 0 },
-	[COL_LATE] = { "late_ns", NULL, OUT_I64, OUT_DETAIL },
-	[COL_LATE_TEXT] = { "late_text", "LATE", OUT_STRING, OUT_TEXT_ONLY | OUT_RIGHT },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_PROCESS] = { "process", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
-	[COL_GROUP] = { "group", "GROUP", OUT_STRING, OUT_FLEX },
-	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
-	[COL_MESSAGE] = { "message", "MESSAGE", OUT_STRING, OUT_FLEX },
-	[COL_OPEN] = { "incomplete", "OPEN", OUT_STRING, OUT_OPTIONAL },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-};
-
 #define NO_GAP UINT64_MAX
 
 /* The late ones are counted from 1 us to 10 s, by powers of ten. */
@@ -140,61 +107,47 @@ static struct ebt_error *find_gaps(struct series *s, const struct names *names)
 
 /* --- one by one --- */
 
-static void add_late(struct text *text, int64_t late)
+static struct out_value late_text(struct text *text, bool known, int64_t late)
 {
+	if (!known)
+		return out_null();
 	text_clear(text);
 	text_addc(text, late < 0 ? '-' : '+');
 	text_duration(text, late < 0 ? -(uint64_t)late : (uint64_t)late);
+	return out_str(text_str(text));
 }
 
-/* Text of one row. */
-struct series_cells {
-	struct text process, late;
-};
+#define MARKS(X)                                                                            \
+	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                               \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64_if(!blank, mark_duration(mark))) \
+	X("gap_ns", "GAP", OUT_DURATION, out_u64_if(gap != NO_GAP, gap))                    \
+	X("late_ns", NULL, OUT_I64, timed ? out_i64(late) : out_null(), OUT_DETAIL)         \
+	X("late_text", "LATE", OUT_STRING, late_text(late_cell, timed, late),               \
+	  OUT_TEXT_ONLY | OUT_RIGHT)                                                        \
+	MARKS_COLUMNS(X)
 
-static void cells_deinit(struct series_cells *cells)
+static const struct out_column columns[] = { MARKS(OUT_COLUMN) };
+
+static struct ebt_error *put(const struct series *s, size_t i, struct text *process,
+			     struct text *late_cell)
 {
-	text_deinit(&cells->process);
-	text_deinit(&cells->late);
-}
+	const struct marks *marks = s->marks;
+	const struct mark *mark = marks_at(marks, i);
+	const struct mark_name *name = marks_name(marks, mark->name);
+	bool blank = mark->kind != MARK_SPAN && out_format(s->report->out) == FORMAT_TABLE;
+	bool timed = s->gaps[i] != NO_GAP && s->expect;
+	uint64_t gap = s->gaps[i];
+	int64_t late = (int64_t)(gap - s->expect);
+	struct ebt_error *err = out_row(s->report->out, 0, OUT_VALUES(MARKS));
 
-static struct ebt_error *put(const struct series *s, size_t i, struct series_cells *cells)
-{
-	const struct mark *mark = marks_at(s->marks, i);
-	const struct mark_name *name = marks_name(s->marks, mark->name);
-	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
-	int64_t late;
-
-	values[COL_TIME] = out_u64(mark->start);
-	if (mark->kind == MARK_SPAN || out_format(s->report->out) != FORMAT_TABLE)
-		values[COL_DURATION] = out_u64(mark_duration(mark));
-	if (s->gaps[i] != NO_GAP)
-		values[COL_GAP] = out_u64(s->gaps[i]);
-	if (s->gaps[i] != NO_GAP && s->expect) {
-		late = (int64_t)(s->gaps[i] - s->expect);
-		add_late(&cells->late, late);
-		values[COL_LATE] = out_i64(late);
-		values[COL_LATE_TEXT] = out_cstr(text_get(&cells->late));
-	}
-	if (mark->task) {
-		marks_process_text(mark->task, &cells->process);
-		values[COL_PID] = out_u64(mark->task->pid);
-		values[COL_TID] = out_u64(mark->task->tid);
-		values[COL_COMM] = out_str(mark->task->comm);
-		values[COL_PROCESS] = out_str(text_str(&cells->process));
-	}
-	values[COL_GROUP] = out_cstr(name->group);
-	values[COL_NAME] = out_cstr(name->name);
-	values[COL_MESSAGE] = out_str(marks_message(s->marks, mark));
-	values[COL_OPEN] = marks_open_text(mark);
-	if (text_error(&cells->late) || text_error(&cells->process))
-		return &ebt_enomem;
-	return out_row(s->report->out, 0, values);
+	if (err)
+		return err;
+	return text_error(late_cell) ? text_error(late_cell) : text_error(process);
 }
 
 static struct ebt_error *put_marks(const struct series *s)
 {
-	__attribute__((cleanup(cells_deinit))) struct series_cells cells = { 0 };
+	_cleanup_text_ struct text process = TEXT_INIT, late = TEXT_INIT;
 	const struct options *o = s->report->options;
 	struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
 	size_t n = marks_n(s->marks);
@@ -203,29 +156,27 @@ static struct ebt_error *put_marks(const struct series *s)
 		n = o->top;
 	if (!o->sort && n > MARKS_MAX_KEPT)
 		table.flags |= OUT_STREAM;
-	return out_rows(s->report->out, &table, n, i, put(s, i, &cells));
+	return out_rows(s->report->out, &table, n, i, put(s, i, &process, &late));
 }
 
 /* --- all together --- */
+
+#define FIGURES(X)                                                \
+	X("what", "", OUT_STRING, out_cstr(what))                 \
+	X("count", "COUNT", OUT_U64, out_u64(f.n))                \
+	X("min_ns", "MIN", OUT_DURATION, out_u64(f.min))          \
+	X("mean_ns", "MEAN", OUT_DURATION, out_u64(f.mean))       \
+	X("median_ns", "MEDIAN", OUT_DURATION, out_u64(f.median)) \
+	X("p90_ns", "P90", OUT_DURATION, out_u64(f.p90))          \
+	X("p99_ns", "P99", OUT_DURATION, out_u64(f.p99))          \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(f.max))
 
 static struct ebt_error *put_figures(const struct series *s, const char *what, uint64_t *list,
 				     size_t n)
 {
 	const struct figures f = figures_of(list, n);
 
-	if (!n)
-		return NULL;
-	return out_row(s->report->out, 0,
-		       (struct out_value[]){
-			       out_cstr(what),
-			       out_u64(f.n),
-			       out_u64(f.min),
-			       out_u64(f.mean),
-			       out_u64(f.median),
-			       out_u64(f.p90),
-			       out_u64(f.p99),
-			       out_u64(f.max),
-		       });
+	return n ? out_row(s->report->out, 0, OUT_VALUES(FIGURES)) : NULL;
 }
 
 /* Fills the list with durations, or gaps, that are known. */
@@ -246,16 +197,7 @@ static size_t collect(const struct series *s, bool gaps, uint64_t *list)
 
 static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 {
-	static const struct out_column figure_columns[] = {
-		{ "what", "", OUT_STRING, 0 },
-		{ "count", "COUNT", OUT_U64, 0 },
-		{ "min_ns", "MIN", OUT_DURATION, 0 },
-		{ "mean_ns", "MEAN", OUT_DURATION, 0 },
-		{ "median_ns", "MEDIAN", OUT_DURATION, 0 },
-		{ "p90_ns", "P90", OUT_DURATION, 0 },
-		{ "p99_ns", "P99", OUT_DURATION, 0 },
-		{ "max_ns", "MAX", OUT_DURATION, 0 },
-	};
+	static const struct out_column figure_columns[] = { FIGURES(OUT_COLUMN) };
 	static const struct out_table table =
 		OUT_TABLE("figures", figure_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
@@ -271,13 +213,14 @@ static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 	return err ? err : out_end(s->report->out);
 }
 
+#define LATE(X)                                                        \
+	X("over_ns", "LATE BY MORE THAN", OUT_DURATION, out_u64(step)) \
+	X("count", "COUNT", OUT_U64, out_u64(s->late[i]))              \
+	X("percent", "%", OUT_PERCENT, out_f64(share))
+
 static struct ebt_error *put_late(const struct series *s)
 {
-	static const struct out_column late_columns[] = {
-		{ "over_ns", "LATE BY MORE THAN", OUT_DURATION, 0 },
-		{ "count", "COUNT", OUT_U64, 0 },
-		{ "percent", "%", OUT_PERCENT, 0 },
-	};
+	static const struct out_column late_columns[] = { LATE(OUT_COLUMN) };
 	static const struct out_table table =
 		OUT_TABLE("late", late_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
@@ -290,9 +233,7 @@ static struct ebt_error *put_late(const struct series *s)
 	for (size_t i = 0; i < N_STEPS && !err; i++, step *= 10) {
 		double share = s->n_gaps ? (double)s->late[i] * 100 / (double)s->n_gaps : 0;
 
-		err = out_row(s->report->out, 0,
-			      (struct out_value[]){ out_u64(step), out_u64(s->late[i]),
-						    out_f64(share) });
+		err = out_row(s->report->out, 0, OUT_VALUES(LATE));
 		if (!s->late[i])
 			break;
 	}

@@ -10,41 +10,6 @@
 #include "report/marks/views.h"
 #include "format/base/array.h"
 
-enum {
-	COL_PROCESS,
-	COL_GROUP,
-	COL_NAME,
-	COL_COUNT,
-	COL_SUM,
-	COL_MIN,
-	COL_MEAN,
-	COL_MEDIAN,
-	COL_P90,
-	COL_P99,
-	COL_MAX,
-	COL_OPEN,
-	COL_PID,
-	COL_COMM,
-	N_COLUMNS,
-};
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_PROCESS] = { "process", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
-	[COL_GROUP] = { "group", "GROUP", OUT_STRING, OUT_FLEX },
-	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
-	[COL_COUNT] = { "count", "COUNT", OUT_U64, 0 },
-	[COL_SUM] = { "sum_ns", "SUM", OUT_DURATION, OUT_SORT },
-	[COL_MIN] = { "min_ns", "MIN", OUT_DURATION, OUT_OPTIONAL },
-	[COL_MEAN] = { "mean_ns", "MEAN", OUT_DURATION, OUT_OPTIONAL },
-	[COL_MEDIAN] = { "median_ns", "MEDIAN", OUT_DURATION, 0 },
-	[COL_P90] = { "p90_ns", "P90", OUT_DURATION, 0 },
-	[COL_P99] = { "p99_ns", "P99", OUT_DURATION, 0 },
-	[COL_MAX] = { "max_ns", "MAX", OUT_DURATION, 0 },
-	[COL_OPEN] = { "open_count", "OPEN", OUT_U64, 0 },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-};
-
 /* Marks of one group and name, of one process where they are shown by process. */
 struct summary_group {
 	uint32_t name;
@@ -130,9 +95,29 @@ static struct ebt_error *fill(struct mark_summary *s)
 }
 
 /* The first column is of processes, and so are the last two. */
+#define SUMMARY(X)                                                                                 \
+	X("process", "PROCESS", OUT_STRING, out_str(text_str(&process)), OUT_TEXT_ONLY | OUT_FLEX) \
+	X("group", "GROUP", OUT_STRING, out_cstr(name->group), OUT_FLEX)                           \
+	X("name", "NAME", OUT_STRING, out_cstr(name->name), OUT_FLEX)                              \
+	X("count", "COUNT", OUT_U64, out_u64(group->count))                                        \
+	X("sum_ns", "SUM", OUT_DURATION, out_u64_if(!blank, f.sum), OUT_SORT)                      \
+	X("min_ns", "MIN", OUT_DURATION, out_u64_if(f.n, f.min), OUT_OPTIONAL)                     \
+	X("mean_ns", "MEAN", OUT_DURATION, out_u64_if(f.n, f.mean), OUT_OPTIONAL)                  \
+	X("median_ns", "MEDIAN", OUT_DURATION, out_u64_if(f.n, f.median))                          \
+	X("p90_ns", "P90", OUT_DURATION, out_u64_if(f.n, f.p90))                                   \
+	X("p99_ns", "P99", OUT_DURATION, out_u64_if(f.n, f.p99))                                   \
+	X("max_ns", "MAX", OUT_DURATION, out_u64_if(f.n, f.max))                                   \
+	X("open_count", "OPEN", OUT_U64, out_u64(group->open))                                     \
+	X("pid", NULL, OUT_U64, out_pid(group->task), OUT_DETAIL)                                  \
+	X("comm", NULL, OUT_STRING, group->task ? out_str(comm) : out_null(), OUT_DETAIL)
+
+static const struct out_column columns[] = { SUMMARY(OUT_COLUMN) };
+#define N_COLUMNS	  (sizeof(columns) / sizeof(columns[0]))
+#define N_PROCESS_COLUMNS 3
+
 static size_t shown_columns(bool by_process)
 {
-	return by_process ? N_COLUMNS : COL_PID - 1;
+	return by_process ? N_COLUMNS : N_COLUMNS - N_PROCESS_COLUMNS;
 }
 
 static struct ebt_error *put(const struct mark_summary *s, const struct summary_group *group)
@@ -141,32 +126,16 @@ static struct ebt_error *put(const struct mark_summary *s, const struct summary_
 	const struct mark_name *name = marks_name(s->marks, group->name);
 	bool blank = !f.n && out_format(s->report->out) == FORMAT_TABLE;
 	_cleanup_text_ struct text process = TEXT_INIT;
-	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
-	struct ebt_str comm;
+	struct ebt_str comm = { "", 0 };
 
-	values[COL_GROUP] = out_cstr(name->group);
-	values[COL_NAME] = out_cstr(name->name);
-	values[COL_COUNT] = out_u64(group->count);
-	values[COL_SUM] = blank ? out_null() : out_u64(f.sum);
-	values[COL_OPEN] = out_u64(group->open);
-	if (f.n) {
-		values[COL_MIN] = out_u64(f.min);
-		values[COL_MEAN] = out_u64(f.mean);
-		values[COL_MEDIAN] = out_u64(f.median);
-		values[COL_P90] = out_u64(f.p90);
-		values[COL_P99] = out_u64(f.p99);
-		values[COL_MAX] = out_u64(f.max);
-	}
 	if (s->names && group->task) {
 		comm = names_process(s->names, group->task);
 		text_task(&process, comm, group->task->pid);
-		values[COL_PROCESS] = out_str(text_str(&process));
-		values[COL_PID] = out_u64(group->task->pid);
-		values[COL_COMM] = out_str(comm);
 	}
 	if (text_error(&process))
 		return text_error(&process);
-	return out_row_n(s->report->out, 0, values + !s->names, shown_columns(s->names != NULL));
+	return out_row_n(s->report->out, 0, OUT_VALUES(SUMMARY) + !s->names,
+			 shown_columns(s->names != NULL));
 }
 
 struct ebt_error *marks_summary(struct report *report, const struct marks *marks)

@@ -5,40 +5,18 @@
 #include <strings.h>
 
 #include "report/base/text.h"
+#include "report/marks/longest.h"
 #include "report/marks/views.h"
 
-enum {
-	COL_TIME,
-	COL_DURATION,
-	COL_CPU,
-	COL_PID,
-	COL_TID,
-	COL_PROCESS,
-	COL_GROUP,
-	COL_NAME,
-	COL_MESSAGE,
-	COL_OPEN,
-	COL_COMM,
-	COL_ORIGIN,
-	COL_KIND,
-	N_COLUMNS,
-};
+#define MARKS(X)                                                                               \
+	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                                  \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64_if(!blank, mark_duration(mark)))    \
+	X("cpu", "CPU", OUT_U64, out_u64_if(mark->cpu != UINT32_MAX, mark->cpu), OUT_OPTIONAL) \
+	MARKS_COLUMNS(X)                                                                       \
+	X("origin", NULL, OUT_STRING, out_cstr(mark_origin_name(mark->origin)), OUT_DETAIL)    \
+	X("kind", NULL, OUT_STRING, out_cstr(mark_kind_name(mark)), OUT_DETAIL)
 
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_TIME] = { "time_ns", "START", OUT_TIME, 0 },
-	[COL_DURATION] = { "duration_ns", "DURATION", OUT_DURATION, 0 },
-	[COL_CPU] = { "cpu", "CPU", OUT_U64, OUT_OPTIONAL },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_PROCESS] = { "process", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
-	[COL_GROUP] = { "group", "GROUP", OUT_STRING, OUT_FLEX },
-	[COL_NAME] = { "name", "NAME", OUT_STRING, OUT_FLEX },
-	[COL_MESSAGE] = { "message", "MESSAGE", OUT_STRING, OUT_FLEX },
-	[COL_OPEN] = { "incomplete", "OPEN", OUT_STRING, OUT_OPTIONAL },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ORIGIN] = { "origin", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_KIND] = { "kind", NULL, OUT_STRING, OUT_DETAIL },
-};
+static const struct out_column columns[] = { MARKS(OUT_COLUMN) };
 
 /* Which marks come in which order: all of them by start, but for --sort and --top. */
 struct mark_order {
@@ -48,14 +26,6 @@ struct mark_order {
 	bool done;	       /* there is no need to sort once more */
 	size_t n;
 };
-
-static int compare(const void *a, const void *b, void *arg)
-{
-	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	uint64_t x = mark_duration(marks_at(arg, i)), y = mark_duration(marks_at(arg, k));
-
-	return x != y ? (x < y ? 1 : -1) : (i > k) - (i < k);
-}
 
 static bool is_sort(const struct options *o, const char *name)
 {
@@ -67,23 +37,15 @@ static bool is_sort(const struct options *o, const char *name)
 static struct ebt_error *order_init(struct mark_order *order, const struct options *o)
 {
 	bool duration = is_sort(o, "duration");
+	size_t n;
 
 	order->n = marks_n(order->marks);
 	order->done = !o->sort || duration || is_sort(o, "time") || is_sort(o, "start");
 	if (o->sort && order->done)
 		order->backwards = duration == o->sort_reverse;
-	if (duration) {
-		order->by_duration = calloc(order->n + 1, sizeof(*order->by_duration));
-		if (!order->by_duration)
-			return &ebt_enomem;
-		for (size_t i = 0; i < order->n; i++)
-			order->by_duration[i] = (uint32_t)i;
-		qsort_r(order->by_duration, order->n, sizeof(*order->by_duration), compare,
-			(void *)order->marks);
-	}
 	if (order->done && o->top && o->top < order->n)
 		order->n = o->top;
-	return NULL;
+	return duration ? marks_longest(order->marks, false, &order->by_duration, &n) : NULL;
 }
 
 static const struct mark *order_at(const struct mark_order *order, size_t i)
@@ -102,44 +64,28 @@ struct out_value marks_open_text(const struct mark *mark)
 	return mark->open ? out_cstr("cut") : out_null();
 }
 
-void marks_process_text(const struct ebt_task *task, struct text *text)
+struct out_value marks_process(const struct ebt_task *task, struct text *text)
 {
-	const struct ebt_str comm = text_comm(task->comm);
+	struct ebt_str comm;
 
+	if (!task)
+		return out_null();
+	comm = text_comm(task->comm);
 	text_clear(text);
 	text_add(text, comm.data, comm.len);
 	text_printf(text, task->pid == task->tid ? " (%" PRIu32 ")" : " (%" PRIu32 "/%" PRIu32 ")",
 		    task->pid, task->tid);
-}
-
-static void set_task(const struct ebt_task *task, struct text *text, struct out_value *values)
-{
-	marks_process_text(task, text);
-	values[COL_PROCESS] = out_str(text_str(text));
-	values[COL_PID] = out_u64(task->pid);
-	values[COL_TID] = out_u64(task->tid);
-	values[COL_COMM] = out_str(task->comm);
+	return out_str(text_str(text));
 }
 
 static struct ebt_error *put(struct report *report, const struct marks *marks,
-			     const struct mark *mark, struct text *text)
+			     const struct mark *mark, struct text *process)
 {
 	const struct mark_name *name = marks_name(marks, mark->name);
 	bool blank = mark->kind == MARK_INSTANT && out_format(report->out) == FORMAT_TABLE;
-	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
+	struct ebt_error *err = out_row(report->out, 0, OUT_VALUES(MARKS));
 
-	values[COL_TIME] = out_u64(mark->start);
-	values[COL_DURATION] = blank ? out_null() : out_u64(mark_duration(mark));
-	values[COL_CPU] = mark->cpu == UINT32_MAX ? out_null() : out_u64(mark->cpu);
-	if (mark->task)
-		set_task(mark->task, text, values);
-	values[COL_GROUP] = out_cstr(name->group);
-	values[COL_NAME] = out_cstr(name->name);
-	values[COL_MESSAGE] = out_str(marks_message(marks, mark));
-	values[COL_OPEN] = marks_open_text(mark);
-	values[COL_ORIGIN] = out_cstr(mark_origin_name(mark->origin));
-	values[COL_KIND] = out_cstr(mark->kind == MARK_SPAN ? "span" : "instant");
-	return text_error(text) ? text_error(text) : out_row(report->out, 0, values);
+	return err ? err : text_error(process);
 }
 
 static void order_deinit(struct mark_order *order)

@@ -28,8 +28,21 @@ marks_view_fn marks_series;
 
 /* What is not known of a mark; null: all is. */
 struct out_value marks_open_text(const struct mark *mark);
-/* "gtk4-demo (100/102)", in place of what is in the text. */
+/* "gtk4-demo (100/102)", in place of what is in the text; null: no task. */
 struct text;
-void marks_process_text(const struct ebt_task *task, struct text *text);
+struct out_value marks_process(const struct ebt_task *task, struct text *text);
+
+/* Columns of a table of marks one by one, of one that is `mark`, has `name`, and is of `marks`;
+ * `process` is a text for its process. */
+#define MARKS_COLUMNS(X)                                                                   \
+	X("pid", NULL, OUT_U64, out_pid(mark->task), OUT_DETAIL)                           \
+	X("tid", NULL, OUT_U64, out_tid(mark->task), OUT_DETAIL)                           \
+	X("process", "PROCESS", OUT_STRING, marks_process(mark->task, process),            \
+	  OUT_TEXT_ONLY | OUT_FLEX)                                                        \
+	X("group", "GROUP", OUT_STRING, out_cstr(name->group), OUT_FLEX)                   \
+	X("name", "NAME", OUT_STRING, out_cstr(name->name), OUT_FLEX)                      \
+	X("message", "MESSAGE", OUT_STRING, out_str(marks_message(marks, mark)), OUT_FLEX) \
+	X("incomplete", "OPEN", OUT_STRING, marks_open_text(mark), OUT_OPTIONAL)           \
+	X("comm", NULL, OUT_STRING, out_comm(mark->task), OUT_DETAIL)
 
 #endif

@@ -2,6 +2,7 @@
 /* Marks in order of time, a line each: nested, with a bar that says when. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
@@ -31,45 +32,6 @@ struct waterfall {
 	struct around_it *threads;
 	size_t n_threads, threads_capacity;
 	struct ebt_map thread_at; /* by task id */
-};
-
-enum {
-	COL_START,
-	COL_DURATION,
-	COL_DEPTH,
-	COL_CPU,
-	COL_PID,
-	COL_TID,
-	COL_COMM,
-	COL_PROCESS,
-	COL_GROUP,
-	COL_NAME,
-	COL_MESSAGE,
-	COL_KIND,
-	COL_ORIGIN,
-	COL_OPEN,
-	COL_MARK,
-	COL_BAR,
-	N_COLUMNS,
-};
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_START] = { "time_ns", "START", OUT_TIME, 0 },
-	[COL_DURATION] = { "duration_ns", "DURATION", OUT_DURATION, 0 },
-	[COL_DEPTH] = { "level", NULL, OUT_U64, OUT_DETAIL },
-	[COL_CPU] = { "cpu", NULL, OUT_U64, OUT_DETAIL },
-	[COL_PID] = { "pid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_COMM] = { "comm", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_PROCESS] = { "process", "PROCESS", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
-	[COL_GROUP] = { "group", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_NAME] = { "name", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_MESSAGE] = { "message", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_KIND] = { "kind", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_ORIGIN] = { "origin", NULL, OUT_STRING, OUT_DETAIL },
-	[COL_OPEN] = { "open", NULL, OUT_BOOL, OUT_DETAIL },
-	[COL_MARK] = { "mark", "MARK", OUT_STRING, OUT_TEXT_ONLY | OUT_FLEX },
-	[COL_BAR] = { "bar", NULL, OUT_STRING, OUT_TEXT_ONLY },
 };
 
 /* --- nesting --- */
@@ -141,41 +103,44 @@ static void make_bar(const struct waterfall *w, const struct mark *mark, struct 
 	}
 }
 
+#define MARKS(X)                                                                            \
+	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                               \
+	X("duration_ns", "DURATION", OUT_DURATION,                                          \
+	  out_u64_if(mark->kind == MARK_SPAN, mark_duration(mark)))                         \
+	X("level", NULL, OUT_U64, out_u64(depth), OUT_DETAIL)                               \
+	X("cpu", NULL, OUT_U64, out_u64_if(mark->cpu != UINT32_MAX, mark->cpu), OUT_DETAIL) \
+	X("pid", NULL, OUT_U64, out_pid(mark->task), OUT_DETAIL)                            \
+	X("tid", NULL, OUT_U64, out_tid(mark->task), OUT_DETAIL)                            \
+	X("comm", NULL, OUT_STRING,                                                         \
+	  mark->task ? out_str(names_task(w->names, mark->task)) : out_null(), OUT_DETAIL)  \
+	X("process", "PROCESS", OUT_STRING, marks_process(mark->task, &process),            \
+	  OUT_TEXT_ONLY | OUT_FLEX)                                                         \
+	X("group", NULL, OUT_STRING, out_cstr(name->group), OUT_DETAIL)                     \
+	X("name", NULL, OUT_STRING, out_cstr(name->name), OUT_DETAIL)                       \
+	X("message", NULL, OUT_STRING, out_str(marks_message(w->marks, mark)), OUT_DETAIL)  \
+	X("kind", NULL, OUT_STRING, out_cstr(mark_kind_name(mark)), OUT_DETAIL)             \
+	X("origin", NULL, OUT_STRING, out_cstr(mark_origin_name(mark->origin)), OUT_DETAIL) \
+	X("open", NULL, OUT_BOOL, out_u64(mark->open != 0), OUT_DETAIL)                     \
+	X("mark", "MARK", OUT_STRING, out_cstr(text_get(&label)), OUT_TEXT_ONLY | OUT_FLEX) \
+	X("bar", NULL, OUT_STRING, out_cstr(text_get(&bar)), OUT_TEXT_ONLY)
+
+static const struct out_column columns[] = { MARKS(OUT_COLUMN) };
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
 static struct ebt_error *put_mark(const struct waterfall *w, const struct mark *mark,
 				  unsigned int depth)
 {
 	const struct mark_name *name = marks_name(w->marks, mark->name);
 	_cleanup_text_ struct text label = TEXT_INIT, process = TEXT_INIT, bar = TEXT_INIT;
-	struct out_value values[N_COLUMNS] = {
-		[COL_START] = out_u64(mark->start),
-		[COL_DURATION] =
-			mark->kind == MARK_SPAN ? out_u64(mark_duration(mark)) : out_null(),
-		[COL_DEPTH] = out_u64(depth),
-		[COL_CPU] = mark->cpu == UINT32_MAX ? out_null() : out_u64(mark->cpu),
-		[COL_PID] = mark->task ? out_u64(mark->task->pid) : out_null(),
-		[COL_TID] = mark->task ? out_u64(mark->task->tid) : out_null(),
-		[COL_COMM] = out_null(),
-		[COL_GROUP] = out_cstr(name->group),
-		[COL_NAME] = out_cstr(name->name),
-		[COL_MESSAGE] = out_str(marks_message(w->marks, mark)),
-		[COL_KIND] = out_cstr(mark->kind == MARK_SPAN ? "span" : "instant"),
-		[COL_ORIGIN] = out_cstr(mark_origin_name(mark->origin)),
-		[COL_OPEN] = out_u64(mark->open != 0),
-	};
+	struct ebt_error *err;
 
-	if (mark->task) {
-		values[COL_COMM] = out_str(names_task(w->names, mark->task));
-		marks_process_text(mark->task, &process);
-	}
 	text_printf(&label, "%*s%s%s%s", (int)(depth < MAX_INDENT ? depth : MAX_INDENT) * 2, "",
 		    name->group, name->group[0] ? "/" : "", name->name);
 	make_bar(w, mark, &bar);
-	if (text_error(&label) || text_error(&process) || text_error(&bar))
-		return &ebt_enomem;
-	values[COL_PROCESS] = out_cstr(text_get(&process));
-	values[COL_MARK] = out_cstr(text_get(&label));
-	values[COL_BAR] = out_cstr(text_get(&bar));
-	return out_row(w->report->out, 0, values);
+	err = out_row(w->report->out, 0, OUT_VALUES(MARKS));
+	if (err)
+		return err;
+	return text_error(&label) || text_error(&process) || text_error(&bar) ? &ebt_enomem : NULL;
 }
 
 /* When the bars begin, and what a step is. */
@@ -203,7 +168,7 @@ static void make_axis(const struct waterfall *w, struct text *axis)
 static struct ebt_error *choose(struct waterfall *w, uint64_t top)
 {
 	size_t n = marks_n(w->marks);
-	_cleanup_free_ size_t *longest = NULL;
+	_cleanup_free_ uint32_t *longest = NULL;
 	struct ebt_error *err;
 
 	if (!top || top >= n)
@@ -227,14 +192,13 @@ static struct ebt_error *put_table(struct waterfall *w)
 	_cleanup_text_ struct text axis = TEXT_INIT;
 	struct ebt_error *err;
 
-	for (int i = 0; i < N_COLUMNS; i++)
-		shown[i] = columns[i];
+	memcpy(shown, columns, sizeof(shown));
 	make_axis(w, &axis);
 	if (text_error(&axis))
 		return &ebt_enomem;
-	shown[COL_BAR].header = text_get(&axis);
+	shown[N_COLUMNS - 1].header = text_get(&axis);
 	if (!kept) /* columns of rows that nobody has seen yet are as wide as their header */
-		shown[COL_MARK].header = "MARK                        ";
+		shown[N_COLUMNS - 2].header = "MARK                        ";
 	err = out_begin(w->report->out, &table);
 	for (size_t i = 0; !err && i < marks_n(w->marks); i++) {
 		const struct mark *mark = marks_at(w->marks, i);

@@ -183,6 +183,27 @@ static inline struct out_value out_u64_if(bool known, uint64_t u)
 	return (struct out_value){ .u = u, .null = !known };
 }
 
+static inline struct out_value out_f64_if(bool known, double f)
+{
+	return (struct out_value){ .f = f, .null = !known };
+}
+
+/* Of a task; null where it is not known. */
+static inline struct out_value out_pid(const struct ebt_task *task)
+{
+	return task ? out_u64(task->pid) : out_null();
+}
+
+static inline struct out_value out_tid(const struct ebt_task *task)
+{
+	return task ? out_u64(task->tid) : out_null();
+}
+
+static inline struct out_value out_comm(const struct ebt_task *task)
+{
+	return task ? out_str(task->comm) : out_null();
+}
+
 /* Null where it is empty. */
 static inline struct out_value out_str_if(struct ebt_str s)
 {

@@ -469,7 +469,7 @@ struct ebt_error *procs_create(struct trace *trace, struct procs **ret)
 	if (err)
 		return err;
 	sum_up(procs);
-	if (proc_texts_left_out(&procs->texts))
+	if (procs->texts.left_out)
 		err = trace_warn(trace, "command lines of some processes are left out: they would "
 					"take too much memory");
 	if (err)

@@ -108,6 +108,11 @@ struct ebt_error *proc_texts_add(struct proc_texts *texts, struct ebt_str text, 
 	return err;
 }
 
+uint32_t proc_texts_find(const struct proc_texts *texts, struct ebt_str text)
+{
+	return find(texts, ebt_hash_bytes(0, text.data, text.len), text);
+}
+
 struct ebt_str proc_texts_get(const struct proc_texts *texts, uint32_t text)
 {
 	const char *place;

@@ -20,7 +20,7 @@ struct proc_texts {
 	size_t n_blocks, capacity, bytes;
 	size_t used;		/* of the last block */
 	struct ebt_map numbers; /* by hash of the text */
-	bool left_out;
+	bool left_out;		/* texts had no room */
 };
 
 void proc_texts_deinit(struct proc_texts *texts);
@@ -28,12 +28,9 @@ void proc_texts_deinit(struct proc_texts *texts);
 /* The number of the text, which is cut after 4096 bytes; 0 where there is no more room. Texts that
  * come later have larger numbers. */
 struct ebt_error *proc_texts_add(struct proc_texts *texts, struct ebt_str text, uint32_t *ret);
+/* The number of a text that was added; 0: it was not. */
+uint32_t proc_texts_find(const struct proc_texts *texts, struct ebt_str text);
 /* With a zero behind it; stays where it is. */
 struct ebt_str proc_texts_get(const struct proc_texts *texts, uint32_t text);
-
-static inline bool proc_texts_left_out(const struct proc_texts *texts)
-{
-	return texts->left_out;
-}
 
 #endif
