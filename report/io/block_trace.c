@@ -11,63 +11,6 @@
 #include "report/out/out.h"
 #include "report/syscalls/names.h"
 
-enum {
-	COL_START,
-	COL_DEVICE,
-	COL_OP,
-	COL_FLAGS,
-	COL_SECTOR,
-	COL_BYTES,
-	COL_QUEUE,
-	COL_DEVICE_TIME,
-	COL_TOTAL,
-	COL_PID,
-	COL_TID,
-	COL_COMM,
-	COL_CAUSE,
-	COL_SUBMITTER,
-	COL_STATE,
-	COL_ERROR,
-	COL_MERGES,
-	COL_END,
-	COL_WAITED,
-	COL_DIRTIED,
-	COL_REQUEUES,
-	COL_SUBMITTER_TID,
-	COL_INODE,
-	COL_CGROUP,
-	N_COLUMNS,
-};
-
-static const struct out_column columns[N_COLUMNS] = {
-	[COL_START] = { "time_ns", "START", OUT_TIME, 0 },
-	[COL_DEVICE] = { "device", "DEVICE", OUT_STRING, 0 },
-	[COL_OP] = { "operation", "OPERATION", OUT_STRING, 0 },
-	[COL_FLAGS] = { "flags", "FLAGS", OUT_STRING, 0 },
-	[COL_SECTOR] = { "sector", "SECTOR", OUT_U64, 0 },
-	[COL_BYTES] = { "bytes", "BYTES", OUT_U64, 0 },
-	[COL_QUEUE] = { "queue_ns", "QUEUE", OUT_DURATION, 0 },
-	[COL_DEVICE_TIME] = { "device_ns", "IN DEVICE", OUT_DURATION, 0 },
-	[COL_TOTAL] = { "duration_ns", "TOTAL", OUT_DURATION, OUT_DETAIL },
-	[COL_PID] = { "pid", "PID", OUT_U64, 0 },
-	[COL_TID] = { "tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_COMM] = { "comm", "COMM", OUT_STRING, 0 },
-	[COL_CAUSE] = { "cause", "KNOWN AS", OUT_STRING, 0 },
-	[COL_SUBMITTER] = { "submitter", "SUBMITTER", OUT_STRING, 0 },
-	[COL_STATE] = { "state", "STATE", OUT_STRING, 0 },
-	[COL_ERROR] = { "error", "ERROR", OUT_STRING, 0 },
-	[COL_MERGES] = { "merges", "MERGED", OUT_U64, OUT_DETAIL },
-	[COL_END] = { "end_ns", NULL, OUT_TIME, OUT_DETAIL },
-	[COL_WAITED] = { "waited_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_DIRTIED] = { "dirtied_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	[COL_REQUEUES] = { "requeues", NULL, OUT_U64, OUT_DETAIL },
-	[COL_SUBMITTER_TID] = { "submitter_tid", NULL, OUT_U64, OUT_DETAIL },
-	[COL_INODE] = { "inode", NULL, OUT_ID, OUT_DETAIL },
-	[COL_CGROUP] = { "cgroup_id", NULL, OUT_ID, OUT_DETAIL },
-};
-
-static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
-
 static const char *value_name(unsigned int field, uint64_t value)
 {
 	const struct ebt_table *io = ebt_table_by_id(EBT_T_block_io);
@@ -104,45 +47,48 @@ struct listing {
 	uint64_t printed;
 };
 
-static void set_times(const struct ebt_row *row, struct out_value *values)
+#define REQUESTS(X)                                                                            \
+	X("time_ns", "START", OUT_TIME, out_u64(row->time > total ? row->time - total : 0))    \
+	X("device", "DEVICE", OUT_STRING, out_str(block_names_get(l->devices, device)->name))  \
+	X("operation", "OPERATION", OUT_STRING, out_cstr(block_op_name(ebt_block_io_op(row)))) \
+	X("flags", "FLAGS", OUT_STRING, out_str_if(text_str(&l->flags)))                       \
+	X("sector", "SECTOR", OUT_U64, out_u64(ebt_block_io_sector(row)))                      \
+	X("bytes", "BYTES", OUT_U64, out_u64(ebt_block_io_bytes(row)))                         \
+	X("queue_ns", "QUEUE", OUT_DURATION,                                                   \
+	  out_u64_if(in_device &&total >= in_device, total - in_device))                       \
+	X("device_ns", "IN DEVICE", OUT_DURATION, out_u64_if(in_device, in_device))            \
+	X("duration_ns", "TOTAL", OUT_DURATION, out_u64(total), OUT_DETAIL)                    \
+	X("pid", "PID", OUT_U64, out_u64_if(pid, pid))                                         \
+	X("tid", NULL, OUT_U64, out_tid(task), OUT_DETAIL)                                     \
+	X("comm", "COMM", OUT_STRING, last_name(l, task))                                      \
+	X("cause", "KNOWN AS", OUT_STRING,                                                     \
+	  out_cstr(value_name(EBT_F_block_io_cause, ebt_block_io_cause(row))))                 \
+	X("submitter", "SUBMITTER", OUT_STRING, last_name(l, submitter))                       \
+	X("state", "STATE", OUT_STRING,                                                        \
+	  out_cstr(value_name(EBT_F_block_io_state, ebt_block_io_state(row))))                 \
+	X("error", "ERROR", OUT_STRING,                                                        \
+	  error ? out_cstr(errno_name(error) ?: "unknown") : out_null())                       \
+	X("merges", "MERGED", OUT_U64, out_u64(ebt_block_io_merges(row)), OUT_DETAIL)          \
+	X("end_ns", NULL, OUT_TIME, out_u64(row->time), OUT_DETAIL)                            \
+	X("waited_ns", NULL, OUT_DURATION, out_u64_if(waited, waited), OUT_DETAIL)             \
+	X("dirtied_ns", NULL, OUT_DURATION, out_u64_if(dirtied, dirtied), OUT_DETAIL)          \
+	X("requeues", NULL, OUT_U64, out_u64(ebt_block_io_requeues(row)), OUT_DETAIL)          \
+	X("submitter_tid", NULL, OUT_U64, out_tid(submitter), OUT_DETAIL)                      \
+	X("inode", NULL, OUT_ID, out_u64(ebt_block_io_inode(row)), OUT_DETAIL)                 \
+	X("cgroup_id", NULL, OUT_ID, out_u64(ebt_block_io_cgroup(row)), OUT_DETAIL)
+
+static struct out_value last_name(const struct listing *l, const struct ebt_task *task)
 {
-	uint64_t total = ebt_block_io_duration(row);
-	uint64_t device = ebt_block_io_device(row);
-	uint64_t waited = ebt_block_io_waited(row);
-	uint64_t dirtied = ebt_block_io_dirtied(row);
-
-	values[COL_START] = out_u64(row->time > total ? row->time - total : 0);
-	values[COL_END] = out_u64(row->time);
-	values[COL_TOTAL] = out_u64(total);
-	values[COL_DEVICE_TIME] = out_u64_if(device, device);
-	values[COL_QUEUE] = device && total >= device ? out_u64(total - device) : out_null();
-	values[COL_WAITED] = waited ? out_u64(waited) : out_null();
-	values[COL_DIRTIED] = dirtied ? out_u64(dirtied) : out_null();
-}
-
-static void set_tasks(const struct listing *l, const struct ebt_row *row, struct out_value *values)
-{
-	const struct ebt_task *task = ebt_block_io_task(row);
-	const struct ebt_task *submitter = ebt_block_io_submitter(row);
-	uint64_t pid = ebt_block_io_pid(row);
-
-	values[COL_PID] = pid ? out_u64(pid) : out_null();
-	if (task) {
-		values[COL_TID] = out_u64(task->tid);
-		values[COL_COMM] = out_str(names_task(l->tasks, task));
-	}
-	if (submitter) {
-		values[COL_SUBMITTER] = out_str(names_task(l->tasks, submitter));
-		values[COL_SUBMITTER_TID] = out_u64(submitter->tid);
-	}
-	values[COL_CAUSE] = out_cstr(value_name(EBT_F_block_io_cause, ebt_block_io_cause(row)));
+	return task ? out_str(names_task(l->tasks, task)) : out_null();
 }
 
 static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 {
-	uint64_t error = ebt_block_io_error(row);
-	const char *error_name = error ? errno_name(error) : NULL;
-	struct out_value values[N_COLUMNS] = { [0 ... N_COLUMNS - 1] = { .null = true } };
+	const struct ebt_task *task = ebt_block_io_task(row);
+	const struct ebt_task *submitter = ebt_block_io_submitter(row);
+	uint64_t total = ebt_block_io_duration(row), in_device = ebt_block_io_device(row);
+	uint64_t waited = ebt_block_io_waited(row), dirtied = ebt_block_io_dirtied(row);
+	uint64_t pid = ebt_block_io_pid(row), error = ebt_block_io_error(row);
 	struct ebt_error *err;
 	uint32_t device;
 
@@ -150,24 +96,10 @@ static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 			     (uint32_t)ebt_block_io_dev_minor(row), &device);
 	if (err)
 		return err;
-	set_times(row, values);
-	set_tasks(l, row, values);
 	text_clear(&l->flags);
 	add_flags(&l->flags, ebt_block_io_flags(row));
-	values[COL_DEVICE] = out_str(block_names_get(l->devices, device)->name);
-	values[COL_OP] = out_cstr(block_op_name(ebt_block_io_op(row)));
-	values[COL_FLAGS] = l->flags.len ? out_cstr(text_get(&l->flags)) : out_null();
-	values[COL_SECTOR] = out_u64(ebt_block_io_sector(row));
-	values[COL_BYTES] = out_u64(ebt_block_io_bytes(row));
-	values[COL_STATE] = out_cstr(value_name(EBT_F_block_io_state, ebt_block_io_state(row)));
-	if (error)
-		values[COL_ERROR] = out_cstr(error_name ? error_name : "unknown");
-	values[COL_MERGES] = out_u64(ebt_block_io_merges(row));
-	values[COL_REQUEUES] = out_u64(ebt_block_io_requeues(row));
-	values[COL_INODE] = out_u64(ebt_block_io_inode(row));
-	values[COL_CGROUP] = out_u64(ebt_block_io_cgroup(row));
 	l->printed++;
-	return out_row(l->report->out, 0, values);
+	return out_row(l->report->out, 0, OUT_VALUES(REQUESTS));
 }
 
 static struct ebt_error *put_rows(struct listing *l)
@@ -194,6 +126,7 @@ static struct ebt_error *put_rows(struct listing *l)
 struct ebt_error *block_trace(struct report *report)
 {
 	_cleanup_(block_names_destroyp) struct block_names *devices = NULL;
+	const struct out_table table = OUT_TABLE_OF("rows", REQUESTS, .flags = OUT_STREAM);
 	struct listing l = { .report = report, .flags = TEXT_INIT };
 	struct ebt_error *err;
 

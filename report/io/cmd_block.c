@@ -273,16 +273,19 @@ static double busy_percent(const struct block_depth_span *span)
 	return length ? 100.0 * (double)span->busy_ns / (double)length : 0;
 }
 
+#define DEPTHS(X)                                                                      \
+	X("from_ns", "FROM", OUT_TIME, out_u64(s->from_ns))                            \
+	X("to_ns", "TO", OUT_TIME, out_u64(s->to_ns))                                  \
+	X("device", "DEVICE", OUT_STRING, out_str(block_names_get(b->names, d)->name)) \
+	X("depth_mean", "DEPTH", OUT_FLOAT, out_f64(s->mean))                          \
+	X("depth_max", "MAX", OUT_U64, out_u64(s->max))                                \
+	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(busy_percent(s)))
+
 static struct ebt_error *put_depths(struct block *b)
 {
-	static const struct out_column columns[] = {
-		{ "from_ns", "FROM", OUT_TIME, 0 },    { "to_ns", "TO", OUT_TIME, 0 },
-		{ "device", "DEVICE", OUT_STRING, 0 }, { "depth_mean", "DEPTH", OUT_FLOAT, 0 },
-		{ "depth_max", "MAX", OUT_U64, 0 },    { "busy_percent", "BUSY-%", OUT_PERCENT, 0 },
-	};
-	static const struct out_table table =
-		OUT_TABLE("depths", columns, .title = "\nRequests at a time",
-			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("depths", DEPTHS, .title = "\nRequests at a time",
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	uint64_t from = trace_from_ns(b->report->trace), to = trace_to_ns(b->report->trace);
 	size_t n = b->report->options->interval_ns ? 1 : DEPTH_SPANS;
 	struct block_depth_span spans[DEPTH_SPANS], *s;
@@ -295,12 +298,7 @@ static struct ebt_error *put_depths(struct block *b)
 			continue;
 		depth_spans(b, d, n, spans);
 		for (s = spans; !err && s < spans + n; s++)
-			err = out_row(out, 0,
-				      (struct out_value[]){
-					      out_u64(s->from_ns), out_u64(s->to_ns),
-					      out_str(block_names_get(b->names, d)->name),
-					      out_f64(s->mean), out_u64(s->max),
-					      out_f64(busy_percent(s)) });
+			err = out_row(out, 0, OUT_VALUES(DEPTHS));
 	}
 	return err ? err : out_end(out);
 }

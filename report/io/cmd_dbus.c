@@ -44,8 +44,7 @@ static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_g
 
 static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_model *model)
 {
-	static const struct out_column columns[] = { CALLS(OUT_COLUMN) };
-	static const struct out_table table = OUT_TABLE("rows", columns);
+	const struct out_table table = OUT_TABLE_OF("rows", CALLS);
 	size_t n;
 	const struct dbus_group *groups = dbus_model_calls(model, &n);
 
@@ -62,8 +61,7 @@ static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_
 
 static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbus_model *model)
 {
-	static const struct out_column columns[] = { SIGNALS(OUT_COLUMN) };
-	static const struct out_table table = OUT_TABLE("signals", columns, .flags = OUT_FIXED);
+	const struct out_table table = OUT_TABLE_OF("signals", SIGNALS, .flags = OUT_FIXED);
 	size_t n;
 	const struct dbus_group *groups = dbus_model_signals(model, &n);
 
@@ -132,8 +130,7 @@ static struct ebt_error *put_message(void *arg, const struct ebt_row *row)
 
 static struct ebt_error *put_messages(struct dbus_view *v)
 {
-	static const struct out_column columns[] = { MESSAGES(OUT_COLUMN) };
-	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+	const struct out_table table = OUT_TABLE_OF("rows", MESSAGES, .flags = OUT_KEEP_ORDER);
 	_cleanup_(dbus_pairs_deinit) struct dbus_pairs pairs = { 0 };
 	struct ebt_error *err = out_begin(v->out, &table);
 

@@ -70,29 +70,6 @@ static const struct group_table sums = {
 
 /* --- connections --- */
 
-static const struct out_column connection_columns[] = {
-	{ "time_ns", "TIME", OUT_TIME, 0 },
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "kind", "KIND", OUT_STRING, 0 },
-	{ "local", "LOCAL", OUT_STRING, OUT_TEXT_ONLY },
-	{ "remote", "REMOTE", OUT_STRING, OUT_TEXT_ONLY },
-	{ "saddr", NULL, OUT_STRING, OUT_DETAIL },
-	{ "sport", NULL, OUT_U64, OUT_DETAIL },
-	{ "daddr", NULL, OUT_STRING, OUT_DETAIL },
-	{ "dport", NULL, OUT_U64, OUT_DETAIL },
-	{ "latency_ns", "LATENCY", OUT_DURATION, 0 },
-	{ "result", "RESULT", OUT_STRING, 0 },
-	{ "duration_ns", "DURATION", OUT_DURATION, 0, 130 },
-	{ "tx_bytes", "SENT", OUT_BYTES, 0, 112 },
-	{ "rx_bytes", "RECEIVED", OUT_BYTES, 0, 112 },
-	{ "retransmits", "RETRANS", OUT_U64, OUT_OPTIONAL },
-	{ "resets", NULL, OUT_U64, OUT_DETAIL },
-	{ "srtt_ns", NULL, OUT_DURATION, OUT_DETAIL },
-	{ "netns", NULL, OUT_U64, OUT_DETAIL },
-	{ "cookie", NULL, OUT_ID, OUT_DETAIL },
-};
-
 static const char *kind_name(uint32_t kind)
 {
 	const struct ebt_table *table = ebt_table_by_id(EBT_T_net_connection);
@@ -115,47 +92,50 @@ static void add_result(struct text *text, const struct net_connection *n)
 		text_cstr(text, n->ended ? "closed" : "open");
 }
 
+#define CONNECTIONS(X)                                                                             \
+	X("time_ns", "TIME", OUT_TIME, out_u64(n->time))                                           \
+	X("pid", "PID", OUT_U64, out_pid(n->task))                                                 \
+	X("comm", "COMM", OUT_STRING,                                                              \
+	  n->task ? out_str(names_process(c->names, n->task)) : out_null(), OUT_FLEX)              \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(n->kind)))                                \
+	X("local", "LOCAL", OUT_STRING, out_cstr(text_get(&local)), OUT_TEXT_ONLY)                 \
+	X("remote", "REMOTE", OUT_STRING, out_cstr(text_get(&remote)), OUT_TEXT_ONLY)              \
+	X("saddr", NULL, OUT_STRING, out_cstr(text_get(&saddr)), OUT_DETAIL)                       \
+	X("sport", NULL, OUT_U64, out_u64(n->sport), OUT_DETAIL)                                   \
+	X("daddr", NULL, OUT_STRING, out_cstr(text_get(&daddr)), OUT_DETAIL)                       \
+	X("dport", NULL, OUT_U64, out_u64(n->dport), OUT_DETAIL)                                   \
+	X("latency_ns", "LATENCY", OUT_DURATION, out_u64_if(timed, n->latency))                    \
+	X("result", "RESULT", OUT_STRING, out_cstr(text_get(&result)))                             \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64_if(n->ended, n->duration), 0, 130)      \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64_if(n->ended, n->bytes_sent - n->bytes_resent), 0, \
+	  112)                                                                                     \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64_if(n->ended, n->bytes_received), 0, 112)      \
+	X("retransmits", "RETRANS", OUT_U64, out_u64(n->retransmits), OUT_OPTIONAL)                \
+	X("resets", NULL, OUT_U64, out_u64(n->resets), OUT_DETAIL)                                 \
+	X("srtt_ns", NULL, OUT_DURATION, out_u64_if(n->ended, (uint64_t)n->srtt_us * 1000),        \
+	  OUT_DETAIL)                                                                              \
+	X("netns", NULL, OUT_U64, out_u64(n->netns), OUT_DETAIL)                                   \
+	X("cookie", NULL, OUT_ID, out_u64(n->cookie), OUT_DETAIL)
+
 static struct ebt_error *put_connection(struct net_command *c, const struct net_connection *n)
 {
 	_cleanup_text_ struct text local = TEXT_INIT, remote = TEXT_INIT, result = TEXT_INIT;
 	_cleanup_text_ struct text saddr = TEXT_INIT, daddr = TEXT_INIT;
-	bool ended = n->ended, timed = n->kind < EBT_V_net_connection_kind_there;
+	bool timed = n->kind < EBT_V_net_connection_kind_there;
 
 	net_add_endpoint(&local, n->saddr.bytes, n->saddr.len, n->sport);
 	net_add_endpoint(&remote, n->daddr.bytes, n->daddr.len, n->dport);
 	net_add_address(&saddr, n->saddr.bytes, n->saddr.len);
 	net_add_address(&daddr, n->daddr.bytes, n->daddr.len);
 	add_result(&result, n);
-	return out_row(c->out, 0,
-		       (struct out_value[]){
-			       out_u64(n->time),
-			       n->task ? out_u64(n->task->pid) : out_null(),
-			       n->task ? out_str(names_process(c->names, n->task)) : out_null(),
-			       out_cstr(kind_name(n->kind)),
-			       out_cstr(text_get(&local)),
-			       out_cstr(text_get(&remote)),
-			       out_cstr(text_get(&saddr)),
-			       out_u64(n->sport),
-			       out_cstr(text_get(&daddr)),
-			       out_u64(n->dport),
-			       timed ? out_u64(n->latency) : out_null(),
-			       out_cstr(text_get(&result)),
-			       ended ? out_u64(n->duration) : out_null(),
-			       ended ? out_u64(n->bytes_sent - n->bytes_resent) : out_null(),
-			       ended ? out_u64(n->bytes_received) : out_null(),
-			       out_u64(n->retransmits),
-			       out_u64(n->resets),
-			       ended ? out_u64((uint64_t)n->srtt_us * 1000) : out_null(),
-			       out_u64(n->netns),
-			       out_u64(n->cookie),
-		       });
+	return out_row(c->out, 0, OUT_VALUES(CONNECTIONS));
 }
 
 static struct ebt_error *put_connections(struct net_command *c)
 {
-	static const struct out_table table =
-		OUT_TABLE("connections", connection_columns, .title = "\nConnections",
-			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("connections", CONNECTIONS, .title = "\nConnections",
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	bool all = out_format(c->out) != FORMAT_TABLE || options_flag(c->report->options, "all");
 	const struct net_connection *connections;
 	size_t n, shown = 0, hidden = 0;
@@ -182,26 +162,6 @@ static struct ebt_error *put_connections(struct net_command *c)
 
 /* --- devices --- */
 
-static const struct out_column interface_columns[] = {
-	{ "device", "DEVICE", OUT_STRING, OUT_FLEX },
-	{ "netns", "NAMESPACE", OUT_U64, OUT_OPTIONAL },
-	{ "rx_bytes", "RECEIVED", OUT_BYTES, 0 },
-	{ "rx_packets", "PACKETS", OUT_U64, 0 },
-	{ "rx_bytes_per_s", "PER-S", OUT_BYTES, 0 },
-	{ "tx_bytes", "SENT", OUT_BYTES, 0 },
-	{ "tx_packets", "PACKETS", OUT_U64, 0 },
-	{ "tx_bytes_per_s", "PER-S", OUT_BYTES, 0 },
-	{ "tx_dropped", "DROPPED", OUT_U64, OUT_OPTIONAL },
-	{ "queue_p50_ns", "QUEUE-P50", OUT_DURATION, 0 },
-	{ "queue_p99_ns", "P99", OUT_DURATION, 0 },
-	{ "queue_max_ns", "MAX", OUT_DURATION, 0 },
-	{ "rx_segments", NULL, OUT_U64, OUT_DETAIL },
-	{ "tx_segments", NULL, OUT_U64, OUT_DETAIL },
-	{ "queue_count", NULL, OUT_U64, OUT_DETAIL },
-	{ "queue_unknown", NULL, OUT_U64, OUT_DETAIL },
-	{ "ifindex", NULL, OUT_U64, OUT_DETAIL },
-};
-
 static uint64_t per_second(const struct trace *trace, uint64_t bytes)
 {
 	uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace);
@@ -209,44 +169,42 @@ static uint64_t per_second(const struct trace *trace, uint64_t bytes)
 	return to > from ? (uint64_t)((double)bytes * 1e9 / (double)(to - from)) : 0;
 }
 
+#define INTERFACES(X)                                                                    \
+	X("device", "DEVICE", OUT_STRING,                                                \
+	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX)        \
+	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL)                \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes))                       \
+	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets))                      \
+	X("rx_bytes_per_s", "PER-S", OUT_BYTES, out_u64(per_second(trace, n->rx_bytes))) \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes))                           \
+	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets))                      \
+	X("tx_bytes_per_s", "PER-S", OUT_BYTES, out_u64(per_second(trace, n->tx_bytes))) \
+	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL)        \
+	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&n->queue, 50))      \
+	X("queue_p99_ns", "P99", OUT_DURATION, out_percentile(&n->queue, 99))            \
+	X("queue_max_ns", "MAX", OUT_DURATION, out_maximum(&n->queue))                   \
+	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL)             \
+	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL)             \
+	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL)             \
+	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL)            \
+	X("ifindex", NULL, OUT_U64, out_u64(n->ifindex), OUT_DETAIL)
+
 static struct ebt_error *put_interface(struct net_command *c, const struct net_interface *n)
 {
 	_cleanup_text_ struct text number = TEXT_INIT;
 	const struct trace *trace = c->report->trace;
-	const struct histogram *queue = &n->queue;
 
 	if (!n->rx_packets && !n->tx_packets && !n->tx_dropped)
 		return NULL;
 	text_printf(&number, "#%" PRIu32, n->ifindex);
-	if (text_error(&number))
-		return text_error(&number);
-	return out_row(c->out, 0,
-		       (struct out_value[]){
-			       n->name.len ? out_str(n->name) : out_cstr(text_get(&number)),
-			       out_u64(n->netns),
-			       out_u64(n->rx_bytes),
-			       out_u64(n->rx_packets),
-			       out_u64(per_second(trace, n->rx_bytes)),
-			       out_u64(n->tx_bytes),
-			       out_u64(n->tx_packets),
-			       out_u64(per_second(trace, n->tx_bytes)),
-			       out_u64(n->tx_dropped),
-			       out_percentile(queue, 50),
-			       out_percentile(queue, 99),
-			       out_maximum(queue),
-			       out_u64(n->rx_segments),
-			       out_u64(n->tx_segments),
-			       out_u64(queue->count),
-			       out_u64(n->tx_no_time),
-			       out_u64(n->ifindex),
-		       });
+	return text_error(&number) ? text_error(&number)
+				   : out_row(c->out, 0, OUT_VALUES(INTERFACES));
 }
 
 static struct ebt_error *put_interfaces(struct net_command *c)
 {
-	static const struct out_table table =
-		OUT_TABLE("interfaces", interface_columns, .title = "\nDevices",
-			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table = OUT_TABLE_OF("interfaces", INTERFACES, .title = "\nDevices",
+						    .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	size_t n;
 	const struct net_interface *interfaces = net_model_interfaces(c->model, &n);
 
@@ -273,31 +231,22 @@ static struct ebt_error *put_histogram(struct net_command *c)
 
 /* --- all together --- */
 
+#define TOTALS(X)                                                                         \
+	X("connects", "CONNECTS", OUT_U64, out_u64(t->connects))                          \
+	X("connects_failed", "FAILED", OUT_U64, out_u64(t->failed))                       \
+	X("accepts", "ACCEPTS", OUT_U64, out_u64(t->accepts))                             \
+	X("retransmits", "RETRANSMITS", OUT_U64, out_u64(t->retransmits))                 \
+	X("retransmits_synack", "OF-SYN-ACK", OUT_U64, out_u64(t->synacks))               \
+	X("resets_sent", "RESETS-SENT", OUT_U64, out_u64(t->resets - t->resets_received)) \
+	X("resets_received", "RECEIVED", OUT_U64, out_u64(t->resets_received))
+
 static struct ebt_error *put_totals(struct net_command *c)
 {
-	static const struct out_column columns[] = {
-		{ "connects", "CONNECTS", OUT_U64, 0 },
-		{ "connects_failed", "FAILED", OUT_U64, 0 },
-		{ "accepts", "ACCEPTS", OUT_U64, 0 },
-		{ "retransmits", "RETRANSMITS", OUT_U64, 0 },
-		{ "retransmits_synack", "OF-SYN-ACK", OUT_U64, 0 },
-		{ "resets_sent", "RESETS-SENT", OUT_U64, 0 },
-		{ "resets_received", "RECEIVED", OUT_U64, 0 },
-	};
-	static const struct out_table table =
-		OUT_TABLE("totals", columns, .title = "\nTCP", .flags = OUT_FIXED);
+	const struct out_table table =
+		OUT_TABLE_OF("totals", TOTALS, .title = "\nTCP", .flags = OUT_FIXED);
 	const struct net_sum *t = grouping_all(c->g);
-	struct ebt_error *err;
 
-	err = out_begin(c->out, &table);
-	if (!err)
-		err = out_row(c->out, 0,
-			      (struct out_value[]){ out_u64(t->connects), out_u64(t->failed),
-						    out_u64(t->accepts), out_u64(t->retransmits),
-						    out_u64(t->synacks),
-						    out_u64(t->resets - t->resets_received),
-						    out_u64(t->resets_received) });
-	return err ? err : out_end(c->out);
+	return out_rows(c->out, &table, 1, i, out_row(c->out, 0, OUT_VALUES(TOTALS)));
 }
 
 static struct ebt_error *put_all(struct net_command *c)

@@ -29,14 +29,6 @@ struct net_event {
 	struct text what;
 };
 
-static const struct out_column columns[] = {
-	{ "time_ns", "TIME", OUT_TIME, 0 },  { "pid", "PID", OUT_U64, 0 },
-	{ "tid", "TID", OUT_U64, 0 },	     { "comm", "COMM", OUT_STRING, 0 },
-	{ "event", "EVENT", OUT_STRING, 0 }, { "device", "DEVICE", OUT_STRING, 0 },
-	{ "bytes", "BYTES", OUT_U64, 0 },    { "duration_ns", "TIME", OUT_DURATION, 0 },
-	{ "what", "WHAT", OUT_STRING, 0 },   { "cookie", "SOCKET", OUT_ID, 0 },
-};
-
 /* The name of an enum's value in this file, or its number. */
 static void add_value(struct text *text, const struct ebt_row *row, unsigned int field)
 {
@@ -177,6 +169,18 @@ static void put_line(struct events *s, const struct ebt_row *row, const struct n
 	fwrite(text_get(&s->line), 1, s->line.len, out_file(s->report->out));
 }
 
+#define EVENTS(X)                                                                        \
+	X("time_ns", "TIME", OUT_TIME, out_u64(row->time))                               \
+	X("pid", "PID", OUT_U64, out_pid(task))                                          \
+	X("tid", "TID", OUT_U64, out_tid(task))                                          \
+	X("comm", "COMM", OUT_STRING, out_comm(task))                                    \
+	X("event", "EVENT", OUT_STRING, out_cstr(e->name))                               \
+	X("device", "DEVICE", OUT_STRING, out_str_if(text_str(&device)))                 \
+	X("bytes", "BYTES", OUT_U64, out_u64_if(e->has_bytes, e->bytes))                 \
+	X("duration_ns", "TIME", OUT_DURATION, out_u64_if(e->has_duration, e->duration)) \
+	X("what", "WHAT", OUT_STRING, out_cstr(text_get(&what)))                         \
+	X("cookie", "SOCKET", OUT_ID, out_u64_if(cookie, cookie))
+
 static struct ebt_error *put(struct events *s, const struct ebt_row *row, const struct net_event *e,
 			     uint64_t cookie, const struct ebt_task *task)
 {
@@ -199,17 +203,7 @@ static struct ebt_error *put(struct events *s, const struct ebt_row *row, const 
 		put_line(s, row, e, task, &device, &what);
 		return text_error(&s->line);
 	}
-	return out_row(s->report->out, 0,
-		       (struct out_value[]){
-			       out_u64(row->time), task ? out_u64(task->pid) : out_null(),
-			       task ? out_u64(task->tid) : out_null(),
-			       task ? out_str(task->comm) : out_null(), out_cstr(e->name),
-			       device.len
-				       ? out_str((struct ebt_str){ text_get(&device), device.len })
-				       : out_null(),
-			       e->has_bytes ? out_u64(e->bytes) : out_null(),
-			       e->has_duration ? out_u64(e->duration) : out_null(),
-			       out_cstr(text_get(&what)), cookie ? out_u64(cookie) : out_null() });
+	return out_row(s->report->out, 0, OUT_VALUES(EVENTS));
 }
 
 static struct ebt_error *put_row(struct events *s, const struct ebt_row *row)
@@ -255,7 +249,7 @@ static struct ebt_error *put_rows(struct events *s)
 
 struct ebt_error *net_trace(struct report *report)
 {
-	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
+	const struct out_table table = OUT_TABLE_OF("rows", EVENTS, .flags = OUT_STREAM);
 	_cleanup_(net_model_destroyp) struct net_model *model = NULL;
 	bool is_table = out_format(report->out) != FORMAT_TABLE;
 	struct events s = { .report = report };

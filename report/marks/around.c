@@ -145,9 +145,8 @@ static struct ebt_error *put_time_row(const struct around_view *v, const char *w
 
 static struct ebt_error *put_time(const struct around_view *v)
 {
-	static const struct out_column columns[] = { STATES(OUT_COLUMN) };
-	static const struct out_table table =
-		OUT_TABLE("states", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("states", STATES, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const whats[WALL_N_KINDS] = {
 		[WALL_CPU] = "on a CPU",	  [WALL_RUNQUEUE] = "woken, no CPU yet",
 		[WALL_PREEMPTED] = "preempted",	  [WALL_SLEEP] = "asleep",
@@ -197,9 +196,8 @@ static struct ebt_error *put_call(const struct around_view *v, const struct sysc
 
 static struct ebt_error *put_calls(const struct around_view *v)
 {
-	static const struct out_column columns[] = { CALLS(OUT_COLUMN) };
-	static const struct out_table table =
-		OUT_TABLE("syscalls", columns, .title = "", .flags = OUT_FIXED);
+	const struct out_table table =
+		OUT_TABLE_OF("syscalls", CALLS, .title = "", .flags = OUT_FIXED);
 	size_t n;
 	const struct syscall_stat *stats = syscall_model_stats(around_syscalls(v->around), &n);
 
@@ -216,9 +214,8 @@ static struct ebt_error *put_calls(const struct around_view *v)
 
 static struct ebt_error *put_events(const struct around_view *v)
 {
-	static const struct out_column columns[] = { EVENTS(OUT_COLUMN) };
-	static const struct out_table table =
-		OUT_TABLE("events", columns, .title = "", .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("events", EVENTS, .title = "", .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const names[AROUND_N_EVENTS] = { "minor fault", "major fault",
 							    "block I/O" };
 	const struct around_events *events = around_events(v->around);
@@ -287,8 +284,7 @@ static struct ebt_error *put_function(const struct around_view *v, const struct 
 
 static struct ebt_error *put_functions(const struct around_view *v)
 {
-	static const struct out_column columns[] = { FUNCTIONS(OUT_COLUMN) };
-	static const struct out_table table = OUT_TABLE("rows", columns, .title = "");
+	const struct out_table table = OUT_TABLE_OF("rows", FUNCTIONS, .title = "");
 	const struct calltree *tree = wall_tree(around_wall(v->around));
 	uint32_t n_funcs;
 	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
@@ -364,8 +360,7 @@ static struct ebt_error *put_slow(const struct around_view *v, const struct arou
 
 static struct ebt_error *put_slowest(const struct around_view *v)
 {
-	static const struct out_column columns[] = { SLOWEST(OUT_COLUMN) };
-	static const struct out_table table = OUT_TABLE("rows", columns, .title = "");
+	const struct out_table table = OUT_TABLE_OF("rows", SLOWEST, .title = "");
 	const struct names *names;
 	uint32_t n;
 	const struct around_slow *slow = around_slowest(v->around, &n);

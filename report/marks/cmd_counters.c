@@ -82,8 +82,6 @@ static struct out_value cell(struct text *text, bool known, const struct counter
 	X("delta_text", "DELTA", OUT_STRING, cell(&t.list[4], grows, c, c->delta, false),         \
 	  FOR_PEOPLE)
 
-static const struct out_column columns[] = { COUNTERS(OUT_COLUMN) };
-
 static struct ebt_error *put_row(struct counters_view *v, const struct counter *c)
 {
 	__attribute__((cleanup(cells_deinit))) struct counter_cells t = { 0 };
@@ -96,7 +94,7 @@ static struct ebt_error *put_row(struct counters_view *v, const struct counter *
 static struct ebt_error *put_table(struct counters_view *v, const struct counter *const *counters,
 				   size_t n)
 {
-	static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+	const struct out_table table = OUT_TABLE_OF("rows", COUNTERS, .flags = OUT_KEEP_ORDER);
 
 	return out_rows(v->report->out, &table, n, i, put_row(v, counters[i]));
 }

@@ -180,8 +180,7 @@ static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e
 	X("message", "MESSAGE", OUT_STRING, out_str(e->message))                       \
 	X("cut", "CUT", OUT_U64, out_u64_if(e->cut, e->cut))
 
-static const struct out_column columns[] = { LINES(OUT_COLUMN) };
-static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_STREAM);
+static const struct out_table table = OUT_TABLE_OF("rows", LINES, .flags = OUT_STREAM);
 
 static struct ebt_error *put_row(const struct logs_view *v, const struct log_entry *e)
 {

@@ -126,8 +126,6 @@ static struct out_value late_text(struct text *text, bool known, int64_t late)
 	  OUT_TEXT_ONLY | OUT_RIGHT)                                                        \
 	MARKS_COLUMNS(X)
 
-static const struct out_column columns[] = { MARKS(OUT_COLUMN) };
-
 static struct ebt_error *put(const struct series *s, size_t i, struct text *process,
 			     struct text *late_cell)
 {
@@ -149,7 +147,7 @@ static struct ebt_error *put_marks(const struct series *s)
 {
 	_cleanup_text_ struct text process = TEXT_INIT, late = TEXT_INIT;
 	const struct options *o = s->report->options;
-	struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+	struct out_table table = OUT_TABLE_OF("rows", MARKS, .flags = OUT_KEEP_ORDER);
 	size_t n = marks_n(s->marks);
 
 	if (!o->sort && o->top && o->top < n)
@@ -197,9 +195,8 @@ static size_t collect(const struct series *s, bool gaps, uint64_t *list)
 
 static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 {
-	static const struct out_column figure_columns[] = { FIGURES(OUT_COLUMN) };
-	static const struct out_table table =
-		OUT_TABLE("figures", figure_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("figures", FIGURES, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
 	out_printf(s->report->out, "\n");
@@ -220,9 +217,8 @@ static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 
 static struct ebt_error *put_late(const struct series *s)
 {
-	static const struct out_column late_columns[] = { LATE(OUT_COLUMN) };
-	static const struct out_table table =
-		OUT_TABLE("late", late_columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("late", LATE, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
 	uint64_t step = 1000;
 

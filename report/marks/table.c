@@ -16,8 +16,6 @@
 	X("origin", NULL, OUT_STRING, out_cstr(mark_origin_name(mark->origin)), OUT_DETAIL)    \
 	X("kind", NULL, OUT_STRING, out_cstr(mark_kind_name(mark)), OUT_DETAIL)
 
-static const struct out_column columns[] = { MARKS(OUT_COLUMN) };
-
 /* Which marks come in which order: all of them by start, but for --sort and --top. */
 struct mark_order {
 	const struct marks *marks;
@@ -97,7 +95,7 @@ struct ebt_error *marks_table(struct report *report, const struct marks *marks)
 {
 	__attribute__((cleanup(order_deinit))) struct mark_order order = { .marks = marks };
 	_cleanup_text_ struct text text = TEXT_INIT;
-	struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
+	struct out_table table = OUT_TABLE_OF("rows", MARKS, .flags = OUT_KEEP_ORDER);
 	struct ebt_error *err = order_init(&order, report->options);
 
 	if (err)

@@ -2,7 +2,6 @@
 /* Marks in order of time, a line each: nested, with a bar that says when. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
@@ -103,29 +102,26 @@ static void make_bar(const struct waterfall *w, const struct mark *mark, struct 
 	}
 }
 
-#define MARKS(X)                                                                            \
-	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                               \
-	X("duration_ns", "DURATION", OUT_DURATION,                                          \
-	  out_u64_if(mark->kind == MARK_SPAN, mark_duration(mark)))                         \
-	X("level", NULL, OUT_U64, out_u64(depth), OUT_DETAIL)                               \
-	X("cpu", NULL, OUT_U64, out_u64_if(mark->cpu != UINT32_MAX, mark->cpu), OUT_DETAIL) \
-	X("pid", NULL, OUT_U64, out_pid(mark->task), OUT_DETAIL)                            \
-	X("tid", NULL, OUT_U64, out_tid(mark->task), OUT_DETAIL)                            \
-	X("comm", NULL, OUT_STRING,                                                         \
-	  mark->task ? out_str(names_task(w->names, mark->task)) : out_null(), OUT_DETAIL)  \
-	X("process", "PROCESS", OUT_STRING, marks_process(mark->task, &process),            \
-	  OUT_TEXT_ONLY | OUT_FLEX)                                                         \
-	X("group", NULL, OUT_STRING, out_cstr(name->group), OUT_DETAIL)                     \
-	X("name", NULL, OUT_STRING, out_cstr(name->name), OUT_DETAIL)                       \
-	X("message", NULL, OUT_STRING, out_str(marks_message(w->marks, mark)), OUT_DETAIL)  \
-	X("kind", NULL, OUT_STRING, out_cstr(mark_kind_name(mark)), OUT_DETAIL)             \
-	X("origin", NULL, OUT_STRING, out_cstr(mark_origin_name(mark->origin)), OUT_DETAIL) \
-	X("open", NULL, OUT_BOOL, out_u64(mark->open != 0), OUT_DETAIL)                     \
-	X("mark", "MARK", OUT_STRING, out_cstr(text_get(&label)), OUT_TEXT_ONLY | OUT_FLEX) \
-	X("bar", NULL, OUT_STRING, out_cstr(text_get(&bar)), OUT_TEXT_ONLY)
-
-static const struct out_column columns[] = { MARKS(OUT_COLUMN) };
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define MARKS(X)                                                                                 \
+	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                                    \
+	X("duration_ns", "DURATION", OUT_DURATION,                                               \
+	  out_u64_if(mark->kind == MARK_SPAN, mark_duration(mark)))                              \
+	X("level", NULL, OUT_U64, out_u64(depth), OUT_DETAIL)                                    \
+	X("cpu", NULL, OUT_U64, out_u64_if(mark->cpu != UINT32_MAX, mark->cpu), OUT_DETAIL)      \
+	X("pid", NULL, OUT_U64, out_pid(mark->task), OUT_DETAIL)                                 \
+	X("tid", NULL, OUT_U64, out_tid(mark->task), OUT_DETAIL)                                 \
+	X("comm", NULL, OUT_STRING,                                                              \
+	  mark->task ? out_str(names_task(w->names, mark->task)) : out_null(), OUT_DETAIL)       \
+	X("process", "PROCESS", OUT_STRING, marks_process(mark->task, &process),                 \
+	  OUT_TEXT_ONLY | OUT_FLEX)                                                              \
+	X("group", NULL, OUT_STRING, out_cstr(name->group), OUT_DETAIL)                          \
+	X("name", NULL, OUT_STRING, out_cstr(name->name), OUT_DETAIL)                            \
+	X("message", NULL, OUT_STRING, out_str(marks_message(w->marks, mark)), OUT_DETAIL)       \
+	X("kind", NULL, OUT_STRING, out_cstr(mark_kind_name(mark)), OUT_DETAIL)                  \
+	X("origin", NULL, OUT_STRING, out_cstr(mark_origin_name(mark->origin)), OUT_DETAIL)      \
+	X("open", NULL, OUT_BOOL, out_u64(mark->open != 0), OUT_DETAIL)                          \
+	X("mark", mark_header, OUT_STRING, out_cstr(text_get(&label)), OUT_TEXT_ONLY | OUT_FLEX) \
+	X("bar", axis, OUT_STRING, out_cstr(text_get(&bar)), OUT_TEXT_ONLY)
 
 static struct ebt_error *put_mark(const struct waterfall *w, const struct mark *mark,
 				  unsigned int depth)
@@ -182,23 +178,16 @@ static struct ebt_error *choose(struct waterfall *w, uint64_t top)
 	return err;
 }
 
-static struct ebt_error *put_table(struct waterfall *w)
+static struct ebt_error *put_table(struct waterfall *w, const char *axis)
 {
-	struct out_column shown[N_COLUMNS];
 	const bool kept =
 		w->shown || w->report->options->sort || marks_n(w->marks) <= MARKS_MAX_KEPT;
+	/* Columns of rows that nobody has seen yet are as wide as their header. */
+	const char *mark_header = kept ? "MARK" : "MARK                        ";
 	const struct out_table table =
-		OUT_TABLE("rows", shown, .flags = kept ? OUT_KEEP_ORDER : OUT_STREAM);
-	_cleanup_text_ struct text axis = TEXT_INIT;
+		OUT_TABLE_OF("rows", MARKS, .flags = kept ? OUT_KEEP_ORDER : OUT_STREAM);
 	struct ebt_error *err;
 
-	memcpy(shown, columns, sizeof(shown));
-	make_axis(w, &axis);
-	if (text_error(&axis))
-		return &ebt_enomem;
-	shown[N_COLUMNS - 1].header = text_get(&axis);
-	if (!kept) /* columns of rows that nobody has seen yet are as wide as their header */
-		shown[N_COLUMNS - 2].header = "MARK                        ";
 	err = out_begin(w->report->out, &table);
 	for (size_t i = 0; !err && i < marks_n(w->marks); i++) {
 		const struct mark *mark = marks_at(w->marks, i);
@@ -216,14 +205,18 @@ struct ebt_error *marks_waterfall(struct report *report, const struct marks *mar
 	unsigned int width = out_width(report->out) ? out_width(report->out) : DEFAULT_WIDTH;
 	struct waterfall w = { .report = report, .marks = marks };
 	const size_t n = marks_n(marks), top = report->options->top;
+	_cleanup_text_ struct text axis = TEXT_INIT;
 	struct ebt_error *err = trace_names(report->trace, &w.names);
 
 	w.slices = width > 90 ? width * 2 / 5 : 32;
 	marks_extent(report->trace, marks, &w.from, &w.to);
+	make_axis(&w, &axis);
+	if (!err)
+		err = text_error(&axis);
 	if (!err)
 		err = choose(&w, top);
 	if (!err)
-		err = put_table(&w);
+		err = put_table(&w, text_get(&axis));
 	if (!err && n)
 		out_printf(report->out,
 			   "\n[===]  a span, and |  one that is shorter than a column; *  an "

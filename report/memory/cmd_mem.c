@@ -10,34 +10,29 @@
 
 /* --- the machine --- */
 
-static const struct out_column system_columns[] = {
-	{ "time_ns", "AT s", OUT_TIME, 0 },
-	{ "total_bytes", "TOTAL", OUT_BYTES, 0 },
-	{ "free_bytes", "FREE", OUT_BYTES, 0 },
-	{ "available_bytes", "AVAILABLE", OUT_BYTES, 0 },
-	{ "cached_bytes", "CACHED", OUT_BYTES, 0 },
-	{ "anon_bytes", "ANON", OUT_BYTES, 0 },
-	{ "slab_bytes", "SLAB", OUT_BYTES, 0 },
-	{ "slab_unreclaimable_bytes", "UNRECLAIMABLE", OUT_BYTES, OUT_OPTIONAL },
-	{ "page_tables_bytes", "PAGE-TABLES", OUT_BYTES, OUT_OPTIONAL },
-	{ "swap_used_bytes", "SWAPPED", OUT_BYTES, OUT_OPTIONAL },
-};
+#define SYSTEM(X)                                                                                 \
+	X("time_ns", "AT s", OUT_TIME, out_u64(s->time))                                          \
+	X("total_bytes", "TOTAL", OUT_BYTES, out_u64(s->total))                                   \
+	X("free_bytes", "FREE", OUT_BYTES, out_u64(s->free))                                      \
+	X("available_bytes", "AVAILABLE", OUT_BYTES, out_u64(s->available))                       \
+	X("cached_bytes", "CACHED", OUT_BYTES, out_u64(s->cached))                                \
+	X("anon_bytes", "ANON", OUT_BYTES, out_u64(s->anon))                                      \
+	X("slab_bytes", "SLAB", OUT_BYTES, out_u64(s->slab))                                      \
+	X("slab_unreclaimable_bytes", "UNRECLAIMABLE", OUT_BYTES, out_u64(s->slab_unreclaimable), \
+	  OUT_OPTIONAL)                                                                           \
+	X("page_tables_bytes", "PAGE-TABLES", OUT_BYTES, out_u64(s->page_tables), OUT_OPTIONAL)   \
+	X("swap_used_bytes", "SWAPPED", OUT_BYTES, out_u64(s->swap_used), OUT_OPTIONAL)
 
 static struct ebt_error *put_moment(struct out *out, const struct mem_system *s)
 {
-	return out_row(out, 0,
-		       (struct out_value[]){ out_u64(s->time), out_u64(s->total), out_u64(s->free),
-					     out_u64(s->available), out_u64(s->cached),
-					     out_u64(s->anon), out_u64(s->slab),
-					     out_u64(s->slab_unreclaimable),
-					     out_u64(s->page_tables), out_u64(s->swap_used) });
+	return out_row(out, 0, OUT_VALUES(SYSTEM));
 }
 
 static struct ebt_error *put_system(struct out *out, const struct mem_model *m)
 {
-	static const struct out_table table =
-		OUT_TABLE("system", system_columns, .title = "The machine, from its /proc/meminfo:",
-			  .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("system", SYSTEM, .title = "The machine, from its /proc/meminfo:",
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	struct ebt_error *err;
 
 	if (!m->first.time || out_format(out) == FORMAT_CSV)

@@ -214,21 +214,20 @@ static struct ebt_error *dump_rows(struct dump *d)
 	return err;
 }
 
+#define SCHEMA(X)                                                             \
+	X("table", "TABLE", OUT_STRING, out_cstr(table->name))                \
+	X("table_id", "ID", OUT_U64, out_u64(table->id))                      \
+	X("class", "CLASS", OUT_STRING, out_cstr(dump_class_name(table)))     \
+	X("field", "FIELD", OUT_STRING, out_cstr(field->name))                \
+	X("field_id", "ID", OUT_U64, out_u64(field->id))                      \
+	X("type", "TYPE", OUT_STRING, out_cstr(ebt_type_name(field->type)))   \
+	X("unit", "UNIT", OUT_STRING, out_cstr(field->unit ?: ""))            \
+	X("doc", "MEANING", OUT_STRING, out_cstr(field->doc ?: ""), OUT_FLEX) \
+	X("table_doc", NULL, OUT_STRING, out_cstr(table->doc ?: ""), OUT_DETAIL)
+
 static struct ebt_error *dump_schema(struct dump *d)
 {
-	static const char *const classes[] = { "meta", "state", "event" };
-	static const struct out_column columns[] = {
-		{ "table", "TABLE", OUT_STRING, 0 },
-		{ "table_id", "ID", OUT_U64, 0 },
-		{ "class", "CLASS", OUT_STRING, 0 },
-		{ "field", "FIELD", OUT_STRING, 0 },
-		{ "field_id", "ID", OUT_U64, 0 },
-		{ "type", "TYPE", OUT_STRING, 0 },
-		{ "unit", "UNIT", OUT_STRING, 0 },
-		{ "doc", "MEANING", OUT_STRING, OUT_FLEX },
-		{ "table_doc", NULL, OUT_STRING, OUT_DETAIL },
-	};
-	static const struct out_table schema = OUT_TABLE("rows", columns);
+	const struct out_table schema = OUT_TABLE_OF("rows", SCHEMA);
 	struct out *out = d->report->out;
 	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
 						   options_string(d->report->options, "table"));
@@ -241,15 +240,7 @@ static struct ebt_error *dump_schema(struct dump *d)
 		for (uint32_t f = 0; !err && d->t.chosen[t] && f < table->n_fields; f++) {
 			const struct ebt_field *field = &table->fields[f];
 
-			err = out_row(out, 0,
-				      (struct out_value[]){
-					      out_cstr(table->name), out_u64(table->id),
-					      out_cstr(classes[table->class]),
-					      out_cstr(field->name), out_u64(field->id),
-					      out_cstr(ebt_type_name(field->type)),
-					      out_cstr(field->unit ? field->unit : ""),
-					      out_cstr(field->doc ? field->doc : ""),
-					      out_cstr(table->doc ? table->doc : "") });
+			err = out_row(out, 0, OUT_VALUES(SCHEMA));
 		}
 	}
 	return err ? err : out_end(out);

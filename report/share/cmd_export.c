@@ -296,14 +296,12 @@ static struct ebt_error *put_counted(struct export *e)
 
 /* --- rows --- */
 
-static const char *const class_names[] = { "meta", "state", "event" };
-
 static void put_table(struct export *e, const struct dump_fields *fields)
 {
 	struct json *json = begin_line(e, "table");
 
 	put_cstr(json, "table", fields->table->name);
-	put_cstr(json, "class", class_names[fields->table->class]);
+	put_cstr(json, "class", dump_class_name(fields->table));
 	json_key(json, "columns");
 	json_open_array(json);
 	for (uint32_t i = 0; i < fields->n; i++) {

@@ -96,15 +96,6 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 
 /* --- what was done --- */
 
-static const struct out_column columns[] = {
-	{ "table", "TABLE", OUT_STRING, 0 },
-	{ "field", "FIELD", OUT_STRING, 0 },
-	{ "changed", "CHANGED", OUT_U64, 0 },
-	{ "what", "WHAT", OUT_STRING, 0 },
-};
-
-static const struct out_table table = OUT_TABLE("rows", columns, .flags = OUT_KEEP_ORDER);
-
 /* For people. */
 static const char *describe(const struct scrub_count *count)
 {
@@ -132,8 +123,15 @@ static const char *describe(const struct scrub_count *count)
 	return words[scrub_field_action(count->table, &of->fields[field])];
 }
 
+#define COUNTS(X)                                                     \
+	X("table", "TABLE", OUT_STRING, out_cstr(counts[i].table))    \
+	X("field", "FIELD", OUT_STRING, out_cstr_if(counts[i].field)) \
+	X("changed", "CHANGED", OUT_U64, out_u64(counts[i].changed))  \
+	X("what", "WHAT", OUT_STRING, out_cstr(describe(&counts[i])))
+
 static struct ebt_error *put_counts(struct report *report, struct scrub *scrub)
 {
+	const struct out_table table = OUT_TABLE_OF("rows", COUNTS, .flags = OUT_KEEP_ORDER);
 	const struct scrub_count *counts;
 	struct ebt_error *err;
 	size_t n;
@@ -141,14 +139,7 @@ static struct ebt_error *put_counts(struct report *report, struct scrub *scrub)
 	err = scrub_counts(scrub, &counts, &n);
 	if (err)
 		return err;
-	return out_rows(report->out, &table, n, i,
-			out_row(report->out, 0,
-				(struct out_value[]){
-					out_cstr(counts[i].table),
-					out_cstr_if(counts[i].field),
-					out_u64(counts[i].changed),
-					out_cstr(describe(&counts[i])),
-				}));
+	return out_rows(report->out, &table, n, i, out_row(report->out, 0, OUT_VALUES(COUNTS)));
 }
 
 static struct ebt_error *run_scrub(struct report *report)

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *dump_class_name(const struct ebt_table *table)
+{
+	static const char *const names[] = { "meta", "state", "event" };
+
+	return names[table->class];
+}
+
 /* As it is where it has only letters, digits, `_`, `-` and `.`, else as a string. */
 static void add_name(struct text *text, const char *name)
 {

@@ -24,6 +24,9 @@ struct dump_fields {
 struct ebt_error *dump_fields_prepare(struct dump_fields *fields);
 void dump_fields_deinit(struct dump_fields *fields);
 
+/* "meta", "state" or "event". */
+const char *dump_class_name(const struct ebt_table *table);
+
 /* One value. */
 void dump_value(struct text *text, const struct ebt_row *row, const struct ebt_field *field,
 		unsigned int index);
