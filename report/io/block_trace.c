@@ -82,8 +82,9 @@ static struct out_value last_name(const struct listing *l, const struct ebt_task
 	return task ? out_str(names_task(l->tasks, task)) : out_null();
 }
 
-static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
+static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 {
+	struct listing *l = arg;
 	const struct ebt_task *task = ebt_block_io_task(row);
 	const struct ebt_task *submitter = ebt_block_io_submitter(row);
 	uint64_t total = ebt_block_io_duration(row), in_device = ebt_block_io_device(row);
@@ -92,35 +93,17 @@ static struct ebt_error *put_row(struct listing *l, const struct ebt_row *row)
 	struct ebt_error *err;
 	uint32_t device;
 
+	/* The cursor let it pass for its submitter too. */
+	if (!trace_task_wanted(l->report->trace, task))
+		return NULL;
 	err = block_names_of(l->devices, (uint32_t)ebt_block_io_dev_major(row),
 			     (uint32_t)ebt_block_io_dev_minor(row), &device);
 	if (err)
 		return err;
 	text_clear(&l->flags);
 	add_flags(&l->flags, ebt_block_io_flags(row));
-	l->printed++;
-	return out_row(l->report->out, 0, OUT_VALUES(REQUESTS));
-}
-
-static struct ebt_error *put_rows(struct listing *l)
-{
-	static const struct ebt_want want = { EBT_T_block_io, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	uint64_t top = l->report->options->top;
-	struct trace *trace = l->report->trace;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	err = trace_cursor_create(trace, &want, 1, 0, &cursor);
-	while (!err && (!top || l->printed < top)) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		/* The cursor let it pass for its submitter too. */
-		if (trace_task_wanted(trace, ebt_block_io_task(&row)))
-			err = put_row(l, &row);
-	}
-	return err;
+	err = out_row(l->report->out, 0, OUT_VALUES(REQUESTS));
+	return err ? err : ++l->printed == l->report->options->top ? &trace_enough : NULL;
 }
 
 struct ebt_error *block_trace(struct report *report)
@@ -137,7 +120,7 @@ struct ebt_error *block_trace(struct report *report)
 	if (!err)
 		err = out_begin(report->out, &table);
 	if (!err)
-		err = put_rows(&l);
+		err = trace_read_table(report->trace, EBT_T_block_io, 0, put_row, &l);
 	if (!err)
 		err = out_end(report->out);
 	text_deinit(&l.flags);

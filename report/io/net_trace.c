@@ -18,6 +18,7 @@ struct events {
 	struct report *report;
 	struct net_model *model;
 	struct text line;
+	uint64_t printed;
 };
 
 /* What a row of the output says beside time and task. */
@@ -206,8 +207,9 @@ static struct ebt_error *put(struct events *s, const struct ebt_row *row, const 
 	return out_row(s->report->out, 0, OUT_VALUES(EVENTS));
 }
 
-static struct ebt_error *put_row(struct events *s, const struct ebt_row *row)
+static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 {
+	struct events *s = arg;
 	const struct ebt_table *table = row->batch->table;
 	struct net_event e = { .what = TEXT_INIT };
 	struct ebt_error *err;
@@ -219,7 +221,7 @@ static struct ebt_error *put_row(struct events *s, const struct ebt_row *row)
 		err = put(s, row, &e, ebt_u64(row, (unsigned int)cookie),
 			  ebt_task(row, (unsigned int)task));
 	text_deinit(&e.what);
-	return err;
+	return err ? err : ++s->printed == s->report->options->top ? &trace_enough : NULL;
 }
 
 static struct ebt_error *put_rows(struct events *s)
@@ -230,21 +232,9 @@ static struct ebt_error *put_rows(struct events *s)
 		{ EBT_T_net_packet, ~UINT64_C(0) },	{ EBT_T_net_retransmit, ~UINT64_C(0) },
 		{ EBT_T_net_reset, ~UINT64_C(0) },
 	};
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	uint64_t most = s->report->options->top, n = 0;
-	struct ebt_error *err;
-	struct ebt_row row;
 
-	err = trace_cursor_create(s->report->trace, wants, sizeof(wants) / sizeof(wants[0]), 0,
-				  &cursor);
-	while (!err && !(most && n == most)) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		n++;
-		err = put_row(s, &row);
-	}
-	return err;
+	return trace_read_rows(s->report->trace, wants, sizeof(wants) / sizeof(wants[0]), 0,
+			       put_row, s);
 }
 
 struct ebt_error *net_trace(struct report *report)

@@ -201,28 +201,25 @@ static struct ebt_error *warn_none(struct trace *trace)
 				 "with ebmark.h or Sysprof's protocol (-e sysprof)");
 }
 
+static struct ebt_error *put_entry(void *arg, const struct ebt_row *row)
+{
+	struct logs_view *v = arg;
+	struct log_entry entry;
+	struct ebt_error *err;
+
+	read_entry(row, &entry);
+	if (!is_wanted(v, &entry))
+		return NULL;
+	err = out_format(v->report->out) == FORMAT_TABLE ? put_line(v, &entry) : put_row(v, &entry);
+	return err ? err : ++v->shown == v->report->options->top ? &trace_enough : NULL;
+}
+
 static struct ebt_error *put_entries(struct logs_view *v)
 {
-	static const struct ebt_want want = { EBT_T_log, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	bool for_people = out_format(v->report->out) == FORMAT_TABLE;
-	uint64_t top = v->report->options->top;
-	struct ebt_error *err;
-	struct log_entry entry;
-	struct ebt_row row;
+	struct trace *trace = v->report->trace;
+	struct ebt_error *err = trace_read_table(trace, EBT_T_log, TRACE_TO_END, put_entry, v);
 
-	err = trace_cursor_create(v->report->trace, &want, 1, TRACE_TO_END, &cursor);
-	while (!err && (!top || v->shown < top)) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		read_entry(&row, &entry);
-		if (!is_wanted(v, &entry))
-			continue;
-		v->shown++;
-		err = for_people ? put_line(v, &entry) : put_row(v, &entry);
-	}
-	return err || v->shown ? err : warn_none(v->report->trace);
+	return err || v->shown ? err : warn_none(trace);
 }
 
 static struct ebt_error *compile(const char *text, regex_t *ret)

@@ -32,6 +32,7 @@ struct bundle_maker {
 	bool anew; /* without the names that the trace has */
 	struct stacked *tables;
 	size_t n_tables;
+	const struct stacked *resolved; /* whose addresses are being looked up */
 
 	uint64_t batch;	   /* that was seen last */
 	struct seen *seen; /* of that, by value of the column */
@@ -128,9 +129,10 @@ static struct ebt_error *last_seen(struct bundle_maker *m, const struct ebt_batc
 	return NULL;
 }
 
-static struct ebt_error *resolve_row(struct bundle_maker *m, const struct stacked *s,
-				     const struct ebt_row *row)
+static struct ebt_error *resolve_row(void *arg, const struct ebt_row *row)
 {
+	struct bundle_maker *m = arg;
+	const struct stacked *s = m->resolved;
 	const struct ebt_task *task = ebt_task(row, (unsigned int)s->task);
 	uint64_t value = ebt_u64(row, (unsigned int)s->ustack);
 	const struct ebt_stack *stack = ebt_stack(row, (unsigned int)s->ustack);
@@ -156,19 +158,11 @@ static struct ebt_error *resolve_table(struct bundle_maker *m, const struct stac
 	const struct ebt_want want = { s->table,
 				       UINT64_C(1) << s->task | UINT64_C(1) << s->ustack |
 					       (s->kstack < 0 ? 0 : UINT64_C(1) << s->kstack) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err = trace_cursor_create(m->report->trace, &want, 1,
-						    TRACE_UNFILTERED | TRACE_QUIET, &cursor);
-	struct ebt_row row;
 
+	m->resolved = s;
 	m->n_seen = 0;
-	while (!err) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = resolve_row(m, s, &row);
-	}
-	return err;
+	return trace_read_rows(m->report->trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET,
+			       resolve_row, m);
 }
 
 /* --- the copy --- */

@@ -89,25 +89,20 @@ static struct ebt_error *put_row(struct dump *d, const struct ebt_row *row)
 	return text_error(&d->text);
 }
 
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
+{
+	struct dump *d = arg;
+	struct ebt_error *err = put_row(d, row);
+
+	return err ? err : ++d->rows == d->report->options->top ? &trace_enough : NULL;
+}
+
 /* All rows of these tables, merged. */
 static struct ebt_error *put_tables(struct dump *d, const struct ebt_want *wants, size_t n)
 {
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	uint64_t top = d->report->options->top;
-	struct ebt_error *err;
-	struct ebt_row row;
-
-	if (!n)
+	if (!n || (d->rows && d->rows == d->report->options->top))
 		return NULL;
-	err = trace_cursor_create(d->report->trace, wants, n, 0, &cursor);
-	while (!err && (!top || d->rows < top)) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		d->rows++;
-		err = put_row(d, &row);
-	}
-	return err;
+	return trace_read_rows(d->report->trace, wants, n, 0, take_row, d);
 }
 
 static struct ebt_error *put_all(struct dump *d)

@@ -16,8 +16,7 @@
 #define FORMAT_VERSION 2
 #define BATCH	       10000 /* rows between two lines that say how far it has come */
 
-struct export
-{
+struct exporter {
 	struct report *report;
 	FILE *f;
 	struct ndjson lines;
@@ -32,7 +31,7 @@ struct export
 	uint64_t until;	      /* time of the last row */
 };
 
-static void export_deinit(struct export *e)
+static void export_deinit(struct exporter *e)
 {
 	dump_tables_deinit(&e->t);
 	text_deinit(&e->text);
@@ -55,13 +54,13 @@ static void put_cstr(struct json *json, const char *key, const char *s)
 		json_put_null(json);
 }
 
-static void put_time(struct export *e, const char *key, uint64_t time)
+static void put_time(struct exporter *e, const char *key, uint64_t time)
 {
 	json_key(&e->lines.json, key);
 	json_time(&e->lines.json, time, e->t.start_ns);
 }
 
-static struct json *begin_line(struct export *e, const char *kind)
+static struct json *begin_line(struct exporter *e, const char *kind)
 {
 	struct json *json = ndjson_begin(&e->lines);
 
@@ -71,7 +70,7 @@ static struct json *begin_line(struct export *e, const char *kind)
 
 /* --- the first and the last line --- */
 
-static struct ebt_error *put_meta(struct export *e, const char *name, const char *key)
+static struct ebt_error *put_meta(struct exporter *e, const char *name, const char *key)
 {
 	const char *value;
 	struct ebt_error *err = ebt_reader_meta(trace_reader(e->report->trace), key, &value);
@@ -81,7 +80,7 @@ static struct ebt_error *put_meta(struct export *e, const char *name, const char
 	return err;
 }
 
-static struct ebt_error *put_header(struct export *e)
+static struct ebt_error *put_header(struct exporter *e)
 {
 	const struct options *o = e->report->options;
 	struct trace *trace = e->report->trace;
@@ -122,7 +121,7 @@ static struct ebt_error *put_header(struct export *e)
 }
 
 /* Why the lines are not all that was recorded. */
-static void put_reasons(struct export *e, const struct ebt_error *failed)
+static void put_reasons(struct exporter *e, const struct ebt_error *failed)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(e->report->trace));
 	uint64_t missing = trace_missing_chunks(e->report->trace);
@@ -146,13 +145,13 @@ static void put_reasons(struct export *e, const struct ebt_error *failed)
 		json_cstr(json, text_get(&e->text));
 }
 
-static void put_totals(struct export *e, struct json *json)
+static void put_totals(struct exporter *e, struct json *json)
 {
 	put_u64(json, "rows", e->rows);
 	put_u64(json, "lost", e->lost);
 }
 
-static void put_end(struct export *e, const struct ebt_error *failed)
+static void put_end(struct exporter *e, const struct ebt_error *failed)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(e->report->trace));
 	struct json *json = begin_line(e, "end");
@@ -169,7 +168,7 @@ static void put_end(struct export *e, const struct ebt_error *failed)
 	fflush(e->f);
 }
 
-static void put_batch(struct export *e)
+static void put_batch(struct exporter *e)
 {
 	struct json *json = begin_line(e, "batch");
 
@@ -183,14 +182,14 @@ static void put_batch(struct export *e)
 /* --- what is missing --- */
 
 /* Of which table, by its id; NULL: not known. */
-static const struct ebt_table *table_of(const struct export *e, uint64_t id)
+static const struct ebt_table *table_of(const struct exporter *e, uint64_t id)
 {
 	size_t i = id <= UINT16_MAX ? e->t.by_id[id] : 0;
 
 	return i ? &e->t.tables[i - 1] : NULL;
 }
 
-static bool is_chosen(const struct export *e, uint64_t id)
+static bool is_chosen(const struct exporter *e, uint64_t id)
 {
 	size_t i = id <= UINT16_MAX ? e->t.by_id[id] : 0;
 
@@ -198,7 +197,7 @@ static bool is_chosen(const struct export *e, uint64_t id)
 }
 
 /* count NULL: not known. reason is open then, for more members. */
-static struct json *begin_lost(struct export *e, uint64_t table_id, const uint64_t *count,
+static struct json *begin_lost(struct exporter *e, uint64_t table_id, const uint64_t *count,
 			       uint64_t from, uint64_t to)
 {
 	struct json *json = begin_line(e, "lost");
@@ -220,7 +219,7 @@ static struct json *begin_lost(struct export *e, uint64_t table_id, const uint64
 }
 
 /* A row of table `lost`. */
-static void put_lost(struct export *e, const struct ebt_row *row)
+static void put_lost(struct exporter *e, const struct ebt_row *row)
 {
 	uint64_t count = ebt_lost_count(row), id = ebt_lost_table_id(row);
 	uint64_t reason = ebt_lost_reason(row);
@@ -240,7 +239,7 @@ static void put_lost(struct export *e, const struct ebt_row *row)
 	ndjson_end(&e->lines);
 }
 
-static bool in_window(const struct export *e, const struct export_gap *gap)
+static bool in_window(const struct exporter *e, const struct export_gap *gap)
 {
 	const struct options *o = e->report->options;
 	const struct trace *trace = e->report->trace;
@@ -249,7 +248,7 @@ static bool in_window(const struct export *e, const struct export_gap *gap)
 	       (!o->to.set || gap->from < trace_to_ns(trace));
 }
 
-static void put_gaps(struct export *e, uint64_t time)
+static void put_gaps(struct exporter *e, uint64_t time)
 {
 	const struct export_gap *gap;
 
@@ -271,7 +270,7 @@ static void put_gaps(struct export *e, uint64_t time)
 }
 
 /* Heads of chunks count losses too; what table `lost` told may be in a chunk that is not there. */
-static struct ebt_error *put_counted(struct export *e)
+static struct ebt_error *put_counted(struct exporter *e)
 {
 	struct trace *trace = e->report->trace;
 	_cleanup_free_ struct trace_loss *losses = NULL;
@@ -296,7 +295,7 @@ static struct ebt_error *put_counted(struct export *e)
 
 /* --- rows --- */
 
-static void put_table(struct export *e, const struct dump_fields *fields)
+static void put_table(struct exporter *e, const struct dump_fields *fields)
 {
 	struct json *json = begin_line(e, "table");
 
@@ -319,7 +318,7 @@ static void put_table(struct export *e, const struct dump_fields *fields)
 	ndjson_end(&e->lines);
 }
 
-static struct ebt_error *put_address(struct export *e, const struct ebt_row *row,
+static struct ebt_error *put_address(struct exporter *e, const struct ebt_row *row,
 				     const struct ebt_task *task, const struct ebt_stack *stack,
 				     uint32_t at, bool caller)
 {
@@ -349,7 +348,7 @@ static struct ebt_error *put_address(struct export *e, const struct ebt_row *row
 }
 
 /* Stacks of a row are of the task that its first TASK field names. */
-static struct ebt_error *put_symbols(struct export *e, const struct ebt_row *row,
+static struct ebt_error *put_symbols(struct exporter *e, const struct ebt_row *row,
 				     const struct dump_fields *fields)
 {
 	struct json *json = &e->lines.json;
@@ -393,7 +392,7 @@ static bool has_stacks(const struct ebt_table *table)
 	return false;
 }
 
-static struct ebt_error *put_row(struct export *e, const struct ebt_row *row)
+static struct ebt_error *put_row(struct exporter *e, const struct ebt_row *row)
 {
 	size_t table = e->t.by_id[row->batch->table->id] - 1u;
 	const struct dump_fields *fields = &e->t.fields[table];
@@ -413,35 +412,33 @@ static struct ebt_error *put_row(struct export *e, const struct ebt_row *row)
 	return err ? err : text_error(&e->text);
 }
 
-/* All rows of these tables, merged, with those of `lost` among them. */
-static struct ebt_error *put_tables(struct export *e, const struct ebt_want *wants, size_t n)
+/* Of all tables, merged, with those of `lost` among them. */
+static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err;
-	struct ebt_row row;
+	struct exporter *e = arg;
+	struct ebt_error *err = NULL;
 
-	if (!n)
-		return NULL;
-	err = trace_cursor_create(e->report->trace, wants, n, 0, &cursor);
-	while (!err && !ferror(e->f)) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		put_gaps(e, row.time);
-		if (row.batch->table->id == EBT_T_lost) {
-			put_lost(e, &row);
-			continue;
-		}
-		err = put_row(e, &row);
+	put_gaps(e, row->time);
+	if (row->batch->table->id == EBT_T_lost) {
+		put_lost(e, row);
+	} else {
+		err = put_row(e, row);
 		if (!err && !--e->left)
 			put_batch(e);
 	}
-	return err;
+	return err ? err : ferror(e->f) ? &trace_enough : NULL;
+}
+
+static struct ebt_error *put_tables(struct exporter *e, const struct ebt_want *wants, size_t n)
+{
+	if (!n || ferror(e->f))
+		return NULL;
+	return trace_read_rows(e->report->trace, wants, n, 0, take_row, e);
 }
 
 /* Tables that describe the file, one after the other. `lost` is among the others, but where those
  * that come later are not there yet: its rows have no place in their order. */
-static bool comes_first(const struct export *e, size_t table)
+static bool comes_first(const struct exporter *e, size_t table)
 {
 	const struct ebt_table *t = &e->t.tables[table];
 
@@ -451,7 +448,7 @@ static bool comes_first(const struct export *e, size_t table)
 
 /* Those that come first, then all others merged. passed: chunks of which the former were given.
  * empty: nothing of the latter is there. */
-static struct ebt_error *put_window(struct export *e, size_t passed, bool empty)
+static struct ebt_error *put_window(struct exporter *e, size_t passed, bool empty)
 {
 	_cleanup_free_ struct ebt_want *wants = calloc(e->t.n + 1, sizeof(*wants));
 	struct ebt_error *err = NULL;
@@ -476,7 +473,7 @@ static struct ebt_error *put_window(struct export *e, size_t passed, bool empty)
 }
 
 /* What has come, up to the time before which nothing else will. */
-static struct ebt_error *put_live(struct export *e)
+static struct ebt_error *put_live(struct exporter *e)
 {
 	struct trace *trace = e->report->trace;
 	unsigned int place = TRACE_FIRST_WINDOW;
@@ -502,7 +499,7 @@ static struct ebt_error *put_live(struct export *e)
 	return err;
 }
 
-static struct ebt_error *put_all(struct export *e)
+static struct ebt_error *put_all(struct exporter *e)
 {
 	struct ebt_error *err =
 		trace_is_live(e->report->trace) ? put_live(e) : put_window(e, 0, false);
@@ -513,7 +510,7 @@ static struct ebt_error *put_all(struct export *e)
 
 /* --- the command --- */
 
-static struct ebt_error *prepare(struct export *e)
+static struct ebt_error *prepare(struct exporter *e)
 {
 	const struct options *o = e->report->options;
 	struct ebt_error *err;
@@ -540,7 +537,7 @@ static struct ebt_error *prepare(struct export *e)
 
 static struct ebt_error *run_export(struct report *report)
 {
-	__attribute__((cleanup(export_deinit))) struct export e = { .report = report };
+	__attribute__((cleanup(export_deinit))) struct exporter e = { .report = report };
 	struct ebt_error *err = prepare(&e);
 
 	if (err)

@@ -19,14 +19,13 @@ struct scrub_copy {
 
 /* --- options --- */
 
-struct class
-{
+struct word {
 	const char *name;
 	bool *flag;
 };
 
 static struct ebt_error *set_classes(const char *option, const char *list,
-				     const struct class *classes, size_t n)
+				     const struct word *classes, size_t n)
 {
 	while (list && *list) {
 		size_t len = strcspn(list, ","), i = 0;
@@ -47,12 +46,12 @@ static struct ebt_error *set_classes(const char *option, const char *list,
 
 static struct ebt_error *read_options(const struct options *options, struct scrub_options *ret)
 {
-	const struct class kept[] = {
+	const struct word kept[] = {
 		{ "args", &ret->keep_args },   { "comms", &ret->keep_comms },
 		{ "host", &ret->keep_host },   { "users", &ret->keep_users },
 		{ "paths", &ret->keep_paths }, { "syscalls", &ret->keep_syscalls },
 	};
-	const struct class dropped[] = {
+	const struct word dropped[] = {
 		{ "names", &ret->drop_names },
 		{ "kernel", &ret->drop_kernel },
 		{ "system-paths", &ret->drop_system_paths },

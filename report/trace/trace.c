@@ -476,6 +476,8 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 	return complete_stacks_make(cursor->stacks, ret);
 }
 
+struct ebt_error trace_enough = { .message = (char *)"no more rows are wanted" };
+
 struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
 				  unsigned int flags, ebt_row_fn *take, void *arg)
 {
@@ -490,7 +492,7 @@ struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wa
 			break;
 		err = take(arg, &row);
 	}
-	return err;
+	return err == &trace_enough ? NULL : err;
 }
 
 struct ebt_error *trace_read_table(struct trace *trace, uint16_t table, unsigned int flags,

@@ -112,6 +112,9 @@ DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
 /* ret->batch is NULL after the last row. */
 struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
 
+/* What take() returns where it wants no more rows; no error for who asked for them. */
+extern struct ebt_error trace_enough;
+
 /* Calls take() for each row of some tables, as ebt_read_rows() does. */
 struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,
 				  unsigned int flags, ebt_row_fn *take, void *arg);

@@ -14,10 +14,9 @@
 /* Warnings of a command that are shown; more can only be of many intervals. */
 #define MAX_NOTES 50
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
 struct table_sums {
 	uint64_t rows, lost, noted; /* noted: by table `lost` */
+	uint64_t unknown;	    /* rows of `lost` that count nothing: there may be some */
 };
 
 static int compare_ids(const void *key, const void *element)
@@ -60,7 +59,10 @@ static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
 {
 	struct table_sums *sum = sums_of(arg, ebt_lost_table_id(row));
 
-	if (sum && __builtin_add_overflow(sum->noted, ebt_lost_count(row), &sum->noted))
+	if (!sum)
+		return NULL;
+	sum->unknown += !ebt_lost_count(row);
+	if (__builtin_add_overflow(sum->noted, ebt_lost_count(row), &sum->noted))
 		sum->noted = UINT64_MAX;
 	return NULL;
 }
@@ -328,25 +330,25 @@ static struct ebt_error *warn_notes(struct trace *trace)
 	return err;
 }
 
-/* A row of `lost` that counts nothing says that there may have been something. */
-static struct ebt_error *warn_unknown(struct trace *trace)
+static struct ebt_error *warn_losses(struct trace *trace)
 {
-	const struct ebt_want want = EBT_WANT(lost, count, table_id);
-	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_error *err = ebt_cursor_create(trace->reader, &query, &cursor);
-	struct ebt_row row;
+	__attribute__((cleanup(sums_deinit))) struct loss_sums sums = { 0 };
+	struct ebt_error *err = sums_init(trace->reader, &sums);
 	uint64_t n = 0;
 
-	while (!err) {
-		uint64_t table;
+	for (size_t i = 0; !err && i < sums.n; i++) {
+		const struct ebt_table *table = sums.tables[i];
+		uint64_t lost = sum_lost(&sums.sums[i]);
+		double all = (double)lost + (double)sums.sums[i].rows;
 
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		table = ebt_lost_table_id(&row);
-		n += !ebt_lost_count(&row) && table && table <= UINT16_MAX &&
-		     was_read(trace, (uint16_t)table);
+		if (!was_read(trace, table->id))
+			continue;
+		n += sums.sums[i].unknown;
+		if (lost)
+			err = add_warning(trace,
+					  "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
+					  lost, lost == 1 ? "" : "s", table->name,
+					  (double)lost * 100 / all);
 	}
 	if (err || !n)
 		return err;
@@ -356,27 +358,10 @@ static struct ebt_error *warn_unknown(struct trace *trace)
 			   n, n == 1 ? "" : "s");
 }
 
-static struct ebt_error *warn_losses(struct trace *trace)
-{
-	_cleanup_free_ struct trace_loss *losses = NULL;
-	size_t n_losses = 0;
-	struct ebt_error *err;
-
-	err = trace_losses(trace, false, &losses, &n_losses);
-	for (size_t i = 0; !err && i < n_losses; i++) {
-		double all = (double)losses[i].lost + (double)losses[i].rows;
-
-		err = add_warning(trace, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
-				  losses[i].lost, losses[i].lost == 1 ? "" : "s",
-				  losses[i].table->name, (double)losses[i].lost * 100 / all);
-	}
-	return err;
-}
-
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
 {
 	static struct ebt_error *(*const warn[])(struct trace *) = {
-		warn_file, warn_losses, warn_unknown, warn_no_task, warn_notes, warn_files,
+		warn_file, warn_losses, warn_no_task, warn_notes, warn_files,
 	};
 
 	for (size_t i = 0; i < trace->n_warnings; i++)
