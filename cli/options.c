@@ -155,6 +155,8 @@ static struct ebt_error *set_value(const struct option_def *def, void *value, co
 		break;
 	case OPTION_APPLY:
 		return def->apply(value, arg);
+	case OPTION_PIECES:
+		return cli_each_piece(arg, value, def->apply);
 	}
 	if (!err)
 		*(const char **)value = arg;

@@ -23,7 +23,8 @@ enum option_type {
 	OPTION_CHOICE,	 /* one of `choices`: const char *, points into argv */
 	OPTION_LIST,  /* some of `choices`, with commas between them: likewise; --help lists them */
 	OPTION_APPLY, /* what apply() makes of it */
-	OPTION_GONE,  /* an error: what to write instead is in `help`, and it is not in --help */
+	OPTION_PIECES, /* what apply() makes of each piece between commas */
+	OPTION_GONE,   /* an error: what to write instead is in `help`, and it is not in --help */
 };
 
 struct option_def {
@@ -34,7 +35,7 @@ struct option_def {
 	const char *const *choices; /* OPTION_CHOICE, OPTION_LIST: ends with NULL */
 	char letter;		    /* -X; 0: none */
 	size_t offset;		    /* of the value, in what is parsed into */
-	/* OPTION_APPLY; to: what is at the offset; arg NULL: there is none. */
+	/* OPTION_APPLY, OPTION_PIECES; to: what is at the offset; arg NULL: there is none. */
 	struct ebt_error *(*apply)(void *to, const char *arg);
 };
 

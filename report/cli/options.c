@@ -2,13 +2,13 @@
 /* The command line of ebreport; see options.h. */
 #include "report/cli/options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "report/cli/command.h"
-#include "report/cli/options_table.h"
 
 struct option_value {
 	bool set;
@@ -21,23 +21,14 @@ struct option_value {
 
 /* --- a command's own options --- */
 
-static size_t n_own(const struct command *command)
-{
-	size_t n = 0;
-
-	while (command->options && command->options[n].name)
-		n++;
-	return n;
-}
-
 /* The number of an option of that name; behind the last, whose value is always none, if the command
- * has no such option. */
+ * has no such option, or name is NULL. */
 static size_t own_index(const struct command *command, const char *name)
 {
 	size_t i = 0;
 
 	while (command->options && command->options[i].name &&
-	       strcmp(command->options[i].name, name))
+	       (!name || strcmp(command->options[i].name, name) != 0))
 		i++;
 	return i;
 }
@@ -69,7 +60,7 @@ static void *place_own(void *to, const struct option_def *def)
 	struct options *options = to;
 	struct option_value *value = own(options, def->name);
 
-	if (value == &options->values[n_own(options->command)])
+	if (value == &options->values[own_index(options->command, NULL)])
 		return NULL;
 	value->set = true;
 	return &value->u64;
@@ -214,7 +205,7 @@ struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 	if (!options.command)
 		return unknown_command(argv[options.help ? 2 : 1]);
 
-	options.values = calloc(n_own(options.command) + 1, sizeof(*options.values));
+	options.values = calloc(own_index(options.command, NULL) + 1, sizeof(*options.values));
 	if (!options.values)
 		return &ebt_enomem;
 	err = parse_words(argc - skip, argv + skip, &options);
@@ -247,4 +238,33 @@ void options_deinit(struct options *options)
 	free(options->values);
 	free(options->words);
 	*options = (struct options){ 0 };
+}
+
+void options_usage(const struct command *command, FILE *to)
+{
+	const struct option_group groups[] = {
+		{ "Options:\n", command ? command->options : NULL },
+		{ "Options of every command:\n", common_options },
+	};
+
+	if (command) {
+		fprintf(to, "Usage: ebreport %s [options] FILE%s%s\n\n%c%s.\n", command->name,
+			command->words ? " " : "", command->words ? command->words : "",
+			toupper((unsigned char)command->summary[0]), command->summary + 1);
+		if (command->help)
+			fprintf(to, "\n%s", command->help);
+	} else {
+		fputs("Usage: ebreport COMMAND [options] FILE\n"
+		      "       ebreport COMMAND --help\n\n"
+		      "Reports on a trace that ebrec recorded, on this machine or another. "
+		      "FILE - is standard input.\n\nCommands:\n",
+		      to);
+		for (size_t i = 0; commands[i]; i++)
+			fprintf(to, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+	}
+	cli_usage(to, groups, 2, 28);
+	if (!command)
+		fputs("\nExit status: 0; 1 the file could not be used; 2 the command line is "
+		      "wrong.\n",
+		      to);
 }

@@ -79,6 +79,9 @@ bool options_flag(const struct options *options, const char *name);
 const char *options_string(const struct options *options, const char *name); /* NULL: not given */
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
 
+/* Those of every command; ends with a NULL name. */
+extern const struct option_def common_options[];
+
 /* The text of --help. command NULL: that of ebreport itself. */
 void options_usage(const struct command *command, FILE *to);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options that every command has: how their values are read, and the table. */
-#include "report/cli/options_table.h"
+#include "report/cli/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +60,9 @@ static struct ebt_error *add_string(void *to, const char *s)
 
 static struct ebt_error *add_number(void *to, const char *piece)
 {
-	struct ebt_error *err;
 	uint64_t v = 0;
 
-	err = cli_parse_number(piece, 0, UINT32_MAX, &v);
-	return err ? err : add_u32(to, v);
+	return cli_parse_number(piece, 0, UINT32_MAX, &v) ?: add_u32(to, v);
 }
 
 /* N or N-M */
@@ -81,34 +79,16 @@ static struct ebt_error *add_cpus(void *to, const char *piece)
 	dash = strchr(first, '-');
 	if (dash)
 		*dash = '\0';
-	err = cli_parse_number(first, 0, UINT32_MAX, &low);
-	if (err)
-		return err;
-	err = cli_parse_number(dash ? dash + 1 : first, 0, UINT32_MAX, &high);
+	err = cli_parse_number(first, 0, UINT32_MAX, &low)
+		      ?: cli_parse_number(dash ? dash + 1 : first, 0, UINT32_MAX, &high);
 	if (err)
 		return err;
 	if (high < low)
 		return ebt_error_create(EBT_ERR_INVALID, "'%s' ends before it begins", piece);
-	err = add_u32(&options->cpu_first, low);
-	return err ? err : add_u32(&options->cpu_last, high);
+	return add_u32(&options->cpu_first, low) ?: add_u32(&options->cpu_last, high);
 }
 
 /* --- the options --- */
-
-static struct ebt_error *parse_numbers(void *to, const char *arg)
-{
-	return cli_each_piece(arg, to, add_number);
-}
-
-static struct ebt_error *parse_strings(void *to, const char *arg)
-{
-	return cli_each_piece(arg, to, add_string);
-}
-
-static struct ebt_error *parse_cpus(void *to, const char *arg)
-{
-	return cli_each_piece(arg, to, add_cpus);
-}
 
 static struct ebt_error *parse_span(void *to, const char *arg)
 {
@@ -189,13 +169,13 @@ static struct ebt_error *option_debuginfod(void *to, const char *arg)
 #define FIELD(name) .offset = offsetof(struct options, name)
 
 const struct option_def common_options[] = {
-	{ "pid", OPTION_APPLY, "PID,…", "only these processes", .letter = 'p',
-	  .apply = parse_numbers, FIELD(pids) },
-	{ "tid", OPTION_APPLY, "TID,…", "only these threads", .apply = parse_numbers, FIELD(tids) },
-	{ "comm", OPTION_APPLY, "GLOB,…", "only threads whose name matches, as 'nginx*'",
-	  .apply = parse_strings, FIELD(comms) },
-	{ "cpu", OPTION_APPLY, "LIST", "only what happened on these CPUs, as 0-3,8",
-	  .apply = parse_cpus },
+	{ "pid", OPTION_PIECES, "PID,…", "only these processes", .letter = 'p', .apply = add_number,
+	  FIELD(pids) },
+	{ "tid", OPTION_PIECES, "TID,…", "only these threads", .apply = add_number, FIELD(tids) },
+	{ "comm", OPTION_PIECES, "GLOB,…", "only threads whose name matches, as 'nginx*'",
+	  .apply = add_string, FIELD(comms) },
+	{ "cpu", OPTION_PIECES, "LIST", "only what happened on these CPUs, as 0-3,8",
+	  .apply = add_cpus },
 	{ "from", OPTION_APPLY, "TIME", "from this time after the start: 5s, 500ms, 1m30s, 20%",
 	  .apply = parse_time, FIELD(from) },
 	{ "to", OPTION_APPLY, "TIME", "up to this time after the start", .apply = parse_time,

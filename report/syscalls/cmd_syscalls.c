@@ -253,23 +253,21 @@ static struct ebt_error *find_machine(struct report *report, const struct syscal
 
 static struct ebt_error *check_options(const struct options *o)
 {
-	bool trace = options_flag(o, "trace");
+	const char *why = NULL;
 
-	if (trace && options_string(o, "by"))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--trace is a line a call: --by does not apply");
-	if (trace && o->sort)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--trace is in order of time: --sort does not apply");
-	if (trace && o->interval_ns)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--trace is in order of time: --interval does not apply");
-	if (trace && (options_flag(o, "categories") || options_flag(o, "classify")))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--trace has no categories: they are sums");
-	if (trace && options_flag(o, "errors"))
-		return ebt_error_create(EBT_ERR_INVALID, "--trace shows errors anyway");
-	return NULL;
+	if (!options_flag(o, "trace"))
+		return NULL;
+	if (options_string(o, "by"))
+		why = "is a line a call: --by does not apply";
+	else if (o->sort)
+		why = "is in order of time: --sort does not apply";
+	else if (o->interval_ns)
+		why = "is in order of time: --interval does not apply";
+	else if (options_flag(o, "categories") || options_flag(o, "classify"))
+		why = "has no categories: they are sums";
+	else if (options_flag(o, "errors"))
+		why = "shows errors anyway";
+	return why ? ebt_error_create(EBT_ERR_INVALID, "--trace %s", why) : NULL;
 }
 
 static struct ebt_error *cmd_syscalls(struct report *report)
@@ -280,20 +278,16 @@ static struct ebt_error *cmd_syscalls(struct report *report)
 	bool classify = options_flag(o, "classify");
 	struct ebt_error *err;
 
-	err = check_options(o);
-	if (!err)
-		err = find_machine(report, &v.machine);
-	if (!err)
-		err = syscall_model_warn_none(report->trace);
+	err = check_options(o) ?:
+	      find_machine(report, &v.machine) ?:
+	      syscall_model_warn_none(report->trace);
 	if (err)
 		return err;
 	if (options_flag(o, "trace"))
 		return syscall_trace(report, v.machine);
-	err = grouping_create(report, &calls, &v, NULL, &v.groups);
-	if (!err)
-		err = read_rows(&v);
-	if (!err)
-		err = grouping_put(v.groups);
+	err = grouping_create(report, &calls, &v, NULL, &v.groups) ?:
+	      read_rows(&v) ?:
+	      grouping_put(v.groups);
 	if (!err && options_flag(o, "errors"))
 		err = put_errors(&v);
 	if (!err && (classify || options_flag(o, "categories")))

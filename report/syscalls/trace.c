@@ -92,15 +92,11 @@ static const char *call_name(const struct lines *l, const struct call *call, cha
  * AT_FDCWD), are decimal, all else is hexadecimal. */
 static void add_arg(struct text *text, uint64_t v)
 {
-	bool negative = (int64_t)v < 0 && (int64_t)v >= -4096;
+	int64_t number = v <= UINT32_MAX ? (int32_t)v : (int64_t)v;
 
-	if (v <= UINT32_MAX && (int32_t)v < 0 && (int32_t)v >= -4096) {
-		v = (uint64_t)(int32_t)v;
-		negative = true;
-	}
-	if (negative) {
+	if (number < 0 && number >= -4096) {
 		text_addc(text, '-');
-		text_u64(text, -v);
+		text_u64(text, (uint64_t)-number);
 	} else if (v < 1u << 20) {
 		text_u64(text, v);
 	} else {
@@ -270,16 +266,11 @@ struct ebt_error *syscall_trace(struct report *report, const struct syscall_mach
 	__attribute__((cleanup(lines_deinit))) struct lines l = { .report = report,
 								  .machine = machine };
 	bool is_table = out_format(report->out) != FORMAT_TABLE;
-	struct ebt_error *err = NULL;
 
 	l.heap = malloc(SYSCALL_TRACE_WINDOW * sizeof(*l.heap));
 	if (!l.heap)
 		return &ebt_enomem;
-	if (is_table)
-		err = out_begin(report->out, &table);
-	if (!err)
-		err = put_calls(&l);
-	if (!err && is_table)
-		err = out_end(report->out);
-	return err;
+	if (!is_table)
+		return put_calls(&l);
+	return out_begin(report->out, &table) ?: put_calls(&l) ?: out_end(report->out);
 }

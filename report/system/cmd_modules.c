@@ -17,6 +17,11 @@ struct modules_view {
 	const char *os; /* of the recorded machine, or "" */
 };
 
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
 /* Servers of distributions, for what their packages have. */
 static const char *server_of(const char *os)
 {
@@ -31,15 +36,10 @@ static const char *server_of(const char *os)
 	};
 
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
-		if (!strncmp(os, servers[i].os, strlen(servers[i].os)))
+		if (starts_with(os, servers[i].os))
 			return servers[i].url;
 	}
 	return NULL;
-}
-
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
 }
 
 /* The files of glibc, which has a package of its own for debug information. */
@@ -47,12 +47,10 @@ static bool is_glibc(const char *path)
 {
 	static const char *const names[] = { "/libc.so.6", "/libm.so.6", "/ld-linux-x86-64.so.2",
 					     "/libpthread.so.0", "/ld-linux-aarch64.so.1" };
-	size_t len = strlen(path);
+	const char *last = strrchr(path, '/');
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t n = strlen(names[i]);
-
-		if (len >= n && !strcmp(path + len - n, names[i]))
+	for (size_t i = 0; last && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(last, names[i]))
 			return true;
 	}
 	return false;
@@ -61,17 +59,13 @@ static bool is_glibc(const char *path)
 /* Whether a package of the recorded machine's own system has put the file where it was. */
 static bool is_packaged(const struct sym_object *object)
 {
-	static const char *const folders[] = { "/usr/lib", "/usr/bin/", "/usr/sbin/",
-					       "/lib",	   "/bin/",	"/sbin/" };
+	const char *path = object->path + (starts_with(object->path, "/usr/") ? 4 : 0);
 
 	if (!object->place ||
 	    (strcmp(object->place, "path") != 0 && strcmp(object->place, "cache") != 0))
 		return false;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		if (starts_with(object->path, folders[i]))
-			return true;
-	}
-	return false;
+	return starts_with(path, "/lib") || starts_with(path, "/bin/") ||
+	       starts_with(path, "/sbin/");
 }
 
 /* What would get the debug information, as far as that can be known. */

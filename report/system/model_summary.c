@@ -3,8 +3,8 @@
 #include "report/system/model_summary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "format/base/array.h"
 #include "report/sched/feed.h"
 
 static struct ebt_error *process_of(struct summary *s, const struct ebt_task *task,
@@ -15,35 +15,19 @@ static struct ebt_error *process_of(struct summary *s, const struct ebt_task *ta
 
 	if (err)
 		return err;
-	if (i >= s->processes_capacity) {
-		size_t capacity = i + i / 2 + 64;
-		struct summary_process *grown =
-			reallocarray(s->processes, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + s->processes_capacity, 0,
-		       (capacity - s->processes_capacity) * sizeof(*grown));
-		s->processes = grown;
-		s->processes_capacity = capacity;
-	}
-	*ret = &s->processes[i];
-	return NULL;
+	err = ebt_array_reserve_zeroed(&s->processes, i, &s->processes_capacity);
+	if (!err)
+		*ret = &s->processes[i];
+	return err;
 }
 
 /* Is this the first run of the thread? */
 static struct ebt_error *first_run(struct summary *s, const struct ebt_task *task, bool *ret)
 {
-	if (task->id >= s->n_ran) {
-		uint32_t n = task->id + task->id / 2 + 64;
-		bool *grown = reallocarray(s->ran, n, sizeof(*grown));
+	struct ebt_error *err = ebt_array_reserve_zeroed(&s->ran, task->id, &s->ran_capacity);
 
-		if (!grown)
-			return &ebt_enomem;
-		memset(grown + s->n_ran, 0, (n - s->n_ran) * sizeof(*grown));
-		s->ran = grown;
-		s->n_ran = n;
-	}
+	if (err)
+		return err;
 	*ret = !s->ran[task->id];
 	s->ran[task->id] = true;
 	return NULL;
@@ -58,9 +42,7 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 
 	if (!sched_feed_wanted(s->trace, run->task, run->cpu))
 		return NULL;
-	err = process_of(s, run->task, &process);
-	if (!err)
-		err = first_run(s, run->task, &first);
+	err = process_of(s, run->task, &process) ?: first_run(s, run->task, &first);
 	if (err)
 		return err;
 	process->threads += first;
@@ -96,13 +78,10 @@ struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
 	struct ebt_error *err;
 
 	sched_feed_bounds(trace, &s.from_ns, &s.to_ns);
-	err = group_tasks_init(&s.groups, trace, GROUP_PROCESS);
-	if (!err)
-		err = offcpu_create(trace_reader(trace), &options, &s.offcpu);
-	if (!err)
-		err = sched_feed_run(trace, &feed, &partial);
-	if (!err)
-		err = offcpu_finish(s.offcpu);
+	err = group_tasks_init(&s.groups, trace, GROUP_PROCESS) ?:
+	      offcpu_create(trace_reader(trace), &options, &s.offcpu) ?:
+	      sched_feed_run(trace, &feed, &partial) ?:
+	      offcpu_finish(s.offcpu);
 	if (err)
 		return err;
 	for (size_t i = 0; i < s.groups.n && i < s.processes_capacity; i++)

@@ -25,8 +25,7 @@ struct summary {
 	struct summary_process *processes; /* as many */
 	struct offcpu *offcpu;
 	bool *ran; /* by task id */
-	uint32_t n_ran;
-	size_t processes_capacity;
+	size_t ran_capacity, processes_capacity;
 	struct trace *trace;
 };
 
