@@ -123,8 +123,7 @@ static __always_inline bool bio_page(const struct bio *bio, __u32 op, struct blo
 	return true;
 }
 
-/* Pages are dirtied by tasks, but for what some drivers do late; asking costs as much as the rest.
- */
+/* Tasks dirty pages, but for what some drivers do late; asking would cost as much as the rest. */
 static __always_inline int dirty(const void *page, const struct address_space *mapping)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();

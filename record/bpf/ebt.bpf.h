@@ -121,6 +121,12 @@ static __always_inline bool ebrec_task_followed(const struct task_struct *task)
 
 /* --- rings --- */
 
+/* The slot of this CPU. */
+static __always_inline __u32 ebrec_event_slot(void)
+{
+	return EBREC_SLOT_EVENT(bpf_get_smp_processor_id());
+}
+
 /*
  * Flags for handing over a record. Waking the reader for each would cost more than the record
  * itself, so it is woken only if it sleeps and much is queued, and only one record in 64 looks;
@@ -242,7 +248,7 @@ static __always_inline void *ebrec_reserve_event(__u32 table, __u32 size, __u64 
 	struct {
 		struct ebt_wire_head head;
 		__u32 cpu;
-	} *row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), table, size, time, flags);
+	} *row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), table, size, time, flags);
 
 	if (row)
 		row->cpu = cpu;

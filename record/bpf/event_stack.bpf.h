@@ -24,8 +24,7 @@
 #define EBREC_EVENT_LEVELS 4
 #define EBREC_EVENT_ROW	   256
 
-/* Which stacks. That of a user is left out where there is none: in interrupts, of kernel threads.
- */
+/* Which stacks. A user stack is left out where there is none: in interrupts, of kernel threads. */
 #define EBREC_KSTACK 1
 #define EBREC_USTACK 2
 
@@ -135,8 +134,8 @@ static __always_inline void ebrec_event_output(struct ebrec_event *event, __u32 
 	if (start <= EBREC_EVENT_ROW - sizeof(struct ebt_wire_head) &&
 	    len <= sizeof(event->behind) + EBREC_PROBE_BYTES) {
 		len += EBREC_EVENT_ROW - start;
-		ebrec_output(EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()), event->table,
-			     (void *)(event->row + start), len, event->time);
+		ebrec_output(ebrec_event_slot(), event->table, (void *)(event->row + start), len,
+			     event->time);
 	}
 	(*depth)--;
 }

@@ -16,9 +16,8 @@ static __always_inline __u32 event_user_stack(void *ctx, struct task_struct *tas
 					      struct ebt_wire_stack *stack)
 {
 	if (config.unwind)
-		return unwind_user_again(task,
-					 EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()),
-					 UNWIND_LESSON_EVENT, stack, false)
+		return unwind_user_again(task, ebrec_event_slot(), UNWIND_LESSON_EVENT, stack,
+					 false)
 			.stack;
 	return ebrec_user_stack(ctx, stack);
 }

@@ -83,7 +83,7 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
 	/* Rows begin at multiples of eight. */
 	__u32 from = at & (INODE_PATH_BYTES - 8), cpu = bpf_get_smp_processor_id();
 	__u32 len = sizeof(struct ebt_wire_inode_path) + INODE_PATH_BYTES - 1 - from;
-	__u32 slot = EBREC_SLOT_EVENT(&config, cpu), rdev = BPF_CORE_READ(inode, i_rdev);
+	__u32 slot = EBREC_SLOT_EVENT(cpu), rdev = BPF_CORE_READ(inode, i_rdev);
 	struct ebt_wire_inode_path *row = (void *)(scratch->row + from);
 	void *ring = bpf_map_lookup_elem(&rings, &slot);
 	__u64 now = bpf_ktime_get_ns();

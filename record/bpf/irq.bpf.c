@@ -195,7 +195,7 @@ static __always_inline void say_name(__u32 number, const struct irqaction *actio
 	if (!known || *known == address)
 		return;
 	cpu = bpf_get_smp_processor_id();
-	record = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_irq_name, sizeof(*record),
+	record = ebrec_reserve(EBREC_SLOT_EVENT(cpu), EBT_T_irq_name, sizeof(*record),
 			       bpf_ktime_get_ns(), &flags);
 	if (!record)
 		return;

@@ -23,9 +23,6 @@
 #define LCB_F_SPIN  1
 #define LCB_F_MUTEX 32
 
-/* No operation of futex_wait.op or futex_wake.op. */
-#define OP_NONE 0xffff
-
 /* A wait for a lock of the kernel that is under way. */
 struct held_up {
 	__u64 lock; /* 0: none */
@@ -245,8 +242,7 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, struc
 	return 0;
 }
 
-/* Processes may have a shared futex at different addresses: the file is what they have in common.
- */
+/* Processes may have a shared futex at different addresses; the file is what they share. */
 static __always_inline void read_key(struct task_struct *task, const struct futex_call *call,
 				     struct lock_state *state)
 {

@@ -17,12 +17,12 @@
 #define CUT_CHUNKS 16
 #define ROW_ROOM   96
 
-/* The texts of a row, one behind the other. */
 /* Registers of the probe. */
 struct mark_args {
 	__u64 kind, time, group, name, message, a, b;
 };
 
+/* The texts of a row, one behind the other. */
 struct mark_texts {
 	struct ebt_ref group, name, message; /* off is from the first one */
 	__u32 len;			     /* of all */
@@ -178,8 +178,7 @@ static __always_inline void hand_over(struct mark_scratch *s, __u32 table, void 
 {
 	barrier_var(len);
 	if (len <= sizeof(s->text))
-		ebrec_output(EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()), table, row,
-			     size + len, time);
+		ebrec_output(ebrec_event_slot(), table, row, size + len, time);
 }
 
 static __always_inline void put_mark(struct mark_scratch *s, const struct mark_args *args,

@@ -109,8 +109,7 @@ enum {
 	NET_XMIT_BUSY = 16,	 /* NETDEV_TX_BUSY */
 };
 
-/* Of a socket; the kernel copies it to the sockets that a listener makes, and frees it with them.
- */
+/* Of a socket. The kernel copies it to sockets that a listener makes, and frees it with them. */
 struct net_socket {
 	__u64 since; /* SYN_SENT, or ESTABLISHED, or first seen */
 	__u32 owner; /* process id; 0: not known */

@@ -103,29 +103,17 @@ static __always_inline int note_page(__u32 kind, struct folio___cache *folio)
 	return mapping ? note(kind, mapping->host, folio->index, folio_pages(folio)) : 0;
 }
 
-SEC("tp_btf/mm_filemap_add_to_page_cache")
-int BPF_PROG(ebrec_cache_add, struct folio___cache *folio)
-{
-	return wanted() ? note_page(EBT_V_page_cache_kind_add, folio) : 0;
-}
+#define NOTE_PAGE(tracepoint, name, kind)                                             \
+	SEC("tp_btf/" #tracepoint)                                                    \
+	int BPF_PROG(name, struct folio___cache *folio)                               \
+	{                                                                             \
+		return wanted() ? note_page(EBT_V_page_cache_kind_##kind, folio) : 0; \
+	}
 
-SEC("tp_btf/mm_filemap_delete_from_page_cache")
-int BPF_PROG(ebrec_cache_delete, struct folio___cache *folio)
-{
-	return wanted() ? note_page(EBT_V_page_cache_kind_delete, folio) : 0;
-}
-
-SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(ebrec_cache_dirty, struct folio___cache *folio)
-{
-	return wanted() ? note_page(EBT_V_page_cache_kind_dirty, folio) : 0;
-}
-
-SEC("tp_btf/writeback_dirty_page")
-int BPF_PROG(ebrec_cache_dirty_page, struct folio___cache *page)
-{
-	return wanted() ? note_page(EBT_V_page_cache_kind_dirty, page) : 0;
-}
+NOTE_PAGE(mm_filemap_add_to_page_cache, ebrec_cache_add, add)
+NOTE_PAGE(mm_filemap_delete_from_page_cache, ebrec_cache_delete, delete)
+NOTE_PAGE(writeback_dirty_folio, ebrec_cache_dirty, dirty)
+NOTE_PAGE(writeback_dirty_page, ebrec_cache_dirty_page, dirty)
 
 /* --- lookups --- */
 

@@ -125,8 +125,8 @@ static __always_inline void output(struct tp_row *row, __u32 *depth, __u32 ulen)
 	}
 	barrier_var(len);
 	if (len <= sizeof(row->args) + sizeof(row->room))
-		ebrec_output(EBREC_SLOT_EVENT(&config, row->hit.cpu), EBT_T_probe_hit,
-			     &row->hit.head, sizeof(row->hit) + len, row->hit.head.time);
+		ebrec_output(EBREC_SLOT_EVENT(row->hit.cpu), EBT_T_probe_hit, &row->hit.head,
+			     sizeof(row->hit) + len, row->hit.head.time);
 	barrier();
 	--*(volatile __u32 *)depth;
 }

@@ -625,8 +625,8 @@ int ebrec_probe_stacks(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct probe_scratch *scratch = find_scratch(task->pid);
-	__u32 cpu = bpf_get_smp_processor_id(), len;
 	struct ebt_wire_stack *stack;
+	__u32 len;
 
 	if (!config.event_stacks) /* never: it would not have been called */
 		bpf_tail_call(ctx, &probe_programs, 0);
@@ -634,9 +634,7 @@ int ebrec_probe_stacks(struct pt_regs *ctx)
 		return 0;
 	stack = &scratch->event.behind.first;
 	if (config.unwind)
-		len = unwind_user_below(task, EBREC_SLOT_EVENT(&config, cpu), stack, false,
-					scratch->function)
-			      .stack;
+		len = unwind_user(task, ebrec_event_slot(), stack, false, scratch->function).stack;
 	else
 		len = stack_by_frame_pointers(ctx, scratch->function, stack);
 	output(scratch, len);

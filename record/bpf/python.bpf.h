@@ -129,6 +129,15 @@ static __always_inline bool python_read_object(struct python_walk *p, __u64 addr
 	return !bpf_probe_read_user(p->words, PYTHON_OBJECT_BYTES, (const void *)address);
 }
 
+/* A word of the program's memory; 0 where it cannot be read. */
+static __always_inline __u64 python_peek(__u64 address)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (const void *)address);
+	return word;
+}
+
 /* --- a code object that has not been seen --- */
 
 static __always_inline void python_read_text(struct python_walk *p, __u64 address,
@@ -229,15 +238,13 @@ static __always_inline __u64 python_mix(__u64 hash, __u64 word)
 static __always_inline __u64 python_code_hash(const struct python_walk *p, __u64 address)
 {
 	const __u64 name = python_word(p, p->build.code_name);
-	__u64 hash = python_mix(p->process, address), text = 0;
+	__u64 hash = python_mix(p->process, address);
 
 	for (int i = PYTHON_PRINT_FROM; i < PYTHON_PRINT_TO; i++)
 		hash = python_mix(hash, i == PYTHON_PRINT_HALF ? (__u32)p->words[i] : p->words[i]);
 	/* Code that is generated over and over may have all of these words again, and another
 	 * name: the hash of a str is in it. */
-	bpf_probe_read_user(&text, sizeof(text),
-			    (const void *)(name + offsetof(struct ebrec_python_str, hash)));
-	return python_mix(hash, text);
+	return python_mix(hash, python_peek(name + offsetof(struct ebrec_python_str, hash)));
 }
 
 /* --- frames --- */
@@ -437,11 +444,8 @@ static __always_inline void python_keep_thread(const struct python_walk *p, __u6
 /* Is it the newest interpreter's? There may be a state of the same thread for each of them. */
 static __always_inline bool python_is_newest(const struct python_walk *p)
 {
-	__u64 head = 0;
-
-	bpf_probe_read_user(&head, sizeof(head),
-			    (const void *)(p->runtime + p->build.interpreters_head));
-	return head == python_word(p, p->build.thread_interpreter);
+	return python_peek(p->runtime + p->build.interpreters_head) ==
+	       python_word(p, p->build.thread_interpreter);
 }
 
 /* One thread state, to see whether it is this thread's. */
@@ -480,29 +484,22 @@ __weak int python_look_at_thread(struct python_walk *p)
 /* The first interpreter, or the next one. */
 __weak int python_look_at_interpreter(struct python_walk *p)
 {
-	__u64 next = 0, from;
+	__u64 next, from;
 
 	if (!p)
 		return 0;
 	from = p->runtime + p->build.interpreters_head;
 	if (p->interpreter)
 		from = p->interpreter + p->build.interpreter_next;
-	if (p->threads++ >= PYTHON_THREADS ||
-	    bpf_probe_read_user(&next, sizeof(next), (const void *)from) || !next) {
+	next = p->threads++ < PYTHON_THREADS ? python_peek(from) : 0;
+	if (!next) {
 		python_no_thread(p);
 		return 0;
 	}
 	p->interpreter = next;
-	if (!p->many) {
-		__u64 second = 0;
-
-		bpf_probe_read_user(&second, sizeof(second),
-				    (const void *)(next + p->build.interpreter_next));
-		p->many = second;
-	}
-	if (bpf_probe_read_user(&p->thread, sizeof(p->thread),
-				(const void *)(next + p->build.interpreter_threads)))
-		p->thread = 0;
+	if (!p->many)
+		p->many = python_peek(next + p->build.interpreter_next);
+	p->thread = python_peek(next + p->build.interpreter_threads);
 	p->phase = PYTHON_THREAD;
 	return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Source `sample`: what a CPU is doing when its sampling timer or counter fires, maybe in an NMI.
- */
+/* Source `sample`: what a CPU does when its sampling timer or counter fires, maybe in an NMI. */
 #include "record/bpf/stack.bpf.h"
 #include "record/bpf/unwind.bpf.h"
 
@@ -44,7 +43,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 event)
 
 		if (config.unwind)
 			user = unwind_user((void *)task, EBREC_SLOT_SAMPLE(&config, cpu), second,
-					   true);
+					   true, 0);
 		else
 			user.stack = ebrec_user_stack(ctx, second);
 	}

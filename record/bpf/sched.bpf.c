@@ -96,8 +96,7 @@ static __always_inline void emit_switch(const struct ebrec_switch *s, __u64 now,
 	struct ebt_wire_sched_switch *row;
 	__u64 flags;
 
-	row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_switch, sizeof(*row), now,
-			    &flags);
+	row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), EBT_T_sched_switch, sizeof(*row), now, &flags);
 	if (!row)
 		return;
 	fill_switch(row, s, cpu);
@@ -118,8 +117,7 @@ static __always_inline void emit_switch_with_stacks(void *ctx, const struct ebre
 			     &record->row.ustack, &record->row.udump);
 	if (len > sizeof(*record)) /* for the verifier */
 		return;
-	ebrec_output(EBREC_SLOT_EVENT(&config, cpu), EBT_T_sched_switch, &record->row.head, len,
-		     now);
+	ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_sched_switch, &record->row.head, len, now);
 }
 
 /* --min-block: prev stops now, keep where. */
@@ -159,7 +157,7 @@ static __always_inline void release_stack(const struct task_struct *next, __u64 
 	held->row.cpu = cpu;
 	held->row.task = next->pid;
 	held->row.duration = now - since;
-	ebrec_output(EBREC_SLOT_EVENT(&config, cpu), EBT_T_offcpu_stack, &held->row.head, len, now);
+	ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_offcpu_stack, &held->row.head, len, now);
 	held->row.head.time = 0;
 }
 
@@ -216,14 +214,12 @@ int ebrec_sched_switch(__u64 *ctx)
  * to this machine; with a timer or a device it has nothing to do. */
 static __always_inline __u32 waking_kind(void)
 {
-	switch (ebrec_level()) {
-	case 0:
+	__u32 level = ebrec_level();
+
+	if (!level)
 		return EBT_V_sched_waking_kind_waking;
-	case 1:
-		return EBT_V_sched_waking_kind_in_soft_interrupt;
-	default:
-		return EBT_V_sched_waking_kind_by_interrupt;
-	}
+	return level == 1 ? EBT_V_sched_waking_kind_in_soft_interrupt
+			  : EBT_V_sched_waking_kind_by_interrupt;
 }
 
 static __always_inline int waking(const struct task_struct *wakee, __u32 kind)

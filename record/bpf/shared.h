@@ -8,11 +8,9 @@
 
 #include <linux/types.h>
 
-/* Frames of a stack that the kernel walks. perf_event_max_stack is 127 unless somebody changed it.
- */
+/* Frames of a stack that the kernel walks: perf_event_max_stack, unless somebody changed it. */
 #define EBREC_MAX_FRAMES 127
-/* Entries of a user stack that is walked by tables, at the most; config.max_entries says how many.
- */
+/* Most entries of a user stack that is walked by tables; config.max_entries says how many. */
 #define EBREC_MAX_STACK	  512
 
 #define EBREC_TRAMPOLINES 4
@@ -67,7 +65,7 @@ struct ebrec_bpf_config {
  * the same ring. Forks, execs, exits and renames of all CPUs share one ring, which is read before
  * the others: whoever reads an event has seen the fork of its task.
  */
-#define EBREC_SLOT_EVENT(config, cpu)  (cpu)
+#define EBREC_SLOT_EVENT(cpu)	       (cpu)
 #define EBREC_SLOT_SAMPLE(config, cpu) ((config)->n_cpus + (cpu))
 #define EBREC_SLOT_TASK(config)	       (2 * (config)->n_cpus)
 

@@ -228,9 +228,8 @@ static __always_inline struct ebrec_lengths ebrec_switch_ustack(const struct tas
 	int n;
 
 	if (config.unwind)
-		return unwind_user_again((void *)task,
-					 EBREC_SLOT_EVENT(&config, bpf_get_smp_processor_id()),
-					 UNWIND_LESSON_SWITCH, stack, with_dump);
+		return unwind_user_again((void *)task, ebrec_event_slot(), UNWIND_LESSON_SWITCH,
+					 stack, with_dump);
 
 	if ((__u16)regs->cs == USER32_CS) {
 		len.stack = ebrec_stack_head(stack,

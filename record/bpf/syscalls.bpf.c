@@ -109,8 +109,8 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 	cpu = bpf_get_smp_processor_id();
 	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
 	if (!queue) {
-		row = ebrec_reserve(EBREC_SLOT_EVENT(&config, cpu), EBT_T_syscall, sizeof(*row),
-				    now, &flags);
+		row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, sizeof(*row), now,
+				    &flags);
 		if (!row)
 			return 0;
 		row->ret = ret;

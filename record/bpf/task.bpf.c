@@ -81,8 +81,7 @@ struct exec_record {
 	char cmdline[CMDLINE_LEN];
 };
 
-/* One for each CPU is enough: an exec does not interrupt another, and programs are not preempted.
- */
+/* One for each CPU is enough: execs do not interrupt others, and programs are not preempted. */
 EBREC_CPU_ARRAY(exec_scratch, 1, struct exec_record);
 
 /* Returns the length of the record. */

@@ -251,18 +251,20 @@ static __always_inline bool unwind_register(const struct unwind_state *s, __s8 n
 	switch (number) {
 	case 0:
 		*ret = s->regs[2];
-		return true;
+		break;
 	case 5:
 		*ret = s->regs[0];
-		return true;
+		break;
 	case 10:
 		*ret = s->regs[1];
-		return true;
+		break;
 	case 11:
 		*ret = s->regs[3];
-		return true;
+		break;
+	default:
+		return false;
 	}
-	return false;
+	return true;
 }
 
 /* Canonical frame address of a row whose frame has one; false: s->stop says why not. */
@@ -653,9 +655,9 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
  * what is needed to go on if it is not whole. slot: of the ring that it goes to. function: where a
  * function begins that has just returned, and of which the stack is wanted; or 0.
  */
-static __always_inline struct ebrec_lengths unwind_user_below(struct task_struct *task, __u32 slot,
-							      struct ebt_wire_stack *stack,
-							      bool with_dump, __u64 function)
+static __always_inline struct ebrec_lengths unwind_user(struct task_struct *task, __u32 slot,
+							struct ebt_wire_stack *stack,
+							bool with_dump, __u64 function)
 {
 	struct unwind_walk walk = { .addresses = (void *)(stack + 1) };
 	struct unwind_state *s = unwind_take_state();
@@ -674,12 +676,6 @@ static __always_inline struct ebrec_lengths unwind_user_below(struct task_struct
 	len = unwind_finish(&walk, task, stack, with_dump);
 	s->taken = 0;
 	return len;
-}
-
-static __always_inline struct ebrec_lengths
-unwind_user(struct task_struct *task, __u32 slot, struct ebt_wire_stack *stack, bool with_dump)
-{
-	return unwind_user_below(task, slot, stack, with_dump, 0);
 }
 
 /* The same, where most stacks have been seen before. number: UNWIND_LESSON_*. */

@@ -27,8 +27,7 @@ struct ebrec_unwind_page {
 	__u32 unused;
 };
 
-/* A table whose rows were taken away has no pages; then first_page stays for walks that have begun.
- */
+/* A table whose rows were taken away has no pages; first_page stays for walks that have begun. */
 struct ebrec_unwind_table {
 	__u32 first_page, n_pages;
 	__u32 used; /* set by walks that look for a row, cleared by the recorder */
