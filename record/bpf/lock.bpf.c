@@ -10,10 +10,9 @@
 #include "record/bpf/compat.bpf.h"
 #include "record/bpf/event_stack.bpf.h"
 
-#define FUTEX_PRIVATE_FLAG    128
-#define FUTEX_FLAGS	      (FUTEX_PRIVATE_FLAG | 256 /* FUTEX_CLOCK_REALTIME */)
-#define FUTEX_WAITERS	      0x80000000
-#define FUTEX_TID_MASK	      0x3fffffff
+#include <linux/futex.h>
+
+#define FUTEX_FLAGS	      (FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
 
 #define ERESTART_RESTARTBLOCK 516 /* goes on as restart_syscall() */
 
@@ -291,15 +290,10 @@ int BPF_PROG(ebrec_futex_enter, struct pt_regs___kernel *regs, long nr)
 	return 0;
 }
 
-struct futex_waitv___user {
-	__u64 val, uaddr;
-	__u32 flags, reserved;
-};
-
 /* Which of several futexes it was. */
 static __always_inline void read_waitv(struct futex_call *call, long ret)
 {
-	struct futex_waitv___user one = {};
+	struct futex_waitv one = {};
 	__u64 at = call->address + (ret > 0 && ret < 128 ? ret : 0) * sizeof(one);
 
 	bpf_probe_read_user(&one, sizeof(one), (void *)at);

@@ -90,9 +90,10 @@ static __always_inline __u32 put_ellipsis(char *to, __u32 limit)
 	return end + 3;
 }
 
-/* Appends a text. most: where it begins at the most; limit: bytes of it that are recorded. */
+/* Appends a text. most: where it begins at the most; limit: bytes of it that are recorded;
+ * ellipsis: one that is cut says so. */
 static __always_inline struct ebt_ref add_text(struct mark_scratch *s, struct mark_texts *texts,
-					       __u32 most, __u32 limit, __u64 from)
+					       __u32 most, __u32 limit, __u64 from, bool ellipsis)
 {
 	struct ebt_ref ref = {};
 	__u32 start = texts->len;
@@ -110,23 +111,10 @@ static __always_inline struct ebt_ref add_text(struct mark_scratch *s, struct ma
 		ref.len = n ? (__u32)n - 1 : 0; /* not all kernels count a NUL that is alone */
 		texts->cut = ref.len > limit;
 		if (texts->cut)
-			ref.len = limit;
+			ref.len = ellipsis ? put_ellipsis(s->text + start, limit) : limit;
 	}
 	texts->len = start + ref.len;
 	return ref;
-}
-
-/* The text that was added last was cut, and says so. */
-static __always_inline void mark_cut(struct mark_scratch *s, struct mark_texts *texts,
-				     struct ebt_ref *ref, __u32 most, __u32 limit)
-{
-	__u32 start = ref->off;
-
-	barrier_var(start);
-	if (!texts->cut || start > most)
-		return;
-	ref->len = put_ellipsis(s->text + start, limit);
-	texts->len = start + ref->len;
 }
 
 /* Bytes of a text from there on; of a very long one, those that were looked at. */
@@ -153,14 +141,11 @@ static __always_inline __u32 count_rest(struct mark_scratch *s, __u64 from)
 static __always_inline void take_texts(struct mark_scratch *s, const struct mark_args *args,
 				       struct mark_texts *texts)
 {
-	texts->group = add_text(s, texts, GROUP_MOST, EBREC_MARK_GROUP, args->group);
-	mark_cut(s, texts, &texts->group, GROUP_MOST, EBREC_MARK_GROUP);
-	texts->name = add_text(s, texts, NAME_MOST, EBREC_MARK_NAME, args->name);
-	mark_cut(s, texts, &texts->name, NAME_MOST, EBREC_MARK_NAME);
-	texts->message = add_text(s, texts, MESSAGE_MOST, EBREC_MARK_MESSAGE, args->message);
+	texts->group = add_text(s, texts, GROUP_MOST, EBREC_MARK_GROUP, args->group, true);
+	texts->name = add_text(s, texts, NAME_MOST, EBREC_MARK_NAME, args->name, true);
 	/* A row of log says how much was cut. */
-	if (args->kind != EBREC_MARK_LOG)
-		mark_cut(s, texts, &texts->message, MESSAGE_MOST, EBREC_MARK_MESSAGE);
+	texts->message = add_text(s, texts, MESSAGE_MOST, EBREC_MARK_MESSAGE, args->message,
+				  args->kind != EBREC_MARK_LOG);
 }
 
 /* --- rows --- */

@@ -167,7 +167,6 @@ struct fetching {
 	const struct ebrec_probe_site *site;
 	struct ebrec_event *event;
 	struct probe_frame *frame; /* where pointers are kept; NULL: nothing is later */
-	__u32 n_later;
 };
 
 static __always_inline __u64 fetch_value(const void *regs, const struct ebrec_fetch *f)
@@ -421,31 +420,26 @@ static __always_inline bool follows(const struct task_struct *task)
 	return gate && ebrec_task_followed(task);
 }
 
-/* A call that cannot be followed, as too many are under way. */
-static __always_inline int enter_only(struct pt_regs *ctx, struct probe_scratch *scratch,
-				      const struct task_struct *task, __u32 probe, __u64 now)
+/* NULL: the task is not followed, or there is no such place. */
+static __always_inline const struct ebrec_probe_site *find_site(const struct task_struct *task,
+								__u32 key)
 {
-	struct ebt_wire_probe_hit *row =
-		begin_row(scratch, task, probe, EBT_V_probe_hit_kind_entered, now);
-
-	row->depth = EBREC_PROBE_DEPTH;
-	return end_row(ctx, scratch, 0);
+	return follows(task) ? bpf_map_lookup_elem(&probe_sites, &key) : NULL;
 }
 
 SEC("uprobe")
 int ebrec_probe_entry(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 cookie = bpf_get_attach_cookie(ctx), sp = PT_REGS_SP(ctx);
+	__u32 key = bpf_get_attach_cookie(ctx), n;
 	const struct ebrec_probe_site *site;
+	struct ebt_wire_probe_hit *row;
 	struct probe_scratch *scratch;
 	struct probe_calls *calls;
 	struct probe_frame *frame;
-	__u32 key = cookie, n;
+	__u64 sp = PT_REGS_SP(ctx);
 
-	if (!follows(task))
-		return 0;
-	site = bpf_map_lookup_elem(&probe_sites, &key);
+	site = find_site(task, key);
 	if (!site)
 		return 0;
 	calls = bpf_task_storage_get(&probe_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -461,8 +455,12 @@ int ebrec_probe_entry(struct pt_regs *ctx)
 	n = calls->n;
 	barrier_var(n);
 	if (n >= EBREC_PROBE_DEPTH) {
+		/* Too many calls are under way to follow this one. */
 		fetch(ctx, site, scratch, NULL);
-		return enter_only(ctx, scratch, task, site->probe, bpf_ktime_get_ns());
+		row = begin_row(scratch, task, site->probe, EBT_V_probe_hit_kind_entered,
+				bpf_ktime_get_ns());
+		row->depth = EBREC_PROBE_DEPTH;
+		return end_row(ctx, scratch, 0);
 	}
 	frame = &calls->frame[n];
 	fetch(ctx, site, scratch, frame);
@@ -480,24 +478,21 @@ int ebrec_probe_entry(struct pt_regs *ctx)
 SEC("uretprobe")
 int ebrec_probe_return(struct pt_regs *ctx)
 {
-	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+	__u64 now = bpf_ktime_get_ns(), sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
+	__u32 key = bpf_get_attach_cookie(ctx), index;
 	const struct ebrec_probe_site *site;
 	struct ebt_wire_probe_hit *row;
 	struct probe_scratch *scratch;
 	struct probe_frame *frame;
 	struct probe_calls *calls;
-	__u32 key = cookie, index;
 
-	if (!follows(task))
+	site = find_site(task, key);
+	if (!site)
 		return 0;
 	calls = bpf_task_storage_get(&probe_calls, task, NULL, 0);
 	if (!calls || !calls->n)
 		return 0; /* it was entered before the recording */
-	site = bpf_map_lookup_elem(&probe_sites, &key);
-	if (!site)
-		return 0;
 	scratch = take_scratch(task->pid);
 	if (!scratch)
 		return 0;
@@ -525,17 +520,15 @@ SEC("uprobe")
 int ebrec_probe_here(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 now, cookie = bpf_get_attach_cookie(ctx);
+	__u32 key = bpf_get_attach_cookie(ctx);
 	const struct ebrec_probe_site *site;
 	struct probe_scratch *scratch;
-	__u32 key = cookie;
+	__u64 now;
 
-	if (!follows(task))
-		return 0;
-	now = bpf_ktime_get_ns();
-	site = bpf_map_lookup_elem(&probe_sites, &key);
+	site = find_site(task, key);
 	if (!site)
 		return 0;
+	now = bpf_ktime_get_ns();
 	scratch = take_scratch(task->pid);
 	if (!scratch)
 		return 0;
@@ -545,11 +538,6 @@ int ebrec_probe_here(struct pt_regs *ctx)
 }
 
 /* --- pages that nobody has touched --- */
-
-struct touching {
-	const void *regs;
-	const struct ebrec_probe_site *site;
-};
 
 /* Brings in what *value points to, and follows it where it is a pointer, the nth. False: it was the
  * last. */
@@ -567,7 +555,7 @@ static __always_inline bool touch(const struct ebrec_fetch *f, __u32 n, __u64 *v
 	return true;
 }
 
-static long touch_one(__u32 i, struct touching *a)
+static long touch_one(__u32 i, struct fetching *a)
 {
 	const struct ebrec_fetch *f;
 	__u64 value;
@@ -592,11 +580,9 @@ SEC("uprobe.s")
 int ebrec_probe_touch(struct pt_regs *ctx)
 {
 	__u32 key = bpf_get_attach_cookie(ctx);
-	struct touching a = { .regs = ctx };
+	struct fetching a = { .regs = ctx };
 
-	if (!follows(bpf_get_current_task_btf()))
-		return 0;
-	a.site = bpf_map_lookup_elem(&probe_sites, &key);
+	a.site = find_site(bpf_get_current_task_btf(), key);
 	if (a.site)
 		bpf_loop(EBREC_PROBE_FETCHES, touch_one, &a, 0);
 	return 0;
