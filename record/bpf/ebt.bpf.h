@@ -154,6 +154,21 @@ static __always_inline void ebrec_count_drop(__u32 table)
 		__sync_fetch_and_add(&d->ring_full, 1);
 }
 
+/* May what is done so many times a second at the most be done now? */
+static __always_inline bool ebrec_may(struct ebrec_rate *rate, __u64 now, __u64 most)
+{
+	if (rate->second != now / 1000000000) {
+		rate->second = now / 1000000000;
+		rate->n = 0;
+	}
+	if (rate->n >= most) {
+		rate->refused++;
+		return false;
+	}
+	rate->n++;
+	return true;
+}
+
 /* There was no memory to keep what becomes a row of this table. */
 static __always_inline void ebrec_count_no_storage(__u32 table)
 {
@@ -241,31 +256,36 @@ static __always_inline void *ebrec_reserve(__u32 slot, __u32 table, __u32 size, 
 	return record;
 }
 
+/* How most rows begin. */
+struct ebrec_row {
+	struct ebt_wire_head head;
+	__u32 cpu;
+};
+
 /* The same in the ring of this CPU, for tables whose first field is cpu, which is filled in too. */
 static __always_inline void *ebrec_reserve_event(__u32 table, __u32 size, __u64 time, __u64 *flags)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct {
-		struct ebt_wire_head head;
-		__u32 cpu;
-	} *row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), table, size, time, flags);
+	struct ebrec_row *row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), table, size, time, flags);
 
 	if (row)
 		row->cpu = cpu;
 	return row;
 }
 
-/* Copies a record whose size is known late; its head is filled in here. */
-static __always_inline void ebrec_output(__u32 slot, __u32 table, struct ebt_wire_head *record,
+/* Copies a record whose size is known late; its head is filled in here. False: it is lost. */
+static __always_inline bool ebrec_output(__u32 slot, __u32 table, struct ebt_wire_head *record,
 					 __u32 len, __u64 time)
 {
 	void *ring = bpf_map_lookup_elem(&rings, &slot);
 
 	if (!ring)
-		return;
+		return false;
 	ebrec_fill_head(record, table, len, time);
-	if (ebrec_ring_output(ring, record, len, ebrec_wake_flags(ring, slot, time)))
-		ebrec_count_drop(table);
+	if (!ebrec_ring_output(ring, record, len, ebrec_wake_flags(ring, slot, time)))
+		return true;
+	ebrec_count_drop(table);
+	return false;
 }
 
 #endif

@@ -69,10 +69,7 @@ static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 ti
 {
 	__u32 level, *depth = ebrec_entry(&event_depth);
 	struct ebrec_event *event;
-	struct {
-		struct ebt_wire_head head;
-		__u32 cpu;
-	} * row;
+	struct ebrec_row *row;
 
 	if (!depth)
 		return NULL;

@@ -193,9 +193,7 @@ static __always_inline void fill_state(struct ebt_wire_fault *row, const struct 
 	__u64 minor, major;
 
 	row->access = EBT_V_fault_access_not_known;
-	row->duration = 0;
-	row->silent_minor = 0;
-	row->silent_major = 0;
+	row->duration = row->silent_minor = row->silent_major = 0;
 	if (!state)
 		return;
 	if (since_last(state, task, &minor, &major)) {

@@ -81,16 +81,11 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
 					    const struct ebrec_inode_id *id, __u32 at)
 {
 	/* Rows begin at multiples of eight. */
-	__u32 from = at & (INODE_PATH_BYTES - 8), cpu = bpf_get_smp_processor_id();
+	__u32 from = at & (INODE_PATH_BYTES - 8);
 	__u32 len = sizeof(struct ebt_wire_inode_path) + INODE_PATH_BYTES - 1 - from;
-	__u32 slot = EBREC_SLOT_EVENT(cpu), rdev = BPF_CORE_READ(inode, i_rdev);
 	struct ebt_wire_inode_path *row = (void *)(scratch->row + from);
-	void *ring = bpf_map_lookup_elem(&rings, &slot);
-	__u64 now = bpf_ktime_get_ns();
+	__u32 rdev = BPF_CORE_READ(inode, i_rdev);
 
-	if (!ring)
-		return false;
-	ebrec_fill_head(&row->head, EBT_T_inode_path, len, now);
 	row->dev_major = EBREC_DEV_MAJOR(id->dev);
 	row->dev_minor = EBREC_DEV_MINOR(id->dev);
 	row->inode = id->inode;
@@ -103,7 +98,8 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
 	barrier_var(len);
 	if (len > sizeof(*row) + INODE_PATH_BYTES)
 		return false;
-	return !ebrec_ring_output(ring, row, len, ebrec_wake_flags(ring, slot, now));
+	return ebrec_output(ebrec_event_slot(), EBT_T_inode_path, &row->head, len,
+			    bpf_ktime_get_ns());
 }
 
 /*
@@ -125,10 +121,8 @@ static __always_inline void ebrec_name_inode(const struct inode *inode, const st
 	if (!dentry)
 		dentry = inode_dentry(inode);
 	at = inode_path_write(scratch->path, dentry, BPF_CORE_READ(inode, i_sb, s_root));
-	if (inode_path_send(scratch, inode, id, at))
-		return;
-	bpf_map_delete_elem(&inode_seen, id);
-	ebrec_count_drop(EBT_T_inode_path);
+	if (!inode_path_send(scratch, inode, id, at))
+		bpf_map_delete_elem(&inode_seen, id);
 }
 
 #endif

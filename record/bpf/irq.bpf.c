@@ -86,8 +86,7 @@ static __always_inline void enter(__u32 kind, __u64 id, __u64 function)
 	*(volatile __u32 *)&cpu->depth = depth + 1;
 	barrier();
 	span = &cpu->spans[depth];
-	span->nested = 0;
-	span->delay = 0;
+	span->nested = span->delay = 0;
 	span->function = function;
 	span->kind = kind;
 	span->id = id;

@@ -216,8 +216,7 @@ static __always_inline void put_log(struct mark_scratch *s, const struct mark_ar
 	row->task = tid;
 	row->severity = args->a < EBT_V_log_severity_none ? args->a : EBT_V_log_severity_none;
 	row->origin = EBT_V_log_origin_ebmark;
-	row->late = 0;
-	row->pid = 0;
+	row->late = row->pid = 0;
 	row->cut = texts->cut ? count_rest(s, args->message + EBREC_MARK_MESSAGE) : 0;
 	row->domain = behind(texts->group, sizeof(*row));
 	row->message = behind(texts->message, sizeof(*row));

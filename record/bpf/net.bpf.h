@@ -11,25 +11,14 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct ns_common {
-	unsigned int inum;
-};
-
 struct net {
-	struct ns_common ns;
+	struct {
+		unsigned int inum;
+	} ns;
 };
 
-/* Names of these types do not matter: what is compared is their fields'. */
 struct net_pointer {
 	struct net *net;
-};
-
-struct net_counter {
-	__s64 counter;
-};
-
-struct net_address {
-	__u8 bytes[16];
 };
 
 struct sock_common {
@@ -38,8 +27,12 @@ struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	struct net_pointer skc_net;
-	struct net_address skc_v6_daddr, skc_v6_rcv_saddr;
-	struct net_counter skc_cookie;
+	struct {
+		__u8 bytes[16];
+	} skc_v6_daddr, skc_v6_rcv_saddr;
+	struct {
+		__s64 counter;
+	} skc_cookie;
 	unsigned long skc_flags;
 };
 

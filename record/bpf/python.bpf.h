@@ -170,23 +170,9 @@ static __always_inline __u32 python_send_code(struct python_walk *p)
 	struct ebrec_python_counts *counts = ebrec_entry(&python_counts);
 	__u64 now = bpf_ktime_get_ns(), lines, len, n = 0;
 	struct ebrec_python_code *code = &p->code;
-	__u32 slot = p->slot;
 	__u64 length = 0;
-	void *ring;
 
-	if (!counts)
-		return 0;
-	if (counts->second != now / 1000000000) {
-		counts->second = now / 1000000000;
-		counts->n = 0;
-	}
-	if (counts->n >= PYTHON_CODES) {
-		counts->refused++;
-		return 0;
-	}
-	counts->n++;
-	ring = bpf_map_lookup_elem(&rings, &slot);
-	if (!ring)
+	if (!counts || !ebrec_may(&counts->codes, now, PYTHON_CODES))
 		return 0;
 	lines = python_word(p, p->build.code_lines);
 	code->address = p->code_address;
@@ -214,8 +200,7 @@ static __always_inline __u32 python_send_code(struct python_walk *p)
 	len = offsetof(struct ebrec_python_code, lines_data) + n;
 	if (len > sizeof(*code)) /* for the verifier */
 		return 0;
-	ebrec_fill_head(&code->head, EBREC_T_PYTHON_CODE, len, now);
-	if (ebrec_ring_output(ring, code, len, ebrec_wake_flags(ring, slot, now))) {
+	if (!ebrec_output(p->slot, EBREC_T_PYTHON_CODE, &code->head, len, now)) {
 		ebrec_count_drop(EBT_T_interp_code);
 		return 0;
 	}
@@ -551,12 +536,8 @@ __weak int python_meet(struct python_walk *p, __u64 sp, __u32 table, __u64 bias)
 	p->tid = task->pid;
 	p->pid = task->tgid;
 	p->interpreter = 0;
-	p->threads = 0;
-	p->frames = 0;
 	p->many = false;
-	p->n = 0;
-	p->at = 0;
-	p->group = 0;
+	p->threads = p->frames = p->n = p->at = p->group = 0;
 	python_append(p, 0);
 	slot = python_thread_slot(p->tid);
 	p->cached = slot && slot->tid == p->tid;

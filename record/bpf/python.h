@@ -7,6 +7,7 @@
 #define RECORD_BPF_PYTHON_H
 
 #include "format/schema/wire.h"
+#include "record/bpf/shared.h"
 
 /* Offsets of a thread state and of a code object that are looked at are below. */
 #define PYTHON_OBJECT_BYTES 192
@@ -82,12 +83,10 @@ struct ebrec_python_code {
 
 /* Map `python_counts`, per CPU. Programs that interrupt each other may miscount by one. */
 struct ebrec_python_counts {
-	__u64 second; /* since the kernel started */
-	__u64 n;      /* code objects sent in it */
-	__u64 refused;
-	__u64 stacks;	 /* with Python frames */
-	__u64 no_thread; /* no thread state was found */
-	__u64 unplaced;	 /* frames that no native frame ran */
+	struct ebrec_rate codes; /* sent */
+	__u64 stacks;		 /* with Python frames */
+	__u64 no_thread;	 /* no thread state was found */
+	__u64 unplaced;		 /* frames that no native frame ran */
 };
 
 #endif

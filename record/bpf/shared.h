@@ -106,10 +106,11 @@ struct ebrec_drops {
 };
 #define EBREC_DROPS_TABLES 256
 
-/* Map `unwind_dumps`, per CPU. Programs that interrupt each other may miscount by one. */
-struct ebrec_dumps {
+/* Of what is done so many times a second at the most. Map `unwind_dumps`, per CPU. Programs that
+ * interrupt each other may miscount by one. */
+struct ebrec_rate {
 	__u64 second; /* since the kernel started */
-	__u64 n;      /* dumps in it */
+	__u64 n;      /* times in it */
 	__u64 refused;
 };
 

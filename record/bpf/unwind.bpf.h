@@ -471,7 +471,7 @@ static __always_inline void unwind_begin(struct unwind_state *s, struct task_str
 	s->stop = unwind_find_space(task, &s->process) ? 0 : EBT_STOP_EXEC;
 }
 
-EBREC_CPU_ARRAY(unwind_dumps, 1, struct ebrec_dumps) __weak;
+EBREC_CPU_ARRAY(unwind_dumps, 1, struct ebrec_rate) __weak;
 
 /* Can more be found out about the rest of the stack later? */
 static __always_inline bool unwind_can_go_on(const struct unwind_state *s)
@@ -494,24 +494,12 @@ static __always_inline bool unwind_can_go_on(const struct unwind_state *s)
 
 static __always_inline bool unwind_may_dump(void)
 {
-	__u64 second = bpf_ktime_get_ns() / 1000000000;
-	struct ebrec_dumps *d;
+	struct ebrec_rate *rate;
 
 	if (config.dump_all)
 		return true;
-	d = ebrec_entry(&unwind_dumps);
-	if (!d)
-		return false;
-	if (d->second != second) {
-		d->second = second;
-		d->n = 0;
-	}
-	if (d->n >= config.dumps) {
-		d->refused++;
-		return false;
-	}
-	d->n++;
-	return true;
+	rate = ebrec_entry(&unwind_dumps);
+	return rate && ebrec_may(rate, bpf_ktime_get_ns(), config.dumps);
 }
 
 /* By DWARF number. */

@@ -116,9 +116,7 @@ static __always_inline void unwind_begin_lesson(struct unwind_lesson *lesson,
 	lesson->chain.ticket = process->ticket;
 	lesson->chain.pc = pc;
 	lesson->chain.caller = caller;
-	lesson->chain.bytes = 0;
-	lesson->chain.has_base = 0;
-	lesson->chain.n_bases = 0;
+	lesson->chain.bytes = lesson->chain.has_base = lesson->chain.n_bases = 0;
 	lesson->sp = sp;
 	lesson->fp_place = 0;
 	lesson->unfit = !process->time || sp & 7;

@@ -118,11 +118,7 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
 	const struct ebrec_unwind_process *own;
 	__u32 tgid = task->tgid;
 
-	ret->mm = (__u64)BPF_CORE_READ(task, mm);
-	ret->time = 0;
-	ret->first = 0;
-	ret->n = 0;
-	ret->ticket = 0;
+	*ret = (struct ebrec_unwind_process){ .mm = (__u64)BPF_CORE_READ(task, mm) };
 	own = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	if (own) {
 		if (own->mm != ret->mm)

@@ -537,7 +537,7 @@ struct ebt_error *capture_drops(const struct capture *c, struct capture_drop **r
 
 uint64_t capture_refused_dumps(const struct capture *c)
 {
-	_cleanup_free_ struct ebrec_dumps *values = NULL;
+	_cleanup_free_ struct ebrec_rate *values = NULL;
 	int fd = bpf_map__fd(c->context.skel->maps.unwind_dumps), n = libbpf_num_possible_cpus();
 	uint64_t total = 0;
 	__u32 zero = 0;

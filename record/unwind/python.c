@@ -66,7 +66,7 @@ struct ebt_error *python_stats(const struct ebrec_bpf *skel, struct python_stats
 		sum.stacks += counts[i].stacks;
 		sum.no_thread += counts[i].no_thread;
 		sum.unplaced += counts[i].unplaced;
-		sum.refused += counts[i].refused;
+		sum.refused += counts[i].codes.refused;
 	}
 	*ret = sum;
 	return NULL;
