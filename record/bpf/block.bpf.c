@@ -313,14 +313,13 @@ static __always_inline __u32 count_bios(const struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int ebrec_block_rq_issue(__u64 *ctx)
 {
-	const struct request *rq;
+	const struct request *rq = REQUEST(ctx);
 	struct ebrec_block_request *r;
 	__u64 now, start;
 	__u32 n;
 
 	if (!gate)
 		return 0;
-	rq = REQUEST(ctx);
 	now = bpf_ktime_get_ns();
 	r = find_request(rq, now);
 	if (!r)
@@ -468,12 +467,11 @@ static __always_inline void begin_bio(const struct bio *bio, const struct block_
 SEC("tp_btf/block_bio_queue")
 int ebrec_block_bio_queue(__u64 *ctx)
 {
-	const struct bio *bio;
+	const struct bio *bio = BIO(ctx);
 	struct block_bio who = {}, *slot;
 
 	if (!gate)
 		return 0;
-	bio = BIO(ctx);
 	who.bio = (__u64)bio;
 	who.time = bpf_ktime_get_ns();
 	if (has_requests(block_bio_disk(bio))) {
@@ -495,10 +493,8 @@ int BPF_PROG(ebrec_block_bio_complete, const void *queue, const struct bio *bio)
 	struct ebrec_block_request *r;
 	__u64 key = (__u64)bio;
 
-	if (!gate)
-		return 0;
 	/* One of a device with requests is not there. */
-	r = bpf_map_lookup_elem(&block_requests, &key);
+	r = gate ? bpf_map_lookup_elem(&block_requests, &key) : NULL;
 	if (!r)
 		return 0;
 	r->bytes = r->expected;

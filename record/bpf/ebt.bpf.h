@@ -16,6 +16,8 @@
 #include "format/schema/wire.h"
 #include "record/bpf/shared.h"
 
+char LICENSE[] SEC("license") __weak = "GPL";
+
 const volatile struct ebrec_bpf_config config __weak = {};
 
 /* 0: record nothing. Opened when everything is attached, closed before anything is detached. */

@@ -15,5 +15,3 @@ int ebrec_event_stacks(void *ctx)
 		bpf_tail_call(ctx, &event_programs, 0);
 	return ebrec_event_walk(ctx, 1);
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -276,5 +276,3 @@ int BPF_PROG(ebrec_fault_exit, struct task_struct *task)
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -227,12 +227,9 @@ int BPF_PROG(ebrec_irq_handler_exit, int irq, struct irqaction *action, int ret)
 SEC("tp_btf/softirq_raise")
 int BPF_PROG(ebrec_softirq_raise, unsigned int nr)
 {
-	struct irq_cpu *cpu;
+	struct irq_cpu *cpu = ebrec_entry(&irq_cpus);
 
-	if (!gate || nr >= MAX_SOFT)
-		return 0;
-	cpu = ebrec_entry(&irq_cpus);
-	if (cpu && !cpu->raised[nr])
+	if (gate && nr < MAX_SOFT && cpu && !cpu->raised[nr])
 		cpu->raised[nr] = bpf_ktime_get_ns();
 	return 0;
 }
@@ -328,5 +325,3 @@ int BPF_PROG(ebrec_work_end)
 	state->since = 0;
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

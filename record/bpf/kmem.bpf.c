@@ -398,5 +398,3 @@ int ebrec_rss_stat(__u64 *ctx)
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -257,14 +257,11 @@ static __always_inline void read_key(struct task_struct *task, const struct fute
 SEC("tp_btf/sys_enter")
 int BPF_PROG(ebrec_futex_enter, struct pt_regs___kernel *regs, long nr)
 {
-	struct task_struct *task;
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct lock_state *state;
 	struct futex_call call;
 
-	if (!gate)
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (!is_futex(task, nr) || !ebrec_task_followed(task))
+	if (!gate || !is_futex(task, nr) || !ebrec_task_followed(task))
 		return 0;
 	if (is_restart(task, nr)) {
 		state = state_of(task);
@@ -360,16 +357,12 @@ SEC("raw_tp/sys_exit")
 int BPF_PROG(ebrec_futex_exit, void *unused, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct pt_regs___kernel *regs;
+	const struct pt_regs___kernel *regs = (void *)bpf_task_pt_regs(task);
+	__u64 nr = regs->orig_ax;
 	struct lock_state *state;
 	struct futex_call call;
-	__u64 nr;
 
-	if (!gate)
-		return 0;
-	regs = (void *)bpf_task_pt_regs(task);
-	nr = regs->orig_ax;
-	if (!is_futex(task, nr) || !ebrec_task_followed(task))
+	if (!gate || !is_futex(task, nr) || !ebrec_task_followed(task))
 		return 0;
 	if (!is_restart(task, nr)) {
 		call = read_call(task, regs, nr);
@@ -440,15 +433,12 @@ static __always_inline void begin(struct held_up *wait, __u64 lock, __u32 flags)
 SEC("tp_btf/contention_begin")
 int BPF_PROG(ebrec_contention_begin, void *lock, unsigned int flags)
 {
-	const struct task_struct *task;
+	const struct task_struct *task = bpf_get_current_task_btf();
 	struct held_up *wait = NULL;
 	struct lock_state *state;
 	__u32 level;
 
-	if (!gate || ebrec_ring_busy())
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (!wanted(task))
+	if (!gate || ebrec_ring_busy() || !wanted(task))
 		return 0;
 	if (spins(flags)) {
 		level = ebrec_level();
@@ -515,5 +505,3 @@ int BPF_PROG(ebrec_contention_end, void *lock, int ret)
 			       offsetof(struct ebt_wire_lock_wait, ustack),
 			       spins(flags) ? EBREC_KSTACK : EBREC_KSTACK | EBREC_USTACK);
 }
-
-char LICENSE[] SEC("license") = "GPL";

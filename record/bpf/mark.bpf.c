@@ -233,14 +233,11 @@ static __always_inline __u32 table_of(__u64 kind)
 SEC("uprobe")
 int ebrec_mark(struct pt_regs *ctx)
 {
-	struct task_struct *task;
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct mark_scratch *s;
 	__u64 kind, time;
 
-	if (!gate)
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (!ebrec_task_followed(task))
+	if (!gate || !ebrec_task_followed(task))
 		return 0;
 	time = bpf_ktime_get_ns();
 	kind = bpf_get_attach_cookie(ctx);
@@ -266,5 +263,3 @@ int ebrec_mark(struct pt_regs *ctx)
 		put_counter(s, &s->args, &s->texts, task->pid);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

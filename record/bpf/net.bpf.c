@@ -355,5 +355,3 @@ int ebrec_net_sockets(struct bpf_iter__task_file *ctx)
 	emit_connection(sk, s, EBT_V_net_connection_kind_there, 0, 0, bpf_ktime_get_ns());
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -248,15 +248,11 @@ int BPF_PROG(ebrec_net_consume_skb, const struct sk_buff *skb)
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(ebrec_net_receive_skb, const struct sk_buff *skb)
 {
+	const struct net_device *dev = skb->dev;
+	__u32 netns = device_ns(dev), length, header;
 	struct packet packet = {};
-	const struct net_device *dev;
-	__u32 netns, length, header;
 
-	if (!gate)
-		return 0;
-	dev = skb->dev;
-	netns = device_ns(dev);
-	if (!net_namespace_followed(netns))
+	if (!gate || !net_namespace_followed(netns))
 		return 0;
 	packet.segments = segments_of(skb);
 	packet.protocol = bpf_ntohs(skb->protocol);
@@ -268,5 +264,3 @@ int BPF_PROG(ebrec_net_receive_skb, const struct sk_buff *skb)
 		    bpf_ktime_get_ns());
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

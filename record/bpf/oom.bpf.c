@@ -113,9 +113,7 @@ int BPF_PROG(ebrec_oom_choice, struct oom_control___oom *oc, const char *message
 	struct oom_choice *choice;
 	long n;
 
-	if (!gate)
-		return 0;
-	choice = begin_choice();
+	choice = gate ? begin_choice() : NULL;
 	if (!choice)
 		return 0;
 	memcg = BPF_CORE_READ(oc, memcg);
@@ -387,5 +385,3 @@ int ebrec_oom_mark(__u64 *ctx)
 		emit_kill(sent->task, choice);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -150,5 +150,3 @@ int BPF_PROG(ebrec_cache_around, struct address_space *mapping, unsigned long in
 			       (__u64)last - index + 1)
 			: 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -235,5 +235,3 @@ int ebrec_probe_raw_stacks(void *ctx)
 	walk(ctx);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

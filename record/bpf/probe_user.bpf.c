@@ -670,5 +670,3 @@ int ebrec_probe_rest(struct bpf_iter__task *ctx)
 		give_up(task);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

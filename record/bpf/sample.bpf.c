@@ -70,5 +70,3 @@ int ebrec_sample_cycles(struct bpf_perf_event_data *ctx)
 {
 	return sample(ctx, EBT_V_sample_event_cycles);
 }
-
-char LICENSE[] SEC("license") = "GPL";

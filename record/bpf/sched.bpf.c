@@ -224,13 +224,12 @@ static __always_inline __u32 waking_kind(void)
 
 static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 {
-	const struct task_struct *waker;
+	const struct task_struct *waker = bpf_get_current_task_btf();
 	struct ebt_wire_sched_waking *row;
 	__u64 flags;
 
 	if (!gate)
 		return 0;
-	waker = bpf_get_current_task_btf();
 	/* That the recorder is woken is its own doing, and would make a record of each wake-up. */
 	if (!ebrec_task_followed(wakee) && (ebrec_is_self(wakee) || !ebrec_task_followed(waker)))
 		return 0;
@@ -295,5 +294,3 @@ int BPF_PROG(ebrec_offcpu_newtask, struct task_struct *task)
 		offcpu_record(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

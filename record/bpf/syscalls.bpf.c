@@ -16,16 +16,12 @@ struct {
 SEC("tp_btf/sys_enter")
 int ebrec_sys_enter(__u64 *ctx)
 {
-	const struct task_struct *task;
+	const struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid = task->pid;
 	__u64 *start;
-	__u32 tid;
 
-	if (!gate)
+	if (!gate || !ebrec_task_followed(task))
 		return 0;
-	task = bpf_get_current_task_btf();
-	if (!ebrec_task_followed(task))
-		return 0;
-	tid = task->pid;
 	start = bpf_map_lookup_elem(&syscall_start, &tid);
 	if (start)
 		*start = bpf_ktime_get_ns();
@@ -90,17 +86,13 @@ static __always_inline void kick(__u32 cpu, __u64 queued)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 {
-	const struct task_struct *task;
+	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebt_wire_syscall *row;
 	struct ebrec_spsc *queue;
 	__u64 *start, since, now, head, flags;
-	__u32 tid, cpu;
+	__u32 tid = task->pid, cpu;
 
-	if (!gate)
-		return 0;
-	task = bpf_get_current_task_btf();
-	tid = task->pid;
-	start = bpf_map_lookup_elem(&syscall_start, &tid);
+	start = gate ? bpf_map_lookup_elem(&syscall_start, &tid) : NULL;
 	if (!start || !*start)
 		return 0;
 	since = *start;
@@ -134,5 +126,3 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		kick(cpu, head - queue->tail);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

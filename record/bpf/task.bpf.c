@@ -245,5 +245,3 @@ int BPF_PROG(ebrec_cgroup_attach, struct cgroup *cgroup, const char *path, struc
 	bpf_ringbuf_submit(record, flags);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

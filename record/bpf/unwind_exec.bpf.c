@@ -56,5 +56,3 @@ int BPF_PROG(ebrec_unwind_exec, struct task_struct *task)
 	bpf_map_update_elem(&unwind_processes, &tgid, &process, BPF_ANY);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";
