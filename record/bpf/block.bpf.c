@@ -436,12 +436,6 @@ int BPF_PROG(ebrec_block_rq_complete, const struct request *rq, int error, unsig
 
 /* --- bios, for devices without requests --- */
 
-/* Before 5.15 the queue of a bio is not asked, but its disk's; they are the same. */
-static __always_inline bool has_requests(const struct gendisk *disk)
-{
-	return disk->queue->mq_ops;
-}
-
 static __always_inline void begin_bio(const struct bio *bio, const struct block_bio *who)
 {
 	__u32 cmd_flags = bio->bi_opf;
@@ -474,7 +468,8 @@ int ebrec_block_bio_queue(__u64 *ctx)
 		return 0;
 	who.bio = (__u64)bio;
 	who.time = bpf_ktime_get_ns();
-	if (has_requests(block_bio_disk(bio))) {
+	/* Before 5.15 the queue of a bio is not asked, but its disk's; they are the same. */
+	if (block_bio_disk(bio)->queue->mq_ops) {
 		if (block_args & EBREC_BLOCK_NO_START)
 			current_submitter(&who);
 		slot = bio_slot(bio);

@@ -44,6 +44,14 @@ volatile __u32 gate __weak = 0;
 #define EBREC_SHARED_ARRAY(name, value) EBREC_MAP(name, ARRAY, BPF_F_MMAPABLE, 1, __u32, value)
 #define EBREC_TASK_STORAGE(name, value) \
 	EBREC_MAP(name, TASK_STORAGE, BPF_F_NO_PREALLOC, 0, int, value)
+/* Of maps that are alike. */
+#define EBREC_MAPS(name, inner)                           \
+	struct {                                          \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); \
+		__uint(max_entries, 1);                   \
+		__type(key, __u32);                       \
+		__array(values, inner);                   \
+	} name SEC(".maps")
 /* For a tail call. */
 #define EBREC_PROGRAMS(name) EBREC_MAP(name, PROG_ARRAY, 0, 1, __u32, __u32)
 
@@ -52,13 +60,7 @@ struct ebrec_ring {
 	__uint(max_entries, 4096);
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct ebrec_ring);
-} rings SEC(".maps") __weak;
-
+EBREC_MAPS(rings, struct ebrec_ring) __weak;
 EBREC_SHARED_ARRAY(slots, struct ebrec_slot) __weak;
 EBREC_SHARED_ARRAY(followed, struct ebrec_followed) __weak;
 EBREC_CPU_ARRAY(drops, EBREC_DROPS_TABLES, struct ebrec_drops) __weak;
@@ -261,7 +263,7 @@ static __always_inline void *ebrec_reserve(__u32 slot, __u32 table, __u32 size, 
 /* How most rows begin. */
 struct ebrec_row {
 	struct ebt_wire_head head;
-	__u32 cpu;
+	__u32 cpu, task;
 };
 
 /* The same in the ring of this CPU, for tables whose first field is cpu, which is filled in too. */

@@ -5,11 +5,12 @@
  * call. Those work between programs of raw tracepoints only. A row is put together in memory of
  * the CPU, with its stacks behind it:
  *
- *	struct ebt_wire_x *row = ebrec_event_begin(EBT_T_x, sizeof(*row), bpf_ktime_get_ns());
+ *	struct ebt_wire_x *row;
  *
+ *	row = ebrec_event_begin(EBT_T_x, sizeof(*row), bpf_ktime_get_ns(), task);
  *	if (!row)
  *		return 0;
- *	row->… = …; every field but the head, the CPU and the stacks
+ *	row->… = …; every field but the head, CPU, task and the stacks
  *	return ebrec_event_end(ctx, sizeof(*row), offsetof(struct ebt_wire_x, kstack),
  *			       offsetof(struct ebt_wire_x, ustack), EBREC_KSTACK | EBREC_USTACK);
  */
@@ -64,8 +65,10 @@ static __always_inline struct ebrec_event *ebrec_event_current(__u32 **ret_depth
 	return bpf_map_lookup_elem(&event_scratch, &level);
 }
 
-/* Room for a row, whose first field, cpu, is filled in; NULL, and counted, where there is none. */
-static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 time)
+/* Room for a row, whose first fields, cpu and task, are filled in; NULL, and counted, where there
+ * is none. */
+static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 time,
+					       const struct task_struct *task)
 {
 	__u32 level, *depth = ebrec_entry(&event_depth);
 	struct ebrec_event *event;
@@ -86,6 +89,7 @@ static __always_inline void *ebrec_event_begin(__u32 table, __u32 size, __u64 ti
 	event->time = time;
 	row = (void *)(event->row + EBREC_EVENT_ROW - size);
 	row->cpu = bpf_get_smp_processor_id();
+	row->task = task->pid;
 	return row;
 }
 

@@ -217,10 +217,9 @@ static __always_inline int counted(struct bpf_perf_event_data *ctx, __u32 kind)
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
 	now = bpf_ktime_get_ns();
-	row = ebrec_event_begin(EBT_T_fault, sizeof(*row), now);
+	row = ebrec_event_begin(EBT_T_fault, sizeof(*row), now, task);
 	if (!row)
 		return 0;
-	row->task = task->pid;
 	row->kind = kind;
 	row->user = (ctx->regs.cs & 3) == 3;
 	row->address = ctx->addr;

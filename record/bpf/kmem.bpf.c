@@ -60,12 +60,6 @@ static __always_inline bool sampled(__u64 bytes)
 	return bpf_get_prandom_u32() * kmem_rate < bytes << 32;
 }
 
-/* Are all frees recorded, since nobody keeps what is live? */
-static __always_inline bool all_frees(void)
-{
-	return !kmem_live_set || kmem_overflow;
-}
-
 /* Is it a followed task that frees? What it had before the recording is counted too. */
 static __always_inline bool free_followed(bool interrupt)
 {
@@ -102,10 +96,9 @@ static __always_inline int allocated(void *ctx, const struct object *object,
 	if ((__u64)object->address <= ZERO_SIZE || !sampled(object->bytes))
 		return 0;
 	remember((__u64)object->address);
-	record = ebrec_event_begin(EBT_T_kmem_alloc, sizeof(*record), bpf_ktime_get_ns());
+	record = ebrec_event_begin(EBT_T_kmem_alloc, sizeof(*record), bpf_ktime_get_ns(), task);
 	if (!record)
 		return 0;
-	record->row.task = task->pid;
 	record->row.address = (__u64)object->address;
 	record->row.requested = object->requested;
 	record->row.bytes = object->bytes;
@@ -198,7 +191,8 @@ static __always_inline int freed(__u64 address, __u32 kind)
 	if (known)
 		bpf_map_delete_elem(&kmem_live, &address);
 	interrupt = ebrec_in_interrupt();
-	if (!known && !all_frees() && !free_followed(interrupt))
+	/* All frees are recorded where nobody keeps what is live. */
+	if (!known && kmem_live_set && !kmem_overflow && !free_followed(interrupt))
 		return 0;
 	row = ebrec_reserve_event(EBT_T_kmem_free, sizeof(*row), bpf_ktime_get_ns(), &flags);
 	if (!row)
@@ -282,10 +276,9 @@ int ebrec_page_alloc(__u64 *ctx)
 		return 0;
 	if (kmem_page_words)
 		mark_pages(page_number(page), order, true);
-	row = ebrec_event_begin(EBT_T_page_alloc, sizeof(*row), bpf_ktime_get_ns());
+	row = ebrec_event_begin(EBT_T_page_alloc, sizeof(*row), bpf_ktime_get_ns(), task);
 	if (!row)
 		return 0;
-	row->task = task->pid;
 	row->page = page_number(page);
 	row->rate = kmem_rate;
 	row->order = order;
@@ -323,12 +316,6 @@ int ebrec_page_free(__u64 *ctx)
 }
 
 /* --- resident memory of processes --- */
-
-/* The process that has this memory, or NULL. */
-static __always_inline const struct task_struct *kmem_owner(const struct mm_struct *mm)
-{
-	return bpf_core_field_exists(mm->owner) ? mm->owner : NULL;
-}
 
 /* What tracepoint rss_stat tells, in pages; false: nothing. Some pages for each CPU are not in it
  * from 6.2 on. */
@@ -383,7 +370,7 @@ int ebrec_rss_stat(__u64 *ctx)
 
 	if (!gate)
 		return 0;
-	owner = kmem_owner(mm);
+	owner = bpf_core_field_exists(mm->owner) ? mm->owner : NULL;
 	if (!owner || !ebrec_task_followed(owner) || !kmem_rss(ctx, &pages) ||
 	    !rss_is_news(ctx, pages))
 		return 0;

@@ -309,10 +309,9 @@ static __always_inline int wait_ended(void *ctx, const struct task_struct *task,
 	state->restarts = ret == -ERESTART_RESTARTBLOCK;
 	if (call->op == EBT_V_futex_wait_op_waitv)
 		read_waitv(call, ret);
-	row = ebrec_event_begin(EBT_T_futex_wait, sizeof(*row), now);
+	row = ebrec_event_begin(EBT_T_futex_wait, sizeof(*row), now, task);
 	if (!row)
 		return 0;
-	row->task = task->pid;
 	row->op = call->op;
 	row->shared = call->shared;
 	row->address = call->address;
@@ -340,10 +339,9 @@ static __always_inline int woke(void *ctx, const struct task_struct *task,
 {
 	struct ebt_wire_futex_wake *row;
 
-	row = ebrec_event_begin(EBT_T_futex_wake, sizeof(*row), bpf_ktime_get_ns());
+	row = ebrec_event_begin(EBT_T_futex_wake, sizeof(*row), bpf_ktime_get_ns(), task);
 	if (!row)
 		return 0;
-	row->task = task->pid;
 	row->op = call->op;
 	row->shared = call->shared;
 	row->address = call->address;
@@ -491,10 +489,9 @@ int BPF_PROG(ebrec_contention_end, void *lock, int ret)
 	flags = wait->flags;
 	wait->lock = 0;
 	now = bpf_ktime_get_ns();
-	row = ebrec_event_begin(EBT_T_lock_wait, sizeof(*row), now);
+	row = ebrec_event_begin(EBT_T_lock_wait, sizeof(*row), now, task);
 	if (!row)
 		return 0;
-	row->task = task->pid;
 	row->address = (__u64)lock;
 	row->duration = now - since;
 	row->flags = flags;

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probe_hit.args, put together in the bytes behind a row of event_stack.bpf.h. Every argument has
- * its place there, also one that cannot be read or has no room. Use:
- *
- *	struct ebt_wire_probe_hit *row = ebrec_event_begin(EBT_T_probe_hit, sizeof(*row), now);
- *	struct ebrec_event *event = ebrec_event_current(&depth);
- *	…
- *	event->bytes_at = ebrec_bytes_at(sizeof(*row), offsetof(struct ebt_wire_probe_hit, args));
- *	ebrec_put_number(event, value);
- *	ebrec_put_string(event, pointer, arguments that follow);
- *
- * config.event_bytes must be set by the source.
+ * probe_hit.args, put together in the bytes behind a row of event_stack.bpf.h, where
+ * config.event_bytes is set. Every argument has its place there, also one that cannot be read or
+ * has no room: `following` is how many come behind it.
  */
 #ifndef RECORD_BPF_PROBE_BPF_H
 #define RECORD_BPF_PROBE_BPF_H

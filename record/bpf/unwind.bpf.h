@@ -25,15 +25,8 @@ struct unwind_chunk {
 	__uint(value_size, sizeof(struct cfi_row));
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct unwind_chunk);
-} unwind_rows SEC(".maps") __weak;
-
+EBREC_MAPS(unwind_rows, struct unwind_chunk) __weak;
 EBREC_SHARED_ARRAY(unwind_pages, struct ebrec_unwind_page) __weak;
-
 EBREC_SHARED_ARRAY(unwind_tables, struct ebrec_unwind_table) __weak;
 
 /* A walk as it goes. */
