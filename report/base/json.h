@@ -34,7 +34,7 @@ void json_open_array(struct json *json);
 void json_end(struct json *json); /* of whichever is open */
 
 void json_key(struct json *json, const char *key);
-/* A member: its key, and its value by json_TYPE(). */
+/* A member: its key, and its value by json_TYPE(). Evaluates json twice. */
 #define json_put(json, key, type, ...) \
 	(json_key((json), (key)), json_##type((json)__VA_OPT__(, ) __VA_ARGS__))
 

@@ -236,10 +236,8 @@ static struct ebt_error *put_late(const struct series *s)
 	if (!err)
 		err = out_end(s->report->out);
 	if (!err && out_json(s->report->out)) {
-		json_key(out_json(s->report->out), "expect_ns");
-		json_u64(out_json(s->report->out), s->expect);
-		json_key(out_json(s->report->out), "missed");
-		json_u64(out_json(s->report->out), s->missed);
+		json_put(out_json(s->report->out), "expect_ns", u64, s->expect);
+		json_put(out_json(s->report->out), "missed", u64, s->missed);
 	}
 	if (!err && s->missed)
 		out_printf(s->report->out, "%" PRIu64 " more would have fitted between them.\n",

@@ -20,14 +20,10 @@ static void put_head(struct out *out)
 {
 	struct json *json = &out->json;
 
-	json_key(json, "command");
-	json_cstr(json, out->options->command->name);
-	json_key(json, "version");
-	json_u64(json, JSON_VERSION);
-	json_key(json, "file");
-	json_cstr(json, out->options->file);
-	json_key(json, "start_ns");
-	json_wide_u64(json, trace_start_ns(out->trace));
+	json_put(json, "command", cstr, out->options->command->name);
+	json_put(json, "version", u64, JSON_VERSION);
+	json_put(json, "file", cstr, out->options->file);
+	json_put(json, "start_ns", wide_u64, trace_start_ns(out->trace));
 }
 
 void out_json_open(struct out *out)
@@ -37,16 +33,15 @@ void out_json_open(struct out *out)
 	out->opened = true;
 	json_open_object(&out->json);
 	put_head(out);
-	json_key(&out->json, "duration_ns");
-	json_u64(&out->json, trace_end_ns(out->trace) - trace_start_ns(out->trace));
+	json_put(&out->json, "duration_ns", u64,
+		 trace_end_ns(out->trace) - trace_start_ns(out->trace));
 }
 
 void out_json_line_begin(struct out *out)
 {
 	out->opened = true;
 	json_open_object(&out->json);
-	json_key(&out->json, "seq");
-	json_u64(&out->json, out->n_json_lines++);
+	json_put(&out->json, "seq", u64, out->n_json_lines++);
 	put_head(out);
 	json_key(&out->json, "from_ns");
 	out_json_time(out, trace_from_ns(out->trace));
@@ -57,11 +52,9 @@ void out_json_line_begin(struct out *out)
 void out_json_intervals_begin(struct out *out)
 {
 	out_json_open(out);
-	json_key(&out->json, "interval_ns");
-	json_u64(&out->json, out->options->interval_ns);
+	json_put(&out->json, "interval_ns", u64, out->options->interval_ns);
 	json_newline(&out->json);
-	json_key(&out->json, "intervals");
-	json_open_array(&out->json);
+	json_put(&out->json, "intervals", open_array);
 }
 
 void out_json_interval_begin(struct out *out)
@@ -89,15 +82,12 @@ struct ebt_error *out_json_close(struct out *out)
 	if (err)
 		return err;
 	json_newline(json);
-	json_key(json, "lost");
-	json_open_object(json);
+	json_put(json, "lost", open_object);
 	for (size_t i = 0; i < n_losses; i++) {
-		json_key(json, losses[i].table->name);
-		json_u64(json, losses[i].lost);
+		json_put(json, losses[i].table->name, u64, losses[i].lost);
 	}
 	json_end(json);
-	json_key(json, "warnings");
-	json_open_array(json);
+	json_put(json, "warnings", open_array);
 	for (size_t i = 0; i < n_warnings; i++)
 		json_cstr(json, warnings[i]);
 	json_end(json);
@@ -204,11 +194,9 @@ static void put_tree(struct out *out, const struct out_lines *lines)
 		out->last[line->depth] = (uint32_t)n;
 		json_newline(json);
 		json_open_object(json);
-		json_key(json, "id");
-		json_u64(json, n);
+		json_put(json, "id", u64, n);
 		if (line->depth) {
-			json_key(json, "parent");
-			json_u64(json, out->last[line->depth - 1]);
+			json_put(json, "parent", u64, out->last[line->depth - 1]);
 		}
 		put_members(out, line->values);
 		json_end(json);
@@ -224,8 +212,7 @@ static void put_nested(struct out *out, const struct out_lines *lines)
 		const struct out_line *line = &lines->all[lines->order[n]];
 
 		if (n && line->depth > depth) {
-			json_key(json, out->table->children);
-			json_open_array(json);
+			json_put(json, out->table->children, open_array);
 		} else if (n) {
 			json_end(json);
 			for (; depth > line->depth; depth--) {
@@ -260,8 +247,7 @@ struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines)
 void out_json_stream_begin(struct out *out)
 {
 	json_newline(&out->json);
-	json_key(&out->json, out->table->key);
-	json_open_array(&out->json);
+	json_put(&out->json, out->table->key, open_array);
 }
 
 void out_json_stream_row(struct out *out, const struct out_value *values)

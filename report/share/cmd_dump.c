@@ -196,8 +196,7 @@ static struct ebt_error *dump_rows(struct dump *d)
 		return err;
 	if (json) {
 		json_newline(json);
-		json_key(json, "rows");
-		json_open_array(json);
+		json_put(json, "rows", open_array);
 	}
 	err = put_all(d);
 	if (json)

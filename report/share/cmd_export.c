@@ -39,32 +39,16 @@ static void export_deinit(struct exporter *e)
 	free(e->noted);
 }
 
-static void put_u64(struct json *json, const char *key, uint64_t v)
-{
-	json_key(json, key);
-	json_u64(json, v);
-}
-
-static void put_cstr(struct json *json, const char *key, const char *s)
-{
-	json_key(json, key);
-	if (s)
-		json_cstr(json, s);
-	else
-		json_put_null(json);
-}
-
 static void put_time(struct exporter *e, const char *key, uint64_t time)
 {
-	json_key(&e->lines.json, key);
-	json_time(&e->lines.json, time, e->t.start_ns);
+	json_put(&e->lines.json, key, time, time, e->t.start_ns);
 }
 
 static struct json *begin_line(struct exporter *e, const char *kind)
 {
 	struct json *json = ndjson_begin(&e->lines);
 
-	put_cstr(json, "kind", kind);
+	json_put(json, "kind", cstr, kind);
 	return json;
 }
 
@@ -76,7 +60,7 @@ static struct ebt_error *put_meta(struct exporter *e, const char *name, const ch
 	struct ebt_error *err = ebt_reader_meta(trace_reader(e->report->trace), key, &value);
 
 	if (!err)
-		put_cstr(&e->lines.json, name, value);
+		json_put(&e->lines.json, name, cstr, value);
 	return err;
 }
 
@@ -88,26 +72,22 @@ static struct ebt_error *put_header(struct exporter *e)
 	struct json *json = begin_line(e, "header");
 	struct ebt_error *err;
 
-	put_cstr(json, "format", FORMAT_NAME);
-	put_u64(json, "version", FORMAT_VERSION);
-	put_cstr(json, "program", "ebreport " EBT_VERSION);
-	put_cstr(json, "file", info->path);
+	json_put(json, "format", cstr, FORMAT_NAME);
+	json_put(json, "version", u64, FORMAT_VERSION);
+	json_put(json, "program", cstr, "ebreport " EBT_VERSION);
+	json_put(json, "file", cstr, info->path);
 	text_clear(&e->text);
 	for (size_t i = 0; i < sizeof(info->uuid); i++)
 		text_printf(&e->text, "%02x", info->uuid[i]);
-	put_cstr(json, "uuid", text_get(&e->text));
-	json_key(json, "created_realtime_ns");
-	json_wide_u64(json, info->created_ns);
-	put_cstr(json, "clock", "CLOCK_MONOTONIC");
-	json_key(json, "start_ns");
-	json_wide_u64(json, e->t.start_ns);
-	json_key(json, "live");
-	json_bool(json, trace_is_live(trace));
-	json_key(json, "filtered");
-	json_bool(json, trace_has_task_filter(trace) || trace_has_cpu_filter(trace) ||
-				o->from.set || o->to.set || options_string(o, "table"));
-	json_key(json, "host");
-	json_open_object(json);
+	json_put(json, "uuid", cstr, text_get(&e->text));
+	json_put(json, "created_realtime_ns", wide_u64, info->created_ns);
+	json_put(json, "clock", cstr, "CLOCK_MONOTONIC");
+	json_put(json, "start_ns", wide_u64, e->t.start_ns);
+	json_put(json, "live", bool, trace_is_live(trace));
+	json_put(json, "filtered", bool,
+		 trace_has_task_filter(trace) || trace_has_cpu_filter(trace) || o->from.set ||
+			 o->to.set || options_string(o, "table"));
+	json_put(json, "host", open_object);
 	err = put_meta(e, "name", "host.name");
 	if (!err)
 		err = put_meta(e, "release", "host.release");
@@ -147,8 +127,8 @@ static void put_reasons(struct exporter *e, const struct ebt_error *failed)
 
 static void put_totals(struct exporter *e, struct json *json)
 {
-	put_u64(json, "rows", e->rows);
-	put_u64(json, "lost", e->lost);
+	json_put(json, "rows", u64, e->rows);
+	json_put(json, "lost", u64, e->lost);
 }
 
 static void put_end(struct exporter *e, const struct ebt_error *failed)
@@ -157,11 +137,10 @@ static void put_end(struct exporter *e, const struct ebt_error *failed)
 	struct json *json = begin_line(e, "end");
 
 	put_totals(e, json);
-	json_key(json, "complete");
-	json_bool(json, !failed && info->complete && !e->gaps.total &&
-				!trace_missing_chunks(e->report->trace));
-	json_key(json, "why");
-	json_open_array(json);
+	json_put(json, "complete", bool,
+		 !failed && info->complete && !e->gaps.total &&
+			 !trace_missing_chunks(e->report->trace));
+	json_put(json, "why", open_array);
 	put_reasons(e, failed);
 	json_end(json);
 	ndjson_end(&e->lines);
@@ -203,7 +182,7 @@ static struct json *begin_lost(struct exporter *e, uint64_t table_id, const uint
 	struct json *json = begin_line(e, "lost");
 	const struct ebt_table *table = table_of(e, table_id);
 
-	put_cstr(json, "table", table ? table->name : NULL);
+	json_put(json, "table", cstr, table ? table->name : NULL);
 	json_key(json, "count");
 	if (count)
 		json_u64(json, *count);
@@ -231,11 +210,9 @@ static void put_lost(struct exporter *e, const struct ebt_row *row)
 	if (!is_chosen(e, id))
 		return;
 	json = begin_lost(e, id, &count, ebt_lost_from(row), row->time);
-	put_cstr(json, "reason", name ? name : "other");
-	json_key(json, "source");
-	json_str(json, source.data, source.len);
-	json_key(json, "detail");
-	json_str(json, detail.data, detail.len);
+	json_put(json, "reason", cstr, name ? name : "other");
+	json_put(json, "source", str, source.data, source.len);
+	json_put(json, "detail", str, detail.data, detail.len);
 	ndjson_end(&e->lines);
 }
 
@@ -261,10 +238,10 @@ static void put_gaps(struct exporter *e, uint64_t time)
 			continue;
 		json = begin_lost(e, gap->is_chunk ? gap->table : UINT64_MAX,
 				  gap->is_chunk ? &rows : NULL, gap->from, gap->to);
-		put_cstr(json, "reason", "damaged file");
-		put_cstr(json, "detail", gap->what);
-		put_u64(json, "offset", gap->offset);
-		put_u64(json, "length", gap->length);
+		json_put(json, "reason", cstr, "damaged file");
+		json_put(json, "detail", cstr, gap->what);
+		json_put(json, "offset", u64, gap->offset);
+		json_put(json, "length", u64, gap->length);
 		ndjson_end(&e->lines);
 	}
 }
@@ -279,15 +256,16 @@ static struct ebt_error *put_counted(struct exporter *e)
 
 	for (size_t i = 0; !err && i < n; i++) {
 		uint64_t noted = e->noted[e->t.by_id[losses[i].table->id] - 1], more;
+		struct json *json;
 
 		if (losses[i].lost <= noted || !is_chosen(e, losses[i].table->id) ||
 		    trace_has_task_filter(trace) || e->report->options->from.set ||
 		    e->report->options->to.set)
 			continue;
 		more = losses[i].lost - noted;
-		put_cstr(begin_lost(e, losses[i].table->id, &more, trace_start_ns(trace),
-				    trace_end_ns(trace)),
-			 "reason", "counted in heads of chunks alone");
+		json = begin_lost(e, losses[i].table->id, &more, trace_start_ns(trace),
+				  trace_end_ns(trace));
+		json_put(json, "reason", cstr, "counted in heads of chunks alone");
 		ndjson_end(&e->lines);
 	}
 	return err;
@@ -299,19 +277,18 @@ static void put_table(struct exporter *e, const struct dump_fields *fields)
 {
 	struct json *json = begin_line(e, "table");
 
-	put_cstr(json, "table", fields->table->name);
-	put_cstr(json, "class", dump_class_name(fields->table));
-	json_key(json, "columns");
-	json_open_array(json);
+	json_put(json, "table", cstr, fields->table->name);
+	json_put(json, "class", cstr, dump_class_name(fields->table));
+	json_put(json, "columns", open_array);
 	for (uint32_t i = 0; i < fields->n; i++) {
 		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
 
 		text_clear(&e->text);
 		dump_json_key(&e->text, field);
 		json_open_object(json);
-		put_cstr(json, "name", text_get(&e->text));
-		put_cstr(json, "type", ebt_type_name(field->type));
-		put_cstr(json, "unit", field->unit ? field->unit : "");
+		json_put(json, "name", cstr, text_get(&e->text));
+		json_put(json, "type", cstr, ebt_type_name(field->type));
+		json_put(json, "unit", cstr, field->unit ? field->unit : "");
 		json_end(json);
 	}
 	json_end(json);
@@ -332,16 +309,15 @@ static struct ebt_error *put_address(struct exporter *e, const struct ebt_row *r
 		const struct sym_frame *frame = &frames.frames[i];
 
 		json_open_object(json);
-		put_cstr(json, "function", frame->func->name);
-		put_cstr(json, "object", frame->func->object);
-		json_key(json, "inlined");
-		json_bool(json, frame->inlined);
+		json_put(json, "function", cstr, frame->func->name);
+		json_put(json, "object", cstr, frame->func->object);
+		json_put(json, "inlined", bool, frame->inlined);
 		if (frame->file) {
-			put_cstr(json, "file", frame->file);
-			put_u64(json, "line", frame->line);
+			json_put(json, "file", cstr, frame->file);
+			json_put(json, "line", u64, frame->line);
 		}
 		if (frame->func->reason != SYM_OK)
-			put_cstr(json, "unresolved", sym_reason_name(frame->func->reason));
+			json_put(json, "unresolved", cstr, sym_reason_name(frame->func->reason));
 		json_end(json);
 	}
 	return err;
@@ -356,8 +332,7 @@ static struct ebt_error *put_symbols(struct exporter *e, const struct ebt_row *r
 	struct ebt_error *err = NULL;
 	bool below_kernel = false;
 
-	json_key(json, "symbols");
-	json_open_object(json);
+	json_put(json, "symbols", open_object);
 	for (uint32_t i = 0; !err && i < fields->n; i++) {
 		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
 		const struct ebt_stack *stack;
@@ -367,8 +342,7 @@ static struct ebt_error *put_symbols(struct exporter *e, const struct ebt_row *r
 		stack = field->type == EBT_TYPE_STACK ? ebt_stack(row, fields->index[i]) : NULL;
 		if (!stack)
 			continue;
-		json_key(json, field->name);
-		json_open_array(json);
+		json_put(json, field->name, open_array);
 		for (uint32_t k = 0; !err && k < stack->n; k++) {
 			bool user = stack->attrs & EBT_STACK_USER;
 

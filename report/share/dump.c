@@ -170,14 +170,10 @@ static void json_task(struct json *json, const struct ebt_task *task, uint64_t s
 		return;
 	}
 	json_open_object(json);
-	json_key(json, "tid");
-	json_u64(json, task->tid);
-	json_key(json, "pid");
-	json_u64(json, task->pid);
-	json_key(json, "begin_ns");
-	json_time(json, task->start_ns, start_ns);
-	json_key(json, "comm");
-	json_str(json, task->comm.data, task->comm.len);
+	json_put(json, "tid", u64, task->tid);
+	json_put(json, "pid", u64, task->pid);
+	json_put(json, "begin_ns", time, task->start_ns, start_ns);
+	json_put(json, "comm", str, task->comm.data, task->comm.len);
 	json_end(json);
 }
 
@@ -188,12 +184,9 @@ static void json_stack(struct json *json, struct text *scratch, const struct ebt
 		return;
 	}
 	json_open_object(json);
-	json_key(json, "kind");
-	json_cstr(json, stack->attrs & EBT_STACK_USER ? "user" : "kernel");
-	json_key(json, "truncated");
-	json_bool(json, stack->attrs & EBT_STACK_TRUNCATED);
-	json_key(json, "addresses");
-	json_open_array(json);
+	json_put(json, "kind", cstr, stack->attrs & EBT_STACK_USER ? "user" : "kernel");
+	json_put(json, "truncated", bool, stack->attrs &EBT_STACK_TRUNCATED);
+	json_put(json, "addresses", open_array);
 	for (uint32_t i = 0; i < stack->n; i++) {
 		text_clear(scratch);
 		text_cstr(scratch, "0x");
@@ -284,12 +277,9 @@ void dump_json_key(struct text *text, const struct ebt_field *field)
 void dump_json(struct json *json, struct text *scratch, const struct ebt_row *row,
 	       const struct dump_fields *fields)
 {
-	json_key(json, "table");
-	json_cstr(json, fields->table->name);
-	json_key(json, "time_ns");
-	json_time(json, row->time, fields->start_ns);
-	json_key(json, "values");
-	json_open_object(json);
+	json_put(json, "table", cstr, fields->table->name);
+	json_put(json, "time_ns", time, row->time, fields->start_ns);
+	json_put(json, "values", open_object);
 	for (uint32_t i = 0; i < fields->n; i++) {
 		const struct ebt_field *field = &fields->table->fields[fields->index[i]];
 

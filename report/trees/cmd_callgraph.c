@@ -415,12 +415,9 @@ static void put_weights(const struct callgraph *c, const struct tree_feed *feed)
 	if (!feed->table)
 		return;
 	if (json) {
-		json_key(json, "event");
-		json_cstr(json, feed->table);
-		json_key(json, "weight");
-		json_cstr(json, feed->weight ? feed->weight : "rows");
-		json_key(json, "unit");
-		json_cstr(json, feed->unit);
+		json_put(json, "event", cstr, feed->table);
+		json_put(json, "weight", cstr, feed->weight ? feed->weight : "rows");
+		json_put(json, "unit", cstr, feed->unit);
 		return;
 	}
 	text_terminal(&line, (struct ebt_str){ feed->table, strlen(feed->table) });
