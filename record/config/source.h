@@ -74,19 +74,20 @@ struct source_file {
 /* What a source does outside the kernel: reads files of /proc, or a socket. All on the session's
  * thread, which must not wait for anything. */
 struct source_worker {
-	/* Before the recording. It may change the state, as probe() does; where it does not fit the
-	 * machine after all, *ret stays NULL and that is no error. */
+	size_t size; /* of a worker: zeroed memory that belongs to the caller */
+	size_t fd;   /* where in it the int is that is polled for reading, if not -1; 0: none */
+	/* Before the recording. It may change the state, as probe() does; where the source is not
+	 * on any more, the worker is closed at once. */
 	struct ebt_error *(*open)(const struct source_context *context, struct source_state *state,
-				  void **ret);
-	/* Polled for reading, until it is closed; -1 or NULL: none. */
-	int (*fd)(void *worker);
-	/* The time of a row is now, or at most half a second ago. */
+				  void *worker);
+	/* The time of a row is now, or at most half a second ago. NULL: nothing to do. */
 	struct ebt_error *(*work)(void *worker, struct ebt_stream *stream,
 				  enum source_moment moment);
 	/* Told of each file when it is met first, also while it is none of the moments above. *ret:
 	 * and of each later mapping, which may be of a copy of it. NULL: of no interest. */
 	struct ebt_error *(*on_file)(void *worker, struct ebt_stream *stream,
 				     const struct source_file *file, bool *ret);
+	/* Also where open() failed. NULL: there is nothing that it holds. */
 	void (*close)(void *worker);
 };
 

@@ -13,12 +13,6 @@
 #include "record/bpf/probe.h"
 #include "record/bpf/probe_user.h"
 
-struct probe_worker {
-	const struct probe_list *list;
-	enum ebt_probe_kind kind;
-	struct ebt_record rec;
-};
-
 void probe_deinit(struct probe *probe)
 {
 	for (size_t i = 0; i < probe->n_args; i++) {
@@ -126,58 +120,14 @@ static struct ebt_error *write_probe(struct ebt_record *rec, const struct probe 
 	return err ? err : write_args(rec, probe, number, stream);
 }
 
-static struct ebt_error *write_all(struct ebt_record *rec, const struct probe_list *list,
-				   uint32_t kinds, struct ebt_stream *stream)
-{
-	struct ebt_error *err = NULL;
-
-	for (size_t i = 0; i < list->n && !err; i++) {
-		const struct probe *probe = &list->list[i];
-
-		if (kinds & 1u << probe->kind && !probe->refused)
-			err = write_probe(rec, probe, (uint32_t)i + 1, stream);
-	}
-	return err;
-}
-
 struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_stream *stream)
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
+	struct ebt_error *err = NULL;
 
-	return write_all(&rec, list, UINT32_MAX, stream);
-}
-
-struct ebt_error *probe_worker_create(const struct probe_list *list, enum ebt_probe_kind kind,
-				      struct probe_worker **ret)
-{
-	struct probe_worker *worker = calloc(1, sizeof(*worker));
-
-	if (!worker)
-		return &ebt_enomem;
-	worker->list = list;
-	worker->kind = kind;
-	*ret = worker;
-	return NULL;
-}
-
-void probe_worker_destroy(struct probe_worker *worker)
-{
-	if (!worker)
-		return;
-	ebt_record_deinit(&worker->rec);
-	free(worker);
-}
-
-struct ebt_error *probe_worker_work(void *arg, struct ebt_stream *stream, enum source_moment moment)
-{
-	struct probe_worker *worker = arg;
-
-	if (moment != SOURCE_EPOCH)
-		return NULL;
-	return write_all(&worker->rec, worker->list, 1u << worker->kind, stream);
-}
-
-void probe_worker_close(void *arg)
-{
-	probe_worker_destroy(arg);
+	for (size_t i = 0; i < list->n && !err; i++) {
+		if (!list->list[i].refused)
+			err = write_probe(&rec, &list->list[i], (uint32_t)i + 1, stream);
+	}
+	return err;
 }

@@ -65,16 +65,4 @@ void probe_deinit(struct probe *probe);
 /* Rows of all probes but those that were refused. */
 struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_stream *stream);
 
-/* A worker that writes those of one kind at each epoch but the first. */
-struct probe_worker;
-
-struct ebt_error *probe_worker_create(const struct probe_list *list, enum ebt_probe_kind kind,
-				      struct probe_worker **ret);
-void probe_worker_destroy(struct probe_worker *worker);
-
-/* As work() and close() of struct source_worker. */
-struct ebt_error *probe_worker_work(void *worker, struct ebt_stream *stream,
-				    enum source_moment moment);
-void probe_worker_close(void *worker);
-
 #endif

@@ -24,14 +24,4 @@ struct ebt_error *probe_user_add_place(const struct source_context *context,
  * refuses is left out, unless that is all of them. */
 struct ebt_error *probe_user_attach(struct source_context *context, struct source_state *state);
 
-/* Adds what the source's arguments say. */
-typedef struct ebt_error *probe_user_add_fn(const struct source_context *context);
-
-/* For open() of the source's worker, whose other functions follow; its probes are of this kind. */
-struct ebt_error *probe_user_open(const struct source_context *context, enum ebt_probe_kind kind,
-				  probe_user_add_fn *add, void **ret);
-struct ebt_error *probe_user_work(void *worker, struct ebt_stream *stream,
-				  enum source_moment moment);
-void probe_user_close(void *worker);
-
 #endif

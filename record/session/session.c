@@ -482,6 +482,7 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	return ebt_writer_next_epoch(s->writer) ?:
 	       clocks_emit(s->stream) ?:
 	       workers_run(s->workers, s->stream, SOURCE_EPOCH) ?:
+	       probe_list_write(&s->capture->probes, s->stream) ?:
 	       snapshot_again(s->snapshot);
 }
 

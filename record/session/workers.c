@@ -22,11 +22,21 @@ struct workers {
 static struct ebt_error *watch(struct workers *workers, struct worker *worker)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = worker };
-	int fd = worker->is->fd ? worker->is->fd(worker->state) : -1;
+	const char *state = worker->state;
+	int fd = worker->is->fd ? *(const int *)(state + worker->is->fd) : -1;
 
 	if (fd >= 0 && epoll_ctl(workers->epoll, EPOLL_CTL_ADD, fd, &event))
 		return ebt_error_errno(errno, "cannot wait for a source");
 	return NULL;
+}
+
+static void close_last(struct workers *workers)
+{
+	const struct worker *worker = &workers->list[--workers->n];
+
+	if (worker->is->close)
+		worker->is->close(worker->state);
+	free(worker->state);
 }
 
 static struct ebt_error *open_worker(struct workers *workers, struct capture *capture,
@@ -35,12 +45,17 @@ static struct ebt_error *open_worker(struct workers *workers, struct capture *ca
 	struct worker *worker = &workers->list[workers->n];
 	struct ebt_error *err;
 
-	err = is->open(&capture->context, state, &worker->state);
-	if (err || !worker->state)
-		return err;
-	worker->is = is;
+	*worker = (struct worker){ is, calloc(1, is->size) };
+	if (!worker->state)
+		return &ebt_enomem;
 	workers->n++;
-	return watch(workers, worker);
+	err = is->open(&capture->context, state, worker->state);
+	if (err)
+		return err;
+	if (source_is_on(state))
+		return watch(workers, worker);
+	close_last(workers);
+	return NULL;
 }
 
 struct ebt_error *workers_create(struct capture *capture, struct workers **ret)
@@ -72,8 +87,8 @@ void workers_destroy(struct workers *workers)
 {
 	if (!workers)
 		return;
-	for (size_t i = 0; i < workers->n; i++)
-		workers->list[i].is->close(workers->list[i].state);
+	while (workers->n)
+		close_last(workers);
 	free(workers->list);
 	ebt_closep(&workers->epoll);
 	free(workers);
@@ -106,8 +121,12 @@ struct ebt_error *workers_run(struct workers *workers, struct ebt_stream *stream
 
 	if (moment == SOURCE_READY)
 		return run_ready(workers, stream);
-	for (size_t i = 0; i < workers->n && !err; i++)
-		err = workers->list[i].is->work(workers->list[i].state, stream, moment);
+	for (size_t i = 0; i < workers->n && !err; i++) {
+		const struct worker *worker = &workers->list[i];
+
+		if (worker->is->work)
+			err = worker->is->work(worker->state, stream, moment);
+	}
 	return err;
 }
 

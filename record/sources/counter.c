@@ -26,7 +26,6 @@ static void close_worker(void *arg)
 	counter_sensors_destroy(worker->sensors);
 	counter_texts_destroy(worker->texts);
 	counter_set_destroy(worker->set);
-	free(worker);
 }
 
 static void note(struct source_state *state, const char *what)
@@ -49,56 +48,29 @@ static void note_missing(const struct counter_worker *worker, struct source_stat
 		note(state, what);
 }
 
-static struct ebt_error *fill(struct counter_worker *worker)
+static struct ebt_error *open_worker(const struct source_context *context,
+				     struct source_state *state, void *arg)
 {
-	struct ebt_error *err;
+	struct counter_worker *worker = arg;
+	struct ebt_error *err = counter_set_create(&worker->set);
 
-	err = counter_set_create(&worker->set);
+	(void)context;
+	(void)state;
 	if (err)
 		return err;
 	err = counter_texts_create(worker->set, "", &worker->texts);
 	return err ? err : counter_sensors_create(worker->set, "", &worker->sensors);
 }
 
-static struct ebt_error *create(struct counter_worker **ret)
-{
-	struct counter_worker *worker = calloc(1, sizeof(*worker));
-	struct ebt_error *err;
-
-	if (!worker)
-		return &ebt_enomem;
-	err = fill(worker);
-	if (err)
-		close_worker(worker);
-	else
-		*ret = worker;
-	return err;
-}
-
 static void probe(const struct kernel *kernel, struct source_state *state)
 {
-	_cleanup_error_ struct ebt_error *err = NULL;
-	struct counter_worker *worker;
+	struct counter_worker worker = { 0 };
+	_cleanup_error_ struct ebt_error *err = open_worker(NULL, state, &worker);
 
 	(void)kernel;
-	err = create(&worker);
-	if (err)
-		return; /* open_worker() says it again */
-	note_missing(worker, state);
-	close_worker(worker);
-}
-
-static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
-{
-	struct counter_worker *worker;
-	struct ebt_error *err = create(&worker);
-
-	(void)context;
-	(void)state;
-	if (!err)
-		*ret = worker;
-	return err;
+	if (!err) /* it is said again when it counts */
+		note_missing(&worker, state);
+	close_worker(&worker);
 }
 
 static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_moment moment)
@@ -120,6 +92,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 }
 
 static const struct source_worker worker_of_counter = {
+	.size = sizeof(struct counter_worker),
 	.open = open_worker,
 	.work = work,
 	.close = close_worker,

@@ -175,7 +175,6 @@ static void close_worker(void *arg)
 	}
 	ebt_closep(&worker->notify);
 	ebt_record_deinit(&worker->rec);
-	free(worker);
 }
 
 /* Which of them listen. */
@@ -203,34 +202,18 @@ static void judge(struct dbus_worker *worker, struct source_state *state)
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
+				     struct source_state *state, void *arg)
 {
-	struct dbus_worker *worker = calloc(1, sizeof(*worker));
+	struct dbus_worker *worker = arg;
 	struct ebt_error *err;
 
-	if (!worker)
-		return &ebt_enomem;
 	worker->last = clocks_now();
 	worker->notify = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = worker->notify < 0 ? ebt_error_errno(errno, "cannot listen to D-Bus")
 				 : add_buses(worker, context);
-	if (err) {
-		close_worker(worker);
-		return err;
-	}
-	judge(worker, state);
-	if (source_is_on(state))
-		*ret = worker;
-	else
-		close_worker(worker);
-	return NULL;
-}
-
-static int fd(void *arg)
-{
-	const struct dbus_worker *worker = arg;
-
-	return worker->notify;
+	if (!err)
+		judge(worker, state);
+	return err;
 }
 
 /* --- rows --- */
@@ -338,8 +321,9 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 }
 
 static const struct source_worker worker_of_dbus = {
+	.size = sizeof(struct dbus_worker),
+	.fd = offsetof(struct dbus_worker, notify),
 	.open = open_worker,
-	.fd = fd,
 	.work = work,
 	.close = close_worker,
 };

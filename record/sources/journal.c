@@ -40,8 +40,8 @@
 #define BOOT_ID_SIZE 32 /* digits */
 
 struct journal {
-	int fd; /* journalctl's output; -1: it has ended */
 	pid_t pid;
+	int fd;		     /* journalctl's output; -1: it has ended */
 	uint64_t begin, end; /* of the recording; 0: not yet */
 	char boot_id[BOOT_ID_SIZE];
 	const char *folder; /* or NULL; belongs to the options */
@@ -256,48 +256,33 @@ static void close_worker(void *arg)
 	stop(j);
 	journal_parser_destroy(j->parser);
 	ebt_record_deinit(&j->rec);
-	free(j);
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
+				     struct source_state *state, void *worker)
 {
-	const char *folder = source_args(context, &source_journal);
-	struct journal *j;
+	struct journal *j = worker;
 	struct ebt_error *err;
 
-	if (!folder && !is_running()) {
+	j->fd = -1;
+	j->folder = source_args(context, &source_journal);
+	if (!j->folder && !is_running()) {
 		*state = (struct source_state){ .status = EBT_V_source_status_unavailable,
 						.detail = "no systemd-journald runs here" };
 		return NULL;
 	}
-	j = calloc(1, sizeof(*j));
-	if (!j)
-		return &ebt_enomem;
 	*state = (struct source_state){ .status = EBT_V_source_status_on };
-	j->fd = -1;
-	j->folder = folder;
 	j->since = time(NULL) - 1;
 	read_boot_id(j->boot_id);
 	err = journal_parser_create(add_entry, j, &j->parser);
 	if (!err)
 		err = run_journalctl(j, true);
-	if (!err) {
-		*ret = j;
+	if (!err)
 		return NULL;
-	}
-	close_worker(j);
 	state->status = EBT_V_source_status_unavailable;
 	snprintf(state->detail, sizeof(state->detail), "%s", err->message);
 	ebt_error_destroy(err);
 	return NULL;
-}
-
-static int fd(void *arg)
-{
-	const struct journal *j = arg;
-
-	return j->fd;
 }
 
 static struct ebt_error *tell_ended(const struct journal *j)
@@ -391,8 +376,9 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 }
 
 static const struct source_worker worker_of_journal = {
+	.size = sizeof(struct journal),
+	.fd = offsetof(struct journal, fd),
 	.open = open_worker,
-	.fd = fd,
 	.work = work,
 	.close = close_worker,
 };

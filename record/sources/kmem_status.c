@@ -134,15 +134,12 @@ static struct ebt_error *add_processes(const struct kmem_status *status, struct 
 }
 
 static struct ebt_error *status_open(const struct source_context *context,
-				     struct source_state *state, void **ret)
+				     struct source_state *state, void *worker)
 {
-	struct kmem_status *status = calloc(1, sizeof(*status));
+	struct kmem_status *status = worker;
 
 	(void)state;
-	if (!status)
-		return &ebt_enomem;
 	status->context = context;
-	*ret = status;
 	return NULL;
 }
 
@@ -172,7 +169,7 @@ static struct ebt_error *status_work(void *worker, struct ebt_stream *stream,
 }
 
 const struct source_worker kmem_status_worker = {
+	.size = sizeof(struct kmem_status),
 	.open = status_open,
 	.work = status_work,
-	.close = free,
 };

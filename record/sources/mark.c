@@ -80,16 +80,13 @@ static void configure(struct source_context *context)
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
+				     struct source_state *state, void *arg)
 {
-	struct mark_worker *worker = calloc(1, sizeof(*worker));
+	struct mark_worker *worker = arg;
 
 	(void)state;
-	if (!worker)
-		return &ebt_enomem;
 	worker->program = context->skel->progs.ebrec_mark;
 	worker->most_sites = probe_attach_can_multi(context->kernel) ? MAX_SITES : MAX_SITES_EACH;
-	*ret = worker;
 	return NULL;
 }
 
@@ -100,7 +97,6 @@ static void close_worker(void *arg)
 	for (size_t i = 0; i < worker->n; i++)
 		probe_links_deinit(&worker->files[i].links);
 	free(worker->files);
-	free(worker);
 }
 
 /* --- files --- */
@@ -307,6 +303,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 }
 
 static const struct source_worker worker_of_mark = {
+	.size = sizeof(struct mark_worker),
 	.open = open_worker,
 	.work = work,
 	.on_file = on_file,

@@ -38,9 +38,9 @@ static void configure(struct source_context *context)
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
+				     struct source_state *state, void *worker)
 {
-	*ret = context->skel;
+	*(const struct ebrec_bpf **)worker = context->skel;
 	if (has_files(context->kernel) || state->status != EBT_V_source_status_on)
 		return NULL;
 	state->status = EBT_V_source_status_partial;
@@ -69,7 +69,7 @@ static void forget_devices(const struct ebrec_bpf *skel)
 
 static struct ebt_error *work(void *worker, struct ebt_stream *stream, enum source_moment moment)
 {
-	const struct ebrec_bpf *skel = worker;
+	const struct ebrec_bpf *skel = *(const struct ebrec_bpf **)worker;
 
 	(void)stream; /* the programs write the rows */
 	if (moment != SOURCE_EPOCH)
@@ -85,15 +85,10 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 	return note_sockets(context->skel);
 }
 
-static void close_worker(void *worker)
-{
-	(void)worker; /* it is the skeleton, which belongs to the context */
-}
-
 static const struct source_worker worker = {
+	.size = sizeof(struct ebrec_bpf *),
 	.open = open_worker,
 	.work = work,
-	.close = close_worker,
 };
 
 const struct ebrec_source source_net = {

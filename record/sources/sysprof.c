@@ -28,7 +28,7 @@
 #define DESCRIPTORS 4096
 
 struct sysprof_worker {
-	int epoll, timer;
+	int timer, epoll;
 	int socket, file; /* -1: that way is not asked for, or closed */
 	struct sysprof_rows rows;
 	struct sysprof_control *control;
@@ -93,7 +93,6 @@ static void close_worker(void *arg)
 	ebt_closep(&w->file);
 	ebt_closep(&w->timer);
 	ebt_closep(&w->epoll);
-	free(w);
 }
 
 static struct ebt_error *watch(const struct sysprof_worker *w, int op, int fd, uint32_t events)
@@ -140,6 +139,8 @@ static struct ebt_error *prepare_worker(struct sysprof_worker *w, struct inherit
 	err = sysprof_rows_init(clocks_now(), &w->rows);
 	if (err)
 		return err;
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w->epoll < 0 || w->timer < 0)
 		return ebt_error_errno(errno, "cannot wait for programs");
 	err = watch(w, EPOLL_CTL_ADD, w->timer, EPOLLIN);
@@ -147,36 +148,17 @@ static struct ebt_error *prepare_worker(struct sysprof_worker *w, struct inherit
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
+				     struct source_state *state, void *worker)
 {
-	struct sysprof_worker *w;
-	struct ebt_error *err;
+	struct sysprof_worker *w = worker;
 
-	if (context->options->target != TARGET_COMMAND) {
-		state->status = EBT_V_source_status_unavailable;
-		snprintf(state->detail, sizeof(state->detail),
-			 "only a command that ebrec starts can be told");
-		return NULL;
-	}
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		return &ebt_enomem;
-	w->socket = w->file = -1;
-	w->epoll = epoll_create1(EPOLL_CLOEXEC);
-	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	err = prepare_worker(w, context->options->inherited);
-	if (err)
-		close_worker(w);
-	else
-		*ret = w;
-	return err;
-}
-
-static int fd(void *arg)
-{
-	const struct sysprof_worker *w = arg;
-
-	return w->epoll;
+	w->socket = w->file = w->epoll = w->timer = -1;
+	if (context->options->target == TARGET_COMMAND)
+		return prepare_worker(w, context->options->inherited);
+	state->status = EBT_V_source_status_unavailable;
+	snprintf(state->detail, sizeof(state->detail),
+		 "only a command that ebrec starts can be told");
+	return NULL;
 }
 
 static struct ebt_error *tick(struct sysprof_worker *w, bool on)
@@ -294,8 +276,9 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 }
 
 static const struct source_worker worker_of_sysprof = {
+	.size = sizeof(struct sysprof_worker),
+	.fd = offsetof(struct sysprof_worker, epoll),
 	.open = open_worker,
-	.fd = fd,
 	.work = work,
 	.close = close_worker,
 };

@@ -234,26 +234,6 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 	return NULL;
 }
 
-/* --- rows --- */
-
-static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
-{
-	struct probe_worker *worker;
-	struct ebt_error *err = probe_worker_create(context->probes, EBT_V_probe_kind_tp, &worker);
-
-	(void)state;
-	if (!err)
-		*ret = worker;
-	return err;
-}
-
-static const struct source_worker worker_of_tp = {
-	.open = open_worker,
-	.work = probe_worker_work,
-	.close = probe_worker_close,
-};
-
 const struct ebrec_source source_tp = {
 	.name = "tp",
 	.doc = "tracepoints of the kernel, with their fields and user stacks",
@@ -267,5 +247,4 @@ const struct ebrec_source source_tp = {
 	.prepare = prepare,
 	.configure = configure,
 	.attach = attach,
-	.worker = &worker_of_tp,
 };

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "record/base/iterator.h"
 #include "record/bpf/probe.h"
+#include "record/config/skeleton.h"
 #include "record/probes/attach.h"
 #include "record/probes/function.h"
 #include "record/probes/glob.h"
@@ -320,11 +322,14 @@ static struct ebt_error *add_match(const struct source_context *context, const s
 	return err ? err : add_place(context, request, match->begins, match->offset, number);
 }
 
-static struct ebt_error *add_all(const struct source_context *context)
+static struct ebt_error *open_worker(const struct source_context *context,
+				     struct source_state *state, void *worker)
 {
 	__attribute__((cleanup(found_list_deinit))) struct found_list found = { 0 };
 	struct ebt_error *err = find_all(context, &found);
 
+	(void)state;
+	*(const struct ebrec_bpf **)worker = context->skel;
 	for (size_t i = 0; i < found.n && !err; i++) {
 		const struct found *one = &found.list[i];
 		const uint32_t pattern = one->pattern ? (uint32_t)i + 1 : 0;
@@ -369,17 +374,20 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 	return NULL;
 }
 
-static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
+/* Calls that have not returned become rows in the rings, which are read once more after this. */
+static struct ebt_error *work(void *worker, struct ebt_stream *stream, enum source_moment moment)
 {
-	(void)state;
-	return probe_user_open(context, EBT_V_probe_kind_uprobe, add_all, ret);
+	const struct ebrec_bpf *skel = *(const struct ebrec_bpf **)worker;
+
+	(void)stream;
+	return moment == SOURCE_END ? iterator_run(skel->progs.ebrec_probe_rest, "the tasks")
+				    : NULL;
 }
 
 static const struct source_worker worker = {
+	.size = sizeof(struct ebrec_bpf *),
 	.open = open_worker,
-	.work = probe_user_work,
-	.close = probe_user_close,
+	.work = work,
 };
 
 const struct ebrec_source source_uprobe = {

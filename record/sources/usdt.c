@@ -344,23 +344,16 @@ static struct ebt_error *prepare(struct source_context *context, struct source_s
 	return find_all(context, true);
 }
 
-static struct ebt_error *add_all(const struct source_context *context)
+static struct ebt_error *open_worker(const struct source_context *context,
+				     struct source_state *state, void *worker)
 {
+	(void)state;
+	(void)worker;
 	return find_all(context, false);
 }
 
-static struct ebt_error *open_worker(const struct source_context *context,
-				     struct source_state *state, void **ret)
-{
-	(void)state;
-	return probe_user_open(context, EBT_V_probe_kind_usdt, add_all, ret);
-}
-
-static const struct source_worker worker = {
-	.open = open_worker,
-	.work = probe_user_work,
-	.close = probe_user_close,
-};
+/* The probes are added when the maps are there. */
+static const struct source_worker worker = { .open = open_worker };
 
 const struct ebrec_source source_usdt = {
 	.name = "usdt",
