@@ -14,7 +14,7 @@
 #include "record/base/terminal.h"
 #include "record/config/options.h"
 #include "record/config/source.h"
-#include "record/probes/tp_list.h"
+#include "record/probes/tp_set.h"
 #include "record/session/output.h"
 #include "record/session/session.h"
 
@@ -229,7 +229,7 @@ static int list_events(const char *list)
 	struct kernel kernel = { 0 };
 
 	if (list) {
-		err = tp_list_print(stdout, list);
+		err = tp_set_print(stdout, list);
 		if (err)
 			print_error(err);
 		return err ? EXIT_RECORDER : 0;

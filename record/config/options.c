@@ -7,7 +7,6 @@
 
 #include "record/bpf/shared.h"
 #include "record/config/source.h"
-#include "record/config/tp_name.h"
 
 #define MAX_FREQUENCY	  100000
 #define MAX_UNWIND_MEMORY (UINT64_C(4) << 30)
@@ -150,7 +149,8 @@ static struct ebt_error *parse_list(void *to, const char *text)
 {
 	struct record_options *o = to;
 
-	if (text && !tp_name_is_query(text))
+	if (text && strcmp(text, "tp") &&
+	    (strncmp(text, "tp:", 3) || !source_args_is_tracepoint(text + 3)))
 		return ebt_error_create(
 			EBT_ERR_INVALID,
 			"'%s': alone it lists the sources, =tp the kernel's tracepoints, "

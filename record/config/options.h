@@ -45,7 +45,7 @@ enum capture_output {
 
 struct record_options {
 	bool help, version, list_events; /* instead of a recording */
-	const char *list;		 /* list_events: of tracepoints, see tp_list.h; or NULL */
+	const char *list;		 /* list_events: of tracepoints, see tp_set.h; or NULL */
 	const char *output;		 /* "-": standard output */
 	bool force;
 	bool bundle; /* names are put into the trace at the end */

@@ -5,12 +5,16 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "record/base/topology.h"
 #include "record/config/skeleton.h"
 
 int source_by_name(const char *name, size_t len)
@@ -151,6 +155,38 @@ struct ebt_error *source_keep_link(struct source_context *context, struct bpf_li
 		bpf_link__destroy(link);
 	else
 		context->links[context->n_links++] = link;
+	return err;
+}
+
+static struct ebt_error *attach_cpu(struct source_context *context,
+				    const struct bpf_program *program, struct perf_event_attr *attr,
+				    int cpu, const char *not_open, const char *not_attach)
+{
+	_cleanup_close_ int fd =
+		(int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return ebt_error_errno(errno, "%s CPU %d", not_open, cpu);
+	link = bpf_program__attach_perf_event(program, fd);
+	if (!link)
+		return ebt_error_errno(errno, "%s CPU %d", not_attach, cpu);
+	take_fd(&fd);
+	return source_keep_link(context, link);
+}
+
+struct ebt_error *source_attach_cpus(struct source_context *context,
+				     const struct bpf_program *program,
+				     struct perf_event_attr *attr, const char *not_open,
+				     const char *not_attach)
+{
+	_cleanup_free_ int *cpus = NULL;
+	size_t n = 0;
+	struct ebt_error *err = cpus_online(&cpus, &n);
+
+	attr->size = sizeof(*attr);
+	for (size_t i = 0; i < n && !err; i++)
+		err = attach_cpu(context, program, attr, cpus[i], not_open, not_attach);
 	return err;
 }
 

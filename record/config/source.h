@@ -22,6 +22,7 @@ struct bpf_link;
 struct bpf_map;
 struct bpf_program;
 struct inherited;
+struct perf_event_attr;
 struct ebrec_bpf; /* the skeleton */
 struct ebt_stream;
 struct probe_list;
@@ -181,6 +182,13 @@ struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_p
 
 /* For attach(): the context owns the link from now on, also where this fails. */
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link);
+
+/* For attach(): the program runs at this event, on each CPU. What cannot be done with the CPU, for
+ * messages: as in "cannot sample" and "cannot attach to samples of". */
+struct ebt_error *source_attach_cpus(struct source_context *context,
+				     const struct bpf_program *program,
+				     struct perf_event_attr *attr, const char *not_open,
+				     const char *not_attach);
 
 /* The same, of programs and links that libbpf does not know. */
 struct ebt_error *source_keep_program(struct source_context *context, int fd);

@@ -82,6 +82,14 @@ char *source_args_join(const struct source_args *args, size_t source)
 	return NULL;
 }
 
+bool source_args_is_tracepoint(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	return colon && colon != text && colon[1] && !strpbrk(colon + 1, ":/") &&
+	       !memchr(text, '/', (size_t)(colon - text)) && strlen(text) < TP_NAME_MAX;
+}
+
 void source_args_deinit(struct source_args *args)
 {
 	for (size_t i = 0; i < args->n; i++)

@@ -4,9 +4,13 @@
 #ifndef RECORD_CONFIG_SOURCE_ARGS_H
 #define RECORD_CONFIG_SOURCE_ARGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "format/base/error.h"
+
+/* Of the name of a tracepoint. */
+#define TP_NAME_MAX 128
 
 struct source_arg {
 	size_t source; /* index in ebrec_sources */
@@ -31,6 +35,9 @@ const char *source_args_get(const struct source_args *args, size_t source, size_
 
 /* All texts of the source with commas between, to be freed; NULL: no memory. */
 char *source_args_join(const struct source_args *args, size_t source);
+
+/* Is the text CATEGORY:NAME of a tracepoint, with or without wildcards? */
+bool source_args_is_tracepoint(const char *text);
 
 void source_args_deinit(struct source_args *args);
 

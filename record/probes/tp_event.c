@@ -11,12 +11,13 @@ void tp_event_deinit(struct tp_event *event)
 	*event = (struct tp_event){ 0 };
 }
 
-struct ebt_error *tp_event_name(struct tp_event *event, const char *category, size_t len,
-				const char *name)
+struct ebt_error *tp_event_name(struct tp_event *event, const char *name)
 {
+	const char *colon = strchr(name, ':');
+
 	event->probe.kind = EBT_V_probe_kind_tp;
-	event->probe.group = strndup(category, len);
-	event->probe.name = strdup(name);
+	event->probe.group = strndup(name, (size_t)(colon - name));
+	event->probe.name = strdup(colon + 1);
 	return event->probe.group && event->probe.name ? NULL : &ebt_enomem;
 }
 

@@ -30,9 +30,8 @@ struct tp_event {
 
 void tp_event_deinit(struct tp_event *event);
 
-/* CATEGORY and NAME, as they are. */
-struct ebt_error *tp_event_name(struct tp_event *event, const char *category, size_t len,
-				const char *name);
+/* name: CATEGORY:NAME. */
+struct ebt_error *tp_event_name(struct tp_event *event, const char *name);
 
 /* name and type are copied, and may be NULL. What has no room is counted. */
 struct ebt_error *tp_event_add(struct tp_event *event, const struct probe_arg *arg,

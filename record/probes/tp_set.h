@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
@@ -29,5 +30,9 @@ DEFINE_CLEANUP(struct tp_set *, tp_set_destroy);
 /* Adds what it stands for, without what is there already. EBT_ERR_NOT_FOUND: what there is instead,
  * for the user. */
 struct ebt_error *tp_set_add(struct tp_set *set, const char *text);
+
+/* `ebrec --list-events=tp`: prints all names, or those that match with their fields, as they would
+ * be recorded. */
+struct ebt_error *tp_set_print(FILE *to, const char *query);
 
 #endif

@@ -31,7 +31,7 @@ enum kind { FREQUENCY, TEMPERATURE, ENERGY, BATTERY, N_KINDS };
 
 struct counter_sensors {
 	struct counter_set *set;
-	struct sensor *list;
+	struct sensor list[MAX_SENSORS];
 	size_t n, refused;
 	bool found[N_KINDS];
 };
@@ -221,9 +221,6 @@ struct ebt_error *counter_sensors_create(struct counter_set *set, const char *ro
 	if (!sensors)
 		return &ebt_enomem;
 	sensors->set = set;
-	sensors->list = calloc(MAX_SENSORS, sizeof(*sensors->list));
-	if (!sensors->list)
-		return &ebt_enomem;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !err; i++)
 		err = each(sensors, root, places[i].path, places[i].see);
 	if (err)
@@ -238,7 +235,6 @@ void counter_sensors_destroy(struct counter_sensors *sensors)
 		return;
 	for (size_t i = 0; i < sensors->n; i++)
 		close(sensors->list[i].fd);
-	free(sensors->list);
 	free(sensors);
 }
 

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "format/write/writer.h"
 
@@ -38,7 +37,6 @@ struct counter_set;
 struct ebt_error *counter_set_create(struct counter_set **ret);
 /* Accepts NULL. */
 void counter_set_destroy(struct counter_set *set);
-DEFINE_CLEANUP(struct counter_set *, counter_set_destroy);
 
 /*
  * Adds a counter for each of n classes; *ret is the first of them, or COUNTER_NONE where no more

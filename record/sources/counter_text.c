@@ -25,14 +25,20 @@ struct text_line {
 	uint32_t counter; /* its first, or COUNTER_NONE: the line does not matter */
 };
 
+#define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
+#define CLASSES(list) .classes = (list), .n = COUNT(list)
+
 /* What a file looks like. */
 struct text_kind {
 	const char *path, *name;
+	const char *category, *instance; /* of its counters; instance NULL: the line's key */
+	const struct counter_class *classes;
+	size_t n;	/* of these: all are of each line, but where there is an instance, one */
 	size_t before;	/* words before the key */
 	size_t headers; /* lines that are no counters */
-	/* Gives the counters of a line that has not been seen before. */
+	/* Gives the counters of a line that has not been seen before. NULL: as is said above. */
 	struct ebt_error *(*add)(struct counter_texts *texts, const char *key, uint32_t *ret);
-	/* Puts the numbers of a line, n of them. */
+	/* Puts the numbers of a line, n of them. NULL: one for each class. */
 	void (*put)(struct counter_set *set, uint32_t counter, const uint64_t *numbers, size_t n);
 };
 
@@ -47,68 +53,65 @@ struct counter_texts {
 	struct counter_set *set;
 	const char *root;
 	struct text_file files[N_KINDS];
-	char *buffer;
+	char buffer[MAX_TEXT + 1];
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- /proc/stat --- */
 
-#define TICKS(mode, what)                                                 \
-	{                                                                 \
-		mode, "s", what, COUNTER_CUMULATIVE, 100 /* USER_HZ */, 1 \
+/* A sum since the machine was started: what is stored is so many times the unit, and so many times
+ * what the kernel says. */
+#define SUM(name, unit, divisor, factor, what)                        \
+	{                                                             \
+		name, unit, what, COUNTER_CUMULATIVE, divisor, factor \
 	}
+#define NUMBER(name, what)	SUM(name, "", 1, 1, what)
+#define BYTES(name, per, what)	SUM(name, "bytes", 1, per, what)
+#define TIME(name, per_s, what) SUM(name, "s", per_s, 1, what)
+
+#define USER_HZ			100
 
 static const struct counter_class cpu_classes[] = {
-	TICKS("user", "in user space, guests included"),
-	TICKS("nice", "in user space, of processes that are nice"),
-	TICKS("system", "in the kernel"),
-	TICKS("idle", "without anything to do"),
-	TICKS("iowait", "without anything to do while a task waits for a disk"),
-	TICKS("irq", "in interrupts"),
-	TICKS("softirq", "in soft interrupts"),
-	TICKS("steal", "ready to run, while the hypervisor ran others"),
-	TICKS("guest", "running a guest, part of user"),
-	TICKS("guest_nice", "running a guest that is nice, part of nice"),
+	TIME("user", USER_HZ, "in user space, guests included"),
+	TIME("nice", USER_HZ, "in user space, of processes that are nice"),
+	TIME("system", USER_HZ, "in the kernel"),
+	TIME("idle", USER_HZ, "without anything to do"),
+	TIME("iowait", USER_HZ, "without anything to do while a task waits for a disk"),
+	TIME("irq", USER_HZ, "in interrupts"),
+	TIME("softirq", USER_HZ, "in soft interrupts"),
+	TIME("steal", USER_HZ, "ready to run, while the hypervisor ran others"),
+	TIME("guest", USER_HZ, "running a guest, part of user"),
+	TIME("guest_nice", USER_HZ, "running a guest that is nice, part of nice"),
 };
 
 static const struct counter_class stat_classes[] = {
-	{ "ctxt", "", "context switches", COUNTER_CUMULATIVE, 1, 1 },
-	{ "processes", "", "forks", COUNTER_CUMULATIVE, 1, 1 },
+	NUMBER("ctxt", "context switches"),
+	NUMBER("processes", "forks"),
 	{ "procs_running", "", "tasks that run or could", COUNTER_GAUGE, 1, 1 },
 	{ "procs_blocked", "", "tasks that wait for a disk", COUNTER_GAUGE, 1, 1 },
 };
 
 /* Of classes that are one each: by the key of the line. */
-static struct ebt_error *add_named(struct counter_texts *texts, const char *category,
-				   const struct counter_class *classes, size_t n, const char *key,
-				   uint32_t *ret)
+static struct ebt_error *add_named(struct counter_texts *texts, const struct text_kind *kind,
+				   const char *key, uint32_t *ret)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(classes[i].name, key))
-			return counter_set_add(texts->set, category, "", &classes[i], 1, ret);
+	for (size_t i = 0; i < kind->n; i++) {
+		if (!strcmp(kind->classes[i].name, key))
+			return counter_set_add(texts->set, kind->category, kind->instance,
+					       &kind->classes[i], 1, ret);
 	}
 	return NULL;
 }
 
 static struct ebt_error *add_stat(struct counter_texts *texts, const char *key, uint32_t *ret)
 {
+	static const struct text_kind system = { .category = "system",
+						 .instance = "",
+						 CLASSES(stat_classes) };
+
 	if (strncmp(key, "cpu", 3))
-		return add_named(texts, "system", stat_classes, COUNT(stat_classes), key, ret);
+		return add_named(texts, &system, key, ret);
 	return counter_set_add(texts->set, "cpu", key[3] ? key + 3 : "all", cpu_classes,
 			       COUNT(cpu_classes), ret);
-}
-
-static void put_stat(struct counter_set *set, uint32_t counter, const uint64_t *numbers, size_t n)
-{
-	for (size_t i = 0; i < n && i < COUNT(cpu_classes); i++)
-		counter_set_put(set, counter + (uint32_t)i, numbers[i]);
-}
-
-static void put_one(struct counter_set *set, uint32_t counter, const uint64_t *numbers, size_t n)
-{
-	if (n)
-		counter_set_put(set, counter, numbers[0]);
 }
 
 /* --- /proc/meminfo, /proc/vmstat --- */
@@ -143,78 +146,47 @@ static const struct counter_class meminfo_classes[] = {
 	MEMORY("Committed_AS", "promised to programs"),
 };
 
-static struct ebt_error *add_meminfo(struct counter_texts *texts, const char *key, uint32_t *ret)
-{
-	return add_named(texts, "memory", meminfo_classes, COUNT(meminfo_classes), key, ret);
-}
-
-#define VM(name, what)                                   \
-	{                                                \
-		name, "", what, COUNTER_CUMULATIVE, 1, 1 \
-	}
-
 static const struct counter_class vmstat_classes[] = {
-	VM("pgfault", "page faults"),
-	VM("pgmajfault", "page faults that waited for a disk"),
-	{ "pgpgin", "bytes", "read from disks", COUNTER_CUMULATIVE, 1, 1024 },
-	{ "pgpgout", "bytes", "written to disks", COUNTER_CUMULATIVE, 1, 1024 },
-	VM("pswpin", "pages swapped in"),
-	VM("pswpout", "pages swapped out"),
-	VM("pgscan_kswapd", "pages looked at by kswapd"),
-	VM("pgscan_direct", "pages looked at by tasks that wanted memory"),
-	VM("pgsteal_kswapd", "pages reclaimed by kswapd"),
-	VM("pgsteal_direct", "pages reclaimed by tasks that wanted memory"),
-	VM("workingset_refault_anon", "pages that came back after they were reclaimed"),
-	VM("workingset_refault_file", "pages of files that came back after they were reclaimed"),
-	VM("compact_stall", "waits for memory to be compacted"),
-	VM("thp_fault_alloc", "huge pages given at faults"),
-	VM("thp_collapse_alloc", "huge pages made of small ones"),
-	VM("oom_kill", "processes killed as there was no memory"),
+	NUMBER("pgfault", "page faults"),
+	NUMBER("pgmajfault", "page faults that waited for a disk"),
+	BYTES("pgpgin", 1024, "read from disks"),
+	BYTES("pgpgout", 1024, "written to disks"),
+	NUMBER("pswpin", "pages swapped in"),
+	NUMBER("pswpout", "pages swapped out"),
+	NUMBER("pgscan_kswapd", "pages looked at by kswapd"),
+	NUMBER("pgscan_direct", "pages looked at by tasks that wanted memory"),
+	NUMBER("pgsteal_kswapd", "pages reclaimed by kswapd"),
+	NUMBER("pgsteal_direct", "pages reclaimed by tasks that wanted memory"),
+	NUMBER("workingset_refault_anon", "pages that came back after they were reclaimed"),
+	NUMBER("workingset_refault_file",
+	       "pages of files that came back after they were reclaimed"),
+	NUMBER("compact_stall", "waits for memory to be compacted"),
+	NUMBER("thp_fault_alloc", "huge pages given at faults"),
+	NUMBER("thp_collapse_alloc", "huge pages made of small ones"),
+	NUMBER("oom_kill", "processes killed as there was no memory"),
 };
-
-static struct ebt_error *add_vmstat(struct counter_texts *texts, const char *key, uint32_t *ret)
-{
-	return add_named(texts, "vm", vmstat_classes, COUNT(vmstat_classes), key, ret);
-}
 
 /* --- /proc/diskstats --- */
 
-#define IOS(name, what)                                  \
-	{                                                \
-		name, "", what, COUNTER_CUMULATIVE, 1, 1 \
-	}
-#define SECTORS(name, what)                                     \
-	{                                                       \
-		name, "bytes", what, COUNTER_CUMULATIVE, 1, 512 \
-	}
-#define BYTES(name, what)                                     \
-	{                                                     \
-		name, "bytes", what, COUNTER_CUMULATIVE, 1, 1 \
-	}
-#define MS(name, what)                                       \
-	{                                                    \
-		name, "s", what, COUNTER_CUMULATIVE, 1000, 1 \
-	}
-
 /* In the order of the file. */
 static const struct counter_class disk_classes[] = {
-	IOS("read_ios", "reads completed"),
-	IOS("read_merges", "reads merged into others"),
-	SECTORS("read_bytes", "read"),
-	MS("read_time", "of all reads together"),
-	IOS("write_ios", "writes completed"),
-	IOS("write_merges", "writes merged into others"),
-	SECTORS("write_bytes", "written"),
-	MS("write_time", "of all writes together"),
+	NUMBER("read_ios", "reads completed"),
+	NUMBER("read_merges", "reads merged into others"),
+	BYTES("read_bytes", 512, "read"),
+	TIME("read_time", 1000, "of all reads together"),
+	NUMBER("write_ios", "writes completed"),
+	NUMBER("write_merges", "writes merged into others"),
+	BYTES("write_bytes", 512, "written"),
+	TIME("write_time", 1000, "of all writes together"),
 	{ "in_flight", "", "requests that have not completed", COUNTER_GAUGE, 1, 1 },
-	MS("busy_time", "while there were requests"),
-	MS("queue_time", "of all requests together"),
-	IOS("discard_ios", "discards completed"),
-	IOS("discard_merges", "discards merged into others"),
-	SECTORS("discard_bytes", "discarded"),
-	MS("discard_time", "of all discards together"),
-	IOS("flush_ios", "flushes completed"),
-	MS("flush_time", "of all flushes together"),
+	TIME("busy_time", 1000, "while there were requests"),
+	TIME("queue_time", 1000, "of all requests together"),
+	NUMBER("discard_ios", "discards completed"),
+	NUMBER("discard_merges", "discards merged into others"),
+	BYTES("discard_bytes", 512, "discarded"),
+	TIME("discard_time", 1000, "of all discards together"),
+	NUMBER("flush_ios", "flushes completed"),
+	TIME("flush_time", 1000, "of all flushes together"),
 };
 
 /* Whole devices are in /sys/block, partitions are not. */
@@ -231,29 +203,18 @@ static struct ebt_error *add_disk(struct counter_texts *texts, const char *key, 
 	return counter_set_add(texts->set, "disk", key, disk_classes, COUNT(disk_classes), ret);
 }
 
-static void put_disk(struct counter_set *set, uint32_t counter, const uint64_t *numbers, size_t n)
-{
-	for (size_t i = 0; i < n && i < COUNT(disk_classes); i++)
-		counter_set_put(set, counter + (uint32_t)i, numbers[i]);
-}
-
 /* --- /proc/net/dev --- */
 
 static const struct counter_class net_classes[] = {
-	BYTES("rx_bytes", "received"),
-	IOS("rx_packets", "received"),
-	IOS("rx_errors", "received with errors"),
-	IOS("rx_dropped", "received and dropped"),
-	BYTES("tx_bytes", "sent"),
-	IOS("tx_packets", "sent"),
-	IOS("tx_errors", "not sent for errors"),
-	IOS("tx_dropped", "to be sent and dropped"),
+	BYTES("rx_bytes", 1, "received"),
+	NUMBER("rx_packets", "received"),
+	NUMBER("rx_errors", "received with errors"),
+	NUMBER("rx_dropped", "received and dropped"),
+	BYTES("tx_bytes", 1, "sent"),
+	NUMBER("tx_packets", "sent"),
+	NUMBER("tx_errors", "not sent for errors"),
+	NUMBER("tx_dropped", "to be sent and dropped"),
 };
-
-static struct ebt_error *add_net(struct counter_texts *texts, const char *key, uint32_t *ret)
-{
-	return counter_set_add(texts->set, "net", key, net_classes, COUNT(net_classes), ret);
-}
 
 static void put_net(struct counter_set *set, uint32_t counter, const uint64_t *numbers, size_t n)
 {
@@ -265,44 +226,10 @@ static void put_net(struct counter_set *set, uint32_t counter, const uint64_t *n
 
 /* --- /proc/pressure --- */
 
-#define WAITED(name, what)                                      \
-	{                                                       \
-		name, "s", what, COUNTER_CUMULATIVE, 1000000, 1 \
-	}
-
 static const struct counter_class pressure_classes[] = {
-	WAITED("some", "while at least one task waited for it"),
-	WAITED("full", "while all tasks that were not idle waited for it"),
+	TIME("some", 1000000, "while at least one task waited for it"),
+	TIME("full", 1000000, "while all tasks that were not idle waited for it"),
 };
-
-static struct ebt_error *add_pressure(struct counter_texts *texts, const char *what,
-				      const char *key, uint32_t *ret)
-{
-	for (size_t i = 0; i < COUNT(pressure_classes); i++) {
-		if (!strcmp(pressure_classes[i].name, key))
-			return counter_set_add(texts->set, "pressure", what, &pressure_classes[i],
-					       1, ret);
-	}
-	return NULL;
-}
-
-static struct ebt_error *add_cpu_pressure(struct counter_texts *texts, const char *key,
-					  uint32_t *ret)
-{
-	return add_pressure(texts, "cpu", key, ret);
-}
-
-static struct ebt_error *add_io_pressure(struct counter_texts *texts, const char *key,
-					 uint32_t *ret)
-{
-	return add_pressure(texts, "io", key, ret);
-}
-
-static struct ebt_error *add_memory_pressure(struct counter_texts *texts, const char *key,
-					     uint32_t *ret)
-{
-	return add_pressure(texts, "memory", key, ret);
-}
 
 /* "avg10=0.00 avg60=0.00 avg300=0.00 total=7": two numbers each, but for the last. */
 static void put_pressure(struct counter_set *set, uint32_t counter, const uint64_t *numbers,
@@ -312,16 +239,42 @@ static void put_pressure(struct counter_set *set, uint32_t counter, const uint64
 		counter_set_put(set, counter, numbers[n - 1]);
 }
 
+#define PRESSURE(what) \
+	.category = "pressure", .instance = (what), CLASSES(pressure_classes), .put = put_pressure
+
 static const struct text_kind kinds[N_KINDS] = {
-	{ "/proc/stat", "processors", 0, 0, add_stat, put_stat },
-	{ "/proc/meminfo", "memory", 0, 0, add_meminfo, put_one },
-	{ "/proc/vmstat", "paging", 0, 0, add_vmstat, put_one },
-	{ "/proc/diskstats", "disks", 2, 0, add_disk, put_disk },
-	{ "/proc/net/dev", "network", 0, 2, add_net, put_net },
-	{ "/proc/pressure/cpu", "pressure of CPUs", 0, 0, add_cpu_pressure, put_pressure },
-	{ "/proc/pressure/io", "pressure of I/O", 0, 0, add_io_pressure, put_pressure },
-	{ "/proc/pressure/memory", "pressure of memory", 0, 0, add_memory_pressure, put_pressure },
+	{ "/proc/stat", "processors", .add = add_stat, CLASSES(cpu_classes) },
+	{ "/proc/meminfo", "memory", "memory", "", CLASSES(meminfo_classes) },
+	{ "/proc/vmstat", "paging", "vm", "", CLASSES(vmstat_classes) },
+	{ "/proc/diskstats", "disks", .before = 2, .add = add_disk, CLASSES(disk_classes) },
+	{ "/proc/net/dev", "network", "net", CLASSES(net_classes), .headers = 2, .put = put_net },
+	{ "/proc/pressure/cpu", "pressure of CPUs", PRESSURE("cpu") },
+	{ "/proc/pressure/io", "pressure of I/O", PRESSURE("io") },
+	{ "/proc/pressure/memory", "pressure of memory", PRESSURE("memory") },
 };
+
+static struct ebt_error *add_line(struct counter_texts *texts, const struct text_kind *kind,
+				  const char *key, uint32_t *ret)
+{
+	if (kind->add)
+		return kind->add(texts, key, ret);
+	if (kind->instance)
+		return add_named(texts, kind, key, ret);
+	return counter_set_add(texts->set, kind->category, key, kind->classes, kind->n, ret);
+}
+
+static void put_numbers(struct counter_set *set, const struct text_kind *kind, uint32_t counter,
+			const uint64_t *numbers, size_t n)
+{
+	const size_t counters = kind->instance ? 1 : kind->n;
+
+	if (kind->put) {
+		kind->put(set, counter, numbers, n);
+		return;
+	}
+	for (size_t i = 0; i < n && i < counters; i++)
+		counter_set_put(set, counter + (uint32_t)i, numbers[i]);
+}
 
 struct ebt_error *counter_texts_create(struct counter_set *set, const char *root,
 				       struct counter_texts **ret)
@@ -333,9 +286,6 @@ struct ebt_error *counter_texts_create(struct counter_set *set, const char *root
 		return &ebt_enomem;
 	texts->set = set;
 	texts->root = root;
-	texts->buffer = malloc(MAX_TEXT + 1);
-	if (!texts->buffer)
-		return &ebt_enomem;
 	for (size_t i = 0; i < N_KINDS; i++) {
 		snprintf(path, sizeof(path), "%s%s", root, kinds[i].path);
 		texts->files[i].kind = &kinds[i];
@@ -353,7 +303,6 @@ void counter_texts_destroy(struct counter_texts *texts)
 		ebt_closep(&texts->files[i].fd);
 		free(texts->files[i].lines);
 	}
-	free(texts->buffer);
 	free(texts);
 }
 
@@ -398,7 +347,7 @@ static struct ebt_error *find_line(struct counter_texts *texts, struct text_file
 	memcpy((*ret)->key, key, len);
 	(*ret)->key[len] = '\0';
 	(*ret)->counter = COUNTER_NONE;
-	return file->kind->add(texts, (*ret)->key, &(*ret)->counter);
+	return add_line(texts, file->kind, (*ret)->key, &(*ret)->counter);
 }
 
 /* The number of a word: "17", "17.25" (17), "total=17". Returns where the word ends. */
@@ -440,7 +389,7 @@ static struct ebt_error *read_line(struct counter_texts *texts, struct text_file
 	for (line += strspn(line, " "); n < MAX_FIELDS && *line && *line != '\n';
 	     line += strspn(line, " "))
 		line = read_number(line, &numbers[n++]);
-	file->kind->put(texts->set, known->counter, numbers, n);
+	put_numbers(texts->set, file->kind, known->counter, numbers, n);
 	return NULL;
 }
 

@@ -49,7 +49,6 @@ struct ebt_error *dbus_monitor_create(const struct dbus_monitor_options *options
 				      struct dbus_monitor **ret);
 /* Accepts NULL. */
 void dbus_monitor_destroy(struct dbus_monitor *monitor);
-DEFINE_CLEANUP(struct dbus_monitor *, dbus_monitor_destroy);
 
 /* Is it listening? Waits for the answer at most so long. Else *ret, of `size` bytes, says why. */
 bool dbus_monitor_wait(struct dbus_monitor *monitor, int timeout_ms, char *ret, size_t size);

@@ -3,13 +3,9 @@
  * Source `sample`: a hardware counter of cycles where there is one, else the kernel's clock. The
  * clock has a fixed period, so that each sample stands for the same time.
  */
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <stdio.h>
 
-#include "format/base/cleanup.h"
-#include "record/base/topology.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 #include "record/unwind/python.h"
@@ -32,53 +28,29 @@ static void configure(struct source_context *context)
 				  true);
 }
 
-static int open_event(const struct source_context *context, int cpu)
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
-	struct perf_event_attr attr = {
+	const struct ebrec_bpf *skel = context->skel;
+	const uint64_t frequency = context->options->frequency;
+	struct perf_event_attr cycles = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.freq = 1,
+		.sample_freq = frequency,
+	};
+	struct perf_event_attr clock = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000 / context->options->frequency,
+		.sample_period = 1000000000 / frequency,
 		.exclude_idle = 1,
 	};
 
-	if (context->kernel->cycles) {
-		attr.type = PERF_TYPE_HARDWARE;
-		attr.config = PERF_COUNT_HW_CPU_CYCLES;
-		attr.freq = 1;
-		attr.sample_freq = context->options->frequency;
-		attr.exclude_idle = 0;
-	}
-	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static struct ebt_error *attach(struct source_context *context, struct source_state *state)
-{
-	struct bpf_program *program = context->kernel->cycles
-					      ? context->skel->progs.ebrec_sample_cycles
-					      : context->skel->progs.ebrec_sample_clock;
-	_cleanup_free_ int *cpus = NULL;
-	struct ebt_error *err;
-	size_t n;
-
 	(void)state;
-	err = cpus_online(&cpus, &n);
-	if (err)
-		return err;
-	for (size_t i = 0; i < n && !err; i++) {
-		_cleanup_close_ int fd = open_event(context, cpus[i]);
-		struct bpf_link *link;
-
-		if (fd < 0)
-			return ebt_error_errno(errno, "cannot sample CPU %d", cpus[i]);
-		link = bpf_program__attach_perf_event(program, fd);
-		if (!link)
-			return ebt_error_errno(errno, "cannot attach to samples of CPU %d",
-					       cpus[i]);
-		take_fd(&fd);
-		err = source_keep_link(context, link);
-	}
-	return err;
+	return source_attach_cpus(context,
+				  context->kernel->cycles ? skel->progs.ebrec_sample_cycles
+							  : skel->progs.ebrec_sample_clock,
+				  context->kernel->cycles ? &cycles : &clock, "cannot sample",
+				  "cannot attach to samples of");
 }
 
 const struct ebrec_source source_sample = {

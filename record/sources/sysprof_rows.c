@@ -2,9 +2,10 @@
 /* Rows of Sysprof's frames; see sysprof_rows.h. */
 #include "record/sources/sysprof_rows.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "format/base/map.h"
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/rows.h"
@@ -13,15 +14,121 @@
  * thread from 1. Others than the thread that defined one may set it, too. */
 #define OF_RING(ring) ((ring) | UINT64_C(1) << 63)
 
+/* --- definitions of counters: by who defined them, and their numbers --- */
+
+/* A large GTK program has some fifty. A megabyte and a half. */
+#define MAX_COUNTERS 8192
+
+/* What a counter of programs is called, NUL-terminated; longer ones than Sysprof's do not exist. */
+struct counter_definition {
+	bool is_double;
+	char category[33], name[33], description[53];
+};
+
+struct counter_entry {
+	uint64_t writer;
+	uint32_t id;
+	struct counter_definition definition;
+};
+
+struct sysprof_counters {
+	struct counter_entry entries[MAX_COUNTERS];
+	struct ebt_map found; /* hash of writer and id to indices of them */
+	uint32_t n;	      /* that are used */
+	uint32_t turn;	      /* the entry to use next, which is the oldest */
+};
+
+static uint64_t hash_of(uint64_t writer, uint32_t id)
+{
+	return ebt_hash_u64(ebt_hash_u64(0, writer), id);
+}
+
+static uint32_t find_entry(const struct sysprof_counters *c, uint64_t writer, uint32_t id)
+{
+	uint64_t hash = hash_of(writer, id);
+	uint32_t i;
+
+	for (size_t at = 0; (i = ebt_map_next(&c->found, hash, &at)) != EBT_MAP_NONE;) {
+		if (c->entries[i].writer == writer && c->entries[i].id == id)
+			break;
+	}
+	return i;
+}
+
+static struct ebt_error *take_oldest(struct sysprof_counters *c, uint64_t writer, uint32_t id,
+				     uint32_t *ret)
+{
+	struct counter_entry *entry = &c->entries[c->turn];
+	struct ebt_error *err = ebt_map_insert(&c->found, hash_of(writer, id), c->turn);
+
+	if (err)
+		return err;
+	if (c->n < MAX_COUNTERS)
+		c->n++;
+	else
+		ebt_map_remove(&c->found, hash_of(entry->writer, entry->id), c->turn);
+	entry->writer = writer;
+	entry->id = id;
+	*ret = c->turn;
+	c->turn = (c->turn + 1) % MAX_COUNTERS;
+	return NULL;
+}
+
+static void set(char *to, size_t size, struct sysprof_text text)
+{
+	size_t len = text.len < size ? text.len : size - 1;
+
+	memcpy(to, text.s, len);
+	to[len] = '\0';
+}
+
+/* Where there are too many, the oldest is forgotten. */
+static struct ebt_error *define_counter(struct sysprof_counters *c, uint64_t writer,
+					const struct sysprof_counter *counter)
+{
+	uint32_t i = find_entry(c, writer, counter->id);
+	struct counter_definition *d;
+	struct ebt_error *err;
+
+	if (i == EBT_MAP_NONE) {
+		err = take_oldest(c, writer, counter->id, &i);
+		if (err)
+			return err;
+	}
+	d = &c->entries[i].definition;
+	d->is_double = counter->is_double;
+	set(d->category, sizeof(d->category), counter->category);
+	set(d->name, sizeof(d->name), counter->name);
+	set(d->description, sizeof(d->description), counter->description);
+	return NULL;
+}
+
+/* NULL: there is none. Good until the next is defined. */
+static const struct counter_definition *find_counter(const struct sysprof_counters *c,
+						     uint64_t writer, uint32_t id)
+{
+	uint32_t i = find_entry(c, writer, id);
+
+	return i == EBT_MAP_NONE ? NULL : &c->entries[i].definition;
+}
+
+/* --- rows --- */
+
 struct ebt_error *sysprof_rows_init(uint64_t begin, struct sysprof_rows *ret)
 {
-	*ret = (struct sysprof_rows){ .begin = begin, .last = begin };
-	return sysprof_counters_create(&ret->counters);
+	*ret = (struct sysprof_rows){
+		.begin = begin,
+		.last = begin,
+		.counters = calloc(1, sizeof(*ret->counters)),
+	};
+	return ret->counters ? NULL : &ebt_enomem;
 }
 
 void sysprof_rows_deinit(struct sysprof_rows *rows)
 {
-	sysprof_counters_destroy(rows->counters);
+	if (rows->counters)
+		ebt_map_deinit(&rows->counters->found);
+	free(rows->counters);
 	ebt_record_deinit(&rows->rec);
 }
 
@@ -124,22 +231,21 @@ static struct ebt_error *define(struct sysprof_rows *rows, const struct sysprof_
 	}
 	for (size_t i = 0; i < n && !err; i++) {
 		sysprof_frame_counter(frame, i, &counter);
-		err = sysprof_counters_define(rows->counters, writer->pid, &counter);
+		err = define_counter(rows->counters, writer->pid, &counter);
 		if (!err && writer->ring)
-			err = sysprof_counters_define(rows->counters, OF_RING(writer->ring),
-						      &counter);
+			err = define_counter(rows->counters, OF_RING(writer->ring), &counter);
 	}
 	return err;
 }
 
-static const struct sysprof_definition *find(const struct sysprof_rows *rows,
+static const struct counter_definition *find(const struct sysprof_rows *rows,
 					     const struct sysprof_writer *writer, uint32_t id)
 {
-	const struct sysprof_definition *found = NULL;
+	const struct counter_definition *found = NULL;
 
 	if (writer->ring)
-		found = sysprof_counters_find(rows->counters, OF_RING(writer->ring), id);
-	return found ? found : sysprof_counters_find(rows->counters, writer->pid, id);
+		found = find_counter(rows->counters, OF_RING(writer->ring), id);
+	return found ? found : find_counter(rows->counters, writer->pid, id);
 }
 
 static struct ebt_error *add_values(struct sysprof_rows *rows, const struct sysprof_writer *writer,
@@ -155,7 +261,7 @@ static struct ebt_error *add_values(struct sysprof_rows *rows, const struct sysp
 		return NULL;
 	}
 	for (size_t i = 0; i < n && !err; i++) {
-		const struct sysprof_definition *d;
+		const struct counter_definition *d;
 		struct ebt_wire_mark_counter *row;
 
 		sysprof_frame_value(frame, i, &value);

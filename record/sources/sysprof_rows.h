@@ -7,7 +7,6 @@
 
 #include "format/base/error.h"
 #include "format/write/writer.h"
-#include "record/sources/sysprof_counters.h"
 #include "record/sources/sysprof_frames.h"
 
 /* What was seen and has no row, or not the row that it should have. */
@@ -24,6 +23,8 @@ enum sysprof_count {
 	SYSPROF_STRANGERS,
 	SYSPROF_N_COUNTS,
 };
+
+struct sysprof_counters;
 
 struct sysprof_rows {
 	struct ebt_stream *stream; /* where they go to; of the caller */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "record/sources/sysprof_rows.h"
 

@@ -17,7 +17,6 @@
 #include "format/base/cleanup.h"
 #include "record/base/topology.h"
 #include "record/config/skeleton.h"
-#include "record/config/tp_name.h"
 #include "record/probes/list.h"
 #include "record/probes/tp_set.h"
 #include "record/sources/sources.h"
@@ -27,7 +26,7 @@
 
 static struct ebt_error *check_args(const char *args)
 {
-	if (tp_name_is_one(args))
+	if (source_args_is_tracepoint(args))
 		return NULL;
 	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not a tracepoint", args);
 }

@@ -18,10 +18,11 @@
 
 static void parse(const char *category, const char *fields, struct tp_event *event)
 {
-	char text[4096];
+	char text[4096], name[64];
 
 	snprintf(text, sizeof(text), COMMON "%s", fields);
-	assert_null(tp_event_name(event, category, strlen(category), "x"));
+	snprintf(name, sizeof(name), "%s:x", category);
+	assert_null(tp_event_name(event, name));
 	assert_null(tp_format_parse(text, event));
 }
 
