@@ -11,23 +11,13 @@
 #define MAX_FREQUENCY	  100000
 #define MAX_UNWIND_MEMORY (UINT64_C(4) << 30)
 
-static uint64_t default_sources(void)
+/* All, or those by default. */
+static uint64_t many_sources(bool all)
 {
 	uint64_t sources = 0;
 
 	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		if (ebrec_sources[i]->by_default)
-			sources |= UINT64_C(1) << i;
-	}
-	return sources;
-}
-
-static uint64_t all_sources(void)
-{
-	uint64_t sources = 0;
-
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		if (!ebrec_sources[i]->args_needed)
+		if (all ? !ebrec_sources[i]->args_needed : ebrec_sources[i]->by_default)
 			sources |= UINT64_C(1) << i;
 	}
 	return sources;
@@ -40,9 +30,9 @@ static struct ebt_error *source_set(const char *name, size_t len, uint64_t *ret)
 	if (i >= 0)
 		*ret = UINT64_C(1) << i;
 	else if (len == 7 && !memcmp(name, "default", 7))
-		*ret = default_sources();
+		*ret = many_sources(false);
 	else if (len == 3 && !memcmp(name, "all", 3))
-		*ret = all_sources();
+		*ret = many_sources(true);
 	else
 		return ebt_error_create(EBT_ERR_INVALID,
 					"there is no event source '%.*s'; --list-events shows them",
@@ -91,7 +81,7 @@ static struct ebt_error *parse_sources(void *to, const char *text)
 	const char *at = text;
 
 	if (!o->sources_given)
-		result = *text == '-' ? default_sources() : 0;
+		result = *text == '-' ? many_sources(false) : 0;
 	for (;;) {
 		size_t len = strcspn(at, ",");
 		struct ebt_error *err = parse_source(at, len, &result, &o->source_args);
@@ -326,29 +316,31 @@ const struct option_group record_option_groups[N_RECORD_OPTION_GROUPS] = {
 /* What only shows when all options are known. */
 static struct ebt_error *check(struct record_options *o)
 {
+	const struct {
+		bool is;
+		const char *wrong;
+	} rules[] = {
+		{ o->target == TARGET_NONE,
+		  "nothing to record: give a command, -p, --cgroup or -a" },
+		{ o->user && o->target != TARGET_COMMAND, "--user is for a command" },
+		{ o->capture_output && o->target != TARGET_COMMAND,
+		  "--capture-output is for a command" },
+		{ o->bundle && !strcmp(o->output, "-"),
+		  "--bundle needs a file; `ebrec -o - … | ebreport bundle -` does it behind a "
+		  "pipe" },
+		{ o->no_stack_dump && o->call_graph == CALL_GRAPH_DUMP,
+		  "--call-graph dump and --no-stack-dump contradict each other" },
+		{ o->unwind_memory > MAX_UNWIND_MEMORY, "--unwind-mem is at most 4G" },
+		{ !o->sources, "no event source is left to record" },
+		{ !*o->output, "the name of the output is empty" },
+	};
+
 	if (o->help || o->version || o->list_events)
 		return NULL;
-	if (o->target == TARGET_NONE)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"nothing to record: give a command, -p, --cgroup or -a");
-	if (o->user && o->target != TARGET_COMMAND)
-		return ebt_error_create(EBT_ERR_INVALID, "--user is for a command");
-	if (o->capture_output && o->target != TARGET_COMMAND)
-		return ebt_error_create(EBT_ERR_INVALID, "--capture-output is for a command");
-	if (o->bundle && !strcmp(o->output, "-"))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"--bundle needs a file; `ebrec -o - … | ebreport bundle -` "
-					"does it behind a pipe");
-	if (o->no_stack_dump && o->call_graph == CALL_GRAPH_DUMP)
-		return ebt_error_create(
-			EBT_ERR_INVALID,
-			"--call-graph dump and --no-stack-dump contradict each other");
-	if (o->unwind_memory > MAX_UNWIND_MEMORY)
-		return ebt_error_create(EBT_ERR_INVALID, "--unwind-mem is at most 4G");
-	if (!o->sources)
-		return ebt_error_create(EBT_ERR_INVALID, "no event source is left to record");
-	if (!*o->output)
-		return ebt_error_create(EBT_ERR_INVALID, "the name of the output is empty");
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (rules[i].is)
+			return ebt_error_create(EBT_ERR_INVALID, "%s", rules[i].wrong);
+	}
 	return NULL;
 }
 
@@ -360,7 +352,7 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 		.call_graph = CALL_GRAPH_AUTO,
 		.max_stack = EBREC_MAX_FRAMES,
 		.unwind_memory = 64u << 20,
-		.sources = default_sources(),
+		.sources = many_sources(false),
 	};
 	const struct cli cli = { record_option_groups, N_RECORD_OPTION_GROUPS, .program = "ebrec",
 				 .abbreviated = true };

@@ -47,7 +47,7 @@ static struct bpf_program *program_of(const struct ebrec_bpf *skel, enum role ro
 	return programs[role];
 }
 
-void probe_user_configure(struct source_context *context, bool spans)
+void probe_user_configure(struct source_context *context)
 {
 	const bool multi = probe_attach_can_multi(context->kernel);
 	struct ebrec_bpf *skel = context->skel;
@@ -56,22 +56,7 @@ void probe_user_configure(struct source_context *context, bool spans)
 		probe_attach_prepare(program_of(skel, role), multi);
 	probe_attach_prepare(skel->progs.ebrec_probe_stacks, multi);
 	skel->rodata->config.event_bytes = 1;
-	source_use_map(skel->maps.probe_sites);
-	source_use_map(skel->maps.probe_scratches);
-	source_use_map(skel->maps.probe_programs);
-	/* An offset in the middle of a function is a place, too. */
-	bpf_program__set_autoload(skel->progs.ebrec_probe_here, true);
 	bpf_program__set_autoload(skel->progs.ebrec_probe_touch, probe_attach_can_load(true));
-	if (spans) {
-		skel->rodata->config.returns = 1;
-		source_use_map(skel->maps.probe_calls);
-		source_use_map(skel->maps.probe_longs);
-		bpf_program__set_autoload(skel->progs.ebrec_probe_entry, true);
-		bpf_program__set_autoload(skel->progs.ebrec_probe_return, true);
-		bpf_program__set_autoload(skel->progs.ebrec_probe_exit, true);
-		bpf_program__set_autoload(skel->progs.ebrec_probe_exec, true);
-		bpf_program__set_autoload(skel->progs.ebrec_probe_rest, true);
-	}
 	if (!context->options->call_graph)
 		return;
 	skel->rodata->config.event_stacks = 1;

@@ -12,8 +12,8 @@
 /* probe() of both sources. */
 void probe_user_probe(const struct kernel *kernel, struct source_state *state);
 
-/* For configure(). spans: calls are followed until they return. */
-void probe_user_configure(struct source_context *context, bool spans);
+/* For configure(). */
+void probe_user_configure(struct source_context *context);
 
 /* Says to the BPF programs what is fetched at a place of a probe, whose number site has. */
 struct ebt_error *probe_user_add_place(const struct source_context *context,

@@ -130,7 +130,6 @@ static uid_t connect_as(const struct bus *bus)
 static struct ebt_error *add_bus(struct dbus_worker *worker, const struct source_context *context,
 				 const char *name)
 {
-	struct dbus_monitor_options options = { .notify = worker->notify };
 	struct bus *bus = &worker->buses[worker->n];
 	struct ebt_error *err;
 
@@ -141,9 +140,7 @@ static struct ebt_error *add_bus(struct dbus_worker *worker, const struct source
 	err = address_of(context, name, &bus->address);
 	if (err || !is_socket(bus->address))
 		return err;
-	options.address = bus->address;
-	options.uid = connect_as(bus);
-	return dbus_monitor_create(&options, &bus->monitor);
+	return dbus_monitor_create(bus->address, connect_as(bus), worker->notify, &bus->monitor);
 }
 
 /* All of them connect at the same time. */
@@ -284,8 +281,8 @@ static struct ebt_error *drain(struct dbus_worker *worker, uint32_t i, struct eb
 
 	if (bus->ended)
 		return NULL;
-	dbus_monitor_fate(bus->monitor, why, sizeof(why));
-	for (item = dbus_monitor_take(bus->monitor, &lost); item; item = next) {
+	item = dbus_monitor_take(bus->monitor, &lost, why, sizeof(why));
+	for (; item; item = next) {
 		next = item->next;
 		if (!err && !forget)
 			err = add_message(worker, i, item, stream);

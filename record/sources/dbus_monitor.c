@@ -277,7 +277,7 @@ static int start(struct dbus_monitor *m)
 	return r;
 }
 
-struct ebt_error *dbus_monitor_create(const struct dbus_monitor_options *options,
+struct ebt_error *dbus_monitor_create(const char *address, uid_t uid, int notify,
 				      struct dbus_monitor **ret)
 {
 	struct dbus_monitor *m = calloc(1, sizeof(*m));
@@ -288,9 +288,9 @@ struct ebt_error *dbus_monitor_create(const struct dbus_monitor_options *options
 		free(m);
 		return &ebt_enomem;
 	}
-	m->address = strdup(options->address);
-	m->uid = options->uid;
-	m->notify = options->notify;
+	m->address = strdup(address);
+	m->uid = uid;
+	m->notify = notify;
 	m->last = &m->first;
 	m->joined = true;
 	pthread_mutex_init(&m->lock, NULL);
@@ -338,26 +338,21 @@ bool dbus_monitor_wait(struct dbus_monitor *m, int timeout_ms, char *ret, size_t
 	return listening;
 }
 
-struct dbus_item *dbus_monitor_take(struct dbus_monitor *m, uint64_t *ret_lost)
+struct dbus_item *dbus_monitor_take(struct dbus_monitor *m, uint64_t *ret_lost, char *ret_why,
+				    size_t size)
 {
 	struct dbus_item *first;
 
 	pthread_mutex_lock(&m->lock);
 	first = m->first;
 	*ret_lost = m->lost;
+	snprintf(ret_why, size, "%s", m->fate == ENDED ? m->why : "");
 	m->first = NULL;
 	m->last = &m->first;
 	m->n = 0;
 	m->lost = 0;
 	pthread_mutex_unlock(&m->lock);
 	return first;
-}
-
-void dbus_monitor_fate(struct dbus_monitor *m, char *ret, size_t size)
-{
-	pthread_mutex_lock(&m->lock);
-	snprintf(ret, size, "%s", m->fate == ENDED ? m->why : "");
-	pthread_mutex_unlock(&m->lock);
 }
 
 void dbus_monitor_stop(struct dbus_monitor *m)
@@ -376,12 +371,10 @@ void dbus_monitor_stop(struct dbus_monitor *m)
 
 void dbus_monitor_destroy(struct dbus_monitor *m)
 {
-	uint64_t lost;
-
 	if (!m)
 		return;
 	dbus_monitor_stop(m);
-	for (struct dbus_item *item = dbus_monitor_take(m, &lost), *next; item; item = next) {
+	for (struct dbus_item *item = m->first, *next; item; item = next) {
 		next = item->next;
 		free(item);
 	}

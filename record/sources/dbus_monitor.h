@@ -33,19 +33,14 @@ struct dbus_item {
 	const char *texts[DBUS_N_TEXTS]; /* never NULL; they follow the struct */
 };
 
-struct dbus_monitor_options {
-	const char *address; /* copied */
-	uid_t uid;	     /* as who to connect */
-	int notify;	     /* an eventfd, written when there is something to take; not owned */
-};
-
 struct dbus_monitor;
 
 /* False: built without the library; nothing else may be called then. */
 bool dbus_monitor_is_built(void);
 
-/* Begins to connect. */
-struct ebt_error *dbus_monitor_create(const struct dbus_monitor_options *options,
+/* Begins to connect, as this user. The address is copied. notify: an eventfd that is written when
+ * there is something to take; not owned. */
+struct ebt_error *dbus_monitor_create(const char *address, uid_t uid, int notify,
 				      struct dbus_monitor **ret);
 /* Accepts NULL. */
 void dbus_monitor_destroy(struct dbus_monitor *monitor);
@@ -53,11 +48,10 @@ void dbus_monitor_destroy(struct dbus_monitor *monitor);
 /* Is it listening? Waits for the answer at most so long. Else *ret, of `size` bytes, says why. */
 bool dbus_monitor_wait(struct dbus_monitor *monitor, int timeout_ms, char *ret, size_t size);
 
-/* All messages so far, in order, and how many had no room. The caller frees each. */
-struct dbus_item *dbus_monitor_take(struct dbus_monitor *monitor, uint64_t *ret_lost);
-
-/* Why there will be no more messages, as far as is known; empty: there will. */
-void dbus_monitor_fate(struct dbus_monitor *monitor, char *ret, size_t size);
+/* All messages so far, in order, and how many had no room. The caller frees each. ret_why, of
+ * `size` bytes: why there will be no more, as far as is known; empty: there will. */
+struct dbus_item *dbus_monitor_take(struct dbus_monitor *monitor, uint64_t *ret_lost, char *ret_why,
+				    size_t size);
 
 /* Takes what has arrived and ends listening. Waits a second at most. */
 void dbus_monitor_stop(struct dbus_monitor *monitor);

@@ -7,10 +7,12 @@ bool dbus_monitor_is_built(void)
 	return false;
 }
 
-struct ebt_error *dbus_monitor_create(const struct dbus_monitor_options *options,
+struct ebt_error *dbus_monitor_create(const char *address, uid_t uid, int notify,
 				      struct dbus_monitor **ret)
 {
-	(void)options;
+	(void)address;
+	(void)uid;
+	(void)notify;
 	(void)ret;
 	return ebt_error_create(EBT_ERR_UNSUPPORTED, "built without libdbus");
 }
@@ -29,18 +31,14 @@ bool dbus_monitor_wait(struct dbus_monitor *monitor, int timeout_ms, char *ret, 
 	return false;
 }
 
-struct dbus_item *dbus_monitor_take(struct dbus_monitor *monitor, uint64_t *ret_lost)
+struct dbus_item *dbus_monitor_take(struct dbus_monitor *monitor, uint64_t *ret_lost, char *ret_why,
+				    size_t size)
 {
 	(void)monitor;
-	*ret_lost = 0;
-	return NULL;
-}
-
-void dbus_monitor_fate(struct dbus_monitor *monitor, char *ret, size_t size)
-{
-	(void)monitor;
-	(void)ret;
+	(void)ret_lost;
+	(void)ret_why;
 	(void)size;
+	return NULL;
 }
 
 void dbus_monitor_stop(struct dbus_monitor *monitor)

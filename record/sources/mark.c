@@ -71,12 +71,10 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf *skel = context->skel;
 	struct bpf_program *program = skel->progs.ebrec_mark;
 
-	source_use_map(skel->maps.mark_scratches);
 	skel->rodata->config.mark_sleeps = probe_attach_can_load(true);
 	if (skel->rodata->config.mark_sleeps)
 		bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_SLEEPABLE);
 	probe_attach_prepare(program, probe_attach_can_multi(context->kernel));
-	bpf_program__set_autoload(program, true);
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
@@ -316,6 +314,8 @@ const struct ebrec_source source_mark = {
 	.cost = "about 1 us for each mark, for all who run the file",
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_mark, EBT_T_mark_counter, EBT_T_log, 0 },
+	.programs = (const char *const[]){ "ebrec_mark", NULL },
+	.maps = (const char *const[]){ "mark_", NULL },
 	.probe = probe,
 	.configure = configure,
 	.worker = &worker_of_mark,

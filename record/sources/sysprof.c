@@ -181,13 +181,10 @@ static struct ebt_error *answer(struct sysprof_worker *w)
 {
 	enum sysprof_wait wait;
 	uint32_t events;
-	struct ebt_error *err;
 
 	if (w->socket < 0)
 		return NULL;
-	err = sysprof_control_answer(w->control, &wait);
-	if (err)
-		return err;
+	wait = sysprof_control_answer(w->control);
 	if (wait == SYSPROF_WAIT_END) {
 		/* Closing it takes it off the list. */
 		ebt_closep(&w->socket);

@@ -218,24 +218,18 @@ static bool answer(const struct sysprof_control *c, int fd)
 	return sendmsg(c->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-static struct ebt_error *give_ring(struct sysprof_control *c)
+static void give_ring(struct sysprof_control *c)
 {
 	struct thread_ring *r = c->n < c->max ? calloc(1, sizeof(*r)) : NULL;
-	struct ebt_error *err;
+	_cleanup_error_ struct ebt_error *err = NULL; /* of this one thread */
 
-	if (!r) {
-		c->rows->counts[SYSPROF_REFUSED]++;
-		answer(c, -1);
-		return NULL;
-	}
-	err = sysprof_ring_create(c->n < N_BIG ? BIG_RING : SMALL_RING, &r->ring);
-	if (err) {
-		/* Of this one thread. */
-		ebt_error_destroy(err);
+	if (r)
+		err = sysprof_ring_create(c->n < N_BIG ? BIG_RING : SMALL_RING, &r->ring);
+	if (!r || err) {
 		free(r);
 		c->rows->counts[SYSPROF_REFUSED]++;
 		answer(c, -1);
-		return NULL;
+		return;
 	}
 	r->asked = c->sender;
 	r->writer = (struct sysprof_writer){
@@ -246,7 +240,6 @@ static struct ebt_error *give_ring(struct sysprof_control *c)
 	c->rings[c->n++] = r;
 	if (!answer(c, r->ring.fd))
 		drop(c, c->n - 1);
-	return NULL;
 }
 
 /* Some bytes of a message, and who sent them. Descriptors that come with it are not taken: there is
@@ -278,7 +271,7 @@ static ssize_t receive(struct sysprof_control *c, uint32_t *ret_sender)
 	return n;
 }
 
-static struct ebt_error *take_message(struct sysprof_control *c, size_t n, uint32_t sender)
+static void take_message(struct sysprof_control *c, size_t n, uint32_t sender)
 {
 	/* The kernel keeps apart what different processes send. */
 	if (c->len && sender != c->sender) {
@@ -289,41 +282,32 @@ static struct ebt_error *take_message(struct sysprof_control *c, size_t n, uint3
 	c->sender = sender;
 	c->len += n;
 	if (c->len < sizeof(c->message))
-		return NULL;
+		return;
 	c->len = 0;
 	if (!memcmp(c->message, MESSAGE, sizeof(c->message)))
-		return give_ring(c);
-	c->rows->counts[SYSPROF_BAD_MESSAGES]++;
-	return NULL;
+		give_ring(c);
+	else
+		c->rows->counts[SYSPROF_BAD_MESSAGES]++;
 }
 
-struct ebt_error *sysprof_control_answer(struct sysprof_control *c, enum sysprof_wait *ret)
+enum sysprof_wait sysprof_control_answer(struct sysprof_control *c)
 {
-	*ret = SYSPROF_WAIT_READ;
 	for (int i = 0; i < MAX_MESSAGES; i++) {
 		struct pollfd poll_out = { .fd = c->socket, .events = POLLOUT };
-		struct ebt_error *err;
 		uint32_t sender;
 		ssize_t n;
 
 		/* Answers that nobody takes are not made. */
-		if (!poll(&poll_out, 1, 0)) {
-			*ret = SYSPROF_WAIT_WRITE;
-			return NULL;
-		}
+		if (!poll(&poll_out, 1, 0))
+			return SYSPROF_WAIT_WRITE;
 		n = receive(c, &sender);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return NULL;
-		if (n <= 0) {
-			*ret = SYSPROF_WAIT_END;
-			return NULL;
-		}
-		err = take_message(c, (size_t)n, sender);
-		if (err)
-			return err;
+			return SYSPROF_WAIT_READ;
+		if (n <= 0)
+			return SYSPROF_WAIT_END;
+		take_message(c, (size_t)n, sender);
 	}
-	*ret = SYSPROF_WAIT_A_BIT;
-	return NULL;
+	return SYSPROF_WAIT_A_BIT;
 }
 
 /* --- what they write --- */

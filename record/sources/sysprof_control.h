@@ -34,7 +34,7 @@ enum sysprof_wait {
 };
 
 /* Answers those who ask. What the socket is to be waited for then. */
-struct ebt_error *sysprof_control_answer(struct sysprof_control *control, enum sysprof_wait *ret);
+enum sysprof_wait sysprof_control_answer(struct sysprof_control *control);
 
 /* Rows of what is in the rings: of a bounded part of it, or of all that is there now. */
 struct ebt_error *sysprof_control_read(struct sysprof_control *control, bool all);

@@ -69,7 +69,8 @@ static struct ebt_error *check_args(const char *args)
 
 static void configure(struct source_context *context)
 {
-	probe_user_configure(context, true);
+	context->skel->rodata->config.returns = 1;
+	probe_user_configure(context);
 }
 
 /* --- finding what was named --- */
@@ -399,6 +400,11 @@ const struct ebrec_source source_uprobe = {
 	.tables = (const uint16_t[]){ EBT_T_probe_hit, EBT_T_probe, EBT_T_probe_arg, 0 },
 	.check_args = check_args,
 	.stacks = true,
+	/* An offset in the middle of a function is a place, too: here. */
+	.programs = (const char *const[]){ "ebrec_probe_entry", "ebrec_probe_return",
+					   "ebrec_probe_exit", "ebrec_probe_exec",
+					   "ebrec_probe_rest", "ebrec_probe_here", NULL },
+	.maps = (const char *const[]){ "probe_", NULL },
 	.probe = probe_user_probe,
 	.prepare = prepare,
 	.configure = configure,

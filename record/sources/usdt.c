@@ -71,11 +71,6 @@ static struct ebt_error *check_args(const char *args)
 	return err;
 }
 
-static void configure(struct source_context *context)
-{
-	probe_user_configure(context, false);
-}
-
 /* --- arguments --- */
 
 /* Operands of a note; those that cannot be fetched have no size. */
@@ -364,9 +359,11 @@ const struct ebrec_source source_usdt = {
 	.tables = (const uint16_t[]){ EBT_T_probe_hit, EBT_T_probe, EBT_T_probe_arg, 0 },
 	.check_args = check_args,
 	.stacks = true,
+	.programs = (const char *const[]){ "ebrec_probe_here", NULL },
+	.maps = (const char *const[]){ "probe_sites", "probe_scratches", "probe_programs", NULL },
 	.probe = probe_user_probe,
 	.prepare = prepare,
-	.configure = configure,
+	.configure = probe_user_configure,
 	.attach = probe_user_attach,
 	.worker = &worker,
 };

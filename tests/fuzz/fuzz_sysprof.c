@@ -89,12 +89,11 @@ static uint8_t *ask(struct sysprof_control *control, int socket, size_t *ret_siz
 			      .msg_iovlen = 1,
 			      .msg_control = &space,
 			      .msg_controllen = sizeof(space.bytes) };
-	enum sysprof_wait wait;
 	void *map;
 	int fd;
 
 	fuzz_expect(send(socket, "CreatRing", 10, 0) == 10, "a message can be sent");
-	fuzz_expect(!sysprof_control_answer(control, &wait), "answers do not fail");
+	sysprof_control_answer(control);
 	fuzz_expect(recvmsg(socket, &msg, MSG_DONTWAIT) == 1, "who asks is answered");
 	if (!CMSG_FIRSTHDR(&msg))
 		return NULL;

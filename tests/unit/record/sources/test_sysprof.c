@@ -119,14 +119,14 @@ static void test_nobody_takes_answers(void **state)
 	assert_null(sysprof_control_create(ours, theirs, &rows, &control));
 	for (int i = 0; i < 5000 && wait != SYSPROF_WAIT_WRITE; i++) {
 		(void)!send(theirs, i % 2 ? "CreatRing" : "CreatBing", 10, MSG_DONTWAIT);
-		assert_null(sysprof_control_answer(control, &wait));
+		wait = sysprof_control_answer(control);
 	}
 	assert_int_equal(wait, SYSPROF_WAIT_WRITE);
 	assert_true(rows.counts[SYSPROF_BAD_MESSAGES] > 0);
 	assert_true(sysprof_control_rings(control) < 1024);
 	close(theirs);
 	while (wait != SYSPROF_WAIT_END)
-		assert_null(sysprof_control_answer(control, &wait));
+		wait = sysprof_control_answer(control);
 	sysprof_control_destroy(control);
 	close(ours);
 	sysprof_rows_deinit(&rows);
