@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/compare.h"
 #include "report/base/text.h"
@@ -27,7 +28,9 @@ struct callgraph {
 	struct calltree_flat *flat;
 	size_t n_flat;
 	uint64_t all; /* weight of the whole tree */
-	const char *unit;
+	/* Columns of weights: their keys, "self_ns" of times, else "self". */
+	const char *self, *total;
+	enum out_type type;
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -62,47 +65,7 @@ static void add_lines(const struct callgraph *c, struct text *text, const char *
 		text_printf(text, "-%" PRIu32, last);
 }
 
-/* Columns of weights, which are called self and total, and self_ns and total_ns if they are. */
-static void set_unit(const struct callgraph *c, struct out_column *columns, size_t n)
-{
-	bool time = strcmp(c->unit, "ns") == 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(columns[i].key, "self") == 0 && time)
-			columns[i].key = "self_ns";
-		else if (strcmp(columns[i].key, "total") == 0 && time)
-			columns[i].key = "total_ns";
-		else if (strcmp(columns[i].key, "self") != 0 &&
-			 strcmp(columns[i].key, "total") != 0)
-			continue;
-		columns[i].type = time			     ? OUT_DURATION
-				  : strcmp(c->unit, "bytes") ? OUT_U64
-							     : OUT_BYTES;
-	}
-}
-
 /* --- functions --- */
-
-static const struct out_column flat_columns[] = {
-	{ "self", "SELF", OUT_U64, OUT_SORT },
-	{ "self_percent", "SELF-%", OUT_PERCENT, 0 },
-	{ "total", "TOTAL", OUT_U64, 0 },
-	{ "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
-	{ "count", "STACKS", OUT_U64, OUT_DETAIL },
-	{ "kind", "KIND", OUT_STRING, OUT_DETAIL },
-	{ "function", "FUNCTION", OUT_STRING, OUT_FLEX },
-	{ "object", "OBJECT", OUT_STRING, OUT_FLEX },
-	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
-	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
-	{ "unresolved", "REASON", OUT_STRING, OUT_DETAIL },
-	{ "category", "CATEGORY", OUT_STRING, 0 }, /* with --categories */
-};
-#define N_FLAT_COLUMNS (sizeof(flat_columns) / sizeof(flat_columns[0]))
-
-static size_t flat_columns_shown(const struct callgraph *c)
-{
-	return N_FLAT_COLUMNS - !c->categories;
-}
 
 static struct out_value category_of(const struct callgraph *c, const struct calltree_func *func)
 {
@@ -113,6 +76,23 @@ static struct out_value category_of(const struct callgraph *c, const struct call
 	rule = categories_match(c->categories, func, NULL);
 	return rule.category ? out_cstr(categories_name(c->categories, rule.category)) : out_null();
 }
+
+/* The last column is there with --categories only. */
+#define FUNCTIONS(X)                                                                       \
+	X(c->self, "SELF", c->type, out_u64(flat->self), OUT_SORT)                         \
+	X("self_percent", "SELF-%", OUT_PERCENT, out_f64(percent(flat->self, c->all)))     \
+	X(c->total, "TOTAL", c->type, out_u64(flat->total))                                \
+	X("total_percent", "TOTAL-%", OUT_PERCENT, out_f64(percent(flat->total, c->all)))  \
+	X("count", "STACKS", OUT_U64, out_u64(flat->count), OUT_DETAIL)                    \
+	X("kind", "KIND", OUT_STRING, out_cstr(calltree_kind_name(kind)), OUT_DETAIL)      \
+	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_FLEX)       \
+	X("object", "OBJECT", OUT_STRING, out_cstr(short_path(c, func->object)), OUT_FLEX) \
+	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&lines)), OUT_FLEX)            \
+	X("inlined", "INLINED", OUT_BOOL, out_u64(flat->inlined), OUT_DETAIL)              \
+	X("unresolved", "REASON", OUT_STRING,                                              \
+	  func->reason == SYM_OK ? out_null() : out_cstr(sym_reason_name(func->reason)),   \
+	  OUT_DETAIL)                                                                      \
+	X("category", "CATEGORY", OUT_STRING, category_of(c, func))
 
 static struct ebt_error *put_function(struct callgraph *c, const struct calltree_flat *flat)
 {
@@ -126,42 +106,20 @@ static struct ebt_error *put_function(struct callgraph *c, const struct calltree
 	if (flat->inlined && kind != CALLTREE_UNRESOLVED)
 		kind = CALLTREE_INLINED;
 	add_lines(c, &lines, flat->file, flat->line_first, flat->line_last);
-	return out_row_n(c->report->out, 0,
-			 (struct out_value[N_FLAT_COLUMNS]){
-				 out_u64(flat->self),
-				 out_f64(percent(flat->self, c->all)),
-				 out_u64(flat->total),
-				 out_f64(percent(flat->total, c->all)),
-				 out_u64(flat->count),
-				 out_cstr(calltree_kind_name(kind)),
-				 out_str_if(text_str(&name)),
-				 out_cstr(short_path(c, func->object)),
-				 out_str_if(text_str(&lines)),
-				 out_u64(flat->inlined),
-				 func->reason == SYM_OK ? out_null()
-							: out_cstr(sym_reason_name(func->reason)),
-				 category_of(c, func),
-			 },
-			 flat_columns_shown(c));
+	return out_row_n(c->report->out, 0, OUT_VALUES(FUNCTIONS),
+			 OUT_N_VALUES(OUT_VALUES(FUNCTIONS)) - !c->categories);
 }
 
 static struct ebt_error *put_functions(struct callgraph *c)
 {
 	struct out *out = c->report->out;
-	struct out_column columns[N_FLAT_COLUMNS];
-	const struct out_table table = {
-		c->categories ? "functions" : "rows",
-		c->categories ? "\nFunctions" : NULL,
-		columns,
-		flat_columns_shown(c),
-		NULL,
-		c->categories ? OUT_FIXED : 0,
-	};
+	struct out_table table = OUT_TABLE_OF(c->categories ? "functions" : "rows", FUNCTIONS,
+					      .title = c->categories ? "\nFunctions" : NULL,
+					      .flags = c->categories ? OUT_FIXED : 0);
 	size_t hidden = 0;
 	struct ebt_error *err;
 
-	memcpy(columns, flat_columns, sizeof(columns));
-	set_unit(c, columns, N_FLAT_COLUMNS);
+	table.n_columns -= !c->categories;
 	err = out_begin(out, &table);
 	for (size_t i = 0; !err && i < c->n_flat; i++) {
 		if (is_shown(c, c->flat[i].total, c->all))
@@ -179,49 +137,27 @@ static struct ebt_error *put_functions(struct callgraph *c)
 
 /* --- categories --- */
 
-static const struct out_column category_columns[] = {
-	{ "self", "SELF", OUT_U64, OUT_SORT }, { "self_percent", "SELF-%", OUT_PERCENT, 0 },
-	{ "total", "TOTAL", OUT_U64, 0 },      { "total_percent", "TOTAL-%", OUT_PERCENT, 0 },
-	{ "count", "STACKS", OUT_U64, 0 },     { "category", "CATEGORY", OUT_STRING, OUT_FLEX },
-};
-#define N_CATEGORY_COLUMNS (sizeof(category_columns) / sizeof(category_columns[0]))
+#define CATEGORIES(X)                                                                       \
+	X(c->self, "SELF", c->type, out_u64(sums[i].self), OUT_SORT)                        \
+	X("self_percent", "SELF-%", OUT_PERCENT, out_f64(percent(sums[i].self, c->all)))    \
+	X(c->total, "TOTAL", c->type, out_u64(sums[i].total))                               \
+	X("total_percent", "TOTAL-%", OUT_PERCENT, out_f64(percent(sums[i].total, c->all))) \
+	X("count", "STACKS", OUT_U64, out_u64(sums[i].count))                               \
+	X("category", "CATEGORY", OUT_STRING, out_cstr(categories_name(c->categories, i)), OUT_FLEX)
 
 static struct ebt_error *put_categories(struct callgraph *c, const struct category_sum *sums)
 {
-	struct out_column columns[N_CATEGORY_COLUMNS];
-	const struct out_table table = { "rows", NULL, columns, N_CATEGORY_COLUMNS, NULL, 0 };
-	struct ebt_error *err;
+	const struct out_table table = OUT_TABLE_OF("rows", CATEGORIES);
+	struct ebt_error *err = out_begin(c->report->out, &table);
 
-	memcpy(columns, category_columns, sizeof(columns));
-	set_unit(c, columns, N_CATEGORY_COLUMNS);
-	err = out_begin(c->report->out, &table);
 	for (uint32_t i = 0; !err && i < categories_n(c->categories); i++) {
-		if (!sums[i].count && !sums[i].total)
-			continue;
-		err = out_row(c->report->out, 0,
-			      (struct out_value[]){
-				      out_u64(sums[i].self),
-				      out_f64(percent(sums[i].self, c->all)),
-				      out_u64(sums[i].total),
-				      out_f64(percent(sums[i].total, c->all)),
-				      out_u64(sums[i].count),
-				      out_cstr(categories_name(c->categories, i)),
-			      });
+		if (sums[i].count || sums[i].total)
+			err = out_row(c->report->out, 0, OUT_VALUES(CATEGORIES));
 	}
 	return err ? err : out_end(c->report->out);
 }
 
 /* --- callers and descendants --- */
-
-static const struct out_column tree_columns[] = {
-	{ "total", "TOTAL", OUT_U64, 0 },
-	{ "percent", "%", OUT_PERCENT, 0 },
-	{ "self", "SELF", OUT_U64, 0 },
-	{ "function", "FUNCTION", OUT_STRING, OUT_INDENT | OUT_FLEX },
-	{ "inlined", "INLINED", OUT_BOOL, OUT_DETAIL },
-	{ "lines", "LINES", OUT_STRING, OUT_FLEX },
-};
-#define N_TREE_COLUMNS (sizeof(tree_columns) / sizeof(tree_columns[0]))
 
 /* How a node is shown. */
 struct shape {
@@ -229,6 +165,14 @@ struct shape {
 	unsigned int times; /* it stands in a row, one below the other */
 	const char *mark;   /* before its name */
 };
+
+#define NODES(X)                                                                                  \
+	X(c->total, "TOTAL", c->type, out_u64(node->total))                                       \
+	X("percent", "%", OUT_PERCENT, out_f64(percent(node->total, whole)))                      \
+	X(c->self, "SELF", c->type, out_u64(node->self))                                          \
+	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_INDENT | OUT_FLEX) \
+	X("inlined", "INLINED", OUT_BOOL, out_u64(node->inlined), OUT_DETAIL)                     \
+	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&lines)), OUT_FLEX)
 
 static struct ebt_error *put_node(struct callgraph *c, const struct calltree_node *node,
 				  const struct shape *shape, uint64_t whole)
@@ -241,15 +185,7 @@ static struct ebt_error *put_node(struct callgraph *c, const struct calltree_nod
 	if (shape->times > 1)
 		text_printf(&name, " (%u times)", shape->times);
 	add_lines(c, &lines, node->file, node->line_first, node->line_last);
-	return out_row(c->report->out, shape->depth,
-		       (struct out_value[]){
-			       out_u64(node->total),
-			       out_f64(percent(node->total, whole)),
-			       out_u64(node->self),
-			       out_str_if(text_str(&name)),
-			       out_u64(node->inlined),
-			       out_str_if(text_str(&lines)),
-		       });
+	return out_row(c->report->out, shape->depth, OUT_VALUES(NODES));
 }
 
 struct heavy {
@@ -257,11 +193,12 @@ struct heavy {
 	uint32_t node;
 };
 
+/* The lightest first, of those the last made. */
 static int compare_heavy(const void *a, const void *b)
 {
 	const struct heavy *x = a, *y = b;
 
-	return ebt_compare(y->total, x->total) ?: ebt_compare(x->node, y->node);
+	return ebt_compare(x->total, y->total) ?: ebt_compare(y->node, x->node);
 }
 
 /* Puts the children of a node on a stack, so that the heaviest comes off first. */
@@ -270,29 +207,18 @@ static struct ebt_error *push_children(const struct callgraph *c, const struct c
 				       size_t *capacity)
 {
 	size_t first = *n;
+	struct ebt_error *err;
 
 	for (uint32_t child = nodes[node].child; child; child = nodes[child].sibling) {
 		if (!is_shown(c, nodes[child].total, nodes[0].total))
 			continue;
-		if (*n == *capacity) {
-			size_t more = *capacity ? *capacity * 2 : 64;
-			struct heavy *grown = reallocarray(*stack, more, sizeof(*grown));
-
-			if (!grown)
-				return &ebt_enomem;
-			*stack = grown;
-			*capacity = more;
-		}
+		err = ebt_array_reserve(stack, *n, capacity);
+		if (err)
+			return err;
 		(*stack)[(*n)++] = (struct heavy){ nodes[child].total, child };
 	}
 	if (*n - first > 1)
 		qsort(*stack + first, *n - first, sizeof(**stack), compare_heavy);
-	for (size_t i = first, j = *n; i + 1 < j; i++) {
-		struct heavy swap = (*stack)[i];
-
-		(*stack)[i] = (*stack)[--j];
-		(*stack)[j] = swap;
-	}
 	return NULL;
 }
 
@@ -356,18 +282,12 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 				   enum calltree_view which)
 {
 	bool callers = which == CALLTREE_CALLERS;
-	struct out_column columns[N_TREE_COLUMNS];
-	const struct out_table table = {
-		callers ? "callers" : "descendants",
-		callers ? "\nCallers (from the function outwards)" : "\nDescendants",
-		columns,
-		N_TREE_COLUMNS,
-		NULL,
-		OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE,
-	};
+	const struct out_table table =
+		OUT_TABLE_OF(callers ? "callers" : "descendants", NODES,
+			     .title = callers ? "\nCallers (from the function outwards)"
+					      : "\nDescendants",
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE);
 
-	memcpy(columns, tree_columns, sizeof(columns));
-	set_unit(c, columns, N_TREE_COLUMNS);
 	return out_rows(c->report->out, &table, n, i, put_tree(c, chosen[i], which));
 }
 
@@ -435,6 +355,7 @@ static struct ebt_error *run_callgraph(struct report *report)
 	struct callgraph c = { .report = report };
 	uint32_t n;
 	size_t n_chosen;
+	bool time;
 	struct ebt_error *err;
 
 	err = tree_feed_read(report->trace, report->options, &feed);
@@ -443,7 +364,10 @@ static struct ebt_error *run_callgraph(struct report *report)
 	if (err)
 		return err;
 	c.tree = feed.tree;
-	c.unit = feed.unit;
+	time = !strcmp(feed.unit, "ns");
+	c.self = time ? "self_ns" : "self";
+	c.total = time ? "total_ns" : "total";
+	c.type = time ? OUT_DURATION : strcmp(feed.unit, "bytes") ? OUT_U64 : OUT_BYTES;
 	c.flat = flat;
 	c.all = calltree_total(feed.tree);
 	c.funcs = calltree_funcs(feed.tree, &n);
