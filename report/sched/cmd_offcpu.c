@@ -54,34 +54,14 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	struct ebt_error *err;
 	uint32_t group;
 
-	if (!sched_feed_wanted(k->trace, run->task, run->cpu))
+	if (!is_of_tasks(k->g))
 		return NULL;
-	if (is_of_tasks(k->g)) {
-		err = grouping_find(k->g, &row, &group);
-		if (err)
-			return err;
-		figures = grouping_figures(k->g, group);
-		figures->ran = true;
-	}
-	return offcpu_run(k->offcpu, run);
-}
-
-static struct ebt_error *on_off(void *arg, const struct sched_off *off)
-{
-	struct offcpu_kept *k = arg;
-
-	if (!sched_feed_wanted(k->trace, off->task, off->cpu))
-		return NULL;
-	return offcpu_off(k->offcpu, off);
-}
-
-static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
-{
-	struct offcpu_kept *k = arg;
-
-	if (row->batch->table->id != EBT_T_offcpu_stack)
-		return NULL;
-	return offcpu_stack_row(k->offcpu, row);
+	err = grouping_find(k->g, &row, &group);
+	if (err)
+		return err;
+	figures = grouping_figures(k->g, group);
+	figures->ran = true;
+	return NULL;
 }
 
 struct interval {
@@ -107,23 +87,6 @@ static struct ebt_error *take(void *arg, const struct sched_off *off, uint32_t n
 	if (off->woken)
 		row.own[BY_WAKER] = off->waker ? (uintptr_t)off->waker : INTERRUPT;
 	return grouping_add(interval.kept->g, &row, add_off, &interval);
-}
-
-static struct ebt_error *read_trace(struct offcpu_kept *k)
-{
-	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
-	const struct sched_feed feed = {
-		.handler = { .run = on_run, .off = on_off },
-		.row = on_row,
-		.arg = k,
-		.wants = &want,
-		.n_wants = k->tree ? 1 : 0,
-		.stacks = k->tree != NULL,
-	};
-	bool partial;
-	struct ebt_error *err = sched_feed_run(k->trace, &feed, &partial);
-
-	return err ? err : offcpu_finish(k->offcpu);
 }
 
 /* --- keys --- */
@@ -372,6 +335,7 @@ static struct ebt_error *run_offcpu(struct report *report)
 	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
 	struct offcpu_kept *kept;
 	struct ebt_error *err = get_kept(report, &kept);
+	bool partial;
 
 	if (!err)
 		err = grouping_create(report, &table, kept, kept->tree, &g);
@@ -383,7 +347,12 @@ static struct ebt_error *run_offcpu(struct report *report)
 	if (!kept->offcpu)
 		err = create_offcpu(kept, report->options);
 	if (!err)
-		err = read_trace(kept);
+		err = sched_feed_run(kept->trace,
+				     &(struct sched_feed){ .handler = { .run = on_run },
+							   .offcpu = kept->offcpu,
+							   .arg = kept,
+							   .stacks = kept->tree != NULL },
+				     &partial);
 	if (!err)
 		err = grouping_put(g);
 	if (!err && grouping_has_rows(g))

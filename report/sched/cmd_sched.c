@@ -30,22 +30,19 @@ struct sched_command {
 static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
 	struct sched_command *c = arg;
-	bool wanted = sched_feed_wanted(c->trace, run->task, run->cpu);
-	struct ebt_error *err = NULL;
 
-	if (c->timeline && trace_cpu_wanted(c->trace, run->cpu))
-		err = timeline_run(c->timeline, run, wanted);
-	if (err || !wanted)
-		return err;
-	return schedstat_run(&c->stat, run);
+	if (!c->timeline)
+		return schedstat_run(&c->stat, run);
+	return trace_cpu_wanted(c->trace, run->cpu)
+		       ? timeline_run(c->timeline, run,
+				      sched_feed_wanted(c->trace, run->task, run->cpu))
+		       : NULL;
 }
 
 static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 {
 	struct sched_command *c = arg;
 
-	if (!sched_feed_wanted(c->trace, off->task, off->cpu))
-		return NULL;
 	return schedstat_off(&c->stat, off);
 }
 
@@ -281,7 +278,7 @@ static struct ebt_error *run_sched(struct report *report)
 		EBT_WANT(sched_migrate, task, dest_cpu),
 	};
 	struct sched_command c = { .trace = report->trace };
-	const struct sched_feed feed = {
+	struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
 		.stop = on_stop,
@@ -302,6 +299,7 @@ static struct ebt_error *run_sched(struct report *report)
 	if (!err)
 		err = prepare_timeline(report, &c);
 	timeline = c.timeline;
+	feed.all = timeline != NULL;
 	if (!err)
 		err = sched_feed_run(report->trace, &feed, &partial);
 	if (!err && timeline) {

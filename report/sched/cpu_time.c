@@ -4,35 +4,18 @@
 
 #include "report/sched/feed.h"
 
-struct cpu_time {
-	struct trace *trace;
-	uint64_t run_ns;
-};
-
 static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
-	struct cpu_time *c = arg;
+	uint64_t *run_ns = arg;
 
-	if (sched_feed_wanted(c->trace, run->task, run->cpu))
-		c->run_ns += run->end - run->start;
-	return NULL;
-}
-
-static struct ebt_error *on_off(void *arg, const struct sched_off *off)
-{
-	(void)arg;
-	(void)off;
+	*run_ns += run->end - run->start;
 	return NULL;
 }
 
 struct ebt_error *cpu_time_percent(struct trace *trace, double *ret)
 {
-	struct cpu_time c = { .trace = trace };
-	const struct sched_feed feed = {
-		.handler = { .run = on_run, .off = on_off },
-		.arg = &c,
-	};
-	uint64_t from, to;
+	uint64_t run_ns = 0, from, to;
+	const struct sched_feed feed = { .handler = { .run = on_run }, .arg = &run_ns };
 	bool partial;
 	struct ebt_error *err;
 
@@ -43,6 +26,6 @@ struct ebt_error *cpu_time_percent(struct trace *trace, double *ret)
 	if (err)
 		return err;
 	sched_feed_bounds(trace, &from, &to);
-	*ret = to > from ? 100.0 * (double)c.run_ns / (double)(to - from) : 0;
+	*ret = to > from ? 100.0 * (double)run_ns / (double)(to - from) : 0;
 	return NULL;
 }

@@ -14,6 +14,7 @@
  * through several is known in all of them, and the trace is read once. */
 struct feeding {
 	struct trace_state kept;
+	struct trace *trace;
 	const struct sched_feed *feed;
 	struct followed *followed;
 	struct sched_model *model;
@@ -46,24 +47,42 @@ static bool is_followed(void *arg, const struct ebt_task *task)
 	return followed_has(feeding->followed, task);
 }
 
+static bool passes(const struct feeding *feeding, const struct ebt_task *task, uint32_t cpu)
+{
+	const struct sched_feed *feed = feeding->feed;
+
+	return (feed->all || sched_feed_wanted(feeding->trace, task, cpu)) &&
+	       (!feed->wanted || feed->wanted(feed->arg, task));
+}
+
 static struct ebt_error *pass_run(void *arg, const struct sched_run *run)
 {
 	const struct sched_feed *feed = ((const struct feeding *)arg)->feed;
+	struct ebt_error *err = NULL;
 
-	return feed->handler.run(feed->arg, run);
+	if (!passes(arg, run->task, run->cpu))
+		return NULL;
+	if (feed->handler.run)
+		err = feed->handler.run(feed->arg, run);
+	return err || !feed->offcpu ? err : offcpu_run(feed->offcpu, run);
 }
 
 static struct ebt_error *pass_off(void *arg, const struct sched_off *off)
 {
 	const struct sched_feed *feed = ((const struct feeding *)arg)->feed;
+	struct ebt_error *err = NULL;
 
-	return feed->handler.off(feed->arg, off);
+	if (!passes(arg, off->task, off->cpu))
+		return NULL;
+	if (feed->handler.off)
+		err = feed->handler.off(feed->arg, off);
+	return err || !feed->offcpu ? err : offcpu_off(feed->offcpu, off);
 }
 
 static struct ebt_error *create_cursor(struct trace *trace, const struct sched_feed *feed,
 				       struct trace_cursor **ret)
 {
-	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA];
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA + 1];
 	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
 	size_t n = sched_model_wants(feed->stacks, wants);
 
@@ -71,6 +90,8 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct sched_f
 		flags |= TRACE_TO_END;
 	for (size_t i = 0; i < feed->n_wants && i < MAX_EXTRA; i++)
 		wants[n++] = feed->wants[i];
+	if (feed->offcpu && feed->stacks)
+		wants[n++] = (struct ebt_want){ EBT_T_offcpu_stack, ~UINT64_C(0) };
 	/* Whether a task runs follows from rows of others, too. */
 	return trace_cursor_create(trace, wants, n, flags, ret);
 }
@@ -161,6 +182,8 @@ static struct ebt_error *pass_row(const struct feeding *feeding, const struct eb
 		if (prev && followed_has(feeding->followed, prev))
 			err = feed->stop(feed->arg, row);
 	}
+	if (!err && feed->offcpu && row->batch->table->id == EBT_T_offcpu_stack)
+		err = offcpu_stack_row(feed->offcpu, row);
 	return err || !feed->row ? err : feed->row(feed->arg, row);
 }
 
@@ -206,6 +229,7 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 		trace_keep(trace, &feeding->kept);
 		err = begin(trace, feed, feeding);
 	}
+	feeding->trace = trace;
 	feeding->feed = feed;
 	if (!err)
 		err = feed_rows(trace, feeding);
@@ -215,6 +239,8 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 		err = sched_model_finish(feeding->model);
 	if (!err && !trace_has_more(trace))
 		err = add_warnings(trace, feeding);
+	if (!err && feed->offcpu)
+		err = offcpu_finish(feed->offcpu);
 	if (!err)
 		*ret_partial = followed_is_partial(feeding->followed);
 	if (!trace_has_more(trace))

@@ -10,13 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "report/sched/model_offcpu.h"
 #include "report/sched/model_sched.h"
 #include "report/trace/trace.h"
 
 struct sched_feed {
-	/* Functions that get every interval of followed tasks and CPUs. They apply the filters
-	 * themselves. */
+	/* Functions that get the intervals of followed tasks that pass the filters by task and
+	 * CPU; with `all`, every interval of followed tasks. */
 	struct sched_handler handler;
+	bool all;
+	/* Lets only intervals of these tasks pass; NULL: those of all tasks. */
+	bool (*wanted)(void *arg, const struct ebt_task *task);
+	struct offcpu *offcpu; /* gets the intervals after the handler, and stacks; NULL: none */
 	/* Gets each row, before the model does; NULL: not wanted. */
 	struct ebt_error *(*row)(void *arg, const struct ebt_row *row);
 	/* Gets each switch in which a followed task stops, before row() does; NULL: not wanted. */
@@ -25,7 +30,7 @@ struct sched_feed {
 	/* Tables that row() wants besides those of the model. */
 	const struct ebt_want *wants;
 	size_t n_wants;
-	bool stacks;
+	bool stacks; /* of switches, and for offcpu */
 };
 
 /* The part of the trace's window in which switches are known: intervals that are open there are

@@ -284,15 +284,6 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	return err ? err : tell(wall, off->task, &queued);
 }
 
-static struct ebt_error *on_off(void *arg, const struct sched_off *off)
-{
-	struct wall *wall = arg;
-
-	if (!sched_feed_wanted(wall->trace, off->task, off->cpu))
-		return NULL;
-	return offcpu_off(wall->offcpu, off);
-}
-
 static struct ebt_error *count_run(struct wall *wall, const struct sched_run *run)
 {
 	const struct wall_interval interval = { WALL_CPU, run->start, run->end, 0 };
@@ -311,15 +302,11 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	struct wall *wall = arg;
 	struct ebt_error *err = NULL;
 
-	if (!sched_feed_wanted(wall->trace, run->task, run->cpu))
-		return NULL;
 	if (is_within(wall, run->task, run->start, run->end))
 		err = count_run(wall, run);
-	if (err)
-		return err;
-	if (run->why == SCHED_DEAD && run->row && run->task->id < wall->n_threads)
+	if (!err && run->why == SCHED_DEAD && run->row && run->task->id < wall->n_threads)
 		wall->threads[run->task->id].to = run->end;
-	return offcpu_run(wall->offcpu, run);
+	return err;
 }
 
 static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
@@ -328,31 +315,15 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	const struct ebt_task *child;
 	struct ebt_error *err;
 
-	switch (row->batch->table->id) {
-	case EBT_T_offcpu_stack:
-		return offcpu_stack_row(wall->offcpu, row);
-	case EBT_T_task_fork:
-		child = ebt_task_fork_child(row);
-		if (!child)
-			return NULL;
-		err = ebt_array_reserve_zeroed(&wall->aside, child->id, &wall->n_aside);
-		if (!err)
-			wall->aside[child->id].born = row->time;
-		return err;
-	default:
+	if (row->batch->table->id != EBT_T_task_fork)
 		return NULL;
-	}
-}
-
-static struct ebt_error *create_offcpu(struct wall *wall)
-{
-	const struct offcpu_options options = {
-		.tree = wall->tree,
-		.take = take_off,
-		.arg = wall,
-	};
-
-	return offcpu_create(trace_reader(wall->trace), &options, &wall->offcpu);
+	child = ebt_task_fork_child(row);
+	if (!child)
+		return NULL;
+	err = ebt_array_reserve_zeroed(&wall->aside, child->id, &wall->n_aside);
+	if (!err)
+		wall->aside[child->id].born = row->time;
+	return err;
 }
 
 /* The kernel tells nothing of a thread that does nothing in a window, and yet the thread is
@@ -371,13 +342,11 @@ static struct ebt_error *go_on(struct wall *wall)
 
 static struct ebt_error *read_switches(struct wall *wall)
 {
-	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
 	const struct sched_feed feed = {
-		.handler = { .run = on_run, .off = on_off },
+		.handler = { .run = on_run },
+		.offcpu = wall->offcpu,
 		.row = on_row,
 		.arg = wall,
-		.wants = &want,
-		.n_wants = 1,
 		.stacks = true,
 	};
 	uint64_t from;
@@ -386,10 +355,7 @@ static struct ebt_error *read_switches(struct wall *wall)
 
 	sched_feed_bounds(wall->trace, &from, &wall->to);
 	err = go_on(wall);
-	if (err)
-		return err;
-	err = sched_feed_run(wall->trace, &feed, &partial);
-	return err ? err : offcpu_finish(wall->offcpu);
+	return err ? err : sched_feed_run(wall->trace, &feed, &partial);
 }
 
 static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
@@ -534,6 +500,7 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 			      struct wall **ret)
 {
 	_cleanup_(wall_destroyp) struct wall *wall = calloc(1, sizeof(*wall));
+	struct offcpu_options offcpu = { .take = take_off, .arg = wall };
 	struct ebt_error *err;
 
 	if (!wall)
@@ -543,7 +510,8 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 	err = calltree_create_for(trace, options->roots, &wall->tree);
 	if (err)
 		return err;
-	err = create_offcpu(wall);
+	offcpu.tree = wall->tree;
+	err = offcpu_create(trace_reader(trace), &offcpu, &wall->offcpu);
 	if (err)
 		return err;
 	err = prepare_names(trace, EBT_T_sample, 0);
@@ -577,9 +545,8 @@ struct ebt_error *wall_read(struct wall *wall)
 {
 	struct ebt_error *err;
 
-	if (wall->was_read) {
+	if (wall->was_read)
 		clear(wall);
-	}
 	wall->was_read = true;
 	err = read_switches(wall);
 	if (err)

@@ -16,13 +16,6 @@ struct tree_view {
 	struct waketree *tree;
 };
 
-static struct ebt_error *on_run(void *arg, const struct sched_run *run)
-{
-	(void)arg;
-	(void)run;
-	return NULL;
-}
-
 static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 {
 	struct tree_view *v = arg;
@@ -91,7 +84,8 @@ struct ebt_error *sched_tree(struct report *report)
 	_cleanup_(waketree_destroyp) struct waketree *tree = NULL;
 	struct tree_view v = { .trace = report->trace, .out = report->out };
 	const struct sched_feed feed = {
-		.handler = { .run = on_run, .off = on_off },
+		.handler = { .off = on_off },
+		.all = true,
 		.row = on_row,
 		.arg = &v,
 	};

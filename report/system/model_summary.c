@@ -40,8 +40,6 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	struct ebt_error *err;
 	bool first;
 
-	if (!sched_feed_wanted(s->trace, run->task, run->cpu))
-		return NULL;
 	err = process_of(s, run->task, &process) ?: first_run(s, run->task, &first);
 	if (err)
 		return err;
@@ -50,7 +48,7 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	if (run->why == SCHED_DEAD && run->task->tid == run->task->pid)
 		process->end_ns = run->end;
 	s->run_ns += run->end - run->start;
-	return offcpu_run(s->offcpu, run);
+	return NULL;
 }
 
 static struct ebt_error *on_off(void *arg, const struct sched_off *off)
@@ -58,30 +56,30 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	struct summary *s = arg;
 	uint64_t ns = off->end - off->start;
 
-	if (!sched_feed_wanted(s->trace, off->task, off->cpu))
-		return NULL;
 	if (!s->off_count || ns < s->off_min_ns)
 		s->off_min_ns = ns;
 	if (ns > s->off_max_ns)
 		s->off_max_ns = ns;
 	s->off_ns += ns;
 	s->off_count++;
-	return offcpu_off(s->offcpu, off);
+	return NULL;
 }
 
 struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
 {
 	static const struct offcpu_options options = { 0 };
-	_cleanup_summary_ struct summary s = { .trace = trace };
+	_cleanup_summary_ struct summary s = { 0 };
 	struct sched_feed feed = { .handler = { .run = on_run, .off = on_off }, .arg = &s };
 	bool partial;
 	struct ebt_error *err;
 
 	sched_feed_bounds(trace, &s.from_ns, &s.to_ns);
 	err = group_tasks_init(&s.groups, trace, GROUP_PROCESS) ?:
-	      offcpu_create(trace_reader(trace), &options, &s.offcpu) ?:
-	      sched_feed_run(trace, &feed, &partial) ?:
-	      offcpu_finish(s.offcpu);
+	      offcpu_create(trace_reader(trace), &options, &s.offcpu);
+	if (err)
+		return err;
+	feed.offcpu = s.offcpu;
+	err = sched_feed_run(trace, &feed, &partial);
 	if (err)
 		return err;
 	for (size_t i = 0; i < s.groups.n && i < s.processes_capacity; i++)

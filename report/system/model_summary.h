@@ -26,7 +26,6 @@ struct summary {
 	struct offcpu *offcpu;
 	bool *ran; /* by task id */
 	size_t ran_capacity, processes_capacity;
-	struct trace *trace;
 };
 
 /* Reads the rows that pass the filters. */

@@ -150,70 +150,29 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 
 /* --- off CPU --- */
 
-struct off_feed {
-	struct trace *trace;
-	const struct tree_feed *feed;
-	struct offcpu *offcpu;
-};
-
-static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+static bool is_wanted(void *arg, const struct ebt_task *task)
 {
-	struct off_feed *off_feed = arg;
-
-	if (!sched_feed_wanted(off_feed->trace, run->task, run->cpu) ||
-	    !tree_feed_wanted(off_feed->feed, run->task))
-		return NULL;
-	return offcpu_run(off_feed->offcpu, run);
-}
-
-static struct ebt_error *on_off(void *arg, const struct sched_off *off)
-{
-	struct off_feed *off_feed = arg;
-
-	if (!sched_feed_wanted(off_feed->trace, off->task, off->cpu) ||
-	    !tree_feed_wanted(off_feed->feed, off->task))
-		return NULL;
-	return offcpu_off(off_feed->offcpu, off);
-}
-
-static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
-{
-	struct off_feed *off_feed = arg;
-
-	if (row->batch->table->id != EBT_T_offcpu_stack)
-		return NULL;
-	return offcpu_stack_row(off_feed->offcpu, row);
+	return tree_feed_wanted(arg, task);
 }
 
 static struct ebt_error *read_offcpu(struct trace *trace, const struct options *options,
 				     struct tree_feed *feed)
 {
-	static const struct ebt_want want = { EBT_T_offcpu_stack, ~UINT64_C(0) };
 	const struct offcpu_options offcpu_options = {
 		.min_ns = options_u64(options, "min", 0),
 		.tree = feed->tree,
 	};
 	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
-	struct off_feed off_feed = { .trace = trace, .feed = feed };
-	const struct sched_feed sched = {
-		.handler = { .run = on_run, .off = on_off },
-		.row = on_row,
-		.arg = &off_feed,
-		.wants = &want,
-		.n_wants = 1,
-		.stacks = true,
-	};
+	struct sched_feed sched = { .wanted = is_wanted, .arg = feed, .stacks = true };
 	const struct offcpu_thread *threads;
 	bool partial;
 	uint32_t n;
 	struct ebt_error *err;
 
 	err = offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
-	off_feed.offcpu = offcpu;
+	sched.offcpu = offcpu;
 	if (!err)
 		err = sched_feed_run(trace, &sched, &partial);
-	if (!err)
-		err = offcpu_finish(offcpu);
 	if (err)
 		return err;
 	threads = offcpu_threads(offcpu, &n);
