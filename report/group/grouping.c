@@ -6,7 +6,7 @@
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/group/private.h"
-#include "report/stacks/calltree_trace.h"
+#include "report/stacks/model_calltree.h"
 #include "report/trace/prepare.h"
 
 #define MAX_GROUPS (UINT32_MAX / 2)

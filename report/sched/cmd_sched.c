@@ -10,14 +10,9 @@
 #include "report/group/group.h"
 #include "report/out/histogram.h"
 #include "report/sched/feed.h"
-#include "report/sched/irq.h"
 #include "report/sched/model_schedstat.h"
-#include "report/sched/out_timeline.h"
+#include "report/sched/timeline.h"
 #include "report/sched/views.h"
-
-#define DEFAULT_WIDTH 100 /* of the timeline where there is no terminal */
-
-DEFINE_CLEANUP(struct cpu_timeline *, timeline_destroy);
 
 struct sched_command {
 	struct trace *trace;
@@ -220,7 +215,6 @@ static struct ebt_error *put_histograms(struct sched_command *c, struct out *out
 
 static struct ebt_error *prepare_timeline(struct report *report, struct sched_command *c)
 {
-	unsigned int width = out_width(report->out);
 	uint64_t from, to;
 
 	if (!options_flag(report->options, "timeline"))
@@ -235,8 +229,7 @@ static struct ebt_error *prepare_timeline(struct report *report, struct sched_co
 	sched_feed_bounds(report->trace, &from, &to);
 	if (to == from)
 		return NULL;
-	return timeline_create(from, to, out_timeline_slices(width ? width : DEFAULT_WIDTH),
-			       &c->timeline);
+	return timeline_create(from, to, out_width(report->out), &c->timeline);
 }
 
 /* The table of threads has more to say of each. */
@@ -303,8 +296,7 @@ static struct ebt_error *run_sched(struct report *report)
 	if (!err)
 		err = sched_feed_run(report->trace, &feed, &partial);
 	if (!err && timeline) {
-		timeline_finish(timeline);
-		err = out_timeline(out, report->trace, timeline, partial);
+		err = timeline_put(timeline, out, report->trace, partial);
 	} else if (!err) {
 		err = put_rows(report, &c);
 		if (!err)

@@ -44,4 +44,8 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 /* Do the filters by task and CPU let an interval pass? UINT32_MAX: of no CPU. */
 bool sched_feed_wanted(struct trace *trace, const struct ebt_task *task, uint32_t cpu);
 
+/* CPU time that passed the filters, in percent of one CPU over the window; negative: no switches
+ * were recorded. */
+struct ebt_error *sched_cpu_percent(struct trace *trace, double *ret);
+
 #endif

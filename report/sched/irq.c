@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of interrupts; see irq.h. */
-#include "report/sched/irq.h"
-
+/* Tables of interrupts; see views.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,6 +9,7 @@
 #include "report/out/histogram.h"
 #include "report/out/out.h"
 #include "report/sched/model_irqs.h"
+#include "report/sched/views.h"
 #include "symbolize/symbolize.h"
 
 #define MOST_TASKS 20

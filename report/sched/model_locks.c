@@ -10,7 +10,7 @@
 #include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/base/names.h"
-#include "report/stacks/calltree_trace.h"
+#include "report/stacks/model_calltree.h"
 
 /* Of the kernel, not for programs. */
 #define KERNEL_ERESTARTSYS	     512

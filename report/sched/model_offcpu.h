@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "report/sched/model_sched.h"
 #include "report/stacks/model_calltree.h"
@@ -70,6 +71,7 @@ struct offcpu_thread {
 struct ebt_error *offcpu_create(struct ebt_reader *reader, const struct offcpu_options *options,
 				struct offcpu **ret);
 void offcpu_destroy(struct offcpu *offcpu);
+DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
 
 /* From the handler of a sched_model that reads stacks. */
 struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run);

@@ -10,11 +10,9 @@
 #include "format/base/map.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
-#include "report/stacks/calltree_trace.h"
+#include "report/stacks/model_calltree.h"
 #include "report/trace/prepare.h"
 #include "format/base/array.h"
-
-DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
 
 /* What a thread spent at a place of the tree. */
 struct spent {

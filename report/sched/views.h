@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Views of `ebreport sched` besides its table of threads: threads added up, and who woke whom. */
+/* Views of `ebreport sched` besides its table of threads: threads added up, who woke whom,
+ * and interrupts. */
 #ifndef REPORT_SCHED_VIEWS_H
 #define REPORT_SCHED_VIEWS_H
 
@@ -11,5 +12,8 @@ struct ebt_error *sched_grouped(struct report *report, const struct schedstat *s
 
 /* --tree: reads the trace, table `rows`. */
 struct ebt_error *sched_tree(struct report *report);
+
+/* --irq: interrupts, timers and work items. */
+struct ebt_error *sched_irq(struct report *report);
 
 #endif

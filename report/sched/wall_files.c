@@ -22,8 +22,6 @@
 #define MAX_COMM   64
 #define TOP_STACKS 10
 
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
-
 struct folder {
 	struct report *report;
 	const struct wall *wall;

@@ -38,8 +38,6 @@ struct calltree {
 	struct cached *cache;
 };
 
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
-
 /* The child of a node, made if there is none. *ret may be &parent's variable. */
 struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
 				 bool inlined, uint32_t *ret);

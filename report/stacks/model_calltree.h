@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/cleanup.h"
 #include "format/read/reader.h"
+#include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
 
 struct calltree;
@@ -82,7 +84,15 @@ struct calltree_options {
 /* The sym must outlive the tree. */
 struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options *options,
 				  struct calltree **ret);
+/* As calltree_options.name and .thread_name; arg is a struct names. */
+struct ebt_str calltree_process_name(const void *arg, const struct ebt_task *task);
+struct ebt_str calltree_thread_name(const void *arg, const struct ebt_task *task);
+/* With the names of a trace: stacks begin with that of their process or, by thread, their thread.
+ */
+struct ebt_error *calltree_create_for(struct trace *trace, enum calltree_roots roots,
+				      struct calltree **ret);
 void calltree_destroy(struct calltree *tree);
+DEFINE_CLEANUP(struct calltree *, calltree_destroy);
 
 /* A row's stacks, to be found in its batch. */
 struct calltree_stack {
@@ -109,9 +119,9 @@ struct ebt_error *calltree_finish(struct calltree *tree);
 /* Node 0 is the root of all, a parent's index is less than its children's. */
 const struct calltree_node *calltree_nodes(const struct calltree *tree, uint32_t *ret_n);
 const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t *ret_n);
-/* Weight of all stacks. */
 /* Depth first: the node behind this one of those below `top`; 0: there is none. */
 uint32_t calltree_next(const struct calltree_node *nodes, uint32_t at, uint32_t top);
+/* Weight of all stacks. */
 uint64_t calltree_total(const struct calltree *tree);
 enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node);
 

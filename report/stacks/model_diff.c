@@ -29,8 +29,6 @@ struct diff {
 	size_t n_funcs;
 };
 
-DEFINE_CLEANUP(struct diff *, diff_destroy);
-
 void diff_destroy(struct diff *diff)
 {
 	if (!diff)

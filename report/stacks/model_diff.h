@@ -38,6 +38,7 @@ struct ebt_error *diff_create(const struct diff_side *before, const struct diff_
 			      bool by_total, struct diff **ret);
 /* Accepts NULL. */
 void diff_destroy(struct diff *diff);
+DEFINE_CLEANUP(struct diff *, diff_destroy);
 
 /* The largest difference first. */
 const struct diff_func *diff_funcs(const struct diff *diff, size_t *ret_n);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/compare.h"
 #include "report/base/text.h"
 #include "report/stacks/model_diff.h"
-#include "report/stacks/svg_categories.h"
 
 /* The picture as written; the script fits it to the window. flame.js knows ROW and PAD too. */
 #define WIDTH 1200
@@ -23,6 +23,9 @@
 #define CHARACTER  6.7 /* width of one in pixels; flame.js has the same */
 #define MAX_TITLE  120 /* characters */
 #define LINE_LIMIT 190
+#define PER_ROW	   6
+#define KEY_WIDTH  190
+#define MAX_SHOWN  24	/* categories; more than an eye can tell apart */
 #define NAME_LIMIT 4096 /* bytes: a C++ name can be longer than the picture is useful */
 
 static const char script[] =
@@ -39,6 +42,11 @@ static const char kind_class[CALLTREE_N_KINDS] = {
 	[CALLTREE_KERNEL] = 'k', [CALLTREE_INLINED] = 'i',    [CALLTREE_JIT] = 'j',
 	[CALLTREE_PYTHON] = 'p', [CALLTREE_UNRESOLVED] = 'x', [CALLTREE_ON_CPU] = 'c',
 	[CALLTREE_QUEUED] = 'q', [CALLTREE_OFF_CPU] = 'o',
+};
+
+struct svg_category {
+	uint64_t self;
+	uint32_t category;
 };
 
 struct picture {
@@ -216,6 +224,73 @@ static unsigned int shade(const char *name)
 	return (h ^ h >> 15) & 3;
 }
 
+/* --- categories, whose names are plain letters --- */
+
+static int compare_categories(const void *a, const void *b)
+{
+	const struct svg_category *x = a, *y = b;
+
+	return ebt_compare(y->self, x->self) ?: ebt_compare(x->category, y->category);
+}
+
+/* What the legend shows, the heaviest first; free(). */
+static struct ebt_error *category_list(const struct svg_flame *flame, struct svg_category **ret,
+				       size_t *ret_n)
+{
+	size_t n = categories_n(flame->categories), used = 0;
+	struct svg_category *list = calloc(n, sizeof(*list));
+
+	if (!list)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < n; i++) {
+		if (flame->category_sums[i].self)
+			list[used++] = (struct svg_category){ flame->category_sums[i].self, i };
+	}
+	qsort(list, used, sizeof(*list), compare_categories);
+	*ret = list;
+	*ret_n = used < MAX_SHOWN ? used : MAX_SHOWN;
+	return NULL;
+}
+
+static unsigned int category_rows(size_t n)
+{
+	return n ? (unsigned int)((n - 1) / PER_ROW + 1) : 1;
+}
+
+/* The same category has the same colour in every picture. Hues go by the golden angle, so that few
+ * are far apart; those that come near each other again differ in lightness and saturation. */
+static void category_style(FILE *f, const struct categories *categories)
+{
+	fputs("<style>\n.g0 { fill: #d8d6d0; }\n", f);
+	for (uint32_t i = 1; i < categories_n(categories); i++)
+		fprintf(f, ".g%" PRIu32 " { fill: hsl(%u, %u%%, %u%%); }\n", i,
+			(unsigned int)(i * UINT64_C(137508) / 1000 % 360), 45 + i / 4 % 2 * 30,
+			56 + i % 4 * 8);
+	fputs("</style>\n", f);
+}
+
+/* y: of its last row. */
+static void category_legend(FILE *f, const struct svg_flame *flame, const struct svg_category *list,
+			    size_t n, unsigned int y)
+{
+	uint64_t all = calltree_total(flame->tree);
+	unsigned int rows = category_rows(n);
+
+	fputs("<g id=\"legend\">\n", f);
+	for (size_t i = 0; i < n; i++) {
+		unsigned int x = PAD + KEY_WIDTH * (unsigned int)(i % PER_ROW);
+		unsigned int top = y - ROW * (rows - 1 - (unsigned int)(i / PER_ROW));
+
+		fprintf(f,
+			"<rect class=\"g%" PRIu32 "\" x=\"%u\" y=\"%u\" width=\"12\" "
+			"height=\"12\"/><text x=\"%u\" y=\"%u\">%s %.1f %%</text>\n",
+			list[i].category, x, top, x + 16, top + 10,
+			categories_name(flame->categories, list[i].category),
+			all ? 100.0 * (double)list[i].self / (double)all : 0.0);
+	}
+	fputs("</g>\n", f);
+}
+
 /* --- parts of the picture --- */
 
 static void write_frame(struct picture *p, uint32_t index)
@@ -234,7 +309,7 @@ static void write_frame(struct picture *p, uint32_t index)
 	if (p->flame->changes)
 		write_change_class(p, index);
 	else if (p->flame->by_category && p->funcs[node->func].kind != CALLTREE_ROOT)
-		svg_category_class(p->f, p->flame->node_categories[index]);
+		fprintf(p->f, "g%" PRIu32, p->flame->node_categories[index]);
 	else
 		fprintf(p->f, "%c%u", kind_class[calltree_node_kind(p->flame->tree, index)],
 			shade(name));
@@ -350,7 +425,7 @@ static void write_begin(struct picture *p)
 	/* Title, lines, one on what was left out, legend, details. */
 	p->top = 52 + ROW * (lines + 1) + 44;
 	if (p->n_categories)
-		p->top += ROW * (svg_category_rows(p->n_categories) - 1);
+		p->top += ROW * (category_rows(p->n_categories) - 1);
 	p->height = p->top + ROW * p->rows + 2 * ROW;
 	text_clear(&p->text);
 	text_xml(&p->text, (struct ebt_str){ unit, strlen(unit) });
@@ -365,7 +440,7 @@ static void write_begin(struct picture *p)
 	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
 	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);
 	if (flame->by_category)
-		svg_category_style(p->f, flame->categories);
+		category_style(p->f, flame->categories);
 	fputs("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", p->f);
 }
 
@@ -380,7 +455,7 @@ static void write_head(struct picture *p)
 	if (p->flame->changes)
 		write_change_legend(p);
 	else if (p->flame->by_category)
-		svg_category_legend(p->f, p->flame, p->categories, p->n_categories, p->top - 40);
+		category_legend(p->f, p->flame, p->categories, p->n_categories, p->top - 40);
 	else
 		write_legend(p);
 	write_controls(p);
@@ -397,7 +472,7 @@ struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
 	p.funcs = calltree_funcs(flame->tree, &n_funcs);
 	err = lay_out(&p);
 	if (!err && flame->by_category)
-		err = svg_category_list(flame, &p.categories, &p.n_categories);
+		err = category_list(flame, &p.categories, &p.n_categories);
 	if (!err) {
 		write_begin(&p);
 		write_frames(&p);

@@ -6,7 +6,7 @@
 #include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/group/group.h"
-#include "report/sched/cpu_time.h"
+#include "report/sched/feed.h"
 #include "report/out/histogram.h"
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/names.h"
@@ -219,7 +219,7 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 
 	err = syscall_model_create(trace, NULL, &model);
 	if (!err && classify)
-		err = cpu_time_percent(trace, &cpu);
+		err = sched_cpu_percent(trace, &cpu);
 	if (err)
 		return err;
 	profile =

@@ -18,8 +18,6 @@
 
 #define DEFAULT_TREES 5 /* functions whose callers and descendants are shown */
 
-DEFINE_CLEANUP(struct calltree *, calltree_destroy);
-
 struct callgraph {
 	struct report *report;
 	const struct calltree *tree;

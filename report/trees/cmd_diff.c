@@ -16,8 +16,6 @@
 /* Without --all, in text: what is below this share before and after is noise. */
 #define MIN_PERCENT 0.5
 
-DEFINE_CLEANUP(struct diff *, diff_destroy);
-
 /* One of the two traces. */
 struct tree_side {
 	const char *file;
