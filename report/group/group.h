@@ -160,7 +160,7 @@ struct group_table {
 		}                                                                              \
 	}
 #define GROUP_STACK_OPTIONS                                                                 \
-	{ "stacks", OPTION_FLAG, NULL, "by stack, with its frames (JSON: besides)", NULL }, \
+	{ "stacks", OPTION_FLAG, NULL, "by stack, with its frames (JSON: besides)" },       \
 	{                                                                                   \
 		"flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL \
 	}

@@ -365,13 +365,12 @@ static const char *const states[] = { "runnable", "sleep", "disk",    "idle",
 
 static const struct option_def offcpu_options[] = {
 	GROUP_BY_OPTION("thread", "state", "waker", "stack"),
-	{ "stacks", OPTION_FLAG, NULL, "by stack and state instead of by thread (JSON: both)",
-	  NULL },
-	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL },
-	{ "min", OPTION_DURATION, "TIME", "leave shorter intervals out", NULL },
+	{ "stacks", OPTION_FLAG, NULL, "by stack and state instead of by thread (JSON: both)" },
+	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks" },
+	{ "min", OPTION_DURATION, "TIME", "leave shorter intervals out" },
 	{ "state", OPTION_CHOICE, "STATE", "only time off CPU in this state", states },
-	{ "all", OPTION_FLAG, NULL, "also threads that never ran", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "all", OPTION_FLAG, NULL, "also threads that never ran" },
+	{ 0 },
 };
 
 const struct command command_offcpu = {

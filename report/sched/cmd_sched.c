@@ -310,59 +310,55 @@ static struct ebt_error *run_sched(struct report *report)
 
 static const struct option_def sched_options[] = {
 	GROUP_BY_OPTION("thread"),
-	{ "by-process", OPTION_GONE, NULL, "--by process", NULL },
-	{ "tree", OPTION_FLAG, NULL, "instead: who woke whom, and how long that took", NULL },
-	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items",
-	  NULL },
-	{ "histogram", OPTION_FLAG, NULL, "also: distribution of run-queue latency and run time",
-	  NULL },
-	{ "timeline", OPTION_FLAG, NULL, "instead: who ran on each CPU over time", NULL },
-	{ "all", OPTION_FLAG, NULL, "also threads that never ran", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "by-process", OPTION_GONE, NULL, "--by process" },
+	{ "tree", OPTION_FLAG, NULL, "instead: who woke whom, and how long that took" },
+	{ "irq", OPTION_FLAG, NULL, "instead: time that interrupts took, timers, work items" },
+	{ "histogram", OPTION_FLAG, NULL, "also: distribution of run-queue latency and run time" },
+	{ "timeline", OPTION_FLAG, NULL, "instead: who ran on each CPU over time" },
+	{ "all", OPTION_FLAG, NULL, "also threads that never ran" },
+	{ 0 },
 };
+
+static const char help[] =
+	"A row for each thread. RUN: on a CPU. WAIT: runnable, waiting for one. VOL: it\n"
+	"stopped because it had to wait, INVOL: because another was to run. MIGR: moved\n"
+	"to another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT\n"
+	"says when the longest ended, in seconds after the start. A run or wait that\n"
+	"began before or lasts beyond the recording counts in RUN and WAIT, not in\n"
+	"averages and maxima. A narrow terminal gets fewer columns.\n"
+	"\n"
+	"RUN is what the kernel charged, as in /proc/PID/sched; for a task that is woken\n"
+	"onto an idle CPU that includes the time in which the CPU wakes up. Averages, the\n"
+	"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
+	"and CSV is the kernel's sum for threads that ended, to compare with.\n"
+	"\n"
+	"--by process and others: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for a CPU.\n"
+	"PRIO is the kernel's, lower ones first. --histogram is of the threads that are\n"
+	"chosen: with --pid, of one process.\n"
+	"\n"
+	"--tree: a thread stands below the one that woke it, in the chain by which that one\n"
+	"had been woken itself. LATENCY: how long it waited for a CPU then, which is what\n"
+	"this hop added; CHAIN-AVG: those on the way here, added up. `again`: it stands\n"
+	"further up already, where its next wake-ups are. [interrupt]: a timer or a\n"
+	"device. Chains begin there, or with a thread that ran already. soft_count in JSON:\n"
+	"in a soft interrupt, where the waker may have sent something to this machine.\n"
+	"Those of more than 24 hops go on as new ones. --top counts the first threads;\n"
+	"--pid leaves what it woke or was woken by.\n"
+	"\n"
+	"--irq, of a trace with `-e irq`: TOTAL is the time of handlers without interrupts\n"
+	"that came meanwhile; TAKEN, of that, what running threads waited; DELAY, from when\n"
+	"a soft interrupt was raised until it began. Entry and exit of the kernel are not\n"
+	"in it, nor is what ksoftirqd does for itself.\n"
+	"\n"
+	"  ebreport sched --tree --top 3 t.ebt\n"
+	"  ebreport sched --by container t.ebt\n"
+	"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
+	"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n";
 
 const struct command command_sched = {
 	.name = "sched",
 	.fn = run_sched,
 	.summary = "run time, waits and switches of each task; how busy CPUs were",
-	.help = "A row for each thread. RUN: on a CPU. WAIT: runnable, waiting for one. VOL: it\n"
-		"stopped because it had to wait, INVOL: because another was to run. MIGR: moved\n"
-		"to another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT\n"
-		"says when the longest ended, in seconds after the start. A run or wait that\n"
-		"began before or lasts beyond the recording counts in RUN and WAIT, not in\n"
-		"averages and maxima. A narrow terminal gets fewer columns.\n"
-		"\n"
-		"RUN is what the kernel charged, as in /proc/PID/sched; for a task that is woken\n"
-		"onto an idle CPU that includes the time in which the CPU wakes up. Averages, the\n"
-		"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
-		"and CSV is the kernel's sum for threads that ended, to compare with.\n"
-		"\n"
-		"--by process and others: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for "
-		"a CPU.\n"
-		"PRIO is the kernel's, lower ones first. --histogram is of the threads that are\n"
-		"chosen: with --pid, of one process.\n"
-		"\n"
-		"--tree: a thread stands below the one that woke it, in the chain by which that "
-		"one\n"
-		"had been woken itself. LATENCY: how long it waited for a CPU then, which is what\n"
-		"this hop added; CHAIN-AVG: those on the way here, added up. `again`: it stands\n"
-		"further up already, where its next wake-ups are. [interrupt]: a timer or a\n"
-		"device. Chains begin there, or with a thread that ran already. soft_count in "
-		"JSON:\n"
-		"in a soft interrupt, where the waker may have sent something to this machine.\n"
-		"Those of more than 24 hops go on as new ones. --top counts the first threads;\n"
-		"--pid leaves what it woke or was woken by.\n"
-		"\n"
-		"--irq, of a trace with `-e irq`: TOTAL is the time of handlers without "
-		"interrupts\n"
-		"that came meanwhile; TAKEN, of that, what running threads waited; DELAY, from "
-		"when\n"
-		"a soft interrupt was raised until it began. Entry and exit of the kernel are not\n"
-		"in it, nor is what ksoftirqd does for itself.\n"
-		"\n"
-		"  ebreport sched --tree --top 3 t.ebt\n"
-		"  ebreport sched --by container t.ebt\n"
-		"  ebreport sched --sort latency_max_ns --top 10 t.ebt\n"
-		"  ebreport sched --timeline --from 2s --to 2.1s t.ebt\n",
+	.help = help,
 	.options = sched_options,
 };

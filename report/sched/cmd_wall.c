@@ -268,51 +268,42 @@ static struct ebt_error *run_wall(struct report *report)
 static const char *const by[] = { "comm", "process", "thread", NULL };
 
 static const struct option_def wall_options[] = {
-	{ "flame", OPTION_FLAG, NULL, "a flame graph (SVG): on CPU red, off CPU blue", NULL },
-	{ "folded", OPTION_FLAG, NULL, "folded stacks: the innermost frame ends in _[c] or _[o]",
-	  NULL },
-	{ "per-thread", OPTION_STRING, "DIR", "also: flame graph, folded stacks, figures of each",
-	  NULL },
-	{ "force", OPTION_FLAG, NULL, "with --per-thread: replace files that are there", NULL },
+	{ "flame", OPTION_FLAG, NULL, "a flame graph (SVG): on CPU red, off CPU blue" },
+	{ "folded", OPTION_FLAG, NULL, "folded stacks: the innermost frame ends in _[c] or _[o]" },
+	{ "per-thread", OPTION_STRING, "DIR", "also: flame graph, folded stacks, figures of each" },
+	{ "force", OPTION_FLAG, NULL, "with --per-thread: replace files that are there" },
 	{ "by", OPTION_CHOICE, "WHAT", "first frame: comm (default), process or thread", by },
-	{ "under", OPTION_STRING, "FUNC", "stacks through this function only (a glob)", NULL },
+	{ "under", OPTION_STRING, "FUNC", "stacks through this function only (a glob)" },
 	{ "state", OPTION_STRING, "LIST",
-	  "stacks of these: cpu, runqueue, preempted, sleep, lock, disk, other", NULL },
-	{ "hide-idle", OPTION_FLAG, NULL, "without threads that only wait for work", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	  "stacks of these: cpu, runqueue, preempted, sleep, lock, disk, other" },
+	{ "hide-idle", OPTION_FLAG, NULL, "without threads that only wait for work" },
+	{ 0 },
 };
+
+static const char help[] =
+	"A row for each thread: ON-CPU + RUNQUEUE + OFF-CPU is its life in the recording, in\n"
+	"nanoseconds. RUNQUEUE: it could have run and had no CPU; of that, PREEMPTED: it was\n"
+	"stopped for another. OFF-CPU is SLEEP, LOCK, DISK and OTHER (stopped, or not known why).\n"
+	"LOCK: asleep in a futex that is not a condition variable's, or in a mutex or semaphore\n"
+	"of the kernel; it is told by the names of functions in the stack, so without stacks it\n"
+	"counts as SLEEP or DISK. COVER-%: how much of its life the intervals tell.\n"
+	"\n"
+	"Time comes from switches (-e sched,offcpu) and is exact; where a thread was on a CPU\n"
+	"comes from samples, which share its time out. Intervals that began before the recording\n"
+	"or lasted beyond it count as far as they are in it.\n"
+	"\n"
+	"--hide-idle leaves out threads that sleep for more than 99 % of their lives, and names\n"
+	"them. --state and --under choose stacks, for --flame, --folded and --per-thread.\n"
+	"\n"
+	"  ebreport wall t.ebt\n"
+	"  ebreport wall --flame --hide-idle -o wall.svg t.ebt\n"
+	"  ebreport wall --folded --by thread --state lock t.ebt\n"
+	"  ebreport wall --per-thread threads/ t.ebt\n";
 
 const struct command command_wall = {
 	.name = "wall",
 	.fn = run_wall,
 	.summary = "on-CPU and off-CPU time of the same threads together",
-	.help = "A row for each thread: ON-CPU + RUNQUEUE + OFF-CPU is its life in the recording, "
-		"in\n"
-		"nanoseconds. RUNQUEUE: it could have run and had no CPU; of that, PREEMPTED: it "
-		"was\n"
-		"stopped for another. OFF-CPU is SLEEP, LOCK, DISK and OTHER (stopped, or not "
-		"known "
-		"why).\n"
-		"LOCK: asleep in a futex that is not a condition variable's, or in a mutex or "
-		"semaphore\n"
-		"of the kernel; it is told by the names of functions in the stack, so without "
-		"stacks "
-		"it\n"
-		"counts as SLEEP or DISK. COVER-%: how much of its life the intervals tell.\n"
-		"\n"
-		"Time comes from switches (-e sched,offcpu) and is exact; where a thread was on a "
-		"CPU\n"
-		"comes from samples, which share its time out. Intervals that began before the "
-		"recording\n"
-		"or lasted beyond it count as far as they are in it.\n"
-		"\n"
-		"--hide-idle leaves out threads that sleep for more than 99 % of their lives, and "
-		"names\n"
-		"them. --state and --under choose stacks, for --flame, --folded and --per-thread.\n"
-		"\n"
-		"  ebreport wall t.ebt\n"
-		"  ebreport wall --flame --hide-idle -o wall.svg t.ebt\n"
-		"  ebreport wall --folded --by thread --state lock t.ebt\n"
-		"  ebreport wall --per-thread threads/ t.ebt\n",
+	.help = help,
 	.options = wall_options,
 };

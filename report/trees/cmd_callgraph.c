@@ -390,48 +390,43 @@ static struct ebt_error *run_callgraph(struct report *report)
 static const struct option_def callgraph_options[] = {
 	TREE_FEED_OPTIONS,
 	{ "function", OPTION_STRING, "NAME",
-	  "callers and descendants of these (a glob) instead of the heaviest", NULL },
+	  "callers and descendants of these (a glob) instead of the heaviest" },
 	{ "categories", OPTION_FLAG, NULL,
-	  "what kind of work the time went to: sums of categories of functions", NULL },
-	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 %", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	  "what kind of work the time went to: sums of categories of functions" },
+	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 %" },
+	{ 0 },
 };
+
+static const char help[] =
+	"Three tables. Functions: SELF is time in the function itself, TOTAL includes what it\n"
+	"calls; a stack counts once however often the function is in it. Callers and\n"
+	"descendants, as trees, of the functions with most SELF time or of --function: from\n"
+	"the function outwards, and what it calls. LINES are those seen in these frames.\n"
+	"With --event TABLE they are of that table's stacks, and SELF and TOTAL of one of its\n"
+	"numbers; with --event PROBE of what ebrec recorded with -e PROBE, as "
+	"tp:block:block_rq_issue:\n"
+	"durations of calls, else how often it was hit.\n"
+	"\n"
+	"--categories sums stacks up by what they were doing: allocation, locking, page-faults.\n"
+	"SELF is of stacks whose innermost function is of the category, or that got it from the\n"
+	"nearest caller that passes its own on; TOTAL also of those that have it further out, so\n"
+	"that percentages add up to more than 100. With --focus they are those of one function,\n"
+	"with --category those of one category. The files that say so are yours to write: start\n"
+	"with a copy of categories.txt, installed in share/ebreport, as\n"
+	"~/.config/ebreport/categories; it explains itself.\n"
+	"\n"
+	"  ebreport callgraph --comm postgres t.ebt\n"
+	"  ebreport callgraph --function 'malloc*' --json t.ebt\n"
+	"  ebreport callgraph --categories --focus '^handle_request' t.ebt\n"
+	"  ebreport callgraph --category page-faults --no-libraries t.ebt\n"
+	"  ebreport callgraph --event fault --weight rows t.ebt\n"
+	"  ebreport callgraph --event uprobe:libc.so.6:malloc --weight rows t.ebt\n";
 
 const struct command command_callgraph = {
 	.name = "callgraph",
 	.fn = run_callgraph,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "functions, their callers and descendants: self and total time",
-	.help = "Three tables. Functions: SELF is time in the function itself, TOTAL includes what "
-		"it\n"
-		"calls; a stack counts once however often the function is in it. Callers and\n"
-		"descendants, as trees, of the functions with most SELF time or of --function: "
-		"from\n"
-		"the function outwards, and what it calls. LINES are those seen in these frames.\n"
-		"With --event TABLE they are of that table's stacks, and SELF and TOTAL of one of "
-		"its\n"
-		"numbers; with --event PROBE of what ebrec recorded with -e PROBE, as "
-		"tp:block:block_rq_issue:\n"
-		"durations of calls, else how often it was hit.\n"
-		"\n"
-		"--categories sums stacks up by what they were doing: allocation, locking, "
-		"page-faults.\n"
-		"SELF is of stacks whose innermost function is of the category, or that got it "
-		"from the\n"
-		"nearest caller that passes its own on; TOTAL also of those that have it further "
-		"out, so\n"
-		"that percentages add up to more than 100. With --focus they are those of one "
-		"function,\n"
-		"with --category those of one category. The files that say so are yours to write: "
-		"start\n"
-		"with a copy of categories.txt, installed in share/ebreport, as\n"
-		"~/.config/ebreport/categories; it explains itself.\n"
-		"\n"
-		"  ebreport callgraph --comm postgres t.ebt\n"
-		"  ebreport callgraph --function 'malloc*' --json t.ebt\n"
-		"  ebreport callgraph --categories --focus '^handle_request' t.ebt\n"
-		"  ebreport callgraph --category page-faults --no-libraries t.ebt\n"
-		"  ebreport callgraph --event fault --weight rows t.ebt\n"
-		"  ebreport callgraph --event uprobe:libc.so.6:malloc --weight rows t.ebt\n",
+	.help = help,
 	.options = callgraph_options,
 };

@@ -313,37 +313,36 @@ static const char *const pers[] = { "nothing", "total", "duration", NULL };
 static const struct option_def diff_options[] = {
 	{ "event", OPTION_CHOICE, "EVENT", "what to weigh: cpu (samples, default) or offcpu",
 	  tree_feed_events },
-	{ "min", OPTION_DURATION, "TIME", "with --event offcpu: leave shorter intervals out",
-	  NULL },
+	{ "min", OPTION_DURATION, "TIME", "with --event offcpu: leave shorter intervals out" },
 	{ "by", OPTION_CHOICE, "WHAT", "time of functions: self (default) or total", bys },
 	{ "per", OPTION_CHOICE, "WHAT",
 	  "compare shares of the total time, or time per duration: nothing (default), total, "
 	  "duration",
 	  pers },
-	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 % before and after", NULL },
-	{ "flame", OPTION_FLAG, NULL, "a flame graph (SVG) coloured by what changed", NULL },
-	{ "before", OPTION_FLAG, NULL, "with --flame: frames as wide as before, not after", NULL },
-	{ "icicle", OPTION_FLAG, NULL, "with --flame: the first frame at the top", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 % before and after" },
+	{ "flame", OPTION_FLAG, NULL, "a flame graph (SVG) coloured by what changed" },
+	{ "before", OPTION_FLAG, NULL, "with --flame: frames as wide as before, not after" },
+	{ "icicle", OPTION_FLAG, NULL, "with --flame: the first frame at the top" },
+	{ 0 },
 };
+
+static const char help[] =
+	"Functions are matched by name and by the name of their object's file. A change is within\n"
+	"sampling error if it is less than 2.58 times its standard error, samples being counted "
+	"as\n"
+	"events of chance: of 100 functions that did not change, one changes by more. Runs that\n"
+	"did not do the same work are compared with --per total. Filters hold for both traces.\n"
+	"With --flame, frames that take more are red, those that take less are blue.\n"
+	"\n"
+	"  ebreport diff before.ebt after.ebt\n"
+	"  ebreport diff before.ebt after.ebt --flame -o diff.svg\n";
 
 const struct command command_diff = {
 	.name = "diff",
 	.fn = run_diff,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "functions in two traces: before, after, and the change",
-	.help = "Functions are matched by name and by the name of their object's file. A change is "
-		"within\n"
-		"sampling error if it is less than 2.58 times its standard error, samples being "
-		"counted as\n"
-		"events of chance: of 100 functions that did not change, one changes by more. Runs "
-		"that\n"
-		"did not do the same work are compared with --per total. Filters hold for both "
-		"traces.\n"
-		"With --flame, frames that take more are red, those that take less are blue.\n"
-		"\n"
-		"  ebreport diff before.ebt after.ebt\n"
-		"  ebreport diff before.ebt after.ebt --flame -o diff.svg\n",
+	.help = help,
 	.options = diff_options,
 	.words = "FILE",
 	.min_words = 1,

@@ -172,39 +172,35 @@ static const struct option_def flame_options[] = {
 	{ "color", OPTION_CHOICE, "WHAT",
 	  "frames are coloured by their kind of code (kind, default) or of work (category)",
 	  colors },
-	{ "left-heavy", OPTION_FLAG, NULL, "the widest frame first, instead of by name", NULL },
-	{ "icicle", OPTION_FLAG, NULL, "the first frame at the top", NULL },
-	{ "title", OPTION_STRING, "TEXT", "instead of the recorder's command line", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "left-heavy", OPTION_FLAG, NULL, "the widest frame first, instead of by name" },
+	{ "icicle", OPTION_FLAG, NULL, "the first frame at the top" },
+	{ "title", OPTION_STRING, "TEXT", "instead of the recorder's command line" },
+	{ 0 },
 };
+
+static const char help[] =
+	"One SVG file that needs nothing else; open it in a browser. A click on a frame zooms,\n"
+	"Ctrl-F searches and says how much matched, Escape goes back; arrow keys and Enter\n"
+	"do the same without a mouse, `i` turns it over. The width of a frame is its share of\n"
+	"the time, colours tell kinds of code, or with --color category what it was doing\n"
+	"(`ebreport callgraph --help` has more about categories).\n"
+	"\n"
+	"--event takes the name of any table that has stacks (`ebreport dump --schema` lists\n"
+	"them), and --weight one of its numbers: time, bytes, or just rows. It also takes probes,\n"
+	"as they were written for `ebrec -e`, without arguments: uprobe:libc.so.6:malloc; * and ?\n"
+	"stand for several, and what is before a name may be left out: malloc.\n"
+	"\n"
+	"  ebreport flame -o cpu.svg t.ebt\n"
+	"  ebreport flame --color category --by program -o build.svg t.ebt\n"
+	"  ebreport flame --event fault --weight rows -o faults.svg t.ebt\n"
+	"  ebreport flame --event tp:block:block_rq_issue -o requests.svg t.ebt\n"
+	"  ebreport flame --event offcpu --min 1ms --comm 'nginx*' -o off.svg t.ebt\n";
 
 const struct command command_flame = {
 	.name = "flame",
 	.fn = run_flame,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES,
 	.summary = "interactive flame graph (SVG)",
-	.help = "One SVG file that needs nothing else; open it in a browser. A click on a frame "
-		"zooms,\n"
-		"Ctrl-F searches and says how much matched, Escape goes back; arrow keys and "
-		"Enter\n"
-		"do the same without a mouse, `i` turns it over. The width of a frame is its share "
-		"of\n"
-		"the time, colours tell kinds of code, or with --color category what it was "
-		"doing\n"
-		"(`ebreport callgraph --help` has more about categories).\n"
-		"\n"
-		"--event takes the name of any table that has stacks (`ebreport dump --schema` "
-		"lists\n"
-		"them), and --weight one of its numbers: time, bytes, or just rows. It also takes "
-		"probes,\n"
-		"as they were written for `ebrec -e`, without arguments: "
-		"uprobe:libc.so.6:malloc; * and ?\n"
-		"stand for several, and what is before a name may be left out: malloc.\n"
-		"\n"
-		"  ebreport flame -o cpu.svg t.ebt\n"
-		"  ebreport flame --color category --by program -o build.svg t.ebt\n"
-		"  ebreport flame --event fault --weight rows -o faults.svg t.ebt\n"
-		"  ebreport flame --event tp:block:block_rq_issue -o requests.svg t.ebt\n"
-		"  ebreport flame --event offcpu --min 1ms --comm 'nginx*' -o off.svg t.ebt\n",
+	.help = help,
 	.options = flame_options,
 };

@@ -67,7 +67,7 @@ static struct ebt_error *run_folded(struct report *report)
 
 static const struct option_def folded_options[] = {
 	TREE_FEED_OPTIONS,
-	{ NULL, 0, NULL, NULL, NULL },
+	{ 0 },
 };
 
 const struct command command_folded = {

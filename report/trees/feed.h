@@ -18,31 +18,31 @@
 #include "report/trees/probe.h"
 
 /* Rows for a command's table of options. */
-#define TREE_FEED_OPTIONS                                                                          \
-	{ "event", OPTION_STRING, "EVENT",                                                         \
-	  "cpu (samples, default), offcpu, a table with stacks, as fault, or a probe, as for -e",  \
-	  NULL },                                                                                  \
-		{ "weight", OPTION_STRING, "COLUMN",                                               \
-		  "with such a table: a number of it, or rows; default: duration if it has that",  \
-		  NULL },                                                                          \
-		{ "focus", OPTION_STRING, "REGEX", "stacks with such a function only", NULL },     \
-		{ "ignore", OPTION_STRING, "REGEX", "stacks without such a function only", NULL }, \
-		{ "no-libraries", OPTION_FLAG, NULL,                                               \
-		  "without frames of the kernel, of libraries and of files below /usr", NULL },    \
-		{ "category", OPTION_STRING, "NAME",                                               \
-		  "stacks that belong to this category only, see --help of callgraph", NULL },     \
-		{ "category-file", OPTION_STRING, "FILE",                                          \
-		  "categories, instead of ~/.config/ebreport/categories", NULL },                  \
-		{ "bottom-up", OPTION_FLAG, NULL, "the innermost function first", NULL },          \
-		{ "by", OPTION_CHOICE, "WHAT",                                                     \
-		  "first frame, one for all of: comm (default), program, process, thread, none",   \
-		  tree_feed_roots },                                                               \
-		{ "threads", OPTION_FLAG, NULL, "a frame for each thread below the first", NULL }, \
-		{ "no-kernel-threads", OPTION_FLAG, NULL,                                          \
-		  "without threads of the kernel, and idle CPUs", NULL },                          \
-	{                                                                                          \
-		"min", OPTION_DURATION, "TIME",                                                    \
-			"with --event offcpu: leave shorter intervals out", NULL                   \
+#define TREE_FEED_OPTIONS                                                                        \
+	{ "event", OPTION_STRING, "EVENT",                                                       \
+	  "cpu (samples, default), offcpu, a table with stacks, as fault, or a probe, as for "   \
+	  "-e" },                                                                                \
+		{ "weight", OPTION_STRING, "COLUMN",                                             \
+		  "with such a table: a number of it, or rows; default: duration if it has "     \
+		  "that" },                                                                      \
+		{ "focus", OPTION_STRING, "REGEX", "stacks with such a function only" },         \
+		{ "ignore", OPTION_STRING, "REGEX", "stacks without such a function only" },     \
+		{ "no-libraries", OPTION_FLAG, NULL,                                             \
+		  "without frames of the kernel, of libraries and of files below /usr" },        \
+		{ "category", OPTION_STRING, "NAME",                                             \
+		  "stacks that belong to this category only, see --help of callgraph" },         \
+		{ "category-file", OPTION_STRING, "FILE",                                        \
+		  "categories, instead of ~/.config/ebreport/categories" },                      \
+		{ "bottom-up", OPTION_FLAG, NULL, "the innermost function first" },              \
+		{ "by", OPTION_CHOICE, "WHAT",                                                   \
+		  "first frame, one for all of: comm (default), program, process, thread, none", \
+		  tree_feed_roots },                                                             \
+		{ "threads", OPTION_FLAG, NULL, "a frame for each thread below the first" },     \
+		{ "no-kernel-threads", OPTION_FLAG, NULL,                                        \
+		  "without threads of the kernel, and idle CPUs" },                              \
+	{                                                                                        \
+		"min", OPTION_DURATION, "TIME",                                                  \
+			"with --event offcpu: leave shorter intervals out", NULL                 \
 	}
 
 /* Those that are no tables. */
