@@ -81,7 +81,7 @@ struct group_cells {
 	struct text *label;
 };
 
-/* A key of the table's own. */
+/* A key, of the table's own as a rule. */
 struct group_own {
 	const char *name; /* in --by */
 	const char *header;

@@ -13,10 +13,45 @@
 
 /* --- keys --- */
 
-static const char *const key_names[GROUP_OWN] = {
-	[GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process", [GROUP_PROGRAM] = "program",
-	[GROUP_USER] = "user",	   [GROUP_CGROUP] = "cgroup",	[GROUP_CONTAINER] = "container",
-	[GROUP_FILE] = "file",	   [GROUP_MAPPING] = "mapping", [GROUP_STACK] = "stack",
+static const struct out_column thread_columns[] = {
+	{ "pid", "PID", OUT_U64 },
+	{ "tid", "TID", OUT_U64 },
+	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
+};
+static const struct out_column process_columns[] = {
+	{ "pid", "PID", OUT_U64 },
+	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
+};
+static const struct out_column program_column = { "program", "PROGRAM", OUT_STRING, OUT_FLEX };
+static const struct out_column user_column = { "uid", "UID", OUT_U64 };
+static const struct out_column cgroup_column = { "cgroup", "CGROUP", OUT_STRING, OUT_FLEX };
+static const struct out_column container_columns[] = {
+	{ "container", "CONTAINER", OUT_STRING, OUT_FLEX },
+	{ "container_id", NULL, OUT_STRING, OUT_DETAIL },
+	{ "image", "IMAGE", OUT_STRING, OUT_DETAIL },
+};
+static const struct out_column file_columns[] = {
+	{ "path", "FILE", OUT_STRING, OUT_FLEX },
+	{ "device", NULL, OUT_STRING, OUT_DETAIL },
+	{ "inode", NULL, OUT_ID, OUT_DETAIL },
+};
+static const struct out_column mapping_columns[] = {
+	{ "mapping", "MAPPING", OUT_STRING, OUT_FLEX },
+	{ "device", NULL, OUT_STRING, OUT_DETAIL },
+	{ "inode", NULL, OUT_ID, OUT_DETAIL },
+};
+static const struct out_column stack_column = { "stack", "STACK", OUT_STRING, OUT_FLEX };
+
+static const struct group_own keys[GROUP_OWN] = {
+	[GROUP_THREAD] = { "thread", "THREAD", thread_columns, 3 },
+	[GROUP_PROCESS] = { "process", "PROCESS", process_columns, 2 },
+	[GROUP_PROGRAM] = { "program", "PROGRAM", &program_column, 1 },
+	[GROUP_USER] = { "user", "USER", &user_column, 1 },
+	[GROUP_CGROUP] = { "cgroup", "CGROUP", &cgroup_column, 1 },
+	[GROUP_CONTAINER] = { "container", "CONTAINER", container_columns, 3 },
+	[GROUP_FILE] = { "file", "FILE", file_columns, 3 },
+	[GROUP_MAPPING] = { "mapping", "MAPPING", mapping_columns, 3 },
+	[GROUP_STACK] = { "stack", NULL, &stack_column, 1 },
 };
 
 static bool is_own(unsigned int key)
@@ -43,9 +78,9 @@ static bool has_key(const struct group_table *table, unsigned int key)
 	return is_own(key) ? key - GROUP_OWN < table->n_own : table->keys >> key & 1;
 }
 
-static const char *key_name(const struct group_table *table, unsigned int key)
+const struct group_own *group_key(const struct group_table *table, unsigned int key)
 {
-	return is_own(key) ? table->own[key - GROUP_OWN].name : key_names[key];
+	return is_own(key) ? &table->own[key - GROUP_OWN] : &keys[key];
 }
 
 /* A word of the command line, which has compared it with the names, or of the table. */
@@ -55,8 +90,8 @@ static unsigned int find_key(const struct group_table *table, const char *word, 
 
 	if (len == 4 && !memcmp(word, "task", 4))
 		return GROUP_THREAD;
-	while (!has_key(table, key) || strlen(key_name(table, key)) != len ||
-	       memcmp(key_name(table, key), word, len))
+	while (!has_key(table, key) || strlen(group_key(table, key)->name) != len ||
+	       memcmp(group_key(table, key)->name, word, len))
 		key++;
 	return key;
 }

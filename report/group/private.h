@@ -77,6 +77,9 @@ struct grouping {
 	double seconds; /* of the window */
 };
 
+/* What there is to know of a key. Those that are not the table's own have neither small nor put. */
+const struct group_own *group_key(const struct group_table *table, unsigned int key);
+
 struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
 				 const struct group_row *row, uint32_t *ret);
 void *group_set_figures(const struct grouping *g, const struct group_set *set, size_t i);

@@ -32,44 +32,6 @@ static void sums_free(struct rows *r)
 
 /* --- columns --- */
 
-static const struct out_column file_columns[] = {
-	{ "path", "FILE", OUT_STRING, OUT_FLEX },
-	{ "device", NULL, OUT_STRING, OUT_DETAIL },
-	{ "inode", NULL, OUT_ID, OUT_DETAIL },
-};
-static const struct out_column mapping_columns[] = {
-	{ "mapping", "MAPPING", OUT_STRING, OUT_FLEX },
-	{ "device", NULL, OUT_STRING, OUT_DETAIL },
-	{ "inode", NULL, OUT_ID, OUT_DETAIL },
-};
-static const struct out_column stack_columns[] = { { "stack", "STACK", OUT_STRING, OUT_FLEX } };
-
-static const struct out_column *key_columns(const struct group_table *table, unsigned int key,
-					    size_t *ret_n)
-{
-	if (key >= GROUP_OWN) {
-		*ret_n = table->own[key - GROUP_OWN].n_columns;
-		return table->own[key - GROUP_OWN].columns;
-	}
-	*ret_n = key == GROUP_STACK ? 1 : 3;
-	if (key == GROUP_STACK)
-		return stack_columns;
-	if (key == GROUP_FILE)
-		return file_columns;
-	if (key == GROUP_MAPPING)
-		return mapping_columns;
-	return group_tasks_columns((enum group_key)key, ret_n);
-}
-
-static const char *key_header(const struct group_table *table, unsigned int key)
-{
-	static const char *const headers[GROUP_OWN] = {
-		"THREAD", "PROCESS", "PROGRAM", "USER", "CGROUP", "CONTAINER", "FILE", "MAPPING",
-	};
-
-	return key >= GROUP_OWN ? table->own[key - GROUP_OWN].header : headers[key];
-}
-
 static bool has_column(const struct rows *r, const char *key)
 {
 	for (size_t i = 0; i < r->n_columns; i++) {
@@ -82,13 +44,12 @@ static bool has_column(const struct rows *r, const char *key)
 /* Below a label, the columns of what it stands for are for JSON and CSV. */
 static void add_key(struct rows *r, size_t level, bool labelled)
 {
-	size_t n;
-	const struct out_column *columns = key_columns(r->g->table, r->set->levels[level].key, &n);
+	const struct group_own *key = group_key(r->g->table, r->set->levels[level].key);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < key->n_columns; i++) {
 		struct out_column *column = &r->columns[r->n_columns];
 
-		*column = columns[i];
+		*column = key->columns[i];
 		if (r->label && level < r->n_keys)
 			column->flags |= OUT_PARENT;
 		if (labelled && !(column->flags & GROUP_BESIDE))
@@ -102,7 +63,7 @@ static void add_columns(struct rows *r)
 	if (r->label)
 		r->columns[r->n_columns++] =
 			(struct out_column){ "label",
-					     key_header(r->g->table, r->set->levels[0].key),
+					     group_key(r->g->table, r->set->levels[0].key)->header,
 					     OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX };
 	for (size_t i = 0; i < r->set->n_levels; i++)
 		add_key(r, i, r->label && (!i || i == r->n_keys));
@@ -193,24 +154,23 @@ static struct ebt_error *set_key(const struct rows *r, size_t level, uint32_t va
 {
 	struct out_value own[GROUP_MAX_CELLS];
 	struct group_cells cells = { own, texts->own[level], &texts->labels[level] };
+	const struct group_own *key = group_key(r->g->table, r->set->levels[level].key);
 	struct ebt_error *err;
-	size_t n;
-	const struct out_column *columns = key_columns(r->g->table, r->set->levels[level].key, &n);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < key->n_columns; i++) {
 		own[i] = out_null();
 		text_clear(&cells.texts[i]);
 	}
 	text_clear(cells.label);
 	err = put_level(r->g, &r->set->levels[level], value, &cells);
-	for (size_t i = 0; !err && i < n; i++) {
+	for (size_t i = 0; !err && i < key->n_columns; i++) {
 		struct text *text = &cells.texts[i];
 
 		err = text_error(text);
 		if (text->len)
-			own[i] = out_str((struct ebt_str){ text_get(text), text->len });
+			own[i] = out_str(text_str(text));
 		if (!own[i].null)
-			*value_at(r, values, columns[i].key) = own[i];
+			*value_at(r, values, key->columns[i].key) = own[i];
 	}
 	return err ? err : text_error(cells.label);
 }
@@ -236,8 +196,7 @@ static struct ebt_error *put_row(const struct rows *r, unsigned int depth, size_
 	if (err)
 		return err;
 	if (r->label)
-		values[0] = out_str((struct ebt_str){ text_get(&texts->labels[from]),
-						      texts->labels[from].len });
+		values[0] = out_str(text_str(&texts->labels[from]));
 	r->figures->put(r->g, figures, values + r->first_figure);
 	for (size_t i = r->first_figure; depth && i < r->n_columns; i++)
 		values[i].null |= (r->columns[i].flags & GROUP_ABOVE) != 0;

@@ -192,39 +192,6 @@ struct ebt_error *group_tasks_of(struct group_tasks *tasks, const struct ebt_tas
 
 /* --- columns --- */
 
-static const struct out_column columns[] = {
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "tid", "TID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-	{ "program", "PROGRAM", OUT_STRING, OUT_FLEX },
-	{ "uid", "UID", OUT_U64, 0 },
-	{ "cgroup", "CGROUP", OUT_STRING, OUT_FLEX },
-	{ "container", "CONTAINER", OUT_STRING, OUT_FLEX },
-	{ "container_id", NULL, OUT_STRING, OUT_DETAIL },
-	{ "image", "IMAGE", OUT_STRING, OUT_DETAIL },
-};
-static const struct out_column process_columns[] = {
-	{ "pid", "PID", OUT_U64, 0 },
-	{ "comm", "COMM", OUT_STRING, OUT_FLEX },
-};
-
-const struct out_column *group_tasks_columns(enum group_key key, size_t *ret_n)
-{
-	static const struct {
-		uint8_t first, n;
-	} places[] = {
-		[GROUP_THREAD] = { 0, 3 }, [GROUP_PROGRAM] = { 3, 1 },	 [GROUP_USER] = { 4, 1 },
-		[GROUP_CGROUP] = { 5, 1 }, [GROUP_CONTAINER] = { 6, 3 },
-	};
-
-	if (key == GROUP_PROCESS) {
-		*ret_n = 2;
-		return process_columns;
-	}
-	*ret_n = places[key].n;
-	return &columns[places[key].first];
-}
-
 static void put_task(const struct group_tasks *tasks, const struct ebt_task *task,
 		     struct group_cells *cells)
 {
@@ -286,9 +253,8 @@ void group_tasks_put(const struct group_tasks *tasks, uint32_t i, const char *no
 		     struct group_cells *cells)
 {
 	const struct ebt_task *task = tasks->tasks[i];
-	size_t n;
+	size_t comm = tasks->key == GROUP_THREAD ? 2 : tasks->key == GROUP_PROCESS ? 1 : 0;
 
-	group_tasks_columns(tasks->key, &n);
 	if (task && tasks->key <= GROUP_PROCESS)
 		put_task(tasks, task, cells);
 	else if (task)
@@ -298,5 +264,5 @@ void group_tasks_put(const struct group_tasks *tasks, uint32_t i, const char *no
 	no_task = no_task ? no_task : "(not known)";
 	text_cstr(cells->label, no_task);
 	if (tasks->key != GROUP_USER)
-		text_cstr(&cells->texts[tasks->key <= GROUP_PROCESS ? n - 1 : 0], no_task);
+		text_cstr(&cells->texts[comm], no_task);
 }

@@ -33,8 +33,7 @@ struct ebt_error *group_tasks_init(struct group_tasks *tasks, struct trace *trac
 void group_tasks_deinit(struct group_tasks *tasks);
 struct ebt_error *group_tasks_of(struct group_tasks *tasks, const struct ebt_task *task,
 				 uint32_t *ret);
-/* Columns of such a key, and what stands in them. */
-const struct out_column *group_tasks_columns(enum group_key key, size_t *ret_n);
+/* What stands in the columns of such a key. */
 void group_tasks_put(const struct group_tasks *tasks, uint32_t i, const char *no_task,
 		     struct group_cells *cells);
 

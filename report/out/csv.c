@@ -22,13 +22,6 @@ static void put_value(struct out *out, const struct out_column *column,
 	case OUT_LIST:
 		text_csv(cell, out_join(out, value->s));
 		break;
-	case OUT_I64:
-	case OUT_SIGNED_ID:
-		text_printf(cell, "%" PRId64, value->i);
-		break;
-	case OUT_HEX:
-		text_printf(cell, "0x%" PRIx64, value->u);
-		break;
 	case OUT_PERCENT:
 	case OUT_FLOAT:
 		text_printf(cell, "%.6g", value->f);
@@ -39,19 +32,22 @@ static void put_value(struct out *out, const struct out_column *column,
 	case OUT_SERIES:
 		break;
 	case OUT_U64:
+	case OUT_I64:
+	case OUT_HEX:
 	case OUT_ID:
+	case OUT_SIGNED_ID:
 	case OUT_DURATION:
 	case OUT_TIME:
 	case OUT_BYTES:
 	case OUT_BOOL:
-		text_printf(cell, "%" PRIu64, value->u);
+		out_integer(out, column->type, value);
 		break;
 	}
 	fwrite(text_get(cell), 1, cell->len, out->f);
 }
 
 /* With --interval one table has the rows of all intervals. */
-static void put_header(struct out *out)
+void out_csv_stream_begin(struct out *out)
 {
 	const struct out_table *table = out->table;
 	bool first = !out_is_deep(table);
@@ -72,12 +68,6 @@ static void put_header(struct out *out)
 	fputs("\r\n", out->f);
 }
 
-static void begin_row(struct out *out)
-{
-	if (out->n_intervals)
-		fprintf(out->f, "%" PRIu64 ",%" PRIu64 ",", out->interval_from, out->interval_to);
-}
-
 /* A row deeper down has the identity of those that it belongs to, where it has none itself. */
 static const struct out_value *inherited(const struct out_line *all, const struct out_line *line,
 					 size_t column, unsigned int flags)
@@ -87,55 +77,43 @@ static const struct out_value *inherited(const struct out_line *all, const struc
 	return &line->values[column];
 }
 
-struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines)
+static struct ebt_error *put_row(struct out *out, const struct out_line *all,
+				 const struct out_line *line)
 {
 	const struct out_table *table = out->table;
+	bool first = !out_is_deep(table);
 
-	put_header(out);
-	for (size_t n = 0; n < lines->n; n++) {
-		const struct out_line *line = &lines->all[lines->order[n]];
-		bool first = !out_is_deep(table);
-
-		begin_row(out);
-		if (!first)
-			fprintf(out->f, "%u", line->depth);
-		for (size_t i = 0; i < table->n_columns; i++) {
-			const struct out_value *value =
-				inherited(lines->all, line, i, table->columns[i].flags);
-
-			if (!is_written(&table->columns[i]))
-				continue;
-			if (!first)
-				fputc(',', out->f);
-			first = false;
-			if (!value->null)
-				put_value(out, &table->columns[i], value);
-		}
-		fputs("\r\n", out->f);
-	}
-	return text_error(&out->cell);
-}
-
-void out_csv_stream_begin(struct out *out)
-{
-	put_header(out);
-}
-
-struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *values)
-{
-	const struct out_table *table = out->table;
-	bool first = true;
-
-	begin_row(out);
+	if (out->n_intervals)
+		fprintf(out->f, "%" PRIu64 ",%" PRIu64 ",", out->interval_from, out->interval_to);
+	if (!first)
+		fprintf(out->f, "%u", line->depth);
 	for (size_t i = 0; i < table->n_columns; i++) {
-		if (!is_written(&table->columns[i]))
+		const struct out_column *column = &table->columns[i];
+		const struct out_value *value = inherited(all, line, i, column->flags);
+
+		if (!is_written(column))
 			continue;
 		if (!first)
 			fputc(',', out->f);
 		first = false;
-		if (!values[i].null)
-			put_value(out, &table->columns[i], &values[i]);
+		if (!value->null)
+			put_value(out, column, value);
 	}
 	fputs("\r\n", out->f);
 	return text_error(&out->cell);
+}
+
+struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines)
+{
+	struct ebt_error *err = NULL;
+
+	out_csv_stream_begin(out);
+	for (size_t n = 0; !err && n < lines->n; n++)
+		err = put_row(out, lines->all, &lines->all[lines->order[n]]);
+	return err;
+}
+
+struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *values)
+{
+	return put_row(out, NULL, &(struct out_line){ values, 0, OUT_NO_PARENT });
 }

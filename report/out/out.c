@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "report/cli/command.h"
 
 /* With --top no line is dropped before there are so many. */
@@ -132,7 +134,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 static void forget_lines(struct out *out)
 {
 	for (size_t i = 0; i < out->n_lines; i++)
-		free(out->lines[i].values);
+		free((void *)out->lines[i].values);
 	out->n_lines = 0;
 }
 
@@ -229,6 +231,16 @@ struct ebt_str out_join(struct out *out, struct ebt_str items)
 	for (size_t i = 0; i < items.len; i++)
 		text_addc(&out->joined, items.data[i] ? items.data[i] : ' ');
 	return (struct ebt_str){ text_get(&out->joined), out->joined.len };
+}
+
+void out_integer(struct out *out, enum out_type type, const struct out_value *value)
+{
+	if (type == OUT_HEX)
+		text_printf(&out->cell, "0x%" PRIx64, value->u);
+	else if (type == OUT_I64 || type == OUT_SIGNED_ID)
+		text_printf(&out->cell, "%" PRId64, value->i);
+	else
+		text_printf(&out->cell, "%" PRIu64, value->u);
 }
 
 struct json *out_line_begin(struct out *out)
@@ -491,7 +503,7 @@ static struct ebt_error *drop_lines(struct out *out)
 		if (kept[i])
 			out->lines[n++] = out->lines[i];
 		else
-			free(out->lines[i].values);
+			free((void *)out->lines[i].values);
 	}
 	out->n_lines = n;
 	return NULL;
@@ -614,15 +626,9 @@ static struct ebt_error *collect(struct out *out, unsigned int depth,
 		return err;
 	if (out->n_lines == UINT32_MAX - 2)
 		return ebt_error_create(EBT_ERR_LIMIT, "more than four billion rows in one table");
-	if (out->n_lines == out->capacity) {
-		size_t capacity = out->capacity ? out->capacity * 2 : 256;
-		struct out_line *grown = reallocarray(out->lines, capacity, sizeof(*grown));
-
-		if (!grown)
-			return &ebt_enomem;
-		out->lines = grown;
-		out->capacity = capacity;
-	}
+	err = ebt_array_reserve(&out->lines, out->n_lines, &out->capacity);
+	if (err)
+		return err;
 	line = &out->lines[out->n_lines];
 	line->values = copy_values(out->table, values);
 	if (!line->values)

@@ -10,8 +10,8 @@
 #include "report/out/out.h"
 
 struct out_line {
-	struct out_value *values; /* one a column of the table */
-	uint32_t depth, parent;	  /* parent: index of the line above it, or OUT_NO_PARENT */
+	const struct out_value *values; /* one a column of the table */
+	uint32_t depth, parent;		/* parent: index of the line above it, or OUT_NO_PARENT */
 };
 #define OUT_NO_PARENT UINT32_MAX
 
@@ -78,6 +78,9 @@ static inline bool out_is_deep(const struct out_table *table)
 
 /* The items of an OUT_LIST with spaces between them; valid until the next call. */
 struct ebt_str out_join(struct out *out, struct ebt_str items);
+
+/* An integer as it is, or as 0x… where the type is OUT_HEX, behind what is in out->cell. */
+void out_integer(struct out *out, enum out_type type, const struct out_value *value);
 
 struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines);
 struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines);

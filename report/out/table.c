@@ -49,15 +49,11 @@ static void format_cell(struct out *out, const struct out_column *column,
 		text_terminal(cell, out_join(out, value->s));
 		break;
 	case OUT_U64:
-	case OUT_ID:
-		text_printf(cell, "%" PRIu64, value->u);
-		break;
 	case OUT_I64:
-	case OUT_SIGNED_ID:
-		text_printf(cell, "%" PRId64, value->i);
-		break;
 	case OUT_HEX:
-		text_printf(cell, "0x%" PRIx64, value->u);
+	case OUT_ID:
+	case OUT_SIGNED_ID:
+		out_integer(out, column->type, value);
 		break;
 	case OUT_DURATION:
 		text_duration(cell, value->u);

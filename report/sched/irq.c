@@ -99,10 +99,9 @@ static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat
 static struct ebt_error *put_irqs(const struct irq_view *v)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", IRQS);
-	size_t n;
-	const struct irq_stat *stats = irq_model_stats(v->model, &n);
 
-	return out_rows(v->report->out, &table, n, i, put_irq(v, &stats[i]));
+	return out_rows(v->report->out, &table, v->model->n_stats, i,
+			put_irq(v, &v->model->stats[i]));
 }
 
 #define FUNCTIONS(X)                                                                            \
@@ -137,18 +136,16 @@ static struct ebt_error *put_functions(const struct irq_view *v)
 		OUT_TABLE_OF("works", FUNCTIONS,
 			     .title = "\nWork items, with the time that they slept",
 			     .flags = OUT_FIXED);
-	size_t n_timers, n_works;
-	const struct irq_function *timers = irq_model_timers(v->model, &n_timers);
-	const struct irq_function *works = irq_model_works(v->model, &n_works);
+	const struct irq_functions *timers = &v->model->timers, *works = &v->model->works;
 	struct ebt_error *err =
-		out_rows(v->report->out, &timers_table, n_timers, i,
-			 put_function(v, &timers[i],
-				      timers[i].kind != EBT_V_timer_kind_timer ? "hrtimer"
-									       : "timer"));
+		out_rows(v->report->out, &timers_table, timers->n, i,
+			 put_function(v, &timers->list[i],
+				      timers->list[i].kind != EBT_V_timer_kind_timer ? "hrtimer"
+										     : "timer"));
 
 	return err ? err
-		   : out_rows(v->report->out, &works_table, n_works, i,
-			      put_function(v, &works[i], "work"));
+		   : out_rows(v->report->out, &works_table, works->n, i,
+			      put_function(v, &works->list[i], "work"));
 }
 
 static int compare_tasks(const void *a, const void *b)
@@ -173,8 +170,8 @@ static struct ebt_error *put_tasks(const struct irq_view *v)
 		OUT_TABLE_OF("irq_tasks", TASKS,
 			     .title = "\nThreads from which interrupts took time",
 			     .flags = OUT_FIXED);
-	size_t n, shown;
-	struct irq_task *tasks = irq_model_tasks(v->model, &n);
+	struct irq_task *tasks = v->model->tasks;
+	size_t n = v->model->n_tasks, shown;
 	struct out *out = v->report->out;
 	struct ebt_error *err;
 

@@ -5,36 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/map.h"
-#include "report/base/text.h"
 #include "format/base/array.h"
 
 #define MAX_LINE_NAMES 8 /* of handlers that share a line */
-
-struct line {
-	struct text name;
-	unsigned int n;
-};
-
-struct functions {
-	struct irq_function *list;
-	size_t n, capacity;
-	struct ebt_map by_kind[2];
-};
-
-struct irq_model {
-	struct trace *trace;
-	struct irq_stat *stats;
-	size_t n_stats, stats_capacity;
-	struct ebt_map keys, by_key; /* kind and number to a number; that and CPU to a stat */
-	struct functions timers, works;
-	struct irq_task *tasks;
-	size_t n_tasks, tasks_capacity;
-	struct ebt_map by_task;
-	struct line *lines;
-	size_t n_lines, lines_capacity;
-	struct ebt_map by_line;
-};
 
 static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kind, uint32_t number,
 				 struct irq_stat **ret)
@@ -105,7 +78,7 @@ static struct ebt_error *count_irq(struct irq_model *m, const struct ebt_row *ro
 	return count_task(m, task, self);
 }
 
-static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint64_t function,
+static struct ebt_error *count_function(struct irq_functions *f, uint32_t kind, uint64_t function,
 					uint64_t time, uint64_t ns)
 {
 	struct irq_function *stat;
@@ -126,7 +99,7 @@ static struct ebt_error *count_function(struct functions *f, uint32_t kind, uint
 	return histogram_add(&stat->time, ns);
 }
 
-static bool has_name(const struct line *line, struct ebt_str name)
+static bool has_name(const struct irq_line *line, struct ebt_str name)
 {
 	const char *at = text_get(&line->name), *end = at + line->name.len;
 
@@ -146,7 +119,7 @@ static struct ebt_error *add_line(void *arg, const struct ebt_row *row)
 	struct irq_model *m = arg;
 	struct ebt_str name = ebt_irq_name_name(row);
 	struct ebt_error *err;
-	struct line *line;
+	struct irq_line *line;
 	uint32_t i;
 
 	err = ebt_map_element(&m->by_line, ebt_irq_name_number(row), &m->lines, &m->n_lines,
@@ -215,7 +188,7 @@ struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret)
 	return NULL;
 }
 
-static void functions_deinit(struct functions *f)
+static void functions_deinit(struct irq_functions *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		histogram_deinit(&f->list[i].time);
@@ -246,35 +219,11 @@ void irq_model_destroy(struct irq_model *m)
 	free(m);
 }
 
-const struct irq_stat *irq_model_stats(const struct irq_model *m, size_t *ret_n)
-{
-	*ret_n = m->n_stats;
-	return m->stats;
-}
-
-const struct irq_function *irq_model_timers(const struct irq_model *m, size_t *ret_n)
-{
-	*ret_n = m->timers.n;
-	return m->timers.list;
-}
-
-const struct irq_function *irq_model_works(const struct irq_model *m, size_t *ret_n)
-{
-	*ret_n = m->works.n;
-	return m->works.list;
-}
-
-struct irq_task *irq_model_tasks(struct irq_model *m, size_t *ret_n)
-{
-	*ret_n = m->n_tasks;
-	return m->tasks;
-}
-
 struct ebt_str irq_model_line(const struct irq_model *m, uint32_t number)
 {
 	uint32_t i;
 
 	if (!ebt_map_find(&m->by_line, number, &i))
 		return (struct ebt_str){ 0 };
-	return (struct ebt_str){ text_get(&m->lines[i].name), m->lines[i].name.len };
+	return text_str(&m->lines[i].name);
 }

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/cleanup.h"
+#include "format/base/map.h"
 #include "report/base/histogram.h"
+#include "report/base/text.h"
 #include "report/trace/trace.h"
-
-struct irq_model;
 
 struct irq_stat {
 	uint32_t cpu, kind, number; /* of column irq.kind; number: of kinds line, soft and vector */
@@ -36,15 +37,35 @@ struct irq_task {
 	uint64_t count, ns, max_ns;
 };
 
+/* Who handles a line. */
+struct irq_line {
+	struct text name;
+	unsigned int n;
+};
+
+struct irq_functions {
+	struct irq_function *list;
+	size_t n, capacity;
+	struct ebt_map by_kind[2];
+};
+
+struct irq_model {
+	struct trace *trace;
+	struct irq_stat *stats;
+	size_t n_stats, stats_capacity;
+	struct ebt_map keys, by_key; /* kind and number to a number; that and CPU to a stat */
+	struct irq_functions timers, works;
+	struct irq_task *tasks; /* for the caller to put in order */
+	size_t n_tasks, tasks_capacity;
+	struct ebt_map by_task;
+	struct irq_line *lines;
+	size_t n_lines, lines_capacity;
+	struct ebt_map by_line;
+};
+
 struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret);
 void irq_model_destroy(struct irq_model *model);
 DEFINE_CLEANUP(struct irq_model *, irq_model_destroy);
-
-const struct irq_stat *irq_model_stats(const struct irq_model *model, size_t *ret_n);
-const struct irq_function *irq_model_timers(const struct irq_model *model, size_t *ret_n);
-const struct irq_function *irq_model_works(const struct irq_model *model, size_t *ret_n);
-/* For the caller to put in order. */
-struct irq_task *irq_model_tasks(struct irq_model *model, size_t *ret_n);
 
 /* Who handles a line; empty where that is not known. Several share one: with commas. */
 struct ebt_str irq_model_line(const struct irq_model *model, uint32_t number);

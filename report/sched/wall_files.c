@@ -16,6 +16,7 @@
 #include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/out/out.h"
+#include "report/stacks/out_stacks.h"
 #include "report/stacks/out_svg.h"
 #include "format/base/array.h"
 
@@ -35,64 +36,37 @@ struct folder {
 
 /* --- folded --- */
 
-/* A frame on one line, between semicolons. */
-static void add_frame(struct text *text, const char *name)
-{
-	size_t begin = text->len;
-
-	text_terminal(text, (struct ebt_str){ name, strlen(name) });
-	for (size_t i = begin; i < text->len; i++) {
-		if (text->data[i] == ';')
-			text->data[i] = ':';
-	}
-}
+struct folded {
+	FILE *f;
+	const struct wall *wall;
+};
 
 /* A stack's time on and off CPU, from the leaves below it. */
-static void put_stack(FILE *f, const struct wall *wall, uint32_t node, const char *line, size_t len)
+static void put_stack(void *arg, uint32_t node, struct ebt_str line)
 {
+	const struct folded *folded = arg;
 	uint32_t n;
-	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n);
+	const struct calltree_node *nodes = calltree_nodes(wall_tree(folded->wall), &n);
 	uint64_t on = 0, off = 0;
 	enum wall_kind kind;
 
 	for (uint32_t c = nodes[node].child; c; c = nodes[c].sibling) {
-		if (wall_is_leaf(wall, c, &kind))
+		if (wall_is_leaf(folded->wall, c, &kind))
 			*(kind == WALL_CPU ? &on : &off) += nodes[c].self;
 	}
 	if (on)
-		fprintf(f, "%.*s_[c] %" PRIu64 "\n", (int)len, line, on);
+		fprintf(folded->f, "%.*s_[c] %" PRIu64 "\n", (int)line.len, line.data, on);
 	if (off)
-		fprintf(f, "%.*s_[o] %" PRIu64 "\n", (int)len, line, off);
+		fprintf(folded->f, "%.*s_[o] %" PRIu64 "\n", (int)line.len, line.data, off);
 }
 
 struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t top)
 {
-	uint32_t n_nodes, n_funcs, at;
-	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
-	const struct calltree_func *funcs = calltree_funcs(wall_tree(wall), &n_funcs);
-	static const char no_frames[] = "[no frames]";
-	_cleanup_free_ size_t *ends = calloc(n_nodes, sizeof(*ends));
-	_cleanup_text_ struct text line = TEXT_INIT;
-	enum wall_kind kind;
+	struct folded folded = { f, wall };
 
-	if (!ends)
-		return &ebt_enomem;
 	/* Of a thread alone, no frame of its own is there for time without a stack. */
-	put_stack(f, wall, top, no_frames, strlen(no_frames));
-	at = nodes[top].child;
-	while (at) {
-		bool leaf = wall_is_leaf(wall, at, &kind);
-
-		line.len = ends[nodes[at].parent];
-		if (line.len)
-			text_addc(&line, ';');
-		add_frame(&line, funcs[nodes[at].func].name);
-		ends[at] = line.len;
-		if (!leaf)
-			put_stack(f, wall, at, text_get(&line), line.len);
-		at = calltree_next(nodes, at, top);
-	}
-	return text_error(&line);
+	put_stack(&folded, top, (struct ebt_str){ "[no frames]", 11 });
+	return stack_folded(wall_tree(wall), top, put_stack, &folded);
 }
 
 /* --- figures of a thread --- */
@@ -136,7 +110,7 @@ static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t t
 		text_duration(&line, nodes[leaves[i]].self);
 		for (at = leaves[i]; at != top; at = nodes[at].parent) {
 			text_cstr(&line, at == leaves[i] ? "  " : " < ");
-			add_frame(&line, funcs[nodes[at].func].name);
+			stack_folded_name(&line, funcs[nodes[at].func].name);
 		}
 		fprintf(f, "%s\n", text_get(&line));
 	}

@@ -9,7 +9,6 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
-#include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/stacks/calltree_private.h"
 
@@ -428,37 +427,6 @@ struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options
 	tree->n_nodes = 1;
 	*ret = take_ptr(tree);
 	return NULL;
-}
-
-struct ebt_str calltree_process_name(const void *arg, const struct ebt_task *task)
-{
-	return names_process(arg, task);
-}
-
-struct ebt_str calltree_thread_name(const void *arg, const struct ebt_task *task)
-{
-	return names_task(arg, task);
-}
-
-struct ebt_error *calltree_create_for(struct trace *trace, enum calltree_roots roots,
-				      struct calltree **ret)
-{
-	struct calltree_options options = {
-		.roots = roots,
-		.name = roots == CALLTREE_BY_THREAD ? calltree_thread_name : calltree_process_name,
-	};
-	const struct names *names;
-	struct sym *sym;
-	struct ebt_error *err;
-
-	err = trace_names(trace, &names);
-	if (err)
-		return err;
-	err = trace_sym(trace, &sym);
-	if (err)
-		return err;
-	options.arg = names;
-	return calltree_create(sym, &options, ret);
 }
 
 void calltree_destroy(struct calltree *tree)

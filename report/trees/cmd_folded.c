@@ -1,60 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport folded`: a line a stack, for other tools. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/stacks/out_stacks.h"
 #include "report/trees/feed.h"
 
-/* A frame on one line, between semicolons. */
-static void add_name(struct text *text, const char *name)
-{
-	size_t begin = text->len;
+struct folded {
+	FILE *f;
+	const struct calltree_node *nodes;
+};
 
-	text_terminal(text, (struct ebt_str){ name, strlen(name) });
-	for (size_t i = begin; i < text->len; i++) {
-		if (text->data[i] == ';')
-			text->data[i] = ':';
-	}
+static void put_stack(void *arg, uint32_t node, struct ebt_str line)
+{
+	const struct folded *folded = arg;
+	uint64_t self = folded->nodes[node].self;
+
+	if (self)
+		fprintf(folded->f, "%.*s %" PRIu64 "\n", (int)line.len, line.data, self);
 }
 
-/* Nodes are depth first, so that the line of a node begins with its parent's. */
 static struct ebt_error *put_stacks(FILE *f, const struct calltree *tree)
 {
-	uint32_t n_nodes, n_funcs;
-	const struct calltree_node *nodes = calltree_nodes(tree, &n_nodes);
-	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
-	_cleanup_free_ size_t *ends = calloc(n_nodes, sizeof(*ends));
-	_cleanup_text_ struct text line = TEXT_INIT;
-	uint32_t at = nodes[0].child;
+	uint32_t n;
+	struct folded folded = { f, calltree_nodes(tree, &n) };
 
-	if (!ends)
-		return &ebt_enomem;
 	/* Without a stack, or with none of its frames left, and no first frame to stand for it. */
-	if (nodes[0].self)
-		fprintf(f, "[no frames] %" PRIu64 "\n", nodes[0].self);
-	while (at) {
-		line.len = ends[nodes[at].parent];
-		if (line.len)
-			text_addc(&line, ';');
-		add_name(&line, funcs[nodes[at].func].name);
-		ends[at] = line.len;
-		if (nodes[at].self)
-			fprintf(f, "%.*s %" PRIu64 "\n", (int)line.len, text_get(&line),
-				nodes[at].self);
-		if (nodes[at].child) {
-			at = nodes[at].child;
-			continue;
-		}
-		while (at && !nodes[at].sibling)
-			at = nodes[at].parent;
-		at = nodes[at].sibling;
-	}
-	return text_error(&line);
+	put_stack(&folded, 0, (struct ebt_str){ "[no frames]", 11 });
+	return stack_folded(tree, 0, put_stack, &folded);
 }
 
 static struct ebt_error *run_folded(struct report *report)
