@@ -36,7 +36,7 @@ struct folder {
 
 /* --- folded --- */
 
-struct folded {
+struct wall_folding {
 	FILE *f;
 	const struct wall *wall;
 };
@@ -44,7 +44,7 @@ struct folded {
 /* A stack's time on and off CPU, from the leaves below it. */
 static void put_stack(void *arg, uint32_t node, struct ebt_str line)
 {
-	const struct folded *folded = arg;
+	const struct wall_folding *folded = arg;
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(wall_tree(folded->wall), &n);
 	uint64_t on = 0, off = 0;
@@ -62,7 +62,7 @@ static void put_stack(void *arg, uint32_t node, struct ebt_str line)
 
 struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t top)
 {
-	struct folded folded = { f, wall };
+	struct wall_folding folded = { f, wall };
 
 	/* Of a thread alone, no frame of its own is there for time without a stack. */
 	put_stack(&folded, top, (struct ebt_str){ "[no frames]", 11 });

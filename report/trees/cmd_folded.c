@@ -8,14 +8,14 @@
 #include "report/stacks/out_stacks.h"
 #include "report/trees/feed.h"
 
-struct folded {
+struct folding {
 	FILE *f;
 	const struct calltree_node *nodes;
 };
 
 static void put_stack(void *arg, uint32_t node, struct ebt_str line)
 {
-	const struct folded *folded = arg;
+	const struct folding *folded = arg;
 	uint64_t self = folded->nodes[node].self;
 
 	if (self)
@@ -25,7 +25,7 @@ static void put_stack(void *arg, uint32_t node, struct ebt_str line)
 static struct ebt_error *put_stacks(FILE *f, const struct calltree *tree)
 {
 	uint32_t n;
-	struct folded folded = { f, calltree_nodes(tree, &n) };
+	struct folding folded = { f, calltree_nodes(tree, &n) };
 
 	/* Without a stack, or with none of its frames left, and no first frame to stand for it. */
 	put_stack(&folded, 0, (struct ebt_str){ "[no frames]", 11 });
