@@ -116,23 +116,15 @@ static struct ebt_error *run(const struct options *options)
 	struct report report = { .command = options->command, .options = options };
 	struct ebt_error *err;
 
-	err = check_terminal(options);
-	if (err)
-		return err;
-	err = trace_open(options, &trace);
-	if (err)
-		return err;
-	err = out_create(options, trace, &out);
+	err = check_terminal(options) ?:
+	      trace_open(options, &trace) ?:
+	      out_create(options, trace, &out);
 	if (err)
 		return err;
 	trace_watch(trace, watch_fetching, &fetching);
 	report.trace = trace;
 	report.out = out;
-	err = interval_run(&report);
-	if (err)
-		return err;
-	err = out_finish(out);
-	return err ? err : put_warnings(trace);
+	return interval_run(&report) ?: out_finish(out) ?: put_warnings(trace);
 }
 
 int main(int argc, char **argv)

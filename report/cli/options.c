@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/base/cleanup.h"
 #include "report/cli/command.h"
 
 struct option_value {

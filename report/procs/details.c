@@ -126,15 +126,12 @@ static struct ebt_error *put_layouts(const struct proc_view *v, const struct map
 		for (size_t k = 0; !err && k < mappings[i].n_programs; k++)
 			err = put_program(v, v->shown[i].proc, &mappings[i].programs[k]);
 	}
-	if (!err)
-		err = out_end(v->out);
-	if (!err)
-		err = out_begin(v->out, &layout);
+	err = err ?: out_end(v->out) ?: out_begin(v->out, &layout);
 	for (size_t i = 0; i < v->n_shown; i++) {
 		for (size_t k = 0; !err && k < mappings[i].n; k++)
 			err = put_mapping(v, v->shown[i].proc, &mappings[i].intervals[k]);
 	}
-	return err ? err : out_end(v->out);
+	return err ?: out_end(v->out);
 }
 
 static struct ebt_error *put_all_layouts(const struct proc_view *v)
@@ -227,7 +224,7 @@ static struct ebt_error *put_mounts(const struct proc_view *v)
 		if (!err && table)
 			err = put_table(v, table, ns);
 	}
-	return err ? err : out_end(v->out);
+	return err ?: out_end(v->out);
 }
 
 struct ebt_error *proc_view_details(const struct proc_view *v)

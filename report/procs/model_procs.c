@@ -3,7 +3,6 @@
 #include "report/procs/model_procs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
@@ -459,13 +458,7 @@ struct ebt_error *procs_create(struct trace *trace, struct procs **ret)
 
 	if (!procs)
 		return &ebt_enomem;
-	err = trace_names(trace, &procs->names);
-	if (err)
-		return err;
-	err = read_rows(procs, trace);
-	if (err)
-		return err;
-	err = sort(procs);
+	err = trace_names(trace, &procs->names) ?: read_rows(procs, trace) ?: sort(procs);
 	if (err)
 		return err;
 	sum_up(procs);

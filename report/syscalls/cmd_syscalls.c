@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/group/group.h"
 #include "report/sched/feed.h"

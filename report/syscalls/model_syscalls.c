@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/syscalls/names.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport files`: the files of the recorded machine that travel in the trace. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "format/base/search.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"

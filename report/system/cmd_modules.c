@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport modules: mapped files, what of them is here, and what could be had. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/text.h"

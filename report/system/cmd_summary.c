@@ -193,32 +193,29 @@ static struct ebt_error *put_totals(struct summary_view *v)
 	return out_rows(out, &table, 1, i, out_row(out, 0, OUT_VALUES(TOTALS)));
 }
 
+#define CALLS(X)                                               \
+	X("name", NULL, OUT_STRING, out_cstr(text_get(&name))) \
+	X("count", NULL, OUT_U64, out_u64(call->sum.time.count))
+
 static struct ebt_error *put_call(const struct summary_view *v, const struct syscall_stat *call)
 {
 	_cleanup_text_ struct text name = TEXT_INIT;
 
 	syscall_name_add(&name, v->machine, call->compat, call->nr);
-	return out_row(v->report->out, 0,
-		       (struct out_value[]){ out_cstr(text_get(&name)),
-					     out_u64(call->sum.time.count) });
+	return out_row(v->report->out, 0, OUT_VALUES(CALLS));
 }
 
 /* The most frequent ones. */
 static struct ebt_error *put_syscalls(struct summary_view *v)
 {
-	static const struct out_column columns[] = {
-		{ "name", NULL, OUT_STRING, 0 },
-		{ "count", NULL, OUT_U64, 0 },
-	};
-	static const struct out_table table =
-		OUT_TABLE("syscalls", columns, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	const struct out_table table =
+		OUT_TABLE_OF("syscalls", CALLS, .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	_cleanup_free_ const struct syscall_stat **calls = NULL;
 	struct ebt_error *err;
 	size_t n;
 
 	err = sorted_calls(v, &calls, &n);
-	return err ? err
-		   : out_rows(v->report->out, &table, n < TOP ? n : TOP, i, put_call(v, calls[i]));
+	return err ?: out_rows(v->report->out, &table, n < TOP ? n : TOP, i, put_call(v, calls[i]));
 }
 
 #define THREADS(X)                                                           \
@@ -251,7 +248,7 @@ static struct ebt_error *put_threads(struct summary_view *v)
 	size_t n;
 
 	err = sorted_threads(v, &threads, &n);
-	return err ? err : out_rows(v->report->out, &table, n, i, put_thread(v, threads[i]));
+	return err ?: out_rows(v->report->out, &table, n, i, put_thread(v, threads[i]));
 }
 
 static struct ebt_error *put_json(struct summary_view *v)

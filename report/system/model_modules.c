@@ -3,10 +3,8 @@
 #include "report/system/model_modules.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
-#include "format/schema/wire.h"
 #include "report/trace/stack_iterator.h"
 
 /* Frames of one file in one stack, alike in whether they have a name. */
