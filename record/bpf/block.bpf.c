@@ -342,9 +342,8 @@ SEC("tp_btf/block_rq_requeue")
 int ebrec_block_rq_requeue(__u64 *ctx)
 {
 	__u64 key = (__u64)REQUEST(ctx);
-	struct ebrec_block_request *r;
+	struct ebrec_block_request *r = gate ? bpf_map_lookup_elem(&block_requests, &key) : NULL;
 
-	r = gate ? bpf_map_lookup_elem(&block_requests, &key) : NULL;
 	if (r) {
 		r->requeues++;
 		r->issued = 0;

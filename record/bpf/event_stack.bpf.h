@@ -145,10 +145,9 @@ static __always_inline void ebrec_event_output(struct ebrec_event *event, __u32 
 static __always_inline int ebrec_event_end_by(void *ctx, void *programs, __u32 size, __u32 kstack,
 					      __u32 ustack, __u32 stacks)
 {
-	struct ebrec_event *event;
 	__u32 *depth;
+	struct ebrec_event *event = ebrec_event_current(&depth);
 
-	event = ebrec_event_current(&depth);
 	if (!event)
 		return 0;
 	event->kstack = kstack ? EBREC_EVENT_ROW - size + kstack : EBREC_EVENT_ROW;

@@ -27,10 +27,9 @@ static __always_inline __u32 event_user_stack(void *ctx, struct task_struct *tas
 static __always_inline int ebrec_event_walk(void *ctx, __u64 own)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ebrec_event *event;
 	__u32 *depth, klen = 0, ulen = 0;
+	struct ebrec_event *event = ebrec_event_current(&depth);
 
-	event = ebrec_event_current(&depth);
 	if (!event)
 		return 0;
 	if (event->stacks & EBREC_KSTACK)

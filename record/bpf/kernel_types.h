@@ -16,10 +16,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-typedef struct {
-	int counter;
-} atomic_t;
-
 struct percpu_counter {
 	__s64 count;
 };
@@ -141,7 +137,6 @@ struct mm_struct___old {
 /* --- tasks --- */
 
 struct thread_info {
-	unsigned long flags;
 	__u32 status;
 	__u32 cpu; /* 5.16 */
 };
@@ -170,7 +165,9 @@ struct task_io_accounting {
 
 /* The sums are of threads that have ended and are gone. */
 struct signal_struct {
-	atomic_t live;
+	struct {
+		int counter;
+	} live;
 	int group_exit_code;
 	unsigned int flags;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
@@ -205,12 +202,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-typedef struct {
-	unsigned int val;
-} kuid_t;
-
 struct cred {
-	kuid_t uid;
+	struct {
+		unsigned int val;
+	} uid;
 };
 
 struct return_instance {

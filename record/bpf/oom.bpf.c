@@ -110,10 +110,9 @@ SEC("fentry/oom_kill_process")
 int BPF_PROG(ebrec_oom_choice, struct oom_control___oom *oc, const char *message)
 {
 	struct mem_cgroup___oom *memcg;
-	struct oom_choice *choice;
 	long n;
+	struct oom_choice *choice = gate ? begin_choice() : NULL;
 
-	choice = gate ? begin_choice() : NULL;
 	if (!choice)
 		return 0;
 	memcg = BPF_CORE_READ(oc, memcg);

@@ -432,14 +432,13 @@ int ebrec_probe_entry(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 key = bpf_get_attach_cookie(ctx), n;
-	const struct ebrec_probe_site *site;
 	struct ebt_wire_probe_hit *row;
 	struct probe_scratch *scratch;
 	struct probe_calls *calls;
 	struct probe_frame *frame;
 	__u64 sp = PT_REGS_SP(ctx);
+	const struct ebrec_probe_site *site = find_site(task, key);
 
-	site = find_site(task, key);
 	if (!site)
 		return 0;
 	calls = bpf_task_storage_get(&probe_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -481,13 +480,12 @@ int ebrec_probe_return(struct pt_regs *ctx)
 	__u64 now = bpf_ktime_get_ns(), sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 key = bpf_get_attach_cookie(ctx), index;
-	const struct ebrec_probe_site *site;
 	struct ebt_wire_probe_hit *row;
 	struct probe_scratch *scratch;
 	struct probe_frame *frame;
 	struct probe_calls *calls;
+	const struct ebrec_probe_site *site = find_site(task, key);
 
-	site = find_site(task, key);
 	if (!site)
 		return 0;
 	calls = bpf_task_storage_get(&probe_calls, task, NULL, 0);
@@ -521,11 +519,10 @@ int ebrec_probe_here(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 key = bpf_get_attach_cookie(ctx);
-	const struct ebrec_probe_site *site;
 	struct probe_scratch *scratch;
 	__u64 now;
+	const struct ebrec_probe_site *site = find_site(task, key);
 
-	site = find_site(task, key);
 	if (!site)
 		return 0;
 	now = bpf_ktime_get_ns();

@@ -90,12 +90,11 @@ static __always_inline void unwind_describe(const struct vm_area_struct *vma,
 static __always_inline void unwind_fork(__u32 parent, const struct task_struct *child)
 {
 	const struct ebrec_unwind_published *published;
-	const struct ebrec_unwind_process *own;
 	struct ebrec_unwind_published published_copy;
 	struct ebrec_unwind_process own_copy = {};
 	__u32 tgid = child->tgid;
+	const struct ebrec_unwind_process *own = bpf_map_lookup_elem(&unwind_processes, &parent);
 
-	own = bpf_map_lookup_elem(&unwind_processes, &parent);
 	if (own)
 		own_copy = *own;
 	own_copy.mm = (__u64)BPF_CORE_READ(child, mm);
@@ -139,11 +138,10 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
  * verifier goes through a program once for each way that leads there. */
 static __always_inline void unwind_note_code(const struct task_struct *task)
 {
-	struct ebrec_unwind_published *published;
 	__u64 exec_vm = task->mm->exec_vm;
 	__u32 tgid = task->tgid;
+	struct ebrec_unwind_published *published = bpf_map_lookup_elem(&unwind_published, &tgid);
 
-	published = bpf_map_lookup_elem(&unwind_published, &tgid);
 	if (published && published->exec_vm != exec_vm)
 		published->exec_vm = exec_vm;
 }
