@@ -11,15 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
-
-static void expect_error(struct ebt_error *err, const char *part)
-{
-	assert_non_null(err);
-	assert_int_equal(err->code, EBT_ERR_INVALID);
-	if (!strstr(err->message, part))
-		fail_msg("'%s' is not in '%s'", part, err->message);
-	ebt_error_destroy(err);
-}
+#include "tests/tools/expect_error.h"
 
 static void test_durations(void **state)
 {

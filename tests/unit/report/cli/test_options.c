@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "report/cli/command.h"
+#include "tests/tools/expect_error.h"
 
 static struct ebt_error *parse(struct options *ret, const char *const *words)
 {
@@ -25,15 +26,6 @@ static struct ebt_error *parse(struct options *ret, const char *const *words)
 }
 
 #define PARSE(ret, ...) parse(ret, (const char *const[]){ __VA_ARGS__, NULL })
-
-static void expect_error(struct ebt_error *err, const char *part)
-{
-	assert_non_null(err);
-	assert_int_equal(err->code, EBT_ERR_INVALID);
-	if (!strstr(err->message, part))
-		fail_msg("'%s' is not in '%s'", part, err->message);
-	ebt_error_destroy(err);
-}
 
 static void test_common(void **state)
 {

@@ -89,12 +89,18 @@ static char *field_of(const char *csv, const char *key, const char *value, const
 	return NULL;
 }
 
-static void expect_field(const char *csv, const char *pid, const char *wanted, const char *value)
+/* list: names of columns of a process, each with its value; ends with NULL. */
+static void expect_fields(const char *pid, const char *const *list)
 {
-	_cleanup_free_ char *found = field_of(csv, "pid", pid, wanted);
+	_cleanup_free_ char *csv = REPORT_OK(made.path, "procs", "--csv");
 
-	assert_string_equal(found, value);
+	for (; *list; list += 2) {
+		_cleanup_free_ char *found = field_of(csv, "pid", pid, list[0]);
+
+		assert_string_equal(found, list[1]);
+	}
 }
+#define EXPECT_FIELDS(pid, ...) expect_fields(pid, (const char *const[]){ __VA_ARGS__, NULL })
 
 /* A second thread runs another program: it goes on as the first one, whose end has been told. */
 static void test_exec_by_thread(void **state)
@@ -102,7 +108,7 @@ static void test_exec_by_thread(void **state)
 	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "first" },
 						    { 11, 10, 200, "second" },
 						    { 0, 0, 0, "" } };
-	char *csv;
+	char *csv, *end;
 
 	(void)state;
 	made_trace_begin(&made, tasks);
@@ -112,14 +118,12 @@ static void test_exec_by_thread(void **state)
 	add_exec(1300, 10, 11, "new\0program\0", 12);
 	add_exit(1400, 10, 500, 0x200);
 	made_trace_finish(&made);
-	csv = REPORT_OK(made.path, "procs", "--csv");
-	expect_field(csv, "10", "run_ns", "600");
-	expect_field(csv, "10", "exit_code", "2");
-	expect_field(csv, "10", "thread_count", "2");
-	expect_field(csv, "10", "args", "new program");
-	free(csv);
+	EXPECT_FIELDS("10", "run_ns", "600", "exit_code", "2", "thread_count", "2", "args",
+		      "new program");
 	csv = REPORT_OK(made.path, "procs", "--csv", "--threads", "--tid", "11");
-	expect_field(csv, "10", "end_ns", "1300");
+	end = field_of(csv, "pid", "10", "end_ns");
+	assert_string_equal(end, "1300");
+	free(end);
 	free(csv);
 	made_trace_remove(&made);
 }
@@ -131,7 +135,6 @@ static void test_two_last(void **state)
 						    { 11, 10, 200, "second" },
 						    { 12, 10, 200, "third" },
 						    { 0, 0, 0, "" } };
-	char *csv;
 
 	(void)state;
 	made_trace_begin(&made, tasks);
@@ -142,12 +145,8 @@ static void test_two_last(void **state)
 	add_exit(1300, 12, 200, 0);
 	add_exit(1400, 10, 300, 0x300);
 	made_trace_finish(&made);
-	csv = REPORT_OK(made.path, "procs", "--csv");
-	expect_field(csv, "10", "run_ns", "600");
-	expect_field(csv, "10", "exit_code", "3");
-	expect_field(csv, "10", "end_ns", "1400");
-	expect_field(csv, "10", "thread_count", "3");
-	free(csv);
+	EXPECT_FIELDS("10", "run_ns", "600", "exit_code", "3", "end_ns", "1400", "thread_count",
+		      "3");
 	made_trace_remove(&made);
 }
 
@@ -170,11 +169,7 @@ static void test_ended_threads(void **state)
 	made_trace_add(&made);
 	add_exit(1400, 10, 50, 0x8b);
 	made_trace_finish(&made);
-	csv = REPORT_OK(made.path, "procs", "--csv");
-	expect_field(csv, "10", "run_ns", "1050");
-	expect_field(csv, "10", "exit_code", "139");
-	expect_field(csv, "10", "signal", "11");
-	free(csv);
+	EXPECT_FIELDS("10", "run_ns", "1050", "exit_code", "139", "signal", "11");
 	csv = REPORT_OK(made.path, "procs");
 	assert_non_null(strstr(csv, "SIGSEGV (core)"));
 	free(csv);
