@@ -33,10 +33,8 @@ struct ebt_error *source_args_add(struct source_args *args, size_t source, const
 
 	if (!copy)
 		return &ebt_enomem;
-	err = check(ebrec_sources[source], copy);
-	if (err)
-		return err;
-	err = ebt_array_reserve(&args->list, args->n, &args->capacity);
+	err = check(ebrec_sources[source], copy)
+		      ?: ebt_array_reserve(&args->list, args->n, &args->capacity);
 	if (err)
 		return err;
 	args->list[args->n++] = (struct source_arg){ .source = source, .text = take_ptr(copy) };

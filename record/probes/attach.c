@@ -40,24 +40,21 @@ struct multi_attr {
 
 /* Capacities are the same before and behind; where memory is short, that of some arrays is not
  * used. */
-static bool grow(uint64_t **array, const struct probe_sites *sites, size_t *ret_capacity)
-{
-	*ret_capacity = sites->capacity;
-	return !ebt_array_reserve(array, sites->n, ret_capacity);
-}
-
 bool probe_sites_add(struct probe_sites *sites, uint64_t offset, uint64_t semaphore,
 		     uint64_t cookie)
 {
-	size_t capacity;
+	uint64_t **const arrays[] = { &sites->offsets, &sites->semaphores, &sites->cookies };
+	const uint64_t values[] = { offset, semaphore, cookie };
+	size_t capacity = 0;
 
-	if (!grow(&sites->offsets, sites, &capacity) ||
-	    !grow(&sites->semaphores, sites, &capacity) || !grow(&sites->cookies, sites, &capacity))
-		return false;
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+		capacity = sites->capacity;
+		if (ebt_array_reserve(arrays[i], sites->n, &capacity))
+			return false;
+		(*arrays[i])[sites->n] = values[i];
+	}
 	sites->capacity = capacity;
-	sites->offsets[sites->n] = offset;
-	sites->semaphores[sites->n] = semaphore;
-	sites->cookies[sites->n++] = cookie;
+	sites->n++;
 	return true;
 }
 

@@ -7,7 +7,6 @@
 #define RECORD_PROBES_ELF_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/cleanup.h"

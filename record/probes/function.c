@@ -261,10 +261,7 @@ static struct ebt_error *find_by_name(const struct probe_elf *elf, const char *p
 	struct ebt_error *err;
 
 	write_cxx(name, search.cxx, sizeof(search.cxx));
-	err = probe_elf_symbols(elf, try_symbol, &search);
-	if (err)
-		return err;
-	err = probe_elf_debug(elf, &debug);
+	err = probe_elf_symbols(elf, try_symbol, &search) ?: probe_elf_debug(elf, &debug);
 	if (err)
 		return err;
 	if (debug && search.fit < FIT_NAME)

@@ -168,11 +168,9 @@ static struct ebt_error *choose(const struct glob_search *search, bool entry,
 static struct ebt_error *search_all(struct glob_search *search)
 {
 	_cleanup_(probe_elf_closep) struct probe_elf *debug = NULL;
-	struct ebt_error *err = probe_elf_symbols(search->elf, take_symbol, search);
+	struct ebt_error *err = probe_elf_symbols(search->elf, take_symbol, search)
+					?: probe_elf_debug(search->elf, &debug);
 
-	if (err)
-		return err;
-	err = probe_elf_debug(search->elf, &debug);
 	if (debug && search->n < MAX_SYMBOLS)
 		err = probe_elf_symbols(debug, take_symbol, search);
 	return !err && search->failed ? &ebt_enomem : err;

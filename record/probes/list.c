@@ -104,7 +104,6 @@ static struct ebt_error *write_probe(struct ebt_record *rec, const struct probe 
 				     uint32_t number, struct ebt_stream *stream)
 {
 	struct ebt_wire_probe *row = ebt_record_begin(rec, EBT_T_probe, clocks_now());
-	struct ebt_error *err;
 
 	row->probe = number;
 	row->kind = probe->kind;
@@ -116,8 +115,7 @@ static struct ebt_error *write_probe(struct ebt_record *rec, const struct probe 
 	if (probe->build_id.len)
 		ebt_record_bytes(rec, offsetof(struct ebt_wire_probe, build_id),
 				 probe->build_id.bytes, probe->build_id.len);
-	err = ebt_record_add(rec, stream);
-	return err ? err : write_args(rec, probe, number, stream);
+	return ebt_record_add(rec, stream) ?: write_args(rec, probe, number, stream);
 }
 
 struct ebt_error *probe_list_write(const struct probe_list *list, struct ebt_stream *stream)

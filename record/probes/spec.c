@@ -200,17 +200,11 @@ static void complete(struct probe_spec_arg *arg, bool function)
 
 static struct ebt_error *take_arg(const char **text, bool function, struct probe_spec_arg *arg)
 {
-	struct ebt_error *err = take_name(text, arg);
+	struct ebt_error *err = take_name(text, arg) ?:
+				take_base(text, function, arg) ?:
+				take_offsets(text, arg) ?:
+				take_format(text, arg);
 
-	if (err)
-		return err;
-	err = take_base(text, function, arg);
-	if (err)
-		return err;
-	err = take_offsets(text, arg);
-	if (err)
-		return err;
-	err = take_format(text, arg);
 	if (err)
 		return err;
 	if (function && !strncmp(*text, "@ret", 4)) {

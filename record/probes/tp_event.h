@@ -9,7 +9,6 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/error.h"

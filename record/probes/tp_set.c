@@ -118,8 +118,7 @@ static struct ebt_error *from_tracefs(struct tp_set *set, const char *name, stru
 		snprintf(set->refused, sizeof(set->refused), "perf_event_open: %s",
 			 strerror(errnum));
 	}
-	err = tp_event_name(event, name);
-	return err ? err : tp_format_parse(format, event);
+	return tp_event_name(event, name) ?: tp_format_parse(format, event);
 }
 
 static struct ebt_error *from_types(struct tp_set *set, const char *name, struct tp_event *event)
@@ -256,10 +255,9 @@ struct ebt_error *tp_set_add(struct tp_set *set, const char *text)
 			return err;
 		ebt_error_destroy(err);
 	}
-	err = tracefs_list(set->events, &names);
-	if (err)
-		return err;
-	return pattern ? add_matching(set, text, &names) : add_unknown(set, text, &names);
+	return tracefs_list(set->events, &names)
+		       ?: pattern ? add_matching(set, text, &names)
+				  : add_unknown(set, text, &names);
 }
 
 /* --- all that there are --- */
@@ -270,13 +268,9 @@ static struct ebt_error *print_fields(FILE *to, int events, const char *name)
 	_cleanup_free_ char *format = NULL;
 	struct ebt_error *err;
 
-	err = tracefs_event(events, name, &event.id, &format);
-	if (err)
-		return err;
-	err = tp_event_name(&event, name);
-	if (err)
-		return err;
-	err = tp_format_parse(format, &event);
+	err = tracefs_event(events, name, &event.id, &format) ?:
+	      tp_event_name(&event, name) ?:
+	      tp_format_parse(format, &event);
 	if (err)
 		return err;
 	for (size_t i = 0; i < event.probe.n_args; i++)

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "record/base/iterator.h"
 #include "record/config/skeleton.h"
 #include "record/probes/attach.h"
 #include "record/unwind/unwinder.h"
@@ -189,7 +188,6 @@ static struct ebt_error *attach_file(struct source_context *context, enum role r
 		.at_return = role == ROLE_RETURN,
 		.errors = errors,
 	};
-	struct ebt_error *err;
 
 	if (!errors)
 		return &ebt_enomem;
@@ -201,8 +199,7 @@ static struct ebt_error *attach_file(struct source_context *context, enum role r
 			return &ebt_enomem;
 	}
 	probe_attach(&how, &sites, &links);
-	err = leave_out(probes, role, &sites, errors);
-	return err ? err : keep(context, &links);
+	return leave_out(probes, role, &sites, errors) ?: keep(context, &links);
 }
 
 static bool is_first_of_file(const struct probe_list *probes, size_t place, enum role role)

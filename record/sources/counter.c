@@ -2,7 +2,6 @@
 /* Source `counter`: numbers of /proc and /sys, once a second and at both ends. No BPF. */
 #include <linux/types.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/schema/wire.h"
@@ -52,14 +51,12 @@ static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void *arg)
 {
 	struct counter_worker *worker = arg;
-	struct ebt_error *err = counter_set_create(&worker->set);
 
 	(void)context;
 	(void)state;
-	if (err)
-		return err;
-	err = counter_texts_create(worker->set, "", &worker->texts);
-	return err ? err : counter_sensors_create(worker->set, "", &worker->sensors);
+	return counter_set_create(&worker->set) ?:
+	       counter_texts_create(worker->set, "", &worker->texts) ?:
+	       counter_sensors_create(worker->set, "", &worker->sensors);
 }
 
 static void probe(const struct kernel *kernel, struct source_state *state)

@@ -53,16 +53,11 @@ static struct ebt_error *attach_events(struct source_context *context, uint64_t 
 static struct ebt_error *attach(struct source_context *context, struct source_state *state)
 {
 	const struct ebrec_bpf *skel = context->skel;
-	struct ebt_error *err;
 
 	(void)state;
-	err = source_join(skel->maps.fault_programs, skel->progs.ebrec_fault_stacks);
-	if (err)
-		return err;
-	err = attach_events(context, PERF_COUNT_SW_PAGE_FAULTS_MIN, skel->progs.ebrec_fault_minor);
-	return err ? err
-		   : attach_events(context, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-				   skel->progs.ebrec_fault_major);
+	return source_join(skel->maps.fault_programs, skel->progs.ebrec_fault_stacks) ?:
+	       attach_events(context, PERF_COUNT_SW_PAGE_FAULTS_MIN, skel->progs.ebrec_fault_minor) ?:
+	       attach_events(context, PERF_COUNT_SW_PAGE_FAULTS_MAJ, skel->progs.ebrec_fault_major);
 }
 
 const struct ebrec_source source_fault = {

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -274,9 +273,7 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	*state = (struct source_state){ .status = EBT_V_source_status_on };
 	j->since = time(NULL) - 1;
 	read_boot_id(j->boot_id);
-	err = journal_parser_create(add_entry, j, &j->parser);
-	if (!err)
-		err = run_journalctl(j, true);
+	err = journal_parser_create(add_entry, j, &j->parser) ?: run_journalctl(j, true);
 	if (!err)
 		return NULL;
 	state->status = EBT_V_source_status_unavailable;

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -73,9 +72,8 @@ static struct ebt_error *inherit(const struct record_options *options, struct in
 
 		if (!wanted(options, ways[i].way))
 			continue;
-		err = ways[i].pair(&theirs, &ours);
-		if (!err)
-			err = inherited_add(inherited, ways[i].variable, theirs, ours);
+		err = ways[i].pair(&theirs, &ours)
+			      ?: inherited_add(inherited, ways[i].variable, theirs, ours);
 		if (err)
 			return err;
 	}
@@ -143,8 +141,7 @@ static struct ebt_error *prepare_worker(struct sysprof_worker *w, struct inherit
 	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w->epoll < 0 || w->timer < 0)
 		return ebt_error_errno(errno, "cannot wait for programs");
-	err = watch(w, EPOLL_CTL_ADD, w->timer, EPOLLIN);
-	return err ? err : open_ways(w, inherited);
+	return watch(w, EPOLL_CTL_ADD, w->timer, EPOLLIN) ?: open_ways(w, inherited);
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
@@ -223,8 +220,7 @@ static struct ebt_error *every_second(struct sysprof_worker *w)
 	on = w->written || (w->control && sysprof_control_rings(w->control));
 	if (err)
 		return err;
-	err = tick(w, on);
-	return err ? err : sysprof_rows_tell(&w->rows);
+	return tick(w, on) ?: sysprof_rows_tell(&w->rows);
 }
 
 static struct ebt_error *ready(struct sysprof_worker *w)
@@ -244,13 +240,11 @@ static struct ebt_error *ready(struct sysprof_worker *w)
 
 static struct ebt_error *finish(struct sysprof_worker *w)
 {
-	struct ebt_error *err;
 
 	if (w->trace)
 		sysprof_trace_close(w->trace);
 	w->ended = true;
-	err = read_all(w, true);
-	return err ? err : sysprof_rows_end(&w->rows);
+	return read_all(w, true) ?: sysprof_rows_end(&w->rows);
 }
 
 static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_moment moment)

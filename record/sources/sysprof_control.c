@@ -368,26 +368,20 @@ static struct ebt_error *read_ring(struct sysprof_control *c, struct thread_ring
 				   bool *ret_over)
 {
 	uint32_t used, most = 0, part, done, until;
+	bool broken = !sysprof_ring_used(&r->ring, &used);
 	struct ebt_error *err;
 
-	*ret_over = !sysprof_ring_used(&r->ring, &used);
-	c->rows->counts[SYSPROF_BROKEN] += *ret_over;
-	used = *ret_over ? 0 : used;
-	while (!*ret_over && used && *left) {
+	*ret_over = false;
+	while (!broken && !*ret_over && used && *left) {
 		part = used < BUFFER ? used : BUFFER;
-		if (!sysprof_ring_copy(&r->ring, c->buffer, part)) {
-			*ret_over = true;
-			c->rows->counts[SYSPROF_BROKEN]++;
+		broken = !sysprof_ring_copy(&r->ring, c->buffer, part);
+		if (broken)
 			break;
-		}
 		err = add_frames(c, r, part, &done, ret_over);
 		if (err)
 			return err;
-		if (!done && !*ret_over) {
-			/* It ends within a frame, which no library lets it. */
-			*ret_over = true;
-			c->rows->counts[SYSPROF_BROKEN]++;
-		}
+		/* It ends within a frame, which no library lets it. */
+		broken = !done && !*ret_over;
 		/* It may have become full while it was read. */
 		until = sysprof_ring_release(&r->ring, done);
 		if (until > most)
@@ -395,6 +389,8 @@ static struct ebt_error *read_ring(struct sysprof_control *c, struct thread_ring
 		used -= done;
 		*left -= done < *left ? done : *left;
 	}
+	*ret_over |= broken;
+	c->rows->counts[SYSPROF_BROKEN] += broken;
 	/* The library drops what it has no room for, and does not say so. */
 	if (most && most + r->largest >= r->ring.size)
 		c->rows->counts[SYSPROF_FULL]++;

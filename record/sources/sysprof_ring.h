@@ -8,7 +8,6 @@
 #define RECORD_SOURCES_SYSPROF_RING_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/error.h"

@@ -7,7 +7,6 @@
 #define RECORD_SOURCES_SYSPROF_TRACE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"

@@ -119,11 +119,6 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf *skel = context->skel;
 	const struct tp_set *set = context->tp;
 
-	if (!set->n)
-		return;
-	source_use_map(skel->maps.tp_specs);
-	source_use_map(skel->maps.tp_rows);
-	source_use_map(skel->maps.event_depth);
 	for (size_t i = 0; i < set->n; i++) {
 		const struct tp_event *event = &set->list[i];
 		const struct probe *probe = probe_of(context, event);
@@ -188,10 +183,8 @@ static struct ebt_error *attach_raw(struct source_context *context, const struct
 	int fd = -1;
 	struct ebt_error *err;
 
-	err = copy_program(context->skel->progs.ebrec_probe_raw, event->number, &fd);
-	if (err)
-		return err;
-	err = source_keep_program(context, fd);
+	err = copy_program(context->skel->progs.ebrec_probe_raw, event->number, &fd)
+		      ?: source_keep_program(context, fd);
 	if (err)
 		return err;
 	fd = bpf_raw_tracepoint_open(name, fd);
@@ -209,13 +202,9 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 	size_t n_cpus;
 
 	(void)state;
-	err = cpus_online(&cpus, &n_cpus);
-	if (err)
-		return err;
-	err = source_join(skel->maps.tp_event_programs, skel->progs.ebrec_probe_event_stacks);
-	if (err)
-		return err;
-	err = source_join(skel->maps.tp_raw_programs, skel->progs.ebrec_probe_raw_stacks);
+	err = cpus_online(&cpus, &n_cpus) ?:
+	      source_join(skel->maps.tp_event_programs, skel->progs.ebrec_probe_event_stacks) ?:
+	      source_join(skel->maps.tp_raw_programs, skel->progs.ebrec_probe_raw_stacks);
 	if (err)
 		return err;
 	for (size_t i = 0; i < set->n; i++) {
@@ -242,6 +231,7 @@ const struct ebrec_source source_tp = {
 	.tables = (const uint16_t[]){ EBT_T_probe_hit, EBT_T_probe, EBT_T_probe_arg, 0 },
 	.check_args = check_args,
 	.stacks = true,
+	.maps = (const char *const[]){ "tp_specs", "tp_rows", "event_depth", NULL },
 	.probe = probe,
 	.prepare = prepare,
 	.configure = configure,

@@ -194,18 +194,11 @@ static struct ebt_error *check_returns(const struct found *found)
 static struct ebt_error *find(const struct source_context *context, const char *text,
 			      struct found *ret)
 {
-	struct ebt_error *err = parse(text, &ret->request);
-
-	if (err)
-		return err;
-	err = probe_path_find(context->options, ret->request.path, &ret->path);
-	if (err)
-		return err;
-	err = probe_elf_open(ret->path, &ret->elf);
-	if (err)
-		return err;
-	err = find_functions(ret);
-	return err ? err : check_returns(ret);
+	return parse(text, &ret->request) ?:
+	       probe_path_find(context->options, ret->request.path, &ret->path) ?:
+	       probe_elf_open(ret->path, &ret->elf) ?:
+	       find_functions(ret) ?:
+	       check_returns(ret);
 }
 
 static const struct found *other_with(const struct found_list *found, size_t i, uint64_t offset)
@@ -316,9 +309,8 @@ static struct ebt_error *add_match(const struct source_context *context, const s
 	struct ebt_error *err;
 	uint32_t number;
 
-	err = fill_probe(found->path, request, found->elf, match, &probe);
-	if (!err)
-		err = probe_list_add(context->probes, &probe, &number);
+	err = fill_probe(found->path, request, found->elf, match, &probe)
+		      ?: probe_list_add(context->probes, &probe, &number);
 	probe_deinit(&probe);
 	return err ? err : add_place(context, request, match->begins, match->offset, number);
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "format/base/cleanup.h"
 #include "record/base/identity.h"
@@ -272,9 +271,8 @@ static struct ebt_error *add_note(void *arg, const struct usdt_note *note)
 	if (site.probe && site.probe <= search->first)
 		return NULL; /* as it was named before */
 	if (!site.probe) {
-		err = fill_probe(request, search->path, &search->build_id, note, &site, &probe);
-		if (!err)
-			err = probe_list_add(search->context->probes, &probe, &site.probe);
+		err = fill_probe(request, search->path, &search->build_id, note, &site, &probe)
+			      ?: probe_list_add(search->context->probes, &probe, &site.probe);
 		probe_deinit(&probe);
 	}
 	place.probe = site.probe;
