@@ -8,9 +8,7 @@
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
 #include "format/base/search.h"
-#include "unwind/cfi_pointer.h"
 #include "unwind/cfi_program.h"
-#include "unwind/cfi_vec.h"
 
 struct parser {
 	const struct cfi_section *section;
@@ -113,7 +111,7 @@ static bool read_factors(struct ebt_bytes *in, uint8_t version, struct cfi_cie *
 	if (version == 4 && (!ebt_bytes_u8(in, &address_size) || address_size != 8 ||
 			     !ebt_bytes_u8(in, &segment_size) || segment_size))
 		return false;
-	if (!ebt_bytes_varint(in, &cie->code_align) || !cfi_sleb(in, &cie->data_align))
+	if (!ebt_bytes_varint(in, &cie->code_align) || !ebt_bytes_sleb(in, &cie->data_align))
 		return false;
 	if (version > 1)
 		return ebt_bytes_varint(in, &cie->ra_register);

@@ -15,12 +15,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <linux/types.h>
-
 #include "format/base/error.h"
 #include "unwind/cfi_row.h"
 
 enum cfi_arch { CFI_X86_64, CFI_AARCH64 };
+
+/* DWARF numbers of registers (System V ABI for x86-64, figure 3.36; AADWARF64). */
+enum { CFI_X86_RBP = 6, CFI_X86_RSP = 7, CFI_ARM_X29 = 29, CFI_ARM_X30 = 30, CFI_ARM_SP = 31 };
+
+static inline unsigned int cfi_sp(enum cfi_arch arch)
+{
+	return arch == CFI_X86_64 ? CFI_X86_RSP : CFI_ARM_SP;
+}
+
+static inline unsigned int cfi_fp(enum cfi_arch arch)
+{
+	return arch == CFI_X86_64 ? CFI_X86_RBP : CFI_ARM_X29;
+}
 
 /* Rows of one file. */
 #define CFI_MAX_ROWS (4u << 20)

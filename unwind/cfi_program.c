@@ -2,16 +2,11 @@
 /* Running call frame instructions, and what a row can express of the result. */
 #include "unwind/cfi_program.h"
 
-#include "unwind/cfi_pointer.h"
-
 /* Nesting of DW_CFA_remember_state; compilers use one. */
 #define MAX_REMEMBERED 8
 
 /* The last general register of x86-64. */
 #define MAX_REGISTER 15
-
-/* DWARF numbers of registers (System V ABI for x86-64, figure 3.36; AADWARF64). */
-enum { X86_RBP = 6, X86_RSP = 7, ARM_X29 = 29, ARM_X30 = 30, ARM_SP = 31 };
 
 struct cfi_machine {
 	const struct cfi_cie *cie;
@@ -20,14 +15,63 @@ struct cfi_machine {
 	uint64_t pc;
 };
 
-static uint64_t sp_register(enum cfi_arch arch)
+/* --- pointers --- */
+
+/* The rest of enum cfi_encoding. */
+enum {
+	PE_ULEB = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_PCREL = 0x10,
+	PE_NOT_KNOWN = 0xe0, /* indirect, and relative to anything else */
+};
+
+static bool read_number(struct ebt_bytes *in, uint8_t format, uint64_t *ret)
 {
-	return arch == CFI_X86_64 ? X86_RSP : ARM_SP;
+	uint32_t v32;
+	uint16_t v16;
+
+	switch (format) {
+	case PE_ULEB:
+		return ebt_bytes_varint(in, ret);
+	case PE_SLEB:
+		return ebt_bytes_sleb(in, (int64_t *)ret);
+	case PE_UDATA2:
+	case PE_SDATA2:
+		if (!ebt_bytes_u16(in, &v16))
+			return false;
+		*ret = format == PE_SDATA2 ? (uint64_t)(int16_t)v16 : v16;
+		return true;
+	case PE_UDATA4:
+	case PE_SDATA4:
+		if (!ebt_bytes_u32(in, &v32))
+			return false;
+		*ret = format == PE_SDATA4 ? (uint64_t)(int32_t)v32 : v32;
+		return true;
+	case CFI_PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		return ebt_bytes_u64(in, ret);
+	default:
+		return false;
+	}
 }
 
-static uint64_t fp_register(enum cfi_arch arch)
+bool cfi_pointer(const struct cfi_section *section, struct ebt_bytes *in, uint8_t encoding,
+		 uint64_t *ret)
 {
-	return arch == CFI_X86_64 ? X86_RBP : ARM_X29;
+	const unsigned char *start = section->data;
+	uint64_t at = section->address + (uint64_t)(in->pos - start), value;
+
+	if (encoding & PE_NOT_KNOWN || !read_number(in, encoding & CFI_PE_FORMAT, &value))
+		return false;
+	*ret = encoding & PE_PCREL ? value + at : value;
+	return true;
 }
 
 /* --- rows --- */
@@ -57,8 +101,8 @@ static bool plt_row(struct ebt_bytes in, struct cfi_row *row)
 	int64_t offset, zero;
 	uint8_t lit;
 
-	if (!byte_is(&in, OP_BREG0 + X86_RSP) || !cfi_sleb(&in, &offset) || offset != 8 ||
-	    !byte_is(&in, OP_BREG16) || !cfi_sleb(&in, &zero) || zero ||
+	if (!byte_is(&in, OP_BREG0 + CFI_X86_RSP) || !ebt_bytes_sleb(&in, &offset) || offset != 8 ||
+	    !byte_is(&in, OP_BREG16) || !ebt_bytes_sleb(&in, &zero) || zero ||
 	    !byte_is(&in, OP_LIT0 + 15) || !byte_is(&in, OP_AND) || !ebt_bytes_u8(&in, &lit) ||
 	    lit < OP_LIT0 || lit > OP_LIT0 + 15 || !byte_is(&in, OP_GE) ||
 	    !byte_is(&in, OP_LIT0 + 3) || !byte_is(&in, OP_SHL) || !byte_is(&in, OP_PLUS) ||
@@ -78,15 +122,15 @@ static bool deref_row(enum cfi_arch arch, struct ebt_bytes in, struct cfi_row *r
 	uint8_t op;
 
 	if (!ebt_bytes_u8(&in, &op) || op < OP_BREG0 || op > OP_BREG0 + 31 ||
-	    !cfi_sleb(&in, &offset) || !byte_is(&in, OP_DEREF))
+	    !ebt_bytes_sleb(&in, &offset) || !byte_is(&in, OP_DEREF))
 		return false;
 	if (ebt_bytes_left(&in) && (!byte_is(&in, OP_PLUS_UCONST) || !ebt_bytes_varint(&in, &plus)))
 		return false;
 	base = op - OP_BREG0;
-	if (ebt_bytes_left(&in) || (base != sp_register(arch) && base != fp_register(arch)) ||
-	    offset % 8 || offset / 8 < -2048 || offset / 8 > 2047 || plus % 8 || plus / 8 > 15)
+	if (ebt_bytes_left(&in) || (base != cfi_sp(arch) && base != cfi_fp(arch)) || offset % 8 ||
+	    offset / 8 < -2048 || offset / 8 > 2047 || plus % 8 || plus / 8 > 15)
 		return false;
-	row->op = base == sp_register(arch) ? CFI_SP_DEREF : CFI_FP_DEREF;
+	row->op = base == cfi_sp(arch) ? CFI_SP_DEREF : CFI_FP_DEREF;
 	row->cfa = (__s16)(offset / 8 * 16 + (int64_t)(plus / 8));
 	return true;
 }
@@ -101,9 +145,9 @@ static bool cfa_rule(const struct cfi_cie *cie, const struct cfi_state *state, s
 	    state->cfa_offset / 8 > INT16_MAX)
 		return false;
 	row->cfa = (__s16)(state->cfa_offset / 8);
-	if (state->cfa_register == sp_register(cie->arch)) {
+	if (state->cfa_register == cfi_sp(cie->arch)) {
 		row->op = CFI_SP;
-	} else if (state->cfa_register == fp_register(cie->arch)) {
+	} else if (state->cfa_register == cfi_fp(cie->arch)) {
 		row->op = CFI_FP;
 	} else {
 		row->op = CFI_REG;
@@ -113,10 +157,20 @@ static bool cfa_rule(const struct cfi_cie *cie, const struct cfi_state *state, s
 	return true;
 }
 
+static bool fits(int64_t offset)
+{
+	return offset % 8 == 0 && offset / 8 > CFI_FP_LOST && offset / 8 <= INT8_MAX;
+}
+
 static bool offset_fits(const struct cfi_rule *rule)
 {
-	return rule->kind == CFI_RULE_OFFSET && rule->offset && rule->offset % 8 == 0 &&
-	       rule->offset / 8 > CFI_FP_LOST && rule->offset / 8 <= INT8_MAX;
+	return rule->kind == CFI_RULE_OFFSET && rule->offset && fits(rule->offset);
+}
+
+/* The rule that says that the register is as it was. */
+static bool is_kept(const struct cfi_rule *rule)
+{
+	return rule->kind == CFI_RULE_NONE || rule->kind == CFI_RULE_SAME;
 }
 
 /* Where the caller's frame pointer is. What cannot be expressed is lost, not wrong. */
@@ -125,15 +179,14 @@ static void fp_rule(const struct cfi_cie *cie, const struct cfi_rule *rule, stru
 	struct ebt_bytes in = rule->expression;
 	int64_t offset;
 
-	if (rule->kind == CFI_RULE_NONE || rule->kind == CFI_RULE_SAME)
+	if (is_kept(rule))
 		return;
 	row->fp = CFI_FP_LOST;
 	if (offset_fits(rule)) {
 		row->fp = (__s8)(rule->offset / 8);
 	} else if (rule->kind == CFI_RULE_EXPRESSION &&
-		   byte_is(&in, (uint8_t)(OP_BREG0 + fp_register(cie->arch))) &&
-		   cfi_sleb(&in, &offset) && !ebt_bytes_left(&in) && offset % 8 == 0 &&
-		   offset / 8 > CFI_FP_LOST && offset / 8 <= INT8_MAX) {
+		   byte_is(&in, (uint8_t)(OP_BREG0 + cfi_fp(cie->arch))) &&
+		   ebt_bytes_sleb(&in, &offset) && !ebt_bytes_left(&in) && fits(offset)) {
 		row->op |= CFI_FP_BY_FP;
 		row->fp = (__s8)(offset / 8);
 	}
@@ -155,7 +208,7 @@ static bool x86_row(const struct cfi_cie *cie, const struct cfi_state *state, st
 		return false;
 	/* These two use the field for themselves, where the frame pointer is unchanged. */
 	if (row->op == CFI_PLT || row->op == CFI_REG)
-		return state->fp.kind <= CFI_RULE_SAME && state->fp.kind != CFI_RULE_UNDEFINED;
+		return is_kept(&state->fp);
 	fp_rule(cie, &state->fp, row);
 	return true;
 }
@@ -166,7 +219,7 @@ static bool arm_row(const struct cfi_cie *cie, const struct cfi_state *state, st
 
 	if (!cfa_rule(cie, state, row) || row->op == CFI_REG)
 		return false;
-	if (ra->kind == CFI_RULE_NONE || ra->kind == CFI_RULE_SAME) {
+	if (is_kept(ra)) {
 		fp_rule(cie, fp, row);
 		row->op |= CFI_RA_LR;
 		return true;
@@ -178,7 +231,7 @@ static bool arm_row(const struct cfi_cie *cie, const struct cfi_state *state, st
 		row->fp = (__s8)(fp->offset / 8);
 		return true;
 	}
-	if (fp->kind != CFI_RULE_NONE && fp->kind != CFI_RULE_SAME)
+	if (!is_kept(fp))
 		return false;
 	row->op |= CFI_RA_ONLY;
 	row->fp = (__s8)(ra->offset / 8);
@@ -207,9 +260,9 @@ static struct cfi_rule *rule_of(struct cfi_machine *m, struct cfi_state *state, 
 {
 	if (reg == m->cie->ra_register)
 		return &state->ra;
-	if (reg == fp_register(m->cie->arch))
+	if (reg == cfi_fp(m->cie->arch))
 		return &state->fp;
-	if (reg == sp_register(m->cie->arch))
+	if (reg == cfi_sp(m->cie->arch))
 		return &state->sp;
 	return NULL;
 }
@@ -267,7 +320,7 @@ static bool define_cfa(struct cfi_machine *m, uint8_t op, struct ebt_bytes *in)
 			return false;
 		s->cfa_offset = (int64_t)u;
 	} else if (op == 0x12 || op == 0x13) {
-		if (!cfi_sleb(in, &i))
+		if (!ebt_bytes_sleb(in, &i))
 			return false;
 		s->cfa_offset = scaled(m, (uint64_t)i);
 	}
@@ -278,16 +331,16 @@ static bool define_cfa(struct cfi_machine *m, uint8_t op, struct ebt_bytes *in)
 static bool define_register(struct cfi_machine *m, uint8_t op, struct ebt_bytes *in)
 {
 	struct cfi_rule rule = { .kind = CFI_RULE_OTHER };
-	uint64_t reg, u;
-	int64_t i;
+	uint64_t reg, u = 0;
+	int64_t i = 0;
+	bool good = true;
 
 	if (!ebt_bytes_varint(in, &reg))
 		return false;
 	switch (op) {
 	case 0x05: /* offset_extended */
 	case 0x2f: /* GNU_negative_offset_extended */
-		if (!ebt_bytes_varint(in, &u))
-			return false;
+		good = ebt_bytes_varint(in, &u);
 		rule = at_offset(scaled(m, op == 0x05 ? u : 0 - u));
 		break;
 	case 0x06: /* restore_extended */
@@ -300,35 +353,30 @@ static bool define_register(struct cfi_machine *m, uint8_t op, struct ebt_bytes 
 		rule.kind = CFI_RULE_SAME;
 		break;
 	case 0x09: /* register */
-		if (!ebt_bytes_varint(in, &u))
-			return false;
+		good = ebt_bytes_varint(in, &u);
 		rule = (struct cfi_rule){ .kind = CFI_RULE_REGISTER, .offset = (int64_t)u };
 		break;
 	case 0x10: /* expression */
 		rule.kind = CFI_RULE_EXPRESSION;
-		if (!take_block(in, &rule.expression))
-			return false;
+		good = take_block(in, &rule.expression);
 		break;
 	case 0x11: /* offset_extended_sf */
-		if (!cfi_sleb(in, &i))
-			return false;
+		good = ebt_bytes_sleb(in, &i);
 		rule = at_offset(scaled(m, (uint64_t)i));
 		break;
 	case 0x14: /* val_offset */
-		if (!ebt_bytes_varint(in, &u))
-			return false;
+		good = ebt_bytes_varint(in, &u);
 		break;
 	case 0x15: /* val_offset_sf */
-		if (!cfi_sleb(in, &i))
-			return false;
+		good = ebt_bytes_sleb(in, &i);
 		break;
 	default: /* 0x16, val_expression */
-		if (!take_block(in, &rule.expression))
-			return false;
+		good = take_block(in, &rule.expression);
 		break;
 	}
-	set_rule(m, reg, rule);
-	return true;
+	if (good)
+		set_rule(m, reg, rule);
+	return good;
 }
 
 /* DW_CFA_advance_loc, 1, 2, 4, MIPS_advance_loc8 and set_loc: *ret_pc is where to. */

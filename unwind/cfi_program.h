@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Call frame instructions (DWARF 5 section 6.4.2) run to unwind rows. */
+/*
+ * Call frame instructions (DWARF 5 section 6.4.2) run to unwind rows, and (cfi_vec.c) the way of
+ * these to a sorted table without repetitions.
+ */
 #ifndef UNWIND_CFI_PROGRAM_H
 #define UNWIND_CFI_PROGRAM_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <linux/types.h>
 
 #include "format/base/bytes.h"
 #include "unwind/cfi.h"
-#include "unwind/cfi_vec.h"
+
+struct cfi_vec {
+	struct cfi_row *rows;
+	size_t n, capacity;
+	bool failed; /* memory ran out */
+	bool full;   /* CFI_MAX_ROWS, and another one was to be added */
+};
+
+void cfi_vec_add(struct cfi_vec *vec, struct cfi_row row);
+void cfi_vec_deinit(struct cfi_vec *vec);
+
+/* Sorts, drops what says nothing new, and hands the rows over. */
+struct ebt_error *cfi_vec_finish(struct cfi_vec *vec, struct cfi_rows *ret);
+
+/* DW_EH_PE_*, the byte that says how a pointer is written: LSB 5.0 core, 10.5.1. */
+enum cfi_encoding {
+	CFI_PE_ABSPTR = 0x00,
+	CFI_PE_FORMAT = 0x0f, /* mask: the size; without the other bits a plain number */
+	CFI_PE_OMIT = 0xff,
+};
+
+/* A pointer at in, which lies in the section. False where it cannot be known here: relative to
+ * text, data or function, or in memory. */
+bool cfi_pointer(const struct cfi_section *section, struct ebt_bytes *in, uint8_t encoding,
+		 uint64_t *ret);
 
 enum cfi_rule_kind {
 	CFI_RULE_NONE, /* nothing said: as the caller left it, for what a row keeps */

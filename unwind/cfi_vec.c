@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sorting and thinning of unwind rows; see cfi_vec.h. */
-#include "unwind/cfi_vec.h"
+/* Sorting and thinning of unwind rows; see cfi_program.h. */
+#include "unwind/cfi_program.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/cleanup.h"
 #include "unwind/elf_headers.h"
 
 /* 10 to 30 MB in the largest programs. More than this would be more rows than CFI_MAX_ROWS. */

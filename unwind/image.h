@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "unwind/cfi.h"
 

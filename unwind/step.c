@@ -3,29 +3,15 @@
 #include "unwind/step.h"
 
 #include <string.h>
-#include <linux/types.h>
 
 #include "format/schema/wire.h"
 #include "unwind/table.h"
-
-/* DWARF numbers. */
-enum { X86_RBP = 6, X86_RSP = 7, ARM_X29 = 29, ARM_X30 = 30, ARM_SP = 31 };
 
 /* A stack is not larger than this: a frame pointer that is farther away is none. */
 #define MAX_FP_DISTANCE (64u << 20)
 
 /* Linux gives 48 bits to who does not ask for more; signatures of pointers are above. */
 #define ARM_ADDRESS ((UINT64_C(1) << 48) - 1)
-
-static unsigned int sp_of(const struct unwind_frame *frame)
-{
-	return frame->arch == CFI_X86_64 ? X86_RSP : ARM_SP;
-}
-
-static unsigned int fp_of(const struct unwind_frame *frame)
-{
-	return frame->arch == CFI_X86_64 ? X86_RBP : ARM_X29;
-}
 
 static bool read_word(const struct unwind_space *space, uint64_t address, uint64_t *ret)
 {
@@ -40,8 +26,8 @@ static uint32_t step_to(struct unwind_frame *frame, uint64_t pc, uint64_t sp, ui
 	if (!pc)
 		return EBT_STOP_ROOT;
 	frame->pc = pc;
-	frame->registers[sp_of(frame)] = sp;
-	frame->registers[fp_of(frame)] = fp;
+	frame->registers[cfi_sp(frame->arch)] = sp;
+	frame->registers[cfi_fp(frame->arch)] = fp;
 	frame->inner = false;
 	frame->caller = true;
 	return EBT_STOP_UNKNOWN;
@@ -50,7 +36,8 @@ static uint32_t step_to(struct unwind_frame *frame, uint64_t pc, uint64_t sp, ui
 /* On both architectures fp points to the caller's fp, and the return address is behind it. */
 static uint32_t step_fp(struct unwind_frame *frame, const struct unwind_space *space)
 {
-	uint64_t fp = frame->registers[fp_of(frame)], sp = frame->registers[sp_of(frame)];
+	uint64_t fp = frame->registers[cfi_fp(frame->arch)],
+		 sp = frame->registers[cfi_sp(frame->arch)];
 	uint64_t record[2];
 
 	if (!fp)
@@ -64,40 +51,24 @@ static uint32_t step_fp(struct unwind_frame *frame, const struct unwind_space *s
 }
 
 /*
- * struct rt_sigframe of arch/x86 without its return address is at sp: a ucontext, whose registers
- * begin at byte 40, in this order of DWARF numbers; rip is the last.
+ * A signal frame, struct rt_sigframe, is at sp. x86, without its return address: a ucontext, whose
+ * registers begin at byte 40, in this order of DWARF numbers; rip is the last. arm64: 128 bytes of
+ * siginfo, a ucontext, in which struct sigcontext is aligned to 16 bytes and begins with the
+ * fault's address; then x0 to x30, sp, pc.
  */
-static bool step_x86_signal(struct unwind_frame *frame, const struct unwind_space *space)
-{
-	static const uint8_t order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7 };
-	uint64_t regs[17];
-
-	if (!space->read(space->arg, frame->registers[X86_RSP] + 40, regs, sizeof(regs)))
-		return false;
-	for (size_t i = 0; i < sizeof(order); i++)
-		frame->registers[order[i]] = regs[i];
-	frame->pc = regs[16];
-	return true;
-}
-
-/* struct rt_sigframe of arch/arm64 is at sp: 128 bytes of siginfo, a ucontext, in which struct
- * sigcontext is aligned to 16 bytes and begins with the fault's address; then x0 to x30, sp, pc. */
-static bool step_arm_signal(struct unwind_frame *frame, const struct unwind_space *space)
-{
-	uint64_t regs[UNWIND_REGISTERS + 1];
-
-	if (!space->read(space->arg, frame->registers[ARM_SP] + 312, regs, sizeof(regs)))
-		return false;
-	memcpy(frame->registers, regs, sizeof(frame->registers));
-	frame->pc = regs[UNWIND_REGISTERS];
-	return true;
-}
-
 static uint32_t step_signal(struct unwind_frame *frame, const struct unwind_space *space)
 {
-	if (frame->arch == CFI_X86_64 ? !step_x86_signal(frame, space)
-				      : !step_arm_signal(frame, space))
+	static const uint8_t order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7 };
+	const bool x86 = frame->arch == CFI_X86_64;
+	const size_t n = x86 ? sizeof(order) : UNWIND_REGISTERS;
+	const uint64_t at = frame->registers[cfi_sp(frame->arch)] + (x86 ? 40 : 312);
+	uint64_t regs[UNWIND_REGISTERS + 1];
+
+	if (!space->read(space->arg, at, regs, (n + 1) * sizeof(*regs)))
 		return EBT_STOP_FAULT;
+	for (size_t i = 0; i < n; i++)
+		frame->registers[x86 ? order[i] : i] = regs[i];
+	frame->pc = regs[n];
 	frame->inner = true;
 	frame->caller = false;
 	return EBT_STOP_UNKNOWN;
@@ -107,35 +78,37 @@ static uint32_t step_signal(struct unwind_frame *frame, const struct unwind_spac
 static uint32_t find_cfa(const struct unwind_frame *frame, const struct unwind_space *space,
 			 const struct cfi_row *row, uint64_t *ret)
 {
-	uint64_t sp = frame->registers[sp_of(frame)], fp = frame->registers[fp_of(frame)];
+	uint64_t sp = frame->registers[cfi_sp(frame->arch)],
+		 fp = frame->registers[cfi_fp(frame->arch)];
 	uint64_t offset = (uint64_t)(row->cfa * 8), base;
 
 	switch (row->op & CFI_OP_MASK) {
 	case CFI_SP:
 	case CFI_RA_REG:
 		*ret = sp + offset;
-		return EBT_STOP_UNKNOWN;
+		break;
 	case CFI_FP:
 		*ret = fp + offset;
-		return EBT_STOP_UNKNOWN;
+		break;
 	case CFI_PLT:
 		*ret = sp + offset + ((frame->pc & 15) >= (uint8_t)row->fp ? 8 : 0);
-		return EBT_STOP_UNKNOWN;
+		break;
 	case CFI_SP_DEREF:
 	case CFI_FP_DEREF:
 		base = (row->op & CFI_OP_MASK) == CFI_SP_DEREF ? sp : fp;
 		if (!read_word(space, base + (uint64_t)((row->cfa >> 4) * 8), ret))
 			return EBT_STOP_FAULT;
 		*ret += (row->cfa & 15) * 8;
-		return EBT_STOP_UNKNOWN;
+		break;
 	case CFI_REG:
 		if (!frame->inner)
 			return EBT_STOP_RULE;
 		*ret = frame->registers[row->fp & 15] + offset;
-		return EBT_STOP_UNKNOWN;
+		break;
 	default:
 		return EBT_STOP_RULE;
 	}
+	return EBT_STOP_UNKNOWN;
 }
 
 /* The caller's frame pointer where the row says so in the usual way. */
@@ -144,7 +117,7 @@ static bool find_fp(const struct unwind_frame *frame, const struct unwind_space 
 {
 	uint64_t offset = (uint64_t)(row->fp * 8);
 
-	*ret = frame->registers[fp_of(frame)];
+	*ret = frame->registers[cfi_fp(frame->arch)];
 	if (row->op & CFI_FP_BY_FP)
 		return read_word(space, *ret + offset, ret);
 	if (!row->fp)
@@ -159,7 +132,7 @@ static uint32_t step_x86(struct unwind_frame *frame, const struct unwind_space *
 			 const struct cfi_row *row, uint64_t cfa)
 {
 	unsigned int op = row->op & CFI_OP_MASK;
-	uint64_t ra, fp = frame->registers[X86_RBP];
+	uint64_t ra, fp = frame->registers[CFI_X86_RBP];
 
 	if (op == CFI_RA_REG) {
 		if (!frame->inner)
@@ -167,7 +140,7 @@ static uint32_t step_x86(struct unwind_frame *frame, const struct unwind_space *
 		return step_to(frame, frame->registers[row->fp & 15], cfa, fp);
 	}
 	/* A frame that does not grow would be walked for ever. */
-	if (cfa <= frame->registers[X86_RSP])
+	if (cfa <= frame->registers[CFI_X86_RSP])
 		return EBT_STOP_LOOP;
 	if (!read_word(space, cfa - 8, &ra))
 		return EBT_STOP_FAULT;
@@ -179,7 +152,7 @@ static uint32_t step_x86(struct unwind_frame *frame, const struct unwind_space *
 static uint32_t step_arm(struct unwind_frame *frame, const struct unwind_space *space,
 			 const struct cfi_row *row, uint64_t cfa)
 {
-	uint64_t sp = frame->registers[ARM_SP], fp = frame->registers[ARM_X29], record[2];
+	uint64_t sp = frame->registers[CFI_ARM_SP], fp = frame->registers[CFI_ARM_X29], record[2];
 
 	if (row->op & CFI_RA_LR) {
 		/* A leaf's frame may be empty. */
@@ -189,7 +162,7 @@ static uint32_t step_arm(struct unwind_frame *frame, const struct unwind_space *
 			return EBT_STOP_LOOP;
 		if (!find_fp(frame, space, row, cfa, &fp))
 			return EBT_STOP_FAULT;
-		return step_to(frame, frame->registers[ARM_X30], cfa, fp);
+		return step_to(frame, frame->registers[CFI_ARM_X30], cfa, fp);
 	}
 	if (cfa <= sp)
 		return EBT_STOP_LOOP;

@@ -2,7 +2,6 @@
 /* A bounded queue of images and a thread behind it; see builder.h. */
 #include "record/unwind/builder.h"
 
-#include <linux/types.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

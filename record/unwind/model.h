@@ -8,7 +8,6 @@
 #ifndef RECORD_UNWIND_MODEL_H
 #define RECORD_UNWIND_MODEL_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

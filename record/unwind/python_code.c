@@ -3,7 +3,6 @@
  * From what a BPF program read of a code object to a row of table interp_code. Text becomes UTF-8;
  * a long line table is read again, whole, if the process is still there.
  */
-#include <linux/types.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

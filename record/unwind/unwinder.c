@@ -3,7 +3,6 @@
 #include "record/unwind/unwinder.h"
 
 #include <bpf/bpf.h>
-#include <linux/types.h>
 #include <stdlib.h>
 
 #include "record/bpf/unwind_maps.h"

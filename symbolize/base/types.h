@@ -141,6 +141,13 @@ struct sym_parameters {
  * Does entry i of a stack stand for nothing by itself? It is the function of an interpreter, and
  * what that ran follows.
  */
-bool sym_is_shown_by_next(const struct ebt_stack *stack, uint32_t i);
+static inline bool sym_is_shown_by_next(const struct ebt_stack *stack, uint32_t i)
+{
+	const uint64_t *entry = stack->addresses + i;
+
+	return stack->attrs & EBT_STACK_USER && i + 1 < stack->n &&
+	       !(entry[0] & EBT_ENTRY_INTERP) && entry[1] & EBT_ENTRY_INTERP &&
+	       !(entry[1] & EBT_ENTRY_BESIDE);
+}
 
 #endif

@@ -3,7 +3,6 @@
 #include "symbolize/elf/elffile.h"
 
 #include <elfutils/libdwelf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <linux/magic.h>

@@ -2,7 +2,6 @@
 /* Functions by address; see symtab.h. */
 #include "symbolize/elf/symtab.h"
 
-#include <gelf.h>
 #include <lzma.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
 #include "symbolize/runtimes/python.h"
 
 #include <inttypes.h>
-#include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
