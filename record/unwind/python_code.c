@@ -27,28 +27,15 @@ bool python_is_code(const void *record, size_t len)
 
 static size_t put_utf8(uint32_t c, char *out)
 {
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
+	size_t n;
+
 	if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
 		c = 0xfffd;
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 63));
-		out[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 63));
-	out[2] = (char)(0x80 | (c >> 6 & 63));
-	out[3] = (char)(0x80 | (c & 63));
-	return 4;
+	n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = n - 1; i; i--, c >>= 6)
+		out[i] = (char)(0x80 | (c & 63));
+	out[0] = (char)(n == 1 ? c : 0xff << (8 - n) | c);
+	return n;
 }
 
 /* Adds a str as far as it is here; what is missing is shown as an ellipsis. */
@@ -63,16 +50,10 @@ static void add_text(struct ebt_record *out, size_t offset, const struct ebrec_p
 		return;
 	n = room / text->width < text->chars ? room / text->width : text->chars;
 	for (size_t i = 0; i < n; i++) {
-		uint16_t c2;
-		uint32_t c4 = data[i];
+		uint32_t c = 0; /* machines that this runs on are little-endian */
 
-		if (text->width == 2) {
-			memcpy(&c2, data + 2 * i, sizeof(c2));
-			c4 = c2;
-		} else if (text->width == 4) {
-			memcpy(&c4, data + 4 * i, sizeof(c4));
-		}
-		len += put_utf8(c4, utf8 + len);
+		memcpy(&c, data + text->width * i, text->width);
+		len += put_utf8(c, utf8 + len);
 	}
 	if (n < text->chars) {
 		memcpy(utf8 + len, more, sizeof(more) - 1);
@@ -154,12 +135,10 @@ struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record,
 	add_text(&out, offsetof(struct ebt_wire_interp_code, file), &code->file, code->file_data,
 		 sizeof(code->file_data));
 	whole = read_lines(code, len - head);
-	if (whole)
-		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines), whole,
-				 code->lines);
-	else if (len > head)
+	if (whole || len > head)
 		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines),
-				 code->lines_data, len - head);
+				 whole ? whole : code->lines_data,
+				 whole ? code->lines : len - head);
 	err = ebt_record_add(&out, stream);
 	ebt_record_deinit(&out);
 	return err;

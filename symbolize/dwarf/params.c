@@ -72,25 +72,11 @@ static struct type type_of(struct info_state *state, const Dwarf_Die *from)
 
 /* --- types as text --- */
 
-static const char *keyword(int tag)
-{
-	switch (tag) {
-	case DW_TAG_structure_type:
-		return "struct ";
-	case DW_TAG_union_type:
-		return "union ";
-	case DW_TAG_enumeration_type:
-		return "enum ";
-	default:
-		return "";
-	}
-}
-
 /* As in C, from the right to the left; what is longer than there is room for is cut. */
 static void write_type(struct info_state *state, const Dwarf_Die *from, char *ret, size_t size)
 {
 	char behind[64] = "", copy[sizeof(behind)];
-	const char *word = "void", *before = "";
+	const char *first = "const ", *word = "void", *before = "", *rest = behind;
 	Dwarf_Die die = *from;
 
 	for (int hop = 0; hop < MAX_HOPS && dwarf_hasattr(&die, DW_AT_type); hop++) {
@@ -111,7 +97,10 @@ static void write_type(struct info_state *state, const Dwarf_Die *from, char *re
 			word = "function";
 			break;
 		} else if (name || !is_transparent(tag)) {
-			before = keyword(tag);
+			before = tag == DW_TAG_structure_type	  ? "struct "
+				 : tag == DW_TAG_union_type	  ? "union "
+				 : tag == DW_TAG_enumeration_type ? "enum "
+								  : "";
 			word = name ? name : "(unnamed)";
 			break;
 		}
@@ -119,11 +108,11 @@ static void write_type(struct info_state *state, const Dwarf_Die *from, char *re
 		snprintf(behind, sizeof(behind), "%s%.*s", sign, (int)sizeof(copy) - 8, copy);
 	}
 	/* What is const is what stands before the first pointer. */
-	if (!strncmp(behind, "const ", 6))
-		snprintf(ret, size, "const %s%s%s%s", before, word, behind[6] ? " " : "",
-			 behind + 6);
+	if (!strncmp(behind, first, strlen(first)))
+		rest += strlen(first);
 	else
-		snprintf(ret, size, "%s%s%s%s", before, word, *behind ? " " : "", behind);
+		first = "";
+	snprintf(ret, size, "%s%s%s%s%s", first, before, word, *rest ? " " : "", rest);
 }
 
 /* --- parameters --- */
@@ -205,50 +194,56 @@ static int registers_of(const struct type *type, enum language language)
 	}
 }
 
-static void fill(struct info_state *state, Dwarf_Die *die, const struct type *type,
+/* A function under way. */
+struct reading {
+	struct info_state *state;
+	enum language language;
+	uint32_t position; /* of the last register that is taken */
+	struct sym_parameters *ret;
+};
+
+static void fill(const struct reading *r, Dwarf_Die *die, const struct type *type,
 		 struct sym_parameter *ret)
 {
-	const char *name = dwarf_string_at(state, die, DW_AT_name);
+	const char *name = dwarf_string_at(r->state, die, DW_AT_name);
 
 	snprintf(ret->name, sizeof(ret->name), "%s", name ? name : "");
-	write_type(state, die, ret->type, sizeof(ret->type));
+	write_type(r->state, die, ret->type, sizeof(ret->type));
 	ret->value = value_of(type);
 	ret->size =
 		type->size == 1 || type->size == 2 || type->size == 4 ? (uint32_t)type->size : 8;
 }
 
 /* Returns false where it is not known in which registers later ones are. */
-static bool add(struct info_state *state, enum language language, Dwarf_Die *die,
-		uint32_t *position, struct sym_parameters *ret)
+static bool add(struct reading *r, Dwarf_Die *die)
 {
-	struct type type = type_of(state, die);
-	int n = type.known ? registers_of(&type, language) : -1;
+	struct type type = type_of(r->state, die);
+	int n = type.known ? registers_of(&type, r->language) : -1;
 
-	if (n < 0 || ret->n == SYM_MAX_PARAMETERS)
+	if (n < 0 || r->ret->n == SYM_MAX_PARAMETERS)
 		return false;
-	fill(state, die, &type, &ret->list[ret->n]);
-	ret->list[ret->n++].position = n ? ++*position : 0;
+	fill(r, die, &type, &r->ret->list[r->ret->n]);
+	r->ret->list[r->ret->n++].position = n ? ++r->position : 0;
 	return true;
 }
 
 /* What a function gives back; false: not known. Large things are written to where its first
  * register points to. */
-static bool read_result(struct info_state *state, enum language language, Dwarf_Die *function,
-			uint32_t *position, struct sym_parameters *ret)
+static bool read_result(struct reading *r, Dwarf_Die *function)
 {
-	struct type type = type_of(state, function);
-	int n = type.known && type.tag ? registers_of(&type, language) : 0;
+	struct type type = type_of(r->state, function);
+	int n = type.known && type.tag ? registers_of(&type, r->language) : 0;
 
 	/* Small ones come in registers, in whichever. */
-	if (!type.known || (n < 0 && language == LANGUAGE_CXX && type.size <= 16))
+	if (!type.known || (n < 0 && r->language == LANGUAGE_CXX && type.size <= 16))
 		return false;
-	fill(state, function, &type, &ret->result);
-	*ret->result.name = '\0';
-	ret->returns = n != 0;
+	fill(r, function, &type, &r->ret->result);
+	*r->ret->result.name = '\0';
+	r->ret->returns = n != 0;
 #if !defined(__aarch64__)
 	if (is_composite(&type) && (type.by_pointer || type.size > 16)) {
-		++*position;
-		ret->returns = true;
+		r->position++;
+		r->ret->returns = true;
 	}
 #endif
 	return true;
@@ -257,8 +252,7 @@ static bool read_result(struct info_state *state, enum language language, Dwarf_
 void dwarf_params_read(struct info_state *state, Dwarf_Die *function, struct sym_parameters *ret)
 {
 	Dwarf_Die die = *function, child;
-	enum language language = language_of(function);
-	uint32_t position = 0;
+	struct reading r = { .state = state, .language = language_of(function), .ret = ret };
 
 	*ret = (struct sym_parameters){ 0 };
 	/* A function that is inlined elsewhere has its parameters there, in their order. */
@@ -267,7 +261,7 @@ void dwarf_params_read(struct info_state *state, Dwarf_Die *function, struct sym
 	/* The definition of a method leaves its type to the class. */
 	if (!dwarf_hasattr(&child, DW_AT_type))
 		dwarf_follow(state, &child, DW_AT_specification);
-	if (language == LANGUAGE_OTHER || !read_result(state, language, &child, &position, ret))
+	if (r.language == LANGUAGE_OTHER || !read_result(&r, &child))
 		return;
 	ret->known = true;
 	ret->whole = true;
@@ -277,8 +271,7 @@ void dwarf_params_read(struct info_state *state, Dwarf_Die *function, struct sym
 		int tag = dwarf_tag(&child);
 
 		if (tag == DW_TAG_unspecified_parameters ||
-		    (tag == DW_TAG_formal_parameter &&
-		     !add(state, language, &child, &position, ret))) {
+		    (tag == DW_TAG_formal_parameter && !add(&r, &child))) {
 			ret->whole = false;
 			return;
 		}

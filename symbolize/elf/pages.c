@@ -352,9 +352,17 @@ static struct ebt_error *place_sections(struct opening *o, bool *ret_good)
 		pages->unpacked = unpack_file();
 	for (size_t i = 0; i < o->n && *ret_good; i++) {
 		const struct page_section *s = &o->sections[i];
-		struct unpack_from from = { pages->fd, o->file->image, s->offset, s->packed,
-					    s->method };
-		struct unpack_to to = { NULL, pages->unpacked, at - boundary(pages), s->size };
+		struct unpack section = {
+			.method = s->method,
+			.in_fd = pages->fd,
+			.in = o->file->image,
+			.in_offset = s->offset,
+			.in_size = s->packed,
+			.out_fd = pages->unpacked,
+			.out = pages->unpacked < 0 ? pages->base + boundary(pages) : NULL,
+			.out_offset = at - boundary(pages),
+			.out_size = s->size,
+		};
 		struct ebt_error *err;
 
 		if (s->number == PAGES_N_SECTIONS || !s->size) {
@@ -365,11 +373,7 @@ static struct ebt_error *place_sections(struct opening *o, bool *ret_good)
 		pages->sections[s->number].size = s->size;
 		if (!s->is_packed)
 			continue;
-		if (pages->unpacked < 0) {
-			to.memory = pages->base;
-			to.offset = at;
-		}
-		err = unpack_section(&from, &to, ret_good);
+		err = unpack_section(&section, ret_good);
 		if (err)
 			return err;
 		*ret_good = *ret_good && write_header(o, s, at, s->size);

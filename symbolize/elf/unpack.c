@@ -12,31 +12,25 @@
 
 #define STEP (256u << 10)
 
-/* One section under way. */
+/* A section under way; offset and size move on. */
 struct unpack_job {
-	const struct unpack_from *from;
-	const struct unpack_to *to;
-	uint64_t read, written;
-	char *in, *out; /* out: only where it goes to a file */
+	struct unpack *s;
+	char *in, *out; /* room for a piece; out: where it goes to a file */
 };
 
 /* The next piece of what is packed; false at its end. */
 static bool next_in(struct unpack_job *job, const char **ret, size_t *ret_len)
 {
-	uint64_t left = job->from->size - job->read, at = job->from->offset + job->read;
-	ssize_t n = left < STEP ? (ssize_t)left : STEP;
+	struct unpack *s = job->s;
+	ssize_t n = s->in_size < STEP ? (ssize_t)s->in_size : STEP;
 
-	if (!left)
-		return false;
-	if (job->from->fd < 0) {
-		*ret = job->from->memory + at;
-	} else {
-		n = pread(job->from->fd, job->in, (size_t)n, (off_t)at);
-		*ret = job->in;
-	}
+	*ret = s->in_fd < 0 ? s->in + s->in_offset : job->in;
+	if (n && s->in_fd >= 0)
+		n = pread(s->in_fd, job->in, (size_t)n, (off_t)s->in_offset);
 	if (n <= 0)
 		return false;
-	job->read += (uint64_t)n;
+	s->in_offset += (uint64_t)n;
+	s->in_size -= (uint64_t)n;
 	*ret_len = (size_t)n;
 	return true;
 }
@@ -44,38 +38,36 @@ static bool next_in(struct unpack_job *job, const char **ret, size_t *ret_len)
 /* Where the next bytes go, and how many may. */
 static char *next_out(const struct unpack_job *job, size_t *ret_len)
 {
-	uint64_t left = job->to->size - job->written;
-
-	*ret_len = left < STEP ? (size_t)left : STEP;
-	return job->to->memory ? job->to->memory + job->to->offset + job->written : job->out;
+	*ret_len = job->s->out_size < STEP ? (size_t)job->s->out_size : STEP;
+	return job->s->out ? job->s->out + job->s->out_offset : job->out;
 }
 
 static bool put_out(struct unpack_job *job, size_t len)
 {
+	struct unpack *s = job->s;
 	const char *p = job->out;
-	uint64_t at = job->to->offset + job->written;
 
-	job->written += len;
-	while (!job->to->memory && len) {
-		ssize_t n = pwrite(job->to->fd, p, len, (off_t)at);
+	while (len) {
+		ssize_t n = s->out ? (ssize_t)len : pwrite(s->out_fd, p, len, (off_t)s->out_offset);
 
 		if (n <= 0)
 			return false;
 		p += n;
-		at += (uint64_t)n;
+		s->out_offset += (uint64_t)n;
+		s->out_size -= (uint64_t)n;
 		len -= (size_t)n;
 	}
 	return true;
 }
 
-static bool inflate_all(struct unpack_job *job)
+static void inflate_all(struct unpack_job *job)
 {
 	z_stream stream = { 0 };
 	int status = inflateInit(&stream);
 	const char *in;
 	size_t len, room;
 
-	while (status == Z_OK && job->written < job->to->size) {
+	while (status == Z_OK && job->s->out_size) {
 		if (!stream.avail_in) {
 			if (!next_in(job, &in, &len))
 				break;
@@ -89,16 +81,15 @@ static bool inflate_all(struct unpack_job *job)
 			break;
 	}
 	inflateEnd(&stream);
-	return job->written == job->to->size;
 }
 
-static bool zstd_all(struct unpack_job *job)
+static void zstd_all(struct unpack_job *job)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	ZSTD_inBuffer in = { 0 };
 	const char *data;
 
-	while (stream && job->written < job->to->size) {
+	while (stream && job->s->out_size) {
 		ZSTD_outBuffer out = { 0 };
 		size_t status;
 
@@ -114,19 +105,21 @@ static bool zstd_all(struct unpack_job *job)
 			break;
 	}
 	ZSTD_freeDStream(stream);
-	return job->written == job->to->size;
 }
 
-struct ebt_error *unpack_section(const struct unpack_from *from, const struct unpack_to *to,
-				 bool *ret_good)
+struct ebt_error *unpack_section(struct unpack *section, bool *ret_good)
 {
 	_cleanup_free_ char *buffer = malloc(2 * STEP);
-	struct unpack_job job = { .from = from, .to = to, .in = buffer };
+	struct unpack_job job = { .s = section, .in = buffer };
 
 	if (!buffer)
 		return &ebt_enomem;
 	job.out = buffer + STEP;
-	*ret_good = from->method == UNPACK_ZLIB ? inflate_all(&job) : zstd_all(&job);
+	if (section->method == UNPACK_ZLIB)
+		inflate_all(&job);
+	else
+		zstd_all(&job);
+	*ret_good = !section->out_size;
 	return NULL;
 }
 

@@ -10,22 +10,19 @@
 
 enum unpack_method { UNPACK_ZLIB, UNPACK_ZSTD };
 
-struct unpack_from {
-	int fd;		    /* -1: */
-	const char *memory; /* of the whole file */
-	uint64_t offset, size;
+/* One section; unpack_section() changes it. */
+struct unpack {
 	enum unpack_method method;
-};
-
-struct unpack_to {
-	char *memory; /* NULL: to the file */
-	int fd;
-	uint64_t offset, size; /* which must be what it unpacks to */
+	int in_fd;	/* -1: from memory */
+	const char *in; /* the memory, of the whole file */
+	uint64_t in_offset, in_size;
+	int out_fd;
+	char *out;		       /* NULL: to the file */
+	uint64_t out_offset, out_size; /* size must be what it unpacks to */
 };
 
 /* *ret_good false: the section is not what it says, or the file cannot be written. */
-struct ebt_error *unpack_section(const struct unpack_from *from, const struct unpack_to *to,
-				 bool *ret_good);
+struct ebt_error *unpack_section(struct unpack *section, bool *ret_good);
 
 /* A file without a name, on disk, where there is room for many bytes. -1: there is none. */
 int unpack_file(void);

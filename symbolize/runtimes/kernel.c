@@ -83,15 +83,6 @@ DEFINE_CLEANUP(struct kernel *, kernel_destroy);
 
 /* --- copies of kallsyms --- */
 
-static struct ebt_error *add_symbol(struct kallsyms_copy *copy, const struct ksym *sym)
-{
-	struct ebt_error *err = ebt_array_reserve(&copy->syms, copy->n, &copy->capacity);
-
-	if (!err)
-		copy->syms[copy->n++] = *sym;
-	return err;
-}
-
 /* "ffffffff81000000 T _text\t[module]": false where a line is none of these, or is no address. */
 static bool parse_line(const char *text, const char *line, const char *end, struct ksym *ret)
 {
@@ -189,9 +180,10 @@ static struct ebt_error *parse_kallsyms(struct kallsyms_copy *copy, size_t len, 
 			end = limit;
 		if (!parse_line(copy->text, line, end, &sym))
 			continue;
-		err = add_symbol(copy, &sym);
+		err = ebt_array_reserve(&copy->syms, copy->n, &copy->capacity);
 		if (err)
 			return err;
+		copy->syms[copy->n++] = sym;
 	}
 	finish_symbols(copy);
 	return NULL;
