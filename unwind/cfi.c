@@ -14,7 +14,7 @@ struct parser {
 	const struct cfi_section *section;
 	enum cfi_arch arch;
 	uint64_t base;
-	struct cfi_vec rows;
+	struct cfi_vec *rows;
 	struct cfi_stats stats;
 	/* The last CIE, kept because neighbours share it. */
 	struct cfi_cie cie;
@@ -194,7 +194,7 @@ static bool read_fde(struct parser *p, const struct cfi_entry *entry)
 		return true;
 	range.start = start - p->base;
 	range.end = range.start + length;
-	return cfi_run(cie, in, range, &p->rows, &p->stats.unsupported);
+	return cfi_run(cie, in, range, p->rows, &p->stats.unsupported);
 }
 
 /*
@@ -223,7 +223,7 @@ static struct ebt_error *parse_section(struct parser *p)
 
 	p->have_cie = false;
 	p->work = 0;
-	while (!p->rows.failed && !p->rows.full) {
+	while (!p->rows->failed && !p->rows->full) {
 		if (!p->section->ends_at_zero)
 			skip_terminators(&in);
 		if (!next_entry(p, &in, &entry))
@@ -241,15 +241,11 @@ static struct ebt_error *parse_section(struct parser *p)
 	return NULL;
 }
 
-static void parser_deinit(struct parser *p)
-{
-	cfi_vec_deinit(&p->rows);
-}
-
 struct ebt_error *cfi_parse(const struct cfi_section *sections, size_t n, enum cfi_arch arch,
 			    uint64_t base, struct cfi_rows *ret, struct cfi_stats *ret_stats)
 {
-	_cleanup_(parser_deinit) struct parser p = { .arch = arch, .base = base };
+	_cleanup_(cfi_vec_deinit) struct cfi_vec rows = { 0 };
+	struct parser p = { .arch = arch, .base = base, .rows = &rows };
 	struct ebt_error *err;
 
 	for (size_t i = 0; i < n; i++) {
@@ -260,7 +256,7 @@ struct ebt_error *cfi_parse(const struct cfi_section *sections, size_t n, enum c
 	}
 	if (ret_stats)
 		*ret_stats = p.stats;
-	return cfi_vec_finish(&p.rows, ret);
+	return cfi_vec_finish(&rows, ret);
 }
 
 void cfi_rows_deinit(struct cfi_rows *rows)

@@ -30,7 +30,6 @@ struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 				       struct unwind_model *past, struct unwind_spaces **ret)
 {
 	_cleanup_(unwind_spaces_destroyp) struct unwind_spaces *s = calloc(1, sizeof(*s));
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *entries;
 
 	if (!s)
@@ -40,7 +39,7 @@ struct ebt_error *unwind_spaces_create(const struct unwind_spaces_maps *maps,
 	s->room.unit = UINT32_MAX;
 	if (!unwind_slots_give(&s->room, maps->first, maps->n - maps->first, 0))
 		return &ebt_enomem;
-	s->bytes = (maps->n * sizeof(*s->entries) + page - 1) & ~(page - 1);
+	s->bytes = maps->n * sizeof(*s->entries);
 	entries = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings_fd, 0);
 	if (entries == MAP_FAILED)
 		return ebt_error_errno(errno, "cannot map the mappings of the BPF programs");

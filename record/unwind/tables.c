@@ -51,7 +51,6 @@ struct unwind_tables {
 	const struct ebrec_bpf *skel;
 	struct ebrec_unwind_page *pages;
 	struct ebrec_unwind_table *tables;
-	size_t pages_bytes, tables_bytes;
 	struct unwind_table *placed; /* their rows are those of the maps, where they are there */
 	struct table_state *states;
 	uint32_t n_tables, n_wanted;
@@ -77,19 +76,17 @@ void unwind_tables_configure(struct ebrec_bpf *skel, uint64_t bytes)
 	bpf_map__set_max_entries(skel->maps.unwind_tables, MAX_TABLES);
 }
 
-static void *map_array(const struct bpf_map *map, size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 static size_t map_bytes(const struct bpf_map *map)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+}
 
-	return ((size_t)bpf_map__max_entries(map) * bpf_map__value_size(map) + page - 1) &
-	       ~(page - 1);
+static void *map_array(const struct bpf_map *map)
+{
+	void *memory =
+		mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
 struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwind_tables **ret)
@@ -104,10 +101,8 @@ struct ebt_error *unwind_tables_create(const struct ebrec_bpf *skel, struct unwi
 	t->page_room.unit = UINT32_MAX;
 	if (!unwind_slots_give(&t->page_room, 0, bpf_map__max_entries(skel->maps.unwind_pages), 0))
 		return &ebt_enomem;
-	t->pages_bytes = map_bytes(skel->maps.unwind_pages);
-	t->tables_bytes = map_bytes(skel->maps.unwind_tables);
-	t->pages = map_array(skel->maps.unwind_pages, t->pages_bytes);
-	t->tables = map_array(skel->maps.unwind_tables, t->tables_bytes);
+	t->pages = map_array(skel->maps.unwind_pages);
+	t->tables = map_array(skel->maps.unwind_tables);
 	t->placed = calloc(MAX_TABLES, sizeof(*t->placed));
 	t->states = calloc(MAX_TABLES, sizeof(*t->states));
 	t->builder = unwind_builder_create();
@@ -132,9 +127,9 @@ void unwind_tables_destroy(struct unwind_tables *t)
 	if (t->rows)
 		munmap(t->rows, t->max_chunks * CHUNK_BYTES);
 	if (t->pages)
-		munmap(t->pages, t->pages_bytes);
+		munmap(t->pages, map_bytes(t->skel->maps.unwind_pages));
 	if (t->tables)
-		munmap(t->tables, t->tables_bytes);
+		munmap(t->tables, map_bytes(t->skel->maps.unwind_tables));
 	keymap_deinit(&t->keys);
 	for (uint32_t i = 0; i < t->n_tables; i++) {
 		free(t->placed[i].pages);

@@ -7,7 +7,6 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
-#include "symbolize/dwarf/units.h"
 
 /* Blocks and calls within each other. Template-heavy C++ reaches 60. */
 #define MAX_NEST 256

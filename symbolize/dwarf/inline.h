@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "symbolize/dwarf/budget.h"
+#include "symbolize/dwarf/units.h"
 
 struct dwarf_inlines;
 

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
-#include "symbolize/dwarf/budget.h"
 #include "symbolize/dwarf/units.h"
 
 struct dwarf_lines;

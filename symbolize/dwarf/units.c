@@ -296,18 +296,10 @@ static struct ebt_error *read_ranges(struct dwarf_units *units, Dwarf *dwarf)
 	return err;
 }
 
-/* What is small, and read here and there. */
-static void read_small_sections(struct dwarf_units *units)
-{
-	static const enum pages_section sections[] = { PAGES_ABBREV, PAGES_RANGES, PAGES_RNGLISTS,
-						       PAGES_ADDR, PAGES_STR_OFFSETS };
-
-	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-		pages_need_section(units->pages, sections[i]);
-}
-
 static struct ebt_error *open_file(const struct elf_file *file, struct dwarf_units **ret)
 {
+	static const enum pages_section small[] = { PAGES_ABBREV, PAGES_RANGES, PAGES_RNGLISTS,
+						    PAGES_ADDR, PAGES_STR_OFFSETS };
 	_cleanup_(dwarf_units_destroyp) struct dwarf_units *units = calloc(1, sizeof(*units));
 	struct ebt_error *err;
 
@@ -319,7 +311,9 @@ static struct ebt_error *open_file(const struct elf_file *file, struct dwarf_uni
 	err = pages_create(file, &units->pages);
 	if (err || !units->pages)
 		return err;
-	read_small_sections(units);
+	/* What is read here and there. */
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		pages_need_section(units->pages, small[i]);
 	err = read_heads(units);
 	if (!err)
 		*ret = take_ptr(units);

@@ -359,8 +359,7 @@ static struct ebt_error *place_sections(struct opening *o, bool *ret_good)
 			.in_offset = s->offset,
 			.in_size = s->packed,
 			.out_fd = pages->unpacked,
-			.out = pages->unpacked < 0 ? pages->base + boundary(pages) : NULL,
-			.out_offset = at - boundary(pages),
+			.out = pages->unpacked < 0 ? pages->base + at : NULL,
 			.out_size = s->size,
 		};
 		struct ebt_error *err;

@@ -9,10 +9,11 @@
 #include <zstd.h>
 
 #include "format/base/cleanup.h"
+#include "format/base/pread.h"
 
 #define STEP (256u << 10)
 
-/* A section under way; offset and size move on. */
+/* A section under way: places move on, sizes are what is left. */
 struct unpack_job {
 	struct unpack *s;
 	char *in, *out; /* room for a piece; out: where it goes to a file */
@@ -39,24 +40,18 @@ static bool next_in(struct unpack_job *job, const char **ret, size_t *ret_len)
 static char *next_out(const struct unpack_job *job, size_t *ret_len)
 {
 	*ret_len = job->s->out_size < STEP ? (size_t)job->s->out_size : STEP;
-	return job->s->out ? job->s->out + job->s->out_offset : job->out;
+	return job->s->out ? job->s->out : job->out;
 }
 
 static bool put_out(struct unpack_job *job, size_t len)
 {
 	struct unpack *s = job->s;
-	const char *p = job->out;
 
-	while (len) {
-		ssize_t n = s->out ? (ssize_t)len : pwrite(s->out_fd, p, len, (off_t)s->out_offset);
-
-		if (n <= 0)
-			return false;
-		p += n;
-		s->out_offset += (uint64_t)n;
-		s->out_size -= (uint64_t)n;
-		len -= (size_t)n;
-	}
+	if (s->out)
+		s->out += len;
+	else if (!ebt_write(s->out_fd, job->out, len))
+		return false;
+	s->out_size -= len;
 	return true;
 }
 

@@ -16,9 +16,9 @@ struct unpack {
 	int in_fd;	/* -1: from memory */
 	const char *in; /* the memory, of the whole file */
 	uint64_t in_offset, in_size;
+	char *out; /* NULL: to the file, behind what was written last */
 	int out_fd;
-	char *out;		       /* NULL: to the file */
-	uint64_t out_offset, out_size; /* size must be what it unpacks to */
+	uint64_t out_size; /* which must be what it unpacks to */
 };
 
 /* *ret_good false: the section is not what it says, or the file cannot be written. */

@@ -164,19 +164,13 @@ static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 	return NULL;
 }
 
-static struct ebt_error *read_codes(struct python *p, struct ebt_reader *reader)
+struct ebt_error *python_create(struct ebt_reader *reader, struct funcs *funcs, struct python **ret)
 {
-	const struct ebt_want want = {
+	static const struct ebt_want want = {
 		EBT_T_interp_code,
 		EBT_COLS(interp_code, id, first_line, name, file, lines),
 	};
-	const struct ebt_query query = { &want, 1, 0, 0, 0 };
-
-	return ebt_read_rows(reader, &query, add_code, p);
-}
-
-struct ebt_error *python_create(struct ebt_reader *reader, struct funcs *funcs, struct python **ret)
-{
+	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(python_destroyp) struct python *p = calloc(1, sizeof(*p));
 	struct ebt_error *err;
 
@@ -184,7 +178,7 @@ struct ebt_error *python_create(struct ebt_reader *reader, struct funcs *funcs, 
 		return &ebt_enomem;
 	p->funcs = funcs;
 	ebt_arena_init(&p->arena, MAX_BYTES);
-	err = read_codes(p, reader);
+	err = ebt_read_rows(reader, &query, add_code, p);
 	if (err)
 		return err;
 	*ret = take_ptr(p);
