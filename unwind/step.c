@@ -2,7 +2,6 @@
 /* Stepping through stack frames; see step.h, and cfi_row.h for what rows mean. */
 #include "unwind/step.h"
 
-
 #include "format/schema/wire.h"
 #include "unwind/table.h"
 

@@ -448,10 +448,9 @@ void unwind_tables_remember(struct unwind_tables *t, uint32_t number, const stru
 	source = &t->states[number].source;
 	path = (char *)source->path;
 	if (!path || source->path_len != m->path_len || memcmp(path, m->path, m->path_len)) {
-		path = malloc(m->path_len);
+		path = strndup(m->path, m->path_len);
 		if (!path)
 			return;
-		memcpy(path, m->path, m->path_len);
 		free((char *)source->path);
 	}
 	*source = *m;

@@ -128,29 +128,24 @@ static struct ebt_error *demangle_d(const char *name, size_t len, char **ret)
 
 struct ebt_error *sym_demangle(const char *name, size_t len, char **ret)
 {
-	_cleanup_free_ char *mangled = strndup(name, len);
-	_cleanup_free_ struct output *out = NULL;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *mangled = strndup(name, len), *text = NULL;
+	struct output out = { 0 };
 
 	if (!mangled)
 		return &ebt_enomem;
 	len = strlen(mangled);
 	if (is_d(mangled, len))
 		return demangle_d(mangled, len, ret);
-	if (!is_mangled(mangled, len)) {
-		*ret = take_ptr(mangled);
-		return NULL;
+	if (is_mangled(mangled, len)) {
+		out.text = text = malloc(MAX_DEMANGLED + 1);
+		if (!text)
+			return &ebt_enomem;
+		if (demangle_into(mangled, &out)) {
+			text[out.len] = '\0';
+			*ret = strdup(text);
+			return *ret ? NULL : &ebt_enomem;
+		}
 	}
-	out = calloc(1, sizeof(*out));
-	text = malloc(MAX_DEMANGLED + 1);
-	if (!out || !text)
-		return &ebt_enomem;
-	out->text = text;
-	if (!demangle_into(mangled, out)) {
-		*ret = take_ptr(mangled);
-		return NULL;
-	}
-	text[out->len] = '\0';
-	*ret = strdup(text);
-	return *ret ? NULL : &ebt_enomem;
+	*ret = take_ptr(mangled);
+	return NULL;
 }

@@ -99,11 +99,10 @@ static bool read_form(struct header *header, uint64_t form, const char **string,
 	case DW_FORM_block:
 		return ebt_bytes_varint(&header->in, &n) && ebt_bytes_skip(&header->in, n);
 	case DW_FORM_data4:
-		return ebt_bytes_skip(&header->in, 4);
 	case DW_FORM_data8:
-		return ebt_bytes_skip(&header->in, 8);
 	case DW_FORM_data16:
-		return ebt_bytes_skip(&header->in, 16);
+		n = form == DW_FORM_data4 ? 4 : form == DW_FORM_data8 ? 8 : 16;
+		return ebt_bytes_skip(&header->in, n);
 	default:
 		return false;
 	}
