@@ -195,14 +195,14 @@ static int registers_of(const struct type *type, enum language language)
 }
 
 /* A function under way. */
-struct reading {
+struct signature {
 	struct info_state *state;
 	enum language language;
 	uint32_t position; /* of the last register that is taken */
 	struct sym_parameters *ret;
 };
 
-static void fill(const struct reading *r, Dwarf_Die *die, const struct type *type,
+static void fill(const struct signature *r, Dwarf_Die *die, const struct type *type,
 		 struct sym_parameter *ret)
 {
 	const char *name = dwarf_string_at(r->state, die, DW_AT_name);
@@ -215,7 +215,7 @@ static void fill(const struct reading *r, Dwarf_Die *die, const struct type *typ
 }
 
 /* Returns false where it is not known in which registers later ones are. */
-static bool add(struct reading *r, Dwarf_Die *die)
+static bool add(struct signature *r, Dwarf_Die *die)
 {
 	struct type type = type_of(r->state, die);
 	int n = type.known ? registers_of(&type, r->language) : -1;
@@ -229,7 +229,7 @@ static bool add(struct reading *r, Dwarf_Die *die)
 
 /* What a function gives back; false: not known. Large things are written to where its first
  * register points to. */
-static bool read_result(struct reading *r, Dwarf_Die *function)
+static bool read_result(struct signature *r, Dwarf_Die *function)
 {
 	struct type type = type_of(r->state, function);
 	int n = type.known && type.tag ? registers_of(&type, r->language) : 0;
@@ -252,7 +252,7 @@ static bool read_result(struct reading *r, Dwarf_Die *function)
 void dwarf_params_read(struct info_state *state, Dwarf_Die *function, struct sym_parameters *ret)
 {
 	Dwarf_Die die = *function, child;
-	struct reading r = { .state = state, .language = language_of(function), .ret = ret };
+	struct signature r = { .state = state, .language = language_of(function), .ret = ret };
 
 	*ret = (struct sym_parameters){ 0 };
 	/* A function that is inlined elsewhere has its parameters there, in their order. */
