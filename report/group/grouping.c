@@ -475,9 +475,8 @@ struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, 
 	uint32_t i;
 
 	if (g->by.n_levels) {
-		err = group_set_find(g, &g->by, row, &i);
-		if (!err)
-			err = add(arg, group_set_figures(g, &g->by, i), 2 * i);
+		err = group_set_find(g, &g->by, row, &i)
+			      ?: add(arg, group_set_figures(g, &g->by, i), 2 * i);
 		if (err)
 			return err;
 	}

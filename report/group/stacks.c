@@ -109,9 +109,8 @@ static struct ebt_error *write_svg(const struct grouping *g, FILE *f)
 	if (err)
 		return err;
 	text_printf(&title, "%s: %s", g->report->command->name, command ? command : "");
-	err = text_error(&title);
-	if (!err)
-		err = trace_warnings(g->report->trace, &flame.warnings, &flame.n_warnings);
+	err = text_error(&title)
+		      ?: trace_warnings(g->report->trace, &flame.warnings, &flame.n_warnings);
 	if (err)
 		return err;
 	flame.title = text_get(&title);
@@ -124,9 +123,8 @@ struct ebt_error *group_flame_write(struct grouping *g)
 	FILE *f;
 
 	weigh_tree(g);
-	err = calltree_finish(g->tree);
-	if (!err)
-		err = out_open_file(g->report->options, "--flame", g->flame, &f);
+	err = calltree_finish(g->tree)
+		      ?: out_open_file(g->report->options, "--flame", g->flame, &f);
 	if (err)
 		return err;
 	err = write_svg(g, f);

@@ -177,10 +177,8 @@ struct ebt_error *group_tasks_of(struct group_tasks *tasks, const struct ebt_tas
 		*ret = tasks->of_task[task->id] - 1;
 		return NULL;
 	}
-	err = ebt_array_reserve_zeroed(&tasks->of_task, task->id, &tasks->of_task_capacity);
-	if (err)
-		return err;
-	err = find_group(tasks, task, ret);
+	err = ebt_array_reserve_zeroed(&tasks->of_task, task->id, &tasks->of_task_capacity)
+		      ?: find_group(tasks, task, ret);
 	if (err)
 		return err;
 	tasks->of_task[task->id] = *ret + 1;

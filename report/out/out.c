@@ -518,9 +518,7 @@ static struct ebt_error *sort_and_write(struct out *out)
 	struct sort sort;
 	bool reverse;
 
-	err = find_sort(out, &column, &reverse);
-	if (!err)
-		err = groups_init(out, &g);
+	err = find_sort(out, &column, &reverse) ?: groups_init(out, &g);
 	if (err)
 		return err;
 	if (column) {

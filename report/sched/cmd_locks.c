@@ -44,9 +44,8 @@ static struct ebt_error *add_lock(const struct locks *c, struct text *text, cons
 			    lock->inode, lock->dev_major, lock->dev_minor, lock->offset);
 		return NULL;
 	}
-	err = trace_sym(c->report->trace, &sym);
-	if (!err)
-		err = sym_variable(sym, lock->task, lock->first_time, lock->address, &variable);
+	err = trace_sym(c->report->trace, &sym)
+		      ?: sym_variable(sym, lock->task, lock->first_time, lock->address, &variable);
 	if (err)
 		return err;
 	if (variable.name && !variable.offset)
@@ -343,19 +342,16 @@ static struct ebt_error *run_locks(struct report *report)
 {
 	struct locks c = { .report = report, .holder = TEXT_INIT };
 	struct group_table table = locks;
-	struct ebt_error *err = check_options(report->options);
+	struct ebt_error *err =
+		check_options(report->options) ?: trace_names(report->trace, &c.names);
 
-	if (!err)
-		err = trace_names(report->trace, &c.names);
 	if (err)
 		return err;
 	if (options_flag(report->options, "threads")) {
 		table.below = "threads";
 		table.put_below = put_threads;
 	}
-	err = put_table(&c, &table);
-	if (!err)
-		err = text_error(&c.holder);
+	err = put_table(&c, &table) ?: text_error(&c.holder);
 	text_deinit(&c.holder);
 	return err;
 }

@@ -140,9 +140,7 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	uint64_t silent = 0;
 	struct ebt_error *err;
 
-	err = trace_names(c->trace, &names);
-	if (!err)
-		err = out_begin(out, &table);
+	err = trace_names(c->trace, &names) ?: out_begin(out, &table);
 	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
 		const struct schedstat_task *task = &c->stat.tasks[i];
 
@@ -298,9 +296,7 @@ static struct ebt_error *run_sched(struct report *report)
 	if (!err && timeline) {
 		err = timeline_put(timeline, out, report->trace, partial);
 	} else if (!err) {
-		err = put_rows(report, &c);
-		if (!err)
-			err = put_cpus(&c, out, partial);
+		err = put_rows(report, &c) ?: put_cpus(&c, out, partial);
 		if (!err && options_flag(report->options, "histogram"))
 			err = put_histograms(&c, out);
 	}

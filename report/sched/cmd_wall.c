@@ -132,10 +132,8 @@ static struct ebt_error *put_flame(struct report *report, const struct wall *wal
 	_cleanup_text_ struct text title = TEXT_INIT;
 	struct ebt_error *err;
 
-	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command);
-	if (err)
-		return err;
-	err = trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
+	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command)
+		      ?: trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
 	if (err)
 		return err;
 	if (command) {
@@ -239,16 +237,10 @@ static struct ebt_error *run_wall(struct report *report)
 	const struct names *names;
 	struct ebt_error *err;
 
-	err = parse_kinds(options_string(o, "state"), &options.only);
+	err = parse_kinds(options_string(o, "state"), &options.only) ?: check_options(o, folder);
 	if (err)
 		return err;
-	err = check_options(o, folder);
-	if (err)
-		return err;
-	err = trace_names(report->trace, &names);
-	if (err)
-		return err;
-	err = find_wall(report->trace, &options, &wall);
+	err = trace_names(report->trace, &names) ?: find_wall(report->trace, &options, &wall);
 	if (err)
 		return err;
 	if (folder || options_flag(o, "flame") || options_flag(o, "folded"))

@@ -164,10 +164,8 @@ static struct ebt_error *begin(struct trace *trace, const struct sched_feed *fee
 	feeding->handler = handler;
 	options.handler = &feeding->handler;
 	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
-	err = followed_create(trace_reader(trace), &feeding->followed);
-	if (err)
-		return err;
-	err = sched_model_create(trace_reader(trace), &options, &feeding->model);
+	err = followed_create(trace_reader(trace), &feeding->followed)
+		      ?: sched_model_create(trace_reader(trace), &options, &feeding->model);
 	return err ? err : create_cursor(trace, feed, &feeding->cursor);
 }
 
@@ -201,10 +199,7 @@ static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
 		if (err || !row->batch || row->time >= to)
 			return err;
 		feeding->switches |= row->batch->table->id == EBT_T_sched_switch;
-		err = pass_row(feeding, row);
-		if (err)
-			return err;
-		err = sched_model_row(feeding->model, row);
+		err = pass_row(feeding, row) ?: sched_model_row(feeding->model, row);
 		if (err)
 			return err;
 		row->batch = NULL;

@@ -177,9 +177,7 @@ struct ebt_error *sched_grouped(struct report *report, const struct schedstat *s
 		return err;
 	if (grouping_keys(g) == 1u << GROUP_PROCESS)
 		grouping_set_columns(g, &of_process);
-	err = add_threads(g, stat);
-	if (!err)
-		err = grouping_put(g);
+	err = add_threads(g, stat) ?: grouping_put(g);
 	for (uint32_t i = 0; !all && i < grouping_n(g); i++)
 		silent += is_silent(grouping_figures(g, i));
 	if (!err && silent)

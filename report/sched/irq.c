@@ -192,19 +192,12 @@ struct ebt_error *sched_irq(struct report *report)
 	struct ebt_error *err;
 
 	v.span_ns = to > from ? (double)(to - from) : 0;
-	err = trace_names(report->trace, &v.names);
-	if (err)
-		return err;
-	err = trace_sym(report->trace, &v.sym);
-	if (err)
-		return err;
-	err = irq_model_create(report->trace, &model);
+	err = trace_names(report->trace, &v.names) ?:
+	      trace_sym(report->trace, &v.sym) ?:
+	      irq_model_create(report->trace, &model);
 	if (err)
 		return err;
 	v.model = model;
-	err = put_irqs(&v);
-	if (err)
-		return err;
-	err = put_tasks(&v);
+	err = put_irqs(&v) ?: put_tasks(&v);
 	return err ? err : put_functions(&v);
 }

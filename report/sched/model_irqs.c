@@ -15,11 +15,9 @@ static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kin
 	struct ebt_error *err;
 	uint32_t key, i;
 
-	err = ebt_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key);
-	if (err)
-		return err;
-	err = ebt_map_element(&m->by_key, (uint64_t)cpu << 32 | key, &m->stats, &m->n_stats,
-			      &m->stats_capacity, &i);
+	err = ebt_map_add(&m->keys, (uint64_t)kind << 32 | number, (uint32_t)m->keys.n, &key)
+		      ?: ebt_map_element(&m->by_key, (uint64_t)cpu << 32 | key, &m->stats,
+					 &m->n_stats, &m->stats_capacity, &i);
 	if (err)
 		return err;
 	*ret = &m->stats[i];
@@ -178,10 +176,7 @@ struct ebt_error *irq_model_create(struct trace *trace, struct irq_model **ret)
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
-	err = read_rows(m);
-	if (err)
-		return err;
-	err = read_names(m);
+	err = read_rows(m) ?: read_names(m);
 	if (err)
 		return err;
 	*ret = take_ptr(m);

@@ -109,9 +109,8 @@ static struct ebt_error *thread_of(struct lock_model *m, uint32_t group, bool ho
 	if (id >= UINT32_MAX)
 		id = 0;
 	err = ebt_map_add(&m->by_thread, (uint64_t)group << 33 | (uint64_t)holder << 32 | id,
-			  (uint32_t)m->n_threads, &i);
-	if (!err)
-		err = ebt_array_reserve(&m->threads, m->n_threads, &m->threads_capacity);
+			  (uint32_t)m->n_threads, &i)
+		      ?: ebt_array_reserve(&m->threads, m->n_threads, &m->threads_capacity);
 	if (err)
 		return err;
 	if (i == m->n_threads)
@@ -212,11 +211,9 @@ static struct ebt_error *find_futex(struct lock_model *m, const struct ebt_row *
 
 	new.shared = new.inode != 0;
 	if (new.shared) {
-		err = number(m, 0, new.inode, &part);
-		if (!err)
-			err = number(m, part, device, &part);
-		if (!err)
-			err = number(m, part, new.offset, &part);
+		err = number(m, 0, new.inode, &part) ?:
+		      number(m, part, device, &part) ?:
+		      number(m, part, new.offset, &part);
 		return err ? err : lock_of(m, &m->shared_locks, part, &new, ret);
 	}
 	err = number(m, 0, task ? names_process_key(m->names, task) + 1 : 0, &part);
@@ -370,10 +367,9 @@ static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row
 
 	if (!trace_task_wanted(m->trace, task))
 		return NULL;
-	err = find_caller(m, row, kstack, &func, &new.caller);
-	if (!err)
-		err = lock_of(m, &m->kernel_locks, (uint64_t) new.kind << 32 | func, &new,
-			      &wait.lock);
+	err = find_caller(m, row, kstack, &func, &new.caller)
+		      ?: lock_of(m, &m->kernel_locks, (uint64_t) new.kind << 32 | func, &new,
+				 &wait.lock);
 	if (err)
 		return err;
 	return count_wait(m, row, &wait);
@@ -429,11 +425,9 @@ struct ebt_error *lock_model_create(struct trace *trace, const struct lock_optio
 		return &ebt_enomem;
 	m->trace = trace;
 	m->g = g;
-	err = trace_names(trace, &m->names);
-	if (!err)
-		err = calltree_create_for(trace, CALLTREE_NO_ROOTS, &m->callers);
-	if (!err)
-		err = read_rows(m, options);
+	err = trace_names(trace, &m->names) ?:
+	      calltree_create_for(trace, CALLTREE_NO_ROOTS, &m->callers) ?:
+	      read_rows(m, options);
 	if (err)
 		return err;
 	finish(m);

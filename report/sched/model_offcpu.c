@@ -96,10 +96,10 @@ void offcpu_sum_add(struct offcpu_sum *sum, const struct sched_off *off)
 static struct ebt_error *get_thread(struct offcpu *offcpu, const struct ebt_task *task,
 				    struct held **ret)
 {
-	struct ebt_error *err = ebt_array_reserve_zeroed(&offcpu->held, task->id, &offcpu->n_held);
+	struct ebt_error *err =
+		ebt_array_reserve_zeroed(&offcpu->held, task->id, &offcpu->n_held)
+			?: ebt_array_reserve_zeroed(&offcpu->threads, task->id, &offcpu->n_threads);
 
-	if (!err)
-		err = ebt_array_reserve_zeroed(&offcpu->threads, task->id, &offcpu->n_threads);
 	if (err)
 		return err;
 	offcpu->threads[task->id].task = task;

@@ -81,10 +81,7 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 	struct schedstat_cpu *cpu;
 	struct ebt_error *err;
 
-	err = get_task(stat, run->task, &task);
-	if (err)
-		return err;
-	err = get_cpu(stat, run->cpu, &cpu);
+	err = get_task(stat, run->task, &task) ?: get_cpu(stat, run->cpu, &cpu);
 	if (err)
 		return err;
 	task->ran = true;

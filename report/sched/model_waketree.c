@@ -86,10 +86,8 @@ static struct ebt_error *get_child(struct waketree *tree, uint32_t parent,
 		*ret = TOP;
 		return NULL;
 	}
-	err = ebt_array_reserve(&tree->nodes, tree->n, &tree->capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&tree->children, key, (uint32_t)tree->n, ret);
+	err = ebt_array_reserve(&tree->nodes, tree->n, &tree->capacity)
+		      ?: ebt_map_add(&tree->children, key, (uint32_t)tree->n, ret);
 	if (err)
 		return err;
 	tree->nodes[tree->n++] = (struct waketree_node){
@@ -139,9 +137,7 @@ struct ebt_error *waketree_waking(struct waketree *tree, const struct ebt_row *r
 
 	if (!wakee || id_of(wakee) == id_of(waker))
 		return NULL;
-	err = node_of(tree, waker, &node);
-	if (!err)
-		err = get_place(tree, wakee, &place);
+	err = node_of(tree, waker, &node) ?: get_place(tree, wakee, &place);
 	if (err || place->pending)
 		return err;
 	place->pending = true;

@@ -99,10 +99,8 @@ static struct ebt_error *get_thread(struct wall *wall, const struct ebt_task *ta
 	uint64_t from = trace_from_ns(wall->trace);
 	struct ebt_error *err;
 
-	err = ebt_array_reserve_zeroed(&wall->threads, task->id, &wall->n_threads);
-	if (err)
-		return err;
-	err = ebt_array_reserve_zeroed(&wall->aside, task->id, &wall->n_aside);
+	err = ebt_array_reserve_zeroed(&wall->threads, task->id, &wall->n_threads)
+		      ?: ebt_array_reserve_zeroed(&wall->aside, task->id, &wall->n_aside);
 	if (err)
 		return err;
 	*ret = &wall->threads[task->id];
@@ -259,13 +257,9 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 
 	if (!is_within(wall, off->task, off->start, off->end))
 		return NULL;
-	err = get_thread(wall, off->task, &thread);
-	if (err)
-		return err;
-	err = is_lock(wall, node, &lock);
-	if (err)
-		return err;
-	err = get_spent(wall, off->task, node, &spent);
+	err = get_thread(wall, off->task, &thread) ?:
+	      is_lock(wall, node, &lock) ?:
+	      get_spent(wall, off->task, node, &spent);
 	if (err)
 		return err;
 	asleep.kind = kind_of(off->why, lock);
@@ -375,10 +369,8 @@ static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 		return NULL;
 	if (!is_within(wall, stack.task, row->time, row->time))
 		return NULL;
-	err = calltree_place(wall->tree, &stack, &node);
-	if (err)
-		return err;
-	err = get_spent(wall, stack.task, node, &spent);
+	err = calltree_place(wall->tree, &stack, &node)
+		      ?: get_spent(wall, stack.task, node, &spent);
 	if (err)
 		return err;
 	spent->samples++;
@@ -411,9 +403,8 @@ static struct ebt_error *place_unsampled(struct wall *wall)
 
 		if (!thread->task || thread->samples || !thread->ns[WALL_CPU])
 			continue;
-		err = calltree_place(wall->tree, &stack, &node);
-		if (!err)
-			err = get_spent(wall, thread->task, node, &spent);
+		err = calltree_place(wall->tree, &stack, &node)
+			      ?: get_spent(wall, thread->task, node, &spent);
 		if (!err)
 			spent->ns[WALL_CPU] = thread->ns[WALL_CPU];
 	}
@@ -509,13 +500,9 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 	if (err)
 		return err;
 	offcpu.tree = wall->tree;
-	err = offcpu_create(trace_reader(trace), &offcpu, &wall->offcpu);
-	if (err)
-		return err;
-	err = prepare_names(trace, EBT_T_sample, 0);
-	if (err)
-		return err;
-	err = prepare_names(trace, EBT_T_sched_switch, 0);
+	err = offcpu_create(trace_reader(trace), &offcpu, &wall->offcpu) ?:
+	      prepare_names(trace, EBT_T_sample, 0) ?:
+	      prepare_names(trace, EBT_T_sched_switch, 0);
 	if (err)
 		return err;
 	err = prepare_names(trace, EBT_T_offcpu_stack, 0);
@@ -546,13 +533,7 @@ struct ebt_error *wall_read(struct wall *wall)
 	if (wall->was_read)
 		clear(wall);
 	wall->was_read = true;
-	err = read_switches(wall);
-	if (err)
-		return err;
-	err = read_samples(wall);
-	if (err)
-		return err;
-	err = place_unsampled(wall);
+	err = read_switches(wall) ?: read_samples(wall) ?: place_unsampled(wall);
 	if (err)
 		return err;
 	share_out(wall);

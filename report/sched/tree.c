@@ -97,10 +97,7 @@ struct ebt_error *sched_tree(struct report *report)
 	v.tree = tree;
 	if (err)
 		return err;
-	err = sched_feed_run(report->trace, &feed, &partial);
-	if (err)
-		return err;
-	err = waketree_finish(tree);
+	err = sched_feed_run(report->trace, &feed, &partial) ?: waketree_finish(tree);
 	if (err)
 		return err;
 	err = put_nodes(&v);

@@ -142,10 +142,7 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 	fprintf(f, "%-22s %14" PRIu64 "\n", "samples", thread->samples);
 	if (!thread->top)
 		return text_error(&name);
-	err = put_stacks(f, wall, thread->top, true);
-	if (err)
-		return err;
-	err = put_stacks(f, wall, thread->top, false);
+	err = put_stacks(f, wall, thread->top, true) ?: put_stacks(f, wall, thread->top, false);
 	return err ? err : text_error(&name);
 }
 
@@ -257,10 +254,7 @@ static struct ebt_error *write_one(const struct folder *folder, const struct wal
 		text_addc(&name, isascii(c) && (isalnum(c) || strchr("_.-", c)) ? (char)c : '_');
 	}
 	text_cstr(&name, ends[which]);
-	err = text_error(&name);
-	if (err)
-		return err;
-	err = make_file(folder, text_get(&name), &f);
+	err = text_error(&name) ?: make_file(folder, text_get(&name), &f);
 	if (err)
 		return err;
 	if (which == FILE_SVG)
@@ -301,10 +295,8 @@ struct ebt_error *wall_write_files(struct report *report, const struct wall *wal
 	};
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
-	struct ebt_error *err = out_open_folder(path, &folder.fd);
+	struct ebt_error *err = out_open_folder(path, &folder.fd) ?: write_all(&folder, names);
 
-	if (!err)
-		err = write_all(&folder, names);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (threads[i].task && threads[i].top)
 			err = write_thread(&folder, &threads[i],

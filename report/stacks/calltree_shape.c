@@ -190,10 +190,8 @@ static struct ebt_error *reshape(struct shaping *s, struct calltree **ret)
 	_cleanup_(calltree_destroyp) struct calltree *view = NULL;
 	struct ebt_error *err;
 
-	err = calltree_select(s->tree, s->shape, &s->selected);
-	if (err)
-		return err;
-	err = calltree_create_view(s->tree, s->tree->nodes[0].func, &view);
+	err = calltree_select(s->tree, s->shape, &s->selected)
+		      ?: calltree_create_view(s->tree, s->tree->nodes[0].func, &view);
 	if (err)
 		return err;
 	view->by_weight = s->shape->by_weight;

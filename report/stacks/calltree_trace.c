@@ -24,10 +24,7 @@ struct ebt_error *calltree_create_for(struct trace *trace, enum calltree_roots r
 	struct sym *sym;
 	struct ebt_error *err;
 
-	err = trace_names(trace, &names);
-	if (err)
-		return err;
-	err = trace_sym(trace, &sym);
+	err = trace_names(trace, &names) ?: trace_sym(trace, &sym);
 	if (err)
 		return err;
 	options.arg = names;

@@ -298,10 +298,8 @@ struct ebt_error *calltree_branch(const struct calltree *tree, uint32_t node, st
 
 	if (!place)
 		return &ebt_enomem;
-	err = calltree_create_view(tree, tree->nodes[node].func, &view);
-	if (err)
-		return err;
-	err = merge_callees(tree, view, place, node);
+	err = calltree_create_view(tree, tree->nodes[node].func, &view)
+		      ?: merge_callees(tree, view, place, node);
 	if (err)
 		return err;
 	err = calltree_finish(view);

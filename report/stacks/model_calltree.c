@@ -68,10 +68,7 @@ static struct ebt_error *named_func(struct calltree *tree, const char *name,
 		if (strcmp(tree->funcs[*ret].name, name) == 0)
 			return NULL;
 	}
-	err = ebt_arena_string(&tree->arena, name, len, &func.name);
-	if (err)
-		return err;
-	err = add_func(tree, &func, ret);
+	err = ebt_arena_string(&tree->arena, name, len, &func.name) ?: add_func(tree, &func, ret);
 	return err ? err : ebt_map_insert(&tree->names, hash, *ret);
 }
 
@@ -137,10 +134,8 @@ struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_
 	const uint64_t key = (uint64_t)parent << 33 | (uint64_t)func << 1 | inlined;
 	struct ebt_error *err;
 
-	err = ebt_array_reserve(&tree->nodes, tree->n_nodes, &tree->nodes_capacity);
-	if (err)
-		return err;
-	err = ebt_map_add(&tree->children, key, tree->n_nodes, ret);
+	err = ebt_array_reserve(&tree->nodes, tree->n_nodes, &tree->nodes_capacity)
+		      ?: ebt_map_add(&tree->children, key, tree->n_nodes, ret);
 	if (err || *ret < tree->n_nodes)
 		return err;
 	if (tree->n_nodes == MAX_NODES)
@@ -261,10 +256,8 @@ static struct ebt_error *place_address(struct calltree *tree, const struct callt
 		const struct sym_frame *frame = &frames.frames[k];
 		uint32_t func;
 
-		err = sym_to_func(tree, frame->func, &func);
-		if (err)
-			return err;
-		err = calltree_child(tree, *node, func, frame->inlined, node);
+		err = sym_to_func(tree, frame->func, &func)
+			      ?: calltree_child(tree, *node, func, frame->inlined, node);
 		if (err)
 			return err;
 		calltree_add_line(&tree->nodes[*node], frame->file, frame->line, frame->line);
@@ -418,10 +411,8 @@ struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options
 	tree->cache = calloc(CACHE_SIZE, sizeof(*tree->cache));
 	if (!tree->cache)
 		return &ebt_enomem;
-	err = add_func(tree, &all, &func);
-	if (err)
-		return err;
-	err = ebt_array_reserve_zeroed(&tree->nodes, 0, &tree->nodes_capacity);
+	err = add_func(tree, &all, &func)
+		      ?: ebt_array_reserve_zeroed(&tree->nodes, 0, &tree->nodes_capacity);
 	if (err)
 		return err;
 	tree->n_nodes = 1;

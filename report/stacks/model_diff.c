@@ -153,10 +153,8 @@ struct ebt_error *diff_create(const struct diff_side *before, const struct diff_
 	diff->funcs = calloc((size_t)n_before + n_after + 1, sizeof(*diff->funcs));
 	if (!diff->sides[BEFORE].keys || !diff->sides[AFTER].keys || !entries || !diff->funcs)
 		return &ebt_enomem;
-	err = add_side(&diff->sides[BEFORE], BEFORE, by_total, entries, &n);
-	if (err)
-		return err;
-	err = add_side(&diff->sides[AFTER], AFTER, by_total, entries, &n);
+	err = add_side(&diff->sides[BEFORE], BEFORE, by_total, entries, &n)
+		      ?: add_side(&diff->sides[AFTER], AFTER, by_total, entries, &n);
 	if (err)
 		return err;
 	qsort(entries, n, sizeof(*entries), compare_entries);

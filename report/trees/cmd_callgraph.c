@@ -356,9 +356,8 @@ static struct ebt_error *run_callgraph(struct report *report)
 	bool time;
 	struct ebt_error *err;
 
-	err = tree_feed_read(report->trace, report->options, &feed);
-	if (!err)
-		err = calltree_flat(feed.tree, &flat, &c.n_flat);
+	err = tree_feed_read(report->trace, report->options, &feed)
+		      ?: calltree_flat(feed.tree, &flat, &c.n_flat);
 	if (err)
 		return err;
 	c.tree = feed.tree;

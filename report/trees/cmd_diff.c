@@ -202,14 +202,12 @@ static struct ebt_error *put_tables(struct comparison *c)
 	struct out *out = c->report->out;
 	size_t n, hidden = 0;
 	const struct diff_func *funcs = diff_funcs(c->diff, &n);
-	struct ebt_error *err = out_begin(out, &traces);
+	struct ebt_error *err =
+		out_begin(out, &traces) ?:
+		put_trace(c, "before", &c->before, c->scale) ?:
+		put_trace(c, "after", &c->after, 1) ?:
+		out_end(out);
 
-	if (!err)
-		err = put_trace(c, "before", &c->before, c->scale);
-	if (!err)
-		err = put_trace(c, "after", &c->after, 1);
-	if (!err)
-		err = out_end(out);
 	out_printf(out, "\n");
 	if (!err)
 		err = out_begin(out, &table);
@@ -298,10 +296,8 @@ static struct ebt_error *check(const struct report *report)
 static struct ebt_error *run_diff(struct report *report)
 {
 	__attribute__((cleanup(comparison_deinit))) struct comparison c = { .report = report };
-	struct ebt_error *err = check(report);
+	struct ebt_error *err = check(report) ?: read_both(&c);
 
-	if (!err)
-		err = read_both(&c);
 	if (err)
 		return err;
 	return options_flag(report->options, "flame") ? put_flame(&c) : put_tables(&c);

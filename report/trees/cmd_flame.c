@@ -50,11 +50,9 @@ static struct ebt_error *describe_host(struct trace *trace, struct text *line)
 	char when[40];
 	struct ebt_error *err;
 
-	err = meta(trace, "host.name", "unknown host", &name);
-	if (!err)
-		err = meta(trace, "host.release", "", &release);
-	if (!err)
-		err = meta(trace, "host.machine", "", &machine);
+	err = meta(trace, "host.name", "unknown host", &name) ?:
+	      meta(trace, "host.release", "", &release) ?:
+	      meta(trace, "host.machine", "", &machine);
 	if (err)
 		return err;
 	text_printf(line, "%s, Linux %s %s", name, release, machine);
@@ -87,9 +85,7 @@ static struct ebt_error *describe_stacks(struct trace *trace, const struct tree_
 	uint64_t freq, lost;
 	struct ebt_error *err;
 
-	err = tree_feed_sampling(trace, &event, &freq);
-	if (!err)
-		err = count_lost(trace, &lost);
+	err = tree_feed_sampling(trace, &event, &freq) ?: count_lost(trace, &lost);
 	if (err)
 		return err;
 	text_amount(line, nodes[0].total, feed->unit);
@@ -139,13 +135,10 @@ static struct ebt_error *run_flame(struct report *report)
 	struct svg_flame flame = { .lines = lines, .n_lines = 2 };
 	struct ebt_error *err;
 
-	err = tree_feed_read(report->trace, report->options, &feed);
-	if (!err)
-		err = make_title(report->trace, &feed, &title);
-	if (!err)
-		err = describe_host(report->trace, &host);
-	if (!err)
-		err = describe_stacks(report->trace, &feed, &stacks);
+	err = tree_feed_read(report->trace, report->options, &feed) ?:
+	      make_title(report->trace, &feed, &title) ?:
+	      describe_host(report->trace, &host) ?:
+	      describe_stacks(report->trace, &feed, &stacks);
 	if (!err)
 		err = trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
 	if (!err && feed.categories)

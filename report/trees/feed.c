@@ -25,9 +25,8 @@ struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event
 	const char *event, *freq;
 	struct ebt_error *err;
 
-	err = ebt_reader_meta(trace_reader(trace), "sample.event", &event);
-	if (!err)
-		err = ebt_reader_meta(trace_reader(trace), "sample.freq", &freq);
+	err = ebt_reader_meta(trace_reader(trace), "sample.event", &event)
+		      ?: ebt_reader_meta(trace_reader(trace), "sample.freq", &freq);
 	if (err)
 		return err;
 	*ret_event = event;
@@ -64,9 +63,7 @@ static struct ebt_error *create_tree(struct trace *trace, const struct options *
 	struct ebt_error *err;
 
 	feed->no_kernel_threads = options_flag(options, "no-kernel-threads");
-	err = trace_names(trace, &names);
-	if (!err)
-		err = trace_sym(trace, &sym);
+	err = trace_names(trace, &names) ?: trace_sym(trace, &sym);
 	if (!err && (by == BY_PROGRAM || feed->no_kernel_threads))
 		err = programs_create(trace_reader(trace), names, &feed->programs);
 	if (err)
@@ -127,9 +124,8 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 	uint64_t freq;
 	struct ebt_error *err;
 
-	err = tree_feed_sampling(trace, &event, &freq);
-	if (!err)
-		err = trace_cursor_create(trace, &want, 1, 0, &cursor);
+	err = tree_feed_sampling(trace, &event, &freq)
+		      ?: trace_cursor_create(trace, &want, 1, 0, &cursor);
 	freq = freq ? freq : DEFAULT_FREQ;
 	while (!err) {
 		struct ebt_row row;
@@ -234,9 +230,8 @@ static struct ebt_error *categorize(const struct options *options, struct calltr
 	struct ebt_error *err;
 	uint32_t category = 0;
 
-	err = categories_load(options_string(options, "category-file"), &feed->categories);
-	if (!err)
-		err = tree_categories_make(feed->tree, feed->categories, true, &of);
+	err = categories_load(options_string(options, "category-file"), &feed->categories)
+		      ?: tree_categories_make(feed->tree, feed->categories, true, &of);
 	if (!err && name && !categories_find(feed->categories, name, &category))
 		err = no_category(name);
 	if (!err && name)
@@ -286,9 +281,7 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 	uint16_t table = EBT_T_sample;
 	struct ebt_error *err;
 
-	err = choose(trace, options, &feed, &what);
-	if (!err)
-		err = create_tree(trace, options, &feed);
+	err = choose(trace, options, &feed, &what) ?: create_tree(trace, options, &feed);
 	if (feed.offcpu)
 		table = EBT_T_offcpu_stack;
 	else if (what.table)

@@ -186,9 +186,7 @@ struct ebt_error *tree_probes_find(struct trace *trace, const char *want, struct
 	struct ebt_error *err;
 	size_t n;
 
-	err = probe_args_create(trace, &probes);
-	if (!err)
-		err = take_folder(want, &text);
+	err = probe_args_create(trace, &probes) ?: take_folder(want, &text);
 	if (err)
 		return err;
 	wanted.text = text_get(&text);
