@@ -153,10 +153,7 @@ static struct ebt_error *read_image(struct elf_headers *elf, struct unwind_image
 	_cleanup_(unwind_image_deinit) struct unwind_image image = { 0 };
 	struct ebt_error *err;
 
-	err = set_machine(elf, &image);
-	if (err)
-		return err;
-	err = set_segments(elf, &image);
+	err = set_machine(elf, &image) ?: set_segments(elf, &image);
 	if (err)
 		return err;
 	if (!elf_headers_sections(elf, MAX_SECTIONS))

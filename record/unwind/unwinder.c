@@ -132,10 +132,8 @@ struct ebt_error *unwinder_create(const struct ebrec_bpf *skel,
 	u->skel = skel;
 	u->max_stack = skel->rodata->config.max_entries;
 	u->finishes = !options->no_stack_dump && !options->keep_stack_dumps;
-	err = unwind_tables_create(skel, &u->tables);
-	if (err)
-		return err;
-	err = unwind_spaces_create(&maps, u->finishes ? &u->past : NULL, &u->spaces);
+	err = unwind_tables_create(skel, &u->tables)
+		      ?: unwind_spaces_create(&maps, u->finishes ? &u->past : NULL, &u->spaces);
 	if (err)
 		return err;
 	*ret = take_ptr(u);

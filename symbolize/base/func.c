@@ -35,13 +35,9 @@ static struct ebt_error *add_string(struct funcs *funcs, const char *text, size_
 	struct ebt_error *err;
 	const char *copy;
 
-	err = ebt_array_reserve(&funcs->strings, funcs->n_strings, &funcs->strings_capacity);
-	if (err)
-		return err;
-	err = ebt_arena_string(&funcs->arena, text, len, &copy);
-	if (err)
-		return err;
-	err = ebt_map_insert(&funcs->by_text, hash, funcs->n_strings);
+	err = ebt_array_reserve(&funcs->strings, funcs->n_strings, &funcs->strings_capacity) ?:
+	      ebt_arena_string(&funcs->arena, text, len, &copy) ?:
+	      ebt_map_insert(&funcs->by_text, hash, funcs->n_strings);
 	if (err)
 		return err;
 	funcs->strings[funcs->n_strings] = (struct func_string){ .text = copy };
@@ -131,13 +127,9 @@ static struct ebt_error *add_func(struct funcs *funcs, const struct sym_func *ke
 	struct ebt_error *err;
 	void *memory;
 
-	err = ebt_array_reserve(&funcs->funcs, funcs->n_funcs, &funcs->funcs_capacity);
-	if (err)
-		return err;
-	err = ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory);
-	if (err)
-		return err;
-	err = ebt_map_insert(&funcs->by_func, hash, funcs->n_funcs);
+	err = ebt_array_reserve(&funcs->funcs, funcs->n_funcs, &funcs->funcs_capacity) ?:
+	      ebt_arena_alloc(&funcs->arena, sizeof(*func), &memory) ?:
+	      ebt_map_insert(&funcs->by_func, hash, funcs->n_funcs);
 	if (err)
 		return err;
 	func = memory;

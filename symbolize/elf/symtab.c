@@ -86,11 +86,9 @@ static struct ebt_error *collect(struct symlist *list, const struct elf_file *co
 	for (size_t i = 0; !err && i < 2; i++) {
 		if (!files[i])
 			continue;
-		err = symlist_add_section(list, files[i], SHT_SYMTAB, true);
-		if (!err)
-			err = symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete);
-		if (!err)
-			err = symlist_add_plt(list, files[i]);
+		err = symlist_add_section(list, files[i], SHT_SYMTAB, true) ?:
+		      symlist_add_section(list, files[i], SHT_DYNSYM, symtab->complete) ?:
+		      symlist_add_plt(list, files[i]);
 	}
 	if (err || !symtab->packed)
 		return err;
@@ -107,10 +105,7 @@ struct ebt_error *symtab_create(const struct elf_file *main, const struct elf_fi
 
 	if (!symtab)
 		return &ebt_enomem;
-	err = collect(&list, files, symtab);
-	if (err)
-		return err;
-	err = symlist_flatten(&list, &symtab->ranges, &symtab->n);
+	err = collect(&list, files, symtab) ?: symlist_flatten(&list, &symtab->ranges, &symtab->n);
 	if (err)
 		return err;
 	*ret = take_ptr(symtab);

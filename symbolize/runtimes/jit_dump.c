@@ -124,10 +124,8 @@ static struct ebt_error *read_load(struct jit_dump *dump, size_t at, size_t size
 	op.address = code.address;
 	op.size = code.size;
 	op.code = dump->n_codes;
-	err = ebt_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity);
-	if (err)
-		return err;
-	err = set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
+	err = ebt_array_reserve(&dump->codes, dump->n_codes, &dump->codes_capacity)
+		      ?: set_number(dump, ebt_load_u64(record + 48), dump->n_codes);
 	if (err)
 		return err;
 	dump->codes[dump->n_codes++] = code;

@@ -174,10 +174,7 @@ struct ebt_error *jit_map_create(char *text, size_t len, struct jit_map **ret)
 	}
 	map->text = text;
 	map->len = len < UINT32_MAX ? len : UINT32_MAX;
-	err = parse(map);
-	if (err)
-		return err;
-	err = paint(map);
+	err = parse(map) ?: paint(map);
 	if (err)
 		return err;
 	*ret = take_ptr(map);

@@ -315,10 +315,7 @@ struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)
 	if (!kernel)
 		return &ebt_enomem;
 	kernel->generated = (struct timeline)TIMELINE_INIT;
-	err = read_copies(kernel, reader);
-	if (err)
-		return err;
-	err = ebt_read_rows(reader, &query, add_generated, kernel);
+	err = read_copies(kernel, reader) ?: ebt_read_rows(reader, &query, add_generated, kernel);
 	if (err)
 		return err;
 	sym_spans_sort(&kernel->before);

@@ -147,16 +147,10 @@ static struct ebt_error *add_code(void *arg, const struct ebt_row *row)
 
 	if (p->n == MAX_CODES || find_code(p, code.id))
 		return NULL;
-	err = ebt_array_reserve(&p->codes, p->n, &p->capacity);
-	if (err)
-		return err;
-	err = ebt_arena_string(&p->arena, lines.data, lines.len, &copy);
-	if (err)
-		return err;
-	err = add_func(p, row, &code);
-	if (err)
-		return err;
-	err = ebt_map_insert(&p->by_id, code.id, p->n);
+	err = ebt_array_reserve(&p->codes, p->n, &p->capacity) ?:
+	      ebt_arena_string(&p->arena, lines.data, lines.len, &copy) ?:
+	      add_func(p, row, &code) ?:
+	      ebt_map_insert(&p->by_id, code.id, p->n);
 	if (err)
 		return err;
 	code.lines = (const unsigned char *)copy;
