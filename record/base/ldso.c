@@ -2,15 +2,14 @@
 /* What execvp() and ld.so search; see ldso.h. */
 #include "record/base/ldso.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
+#include "record/base/procfs.h"
 
 #define MAX_CACHE (16u << 20)
 
@@ -35,17 +34,14 @@ struct cache_entry {
 
 void ldso_read(struct ldso *ret)
 {
-	_cleanup_close_ int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	_cleanup_error_ struct ebt_error *unreadable = NULL;
+	bool truncated = false;
 
 	*ret = (struct ldso){ 0 };
-	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 || st.st_size > MAX_CACHE)
-		return;
-	ret->cache = malloc((size_t)st.st_size + 1);
-	if (!ret->cache || read(fd, ret->cache, (size_t)st.st_size) != st.st_size)
-		return;
-	ret->cache[st.st_size] = '\0'; /* ends every string */
-	ret->cache_len = (size_t)st.st_size;
+	unreadable = procfs_slurp("/etc/ld.so.cache", MAX_CACHE, &ret->cache, &ret->cache_len,
+				  &truncated);
+	if (truncated)
+		ldso_deinit(ret);
 }
 
 void ldso_deinit(struct ldso *ldso)

@@ -101,35 +101,11 @@ uint64_t topology_ring_size(uint64_t total, uint32_t n_rings)
 
 /* --- those that are online --- */
 
-struct cpu_list {
-	int *cpus;
-	size_t n, capacity;
-};
-
-static void cpu_list_deinit(struct cpu_list *list)
-{
-	free(list->cpus);
-}
-
-static struct ebt_error *add_range(struct cpu_list *list, long first, long last)
-{
-	struct ebt_error *err;
-
-	if (first < 0 || last < first || last >= MAX_CPUS ||
-	    list->n + (size_t)(last - first) >= MAX_CPUS)
-		return ebt_error_create(EBT_ERR_INVALID, "a list of CPUs has %ld-%ld", first, last);
-	err = ebt_array_reserve(&list->cpus, list->n + (size_t)(last - first), &list->capacity);
-	if (err)
-		return err;
-	for (long cpu = first; cpu <= last; cpu++)
-		list->cpus[list->n++] = (int)cpu;
-	return NULL;
-}
-
 struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
 {
-	_cleanup_(cpu_list_deinit) struct cpu_list list = { 0 };
+	_cleanup_free_ int *cpus = NULL;
 	const char *at = text;
+	size_t n = 0, capacity = 0;
 
 	while (*at && *at != '\n') {
 		struct ebt_error *err;
@@ -142,15 +118,21 @@ struct ebt_error *cpus_parse(const char *text, int **ret, size_t *ret_n)
 		}
 		if (end == at || (*end && *end != ',' && *end != '\n'))
 			return ebt_error_create(EBT_ERR_INVALID, "no list of CPUs: %.40s", text);
-		err = add_range(&list, first, last);
+		if (first < 0 || last < first || last >= MAX_CPUS ||
+		    n + (size_t)(last - first) >= MAX_CPUS)
+			return ebt_error_create(EBT_ERR_INVALID, "a list of CPUs has %ld-%ld",
+						first, last);
+		err = ebt_array_reserve(&cpus, n + (size_t)(last - first), &capacity);
 		if (err)
 			return err;
+		for (long cpu = first; cpu <= last; cpu++)
+			cpus[n++] = (int)cpu;
 		at = *end == ',' ? end + 1 : end;
 	}
-	if (!list.n)
+	if (!n)
 		return ebt_error_create(EBT_ERR_INVALID, "an empty list of CPUs");
-	*ret = take_ptr(list.cpus);
-	*ret_n = list.n;
+	*ret = take_ptr(cpus);
+	*ret_n = n;
 	return NULL;
 }
 

@@ -221,7 +221,7 @@ void tee_destroy(struct tee *tee)
 	close_ends(tee);
 	for (size_t i = 0; i < tee->n; i++) {
 		ebt_closep(&tee->channels[i].socket);
-		tee_lines_deinit(&tee->channels[i].lines);
+		ebt_record_deinit(&tee->channels[i].lines.rec);
 		waitpid(tee->channels[i].pid, NULL, WNOHANG);
 	}
 	ebt_closep(&tee->epoll);

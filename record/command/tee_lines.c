@@ -123,8 +123,3 @@ struct ebt_error *tee_lines_lost(struct tee_lines *l, struct ebt_stream *stream,
 	l->state = TEE_NOT_AFTER_CR;
 	return add_lost(stream, clocks_now(), &lost);
 }
-
-void tee_lines_deinit(struct tee_lines *l)
-{
-	ebt_record_deinit(&l->rec);
-}

@@ -25,8 +25,8 @@ struct tee_lines {
 		TEE_AFTER_LINE, /* which the \r ended: a \n that follows belongs to it */
 		TEE_AFTER_CR,
 	} state;
-	uint64_t rows; /* so far */
-	struct ebt_record rec;
+	uint64_t rows;	       /* so far */
+	struct ebt_record rec; /* of whoever has the lines to release */
 	char text[TEE_LINE];
 };
 
@@ -39,7 +39,5 @@ struct ebt_error *tee_lines_flush(struct tee_lines *lines, struct ebt_stream *st
 
 /* Here something is missing: so many ends of lines. */
 struct ebt_error *tee_lines_lost(struct tee_lines *lines, struct ebt_stream *stream, uint64_t ends);
-
-void tee_lines_deinit(struct tee_lines *lines);
 
 #endif

@@ -194,4 +194,8 @@ struct ebt_error *source_attach_cpus(struct source_context *context,
 struct ebt_error *source_keep_program(struct source_context *context, int fd);
 struct ebt_error *source_keep_link_fd(struct source_context *context, int fd);
 
+/* Runs an iterator, a BPF program that goes through what the kernel has and writes what it finds by
+ * itself: once, for all; nothing where it is not loaded. what: as in "the tasks". */
+struct ebt_error *iterator_run(const struct bpf_program *program, const char *what);
+
 #endif

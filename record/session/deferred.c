@@ -92,8 +92,11 @@ static const unsigned char *refered(const void *record, size_t len, size_t offse
 struct ebt_error *deferred_create(struct unwinder *unwinder, struct tasks *tasks,
 				  struct deferred **ret)
 {
-	struct deferred *d = calloc(1, sizeof(*d));
+	struct deferred *d;
 
+	if (!unwinder || !unwinder->finishes)
+		return NULL;
+	d = calloc(1, sizeof(*d));
 	if (!d)
 		return &ebt_enomem;
 	d->unwinder = unwinder;
@@ -103,21 +106,14 @@ struct ebt_error *deferred_create(struct unwinder *unwinder, struct tasks *tasks
 	return NULL;
 }
 
-static void free_list(struct taken *taken)
-{
-	while (taken) {
-		struct taken *next = taken->next;
-
-		free(taken);
-		taken = next;
-	}
-}
-
 void deferred_destroy(struct deferred *d)
 {
 	if (!d)
 		return;
-	free_list(d->first);
+	for (struct taken *taken = d->first, *next; taken; taken = next) {
+		next = taken->next;
+		free(taken);
+	}
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }

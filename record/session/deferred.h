@@ -20,7 +20,7 @@ struct deferred;
 struct tasks;
 struct unwinder;
 
-/* Both must live longer. */
+/* Both must live longer. *ret stays NULL without an unwinder, or where it finishes no walks. */
 struct ebt_error *deferred_create(struct unwinder *unwinder, struct tasks *tasks,
 				  struct deferred **ret);
 /* Accepts NULL. */

@@ -137,13 +137,6 @@ static struct ebt_error *make_polls(struct session *s)
 	return NULL;
 }
 
-static struct ebt_error *create_deferred(struct session *s)
-{
-	struct unwinder *u = s->capture->unwinder;
-
-	return u && u->finishes ? deferred_create(u, s->tasks, &s->deferred) : NULL;
-}
-
 /* What the kernel decides. */
 static struct ebt_error *resolve(struct session *s)
 {
@@ -230,7 +223,7 @@ static struct ebt_error *prepare(struct session *s)
 		target_create(s->options, &s->target) ?:
 		capture_create(&s->kernel, s->options, s->target->cgroup_id, &s->capture) ?:
 		open_writer(s) ?:
-		create_deferred(s) ?:
+		deferred_create(s->capture->unwinder, s->tasks, &s->deferred) ?:
 		consumer_create(s->capture, s->writer, s->tasks, s->deferred, &s->consumer);
 
 	if (err)
@@ -286,14 +279,6 @@ static struct ebt_error *list_all(struct session *s)
 	       capture_attach_last(s->capture);
 }
 
-static struct ebt_error *describe_capture(struct session *s)
-{
-	/* Readings of the clocks bound the recording also where nothing happens. */
-	return describe_sources(s->stream, s->capture) ?:
-	       probe_list_write(&s->capture->probes, s->stream) ?:
-	       clocks_emit(s->stream);
-}
-
 /*
  * The order matters: mappings are listened to before they are listed, forks are followed before
  * processes are looked for, and the target is let go when all of that is done.
@@ -315,8 +300,11 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	s->result->recorded = true;
 	err = list_all(s);
 	tell_states(s, EBT_V_source_status_partial, watch->partial, watch->arg);
-	if (!err)
-		err = describe_capture(s);
+	/* Readings of the clocks bound the recording also where nothing happens. */
+	err = err ?:
+	      describe_sources(s->stream, s->capture) ?:
+	      probe_list_write(&s->capture->probes, s->stream) ?:
+	      clocks_emit(s->stream);
 	/* All that took its time, on a machine with many processes seconds of it. */
 	s->begin = clocks_now();
 	s->begun = true;
@@ -342,24 +330,21 @@ static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer
 
 static struct ebt_error *handle_notice(struct session *s, const struct consumer_notice *notice)
 {
+	const bool attached = notice->event == CONSUMER_ATTACHED;
+	const bool exec = notice->event == CONSUMER_EXEC;
 	struct ebt_error *err = NULL;
 
-	if (notice->event == CONSUMER_ATTACHED) {
+	if (attached) {
 		target_follow_process(s->capture, notice->pid);
 		tasks_follow(s->tasks, notice->pid);
 	}
-	if (notice->event == CONSUMER_ATTACHED || notice->event == CONSUMER_EXEC)
+	if (attached || exec)
 		err = snapshot_process(s->snapshot, notice->pid, notice->time);
-	if (err)
+	err = err ?: tell_unwinder(s->capture->unwinder, notice);
+	if (err || (!exec && notice->event != CONSUMER_EXIT))
 		return err;
-	err = tell_unwinder(s->capture->unwinder, notice);
-	if (err)
-		return err;
-	if (notice->event == CONSUMER_EXEC)
-		return perfmaps_exec(s->perfmaps, notice->pid, notice->time);
-	if (notice->event == CONSUMER_EXIT)
-		return perfmaps_exit(s->perfmaps, notice->pid, notice->time);
-	return NULL;
+	return exec ? perfmaps_exec(s->perfmaps, notice->pid, notice->time)
+		    : perfmaps_exit(s->perfmaps, notice->pid, notice->time);
 }
 
 static struct ebt_error *handle_notices(struct session *s)
@@ -561,13 +546,6 @@ static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *
 	return first ? first : second;
 }
 
-/* A signal may have ended both: only the next one is about this. */
-static struct ebt_error *deliver(struct session *s, bool by_itself)
-{
-	read_signals(s);
-	return tee_deliver(s->tee, s->stop, by_itself ? -1 : WORDS_MS);
-}
-
 /* The gate is closed: what is known of that moment. */
 static struct ebt_error *write_last(struct session *s, uint64_t end)
 {
@@ -633,7 +611,9 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (err)
 		s->result->exit_status = -1;
 	read_status(s, now);
-	err = first_error(err, deliver(s, by_itself));
+	/* A signal may have ended both: only the next one is about this. */
+	read_signals(s);
+	err = first_error(err, tee_deliver(s->tee, s->stop, by_itself ? -1 : WORDS_MS));
 	return first_error(err, command_exec_error(s->target->command));
 }
 

@@ -3,6 +3,7 @@
 #include "record/session/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <mntent.h>
 #include <poll.h>
@@ -174,18 +175,11 @@ void target_follow_process(struct capture *capture, uint32_t pid)
 
 static uint32_t parent_of(uint32_t pid)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], stat[512];
-	const char *rest;
-	unsigned int ppid;
+	struct procfs_status status;
+	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(stat, sizeof(stat), f))
-		return 0;
-	/* The name, in parentheses, may hold anything. */
-	rest = strrchr(stat, ')');
-	return rest && sscanf(rest, ") %*c %u", &ppid) == 1 ? ppid : 0;
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return procfs_status(AT_FDCWD, path, &status) ? status.ppid : 0;
 }
 
 static void follow_child(void *arg, uint32_t pid)

@@ -215,11 +215,6 @@ static struct ebt_error *tell_again(struct objects *objects, struct object *obje
 
 /* --- hashing and embedding --- */
 
-static bool is_deleted(const struct mapping *mapping, const struct identity *identity)
-{
-	return !identity->st.st_nlink || name_len(mapping) != mapping->path_len;
-}
-
 /* Reads `len` bytes, zeros for what is not there any more. */
 static void read_all(int fd, uint64_t at, char *buffer, size_t len)
 {
@@ -347,7 +342,7 @@ static void plan(const struct objects *objects, const struct mapping *mapping,
 		 const struct identity *identity, struct object_job *job)
 {
 	const uint64_t size = (uint64_t)identity->st.st_size;
-	const bool deleted = is_deleted(mapping, identity);
+	const bool deleted = !identity->st.st_nlink || name_len(mapping) != mapping->path_len;
 
 	/* Memory that is no ELF file changes as code is generated into it. */
 	job->hash = !identity->id.len && size && size <= MAX_HASH &&

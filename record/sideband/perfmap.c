@@ -319,21 +319,14 @@ static struct ebt_error *store_process(struct perfmaps *maps, uint32_t pid, uint
 	return err;
 }
 
-static void remove_process(struct perfmaps *maps, struct process *process)
-{
-	close_fd(maps, process->tmp);
-	*process = maps->processes[--maps->n_processes];
-}
-
 static struct ebt_error *end_process(struct perfmaps *maps, struct process *process, uint64_t time)
 {
-	uint32_t pid = process->pid;
-	struct ebt_error *err;
 	bool found;
+	struct ebt_error *err =
+		look_for_map(maps, process, &found) ?: store_process(maps, process->pid, time);
 
-	err = look_for_map(maps, process, &found);
-	err = err ? err : store_process(maps, pid, time);
-	remove_process(maps, process);
+	close_fd(maps, process->tmp);
+	*process = maps->processes[--maps->n_processes];
 	return err;
 }
 

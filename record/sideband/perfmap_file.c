@@ -51,26 +51,21 @@ int perfmap_tmp(int dir)
 	return open_path(root, "tmp", O_DIRECTORY, RESOLVE_IN_ROOT);
 }
 
-/* A file with another name could be anyone's, put here for a reader with more rights. */
-static int check(int fd, const struct perfmap_owner *owner, struct stat *ret)
+/* Takes a handle, or a negative errno, and returns the like. A file with another name could be
+ * anyone's, put here for a reader with more rights. */
+static int checked(int handle, const struct perfmap_owner *owner, struct stat *ret)
 {
+	_cleanup_close_ int fd = handle;
 	bool own;
 
+	if (fd < 0)
+		return fd;
 	if (fstat(fd, ret))
 		return -errno;
 	own = !ret->st_uid;
 	for (int i = 0; i < 4; i++)
 		own |= ret->st_uid == owner->uids[i];
-	return own && S_ISREG(ret->st_mode) && ret->st_nlink <= 1 ? 0 : -EPERM;
-}
-
-static int checked(int fd, const struct perfmap_owner *owner, struct stat *ret)
-{
-	int r = fd < 0 ? fd : check(fd, owner, ret);
-
-	if (r && fd >= 0)
-		close(fd);
-	return r ? r : fd;
+	return own && S_ISREG(ret->st_mode) && ret->st_nlink <= 1 ? take_fd(&fd) : -EPERM;
 }
 
 int perfmap_open(int tmp, const struct perfmap_owner *owner, struct stat *ret)

@@ -74,26 +74,6 @@ static int open_event(const struct perf_event_attr *attr, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static struct perf_event_attr attributes(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = SIDEBAND_SAMPLE_TYPE,
-		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.build_id = 1,
-		.ksymbol = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-	};
-
-	return attr;
-}
-
 /* Opens one CPU's event, with less where the kernel refuses a bit that it does not know. */
 static int open_with_less(struct sideband *sideband, struct perf_event_attr *attr, int cpu)
 {
@@ -133,12 +113,6 @@ static int map_ring(struct cpu_ring *ring, int fd, size_t len)
 	return -errno;
 }
 
-static void unmap_ring(const struct cpu_ring *ring)
-{
-	if (ring->page)
-		munmap(ring->page, (size_t)sysconf(_SC_PAGESIZE) + ring->len);
-}
-
 static struct ebt_error *open_failed(int errnum, int cpu)
 {
 	if (errnum == EACCES || errnum == EPERM)
@@ -151,12 +125,10 @@ static struct ebt_error *open_failed(int errnum, int cpu)
 static struct ebt_error *open_cpu(struct sideband *sideband, struct perf_event_attr *attr, int cpu,
 				  size_t len)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = open_with_less(sideband, attr, cpu);
 	struct cpu_ring *ring = &sideband->rings[sideband->n];
 	int r;
 
-	attr->wakeup_watermark = 1;
-	fd = open_with_less(sideband, attr, cpu);
 	if (fd < 0 && errno == ENODEV)
 		return NULL; /* went offline meanwhile */
 	if (fd < 0)
@@ -172,7 +144,21 @@ static struct ebt_error *open_cpu(struct sideband *sideband, struct perf_event_a
 
 static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, size_t n)
 {
-	struct perf_event_attr attr = attributes();
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = SIDEBAND_SAMPLE_TYPE,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
+		.ksymbol = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
 	size_t len = RING_LEN;
 
 	while (len > RING_LEN_MIN && len * n > ALL_RINGS_LEN)
@@ -222,7 +208,8 @@ void sideband_close(struct sideband *sideband)
 	if (!sideband)
 		return;
 	for (size_t i = 0; i < sideband->n; i++) {
-		unmap_ring(&sideband->rings[i]);
+		munmap(sideband->rings[i].page,
+		       (size_t)sysconf(_SC_PAGESIZE) + sideband->rings[i].len);
 		close(sideband->fds[i]);
 	}
 	buildid_map_deinit(&sideband->ids);
@@ -340,11 +327,6 @@ static size_t known_key(const struct sideband_event *event, char *key, size_t si
 	return sizeof(head) + mapping->path_len;
 }
 
-static bool is_file(const struct mapping *mapping)
-{
-	return mapping->path_len > 1 && mapping->path[0] == '/' && mapping->path[1] != '/';
-}
-
 /* What our own view of the path has, if that is the file. */
 static int find_by_name(struct sideband *sideband, struct mapping *mapping)
 {
@@ -375,7 +357,8 @@ static void find_buildid(struct sideband *sideband, struct sideband_event *event
 			mapping->build_id = sideband->vdso;
 		return;
 	}
-	if (!is_file(mapping))
+	/* No file. */
+	if (mapping->path_len < 2 || mapping->path[0] != '/' || mapping->path[1] == '/')
 		return;
 	len = known_key(event, key, sizeof(key));
 	/* Had the file got a build-id since, the kernel would have told. */

@@ -32,12 +32,10 @@ static void meta(struct host *host, const char *key, const char *value)
 		host->err = add_meta(host->context->stream, key, value);
 }
 
-static void meta_number(struct host *host, const char *key, uint64_t value)
+static void meta_rows(struct host *host, const struct meta_row *rows)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	meta(host, key, text);
+	if (!host->err)
+		host->err = add_meta_rows(host->context->stream, rows);
 }
 
 static void meta_uname(struct host *host)
@@ -183,15 +181,6 @@ static void vdso(struct host *host)
 		embed(host, &file, image, len);
 }
 
-/* Half of all are names of the padding before a function, which nothing ever executes. */
-static bool is_padding(const char *type, const char *end)
-{
-	static const char prefix[] = "__pfx_";
-	const char *name = type + 3;
-
-	return end - name > (ptrdiff_t)strlen(prefix) && !memcmp(name, prefix, strlen(prefix));
-}
-
 /*
  * Keeps the lines of functions, and moves them together. Returns the length that is left;
  * *ret_hidden: all addresses are zero, as kernel.kptr_restrict makes them.
@@ -208,8 +197,11 @@ static size_t only_text_symbols(char *content, size_t len, bool *ret_hidden)
 		const char *type = memchr(line, ' ', n);
 
 		at += n;
-		if (!type || type + 1 >= line + n || !strchr("tTwW", type[1]) ||
-		    is_padding(type, line + n))
+		if (!type || type + 1 >= line + n || !strchr("tTwW", type[1]))
+			continue;
+		/* Half of all are names of the padding before a function, which nothing executes.
+		 */
+		if (!strncmp(type + 2, " __pfx_", strlen(" __pfx_")))
 			continue;
 		for (const char *digit = line; digit < type; digit++)
 			*ret_hidden &= *digit == '0';
@@ -241,7 +233,7 @@ static void own_mountinfo(struct host *host)
 	_cleanup_close_ int dir = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const uint64_t mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
 
-	meta_number(host, "host.mnt_ns", mnt_ns);
+	meta_rows(host, (const struct meta_row[]){ { "host.mnt_ns", NULL, mnt_ns }, { NULL } });
 	if (dir >= 0 && !host->err)
 		host->err = snapshot_mountinfo(host->state, dir, (uint32_t)getpid(), mnt_ns, "/");
 }
@@ -258,17 +250,21 @@ static void boot_id(struct host *host)
 
 struct ebt_error *snapshot_host(struct snapshot_state *state)
 {
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const struct meta_row numbers[] = {
+		{ "host.cpus", NULL, (uint64_t)sysconf(_SC_NPROCESSORS_CONF) },
+		{ "host.cpus_online", NULL, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) },
+		{ "host.page_size", NULL, page },
+		{ "host.clk_tck", NULL, (uint64_t)sysconf(_SC_CLK_TCK) },
+		{ "host.memory", NULL, (uint64_t)sysconf(_SC_PHYS_PAGES) * page },
+		{ "host.pid_ns", NULL, state->pid_ns },
+		{ NULL },
+	};
 	struct host host = { .state = state, .context = state->context };
 
 	meta_uname(&host);
 	boot_id(&host);
-	meta_number(&host, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
-	meta_number(&host, "host.cpus_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	meta_number(&host, "host.page_size", (uint64_t)sysconf(_SC_PAGESIZE));
-	meta_number(&host, "host.clk_tck", (uint64_t)sysconf(_SC_CLK_TCK));
-	meta_number(&host, "host.memory",
-		    (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
-	meta_number(&host, "host.pid_ns", state->pid_ns);
+	meta_rows(&host, numbers);
 	meta(&host, "host.tasks", state->lister.detail);
 	own_mountinfo(&host);
 	os_release(&host);

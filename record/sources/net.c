@@ -7,7 +7,6 @@
 #include <bpf/bpf.h>
 #include <stdio.h>
 
-#include "record/base/iterator.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 

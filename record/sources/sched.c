@@ -3,7 +3,6 @@
  * Sources `sched` and `offcpu`. Both live on the same switches and wake-ups: `offcpu` adds stacks
  * to the switches, `sched` adds migrations.
  */
-#include "record/base/iterator.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 #include "record/unwind/unwinder.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "record/base/iterator.h"
 #include "record/bpf/probe.h"
 #include "record/config/skeleton.h"
 #include "record/probes/attach.h"
