@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "format/base/compare.h"
 
 void block_depth_deinit(struct block_depth *depth)
@@ -13,31 +14,17 @@ void block_depth_deinit(struct block_depth *depth)
 	*depth = (struct block_depth){ 0 };
 }
 
-static struct ebt_error *grow(uint64_t **times, size_t capacity)
-{
-	uint64_t *grown = reallocarray(*times, capacity, sizeof(*grown));
-
-	if (!grown)
-		return &ebt_enomem;
-	*times = grown;
-	return NULL;
-}
-
 struct ebt_error *block_depth_add(struct block_depth *depth, uint64_t start_ns, uint64_t end_ns)
 {
-	size_t capacity = depth->capacity ? depth->capacity * 2 : 256;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
 	if (start_ns >= end_ns)
 		return NULL;
-	if (depth->n == depth->capacity) {
-		err = grow(&depth->starts, capacity);
-		if (!err)
-			err = grow(&depth->ends, capacity);
-		if (err)
-			return err;
-		depth->capacity = capacity;
-	}
+	err = ebt_array_reserve(&depth->starts, depth->n, &depth->starts_capacity);
+	if (!err)
+		err = ebt_array_reserve(&depth->ends, depth->n, &depth->ends_capacity);
+	if (err)
+		return err;
 	depth->starts[depth->n] = start_ns;
 	depth->ends[depth->n++] = end_ns;
 	return NULL;

@@ -11,7 +11,7 @@
 /* All zero is empty. 16 bytes a request. */
 struct block_depth {
 	uint64_t *starts, *ends;
-	size_t n, capacity;
+	size_t n, starts_capacity, ends_capacity;
 };
 
 struct block_depth_span {

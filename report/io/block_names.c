@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/map.h"
-
-struct block_names {
-	struct block_device *devices;
-	size_t n, capacity;
-	struct ebt_map by_number;
-};
-
 static void device_deinit(struct block_device *device)
 {
 	free((char *)device->name.data);
@@ -51,47 +43,23 @@ static struct ebt_error *set_string(struct ebt_str *ret, struct ebt_str s)
 	return NULL;
 }
 
-static struct ebt_error *reserve(struct block_names *names)
-{
-	size_t capacity = names->capacity ? names->capacity * 2 : 16;
-	struct block_device *grown;
-
-	if (names->n < names->capacity)
-		return NULL;
-	if (names->n >= UINT32_MAX / 2)
-		return ebt_error_create(EBT_ERR_LIMIT, "too many block devices");
-	grown = reallocarray(names->devices, capacity, sizeof(*grown));
-	if (!grown)
-		return &ebt_enomem;
-	names->devices = grown;
-	names->capacity = capacity;
-	return NULL;
-}
-
 struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint32_t minor,
 				 uint32_t *ret)
 {
-	struct ebt_error *err = reserve(names);
+	const size_t n = names->n;
 	struct block_device *device;
+	struct ebt_error *err;
 	char unknown[48];
-	uint32_t i;
 
-	if (!err)
-		err = ebt_map_add(&names->by_number, (uint64_t)major << 32 | minor,
-				  (uint32_t)names->n, &i);
-	if (err)
+	err = ebt_map_element(&names->by_number, (uint64_t)major << 32 | minor, &names->devices,
+			      &names->n, &names->capacity, ret);
+	if (err || names->n == n)
 		return err;
-	if (i == names->n) {
-		device = &names->devices[names->n++];
-		*device = (struct block_device){ .major = major, .minor = minor, .disk = i };
-		snprintf(unknown, sizeof(unknown),
-			 major || minor ? "unknown %" PRIu32 ":%" PRIu32 : "no device", major,
-			 minor);
-		err = set_string(&device->name, (struct ebt_str){ unknown, strlen(unknown) });
-	}
-	if (!err)
-		*ret = i;
-	return err;
+	device = &names->devices[*ret];
+	*device = (struct block_device){ .major = major, .minor = minor, .disk = *ret };
+	snprintf(unknown, sizeof(unknown),
+		 major || minor ? "unknown %" PRIu32 ":%" PRIu32 : "no device", major, minor);
+	return set_string(&device->name, (struct ebt_str){ unknown, strlen(unknown) });
 }
 
 /* The last row of a device counts: it says most, as a loop device's does once it has a file. */
@@ -143,14 +111,4 @@ struct ebt_error *block_names_create(struct trace *trace, struct block_names **r
 		return err;
 	*ret = take_ptr(names);
 	return NULL;
-}
-
-size_t block_names_n(const struct block_names *names)
-{
-	return names->n;
-}
-
-const struct block_device *block_names_get(const struct block_names *names, size_t i)
-{
-	return &names->devices[i];
 }

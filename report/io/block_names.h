@@ -7,6 +7,7 @@
 #define REPORT_IO_BLOCK_NAMES_H
 
 #include "format/base/cleanup.h"
+#include "format/base/map.h"
 #include "report/trace/trace.h"
 
 struct block_device {
@@ -20,18 +21,18 @@ struct block_device {
 	struct ebt_str alias, scheduler, model, backing; /* empty: none */
 };
 
-struct block_names;
+struct block_names {
+	struct block_device *devices;
+	size_t n, capacity;
+	struct ebt_map by_number;
+};
 
 struct ebt_error *block_names_create(struct trace *trace, struct block_names **ret);
 void block_names_destroy(struct block_names *names);
 DEFINE_CLEANUP(struct block_names *, block_names_destroy);
 
-/* The device, which is made known if it is not: *ret is below block_names_n() then. */
+/* The device, which is made known if it is not: *ret is its index. */
 struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint32_t minor,
 				 uint32_t *ret);
-
-size_t block_names_n(const struct block_names *names);
-/* Good until the next block_names_of(). */
-const struct block_device *block_names_get(const struct block_names *names, size_t i);
 
 #endif

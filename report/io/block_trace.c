@@ -49,7 +49,7 @@ struct listing {
 
 #define REQUESTS(X)                                                                            \
 	X("time_ns", "START", OUT_TIME, out_u64(row->time > total ? row->time - total : 0))    \
-	X("device", "DEVICE", OUT_STRING, out_str(block_names_get(l->devices, device)->name))  \
+	X("device", "DEVICE", OUT_STRING, out_str(l->devices->devices[device].name))           \
 	X("operation", "OPERATION", OUT_STRING, out_cstr(block_op_name(ebt_block_io_op(row)))) \
 	X("flags", "FLAGS", OUT_STRING, out_str_if(text_str(&l->flags)))                       \
 	X("sector", "SECTOR", OUT_U64, out_u64(ebt_block_io_sector(row)))                      \

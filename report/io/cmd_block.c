@@ -254,7 +254,7 @@ static void depth_spans(struct block *b, uint32_t device, size_t n, struct block
 /* Of the whole window, for the table. */
 static struct ebt_error *find_window(struct block *b)
 {
-	size_t n = block_names_n(b->names);
+	size_t n = b->names->n;
 
 	if (trace_to_ns(b->report->trace) <= trace_from_ns(b->report->trace))
 		return NULL;
@@ -273,12 +273,12 @@ static double busy_percent(const struct block_depth_span *span)
 	return length ? 100.0 * (double)span->busy_ns / (double)length : 0;
 }
 
-#define DEPTHS(X)                                                                      \
-	X("from_ns", "FROM", OUT_TIME, out_u64(s->from_ns))                            \
-	X("to_ns", "TO", OUT_TIME, out_u64(s->to_ns))                                  \
-	X("device", "DEVICE", OUT_STRING, out_str(block_names_get(b->names, d)->name)) \
-	X("depth_mean", "DEPTH", OUT_FLOAT, out_f64(s->mean))                          \
-	X("depth_max", "MAX", OUT_U64, out_u64(s->max))                                \
+#define DEPTHS(X)                                                             \
+	X("from_ns", "FROM", OUT_TIME, out_u64(s->from_ns))                   \
+	X("to_ns", "TO", OUT_TIME, out_u64(s->to_ns))                         \
+	X("device", "DEVICE", OUT_STRING, out_str(b->names->devices[d].name)) \
+	X("depth_mean", "DEPTH", OUT_FLOAT, out_f64(s->mean))                 \
+	X("depth_max", "MAX", OUT_U64, out_u64(s->max))                       \
 	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(busy_percent(s)))
 
 static struct ebt_error *put_depths(struct block *b)
@@ -293,7 +293,7 @@ static struct ebt_error *put_depths(struct block *b)
 	struct ebt_error *err;
 
 	err = out_begin(out, &table);
-	for (uint32_t d = 0; !err && d < block_names_n(b->names); d++) {
+	for (uint32_t d = 0; !err && d < b->names->n; d++) {
 		if (d >= b->n_depth || !b->depth[d].n || to <= from)
 			continue;
 		depth_spans(b, d, n, spans);
@@ -334,13 +334,13 @@ static struct ebt_error *put_device(const struct grouping *g, uint64_t value,
 				    struct group_cells *cells)
 {
 	const struct block *b = grouping_arg(g);
-	const struct block_device *device = block_names_get(b->names, value);
+	const struct block_device *device = &b->names->devices[value];
 
 	text_add(cells->label, device->name.data, device->name.len);
 	cells->values[0] = out_str(device->name);
 	if (!device->known || !b->devices)
 		return NULL;
-	cells->values[1] = out_str(block_names_get(b->names, device->disk)->name);
+	cells->values[1] = out_str(b->names->devices[device->disk].name);
 	cells->values[2] = out_str_if(device->alias);
 	cells->values[3] = out_str_if(device->scheduler);
 	cells->values[4] = out_str_if(device->model);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/cli/command.h"
-#include "report/io/dbus_pairs.h"
 #include "report/io/model_dbus.h"
 #include "report/out/histogram.h"
 #include "report/out/out.h"
@@ -45,10 +44,8 @@ static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_g
 static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_model *model)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", CALLS);
-	size_t n;
-	const struct dbus_group *groups = dbus_model_calls(model, &n);
 
-	return out_rows(v->out, &table, n, i, put_call(v, &groups[i]));
+	return out_rows(v->out, &table, model->calls.n, i, put_call(v, &model->calls.list[i]));
 }
 
 #define SIGNALS(X)                                                                       \
@@ -62,11 +59,11 @@ static struct ebt_error *put_calls(const struct dbus_view *v, const struct dbus_
 static struct ebt_error *put_signals(const struct dbus_view *v, const struct dbus_model *model)
 {
 	const struct out_table table = OUT_TABLE_OF("signals", SIGNALS, .flags = OUT_FIXED);
-	size_t n;
-	const struct dbus_group *groups = dbus_model_signals(model, &n);
+	const struct dbus_group *groups = model->signals.list;
 
 	out_printf(v->out, "\n");
-	return out_rows(v->out, &table, n, i, out_row(v->out, 0, OUT_VALUES(SIGNALS)));
+	return out_rows(v->out, &table, model->signals.n, i,
+			out_row(v->out, 0, OUT_VALUES(SIGNALS)));
 }
 
 static struct ebt_error *put_tables(struct dbus_view *v)

@@ -137,13 +137,12 @@ static struct ebt_error *put_connections(struct net_command *c)
 		OUT_TABLE_OF("connections", CONNECTIONS, .title = "\nConnections",
 			     .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	bool all = out_format(c->out) != FORMAT_TABLE || options_flag(c->report->options, "all");
-	const struct net_connection *connections;
-	size_t n, shown = 0, hidden = 0;
+	const struct net_connection *connections = c->model->connections;
+	size_t shown = 0, hidden = 0;
 	struct ebt_error *err;
 
-	connections = net_model_connections(c->model, &n);
 	err = out_begin(c->out, &table);
-	for (size_t i = 0; !err && i < n; i++) {
+	for (size_t i = 0; !err && i < c->model->n_connections; i++) {
 		if (!net_model_wanted(c->model, &connections[i]))
 			continue;
 		if (!all && shown == DEFAULT_CONNECTIONS) {
@@ -205,22 +204,18 @@ static struct ebt_error *put_interfaces(struct net_command *c)
 {
 	const struct out_table table = OUT_TABLE_OF("interfaces", INTERFACES, .title = "\nDevices",
 						    .flags = OUT_FIXED | OUT_KEEP_ORDER);
-	size_t n;
-	const struct net_interface *interfaces = net_model_interfaces(c->model, &n);
 
-	return out_rows(c->out, &table, n, i, put_interface(c, &interfaces[i]));
+	return out_rows(c->out, &table, c->model->n_interfaces, i,
+			put_interface(c, &c->model->interfaces[i]));
 }
 
 static struct ebt_error *put_histogram(struct net_command *c)
 {
 	struct histogram all = { 0 };
-	const struct net_interface *interfaces;
 	struct ebt_error *err = NULL;
-	size_t n;
 
-	interfaces = net_model_interfaces(c->model, &n);
-	for (size_t i = 0; !err && i < n; i++)
-		err = histogram_merge(&all, &interfaces[i].queue);
+	for (size_t i = 0; !err && i < c->model->n_interfaces; i++)
+		err = histogram_merge(&all, &c->model->interfaces[i].queue);
 	if (!err)
 		err = out_histogram(c->out, "queue_histogram",
 				    "\nTime of packets in the queue of their device", &all,
@@ -261,7 +256,7 @@ static struct ebt_error *put_all(struct net_command *c)
 		err = put_totals(c);
 	if (!err && options_flag(c->report->options, "histogram"))
 		err = put_histogram(c);
-	if (!err && net_model_by_ends(c->model))
+	if (!err && c->model->ends_counted)
 		err = trace_warn(c->report->trace,
 				 "the trace does not tell of each send and receive: bytes of "
 				 "processes are those of TCP connections that ended");

@@ -6,22 +6,9 @@
 #include <string.h>
 
 #include "format/base/map.h"
-#include "report/io/dbus_pairs.h"
 #include "format/base/array.h"
 
 #define MAX_BUSES 256
-
-struct dbus_groups {
-	struct dbus_group *list;
-	size_t n, capacity;
-	struct ebt_map by_text;
-};
-
-struct dbus_model {
-	struct trace *trace;
-	struct dbus_pairs pairs;
-	struct dbus_groups calls, signals;
-};
 
 static void groups_deinit(struct dbus_groups *groups)
 {
@@ -154,18 +141,6 @@ struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret
 		return err;
 	*ret = take_ptr(m);
 	return NULL;
-}
-
-const struct dbus_group *dbus_model_calls(const struct dbus_model *model, size_t *ret_n)
-{
-	*ret_n = model->calls.n;
-	return model->calls.list;
-}
-
-const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size_t *ret_n)
-{
-	*ret_n = model->signals.n;
-	return model->signals.list;
 }
 
 /* --- buses --- */

@@ -12,6 +12,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
 #include "report/base/histogram.h"
+#include "report/io/dbus_pairs.h"
 #include "report/trace/trace.h"
 
 struct dbus_group {
@@ -25,15 +26,20 @@ struct dbus_group {
 	uint64_t max_at_ns; /* when the longest was sent */
 };
 
-struct dbus_model;
+struct dbus_model {
+	struct trace *trace;
+	struct dbus_pairs pairs;
+	struct dbus_groups {
+		struct dbus_group *list;
+		size_t n, capacity;
+		struct ebt_map by_text;
+	} calls, signals;
+};
 
 struct ebt_error *dbus_model_create(struct trace *trace, struct dbus_model **ret);
 /* Accepts NULL. */
 void dbus_model_destroy(struct dbus_model *model);
 DEFINE_CLEANUP(struct dbus_model *, dbus_model_destroy);
-
-const struct dbus_group *dbus_model_calls(const struct dbus_model *model, size_t *ret_n);
-const struct dbus_group *dbus_model_signals(const struct dbus_model *model, size_t *ret_n);
 
 /* Names of buses by number, as the trace has them. */
 struct dbus_buses {

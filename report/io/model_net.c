@@ -13,19 +13,6 @@
 #define TIME_KNOWN 1  /* net_packet.attrs */
 #define MAX_OLDER  64 /* connections of one socket that are looked through */
 
-struct net_model {
-	struct trace *trace;
-	struct net_connection *connections;
-	struct net_interface *interfaces;
-	uint32_t *latest; /* by socket: index of its connection */
-	size_t n_connections, connections_capacity;
-	size_t n_interfaces, interfaces_capacity;
-	size_t n_sockets, sockets_capacity;
-	struct ebt_map socket_by_cookie, interface_by_key;
-	struct grouping *g; /* NULL: nobody asks for sums */
-	bool by_ends, ends_counted;
-};
-
 /* --- connections --- */
 
 static void copy_address(struct ebt_str from, unsigned char *to, uint32_t *ret_len)
@@ -72,8 +59,7 @@ static struct ebt_error *add_connection(struct net_model *m, const struct ebt_ro
 	return NULL;
 }
 
-/* The connection that a socket had then; NULL: none that is known. */
-static struct net_connection *connection_at(const struct net_model *m, uint64_t cookie,
+struct net_connection *net_model_connection(const struct net_model *m, uint64_t cookie,
 					    uint64_t time)
 {
 	struct net_connection *c;
@@ -93,7 +79,7 @@ static struct net_connection *connection_at(const struct net_model *m, uint64_t 
 static void add_end(struct net_model *m, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_net_end_task(row);
-	struct net_connection *c = connection_at(m, ebt_net_end_cookie(row), row->time);
+	struct net_connection *c = net_model_connection(m, ebt_net_end_cookie(row), row->time);
 
 	if (!c)
 		return;
@@ -190,7 +176,7 @@ static void count_connection(const struct ebt_row *row, struct net_sum *sum)
 static void count_transfer(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
 	uint64_t bytes = ebt_net_transfer_bytes(row);
-	struct net_connection *c = connection_at(m, ebt_net_transfer_cookie(row), row->time);
+	struct net_connection *c = net_model_connection(m, ebt_net_transfer_cookie(row), row->time);
 
 	if (ebt_net_transfer_direction(row) == EBT_V_net_transfer_direction_receive) {
 		sum->rx_bytes += bytes;
@@ -249,7 +235,8 @@ static struct ebt_error *count_packet(struct net_model *m, const struct ebt_row 
 static void count_retransmit(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
 	uint64_t segments = ebt_net_retransmit_segments(row);
-	struct net_connection *c = connection_at(m, ebt_net_retransmit_cookie(row), row->time);
+	struct net_connection *c =
+		net_model_connection(m, ebt_net_retransmit_cookie(row), row->time);
 
 	sum->retransmits += segments;
 	if (ebt_net_retransmit_kind(row) != EBT_V_net_retransmit_kind_segment)
@@ -260,7 +247,7 @@ static void count_retransmit(struct net_model *m, const struct ebt_row *row, str
 
 static void count_reset(struct net_model *m, const struct ebt_row *row, struct net_sum *sum)
 {
-	struct net_connection *c = connection_at(m, ebt_net_reset_cookie(row), row->time);
+	struct net_connection *c = net_model_connection(m, ebt_net_reset_cookie(row), row->time);
 
 	sum->resets++;
 	sum->resets_received += ebt_net_reset_direction(row) == EBT_V_net_reset_direction_receive;
@@ -378,22 +365,10 @@ void net_model_destroy(struct net_model *m)
 	free(m);
 }
 
-const struct net_connection *net_model_connections(const struct net_model *m, size_t *ret_n)
-{
-	*ret_n = m->n_connections;
-	return m->connections;
-}
-
 bool net_model_wanted(const struct net_model *m, const struct net_connection *c)
 {
 	return c->time >= trace_from_ns(m->trace) && c->time < trace_to_ns(m->trace) &&
 	       trace_task_wanted(m->trace, c->task);
-}
-
-const struct net_interface *net_model_interfaces(const struct net_model *m, size_t *ret_n)
-{
-	*ret_n = m->n_interfaces;
-	return m->interfaces;
 }
 
 const struct net_interface *net_model_interface(const struct net_model *m, uint64_t netns,
@@ -404,15 +379,4 @@ const struct net_interface *net_model_interface(const struct net_model *m, uint6
 	if (!m->n_interfaces)
 		return NULL;
 	return bsearch(&key, m->interfaces, m->n_interfaces, sizeof(key), compare_interfaces);
-}
-
-const struct net_connection *net_model_connection(const struct net_model *m, uint64_t cookie,
-						  uint64_t time)
-{
-	return connection_at(m, cookie, time);
-}
-
-bool net_model_by_ends(const struct net_model *m)
-{
-	return m->ends_counted;
 }

@@ -6,6 +6,7 @@
 #ifndef REPORT_IO_MODEL_NET_H
 #define REPORT_IO_MODEL_NET_H
 
+#include "format/base/map.h"
 #include "report/base/histogram.h"
 #include "report/group/group.h"
 #include "report/trace/trace.h"
@@ -45,27 +46,35 @@ struct net_sum {
 	uint64_t resets, resets_received; /* the others were sent */
 };
 
-struct net_model;
+struct net_model {
+	struct trace *trace;
+	struct net_connection *connections; /* in order of time */
+	/* By network namespace and number. Those without packets have been seen outside the
+	 * window. */
+	struct net_interface *interfaces;
+	uint32_t *latest; /* by socket: index of its connection */
+	size_t n_connections, connections_capacity;
+	size_t n_interfaces, interfaces_capacity;
+	size_t n_sockets, sockets_capacity;
+	struct ebt_map socket_by_cookie, interface_by_key;
+	struct grouping *g; /* NULL: nobody asks for sums */
+	/* The trace does not tell of each send and receive: bytes of processes are of connections
+	 * that ended, of which there are some (ends_counted). */
+	bool by_ends, ends_counted;
+};
 
 /* g: what processes did goes there, as struct net_sum; NULL: nowhere. */
 struct ebt_error *net_model_create(struct trace *trace, struct grouping *g, struct net_model **ret);
 void net_model_destroy(struct net_model *model);
 DEFINE_CLEANUP(struct net_model *, net_model_destroy);
 
-/* All in order of time; whether one is of the window and passes the filters: */
-const struct net_connection *net_model_connections(const struct net_model *model, size_t *ret_n);
+/* Is it of the window, and passes the filters? */
 bool net_model_wanted(const struct net_model *model, const struct net_connection *connection);
-
-/* By network namespace and number. Those without packets have been seen outside the window. */
-const struct net_interface *net_model_interfaces(const struct net_model *model, size_t *ret_n);
 /* NULL: not known. */
 const struct net_interface *net_model_interface(const struct net_model *model, uint64_t netns,
 						uint64_t ifindex);
 /* That which the socket had at a time; NULL: not known. */
-const struct net_connection *net_model_connection(const struct net_model *model, uint64_t cookie,
-						  uint64_t time);
-/* The trace does not tell of each send and receive: bytes of processes are of connections that
- * ended, of which there are some. */
-bool net_model_by_ends(const struct net_model *model);
+struct net_connection *net_model_connection(const struct net_model *model, uint64_t cookie,
+					    uint64_t time);
 
 #endif

@@ -199,7 +199,7 @@ static struct ebt_error *put_calls(const struct around_view *v)
 	const struct out_table table =
 		OUT_TABLE_OF("syscalls", CALLS, .title = "", .flags = OUT_FIXED);
 	size_t n;
-	const struct syscall_stat *stats = syscall_model_stats(around_syscalls(v->around), &n);
+	const struct syscall_stat *stats = syscall_model_stats(v->around->syscalls, &n);
 
 	if (!n && out_format(v->out) == FORMAT_TABLE)
 		return NULL;
@@ -218,7 +218,7 @@ static struct ebt_error *put_events(const struct around_view *v)
 		OUT_TABLE_OF("events", EVENTS, .title = "", .flags = OUT_FIXED | OUT_KEEP_ORDER);
 	static const char *const names[AROUND_N_EVENTS] = { "minor fault", "major fault",
 							    "block I/O" };
-	const struct around_events *events = around_events(v->around);
+	const struct around_events *events = v->around->events;
 	uint64_t all = 0;
 
 	for (int i = 0; i < AROUND_N_EVENTS; i++)
@@ -237,7 +237,7 @@ struct own {
 
 static struct ebt_error *find_own(const struct around_view *v, struct own **ret)
 {
-	const struct wall *wall = around_wall(v->around);
+	const struct wall *wall = v->around->wall;
 	uint32_t n_nodes, n_funcs;
 	const struct calltree_node *nodes = calltree_nodes(wall_tree(wall), &n_nodes);
 	struct own *own;
@@ -285,7 +285,7 @@ static struct ebt_error *put_function(const struct around_view *v, const struct 
 static struct ebt_error *put_functions(const struct around_view *v)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", FUNCTIONS, .title = "");
-	const struct calltree *tree = wall_tree(around_wall(v->around));
+	const struct calltree *tree = wall_tree(v->around->wall);
 	uint32_t n_funcs;
 	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
 	_cleanup_free_ struct calltree_flat *flat = NULL;
@@ -362,11 +362,11 @@ static struct ebt_error *put_slowest(const struct around_view *v)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", SLOWEST, .title = "");
 	const struct names *names;
-	uint32_t n;
-	const struct around_slow *slow = around_slowest(v->around, &n);
 	struct ebt_error *err = trace_names(v->report->trace, &names);
 
-	return err ? err : out_rows(v->out, &table, n, i, put_slow(v, &slow[i], names));
+	return err ? err
+		   : out_rows(v->out, &table, v->around->n_slowest, i,
+			      put_slow(v, &v->around->slowest[i], names));
 }
 
 /* --- the view --- */
@@ -375,7 +375,7 @@ static struct ebt_error *put_flame(const struct around_view *v)
 {
 	struct trace *trace = v->report->trace;
 	const char *lines[1], *name = options_string(v->report->options, "around");
-	struct svg_flame flame = { .tree = wall_tree(around_wall(v->around)),
+	struct svg_flame flame = { .tree = wall_tree(v->around->wall),
 				   .lines = lines,
 				   .n_lines = 1 };
 	_cleanup_text_ struct text title = TEXT_INIT, line = TEXT_INIT;
@@ -444,7 +444,7 @@ struct ebt_error *marks_around(struct report *report, const struct marks *marks)
 	if (err)
 		return err;
 	v.around = around;
-	v.sum = around_sum(around);
+	v.sum = &around->sum;
 	if (!v.sum->marks && v.sum->instants)
 		err = trace_warn(report->trace,
 				 "these marks are instants: --around is about spans");
@@ -452,6 +452,6 @@ struct ebt_error *marks_around(struct report *report, const struct marks *marks)
 		return err;
 	v.whole_ns = v.scope == SPAN_OF_THREAD ? v.sum->covered_ns : v.sum->threads_ns;
 	if (options_flag(o, "folded"))
-		return wall_write_folded(out_file(report->out), around_wall(around), 0);
+		return wall_write_folded(out_file(report->out), around->wall, 0);
 	return options_flag(o, "flame") ? put_flame(&v) : put_tables(&v);
 }

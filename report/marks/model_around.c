@@ -5,25 +5,8 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/tally.h"
 #include "report/marks/longest.h"
 #include "report/sched/feed.h"
-
-struct around {
-	struct trace *trace;
-	const struct marks *marks;
-	struct around_options options;
-	uint64_t from, to;     /* in which switches are known */
-	struct span_set *all;  /* merged */
-	struct span_set *each; /* the longest, by their number */
-	struct around_slow *slowest;
-	uint32_t n_slowest;
-	struct tally functions, blocked, calls; /* by mark of slowest */
-	struct wall *wall;
-	struct syscall_model *syscalls;
-	struct around_events events[AROUND_N_EVENTS];
-	struct around_sum sum;
-};
 
 /* --- the spans --- */
 
@@ -356,30 +339,4 @@ void around_destroy(struct around *around)
 	tally_deinit(&around->calls);
 	free(around->slowest);
 	free(around);
-}
-
-const struct around_sum *around_sum(const struct around *around)
-{
-	return &around->sum;
-}
-
-const struct around_events *around_events(const struct around *around)
-{
-	return around->events;
-}
-
-const struct around_slow *around_slowest(const struct around *around, uint32_t *ret_n)
-{
-	*ret_n = around->n_slowest;
-	return around->slowest;
-}
-
-const struct wall *around_wall(const struct around *around)
-{
-	return around->wall;
-}
-
-const struct syscall_model *around_syscalls(const struct around *around)
-{
-	return around->syscalls;
 }

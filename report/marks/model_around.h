@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "report/base/span_set.h"
+#include "report/base/tally.h"
 #include "report/marks/model_marks.h"
 #include "report/sched/model_wall.h"
 #include "report/syscalls/model_syscalls.h"
@@ -55,19 +56,26 @@ struct around_slow {
 	uint64_t top_ns;
 };
 
-struct around;
+struct around {
+	struct trace *trace;
+	const struct marks *marks;
+	struct around_options options;
+	uint64_t from, to;	     /* in which switches are known */
+	struct span_set *all;	     /* merged */
+	struct span_set *each;	     /* the longest, by their number */
+	struct around_slow *slowest; /* the longest first */
+	uint32_t n_slowest;
+	struct tally functions, blocked, calls; /* by mark of slowest */
+	struct wall *wall;
+	struct syscall_model *syscalls;
+	struct around_events events[AROUND_N_EVENTS];
+	struct around_sum sum;
+};
 
 /* The trace and the marks must outlive the model. */
 struct ebt_error *around_create(struct trace *trace, const struct marks *marks,
 				const struct around_options *options, struct around **ret);
 void around_destroy(struct around *around);
 DEFINE_CLEANUP(struct around *, around_destroy);
-
-const struct around_sum *around_sum(const struct around *around);
-const struct around_events *around_events(const struct around *around);
-/* The longest first. */
-const struct around_slow *around_slowest(const struct around *around, uint32_t *ret_n);
-const struct wall *around_wall(const struct around *around);
-const struct syscall_model *around_syscalls(const struct around *around);
 
 #endif

@@ -45,27 +45,16 @@ static struct cache_chunk *find(const struct cache_pages *pages, uint64_t key)
 /* NULL where there are too many. */
 static struct ebt_error *make(struct cache_pages *pages, uint64_t key, struct cache_chunk **ret)
 {
-	size_t capacity = pages->capacity ? pages->capacity * 2 : 256;
-	struct cache_chunk *chunks;
 	struct ebt_error *err;
 	uint32_t i;
 
-	*ret = find(pages, key);
-	if (*ret || pages->n == MAX_CHUNKS)
+	*ret = pages->n == MAX_CHUNKS ? find(pages, key) : NULL;
+	if (pages->n == MAX_CHUNKS)
 		return NULL;
-	if (pages->n == pages->capacity) {
-		chunks = reallocarray(pages->chunks, capacity, sizeof(*chunks));
-		if (!chunks)
-			return &ebt_enomem;
-		pages->chunks = chunks;
-		pages->capacity = capacity;
-	}
-	err = ebt_map_add(&pages->by_key, key, (uint32_t)pages->n, &i);
-	if (err)
-		return err;
-	pages->chunks[pages->n++] = (struct cache_chunk){ 0 };
-	*ret = &pages->chunks[i];
-	return NULL;
+	err = ebt_map_element(&pages->by_key, key, &pages->chunks, &pages->n, &pages->capacity, &i);
+	if (!err)
+		*ret = &pages->chunks[i];
+	return err;
 }
 
 void cache_pages_deinit(struct cache_pages *pages)
