@@ -287,10 +287,10 @@ static struct ebt_error *run_net(struct report *report)
 static const struct option_def net_options[] = {
 	GROUP_BY_OPTION("process"),
 	{ "by-thread", OPTION_GONE, NULL, "--by thread" },
-	{ "histogram", OPTION_FLAG, NULL, "also: distribution of the time in queues", NULL },
-	{ "all", OPTION_FLAG, NULL, "all connections, also on a terminal", NULL },
-	{ "trace", OPTION_FLAG, NULL, "instead: every event, a line each", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "histogram", OPTION_FLAG, NULL, "also: distribution of the time in queues" },
+	{ "all", OPTION_FLAG, NULL, "all connections, also on a terminal" },
+	{ "trace", OPTION_FLAG, NULL, "instead: every event, a line each" },
+	{ 0 },
 };
 
 const struct command command_net = {

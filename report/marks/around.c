@@ -7,7 +7,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
-#include "report/marks/choice.h"
+#include "report/marks/views.h"
 #include "report/marks/model_around.h"
 #include "report/out/histogram.h"
 #include "report/sched/wall_files.h"

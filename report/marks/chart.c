@@ -11,7 +11,8 @@
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
-#include "report/marks/choice.h"
+#include "report/marks/arrange.h"
+#include "report/marks/views.h"
 #include "report/marks/lanes.h"
 #include "report/stacks/out_svg.h"
 

@@ -165,12 +165,10 @@ static struct ebt_error *cmd_counters(struct report *report)
 }
 
 static const struct option_def counters_options[] = {
-	{ "name", OPTION_STRING, "GLOB", "only those, as 'disk.*', 'cpu.3.user' or '*_bytes'",
-	  NULL },
-	{ "all-counters", OPTION_FLAG, NULL, "those of single CPUs, and that were zero, too",
-	  NULL },
-	{ "plot", OPTION_FLAG, NULL, "draw them over time", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "name", OPTION_STRING, "GLOB", "only those, as 'disk.*', 'cpu.3.user' or '*_bytes'" },
+	{ "all-counters", OPTION_FLAG, NULL, "those of single CPUs, and that were zero, too" },
+	{ "plot", OPTION_FLAG, NULL, "draw them over time" },
+	{ 0 },
 };
 
 const struct command command_counters = {

@@ -287,11 +287,9 @@ static const char *const origins[] = { "ebmark", "sysprof", "stdout", "stderr",
 static const struct option_def logs_options[] = {
 	{ "severity", OPTION_CHOICE, "LEVEL", "only of this severity and worse", severities },
 	{ "origin", OPTION_CHOICE, "ORIGIN", "only those that came this way", origins },
-	{ "domain", OPTION_STRING, "GLOB", "only of this unit, identifier or part of a program",
-	  NULL },
-	{ "grep", OPTION_STRING, "REGEX", "only those whose message matches, as it is shown",
-	  NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "domain", OPTION_STRING, "GLOB", "only of this unit, identifier or part of a program" },
+	{ "grep", OPTION_STRING, "REGEX", "only those whose message matches, as it is shown" },
+	{ 0 },
 };
 
 const struct command command_logs = {

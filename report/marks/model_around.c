@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
-#include "report/marks/longest.h"
+#include "report/marks/arrange.h"
 #include "report/sched/feed.h"
 
 /* --- the spans --- */

@@ -10,7 +10,7 @@
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/marks/counter_plot.h"
-#include "report/marks/groups.h"
+#include "report/marks/arrange.h"
 #include "report/marks/views.h"
 #include "report/out/histogram.h"
 #include "format/base/array.h"

@@ -6,7 +6,7 @@
 #include "report/base/figures.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
-#include "report/marks/groups.h"
+#include "report/marks/arrange.h"
 #include "report/marks/views.h"
 #include "format/base/array.h"
 

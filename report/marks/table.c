@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "report/base/text.h"
-#include "report/marks/longest.h"
+#include "report/marks/arrange.h"
 #include "report/marks/views.h"
 
 #define MARKS(X)                                                                               \

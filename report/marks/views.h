@@ -26,6 +26,9 @@ marks_view_fn marks_summary;
 /* --series: one name over time. */
 marks_view_fn marks_series;
 
+/* Names of enum span_scope, for --around-scope. */
+extern const char *const marks_scopes[];
+
 /* What is not known of a mark; null: all is. */
 struct out_value marks_open_text(const struct mark *mark);
 /* "gtk4-demo (100/102)", in place of what is in the text; null: no task. */

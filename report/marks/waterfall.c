@@ -7,8 +7,8 @@
 #include "format/base/map.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
-#include "report/marks/choice.h"
-#include "report/marks/longest.h"
+#include "report/marks/arrange.h"
+#include "report/marks/views.h"
 #include "format/base/array.h"
 
 #define DEFAULT_WIDTH 100

@@ -140,9 +140,9 @@ static struct ebt_error *cmd_cache(struct report *report)
 
 static const struct option_def cache_options[] = {
 	GROUP_BY_OPTION("process", "file"),
-	{ "files", OPTION_GONE, NULL, "--by file", NULL },
-	{ "by-thread", OPTION_GONE, NULL, "--by thread", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "files", OPTION_GONE, NULL, "--by file" },
+	{ "by-thread", OPTION_GONE, NULL, "--by thread" },
+	{ 0 },
 };
 
 const struct command command_cache = {

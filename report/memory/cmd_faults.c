@@ -81,12 +81,7 @@ static struct ebt_error *count_fault(struct grouping *g, const struct ebt_row *r
 	if (grouping_has(g, GROUP_MAPPING)) {
 		group.file_kind = (uint32_t)ebt_fault_mapping(row);
 		if (group.file_kind == EBT_V_fault_mapping_file)
-			group.file = (struct inode_key){
-				.inode = ebt_fault_inode(row),
-				.dev_major = (uint32_t)ebt_fault_dev_major(row),
-				.dev_minor = (uint32_t)ebt_fault_dev_minor(row),
-				.generation = (uint32_t)ebt_fault_generation(row),
-			};
+			group.file = INODE_KEY(fault, row);
 	}
 	if (grouping_tree(g)) {
 		stack.kernel = ebt_fault_kstack_id(row);
@@ -230,7 +225,7 @@ static struct ebt_error *cmd_faults(struct report *report)
 static const struct option_def faults_options[] = {
 	GROUP_BY_OPTION("process", "mapping", "stack"),
 	GROUP_STACK_OPTIONS,
-	{ NULL, 0, NULL, NULL, NULL },
+	{ 0 },
 };
 
 const struct command command_faults = {

@@ -268,12 +268,12 @@ static struct ebt_error *run_mem(struct report *report)
 
 static const struct option_def mem_options[] = {
 	GROUP_BY_OPTION("process", "cache", "stack"),
-	{ "stacks", OPTION_FLAG, NULL, "where what is left was allocated (JSON: both)", NULL },
-	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks", NULL },
-	{ "min-age", OPTION_DURATION, "TIME", "stacks: only what is at least so old", NULL },
-	{ "pages", OPTION_FLAG, NULL, "stacks: of pages instead of objects", NULL },
-	{ "caches", OPTION_GONE, NULL, "--by cache", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "stacks", OPTION_FLAG, NULL, "where what is left was allocated (JSON: both)" },
+	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks" },
+	{ "min-age", OPTION_DURATION, "TIME", "stacks: only what is at least so old" },
+	{ "pages", OPTION_FLAG, NULL, "stacks: of pages instead of objects" },
+	{ "caches", OPTION_GONE, NULL, "--by cache" },
+	{ 0 },
 };
 
 const struct command command_mem = {

@@ -249,12 +249,7 @@ static struct ebt_error *count_event(struct reading *r, const struct cache_event
 static struct ebt_error *read_event(struct reading *r, const struct ebt_row *row,
 				    struct cache_event *ret)
 {
-	const struct inode_key key = {
-		.inode = ebt_page_cache_inode(row),
-		.dev_major = (uint32_t)ebt_page_cache_dev_major(row),
-		.dev_minor = (uint32_t)ebt_page_cache_dev_minor(row),
-		.generation = (uint32_t)ebt_page_cache_generation(row),
-	};
+	const struct inode_key key = INODE_KEY(page_cache, row);
 	uint64_t n = ebt_page_cache_pages(row);
 	struct cache_event e = { .task = ebt_page_cache_task(row) };
 	uint32_t number = e.task ? e.task->id + 1 : 0;

@@ -369,9 +369,8 @@ static struct ebt_error *run_bundle(struct report *report)
 }
 
 static const struct option_def bundle_options[] = {
-	{ "anew", OPTION_FLAG, NULL, "forget the names that a bundle has, and look all up again",
-	  NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "anew", OPTION_FLAG, NULL, "forget the names that a bundle has, and look all up again" },
+	{ 0 },
 };
 
 const struct command command_bundle = {

@@ -256,9 +256,9 @@ static struct ebt_error *cmd_dump(struct report *report)
 }
 
 static const struct option_def dump_options[] = {
-	{ "table", OPTION_STRING, "NAME,…", "only these tables", NULL },
-	{ "schema", OPTION_FLAG, NULL, "the tables and fields instead of rows", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "table", OPTION_STRING, "NAME,…", "only these tables" },
+	{ "schema", OPTION_FLAG, NULL, "the tables and fields instead of rows" },
+	{ 0 },
 };
 
 const struct command command_dump = {

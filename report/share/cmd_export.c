@@ -524,11 +524,10 @@ static struct ebt_error *run_export(struct report *report)
 }
 
 static const struct option_def export_options[] = {
-	{ "table", OPTION_STRING, "NAME,…", "only these tables", NULL },
-	{ "symbols", OPTION_FLAG, NULL, "names of the functions of stacks beside their addresses",
-	  NULL },
-	{ "batch", OPTION_U64, "N", "after every N rows a line with sums (default: 10000)", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "table", OPTION_STRING, "NAME,…", "only these tables" },
+	{ "symbols", OPTION_FLAG, NULL, "names of the functions of stacks beside their addresses" },
+	{ "batch", OPTION_U64, "N", "after every N rows a line with sums (default: 10000)" },
+	{ 0 },
 };
 
 const struct command command_export = {

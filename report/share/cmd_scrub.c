@@ -176,11 +176,11 @@ static struct ebt_error *run_scrub(struct report *report)
 
 static const struct option_def scrub_options[] = {
 	{ "keep", OPTION_STRING, "CLASS,…",
-	  "leave as they are: args, comms, host, users, paths, syscalls", NULL },
-	{ "keep-file", OPTION_STRING, "ROLE,…", "keep embedded files of these roles too", NULL },
+	  "leave as they are: args, comms, host, users, paths, syscalls" },
+	{ "keep-file", OPTION_STRING, "ROLE,…", "keep embedded files of these roles too" },
 	{ "drop", OPTION_STRING, "CLASS,…",
-	  "take out too: names (of functions), kernel (addresses), system-paths", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
+	  "take out too: names (of functions), kernel (addresses), system-paths" },
+	{ 0 },
 };
 
 const struct command command_scrub = {

@@ -79,12 +79,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 {
 	struct inode_paths *paths = arg;
 	const struct ebt_str path = ebt_inode_path_path(row);
-	const struct inode_key key = {
-		.inode = ebt_inode_path_inode(row),
-		.dev_major = (uint32_t)ebt_inode_path_dev_major(row),
-		.dev_minor = (uint32_t)ebt_inode_path_dev_minor(row),
-		.generation = (uint32_t)ebt_inode_path_generation(row),
-	};
+	const struct inode_key key = INODE_KEY(inode_path, row);
 	struct named *named;
 	struct ebt_error *err;
 

@@ -18,6 +18,15 @@ struct inode_key {
 	uint32_t generation;
 };
 
+/* Of the fields that a row of this table has. */
+#define INODE_KEY(table, row)                                          \
+	((struct inode_key){                                           \
+		.inode = ebt_##table##_inode(row),                     \
+		.dev_major = (uint32_t)ebt_##table##_dev_major(row),   \
+		.dev_minor = (uint32_t)ebt_##table##_dev_minor(row),   \
+		.generation = (uint32_t)ebt_##table##_generation(row), \
+	})
+
 /* hash: of what comes before, or 0. */
 uint64_t inode_key_hash(uint64_t hash, const struct inode_key *key);
 bool inode_key_equal(const struct inode_key *a, const struct inode_key *b);
