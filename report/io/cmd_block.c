@@ -513,39 +513,35 @@ static const struct option_def block_options[] = {
 	{ 0 },
 };
 
+static const char help[] =
+	"Record with `ebrec -e block`. A row for each process and device (--by), and below\n"
+	"it one for each operation. P50, P99 and MAX are from when the kernel made the\n"
+	"request until it completed; QUEUE is the part until the driver got it, DEVICE the\n"
+	"rest. SYNC: somebody was waiting for it. MERGED: bios that joined another's\n"
+	"request.\n"
+	"\n"
+	"What was written to the page cache is of the task that dirtied the file last, not\n"
+	"of the kernel thread that writes it back, nor of who called sync. Where that is not\n"
+	"known, because it was before the recording or because a file system keeps it to\n"
+	"itself, the request stands under who submitted it, and is counted in a line below\n"
+	"(unknown_ios).\n"
+	"\n"
+	"read_ios, write_ios and their bytes in JSON and CSV are what /proc/diskstats counts\n"
+	"(a flush of a file system without data is a write of 0 bytes there). By device and\n"
+	"nothing that is of tasks, a disk has the requests to its partitions too. With\n"
+	"--by device alone DEPTH is the mean number of requests at a time.\n"
+	"\n"
+	"  ebreport block t.ebt\n"
+	"  ebreport block --by device --depth t.ebt\n"
+	"  ebreport block --by container,device t.ebt\n"
+	"  ebreport block --interval 1s --top 3 t.ebt\n"
+	"  ebreport block --trace --comm fio --from 2s --to 2.1s t.ebt\n";
+
 const struct command command_block = {
 	.name = "block",
 	.fn = cmd_block,
 	.summary =
 		"disk requests by process, device and operation: bytes, time in queue and device",
-	.help = "Record with `ebrec -e block`. A row for each process and device (--by), and "
-		"below\n"
-		"it one for each operation. P50, P99 and MAX are from when the kernel made the\n"
-		"request until it completed; QUEUE is the part until the driver got it, DEVICE "
-		"the\n"
-		"rest. SYNC: somebody was waiting for it. MERGED: bios that joined another's\n"
-		"request.\n"
-		"\n"
-		"What was written to the page cache is of the task that dirtied the file last, "
-		"not\n"
-		"of the kernel thread that writes it back, nor of who called sync. Where that is "
-		"not\n"
-		"known, because it was before the recording or because a file system keeps it to\n"
-		"itself, the request stands under who submitted it, and is counted in a line "
-		"below\n"
-		"(unknown_ios).\n"
-		"\n"
-		"read_ios, write_ios and their bytes in JSON and CSV are what /proc/diskstats "
-		"counts\n"
-		"(a flush of a file system without data is a write of 0 bytes there). By device "
-		"and\n"
-		"nothing that is of tasks, a disk has the requests to its partitions too. With\n"
-		"--by device alone DEPTH is the mean number of requests at a time.\n"
-		"\n"
-		"  ebreport block t.ebt\n"
-		"  ebreport block --by device --depth t.ebt\n"
-		"  ebreport block --by container,device t.ebt\n"
-		"  ebreport block --interval 1s --top 3 t.ebt\n"
-		"  ebreport block --trace --comm fio --from 2s --to 2.1s t.ebt\n",
+	.help = help,
 	.options = block_options,
 };

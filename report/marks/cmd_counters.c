@@ -171,27 +171,26 @@ static const struct option_def counters_options[] = {
 	{ 0 },
 };
 
+static const char help[] =
+	"Source `counter`, which is on by default, reads them once a second and at both\n"
+	"ends. MIN, MEAN and MAX are of what happens in a second, for numbers that only grow\n"
+	"(DELTA says by how much); of times, as those of CPUs and of pressure, in percent of\n"
+	"one CPU. For others they are of the values. Numbers of programs with ebmark.h or\n"
+	"Sysprof's protocol are called GROUP.COMM-PID.NAME.\n"
+	"\n"
+	"--json has a series of [time_ns, value] for each, of single CPUs too. --plot draws\n"
+	"four counters or fewer some lines high, more of them a line each; rates from zero\n"
+	"up, others from the lowest value to the highest.\n"
+	"\n"
+	"  ebreport counters t.ebt\n"
+	"  ebreport counters --name 'cpu.*.user' --sort max t.ebt\n"
+	"  ebreport counters --plot --name 'disk.vda.*' t.ebt\n"
+	"  ebreport counters --interval 10s --name 'net.*_bytes' t.ebt\n";
+
 const struct command command_counters = {
 	.name = "counters",
 	.fn = cmd_counters,
 	.summary = "CPU time, memory, disks, networks, pressure, sensors, programs' own over time",
-	.help = "Source `counter`, which is on by default, reads them once a second and at both\n"
-		"ends. MIN, MEAN and MAX are of what happens in a second, for numbers that only "
-		"grow\n"
-		"(DELTA says by how much); of times, as those of CPUs and of pressure, in percent "
-		"of\n"
-		"one CPU. For others they are of the values. Numbers of programs with ebmark.h or\n"
-		"Sysprof's protocol are called GROUP.COMM-PID.NAME.\n"
-		"\n"
-		"--json has a series of [time_ns, value] for each, of single CPUs too. --plot "
-		"draws\n"
-		"four counters or fewer some lines high, more of them a line each; rates from "
-		"zero\n"
-		"up, others from the lowest value to the highest.\n"
-		"\n"
-		"  ebreport counters t.ebt\n"
-		"  ebreport counters --name 'cpu.*.user' --sort max t.ebt\n"
-		"  ebreport counters --plot --name 'disk.vda.*' t.ebt\n"
-		"  ebreport counters --interval 10s --name 'net.*_bytes' t.ebt\n",
+	.help = help,
 	.options = counters_options,
 };

@@ -276,34 +276,30 @@ static const struct option_def mem_options[] = {
 	{ 0 },
 };
 
+static const char help[] =
+	"Record with `ebrec -e kmem`. Objects are what the kernel gets from kmalloc and its\n"
+	"caches; pages are what it gets for processes, files and those caches too: the two are\n"
+	"not to be added. LIVE: allocated since the recording began and not freed by the end\n"
+	"of the window, whoever frees; ALLOCATED and FREED: in the window. WASTE: given beyond\n"
+	"what was asked for. Interrupts are a row of their own, of recordings with -a.\n"
+	"RSS and VM are the last that is known of a process, within some pages for each CPU.\n"
+	"\n"
+	"--stacks shows what is outstanding at the end by where it was allocated. Old and of\n"
+	"many objects, it may be a leak, or a cache. What the kernel frees in bulk (kfree_rcu)\n"
+	"without a tracepoint is outstanding until its place is used again.\n"
+	"\n"
+	"With kmem:rate=BYTES figures are estimates; live_error_bytes (JSON, CSV) is the\n"
+	"standard error of live_bytes.\n"
+	"\n"
+	"  ebreport mem t.ebt\n"
+	"  ebreport mem --stacks --min-age 10s --top 5 t.ebt\n"
+	"  ebreport mem --by cache --sort allocated_bytes t.ebt\n"
+	"  ebreport mem --by container,cache --top 20 t.ebt\n";
+
 const struct command command_mem = {
 	.name = "mem",
 	.fn = run_mem,
 	.summary = "memory of the kernel by process and cache, and what is never freed",
-	.help = "Record with `ebrec -e kmem`. Objects are what the kernel gets from kmalloc and "
-		"its\n"
-		"caches; pages are what it gets for processes, files and those caches too: the two "
-		"are\n"
-		"not to be added. LIVE: allocated since the recording began and not freed by the "
-		"end\n"
-		"of the window, whoever frees; ALLOCATED and FREED: in the window. WASTE: given "
-		"beyond\n"
-		"what was asked for. Interrupts are a row of their own, of recordings with -a.\n"
-		"RSS and VM are the last that is known of a process, within some pages for each "
-		"CPU.\n"
-		"\n"
-		"--stacks shows what is outstanding at the end by where it was allocated. Old and "
-		"of\n"
-		"many objects, it may be a leak, or a cache. What the kernel frees in bulk "
-		"(kfree_rcu)\n"
-		"without a tracepoint is outstanding until its place is used again.\n"
-		"\n"
-		"With kmem:rate=BYTES figures are estimates; live_error_bytes (JSON, CSV) is the\n"
-		"standard error of live_bytes.\n"
-		"\n"
-		"  ebreport mem t.ebt\n"
-		"  ebreport mem --stacks --min-age 10s --top 5 t.ebt\n"
-		"  ebreport mem --by cache --sort allocated_bytes t.ebt\n"
-		"  ebreport mem --by container,cache --top 20 t.ebt\n",
+	.help = help,
 	.options = mem_options,
 };

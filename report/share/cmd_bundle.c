@@ -380,14 +380,11 @@ const struct command command_bundle = {
 		 COMMAND_COPY,
 	.summary = "copy of a trace with the names of its addresses in it",
 	.help = "The copy reads the same on any machine: it has functions, inlined calls, files "
-		"and "
-		"lines\n"
+		"and lines\n"
 		"for the addresses that occur, and stacks that the recorder could not walk to "
-		"their "
-		"end\n"
+		"their end\n"
 		"are walked on. Give --debug-dir and the like here; where the copy is read, no "
-		"other "
-		"file\n"
+		"other file\n"
 		"is needed. A bundle can be bundled again: what had no name gets one, if it can.\n"
 		"\n"
 		"  ebreport bundle t.ebt -o full.ebt\n",

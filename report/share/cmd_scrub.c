@@ -183,23 +183,21 @@ static const struct option_def scrub_options[] = {
 	{ 0 },
 };
 
+static const char help[] =
+	"Command lines, names of programs that are not the system's, host and users, and parts of\n"
+	"paths outside of /usr and the like become tokens, as ~3fa9c2d1770e, the same word the\n"
+	"same token; arguments of system calls become 0; embedded files that are not public and\n"
+	"memory of stacks are dropped. What was done is written as a table: to standard output\n"
+	"with -o, else to standard error. Names of functions, times and build-ids stay: look at\n"
+	"the copy before you hand it on. Bundle first: names are looked up by paths.\n"
+	"\n"
+	"  ebreport bundle t.ebt | ebreport scrub - -o public.ebt\n";
+
 const struct command command_scrub = {
 	.name = "scrub",
 	.fn = run_scrub,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_FILTERS | COMMAND_COPY,
 	.summary = "copy of a trace without what is private, to hand on",
-	.help = "Command lines, names of programs that are not the system's, host and users, and "
-		"parts of\n"
-		"paths outside of /usr and the like become tokens, as ~3fa9c2d1770e, the same word "
-		"the\n"
-		"same token; arguments of system calls become 0; embedded files that are not "
-		"public and\n"
-		"memory of stacks are dropped. What was done is written as a table: to standard "
-		"output\n"
-		"with -o, else to standard error. Names of functions, times and build-ids stay: "
-		"look at\n"
-		"the copy before you hand it on. Bundle first: names are looked up by paths.\n"
-		"\n"
-		"  ebreport bundle t.ebt | ebreport scrub - -o public.ebt\n",
+	.help = help,
 	.options = scrub_options,
 };
