@@ -1,19 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of D-Bus: calls by what was called, with the time until their answer; signals by what
- * they say. A call counts in the window in which it was sent, whenever its answer came.
+ * Messages of D-Bus: which call an answer belongs to (its sender and the number that the sender
+ * gave it), calls by what was called, with the time until their answer, and signals by what they
+ * say. A call counts in the window in which it was sent, whenever its answer came.
  */
 #ifndef REPORT_IO_MODEL_DBUS_H
 #define REPORT_IO_MODEL_DBUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
+#include "format/base/map.h"
 #include "report/base/histogram.h"
-#include "report/io/dbus_pairs.h"
+#include "report/trace/proc_texts.h"
 #include "report/trace/trace.h"
+
+struct dbus_call {
+	uint64_t time;
+	uint32_t group; /* whatever the caller wants to know again */
+	bool answered;
+};
+
+/* All zero is empty. */
+struct dbus_pairs {
+	struct proc_texts texts;
+	struct dbus_call *calls;
+	size_t n, capacity;
+	struct ebt_map by_key; /* name and serial */
+};
+
+void dbus_pairs_deinit(struct dbus_pairs *pairs);
+
+struct ebt_error *dbus_pairs_call(struct dbus_pairs *pairs, uint32_t bus, struct ebt_str sender,
+				  uint32_t serial, const struct dbus_call *call);
+
+/* False: no such call is known, or it has an answer already. */
+bool dbus_pairs_answer(struct dbus_pairs *pairs, uint32_t bus, struct ebt_str caller,
+		       uint32_t serial, struct dbus_call *ret);
 
 struct dbus_group {
 	uint32_t bus;

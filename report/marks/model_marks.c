@@ -13,7 +13,6 @@
 #include "format/base/map.h"
 #include "report/marks/mark_pairs.h"
 #include "report/trace/probe_args.h"
-#include "report/trace/probe_names.h"
 #include "report/trace/proc_texts.h"
 
 /* A small file can claim any number of rows. */

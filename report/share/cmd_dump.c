@@ -6,7 +6,7 @@
 
 #include "report/cli/command.h"
 #include "report/out/out.h"
-#include "report/share/dump_tables.h"
+#include "report/share/dump.h"
 
 /* Text is handed to stdio in pieces of about this size. */
 #define PIECE (64u << 10)

@@ -8,7 +8,7 @@
 #include "report/base/ndjson.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
-#include "report/share/dump_tables.h"
+#include "report/share/dump.h"
 #include "report/share/export_gaps.h"
 #include "symbolize/symbolize.h"
 

@@ -9,6 +9,7 @@
 #include "format/read/reader.h"
 #include "report/base/json.h"
 #include "report/base/text.h"
+#include "report/trace/trace.h"
 
 /* Fields of one table that the file has, in the order of its schema; without `time`. */
 struct dump_fields {
@@ -40,5 +41,28 @@ void dump_json(struct json *json, struct text *scratch, const struct ebt_row *ro
 
 /* Key of a field in JSON; those in ns have names ending in _ns. */
 void dump_json_key(struct text *text, const struct ebt_field *field);
+
+struct dump_tables {
+	const struct ebt_table *tables; /* of the reader */
+	struct dump_fields *fields;	/* by index of tables */
+	bool *chosen;			/* likewise */
+	uint16_t *by_id;		/* 1 + index of a table, 0: none */
+	size_t n;
+	uint64_t start_ns; /* of the trace: times in JSON count from it */
+};
+
+/* Fields are those that the file has, in the order of its own schema. */
+struct ebt_error *dump_tables_init(struct trace *trace, struct dump_tables *ret);
+void dump_tables_deinit(struct dump_tables *tables);
+
+/* list: "NAME,…"; NULL: all, but with filters without tables that describe the file, as they know
+ * neither tasks nor time. */
+struct ebt_error *dump_tables_choose(struct dump_tables *tables, struct trace *trace,
+				     const struct options *options, const char *list);
+
+static inline struct dump_fields *dump_tables_fields(const struct dump_tables *tables, uint16_t id)
+{
+	return &tables->fields[tables->by_id[id] - 1];
+}
 
 #endif

@@ -11,7 +11,6 @@
 #include "format/edit/edit.h"
 #include "format/schema/wire.h"
 #include "report/share/scrub_known.h"
-#include "report/share/scrub_net.h"
 #include "report/share/scrub_text.h"
 
 #define NOT_YET UINT64_MAX

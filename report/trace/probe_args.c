@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What probes read, as text; see probe_args.h. */
+/* What probes read, as text, and what functions call it; see probe_args.h. */
 #include "report/trace/probe_args.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/trace/proc_texts.h"
 #include "report/trace/trace.h"
-#include "format/base/array.h"
+#include "symbolize/symbolize.h"
 
 /* Of a file that means no good. */
 #define MAX_PROBES 65536u
@@ -50,8 +51,8 @@ struct probe *probe_args_all(struct probe_args *probes, size_t *ret_n)
 
 /* --- reading --- */
 
-struct ebt_error *probe_args_keep(struct probe_args *probes, struct ebt_str text,
-				  struct ebt_str *ret)
+/* A copy that lives as long as the probes: cut where it is long, empty where there are too many. */
+static struct ebt_error *keep(struct probe_args *probes, struct ebt_str text, struct ebt_str *ret)
 {
 	uint32_t number;
 	struct ebt_error *err = proc_texts_add(&probes->texts, text, &number);
@@ -65,7 +66,7 @@ static struct ebt_error *keep_field(struct probe_args *probes, struct ebt_str fi
 				    const char **ret)
 {
 	struct ebt_str text;
-	struct ebt_error *err = probe_args_keep(probes, field, &text);
+	struct ebt_error *err = keep(probes, field, &text);
 
 	if (!err)
 		*ret = text.data;
@@ -102,7 +103,7 @@ static struct ebt_error *take_probe(void *arg, const struct ebt_row *row)
 	if (err)
 		return err;
 	err = keep_field(probes, ebt_probe_path(row), &probe->path);
-	return err ? err : probe_args_keep(probes, ebt_probe_build_id(row), &probe->build_id);
+	return err ? err : keep(probes, ebt_probe_build_id(row), &probe->build_id);
 }
 
 static struct ebt_error *take_arg(void *to, const struct ebt_row *row)
@@ -302,4 +303,107 @@ void probe_result_text(const struct probe *probe, uint64_t result, struct text *
 		add_number(&probe->result, result, text);
 	else
 		add_register(result, text);
+}
+
+/* --- names --- */
+
+static uint32_t kind_of(enum sym_value value)
+{
+	switch (value) {
+	case SYM_VALUE_SIGNED:
+		return EBT_V_probe_arg_kind_signed;
+	case SYM_VALUE_UNSIGNED:
+		return EBT_V_probe_arg_kind_unsigned;
+	case SYM_VALUE_BOOL:
+		return EBT_V_probe_arg_kind_bool;
+	case SYM_VALUE_HEX:
+		break;
+	}
+	return EBT_V_probe_arg_kind_hex;
+}
+
+static struct ebt_str str_of(const char *s)
+{
+	return (struct ebt_str){ s, strlen(s) };
+}
+
+/* What the user named or formatted stays as it is. */
+static struct ebt_error *name_arg(struct probe_args *probes, struct probe_arg *arg,
+				  const struct sym_parameter *parameter)
+{
+	struct ebt_error *err = NULL;
+
+	if (!*arg->name)
+		err = keep_field(probes, str_of(parameter->name), &arg->name);
+	if (!err && !*arg->type)
+		err = keep_field(probes, str_of(parameter->type), &arg->type);
+	if (arg->kind == EBT_V_probe_arg_kind_register) {
+		arg->kind = kind_of(parameter->value);
+		arg->size = parameter->size;
+	}
+	return err;
+}
+
+static const struct sym_parameter *parameter_at(const struct sym_parameters *parameters,
+						uint32_t position)
+{
+	for (size_t i = 0; position && i < parameters->n; i++) {
+		if (parameters->list[i].position == position)
+			return &parameters->list[i];
+	}
+	return NULL;
+}
+
+/* A register that nobody asked for, of a function that has fewer arguments. */
+static bool is_spare(const struct probe_arg *arg)
+{
+	return arg->kind == EBT_V_probe_arg_kind_register && !*arg->name;
+}
+
+static struct ebt_error *name_args(struct probe_args *probes, struct probe *probe,
+				   const struct sym_parameters *parameters)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < probe->n_args && !err; i++) {
+		const struct sym_parameter *parameter =
+			parameter_at(parameters, probe->args[i].position);
+
+		if (parameter)
+			err = name_arg(probes, &probe->args[i], parameter);
+	}
+	while (parameters->whole && probe->n_args && is_spare(&probe->args[probe->n_args - 1]))
+		probe->n_args--;
+	probe->result.kind = kind_of(parameters->result.value);
+	probe->result.size = parameters->result.size;
+	probe->no_result = !parameters->returns;
+	return err;
+}
+
+/* What compilers make of a function for one of its callers may have other parameters. */
+static bool is_variant(const char *name)
+{
+	return strchr(name, '.');
+}
+
+struct ebt_error *probe_names_find(struct trace *trace, struct probe_args *probes)
+{
+	struct sym *sym = NULL;
+	struct ebt_error *err = NULL;
+	struct probe *list = probes->list;
+
+	for (size_t i = 0; i < probes->n && !err; i++) {
+		struct sym_parameters parameters;
+
+		if (list[i].kind != EBT_V_probe_kind_uprobe || is_variant(list[i].name))
+			continue;
+		if (!sym)
+			err = trace_sym(trace, &sym);
+		if (!err)
+			err = sym_parameters(sym, list[i].path, list[i].build_id, list[i].offset,
+					     &parameters);
+		if (!err && parameters.known)
+			err = name_args(probes, &list[i], &parameters);
+	}
+	return err;
 }

@@ -14,8 +14,7 @@
 #include "format/base/error.h"
 #include "format/read/reader.h"
 #include "report/base/text.h"
-
-struct trace;
+#include "report/trace/trace.h"
 
 struct probe_arg {
 	uint32_t index, kind, size, elements, position;
@@ -44,14 +43,15 @@ DEFINE_CLEANUP(struct probe_args *, probe_args_destroy);
 const struct probe *probe_args_find(const struct probe_args *probes, uint32_t number);
 /* In order of appearance: who knows names of arguments puts them in. */
 struct probe *probe_args_all(struct probe_args *probes, size_t *ret_n);
-/* A copy that lives as long as the probes: cut where it is long, empty where there are too many. */
-struct ebt_error *probe_args_keep(struct probe_args *probes, struct ebt_str text,
-				  struct ebt_str *ret);
-
 /* Appends what is read of each argument, with spaces between. */
 void probe_args_text(const struct probe *probe, struct ebt_str args, struct text *text);
 /* Appends `-> value`: as the function's type says, or a number as programs mean it, else
  * hexadecimal. Nothing where there is none. */
 void probe_result_text(const struct probe *probe, uint64_t result, struct text *text);
+
+/* Names and types of arguments of probed functions, of which the recorder knew registers only, from
+ * debug information that this machine has. Registers that hold no argument of their function are
+ * left out from then on. */
+struct ebt_error *probe_names_find(struct trace *trace, struct probe_args *probes);
 
 #endif

@@ -12,7 +12,7 @@
 #include "report/base/names.h"
 #include "report/cli/command.h"
 #include "report/trace/complete_stacks.h"
-#include "report/trace/prefetch.h"
+#include "report/trace/prepare.h"
 #include "symbolize/symbolize.h"
 
 /* Batches whose tasks were looked at: more than can overlap in practice, so that each batch is

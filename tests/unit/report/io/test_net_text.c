@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "report/io/net_text.h"
-#include "report/share/scrub_net.h"
+#include "report/share/scrub_text.h"
 
 static const struct scrub_key key = { { 1, 2 } };
 
