@@ -283,6 +283,14 @@ void text_duration(struct text *text, uint64_t ns)
 		add_scaled(text, ns, 1000000000, "s");
 }
 
+void text_seconds(struct text *text, uint64_t time, uint64_t start_ns)
+{
+	uint64_t d = time >= start_ns ? time - start_ns : start_ns - time;
+
+	text_printf(text, "%s%" PRIu64 ".%06" PRIu64, time >= start_ns ? "" : "-", d / 1000000000,
+		    d % 1000000000 / 1000);
+}
+
 void text_bytes(struct text *text, uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

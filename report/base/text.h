@@ -68,6 +68,8 @@ void text_dump_string(struct text *text, struct ebt_str s);
 
 /* 1.234 ms, 12.3 s, 0 ns: four significant digits. */
 void text_duration(struct text *text, uint64_t ns);
+/* 1.234567: a time in seconds since the start; "-0.000001" is before. */
+void text_seconds(struct text *text, uint64_t time, uint64_t start_ns);
 /* 1.2 MiB, 17 B. */
 void text_bytes(struct text *text, uint64_t bytes);
 

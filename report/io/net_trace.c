@@ -142,12 +142,9 @@ static void put_line(struct events *s, const struct ebt_row *row, const struct n
 		     const struct ebt_task *task, const struct text *device,
 		     const struct text *what)
 {
-	uint64_t start = trace_start_ns(s->report->trace);
-	uint64_t at = row->time >= start ? row->time - start : start - row->time;
-
 	text_clear(&s->line);
-	text_printf(&s->line, "%s%" PRIu64 ".%06" PRIu64 " ", row->time >= start ? "" : "-",
-		    at / 1000000000, at % 1000000000 / 1000);
+	text_seconds(&s->line, row->time, trace_start_ns(s->report->trace));
+	text_addc(&s->line, ' ');
 	if (task) {
 		text_terminal(&s->line, text_comm(task->comm));
 		text_printf(&s->line, " (%" PRIu32 ") ", task->pid);

@@ -83,13 +83,10 @@ static void put_members(const struct around_view *v, struct json *json)
 	json_newline(json);
 	json_key(json, "marks");
 	json_open_object(json);
-	json_key(json, "name");
-	json_cstr(json, options_string(v->report->options, "around"));
-	json_key(json, "scope");
-	json_cstr(json, marks_scopes[v->scope]);
+	json_put(json, "name", cstr, options_string(v->report->options, "around"));
+	json_put(json, "scope", cstr, marks_scopes[v->scope]);
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		json_key(json, members[i].key);
-		json_u64(json, members[i].value);
+		json_put(json, members[i].key, u64, members[i].value);
 	}
 	json_end(json);
 }

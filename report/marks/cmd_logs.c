@@ -139,14 +139,11 @@ static const char *color_of(const struct logs_view *v, const struct log_entry *e
 
 static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e)
 {
-	uint64_t start = trace_start_ns(v->report->trace);
-	uint64_t at = e->time >= start ? e->time - start : start - e->time;
 	_cleanup_text_ struct text time = TEXT_INIT, process = TEXT_INIT, severity = TEXT_INIT;
 	FILE *f = out_file(v->report->out);
 	const char *color = color_of(v, e);
 
-	text_printf(&time, "%s%" PRIu64 ".%06" PRIu64, e->time >= start ? "" : "-", at / 1000000000,
-		    at % 1000000000 / 1000);
+	text_seconds(&time, e->time, trace_start_ns(v->report->trace));
 	add_process(&process, e);
 	if (e->severity_name)
 		text_cstr(&severity,

@@ -40,19 +40,19 @@ static struct ebt_error *check_options(const struct report *report)
 		const char *message;
 	} rules[] = {
 		{ summary && series, "--summary and --series exclude each other" },
-		{ series && name, "--series says which: without --name" },
+		{ series && name, "--series names the marks: leave out --name" },
 		{ options_string(o, "by") && !summary, "--by goes with --summary" },
 		{ options_u64(o, "expect", 0) && !series, "--expect goes with --series NAME" },
 		{ views > 1, "--waterfall, --chart and --around exclude each other" },
 		{ forms > around || (!around && options_string(o, "around-scope")),
 		  "--around-scope, --slowest, --flame and --folded go with --around NAME, and of "
 		  "the last three one at a time" },
-		{ around && name, "--around says which: without --name" },
+		{ around && name, "--around names the marks: leave out --name" },
 		{ (picture || folded) && o->format != FORMAT_TABLE,
 		  "--chart, --flame and --folded have a form of their own: use them without "
 		  "--json and --csv" },
 		{ picture && out_is_terminal(report->out),
-		  "a picture is nothing for a terminal: name a file with -o FILE" },
+		  "a picture does not go to a terminal: name a file with -o FILE" },
 		{ o->interval_ns && views,
 		  "--interval is for tables of marks: --waterfall, --chart and --around are of a "
 		  "whole window" },

@@ -8,6 +8,44 @@
 #include "report/marks/arrange.h"
 #include "report/sched/feed.h"
 
+/* --- what weighs most --- */
+
+static void tally_deinit(struct tally *tally)
+{
+	free(tally->entries);
+	ebt_map_deinit(&tally->at);
+}
+
+/* owner: below 2^24; what: below 2^40. */
+static struct ebt_error *tally_add(struct tally *tally, uint32_t owner, uint64_t what,
+				   uint64_t weight)
+{
+	struct tally_entry *entry;
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = ebt_map_element(&tally->at, (uint64_t)owner << 40 | what, &tally->entries, &tally->n,
+			      &tally->capacity, &i);
+	if (err)
+		return err;
+	entry = &tally->entries[i];
+	*entry = (struct tally_entry){ owner, what, entry->weight + weight };
+	return NULL;
+}
+
+/* ret[owner], for each below n: the entry that weighs most; weight 0: there is none. */
+static void tally_heaviest(const struct tally *tally, struct tally_entry *ret, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = (struct tally_entry){ .owner = i };
+	for (size_t i = 0; i < tally->n; i++) {
+		const struct tally_entry *entry = &tally->entries[i];
+
+		if (entry->owner < n && entry->weight > ret[entry->owner].weight)
+			ret[entry->owner] = *entry;
+	}
+}
+
 /* --- the spans --- */
 
 /* As far as switches tell what happened. */

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/map.h"
 #include "report/base/span_set.h"
-#include "report/base/tally.h"
 #include "report/marks/model_marks.h"
 #include "report/sched/model_wall.h"
 #include "report/syscalls/model_syscalls.h"
@@ -54,6 +54,16 @@ struct around_slow {
 	uint32_t top_nr;	  /* that took the most time; where top_ns is not 0 */
 	bool top_compat;
 	uint64_t top_ns;
+};
+
+/* For each of a few owners, which of many things weighs most. */
+struct tally {
+	struct tally_entry {
+		uint32_t owner;
+		uint64_t what, weight;
+	} * entries;
+	size_t n, capacity;
+	struct ebt_map at;
 };
 
 struct around {

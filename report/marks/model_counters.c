@@ -481,8 +481,6 @@ static struct ebt_error *read_window(struct counters_model *m)
 
 static struct ebt_error *finish(struct counters_model *m)
 {
-	struct ebt_error *err = NULL;
-
 	m->result = calloc(m->n + 1, sizeof(*m->result));
 	if (!m->result)
 		return &ebt_enomem;
@@ -496,7 +494,7 @@ static struct ebt_error *finish(struct counters_model *m)
 		state->counter.delta = state->delta / state->divisor;
 		m->result[m->n_result++] = &state->counter;
 	}
-	return err;
+	return NULL;
 }
 
 struct ebt_error *counters_model_create(struct trace *trace, const struct counters_query *query,
@@ -522,10 +520,9 @@ struct ebt_error *counters_model_create(struct trace *trace, const struct counte
 	if (err)
 		return err;
 	err = finish(m);
-	if (err)
-		return err;
-	*ret = take_ptr(m);
-	return NULL;
+	if (!err)
+		*ret = take_ptr(m);
+	return err;
 }
 
 const struct counter *const *counters_model_all(const struct counters_model *model, size_t *ret_n)

@@ -7,11 +7,160 @@
 
 #include "format/base/array.h"
 #include "format/base/map.h"
-#include "report/memory/cache_pages.h"
 
-#define MAX_FILES (1u << 30)
+/* What a trace may make us remember: 2 TiB of page cache. */
+#define MAX_CHUNKS (1u << 23)
+#define MAX_FILES  (1u << 30)
 /* Of a row that are looked at: what a read() gets at once, 31 folios of 512 pages, is less. */
 #define MAX_PAGES 16384u
+
+/* --- which pages of files are new, 64 pages an entry --- */
+
+/* All zero is empty. */
+struct cache_pages {
+	struct cache_chunk *chunks;
+	size_t n, capacity;
+	struct ebt_map by_key;
+};
+
+/* Pages of a file, its number in a list of the caller's. end is not among them. */
+struct cache_range {
+	uint32_t file;
+	uint64_t index, end;
+};
+
+/* Who added pages: what a task did between two of its lookups. */
+struct cache_adder {
+	uint32_t task, serial;
+};
+
+struct cache_chunk {
+	uint64_t fresh;	   /* added, and not used yet */
+	uint64_t demanded; /* of these: wanted by who added them */
+	uint64_t last;	   /* of these: added by: */
+	struct cache_adder adder;
+};
+
+/* A walk over the chunks of a range. */
+struct pages_walk {
+	uint64_t page, end;
+	uint64_t key;
+	uint64_t mask; /* pages of the chunk that are in the range */
+};
+
+static bool next_chunk(struct pages_walk *w, uint32_t file)
+{
+	uint64_t from = w->page % 64, n = 64 - from;
+
+	if (w->page >= w->end)
+		return false;
+	if (n > w->end - w->page)
+		n = w->end - w->page;
+	w->key = (uint64_t)file << 34 | ((w->page / 64) & ((UINT64_C(1) << 34) - 1));
+	w->mask = (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << from;
+	w->page += n;
+	return true;
+}
+
+static struct cache_chunk *find(const struct cache_pages *pages, uint64_t key)
+{
+	uint32_t i;
+
+	return ebt_map_find(&pages->by_key, key, &i) ? &pages->chunks[i] : NULL;
+}
+
+/* NULL where there are too many. */
+static struct ebt_error *make(struct cache_pages *pages, uint64_t key, struct cache_chunk **ret)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
+	*ret = pages->n == MAX_CHUNKS ? find(pages, key) : NULL;
+	if (pages->n == MAX_CHUNKS)
+		return NULL;
+	err = ebt_map_element(&pages->by_key, key, &pages->chunks, &pages->n, &pages->capacity, &i);
+	if (!err)
+		*ret = &pages->chunks[i];
+	return err;
+}
+
+static void cache_pages_deinit(struct cache_pages *pages)
+{
+	free(pages->chunks);
+	ebt_map_deinit(&pages->by_key);
+}
+
+static bool same(const struct cache_adder *a, const struct cache_adder *b)
+{
+	return a->task == b->task && a->serial == b->serial;
+}
+
+/* They are new. */
+static struct ebt_error *cache_pages_add(struct cache_pages *pages, const struct cache_range *range,
+					 const struct cache_adder *adder)
+{
+	struct pages_walk w = { .page = range->index, .end = range->end };
+	struct ebt_error *err = NULL;
+	struct cache_chunk *chunk;
+
+	while (!err && next_chunk(&w, range->file)) {
+		err = make(pages, w.key, &chunk);
+		if (err || !chunk)
+			continue;
+		if (!same(&chunk->adder, adder))
+			chunk->last = 0;
+		chunk->adder = *adder;
+		chunk->fresh |= w.mask;
+		chunk->last |= w.mask;
+		chunk->demanded &= ~w.mask;
+	}
+	return err;
+}
+
+/* Those that this one has added are wanted. Returns how many. */
+static uint64_t cache_pages_demand(struct cache_pages *pages, const struct cache_range *range,
+				   const struct cache_adder *adder)
+{
+	struct pages_walk w = { .page = range->index, .end = range->end };
+	uint64_t n = 0;
+
+	while (next_chunk(&w, range->file)) {
+		struct cache_chunk *chunk = find(pages, w.key);
+		uint64_t found;
+
+		if (!chunk || !same(&chunk->adder, adder))
+			continue;
+		found = chunk->last & chunk->fresh & ~chunk->demanded & w.mask;
+		chunk->demanded |= found;
+		n += (uint64_t)__builtin_popcountll(found);
+	}
+	return n;
+}
+
+/* They are new no more. Returns how many were; *ret_ahead: of these, how many nobody had demanded;
+ * may be NULL. */
+static uint64_t cache_pages_use(struct cache_pages *pages, const struct cache_range *range,
+				uint64_t *ret_ahead)
+{
+	struct pages_walk w = { .page = range->index, .end = range->end };
+	uint64_t n = 0, ahead = 0;
+
+	while (next_chunk(&w, range->file)) {
+		struct cache_chunk *chunk = find(pages, w.key);
+		uint64_t found = chunk ? chunk->fresh & w.mask : 0;
+
+		if (!found)
+			continue;
+		chunk->fresh &= ~found;
+		n += (uint64_t)__builtin_popcountll(found);
+		ahead += (uint64_t)__builtin_popcountll(found & ~chunk->demanded);
+	}
+	if (ret_ahead)
+		*ret_ahead = ahead;
+	return n;
+}
+
+/* --- what goes on --- */
 
 /* What a task did last. */
 struct cache_task {

@@ -104,16 +104,18 @@ static struct ebt_error *cache_of_row(struct mem_reading *r, const struct ebt_ro
 
 /* --- sums --- */
 
+static double waste_of(const struct live_block *block)
+{
+	if (block->bytes <= block->requested)
+		return 0;
+	return (double)(block->bytes - block->requested) * block->weight;
+}
+
 static void sum_allocated(struct mem_sum *sum, const struct live_block *block, double count)
 {
-	double bytes = (double)block->bytes * block->weight;
-	double waste = block->bytes > block->requested
-			       ? (double)(block->bytes - block->requested) * block->weight
-			       : 0;
-
 	sum->allocated_count += count * block->weight;
-	sum->allocated_bytes += bytes;
-	sum->waste_bytes += waste;
+	sum->allocated_bytes += (double)block->bytes * block->weight;
+	sum->waste_bytes += waste_of(block);
 }
 
 static void sum_freed(struct mem_sum *sum, const struct live_block *block, double count)
@@ -128,8 +130,7 @@ static void sum_live(struct mem_sum *sum, const struct live_block *block, double
 
 	sum->live_count += count * w;
 	sum->live_bytes += bytes * w;
-	if (block->bytes > block->requested)
-		sum->live_waste_bytes += (double)(block->bytes - block->requested) * w;
+	sum->live_waste_bytes += waste_of(block);
 	sum->live_variance += w * (w - 1) * bytes * bytes;
 }
 

@@ -21,15 +21,6 @@ static bool is_left(const struct out_column *column)
 	return column->type == OUT_STRING && !(column->flags & OUT_RIGHT);
 }
 
-static void add_time(struct text *text, const struct out *out, uint64_t ns)
-{
-	uint64_t start = trace_start_ns(out->trace);
-	uint64_t d = ns >= start ? ns - start : start - ns;
-
-	text_printf(text, "%s%" PRIu64 ".%06" PRIu64, ns >= start ? "" : "-", d / 1000000000,
-		    d % 1000000000 / 1000);
-}
-
 /* One value as people read it, into out->cell. */
 static void format_cell(struct out *out, const struct out_column *column,
 			const struct out_value *value, unsigned int depth)
@@ -59,7 +50,7 @@ static void format_cell(struct out *out, const struct out_column *column,
 		text_duration(cell, value->u);
 		break;
 	case OUT_TIME:
-		add_time(cell, out, value->u);
+		text_seconds(cell, value->u, trace_start_ns(out->trace));
 		break;
 	case OUT_BYTES:
 		text_bytes(cell, value->u);

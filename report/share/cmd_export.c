@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/base/ndjson.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
 #include "report/share/dump.h"
@@ -19,7 +18,9 @@
 struct exporter {
 	struct report *report;
 	FILE *f;
-	struct ndjson lines;
+	struct json json; /* of the line at hand */
+	uint64_t seq; /* of the next line: 0, 1, 2 …, so that a receiver sees whether one is missing
+		       */
 	struct dump_tables t;
 	struct text text;
 	struct sym *sym; /* with --symbols */
@@ -41,13 +42,16 @@ static void export_deinit(struct exporter *e)
 
 static void put_time(struct exporter *e, const char *key, uint64_t time)
 {
-	json_put(&e->lines.json, key, time, time, e->t.start_ns);
+	json_put(&e->json, key, time, time, e->t.start_ns);
 }
 
 static struct json *begin_line(struct exporter *e, const char *kind)
 {
-	struct json *json = ndjson_begin(&e->lines);
+	struct json *json = &e->json;
 
+	json->comma = false;
+	json_open_object(json);
+	json_put(json, "seq", u64, e->seq++);
 	json_put(json, "kind", cstr, kind);
 	return json;
 }
@@ -60,7 +64,7 @@ static struct ebt_error *put_meta(struct exporter *e, const char *name, const ch
 	struct ebt_error *err = ebt_reader_meta(trace_reader(e->report->trace), key, &value);
 
 	if (!err)
-		json_put(&e->lines.json, name, cstr, value);
+		json_put(&e->json, name, cstr, value);
 	return err;
 }
 
@@ -96,7 +100,7 @@ static struct ebt_error *put_header(struct exporter *e)
 	json_end(json);
 	if (!err)
 		err = put_meta(e, "command_line", "ebrec.command_line");
-	ndjson_end(&e->lines);
+	json_end(&e->json);
 	return err;
 }
 
@@ -105,7 +109,7 @@ static void put_reasons(struct exporter *e, const struct ebt_error *failed)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(e->report->trace));
 	uint64_t missing = trace_missing_chunks(e->report->trace);
-	struct json *json = &e->lines.json;
+	struct json *json = &e->json;
 
 	if (failed)
 		json_cstr(json, failed->message);
@@ -143,7 +147,7 @@ static void put_end(struct exporter *e, const struct ebt_error *failed)
 	json_put(json, "why", open_array);
 	put_reasons(e, failed);
 	json_end(json);
-	ndjson_end(&e->lines);
+	json_end(&e->json);
 	fflush(e->f);
 }
 
@@ -153,7 +157,7 @@ static void put_batch(struct exporter *e)
 
 	put_totals(e, json);
 	put_time(e, "to_ns", e->until);
-	ndjson_end(&e->lines);
+	json_end(&e->json);
 	fflush(e->f);
 	e->left = e->batch;
 }
@@ -213,7 +217,7 @@ static void put_lost(struct exporter *e, const struct ebt_row *row)
 	json_put(json, "reason", cstr, name ? name : "other");
 	json_put(json, "source", str, source.data, source.len);
 	json_put(json, "detail", str, detail.data, detail.len);
-	ndjson_end(&e->lines);
+	json_end(&e->json);
 }
 
 static bool in_window(const struct exporter *e, const struct export_gap *gap)
@@ -242,7 +246,7 @@ static void put_gaps(struct exporter *e, uint64_t time)
 		json_put(json, "detail", cstr, gap->what);
 		json_put(json, "offset", u64, gap->offset);
 		json_put(json, "length", u64, gap->length);
-		ndjson_end(&e->lines);
+		json_end(&e->json);
 	}
 }
 
@@ -266,7 +270,7 @@ static struct ebt_error *put_counted(struct exporter *e)
 		json = begin_lost(e, losses[i].table->id, &more, trace_start_ns(trace),
 				  trace_end_ns(trace));
 		json_put(json, "reason", cstr, "counted in heads of chunks alone");
-		ndjson_end(&e->lines);
+		json_end(&e->json);
 	}
 	return err;
 }
@@ -292,14 +296,14 @@ static void put_table(struct exporter *e, const struct dump_fields *fields)
 		json_end(json);
 	}
 	json_end(json);
-	ndjson_end(&e->lines);
+	json_end(&e->json);
 }
 
 static struct ebt_error *put_address(struct exporter *e, const struct ebt_row *row,
 				     const struct ebt_task *task, const struct ebt_stack *stack,
 				     uint32_t at, bool caller)
 {
-	struct json *json = &e->lines.json;
+	struct json *json = &e->json;
 	struct sym_frames frames;
 	struct ebt_error *err;
 
@@ -327,7 +331,7 @@ static struct ebt_error *put_address(struct exporter *e, const struct ebt_row *r
 static struct ebt_error *put_symbols(struct exporter *e, const struct ebt_row *row,
 				     const struct dump_fields *fields)
 {
-	struct json *json = &e->lines.json;
+	struct json *json = &e->json;
 	const struct ebt_task *task = NULL;
 	struct ebt_error *err = NULL;
 	bool below_kernel = false;
@@ -380,7 +384,7 @@ static struct ebt_error *put_row(struct exporter *e, const struct ebt_row *row)
 	dump_json(json, &e->text, row, fields);
 	if (e->sym && has_stacks(fields->table))
 		err = put_symbols(e, row, fields);
-	ndjson_end(&e->lines);
+	json_end(&e->json);
 	e->rows++;
 	e->until = row->time;
 	return err ? err : text_error(&e->text);
@@ -493,7 +497,7 @@ static struct ebt_error *prepare(struct exporter *e)
 	e->batch = e->left = options_u64(o, "batch", BATCH);
 	if (!e->batch)
 		return ebt_error_create(EBT_ERR_INVALID, "--batch: a batch has at least 1 row");
-	ndjson_init(&e->lines, e->f, 0);
+	json_init(&e->json, e->f);
 	err = dump_tables_init(e->report->trace, &e->t);
 	if (err)
 		return err;

@@ -119,7 +119,8 @@ static char *make_label(const char *name, const char *after)
 	return NULL;
 }
 
-struct ebt_error *dump_fields_prepare(struct dump_fields *fields)
+/* Makes head and labels, when index and n are as they should be. */
+static struct ebt_error *fields_prepare(struct dump_fields *fields)
 {
 	fields->head = make_label(fields->table->name, "");
 	if (!fields->head)
@@ -132,7 +133,7 @@ struct ebt_error *dump_fields_prepare(struct dump_fields *fields)
 	return NULL;
 }
 
-void dump_fields_deinit(struct dump_fields *fields)
+static void fields_deinit(struct dump_fields *fields)
 {
 	free(fields->head);
 	for (uint32_t i = 0; i < fields->n; i++)
@@ -296,7 +297,7 @@ void dump_json(struct json *json, struct text *scratch, const struct ebt_row *ro
 void dump_tables_deinit(struct dump_tables *tables)
 {
 	for (size_t i = 0; tables->fields && i < tables->n; i++)
-		dump_fields_deinit(&tables->fields[i]);
+		fields_deinit(&tables->fields[i]);
 	free(tables->fields);
 	free(tables->chosen);
 	free(tables->by_id);
@@ -365,7 +366,7 @@ struct ebt_error *dump_tables_init(struct trace *trace, struct dump_tables *t)
 		if (!t->fields[i].n && t->tables[i].n_fields)
 			t->fields[i].n = t->tables[i].n_fields - 1;
 		t->fields[i].start_ns = t->start_ns;
-		err = dump_fields_prepare(&t->fields[i]);
+		err = fields_prepare(&t->fields[i]);
 	}
 	return err;
 }

@@ -21,10 +21,6 @@ struct dump_fields {
 	char *labels[EBT_MAX_FIELDS]; /* " name=", of the fields that index names */
 };
 
-/* Makes head and labels, when index and n are as they should be. */
-struct ebt_error *dump_fields_prepare(struct dump_fields *fields);
-void dump_fields_deinit(struct dump_fields *fields);
-
 /* "meta", "state" or "event". */
 const char *dump_class_name(const struct ebt_table *table);
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/limits.h"
 #include "format/schema/wire.h"
 #include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
@@ -23,17 +22,15 @@ struct row_layout {
 	unsigned int task, ustack, udump;
 };
 
-static const struct row_layout layouts[] = {
+static const struct row_layout layouts[COMPLETE_STACKS_TABLES] = {
 	{ EBT_T_sample, EBT_F_sample_task, EBT_F_sample_ustack, EBT_F_sample_udump },
 	{ EBT_T_sched_switch, EBT_F_sched_switch_prev, EBT_F_sched_switch_ustack,
 	  EBT_F_sched_switch_udump },
 };
 
-#define N_LAYOUTS (sizeof(layouts) / sizeof(*layouts))
-
 /* A batch of the reader, with stacks added. */
-struct added {
-	struct added *next;
+struct added_batch {
+	struct added_batch *next;
 	struct ebt_batch batch;
 	const struct ebt_batch *original;
 	struct ebt_stack *stacks; /* those of the reader, then ours; NULL: there are no dumps */
@@ -43,25 +40,7 @@ struct added {
 	uint32_t given; /* rows */
 };
 
-struct complete_stacks {
-	struct trace *trace;
-	bool wanted[N_LAYOUTS];
-	struct added *added; /* the one asked for last is first */
-	uint64_t addresses[EBT_MAX_FRAMES];
-};
-
-struct ebt_error *complete_stacks_create(struct trace *trace, struct complete_stacks **ret)
-{
-	struct complete_stacks *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return &ebt_enomem;
-	c->trace = trace;
-	*ret = c;
-	return NULL;
-}
-
-static void added_destroy(struct added *a)
+static void added_destroy(struct added_batch *a)
 {
 	for (uint32_t i = a->first; a->stacks && i < a->batch.n_stacks; i++)
 		free((void *)a->stacks[i].addresses);
@@ -70,22 +49,19 @@ static void added_destroy(struct added *a)
 	free(a);
 }
 
-void complete_stacks_destroy(struct complete_stacks *c)
+void complete_stacks_deinit(struct complete_stacks *c)
 {
-	if (!c)
-		return;
 	while (c->added) {
-		struct added *a = c->added;
+		struct added_batch *a = c->added;
 
 		c->added = a->next;
 		added_destroy(a);
 	}
-	free(c);
 }
 
 void complete_stacks_want(struct complete_stacks *c, struct ebt_want *want)
 {
-	for (size_t i = 0; i < N_LAYOUTS; i++) {
+	for (size_t i = 0; i < COMPLETE_STACKS_TABLES; i++) {
 		const struct row_layout *l = &layouts[i];
 
 		if (l->table != want->table || !(want->columns >> l->ustack & 1) ||
@@ -99,7 +75,7 @@ void complete_stacks_want(struct complete_stacks *c, struct ebt_want *want)
 static const struct row_layout *layout_of(const struct complete_stacks *c,
 					  const struct ebt_batch *batch)
 {
-	for (size_t i = 0; i < N_LAYOUTS; i++) {
+	for (size_t i = 0; i < COMPLETE_STACKS_TABLES; i++) {
 		if (c->wanted[i] && layouts[i].table == batch->table->id)
 			return &layouts[i];
 	}
@@ -107,7 +83,7 @@ static const struct row_layout *layout_of(const struct complete_stacks *c,
 }
 
 /* Room for n stacks more. Until they are made they have no addresses. */
-static struct ebt_error *add_stacks(struct added *a, const struct row_layout *l, uint32_t n)
+static struct ebt_error *add_stacks(struct added_batch *a, const struct row_layout *l, uint32_t n)
 {
 	const struct ebt_batch *batch = a->original;
 	uint32_t k = batch->n_stacks;
@@ -136,7 +112,7 @@ static struct ebt_error *add_stacks(struct added *a, const struct row_layout *l,
 static struct ebt_error *add_batch(struct complete_stacks *c, const struct row_layout *l,
 				   const struct ebt_batch *batch)
 {
-	struct added *a = calloc(1, sizeof(*a));
+	struct added_batch *a = calloc(1, sizeof(*a));
 	uint32_t n = 0;
 
 	if (!a)
@@ -154,8 +130,8 @@ static struct ebt_error *add_batch(struct complete_stacks *c, const struct row_l
 /* Moves what belongs to this batch to the front; drops batches of which all rows were given. */
 static bool find_batch(struct complete_stacks *c, const struct ebt_batch *batch)
 {
-	for (struct added **p = &c->added; *p;) {
-		struct added *a = *p;
+	for (struct added_batch **p = &c->added; *p;) {
+		struct added_batch *a = *p;
 
 		if (a->batch.id == batch->id) {
 			*p = a->next;
@@ -193,7 +169,7 @@ struct ebt_error *complete_stacks_row(struct complete_stacks *c, struct ebt_row 
 
 struct ebt_error *complete_stacks_make(struct complete_stacks *c, const struct ebt_row *row)
 {
-	struct added *a = c->added;
+	struct added_batch *a = c->added;
 	struct ebt_row original = *row;
 	const struct row_layout *l;
 	struct ebt_stack made;

@@ -8,18 +8,23 @@
 #ifndef REPORT_TRACE_COMPLETE_STACKS_H
 #define REPORT_TRACE_COMPLETE_STACKS_H
 
-#include "format/base/cleanup.h"
 #include "format/base/error.h"
+#include "format/base/limits.h"
 #include "format/read/reader.h"
 
 struct trace;
-struct complete_stacks;
 
-/* The trace must live longer. */
-struct ebt_error *complete_stacks_create(struct trace *trace, struct complete_stacks **ret);
-/* Accepts NULL. */
-void complete_stacks_destroy(struct complete_stacks *stacks);
-DEFINE_CLEANUP(struct complete_stacks *, complete_stacks_destroy);
+#define COMPLETE_STACKS_TABLES 2 /* that have dumps */
+
+/* All zero but for the trace, which must live longer. */
+struct complete_stacks {
+	struct trace *trace;
+	bool wanted[COMPLETE_STACKS_TABLES];
+	struct added_batch *added; /* the one asked for last is first */
+	uint64_t addresses[EBT_MAX_FRAMES];
+};
+
+void complete_stacks_deinit(struct complete_stacks *stacks);
 
 /* Takes note of what a cursor wants, and adds the columns that are needed for complete stacks. */
 void complete_stacks_want(struct complete_stacks *stacks, struct ebt_want *want);

@@ -42,7 +42,7 @@ struct slot {
 struct trace_cursor {
 	struct trace *trace;
 	struct ebt_cursor *cursor;
-	struct complete_stacks *stacks;
+	struct complete_stacks stacks;
 	bool check_tasks, check_cpus, check_times;
 	uint64_t from, to;
 	struct filter *filters;
@@ -348,7 +348,7 @@ static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct 
 			note_table(trace, wants[i].table);
 		if (!table)
 			continue;
-		complete_stacks_want(cursor->stacks, &ret_wants[i]);
+		complete_stacks_want(&cursor->stacks, &ret_wants[i]);
 		filter_init(&cursor->filters[cursor->n_filters], table);
 		ret_wants[i].columns |= filter_columns(cursor, &cursor->filters[cursor->n_filters]);
 		all_timed &= cursor->filters[cursor->n_filters].timed;
@@ -371,10 +371,7 @@ struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want
 	cursor->filters = calloc(n + 1, sizeof(*cursor->filters));
 	if (!cursor->filters)
 		return &ebt_enomem;
-	cursor->trace = trace;
-	err = complete_stacks_create(trace, &cursor->stacks);
-	if (err)
-		return err;
+	cursor->trace = cursor->stacks.trace = trace;
 	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
 	cursor->check_cpus = trace_has_cpu_filter(trace) && !(flags & TRACE_ALL_CPUS);
 	if (trace->cut_from && !(flags & TRACE_FROM_START))
@@ -403,7 +400,7 @@ void trace_cursor_destroy(struct trace_cursor *cursor)
 	for (size_t i = 0; i < SLOTS; i++)
 		free(cursor->slots[i].wanted);
 	free(cursor->filters);
-	complete_stacks_destroy(cursor->stacks);
+	complete_stacks_deinit(&cursor->stacks);
 	ebt_cursor_destroy(cursor->cursor);
 	free(cursor);
 }
@@ -459,7 +456,7 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		err = ebt_cursor_next(cursor->cursor, ret);
 		if (err || !ret->batch)
 			return err;
-		err = complete_stacks_row(cursor->stacks, ret);
+		err = complete_stacks_row(&cursor->stacks, ret);
 		if (err)
 			return err;
 		if (!check)
@@ -473,7 +470,7 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		if (!slot->filter || row_passes(cursor, slot, ret))
 			break;
 	}
-	return complete_stacks_make(cursor->stacks, ret);
+	return complete_stacks_make(&cursor->stacks, ret);
 }
 
 struct ebt_error trace_enough = { .message = (char *)"no more rows are wanted" };
