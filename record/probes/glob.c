@@ -218,7 +218,7 @@ struct ebt_error *probe_glob_find(const struct probe_elf *elf, const char *path,
 	const char *plus = strrchr(text, '+');
 	const bool entry = plus && !strcmp(plus, "+0");
 	_cleanup_free_ char *pattern = strndup(text, entry ? (size_t)(plus - text) : SIZE_MAX);
-	__attribute__((cleanup(search_deinit))) struct glob_search search = {
+	_cleanup_(search_deinit) struct glob_search search = {
 		.elf = elf,
 		.pattern = pattern,
 	};

@@ -310,18 +310,11 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 {
 	struct block_worker *worker = arg;
 
-	switch (moment) {
-	case SOURCE_BEGIN:
-	case SOURCE_EPOCH:
-		return add_all(worker, stream);
-	case SOURCE_READY:
+	if (moment == SOURCE_READY)
 		return add_changed(worker, stream);
-	case SOURCE_SECOND:
-		return NULL;
-	case SOURCE_END:
+	if (moment == SOURCE_END)
 		return add_all_in_flight(worker, stream);
-	}
-	return NULL;
+	return moment == SOURCE_SECOND ? NULL : add_all(worker, stream);
 }
 
 static const struct source_worker worker = {

@@ -352,9 +352,7 @@ static struct ebt_error *read_last(struct journal *j)
 	stop(j);
 	journal_parser_reset(j->parser);
 	if (!err)
-		err = run_journalctl(j, false);
-	if (!err)
-		err = read_to_end(j, LAST_MS);
+		err = run_journalctl(j, false) ?: read_to_end(j, LAST_MS);
 	stop(j);
 	return err;
 }

@@ -59,11 +59,9 @@ static struct ebt_error *parse(const char *text, struct uprobe_request *ret)
 
 static struct ebt_error *check_args(const char *args)
 {
-	struct uprobe_request request;
-	struct ebt_error *err = parse(args, &request);
+	_cleanup_(request_deinit) struct uprobe_request request = { 0 };
 
-	request_deinit(&request);
-	return err;
+	return parse(args, &request);
 }
 
 static void configure(struct source_context *context)
@@ -290,7 +288,7 @@ static void tell_left_out(const struct found_list *found, struct source_state *s
 /* What is wrong with the user's words is said before anything is made. */
 static struct ebt_error *prepare(struct source_context *context, struct source_state *state)
 {
-	__attribute__((cleanup(found_list_deinit))) struct found_list found = { 0 };
+	_cleanup_(found_list_deinit) struct found_list found = { 0 };
 	struct ebt_error *err = find_all(context, &found);
 
 	if (err)
@@ -304,20 +302,18 @@ static struct ebt_error *add_match(const struct source_context *context, const s
 				   const struct probe_match *match, uint32_t pattern)
 {
 	const struct uprobe_request *request = &found->request;
-	struct probe probe = { .pattern = pattern };
-	struct ebt_error *err;
+	_cleanup_(probe_deinit) struct probe probe = { .pattern = pattern };
 	uint32_t number;
 
-	err = fill_probe(found->path, request, found->elf, match, &probe)
-		      ?: probe_list_add(context->probes, &probe, &number);
-	probe_deinit(&probe);
-	return err ? err : add_place(context, request, match->begins, match->offset, number);
+	return fill_probe(found->path, request, found->elf, match, &probe) ?:
+	       probe_list_add(context->probes, &probe, &number) ?:
+	       add_place(context, request, match->begins, match->offset, number);
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
 				     struct source_state *state, void *worker)
 {
-	__attribute__((cleanup(found_list_deinit))) struct found_list found = { 0 };
+	_cleanup_(found_list_deinit) struct found_list found = { 0 };
 	struct ebt_error *err = find_all(context, &found);
 
 	(void)state;

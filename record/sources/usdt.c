@@ -63,11 +63,9 @@ static struct ebt_error *parse(const char *text, struct usdt_request *ret)
 
 static struct ebt_error *check_args(const char *args)
 {
-	struct usdt_request request;
-	struct ebt_error *err = parse(args, &request);
+	_cleanup_(request_deinit) struct usdt_request request = { 0 };
 
-	request_deinit(&request);
-	return err;
+	return parse(args, &request);
 }
 
 /* --- arguments --- */
@@ -305,18 +303,16 @@ static struct ebt_error *find(const struct source_context *context, const char *
 	struct usdt_search search = { .context = context,
 				      .only_look = only_look,
 				      .first = context->probes->n };
+	_cleanup_(request_deinit) struct usdt_request request = { 0 };
 	_cleanup_free_ char *path = NULL;
-	struct usdt_request request;
-	struct ebt_error *err = parse(text, &request);
+	struct ebt_error *err =
+		parse(text, &request) ?: probe_path_find(context->options, request.path, &path);
 
-	if (!err)
-		err = probe_path_find(context->options, request.path, &path);
 	if (!err) {
 		search.path = path;
 		search.request = &request;
 		err = search_file(&search);
 	}
-	request_deinit(&request);
 	return ebt_error_prefix(err, "source usdt");
 }
 
