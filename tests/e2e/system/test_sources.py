@@ -55,6 +55,7 @@ def written(name):
     text = read(os.path.join(FOLDER, "bpf", name + ".bpf.c"))
     programs = set(re.findall(r"^int BPF_PROG\((\w+)", text, re.M))
     programs |= set(re.findall(r"^int (ebrec_\w+)\(", text, re.M))
+    programs |= set(re.findall(r"^[A-Z_]+\(\w+, (ebrec_\w+)", text, re.M))
     # Those that a macro writes: VECTOR(reschedule, …) makes ebrec_reschedule_entry.
     programs |= {f"ebrec_{argument}{end}" for argument in re.findall(r"^[A-Z_]+\((\w+)", text, re.M)
                  for end in re.findall(r"ebrec_##\w+##(\w+)", text)}
@@ -66,6 +67,7 @@ def written(name):
         seen.add(path)
         text = read(path)
         maps |= set(re.findall(r"^} (\w+) SEC\(\"\.maps\"\)", text, re.M))
+        maps |= set(re.findall(r"^EBREC_[A-Z_]+\((\w+)", text, re.M))
         todo += re.findall(r'^#include "record/bpf/(\w+(?:\.bpf)?\.h)"', text, re.M)
     return programs, maps
 
