@@ -353,13 +353,7 @@ static struct ebt_error *read_switches(struct wall *wall)
 static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 {
 	struct wall *wall = arg;
-	const struct calltree_stack stack = {
-		.batch = row->batch,
-		.task = ebt_sample_task(row),
-		.time = row->time,
-		.kernel = ebt_sample_kstack_id(row),
-		.user = ebt_sample_ustack_id(row),
-	};
+	const struct calltree_stack stack = calltree_sample_stack(row);
 	struct spent *spent;
 	struct ebt_error *err;
 	uint32_t node;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "format/base/cleanup.h"
-#include "format/read/reader.h"
+#include "format/read/rows.h"
 #include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
 
@@ -101,6 +101,13 @@ struct calltree_stack {
 	uint64_t time;
 	uint64_t kernel, user; /* values of the columns; 0: none */
 };
+
+/* Of a row of table sample. */
+static inline struct calltree_stack calltree_sample_stack(const struct ebt_row *row)
+{
+	return (struct calltree_stack){ row->batch, ebt_sample_task(row), row->time,
+					ebt_sample_kstack_id(row), ebt_sample_ustack_id(row) };
+}
 
 /* The node of the stack's innermost frame, made if there is none yet. */
 struct ebt_error *calltree_place(struct calltree *tree, const struct calltree_stack *stack,

@@ -101,13 +101,7 @@ struct ebt_error *tree_feed_add(struct tree_feed *feed, const struct calltree_st
 static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row *row,
 				    uint64_t cycles_ns)
 {
-	const struct calltree_stack stack = {
-		.batch = row->batch,
-		.task = ebt_sample_task(row),
-		.time = row->time,
-		.kernel = ebt_sample_kstack_id(row),
-		.user = ebt_sample_ustack_id(row),
-	};
+	const struct calltree_stack stack = calltree_sample_stack(row);
 	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
 	bool clock = ebt_sample_event(row) == EBT_V_sample_event_cpu_clock;
 
