@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/edit/private.h"
-#include "format/encoding/crc32c.h"
 #include "format/read/reader_impl.h"
 #include "format/write/writer_internal.h"
 
@@ -27,26 +26,16 @@ static struct ebt_error *put_as_it_is(struct copy *copy, size_t index,
 {
 	const struct ebt_chunk_info *chunk = &copy->reader->chunks.chunk[index];
 	struct ebt_chunk_header header;
-	struct ebt_payload payload;
+	struct ebt_payload payload = { .info = *chunk };
 	struct ebt_bytes stored;
 	struct ebt_error *err;
 
 	err = ebt_chunk_reader_stored(&copy->reader->chunk_reader, chunk, &header, &stored);
 	if (err)
 		return ebt_reader_blame(copy->reader, index, err);
-	payload = (struct ebt_payload){
-		.data = stored.pos,
-		.stored = (size_t)chunk->stored,
-		.raw = (size_t)chunk->raw,
-		.time_min = chunk->time_min,
-		.time_max = chunk->time_max,
-		.pids = { chunk->pids[0], chunk->pids[1] },
-		.rows = chunk->rows,
-		.crc = header.payload_crc,
-		.type = chunk->type,
-		.table = chunk->table,
-		.flags = header.info.flags,
-	};
+	payload.info.flags = header.info.flags;
+	payload.data = stored.pos;
+	payload.crc = header.payload_crc;
 	return ebt_writer_put_copy(copy->writer, &payload, chunk, class_of(table));
 }
 
@@ -54,21 +43,10 @@ static struct ebt_error *put_as_it_is(struct copy *copy, size_t index,
 static struct ebt_error *put_without_rows(struct copy *copy, const struct ebt_chunk_info *chunk,
 					  const struct ebt_table *table)
 {
-	static const unsigned char empty_directory[1];
-	struct ebt_payload payload = {
-		.data = empty_directory,
-		.stored = sizeof(empty_directory),
-		.raw = sizeof(empty_directory),
-		.crc = ebt_crc32c(empty_directory, sizeof(empty_directory)),
-		.time_min = chunk->time_max,
-		.time_max = chunk->time_max,
-		.type = EBT_CHUNK_TABLE,
-		.table = table->id,
-	};
+	struct ebt_payload payload = ebt_payload_without_rows(table->id, chunk->time_max);
 
-	if (!chunk->lost)
-		return NULL;
-	return ebt_writer_put_copy(copy->writer, &payload, chunk, table->class);
+	return chunk->lost ? ebt_writer_put_copy(copy->writer, &payload, chunk, table->class)
+			   : NULL;
 }
 
 static struct ebt_error *put_edited(struct copy *copy, size_t index, const struct ebt_table *table)
@@ -93,7 +71,7 @@ static struct ebt_error *put_edited(struct copy *copy, size_t index, const struc
 	/* The new contents are too large for a chunk; no chunk of ebrec is so large. */
 	if (err)
 		return ebt_reader_blame(copy->reader, index, err);
-	if (!payload.rows)
+	if (!payload.info.rows)
 		return put_without_rows(copy, chunk, table);
 	return ebt_writer_put_copy(copy->writer, &payload, chunk, table->class);
 }

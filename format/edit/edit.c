@@ -167,7 +167,7 @@ struct ebt_error *ebt_edit_seal(struct ebt_edit *edit, struct ebt_payload *ret)
 	if (edit->n_dropped)
 		compact(edit);
 	if (!builder->rows) {
-		*ret = (struct ebt_payload){ .table = builder->table->id };
+		*ret = (struct ebt_payload){ 0 };
 		return NULL;
 	}
 	times = ebt_builder_column(builder, 0);

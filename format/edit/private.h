@@ -20,7 +20,7 @@ struct ebt_edit {
 struct ebt_error *ebt_edit_begin(struct ebt_edit *edit, const struct ebt_batch *batch,
 				 struct ebt_encoder *encoder);
 
-/* The new chunk. Where no row is left, ret->rows is 0 and there is none. */
+/* The new chunk. Where no row is left, ret->info.rows is 0 and there is none. */
 struct ebt_error *ebt_edit_seal(struct ebt_edit *edit, struct ebt_payload *ret);
 
 void ebt_edit_deinit(struct ebt_edit *edit);

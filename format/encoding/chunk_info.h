@@ -10,9 +10,25 @@ struct ebt_chunk_info {
 	uint64_t offset; /* of the chunk header in the file */
 	uint64_t seq, stored, raw;
 	uint64_t time_min, time_max, watermark;
-	uint64_t pids[2]; /* all ones where not known */
+	uint64_t pids[2]; /* all ones where not known; only the index has them */
 	uint32_t epoch, rows, lost;
-	uint16_t type, flags, table, stream;
+	uint16_t type, flags, table, stream; /* flags: only the header has them */
 };
+
+/* X(member, its type, EBT_CH_… where the header has it, what people call it), for all that both the
+ * header and the index say. */
+#define EBT_CHUNK_INFO(X)                         \
+	X(seq, u64, SEQ, "sequence number")       \
+	X(type, u16, TYPE, "type")                \
+	X(table, u16, TABLE, "table")             \
+	X(stream, u16, STREAM, "stream")          \
+	X(epoch, u32, EPOCH, "epoch")             \
+	X(stored, u64, STORED, "stored length")   \
+	X(raw, u64, RAW, "raw length")            \
+	X(time_min, u64, TIME_MIN, "first time")  \
+	X(time_max, u64, TIME_MAX, "last time")   \
+	X(watermark, u64, WATERMARK, "watermark") \
+	X(rows, u32, ROWS, "number of rows")      \
+	X(lost, u32, LOST, "number of lost rows")
 
 #endif

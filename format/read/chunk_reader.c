@@ -14,23 +14,13 @@ uint64_t ebt_chunk_extent(const struct ebt_chunk_header *header)
 	return (header->len + header->info.stored + EBT_ALIGN - 1) & ~(uint64_t)(EBT_ALIGN - 1);
 }
 
-static void load_info(const unsigned char *bytes, struct ebt_chunk_info *ret)
+static struct ebt_chunk_info load_info(const unsigned char *bytes)
 {
-	*ret = (struct ebt_chunk_info){
-		.seq = ebt_load_u64(bytes + EBT_CH_SEQ),
-		.stored = ebt_load_u64(bytes + EBT_CH_STORED),
-		.raw = ebt_load_u64(bytes + EBT_CH_RAW),
-		.time_min = ebt_load_u64(bytes + EBT_CH_TIME_MIN),
-		.time_max = ebt_load_u64(bytes + EBT_CH_TIME_MAX),
-		.watermark = ebt_load_u64(bytes + EBT_CH_WATERMARK),
-		.pids = { UINT64_MAX, UINT64_MAX },
-		.epoch = ebt_load_u32(bytes + EBT_CH_EPOCH),
-		.rows = ebt_load_u32(bytes + EBT_CH_ROWS),
-		.lost = ebt_load_u32(bytes + EBT_CH_LOST),
-		.type = ebt_load_u16(bytes + EBT_CH_TYPE),
+	return (struct ebt_chunk_info){
+#define LOAD(member, type, at, name) .member = ebt_load_##type(bytes + EBT_CH_##at),
 		.flags = ebt_load_u16(bytes + EBT_CH_FLAGS),
-		.table = ebt_load_u16(bytes + EBT_CH_TABLE),
-		.stream = ebt_load_u16(bytes + EBT_CH_STREAM),
+		.pids = { UINT64_MAX, UINT64_MAX },
+		EBT_CHUNK_INFO(LOAD)
 	};
 }
 
@@ -45,7 +35,7 @@ const char *ebt_chunk_header_parse(const unsigned char *bytes, uint32_t tag,
 		return "a chunk of another file";
 	if (ebt_load_u32(bytes + EBT_CH_HEADER_CRC) != ebt_crc32c(bytes, EBT_CH_HEADER_CRC))
 		return "the header's CRC is wrong";
-	load_info(bytes, &header.info);
+	header.info = load_info(bytes);
 	header.len = ebt_load_u32(bytes + EBT_CH_LEN);
 	header.payload_crc = ebt_load_u32(bytes + EBT_CH_CRC);
 	if (header.len < EBT_CHUNK_HEADER_LEN || header.len > EBT_MAX_HEADER)
@@ -96,18 +86,8 @@ static const char *difference(const struct ebt_chunk_info *a, const struct ebt_c
 		const char *name;
 		bool same;
 	} parts[] = {
-		{ "sequence number", a->seq == b->seq },
-		{ "type", a->type == b->type },
-		{ "table", a->table == b->table },
-		{ "stream", a->stream == b->stream },
-		{ "epoch", a->epoch == b->epoch },
-		{ "stored length", a->stored == b->stored },
-		{ "raw length", a->raw == b->raw },
-		{ "first time", a->time_min == b->time_min },
-		{ "last time", a->time_max == b->time_max },
-		{ "watermark", a->watermark == b->watermark },
-		{ "number of rows", a->rows == b->rows },
-		{ "number of lost rows", a->lost == b->lost },
+#define PART(member, type, at, name) { name, a->member == b->member },
+		EBT_CHUNK_INFO(PART)
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -185,17 +185,17 @@ static struct ebt_error *resolve_tasks(struct ebt_encoder *encoder, struct ebt_b
 }
 
 static void fill_pids(const struct ebt_encoder *encoder, const struct ebt_table *table,
-		      struct ebt_payload *payload)
+		      struct ebt_chunk_info *info)
 {
 	bool has_tasks = false;
 
 	for (uint32_t i = 0; i < table->n_fields; i++)
 		has_tasks |= table->fields[i].type == EBT_TYPE_TASK;
-	payload->pids[0] = payload->pids[1] = has_tasks ? 0 : UINT64_MAX;
+	info->pids[0] = info->pids[1] = has_tasks ? 0 : UINT64_MAX;
 	for (uint32_t i = 0; i < encoder->tasks.n; i++) {
 		uint32_t bit = (ebt_dict_task(&encoder->tasks, i).pid * 0x9E3779B1u) >> 25;
 
-		payload->pids[bit / 64] |= UINT64_C(1) << bit % 64;
+		info->pids[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
 }
 
@@ -319,17 +319,16 @@ static struct ebt_error *compress(struct ebt_encoder *encoder, struct ebt_bytes 
 	if (ZSTD_isError(result))
 		return ebt_error_create(EBT_ERR_NOMEM, "cannot compress a chunk: %s",
 					ZSTD_getErrorName(result));
-	payload->raw = len;
+	payload->info.raw = len;
 	if (result < len) {
 		payload->data = encoder->stored.data;
-		payload->stored = result;
-		payload->flags = EBT_CHUNK_ZSTD;
+		payload->info.stored = result;
+		payload->info.flags = EBT_CHUNK_ZSTD;
 	} else {
 		payload->data = raw.pos;
-		payload->stored = len;
-		payload->flags = 0;
+		payload->info.stored = len;
 	}
-	payload->crc = ebt_crc32c(payload->data, payload->stored);
+	payload->crc = ebt_crc32c(payload->data, payload->info.stored);
 	return NULL;
 }
 
@@ -337,11 +336,11 @@ struct ebt_error *ebt_encoder_seal_resolved(struct ebt_encoder *encoder,
 					    struct ebt_builder *builder, struct ebt_payload *ret)
 {
 	struct ebt_payload payload = {
-		.type = EBT_CHUNK_TABLE,
-		.time_min = builder->time_min,
-		.time_max = builder->time_max,
-		.rows = builder->rows,
-		.table = builder->table->id,
+		.info.type = EBT_CHUNK_TABLE,
+		.info.time_min = builder->time_min,
+		.info.time_max = builder->time_max,
+		.info.rows = builder->rows,
+		.info.table = builder->table->id,
 	};
 	struct ebt_bytes raw;
 	struct ebt_error *err = encode(encoder, builder, &raw);
@@ -349,7 +348,7 @@ struct ebt_error *ebt_encoder_seal_resolved(struct ebt_encoder *encoder,
 	if (!err)
 		err = compress(encoder, raw, &payload);
 	if (!err) {
-		fill_pids(encoder, builder->table, &payload);
+		fill_pids(encoder, builder->table, &payload.info);
 		*ret = payload;
 	}
 	ebt_builder_reset(builder);
@@ -367,26 +366,31 @@ struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_build
 	return err;
 }
 
-void ebt_chunk_header_encode(const struct ebt_payload *payload, const struct ebt_chunk_place *place,
-			     unsigned char *ret)
+struct ebt_payload ebt_payload_without_rows(uint16_t table, uint64_t time_ns)
+{
+	static const unsigned char empty_directory[1];
+
+	return (struct ebt_payload){
+		.data = empty_directory,
+		.crc = ebt_crc32c(empty_directory, sizeof(empty_directory)),
+		.info.type = EBT_CHUNK_TABLE,
+		.info.table = table,
+		.info.stored = sizeof(empty_directory),
+		.info.raw = sizeof(empty_directory),
+		.info.time_min = time_ns,
+		.info.time_max = time_ns,
+	};
+}
+
+void ebt_chunk_header_encode(const struct ebt_payload *payload, uint32_t tag, unsigned char *ret)
 {
 	memset(ret, 0, EBT_CHUNK_HEADER_LEN);
 	ebt_store_u32(ret + EBT_CH_MAGIC, EBT_CHUNK_MAGIC);
-	ebt_store_u16(ret + EBT_CH_TYPE, payload->type);
-	ebt_store_u16(ret + EBT_CH_FLAGS, payload->flags);
+	ebt_store_u16(ret + EBT_CH_FLAGS, payload->info.flags);
 	ebt_store_u32(ret + EBT_CH_LEN, EBT_CHUNK_HEADER_LEN);
-	ebt_store_u32(ret + EBT_CH_TAG, place->tag);
-	ebt_store_u64(ret + EBT_CH_SEQ, place->seq);
-	ebt_store_u16(ret + EBT_CH_TABLE, payload->table);
-	ebt_store_u16(ret + EBT_CH_STREAM, place->stream);
-	ebt_store_u32(ret + EBT_CH_EPOCH, place->epoch);
-	ebt_store_u64(ret + EBT_CH_STORED, payload->stored);
-	ebt_store_u64(ret + EBT_CH_RAW, payload->raw);
-	ebt_store_u64(ret + EBT_CH_TIME_MIN, payload->time_min);
-	ebt_store_u64(ret + EBT_CH_TIME_MAX, payload->time_max);
-	ebt_store_u64(ret + EBT_CH_WATERMARK, place->watermark);
-	ebt_store_u32(ret + EBT_CH_ROWS, payload->rows);
-	ebt_store_u32(ret + EBT_CH_LOST, place->lost);
+	ebt_store_u32(ret + EBT_CH_TAG, tag);
+#define STORE(member, type, at, name) ebt_store_##type(ret + EBT_CH_##at, payload->info.member);
+	EBT_CHUNK_INFO(STORE)
 	ebt_store_u32(ret + EBT_CH_CRC, payload->crc);
 	ebt_store_u32(ret + EBT_CH_HEADER_CRC, ebt_crc32c(ret, EBT_CH_HEADER_CRC));
 }

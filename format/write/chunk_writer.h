@@ -14,6 +14,7 @@
 #include "format/base/bytes.h"
 #include "format/base/error.h"
 #include "format/base/sort.h"
+#include "format/encoding/chunk_info.h"
 #include "format/encoding/layout.h"
 #include "format/write/dict_writer.h"
 #include "format/write/table.h"
@@ -39,14 +40,12 @@ struct ebt_encoder {
 	size_t n_column;
 };
 
-/* A sealed chunk, as far as the stream that seals it knows. */
+/* A sealed chunk. Offset, seq, watermark, epoch, lost and stream are known to the writer, which
+ * fills them in. */
 struct ebt_payload {
+	struct ebt_chunk_info info;
 	const unsigned char *data; /* the encoder's, until it seals again */
-	size_t stored, raw;
-	uint64_t time_min, time_max;
-	uint64_t pids[2];
-	uint32_t rows, crc;
-	uint16_t type, table, flags;
+	uint32_t crc;
 };
 
 /* As in struct ebt_writer_options. */
@@ -62,15 +61,10 @@ struct ebt_error *ebt_encoder_seal(struct ebt_encoder *encoder, struct ebt_build
 struct ebt_error *ebt_encoder_seal_resolved(struct ebt_encoder *encoder,
 					    struct ebt_builder *builder, struct ebt_payload *ret);
 
-/* What only the writer knows of a chunk. */
-struct ebt_chunk_place {
-	uint64_t seq, watermark;
-	uint32_t tag, epoch, lost;
-	uint16_t stream;
-};
+/* A chunk that only tells of losses. */
+struct ebt_payload ebt_payload_without_rows(uint16_t table, uint64_t time_ns);
 
 /* Fills EBT_CHUNK_HEADER_LEN bytes. */
-void ebt_chunk_header_encode(const struct ebt_payload *payload, const struct ebt_chunk_place *place,
-			     unsigned char *ret);
+void ebt_chunk_header_encode(const struct ebt_payload *payload, uint32_t tag, unsigned char *ret);
 
 #endif

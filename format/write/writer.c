@@ -48,34 +48,40 @@ struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *e
 	return fail(writer, err);
 }
 
-static struct ebt_error *add_index_row(struct ebt_writer *writer, const struct ebt_payload *payload,
-				       const struct ebt_chunk_place *place, uint64_t offset)
+/* Adds a row to a table of the writer's own. */
+static struct ebt_error *add_row(struct ebt_builder *builder, const void *record, size_t len)
 {
-	struct ebt_wire_index row = {
-		.head = { .table = EBT_T_index, .len = sizeof(row) },
-		.offset = offset,
-		.stored = payload->stored,
-		.raw = payload->raw,
-		.time_min = payload->time_min,
-		.time_max = payload->time_max,
-		.watermark = place->watermark,
-		.pids_low = payload->pids[0],
-		.pids_high = payload->pids[1],
-		.type = payload->type,
-		.table_id = payload->table,
-		.stream = place->stream,
-		.epoch = place->epoch,
-		.rows = payload->rows,
-		.lost = place->lost,
-	};
 	struct ebt_error *err;
 
-	if (!ebt_builder_has_room(&writer->index)) {
-		err = ebt_builder_grow(&writer->index);
+	if (!ebt_builder_has_room(builder)) {
+		err = ebt_builder_grow(builder);
 		if (err)
 			return err;
 	}
-	return ebt_builder_add(&writer->index, &row, sizeof(row));
+	return ebt_builder_add(builder, record, len);
+}
+
+static struct ebt_error *add_index_row(struct ebt_writer *writer, const struct ebt_chunk_info *info)
+{
+	struct ebt_wire_index row = {
+		.head = { .table = EBT_T_index, .len = sizeof(row) },
+		.offset = info->offset,
+		.stored = info->stored,
+		.raw = info->raw,
+		.time_min = info->time_min,
+		.time_max = info->time_max,
+		.watermark = info->watermark,
+		.pids_low = info->pids[0],
+		.pids_high = info->pids[1],
+		.type = info->type,
+		.table_id = info->table,
+		.stream = info->stream,
+		.epoch = info->epoch,
+		.rows = info->rows,
+		.lost = info->lost,
+	};
+
+	return add_row(&writer->index, &row, sizeof(row));
 }
 
 /* Later rows of a stream that promises nothing may have any time. */
@@ -95,53 +101,53 @@ static uint64_t watermark(const struct ebt_writer *writer)
 }
 
 /* Writes one chunk and its row of the index. The lock is held. */
-static struct ebt_error *put_at(struct ebt_writer *writer, const struct ebt_payload *payload,
-				const struct ebt_chunk_place *place, enum ebt_class class)
+static struct ebt_error *put_at(struct ebt_writer *writer, struct ebt_payload *payload,
+				enum ebt_class class)
 {
+	struct ebt_chunk_info *info = &payload->info;
 	static const unsigned char zeros[EBT_ALIGN];
 	unsigned char header[EBT_CHUNK_HEADER_LEN];
 	struct iovec parts[] = {
 		{ header, sizeof(header) },
-		{ (void *)payload->data, payload->stored },
-		{ (void *)zeros, -payload->stored % EBT_ALIGN },
+		{ (void *)payload->data, info->stored },
+		{ (void *)zeros, -info->stored % EBT_ALIGN },
 	};
-	uint64_t offset = writer->sink.offset;
 	struct ebt_error *err;
 
-	ebt_chunk_header_encode(payload, place, header);
+	info->offset = writer->sink.offset;
+	info->seq = writer->stats.chunks;
+	ebt_chunk_header_encode(payload, writer->tag, header);
 	err = ebt_sink_write(&writer->sink, parts, 3);
 	if (err)
 		return err;
 	writer->stats.chunks++;
 	if (class == EBT_CLASS_EVENT)
-		writer->stats.rows += payload->rows;
-	if (class != EBT_CLASS_META && payload->time_max > writer->time_max)
-		writer->time_max = payload->time_max;
-	if (place->watermark > writer->time_max)
-		writer->time_max = place->watermark;
-	if (payload->table == EBT_T_index)
-		writer->index_offset = offset;
-	return add_index_row(writer, payload, place, offset);
+		writer->stats.rows += info->rows;
+	if (class != EBT_CLASS_META && info->time_max > writer->time_max)
+		writer->time_max = info->time_max;
+	if (info->watermark > writer->time_max)
+		writer->time_max = info->watermark;
+	if (info->table == EBT_T_index)
+		writer->index_offset = info->offset;
+	return add_index_row(writer, info);
 }
 
 /* The same for a chunk of the writer's own. The lock is held. */
-static struct ebt_error *put_chunk(struct ebt_writer *writer, const struct ebt_payload *payload,
+static struct ebt_error *put_chunk(struct ebt_writer *writer, struct ebt_payload *payload,
 				   uint16_t stream)
 {
-	const struct ebt_table *table = ebt_table_by_id(payload->table);
+	struct ebt_chunk_info *info = &payload->info;
+	const struct ebt_table *table = ebt_table_by_id(info->table);
 	uint64_t *lost = &writer->lost[table - ebt_tables];
-	const struct ebt_chunk_place place = {
-		.seq = writer->stats.chunks,
-		.watermark = watermark(writer),
-		.tag = writer->tag,
-		.epoch = writer->epoch,
-		.lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost,
-		.stream = stream,
-	};
-	struct ebt_error *err = put_at(writer, payload, &place, table->class);
+	struct ebt_error *err;
 
+	info->watermark = watermark(writer);
+	info->epoch = writer->epoch;
+	info->lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost;
+	info->stream = stream;
+	err = put_at(writer, payload, table->class);
 	if (!err)
-		*lost -= place.lost;
+		*lost -= info->lost;
 	return err;
 }
 
@@ -155,7 +161,7 @@ static struct ebt_error *put_index(struct ebt_writer *writer)
 }
 
 /* put_chunk(), then the index where that is due. The lock is held. */
-static struct ebt_error *put_indexed(struct ebt_writer *writer, const struct ebt_payload *payload,
+static struct ebt_error *put_indexed(struct ebt_writer *writer, struct ebt_payload *payload,
 				     uint16_t stream)
 {
 	struct ebt_error *err = put_chunk(writer, payload, stream);
@@ -172,7 +178,7 @@ static struct ebt_error *put_own(struct ebt_writer *writer, struct ebt_builder *
 	return err ? err : put_indexed(writer, &payload, 0);
 }
 
-struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_payload *payload,
+struct ebt_error *ebt_writer_put(struct ebt_writer *writer, struct ebt_payload *payload,
 				 struct ebt_stream *stream)
 {
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
@@ -186,25 +192,22 @@ struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_pay
 	return err ? fail(writer, err) : NULL;
 }
 
-struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, const struct ebt_payload *payload,
+struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, struct ebt_payload *payload,
 				      const struct ebt_chunk_info *original, enum ebt_class class)
 {
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
-	const struct ebt_chunk_place place = {
-		.seq = writer->stats.chunks,
-		.watermark = original->watermark,
-		.tag = writer->tag,
-		.epoch = original->epoch,
-		.lost = original->lost,
-		.stream = original->stream,
-	};
+	struct ebt_chunk_info *info = &payload->info;
 	struct ebt_error *err;
 
 	if (writer->error)
 		return copy_error(writer->error);
-	if (original->epoch > writer->epoch)
-		writer->epoch = original->epoch;
-	err = put_at(writer, payload, &place, class);
+	info->watermark = original->watermark;
+	info->epoch = original->epoch;
+	info->lost = original->lost;
+	info->stream = original->stream;
+	if (info->epoch > writer->epoch)
+		writer->epoch = info->epoch;
+	err = put_at(writer, payload, class);
 	if (!err && class == EBT_CLASS_EVENT)
 		writer->stats.lost += original->lost;
 	if (!err && writer->index.rows == EBT_INDEX_ROWS)
@@ -224,20 +227,11 @@ void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *ta
 /* Chunks without rows, for losses that no chunk has told: the end is near. */
 static struct ebt_error *put_losses(struct ebt_writer *writer)
 {
-	static const unsigned char empty_directory[1];
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < ebt_n_tables; i++) {
-		struct ebt_payload payload = {
-			.data = empty_directory,
-			.stored = sizeof(empty_directory),
-			.raw = sizeof(empty_directory),
-			.crc = ebt_crc32c(empty_directory, sizeof(empty_directory)),
-			.type = EBT_CHUNK_TABLE,
-			.time_min = writer->time_max,
-			.time_max = writer->time_max,
-			.table = ebt_tables[i].id,
-		};
+		struct ebt_payload payload =
+			ebt_payload_without_rows(ebt_tables[i].id, writer->time_max);
 
 		if (writer->lost[i])
 			err = put_indexed(writer, &payload, 0);
@@ -247,18 +241,9 @@ static struct ebt_error *put_losses(struct ebt_writer *writer)
 
 /* --- the schema --- */
 
-static struct ebt_error *add_row(struct ebt_builder *builder, const struct ebt_record *rec)
+static struct ebt_error *add_record(struct ebt_builder *builder, const struct ebt_record *rec)
 {
-	struct ebt_error *err;
-
-	if (rec->failed)
-		return &ebt_enomem;
-	if (!ebt_builder_has_room(builder)) {
-		err = ebt_builder_grow(builder);
-		if (err)
-			return err;
-	}
-	return ebt_builder_add(builder, rec->data, rec->len);
+	return rec->failed ? &ebt_enomem : add_row(builder, rec->data, rec->len);
 }
 
 static struct ebt_error *add_schema_row(struct ebt_builder *builder, struct ebt_record *rec,
@@ -276,7 +261,7 @@ static struct ebt_error *add_schema_row(struct ebt_builder *builder, struct ebt_
 	ebt_record_str(rec, offsetof(struct ebt_wire_schema, unit), field->unit);
 	ebt_record_str(rec, offsetof(struct ebt_wire_schema, table_doc), table->doc);
 	ebt_record_str(rec, offsetof(struct ebt_wire_schema, field_doc), field->doc);
-	return add_row(builder, rec);
+	return add_record(builder, rec);
 }
 
 static struct ebt_error *add_value_rows(struct ebt_builder *builder, struct ebt_record *rec,
@@ -293,7 +278,7 @@ static struct ebt_error *add_value_rows(struct ebt_builder *builder, struct ebt_
 		row->value = field->values[i].value;
 		ebt_record_str(rec, offsetof(struct ebt_wire_schema_value, name),
 			       field->values[i].name);
-		err = add_row(builder, rec);
+		err = add_record(builder, rec);
 	}
 	return err;
 }

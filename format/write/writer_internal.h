@@ -73,7 +73,7 @@ struct ebt_error *ebt_writer_error(struct ebt_writer *writer);
 struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *err);
 
 /* Writes a sealed chunk of the stream. */
-struct ebt_error *ebt_writer_put(struct ebt_writer *writer, const struct ebt_payload *payload,
+struct ebt_error *ebt_writer_put(struct ebt_writer *writer, struct ebt_payload *payload,
 				 struct ebt_stream *stream);
 
 /* As ebt_writer_next_epoch(), with a number. */
@@ -81,7 +81,7 @@ struct ebt_error *ebt_writer_begin_epoch(struct ebt_writer *writer, uint32_t epo
 
 /* Writes a chunk of another file, which was `original` there, of a table of this class. The order
  * of its times among other chunks is its own affair. */
-struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, const struct ebt_payload *payload,
+struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, struct ebt_payload *payload,
 				      const struct ebt_chunk_info *original, enum ebt_class class);
 
 /* Rows of a table were lost: whichever stream writes its next chunk tells. */
