@@ -11,9 +11,17 @@
 #include "format/encoding/column.h"
 #include "format/encoding/layout.h"
 
-#define N_DICTS 3 /* EBT_ENC_STRINGS, _STACKS, _TASKS */
+/* As EBT_ENC_STRINGS, _STACKS, _TASKS. */
+enum dict { STRINGS, STACKS, TASKS, N_DICTS, NO_DICT = N_DICTS };
 
-static const char *const dict_names[N_DICTS] = { "strings", "stacks", "tasks" };
+static enum dict dict_of(enum ebt_type type)
+{
+	if (type == EBT_TYPE_STRING || type == EBT_TYPE_BYTES)
+		return STRINGS;
+	if (type == EBT_TYPE_STACK)
+		return STACKS;
+	return type == EBT_TYPE_TASK ? TASKS : NO_DICT;
+}
 
 /* One entry of the directory, with its contents. */
 struct entry {
@@ -30,20 +38,17 @@ struct batch_parts {
 
 void ebt_decoded_deinit(struct ebt_decoded *decoded)
 {
-	ebt_space_deinit(&decoded->columns);
-	ebt_space_deinit(&decoded->strings.entries);
-	ebt_space_deinit(&decoded->strings.bytes);
-	ebt_space_deinit(&decoded->stacks.entries);
-	ebt_space_deinit(&decoded->stacks.addresses);
-	ebt_space_deinit(&decoded->tasks.entries);
-	ebt_space_deinit(&decoded->tasks.keys);
+	for (size_t i = 0; i < EBT_N_SPACES; i++)
+		ebt_space_deinit(&decoded->spaces[i]);
 }
 
 size_t ebt_decoded_size(const struct ebt_decoded *decoded)
 {
-	return decoded->columns.size + decoded->strings.entries.size + decoded->strings.bytes.size +
-	       decoded->stacks.entries.size + decoded->stacks.addresses.size +
-	       decoded->tasks.entries.size + decoded->tasks.keys.size;
+	size_t sum = 0;
+
+	for (size_t i = 0; i < EBT_N_SPACES; i++)
+		sum += decoded->spaces[i].size;
+	return sum;
 }
 
 static struct ebt_error *bad_directory(const char *what)
@@ -57,15 +62,6 @@ static bool read_entry(struct ebt_bytes *in, uint64_t *id, uint8_t *encoding, ui
 	       ebt_bytes_varint(in, length);
 }
 
-static int field_by_id(const struct ebt_table *table, uint64_t id)
-{
-	for (uint32_t i = 0; i < table->n_fields; i++) {
-		if (table->fields[i].id == id)
-			return (int)i;
-	}
-	return -1;
-}
-
 /* Where the entry belongs; NULL: nothing that this program knows. */
 static struct entry *place_of(struct batch_parts *parts, const struct ebt_table *table, uint64_t id,
 			      uint8_t encoding)
@@ -77,7 +73,7 @@ static struct entry *place_of(struct batch_parts *parts, const struct ebt_table 
 
 		return known ? &parts->dict[encoding - EBT_ENC_STRINGS] : NULL;
 	}
-	field = field_by_id(table, id);
+	field = ebt_field_by_id(table, id);
 	return field < 0 ? NULL : &parts->column[field];
 }
 
@@ -130,86 +126,54 @@ static struct ebt_error *read_directory(struct ebt_bytes in, const struct ebt_ta
 /* Which dictionaries the wanted columns need, by bit. */
 static unsigned int needed_dicts(const struct ebt_table *table, uint64_t columns)
 {
-	const unsigned int strings = 1, stacks = 2, tasks = 4;
 	unsigned int needed = 0;
 
 	for (uint32_t i = 0; i < table->n_fields; i++) {
-		if (!(columns >> i & 1))
-			continue;
-		switch (table->fields[i].type) {
-		case EBT_TYPE_STRING:
-		case EBT_TYPE_BYTES:
-			needed |= strings;
-			break;
-		case EBT_TYPE_STACK:
-			needed |= stacks;
-			break;
-		case EBT_TYPE_TASK:
-			needed |= tasks | strings;
-			break;
-		case EBT_TYPE_U64:
-		case EBT_TYPE_I64:
-		case EBT_TYPE_HEX:
-		case EBT_TYPE_TIME:
-		case EBT_TYPE_DURATION:
-		case EBT_TYPE_ENUM:
-		case EBT_N_TYPES:
-			break;
-		}
+		if (columns >> i & 1)
+			needed |= 1u << dict_of(table->fields[i].type);
 	}
-	return needed;
+	/* Names of tasks are there. */
+	return needed & 1u << TASKS ? needed | 1u << STRINGS : needed;
 }
 
 static struct ebt_error *read_dicts(const struct batch_parts *parts, unsigned int needed,
-				    struct ebt_task_set *set, struct ebt_decoded *decoded)
+				    struct ebt_decoded *decoded)
 {
-	decoded->strings.n = decoded->stacks.n = decoded->tasks.n = 0;
+	static const struct {
+		const char *name;
+		struct ebt_error *(*read)(struct ebt_bytes in, struct ebt_decoded *decoded);
+	} dicts[N_DICTS] = {
+		[STRINGS] = { "strings", ebt_dict_read_strings },
+		[STACKS] = { "stacks", ebt_dict_read_stacks },
+		[TASKS] = { "tasks", ebt_dict_read_tasks },
+	};
+	struct ebt_batch *batch = &decoded->batch;
+
+	batch->n_strings = batch->n_stacks = batch->n_tasks = 0;
 	for (unsigned int i = 0; i < N_DICTS; i++) {
 		const struct entry *entry = &parts->dict[i];
-		struct ebt_error *err = NULL;
+		struct ebt_error *err;
 
 		if (!(needed >> i & 1) || !entry->there)
 			continue;
-		if (entry->encoding == EBT_ENC_STRINGS)
-			err = ebt_dict_read_strings(entry->contents, &decoded->strings);
-		else if (entry->encoding == EBT_ENC_STACKS)
-			err = ebt_dict_read_stacks(entry->contents, &decoded->stacks);
-		else
-			err = ebt_dict_read_tasks(entry->contents, &decoded->strings, set,
-						  &decoded->tasks);
+		err = dicts[i].read(entry->contents, decoded);
 		if (err)
-			return ebt_error_prefix(err, "dictionary %s", dict_names[i]);
+			return ebt_error_prefix(err, "dictionary %s", dicts[i].name);
 	}
-	decoded->batch.strings = decoded->strings.str;
-	decoded->batch.n_strings = decoded->strings.n;
-	decoded->batch.stacks = decoded->stacks.stack;
-	decoded->batch.n_stacks = decoded->stacks.n;
-	decoded->batch.tasks = decoded->tasks.task;
-	decoded->batch.n_tasks = decoded->tasks.n;
 	return NULL;
 }
 
-/* A value of a column with a dictionary is at most this. */
-static uint64_t largest_value(const struct ebt_decoded *decoded, enum ebt_type type)
+/* A value of a column is at most this. */
+static uint64_t largest_value(const struct ebt_batch *batch, enum ebt_type type)
 {
-	switch (type) {
-	case EBT_TYPE_STRING:
-	case EBT_TYPE_BYTES:
-		return decoded->strings.n;
-	case EBT_TYPE_STACK:
-		return decoded->stacks.n;
-	case EBT_TYPE_TASK:
-		return decoded->tasks.n;
-	case EBT_TYPE_U64:
-	case EBT_TYPE_I64:
-	case EBT_TYPE_HEX:
-	case EBT_TYPE_TIME:
-	case EBT_TYPE_DURATION:
-	case EBT_TYPE_ENUM:
-	case EBT_N_TYPES:
-		break;
-	}
-	return UINT64_MAX;
+	const uint64_t largest[] = {
+		[STRINGS] = batch->n_strings,
+		[STACKS] = batch->n_stacks,
+		[TASKS] = batch->n_tasks,
+		[NO_DICT] = UINT64_MAX,
+	};
+
+	return largest[dict_of(type)];
 }
 
 static struct ebt_error *check_ids(const uint64_t *values, uint32_t rows, uint64_t largest)
@@ -249,18 +213,17 @@ static struct ebt_error *check_times(const uint64_t *times, const struct ebt_chu
 }
 
 static struct ebt_error *read_column(const struct entry *entry, const struct ebt_field *field,
-				     uint32_t rows, const struct ebt_decoded *decoded,
-				     uint64_t *values)
+				     const struct ebt_batch *batch, uint64_t *values)
 {
 	struct ebt_error *err;
 
 	if (!entry->there) {
-		memset(values, 0, rows * sizeof(*values));
+		memset(values, 0, batch->rows * sizeof(*values));
 		return NULL;
 	}
-	err = ebt_column_decode(entry->encoding, entry->contents, rows, values);
+	err = ebt_column_decode(entry->encoding, entry->contents, batch->rows, values);
 	if (!err)
-		err = check_ids(values, rows, largest_value(decoded, field->type));
+		err = check_ids(values, batch->rows, largest_value(batch, field->type));
 	return ebt_error_prefix(err, "column %s", field->name);
 }
 
@@ -276,15 +239,14 @@ static struct ebt_error *read_columns(const struct batch_parts *parts, uint64_t 
 	if (size > EBT_MAX_DECODED)
 		return ebt_error_create(EBT_ERR_LIMIT, "%u rows of %d columns", batch->rows,
 					__builtin_popcountll(columns));
-	values = ebt_space_get(&decoded->columns, (size_t)size);
+	values = ebt_space_get(&decoded->spaces[EBT_SPACE_COLUMNS], (size_t)size);
 	if (!values)
 		return &ebt_enomem;
 	memset(batch->col, 0, sizeof(batch->col));
 	for (uint32_t i = 0; i < table->n_fields; i++) {
 		if (!(columns >> i & 1))
 			continue;
-		err = read_column(&parts->column[i], &table->fields[i], batch->rows, decoded,
-				  values);
+		err = read_column(&parts->column[i], &table->fields[i], batch, values);
 		if (err)
 			return err;
 		batch->col[i] = values;
@@ -303,13 +265,14 @@ struct ebt_error *ebt_batch_decode(struct ebt_bytes payload, const struct ebt_ch
 	if (table->n_fields < EBT_MAX_FIELDS)
 		columns &= (UINT64_C(1) << table->n_fields) - 1;
 	columns |= 1;
+	decoded->set = tasks;
 	decoded->batch.table = table;
 	decoded->batch.chunk = chunk;
 	decoded->batch.rows = chunk->rows;
 	err = read_directory(payload, table, &parts);
 	if (err)
 		return err;
-	err = read_dicts(&parts, needed_dicts(table, columns), tasks, decoded);
+	err = read_dicts(&parts, needed_dicts(table, columns), decoded);
 	return err ? err : read_columns(&parts, columns, decoded);
 }
 

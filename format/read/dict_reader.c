@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Strings, stacks and tasks of one chunk. */
-#include "format/read/dict_reader.h"
-
 #include "format/base/limits.h"
+#include "format/read/batch.h"
 
 static struct ebt_error *cut_short(void)
 {
@@ -34,7 +33,7 @@ static struct ebt_error *read_count(struct ebt_bytes *in, size_t least, uint32_t
 	return NULL;
 }
 
-struct ebt_error *ebt_dict_read_strings(struct ebt_bytes in, struct ebt_strings *ret)
+struct ebt_error *ebt_dict_read_strings(struct ebt_bytes in, struct ebt_decoded *decoded)
 {
 	struct ebt_error *err;
 	uint64_t len, total = 0;
@@ -45,7 +44,7 @@ struct ebt_error *ebt_dict_read_strings(struct ebt_bytes in, struct ebt_strings 
 	err = read_count(&in, 1, &n);
 	if (err)
 		return err;
-	str = ebt_space_get(&ret->entries, n * sizeof(*str));
+	str = ebt_space_get(&decoded->spaces[EBT_SPACE_STRINGS], n * sizeof(*str));
 	if (!str)
 		return &ebt_enomem;
 	for (uint32_t i = 0; i < n; i++) {
@@ -60,7 +59,7 @@ struct ebt_error *ebt_dict_read_strings(struct ebt_bytes in, struct ebt_strings 
 	if (total != ebt_bytes_left(&in))
 		return ebt_error_create(EBT_ERR_CORRUPT, "%zu bytes for strings of %ju bytes",
 					ebt_bytes_left(&in), (uintmax_t)total);
-	bytes = ebt_space_get(&ret->bytes, (size_t)total);
+	bytes = ebt_space_get(&decoded->spaces[EBT_SPACE_STRING_BYTES], (size_t)total);
 	if (!bytes)
 		return &ebt_enomem;
 	memcpy(bytes, in.pos, (size_t)total);
@@ -68,8 +67,8 @@ struct ebt_error *ebt_dict_read_strings(struct ebt_bytes in, struct ebt_strings 
 		str[i].data = bytes;
 		bytes += str[i].len;
 	}
-	ret->str = str;
-	ret->n = n;
+	decoded->batch.strings = str;
+	decoded->batch.n_strings = n;
 	return NULL;
 }
 
@@ -90,7 +89,7 @@ static struct ebt_error *read_addresses(struct ebt_bytes *in, struct ebt_stack *
 	return left_over(in);
 }
 
-struct ebt_error *ebt_dict_read_stacks(struct ebt_bytes in, struct ebt_stacks *ret)
+struct ebt_error *ebt_dict_read_stacks(struct ebt_bytes in, struct ebt_decoded *decoded)
 {
 	struct ebt_error *err;
 	uint64_t v, total = 0;
@@ -101,7 +100,7 @@ struct ebt_error *ebt_dict_read_stacks(struct ebt_bytes in, struct ebt_stacks *r
 	err = read_count(&in, 2, &n);
 	if (err)
 		return err;
-	stack = ebt_space_get(&ret->entries, n * sizeof(*stack));
+	stack = ebt_space_get(&decoded->spaces[EBT_SPACE_STACKS], n * sizeof(*stack));
 	if (!stack)
 		return &ebt_enomem;
 	for (uint32_t i = 0; i < n; i++) {
@@ -121,14 +120,15 @@ struct ebt_error *ebt_dict_read_stacks(struct ebt_bytes in, struct ebt_stacks *r
 	if (total > ebt_bytes_left(&in))
 		return ebt_error_create(EBT_ERR_CORRUPT, "%zu bytes for %ju addresses",
 					ebt_bytes_left(&in), (uintmax_t)total);
-	addresses = ebt_space_get(&ret->addresses, (size_t)total * sizeof(*addresses));
+	addresses = ebt_space_get(&decoded->spaces[EBT_SPACE_ADDRESSES],
+				  (size_t)total * sizeof(*addresses));
 	if (!addresses)
 		return &ebt_enomem;
 	err = read_addresses(&in, stack, n, addresses);
 	if (err)
 		return err;
-	ret->stack = stack;
-	ret->n = n;
+	decoded->batch.stacks = stack;
+	decoded->batch.n_stacks = n;
 	return NULL;
 }
 
@@ -144,10 +144,7 @@ static struct ebt_error *read_ids(struct ebt_bytes *in, struct ebt_task *keys, u
 		if (v > UINT32_MAX)
 			return ebt_error_create(EBT_ERR_CORRUPT, "task %u: id %ju", i,
 						(uintmax_t)v);
-		if (pids)
-			keys[i].pid = (uint32_t)v;
-		else
-			keys[i].tid = (uint32_t)v;
+		*(pids ? &keys[i].pid : &keys[i].tid) = (uint32_t)v;
 	}
 	return NULL;
 }
@@ -166,25 +163,26 @@ static struct ebt_error *read_starts(struct ebt_bytes *in, struct ebt_task *keys
 }
 
 static struct ebt_error *read_comms(struct ebt_bytes *in, struct ebt_task *keys, uint32_t n,
-				    const struct ebt_strings *strings)
+				    const struct ebt_batch *batch)
 {
 	uint64_t v;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (!ebt_bytes_varint(in, &v))
 			return cut_short();
-		if (v > strings->n)
+		if (v > batch->n_strings)
 			return ebt_error_create(EBT_ERR_CORRUPT,
 						"task %u: name is string %ju of %u", i,
-						(uintmax_t)v, strings->n);
-		keys[i].comm = v ? strings->str[v - 1] : (struct ebt_str){ "", 0 };
+						(uintmax_t)v, batch->n_strings);
+		keys[i].comm = v ? batch->strings[v - 1] : (struct ebt_str){ "", 0 };
 	}
 	return left_over(in);
 }
 
-struct ebt_error *ebt_dict_read_tasks(struct ebt_bytes in, const struct ebt_strings *strings,
-				      struct ebt_task_set *set, struct ebt_tasks *ret)
+struct ebt_error *ebt_dict_read_tasks(struct ebt_bytes in, struct ebt_decoded *decoded)
 {
+	struct ebt_batch *batch = &decoded->batch;
+	const struct ebt_task **tasks;
 	struct ebt_error *err;
 	struct ebt_task *keys;
 	uint32_t n;
@@ -192,9 +190,9 @@ struct ebt_error *ebt_dict_read_tasks(struct ebt_bytes in, const struct ebt_stri
 	err = read_count(&in, 4, &n);
 	if (err)
 		return err;
-	keys = ebt_space_get(&ret->keys, n * sizeof(*keys));
-	ret->task = ebt_space_get(&ret->entries, n * sizeof(*ret->task));
-	if (!keys || !ret->task)
+	keys = ebt_space_get(&decoded->spaces[EBT_SPACE_TASK_KEYS], n * sizeof(*keys));
+	tasks = ebt_space_get(&decoded->spaces[EBT_SPACE_TASKS], n * sizeof(*tasks));
+	if (!keys || !tasks)
 		return &ebt_enomem;
 	err = read_ids(&in, keys, n, false);
 	if (err)
@@ -205,10 +203,12 @@ struct ebt_error *ebt_dict_read_tasks(struct ebt_bytes in, const struct ebt_stri
 	err = read_starts(&in, keys, n);
 	if (err)
 		return err;
-	err = read_comms(&in, keys, n, strings);
+	err = read_comms(&in, keys, n, batch);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = ebt_task_set_intern(set, &keys[i], &ret->task[i]);
-	if (!err)
-		ret->n = n;
-	return err;
+		err = ebt_task_set_intern(decoded->set, &keys[i], &tasks[i]);
+	if (err)
+		return err;
+	batch->tasks = tasks;
+	batch->n_tasks = n;
+	return NULL;
 }

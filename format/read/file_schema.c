@@ -124,15 +124,6 @@ static struct ebt_error *find_or_add_table(struct ebt_file_schema *schema,
 	return add_table(schema, row, ret);
 }
 
-static int find_field(const struct ebt_table *table, uint64_t id)
-{
-	for (uint32_t i = 0; i < table->n_fields; i++) {
-		if (table->fields[i].id == id)
-			return (int)i;
-	}
-	return -1;
-}
-
 /* A copy of the table's fields with room for EBT_MAX_FIELDS, where it is not one already. */
 static struct ebt_error *own_fields(struct ebt_file_schema *schema, struct ebt_table *table,
 				    struct ebt_field **ret)
@@ -207,7 +198,7 @@ static struct ebt_error *merge_field(struct ebt_file_schema *schema, const struc
 	if (!table->n_fields && (id != 1 || type != EBT_TYPE_TIME))
 		return ebt_error_create(EBT_ERR_CORRUPT, "schema: field 1 of table %s is not time",
 					table->name);
-	field = find_field(table, id);
+	field = ebt_field_by_id(table, id);
 	if (field < 0)
 		return add_field(schema, table, row, (enum ebt_type)type);
 	if (table->fields[field].type != (enum ebt_type)type)
@@ -250,7 +241,7 @@ static struct ebt_error *merge_value(struct ebt_file_schema *schema, const struc
 	if (id > UINT16_MAX || !schema->place[id])
 		return NULL;
 	table = &schema->tables[schema->place[id] - 1];
-	field = find_field(table, ebt_schema_value_field_id(row));
+	field = ebt_field_by_id(table, ebt_schema_value_field_id(row));
 	if (field < 0 || table->fields[field].type != EBT_TYPE_ENUM)
 		return NULL;
 	if (ebt_value_name(&table->fields[field], value))

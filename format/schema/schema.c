@@ -90,6 +90,15 @@ int ebt_field_by_name(const struct ebt_table *table, const char *name)
 	return -1;
 }
 
+int ebt_field_by_id(const struct ebt_table *table, uint64_t id)
+{
+	for (uint32_t i = 0; i < table->n_fields; i++) {
+		if (table->fields[i].id == id)
+			return (int)i;
+	}
+	return -1;
+}
+
 const char *ebt_value_name(const struct ebt_field *field, uint64_t value)
 {
 	for (uint32_t i = 0; i < field->n_values; i++) {
