@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 
 /* Bytes of names of sections that are read, for each section; they have some ten. */
 #define NAME_BYTES 256u

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 #include "format/encoding/layout.h"
 
 static struct ebt_error *open_temporary(int *ret)
@@ -39,25 +39,12 @@ static struct ebt_error *open_temporary(int *ret)
 	return NULL;
 }
 
-#define CANNOT_COPY "%s: cannot write a temporary copy"
-
-/* Reads up to len bytes; less only at the end. */
-static struct ebt_error *read_full(const char *path, int fd, char *buf, size_t len, size_t *ret)
+/* Appends to the temporary copy. */
+static struct ebt_error *copy_bytes(struct ebt_input *input, int copy, const char *buf, size_t len)
 {
-	size_t have = 0;
-
-	while (have < len) {
-		ssize_t n = read(fd, buf + have, len - have);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ebt_error_errno(errno, "%s", path);
-		if (!n)
-			break;
-		have += (size_t)n;
-	}
-	*ret = have;
+	if (!ebt_write(copy, buf, len))
+		return ebt_error_errno(errno, "%s: cannot write a temporary copy", input->path);
+	input->size += len;
 	return NULL;
 }
 
@@ -68,21 +55,20 @@ static struct ebt_error *begin_copy(struct ebt_input *input)
 	char magic[EBT_FILE_MAGIC_LEN];
 	_cleanup_close_ int copy = -1;
 	struct ebt_error *err;
-	size_t n = 0;
+	ssize_t n = ebt_read_full(input->fd, magic, sizeof(magic));
 
-	err = read_full(input->path, input->fd, magic, sizeof(magic), &n);
-	if (err)
-		return err;
-	if (n == EBT_FILE_MAGIC_LEN && memcmp(magic, EBT_FILE_MAGIC, n) != 0)
+	if (n < 0)
+		return ebt_error_errno(errno, "%s", input->path);
+	if (n == EBT_FILE_MAGIC_LEN && memcmp(magic, EBT_FILE_MAGIC, (size_t)n) != 0)
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", input->path);
 	err = open_temporary(&copy);
 	if (err)
 		return err;
-	if (!ebt_write(copy, magic, n))
-		return ebt_error_errno(errno, CANNOT_COPY, input->path);
+	err = copy_bytes(input, copy, magic, (size_t)n);
+	if (err)
+		return err;
 	input->pipe = input->fd;
 	input->fd = take_fd(&copy);
-	input->size = n;
 	return NULL;
 }
 
@@ -113,6 +99,7 @@ struct ebt_error *ebt_input_more(struct ebt_input *input, bool *ret_end)
 		return &ebt_enomem;
 	do {
 		ssize_t n = read(input->pipe, buf, size);
+		struct ebt_error *err;
 
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -124,9 +111,9 @@ struct ebt_error *ebt_input_more(struct ebt_input *input, bool *ret_end)
 			*ret_end = true;
 			return NULL;
 		}
-		if (!ebt_write(input->fd, buf, (size_t)n))
-			return ebt_error_errno(errno, CANNOT_COPY, input->path);
-		input->size += (uint64_t)n;
+		err = copy_bytes(input, input->fd, buf, (size_t)n);
+		if (err)
+			return err;
 	} while (input->size - start < MORE_BYTES && is_ready(input->pipe, PAUSE_MS));
 	*ret_end = false;
 	return NULL;

@@ -5,7 +5,6 @@
 #include "format/base/cleanup.h"
 #include "format/encoding/layout.h"
 #include "format/read/reader_impl.h"
-#include "format/read/recover.h"
 
 DEFINE_CLEANUP(struct ebt_reader *, ebt_reader_close);
 

@@ -11,7 +11,6 @@
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
 #include "format/encoding/layout.h"
-#include "format/read/recover.h"
 
 static struct ebt_error *check_version(const struct ebt_reader *reader, const unsigned char *bytes)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hopping and searching. Hops read a header each; a search reads blocks. */
-#include "format/read/recover.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/limits.h"
+#include "format/read/index.h"
 
 #define BLOCK ((size_t)1 << 20)
 

@@ -3,9 +3,11 @@
 #include "format/write/writer_internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "format/base/cleanup.h"
@@ -46,6 +48,43 @@ struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *e
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	return fail(writer, err);
+}
+
+/* --- the file --- */
+
+static void advance(struct iovec **parts, int *n, size_t written)
+{
+	while (*n && written >= (*parts)->iov_len) {
+		written -= (*parts)->iov_len;
+		++*parts;
+		--*n;
+	}
+	if (*n) {
+		(*parts)->iov_base = (char *)(*parts)->iov_base + written;
+		(*parts)->iov_len -= written;
+	}
+}
+
+/* Appends all of the n parts, which it uses up, to a file, or to a pipe that may not block. After
+ * an error some of the bytes may be there. */
+static struct ebt_error *append(struct ebt_writer *writer, struct iovec *parts, int n)
+{
+	const int fd = writer->options.fd;
+
+	advance(&parts, &n, 0);
+	while (n) {
+		ssize_t written = writev(fd, parts, n);
+
+		if (written >= 0) {
+			writer->offset += (uint64_t)written;
+			advance(&parts, &n, (size_t)written);
+		} else if (errno == EAGAIN) {
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+		} else if (errno != EINTR) {
+			return ebt_error_errno(errno, "cannot write %s", writer->name);
+		}
+	}
+	return NULL;
 }
 
 /* Adds a row to a table of the writer's own. */
@@ -114,10 +153,10 @@ static struct ebt_error *put_at(struct ebt_writer *writer, struct ebt_payload *p
 	};
 	struct ebt_error *err;
 
-	info->offset = writer->sink.offset;
+	info->offset = writer->offset;
 	info->seq = writer->stats.chunks;
 	ebt_chunk_header_encode(payload, writer->tag, header);
-	err = ebt_sink_write(&writer->sink, parts, 3);
+	err = append(writer, parts, 3);
 	if (err)
 		return err;
 	writer->stats.chunks++;
@@ -348,12 +387,12 @@ static struct ebt_error *put_file_header(struct ebt_writer *writer,
 	if (options->uuid)
 		memcpy(header + EBT_FH_UUID, options->uuid, 16);
 	else if (getrandom(header + EBT_FH_UUID, 16, 0) != 16)
-		return ebt_error_errno(errno, "no random bytes for %s", writer->sink.name);
+		return ebt_error_errno(errno, "no random bytes for %s", writer->name);
 	writer->tag = ebt_load_u32(header + EBT_FH_UUID);
 	ebt_store_u64(header + EBT_FH_CREATED,
 		      options->created_ns ? options->created_ns : realtime_ns());
 	ebt_store_u32(header + EBT_FH_CRC, ebt_crc32c(header, EBT_FH_CRC));
-	return ebt_sink_write(&writer->sink, &part, 1);
+	return append(writer, &part, 1);
 }
 
 static struct ebt_error *put_footer(struct ebt_writer *writer)
@@ -369,7 +408,7 @@ static struct ebt_error *put_footer(struct ebt_writer *writer)
 	ebt_store_u64(footer + EBT_FT_LOST, writer->stats.lost);
 	ebt_store_u32(footer + EBT_FT_TAG, writer->tag);
 	ebt_store_u32(footer + EBT_FT_CRC, ebt_crc32c(footer, EBT_FT_CRC));
-	return ebt_sink_write(&writer->sink, &part, 1);
+	return append(writer, &part, 1);
 }
 
 static struct ebt_error *init_own_tables(struct ebt_writer *writer)
@@ -403,7 +442,6 @@ struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
 	writer->lost = calloc(ebt_n_tables, sizeof(*writer->lost));
 	if (!writer->name || !writer->lost)
 		return &ebt_enomem;
-	writer->sink = (struct ebt_sink){ .fd = options->fd, .name = writer->name };
 	writer->options = *options;
 	err = init_own_tables(writer);
 	if (err)
@@ -463,7 +501,7 @@ void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret)
 	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	*ret = writer->stats;
-	ret->bytes = writer->sink.offset;
+	ret->bytes = writer->offset;
 }
 
 struct ebt_error *ebt_writer_add_stream(struct ebt_writer *writer, struct ebt_stream **ret)

@@ -9,7 +9,6 @@
 #include "format/base/cleanup.h"
 #include "format/encoding/chunk_info.h"
 #include "format/write/chunk_writer.h"
-#include "format/write/sink.h"
 #include "format/write/table.h"
 #include "format/write/writer.h"
 
@@ -34,7 +33,7 @@ struct ebt_writer {
 	pthread_mutex_t lock; /* of everything below that changes, and of the file */
 	struct ebt_writer_options options;
 	char *name;
-	struct ebt_sink sink;
+	uint64_t offset; /* bytes written */
 	uint32_t tag, epoch;
 	uint64_t index_offset;	       /* of the last chunk of table index */
 	struct ebt_writer_stats stats; /* but for bytes */

@@ -9,6 +9,7 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/fdio.h"
 #include "record/base/procfs.h"
 
 /* Most files end before. */
@@ -37,22 +38,16 @@ ssize_t procfs_read_some(int fd, char *buffer, size_t size)
 ssize_t procfs_read(int dir, const char *name, char *buffer, size_t size)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
+	ssize_t len;
 
 	buffer[0] = '\0';
 	if (fd < 0)
 		return -errno;
-	while (len < size - 1) {
-		ssize_t n = procfs_read_some(fd, buffer + len, size - 1 - len);
-
-		if (n < 0)
-			return n;
-		if (!n)
-			break;
-		len += (size_t)n;
-	}
+	len = ebt_read_full(fd, buffer, size - 1);
+	if (len < 0)
+		return -errno;
 	buffer[len] = '\0';
-	return (ssize_t)len;
+	return len;
 }
 
 ssize_t procfs_link(int dir, const char *name, char *buffer, size_t size)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 
 #define MAX_NOTES    (8u << 20) /* bytes: a hundred thousand probes */
 #define NT_STAPSDT_3 3

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "format/base/array.h"
+#include "format/base/fdio.h"
 #include "report/stacks/categories_private.h"
 
 /* A file is read whole, and each function compared with each rule. */
@@ -245,7 +246,7 @@ static struct ebt_error *read_file(struct categories *c, const char *path, bool 
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
+	ssize_t len;
 
 	if (fd < 0 && optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return NULL;
@@ -254,17 +255,11 @@ static struct ebt_error *read_file(struct categories *c, const char *path, bool 
 	text = malloc(MAX_FILE + 1);
 	if (!text)
 		return &ebt_enomem;
-	while (len <= MAX_FILE) {
-		ssize_t n = read(fd, text + len, MAX_FILE + 1 - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ebt_error_errno(errno, "%s", path);
-		if (!n)
-			return add_text(c, path, text, len);
-		len += (size_t)n;
-	}
+	len = ebt_read_full(fd, text, MAX_FILE + 1);
+	if (len < 0)
+		return ebt_error_errno(errno, "%s", path);
+	if ((size_t)len <= MAX_FILE)
+		return add_text(c, path, text, (size_t)len);
 	return ebt_error_create(EBT_ERR_INVALID,
 				"%s: larger than 1 MiB: that is not a file with categories", path);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 #include "format/read/damage.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"

@@ -11,7 +11,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 #include "symbolize/elf/unpack.h"
 
 #define PAGE UINT64_C(4096)

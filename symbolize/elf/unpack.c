@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 
 #define STEP (256u << 10)
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-#include "format/base/pread.h"
+#include "format/base/fdio.h"
 
 /* All files together; with more, those that were not used for longest are dropped. */
 #define MAX_TOTAL (UINT64_C(1) << 30)
@@ -92,20 +92,6 @@ static void file_name(const struct cache_build *build, char name[2 * SYM_BUILD_I
 	strcpy(name + 2 * build->id.len, build->no_dwarf ? ".names" : ".frames");
 }
 
-static struct ebt_error *read_all(int fd, size_t size, struct ebt_buffer *ret)
-{
-	if (!ebt_buffer_reserve(ret, size + 1))
-		return &ebt_enomem;
-	while (ret->len < size) {
-		ssize_t n = read(fd, ret->data + ret->len, size - ret->len);
-
-		if (n <= 0)
-			break;
-		ret->len += (size_t)n;
-	}
-	return NULL;
-}
-
 struct ebt_error *sym_cache_load(const struct sym_cache *cache, struct cache_build *build,
 				 bool *ret_found)
 {
@@ -114,6 +100,7 @@ struct ebt_error *sym_cache_load(const struct sym_cache *cache, struct cache_bui
 	_cleanup_close_ int fd = -1;
 	struct ebt_error *err;
 	struct stat st;
+	ssize_t n;
 
 	*ret_found = false;
 	if (!cache || !build->id.len)
@@ -122,10 +109,12 @@ struct ebt_error *sym_cache_load(const struct sym_cache *cache, struct cache_bui
 	fd = openat(cache->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || !is_ours(fd, S_IFREG, &st) || (uint64_t)st.st_size > MAX_FILE)
 		return NULL;
-	err = read_all(fd, (size_t)st.st_size, &data);
-	if (err)
-		return err;
-	err = cache_build_unpack(build, data.data, data.len, ret_found);
+	if (!ebt_buffer_reserve(&data, (size_t)st.st_size + 1))
+		return &ebt_enomem;
+	n = ebt_read_full(fd, data.data, (size_t)st.st_size);
+	if (n < 0)
+		return NULL;
+	err = cache_build_unpack(build, data.data, (size_t)n, ret_found);
 	if (!err && *ret_found && st.st_mtime + TOUCH_SECONDS < time(NULL))
 		futimens(fd, NULL);
 	return err;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* read(2), pread(2) and write(2), as often as it takes. */
+#include "format/base/fdio.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* offset NULL: from where the file is read next. */
+static ssize_t read_all(int fd, const uint64_t *offset, char *ret, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = offset ? pread(fd, ret + done, len - done, (off_t)(*offset + done))
+				   : read(fd, ret + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t ebt_read_full(int fd, void *ret, size_t len)
+{
+	return read_all(fd, NULL, ret, len);
+}
+
+bool ebt_pread(int fd, uint64_t offset, void *ret, size_t len)
+{
+	return offset <= INT64_MAX && len <= INT64_MAX - offset &&
+	       read_all(fd, &offset, ret, len) == (ssize_t)len;
+}
+
+bool ebt_write(int fd, const void *data, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, (const char *)data + done, len - done);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
