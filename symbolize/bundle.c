@@ -34,10 +34,10 @@ struct bundle {
 	size_t n_objects, n_places, n_frames;
 	size_t objects_capacity, places_capacity, frames_capacity;
 	struct ebt_map by_id, by_identity, by_place;
+	struct named_place *current; /* that the rows before belong to, or NULL */
 };
 
 DEFINE_CLEANUP(struct bundle *, bundle_destroy);
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
 void bundle_destroy(struct bundle *b)
 {
@@ -64,18 +64,10 @@ static uint64_t identity_hash(const char *path, const struct sym_build_id *id)
 static uint32_t find_identity(const struct bundle *b, const char *path,
 			      const struct sym_build_id *id)
 {
-	uint64_t hash = identity_hash(path, id);
-	size_t at = 0;
-	uint32_t i;
-
-	while ((i = ebt_map_next(&b->by_identity, hash, &at)) != EBT_MAP_NONE) {
-		const struct named_object *object = &b->objects[i];
-
-		if (id->len ? sym_build_id_equal(&object->build_id, id)
-			    : !object->build_id.len && !strcmp(object->path, path))
-			break;
-	}
-	return i;
+	return ebt_map_search(&b->by_identity, identity_hash(path, id), i,
+			      id->len ? sym_build_id_equal(&b->objects[i].build_id, id)
+				      : !b->objects[i].build_id.len &&
+						!strcmp(b->objects[i].path, path));
 }
 
 /* The object that rows call by this number, or EBT_MAP_NONE. */
@@ -88,8 +80,9 @@ static uint32_t find_id(const struct bundle *b, uint64_t id)
 	return find_identity(b, b->objects[i].path, &b->objects[i].build_id);
 }
 
-static struct ebt_error *take_object(struct bundle *b, const struct ebt_row *row)
+static struct ebt_error *take_object(void *arg, const struct ebt_row *row)
 {
+	struct bundle *b = arg;
 	uint64_t number = ebt_name_object_object_id(row);
 	struct named_object object = { 0 };
 	struct ebt_str path = ebt_name_object_path(row);
@@ -120,20 +113,18 @@ static uint64_t place_hash(uint32_t object, uint64_t offset, bool caller)
 	return ebt_hash_u64(ebt_hash_u64(0, offset), (uint64_t)object << 1 | caller);
 }
 
+static bool is_at(const struct named_place *place, uint32_t object, uint64_t offset, bool caller)
+{
+	return place->object == object && place->offset == offset && place->caller == caller;
+}
+
 static struct named_place *find_place(const struct bundle *b, uint32_t object, uint64_t offset,
 				      bool caller)
 {
-	uint64_t hash = place_hash(object, offset, caller);
-	size_t at = 0;
-	uint32_t i;
+	uint32_t found = ebt_map_search(&b->by_place, place_hash(object, offset, caller), i,
+					is_at(&b->places[i], object, offset, caller));
 
-	while ((i = ebt_map_next(&b->by_place, hash, &at)) != EBT_MAP_NONE) {
-		struct named_place *place = &b->places[i];
-
-		if (place->object == object && place->offset == offset && place->caller == caller)
-			return place;
-	}
-	return NULL;
+	return found == EBT_MAP_NONE ? NULL : &b->places[found];
 }
 
 /* The place that a row of depth 0 begins. One that was there is begun again: the last counts. */
@@ -158,31 +149,30 @@ static struct ebt_error *begin_place(struct bundle *b, uint32_t object, uint64_t
 	return NULL;
 }
 
-/* *current: the place that the rows before belong to, or NULL. */
-static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
-				    struct named_place **current)
+static struct ebt_error *take_frame(void *arg, const struct ebt_row *row)
 {
+	struct bundle *b = arg;
 	uint32_t object = find_id(b, ebt_name_frame_object_id(row));
 	uint64_t offset = ebt_name_frame_offset(row);
 	uint64_t depth = ebt_name_frame_depth(row);
 	bool caller = ebt_name_frame_caller(row);
 	struct ebt_str name = ebt_name_frame_name(row);
 	struct ebt_str file = ebt_name_frame_file(row);
-	struct named_place *place = *current;
+	struct named_place *place = b->current;
 	struct bundle_frame frame = { .line = (uint32_t)ebt_name_frame_line(row) };
 	struct ebt_error *err = NULL;
 
-	*current = NULL;
+	b->current = NULL;
 	if (object == EBT_MAP_NONE || b->n_frames == MAX_FRAMES)
 		return NULL;
 	if (!depth)
 		err = begin_place(b, object, offset, caller, &place);
 	else if (!place || place->n != depth || depth >= DWARF_MAX_FRAMES ||
-		 place->object != object || place->offset != offset || place->caller != caller)
+		 !is_at(place, object, offset, caller))
 		return NULL;
 	if (err)
 		return err;
-	*current = place;
+	b->current = place;
 	place->address = ebt_name_frame_address(row);
 	if (!name.len)
 		return NULL;
@@ -202,27 +192,6 @@ static struct ebt_error *take_frame(struct bundle *b, const struct ebt_row *row,
 	return NULL;
 }
 
-/* --- the tables --- */
-
-static struct ebt_error *read_table(struct bundle *b, struct ebt_reader *reader, uint16_t table)
-{
-	const struct ebt_want want = { table, ~UINT64_C(0) };
-	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct named_place *place = NULL;
-	struct ebt_error *err = ebt_cursor_create(reader, &query, &cursor);
-	struct ebt_row row;
-
-	while (!err) {
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		err = table == EBT_T_name_object ? take_object(b, &row)
-						 : take_frame(b, &row, &place);
-	}
-	return err;
-}
-
 struct ebt_error *bundle_create(struct ebt_reader *reader, struct funcs *funcs, struct bundle **ret)
 {
 	_cleanup_(bundle_destroyp) struct bundle *b = calloc(1, sizeof(*b));
@@ -231,11 +200,11 @@ struct ebt_error *bundle_create(struct ebt_reader *reader, struct funcs *funcs, 
 	if (!b)
 		return &ebt_enomem;
 	b->funcs = funcs;
-	err = read_table(b, reader, EBT_T_name_object);
+	err = ebt_read_table(reader, EBT_T_name_object, take_object, b);
 	if (err)
 		return err;
 	if (b->n_objects)
-		err = read_table(b, reader, EBT_T_name_frame);
+		err = ebt_read_table(reader, EBT_T_name_frame, take_frame, b);
 	if (err)
 		return err;
 	*ret = b->n_places ? take_ptr(b) : NULL;

@@ -26,18 +26,12 @@ static uint64_t hash_of(const struct collect_seen *key)
 
 static struct collect_seen *find_seen(const struct collect *c, const struct collect_seen *key)
 {
-	const uint64_t hash = hash_of(key);
-	size_t at = 0;
-	uint32_t i;
+	uint32_t found = ebt_map_search(&c->by_address, hash_of(key), i,
+					c->seen[i].address == key->address &&
+						c->seen[i].incarnation == key->incarnation &&
+						c->seen[i].caller == key->caller);
 
-	while ((i = ebt_map_next(&c->by_address, hash, &at)) != EBT_MAP_NONE) {
-		struct collect_seen *seen = &c->seen[i];
-
-		if (seen->address == key->address && seen->incarnation == key->incarnation &&
-		    seen->caller == key->caller)
-			return seen;
-	}
-	return NULL;
+	return found == EBT_MAP_NONE ? NULL : &c->seen[found];
 }
 
 static struct ebt_error *add_seen(struct collect *c, const struct collect_seen *seen)

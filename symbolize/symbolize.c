@@ -453,16 +453,14 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 		ebt_hash_u64(ebt_hash_u64(0, where->offset), (uint64_t)object << 1 | caller);
 	struct ebt_error *err;
 	struct place *place;
-	size_t at = 0;
-	uint32_t i;
+	uint32_t found = ebt_map_search(&sym->by_place, hash, i,
+					sym->places[i].offset == where->offset &&
+						sym->places[i].object == object &&
+						sym->places[i].caller == caller);
 
-	while ((i = ebt_map_next(&sym->by_place, hash, &at)) != EBT_MAP_NONE) {
-		place = &sym->places[i];
-		if (place->offset == where->offset && place->object == object &&
-		    place->caller == caller) {
-			*ret = place->frames;
-			return NULL;
-		}
+	if (found != EBT_MAP_NONE) {
+		*ret = sym->places[found].frames;
+		return NULL;
 	}
 	err = ebt_array_reserve(&sym->places, sym->n_places, &sym->places_capacity);
 	if (err)

@@ -88,12 +88,16 @@ void ebt_buffer_put_u8(struct ebt_buffer *buf, uint8_t v)
 	ebt_buffer_put(buf, &v, 1);
 }
 
+void ebt_buffer_put_u32(struct ebt_buffer *buf, uint32_t v)
+{
+	v = htole32(v);
+	ebt_buffer_put(buf, &v, sizeof(v));
+}
+
 void ebt_buffer_put_u64(struct ebt_buffer *buf, uint64_t v)
 {
-	if (!ebt_buffer_reserve(buf, 8))
-		return;
-	ebt_store_u64(buf->data + buf->len, v);
-	buf->len += 8;
+	v = htole64(v);
+	ebt_buffer_put(buf, &v, sizeof(v));
 }
 
 void ebt_buffer_put_varint(struct ebt_buffer *buf, uint64_t v)

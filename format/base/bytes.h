@@ -210,6 +210,7 @@ static inline void ebt_buffer_clear(struct ebt_buffer *buf)
 
 void ebt_buffer_put(struct ebt_buffer *buf, const void *data, size_t len);
 void ebt_buffer_put_u8(struct ebt_buffer *buf, uint8_t v);
+void ebt_buffer_put_u32(struct ebt_buffer *buf, uint32_t v);
 void ebt_buffer_put_u64(struct ebt_buffer *buf, uint64_t v);
 void ebt_buffer_put_varint(struct ebt_buffer *buf, uint64_t v);
 

@@ -22,14 +22,21 @@ static struct ebt_error *error_new(enum ebt_error_code code, int errnum, char *m
 	return err;
 }
 
+/* NULL where memory ran out. */
+static char *make_text(const char *format, va_list args)
+{
+	char *text;
+
+	return vasprintf(&text, format, args) < 0 ? NULL : text;
+}
+
 struct ebt_error *ebt_error_create(enum ebt_error_code code, const char *format, ...)
 {
 	char *message;
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&message, format, args) < 0)
-		message = NULL;
+	message = make_text(format, args);
 	va_end(args);
 	return error_new(code, 0, message);
 }
@@ -40,11 +47,10 @@ struct ebt_error *ebt_error_errno(int errnum, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	text = make_text(format, args);
 	va_end(args);
-	if (text && asprintf(&message, "%s: %s", text, strerror(errnum)) < 0)
-		message = NULL;
+	if (text)
+		ebt_format(&message, "%s: %s", text, strerror(errnum));
 	free(text);
 	return error_new(EBT_ERR_SYSTEM, errnum, message);
 }
@@ -57,10 +63,9 @@ struct ebt_error *ebt_error_prefix(struct ebt_error *err, const char *format, ..
 	if (!err || err == &ebt_enomem)
 		return err;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	text = make_text(format, args);
 	va_end(args);
-	if (text && asprintf(&message, "%s: %s", text, err->message) >= 0) {
+	if (text && !ebt_format(&message, "%s: %s", text, err->message)) {
 		free(err->message);
 		err->message = message;
 	}
@@ -74,4 +79,14 @@ void ebt_error_destroy(struct ebt_error *err)
 		return;
 	free(err->message);
 	free(err);
+}
+
+struct ebt_error *ebt_format(char **ret, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	*ret = make_text(format, args);
+	va_end(args);
+	return *ret ? NULL : &ebt_enomem;
 }

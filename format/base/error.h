@@ -42,4 +42,8 @@ struct ebt_error *ebt_error_prefix(struct ebt_error *err, const char *format, ..
 /* Accepts NULL and &ebt_enomem. */
 void ebt_error_destroy(struct ebt_error *err);
 
+/* asprintf(3) with an error for want of memory; *ret is NULL then. */
+struct ebt_error *ebt_format(char **ret, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 #endif

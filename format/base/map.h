@@ -13,9 +13,7 @@
  *
  * Where it is anything else, the map has its hash, and the caller compares:
  *
- *	hash = ebt_hash_bytes(0, name, len);
- *	for (size_t at = 0; (i = ebt_map_next(&map, hash, &at)) != EBT_MAP_NONE;)
- *		if (same(&entries[i], name, len)) …
+ *	found = ebt_map_search(&map, ebt_hash_bytes(0, name, len), i, same(&entries[i], name, len));
  */
 #ifndef FORMAT_BASE_MAP_H
 #define FORMAT_BASE_MAP_H
@@ -86,6 +84,20 @@ static inline uint32_t ebt_map_next(const struct ebt_map *map, uint64_t key, siz
 	}
 	return EBT_MAP_NONE;
 }
+
+/* The first of the values of this key, each called i, for which the condition is true, or
+ * EBT_MAP_NONE. */
+#define ebt_map_search(map, key, i, condition)                     \
+	({                                                         \
+		const uint64_t key_##i = (key);                    \
+		size_t at_##i = 0;                                 \
+		uint32_t i;                                        \
+                                                                   \
+		do                                                 \
+			i = ebt_map_next((map), key_##i, &at_##i); \
+		while (i != EBT_MAP_NONE && !(condition));         \
+		i;                                                 \
+	})
 
 /* The value of this key, if it is there; of several the first. */
 static inline bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_t *ret)

@@ -435,3 +435,11 @@ struct ebt_error *ebt_read_rows(struct ebt_reader *reader, const struct ebt_quer
 	ebt_cursor_destroy(cursor);
 	return err;
 }
+
+struct ebt_error *ebt_read_table(struct ebt_reader *reader, uint16_t table, ebt_row_fn *take,
+				 void *arg)
+{
+	const struct ebt_want want = { table, ~UINT64_C(0) };
+
+	return ebt_read_rows(reader, &(struct ebt_query){ &want, 1 }, take, arg);
+}

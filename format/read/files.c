@@ -30,14 +30,6 @@ void ebt_kept_deinit(struct ebt_kept *kept)
 	ebt_arena_deinit(&kept->arena);
 }
 
-static struct ebt_error *each_row(struct ebt_reader *reader, uint16_t table, ebt_row_fn *take)
-{
-	const struct ebt_want want = { table, ~UINT64_C(0) };
-	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
-
-	return ebt_read_rows(reader, &query, take, reader);
-}
-
 static struct ebt_error *keep_string(struct ebt_reader *reader, struct ebt_str s, const char **ret)
 {
 	return ebt_arena_string(&reader->kept.arena, s.data, s.len, ret);
@@ -72,7 +64,7 @@ struct ebt_error *ebt_reader_meta(struct ebt_reader *reader, const char *key, co
 
 	if (!kept->metas_read) {
 		kept->n_metas = 0;
-		err = each_row(reader, EBT_T_meta, take_meta);
+		err = ebt_read_table(reader, EBT_T_meta, take_meta, reader);
 		if (err)
 			return err;
 		kept->metas_read = true;
@@ -143,7 +135,7 @@ struct ebt_error *ebt_reader_files(struct ebt_reader *reader, const struct ebt_f
 
 	if (!kept->files_read) {
 		kept->n_files = 0;
-		err = each_row(reader, EBT_T_file, take_file);
+		err = ebt_read_table(reader, EBT_T_file, take_file, reader);
 		if (err)
 			return err;
 		if (kept->n_files)
@@ -196,7 +188,7 @@ static struct ebt_error *read_pieces(struct ebt_reader *reader)
 	if (kept->pieces_read)
 		return NULL;
 	kept->n_pieces = 0;
-	err = each_row(reader, EBT_T_file_data, take_piece);
+	err = ebt_read_table(reader, EBT_T_file_data, take_piece, reader);
 	if (err)
 		return err;
 	if (kept->n_pieces)

@@ -20,16 +20,16 @@ static struct ebt_error *open_temporary(int *ret)
 {
 	const char *dir = getenv("TMPDIR");
 	_cleanup_free_ char *name = NULL;
+	struct ebt_error *err;
 	int fd;
 
 	if (!dir || !*dir)
 		dir = "/tmp";
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 	if (fd < 0) { /* not every file system has O_TMPFILE */
-		if (asprintf(&name, "%s/ebt-XXXXXX", dir) < 0) {
-			name = NULL;
-			return &ebt_enomem;
-		}
+		err = ebt_format(&name, "%s/ebt-XXXXXX", dir);
+		if (err)
+			return err;
 		fd = mkostemp(name, O_CLOEXEC);
 		if (fd < 0)
 			return ebt_error_errno(errno, "%s: cannot make a temporary file", dir);

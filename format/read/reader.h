@@ -94,6 +94,9 @@ struct ebt_error *ebt_cursor_next(struct ebt_cursor *cursor, struct ebt_row *ret
 typedef struct ebt_error *ebt_row_fn(void *arg, const struct ebt_row *row);
 struct ebt_error *ebt_read_rows(struct ebt_reader *reader, const struct ebt_query *query,
 				ebt_row_fn *take, void *arg);
+/* The same for all rows and columns of a table. */
+struct ebt_error *ebt_read_table(struct ebt_reader *reader, uint16_t table, ebt_row_fn *take,
+				 void *arg);
 
 /* --- embedded files --- */
 

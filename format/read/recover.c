@@ -2,6 +2,7 @@
 /* Hopping and searching. Hops read a header each; a search reads blocks. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/limits.h"
@@ -85,14 +86,13 @@ static struct ebt_error *note_gap(const struct recovery *rec, uint64_t from, con
 {
 	uint64_t missing = seq - rec->next_seq;
 	char *what;
-	int n;
 
 	if (rec->pos == rec->end || seq <= rec->next_seq)
-		n = asprintf(&what, "%s", wrong);
+		what = strdup(wrong);
 	else
-		n = asprintf(&what, "%s: %" PRIu64 " chunk%s missing", wrong, missing,
-			     missing == 1 ? "" : "s");
-	return ebt_damage_add(damage, from, rec->pos - from, n < 0 ? NULL : what);
+		ebt_format(&what, "%s: %" PRIu64 " chunk%s missing", wrong, missing,
+			   missing == 1 ? "" : "s");
+	return ebt_damage_add(damage, from, rec->pos - from, what);
 }
 
 static struct ebt_error *take(struct recovery *rec, const struct ebt_chunk_header *header,

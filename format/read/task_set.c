@@ -50,14 +50,9 @@ typedef bool same_fn(const struct ebt_task *a, const struct ebt_task *b);
 static const struct ebt_task *find(const struct ebt_task_set *set, const struct ebt_map *map,
 				   uint64_t hash, same_fn *same, const struct ebt_task *key)
 {
-	size_t at = 0;
-	uint32_t i;
+	uint32_t found = ebt_map_search(map, hash, i, same(set->tasks[i], key));
 
-	while ((i = ebt_map_next(map, hash, &at)) != EBT_MAP_NONE) {
-		if (same(set->tasks[i], key))
-			return set->tasks[i];
-	}
-	return NULL;
+	return found == EBT_MAP_NONE ? NULL : set->tasks[found];
 }
 
 static struct ebt_error *new_task(struct ebt_task_set *set, const struct ebt_task *key,

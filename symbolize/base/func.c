@@ -49,18 +49,11 @@ static struct ebt_error *find_string(struct funcs *funcs, const char *text, size
 				     uint32_t *ret)
 {
 	uint64_t hash = ebt_hash_bytes(0, text, len);
-	size_t at = 0;
-	uint32_t i;
 
-	while ((i = ebt_map_next(&funcs->by_text, hash, &at)) != EBT_MAP_NONE) {
-		const char *other = funcs->strings[i].text;
-
-		if (!strncmp(other, text, len) && !other[len]) {
-			*ret = i;
-			return NULL;
-		}
-	}
-	return add_string(funcs, text, len, hash, ret);
+	*ret = ebt_map_search(&funcs->by_text, hash, i,
+			      !strncmp(funcs->strings[i].text, text, len) &&
+				      !funcs->strings[i].text[len]);
+	return *ret == EBT_MAP_NONE ? add_string(funcs, text, len, hash, ret) : NULL;
 }
 
 struct ebt_error *funcs_string(struct funcs *funcs, const char *text, size_t len, const char **ret)
@@ -143,19 +136,16 @@ struct ebt_error *funcs_intern(struct funcs *funcs, const struct sym_func *key,
 			       const struct sym_func **ret)
 {
 	uint64_t hash = ebt_hash_u64(0, (uintptr_t)key->name);
-	size_t at = 0;
-	uint32_t i;
+	uint32_t found;
 
 	hash = ebt_hash_u64(hash, (uintptr_t)key->object);
 	hash = ebt_hash_u64(hash, (uintptr_t)key->build_id);
 	hash = ebt_hash_u64(hash, (uint64_t)key->kind << 32 | key->reason);
-	while ((i = ebt_map_next(&funcs->by_func, hash, &at)) != EBT_MAP_NONE) {
-		if (is_same(funcs->funcs[i], key)) {
-			*ret = funcs->funcs[i];
-			return NULL;
-		}
-	}
-	return add_func(funcs, key, hash, ret);
+	found = ebt_map_search(&funcs->by_func, hash, i, is_same(funcs->funcs[i], key));
+	if (found == EBT_MAP_NONE)
+		return add_func(funcs, key, hash, ret);
+	*ret = funcs->funcs[found];
+	return NULL;
 }
 
 struct ebt_error *funcs_copy(struct funcs *funcs, struct sym_func key, const struct sym_func **ret)

@@ -54,10 +54,8 @@ static int open_dir(void)
 
 	if (!xdg && (!home || *home != '/'))
 		return -1;
-	if (asprintf(&path, "%s%s/ebreport", xdg ? base : home, xdg ? "" : "/.cache") < 0) {
-		path = NULL;
+	if (ebt_format(&path, "%s%s/ebreport", xdg ? base : home, xdg ? "" : "/.cache"))
 		return -1;
-	}
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	mkdir(path, 0700);

@@ -35,27 +35,19 @@ void cache_build_deinit(struct cache_build *build)
 	frame_cache_deinit(&build->frames);
 }
 
-static void put_u32(struct ebt_buffer *out, uint32_t v)
-{
-	unsigned char bytes[4];
-
-	ebt_store_u32(bytes, v);
-	ebt_buffer_put(out, bytes, sizeof(bytes));
-}
-
 struct ebt_error *cache_build_pack(const struct cache_build *build, struct ebt_buffer *out)
 {
 	struct ebt_error *err;
 
 	ebt_buffer_put(out, magic, sizeof(magic));
-	put_u32(out, VERSION);
-	put_u32(out, 0);
+	ebt_buffer_put_u32(out, VERSION);
+	ebt_buffer_put_u32(out, 0);
 	ebt_buffer_put_u8(out, (uint8_t)build->quality);
 	ebt_buffer_put_u8(out, build->complete);
 	ebt_buffer_put_u8(out, build->no_dwarf);
 	ebt_buffer_put_u8(out, build->id.len);
 	ebt_buffer_put(out, build->id.bytes, sizeof(build->id.bytes));
-	put_u32(out, build->n_loads <= MAX_LOADS ? (uint32_t)build->n_loads : 0);
+	ebt_buffer_put_u32(out, build->n_loads <= MAX_LOADS ? (uint32_t)build->n_loads : 0);
 	for (size_t i = 0; build->n_loads <= MAX_LOADS && i < build->n_loads; i++) {
 		const struct elf_load *load = &build->loads[i];
 

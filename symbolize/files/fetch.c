@@ -247,15 +247,11 @@ static uint64_t hash_job(enum fetch_kind kind, const struct sym_build_id *id)
 static struct fetch_job *find_job(const struct fetch *fetch, enum fetch_kind kind,
 				  const struct sym_build_id *id)
 {
-	uint64_t hash = hash_job(kind, id);
-	size_t at = 0;
-	uint32_t i;
+	uint32_t found = ebt_map_search(&fetch->by_id, hash_job(kind, id), i,
+					fetch->jobs[i]->kind == kind &&
+						sym_build_id_equal(&fetch->jobs[i]->id, id));
 
-	while ((i = ebt_map_next(&fetch->by_id, hash, &at)) != EBT_MAP_NONE) {
-		if (fetch->jobs[i]->kind == kind && sym_build_id_equal(&fetch->jobs[i]->id, id))
-			return fetch->jobs[i];
-	}
-	return NULL;
+	return found == EBT_MAP_NONE ? NULL : fetch->jobs[found];
 }
 
 static struct ebt_error *get_job(struct fetch *fetch, enum fetch_kind kind,

@@ -260,16 +260,12 @@ struct ebt_error *search_format(struct search *search, const char *format, ...)
 {
 	_cleanup_free_ char *path = NULL;
 	va_list args;
-	int len;
 
 	va_start(args, format);
-	len = vasprintf(&path, format, args);
-	va_end(args);
-	if (len < 0) {
+	if (vasprintf(&path, format, args) < 0)
 		path = NULL;
-		return &ebt_enomem;
-	}
-	return search_path(search, path);
+	va_end(args);
+	return path ? search_path(search, path) : &ebt_enomem;
 }
 
 struct ebt_error *search_beneath(struct search *search, const char *root, const char *path)

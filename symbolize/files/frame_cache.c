@@ -84,24 +84,24 @@ static struct ebt_error *index_strings(struct frame_cache *a)
 	return NULL;
 }
 
+static bool is_string(const struct frame_cache *a, uint32_t i, const char *text, size_t len)
+{
+	const char *other = (const char *)a->strings.data + i;
+
+	return !strncmp(other, text, len) && !other[len];
+}
+
 static struct ebt_error *add_string(struct frame_cache *a, const char *text, size_t len,
 				    uint32_t *ret)
 {
 	uint64_t hash = ebt_hash_bytes(0, text, len);
 	struct ebt_error *err = a->strings_indexed ? NULL : index_strings(a);
-	size_t at = 0;
-	uint32_t i;
 
 	if (err)
 		return err;
-	while ((i = ebt_map_next(&a->by_string, hash, &at)) != EBT_MAP_NONE) {
-		const char *other = (const char *)a->strings.data + i;
-
-		if (!strncmp(other, text, len) && !other[len]) {
-			*ret = i;
-			return NULL;
-		}
-	}
+	*ret = ebt_map_search(&a->by_string, hash, i, is_string(a, i, text, len));
+	if (*ret != EBT_MAP_NONE)
+		return NULL;
 	if (len >= MAX_STRINGS || a->strings.len > MAX_STRINGS - len - 1)
 		return ebt_error_create(EBT_ERR_LIMIT, "more names than fit in memory");
 	*ret = (uint32_t)a->strings.len;
@@ -172,14 +172,6 @@ struct ebt_error *frame_cache_merge(struct frame_cache *a, const struct frame_ca
 
 /* --- on disk --- */
 
-static void put_u32(struct ebt_buffer *out, uint32_t v)
-{
-	unsigned char bytes[4];
-
-	ebt_store_u32(bytes, v);
-	ebt_buffer_put(out, bytes, sizeof(bytes));
-}
-
 struct ebt_error *frame_cache_save(const struct frame_cache *a, struct ebt_buffer *out)
 {
 	uint32_t n = 0, n_frames = 0;
@@ -188,26 +180,26 @@ struct ebt_error *frame_cache_save(const struct frame_cache *a, struct ebt_buffe
 		n += !a->items[i].passing;
 		n_frames += a->items[i].passing ? 0 : a->items[i].n;
 	}
-	put_u32(out, n);
-	put_u32(out, n_frames);
-	put_u32(out, (uint32_t)a->strings.len);
+	ebt_buffer_put_u32(out, n);
+	ebt_buffer_put_u32(out, n_frames);
+	ebt_buffer_put_u32(out, (uint32_t)a->strings.len);
 	n_frames = 0;
 	for (size_t i = 0; i < a->n; i++) {
 		if (a->items[i].passing)
 			continue;
 		ebt_buffer_put_u64(out, a->items[i].address);
-		put_u32(out, n_frames);
-		put_u32(out, a->items[i].n);
+		ebt_buffer_put_u32(out, n_frames);
+		ebt_buffer_put_u32(out, a->items[i].n);
 		n_frames += a->items[i].n;
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		for (uint32_t f = 0; !a->items[i].passing && f < a->items[i].n; f++) {
 			const struct cached_frame *frame = &a->frames[a->items[i].first + f];
 
-			put_u32(out, frame->name);
-			put_u32(out, frame->name_len | (frame->plt ? PLT : 0));
-			put_u32(out, frame->file);
-			put_u32(out, frame->line);
+			ebt_buffer_put_u32(out, frame->name);
+			ebt_buffer_put_u32(out, frame->name_len | (frame->plt ? PLT : 0));
+			ebt_buffer_put_u32(out, frame->file);
+			ebt_buffer_put_u32(out, frame->line);
 		}
 	}
 	ebt_buffer_put(out, a->strings.data, a->strings.len);

@@ -11,6 +11,7 @@
 
 #include "format/base/arena.h"
 #include "format/base/array.h"
+#include "format/base/bytes.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 
@@ -66,15 +67,6 @@ static uint64_t hash_file(const char *path, const struct sym_build_id *id)
 	return ebt_hash_bytes(hash_path(path), id->bytes, id->len);
 }
 
-static uint64_t get_u64(const char *p)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v |= (uint64_t)(unsigned char)p[i] << 8 * i;
-	return v;
-}
-
 /* Each PT_LOAD: offset, vaddr, file size, memory size, flags. */
 static struct ebt_error *read_loads(struct identities *identities, struct ebt_str segments,
 				    struct identity *identity)
@@ -92,11 +84,11 @@ static struct ebt_error *read_loads(struct identities *identities, struct ebt_st
 	for (size_t i = 0; i < n; i++) {
 		const char *p = segments.data + i * LOAD_SIZE;
 		struct elf_load load = {
-			.offset = get_u64(p),
-			.vaddr = get_u64(p + 8),
-			.filesz = get_u64(p + 16),
-			.memsz = get_u64(p + 24),
-			.exec = get_u64(p + 32) & PF_X,
+			.offset = ebt_load_u64(p),
+			.vaddr = ebt_load_u64(p + 8),
+			.filesz = ebt_load_u64(p + 16),
+			.memsz = ebt_load_u64(p + 24),
+			.exec = ebt_load_u64(p + 32) & PF_X,
 		};
 
 		/* As of those of files: sums are taken without checks. */
@@ -187,7 +179,6 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 {
 	static const struct ebt_want want = EBT_WANT(object, size, mtime, file_id, debuglink_crc,
 						     path, build_id, hash, debuglink, segments);
-	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(identities_destroyp) struct identities *identities =
 		calloc(1, sizeof(*identities));
 	struct ebt_error *err;
@@ -195,7 +186,7 @@ struct ebt_error *identities_create(struct ebt_reader *reader, struct identities
 	if (!identities)
 		return &ebt_enomem;
 	ebt_arena_init(&identities->arena, MAX_MEMORY);
-	err = ebt_read_rows(reader, &query, add_row, identities);
+	err = ebt_read_rows(reader, &(struct ebt_query){ &want, 1 }, add_row, identities);
 	if (err)
 		return err;
 	*ret = take_ptr(identities);

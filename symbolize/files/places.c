@@ -104,11 +104,9 @@ static struct ebt_error *try_candidate(struct search *search, const struct candi
 		_cleanup_free_ char *whole = NULL;
 		struct ebt_error *err;
 
-		if (asprintf(&whole, "%s%s", candidate->dir, candidate->path) < 0) {
-			whole = NULL;
-			return &ebt_enomem;
-		}
-		err = search_beneath(search, sysroot, whole);
+		err = ebt_format(&whole, "%s%s", candidate->dir, candidate->path);
+		if (!err)
+			err = search_beneath(search, sysroot, whole);
 		if (err)
 			return err;
 	}
@@ -200,15 +198,13 @@ struct ebt_error *search_system(struct search *search)
 {
 	char hex[SEARCH_HEX_SIZE];
 	_cleanup_free_ char *path = NULL;
+	struct ebt_error *err;
 
 	if (!search->id->len)
 		return NULL;
 	search_hex(search->id, hex);
-	if (asprintf(&path, SYSTEM_DEBUG_DIR "/.build-id/%s.debug", hex) < 0) {
-		path = NULL;
-		return &ebt_enomem;
-	}
-	return in_roots(search, path);
+	err = ebt_format(&path, SYSTEM_DEBUG_DIR "/.build-id/%s.debug", hex);
+	return err ? err : in_roots(search, path);
 }
 
 /* --- what a file says about its debug information --- */
@@ -235,12 +231,10 @@ static struct ebt_error *try_link(struct search *search)
 	for (size_t i = 0; !err && i < sizeof(places) / sizeof(places[0]); i++) {
 		_cleanup_free_ char *path = NULL;
 
-		if (asprintf(&path, "%s%.*s%s/%s", places[i].before, dir_len, search->path,
-			     places[i].behind, search->link->name) < 0) {
-			path = NULL;
-			return &ebt_enomem;
-		}
-		err = in_roots(search, path);
+		err = ebt_format(&path, "%s%.*s%s/%s", places[i].before, dir_len, search->path,
+				 places[i].behind, search->link->name);
+		if (!err)
+			err = in_roots(search, path);
 	}
 	/* Beside the file that was found, wherever that is. */
 	if (!err && main && main->path)

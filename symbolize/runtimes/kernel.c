@@ -307,15 +307,14 @@ static struct ebt_error *add_generated(void *arg, const struct ebt_row *row)
 
 struct ebt_error *kernel_create(struct ebt_reader *reader, struct kernel **ret)
 {
-	static const struct ebt_want want = { EBT_T_ksymbol, ~UINT64_C(0) };
-	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
 	_cleanup_(kernel_destroyp) struct kernel *kernel = calloc(1, sizeof(*kernel));
 	struct ebt_error *err;
 
 	if (!kernel)
 		return &ebt_enomem;
 	kernel->generated = (struct timeline)TIMELINE_INIT;
-	err = read_copies(kernel, reader) ?: ebt_read_rows(reader, &query, add_generated, kernel);
+	err = read_copies(kernel, reader)
+		      ?: ebt_read_table(reader, EBT_T_ksymbol, add_generated, kernel);
 	if (err)
 		return err;
 	sym_spans_sort(&kernel->before);

@@ -258,13 +258,13 @@ struct ebt_error *addrspace_create(struct ebt_reader *reader, struct addrspace *
 		EBT_WANT(task_exit, task, group_dead),
 		EBT_WANT(process, task, kernel),
 	};
-	static const struct ebt_query query = { wants, sizeof(wants) / sizeof(wants[0]), 0, 0, 0 };
 	_cleanup_(addrspace_destroyp) struct addrspace *space = calloc(1, sizeof(*space));
 	struct ebt_error *err;
 
 	if (!space)
 		return &ebt_enomem;
-	err = ebt_read_rows(reader, &query, add_row, space);
+	err = ebt_read_rows(reader, &(struct ebt_query){ wants, sizeof(wants) / sizeof(wants[0]) },
+			    add_row, space);
 	if (err)
 		return err;
 	shorten_ancestry(space);

@@ -121,26 +121,25 @@ struct ebt_error *incarnations_add_image(struct addrspace *space, uint32_t incar
 	return NULL;
 }
 
+static bool is_object(const struct addrspace_object *object, struct ebt_str path, struct ebt_str id)
+{
+	return strlen(object->path) == path.len && object->id.len == id.len &&
+	       !memcmp(object->path, path.data, path.len) &&
+	       !memcmp(object->id.bytes, id.data, id.len);
+}
+
 static struct ebt_error *get_object(struct addrspace *space, struct ebt_str path, struct ebt_str id,
 				    uint32_t *ret)
 {
 	uint64_t hash = ebt_hash_bytes(ebt_hash_bytes(0, path.data, path.len), id.data, id.len);
 	struct addrspace_object *object;
 	struct ebt_error *err;
-	size_t at = 0;
-	uint32_t i;
 
 	if (id.len > SYM_BUILD_ID_MAX)
 		id.len = 0;
-	while ((i = ebt_map_next(&space->by_object, hash, &at)) != EBT_MAP_NONE) {
-		object = &space->objects[i];
-		if (strlen(object->path) == path.len && object->id.len == id.len &&
-		    !memcmp(object->path, path.data, path.len) &&
-		    !memcmp(object->id.bytes, id.data, id.len)) {
-			*ret = i;
-			return NULL;
-		}
-	}
+	*ret = ebt_map_search(&space->by_object, hash, i, is_object(&space->objects[i], path, id));
+	if (*ret != EBT_MAP_NONE)
+		return NULL;
 	err = ebt_array_reserve(&space->objects, space->n_objects, &space->objects_capacity);
 	if (err)
 		return err;
@@ -163,20 +162,18 @@ struct ebt_error *incarnations_segment(struct addrspace *space, struct ebt_str p
 				       struct ebt_str id, uint64_t pgoff, uint32_t *ret)
 {
 	struct ebt_error *err;
-	uint32_t object, i;
+	uint32_t object;
 	uint64_t hash;
-	size_t at = 0;
 
 	err = get_object(space, path, id, &object);
 	if (err)
 		return err;
 	hash = ebt_hash_u64(ebt_hash_u64(0, object), pgoff);
-	while ((i = ebt_map_next(&space->by_segment, hash, &at)) != EBT_MAP_NONE) {
-		if (space->segments[i].object == object && space->segments[i].pgoff == pgoff) {
-			*ret = i;
-			return NULL;
-		}
-	}
+	*ret = ebt_map_search(&space->by_segment, hash, i,
+			      space->segments[i].object == object &&
+				      space->segments[i].pgoff == pgoff);
+	if (*ret != EBT_MAP_NONE)
+		return NULL;
 	err = ebt_array_reserve(&space->segments, space->n_segments, &space->segments_capacity);
 	if (err)
 		return err;

@@ -228,13 +228,11 @@ struct ebt_error *layers_add(struct layers *layers, const char *base, const char
 	if (err)
 		return err;
 	if (dir[0] == '/' || !base)
-		path = strndup(dir, len);
-	else if (asprintf(&path, "%s/%.*s", base, (int)len, dir) < 0)
-		path = NULL;
-	if (!path)
-		return &ebt_enomem;
-	layers->dirs[layers->n++] = path;
-	return NULL;
+		base = "";
+	err = ebt_format(&path, "%s%s%.*s", base, *base ? "/" : "", (int)len, dir);
+	if (!err)
+		layers->dirs[layers->n++] = path;
+	return err;
 }
 
 /* One directory of an option: absolute, or relative to something that is known. */

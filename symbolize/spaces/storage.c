@@ -266,12 +266,9 @@ static struct ebt_error *add_layer(const char *root, const char *below, const ch
 				   struct layers *layers)
 {
 	_cleanup_free_ char *dir = NULL;
+	struct ebt_error *err = ebt_format(&dir, "%s/%s/%s/diff", root, below, id);
 
-	if (asprintf(&dir, "%s/%s/%s/diff", root, below, id) < 0) {
-		dir = NULL;
-		return &ebt_enomem;
-	}
-	return layers_add(layers, NULL, dir, strlen(dir));
+	return err ? err : layers_add(layers, NULL, dir, strlen(dir));
 }
 
 struct ebt_error *storages_layers(const struct storages *storages, const char *container,

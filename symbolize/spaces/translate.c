@@ -45,10 +45,9 @@ static struct candidate *add(struct candidates *list, const char *head, const ch
 		return NULL;
 	candidate = &list->items[list->n];
 	*candidate = (struct candidate){ 0 };
-	if (asprintf(&candidate->path, "%s%s", strcmp(head, "/") ? head : "", tail) < 0) {
-		*err = &ebt_enomem;
+	*err = ebt_format(&candidate->path, "%s%s", strcmp(head, "/") ? head : "", tail);
+	if (*err)
 		return NULL;
-	}
 	list->n++;
 	return candidate;
 }
@@ -98,12 +97,12 @@ static struct ebt_error *on_mount(struct translate_context *c, const struct moun
 				  const struct mount *host, const char *tail)
 {
 	_cleanup_free_ char *in_fs = NULL;
+	struct ebt_error *err;
 	const char *below;
 
-	if (asprintf(&in_fs, "%s%s", strcmp(mount->root, "/") ? mount->root : "", tail) < 0) {
-		in_fs = NULL;
-		return &ebt_enomem;
-	}
+	err = ebt_format(&in_fs, "%s%s", strcmp(mount->root, "/") ? mount->root : "", tail);
+	if (err)
+		return err;
 	below = path_below(in_fs, host->root);
 	return below && *below ? add_file(c->list, host->point, below) : NULL;
 }
@@ -280,10 +279,8 @@ static struct ebt_error *by_tables(struct translate_context *c, const char *path
 	struct ebt_error *err = NULL;
 	size_t at = 0;
 
-	if (root && asprintf(&prefixed, "%s%s", root, path) < 0) {
-		prefixed = NULL;
-		return &ebt_enomem;
-	}
+	if (root)
+		err = ebt_format(&prefixed, "%s%s", root, path);
 	for (int n = 0; !err && n < MAX_TABLES; n++) {
 		err = views_table(c->views, c->view->mnt_ns, &at, &table);
 		if (err || !table.mounts)

@@ -77,17 +77,12 @@ static struct ebt_error *intern_view(struct views *views, const struct view *vie
 	uint64_t hash = ebt_hash_u64(0, view->mnt_ns);
 	_cleanup_free_ char *root = NULL, *container = NULL;
 	struct ebt_error *err;
-	size_t at = 0;
-	uint32_t i;
 
 	hash = ebt_hash_bytes(hash, view->root, strlen(view->root));
 	hash = ebt_hash_bytes(hash, view->container, strlen(view->container));
-	while ((i = ebt_map_next(&views->by_view, hash, &at)) != EBT_MAP_NONE) {
-		if (same_view(&views->items[i], view)) {
-			*ret = i;
-			return NULL;
-		}
-	}
+	*ret = ebt_map_search(&views->by_view, hash, i, same_view(&views->items[i], view));
+	if (*ret != EBT_MAP_NONE)
+		return NULL;
 	if (views->n == MAX_VIEWS) {
 		*ret = 0;
 		return NULL;
@@ -275,9 +270,7 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 
 static struct ebt_error *read_rows(struct views *views, const struct ebt_want *wants, size_t n)
 {
-	const struct ebt_query query = { wants, n, 0, 0, 0 };
-
-	return ebt_read_rows(views->reader, &query, add_row, views);
+	return ebt_read_rows(views->reader, &(struct ebt_query){ wants, n }, add_row, views);
 }
 
 struct ebt_error *views_create(struct ebt_reader *reader, const char *const *roots,

@@ -10,8 +10,6 @@
 #include "format/read/damage.h"
 #include "symbolize/spaces/views_private.h"
 
-DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
-
 #define MAX_FUSE 4096
 
 /* Mount tables that one process stands for. */
@@ -112,43 +110,45 @@ static int compare_tables(const void *a, const void *b)
 	return ebt_compare(x->ns, y->ns) ?: ebt_compare(y->file_id, x->file_id);
 }
 
-static void note_root(struct views *views, const struct ebt_map *by_pid, const struct ebt_row *row)
+struct note_roots {
+	struct views *views;
+	struct ebt_map by_pid; /* tables */
+};
+
+static struct ebt_error *note_root(void *arg, const struct ebt_row *row)
 {
+	const struct note_roots *roots = arg;
+	struct table_file *tables = roots->views->tables;
 	const struct ebt_task *task = ebt_process_task(row);
 	struct ebt_str root = ebt_process_root(row);
 	size_t at = 0, n = 0;
 	uint32_t i;
 
 	if (!task || !root.len || (root.len == 1 && root.data[0] == '/'))
-		return;
-	while (n++ < MAX_OF_PID && (i = ebt_map_next(by_pid, task->tid, &at)) != EBT_MAP_NONE) {
-		if (views->tables[i].ns == ebt_process_mnt_ns(row))
-			views->tables[i].whole = false;
+		return NULL;
+	while (n++ < MAX_OF_PID &&
+	       (i = ebt_map_next(&roots->by_pid, task->tid, &at)) != EBT_MAP_NONE) {
+		if (tables[i].ns == ebt_process_mnt_ns(row))
+			tables[i].whole = false;
 	}
+	return NULL;
 }
 
 /* Says which tables begin at another root than that of their namespace. */
 static struct ebt_error *note_roots(struct views *views)
 {
 	static const struct ebt_want want = EBT_WANT(process, task, mnt_ns, root);
-	static const struct ebt_query query = { &want, 1, 0, 0, 0 };
-	_cleanup_(ebt_cursor_destroyp) struct ebt_cursor *cursor = NULL;
-	struct ebt_map by_pid = { 0 };
-	struct ebt_error *err = ebt_cursor_create(views->reader, &query, &cursor);
+	struct note_roots roots = { .views = views };
+	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < views->n_tables; i++) {
-		if (!ebt_map_has(&by_pid, views->tables[i].pid, MAX_OF_PID))
-			err = ebt_map_insert(&by_pid, views->tables[i].pid, i);
+		if (!ebt_map_has(&roots.by_pid, views->tables[i].pid, MAX_OF_PID))
+			err = ebt_map_insert(&roots.by_pid, views->tables[i].pid, i);
 	}
-	while (!err) {
-		struct ebt_row row;
-
-		err = ebt_cursor_next(cursor, &row);
-		if (err || !row.batch)
-			break;
-		note_root(views, &by_pid, &row);
-	}
-	ebt_map_deinit(&by_pid);
+	if (!err)
+		err = ebt_read_rows(views->reader, &(struct ebt_query){ &want, 1 }, note_root,
+				    &roots);
+	ebt_map_deinit(&roots.by_pid);
 	return err;
 }
 
