@@ -180,10 +180,9 @@ static struct ebt_error *check_returns(const struct found *found)
 {
 	for (size_t i = 0; found->request.spec.n_later && i < found->matches.n; i++) {
 		if (!found->matches.list[i].begins)
-			return ebt_error_create(
-				EBT_ERR_INVALID,
-				"'%s' of %s is within a function: it does not return",
-				found->matches.list[i].name, found->path);
+			return ebt_error_create(EBT_ERR_INVALID,
+						"'%s' of %s is an address, which does not return",
+						found->matches.list[i].name, found->path);
 	}
 	return NULL;
 }

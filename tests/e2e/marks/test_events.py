@@ -179,7 +179,7 @@ class Patterns(e2e.TestCase):
                 (f"uprobe:{PROBED}:nosuch*", r"has no function that matches 'nosuch\*'"),
                 ("uprobe:libc.so.6:*", r"stands for \d+ functions of \S+; all together, 256 "),
                 ("uprobe:libc.so.6:memcp[y]", "only chooses functions .*: memcpy$"),
-                (f"uprobe:{PROBED}:main*+0:1/s@ret", r"'main\+0' .* no call that could return"),
+                (f"uprobe:{PROBED}:main*+0:1/s@ret", r"'main\+0' .* is an address, which does not return"),
                 *((f"uprobe:{PROBED}:{name}", r"vector instruction at 'probed_vector|no function ")
                   for name in ("probed_vector", "probed_vector+0"))):
             trace = self.path("x.ebt")
