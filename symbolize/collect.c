@@ -19,9 +19,8 @@ void collect_deinit(struct collect *c)
 
 static uint64_t hash_of(const struct collect_seen *key)
 {
-	const uint64_t parts[] = { key->address, (uint64_t)key->incarnation << 1 | key->caller };
-
-	return ebt_hash_bytes(0, parts, sizeof(parts));
+	return ebt_hash_u64(ebt_hash_u64(0, key->address),
+			    (uint64_t)key->incarnation << 1 | key->caller);
 }
 
 static struct collect_seen *find_seen(const struct collect *c, const struct collect_seen *key)

@@ -13,7 +13,7 @@
 
 #define FIRST_CAPACITY 64u
 
-uint64_t ebt_map_seed;
+uint64_t ebt_map_seeds[2] = { 0, UINT64_C(0xc2b2ae3d27d4eb4f) };
 
 /* AT_RANDOM: 16 bytes that the kernel chose for this process. */
 __attribute__((constructor)) static void take_seed(void)
@@ -21,17 +21,12 @@ __attribute__((constructor)) static void take_seed(void)
 	const void *random = (const void *)getauxval(AT_RANDOM);
 
 	if (random)
-		memcpy(&ebt_map_seed, random, sizeof(ebt_map_seed));
-}
-
-uint64_t ebt_hash_u64(uint64_t hash, uint64_t value)
-{
-	return XXH3_64bits_withSeed(&value, sizeof(value), hash ^ ebt_map_seed);
+		memcpy(ebt_map_seeds, random, sizeof(ebt_map_seeds));
 }
 
 uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len)
 {
-	return XXH3_64bits_withSeed(data, len, hash ^ ebt_map_seed);
+	return XXH3_64bits_withSeed(data, len, hash ^ ebt_map_seeds[0]);
 }
 
 static size_t behind(const struct ebt_map *map, size_t i)

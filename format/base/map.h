@@ -53,17 +53,29 @@ struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, 
 struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *array, size_t size,
 				       size_t *n, size_t *capacity, uint32_t *ret);
 
-/* The seed of this process; set before main(). */
-extern uint64_t ebt_map_seed;
+/* The seeds of this process; set before main(). */
+extern uint64_t ebt_map_seeds[2];
 
-/* Where a key is looked for first: the two halves of a product with a secret, put together. That is
- * a few cycles, where XXH3 of eight bytes takes some more. */
+/* The two halves of a product, put together: a few cycles, where XXH3 of eight bytes takes some
+ * more. */
+static inline uint64_t ebt_hash_product(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)(product ^ product >> 64);
+}
+
+/* hash: of what comes before, or 0. */
+static inline uint64_t ebt_hash_u64(uint64_t hash, uint64_t value)
+{
+	return ebt_hash_product(value ^ ebt_map_seeds[0], hash ^ ebt_map_seeds[1]);
+}
+
+/* Where a key is looked for first. */
 static inline size_t ebt_map_home(const struct ebt_map *map, uint64_t key)
 {
-	unsigned __int128 product =
-		(unsigned __int128)(key ^ ebt_map_seed) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(product ^ product >> 64) & (map->capacity - 1);
+	return ebt_hash_product(key ^ ebt_map_seeds[0], UINT64_C(0x9e3779b97f4a7c15)) &
+	       (map->capacity - 1);
 }
 
 /* The next value of this key, in the order in which they came; EBT_MAP_NONE: no more. *at is 0 for
@@ -123,8 +135,7 @@ void ebt_map_remove(struct ebt_map *map, uint64_t key, uint32_t value);
 /* Puts another value (below EBT_MAP_NONE) in its place. */
 void ebt_map_change(struct ebt_map *map, uint64_t key, uint32_t from, uint32_t to);
 
-/* XXH3, seeded; hash: of what comes before, or 0. */
-uint64_t ebt_hash_u64(uint64_t hash, uint64_t value);
+/* XXH3, seeded; hash: as above. */
 uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len);
 
 #endif

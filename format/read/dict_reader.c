@@ -95,7 +95,7 @@ struct ebt_error *ebt_dict_read_stacks(struct ebt_bytes in, struct ebt_decoded *
 	uint64_t v, total = 0;
 	struct ebt_stack *stack;
 	uint64_t *addresses;
-	uint32_t n;
+	uint32_t n = 0;
 
 	err = read_count(&in, 2, &n);
 	if (err)
@@ -185,7 +185,7 @@ struct ebt_error *ebt_dict_read_tasks(struct ebt_bytes in, struct ebt_decoded *d
 	const struct ebt_task **tasks;
 	struct ebt_error *err;
 	struct ebt_task *keys;
-	uint32_t n;
+	uint32_t n = 0;
 
 	err = read_count(&in, 4, &n);
 	if (err)
