@@ -16,7 +16,6 @@
 
 struct table_sums {
 	uint64_t rows, lost, noted; /* noted: by table `lost` */
-	uint64_t unknown;	    /* rows of `lost` that count nothing: there may be some */
 };
 
 static int compare_ids(const void *key, const void *element)
@@ -36,9 +35,13 @@ static int compare_tables(const void *a, const void *b)
 
 /* Rows and losses of all tables, in the order of the tables sorted by id. */
 struct loss_sums {
+	const struct trace *trace;
 	const struct ebt_table **tables;
 	struct table_sums *sums;
 	size_t n;
+	/* Rows of `lost` that count nothing: rows may be missing. Of tables that were read, which
+	 * the file may lack. */
+	uint64_t unknown;
 };
 
 static void sums_deinit(struct loss_sums *sums)
@@ -55,14 +58,19 @@ static struct table_sums *sums_of(const struct loss_sums *sums, uint64_t id)
 	return found ? &sums->sums[found - sums->tables] : NULL;
 }
 
+static bool was_read(const struct trace *trace, uint16_t id)
+{
+	return trace->read[id / 64] >> id % 64 & 1;
+}
+
 static struct ebt_error *add_noted_row(void *arg, const struct ebt_row *row)
 {
-	struct table_sums *sum = sums_of(arg, ebt_lost_table_id(row));
+	struct loss_sums *sums = arg;
+	const uint64_t id = ebt_lost_table_id(row), count = ebt_lost_count(row);
+	struct table_sums *sum = sums_of(sums, id);
 
-	if (!sum)
-		return NULL;
-	sum->unknown += !ebt_lost_count(row);
-	if (__builtin_add_overflow(sum->noted, ebt_lost_count(row), &sum->noted))
+	sums->unknown += !count && id && id <= UINT16_MAX && was_read(sums->trace, (uint16_t)id);
+	if (sum && __builtin_add_overflow(sum->noted, count, &sum->noted))
 		sum->noted = UINT64_MAX;
 	return NULL;
 }
@@ -76,12 +84,14 @@ static struct ebt_error *add_noted(struct ebt_reader *reader, struct loss_sums *
 	return ebt_read_rows(reader, &query, add_noted_row, sums);
 }
 
-static struct ebt_error *sums_init(struct ebt_reader *reader, struct loss_sums *ret)
+static struct ebt_error *sums_init(struct trace *trace, struct loss_sums *ret)
 {
+	struct ebt_reader *reader = trace->reader;
 	const struct ebt_chunk_info *chunks;
 	const struct ebt_table *tables;
 	size_t n_tables, n_chunks;
 
+	ret->trace = trace;
 	tables = ebt_reader_tables(reader, &n_tables);
 	ret->tables = calloc(n_tables + 1, sizeof(ret->tables[0]));
 	ret->sums = calloc(n_tables + 1, sizeof(*ret->sums));
@@ -111,11 +121,6 @@ static uint64_t sum_lost(const struct table_sums *sum)
 	return sum->noted > sum->lost ? sum->noted : sum->lost;
 }
 
-static bool was_read(const struct trace *trace, uint16_t id)
-{
-	return trace->read[id / 64] >> id % 64 & 1;
-}
-
 struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
 			       size_t *ret_n)
 {
@@ -124,7 +129,7 @@ struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss 
 	struct ebt_error *err;
 	size_t n = 0;
 
-	err = sums_init(trace->reader, &sums);
+	err = sums_init(trace, &sums);
 	if (err)
 		return err;
 	losses = calloc(sums.n + 1, sizeof(*losses));
@@ -333,29 +338,25 @@ static struct ebt_error *warn_notes(struct trace *trace)
 static struct ebt_error *warn_losses(struct trace *trace)
 {
 	__attribute__((cleanup(sums_deinit))) struct loss_sums sums = { 0 };
-	struct ebt_error *err = sums_init(trace->reader, &sums);
-	uint64_t n = 0;
+	struct ebt_error *err = sums_init(trace, &sums);
 
 	for (size_t i = 0; !err && i < sums.n; i++) {
 		const struct ebt_table *table = sums.tables[i];
 		uint64_t lost = sum_lost(&sums.sums[i]);
 		double all = (double)lost + (double)sums.sums[i].rows;
 
-		if (!was_read(trace, table->id))
-			continue;
-		n += sums.sums[i].unknown;
-		if (lost)
+		if (lost && was_read(trace, table->id))
 			err = add_warning(trace,
 					  "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
 					  lost, lost == 1 ? "" : "s", table->name,
 					  (double)lost * 100 / all);
 	}
-	if (err || !n)
+	if (err || !sums.unknown)
 		return err;
 	return add_warning(trace,
 			   "rows may be missing for %" PRIu64 " reason%s, how many is not known: "
 			   "`ebreport info` says of what, when and why",
-			   n, n == 1 ? "" : "s");
+			   sums.unknown, sums.unknown == 1 ? "" : "s");
 }
 
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)

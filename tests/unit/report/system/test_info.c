@@ -16,13 +16,14 @@
 
 static const struct ebt_task_id tasks[] = { { 10, 10, 100, "a" }, { 0, 0, 0, "" } };
 
-static void add_loss(struct made_trace *t, uint64_t time, uint64_t from, uint64_t count)
+static void add_loss(struct made_trace *t, uint16_t table, uint64_t time, uint64_t from,
+		     uint64_t count)
 {
 	struct ebt_wire_lost *row = ebt_record_begin(&t->record, EBT_T_lost, time);
 
 	row->from = from;
 	row->count = count;
-	row->table_id = EBT_T_syscall;
+	row->table_id = table;
 	row->reason = EBT_V_lost_reason_ring_buffer_full;
 	ebt_record_str(&t->record, offsetof(struct ebt_wire_lost, source), "syscalls");
 	made_trace_add(t);
@@ -39,8 +40,8 @@ static void with_trace(struct made_trace *t)
 		if (i % 10 == 9)
 			assert_null(ebt_stream_flush(t->stream, 0, true));
 	}
-	add_loss(t, 1500, 1400, 7);
-	add_loss(t, 1800, 1700, 3);
+	add_loss(t, EBT_T_syscall, 1500, 1400, 7);
+	add_loss(t, EBT_T_syscall, 1800, 1700, 3);
 	made_trace_finish(t);
 }
 
@@ -121,6 +122,31 @@ static void test_loss(void **state)
 	made_trace_remove(&t);
 }
 
+/* Losses that nobody could count, one of them of a table that the file does not describe. */
+static void test_uncounted(void **state)
+{
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	made_trace_meta(&t, "host.machine", "x86_64");
+	made_trace_syscall(&t, 1000, 10, 0, 0, 5, 0);
+	add_loss(&t, EBT_T_syscall, 1500, 1400, 0);
+	add_loss(&t, 60000, 1800, 1700, 0);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "syscalls", "--json");
+	expect_part(text, "\"rows may be missing for 1 reason, how many is not known: ");
+	free(text);
+	text = REPORT_OK(t.path, "info", "--json");
+	expect_part(text, "\"rows may be missing for 2 reasons, how many is not known: ");
+	free(text);
+	text = REPORT_OK(t.path, "dump", "--table", "meta", "--json");
+	expect_part(text, "\"lost\":{},\"warnings\":[]");
+	free(text);
+	made_trace_remove(&t);
+}
+
 static void test_cut(void **state)
 {
 	struct made_trace t;
@@ -159,9 +185,9 @@ static void test_not_a_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),	    cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_loss),	    cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_not_a_trace),
+		cmocka_unit_test(test_json),	  cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_loss),	  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_uncounted), cmocka_unit_test(test_not_a_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
