@@ -97,9 +97,11 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 	return err ? err : ++d->rows == d->report->options->top ? &trace_enough : NULL;
 }
 
-/* All rows of these tables, merged. */
+/* All rows of these tables, merged. What was lost of them is told, even where --top leaves none. */
 static struct ebt_error *put_tables(struct dump *d, const struct ebt_want *wants, size_t n)
 {
+	for (size_t i = 0; i < n; i++)
+		trace_note_table(d->report->trace, wants[i].table);
 	if (!n || (d->rows && d->rows == d->report->options->top))
 		return NULL;
 	return trace_read_rows(d->report->trace, wants, n, 0, take_row, d);

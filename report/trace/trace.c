@@ -324,9 +324,9 @@ static uint64_t filter_columns(const struct trace_cursor *cursor, const struct f
 	return columns;
 }
 
-static void note_table(struct trace *trace, uint16_t id)
+void trace_note_table(struct trace *trace, uint16_t table)
 {
-	trace->read[id / 64] |= UINT64_C(1) << id % 64;
+	trace->read[table / 64] |= UINT64_C(1) << table % 64;
 }
 
 void trace_note_all(struct trace *trace)
@@ -345,7 +345,7 @@ static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct 
 
 		ret_wants[i] = wants[i];
 		if (!(flags & TRACE_QUIET))
-			note_table(trace, wants[i].table);
+			trace_note_table(trace, wants[i].table);
 		if (!table)
 			continue;
 		complete_stacks_want(&cursor->stacks, &ret_wants[i]);

@@ -148,7 +148,9 @@ struct trace_loss {
 struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
 			       size_t *ret_n);
 
-/* The report is about every table: so are its warnings. */
+/* The report is about this table, or about all, and warns of what they lost, even where it reads no
+ * row of them. */
+void trace_note_table(struct trace *trace, uint16_t table);
 void trace_note_all(struct trace *trace);
 
 /* How many chunks are missing: gaps in the sequence numbers. */

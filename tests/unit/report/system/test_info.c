@@ -119,6 +119,10 @@ static void test_loss(void **state)
 	text = REPORT_OK(t.path, "dump", "--table", "meta", "--json");
 	expect_part(text, "\"lost\":{},\"warnings\":[]");
 	free(text);
+	/* --top ends before its rows: */
+	text = REPORT_OK(t.path, "dump", "--table", "meta,syscall", "--top", "1", "--json");
+	expect_part(text, "\"lost\":{\"syscall\":10}");
+	free(text);
 	made_trace_remove(&t);
 }
 
