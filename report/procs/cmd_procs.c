@@ -16,7 +16,7 @@ struct choice {
 	bool wanted;
 };
 
-/* Parents stand before their children: one pass from the end choices them in order. */
+/* Parents stand before their children: one pass from the end links them in order. */
 static void link_children(struct choice *choices, const struct proc *all, size_t n)
 {
 	choices[n].child = PROC_NONE; /* of those without a parent */
