@@ -6,6 +6,11 @@
 #include <stddef.h>
 #include <string.h>
 
+/* All rows of a name are of one class, else this does not compile. */
+#define SYSCALL(name, class, ...) typedef char class_of_##name[1 + SYSCALL_##class];
+#include "report/syscalls/calls.def"
+#undef SYSCALL
+
 /* A number of calls.def where there is none: the row is left out. */
 #define NO
 #define ROW(name, class, n_args, ...) \
