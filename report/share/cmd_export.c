@@ -19,8 +19,7 @@ struct exporter {
 	struct report *report;
 	FILE *f;
 	struct json json; /* of the line at hand */
-	uint64_t seq; /* of the next line: 0, 1, 2 …, so that a receiver sees whether one is missing
-		       */
+	uint64_t seq;	  /* of the next line: from 0, so that a receiver sees a missing one */
 	struct dump_tables t;
 	struct text text;
 	struct sym *sym; /* with --symbols */

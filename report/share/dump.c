@@ -186,7 +186,7 @@ static void json_stack(struct json *json, struct text *scratch, const struct ebt
 	}
 	json_open_object(json);
 	json_put(json, "kind", cstr, stack->attrs & EBT_STACK_USER ? "user" : "kernel");
-	json_put(json, "truncated", bool, stack->attrs &EBT_STACK_TRUNCATED);
+	json_put(json, "truncated", bool, !!(stack->attrs & EBT_STACK_TRUNCATED));
 	json_put(json, "addresses", open_array);
 	for (uint32_t i = 0; i < stack->n; i++) {
 		text_clear(scratch);
