@@ -38,14 +38,14 @@ static struct ebt_error *fail(struct ebt_writer *writer, struct ebt_error *err)
 
 struct ebt_error *ebt_writer_error(struct ebt_writer *writer)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	return writer->error ? copy_error(writer->error) : NULL;
 }
 
 struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *err)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	return fail(writer, err);
 }
@@ -220,7 +220,7 @@ static struct ebt_error *put_own(struct ebt_writer *writer, struct ebt_builder *
 struct ebt_error *ebt_writer_put(struct ebt_writer *writer, struct ebt_payload *payload,
 				 struct ebt_stream *stream)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 	struct ebt_error *err;
 
 	if (writer->error)
@@ -234,7 +234,7 @@ struct ebt_error *ebt_writer_put(struct ebt_writer *writer, struct ebt_payload *
 struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, struct ebt_payload *payload,
 				      const struct ebt_chunk_info *original, enum ebt_class class)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 	struct ebt_chunk_info *info = &payload->info;
 	struct ebt_error *err;
 
@@ -256,7 +256,7 @@ struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, struct ebt_payl
 
 void ebt_writer_count_lost(struct ebt_writer *writer, const struct ebt_table *table, uint64_t count)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	writer->lost[table - ebt_tables] += count;
 	if (table->class == EBT_CLASS_EVENT)
@@ -349,7 +349,7 @@ static struct ebt_error *put_schema(struct ebt_writer *writer)
 
 struct ebt_error *ebt_writer_begin_epoch(struct ebt_writer *writer, uint32_t epoch)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 	struct ebt_error *err;
 
 	if (writer->error)
@@ -486,7 +486,7 @@ struct ebt_error *ebt_writer_finish(struct ebt_writer *writer)
 	if (err)
 		return err;
 
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	err = put_losses(writer);
 	if (!err)
@@ -498,7 +498,7 @@ struct ebt_error *ebt_writer_finish(struct ebt_writer *writer)
 
 void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 
 	*ret = writer->stats;
 	ret->bytes = writer->offset;
@@ -506,7 +506,7 @@ void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret)
 
 struct ebt_error *ebt_writer_add_stream(struct ebt_writer *writer, struct ebt_stream **ret)
 {
-	_cleanup_(ebt_unlockp) pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 	struct ebt_stream *stream;
 	struct ebt_error *err;
 

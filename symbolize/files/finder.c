@@ -216,10 +216,10 @@ static void refuse(struct search *search, const struct elf_file *file)
 		found->refused = strdup(file->path);
 }
 
-struct ebt_error *search_fd(struct search *search, int fd, char *path)
+struct ebt_error *search_fd(struct search *search, int fd, char *taken)
 {
 	_cleanup_(elf_file_closep) struct elf_file *file = NULL;
-	_cleanup_free_ char *path_owned = path;
+	_cleanup_free_ char *path = taken;
 	struct ebt_error *err;
 
 	if (fd < 0)
