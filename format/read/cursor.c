@@ -157,6 +157,7 @@ struct ebt_error *ebt_cursor_create(struct ebt_reader *reader, const struct ebt_
 	if (!cursor)
 		return &ebt_enomem;
 	cursor->reader = reader;
+	cursor->next_id = (uint64_t)++reader->n_cursors << 32;
 	cursor->from_ns = query->from_ns;
 	cursor->to_ns = query->to_ns;
 	cursor->no_end = !query->to_ns;

@@ -33,7 +33,8 @@ struct ebt_reader {
 	struct ebt_file_schema schema;
 	struct ebt_task_set tasks;
 	struct ebt_kept kept;
-	size_t passed; /* chunks that cursors do not look at */
+	size_t passed;	    /* chunks that cursors do not look at */
+	uint32_t n_cursors; /* that were made: numbers of batches begin with it */
 	/* Of a trace that is still being written: see live.c. */
 	struct ebt_live {
 		uint64_t pos, next_seq; /* of the next chunk */

@@ -32,8 +32,8 @@ struct ebt_stack {
 
 /*
  * Decoded rows of one chunk. Only the wanted columns are there. Lives until the cursor goes on
- * past its last row; while it lives, id tells it from every other batch of the cursor, so that
- * a caller can keep what it worked out for each dictionary entry.
+ * past its last row; id tells it from every other batch of all cursors of the reader, so that a
+ * caller can keep what it worked out for each dictionary entry.
  */
 struct ebt_batch {
 	const struct ebt_table *table;

@@ -111,11 +111,48 @@ static void test_no_frames(void **state)
 	made_trace_remove(&t);
 }
 
+static void add_kernel_stack(struct made_trace *t, size_t place, uint64_t address)
+{
+	ebt_record_stack(&t->record, place, 0, &address, 1);
+	made_trace_add(t);
+}
+
+/* The first stack of the switches and the first one of the samples: each table is read by itself.
+ */
+static void test_two_tables(void **state)
+{
+	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "one" }, { 0 } };
+	struct ebt_wire_sched_switch *off;
+	struct ebt_wire_sample *sample;
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_switch(&t, 1000, 0, 10);
+	sample = ebt_record_begin(&t.record, EBT_T_sample, 1100);
+	sample->task = 10;
+	add_kernel_stack(&t, offsetof(struct ebt_wire_sample, kstack), 0xffffffff80002000);
+	off = ebt_record_begin(&t.record, EBT_T_sched_switch, 1200);
+	off->prev = 10;
+	off->prev_state = 1;
+	add_kernel_stack(&t, offsetof(struct ebt_wire_sched_switch, kstack), 0xffffffff80001000);
+	add_switch(&t, 1700, 0, 10);
+	add_switch(&t, 1800, 10, 0);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "wall", "--folded", "--no-symbols");
+	assert_string_equal(text, "one;0xffffffff80001000_[o] 500\n"
+				  "one;0xffffffff80002000_[c] 300\n");
+	free(text);
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_two_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
