@@ -371,10 +371,15 @@ void dbus_monitor_stop(struct dbus_monitor *m)
 
 void dbus_monitor_destroy(struct dbus_monitor *m)
 {
+	struct dbus_item *item, *next;
+	uint64_t lost;
+	char why[1];
+
 	if (!m)
 		return;
 	dbus_monitor_stop(m);
-	for (struct dbus_item *item = m->first, *next; item; item = next) {
+	/* The thread may still run, and add to the queue. */
+	for (item = dbus_monitor_take(m, &lost, why, sizeof(why)); item; item = next) {
 		next = item->next;
 		free(item);
 	}
