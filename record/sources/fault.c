@@ -67,6 +67,7 @@ const struct ebrec_source source_fault = {
 	.tables = (const uint16_t[]){ EBT_T_fault, EBT_T_fault_rest, EBT_T_inode_path, 0 },
 	.stacks = true,
 	.wants = (const struct source_want[]){ { "page_fault_user", "access, no duration" },
+					       { "page_fault_kernel", "access, no duration" },
 					       { NULL } },
 	.programs =
 		(const char *const[]){ "ebrec_fault_user", "ebrec_fault_kernel", "ebrec_fault_exit",

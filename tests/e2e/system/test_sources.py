@@ -165,6 +165,11 @@ class Sources(e2e.TestCase):
         self.assertGreater(sum(t["row_count"] for n, t in e2e.tables(trace).items()
                                if n.startswith(("net_", "tcp_", "sock"))), 2)
 
+    def test_kernel_without_half_of_a_pair(self):
+        text = e2e.run(*self.without("page_fault_kernel"), "--list-events").stdout.decode()
+        self.assertRegex(text, r"(?m)^fault .*\n.*\n +here: in part \(this kernel has no tracepoint "
+                               "page_fault_kernel: no access, no duration")
+
     def test_all_without_block(self):
         ebrec = self.without("block_")
         trace = self.path("all.ebt")
