@@ -2,9 +2,9 @@
 /*
  * The few kernel types that our BPF programs look into, with only the fields that they use. The
  * loader moves every access to where the running kernel has the field (CO-RE), so layout and
- * order here mean nothing, and building needs no BTF of any kernel. Beside a field that some
- * kernels lack stands which have it; whoever uses it asks first: bpf_core_field_exists(). Names
- * with three underscores are flavours, for a field that had another type: CO-RE takes
+ * order here mean nothing, and building needs no BTF of any kernel. The comment on a field that
+ * some kernels lack says which kernels have it; ask bpf_core_field_exists() before you use it.
+ * Names with three underscores are flavours, for a field that had another type: CO-RE takes
  * `struct mm_struct___old` for `struct mm_struct` of a kernel that looks like it.
  */
 #ifndef RECORD_BPF_KERNEL_TYPES_H

@@ -65,7 +65,7 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 	_cleanup_error_ struct ebt_error *err = open_worker(NULL, state, &worker);
 
 	(void)kernel;
-	if (!err) /* it is said again when it counts */
+	if (!err) /* an error comes again when the recording begins */
 		note_missing(&worker, state);
 	close_worker(&worker);
 }

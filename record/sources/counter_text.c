@@ -58,8 +58,7 @@ struct counter_texts {
 
 /* --- /proc/stat --- */
 
-/* A sum since the machine was started: what is stored is so many times the unit, and so many times
- * what the kernel says. */
+/* Sums since the machine was started; divisor and factor are those of struct counter_class. */
 #define SUM(name, unit, divisor, factor, what)                        \
 	{                                                             \
 		name, unit, what, COUNTER_CUMULATIVE, divisor, factor \

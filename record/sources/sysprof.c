@@ -240,7 +240,6 @@ static struct ebt_error *ready(struct sysprof_worker *w)
 
 static struct ebt_error *finish(struct sysprof_worker *w)
 {
-
 	if (w->trace)
 		sysprof_trace_close(w->trace);
 	w->ended = true;
