@@ -41,9 +41,14 @@ bool ebt_write(int fd, const void *data, size_t len)
 	for (size_t done = 0; done < len;) {
 		ssize_t n = write(fd, (const char *)data + done, len - done);
 
-		if (n < 0 && errno != EINTR)
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* What takes nothing would be asked for ever. */
+		if (!n)
+			errno = EIO;
+		if (n <= 0)
 			return false;
-		done += n > 0 ? (size_t)n : 0;
+		done += (size_t)n;
 	}
 	return true;
 }

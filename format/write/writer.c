@@ -75,9 +75,11 @@ static struct ebt_error *append(struct ebt_writer *writer, struct iovec *parts, 
 	while (n) {
 		ssize_t written = writev(fd, parts, n);
 
-		if (written >= 0) {
+		if (written > 0) {
 			writer->offset += (uint64_t)written;
 			advance(&parts, &n, (size_t)written);
+		} else if (!written) {
+			return ebt_error_errno(EIO, "cannot write %s", writer->name);
 		} else if (errno == EAGAIN) {
 			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
 		} else if (errno != EINTR) {
