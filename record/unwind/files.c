@@ -56,14 +56,12 @@ static int open_named(const struct mapping *m, struct stat *ret)
 	return fd >= 0 && is_build(fd, &m->build_id) ? take_fd(&fd) : -1;
 }
 
-/* The table that has this key; made where there is none yet. */
-static uint32_t find_or_add(struct unwind_tables *tables, const void *key, size_t len, int fd,
-			    const struct stat *st)
+/* The table of a file that has none yet. */
+static uint32_t add(struct unwind_tables *tables, const void *key, size_t len, int fd,
+		    const struct stat *st)
 {
-	uint32_t number = unwind_tables_find(tables, key, len);
+	uint32_t number = unwind_tables_add(tables, key, len, fd);
 
-	if (number == UNWIND_TABLE_LATER)
-		number = unwind_tables_add(tables, key, len, fd);
 	unwind_tables_tell_exec(tables, number, st);
 	return number;
 }
@@ -81,7 +79,7 @@ static uint32_t by_build_id(struct unwind_tables *tables, const struct mapping *
 			fd = open_named(m, &st);
 		if (fd < 0)
 			return UNWIND_TABLE_LATER;
-		number = find_or_add(tables, id->bytes, id->len, fd, &st);
+		number = add(tables, id->bytes, id->len, fd, &st);
 	}
 	unwind_tables_remember(tables, number, m);
 	return number;
@@ -91,6 +89,7 @@ static uint32_t by_build_id(struct unwind_tables *tables, const struct mapping *
 static uint32_t by_fd(struct unwind_tables *tables, int fd, const struct stat *st)
 {
 	struct file_key key;
+	uint32_t number;
 
 	memset(&key, 0, sizeof(key));
 	key.dev = st->st_dev;
@@ -98,7 +97,8 @@ static uint32_t by_fd(struct unwind_tables *tables, int fd, const struct stat *s
 	key.size = (uint64_t)st->st_size;
 	key.changed_s = st->st_ctim.tv_sec;
 	key.changed_ns = st->st_ctim.tv_nsec;
-	return find_or_add(tables, &key, sizeof(key), fd, st);
+	number = unwind_tables_find(tables, &key, sizeof(key));
+	return number == UNWIND_TABLE_LATER ? add(tables, &key, sizeof(key), fd, st) : number;
 }
 
 static uint32_t by_file(struct unwind_tables *tables, const struct mapping *m)
@@ -114,14 +114,20 @@ void unwind_files_learn(struct unwind_tables *tables, int fd, const char *path)
 	struct mapping m = { .path = path, .path_len = strlen(path) };
 	const struct buildid *id = &m.build_id;
 	struct stat st;
+	uint32_t number;
 
 	if (fstat(fd, &st))
 		return;
-	if (!buildid_of_fd(fd, &m.build_id) || !id->len)
+	if (!buildid_of_fd(fd, &m.build_id) || !id->len) {
 		by_fd(tables, fd, &st);
-	else
-		unwind_tables_remember(tables, find_or_add(tables, id->bytes, id->len, fd, &st),
-				       &m);
+		return;
+	}
+	number = unwind_tables_find(tables, id->bytes, id->len);
+	if (number == UNWIND_TABLE_LATER)
+		number = add(tables, id->bytes, id->len, fd, &st);
+	else /* maybe another file of the same build */
+		unwind_tables_tell_exec(tables, number, &st);
+	unwind_tables_remember(tables, number, &m);
 }
 
 int unwind_files_open(const struct mapping *m)
