@@ -49,6 +49,26 @@ static void test_joins_within_a_unit(void **state)
 	unwind_slots_deinit(&slots);
 }
 
+/* What is large stays whole as long as something smaller is large enough. */
+static void test_smallest_first(void **state)
+{
+	struct unwind_slots slots = { .unit = 1000 };
+	uint32_t first;
+
+	(void)state;
+	assert_true(unwind_slots_give(&slots, 0, 200, 0));
+	assert_true(unwind_slots_give(&slots, 300, 12, 0));
+	assert_true(unwind_slots_give(&slots, 500, 10, NOW));
+	assert_true(unwind_slots_take(&slots, 9, NOW, &first));
+	assert_int_equal(first, 300);
+	assert_true(unwind_slots_take(&slots, 9, NOW + UNWIND_REST_NS, &first));
+	assert_int_equal(first, 500);
+	assert_true(unwind_slots_take(&slots, 9, NOW + UNWIND_REST_NS, &first));
+	assert_int_equal(first, 0);
+	assert_int_equal(unwind_slots_free(&slots), 191 + 3 + 1);
+	unwind_slots_deinit(&slots);
+}
+
 /* Against a model that keeps a byte for each place. */
 static void test_random(void **state)
 {
@@ -106,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rests),
 		cmocka_unit_test(test_joins_within_a_unit),
+		cmocka_unit_test(test_smallest_first),
 		cmocka_unit_test(test_random),
 	};
 
