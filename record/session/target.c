@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <mntent.h>
 #include <poll.h>
@@ -175,11 +176,17 @@ void target_follow_process(struct capture *capture, uint32_t pid)
 
 static uint32_t parent_of(uint32_t pid)
 {
-	struct procfs_status status;
-	char path[32];
+	char path[32], stat[512];
+	const char *rest;
+	uint32_t ppid;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	return procfs_status(AT_FDCWD, path, &status) ? status.ppid : 0;
+	/* Of each process there is. For status, the kernel takes half as long again. */
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (procfs_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
+		return 0;
+	/* The name, in parentheses, may hold anything. */
+	rest = strrchr(stat, ')');
+	return rest && sscanf(rest, ") %*c %" SCNu32, &ppid) == 1 ? ppid : 0;
 }
 
 static void follow_child(void *arg, uint32_t pid)
