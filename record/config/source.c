@@ -226,6 +226,7 @@ struct ebt_error *iterator_run(const struct bpf_program *program, const char *wh
 	_cleanup_(bpf_link__destroyp) struct bpf_link *link = NULL;
 	_cleanup_close_ int fd = -1;
 	char buf[64];
+	ssize_t n;
 
 	if (!bpf_program__autoload(program))
 		return NULL;
@@ -233,7 +234,12 @@ struct ebt_error *iterator_run(const struct bpf_program *program, const char *wh
 	if (!link)
 		return ebt_error_errno(errno, "cannot go through %s of the machine", what);
 	fd = bpf_iter_create(bpf_link__fd(link));
-	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
-		;
-	return NULL;
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot go through %s of the machine", what);
+	do
+		n = read(fd, buf, sizeof(buf));
+	/* EAGAIN: after each million the kernel has to be asked again. */
+	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	return n ? ebt_error_errno(errno, "cannot go through all of %s of the machine", what)
+		 : NULL;
 }
