@@ -72,11 +72,18 @@ struct source_file {
 	uint64_t since; /* mapped then; 0: nobody has run it since recording began */
 };
 
+/* Where in a worker an int is. It cannot be the first member, as 0 says that there is none. */
+#define SOURCE_WORKER_FD(type, member)                                                      \
+	(offsetof(type, member) + 0 * sizeof(struct {                                       \
+					  _Static_assert(offsetof(type, member) > 0, "fd"); \
+					  int unused;                                       \
+				  }))
+
 /* What a source does outside the kernel: reads files of /proc, or a socket. All on the session's
  * thread, which must not wait for anything. */
 struct source_worker {
 	size_t size; /* of a worker: zeroed memory that belongs to the caller */
-	size_t fd;   /* where in it the int is that is polled for reading, if not -1; 0: none */
+	size_t fd;   /* SOURCE_WORKER_FD() of what is polled for reading, if not -1; 0: nothing */
 	/* Before the recording. It may change the state, as probe() does; where the source is not
 	 * on any more, the worker is closed at once. */
 	struct ebt_error *(*open)(const struct source_context *context, struct source_state *state,

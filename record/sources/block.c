@@ -319,7 +319,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 
 static const struct source_worker worker = {
 	.size = sizeof(struct block_worker),
-	.fd = offsetof(struct block_worker, uevents),
+	.fd = SOURCE_WORKER_FD(struct block_worker, uevents),
 	.open = open_worker,
 	.work = work,
 	.close = close_worker,

@@ -319,7 +319,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 
 static const struct source_worker worker_of_dbus = {
 	.size = sizeof(struct dbus_worker),
-	.fd = offsetof(struct dbus_worker, notify),
+	.fd = SOURCE_WORKER_FD(struct dbus_worker, notify),
 	.open = open_worker,
 	.work = work,
 	.close = close_worker,

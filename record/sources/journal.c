@@ -372,7 +372,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 
 static const struct source_worker worker_of_journal = {
 	.size = sizeof(struct journal),
-	.fd = offsetof(struct journal, fd),
+	.fd = SOURCE_WORKER_FD(struct journal, fd),
 	.open = open_worker,
 	.work = work,
 	.close = close_worker,

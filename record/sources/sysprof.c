@@ -267,7 +267,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 
 static const struct source_worker worker_of_sysprof = {
 	.size = sizeof(struct sysprof_worker),
-	.fd = offsetof(struct sysprof_worker, epoll),
+	.fd = SOURCE_WORKER_FD(struct sysprof_worker, epoll),
 	.open = open_worker,
 	.work = work,
 	.close = close_worker,
