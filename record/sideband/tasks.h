@@ -46,7 +46,7 @@ bool tasks_know_pid(const struct tasks *tasks, uint32_t pid);
 /* Forgets tasks that ended before, and names that were given up before. Bounds the memory. */
 void tasks_forget_before(struct tasks *tasks, uint64_t time_ns);
 
-/* Incarnations that are remembered. */
+/* Incarnations that are remembered: for tests, as nothing else shows what was forgotten. */
 size_t tasks_count(const struct tasks *tasks);
 
 #endif
