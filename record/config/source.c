@@ -104,29 +104,40 @@ static bool can_attach(const struct kernel *kernel, const struct bpf_program *pr
 	       kernel_has_tracepoint(kernel, strchr(section, '/') + 1);
 }
 
-void source_load(const struct source_context *context, const char *beginning)
+void source_load(struct source_context *context, const char *beginning)
 {
 	struct bpf_program *program;
+	bool found = false;
 
 	bpf_object__for_each_program(program, context->skel->obj)
 	{
-		if (begins(bpf_program__name(program), beginning))
-			bpf_program__set_autoload(program, can_attach(context->kernel, program));
+		if (!begins(bpf_program__name(program), beginning))
+			continue;
+		bpf_program__set_autoload(program, can_attach(context->kernel, program));
+		found = true;
 	}
+	if (!found)
+		context->unknown = beginning;
 }
 
-static void make_maps(const struct source_context *context, const char *beginning)
+static void make_maps(struct source_context *context, const char *beginning)
 {
 	struct bpf_map *map;
+	bool found = false;
 
 	bpf_object__for_each_map(map, context->skel->obj)
 	{
-		if (begins(bpf_map__name(map), beginning))
-			source_use_map(map);
+		if (!begins(bpf_map__name(map), beginning))
+			continue;
+		source_use_map(map);
+		found = true;
 	}
+	if (!found)
+		context->unknown = beginning;
 }
 
-void source_configure(const struct ebrec_source *source, struct source_context *context)
+struct ebt_error *source_configure(const struct ebrec_source *source,
+				   struct source_context *context)
 {
 	for (const char *const *name = source->programs; name && *name; name++)
 		source_load(context, *name);
@@ -134,6 +145,11 @@ void source_configure(const struct ebrec_source *source, struct source_context *
 		make_maps(context, *name);
 	if (source->configure)
 		source->configure(context);
+	if (!context->unknown)
+		return NULL;
+	return ebt_error_create(EBT_ERR_INVALID,
+				"source %s wants BPF programs or maps %s*, and there are none",
+				source->name, context->unknown);
 }
 
 struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_program *program)

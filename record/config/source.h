@@ -53,6 +53,7 @@ struct source_context {
 		program_fds;	   /* that libbpf does not know: closed by the owner */
 	struct probe_list *probes; /* of all sources that have some; see probes/list.h */
 	struct tp_set *tp;	   /* of source `tp`, or NULL */
+	const char *unknown; /* no BPF program or map begins so, by mistake of a source; or NULL */
 };
 
 /* When a worker is called. */
@@ -177,11 +178,12 @@ void source_probe(const struct ebrec_source *source, const struct kernel *kernel
 /* For a source with user stacks: says so where they are found by frame pointers only. */
 void source_note_stacks(const struct kernel *kernel, struct source_state *state);
 
-/* Before loading, if it is on. */
-void source_configure(const struct ebrec_source *source, struct source_context *context);
+/* Before loading, if it is on. Fails where no program or map begins as the source says. */
+struct ebt_error *source_configure(const struct ebrec_source *source,
+				   struct source_context *context);
 
 /* For configure(): programs whose names begin so are loaded, as those of the source's list. */
-void source_load(const struct source_context *context, const char *beginning);
+void source_load(struct source_context *context, const char *beginning);
 
 /* For attach(): where programs whose rows have stacks go on: entry 0 of this map. Nothing where the
  * program is not loaded. */

@@ -68,11 +68,12 @@ static bool needs_tables(const struct capture *c)
 	return false;
 }
 
-static void configure(struct capture *c, uint64_t cgroup_id)
+static struct ebt_error *configure(struct capture *c, uint64_t cgroup_id)
 {
 	const struct kernel *kernel = c->context.kernel;
 	struct ebrec_bpf *skel = c->context.skel;
 	struct ebrec_bpf_config *config = &skel->rodata->config;
+	struct ebt_error *err = NULL;
 	struct bpf_program *program;
 	struct bpf_map *map;
 
@@ -102,10 +103,11 @@ static void configure(struct capture *c, uint64_t cgroup_id)
 	source_use_map(skel->maps.drops);
 	if (needs_tables(c))
 		unwinder_configure(skel, kernel, c->context.options);
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
+	for (size_t i = 0; i < ebrec_n_sources && !err; i++) {
 		if (is_on(c, i))
-			source_configure(ebrec_sources[i], &c->context);
+			err = source_configure(ebrec_sources[i], &c->context);
 	}
+	return err;
 }
 
 static struct ebt_error *load(struct capture *c)
@@ -312,8 +314,7 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	c->context.skel = ebrec_bpf__open_opts(&opts);
 	if (!c->context.skel)
 		return ebt_error_errno(errno, "cannot open the BPF programs");
-	configure(c, cgroup_id);
-	err = load(c) ?: map_shared(c) ?: map_spsc(c) ?: make_rings(c);
+	err = configure(c, cgroup_id) ?: load(c) ?: map_shared(c) ?: map_spsc(c) ?: make_rings(c);
 	if (!err && needs_tables(c))
 		err = unwinder_create(c->context.skel, options, &c->unwinder);
 	if (err)
