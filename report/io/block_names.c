@@ -51,6 +51,8 @@ struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint
 	struct ebt_error *err;
 	char unknown[48];
 
+	if (n >= UINT32_MAX / 2)
+		return ebt_error_create(EBT_ERR_LIMIT, "too many block devices");
 	err = ebt_map_element(&names->by_number, (uint64_t)major << 32 | minor, &names->devices,
 			      &names->n, &names->capacity, ret);
 	if (err || names->n == n)
