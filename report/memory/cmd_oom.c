@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport oom`: who was killed as there was no memory left, a row each. */
-#include <stdio.h>
-
-#include "format/base/cleanup.h"
 #include "format/read/rows.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
-
-static struct out_value number_or_null(uint64_t v)
-{
-	return v ? out_u64(v) : out_null();
-}
 
 static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -28,7 +20,7 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 	X("resident_bytes", "RESIDENT", OUT_BYTES,                                                 \
 	  sum(ebt_oom_kill_anon(row), ebt_oom_kill_file(row), ebt_oom_kill_shmem(row)))            \
 	X("swap_bytes", "SWAPPED", OUT_BYTES, out_u64(ebt_oom_kill_swap(row)), 0, 122)             \
-	X("total_bytes", "OF", OUT_BYTES, number_or_null(total), 0, 96)                            \
+	X("total_bytes", "OF", OUT_BYTES, out_u64_if(total, total), 0, 96)                         \
 	X("points_percent", "POINTS %", OUT_FLOAT,                                                 \
 	  chosen ? out_f64((double)points * 100 / (double)total) : out_null())                     \
 	X("score_adj", "ADJ", OUT_I64, out_i64(ebt_oom_kill_score_adj(row)), 0, 112)               \
@@ -37,9 +29,9 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 	X("by_pid", "FOR PID", OUT_U64, out_u64(ebt_oom_kill_task_pid(row)), 0, 104)               \
 	X("by_comm", "FOR", OUT_STRING, out_str(ebt_oom_kill_task_comm(row)), OUT_FLEX)            \
 	X("order", "ORDER", OUT_I64, told ? out_i64(ebt_oom_kill_order(row)) : out_null(), 0, 130) \
-	X("tid", NULL, OUT_U64, victim ? out_u64(victim->tid) : out_null(), OUT_DETAIL)            \
+	X("tid", NULL, OUT_U64, out_tid(victim), OUT_DETAIL)                                       \
 	X("uid", NULL, OUT_U64, out_u64(ebt_oom_kill_uid(row)), OUT_DETAIL)                        \
-	X("by_tid", NULL, OUT_U64, by ? out_u64(by->tid) : out_null(), OUT_DETAIL)                 \
+	X("by_tid", NULL, OUT_U64, out_tid(by), OUT_DETAIL)                                        \
 	X("by_score_adj", NULL, OUT_I64, out_i64(ebt_oom_kill_task_score_adj(row)), OUT_DETAIL)    \
 	X("cpu", NULL, OUT_U64, out_u64(ebt_oom_kill_cpu(row)), OUT_DETAIL)                        \
 	X("anon_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_anon(row)), OUT_DETAIL)              \
@@ -48,11 +40,10 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 	X("page_table_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_page_tables(row)), OUT_DETAIL) \
 	X("total_vm_bytes", NULL, OUT_BYTES, out_u64(ebt_oom_kill_total_vm(row)), OUT_DETAIL)      \
 	X("points_bytes", NULL, OUT_I64, chosen ? out_i64(points) : out_null(), OUT_DETAIL)        \
-	X("gfp", NULL, OUT_HEX, told ? out_u64(ebt_oom_kill_gfp(row)) : out_null(), OUT_DETAIL)    \
+	X("gfp", NULL, OUT_HEX, out_u64_if(told, ebt_oom_kill_gfp(row)), OUT_DETAIL)               \
 	X("whole_cgroup", NULL, OUT_BOOL, out_u64(!!ebt_oom_kill_group(row)), OUT_DETAIL)          \
 	X("cgroup", NULL, OUT_STRING, out_str_if(ebt_oom_kill_cgroup(row)), OUT_DETAIL)            \
-	X("limit_cgroup", NULL, OUT_ID, number_or_null(ebt_oom_kill_limit_cgroup(row)),            \
-	  OUT_DETAIL)                                                                              \
+	X("limit_cgroup", NULL, OUT_ID, out_u64_if(limit, limit), OUT_DETAIL)                      \
 	X("message", NULL, OUT_STRING, out_str_if(ebt_oom_kill_message(row)), OUT_DETAIL)
 
 static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
@@ -60,6 +51,7 @@ static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 	const struct ebt_task *by = ebt_oom_kill_task(row), *victim = ebt_oom_kill_victim(row);
 	const struct ebt_field *fields = ebt_table_by_id(EBT_T_oom_kill)->fields;
 	uint64_t constraint = ebt_oom_kill_constraint(row), total = ebt_oom_kill_total(row);
+	uint64_t limit = ebt_oom_kill_limit_cgroup(row);
 	/* Who is killed with its group was not chosen. */
 	bool chosen = total && !ebt_oom_kill_group(row);
 	bool told = constraint != EBT_V_oom_kill_constraint_not_known;

@@ -2,7 +2,6 @@
 /* Tables for people: aligned, no wider than the terminal, nothing in it that could harm one. */
 #include "report/out/private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define GAP	     2

@@ -142,32 +142,33 @@ static void add_result(struct text *text, const char *name, int64_t result)
 
 static void add_line(struct lines *l, const struct call *call)
 {
-	uint64_t start = trace_start_ns(l->report->trace);
-	uint64_t at = call->entry >= start ? call->entry - start : start - call->entry;
 	const char *name;
 	char buffer[32];
 
 	name = call_name(l, call, buffer);
-	text_printf(&l->text, "[pid %5" PRIu32 "] %s%" PRIu64 ".%06" PRIu64 " %s%s(",
-		    call->task ? call->task->tid : 0, call->entry >= start ? "" : "-",
-		    at / 1000000000, at % 1000000000 / 1000, name, call->compat ? "[32]" : "");
+	text_printf(&l->text, "[pid %5" PRIu32 "] ", call->task ? call->task->tid : 0);
+	text_seconds(&l->text, call->entry, trace_start_ns(l->report->trace));
+	text_addc(&l->text, ' ');
+	text_cstr(&l->text, name);
+	text_cstr(&l->text, call->compat ? "[32](" : "(");
 	for (unsigned int i = 0; i < count_args(l, call); i++) {
 		text_cstr(&l->text, i ? ", " : "");
 		add_arg(&l->text, call->args[i]);
 	}
 	text_cstr(&l->text, ") = ");
 	add_result(&l->text, name, call->result);
-	text_printf(&l->text, " <%" PRIu64 ".%06" PRIu64 ">\n", call->duration / 1000000000,
-		    call->duration % 1000000000 / 1000);
+	text_cstr(&l->text, " <");
+	text_seconds(&l->text, call->duration, 0);
+	text_cstr(&l->text, ">\n");
 }
 
 /* --- tables --- */
 
 #define CALLS(X)                                                                  \
 	X("time_ns", "ENTRY", OUT_TIME, out_u64(call->entry))                     \
-	X("tid", "TID", OUT_U64, task ? out_u64(task->tid) : out_null())          \
-	X("pid", "PID", OUT_U64, task ? out_u64(task->pid) : out_null())          \
-	X("comm", "COMM", OUT_STRING, task ? out_str(task->comm) : out_null())    \
+	X("tid", "TID", OUT_U64, out_tid(task))                                   \
+	X("pid", "PID", OUT_U64, out_pid(task))                                   \
+	X("comm", "COMM", OUT_STRING, out_comm(task))                             \
 	X("name", "CALL", OUT_STRING, out_cstr(call_name(l, call, buffer)))       \
 	X("abi", "ABI", OUT_STRING, out_cstr(call->compat ? "compat" : "native")) \
 	X("args", "ARGUMENTS", OUT_LIST, out_str(text_str(&l->args)))             \
