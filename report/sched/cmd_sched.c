@@ -38,7 +38,7 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 {
 	struct sched_command *c = arg;
 
-	return schedstat_off(&c->stat, off);
+	return c->timeline ? NULL : schedstat_off(&c->stat, off);
 }
 
 static struct ebt_error *on_stop(void *arg, const struct ebt_row *row)
