@@ -117,24 +117,6 @@ class Sources(e2e.TestCase):
                 self.assertEqual(programs, set().union(*(alone[name][0] for name in group)))
                 self.assertEqual(maps, set().union(*(alone[name][1] for name in group)))
 
-    def test_beginnings_of_names(self):
-        """What a source names begins the name of a program or map; one that does not loads nothing."""
-        bpf = [written(os.path.basename(p)[:-6])
-               for p in glob.glob(os.path.join(FOLDER, "bpf", "*.bpf.c"))]
-        names = {"programs": set().union(*(p for p, _ in bpf)),
-                 "maps": set().union(*(m for _, m in bpf))}
-        found = 0
-        for path in glob.glob(os.path.join(FOLDER, "sources", "*.c")):
-            text = read(path)
-            lists = re.findall(r"\.(programs|maps) =\s*\(const char \*const\[\]\){([^}]*)}", text)
-            lists += [("programs", m) for m in re.findall(r"source_load\(context, ([^)]*)\)", text)]
-            for kind, block in lists:
-                for beginning in re.findall(r'"(\w+)"', block):
-                    found += 1
-                    self.assertTrue([n for n in names[kind] if n.startswith(beginning)],
-                                    f"{os.path.basename(path)}: .{kind} has {beginning}")
-        self.assertGreater(found, 50)
-
     def tables_of(self, source):
         """Types of the fields of the source's tables, as the table of events has them."""
         path = os.path.join(FOLDER, "sources", f"{source}.c")
