@@ -55,7 +55,7 @@ struct listing {
 	X("sector", "SECTOR", OUT_U64, out_u64(ebt_block_io_sector(row)))                      \
 	X("bytes", "BYTES", OUT_U64, out_u64(ebt_block_io_bytes(row)))                         \
 	X("queue_ns", "QUEUE", OUT_DURATION,                                                   \
-	  out_u64_if(in_device &&total >= in_device, total - in_device))                       \
+	  out_u64_if(in_device != 0 && total >= in_device, total - in_device))                 \
 	X("device_ns", "IN DEVICE", OUT_DURATION, out_u64_if(in_device, in_device))            \
 	X("duration_ns", "TOTAL", OUT_DURATION, out_u64(total), OUT_DETAIL)                    \
 	X("pid", "PID", OUT_U64, out_u64_if(pid, pid))                                         \

@@ -53,7 +53,7 @@ static double hit_percent(const struct cache_sum *sum)
 	X("lookups", "LOOKUPS", OUT_U64, out_u64_if(known, lookups(sum)), OUT_SORT)   \
 	X("hits", "HITS", OUT_U64, out_u64_if(known, sum->hits))                      \
 	X("hit_percent", "HIT %", OUT_PERCENT,                                        \
-	  known &&lookups(sum) ? out_f64(hit_percent(sum)) : out_null())              \
+	  out_f64_if(lookups(sum) > 0 && known, hit_percent(sum)))                    \
 	X("misses", "MISSES", OUT_U64, out_u64(known ? sum->misses : read))           \
 	X("misses_ahead", "IN TIME", OUT_U64, out_u64_if(known, sum->ahead), 0, 92)   \
 	X("readahead", "READAHEAD", OUT_U64, out_u64_if(known, cache_readahead(sum))) \
