@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/compare.h"
 #include "symbolize/dwarf/units.h"
 

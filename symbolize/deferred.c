@@ -5,7 +5,6 @@
 #include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"

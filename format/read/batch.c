@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/encoding/column.h"
 #include "format/encoding/layout.h"

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <zstd.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
 

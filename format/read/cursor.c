@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "format/base/search.h"
 #include "format/read/reader_impl.h"
 

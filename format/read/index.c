@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
 #include "format/read/batch.h"

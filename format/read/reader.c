@@ -3,11 +3,11 @@
 #include "format/read/reader_impl.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
 #include "format/encoding/layout.h"

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
-#include "format/base/limits.h"
 #include "format/read/index.h"
 
 #define BLOCK ((size_t)1 << 20)

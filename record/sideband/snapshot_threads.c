@@ -6,7 +6,6 @@
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/sideband/snapshot_state.h"
-#include "record/sideband/tasks.h"
 
 /* For the memory of processes, 15 us each, at the end. */
 #define MEMORY_NS 500000000u

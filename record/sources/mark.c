@@ -16,7 +16,6 @@
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
 #include "record/base/rows.h"
-#include "record/bpf/mark.h"
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
 #include "record/probes/attach.h"

@@ -2,7 +2,6 @@
 /* Last names of tasks and processes; see names.h. */
 #include "report/base/names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

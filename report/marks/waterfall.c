@@ -9,7 +9,6 @@
 #include "report/base/text.h"
 #include "report/marks/arrange.h"
 #include "report/marks/views.h"
-#include "format/base/array.h"
 
 #define DEFAULT_WIDTH 100
 #define MAX_OPEN      32 /* spans around a mark that are counted */

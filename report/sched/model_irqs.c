@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/array.h"
-
 #define MAX_LINE_NAMES 8 /* of handlers that share a line */
 
 static struct ebt_error *stat_of(struct irq_model *m, uint32_t cpu, uint32_t kind, uint32_t number,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "report/sched/cut.h"
 
 /* CPU numbers above this are no CPUs: the kernel's own limit is 8192. */

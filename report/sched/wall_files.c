@@ -18,7 +18,6 @@
 #include "report/out/out.h"
 #include "report/stacks/out_stacks.h"
 #include "report/stacks/out_svg.h"
-#include "format/base/array.h"
 
 #define MAX_COMM   64
 #define TOP_STACKS 10

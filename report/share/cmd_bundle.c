@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "format/base/array.h"
-#include "format/base/cleanup.h"
 #include "format/edit/copy.h"
 #include "format/schema/wire.h"
 #include "report/cli/command.h"

@@ -2,8 +2,6 @@
 /* When rows of a table were lost; see losses.h. */
 #include "report/trace/losses.h"
 
-#include <stdbool.h>
-
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/search.h"

@@ -7,7 +7,6 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
-#include "format/base/array.h"
 
 struct program {
 	char *name; /* NULL: not known */

@@ -7,7 +7,6 @@
 
 #include "format/base/array.h"
 #include "format/encoding/layout.h"
-#include "report/base/text.h"
 #include "report/trace/private.h"
 #include "symbolize/symbolize.h"
 

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
 #include "format/encoding/crc32c.h"
 #include "symbolize/files/cache.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/array.h"
 #include "symbolize/dwarf/info.h"
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "unwind/image.h"

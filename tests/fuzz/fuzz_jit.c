@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/error.h"
 #include "symbolize/runtimes/jit_files.h"
 #include "tests/fuzz/fuzz.h"
 

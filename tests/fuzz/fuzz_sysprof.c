@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "format/base/error.h"
 #include "record/base/clocks.h"
 #include "record/sources/sysprof_control.h"
 #include "record/sources/sysprof_rows.h"

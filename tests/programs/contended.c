@@ -8,7 +8,6 @@
  *	contended mutex|robust|pi|rwlock|cond|shared ROUNDS HOLD_US
  *	contended mmap ROUNDS		threads map and unmap memory in one address space
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

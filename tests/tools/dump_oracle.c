@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "format/base/cleanup.h"
 #include "format/base/limits.h"
 #include "format/schema/wire.h"
 #include "symbolize/spaces/addrspace.h"

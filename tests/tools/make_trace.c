@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "format/base/cleanup.h"
 #include "format/write/writer.h"
 
 #define START	UINT64_C(1000000000000)

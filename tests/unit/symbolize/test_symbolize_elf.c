@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "symbolize/base/demangle.h"
-#include "symbolize/elf/symtab.h"
 #include "symbolize/files/module.h"
 #include "tests/tools/make_trace.h"
 #include "tests/tools/symtools.h"

@@ -17,7 +17,6 @@
 
 #include "symbolize/base/demangle.h"
 #include "symbolize/elf/elffile.h"
-#include "symbolize/elf/symtab.h"
 #include "symbolize/files/module.h"
 #include "tests/tools/make_trace.h"
 #include "tests/tools/next_random.h"

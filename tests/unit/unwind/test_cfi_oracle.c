@@ -10,7 +10,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <gelf.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,6 @@
  * A property: random rows of every table, by several threads, are read back as they were. Rows
  * are compared by hashes of all that they say, as a set: their order is checked apart.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,7 +16,6 @@
 
 #include <cmocka.h>
 
-#include "format/base/cleanup.h"
 #include "format/read/reader.h"
 #include "format/write/writer.h"
 

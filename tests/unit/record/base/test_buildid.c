@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

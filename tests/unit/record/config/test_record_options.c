@@ -14,7 +14,6 @@
 #include "record/config/options.h"
 #include "record/config/source.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #define MAX_ARGS 16

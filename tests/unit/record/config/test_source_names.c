@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 
 #include "record/base/kernel.h"
 #include "record/config/skeleton.h"

@@ -9,11 +9,9 @@
 
 #include <cmocka.h>
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "include/ebmark.h"

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "tests/tools/report_run.h"
 
