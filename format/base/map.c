@@ -120,12 +120,11 @@ struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *
 	struct ebt_error *err;
 	char *items;
 
-	err = ebt_array_grow(array, *n, capacity, size, false);
+	err = ebt_array_grow(array, *n, capacity, size, false)
+		      ?: ebt_map_insert(map, key, (uint32_t)*n);
 	if (err)
 		return err;
-	err = ebt_map_add(map, key, (uint32_t)*n, ret);
-	if (err || *ret < *n)
-		return err;
+	*ret = (uint32_t)*n;
 	memcpy(&items, array, sizeof(items));
 	memset(items + size * (*n)++, 0, size);
 	return NULL;

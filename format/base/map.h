@@ -44,15 +44,6 @@ void ebt_map_clear(struct ebt_map *map);
 /* The value of this key, which gets `next` (below EBT_MAP_NONE) where it is not there yet. */
 struct ebt_error *ebt_map_add(struct ebt_map *map, uint64_t key, uint32_t next, uint32_t *ret);
 
-/*
- * The index of the element that an array (its address) has for this key. Where the key is new, the
- * array, whose size is *n, gets an element more, which is all zero.
- */
-#define ebt_map_element(map, key, array, n, capacity, ret) \
-	ebt_map_grow_element((map), (key), (array), sizeof(**(array)), (n), (capacity), (ret))
-struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *array, size_t size,
-				       size_t *n, size_t *capacity, uint32_t *ret);
-
 /* The seeds of this process; set before main(). */
 extern uint64_t ebt_map_seeds[2];
 
@@ -122,6 +113,26 @@ static inline bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_
 	*ret = value;
 	return true;
 }
+
+struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *array, size_t size,
+				       size_t *n, size_t *capacity, uint32_t *ret);
+
+/* What is there already is the common case, and wants no call. */
+static inline struct ebt_error *ebt_map_get_element(struct ebt_map *map, uint64_t key, void *array,
+						    size_t size, size_t *n, size_t *capacity,
+						    uint32_t *ret)
+{
+	return ebt_map_find(map, key, ret)
+		       ? NULL
+		       : ebt_map_grow_element(map, key, array, size, n, capacity, ret);
+}
+
+/*
+ * The index of the element that an array (its address) has for this key. Where the key is new, the
+ * array, whose size is *n, gets an element more, which is all zero.
+ */
+#define ebt_map_element(map, key, array, n, capacity, ret) \
+	ebt_map_get_element((map), (key), (array), sizeof(**(array)), (n), (capacity), (ret))
 
 /* Adds a value (below EBT_MAP_NONE) to those that this key may have. */
 struct ebt_error *ebt_map_insert(struct ebt_map *map, uint64_t key, uint32_t value);

@@ -209,7 +209,9 @@ static void note_memorable(struct group_set *set)
 			set->memo_own = level->key - GROUP_OWN;
 			n++;
 		}
-		set->memorable &= n < 2 && level->kind != LEVEL_FILE && level->kind != LEVEL_NODE;
+		if (level->kind == LEVEL_NODE)
+			set->memo_node = UINT32_MAX;
+		set->memorable &= n < 2 && level->kind != LEVEL_FILE;
 	}
 }
 
@@ -413,8 +415,9 @@ static struct ebt_error *reach(struct grouping *g, struct group_set *set, uint32
 	return err;
 }
 
-static struct ebt_error *find_slowly(struct grouping *g, struct group_set *set,
-				     const struct group_row *row, uint32_t *ret)
+/* Apart, so that group_set_find() needs no registers of it. */
+static __attribute__((noinline)) struct ebt_error *
+find_slowly(struct grouping *g, struct group_set *set, const struct group_row *row, uint32_t *ret)
 {
 	uint32_t group = 0, value;
 	struct ebt_error *err;
@@ -441,16 +444,18 @@ struct ebt_error *group_set_find(struct grouping *g, struct group_set *set,
 				 const struct group_row *row, uint32_t *ret)
 {
 	uint64_t own = row->own[set->memo_own];
-	struct group_memo *memo = &set->memos[((uintptr_t)row->task / 64 ^ own) % GROUP_MEMOS];
+	uint32_t node = row->node & set->memo_node;
+	uintptr_t place = (uintptr_t)row->task / 64 ^ own ^ node;
+	struct group_memo *memo = &set->memos[place % GROUP_MEMOS];
 	struct ebt_error *err;
 
-	if (memo->used && memo->task == row->task && memo->own == own) {
+	if (memo->used && memo->task == row->task && memo->own == own && memo->node == node) {
 		*ret = memo->group;
 		return NULL;
 	}
 	err = find_slowly(g, set, row, ret);
 	if (!err && set->memorable)
-		*memo = (struct group_memo){ row->task, own, *ret, true };
+		*memo = (struct group_memo){ row->task, own, node, *ret, true };
 	return err;
 }
 

@@ -45,7 +45,7 @@ struct key_level {
 struct group_memo {
 	const struct ebt_task *task;
 	uint64_t own;
-	uint32_t group;
+	uint32_t node, group;
 	bool used;
 };
 #define GROUP_MEMOS 256u /* a power of two */
@@ -53,8 +53,9 @@ struct group_memo {
 /* Groups by some keys, with figures. */
 struct group_set {
 	struct group_memo memos[GROUP_MEMOS];
-	bool memorable; /* the keys are about the task and at most one own key: */
+	bool memorable; /* the keys are about the task, the stack and at most one own key: */
 	size_t memo_own;
+	uint32_t memo_node; /* bits of the stack's node that tell groups apart: all or none */
 	struct key_level levels[GROUP_MAX_KEYS];
 	size_t n_levels;
 	unsigned int keys; /* of the levels: 1 << each */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "report/group/group.h"
@@ -36,6 +37,8 @@ struct offcpu_kept {
 	const struct names *names;
 	struct grouping *g;
 	struct offcpu_wakers wakers;
+	bool *ran; /* by task: its group knows that it ran */
+	size_t n_ran;
 	struct text waker; /* of the row that is written */
 };
 
@@ -52,8 +55,14 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	struct offcpu_kept *k = arg;
 	struct offcpu_figures *figures;
 	struct ebt_error *err;
-	uint32_t group;
+	uint32_t id = run->task->id, group;
 
+	if (id < k->n_ran && k->ran[id])
+		return NULL;
+	err = ebt_array_reserve_zeroed(&k->ran, id, &k->n_ran);
+	if (err)
+		return err;
+	k->ran[id] = true;
 	if (!is_of_tasks(k->g))
 		return NULL;
 	err = grouping_find(k->g, &row, &group);
@@ -274,13 +283,21 @@ static void choose_state(const struct options *o, struct offcpu_options *ret)
 	}
 }
 
+static void forget_window(struct offcpu_kept *kept)
+{
+	offcpu_wakers_deinit(&kept->wakers);
+	free(kept->ran);
+	kept->ran = NULL;
+	kept->n_ran = 0;
+}
+
 static void kept_destroy(struct trace_state *state)
 {
 	struct offcpu_kept *kept = (struct offcpu_kept *)state;
 
 	offcpu_destroy(kept->offcpu);
 	calltree_destroy(kept->tree);
-	offcpu_wakers_deinit(&kept->wakers);
+	forget_window(kept);
 	text_deinit(&kept->waker);
 	free(kept);
 }
@@ -297,7 +314,7 @@ static struct ebt_error *get_kept(struct report *report, struct offcpu_kept **re
 		trace_keep(report->trace, &kept->state);
 	}
 	kept->trace = report->trace;
-	offcpu_wakers_deinit(&kept->wakers);
+	forget_window(kept);
 	*ret = kept;
 	return trace_names(report->trace, &kept->names);
 }

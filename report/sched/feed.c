@@ -22,6 +22,7 @@ struct feeding {
 	struct sched_handler handler;
 	struct ebt_row row; /* the next one, where it has a batch */
 	bool switches;
+	bool unfiltered; /* by task or CPU */
 };
 
 static void release(struct feeding *feeding)
@@ -51,7 +52,7 @@ static bool passes(const struct feeding *feeding, const struct ebt_task *task, u
 {
 	const struct sched_feed *feed = feeding->feed;
 
-	return (feed->all || sched_feed_wanted(feeding->trace, task, cpu)) &&
+	return (feeding->unfiltered || sched_feed_wanted(feeding->trace, task, cpu)) &&
 	       (!feed->wanted || feed->wanted(feed->arg, task));
 }
 
@@ -226,6 +227,8 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	}
 	feeding->trace = trace;
 	feeding->feed = feed;
+	feeding->unfiltered =
+		feed->all || !(trace_has_task_filter(trace) || trace_has_cpu_filter(trace));
 	if (!err)
 		err = feed_rows(trace, feeding);
 	if (!err && trace_has_more(trace))
