@@ -57,8 +57,11 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 	struct cut_pieces pieces = { .uncut = true };
 	struct ebt_error *err;
 
-	if (run->flags & SCHED_CUT_START && !is_known(&cut->losses, run->whole_start, run->start))
+	if (run->whole_start < run->start &&
+	    !is_known(&cut->losses, run->whole_start, run->start)) {
 		run->flags &= ~(unsigned int)SCHED_CUT_START;
+		run->whole_start = run->start;
+	}
 	if (cut->losses.n)
 		pieces = cut_interval(&cut->losses, run->start, run->end);
 	if (pieces.doubtful)
@@ -79,6 +82,7 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 			return err;
 	}
 	run->start = pieces.behind;
+	run->whole_start = run->start;
 	run->flags |= SCHED_OPEN_START;
 	run->flags &= ~(unsigned int)SCHED_CUT_START;
 	return give_run(cut, run);
@@ -92,10 +96,13 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 	/* The task went off the CPU at the bound itself: the interval is empty. */
 	if (off->start == off->end && sched_is_open(off->flags))
 		return NULL;
-	if (off->flags & SCHED_CUT_START && !is_known(&cut->losses, off->whole_start, off->start)) {
+	if (off->whole_start < off->start &&
+	    !is_known(&cut->losses, off->whole_start, off->start)) {
 		off->flags &= ~(unsigned int)SCHED_CUT_START;
 		if (off->whole_runnable < off->start)
 			off->woken = false; /* when, is not known */
+		off->whole_start = off->start;
+		off->whole_runnable = off->runnable;
 	}
 	if (cut->losses.n)
 		pieces = cut_interval(&cut->losses, off->start, off->end);
@@ -123,6 +130,7 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 		return NULL;
 	/* It may have run in between, so why it is off now is not known. */
 	off->start = pieces.behind;
+	off->whole_start = off->start;
 	off->flags |= SCHED_OPEN_START;
 	off->flags &= ~(unsigned int)SCHED_CUT_START;
 	off->why = SCHED_UNKNOWN;

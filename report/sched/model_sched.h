@@ -67,7 +67,7 @@ struct sched_run {
 	const struct ebt_task *task;
 	const struct ebt_row *row; /* the sched_switch that ended it; NULL: not ended by one */
 	uint64_t start, end;
-	uint64_t whole_start; /* with SCHED_CUT_START: where it began, in another window */
+	uint64_t whole_start; /* as start, in windows before this one too */
 	uint32_t cpu;
 	unsigned int flags;
 	bool voluntary;	    /* as the kernel counts: it stopped because it had to wait */
@@ -79,7 +79,7 @@ struct sched_off {
 	const struct ebt_task *task;
 	uint64_t start, end;
 	uint64_t runnable; /* since when it only waited for a CPU; 0: not known or not yet */
-	uint64_t whole_start, whole_runnable; /* with SCHED_CUT_START: likewise, elsewhere */
+	uint64_t whole_start, whole_runnable; /* likewise */
 	const struct ebt_task *waker;	      /* NULL: an interrupt, or not known */
 	bool woken;			      /* a waking was seen; false: waker says nothing */
 	uint32_t cpu;			      /* where it ran next; UINT32_MAX: not yet */

@@ -76,7 +76,7 @@ static void correct_charge(struct schedstat_task *task, const struct sched_run *
 struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run)
 {
 	uint64_t ns = run->end - run->start;
-	uint64_t whole = run->flags & SCHED_CUT_START ? run->end - run->whole_start : ns;
+	uint64_t whole = run->end - run->whole_start;
 	struct schedstat_task *task;
 	struct schedstat_cpu *cpu;
 	struct ebt_error *err;
@@ -88,7 +88,7 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 	/* Else schedstat_charge() has counted it. */
 	if (!run->row || !charged(run->row))
 		task->run_ns += ns;
-	else if (run->flags & SCHED_CUT_START)
+	else
 		correct_charge(task, run);
 	if (cpu)
 		cpu->busy_ns += ns;
@@ -122,8 +122,7 @@ struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *
 	if (!off->runnable || off->flags & SCHED_OPEN_END ||
 	    (!sched_is_complete(off->flags) && !off->woken))
 		return NULL;
-	if (off->flags & SCHED_CUT_START)
-		wait = off->end - off->whole_runnable;
+	wait = off->end - off->whole_runnable;
 	if (wait >= task->latency.max) {
 		task->max_latency_at = off->end;
 		task->max_doubtful = off->flags & SCHED_DOUBTFUL;

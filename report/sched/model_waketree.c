@@ -157,7 +157,7 @@ static uint32_t find_above(const struct waketree *tree, uint32_t node, const str
 
 static void count(struct waketree_node *node, const struct sched_off *off, bool soft)
 {
-	const uint64_t since = off->flags & SCHED_CUT_START ? off->whole_runnable : off->runnable;
+	const uint64_t since = off->whole_runnable;
 	const uint64_t wait = off->end > since ? off->end - since : 0;
 
 	node->count++;

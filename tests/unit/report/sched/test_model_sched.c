@@ -446,9 +446,12 @@ static void test_charged(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		struct ebt_row row = switch_row(&batch, tasks, i);
-		struct sched_run run = {
-			.task = &task, .row = &row, .start = 100, .end = 150, .cpu = 1
-		};
+		struct sched_run run = { .task = &task,
+					 .row = &row,
+					 .start = 100,
+					 .whole_start = 100,
+					 .end = 150,
+					 .cpu = 1 };
 
 		assert_no_error(schedstat_charge(&stat, &row, 0));
 		assert_no_error(schedstat_run(&stat, &run));
@@ -468,12 +471,18 @@ static void test_figures(void **state)
 	struct ebt_batch batch = { 0 };
 	const struct ebt_row row = switch_row(&batch, tasks, 0);
 	struct schedstat stat = { 0 };
-	struct sched_run run = {
-		.task = &task, .row = &row, .start = 100, .end = 150, .cpu = 1, .voluntary = true
-	};
+	struct sched_run run = { .task = &task,
+				 .row = &row,
+				 .start = 100,
+				 .whole_start = 100,
+				 .end = 150,
+				 .cpu = 1,
+				 .voluntary = true };
 	struct sched_off off = { .task = &task,
 				 .start = 150,
 				 .runnable = 180,
+				 .whole_start = 150,
+				 .whole_runnable = 180,
 				 .end = 200,
 				 .woken = true,
 				 .why = SCHED_SLEEP };
@@ -481,15 +490,20 @@ static void test_figures(void **state)
 	(void)state;
 	assert_no_error(schedstat_run(&stat, &run));
 	assert_no_error(schedstat_off(&stat, &off));
-	off = (struct sched_off){
-		.task = &task, .start = 300, .runnable = 300, .end = 370, .why = SCHED_RUNNABLE
-	};
+	off = (struct sched_off){ .task = &task,
+				  .start = 300,
+				  .runnable = 300,
+				  .whole_start = 300,
+				  .whole_runnable = 300,
+				  .end = 370,
+				  .why = SCHED_RUNNABLE };
 	assert_no_error(schedstat_off(&stat, &off));
 	off.flags = SCHED_OPEN_END;
 	assert_no_error(schedstat_off(&stat, &off));
 	run.flags = SCHED_OPEN_START;
 	run.voluntary = false;
 	run.start = 0;
+	run.whole_start = 0;
 	assert_no_error(schedstat_run(&stat, &run));
 	assert_no_error(schedstat_switch(&stat, 1));
 	assert_no_error(schedstat_switch(&stat, UINT64_MAX));

@@ -218,13 +218,64 @@ static void test_life(void **state)
 	made_trace_remove(&t);
 }
 
+static void add_thread(struct made_trace *t, uint64_t time, uint32_t task, uint64_t cpu,
+		       bool on_cpu)
+{
+	struct ebt_wire_thread *row = ebt_record_begin(&t->record, EBT_T_thread, time);
+
+	row->task = task;
+	row->cpu = (uint32_t)cpu;
+	row->on_cpu = on_cpu;
+	row->state = on_cpu ? 0 : 1;
+	made_trace_add(t);
+}
+
+/* What goes on since before the first row: a wait belongs to the part in which it ends, with all of
+ * its length, and what is charged for a run to the parts in which it ran. */
+static void test_since_the_start(void **state)
+{
+	struct ebt_wire_sched_waking *waking;
+	struct ebt_wire_sched_switch *row;
+	struct made_trace t;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_thread(&t, 1000, 10, 1, false);
+	add_thread(&t, 1000, 20, 0, true);
+	made_trace_syscall(&t, 1000, 20, 0, READ, 0, 0);
+	waking = ebt_record_begin(&t.record, EBT_T_sched_waking, 1900);
+	waking->waker = 20;
+	waking->wakee = 10;
+	made_trace_add(&t);
+	row = ebt_record_begin(&t.record, EBT_T_sched_switch, 2500);
+	row->prev = 20;
+	row->next = 10;
+	row->prev_state = 1;
+	row->prev_run = 1500;
+	made_trace_add(&t);
+	add_switch(&t, 3000, 10, 0);
+	made_trace_finish(&t);
+	expect(REPORT_OK(t.path, "sched", "--csv", "--columns", "tid,run_ns,latency_max_ns"),
+	       "tid,run_ns,latency_max_ns\r\n"
+	       "20,1500,\r\n"
+	       "10,500,600\r\n");
+	expect(REPORT_OK(t.path, "sched", "--csv", "--columns", "tid,run_ns,latency_max_ns",
+			 "--interval", "1us"),
+	       "from_ns,to_ns,tid,run_ns,latency_max_ns\r\n"
+	       "1000,2000,20,1000,\r\n"
+	       "1000,2000,10,0,\r\n"
+	       "2000,3000,10,500,600\r\n"
+	       "2000,3000,20,500,\r\n");
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv),	cmocka_unit_test(test_json),
 		cmocka_unit_test(test_text),	cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_life),	cmocka_unit_test(test_since_the_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
