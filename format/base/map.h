@@ -114,6 +114,7 @@ static inline bool ebt_map_find(const struct ebt_map *map, uint64_t key, uint32_
 	return true;
 }
 
+/* For ebt_map_element(), where the key is new. */
 struct ebt_error *ebt_map_grow_element(struct ebt_map *map, uint64_t key, void *array, size_t size,
 				       size_t *n, size_t *capacity, uint32_t *ret);
 

@@ -60,8 +60,7 @@ static inline void ebt_unlockp(pthread_mutex_t **lock)
 	pthread_mutex_unlock(*lock);
 }
 
-/* A lock until the end of the block. unused: clang before 15 does not count the cleanup as a use.
- */
+/* A lock until the end of the block. Clang 14 does not count the cleanup as a use. */
 #define _cleanup_unlock_ _cleanup_(ebt_unlockp) __attribute__((unused))
 
 struct ebt_error *ebt_stream_create(struct ebt_writer *writer, uint16_t id,

@@ -119,6 +119,7 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 		first.cpu = UINT32_MAX;
 		if (first.runnable >= first.end) {
 			first.runnable = 0;
+			first.whole_runnable = 0;
 			first.woken = false;
 			first.waker = NULL;
 		}
@@ -136,6 +137,7 @@ struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 	off->why = SCHED_UNKNOWN;
 	if (off->runnable < off->start) {
 		off->runnable = 0;
+		off->whole_runnable = 0;
 		off->woken = false;
 		off->waker = NULL;
 	}

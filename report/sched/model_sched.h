@@ -67,7 +67,7 @@ struct sched_run {
 	const struct ebt_task *task;
 	const struct ebt_row *row; /* the sched_switch that ended it; NULL: not ended by one */
 	uint64_t start, end;
-	uint64_t whole_start; /* as start, in windows before this one too */
+	uint64_t whole_start; /* where it began, maybe in a window before this one */
 	uint32_t cpu;
 	unsigned int flags;
 	bool voluntary;	    /* as the kernel counts: it stopped because it had to wait */

@@ -117,8 +117,7 @@ static void add_kernel_stack(struct made_trace *t, size_t place, uint64_t addres
 	made_trace_add(t);
 }
 
-/* The first stack of the switches and the first one of the samples: each table is read by itself.
- */
+/* Each table is read by itself: the first stack of the samples is not that of the switches. */
 static void test_two_tables(void **state)
 {
 	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "one" }, { 0 } };
