@@ -62,6 +62,26 @@ static __always_inline __u32 ebrec_level(void)
 	return count & 0x00f00000 ? 3 : count & 0x000f0000 ? 2 : count & 0x00000100 ? 1 : 0;
 }
 
+/* MAX_RT_PRIO: real-time and deadline tasks are below, also those that inherited it. */
+#define EBREC_FIRST_FAIR_PRIO 100
+#define EBREC_POLICY_EXT      7
+
+/*
+ * What the kernel charges a task with for its last run, as it leaves the CPU or after that. It has
+ * done so just before the tracepoint; only the fair class remembers what the sum was when the run
+ * began. Nothing, where the scheduler's clock stands still between its ticks, is 1 ns here: 0 is
+ * what is not known.
+ */
+static __always_inline __u64 ebrec_charged(const struct task_struct *task)
+{
+	__u64 ns;
+
+	if (!task->pid || task->prio < EBREC_FIRST_FAIR_PRIO || task->policy == EBREC_POLICY_EXT)
+		return 0;
+	ns = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+	return ns ? ns : 1;
+}
+
 struct ebrec_switch {
 	const struct task_struct *prev, *next;
 	__u32 prev_state;

@@ -145,7 +145,9 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
-struct rq;
+struct rq {
+	__u64 clock;
+};
 
 struct cfs_rq {
 	struct rq *rq;
@@ -155,6 +157,12 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* of the CPU, and of the task's group */
 	__u64 sum_exec_runtime;
 	__u64 prev_sum_exec_runtime; /* when it was put on the CPU; fair class only */
+};
+
+/* Where the kernel counts delays: when the task got a CPU last, and since when it waits for one. Of
+ * the scheduler's clock. */
+struct sched_info {
+	unsigned long long last_arrival, last_queued;
 };
 
 /* Both exist only where the kernel is built to count. */
@@ -235,6 +243,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	char comm[16];
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct task_struct *real_parent, *group_leader;
 	struct mm_struct *mm;
 	struct signal_struct *signal;

@@ -60,25 +60,6 @@ static __always_inline __u32 append_stacks(void *ctx, const struct task_struct *
 	return klen + user.stack + user.dump;
 }
 
-/* MAX_RT_PRIO: real-time and deadline tasks are below, also those that inherited it. */
-#define FIRST_FAIR_PRIO 100
-#define POLICY_EXT	7
-
-/*
- * What the kernel charges prev with for the run that ends. It has done so just before the
- * tracepoint; only the fair class remembers what the sum was when the run began. Nothing, where the
- * scheduler's clock stands still between its ticks, is 1 ns here: 0 is what is not known.
- */
-static __always_inline __u64 charged(const struct task_struct *prev)
-{
-	__u64 ns;
-
-	if (!prev->pid || prev->prio < FIRST_FAIR_PRIO || prev->policy == POLICY_EXT)
-		return 0;
-	ns = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
-	return ns ? ns : 1;
-}
-
 static __always_inline void fill_switch(struct ebt_wire_sched_switch *row,
 					const struct ebrec_switch *s, __u32 cpu)
 {
@@ -88,7 +69,7 @@ static __always_inline void fill_switch(struct ebt_wire_sched_switch *row,
 	row->prev_state = s->prev_state;
 	row->preempt = s->preempt;
 	row->unused = 0;
-	row->prev_run = charged(s->prev);
+	row->prev_run = ebrec_charged(s->prev);
 }
 
 static __always_inline void emit_switch(const struct ebrec_switch *s, __u64 now, __u32 cpu)

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include "record/bpf/shared.h"
+#include "record/bpf/thread_stack.h"
 #include "record/ebrec.skel.h"
 
 /* Maps are made if a program that is loaded needs them: whoever configures it says so. */

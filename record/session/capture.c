@@ -58,14 +58,16 @@ static bool has_stacks(const struct ebrec_source *source)
 	return false;
 }
 
-/* Unwind tables of all that runs are for sources whose rows have stacks. */
+/* Unwind tables of all that runs are for sources whose rows have stacks, and for the stacks of a
+ * target that runs already (thread_stacks.h). */
 static bool needs_tables(const struct capture *c)
 {
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		if (is_on(c, i) && has_stacks(ebrec_sources[i]))
-			return c->context.options->call_graph >= CALL_GRAPH_TABLE;
-	}
-	return false;
+	const enum target_kind target = c->context.options->target;
+	bool needed = target == TARGET_PIDS || target == TARGET_CGROUP;
+
+	for (size_t i = 0; i < ebrec_n_sources && !needed; i++)
+		needed = is_on(c, i) && has_stacks(ebrec_sources[i]);
+	return needed && c->context.options->call_graph >= CALL_GRAPH_TABLE;
 }
 
 static struct ebt_error *configure(struct capture *c, uint64_t cgroup_id)

@@ -177,21 +177,8 @@ static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_t
 {
 	const struct memory *m = arg;
 	const struct unwinder *u = m->deferred->unwinder;
-	const struct ebrec_unwind_mapping *mapping = unwind_model_find(&u->past, m->pid, pc);
 
-	if (!mapping)
-		return UNWIND_CODE_NONE;
-	switch (mapping->table) {
-	case UNWIND_TABLE_LATER:
-	case UNWIND_TABLE_FULL:
-		return UNWIND_CODE_LATER;
-	case UNWIND_TABLE_NONE:
-	case UNWIND_TABLE_ANON:
-		return UNWIND_CODE_UNTOLD;
-	}
-	*ret = unwind_tables_get(u->tables, mapping->table);
-	*ret_bias = mapping->bias;
-	return *ret ? UNWIND_CODE_TABLE : UNWIND_CODE_LATER;
+	return unwinder_code(u, unwind_model_find(&u->past, m->pid, pc), ret, ret_bias);
 }
 
 /* A dump that has been checked. */

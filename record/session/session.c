@@ -27,6 +27,7 @@
 #include "record/session/consumer.h"
 #include "record/session/output.h"
 #include "record/session/target.h"
+#include "record/session/thread_stacks.h"
 #include "record/session/workers.h"
 #include "record/sideband/modules.h"
 #include "record/sideband/objects.h"
@@ -273,6 +274,7 @@ static struct ebt_error *list_all(struct session *s)
 	       target_follow(s->target, s->capture) ?:
 	       snapshot_tasks(s->snapshot) ?:
 	       publish(s) ?:
+	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_begin) ?:
 	       snapshot_host(s->snapshot) ?:
 	       modules_create(&modules_of_proc, &s->context, &s->modules) ?:
 	       expect(s) ?:
@@ -550,6 +552,9 @@ static struct ebt_error *first_error(struct ebt_error *first, struct ebt_error *
 static struct ebt_error *write_last(struct session *s, uint64_t end)
 {
 	return snapshot_end(s->snapshot) ?:
+	       sideband_read(s->sideband) ?:
+	       publish(s) ?:
+	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_end) ?:
 	       workers_run(s->workers, s->stream, SOURCE_END) ?:
 	       tee_end(s->tee, s->stream, end) ?:
 	       clocks_emit(s->stream);

@@ -217,6 +217,12 @@ struct ebt_error *unwind_spaces_publish(struct unwind_spaces *s, uint64_t now_ns
 	return NULL;
 }
 
+const struct ebrec_unwind_mapping *unwind_spaces_find(const struct unwind_spaces *s, uint32_t pid,
+						      uint64_t address)
+{
+	return unwind_model_find(&s->now, pid, address);
+}
+
 /* --- what was not told --- */
 
 void unwind_spaces_doubt(struct unwind_spaces *s)

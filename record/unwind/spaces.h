@@ -59,6 +59,10 @@ void unwind_spaces_doubt(struct unwind_spaces *spaces);
  * to be looked at. Returns how many. */
 size_t unwind_spaces_doubtful(struct unwind_spaces *spaces, uint32_t *pids, size_t max);
 
+/* What the process has at the address, as far as it has been published; or NULL. */
+const struct ebrec_unwind_mapping *unwind_spaces_find(const struct unwind_spaces *spaces,
+						      uint32_t pid, uint64_t address);
+
 struct ebt_error *unwind_spaces_publish(struct unwind_spaces *spaces, uint64_t now_ns);
 
 /* How often mappings had no room, be it those of one process or all of them, so far. */

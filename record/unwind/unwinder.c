@@ -161,6 +161,24 @@ void unwinder_expect_end(struct unwinder *u)
 	unwind_tables_wait(u->tables);
 }
 
+enum unwind_code unwinder_code(const struct unwinder *u, const struct ebrec_unwind_mapping *mapping,
+			       const struct unwind_table **ret, uint64_t *ret_bias)
+{
+	if (!mapping)
+		return UNWIND_CODE_NONE;
+	switch (mapping->table) {
+	case UNWIND_TABLE_LATER:
+	case UNWIND_TABLE_FULL:
+		return UNWIND_CODE_LATER;
+	case UNWIND_TABLE_NONE:
+	case UNWIND_TABLE_ANON:
+		return UNWIND_CODE_UNTOLD;
+	}
+	*ret = unwind_tables_get(u->tables, mapping->table);
+	*ret_bias = mapping->bias;
+	return *ret ? UNWIND_CODE_TABLE : UNWIND_CODE_LATER;
+}
+
 struct ebt_error *unwinder_work(struct unwinder *u, uint64_t now_ns)
 {
 	unwind_tables_work(u->tables, now_ns, unwind_files_open);

@@ -17,6 +17,7 @@
 #include "record/unwind/model.h"
 #include "record/unwind/spaces.h"
 #include "record/unwind/tables.h"
+#include "unwind/step.h"
 
 struct unwinder {
 	const struct ebrec_bpf *skel;
@@ -47,6 +48,12 @@ DEFINE_CLEANUP(struct unwinder *, unwinder_destroy);
 /* Makes the tables of a file that is going to be run or loaded; after the last, waits for them. */
 void unwinder_expect(struct unwinder *unwinder, int fd, const char *path);
 void unwinder_expect_end(struct unwinder *unwinder);
+
+/* What is mapped at an address, for walks outside the kernel; mapping NULL: nothing that is known.
+ * *ret: see unwind_tables_get(). */
+enum unwind_code unwinder_code(const struct unwinder *unwinder,
+			       const struct ebrec_unwind_mapping *mapping,
+			       const struct unwind_table **ret, uint64_t *ret_bias);
 
 /* To be called often: publishes what happened, and keeps the tables that are in use. */
 struct ebt_error *unwinder_work(struct unwinder *unwinder, uint64_t now_ns);

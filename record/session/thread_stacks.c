@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looks at threads until none has run between two looks; see thread_stacks.h. */
+#include "record/session/thread_stacks.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "format/base/compare.h"
+#include "format/base/search.h"
+#include "record/base/clocks.h"
+#include "record/bpf/thread_stack.h"
+#include "record/config/skeleton.h"
+#include "record/session/capture.h"
+
+/* After the first look. Most threads sleep, and the second one finds them where they were. */
+#define MAX_LOOKS 4
+
+/* Walks of one call take no longer. */
+#define WALK_NS UINT64_C(500000000)
+
+/* Read at a time: most stacks are not larger. */
+#define PAGE  4096u
+#define PAGES 4
+
+/* One thread at one look. Its addresses are in the look's array, first the kernel's. */
+struct seen {
+	struct ebrec_thread_stack row;
+	size_t first;
+	uint32_t n_user, attrs; /* of the user stack */
+	enum ebt_thread_stack_user user;
+	bool walked, told;
+};
+
+struct look {
+	struct seen *threads; /* by tid */
+	size_t n, capacity;
+	uint64_t *addresses;
+	size_t n_addresses, addresses_capacity;
+};
+
+struct taking {
+	struct capture *capture;
+	struct ebt_stream *stream;
+	enum ebt_thread_stack_moment moment;
+	struct bpf_link *link;
+	struct ebt_record record;
+	uint64_t deadline;
+	bool stacks;	     /* else states alone */
+	bool user;	     /* user stacks too */
+	uint64_t ahead;	     /* CLOCK_MONOTONIC is ahead of the scheduler's by this */
+	bool ahead_is_known; /* and by no less */
+};
+
+static void look_deinit(struct look *look)
+{
+	free(look->threads);
+	free(look->addresses);
+	*look = (struct look){ 0 };
+}
+
+/* --- what the kernel says --- */
+
+static struct ebt_error *add_addresses(struct look *look, const void *addresses, size_t n)
+{
+	struct ebt_error *err;
+
+	if (!n)
+		return NULL;
+	err = ebt_array_reserve(&look->addresses, look->n_addresses + n - 1,
+				&look->addresses_capacity);
+	if (err)
+		return err;
+	memcpy(look->addresses + look->n_addresses, addresses, n * sizeof(*look->addresses));
+	look->n_addresses += n;
+	return NULL;
+}
+
+/* The scheduler's clock is read a little before the other one, or a tick. */
+static void learn_clock(struct taking *t, const struct ebrec_thread_stack *row)
+{
+	if (!row->clock)
+		return;
+	if (!t->ahead_is_known || (int64_t)(row->time - row->clock - t->ahead) < 0)
+		t->ahead = row->time - row->clock;
+	t->ahead_is_known = true;
+}
+
+/* Takes whole records from the beginning of what was read. *ret: their bytes. */
+static struct ebt_error *take_records(struct taking *t, struct look *look, const char *data,
+				      size_t len, size_t *ret)
+{
+	size_t at = 0;
+
+	for (;;) {
+		struct seen seen = { .first = look->n_addresses };
+		struct ebt_error *err;
+		size_t bytes;
+
+		if (len - at < sizeof(seen.row))
+			break;
+		memcpy(&seen.row, data + at, sizeof(seen.row));
+		bytes = seen.row.n * sizeof(uint64_t);
+		if (len - at - sizeof(seen.row) < bytes)
+			break;
+		err = ebt_array_reserve(&look->threads, look->n, &look->capacity)
+			      ?: add_addresses(look, data + at + sizeof(seen.row), seen.row.n);
+		if (err)
+			return err;
+		learn_clock(t, &seen.row);
+		look->threads[look->n++] = seen;
+		at += sizeof(seen.row) + bytes;
+	}
+	*ret = at;
+	return NULL;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	return ebt_compare(x->row.tid, y->row.tid);
+}
+
+static struct ebt_error *read_look(struct taking *t, struct look *look)
+{
+	/* So that the scheduler has just looked at its clock. */
+	const struct timespec moment = { .tv_nsec = 1 };
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(t->link));
+	_cleanup_free_ char *data = malloc(64u << 10);
+	size_t have = 0;
+
+	if (!data)
+		return &ebt_enomem;
+	if (fd < 0)
+		return ebt_error_errno(errno, "cannot go through the threads of the machine");
+	nanosleep(&moment, NULL);
+	for (;;) {
+		ssize_t n = read(fd, data + have, (64u << 10) - have);
+		struct ebt_error *err;
+		size_t taken;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno,
+					       "cannot go through the threads of the machine");
+		if (!n)
+			break;
+		have += (size_t)n;
+		err = take_records(t, look, data, have, &taken);
+		if (err)
+			return err;
+		have -= taken;
+		memmove(data, data + taken, have);
+	}
+	qsort(look->threads, look->n, sizeof(*look->threads), by_tid);
+	return NULL;
+}
+
+static struct seen *find(struct look *look, uint32_t tid)
+{
+	size_t at = ebt_count_first(look->n, i, look->threads[i].row.tid < tid);
+
+	return at < look->n && look->threads[at].row.tid == tid ? &look->threads[at] : NULL;
+}
+
+/* --- walks in the memory of a process --- */
+
+struct thread_memory {
+	const struct unwinder *unwinder; /* NULL: by frame pointers */
+	uint32_t pid, tid;
+	uint64_t start;
+	size_t len;
+	unsigned char data[PAGES * PAGE];
+};
+
+/* Whole pages, as many as there are of those wanted. */
+static void read_pages(struct thread_memory *m, uint64_t address)
+{
+	struct iovec local = { m->data, sizeof(m->data) }, remote[PAGES];
+	ssize_t n;
+
+	m->start = address & ~(uint64_t)(PAGE - 1);
+	for (size_t i = 0; i < PAGES; i++)
+		remote[i] = (struct iovec){ (char *)(uintptr_t)m->start + i * PAGE, PAGE };
+	n = process_vm_readv((pid_t)m->tid, &local, 1, remote, PAGES, 0);
+	m->len = n > 0 ? (size_t)n : 0;
+}
+
+static bool read_memory(void *arg, uint64_t address, void *data, size_t len)
+{
+	struct thread_memory *m = arg;
+
+	for (int i = 0; i < 2; i++) {
+		if (address >= m->start && address - m->start <= m->len &&
+		    len <= m->len - (address - m->start)) {
+			memcpy(data, m->data + (address - m->start), len);
+			return true;
+		}
+		if (!i)
+			read_pages(m, address);
+	}
+	return false;
+}
+
+static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_table **ret,
+				   uint64_t *ret_bias)
+{
+	const struct thread_memory *m = arg;
+	const struct unwinder *u = m->unwinder;
+
+	if (!u)
+		return UNWIND_CODE_UNTOLD;
+	return unwinder_code(u, unwind_spaces_find(u->spaces, m->pid, pc), ret, ret_bias);
+}
+
+static struct ebt_error *walk(struct taking *t, struct look *look, struct seen *seen)
+{
+	const struct ebrec_thread_stack *row = &seen->row;
+	const uint32_t max = t->capture->context.options->max_stack;
+	struct unwind_frame frame = {
+		.arch = CFI_X86_64,
+		.pc = row->pc,
+		.inner = true,
+		.caller = row->caller,
+	};
+	struct thread_memory memory = { .unwinder = t->capture->unwinder,
+					.pid = row->pid,
+					.tid = row->tid };
+	const struct unwind_space space = { find_table, read_memory, &memory };
+	uint64_t addresses[EBREC_MAX_STACK];
+	uint32_t stop;
+	size_t n;
+
+	memcpy(frame.registers, row->registers, sizeof(row->registers));
+	stop = unwind_walk(&frame, &space, addresses, max < EBREC_MAX_STACK ? max : EBREC_MAX_STACK,
+			   &n);
+	seen->n_user = (uint32_t)n;
+	seen->attrs = EBT_STACK_USER | frame.methods << EBT_STACK_METHOD_SHIFT |
+		      stop << EBT_STACK_STOP_SHIFT |
+		      (stop == EBT_STOP_TRUNCATED ? EBT_STACK_TRUNCATED : 0);
+	return add_addresses(look, addresses, n);
+}
+
+/* Walks the user stack; its addresses come to lie behind all others of the look. */
+static struct ebt_error *take_user(struct taking *t, struct look *look, struct seen *seen)
+{
+	const size_t kernel = seen->first, n = seen->row.n;
+	struct ebt_error *err;
+
+	seen->user = EBT_V_thread_stack_user_none;
+	if (!seen->row.user)
+		return NULL;
+	seen->user = EBT_V_thread_stack_user_not_wanted;
+	if (!t->user)
+		return NULL;
+	seen->user = EBT_V_thread_stack_user_left_out;
+	if (clocks_now() > t->deadline)
+		return NULL;
+	err = ebt_array_reserve(&look->addresses, look->n_addresses + n, &look->addresses_capacity);
+	if (err)
+		return err;
+	seen->first = look->n_addresses;
+	memcpy(look->addresses + seen->first, look->addresses + kernel, n * sizeof(uint64_t));
+	look->n_addresses += n;
+	seen->user = EBT_V_thread_stack_user_walked;
+	seen->walked = true;
+	return walk(t, look, seen);
+}
+
+/* --- rows --- */
+
+/* Since when it is what it is: off its CPU, in the queue for one, or on one. */
+static uint64_t since(const struct taking *t, const struct ebrec_thread_stack *row)
+{
+	uint64_t at = row->arrival;
+
+	if (!at || !t->ahead_is_known)
+		return 0;
+	if (!row->on_cpu)
+		at = !row->state && row->queued ? row->queued : at + row->run;
+	at += t->ahead;
+	return at < row->time ? at : row->time;
+}
+
+static struct ebt_error *tell(struct taking *t, const struct look *look, struct seen *seen)
+{
+	const struct ebrec_thread_stack *in = &seen->row;
+	const uint64_t *kernel = look->addresses + seen->first;
+	const __u64 *r = in->registers;
+	struct ebt_wire_thread_stack *row =
+		ebt_record_begin(&t->record, EBT_T_thread_stack, in->time);
+
+	row->task = in->tid;
+	row->moment = t->moment;
+	row->state = in->state;
+	row->on_cpu = in->on_cpu;
+	row->since = since(t, in);
+	row->call = in->call;
+	row->abi = in->compat;
+	row->user = seen->user;
+	if (in->call >= 0) {
+		row->arg0 = r[5];
+		row->arg1 = r[4];
+		row->arg2 = r[1];
+		row->arg3 = r[10];
+		row->arg4 = r[8];
+		row->arg5 = r[9];
+	}
+	if (in->n && t->stacks)
+		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, kstack), 0,
+				 kernel, in->n);
+	if (seen->n_user && seen->user == EBT_V_thread_stack_user_walked)
+		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, ustack),
+				 seen->attrs, kernel + in->n, seen->n_user);
+	seen->told = true;
+	return ebt_record_add(&t->record, t->stream);
+}
+
+/* --- looks --- */
+
+/* It has not run since: what was read of its stack then belongs together. */
+static bool is_as_before(const struct seen *before, const struct seen *now)
+{
+	return before->row.start == now->row.start && before->row.switches == now->row.switches &&
+	       !now->row.on_cpu;
+}
+
+/* What a look says of a thread that the one before has not told of. */
+static struct ebt_error *judge(struct taking *t, struct look *before, struct look *now,
+			       struct seen *seen, bool last)
+{
+	struct seen *then = find(before, seen->row.tid);
+	struct ebt_error *err = NULL;
+
+	if (then && then->told && then->row.start == seen->row.start) {
+		seen->told = true;
+		return NULL;
+	}
+	if (then && then->walked && is_as_before(then, seen)) {
+		seen->told = true;
+		return tell(t, before, then);
+	}
+	if (seen->row.on_cpu)
+		seen->user = EBT_V_thread_stack_user_running;
+	else if (last)
+		seen->user = EBT_V_thread_stack_user_ran_meanwhile;
+	else
+		err = take_user(t, now, seen);
+	/* There is no stack of one that runs, unless the next look finds that it does not. */
+	if (err || (!last && (seen->walked || seen->row.on_cpu)))
+		return err;
+	return tell(t, now, seen);
+}
+
+static struct ebt_error *look_until_told(struct taking *t)
+{
+	struct look looks[2] = { 0 };
+	struct ebt_error *err = NULL;
+	size_t left = 1;
+
+	for (int i = 0; i < MAX_LOOKS && left && !err; i++) {
+		struct look *now = &looks[i % 2], *before = &looks[(i + 1) % 2];
+
+		look_deinit(now);
+		err = read_look(t, now);
+		left = 0;
+		for (size_t k = 0; k < now->n && !err; k++) {
+			err = judge(t, before, now, &now->threads[k], i == MAX_LOOKS - 1);
+			left += !now->threads[k].told;
+		}
+	}
+	look_deinit(&looks[0]);
+	look_deinit(&looks[1]);
+	return err;
+}
+
+struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
+				     enum ebt_thread_stack_moment moment)
+{
+	const enum call_graph graph = capture->context.options->call_graph;
+	struct taking t = {
+		.capture = capture,
+		.stream = stream,
+		.moment = moment,
+		.deadline = clocks_now() + WALK_NS,
+		.stacks = graph,
+		.user = capture->unwinder || graph == CALL_GRAPH_FP,
+		.link = bpf_program__attach_iter(capture->context.skel->progs.ebrec_thread_stack,
+						 NULL),
+	};
+	struct ebt_error *err;
+
+	if (!t.link)
+		return ebt_error_errno(errno, "cannot go through the threads of the machine");
+	err = look_until_told(&t);
+	ebt_record_deinit(&t.record);
+	bpf_link__destroy(t.link);
+	return err;
+}
