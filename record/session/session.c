@@ -267,6 +267,17 @@ static void tell_states(const struct session *s, enum ebt_source_status status,
 	}
 }
 
+/* A command has no threads yet: what waits to become it is of no interest. */
+static struct ebt_error *find_threads(const struct session *s)
+{
+	const struct command *command = s->target->command;
+
+	if (s->options->target == TARGET_COMMAND)
+		return NULL;
+	return thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_begin,
+				  command ? (uint32_t)command_pid(command) : 0);
+}
+
 /* What is there already becomes rows; then samples are taken. */
 static struct ebt_error *list_all(struct session *s)
 {
@@ -274,7 +285,7 @@ static struct ebt_error *list_all(struct session *s)
 	       target_follow(s->target, s->capture) ?:
 	       snapshot_tasks(s->snapshot) ?:
 	       publish(s) ?:
-	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_begin) ?:
+	       find_threads(s) ?:
 	       snapshot_host(s->snapshot) ?:
 	       modules_create(&modules_of_proc, &s->context, &s->modules) ?:
 	       expect(s) ?:
@@ -554,7 +565,7 @@ static struct ebt_error *write_last(struct session *s, uint64_t end)
 	return snapshot_end(s->snapshot) ?:
 	       sideband_read(s->sideband) ?:
 	       publish(s) ?:
-	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_end) ?:
+	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_end, 0) ?:
 	       workers_run(s->workers, s->stream, SOURCE_END) ?:
 	       tee_end(s->tee, s->stream, end) ?:
 	       clocks_emit(s->stream);

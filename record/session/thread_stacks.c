@@ -50,6 +50,7 @@ struct taking {
 	struct capture *capture;
 	struct ebt_stream *stream;
 	enum ebt_thread_stack_moment moment;
+	uint32_t but; /* a process */
 	struct bpf_link *link;
 	struct ebt_record record;
 	uint64_t deadline;
@@ -115,7 +116,8 @@ static struct ebt_error *take_records(struct taking *t, struct look *look, const
 		if (err)
 			return err;
 		learn_clock(t, &seen.row);
-		look->threads[look->n++] = seen;
+		if (seen.row.pid != t->but)
+			look->threads[look->n++] = seen;
 		at += sizeof(seen.row) + bytes;
 	}
 	*ret = at;
@@ -384,13 +386,14 @@ static struct ebt_error *look_until_told(struct taking *t)
 }
 
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
-				     enum ebt_thread_stack_moment moment)
+				     enum ebt_thread_stack_moment moment, uint32_t but)
 {
 	const enum call_graph graph = capture->context.options->call_graph;
 	struct taking t = {
 		.capture = capture,
 		.stream = stream,
 		.moment = moment,
+		.but = but,
 		.deadline = clocks_now() + WALK_NS,
 		.stacks = graph,
 		.user = capture->unwinder || graph == CALL_GRAPH_FP,

@@ -8,6 +8,8 @@
 #ifndef RECORD_SESSION_THREAD_STACKS_H
 #define RECORD_SESSION_THREAD_STACKS_H
 
+#include <stdint.h>
+
 #include "format/base/error.h"
 #include "format/schema/wire.h"
 #include "format/write/writer.h"
@@ -15,8 +17,9 @@
 struct capture;
 
 /* The mappings of the processes have been published. Walks take half a second at most, and the rows
- * of threads whose user stacks are left out for it say so. */
+ * of threads whose user stacks are left out for it say so. but: a process that is of no interest,
+ * or 0. */
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
-				     enum ebt_thread_stack_moment moment);
+				     enum ebt_thread_stack_moment moment, uint32_t but);
 
 #endif
