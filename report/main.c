@@ -10,6 +10,7 @@
 #include "report/cli/command.h"
 #include "report/interval.h"
 #include "report/out/out.h"
+#include "report/pager.h"
 #include "report/trace/trace.h"
 #include "symbolize/symbolize.h"
 
@@ -66,6 +67,7 @@ static volatile sig_atomic_t interrupted;
 
 struct fetching {
 	bool active;
+	const struct pager *pager; /* which may have the terminal; or NULL */
 	struct sigaction before;
 };
 
@@ -87,7 +89,7 @@ static void put_progress(const struct sym_fetching *now)
 static bool watch_fetching(void *arg, const struct sym_fetching *now)
 {
 	struct fetching *fetching = arg;
-	bool terminal = isatty(STDERR_FILENO);
+	bool terminal = isatty(STDERR_FILENO) && !pager_has_terminal(fetching->pager);
 
 	if (now && !fetching->active) {
 		/* A second one ends the program as ever. */
@@ -108,6 +110,47 @@ static bool watch_fetching(void *arg, const struct sym_fetching *now)
 	return true;
 }
 
+/* --- the program --- */
+
+/* NULL: none. What a pager writes is what a user would have read, so that what it lacks is no
+ * error. */
+static struct pager *make_pager(const struct options *options)
+{
+	struct pager *pager = NULL;
+	struct ebt_error *err = pager_create(options, &pager);
+
+	if (err)
+		put_message("warning: ", err->message);
+	ebt_error_destroy(err);
+	return pager;
+}
+
+static void on_gone(void *arg)
+{
+	trace_stop(arg);
+}
+
+/* What is on standard output, and not on its way into a trace, goes through a pager. */
+static bool is_paged(const struct options *options, const struct trace *trace)
+{
+	return !options->output && !(options->command->flags & COMMAND_COPY) &&
+	       !trace_is_live(trace);
+}
+
+static struct ebt_error *run_paged(struct report *report, struct fetching *fetching)
+{
+	_cleanup_(pager_destroyp) struct pager *pager = NULL;
+
+	if (is_paged(report->options, report->trace))
+		pager = make_pager(report->options);
+	if (pager) {
+		out_page(report->out, pager_file(pager));
+		pager_watch(pager, on_gone, report->trace);
+	}
+	fetching->pager = pager;
+	return interval_run(report) ?: out_finish(report->out);
+}
+
 static struct ebt_error *run(const struct options *options)
 {
 	struct fetching fetching = { 0 };
@@ -124,7 +167,16 @@ static struct ebt_error *run(const struct options *options)
 	trace_watch(trace, watch_fetching, &fetching);
 	report.trace = trace;
 	report.out = out;
-	return interval_run(&report) ?: out_finish(out) ?: put_warnings(trace);
+	err = run_paged(&report, &fetching);
+	/* Below the table, and there also when the user has read its beginning only. */
+	return err || trace_was_stopped(trace) ? err : put_warnings(trace);
+}
+
+static void put_help(const struct options *options)
+{
+	_cleanup_(pager_destroyp) struct pager *pager = make_pager(options);
+
+	options_usage(options->command, pager ? pager_file(pager) : stdout);
 }
 
 int main(int argc, char **argv)
@@ -143,7 +195,7 @@ int main(int argc, char **argv)
 	if (options.version) {
 		puts("ebreport " EBT_VERSION);
 	} else if (options.help) {
-		options_usage(options.command, stdout);
+		put_help(&options);
 	} else {
 		err = run(&options);
 		status = err ? fail(err) : 0;

@@ -54,7 +54,8 @@ struct options {
 	const char *columns; /* keys of columns with commas between them, or NULL */
 	bool sort_reverse;   /* `--sort -COL`: smallest first; text Z to A */
 	uint64_t top;	     /* 0: all */
-	bool no_color;
+	bool wide;	     /* all columns, however narrow the terminal */
+	bool no_color, no_pager;
 
 	struct option_strings debug_dirs, roots;
 	const char *sysroot;

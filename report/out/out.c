@@ -130,6 +130,12 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	return NULL;
 }
 
+void out_page(struct out *out, FILE *f)
+{
+	out->f = f;
+	json_init(&out->json, f);
+}
+
 static void forget_lines(struct out *out)
 {
 	for (size_t i = 0; i < out->n_lines; i++)

@@ -219,6 +219,8 @@ static inline struct out_value out_cstr_if(const char *s)
 /* Opens -o FILE (never the trace itself) or takes standard output. The options and the trace must
  * outlive it. */
 struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret);
+/* Writes to the pager f instead, which is closed after out_finish(). */
+void out_page(struct out *out, FILE *f);
 /* Does not complete anything: out_finish() does. */
 void out_destroy(struct out *out);
 DEFINE_CLEANUP(struct out *, out_destroy);

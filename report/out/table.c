@@ -9,10 +9,15 @@
 #define NARROWEST    8	  /* a shortened column */
 #define STREAM_WIDTH 12	  /* of columns where rows are not known beforehand */
 
+static bool is_bounded(const struct out *out)
+{
+	return out->width && !out->options->wide;
+}
+
 static bool is_shown(const struct out *out, const struct out_column *column)
 {
 	return !(column->flags & (OUT_DETAIL | OUT_HIDDEN)) &&
-	       (!out->width || out->width >= column->narrow);
+	       (!is_bounded(out) || out->width >= column->narrow);
 }
 
 static bool is_left(const struct out_column *column)
@@ -183,7 +188,7 @@ static void fit(const struct out *out, size_t *widths)
 	const struct out_table *table = out->table;
 	size_t *column;
 
-	if (!out->width)
+	if (!is_bounded(out))
 		return;
 	for (size_t i = table->n_columns; i--;) {
 		if ((table->columns[i].flags & OUT_OPTIONAL) &&

@@ -28,7 +28,8 @@ struct trace {
 	uint32_t window;	   /* number of the present one, from 1; 0: without --interval */
 	unsigned int window_place; /* enum trace_window */
 	struct trace_state *kept;
-	bool task_seen; /* one that passes the filters by task */
+	bool stop, was_stopped; /* see trace_stop() */
+	bool task_seen;		/* one that passes the filters by task */
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
 	struct trace_note *notes;

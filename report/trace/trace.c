@@ -450,6 +450,11 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 	bool check = cursor->check_tasks || cursor->check_cpus || cursor->check_times;
 	struct ebt_error *err;
 
+	if (cursor->trace->stop) {
+		cursor->trace->was_stopped = true;
+		*ret = (struct ebt_row){ 0 };
+		return NULL;
+	}
 	for (;;) {
 		struct slot *slot;
 
@@ -471,6 +476,16 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 			break;
 	}
 	return complete_stacks_make(&cursor->stacks, ret);
+}
+
+void trace_stop(struct trace *trace)
+{
+	trace->stop = true;
+}
+
+bool trace_was_stopped(const struct trace *trace)
+{
+	return trace->was_stopped;
 }
 
 struct ebt_error trace_enough = { .message = (char *)"no more rows are wanted" };

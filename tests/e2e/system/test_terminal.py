@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ebreport on a terminal: the pager, and tables as wide as the terminal."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+
+import e2e
+
+ROWS = 24
+PROMPT = rb":\x1b\[K$"  # of less, which waits for a key
+
+
+class Terminal:
+    """A command with a terminal of its own, of so many columns."""
+
+    def __init__(self, *command, columns=100, **environment):
+        self.text = b""
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
+
+        def own_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        env = {k: v for k, v in e2e.CLEAN.items()
+               if k not in ("PAGER", "EBREPORT_PAGER", "LESS", "NO_COLOR", "COLUMNS")}
+        env.update({"TERM": "xterm", "LC_ALL": "C.UTF-8"}, **environment)
+        self.child = subprocess.Popen([str(c) for c in command], stdin=slave, stdout=slave,
+                                      stderr=slave, env=env, preexec_fn=own_terminal)
+        os.close(slave)
+
+    def read(self, until=None, seconds=60):
+        """All that comes until a pattern does, or all."""
+        end = time.monotonic() + seconds
+        while until is None or not re.search(until, self.text):
+            left = end - time.monotonic()
+            if left < 0 or not select.select([self.master], [], [], left)[0]:
+                raise AssertionError(f"no {until} in {self.text[-1000:]}")
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:  # nobody has the other end any more
+                data = b""
+            if not data:
+                break
+            self.text += data
+        return self.text
+
+    def press(self, keys):
+        os.write(self.master, keys)
+
+    def end(self):
+        """The rest, and the exit status."""
+        self.read()
+        return self.child.wait(e2e.SECONDS)
+
+    def close(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.wait()
+        os.close(self.master)
+
+
+def plain(text):
+    """Lines as they look, without colours."""
+    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r", b"", text)
+    return text.decode(errors="replace").splitlines()
+
+
+class Pager(e2e.TestCase):
+    """Which one it is, what it is given, and how it ends."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.TemporaryDirectory(prefix="ebt-e2e-")
+        cls.addClassCleanup(cls.shared.cleanup)
+        cls.trace = os.path.join(cls.shared.name, "t.ebt")
+        e2e.run(e2e.EBREC, "-q", "-o", cls.trace, "-e", "task,sched,syscalls", "--",
+                "sh", "-c", "for i in $(seq 40); do ls -l / >/dev/null; done")
+        # Whose chunks have lost rows, so that there is a warning.
+        with open(cls.trace, "rb") as whole:
+            data = whole.read()
+        cls.cut = os.path.join(cls.shared.name, "cut.ebt")
+        with open(cls.cut, "wb") as file:
+            file.write(data[:len(data) * 9 // 10])
+
+    def terminal(self, *arguments, **options):
+        terminal = Terminal(e2e.EBREPORT, *arguments, **options)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def noting(self, then="cat"):
+        """A pager that writes what it gets into a file, and the file."""
+        return f"tee {self.path('paged')} | {then}", self.path("paged")
+
+    def paged(self):
+        with contextlib.suppress(FileNotFoundError), open(self.path("paged"), "rb") as file:
+            return file.read()
+        return None
+
+    def test_which(self):
+        note, _ = self.noting()
+        for environment, used in (({"PAGER": note}, True),
+                                  ({"PAGER": "cat", "EBREPORT_PAGER": note}, True),
+                                  ({"PAGER": note, "EBREPORT_PAGER": "cat"}, False),
+                                  ({"PAGER": note, "EBREPORT_PAGER": ""}, False),
+                                  ({"PAGER": note, "TERM": "dumb"}, False)):
+            with self.subTest(environment):
+                terminal = self.terminal("procs", self.trace, **environment)
+                self.assertEqual(terminal.end(), 0)
+                self.assertEqual(self.paged() is not None, used)
+                shown = terminal.text.replace(b"\r\n", b"\n")
+                if used:
+                    self.assertEqual(self.paged(), shown)
+                    os.unlink(self.path("paged"))
+                self.assertIn("sh", " ".join(plain(shown)))
+        terminal = self.terminal("procs", "--no-pager", self.trace, PAGER=note)
+        self.assertEqual((terminal.end(), self.paged()), (0, None))
+        terminal = self.terminal("procs", self.trace, PAGER="no-such-pager -x")
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn(b"there is no pager 'no-such-pager -x'", terminal.text)
+        self.assertIn(b"COMM", terminal.text)
+
+    def test_not_elsewhere(self):
+        note, _ = self.noting()
+        out = self.path("out")
+        terminal = self.terminal("procs", "-o", out, self.trace, PAGER=note)
+        self.assertEqual(terminal.end(), 0)
+        terminal = self.terminal("wall", "--flame", "-o", self.path("a.svg"), self.trace,
+                                 PAGER=note)
+        self.assertEqual(terminal.end(), 0)
+        self.terminal("sh", "-c", f"{e2e.EBREPORT} procs {self.trace} | cat", PAGER=note).end()
+        terminal = Terminal("sh", "-c", f"{e2e.EBREPORT} procs {self.trace} >{out}", PAGER=note)
+        self.addCleanup(terminal.close)
+        self.assertEqual(terminal.end(), 0)
+        self.assertIsNone(self.paged())
+
+    def test_environment_width_colours(self):
+        note, _ = self.noting('sh -c \'cat >/dev/null; echo "LESS is $LESS"\'')
+        terminal = self.terminal("syscalls", self.trace, columns=91, PAGER=note)
+        terminal.end()
+        self.assertIn(b"LESS is FRX\r\n", terminal.text)
+        self.assertIn(b"\x1b[1m", self.paged())
+        terminal = self.terminal("syscalls", self.trace, PAGER=note, LESS="-i")
+        terminal.end()
+        self.assertIn(b"LESS is -i\r\n", terminal.text)
+
+    def test_short_is_printed(self):
+        # less is left by itself where all is on one screen.
+        terminal = self.terminal("procs", "--top", 3, self.trace)
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotIn(b"\x1b[?1049h", terminal.text)
+
+    def test_leaving_early(self):
+        terminal = self.terminal("dump", "--table", "syscall", self.trace)
+        terminal.read(PROMPT)
+        terminal.press(b"q")
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotIn(b"ebreport:", terminal.text)
+        terminal = self.terminal("dump", self.trace, PAGER="true")
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotIn(b"ebreport:", terminal.text)
+
+    def test_left_early_goes_on_writing_files(self):
+        svg = self.path("off.svg")
+        terminal = self.terminal("offcpu", "--flame", svg, self.trace, PAGER="true")
+        self.assertEqual(terminal.end(), 0)
+        with open(svg, encoding="utf-8") as file:
+            self.assertTrue(file.read().rstrip().endswith("</svg>"))
+
+    def test_interrupt(self):
+        # less goes on, the shell waits for it, and the status says what happened.
+        terminal = Terminal("sh", "-c", f'trap : INT; "{e2e.EBREPORT}" dump "{self.trace}"; '
+                            'echo "status $?"')
+        self.addCleanup(terminal.close)
+        terminal.read(PROMPT)
+        terminal.press(b"\x03")
+        time.sleep(0.5)
+        self.assertIsNone(terminal.child.poll())
+        self.assertNotIn(b"status", terminal.text)
+        terminal.press(b"q")
+        terminal.end()
+        self.assertRegex(terminal.text, rb"status 130\r\n")
+
+    def test_warnings_stand_below(self):
+        for pager in ("less -FRX", "cat -", "true"):
+            with self.subTest(pager):
+                terminal = self.terminal("procs", "--top", 3, self.cut, PAGER=pager)
+                self.assertEqual(terminal.end(), 0)
+                lines = plain(terminal.text)
+                first = min(i for i, line in enumerate(lines) if "warning:" in line)
+                if pager != "true":
+                    self.assertGreater(first, [i for i, line in enumerate(lines)
+                                               if "COMM" in line or "PROCESS" in line][0])
+                self.assertTrue(all("warning:" in line for line in lines[first:]), lines)
+
+    def test_errors_have_their_status(self):
+        terminal = self.terminal("procs", self.path("none.ebt"))
+        self.assertEqual(terminal.end(), 1)
+        terminal = self.terminal("procs", "--sort", "nothing", self.trace)
+        self.assertEqual(terminal.end(), 2)
+
+    def test_help(self):
+        note, _ = self.noting()
+        terminal = self.terminal("flame", "--help", PAGER=note)
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn(b"--no-pager", self.paged())
+
+
+if __name__ == "__main__":
+    e2e.main()
