@@ -337,14 +337,15 @@ static __always_inline void python_add_code(struct python_walk *p)
 /*
  * The code object in p->words is new. This and other steps are global functions: the verifier looks
  * at such a function once, and not again for each state that a walk can be in; and their stacks,
- * of which the kernel gives all functions together 512 bytes, stay small.
+ * of which the kernel gives all functions together 512 bytes, stay small. It looks at them also
+ * where no Python is walked, and there are no maps of it.
  */
 __weak int python_add_new_code(struct python_walk *p)
 {
 	struct python_code_set *set;
 	__u32 id, way;
 
-	if (!p)
+	if (!p || !config.python)
 		return 0;
 	id = python_send_code(p);
 	way = id % PYTHON_CODE_WAYS;
@@ -362,7 +363,7 @@ __weak int python_read_frame(struct python_walk *p)
 {
 	__u64 frame;
 
-	if (!p)
+	if (!p || !config.python)
 		return 0;
 	frame = p->frame;
 	if (!frame || p->frames++ >= PYTHON_FRAMES ||
@@ -439,7 +440,7 @@ __weak int python_look_at_thread(struct python_walk *p)
 	__u64 thread;
 	bool found;
 
-	if (!p)
+	if (!p || !config.python)
 		return 0;
 	thread = p->thread;
 	if (p->threads++ >= PYTHON_THREADS) {
@@ -471,7 +472,7 @@ __weak int python_look_at_interpreter(struct python_walk *p)
 {
 	__u64 next, from;
 
-	if (!p)
+	if (!p || !config.python)
 		return 0;
 	from = p->runtime + p->build.interpreters_head;
 	if (p->interpreter)
@@ -514,7 +515,7 @@ __weak int python_meet(struct python_walk *p, __u64 sp, __u32 table, __u64 bias)
 	const struct python_thread *slot;
 	const struct task_struct *task;
 
-	if (!p)
+	if (!p || !config.python)
 		return 0;
 	p->low = sp;
 	if (p->table == table)
@@ -584,9 +585,12 @@ static __always_inline __u64 python_next_entry(struct python_walk *p)
 /* At the end of a walk; whole: it came to the outermost frame. */
 __weak int python_end(struct python_walk *p, bool whole)
 {
-	struct ebrec_python_counts *counts = ebrec_entry(&python_counts);
+	struct ebrec_python_counts *counts;
 
-	if (!p || !counts || p->phase != PYTHON_PLACE)
+	if (!p || !config.python || p->phase != PYTHON_PLACE)
+		return 0;
+	counts = ebrec_entry(&python_counts);
+	if (!counts)
 		return 0;
 	counts->stacks += p->at != 0;
 	counts->unplaced += whole && p->at < p->n;

@@ -37,14 +37,14 @@ struct ebrec_lengths {
 
 /*
  * Fills in the head of a stack of `bytes` (or an error); returns the bytes that it takes. skip:
- * frames that the kernel walked and left out.
+ * frames that the kernel walked and left out. A global function, so that for the verifier all
+ * lengths are one case.
  */
-static __always_inline __u32 ebrec_stack_head(struct ebt_wire_stack *stack, long bytes, __u32 skip,
-					      __u32 attrs)
+__weak __u32 ebrec_stack_head(struct ebt_wire_stack *stack, long bytes, __u32 skip, __u32 attrs)
 {
 	__u32 n, max = config.max_frames;
 
-	if (bytes <= 0 || bytes > (long)EBREC_STACK_BYTES)
+	if (!stack || bytes <= 0 || bytes > (long)EBREC_STACK_BYTES)
 		return 0;
 	n = (__u32)bytes / sizeof(__u64);
 	if (attrs & EBT_STACK_USER && config.max_stack < max)

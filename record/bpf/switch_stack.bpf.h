@@ -35,6 +35,11 @@ struct chain_set {
 
 EBREC_CPU_ARRAY(chains, CHAIN_SETS, struct chain_set);
 
+/* The first addresses of a stack, which are all that a chain can have. */
+struct chain_frames {
+	__u64 address[CHAIN_FRAMES];
+};
+
 /* For learning a chain. */
 struct chain_scratch {
 	__u64 sp;
@@ -56,14 +61,18 @@ static __always_inline bool is_trampoline(__u64 address)
 	return false;
 }
 
-/* Those frames end with the call of the tracepoint, and are as many at every switch. */
-static __always_inline __u32 find_skip(const struct task_struct *task, __u64 *buf)
+/* Those frames end with the call of the tracepoint, and are as many at every switch. bytes: of the
+ * stack, or an error. */
+__weak __u32 switch_find_skip(const struct chain_frames *frames, long bytes)
 {
-	long n = bpf_get_task_stack((void *)task, buf, 16 * sizeof(__u64), 0);
 	__u32 skip = 0;
 
+	if (!frames)
+		return 0;
 	for (int i = 0; i < 16; i++) {
-		if (n >= (long)((i + 1) * sizeof(__u64)) && is_trampoline(buf[i]))
+		if (bytes < (long)((i + 1) * sizeof(__u64)))
+			break;
+		if (is_trampoline(frames->address[i]))
 			skip = i + 1;
 	}
 	switch_skip = skip + 1;
@@ -91,6 +100,25 @@ static __always_inline bool is_chain(const struct chain *chain, __u64 sp, __u64 
 		addresses[i] = word;
 	}
 	return true;
+}
+
+/*
+ * Copies the addresses of the stack at sp if it is one of the chains. Returns how many there are.
+ * This and other parts of the program are global functions: the verifier goes through them once,
+ * and not through what comes behind them again for each place where they end. That is most of what
+ * loading takes.
+ */
+__weak int switch_find_chain(struct chain_set *set, __u64 sp, __u64 depth, struct chain_frames *ret)
+{
+	if (!set || !ret)
+		return 0;
+	for (int i = 0; i < CHAIN_WAYS; i++) {
+		const struct chain *chain = &set->chain[i];
+
+		if (is_chain(chain, sp, depth, ret->address))
+			return chain->n;
+	}
+	return 0;
 }
 
 struct search {
@@ -147,29 +175,34 @@ static __always_inline bool find_places(struct chain_scratch *s, const __u64 *ad
 	return !search.n;
 }
 
-static __always_inline void learn_chain(struct chain_set *set, struct chain_scratch *s, __u64 depth,
-					const __u64 *addresses, __u32 n)
+/* Keeps the stack at s->sp, of n frames. */
+__weak int switch_learn_chain(struct chain_set *set, struct chain_scratch *s, __u64 depth,
+			      const struct chain_frames *frames, __u32 n)
 {
-	__u32 last = n - 1, way = set->oldest % CHAIN_WAYS;
+	__u32 last = n - 1, way;
 
+	if (!set || !s || !frames)
+		return 0;
+	way = set->oldest % CHAIN_WAYS;
 	if (last >= CHAIN_FRAMES || depth >= CHAIN_BYTES)
-		return;
+		return 0;
 	/* 5.17; without it, every stack is walked. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
-		return;
+		return 0;
 	s->chain.n = n;
 	/* Until 6.2 the verifier forgets what it knew of a number that was put on the stack. */
 	barrier_var(depth);
 	depth &= CHAIN_BYTES - 1;
 	if (bpf_probe_read_kernel(s->words, depth, (const void *)s->sp) ||
-	    !find_places(s, addresses, depth / sizeof(__u64)))
-		return;
+	    !find_places(s, frames->address, depth / sizeof(__u64)))
+		return 0;
 	barrier_var(last);
 	if (last >= CHAIN_FRAMES)
-		return;
+		return 0;
 	s->chain.offset[last] = depth - s->chain.offset[last];
 	set->chain[way] = s->chain;
 	set->oldest++;
+	return 0;
 }
 
 /* Kernel stack of the current task, which the tracepoint with this context is about to leave. */
@@ -181,6 +214,7 @@ static __always_inline __u32 ebrec_switch_kstack(void *ctx, const struct task_st
 	__u32 key = (__u32)((__u64)regs->ip * 0x9e3779b97f4a7c15ull >> 32) % CHAIN_SETS;
 	struct chain_scratch *s = ebrec_entry(&chain_scratch);
 	struct chain_set *set = bpf_map_lookup_elem(&chains, &key);
+	struct chain_frames *frames = (void *)stacks->first_addresses;
 	__u32 skip, len;
 	__u64 sp;
 	long n;
@@ -190,18 +224,19 @@ static __always_inline __u32 ebrec_switch_kstack(void *ctx, const struct task_st
 	/* The address of the context as a number, which a pointer cannot become directly. */
 	*(void *volatile *)&s->sp = ctx;
 	sp = *(volatile __u64 *)&s->sp;
-	for (int i = 0; i < CHAIN_WAYS; i++) {
-		const struct chain *chain = &set->chain[i];
-
-		if (is_chain(chain, sp, depth, stacks->first_addresses))
-			return ebrec_stack_head(&stacks->first, chain->n * sizeof(__u64), 0, 0);
+	n = switch_find_chain(set, sp, depth, frames);
+	if (n)
+		return ebrec_stack_head(&stacks->first, n * sizeof(__u64), 0, 0);
+	skip = switch_skip - 1;
+	if (!switch_skip) {
+		n = bpf_get_task_stack((void *)task, frames, 16 * sizeof(__u64), 0);
+		skip = switch_find_skip(frames, n);
 	}
-	skip = switch_skip ? switch_skip - 1 : find_skip(task, stacks->first_addresses);
 	n = bpf_get_task_stack((void *)task, stacks->first_addresses, EBREC_STACK_BYTES,
 			       skip & BPF_F_SKIP_FIELD_MASK);
 	len = ebrec_stack_head(&stacks->first, n, skip, 0);
 	if (len)
-		learn_chain(set, s, depth, stacks->first_addresses, stacks->first.n);
+		switch_learn_chain(set, s, depth, frames, stacks->first.n);
 	return len;
 }
 

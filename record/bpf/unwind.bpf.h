@@ -56,13 +56,20 @@ struct unwind_walk {
 	struct python_walk *python;   /* or NULL */
 };
 
-static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc)
+/* The searches, and other parts of a walk, are global functions: the verifier goes through them
+ * once, and not through what comes behind them again for each place where they may end. It goes
+ * through them also where nothing is walked by tables, and there are no maps of tables. */
+__weak bool unwind_find_mapping(struct unwind_state *s, __u64 pc)
 {
-	__u32 low = s->process.first, high = low + s->process.n;
 	const struct ebrec_unwind_mapping *m;
+	__u32 low, high;
 
+	if (!s || !config.unwind)
+		return false;
 	if (pc >= s->mapping.start && pc < s->mapping.end)
 		return true;
+	low = s->process.first;
+	high = low + s->process.n;
 	for (int i = 0; i < UNWIND_MAPPING_STEPS; i++) {
 		__u32 middle = low + (high - low) / 2;
 
@@ -84,14 +91,17 @@ static __always_inline bool unwind_find_mapping(struct unwind_state *s, __u64 pc
 }
 
 /* The row that holds at `at` (address - bias), or EBT_STOP_*. */
-static __always_inline __u32 unwind_find_row(__u32 table, __u64 at, struct cfi_row *ret)
+__weak __u32 unwind_find_row(__u32 table, __u64 at, struct cfi_row *ret)
 {
-	struct ebrec_unwind_table *t = bpf_map_lookup_elem(&unwind_tables, &table);
 	__u32 low, high, page, pc = at, n_pages;
 	const struct ebrec_unwind_page *p;
+	struct ebrec_unwind_table *t;
 	const struct cfi_row *row;
 	void *chunk;
 
+	if (!ret || !config.unwind)
+		return EBT_STOP_NO_TABLE;
+	t = bpf_map_lookup_elem(&unwind_tables, &table);
 	if (!t)
 		return EBT_STOP_NO_TABLE;
 	if (!t->used) /* a line of memory that all CPUs read is written only where it must be */
@@ -393,12 +403,47 @@ static __always_inline bool unwind_python(struct unwind_walk *walk, __u32 n)
 	return true;
 }
 
+/* From the frame at s->pc, which is known to be there, to its caller; 1: the walk ends. python: or
+ * NULL. */
+__weak int unwind_step_native(struct unwind_state *s, struct unwind_lesson *lesson,
+			      struct python_walk *python)
+{
+	struct cfi_row row;
+	__u32 stop;
+	__u64 pc;
+
+	if (!s)
+		return 1;
+	pc = s->pc - s->caller;
+	if (!unwind_find_mapping(s, pc)) {
+		if (config.returns && s->pc == s->returns.trampoline &&
+		    unwind_returns_take(&s->returns, s->sp - sizeof(pc), &s->pc)) {
+			/* The words of the stack do not say where this leads to. */
+			if (lesson)
+				lesson->unfit = true;
+			s->n--;
+			return 0;
+		}
+		return unwind_stop(s, EBT_STOP_NO_MAPPING);
+	}
+	if (python)
+		python_meet(python, s->sp, s->mapping.table, s->mapping.bias);
+	if (s->mapping.table == UNWIND_TABLE_LATER || s->mapping.table == UNWIND_TABLE_FULL)
+		return unwind_stop(s, EBT_STOP_NO_TABLE);
+	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
+		return unwind_step_fp(s, lesson);
+	stop = unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row);
+	if (stop == EBT_STOP_NO_TABLE)
+		return unwind_stop(s, EBT_STOP_NO_TABLE);
+	if (stop)
+		return unwind_step_unknown(s, lesson);
+	return unwind_step_row(s, &row, lesson);
+}
+
 static long unwind_step(__u32 i, struct unwind_walk *walk)
 {
 	struct unwind_state *s = walk->state;
-	struct cfi_row row;
-	__u32 n = s->n, stop;
-	__u64 pc;
+	__u32 n = s->n;
 
 	if (n >= config.max_entries)
 		return unwind_stop(s, EBT_STOP_TRUNCATED);
@@ -414,30 +459,7 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 		return 1;
 	if (!n)
 		unwind_note_code(bpf_get_current_task_btf());
-	pc = s->pc - s->caller;
-	if (!unwind_find_mapping(s, pc)) {
-		if (config.returns && s->pc == s->returns.trampoline &&
-		    unwind_returns_take(&s->returns, s->sp - sizeof(pc), &s->pc)) {
-			/* The words of the stack do not say where this leads to. */
-			if (walk->lesson)
-				walk->lesson->unfit = true;
-			s->n = n;
-			return 0;
-		}
-		return unwind_stop(s, EBT_STOP_NO_MAPPING);
-	}
-	if (walk->python)
-		python_meet(walk->python, s->sp, s->mapping.table, s->mapping.bias);
-	if (s->mapping.table == UNWIND_TABLE_LATER || s->mapping.table == UNWIND_TABLE_FULL)
-		return unwind_stop(s, EBT_STOP_NO_TABLE);
-	if (s->mapping.table == UNWIND_TABLE_NONE || s->mapping.table == UNWIND_TABLE_ANON)
-		return unwind_step_fp(s, walk->lesson);
-	stop = unwind_find_row(s->mapping.table, pc - s->mapping.bias, &row);
-	if (stop == EBT_STOP_NO_TABLE)
-		return unwind_stop(s, EBT_STOP_NO_TABLE);
-	if (stop)
-		return unwind_step_unknown(s, walk->lesson);
-	return unwind_step_row(s, &row, walk->lesson);
+	return unwind_step_native(s, walk->lesson, walk->python) != 0;
 }
 
 static __always_inline void unwind_begin(struct unwind_state *s, struct task_struct *task)
@@ -659,6 +681,21 @@ static __always_inline struct ebrec_lengths unwind_user(struct task_struct *task
 	return len;
 }
 
+/* Copies the stack where the walk begins if it is one of the chains. Returns its number from 1. A
+ * global function: the verifier goes through it once. */
+__weak int unwind_find_chain(struct unwind_chain_set *set, struct unwind_state *s,
+			     struct unwind_lesson *lesson, struct unwind_chain_frames *ret)
+{
+	if (!set || !s || !lesson || !ret)
+		return 0;
+	for (int i = 0; i < UNWIND_CHAIN_WAYS; i++) {
+		if (unwind_is_chain(&set->chain[i], &s->process, s->pc, s->sp, s->fp, s->caller,
+				    lesson, ret->address))
+			return i + 1;
+	}
+	return 0;
+}
+
 /* The same, where most stacks have been seen before. number: UNWIND_LESSON_*. */
 static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct *task, __u32 slot,
 							      __u32 number,
@@ -670,6 +707,7 @@ static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct
 	struct unwind_chain_set *set = NULL;
 	struct unwind_lesson *lesson;
 	struct ebrec_lengths len = {};
+	__u32 known = 0;
 
 	if (!s)
 		return len;
@@ -678,12 +716,11 @@ static __always_inline struct ebrec_lengths unwind_user_again(struct task_struct
 	lesson = bpf_map_lookup_elem(&unwind_lessons, &number);
 	if (!s->stop)
 		set = unwind_chain_set(&s->process, s->pc, s->sp);
-	for (int i = 0; lesson && set && i < UNWIND_CHAIN_WAYS; i++) {
-		const struct unwind_chain *chain = &set->chain[i];
+	if (lesson && set)
+		known = unwind_find_chain(set, s, lesson, (void *)walk.addresses);
+	if (known && known <= UNWIND_CHAIN_WAYS) {
+		const struct unwind_chain *chain = &set->chain[known - 1];
 
-		if (!unwind_is_chain(chain, &s->process, s->pc, s->sp, s->fp, s->caller, lesson,
-				     walk.addresses))
-			continue;
 		stack->attrs = chain->attrs;
 		stack->n = chain->n;
 		len.stack = sizeof(*stack) + chain->n * sizeof(__u64);

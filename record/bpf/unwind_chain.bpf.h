@@ -41,6 +41,11 @@ struct unwind_chain_set {
 	__u64 oldest;
 };
 
+/* The first addresses of a stack, which are all that a chain can have. */
+struct unwind_chain_frames {
+	__u64 address[UNWIND_CHAIN_FRAMES];
+};
+
 /* For walks of a task that is not in an interrupt: nothing that uses them comes in between, but for
  * what happens while a switch is recorded, which only adds a chain. */
 EBREC_CPU_ARRAY(unwind_chains, UNWIND_CHAIN_SETS, struct unwind_chain_set) __weak;
@@ -171,15 +176,16 @@ static __always_inline void unwind_learn_frame(struct unwind_lesson *lesson, __u
 }
 
 /* The walk is over, and whole. */
-static __always_inline void unwind_keep(struct unwind_lesson *lesson, struct unwind_chain_set *set,
-					__u32 n, __u32 attrs)
+__weak int unwind_keep(struct unwind_lesson *lesson, struct unwind_chain_set *set, __u32 n,
+		       __u32 attrs)
 {
-	if (lesson->unfit || n > UNWIND_CHAIN_FRAMES)
-		return;
+	if (!lesson || !set || lesson->unfit || n > UNWIND_CHAIN_FRAMES)
+		return 0;
 	lesson->chain.n = n;
 	lesson->chain.attrs = attrs;
 	set->chain[set->oldest % UNWIND_CHAIN_WAYS] = lesson->chain;
 	set->oldest++;
+	return 0;
 }
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "record/config/skeleton.h"
 #include "record/config/source.h"
-#include "record/unwind/python.h"
 
 static void probe(const struct kernel *kernel, struct source_state *state)
 {
@@ -22,7 +21,6 @@ static void configure(struct source_context *context)
 	struct ebrec_bpf *skel = context->skel;
 
 	skel->rodata->config.sample_stacks = context->options->call_graph;
-	python_make_maps(skel);
 	bpf_program__set_autoload(context->kernel->cycles ? skel->progs.ebrec_sample_cycles
 							  : skel->progs.ebrec_sample_clock,
 				  true);

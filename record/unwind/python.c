@@ -15,20 +15,15 @@
 #define CODE_SETS    8192
 #define WALKS	     3
 
-void python_make_maps(struct ebrec_bpf *skel)
+void python_configure(struct ebrec_bpf *skel)
 {
+	struct ebrec_bpf_config *config = &skel->rodata->config;
+
 	source_use_map(skel->maps.python_builds);
 	source_use_map(skel->maps.python_threads);
 	source_use_map(skel->maps.python_codes);
 	source_use_map(skel->maps.python_counts);
 	source_use_map(skel->maps.python_walks);
-}
-
-void python_configure(struct ebrec_bpf *skel)
-{
-	struct ebrec_bpf_config *config = &skel->rodata->config;
-
-	python_make_maps(skel);
 	bpf_map__set_max_entries(skel->maps.python_builds, PYTHON_MAX_BUILDS);
 	bpf_map__set_max_entries(skel->maps.python_threads, THREAD_SLOTS);
 	bpf_map__set_max_entries(skel->maps.python_codes, CODE_SETS);
@@ -57,6 +52,10 @@ struct ebt_error *python_stats(const struct ebrec_bpf *skel, struct python_stats
 	struct python_stats sum = { .builds = skel->bss->python_n_builds };
 	__u32 zero = 0;
 
+	if (!skel->rodata->config.python) {
+		*ret = sum;
+		return NULL;
+	}
 	counts = n_cpus > 0 ? calloc((size_t)n_cpus, sizeof(*counts)) : NULL;
 	if (!counts)
 		return &ebt_enomem;

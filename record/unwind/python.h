@@ -19,10 +19,6 @@ struct ebrec_python_build;
 /* Before the programs are loaded: Python frames are wanted. */
 void python_configure(struct ebrec_bpf *skel);
 
-/* Of any program that may walk user stacks, with Python frames or without: Linux 6.1 verifies the
- * functions for them although nothing calls them, and wants the maps that they name. */
-void python_make_maps(struct ebrec_bpf *skel);
-
 /* What an ELF file, which may be anything, says about the CPython in it: where its structures have
  * their fields, and the load address of _PyRuntime. False: it is none of a version known here. */
 bool python_build_read(int fd, struct ebrec_python_build *ret);

@@ -47,7 +47,6 @@ void source_use_chains(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 
-	python_make_maps(skel);
 	if (!skel->rodata->config.unwind)
 		return;
 	source_use_map(skel->maps.unwind_chains);

@@ -182,7 +182,7 @@ class Kernel(unittest.TestCase):
 
     @inside(f"PRELOAD={e2e.program('verified.so')} EBREC=ebrec\n" + test_verifier.SCRIPT)
     def test_verifier(self):
-        test_verifier.check(self, self.text("verified"), self.release)
+        test_verifier.check(self, self.text("verified"), self.text("start"), self.release)
 
     @inside("""dd if=/dev/zero of=pages bs=4096 count=4
         printf 'brought in' | dd of=pages conv=notrunc
