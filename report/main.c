@@ -185,8 +185,9 @@ int main(int argc, char **argv)
 	struct ebt_error *err;
 	int status = 0;
 
-	if (argc < 2) {
+	if (argc < 2 && access(OPTIONS_FILE, F_OK)) {
 		options_usage(NULL, stderr);
+		fputs("\nThere is no " OPTIONS_FILE " in this folder: `ebreport FILE`.\n", stderr);
 		return EXIT_USAGE;
 	}
 	err = options_parse(argc, argv, &options);

@@ -3,6 +3,7 @@
 #include "report/cli/options.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,9 +100,10 @@ static struct ebt_error *check_words(const struct options *options)
 
 	if (options->file && options->n_words >= command->min_words)
 		return NULL;
-	return ebt_error_create(EBT_ERR_INVALID, "which file? `ebreport %s [options] FILE%s%s`",
+	return ebt_error_create(EBT_ERR_INVALID, "which file? `ebreport %s [options] FILE%s%s`%s",
 				command->name, command->words ? " " : "",
-				command->words ? command->words : "");
+				command->words ? command->words : "",
+				command->min_words ? "" : " (there is no " OPTIONS_FILE " here)");
 }
 
 static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
@@ -117,6 +119,8 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 
 	if (err)
 		return err;
+	if (!options->file && !options->command->min_words && !access(OPTIONS_FILE, F_OK))
+		options->file = OPTIONS_FILE;
 	return options->help ? NULL : check_words(options);
 }
 
@@ -129,19 +133,38 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+/* Traces that are here, for a word that may be a name of one. */
+static void guess_files(struct cli_guess *guess, char *name, size_t size)
+{
+	DIR *dir = opendir(".");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		const char *before = guess->name;
+		size_t len = strlen(entry->d_name);
+
+		if (len < 4 || len >= size || strcmp(entry->d_name + len - 4, ".ebt") != 0)
+			continue;
+		cli_guess(guess, entry->d_name);
+		if (guess->name != before) /* it does not outlive the entry */
+			guess->name = strcpy(name, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static struct ebt_error *unknown_command(const char *word)
 {
 	struct cli_guess guess = { .word = word };
+	char file[256];
 
 	for (size_t i = 0; commands[i]; i++)
 		cli_guess(&guess, commands[i]->name);
-	if (guess.name)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"there is no command '%s': did you mean %s?", word,
-					guess.name);
+	guess_files(&guess, file, sizeof(file));
 	return ebt_error_create(EBT_ERR_INVALID,
-				"there is no command (and no file) '%s': see `ebreport --help`",
-				word);
+				"'%s' is no command, and there is no such file: %s%s%s", word,
+				guess.name ? "did you mean " : "see `ebreport --help`",
+				guess.name ? guess.name : "", guess.name ? "?" : "");
 }
 
 static struct ebt_error *check_flags(const struct options *options)
@@ -171,14 +194,37 @@ static struct ebt_error *check_flags(const struct options *options)
 	return NULL;
 }
 
+/* What stands behind the command, which is known. Takes the options over. */
+static struct ebt_error *parse_behind(int argc, char **argv, struct options *options,
+				      struct options *ret)
+{
+	struct ebt_error *err;
+
+	options->values = calloc(own_index(options->command, NULL) + 1, sizeof(*options->values));
+	if (!options->values)
+		return &ebt_enomem;
+	err = parse_words(argc, argv, options) ?: check_flags(options);
+	if (err)
+		options_deinit(options);
+	else
+		*ret = *options;
+	return err;
+}
+
+static bool is_file(const char *word)
+{
+	return !strcmp(word, "-") || !access(word, F_OK);
+}
+
 struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 {
 	struct options options = { 0 };
-	struct ebt_error *err;
 	int skip = 2;
 
-	if (argc < 2)
-		return ebt_error_create(EBT_ERR_INVALID, "which command? See `ebreport --help`");
+	if (argc < 2) {
+		options.command = find_command("overview");
+		return parse_behind(0, argv + 1, &options, ret);
+	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		options.help = true;
 	else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
@@ -193,29 +239,17 @@ struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 	} else {
 		options.command = find_command(argv[1]);
 	}
-	if (!options.command && argv[1][0] == '-')
+	if (!options.command && argv[1][0] == '-' && argv[1][1])
 		return ebt_error_create(EBT_ERR_INVALID,
 					"options stand behind the command: `ebreport COMMAND %s …`",
 					argv[1]);
-	if (!options.command && !options.help && !access(argv[1], F_OK)) {
-		options.command = find_command("info");
+	if (!options.command && !options.help && is_file(argv[1])) {
+		options.command = find_command("overview");
 		skip = 1;
 	}
 	if (!options.command)
 		return unknown_command(argv[options.help ? 2 : 1]);
-
-	options.values = calloc(own_index(options.command, NULL) + 1, sizeof(*options.values));
-	if (!options.values)
-		return &ebt_enomem;
-	err = parse_words(argc - skip, argv + skip, &options);
-	if (!err)
-		err = check_flags(&options);
-	if (err) {
-		options_deinit(&options);
-		return err;
-	}
-	*ret = options;
-	return NULL;
+	return parse_behind(argc - skip, argv + skip, &options, ret);
 }
 
 static void strings_deinit(struct option_strings *list)
@@ -247,16 +281,21 @@ void options_usage(const struct command *command, FILE *to)
 	};
 
 	if (command) {
-		fprintf(to, "Usage: ebreport %s [options] FILE%s%s\n\n%c%s.\n", command->name,
-			command->words ? " " : "", command->words ? command->words : "",
+		fprintf(to, "Usage: ebreport %s [options] %s%s%s\n\n%c%s.\n", command->name,
+			command->min_words ? "FILE" : "[FILE]", command->words ? " " : "",
+			command->words ? command->words : "",
 			toupper((unsigned char)command->summary[0]), command->summary + 1);
 		if (command->help)
 			fprintf(to, "\n%s", command->help);
 	} else {
-		fputs("Usage: ebreport COMMAND [options] FILE\n"
+		fputs("Usage: ebreport [FILE]\n"
+		      "       ebreport COMMAND [options] [FILE]\n"
 		      "       ebreport COMMAND --help\n\n"
 		      "Reports on a trace that ebrec recorded, on this machine or another. "
-		      "FILE - is standard input.\n\nCommands:\n",
+		      "Without\n"
+		      "COMMAND: the overview. Without FILE: " OPTIONS_FILE
+		      " of this folder. FILE - is standard input.\n\n"
+		      "Commands:\n",
 		      to);
 		for (size_t i = 0; commands[i]; i++)
 			fprintf(to, "  %-12s%s\n", commands[i]->name, commands[i]->summary);

@@ -16,6 +16,8 @@
 
 struct command;
 
+#define OPTIONS_FILE "trace.ebt" /* what ebrec writes without -o */
+
 /* A point in time as given: relative to the start of the trace, or a share of its duration. */
 struct option_time {
 	bool set, percent;
@@ -69,8 +71,9 @@ struct options {
 };
 
 /*
- * argv[0] is the program. Strings in *ret point into argv. A first word that is no command but a
- * file that exists means `info`.
+ * argv[0] is the program. Strings in *ret point into argv. Without a command, or where the first
+ * word is none but a file that exists, it is `overview`. Without a file it is OPTIONS_FILE, if that
+ * is in the working directory, but for commands that want words behind it.
  */
 struct ebt_error *options_parse(int argc, char **argv, struct options *ret);
 void options_deinit(struct options *options);

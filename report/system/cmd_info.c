@@ -491,7 +491,6 @@ const struct command command_info = {
 		"tables.\n"
 		"\n"
 		"  ebreport info t.ebt\n"
-		"  ebreport t.ebt                  the same\n"
 		"  ebreport info --json t.ebt | jq .tables\n",
 	.options = info_options,
 };

@@ -21,6 +21,7 @@ import tempfile
 
 # command, options, name of the JSON array that CSV shows (None: no tables)
 RUNS = [
+    ("overview", [], "rows"),
     ("info", [], "rows"),
     ("dump", [], None),
     ("dump", ["--schema"], "rows"),

@@ -42,6 +42,7 @@ wait
 """
 # What each command is tried with.
 RUNS = {
+    "overview": [""],
     "info": ["", "--frames"],
     "summary": ["", "--interval 500ms"],
     "dump": ["--top 3000", "--schema", "--table clock,sample,process,file,object,schema --top 400"],

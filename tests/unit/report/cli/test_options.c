@@ -73,9 +73,13 @@ static void test_places(void **state)
 	assert_null(PARSE(&o, "info", "-"));
 	assert_string_equal(o.file, "-");
 	options_deinit(&o);
-	assert_null(PARSE(&o, "/dev/null", "--json")); /* a file: info */
-	assert_string_equal(o.command->name, "info");
+	assert_null(PARSE(&o, "/dev/null", "--json")); /* a file */
+	assert_string_equal(o.command->name, "overview");
 	assert_string_equal(o.file, "/dev/null");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "-"));
+	assert_string_equal(o.command->name, "overview");
+	assert_string_equal(o.file, "-");
 	options_deinit(&o);
 	assert_null(PARSE(&o, "info", "-o", "-", "t"));
 	assert_null(o.output);

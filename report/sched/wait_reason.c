@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a thread waited for; see wait_reason.h. */
+#include "report/sched/wait_reason.h"
+
+#include <string.h>
+
+#define LOOK_UP 24 /* frames from the innermost one on */
+
+static const struct {
+	const char *name, *text;
+} reasons[WAIT_N_REASONS] = {
+	[WAIT_DISK] = { "disk", "disks and files" },
+	[WAIT_LOCK] = { "lock", "locks" },
+	[WAIT_CONDITION] = { "condition", "condition variables" },
+	[WAIT_PIPE] = { "pipe", "pipes" },
+	[WAIT_NETWORK] = { "network", "sockets" },
+	[WAIT_POLL] = { "poll", "events (poll)" },
+	[WAIT_CHILD] = { "child", "children" },
+	[WAIT_TIMER] = { "timer", "a timer" },
+	[WAIT_TERMINAL] = { "terminal", "a terminal" },
+	[WAIT_SIGNAL] = { "signal", "signals" },
+	[WAIT_MEMORY] = { "memory", "memory" },
+	[WAIT_KERNEL] = { "kernel", "the kernel" },
+	[WAIT_STOPPED] = { "stopped", "SIGCONT" },
+	[WAIT_UNKNOWN] = { "unknown", "what is not known" },
+};
+
+const char *wait_reason_name(enum wait_reason reason)
+{
+	return reasons[reason].name;
+}
+
+const char *wait_reason_text(enum wait_reason reason)
+{
+	return reasons[reason].text;
+}
+
+/* How functions of the kernel begin, as of Linux 6.1 to 6.18. Of two that fit, the first counts. */
+static const struct {
+	const char *start;
+	enum wait_reason reason;
+} functions[] = {
+	{ "futex_", WAIT_LOCK },
+	{ "__futex_", WAIT_LOCK },
+	{ "do_futex", WAIT_LOCK },
+	{ "__mutex_lock", WAIT_LOCK },
+	{ "mutex_lock", WAIT_LOCK },
+	{ "rwsem_down_", WAIT_LOCK },
+	{ "__down", WAIT_LOCK },
+	{ "rt_mutex_", WAIT_LOCK },
+	{ "__rt_mutex_", WAIT_LOCK },
+	{ "down_read", WAIT_LOCK },
+	{ "down_write", WAIT_LOCK },
+	{ "percpu_rwsem_wait", WAIT_LOCK },
+	{ "do_nanosleep", WAIT_TIMER },
+	{ "hrtimer_nanosleep", WAIT_TIMER },
+	{ "common_nsleep", WAIT_TIMER },
+	{ "msleep", WAIT_TIMER },
+	{ "usleep_range", WAIT_TIMER },
+	{ "pipe_", WAIT_PIPE },
+	{ "anon_pipe_", WAIT_PIPE },
+	{ "fifo_", WAIT_PIPE },
+	{ "wait_for_partner", WAIT_PIPE },
+	{ "ipipe_prep", WAIT_PIPE },
+	{ "opipe_prep", WAIT_PIPE },
+	{ "sk_wait_data", WAIT_NETWORK },
+	{ "sk_stream_wait", WAIT_NETWORK },
+	{ "sock_", WAIT_NETWORK },
+	{ "__skb_", WAIT_NETWORK },
+	{ "inet_", WAIT_NETWORK },
+	{ "__inet_", WAIT_NETWORK },
+	{ "tcp_", WAIT_NETWORK },
+	{ "udp_", WAIT_NETWORK },
+	{ "unix_", WAIT_NETWORK },
+	{ "netlink_", WAIT_NETWORK },
+	{ "vsock_", WAIT_NETWORK },
+	{ "rpc_wait", WAIT_NETWORK },
+	{ "p9_client_rpc", WAIT_NETWORK },
+	{ "do_poll", WAIT_POLL },
+	{ "do_sys_poll", WAIT_POLL },
+	{ "poll_schedule", WAIT_POLL },
+	{ "do_select", WAIT_POLL },
+	{ "ep_poll", WAIT_POLL },
+	{ "do_epoll_wait", WAIT_POLL },
+	{ "io_cqring_wait", WAIT_POLL },
+	{ "io_wq_worker", WAIT_POLL },
+	{ "io_sq_thread", WAIT_POLL },
+	{ "eventfd_read", WAIT_POLL },
+	{ "inotify_read", WAIT_POLL },
+	{ "fanotify_read", WAIT_POLL },
+	{ "signalfd_", WAIT_SIGNAL },
+	{ "timerfd_read", WAIT_TIMER },
+	{ "read_events", WAIT_DISK },
+	{ "do_wait", WAIT_CHILD },
+	{ "__do_wait", WAIT_CHILD },
+	{ "kernel_wait4", WAIT_CHILD },
+	{ "kernel_waitid", WAIT_CHILD },
+	{ "wait_for_vfork", WAIT_CHILD },
+	{ "kernel_clone", WAIT_CHILD },
+	{ "n_tty_", WAIT_TERMINAL },
+	{ "tty_", WAIT_TERMINAL },
+	{ "sigsuspend", WAIT_SIGNAL },
+	{ "do_sigtimedwait", WAIT_SIGNAL },
+	{ "__do_sys_pause", WAIT_SIGNAL },
+	{ "__x64_sys_pause", WAIT_SIGNAL },
+	{ "do_signal_stop", WAIT_STOPPED },
+	{ "ptrace_stop", WAIT_STOPPED },
+	{ "throttle_direct_reclaim", WAIT_MEMORY },
+	{ "reclaim_throttle", WAIT_MEMORY },
+	{ "shrink_", WAIT_MEMORY },
+	{ "mem_cgroup_handle_over_high", WAIT_MEMORY },
+	{ "io_schedule", WAIT_DISK },
+	{ "bit_wait_io", WAIT_DISK },
+	{ "folio_wait", WAIT_DISK },
+	{ "__folio_lock", WAIT_DISK },
+	{ "wait_on_page", WAIT_DISK },
+	{ "wait_on_buffer", WAIT_DISK },
+	{ "__wait_on_buffer", WAIT_DISK },
+	{ "filemap_", WAIT_DISK },
+	{ "blk_", WAIT_DISK },
+	{ "rq_qos_wait", WAIT_DISK },
+	{ "submit_bio_wait", WAIT_DISK },
+	{ "balance_dirty_pages", WAIT_DISK },
+	{ "wb_wait", WAIT_DISK },
+	{ "sync_inodes_sb", WAIT_DISK },
+	{ "jbd2_", WAIT_DISK },
+	{ "request_wait_answer", WAIT_DISK },
+	{ "ext4_", WAIT_DISK },
+	{ "xfs_", WAIT_DISK },
+	{ "btrfs_", WAIT_DISK },
+	{ "synchronize_rcu", WAIT_KERNEL },
+	{ "__wait_rcu_gp", WAIT_KERNEL },
+	{ "worker_thread", WAIT_KERNEL },
+	{ "flush_work", WAIT_KERNEL },
+	{ "__flush_work", WAIT_KERNEL },
+};
+
+static bool begins(const char *name, const char *start)
+{
+	return !strncmp(name, start, strlen(start));
+}
+
+static enum wait_reason by_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (begins(name, functions[i].start))
+			return functions[i].reason;
+	}
+	return WAIT_UNKNOWN;
+}
+
+/* Threads wait on a condition variable for work, on other futexes for each other. */
+static bool is_condition(const char *name)
+{
+	name += strspn(name, "_");
+	return begins(name, "pthread_cond_");
+}
+
+static enum wait_reason by_state(enum sched_why why)
+{
+	switch (why) {
+	case SCHED_DISK:
+		return WAIT_DISK;
+	case SCHED_IDLE:
+		return WAIT_KERNEL;
+	case SCHED_STOPPED:
+		return WAIT_STOPPED;
+	default:
+		return WAIT_UNKNOWN;
+	}
+}
+
+enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum sched_why why)
+{
+	enum wait_reason found = WAIT_UNKNOWN;
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(tree, &n);
+	const struct calltree_func *funcs = calltree_funcs(tree, &n);
+
+	for (int i = 0; i < LOOK_UP && node; i++, node = nodes[node].parent) {
+		const struct calltree_func *func = &funcs[nodes[node].func];
+
+		if (func->kind == CALLTREE_KERNEL && found == WAIT_UNKNOWN)
+			found = by_name(func->name);
+		if (func->kind == CALLTREE_KERNEL)
+			continue;
+		if (found != WAIT_LOCK)
+			break;
+		if (is_condition(func->name))
+			return WAIT_CONDITION;
+	}
+	return found != WAIT_UNKNOWN ? found : by_state(why);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the time went; see model_overview.h. */
+#include "report/system/model_overview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/compare.h"
+#include "report/sched/feed.h"
+#include "report/trace/prepare.h"
+#include "report/trees/feed.h"
+
+#define DEFAULT_FREQ 99 /* of ebrec, for a trace that does not say */
+
+static struct ebt_error *spend(struct overview *o, const struct ebt_task *task, uint32_t place,
+			       uint64_t from, uint64_t to)
+{
+	struct overview_spent *spent;
+	struct ebt_error *err;
+	uint32_t i;
+
+	if (to <= from)
+		return NULL;
+	err = ebt_map_element(&o->spent_at, (uint64_t)place << 32 | task->id, &o->spent,
+			      &o->n_spent, &o->spent_capacity, &i);
+	if (err)
+		return err;
+	spent = &o->spent[i];
+	spent->task = task;
+	spent->place = place;
+	spent->ns += to - from;
+	spent->count++;
+	spent->max_ns = to - from > spent->max_ns ? to - from : spent->max_ns;
+	return NULL;
+}
+
+static struct ebt_error *on_run(void *arg, const struct sched_run *run)
+{
+	return spend(arg, run->task, OVERVIEW_CPU, run->start, run->end);
+}
+
+static struct ebt_error *on_off(void *arg, const struct sched_off *off, uint32_t node)
+{
+	struct overview *o = arg;
+	uint64_t runnable = off->runnable ? off->runnable : off->end;
+	struct ebt_error *err;
+
+	if (off->why == SCHED_RUNNABLE || off->why == SCHED_NEW)
+		return spend(o, off->task, OVERVIEW_QUEUE, off->start, off->end);
+	err = spend(o, off->task, OVERVIEW_WAIT + wait_reason_of(o->stops, node, off->why),
+		    off->start, runnable);
+	return err ? err : spend(o, off->task, OVERVIEW_QUEUE, runnable, off->end);
+}
+
+static struct ebt_error *read_switches(struct overview *o)
+{
+	struct offcpu_options options = { .take = on_off, .arg = o };
+	struct sched_feed feed = { .handler = { .run = on_run }, .arg = o, .stacks = true };
+	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
+	uint64_t from, to;
+	bool partial;
+	struct ebt_error *err;
+
+	sched_feed_bounds(o->trace, &from, &to);
+	o->ns = to - from;
+	o->switches = ebt_reader_has_rows(trace_reader(o->trace), EBT_T_sched_switch);
+	if (!o->switches)
+		return NULL;
+	err = calltree_create_for(o->trace, CALLTREE_NO_ROOTS, &o->stops);
+	if (err)
+		return err;
+	options.tree = o->stops;
+	err = offcpu_create(trace_reader(o->trace), &options, &offcpu) ?:
+	      prepare_names(o->trace, EBT_T_sched_switch, 0) ?:
+	      prepare_names(o->trace, EBT_T_offcpu_stack, 0);
+	feed.offcpu = offcpu;
+	return err ? err : sched_feed_run(o->trace, &feed, &partial);
+}
+
+/* --- sums --- */
+
+/* The kernel's own threads wait for work, and threads that never ran say nothing of the window. */
+static bool is_silent(const struct overview *o, const struct ebt_task *task)
+{
+	uint32_t i;
+
+	return programs_is_kernel(o->programs, task) ||
+	       !ebt_map_find(&o->spent_at, (uint64_t)OVERVIEW_CPU << 32 | task->id, &i);
+}
+
+static int compare_spent(const void *a, const void *b)
+{
+	const struct overview_spent *x = a, *y = b;
+
+	return ebt_compare(x->place, y->place) ?:
+	       ebt_compare(x->task->pid, y->task->pid) ?:
+	       ebt_compare(x->task->id, y->task->id);
+}
+
+static void leave_silent_out(struct overview *o)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < o->n_spent; i++) {
+		if (o->spent[i].place < OVERVIEW_WAIT || !is_silent(o, o->spent[i].task))
+			o->spent[kept++] = o->spent[i];
+	}
+	o->n_spent = kept;
+}
+
+static void sum_places(struct overview *o)
+{
+	uint64_t process_ns = 0, most_ns = 0;
+
+	leave_silent_out(o);
+	qsort(o->spent, o->n_spent, sizeof(*o->spent), compare_spent);
+	for (size_t i = 0; i < o->n_spent; i++) {
+		const struct overview_spent *s = &o->spent[i];
+		struct overview_place *place = &o->places[s->place];
+		bool first = !i || s[-1].place != s->place;
+
+		o->threads += s->place == OVERVIEW_CPU;
+		place->ns += s->ns;
+		place->count += s->count;
+		place->max_ns = s->max_ns > place->max_ns ? s->max_ns : place->max_ns;
+		most_ns = first ? 0 : most_ns;
+		process_ns = first || s[-1].task->pid != s->task->pid ? s->ns : process_ns + s->ns;
+		if (process_ns > most_ns) {
+			most_ns = process_ns;
+			place->most = s->task;
+		}
+	}
+}
+
+/* --- functions --- */
+
+static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
+{
+	struct overview *o = arg;
+	const struct calltree_stack stack = calltree_sample_stack(row);
+	bool clock = ebt_sample_event(row) == EBT_V_sample_event_cpu_clock;
+	struct ebt_error *err;
+	uint32_t node;
+
+	if (!stack.task)
+		return NULL; /* an idle CPU */
+	err = calltree_place(o->calls, &stack, &node);
+	if (err)
+		return err;
+	calltree_add(o->calls, node, clock ? ebt_sample_period(row) : o->cycles_ns);
+	o->n_samples++;
+	return NULL;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct overview_function *x = a, *y = b;
+
+	return ebt_compare(y->self_ns, x->self_ns) ?: strcmp(x->name, y->name);
+}
+
+static int compare_nameless(const void *a, const void *b)
+{
+	const struct overview_function *x = a, *y = b;
+
+	return ebt_compare(!!x->name[0], !!y->name[0]) ?: strcmp(x->object, y->object);
+}
+
+/* Addresses without a name tell nothing one by one: those of a file become one. */
+static void join_nameless(struct overview *o)
+{
+	size_t kept = 0;
+
+	qsort(o->functions, o->n_functions, sizeof(*o->functions), compare_nameless);
+	for (size_t i = 0; i < o->n_functions; i++) {
+		struct overview_function *f = &o->functions[i];
+		struct overview_function *last = kept ? &o->functions[kept - 1] : NULL;
+
+		o->nameless_ns += f->name[0] ? 0 : f->self_ns;
+		if (last && !f->name[0] && !last->name[0] && !strcmp(f->object, last->object))
+			last->self_ns += f->self_ns;
+		else
+			o->functions[kept++] = *f;
+	}
+	o->n_functions = kept;
+}
+
+static struct ebt_error *sum_functions(struct overview *o)
+{
+	uint32_t n_funcs;
+	const struct calltree_func *funcs = calltree_funcs(o->calls, &n_funcs);
+	_cleanup_free_ struct calltree_flat *flat = NULL;
+	struct ebt_error *err;
+	size_t n;
+
+	err = calltree_flat(o->calls, &flat, &n);
+	if (err)
+		return err;
+	o->functions = calloc(n + 1, sizeof(*o->functions));
+	if (!o->functions)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++) {
+		const struct calltree_func *func = &funcs[flat[i].func];
+		bool named = func->kind != CALLTREE_UNRESOLVED;
+
+		if (flat[i].self)
+			o->functions[o->n_functions++] =
+				(struct overview_function){ named ? func->name : "", func->object,
+							    flat[i].self };
+	}
+	join_nameless(o);
+	qsort(o->functions, o->n_functions, sizeof(*o->functions), compare_functions);
+	return NULL;
+}
+
+static struct ebt_error *read_samples(struct overview *o)
+{
+	const struct ebt_want want = EBT_WANT(sample, task, event, period, kstack, ustack);
+	const char *event;
+	uint64_t freq;
+	struct ebt_error *err;
+
+	o->samples = ebt_reader_has_rows(trace_reader(o->trace), EBT_T_sample);
+	if (!o->samples)
+		return NULL;
+	err = tree_feed_sampling(o->trace, &event, &freq) ?:
+	      calltree_create_for(o->trace, CALLTREE_NO_ROOTS, &o->calls) ?:
+	      prepare_names(o->trace, EBT_T_sample, 0);
+	if (err)
+		return err;
+	o->cycles_ns = 1000000000 / (freq ? freq : DEFAULT_FREQ);
+	err = trace_read_rows(o->trace, &want, 1, 0, add_sample, o) ?: calltree_finish(o->calls);
+	if (err)
+		return err;
+	o->sampled_ns = calltree_total(o->calls);
+	return sum_functions(o);
+}
+
+/* --- all --- */
+
+struct ebt_error *overview_read(struct trace *trace, struct overview *ret)
+{
+	const struct names *names;
+	struct ebt_error *err;
+
+	ret->trace = trace;
+	trace_no_inline(trace);
+	err = trace_names(trace, &names) ?:
+	      programs_create(trace_reader(trace), names, &ret->programs) ?:
+	      read_switches(ret) ?:
+	      read_samples(ret);
+	if (err)
+		return err;
+	sum_places(ret);
+	if (!ret->switches)
+		ret->places[OVERVIEW_CPU] =
+			(struct overview_place){ .ns = ret->sampled_ns, .count = ret->n_samples };
+	return NULL;
+}
+
+void overview_deinit(struct overview *o)
+{
+	programs_destroy(o->programs);
+	calltree_destroy(o->stops);
+	calltree_destroy(o->calls);
+	ebt_map_deinit(&o->spent_at);
+	free(o->spent);
+	free(o->functions);
+}

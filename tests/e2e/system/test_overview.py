@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`ebreport` and `ebreport FILE`: one screen that says where time went and which command says more.
+Truth is the program that is recorded: it burns, sleeps, waits for a pipe, a lock, a child and a
+socket, and fails, for times that it measures itself."""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unittest
+
+import e2e
+
+WORK = """
+import json, os, resource, socket, sys, threading, time
+took = {}
+def timed(name, fn):
+    begin = time.monotonic_ns()
+    fn()
+    took[name] = time.monotonic_ns() - begin
+def burn():
+    end = time.thread_time_ns() + 200_000_000
+    while time.thread_time_ns() < end:
+        pass
+def pipe():
+    r, w = os.pipe()
+    if not os.fork():
+        time.sleep(0.11)
+        os.write(w, b"x")
+        os._exit(0)
+    os.read(r, 1)
+def child():
+    if not os.fork():
+        time.sleep(0.15)
+        os._exit(3)
+    os.wait(); os.wait()
+def sockets():
+    a, b = socket.socketpair()
+    threading.Timer(0.13, lambda: a.send(b"x")).start()
+    b.recv(1)
+timed("cpu", burn)
+timed("timer", lambda: time.sleep(0.25))
+timed("pipe", pipe)
+timed("child", child)
+timed("network", sockets)
+try:
+    open("/proc/1/mem", "rb").read(1) and None
+    socket.create_connection(("127.0.0.1", 1))
+except OSError:
+    pass
+json.dump(took, open(sys.argv[1], "w"))
+sys.exit(7)
+"""
+
+
+def terminal(*command, cwd, columns=80):
+    """What a program writes to a terminal, and its status."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    env = dict(os.environ, TERM="dumb", PAGER="cat", NO_COLOR="1")
+    with subprocess.Popen([str(c) for c in command], stdin=slave, stdout=slave, stderr=slave,
+                          cwd=cwd, env=env) as child:
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+        status = child.wait(e2e.SECONDS)
+    os.close(master)
+    return text.decode().replace("\r\n", "\n"), status
+
+
+class Overview(e2e.TestCase):
+    def work(self, *options, name="trace.ebt"):
+        script = self.path("work.py")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(WORK)
+        took = self.path("took.json")
+        trace = self.record(*options, "--", "/usr/bin/python3", script, took, name=name, status=7)
+        with open(took, encoding="utf-8") as f:
+            return trace, json.load(f)
+
+    def test_times(self):
+        trace, took = self.work("-e", "default,syscalls")
+        report = e2e.report_json("overview", trace)
+        places = {row["place"]: row for row in report["rows"]}
+        for place in ("timer", "pipe", "child", "network"):
+            # others wait there too: the children, for a time, and nobody less than this
+            self.assertGreaterEqual(places[place]["spent_ns"], took[place] * 0.7, place)
+        cpu = places["cpu"]
+        self.assertGreaterEqual(cpu["spent_ns"], 190_000_000)
+        self.assertEqual(cpu["comm"], "python3")
+        self.assertLessEqual(sum(f["spent_ns"] for f in cpu["functions"]), cpu["spent_ns"] * 1.5)
+        wall = e2e.rows("wall", trace)
+        self.assertEqual(cpu["spent_ns"], sum(row["on_cpu_ns"] for row in wall))
+        self.assertEqual(places["runqueue"]["spent_ns"], sum(row["runqueue_ns"] for row in wall))
+        for row in report["rows"]:
+            self.assertAlmostEqual(row["window_percent"],
+                                   100 * row["spent_ns"] / report["duration_ns"], delta=1)
+        kinds = [row["kind"] for row in report["findings"]]
+        texts = "\n".join(row["text"] for row in report["findings"])
+        self.assertRegex(texts, r"python3 \(\d+\) exited with status 7")
+        self.assertRegex(texts, r"python3 \(\d+\) exited with status 3")
+        self.assertIn("slow_syscall", kinds)
+
+    def test_screen(self):
+        """Alone, with a file, and through every command that it names."""
+        self.work("-e", "default,syscalls,block")
+        alone, status = terminal(e2e.EBREPORT, cwd=self.folder)
+        self.assertEqual(status, 0, alone)
+        lines = [line for line in alone.splitlines() if not line.startswith("ebreport: ")]
+        self.assertLessEqual(len(lines), 32, alone)
+        self.assertLessEqual(max(map(len, lines)), 80, alone)
+        self.assertTrue(lines[0].startswith("/usr/bin/python3 "), alone)
+        self.assertRegex(lines[1], r"^[\d.]+ m?s on .*, Linux \d")
+        self.assertRegex(lines[2], r"^3 processes, .*exit status 7$")
+        with_file, _ = terminal(e2e.EBREPORT, "trace.ebt", cwd=self.folder)
+        self.assertEqual(alone, with_file)
+        more = {row.get("more") for key in ("rows", "findings")
+                for row in e2e.report_json("overview", self.path("trace.ebt"))[key]} - {None}
+        self.assertIn("offcpu --stacks", more)
+        for command in more:
+            text, status = terminal(e2e.EBREPORT, *command.split(), cwd=self.folder)
+            self.assertEqual(status, 0, f"{command}: {text}")
+
+    def test_any_sources(self):
+        """Whatever was recorded, what is there is told and what is not is a line."""
+        for sources, places in (("sample", {"cpu"}), ("syscalls", set()),
+                                ("sched", {"cpu", "runqueue"}), ("task", set())):
+            trace, _ = self.work("-e", sources, name=sources + ".ebt")
+            report = e2e.report_json("overview", trace)
+            self.assertLessEqual(places, {row["place"] for row in report["rows"]}, sources)
+            absent = [row["text"] for row in report["findings"] if row["kind"] == "not_recorded"]
+            self.assertEqual(len(absent), 1, sources)
+            self.assertNotRegex(absent[0], rf"\b{sources}\b")
+            text, status = terminal(e2e.EBREPORT, trace, cwd=self.folder)
+            self.assertEqual(status, 0, text)
+            self.assertLess(len(text.splitlines()), 25, text)
+
+    def test_neither_command_nor_file(self):
+        text, status = terminal(e2e.EBREPORT, cwd=self.folder)
+        self.assertEqual(status, 2)
+        self.assertIn("Usage: ebreport", text)
+        self.assertIn("There is no trace.ebt", text)
+        text, status = terminal(e2e.EBREPORT, "sycalls", cwd=self.folder)
+        self.assertEqual(status, 2)
+        self.assertIn("no command, and there is no such file: did you mean syscalls?", text)
+        with open(self.path("other.ebt"), "wb"):
+            pass
+        text, status = terminal(e2e.EBREPORT, "othr.ebt", cwd=self.folder)
+        self.assertEqual(status, 2)
+        self.assertIn("did you mean other.ebt?", text)
+        self.assertTrue(re.search("which file", terminal(e2e.EBREPORT, "diff", cwd=self.folder)[0]))
+
+
+if __name__ == "__main__":
+    e2e.main()
