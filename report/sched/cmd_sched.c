@@ -41,16 +41,6 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off)
 	return c->timeline ? NULL : schedstat_off(&c->stat, off);
 }
 
-static struct ebt_error *on_stop(void *arg, const struct ebt_row *row)
-{
-	struct sched_command *c = arg;
-	uint64_t cpu = ebt_sched_switch_cpu(row);
-
-	if (!sched_feed_wanted(c->trace, ebt_sched_switch_prev(row), (uint32_t)cpu))
-		return NULL;
-	return schedstat_charge(&c->stat, row, trace_whole_from_ns(c->trace));
-}
-
 static struct ebt_error *on_switch(struct sched_command *c, const struct ebt_row *row)
 {
 	uint64_t cpu = ebt_sched_switch_cpu(row);
@@ -272,7 +262,6 @@ static struct ebt_error *run_sched(struct report *report)
 	struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
-		.stop = on_stop,
 		.arg = &c,
 		.wants = wants,
 		.n_wants = 1,

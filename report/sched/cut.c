@@ -44,24 +44,30 @@ static struct cut_pieces cut_interval(const struct losses *losses, uint64_t star
 	};
 }
 
-/* Was nothing lost in the part of an interval that other windows have? */
-static bool is_known(const struct losses *losses, uint64_t whole_start, uint64_t start)
+/* Since when nothing was lost, of the part of an interval that other windows have. */
+static uint64_t known_since(const struct losses *losses, uint64_t whole_start, uint64_t start)
 {
 	size_t i = losses->n ? losses_find(losses, whole_start + 1) : 0;
+	uint64_t since = whole_start;
 
-	return i == losses->n || losses->spans[i].from >= start;
+	for (; i < losses->n && losses->spans[i].from < start; i++)
+		since = losses->spans[i].to < start ? losses->spans[i].to : start;
+	return since;
 }
 
 struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 {
 	struct cut_pieces pieces = { .uncut = true };
+	uint64_t since = known_since(&cut->losses, run->whole_start, run->start);
 	struct ebt_error *err;
 
-	if (run->whole_start < run->start &&
-	    !is_known(&cut->losses, run->whole_start, run->start)) {
+	if (since > run->whole_start) {
 		run->flags &= ~(unsigned int)SCHED_CUT_START;
-		run->whole_start = run->start;
+		run->whole_start = since;
 	}
+	/* The charge is of what comes behind a loss. */
+	if (known_since(&cut->losses, run->end, run->whole_end) > run->end)
+		run->charge = 0;
 	if (cut->losses.n)
 		pieces = cut_interval(&cut->losses, run->start, run->end);
 	if (pieces.doubtful)
@@ -75,6 +81,7 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 		first.flags |= SCHED_OPEN_END;
 		first.flags &= ~(unsigned int)SCHED_CUT_END;
 		first.row = NULL;
+		first.charge = 0;
 		first.why = SCHED_UNKNOWN;
 		first.voluntary = false;
 		err = give_run(cut, &first);
@@ -91,13 +98,13 @@ struct ebt_error *sched_cut_run(struct sched_cut *cut, struct sched_run *run)
 struct ebt_error *sched_cut_off(struct sched_cut *cut, struct sched_off *off)
 {
 	struct cut_pieces pieces = { .uncut = true };
+	uint64_t since = known_since(&cut->losses, off->whole_start, off->start);
 	struct ebt_error *err;
 
 	/* The task went off the CPU at the bound itself: the interval is empty. */
 	if (off->start == off->end && sched_is_open(off->flags))
 		return NULL;
-	if (off->whole_start < off->start &&
-	    !is_known(&cut->losses, off->whole_start, off->start)) {
+	if (since > off->whole_start) {
 		off->flags &= ~(unsigned int)SCHED_CUT_START;
 		if (off->whole_runnable < off->start)
 			off->woken = false; /* when, is not known */

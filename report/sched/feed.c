@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
+#include "format/base/compare.h"
 #include "report/trace/followed.h"
 
 #define MAX_EXTRA 4
+
+/* Of a busy machine: what lies closer together is rather read through. */
+#define CHUNK_NS UINT64_C(1000000000)
 
 /* With --interval the windows go on where the one before has ended: a task that runs or sleeps
  * through several is known in all of them, and the trace is read once. */
@@ -87,6 +92,9 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct sched_f
 	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
 	size_t n = sched_model_wants(feed->stacks, wants);
 
+	/* Threads that are there at the start are described just before it. */
+	if (!trace_has_before(trace))
+		flags |= TRACE_FROM_START;
 	if (trace_has_more(trace))
 		flags |= TRACE_TO_END;
 	for (size_t i = 0; i < feed->n_wants && i < MAX_EXTRA; i++)
@@ -155,33 +163,151 @@ static struct ebt_error *add_warnings(struct trace *trace, const struct feeding 
 	return err ? err : warn_of_gaps(trace, &gaps);
 }
 
+/* --- before the first window --- */
+
+static struct ebt_error *read_before(struct feeding *feeding, uint64_t to)
+{
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS];
+	size_t n = sched_model_wants(false, wants);
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err = trace_cursor_create_at(feeding->trace, wants, n, 0, to, &cursor);
+	struct ebt_row row;
+
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		feeding->switches |= row.batch->table->id == EBT_T_sched_switch;
+		err = sched_model_row(feeding->model, &row);
+	}
+	return err;
+}
+
+/* A task that is off CPU when the window begins, and when it stopped. */
+struct stop {
+	uint64_t time;
+	uint32_t task;
+};
+
+struct stops {
+	const struct feeding *feeding;
+	struct stop *list;
+	size_t n, capacity;
+};
+
+static struct ebt_error *see_alive(void *arg, const struct ebt_task *task, uint64_t stopped)
+{
+	struct stops *stops = arg;
+	const struct sched_feed *feed = stops->feeding->feed;
+	struct ebt_error *err = NULL;
+
+	if (!passes(stops->feeding, task, UINT32_MAX))
+		return NULL;
+	if (feed->alive)
+		err = feed->alive(feed->arg, task);
+	if (err || !stopped)
+		return err;
+	err = ebt_array_reserve(&stops->list, stops->n, &stops->capacity);
+	if (!err)
+		stops->list[stops->n++] = (struct stop){ stopped, task->id };
+	return err;
+}
+
+static int compare_stops(const void *a, const void *b)
+{
+	const struct stop *x = a, *y = b;
+
+	return ebt_compare(x->time, y->time) ?: ebt_compare(x->task, y->task);
+}
+
+/* Stacks of the first n, in the order of the rows. */
+static struct ebt_error *read_stops(const struct feeding *feeding, const struct stop *stops,
+				    size_t n)
+{
+	static const struct ebt_want want = EBT_WANT(sched_switch, cpu, prev, kstack, ustack);
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err = trace_cursor_create_at(feeding->trace, &want, 1, stops[0].time,
+						       stops[n - 1].time + 1, &cursor);
+	struct ebt_row row;
+
+	while (!err && n) {
+		const struct ebt_task *prev;
+
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		while (n && stops->time < row.time)
+			stops++, n--;
+		prev = ebt_sched_switch_prev(&row);
+		for (size_t i = 0; prev && i < n && stops[i].time == row.time; i++) {
+			if (stops[i].task == prev->id)
+				err = offcpu_stopped(feeding->feed->offcpu, &row);
+		}
+	}
+	return err;
+}
+
+/* Where they stopped. Stops that are close together are in the same chunks. */
+static struct ebt_error *find_stacks(const struct feeding *feeding, const struct stops *stops)
+{
+	struct ebt_error *err = NULL;
+	size_t n;
+
+	for (size_t i = 0; !err && i < stops->n; i += n) {
+		const struct stop *first = &stops->list[i];
+
+		for (n = 1; i + n < stops->n && first[n].time - first->time < CHUNK_NS;)
+			n++;
+		err = read_stops(feeding, first, n);
+	}
+	return err;
+}
+
+/* The first window begins later than the trace: what tasks do there. */
+static struct ebt_error *begin_later(struct feeding *feeding, uint64_t from, uint64_t to)
+{
+	const struct sched_feed *feed = feeding->feed;
+	struct stops stops = { .feeding = feeding };
+	struct ebt_error *err;
+
+	sched_model_window(feeding->model, from, to);
+	err = read_before(feeding, from);
+	sched_model_begin(feeding->model);
+	if (!err)
+		err = sched_model_each(feeding->model, see_alive, &stops);
+	if (!err && stops.n && feed->offcpu && feed->stacks && offcpu_has_stops(feed->offcpu)) {
+		qsort(stops.list, stops.n, sizeof(*stops.list), compare_stops);
+		err = find_stacks(feeding, &stops);
+	}
+	free(stops.list);
+	return err;
+}
+
 static struct ebt_error *begin(struct trace *trace, const struct sched_feed *feed,
 			       struct feeding *feeding)
 {
 	const struct sched_handler handler = { .run = pass_run, .off = pass_off };
 	struct sched_options options = { .followed = is_followed, .arg = feeding };
+	uint64_t from;
 	struct ebt_error *err;
 
 	feeding->handler = handler;
 	options.handler = &feeding->handler;
-	sched_feed_bounds(trace, &options.from_ns, &options.to_ns);
+	sched_feed_bounds(trace, &from, &options.to_ns);
+	options.from_ns = trace_start_ns(trace) < from ? trace_start_ns(trace) : from;
 	err = followed_create(trace_reader(trace), &feeding->followed)
 		      ?: sched_model_create(trace_reader(trace), &options, &feeding->model);
+	if (!err && trace_has_before(trace))
+		err = begin_later(feeding, from, options.to_ns);
 	return err ? err : create_cursor(trace, feed, &feeding->cursor);
 }
 
 static struct ebt_error *pass_row(const struct feeding *feeding, const struct ebt_row *row)
 {
 	const struct sched_feed *feed = feeding->feed;
-	const struct ebt_task *prev;
 	struct ebt_error *err = NULL;
 
-	if (feed->stop && row->batch->table->id == EBT_T_sched_switch) {
-		prev = ebt_sched_switch_prev(row);
-		if (prev && followed_has(feeding->followed, prev))
-			err = feed->stop(feed->arg, row);
-	}
-	if (!err && feed->offcpu && row->batch->table->id == EBT_T_offcpu_stack)
+	if (feed->offcpu && row->batch->table->id == EBT_T_offcpu_stack)
 		err = offcpu_stack_row(feed->offcpu, row);
 	return err || !feed->row ? err : feed->row(feed->arg, row);
 }
@@ -207,6 +333,56 @@ static struct ebt_error *feed_rows(struct trace *trace, struct feeding *feeding)
 	}
 }
 
+/* When the last of the threads was described that were there at the start. */
+static uint64_t described_until(const struct trace *trace)
+{
+	size_t n;
+	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
+	const uint64_t until = trace_start_ns(trace) + CHUNK_NS;
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (chunks[i].table == EBT_T_thread && chunks[i].time_min < until &&
+		    chunks[i].time_max > found)
+			found = chunks[i].time_max;
+	}
+	return found;
+}
+
+/* What goes on at the end of a window may be told behind it: the next few rows of each CPU. */
+static struct ebt_error *look_ahead(const struct feeding *feeding)
+{
+	struct ebt_want wants[SCHED_MODEL_AHEAD_WANTS];
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	const uint64_t described = described_until(feeding->trace);
+	size_t unsettled = sched_model_unsettled(feeding->model);
+	struct ebt_error *err;
+	struct ebt_row row;
+
+	if (!unsettled && trace_rows_to_ns(feeding->trace) > described)
+		return NULL;
+	sched_model_ahead_wants(wants);
+	err = trace_cursor_create_at(feeding->trace, wants, SCHED_MODEL_AHEAD_WANTS,
+				     trace_rows_to_ns(feeding->trace), 0, &cursor);
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch || (!unsettled && row.time > described))
+			break;
+		err = sched_model_ahead(feeding->model, &row, &unsettled);
+	}
+	if (!err)
+		sched_model_ahead_end(feeding->model);
+	return err;
+}
+
+/* Gives what is open at the end of the window. */
+static struct ebt_error *end_window(const struct feeding *feeding)
+{
+	if (!trace_has_more(feeding->trace) && !trace_has_behind(feeding->trace))
+		return sched_model_finish(feeding->model);
+	return look_ahead(feeding) ?: sched_model_cut(feeding->model);
+}
+
 struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
 				 bool *ret_partial)
 {
@@ -214,27 +390,25 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 	struct ebt_error *err = NULL;
 	uint64_t from, to;
 
-	if (feeding) {
-		sched_feed_bounds(trace, &from, &to);
-		sched_model_window(feeding->model, from, to);
-	} else {
+	if (!feeding) {
 		feeding = calloc(1, sizeof(*feeding));
 		if (!feeding)
 			return &ebt_enomem;
 		feeding->kept.destroy = feeding_destroy;
 		trace_keep(trace, &feeding->kept);
-		err = begin(trace, feed, feeding);
 	}
 	feeding->trace = trace;
 	feeding->feed = feed;
 	feeding->unfiltered =
 		feed->all || !(trace_has_task_filter(trace) || trace_has_cpu_filter(trace));
+	if (feeding->model) {
+		sched_feed_bounds(trace, &from, &to);
+		sched_model_window(feeding->model, from, to);
+	} else {
+		err = begin(trace, feed, feeding);
+	}
 	if (!err)
-		err = feed_rows(trace, feeding);
-	if (!err && trace_has_more(trace))
-		err = sched_model_cut(feeding->model);
-	else if (!err)
-		err = sched_model_finish(feeding->model);
+		err = feed_rows(trace, feeding) ?: end_window(feeding);
 	if (!err && !trace_has_more(trace))
 		err = add_warnings(trace, feeding);
 	if (!err && feed->offcpu)

@@ -24,8 +24,9 @@ struct sched_feed {
 	struct offcpu *offcpu; /* gets the intervals after the handler, and stacks; NULL: none */
 	/* Gets each row, before the model does; NULL: not wanted. */
 	struct ebt_error *(*row)(void *arg, const struct ebt_row *row);
-	/* Gets each switch in which a followed task stops, before row() does; NULL: not wanted. */
-	struct ebt_error *(*stop)(void *arg, const struct ebt_row *row);
+	/* Gets each task that passes the filters and is there when the first window begins, if that
+	 * is later than the trace; NULL: not wanted. */
+	struct ebt_error *(*alive)(void *arg, const struct ebt_task *task);
 	void *arg;
 	/* Tables that row() wants besides those of the model. */
 	const struct ebt_want *wants;

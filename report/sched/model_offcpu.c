@@ -147,9 +147,37 @@ static struct ebt_error *count_pending(struct offcpu *offcpu, struct held *held,
 	return err ? err : count_off(offcpu, &held->off, node);
 }
 
+static struct ebt_error *hold_stack(struct offcpu *offcpu, const struct ebt_task *task,
+				    const struct ebt_row *row, struct held *held)
+{
+	const struct calltree_stack stack = {
+		.batch = row->batch,
+		.task = task,
+		.time = row->time,
+		.kernel = ebt_sched_switch_kstack_id(row),
+		.user = ebt_sched_switch_ustack_id(row),
+	};
+	struct ebt_error *err = calltree_place(offcpu->options.tree, &stack, &held->node);
+
+	held->node++;
+	return err;
+}
+
+bool offcpu_has_stops(const struct offcpu *offcpu)
+{
+	return offcpu->options.tree && !offcpu->late_stacks;
+}
+
+struct ebt_error *offcpu_stopped(struct offcpu *offcpu, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_sched_switch_prev(row);
+	struct held *held;
+
+	return get_thread(offcpu, task, &held) ?: hold_stack(offcpu, task, row, held);
+}
+
 struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run)
 {
-	struct calltree_stack stack = { .task = run->task, .time = run->end };
 	struct held *held;
 	struct ebt_error *err = get_thread(offcpu, run->task, &held);
 
@@ -157,14 +185,9 @@ struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run)
 		return err;
 	held->node = 0;
 	err = count_pending(offcpu, held, NO_STACK);
-	if (err || !run->row || !offcpu->options.tree || offcpu->late_stacks)
+	if (err || !run->row || !offcpu_has_stops(offcpu))
 		return err;
-	stack.batch = run->row->batch;
-	stack.kernel = ebt_sched_switch_kstack_id(run->row);
-	stack.user = ebt_sched_switch_ustack_id(run->row);
-	err = calltree_place(offcpu->options.tree, &stack, &held->node);
-	held->node++;
-	return err;
+	return hold_stack(offcpu, run->task, run->row, held);
 }
 
 struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)

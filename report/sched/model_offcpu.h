@@ -77,6 +77,12 @@ DEFINE_CLEANUP(struct offcpu *, offcpu_destroy);
 struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run);
 struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off);
 
+/* A row of sched_switch from before the first window, with its stacks: the stop of a task that is
+ * off CPU since then. */
+struct ebt_error *offcpu_stopped(struct offcpu *offcpu, const struct ebt_row *row);
+/* Are the stacks of intervals in such rows? */
+bool offcpu_has_stops(const struct offcpu *offcpu);
+
 /* A row of offcpu_stack, with all its columns. */
 struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *row);
 

@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "format/base/array.h"
-#include "report/sched/cut.h"
+#include "report/sched/model_sched_impl.h"
 
 /* CPU numbers above this are no CPUs: the kernel's own limit is 8192. */
 #define MAX_CPUS 65536u
-
-#define NO_TASK	 UINT32_MAX
 
 /* Bits of task_struct.__state, the same in all kernels from 4.14 on. */
 enum {
@@ -27,47 +25,6 @@ enum {
 	STATE_NEW = 0x800,
 	STATE_RTLOCK_WAIT = 0x1000,
 	STATE_FROZEN = 0x8000,
-};
-
-/* What is known of a task. */
-enum kind {
-	KIND_UNSEEN,   /* no row of it yet */
-	KIND_STRANGER, /* not followed: nothing can be said */
-	KIND_RUNNING,
-	KIND_OFF,
-	KIND_GAP, /* rows are missing: nothing, until the next one */
-	KIND_DEAD,
-};
-
-struct sched_task_state {
-	const struct ebt_task *task;
-	const struct ebt_task *waker;
-	uint64_t since;	   /* RUNNING, OFF */
-	uint64_t runnable; /* OFF: since when; 0: not yet */
-	uint64_t exit;	   /* RUNNING: when task_exit was seen, or 0 */
-	uint32_t cpu;	   /* RUNNING */
-	uint8_t kind, why;
-	bool open; /* `since` is a bound, it was so before */
-	/* OFF: a waking was seen. RUNNING: likewise; it may be for the sleep that is about to
-	 * begin, as the CPU of the waker can be ahead of the one that goes to sleep. */
-	bool woken;
-};
-
-struct cpu_state {
-	uint32_t current; /* id of the task that runs, NO_TASK: idle, not known or not followed */
-	bool seen;	  /* a switch of this CPU was seen */
-};
-
-struct sched_model {
-	struct ebt_reader *reader;
-	struct sched_options options;
-	struct sched_task_state *tasks;
-	struct cpu_state *cpus;
-	size_t n_tasks, n_cpus;
-	struct sched_cut cut;
-	uint64_t window_ns; /* where the present window begins; 0: it is the first */
-	uint64_t last_batch, damage;
-	uint64_t broken;
 };
 
 const char *sched_why_name(enum sched_why why)
@@ -156,9 +113,8 @@ static struct ebt_error *grow_tasks(struct sched_model *model, uint32_t id)
 	return ebt_array_reserve_zeroed(&model->tasks, n > id ? n - 1 : id, &model->n_tasks);
 }
 
-/* The state of a task; *ret is valid until the next call. */
-static inline struct ebt_error *task_state(struct sched_model *model, const struct ebt_task *task,
-					   struct sched_task_state **ret)
+struct ebt_error *sched_state(struct sched_model *model, const struct ebt_task *task,
+			      struct sched_task_state **ret)
 {
 	struct sched_task_state *s;
 
@@ -196,18 +152,20 @@ static struct ebt_error *cpu_state(struct sched_model *model, uint64_t cpu, stru
 	return NULL;
 }
 
-/* Where a task that no row has shown yet begins to be visible. */
-static uint64_t visible_from(const struct sched_model *model, const struct ebt_task *task)
+uint64_t sched_visible_from(const struct sched_model *model, const struct ebt_task *task)
 {
 	uint64_t from = model->options.from_ns;
 
 	return task->start_ns > from ? task->start_ns : from;
 }
 
-/* What an interval has in windows that are past was given there. */
-static struct ebt_error *give_run(struct sched_model *model, struct sched_run *run)
+struct ebt_error *sched_give_run(struct sched_model *model, struct sched_run *run)
 {
+	if (run->end < model->window_ns)
+		return NULL;
 	run->whole_start = run->start;
+	if (!run->whole_end)
+		run->whole_end = run->end;
 	if (run->start < model->window_ns) {
 		run->start = model->window_ns < run->end ? model->window_ns : run->end;
 		if (!(run->flags & SCHED_OPEN_START))
@@ -216,8 +174,10 @@ static struct ebt_error *give_run(struct sched_model *model, struct sched_run *r
 	return sched_cut_run(&model->cut, run);
 }
 
-static struct ebt_error *give_off(struct sched_model *model, struct sched_off *off)
+struct ebt_error *sched_give_off(struct sched_model *model, struct sched_off *off)
 {
+	if (off->end < model->window_ns)
+		return NULL;
 	off->whole_start = off->start;
 	off->whole_runnable = off->runnable;
 	if (off->start < model->window_ns) {
@@ -249,7 +209,7 @@ static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32
 		s->kind = KIND_DEAD;
 		model->cpus[cpu].seen = true;
 		run.flags = s->open ? SCHED_OPEN_START : 0;
-		return give_run(model, &run);
+		return sched_give_run(model, &run);
 	}
 	/* What the state tables say of a moment may be overtaken by the first switch. */
 	if (!s->open)
@@ -257,16 +217,30 @@ static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32
 	return NULL;
 }
 
+uint64_t sched_charged(const struct sched_model *model, const struct ebt_row *row)
+{
+	uint64_t from = model->options.from_ns, charge = ebt_sched_switch_prev_run(row);
+	uint64_t most = row->time > from ? row->time - from : 0;
+
+	if (sched_why(ebt_sched_switch_prev_state(row), false) == SCHED_DEAD)
+		return 0;
+	return charge < most ? charge : most;
+}
+
 static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *row,
 			      const struct ebt_task *task, uint32_t cpu, bool cpu_seen)
 {
-	struct sched_run run = { .task = task, .row = row, .end = row->time, .cpu = cpu };
+	struct sched_run run = { .task = task,
+				 .row = row,
+				 .end = row->time,
+				 .charge = sched_charged(model, row),
+				 .cpu = cpu };
 	uint64_t prev_state = ebt_sched_switch_prev_state(row);
 	bool preempt = ebt_sched_switch_preempt(row);
 	struct sched_task_state *s;
 	struct ebt_error *err;
 
-	err = task_state(model, task, &s);
+	err = sched_state(model, task, &s);
 	if (err || s->kind == KIND_STRANGER)
 		return err;
 	run.voluntary = !preempt && prev_state != 0;
@@ -275,7 +249,7 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 		run.start = s->since;
 		run.flags = s->open ? SCHED_OPEN_START : 0;
 	} else if (s->kind == KIND_UNSEEN && !cpu_seen) {
-		run.start = visible_from(model, task);
+		run.start = sched_visible_from(model, task);
 		run.flags = SCHED_OPEN_START;
 	} else {
 		model->broken++;
@@ -293,12 +267,12 @@ static struct ebt_error *stop(struct sched_model *model, const struct ebt_row *r
 	s->since = row->time;
 	s->runnable = run.why == SCHED_RUNNABLE ? row->time : 0;
 	s->open = false;
-	return give_run(model, &run);
+	s->ahead = AHEAD_UNKNOWN;
+	return sched_give_run(model, &run);
 }
 
-/* What is known of the time off CPU of a task, until end. False: nothing. */
-static bool off_interval(const struct sched_model *model, const struct sched_task_state *s,
-			 uint64_t end, struct sched_off *ret)
+bool sched_off_interval(const struct sched_model *model, const struct sched_task_state *s,
+			uint64_t end, struct sched_off *ret)
 {
 	struct sched_off off = {
 		.task = s->task,
@@ -316,7 +290,7 @@ static bool off_interval(const struct sched_model *model, const struct sched_tas
 	case KIND_OFF:
 		break;
 	case KIND_UNSEEN:
-		off.start = visible_from(model, s->task);
+		off.start = sched_visible_from(model, s->task);
 		off.flags = SCHED_OPEN_START;
 		off.why = SCHED_UNKNOWN;
 		break;
@@ -340,6 +314,16 @@ static bool off_interval(const struct sched_model *model, const struct sched_tas
 	return true;
 }
 
+static void run_since(struct sched_task_state *s, uint64_t time, uint32_t cpu)
+{
+	s->kind = KIND_RUNNING;
+	s->since = time;
+	s->cpu = cpu;
+	s->exit = s->ahead_exit = 0;
+	s->open = s->woken = false;
+	s->ahead = AHEAD_UNKNOWN;
+}
+
 static struct ebt_error *start(struct sched_model *model, uint64_t time,
 			       const struct ebt_task *task, uint32_t cpu)
 {
@@ -348,7 +332,7 @@ static struct ebt_error *start(struct sched_model *model, uint64_t time,
 	struct ebt_error *err;
 	bool known;
 
-	err = task_state(model, task, &s);
+	err = sched_state(model, task, &s);
 	if (err || s->kind == KIND_STRANGER)
 		return err;
 	if (s->kind == KIND_RUNNING) {
@@ -363,16 +347,12 @@ static struct ebt_error *start(struct sched_model *model, uint64_t time,
 	/* A sleep that ends without a waking was ended by the one just before it. */
 	if (s->kind == KIND_OFF && s->woken && s->runnable == 0)
 		s->runnable = s->since;
-	known = off_interval(model, s, time, &off);
-	s->kind = KIND_RUNNING;
-	s->since = time;
-	s->cpu = cpu;
-	s->exit = 0;
-	s->open = s->woken = false;
+	known = sched_off_interval(model, s, time, &off);
+	run_since(s, time, cpu);
 	if (!known)
 		return NULL;
 	off.cpu = cpu;
-	return give_off(model, &off);
+	return sched_give_off(model, &off);
 }
 
 /* Chunks that turned out to be damaged are losses like others. */
@@ -442,7 +422,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 		return NULL;
 	if (kind == EBT_V_sched_waking_kind_by_interrupt)
 		waker = NULL;
-	err = task_state(model, wakee, &s);
+	err = sched_state(model, wakee, &s);
 	if (err)
 		return err;
 	switch ((enum kind)s->kind) {
@@ -482,7 +462,7 @@ static struct ebt_error *on_fork(struct sched_model *model, const struct ebt_row
 
 	if (!child)
 		return NULL;
-	err = task_state(model, child, &s);
+	err = sched_state(model, child, &s);
 	if (err || s->kind != KIND_UNSEEN)
 		return err;
 	s->kind = KIND_OFF;
@@ -504,7 +484,7 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 	if (!task || ebt_task_exec_old_tid(row) == task->tid || cpu >= model->n_cpus ||
 	    model->cpus[cpu].current == NO_TASK || model->cpus[cpu].current == task->id)
 		return NULL;
-	err = task_state(model, task, &s);
+	err = sched_state(model, task, &s);
 	if (err || s->kind == KIND_STRANGER)
 		return err;
 	old = &model->tasks[model->cpus[cpu].current];
@@ -520,14 +500,10 @@ static struct ebt_error *on_exec(struct sched_model *model, const struct ebt_row
 		.why = SCHED_DEAD,
 	};
 	old->kind = KIND_DEAD;
-	s->kind = KIND_RUNNING;
-	s->since = row->time;
-	s->cpu = (uint32_t)cpu;
-	s->exit = 0;
-	s->open = s->woken = false;
+	run_since(s, row->time, (uint32_t)cpu);
 	model->cpus[cpu].current = task->id;
 	model->cpus[cpu].seen = true;
-	return give_run(model, &run);
+	return sched_give_run(model, &run);
 }
 
 static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt_row *row)
@@ -538,13 +514,13 @@ static struct ebt_error *on_exit_row(struct sched_model *model, const struct ebt
 
 	if (!task)
 		return NULL;
-	err = task_state(model, task, &s);
+	err = sched_state(model, task, &s);
 	if (!err && s->kind == KIND_RUNNING)
 		s->exit = row->time;
 	return err;
 }
 
-static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_row *row)
+struct ebt_error *sched_thread(struct sched_model *model, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_thread_task(row);
 	uint64_t cpu = ebt_thread_cpu(row);
@@ -554,7 +530,7 @@ static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_r
 
 	if (!task)
 		return NULL;
-	err = task_state(model, task, &s);
+	err = sched_state(model, task, &s);
 	if (err || s->kind != KIND_UNSEEN)
 		return err;
 	err = cpu_state(model, cpu, &c);
@@ -571,9 +547,9 @@ static struct ebt_error *on_thread(struct sched_model *model, const struct ebt_r
 		s->why = sched_why(ebt_thread_state(row), false);
 		s->kind = s->why == SCHED_DEAD ? KIND_DEAD : KIND_OFF;
 		if (s->why == SCHED_RUNNABLE)
-			s->runnable = visible_from(model, task);
+			s->runnable = sched_visible_from(model, task);
 	}
-	s->since = visible_from(model, task);
+	s->since = sched_visible_from(model, task);
 	s->open = true;
 	return NULL;
 }
@@ -592,80 +568,10 @@ struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_ro
 	case EBT_T_task_exit:
 		return on_exit_row(model, row);
 	case EBT_T_thread:
-		return on_thread(model, row);
+		return sched_thread(model, row);
 	default:
 		return NULL;
 	}
-}
-
-/* cut: only this window ends. A task that was seen to exit runs on until the switch. */
-static struct ebt_error *close_run(struct sched_model *model, const struct sched_task_state *s,
-				   bool cut)
-{
-	uint64_t to = model->options.to_ns;
-	bool exited = s->exit && !cut;
-	struct sched_run run = {
-		.task = s->task,
-		.start = s->since,
-		.end = exited ? s->exit : to,
-		.cpu = s->cpu,
-		.flags = s->open ? SCHED_OPEN_START : 0,
-		.why = exited ? SCHED_DEAD : SCHED_UNKNOWN,
-	};
-
-	if (!exited)
-		run.flags |= cut ? SCHED_OPEN_END | SCHED_CUT_END : SCHED_OPEN_END;
-	if (cut && (s->since >= to || model->window_ns >= to))
-		return NULL;
-	if (run.start > run.end)
-		run.start = run.end;
-	return give_run(model, &run);
-}
-
-static struct ebt_error *close_task(struct sched_model *model, const struct sched_task_state *s,
-				    bool cut)
-{
-	struct sched_off off;
-
-	if (s->kind == KIND_RUNNING)
-		return close_run(model, s, cut);
-	/* Of a task that no row shows on or off a CPU nothing is known. */
-	if (s->kind == KIND_UNSEEN && !s->woken)
-		return NULL;
-	if (!off_interval(model, s, model->options.to_ns, &off))
-		return NULL;
-	off.flags |= cut ? SCHED_OPEN_END | SCHED_CUT_END : SCHED_OPEN_END;
-	return give_off(model, &off);
-}
-
-static struct ebt_error *close_tasks(struct sched_model *model, bool cut)
-{
-	for (uint32_t i = 0; i < model->n_tasks; i++) {
-		struct ebt_error *err;
-
-		if (!model->tasks[i].task)
-			continue;
-		err = close_task(model, &model->tasks[i], cut);
-		if (err)
-			return err;
-	}
-	return NULL;
-}
-
-struct ebt_error *sched_model_cut(struct sched_model *model)
-{
-	return close_tasks(model, true);
-}
-
-void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns)
-{
-	model->window_ns = from_ns;
-	model->options.to_ns = to_ns;
-}
-
-struct ebt_error *sched_model_finish(struct sched_model *model)
-{
-	return close_tasks(model, false);
 }
 
 struct sched_gaps sched_model_gaps(const struct sched_model *model)
@@ -678,6 +584,8 @@ struct sched_gaps sched_model_gaps(const struct sched_model *model)
 
 		if (from < model->options.from_ns)
 			from = model->options.from_ns;
+		if (from < model->gaps_ns)
+			from = model->gaps_ns;
 		if (to > model->options.to_ns)
 			to = model->options.to_ns;
 		if (from < to)

@@ -67,7 +67,10 @@ struct sched_run {
 	const struct ebt_task *task;
 	const struct ebt_row *row; /* the sched_switch that ended it; NULL: not ended by one */
 	uint64_t start, end;
-	uint64_t whole_start; /* where it began, maybe in a window before this one */
+	/* Where it began and ended, maybe in windows before and after this one. An end that is not
+	 * known is UINT64_MAX. */
+	uint64_t whole_start, whole_end;
+	uint64_t charge; /* what the kernel charged for all of that; 0: not known */
 	uint32_t cpu;
 	unsigned int flags;
 	bool voluntary;	    /* as the kernel counts: it stopped because it had to wait */
@@ -94,7 +97,7 @@ struct sched_handler {
 };
 
 struct sched_options {
-	uint64_t from_ns, to_ns; /* bounds at which open intervals are closed */
+	uint64_t from_ns, to_ns; /* bounds of what is known, at which open intervals are closed */
 	/* Says whether all switches of a task are in the trace; NULL: those of every task are.
 	 * Other tasks get neither intervals nor complaints. */
 	bool (*followed)(void *arg, const struct ebt_task *task);
@@ -125,10 +128,37 @@ struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_ro
 /*
  * Windows of a trace, one after the other: after the last row of a window sched_model_cut() gives
  * the part of open intervals that lies in it, and sched_model_window() begins the next window. The
- * sums of all windows are the sums of the trace.
+ * sums of all windows are the sums of the trace. Rows from before a window may be given to the
+ * model behind sched_model_window(): nothing is made of them but what tasks do when it begins.
  */
 struct ebt_error *sched_model_cut(struct sched_model *model);
 void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns);
+/* The first row of the first window comes next: what could not be told before does not concern it.
+ */
+void sched_model_begin(struct sched_model *model);
+
+/*
+ * What a window has of an interval may depend on its end: the kernel's charge for a run is told
+ * when it stops. And threads that are there at the start may be described a moment later. Before
+ * sched_model_cut(), as long as tasks are unsettled, rows from behind the window are shown to the
+ * model, which do not change what tasks do.
+ */
+size_t sched_model_unsettled(struct sched_model *model);
+/* The columns that are needed. */
+#define SCHED_MODEL_AHEAD_WANTS 5
+void sched_model_ahead_wants(struct ebt_want ret[SCHED_MODEL_AHEAD_WANTS]);
+/* *ret: so many are unsettled yet. */
+struct ebt_error *sched_model_ahead(struct sched_model *model, const struct ebt_row *row,
+				    size_t *ret);
+/* There are no more rows. */
+void sched_model_ahead_end(struct sched_model *model);
+
+/* Calls for each task that is there now, with the time of the sched_switch in which it stopped; 0:
+ * it is not off CPU, or no row of this trace says since when. */
+struct ebt_error *sched_model_each(const struct sched_model *model,
+				   struct ebt_error *(*fn)(void *arg, const struct ebt_task *task,
+							   uint64_t stopped),
+				   void *arg);
 
 /* After the last row: closes what is open. */
 struct ebt_error *sched_model_finish(struct sched_model *model);

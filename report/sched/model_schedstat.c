@@ -52,25 +52,24 @@ static struct ebt_error *get_cpu(struct schedstat *stat, uint64_t cpu, struct sc
 	return NULL;
 }
 
-/*
- * What the kernel charged for the run that a row of sched_switch ends; 0: not known. At exit a task
- * leaves its scheduling group, where the kernel begins the run anew.
- */
-static uint64_t charged(const struct ebt_row *row)
+/* What the kernel charged for the first so many ns of a run. The shares of all parts of a run, in
+ * whichever windows they are, are the charge, to the nanosecond. */
+static uint64_t charged_until(const struct sched_run *run, uint64_t ns)
 {
-	if (sched_why(ebt_sched_switch_prev_state(row), false) == SCHED_DEAD)
-		return 0;
-	return ebt_sched_switch_prev_run(row);
+	const uint64_t whole = run->whole_end - run->whole_start;
+
+	if (ns >= whole)
+		return run->charge;
+	return (uint64_t)((unsigned __int128)run->charge * ns / whole);
 }
 
-/* schedstat_charge() took what was charged for the whole run, of which earlier windows have had
- * their part. */
-static void correct_charge(struct schedstat_task *task, const struct sched_run *run)
+static uint64_t charged(const struct sched_run *run)
 {
-	uint64_t charge = charged(run->row), earlier = run->start - run->whole_start;
+	const uint64_t until = charged_until(run, run->end - run->whole_start);
 
-	earlier = earlier < charge ? earlier : charge;
-	task->run_ns -= earlier < task->run_ns ? earlier : task->run_ns;
+	if (run->start == run->whole_start)
+		return until;
+	return until - charged_until(run, run->start - run->whole_start);
 }
 
 struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run)
@@ -85,11 +84,7 @@ struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *
 	if (err)
 		return err;
 	task->ran = true;
-	/* Else schedstat_charge() has counted it. */
-	if (!run->row || !charged(run->row))
-		task->run_ns += ns;
-	else
-		correct_charge(task, run);
+	task->run_ns += run->charge ? charged(run) : ns;
 	if (cpu)
 		cpu->busy_ns += ns;
 	if (run->row && run->voluntary)
@@ -128,25 +123,6 @@ struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *
 		task->max_doubtful = off->flags & SCHED_DOUBTFUL;
 	}
 	return histogram_add(&task->latency, wait);
-}
-
-struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row *row,
-				   uint64_t from_ns)
-{
-	const struct ebt_task *task = ebt_sched_switch_prev(row);
-	uint64_t ns = charged(row);
-	uint64_t most = row->time > from_ns ? row->time - from_ns : 0;
-	struct schedstat_task *t;
-	struct ebt_error *err;
-
-	if (!task || !ns)
-		return NULL;
-	err = get_task(stat, task, &t);
-	if (err)
-		return err;
-	t->ran = true;
-	t->run_ns += ns < most ? ns : most;
-	return NULL;
 }
 
 struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu)

@@ -48,9 +48,6 @@ void schedstat_deinit(struct schedstat *stat);
 struct ebt_error *schedstat_run(struct schedstat *stat, const struct sched_run *run);
 struct ebt_error *schedstat_off(struct schedstat *stat, const struct sched_off *off);
 
-/* What the kernel charged prev with in a row of sched_switch, as far as it is after from_ns. */
-struct ebt_error *schedstat_charge(struct schedstat *stat, const struct ebt_row *row,
-				   uint64_t from_ns);
 /* A row of sched_switch: counts for its CPU. */
 struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu);
 /* Whom a row of thread, task_fork or task_exit tells of; NULL: no such row. */

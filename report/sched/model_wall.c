@@ -318,6 +318,13 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	return err;
 }
 
+static struct ebt_error *on_alive(void *arg, const struct ebt_task *task)
+{
+	struct wall_thread *thread;
+
+	return get_thread(arg, task, &thread);
+}
+
 /* The kernel tells nothing of a thread that does nothing in a window, and yet the thread is
  * there. */
 static struct ebt_error *go_on(struct wall *wall)
@@ -338,6 +345,7 @@ static struct ebt_error *read_switches(struct wall *wall)
 		.handler = { .run = on_run },
 		.offcpu = wall->offcpu,
 		.row = on_row,
+		.alive = on_alive,
 		.arg = wall,
 		.stacks = true,
 	};

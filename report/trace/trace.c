@@ -214,6 +214,16 @@ uint64_t trace_rows_to_ns(const struct trace *trace)
 	return trace->cut_to ? trace->to : UINT64_MAX;
 }
 
+bool trace_has_before(const struct trace *trace)
+{
+	return trace->cut_from && trace->from > trace_start_ns(trace);
+}
+
+bool trace_has_behind(const struct trace *trace)
+{
+	return trace->cut_to && trace->to <= trace_end_ns(trace);
+}
+
 bool trace_has_more(const struct trace *trace)
 {
 	return !(trace->window_place & TRACE_LAST_WINDOW);
@@ -357,8 +367,9 @@ static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct 
 	return all_timed;
 }
 
-struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
-				      unsigned int flags, struct trace_cursor **ret)
+static struct ebt_error *create_cursor(struct trace *trace, const struct ebt_want *wants, size_t n,
+				       uint64_t from, uint64_t to, unsigned int flags,
+				       struct trace_cursor **ret)
 {
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = calloc(1, sizeof(*cursor));
 	_cleanup_free_ struct ebt_want *all = calloc(n + 1, sizeof(*all));
@@ -374,10 +385,8 @@ struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want
 	cursor->trace = cursor->stacks.trace = trace;
 	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
 	cursor->check_cpus = trace_has_cpu_filter(trace) && !(flags & TRACE_ALL_CPUS);
-	if (trace->cut_from && !(flags & TRACE_FROM_START))
-		cursor->from = trace->from;
-	if (trace->cut_to && !(flags & TRACE_TO_END))
-		cursor->to = trace->to;
+	cursor->from = from;
+	cursor->to = to;
 	if (plan(trace, cursor, wants, n, flags, all)) {
 		query.from_ns = cursor->from;
 		query.to_ns = cursor->to;
@@ -391,6 +400,23 @@ struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want
 		return err;
 	*ret = take_ptr(cursor);
 	return NULL;
+}
+
+struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
+				      unsigned int flags, struct trace_cursor **ret)
+{
+	const uint64_t from = trace->cut_from && !(flags & TRACE_FROM_START) ? trace->from : 0;
+	const uint64_t to = trace->cut_to && !(flags & TRACE_TO_END) ? trace->to : 0;
+
+	return create_cursor(trace, wants, n, from, to, flags, ret);
+}
+
+struct ebt_error *trace_cursor_create_at(struct trace *trace, const struct ebt_want *wants,
+					 size_t n, uint64_t from, uint64_t to,
+					 struct trace_cursor **ret)
+{
+	return create_cursor(trace, wants, n, from, to,
+			     TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_QUIET, ret);
 }
 
 void trace_cursor_destroy(struct trace_cursor *cursor)

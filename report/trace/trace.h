@@ -70,6 +70,9 @@ struct trace_state {
 uint64_t trace_whole_from_ns(const struct trace *trace);
 /* The end of the window: rows at this time and later are not in it. UINT64_MAX: it has no end. */
 uint64_t trace_rows_to_ns(const struct trace *trace);
+/* Does the window leave rows out that are before it, or behind it? */
+bool trace_has_before(const struct trace *trace);
+bool trace_has_behind(const struct trace *trace);
 /* Is there a window after this one? */
 bool trace_has_more(const struct trace *trace);
 /* Keeps the state for the next windows. The trace takes the state over, and destroys it at last. */
@@ -106,6 +109,11 @@ enum trace_flags {
 /* Tables that the cursor names are noted: their losses will be reported. */
 struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
 				      unsigned int flags, struct trace_cursor **ret);
+/* Likewise, of all tasks and CPUs with from <= time < to, wherever the window is; to 0: no end.
+ * Losses of the tables are not noted. */
+struct ebt_error *trace_cursor_create_at(struct trace *trace, const struct ebt_want *wants,
+					 size_t n, uint64_t from, uint64_t to,
+					 struct trace_cursor **ret);
 void trace_cursor_destroy(struct trace_cursor *cursor);
 DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
 

@@ -435,33 +435,32 @@ static struct ebt_row switch_row(struct ebt_batch *batch, const struct ebt_task 
 	return (struct ebt_row){ .batch = batch, .time = 150, .i = i };
 }
 
-/* The kernel's figure counts, once, and only where it has one for the whole run. */
+/* The kernel's figure counts where it has one for the whole run. What parts of a run have of it
+ * adds up to it, in however many windows they lie. */
 static void test_charged(void **state)
 {
-	const struct ebt_task task = { .tid = 10, .pid = 10, .id = 3 }, *tasks[] = { &task };
-	struct ebt_batch batch = { 0 };
-	struct schedstat stat = { 0 };
-	uint64_t expected[] = { 50, 50 + 40, 50 + 40 + 50 };
+	static const uint64_t charges[] = { 0, 40, 50, 53, 1, UINT64_MAX };
+	const struct ebt_task task = { .tid = 10, .pid = 10, .id = 3 };
 
 	(void)state;
-	for (uint32_t i = 0; i < 3; i++) {
-		struct ebt_row row = switch_row(&batch, tasks, i);
+	for (size_t i = 0; i < sizeof(charges) / sizeof(charges[0]); i++) {
+		struct schedstat whole = { 0 }, parts = { 0 };
 		struct sched_run run = { .task = &task,
-					 .row = &row,
 					 .start = 100,
 					 .whole_start = 100,
 					 .end = 150,
+					 .whole_end = 150,
+					 .charge = charges[i],
 					 .cpu = 1 };
 
-		assert_no_error(schedstat_charge(&stat, &row, 0));
-		assert_no_error(schedstat_run(&stat, &run));
-		assert_int_equal(stat.tasks[3].run_ns, expected[i]);
+		assert_no_error(schedstat_run(&whole, &run));
+		assert_int_equal(whole.tasks[3].run_ns, charges[i] ? charges[i] : 50);
+		for (run.end = 107; run.start < 150; run.start = run.end, run.end += 43)
+			assert_no_error(schedstat_run(&parts, &run));
+		assert_int_equal(parts.tasks[3].run_ns, whole.tasks[3].run_ns);
+		schedstat_deinit(&whole);
+		schedstat_deinit(&parts);
 	}
-	/* What was charged for before the window does not count. */
-	assert_no_error(
-		schedstat_charge(&stat, &(struct ebt_row){ &batch, .time = 150, .i = 1 }, 140));
-	assert_int_equal(stat.tasks[3].run_ns, expected[2] + 10);
-	schedstat_deinit(&stat);
 }
 
 /* Sums take open intervals, averages do not. */
