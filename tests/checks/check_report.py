@@ -58,6 +58,8 @@ RUNS = [
     ("cache", ["--by", "thread"], "rows"),
     ("cache", ["--by", "process,file"], "rows"),
     ("oom", [], "rows"),
+    ("threads", [], "rows"),
+    ("threads", ["--at", "end", "--all"], "rows"),
     ("faults", ["--by", "mapping"], "rows"),
     ("marks", ["--waterfall"], "rows"),
     ("marks", ["--around", "*"], "rows"),

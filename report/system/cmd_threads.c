@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ebreport threads: the stacks of all threads at the beginning and the end, as a debugger shows
+ * them. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/map.h"
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/out/out.h"
+#include "report/syscalls/names.h"
+#include "report/system/info.h"
+#include "report/system/model_threads.h"
+
+#define NONE	  UINT32_MAX
+#define MAX_NAMED 8 /* threads of a block that are named */
+
+struct thread_view {
+	struct report *report;
+	struct out *out;
+	const struct names *names;
+	const struct syscall_machine *machine;
+	struct threads *threads;
+	const struct thread_seen *all;
+	size_t n;
+	const struct thread_frame *frames;
+	bool kernel; /* kernel threads too */
+};
+
+/* --- one of them --- */
+
+/* Why the stack lacks what it might have; NULL: it does not. */
+static const char *missing(const struct thread_seen *seen)
+{
+	const struct ebt_field *fields = ebt_table_by_id(EBT_T_thread_stack)->fields;
+
+	if (seen->user == EBT_V_thread_stack_user_none)
+		return NULL;
+	if (seen->user != EBT_V_thread_stack_user_walked)
+		return ebt_value_name(&fields[EBT_F_thread_stack_user], seen->user) ?: "not known";
+	return seen->stop == EBT_STOP_ROOT ? NULL : info_stop_name(seen->stop) ?: "not known";
+}
+
+static bool is_shown(const struct thread_view *v, const struct thread_seen *seen)
+{
+	return v->kernel || !thread_is_kernel(seen);
+}
+
+static uint64_t wait_ns(const struct thread_seen *seen)
+{
+	return seen->since && seen->since < seen->time ? seen->time - seen->since : 0;
+}
+
+static size_t n_args(const struct thread_view *v, const struct thread_seen *seen)
+{
+	const struct syscall_desc *desc =
+		seen->call >= 0 ? syscall_desc(v->machine, seen->compat, (uint64_t)seen->call)
+				: NULL;
+
+	return desc && desc->n_args < 6 ? desc->n_args : desc ? 6 : 0;
+}
+
+/* Small ones are numbers of files and the like, others addresses and bits. */
+static void add_arg(struct text *text, uint64_t arg)
+{
+	if (arg < 1024)
+		text_u64(text, arg);
+	else
+		text_printf(text, "0x%" PRIx64, arg);
+}
+
+static void add_call_name(struct text *text, const struct thread_view *v,
+			  const struct thread_seen *seen)
+{
+	if (seen->call >= 0)
+		syscall_name_add(text, v->machine, seen->compat, (uint32_t)seen->call);
+}
+
+static void add_place(struct text *text, const struct thread_frame *frame)
+{
+	if (frame->file)
+		text_printf(text, "%s:%" PRIu32, frame->file, frame->line);
+}
+
+/* --- for programs --- */
+
+#define COLUMNS(X)                                                                               \
+	X("time_ns", "TIME", OUT_TIME, out_u64_if(seen, seen ? seen->time : 0), OUT_PARENT)      \
+	X("at", "AT", OUT_STRING, at, OUT_PARENT)                                                \
+	X("pid", "PID", OUT_U64, out_u64_if(seen, seen ? seen->task->pid : 0), OUT_PARENT)       \
+	X("tid", "TID", OUT_U64, out_u64_if(seen, seen ? seen->task->tid : 0), OUT_PARENT)       \
+	X("comm", "COMM", OUT_STRING, comm, OUT_PARENT)                                          \
+	X("state", "STATE", OUT_STRING, seen ? out_cstr(thread_state_name(seen)) : out_null())   \
+	X("from_ns", "SINCE", OUT_TIME, out_u64_if(seen && seen->since, seen ? seen->since : 0)) \
+	X("wait_ns", "WAITS", OUT_DURATION,                                                      \
+	  out_u64_if(seen && seen->since, seen ? wait_ns(seen) : 0))                             \
+	X("call", "CALL", OUT_STRING, out_str_if(text_str(&call)))                               \
+	X("args", "ARGS", OUT_LIST, args)                                                        \
+	X("incomplete", "INCOMPLETE", OUT_STRING,                                                \
+	  seen &&missing(seen) ? out_cstr(missing(seen)) : out_null())                           \
+	X("number", "FRAME", OUT_U64, out_u64_if(frame, number))                                 \
+	X("function", "FUNCTION", OUT_STRING, frame ? out_cstr(frame->func->name) : out_null())  \
+	X("address", "ADDRESS", OUT_HEX, out_u64_if(frame &&address, address))                   \
+	X("object", "OBJECT", OUT_STRING, frame ? out_cstr(frame->func->object) : out_null())    \
+	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&place)))                            \
+	X("inlined", "INLINED", OUT_BOOL, out_u64_if(frame, frame && frame->inlined))            \
+	X("kernel", "KERNEL", OUT_BOOL,                                                          \
+	  frame ? out_u64(frame->kernel) : out_u64_if(seen, seen &&thread_is_kernel(seen)))
+
+/* A thread, or a frame of the one before. */
+static struct ebt_error *put_row(const struct thread_view *v, const struct thread_seen *seen,
+				 const struct thread_frame *frame, uint64_t number,
+				 uint64_t address)
+{
+	_cleanup_text_ struct text call = TEXT_INIT, list = TEXT_INIT, place = TEXT_INIT;
+	const bool end = seen && seen->moment == EBT_V_thread_stack_moment_end;
+	struct out_value at = seen ? out_cstr(end ? "end" : "begin") : out_null(),
+			 comm = seen ? out_str(seen->task->comm) : out_null(), args = out_null();
+
+	if (seen)
+		add_call_name(&call, v, seen);
+	for (size_t i = 0; seen && i < n_args(v, seen); i++) {
+		add_arg(&list, seen->args[i]);
+		text_addc(&list, '\0');
+	}
+	if (list.len)
+		args = out_str(text_str(&list));
+	if (frame)
+		add_place(&place, frame);
+	return out_row(v->out, frame ? 1 : 0, OUT_VALUES(COLUMNS));
+}
+
+/* Functions that are inlined stand before the one that they are in, whose the address is. */
+static struct ebt_error *put_frames(const struct thread_view *v, const struct thread_seen *seen)
+{
+	const uint64_t *addresses = threads_addresses(v->threads) + seen->first;
+	struct ebt_error *err = NULL;
+	uint64_t number = 0;
+	uint32_t i = 0;
+
+	for (uint32_t at = seen->frame; !err && at; at = v->frames[at].parent) {
+		err = put_row(v, NULL, &v->frames[at], number++, i < seen->n ? addresses[i] : 0);
+		i += !v->frames[at].inlined;
+	}
+	return err;
+}
+
+static struct ebt_error *put_rows(const struct thread_view *v)
+{
+	const struct out_table table =
+		OUT_TABLE_OF("rows", COLUMNS, .children = "calls", .flags = OUT_KEEP_ORDER);
+	struct ebt_error *err = out_begin(v->out, &table);
+
+	for (size_t i = 0; !err && i < v->n; i++) {
+		const struct thread_seen *seen = &v->all[i];
+
+		if (!is_shown(v, seen))
+			continue;
+		err = put_row(v, seen, NULL, 0, 0) ?: put_frames(v, seen);
+	}
+	return err ?: out_end(v->out);
+}
+
+/* --- for people --- */
+
+/* Threads of one stack, at the same moments. */
+struct thread_block {
+	const struct thread_seen *first;
+	unsigned int moments;
+	uint32_t head, *tail; /* of items */
+	uint64_t n, min_ns, max_ns;
+	bool args_differ;
+};
+
+struct item {
+	const struct thread_seen *seen;
+	uint32_t next;
+};
+
+struct thread_blocks {
+	struct item *items;
+	struct thread_block *list;
+	size_t n, n_items;
+	struct ebt_map by_stack;
+	uint64_t n_hidden; /* kernel threads */
+};
+
+static void blocks_deinit(struct thread_blocks *b)
+{
+	free(b->items);
+	free(b->list);
+	ebt_map_deinit(&b->by_stack);
+}
+
+static struct ebt_error *find_block(struct thread_blocks *b, const struct thread_seen *seen,
+				    unsigned int moments, struct thread_block **ret)
+{
+	const uint64_t key[] = { moments, seen->frame, (uint64_t)seen->call, seen->user };
+	const uint64_t hash = ebt_hash_bytes(0, key, sizeof(key));
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = ebt_map_next(&b->by_stack, hash, &at)) != EBT_MAP_NONE) {
+		*ret = &b->list[i];
+		if ((*ret)->moments == moments && thread_is_equal((*ret)->first, seen))
+			return NULL;
+	}
+	*ret = &b->list[b->n];
+	**ret = (struct thread_block){ .first = seen, .moments = moments, .head = NONE };
+	(*ret)->min_ns = UINT64_MAX;
+	return ebt_map_insert(&b->by_stack, hash, (uint32_t)b->n++);
+}
+
+static struct ebt_error *add_thread(struct thread_blocks *b, const struct thread_seen *seen,
+				    unsigned int moments)
+{
+	const uint64_t ns = wait_ns(seen);
+	const uint32_t number = (uint32_t)b->n_items++;
+	struct thread_block *block;
+	struct ebt_error *err = find_block(b, seen, moments, &block);
+
+	if (err)
+		return err;
+	b->items[number] = (struct item){ seen, NONE };
+	if (block->head == NONE)
+		block->head = number;
+	else
+		*block->tail = number;
+	block->tail = &b->items[number].next;
+	block->n++;
+	block->min_ns = ns < block->min_ns ? ns : block->min_ns;
+	block->max_ns = ns > block->max_ns ? ns : block->max_ns;
+	if (memcmp(seen->args, block->first->args, sizeof(seen->args)) != 0)
+		block->args_differ = true;
+	return NULL;
+}
+
+/* A thread that is where it was is told of once. */
+static struct ebt_error *make_blocks(const struct thread_view *v, struct thread_blocks *b)
+{
+	struct ebt_error *err = NULL;
+
+	b->items = calloc(v->n + 1, sizeof(*b->items));
+	b->list = calloc(v->n + 1, sizeof(*b->list));
+	if (!b->items || !b->list)
+		return &ebt_enomem;
+	for (size_t i = 0; i < v->n && !err; i++) {
+		const struct thread_seen *seen = &v->all[i];
+		const struct thread_seen *next = i + 1 < v->n ? seen + 1 : NULL;
+		unsigned int moments = 1u << seen->moment;
+
+		if (next && next->task == seen->task && next->moment != seen->moment &&
+		    thread_is_equal(seen, next)) {
+			moments = THREAD_BEGIN | THREAD_END;
+			seen = next;
+			i++;
+		}
+		if (is_shown(v, seen))
+			err = add_thread(b, seen, moments);
+		else
+			b->n_hidden++;
+	}
+	return err;
+}
+
+static void add_waits(struct text *text, const struct thread_block *block)
+{
+	if (!block->max_ns)
+		return;
+	text_cstr(text, " for ");
+	if (block->min_ns < block->max_ns) {
+		text_duration(text, block->min_ns);
+		text_cstr(text, " to ");
+	}
+	text_duration(text, block->max_ns);
+}
+
+static void add_call(struct text *text, const struct thread_view *v,
+		     const struct thread_block *block)
+{
+	const struct thread_seen *seen = block->first;
+
+	if (seen->call < 0)
+		return;
+	text_cstr(text, ", in ");
+	add_call_name(text, v, seen);
+	if (block->args_differ)
+		return;
+	text_addc(text, '(');
+	for (size_t i = 0; i < n_args(v, seen); i++) {
+		if (i)
+			text_cstr(text, ", ");
+		add_arg(text, seen->args[i]);
+	}
+	text_addc(text, ')');
+}
+
+static void add_terminal(struct text *text, struct ebt_str s)
+{
+	text_terminal(text, text_comm(s));
+}
+
+/* "sleep (6004)", "worker (6010) of server (6004)" */
+static void add_name(struct text *text, const struct thread_view *v, const struct ebt_task *task,
+		     bool with_process)
+{
+	add_terminal(text, task->comm);
+	text_printf(text, " (%" PRIu32 ")", task->tid);
+	if (!with_process || task->tid == task->pid)
+		return;
+	text_cstr(text, " of ");
+	add_terminal(text, names_process(v->names, task));
+	text_printf(text, " (%" PRIu32 ")", task->pid);
+}
+
+static void add_names(struct text *text, const struct thread_view *v, const struct thread_blocks *b,
+		      const struct thread_block *block)
+{
+	uint64_t n = 0;
+
+	if (block->n > 1)
+		text_printf(text, "%" PRIu64 " threads: ", block->n);
+	for (uint32_t at = block->head; at != NONE; at = b->items[at].next, n++) {
+		const struct ebt_task *task = b->items[at].seen->task;
+		const uint32_t next = b->items[at].next;
+
+		if (n)
+			text_cstr(text, ", ");
+		if (n == MAX_NAMED && block->n > MAX_NAMED + 1) {
+			text_printf(text, "and %" PRIu64 " more", block->n - n);
+			break;
+		}
+		/* The process stands behind the last of its threads. */
+		add_name(text, v, task,
+			 next == NONE || b->items[next].seen->task->pid != task->pid);
+	}
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void add_cstr(struct text *text, const char *s)
+{
+	text_terminal(text, (struct ebt_str){ s, strlen(s) });
+}
+
+static void add_frames(struct text *text, const struct thread_view *v,
+		       const struct thread_seen *seen)
+{
+	unsigned int number = 0;
+
+	for (uint32_t at = seen->frame; at; at = v->frames[at].parent) {
+		const struct thread_frame *frame = &v->frames[at];
+		const char *object = last_part(frame->func->object);
+
+		text_printf(text, "#%-3u ", number++);
+		add_cstr(text, frame->func->name);
+		if (frame->inlined)
+			text_cstr(text, " (inlined)");
+		if (frame->file) {
+			text_cstr(text, "  ");
+			add_cstr(text, last_part(frame->file));
+			text_printf(text, ":%" PRIu32, frame->line);
+		}
+		if (*object)
+			text_cstr(text, "  ");
+		add_cstr(text, object);
+		text_addc(text, '\n');
+	}
+}
+
+static void print_block(const struct thread_view *v, const struct thread_blocks *b,
+			const struct thread_block *block)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+	const char *why = missing(block->first);
+
+	add_names(&text, v, b, block);
+	text_printf(&text, ": %s", thread_state_name(block->first));
+	add_waits(&text, block);
+	add_call(&text, v, block);
+	text_addc(&text, '\n');
+	add_frames(&text, v, block->first);
+	if (why)
+		text_printf(&text, "     (user stack: %s)\n", why);
+	out_printf(v->out, "%s\n", text_get(&text));
+}
+
+/* Those of the same moments stand together; among them, in order of process and thread. */
+static struct ebt_error *print(const struct thread_view *v)
+{
+	static const struct {
+		unsigned int moments;
+		const char *title;
+	} sections[] = {
+		{ THREAD_BEGIN | THREAD_END, "At the beginning and at the end" },
+		{ THREAD_BEGIN, "At the beginning" },
+		{ THREAD_END, "At the end" },
+	};
+	struct thread_blocks b = { 0 };
+	struct ebt_error *err = make_blocks(v, &b);
+	const uint64_t top = v->report->options->top ?: UINT64_MAX;
+	uint64_t n = 0;
+
+	for (size_t s = 0; !err && s < sizeof(sections) / sizeof(sections[0]); s++) {
+		bool titled = false;
+
+		for (size_t i = 0; i < b.n; i++) {
+			if (b.list[i].moments != sections[s].moments || n++ >= top)
+				continue;
+			if (!titled)
+				out_printf(v->out, "%s:\n\n", sections[s].title);
+			titled = true;
+			print_block(v, &b, &b.list[i]);
+		}
+	}
+	if (n > top)
+		out_printf(v->out, "%" PRIu64 " more stacks (--top shows them).\n", n - top);
+	if (b.n_hidden)
+		out_printf(v->out, "%" PRIu64 " kernel threads are not shown (--all shows them).\n",
+			   b.n_hidden);
+	blocks_deinit(&b);
+	return err;
+}
+
+/* --- the command --- */
+
+static struct ebt_error *tell_missing(const struct thread_view *v)
+{
+	uint64_t left_out = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		left_out += v->all[i].user == EBT_V_thread_stack_user_left_out;
+	if (left_out)
+		return trace_warn(v->report->trace,
+				  "%" PRIu64 " user stacks were not walked: there were too many "
+				  "threads for the time that ebrec takes",
+				  left_out);
+	if (v->n || ebt_reader_has_rows(trace_reader(v->report->trace), EBT_T_thread_stack))
+		return NULL;
+	return trace_warn(
+		v->report->trace,
+		"the trace does not say where threads were: ebrec looks at those that are "
+		"there when it begins (-p, --cgroup, -a) and when it ends");
+}
+
+static unsigned int moments(const struct options *o)
+{
+	const char *at = options_string(o, "at");
+
+	return !at ? THREAD_BEGIN | THREAD_END : *at == 'b' ? THREAD_BEGIN : THREAD_END;
+}
+
+static struct ebt_error *cmd_threads(struct report *report)
+{
+	const bool text = out_format(report->out) == FORMAT_TABLE;
+	_cleanup_(threads_destroyp) struct threads *threads = NULL;
+	struct thread_view v = { .report = report, .out = report->out };
+	const char *machine;
+	struct ebt_error *err;
+
+	if (text && report->options->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"stacks are not sorted: use --sort with --json or --csv");
+	err = ebt_reader_meta(trace_reader(report->trace), "host.machine", &machine)
+		      ?: trace_names(report->trace, &v.names)
+		      ?: threads_read(report->trace, moments(report->options), &threads);
+	if (err)
+		return err;
+	v.machine = machine ? syscall_machine(machine) : NULL;
+	v.threads = threads;
+	v.all = threads_all(threads, &v.n);
+	v.frames = threads_frames(threads);
+	v.kernel = !text || options_flag(report->options, "all") ||
+		   trace_has_task_filter(report->trace);
+	err = text ? print(&v) : put_rows(&v);
+	return err ? err : tell_missing(&v);
+}
+
+static const char *const ats[] = { "begin", "end", NULL };
+
+static const struct option_def threads_options[] = {
+	{ "at", OPTION_CHOICE, "MOMENT", "only those at this moment", ats },
+	{ "all", OPTION_FLAG, NULL, "also kernel threads" },
+	{ 0 },
+};
+
+const struct command command_threads = {
+	.name = "threads",
+	.fn = cmd_threads,
+	.flags = COMMAND_NO_INTERVALS,
+	.summary = "where each thread was, with its stack, at the beginning and at the end",
+	.help = "What each thread was doing as the recording began and ended: its state and since\n"
+		"when, the system call that it was in, and its stack, functions of the kernel\n"
+		"first. Threads of the same stack stand together. A thread that was running has "
+		"no\n"
+		"stack here: see `ebreport callgraph`.\n"
+		"\n"
+		"  ebrec -p PID -d 1 && ebreport threads trace.ebt\n"
+		"  ebreport threads --at end --comm worker t.ebt\n"
+		"  ebreport callgraph --event thread_stack t.ebt\n",
+	.options = threads_options,
+};

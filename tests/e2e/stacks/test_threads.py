@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`ebreport threads`: where the threads of a process are that runs already, frame by frame as a
+debugger finds them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import e2e
+
+# Run by gdb: pc, function and line of each frame, of each thread by its id. Functions that have made
+# way for another by a tail call are no frames of the stack: gdb concludes that they were there.
+GDB = """
+import gdb, json
+found = {}
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    frame, frames = gdb.newest_frame(), []
+    while frame is not None:
+        sal = frame.find_sal()
+        inlined = frame.type() == gdb.INLINE_FRAME
+        if frame.type() != gdb.TAILCALL_FRAME:
+            frames.append([frame.pc(), frame.name(), sal.line if sal.symtab else 0, inlined])
+        frame = frame.older()
+    found[thread.ptid[1]] = frames
+with open(OUTPUT, "w") as f:
+    json.dump(found, f)
+"""
+NINE = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+WAITS = {"read": "read", "mutex": "futex", "cond": "futex", "sem": "futex", "poll": "poll",
+         "epoll": "epoll_wait", "accept": "accept", "nanosleep": "clock_nanosleep"}
+
+
+def debugger(folder, *target):
+    """Frames by thread id, from gdb."""
+    script, output = os.path.join(folder, "frames.py"), os.path.join(folder, "frames.json")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(f"OUTPUT = {output!r}\n" + GDB)
+    e2e.run("gdb", "-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex",
+            "set debuginfod enabled off", "-iex",
+            "set backtrace past-main on", *target, "-x", script)
+    with open(output, encoding="utf-8") as f:
+        return {int(tid): frames for tid, frames in json.load(f).items()}
+
+
+def user_frames(row):
+    return [frame for frame in row["calls"] if not frame["kernel"]]
+
+
+def compare(test, trace, frames, at="end", objects=()):
+    """What a debugger found is what ebreport shows: each address, and of these files, whose debug
+    information both have, each function that is there or inlined, with its line."""
+    rows = {row["tid"]: row for row in e2e.rows("threads", trace, "--at", at)}
+    test.assertEqual(set(rows), set(frames))
+    for tid, theirs in frames.items():
+        test.assertNotIn("incomplete", rows[tid], rows[tid])
+        ours = user_frames(rows[tid])
+        test.assertEqual([int(f["address"], 16) for f in ours if not f["inlined"]],
+                         [pc for pc, _, _, inlined in theirs if not inlined], (ours, theirs))
+        known = {int(f["address"], 16) for f in ours if os.path.basename(f["object"]) in objects}
+        test.assertEqual([(f["function"], int(f.get("lines", ":0").rsplit(":", 1)[1])) for f in ours
+                          if int(f["address"], 16) in known],
+                         [(name, line) for pc, name, line, _ in theirs if pc in known])
+    return rows
+
+
+class Threads(e2e.TestCase):
+    def record_process(self, process, *options):
+        return self.record("-p", process.pid, "-d", "300ms", *options)
+
+    def start_hanging(self):
+        """The program, and its threads: place, and when it was about to block, by thread id."""
+        child = self.start(e2e.program("hangs"), stdout=subprocess.PIPE, text=True)
+        places = {}
+        for line in child.stdout:
+            words = line.split()
+            if words == ["ready"]:
+                break
+            places[int(words[1])] = (words[0], int(words[2]))
+        self.assertEqual(len(places), len(WAITS))
+        return child, places
+
+    def test_eight_places(self):
+        child, places = self.start_hanging()
+        trace = self.record_process(child)
+        self.check_kernel({row["tid"]: row for row in e2e.rows("threads", trace)})
+        frames = debugger(self.folder, "-p", child.pid)
+        for at in ("begin", "end"):
+            rows = compare(self, trace, frames, at, {"hangs"})
+        start = e2e.start_ns(trace)
+        self.assertEqual(set(rows), set(places) | {child.pid})
+        for tid, (place, since) in places.items():
+            names = [f["function"] for f in user_frames(rows[tid])]
+            here = names.index(f"in_{place}")
+            self.assertEqual(names[here + 1:here + 11], NINE + ["thread"], names)
+            self.assertEqual(rows[tid]["state"], "sleep")
+            self.assertEqual(rows[tid]["comm"], place)
+            self.assertEqual(rows[tid]["call"], WAITS[place])
+            # It blocked then, or a little later; the scheduler's clock may be that of a tick.
+            late = (rows[tid]["from_ns"] + start - since) / 1e6
+            print(f"    {place}: {late:.3f} ms after it said so", file=sys.stderr)
+            self.assertGreater(late, -12)
+            self.assertLess(late, 200)
+
+    def check_kernel(self, rows):
+        """The kernel's own words on it; before a debugger makes calls begin again."""
+        for tid, row in rows.items():
+            with open(f"/proc/{tid}/stack", encoding="utf-8") as f:
+                stack = [line.split()[1].split("+")[0] for line in f if "+0x" in line]
+            self.assertEqual([f["function"] for f in row["calls"] if f["kernel"]], stack)
+
+    def test_sleep(self):
+        child = self.start("sleep", "1000")
+        time.sleep(0.2)
+        trace = self.record_process(child)
+        compare(self, trace, debugger(self.folder, "-p", child.pid))
+        text = e2e.ebreport("threads", trace)
+        self.assertIn("At the beginning and at the end:\n", text)
+        self.assertRegex(text, rf"\nsleep \({child.pid}\): sleep for [0-9.]+ m?s, in "
+                               r"clock_nanosleep\(0, 0, 0x[0-9a-f]+, 0x[0-9a-f]+\)\n#0   ")
+
+    def test_python(self):
+        child = self.start("/usr/bin/python3", "-c",
+                           "import threading, time\n"
+                           "threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+                           "threading.Event().wait()")
+        time.sleep(1)
+        trace = self.record_process(child)
+        rows = compare(self, trace, debugger(self.folder, "-p", child.pid))
+        self.assertEqual(len(rows), 2)
+
+
+if __name__ == "__main__":
+    e2e.main()
