@@ -76,18 +76,30 @@ static struct ebt_error *unknown(const struct cli *cli, const char *option, cons
 				option, cli->program, who);
 }
 
+/* name: what is unknown without its dashes. The long option that is closest, or NULL. */
+static const char *guess_name(const struct cli *cli, const char *name)
+{
+	struct cli_guess guess = { .word = name };
+	const struct option_def *def;
+
+	for (size_t i = 0; (def = option_at(cli, i)); i++)
+		cli_guess(&guess, def->name);
+	return guess.name;
+}
+
 static struct ebt_error *unknown_name(const struct cli *cli, const char *word, size_t len)
 {
 	_cleanup_free_ char *option = strndup(word, len);
-	struct cli_guess guess = { 0 };
-	const struct option_def *def;
 
-	if (!option)
-		return &ebt_enomem;
-	guess.word = option + 2;
-	for (size_t i = 0; (def = option_at(cli, i)); i++)
-		cli_guess(&guess, def->name);
-	return unknown(cli, option, guess.name);
+	return option ? unknown(cli, option, guess_name(cli, option + 2)) : &ebt_enomem;
+}
+
+/* Of several letters, a dash may be missing. */
+static struct ebt_error *unknown_letter(const struct cli *cli, const char *word, char letter)
+{
+	const char *meant = strlen(word) > 3 ? guess_name(cli, word + 1) : NULL;
+
+	return unknown(cli, meant ? word : (char[]){ '-', letter, '\0' }, meant);
 }
 
 static void put_choices(FILE *to, const char *const *choices)
@@ -96,16 +108,22 @@ static void put_choices(FILE *to, const char *const *choices)
 		fprintf(to, "%s%s", i ? ", " : "", choices[i]);
 }
 
-/* A word of so many bytes. */
-static struct ebt_error *check_choice(const char *const *choices, const char *word, size_t len)
+struct ebt_error *cli_parse_choice(const char *const *choices, const char *text, size_t len,
+				   size_t *ret)
 {
-	_cleanup_free_ char *list = NULL;
+	_cleanup_free_ char *list = NULL, *word = strndup(text, len);
+	struct cli_guess guess = { .word = word };
 	size_t size;
 	FILE *f;
 
+	if (!word)
+		return &ebt_enomem;
 	for (size_t i = 0; choices[i]; i++) {
-		if (strlen(choices[i]) == len && !memcmp(choices[i], word, len))
+		if (!strcmp(choices[i], word)) {
+			*ret = i;
 			return NULL;
+		}
+		cli_guess(&guess, choices[i]);
 	}
 	f = open_memstream(&list, &size);
 	if (!f)
@@ -113,17 +131,20 @@ static struct ebt_error *check_choice(const char *const *choices, const char *wo
 	put_choices(f, choices);
 	if (fclose(f))
 		return &ebt_enomem;
-	return ebt_error_create(EBT_ERR_INVALID, "'%.*s' is not one of %s", (int)len, word, list);
+	if (*word && guess.name)
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s: did you mean %s?",
+					word, list, guess.name);
+	return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s", word, list);
 }
 
 static struct ebt_error *check_list(const char *const *choices, const char *arg)
 {
 	struct ebt_error *err;
-	size_t len;
+	size_t len, i;
 
 	for (;; arg += len + 1) {
 		len = strcspn(arg, ",");
-		err = check_choice(choices, arg, len);
+		err = cli_parse_choice(choices, arg, len, &i);
 		if (err || !arg[len])
 			return err;
 	}
@@ -133,6 +154,7 @@ static struct ebt_error *check_list(const char *const *choices, const char *arg)
 static struct ebt_error *set_value(const struct option_def *def, void *value, const char *arg)
 {
 	struct ebt_error *err = NULL;
+	size_t i;
 
 	switch (def->type) {
 	case OPTION_FLAG:
@@ -145,7 +167,7 @@ static struct ebt_error *set_value(const struct option_def *def, void *value, co
 	case OPTION_DURATION:
 		return cli_parse_duration(arg, value);
 	case OPTION_CHOICE:
-		err = check_choice(def->choices, arg, strlen(arg));
+		err = cli_parse_choice(def->choices, arg, strlen(arg), &i);
 		break;
 	case OPTION_LIST:
 		err = check_list(def->choices, arg);
@@ -203,7 +225,7 @@ static struct ebt_error *parse_letters(const struct cli *cli, struct cli_words *
 		struct ebt_error *err;
 
 		if (!def)
-			return unknown(cli, (char[]){ '-', *at, '\0' }, NULL);
+			return unknown_letter(cli, words->argv[words->i], *at);
 		if (def->arg)
 			return set(cli, def, at[1] ? at + 1 : NULL, words, to);
 		err = set(cli, def, NULL, words, to);

@@ -70,6 +70,9 @@ struct ebt_error *cli_parse_number(const char *text, uint64_t min, uint64_t max,
 struct ebt_error *cli_parse_duration(const char *text, uint64_t *ret);
 /* 64M: a number of bytes, or of K, M or G of 1024. */
 struct ebt_error *cli_parse_size(const char *text, uint64_t *ret);
+/* One of `choices`, which end with NULL; *ret: which. */
+struct ebt_error *cli_parse_choice(const char *const *choices, const char *text, size_t len,
+				   size_t *ret);
 /* Calls add for each piece between commas. */
 struct ebt_error *cli_each_piece(const char *text, void *to,
 				 struct ebt_error *(*add)(void *to, const char *piece));

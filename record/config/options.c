@@ -23,6 +23,25 @@ static uint64_t many_sources(bool all)
 	return sources;
 }
 
+static struct ebt_error *unknown_source(const char *name, size_t len)
+{
+	_cleanup_free_ char *word = strndup(name, len);
+	struct cli_guess guess = { .word = word };
+
+	if (!word)
+		return &ebt_enomem;
+	for (size_t i = 0; i < ebrec_n_sources; i++)
+		cli_guess(&guess, ebrec_sources[i]->name);
+	cli_guess(&guess, "default");
+	cli_guess(&guess, "all");
+	if (*word && guess.name)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"there is no event source '%s': did you mean %s?", word,
+					guess.name);
+	return ebt_error_create(EBT_ERR_INVALID,
+				"there is no event source '%s'; --list-events shows them", word);
+}
+
 static struct ebt_error *source_set(const char *name, size_t len, uint64_t *ret)
 {
 	int i = source_by_name(name, len);
@@ -34,9 +53,7 @@ static struct ebt_error *source_set(const char *name, size_t len, uint64_t *ret)
 	else if (len == 3 && !memcmp(name, "all", 3))
 		*ret = many_sources(true);
 	else
-		return ebt_error_create(EBT_ERR_INVALID,
-					"there is no event source '%.*s'; --list-events shows them",
-					(int)len, name);
+		return unknown_source(name, len);
 	return NULL;
 }
 
@@ -97,42 +114,38 @@ static struct ebt_error *parse_sources(void *to, const char *text)
 	return NULL;
 }
 
-const char *const call_graph_names[N_CALL_GRAPHS] = {
+const char *const call_graph_names[] = {
 	[CALL_GRAPH_NONE] = "none", [CALL_GRAPH_FP] = "fp",	[CALL_GRAPH_TABLE] = "table",
-	[CALL_GRAPH_DUMP] = "dump", [CALL_GRAPH_AUTO] = "auto",
+	[CALL_GRAPH_DUMP] = "dump", [CALL_GRAPH_AUTO] = "auto", [N_CALL_GRAPHS] = NULL,
 };
 
 static struct ebt_error *parse_call_graph(void *to, const char *text)
 {
 	enum call_graph *ret = to;
+	size_t i;
+	struct ebt_error *err = cli_parse_choice(call_graph_names, text, strlen(text), &i);
 
-	for (enum call_graph i = 0; i < N_CALL_GRAPHS; i++) {
-		if (strcmp(text, call_graph_names[i]))
-			continue;
-		*ret = i;
-		return NULL;
-	}
-	return ebt_error_create(EBT_ERR_INVALID,
-				"'%s' is not one of auto, fp, table, dump and none", text);
+	if (!err)
+		*ret = (enum call_graph)i;
+	return err;
 }
 
 static struct ebt_error *parse_capture_output(void *to, const char *text)
 {
-	const unsigned int both = CAPTURE_STDOUT | CAPTURE_STDERR;
+	static const char *const names[] = { "both", "stdout", "stderr", "apart", NULL };
+	static const unsigned int values[] = {
+		CAPTURE_STDOUT | CAPTURE_STDERR,
+		CAPTURE_STDOUT,
+		CAPTURE_STDERR,
+		CAPTURE_STDOUT | CAPTURE_STDERR | CAPTURE_APART,
+	};
 	unsigned int *ret = to;
+	size_t i = 0;
+	struct ebt_error *err = text ? cli_parse_choice(names, text, strlen(text), &i) : NULL;
 
-	if (!text || !strcmp(text, "both"))
-		*ret = both;
-	else if (!strcmp(text, "stdout"))
-		*ret = CAPTURE_STDOUT;
-	else if (!strcmp(text, "stderr"))
-		*ret = CAPTURE_STDERR;
-	else if (!strcmp(text, "apart"))
-		*ret = both | CAPTURE_APART;
-	else
-		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s' is not one of stdout, stderr, both and apart", text);
-	return NULL;
+	if (!err)
+		*ret = values[i];
+	return err;
 }
 
 static struct ebt_error *parse_list(void *to, const char *text)
@@ -165,6 +178,31 @@ static struct ebt_error *parse_frequency(void *to, const char *text)
 static struct ebt_error *parse_max_stack(void *to, const char *text)
 {
 	return cli_parse_number(text, 1, EBREC_MAX_STACK, to);
+}
+
+/* Without the option there is no limit, and as much memory as the machine has for it. */
+static struct ebt_error *parse_time_limit(void *to, const char *text)
+{
+	uint64_t time;
+	struct ebt_error *err = cli_parse_duration(text, &time);
+
+	if (!err && !time)
+		err = ebt_error_create(EBT_ERR_INVALID, "'%s' would record nothing", text);
+	if (!err)
+		*(uint64_t *)to = time;
+	return err;
+}
+
+static struct ebt_error *parse_buffer(void *to, const char *text)
+{
+	uint64_t bytes;
+	struct ebt_error *err = cli_parse_size(text, &bytes);
+
+	if (!err && !bytes)
+		err = ebt_error_create(EBT_ERR_INVALID, "'%s' leaves no room for events", text);
+	if (!err)
+		*(uint64_t *)to = bytes;
+	return err;
 }
 
 static struct ebt_error *count(void *to, const char *arg)
@@ -280,13 +318,13 @@ static const struct option_def target_options[] = {
 	  FIELD(no_containers) },
 	{ "min-block", OPTION_DURATION, "TIME",
 	  "off-CPU stacks only for blocks at least this long (default: all)", FIELD(min_block) },
-	{ "duration", OPTION_DURATION, "TIME",
+	{ "duration", OPTION_APPLY, "TIME",
 	  "end after so long; a CMD that still runs gets SIGTERM, as it does\n"
 	  "when ebrec is interrupted",
-	  .letter = 'd', FIELD(duration) },
-	{ "buffer-size", OPTION_SIZE, "SIZE",
+	  .letter = 'd', .apply = parse_time_limit, FIELD(duration) },
+	{ "buffer-size", OPTION_APPLY, "SIZE",
 	  "of the ring buffers for events, all together (default: 64M)", .letter = 'b',
-	  FIELD(buffer) },
+	  .apply = parse_buffer, FIELD(buffer) },
 	{ "user", OPTION_STRING, "NAME", "run CMD as NAME", FIELD(user) },
 	{ "capture-output", OPTION_APPLY, "[=WHAT]",
 	  "\nCMD's lines become events (`ebreport logs`), and go on to where they\n"

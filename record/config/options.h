@@ -34,7 +34,8 @@ enum call_graph {
 	N_CALL_GRAPHS,
 };
 
-extern const char *const call_graph_names[N_CALL_GRAPHS];
+/* Ends with NULL. */
+extern const char *const call_graph_names[];
 
 /* What of the command's output becomes rows. */
 enum capture_output {

@@ -156,6 +156,8 @@ static void test_options(void **state)
 	expect_error(parse(plain, &v, &end, "--xyz=5"), "c has no option --xyz: see `p c --help`");
 	expect_error(parse(plain, &v, &end, "--num 5"), "no option --num");
 	expect_error(parse(plain, &v, &end, "-aZ"), "no option -Z");
+	expect_error(parse(plain, &v, &end, "-nmber"), "--number: 'mber' is not a number");
+	expect_error(parse(plain, &v, &end, "-umber"), "no option -umber: did you mean --number?");
 	expect_error(parse(plain, &v, &end, "-n"), "--number needs a value");
 	expect_error(parse(plain, &v, &end, "--oldest=5"), "--oldest is --number 1 now");
 	expect_error(parse(plain, &v, &end, "--all=1"), "--all takes no value");
@@ -178,7 +180,9 @@ static void test_list(void **state)
 	expect_error(parse(plain, &v, &end, "--keys one,three"),
 		     "--keys: 'three' is not one of one, two");
 	expect_error(parse(plain, &v, &end, "--keys="), "--keys: '' is not one of one, two");
-	expect_error(parse(plain, &v, &end, "--keys one,"), "'' is not one of");
+	expect_error(parse(plain, &v, &end, "--keys one,"), "'' is not one of one, two");
+	expect_error(parse(plain, &v, &end, "--keys one,tow"),
+		     "'tow' is not one of one, two: did you mean");
 }
 
 static void test_usage(void **state)

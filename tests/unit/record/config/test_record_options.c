@@ -130,6 +130,9 @@ static void test_sources(void **state)
 	assert_sources("-a -e syscalls -e sched", "syscalls,sched");
 	assert_sources("-a -e syscalls -e -syscalls,sched", "sched");
 	assert_refused("-a -e bogus", "bogus");
+	assert_refused("-a -e task,shced", "no event source 'shced': did you mean sched?");
+	assert_refused("-a -e -smaple", "did you mean sample?");
+	assert_refused("-a -e defualt", "did you mean default?");
 	assert_refused("-a -e sched,", "--list-events");
 	assert_refused("-a -e sched -e -sched", "no event source");
 	assert_refused("-a -e sched:rate=1,task", "sched takes no arguments, as 'rate=1' would be");
@@ -177,7 +180,7 @@ static void test_targets(void **state)
 	assert_parses("--capture-output=stderr -- x", words, &o);
 	assert_int_equal(o.capture_output, CAPTURE_STDERR);
 	options_deinit(&o);
-	assert_refused("--capture-output=all x", "stdout, stderr, both and apart");
+	assert_refused("--capture-output=all x", "not one of both, stdout, stderr, apart");
 	assert_refused("-a --capture-output", "for a command");
 }
 
@@ -210,8 +213,13 @@ static void test_values(void **state)
 	assert_refused("-a --max-stack 513", "1 to 512");
 	assert_refused("-a -b lots", "--buffer-size: 'lots' is not a size");
 	assert_refused("-a -b 5T", "size");
+	assert_refused("-a -d 0", "--duration: '0' would record nothing");
+	assert_refused("-a -d 0ms", "would record nothing");
+	assert_refused("-a -b 0", "--buffer-size: '0' leaves no room");
 	assert_refused("-a -o", "--output needs a value");
 	assert_refused("-a --freq", "--freq needs a value");
+	assert_refused("-a --call-graph=tabel", "did you mean table?");
+	assert_refused("-a -freq 9", "no option -freq: did you mean --freq?");
 	assert_refused("-a --frequently", "there is no option --frequently");
 	assert_refused("-a --frek 9", "did you mean --freq?");
 	assert_refused("-aZ", "-Z");
