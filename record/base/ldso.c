@@ -2,10 +2,13 @@
 /* What execvp() and ld.so search; see ldso.h. */
 #include "record/base/ldso.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
@@ -105,21 +108,51 @@ static bool expand(const char *dir, size_t len, const char *origin, char *ret, s
 	return true;
 }
 
-/* name in the first directory of a colon list that has it; ret has PATH_MAX. */
-static bool find_in(const char *dirs, const char *origin, const char *name, int mode, char *ret)
+/* May it be read, or executed? */
+typedef int usable_fn(const char *path);
+
+static int may_read(const char *path)
+{
+	return access(path, R_OK) ? errno : 0;
+}
+
+/* As the kernel would judge; 0, or the errno. */
+static int may_execute(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno;
+	if (!S_ISREG(st.st_mode))
+		return EACCES;
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? errno : 0;
+}
+
+/* name in the first directory of a colon list that has it; ret has PATH_MAX. Returns 0, EACCES
+ * where only unusable ones are there, or ENOENT. */
+static int find_in(const char *dirs, const char *origin, const char *name, usable_fn *usable,
+		   char *ret)
 {
 	char dir[PATH_MAX];
+	int result = ENOENT;
 
-	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
+	if (!dirs || !*dirs)
+		return ENOENT;
+	for (const char *d = dirs, *next; d; d = next) {
 		size_t len = strcspn(d, ":");
+		int errnum;
 
-		if (!expand(d, len, origin, dir, sizeof(dir)))
+		next = d[len] ? d + len + 1 : NULL;
+		if (!expand(d, len, origin, dir, sizeof(dir)) ||
+		    snprintf(ret, PATH_MAX, "%s/%s", *dir ? dir : ".", name) >= PATH_MAX)
 			continue;
-		if (snprintf(ret, PATH_MAX, "%s/%s", *dir ? dir : ".", name) < PATH_MAX &&
-		    !access(ret, mode))
-			return true;
+		errnum = usable(ret);
+		if (!errnum)
+			return 0;
+		if (errnum == EACCES)
+			result = EACCES;
 	}
-	return false;
+	return result;
 }
 
 bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, const char *origin,
@@ -129,20 +162,27 @@ bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, con
 
 	if (strchr(name, '/'))
 		return snprintf(ret, PATH_MAX, "%s", name) < PATH_MAX;
-	if (find_in(needed->runpath, origin, name, R_OK, ret) ||
-	    find_in(getenv("LD_LIBRARY_PATH"), origin, name, R_OK, ret))
+	if (!find_in(needed->runpath, origin, name, may_read, ret) ||
+	    !find_in(getenv("LD_LIBRARY_PATH"), origin, name, may_read, ret))
 		return true;
 	cached = find_in_cache(ldso, name);
 	if (cached)
 		return snprintf(ret, PATH_MAX, "%s", cached) < PATH_MAX;
-	return find_in(DEFAULT_DIRS, origin, name, R_OK, ret);
+	return !find_in(DEFAULT_DIRS, origin, name, may_read, ret);
 }
 
-bool ldso_find_program(const char *name, char *ret)
+int ldso_find_program(const char *name, char *ret)
 {
 	const char *path = getenv("PATH");
 
-	if (strchr(name, '/'))
-		return snprintf(ret, PATH_MAX, "%s", name) < PATH_MAX;
-	return find_in(path ? path : "/bin:/usr/bin", "", name, X_OK, ret);
+	if (!*name)
+		return ENOENT;
+	if (!strchr(name, '/'))
+		return find_in(!path   ? "/bin:/usr/bin"
+			       : *path ? path
+				       : ".",
+			       "", name, may_execute, ret);
+	if (snprintf(ret, PATH_MAX, "%s", name) >= PATH_MAX)
+		return ENAMETOOLONG;
+	return may_execute(ret);
 }

@@ -22,7 +22,8 @@ void ldso_deinit(struct ldso *ldso);
 bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, const char *origin,
 		       const char *name, char *ret);
 
-/* A program in $PATH. ret has PATH_MAX. */
-bool ldso_find_program(const char *name, char *ret);
+/* A program by its path, or its name in $PATH. ret has PATH_MAX. Returns 0, or the errno that
+ * execvp() of this process would end with. */
+int ldso_find_program(const char *name, char *ret);
 
 #endif

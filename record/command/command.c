@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/limits.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
@@ -12,11 +14,18 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "record/base/ldso.h"
 #include "record/command/tee.h"
 #include "record/config/inherited.h"
 
 /* How long a command that was asked to end may take until it is left alone. */
 #define STOP_MS 1000
+
+/* What the child has to say before it waits. */
+struct found {
+	int errnum; /* 0, or why it cannot be run */
+	char path[PATH_MAX];
+};
 
 struct command {
 	const struct record_options *options;
@@ -25,8 +34,9 @@ struct command {
 	pid_t pid;
 	int pidfd;
 	int go;	   /* our end of the pipe that holds it; -1: it has been let go */
-	int error; /* errno of an exec that failed comes through this */
-	bool ended;
+	int error; /* the child's struct found, then the errno of an exec that failed */
+	struct found found;
+	bool runs, ended;
 	int status;
 };
 
@@ -61,26 +71,103 @@ static bool become(const struct passwd *user)
 	       !setenv("USER", user->pw_name, 1) && !setenv("LOGNAME", user->pw_name, 1);
 }
 
-/* In the child. Does not return. */
+/* Ctrl-C ends a command that waits, as it ends one that runs. Under nohup SIGHUP stays ignored. */
+static void restore_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			signal(numbers[i], SIG_DFL);
+	}
+	signal(SIGPIPE, SIG_DFL);
+}
+
+/* As execvp() does, which has a shell run what is no program and no script. Returns the errno. */
+static int execute(const char *path, char **argv)
+{
+	size_t n = 1;
+	char **script;
+
+	execv(path, argv);
+	if (errno != ENOEXEC)
+		return errno;
+	while (argv[n - 1])
+		n++;
+	script = calloc(n + 1, sizeof(*script));
+	if (!script)
+		return errno;
+	script[0] = (char *)"/bin/sh";
+	script[1] = (char *)path;
+	if (n > 2)
+		memcpy(script + 2, argv + 1, (n - 2) * sizeof(*script));
+	execv(script[0], script);
+	return errno;
+}
+
+static void say(int error, const void *what, size_t len)
+{
+	if (write(error, what, len) != (ssize_t)len)
+		_exit(125);
+}
+
+/*
+ * In the child. Does not return. All that it does to run the command but execve() is done before it
+ * waits, and so is not recorded.
+ */
 static void wait_and_run(const struct command *c, int go, int error)
 {
+	struct found found = { 0 };
 	char byte;
 	int errnum;
 
-	signal(SIGPIPE, SIG_DFL);
+	restore_signals();
 	if (!strcmp(c->options->output, "-"))
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (c->tee)
 		tee_redirect(c->tee);
-	/* The end of file means that the recorder has gone. */
-	if (read(go, &byte, 1) != 1)
-		_exit(125);
-	if (inherited_apply(c->options->inherited) && (!c->user || become(c->user)))
-		execvp(c->options->command[0], c->options->command);
-	errnum = errno;
-	if (write(error, &errnum, sizeof(errnum)) < 0)
-		_exit(125);
+	if (!inherited_apply(c->options->inherited) || (c->user && !become(c->user)))
+		found.errnum = errno;
+	else
+		found.errnum = ldso_find_program(c->options->command[0], found.path);
+	say(error, &found, sizeof(found));
+	errnum = found.errnum;
+	if (!errnum) {
+		/* The end of file means that the recorder has gone. */
+		if (read(go, &byte, 1) != 1)
+			_exit(125);
+		errnum = execute(found.path, c->options->command);
+		say(error, &errnum, sizeof(errnum));
+	}
 	_exit(errnum == ENOENT ? 127 : 126);
+}
+
+/* Until the child waits, or has ended. */
+static struct ebt_error *take_found(struct command *c)
+{
+	size_t len = 0;
+
+	while (len < sizeof(c->found)) {
+		ssize_t n = read(c->error, (char *)&c->found + len, sizeof(c->found) - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ebt_error_errno(errno, "cannot hear of the command");
+		if (!n)
+			break;
+		len += (size_t)n;
+	}
+	if (len == sizeof(c->found) && !c->found.errnum)
+		return NULL;
+	/* Nobody has asked it to run: a signal may have ended it. */
+	if (waitpid(c->pid, &c->status, 0) != c->pid)
+		return ebt_error_errno(errno, "cannot wait for the command");
+	c->ended = true;
+	if (len < sizeof(c->found))
+		c->found.errnum = EINTR;
+	return NULL;
 }
 
 struct ebt_error *command_create(const struct record_options *options, struct command **ret)
@@ -109,9 +196,15 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 		return ebt_error_errno(errno, "cannot start a process");
 	if (c->tee)
 		tee_begin(c->tee, c->pid);
+	/* Known to have ended when nobody holds it any more. */
+	ebt_closep(&error);
+	error = -1;
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (c->pidfd < 0)
 		return ebt_error_errno(errno, "cannot watch the command");
+	err = take_found(c);
+	if (err)
+		return err;
 	*ret = take_ptr(c);
 	return NULL;
 }
@@ -122,7 +215,7 @@ void command_destroy(struct command *c)
 		return;
 	if (c->go >= 0) {
 		close(c->go);
-		if (c->pid > 0) {
+		if (c->pid > 0 && !c->ended) {
 			kill(c->pid, SIGKILL);
 			waitpid(c->pid, NULL, 0);
 		}
@@ -136,6 +229,11 @@ void command_destroy(struct command *c)
 pid_t command_pid(const struct command *c)
 {
 	return c->pid;
+}
+
+const char *command_path(const struct command *c)
+{
+	return c ? c->found.path : NULL;
 }
 
 struct tee *command_tee(const struct command *c)
@@ -187,11 +285,28 @@ int command_exit_status(const struct command *c)
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
 
-struct ebt_error *command_exec_error(struct command *c)
+int command_runs_fd(const struct command *c)
 {
+	return c ? c->error : -1;
+}
+
+bool command_runs(struct command *c)
+{
+	struct pollfd p = { .fd = command_runs_fd(c), .events = POLLIN };
 	int errnum;
 
-	if (!c || !c->ended || read(c->error, &errnum, sizeof(errnum)) != sizeof(errnum))
+	if (!c || c->runs || c->found.errnum || poll(&p, 1, 0) <= 0)
+		return !c || c->runs;
+	if (read(c->error, &errnum, sizeof(errnum)) == sizeof(errnum))
+		c->found.errnum = errnum;
+	else
+		c->runs = true;
+	return c->runs;
+}
+
+struct ebt_error *command_exec_error(struct command *c)
+{
+	if (!c || !c->ended || command_runs(c) || !c->found.errnum)
 		return NULL;
-	return ebt_error_errno(errnum, "cannot run %s", c->options->command[0]);
+	return ebt_error_errno(c->found.errnum, "cannot run %s", c->options->command[0]);
 }

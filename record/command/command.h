@@ -13,7 +13,9 @@
 struct command;
 struct tee;
 
-/* Forks. The command's standard output is standard error where the trace goes to standard output.
+/*
+ * Forks, and finds the program as the command's user. The command's standard output is standard
+ * error where the trace goes to standard output. One that cannot be run has ended already.
  */
 struct ebt_error *command_create(const struct record_options *options, struct command **ret);
 
@@ -27,6 +29,8 @@ bool command_ended(struct command *command);
 
 /* The following accept NULL: no command. */
 
+/* Where its program is; NULL: no command. */
+const char *command_path(const struct command *command);
 /* Readable when it has ended; -1: no command. Belongs to the command. */
 int command_fd(const struct command *command);
 /* What its output goes through, or NULL. Belongs to the command. */
@@ -39,5 +43,9 @@ void command_stop(struct command *command);
  * error says why. */
 int command_exit_status(const struct command *command);
 struct ebt_error *command_exec_error(struct command *command);
+/* Let go, has its program begun by now? True also without a command. */
+bool command_runs(struct command *command);
+/* Readable when it has, or could not. */
+int command_runs_fd(const struct command *command);
 
 #endif

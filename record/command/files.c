@@ -90,23 +90,22 @@ static bool script_program(const char *path, char *ret)
 		return false;
 	word = strtok_r(NULL, " \t", &rest);
 	if (word && strlen(ret) >= 4 && !strcmp(ret + strlen(ret) - 4, "/env"))
-		return ldso_find_program(word, ret);
+		return !ldso_find_program(word, ret);
 	return true;
 }
 
-void command_files(const char *name, command_file_fn *fn, void *arg)
+void command_files(const char *program, command_file_fn *fn, void *arg)
 {
 	struct library_search *s = calloc(1, sizeof(*s));
 	char path[PATH_MAX], next[PATH_MAX];
 
 	if (!s)
 		return;
-	if (ldso_find_program(name, path)) {
-		ldso_read(&s->ldso);
-		for (int i = 0; i < MAX_SCRIPTS && script_program(path, next); i++)
-			memcpy(path, next, sizeof(path));
-		add_file(s, path);
-	}
+	snprintf(path, sizeof(path), "%s", program);
+	ldso_read(&s->ldso);
+	for (int i = 0; i < MAX_SCRIPTS && script_program(path, next); i++)
+		memcpy(path, next, sizeof(path));
+	add_file(s, path);
 	for (size_t i = 0; i < s->n; i++) {
 		_cleanup_close_ int fd = open_file(s->files[i]);
 

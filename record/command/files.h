@@ -6,8 +6,8 @@
 /* fd: for reading, as long as the call. */
 typedef void command_file_fn(void *arg, int fd, const char *path);
 
-/* name: as execvp() takes it. Looks for libraries as ld.so does, roughly: what is not found is met
- * when it is mapped. */
-void command_files(const char *name, command_file_fn *fn, void *arg);
+/* program: its path. Looks for libraries as ld.so does, roughly: what is not found is met when it
+ * is mapped. */
+void command_files(const char *program, command_file_fn *fn, void *arg);
 
 #endif

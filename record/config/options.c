@@ -217,8 +217,7 @@ static struct ebt_error *count(void *to, const char *arg)
 static struct ebt_error *set_target(struct record_options *o, enum target_kind kind)
 {
 	if (o->target != TARGET_NONE && o->target != kind)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"give one of -p, --cgroup, -a and a command");
+		return ebt_error_create(EBT_ERR_INVALID, "give one of -p, --cgroup and -a");
 	o->target = kind;
 	return NULL;
 }
@@ -269,11 +268,13 @@ static const struct option_def output_options[] = {
 	  "the trace (default: trace.ebt); `-` is standard output, and CMD's\n"
 	  "own standard output then goes to standard error",
 	  .letter = 'o', FIELD(output) },
-	{ "force", OPTION_FLAG, NULL, "replace FILE even if it is not a trace", .letter = 'f',
-	  FIELD(force) },
+	{ "force", OPTION_FLAG, NULL,
+	  "replace FILE, trace or not; without, a trace that is there is kept as\n"
+	  "FILE.old, and another file is refused",
+	  .letter = 'f', FIELD(force) },
 	{ "bundle", OPTION_FLAG, NULL,
 	  "put the names of its addresses into FILE at the end, so that it reads\n"
-	  "the same anywhere; takes `ebreport`, from ebrec's own folder",
+	  "the same anywhere; takes the `ebreport` of ebrec's own folder or of PATH",
 	  FIELD(bundle) },
 	{ "quiet", OPTION_FLAG, NULL, "no status, no summary; errors and losses only",
 	  .letter = 'q', FIELD(quiet) },
@@ -360,9 +361,8 @@ static struct ebt_error *check(struct record_options *o)
 	} rules[] = {
 		{ o->target == TARGET_NONE,
 		  "nothing to record: give a command, -p, --cgroup or -a" },
-		{ o->user && o->target != TARGET_COMMAND, "--user is for a command" },
-		{ o->capture_output && o->target != TARGET_COMMAND,
-		  "--capture-output is for a command" },
+		{ o->user && !o->command, "--user is for a command" },
+		{ o->capture_output && !o->command, "--capture-output is for a command" },
 		{ o->bundle && !strcmp(o->output, "-"),
 		  "--bundle needs a file; `ebrec -o - … | ebreport bundle -` does it behind a "
 		  "pipe" },
@@ -401,10 +401,9 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 	if (err)
 		return err;
 	if (end + 1 < argc) {
-		err = set_target(&o, TARGET_COMMAND);
-		if (err)
-			return err;
 		o.command = argv + 1 + end;
+		if (o.target == TARGET_NONE)
+			o.target = TARGET_COMMAND;
 	}
 	err = check(&o);
 	if (err)
@@ -412,6 +411,12 @@ struct ebt_error *options_parse(int argc, char **argv, struct record_options *re
 	*ret = o;
 	o = (struct record_options){ 0 };
 	return NULL;
+}
+
+bool options_record_command(const struct record_options *options)
+{
+	return options->command &&
+	       (options->target == TARGET_COMMAND || options->target == TARGET_ALL);
 }
 
 void options_deinit(struct record_options *options)

@@ -75,12 +75,15 @@ struct record_options {
 	const char *user;
 	unsigned int capture_output; /* enum capture_output; 0: nothing */
 	struct inherited *inherited; /* what the command inherits; of no option */
-	char **command;		     /* argv of CMD, ends with NULL; part of the argv given */
+	char **command; /* argv of CMD, ends with NULL; part of the argv given; or NULL */
 };
 
 /* EBT_ERR_INVALID with a sentence for the user; *ret is untouched then. Strings point into argv. */
 struct ebt_error *options_parse(int argc, char **argv, struct record_options *ret);
 void options_deinit(struct record_options *options);
+
+/* Is there a command, and is it of what is recorded? Beside a target it only says for how long. */
+bool options_record_command(const struct record_options *options);
 
 /* For --help. */
 #define N_RECORD_OPTION_GROUPS 3

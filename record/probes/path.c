@@ -72,7 +72,7 @@ static bool find_library(const struct record_options *options, const char *name,
 
 	if (!needed)
 		return false;
-	if (options->target == TARGET_COMMAND && ldso_find_program(options->command[0], program)) {
+	if (options_record_command(options) && !ldso_find_program(options->command[0], program)) {
 		_cleanup_close_ int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 		if (fd >= 0)
@@ -112,7 +112,7 @@ struct ebt_error *probe_path_find(const struct record_options *options, const ch
 	for (size_t i = 0; i < options->n_pids && !path; i++)
 		path = find_mapped(options->pids[i], name);
 	if (!path && ((find_library(options, name, found) && is_file(found)) ||
-		      (ldso_find_program(name, found) && is_file(found))))
+		      !ldso_find_program(name, found)))
 		path = realpath(found, NULL);
 	if (!path)
 		return ebt_error_create(

@@ -56,17 +56,19 @@ static struct ebt_error *describe_target(struct ebt_stream *stream,
 	};
 	struct ebt_error *err = add_meta(stream, "target.kind", names[options->target]);
 
+	if (!err && options->command)
+		err = add_meta(stream, "target.command", options->command[0]);
+	if (!err && options->user)
+		err = add_meta(stream, "target.user", options->user);
 	if (err)
 		return err;
 	switch (options->target) {
-	case TARGET_COMMAND:
-		err = add_meta(stream, "target.command", options->command[0]);
-		return err || !options->user ? err : add_meta(stream, "target.user", options->user);
 	case TARGET_PIDS:
 		return describe_pids(stream, options);
 	case TARGET_CGROUP:
 		return add_meta(stream, "target.cgroup", options->cgroup);
 	case TARGET_NONE:
+	case TARGET_COMMAND:
 	case TARGET_ALL:
 		break;
 	}

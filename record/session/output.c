@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recorder often runs as root in directories that others can write to, so a file is never
- * truncated in place: the old one is unlinked and a new one made. Names for a trace come from
+ * A recorder often runs as root in directories that others can write to, so a file is never opened
+ * that is there: a new one is made, and takes the name of the old one. Names for a trace come from
  * another program, as the recorder itself never reads symbols: ebreport gets open files and no
  * paths.
  */
@@ -21,15 +21,26 @@
 
 #include "format/base/cleanup.h"
 #include "format/encoding/layout.h"
+#include "record/base/invoker.h"
+#include "record/base/ldso.h"
 
-/* May what is at path be replaced? */
-static struct ebt_error *check_old(const char *path, bool force)
+struct output {
+	const char *path;
+	char *before;  /* where a trace that was there is kept; NULL: it is not */
+	char *unnamed; /* the name until it is published; NULL: it has been, or needs none */
+	int fd;
+	bool kept;
+};
+
+/* May what is at path be replaced? *ret_there: there is something. */
+static struct ebt_error *check_old(const char *path, bool force, bool *ret_there)
 {
 	/* Not blocking: it may be a FIFO. */
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char magic[EBT_FILE_MAGIC_LEN];
 	struct stat st;
 
+	*ret_there = false;
 	if (fd < 0 && errno == ENOENT)
 		return NULL;
 	if (fd < 0 && errno == ELOOP)
@@ -42,6 +53,7 @@ static struct ebt_error *check_old(const char *path, bool force)
 					path);
 	if (st.st_nlink > 1)
 		return ebt_error_create(EBT_ERR_INVALID, "%s has other names (hard links)", path);
+	*ret_there = true;
 	if (force)
 		return NULL;
 	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
@@ -66,47 +78,152 @@ static struct ebt_error *open_stdout(int *ret)
 	return NULL;
 }
 
-struct ebt_error *output_open(const char *path, bool force, int *ret)
+/* A new file beside path, which belongs to who asked for it. */
+static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret)
 {
-	struct ebt_error *err;
-	int fd;
+	_cleanup_free_ char *name = NULL;
+	_cleanup_close_ int fd = -1;
+	uid_t uid;
+	gid_t gid;
 
-	if (!strcmp(path, "-"))
-		return open_stdout(ret);
-	err = check_old(path, force);
-	if (err)
-		return err;
-	if (unlink(path) && errno != ENOENT)
-		return ebt_error_errno(errno, "cannot replace %s", path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (asprintf(&name, "%s.XXXXXX", path) < 0) {
+		name = NULL;
+		return &ebt_enomem;
+	}
+	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		return ebt_error_errno(errno, "cannot make %s", path);
-	*ret = fd;
+	/* Where files have no owners, as on a USB stick, that is no reason to have no trace. */
+	if (invoker_of_sudo(&uid, &gid) && fchown(fd, uid, gid) && errno != EPERM) {
+		int errnum = errno;
+
+		unlink(name);
+		return ebt_error_errno(errnum, "cannot give %s to user %u", path, uid);
+	}
+	*ret_name = take_ptr(name);
+	*ret = take_fd(&fd);
 	return NULL;
+}
+
+/* Is there a trace to be kept, and can it be? */
+static struct ebt_error *plan(struct output *output, bool force)
+{
+	_cleanup_free_ char *before = NULL;
+	bool there, older;
+	struct ebt_error *err = check_old(output->path, force, &there);
+
+	if (err || force || !there)
+		return err;
+	if (asprintf(&before, "%s.old", output->path) < 0) {
+		before = NULL;
+		return &ebt_enomem;
+	}
+	err = check_old(before, false, &older);
+	if (err)
+		return ebt_error_prefix(err, "%s cannot be kept without -f", output->path);
+	output->before = take_ptr(before);
+	return NULL;
+}
+
+struct ebt_error *output_create(const char *path, bool force, struct output **ret)
+{
+	_cleanup_(output_destroyp) struct output *output = calloc(1, sizeof(*output));
+	struct ebt_error *err;
+
+	if (!output)
+		return &ebt_enomem;
+	output->path = path;
+	output->fd = -1;
+	err = strcmp(path, "-")
+		      ? plan(output, force) ?: make_beside(path, &output->unnamed, &output->fd)
+		      : open_stdout(&output->fd);
+	if (err)
+		return err;
+	*ret = take_ptr(output);
+	return NULL;
+}
+
+void output_destroy(struct output *output)
+{
+	if (!output)
+		return;
+	if (output->unnamed)
+		unlink(output->unnamed);
+	ebt_closep(&output->fd);
+	free(output->before);
+	free(output->unnamed);
+	free(output);
+}
+
+int output_fd(const struct output *output)
+{
+	return output->fd;
+}
+
+struct ebt_error *output_publish(struct output *output)
+{
+	if (!output->unnamed)
+		return NULL;
+	if (output->before) {
+		output->kept = !rename(output->path, output->before);
+		if (!output->kept && errno != ENOENT)
+			return ebt_error_errno(errno, "cannot keep %s as %s", output->path,
+					       output->before);
+	}
+	if (rename(output->unnamed, output->path))
+		return ebt_error_errno(errno, "cannot make %s", output->path);
+	free(output->unnamed);
+	output->unnamed = NULL;
+	return NULL;
+}
+
+bool output_kept(const struct output *output)
+{
+	return output->kept;
 }
 
 /* --- bundles --- */
 
-struct ebt_error *bundle_find(char **ret)
+/* The ebreport in the folder of this program; *ret_path NULL: it is not there. */
+static struct ebt_error *find_neighbour(char **ret_path)
 {
-	_cleanup_free_ char *path = NULL;
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char *slash, *path;
 
 	if (len < 0)
 		return ebt_error_errno(errno, "/proc/self/exe");
 	self[len] = '\0';
 	slash = strrchr(self, '/');
-	if (!slash || asprintf(&path, "%.*s/ebreport", (int)(slash - self), self) < 0) {
-		path = NULL;
+	if (!slash || asprintf(&path, "%.*s/ebreport", (int)(slash - self), self) < 0)
 		return &ebt_enomem;
+	if (access(path, X_OK)) {
+		free(path);
+		path = NULL;
 	}
-	if (access(path, X_OK))
-		return ebt_error_create(EBT_ERR_NOT_FOUND,
-					"--bundle: there is no %s, which would do it", path);
-	*ret = take_ptr(path);
+	*ret_path = path;
 	return NULL;
+}
+
+struct ebt_error *bundle_find(char **ret)
+{
+	char found[PATH_MAX];
+	char *path;
+	struct ebt_error *err = find_neighbour(&path);
+
+	/* This may be root: what lies in the folder where it was called is nobody's choice. */
+	if (!err && !path && !ldso_find_program("ebreport", found) && *found == '/') {
+		path = strdup(found);
+		if (!path)
+			return &ebt_enomem;
+	}
+	if (!err && !path)
+		err = ebt_error_create(EBT_ERR_NOT_FOUND,
+				       "--bundle: there is no ebreport, which would do it, in the "
+				       "folder of ebrec or in PATH");
+	if (!err)
+		*ret = path;
+	return err;
 }
 
 /* Runs `ebreport bundle -` from one file to the other. */
@@ -152,13 +269,9 @@ struct ebt_error *bundle_trace(const char *ebreport, const char *trace)
 
 	if (from < 0)
 		return ebt_error_errno(errno, "cannot bundle %s", trace);
-	if (asprintf(&copy, "%s.XXXXXX", trace) < 0) {
-		copy = NULL;
-		return &ebt_enomem;
-	}
-	to = mkostemp(copy, O_CLOEXEC);
-	if (to < 0)
-		return ebt_error_errno(errno, "cannot make %s", copy);
+	err = make_beside(trace, &copy, &to);
+	if (err)
+		return err;
 	err = run(ebreport, from, to);
 	if (!err && rename(copy, trace))
 		err = ebt_error_errno(errno, "cannot replace %s", trace);

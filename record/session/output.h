@@ -6,17 +6,36 @@
 
 #include <stdbool.h>
 
+#include "format/base/cleanup.h"
 #include "format/base/error.h"
 
-/*
- * Makes the file, readable by its owner only, or takes standard output for "-". Never goes
- * through a symbolic link in the last part of the path. A file that is there is replaced if it is
- * a trace, or `force` is given; *ret is closed by the caller.
- */
-struct ebt_error *output_open(const char *path, bool force, int *ret);
+struct output;
 
-/* The ebreport in the folder of this program, freed with free(). Asked for before a recording
- * begins, so that nothing is recorded in vain. */
+/*
+ * Makes a file beside path, readable by its owner only, which is who called sudo; or takes standard
+ * output for "-". Never goes through a symbolic link in the last part of the path. What is there
+ * stays there until output_publish(); that it may be replaced is checked here: a trace may, and
+ * with `force` any file. path must live longer.
+ */
+struct ebt_error *output_create(const char *path, bool force, struct output **ret);
+/* A file that was not published is gone. Accepts NULL. */
+void output_destroy(struct output *output);
+DEFINE_CLEANUP(struct output *, output_destroy);
+
+/* Belongs to the output. */
+int output_fd(const struct output *output);
+
+/* Gives the file its name. Without `force` a trace that was there is PATH.old now. Again it does
+ * nothing. */
+struct ebt_error *output_publish(struct output *output);
+/* Is it? */
+bool output_kept(const struct output *output);
+
+/*
+ * The ebreport in the folder of this program, or in one of PATH that is not relative to the
+ * directory that this runs in; freed with free(). Asked for before a recording begins, so that
+ * nothing is recorded in vain.
+ */
 struct ebt_error *bundle_find(char **ret);
 
 /* Where this fails, the trace is there as it was recorded. */

@@ -59,7 +59,8 @@ struct session {
 	struct target *target;
 	struct tee *tee; /* of the target, or NULL */
 	struct capture *capture;
-	int output, stop; /* the latter not owned */
+	struct output *output;
+	int stop; /* not owned */
 	struct tasks *tasks;
 	struct ebt_writer *writer;
 	struct ebt_stream *stream;
@@ -98,7 +99,7 @@ static void deinit(struct session *s)
 	ebt_writer_destroy(s->writer);
 	tasks_destroy(s->tasks);
 	kernel_deinit(&s->kernel);
-	ebt_closep(&s->output);
+	output_destroy(s->output);
 	free(s->polls);
 }
 
@@ -109,12 +110,12 @@ static struct ebt_error *open_writer(struct session *s)
 		.streams = 1 + s->capture->topology.n_threads,
 		.resolve_task = tasks_resolve,
 	};
-	struct ebt_error *err = output_open(s->options->output, s->options->force, &s->output)
+	struct ebt_error *err = output_create(s->options->output, s->options->force, &s->output)
 					?: tasks_create(&s->tasks);
 
 	if (err)
 		return err;
-	options.fd = s->output;
+	options.fd = output_fd(s->output);
 	options.resolve_arg = s->tasks;
 	return ebt_writer_create(&options, &s->writer)
 		       ?: ebt_writer_add_stream(s->writer, &s->stream);
@@ -125,16 +126,18 @@ static struct ebt_error *make_polls(struct session *s)
 	const int *fds;
 	size_t n = sideband_fds(s->sideband, &fds);
 
-	s->polls = calloc(n + 4, sizeof(*s->polls));
+	s->polls = calloc(n + 5, sizeof(*s->polls));
 	if (!s->polls)
 		return &ebt_enomem;
 	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
 	s->polls[1] = (struct pollfd){ .fd = consumer_fd(s->consumer), .events = POLLIN };
 	s->polls[2] = (struct pollfd){ .fd = command_fd(s->target->command), .events = POLLIN };
 	s->polls[3] = (struct pollfd){ .fd = workers_fd(s->workers), .events = POLLIN };
+	s->polls[4] =
+		(struct pollfd){ .fd = command_runs_fd(s->target->command), .events = POLLIN };
 	for (size_t i = 0; i < n; i++)
-		s->polls[4 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	s->n_polls = n + 4;
+		s->polls[5 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = n + 5;
 	return NULL;
 }
 
@@ -206,9 +209,9 @@ static void expect_file(void *arg, int fd, const char *path)
 /* What the command and its libraries need is there before it runs. */
 static struct ebt_error *expect(struct session *s)
 {
-	if (s->options->target != TARGET_COMMAND)
+	if (!options_record_command(s->options))
 		return NULL;
-	command_files(s->options->command[0], expect_file, s);
+	command_files(command_path(s->target->command), expect_file, s);
 	if (s->capture->unwinder)
 		unwinder_expect_end(s->capture->unwinder);
 	return s->expect_error;
@@ -222,6 +225,7 @@ static struct ebt_error *prepare(struct session *s)
 		resolve(s) ?:
 		inherited_create(s->options, &s->resolved.inherited) ?:
 		target_create(s->options, &s->target) ?:
+		command_exec_error(s->target->command) ?:
 		capture_create(&s->kernel, s->options, s->target->cgroup_id, &s->capture) ?:
 		open_writer(s) ?:
 		deferred_create(s->capture->unwinder, s->tasks, &s->deferred) ?:
@@ -292,6 +296,15 @@ static struct ebt_error *list_all(struct session *s)
 	       capture_attach_last(s->capture);
 }
 
+/* A command that cannot be run leaves no trace, and the one before in its place. */
+static struct ebt_error *publish_output(struct session *s)
+{
+	if (!command_runs(s->target->command))
+		return NULL;
+	s->polls[4].fd = -1;
+	return output_publish(s->output);
+}
+
 /*
  * The order matters: mappings are listened to before they are listed, forks are followed before
  * processes are looked for, and the target is let go when all of that is done.
@@ -319,9 +332,9 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	      probe_list_write(&s->capture->probes, s->stream) ?:
 	      clocks_emit(s->stream);
 	/* All that took its time, on a machine with many processes seconds of it. */
-	s->begin = clocks_now();
+	s->begin = s->last_second = clocks_now();
 	s->begun = true;
-	return err ? err : command_start(s->target->command);
+	return err ?: command_start(s->target->command) ?: publish_output(s);
 }
 
 static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer_notice *notice)
@@ -374,7 +387,8 @@ static struct ebt_error *handle_notices(struct session *s)
 static struct ebt_error *control_pass(struct session *s)
 {
 	uint64_t now = clocks_now();
-	struct ebt_error *err = sideband_read(s->sideband) ?:
+	struct ebt_error *err = publish_output(s) ?:
+				sideband_read(s->sideband) ?:
 				consumer_read_tasks(s->consumer, s->stream) ?:
 				sideband_emit(s->sideband) ?:
 				handle_notices(s) ?:
@@ -504,8 +518,7 @@ static const char *ended(struct session *s, uint64_t now)
 	if (consumer_failed(s->consumer))
 		return "failed";
 	if (target_ended(s->target))
-		return s->options->target == TARGET_COMMAND ? "the command ended"
-							    : "the processes ended";
+		return s->target->command ? "the command ended" : "the processes ended";
 	if (s->options->duration && now - s->begin >= s->options->duration)
 		return "the time was up";
 	return NULL;
@@ -604,40 +617,45 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 {
 	const struct timespec last_words = { .tv_nsec = LAST_WORDS };
 	bool by_itself = target_ended(s->target);
-	uint64_t now;
+	struct ebt_error *not_run;
+	uint64_t end;
 
 	/* A task that has been waited for has not left its CPU yet. */
 	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
-	now = clocks_now();
+	end = clocks_now();
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
 	if (!err)
-		err = write_last(s, now);
+		err = write_last(s, end);
 	capture_detach(s->capture);
 	command_stop(s->target->command);
+	not_run = command_exec_error(s->target->command);
+	if (!not_run)
+		err = first_error(err, output_publish(s->output));
 	if (!err)
 		err = control_pass(s);
 	err = first_error(err, consumer_finish(s->consumer));
 	if (!err)
 		err = write_rest(s);
-	now = clocks_now();
 	if (!err)
-		err = write_end(s, now);
+		err = write_end(s, clocks_now());
 	if (err)
 		s->result->exit_status = -1;
-	read_status(s, now);
+	read_status(s, end);
 	/* A signal may have ended both: only the next one is about this. */
 	read_signals(s);
 	err = first_error(err, tee_deliver(s->tee, s->stop, by_itself ? -1 : WORDS_MS));
-	return first_error(err, command_exec_error(s->target->command));
+	s->result->recorded = !not_run;
+	s->result->kept = output_kept(s->output);
+	return first_error(err, not_run);
 }
 
 struct ebt_error *session_run(const struct record_options *options, const char *command_line,
 			      int stop, const struct session_watch *watch,
 			      struct session_result *ret)
 {
-	struct session s = { .resolved = *options, .result = ret, .output = -1, .stop = stop };
+	struct session s = { .resolved = *options, .result = ret, .stop = stop };
 	struct ebt_error *err;
 
 	s.options = &s.resolved;
@@ -649,8 +667,11 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 		err = begin(&s, command_line, watch);
 	if (!err)
 		err = record(&s, watch);
-	if (ret->recorded)
+	if (ret->recorded) {
 		err = finish(&s, err);
+	} else if (s.target) {
+		ret->exit_status = command_exit_status(s.target->command);
+	}
 	deinit(&s);
 	return err;
 }

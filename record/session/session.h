@@ -19,6 +19,7 @@ struct session_result {
 	const char *reason; /* why it ended, a few words; as in meta end.reason */
 	int exit_status;    /* of the command, as a shell has it; -1: none, or it has not ended */
 	bool recorded;	    /* it got as far as a trace that can be read */
+	bool kept;	    /* the trace that was there before is FILE.old now */
 };
 
 /* What is told meanwhile, from the thread of session_run(). */

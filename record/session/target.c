@@ -91,16 +91,18 @@ struct ebt_error *target_create(const struct record_options *options, struct tar
 	if (!t)
 		return &ebt_enomem;
 	t->options = options;
-	switch (options->target) {
-	case TARGET_COMMAND:
+	if (options->command)
 		err = command_create(options, &t->command);
-		break;
+	if (err)
+		return err;
+	switch (options->target) {
 	case TARGET_PIDS:
 		err = open_pids(t);
 		break;
 	case TARGET_CGROUP:
 		err = find_cgroup(t);
 		break;
+	case TARGET_COMMAND:
 	case TARGET_ALL:
 	case TARGET_NONE:
 		break;
@@ -229,7 +231,7 @@ struct ebt_error *target_follow(struct target *t, struct capture *capture)
 {
 	struct scan scan = { .capture = capture };
 
-	if (t->command)
+	if (t->options->target == TARGET_COMMAND)
 		capture_follow(capture, (uint32_t)command_pid(t->command));
 	if (!t->pidfds && !t->cgroup)
 		return NULL;

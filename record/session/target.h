@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is recorded: a command, processes, a cgroup, or everything. */
+/* What is recorded: a command, processes, a cgroup, or everything; and the command that says for
+ * how long. */
 #ifndef RECORD_SESSION_TARGET_H
 #define RECORD_SESSION_TARGET_H
 
@@ -32,7 +33,8 @@ struct ebt_error *target_follow(struct target *target, struct capture *capture);
 /* The same for the threads of one process, which came into the cgroup. */
 void target_follow_process(struct capture *capture, uint32_t pid);
 
-/* Has it ended? Never true of a cgroup or the whole system. */
+/* Has it ended? Where there is a command, that one counts, else the processes; a cgroup or the
+ * whole system never ends. */
 bool target_ended(struct target *target);
 
 #endif

@@ -13,6 +13,7 @@
 #include "format/write/writer.h"
 #include "record/base/clocks.h"
 #include "record/base/rows.h"
+#include "record/base/invoker.h"
 #include "record/sources/dbus_monitor.h"
 #include "record/sources/sources.h"
 
@@ -79,10 +80,11 @@ static void probe(const struct kernel *kernel, struct source_state *state)
 /* Under sudo it is the bus of who called it. */
 static struct ebt_error *session_address(const struct source_context *context, char **ret)
 {
-	const char *user = context->options->user, *sudo = getenv("SUDO_UID");
+	const char *user = context->options->user;
 	const char *address = getenv("DBUS_SESSION_BUS_ADDRESS");
 	const struct passwd *entry = user ? getpwnam(user) : NULL;
-	unsigned long uid = geteuid();
+	uid_t uid = geteuid();
+	gid_t gid;
 
 	*ret = NULL;
 	if (!user && address) {
@@ -91,9 +93,9 @@ static struct ebt_error *session_address(const struct source_context *context, c
 	}
 	if (entry)
 		uid = entry->pw_uid;
-	else if (sudo)
-		uid = strtoul(sudo, NULL, 10);
-	return asprintf(ret, "unix:path=/run/user/%lu/bus", uid) < 0 ? &ebt_enomem : NULL;
+	else
+		invoker_of_sudo(&uid, &gid);
+	return asprintf(ret, "unix:path=/run/user/%u/bus", uid) < 0 ? &ebt_enomem : NULL;
 }
 
 static struct ebt_error *address_of(const struct source_context *context, const char *name,

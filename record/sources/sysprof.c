@@ -66,7 +66,7 @@ static struct ebt_error *inherit(const struct record_options *options, struct in
 		{ "trace", TRACE_VARIABLE, sysprof_trace_pair },
 	};
 
-	for (size_t i = 0; options->target == TARGET_COMMAND && i < 2; i++) {
+	for (size_t i = 0; options_record_command(options) && i < 2; i++) {
 		struct ebt_error *err;
 		int theirs, ours;
 
@@ -150,11 +150,11 @@ static struct ebt_error *open_worker(const struct source_context *context,
 	struct sysprof_worker *w = worker;
 
 	w->socket = w->file = w->epoll = w->timer = -1;
-	if (context->options->target == TARGET_COMMAND)
+	if (options_record_command(context->options))
 		return prepare_worker(w, context->options->inherited);
 	state->status = EBT_V_source_status_unavailable;
 	snprintf(state->detail, sizeof(state->detail),
-		 "only a command that ebrec starts can be told");
+		 "only a command that ebrec starts and records can be told");
 	return NULL;
 }
 

@@ -170,7 +170,15 @@ static void test_targets(void **state)
 	assert_int_equal(o.target, TARGET_CGROUP);
 	assert_refused("", "nothing to record");
 	assert_refused("-a -p 1", "one of");
-	assert_refused("-p 1 ls", "one of");
+	assert_refused("--cgroup x -a", "one of");
+	/* A command beside another target says for how long. */
+	assert_parses("-p 1 ls", words, &o);
+	assert_true(o.target == TARGET_PIDS && !options_record_command(&o));
+	assert_string_equal(o.command[0], "ls");
+	options_deinit(&o);
+	assert_parses("-a -- ls", words, &o);
+	assert_true(o.target == TARGET_ALL && options_record_command(&o));
+	options_deinit(&o);
 	assert_refused("-a --user nobody", "--user");
 	/* The word behind it is the command: what it takes stands behind a `=`. */
 	assert_parses("--capture-output both x", words, &o);
@@ -205,21 +213,21 @@ static void test_values(void **state)
 	assert_refused("-a -F 0", "sampling rate");
 	assert_refused("-a -F 99x", "sampling rate");
 	assert_refused("-a -d soon", "--duration");
+	assert_refused("-a -d 0", "--duration: '0' would record nothing");
+	assert_refused("-a -d 0ms", "would record nothing");
+	assert_refused("-a -b 0", "--buffer-size: '0' leaves no room");
 	assert_refused("-a --call-graph=dump --no-stack-dump", "contradict");
 	assert_refused("-a --call-graph=magic", "magic");
+	assert_refused("-a --call-graph=tabel", "did you mean table?");
+	assert_refused("-a -freq 9", "no option -freq: did you mean --freq?");
 	assert_refused("-a --unwind-mem 1x", "--unwind-mem");
 	assert_refused("-a --unwind-mem 8G", "at most 4G");
 	assert_refused("-a --max-stack 0", "1 to 512");
 	assert_refused("-a --max-stack 513", "1 to 512");
 	assert_refused("-a -b lots", "--buffer-size: 'lots' is not a size");
 	assert_refused("-a -b 5T", "size");
-	assert_refused("-a -d 0", "--duration: '0' would record nothing");
-	assert_refused("-a -d 0ms", "would record nothing");
-	assert_refused("-a -b 0", "--buffer-size: '0' leaves no room");
 	assert_refused("-a -o", "--output needs a value");
 	assert_refused("-a --freq", "--freq needs a value");
-	assert_refused("-a --call-graph=tabel", "did you mean table?");
-	assert_refused("-a -freq 9", "no option -freq: did you mean --freq?");
 	assert_refused("-a --frequently", "there is no option --frequently");
 	assert_refused("-a --frek 9", "did you mean --freq?");
 	assert_refused("-aZ", "-Z");
@@ -241,8 +249,8 @@ static void write_file(const char *path, const char *content, size_t len)
 
 static void assert_output(const char *path, bool force, const char *refused_because)
 {
-	_cleanup_close_ int fd = -1;
-	_cleanup_error_ struct ebt_error *err = output_open(path, force, &fd);
+	_cleanup_(output_destroyp) struct output *output = NULL;
+	_cleanup_error_ struct ebt_error *err = output_create(path, force, &output);
 	struct stat st;
 
 	if (refused_because) {
@@ -252,9 +260,50 @@ static void assert_output(const char *path, bool force, const char *refused_beca
 		return;
 	}
 	assert_null(err);
-	assert_int_equal(fstat(fd, &st), 0);
+	assert_null(output_publish(output));
+	assert_null(output_publish(output));
+	assert_int_equal(lstat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(st.st_size, 0);
+}
+
+static bool same(const char *path, ino_t inode)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_ino == inode;
+}
+
+static ino_t inode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_ino;
+}
+
+/* Nothing happens to what is there before the new file gets its name; then it is kept. */
+static void assert_kept(const char *path, const char *old)
+{
+	_cleanup_(output_destroyp) struct output *output = NULL, *again = NULL;
+	ino_t first = inode_of(path);
+
+	assert_null(output_create(path, false, &output));
+	output_destroy(output);
+	output = NULL;
+	assert_true(same(path, first));
+	assert_null(output_create(path, false, &output));
+	assert_false(output_kept(output));
+	assert_true(same(path, first));
+	assert_null(output_publish(output));
+	assert_true(output_kept(output));
+	assert_true(same(old, first));
+	first = inode_of(path);
+	assert_null(output_create(path, true, &again));
+	assert_null(output_publish(again));
+	assert_false(output_kept(again));
+	assert_false(same(old, first));
+	assert_int_equal(unlink(old), 0);
 }
 
 static void test_output(void **state)
@@ -284,7 +333,15 @@ static void test_output(void **state)
 	assert_output("dangling", true, "symbolic link");
 	assert_int_equal(mkfifo("fifo", 0600), 0);
 	assert_output("fifo", true, "regular");
-	assert_output("trace", false, NULL);
+	assert_kept("trace", "trace.old");
+	write_file("trace", trace, sizeof(trace));
+	write_file("trace.old", "a letter", 8);
+	assert_output("trace", false, "trace.old is there and is not a trace");
+	assert_int_equal(unlink("trace.old"), 0);
+	assert_int_equal(symlink("text", "trace.old"), 0);
+	assert_output("trace", false, "symbolic link");
+	assert_output("trace", true, NULL);
+	assert_int_equal(unlink("trace.old"), 0);
 	assert_output("text", true, NULL);
 	assert_output("no/such/dir", true, "No such file");
 	for (const char *const *name = (const char *const[]){ "new", "text", "short", "trace",
