@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
 
 #include "format/base/cleanup.h"
 #include "record/base/kernel.h"
@@ -25,28 +27,72 @@ static unsigned int verbosity;
 /* Through which the signal handler tells the session to end. */
 static int stop[2] = { -1, -1 };
 
-static void on_signal(int number)
-{
-	unsigned char byte = (unsigned char)number;
-	int errnum = errno;
+/* What signals have asked for until now; of the handler, and finishing. */
+static struct {
+	struct timespec first;
+	const char *message; /* what to say when it has been asked twice */
+	volatile sig_atomic_t finishing, asked, told;
+} end;
 
-	/* Full, it says so already. */
-	if (write(stop[1], &byte, 1) < 0)
-		errno = errnum;
+#define HASTE_NS INT64_C(1000000000)
+
+/* Ctrl-C is often pressed twice, and `timeout` and service managers follow one signal up with
+ * another: nobody has decided anything by these. */
+static bool in_haste(const struct timespec *now)
+{
+	return (now->tv_sec - end.first.tv_sec) * INT64_C(1000000000) + now->tv_nsec -
+		       end.first.tv_nsec <
+	       HASTE_NS;
+}
+
+/* A pipe that is full says it already; a terminal that has gone needs no answer. */
+static void put(int fd, const void *data, size_t len)
+{
+	if (write(fd, data, len) < 0)
+		return;
 }
 
 /*
- * The first signal ends the recording in order, the next of its kind ends the process at once: a
- * write to a pipe that nobody reads may never return. SIGHUP stays ignored under nohup.
+ * The first signal ends the recording in order. While the file is written the next is answered, and
+ * one that comes behind the answer ends the process at once: a write to a pipe that nobody reads
+ * may never return.
  */
-static struct ebt_error *catch_signals(void)
+static void on_signal(int number)
 {
-	const struct sigaction action = { .sa_handler = on_signal,
-					  .sa_flags = SA_RESETHAND | SA_RESTART };
+	unsigned char byte = (unsigned char)number;
+	struct timespec now;
+	int errnum = errno;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (end.told && !in_haste(&now)) {
+		signal(number, SIG_DFL);
+		raise(number);
+	} else if ((end.asked || end.finishing) && !end.told) {
+		end.told = true;
+		put(STDERR_FILENO, end.message, strlen(end.message));
+	}
+	if (!end.asked)
+		end.first = now;
+	end.asked = true;
+	put(stop[1], &byte, 1);
+	errno = errnum;
+}
+
+/* SIGHUP stays ignored under nohup. */
+static struct ebt_error *catch_signals(bool quiet)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	struct sigaction old;
 
 	if (pipe2(stop, O_CLOEXEC | O_NONBLOCK))
 		return ebt_error_errno(errno, "cannot make a pipe");
+	/* On a terminal there may be a status line, and "^C". */
+	end.message = quiet		      ? ""
+		      : isatty(STDERR_FILENO) ? "\r\033[Kebrec: finishing; once more abandons it\n"
+					      : "ebrec: finishing; once more abandons it\n";
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaddset(&action.sa_mask, SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -70,16 +116,68 @@ static void print_error(const struct ebt_error *err)
 	fputc('\n', stderr);
 }
 
-/* "12.3 MB": a number that people can take in. */
-static const char *human_bytes(uint64_t bytes, char buf[static 32])
+#define TEXT_MAX 32
+
+/* "12.3 MiB", "749 KiB": a number that people can take in. */
+static const char *human_bytes(uint64_t bytes, char buf[static TEXT_MAX])
 {
-	if (bytes < 1000000)
-		snprintf(buf, 32, "%.1f kB", (double)bytes / 1e3);
-	else if (bytes < 1000000000)
-		snprintf(buf, 32, "%.1f MB", (double)bytes / 1e6);
-	else
-		snprintf(buf, 32, "%.2f GB", (double)bytes / 1e9);
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double v = (double)bytes;
+	size_t i = 0;
+
+	for (; v >= 1023.95; i++)
+		v /= 1024;
+	snprintf(buf, TEXT_MAX, "%.*f %s", i && v < 99.95 ? 1 : 0, v, units[i]);
 	return buf;
+}
+
+/* "15,454" */
+static const char *human_count(uint64_t n, char buf[static TEXT_MAX])
+{
+	char digits[TEXT_MAX], *to = buf;
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && !((len - i) % 3))
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return buf;
+}
+
+static bool is_stdout(const struct record_options *options)
+{
+	return !strcmp(options->output, "-");
+}
+
+/* As a shell reads it back; the caller frees it. NULL: no memory. */
+static char *shell_word(const char *text)
+{
+	char *word = NULL;
+	size_t size;
+	FILE *f;
+
+	if (*text != '-' &&
+	    !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			       "0123456789_./+:@%,-")])
+		return strdup(text);
+	f = open_memstream(&word, &size);
+	if (!f)
+		return NULL;
+	/* What begins with a dash is no option. */
+	fputs(*text == '-' ? "./'" : "'", f);
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", f);
+		else
+			fputc(*text, f);
+	}
+	fputc('\'', f);
+	if (!fclose(f))
+		return word;
+	free(word);
+	return NULL;
 }
 
 struct status_line {
@@ -93,17 +191,29 @@ static void show_status(void *arg, const struct session_status *status)
 	struct status_line *line = arg;
 	uint64_t span = status->elapsed - line->last.elapsed;
 	uint64_t events = status->events - line->last.events;
-	char bytes[32];
+	char counts[2][TEXT_MAX], bytes[TEXT_MAX], text[256];
+	struct winsize size = { 0 };
+	int columns = sizeof(text);
 
 	line->last = *status;
 	if (!line->wanted)
 		return;
 	line->shown = true;
-	fprintf(stderr, "\r\033[Kebrec: %.0f s, %" PRIu64 " events, %.0f/s, %s, %" PRIu64 " lost",
-		(double)status->elapsed / 1e9, status->events,
-		span ? (double)events * 1e9 / (double)span : 0.0, human_bytes(status->bytes, bytes),
-		status->lost);
+	snprintf(text, sizeof(text), "ebrec: %.0f s, %s events, %.0f/s, %s, %s lost",
+		 (double)status->elapsed / 1e9, human_count(status->events, counts[0]),
+		 span ? (double)events * 1e9 / (double)span : 0.0,
+		 human_bytes(status->bytes, bytes), human_count(status->lost, counts[1]));
+	/* What is wrapped cannot be taken away again. */
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		columns = size.ws_col - 1;
+	fprintf(stderr, "\r\033[K%.*s", columns, text);
 	fflush(stderr);
+}
+
+static void note_finishing(void *arg)
+{
+	(void)arg;
+	end.finishing = true;
 }
 
 static void show_missing(void *arg, const char *source, const char *why)
@@ -124,20 +234,51 @@ static void show_partial(void *arg, const char *source, const char *what)
 	fputc('\n', stderr);
 }
 
-static void show_summary(const struct record_options *options, const struct session_result *result)
+/* "ebrec: the command ended; 0.87 s, 15,454 events (812 CPU samples), 749 KiB in trace.ebt" */
+static void show_sums(const struct record_options *options, const struct session_result *result)
 {
 	const struct session_status *s = &result->status;
-	char bytes[32];
+	char count[TEXT_MAX];
+
+	fprintf(stderr, "ebrec: %s; %.2f s, %s event%s", result->reason, (double)s->elapsed / 1e9,
+		human_count(s->events, count), s->events == 1 ? "" : "s");
+	if (s->sampling)
+		fprintf(stderr, " (%s CPU sample%s)", human_count(s->samples, count),
+			s->samples == 1 ? "" : "s");
+	fprintf(stderr, ", %s in ", human_bytes(s->bytes, count));
+	terminal_put(stderr, is_stdout(options) ? "standard output" : options->output);
+	if (result->kept) {
+		fputs("; the trace before it is ", stderr);
+		terminal_put(stderr, options->output);
+		fputs(".old", stderr);
+	}
+	fputc('\n', stderr);
+}
+
+/* Somebody is there who may not know what comes next. */
+static void show_next(const struct record_options *options)
+{
+	_cleanup_free_ char *name = shell_word(options->output);
+
+	if (!name)
+		return;
+	fputs("ebrec: `ebreport ", stderr);
+	terminal_put(stderr, name);
+	fputs("` shows what is in it, `ebreport flame -o flame.svg ", stderr);
+	terminal_put(stderr, name);
+	fputs("` draws it, `ebreport --help` lists more\n", stderr);
+}
+
+static void show_summary(const struct record_options *options, const struct session_result *result)
+{
+	char count[TEXT_MAX];
 
 	if (!options->quiet)
-		fprintf(stderr, "ebrec: %s; %.2f s, %" PRIu64 " events, %s in %s\n", result->reason,
-			(double)s->elapsed / 1e9, s->events, human_bytes(s->bytes, bytes),
-			!strcmp(options->output, "-") ? "standard output" : options->output);
-	if (s->lost)
+		show_sums(options, result);
+	if (result->status.lost)
 		fprintf(stderr,
-			"ebrec: %" PRIu64
-			" events were lost; `ebreport info` shows which, -b makes room\n",
-			s->lost);
+			"ebrec: %s events were lost; `ebreport info` shows which, -b makes room\n",
+			human_count(result->status.lost, count));
 }
 
 /* argv as one string, for the trace; NULL: no memory. */
@@ -164,7 +305,8 @@ static void print_usage(FILE *to)
 	      "       ebrec [options] [-o FILE] -p PID[,PID...]     record processes and "
 	      "descendants\n"
 	      "       ebrec [options] [-o FILE] --cgroup PATH       record a cgroup (v2)\n"
-	      "       ebrec [options] [-o FILE] -a                  record the whole system\n",
+	      "       ebrec [options] [-o FILE] -a                  record the whole system\n"
+	      "With -p, --cgroup or -a, `-- CMD` says for how long: until CMD has ended.\n",
 	      to);
 	cli_usage(to, record_option_groups, N_RECORD_OPTION_GROUPS, 25);
 	fputs("\n"
@@ -182,6 +324,7 @@ static void print_usage(FILE *to)
 	      "  ebrec -e syscalls -o ls.ebt -- ls -l     system calls only\n"
 	      "  ebrec --capture-output -- ./server       beside its own messages\n"
 	      "  ebrec -p $(pidof nginx | tr ' ' ,) -d 10s\n"
+	      "  ebrec -a -- ./load-test.sh               the whole system, while that runs\n"
 	      "  ebrec -a -F 999 -d 5s -o - | zstd > t.ebt.zst\n",
 	      to);
 }
@@ -255,8 +398,12 @@ static int record(const struct record_options *options, char **argv)
 {
 	_cleanup_error_ struct ebt_error *err = NULL;
 	_cleanup_free_ char *command_line = join(argv), *ebreport = NULL;
-	struct status_line line = { .wanted = !options->quiet && isatty(STDERR_FILENO) };
-	const struct session_watch watch = { show_status, show_missing, show_partial, &line };
+	/* A command's standard error is this one: nobody knows when it writes there. */
+	struct status_line line = {
+		.wanted = !options->quiet && !options->command && isatty(STDERR_FILENO),
+	};
+	const struct session_watch watch = { show_status, show_missing, show_partial,
+					     note_finishing, &line };
 	struct session_result result;
 
 	if (!command_line) {
@@ -266,7 +413,7 @@ static int record(const struct record_options *options, char **argv)
 	if (options->bundle)
 		err = bundle_find(&ebreport);
 	if (!err)
-		err = catch_signals();
+		err = catch_signals(options->quiet);
 	if (err) {
 		print_error(err);
 		return EXIT_RECORDER;
@@ -280,6 +427,8 @@ static int record(const struct record_options *options, char **argv)
 		show_summary(options, &result);
 	if (result.recorded && ebreport)
 		put_names(ebreport, options->output);
+	if (result.recorded && !options->quiet && !is_stdout(options) && isatty(STDERR_FILENO))
+		show_next(options);
 	if (result.exit_status >= 0)
 		return result.exit_status;
 	return err ? EXIT_RECORDER : 0;

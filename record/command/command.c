@@ -22,7 +22,7 @@
 #define STOP_MS 1000
 
 /* What the child has to say before it waits. */
-struct found {
+struct command_program {
 	int errnum; /* 0, or why it cannot be run */
 	char path[PATH_MAX];
 };
@@ -34,8 +34,8 @@ struct command {
 	pid_t pid;
 	int pidfd;
 	int go;	   /* our end of the pipe that holds it; -1: it has been let go */
-	int error; /* the child's struct found, then the errno of an exec that failed */
-	struct found found;
+	int error; /* the child's struct command_program, then the errno of an exec that failed */
+	struct command_program program;
 	bool runs, ended;
 	int status;
 };
@@ -118,7 +118,7 @@ static void say(int error, const void *what, size_t len)
  */
 static void wait_and_run(const struct command *c, int go, int error)
 {
-	struct found found = { 0 };
+	struct command_program program = { 0 };
 	char byte;
 	int errnum;
 
@@ -128,28 +128,28 @@ static void wait_and_run(const struct command *c, int go, int error)
 	if (c->tee)
 		tee_redirect(c->tee);
 	if (!inherited_apply(c->options->inherited) || (c->user && !become(c->user)))
-		found.errnum = errno;
+		program.errnum = errno;
 	else
-		found.errnum = ldso_find_program(c->options->command[0], found.path);
-	say(error, &found, sizeof(found));
-	errnum = found.errnum;
+		program.errnum = ldso_find_program(c->options->command[0], program.path);
+	say(error, &program, sizeof(program));
+	errnum = program.errnum;
 	if (!errnum) {
 		/* The end of file means that the recorder has gone. */
 		if (read(go, &byte, 1) != 1)
 			_exit(125);
-		errnum = execute(found.path, c->options->command);
+		errnum = execute(program.path, c->options->command);
 		say(error, &errnum, sizeof(errnum));
 	}
 	_exit(errnum == ENOENT ? 127 : 126);
 }
 
 /* Until the child waits, or has ended. */
-static struct ebt_error *take_found(struct command *c)
+static struct ebt_error *take_program(struct command *c)
 {
 	size_t len = 0;
 
-	while (len < sizeof(c->found)) {
-		ssize_t n = read(c->error, (char *)&c->found + len, sizeof(c->found) - len);
+	while (len < sizeof(c->program)) {
+		ssize_t n = read(c->error, (char *)&c->program + len, sizeof(c->program) - len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -159,14 +159,14 @@ static struct ebt_error *take_found(struct command *c)
 			break;
 		len += (size_t)n;
 	}
-	if (len == sizeof(c->found) && !c->found.errnum)
+	if (len == sizeof(c->program) && !c->program.errnum)
 		return NULL;
 	/* Nobody has asked it to run: a signal may have ended it. */
 	if (waitpid(c->pid, &c->status, 0) != c->pid)
 		return ebt_error_errno(errno, "cannot wait for the command");
 	c->ended = true;
-	if (len < sizeof(c->found))
-		c->found.errnum = EINTR;
+	if (len < sizeof(c->program))
+		c->program.errnum = EINTR;
 	return NULL;
 }
 
@@ -202,7 +202,7 @@ struct ebt_error *command_create(const struct record_options *options, struct co
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (c->pidfd < 0)
 		return ebt_error_errno(errno, "cannot watch the command");
-	err = take_found(c);
+	err = take_program(c);
 	if (err)
 		return err;
 	*ret = take_ptr(c);
@@ -233,7 +233,7 @@ pid_t command_pid(const struct command *c)
 
 const char *command_path(const struct command *c)
 {
-	return c ? c->found.path : NULL;
+	return c ? c->program.path : NULL;
 }
 
 struct tee *command_tee(const struct command *c)
@@ -295,10 +295,10 @@ bool command_runs(struct command *c)
 	struct pollfd p = { .fd = command_runs_fd(c), .events = POLLIN };
 	int errnum;
 
-	if (!c || c->runs || c->found.errnum || poll(&p, 1, 0) <= 0)
+	if (!c || c->runs || c->program.errnum || poll(&p, 1, 0) <= 0)
 		return !c || c->runs;
 	if (read(c->error, &errnum, sizeof(errnum)) == sizeof(errnum))
-		c->found.errnum = errnum;
+		c->program.errnum = errnum;
 	else
 		c->runs = true;
 	return c->runs;
@@ -306,7 +306,7 @@ bool command_runs(struct command *c)
 
 struct ebt_error *command_exec_error(struct command *c)
 {
-	if (!c || !c->ended || command_runs(c) || !c->found.errnum)
+	if (!c || !c->ended || command_runs(c) || !c->program.errnum)
 		return NULL;
-	return ebt_error_errno(c->found.errnum, "cannot run %s", c->options->command[0]);
+	return ebt_error_errno(c->program.errnum, "cannot run %s", c->options->command[0]);
 }

@@ -244,8 +244,7 @@ static struct ebt_error *prepare_sources(struct capture *c)
 	return err;
 }
 
-/* Is the source of this name on? */
-static bool has(const struct capture *c, const char *name)
+bool capture_has(const struct capture *c, const char *name)
 {
 	return is_on(c, (size_t)source_by_name(name, strlen(name)));
 }
@@ -260,7 +259,7 @@ static bool fills_rings(const struct capture *c)
 	for (size_t i = 0; i < ebrec_n_sources; i++)
 		n += is_on(c, i);
 	for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++)
-		n_few += has(c, few[i]);
+		n_few += capture_has(c, few[i]);
 	return n > n_few;
 }
 
@@ -276,7 +275,7 @@ static struct ebt_error *plan_buffers(struct capture *c)
 	if (!total)
 		total = budget((uint64_t)DEFAULT_EVENT_BYTES * c->topology.n_threads);
 	c->ring_budget = total;
-	if (!has(c, "syscalls"))
+	if (!capture_has(c, "syscalls"))
 		return NULL;
 	err = cpus_online(&cpus, &n);
 	if (err)

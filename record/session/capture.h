@@ -47,6 +47,9 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 void capture_destroy(struct capture *capture);
 DEFINE_CLEANUP(struct capture *, capture_destroy);
 
+/* Is the source of this name on? */
+bool capture_has(const struct capture *capture, const char *source);
+
 /* Attaches all but the sampler. The gate is closed. */
 struct ebt_error *capture_attach(struct capture *capture);
 

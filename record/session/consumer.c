@@ -43,7 +43,7 @@ struct consumer_thread {
 	pthread_t thread;
 	bool started;
 	uint64_t last_pass, last_flush;
-	uint64_t records, malformed, left;
+	uint64_t records, samples, malformed, left;
 };
 
 struct consumer {
@@ -181,16 +181,25 @@ struct ebt_error *consumer_read_tasks(struct consumer *c, struct ebt_stream *str
 	return err;
 }
 
+static bool is_sample(const void *record, size_t len)
+{
+	struct ebt_wire_head head = { 0 };
+
+	memcpy(&head, record, len < sizeof(head) ? len : sizeof(head));
+	return head.table == EBT_T_sample;
+}
+
 static struct ebt_error *read_ring(struct consumer_thread *t, struct ring *ring, uint64_t end,
 				   uint64_t now)
 {
 	struct deferred *deferred = t->consumer->deferred;
 	struct ebt_error *err = NULL;
 	const void *record;
-	uint64_t n = 0;
+	uint64_t n = 0, n_samples = 0;
 	size_t len;
 
 	while (!err && (record = ring_next(ring, end, &len))) {
+		n_samples += is_sample(record, len);
 		if (python_is_code(record, len))
 			err = python_add_code(t->stream, record, len);
 		else if (!deferred || !deferred_take(deferred, record, len, now))
@@ -201,6 +210,7 @@ static struct ebt_error *read_ring(struct consumer_thread *t, struct ring *ring,
 	}
 	ring_release(ring);
 	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->samples, n_samples, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -521,6 +531,7 @@ void consumer_counts(const struct consumer *c, struct consumer_counts *ret)
 		const struct consumer_thread *t = &c->threads[i];
 
 		counts.records += __atomic_load_n(&t->records, __ATOMIC_RELAXED);
+		counts.samples += __atomic_load_n(&t->samples, __ATOMIC_RELAXED);
 		counts.malformed += __atomic_load_n(&t->malformed, __ATOMIC_RELAXED);
 		counts.left += __atomic_load_n(&t->left, __ATOMIC_RELAXED);
 	}

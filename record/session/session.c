@@ -417,6 +417,8 @@ static void read_status(struct session *s, uint64_t now)
 	consumer_counts(s->consumer, &counts);
 	status->elapsed = now - s->begin;
 	status->events = counts.records;
+	status->samples = counts.samples;
+	status->sampling = capture_has(s->capture, "sample");
 	status->lost = stats.lost;
 	status->bytes = stats.bytes;
 }
@@ -668,6 +670,7 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 	if (!err)
 		err = record(&s, watch);
 	if (ret->recorded) {
+		watch->finishing(watch->arg);
 		err = finish(&s, err);
 	} else if (s.target) {
 		ret->exit_status = command_exit_status(s.target->command);

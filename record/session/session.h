@@ -11,7 +11,8 @@
 
 struct session_status {
 	uint64_t elapsed; /* ns since recording began */
-	uint64_t events, lost, bytes;
+	uint64_t events, samples, lost, bytes;
+	bool sampling; /* there is a source of samples */
 };
 
 struct session_result {
@@ -30,6 +31,8 @@ struct session_watch {
 	void (*missing)(void *arg, const char *source, const char *why);
 	/* What a source that is on does without. */
 	void (*partial)(void *arg, const char *source, const char *what);
+	/* Nothing is recorded any more; the file is finished. */
+	void (*finishing)(void *arg);
 	void *arg;
 };
 

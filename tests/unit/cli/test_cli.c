@@ -181,8 +181,8 @@ static void test_list(void **state)
 		     "--keys: 'three' is not one of one, two");
 	expect_error(parse(plain, &v, &end, "--keys="), "--keys: '' is not one of one, two");
 	expect_error(parse(plain, &v, &end, "--keys one,"), "'' is not one of one, two");
-	expect_error(parse(plain, &v, &end, "--keys one,tow"),
-		     "'tow' is not one of one, two: did you mean");
+	expect_error(parse(plain, &v, &end, "--keys one,onee"),
+		     "'onee' is not one of one, two: did you mean one?");
 }
 
 static void test_usage(void **state)
