@@ -614,8 +614,24 @@ static struct ebt_error *add_resolved(struct sym *sym, const struct resolved *re
 	return NULL;
 }
 
+static void answer(const struct resolved *resolved, struct sym_frames *ret,
+		   struct sym_validity *ret_valid)
+{
+	*ret = resolved->frames;
+	*ret_valid = (struct sym_validity){ resolved->incarnation, resolved->from, resolved->to };
+}
+
 struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
 			      uint32_t attrs, uint64_t address, bool caller, struct sym_frames *ret)
+{
+	struct sym_validity valid;
+
+	return sym_resolve_valid(sym, task, time_ns, attrs, address, caller, ret, &valid);
+}
+
+struct ebt_error *sym_resolve_valid(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+				    uint32_t attrs, uint64_t address, bool caller,
+				    struct sym_frames *ret, struct sym_validity *ret_valid)
 {
 	struct resolved resolved = { .address = address,
 				     .caller = caller,
@@ -639,7 +655,7 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		    a->caller != caller)
 			continue;
 		if (a->from <= time_ns && time_ns < a->to) {
-			*ret = a->frames;
+			answer(a, ret, ret_valid);
 			return NULL;
 		}
 		old = a;
@@ -655,7 +671,7 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 	err = add_resolved(sym, &resolved, hash, old);
 	if (err)
 		return err;
-	*ret = resolved.frames;
+	answer(&resolved, ret, ret_valid);
 	return NULL;
 }
 

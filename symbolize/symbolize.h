@@ -35,6 +35,17 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 			      uint32_t attrs, uint64_t address, bool caller,
 			      struct sym_frames *ret);
 
+/* For what the names of an address are what they are. */
+struct sym_validity {
+	uint32_t process;  /* whose address it is: another number if its id is used again */
+	uint64_t from, to; /* ns: from <= time < to */
+};
+
+/* sym_resolve(), and how long the answer holds. */
+struct ebt_error *sym_resolve_valid(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+				    uint32_t attrs, uint64_t address, bool caller,
+				    struct sym_frames *ret, struct sym_validity *ret_valid);
+
 /*
  * Says that an address will be asked for. Many are looked up together, by several threads, when
  * sym_find_collected() is called: sym_resolve() is fast then, and gives the same answers.

@@ -18,6 +18,19 @@ struct cached {
 			*/
 };
 
+/* The user stack that was placed last, outermost address first: the next one mostly shares its
+ * beginning, which then need not be looked up. */
+struct path {
+	uint32_t start; /* the node above it */
+	uint32_t n;
+	struct path_step {
+		uint64_t address;
+		struct sym_validity valid;
+		uint32_t node; /* after it */
+		bool caller;
+	} * steps; /* room for EBT_MAX_FRAMES */
+};
+
 struct calltree {
 	struct sym *sym;
 	struct calltree_options options;
@@ -36,6 +49,7 @@ struct calltree {
 	size_t n_by_sym;
 
 	struct cached *cache;
+	struct path path;
 };
 
 /* The child of a node, made if there is none. *ret may be &parent's variable. */

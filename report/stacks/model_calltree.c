@@ -105,24 +105,21 @@ static enum calltree_kind kind_of(const struct sym_func *func)
 static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_func *sym,
 				     uint32_t *ret)
 {
-	struct calltree_func func = {
-		.name = sym->name,
-		.object = sym->object,
-		.kind = kind_of(sym),
-		.reason = sym->reason,
-	};
 	struct ebt_error *err;
 
 	err = ebt_array_reserve_zeroed(&tree->by_sym, sym->id, &tree->n_by_sym);
-	if (err)
-		return err;
-	if (!tree->by_sym[sym->id]) {
-		err = add_func(tree, &func, &tree->by_sym[sym->id]);
-		if (err)
-			return err;
-	}
-	*ret = tree->by_sym[sym->id];
-	return NULL;
+	if (!err && !tree->by_sym[sym->id])
+		err = add_func(tree,
+			       &(struct calltree_func){
+				       .name = sym->name,
+				       .object = sym->object,
+				       .kind = kind_of(sym),
+				       .reason = sym->reason,
+			       },
+			       &tree->by_sym[sym->id]);
+	if (!err)
+		*ret = tree->by_sym[sym->id];
+	return err;
 }
 
 /* --- nodes --- */
@@ -243,13 +240,13 @@ static bool is_trampoline(const struct ebt_stack *addresses, uint32_t i,
 
 static struct ebt_error *place_address(struct calltree *tree, const struct calltree_stack *stack,
 				       const struct ebt_stack *addresses, uint32_t i, bool caller,
-				       uint32_t *node)
+				       uint32_t *node, struct sym_validity *valid)
 {
 	struct sym_frames frames;
 	struct ebt_error *err;
 
-	err = sym_resolve(tree->sym, stack->task, stack->time, addresses->attrs,
-			  addresses->addresses[i], caller, &frames);
+	err = sym_resolve_valid(tree->sym, stack->task, stack->time, addresses->attrs,
+				addresses->addresses[i], caller, &frames, valid);
 	if (err || is_trampoline(addresses, i, &frames))
 		return err;
 	for (size_t k = frames.n; k-- > 0;) {
@@ -303,45 +300,100 @@ static struct ebt_error *find_tracing(struct calltree *tree, const struct calltr
 	return NULL;
 }
 
-static struct ebt_error *place_addresses(struct calltree *tree, const struct calltree_stack *stack,
-					 const struct ebt_stack *addresses, bool first_is_caller,
-					 uint32_t *node)
+static struct ebt_error *place_kernel(struct calltree *tree, const struct calltree_stack *stack,
+				      const struct ebt_stack *addresses, uint32_t *node)
 {
+	struct sym_validity valid;
 	struct ebt_error *err;
 	uint32_t tracing;
 
-	if (addresses->attrs & EBT_STACK_TRUNCATED) {
-		err = named_child(tree, *node, "[truncated]", CALLTREE_UNRESOLVED, node);
-		if (err)
-			return err;
-	}
 	err = find_tracing(tree, stack, addresses, &tracing);
-	if (err)
-		return err;
-	for (uint32_t i = addresses->n; i-- > tracing;) {
-		if (sym_is_shown_by_next(addresses, i))
-			continue;
-		err = place_address(tree, stack, addresses, i, i > 0 || first_is_caller, node);
-		if (err)
-			return err;
+	for (uint32_t i = addresses->n; !err && i-- > tracing;) {
+		if (!sym_is_shown_by_next(addresses, i))
+			err = place_address(tree, stack, addresses, i, i > 0, node, &valid);
 	}
+	return err;
+}
+
+/* How many steps of the path the stack has, too; the last one that they share is not among them, as
+ * the address that follows may decide on how it is shown. */
+static struct ebt_error *find_shared(struct calltree *tree, const struct calltree_stack *stack,
+				     const struct ebt_stack *addresses, uint32_t *ret)
+{
+	const struct path *path = &tree->path;
+	const uint32_t n = path->n < addresses->n ? path->n : addresses->n;
+	struct sym_validity valid;
+	struct sym_frames frames;
+	struct ebt_error *err;
+	uint32_t shared = 0;
+
+	*ret = 0;
+	/* An interpreter's function does not tell whose stack it is. */
+	if (n < 2 || addresses->addresses[addresses->n - 1] & EBT_ENTRY_INTERP)
+		return NULL;
+	err = sym_resolve_valid(tree->sym, stack->task, stack->time, addresses->attrs,
+				addresses->addresses[addresses->n - 1], true, &frames, &valid);
+	if (err || valid.process != path->steps[0].valid.process)
+		return err;
+	while (shared < n) {
+		const struct path_step *step = &path->steps[shared];
+		const uint32_t i = addresses->n - 1 - shared;
+
+		if (step->address != addresses->addresses[i] ||
+		    step->caller != (i > 0 || stack->kernel) || stack->time < step->valid.from ||
+		    stack->time >= step->valid.to)
+			break;
+		shared++;
+	}
+	*ret = shared ? shared - 1 : 0;
 	return NULL;
+}
+
+static struct ebt_error *place_user(struct calltree *tree, const struct calltree_stack *stack,
+				    const struct ebt_stack *addresses, uint32_t *node)
+{
+	struct path *path = &tree->path;
+	struct sym_validity valid = { 0 };
+	uint32_t shared = 0;
+	struct ebt_error *err = NULL;
+
+	if (path->start == *node)
+		err = find_shared(tree, stack, addresses, &shared);
+	path->start = *node;
+	path->n = shared;
+	if (shared)
+		*node = path->steps[shared - 1].node;
+	for (uint32_t i = addresses->n - shared; !err && i-- > 0;) {
+		const bool caller = i > 0 || stack->kernel;
+
+		if (!sym_is_shown_by_next(addresses, i))
+			err = place_address(tree, stack, addresses, i, caller, node, &valid);
+		path->steps[path->n++] = (struct path_step){
+			.address = addresses->addresses[i],
+			.valid = valid,
+			.node = *node,
+			.caller = caller,
+		};
+	}
+	return err;
 }
 
 static struct ebt_error *place(struct calltree *tree, const struct calltree_stack *stack,
 			       uint32_t *ret)
 {
-	const struct ebt_batch *batch = stack->batch;
-	uint32_t node = 0;
-	struct ebt_error *err;
+	struct ebt_error *err = place_root(tree, stack->task, ret);
 
-	err = place_root(tree, stack->task, &node);
-	if (!err && stack->user)
-		err = place_addresses(tree, stack, &batch->stacks[stack->user - 1],
-				      stack->kernel != 0, &node);
-	if (!err && stack->kernel)
-		err = place_addresses(tree, stack, &batch->stacks[stack->kernel - 1], false, &node);
-	*ret = node;
+	for (int kernel = 0; !err && kernel < 2; kernel++) {
+		const size_t number = kernel ? stack->kernel : stack->user;
+		const struct ebt_stack *addresses = &stack->batch->stacks[number - 1];
+
+		if (!number)
+			continue;
+		if (addresses->attrs & EBT_STACK_TRUNCATED)
+			err = named_child(tree, *ret, "[truncated]", CALLTREE_UNRESOLVED, ret);
+		if (!err)
+			err = (kernel ? place_kernel : place_user)(tree, stack, addresses, ret);
+	}
 	return err;
 }
 
@@ -356,7 +408,7 @@ struct ebt_error *calltree_place(struct calltree *tree, const struct calltree_st
 	};
 	uint64_t hash = mix(mix((uint64_t)key.kernel << 32 | key.user) ^ (uintptr_t)key.task);
 	struct cached *cached = &tree->cache[mix(hash + key.batch) & (CACHE_SIZE - 1)];
-	uint32_t node;
+	uint32_t node = 0;
 	struct ebt_error *err;
 
 	if (cached->node && cached->batch == key.batch && cached->task == key.task &&
@@ -409,7 +461,8 @@ struct ebt_error *calltree_create(struct sym *sym, const struct calltree_options
 	if (options)
 		tree->options = *options;
 	tree->cache = calloc(CACHE_SIZE, sizeof(*tree->cache));
-	if (!tree->cache)
+	tree->path.steps = calloc(EBT_MAX_FRAMES, sizeof(*tree->path.steps));
+	if (!tree->cache || !tree->path.steps)
 		return &ebt_enomem;
 	err = add_func(tree, &all, &func)
 		      ?: ebt_array_reserve_zeroed(&tree->nodes, 0, &tree->nodes_capacity);
@@ -432,6 +485,7 @@ void calltree_destroy(struct calltree *tree)
 	free(tree->nodes);
 	ebt_map_deinit(&tree->children);
 	free(tree->cache);
+	free(tree->path.steps);
 	free(tree);
 }
 

@@ -9,7 +9,33 @@
 struct addresses {
 	struct sym *sym;
 	bool prefetch; /* only the files that hold them */
+	/* The last stack: the next one mostly shares its beginning, and nothing is told twice. */
+	uint64_t last[EBT_MAX_FRAMES];
+	uint32_t n;
+	uint32_t pid;
 };
+
+/* How many of the outermost addresses the last stack had, too. */
+static uint32_t count_shared(const struct addresses *a, const struct ebt_task *task,
+			     const struct ebt_stack *stack)
+{
+	uint32_t n = 0;
+
+	if (!task || task->pid != a->pid)
+		return 0;
+	while (n < a->n && n < stack->n && stack->addresses[stack->n - 1 - n] == a->last[n])
+		n++;
+	/* The innermost address is no return address. */
+	return n == a->n || n == stack->n ? n - !!n : n;
+}
+
+static void remember(struct addresses *a, const struct ebt_task *task,
+		     const struct ebt_stack *stack, uint32_t shared)
+{
+	a->pid = task ? task->pid : 0;
+	for (a->n = shared; a->n < stack->n; a->n++)
+		a->last[a->n] = stack->addresses[stack->n - 1 - a->n];
+}
 
 static struct ebt_error *expect_file(struct sym *sym, const struct stack_visit *v, uint64_t address,
 				     bool caller)
@@ -27,12 +53,15 @@ static struct ebt_error *expect_file(struct sym *sym, const struct stack_visit *
 static struct ebt_error *take_stack(void *arg, const struct stack_visit *v)
 {
 	const struct ebt_stack *stack = &v->row->batch->stacks[v->number];
-	const struct addresses *a = arg;
+	struct addresses *a = arg;
 	struct ebt_error *err = NULL;
+	uint32_t shared;
 
 	if (v->again || !(stack->attrs & EBT_STACK_USER))
 		return NULL;
-	for (uint32_t i = 0; !err && i < stack->n; i++) {
+	shared = count_shared(a, v->task, stack);
+	remember(a, v->task, stack, shared);
+	for (uint32_t i = 0; !err && i < stack->n - shared; i++) {
 		bool caller = i || v->first_is_caller;
 
 		err = a->prefetch ? expect_file(a->sym, v, stack->addresses[i], caller)

@@ -35,15 +35,22 @@ static bool is_kernel(uint64_t address)
 }
 
 static unsigned int resolved;
+/* From this time on, and in process 20, what is mapped below 200 is function 2. */
+static uint64_t remapped = UINT64_MAX;
 
-struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
-			      uint32_t attrs, uint64_t address, bool caller, struct sym_frames *ret)
+struct ebt_error *sym_resolve_valid(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+				    uint32_t attrs, uint64_t address, bool caller,
+				    struct sym_frames *ret, struct sym_validity *ret_valid)
 {
 	static struct sym_frame frames[2];
+	const bool late = time_ns >= remapped;
 
 	(void)sym;
-	(void)task;
-	(void)time_ns;
+	*ret_valid = (struct sym_validity){
+		.process = task->pid,
+		.from = late ? remapped : 0,
+		.to = late ? UINT64_MAX : remapped,
+	};
 	/* Kernel functions are those of kernel stacks, and return addresses end in 1. */
 	assert_int_equal(attrs & EBT_STACK_USER, is_kernel(address) ? 0 : EBT_STACK_USER);
 	assert_int_equal(caller, address % 10 == 1);
@@ -56,7 +63,17 @@ struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint
 		frames[0] = (struct sym_frame){ &functions[7], "a.h", 7, true };
 		ret->n = 2;
 	}
+	if (remapped != UINT64_MAX && address < 200 && (late || task->pid == 20))
+		frames[0].func = &functions[2];
 	return NULL;
+}
+
+struct ebt_error *sym_resolve(struct sym *sym, const struct ebt_task *task, uint64_t time_ns,
+			      uint32_t attrs, uint64_t address, bool caller, struct sym_frames *ret)
+{
+	struct sym_validity valid;
+
+	return sym_resolve_valid(sym, task, time_ns, attrs, address, caller, ret, &valid);
 }
 
 /* "name;name self total\n" for each node, depth first; inlined ones have a star. */
@@ -203,6 +220,48 @@ static void test_tree(void **state)
 			  "      recurse 7 7\n");
 	/* A thousand rows of one stack were looked up once. */
 	assert_true(resolved < 40);
+	calltree_destroy(tree);
+	ebt_reader_close(reader);
+	small_end(&t);
+}
+
+/* A stack begins as the one before, but not with the same names: it is later, or of another
+ * process. */
+static void test_shared(void **state)
+{
+	struct small_trace t = { 0 };
+	struct ebt_reader *reader;
+	struct calltree *tree;
+
+	(void)state;
+	small_begin(&t);
+	t.comms[10] = t.comms[20] = "a";
+	small_sample(&t, 1, 10, 1, none, in_work);
+	small_sample(&t, 2, 20, 8, none, in_recursion);
+	small_sample(&t, 3, 10, 2, none, in_recursion);
+	small_sample(&t, 4, 10, 16, none, in_work);
+	small_sample(&t, 5, 10, 4, in_read, read_called);
+	small_sample(&t, 6, 10, 32, none, in_tiny);
+	reader = small_open(&t);
+	remapped = SMALL_START + 6;
+	tree = read_samples(reader, CALLTREE_BY_COMM);
+	remapped = UINT64_MAX;
+	expect_tree(tree, "all 0 63\n"
+			  " a 0 63\n"
+			  "  start 0 23\n"
+			  "   main 0 23\n"
+			  "    recurse 0 2\n"
+			  "     recurse 0 2\n"
+			  "      recurse 2 2\n"
+			  "    work 17 21\n"
+			  "     sys_read 4 4\n"
+			  "  work 0 40\n"
+			  "   work 0 40\n"
+			  "    caller 0 32\n"
+			  "     tiny* 32 32\n"
+			  "    recurse 0 8\n"
+			  "     recurse 0 8\n"
+			  "      recurse 8 8\n");
 	calltree_destroy(tree);
 	ebt_reader_close(reader);
 	small_end(&t);
@@ -607,7 +666,7 @@ int main(void)
 		cmocka_unit_test(test_flat),	    cmocka_unit_test(test_focus),
 		cmocka_unit_test(test_shapes),	    cmocka_unit_test(test_offcpu),
 		cmocka_unit_test(test_tracing),	    cmocka_unit_test(test_offcpu_min),
-		cmocka_unit_test(test_late_stacks),
+		cmocka_unit_test(test_late_stacks), cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
