@@ -169,7 +169,12 @@ static struct ebt_error *run(const struct options *options)
 	report.out = out;
 	err = run_paged(&report, &fetching);
 	/* Below the table, and there also when the user has read its beginning only. */
-	return err || trace_was_stopped(trace) ? err : put_warnings(trace);
+	if (!err && !trace_was_stopped(trace))
+		err = put_warnings(trace);
+	if (!err)
+		return report.verdict;
+	ebt_error_destroy(report.verdict);
+	return err;
 }
 
 static void put_help(const struct options *options)

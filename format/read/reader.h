@@ -66,6 +66,10 @@ const struct ebt_reader_info *ebt_reader_info(const struct ebt_reader *reader);
 const struct ebt_damage *ebt_reader_damage(const struct ebt_reader *reader, size_t *ret_n,
 					   uint64_t *ret_total);
 
+/* Reads and decodes every chunk of the file and compares it with the index: whatever does not check
+ * is in the damage then. Errors are those that end reading. */
+struct ebt_error *ebt_reader_verify(struct ebt_reader *reader);
+
 /* Chunks in file order. */
 const struct ebt_chunk_info *ebt_reader_chunks(const struct ebt_reader *reader, size_t *ret_n);
 

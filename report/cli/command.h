@@ -21,6 +21,9 @@ struct report {
 	const struct options *options;
 	struct trace *trace;
 	struct out *out;
+	/* What the program ends with where all could be done and written, and yet is not as it
+	 * should be; NULL: success. The command makes it, its caller takes it over. */
+	struct ebt_error *verdict;
 };
 
 enum {

@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static void put(struct info_view *v, const
 	out_printf(v->out, "%-12s%s\n", label, text_get(&safe));
 }
 
-static void format_realtime(uint64_t ns, char *ret, size_t size)
+void info_format_realtime(uint64_t ns, char *ret, size_t size)
 {
 	time_t seconds = (time_t)(ns / 1000000000);
 	struct tm tm;
@@ -71,7 +71,7 @@ static void put_file(struct info_view *v)
 	char uuid[40], created[64];
 
 	info_format_uuid(v->file->uuid, uuid);
-	format_realtime(v->file->created_ns, created, sizeof(created));
+	info_format_realtime(v->file->created_ns, created, sizeof(created));
 	put(v, "File", "%s, %s, format %u.%u, %" PRIu64 " chunks", v->report->options->file,
 	    bytes(&size, v->file->size), v->file->major, v->file->minor, v->info.chunks);
 	if (v->file->complete)
@@ -451,6 +451,72 @@ static struct ebt_error *put_heads(struct info_view *v)
 	return NULL;
 }
 
+/* --- --verify --- */
+
+#define DAMAGES(X)                                                \
+	X("offset", "OFFSET", OUT_HEX, out_u64(damage[i].offset)) \
+	X("bytes", "SIZE", OUT_BYTES, out_u64(damage[i].length))  \
+	X("what", "DAMAGED OR NOT WHOLE", OUT_STRING,             \
+	  out_cstr(damage[i].what ? damage[i].what : "damaged"), OUT_FLEX)
+
+static struct ebt_error *put_damage(struct info_view *v, const struct ebt_damage *damage, size_t n)
+{
+	const struct out_table table = OUT_TABLE_OF("damage", DAMAGES, .flags = OUT_FIXED);
+
+	if (!n && out_format(v->out) == FORMAT_TABLE)
+		return NULL;
+	out_printf(v->out, "\n");
+	return out_rows(v->out, &table, n, i, out_row(v->out, 0, OUT_VALUES(DAMAGES)));
+}
+
+/* All bytes of the file. That it has no end is no damage, and yet it is not whole. */
+static struct ebt_error *verify(struct info_view *v)
+{
+	struct ebt_reader *reader = trace_reader(v->report->trace);
+	const struct ebt_damage *damage;
+	struct ebt_error *err;
+	uint64_t total;
+	size_t n;
+
+	if (!options_flag(v->report->options, "verify"))
+		return NULL;
+	err = ebt_reader_verify(reader);
+	if (err)
+		return err;
+	damage = ebt_reader_damage(reader, &n, &total);
+	err = put_damage(v, damage, n);
+	if (err)
+		return err;
+	if (total)
+		v->report->verdict =
+			ebt_error_create(EBT_ERR_CORRUPT, "%s: %" PRIu64 " part%s damaged",
+					 v->report->options->file, total,
+					 total == 1 ? " is" : "s are");
+	else if (!v->file->complete)
+		v->report->verdict = ebt_error_create(EBT_ERR_CORRUPT, "%s: has no end",
+						      v->report->options->file);
+	else
+		out_printf(v->out, "Verified    %" PRIu64 " chunks: all are as they were written\n",
+			   v->info.chunks);
+	return NULL;
+}
+
+/* --- the command --- */
+
+static bool is_short(const struct info_view *v)
+{
+	return out_format(v->out) == FORMAT_TABLE && !options_flag(v->report->options, "all");
+}
+
+static struct ebt_error *put_all(struct info_view *v)
+{
+	return put_heads(v) ?:
+	       put_sources(v) ?:
+	       proc_containers_put(&v->containers, v->out) ?:
+	       put_tables(v) ?:
+	       put_losses(v);
+}
+
 static struct ebt_error *cmd_info(struct report *report)
 {
 	__attribute__((cleanup(view_deinit))) struct info_view v = { .report = report };
@@ -465,15 +531,16 @@ static struct ebt_error *cmd_info(struct report *report)
 			info_stack_bytes(&v.info) <= FRAMES_MAX_RAW;
 	if (!err && v.have_frames)
 		err = info_count_frames(report->trace, &v.frames);
-	return err ?:
-	       put_heads(&v) ?:
-	       put_sources(&v) ?:
-	       proc_containers_put(&v.containers, v.out) ?:
-	       put_tables(&v) ?:
-	       put_losses(&v);
+	if (err)
+		return err;
+	return (is_short(&v) ? info_put_short(&v) : put_all(&v)) ?: verify(&v);
 }
 
 static const struct option_def info_options[] = {
+	{ "all", OPTION_FLAG, NULL, "every source, container, table and loss (as --json has)",
+	  NULL },
+	{ "verify", OPTION_FLAG, NULL,
+	  "read and check everything; status 1 where something is damaged", NULL },
 	{ "frames", OPTION_FLAG, NULL, "count named and nameless frames however long it takes",
 	  NULL },
 	{ NULL, 0, NULL, NULL, NULL },
@@ -484,13 +551,16 @@ const struct command command_info = {
 	.fn = cmd_info,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "what is in the file, from where, how long, what was lost",
-	.help = "Reads the index and the tables that describe the file, so that it answers at "
+	.help = "  ebreport info t.ebt\n"
+		"  ebreport info --all t.ebt\n"
+		"  ebreport info --verify t.ebt && echo whole\n"
+		"  ebreport info --json t.ebt | jq .rows\n"
+		"\n"
+		"Reads the index and the tables that describe the file, so that it answers at "
 		"once\n"
 		"whatever the size. Frames are counted where the tables with stacks are small\n"
-		"(below 4 MiB before compression), or with --frames. --csv gives the list of\n"
-		"tables.\n"
-		"\n"
-		"  ebreport info t.ebt\n"
-		"  ebreport info --json t.ebt | jq .tables\n",
+		"(below 4 MiB before compression), or with --frames. --verify reads every chunk "
+		"and\n"
+		"compares it with its checksums and the index. --csv gives the list of tables.\n",
 	.options = info_options,
 };

@@ -108,8 +108,14 @@ struct info_view {
 	struct proc_containers containers;
 };
 
+/* A dozen lines for people. */
+struct ebt_error *info_put_short(const struct info_view *v);
+
 /* The members of the JSON object that are no tables. */
 struct ebt_error *info_json(struct info_view *v);
+
+/* As people read it, in their time zone. */
+void info_format_realtime(uint64_t ns, char *ret, size_t size);
 
 /* 8-4-4-4-12 hexadecimal digits. */
 void info_format_uuid(const uint8_t *uuid, char ret[40]);

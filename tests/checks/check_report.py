@@ -23,6 +23,7 @@ import tempfile
 RUNS = [
     ("overview", [], "rows"),
     ("info", [], "rows"),
+    ("info", ["--all"], "rows"),
     ("dump", [], None),
     ("dump", ["--schema"], "rows"),
     ("syscalls", [], "rows"),

@@ -223,7 +223,7 @@ class Marks(e2e.TestCase):
                          [str(i) for i in range(1000 - len(early), 1000)])
         for row in early:
             self.assertGreater(row["time"], start)
-        self.assertIn("before it was met", e2e.ebreport("info", trace))
+        self.assertIn("before it was met", e2e.ebreport("info", "--all", trace))
         self.assertIn("how many is not known", e2e.report_json("marks", trace)["warnings"][0])
 
     def running(self, *arguments):
@@ -269,7 +269,7 @@ class Marks(e2e.TestCase):
         self.assertEqual([(r["name"], r["message"]) for r in marks(trace, "refused")],
                          [("before", "1"), ("before", "2"), ("before", "3"), ("behind", "1"),
                           ("behind", "2")])
-        self.assertRegex(e2e.ebreport("info", trace),
+        self.assertRegex(e2e.ebreport("info", "--all", trace),
                          "marks of .*/refused: 1 of 6 places: the kernel cannot probe")
 
     def test_readelf_and_perf(self):

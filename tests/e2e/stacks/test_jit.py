@@ -209,7 +209,7 @@ class Jit(e2e.TestCase):
         node = self.path("node")
         os.symlink(GENERATED, node)
         trace = self.record("--", node, "nameless")
-        info = e2e.ebreport("info", "--frames", trace)
+        info = e2e.ebreport("info", "--all", "--frames", trace)
         self.assertRegex(info, r"\d+ of them in anonymous memory of node: run it with "
                                "--perf-basic-prof\n")
 

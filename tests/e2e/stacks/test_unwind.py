@@ -157,7 +157,7 @@ class Unwind(e2e.TestCase):
             self.assertGreaterEqual(part.count("root"), 0.95 * len(part), (name, ends))
         meta = dict(columns(trace, "meta", "key", "value"))
         self.assertGreaterEqual(int(meta[b"stacks.tables_evicted"]), 1)
-        self.assertIn("evicted", e2e.ebreport("info", trace))
+        self.assertIn("evicted", e2e.ebreport("info", "--all", trace))
 
     def test_callback_of_libc(self):
         self.check_way("sort", "compare;work;burn", least=0.99)

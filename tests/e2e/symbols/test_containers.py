@@ -282,7 +282,7 @@ class Containers:
         rows = {row["pid"]: row for row in e2e.rows("procs", trace)}
         for identity, (name, _, pid) in containers.items():
             self.assertEqual((rows[pid]["container"], rows[pid]["container_id"]), (name, identity))
-        text = e2e.ebreport("info", trace)
+        text = e2e.ebreport("info", "--all", trace)
         for identity, (name, image, pid) in containers.items():
             self.assertRegex(text, rf"{identity} +{name} +{image} +{pid}")
 

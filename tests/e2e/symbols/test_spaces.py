@@ -23,7 +23,7 @@ class Spaces(e2e.TestCase):
                   for row in e2e.Dump(trace).rows("mmap") if "plugin_" in row["path"]}
         self.assertEqual(len(starts), 2)
         self.assertEqual(len(set(starts.values())), 1)
-        self.assertNotIn("no room", e2e.ebreport("info", trace))
+        self.assertNotIn("no room", e2e.ebreport("info", "--all", trace))
 
     def test_too_many(self):
         """More mappings than walks have room for are told."""
@@ -33,7 +33,7 @@ class Spaces(e2e.TestCase):
                   "    keep = [mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_EXEC)\n"
                   "            for _ in range(5000)]\n")
         trace = self.record("-e", "sample", "--", "/usr/bin/python3", "-c", script)
-        self.assertRegex(e2e.ebreport("info", trace), r"Mappings +[1-9]\d* times .* no room")
+        self.assertRegex(e2e.ebreport("info", "--all", trace), r"Mappings +[1-9]\d* times .* no room")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recordings that did not end well: a killed recorder, a cut file, a pipe whose reader leaves."""
 
+import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -68,6 +70,33 @@ class Damage(e2e.TestCase):
         self.assertIn("pipe", recorder.stderr.read().decode().lower())
         done = e2e.run(e2e.EBREPORT, "info", trace)
         self.assertTrue(done.stderr)
+
+    def test_verify(self):
+        """Every byte counts: whichever is flipped, --verify says so, by its exit status and where."""
+        trace = self.record("-e", "default,syscalls", "--", "ls", "/")
+        done = e2e.run(e2e.EBREPORT, "info", "--verify", trace)
+        self.assertRegex(done.stdout.decode(), r"(?m)^Verified +\d+ chunks")
+        self.assertLessEqual(len(done.stdout.splitlines()), 13)
+        with open(trace, "rb") as f:
+            whole = f.read()
+        rng = random.Random(13)
+        broken = self.path("broken.ebt")
+        for at in [rng.randrange(len(whole)) for _ in range(120)] + [9, len(whole) - 1]:
+            data = bytearray(whole)
+            data[at] ^= 1 << rng.randrange(8)
+            with open(broken, "wb") as f:
+                f.write(data)
+            done = e2e.run(e2e.EBREPORT, "info", "--verify", "--json", broken, status=1)
+            self.assertTrue(done.stderr, at)
+            if done.stdout:
+                for row in json.loads(done.stdout)["damage"]:
+                    begin = int(row["offset"], 16)
+                    self.assertTrue(begin <= at < begin + row["bytes"] + 8 or not row["bytes"],
+                                    f"{at}: {row}")
+        with open(broken, "wb") as f:
+            f.write(whole[:-64])
+        self.assertIn(b"has no end", e2e.run(e2e.EBREPORT, "info", "--verify", broken,
+                                             status=1).stderr)
 
     def test_pipe_and_file_have_the_same_form(self):
         trace = self.path("t.ebt")

@@ -43,7 +43,7 @@ wait
 # What each command is tried with.
 RUNS = {
     "overview": [""],
-    "info": ["", "--frames"],
+    "info": ["", "--verify", "--frames"],
     "summary": ["", "--interval 500ms"],
     "dump": ["--top 3000", "--schema", "--table clock,sample,process,file,object,schema --top 400"],
     "syscalls": ["", "--by process --errors", "--by thread,error", "--by cgroup,call",
