@@ -85,10 +85,12 @@ static struct ebt_error *pass_off(void *arg, const struct sched_off *off)
 	return err || !feed->offcpu ? err : offcpu_off(feed->offcpu, off);
 }
 
+static const struct ebt_want thread_stacks = EBT_WANT(thread_stack, task, kstack, ustack);
+
 static struct ebt_error *create_cursor(struct trace *trace, const struct sched_feed *feed,
 				       struct trace_cursor **ret)
 {
-	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA + 1];
+	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA + 2];
 	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
 	size_t n = sched_model_wants(feed->stacks, wants);
 
@@ -99,8 +101,10 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct sched_f
 		flags |= TRACE_TO_END;
 	for (size_t i = 0; i < feed->n_wants && i < MAX_EXTRA; i++)
 		wants[n++] = feed->wants[i];
-	if (feed->offcpu && feed->stacks)
+	if (feed->offcpu && feed->stacks) {
 		wants[n++] = (struct ebt_want){ EBT_T_offcpu_stack, ~UINT64_C(0) };
+		wants[n++] = thread_stacks;
+	}
 	/* Whether a task runs follows from rows of others, too. */
 	return trace_cursor_create(trace, wants, n, flags, ret);
 }
@@ -263,6 +267,23 @@ static struct ebt_error *find_stacks(const struct feeding *feeding, const struct
 	return err;
 }
 
+/* Where tasks were as the recording began, for those that are there still. */
+static struct ebt_error *read_told(const struct feeding *feeding, uint64_t to)
+{
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err =
+		trace_cursor_create_at(feeding->trace, &thread_stacks, 1, 0, to, &cursor);
+	struct ebt_row row;
+
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = offcpu_told(feeding->feed->offcpu, &row);
+	}
+	return err;
+}
+
 /* The first window begins later than the trace: what tasks do there. */
 static struct ebt_error *begin_later(struct feeding *feeding, uint64_t from, uint64_t to)
 {
@@ -275,6 +296,8 @@ static struct ebt_error *begin_later(struct feeding *feeding, uint64_t from, uin
 	sched_model_begin(feeding->model);
 	if (!err)
 		err = sched_model_each(feeding->model, see_alive, &stops);
+	if (!err && feed->offcpu && feed->stacks)
+		err = read_told(feeding, from);
 	if (!err && stops.n && feed->offcpu && feed->stacks && offcpu_has_stops(feed->offcpu)) {
 		qsort(stops.list, stops.n, sizeof(*stops.list), compare_stops);
 		err = find_stacks(feeding, &stops);
@@ -309,6 +332,8 @@ static struct ebt_error *pass_row(const struct feeding *feeding, const struct eb
 
 	if (feed->offcpu && row->batch->table->id == EBT_T_offcpu_stack)
 		err = offcpu_stack_row(feed->offcpu, row);
+	else if (feed->offcpu && row->batch->table->id == EBT_T_thread_stack)
+		err = offcpu_told(feed->offcpu, row);
 	return err || !feed->row ? err : feed->row(feed->arg, row);
 }
 

@@ -11,6 +11,7 @@
 /* What is kept of a thread besides its figures. */
 struct held {
 	uint32_t node; /* where it stopped last: 1 + that of the tree, 0 without a stack */
+	uint32_t told; /* the same, of a look at it since then */
 	bool pending;  /* off is complete, and its stack may follow */
 	struct sched_off off;
 };
@@ -143,6 +144,8 @@ static struct ebt_error *count_pending(struct offcpu *offcpu, struct held *held,
 		return NULL;
 	held->pending = false;
 	if (node == NO_STACK)
+		node = held->told - 1;
+	if (node == NO_STACK)
 		err = place_without_stack(offcpu, held->off.task, held->off.end, &node);
 	return err ? err : count_off(offcpu, &held->off, node);
 }
@@ -176,6 +179,26 @@ struct ebt_error *offcpu_stopped(struct offcpu *offcpu, const struct ebt_row *ro
 	return get_thread(offcpu, task, &held) ?: hold_stack(offcpu, task, row, held);
 }
 
+struct ebt_error *offcpu_told(struct offcpu *offcpu, const struct ebt_row *row)
+{
+	const struct calltree_stack stack = {
+		.batch = row->batch,
+		.task = ebt_thread_stack_task(row),
+		.time = row->time,
+		.kernel = ebt_thread_stack_kstack_id(row),
+		.user = ebt_thread_stack_ustack_id(row),
+	};
+	struct held *held;
+	struct ebt_error *err;
+
+	if (!offcpu->options.tree || !stack.task || !(stack.kernel || stack.user))
+		return NULL;
+	err = get_thread(offcpu, stack.task, &held)
+		      ?: calltree_place(offcpu->options.tree, &stack, &held->told);
+	held->told += !err;
+	return err;
+}
+
 struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run)
 {
 	struct held *held;
@@ -185,6 +208,7 @@ struct ebt_error *offcpu_run(struct offcpu *offcpu, const struct sched_run *run)
 		return err;
 	held->node = 0;
 	err = count_pending(offcpu, held, NO_STACK);
+	held->told = 0;
 	if (err || !run->row || !offcpu_has_stops(offcpu))
 		return err;
 	return hold_stack(offcpu, run->task, run->row, held);
@@ -206,9 +230,9 @@ struct ebt_error *offcpu_off(struct offcpu *offcpu, const struct sched_off *off)
 		held->off = *off;
 		return NULL;
 	}
-	/* Why a task is off CPU since before the first row is in no stack of this trace. */
-	if ((off->flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START)
-		node = NO_STACK;
+	/* Why a task is off CPU since before the first row is in no row of a switch. */
+	if ((off->flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START || !held->node)
+		node = held->told - 1;
 	else
 		node = held->node - 1;
 	if (node == NO_STACK)

@@ -83,6 +83,10 @@ struct ebt_error *offcpu_stopped(struct offcpu *offcpu, const struct ebt_row *ro
 /* Are the stacks of intervals in such rows? */
 bool offcpu_has_stops(const struct offcpu *offcpu);
 
+/* A row of thread_stack: where a task is, which tells for the interval that it is in if nothing
+ * else does. */
+struct ebt_error *offcpu_told(struct offcpu *offcpu, const struct ebt_row *row);
+
 /* A row of offcpu_stack, with all its columns. */
 struct ebt_error *offcpu_stack_row(struct offcpu *offcpu, const struct ebt_row *row);
 

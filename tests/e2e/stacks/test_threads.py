@@ -86,6 +86,7 @@ class Threads(e2e.TestCase):
         child, places = self.start_hanging()
         trace = self.record_process(child)
         self.check_kernel({row["tid"]: row for row in e2e.rows("threads", trace)})
+        self.check_waits(trace, places)
         frames = debugger(self.folder, "-p", child.pid)
         for at in ("begin", "end"):
             rows = compare(self, trace, frames, at, {"hangs"})
@@ -110,6 +111,20 @@ class Threads(e2e.TestCase):
             with open(f"/proc/{tid}/stack", encoding="utf-8") as f:
                 stack = [line.split()[1].split("+")[0] for line in f if "+0x" in line]
             self.assertEqual([f["function"] for f in row["calls"] if f["kernel"]], stack)
+
+    def check_waits(self, trace, places):
+        """The waits that began before the recording, and go on, have the stacks."""
+        for options in ([], ["--from", "150ms"]):
+            found = {}
+            for row in e2e.report_json("offcpu", trace, "--stacks", "--by", "thread,stack",
+                                       "--all", *options)["stacks"]:
+                for place, _ in places.values():
+                    if f";in_{place};" + ";".join(NINE) + ";thread;" in row["stack"]:
+                        found[place] = row["open_count"]
+            self.assertEqual(found, {place: 1 for place, _ in places.values()}, options)
+        folded = e2e.ebreport("wall", "--folded", trace)
+        for place, _ in places.values():
+            self.assertRegex(folded, rf"hangs;.*;thread;nine;.*;one;in_{place};.*_\[o\] [0-9]+\n")
 
     def test_sleep(self):
         child = self.start("sleep", "1000")
