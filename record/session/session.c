@@ -29,6 +29,7 @@
 #include "record/session/target.h"
 #include "record/session/thread_stacks.h"
 #include "record/session/workers.h"
+#include "record/sideband/kernel_symbols.h"
 #include "record/sideband/modules.h"
 #include "record/sideband/objects.h"
 #include "record/sideband/perfmap.h"
@@ -42,7 +43,6 @@
 #define TICK_MS	   100
 #define TEE_MS	   20 /* what a command writes is taken so often, and not at each write */
 #define EPOCH_NS   (10 * NS_PER_S)
-#define KERNEL_NS  (5 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
 #define LATE_NS	   (60 * NS_PER_S) /* what is written is on the disk by then */
 #define LAST_WORDS (5 * NS_PER_MS)
@@ -72,6 +72,7 @@ struct session {
 	struct objects *objects;
 	struct perfmaps *perfmaps;
 	struct modules *modules;
+	struct kernel_symbols *symbols; /* NULL: they are in the file */
 	struct losses losses;
 	struct workers *workers;
 	struct pollfd *polls;
@@ -79,7 +80,7 @@ struct session {
 	uint64_t begin, last_second, last_epoch, last_pass;
 	uint64_t sideband_lost;
 	struct ebt_error *expect_error;
-	bool kernel_stored, begun;
+	bool begun;
 };
 
 static void deinit(struct session *s)
@@ -91,6 +92,7 @@ static void deinit(struct session *s)
 	objects_destroy(s->objects);
 	perfmaps_destroy(s->perfmaps);
 	modules_destroy(s->modules);
+	kernel_symbols_destroy(s->symbols);
 	snapshot_destroy(s->snapshot);
 	sideband_close(s->sideband);
 	capture_destroy(s->capture);
@@ -318,6 +320,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	s->losses = (struct losses){ s->capture, s->consumer, s->begin };
 	err = describe_options(s->stream, s->options, &s->kernel, command_line) ?:
 	      capture_attach(s->capture) ?:
+	      kernel_symbols_create(&s->symbols) ?:
 	      consumer_start(s->consumer) ?:
 	      snapshot_learn(s->snapshot);
 	if (err)
@@ -383,6 +386,17 @@ static struct ebt_error *handle_notices(struct session *s)
 	return err;
 }
 
+/* Names of kernel functions go into the file once, and early: a recorder that is killed has them,
+ * too. */
+static struct ebt_error *store_kernel(struct session *s)
+{
+	struct ebt_error *err = s->symbols ? snapshot_kernel(s->snapshot, s->symbols) : NULL;
+
+	kernel_symbols_destroy(s->symbols);
+	s->symbols = NULL;
+	return err;
+}
+
 /* The side-band, and what came with it. */
 static struct ebt_error *control_pass(struct session *s)
 {
@@ -402,6 +416,11 @@ static struct ebt_error *control_pass(struct session *s)
 
 	if (err)
 		return err;
+	if (s->symbols && kernel_symbols_ready(s->symbols)) {
+		err = store_kernel(s);
+		if (err)
+			return err;
+	}
 	ebt_stream_set_low(s->stream, s->last_pass - NOTICE_NS);
 	s->last_pass = now;
 	return ebt_stream_flush(s->stream, now, false);
@@ -451,16 +470,6 @@ static struct ebt_error *check_spaces(struct session *s)
 	return NULL;
 }
 
-/* Names of kernel functions go into the file once, and not at its beginning: what is cut early, or
- * read from a pipe, is worth more with events in it. */
-static struct ebt_error *store_kernel(struct session *s)
-{
-	if (s->kernel_stored)
-		return NULL;
-	s->kernel_stored = true;
-	return snapshot_kernel(s->snapshot);
-}
-
 /* How long tasks that ended are remembered. */
 static uint64_t remember_ns(const struct session *s)
 {
@@ -482,8 +491,6 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	      check_spaces(s) ?:
 	      modules_look(s->modules) ?:
 	      workers_run(s->workers, s->stream, SOURCE_SECOND);
-	if (!err && now - s->begin >= KERNEL_NS)
-		err = store_kernel(s);
 	if (err)
 		return err;
 	/* A machine may have started just now. */

@@ -14,6 +14,7 @@
 #include "format/base/error.h"
 #include "record/sideband/context.h"
 
+struct kernel_symbols;
 struct snapshot_state;
 
 /* What has been stored already (mount tables, build-ids). */
@@ -29,9 +30,8 @@ struct ebt_error *snapshot_learn(struct snapshot_state *state);
  * recorder's mountinfo, the vdso. */
 struct ebt_error *snapshot_host(struct snapshot_state *state);
 
-/* The kernel's functions: files kallsyms and modules. They take half a megabyte, which a trace that
- * is cut early had better spend on events. */
-struct ebt_error *snapshot_kernel(struct snapshot_state *state);
+/* The kernel's functions: files kallsyms and modules. Waits until they have been read. */
+struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct kernel_symbols *symbols);
 
 /*
  * All tasks of the machine go to tasks; those of processes that are recorded to rows of process

@@ -14,11 +14,10 @@
 #include "record/base/procfs.h"
 #include "record/base/procmaps.h"
 #include "record/base/rows.h"
+#include "record/sideband/kernel_symbols.h"
 #include "record/sideband/snapshot_state.h"
 
-/* A kernel with many modules has 300,000 symbols of 60 bytes; only text is kept. */
-#define MAX_KALLSYMS (64u << 20)
-#define MAX_SMALL    (1u << 20)
+#define MAX_SMALL (1u << 20)
 
 struct host {
 	struct snapshot_state *state;
@@ -91,6 +90,14 @@ static void unreadable(struct host *host, const char *path, const char *why)
 	host->err = add_lost(host->context->stream, lost.from, &lost);
 }
 
+/* A file that is not there is none of this kernel's: one without modules has no /proc/modules. */
+static void note_failure(struct host *host, const char *path, const struct ebt_error *err)
+{
+	if (err->errnum != ENOENT)
+		unreadable(host, path,
+			   err->code == EBT_ERR_SYSTEM ? strerror(err->errnum) : err->message);
+}
+
 /* The content, NUL-terminated, or NULL where there is none or it cannot be read: that is noted, and
  * no error. */
 static char *slurp(struct host *host, const char *path, size_t limit, size_t *ret_len,
@@ -104,9 +111,7 @@ static char *slurp(struct host *host, const char *path, size_t limit, size_t *re
 	err = procfs_slurp(path, limit, &content, ret_len, ret_truncated);
 	if (!err)
 		return content;
-	if (err->errnum == ENOENT)
-		return NULL; /* a kernel without modules has no /proc/modules */
-	unreadable(host, path, err->code == EBT_ERR_SYSTEM ? strerror(err->errnum) : err->message);
+	note_failure(host, path, err);
 	return NULL;
 }
 
@@ -181,51 +186,20 @@ static void vdso(struct host *host)
 		embed(host, &file, image, len);
 }
 
-/*
- * Keeps the lines of functions, and moves them together. Returns the length that is left;
- * *ret_hidden: all addresses are zero, as kernel.kptr_restrict makes them.
- */
-static size_t only_text_symbols(char *content, size_t len, bool *ret_hidden)
-{
-	size_t to = 0;
-
-	*ret_hidden = true;
-	for (size_t at = 0; at < len;) {
-		const char *line = content + at;
-		const char *newline = memchr(line, '\n', len - at);
-		const size_t n = newline ? (size_t)(newline - line) + 1 : len - at;
-		const char *type = memchr(line, ' ', n);
-
-		at += n;
-		if (!type || type + 1 >= line + n || !strchr("tTwW", type[1]))
-			continue;
-		/* Half of all are names of the padding before a function, which nothing executes.
-		 */
-		if (!strncmp(type + 2, " __pfx_", strlen(" __pfx_")))
-			continue;
-		for (const char *digit = line; digit < type; digit++)
-			*ret_hidden &= *digit == '0';
-		memmove(content + to, line, n);
-		to += n;
-	}
-	return to;
-}
-
-static void kallsyms(struct host *host)
+static void kallsyms(struct host *host, struct kernel_symbols *symbols)
 {
 	struct embed_file file = { .role = "kallsyms", .path = "/proc/kallsyms" };
-	size_t len;
-	_cleanup_free_ char *content = slurp(host, file.path, MAX_KALLSYMS, &len, &file.truncated);
-	bool hidden;
+	struct kernel_functions functions = { 0 };
+	_cleanup_error_ struct ebt_error *err = kernel_symbols_take(symbols, &functions);
 
-	if (!content)
-		return;
-	len = only_text_symbols(content, len, &hidden);
-	if (hidden)
+	file.truncated = functions.truncated;
+	if (err)
+		note_failure(host, file.path, err);
+	else if (functions.hidden)
 		unreadable(host, file.path,
 			   "addresses are hidden (kernel.kptr_restrict, or no CAP_SYSLOG)");
 	else
-		embed(host, &file, content, len);
+		embed(host, &file, functions.text, functions.len);
 }
 
 static void own_mountinfo(struct host *host)
@@ -274,11 +248,11 @@ struct ebt_error *snapshot_host(struct snapshot_state *state)
 	return host.err;
 }
 
-struct ebt_error *snapshot_kernel(struct snapshot_state *state)
+struct ebt_error *snapshot_kernel(struct snapshot_state *state, struct kernel_symbols *symbols)
 {
 	struct host host = { .state = state, .context = state->context };
 
-	kallsyms(&host);
+	kallsyms(&host, symbols);
 	free(embed_path(&host, "modules", "/proc/modules", EBT_V_file_sensitivity_public));
 	return host.err;
 }

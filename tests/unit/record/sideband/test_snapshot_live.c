@@ -29,6 +29,7 @@
 #include "record/base/task_list.h"
 #include "record/base/procmaps.h"
 #include "record/sideband/sideband.h"
+#include "record/sideband/kernel_symbols.h"
 #include "record/sideband/snapshot.h"
 #include "record/sideband/tasks.h"
 #include "tests/tools/readelf.h"
@@ -489,6 +490,7 @@ static bool wants(void *arg, uint32_t pid)
 
 static void snapshot_of(struct trace *trace, uint32_t pid)
 {
+	_cleanup_(kernel_symbols_destroyp) struct kernel_symbols *symbols = NULL;
 	struct snapshot_state *snapshot;
 
 	trace_begin(trace);
@@ -496,7 +498,8 @@ static void snapshot_of(struct trace *trace, uint32_t pid)
 	trace->context.arg = &pid;
 	expect(snapshot_create(&trace->context, &snapshot));
 	expect(snapshot_host(snapshot));
-	expect(snapshot_kernel(snapshot));
+	expect(kernel_symbols_create(&symbols));
+	expect(snapshot_kernel(snapshot, symbols));
 	expect(snapshot_tasks(snapshot));
 	expect(snapshot_process(snapshot, pid, clocks_now()));
 	/* One that never was. */
