@@ -31,7 +31,7 @@ static int stop[2] = { -1, -1 };
 static struct {
 	struct timespec first;
 	const char *message; /* what to say when it has been asked twice */
-	volatile sig_atomic_t finishing, asked, told;
+	volatile sig_atomic_t finishing, bundling, asked, told, abandoned;
 } end;
 
 #define HASTE_NS INT64_C(1000000000)
@@ -64,7 +64,9 @@ static void on_signal(int number)
 	int errnum = errno;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (end.told && !in_haste(&now)) {
+	if (end.told && !in_haste(&now) && end.bundling) {
+		end.abandoned = true;
+	} else if (end.told && !in_haste(&now)) {
 		signal(number, SIG_DFL);
 		raise(number);
 	} else if ((end.asked || end.finishing) && !end.told) {
@@ -258,13 +260,16 @@ static void show_sums(const struct record_options *options, const struct session
 /* Somebody is there who may not know what comes next. */
 static void show_next(const struct record_options *options)
 {
-	_cleanup_free_ char *name = shell_word(options->output);
+	_cleanup_free_ char *word = shell_word(options->output);
+	/* Without a file ebreport reads the one that has the default's name. */
+	const char *name = !strcmp(options->output, DEFAULT_OUTPUT) ? "" : word;
+	const char *space = name && *name ? " " : "";
 
 	if (!name)
 		return;
-	fputs("ebrec: `ebreport ", stderr);
+	fprintf(stderr, "ebrec: `ebreport%s", space);
 	terminal_put(stderr, name);
-	fputs("` shows what is in it, `ebreport flame -o flame.svg ", stderr);
+	fprintf(stderr, "` shows what is in it, `ebreport flame -o flame.svg%s", space);
 	terminal_put(stderr, name);
 	fputs("` draws it, `ebreport --help` lists more\n", stderr);
 }
@@ -388,7 +393,10 @@ static int list_events(const char *list)
 /* The recording is there, whether this works or not. */
 static void put_names(const char *ebreport, const char *trace)
 {
-	_cleanup_error_ struct ebt_error *err = bundle_trace(ebreport, trace);
+	_cleanup_error_ struct ebt_error *err = NULL;
+
+	end.bundling = true;
+	err = bundle_trace(ebreport, trace, &end.abandoned);
 
 	if (err)
 		print_error(err);

@@ -265,7 +265,7 @@ static struct ebt_error *target_all(void *to, const char *arg)
 
 static const struct option_def output_options[] = {
 	{ "output", OPTION_STRING, "FILE",
-	  "the trace (default: trace.ebt); `-` is standard output, and CMD's\n"
+	  "the trace (default: " DEFAULT_OUTPUT "); `-` is standard output, and CMD's\n"
 	  "own standard output then goes to standard error",
 	  .letter = 'o', FIELD(output) },
 	{ "force", OPTION_FLAG, NULL,
@@ -385,7 +385,7 @@ static struct ebt_error *check(struct record_options *o)
 struct ebt_error *options_parse(int argc, char **argv, struct record_options *ret)
 {
 	_cleanup_(options_deinit) struct record_options o = {
-		.output = "trace.ebt",
+		.output = DEFAULT_OUTPUT,
 		.frequency = 99,
 		.call_graph = CALL_GRAPH_AUTO,
 		.max_stack = EBREC_MAX_FRAMES,

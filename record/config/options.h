@@ -16,6 +16,8 @@
 
 struct inherited;
 
+#define DEFAULT_OUTPUT "trace.ebt"
+
 enum target_kind {
 	TARGET_NONE,
 	TARGET_COMMAND,

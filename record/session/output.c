@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
@@ -226,12 +227,32 @@ struct ebt_error *bundle_find(char **ret)
 	return err;
 }
 
+/* Until the process has ended, by itself or as it is abandoned. */
+static struct ebt_error *await(pid_t pid, const volatile sig_atomic_t *abandoned, int *ret_status)
+{
+	const struct timespec tick = { .tv_nsec = 20000000 };
+
+	for (;;) {
+		pid_t ended = waitpid(pid, ret_status, WNOHANG);
+
+		if (ended == pid)
+			return NULL;
+		if (ended < 0 && errno != EINTR)
+			return ebt_error_errno(errno, "cannot wait for ebreport");
+		if (*abandoned)
+			kill(-pid, SIGKILL);
+		nanosleep(&tick, NULL);
+	}
+}
+
 /* Runs `ebreport bundle -` from one file to the other. */
-static struct ebt_error *run(const char *ebreport, int from, int to)
+static struct ebt_error *run(const char *ebreport, int from, int to,
+			     const volatile sig_atomic_t *abandoned)
 {
 	char *argv[] = { (char *)"ebreport", (char *)"bundle", (char *)"-", NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
+	struct ebt_error *err;
 	sigset_t defaults;
 	int failed, status;
 	pid_t pid;
@@ -241,7 +262,9 @@ static struct ebt_error *run(const char *ebreport, int from, int to)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	/* Ctrl-C is for this process alone, which answers it. */
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	failed = posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
 	if (!failed)
 		failed = posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
@@ -251,17 +274,19 @@ static struct ebt_error *run(const char *ebreport, int from, int to)
 	posix_spawnattr_destroy(&attributes);
 	if (failed)
 		return ebt_error_errno(failed, "cannot run %s", ebreport);
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return ebt_error_errno(errno, "cannot wait for %s", ebreport);
-	}
+	err = await(pid, abandoned, &status);
+	if (err)
+		return err;
+	if (*abandoned)
+		return ebt_error_create(EBT_ERR_INVALID, "abandoned: the trace has no names in it");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return ebt_error_create(EBT_ERR_INVALID,
 					"%s bundle failed: the trace has no names in it", ebreport);
 	return NULL;
 }
 
-struct ebt_error *bundle_trace(const char *ebreport, const char *trace)
+struct ebt_error *bundle_trace(const char *ebreport, const char *trace,
+			       const volatile sig_atomic_t *abandoned)
 {
 	_cleanup_close_ int from = open(trace, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), to = -1;
 	_cleanup_free_ char *copy = NULL;
@@ -272,7 +297,7 @@ struct ebt_error *bundle_trace(const char *ebreport, const char *trace)
 	err = make_beside(trace, &copy, &to);
 	if (err)
 		return err;
-	err = run(ebreport, from, to);
+	err = run(ebreport, from, to, abandoned);
 	if (!err && rename(copy, trace))
 		err = ebt_error_errno(errno, "cannot replace %s", trace);
 	if (err)

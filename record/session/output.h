@@ -4,6 +4,7 @@
 #ifndef RECORD_SESSION_OUTPUT_H
 #define RECORD_SESSION_OUTPUT_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "format/base/cleanup.h"
@@ -38,7 +39,9 @@ bool output_kept(const struct output *output);
  */
 struct ebt_error *bundle_find(char **ret);
 
-/* Where this fails, the trace is there as it was recorded. */
-struct ebt_error *bundle_trace(const char *ebreport, const char *trace);
+/* Where this fails, the trace is there as it was recorded. Ends when a signal's handler has set
+ * *abandoned. */
+struct ebt_error *bundle_trace(const char *ebreport, const char *trace,
+			       const volatile sig_atomic_t *abandoned);
 
 #endif
