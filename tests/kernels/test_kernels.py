@@ -21,6 +21,7 @@ import tempfile
 import unittest
 
 sys.path += glob.glob(os.path.join(os.environ.get("EBT_SOURCE", "."), "tests/e2e/*/"))
+import debugger  # noqa: E402
 import e2e  # noqa: E402
 import machine  # noqa: E402
 import test_around  # noqa: E402
@@ -34,10 +35,15 @@ from test_tp import Hits, printed, ways  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "called", "contended", "faults", "framed", "hoarder",
-                        "marks_static", "pingpong", "planned", "probed",
+                       ("callbacks", "called", "contended", "faults", "framed", "hangs",
+                        "hoarder", "marks_static", "pingpong", "planned", "probed",
                         "relay", "unwound", "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
+PYTHON = os.path.realpath("/usr/bin/python3")
+HANGING = ["/usr/bin/sleep", PYTHON]
+# What an interpreter needs to begin, besides what is built in.
+FILES += HANGING + [f"/usr/lib/{os.path.basename(PYTHON)}/encodings/{name}.py"
+                    for name in ("__init__", "aliases", "utf_8")]
 MODULES = ["veth", "sch_netem"]
 # A table of each source that anything fills; of others it has the source's name.
 TABLES = {"sched": "sched_switch", "offcpu": "sched_waking", "task": "task_exit",
@@ -224,6 +230,51 @@ class Kernel(unittest.TestCase):
             test_wall.sum_rule(self, row, report)
         parts = e2e.report_json("wall", trace, "--interval", "250ms")
         test_wall.intervals_add_up(self, parts, report)
+
+    # The kernel dumps what each was as it was killed, with small stacks, for a debugger here.
+    @inside(f"""echo core.%p >/proc/sys/kernel/core_pattern
+        start() {{ (ulimit -c unlimited; ulimit -s 256; exec "$@") & }}
+        cat >script <<'END'
+import _thread, time
+_thread.start_new_thread(time.sleep, (1000,))
+lock = _thread.allocate_lock()
+lock.acquire()
+lock.acquire()
+END
+        start hangs >said
+        until grep -q ready said; do sleep 0.1; done
+        start /usr/bin/sleep 1000
+        start {PYTHON} -I -S script
+        until [ "$(cat /proc/$!/task/*/comm | wc -l)" = 2 ]; do sleep 0.1; done
+        sleep 1
+        for pid in $(jobs -p); do
+            ebrec -q -p $pid -d 300ms -o $pid.ebt
+            cat /proc/$pid/stack >$pid.stack
+            readlink /proc/$pid/exe >$pid.exe
+            kill -ABRT $pid
+            wait $pid || true
+        done""")
+    def test_threads(self):
+        """Frame by frame as in a debugger."""
+        seen = {}
+        for path in glob.glob(self.file("*.exe")):
+            pid = os.path.basename(path).removesuffix(".exe")
+            program = self.text(f"{pid}.exe").strip()
+            frames = debugger.frames(os.path.dirname(path), program,
+                                     self.file(f"core.{pid}"))
+            trace = self.trace(f"{pid}.ebt")
+            rows = debugger.compare(self, trace, frames, objects={"hangs"})
+            seen[os.path.basename(program)] = len(rows)
+            kernel = [f["function"] for f in rows[int(pid)]["calls"] if f["kernel"]]
+            self.assertEqual(kernel, re.findall(r"(?m)^\[<0>\] ([^+]+)\+",
+                                                self.text(f"{pid}.stack")))
+            if os.path.basename(program) == "hangs":
+                start = e2e.start_ns(trace)
+                for place, tid, since in re.findall(r"(\w+) (\d+) (\d+)", self.text("said")):
+                    late = (rows[int(tid)]["from_ns"] + start - int(since)) / 1e6
+                    self.say(f"{place}: {late:.3f} ms after it said so")
+                    self.assertLess(abs(late), 100)
+        self.assertEqual(seen, {"hangs": 9, "sleep": 1, os.path.basename(PYTHON): 2})
 
     # Many frames: a CPU that stands still while it switches makes its threads' clocks wrong by that.
     @inside("cat /proc/stat >before; "

@@ -2,68 +2,16 @@
 """`ebreport threads`: where the threads of a process are that runs already, frame by frame as a
 debugger finds them."""
 
-import json
-import os
 import subprocess
 import sys
 import time
 
+import debugger
 import e2e
 
-# Run by gdb: pc, function and line of each frame, of each thread by its id. Functions that have made
-# way for another by a tail call are no frames of the stack: gdb concludes that they were there.
-GDB = """
-import gdb, json
-found = {}
-for thread in gdb.selected_inferior().threads():
-    thread.switch()
-    frame, frames = gdb.newest_frame(), []
-    while frame is not None:
-        sal = frame.find_sal()
-        inlined = frame.type() == gdb.INLINE_FRAME
-        if frame.type() != gdb.TAILCALL_FRAME:
-            frames.append([frame.pc(), frame.name(), sal.line if sal.symtab else 0, inlined])
-        frame = frame.older()
-    found[thread.ptid[1]] = frames
-with open(OUTPUT, "w") as f:
-    json.dump(found, f)
-"""
 NINE = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 WAITS = {"read": "read", "mutex": "futex", "cond": "futex", "sem": "futex", "poll": "poll",
          "epoll": "epoll_wait", "accept": "accept", "nanosleep": "clock_nanosleep"}
-
-
-def debugger(folder, *target):
-    """Frames by thread id, from gdb."""
-    script, output = os.path.join(folder, "frames.py"), os.path.join(folder, "frames.json")
-    with open(script, "w", encoding="utf-8") as f:
-        f.write(f"OUTPUT = {output!r}\n" + GDB)
-    e2e.run("gdb", "-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex",
-            "set debuginfod enabled off", "-iex",
-            "set backtrace past-main on", *target, "-x", script)
-    with open(output, encoding="utf-8") as f:
-        return {int(tid): frames for tid, frames in json.load(f).items()}
-
-
-def user_frames(row):
-    return [frame for frame in row["calls"] if not frame["kernel"]]
-
-
-def compare(test, trace, frames, at="end", objects=()):
-    """What a debugger found is what ebreport shows: each address, and of these files, whose debug
-    information both have, each function that is there or inlined, with its line."""
-    rows = {row["tid"]: row for row in e2e.rows("threads", trace, "--at", at)}
-    test.assertEqual(set(rows), set(frames))
-    for tid, theirs in frames.items():
-        test.assertNotIn("incomplete", rows[tid], rows[tid])
-        ours = user_frames(rows[tid])
-        test.assertEqual([int(f["address"], 16) for f in ours if not f["inlined"]],
-                         [pc for pc, _, _, inlined in theirs if not inlined], (ours, theirs))
-        known = {int(f["address"], 16) for f in ours if os.path.basename(f["object"]) in objects}
-        test.assertEqual([(f["function"], int(f.get("lines", ":0").rsplit(":", 1)[1])) for f in ours
-                          if int(f["address"], 16) in known],
-                         [(name, line) for pc, name, line, _ in theirs if pc in known])
-    return rows
 
 
 class Threads(e2e.TestCase):
@@ -87,13 +35,13 @@ class Threads(e2e.TestCase):
         trace = self.record_process(child)
         self.check_kernel({row["tid"]: row for row in e2e.rows("threads", trace)})
         self.check_waits(trace, places)
-        frames = debugger(self.folder, "-p", child.pid)
+        frames = debugger.frames(self.folder, "-p", child.pid)
         for at in ("begin", "end"):
-            rows = compare(self, trace, frames, at, {"hangs"})
+            rows = debugger.compare(self, trace, frames, at, {"hangs"})
         start = e2e.start_ns(trace)
         self.assertEqual(set(rows), set(places) | {child.pid})
         for tid, (place, since) in places.items():
-            names = [f["function"] for f in user_frames(rows[tid])]
+            names = [f["function"] for f in debugger.user_frames(rows[tid])]
             here = names.index(f"in_{place}")
             self.assertEqual(names[here + 1:here + 11], NINE + ["thread"], names)
             self.assertEqual(rows[tid]["state"], "sleep")
@@ -130,7 +78,7 @@ class Threads(e2e.TestCase):
         child = self.start("sleep", "1000")
         time.sleep(0.2)
         trace = self.record_process(child)
-        compare(self, trace, debugger(self.folder, "-p", child.pid))
+        debugger.compare(self, trace, debugger.frames(self.folder, "-p", child.pid))
         text = e2e.ebreport("threads", trace)
         self.assertIn("At the beginning and at the end:\n", text)
         self.assertRegex(text, rf"\nsleep \({child.pid}\): sleep for [0-9.]+ m?s, in "
@@ -143,7 +91,7 @@ class Threads(e2e.TestCase):
                            "threading.Event().wait()")
         time.sleep(1)
         trace = self.record_process(child)
-        rows = compare(self, trace, debugger(self.folder, "-p", child.pid))
+        rows = debugger.compare(self, trace, debugger.frames(self.folder, "-p", child.pid))
         self.assertEqual(len(rows), 2)
 
 

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import time
 
+import debugger
 import e2e
 
 SOURCE = os.path.join(e2e.SOURCE, "tests/programs/identity.c")
@@ -474,6 +475,21 @@ class Containers:
 
 class Rootful(Containers, e2e.TestCase):
     engine_class = Engine
+
+    def test_threads(self):
+        """Where threads are, as a debugger finds it, which is let into such a container only."""
+        tree = self.tree("burn_of_image", 1000)
+        shutil.copy(e2e.program("hangs"), f"{tree}/bin/hangs")
+        image = self.engine.import_image(tree, f"{NAME}-hangs")
+        pid, _ = self.engine.start(image, f"{NAME}-hangs", "/bin/hangs")
+        end = time.monotonic() + e2e.SECONDS
+        while "ready" not in self.engine.podman("logs", f"{NAME}-hangs"):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        trace = self.record("-p", pid, "-d", "300ms")
+        rows = debugger.compare(self, trace, debugger.frames(self.folder, "-p", pid),
+                                objects={"hangs"})
+        self.assertEqual(len(rows), 9)
 
 
 class Rootless(Containers, e2e.TestCase):
