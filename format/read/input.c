@@ -15,6 +15,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/fdio.h"
 #include "format/encoding/layout.h"
+#include "format/read/unpack.h"
 
 static struct ebt_error *open_temporary(int *ret)
 {
@@ -48,23 +49,54 @@ static struct ebt_error *copy_bytes(struct ebt_input *input, int copy, const cha
 	return NULL;
 }
 
-/* Copies the magic of what cannot seek. What does not begin as a trace is refused at once: it may
- * have no end. */
-static struct ebt_error *begin_copy(struct ebt_input *input)
+/* Into a temporary file, which takes the place of the compressed one. */
+static struct ebt_error *unpack(struct ebt_input *input, struct ebt_packed *packed,
+				enum ebt_packing packing)
 {
-	char magic[EBT_FILE_MAGIC_LEN];
 	_cleanup_close_ int copy = -1;
 	struct ebt_error *err;
-	ssize_t n = ebt_read_full(input->fd, magic, sizeof(magic));
+
+	packed->path = input->path;
+	packed->fd = input->fd;
+	err = open_temporary(&copy) ?: ebt_unpack(packed, packing, copy, &input->size);
+	if (err)
+		return err;
+	close(input->fd);
+	input->fd = take_fd(&copy);
+	return NULL;
+}
+
+static struct ebt_error *begin_file(struct ebt_input *input)
+{
+	struct ebt_packed packed = { .seeks = true };
+	unsigned char head[4];
+	enum ebt_packing packing = EBT_NOT_PACKED;
+
+	if (input->size >= sizeof(head) && ebt_pread(input->fd, 0, head, sizeof(head)))
+		packing = ebt_packing_of(head, sizeof(head));
+	return packing == EBT_NOT_PACKED ? NULL : unpack(input, &packed, packing);
+}
+
+/* Copies the beginning of what cannot seek. What does not begin as a trace is refused at once: it
+ * may have no end. */
+static struct ebt_error *begin_copy(struct ebt_input *input)
+{
+	struct ebt_packed packed = { 0 };
+	_cleanup_close_ int copy = -1;
+	struct ebt_error *err;
+	enum ebt_packing packing;
+	ssize_t n = ebt_read_full(input->fd, packed.head, sizeof(packed.head));
 
 	if (n < 0)
 		return ebt_error_errno(errno, "%s", input->path);
-	if (n == EBT_FILE_MAGIC_LEN && memcmp(magic, EBT_FILE_MAGIC, (size_t)n) != 0)
-		return ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", input->path);
-	err = open_temporary(&copy);
-	if (err)
-		return err;
-	err = copy_bytes(input, copy, magic, (size_t)n);
+	packed.head_len = (size_t)n;
+	packing = ebt_packing_of(packed.head, packed.head_len);
+	if (packing != EBT_NOT_PACKED)
+		return unpack(input, &packed, packing);
+	if (n >= EBT_FILE_MAGIC_LEN && memcmp(packed.head, EBT_FILE_MAGIC, EBT_FILE_MAGIC_LEN) != 0)
+		return ebt_not_a_trace(input->path, packed.head, packed.head_len);
+	err = open_temporary(&copy)
+		      ?: copy_bytes(input, copy, (const char *)packed.head, (size_t)n);
 	if (err)
 		return err;
 	input->pipe = input->fd;
@@ -135,10 +167,12 @@ struct ebt_error *ebt_input_open_live(const char *path, struct ebt_input *ret)
 		err = ebt_error_errno(errno, "%s", input.path);
 	else if (S_ISDIR(st.st_mode))
 		err = ebt_error_errno(EISDIR, "%s", input.path);
-	else if (S_ISREG(st.st_mode))
-		input.size = (uint64_t)st.st_size;
-	else
+	else if (!S_ISREG(st.st_mode))
 		err = begin_copy(&input);
+	else
+		input.size = (uint64_t)st.st_size;
+	if (!err && S_ISREG(st.st_mode))
+		err = begin_file(&input);
 	if (err) {
 		ebt_input_close(&input);
 		return err;

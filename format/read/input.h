@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytes of a trace file: opened once, of a size that is fixed then, read at any offset. A
- * pipe is copied to an unlinked temporary file first. Nothing is mapped: a file that shrinks
- * while it is read gives an error, not a SIGBUS.
+ * pipe is copied to an unlinked temporary file first, and what zstd or gzip compressed is unpacked
+ * to one. Nothing is mapped: a file that shrinks while it is read gives an error, not a SIGBUS.
  */
 #ifndef FORMAT_READ_INPUT_H
 #define FORMAT_READ_INPUT_H

@@ -11,6 +11,7 @@
 #include "format/base/limits.h"
 #include "format/encoding/crc32c.h"
 #include "format/encoding/layout.h"
+#include "format/read/unpack.h"
 
 static struct ebt_error *check_version(const struct ebt_reader *reader, const unsigned char *bytes)
 {
@@ -61,7 +62,7 @@ struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_fir
 	if (!len)
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: is empty", path);
 	if (memcmp(bytes, EBT_FILE_MAGIC, len < EBT_FILE_MAGIC_LEN ? len : EBT_FILE_MAGIC_LEN))
-		return ebt_error_create(EBT_ERR_CORRUPT, "%s: not an .ebt file", path);
+		return ebt_not_a_trace(path, bytes, len);
 	if (len < sizeof(bytes))
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: ends within the file header", path);
 	err = check_version(reader, bytes);

@@ -10,7 +10,6 @@ import re
 import struct
 import subprocess
 import termios
-import unittest
 
 import e2e
 
