@@ -44,6 +44,7 @@ struct counters_model {
 	struct proc_texts users;
 	const struct names *names;
 	bool in_window;
+	uint64_t from, to;	  /* values between these times are of the window */
 	uint64_t tick, last_tick; /* times when the machine's counters were read; 0: none */
 	uint64_t first;		  /* beginning of what is to be shown; 0: nothing was read */
 	uint64_t user_first;	  /* the same of programs' own */
@@ -358,6 +359,9 @@ static struct ebt_error *put_user(struct counters_model *m, const struct ebt_row
 	struct ebt_error *err;
 	struct counter_state *state;
 
+	/* A row may tell much later what the value was. */
+	if (m->in_window ? time < m->from || time >= m->to : time >= trace_from_ns(m->trace))
+		return NULL;
 	err = user_key(m, task, row, &key);
 	if (!err)
 		err = state_of(m, key, &state);
@@ -396,7 +400,7 @@ static const struct ebt_want wants[] = {
 	EBT_WANT(counter, counter, value),
 	{ EBT_T_mark_counter, ~UINT64_C(0) },
 };
-enum { MACHINE_WANTS = 2, USER_WANT = MACHINE_WANTS, N_WANTS };
+enum { MACHINE_WANTS = 2, USER_WANT = MACHINE_WANTS };
 
 /*
  * A time before the window from which on all counters are written once more: that is done when an
@@ -441,8 +445,10 @@ static struct ebt_error *read_before(struct counters_model *m)
 
 	query.wants = &wants[USER_WANT];
 	query.n_wants = 1;
-	query.from_ns = 0;
-	return err ? err : read_query(m, &query);
+	query.from_ns = query.to_ns = 0;
+	return err || !trace_has_before(m->trace)
+		       ? err
+		       : ebt_read_rows(trace_reader(m->trace), &query, take_row, m);
 }
 
 static uint64_t begin_of(const struct counters_model *m, const struct counter_state *state)
@@ -475,8 +481,13 @@ static struct ebt_error *begin_window(struct counters_model *m)
 
 static struct ebt_error *read_window(struct counters_model *m)
 {
-	return trace_read_rows(m->trace, wants, N_WANTS, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_row,
-			       m);
+	const unsigned int all = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
+	struct ebt_error *err = trace_read_rows(m->trace, wants, MACHINE_WANTS, all, take_row, m);
+
+	if (err)
+		return err;
+	return trace_read_rows(m->trace, &wants[USER_WANT], 1,
+			       all | TRACE_TO_END | (m->from ? 0 : TRACE_FROM_START), take_row, m);
 }
 
 static struct ebt_error *finish(struct counters_model *m)
@@ -507,6 +518,9 @@ struct ebt_error *counters_model_create(struct trace *trace, const struct counte
 		return &ebt_enomem;
 	m->trace = trace;
 	m->query = query;
+	/* What is told of a time before the trace is of its beginning. */
+	m->from = trace_has_before(trace) ? trace_from_ns(trace) : 0;
+	m->to = trace_rows_to_ns(trace);
 	err = trace_names(trace, &m->names);
 	if (err)
 		return err;

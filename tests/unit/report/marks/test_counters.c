@@ -262,6 +262,17 @@ static void test_users(void **state)
 		     "3000000000,5000000000,queue.app-10.length,queue,app-10,,gauge,10,app,8,8,8,8,"
 		     "\r\n");
 	free(csv);
+	/* The row of 4 s says what it was at 3 s. */
+	csv = REPORT_OK(t.path, "counters", "--csv", "--from", "1s", "--to", "3s", "--name",
+			"*.app-10.length");
+	assert_string_equal(csv, HEADER "queue.app-10.length,queue,app-10,,gauge,10,app,4,6,8,8,"
+					"\r\n");
+	free(csv);
+	csv = REPORT_OK(t.path, "counters", "--csv", "--from", "2500ms", "--name",
+			"*.app-10.length");
+	assert_string_equal(csv,
+			    HEADER "queue.app-10.length,queue,app-10,,gauge,10,app,8,8,8,8,\r\n");
+	free(csv);
 	csv = REPORT_OK(t.path, "counters", "--json", "--name", "*.app-10.length");
 	expect_part(csv, "\"series\":[[0,4],[2000000000,8]]}");
 	free(csv);
