@@ -8,6 +8,7 @@
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
+#include "report/sched/before.h"
 #include "report/trace/followed.h"
 
 #define MAX_EXTRA 4
@@ -169,12 +170,13 @@ static struct ebt_error *add_warnings(struct trace *trace, const struct feeding 
 
 /* --- before the first window --- */
 
-static struct ebt_error *read_before(struct feeding *feeding, uint64_t to)
+static struct ebt_error *read_span(struct feeding *feeding, const struct before_span *span)
 {
 	struct ebt_want wants[SCHED_MODEL_MAX_WANTS];
 	size_t n = sched_model_wants(false, wants);
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err = trace_cursor_create_at(feeding->trace, wants, n, 0, to, &cursor);
+	struct ebt_error *err =
+		trace_cursor_create_at(feeding->trace, wants, n, span->from, span->to, &cursor);
 	struct ebt_row row;
 
 	while (!err) {
@@ -183,6 +185,21 @@ static struct ebt_error *read_before(struct feeding *feeding, uint64_t to)
 			break;
 		feeding->switches |= row.batch->table->id == EBT_T_sched_switch;
 		err = sched_model_row(feeding->model, &row);
+	}
+	return err;
+}
+
+static struct ebt_error *read_before(struct feeding *feeding, uint64_t to)
+{
+	_cleanup_before_ struct before before = { 0 };
+	struct ebt_error *err = before_plan(feeding->trace, to, &before);
+
+	for (size_t i = 0; !err && i < before.n; i++) {
+		if (i)
+			sched_model_skip(feeding->model);
+		if (i && i == before.n - 1)
+			sched_model_forget(feeding->model, before.there, before.n_there);
+		err = read_span(feeding, &before.spans[i]);
 	}
 	return err;
 }

@@ -133,6 +133,11 @@ struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_ro
  */
 struct ebt_error *sched_model_cut(struct sched_model *model);
 void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to_ns);
+/* Rows from before the first window are left out here: tasks of which they tell something come up
+ * again later. */
+void sched_model_skip(struct sched_model *model);
+/* Tasks that are not there, by id, have gone meanwhile. */
+void sched_model_forget(struct sched_model *model, const bool *there, size_t n_there);
 /* The first row of the first window comes next: what could not be told before does not concern it.
  */
 void sched_model_begin(struct sched_model *model);

@@ -104,6 +104,35 @@ void sched_model_window(struct sched_model *model, uint64_t from_ns, uint64_t to
 	model->options.to_ns = to_ns;
 }
 
+void sched_model_skip(struct sched_model *model)
+{
+	for (uint32_t i = 0; i < model->n_tasks; i++) {
+		if (model->tasks[i].kind == KIND_RUNNING)
+			model->tasks[i].woken = false;
+	}
+	for (size_t i = 0; i < model->n_cpus; i++)
+		model->cpus[i].current = NO_TASK;
+}
+
+void sched_model_forget(struct sched_model *model, const bool *there, size_t n_there)
+{
+	for (uint32_t i = 0; i < model->n_tasks; i++) {
+		struct sched_task_state *s = &model->tasks[i];
+		struct cpu_state *c;
+
+		if (!s->task || s->kind == KIND_STRANGER)
+			continue;
+		if (i >= n_there || !there[i])
+			s->kind = KIND_DEAD;
+		if (s->kind != KIND_RUNNING)
+			continue;
+		/* Of several, all but the latest will be seen to have stopped. */
+		c = &model->cpus[s->cpu];
+		if (c->current == NO_TASK || model->tasks[c->current].since < s->since)
+			c->current = i;
+	}
+}
+
 void sched_model_begin(struct sched_model *model)
 {
 	model->gaps_ns = model->window_ns;

@@ -269,13 +269,59 @@ static void test_since_the_start(void **state)
 	made_trace_remove(&t);
 }
 
+#define S UINT64_C(1000000000)
+
+static void add_listed(struct made_trace *t, uint64_t time, uint32_t task, uint64_t count)
+{
+	struct ebt_wire_thread *row = ebt_record_begin(&t->record, EBT_T_thread, time);
+
+	row->task = task;
+	row->state = 1;
+	row->nvcsw = count;
+	made_trace_add(t);
+}
+
+/* Snapshots say that thread 10 sleeps since 2 s, and that thread 20 has gone by 20 s. So what a
+ * row of 15 s tells of thread 10 is not true, and nobody has to read it. */
+static void test_snapshots(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_listed(&t, 1 * S, 10, 3);
+	add_listed(&t, 1 * S, 20, 1);
+	made_trace_syscall(&t, 1 * S, 10, 0, READ, 0, 0);
+	add_switch(&t, 2 * S - 100, 0, 10);
+	add_switch(&t, 2 * S, 10, 0);
+	add_listed(&t, 11 * S, 10, 4);
+	add_listed(&t, 11 * S, 20, 1);
+	add_switch(&t, 15 * S, 0, 10);
+	add_switch(&t, 15 * S + 100, 10, 0);
+	add_listed(&t, 21 * S, 10, 4);
+	add_listed(&t, 31 * S, 10, 4);
+	add_switch(&t, 34 * S, 0, 10);
+	add_switch(&t, 36 * S, 10, 0);
+	made_trace_finish(&t);
+	expect(REPORT_OK(t.path, "offcpu", "--all", "--csv", "--columns", "tid,total_ns,max_ns",
+			 "--from", "32s", "--to", "34s"),
+	       "tid,total_ns,max_ns\r\n"
+	       "10,1000000000,32000000000\r\n");
+	expect(REPORT_OK(t.path, "wall", "--csv", "--columns", "tid,on_cpu_ns,sleep_ns,lifetime_ns",
+			 "--from", "32s", "--to", "34s"),
+	       "tid,on_cpu_ns,sleep_ns,lifetime_ns\r\n"
+	       "10,1000000000,1000000000,2000000000\r\n");
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_csv),	cmocka_unit_test(test_json),
-		cmocka_unit_test(test_text),	cmocka_unit_test(test_warnings),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_life),	cmocka_unit_test(test_since_the_start),
+		cmocka_unit_test(test_csv),	  cmocka_unit_test(test_json),
+		cmocka_unit_test(test_text),	  cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_life),	  cmocka_unit_test(test_since_the_start),
+		cmocka_unit_test(test_snapshots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

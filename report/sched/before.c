@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What to read before a window; see before.h. */
+#include "report/sched/before.h"
+
+#include <stdlib.h>
+
+#include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "report/trace/losses.h"
+
+/* Snapshots are further apart, and the rows of one are not. */
+#define SNAPSHOT_NS UINT64_C(9000000000)
+
+/* A row has the time at which the list was begun: what is in it may be so much later. */
+#define LISTED_NS UINT64_C(1000000000)
+
+/* What snapshots say of a task. */
+struct listed {
+	uint32_t last;	     /* 1 + the latest snapshot with it; 0: none */
+	uint64_t time;	     /* of its row there */
+	uint64_t count;	     /* how often it has left its CPU */
+	bool runnable, runs; /* as far as the snapshot knows */
+	/* Between which times it last left its CPU, and last became runnable or running; to 0:
+	 * not since the first snapshot. */
+	struct before_span left, changed;
+};
+
+struct snapshots {
+	struct listed *tasks; /* by id */
+	size_t n_tasks;
+	uint32_t n;
+	uint64_t first;	  /* time of the first row of the last one */
+	uint64_t told_to; /* the first one ends before */
+	bool counted;	  /* the trace has counts */
+};
+
+static struct ebt_error *take_thread(struct snapshots *s, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_thread_task(row);
+	const bool runs = ebt_thread_on_cpu(row), runnable = !ebt_thread_state(row);
+	const uint64_t count = ebt_thread_nvcsw(row) + ebt_thread_nivcsw(row);
+	const uint64_t listed = row->time + LISTED_NS;
+	struct listed *t;
+	struct ebt_error *err;
+
+	if (!s->n || row->time - s->first > SNAPSHOT_NS) {
+		s->n++;
+		s->first = row->time;
+	}
+	if (s->n == 1)
+		s->told_to = row->time + 1;
+	if (!task)
+		return NULL;
+	err = ebt_array_reserve_zeroed(&s->tasks, task->id, &s->n_tasks);
+	if (err)
+		return err;
+	t = &s->tasks[task->id];
+	s->counted |= count > 0;
+	if (!t->last && s->n > 1)
+		t->left = (struct before_span){ task->start_ns, listed };
+	else if (t->last && count != t->count)
+		t->left = (struct before_span){ t->time, listed };
+	if (t->last && (runs != t->runs || runnable != t->runnable))
+		t->changed = (struct before_span){ t->time, listed };
+	t->last = s->n;
+	t->time = row->time;
+	t->count = count;
+	t->runs = runs;
+	t->runnable = runnable;
+	return NULL;
+}
+
+static struct ebt_error *read_snapshots(struct trace *trace, uint64_t time, struct snapshots *s)
+{
+	static const struct ebt_want want = EBT_WANT(thread, task, state, on_cpu, nvcsw, nivcsw);
+	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	struct ebt_error *err = trace_cursor_create_at(trace, &want, 1, 0, time, &cursor);
+	struct ebt_row row;
+
+	while (!err) {
+		err = trace_next(cursor, &row);
+		if (err || !row.batch)
+			break;
+		err = take_thread(s, &row);
+	}
+	return err;
+}
+
+/* Where rows were lost, a snapshot is no list of all threads, and counts are of other rows. */
+static struct ebt_error *is_lossless(struct trace *trace, bool *ret)
+{
+	static const uint16_t tables[] = { EBT_T_thread, EBT_T_sched_switch, EBT_T_sched_waking,
+					   EBT_T_task_fork };
+
+	*ret = true;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		_cleanup_losses_ struct losses losses = { 0 };
+		struct ebt_error *err = losses_load(trace_reader(trace), tables[i], &losses);
+
+		if (err)
+			return err;
+		*ret &= !losses.n;
+	}
+	return NULL;
+}
+
+static struct ebt_error *add(struct before *before, uint64_t from, uint64_t to)
+{
+	struct ebt_error *err = ebt_array_reserve(&before->spans, before->n, &before->capacity);
+
+	if (!err && from < to)
+		before->spans[before->n++] = (struct before_span){ from, to };
+	return err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct before_span *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static void join(struct before *before)
+{
+	size_t n = 0;
+
+	qsort(before->spans, before->n, sizeof(*before->spans), compare);
+	for (size_t i = 0; i < before->n; i++) {
+		struct before_span *last = n ? &before->spans[n - 1] : NULL;
+
+		if (!last || before->spans[i].from > last->to)
+			before->spans[n++] = before->spans[i];
+		else if (before->spans[i].to > last->to)
+			last->to = before->spans[i].to;
+	}
+	before->n = n;
+}
+
+/* The beginning, which says what was there; when threads that are there did something last; and
+ * all from the last snapshot on. */
+static struct ebt_error *add_spans(struct before *before, const struct snapshots *s, uint64_t time)
+{
+	struct ebt_error *err = add(before, 0, s->told_to);
+
+	before->there = calloc(s->n_tasks + 1, sizeof(*before->there));
+	before->n_there = s->n_tasks;
+	if (!before->there)
+		return &ebt_enomem;
+	for (size_t i = 0; !err && i < s->n_tasks; i++) {
+		const struct listed *t = &s->tasks[i];
+
+		before->there[i] = t->last == s->n;
+		if (before->there[i])
+			err = add(before, t->left.from, t->left.to)
+				      ?: add(before, t->changed.from, t->changed.to);
+	}
+	if (!err)
+		err = add(before, s->first, UINT64_MAX);
+	if (err)
+		return err;
+	join(before);
+	before->spans[before->n - 1].to = time;
+	return NULL;
+}
+
+struct ebt_error *before_plan(struct trace *trace, uint64_t time, struct before *ret)
+{
+	struct snapshots s = { 0 };
+	bool lossless;
+	struct ebt_error *err = is_lossless(trace, &lossless);
+
+	*ret = (struct before){ 0 };
+	if (!err && lossless)
+		err = read_snapshots(trace, time, &s);
+	if (!err && s.n > 1 && s.counted)
+		err = add_spans(ret, &s, time);
+	else if (!err)
+		err = add(ret, 0, time);
+	free(s.tasks);
+	if (err)
+		before_deinit(ret);
+	return err;
+}
+
+void before_deinit(struct before *before)
+{
+	free(before->spans);
+	free(before->there);
+	*before = (struct before){ 0 };
+}
