@@ -25,8 +25,8 @@ struct shaping {
 
 bool calltree_is_shaped(const struct calltree_shape *shape)
 {
-	return shape->focus || shape->ignore || shape->keep || shape->no_libraries ||
-	       shape->bottom_up || shape->by_weight;
+	return shape->focus || shape->ignore || shape->keep || shape->no_recorder ||
+	       shape->no_libraries || shape->bottom_up || shape->by_weight;
 }
 
 static struct ebt_error *compile(struct pattern *pattern, const char *text,
@@ -90,7 +90,7 @@ struct ebt_error *calltree_select(const struct calltree *tree, const struct call
 	_cleanup_free_ bool *selected = NULL;
 	struct ebt_error *err;
 
-	if (!shape->focus && !shape->ignore && !shape->keep) {
+	if (!shape->focus && !shape->ignore && !shape->keep && !shape->no_recorder) {
 		*ret = NULL;
 		return NULL;
 	}
@@ -98,7 +98,8 @@ struct ebt_error *calltree_select(const struct calltree *tree, const struct call
 	if (!selected)
 		return &ebt_enomem;
 	for (uint32_t i = 0; i < tree->n_nodes; i++)
-		selected[i] = !shape->keep || shape->keep[i];
+		selected[i] = (!shape->keep || shape->keep[i]) &&
+			      !(shape->no_recorder && tree->nodes[i].recorder);
 	err = select_by(tree, shape->focus, true, selected);
 	if (err)
 		return err;

@@ -12,6 +12,7 @@ struct calltree_shape {
 	const char *focus;  /* stacks with such a function only */
 	const char *ignore; /* stacks without such a function only */
 	const bool *keep;   /* by node: stacks that end there; NULL: all */
+	bool no_recorder;   /* without stacks of what the recorder did */
 	bool no_libraries; /* without frames of the kernel, of libraries, and of files below /usr */
 	bool bottom_up;	   /* below the first frame, the innermost function is outermost */
 	bool by_weight;	   /* children in order of weight instead of name */

@@ -11,6 +11,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/stacks/calltree_private.h"
+#include "report/stacks/recorder.h"
 
 /* A tree beyond this is no picture of anything. 16 M nodes take 1 GiB. */
 #define MAX_NODES (1u << 24)
@@ -139,8 +140,12 @@ struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_
 		return ebt_error_create(EBT_ERR_LIMIT,
 					"the call tree has more than %u nodes: use a filter",
 					MAX_NODES);
-	tree->nodes[tree->n_nodes++] =
-		(struct calltree_node){ .parent = parent, .func = func, .inlined = inlined };
+	tree->nodes[tree->n_nodes++] = (struct calltree_node){
+		.parent = parent,
+		.func = func,
+		.inlined = inlined,
+		.recorder = tree->nodes[parent].recorder,
+	};
 	return NULL;
 }
 
@@ -300,16 +305,40 @@ static struct ebt_error *find_tracing(struct calltree *tree, const struct calltr
 	return NULL;
 }
 
+/* Only a sample shows what the recorder does; other stacks of the kernel were taken by it. */
+static struct ebt_error *find_recorder(struct calltree *tree, const struct calltree_stack *stack,
+				       const struct ebt_stack *addresses, uint32_t *ret)
+{
+	*ret = addresses->n;
+	if (stack->batch->table->id != EBT_T_sample)
+		return NULL;
+	return recorder_find(tree->sym, stack->task, stack->time, addresses, ret);
+}
+
+static struct ebt_error *place_recorder(struct calltree *tree, uint32_t *node)
+{
+	struct ebt_error *err = named_child(tree, *node, RECORDER_FRAME, CALLTREE_KERNEL, node);
+
+	if (!err)
+		tree->nodes[*node].recorder = true;
+	return err;
+}
+
 static struct ebt_error *place_kernel(struct calltree *tree, const struct calltree_stack *stack,
 				      const struct ebt_stack *addresses, uint32_t *node)
 {
 	struct sym_validity valid;
 	struct ebt_error *err;
-	uint32_t tracing;
+	uint32_t tracing, recorder;
 
-	err = find_tracing(tree, stack, addresses, &tracing);
+	err = find_tracing(tree, stack, addresses, &tracing)
+		      ?: find_recorder(tree, stack, addresses, &recorder);
 	for (uint32_t i = addresses->n; !err && i-- > tracing;) {
-		if (!sym_is_shown_by_next(addresses, i))
+		if (sym_is_shown_by_next(addresses, i))
+			continue;
+		if (i == recorder)
+			err = place_recorder(tree, node);
+		if (!err)
 			err = place_address(tree, stack, addresses, i, i > 0, node, &valid);
 	}
 	return err;

@@ -59,6 +59,7 @@ struct calltree_node {
 	uint64_t count;			/* stacks that end here */
 	bool inlined;			/* into its parent */
 	bool many_files;
+	bool recorder; /* below RECORDER_FRAME, or that itself */
 };
 
 /* What the first frame of a stack says. */

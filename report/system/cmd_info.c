@@ -314,6 +314,17 @@ static void put_frames(struct info_view *v)
 	}
 }
 
+/* How much of what samples show is the recorder's own. */
+static void put_recorder(struct info_view *v)
+{
+	const struct info_table *samples = info_table(&v->info, EBT_T_sample);
+
+	if (v->have_frames && samples && samples->rows)
+		put(v, "Recorder", "%.1f %% of %" PRIu64 " samples%s",
+		    (double)v->frames.recorder * 100 / (double)samples->rows, samples->rows,
+		    v->frames.recorder ? "; --no-recorder leaves them out of stacks" : "");
+}
+
 /* How far user stacks were walked; in exec there is none to walk. */
 static struct ebt_error *put_unwinding(struct info_view *v)
 {
@@ -442,6 +453,7 @@ static struct ebt_error *put_heads(struct info_view *v)
 		put_state(v);
 		err = put_files(v);
 		put_frames(v);
+		put_recorder(v);
 		return err ? err : put_unwinding(v);
 	case FORMAT_JSON:
 		return info_json(v);

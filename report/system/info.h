@@ -83,6 +83,7 @@ struct info_frames {
 	uint64_t stacks, truncated;
 	uint64_t user, methods[INFO_METHODS], stops[INFO_STOPS];
 	uint64_t interpreted; /* with functions of an interpreter */
+	uint64_t recorder;    /* samples of what the recorder did itself */
 	struct info_generated generated;
 };
 

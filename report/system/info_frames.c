@@ -5,12 +5,14 @@
 
 #include "format/base/array.h"
 #include "report/base/names.h"
+#include "report/stacks/recorder.h"
 #include "report/system/info.h"
 #include "report/trace/stack_iterator.h"
 
 /* What one stack came to, for the task that had it last. */
 struct counted {
 	uint64_t n[SYM_N_REASONS];
+	bool recorder;
 };
 
 struct frame_counter {
@@ -85,6 +87,7 @@ static struct ebt_error *resolve(struct frame_counter *c, const struct stack_vis
 {
 	struct sym_frames frames;
 	struct ebt_error *err;
+	uint32_t own;
 
 	*ret = (struct counted){ 0 };
 	for (uint32_t i = 0; i < stack->n; i++) {
@@ -96,7 +99,11 @@ static struct ebt_error *resolve(struct frame_counter *c, const struct stack_vis
 			return err;
 		ret->n[frames.frames[0].func->reason]++;
 	}
-	return NULL;
+	if (visit->row->batch->table->id != EBT_T_sample || stack->attrs & EBT_STACK_USER)
+		return NULL;
+	err = recorder_find(c->sym, visit->task, visit->row->time, stack, &own);
+	ret->recorder = own < stack->n;
+	return err;
 }
 
 /* Short enough for a line of them; those of JSON too. */
@@ -161,6 +168,7 @@ static struct ebt_error *count_stack(void *arg, const struct stack_visit *visit)
 			return err;
 	}
 	c->frames->stacks++;
+	c->frames->recorder += counted->recorder;
 	count_walk(c->frames, stack->attrs);
 	c->frames->truncated += !!(stack->attrs & EBT_STACK_TRUNCATED);
 	c->frames->resolved += counted->n[SYM_OK];

@@ -83,6 +83,7 @@ static void json_frames(struct info_view *v)
 	json_put(json, "stack_count", u64, v->frames.stacks);
 	json_put(json, "truncated_count", u64, v->frames.truncated);
 	json_put(json, "named", u64, v->frames.resolved);
+	json_put(json, "recorder_samples", u64, v->frames.recorder);
 	json_put(json, "unnamed", open_object);
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
 		if (v->frames.unresolved[r])

@@ -181,6 +181,7 @@ static void put_lost(const struct info_view *v)
 
 static void put_frames(const struct info_view *v)
 {
+	const struct info_table *samples = info_table(&v->info, EBT_T_sample);
 	const struct info_frames *f = &v->frames;
 	uint64_t bad = 0, user = f->user - f->stops[EBT_STOP_EXEC];
 	_cleanup_text_ struct text text = TEXT_INIT;
@@ -197,6 +198,9 @@ static void put_frames(const struct info_view *v)
 	if (user && f->stops[EBT_STOP_UNKNOWN] != f->user)
 		text_printf(&text, "; %.2f %% of user stacks reach the root",
 			    (double)f->stops[EBT_STOP_ROOT] * 100 / (double)user);
+	if (f->recorder && samples && samples->rows)
+		text_printf(&text, "; %.1f %% of samples are below [ebrec]",
+			    (double)f->recorder * 100 / (double)samples->rows);
 	put(v, "Frames", &text);
 }
 

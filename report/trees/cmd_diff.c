@@ -310,6 +310,8 @@ static const struct option_def diff_options[] = {
 	{ "event", OPTION_CHOICE, "EVENT", "what to weigh: cpu (samples, default) or offcpu",
 	  tree_feed_events },
 	{ "min", OPTION_DURATION, "TIME", "with --event offcpu: leave shorter intervals out" },
+	{ "no-recorder", OPTION_FLAG, NULL,
+	  "without samples of what the recorder did itself, below [ebrec]" },
 	{ "by", OPTION_CHOICE, "WHAT", "time of functions: self (default) or total", bys },
 	{ "per", OPTION_CHOICE, "WHAT",
 	  "compare shares of the total time, or time per duration: nothing (default), total, "

@@ -242,6 +242,7 @@ static struct ebt_error *select_stacks(const struct options *options, struct tre
 	struct calltree_shape shape = {
 		.focus = options_string(options, "focus"),
 		.ignore = options_string(options, "ignore"),
+		.no_recorder = options_flag(options, "no-recorder"),
 		.no_libraries = options_flag(options, "no-libraries"),
 		.bottom_up = options_flag(options, "bottom-up"),
 		.by_weight = options_flag(options, "left-heavy"),
