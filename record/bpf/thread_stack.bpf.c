@@ -12,6 +12,9 @@
 struct ebrec_thread_stack thread_row __weak = {};
 __u64 thread_addresses[EBREC_MAX_FRAMES] __weak = {};
 
+/* CLOCK_MONOTONIC ns: later ones get no kernel stack, which takes longer than the rest. */
+__u64 thread_stacks_until __weak = 0;
+
 /* As its CPU's run queue has it: of the last tick, switch or wake-up. */
 static __always_inline __u64 scheduler_clock(const struct task_struct *task)
 {
@@ -80,7 +83,7 @@ int ebrec_thread_stack(struct bpf_iter__task *ctx)
 	fill_times(row, task);
 	if (row->user && !row->on_cpu)
 		fill_registers(row, task);
-	if (!row->on_cpu)
+	if (!row->on_cpu && row->time < thread_stacks_until)
 		n = bpf_get_task_stack(task, thread_addresses, sizeof(thread_addresses), 0);
 	if (n < 0 || n > (long)sizeof(thread_addresses))
 		n = 0;

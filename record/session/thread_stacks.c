@@ -20,11 +20,15 @@
 #include "record/config/skeleton.h"
 #include "record/session/capture.h"
 
-/* After the first look. Most threads sleep, and the second one finds them where they were. */
-#define MAX_LOOKS 4
+/* Most threads sleep, and the second look finds them where they were. */
+#define MAX_LOOKS 6
 
-/* Walks of one call take no longer. */
-#define WALK_NS UINT64_C(500000000)
+/* For kernel stacks, 5 to 10 us each, and then for walks. */
+#define STACKS_NS UINT64_C(500000000)
+#define WALK_NS	  UINT64_C(500000000)
+
+/* If all that took longer, nothing is looked at again. */
+#define LONG_NS UINT64_C(100000000)
 
 /* Read at a time: most stacks are not larger. */
 #define PAGE  4096u
@@ -317,7 +321,7 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 		row->arg4 = r[8];
 		row->arg5 = r[9];
 	}
-	if (in->n && t->stacks)
+	if (in->n)
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, kstack), 0,
 				 kernel, in->n);
 	if (seen->n_user && seen->user == EBT_V_thread_stack_user_walked)
@@ -336,49 +340,72 @@ static bool is_as_before(const struct seen *before, const struct seen *now)
 	       !now->row.on_cpu;
 }
 
-/* What a look says of a thread that the one before has not told of. */
+/* Takes the stacks of a thread that nothing has been told of. What is walked has to be confirmed;
+ * one that runs may not at the next look. */
+static struct ebt_error *take(struct taking *t, struct look *now, struct seen *seen)
+{
+	struct ebt_error *err;
+
+	seen->user = EBT_V_thread_stack_user_running;
+	if (seen->row.on_cpu)
+		return NULL;
+	err = take_user(t, now, seen);
+	return err || seen->walked ? err : tell(t, now, seen);
+}
+
+/* A look without stacks: has the thread stayed where it was at the look before? */
+static struct ebt_error *confirm(struct taking *t, const struct look *before, struct seen *then,
+				 struct seen *seen, bool last)
+{
+	const bool same = then && then->walked && is_as_before(then, seen);
+
+	seen->told = same || (then && last);
+	if (!seen->told)
+		return NULL;
+	if (!same && then->walked)
+		then->user = EBT_V_thread_stack_user_ran_meanwhile;
+	return tell(t, before, then);
+}
+
 static struct ebt_error *judge(struct taking *t, struct look *before, struct look *now,
-			       struct seen *seen, bool last)
+			       struct seen *seen, bool stacks, bool last)
 {
 	struct seen *then = find(before, seen->row.tid);
-	struct ebt_error *err = NULL;
 
-	if (then && then->told && then->row.start == seen->row.start) {
+	if (then && then->row.start != seen->row.start)
+		then = NULL;
+	if (then && then->told) {
 		seen->told = true;
 		return NULL;
 	}
-	if (then && then->walked && is_as_before(then, seen)) {
-		seen->told = true;
-		return tell(t, before, then);
-	}
-	if (seen->row.on_cpu)
-		seen->user = EBT_V_thread_stack_user_running;
-	else if (last)
-		seen->user = EBT_V_thread_stack_user_ran_meanwhile;
-	else
-		err = take_user(t, now, seen);
-	/* There is no stack of one that runs, unless the next look finds that it does not. */
-	if (err || (!last && (seen->walked || seen->row.on_cpu)))
-		return err;
-	return tell(t, now, seen);
+	return stacks ? take(t, now, seen) : confirm(t, before, then, seen, last);
 }
 
+/* Looks with stacks and without take turns. Of many threads there are two looks in all. */
 static struct ebt_error *look_until_told(struct taking *t)
 {
+	__u64 *until = &t->capture->context.skel->bss->thread_stacks_until;
+	const uint64_t begin = clocks_now();
 	struct look looks[2] = { 0 };
 	struct ebt_error *err = NULL;
 	size_t left = 1;
 
 	for (int i = 0; i < MAX_LOOKS && left && !err; i++) {
 		struct look *now = &looks[i % 2], *before = &looks[(i + 1) % 2];
+		const bool stacks = !(i % 2),
+			   last = i + 1 == MAX_LOOKS || clocks_now() - begin > LONG_NS;
 
 		look_deinit(now);
+		*until = stacks && t->stacks ? clocks_now() + STACKS_NS : 0;
 		err = read_look(t, now);
+		t->deadline = clocks_now() + WALK_NS;
 		left = 0;
 		for (size_t k = 0; k < now->n && !err; k++) {
-			err = judge(t, before, now, &now->threads[k], i == MAX_LOOKS - 1);
+			err = judge(t, before, now, &now->threads[k], stacks, last);
 			left += !now->threads[k].told;
 		}
+		if (!stacks && last)
+			break;
 	}
 	look_deinit(&looks[0]);
 	look_deinit(&looks[1]);
@@ -394,7 +421,6 @@ struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream 
 		.stream = stream,
 		.moment = moment,
 		.but = but,
-		.deadline = clocks_now() + WALK_NS,
 		.stacks = graph,
 		.user = capture->unwinder || graph == CALL_GRAPH_FP,
 		.link = bpf_program__attach_iter(capture->context.skel->progs.ebrec_thread_stack,

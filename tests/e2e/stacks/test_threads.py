@@ -2,6 +2,8 @@
 """`ebreport threads`: where the threads of a process are that runs already, frame by frame as a
 debugger finds them."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +75,35 @@ class Threads(e2e.TestCase):
         folded = e2e.ebreport("wall", "--folded", trace)
         for place, _ in places.values():
             self.assertRegex(folded, rf"hangs;.*;thread;nine;.*;one;in_{place};.*_\[o\] [0-9]+\n")
+
+    def test_busy(self):
+        """A thread that runs has no stack, and one that runs now and then a whole one or none."""
+        child = self.start("/usr/bin/python3", "-c", "while True: pass")
+        naps = self.start("/usr/bin/python3", "-c",
+                          "import time\nwhile True: time.sleep(0.001)")
+        time.sleep(1)
+        trace = self.record("-p", f"{child.pid},{naps.pid}", "-d", "300ms")
+        rows = e2e.rows("threads", trace)
+        self.assertEqual(sorted((row["pid"], row["at"]) for row in rows),
+                         sorted((pid, at) for pid in (child.pid, naps.pid)
+                                for at in ("begin", "end")))
+        for row in rows:
+            frames = [frame for frame in row.get("calls", []) if not frame["kernel"]]
+            self.assertEqual("incomplete" in row, not frames, row)
+            if not frames:
+                self.assertIn(row["incomplete"], ("running", "ran meanwhile"))
+
+    def test_command(self):
+        """Of a command, what is still there at the end."""
+        trace = self.record("--", "sh", "-c", "sleep 100 >/dev/null 2>&1 & "
+                            "echo $! >pid; sleep 0.2", cwd=self.folder)
+        with open(self.path("pid"), encoding="utf-8") as f:
+            pid = int(f.read())
+        os.kill(pid, signal.SIGKILL)
+        rows = e2e.rows("threads", trace)
+        self.assertEqual([(row["pid"], row["at"], row["call"]) for row in rows],
+                         [(pid, "end", "clock_nanosleep")])
+        self.assertEqual(debugger.user_frames(rows[0])[-1]["object"], "/usr/bin/sleep")
 
     def test_sleep(self):
         child = self.start("sleep", "1000")
