@@ -414,10 +414,11 @@ static struct ebt_error *place(struct calltree *tree, const struct calltree_stac
 
 	for (int kernel = 0; !err && kernel < 2; kernel++) {
 		const size_t number = kernel ? stack->kernel : stack->user;
-		const struct ebt_stack *addresses = &stack->batch->stacks[number - 1];
+		const struct ebt_stack *addresses;
 
 		if (!number)
 			continue;
+		addresses = &stack->batch->stacks[number - 1];
 		if (addresses->attrs & EBT_STACK_TRUNCATED)
 			err = named_child(tree, *ret, "[truncated]", CALLTREE_UNRESOLVED, ret);
 		if (!err)
