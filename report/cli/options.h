@@ -47,6 +47,7 @@ struct options {
 	struct option_u32s pids, tids;
 	struct option_u32s cpu_first, cpu_last; /* ranges, both ends included */
 	struct option_strings comms;		/* globs */
+	bool kernel_threads;			/* in tables of tasks, too */
 	struct option_time from, to;
 	uint64_t interval_ns; /* 0: the window as a whole */
 

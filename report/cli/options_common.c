@@ -174,6 +174,8 @@ const struct option_def common_options[] = {
 	{ "tid", OPTION_PIECES, "TID,…", "only these threads", .apply = add_number, FIELD(tids) },
 	{ "comm", OPTION_PIECES, "GLOB,…", "only threads whose name matches, as 'nginx*'",
 	  .apply = add_string, FIELD(comms) },
+	{ "kernel-threads", OPTION_FLAG, NULL, "also threads of the kernel, in tables of tasks",
+	  FIELD(kernel_threads) },
 	{ "cpu", OPTION_PIECES, "LIST", "only what happened on these CPUs, as 0-3,8",
 	  .apply = add_cpus },
 	{ "from", OPTION_APPLY, "TIME", "from this time after the start: 5s, 500ms, 1m30s, 20%",

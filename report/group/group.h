@@ -120,6 +120,7 @@ struct group_table {
 	size_t n_own;
 	const char *by;	    /* without --by */
 	const char *detail; /* key of rows that stand below each row, unless --by has it; or NULL */
+	bool of_tasks;	    /* sums of what tasks did: threads of the kernel are left out */
 	const char *no_task; /* what stands for NULL tasks; NULL: "(not known)" */
 	/* GROUP_MAPPING: what a file_kind is called; NULL where it is a file. */
 	const char *(*mapping)(uint32_t file_kind);
@@ -200,6 +201,9 @@ typedef struct ebt_error *group_add_fn(void *arg, void *figures, uint32_t id);
 /* Calls it for each group that the row belongs to: of the table, and by stack. */
 struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, group_add_fn *add,
 			       void *arg);
+
+/* Is this a table that the task is left out of? What is added of it is dropped. */
+bool grouping_leaves_out(const struct grouping *g, const struct ebt_task *task);
 
 /* By stack alone. */
 struct ebt_error *grouping_add_stack(struct grouping *g, const struct group_row *row,

@@ -265,6 +265,8 @@ struct ebt_error *grouping_create(struct report *report, const struct group_tabl
 	if (!g->all)
 		return &ebt_enomem;
 	err = read_options(g);
+	if (!err && table->of_tasks)
+		err = trace_find_kernel_threads(report->trace);
 	if (!err && !tree && grouping_has(g, GROUP_STACK))
 		err = make_tree(g);
 	if (err)
@@ -473,12 +475,19 @@ uint32_t group_set_value(const struct group_set *set, uint32_t group, size_t lev
 	return set->levels[level].groups[group].value;
 }
 
+bool grouping_leaves_out(const struct grouping *g, const struct ebt_task *task)
+{
+	return g->table->of_tasks && trace_leaves_out(g->report->trace, task);
+}
+
 struct ebt_error *grouping_add(struct grouping *g, const struct group_row *row, group_add_fn *add,
 			       void *arg)
 {
 	struct ebt_error *err;
 	uint32_t i;
 
+	if (grouping_leaves_out(g, row->task))
+		return NULL;
 	if (g->by.n_levels) {
 		err = group_set_find(g, &g->by, row, &i)
 			      ?: add(arg, group_set_figures(g, &g->by, i), 2 * i);

@@ -81,6 +81,8 @@ struct ebt_error *out_json_close(struct out *out)
 	if (err)
 		return err;
 	json_newline(json);
+	if (trace_n_left_out(out->trace))
+		json_put(json, "kernel_threads_left_out", u64, trace_n_left_out(out->trace));
 	json_put(json, "lost", open_object);
 	for (size_t i = 0; i < n_losses; i++) {
 		json_put(json, losses[i].table->name, u64, losses[i].lost);

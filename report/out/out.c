@@ -157,12 +157,28 @@ void out_destroy(struct out *out)
 	free(out);
 }
 
+/* Below the tables; beside what has no lines of the kind. */
+static struct ebt_error *put_left_out(struct out *out)
+{
+	uint64_t n = trace_n_left_out(out->trace);
+
+	if (!n || out->format == FORMAT_JSON)
+		return NULL;
+	if (!out->has_text || out->format == FORMAT_CSV)
+		return trace_warn(out->trace,
+				  "%" PRIu64 " kernel thread%s left out: --kernel-threads", n,
+				  n > 1 ? "s" : "");
+	out_printf(out, "%" PRIu64 " kernel thread%s left out: --kernel-threads\n", n,
+		   n > 1 ? "s" : "");
+	return NULL;
+}
+
 struct ebt_error *out_finish(struct out *out)
 {
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = put_left_out(out);
 	bool failed;
 
-	if (out->options->columns && !out->columns_taken)
+	if (!err && out->options->columns && !out->columns_taken)
 		err = trace_warn(out->trace, "--columns: there is no table in this output (--json "
 					     "and --csv have one)");
 	if (!err && out->format == FORMAT_JSON)
@@ -223,6 +239,7 @@ void out_printf(struct out *out, const char *format, ...)
 
 	if (out->format != FORMAT_TABLE)
 		return;
+	out->has_text = true;
 	va_start(args, format);
 	vfprintf(out->f, format, args);
 	va_end(args);
@@ -561,6 +578,7 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 	bool reverse;
 
 	out->table = table;
+	out->has_text = true;
 	if (out->options->columns && is_main(table)) {
 		err = out_choose_columns(out->options->columns, table, &out->chosen);
 		if (err)

@@ -63,12 +63,10 @@ static void order_as_tree(struct proc_view *v, struct choice *choices, const str
 	}
 }
 
-/* *ret_hidden: kernel threads. */
-static struct ebt_error *choose(struct proc_view *v, size_t *ret_hidden)
+static struct ebt_error *choose(struct proc_view *v)
 {
 	const struct options *o = v->report->options;
-	const bool all_kernel = options_flag(o, "all") || trace_has_task_filter(v->trace);
-	size_t n, hidden = 0;
+	size_t n;
 	const struct proc *all = procs_all(v->procs, &n);
 	_cleanup_free_ struct choice *choices = calloc(n + 1, sizeof(*choices));
 
@@ -77,10 +75,7 @@ static struct ebt_error *choose(struct proc_view *v, size_t *ret_hidden)
 		return &ebt_enomem;
 	for (size_t i = 0; i < n; i++) {
 		choices[i].wanted = procs_wanted(v->procs, v->trace, &all[i]);
-		if (choices[i].wanted && all[i].kernel && !all_kernel) {
-			choices[i].wanted = false;
-			hidden++;
-		}
+		choices[i].wanted &= !trace_leaves_out(v->trace, all[i].task);
 	}
 	if (options_flag(o, "tree"))
 		order_as_tree(v, choices, all, n);
@@ -88,7 +83,6 @@ static struct ebt_error *choose(struct proc_view *v, size_t *ret_hidden)
 		if (choices[i].wanted)
 			v->shown[v->n_shown++].proc = &all[i];
 	}
-	*ret_hidden = hidden;
 	return NULL;
 }
 
@@ -141,17 +135,14 @@ static struct ebt_error *run_procs(struct report *report)
 		.trace = report->trace,
 	};
 	struct ebt_error *err;
-	size_t hidden;
 
-	err = check_options(report) ?:
-	      trace_names(report->trace, &v.names) ?:
-	      procs_create(report->trace, &v.procs) ?:
-	      choose(&v, &hidden) ?:
-	      proc_containers_collect(trace_reader(report->trace), &v.containers) ?:
-	      put(&v);
-	if (!err && hidden)
-		out_printf(report->out, "%zu kernel threads (--all shows them).\n", hidden);
-	return err;
+	err = check_options(report) ?: trace_names(report->trace, &v.names);
+	if (!err && !options_flag(report->options, "all"))
+		err = trace_find_kernel_threads(report->trace);
+	return err ?: procs_create(report->trace, &v.procs) ?:
+		      choose(&v) ?:
+		      proc_containers_collect(trace_reader(report->trace), &v.containers) ?:
+		      put(&v);
 }
 
 static const struct option_def procs_options[] = {
@@ -159,7 +150,7 @@ static const struct option_def procs_options[] = {
 	{ "timeline", OPTION_FLAG, NULL, "instead: a bar for the time in which each was there",
 	  NULL },
 	{ "threads", OPTION_FLAG, NULL, "instead: a row for each thread", NULL },
-	{ "all", OPTION_FLAG, NULL, "kernel threads too", NULL },
+	{ "all", OPTION_FLAG, NULL, "as --kernel-threads", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 

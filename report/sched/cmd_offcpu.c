@@ -63,7 +63,7 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	if (err)
 		return err;
 	k->ran[id] = true;
-	if (!is_of_tasks(k->g))
+	if (!is_of_tasks(k->g) || grouping_leaves_out(k->g, run->task))
 		return NULL;
 	err = grouping_find(k->g, &row, &group);
 	if (err)
@@ -255,6 +255,7 @@ static bool hidden(const struct grouping *g, const void *figures)
 }
 
 static const struct group_table table = {
+	.of_tasks = true,
 	.keys = GROUP_TASK_KEYS | 1u << GROUP_STACK,
 	.own = own_keys,
 	.n_own = sizeof(own_keys) / sizeof(own_keys[0]),

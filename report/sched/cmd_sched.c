@@ -130,11 +130,13 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	uint64_t silent = 0;
 	struct ebt_error *err;
 
-	err = trace_names(c->trace, &names) ?: out_begin(out, &table);
+	err = trace_names(c->trace, &names) ?:
+	      trace_find_kernel_threads(c->trace) ?:
+	      out_begin(out, &table);
 	for (uint32_t i = 0; !err && i < c->stat.n_tasks; i++) {
 		const struct schedstat_task *task = &c->stat.tasks[i];
 
-		if (!task->task)
+		if (!task->task || trace_leaves_out(c->trace, task->task))
 			continue;
 		/* Off CPU throughout: of a whole system, those would be most of the rows. */
 		if (!task->ran && !task->wait_ns && !all)

@@ -77,7 +77,7 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 	for (uint32_t i = 0; !err && i < n; i++) {
 		const struct wall_thread *thread = &threads[i];
 
-		if (!thread->task)
+		if (!thread->task || trace_leaves_out(report->trace, thread->task))
 			continue;
 		if (hide_idle && thread->idle) {
 			list_thread(&hidden, thread, names);
@@ -240,7 +240,9 @@ static struct ebt_error *run_wall(struct report *report)
 	err = parse_kinds(options_string(o, "state"), &options.only) ?: check_options(o, folder);
 	if (err)
 		return err;
-	err = trace_names(report->trace, &names) ?: find_wall(report->trace, &options, &wall);
+	err = trace_names(report->trace, &names) ?:
+	      trace_find_kernel_threads(report->trace) ?:
+	      find_wall(report->trace, &options, &wall);
 	if (err)
 		return err;
 	if (folder || options_flag(o, "flame") || options_flag(o, "folded"))

@@ -138,6 +138,7 @@ static const struct group_columns of_others = GROUP_COLUMNS(OF_OTHERS, put_other
 static const struct group_table table = {
 	.keys = GROUP_TASK_KEYS,
 	.by = "process",
+	.of_tasks = true,
 	.columns = &of_others,
 	.size = sizeof(struct sched_sum),
 	.merge = merge,

@@ -474,7 +474,8 @@ static struct ebt_error *add_leaves(struct wall *wall)
 		const struct spent *spent = &wall->spent[i];
 
 		if ((under && !under[spent->node]) ||
-		    (wall->options.hide_idle && wall->threads[spent->task].idle))
+		    (wall->options.hide_idle && wall->threads[spent->task].idle) ||
+		    trace_leaves_out(wall->trace, wall->threads[spent->task].task))
 			continue;
 		for (int kind = 0; !err && kind < WALL_N_KINDS; kind++) {
 			if (spent->ns[kind] && only & 1u << kind)

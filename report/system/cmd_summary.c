@@ -62,6 +62,7 @@ static struct ebt_error *prepare(struct summary_view *v)
 	err = ebt_reader_meta(trace_reader(trace), "host.machine", &machine) ?:
 	      ebt_reader_meta(trace_reader(trace), "target.kind", &kind) ?:
 	      trace_names(trace, &v->names) ?:
+	      trace_find_kernel_threads(trace) ?:
 	      summary_read(trace, &v->summary) ?:
 	      syscall_model_create(trace, NULL, &v->syscalls);
 	if (err)
@@ -118,7 +119,8 @@ static struct ebt_error *sorted_threads(const struct summary_view *v,
 	if (!sorted)
 		return &ebt_enomem;
 	for (uint32_t i = 0; i < n; i++) {
-		if (threads[i].task && threads[i].sum.count)
+		if (threads[i].task && threads[i].sum.count &&
+		    !trace_leaves_out(v->report->trace, threads[i].task))
 			sorted[found++] = &threads[i];
 	}
 	qsort(sorted, found, sizeof(*sorted), compare_threads);
@@ -148,7 +150,9 @@ static uint64_t lifetime(const struct summary_view *v, const struct summary_proc
 
 static struct ebt_error *put_process(const struct summary_view *v, const struct summary_process *p)
 {
-	return p->task ? out_row(v->report->out, 0, OUT_VALUES(PROCESSES)) : NULL;
+	if (!p->task || trace_leaves_out(v->report->trace, p->task))
+		return NULL;
+	return out_row(v->report->out, 0, OUT_VALUES(PROCESSES));
 }
 
 static struct ebt_error *put_processes(struct summary_view *v)

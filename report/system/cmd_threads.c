@@ -423,7 +423,7 @@ static struct ebt_error *print(const struct thread_view *v)
 	if (n > top)
 		out_printf(v->out, "%" PRIu64 " more stacks (--top shows them).\n", n - top);
 	if (b.n_hidden)
-		out_printf(v->out, "%" PRIu64 " kernel threads are not shown (--all shows them).\n",
+		out_printf(v->out, "%" PRIu64 " kernel threads left out: --kernel-threads\n",
 			   b.n_hidden);
 	blocks_deinit(&b);
 	return err;
@@ -478,7 +478,7 @@ static struct ebt_error *cmd_threads(struct report *report)
 	v.all = threads_all(threads, &v.n);
 	v.frames = threads_frames(threads);
 	v.kernel = !text || options_flag(report->options, "all") ||
-		   trace_has_task_filter(report->trace);
+		   report->options->kernel_threads || trace_has_task_filter(report->trace);
 	err = text ? print(&v) : put_rows(&v);
 	return err ? err : tell_missing(&v);
 }
@@ -487,7 +487,7 @@ static const char *const ats[] = { "begin", "end", NULL };
 
 static const struct option_def threads_options[] = {
 	{ "at", OPTION_CHOICE, "MOMENT", "only those at this moment", ats },
-	{ "all", OPTION_FLAG, NULL, "also kernel threads" },
+	{ "all", OPTION_FLAG, NULL, "as --kernel-threads" },
 	{ 0 },
 };
 

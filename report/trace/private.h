@@ -17,6 +17,10 @@ struct trace {
 	struct ebt_reader *reader;
 	struct sym *sym;
 	struct names *names;
+	struct programs *programs; /* NULL: no thread of the kernel is left out */
+	uint8_t *verdicts;	   /* enum shown, by task id */
+	size_t n_verdicts;
+	uint64_t n_left_out;
 	bool no_inline, no_bundle;
 	bool live;	/* it is still being written */
 	uint64_t until; /* with it: all rows before this time are there */

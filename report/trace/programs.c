@@ -52,6 +52,12 @@ static struct ebt_error *set_name(struct program *program, struct ebt_str path)
 	return NULL;
 }
 
+/* Who makes threads of the kernel. Its own row may be lost. */
+static bool is_kthreadd(const struct ebt_task *task)
+{
+	return task->tid == 2 && task->comm.len == 8 && !memcmp(task->comm.data, "kthreadd", 8);
+}
+
 /* A new process runs what its parent runs. */
 static struct ebt_error *see_fork(struct programs *programs, const struct ebt_row *row)
 {
@@ -66,6 +72,7 @@ static struct ebt_error *see_fork(struct programs *programs, const struct ebt_ro
 	err = get(programs, parent, &program);
 	if (err)
 		return err;
+	program->kernel |= is_kthreadd(parent);
 	from = (size_t)(program - programs->list);
 	err = get(programs, child, &program);
 	if (err || program == &programs->list[from])

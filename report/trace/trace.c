@@ -13,6 +13,7 @@
 #include "report/cli/command.h"
 #include "report/trace/complete_stacks.h"
 #include "report/trace/prepare.h"
+#include "report/trace/programs.h"
 #include "symbolize/symbolize.h"
 
 /* Batches whose tasks were looked at: more than can overlap in practice, so that each batch is
@@ -127,6 +128,8 @@ void trace_close(struct trace *trace)
 		free(trace->warnings[i]);
 	free(trace->notes);
 	free(trace->warnings);
+	programs_destroy(trace->programs);
+	free(trace->verdicts);
 	names_destroy(trace->names);
 	sym_destroy(trace->sym);
 	ebt_reader_close(trace->reader);
@@ -298,6 +301,42 @@ bool trace_task_wanted(struct trace *trace, const struct ebt_task *task)
 		 comm_matches(&o->comms, task->comm);
 	trace->task_seen |= wanted;
 	return wanted;
+}
+
+/* Of a task, whether tables of tasks leave it out. */
+enum shown { NOT_ASKED, SHOWN, LEFT_OUT };
+
+struct ebt_error *trace_find_kernel_threads(struct trace *trace)
+{
+	const struct names *names;
+
+	if (trace->programs || trace->options->kernel_threads || trace_has_task_filter(trace))
+		return NULL;
+	return trace_names(trace, &names)
+		       ?: programs_create(trace->reader, names, &trace->programs);
+}
+
+bool trace_leaves_out(struct trace *trace, const struct ebt_task *task)
+{
+	uint8_t *verdict;
+	bool kernel;
+
+	if (!trace->programs || !task)
+		return false;
+	if (task->id < trace->n_verdicts && trace->verdicts[task->id])
+		return trace->verdicts[task->id] == LEFT_OUT;
+	kernel = programs_is_kernel(trace->programs, task);
+	if (!ebt_array_reserve_zeroed(&trace->verdicts, task->id, &trace->n_verdicts)) {
+		verdict = &trace->verdicts[task->id];
+		*verdict = kernel ? LEFT_OUT : SHOWN;
+	}
+	trace->n_left_out += kernel;
+	return kernel;
+}
+
+uint64_t trace_n_left_out(const struct trace *trace)
+{
+	return trace->n_left_out;
 }
 
 bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu)

@@ -90,6 +90,15 @@ bool trace_task_wanted(struct trace *trace, const struct ebt_task *task);
 bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu);
 
 /*
+ * Threads of the kernel are left out of tables whose rows are tasks, or sums of what tasks did,
+ * unless --kernel-threads or a filter by task asks for them. Whoever makes such a table calls the
+ * first function before it asks the second. Which tasks were left out is counted.
+ */
+struct ebt_error *trace_find_kernel_threads(struct trace *trace);
+bool trace_leaves_out(struct trace *trace, const struct ebt_task *task);
+uint64_t trace_n_left_out(const struct trace *trace);
+
+/*
  * A cursor over tables. By default a row passes if its time is in the window, one of its TASK
  * fields passes the task filters (a table without such fields passes), and its field `cpu` (if
  * the table has one) passes. The columns that this needs are read even if they are not in wants.

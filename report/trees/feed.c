@@ -137,9 +137,16 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 
 /* --- off CPU --- */
 
+struct off_cpu {
+	struct trace *trace;
+	struct tree_feed *feed;
+};
+
 static bool is_wanted(void *arg, const struct ebt_task *task)
 {
-	return tree_feed_wanted(arg, task);
+	const struct off_cpu *off = arg;
+
+	return tree_feed_wanted(off->feed, task) && !trace_leaves_out(off->trace, task);
 }
 
 static struct ebt_error *read_offcpu(struct trace *trace, const struct options *options,
@@ -150,13 +157,15 @@ static struct ebt_error *read_offcpu(struct trace *trace, const struct options *
 		.tree = feed->tree,
 	};
 	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
-	struct sched_feed sched = { .wanted = is_wanted, .arg = feed, .stacks = true };
+	struct off_cpu off = { trace, feed };
+	struct sched_feed sched = { .wanted = is_wanted, .arg = &off, .stacks = true };
 	const struct offcpu_thread *threads;
 	bool partial;
 	uint32_t n;
 	struct ebt_error *err;
 
-	err = offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
+	err = trace_find_kernel_threads(trace)
+		      ?: offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
 	sched.offcpu = offcpu;
 	if (!err)
 		err = sched_feed_run(trace, &sched, &partial);
