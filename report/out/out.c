@@ -152,6 +152,7 @@ void out_destroy(struct out *out)
 	out_chosen_deinit(&out->chosen);
 	text_deinit(&out->cell);
 	text_deinit(&out->joined);
+	text_deinit(&out->dropped);
 	if (out->own_file)
 		fclose(out->own_file);
 	free(out);
@@ -173,11 +174,43 @@ static struct ebt_error *put_left_out(struct out *out)
 	return NULL;
 }
 
+void out_note_dropped(struct out *out, const char *header)
+{
+	const char *known = text_get(&out->dropped);
+	size_t n = strlen(header);
+
+	for (; *known; known += strcspn(known, ",") + 2) {
+		if (strcspn(known, ",") == n && !memcmp(known, header, n))
+			return;
+		if (!known[strcspn(known, ",")])
+			break;
+	}
+	text_printf(&out->dropped, "%s%s", out->dropped.len ? ", " : "", header);
+	out->n_dropped++;
+}
+
+/* With their names, where there is room for them. */
+static void put_dropped(struct out *out)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	if (!out->n_dropped)
+		return;
+	text_printf(&line, "%zu column%s left out: --wide (%s)", out->n_dropped,
+		    out->n_dropped > 1 ? "s" : "", text_get(&out->dropped));
+	if (text_columns(text_get(&line), line.len) > out->width)
+		out_printf(out, "%zu column%s left out: --wide, --columns\n", out->n_dropped,
+			   out->n_dropped > 1 ? "s" : "");
+	else
+		out_printf(out, "%s\n", text_get(&line));
+}
+
 struct ebt_error *out_finish(struct out *out)
 {
 	struct ebt_error *err = put_left_out(out);
 	bool failed;
 
+	put_dropped(out);
 	if (!err && out->options->columns && !out->columns_taken)
 		err = trace_warn(out->trace, "--columns: there is no table in this output (--json "
 					     "and --csv have one)");
@@ -444,18 +477,22 @@ static struct ebt_error *groups_init(const struct out *out, struct out_groups *g
 	return NULL;
 }
 
-/* Parents before children, siblings in sorted order, of the outermost only the first `top`. */
+/* Parents before children, siblings in sorted order, of these only the first `top`; of a tree of
+ * any depth the first rows. */
 static size_t walk_groups(const struct out *out, struct out_groups *g, uint64_t top)
 {
 	size_t n = 0;
 	uint32_t group = 0;
+	bool tree = out->table->flags & OUT_TREE;
 
 	memcpy(g->position, g->first, (out->n_lines + 2) * sizeof(*g->position));
 	for (;;) {
 		uint32_t end = g->first[group + 1], line;
 
-		if (!group && top && top < end)
-			end = (uint32_t)top;
+		if (tree && top && n == top)
+			return n;
+		if (top && !tree && top < end - g->first[group])
+			end = g->first[group] + (uint32_t)top;
 		if (g->position[group] < end) {
 			line = g->by_parent[g->position[group]++];
 			g->order[n++] = line;
@@ -483,7 +520,11 @@ static struct ebt_error *write_lines(struct out *out, const struct out_lines *li
 
 static uint64_t top_of(const struct out *out)
 {
-	return out->table->flags & OUT_FIXED ? 0 : out->options->top;
+	if (out->table->flags & OUT_CUT)
+		return 0;
+	if (out->options->top || out->format != FORMAT_TABLE)
+		return out->options->top;
+	return out->table->top;
 }
 
 /* No row has rows below it. */

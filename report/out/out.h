@@ -74,7 +74,7 @@ struct out_column {
 	const char *header; /* on a terminal */
 	enum out_type type;
 	unsigned int flags;
-	unsigned int narrow; /* a terminal with fewer columns does without it */
+	unsigned int narrow; /* where the terminal is too narrow, those with more go first */
 };
 
 /* A column, and its value in a row, of a list X(key, header, type, value, flags, narrow), of which
@@ -89,12 +89,14 @@ enum out_table_flags {
 	OUT_STREAM = 1 << 0,
 	/* Rows keep the order in which they come unless --sort is given. */
 	OUT_KEEP_ORDER = 1 << 1,
-	/* --sort and --top are for another table of this command. */
+	/* --sort is for another table of this command. */
 	OUT_FIXED = 1 << 2,
 	/* Rows may be of any depth. In JSON they stand in one array, each with its place there
 	 * (id), those of depth > 0 with that of the row that they belong to (parent). CSV has a
 	 * depth. */
 	OUT_TREE = 1 << 3,
+	/* The command has done --top. */
+	OUT_CUT = 1 << 4,
 };
 
 struct out_table {
@@ -104,6 +106,7 @@ struct out_table {
 	size_t n_columns;
 	const char *children; /* JSON: name of the array of rows one deeper, or NULL */
 	unsigned int flags;   /* enum out_table_flags */
+	uint64_t top;	      /* without --top, in text: so many rows; 0: all */
 };
 
 /* A table of the columns of a list, which is static outside functions alone, and members that are

@@ -62,6 +62,8 @@ struct out {
 	bool has_text;		       /* a table or a line was written */
 	uint32_t last[JSON_MAX_DEPTH]; /* last line of each depth */
 	struct text cell, joined;      /* scratch of the writers */
+	struct text dropped;	       /* headers of columns that did not fit */
+	size_t n_dropped;
 };
 
 /* Lines of a table in the order in which they are printed. */
@@ -82,6 +84,9 @@ struct ebt_str out_join(struct out *out, struct ebt_str items);
 
 /* An integer as it is, or as 0x… where the type is OUT_HEX, behind what is in out->cell. */
 void out_integer(struct out *out, enum out_type type, const struct out_value *value);
+
+/* A column was left out, as the terminal is narrow. */
+void out_note_dropped(struct out *out, const char *header);
 
 struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines);
 struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines);

@@ -2,22 +2,18 @@
 /* Tables for people: aligned, no wider than the terminal, nothing in it that could harm one. */
 #include "report/out/private.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #define GAP	     2
 #define WIDEST	     1000 /* so that one endless name does not fill a file with blanks */
 #define NARROWEST    8	  /* a shortened column */
+#define COMFORTABLE  24	  /* one that is shortened before columns are left out */
 #define STREAM_WIDTH 12	  /* of columns where rows are not known beforehand */
 
-static bool is_bounded(const struct out *out)
+static bool is_shown(const struct out_column *column)
 {
-	return out->width && !out->options->wide;
-}
-
-static bool is_shown(const struct out *out, const struct out_column *column)
-{
-	return !(column->flags & (OUT_DETAIL | OUT_HIDDEN)) &&
-	       (!is_bounded(out) || out->width >= column->narrow);
+	return !(column->flags & (OUT_DETAIL | OUT_HIDDEN));
 }
 
 static bool is_left(const struct out_column *column)
@@ -182,18 +178,77 @@ static size_t total_width(const struct out_table *table, const size_t *widths)
 	return total;
 }
 
-/* First leaves out columns that can be missed, then shortens text. */
-static void fit(const struct out *out, size_t *widths)
+/* What a row cannot do without: what it is called, and what it is sorted by. */
+static bool is_needed(const struct out_table *table, size_t i)
+{
+	size_t name = 0, text = 0;
+
+	while (name < table->n_columns && !(table->columns[name].flags & (OUT_INDENT | OUT_FLEX)))
+		name++;
+	while (text < table->n_columns && !is_left(&table->columns[text]))
+		text++;
+	if (name == table->n_columns)
+		name = text == table->n_columns ? 0 : text;
+	return i == name || table->columns[i].flags & (OUT_SORT | OUT_INDENT);
+}
+
+/* How soon a column is left out; 0: only where there is no other way. */
+static unsigned int rank(const struct out_column *column)
+{
+	return column->flags & OUT_OPTIONAL ? UINT_MAX : column->narrow;
+}
+
+/* Leaves out columns until the others fit, texts being no wider than `text`: those that are needed
+ * least first, and the last one of several. */
+static void drop(const struct out *out, size_t *widths, size_t text, bool all)
+{
+	const struct out_table *table = out->table;
+
+	for (;;) {
+		size_t total = 0, last = table->n_columns;
+
+		for (size_t i = 0; i < table->n_columns; i++) {
+			bool shrinks = is_left(&table->columns[i]) &&
+				       (all || table->columns[i].flags & OUT_FLEX);
+
+			if (!widths[i])
+				continue;
+			total += (shrinks && widths[i] > text ? text : widths[i]) +
+				 (total ? GAP : 0);
+			if ((all || rank(&table->columns[i])) && !is_needed(table, i) &&
+			    (last == table->n_columns ||
+			     rank(&table->columns[i]) >= rank(&table->columns[last])))
+				last = i;
+		}
+		if (total <= out->width || last == table->n_columns)
+			return;
+		widths[last] = 0;
+	}
+}
+
+/* What was left out is told once, at the end. */
+static void note_dropped(struct out *out, const size_t *widths)
+{
+	for (size_t i = 0; i < out->table->n_columns; i++) {
+		const char *header = out->table->columns[i].header;
+
+		if (is_shown(&out->table->columns[i]) && !widths[i])
+			out_note_dropped(out, header);
+	}
+}
+
+/* First leaves out columns that can be missed, then shortens text. Those that were chosen stay. */
+static void fit(struct out *out, size_t *widths)
 {
 	const struct out_table *table = out->table;
 	size_t *column;
 
-	if (!is_bounded(out))
+	if (!out->width || out->options->wide)
 		return;
-	for (size_t i = table->n_columns; i--;) {
-		if ((table->columns[i].flags & OUT_OPTIONAL) &&
-		    total_width(table, widths) > out->width)
-			widths[i] = 0;
+	if (!out->chosen.n) {
+		drop(out, widths, COMFORTABLE, false);
+		drop(out, widths, NARROWEST, true);
+		note_dropped(out, widths);
 	}
 	while (total_width(table, widths) > out->width) {
 		column = widest(table, widths);
@@ -211,7 +266,7 @@ struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines
 	if (!widths)
 		return &ebt_enomem;
 	for (size_t i = 0; i < table->n_columns; i++) {
-		if (!is_shown(out, &table->columns[i]))
+		if (!is_shown(&table->columns[i]))
 			continue;
 		widths[i] =
 			text_columns(table->columns[i].header, strlen(table->columns[i].header));
@@ -235,19 +290,20 @@ struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines
 	return text_error(&out->cell);
 }
 
-static void stream_widths(const struct out *out, size_t *widths)
+static void stream_widths(struct out *out, size_t *widths)
 {
 	const struct out_table *table = out->table;
 
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *header = table->columns[i].header;
 
-		if (!is_shown(out, &table->columns[i]))
+		if (!is_shown(&table->columns[i]))
 			continue;
 		widths[i] = text_columns(header, strlen(header));
 		if (widths[i] < STREAM_WIDTH)
 			widths[i] = STREAM_WIDTH;
 	}
+	fit(out, widths);
 }
 
 struct ebt_error *out_table_stream_begin(struct out *out)

@@ -145,6 +145,34 @@ static struct ebt_error *take_path(struct shaping *s, uint32_t node, uint32_t *r
 	return NULL;
 }
 
+/* Frames that are said once, where they stand several times one below the other. */
+#define LONGEST_CYCLE 8
+
+/* Where the last frames are the same as those before them, which stand for both then. */
+static void fold(const struct shaping *s, struct calltree *view, uint32_t *node)
+{
+	uint32_t before = *node;
+
+	for (unsigned int length = 1; s->shape->fold && length <= LONGEST_CYCLE; length++) {
+		uint32_t a = *node, b;
+		unsigned int same = 0;
+
+		before = view->nodes[before].parent;
+		for (b = before; b && same < length && view->nodes[a].func == view->nodes[b].func;
+		     same++) {
+			a = view->nodes[a].parent;
+			b = view->nodes[b].parent;
+		}
+		if (same == length) {
+			*node = before;
+			view->nodes[before].recursive = true;
+			return;
+		}
+		if (!before)
+			return;
+	}
+}
+
 static struct ebt_error *add_frame(struct shaping *s, struct calltree *view, uint32_t frame,
 				   uint32_t *node)
 {
@@ -180,6 +208,7 @@ static struct ebt_error *add_stack(struct shaping *s, struct calltree *view, uin
 		err = add_frame(s, view, s->path[s->shape->bottom_up ? i : n - 1 - i], &node);
 		if (err)
 			return err;
+		fold(s, view, &node);
 	}
 	view->nodes[node].self += end->self;
 	view->nodes[node].count += end->count;

@@ -15,6 +15,7 @@ struct calltree_shape {
 	bool no_recorder;   /* without stacks of what the recorder did */
 	bool no_libraries; /* without frames of the kernel, of libraries, and of files below /usr */
 	bool bottom_up;	   /* below the first frame, the innermost function is outermost */
+	bool fold;	   /* frames, and cycles of frames, that repeat themselves stand once */
 	bool by_weight;	   /* children in order of weight instead of name */
 };
 

@@ -57,6 +57,7 @@ struct calltree_node {
 	const char *file;		/* NULL: not known, or several */
 	uint64_t self, total;		/* total is there after calltree_finish() */
 	uint64_t count;			/* stacks that end here */
+	bool recursive;			/* calls of itself are folded into it */
 	bool inlined;			/* into its parent */
 	bool many_files;
 	bool recorder; /* below RECORDER_FRAME, or that itself */

@@ -12,7 +12,9 @@ struct modules_view {
 	struct report *report;
 	struct sym *sym;
 	const struct module_model *model;
-	const char *os; /* of the recorded machine, or "" */
+	const char *os;	      /* of the recorded machine, or "" */
+	struct text packages; /* commands that install debug information, a line each */
+	size_t n_servers;     /* files that a server may have */
 };
 
 static bool starts_with(const char *s, const char *prefix)
@@ -90,6 +92,36 @@ static void add_command(struct text *text, const struct modules_view *v,
 	text_printf(text, "debuginfod-find debuginfo %s", object->build_id);
 }
 
+/* What would get it, for the lines below the table. */
+static void note_command(struct modules_view *v, const struct text *command)
+{
+	const char *line = text_get(command);
+
+	if (!command->len)
+		return;
+	if (strstr(line, "debuginfod-find"))
+		v->n_servers++;
+	else if (!strstr(text_get(&v->packages), line))
+		text_printf(&v->packages, "  %s\n", line);
+}
+
+/* The table has no room for it. */
+static void put_remedy(const struct modules_view *v)
+{
+	_cleanup_text_ struct text file = TEXT_INIT;
+	const char *url = server_of(v->os), *path = v->report->options->file;
+	struct out *out = v->report->out;
+
+	if (!v->packages.len && !v->n_servers)
+		return;
+	text_terminal(&file, (struct ebt_str){ path, strlen(path) });
+	out_printf(out, "\nTo get what is missing:\n%s", text_get(&v->packages));
+	if (v->n_servers)
+		out_printf(out, "  ebreport modules --debuginfod=%s %s\n    (%zu file%s)\n",
+			   url ? url : "URL", text_get(&file), v->n_servers,
+			   v->n_servers > 1 ? "s" : "");
+}
+
 /* The most frequent of the reasons. */
 static enum sym_reason main_reason(const struct module_stat *stat)
 {
@@ -138,9 +170,9 @@ static const char *file_text(const struct sym_object *object, uint64_t named)
 	X("path", NULL, OUT_STRING, out_cstr_if(object.file), OUT_DETAIL)                    \
 	X("debug_path", NULL, OUT_STRING, out_cstr_if(object.debug_file), OUT_DETAIL)        \
 	X("refused", NULL, OUT_STRING, out_cstr_if(object.refused), OUT_DETAIL)              \
-	X("shell_command", "TO GET IT", OUT_STRING, out_cstr_if(text_get(&command)), OUT_OPTIONAL)
+	X("shell_command", "TO GET IT", OUT_STRING, out_cstr_if(text_get(&command)), OUT_DETAIL)
 
-static struct ebt_error *put_object(const struct modules_view *v, uint32_t number)
+static struct ebt_error *put_object(struct modules_view *v, uint32_t number)
 {
 	const struct module_stat *stat = module_model_stat(v->model, number);
 	_cleanup_text_ struct text command = TEXT_INIT;
@@ -161,6 +193,7 @@ static struct ebt_error *put_object(const struct modules_view *v, uint32_t numbe
 		add_command(&command, v, &object);
 	if (text_error(&command))
 		return text_error(&command);
+	note_command(v, &command);
 	return out_row(v->report->out, 0, OUT_VALUES(MODULES));
 }
 
@@ -185,7 +218,12 @@ static struct ebt_error *cmd_modules(struct report *report)
 		if (!used || module_model_stat(model, i)->samples)
 			err = put_object(&v, i);
 	}
-	return err ? err : out_end(report->out);
+	if (!err)
+		err = out_end(report->out);
+	if (!err)
+		put_remedy(&v);
+	text_deinit(&v.packages);
+	return err;
 }
 
 static const struct option_def modules_options[] = {

@@ -11,12 +11,17 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/stacks/calltree_shape.h"
 #include "report/trees/feed.h"
 
 /* Without --all, in text: functions and branches below this are noise. */
 #define MIN_PERCENT   0.5
 
 #define DEFAULT_TREES 5 /* functions whose callers and descendants are shown */
+
+/* Without --all and --top, in text: what is read at a glance. */
+#define DEFAULT_FUNCTIONS 20
+#define DEFAULT_NODES	  12 /* of each tree */
 
 struct callgraph {
 	struct report *report;
@@ -25,7 +30,8 @@ struct callgraph {
 	const struct categories *categories; /* where they are shown; else NULL */
 	struct calltree_flat *flat;
 	size_t n_flat;
-	uint64_t all; /* weight of the whole tree */
+	uint64_t all;	/* weight of the whole tree */
+	uint64_t n_cut; /* nodes that a tree has more than are shown */
 	/* Columns of weights: their keys, "self_ns" of times, else "self". */
 	const char *self, *total;
 	enum out_type type;
@@ -41,6 +47,16 @@ static bool is_shown(const struct callgraph *c, uint64_t total, uint64_t whole)
 {
 	return out_format(c->report->out) != FORMAT_TABLE ||
 	       options_flag(c->report->options, "all") || percent(total, whole) >= MIN_PERCENT;
+}
+
+/* What --top says, else what is enough for people; 0: all. */
+static uint64_t rows_at_most(const struct callgraph *c, uint64_t enough)
+{
+	const struct options *o = c->report->options;
+
+	if (o->top || options_flag(o, "all") || out_format(c->report->out) != FORMAT_TABLE)
+		return o->top;
+	return enough;
 }
 
 /* In tables for people, the last part of a path; it takes less room than the function's name. */
@@ -114,22 +130,23 @@ static struct ebt_error *put_functions(struct callgraph *c)
 	struct out_table table = OUT_TABLE_OF(c->categories ? "functions" : "rows", FUNCTIONS,
 					      .title = c->categories ? "\nFunctions" : NULL,
 					      .flags = c->categories ? OUT_FIXED : 0);
-	size_t hidden = 0;
+	uint64_t shown = 0, top = rows_at_most(c, DEFAULT_FUNCTIONS);
 	struct ebt_error *err;
 
 	table.n_columns -= !c->categories;
+	table.top = top;
 	err = out_begin(out, &table);
 	for (size_t i = 0; !err && i < c->n_flat; i++) {
-		if (is_shown(c, c->flat[i].total, c->all))
-			err = put_function(c, &c->flat[i]);
-		else
-			hidden++;
+		if (!is_shown(c, c->flat[i].total, c->all))
+			continue;
+		err = put_function(c, &c->flat[i]);
+		shown++;
 	}
 	if (!err)
 		err = out_end(out);
-	if (!err && hidden)
-		out_printf(out, "%zu functions below %.1f %% (--all shows them).\n", hidden,
-			   MIN_PERCENT);
+	shown = top && top < shown ? top : shown;
+	if (!err && shown < c->n_flat)
+		out_printf(out, "%" PRIu64 " more functions: --top N, --all\n", c->n_flat - shown);
 	return err;
 }
 
@@ -160,8 +177,7 @@ static struct ebt_error *put_categories(struct callgraph *c, const struct catego
 /* How a node is shown. */
 struct shape {
 	unsigned int depth;
-	unsigned int times; /* it stands in a row, one below the other */
-	const char *mark;   /* before its name */
+	const char *mark; /* before its name */
 };
 
 #define NODES(X)                                                                                  \
@@ -180,8 +196,8 @@ static struct ebt_error *put_node(struct callgraph *c, const struct calltree_nod
 	text_printf(&name, "%s%s", shape->mark, c->funcs[node->func].name);
 	if (node->inlined && out_format(c->report->out) == FORMAT_TABLE)
 		text_cstr(&name, " (inlined)");
-	if (shape->times > 1)
-		text_printf(&name, " (%u times)", shape->times);
+	if (node->recursive)
+		text_cstr(&name, " (recursive)");
 	add_lines(c, &lines, node->file, node->line_first, node->line_last);
 	return out_row(c->report->out, shape->depth, OUT_VALUES(NODES));
 }
@@ -199,16 +215,52 @@ static int compare_heavy(const void *a, const void *b)
 	return ebt_compare(x->total, y->total) ?: ebt_compare(y->node, x->node);
 }
 
+/* Which nodes of a tree are shown: the heaviest, which are never without their parents. */
+struct limit {
+	uint64_t total; /* the lightest */
+	uint64_t same;	/* so many of this weight */
+};
+
+static int compare_totals(const void *a, const void *b)
+{
+	return ebt_compare(*(const uint64_t *)b, *(const uint64_t *)a);
+}
+
+static struct ebt_error *find_limit(struct callgraph *c, const struct calltree_node *nodes,
+				    uint32_t n_nodes, struct limit *ret)
+{
+	const uint64_t most = rows_at_most(c, DEFAULT_NODES);
+	_cleanup_free_ uint64_t *totals = calloc(n_nodes, sizeof(*totals));
+	size_t n = 0;
+
+	if (!totals)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		if (nodes[i].total && is_shown(c, nodes[i].total, nodes[0].total))
+			totals[n++] = nodes[i].total;
+	}
+	*ret = (struct limit){ .total = 1, .same = UINT64_MAX };
+	if (!most || n <= most)
+		return NULL;
+	qsort(totals, n, sizeof(*totals), compare_totals);
+	*ret = (struct limit){ .total = totals[most - 1], .same = 1 };
+	while (ret->same < most && totals[most - 1 - ret->same] == ret->total)
+		ret->same++;
+	c->n_cut += n - most;
+	return NULL;
+}
+
 /* Puts the children of a node on a stack, so that the heaviest comes off first. */
 static struct ebt_error *push_children(const struct callgraph *c, const struct calltree_node *nodes,
-				       uint32_t node, struct heavy **stack, size_t *n,
-				       size_t *capacity)
+				       uint32_t node, const struct limit *limit,
+				       struct heavy **stack, size_t *n, size_t *capacity)
 {
 	size_t first = *n;
 	struct ebt_error *err;
 
 	for (uint32_t child = nodes[node].child; child; child = nodes[child].sibling) {
-		if (!is_shown(c, nodes[child].total, nodes[0].total))
+		if (nodes[child].total < limit->total ||
+		    !is_shown(c, nodes[child].total, nodes[0].total))
 			continue;
 		err = ebt_array_reserve(stack, *n, capacity);
 		if (err)
@@ -220,20 +272,12 @@ static struct ebt_error *push_children(const struct callgraph *c, const struct c
 	return NULL;
 }
 
-/* The last of a chain of one function that calls nothing but itself. In text a recursion takes one
- * line. */
-static uint32_t skip_recursion(const struct callgraph *c, const struct calltree_node *nodes,
-			       uint32_t at, unsigned int *times)
+/* Is there room for one of this weight? */
+static bool takes(struct limit *limit, uint64_t total)
 {
-	*times = 1;
-	if (out_format(c->report->out) != FORMAT_TABLE)
-		return at;
-	while (nodes[at].child && !nodes[at].self && !nodes[nodes[at].child].sibling &&
-	       nodes[nodes[at].child].func == nodes[at].func) {
-		at = nodes[at].child;
-		(*times)++;
-	}
-	return at;
+	if (total > limit->total)
+		return true;
+	return limit->same && limit->same--;
 }
 
 static struct ebt_error *put_tree(struct callgraph *c, uint32_t func, enum calltree_view which)
@@ -247,7 +291,8 @@ static struct ebt_error *put_tree(struct callgraph *c, uint32_t func, enum callt
 	_cleanup_free_ struct shape *shapes = NULL;
 	size_t n = 0, capacity = 0, before = 0;
 	uint32_t n_nodes, last = 0;
-	struct shape shape = { .times = 1, .mark = "" };
+	struct shape shape = { .mark = "" };
+	struct limit limit;
 	struct ebt_error *err = calltree_focus(c->tree, func, which, &view);
 
 	if (err)
@@ -256,21 +301,28 @@ static struct ebt_error *put_tree(struct callgraph *c, uint32_t func, enum callt
 	shapes = calloc(n_nodes, sizeof(*shapes));
 	if (!shapes)
 		return &ebt_enomem;
+	err = find_limit(c, nodes, n_nodes, &limit);
+	if (err)
+		return err;
+	takes(&limit, nodes[0].total);
 	err = put_node(c, &nodes[0], &shape, nodes[0].total);
 	for (;;) {
 		bool branches;
 
 		if (!err)
-			err = push_children(c, nodes, last, &stack, &n, &capacity);
-		if (err || !n)
+			err = push_children(c, nodes, last, &limit, &stack, &n, &capacity);
+		if (err)
 			return err;
 		branches = n - before > 1;
 		shapes[last].depth = text && !branches && last ? shape.depth : shape.depth + 1;
 		shapes[last].mark = !text ? "" : branches ? "- " : "  ";
+		while (n && !takes(&limit, stack[n - 1].total))
+			n--;
+		if (!n)
+			return NULL;
 		last = stack[--n].node;
 		before = n;
 		shape = shapes[nodes[last].parent];
-		last = skip_recursion(c, nodes, last, &shape.times);
 		err = put_node(c, &nodes[last], &shape, nodes[0].total);
 	}
 }
@@ -284,9 +336,15 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 		OUT_TABLE_OF(callers ? "callers" : "descendants", NODES,
 			     .title = callers ? "\nCallers (from the function outwards)"
 					      : "\nDescendants",
-			     .flags = OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE);
+			     .flags = OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE | OUT_CUT);
+	struct ebt_error *err;
 
-	return out_rows(c->report->out, &table, n, i, put_tree(c, chosen[i], which));
+	c->n_cut = 0;
+	err = out_rows(c->report->out, &table, n, i, put_tree(c, chosen[i], which));
+	if (!err && c->n_cut)
+		out_printf(c->report->out, "%" PRIu64 " more rows of these trees: --top N, --all\n",
+			   c->n_cut);
+	return err;
 }
 
 /* --- which functions get trees --- */
@@ -301,6 +359,8 @@ static int compare_self(const void *a, const void *b)
 static struct ebt_error *choose_functions(struct callgraph *c, uint32_t **ret, size_t *ret_n)
 {
 	const char *pattern = options_string(c->report->options, "function");
+	const uint64_t top = c->report->options->top;
+	const uint64_t trees = top && top < DEFAULT_TREES ? top : DEFAULT_TREES;
 	_cleanup_free_ uint32_t *chosen = calloc(c->n_flat + 1, sizeof(*chosen));
 	size_t n = 0;
 
@@ -312,7 +372,7 @@ static struct ebt_error *choose_functions(struct callgraph *c, uint32_t **ret, s
 		const char *name = c->funcs[c->flat[i].func].name;
 
 		if (pattern ? strcmp(pattern, name) != 0 && fnmatch(pattern, name, 0) != 0
-			    : n == DEFAULT_TREES || !c->flat[i].self)
+			    : n == trees || !c->flat[i].self)
 			continue;
 		chosen[n++] = c->flat[i].func;
 	}
@@ -347,7 +407,9 @@ static void put_weights(const struct callgraph *c, const struct tree_feed *feed)
 
 static struct ebt_error *run_callgraph(struct report *report)
 {
+	static const struct calltree_shape folded = { .fold = true };
 	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
+	_cleanup_(calltree_destroyp) struct calltree *tree = NULL;
 	_cleanup_free_ struct calltree_flat *flat = NULL;
 	_cleanup_free_ uint32_t *chosen = NULL;
 	struct callgraph c = { .report = report };
@@ -375,6 +437,11 @@ static struct ebt_error *run_callgraph(struct report *report)
 		return err ? err : put_functions(&c);
 	}
 	err = choose_functions(&c, &chosen, &n_chosen);
+	/* Sums are of all frames; the trees of people say once what calls itself. */
+	if (!err && out_format(report->out) == FORMAT_TABLE)
+		err = calltree_reshape(feed.tree, &folded, &tree);
+	if (tree)
+		c.tree = tree;
 	if (!err)
 		put_weights(&c, &feed);
 	if (!err)
@@ -392,7 +459,7 @@ static const struct option_def callgraph_options[] = {
 	  "callers and descendants of these (a glob) instead of the heaviest" },
 	{ "categories", OPTION_FLAG, NULL,
 	  "what kind of work the time went to: sums of categories of functions" },
-	{ "all", OPTION_FLAG, NULL, "also what is below 0.5 %" },
+	{ "all", OPTION_FLAG, NULL, "all functions, and whole trees" },
 	{ 0 },
 };
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import re
@@ -76,27 +77,35 @@ def plain(text):
     return text.decode(errors="replace").splitlines()
 
 
-class Pager(e2e.TestCase):
-    """Which one it is, what it is given, and how it ends."""
+class Trace(e2e.TestCase):
+    """One of a small program, for all tests of a class."""
 
     @classmethod
     def setUpClass(cls):
         cls.shared = tempfile.TemporaryDirectory(prefix="ebt-e2e-")
         cls.addClassCleanup(cls.shared.cleanup)
         cls.trace = os.path.join(cls.shared.name, "t.ebt")
-        e2e.run(e2e.EBREC, "-q", "-o", cls.trace, "-e", "task,sched,syscalls", "--",
+        e2e.run(e2e.EBREC, "-q", "-o", cls.trace, "-e", "task,sched,offcpu,syscalls,sample,fault", "--",
                 "sh", "-c", "for i in $(seq 40); do ls -l / >/dev/null; done")
+
+    def terminal(self, *arguments, **options):
+        terminal = Terminal(e2e.EBREPORT, *arguments, **options)
+        self.addCleanup(terminal.close)
+        return terminal
+
+
+class Pager(Trace):
+    """Which one it is, what it is given, and how it ends."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
         # Whose chunks have lost rows, so that there is a warning.
         with open(cls.trace, "rb") as whole:
             data = whole.read()
         cls.cut = os.path.join(cls.shared.name, "cut.ebt")
         with open(cls.cut, "wb") as file:
             file.write(data[:len(data) * 9 // 10])
-
-    def terminal(self, *arguments, **options):
-        terminal = Terminal(e2e.EBREPORT, *arguments, **options)
-        self.addCleanup(terminal.close)
-        return terminal
 
     def noting(self, then="cat"):
         """A pager that writes what it gets into a file, and the file."""
@@ -214,6 +223,76 @@ class Pager(e2e.TestCase):
         terminal = self.terminal("flame", "--help", PAGER=note)
         self.assertEqual(terminal.end(), 0)
         self.assertIn(b"--no-pager", self.paged())
+
+
+class Tables(Trace):
+    """As wide as the terminal, and no longer than asked for."""
+
+    def lines(self, columns, *arguments):
+        terminal = self.terminal(*arguments, "--no-symbols", self.trace, columns=columns,
+                                 PAGER="")
+        self.assertEqual(terminal.end(), 0)
+        return plain(terminal.text)
+
+    def test_widths(self):
+        for command in ("sched", "offcpu", "wall", "procs", "callgraph"):
+            every = self.lines(40, command, "--wide", "--top", 2)[0].split()
+            for columns in (40, 60, 80, 120, 200, 250):
+                with self.subTest(command=command, columns=columns):
+                    lines = self.lines(columns, command, "--top", 2)
+                    self.assertLessEqual(max(map(len, lines[:3])), columns)
+                    note = [re.match(r"(\d+) columns? left out: --wide", line) for line in lines]
+                    left_out = sum(int(match[1]) for match in note if match)
+                    shown = lines[0].split()
+                    self.assertEqual(shown, [word for word in every if word in shown])
+                    self.assertLessEqual(len(every) - len(shown), left_out)
+                    self.assertEqual(left_out > 0, any(note))
+                    # What fits is there.
+                    if columns == 250:
+                        self.assertEqual((shown, left_out), (every, 0))
+
+    def test_modules_say_what_to_do(self):
+        told = re.compile(r"  (ebreport modules --debuginfod=|apt-get install |dnf )")
+        for columns in (40, 80, 200):
+            lines = self.lines(columns, "modules")
+            self.assertTrue(any(map(told.match, lines)), lines)
+
+    def longest(self, found):
+        """Of arrays of rows, and of those below rows."""
+        if isinstance(found, dict):
+            return max(map(self.longest, found.values()), default=0)
+        if isinstance(found, list) and found and isinstance(found[0], dict):
+            return max(len(found), *map(self.longest, found))
+        return 0
+
+    def test_top(self):
+        words = e2e.run(e2e.EBREPORT, "--help").stdout.decode().split("Commands:")[1]
+        commands = re.findall(r"^  ([a-z]+) ", words.split("\n\n")[0], re.M)
+        self.assertGreater(len(commands), 20)
+        tried = 0
+        for command in commands:
+            for options in ([], ["--stacks"], ["--tree"], ["--by", "thread"]):
+                done = e2e.run(e2e.EBREPORT, command, "--json", "--top", 2, *options,
+                               "--no-symbols", self.trace, status=None)
+                # No table, no such option; a callgraph has so many functions, and of each so much.
+                if done.returncode or not done.stdout.startswith(b"{") or command == "info":
+                    continue
+                with self.subTest([command, *options]):
+                    self.assertLessEqual(self.longest(json.loads(done.stdout)),
+                                         4 if command == "callgraph" else 2)
+                    tried += 1
+        self.assertGreater(tried, 25)
+
+    def test_callgraph_is_short(self):
+        lines = e2e.ebreport("callgraph", self.trace).splitlines()
+        whole = e2e.ebreport("callgraph", "--all", self.trace).splitlines()
+        self.assertLess(len(lines), 170)
+        self.assertLess(len(lines), len(whole))
+        self.assertIn("FUNCTION", lines[0])
+        self.assertTrue(any(re.match(r"\d+ more functions: --top N, --all", line)
+                            for line in lines))
+        few = e2e.ebreport("callgraph", "--top", 3, self.trace).splitlines()
+        self.assertLess(len(few), 40)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ static void equal_stacks_stand_together(void **state)
 		    "#1   0x3000\n\n"
 		    "busy (13) of server (10): sleep, in nanosleep(0, 0x1000)\n" IN_KERNEL
 		    "     (user stack: ran meanwhile)\n\n"
-		    "1 kernel threads are not shown (--all shows them).\n",
+		    "1 kernel threads left out: --kernel-threads\n",
 		    "threads", "--no-symbols");
 	ASSERT_SAYS(&t,
 		    "At the beginning:\n\n"
