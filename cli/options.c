@@ -300,14 +300,15 @@ static void put_option(FILE *to, const struct option_def *o, int column)
 	}
 }
 
-void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column)
+void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column,
+	       unsigned int without)
 {
 	for (size_t g = 0; g < n_groups; g++) {
 		if (!groups[g].options)
 			continue;
 		fprintf(to, "\n%s", groups[g].heading);
 		for (const struct option_def *o = groups[g].options; o->name; o++) {
-			if (o->type != OPTION_GONE)
+			if (o->type != OPTION_GONE && !(o->unless & without))
 				put_option(to, o, column);
 		}
 	}

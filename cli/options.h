@@ -35,6 +35,9 @@ struct option_def {
 	const char *const *choices; /* OPTION_CHOICE, OPTION_LIST: ends with NULL */
 	char letter;		    /* -X; 0: none */
 	size_t offset;		    /* of the value, in what is parsed into */
+	/* Left out of --help where one of these bits, of the program's own, is among those that
+	 * cli_usage() is given. */
+	unsigned int unless;
 	/* OPTION_APPLY, OPTION_PIECES; to: what is at the offset; arg NULL: there is none. */
 	struct ebt_error *(*apply)(void *to, const char *arg);
 };
@@ -60,7 +63,8 @@ struct cli {
 struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *to, int *ret_end);
 
 /* The options as --help shows them: their texts begin in this column. */
-void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column);
+void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column,
+	       unsigned int without);
 
 /* --- values; *ret is untouched on failure --- */
 

@@ -311,17 +311,7 @@ static void print_usage(FILE *to)
 	      "descendants\n"
 	      "       ebrec [options] [-o FILE] --cgroup PATH       record a cgroup (v2)\n"
 	      "       ebrec [options] [-o FILE] -a                  record the whole system\n"
-	      "With -p, --cgroup or -a, `-- CMD` says for how long: until CMD has ended.\n",
-	      to);
-	cli_usage(to, record_option_groups, N_RECORD_OPTION_GROUPS, 25);
-	fputs("\n"
-	      "TIME is a number with ns, us, ms, s, m or h, as 500ms; without: seconds. "
-	      "Descendants that\n"
-	      "outlive CMD are left alone, and not recorded any more.\n"
-	      "\n"
-	      "Exit status: that of CMD (128+N if signal N ended it; 126 or 127 if it could not be "
-	      "run),\n"
-	      "0 without a CMD, or 125 if ebrec itself failed.\n"
+	      "With -p, --cgroup or -a, `-- CMD` says for how long: until CMD has ended.\n"
 	      "\n"
 	      "Examples:\n"
 	      "  ebrec -- make -j8                        where a build spends its time, on and "
@@ -331,6 +321,16 @@ static void print_usage(FILE *to)
 	      "  ebrec -p $(pidof nginx | tr ' ' ,) -d 10s\n"
 	      "  ebrec -a -- ./load-test.sh               the whole system, while that runs\n"
 	      "  ebrec -a -F 999 -d 5s -o - | zstd > t.ebt.zst\n",
+	      to);
+	cli_usage(to, record_option_groups, N_RECORD_OPTION_GROUPS, 25, 0);
+	fputs("\n"
+	      "TIME is a number with ns, us, ms, s, m or h, as 500ms; without: seconds. "
+	      "Descendants that\n"
+	      "outlive CMD are left alone, and not recorded any more.\n"
+	      "\n"
+	      "Exit status: that of CMD (128+N if signal N ended it; 126 or 127 if it could not be "
+	      "run),\n"
+	      "0 without a CMD, or 125 if ebrec itself failed.\n",
 	      to);
 }
 

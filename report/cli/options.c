@@ -273,6 +273,53 @@ void options_deinit(struct options *options)
 	*options = (struct options){ 0 };
 }
 
+/* A paragraph of help whose lines stand back is of examples, which people read first. */
+static void put_help(const struct command *command, bool examples, FILE *to)
+{
+	const char *end;
+
+	for (const char *at = command->help; at && *at; at = end) {
+		bool example = at[0] == ' ';
+		size_t len;
+
+		end = strstr(at, "\n\n");
+		len = end ? (size_t)(end - at) + 1 : strlen(at);
+		if (example == examples)
+			fprintf(to, "\n%s%.*s", example ? "Examples:\n" : "", (int)len, at);
+		end = end ? end + 2 : at + len;
+	}
+}
+
+static void put_command(const struct command *command, FILE *to)
+{
+	fprintf(to, "Usage: ebreport %s [options] %s%s%s\n\n%c%s.\n", command->name,
+		command->min_words ? "FILE" : "[FILE]", command->words ? " " : "",
+		command->words ? command->words : "", toupper((unsigned char)command->summary[0]),
+		command->summary + 1);
+	put_help(command, true, to);
+	put_help(command, false, to);
+}
+
+static void put_program(FILE *to)
+{
+	fputs("Usage: ebreport [FILE]\n"
+	      "       ebreport COMMAND [options] [FILE]\n"
+	      "       ebreport COMMAND --help\n\n"
+	      "Reports on a trace that ebrec recorded, on this machine or another. Without\n"
+	      "COMMAND: the overview. Without FILE: " OPTIONS_FILE
+	      " of this folder. FILE - is standard input.\n\n"
+	      "Examples:\n"
+	      "  ebreport                                  what happened, and where to look next\n"
+	      "  ebreport callgraph --top 20 t.ebt         functions that took the CPUs\n"
+	      "  ebreport offcpu --stacks --pid 1234 t.ebt where a process waited\n"
+	      "  ebreport flame -o flame.svg t.ebt         a picture for a browser\n"
+	      "  ebrec -o - -a -d 5 | ebreport -           without a file\n\n"
+	      "Commands:\n",
+	      to);
+	for (size_t i = 0; commands[i]; i++)
+		fprintf(to, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+}
+
 void options_usage(const struct command *command, FILE *to)
 {
 	const struct option_group groups[] = {
@@ -280,27 +327,11 @@ void options_usage(const struct command *command, FILE *to)
 		{ "Options of every command:\n", common_options },
 	};
 
-	if (command) {
-		fprintf(to, "Usage: ebreport %s [options] %s%s%s\n\n%c%s.\n", command->name,
-			command->min_words ? "FILE" : "[FILE]", command->words ? " " : "",
-			command->words ? command->words : "",
-			toupper((unsigned char)command->summary[0]), command->summary + 1);
-		if (command->help)
-			fprintf(to, "\n%s", command->help);
-	} else {
-		fputs("Usage: ebreport [FILE]\n"
-		      "       ebreport COMMAND [options] [FILE]\n"
-		      "       ebreport COMMAND --help\n\n"
-		      "Reports on a trace that ebrec recorded, on this machine or another. "
-		      "Without\n"
-		      "COMMAND: the overview. Without FILE: " OPTIONS_FILE
-		      " of this folder. FILE - is standard input.\n\n"
-		      "Commands:\n",
-		      to);
-		for (size_t i = 0; commands[i]; i++)
-			fprintf(to, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
-	}
-	cli_usage(to, groups, 2, 28);
+	if (command)
+		put_command(command, to);
+	else
+		put_program(to);
+	cli_usage(to, groups, 2, 28, command ? command->flags : 0);
 	if (!command)
 		fputs("\nExit status: 0; 1 the file could not be used; 2 the command line is "
 		      "wrong.\n",

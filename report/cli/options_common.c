@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/cleanup.h"
+#include "report/cli/command.h"
 
 static struct ebt_error *parse_time(void *to, const char *text)
 {
@@ -170,31 +171,36 @@ static struct ebt_error *option_debuginfod(void *to, const char *arg)
 
 const struct option_def common_options[] = {
 	{ "pid", OPTION_PIECES, "PID,…", "only these processes", .letter = 'p', .apply = add_number,
-	  FIELD(pids) },
-	{ "tid", OPTION_PIECES, "TID,…", "only these threads", .apply = add_number, FIELD(tids) },
+	  FIELD(pids), .unless = COMMAND_NO_FILTERS },
+	{ "tid", OPTION_PIECES, "TID,…", "only these threads", .apply = add_number, FIELD(tids),
+	  .unless = COMMAND_NO_FILTERS },
 	{ "comm", OPTION_PIECES, "GLOB,…", "only threads whose name matches, as 'nginx*'",
-	  .apply = add_string, FIELD(comms) },
+	  .apply = add_string, FIELD(comms), .unless = COMMAND_NO_FILTERS },
 	{ "kernel-threads", OPTION_FLAG, NULL, "also threads of the kernel, in tables of tasks",
 	  FIELD(kernel_threads) },
 	{ "cpu", OPTION_PIECES, "LIST", "only what happened on these CPUs, as 0-3,8",
-	  .apply = add_cpus },
+	  .apply = add_cpus, .unless = COMMAND_NO_FILTERS },
 	{ "from", OPTION_APPLY, "TIME", "from this time after the start: 5s, 500ms, 1m30s, 20%",
-	  .apply = parse_time, FIELD(from) },
+	  .apply = parse_time, FIELD(from), .unless = COMMAND_NO_FILTERS },
 	{ "to", OPTION_APPLY, "TIME", "up to this time after the start", .apply = parse_time,
-	  FIELD(to) },
+	  FIELD(to), .unless = COMMAND_NO_FILTERS },
 	{ "interval", OPTION_APPLY, "TIME",
 	  "what happened in each TIME, as 1s: a table for every one of them", .apply = parse_span,
-	  FIELD(interval_ns) },
-	{ "json", OPTION_APPLY, NULL, "one JSON object; times are in ns", .apply = option_json },
-	{ "csv", OPTION_APPLY, NULL, "comma separated values (RFC 4180)", .apply = option_csv },
+	  FIELD(interval_ns),
+	  .unless = COMMAND_NO_INTERVALS | COMMAND_NO_FILTERS | COMMAND_NO_TABLES },
+	{ "json", OPTION_APPLY, NULL, "one JSON object; times are in ns", .apply = option_json,
+	  .unless = COMMAND_NO_TABLES },
+	{ "csv", OPTION_APPLY, NULL, "comma separated values (RFC 4180)", .apply = option_csv,
+	  .unless = COMMAND_NO_TABLES },
 	{ "output", OPTION_APPLY, "FILE", "write to FILE", .letter = 'o', .apply = option_output },
 	{ "top", OPTION_U64, "N", "only the first N rows of each table, and below each row",
-	  FIELD(top) },
-	{ "columns", OPTION_STRING, "COL,…", "only these columns, in this order", FIELD(columns) },
+	  FIELD(top), .unless = COMMAND_NO_TABLES },
+	{ "columns", OPTION_STRING, "COL,…", "only these columns, in this order", FIELD(columns),
+	  .unless = COMMAND_NO_TABLES },
 	{ "sort", OPTION_APPLY, "COL", "sort by this column; -COL: the other way round",
-	  .apply = option_sort },
+	  .apply = option_sort, .unless = COMMAND_NO_TABLES },
 	{ "wide", OPTION_FLAG, NULL, "all columns, whether they fit on the terminal or not",
-	  FIELD(wide) },
+	  FIELD(wide), .unless = COMMAND_NO_TABLES },
 	{ "no-pager", OPTION_FLAG, NULL, "a terminal gets all at once (so does PAGER=cat)",
 	  FIELD(no_pager) },
 	{ "no-color", OPTION_FLAG, NULL, "no colours (so does NO_COLOR in the environment)",

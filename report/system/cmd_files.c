@@ -138,5 +138,8 @@ const struct command command_files = {
 	.summary = "files of the recorded machine that are in the trace",
 	.help = "STORED is what a file takes in the trace, compressed. CLASS says whom its content "
 		"is about,\n"
-		"which `ebreport scrub` goes by. `ebreport extract` gets them out.\n",
+		"which `ebreport scrub` goes by. `ebreport extract` gets them out.\n"
+		"\n"
+		"  ebreport files t.ebt\n"
+		"  ebreport files --sort stored --top 5 t.ebt\n",
 };

@@ -159,6 +159,27 @@ class Overview(e2e.TestCase):
         self.assertIn("did you mean other.ebt?", text)
         self.assertTrue(re.search("which file", terminal(e2e.EBREPORT, "diff", cwd=self.folder)[0]))
 
+    def test_help(self):
+        """What stands in the help of a command is what the command takes, and examples are first."""
+        trace = self.record("--", "true")
+        values = {"pid": "1", "tid": "1", "comm": "x", "cpu": "0", "from": "1ns", "to": "100%",
+                  "interval": "1s", "json": None, "csv": None, "top": "1"}
+        text = e2e.run(e2e.EBREPORT, "--help").stdout.decode()
+        self.assertLess(text.index("Examples:"), text.index("Commands:"))
+        for command in re.findall(r"(?m)^  ([a-z]+)  ", text[text.index("Commands:"):]):
+            text = e2e.run(e2e.EBREPORT, command, "--help").stdout.decode()
+            self.assertTrue(text.split("\n\n")[2].startswith("Examples:\n  eb"), command)
+            for option, value in values.items():
+                words = [f"--{option}" + (f"={value}" if value else "")]
+                files = [trace] * (2 if "FILE FILE" in text else 1)
+                done = e2e.run(e2e.EBREPORT, command, *words, "-o", self.path("out"), *files,
+                               status=None)
+                refused = done.returncode == 2 and b" not apply" in done.stderr
+                self.assertEqual(re.search(rf"(?m)^ +(-p, )?--{option}\b", text) is None, refused,
+                                 f"{command} {words}: {done.stderr}")
+        text = e2e.run(e2e.EBREC, "--help").stdout.decode()
+        self.assertLess(text.index("Examples:"), text.index("--output"))
+
 
 if __name__ == "__main__":
     e2e.main()

@@ -193,7 +193,7 @@ static void test_usage(void **state)
 
 	(void)state;
 	assert_non_null(f);
-	cli_usage(f, groups, 3, 20);
+	cli_usage(f, groups, 3, 20, 0);
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(text, "\nSome:\n"
 				  "  -a, --all         everything\n"
