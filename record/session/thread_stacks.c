@@ -167,7 +167,8 @@ static struct ebt_error *read_look(struct taking *t, struct look *look)
 		have -= taken;
 		memmove(data, data + taken, have);
 	}
-	qsort(look->threads, look->n, sizeof(*look->threads), by_tid);
+	if (look->n)
+		qsort(look->threads, look->n, sizeof(*look->threads), by_tid);
 	return NULL;
 }
 
