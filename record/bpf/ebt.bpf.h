@@ -239,6 +239,28 @@ static __always_inline bool ebrec_ring_busy(void)
 }
 
 /*
+ * Wakes the session's thread, which reads the side-band, the task ring and /proc: something
+ * happened that it should hear of before its next deadline. Once it has been woken it says when it
+ * wants to be woken again, so that however much happens, only some hundred a second are paid for.
+ */
+static __always_inline bool ebrec_ring_doorbell(void)
+{
+	__u32 index = EBREC_SLOT_DOORBELL(&config);
+	struct ebrec_slot *slot = bpf_map_lookup_elem(&slots, &index);
+	void *ring, *record;
+
+	if (!slot || !slot->asleep)
+		return false;
+	ring = bpf_map_lookup_elem(&rings, &index);
+	record = ring ? ebrec_ring_reserve(ring, sizeof(__u64)) : NULL;
+	if (!record) /* in an NMI, with the ring's lock held: the next one rings */
+		return false;
+	slot->asleep = 0;
+	bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+/*
  * Room for a record of fixed size, its head filled in; NULL, and counted, where there is none.
  * *flags is for bpf_ringbuf_submit().
  */

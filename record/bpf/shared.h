@@ -68,6 +68,9 @@ struct ebrec_bpf_config {
 #define EBREC_SLOT_EVENT(cpu)	       (cpu)
 #define EBREC_SLOT_SAMPLE(config, cpu) ((config)->n_cpus + (cpu))
 #define EBREC_SLOT_TASK(config)	       (2 * (config)->n_cpus)
+/* Nothing is in this one: programs wake the session's thread through it (ebrec_ring_doorbell()). */
+#define EBREC_SLOT_DOORBELL(config) (2 * (config)->n_cpus + 1)
+#define EBREC_SLOTS(n_cpus)	    (2 * (n_cpus) + 2)
 
 /* MAJOR() and MINOR() of the kernel. */
 #define EBREC_DEV_MAJOR(dev) ((dev) >> 20)

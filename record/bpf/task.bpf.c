@@ -137,6 +137,8 @@ int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_bin
 		return 0;
 	ebrec_output(EBREC_SLOT_TASK(&config), EBT_T_task_exec, &record->row.head, len,
 		     bpf_ktime_get_ns());
+	/* The program may be a new one, and may have ended before the next deadline. */
+	ebrec_ring_doorbell();
 	return 0;
 }
 

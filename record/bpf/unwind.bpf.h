@@ -639,6 +639,9 @@ static __always_inline struct ebrec_lengths unwind_finish(struct unwind_walk *wa
 		attrs |= EBT_STACK_TRUNCATED;
 	if (walk->python)
 		python_end(walk->python, s->stop == EBT_STOP_ROOT);
+	if (s->stop == EBT_STOP_NO_MAPPING ||
+	    (s->stop == EBT_STOP_NO_TABLE && s->mapping.table == UNWIND_TABLE_LATER))
+		unwind_call_recorder();
 	if (!n || n > config.max_entries)
 		return len;
 	stack->attrs = attrs;

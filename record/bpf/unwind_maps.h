@@ -64,7 +64,7 @@ struct ebrec_unwind_process {
 struct ebrec_unwind_published {
 	__u64 time; /* of the last change that is in it */
 	__u32 first, n;
-	__u64 exec_vm; /* pages of code, as the last walk saw it; 0: none since it was published */
+	__u64 exec_vm; /* pages of code, as the recorder knows it, then as the last walk saw it */
 };
 
 /*

@@ -134,7 +134,22 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
 	return true;
 }
 
-/* Notes how much code the process has, for the recorder to compare. In a step of a walk, as the
+/* What the recorder cannot find out either, it is not asked for all the time. */
+#define UNWIND_CALL_NS 20000000
+
+EBREC_CPU_ARRAY(unwind_called, 1, __u64) __weak;
+
+/* A walk has met what the recorder may have been told of, and has not read yet. */
+static __always_inline void unwind_call_recorder(void)
+{
+	__u64 now = bpf_ktime_get_ns(), *called = ebrec_entry(&unwind_called);
+
+	if (called && now - *called >= UNWIND_CALL_NS && ebrec_ring_doorbell())
+		*called = now;
+}
+
+/* Notes how much code the process has, for the recorder to compare; less or more than was known is
+ * news, and what is known may have given way to something else. In a step of a walk, as the
  * verifier goes through a program once for each way that leads there. */
 static __always_inline void unwind_note_code(const struct task_struct *task)
 {
@@ -142,8 +157,10 @@ static __always_inline void unwind_note_code(const struct task_struct *task)
 	__u32 tgid = task->tgid;
 	struct ebrec_unwind_published *published = bpf_map_lookup_elem(&unwind_published, &tgid);
 
-	if (published && published->exec_vm != exec_vm)
-		published->exec_vm = exec_vm;
+	if (!published || published->exec_vm == exec_vm)
+		return;
+	published->exec_vm = exec_vm;
+	unwind_call_recorder();
 }
 
 /* Where a process's mappings are, and where they go with a new one among them. */

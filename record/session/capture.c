@@ -35,11 +35,6 @@ static uint64_t budget(uint64_t wanted)
 	return wanted < most ? wanted : most;
 }
 
-static uint32_t n_slots(const struct capture *c)
-{
-	return 2 * c->topology.n_cpus + 1;
-}
-
 static bool is_on(const struct capture *c, size_t source)
 {
 	return source_is_on(&c->states[source]);
@@ -88,8 +83,8 @@ static struct ebt_error *configure(struct capture *c, uint64_t cgroup_id)
 	config->max_entries = config->max_stack;
 	config->switch_args = kernel->switch_args;
 	config->preempt_count = kernel->preempt_count;
-	bpf_map__set_max_entries(skel->maps.rings, n_slots(c));
-	bpf_map__set_max_entries(skel->maps.slots, n_slots(c));
+	bpf_map__set_max_entries(skel->maps.rings, EBREC_SLOTS(config->n_cpus));
+	bpf_map__set_max_entries(skel->maps.slots, EBREC_SLOTS(config->n_cpus));
 	bpf_map__set_max_entries(skel->maps.followed, (kernel->pid_max + 63) / 64);
 
 	/* Sources ask for what they need. */
@@ -197,7 +192,8 @@ static struct ebt_error *make_rings(struct capture *c)
 		if (err)
 			return err;
 	}
-	err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), c->task_ring);
+	err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), c->task_ring)
+		      ?: ring_init((size_t)sysconf(_SC_PAGESIZE), &c->doorbell);
 	if (err)
 		return err;
 	for (uint32_t cpu = 0; cpu < t->n_cpus; cpu++) {
@@ -207,7 +203,8 @@ static struct ebt_error *make_rings(struct capture *c)
 		if (err)
 			return err;
 	}
-	return put_ring(c, 2 * t->n_cpus, c->task_ring);
+	return put_ring(c, EBREC_SLOT_TASK(t), c->task_ring)
+		       ?: put_ring(c, EBREC_SLOT_DOORBELL(t), &c->doorbell);
 }
 
 /* Decides each source's state: asked for, always on, or not there. */
@@ -342,6 +339,7 @@ void capture_destroy(struct capture *c)
 	for (uint32_t i = 0; c->event_rings && i < c->n_rings; i++)
 		ring_deinit(&c->event_rings[i]);
 	free(c->event_rings);
+	ring_deinit(&c->doorbell);
 	free(c->states);
 	probe_list_deinit(&c->probes);
 	tp_set_destroy(c->context.tp);
@@ -435,13 +433,35 @@ void capture_set_asleep(struct capture *c, uint32_t ring)
 	const struct topology *t = &c->topology;
 
 	if (ring == 2 * t->n_rings)
-		set_asleep(c, 2 * t->n_cpus);
+		set_asleep(c, EBREC_SLOT_TASK(t));
 	for (uint32_t cpu = 0; cpu < t->n_cpus && ring < t->n_rings; cpu++) {
 		if (t->cpu_ring[cpu] == ring) {
 			set_asleep(c, cpu);
 			set_asleep(c, t->n_cpus + cpu);
 		}
 	}
+}
+
+int capture_doorbell_fd(const struct capture *c)
+{
+	return c->doorbell.fd;
+}
+
+void capture_arm_doorbell(struct capture *c)
+{
+	__atomic_store_n(&c->slots[EBREC_SLOT_DOORBELL(&c->topology)].asleep, 1, __ATOMIC_SEQ_CST);
+}
+
+bool capture_answer_doorbell(struct capture *c)
+{
+	const uint64_t end = ring_end(&c->doorbell);
+	const bool rung = end != c->doorbell.pos;
+	size_t len;
+
+	/* Its records say nothing, and are discarded as they are made. */
+	ring_next(&c->doorbell, end, &len);
+	ring_release(&c->doorbell);
+	return rung;
 }
 
 static uint32_t ring_of_drop(const struct capture *c, uint32_t table, uint32_t cpu)

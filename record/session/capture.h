@@ -29,7 +29,8 @@ struct capture {
 	 * then SPSC queues. */
 	struct ring *event_rings, *sample_rings, *task_ring;
 	uint32_t n_rings;
-	struct spsc *spsc; /* context.n_spsc of them, for the first CPUs */
+	struct ring doorbell; /* wakes the session's thread */
+	struct spsc *spsc;    /* context.n_spsc of them, for the first CPUs */
 
 	/* What follows is capture.c's own. */
 	struct probe_list probes;
@@ -70,6 +71,13 @@ bool capture_follows(const struct capture *capture, uint32_t tid);
 /* A reader of event ring i, sample ring i and the SPSC queues of their CPUs, or of the task ring,
  * is about to sleep: wake it when much is queued. */
 void capture_set_asleep(struct capture *capture, uint32_t i);
+
+/* Readable when a program runs, or a walk meets what nobody knows, and the doorbell was armed. */
+int capture_doorbell_fd(const struct capture *capture);
+/* To be called before what there is to read is read: nothing is missed. */
+void capture_arm_doorbell(struct capture *capture);
+/* Was it rung since the last call? */
+bool capture_answer_doorbell(struct capture *capture);
 
 /* What was lost since recording began, as counted in the kernel. */
 struct capture_drop {

@@ -37,11 +37,15 @@
 #include "record/sideband/snapshot.h"
 #include "record/sideband/tasks.h"
 
-#define NS_PER_MS  UINT64_C(1000000)
-#define NS_PER_S   UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
 
-#define TICK_MS	   100
-#define TEE_MS	   20 /* what a command writes is taken so often, and not at each write */
+#define TICK_MS	  100
+#define TEE_MS	  20 /* what a command writes is taken so often, and not at each write */
+/* BPF programs may wake this thread so often, and so many times in a row. */
+#define BELL_MS	   5
+#define BELL_NS	   (BELL_MS * NS_PER_MS)
+#define BELL_BURST 20
 #define EPOCH_NS   (10 * NS_PER_S)
 #define FORGET_NS  (10 * NS_PER_S)
 #define LATE_NS	   (60 * NS_PER_S) /* what is written is on the disk by then */
@@ -81,6 +85,8 @@ struct session {
 	uint64_t sideband_lost;
 	struct ebt_error *expect_error;
 	bool begun;
+	bool rung;			 /* the doorbell was, before the last pass */
+	uint64_t bell_time, bell_credit; /* ns: when it was answered last; BELL_NS a ring */
 };
 
 static void deinit(struct session *s)
@@ -128,7 +134,7 @@ static struct ebt_error *make_polls(struct session *s)
 	const int *fds;
 	size_t n = sideband_fds(s->sideband, &fds);
 
-	s->polls = calloc(n + 5, sizeof(*s->polls));
+	s->polls = calloc(n + 6, sizeof(*s->polls));
 	if (!s->polls)
 		return &ebt_enomem;
 	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
@@ -137,9 +143,10 @@ static struct ebt_error *make_polls(struct session *s)
 	s->polls[3] = (struct pollfd){ .fd = workers_fd(s->workers), .events = POLLIN };
 	s->polls[4] =
 		(struct pollfd){ .fd = command_runs_fd(s->target->command), .events = POLLIN };
+	s->polls[5] = (struct pollfd){ .fd = capture_doorbell_fd(s->capture), .events = POLLIN };
 	for (size_t i = 0; i < n; i++)
-		s->polls[5 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	s->n_polls = n + 5;
+		s->polls[6 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = n + 6;
 	return NULL;
 }
 
@@ -536,12 +543,30 @@ static const char *ended(struct session *s, uint64_t now)
 static int poll_timeout(const struct session *s, uint64_t now)
 {
 	uint64_t left, end = s->begin + s->options->duration;
-	int tick = s->tee ? TEE_MS : TICK_MS;
+	int tick = s->rung ? BELL_MS : s->tee ? TEE_MS : TICK_MS;
 
 	if (!s->options->duration)
 		return tick;
 	left = end > now ? (end - now + NS_PER_MS - 1) / NS_PER_MS : 0;
 	return left < (uint64_t)tick ? (int)left : tick;
+}
+
+/*
+ * Whoever rings is answered at once, and what happens then is read some milliseconds later: a
+ * program that begins maps its libraries. Where many begin, they wait for each other. Armed before
+ * anything is read, so that nothing is missed.
+ */
+static void mind_doorbell(struct session *s, uint64_t now)
+{
+	s->bell_credit += now - s->bell_time;
+	if (s->bell_credit > BELL_BURST * BELL_NS)
+		s->bell_credit = BELL_BURST * BELL_NS;
+	s->bell_time = now;
+	s->rung = capture_answer_doorbell(s->capture);
+	if (s->rung)
+		s->bell_credit -= s->bell_credit < BELL_NS ? s->bell_credit : BELL_NS;
+	if (s->bell_credit >= BELL_NS)
+		capture_arm_doorbell(s->capture);
 }
 
 static struct ebt_error *record(struct session *s, const struct session_watch *watch)
@@ -555,6 +580,7 @@ static struct ebt_error *record(struct session *s, const struct session_watch *w
 		if (poll(s->polls, s->n_polls, poll_timeout(s, clocks_now())) < 0 && errno != EINTR)
 			return ebt_error_errno(errno, "cannot wait for events");
 		now = clocks_now();
+		mind_doorbell(s, now);
 		reason = ended(s, now);
 		if (reason) {
 			s->result->reason = reason;

@@ -144,6 +144,9 @@ static struct ebt_error *open_cpu(struct sideband *sideband, struct perf_event_a
 
 static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, size_t n)
 {
+	/* Without a watermark the kernel wakes us when half of a ring is full. To wake us for each
+	 * record takes an interrupt, and there is one for each task that begins or ends: the kernel
+	 * tells whoever wants to know of mappings of these too. */
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
@@ -156,8 +159,6 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 		.ksymbol = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = 1,
 	};
 	size_t len = RING_LEN;
 

@@ -170,12 +170,28 @@ static uint64_t time_of(const struct unwind_spaces *s, const struct unwind_proce
 	return own.time + 1;
 }
 
+/* As the kernel counts mm->exec_vm. That of a range that was unmapped is too much here, as nobody
+ * tells of that. */
+static uint64_t pages_of_code(const struct unwind_process *space)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; space->mappings && i < space->mappings->n; i++) {
+		const struct unwind_known *known = &space->mappings->known[i];
+
+		if (known->is_code)
+			bytes += known->mapping.end - known->mapping.start;
+	}
+	return bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void publish_space(struct unwind_spaces *s, struct unwind_process *space, uint64_t now_ns)
 {
 	const struct unwind_mappings *mappings = space->mappings;
 	struct ebrec_unwind_published entry = {
 		.time = time_of(s, space),
 		.n = mappings ? mappings->n : 0,
+		.exec_vm = pages_of_code(space),
 	};
 	struct unwind_range *range = NULL;
 
@@ -229,21 +245,6 @@ void unwind_spaces_doubt(struct unwind_spaces *s)
 {
 	for (size_t i = 0; i < s->now.n; i++)
 		s->now.list[i].suspect = true;
-}
-
-/* As the kernel counts mm->exec_vm. That of a range that was unmapped is too much here, as nobody
- * tells of that. */
-static uint64_t pages_of_code(const struct unwind_process *space)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; space->mappings && i < space->mappings->n; i++) {
-		const struct unwind_known *known = &space->mappings->known[i];
-
-		if (known->is_code)
-			bytes += known->mapping.end - known->mapping.start;
-	}
-	return bytes / (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Events may be on their way, so a difference has to last from one time to the next. */

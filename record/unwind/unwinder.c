@@ -27,6 +27,7 @@ void unwinder_configure(struct ebrec_bpf *skel, const struct kernel *kernel,
 	source_use_map(skel->maps.unwind_published);
 	source_use_map(skel->maps.unwind_files);
 	source_use_map(skel->maps.unwind_asked);
+	source_use_map(skel->maps.unwind_called);
 	unwind_tables_configure(skel, options->unwind_memory);
 	bpf_map__set_max_entries(skel->maps.unwind_mappings, MAX_MAPPINGS);
 	bpf_map__set_max_entries(skel->maps.unwind_processes, MAX_PROCESSES);

@@ -153,6 +153,22 @@ __attribute__((noinline)) static void reloaded(char **files)
 	}
 }
 
+/* Libraries that nobody has had time to hear of. */
+__attribute__((noinline)) static void fresh(char **files)
+{
+	for (int i = 0; i < 2; i++) {
+		void *handle;
+		void (*run)(void (*)(void));
+
+		usleep(300000);
+		handle = dlopen(files[i], RTLD_NOW);
+		run = handle ? dlsym(handle, "run") : NULL;
+		if (!run)
+			exit(1);
+		run(work);
+	}
+}
+
 /* A library takes another's address while the recorder sleeps, and misses it: what it is told does
  * not fit its buffers. Then burns until the recorder has had time to find out. */
 __attribute__((noinline)) static void missed(char **files)
@@ -258,6 +274,8 @@ int main(int argc, char **argv)
 		vforked();
 	else if (!strcmp(way, "reload") && argc == 4)
 		reloaded(argv + 2);
+	else if (!strcmp(way, "fresh") && argc == 4)
+		fresh(argv + 2);
 	else if (!strcmp(way, "missed") && argc == 4)
 		missed(argv + 2);
 	else if (!strcmp(way, "deleted"))
