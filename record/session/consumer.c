@@ -80,7 +80,9 @@ static void add_notice(struct consumer *c, struct consumer_notice notice)
 		return;
 	}
 	c->notices[(c->first_notice + c->n_notices++) % MAX_NOTICES] = notice;
-	notify(c);
+	/* Who takes one takes all. */
+	if (c->n_notices == 1)
+		notify(c);
 }
 
 /* Adds a record; counts it if it is malformed, which is no reason to stop. */
