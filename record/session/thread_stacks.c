@@ -55,6 +55,7 @@ struct taking {
 	struct ebt_stream *stream;
 	enum ebt_thread_stack_moment moment;
 	uint32_t but; /* a process */
+	uint64_t before;
 	struct bpf_link *link;
 	struct ebt_record record;
 	uint64_t deadline;
@@ -120,7 +121,7 @@ static struct ebt_error *take_records(struct taking *t, struct look *look, const
 		if (err)
 			return err;
 		learn_clock(t, &seen.row);
-		if (seen.row.pid != t->but)
+		if (seen.row.pid != t->but && seen.row.start < t->before)
 			look->threads[look->n++] = seen;
 		at += sizeof(seen.row) + bytes;
 	}
@@ -414,7 +415,8 @@ static struct ebt_error *look_until_told(struct taking *t)
 }
 
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
-				     enum ebt_thread_stack_moment moment, uint32_t but)
+				     enum ebt_thread_stack_moment moment, uint32_t but,
+				     uint64_t before)
 {
 	const enum call_graph graph = capture->context.options->call_graph;
 	struct taking t = {
@@ -422,6 +424,7 @@ struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream 
 		.stream = stream,
 		.moment = moment,
 		.but = but,
+		.before = before,
 		.stacks = graph,
 		.user = capture->unwinder || graph == CALL_GRAPH_FP,
 		.link = bpf_program__attach_iter(capture->context.skel->progs.ebrec_thread_stack,
