@@ -37,14 +37,16 @@ enum {
 	COMMAND_PRIVATE = 1 << 3,
 	/* -o is a folder, which the command opens itself. */
 	COMMAND_FOLDER = 1 << 4,
-	/* It writes a trace to -o or standard output, and tables to standard output or, where the
-	 * trace goes there, standard error. */
+	/* It writes a trace to -o, where it replaces no other kind of file, or to standard output;
+	 * and tables to standard output or, where the trace goes there, standard error. */
 	COMMAND_COPY = 1 << 5,
 	/* Its tables are not of what happened in some time: --interval is refused, as it is where
 	 * there are no tables or no filters. */
 	COMMAND_NO_INTERVALS = 1 << 6,
 	/* It can begin with a trace that is still being written to a pipe: see trace_more(). */
 	COMMAND_LIVE = 1 << 7,
+	/* Its output is a picture, which replaces no other kind of file. */
+	COMMAND_PICTURE = 1 << 8,
 };
 
 struct command {

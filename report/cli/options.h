@@ -59,6 +59,7 @@ struct options {
 	uint64_t top;	     /* 0: all */
 	bool wide;	     /* all columns, however narrow the terminal */
 	bool no_color, no_pager;
+	bool force; /* replace what is there, whatever it is */
 
 	struct option_strings debug_dirs, roots;
 	const char *sysroot;

@@ -193,6 +193,8 @@ const struct option_def common_options[] = {
 	{ "csv", OPTION_APPLY, NULL, "comma separated values (RFC 4180)", .apply = option_csv,
 	  .unless = COMMAND_NO_TABLES },
 	{ "output", OPTION_APPLY, "FILE", "write to FILE", .letter = 'o', .apply = option_output },
+	{ "force", OPTION_FLAG, NULL, "replace FILE even if it is of another kind than the output",
+	  .letter = 'f', FIELD(force) },
 	{ "top", OPTION_U64, "N", "only the first N rows of each table, and below each row",
 	  FIELD(top), .unless = COMMAND_NO_TABLES },
 	{ "columns", OPTION_STRING, "COL,…", "only these columns, in this order", FIELD(columns),

@@ -124,7 +124,7 @@ struct ebt_error *group_flame_write(struct grouping *g)
 
 	weigh_tree(g);
 	err = calltree_finish(g->tree)
-		      ?: out_open_file(g->report->options, "--flame", g->flame, &f);
+		      ?: out_open_picture(g->report->options, "--flame", g->flame, &f);
 	if (err)
 		return err;
 	err = write_svg(g, f);

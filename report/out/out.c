@@ -4,79 +4,18 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/array.h"
+#include "format/base/cleanup.h"
 #include "report/cli/command.h"
 
 /* With --top no line is dropped before there are so many. */
 #define MIN_KEPT 1024u
-
-static bool is_same_file(const char *path, const struct stat *other)
-{
-	struct stat st;
-
-	return !stat(path, &st) && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
-}
-
-/* The report would destroy what it reads. */
-static bool is_trace(const struct options *options, const char *path)
-{
-	struct stat output;
-
-	if (stat(path, &output))
-		return false;
-	for (size_t i = 0; i < options->n_words; i++) {
-		if (is_same_file(options->words[i], &output))
-			return true;
-	}
-	return is_same_file(options->file, &output);
-}
-
-struct ebt_error *out_open_file(const struct options *options, const char *option, const char *path,
-				FILE **ret)
-{
-	mode_t mode = options->command->flags & COMMAND_PRIVATE ? 0600 : 0666;
-	int fd;
-
-	if (is_trace(options, path))
-		return ebt_error_create(EBT_ERR_INVALID, "%s %s: that is the trace itself", option,
-					path);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-	*ret = fd < 0 ? NULL : fdopen(fd, "w");
-	if (*ret)
-		return NULL;
-	if (fd >= 0)
-		close(fd);
-	return ebt_error_errno(errno, "cannot write '%s'", path);
-}
-
-struct ebt_error *out_open_folder(const char *path, int *ret)
-{
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return ebt_error_errno(errno, "cannot make the folder '%s'", path);
-	*ret = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *ret < 0 ? ebt_error_errno(errno, "cannot open the folder '%s'", path) : NULL;
-}
-
-struct ebt_error *out_make_file(int folder, const char *path, const char *name, bool force,
-				int *ret)
-{
-	if (force && unlinkat(folder, name, 0) && errno != ENOENT)
-		return ebt_error_errno(errno, "cannot replace '%s/%s'", path, name);
-	*ret = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*ret < 0 && errno == EEXIST)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"'%s/%s' is there already: --force replaces it", path,
-					name);
-	return *ret < 0 ? ebt_error_errno(errno, "cannot make '%s/%s'", path, name) : NULL;
-}
 
 static unsigned int terminal_width(int fd)
 {
@@ -95,6 +34,13 @@ static bool wants_colors(const struct options *options)
 	return !options->no_color && !(no_color && *no_color) && term && strcmp(term, "dumb");
 }
 
+static enum out_kind kind_written(const struct options *options)
+{
+	if (options->command->flags & COMMAND_COPY)
+		return OUT_KIND_TRACE;
+	return options->command->flags & COMMAND_PICTURE ? OUT_KIND_PICTURE : OUT_KIND_TEXT;
+}
+
 struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret)
 {
 	_cleanup_(out_destroyp) struct out *out = calloc(1, sizeof(*out));
@@ -109,7 +55,8 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->f = stdout;
 	out->path = "standard output";
 	if (options->output && !(flags & COMMAND_FOLDER)) {
-		err = out_open_file(options, "-o", options->output, &out->own_file);
+		err = out_open(options, "-o", options->output, kind_written(options),
+			       &out->own_file);
 		if (err)
 			return err;
 	}
@@ -246,9 +193,14 @@ FILE *out_file(struct out *out)
 	return out->f;
 }
 
-int out_copy_fd(const struct out *out)
+struct ebt_error *out_copy_fd(const struct out *out, int *ret)
 {
-	return fileno(out->copy);
+	int fd = fileno(out->copy);
+
+	if (out->own_file && ftruncate(fd, 0) && errno != EINVAL) /* a FIFO has no length */
+		return ebt_error_errno(errno, "cannot write '%s'", out->options->output);
+	*ret = fd;
+	return NULL;
 }
 
 bool out_is_terminal(const struct out *out)

@@ -274,9 +274,10 @@ struct ebt_error *out_end(struct out *out);
  * text_terminal() (text.h) first. */
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Another file that an option names, never the trace itself; the caller closes it. */
-struct ebt_error *out_open_file(const struct options *options, const char *option, const char *path,
-				FILE **ret);
+/* Another file that an option names, for a picture; never the trace itself, and without --force no
+ * file that is no picture. The caller closes it. */
+struct ebt_error *out_open_picture(const struct options *options, const char *option,
+				   const char *path, FILE **ret);
 
 /* A folder for files that an option names, which is made where it is not there. */
 struct ebt_error *out_open_folder(const char *path, int *ret);
@@ -292,7 +293,7 @@ struct json *out_json(struct out *out);
 /* For commands that write text or pictures of their own. */
 FILE *out_file(struct out *out);
 /* Where a command with COMMAND_COPY writes its trace. */
-int out_copy_fd(const struct out *out);
+struct ebt_error *out_copy_fd(const struct out *out, int *ret);
 bool out_is_terminal(const struct out *out);
 bool out_colors(const struct out *out);
 /* Columns of the terminal; 0: no limit (a file, a pipe). */

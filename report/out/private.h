@@ -112,4 +112,11 @@ void out_json_line_begin(struct out *out);
 void out_json_open(struct out *out);
 struct ebt_error *out_json_close(struct out *out);
 
+enum out_kind { OUT_KIND_TEXT, OUT_KIND_PICTURE, OUT_KIND_TRACE };
+
+/* The file of an option, for this kind of output; see out_open_picture(). A copy of a trace is not
+ * truncated: see out_copy_fd(). */
+struct ebt_error *out_open(const struct options *options, const char *option, const char *path,
+			   enum out_kind kind, FILE **ret);
+
 #endif

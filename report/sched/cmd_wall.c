@@ -160,8 +160,6 @@ static struct ebt_error *check_options(const struct options *o, const char *fold
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--flame and --folded have a form of their own: use them "
 					"without --json and --csv");
-	if (options_flag(o, "force") && !folder)
-		return ebt_error_create(EBT_ERR_INVALID, "--force is for --per-thread");
 	for (size_t i = 0; i < sizeof(of_stacks) / sizeof(of_stacks[0]); i++) {
 		if (options_string(o, of_stacks[i]) && !flame && !folded && !folder)
 			return ebt_error_create(EBT_ERR_INVALID,
@@ -255,7 +253,7 @@ static struct ebt_error *run_wall(struct report *report)
 		return wall_write_folded(out_file(report->out), wall, 0);
 	err = put_table(report, wall, names, options.hide_idle);
 	if (!err && folder)
-		err = wall_write_files(report, wall, names, folder, options_flag(o, "force"));
+		err = wall_write_files(report, wall, names, folder, o->force);
 	return err;
 }
 
@@ -265,7 +263,6 @@ static const struct option_def wall_options[] = {
 	{ "flame", OPTION_FLAG, NULL, "a flame graph (SVG): on CPU red, off CPU blue" },
 	{ "folded", OPTION_FLAG, NULL, "folded stacks: the innermost frame ends in _[c] or _[o]" },
 	{ "per-thread", OPTION_STRING, "DIR", "also: flame graph, folded stacks, figures of each" },
-	{ "force", OPTION_FLAG, NULL, "with --per-thread: replace files that are there" },
 	{ "by", OPTION_CHOICE, "WHAT", "first frame: comm (default), process or thread", by },
 	{ "under", OPTION_STRING, "FUNC", "stacks through this function only (a glob)" },
 	{ "state", OPTION_STRING, "LIST",

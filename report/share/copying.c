@@ -14,9 +14,10 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 {
 	const char *output = report->options->output;
 
-	options->fd = out_copy_fd(report->out);
+	struct ebt_error *err = out_copy_fd(report->out, &options->fd);
+
 	options->name = output ? output : "standard output";
-	return ebt_copy(trace_reader(report->trace), options);
+	return err ? err : ebt_copy(trace_reader(report->trace), options);
 }
 
 struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,

@@ -74,8 +74,8 @@ static struct ebt_error *write_file(const struct report *report, int folder, con
 				    const char *data, size_t len)
 {
 	_cleanup_close_ int fd = -1;
-	struct ebt_error *err = out_make_file(folder, report->options->output, name,
-					      options_flag(report->options, "force"), &fd);
+	struct ebt_error *err =
+		out_make_file(folder, report->options->output, name, report->options->force, &fd);
 
 	if (err)
 		return err;
@@ -184,11 +184,6 @@ static struct ebt_error *run_extract(struct report *report)
 				       : print_one(report, files, n);
 }
 
-static const struct option_def extract_options[] = {
-	{ "force", OPTION_FLAG, NULL, "replace files that are there", NULL },
-	{ NULL, 0, NULL, NULL, NULL },
-};
-
 const struct command command_extract = {
 	.name = "extract",
 	.fn = run_extract,
@@ -202,7 +197,6 @@ const struct command command_extract = {
 		"\n"
 		"  ebreport extract t.ebt kallsyms | less\n"
 		"  ebreport extract t.ebt -o files/\n",
-	.options = extract_options,
 	.words = "[WHAT…]",
 	.max_words = 64,
 };

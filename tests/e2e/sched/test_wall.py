@@ -150,7 +150,7 @@ class Wall(e2e.TestCase):
         self.assertIn("'asleep'", error)
         nothing = e2e.run(e2e.EBREPORT, "wall", "--folded", "--under", "nix", trace)
         self.assertEqual((nothing.stdout, b"no stacks that pass" in nothing.stderr), (b"", True))
-        for option in ("--under=want", "--state=lock", "--by=thread", "--force"):
+        for option in ("--under=want", "--state=lock", "--by=thread"):
             error = e2e.run(e2e.EBREPORT, "wall", option, trace, status=2).stderr.decode()
             self.assertIn(option.split("=")[0] + " is for", error)
 
