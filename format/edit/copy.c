@@ -110,32 +110,35 @@ uint64_t ebt_edit_task(struct ebt_edit *edit, const struct ebt_task *task, struc
 	return value;
 }
 
-void ebt_edit_keep(struct ebt_edit *edit, uint32_t field)
+void ebt_edit_keep_value(struct ebt_edit *edit, uint32_t field, uint32_t row)
 {
 	const struct ebt_batch *batch = edit->batch;
-	uint64_t *to = ebt_edit_column(edit, field);
+	const struct ebt_row r = { .batch = batch, .i = row };
+	uint64_t *to = ebt_edit_column(edit, field) + row;
+	const struct ebt_task *task;
 
-	for (uint32_t i = 0; i < batch->rows; i++) {
-		const struct ebt_row row = { .batch = batch, .i = i };
-		const struct ebt_task *task;
-
-		switch (batch->table->fields[field].type) {
-		case EBT_TYPE_TASK:
-			task = ebt_task(&row, field);
-			if (task)
-				to[i] = ebt_edit_task(edit, task, task->comm);
-			break;
-		case EBT_TYPE_STACK:
-			to[i] = ebt_edit_stack(edit, ebt_stack(&row, field));
-			break;
-		case EBT_TYPE_STRING:
-		case EBT_TYPE_BYTES:
-			to[i] = ebt_edit_string(edit, ebt_str(&row, field));
-			break;
-		default:
-			to[i] = batch->col[field][i];
-		}
+	switch (batch->table->fields[field].type) {
+	case EBT_TYPE_TASK:
+		task = ebt_task(&r, field);
+		if (task)
+			*to = ebt_edit_task(edit, task, task->comm);
+		break;
+	case EBT_TYPE_STACK:
+		*to = ebt_edit_stack(edit, ebt_stack(&r, field));
+		break;
+	case EBT_TYPE_STRING:
+	case EBT_TYPE_BYTES:
+		*to = ebt_edit_string(edit, ebt_str(&r, field));
+		break;
+	default:
+		*to = batch->col[field][row];
 	}
+}
+
+void ebt_edit_keep(struct ebt_edit *edit, uint32_t field)
+{
+	for (uint32_t i = 0; i < edit->batch->rows; i++)
+		ebt_edit_keep_value(edit, field, i);
 }
 
 void ebt_edit_drop_row(struct ebt_edit *edit, uint32_t row)
@@ -285,6 +288,8 @@ static struct ebt_error *copy_chunk(struct copy *copy, size_t index)
 		return put_as_it_is(copy, index, table);
 	case EBT_COPY_EDIT:
 		return put_edited(copy, index, table);
+	case EBT_COPY_NO_ROWS:
+		return put_without_rows(copy, chunk, table);
 	case EBT_COPY_DROP:
 		break;
 	}
@@ -306,11 +311,15 @@ static struct ebt_error *append(struct copy *copy)
 struct ebt_error *ebt_copy(struct ebt_reader *reader, const struct ebt_copy_options *options)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(reader);
+	const bool cut = ebt_window_is_set(&options->window);
 	const struct ebt_writer_options writer_options = {
 		.fd = options->fd,
 		.name = options->name,
 		.uuid = options->anew ? NULL : info->uuid,
-		.created_ns = info->created_ns,
+		.created_ns =
+			info->created_ns +
+			(cut && options->window.from ? options->window.from - info->start_ns : 0),
+		.window = cut ? options->window : info->window,
 		.tables = options->anew ? NULL : reader->schema.tables,
 		.n_tables = reader->schema.n_tables,
 	};

@@ -17,7 +17,8 @@
 enum ebt_copy_action {
 	EBT_COPY_AS_IT_IS,
 	EBT_COPY_DROP,
-	EBT_COPY_EDIT, /* must be a chunk of a table of the reader's schema, with rows */
+	EBT_COPY_NO_ROWS, /* what it tells of losses stays */
+	EBT_COPY_EDIT,	  /* must be a chunk of a table of the reader's schema, with rows */
 };
 
 struct ebt_copy_options {
@@ -25,6 +26,9 @@ struct ebt_copy_options {
 	const char *name; /* of it, for messages */
 	/* With a random uuid, and with the compiled-in schema; else with those of the original. */
 	bool anew;
+	/* Where it is set: the copy is of this part of the original, which is no longer than its
+	 * window was. */
+	struct ebt_window window;
 	void *arg; /* of these functions */
 
 	/* What is done with this chunk? table: NULL where it is none that the reader knows. Never

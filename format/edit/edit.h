@@ -22,8 +22,9 @@ const struct ebt_batch *ebt_edit_batch(const struct ebt_edit *edit);
 /* New values of a field, one a row. */
 uint64_t *ebt_edit_column(struct ebt_edit *edit, uint32_t field);
 
-/* The column stays as it was. */
+/* The column stays as it was; or that of one row. */
 void ebt_edit_keep(struct ebt_edit *edit, uint32_t field);
+void ebt_edit_keep_value(struct ebt_edit *edit, uint32_t field, uint32_t row);
 
 /* Values for columns of these types. A failed allocation is kept, and ends the copy. */
 uint64_t ebt_edit_string(struct ebt_edit *edit, struct ebt_str s);

@@ -3,7 +3,18 @@
 #ifndef FORMAT_ENCODING_CHUNK_INFO_H
 #define FORMAT_ENCODING_CHUNK_INFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* What a trace is of: from <= time < to. Both 0: all of it; else to UINT64_MAX: it has no end. */
+struct ebt_window {
+	uint64_t from, to;
+};
+
+static inline bool ebt_window_is_set(const struct ebt_window *window)
+{
+	return window->to != 0;
+}
 
 /* What a chunk's header and the index say. */
 struct ebt_chunk_info {

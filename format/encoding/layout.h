@@ -27,9 +27,17 @@ enum {
 	EBT_FH_COMPAT = 24,   /* u64: an unknown bit is ignored */
 	EBT_FH_UUID = 32,     /* u8[16]; its first four bytes are the file tag */
 	EBT_FH_CREATED = 48,  /* u64, CLOCK_REALTIME ns */
-	EBT_FH_RESERVED = 56, /* u8[36], zero */
+	EBT_FH_FROM = 56,     /* u64, u64: the window, with feature EBT_WINDOW */
+	EBT_FH_TO = 64,
+	EBT_FH_RESERVED = 72, /* u8[20], zero */
 	EBT_FH_CRC = 92,      /* u32, CRC32C of bytes 0 to 91 */
 	EBT_FILE_HEADER_LEN = 96,
+};
+
+/* Incompatible features. */
+enum {
+	EBT_WINDOW = 1, /* rows outside of the window only explain those in it */
+	EBT_KNOWN_FEATURES = EBT_WINDOW,
 };
 
 #define EBT_CHUNK_MAGIC 0x43544245u /* "EBTC" */

@@ -35,16 +35,32 @@ static struct ebt_error *check_header(const struct ebt_reader *reader, const uns
 	if (ebt_load_u32(bytes + EBT_FH_CRC) != ebt_crc32c(bytes, EBT_FH_CRC))
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: the CRC of the file header is wrong",
 					path);
-	if (incompat)
+	if (incompat & ~(uint64_t)EBT_KNOWN_FEATURES)
 		return ebt_error_create(
 			EBT_ERR_UNSUPPORTED,
 			"%s: needs feature bit %d, which this program does not know", path,
-			__builtin_ctzll(incompat));
+			__builtin_ctzll(incompat & ~(uint64_t)EBT_KNOWN_FEATURES));
 	if (len < EBT_FILE_HEADER_LEN || len > EBT_MAX_HEADER || len % EBT_ALIGN ||
 	    len > reader->input.size)
 		return ebt_error_create(EBT_ERR_CORRUPT, "%s: the file header is %u bytes long",
 					path, len);
 	*ret_len = len;
+	return NULL;
+}
+
+static struct ebt_error *read_window(struct ebt_reader *reader, const unsigned char *bytes)
+{
+	struct ebt_window window = { 0 };
+
+	if (ebt_load_u64(bytes + EBT_FH_INCOMPAT) & EBT_WINDOW) {
+		window.from = ebt_load_u64(bytes + EBT_FH_FROM);
+		window.to = ebt_load_u64(bytes + EBT_FH_TO);
+		if (window.to <= window.from)
+			return ebt_error_create(EBT_ERR_CORRUPT,
+						"%s: its window ends before it begins",
+						reader->input.path);
+	}
+	reader->info.window = window;
 	return NULL;
 }
 
@@ -69,6 +85,9 @@ struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_fir
 	if (err)
 		return err;
 	err = check_header(reader, bytes, ret_first);
+	if (err)
+		return err;
+	err = read_window(reader, bytes);
 	if (err)
 		return err;
 	reader->info.path = path;
@@ -184,10 +203,11 @@ static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_decod
 
 static void find_range(struct ebt_reader *reader, size_t first)
 {
+	const struct ebt_window *window = &reader->info.window;
 	uint64_t start = UINT64_MAX, end = reader->info.end_ns;
 
 	if (reader->info.start_ns || reader->info.end_ns)
-		start = reader->info.start_ns;
+		start = reader->info.recorded_ns;
 	for (size_t i = first; i < reader->chunks.n; i++) {
 		const struct ebt_chunk_info *chunk = &reader->chunks.chunk[i];
 		const struct ebt_table *table = ebt_reader_table(reader, chunk->table);
@@ -199,6 +219,13 @@ static void find_range(struct ebt_reader *reader, size_t first)
 			start = chunk->time_min;
 		if (chunk->time_max > end)
 			end = chunk->time_max;
+	}
+	reader->info.recorded_ns = start <= end ? start : 0;
+	if (ebt_window_is_set(window) && window->to < end)
+		end = window->to;
+	if (window->from) {
+		start = window->from;
+		end = end < start ? start : end;
 	}
 	if (start <= end) {
 		reader->info.start_ns = start;

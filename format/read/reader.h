@@ -36,6 +36,8 @@ struct ebt_reader_info {
 	bool complete;		   /* it has a footer: the recorder finished */
 	bool indexed;		   /* the index could be used */
 	uint64_t start_ns, end_ns; /* earliest and latest event or clock reading; equal: none */
+	struct ebt_window window;  /* of a part of a recording: start and end are within it */
+	uint64_t recorded_ns;	   /* the start without regard to the window */
 	uint64_t skipped_chunks;   /* of a type that this reader does not know */
 };
 

@@ -393,6 +393,11 @@ static struct ebt_error *put_file_header(struct ebt_writer *writer,
 	writer->tag = ebt_load_u32(header + EBT_FH_UUID);
 	ebt_store_u64(header + EBT_FH_CREATED,
 		      options->created_ns ? options->created_ns : realtime_ns());
+	if (ebt_window_is_set(&options->window)) {
+		ebt_store_u64(header + EBT_FH_INCOMPAT, EBT_WINDOW);
+		ebt_store_u64(header + EBT_FH_FROM, options->window.from);
+		ebt_store_u64(header + EBT_FH_TO, options->window.to);
+	}
 	ebt_store_u32(header + EBT_FH_CRC, ebt_crc32c(header, EBT_FH_CRC));
 	return append(writer, &part, 1);
 }

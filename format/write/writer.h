@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
+#include "format/encoding/chunk_info.h"
 #include "format/schema/schema.h"
 #include "format/write/task_id.h"
 
@@ -36,8 +37,9 @@ struct ebt_writer_options {
 	int zstd_level;	      /* 0 means 1 */
 	ebt_resolve_task_fn *resolve_task; /* NULL: tids stay alone */
 	void *resolve_arg;
-	const unsigned char *uuid;	/* 16 bytes; NULL: random ones */
-	uint64_t created_ns;		/* CLOCK_REALTIME; 0: now */
+	const unsigned char *uuid; /* 16 bytes; NULL: random ones */
+	uint64_t created_ns;	   /* CLOCK_REALTIME; 0: now */
+	struct ebt_window window;
 	const struct ebt_table *tables; /* that the schema describes; NULL: the compiled-in ones */
 	size_t n_tables;
 };

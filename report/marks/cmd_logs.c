@@ -71,17 +71,12 @@ static bool domain_matches(const char *glob, struct ebt_str domain)
 	return text && !fnmatch(glob, text, 0);
 }
 
-/* A line may be read long after it was written: --from and --to go by the time that is shown. */
-static bool in_window(const struct trace *trace, const struct options *o, uint64_t time)
-{
-	return (!o->from.set || time >= trace_from_ns(trace)) &&
-	       (!o->to.set || time < trace_to_ns(trace));
-}
-
 /* --grep looks at what is shown. */
 static bool is_wanted(struct logs_view *v, const struct log_entry *e)
 {
-	if (!in_window(v->report->trace, v->report->options, e->time))
+	/* A line may be read long after it was written: --from and --to go by the time that is
+	 * shown. */
+	if (!trace_overlaps(v->report->trace, e->time, e->time))
 		return false;
 	if (v->severity < EBT_V_log_severity_none && e->severity > v->severity)
 		return false;

@@ -434,7 +434,7 @@ static struct ebt_error *read_all(struct store *s)
 /* What lies before the trace begins belongs to the first window, as everywhere. */
 static uint64_t first_time(const struct trace *trace, uint64_t from)
 {
-	return from == trace_start_ns(trace) ? 0 : from;
+	return from == trace_start_ns(trace) && !trace_is_part(trace) ? 0 : from;
 }
 
 static struct ebt_error *store_create(struct trace *trace, const struct marks_options *options,

@@ -124,9 +124,9 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 {
 	const struct out_table table = OUT_TABLE_OF("rows", TASKS);
 	const struct names *names;
-	bool whole = trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
-		     trace_to_ns(c->trace) > trace_end_ns(c->trace) &&
-		     !trace_has_cpu_filter(c->trace);
+	bool whole =
+		!trace_is_part(c->trace) && trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
+		trace_to_ns(c->trace) > trace_end_ns(c->trace) && !trace_has_cpu_filter(c->trace);
 	uint64_t silent = 0;
 	struct ebt_error *err;
 

@@ -334,7 +334,7 @@ static struct ebt_error *begin(struct trace *trace, const struct sched_feed *fee
 	feeding->handler = handler;
 	options.handler = &feeding->handler;
 	sched_feed_bounds(trace, &from, &options.to_ns);
-	options.from_ns = trace_start_ns(trace) < from ? trace_start_ns(trace) : from;
+	options.from_ns = trace_recorded_ns(trace) < from ? trace_recorded_ns(trace) : from;
 	err = followed_create(trace_reader(trace), &feeding->followed)
 		      ?: sched_model_create(trace_reader(trace), &options, &feeding->model);
 	if (!err && trace_has_before(trace))
@@ -380,7 +380,7 @@ static uint64_t described_until(const struct trace *trace)
 {
 	size_t n;
 	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
-	const uint64_t until = trace_start_ns(trace) + CHUNK_NS;
+	const uint64_t until = trace_recorded_ns(trace) + CHUNK_NS;
 	uint64_t found = 0;
 
 	for (size_t i = 0; i < n; i++) {

@@ -88,8 +88,8 @@ static struct ebt_error *put_header(struct exporter *e)
 	json_put(json, "start_ns", wide_u64, e->t.start_ns);
 	json_put(json, "live", bool, trace_is_live(trace));
 	json_put(json, "filtered", bool,
-		 trace_has_task_filter(trace) || trace_has_cpu_filter(trace) || o->from.set ||
-			 o->to.set || options_string(o, "table"));
+		 trace_has_task_filter(trace) || trace_has_cpu_filter(trace) ||
+			 trace_is_cut(trace) || options_string(o, "table"));
 	json_put(json, "host", open_object);
 	err = put_meta(e, "name", "host.name");
 	if (!err)
@@ -221,11 +221,7 @@ static void put_lost(struct exporter *e, const struct ebt_row *row)
 
 static bool in_window(const struct exporter *e, const struct export_gap *gap)
 {
-	const struct options *o = e->report->options;
-	const struct trace *trace = e->report->trace;
-
-	return (!o->from.set || gap->to >= trace_from_ns(trace)) &&
-	       (!o->to.set || gap->from < trace_to_ns(trace));
+	return trace_overlaps(e->report->trace, gap->from, gap->to);
 }
 
 static void put_gaps(struct exporter *e, uint64_t time)
@@ -262,8 +258,7 @@ static struct ebt_error *put_counted(struct exporter *e)
 		struct json *json;
 
 		if (losses[i].lost <= noted || !is_chosen(e, losses[i].table->id) ||
-		    trace_has_task_filter(trace) || e->report->options->from.set ||
-		    e->report->options->to.set)
+		    trace_has_task_filter(trace) || trace_is_cut(trace))
 			continue;
 		more = losses[i].lost - noted;
 		json = begin_lost(e, losses[i].table->id, &more, trace_start_ns(trace),

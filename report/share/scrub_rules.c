@@ -107,6 +107,8 @@ static const struct {
 	{ "end.exit_status", SCRUB_KEEP },
 	{ "bundle.version", SCRUB_KEEP },
 	{ "copy.damage", SCRUB_KEEP },
+	{ "cut.version", SCRUB_KEEP },
+	{ "cut.pids", SCRUB_KEEP },
 	{ "scrub.version", SCRUB_KEEP },
 };
 

@@ -77,6 +77,23 @@ static bool can_be_live(const struct options *options)
 	return !stat(options->file, &st) && !S_ISREG(st.st_mode);
 }
 
+static bool window_ends(const struct ebt_reader_info *info)
+{
+	return ebt_window_is_set(&info->window) && info->window.to != UINT64_MAX;
+}
+
+static void set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
+
+	trace->from = from;
+	trace->to = to;
+	trace->cut_from =
+		trace->options->from.set || info->window.from || !(place & TRACE_FIRST_WINDOW);
+	trace->cut_to = trace->options->to.set || window_ends(info) || !(place & TRACE_LAST_WINDOW);
+	trace->window_place = place;
+}
+
 struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 {
 	_cleanup_(trace_closep) struct trace *trace = calloc(1, sizeof(*trace));
@@ -96,11 +113,11 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 					: info->start_ns;
 	trace->to = info->end_ns < UINT64_MAX ? info->end_ns + 1 : UINT64_MAX;
 	trace->whole_from = trace->from;
-	trace->cut_from = options->from.set;
-	trace->cut_to = options->to.set;
-	trace->window_place = TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW;
 	if (options->to.set)
 		trace->to = resolve_time(&options->to, info->start_ns, info->end_ns);
+	if (window_ends(info) && trace->to > info->window.to)
+		trace->to = info->window.to;
+	set_window(trace, trace->from, trace->to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
 	if (options->from.set && options->to.set && trace->to <= trace->from)
 		return ebt_error_create(EBT_ERR_INVALID, "--to is not later than --from");
 	*ret = take_ptr(trace);
@@ -168,6 +185,11 @@ uint64_t trace_start_ns(const struct trace *trace)
 	return ebt_reader_info(trace->reader)->start_ns;
 }
 
+uint64_t trace_recorded_ns(const struct trace *trace)
+{
+	return ebt_reader_info(trace->reader)->recorded_ns;
+}
+
 uint64_t trace_end_ns(const struct trace *trace)
 {
 	return ebt_reader_info(trace->reader)->end_ns;
@@ -199,12 +221,8 @@ uint64_t trace_window_ns(const struct trace *trace)
 
 void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)
 {
-	trace->from = from;
-	trace->to = to;
-	trace->cut_from = trace->options->from.set || !(place & TRACE_FIRST_WINDOW);
-	trace->cut_to = trace->options->to.set || !(place & TRACE_LAST_WINDOW);
+	set_window(trace, from, to, place);
 	trace->window++;
-	trace->window_place = place;
 }
 
 uint64_t trace_whole_from_ns(const struct trace *trace)
@@ -219,7 +237,7 @@ uint64_t trace_rows_to_ns(const struct trace *trace)
 
 bool trace_has_before(const struct trace *trace)
 {
-	return trace->cut_from && trace->from > trace_start_ns(trace);
+	return trace->cut_from && trace->from > trace_recorded_ns(trace);
 }
 
 bool trace_has_behind(const struct trace *trace)
@@ -251,6 +269,21 @@ struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace
 	if (state)
 		state->window = trace->window;
 	return state;
+}
+
+bool trace_is_cut(const struct trace *trace)
+{
+	return trace->cut_from || trace->cut_to;
+}
+
+bool trace_overlaps(const struct trace *trace, uint64_t from, uint64_t to)
+{
+	return (!trace->cut_from || to >= trace->from) && (!trace->cut_to || from < trace->to);
+}
+
+bool trace_is_part(const struct trace *trace)
+{
+	return ebt_window_is_set(&ebt_reader_info(trace->reader)->window);
 }
 
 bool trace_has_task_filter(const struct trace *trace)

@@ -39,6 +39,8 @@ struct ebt_error *trace_more(struct trace *trace, uint64_t *ret_until, bool *ret
 /* The trace's own first and last time, CLOCK_MONOTONIC ns. */
 uint64_t trace_start_ns(const struct trace *trace);
 uint64_t trace_end_ns(const struct trace *trace);
+/* Of a part of a recording: when that began, as far as the part tells. Else trace_start_ns(). */
+uint64_t trace_recorded_ns(const struct trace *trace);
 
 /* The window that --from and --to leave: from <= time < to. Without them from is the start and
  * to is one more than the end. */
@@ -80,6 +82,13 @@ void trace_keep(struct trace *trace, struct trace_state *state);
 /* The first with this destroy() that the present window has not taken yet; NULL: there is none. So
  * a command that keeps several of a kind gets them in the order in which it kept them. */
 struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace_state *state));
+
+/* Are there rows outside of the window, or may there be, as of a copy of a part? */
+bool trace_is_cut(const struct trace *trace);
+/* Is any moment from `from` to `to` in the window, where that is cut? */
+bool trace_overlaps(const struct trace *trace, uint64_t from, uint64_t to);
+/* Is the trace a copy of a part of another (`ebreport cut`)? */
+bool trace_is_part(const struct trace *trace);
 
 /* Is there any filter by task (--pid, --tid, --comm), or by CPU? */
 bool trace_has_task_filter(const struct trace *trace);

@@ -35,6 +35,7 @@ MAX_DECODED = 128 << 20
 
 TYPE_TABLE = 1
 FLAG_ZSTD, FLAG_CRITICAL = 1, 2
+FEATURE_WINDOW = 1
 ENC_CONST, ENC_VARINT, ENC_ZIGZAG, ENC_DELTA, ENC_FIXED = range(5)
 ENC_STRINGS, ENC_STACKS, ENC_TASKS = 64, 65, 66
 U64, I64, HEX, TIME, DURATION, ENUM, TASK, STACK, STRING, BYTES = range(10)
@@ -174,11 +175,21 @@ def read_header(data):
         raise Corrupt("header of the file is damaged")
     if major != 1:
         raise Corrupt(f"major version {major} is not known")
-    if incompat:
-        raise Corrupt(f"incompatible features {incompat:#x} are not known")
+    if incompat & ~FEATURE_WINDOW:
+        raise Corrupt(f"incompatible features {incompat & ~FEATURE_WINDOW:#x} are not known")
     if not FILE_HEADER_LEN <= length <= MAX_HEADER or length % 8:
         raise Corrupt("bad length of the file's header")
+    begin, end = read_window(data)
+    if begin >= end:
+        raise Corrupt("the window ends before it begins")
     return length, struct.unpack_from("<I", data, 32)[0]
+
+
+def read_window(data):
+    """First time that the file is about, and the first behind."""
+    if struct.unpack_from("<Q", data, 16)[0] & FEATURE_WINDOW:
+        return struct.unpack_from("<QQ", data, 56)
+    return 0, M64 + 1
 
 
 def scan(data):
@@ -482,6 +493,7 @@ def read_file(data):
 def dump(data, out):
     chunks = read_file(data)
     tables = read_schema(chunks)
+    begin, end = read_window(data)
     lines = []
     for chunk, payload in chunks:
         table = tables.get(chunk.table_id)
@@ -494,6 +506,8 @@ def dump(data, out):
             continue
         for time, i, text in rows:
             meta = table.table_class == META
+            if not meta and not begin <= time < end:
+                continue
             order = (0, chunk.table_id, time) if meta else (1, time, chunk.table_id)
             lines.append((order, chunk.offset, i, text))
     lines.sort()

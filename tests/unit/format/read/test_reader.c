@@ -110,6 +110,8 @@ static void test_future_files(void **state)
 	assert_header_fails(EBT_FH_MAJOR, 2, EBT_ERR_UNSUPPORTED, "version 2.0");
 	assert_header_fails(EBT_FH_INCOMPAT + 1, 4, EBT_ERR_UNSUPPORTED, "feature bit 10");
 	assert_header_fails(EBT_FH_LEN, 88, EBT_ERR_CORRUPT, "88 bytes long");
+	/* A window from 0 to 0. */
+	assert_header_fails(EBT_FH_INCOMPAT, EBT_WINDOW, EBT_ERR_CORRUPT, "ends before it begins");
 
 	small_trace(path);
 	data = read_file(path, &len);
