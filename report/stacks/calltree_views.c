@@ -100,6 +100,14 @@ struct flat_state {
 	uint64_t *heaviest;	    /* by func: total of the node that its lines are from */
 };
 
+/* Of nodes that weigh the same: their order follows names, which another copy of the trace may not
+ * have. */
+static bool is_earlier(const struct calltree_node *node, const struct calltree_flat *flat)
+{
+	return !flat->file || node->line_first < flat->line_first ||
+	       (node->line_first == flat->line_first && node->line_last < flat->line_last);
+}
+
 static void enter(const struct calltree *tree, struct flat_state *state, uint32_t index)
 {
 	const struct calltree_node *node = &tree->nodes[index];
@@ -110,7 +118,9 @@ static void enter(const struct calltree *tree, struct flat_state *state, uint32_
 	flat->inlined &= node->inlined;
 	if (state->open[node->func]++ == 0)
 		flat->total += node->total;
-	if (node->file && node->total >= state->heaviest[node->func]) {
+	if (node->file &&
+	    (node->total > state->heaviest[node->func] ||
+	     (node->total == state->heaviest[node->func] && is_earlier(node, flat)))) {
 		state->heaviest[node->func] = node->total;
 		flat->file = node->file;
 		flat->line_first = node->line_first;
