@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Completes command lines as bash would, with the programs as built: check_completion.sh EBREPORT
-# [EBREC].
+# Completes command lines as bash would, and lets zsh and fish do it, with the programs as built:
+# check_completion.sh EBREPORT [EBREC].
 set -u
 folder=$(dirname "$(readlink -f "$0")")/../../docs/completion
 # Meson gives paths that are relative to the folder of the build.
@@ -12,6 +12,7 @@ failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 touch "$work/one.ebt" "$work/other.txt"
+cp "$folder/../../tests/fixtures/v1.0-kinds.ebt" "$work/real.ebt"
 mkdir "$work/folder"
 cd "$work" || exit 1
 
@@ -23,6 +24,8 @@ complete_line() { # FUNCTION PROGRAM WORD…: the last word is completed
 	shift
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
+	COMP_LINE=${LINE:-$*}
+	COMP_POINT=${#COMP_LINE}
 	$function "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 }
 
@@ -62,6 +65,12 @@ expect warning _ebreport "$1" logs --severity w
 expect one.ebt _ebreport "$1" wall --no-inline ''
 expect one.ebt _ebreport "$1" info --debuginfod o
 expect folder _ebreport "$1" wall --per-thread fo
+expect run_ns _ebreport "$1" sched real.ebt --sort ru
+expect -run_ns _ebreport "$1" sched real.ebt --sort -ru
+expect run_ns _ebreport "$1" sched real.ebt --sort = ru
+expect pid,total_ns _ebreport "$1" offcpu real.ebt --by process -o other.txt --columns pid,to
+expect_none _ebreport "$1" offcpu real.ebt --by process -o other.txt --columns tid
+expect_none _ebreport "$1" sched one.ebt --sort ru
 expect_none _ebreport "$1" info ot
 expect_none _ebreport "$1" info --pid ''
 expect_none _ebreport "$1" info -p ''
@@ -78,5 +87,82 @@ if [ $# -gt 1 ]; then
 	expect sched,-offcpu _ebrec "$2" -e sched,-off
 	expect tp _ebrec "$2" --list-events = t
 	expect other.txt _ebrec "$2" cat oth
+	expect dump _ebrec "$2" --call-graph du
+	expect dump _ebrec "$2" --call-graph = du
+	expect dump _ebrec "$2" --call-graph =
+	expect both _ebrec "$2" --capture-output =
+	expect apart _ebrec "$2" --capture-output = ap
+	expect tp: _ebrec "$2" -e tp
+fi
+
+# Lines of the shells that complete by themselves, each after the word that is expected; of a line without
+# a word nothing may come.
+lines=(
+	syscalls 'ebreport sys'
+	one.ebt 'ebreport info o'
+	'' 'ebreport info ot'
+	--no-symbols 'ebreport info --no-s'
+	warning 'ebreport logs --severity w'
+	'container,mapping' 'ebreport faults --by container,map'
+	run_ns 'ebreport sched real.ebt --sort ru'
+	-run_ns 'ebreport sched real.ebt --sort -ru'
+	--sort=run_ns 'ebreport sched real.ebt --sort=ru'
+	'pid,total_ns' 'ebreport offcpu real.ebt --by process -o other.txt --columns pid,to'
+	'' 'ebreport offcpu real.ebt --by process -o other.txt --columns tid'
+)
+mkdir bin
+ln -s "$1" bin/ebreport
+if [ $# -gt 1 ]; then
+	ln -s "$2" bin/ebrec
+	lines+=(
+		--duration 'ebrec --du'
+		'sched,-offcpu' 'ebrec -e sched,-off'
+		dump 'ebrec --call-graph du'
+		--capture-output=apart 'ebrec --capture-output=ap'
+		syscalls 'ebrec -o x.ebt -- ebreport sys'
+	)
+	# Only who may read tracefs learns these.
+	if [ -n "$("$2" --list-events=tp 2>/dev/null)" ]; then
+		lines+=(
+			tp:sched:sched_wakeup 'ebrec -e tp:sched:sched_wak'
+			'sched,tp:sched:sched_wakeup' 'ebrec -e sched,tp:sched:sched_wak'
+		)
+		LINE='ebrec -e tp:sched:sched_wak' expect sched_wakeup _ebrec "$2" -e tp : sched : sched_wak
+		LINE='ebrec -e offcpu,tp:sched:sched_wak' expect sched_wakeup _ebrec "$2" -e offcpu,tp : sched : sched_wak
+		LINE='ebrec -e tp:sched:sched_waking,sche' expect sched_waking,sched _ebrec "$2" -e tp : sched : sched_waking,sche
+	fi
+fi
+PATH=$work/bin:$PATH
+
+offered() { # SHELL WORD LINE, and in the file `offered` what there is
+	if [ -n "$2" ]; then
+		grep -qxFe "$2" offered && return
+		echo "$1: no '$2' for: $3; there is: $(head -c 2000 offered | tr '\n' ' ')" >&2
+	else
+		[ ! -s offered ] && return
+		echo "$1: nothing fits: $3; there is: $(head -c 2000 offered | tr '\n' ' ')" >&2
+	fi
+	failed=1
+}
+
+if command -v fish >/dev/null; then
+	for ((i = 0; i < ${#lines[@]}; i += 2)); do
+		HOME=$work fish --no-config -c "source $folder/ebreport.fish; source $folder/ebrec.fish; complete -C '${lines[i + 1]}'" |
+			cut -f1 >offered
+		offered fish "${lines[i]}" "${lines[i + 1]}"
+	done
+fi
+
+if command -v zsh >/dev/null; then
+	typed=()
+	for ((i = 0; i < ${#lines[@]}; i += 2)); do
+		typed+=("${lines[i + 1]}")
+	done
+	timeout 120 zsh -f "$folder/../../tests/checks/complete.zsh" "$folder" "$work/words" "${typed[@]}" || failed=1
+	for ((i = 0; i < ${#lines[@]}; i += 2)); do
+		# The first of them is before all lines.
+		awk -v n=$((i / 2 + 1)) '$0 == "END" { ends++; next } ends == n && $0 != ""' words >offered
+		offered zsh "${lines[i]}" "${lines[i + 1]}"
+	done
 fi
 exit $failed
