@@ -73,7 +73,8 @@ function __ebreport_complete
             if string match -q '*,*' $value
                 set stem $stem(string replace -r '[^,]*$' '' -- $current)
             end
-            set -l known (LC_ALL=C $program $command $option '' 2>&1 >/dev/null </dev/null |
+            # Without `-`, which is nothing here, options that take any word would have trace.ebt read.
+            set -l known (LC_ALL=C $program $command $option '' - 2>&1 >/dev/null </dev/null |
                 sed -n "s/.*: '' is not one of //p" | string split ', ')
             if test -z "$known" -a "$option" = --event
                 set known cpu offcpu probe_hit

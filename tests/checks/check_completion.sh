@@ -73,6 +73,11 @@ expect_none _ebreport "$1" offcpu real.ebt --by process -o other.txt --columns t
 expect_none _ebreport "$1" sched one.ebt --sort ru
 expect_none _ebreport "$1" info ot
 expect_none _ebreport "$1" info --pid ''
+# Nothing reads this where a trace is not needed: opening it would wait for a writer.
+mkfifo trace.ebt
+expect_none _ebreport "$1" flame --title ''
+expect kind _ebreport "$1" flame --color ''
+rm trace.ebt
 expect_none _ebreport "$1" info -p ''
 expect_none _ebreport "$1" marks --group ''
 expect_none _ebreport "$1" flame --weight ''
