@@ -49,6 +49,13 @@ enum {
 	COMMAND_PICTURE = 1 << 8,
 };
 
+/* What a command is about: which source records it, and into which tables. */
+struct command_subject {
+	const char *what; /* "disk requests" */
+	const char *source;
+	uint16_t tables[8]; /* enum ebt_table_id, ends with 0 */
+};
+
 struct command {
 	const char *name;
 	struct ebt_error *(*fn)(struct report *report);
@@ -58,6 +65,9 @@ struct command {
 	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
 	const char *words;	     /* behind FILE, in the usage: "OTHER", "[WHAT]"; or NULL */
 	size_t min_words, max_words; /* how many of them */
+	/* Where it gets no row of these tables, the user is told why. NULL: that is an answer, or
+	 * the command tells it itself. */
+	const struct command_subject *subject;
 };
 
 /* All of them, in the order of the help; ends with NULL (report/commands.def). */

@@ -537,6 +537,12 @@ static const char help[] =
 	"  ebreport block --interval 1s --top 3 t.ebt\n"
 	"  ebreport block --trace --comm fio --from 2s --to 2.1s t.ebt\n";
 
+static const struct command_subject subject = {
+	.what = "disk requests",
+	.source = "block",
+	.tables = { EBT_T_block_io },
+};
+
 const struct command command_block = {
 	.name = "block",
 	.fn = cmd_block,
@@ -544,4 +550,5 @@ const struct command command_block = {
 		"disk requests by process, device and operation: bytes, time in queue and device",
 	.help = help,
 	.options = block_options,
+	.subject = &subject,
 };

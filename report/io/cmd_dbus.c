@@ -158,6 +158,12 @@ static const struct option_def dbus_options[] = {
 	{ 0 },
 };
 
+static const struct command_subject subject = {
+	.what = "messages",
+	.source = "dbus",
+	.tables = { EBT_T_dbus_message },
+};
+
 const struct command command_dbus = {
 	.name = "dbus",
 	.fn = cmd_dbus,
@@ -173,4 +179,5 @@ const struct command command_dbus = {
 		"  ebreport dbus --sort p99 --top 10 t.ebt\n"
 		"  ebreport dbus --trace --from 2s --to 3s t.ebt\n",
 	.options = dbus_options,
+	.subject = &subject,
 };

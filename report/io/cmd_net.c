@@ -293,6 +293,13 @@ static const struct option_def net_options[] = {
 	{ 0 },
 };
 
+static const struct command_subject subject = {
+	.what = "connections and packets",
+	.source = "net",
+	.tables = { EBT_T_net_connection, EBT_T_net_end, EBT_T_net_transfer, EBT_T_net_packet,
+		    EBT_T_net_retransmit, EBT_T_net_reset },
+};
+
 const struct command command_net = {
 	.name = "net",
 	.fn = run_net,
@@ -316,4 +323,5 @@ const struct command command_net = {
 		"  ebreport net --interval 1s --histogram t.ebt\n"
 		"  ebreport net --trace --pid 1234 t.ebt\n",
 	.options = net_options,
+	.subject = &subject,
 };

@@ -145,6 +145,12 @@ static const struct option_def cache_options[] = {
 	{ 0 },
 };
 
+static const struct command_subject subject = {
+	.what = "accesses to the page cache",
+	.source = "pagecache",
+	.tables = { EBT_T_page_cache },
+};
+
 const struct command command_cache = {
 	.name = "cache",
 	.fn = cmd_cache,
@@ -165,4 +171,5 @@ const struct command command_cache = {
 		"  ebreport cache --by process,file --pid 1234 t.ebt\n"
 		"  ebreport cache --interval 1s --pid 1234 t.ebt\n",
 	.options = cache_options,
+	.subject = &subject,
 };

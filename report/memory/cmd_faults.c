@@ -228,6 +228,12 @@ static const struct option_def faults_options[] = {
 	{ 0 },
 };
 
+static const struct command_subject subject = {
+	.what = "page faults",
+	.source = "fault",
+	.tables = { EBT_T_fault, EBT_T_fault_rest },
+};
+
 const struct command command_faults = {
 	.name = "faults",
 	.fn = cmd_faults,
@@ -246,4 +252,5 @@ const struct command command_faults = {
 		"  ebreport faults --interval 1s --sort major t.ebt\n"
 		"  ebreport faults --stacks --top 5 --flame faults.svg t.ebt\n",
 	.options = faults_options,
+	.subject = &subject,
 };

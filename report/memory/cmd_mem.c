@@ -216,6 +216,12 @@ static void choose_columns(struct grouping *g)
 		grouping_set_columns(g, &columns);
 }
 
+static const struct command_subject allocations = {
+	.what = "allocations",
+	.source = "kmem",
+	.tables = { EBT_T_kmem_alloc, EBT_T_page_alloc },
+};
+
 static struct ebt_error *put_notes(struct report *report, const struct mem_model *m)
 {
 	_cleanup_text_ struct text rate = TEXT_INIT;
@@ -237,9 +243,7 @@ static struct ebt_error *put_notes(struct report *report, const struct mem_model
 				 " are not among what is live",
 				 LIVE_SET_MAX, m->untracked);
 	if (!err && !m->allocations)
-		err = trace_warn(report->trace,
-				 "no allocations in this trace, or none that pass the filters: "
-				 "ebrec records them with -e kmem");
+		err = trace_warn_nothing(report->trace, &allocations);
 	return err;
 }
 

@@ -62,24 +62,11 @@ static struct ebt_error *put_row(void *arg, const struct ebt_row *row)
 	return out_row(out, 0, OUT_VALUES(KILLS));
 }
 
-/* Was the source on? */
-static struct ebt_error *find_source(void *arg, const struct ebt_row *row)
-{
-	uint64_t status = ebt_source_status(row);
-	struct ebt_str name = ebt_source_name(row);
-	bool *on = arg;
-
-	if (name.len == 3 && !memcmp(name.data, "oom", 3))
-		*on = status == EBT_V_source_status_on || status == EBT_V_source_status_partial;
-	return NULL;
-}
-
 /* That nobody was killed is an answer, where somebody looked. */
 static struct ebt_error *warn_not_recorded(struct trace *trace)
 {
-	bool on = false;
-	struct ebt_error *err = trace_read_table(trace, EBT_T_source,
-						 TRACE_UNFILTERED | TRACE_QUIET, find_source, &on);
+	bool on;
+	struct ebt_error *err = trace_source_is_on(trace, "oom", &on);
 
 	if (err || on || ebt_reader_has_rows(trace_reader(trace), EBT_T_oom_kill))
 		return err;

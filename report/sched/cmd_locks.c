@@ -365,6 +365,12 @@ static const struct option_def locks_options[] = {
 	{ 0 },
 };
 
+static const struct command_subject subject = {
+	.what = "waits for locks",
+	.source = "lock",
+	.tables = { EBT_T_futex_wait, EBT_T_lock_wait },
+};
+
 const struct command command_locks = {
 	.name = "locks",
 	.fn = run_locks,
@@ -387,4 +393,5 @@ const struct command command_locks = {
 		"  ebreport locks --kernel --stacks --top 5 t.ebt\n"
 		"  ebreport locks --sort max_ns --comm 'nginx*' t.ebt\n",
 	.options = locks_options,
+	.subject = &subject,
 };

@@ -8,6 +8,7 @@
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
+#include "report/cli/command.h"
 #include "report/sched/before.h"
 #include "report/trace/followed.h"
 
@@ -156,15 +157,20 @@ static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_ga
 	return err;
 }
 
+static const struct command_subject switches = {
+	.what = "switches",
+	.source = "sched",
+	.tables = { EBT_T_sched_switch },
+};
+
 /* Nothing was seen of switches, or something of them is missing. */
 static struct ebt_error *add_warnings(struct trace *trace, const struct feeding *feeding)
 {
 	struct sched_gaps gaps = sched_model_gaps(feeding->model);
 	struct ebt_error *err = NULL;
 
-	if (!feeding->switches)
-		err = trace_warn(trace, "no switches in this trace, or in this part of it: ebrec "
-					"records them with -e sched");
+	if (!feeding->switches && !feeding->feed->still)
+		err = trace_warn_nothing(trace, &switches);
 	return err ? err : warn_of_gaps(trace, &gaps);
 }
 

@@ -32,6 +32,7 @@ struct sched_feed {
 	const struct ebt_want *wants;
 	size_t n_wants;
 	bool stacks; /* of switches, and for offcpu */
+	bool still;  /* the command says itself where there are no switches */
 };
 
 /* The part of the trace's window in which switches are known: intervals that are open there are

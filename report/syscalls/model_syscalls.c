@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "format/base/map.h"
+#include "report/cli/command.h"
 #include "report/syscalls/names.h"
 
 struct syscall_model {
@@ -102,8 +103,13 @@ const struct syscall_stat *syscall_model_stats(const struct syscall_model *m, si
 
 struct ebt_error *syscall_model_warn_none(struct trace *trace)
 {
+	static const struct command_subject subject = {
+		.what = "system calls",
+		.source = "syscalls",
+		.tables = { EBT_T_syscall },
+	};
+
 	if (trace_has_more(trace) || ebt_reader_has_rows(trace_reader(trace), EBT_T_syscall))
 		return NULL;
-	return trace_warn(trace, "no system calls in this trace: ebrec "
-				 "records them with -e syscalls");
+	return trace_warn_nothing(trace, &subject);
 }

@@ -238,9 +238,13 @@ static struct ebt_error *put_cpu(const struct overview_view *v)
 	return err;
 }
 
-/* The command that knows most of what was waited for. */
+/* The command that knows most of what was waited for: of a wait that does not end, where it is. */
 static const char *more_of(const struct overview_view *v, enum wait_reason reason)
 {
+	const uint64_t longest = v->overview.places[OVERVIEW_WAIT + reason].max_ns;
+
+	if (longest >= v->overview.ns - v->overview.ns / 100 && has(v, EBT_T_thread_stack))
+		return "threads";
 	if (reason == WAIT_DISK && has(v, EBT_T_block_io))
 		return "block";
 	if (reason == WAIT_LOCK && (has(v, EBT_T_futex_wait) || has(v, EBT_T_lock_wait)))

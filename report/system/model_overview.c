@@ -55,17 +55,18 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off, uint32_t
 static struct ebt_error *read_switches(struct overview *o)
 {
 	struct offcpu_options options = { .take = on_off, .arg = o };
-	struct sched_feed feed = { .handler = { .run = on_run }, .arg = o, .stacks = true };
+	struct sched_feed feed = {
+		.handler = { .run = on_run }, .arg = o, .stacks = true, .still = true
+	};
 	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
 	uint64_t from, to;
-	bool partial;
 	struct ebt_error *err;
 
 	sched_feed_bounds(o->trace, &from, &to);
 	o->ns = to - from;
-	o->switches = ebt_reader_has_rows(trace_reader(o->trace), EBT_T_sched_switch);
-	if (!o->switches)
-		return NULL;
+	err = trace_source_is_on(o->trace, "sched", &o->switches);
+	if (err || !o->switches)
+		return err;
 	err = calltree_create_for(o->trace, CALLTREE_NO_ROOTS, &o->stops);
 	if (err)
 		return err;
@@ -74,17 +75,20 @@ static struct ebt_error *read_switches(struct overview *o)
 	      prepare_names(o->trace, EBT_T_sched_switch, 0) ?:
 	      prepare_names(o->trace, EBT_T_offcpu_stack, 0);
 	feed.offcpu = offcpu;
-	return err ? err : sched_feed_run(o->trace, &feed, &partial);
+	return err ? err : sched_feed_run(o->trace, &feed, &o->partial);
 }
 
 /* --- sums --- */
 
-/* The kernel's own threads wait for work, and threads that never ran say nothing of the window. */
+/* The kernel's own threads wait for work. Of a whole system most threads sleep all the time and say
+ * nothing of the window; who records some processes wants to know where they hang. */
 static bool is_silent(const struct overview *o, const struct ebt_task *task)
 {
 	uint32_t i;
 
-	return programs_is_kernel(o->programs, task) ||
+	if (programs_is_kernel(o->programs, task))
+		return true;
+	return !o->partial &&
 	       !ebt_map_find(&o->spent_at, (uint64_t)OVERVIEW_CPU << 32 | task->id, &i);
 }
 

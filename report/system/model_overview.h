@@ -36,6 +36,7 @@ struct overview_function {
 struct overview {
 	uint64_t ns; /* of the window, as far as switches are known */
 	bool switches, samples;
+	bool partial; /* of some processes, not of the whole system */
 	struct overview_place places[OVERVIEW_PLACES];
 	uint64_t threads; /* that ran */
 

@@ -36,10 +36,16 @@ struct trace {
 	bool task_seen;		/* one that passes the filters by task */
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
+	uint64_t got[65536 / 64];  /* bit n: a row of table n has passed */
 	struct trace_note *notes;
 	size_t n_notes, notes_capacity;
 	char **warnings;
 	size_t n_warnings, warnings_capacity;
 };
+
+/* Appends why there is nothing of the subject. */
+struct text;
+struct ebt_error *trace_nothing(struct trace *trace, const struct command_subject *subject,
+				struct text *text);
 
 #endif

@@ -573,6 +573,7 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		if (!slot->filter || row_passes(cursor, slot, ret))
 			break;
 	}
+	cursor->trace->got[ret->batch->table->id / 64] |= UINT64_C(1) << ret->batch->table->id % 64;
 	return complete_stacks_make(&cursor->stacks, ret);
 }
 

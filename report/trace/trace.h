@@ -191,6 +191,17 @@ uint64_t trace_missing_chunks(const struct trace *trace);
 struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Says why there is none of what a report is about, which is one of three: the source was off or
+ * could not be had; it was on and nothing happened; filters or the window leave nothing of what is
+ * there. A command whose `subject` is set need not call it.
+ */
+struct command_subject;
+struct ebt_error *trace_warn_nothing(struct trace *trace, const struct command_subject *subject);
+
+/* Was the source, named as in `ebrec -e`, asked for and there? */
+struct ebt_error *trace_source_is_on(struct trace *trace, const char *name, bool *ret);
+
 /* All that the user has to be told, one sentence each: no footer, damage, losses of the tables
  * that were read, the command's own. Call it after the last row. Belongs to the trace. */
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n);

@@ -7,6 +7,8 @@
 
 #include "format/base/array.h"
 #include "format/encoding/layout.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
 #include "report/trace/private.h"
 #include "symbolize/symbolize.h"
 
@@ -315,6 +317,25 @@ static struct ebt_error *warn_no_task(struct trace *trace)
 			   o->comms.n ? " --comm" : "");
 }
 
+/* The command got no row of what it is about. */
+static struct ebt_error *warn_nothing(struct trace *trace)
+{
+	const struct command_subject *subject = trace->options->command->subject;
+	_cleanup_text_ struct text text = TEXT_INIT;
+	struct ebt_error *err;
+
+	/* What is still being written may yet have some. */
+	if (!subject || trace->live || trace->was_stopped ||
+	    (trace_has_task_filter(trace) && !trace->task_seen))
+		return NULL;
+	for (const uint16_t *table = subject->tables; *table; table++) {
+		if (trace->got[*table / 64] >> *table % 64 & 1)
+			return NULL;
+	}
+	err = trace_nothing(trace, subject, &text);
+	return err ?: add_warning(trace, "%s", text_get(&text));
+}
+
 /* Those of a few intervals only, as of one that is empty, do not hold for the whole. */
 static struct ebt_error *warn_notes(struct trace *trace)
 {
@@ -361,7 +382,7 @@ static struct ebt_error *warn_losses(struct trace *trace)
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
 {
 	static struct ebt_error *(*const warn[])(struct trace *) = {
-		warn_file, warn_losses, warn_no_task, warn_notes, warn_files,
+		warn_file, warn_losses, warn_no_task, warn_nothing, warn_notes, warn_files,
 	};
 
 	for (size_t i = 0; i < trace->n_warnings; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/base/names.h"
+#include "report/cli/command.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
 #include "report/stacks/calltree_shape.h"
@@ -110,6 +111,12 @@ static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row
 	return tree_feed_add(feed, &stack, clock ? ebt_sample_period(row) : cycles_ns);
 }
 
+static const struct command_subject samples = {
+	.what = "samples",
+	.source = "sample",
+	.tables = { EBT_T_sample },
+};
+
 static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *feed)
 {
 	const struct ebt_want want = EBT_WANT(sample, task, event, period, kstack, ustack);
@@ -130,8 +137,7 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 		err = add_sample(feed, &row, 1000000000 / freq);
 	}
 	if (!err && !feed->stacks)
-		err = trace_warn(trace, "no samples in this trace, or none that pass the filters: "
-					"ebrec records them with -e sample");
+		err = trace_warn_nothing(trace, &samples);
 	return err;
 }
 

@@ -10,6 +10,7 @@ import re
 import struct
 import subprocess
 import termios
+import time
 
 import e2e
 
@@ -75,6 +76,17 @@ def terminal(*command, cwd, columns=80):
         status = child.wait(e2e.SECONDS)
     os.close(master)
     return text.decode().replace("\r\n", "\n"), status
+
+
+def sleeps(pid):
+    """Waits until the process does nothing but sleep."""
+    end = time.monotonic() + e2e.SECONDS
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            if f.read().rsplit(")", 1)[1].split()[0] == "S":
+                return
+        time.sleep(0.01)
+    raise AssertionError("sleep does not sleep")
 
 
 class Overview(e2e.TestCase):
@@ -158,6 +170,44 @@ class Overview(e2e.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("did you mean other.ebt?", text)
         self.assertTrue(re.search("which file", terminal(e2e.EBREPORT, "diff", cwd=self.folder)[0]))
+
+    def test_hang(self):
+        """A process that does nothing: what it waits for, and the command that shows where."""
+        with subprocess.Popen(["sleep", "100"]) as child:
+            self.addCleanup(child.kill)
+            sleeps(child.pid)
+            trace = self.record("-p", str(child.pid), "-d", "500ms")
+            child.kill()
+        report = e2e.report_json("overview", trace)
+        timer = [row for row in report["rows"] if row["place"] == "timer"]
+        self.assertEqual([row["pid"] for row in timer], [child.pid])
+        self.assertGreaterEqual(timer[0]["spent_ns"], 490_000_000)
+        self.assertEqual(timer[0]["more"], "threads")
+        self.assertEqual([w for w in report["warnings"] if "switches" in w], [])
+        self.nothing(trace, "no switches in this trace: source sched was on, and saw none", "sched")
+        self.nothing(trace, "no samples in this trace: source sample was on, and saw none",
+                     "callgraph")
+        for command, source in (("block", "block"), ("net", "net"), ("locks", "lock"),
+                                ("faults", "fault"), ("cache", "pagecache"), ("dbus", "dbus"),
+                                ("mem", "kmem"), ("syscalls", "syscalls")):
+            self.nothing(trace, f"ebrec records them with -e {source}", command)
+
+    def nothing(self, trace, why, command, *options):
+        """Why a report is empty is one of three, and it is said once."""
+        warnings = e2e.report_json(command, trace, *options)["warnings"]
+        about = [w for w in warnings if w.startswith("no ")]
+        self.assertEqual(len(about), 1, f"{command}: {warnings}")
+        self.assertIn(why, about[0], command)
+
+    def test_filtered(self):
+        trace, _ = self.work("-e", "sample,sched,fault")
+        for command, what in (("callgraph", "samples"), ("faults", "page faults")):
+            self.assertEqual([w for w in e2e.report_json(command, trace)["warnings"]
+                              if w.startswith("no ")], [])
+            self.nothing(trace, f"no {what} pass --cpu: the trace has some", command,
+                         "--cpu", "4000")
+            self.nothing(trace, f"no {what} pass --from and --to: the trace has some", command,
+                         "--to", "1ns")
 
     def test_help(self):
         """What stands in the help of a command is what the command takes, and examples are first."""
