@@ -213,7 +213,7 @@ class Counters(e2e.TestCase):
                 self.assertLessEqual(len(line), 90)
 
     def test_no_kernel_programs(self):
-        # Nothing is loaded for it; `task` is always there.
+        # Nothing is loaded for it; `task` is always there, and threads are looked at with -a.
         trace = self.path("t.ebt")
         child = self.start(e2e.EBREC, "-q", "-o", trace, "-e", "counter", "-a", "-d", "60")
         self.wait_for_rows(trace, child, "counter")
@@ -224,7 +224,7 @@ class Counters(e2e.TestCase):
         names = {p["name"] for p in programs if str(p["id"]) in ours}
         self.assertTrue(names)
         self.assertEqual({n for n in names if not re.match(
-            r"ebrec_(fork|exec|exit|rename|task|unwind)", n)}, set())
+            r"ebrec_(fork|exec|exit|rename|task|thread_stack|unwind)", n)}, set())
 
 
 if __name__ == "__main__":
