@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HERE __attribute__((noinline, noclone))
+#define HERE __attribute__((noinline))
 
 struct place {
 	const char *name;
