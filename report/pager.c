@@ -32,8 +32,8 @@ struct pager {
 /* Of the one that has the terminal, for the signal handler. */
 static volatile sig_atomic_t running_fd = -1, running_pid;
 
-/* Ctrl-C ends ebreport and not less: the shell must not ask for a command while less reads keys. */
-static void on_ending(int signal)
+/* A key ends ebreport and not less: the shell must not ask for a command while less reads keys. */
+static void on_key(int signal)
 {
 	if (running_fd >= 0)
 		close(running_fd);
@@ -46,12 +46,16 @@ static void on_ending(int signal)
 /* What the shell would make more of than a word is its own affair. */
 static bool can_run(const char *command)
 {
-	size_t n = strcspn(command, " \t|&;<>()$`\\\"'*?[#~=%/"), len;
+	size_t n = strcspn(command, " \t|&;<>()$`\\\"'*?[#~=%"), len;
 	const char *path = getenv("PATH");
 	char file[PATH_MAX];
 
 	if (!path || !n || (command[n] && command[n] != ' '))
 		return true;
+	if (memchr(command, '/', n)) {
+		snprintf(file, sizeof(file), "%.*s", (int)n, command);
+		return !access(file, X_OK);
+	}
 	for (;; path += len + 1) {
 		len = strcspn(path, ":");
 		snprintf(file, sizeof(file), "%.*s/%.*s", (int)len, path, (int)n, command);
@@ -97,10 +101,10 @@ static int spawn(const struct pager *pager, int in, pid_t *ret)
 	return status;
 }
 
-static void wait_at_signals(void)
+static void wait_at_keys(void)
 {
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	const struct sigaction wait = { .sa_handler = on_ending, .sa_flags = SA_RESETHAND };
+	static const int ending[] = { SIGINT, SIGQUIT };
+	const struct sigaction wait = { .sa_handler = on_key, .sa_flags = SA_RESETHAND };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction now;
 
@@ -128,7 +132,7 @@ static void begin(struct pager *pager)
 	} else {
 		running_pid = pager->pid;
 		running_fd = fds[1];
-		wait_at_signals();
+		wait_at_keys();
 	}
 	close(fds[0]);
 	pager->fd = fds[1];

@@ -3,6 +3,7 @@
 #include "format/read/unpack.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +43,15 @@ static ssize_t read_some(struct ebt_packed *packed, void *buf, size_t size)
 		packed->head_taken += (size_t)n;
 		return n;
 	}
-	do {
+	for (;;) {
 		n = packed->seeks ? pread(packed->fd, buf, size, (off_t)packed->offset)
 				  : read(packed->fd, buf, size);
-	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
+		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+			break;
+		/* Somebody else has made the pipe one that does not wait. */
+		if (errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = packed->fd, .events = POLLIN }, 1, -1);
+	}
 	if (n > 0)
 		packed->offset += (uint64_t)n;
 	return n;

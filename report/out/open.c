@@ -9,6 +9,7 @@
 
 #include "format/base/cleanup.h"
 #include "format/encoding/layout.h"
+#include "format/read/unpack.h"
 #include "report/cli/command.h"
 #include "report/out/private.h"
 
@@ -33,7 +34,7 @@ static bool is_trace(const struct options *options, const char *path)
 	return is_same_file(options->file, &output);
 }
 
-/* By its first bytes. */
+/* By its first bytes. What is packed may be a trace as well. */
 static enum out_kind kind_of(const char *bytes, size_t len)
 {
 	static const struct {
@@ -51,7 +52,9 @@ static enum out_kind kind_of(const char *bytes, size_t len)
 		if (len >= n && !memcmp(bytes, kinds[i].begin, n))
 			return kinds[i].kind;
 	}
-	return OUT_KIND_TEXT;
+	return ebt_packing_of((const unsigned char *)bytes, len) == EBT_NOT_PACKED
+		       ? OUT_KIND_TEXT
+		       : OUT_KIND_PACKED;
 }
 
 /* A name that was typed wrong must not cost a file: a trace replaces traces only, a picture
@@ -62,9 +65,10 @@ static struct ebt_error *check_old(const char *option, const char *path, enum ou
 		[OUT_KIND_TEXT] = "text",
 		[OUT_KIND_PICTURE] = "picture",
 		[OUT_KIND_TRACE] = "trace",
+		[OUT_KIND_PACKED] = "compressed file",
 	};
 	_cleanup_close_ int fd = -1;
-	char bytes[EBT_FILE_MAGIC_LEN];
+	char bytes[EBT_HEAD];
 	enum out_kind old;
 	struct stat st;
 	ssize_t n;
@@ -75,7 +79,8 @@ static struct ebt_error *check_old(const char *option, const char *path, enum ou
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : pread(fd, bytes, sizeof(bytes), 0);
 	old = kind_of(bytes, n < 0 ? 0 : (size_t)n);
-	if (old == kind || (kind == OUT_KIND_TEXT && old != OUT_KIND_TRACE))
+	if (old == kind ||
+	    (kind == OUT_KIND_TEXT && old != OUT_KIND_TRACE && old != OUT_KIND_PACKED))
 		return NULL;
 	return ebt_error_create(EBT_ERR_INVALID, "%s %s is there and is %s %s; -f replaces it",
 				option, path, kind == OUT_KIND_TEXT ? "a" : "no",

@@ -55,6 +55,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->f = stdout;
 	out->path = "standard output";
 	if (options->output && !(flags & COMMAND_FOLDER)) {
+		out->made = flags & COMMAND_COPY && access(options->output, F_OK);
 		err = out_open(options, "-o", options->output, kind_written(options),
 			       &out->own_file);
 		if (err)
@@ -102,6 +103,9 @@ void out_destroy(struct out *out)
 	text_deinit(&out->dropped);
 	if (out->own_file)
 		fclose(out->own_file);
+	/* There is no copy: it was not begun. */
+	if (out->made && out->own_file)
+		unlink(out->options->output);
 	free(out);
 }
 
@@ -193,10 +197,11 @@ FILE *out_file(struct out *out)
 	return out->f;
 }
 
-struct ebt_error *out_copy_fd(const struct out *out, int *ret)
+struct ebt_error *out_copy_fd(struct out *out, int *ret)
 {
 	int fd = fileno(out->copy);
 
+	out->made = false;
 	if (out->own_file && ftruncate(fd, 0) && errno != EINVAL) /* a FIFO has no length */
 		return ebt_error_errno(errno, "cannot write '%s'", out->options->output);
 	*ret = fd;

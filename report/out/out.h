@@ -293,7 +293,7 @@ struct json *out_json(struct out *out);
 /* For commands that write text or pictures of their own. */
 FILE *out_file(struct out *out);
 /* Where a command with COMMAND_COPY writes its trace. */
-struct ebt_error *out_copy_fd(const struct out *out, int *ret);
+struct ebt_error *out_copy_fd(struct out *out, int *ret);
 bool out_is_terminal(const struct out *out);
 bool out_colors(const struct out *out);
 /* Columns of the terminal; 0: no limit (a file, a pipe). */

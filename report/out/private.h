@@ -45,6 +45,7 @@ struct out {
 	FILE *f;
 	const char *path; /* for messages */
 	FILE *own_file;	  /* -o, or NULL */
+	bool made;	  /* it is new, and no copy has been begun */
 	FILE *copy;	  /* COMMAND_COPY: the trace that is written */
 	bool terminal, colors, opened;
 	unsigned int width;
@@ -112,7 +113,7 @@ void out_json_line_begin(struct out *out);
 void out_json_open(struct out *out);
 struct ebt_error *out_json_close(struct out *out);
 
-enum out_kind { OUT_KIND_TEXT, OUT_KIND_PICTURE, OUT_KIND_TRACE };
+enum out_kind { OUT_KIND_TEXT, OUT_KIND_PICTURE, OUT_KIND_TRACE, OUT_KIND_PACKED };
 
 /* The file of an option, for this kind of output; see out_open_picture(). A copy of a trace is not
  * truncated: see out_copy_fd(). */

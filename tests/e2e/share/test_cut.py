@@ -157,6 +157,7 @@ class Cut(e2e.TestCase):
                 (["--from", "2s", "--to", "1s"], "--to is not later")):
             done = e2e.run(e2e.EBREPORT, "cut", *options, self.trace, "-o", self.part, status=2)
             self.assertIn(said, done.stderr.decode())
+            self.assertFalse(os.path.exists(self.part))
 
     def test_replaces_traces_only(self):
         source, picture, old = self.path("a.c"), self.path("a.svg"), self.path("old.ebt")
@@ -177,6 +178,9 @@ class Cut(e2e.TestCase):
             e2e.run(e2e.EBREPORT, "cut", "--to", "50%", self.trace, "-o", old)
         size = os.path.getsize(old)
         e2e.run(e2e.EBREPORT, "sched", self.trace, "-o", old, status=2)
+        packed = self.path("old.ebt.zst")
+        e2e.run("zstd", "-q", old, "-o", packed)
+        e2e.run(e2e.EBREPORT, "sched", self.trace, "-o", packed, status=2)
         # What cannot be begun costs nothing.
         e2e.run(e2e.EBREPORT, "cut", self.trace, "-o", old, status=2)
         self.assertEqual(os.path.getsize(old), size)

@@ -134,10 +134,11 @@ class Pager(Trace):
                 self.assertIn("sh", " ".join(plain(shown)))
         terminal = self.terminal("procs", "--no-pager", self.trace, PAGER=note)
         self.assertEqual((terminal.end(), self.paged()), (0, None))
-        terminal = self.terminal("procs", self.trace, PAGER="no-such-pager -x")
-        self.assertEqual(terminal.end(), 0)
-        self.assertIn(b"there is no pager 'no-such-pager -x'", terminal.text)
-        self.assertIn(b"COMM", terminal.text)
+        for absent in ("no-such-pager -x", "/no/such/pager"):
+            terminal = self.terminal("procs", self.trace, PAGER=absent)
+            self.assertEqual(terminal.end(), 0)
+            self.assertIn(f"there is no pager '{absent}'".encode(), terminal.text)
+            self.assertIn(b"COMM", terminal.text)
 
     def test_not_elsewhere(self):
         note, _ = self.noting()
