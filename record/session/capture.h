@@ -31,6 +31,7 @@ struct capture {
 	uint32_t n_rings;
 	struct ring doorbell; /* wakes the session's thread */
 	struct spsc *spsc;    /* context.n_spsc of them, for the first CPUs */
+	uint32_t unreadable;  /* a process whose memory does not come when it is read; or 0 */
 
 	/* What follows is capture.c's own. */
 	struct probe_list probes;

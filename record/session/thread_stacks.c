@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "record/bpf/thread_stack.h"
 #include "record/config/skeleton.h"
 #include "record/session/capture.h"
+#include "record/session/reader.h"
 
 /* Most threads sleep, and the second look finds them where they were. */
 #define MAX_LOOKS 6
@@ -59,10 +59,13 @@ struct taking {
 	struct bpf_link *link;
 	struct ebt_record record;
 	uint64_t deadline;
-	bool stacks;	     /* else states alone */
-	bool user;	     /* user stacks too */
-	uint64_t ahead;	     /* CLOCK_MONOTONIC is ahead of the scheduler's by this */
-	bool ahead_is_known; /* and by no less */
+	bool stacks;	       /* else states alone */
+	bool user;	       /* user stacks too */
+	struct reader *reader; /* NULL: nothing more is walked at this look */
+	uint32_t walking;      /* a process, while it is read; else 0 */
+	bool given_up;	       /* a walk was: there are no more */
+	uint64_t ahead;	       /* CLOCK_MONOTONIC is ahead of the scheduler's by this */
+	bool ahead_is_known;   /* and by no less */
 };
 
 static void look_deinit(struct look *look)
@@ -183,6 +186,7 @@ static struct seen *find(struct look *look, uint32_t tid)
 /* --- walks in the memory of a process --- */
 
 struct thread_memory {
+	struct reader *reader;
 	const struct unwinder *unwinder; /* NULL: by frame pointers */
 	uint32_t pid, tid;
 	uint64_t start;
@@ -199,7 +203,7 @@ static void read_pages(struct thread_memory *m, uint64_t address)
 	m->start = address & ~(uint64_t)(PAGE - 1);
 	for (size_t i = 0; i < PAGES; i++)
 		remote[i] = (struct iovec){ (char *)(uintptr_t)m->start + i * PAGE, PAGE };
-	n = process_vm_readv((pid_t)m->tid, &local, 1, remote, PAGES, 0);
+	n = reader_read(m->reader, (pid_t)m->tid, &local, remote, PAGES);
 	m->len = n > 0 ? (size_t)n : 0;
 }
 
@@ -240,7 +244,8 @@ static struct ebt_error *walk(struct taking *t, struct look *look, struct seen *
 		.inner = true,
 		.caller = row->caller,
 	};
-	struct thread_memory memory = { .unwinder = t->capture->unwinder,
+	struct thread_memory memory = { .reader = t->reader,
+					.unwinder = t->capture->unwinder,
 					.pid = row->pid,
 					.tid = row->tid };
 	const struct unwind_space space = { find_table, read_memory, &memory };
@@ -271,7 +276,8 @@ static struct ebt_error *take_user(struct taking *t, struct look *look, struct s
 	if (!t->user)
 		return NULL;
 	seen->user = EBT_V_thread_stack_user_left_out;
-	if (clocks_now() > t->deadline)
+	seen->walked = false;
+	if (!t->reader || seen->row.pid == t->capture->unreadable || clocks_now() > t->deadline)
 		return NULL;
 	err = ebt_array_reserve(&look->addresses, look->n_addresses + n, &look->addresses_capacity);
 	if (err)
@@ -281,7 +287,10 @@ static struct ebt_error *take_user(struct taking *t, struct look *look, struct s
 	look->n_addresses += n;
 	seen->user = EBT_V_thread_stack_user_walked;
 	seen->walked = true;
-	return walk(t, look, seen);
+	t->walking = seen->row.pid;
+	err = walk(t, look, seen);
+	t->walking = 0;
+	return err;
 }
 
 /* --- rows --- */
@@ -383,6 +392,42 @@ static struct ebt_error *judge(struct taking *t, struct look *before, struct loo
 	return stacks ? take(t, now, seen) : confirm(t, before, then, seen, last);
 }
 
+/* Threads of a look that are to be judged. */
+struct judging {
+	struct taking *t;
+	struct look *before, *now;
+	bool stacks, last;
+	size_t next, left;
+	struct ebt_error *err;
+};
+
+static void judge_rest(void *arg, struct reader *reader)
+{
+	struct judging *j = arg;
+
+	j->t->reader = reader;
+	for (; j->next < j->now->n && !j->err; j->next++) {
+		struct seen *seen = &j->now->threads[j->next];
+
+		j->err = judge(j->t, j->before, j->now, seen, j->stacks, j->last);
+		j->left += !seen->told;
+	}
+}
+
+/* Walks are given up where one does not come back: that thread is judged again, without. */
+static void judge_all(struct judging *j)
+{
+	struct taking *t = j->t;
+
+	if (j->err)
+		return;
+	if (j->stacks && t->user && !t->given_up && !reader_run(judge_rest, j, t->deadline)) {
+		t->given_up = true;
+		t->capture->unreadable = t->walking;
+	}
+	judge_rest(j, NULL);
+}
+
 /* Looks with stacks and without take turns. Of many threads there are two looks in all. */
 static struct ebt_error *look_until_told(struct taking *t)
 {
@@ -396,16 +441,16 @@ static struct ebt_error *look_until_told(struct taking *t)
 		struct look *now = &looks[i % 2], *before = &looks[(i + 1) % 2];
 		const bool stacks = !(i % 2),
 			   last = i + 1 == MAX_LOOKS || clocks_now() - begin > LONG_NS;
+		struct judging j = { t, before, now, stacks, last, 0, 0, NULL };
 
 		look_deinit(now);
 		*until = stacks && t->stacks ? clocks_now() + STACKS_NS : 0;
 		err = read_look(t, now);
 		t->deadline = clocks_now() + WALK_NS;
-		left = 0;
-		for (size_t k = 0; k < now->n && !err; k++) {
-			err = judge(t, before, now, &now->threads[k], stacks, last);
-			left += !now->threads[k].told;
-		}
+		j.err = err;
+		judge_all(&j);
+		err = j.err;
+		left = j.left;
 		if (!stacks && last)
 			break;
 	}

@@ -115,6 +115,32 @@ class Threads(e2e.TestCase):
         self.assertRegex(text, rf"\nsleep \({child.pid}\): sleep for [0-9.]+ m?s, in "
                                r"clock_nanosleep\(0, 0, 0x[0-9a-f]+, 0x[0-9a-f]+\)\n#0   ")
 
+    def test_withheld(self):
+        """A stack that nobody can read holds nothing up but itself."""
+        with open(e2e.EBREC, "rb") as f:
+            if b"__asan_init" in f.read():
+                self.skipTest("the check for leaks waits for a thread that cannot be stopped")
+        child = self.start(e2e.program("withheld"), stdout=subprocess.PIPE, text=True)
+        said = child.stdout.readline().strip()
+        if said != "ready":
+            self.skipTest(f"no userfaultfd: {said}")
+        other = self.start("sleep", "1000")
+        time.sleep(0.2)
+        before = time.monotonic()
+        trace = self.record("-p", f"{child.pid},{other.pid}", "-d", "300ms")
+        self.assertLess(time.monotonic() - before, 30)
+        found = {(row["at"], row["tid"]): row for row in e2e.rows("threads", trace)}
+        self.assertEqual(sum(row["pid"] == child.pid for row in found.values()), 4)
+        for (at, tid), row in found.items():
+            names = [frame["function"] for frame in debugger.user_frames(row)]
+            print(f"    {at} {tid}: {row.get('incomplete')} {names}", file=sys.stderr)
+            if row["pid"] == child.pid and tid != child.pid:
+                self.assertEqual((row["incomplete"], names), ("left out", []))
+        self.assertIn("main", [f["function"] for f in
+                               debugger.user_frames(found["begin", child.pid])])
+        self.assertTrue(debugger.user_frames(found["end", other.pid]))
+        e2e.ebreport("dump", trace)
+
     def test_python(self):
         child = self.start("/usr/bin/python3", "-c",
                            "import threading, time\n"
