@@ -15,9 +15,14 @@ __u64 thread_addresses[EBREC_MAX_FRAMES] __weak = {};
 /* CLOCK_MONOTONIC ns: later ones get no kernel stack, which takes longer than the rest. */
 __u64 thread_stacks_until __weak = 0;
 
-/* As its CPU's run queue has it: of the last tick, switch or wake-up. */
+/* As its CPU's run queue has it: of the last tick, switch or wake-up. Tasks know their run queue
+ * where they are scheduled by groups, as distributions have it. */
 static __always_inline __u64 scheduler_clock(const struct task_struct *task)
 {
+	const struct cfs_rq *rq = NULL;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(rq->rq))
+		return 0;
 	return BPF_CORE_READ(task, se.cfs_rq, rq, clock);
 }
 
