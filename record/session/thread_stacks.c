@@ -324,7 +324,14 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 	row->call = in->call;
 	row->abi = in->compat;
 	row->user = seen->user;
-	if (in->call >= 0) {
+	if (in->compat) {
+		row->arg0 = (__u32)r[3];
+		row->arg1 = (__u32)r[2];
+		row->arg2 = (__u32)r[1];
+		row->arg3 = (__u32)r[4];
+		row->arg4 = (__u32)r[5];
+		row->arg5 = (__u32)r[6];
+	} else if (in->call >= 0) {
 		row->arg0 = r[5];
 		row->arg1 = r[4];
 		row->arg2 = r[1];

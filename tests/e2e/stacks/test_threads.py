@@ -115,6 +115,21 @@ class Threads(e2e.TestCase):
         self.assertRegex(text, rf"\nsleep \({child.pid}\): sleep for [0-9.]+ m?s, in "
                                r"clock_nanosleep\(0, 0, 0x[0-9a-f]+, 0x[0-9a-f]+\)\n#0   ")
 
+    def test_compat(self):
+        """A 32-bit call has its arguments in other registers."""
+        child = self.start(e2e.program("compat"), stdout=subprocess.PIPE)
+        child.stdout.readline()
+        time.sleep(0.2)
+        if child.poll() is not None:
+            self.skipTest("this kernel takes no 32-bit calls")
+        trace = self.record_process(child)
+        rows = list(e2e.Dump(trace, "--table", "thread_stack").rows("thread_stack"))
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertEqual((row["abi"], row["call"]), ("compat", "29"))
+            self.assertEqual([int(row[f"arg{i}"], 16) for i in range(6)],
+                             [0xb, 0xc, 0xd, 0x51, 0xd1, 0xb9])
+
     def test_withheld(self):
         """A stack that nobody can read holds nothing up but itself."""
         with open(e2e.EBREC, "rb") as f:
