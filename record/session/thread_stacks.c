@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/compare.h"
 #include "format/base/search.h"
 #include "record/base/clocks.h"
+#include "record/base/rows.h"
 #include "record/bpf/thread_stack.h"
 #include "record/config/skeleton.h"
 #include "record/session/capture.h"
 #include "record/session/reader.h"
+#include "record/session/thread_walk.h"
 
 /* Most threads sleep, and the second look finds them where they were. */
 #define MAX_LOOKS 6
@@ -29,10 +30,6 @@
 
 /* If all that took longer, nothing is looked at again. */
 #define LONG_NS UINT64_C(100000000)
-
-/* Read at a time: most stacks are not larger. */
-#define PAGE  4096u
-#define PAGES 4
 
 /* One thread at one look. Its addresses are in the look's array, first the kernel's. */
 struct seen {
@@ -59,13 +56,14 @@ struct taking {
 	struct bpf_link *link;
 	struct ebt_record record;
 	uint64_t deadline;
-	bool stacks;	       /* else states alone */
-	bool user;	       /* user stacks too */
-	struct reader *reader; /* NULL: nothing more is walked at this look */
-	uint32_t walking;      /* a process, while it is read; else 0 */
-	bool given_up;	       /* a walk was: there are no more */
-	uint64_t ahead;	       /* CLOCK_MONOTONIC is ahead of the scheduler's by this */
-	bool ahead_is_known;   /* and by no less */
+	bool stacks;		  /* else states alone */
+	bool user;		  /* user stacks too */
+	struct reader *reader;	  /* NULL: nothing more is walked at this look */
+	uint32_t walking;	  /* a process, while it is read; else 0 */
+	bool given_up;		  /* a walk was: there are no more */
+	struct ebt_error *missed; /* why not all threads were looked at */
+	uint64_t ahead;		  /* CLOCK_MONOTONIC is ahead of the scheduler's by this */
+	bool ahead_is_known;	  /* and by no less */
 };
 
 static void look_deinit(struct look *look)
@@ -139,6 +137,11 @@ static int by_tid(const void *a, const void *b)
 	return ebt_compare(x->row.tid, y->row.tid);
 }
 
+static struct ebt_error *cannot_look(int errnum)
+{
+	return ebt_error_errno(errnum, "cannot go through the threads of the machine");
+}
+
 static struct ebt_error *read_look(struct taking *t, struct look *look)
 {
 	/* So that the scheduler has just looked at its clock. */
@@ -150,7 +153,7 @@ static struct ebt_error *read_look(struct taking *t, struct look *look)
 	if (!data)
 		return &ebt_enomem;
 	if (fd < 0)
-		return ebt_error_errno(errno, "cannot go through the threads of the machine");
+		return cannot_look(errno);
 	nanosleep(&moment, NULL);
 	for (;;) {
 		ssize_t n = read(fd, data + have, (64u << 10) - have);
@@ -160,8 +163,7 @@ static struct ebt_error *read_look(struct taking *t, struct look *look)
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0)
-			return ebt_error_errno(errno,
-					       "cannot go through the threads of the machine");
+			return cannot_look(errno);
 		if (!n)
 			break;
 		have += (size_t)n;
@@ -183,84 +185,20 @@ static struct seen *find(struct look *look, uint32_t tid)
 	return at < look->n && look->threads[at].row.tid == tid ? &look->threads[at] : NULL;
 }
 
-/* --- walks in the memory of a process --- */
-
-struct thread_memory {
-	struct reader *reader;
-	const struct unwinder *unwinder; /* NULL: by frame pointers */
-	uint32_t pid, tid;
-	uint64_t start;
-	size_t len;
-	unsigned char data[PAGES * PAGE];
-};
-
-/* Whole pages, as many as there are of those wanted. */
-static void read_pages(struct thread_memory *m, uint64_t address)
-{
-	struct iovec local = { m->data, sizeof(m->data) }, remote[PAGES];
-	ssize_t n;
-
-	m->start = address & ~(uint64_t)(PAGE - 1);
-	for (size_t i = 0; i < PAGES; i++)
-		remote[i] = (struct iovec){ (char *)(uintptr_t)m->start + i * PAGE, PAGE };
-	n = reader_read(m->reader, (pid_t)m->tid, &local, remote, PAGES);
-	m->len = n > 0 ? (size_t)n : 0;
-}
-
-static bool read_memory(void *arg, uint64_t address, void *data, size_t len)
-{
-	struct thread_memory *m = arg;
-
-	for (int i = 0; i < 2; i++) {
-		if (address >= m->start && address - m->start <= m->len &&
-		    len <= m->len - (address - m->start)) {
-			memcpy(data, m->data + (address - m->start), len);
-			return true;
-		}
-		if (!i)
-			read_pages(m, address);
-	}
-	return false;
-}
-
-static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_table **ret,
-				   uint64_t *ret_bias)
-{
-	const struct thread_memory *m = arg;
-	const struct unwinder *u = m->unwinder;
-
-	if (!u)
-		return UNWIND_CODE_UNTOLD;
-	return unwinder_code(u, unwind_spaces_find(u->spaces, m->pid, pc), ret, ret_bias);
-}
+/* --- user stacks --- */
 
 static struct ebt_error *walk(struct taking *t, struct look *look, struct seen *seen)
 {
-	const struct ebrec_thread_stack *row = &seen->row;
 	const uint32_t max = t->capture->context.options->max_stack;
-	struct unwind_frame frame = {
-		.arch = CFI_X86_64,
-		.pc = row->pc,
-		.inner = true,
-		.caller = row->caller,
+	const struct thread_walk how = {
+		.reader = t->reader,
+		.unwinder = t->capture->unwinder,
+		.max = max < EBREC_MAX_STACK ? max : EBREC_MAX_STACK,
 	};
-	struct thread_memory memory = { .reader = t->reader,
-					.unwinder = t->capture->unwinder,
-					.pid = row->pid,
-					.tid = row->tid };
-	const struct unwind_space space = { find_table, read_memory, &memory };
 	uint64_t addresses[EBREC_MAX_STACK];
-	uint32_t stop;
-	size_t n;
 
-	memcpy(frame.registers, row->registers, sizeof(row->registers));
-	stop = unwind_walk(&frame, &space, addresses, max < EBREC_MAX_STACK ? max : EBREC_MAX_STACK,
-			   &n);
-	seen->n_user = (uint32_t)n;
-	seen->attrs = EBT_STACK_USER | frame.methods << EBT_STACK_METHOD_SHIFT |
-		      stop << EBT_STACK_STOP_SHIFT |
-		      (stop == EBT_STOP_TRUNCATED ? EBT_STACK_TRUNCATED : 0);
-	return add_addresses(look, addresses, n);
+	seen->n_user = thread_walk(&how, &seen->row, addresses, &seen->attrs);
+	return add_addresses(look, addresses, seen->n_user);
 }
 
 /* Walks the user stack; its addresses come to lie behind all others of the look. */
@@ -426,8 +364,6 @@ static void judge_all(struct judging *j)
 {
 	struct taking *t = j->t;
 
-	if (j->err)
-		return;
 	if (j->stacks && t->user && !t->given_up && !reader_run(judge_rest, j, t->deadline)) {
 		t->given_up = true;
 		t->capture->unreadable = t->walking;
@@ -452,9 +388,10 @@ static struct ebt_error *look_until_told(struct taking *t)
 
 		look_deinit(now);
 		*until = stacks && t->stacks ? clocks_now() + STACKS_NS : 0;
-		err = read_look(t, now);
+		t->missed = read_look(t, now);
+		if (t->missed)
+			break;
 		t->deadline = clocks_now() + WALK_NS;
-		j.err = err;
 		judge_all(&j);
 		err = j.err;
 		left = j.left;
@@ -464,6 +401,21 @@ static struct ebt_error *look_until_told(struct taking *t)
 	look_deinit(&looks[0]);
 	look_deinit(&looks[1]);
 	return err;
+}
+
+/* A recording without these rows is better than none. */
+static struct ebt_error *tell_missed(const struct taking *t)
+{
+	const struct lost_row lost = {
+		.from = clocks_now(),
+		.count = 1,
+		.table_id = EBT_T_thread_stack,
+		.reason = EBT_V_lost_reason_cannot_be_read,
+		.source = "task",
+		.detail = t->missed->message,
+	};
+
+	return add_lost(t->stream, lost.from, &lost);
 }
 
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
@@ -482,11 +434,15 @@ struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream 
 		.link = bpf_program__attach_iter(capture->context.skel->progs.ebrec_thread_stack,
 						 NULL),
 	};
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 
 	if (!t.link)
-		return ebt_error_errno(errno, "cannot go through the threads of the machine");
-	err = look_until_told(&t);
+		t.missed = cannot_look(errno);
+	else
+		err = look_until_told(&t);
+	if (t.missed && !err)
+		err = tell_missed(&t);
+	ebt_error_destroy(t.missed);
 	ebt_record_deinit(&t.record);
 	bpf_link__destroy(t.link);
 	return err;

@@ -3,6 +3,7 @@
 debugger finds them."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -114,6 +115,30 @@ class Threads(e2e.TestCase):
         self.assertIn("At the beginning and at the end:\n", text)
         self.assertRegex(text, rf"\nsleep \({child.pid}\): sleep for [0-9.]+ m?s, in "
                                r"clock_nanosleep\(0, 0, 0x[0-9a-f]+, 0x[0-9a-f]+\)\n#0   ")
+
+    def test_no_descriptors(self):
+        """Threads that cannot be looked at when it ends cost no more than that."""
+        child = self.start("sleep", "1000")
+        trace = self.path("few.ebt")
+        recorder = self.start(e2e.EBREC, "-q", "-o", trace, "-p", child.pid)
+        # What was there when it began is in the file a second later.
+        deadline = time.monotonic() + 60
+        while "thread_stack" not in e2e.run(e2e.EBREPORT, "dump", trace,
+                                            status=None).stdout.decode():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.5)
+        time.sleep(1)
+        used = {int(fd) for fd in os.listdir(f"/proc/{recorder.pid}/fd")}
+        free = next(fd for fd in range(len(used) + 1) if fd not in used)
+        # One for /proc, as what else is done at the end needs, and none for an iterator.
+        resource.prlimit(recorder.pid, resource.RLIMIT_NOFILE, (free + 1, free + 1))
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(e2e.SECONDS), 0)
+        lost = list(e2e.Dump(trace, "--table", "lost").rows("lost"))
+        self.assertEqual([(row["reason"], row["source"]) for row in lost],
+                         [('"cannot be read"', '"task"')])
+        self.assertIn("cannot go through the threads", lost[0]["detail"])
+        self.assertEqual({row["at"] for row in e2e.rows("threads", trace)}, {"begin"})
 
     def test_compat(self):
         """A 32-bit call has its arguments in other registers."""

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* unwind_walk() in the memory of another process; see thread_walk.h. */
+#include "record/session/thread_walk.h"
+
+#include <string.h>
+
+#include "record/session/reader.h"
+#include "record/unwind/unwinder.h"
+#include "unwind/step.h"
+
+/* Read at a time: most stacks are not larger. */
+#define PAGE  4096u
+#define PAGES 4
+
+struct thread_memory {
+	const struct thread_walk *walk;
+	uint32_t pid, tid;
+	uint64_t start;
+	size_t len;
+	unsigned char data[PAGES * PAGE];
+};
+
+/* Whole pages, as many as there are of those wanted. */
+static void read_pages(struct thread_memory *m, uint64_t address)
+{
+	struct iovec local = { m->data, sizeof(m->data) }, remote[PAGES];
+	ssize_t n;
+
+	m->start = address & ~(uint64_t)(PAGE - 1);
+	for (size_t i = 0; i < PAGES; i++)
+		remote[i] = (struct iovec){ (char *)(uintptr_t)m->start + i * PAGE, PAGE };
+	n = reader_read(m->walk->reader, (pid_t)m->tid, &local, remote, PAGES);
+	m->len = n > 0 ? (size_t)n : 0;
+}
+
+static bool read_memory(void *arg, uint64_t address, void *data, size_t len)
+{
+	struct thread_memory *m = arg;
+
+	for (int i = 0; i < 2; i++) {
+		if (address >= m->start && address - m->start <= m->len &&
+		    len <= m->len - (address - m->start)) {
+			memcpy(data, m->data + (address - m->start), len);
+			return true;
+		}
+		if (!i)
+			read_pages(m, address);
+	}
+	return false;
+}
+
+static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_table **ret,
+				   uint64_t *ret_bias)
+{
+	const struct thread_memory *m = arg;
+	const struct unwinder *u = m->walk->unwinder;
+
+	if (!u)
+		return UNWIND_CODE_UNTOLD;
+	return unwinder_code(u, unwind_spaces_find(u->spaces, m->pid, pc), ret, ret_bias);
+}
+
+uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
+		     uint64_t *addresses, uint32_t *ret_attrs)
+{
+	struct unwind_frame frame = {
+		.arch = CFI_X86_64,
+		.pc = row->pc,
+		.inner = true,
+		.caller = row->caller,
+	};
+	struct thread_memory memory = { .walk = walk, .pid = row->pid, .tid = row->tid };
+	const struct unwind_space space = { find_table, read_memory, &memory };
+	uint32_t stop;
+	size_t n;
+
+	memcpy(frame.registers, row->registers, sizeof(row->registers));
+	stop = unwind_walk(&frame, &space, addresses, walk->max, &n);
+	*ret_attrs = EBT_STACK_USER | frame.methods << EBT_STACK_METHOD_SHIFT |
+		     stop << EBT_STACK_STOP_SHIFT |
+		     (stop == EBT_STOP_TRUNCATED ? EBT_STACK_TRUNCATED : 0);
+	return (uint32_t)n;
+}

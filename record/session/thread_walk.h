@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Walks the user stack of a thread that does not run, in the memory of its process. */
+#ifndef RECORD_SESSION_THREAD_WALK_H
+#define RECORD_SESSION_THREAD_WALK_H
+
+#include <stdint.h>
+
+#include "record/bpf/thread_stack.h"
+
+struct reader;
+struct unwinder;
+
+struct thread_walk {
+	struct reader *reader;
+	const struct unwinder *unwinder; /* NULL: by frame pointers */
+	uint32_t max;			 /* frames */
+};
+
+/* How many addresses, and attributes of the stack. */
+uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
+		     uint64_t *addresses, uint32_t *ret_attrs);
+
+#endif
