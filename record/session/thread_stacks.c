@@ -250,6 +250,7 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 {
 	const struct ebrec_thread_stack *in = &seen->row;
 	const uint64_t *kernel = look->addresses + seen->first;
+	const uint32_t max = t->capture->context.skel->rodata->config.max_frames;
 	const __u64 *r = in->registers;
 	struct ebt_wire_thread_stack *row =
 		ebt_record_begin(&t->record, EBT_T_thread_stack, in->time);
@@ -278,8 +279,8 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 		row->arg5 = r[9];
 	}
 	if (in->n)
-		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, kstack), 0,
-				 kernel, in->n);
+		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, kstack),
+				 in->n < max ? 0 : EBT_STACK_TRUNCATED, kernel, in->n);
 	if (seen->n_user && seen->user == EBT_V_thread_stack_user_walked)
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, ustack),
 				 seen->attrs, kernel + in->n, seen->n_user);
