@@ -5,16 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <linux/limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "record/base/ldso.h"
+#include "record/base/procfs.h"
 #include "record/command/tee.h"
 #include "record/config/inherited.h"
 
@@ -37,6 +40,7 @@ struct command {
 	int error; /* the child's struct command_program, then the errno of an exec that failed */
 	struct command_program program;
 	bool runs, ended;
+	bool never_ran; /* a signal came before */
 	int status;
 };
 
@@ -165,8 +169,7 @@ static struct ebt_error *take_program(struct command *c)
 	if (waitpid(c->pid, &c->status, 0) != c->pid)
 		return ebt_error_errno(errno, "cannot wait for the command");
 	c->ended = true;
-	if (len < sizeof(c->program))
-		c->program.errnum = EINTR;
+	c->never_ran = len < sizeof(c->program);
 	return NULL;
 }
 
@@ -257,13 +260,22 @@ struct ebt_error *command_start(struct command *c)
 	errnum = errno;
 	close(c->go);
 	c->go = -1;
-	return n == 1 ? NULL : ebt_error_errno(errnum, "cannot let the command go");
+	/* A signal has ended it while it waited: command_exec_error() says so. */
+	if (n == 1 || errnum == EPIPE)
+		return NULL;
+	return ebt_error_errno(errnum, "cannot let the command go");
 }
 
 bool command_ended(struct command *c)
 {
-	if (!c->ended && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
-		c->ended = true;
+	siginfo_t info = { 0 };
+
+	if (c->ended || waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+	    !info.si_pid)
+		return c->ended;
+	/* Whether it ran is known of it until it is waited for. */
+	command_runs(c);
+	c->ended = waitpid(c->pid, &c->status, 0) == c->pid;
 	return c->ended;
 }
 
@@ -290,23 +302,53 @@ int command_runs_fd(const struct command *c)
 	return c ? c->error : -1;
 }
 
+/*
+ * The pipe is closed by an execve() that works, and by the end of the process: has it executed
+ * anything? Known until it is waited for.
+ */
+static bool has_executed(pid_t pid)
+{
+	const uint32_t forknoexec = 0x40; /* PF_FORKNOEXEC of the kernel's sched.h */
+	char path[32], stat[512];
+	const char *rest;
+	uint32_t flags;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (procfs_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
+		return true;
+	rest = strrchr(stat, ')');
+	/* state, ppid, pgrp, session, tty_nr, tpgid, flags */
+	return !rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %" SCNu32, &flags) != 1 ||
+	       !(flags & forknoexec);
+}
+
 bool command_runs(struct command *c)
 {
 	struct pollfd p = { .fd = command_runs_fd(c), .events = POLLIN };
 	int errnum;
 
-	if (!c || c->runs || c->program.errnum || poll(&p, 1, 0) <= 0)
+	if (!c || c->runs || c->never_ran || c->program.errnum || poll(&p, 1, 0) <= 0)
 		return !c || c->runs;
-	if (read(c->error, &errnum, sizeof(errnum)) == sizeof(errnum))
+	if (read(c->error, &errnum, sizeof(errnum)) == sizeof(errnum)) {
 		c->program.errnum = errnum;
-	else
-		c->runs = true;
+	} else {
+		c->runs = has_executed(c->pid);
+		c->never_ran = !c->runs;
+	}
 	return c->runs;
 }
 
 struct ebt_error *command_exec_error(struct command *c)
 {
-	if (!c || !c->ended || command_runs(c) || !c->program.errnum)
+	const char *name = c ? c->options->command[0] : NULL;
+
+	if (!c || !c->ended || command_runs(c))
 		return NULL;
-	return ebt_error_errno(c->program.errnum, "cannot run %s", c->options->command[0]);
+	if (c->never_ran)
+		return ebt_error_create(EBT_ERR_CANCELLED, "%s before %s ran",
+					WIFSIGNALED(c->status) && WTERMSIG(c->status) == SIGINT
+						? "interrupted"
+						: "terminated",
+					name);
+	return c->program.errnum ? ebt_error_errno(c->program.errnum, "cannot run %s", name) : NULL;
 }

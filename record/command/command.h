@@ -39,8 +39,8 @@ struct tee *command_tee(const struct command *command);
 struct ebt_error *command_start(struct command *command);
 /* Asks it to end if it still runs, and waits a little for it. */
 void command_stop(struct command *command);
-/* As a shell has it; -1: it has not ended. Where it could not be run it is 126 or 127, and the
- * error says why. */
+/* As a shell has it; -1: it has not ended. Where it could not be run it is 126 or 127, or 128 and
+ * the number of the signal that came before, and the error says why. */
 int command_exit_status(const struct command *command);
 struct ebt_error *command_exec_error(struct command *command);
 /* Let go, has its program begun by now? True also without a command. */

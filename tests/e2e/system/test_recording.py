@@ -60,6 +60,21 @@ class Terminal:
             self.shown += data.decode(errors="replace").replace("\r\n", "\n")
         return self
 
+    def wait_for_child(self, seconds=e2e.SECONDS):
+        """Until there is a command that signals end."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="utf-8") as f:
+                children = f.read().split()
+            if children:
+                with open(f"/proc/{children[0]}/status", encoding="utf-8") as f:
+                    caught = int(re.search(r"SigCgt:\t(\w+)", f.read())[1], 16)
+                if not caught & sum(1 << n - 1 for n in (signal.SIGINT, signal.SIGTERM,
+                                                         signal.SIGHUP)):
+                    return
+            time.sleep(0.001)
+        raise AssertionError("no command waits")
+
     def type(self, data):
         os.write(self.master, data)
 
@@ -245,6 +260,20 @@ class File(e2e.TestCase):
         for options in (["-e", "uprobe:/no/such:f"], ["-p", "4194303"], ["--user", "no-such-user"]):
             command = [] if "-p" in options else ["--", "true"]
             e2e.run(e2e.EBREC, "-o", self.path("t.ebt"), *options, *command, status=FAILED)
+            self.assertEqual(self.contents(), before)
+
+    def test_interrupted_before_the_command_runs(self):
+        """Ctrl-C while ebrec starts leaves the traces there are, however often."""
+        for _ in range(2):
+            e2e.run(e2e.EBREC, "-o", self.path("t.ebt"), "--", "true")
+        before = self.contents()
+        self.assertEqual(len(before), 2)
+        for _ in range(2):
+            terminal = Terminal(self, e2e.EBREC, "-o", "t.ebt", "--", "sleep", "60")
+            terminal.wait_for_child()
+            terminal.type(b"\x03")
+            self.assertEqual(terminal.wait(), 128 + signal.SIGINT)
+            self.assertEqual(terminal.shown, "^Cebrec: interrupted before sleep ran\n")
             self.assertEqual(self.contents(), before)
 
     def test_sudo(self):
