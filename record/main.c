@@ -391,12 +391,12 @@ static int list_events(const char *list)
 }
 
 /* The recording is there, whether this works or not. */
-static void put_names(const char *ebreport, const char *trace)
+static void put_names(const char *ebreport, const char *trace, const struct stat *recorded)
 {
 	_cleanup_error_ struct ebt_error *err = NULL;
 
 	end.bundling = true;
-	err = bundle_trace(ebreport, trace, &end.abandoned);
+	err = bundle_trace(ebreport, trace, recorded, &end.abandoned);
 
 	if (err)
 		print_error(err);
@@ -434,7 +434,7 @@ static int record(const struct record_options *options, char **argv)
 	if (result.recorded)
 		show_summary(options, &result);
 	if (result.recorded && ebreport)
-		put_names(ebreport, options->output);
+		put_names(ebreport, options->output, &result.file);
 	if (result.recorded && !options->quiet && !is_stdout(options) && isatty(STDERR_FILENO))
 		show_next(options);
 	if (result.exit_status >= 0)

@@ -11,10 +11,10 @@
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -30,7 +30,7 @@ struct output {
 	char *before;  /* where a trace that was there is kept; NULL: it is not */
 	char *unnamed; /* the name until it is published; NULL: it has been, or needs none */
 	int fd;
-	bool kept;
+	bool force, kept;
 };
 
 /* May what is at path be replaced? *ret_there: there is something. */
@@ -107,13 +107,15 @@ static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret
 }
 
 /* Is there a trace to be kept, and can it be? */
-static struct ebt_error *plan(struct output *output, bool force)
+static struct ebt_error *plan(struct output *output)
 {
 	_cleanup_free_ char *before = NULL;
 	bool there, older;
-	struct ebt_error *err = check_old(output->path, force, &there);
+	struct ebt_error *err = check_old(output->path, output->force, &there);
 
-	if (err || force || !there)
+	free(output->before);
+	output->before = NULL;
+	if (err || output->force || !there)
 		return err;
 	if (asprintf(&before, "%s.old", output->path) < 0) {
 		before = NULL;
@@ -134,10 +136,10 @@ struct ebt_error *output_create(const char *path, bool force, struct output **re
 	if (!output)
 		return &ebt_enomem;
 	output->path = path;
+	output->force = force;
 	output->fd = -1;
-	err = strcmp(path, "-")
-		      ? plan(output, force) ?: make_beside(path, &output->unnamed, &output->fd)
-		      : open_stdout(&output->fd);
+	err = strcmp(path, "-") ? plan(output) ?: make_beside(path, &output->unnamed, &output->fd)
+				: open_stdout(&output->fd);
 	if (err)
 		return err;
 	*ret = take_ptr(output);
@@ -161,21 +163,49 @@ int output_fd(const struct output *output)
 	return output->fd;
 }
 
+/* Nothing is there any more. Where the file system cannot promise that, it has just been seen. */
+static int rename_to_new(const char *from, const char *to)
+{
+	struct stat st;
+
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (!lstat(to, &st)) {
+		errno = EEXIST;
+		return -1;
+	}
+	return rename(from, to);
+}
+
 struct ebt_error *output_publish(struct output *output)
 {
+	struct ebt_error *err;
+
 	if (!output->unnamed)
 		return NULL;
+	/* Loading the BPF programs takes its time: another recorder may have come first. */
+	err = plan(output);
+	if (err)
+		return err;
 	if (output->before) {
 		output->kept = !rename(output->path, output->before);
 		if (!output->kept && errno != ENOENT)
 			return ebt_error_errno(errno, "cannot keep %s as %s", output->path,
 					       output->before);
 	}
-	if (rename(output->unnamed, output->path))
+	if (output->force ? rename(output->unnamed, output->path)
+			  : rename_to_new(output->unnamed, output->path))
 		return ebt_error_errno(errno, "cannot make %s", output->path);
 	free(output->unnamed);
 	output->unnamed = NULL;
 	return NULL;
+}
+
+bool output_published(const struct output *output)
+{
+	return !output->unnamed;
 }
 
 bool output_kept(const struct output *output)
@@ -245,35 +275,50 @@ static struct ebt_error *await(pid_t pid, const volatile sig_atomic_t *abandoned
 	}
 }
 
+/*
+ * In the child, where signals are blocked. Ctrl-C is for the recorder alone, which answers it, also
+ * where it came before this process has a group of its own. Out of the terminal's group it would
+ * be stopped as it writes there after `stty tostop`.
+ */
+static void become_ebreport(const char *path, int from, int to, pid_t recorder,
+			    const sigset_t *mask)
+{
+	char *argv[] = { (char *)"ebreport", (char *)"bundle", (char *)"-", NULL };
+
+	setpgid(0, 0);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == recorder && dup2(from, STDIN_FILENO) >= 0 &&
+	    dup2(to, STDOUT_FILENO) >= 0) {
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		execv(path, argv);
+	}
+	_exit(127);
+}
+
 /* Runs `ebreport bundle -` from one file to the other. */
 static struct ebt_error *run(const char *ebreport, int from, int to,
 			     const volatile sig_atomic_t *abandoned)
 {
-	char *argv[] = { (char *)"ebreport", (char *)"bundle", (char *)"-", NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
+	pid_t pid, recorder = getpid();
 	struct ebt_error *err;
-	sigset_t defaults;
-	int failed, status;
-	pid_t pid;
+	sigset_t all, mask;
+	int errnum, status;
 
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	/* Ctrl-C is for this process alone, which answers it. */
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	failed = posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
-	if (!failed)
-		failed = posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
-	if (!failed)
-		failed = posix_spawn(&pid, ebreport, &actions, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	if (failed)
-		return ebt_error_errno(failed, "cannot run %s", ebreport);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &mask);
+	pid = fork();
+	if (!pid)
+		become_ebreport(ebreport, from, to, recorder, &mask);
+	errnum = errno;
+	if (pid > 0)
+		setpgid(pid, pid);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (pid < 0)
+		return ebt_error_errno(errnum, "cannot run %s", ebreport);
 	err = await(pid, abandoned, &status);
 	if (err)
 		return err;
@@ -285,10 +330,27 @@ static struct ebt_error *run(const char *ebreport, int from, int to,
 	return NULL;
 }
 
-struct ebt_error *bundle_trace(const char *ebreport, const char *trace,
+/* Another recorder may have been given the same name meanwhile. */
+static struct ebt_error *replace(const char *trace, const struct stat *recorded, const char *copy)
+{
+	struct stat st;
+
+	if (lstat(trace, &st))
+		return ebt_error_errno(errno, "cannot replace %s", trace);
+	if (st.st_dev != recorded->st_dev || st.st_ino != recorded->st_ino)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"%s is another file now: the trace has no names in it",
+					trace);
+	if (rename(copy, trace))
+		return ebt_error_errno(errno, "cannot replace %s", trace);
+	return NULL;
+}
+
+struct ebt_error *bundle_trace(const char *ebreport, const char *trace, const struct stat *recorded,
 			       const volatile sig_atomic_t *abandoned)
 {
-	_cleanup_close_ int from = open(trace, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), to = -1;
+	_cleanup_close_ int from = open(trace, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int to = -1;
 	_cleanup_free_ char *copy = NULL;
 	struct ebt_error *err;
 
@@ -297,9 +359,7 @@ struct ebt_error *bundle_trace(const char *ebreport, const char *trace,
 	err = make_beside(trace, &copy, &to);
 	if (err)
 		return err;
-	err = run(ebreport, from, to, abandoned);
-	if (!err && rename(copy, trace))
-		err = ebt_error_errno(errno, "cannot replace %s", trace);
+	err = run(ebreport, from, to, abandoned) ?: replace(trace, recorded, copy);
 	if (err)
 		unlink(copy);
 	return err;

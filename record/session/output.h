@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
@@ -26,10 +27,12 @@ DEFINE_CLEANUP(struct output *, output_destroy);
 /* Belongs to the output. */
 int output_fd(const struct output *output);
 
-/* Gives the file its name. Without `force` a trace that was there is PATH.old now. Again it does
- * nothing. */
+/* Gives the file its name. Without `force` a trace that is there becomes PATH.old, also one that
+ * came meanwhile, and nothing else is replaced. Again it does nothing. */
 struct ebt_error *output_publish(struct output *output);
-/* Is it? */
+/* Does it have it, or need none? */
+bool output_published(const struct output *output);
+/* Is there a PATH.old of it? */
 bool output_kept(const struct output *output);
 
 /*
@@ -39,9 +42,9 @@ bool output_kept(const struct output *output);
  */
 struct ebt_error *bundle_find(char **ret);
 
-/* Where this fails, the trace is there as it was recorded. Ends when a signal's handler has set
- * *abandoned. */
-struct ebt_error *bundle_trace(const char *ebreport, const char *trace,
+/* Where this fails, the trace is there as it was recorded; so is another file than the recorded one
+ * that has its name by now. Ends when a signal's handler has set *abandoned. */
+struct ebt_error *bundle_trace(const char *ebreport, const char *trace, const struct stat *recorded,
 			       const volatile sig_atomic_t *abandoned);
 
 #endif

@@ -681,8 +681,10 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	/* A signal may have ended both: only the next one is about this. */
 	read_signals(s);
 	err = first_error(err, tee_deliver(s->tee, s->stop, by_itself ? -1 : WORDS_MS));
-	s->result->recorded = !not_run;
+	s->result->recorded = !not_run && output_published(s->output);
 	s->result->kept = output_kept(s->output);
+	if (fstat(output_fd(s->output), &s->result->file))
+		err = first_error(err, ebt_error_errno(errno, "%s", s->options->output));
 	return first_error(err, not_run);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "format/base/error.h"
 #include "record/config/options.h"
@@ -19,8 +20,9 @@ struct session_result {
 	struct session_status status;
 	const char *reason; /* why it ended, a few words; as in meta end.reason */
 	int exit_status;    /* of the command, as a shell has it; -1: none, or it has not ended */
-	bool recorded;	    /* it got as far as a trace that can be read */
+	bool recorded;	    /* it got as far as a trace that can be read, which has its name */
 	bool kept;	    /* the trace that was there before is FILE.old now */
+	struct stat file;   /* of the trace */
 };
 
 /* What is told meanwhile, from the thread of session_run(). */

@@ -262,6 +262,41 @@ class File(e2e.TestCase):
             e2e.run(e2e.EBREC, "-o", self.path("t.ebt"), *options, *command, status=FAILED)
             self.assertEqual(self.contents(), before)
 
+    def held(self, *arguments):
+        """A recorder that is stopped when it has a file, and no command that runs."""
+        child = self.start(e2e.EBREC, "-o", self.path("t.ebt"), *arguments, stderr=subprocess.PIPE)
+        before, end = self.contents(), time.monotonic() + e2e.SECONDS
+        while self.contents() == before and time.monotonic() < end:
+            time.sleep(0.0005)
+        child.send_signal(signal.SIGSTOP)
+        self.assertNotIn("t.ebt", set(self.contents()) - set(before))
+        return child
+
+    def test_a_file_that_comes_meanwhile(self):
+        """Is not replaced, and nobody says that the trace has its name."""
+        child = self.held("--", "sleep", "60")
+        with open(self.path("t.ebt"), "w", encoding="utf-8") as f:
+            f.write("precious\n")
+        before = self.contents()["t.ebt"]
+        child.send_signal(signal.SIGCONT)
+        said = child.communicate(timeout=e2e.SECONDS)[1].decode()
+        self.assertEqual(child.returncode, FAILED)
+        self.assertEqual(said, f"ebrec: {self.path('t.ebt')} is there and is not a trace; "
+                         "-f replaces it\n")
+        self.assertEqual(self.contents(), {"t.ebt": before})
+
+    def test_a_trace_that_comes_meanwhile(self):
+        """Of two recorders with one name neither trace is lost."""
+        child = self.held("--", "sh", "-c", "exit 3")
+        e2e.run(e2e.EBREC, "-o", self.path("t.ebt"), "--", "sh", "-c", "exit 4", status=4)
+        before = self.contents()["t.ebt"]
+        child.send_signal(signal.SIGCONT)
+        said = child.communicate(timeout=e2e.SECONDS)[1].decode()
+        self.assertEqual(child.returncode, 3, said)
+        self.assertIn("the trace before it is", said)
+        self.assertEqual(set(self.contents()), {"t.ebt", "t.ebt.old"})
+        self.assertEqual(self.contents()["t.ebt.old"], before)
+
     def test_interrupted_before_the_command_runs(self):
         """Ctrl-C while ebrec starts leaves the traces there are, however often."""
         for _ in range(2):
@@ -439,14 +474,17 @@ class Interrupts(e2e.TestCase):
         self.assertGreater(sum(n for leaf, n in leaves.items() if leaf in kernel),
                            0.5 * sum(leaves.values()), leaves)
 
-    def test_bundling(self):
-        """Ctrl-C does not reach the ebreport that makes the bundle; twice answered it is given up."""
+    def with_ebreport(self, script):
+        """An ebrec that has this ebreport beside it."""
         os.mkdir(self.path("bin"))
         shutil.copy(e2e.EBREC, self.path("bin/ebrec"))
-        slow = self.path("bin/ebreport")
-        with open(slow, "w", encoding="utf-8") as f:
-            f.write(f"#!/bin/sh\nsleep 1.5\nexec {os.path.abspath(e2e.EBREPORT)} \"$@\"\n")
-        os.chmod(slow, 0o755)
+        with open(self.path("bin/ebreport"), "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n" + script)
+        os.chmod(self.path("bin/ebreport"), 0o755)
+
+    def test_bundling(self):
+        """Ctrl-C does not reach the ebreport that makes the bundle; twice answered it is given up."""
+        self.with_ebreport(f"sleep 1.5\nexec {os.path.abspath(e2e.EBREPORT)} \"$@\"\n")
         terminal = Terminal(self, self.path("bin/ebrec"), "--bundle", "-o", "t.ebt", "--", "true")
         terminal.read(until="the command ended")
         for _ in range(3):
@@ -465,6 +503,27 @@ class Interrupts(e2e.TestCase):
         self.assertIn("abandoned: the trace has no names in it", terminal.shown)
         self.assertEqual(sorted(os.listdir(self.folder)), ["bin", "t.ebt"])
         self.assertTrue(e2e.tables(self.path("t.ebt")))
+    def test_a_terminal_that_stops_the_background(self):
+        """As after `stty tostop`: ebreport says there what it has to say."""
+        self.with_ebreport("echo under way >&2\nexit 1\n")
+        with open(self.path("tostop"), "w", encoding="utf-8") as f:
+            f.write('stty tostop\nexec "$@"\n')
+        terminal = Terminal(self, "/bin/sh", self.path("tostop"), self.path("bin/ebrec"),
+                            "--bundle", "-o", "t.ebt", "--", "true")
+        terminal.read(until="under way")
+        self.assertEqual(terminal.wait(), 0)
+
+    def test_bundling_what_is_no_longer_there(self):
+        """A file that takes the trace's name meanwhile is somebody else's."""
+        self.with_ebreport(f"mv t.ebt moved.ebt\necho precious > t.ebt\n"
+                           f"exec {os.path.abspath(e2e.EBREPORT)} \"$@\"\n")
+        done = e2e.run(self.path("bin/ebrec"), "--bundle", "-o", "t.ebt", "--", "true",
+                       cwd=self.folder)
+        self.assertIn("t.ebt is another file now: the trace has no names in it",
+                      done.stderr.decode())
+        with open(self.path("t.ebt"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "precious\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bin", "moved.ebt", "t.ebt"])
 
 
 class Words(e2e.TestCase):
