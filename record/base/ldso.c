@@ -129,21 +129,20 @@ static int may_execute(const char *path)
 }
 
 /* name in the first directory of a colon list that has it; ret has PATH_MAX. Returns 0, EACCES
- * where only unusable ones are there, or ENOENT. */
-static int find_in(const char *dirs, const char *origin, const char *name, usable_fn *usable,
-		   char *ret)
+ * where only unusable ones are there, or ENOENT. *dirs are those behind it then. */
+static int find_next(const char **dirs, bool whole_only, const char *origin, const char *name,
+		     usable_fn *usable, char *ret)
 {
 	char dir[PATH_MAX];
 	int result = ENOENT;
 
-	if (!dirs || !*dirs)
-		return ENOENT;
-	for (const char *d = dirs, *next; d; d = next) {
+	while (*dirs) {
+		const char *d = *dirs;
 		size_t len = strcspn(d, ":");
 		int errnum;
 
-		next = d[len] ? d + len + 1 : NULL;
-		if (!expand(d, len, origin, dir, sizeof(dir)) ||
+		*dirs = d[len] ? d + len + 1 : NULL;
+		if ((whole_only && *d != '/') || !expand(d, len, origin, dir, sizeof(dir)) ||
 		    snprintf(ret, PATH_MAX, "%s/%s", *dir ? dir : ".", name) >= PATH_MAX)
 			continue;
 		errnum = usable(ret);
@@ -153,6 +152,12 @@ static int find_in(const char *dirs, const char *origin, const char *name, usabl
 			result = EACCES;
 	}
 	return result;
+}
+
+static int find_in(const char *dirs, const char *origin, const char *name, usable_fn *usable,
+		   char *ret)
+{
+	return dirs && *dirs ? find_next(&dirs, false, origin, name, usable, ret) : ENOENT;
 }
 
 bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, const char *origin,
@@ -171,17 +176,30 @@ bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, con
 	return !find_in(DEFAULT_DIRS, origin, name, may_read, ret);
 }
 
-int ldso_find_program(const char *name, char *ret)
+struct program_search ldso_search_program(const char *name)
 {
 	const char *path = getenv("PATH");
+
+	if (strchr(name, '/') || !*name)
+		path = NULL;
+	else if (!path)
+		path = "/bin:/usr/bin";
+	return (struct program_search){ .name = name, .rest = path };
+}
+
+int ldso_next_program(struct program_search *search, char *ret)
+{
+	return find_next(&search->rest, search->whole_only, "", search->name, may_execute, ret);
+}
+
+int ldso_find_program(const char *name, char *ret)
+{
+	struct program_search search = ldso_search_program(name);
 
 	if (!*name)
 		return ENOENT;
 	if (!strchr(name, '/'))
-		return find_in(!path   ? "/bin:/usr/bin"
-			       : *path ? path
-				       : ".",
-			       "", name, may_execute, ret);
+		return ldso_next_program(&search, ret);
 	if (snprintf(ret, PATH_MAX, "%s", name) >= PATH_MAX)
 		return ENAMETOOLONG;
 	return may_execute(ret);

@@ -26,4 +26,16 @@ bool ldso_find_library(const struct ldso *ldso, const struct needed *needed, con
  * execvp() of this process would end with. */
 int ldso_find_program(const char *name, char *ret);
 
+/* A name's places in $PATH, one after the other. */
+struct program_search {
+	const char *name;
+	const char *rest; /* of the folders; NULL: none is left */
+	bool whole_only;  /* not folders that are relative to the current one */
+};
+
+/* A name with a slash is looked for nowhere. */
+struct program_search ldso_search_program(const char *name);
+/* The next; as ldso_find_program() otherwise. */
+int ldso_next_program(struct program_search *search, char *ret);
+
 #endif

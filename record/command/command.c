@@ -110,6 +110,26 @@ static int execute(const char *path, char **argv)
 	return errno;
 }
 
+/* Does execvp() go on behind a folder whose program gave this? */
+static bool goes_on(int errnum)
+{
+	return errnum == EACCES || errnum == ENOENT || errnum == ENOTDIR || errnum == ESTALE ||
+	       errnum == ENODEV || errnum == ETIMEDOUT;
+}
+
+/* What was found, or what is behind it in $PATH. Returns the errno. */
+static int execute_found(struct program_search *search, char *path, char **argv)
+{
+	int errnum, denied = 0;
+
+	do {
+		errnum = execute(path, argv);
+		if (errnum == EACCES)
+			denied = EACCES;
+	} while (goes_on(errnum) && !ldso_next_program(search, path));
+	return goes_on(errnum) && denied ? denied : errnum;
+}
+
 static void say(int error, const void *what, size_t len)
 {
 	if (write(error, what, len) != (ssize_t)len)
@@ -123,6 +143,7 @@ static void say(int error, const void *what, size_t len)
 static void wait_and_run(const struct command *c, int go, int error)
 {
 	struct command_program program = { 0 };
+	struct program_search search;
 	char byte;
 	int errnum;
 
@@ -131,17 +152,19 @@ static void wait_and_run(const struct command *c, int go, int error)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (c->tee)
 		tee_redirect(c->tee);
+	search = ldso_search_program(c->options->command[0]);
 	if (!inherited_apply(c->options->inherited) || (c->user && !become(c->user)))
 		program.errnum = errno;
 	else
-		program.errnum = ldso_find_program(c->options->command[0], program.path);
+		program.errnum = search.rest ? ldso_next_program(&search, program.path)
+					     : ldso_find_program(search.name, program.path);
 	say(error, &program, sizeof(program));
 	errnum = program.errnum;
 	if (!errnum) {
 		/* The end of file means that the recorder has gone. */
 		if (read(go, &byte, 1) != 1)
 			_exit(125);
-		errnum = execute(program.path, c->options->command);
+		errnum = execute_found(&search, program.path, c->options->command);
 		say(error, &errnum, sizeof(errnum));
 	}
 	_exit(errnum == ENOENT ? 127 : 126);
