@@ -81,7 +81,7 @@ static void on_signal(int number)
 }
 
 /* SIGHUP stays ignored under nohup. */
-static struct ebt_error *catch_signals(bool quiet)
+static struct ebt_error *catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	struct sigaction old;
@@ -89,9 +89,8 @@ static struct ebt_error *catch_signals(bool quiet)
 	if (pipe2(stop, O_CLOEXEC | O_NONBLOCK))
 		return ebt_error_errno(errno, "cannot make a pipe");
 	/* On a terminal there may be a status line, and "^C". */
-	end.message = quiet		      ? ""
-		      : isatty(STDERR_FILENO) ? "\r\033[Kebrec: finishing; once more abandons it\n"
-					      : "ebrec: finishing; once more abandons it\n";
+	end.message = isatty(STDERR_FILENO) ? "\r\033[Kebrec: finishing; once more abandons it\n"
+					    : "ebrec: finishing; once more abandons it\n";
 	sigaddset(&action.sa_mask, SIGINT);
 	sigaddset(&action.sa_mask, SIGTERM);
 	sigaddset(&action.sa_mask, SIGHUP);
@@ -421,7 +420,7 @@ static int record(const struct record_options *options, char **argv)
 	if (options->bundle)
 		err = bundle_find(&ebreport);
 	if (!err)
-		err = catch_signals(options->quiet);
+		err = catch_signals();
 	if (err) {
 		print_error(err);
 		return EXIT_RECORDER;

@@ -79,23 +79,31 @@ static struct ebt_error *open_stdout(int *ret)
 	return NULL;
 }
 
+/* On a USB stick, over FUSE or a network: no reason to have no trace. */
+static bool has_no_owners(int errnum)
+{
+	return errnum == EPERM || errnum == EACCES || errnum == EINVAL || errnum == ENOSYS ||
+	       errnum == EOPNOTSUPP;
+}
+
 /* A new file beside path, which belongs to who asked for it. */
 static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret)
 {
+	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *name = NULL;
 	_cleanup_close_ int fd = -1;
 	uid_t uid;
 	gid_t gid;
 
-	if (asprintf(&name, "%s.XXXXXX", path) < 0) {
+	/* That of path may be as long as a name can be. */
+	if (asprintf(&name, "%.*s.ebrec.XXXXXX", (int)(slash ? slash + 1 - path : 0), path) < 0) {
 		name = NULL;
 		return &ebt_enomem;
 	}
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		return ebt_error_errno(errno, "cannot make %s", path);
-	/* Where files have no owners, as on a USB stick, that is no reason to have no trace. */
-	if (invoker_of_sudo(&uid, &gid) && fchown(fd, uid, gid) && errno != EPERM) {
+	if (invoker_of_sudo(&uid, &gid) && fchown(fd, uid, gid) && !has_no_owners(errno)) {
 		int errnum = errno;
 
 		unlink(name);
@@ -240,10 +248,12 @@ struct ebt_error *bundle_find(char **ret)
 {
 	char found[PATH_MAX];
 	char *path;
+	struct program_search search = ldso_search_program("ebreport");
 	struct ebt_error *err = find_neighbour(&path);
 
 	/* This may be root: what lies in the folder where it was called is nobody's choice. */
-	if (!err && !path && !ldso_find_program("ebreport", found) && *found == '/') {
+	search.whole_only = true;
+	if (!err && !path && !ldso_next_program(&search, found)) {
 		path = strdup(found);
 		if (!path)
 			return &ebt_enomem;

@@ -200,6 +200,21 @@ class Path(e2e.TestCase):
         self.assertIn("cannot run probe-me: Permission denied", done.stderr.decode())
 
 
+    def test_no_interpreter_is_passed_over(self):
+        """As by execvp(): the next of the name is run."""
+        for folder, interpreter in (("first", "/no/such"), ("second", "/bin/sh")):
+            os.mkdir(self.path(folder))
+            with open(self.path(folder + "/probe-me"), "w", encoding="utf-8") as f:
+                f.write(f"#!{interpreter}\necho {folder}\n")
+            os.chmod(self.path(folder + "/probe-me"), 0o755)
+        env = self.path_with(self.path("first"), self.path("second"))
+        done = self.run_with(env, e2e.EBREC, "-q", "-o", self.path("t.ebt"), "--", "probe-me")
+        self.assertEqual(done.stdout, b"second\n")
+        os.unlink(self.path("second/probe-me"))
+        done = self.run_with(env, e2e.EBREC, "-o", self.path("t.ebt"), "--", "probe-me", status=127)
+        self.assertIn("cannot run probe-me: No such file", done.stderr.decode())
+
+
 class File(e2e.TestCase):
     """The trace's file, and the one before it."""
 
@@ -311,6 +326,25 @@ class File(e2e.TestCase):
             self.assertEqual(terminal.shown, "^Cebrec: interrupted before sleep ran\n")
             self.assertEqual(self.contents(), before)
 
+    def test_longest_name(self):
+        name = "t" * 255
+        e2e.run(e2e.EBREC, "-f", "-o", self.path(name), "--", "true")
+        e2e.run(e2e.EBREC, "-f", "-o", name, "--", "true", cwd=self.folder)
+        self.assertEqual(set(self.contents()), {name})
+
+    def test_a_file_system_without_owners(self):
+        """The trace is root's then; a disk that fails is an error."""
+        for error, status in (("ENOSYS", 0), ("EOPNOTSUPP", 0), ("EACCES", 0), ("EINVAL", 0),
+                              ("EPERM", 0), ("EIO", FAILED)):
+            with self.subTest(error):
+                trace = self.path(error)
+                e2e.run("env", f"SUDO_UID={NOBODY}", f"SUDO_GID={NOBODY}", "strace", "-o",
+                        "/dev/null", "-e", f"inject=fchown:error={error}", e2e.EBREC,
+                        "-e", "sched", "-o", trace, "--", "true", status=status)
+                self.assertEqual(os.path.exists(trace), not status)
+                if not status:
+                    self.assertEqual(os.stat(trace).st_uid, os.getuid())
+
     def test_sudo(self):
         """The file is of who asked, and of nobody else to read."""
         trace = self.path("t.ebt")
@@ -345,7 +379,9 @@ class Bundle(e2e.TestCase):
                        "/bin/true", status=status, cwd=self.folder, **options)
 
     def test_in_path(self):
-        self.bundle(self.path("elsewhere") + ":/usr/bin")
+        os.mkdir(self.path("relative"))
+        shutil.copy("/bin/false", self.path("relative/ebreport"))
+        self.bundle("relative:" + self.path("elsewhere") + ":/usr/bin")
         keys = {row["key"] for row in e2e.Dump(self.path("t.ebt"), "--table", "meta").rows("meta")}
         self.assertIn('"bundle.version"', keys)
         self.assertEqual(os.stat(self.path("t.ebt")).st_uid, NOBODY)
@@ -436,12 +472,12 @@ class OnTerminal(e2e.TestCase):
 
 class Interrupts(e2e.TestCase):
     def test_abandoned(self):
-        """Where the file cannot be finished, as nobody reads the pipe."""
+        """Where the file cannot be finished, as nobody reads the pipe. -q hides no question."""
         read, write = os.pipe()
         self.addCleanup(os.close, read)
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
         with open(self.path("stderr"), "w+", encoding="utf-8") as stderr:
-            child = self.start(e2e.EBREC, "-a", "-o", "-", stdout=write, stderr=stderr)
+            child = self.start(e2e.EBREC, "-q", "-a", "-o", "-", stdout=write, stderr=stderr)
             os.close(write)
             time.sleep(2)
             for _ in range(3):
