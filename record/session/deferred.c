@@ -178,7 +178,7 @@ static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_t
 	const struct memory *m = arg;
 	const struct unwinder *u = m->deferred->unwinder;
 
-	return unwinder_code(u, unwind_model_find(&u->past, m->pid, pc), ret, ret_bias);
+	return unwinder_code(u, unwind_model_find(&u->past, m->pid, pc), UINT64_MAX, ret, ret_bias);
 }
 
 /* A dump that has been checked. */

@@ -21,14 +21,14 @@
 #include "record/session/reader.h"
 #include "record/session/thread_walk.h"
 
-/* Most threads sleep, and the second look finds them where they were. */
+/* Most threads sleep, and the second look finds them where they were. Every other one walks. */
 #define MAX_LOOKS 6
 
 /* For kernel stacks, 5 to 10 us each, and then for walks. */
 #define STACKS_NS UINT64_C(500000000)
 #define WALK_NS	  UINT64_C(500000000)
 
-/* If all that took longer, nothing is looked at again. */
+/* A look without stacks that begins later than this is the last. */
 #define LONG_NS UINT64_C(100000000)
 
 /* One thread at one look. Its addresses are in the look's array, first the kernel's. */
@@ -194,6 +194,7 @@ static struct ebt_error *walk(struct taking *t, struct look *look, struct seen *
 		.reader = t->reader,
 		.unwinder = t->capture->unwinder,
 		.max = max < EBREC_MAX_STACK ? max : EBREC_MAX_STACK,
+		.deadline = t->deadline,
 	};
 	uint64_t addresses[EBREC_MAX_STACK];
 

@@ -57,7 +57,8 @@ static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_t
 
 	if (!u)
 		return UNWIND_CODE_UNTOLD;
-	return unwinder_code(u, unwind_spaces_find(u->spaces, m->pid, pc), ret, ret_bias);
+	return unwinder_code(u, unwind_spaces_find(u->spaces, m->pid, pc), m->walk->deadline, ret,
+			     ret_bias);
 }
 
 uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_stack *row,

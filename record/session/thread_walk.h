@@ -14,6 +14,7 @@ struct thread_walk {
 	struct reader *reader;
 	const struct unwinder *unwinder; /* NULL: by frame pointers */
 	uint32_t max;			 /* frames */
+	uint64_t deadline; /* behind it tables that are being made are not waited for */
 };
 
 /* How many addresses, and attributes of the stack. */

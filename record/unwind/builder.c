@@ -2,13 +2,17 @@
 /* A bounded queue of images and a thread behind it; see builder.h. */
 #include "record/unwind/builder.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "format/base/cleanup.h"
 #include "unwind/image.h"
 #include "unwind/table.h"
+
+#define NS_PER_S UINT64_C(1000000000)
 
 /* An image is at most 128 MiB, and most of those that come here are a few. */
 #define MAX_JOBS 8u
@@ -31,12 +35,16 @@ struct unwind_builder {
 struct unwind_builder *unwind_builder_create(void)
 {
 	struct unwind_builder *b = calloc(1, sizeof(*b));
+	pthread_condattr_t attributes;
 
 	if (!b)
 		return NULL;
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->more, NULL);
-	pthread_cond_init(&b->done, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&b->done, &attributes);
+	pthread_condattr_destroy(&attributes);
 	return b;
 }
 
@@ -125,14 +133,16 @@ bool unwind_builder_add(struct unwind_builder *b, uint32_t number, struct unwind
 	return fits;
 }
 
-bool unwind_builder_next(struct unwind_builder *b, bool wait, uint32_t *ret_number,
+bool unwind_builder_next(struct unwind_builder *b, uint64_t until, uint32_t *ret_number,
 			 struct unwind_table **ret)
 {
-	bool any;
+	const struct timespec at = { .tv_sec = (time_t)(until / NS_PER_S),
+				     .tv_nsec = (long)(until % NS_PER_S) };
+	bool any, late = !until;
 
 	pthread_mutex_lock(&b->lock);
-	while (wait && b->first == b->made && b->made != b->last)
-		pthread_cond_wait(&b->done, &b->lock);
+	while (!late && b->first == b->made && b->made != b->last)
+		late = pthread_cond_timedwait(&b->done, &b->lock, &at) == ETIMEDOUT;
 	any = b->first != b->made;
 	if (any) {
 		struct build_job *job = &b->jobs[b->first++ % MAX_JOBS];

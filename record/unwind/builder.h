@@ -23,9 +23,9 @@ void unwind_builder_destroy(struct unwind_builder *builder);
 bool unwind_builder_add(struct unwind_builder *builder, uint32_t number,
 			struct unwind_image *image);
 
-/* A table that is done, or NULL where the image gave none. False: there is none yet; with wait,
- * that there will be none either. */
-bool unwind_builder_next(struct unwind_builder *builder, bool wait, uint32_t *ret_number,
+/* A table that is done, or NULL where the image gave none. False: there is none, and there will be
+ * none or that time (CLOCK_MONOTONIC ns, UINT64_MAX: waits as long as it takes) has passed. */
+bool unwind_builder_next(struct unwind_builder *builder, uint64_t until, uint32_t *ret_number,
 			 struct unwind_table **ret);
 
 #endif

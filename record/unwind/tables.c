@@ -372,12 +372,12 @@ uint32_t unwind_tables_add_memory(struct unwind_tables *t, const void *key, size
 }
 
 /* Places what the other thread has made. */
-static void take_made(struct unwind_tables *t, bool wait)
+static void take_made(struct unwind_tables *t, uint64_t until)
 {
 	struct unwind_table *table;
 	uint32_t number;
 
-	while (unwind_builder_next(t->builder, wait, &number, &table)) {
+	while (unwind_builder_next(t->builder, until, &number, &table)) {
 		struct table_state *state = &t->states[number];
 		bool first = !state->n_rows;
 
@@ -396,7 +396,7 @@ static void take_made(struct unwind_tables *t, bool wait)
 
 void unwind_tables_wait(struct unwind_tables *t)
 {
-	take_made(t, true);
+	take_made(t, UINT64_MAX);
 }
 
 void unwind_tables_tell_exec(const struct unwind_tables *t, uint32_t number, const struct stat *st)
@@ -426,12 +426,13 @@ bool unwind_tables_bias(const struct unwind_tables *t, uint32_t number, uint64_t
 	return number < t->n_tables && unwind_table_bias(&t->placed[number], start, pgoff, ret);
 }
 
-const struct unwind_table *unwind_tables_get(struct unwind_tables *t, uint32_t number)
+const struct unwind_table *unwind_tables_get(struct unwind_tables *t, uint32_t number,
+					     uint64_t until)
 {
 	if (number >= t->n_tables)
 		return NULL;
 	if (t->states[number].queued)
-		unwind_tables_wait(t);
+		take_made(t, until);
 	return t->states[number].resident ? &t->placed[number] : NULL;
 }
 
@@ -553,7 +554,7 @@ void unwind_tables_work(struct unwind_tables *t, uint64_t now_ns,
 	bool more = true;
 	uint32_t n = 0, victim;
 
-	take_made(t, false);
+	take_made(t, 0);
 	if (now_ns - t->ticked >= TICK_NS) {
 		t->ticked = now_ns;
 		tick(t);

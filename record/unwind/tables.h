@@ -59,9 +59,10 @@ void unwind_tables_tell_exec(const struct unwind_tables *tables, uint32_t table,
 bool unwind_tables_bias(const struct unwind_tables *tables, uint32_t table, uint64_t start,
 			uint64_t pgoff, uint64_t *ret);
 
-/* A table whose rows are there, waiting for it if it is being made, or NULL; good until something
- * is added or unwind_tables_work(). */
-const struct unwind_table *unwind_tables_get(struct unwind_tables *tables, uint32_t table);
+/* A table whose rows are there, waiting for it if it is being made until that time, see
+ * unwind_builder_next(), or NULL; good until something is added or unwind_tables_work(). */
+const struct unwind_table *unwind_tables_get(struct unwind_tables *tables, uint32_t table,
+					     uint64_t until);
 
 /* Where the file can be found again, if its rows have to go meanwhile: the mapping, or a path
  * alone. Without that they stay. */

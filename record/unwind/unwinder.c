@@ -162,7 +162,7 @@ void unwinder_expect_end(struct unwinder *u)
 }
 
 enum unwind_code unwinder_code(const struct unwinder *u, const struct ebrec_unwind_mapping *mapping,
-			       const struct unwind_table **ret, uint64_t *ret_bias)
+			       uint64_t until, const struct unwind_table **ret, uint64_t *ret_bias)
 {
 	if (!mapping)
 		return UNWIND_CODE_NONE;
@@ -174,7 +174,7 @@ enum unwind_code unwinder_code(const struct unwinder *u, const struct ebrec_unwi
 	case UNWIND_TABLE_ANON:
 		return UNWIND_CODE_UNTOLD;
 	}
-	*ret = unwind_tables_get(u->tables, mapping->table);
+	*ret = unwind_tables_get(u->tables, mapping->table, until);
 	*ret_bias = mapping->bias;
 	return *ret ? UNWIND_CODE_TABLE : UNWIND_CODE_LATER;
 }

@@ -50,9 +50,9 @@ void unwinder_expect(struct unwinder *unwinder, int fd, const char *path);
 void unwinder_expect_end(struct unwinder *unwinder);
 
 /* What is mapped at an address, for walks outside the kernel; mapping NULL: nothing that is known.
- * *ret: see unwind_tables_get(). */
+ * until, *ret: see unwind_tables_get(). */
 enum unwind_code unwinder_code(const struct unwinder *unwinder,
-			       const struct ebrec_unwind_mapping *mapping,
+			       const struct ebrec_unwind_mapping *mapping, uint64_t until,
 			       const struct unwind_table **ret, uint64_t *ret_bias);
 
 /* To be called often: publishes what happened, and keeps the tables that are in use. */
