@@ -65,6 +65,8 @@ static struct ebt_error *read_switches(struct overview *o)
 	sched_feed_bounds(o->trace, &from, &to);
 	o->ns = to - from;
 	err = trace_source_is_on(o->trace, "sched", &o->switches);
+	/* A trace may have them and not say what was on. */
+	o->switches |= ebt_reader_has_rows(trace_reader(o->trace), EBT_T_sched_switch);
 	if (err || !o->switches)
 		return err;
 	err = calltree_create_for(o->trace, CALLTREE_NO_ROOTS, &o->stops);
