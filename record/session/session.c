@@ -85,7 +85,7 @@ struct session {
 	uint64_t sideband_lost;
 	struct ebt_error *expect_error;
 	bool begun;
-	bool rung;			 /* the doorbell was, before the last pass */
+	bool soon;			 /* there is more to read, or the doorbell to arm */
 	uint64_t bell_time, bell_credit; /* ns: when it was answered last; BELL_NS a ring */
 };
 
@@ -543,7 +543,7 @@ static const char *ended(struct session *s, uint64_t now)
 static int poll_timeout(const struct session *s, uint64_t now)
 {
 	uint64_t left, end = s->begin + s->options->duration;
-	int tick = s->rung ? BELL_MS : s->tee ? TEE_MS : TICK_MS;
+	int tick = s->soon ? BELL_MS : s->tee ? TEE_MS : TICK_MS;
 
 	if (!s->options->duration)
 		return tick;
@@ -558,15 +558,18 @@ static int poll_timeout(const struct session *s, uint64_t now)
  */
 static void mind_doorbell(struct session *s, uint64_t now)
 {
+	bool rung;
+
 	s->bell_credit += now - s->bell_time;
 	if (s->bell_credit > BELL_BURST * BELL_NS)
 		s->bell_credit = BELL_BURST * BELL_NS;
 	s->bell_time = now;
-	s->rung = capture_answer_doorbell(s->capture);
-	if (s->rung)
+	rung = capture_answer_doorbell(s->capture);
+	if (rung)
 		s->bell_credit -= s->bell_credit < BELL_NS ? s->bell_credit : BELL_NS;
 	if (s->bell_credit >= BELL_NS)
 		capture_arm_doorbell(s->capture);
+	s->soon = rung || s->bell_credit < BELL_NS;
 }
 
 static struct ebt_error *record(struct session *s, const struct session_watch *watch)
