@@ -73,7 +73,7 @@ RUNS = {
     "scrub": ["-o {folder}/scrubbed.ebt"],
 }
 # What writes something else, and says so.
-WITHOUT = ["export", "flame", "folded", "extract", "bundle"]
+WITHOUT = ["export", "flame", "folded", "extract", "bundle", "cut"]
 # Of what a tree's rows are found by: the tree's table.
 TREES = ["rows", "callers", "descendants"]
 
