@@ -67,6 +67,21 @@ void out_json_interval_begin(struct out *out)
 	out_json_time(out, out->interval_to);
 }
 
+static void put_remarks(struct out *out)
+{
+	struct json *json = &out->json;
+	const char *const *remarks;
+	size_t n;
+
+	remarks = trace_remarks(out->trace, &n);
+	if (!n)
+		return;
+	json_put(json, "remarks", open_array);
+	for (size_t i = 0; i < n; i++)
+		json_cstr(json, remarks[i]);
+	json_end(json);
+}
+
 struct ebt_error *out_json_close(struct out *out)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;
@@ -92,6 +107,7 @@ struct ebt_error *out_json_close(struct out *out)
 	for (size_t i = 0; i < n_warnings; i++)
 		json_cstr(json, warnings[i]);
 	json_end(json);
+	put_remarks(out);
 	json_end(json);
 	return NULL;
 }

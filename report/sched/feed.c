@@ -150,10 +150,10 @@ static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_ga
 				 "there, and %" PRIu64 " that lie within may be several",
 				 gaps->lost_ns / 1000000, gaps->doubtful);
 	if (!err && gaps->broken)
-		err = trace_warn(trace,
-				 "%" PRIu64 " runs have no beginning or no end in the trace and "
-				 "are counted as 0 ns",
-				 gaps->broken);
+		err = trace_warn_share(trace, gaps->broken, gaps->runs,
+				       "%" PRIu64 " of %" PRIu64 " runs have no beginning or no "
+				       "end in the trace and are counted as 0 ns",
+				       gaps->broken, gaps->runs);
 	return err;
 }
 

@@ -163,6 +163,7 @@ struct ebt_error *sched_give_run(struct sched_model *model, struct sched_run *ru
 {
 	if (run->end < model->window_ns)
 		return NULL;
+	model->runs++;
 	run->whole_start = run->start;
 	if (!run->whole_end)
 		run->whole_end = run->end;
@@ -212,8 +213,10 @@ static struct ebt_error *lose_run(struct sched_model *model, uint32_t id, uint32
 		return sched_give_run(model, &run);
 	}
 	/* What the state tables say of a moment may be overtaken by the first switch. */
-	if (!s->open)
+	if (!s->open) {
+		model->runs++;
 		model->broken++;
+	}
 	return NULL;
 }
 
@@ -576,7 +579,9 @@ struct ebt_error *sched_model_row(struct sched_model *model, const struct ebt_ro
 
 struct sched_gaps sched_model_gaps(const struct sched_model *model)
 {
-	struct sched_gaps gaps = { .broken = model->broken, .doubtful = model->cut.doubtful };
+	struct sched_gaps gaps = { .runs = model->runs,
+				   .broken = model->broken,
+				   .doubtful = model->cut.doubtful };
 
 	for (size_t i = 0; i < model->cut.losses.n; i++) {
 		const struct loss_span *span = &model->cut.losses.spans[i];

@@ -107,8 +107,10 @@ struct sched_options {
 
 /* What could not be told. */
 struct sched_gaps {
-	uint64_t lost_ns;  /* time during which rows of sched_switch were lost */
-	uint64_t broken;   /* runs without a beginning or an end where both should have been */
+	uint64_t lost_ns; /* time during which rows of sched_switch were lost */
+	uint64_t runs;	  /* that were seen */
+	uint64_t broken;  /* of them: runs without a beginning or an end where both should have been
+			   */
 	uint64_t doubtful; /* intervals marked so */
 };
 

@@ -60,7 +60,7 @@ struct sched_model {
 	uint64_t gaps_ns;   /* where the first one begins, if that is later than from_ns */
 	size_t unsettled;
 	uint64_t last_batch, damage;
-	uint64_t broken;
+	uint64_t runs, broken;
 };
 
 /* The state of a task; *ret is valid until the next call. */

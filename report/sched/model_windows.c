@@ -136,7 +136,7 @@ void sched_model_forget(struct sched_model *model, const bool *there, size_t n_t
 void sched_model_begin(struct sched_model *model)
 {
 	model->gaps_ns = model->window_ns;
-	model->broken = 0;
+	model->runs = model->broken = 0;
 }
 
 struct ebt_error *sched_model_each(const struct sched_model *model,

@@ -9,11 +9,13 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/sched/feed.h"
 #include "report/system/info.h"
 
 /* Tables with stacks up to this size are read to count frames without being asked: about half a
  * million stacks, which take less than a tenth of a second. */
 #define FRAMES_MAX_RAW (4u << 20)
+#define RUNS_MAX_RAW   (16u << 20)
 
 static void view_deinit(struct info_view *v)
 {
@@ -350,6 +352,18 @@ static struct ebt_error *put_unwinding(struct info_view *v)
 	return text_error(&line);
 }
 
+static void put_remarks(struct info_view *v)
+{
+	const char *const *remarks;
+	size_t n;
+
+	if (!v->have_runs)
+		put(v, "Runs", "not looked at, as there are many switches: --frames does it");
+	remarks = trace_remarks(v->report->trace, &n);
+	for (size_t i = 0; i < n; i++)
+		put(v, i ? "" : "Remarks", "%s", remarks[i]);
+}
+
 /* --- tables --- */
 
 #define SOURCES(X)                                                                     \
@@ -454,6 +468,7 @@ static struct ebt_error *put_heads(struct info_view *v)
 		err = put_files(v);
 		put_frames(v);
 		put_recorder(v);
+		put_remarks(v);
 		return err ? err : put_unwinding(v);
 	case FORMAT_JSON:
 		return info_json(v);
@@ -529,9 +544,19 @@ static struct ebt_error *put_all(struct info_view *v)
 	       put_losses(v);
 }
 
+/* Whatever is not as it should be becomes a warning or a remark. */
+static struct ebt_error *look_at_runs(struct trace *trace)
+{
+	const struct sched_feed feed = { .still = true };
+	bool partial;
+
+	return sched_feed_run(trace, &feed, &partial);
+}
+
 static struct ebt_error *cmd_info(struct report *report)
 {
 	__attribute__((cleanup(view_deinit))) struct info_view v = { .report = report };
+	const struct info_table *switches;
 	struct ebt_error *err;
 
 	v.out = report->out;
@@ -541,8 +566,13 @@ static struct ebt_error *cmd_info(struct report *report)
 		      ?: proc_containers_collect(trace_reader(report->trace), &v.containers);
 	v.have_frames = options_flag(report->options, "frames") ||
 			info_stack_bytes(&v.info) <= FRAMES_MAX_RAW;
+	switches = info_table(&v.info, EBT_T_sched_switch);
+	v.have_runs = options_flag(report->options, "frames") || !switches ||
+		      switches->raw <= RUNS_MAX_RAW;
 	if (!err && v.have_frames)
 		err = info_count_frames(report->trace, &v.frames);
+	if (!err && v.have_runs)
+		err = look_at_runs(report->trace);
 	if (err)
 		return err;
 	return (is_short(&v) ? info_put_short(&v) : put_all(&v)) ?: verify(&v);
@@ -553,8 +583,8 @@ static const struct option_def info_options[] = {
 	  NULL },
 	{ "verify", OPTION_FLAG, NULL,
 	  "read and check everything; status 1 where something is damaged", NULL },
-	{ "frames", OPTION_FLAG, NULL, "count named and nameless frames however long it takes",
-	  NULL },
+	{ "frames", OPTION_FLAG, NULL,
+	  "count nameless frames, and runs without an edge, however long it takes", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
@@ -571,7 +601,8 @@ const struct command command_info = {
 		"Reads the index and the tables that describe the file, so that it answers at "
 		"once\n"
 		"whatever the size. Frames are counted where the tables with stacks are small\n"
-		"(below 4 MiB before compression), or with --frames. --verify reads every chunk "
+		"(below 4 MiB before compression), and runs of threads where that of switches is\n"
+		"(below 16 MiB), or with --frames. --verify reads every chunk "
 		"and\n"
 		"compares it with its checksums and the index. --csv gives the list of tables.\n",
 	.options = info_options,

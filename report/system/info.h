@@ -105,7 +105,7 @@ struct info_view {
 	const struct ebt_reader_info *file;
 	struct info info;
 	struct info_frames frames;
-	bool have_frames;
+	bool have_frames, have_runs;
 	struct proc_containers containers;
 };
 

@@ -161,6 +161,17 @@ static void put_processes(const struct info_view *v)
 	put(v, "Processes", &text);
 }
 
+/* What is too little for a warning. */
+static void add_remarks(struct text *text, const struct info_view *v)
+{
+	const char *const *remarks;
+	size_t n;
+
+	remarks = trace_remarks(v->report->trace, &n);
+	for (size_t i = 0; i < n; i++)
+		text_printf(text, "; %s", remarks[i]);
+}
+
 static void put_lost(const struct info_view *v)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
@@ -176,6 +187,7 @@ static void put_lost(const struct info_view *v)
 	if (!text.len)
 		text_cstr(&text, v->info.n_losses ? "rows of unknown number: see --all"
 						  : "nothing, as far as the file knows");
+	add_remarks(&text, v);
 	put(v, "Lost", &text);
 }
 

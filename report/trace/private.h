@@ -39,6 +39,8 @@ struct trace {
 	uint64_t got[65536 / 64];  /* bit n: a row of table n has passed */
 	struct trace_note *notes;
 	size_t n_notes, notes_capacity;
+	char **remarks;
+	size_t n_remarks, remarks_capacity;
 	char **warnings;
 	size_t n_warnings, warnings_capacity;
 };

@@ -143,7 +143,10 @@ void trace_close(struct trace *trace)
 		free(trace->notes[i].text);
 	for (size_t i = 0; i < trace->n_warnings; i++)
 		free(trace->warnings[i]);
+	for (size_t i = 0; i < trace->n_remarks; i++)
+		free(trace->remarks[i]);
 	free(trace->notes);
+	free(trace->remarks);
 	free(trace->warnings);
 	programs_destroy(trace->programs);
 	free(trace->verdicts);

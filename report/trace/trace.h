@@ -192,6 +192,16 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
+ * Likewise, where some of `all` rows or so are not as they should be, and a few are nothing out of
+ * the ordinary, as at the beginning and the end of a recording: a warning from 1 % on. What is less
+ * is a remark, for `info` and JSON.
+ */
+struct ebt_error *trace_warn_share(struct trace *trace, uint64_t some, uint64_t all,
+				   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Belong to the trace. */
+const char *const *trace_remarks(const struct trace *trace, size_t *ret_n);
+
+/*
  * Says why there is none of what a report is about, which is one of three: the source was off or
  * could not be had; it was on and nothing happened; filters or the window leave nothing of what is
  * there. A command whose `subject` is set need not call it.

@@ -183,6 +183,41 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 	return s ? add_note(trace, s) : &ebt_enomem;
 }
 
+/* Takes the text over. */
+static struct ebt_error *add_remark(struct trace *trace, char *text)
+{
+	struct ebt_error *err =
+		ebt_array_reserve(&trace->remarks, trace->n_remarks, &trace->remarks_capacity);
+
+	if (err)
+		free(text);
+	else
+		trace->remarks[trace->n_remarks++] = text;
+	return err;
+}
+
+struct ebt_error *trace_warn_share(struct trace *trace, uint64_t some, uint64_t all,
+				   const char *format, ...)
+{
+	const bool few = (double)some * 100 < (double)all;
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		s = NULL;
+	va_end(args);
+	if (!s)
+		return &ebt_enomem;
+	return few ? add_remark(trace, s) : add_note(trace, s);
+}
+
+const char *const *trace_remarks(const struct trace *trace, size_t *ret_n)
+{
+	*ret_n = trace->n_remarks;
+	return (const char *const *)trace->remarks;
+}
+
 __attribute__((format(printf, 2, 3))) static struct ebt_error *add_warning(struct trace *trace,
 									   const char *format, ...)
 {

@@ -12,6 +12,7 @@ import functools
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -58,6 +59,14 @@ def report_json(command, trace, *arguments):
     for key in ("version", "file", "start_ns", "duration_ns", "lost"):
         assert key in report, f"{command} --json has no {key}"
     return report
+
+
+def hidden_runs(report):
+    """The kernels of some sandboxes do not tell of every switch. The report says of how many runs,
+    among its warnings or, where they are few, its remarks."""
+    found = (re.match(r"(\d+) of \d+ runs have no beginning or no end", text)
+             for text in report["warnings"] + report.get("remarks", []))
+    return sum(int(m[1]) for m in found if m)
 
 
 def start_ns(trace):

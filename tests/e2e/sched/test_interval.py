@@ -2,7 +2,6 @@
 """--interval: the parts of a recording make up the whole, also for what lasts through several."""
 
 import collections
-import re
 
 import e2e
 
@@ -15,14 +14,6 @@ def sums(rows, key, fields):
         for field in fields:
             found[row[key], field] += row.get(field, 0)
     return collections.Counter({k: v for k, v in found.items() if v})
-
-
-def hidden(report):
-    """Where a kernel hides a switch, a run or a wait that a part has shown turns out not to have
-    been one; the report as a whole knows better. It says how often: of so many threads at most."""
-    found = (re.match(r"(\d+) runs have no beginning or no end", text)
-             for text in report["warnings"])
-    return sum(int(m[1]) for m in found if m)
 
 
 class Interval(e2e.TestCase):
@@ -49,8 +40,10 @@ class Interval(e2e.TestCase):
                  for row in part[array]]
         ours, total = sums(parts, key, fields), sums(whole, key, fields)
         differ = {k[0] for k in ours.keys() | total.keys() if ours[k] != total[k]}
-        # Such time changes stacks.
-        if len(differ) > hidden(report) * (2 if array == "stacks" else 1):
+        # Where a kernel hides a switch, a run or a wait that a part has shown turns out not to have
+        # been one; the report as a whole knows better: of so many threads at most. Such time
+        # changes stacks.
+        if len(differ) > e2e.hidden_runs(report) * (2 if array == "stacks" else 1):
             self.assertEqual(ours, total)
         return report, parts
 

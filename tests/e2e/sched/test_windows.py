@@ -44,8 +44,7 @@ def overlap(phase, start, end):
 
 def is_whole(trace):
     """Where the kernel hides a switch, a wait may turn out later not to have been one."""
-    warnings = e2e.report_json("sched", trace)["warnings"]
-    return not any("no beginning or no end" in warning for warning in warnings)
+    return not e2e.hidden_runs(e2e.report_json("sched", trace))
 
 
 class Windows(e2e.TestCase):

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What reports say of what they do not know, where it matters and where it does not. What is not
+known was taken out of a recording here, row by row."""
+import os
+import re
+
+import e2e
+
+EBTGEN = os.path.join(os.environ["EBT_PROGRAMS"], "../../tools/ebtgen")
+EDGES = re.compile(r"(\d+) of (\d+) runs have no beginning or no end")
+REPORTS = ("sched", "offcpu", "wall", "summary")
+PING_PONG = """
+import os
+here, there = os.pipe(), os.pipe()
+if os.fork():
+    for _ in range(400):
+        os.write(here[1], b"x")
+        os.read(there[0], 1)
+else:
+    for _ in range(400):
+        os.read(here[0], 1)
+        os.write(there[1], b"x")
+"""
+
+
+def edges(texts):
+    return [(int(m[1]), int(m[2])) for m in map(EDGES.match, texts) if m]
+
+
+class Edges(e2e.TestCase):
+    def without(self, lines, drop, name):
+        """The recording, without some of its lines."""
+        text, trace = self.path(name + ".txt"), self.path(name + ".ebt")
+        with open(text, "w", encoding="utf-8") as f:
+            f.writelines(line + "\n" for i, line in enumerate(lines) if i not in drop)
+        e2e.run(EBTGEN, text, trace)
+        return trace
+
+    def switches(self, lines):
+        """Those by which a thread stopped: without one of them it seems to run on."""
+        return [i for i, line in enumerate(lines)
+                if " sched_switch " in line and "prev=-" not in line and "prev_state=0x1 " in line]
+
+    def record_text(self):
+        trace = self.record("-e", "task,sched", "--", "/usr/bin/python3", "-c", PING_PONG)
+        return e2e.ebreport("dump", trace).splitlines()
+
+    def check(self, trace, told):
+        """All reports of switches say the same, and say it in the one place or in the other."""
+        found = set()
+        for command in REPORTS:
+            report = e2e.report_json(command, trace)
+            here = edges(report["warnings"]), edges(report.get("remarks", []))
+            self.assertEqual([len(here[0]), len(here[1])], [1, 0] if told else [0, 1], command)
+            found.update(here[0] + here[1])
+            done = e2e.run(e2e.EBREPORT, command, trace)
+            self.assertEqual(b"no beginning or no end" in done.stderr, told, done.stderr)
+        self.assertEqual(len(found), 1, found)
+        return found.pop()
+
+    def test_few_and_many(self):
+        lines = self.record_text()
+        switches = self.switches(lines)
+        self.assertGreater(len(switches), 400)
+        before = e2e.hidden_runs(e2e.report_json("sched", self.path("t.ebt")))
+        few, n = self.check(self.without(lines, {switches[300]}, "few"), False)
+        self.assertTrue(before < few < n / 100, (before, few, n))
+        many, n = self.check(self.without(lines, set(switches[100:400:10]), "many"), True)
+        self.assertTrue(max(before + 30, n / 100) <= many <= before + 100, (before, many, n))
+
+    def test_info(self):
+        """The place where what is silent elsewhere is told; its screen is of 12 lines."""
+        lines = self.record_text()
+        few = self.without(lines, {self.switches(lines)[300]}, "few")
+        for options, start in (((), "Lost "), (("--all",), "Remarks ")):
+            text = e2e.ebreport("info", *options, few)
+            found = [line for line in text.splitlines() if EDGES.search(line)]
+            self.assertEqual([line.startswith(start) for line in found], [True], text)
+        self.assertLessEqual(len(e2e.ebreport("info", few).splitlines()), 12)
+
+
+if __name__ == "__main__":
+    e2e.main()
