@@ -21,7 +21,7 @@ struct ebt_error *group_tasks_init(struct group_tasks *tasks, struct trace *trac
 	tasks->key = key;
 	err = trace_names(trace, &tasks->names);
 	if (!err && key == GROUP_PROGRAM)
-		err = programs_create(trace_reader(trace), tasks->names, &tasks->programs);
+		err = trace_programs(trace, &tasks->programs);
 	if (err || !needs_procs(key))
 		return err;
 	err = procs_create(trace, &tasks->procs);
@@ -32,7 +32,6 @@ struct ebt_error *group_tasks_init(struct group_tasks *tasks, struct trace *trac
 
 void group_tasks_deinit(struct group_tasks *tasks)
 {
-	programs_destroy(tasks->programs);
 	procs_destroy(tasks->procs);
 	proc_containers_deinit(&tasks->containers);
 	ebt_map_deinit(&tasks->by_value);

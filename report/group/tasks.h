@@ -18,8 +18,8 @@
 struct group_tasks {
 	enum group_key key;
 	const struct names *names;
-	struct programs *programs; /* of program */
-	struct procs *procs;	   /* of user, cgroup and container */
+	const struct programs *programs; /* of program */
+	struct procs *procs;		 /* of user, cgroup and container */
 	struct proc_containers containers;
 	const struct ebt_task **tasks; /* by number: one of them; NULL: not known */
 	size_t n, capacity;

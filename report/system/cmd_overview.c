@@ -370,6 +370,8 @@ static struct ebt_error *put_lost(const struct overview_view *v)
 
 	if (!err && n)
 		qsort(losses, n, sizeof(*losses), compare_losses);
+	if (is_text(v))
+		trace_tells_losses(v->trace);
 	for (size_t i = 0; !err && i < n && (i < MOST_LOST || !is_text(v)); i++) {
 		const struct trace_loss *loss = &losses[i];
 		double all = (double)loss->lost + (double)loss->rows;
@@ -378,6 +380,8 @@ static struct ebt_error *put_lost(const struct overview_view *v)
 		text_printf(&text, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
 			    loss->lost, loss->lost == 1 ? "" : "s", loss->table->name,
 			    (double)loss->lost * 100 / all);
+		if (i + 1 == MOST_LOST && n > MOST_LOST && is_text(v))
+			text_printf(&text, ", and of %zu more", n - MOST_LOST);
 		err = put_text(v, "lost", "info --all", &text, loss->lost);
 	}
 	return err;
@@ -422,42 +426,29 @@ static struct ebt_error *put_few_samples(const struct overview_view *v)
 	return put_text(v, "few_samples", NULL, &text, o->n_samples);
 }
 
-struct absent {
-	struct text text;
-	uint64_t n;
-};
-
 /* Of the sources that this report would have used. */
-static struct ebt_error *take_source(void *arg, const struct ebt_row *row)
+static struct ebt_error *put_absent(const struct overview_view *v)
 {
 	static const char *const used[] = { "sample", "sched", "offcpu", "syscalls",
 					    "block",  "net",   "lock" };
-	struct absent *absent = arg;
-	const struct ebt_str name = ebt_source_name(row);
+	_cleanup_text_ struct text text = TEXT_INIT;
+	struct ebt_error *err = NULL;
+	uint64_t n = 0;
 
-	if (ebt_source_status(row) == EBT_V_source_status_on ||
-	    ebt_source_status(row) == EBT_V_source_status_partial)
+	/* A trace may not say what was on. */
+	if (!has(v, EBT_T_source))
 		return NULL;
-	for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++) {
-		if (strlen(used[i]) == name.len && !memcmp(used[i], name.data, name.len))
-			text_printf(&absent->text, "%s%s",
-				    absent->n++ ? ", " : "not recorded: ", used[i]);
-	}
-	return NULL;
-}
+	for (size_t i = 0; !err && i < sizeof(used) / sizeof(used[0]); i++) {
+		bool on;
 
-static struct ebt_error *put_absent(const struct overview_view *v)
-{
-	struct absent absent = { 0 };
-	struct ebt_error *err;
-
-	err = trace_read_table(v->trace, EBT_T_source, TRACE_UNFILTERED, take_source, &absent);
-	if (!err && absent.n) {
-		text_cstr(&absent.text, " (ebrec -e default,…)");
-		err = put_text(v, "not_recorded", "info", &absent.text, absent.n);
+		err = trace_source_is_on(v->trace, used[i], &on);
+		if (!err && !on)
+			text_printf(&text, "%s%s", n++ ? ", " : "not recorded: ", used[i]);
 	}
-	text_deinit(&absent.text);
-	return err;
+	if (err || !n)
+		return err;
+	text_cstr(&text, " (ebrec -e default,…)");
+	return put_text(v, "not_recorded", "info", &text, n);
 }
 
 static struct ebt_error *put_findings(struct overview_view *v)
@@ -506,11 +497,11 @@ const struct command command_overview = {
 		"\n"
 		"Time is that of all threads that ran, in percent of the recording: 200 % on a CPU "
 		"are\n"
-		"two CPUs. Threads of the kernel count on a CPU and not where they wait. What a "
-		"thread\n"
-		"waited for is told by the function of the kernel in which it stopped (-e offcpu). "
-		"The\n"
-		"last column is the command that tells more; JSON and CSV have all functions and "
-		"reasons.\n",
+		"two CPUs. Threads of the kernel count on a CPU, and with --kernel-threads where "
+		"they\n"
+		"wait. What a thread waited for is told by the function of the kernel in which it\n"
+		"stopped (-e offcpu). The last column is the command that tells more; JSON and CSV "
+		"have\n"
+		"all functions and reasons.\n",
 	.options = NULL,
 };

@@ -13,6 +13,7 @@
 #include "report/syscalls/names.h"
 #include "report/system/info.h"
 #include "report/system/model_threads.h"
+#include "report/trace/programs.h"
 
 #define NONE	  UINT32_MAX
 #define MAX_NAMED 8 /* threads of a block that are named */
@@ -26,7 +27,7 @@ struct thread_view {
 	const struct thread_seen *all;
 	size_t n;
 	const struct thread_frame *frames;
-	bool kernel; /* kernel threads too */
+	const struct programs *programs;
 };
 
 /* --- one of them --- */
@@ -45,7 +46,7 @@ static const char *missing(const struct thread_seen *seen)
 
 static bool is_shown(const struct thread_view *v, const struct thread_seen *seen)
 {
-	return v->kernel || !thread_is_kernel(seen);
+	return !trace_leaves_out(v->report->trace, seen->task);
 }
 
 static uint64_t wait_ns(const struct thread_seen *seen)
@@ -107,7 +108,8 @@ static void add_place(struct text *text, const struct thread_frame *frame)
 	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&place)))                            \
 	X("inlined", "INLINED", OUT_BOOL, out_u64_if(frame, frame && frame->inlined))            \
 	X("kernel", "KERNEL", OUT_BOOL,                                                          \
-	  frame ? out_u64(frame->kernel) : out_u64_if(seen, seen &&thread_is_kernel(seen)))
+	  frame ? out_u64(frame->kernel)                                                         \
+		: out_u64_if(seen, seen &&programs_is_kernel(v->programs, seen->task)))
 
 /* A thread, or a frame of the one before. */
 static struct ebt_error *put_row(const struct thread_view *v, const struct thread_seen *seen,
@@ -184,7 +186,6 @@ struct thread_blocks {
 	struct thread_block *list;
 	size_t n, n_items;
 	struct ebt_map by_stack;
-	uint64_t n_hidden; /* kernel threads */
 };
 
 static void blocks_deinit(struct thread_blocks *b)
@@ -259,8 +260,6 @@ static struct ebt_error *make_blocks(const struct thread_view *v, struct thread_
 		}
 		if (is_shown(v, seen))
 			err = add_thread(b, seen, moments);
-		else
-			b->n_hidden++;
 	}
 	return err;
 }
@@ -422,9 +421,6 @@ static struct ebt_error *print(const struct thread_view *v)
 	}
 	if (n > top)
 		out_printf(v->out, "%" PRIu64 " more stacks (--top shows them).\n", n - top);
-	if (b.n_hidden)
-		out_printf(v->out, "%" PRIu64 " kernel threads left out: --kernel-threads\n",
-			   b.n_hidden);
 	blocks_deinit(&b);
 	return err;
 }
@@ -470,15 +466,16 @@ static struct ebt_error *cmd_threads(struct report *report)
 					"stacks are not sorted: use --sort with --json or --csv");
 	err = ebt_reader_meta(trace_reader(report->trace), "host.machine", &machine)
 		      ?: trace_names(report->trace, &v.names)
+		      ?: trace_programs(report->trace, &v.programs)
 		      ?: threads_read(report->trace, moments(report->options), &threads);
+	if (!err && !options_flag(report->options, "all"))
+		err = trace_find_kernel_threads(report->trace);
 	if (err)
 		return err;
 	v.machine = machine ? syscall_machine(machine) : NULL;
 	v.threads = threads;
 	v.all = threads_all(threads, &v.n);
 	v.frames = threads_frames(threads);
-	v.kernel = !text || options_flag(report->options, "all") ||
-		   report->options->kernel_threads || trace_has_task_filter(report->trace);
 	err = text ? print(&v) : put_rows(&v);
 	return err ? err : tell_missing(&v);
 }

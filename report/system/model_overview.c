@@ -88,10 +88,9 @@ static bool is_silent(const struct overview *o, const struct ebt_task *task)
 {
 	uint32_t i;
 
-	if (programs_is_kernel(o->programs, task))
+	if (!o->partial && !ebt_map_find(&o->spent_at, (uint64_t)OVERVIEW_CPU << 32 | task->id, &i))
 		return true;
-	return !o->partial &&
-	       !ebt_map_find(&o->spent_at, (uint64_t)OVERVIEW_CPU << 32 | task->id, &i);
+	return trace_leaves_out(o->trace, task);
 }
 
 static int compare_spent(const void *a, const void *b)
@@ -246,15 +245,11 @@ static struct ebt_error *read_samples(struct overview *o)
 
 struct ebt_error *overview_read(struct trace *trace, struct overview *ret)
 {
-	const struct names *names;
 	struct ebt_error *err;
 
 	ret->trace = trace;
 	trace_no_inline(trace);
-	err = trace_names(trace, &names) ?:
-	      programs_create(trace_reader(trace), names, &ret->programs) ?:
-	      read_switches(ret) ?:
-	      read_samples(ret);
+	err = trace_find_kernel_threads(trace) ?: read_switches(ret) ?: read_samples(ret);
 	if (err)
 		return err;
 	sum_places(ret);
@@ -266,7 +261,6 @@ struct ebt_error *overview_read(struct trace *trace, struct overview *ret)
 
 void overview_deinit(struct overview *o)
 {
-	programs_destroy(o->programs);
 	calltree_destroy(o->stops);
 	calltree_destroy(o->calls);
 	ebt_map_deinit(&o->spent_at);

@@ -8,7 +8,6 @@
 
 #include "format/base/map.h"
 #include "report/sched/wait_reason.h"
-#include "report/trace/programs.h"
 #include "report/trace/trace.h"
 
 /* Where a thread is at some time: on a CPU, runnable, or waiting for WAIT_… */
@@ -46,7 +45,6 @@ struct overview {
 
 	/* While rows are read. */
 	struct trace *trace;
-	struct programs *programs;
 	struct calltree *stops, *calls;
 	struct overview_spent *spent;
 	size_t n_spent, spent_capacity;

@@ -227,12 +227,6 @@ const uint64_t *threads_addresses(const struct threads *t)
 
 /* --- one of them --- */
 
-bool thread_is_kernel(const struct thread_seen *seen)
-{
-	return seen->user == EBT_V_thread_stack_user_none &&
-	       sched_why(seen->state, false) != SCHED_DEAD;
-}
-
 const char *thread_state_name(const struct thread_seen *seen)
 {
 	return seen->on_cpu ? "running" : sched_why_name(sched_why(seen->state, false));

@@ -56,8 +56,6 @@ const struct thread_seen *threads_all(const struct threads *threads, size_t *ret
 const struct thread_frame *threads_frames(const struct threads *threads);
 const uint64_t *threads_addresses(const struct threads *threads);
 
-/* Has it neither user stack nor address space, though it is there? */
-bool thread_is_kernel(const struct thread_seen *seen);
 /* "running", "sleep" … */
 const char *thread_state_name(const struct thread_seen *seen);
 /* Were both where the other was? */

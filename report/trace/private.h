@@ -17,8 +17,9 @@ struct trace {
 	struct ebt_reader *reader;
 	struct sym *sym;
 	struct names *names;
-	struct programs *programs; /* NULL: no thread of the kernel is left out */
-	uint8_t *verdicts;	   /* enum shown, by task id */
+	struct programs *programs;
+	bool leaves_out;   /* threads of the kernel */
+	uint8_t *verdicts; /* enum shown, by task id */
 	size_t n_verdicts;
 	uint64_t n_left_out;
 	bool no_inline, no_bundle;
@@ -33,6 +34,7 @@ struct trace {
 	unsigned int window_place; /* enum trace_window */
 	struct trace_state *kept;
 	bool stop, was_stopped; /* see trace_stop() */
+	bool tells_losses;	/* the command does */
 	bool task_seen;		/* one that passes the filters by task */
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */

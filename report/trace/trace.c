@@ -344,12 +344,12 @@ enum shown { NOT_ASKED, SHOWN, LEFT_OUT };
 
 struct ebt_error *trace_find_kernel_threads(struct trace *trace)
 {
-	const struct names *names;
+	const struct programs *programs;
 
-	if (trace->programs || trace->options->kernel_threads || trace_has_task_filter(trace))
+	if (trace->options->kernel_threads || trace_has_task_filter(trace))
 		return NULL;
-	return trace_names(trace, &names)
-		       ?: programs_create(trace->reader, names, &trace->programs);
+	trace->leaves_out = true;
+	return trace_programs(trace, &programs);
 }
 
 bool trace_leaves_out(struct trace *trace, const struct ebt_task *task)
@@ -357,7 +357,7 @@ bool trace_leaves_out(struct trace *trace, const struct ebt_task *task)
 	uint8_t *verdict;
 	bool kernel;
 
-	if (!trace->programs || !task)
+	if (!trace->leaves_out || !task)
 		return false;
 	if (task->id < trace->n_verdicts && trace->verdicts[task->id])
 		return trace->verdicts[task->id] == LEFT_OUT;
@@ -407,6 +407,11 @@ static uint64_t filter_columns(const struct trace_cursor *cursor, const struct f
 	if (cursor->check_cpus && filter->cpu >= 0)
 		columns |= UINT64_C(1) << filter->cpu;
 	return columns;
+}
+
+void trace_tells_losses(struct trace *trace)
+{
+	trace->tells_losses = true;
 }
 
 void trace_note_table(struct trace *trace, uint16_t table)
@@ -664,6 +669,21 @@ void trace_no_inline(struct trace *trace)
 void trace_no_bundle(struct trace *trace)
 {
 	trace->no_bundle = true;
+}
+
+struct ebt_error *trace_programs(struct trace *trace, const struct programs **ret)
+{
+	const struct names *names;
+	struct ebt_error *err;
+
+	if (!trace->programs) {
+		err = trace_names(trace, &names)
+			      ?: programs_create(trace->reader, names, &trace->programs);
+		if (err)
+			return err;
+	}
+	*ret = trace->programs;
+	return NULL;
 }
 
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret)

@@ -167,6 +167,10 @@ void trace_no_bundle(struct trace *trace);
 /* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret);
 
+/* Which programs processes run (programs.h), likewise. */
+struct programs;
+struct ebt_error *trace_programs(struct trace *trace, const struct programs **ret);
+
 /* Rows of one table that were lost, by what chunk headers and table `lost` say. */
 struct trace_loss {
 	const struct ebt_table *table;
@@ -178,6 +182,9 @@ struct trace_loss {
  * that are not 0. Free *ret with free(). */
 struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
 			       size_t *ret_n);
+
+/* The command shows all losses itself, and no warning repeats them. */
+void trace_tells_losses(struct trace *trace);
 
 /* The report is about this table, or about all, and warns of what they lost, even where it reads no
  * row of them. */

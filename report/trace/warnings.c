@@ -400,7 +400,7 @@ static struct ebt_error *warn_losses(struct trace *trace)
 		uint64_t lost = sum_lost(&sums.sums[i]);
 		double all = (double)lost + (double)sums.sums[i].rows;
 
-		if (lost && was_read(trace, table->id))
+		if (lost && was_read(trace, table->id) && !trace->tells_losses)
 			err = add_warning(trace,
 					  "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
 					  lost, lost == 1 ? "" : "s", table->name,

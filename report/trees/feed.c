@@ -66,7 +66,7 @@ static struct ebt_error *create_tree(struct trace *trace, const struct options *
 	feed->no_kernel_threads = options_flag(options, "no-kernel-threads");
 	err = trace_names(trace, &names) ?: trace_sym(trace, &sym);
 	if (!err && (by == BY_PROGRAM || feed->no_kernel_threads))
-		err = programs_create(trace_reader(trace), names, &feed->programs);
+		err = trace_programs(trace, &feed->programs);
 	if (err)
 		return err;
 	tree.name = by == CALLTREE_BY_THREAD ? calltree_thread_name : calltree_process_name;

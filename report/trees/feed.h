@@ -63,7 +63,7 @@ struct tree_feed {
 	/* Where the options ask for them: categories, and what the stacks sum up to in each. */
 	struct categories *categories;
 	struct category_sum *category_sums;
-	struct programs *programs; /* where the options need them */
+	const struct programs *programs; /* where the options need them */
 	bool no_kernel_threads;
 	struct tree_probes probes; /* where some were named */
 };
@@ -79,7 +79,6 @@ static inline void tree_feed_deinit(struct tree_feed *feed)
 	calltree_destroy(feed->whole);
 	categories_destroy(feed->categories);
 	free(feed->category_sums);
-	programs_destroy(feed->programs);
 	tree_probes_deinit(&feed->probes);
 }
 #define _cleanup_tree_feed_ __attribute__((cleanup(tree_feed_deinit)))

@@ -10,7 +10,7 @@ import e2e
 PF_KTHREAD = 0x200000
 TABLES = (("sched",), ("sched", "--all"), ("sched", "--by", "process"), ("offcpu",),
           ("offcpu", "--by", "thread,state"), ("wall",), ("procs",), ("procs", "--threads"),
-          ("procs", "--tree"), ("summary",))
+          ("procs", "--tree"), ("summary",), ("threads",), ("threads", "--at", "end"))
 
 
 def processes():
@@ -93,6 +93,34 @@ class KernelThreads(e2e.TestCase):
                 self.assertNotIn(b"left out", done.stdout)
                 self.assertRegex(done.stderr.decode(), r"\d+ kernel threads? left out")
         self.assertNotIn("left out", e2e.ebreport("offcpu", "--kernel-threads", self.trace))
+
+    def test_threads(self):
+        """Where threads were; both formats leave out the same ones, and tell them alike."""
+        rows = e2e.rows("threads", self.trace, "--kernel-threads", "--at", "end")
+        self.assertEqual(rows, e2e.rows("threads", self.trace, "--all", "--at", "end"))
+        told = {row["tid"] for row in rows if row["kernel"]}
+        self.assertTrue(self.kernel <= told)
+        self.assertFalse({row["pid"] for row in rows if row["tid"] in told} & self.users)
+        n = e2e.report_json("threads", self.trace, "--at", "end")["kernel_threads_left_out"]
+        self.assertEqual(n, len(told))
+        text = e2e.ebreport("threads", "--at", "end", self.trace)
+        self.assertEqual(text.splitlines()[-1], f"{n} kernel threads left out: --kernel-threads")
+
+    def test_overview(self):
+        """What kernel threads that ran waited for counts where they are asked for."""
+        def waits(*options):
+            report = e2e.report_json("overview", self.trace, *options)
+            return report, sum(row["spent_ns"] for row in report["rows"]
+                               if row["place"] not in ("cpu", "runqueue"))
+        most, waited = waits()
+        every, waited_all = waits("--kernel-threads")
+        rows = e2e.rows("wall", self.trace, "--kernel-threads")
+        theirs = sum(row["off_cpu_ns"] for row in rows
+                     if row["tid"] in self.kernel and row["on_cpu_ns"])
+        self.assertGreaterEqual(waited_all - waited, theirs)
+        self.assertGreater(theirs, 0)
+        self.assertGreater(most["kernel_threads_left_out"], 0)
+        self.assertNotIn("kernel_threads_left_out", every)
 
     def test_stacks(self):
         names = {row["comm"] for row in e2e.rows("sched", self.trace, "--kernel-threads", "--all")

@@ -27,23 +27,29 @@ def edges(texts):
     return [(int(m[1]), int(m[2])) for m in map(EDGES.match, texts) if m]
 
 
-class Edges(e2e.TestCase):
-    def without(self, lines, drop, name):
-        """The recording, without some of its lines."""
+class Changed(e2e.TestCase):
+    """A recording whose rows are not those that were recorded."""
+
+    def write(self, lines, name):
         text, trace = self.path(name + ".txt"), self.path(name + ".ebt")
         with open(text, "w", encoding="utf-8") as f:
-            f.writelines(line + "\n" for i, line in enumerate(lines) if i not in drop)
+            f.writelines(line + "\n" for line in lines)
         e2e.run(EBTGEN, text, trace)
         return trace
 
+    def without(self, lines, drop, name):
+        return self.write([line for i, line in enumerate(lines) if i not in drop], name)
+
+    def record_text(self, sources="task,sched"):
+        trace = self.record("-e", sources, "--", "/usr/bin/python3", "-c", PING_PONG)
+        return e2e.ebreport("dump", trace).splitlines()
+
+
+class Edges(Changed):
     def switches(self, lines):
         """Those by which a thread stopped: without one of them it seems to run on."""
         return [i for i, line in enumerate(lines)
                 if " sched_switch " in line and "prev=-" not in line and "prev_state=0x1 " in line]
-
-    def record_text(self):
-        trace = self.record("-e", "task,sched", "--", "/usr/bin/python3", "-c", PING_PONG)
-        return e2e.ebreport("dump", trace).splitlines()
 
     def check(self, trace, told):
         """All reports of switches say the same, and say it in the one place or in the other."""
@@ -77,6 +83,30 @@ class Edges(e2e.TestCase):
             found = [line for line in text.splitlines() if EDGES.search(line)]
             self.assertEqual([line.startswith(start) for line in found], [True], text)
         self.assertLessEqual(len(e2e.ebreport("info", few).splitlines()), 12)
+
+
+class Losses(Changed):
+    def test_told_once(self):
+        """On the first screen as on others: what was lost stands in one place."""
+        lines = self.record_text()
+        tables = {name: int(re.search(rf" schema table_id=(\d+) .*table_name=\"{name}\"",
+                                      "\n".join(lines))[1])
+                  for name in ("sched_switch", "sched_waking", "task_exit")}
+        last = max(i for i, line in enumerate(lines) if " sched_switch " in line)
+        time = lines[last].split()[0]
+        lost = [f"{time} lost from={time} count={n} table_id={tables[name]} "
+                'reason="ring buffer full" ring=0 unused=0 source="sched" detail=""'
+                for name, n in (("sched_switch", 900), ("sched_waking", 300), ("task_exit", 1))]
+        trace = self.write(lines + lost, "lost")
+        done = e2e.run(e2e.EBREPORT, "overview", trace)
+        text = (done.stdout + done.stderr).decode()
+        self.assertEqual(text.count("900 rows of sched_switch lost"), 1, text)
+        self.assertRegex(text, r"300 rows of sched_waking lost while recording \([\d.]+ %\), "
+                               "and of 1 more")
+        self.assertNotIn(b"lost while", done.stderr)
+        # Where the table of findings is none for people, as everywhere.
+        self.assertEqual(len([w for w in e2e.report_json("overview", trace)["warnings"]
+                              if "lost while recording" in w]), 3)
 
 
 if __name__ == "__main__":

@@ -51,11 +51,12 @@ static void add(struct made_trace *t, const struct where *w)
 }
 
 /* Whose first thread names it. */
-static void add_process(struct made_trace *t)
+static void add_process(struct made_trace *t, uint32_t pid, bool kernel)
 {
 	struct ebt_wire_process *row = ebt_record_begin(&t->record, EBT_T_process, 500);
 
-	row->task = 10;
+	row->task = pid;
+	row->kernel = kernel;
 	made_trace_add(t);
 }
 
@@ -77,7 +78,8 @@ static void make(struct made_trace *t)
 
 	made_trace_begin(t, tasks);
 	made_trace_meta(t, "host.machine", "x86_64");
-	add_process(t);
+	add_process(t, 10, false);
+	add_process(t, 2, true);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		add(t, &rows[i]);
 	made_trace_finish(t);
@@ -119,7 +121,7 @@ static void equal_stacks_stand_together(void **state)
 		    "#1   0x3000\n\n"
 		    "busy (13) of server (10): sleep, in nanosleep(0, 0x1000)\n" IN_KERNEL
 		    "     (user stack: ran meanwhile)\n\n"
-		    "1 kernel threads left out: --kernel-threads\n",
+		    "1 kernel thread left out: --kernel-threads\n",
 		    "threads", "--no-symbols");
 	ASSERT_SAYS(&t,
 		    "At the beginning:\n\n"
