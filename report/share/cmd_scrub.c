@@ -100,15 +100,25 @@ static const char *describe(const struct scrub_count *count)
 {
 	static const char *const words[SCRUB_N_ACTIONS] = {
 		[SCRUB_KEEP] = "dropped", /* kernel stacks */
-		[SCRUB_DROP] = "dropped",   [SCRUB_ARGS] = "token",
-		[SCRUB_HOST] = "token",	    [SCRUB_LOGIN] = "token",
-		[SCRUB_FILE] = "dropped",   [SCRUB_PATH] = "tokens for parts of paths",
-		[SCRUB_COMM] = "token",	    [SCRUB_CGROUP] = "tokens for parts of paths",
-		[SCRUB_FUNCTION] = "token", [SCRUB_SOURCE] = "tokens for parts of paths",
-		[SCRUB_PROSE] = "dropped",  [SCRUB_ARGUMENT] = "zero",
-		[SCRUB_RESULT] = "zero",    [SCRUB_USER] = "another number",
-		[SCRUB_META] = "token",	    [SCRUB_DEVICE] = "token",
-		[SCRUB_INSTANCE] = "token", [SCRUB_ADDRESS] = "an address that no host has",
+		[SCRUB_DROP] = "dropped",
+		[SCRUB_ARGS] = "alias",
+		[SCRUB_HOST] = "alias",
+		[SCRUB_BOOT] = "alias",
+		[SCRUB_LOGIN] = "alias",
+		[SCRUB_FILE] = "dropped",
+		[SCRUB_PATH] = "aliases for parts of paths",
+		[SCRUB_COMM] = "alias",
+		[SCRUB_CGROUP] = "aliases for parts of paths",
+		[SCRUB_FUNCTION] = "alias",
+		[SCRUB_SOURCE] = "aliases for parts of paths",
+		[SCRUB_PROSE] = "dropped",
+		[SCRUB_ARGUMENT] = "zero",
+		[SCRUB_RESULT] = "zero",
+		[SCRUB_USER] = "another number",
+		[SCRUB_META] = "alias",
+		[SCRUB_DEVICE] = "alias",
+		[SCRUB_INSTANCE] = "alias",
+		[SCRUB_ADDRESS] = "an address that no host has",
 	};
 	const struct ebt_table *of = ebt_table_by_name(count->table);
 	int field = count->field ? ebt_field_by_name(of, count->field) : -1;
@@ -118,7 +128,7 @@ static const char *describe(const struct scrub_count *count)
 	if (field < 0)
 		return "dropped";
 	if (of->fields[field].type == EBT_TYPE_TASK)
-		return "token for the name";
+		return "alias for the name";
 	return words[scrub_field_action(count->table, &of->fields[field])];
 }
 
@@ -185,8 +195,9 @@ static const struct option_def scrub_options[] = {
 
 static const char help[] =
 	"Command lines, names of programs that are not the system's, host and users, and parts of\n"
-	"paths outside of /usr and the like become tokens, as ~3fa9c2d1770e, the same word the\n"
-	"same token; arguments of system calls become 0; embedded files that are not public and\n"
+	"paths outside of /usr and the like become aliases, as prog-1 and dir-3, the same word "
+	"the\n"
+	"same alias; arguments of system calls become 0; embedded files that are not public and\n"
 	"memory of stacks are dropped. What was done is written as a table: to standard output\n"
 	"with -o, else to standard error. Names of functions, times and build-ids stay: look at\n"
 	"the copy before you hand it on. Bundle first: names are looked up by paths.\n"

@@ -11,6 +11,7 @@
 #include "format/edit/edit.h"
 #include "format/schema/wire.h"
 #include "report/share/scrub_known.h"
+#include "report/share/scrub_names.h"
 #include "report/share/scrub_text.h"
 
 #define NOT_YET UINT64_MAX
@@ -18,7 +19,7 @@
 struct scrub {
 	struct ebt_reader *reader;
 	const struct scrub_options *options;
-	struct scrub_key key;
+	struct scrub_names *names;
 	struct scrub_known *known;
 	const struct ebt_file *files; /* in order of id */
 	size_t n_files;
@@ -37,6 +38,7 @@ void scrub_destroy(struct scrub *s)
 	if (!s)
 		return;
 	scrub_known_destroy(s->known);
+	scrub_names_destroy(s->names);
 	text_deinit(&s->text);
 	free(s->values);
 	free(s->changed);
@@ -57,13 +59,9 @@ struct ebt_error *scrub_create(struct ebt_reader *reader, const struct scrub_opt
 	s->changed = calloc(ebt_n_tables * EBT_MAX_FIELDS, sizeof(*s->changed));
 	if (!s->changed)
 		return &ebt_enomem;
-	err = scrub_key_make(&s->key);
-	if (err)
-		return err;
-	err = scrub_known_create(reader, &s->known);
-	if (err)
-		return err;
-	err = ebt_reader_files(reader, &s->files, &s->n_files);
+	err = scrub_names_create(&s->names) ?:
+	      scrub_known_create(reader, s->names, &s->known) ?:
+	      ebt_reader_files(reader, &s->files, &s->n_files);
 	if (!err)
 		*ret = take_ptr(s);
 	return err;
@@ -153,7 +151,9 @@ struct scrub_context {
 
 static bool keep_comm(const struct scrub *s, struct ebt_str comm, bool kernel)
 {
-	return s->options->keep_comms || kernel || scrub_known_name(s->known, comm);
+	if (s->options->keep_comms || kernel)
+		return true;
+	return scrub_known_name(s->known, comm) && !scrub_is_alias(comm);
 }
 
 static bool has_slash(struct ebt_str v)
@@ -161,14 +161,19 @@ static bool has_slash(struct ebt_str v)
 	return v.len && memchr(v.data, '/', v.len);
 }
 
-/* Of a counter; the names of disks and CPUs are the kernel's. */
-static bool keep_instance(const struct scrub *s, struct ebt_str instance,
-			  const struct scrub_context *c)
+/* A counter of a network device; the names of disks and CPUs are the kernel's. */
+static bool is_of_network(const struct scrub_context *c)
 {
 	const struct ebt_row row = { .batch = c->batch, .i = c->row };
 	struct ebt_str category = ebt_counter_def_category(&row);
 
-	if (category.len == 3 && !memcmp(category.data, "net", 3))
+	return category.len == 3 && !memcmp(category.data, "net", 3);
+}
+
+static bool keep_instance(const struct scrub *s, struct ebt_str instance,
+			  const struct scrub_context *c)
+{
+	if (is_of_network(c))
 		return s->options->keep_host || scrub_is_system_device(instance);
 	return !s->options->drop_names;
 }
@@ -185,6 +190,7 @@ static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_st
 	case SCRUB_ARGS:
 		return o->keep_args;
 	case SCRUB_HOST:
+	case SCRUB_BOOT:
 		return o->keep_host;
 	case SCRUB_ADDRESS:
 		return o->keep_host || scrub_is_local_address(v);
@@ -210,8 +216,32 @@ static bool stays(const struct scrub *s, enum scrub_action action, struct ebt_st
 	}
 }
 
+/* Of words that are replaced as a whole */
+static enum scrub_kind kind_of(enum scrub_action action, const struct scrub_context *c)
+{
+	switch (action) {
+	case SCRUB_ARGS:
+		return SCRUB_COMMAND_LINE;
+	case SCRUB_HOST:
+		return SCRUB_HOST_NAME;
+	case SCRUB_BOOT:
+		return SCRUB_BOOT_ID;
+	case SCRUB_LOGIN:
+		return SCRUB_USER_NAME;
+	case SCRUB_COMM: /* unless it is known to be a program's */
+		return SCRUB_THREAD;
+	case SCRUB_DEVICE:
+		return SCRUB_NET_DEVICE;
+	case SCRUB_INSTANCE:
+		return is_of_network(c) ? SCRUB_NET_DEVICE : SCRUB_NAME;
+	default:
+		return SCRUB_NAME;
+	}
+}
+
 /* What a text becomes; it is in s->text then, and empty where it goes. */
-static void replace(struct scrub *s, enum scrub_action action, struct ebt_str v)
+static void replace(struct scrub *s, enum scrub_action action, const struct scrub_context *c,
+		    struct ebt_str v)
 {
 	text_clear(&s->text);
 	switch (action) {
@@ -220,16 +250,16 @@ static void replace(struct scrub *s, enum scrub_action action, struct ebt_str v)
 		break;
 	case SCRUB_PATH:
 	case SCRUB_SOURCE:
-		scrub_path(&s->key, v, !s->options->drop_system_paths, &s->text);
+		scrub_path(s->names, v, !s->options->drop_system_paths, &s->text);
 		break;
 	case SCRUB_CGROUP:
-		scrub_cgroup(&s->key, v, &s->text);
+		scrub_cgroup(s->names, v, &s->text);
 		break;
 	case SCRUB_ADDRESS:
-		scrub_address(&s->key, v, &s->text);
+		scrub_address(s->names, v, &s->text);
 		break;
 	default:
-		scrub_token(&s->key, v, &s->text);
+		scrub_alias(s->names, kind_of(action, c), v, &s->text);
 	}
 }
 
@@ -243,7 +273,7 @@ static struct ebt_error *scrub_text(struct scrub *s, struct ebt_edit *edit,
 		*ret = ebt_edit_string(edit, v);
 		return NULL;
 	}
-	replace(s, action, v);
+	replace(s, action, c, v);
 	err = text_error(&s->text);
 	*ret = ebt_edit_string(edit, text_str(&s->text));
 	return err;
@@ -261,7 +291,7 @@ static uint64_t scrub_number(const struct scrub *s, enum scrub_action action, ui
 	case SCRUB_USER: /* 65534 and below 1000: of the system; UINT32_MAX: not known */
 		if (o->keep_users || v < 1000 || v == 65534 || v == UINT32_MAX)
 			return v;
-		return 100000 + scrub_hash(&s->key, &v, sizeof(v)) % 1000000000;
+		return 100000 + scrub_number_of(s->names, SCRUB_USER_ID, &v, sizeof(v));
 	case SCRUB_FILE:
 		return v && keep_file(s, v) ? v : 0;
 	case SCRUB_DROP:
@@ -357,7 +387,7 @@ static void edit_tasks(struct scrub *s, struct ebt_edit *edit, uint32_t field)
 			continue;
 		comm = task->comm;
 		if (comm.len && !keep_comm(s, comm, scrub_known_kernel(s->known, task))) {
-			replace(s, SCRUB_COMM, comm);
+			replace(s, SCRUB_COMM, NULL, comm);
 			comm = text_str(&s->text);
 			++*count;
 		}
@@ -470,5 +500,5 @@ struct ebt_error *scrub_edit(void *arg, struct ebt_edit *edit, bool *ret_changed
 			return err;
 	}
 	*ret_changed = true;
-	return NULL;
+	return scrub_names_error(s->names);
 }

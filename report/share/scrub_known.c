@@ -8,6 +8,7 @@
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
+#include "report/share/scrub_names.h"
 #include "report/share/scrub_text.h"
 
 /* TASK_COMM_LEN. */
@@ -19,6 +20,7 @@ struct comm {
 
 struct scrub_known {
 	struct ebt_reader *reader;
+	struct scrub_names *programs;
 	struct ebt_map names; /* comm_hash() to an index of `comms` */
 	struct comm *comms;
 	size_t n_comms, capacity;
@@ -86,6 +88,16 @@ static struct ebt_error *add_path(struct scrub_known *known, struct ebt_str path
 	return ebt_map_insert(&known->names, hash, (uint32_t)known->n_comms++);
 }
 
+/* Of a file that is run. */
+static struct ebt_error *add_program(struct scrub_known *known, struct ebt_str path)
+{
+	struct ebt_str name = scrub_file_name(path);
+
+	return add_path(known, path)
+		       ?: name.len ? scrub_names_program(known->programs, name)
+				   : NULL;
+}
+
 static struct ebt_error *add_kernel(struct scrub_known *known, const struct ebt_task *task)
 {
 	uint32_t i;
@@ -125,11 +137,11 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 			if (err)
 				return err;
 		}
-		return add_path(known, ebt_process_exe(row));
+		return add_program(known, ebt_process_exe(row));
 	case EBT_T_task_fork:
 		return take_fork(known, row);
 	case EBT_T_task_exec:
-		return add_path(known, ebt_task_exec_filename(row));
+		return add_program(known, ebt_task_exec_filename(row));
 	case EBT_T_mmap:
 		return add_path(known, ebt_mmap_path(row));
 	case EBT_T_name_object:
@@ -151,7 +163,8 @@ static struct ebt_error *read_all(struct scrub_known *known)
 	return ebt_read_rows(known->reader, &query, take_row, known);
 }
 
-struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_known **ret)
+struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_names *names,
+				     struct scrub_known **ret)
 {
 	_cleanup_(scrub_known_destroyp) struct scrub_known *known = calloc(1, sizeof(*known));
 	struct ebt_error *err;
@@ -159,6 +172,7 @@ struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_kno
 	if (!known)
 		return &ebt_enomem;
 	known->reader = reader;
+	known->programs = names;
 	err = read_all(known);
 	if (err)
 		return err;

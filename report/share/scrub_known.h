@@ -9,8 +9,11 @@
 #include "format/read/reader.h"
 
 struct scrub_known;
+struct scrub_names;
 
-struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_known **ret);
+/* Tells `names` which words are names of programs. */
+struct ebt_error *scrub_known_create(struct ebt_reader *reader, struct scrub_names *names,
+				     struct scrub_known **ret);
 /* Accepts NULL. */
 void scrub_known_destroy(struct scrub_known *known);
 

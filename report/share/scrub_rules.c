@@ -98,7 +98,7 @@ static const struct {
 	{ "host.memory", SCRUB_KEEP },
 	{ "host.page_size", SCRUB_KEEP },
 	{ "host.clk_tck", SCRUB_KEEP },
-	{ "host.boot_id", SCRUB_HOST },
+	{ "host.boot_id", SCRUB_BOOT },
 	{ "host.kernel_build_id", SCRUB_KEEP },
 	{ "host.pid_ns", SCRUB_KEEP },
 	{ "host.mnt_ns", SCRUB_KEEP },

@@ -9,12 +9,13 @@
 #include "format/read/reader.h"
 #include "format/schema/schema.h"
 
-/* format/events/scrub.def says what they mean. HOST and LOGIN: names, which become tokens. */
+/* format/events/scrub.def says what they mean. HOST, BOOT and LOGIN are of keys of `meta`. */
 enum scrub_action {
 	SCRUB_KEEP,
 	SCRUB_DROP,
 	SCRUB_ARGS,
 	SCRUB_HOST,
+	SCRUB_BOOT,
 	SCRUB_LOGIN,
 	SCRUB_FILE,
 	SCRUB_PATH,

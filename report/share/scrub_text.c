@@ -1,84 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tokens, the parts of paths that can stay, addresses that no host has; see scrub_text.h. */
+/* The parts of paths that can stay, addresses that no host has; see scrub_text.h. */
 #include "report/share/scrub_text.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/random.h>
-
-#define TOKEN_BITS 48
-
-struct ebt_error *scrub_key_make(struct scrub_key *ret)
-{
-	struct scrub_key key;
-
-	if (getrandom(&key, sizeof(key), 0) != sizeof(key))
-		return ebt_error_errno(errno, "no random bytes");
-	*ret = key;
-	return NULL;
-}
-
-/* --- SipHash --- */
-
-static uint64_t rotate(uint64_t v, int bits)
-{
-	return v << bits | v >> (64 - bits);
-}
-
-static void sip_rounds(uint64_t v[4], int n)
-{
-	while (n--) {
-		v[0] += v[1];
-		v[2] += v[3];
-		v[1] = rotate(v[1], 13) ^ v[0];
-		v[3] = rotate(v[3], 16) ^ v[2];
-		v[0] = rotate(v[0], 32);
-		v[2] += v[1];
-		v[0] += v[3];
-		v[1] = rotate(v[1], 17) ^ v[2];
-		v[3] = rotate(v[3], 21) ^ v[0];
-		v[2] = rotate(v[2], 32);
-	}
-}
-
-uint64_t scrub_hash(const struct scrub_key *key, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-	uint64_t v[4] = {
-		key->k[0] ^ UINT64_C(0x736f6d6570736575),
-		key->k[1] ^ UINT64_C(0x646f72616e646f6d),
-		key->k[0] ^ UINT64_C(0x6c7967656e657261),
-		key->k[1] ^ UINT64_C(0x7465646279746573),
-	};
-
-	for (size_t left = len;; p += 8, left -= 8) {
-		size_t n = left < 8 ? left : 8;
-		uint64_t word = 0;
-
-		for (size_t i = 0; i < n; i++)
-			word |= (uint64_t)p[i] << (8 * i);
-		if (n < 8)
-			word |= (uint64_t)len << 56;
-		v[3] ^= word;
-		sip_rounds(v, 2);
-		v[0] ^= word;
-		if (n < 8)
-			break;
-	}
-	v[2] ^= 0xff;
-	sip_rounds(v, 4);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-void scrub_token(const struct scrub_key *key, struct ebt_str s, struct text *to)
-{
-	uint64_t hash;
-
-	if (!s.len)
-		return;
-	hash = scrub_hash(key, s.data, s.len) >> (64 - TOKEN_BITS);
-	text_printf(to, "~%012llx", (unsigned long long)hash);
-}
 
 /* --- paths --- */
 
@@ -137,7 +61,7 @@ bool scrub_is_system_path(struct ebt_str s)
 }
 
 /* What the kernel puts before a name that a program chose. */
-static bool add_special(const struct scrub_key *key, struct ebt_str s, struct text *to)
+static bool add_special(struct scrub_names *names, struct ebt_str s, struct text *to)
 {
 	static const char *const prefixes[] = { "/memfd:",     "/SYSV",	  "[anon:", "[anon_shmem:",
 						"anon_inode:", "socket:", "pipe:",  NULL };
@@ -148,16 +72,19 @@ static bool add_special(const struct scrub_key *key, struct ebt_str s, struct te
 		if (!begins_with(s, prefixes[i]))
 			continue;
 		text_cstr(to, prefixes[i]);
-		scrub_token(key, (struct ebt_str){ s.data + len, s.len - len }, to);
+		scrub_alias(names, SCRUB_NAMED_FILE, (struct ebt_str){ s.data + len, s.len - len },
+			    to);
 		return true;
 	}
 	return false;
 }
 
-typedef void add_part_fn(const struct scrub_key *key, struct ebt_str part, struct text *to);
+/* last: there is no slash behind it. */
+typedef void add_part_fn(struct scrub_names *names, struct ebt_str part, bool last,
+			 struct text *to);
 
 /* Slashes stay where they are. */
-static void each_part(const struct scrub_key *key, struct ebt_str s, add_part_fn *add,
+static void each_part(struct scrub_names *names, struct ebt_str s, add_part_fn *add,
 		      struct text *to)
 {
 	for (size_t at = 0; at < s.len;) {
@@ -165,7 +92,7 @@ static void each_part(const struct scrub_key *key, struct ebt_str s, add_part_fn
 		size_t end = slash ? (size_t)(slash - s.data) : s.len;
 
 		if (end > at)
-			add(key, (struct ebt_str){ s.data + at, end - at }, to);
+			add(names, (struct ebt_str){ s.data + at, end - at }, !slash, to);
 		if (slash)
 			text_addc(to, '/');
 		at = end + 1;
@@ -173,7 +100,8 @@ static void each_part(const struct scrub_key *key, struct ebt_str s, add_part_fn
 }
 
 /* Words that are in every path. */
-static void add_path_part(const struct scrub_key *key, struct ebt_str part, struct text *to)
+static void add_path_part(struct scrub_names *names, struct ebt_str part, bool last,
+			  struct text *to)
 {
 	static const char *const known[] = { "home", "root",  "tmp",   "var", "opt", "srv",
 					     "run",  "mnt",   "usr",   "lib", "bin", "sbin",
@@ -183,12 +111,25 @@ static void add_path_part(const struct scrub_key *key, struct ebt_str part, stru
 	if (is_one_of(part, known))
 		text_add(to, part.data, part.len);
 	else
-		scrub_token(key, part, to);
+		scrub_alias(names, last ? SCRUB_NAMED_FILE : SCRUB_FOLDER, part, to);
 }
 
-void scrub_path(const struct scrub_key *key, struct ebt_str s, bool keep_system, struct text *to)
+static const char deleted[] = " (deleted)";
+
+struct ebt_str scrub_file_name(struct ebt_str path)
 {
-	static const char deleted[] = " (deleted)";
+	const char *slash;
+
+	if (ends_with(path, deleted))
+		path.len -= strlen(deleted);
+	slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
+	if (!slash)
+		return path;
+	return (struct ebt_str){ slash + 1, path.len - (size_t)(slash + 1 - path.data) };
+}
+
+void scrub_path(struct scrub_names *names, struct ebt_str s, bool keep_system, struct text *to)
+{
 	bool is_deleted;
 
 	if (keep_system && scrub_is_system_path(s)) {
@@ -198,8 +139,8 @@ void scrub_path(const struct scrub_key *key, struct ebt_str s, bool keep_system,
 	is_deleted = ends_with(s, deleted);
 	if (is_deleted)
 		s.len -= strlen(deleted);
-	if (!add_special(key, s, to))
-		each_part(key, s, add_path_part, to);
+	if (!add_special(names, s, to))
+		each_part(names, s, add_path_part, to);
 	if (is_deleted)
 		text_cstr(to, deleted);
 }
@@ -207,7 +148,8 @@ void scrub_path(const struct scrub_key *key, struct ebt_str s, bool keep_system,
 /* --- control groups --- */
 
 /* The kind of a unit of systemd stays: ".slice". */
-static void add_cgroup_part(const struct scrub_key *key, struct ebt_str part, struct text *to)
+static void add_cgroup_part(struct scrub_names *names, struct ebt_str part, bool last,
+			    struct text *to)
 {
 	static const char *const known[] = { "sys",
 					     "fs",
@@ -224,11 +166,12 @@ static void add_cgroup_part(const struct scrub_key *key, struct ebt_str part, st
 					     NULL };
 	static const char *const kinds[] = { ".slice", ".service", ".scope", NULL };
 
+	(void)last;
 	if (is_one_of(part, known)) {
 		text_add(to, part.data, part.len);
 		return;
 	}
-	scrub_token(key, part, to);
+	scrub_alias(names, SCRUB_CONTROL_GROUP, part, to);
 	for (size_t i = 0; kinds[i]; i++) {
 		if (ends_with(part, kinds[i]))
 			text_cstr(to, kinds[i]);
@@ -236,7 +179,7 @@ static void add_cgroup_part(const struct scrub_key *key, struct ebt_str part, st
 }
 
 /* "0::/path", as /proc/PID/cgroup has it for each hierarchy, or a path. */
-static void scrub_cgroup_line(const struct scrub_key *key, struct ebt_str s, struct text *to)
+static void scrub_cgroup_line(struct scrub_names *names, struct ebt_str s, struct text *to)
 {
 	size_t digits = 0;
 	const char *colon = NULL;
@@ -256,16 +199,16 @@ static void scrub_cgroup_line(const struct scrub_key *key, struct ebt_str s, str
 		s.data += len;
 		s.len -= len;
 	}
-	each_part(key, s, add_cgroup_part, to);
+	each_part(names, s, add_cgroup_part, to);
 }
 
-void scrub_cgroup(const struct scrub_key *key, struct ebt_str s, struct text *to)
+void scrub_cgroup(struct scrub_names *names, struct ebt_str s, struct text *to)
 {
 	for (size_t at = 0; at < s.len;) {
 		const char *newline = memchr(s.data + at, '\n', s.len - at);
 		size_t end = newline ? (size_t)(newline - s.data) : s.len;
 
-		scrub_cgroup_line(key, (struct ebt_str){ s.data + at, end - at }, to);
+		scrub_cgroup_line(names, (struct ebt_str){ s.data + at, end - at }, to);
 		if (newline)
 			text_addc(to, '\n');
 		at = end + 1;
@@ -302,10 +245,10 @@ bool scrub_is_local_address(struct ebt_str address)
 	       (!memcmp(address.data, none, V6) || !memcmp(address.data, loopback, V6));
 }
 
-void scrub_address(const struct scrub_key *key, struct ebt_str address, struct text *to)
+void scrub_address(struct scrub_names *names, struct ebt_str address, struct text *to)
 {
 	unsigned char v[V6] = { 1 };
-	uint64_t hash;
+	uint32_t n;
 
 	if (scrub_is_local_address(address)) {
 		text_add(to, address.data, address.len);
@@ -317,16 +260,11 @@ void scrub_address(const struct scrub_key *key, struct ebt_str address, struct t
 	}
 	if (address.len != V4 && address.len != V6)
 		return;
-	hash = scrub_hash(key, address.data, address.len);
-	if (address.len == V4) {
-		memcpy(v, &hash, V4);
-		v[0] |= 0xf0;
-		/* All ones would be a broadcast. */
-		if (v[0] == 0xff)
-			v[0] = 0xfe;
-	} else {
-		memcpy(v + V6 / 2, &hash, sizeof(hash));
-	}
+	n = scrub_number_of(names, SCRUB_HOST_ADDRESS, address.data, address.len);
+	if (address.len == V4) /* all ones would be a broadcast */
+		n = UINT32_C(0xf0000000) | n % UINT32_C(0x0fffffff);
+	for (size_t i = 0; i < sizeof(n); i++)
+		v[address.len - 1 - i] = (unsigned char)(n >> (8 * i));
 	text_add(to, (const char *)v, address.len);
 }
 

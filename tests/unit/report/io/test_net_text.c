@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -11,14 +10,30 @@
 #include "report/io/net_text.h"
 #include "report/share/scrub_text.h"
 
-static const struct scrub_key key = { { 1, 2 } };
+static struct scrub_names *names;
+
+static int make_names(void **state)
+{
+	struct ebt_error *err = scrub_names_create(&names);
+
+	(void)state;
+	ebt_error_destroy(err);
+	return err ? -1 : 0;
+}
+
+static int free_names(void **state)
+{
+	(void)state;
+	scrub_names_destroy(names);
+	return 0;
+}
 
 /* The address after scrubbing, as text. */
 static const char *scrubbed(const char *bytes, size_t len, struct text *to)
 {
 	_cleanup_text_ struct text address = TEXT_INIT;
 
-	scrub_address(&key, (struct ebt_str){ bytes, len }, &address);
+	scrub_address(names, (struct ebt_str){ bytes, len }, &address);
 	text_clear(to);
 	net_add_address(to, text_get(&address), address.len);
 	return text_get(to);
@@ -60,10 +75,8 @@ static void others_become_addresses_of_nobody(void **state)
 	for (int i = 0; i < 256; i++) {
 		const char v4[4] = { (char)192, (char)168, 1, (char)i };
 		const char v6[16] = { 0x20, 1, [15] = (char)i };
-		int first;
 
-		assert_int_equal(sscanf(scrubbed(v4, 4, &one), "%d.", &first), 1);
-		assert_in_range(first, 240, 254);
+		assert_memory_equal(scrubbed(v4, 4, &one), "240.0.", 6);
 		assert_string_equal(scrubbed(v4, 4, &again), text_get(&one));
 		assert_memory_equal(scrubbed(v6, 16, &other), "100::", 5);
 	}
@@ -100,5 +113,5 @@ int main(void)
 		cmocka_unit_test(devices),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_names, free_names);
 }

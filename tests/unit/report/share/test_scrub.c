@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tokens, parts of paths that may stay, and the list of what is done with each field. */
+/* Aliases, parts of paths that may stay, and the list of what is done with each field. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,37 +30,23 @@ static void hash_of_the_paper(void **state)
 	assert_true(scrub_hash(&key, input, 8) == UINT64_C(0x93f5f5799a932462));
 }
 
-static const struct scrub_key key = { { 1, 2 } };
-
 static struct ebt_str str(const char *s)
 {
 	return (struct ebt_str){ s, strlen(s) };
 }
 
-/* `#` in the pattern is a token. */
-static void assert_like(const char *have, const char *pattern)
+static struct scrub_names *new_names(void)
 {
-	const char *h = have, *p = pattern;
+	struct scrub_names *names;
 
-	for (; *p; p++) {
-		if (*p != '#') {
-			if (*h != *p)
-				fail_msg("'%s' is not like '%s'", have, pattern);
-			h++;
-			continue;
-		}
-		if (*h != '~' || strspn(h + 1, "0123456789abcdef") < 12)
-			fail_msg("'%s' is not like '%s'", have, pattern);
-		h += 13;
-	}
-	if (*h)
-		fail_msg("'%s' is not like '%s'", have, pattern);
+	assert_null(scrub_names_create(&names));
+	return names;
 }
 
 static void paths(void **state)
 {
 	static const struct {
-		const char *path, *like;
+		const char *path, *becomes;
 	} cases[] = {
 		{ "/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6" },
 		{ "/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2" },
@@ -69,82 +55,121 @@ static void paths(void **state)
 		{ "//anon", "//anon" },
 		{ "/", "/" },
 		{ "", "" },
-		{ "/home/alice/secret/a.out", "/home/#/#/#" },
-		{ "/home/alice/secret/a.out (deleted)", "/home/#/#/# (deleted)" },
-		{ "/usr/local/bin/tool", "/usr/local/bin/#" },
-		{ "/usr/src/linux/x.c", "/usr/src/#/#" },
-		{ "/usr/lib/../../home/alice", "/usr/lib/../../home/#" },
+		{ "/home/alice/secret/a.out", "/home/dir-1/dir-2/file-1" },
+		{ "/home/alice/secret/a.out (deleted)", "/home/dir-1/dir-2/file-1 (deleted)" },
+		{ "/usr/local/bin/tool", "/usr/local/bin/file-1" },
+		{ "/usr/src/linux/x.c", "/usr/src/dir-1/file-1" },
+		{ "/usr/lib/../../home/alice", "/usr/lib/../../home/file-1" },
 		{ "/usr", "/usr" },
-		{ "/usrsecret", "/#" },
-		{ "/proc/self/root/home/alice", "/proc/self/root/home/#" },
-		{ "./malloc/malloc.c", "./#/#" },
-		{ "secret.c", "#" },
-		{ "/memfd:secret (deleted)", "/memfd:# (deleted)" },
-		{ "/SYSV0badcafe (deleted)", "/SYSV# (deleted)" },
-		{ "[anon:secret]", "[anon:#" },
-		{ "[secret]", "#" },
-		{ "/tmp//x/", "/tmp//#/" },
-		{ " (deleted) (deleted) (deleted)", "# (deleted)" },
+		{ "/usrsecret", "/file-1" },
+		{ "/proc/self/root/home/alice", "/proc/self/root/home/file-1" },
+		{ "./malloc/malloc.c", "./dir-1/file-1" },
+		{ "secret.c", "file-1" },
+		{ "/memfd:secret (deleted)", "/memfd:file-1 (deleted)" },
+		{ "/SYSV0badcafe (deleted)", "/SYSVfile-1 (deleted)" },
+		{ "[anon:secret]", "[anon:file-1" },
+		{ "[secret]", "file-1" },
+		{ "/tmp//x/", "/tmp//dir-1/" },
+		{ " (deleted) (deleted) (deleted)", "file-1 (deleted)" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_text_ struct text text = TEXT_INIT;
+		struct scrub_names *names = new_names();
 
-		scrub_path(&key, str(cases[i].path), true, &text);
+		scrub_path(names, str(cases[i].path), true, &text);
 		assert_null(text_error(&text));
-		assert_like(text_get(&text), cases[i].like);
+		assert_string_equal(text_get(&text), cases[i].becomes);
+		scrub_names_destroy(names);
 	}
 }
 
 static void system_paths_too(void **state)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
+	struct scrub_names *names = new_names();
 
 	(void)state;
-	scrub_path(&key, str("/usr/lib/libsecret.so"), false, &text);
-	assert_like(text_get(&text), "/usr/lib/#");
+	scrub_path(names, str("/usr/lib/libsecret.so"), false, &text);
+	assert_string_equal(text_get(&text), "/usr/lib/file-1");
+	scrub_names_destroy(names);
 }
 
 static void control_groups(void **state)
 {
 	static const struct {
-		const char *text, *like;
+		const char *text, *becomes;
 	} cases[] = {
 		{ "0::/\n", "0::/\n" },
 		{ "0::/user.slice/user-1000.slice/session-3.scope\n",
-		  "0::/user.slice/#.slice/#.scope\n" },
-		{ "0::/system.slice/docker-0123.scope", "0::/system.slice/#.scope" },
-		{ "4:cpu,cpuacct:/secret\n0::/secret\n", "4:cpu,cpuacct:/#\n0::/#\n" },
-		{ "1:name=secret:/x\n", "0::/#\n" },
-		{ "/sys/fs/cgroup/secret:a:b", "/sys/fs/cgroup/#" },
-		{ "secret:a:b", "#" },
+		  "0::/user.slice/cgroup-1.slice/cgroup-2.scope\n" },
+		{ "0::/system.slice/docker-0123.scope", "0::/system.slice/cgroup-1.scope" },
+		{ "4:cpu,cpuacct:/secret\n0::/secret\n",
+		  "4:cpu,cpuacct:/cgroup-1\n0::/cgroup-1\n" },
+		{ "1:name=secret:/x\n", "0::/cgroup-1\n" },
+		{ "/sys/fs/cgroup/secret:a:b", "/sys/fs/cgroup/cgroup-1" },
+		{ "secret:a:b", "cgroup-1" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_text_ struct text text = TEXT_INIT;
+		struct scrub_names *names = new_names();
 
-		scrub_cgroup(&key, str(cases[i].text), &text);
-		assert_like(text_get(&text), cases[i].like);
+		scrub_cgroup(names, str(cases[i].text), &text);
+		assert_string_equal(text_get(&text), cases[i].becomes);
+		scrub_names_destroy(names);
 	}
 }
 
-static void one_word_one_token(void **state)
+/* The kind is that of the first place, and the number that of the kind. */
+static void one_word_one_alias(void **state)
 {
-	_cleanup_text_ struct text a = TEXT_INIT, b = TEXT_INIT, c = TEXT_INIT;
-	struct scrub_key one, other;
+	_cleanup_text_ struct text text = TEXT_INIT;
+	struct scrub_names *names = new_names();
 
 	(void)state;
-	assert_null(scrub_key_make(&one));
-	assert_null(scrub_key_make(&other));
-	scrub_path(&one, str("/alice/alice"), true, &a);
-	assert_int_equal(strlen(text_get(&a)), 2 * 14);
-	assert_memory_equal(text_get(&a), text_get(&a) + 14, 14);
-	scrub_token(&one, str("alice"), &b);
-	assert_memory_equal(text_get(&a) + 1, text_get(&b), 13);
-	scrub_token(&other, str("alice"), &c);
-	assert_string_not_equal(text_get(&b), text_get(&c));
+	scrub_path(names, str("/alice/bob/alice"), true, &text);
+	scrub_alias(names, SCRUB_USER_NAME, str("bob"), &text);
+	scrub_alias(names, SCRUB_USER_NAME, str("carol"), &text);
+	scrub_alias(names, SCRUB_USER_NAME, str(""), &text);
+	assert_string_equal(text_get(&text), "/dir-1/dir-2/dir-1dir-2user-1");
+	assert_true(scrub_names_have(names, str("carol")));
+	assert_false(scrub_names_have(names, str("dave")));
+	assert_null(scrub_names_error(names));
+	scrub_names_destroy(names);
+}
+
+/* The name of a thread is as much of its file's name as the kernel keeps. */
+static void programs(void **state)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+	struct scrub_names *names = new_names();
+
+	(void)state;
+	assert_null(scrub_names_program(names, str("a-program-of-long-name")));
+	assert_null(scrub_names_program(names, str("a-program-of-lost-name")));
+	assert_null(scrub_names_program(names, str("short")));
+	assert_false(scrub_names_have(names, str("short")));
+	scrub_alias(names, SCRUB_THREAD, str("short"), &text);
+	scrub_path(names, str("/tmp/a-program-of-long-name"), true, &text);
+	scrub_alias(names, SCRUB_THREAD, str("a-program-of-lo"), &text);
+	scrub_path(names, str("/tmp/a-program-of-lost-name"), true, &text);
+	scrub_alias(names, SCRUB_THREAD, str("worker"), &text);
+	assert_string_equal(text_get(&text), "prog-1/tmp/prog-2prog-2/tmp/prog-3thread-1");
+	scrub_names_destroy(names);
+}
+
+static void aliases_are_known(void **state)
+{
+	(void)state;
+	assert_true(scrub_is_alias(str("prog-1")));
+	assert_true(scrub_is_alias(str("command-4711")));
+	assert_false(scrub_is_alias(str("prog-")));
+	assert_false(scrub_is_alias(str("prog-1a")));
+	assert_false(scrub_is_alias(str("program-1")));
+	assert_false(scrub_is_alias(str("")));
 }
 
 /* The other way round the compiler checks: every field that can say something is there. */
@@ -244,7 +269,9 @@ int main(void)
 		cmocka_unit_test(paths),
 		cmocka_unit_test(system_paths_too),
 		cmocka_unit_test(control_groups),
-		cmocka_unit_test(one_word_one_token),
+		cmocka_unit_test(one_word_one_alias),
+		cmocka_unit_test(programs),
+		cmocka_unit_test(aliases_are_known),
 		cmocka_unit_test(list_has_only_fields),
 		cmocka_unit_test(fields_of_another_version_go),
 		cmocka_unit_test(unknown_tables_go),
