@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/compare.h"
 #include "format/base/utf8.h"
 
 struct ebt_error *text_error(const struct text *text)
@@ -134,6 +135,13 @@ void text_hex_bytes(struct text *text, struct ebt_str bytes)
 	}
 }
 
+int text_compare(struct ebt_str a, struct ebt_str b)
+{
+	int c = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return c ? c : ebt_compare(a.len, b.len);
+}
+
 struct ebt_str text_comm(struct ebt_str comm)
 {
 	static const char unknown[] = "[unknown]";
@@ -153,6 +161,13 @@ void text_thread(struct text *text, struct ebt_str comm, uint32_t tid)
 	comm = text_comm(comm);
 	text_add(text, comm.data, comm.len);
 	text_printf(text, "/%" PRIu32, tid);
+}
+
+void text_program(struct text *text, struct ebt_str comm, uint64_t number)
+{
+	comm = text_comm(comm);
+	text_printf(text, "%" PRIu64 " × ", number);
+	text_add(text, comm.data, comm.len);
 }
 
 static void add_escaped(struct text *text, const char *s, size_t len)

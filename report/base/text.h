@@ -76,11 +76,16 @@ void text_bytes(struct text *text, uint64_t bytes);
 /* A number of this unit: "ns" and "bytes" as above, others as `12 events`. */
 void text_amount(struct text *text, uint64_t amount, const char *unit);
 
+/* For qsort(): below, at or above 0. */
+int text_compare(struct ebt_str a, struct ebt_str b);
+
 /* What a thread or process is called in a text; one whose name is not known is "[unknown]". */
 struct ebt_str text_comm(struct ebt_str comm);
 /* "comm (number)" and "comm/number", the name as it is. */
 void text_task(struct text *text, struct ebt_str comm, uint32_t number);
 void text_thread(struct text *text, struct ebt_str comm, uint32_t tid);
+/* "number × comm": so many processes of a program. */
+void text_program(struct text *text, struct ebt_str comm, uint64_t number);
 
 /* Columns that valid UTF-8 takes on a terminal (one a character, wide and combining ones by
  * wcwidth's classes that matter here: combining 0, East Asian wide 2). */

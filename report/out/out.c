@@ -348,20 +348,13 @@ struct sort {
 	bool reverse;
 };
 
-static int compare_strings(struct ebt_str a, struct ebt_str b)
-{
-	int c = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-
-	return c ? c : (a.len > b.len) - (a.len < b.len);
-}
-
 /* Numbers: the largest first; text: A to Z. */
 static int compare_values(const struct out_value *a, const struct out_value *b, enum out_type type)
 {
 	switch (type) {
 	case OUT_STRING:
 	case OUT_LIST:
-		return compare_strings(a->s, b->s);
+		return text_compare(a->s, b->s);
 	case OUT_I64:
 	case OUT_SIGNED_ID:
 		return (a->i < b->i) - (a->i > b->i);

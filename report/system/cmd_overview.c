@@ -184,6 +184,8 @@ static double percent(const struct overview_view *v, uint64_t ns)
 	X("more", "ebreport …", OUT_STRING, out_cstr_if(row->more))                                \
 	X("pid", NULL, OUT_U64, out_pid(task), OUT_DETAIL)                                         \
 	X("comm", NULL, OUT_STRING, out_comm(task), OUT_DETAIL)                                    \
+	X("processes", NULL, OUT_U64, out_u64_if(task, task ? figures->most_processes : 0),        \
+	  OUT_DETAIL)                                                                              \
 	X("place", NULL, OUT_STRING, out_cstr_if(row->place), OUT_DETAIL)                          \
 	X("function", NULL, OUT_STRING, out_cstr_if(function ? function->name : NULL), OUT_DETAIL) \
 	X("object", NULL, OUT_STRING, out_cstr_if(function ? function->object : NULL), OUT_DETAIL)
@@ -195,8 +197,10 @@ static struct ebt_error *put_place(const struct overview_view *v, const struct p
 	const struct ebt_task *task = figures ? figures->most : NULL;
 	_cleanup_text_ struct text most = TEXT_INIT;
 
-	if (task)
-		text_task(&most, text_comm(names_process(v->names, task)), task->pid);
+	if (task && figures->most_processes > 1)
+		text_program(&most, names_process(v->names, task), figures->most_processes);
+	else if (task)
+		text_task(&most, names_process(v->names, task), task->pid);
 	return text_error(&most) ?: out_row(v->out, function ? 1 : 0, OUT_VALUES(PLACES));
 }
 
@@ -500,8 +504,10 @@ const struct command command_overview = {
 		"two CPUs. Threads of the kernel count on a CPU, and with --kernel-threads where "
 		"they\n"
 		"wait. What a thread waited for is told by the function of the kernel in which it\n"
-		"stopped (-e offcpu). The last column is the command that tells more; JSON and CSV "
-		"have\n"
-		"all functions and reasons.\n",
+		"stopped (-e offcpu). MOST OF IT is the program that most of it was: a process, or "
+		"as\n"
+		"400 × sed, where none of its processes alone has half of that. The last column is "
+		"the\n"
+		"command that tells more; JSON and CSV have all functions and reasons.\n",
 	.options = NULL,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/compare.h"
+#include "report/base/text.h"
 #include "report/sched/feed.h"
 #include "report/trace/prepare.h"
 #include "report/trees/feed.h"
@@ -27,6 +28,7 @@ static struct ebt_error *spend(struct overview *o, const struct ebt_task *task, 
 		return err;
 	spent = &o->spent[i];
 	spent->task = task;
+	spent->process = names_process_key(o->names, task);
 	spent->place = place;
 	spent->ns += to - from;
 	spent->count++;
@@ -98,7 +100,7 @@ static int compare_spent(const void *a, const void *b)
 	const struct overview_spent *x = a, *y = b;
 
 	return ebt_compare(x->place, y->place) ?:
-	       ebt_compare(x->task->pid, y->task->pid) ?:
+	       ebt_compare(x->process, y->process) ?:
 	       ebt_compare(x->task->id, y->task->id);
 }
 
@@ -113,28 +115,97 @@ static void leave_silent_out(struct overview *o)
 	o->n_spent = kept;
 }
 
-static void sum_places(struct overview *o)
+/* What a process spent at a place. */
+struct process_sum {
+	const struct ebt_task *task; /* the thread that spent most of it */
+	struct ebt_str comm;
+	uint64_t ns;
+};
+
+static int compare_processes(const void *a, const void *b)
 {
-	uint64_t process_ns = 0, most_ns = 0;
+	const struct process_sum *x = a, *y = b;
 
-	leave_silent_out(o);
-	qsort(o->spent, o->n_spent, sizeof(*o->spent), compare_spent);
-	for (size_t i = 0; i < o->n_spent; i++) {
+	return text_compare(x->comm, y->comm) ?: ebt_compare(y->ns, x->ns);
+}
+
+/* The processes of what was spent at one place. */
+static size_t sum_processes(const struct overview *o, size_t begin, size_t end,
+			    struct process_sum *processes)
+{
+	uint64_t thread_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = begin; i < end; i++) {
 		const struct overview_spent *s = &o->spent[i];
-		struct overview_place *place = &o->places[s->place];
-		bool first = !i || s[-1].place != s->place;
 
-		o->threads += s->place == OVERVIEW_CPU;
+		if (i == begin || s[-1].process != s->process) {
+			processes[n++] =
+				(struct process_sum){ .task = s->task,
+						      .comm = names_process(o->names, s->task) };
+			thread_ns = s->ns;
+		}
+		if (s->ns > thread_ns) {
+			thread_ns = s->ns;
+			processes[n - 1].task = s->task;
+		}
+		processes[n - 1].ns += s->ns;
+	}
+	return n;
+}
+
+/* The program that most was spent by, in one process or in many that live shortly. */
+static void find_most(struct process_sum *processes, size_t n, struct overview_place *place)
+{
+	uint64_t most_ns = 0, ns;
+	size_t end;
+
+	qsort(processes, n, sizeof(*processes), compare_processes);
+	for (size_t i = 0; i < n; i = end) {
+		ns = 0;
+		for (end = i; end < n && !text_compare(processes[i].comm, processes[end].comm);
+		     end++)
+			ns += processes[end].ns;
+		if (ns <= most_ns)
+			continue;
+		most_ns = ns;
+		place->most = processes[i].task;
+		place->most_ns = ns;
+		place->most_processes = processes[i].ns > ns / 2 ? 1 : end - i;
+	}
+}
+
+static void sum_place(struct overview *o, size_t begin, size_t end, struct process_sum *processes)
+{
+	const uint32_t at = o->spent[begin].place;
+	struct overview_place *place = &o->places[at];
+
+	for (size_t i = begin; i < end; i++) {
+		const struct overview_spent *s = &o->spent[i];
+
 		place->ns += s->ns;
 		place->count += s->count;
 		place->max_ns = s->max_ns > place->max_ns ? s->max_ns : place->max_ns;
-		most_ns = first ? 0 : most_ns;
-		process_ns = first || s[-1].task->pid != s->task->pid ? s->ns : process_ns + s->ns;
-		if (process_ns > most_ns) {
-			most_ns = process_ns;
-			place->most = s->task;
-		}
 	}
+	o->threads += at == OVERVIEW_CPU ? end - begin : 0;
+	find_most(processes, sum_processes(o, begin, end, processes), place);
+}
+
+static struct ebt_error *sum_places(struct overview *o)
+{
+	_cleanup_free_ struct process_sum *processes = calloc(o->n_spent + 1, sizeof(*processes));
+	size_t end;
+
+	if (!processes)
+		return &ebt_enomem;
+	leave_silent_out(o);
+	qsort(o->spent, o->n_spent, sizeof(*o->spent), compare_spent);
+	for (size_t i = 0; i < o->n_spent; i = end) {
+		for (end = i; end < o->n_spent && o->spent[end].place == o->spent[i].place; end++)
+			;
+		sum_place(o, i, end, processes);
+	}
+	return NULL;
 }
 
 /* --- functions --- */
@@ -249,10 +320,13 @@ struct ebt_error *overview_read(struct trace *trace, struct overview *ret)
 
 	ret->trace = trace;
 	trace_no_inline(trace);
-	err = trace_find_kernel_threads(trace) ?: read_switches(ret) ?: read_samples(ret);
+	err = trace_names(trace, &ret->names)	 ?:
+	      trace_find_kernel_threads(trace) ?:
+	      read_switches(ret)		 ?:
+	      read_samples(ret)			 ?:
+	      sum_places(ret);
 	if (err)
 		return err;
-	sum_places(ret);
 	if (!ret->switches)
 		ret->places[OVERVIEW_CPU] =
 			(struct overview_place){ .ns = ret->sampled_ns, .count = ret->n_samples };

@@ -7,6 +7,7 @@
 #define REPORT_SYSTEM_MODEL_OVERVIEW_H
 
 #include "format/base/map.h"
+#include "report/base/names.h"
 #include "report/sched/wait_reason.h"
 #include "report/trace/trace.h"
 
@@ -17,13 +18,17 @@ enum { OVERVIEW_CPU, OVERVIEW_QUEUE, OVERVIEW_WAIT };
 /* What a thread spent at a place. */
 struct overview_spent {
 	const struct ebt_task *task;
+	uint64_t process; /* names_process_key() */
 	uint32_t place;
 	uint64_t ns, count, max_ns;
 };
 
 struct overview_place {
 	uint64_t ns, count, max_ns;
-	const struct ebt_task *most; /* of the process that spent most of it there */
+	/* The program that spent most of it there: its process that did, and how many processes,
+	 * where that one has not most of it. */
+	const struct ebt_task *most;
+	uint64_t most_ns, most_processes;
 };
 
 /* CPU time of a function, or of all functions of a file that have no name. */
@@ -45,6 +50,7 @@ struct overview {
 
 	/* While rows are read. */
 	struct trace *trace;
+	const struct names *names;
 	struct calltree *stops, *calls;
 	struct overview_spent *spent;
 	size_t n_spent, spent_capacity;

@@ -122,6 +122,21 @@ class Overview(e2e.TestCase):
         self.assertRegex(texts, r"python3 \(\d+\) exited with status 3")
         self.assertIn("slow_syscall", kinds)
 
+    def test_crowd(self):
+        """Many processes that live shortly are told as their program; one that waits is itself."""
+        big = self.path("big")
+        with open(big, "wb") as f:
+            f.truncate(4 << 20)
+        loop = "for i in $(seq 40); do cksum \"$0\" >\"$0.sum\"; done; exit 0"
+        trace = self.record("--", "/bin/sh", "-c", loop, big)
+        places = {row["place"]: row for row in e2e.report_json("overview", trace)["rows"]}
+        self.assertEqual((places["cpu"]["comm"], places["cpu"]["processes"]), ("cksum", 40))
+        self.assertEqual((places["child"]["comm"], places["child"]["processes"]), ("sh", 1))
+        text, status = terminal(e2e.EBREPORT, trace, cwd=self.folder)
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"(?m)^on a CPU .* 40 × cksum +callgraph$")
+        self.assertRegex(text, rf"(?m)^waiting for children .* sh \({places['child']['pid']}\) ")
+
     def test_screen(self):
         """Alone, with a file, and through every command that it names."""
         self.work("-e", "default,syscalls,block")
