@@ -41,7 +41,7 @@ static __always_inline __u32 ebrec_preempt_count(void)
 	/* 6.2 to 6.14: in a struct. */
 	if (bpf_core_type_exists(struct pcpu_hot___count))
 		offset += bpf_core_field_offset(struct pcpu_hot___count, preempt_count);
-	rq = task->se.cfs_rq->rq;
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
 	return bpf_probe_read_kernel(&count, sizeof(count), rq + offset) ? 0 : count;
 }
 

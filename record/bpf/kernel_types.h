@@ -6,6 +6,11 @@
  * some kernels lack says which kernels have it; ask bpf_core_field_exists() before you use it.
  * Names with three underscores are flavours, for a field that had another type: CO-RE takes
  * `struct mm_struct___old` for `struct mm_struct` of a kernel that looks like it.
+ *
+ * A pointer in what the kernel hands to a program, as task->mm, is better read (BPF_CORE_READ) than
+ * followed: where it is followed, newer verifiers look for that type under names that say that
+ * the pointer can be trusted, and go through all names of the kernel for each of these, some 4 ms
+ * each time that they come by.
  */
 #ifndef RECORD_BPF_KERNEL_TYPES_H
 #define RECORD_BPF_KERNEL_TYPES_H

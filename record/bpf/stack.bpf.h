@@ -58,7 +58,7 @@ __weak __u32 ebrec_stack_head(struct ebt_wire_stack *stack, long bytes, __u32 sk
 
 static __always_inline bool ebrec_has_user_stack(const struct task_struct *task)
 {
-	return !(task->flags & PF_KTHREAD) && task->mm;
+	return !(task->flags & PF_KTHREAD) && BPF_CORE_READ(task, mm);
 }
 
 /* By the kernel, along frame pointers. */

@@ -88,7 +88,8 @@ EBREC_CPU_ARRAY(exec_scratch, 1, struct exec_record);
 static __always_inline __u32 fill_exec(struct exec_record *record, struct task_struct *task,
 				       int old_pid, const struct linux_binprm *bprm)
 {
-	__u64 from = task->mm->arg_start, len = task->mm->arg_end - from;
+	const struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 from = BPF_CORE_READ(mm, arg_start), len = BPF_CORE_READ(mm, arg_end) - from;
 	long n;
 
 	record->row.cpu = bpf_get_smp_processor_id();
@@ -148,9 +149,9 @@ int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_bin
 /* What wait(2) gives for a process whose last thread ends. */
 static __always_inline __u32 wait_status(const struct task_struct *task)
 {
-	if (task->signal->flags & SIGNAL_GROUP_EXIT)
-		return task->signal->group_exit_code;
-	return task->group_leader->exit_code;
+	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT)
+		return BPF_CORE_READ(task, signal, group_exit_code);
+	return BPF_CORE_READ(task, group_leader, exit_code);
 }
 
 static __always_inline void fill_io(struct ebt_wire_task_exit *row,
@@ -181,11 +182,11 @@ int BPF_PROG(ebrec_exit, struct task_struct *task)
 	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->exit_code = task->exit_code;
-	row->group_dead = task->signal->live.counter == 0;
+	row->group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
 	row->run_time = task->se.sum_exec_runtime;
 	row->nvcsw = task->nvcsw;
 	row->nivcsw = task->nivcsw;
-	row->ppid = task->real_parent->tgid;
+	row->ppid = BPF_CORE_READ(task, real_parent, tgid);
 	row->status = row->group_dead ? wait_status(task) : 0;
 	row->prio = task->prio;
 	row->nice = task->static_prio - DEFAULT_PRIO;
@@ -194,7 +195,7 @@ int BPF_PROG(ebrec_exit, struct task_struct *task)
 	row->minor = task->min_flt;
 	row->major = task->maj_flt;
 	fill_io(row, &task->ioac);
-	row->max_rss = row->group_dead ? task->signal->maxrss * config.page_size : 0;
+	row->max_rss = row->group_dead ? BPF_CORE_READ(task, signal, maxrss) * config.page_size : 0;
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }

@@ -52,8 +52,8 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 		fill_ended(&row.ended, task->signal);
 	row.tid = task->pid;
 	row.pid = task->tgid;
-	row.ppid = task->real_parent->tgid;
-	row.uid = task->real_cred->uid.val;
+	row.ppid = BPF_CORE_READ(task, real_parent, tgid);
+	row.uid = BPF_CORE_READ(task, real_cred, uid.val);
 	row.state = bpf_core_field_exists(task->state) ? task->state : task->__state;
 	row.cpu = bpf_core_field_exists(task->cpu) ? task->cpu : task->thread_info.cpu;
 	row.on_cpu = task->on_cpu;

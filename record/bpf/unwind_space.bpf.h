@@ -74,7 +74,7 @@ static __always_inline void unwind_describe(const struct vm_area_struct *vma,
 	m->bias = 0;
 	if (backing) {
 		unwind_file_key(backing, &key);
-	} else if (m->start != (__u64)BPF_CORE_READ(vma->vm_mm, context.vdso)) {
+	} else if (m->start != (__u64)BPF_CORE_READ(vma, vm_mm, context.vdso)) {
 		m->table = UNWIND_TABLE_ANON;
 		return;
 	}
@@ -153,7 +153,7 @@ static __always_inline void unwind_call_recorder(void)
  * verifier goes through a program once for each way that leads there. */
 static __always_inline void unwind_note_code(const struct task_struct *task)
 {
-	__u64 exec_vm = task->mm->exec_vm;
+	__u64 exec_vm = BPF_CORE_READ(task, mm, exec_vm);
 	__u32 tgid = task->tgid;
 	struct ebrec_unwind_published *published = bpf_map_lookup_elem(&unwind_published, &tgid);
 
