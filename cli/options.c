@@ -82,8 +82,10 @@ static const char *guess_name(const struct cli *cli, const char *name)
 	struct cli_guess guess = { .word = name };
 	const struct option_def *def;
 
-	for (size_t i = 0; (def = option_at(cli, i)); i++)
-		cli_guess(&guess, def->name);
+	for (size_t i = 0; (def = option_at(cli, i)); i++) {
+		if (!(def->unless & cli->without))
+			cli_guess(&guess, def->name);
+	}
 	return guess.name;
 }
 
@@ -191,6 +193,9 @@ static struct ebt_error *set(const struct cli *cli, const struct option_def *def
 {
 	void *value;
 
+	if (def->unless & cli->without)
+		return ebt_error_create(EBT_ERR_INVALID, "%s %s: --%s does not apply", cli->command,
+					cli->why(def->unless & cli->without), def->name);
 	if (def->type == OPTION_GONE)
 		return ebt_error_create(EBT_ERR_INVALID, "--%s is %s now", def->name, def->help);
 	if (!def->arg && arg)

@@ -35,8 +35,8 @@ struct option_def {
 	const char *const *choices; /* OPTION_CHOICE, OPTION_LIST: ends with NULL */
 	char letter;		    /* -X; 0: none */
 	size_t offset;		    /* of the value, in what is parsed into */
-	/* Left out of --help where one of these bits, of the program's own, is among those that
-	 * cli_usage() is given. */
+	/* Refused, and left out of --help, where one of these bits, of the program's own, is among
+	 * those of `without`. */
 	unsigned int unless;
 	/* OPTION_APPLY, OPTION_PIECES; to: what is at the offset; arg NULL: there is none. */
 	struct ebt_error *(*apply)(void *to, const char *arg);
@@ -52,6 +52,9 @@ struct cli {
 	size_t n_groups;
 	const char *program, *command; /* for messages; command NULL: the program has none */
 	bool abbreviated;	       /* beginnings of names count, where they are of one only */
+	unsigned int without;	       /* bits that refuse options */
+	/* Why such an option is refused: what is said of the command, as "has no table". */
+	const char *(*why)(unsigned int bits);
 	/* NULL, or where an option has its value, if it is not at its offset; else NULL. Of two
 	 * options with one name, the first counts. */
 	void *(*place)(void *to, const struct option_def *def);

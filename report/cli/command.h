@@ -47,6 +47,8 @@ enum {
 	COMMAND_LIVE = 1 << 7,
 	/* Its output is a picture, which replaces no other kind of file. */
 	COMMAND_PICTURE = 1 << 8,
+	/* It is by time and process: filters by thread and CPU are refused. */
+	COMMAND_NO_THREADS = 1 << 9,
 };
 
 /* What a command is about: which source records it, and into which tables. */

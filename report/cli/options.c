@@ -106,6 +106,17 @@ static struct ebt_error *check_words(const struct options *options)
 				command->min_words ? "" : " (there is no " OPTIONS_FILE " here)");
 }
 
+static const char *why_not(unsigned int flags)
+{
+	if (flags & COMMAND_NO_FILTERS)
+		return "is about the whole file";
+	if (flags & COMMAND_NO_THREADS)
+		return "is by time and process";
+	if (flags & COMMAND_NO_TABLES)
+		return "has no table";
+	return "does not show what happened in some time";
+}
+
 static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
 {
 	const struct option_group groups[] = {
@@ -113,7 +124,14 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 		{ NULL, common_options },
 	};
 	const struct cli cli = {
-		groups, 2, "ebreport", options->command->name, .place = place_own, .word = take_word
+		.groups = groups,
+		.n_groups = 2,
+		.program = "ebreport",
+		.command = options->command->name,
+		.without = options->command->flags,
+		.why = why_not,
+		.place = place_own,
+		.word = take_word,
 	};
 	struct ebt_error *err = cli_parse(&cli, argc, argv, options, &argc);
 
@@ -167,33 +185,6 @@ static struct ebt_error *unknown_command(const char *word)
 				guess.name ? guess.name : "", guess.name ? "?" : "");
 }
 
-static struct ebt_error *check_flags(const struct options *options)
-{
-	const struct command *command = options->command;
-
-	if ((command->flags & COMMAND_NO_FILTERS) &&
-	    (options->pids.n || options->tids.n || options->comms.n || options->cpu_first.n ||
-	     options->from.set || options->to.set))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"%s is about the whole file: --pid, --tid, --comm, --cpu, "
-					"--from and --to do not apply",
-					command->name);
-	if (options->interval_ns &&
-	    (command->flags & (COMMAND_NO_INTERVALS | COMMAND_NO_FILTERS | COMMAND_NO_TABLES)))
-		return ebt_error_create(EBT_ERR_INVALID,
-					"%s does not show what happened in some time: --interval "
-					"does not apply (--from and --to may)",
-					command->name);
-	if (!(command->flags & COMMAND_NO_TABLES))
-		return NULL;
-	if (options->format != FORMAT_TABLE || options->sort || options->top || options->columns)
-		return ebt_error_create(
-			EBT_ERR_INVALID,
-			"%s has no table: --json, --csv, --sort, --columns and --top do not apply",
-			command->name);
-	return NULL;
-}
-
 /* What stands behind the command, which is known. Takes the options over. */
 static struct ebt_error *parse_behind(int argc, char **argv, struct options *options,
 				      struct options *ret)
@@ -203,7 +194,7 @@ static struct ebt_error *parse_behind(int argc, char **argv, struct options *opt
 	options->values = calloc(own_index(options->command, NULL) + 1, sizeof(*options->values));
 	if (!options->values)
 		return &ebt_enomem;
-	err = parse_words(argc, argv, options) ?: check_flags(options);
+	err = parse_words(argc, argv, options);
 	if (err)
 		options_deinit(options);
 	else

@@ -56,11 +56,6 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 
 static struct ebt_error *check_options(const struct options *o)
 {
-	if (o->tids.n || o->comms.n || o->cpu_first.n)
-		return ebt_error_create(
-			EBT_ERR_INVALID,
-			"cut is by time and process: --tid, --comm and --cpu do not "
-			"apply");
 	if (!o->from.set && !o->to.set && !o->pids.n)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"which part? --from TIME, --to TIME, --pid PID");
@@ -110,7 +105,8 @@ static struct ebt_error *run_cut(struct report *report)
 const struct command command_cut = {
 	.name = "cut",
 	.fn = run_cut,
-	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_PRIVATE | COMMAND_COPY,
+	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_NO_THREADS | COMMAND_PRIVATE |
+		 COMMAND_COPY,
 	.summary = "copy of a part of a trace",
 	.help = "  ebreport cut --from 10s --to 12s t.ebt -o slow.ebt\n"
 		"  ebreport cut --pid 4711 t.ebt -o server.ebt\n"

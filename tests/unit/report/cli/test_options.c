@@ -153,6 +153,67 @@ static void test_wrong(void **state)
 		     "--origin: 'x' is not one of ebmark, sysprof, tp, uprobe, usdt");
 }
 
+static char *help_of(const struct command *command)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	options_usage(command, f);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static bool is_listed(const char *help, const char *name)
+{
+	char option[64];
+	size_t len = (size_t)snprintf(option, sizeof(option), " --%s", name);
+
+	while ((help = strstr(help, option)) && strchr("-abcdefghijklmnopqrstuvwxyz", help[len]))
+		help += len;
+	return help;
+}
+
+static bool is_refused(const struct command *command, const struct option_def *option)
+{
+	struct options o = { 0 };
+	struct ebt_error *err;
+	char word[64];
+	bool refused;
+
+	snprintf(word, sizeof(word), "--%s%s", option->name, option->arg ? "=1" : "");
+	err = PARSE(&o, command->name, word, "FILE", "OTHER");
+	refused = err && strstr(err->message, "does not apply");
+	if (!err)
+		options_deinit(&o);
+	ebt_error_destroy(err);
+	return refused;
+}
+
+/* What a command refuses is not in its help, and what is there it takes. */
+static void test_refused(void **state)
+{
+	unsigned int n_refused = 0;
+
+	(void)state;
+	for (size_t i = 0; commands[i]; i++) {
+		char *help = help_of(commands[i]);
+
+		for (const struct option_def *o = common_options; o->name; o++) {
+			bool refused = is_refused(commands[i], o);
+
+			if (refused == is_listed(help, o->name))
+				fail_msg("%s --%s: %s", commands[i]->name, o->name,
+					 refused ? "refused, and in the help"
+						 : "taken, and not in the help");
+			n_refused += refused;
+		}
+		free(help);
+	}
+	assert_true(n_refused > 0);
+}
+
 static void test_help(void **state)
 {
 	struct options o;
@@ -165,9 +226,7 @@ static void test_help(void **state)
 	assert_true(o.version);
 	options_deinit(&o);
 	for (size_t i = 0; commands[i]; i++) {
-		char *text = NULL;
-		size_t size;
-		FILE *f;
+		char *text;
 
 		assert_null(PARSE(&o, commands[i]->name, "--help"));
 		assert_true(o.help);
@@ -177,10 +236,7 @@ static void test_help(void **state)
 		assert_ptr_equal(o.command, commands[i]);
 		options_deinit(&o);
 
-		f = open_memstream(&text, &size);
-		assert_non_null(f);
-		options_usage(commands[i], f);
-		assert_int_equal(fclose(f), 0);
+		text = help_of(commands[i]);
 		assert_non_null(strstr(text, commands[i]->name));
 		assert_true(!strstr(text, "--from TIME") ==
 			    !!(commands[i]->flags & COMMAND_NO_FILTERS));
@@ -193,9 +249,10 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_common), cmocka_unit_test(test_places),
-		cmocka_unit_test(test_own),    cmocka_unit_test(test_words),
-		cmocka_unit_test(test_wrong),  cmocka_unit_test(test_help),
+		cmocka_unit_test(test_common),	cmocka_unit_test(test_places),
+		cmocka_unit_test(test_own),	cmocka_unit_test(test_words),
+		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_help),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
