@@ -263,7 +263,8 @@ static const struct group_table table = {
 	.columns = &columns,
 	.size = sizeof(struct offcpu_figures),
 	.hidden = hidden,
-	.stack_tables = (const uint16_t[]){ EBT_T_offcpu_stack, 0 },
+	.stack_tables =
+		(const uint16_t[]){ EBT_T_sched_switch, EBT_T_offcpu_stack, EBT_T_thread_stack, 0 },
 	.stack_by = "stack,state",
 	.stack_columns = &stack_columns,
 	.weight = total_ns,

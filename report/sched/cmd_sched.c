@@ -18,6 +18,7 @@ struct sched_command {
 	struct trace *trace;
 	struct schedstat stat;
 	struct cpu_timeline *timeline; /* NULL: not asked for */
+	bool known;		       /* somebody would have seen switches */
 };
 
 /* --- reading --- */
@@ -70,7 +71,7 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 			return NULL;
 		return schedstat_migrate(&c->stat, task);
 	default:
-		if (!trace_task_wanted(c->trace, schedstat_kernel_task(row)))
+		if (!c->known || !trace_task_wanted(c->trace, schedstat_kernel_task(row)))
 			return NULL;
 		return schedstat_kernel(&c->stat, row);
 	}
@@ -283,7 +284,8 @@ static struct ebt_error *run_sched(struct report *report)
 	timeline = c.timeline;
 	feed.all = timeline != NULL;
 	if (!err)
-		err = sched_feed_run(report->trace, &feed, &partial);
+		err = sched_is_known(report->trace, &c.known)
+			      ?: sched_feed_run(report->trace, &feed, &partial);
 	if (!err && timeline) {
 		err = timeline_put(timeline, out, report->trace, partial);
 	} else if (!err) {

@@ -18,22 +18,23 @@
 	X("tid", "TID", OUT_U64, out_u64(thread->task->tid))                                      \
 	X("pid", "PID", OUT_U64, out_u64(thread->task->pid), 0, 128)                              \
 	X("comm", "COMM", OUT_STRING, out_str(names_task(names, thread->task)), OUT_FLEX)         \
-	X("on_cpu_ns", "ON-CPU", OUT_DURATION, out_u64(thread->ns[WALL_CPU]), OUT_SORT)           \
-	X("runqueue_ns", "RUNQUEUE", OUT_DURATION, out_u64(wall_runqueue_ns(thread)))             \
-	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64(wall_off_ns(thread)))                    \
-	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64(thread->ns[WALL_SLEEP]), 0, 98)              \
-	X("lock_ns", "LOCK", OUT_DURATION, out_u64(thread->ns[WALL_LOCK]), 0, 108)                \
-	X("disk_ns", "DISK", OUT_DURATION, out_u64(thread->ns[WALL_DISK]), 0, 118)                \
-	X("other_ns", "OTHER", OUT_DURATION, out_u64(thread->ns[WALL_OTHER]), 0, 150)             \
-	X("preempted_ns", "PREEMPTED", OUT_DURATION, out_u64(thread->ns[WALL_PREEMPTED]), 0, 140) \
+	X("on_cpu_ns", "ON-CPU", OUT_DURATION, out_u64_if(known, thread->ns[WALL_CPU]), OUT_SORT) \
+	X("runqueue_ns", "RUNQUEUE", OUT_DURATION, out_u64_if(known, wall_runqueue_ns(thread)))   \
+	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64_if(known, wall_off_ns(thread)))          \
+	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64_if(known, thread->ns[WALL_SLEEP]), 0, 98)    \
+	X("lock_ns", "LOCK", OUT_DURATION, out_u64_if(known, thread->ns[WALL_LOCK]), 0, 108)      \
+	X("disk_ns", "DISK", OUT_DURATION, out_u64_if(known, thread->ns[WALL_DISK]), 0, 118)      \
+	X("other_ns", "OTHER", OUT_DURATION, out_u64_if(known, thread->ns[WALL_OTHER]), 0, 150)   \
+	X("preempted_ns", "PREEMPTED", OUT_DURATION,                                              \
+	  out_u64_if(known, thread->ns[WALL_PREEMPTED]), 0, 140)                                  \
 	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(wall_lifetime_ns(thread)))                 \
-	X("coverage_percent", "COVER-%", OUT_PERCENT, out_f64(wall_coverage(thread)))             \
-	X("samples", "SAMPLES", OUT_U64, out_u64(thread->samples), OUT_DETAIL)                    \
-	X("open_count", "OPEN", OUT_U64, out_u64(thread->open), OUT_DETAIL)                       \
-	X("idle", "IDLE", OUT_BOOL, out_u64(thread->idle), OUT_DETAIL)
+	X("coverage_percent", "COVER-%", OUT_PERCENT, out_f64_if(known, wall_coverage(thread)))   \
+	X("samples", "SAMPLES", OUT_U64, out_u64(thread->samples), 0, 160)                        \
+	X("open_count", "OPEN", OUT_U64, out_u64_if(known, thread->open), OUT_DETAIL)             \
+	X("idle", "IDLE", OUT_BOOL, out_u64_if(known, thread->idle), OUT_DETAIL)
 
 static struct ebt_error *put_thread(struct out *out, const struct wall_thread *thread,
-				    const struct names *names)
+				    const struct names *names, bool known)
 {
 	return out_row(out, 0, OUT_VALUES(THREADS));
 }
@@ -68,6 +69,7 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 {
 	struct out *out = report->out;
 	const struct out_table table = OUT_TABLE_OF("rows", THREADS);
+	const bool known = wall_is_known(wall);
 	struct wall_listed hidden = { 0 }, uncovered = { 0 };
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
@@ -83,9 +85,9 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 			list_thread(&hidden, thread, names);
 			continue;
 		}
-		if (wall_coverage(thread) < 99 || wall_coverage(thread) > 101)
+		if (known && (wall_coverage(thread) < 99 || wall_coverage(thread) > 101))
 			list_thread(&uncovered, thread, names);
-		err = put_thread(out, thread, names);
+		err = put_thread(out, thread, names, known);
 	}
 	if (!err)
 		err = out_end(out);
@@ -173,7 +175,7 @@ static struct ebt_error *check_options(const struct options *o, const char *fold
 /* What was chosen may be nothing. */
 static struct ebt_error *warn_nothing(struct trace *trace, const struct wall *wall)
 {
-	return calltree_total(wall_tree(wall))
+	return calltree_total(wall_tree(wall)) || !wall_is_known(wall)
 		       ? NULL
 		       : trace_warn(trace, "there are no stacks that pass --under, --state and the "
 					   "filters");

@@ -11,6 +11,7 @@
 #include "report/cli/command.h"
 #include "report/sched/before.h"
 #include "report/trace/followed.h"
+#include "report/trace/prepare.h"
 
 #define MAX_EXTRA 4
 
@@ -28,6 +29,7 @@ struct feeding {
 	struct trace_cursor *cursor;
 	struct sched_handler handler;
 	struct ebt_row row; /* the next one, where it has a batch */
+	bool known;
 	bool switches;
 	bool unfiltered; /* by task or CPU */
 };
@@ -59,7 +61,8 @@ static bool passes(const struct feeding *feeding, const struct ebt_task *task, u
 {
 	const struct sched_feed *feed = feeding->feed;
 
-	return (feeding->unfiltered || sched_feed_wanted(feeding->trace, task, cpu)) &&
+	return feeding->known &&
+	       (feeding->unfiltered || sched_feed_wanted(feeding->trace, task, cpu)) &&
 	       (!feed->wanted || feed->wanted(feed->arg, task));
 }
 
@@ -341,7 +344,8 @@ static struct ebt_error *begin(struct trace *trace, const struct sched_feed *fee
 	options.handler = &feeding->handler;
 	sched_feed_bounds(trace, &from, &options.to_ns);
 	options.from_ns = trace_recorded_ns(trace) < from ? trace_recorded_ns(trace) : from;
-	err = followed_create(trace_reader(trace), &feeding->followed)
+	err = sched_is_known(trace, &feeding->known)
+		      ?: followed_create(trace_reader(trace), &feeding->followed)
 		      ?: sched_model_create(trace_reader(trace), &options, &feeding->model);
 	if (!err && trace_has_before(trace))
 		err = begin_later(feeding, from, options.to_ns);
@@ -465,6 +469,27 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 		*ret_partial = followed_is_partial(feeding->followed);
 	if (!trace_has_more(trace))
 		release(feeding);
+	return err;
+}
+
+struct ebt_error *sched_is_known(struct trace *trace, bool *ret)
+{
+	bool on;
+	struct ebt_error *err = trace_source_is_on(trace, "sched", &on);
+
+	/* A trace may have switches and not say what was on. */
+	*ret = on || ebt_reader_has_rows(trace_reader(trace), EBT_T_sched_switch);
+	return err;
+}
+
+struct ebt_error *sched_prepare_names(struct trace *trace)
+{
+	static const uint16_t tables[] = { EBT_T_sched_switch, EBT_T_offcpu_stack,
+					   EBT_T_thread_stack };
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof(tables) / sizeof(tables[0]); i++)
+		err = prepare_names(trace, tables[i], 0);
 	return err;
 }
 

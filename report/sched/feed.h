@@ -43,6 +43,13 @@ void sched_feed_bounds(const struct trace *trace, uint64_t *ret_from, uint64_t *
 struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *feed,
 				 bool *ret_partial);
 
+/* Was there somebody who would have seen switches? Where there was not, nothing is known of
+ * intervals, and none are given. */
+struct ebt_error *sched_is_known(struct trace *trace, bool *ret);
+
+/* Names of the functions where threads stopped are looked up together. */
+struct ebt_error *sched_prepare_names(struct trace *trace);
+
 /* Do the filters by task and CPU let an interval pass? UINT32_MAX: of no CPU. */
 bool sched_feed_wanted(struct trace *trace, const struct ebt_task *task, uint32_t cpu);
 

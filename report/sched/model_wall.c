@@ -10,6 +10,7 @@
 #include "format/base/map.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
+#include "report/sched/wait_reason.h"
 #include "report/stacks/model_calltree.h"
 #include "report/trace/prepare.h"
 #include "format/base/array.h"
@@ -46,7 +47,7 @@ struct wall {
 	size_t n_lock_at;
 	uint32_t n_places; /* nodes of the tree before the leaves */
 	uint64_t to;	   /* end of the window */
-	bool was_read;
+	bool was_read, known;
 };
 
 static const struct {
@@ -148,48 +149,7 @@ static struct ebt_error *get_spent(struct wall *wall, const struct ebt_task *tas
 
 /* --- what a task waited for --- */
 
-static bool begins(const char *name, const char *const *starts)
-{
-	for (; *starts; starts++) {
-		if (strncmp(name, *starts, strlen(*starts)) == 0)
-			return true;
-	}
-	return false;
-}
-
-#define LOOK_UP 16 /* frames from the innermost one on */
-
-/*
- * By the names of functions, as documented for `ebreport wall`: a futex, unless it is that of a
- * condition variable, on which threads wait for work; or a lock of the kernel.
- */
-static bool find_lock(const struct wall *wall, uint32_t node)
-{
-	static const char *const futexes[] = { "futex_", "__futex_", "do_futex", NULL };
-	static const char *const locks[] = { "__mutex_lock", "mutex_lock",	  "rwsem_down_",
-					     "__down",	     "rt_mutex_",	  "__rt_mutex_",
-					     "down_read",    "percpu_rwsem_wait", NULL };
-	static const char *const conditions[] = { "pthread_cond_", "__pthread_cond_",
-						  "___pthread_cond_", NULL };
-	uint32_t n;
-	const struct calltree_node *nodes = calltree_nodes(wall->tree, &n);
-	const struct calltree_func *funcs = calltree_funcs(wall->tree, &n);
-	bool futex = false;
-
-	for (int i = 0; i < LOOK_UP && node; i++, node = nodes[node].parent) {
-		const struct calltree_func *func = &funcs[nodes[node].func];
-
-		if (func->kind == CALLTREE_KERNEL && begins(func->name, locks))
-			return true;
-		if (func->kind == CALLTREE_KERNEL)
-			futex = futex || begins(func->name, futexes);
-		else if (!futex || begins(func->name, conditions))
-			return false;
-	}
-	return futex;
-}
-
-static struct ebt_error *is_lock(struct wall *wall, uint32_t node, bool *ret)
+static struct ebt_error *is_lock(struct wall *wall, uint32_t node, enum sched_why why, bool *ret)
 {
 	struct ebt_error *err;
 
@@ -197,7 +157,7 @@ static struct ebt_error *is_lock(struct wall *wall, uint32_t node, bool *ret)
 	if (err)
 		return err;
 	if (!wall->lock_at[node])
-		wall->lock_at[node] = find_lock(wall, node) ? 2 : 1;
+		wall->lock_at[node] = 1 + (wait_reason_of(wall->tree, node, why) == WAIT_LOCK);
 	*ret = wall->lock_at[node] == 2;
 	return NULL;
 }
@@ -258,7 +218,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	if (!is_within(wall, off->task, off->start, off->end))
 		return NULL;
 	err = get_thread(wall, off->task, &thread) ?:
-	      is_lock(wall, node, &lock) ?:
+	      is_lock(wall, node, off->why, &lock) ?:
 	      get_spent(wall, off->task, node, &spent);
 	if (err)
 		return err;
@@ -301,21 +261,49 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	return err;
 }
 
-static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+/* A thread of which no switch tells. */
+static struct ebt_error *add_silent(struct wall *wall, const struct ebt_task *task)
 {
-	struct wall *wall = arg;
-	const struct ebt_task *child;
+	struct wall_thread *thread;
+
+	if (wall->known || !task || !sched_feed_wanted(wall->trace, task, UINT32_MAX))
+		return NULL;
+	return get_thread(wall, task, &thread);
+}
+
+static struct ebt_error *on_fork(struct wall *wall, const struct ebt_row *row)
+{
+	const struct ebt_task *child = ebt_task_fork_child(row);
 	struct ebt_error *err;
 
-	if (row->batch->table->id != EBT_T_task_fork)
-		return NULL;
-	child = ebt_task_fork_child(row);
 	if (!child)
 		return NULL;
 	err = ebt_array_reserve_zeroed(&wall->aside, child->id, &wall->n_aside);
-	if (!err)
-		wall->aside[child->id].born = row->time;
-	return err;
+	if (err)
+		return err;
+	wall->aside[child->id].born = row->time;
+	return add_silent(wall, child);
+}
+
+static struct ebt_error *on_exit_row(struct wall *wall, const struct ebt_task *task, uint64_t time)
+{
+	if (!wall->known && task && task->id < wall->n_threads && wall->threads[task->id].task)
+		wall->threads[task->id].to = time;
+	return NULL;
+}
+
+static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
+{
+	switch (row->batch->table->id) {
+	case EBT_T_task_fork:
+		return on_fork(arg, row);
+	case EBT_T_thread:
+		return add_silent(arg, ebt_thread_task(row));
+	case EBT_T_task_exit:
+		return on_exit_row(arg, ebt_task_exit_task(row), row->time);
+	default:
+		return NULL;
+	}
 }
 
 static struct ebt_error *on_alive(void *arg, const struct ebt_task *task)
@@ -366,9 +354,12 @@ static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 	struct ebt_error *err;
 	uint32_t node;
 
-	/* Time that no switch tells of cannot be shared out. */
-	if (!stack.task || stack.task->id >= wall->n_threads || !wall->threads[stack.task->id].task)
+	if (!stack.task)
 		return NULL;
+	err = add_silent(wall, stack.task);
+	/* Time that no switch tells of cannot be shared out. */
+	if (err || stack.task->id >= wall->n_threads || !wall->threads[stack.task->id].task)
+		return err;
 	if (!is_within(wall, stack.task, row->time, row->time))
 		return NULL;
 	err = calltree_place(wall->tree, &stack, &node)
@@ -504,11 +495,9 @@ struct ebt_error *wall_create(struct trace *trace, const struct wall_options *op
 		return err;
 	offcpu.tree = wall->tree;
 	err = offcpu_create(trace_reader(trace), &offcpu, &wall->offcpu) ?:
+	      sched_is_known(trace, &wall->known) ?:
 	      prepare_names(trace, EBT_T_sample, 0) ?:
-	      prepare_names(trace, EBT_T_sched_switch, 0);
-	if (err)
-		return err;
-	err = prepare_names(trace, EBT_T_offcpu_stack, 0);
+	      sched_prepare_names(trace);
 	if (!err)
 		*ret = take_ptr(wall);
 	return err;
@@ -556,6 +545,11 @@ void wall_destroy(struct wall *wall)
 	free(wall->spent);
 	free(wall->lock_at);
 	free(wall);
+}
+
+bool wall_is_known(const struct wall *wall)
+{
+	return wall->known;
 }
 
 const struct wall_thread *wall_threads(const struct wall *wall, uint32_t *ret_n)

@@ -80,6 +80,10 @@ DEFINE_CLEANUP(struct wall *, wall_destroy);
  * threads wait for. */
 struct ebt_error *wall_read(struct wall *wall);
 
+/* Does the trace tell of switches? Without them all times but those of life are 0 and mean nothing.
+ */
+bool wall_is_known(const struct wall *wall);
+
 /* By ebt_task.id. */
 const struct wall_thread *wall_threads(const struct wall *wall, uint32_t *ret_n);
 

@@ -36,13 +36,14 @@ const char *wait_reason_text(enum wait_reason reason)
 }
 
 /* How functions of the kernel begin, as of Linux 6.1 to 6.18. Of two that fit, the first counts. */
-static const struct {
+static const struct stop_function {
 	const char *start;
 	enum wait_reason reason;
+	bool futex; /* for what, only who calls it knows */
 } functions[] = {
-	{ "futex_", WAIT_LOCK },
-	{ "__futex_", WAIT_LOCK },
-	{ "do_futex", WAIT_LOCK },
+	{ "futex_", WAIT_LOCK, true },
+	{ "__futex_", WAIT_LOCK, true },
+	{ "do_futex", WAIT_LOCK, true },
 	{ "__mutex_lock", WAIT_LOCK },
 	{ "mutex_lock", WAIT_LOCK },
 	{ "rwsem_down_", WAIT_LOCK },
@@ -140,13 +141,14 @@ static bool begins(const char *name, const char *start)
 	return !strncmp(name, start, strlen(start));
 }
 
-static enum wait_reason by_name(const char *name)
+/* NULL: it tells nothing. */
+static const struct stop_function *by_name(const char *name)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		if (begins(name, functions[i].start))
-			return functions[i].reason;
+			return &functions[i];
 	}
-	return WAIT_UNKNOWN;
+	return NULL;
 }
 
 /* Threads wait on a condition variable for work, on other futexes for each other. */
@@ -172,7 +174,7 @@ static enum wait_reason by_state(enum sched_why why)
 
 enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum sched_why why)
 {
-	enum wait_reason found = WAIT_UNKNOWN;
+	const struct stop_function *found = NULL;
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	const struct calltree_func *funcs = calltree_funcs(tree, &n);
@@ -180,14 +182,14 @@ enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum
 	for (int i = 0; i < LOOK_UP && node; i++, node = nodes[node].parent) {
 		const struct calltree_func *func = &funcs[nodes[node].func];
 
-		if (func->kind == CALLTREE_KERNEL && found == WAIT_UNKNOWN)
+		if (func->kind == CALLTREE_KERNEL && !found)
 			found = by_name(func->name);
 		if (func->kind == CALLTREE_KERNEL)
 			continue;
-		if (found != WAIT_LOCK)
+		if (!found || !found->futex)
 			break;
 		if (is_condition(func->name))
 			return WAIT_CONDITION;
 	}
-	return found != WAIT_UNKNOWN ? found : by_state(why);
+	return found ? found->reason : by_state(why);
 }

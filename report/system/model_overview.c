@@ -66,18 +66,15 @@ static struct ebt_error *read_switches(struct overview *o)
 
 	sched_feed_bounds(o->trace, &from, &to);
 	o->ns = to - from;
-	err = trace_source_is_on(o->trace, "sched", &o->switches);
-	/* A trace may have them and not say what was on. */
-	o->switches |= ebt_reader_has_rows(trace_reader(o->trace), EBT_T_sched_switch);
+	err = sched_is_known(o->trace, &o->switches);
 	if (err || !o->switches)
 		return err;
 	err = calltree_create_for(o->trace, CALLTREE_NO_ROOTS, &o->stops);
 	if (err)
 		return err;
 	options.tree = o->stops;
-	err = offcpu_create(trace_reader(o->trace), &options, &offcpu) ?:
-	      prepare_names(o->trace, EBT_T_sched_switch, 0) ?:
-	      prepare_names(o->trace, EBT_T_offcpu_stack, 0);
+	err = offcpu_create(trace_reader(o->trace), &options, &offcpu)
+		      ?: sched_prepare_names(o->trace);
 	feed.offcpu = offcpu;
 	return err ? err : sched_feed_run(o->trace, &feed, &o->partial);
 }

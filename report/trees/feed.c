@@ -292,12 +292,10 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 	struct ebt_error *err;
 
 	err = choose(trace, options, &feed, &what) ?: create_tree(trace, options, &feed);
-	if (feed.offcpu)
-		table = EBT_T_offcpu_stack;
-	else if (what.table)
+	if (what.table)
 		table = what.table->id;
 	if (!err)
-		err = prepare_names(trace, table, 0);
+		err = feed.offcpu ? sched_prepare_names(trace) : prepare_names(trace, table, 0);
 	if (!err && feed.offcpu)
 		err = read_offcpu(trace, options, &feed);
 	else if (!err && what.table)

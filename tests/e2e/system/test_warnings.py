@@ -109,5 +109,27 @@ class Losses(Changed):
                               if "lost while recording" in w]), 3)
 
 
+class Unknown(e2e.TestCase):
+    TIMES = ("on_cpu_ns", "runqueue_ns", "off_cpu_ns", "sleep_ns", "coverage_percent", "run_ns",
+             "wait_ns", "total_ns")
+
+    def test_without_switches(self):
+        """Who did not see switches knows who was there, and not what they did."""
+        child = self.start("/usr/bin/python3", "-c", "while True: pass")
+        trace = self.record("-e", "task,sample", "-p", str(child.pid), "-d", "400ms")
+        for command in ("wall", "sched", "offcpu"):
+            report = e2e.report_json(command, trace, *([] if command == "wall" else ["--all"]))
+            for row in report["rows"]:
+                self.assertFalse([key for key in self.TIMES if key in row], (command, row))
+            self.assertEqual(report["warnings"],
+                             ["no switches in this trace: ebrec records them with -e sched"])
+            self.assertNotIn("never ran", e2e.ebreport(command, trace))
+        row, = e2e.rows("wall", trace)
+        self.assertEqual(row["tid"], child.pid)
+        self.assertGreater(row["samples"], 0)
+        self.assertEqual(row["samples"], len(list(e2e.Dump(trace, "--table", "sample").rows("sample"))))
+        self.assertEqual(e2e.run(e2e.EBREPORT, "wall", "--folded", trace).stdout, b"")
+
+
 if __name__ == "__main__":
     e2e.main()
