@@ -16,36 +16,25 @@
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
 #include "record/base/task_list.h"
-#include "record/task_iter.skel.h"
 
 /* As /proc/PID/stat prints it. */
 #define PF_KTHREAD 0x00200000u
 /* It counts priorities from where real-time ends. */
 #define MAX_RT_PRIO 100
 
-void task_lister_init(struct task_lister *lister)
+void task_lister_init(struct task_lister *lister, const struct bpf_program *iterator)
 {
-	const char *what = "loaded";
-
-	*lister = (struct task_lister){ .skeleton = task_iter_bpf__open_and_load() };
-	if (lister->skeleton) {
-		what = "attached";
-		lister->link =
-			bpf_program__attach_iter(lister->skeleton->progs.ebrec_task_iter, NULL);
-		if (lister->link)
-			return;
-	}
-	snprintf(lister->detail, sizeof(lister->detail),
-		 "the task iterator cannot be %s (%s): start times are of /proc, to a tick", what,
-		 strerror(errno));
-	task_iter_bpf__destroy(lister->skeleton);
-	lister->skeleton = NULL;
+	*lister = (struct task_lister){ .link = bpf_program__attach_iter(iterator, NULL) };
+	if (!lister->link)
+		snprintf(lister->detail, sizeof(lister->detail),
+			 "the task iterator cannot be attached (%s): start times are of /proc, to "
+			 "a tick",
+			 strerror(errno));
 }
 
 void task_lister_deinit(struct task_lister *lister)
 {
 	bpf_link__destroy(lister->link);
-	task_iter_bpf__destroy(lister->skeleton);
 }
 
 void task_list_deinit(struct task_list *list)
@@ -266,7 +255,7 @@ struct ebt_error *task_lister_read(const struct task_lister *lister, struct task
 {
 	struct task_list list = { 0 };
 	struct ebt_error *err =
-		lister && lister->skeleton ? by_iterator(lister, &list) : add_of_proc(&list);
+		lister && lister->link ? by_iterator(lister, &list) : add_of_proc(&list);
 
 	if (err) {
 		task_list_deinit(&list);

@@ -9,16 +9,16 @@
 #include "record/bpf/task_iter.h"
 
 struct bpf_link;
-struct task_iter_bpf;
+struct bpf_program;
 
 struct task_lister {
-	struct task_iter_bpf *skeleton; /* NULL: no iterator */
-	struct bpf_link *link;
-	char detail[128]; /* why /proc has to do, for people; empty where the iterator works */
+	struct bpf_link *link; /* NULL: no iterator */
+	char detail[128];      /* why /proc has to do, for people; empty where the iterator works */
 };
 
-/* Loads the iterator; where the kernel has none, /proc is read, whose times are coarse. */
-void task_lister_init(struct task_lister *ret);
+/* Attaches the iterator, which has been loaded; where that fails, /proc is read, whose times are
+ * coarse. */
+void task_lister_init(struct task_lister *ret, const struct bpf_program *iterator);
 /* Accepts one that is all zero. */
 void task_lister_deinit(struct task_lister *lister);
 

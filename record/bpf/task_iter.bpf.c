@@ -3,11 +3,7 @@
  * Writes a struct ebrec_task for each thread of the machine to whoever reads the iterator. It is
  * used rather than /proc, which has a start time of another clock, rounded to a tick.
  */
-#include "record/bpf/kernel_types.h"
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-
+#include "record/bpf/compat.bpf.h"
 #include "record/bpf/task_iter.h"
 
 static __always_inline void fill_io(struct ebrec_used *used, const struct task_io_accounting *io)
@@ -54,8 +50,8 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 	row.pid = task->tgid;
 	row.ppid = BPF_CORE_READ(task, real_parent, tgid);
 	row.uid = BPF_CORE_READ(task, real_cred, uid.val);
-	row.state = bpf_core_field_exists(task->state) ? task->state : task->__state;
-	row.cpu = bpf_core_field_exists(task->cpu) ? task->cpu : task->thread_info.cpu;
+	row.state = ebrec_task_state(task);
+	row.cpu = ebrec_task_cpu(task);
 	row.on_cpu = task->on_cpu;
 	row.prio = task->prio;
 	row.nice = task->static_prio - DEFAULT_PRIO;
@@ -67,5 +63,3 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "GPL";

@@ -347,6 +347,11 @@ void capture_destroy(struct capture *c)
 	free(c);
 }
 
+const struct bpf_program *capture_task_iterator(const struct capture *c)
+{
+	return c->context.skel->progs.ebrec_task_iter;
+}
+
 /* tp_btf/NAME or raw_tp/NAME. */
 static bool is_tracepoint(const struct bpf_program *program)
 {

@@ -49,6 +49,9 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 void capture_destroy(struct capture *capture);
 DEFINE_CLEANUP(struct capture *, capture_destroy);
 
+/* See record/base/task_list.h. */
+const struct bpf_program *capture_task_iterator(const struct capture *capture);
+
 /* Is the source of this name on? */
 bool capture_has(const struct capture *capture, const char *source);
 

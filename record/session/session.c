@@ -247,6 +247,7 @@ static struct ebt_error *prepare(struct session *s)
 		.tasks = s->tasks,
 		.all = s->options->target == TARGET_ALL,
 		.no_containers = s->options->no_containers,
+		.task_iterator = capture_task_iterator(s->capture),
 		.wanted = wanted,
 		.on_mapping = on_mapping,
 		.on_file = on_file,

@@ -12,6 +12,7 @@
 #include "record/base/identity.h"
 #include "record/base/mapping.h"
 
+struct bpf_program;
 struct tasks;
 
 /* One for a recording, used by one thread at a time. It must live longer than the parts. */
@@ -21,6 +22,7 @@ struct sideband_context {
 	uint64_t last_file_id; /* the number of the trace's latest embedded file */
 	bool all;	       /* else only processes that tasks_know_pid() knows are recorded */
 	bool no_containers;    /* nothing about them is stored */
+	const struct bpf_program *task_iterator;
 
 	/* Is the process recorded? */
 	bool (*wanted)(void *arg, uint32_t pid);

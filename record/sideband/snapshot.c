@@ -73,7 +73,7 @@ struct ebt_error *snapshot_create(struct sideband_context *context, struct snaps
 	state->own_mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
 	if (vdso_image(&vdso, &len))
 		buildid_of_memory(vdso, len, &state->vdso);
-	task_lister_init(&state->lister);
+	task_lister_init(&state->lister, context->task_iterator);
 	err = containers_create(context, &state->containers);
 	if (err)
 		return err;

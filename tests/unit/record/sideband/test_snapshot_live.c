@@ -28,6 +28,7 @@
 #include "record/base/clocks.h"
 #include "record/base/task_list.h"
 #include "record/base/procmaps.h"
+#include "record/config/skeleton.h"
 #include "record/sideband/sideband.h"
 #include "record/sideband/kernel_symbols.h"
 #include "record/sideband/snapshot.h"
@@ -46,6 +47,38 @@ static bool is_root(const char *what)
 		return true;
 	print_message("skipped: %s needs root\n", what);
 	return false;
+}
+
+/* --- the task iterator --- */
+
+static struct ebrec_bpf *programs;
+
+static int load_iterator(void **state)
+{
+	struct bpf_program *program;
+
+	(void)state;
+	if (geteuid())
+		return 0;
+	programs = ebrec_bpf__open();
+	assert_non_null(programs);
+	bpf_object__for_each_program(program, programs->obj)
+	{
+		bpf_program__set_autoload(program, program == programs->progs.ebrec_task_iter);
+	}
+	if (ebrec_bpf__load(programs)) {
+		print_message("skipped: the task iterator, which the kernel does not load\n");
+		ebrec_bpf__destroy(programs);
+		programs = NULL;
+	}
+	return 0;
+}
+
+static int unload_iterator(void **state)
+{
+	(void)state;
+	ebrec_bpf__destroy(programs);
+	return 0;
 }
 
 /* --- a trace that is written and read back --- */
@@ -74,6 +107,7 @@ static void trace_begin(struct trace *trace)
 	options.resolve_arg = trace->tasks;
 	expect(ebt_writer_create(&options, &trace->writer));
 	trace->context.tasks = trace->tasks;
+	trace->context.task_iterator = programs ? programs->progs.ebrec_task_iter : NULL;
 	expect(ebt_writer_add_stream(trace->writer, &trace->context.stream));
 }
 
@@ -386,10 +420,10 @@ static void test_iterator(void **state)
 	bool self = false;
 
 	(void)state;
-	if (!is_root("the task iterator"))
+	if (!is_root("the task iterator") || !programs)
 		skip();
 	prctl(PR_SET_NAME, "it) er (ator");
-	task_lister_init(&lister);
+	task_lister_init(&lister, programs->progs.ebrec_task_iter);
 	if (*lister.detail) {
 		print_message("skipped: %s\n", lister.detail);
 		task_lister_deinit(&lister);
@@ -450,10 +484,10 @@ static void test_proc_fallback(void **state)
 		same++;
 	}
 	assert_int_equal(same, 1);
-	if (is_root("the task iterator")) {
+	if (is_root("the task iterator") && programs) {
 		size_t j = 0;
 
-		task_lister_init(&lister);
+		task_lister_init(&lister, programs->progs.ebrec_task_iter);
 		expect(task_lister_read(&lister, &by_iterator));
 		same = 0;
 		for (size_t i = 0; i < by_iterator.n; i++) {
@@ -534,7 +568,7 @@ static void test_process_row(void **state)
 	unsigned int rows = 0;
 
 	(void)state;
-	if (!is_root("the snapshot"))
+	if (!is_root("the snapshot") || !programs)
 		skip();
 	snapshot_of(&trace, (uint32_t)getpid());
 	trace_query(&trace, EBT_T_process);
@@ -583,7 +617,7 @@ static void test_mappings(void **state)
 	struct ebt_row row;
 
 	(void)state;
-	if (!is_root("the snapshot"))
+	if (!is_root("the snapshot") || !programs)
 		skip();
 	close(mkstemp(program));
 	copy_program("/bin/true", program);
@@ -682,7 +716,7 @@ static void test_host(void **state)
 	size_t n, image_len;
 
 	(void)state;
-	if (!is_root("the snapshot"))
+	if (!is_root("the snapshot") || !programs)
 		skip();
 	snapshot_of(&trace, (uint32_t)getpid());
 	expect(ebt_reader_files(trace.reader, &files, &n));
@@ -767,5 +801,5 @@ int main(void)
 		cmocka_unit_test(test_clocks),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, load_iterator, unload_iterator);
 }
