@@ -4,9 +4,9 @@
  * of them. A report describes its table once: what it can be grouped by, its figures, and how each
  * stands in a column.
  *
- *	#define FIGURES(X)                                                           \
- *		X("count", "COUNT", OUT_U64, out_u64(sum->count))                    \
- *		X("duration_ns", "TIME", OUT_DURATION, out_u64(sum->ns), OUT_SORT, 90)
+ *	#define FIGURES(X)                                                                 \
+ *		X("count", "COUNT", OUT_U64, out_u64(sum->count))                          \
+ *		X("duration_ns", "DURATION", OUT_DURATION, out_u64(sum->ns), OUT_SORT, 90)
  *
  *	static void put_figures(const struct grouping *g, const void *figures,
  *				struct out_value *values)

@@ -53,15 +53,15 @@ struct listing {
 	X("operation", "OPERATION", OUT_STRING, out_cstr(block_op_name(ebt_block_io_op(row)))) \
 	X("flags", "FLAGS", OUT_STRING, out_str_if(text_str(&l->flags)))                       \
 	X("sector", "SECTOR", OUT_U64, out_u64(ebt_block_io_sector(row)))                      \
-	X("bytes", "BYTES", OUT_U64, out_u64(ebt_block_io_bytes(row)))                         \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(ebt_block_io_bytes(row)))                       \
 	X("queue_ns", "QUEUE", OUT_DURATION,                                                   \
 	  out_u64_if(in_device != 0 && total >= in_device, total - in_device))                 \
-	X("device_ns", "IN DEVICE", OUT_DURATION, out_u64_if(in_device, in_device))            \
-	X("duration_ns", "TOTAL", OUT_DURATION, out_u64(total), OUT_DETAIL)                    \
+	X("device_ns", "IN-DEVICE", OUT_DURATION, out_u64_if(in_device, in_device))            \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(total), OUT_DETAIL)                 \
 	X("pid", "PID", OUT_U64, out_u64_if(pid, pid))                                         \
 	X("tid", NULL, OUT_U64, out_tid(task), OUT_DETAIL)                                     \
 	X("comm", "COMM", OUT_STRING, last_name(l, task))                                      \
-	X("cause", "KNOWN AS", OUT_STRING,                                                     \
+	X("cause", "KNOWN-AS", OUT_STRING,                                                     \
 	  out_cstr(value_name(EBT_F_block_io_cause, ebt_block_io_cause(row))))                 \
 	X("submitter", "SUBMITTER", OUT_STRING, last_name(l, submitter))                       \
 	X("state", "STATE", OUT_STRING,                                                        \

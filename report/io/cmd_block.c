@@ -277,8 +277,8 @@ static double busy_percent(const struct block_depth_span *span)
 	X("from_ns", "FROM", OUT_TIME, out_u64(s->from_ns))                   \
 	X("to_ns", "TO", OUT_TIME, out_u64(s->to_ns))                         \
 	X("device", "DEVICE", OUT_STRING, out_str(b->names->devices[d].name)) \
-	X("depth_mean", "DEPTH", OUT_FLOAT, out_f64(s->mean))                 \
-	X("depth_max", "MAX", OUT_U64, out_u64(s->max))                       \
+	X("depth_mean", "DEPTH-AVG", OUT_FLOAT, out_f64(s->mean))             \
+	X("depth_max", "DEPTH-MAX", OUT_U64, out_u64(s->max))                 \
 	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(busy_percent(s)))
 
 static struct ebt_error *put_depths(struct block *b)
@@ -380,11 +380,11 @@ static const struct group_own own[] = {
 	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->total, 99))                        \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->total), 0, 100)                       \
 	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&sum->queue, 50), 0, 150)    \
-	X("queue_p99_ns", "Q-P99", OUT_DURATION, out_percentile(&sum->queue, 99))                \
-	X("queue_max_ns", "Q-MAX", OUT_DURATION, out_maximum(&sum->queue), 0, 170)               \
+	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&sum->queue, 99))            \
+	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&sum->queue), 0, 170)           \
 	X("device_p50_ns", "DEVICE-P50", OUT_DURATION, out_percentile(&sum->device, 50), 0, 140) \
-	X("device_p99_ns", "D-P99", OUT_DURATION, out_percentile(&sum->device, 99))              \
-	X("device_max_ns", "D-MAX", OUT_DURATION, out_maximum(&sum->device), 0, 160)             \
+	X("device_p99_ns", "DEVICE-P99", OUT_DURATION, out_percentile(&sum->device, 99))         \
+	X("device_max_ns", "DEVICE-MAX", OUT_DURATION, out_maximum(&sum->device), 0, 160)        \
 	X("read_bytes", NULL, OUT_BYTES, out_u64(sum->n[READ_BYTES]), ALL)                       \
 	X("write_bytes", NULL, OUT_BYTES, out_u64(sum->n[WRITE_BYTES]), ALL)                     \
 	X("read_ios", NULL, OUT_U64, out_u64(sum->n[READ_IOS]), ALL)                             \
@@ -401,7 +401,8 @@ static const struct group_own own[] = {
 
 #define FIGURES_AND_DEPTH(X)                                                                      \
 	FIGURES(X)                                                                                \
-	X("depth_mean", "DEPTH", OUT_FLOAT, span ? out_f64(span->mean) : out_null(), GROUP_ABOVE) \
+	X("depth_mean", "DEPTH-AVG", OUT_FLOAT, span ? out_f64(span->mean) : out_null(),          \
+	  GROUP_ABOVE)                                                                            \
 	X("depth_max", "DEPTH-MAX", OUT_U64, span ? out_u64(span->max) : out_null(), GROUP_ABOVE) \
 	X("busy_percent", "BUSY-%", OUT_PERCENT, span ? out_f64(busy_percent(span)) : out_null(), \
 	  GROUP_ABOVE)

@@ -33,7 +33,7 @@ static struct out_value bus_name(const struct dbus_view *v, uint32_t bus)
 	X("p50_ns", "P50", OUT_DURATION, out_percentile(&g->time, 50))                          \
 	X("p99_ns", "P99", OUT_DURATION, out_percentile(&g->time, 99))                          \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&g->time))                                 \
-	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(g->time.count, g->max_at_ns), OUT_DETAIL) \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(g->time.count, g->max_at_ns), OUT_DETAIL) \
 	X("bytes", "BYTES", OUT_BYTES, out_u64(g->bytes), OUT_DETAIL)
 
 static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_group *g)
@@ -105,7 +105,7 @@ static struct ebt_error *pair(struct dbus_pairs *pairs, const struct ebt_row *ro
 	X("destination", "DESTINATION", OUT_STRING, out_str_if(ebt_dbus_message_destination(row))) \
 	X("serial", "SERIAL", OUT_U64, out_u64(ebt_dbus_message_serial(row)))                      \
 	X("reply_serial", "ANSWERS", OUT_U64, out_u64_if(answers, answers))                        \
-	X("duration_ns", "AFTER", OUT_DURATION, duration)                                          \
+	X("duration_ns", "DURATION", OUT_DURATION, duration)                                       \
 	X("size", "SIZE", OUT_BYTES, out_u64(ebt_dbus_message_size(row)))                          \
 	X("member", "MEMBER", OUT_STRING, out_str_if(ebt_dbus_message_member(row)))                \
 	X("interface", "INTERFACE", OUT_STRING, out_str_if(ebt_dbus_message_interface(row)))       \

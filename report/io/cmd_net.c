@@ -168,24 +168,24 @@ static uint64_t per_second(const struct trace *trace, uint64_t bytes)
 	return to > from ? (uint64_t)((double)bytes * 1e9 / (double)(to - from)) : 0;
 }
 
-#define INTERFACES(X)                                                                    \
-	X("device", "DEVICE", OUT_STRING,                                                \
-	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX)        \
-	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL)                \
-	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes))                       \
-	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets))                      \
-	X("rx_bytes_per_s", "PER-S", OUT_BYTES, out_u64(per_second(trace, n->rx_bytes))) \
-	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes))                           \
-	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets))                      \
-	X("tx_bytes_per_s", "PER-S", OUT_BYTES, out_u64(per_second(trace, n->tx_bytes))) \
-	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL)        \
-	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&n->queue, 50))      \
-	X("queue_p99_ns", "P99", OUT_DURATION, out_percentile(&n->queue, 99))            \
-	X("queue_max_ns", "MAX", OUT_DURATION, out_maximum(&n->queue))                   \
-	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL)             \
-	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL)             \
-	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL)             \
-	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL)            \
+#define INTERFACES(X)                                                                         \
+	X("device", "DEVICE", OUT_STRING,                                                     \
+	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX)             \
+	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL)                     \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes))                            \
+	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets))                           \
+	X("rx_bytes_per_s", "RECEIVED/s", OUT_BYTES, out_u64(per_second(trace, n->rx_bytes))) \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes))                                \
+	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets))                           \
+	X("tx_bytes_per_s", "SENT/s", OUT_BYTES, out_u64(per_second(trace, n->tx_bytes)))     \
+	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL)             \
+	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&n->queue, 50))           \
+	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&n->queue, 99))           \
+	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&n->queue))                  \
+	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL)                  \
+	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL)                  \
+	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL)                  \
+	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL)                 \
 	X("ifindex", NULL, OUT_U64, out_u64(n->ifindex), OUT_DETAIL)
 
 static struct ebt_error *put_interface(struct net_command *c, const struct net_interface *n)
@@ -230,7 +230,7 @@ static struct ebt_error *put_histogram(struct net_command *c)
 	X("connects", "CONNECTS", OUT_U64, out_u64(t->connects))                          \
 	X("connects_failed", "FAILED", OUT_U64, out_u64(t->failed))                       \
 	X("accepts", "ACCEPTS", OUT_U64, out_u64(t->accepts))                             \
-	X("retransmits", "RETRANSMITS", OUT_U64, out_u64(t->retransmits))                 \
+	X("retransmits", "RETRANS", OUT_U64, out_u64(t->retransmits))                     \
 	X("retransmits_synack", "OF-SYN-ACK", OUT_U64, out_u64(t->synacks))               \
 	X("resets_sent", "RESETS-SENT", OUT_U64, out_u64(t->resets - t->resets_received)) \
 	X("resets_received", "RECEIVED", OUT_U64, out_u64(t->resets_received))

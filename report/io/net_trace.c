@@ -167,16 +167,16 @@ static void put_line(struct events *s, const struct ebt_row *row, const struct n
 	fwrite(text_get(&s->line), 1, s->line.len, out_file(s->report->out));
 }
 
-#define EVENTS(X)                                                                        \
-	X("time_ns", "TIME", OUT_TIME, out_u64(row->time))                               \
-	X("pid", "PID", OUT_U64, out_pid(task))                                          \
-	X("tid", "TID", OUT_U64, out_tid(task))                                          \
-	X("comm", "COMM", OUT_STRING, out_comm(task))                                    \
-	X("event", "EVENT", OUT_STRING, out_cstr(e->name))                               \
-	X("device", "DEVICE", OUT_STRING, out_str_if(text_str(&device)))                 \
-	X("bytes", "BYTES", OUT_U64, out_u64_if(e->has_bytes, e->bytes))                 \
-	X("duration_ns", "TIME", OUT_DURATION, out_u64_if(e->has_duration, e->duration)) \
-	X("what", "WHAT", OUT_STRING, out_cstr(text_get(&what)))                         \
+#define EVENTS(X)                                                                            \
+	X("time_ns", "TIME", OUT_TIME, out_u64(row->time))                                   \
+	X("pid", "PID", OUT_U64, out_pid(task))                                              \
+	X("tid", "TID", OUT_U64, out_tid(task))                                              \
+	X("comm", "COMM", OUT_STRING, out_comm(task))                                        \
+	X("event", "EVENT", OUT_STRING, out_cstr(e->name))                                   \
+	X("device", "DEVICE", OUT_STRING, out_str_if(text_str(&device)))                     \
+	X("bytes", "BYTES", OUT_BYTES, out_u64_if(e->has_bytes, e->bytes))                   \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64_if(e->has_duration, e->duration)) \
+	X("what", "WHAT", OUT_STRING, out_cstr(text_get(&what)))                             \
 	X("cookie", "SOCKET", OUT_ID, out_u64_if(cookie, cookie))
 
 static struct ebt_error *put(struct events *s, const struct ebt_row *row, const struct net_event *e,

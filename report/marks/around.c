@@ -128,9 +128,9 @@ static void put_head(const struct around_view *v)
 #define STATES(X)                                                         \
 	X("state", NULL, OUT_STRING, out_cstr(key), OUT_DETAIL)           \
 	X("what", "THREADS", OUT_STRING, out_cstr(what), OUT_TEXT_ONLY)   \
-	X("total_ns", "TIME", OUT_DURATION, out_u64(ns))                  \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(ns))                 \
 	X("percent", "%", OUT_PERCENT, out_f64(percent(ns, v->whole_ns))) \
-	X("mean_ns", "PER MARK", OUT_DURATION, out_u64(marks ? ns / marks : 0))
+	X("mean_ns", "AVG", OUT_DURATION, out_u64(marks ? ns / marks : 0))
 
 static struct ebt_error *put_time_row(const struct around_view *v, const char *what,
 				      const char *key, uint64_t ns)
@@ -173,7 +173,7 @@ static void add_call(const struct around_view *v, struct text *text, bool compat
 }
 
 #define CALLS(X)                                                                     \
-	X("call", "SYSTEM CALL", OUT_STRING, out_cstr(text_get(&name)))              \
+	X("call", "CALL", OUT_STRING, out_cstr(text_get(&name)))                     \
 	X("count", "COUNT", OUT_U64, out_u64(sum->time.count))                       \
 	X("errors", "ERRORS", OUT_U64, out_u64(sum->errors))                         \
 	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->time.sum), OUT_SORT)       \
@@ -263,8 +263,8 @@ static bool is_function(const struct calltree_func *func)
 #define FUNCTIONS(X)                                                          \
 	X("total_ns", "TOTAL", OUT_DURATION, out_u64(total), OUT_SORT)        \
 	X("percent", "%", OUT_PERCENT, out_f64(percent(total, v->whole_ns)))  \
-	X("on_cpu_ns", "SELF ON", OUT_DURATION, out_u64(own->on))             \
-	X("off_cpu_ns", "SELF OFF", OUT_DURATION, out_u64(own->off))          \
+	X("on_cpu_ns", "SELF-ON", OUT_DURATION, out_u64(own->on))             \
+	X("off_cpu_ns", "SELF-OFF", OUT_DURATION, out_u64(own->off))          \
 	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX) \
 	X("object", "OBJECT", OUT_STRING, out_cstr(object), OUT_FLEX)         \
 	X("kind", NULL, OUT_STRING, out_cstr(calltree_kind_name(func->kind)), OUT_DETAIL)
@@ -332,13 +332,13 @@ static struct ebt_error *put_functions(const struct around_view *v)
 	X("lock_ns", NULL, OUT_DURATION, out_u64(slow->ns[WALL_LOCK]), OUT_DETAIL)         \
 	X("disk_ns", NULL, OUT_DURATION, out_u64(slow->ns[WALL_DISK]), OUT_DETAIL)         \
 	X("samples", NULL, OUT_U64, out_u64(slow->samples), OUT_DETAIL)                    \
-	X("function", "RAN MOST", OUT_STRING, out_cstr_if(slow->function), OUT_FLEX)       \
+	X("function", "RAN-MOST", OUT_STRING, out_cstr_if(slow->function), OUT_FLEX)       \
 	X("function_samples", NULL, OUT_U64, out_u64(slow->function_samples), OUT_DETAIL)  \
-	X("blocked_in", "WAITED IN", OUT_STRING, out_cstr_if(slow->blocked_in), OUT_FLEX)  \
+	X("blocked_in", "WAITED-IN", OUT_STRING, out_cstr_if(slow->blocked_in), OUT_FLEX)  \
 	X("blocked_ns", NULL, OUT_DURATION, out_u64(slow->blocked_ns), OUT_DETAIL)         \
 	X("syscall_count", "CALLS", OUT_U64, out_u64(slow->calls))                         \
 	X("syscalls_ns", NULL, OUT_DURATION, out_u64(slow->calls_ns), OUT_DETAIL)          \
-	X("syscall", "TOP CALL", OUT_STRING,                                               \
+	X("syscall", "TOP-CALL", OUT_STRING,                                               \
 	  slow->top_ns ? out_cstr(text_get(&call)) : out_null(), OUT_FLEX)                 \
 	X("syscall_ns", NULL, OUT_DURATION, out_u64(slow->top_ns), OUT_DETAIL)             \
 	X("message", NULL, OUT_STRING, out_str(marks_message(v->marks, mark)), OUT_DETAIL)

@@ -76,7 +76,7 @@ static struct out_value cell(struct text *text, bool known, const struct counter
 	  ((struct out_value){ .points = { c->n_points, c->points } }), OUT_DETAIL)               \
 	X("unit_text", "UNIT", OUT_STRING, out_cstr(c->unit), OUT_TEXT_ONLY)                      \
 	X("min_text", "MIN", OUT_STRING, cell(&t.list[0], known, c, c->min, grows), FOR_PEOPLE)   \
-	X("mean_text", "MEAN", OUT_STRING, cell(&t.list[1], known, c, mean, grows), FOR_PEOPLE)   \
+	X("mean_text", "AVG", OUT_STRING, cell(&t.list[1], known, c, mean, grows), FOR_PEOPLE)    \
 	X("max_text", "MAX", OUT_STRING, cell(&t.list[2], known, c, c->max, grows), FOR_PEOPLE)   \
 	X("last_text", "LAST", OUT_STRING, cell(&t.list[3], true, c, c->last, false), FOR_PEOPLE) \
 	X("delta_text", "DELTA", OUT_STRING, cell(&t.list[4], grows, c, c->delta, false),         \
@@ -173,7 +173,7 @@ static const struct option_def counters_options[] = {
 
 static const char help[] =
 	"Source `counter`, which is on by default, reads them once a second and at both\n"
-	"ends. MIN, MEAN and MAX are of what happens in a second, for numbers that only grow\n"
+	"ends. MIN, AVG and MAX are of what happens in a second, for numbers that only grow\n"
 	"(DELTA says by how much); of times, as those of CPUs and of pressure, in percent of\n"
 	"one CPU. For others they are of the values. Numbers of programs with ebmark.h or\n"
 	"Sysprof's protocol are called GROUP.COMM-PID.NAME.\n"

@@ -136,7 +136,7 @@ static const char help[] =
 	"seen that it was left. --from, --to and --interval leave what overlaps them.\n"
 	"\n"
 	"--summary has exact figures, in whole ns, of spans whose begin and end are known\n"
-	"(OPEN counts the others): MEDIAN is the middle one, or the mean of the two, P90 and\n"
+	"(OPEN counts the others): P50 is the middle one, or the mean of the two, P90 and\n"
 	"P99 the smallest that so many percent do not exceed.\n"
 	"\n"
 	"--series shows for each mark GAP, from the beginning of the one before it, of the\n"

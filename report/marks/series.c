@@ -159,14 +159,14 @@ static struct ebt_error *put_marks(const struct series *s)
 
 /* --- all together --- */
 
-#define FIGURES(X)                                                \
-	X("what", "", OUT_STRING, out_cstr(what))                 \
-	X("count", "COUNT", OUT_U64, out_u64(f.n))                \
-	X("min_ns", "MIN", OUT_DURATION, out_u64(f.min))          \
-	X("mean_ns", "MEAN", OUT_DURATION, out_u64(f.mean))       \
-	X("median_ns", "MEDIAN", OUT_DURATION, out_u64(f.median)) \
-	X("p90_ns", "P90", OUT_DURATION, out_u64(f.p90))          \
-	X("p99_ns", "P99", OUT_DURATION, out_u64(f.p99))          \
+#define FIGURES(X)                                             \
+	X("what", "", OUT_STRING, out_cstr(what))              \
+	X("count", "COUNT", OUT_U64, out_u64(f.n))             \
+	X("min_ns", "MIN", OUT_DURATION, out_u64(f.min))       \
+	X("mean_ns", "AVG", OUT_DURATION, out_u64(f.mean))     \
+	X("median_ns", "P50", OUT_DURATION, out_u64(f.median)) \
+	X("p90_ns", "P90", OUT_DURATION, out_u64(f.p90))       \
+	X("p99_ns", "P99", OUT_DURATION, out_u64(f.p99))       \
 	X("max_ns", "MAX", OUT_DURATION, out_u64(f.max))
 
 static struct ebt_error *put_figures(const struct series *s, const char *what, uint64_t *list,
@@ -210,9 +210,9 @@ static struct ebt_error *put_all_figures(const struct series *s, uint64_t *list)
 	return err ? err : out_end(s->report->out);
 }
 
-#define LATE(X)                                                        \
-	X("over_ns", "LATE BY MORE THAN", OUT_DURATION, out_u64(step)) \
-	X("count", "COUNT", OUT_U64, out_u64(s->late[i]))              \
+#define LATE(X)                                              \
+	X("over_ns", "LATE-BY", OUT_DURATION, out_u64(step)) \
+	X("count", "COUNT", OUT_U64, out_u64(s->late[i]))    \
 	X("percent", "%", OUT_PERCENT, out_f64(share))
 
 static struct ebt_error *put_late(const struct series *s)

@@ -100,10 +100,10 @@ static struct ebt_error *fill(struct mark_summary *s)
 	X("group", "GROUP", OUT_STRING, out_cstr(name->group), OUT_FLEX)                           \
 	X("name", "NAME", OUT_STRING, out_cstr(name->name), OUT_FLEX)                              \
 	X("count", "COUNT", OUT_U64, out_u64(group->count))                                        \
-	X("sum_ns", "SUM", OUT_DURATION, out_u64_if(!blank, f.sum), OUT_SORT)                      \
+	X("sum_ns", "TOTAL", OUT_DURATION, out_u64_if(!blank, f.sum), OUT_SORT)                    \
 	X("min_ns", "MIN", OUT_DURATION, out_u64_if(f.n, f.min), OUT_OPTIONAL)                     \
-	X("mean_ns", "MEAN", OUT_DURATION, out_u64_if(f.n, f.mean), OUT_OPTIONAL)                  \
-	X("median_ns", "MEDIAN", OUT_DURATION, out_u64_if(f.n, f.median))                          \
+	X("mean_ns", "AVG", OUT_DURATION, out_u64_if(f.n, f.mean), OUT_OPTIONAL)                   \
+	X("median_ns", "P50", OUT_DURATION, out_u64_if(f.n, f.median))                             \
 	X("p90_ns", "P90", OUT_DURATION, out_u64_if(f.n, f.p90))                                   \
 	X("p99_ns", "P99", OUT_DURATION, out_u64_if(f.n, f.p99))                                   \
 	X("max_ns", "MAX", OUT_DURATION, out_u64_if(f.n, f.max))                                   \

@@ -52,10 +52,10 @@ static double hit_percent(const struct cache_sum *sum)
 #define FIGURES(X)                                                                    \
 	X("lookups", "LOOKUPS", OUT_U64, out_u64_if(known, lookups(sum)), OUT_SORT)   \
 	X("hits", "HITS", OUT_U64, out_u64_if(known, sum->hits))                      \
-	X("hit_percent", "HIT %", OUT_PERCENT,                                        \
+	X("hit_percent", "HIT-%", OUT_PERCENT,                                        \
 	  out_f64_if(lookups(sum) > 0 && known, hit_percent(sum)))                    \
 	X("misses", "MISSES", OUT_U64, out_u64(known ? sum->misses : read))           \
-	X("misses_ahead", "IN TIME", OUT_U64, out_u64_if(known, sum->ahead), 0, 92)   \
+	X("misses_ahead", "IN-TIME", OUT_U64, out_u64_if(known, sum->ahead), 0, 92)   \
 	X("readahead", "READAHEAD", OUT_U64, out_u64_if(known, cache_readahead(sum))) \
 	X("added", "ADDED", OUT_U64, out_u64(sum->added), 0, 84)                      \
 	X("dirtied", "DIRTIED", OUT_U64, out_u64(sum->dirtied))                       \
@@ -156,7 +156,7 @@ const struct command command_cache = {
 	.fn = cmd_cache,
 	.summary = "page cache: hits, misses, readahead and dirtied pages by process or file",
 	.help = "Record with `ebrec -e pagecache`. All figures are pages. MISSES: pages that had\n"
-		"to be read for who looked them up; IN TIME: of these, how many had been read\n"
+		"to be read for who looked them up; IN-TIME: of these, how many had been read\n"
 		"ahead. Any other lookup is a HIT. A page is looked up each time that a read()\n"
 		"takes something of it, and when a program touches it that is not mapped yet.\n"
 		"READAHEAD: pages read before anybody wanted them. ADDED: all that came into the\n"

@@ -166,12 +166,12 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 	  out_f64(grouping_per_second(g, (double)sum->major)), 0, 98)                    \
 	X("total_per_s", "TOTAL/s", OUT_FLOAT,                                           \
 	  out_f64(grouping_per_second(g, (double)total(sum))), 0, 90)                    \
-	X("duration_ns", "TIME", OUT_DURATION, out_u64(sum->ns))                         \
-	X("major_ns", "IN MAJOR", OUT_DURATION, out_u64(sum->major_ns))                  \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(sum->ns))                     \
+	X("major_ns", "IN-MAJOR", OUT_DURATION, out_u64(sum->major_ns))                  \
 	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->max_ns), 0, 80)                    \
-	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(sum->max_ns, sum->max_at), 0, 150) \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->max_ns, sum->max_at), 0, 150) \
 	X("writes", "WRITES", OUT_U64, out_u64(sum->writes), 0, 118)                     \
-	X("in_kernel", "IN KERNEL", OUT_U64, out_u64(sum->kernel), 0, 130)               \
+	X("in_kernel", "IN-KERNEL", OUT_U64, out_u64(sum->kernel), 0, 130)               \
 	X("silent", "SILENT", OUT_U64, out_u64(sum->silent), 0, 140)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
@@ -240,8 +240,9 @@ const struct command command_faults = {
 	.summary = "page faults by process, by mapping and by stack",
 	.help = "Record with `ebrec -e fault`. MINOR and MAJOR are as the kernel counts them, and\n"
 		"as getrusage() gives them to the program: a major fault had to wait for a disk,\n"
-		"or for somebody who did. TIME: from the exception until the program could go on;\n"
-		"IN MAJOR: of that, in major ones. WRITES: faults that tried to write. IN KERNEL:\n"
+		"or for somebody who did. DURATION: from the exception until the program could go\n"
+		"on; IN-MAJOR: of that, in major ones. WRITES: faults that tried to write. "
+		"IN-KERNEL:\n"
 		"a system call touched the memory, as read() does. SILENT: counted by the kernel\n"
 		"where the program had no fault, since memory was filled for it (MAP_POPULATE,\n"
 		"mlock(), direct I/O, arguments of exec); known at its next fault, or its end.\n"

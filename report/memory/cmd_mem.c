@@ -11,7 +11,7 @@
 /* --- the machine --- */
 
 #define SYSTEM(X)                                                                                 \
-	X("time_ns", "AT s", OUT_TIME, out_u64(s->time))                                          \
+	X("time_ns", "TIME", OUT_TIME, out_u64(s->time))                                          \
 	X("total_bytes", "TOTAL", OUT_BYTES, out_u64(s->total))                                   \
 	X("free_bytes", "FREE", OUT_BYTES, out_u64(s->free))                                      \
 	X("available_bytes", "AVAILABLE", OUT_BYTES, out_u64(s->available))                       \
@@ -57,15 +57,15 @@ static struct ebt_error *put_system(struct out *out, const struct mem_model *m)
 	X("allocated_count", "ALLOCS", OUT_U64, out_rounded(f->objects.allocated_count), 0, 136)   \
 	X("freed_bytes", "FREED", OUT_BYTES, out_rounded(f->objects.freed_bytes))                  \
 	X("freed_count", NULL, OUT_U64, out_rounded(f->objects.freed_count), OUT_DETAIL)           \
-	X("allocated_bytes_per_s", "ALLOC/s", OUT_BYTES,                                           \
+	X("allocated_bytes_per_s", "ALLOCATED/s", OUT_BYTES,                                       \
 	  out_rounded(grouping_per_second(g, f->objects.allocated_bytes)))                         \
 	X("waste_bytes", "WASTE", OUT_BYTES, out_rounded(f->objects.waste_bytes), 0, 116)          \
 	X("live_waste_bytes", NULL, OUT_BYTES, out_rounded(f->objects.live_waste_bytes),           \
 	  OUT_DETAIL)                                                                              \
 	X("page_live_bytes", "PAGES", OUT_BYTES, out_rounded(f->pages.live_bytes), 0, 106)         \
 	X("page_live_count", NULL, OUT_U64, out_rounded(f->pages.live_count), OUT_DETAIL)          \
-	X("page_allocated_bytes", "PAGES-GOT", OUT_BYTES, out_rounded(f->pages.allocated_bytes),   \
-	  0, 146)                                                                                  \
+	X("page_allocated_bytes", "PAGES-ALLOCATED", OUT_BYTES,                                    \
+	  out_rounded(f->pages.allocated_bytes), 0, 146)                                           \
 	X("page_freed_bytes", "PAGES-FREED", OUT_BYTES, out_rounded(f->pages.freed_bytes), 0, 168) \
 	X("unknown_frees", NULL, OUT_U64, out_u64(f->unknown_frees), OUT_DETAIL)                   \
 	X("live_error_bytes", NULL, OUT_BYTES, out_rounded(sqrt(f->objects.live_variance)),        \
@@ -132,7 +132,7 @@ static uint64_t age(const struct grouping *g, uint64_t time)
 	X("live_count", "OBJECTS", OUT_U64, out_rounded(f->left.count))        \
 	X("oldest_ns", "OLDEST", OUT_DURATION, out_u64(age(g, f->left.first))) \
 	X("newest_ns", "NEWEST", OUT_DURATION, out_u64(age(g, f->left.last)))  \
-	X("oldest_at_ns", "SINCE s", OUT_TIME, out_u64(f->left.first))
+	X("oldest_at_ns", "OLDEST-AT", OUT_TIME, out_u64(f->left.first))
 
 static void put_stack(const struct grouping *g, const void *figures, struct out_value *values)
 {

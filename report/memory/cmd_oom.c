@@ -14,19 +14,19 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 }
 
 #define KILLS(X)                                                                                   \
-	X("time_ns", "AT", OUT_TIME, out_u64(row->time))                                           \
+	X("time_ns", "TIME", OUT_TIME, out_u64(row->time))                                         \
 	X("pid", "PID", OUT_U64, out_u64(ebt_oom_kill_victim_pid(row)))                            \
 	X("comm", "KILLED", OUT_STRING, out_str(ebt_oom_kill_comm(row)), OUT_FLEX)                 \
 	X("resident_bytes", "RESIDENT", OUT_BYTES,                                                 \
 	  sum(ebt_oom_kill_anon(row), ebt_oom_kill_file(row), ebt_oom_kill_shmem(row)))            \
 	X("swap_bytes", "SWAPPED", OUT_BYTES, out_u64(ebt_oom_kill_swap(row)), 0, 122)             \
 	X("total_bytes", "OF", OUT_BYTES, out_u64_if(total, total), 0, 96)                         \
-	X("points_percent", "POINTS %", OUT_FLOAT,                                                 \
+	X("points_percent", "POINTS-%", OUT_FLOAT,                                                 \
 	  chosen ? out_f64((double)points * 100 / (double)total) : out_null())                     \
 	X("score_adj", "ADJ", OUT_I64, out_i64(ebt_oom_kill_score_adj(row)), 0, 112)               \
 	X("constraint", "FULL", OUT_STRING, out_cstr(name ? name : "not known"))                   \
-	X("limit", "LIMIT OF", OUT_STRING, out_str_if(ebt_oom_kill_limit(row)), OUT_FLEX)          \
-	X("by_pid", "FOR PID", OUT_U64, out_u64(ebt_oom_kill_task_pid(row)), 0, 104)               \
+	X("limit", "LIMIT-OF", OUT_STRING, out_str_if(ebt_oom_kill_limit(row)), OUT_FLEX)          \
+	X("by_pid", "FOR-PID", OUT_U64, out_u64(ebt_oom_kill_task_pid(row)), 0, 104)               \
 	X("by_comm", "FOR", OUT_STRING, out_str(ebt_oom_kill_task_comm(row)), OUT_FLEX)            \
 	X("order", "ORDER", OUT_I64, told ? out_i64(ebt_oom_kill_order(row)) : out_null(), 0, 130) \
 	X("tid", NULL, OUT_U64, out_tid(victim), OUT_DETAIL)                                       \
@@ -96,7 +96,7 @@ const struct command command_oom = {
 	.summary = "processes that were killed as there was no memory left",
 	.help = "Record with `ebrec -e oom`. A row for each process that the kernel killed: its "
 		"memory,\n"
-		"what was FULL, the machine or the LIMIT OF a cgroup, and FOR whom memory was "
+		"what was FULL, the machine or the LIMIT-OF a cgroup, and FOR whom memory was "
 		"needed.\n"
 		"POINTS are what the kernel chose by: the victim's memory, and ADJ thousandths "
 		"(its\n"

@@ -7,16 +7,81 @@
 
 #include "report/out/private.h"
 
+/* As people type a heading: LAT-MAX, lat_max, 'Lat max'. */
+static char plain(char c)
+{
+	return c == '_' || c == ' ' ? '-' : (char)tolower((unsigned char)c);
+}
+
+static bool is_spelled(const char *as, const char *name, size_t n)
+{
+	if (strlen(as) != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (plain(as[i]) != plain(name[i]))
+			return false;
+	}
+	return true;
+}
+
 /* COL may be the key, the key without _ns, or the header. */
-bool out_column_is(const struct out_column *column, const char *name, size_t n)
+static bool is_called(const struct out_column *column, const char *name, size_t n)
 {
 	size_t len = strlen(column->key);
 
-	if ((len == n || (len == n + 3 && !strcmp(column->key + n, "_ns"))) &&
-	    !strncasecmp(column->key, name, n))
-		return true;
-	return column->header && strlen(column->header) == n &&
-	       !strncasecmp(column->header, name, n);
+	if (len == n + 3 && !strcmp(column->key + n, "_ns"))
+		len = n;
+	return (len == n && !strncasecmp(column->key, name, n)) ||
+	       (column->header && is_spelled(column->header, name, n));
+}
+
+/* Headers of earlier versions that say no more than that, which an option may still be given. */
+static const struct {
+	const char *was, *is; /* is: the key */
+} headers[] = {
+	{ "avg", "latency_avg_ns" },
+	{ "p50", "latency_p50_ns" },
+	{ "p99", "latency_p99_ns" },
+	{ "max", "latency_max_ns" },
+	{ "max-at", "latency_max_at_ns" },
+	{ "p99", "queue_p99_ns" },
+	{ "max", "queue_max_ns" },
+	{ "q-p99", "queue_p99_ns" },
+	{ "q-max", "queue_max_ns" },
+	{ "d-p99", "device_p99_ns" },
+	{ "d-max", "device_max_ns" },
+	{ "max", "depth_max" },
+	{ "depth", "depth_mean" },
+	{ "after", "duration_ns" },
+	{ "time", "duration_ns" },
+	{ "time", "total_ns" },
+	{ "entry", "time_ns" },
+	{ "at", "time_ns" },
+	{ "waits", "count" },
+	{ "wake-ups", "count" },
+	{ "times", "count" },
+	{ "longest", "max_ns" },
+	{ "waits", "wait_ns" },
+	{ "cpu-time", "run_ns" },
+	{ "size", "bytes" },
+	{ "arguments", "args" },
+	{ "per-second", "count_per_s" },
+};
+
+size_t out_find_column(const struct out_table *table, const char *name, size_t n)
+{
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (is_called(&table->columns[i], name, n))
+			return i;
+	}
+	for (size_t h = 0; h < sizeof(headers) / sizeof(headers[0]); h++) {
+		for (size_t i = 0; is_spelled(headers[h].was, name, n) && i < table->n_columns;
+		     i++) {
+			if (!strcmp(table->columns[i].key, headers[h].is))
+				return i;
+		}
+	}
+	return table->n_columns;
 }
 
 /* Keys of version 1 of the JSON contract that an option may still be given. */
@@ -116,10 +181,7 @@ static struct ebt_error *choose_named(struct out_chosen *c, const struct out_tab
 
 	for (;; list += len + 1) {
 		len = strcspn(list, ",");
-		for (i = 0; i < table->n_columns; i++) {
-			if (out_column_is(&table->columns[i], list, len))
-				break;
-		}
+		i = out_find_column(table, list, len);
 		if (i == table->n_columns)
 			return out_no_column(table, "--columns", list, len);
 		err = is_chosen(c, i) ? NULL : choose(c, table, i);

@@ -328,17 +328,22 @@ static struct ebt_error *find_sort(const struct out *out, const struct out_colum
 	*ret_reverse = false;
 	if (table->flags & OUT_FIXED)
 		name = NULL;
-	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct out_column *column = &table->columns[i];
+	if (name) {
+		size_t i = out_find_column(table, name, strlen(name));
 
-		if (name ? out_column_is(column, name, strlen(name))
-			 : (column->flags & OUT_SORT) && !(table->flags & OUT_KEEP_ORDER)) {
-			*ret = column;
-			*ret_reverse = name && out->options->sort_reverse;
+		if (i == table->n_columns)
+			return out_no_column(table, "--sort", name, strlen(name));
+		*ret = &table->columns[i];
+		*ret_reverse = out->options->sort_reverse;
+		return NULL;
+	}
+	for (size_t i = 0; i < table->n_columns && !(table->flags & OUT_KEEP_ORDER); i++) {
+		if (table->columns[i].flags & OUT_SORT) {
+			*ret = &table->columns[i];
 			return NULL;
 		}
 	}
-	return name ? out_no_column(table, "--sort", name, strlen(name)) : NULL;
+	return NULL;
 }
 
 struct sort {

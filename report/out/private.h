@@ -32,8 +32,8 @@ void out_chosen_deinit(struct out_chosen *chosen);
 const struct out_value *out_chosen_values(const struct out_chosen *chosen,
 					  const struct out_value *values);
 
-/* Does the option's word mean this column? */
-bool out_column_is(const struct out_column *column, const char *name, size_t len);
+/* The column that an option's word means: its index; n_columns: there is none. */
+size_t out_find_column(const struct out_table *table, const char *name, size_t len);
 /* "--sort: there is no column 'x'; there are …" */
 struct ebt_error *out_no_column(const struct out_table *table, const char *option, const char *name,
 				size_t len);

@@ -94,7 +94,7 @@ static struct ebt_error *put_program(const struct proc_view *v, const struct pro
 	X("device", "DEVICE", OUT_STRING, out_cstr(device), OUT_OPTIONAL)     \
 	X("inode", "INODE", OUT_ID, out_u64(mapping->inode), OUT_OPTIONAL)    \
 	X("file", "FILE", OUT_STRING, out_cstr(mapping->path), OUT_FLEX)      \
-	X("origin", "KNOWN BY", OUT_STRING, out_cstr(origin), OUT_OPTIONAL)   \
+	X("origin", "KNOWN-BY", OUT_STRING, out_cstr(origin), OUT_OPTIONAL)   \
 	X("build_id", NULL, OUT_STRING, out_cstr_if(mapping->build_id), OUT_DETAIL)
 
 static struct ebt_error *put_mapping(const struct proc_view *v, const struct proc *p,
@@ -161,7 +161,7 @@ static struct ebt_error *put_all_layouts(const struct proc_view *v)
 	X("parent_mount_id", "PARENT", OUT_U64, out_u64(m->parent), OUT_OPTIONAL) \
 	X("mount_namespace", NULL, OUT_ID, out_u64(ns), OUT_DETAIL)               \
 	X("device", "DEVICE", OUT_STRING, out_cstr(device))                       \
-	X("mount_point", "MOUNT POINT", OUT_STRING, out_cstr(m->point), OUT_FLEX) \
+	X("mount_point", "MOUNT-POINT", OUT_STRING, out_cstr(m->point), OUT_FLEX) \
 	X("type", "TYPE", OUT_STRING, out_cstr(m->type))                          \
 	X("mount_source", "SOURCE", OUT_STRING, out_cstr(m->source))              \
 	X("mount_root", "ROOT", OUT_STRING, out_cstr(m->root), OUT_OPTIONAL)      \

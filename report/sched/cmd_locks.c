@@ -105,14 +105,14 @@ static struct out_value holder_name(const struct grouping *g, const struct lock_
 }
 
 #define FIGURES(X)                                                                                \
-	X("count", "WAITS", OUT_U64, out_u64(sum->wait.count))                                    \
+	X("count", "COUNT", OUT_U64, out_u64(sum->wait.count))                                    \
 	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum), OUT_SORT)                      \
 	X("percent", "%", OUT_PERCENT,                                                            \
 	  out_f64(all ? 100 * (double)sum->wait.sum / (double)all : 0), 0, 90)                    \
 	X("avg_ns", "AVG", OUT_DURATION, out_u64(histogram_avg(&sum->wait)), 0, 112)              \
 	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->wait, 99), 0, 125)                  \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait))                                 \
-	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), 0, 140)   \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), 0, 140)   \
 	X("waiters", "THREADS", OUT_U64, out_u64(sum->n_waiters), 0, 100)                         \
 	X("holder", "HOLDER", OUT_STRING, holder_name(g, holder), OUT_FLEX)                       \
 	X("holder_tid", NULL, OUT_U64,                                                            \
@@ -137,10 +137,10 @@ static void put_figures(const struct grouping *g, const void *figures, struct ou
 }
 
 #define STACK_FIGURES(X)                                           \
-	X("count", "WAITS", OUT_U64, out_u64(sum->wait.count))     \
+	X("count", "COUNT", OUT_U64, out_u64(sum->wait.count))     \
 	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum)) \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait))  \
-	X("max_at_ns", "MAX AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns))
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns))
 
 static void put_stack(const struct grouping *g, const void *figures, struct out_value *values)
 {

@@ -181,7 +181,8 @@ static struct out_value waker_name(const struct grouping *g, const struct offcpu
 	FIGURES(X)                                                                             \
 	X("waker", "WAKER", OUT_STRING, waker_name(g, sum), OUT_FLEX, 106)                     \
 	X("waker_ns", "WOKE", OUT_DURATION, out_u64_if(sum->woken, sum->waker_ns), OUT_DETAIL) \
-	X("waker_count", "WOKE-N", OUT_U64, out_u64_if(sum->woken, sum->waker_count), OUT_DETAIL)
+	X("waker_count", "WOKE-COUNT", OUT_U64, out_u64_if(sum->woken, sum->waker_count),      \
+	  OUT_DETAIL)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {

@@ -84,16 +84,16 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	X("pid", "PID", OUT_U64, out_u64(task->task->pid), 0, 102)                               \
 	X("comm", "COMM", OUT_STRING, out_str(names_task(names, task->task)), OUT_FLEX)          \
 	X("run_ns", "RUN", OUT_DURATION, out_u64(task->run_ns), OUT_SORT)                        \
-	X("wait_ns", "WAIT", OUT_DURATION, out_u64(task->wait_ns))                               \
+	X("wait_ns", "RUNQUEUE", OUT_DURATION, out_u64(task->wait_ns))                           \
 	X("switches_voluntary", "VOL", OUT_U64, out_u64(task->voluntary))                        \
 	X("switches_involuntary", "INVOL", OUT_U64, out_u64(task->involuntary))                  \
 	X("migrations", "MIGR", OUT_U64, out_u64(task->migrations), 0, 85)                       \
 	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(latency))                       \
-	X("latency_p50_ns", "P50", OUT_DURATION, out_percentile(latency, 50), 0, 112)            \
-	X("latency_p99_ns", "P99", OUT_DURATION, out_percentile(latency, 99))                    \
-	X("latency_max_ns", "MAX", OUT_DURATION, out_maximum(latency))                           \
-	X("latency_max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(waited, task->max_latency_at), 0,  \
-	  95)                                                                                    \
+	X("latency_p50_ns", "LAT-P50", OUT_DURATION, out_percentile(latency, 50), 0, 112)        \
+	X("latency_p99_ns", "LAT-P99", OUT_DURATION, out_percentile(latency, 99))                \
+	X("latency_max_ns", "LAT-MAX", OUT_DURATION, out_maximum(latency))                       \
+	X("latency_max_at_ns", "LAT-MAX-AT", OUT_TIME, out_u64_if(waited, task->max_latency_at), \
+	  0, 95)                                                                                 \
 	X("latency_max_doubtful", "?", OUT_BOOL, out_u64_if(waited, task->max_doubtful),         \
 	  OUT_DETAIL)                                                                            \
 	X("latency_count", "WAITS", OUT_U64, out_u64(latency->count), OUT_DETAIL)                \
@@ -309,11 +309,11 @@ static const struct option_def sched_options[] = {
 };
 
 static const char help[] =
-	"A row for each thread. RUN: on a CPU. WAIT: runnable, waiting for one. VOL: it\n"
+	"A row for each thread. RUN: on a CPU. RUNQUEUE: it waited for one. VOL: it\n"
 	"stopped because it had to wait, INVOL: because another was to run. MIGR: moved\n"
-	"to another CPU. LAT: from when it was woken or preempted until it ran; MAX-AT\n"
+	"to another CPU. LAT: from when it was woken or preempted until it ran; LAT-MAX-AT\n"
 	"says when the longest ended, in seconds after the start. A run or wait that\n"
-	"began before or lasts beyond the recording counts in RUN and WAIT, not in\n"
+	"began before or lasts beyond the recording counts in RUN and RUNQUEUE, not in\n"
 	"averages and maxima. A narrow terminal gets fewer columns.\n"
 	"\n"
 	"RUN is what the kernel charged, as in /proc/PID/sched; for a task that is woken\n"
@@ -321,12 +321,12 @@ static const char help[] =
 	"maximum and the histogram are of times between switches. kernel_run_ns in JSON\n"
 	"and CSV is the kernel's sum for threads that ended, to compare with.\n"
 	"\n"
-	"--by process and others: CPU-% is RUN of RUN and WAIT: 100 %, it never waited for a CPU.\n"
+	"--by process and others: CPU-% is RUN of RUN and RUNQUEUE: 100 %, it never waited.\n"
 	"PRIO is the kernel's, lower ones first. --histogram is of the threads that are\n"
 	"chosen: with --pid, of one process.\n"
 	"\n"
 	"--tree: a thread stands below the one that woke it, in the chain by which that one\n"
-	"had been woken itself. LATENCY: how long it waited for a CPU then, which is what\n"
+	"had been woken itself. LAT-TOTAL: how long it waited for a CPU then, which is what\n"
 	"this hop added; CHAIN-AVG: those on the way here, added up. `again`: it stands\n"
 	"further up already, where its next wake-ups are. [interrupt]: a timer or a\n"
 	"device. Chains begin there, or with a thread that ran already. soft_count in JSON:\n"

@@ -94,7 +94,7 @@ static const struct proc_sched *sched_of(const struct grouping *g, const struct 
 	X("cpu_percent", "CPU-%", OUT_PERCENT,                                         \
 	  runnable > 0 ? out_f64(100.0 * (double)sum->run_ns / runnable) : out_null()) \
 	X("run_ns", "RUN", OUT_DURATION, out_u64(sum->run_ns), OUT_SORT)               \
-	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait_ns))
+	X("wait_ns", "RUNQUEUE", OUT_DURATION, out_u64(sum->wait_ns))
 
 /* Only a process has one priority. */
 #define PRIORITY(X)                                                                         \
@@ -103,13 +103,14 @@ static const struct proc_sched *sched_of(const struct grouping *g, const struct 
 	X("policy", "POLICY", OUT_STRING,                                                   \
 	  sched ? out_cstr(proc_policy(sched->policy)) : out_null(), OUT_OPTIONAL)
 
-#define COUNTS(X)                                                                                 \
-	X("switches_voluntary", "VOL", OUT_U64, out_u64(sum->voluntary))                          \
-	X("switches_involuntary", "INVOL", OUT_U64, out_u64(sum->involuntary))                    \
-	X("migrations", "MIGR", OUT_U64, out_u64(sum->migrations), OUT_OPTIONAL)                  \
-	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(&sum->latency))                  \
-	X("latency_p99_ns", "P99", OUT_DURATION, out_percentile(&sum->latency, 99), OUT_OPTIONAL) \
-	X("latency_max_ns", "MAX", OUT_DURATION, out_maximum(&sum->latency))
+#define COUNTS(X)                                                                       \
+	X("switches_voluntary", "VOL", OUT_U64, out_u64(sum->voluntary))                \
+	X("switches_involuntary", "INVOL", OUT_U64, out_u64(sum->involuntary))          \
+	X("migrations", "MIGR", OUT_U64, out_u64(sum->migrations), OUT_OPTIONAL)        \
+	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(&sum->latency))        \
+	X("latency_p99_ns", "LAT-P99", OUT_DURATION, out_percentile(&sum->latency, 99), \
+	  OUT_OPTIONAL)                                                                 \
+	X("latency_max_ns", "LAT-MAX", OUT_DURATION, out_maximum(&sum->latency))
 
 #define OF_PROCESS(X) SUMS(X) PRIORITY(X) COUNTS(X)
 #define OF_OTHERS(X)  SUMS(X) COUNTS(X)

@@ -33,24 +33,25 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	return row->batch->table->id == EBT_T_sched_waking ? waketree_waking(v->tree, row) : NULL;
 }
 
-#define NODES(X)                                                                                  \
-	X("thread", "THREAD", OUT_STRING, out_str(text_str(&label)),                              \
-	  OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX)                                                  \
-	X("tid", NULL, OUT_U64, task ? out_u64(task->tid) : out_null(), OUT_DETAIL)               \
-	X("pid", NULL, OUT_U64, task ? out_u64(task->pid) : out_null(), OUT_DETAIL)               \
-	X("comm", NULL, OUT_STRING, task ? out_str(name) : out_null(), OUT_DETAIL)                \
-	X("interrupt", NULL, OUT_BOOL, out_u64(!task), OUT_DETAIL)                                \
-	X("again", NULL, OUT_BOOL, out_u64(node->again), OUT_DETAIL)                              \
-	X("count", "WAKE-UPS", OUT_U64, out_u64_if(woken, node->count))                           \
-	X("soft_count", NULL, OUT_U64, out_u64_if(woken, node->soft), OUT_DETAIL)                 \
-	X("latency_total_ns", "LATENCY", OUT_DURATION, out_u64_if(woken, node->latency_ns))       \
-	X("latency_avg_ns", "AVG", OUT_DURATION,                                                  \
-	  woken ? out_u64(node->latency_ns / node->count) : out_null())                           \
-	X("latency_max_ns", "MAX", OUT_DURATION, out_u64_if(woken, node->max_ns))                 \
-	X("latency_max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(woken, node->max_at), OUT_OPTIONAL) \
-	X("chain_avg_ns", "CHAIN-AVG", OUT_DURATION, out_u64_if(woken, node->chain_ns),           \
-	  OUT_OPTIONAL)                                                                           \
-	X("count_below", "WITH BELOW", OUT_U64, out_u64(node->below), OUT_OPTIONAL)
+#define NODES(X)                                                                              \
+	X("thread", "THREAD", OUT_STRING, out_str(text_str(&label)),                          \
+	  OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX)                                              \
+	X("tid", NULL, OUT_U64, task ? out_u64(task->tid) : out_null(), OUT_DETAIL)           \
+	X("pid", NULL, OUT_U64, task ? out_u64(task->pid) : out_null(), OUT_DETAIL)           \
+	X("comm", NULL, OUT_STRING, task ? out_str(name) : out_null(), OUT_DETAIL)            \
+	X("interrupt", NULL, OUT_BOOL, out_u64(!task), OUT_DETAIL)                            \
+	X("again", NULL, OUT_BOOL, out_u64(node->again), OUT_DETAIL)                          \
+	X("count", "COUNT", OUT_U64, out_u64_if(woken, node->count))                          \
+	X("soft_count", NULL, OUT_U64, out_u64_if(woken, node->soft), OUT_DETAIL)             \
+	X("latency_total_ns", "LAT-TOTAL", OUT_DURATION, out_u64_if(woken, node->latency_ns)) \
+	X("latency_avg_ns", "LAT-AVG", OUT_DURATION,                                          \
+	  woken ? out_u64(node->latency_ns / node->count) : out_null())                       \
+	X("latency_max_ns", "LAT-MAX", OUT_DURATION, out_u64_if(woken, node->max_ns))         \
+	X("latency_max_at_ns", "LAT-MAX-AT", OUT_TIME, out_u64_if(woken, node->max_at),       \
+	  OUT_OPTIONAL)                                                                       \
+	X("chain_avg_ns", "CHAIN-AVG", OUT_DURATION, out_u64_if(woken, node->chain_ns),       \
+	  OUT_OPTIONAL)                                                                       \
+	X("count_below", "WITH-BELOW", OUT_U64, out_u64(node->below), OUT_OPTIONAL)
 
 static struct ebt_error *put_node(struct tree_view *v, const struct waketree_node *node)
 {

@@ -158,7 +158,7 @@ static void deinit(void *figures)
 	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->time, 50))                    \
 	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->time, 99))                    \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->time))                           \
-	X("max_at_ns", "MAX AT", OUT_TIME, out_u64(sum->max_at_ns), OUT_OPTIONAL)           \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(sum->max_at_ns), OUT_OPTIONAL)           \
 	X("min_ns", NULL, OUT_DURATION, out_u64(sum->time.min), OUT_DETAIL)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
@@ -310,7 +310,7 @@ const struct command command_syscalls = {
 	.fn = cmd_syscalls,
 	.summary = "counts, errors, latency, by process or by call; a trace like strace's",
 	.help = "Record with `ebrec -e syscalls`. Times are from entry to return; percentiles are\n"
-		"within 1 %, MAX is exact and MAX AT says when it returned, in seconds. A call "
+		"within 1 %, MAX is exact and MAX-AT says when it returned, in seconds. A call "
 		"that\n"
 		"had not returned when recording ended is not in the file (exit_group never "
 		"does).\n"

@@ -52,11 +52,11 @@ static double share(const struct syscall_profile *profile, uint64_t n)
 	return profile->total ? (double)n / (double)profile->total : 0;
 }
 
-#define CLASSES(X)                                                                            \
-	X("category", "CATEGORY", OUT_STRING, out_cstr(syscall_class_name(class)))            \
-	X("count", "COUNT", OUT_U64, out_u64(p->by_class[class]), OUT_SORT)                   \
-	X("count_per_s", "PER SECOND", OUT_FLOAT, out_f64(per_second(p, p->by_class[class]))) \
-	X("percent", "% OF CALLS", OUT_PERCENT, out_f64(100 * share(p, p->by_class[class])))
+#define CLASSES(X)                                                                         \
+	X("category", "CATEGORY", OUT_STRING, out_cstr(syscall_class_name(class)))         \
+	X("count", "COUNT", OUT_U64, out_u64(p->by_class[class]), OUT_SORT)                \
+	X("count_per_s", "COUNT/s", OUT_FLOAT, out_f64(per_second(p, p->by_class[class]))) \
+	X("percent", "%", OUT_PERCENT, out_f64(100 * share(p, p->by_class[class])))
 
 struct ebt_error *syscall_profile_put_classes(struct out *out, const struct syscall_profile *p)
 {

@@ -165,16 +165,16 @@ static void add_line(struct lines *l, const struct call *call)
 /* --- tables --- */
 
 #define CALLS(X)                                                                  \
-	X("time_ns", "ENTRY", OUT_TIME, out_u64(call->entry))                     \
+	X("time_ns", "START", OUT_TIME, out_u64(call->entry))                     \
 	X("tid", "TID", OUT_U64, out_tid(task))                                   \
 	X("pid", "PID", OUT_U64, out_pid(task))                                   \
 	X("comm", "COMM", OUT_STRING, out_comm(task))                             \
 	X("name", "CALL", OUT_STRING, out_cstr(call_name(l, call, buffer)))       \
 	X("abi", "ABI", OUT_STRING, out_cstr(call->compat ? "compat" : "native")) \
-	X("args", "ARGUMENTS", OUT_LIST, out_str(text_str(&l->args)))             \
+	X("args", "ARGS", OUT_LIST, out_str(text_str(&l->args)))                  \
 	X("ret", "RESULT", OUT_SIGNED_ID, out_i64(call->result))                  \
-	X("errno", "ERRNO", OUT_STRING, out_cstr_if(error))                       \
-	X("duration_ns", "TIME", OUT_DURATION, out_u64(call->duration))
+	X("errno", "ERROR", OUT_STRING, out_cstr_if(error))                       \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(call->duration))
 
 static const struct out_table table = OUT_TABLE_OF("rows", CALLS, .flags = OUT_STREAM);
 

@@ -397,7 +397,7 @@ static struct ebt_error *put_sources(struct info_view *v)
 #define TABLES(X)                                                                   \
 	X("name", "TABLE", OUT_STRING, out_cstr(t[i].table->name))                  \
 	X("row_count", "ROWS", OUT_U64, out_u64(t[i].rows))                         \
-	X("bytes", "SIZE", OUT_BYTES, out_u64(t[i].bytes))                          \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(t[i].bytes))                         \
 	X("bytes_per_row", "BYTES/ROW", OUT_FLOAT,                                  \
 	  t[i].rows ? out_f64((double)t[i].bytes / (double)t[i].rows) : out_null()) \
 	X("lost_rows", "LOST", OUT_U64, out_u64(t[i].lost))                         \
@@ -418,12 +418,12 @@ static struct ebt_error *put_tables(struct info_view *v)
 }
 
 #define LOSSES(X)                                                                         \
-	X("source", "LOST FROM", OUT_STRING, out_cstr(loss->source))                      \
+	X("source", "LOST-FROM", OUT_STRING, out_cstr(loss->source))                      \
 	X("table", "TABLE", OUT_STRING, out_cstr(table ? table->name : table_number))     \
 	X("reason", "REASON", OUT_STRING, out_cstr(loss->reason ? loss->reason : reason)) \
 	X("count", "COUNT", OUT_U64, out_u64(loss->count))                                \
-	X("from_ns", "FROM s", OUT_TIME, out_u64(loss->from_ns))                          \
-	X("to_ns", "TO s", OUT_TIME, out_u64(loss->to_ns))                                \
+	X("from_ns", "FROM", OUT_TIME, out_u64(loss->from_ns))                            \
+	X("to_ns", "TO", OUT_TIME, out_u64(loss->to_ns))                                  \
 	X("detail", "DETAIL", OUT_STRING, out_cstr(loss->detail), OUT_FLEX)
 
 static struct ebt_error *put_loss(struct info_view *v, const struct info_loss *loss)
@@ -482,7 +482,7 @@ static struct ebt_error *put_heads(struct info_view *v)
 
 #define DAMAGES(X)                                                \
 	X("offset", "OFFSET", OUT_HEX, out_u64(damage[i].offset)) \
-	X("bytes", "SIZE", OUT_BYTES, out_u64(damage[i].length))  \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(damage[i].length)) \
 	X("what", "DAMAGED OR NOT WHOLE", OUT_STRING,             \
 	  out_cstr(damage[i].what ? damage[i].what : "damaged"), OUT_FLEX)
 

@@ -161,16 +161,16 @@ static const char *file_text(const struct sym_object *object, uint64_t named)
 	X("frames", "FRAMES", OUT_U64, out_u64(frames))                                      \
 	X("named", "NAMED", OUT_U64, out_u64(named))                                         \
 	X("file_found", "FILE", OUT_STRING, out_cstr(file_text(&object, named)))             \
-	X("debug_info", "DEBUG INFO", OUT_STRING,                                            \
+	X("debug_info", "DEBUG-INFO", OUT_STRING,                                            \
 	  out_cstr_if(object.anonymous || !found ? NULL : debug_text(&object)))              \
 	X("build_id", "BUILD-ID", OUT_STRING, out_cstr_if(object.build_id), OUT_OPTIONAL)    \
 	X("match", "BY", OUT_STRING, out_cstr_if(found ? object.match : NULL), OUT_OPTIONAL) \
-	X("unnamed_because", "UNNAMED BECAUSE", OUT_STRING,                                  \
+	X("unnamed_because", "UNNAMED-BECAUSE", OUT_STRING,                                  \
 	  out_cstr_if(why == SYM_OK ? NULL : sym_reason_name(why)), OUT_OPTIONAL)            \
 	X("path", NULL, OUT_STRING, out_cstr_if(object.file), OUT_DETAIL)                    \
 	X("debug_path", NULL, OUT_STRING, out_cstr_if(object.debug_file), OUT_DETAIL)        \
 	X("refused", NULL, OUT_STRING, out_cstr_if(object.refused), OUT_DETAIL)              \
-	X("shell_command", "TO GET IT", OUT_STRING, out_cstr_if(text_get(&command)), OUT_DETAIL)
+	X("shell_command", "TO-GET-IT", OUT_STRING, out_cstr_if(text_get(&command)), OUT_DETAIL)
 
 static struct ebt_error *put_object(struct modules_view *v, uint32_t number)
 {
@@ -240,7 +240,7 @@ const struct command command_modules = {
 		"is, how\n"
 		"many frames it served and how many of them have a name. FILE is the place where "
 		"it was\n"
-		"found, or why it was not; DEBUG INFO the same for lines and inlined functions. "
+		"found, or why it was not; DEBUG-INFO the same for lines and inlined functions. "
 		"Places:\n"
 		"trace (it travels in the trace), cache, debug-dir, root, sysroot, path (where it "
 		"was on\n"

@@ -175,10 +175,10 @@ static double percent(const struct overview_view *v, uint64_t ns)
 
 #define PLACES(X)                                                                                  \
 	X("where", "WHERE THE TIME WENT", OUT_STRING, out_cstr(row->where), OUT_INDENT | OUT_FLEX) \
-	X("spent_ns", "TIME", OUT_DURATION, out_u64(row->ns))                                      \
+	X("spent_ns", "TOTAL", OUT_DURATION, out_u64(row->ns))                                     \
 	X("window_percent", "%", OUT_PERCENT, out_f64_if(v->overview.ns, percent(v, row->ns)))     \
-	X("count", "TIMES", OUT_U64, out_u64_if(figures, figures ? figures->count : 0), 0, 92)     \
-	X("max_ns", "LONGEST", OUT_DURATION,                                                       \
+	X("count", "COUNT", OUT_U64, out_u64_if(figures, figures ? figures->count : 0), 0, 92)     \
+	X("max_ns", "MAX", OUT_DURATION,                                                           \
 	  out_u64_if(figures && figures->max_ns, figures ? figures->max_ns : 0), OUT_OPTIONAL)     \
 	X("most", "MOST OF IT", OUT_STRING, out_str_if(text_str(&most)), OUT_TEXT_ONLY)            \
 	X("more", "ebreport …", OUT_STRING, out_cstr_if(row->more))                                \

@@ -142,8 +142,8 @@ static uint64_t lifetime(const struct summary_view *v, const struct summary_proc
 #define PROCESSES(X)                                                                       \
 	X("pid", "PID", OUT_U64, out_u64(p->task->pid))                                    \
 	X("comm", "COMM", OUT_STRING, out_str(names_process(v->names, p->task)), OUT_FLEX) \
-	X("run_ns", "CPU TIME", OUT_DURATION, out_u64(p->run_ns), OUT_SORT)                \
-	X("cpu_percent", "% OF A CPU", OUT_PERCENT, out_f64(cpu_percent(v, p->run_ns)))    \
+	X("run_ns", "RUN", OUT_DURATION, out_u64(p->run_ns), OUT_SORT)                     \
+	X("cpu_percent", "CPU-%", OUT_PERCENT, out_f64(cpu_percent(v, p->run_ns)))         \
 	X("thread_count", "THREADS", OUT_U64, out_u64(p->threads))                         \
 	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(lifetime(v, p)), OUT_DETAIL)        \
 	X("target", "TARGET", OUT_BOOL, out_u64(p == v->target), OUT_DETAIL)

@@ -95,7 +95,7 @@ static void add_place(struct text *text, const struct thread_frame *frame)
 	X("comm", "COMM", OUT_STRING, comm, OUT_PARENT)                                          \
 	X("state", "STATE", OUT_STRING, seen ? out_cstr(thread_state_name(seen)) : out_null())   \
 	X("from_ns", "SINCE", OUT_TIME, out_u64_if(seen && seen->since, seen ? seen->since : 0)) \
-	X("wait_ns", "WAITS", OUT_DURATION,                                                      \
+	X("wait_ns", "WAIT", OUT_DURATION,                                                       \
 	  out_u64_if(seen && seen->since, seen ? wait_ns(seen) : 0))                             \
 	X("call", "CALL", OUT_STRING, out_str_if(text_str(&call)))                               \
 	X("args", "ARGS", OUT_LIST, args)                                                        \

@@ -124,7 +124,7 @@ static struct ebt_error *read_both(struct comparison *c)
 
 #define TRACES(X)                                                                \
 	X("trace", "TRACE", OUT_STRING, out_cstr(name))                          \
-	X("total_ns", "TIME", OUT_DURATION, out_u64(side->total))                \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(side->total))               \
 	X("duration_ns", "OF", OUT_DURATION, out_u64(side->duration))            \
 	X("stack_count", "STACKS", OUT_U64, out_u64(side->feed.stacks))          \
 	X("scale", "TIMES", OUT_FLOAT, scale == 1 ? out_null() : out_f64(scale)) \

@@ -200,7 +200,7 @@ static void test_text(void **state)
 
 	with_trace(&t, false);
 	out = REPORT_OK(t.path, "counters");
-	expect_part(out, "NAME                UNIT     MIN     MEAN      MAX     LAST    DELTA\n"
+	expect_part(out, "NAME                UNIT     MIN      AVG      MAX     LAST    DELTA\n"
 			 "cpu.all.user        s       0.0%    37.5%   100.0%  2.500 s  1.500 s\n"
 			 "memory.free         bytes   10 B     20 B     30 B     20 B         \n");
 	free(out);

@@ -235,6 +235,26 @@ static void test_sort_renamed(void **state)
 	free(text);
 }
 
+/* Headers as people type them, and those of versions before. */
+static void test_sort_headers(void **state)
+{
+	static const char *const names[] = { "latency_max", "LAT-MAX", "lat_max", "Lat Max",
+					     "max" };
+	_cleanup_free_ char *expected =
+		REPORT_OK(made.path, "sched", "--columns", "tid,latency_max_ns", "--csv", "--sort",
+			  "latency_max_ns");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		_cleanup_free_ char *columns = NULL, *text = NULL;
+
+		assert_true(asprintf(&columns, "tid,%s", names[i]) > 0);
+		text = REPORT_OK(made.path, "sched", "--columns", columns, "--csv", "--sort",
+				 names[i]);
+		assert_string_equal(text, expected);
+	}
+}
+
 static const struct row nested[] = {
 	{ 0, "p", 1, 10 }, { 1, "x", 2, 1 },   { 1, "y", 3, 9 }, { 2, "deep", 4, 5 },
 	{ 0, "q", 5, 90 }, { 1, NULL, 6, 90 }, { 0, "r", 7, 1 },
@@ -492,14 +512,23 @@ static void test_json_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	       cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_sort_unknown),   cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_tree_csv),       cmocka_unit_test(test_tree_json),
-		cmocka_unit_test(test_flat_tree_json), cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_sort_renamed),   cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_width),	       cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_empty),	       cmocka_unit_test(test_not_over_the_trace),
-		cmocka_unit_test(test_json_depth),     cmocka_unit_test(test_top_of_many),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_sort_unknown),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_tree_csv),
+		cmocka_unit_test(test_tree_json),
+		cmocka_unit_test(test_flat_tree_json),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_sort_renamed),
+		cmocka_unit_test(test_sort_headers),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_not_over_the_trace),
+		cmocka_unit_test(test_json_depth),
+		cmocka_unit_test(test_top_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
