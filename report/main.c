@@ -191,8 +191,9 @@ int main(int argc, char **argv)
 	int status = 0;
 
 	if (argc < 2 && access(OPTIONS_FILE, F_OK)) {
-		options_usage(NULL, stderr);
-		fputs("\nThere is no " OPTIONS_FILE " in this folder: `ebreport FILE`.\n", stderr);
+		put_message("",
+			    "there is no " OPTIONS_FILE " in this folder. `ebreport FILE` reads "
+			    "another one, `ebrec COMMAND` records one; see `ebreport --help`");
 		return EXIT_USAGE;
 	}
 	err = options_parse(argc, argv, &options);
