@@ -63,6 +63,7 @@ struct command {
 	struct ebt_error *(*fn)(struct report *report);
 	unsigned int flags;
 	const char *summary;		  /* one line, in `ebreport --help` */
+	const char *elsewhere;		  /* "NAME NAME": what other tools call it; or NULL */
 	const char *help;		  /* paragraphs and examples, for `ebreport NAME --help` */
 	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
 	const char *words;	     /* behind FILE, in the usage: "OTHER", "[WHAT]"; or NULL */

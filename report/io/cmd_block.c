@@ -549,6 +549,7 @@ const struct command command_block = {
 	.fn = cmd_block,
 	.summary =
 		"disk requests by process, device and operation: bytes, time in queue and device",
+	.elsewhere = "disk disks io biosnoop iostat",
 	.help = help,
 	.options = block_options,
 	.subject = &subject,

@@ -304,6 +304,7 @@ const struct command command_net = {
 	.name = "net",
 	.fn = run_net,
 	.summary = "connections and their latency, bytes by process and device, queue times",
+	.elsewhere = "network tcp",
 	.help = "Record with `ebrec -e net`. SENT and RECEIVED of a process are payload of its\n"
 		"sockets of IPv4 and IPv6; those of a device are packets with their link headers,\n"
 		"as the device counts. A packet that the device or the kernel cuts into several\n"

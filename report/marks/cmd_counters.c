@@ -191,6 +191,7 @@ const struct command command_counters = {
 	.name = "counters",
 	.fn = cmd_counters,
 	.summary = "CPU time, memory, disks, networks, pressure, sensors, programs' own over time",
+	.elsewhere = "vmstat metrics",
 	.help = help,
 	.options = counters_options,
 };

@@ -289,6 +289,7 @@ const struct command command_logs = {
 	.fn = cmd_logs,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "lines that programs wrote, and those of the journal",
+	.elsewhere = "journal",
 	.help = "Record with `ebrec --capture-output -- CMD` (origin stdout or stderr; output\n"
 		"where both go to one place), `ebrec -e journal` (origin journal), or programs\n"
 		"that log through ebmark.h or Sysprof's protocol. A line, with the time when it\n"

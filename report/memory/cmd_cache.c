@@ -155,6 +155,7 @@ const struct command command_cache = {
 	.name = "cache",
 	.fn = cmd_cache,
 	.summary = "page cache: hits, misses, readahead and dirtied pages by process or file",
+	.elsewhere = "pagecache cachestat",
 	.help = "Record with `ebrec -e pagecache`. All figures are pages. MISSES: pages that had\n"
 		"to be read for who looked them up; IN-TIME: of these, how many had been read\n"
 		"ahead. Any other lookup is a HIT. A page is looked up each time that a read()\n"

@@ -304,6 +304,7 @@ const struct command command_mem = {
 	.name = "mem",
 	.fn = run_mem,
 	.summary = "memory of the kernel by process and cache, and what is never freed",
+	.elsewhere = "memory kmem slab",
 	.help = help,
 	.options = mem_options,
 };

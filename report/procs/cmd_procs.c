@@ -158,6 +158,7 @@ const struct command command_procs = {
 	.name = "procs",
 	.fn = run_procs,
 	.summary = "processes: when each began and ended, what it ran and used; one in detail",
+	.elsewhere = "process processes ps pstree tree execsnoop",
 	.help = "A row for each process that was there, by time of its start; times are seconds\n"
 		"after the start of the trace, and negative before. PPID: who started it. EXIT:\n"
 		"its exit status, or the signal that ended it; exit_code in JSON and CSV is then\n"

@@ -375,6 +375,7 @@ const struct command command_locks = {
 	.name = "locks",
 	.fn = run_locks,
 	.summary = "locks that were waited for, how long, by whom, and who had them",
+	.elsewhere = "futex mutex contention",
 	.help = "Record with `ebrec -e lock`. A lock of a program is a futex: an address of a\n"
 		"process, or a place in a file that processes share. What a futex is made into\n"
 		"only the program knows; `mutex` is one that looks like a pthread_mutex_t of\n"

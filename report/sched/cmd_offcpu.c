@@ -397,6 +397,7 @@ const struct command command_offcpu = {
 	.name = "offcpu",
 	.fn = run_offcpu,
 	.summary = "time off CPU by thread and by stack, and who ended it",
+	.elsewhere = "offcputime waits",
 	.help = "A row for each thread: time from where it stopped until it ran again. SLEEP,\n"
 		"DISK, PREEMPTED, OTHER: by the state in which it stopped. RUNQUEUE: of all that,\n"
 		"the time in which it was runnable and only waited for a CPU. OPEN: intervals "

@@ -348,6 +348,7 @@ const struct command command_sched = {
 	.name = "sched",
 	.fn = run_sched,
 	.summary = "run time, waits and switches of each task; how busy CPUs were",
+	.elsewhere = "timehist runqlat",
 	.help = help,
 	.options = sched_options,
 };

@@ -533,6 +533,7 @@ const struct command command_export = {
 	.fn = run_export,
 	.flags = COMMAND_NO_TABLES | COMMAND_NO_INTERVALS | COMMAND_LIVE,
 	.summary = "rows as lines of JSON (NDJSON), with what is missing",
+	.elsewhere = "script",
 	.help = "One JSON object a line, docs/EXPORT.md: a header, for each table its columns, and "
 		"its rows,\n"
 		"merged in order of time as in dump. seq counts the lines without a hole, so that "

@@ -209,6 +209,7 @@ const struct command command_scrub = {
 	.fn = run_scrub,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_FILTERS | COMMAND_COPY,
 	.summary = "copy of a trace without what is private, to hand on",
+	.elsewhere = "anonymize anonymise redact",
 	.help = help,
 	.options = scrub_options,
 };

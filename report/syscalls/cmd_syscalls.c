@@ -309,6 +309,7 @@ const struct command command_syscalls = {
 	.name = "syscalls",
 	.fn = cmd_syscalls,
 	.summary = "counts, errors, latency, by process or by call; a trace like strace's",
+	.elsewhere = "strace trace",
 	.help = "Record with `ebrec -e syscalls`. Times are from entry to return; percentiles are\n"
 		"within 1 %, MAX is exact and MAX-AT says when it returned, in seconds. A call "
 		"that\n"

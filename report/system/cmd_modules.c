@@ -236,6 +236,7 @@ const struct command command_modules = {
 	.fn = cmd_modules,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "mapped files: what of them is here, and how to get the rest",
+	.elsewhere = "symbols buildid-list",
 	.help = "Each file that a process had mapped, by path and build: in how many stacks it "
 		"is, how\n"
 		"many frames it served and how many of them have a name. FILE is the place where "

@@ -368,6 +368,7 @@ const struct command command_summary = {
 	.name = "summary",
 	.fn = run_summary,
 	.summary = "processes, system calls and time off CPU in a few figures",
+	.elsewhere = "stat stats",
 	.help = "CPU time of each process, system calls by category, and the threads that were off "
 		"CPU\n"
 		"longest. In JSON, `target` is true of the process that was recorded, and "

@@ -493,6 +493,7 @@ const struct command command_threads = {
 	.fn = cmd_threads,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "where each thread was, with its stack, at the beginning and at the end",
+	.elsewhere = "bt backtrace stacks stack jstack pstack",
 	.help = "What each thread was doing as the recording began and ended: its state and since\n"
 		"when, the system call that it was in, and its stack, functions of the kernel\n"
 		"first. Threads of the same stack stand together. A thread that was running has "

@@ -493,6 +493,7 @@ const struct command command_callgraph = {
 	.fn = run_callgraph,
 	.flags = COMMAND_NO_INTERVALS,
 	.summary = "functions, their callers and descendants: self and total time",
+	.elsewhere = "report calls functions profile top",
 	.help = help,
 	.options = callgraph_options,
 };

@@ -194,6 +194,7 @@ const struct command command_flame = {
 	.fn = run_flame,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_PICTURE,
 	.summary = "interactive flame graph (SVG)",
+	.elsewhere = "flamegraph",
 	.help = help,
 	.options = flame_options,
 };

@@ -50,6 +50,7 @@ const struct command command_folded = {
 	.fn = run_folded,
 	.flags = COMMAND_NO_TABLES,
 	.summary = "stacks, one a line, for other tools",
+	.elsewhere = "collapse stackcollapse",
 	.help = "Frames from the outermost to the innermost, separated by semicolons, then a "
 		"space\n"
 		"and the weight, nanoseconds or what --weight counts: the form that "

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -122,6 +123,31 @@ static void test_words(void **state)
 	expect_error(PARSE(&o, "diff", "a", "b", "c"), "one argument too many");
 	expect_error(PARSE(&o, "bundle", "a", "--pid", "1"), "about the whole file");
 	expect_error(PARSE(&o, "scrub", "a", "--from", "1"), "about the whole file");
+}
+
+/* A word of another tool leads to one command and is none itself. */
+static void test_called_elsewhere(void **state)
+{
+	struct options o;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(chdir("/proc/self/task"), 0); /* files there are numbers */
+	for (size_t i = 0; commands[i]; i++) {
+		char words[128], *rest = words, *word;
+
+		snprintf(words, sizeof(words), "%s",
+			 commands[i]->elsewhere ? commands[i]->elsewhere : "");
+		for (; (word = strtok_r(rest, " ", &rest)); n++) {
+			char meant[64];
+
+			snprintf(meant, sizeof(meant), "did you mean %s?", commands[i]->name);
+			expect_error(PARSE(&o, word), meant);
+		}
+	}
+	assert_true(n > 20);
+	expect_error(PARSE(&o, "processes"), "did you mean procs?");
+	expect_error(PARSE(&o, "process"), "did you mean procs?");
 }
 
 static void test_wrong(void **state)
@@ -252,7 +278,7 @@ int main(void)
 		cmocka_unit_test(test_common),	cmocka_unit_test(test_places),
 		cmocka_unit_test(test_own),	cmocka_unit_test(test_words),
 		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_help),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_called_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
