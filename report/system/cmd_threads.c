@@ -264,16 +264,19 @@ static struct ebt_error *make_blocks(const struct thread_view *v, struct thread_
 	return err;
 }
 
+/* Of two times that differ by less than what is printed, one. */
 static void add_waits(struct text *text, const struct thread_block *block)
 {
+	_cleanup_text_ struct text min = TEXT_INIT, max = TEXT_INIT;
+
 	if (!block->max_ns)
 		return;
+	text_duration(&min, block->min_ns);
+	text_duration(&max, block->max_ns);
 	text_cstr(text, " for ");
-	if (block->min_ns < block->max_ns) {
-		text_duration(text, block->min_ns);
-		text_cstr(text, " to ");
-	}
-	text_duration(text, block->max_ns);
+	if (strcmp(text_get(&min), text_get(&max)) != 0)
+		text_printf(text, "%s to ", text_get(&min));
+	text_cstr(text, text_get(&max));
 }
 
 static void add_call(struct text *text, const struct thread_view *v,

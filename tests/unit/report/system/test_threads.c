@@ -62,6 +62,17 @@ static void add_process(struct made_trace *t, uint32_t pid, bool kernel)
 
 #define KERNEL 0xffffffff81000010
 
+static void make_of(struct made_trace *t, const struct where *rows, size_t n)
+{
+	made_trace_begin(t, tasks);
+	made_trace_meta(t, "host.machine", "x86_64");
+	add_process(t, 10, false);
+	add_process(t, 2, true);
+	for (size_t i = 0; i < n; i++)
+		add(t, &rows[i]);
+	made_trace_finish(t);
+}
+
 static void make(struct made_trace *t)
 {
 	static const struct where rows[] = {
@@ -76,13 +87,7 @@ static void make(struct made_trace *t)
 		{ 13, 1, 3000, 0, 35, 0, KERNEL, 0, EBT_V_thread_stack_user_ran_meanwhile, 0 },
 	};
 
-	made_trace_begin(t, tasks);
-	made_trace_meta(t, "host.machine", "x86_64");
-	add_process(t, 10, false);
-	add_process(t, 2, true);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		add(t, &rows[i]);
-	made_trace_finish(t);
+	make_of(t, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static void assert_says(const struct made_trace *t, const char *const *args, const char *expected)
@@ -135,6 +140,24 @@ static void equal_stacks_stand_together(void **state)
 	made_trace_remove(&t);
 }
 
+static void times_that_look_the_same_are_one(void **state)
+{
+	static const struct where rows[] = {
+		{ 11, 1, 4000000000, 800, 0, 4, KERNEL, 0x2000, 0, 0 },
+		{ 12, 1, 4000000000, 900, 0, 5, KERNEL, 0x2000, 0, 0 },
+	};
+	struct made_trace t;
+
+	(void)state;
+	make_of(&t, rows, 2);
+	ASSERT_SAYS(&t,
+		    "At the end:\n\n"
+		    "2 threads: one (11), two (12) of server (10): sleep for 4.000 s, in "
+		    "read\n" IN_KERNEL "#1   0x2000\n\n",
+		    "threads", "--no-symbols");
+	made_trace_remove(&t);
+}
+
 static void each_row_has_its_frames(void **state)
 {
 	struct made_trace t;
@@ -156,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_stand_together),
+		cmocka_unit_test(times_that_look_the_same_are_one),
 		cmocka_unit_test(each_row_has_its_frames),
 	};
 
