@@ -43,4 +43,12 @@ struct ebt_copy_options {
 
 struct ebt_error *ebt_copy(struct ebt_reader *reader, const struct ebt_copy_options *options);
 
+/*
+ * One copy of n traces of the same machine, with options for each. It has a uuid of its own, the
+ * tables of all, and their chunks in an order in which rows come up about as they happened. Where
+ * it goes and what is appended say the first options; `anew` and `window` do not count.
+ */
+struct ebt_error *ebt_copy_several(struct ebt_reader *const *readers,
+				   const struct ebt_copy_options *options, size_t n);
+
 #endif

@@ -34,5 +34,7 @@ uint64_t ebt_edit_task(struct ebt_edit *edit, const struct ebt_task *task, struc
 /* A row that is dropped should get no values: what is in the dictionaries is in the file. */
 void ebt_edit_drop_row(struct ebt_edit *edit, uint32_t row);
 bool ebt_edit_dropped(const struct ebt_edit *edit, uint32_t row);
+/* What the chunk tells of losses is left out. */
+void ebt_edit_drop_losses(struct ebt_edit *edit);
 
 #endif

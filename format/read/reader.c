@@ -159,7 +159,8 @@ static bool is_schema(const struct ebt_chunk_info *chunk)
 }
 
 static struct ebt_error *merge_chunk(struct ebt_reader *reader, size_t chunk,
-				     struct ebt_decoded *decoded, bool *ret_ok)
+				     struct ebt_file_schema *schema, struct ebt_decoded *decoded,
+				     bool *ret_ok)
 {
 	const struct ebt_chunk_info *info = &reader->chunks.chunk[chunk];
 	struct ebt_error *err;
@@ -167,12 +168,13 @@ static struct ebt_error *merge_chunk(struct ebt_reader *reader, size_t chunk,
 	err = ebt_reader_load(reader, chunk, ebt_table_by_id(info->table), ~UINT64_C(0), decoded,
 			      ret_ok);
 	if (!err && *ret_ok)
-		err = ebt_file_schema_merge(&reader->schema, &decoded->batch);
+		err = ebt_file_schema_merge(schema, &decoded->batch);
 	return err;
 }
 
 /* Each epoch has the whole schema: the first one that can be read is enough. */
-static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_decoded *decoded)
+static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_file_schema *schema,
+				     struct ebt_decoded *decoded)
 {
 	const struct ebt_chunk_list *chunks = &reader->chunks;
 	bool fields = false, values = false, ok;
@@ -190,7 +192,7 @@ static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_decod
 			epoch = chunk->epoch;
 			fields = values = false;
 		}
-		err = merge_chunk(reader, i, decoded, &ok);
+		err = merge_chunk(reader, i, schema, decoded, &ok);
 		if (err)
 			return err;
 		if (chunk->table == EBT_T_schema)
@@ -198,7 +200,16 @@ static struct ebt_error *read_schema(struct ebt_reader *reader, struct ebt_decod
 		else
 			values = ok;
 	}
-	return ebt_file_schema_finish(&reader->schema);
+	return NULL;
+}
+
+struct ebt_error *ebt_reader_merge_schema(struct ebt_reader *reader, struct ebt_file_schema *schema)
+{
+	struct ebt_decoded decoded = { 0 };
+	struct ebt_error *err = read_schema(reader, schema, &decoded);
+
+	ebt_decoded_deinit(&decoded);
+	return ebt_error_prefix(err, "%s", reader->input.path);
 }
 
 static void find_range(struct ebt_reader *reader, size_t first)
@@ -246,14 +257,15 @@ struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first)
 
 struct ebt_error *ebt_reader_schema(struct ebt_reader *reader)
 {
-	struct ebt_decoded decoded = { 0 };
-	struct ebt_error *err = read_schema(reader, &decoded);
+	struct ebt_error *err = ebt_reader_merge_schema(reader, &reader->schema);
 
-	ebt_decoded_deinit(&decoded);
+	if (!err)
+		err = ebt_error_prefix(ebt_file_schema_finish(&reader->schema), "%s",
+				       reader->input.path);
 	/* Tables that only the file knows are known now. */
 	if (!err)
 		find_range(reader, 0);
-	return ebt_error_prefix(err, "%s", reader->input.path);
+	return err;
 }
 
 static struct ebt_error *read_all(struct ebt_reader *reader)

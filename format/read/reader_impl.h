@@ -51,6 +51,9 @@ struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_fir
 struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first);
 /* The schema, of the chunks that are there. */
 struct ebt_error *ebt_reader_schema(struct ebt_reader *reader);
+/* Takes the file's tables into a schema, which is not finished then. */
+struct ebt_error *ebt_reader_merge_schema(struct ebt_reader *reader,
+					  struct ebt_file_schema *schema);
 
 /*
  * Reads and decodes one chunk. Where that fails because of the file, the damage is noted once

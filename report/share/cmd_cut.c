@@ -51,7 +51,7 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 
 	if (!err && report->options->pids.n)
 		err = put_pids(report, stream);
-	return err ? err : copying_note_damage(report, stream);
+	return err ? err : copying_note_damage(report, trace_reader(report->trace), stream);
 }
 
 static struct ebt_error *check_options(const struct options *o)

@@ -90,7 +90,8 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 	struct ebt_error *err;
 
 	err = copying_meta(copy->report, stream, "scrub.version", EBT_VERSION);
-	return err ? err : copying_note_damage(copy->report, stream);
+	return err ? err
+		   : copying_note_damage(copy->report, trace_reader(copy->report->trace), stream);
 }
 
 /* --- what was done --- */

@@ -10,14 +10,17 @@
 #include "report/out/out.h"
 #include "report/trace/trace.h"
 
-struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *options)
+struct ebt_error *copying_open(struct report *report, struct ebt_copy_options *options)
 {
 	const char *output = report->options->output;
 
-	struct ebt_error *err = out_copy_fd(report->out, &options->fd);
-
 	options->name = output ? output : "standard output";
-	return err ? err : ebt_copy(trace_reader(report->trace), options);
+	return out_copy_fd(report->out, &options->fd);
+}
+
+struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *options)
+{
+	return copying_open(report, options) ?: ebt_copy(trace_reader(report->trace), options);
 }
 
 struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
@@ -34,9 +37,9 @@ struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream,
 	return err;
 }
 
-struct ebt_error *copying_note_damage(struct report *report, struct ebt_stream *stream)
+struct ebt_error *copying_note_damage(struct report *report, struct ebt_reader *reader,
+				      struct ebt_stream *stream)
 {
-	struct ebt_reader *reader = trace_reader(report->trace);
 	_cleanup_text_ struct text note = TEXT_INIT;
 	const struct ebt_damage *damage;
 	struct ebt_error *err;

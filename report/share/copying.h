@@ -3,11 +3,14 @@
 #ifndef REPORT_SHARE_COPYING_H
 #define REPORT_SHARE_COPYING_H
 
+#include "format/read/reader.h"
 #include "format/write/writer.h"
 #include "report/cli/command.h"
 
 struct ebt_copy_options;
 
+/* Fills in where the copy goes. */
+struct ebt_error *copying_open(struct report *report, struct ebt_copy_options *options);
 /* Copies the report's trace to its output. The destination of `options` is filled in here. */
 struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *options);
 
@@ -15,8 +18,9 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
 			       const char *value);
 
-/* Writes into the copy what was missing in the original: a copy is a complete file without gaps,
+/* Writes into the copy what was missing in an original: a copy is a complete file without gaps,
  * which does not show that. Call it after the last chunk was read. */
-struct ebt_error *copying_note_damage(struct report *report, struct ebt_stream *stream);
+struct ebt_error *copying_note_damage(struct report *report, struct ebt_reader *reader,
+				      struct ebt_stream *stream);
 
 #endif

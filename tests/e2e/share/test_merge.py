@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces of one machine in one: what several recorders saw is there once, and nothing is missing."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+EBTDUMP = os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py")
+# Counts its own calls until its input ends.
+WORK = """
+import os, select, sys, time
+n = 0
+while not select.select([0], [], [], 0)[0]:
+    os.getppid()
+    n += 1
+    time.sleep(0.0005)
+print(n)
+"""
+
+
+def dump_of(trace, table, *options):
+    return [line for line in e2e.Dump(trace, *options).lines if line.split(" ", 2)[1] == table]
+
+
+def without_times(rows):
+    """Without what counts from the beginning of the file."""
+    return [{key: value for key, value in row.items() if key != "max_at_ns"} for row in rows]
+
+
+class Merge(e2e.TestCase):
+    def begin(self, name, *options):
+        """A recorder that has events of what runs, and its trace."""
+        trace = self.path(name)
+        child = self.start(e2e.EBREC, "-f", "-o", trace, *options, stderr=subprocess.DEVNULL)
+        self.wait_for_rows(trace, child, "clock")
+        return child, trace
+
+    def finish(self, child):
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(child.wait(timeout=e2e.SECONDS), 0)
+
+    def begin_work(self):
+        return self.start(sys.executable, "-c", WORK, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def end_work(self, work):
+        return int(work.communicate(b"\n", timeout=e2e.SECONDS)[0])
+
+    def merge(self, *traces, name="merged.ebt"):
+        merged = self.path(name)
+        e2e.run(e2e.EBREPORT, "merge", *traces, "-f", "-o", merged)
+        e2e.run(e2e.EBREPORT, "info", "--verify", merged)
+        return merged
+
+    def calls(self, trace, pid):
+        rows = e2e.rows("syscalls", trace, "--pid", str(pid))
+        return sum(r["count"] for r in rows if r["name"] == "getppid")
+
+    def switches(self, trace, pid):
+        return sum(f" prev={pid}/" in line
+                   for line in dump_of(trace, "sched_switch", "--pid", str(pid)))
+
+    @e2e.exact
+    def test_at_once(self):
+        """One begins within the other and ends after it: each call and each switch is there once."""
+        first, a = self.begin("a.ebt", "-a", "-e", "sched,syscalls")
+        work = self.begin_work()
+        second, b = self.begin("b.ebt", "-a", "-e", "sched,syscalls")
+        time.sleep(0.5)
+        self.finish(first)
+        time.sleep(0.3)
+        done = self.end_work(work)
+        self.finish(second)
+        for order in ((a, b), (b, a)):
+            merged = self.merge(*order)
+            for trace in order:
+                self.assertLess(self.calls(trace, work.pid), done)
+            self.assertEqual(self.calls(merged, work.pid), done, order)
+            # What the kernel counted when the thread left its CPU for the last time.
+            of_work = "--pid", str(work.pid)
+            end = next(line for line in dump_of(merged, "task_end", *of_work)
+                       if f" task={work.pid}/" in line)
+            counted = sum(int(n) for n in re.findall(r"n[ivcsw]+csw=(\d+)", end))
+            self.assertEqual(self.switches(merged, work.pid), counted, order)
+            for table in ("task_fork", "task_exec", "task_exit"):
+                rows = [line for line in dump_of(merged, table, *of_work)
+                        if re.search(rf"(child|task)={work.pid}/", line)]
+                self.assertEqual(len(rows), 1, rows)
+
+    def test_other_sources(self):
+        """What one recorded of the scheduler, and the other of system calls."""
+        first, a = self.begin("a.ebt", "-a", "-e", "sched")
+        second, b = self.begin("b.ebt", "-a", "-e", "syscalls")
+        work = self.begin_work()
+        time.sleep(0.3)
+        done = self.end_work(work)
+        self.finish(first)
+        self.finish(second)
+        merged = self.merge(a, b)
+        self.assertEqual(self.calls(merged, work.pid), done)
+        self.assertEqual(self.switches(merged, work.pid), self.switches(a, work.pid))
+        self.assertEqual(*(without_times(e2e.rows("syscalls", trace, "--pid", str(work.pid)))
+                           for trace in (merged, b)))
+        info = e2e.run(e2e.EBREPORT, "info", merged).stdout.decode()
+        self.assertRegex(info, r"on: .*sched")
+        self.assertRegex(info, r"on: .*syscalls")
+        # The second reader finds the same rows, and both inputs' events.
+        dumped = e2e.run(sys.executable, EBTDUMP, merged).stdout.decode().splitlines()
+        self.assertEqual(dumped, e2e.Dump(merged).lines)
+        self.assertEqual(len(dump_of(merged, "syscall")), len(dump_of(b, "syscall")))
+        self.assertEqual(len(dump_of(merged, "sched_switch")), len(dump_of(a, "sched_switch")))
+
+    def test_other_processes(self):
+        """-p of one process, -p of another, in one trace; and then beside a recording of all."""
+        works = [self.begin_work() for _ in range(2)]
+        everything, whole = self.begin("all.ebt", "-a", "-e", "sched,syscalls")
+        recorders = [self.begin(f"{i}.ebt", "-p", str(work.pid), "-e", "sched,syscalls")
+                     for i, work in enumerate(works)]
+        time.sleep(0.4)
+        for child, _ in recorders:
+            self.finish(child)
+        self.finish(everything)
+        for work in works:
+            self.end_work(work)
+        traces = [trace for _, trace in recorders]
+        merged = self.merge(*traces)
+        for work, trace in zip(works, traces):
+            self.assertGreater(self.calls(trace, work.pid), 10)
+            self.assertEqual(self.calls(merged, work.pid), self.calls(trace, work.pid))
+            self.assertEqual(self.switches(merged, work.pid), self.switches(trace, work.pid))
+        both = self.merge(whole, *traces, name="both.ebt")
+        for work in works:
+            self.assertEqual(self.calls(both, work.pid), self.calls(whole, work.pid))
+            self.assertEqual(self.switches(both, work.pid), self.switches(whole, work.pid))
+
+    def test_one_after_the_other(self):
+        traces = [self.record("-e", "default,syscalls", "--", "sh", "-c", "sleep 0.05",
+                              name=f"{i}.ebt") for i in range(3)]
+        merged = self.merge(*traces)
+        e2e.run(sys.executable, EBTDUMP, "--check", merged)
+        for table in ("syscall", "sched_switch", "sample", "task_exec", "task_exit"):
+            rows = [line for trace in traces for line in dump_of(trace, table)]
+            self.assertEqual(sorted(dump_of(merged, table)), sorted(rows))
+        infos = [e2e.report_json("info", trace) for trace in (*traces, merged)]
+        self.assertEqual(infos[3]["start_ns"], infos[0]["start_ns"])
+        self.assertEqual(int(infos[3]["start_ns"]) + infos[3]["duration_ns"],
+                         int(infos[2]["start_ns"]) + infos[2]["duration_ns"])
+        # What is merged can be merged on, and in any order.
+        again = self.merge(self.merge(traces[2], traces[1], name="two.ebt"), traces[0])
+        self.assertEqual(sorted(dump_of(again, "syscall")), sorted(dump_of(merged, "syscall")))
+
+    def test_numbers(self):
+        """Both have numbered their probes and files from 1."""
+        first, a = self.begin("a.ebt", "-a", "-e", "tp:sched:sched_process_exit")
+        second, b = self.begin("b.ebt", "-a", "-e",
+                               "tp:sched:sched_process_fork,tp:sched:sched_process_exit")
+        for _ in range(20):
+            e2e.run("true")
+        self.finish(second)
+        self.finish(first)
+        merged = self.merge(a, b)
+
+        def hits(trace):
+            names = {re.search(r" probe=(\d+)", line).group(1):
+                     re.search(r' name="(\w+)"', line).group(1)
+                     for line in dump_of(trace, "probe")}
+            found = {}
+            for line in dump_of(trace, "probe_hit"):
+                name = names[re.search(r" probe=(\d+)", line).group(1)]
+                found[name] = found.get(name, 0) + 1
+            return found
+
+        self.assertGreaterEqual(hits(b)["sched_process_exit"], 20)
+        self.assertEqual(hits(merged),
+                         {**hits(a), "sched_process_fork": hits(b)["sched_process_fork"]})
+        self.assertEqual(len(dump_of(merged, "probe")), 2)
+        listed = [e2e.report_json("files", trace)["rows"] for trace in (a, b, merged)]
+        self.assertEqual(len(listed[2]), len(listed[0]) + len(listed[1]))
+        for trace, offset in ((a, 0), (b, len(listed[0]))):
+            for row in e2e.report_json("files", trace)["rows"]:
+                number = str(row["file_id"])
+                there = str(row["file_id"] + offset)
+                content = e2e.run(e2e.EBREPORT, "extract", trace, number, "-o", "-").stdout
+                copy = e2e.run(e2e.EBREPORT, "extract", merged, there, "-o", "-").stdout
+                self.assertEqual(copy, content, number)
+
+    def test_damaged(self):
+        """What is damaged is merged as far as it can be read, and the copy says so."""
+        whole = self.record("-e", "default,syscalls", "--", "true", name="whole.ebt")
+        other = self.record("-e", "default,syscalls", "--", "true", name="other.ebt")
+        with open(other, "rb") as f:
+            original = f.read()
+        chosen = random.Random(11)
+        bad, merged, used = self.path("bad.ebt"), self.path("m.ebt"), 0
+        for damaged in range(25):
+            content = bytearray(original)
+            for _ in range(damaged // 2):
+                content[chosen.randrange(200, len(content))] = chosen.randrange(256)
+            with open(bad, "wb") as f:
+                f.write(content[:-1])
+            order = [whole, bad] if damaged % 2 else [bad, whole]
+            done = e2e.run(e2e.EBREPORT, "merge", *order, "-f", "-o", merged, status=None)
+            if done.returncode:
+                self.assertIn(done.returncode, (1, 2))
+                self.assertRegex(done.stderr.decode(), "^ebreport: ")
+                continue
+            used += 1
+            e2e.run(sys.executable, EBTDUMP, "--check", merged)
+            said = e2e.run(e2e.EBREPORT, "syscalls", merged).stderr.decode()
+            self.assertIn("had no end", said)
+            self.assertGreaterEqual(len(dump_of(merged, "syscall")), len(dump_of(whole, "syscall")))
+        self.assertGreater(used, 5)
+
+    def test_refused(self):
+        a = self.record("--", "true", name="a.ebt")
+        b = self.record("--", "true", name="b.ebt")
+        part, merged = self.path("part.ebt"), self.path("m.ebt")
+        e2e.run(e2e.EBREPORT, "cut", "--to", "50%", a, "-o", part)
+        source = self.path("a.c")
+        with open(source, "w") as f:
+            f.write("int main(void) { return 0; }\n")
+        copy = self.path("copy.ebt")
+        e2e.run(e2e.EBREPORT, "bundle", a, "-o", copy)
+        old = os.path.join(e2e.SOURCE, "tests/fixtures/v1.0-kinds.ebt")
+        for inputs, output, status, said in (
+                ([a], merged, 2, "which file?"),
+                ([a, a], merged, 2, "same recording"),
+                ([a, copy], merged, 2, "same recording"),
+                ([a, b, part], merged, 2, "part.ebt: is a part that `ebreport cut` made"),
+                ([a, source], merged, 1, "a.c"),
+                ([a, self.path("none.ebt")], merged, 1, "none.ebt"),
+                ([a, old], merged, 2, "v1.0-kinds.ebt"),
+                ([a, b], b, 2, "that is the trace itself"),
+                ([a, b], source, 2, "-f replaces it")):
+            done = e2e.run(e2e.EBREPORT, "merge", *inputs, "-o", output, status=status)
+            self.assertIn(said, done.stderr.decode())
+            self.assertFalse(os.path.exists(merged), inputs)
+        e2e.run(e2e.EBREPORT, "info", "--verify", b)
+
+
+if __name__ == "__main__":
+    e2e.main()
