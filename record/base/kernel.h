@@ -26,9 +26,7 @@ struct kernel {
 	int64_t preempt_count; /* see bpf/shared.h */
 	bool cycles;	       /* there is a hardware counter to sample with */
 	/* Functions through which the scheduler calls our programs; zero: not there. */
-	struct {
-		uint64_t start, end;
-	} trampolines[EBREC_TRAMPOLINES];
+	struct ebrec_range trampolines[EBREC_TRAMPOLINES];
 };
 
 /* EBT_ERR_UNSUPPORTED: what is missing and what to do about it, in one sentence. */

@@ -22,20 +22,21 @@ enum {
 	EBREC_SWITCH_STATE_PREV_NEXT, /* preempt, prev_state, prev, next */
 };
 
+/* Of addresses. */
+struct ebrec_range {
+	__u64 start, end;
+};
+
 /* Set before loading: the verifier removes the branches that are not taken. */
 struct ebrec_bpf_config {
 	__u64 cgroup_id;     /* not 0: follow what is, or comes, at or below this cgroup */
 	__u64 loaded_ns;     /* CLOCK_MONOTONIC: tasks that start later are seen from their start */
 	__u64 min_block;     /* ns; 0: stacks travel with each switch */
 	__s64 preempt_count; /* of a CPU, from its run queue, in bytes; 0: not known */
-	/* Functions between the scheduler and a program of sched_switch. */
-	struct {
-		__u64 start, end;
-	} trampolines[EBREC_TRAMPOLINES];
-	__u32 all;	 /* every task is followed */
-	__u32 self_tgid; /* the recorder, never followed */
-	__u32 n_cpus;	 /* see EBREC_SLOT_ */
-	__u32 stacks;	 /* switches take stacks */
+	__u32 all;	     /* every task is followed */
+	__u32 self_tgid;     /* the recorder, never followed */
+	__u32 n_cpus;	     /* see EBREC_SLOT_ */
+	__u32 stacks;	     /* switches take stacks */
 	__u32 sample_stacks;
 	__u32 unwind;	   /* user stacks by tables */
 	__u32 unwind_exec; /* mappings are placed at exec */

@@ -49,13 +49,16 @@ struct chain_scratch {
 
 EBREC_CPU_ARRAY(chain_scratch, 1, struct chain_scratch);
 
+/* Functions between the scheduler and a program of sched_switch; set before the gate is opened. */
+struct ebrec_range trampolines[EBREC_TRAMPOLINES] = {};
+
 /* Frames of the tracing itself at the top of each stack, plus one; 0: not known yet. */
 __u32 switch_skip = 0;
 
 static __always_inline bool is_trampoline(__u64 address)
 {
 	for (int i = 0; i < EBREC_TRAMPOLINES; i++) {
-		if (address >= config.trampolines[i].start && address < config.trampolines[i].end)
+		if (address >= trampolines[i].start && address < trampolines[i].end)
 			return true;
 	}
 	return false;

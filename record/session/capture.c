@@ -40,6 +40,11 @@ static bool is_on(const struct capture *c, size_t source)
 	return source_is_on(&c->states[source]);
 }
 
+bool capture_has(const struct capture *c, const char *name)
+{
+	return is_on(c, (size_t)source_by_name(name, strlen(name)));
+}
+
 static bool has_stacks(const struct ebrec_source *source)
 {
 	for (const uint16_t *id = source->tables; *id; id++) {
@@ -181,30 +186,72 @@ static struct ebt_error *make_rings(struct capture *c)
 	uint64_t size = topology_ring_size(c->ring_budget, t->n_rings);
 	uint64_t sample_size = topology_ring_size(budget(DEFAULT_SAMPLE_BYTES), t->n_rings);
 
+	for (uint32_t i = 0; i < 2 * t->n_rings; i++) {
+		err = ring_init(i < t->n_rings ? size : sample_size, &c->event_rings[i]);
+		if (err)
+			return err;
+	}
+	return ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), c->task_ring);
+}
+
+static bool needs_trampolines(const struct capture *c)
+{
+	return capture_has(c, "offcpu") && c->context.options->call_graph;
+}
+
+/* What takes its time and needs no program. */
+static struct ebt_error *prepare_beside(void *arg)
+{
+	struct capture *c = arg;
+
+	if (needs_trampolines(c))
+		kernel_find_trampolines(c->kernel);
+	return make_rings(c);
+}
+
+static struct ebt_error *start_preparing(struct capture *c)
+{
+	const struct topology *t = &c->topology;
+	struct ebt_error *err;
+
 	c->n_rings = 2 * t->n_rings + 1;
 	c->event_rings = calloc(c->n_rings, sizeof(*c->event_rings));
 	if (!c->event_rings)
 		return &ebt_enomem;
 	c->sample_rings = c->event_rings + t->n_rings;
 	c->task_ring = c->sample_rings + t->n_rings;
-	for (uint32_t i = 0; i < 2 * t->n_rings; i++) {
-		err = ring_init(i < t->n_rings ? size : sample_size, &c->event_rings[i]);
-		if (err)
-			return err;
-	}
-	err = ring_init(topology_ring_size(budget(TASK_RING_BYTES), 1), c->task_ring)
-		      ?: ring_init((size_t)sysconf(_SC_PAGESIZE), &c->doorbell);
-	if (err)
-		return err;
+	/* The first map, which libbpf raises RLIMIT_MEMLOCK for, is made here. */
+	err = ring_init((size_t)sysconf(_SC_PAGESIZE), &c->doorbell);
+	if (!err)
+		beside_start(&c->preparing, prepare_beside, c);
+	return err;
+}
+
+static struct ebt_error *put_rings(struct capture *c)
+{
+	const struct topology *t = &c->topology;
+	struct ebt_error *err;
+
 	for (uint32_t cpu = 0; cpu < t->n_cpus; cpu++) {
-		err = put_ring(c, cpu, &c->event_rings[t->cpu_ring[cpu]]);
-		if (!err)
-			err = put_ring(c, t->n_cpus + cpu, &c->sample_rings[t->cpu_ring[cpu]]);
+		err = put_ring(c, cpu, &c->event_rings[t->cpu_ring[cpu]])
+			      ?: put_ring(c, t->n_cpus + cpu, &c->sample_rings[t->cpu_ring[cpu]]);
 		if (err)
 			return err;
 	}
 	return put_ring(c, EBREC_SLOT_TASK(t), c->task_ring)
 		       ?: put_ring(c, EBREC_SLOT_DOORBELL(t), &c->doorbell);
+}
+
+/* Hands what was made beside to the programs, which are there now. */
+static struct ebt_error *end_preparing(struct capture *c)
+{
+	struct ebt_error *err = beside_join(&c->preparing);
+
+	if (err)
+		return err;
+	memcpy(c->context.skel->bss->trampolines, c->kernel->trampolines,
+	       sizeof(c->kernel->trampolines));
+	return put_rings(c);
 }
 
 /* Decides each source's state: asked for, always on, or not there. */
@@ -239,11 +286,6 @@ static struct ebt_error *prepare_sources(struct capture *c)
 			err = ebrec_sources[i]->prepare(&c->context, &c->states[i]);
 	}
 	return err;
-}
-
-bool capture_has(const struct capture *c, const char *name)
-{
-	return is_on(c, (size_t)source_by_name(name, strlen(name)));
 }
 
 /* System calls have SPSC queues, samples rings of their own; what else is there has rows without
@@ -291,14 +333,13 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 {
 	_cleanup_(capture_destroyp) struct capture *c = calloc(1, sizeof(*c));
 	struct ebt_error *err;
-	int offcpu = source_by_name("offcpu", 6);
 	/* As libbpf does by itself, but then it looks for types that are not there in modules too,
 	 * for which the kernel wants CAP_SYS_ADMIN. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_BTF);
 
 	if (!c)
 		return &ebt_enomem;
-	c->context.kernel = kernel;
+	c->context.kernel = c->kernel = kernel;
 	c->context.options = options;
 	c->context.probes = &c->probes;
 	err = topology_init(kernel->n_cpus, &c->topology);
@@ -307,12 +348,13 @@ struct ebt_error *capture_create(struct kernel *kernel, const struct record_opti
 	err = probe_sources(c) ?: prepare_sources(c) ?: plan_buffers(c);
 	if (err)
 		return err;
-	if (is_on(c, (size_t)offcpu) && options->call_graph)
-		kernel_find_trampolines(kernel);
+	err = start_preparing(c);
+	if (err)
+		return err;
 	c->context.skel = ebrec_bpf__open_opts(&opts);
 	if (!c->context.skel)
 		return ebt_error_errno(errno, "cannot open the BPF programs");
-	err = configure(c, cgroup_id) ?: load(c) ?: map_shared(c) ?: map_spsc(c) ?: make_rings(c);
+	err = configure(c, cgroup_id) ?: load(c) ?: map_shared(c) ?: map_spsc(c) ?: end_preparing(c);
 	if (!err && needs_tables(c))
 		err = unwinder_create(c->context.skel, options, &c->unwinder);
 	if (err)
@@ -325,6 +367,7 @@ void capture_destroy(struct capture *c)
 {
 	if (!c)
 		return;
+	ebt_error_destroy(beside_join(&c->preparing));
 	capture_detach(c);
 	if (c->slots)
 		munmap(c->slots, c->slots_bytes);

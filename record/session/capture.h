@@ -12,6 +12,7 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
+#include "record/base/beside.h"
 #include "record/base/kernel.h"
 #include "record/base/ring.h"
 #include "record/base/topology.h"
@@ -36,6 +37,8 @@ struct capture {
 	/* What follows is capture.c's own. */
 	struct probe_list probes;
 	uint64_t ring_budget; /* bytes of all event rings */
+	struct kernel *kernel;
+	struct beside preparing;
 	void *spsc_memory;
 	struct ebrec_slot *slots;
 	struct ebrec_followed *followed;

@@ -2,22 +2,19 @@
 /* Reading the functions of the kernel; see kernel_symbols.h. */
 #include "record/sideband/kernel_symbols.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
+#include "record/base/beside.h"
 #include "record/base/procfs.h"
 
 /* A kernel with many modules has 300,000 symbols of 60 bytes; only text is kept. */
 #define MAX_KALLSYMS (64u << 20)
 
 struct kernel_symbols {
-	pthread_t thread;
-	bool started;
+	struct beside reading;
 	bool done; /* atomic: what follows is there */
 	char *text;
 	struct kernel_functions functions;
-	struct ebt_error *err;
 };
 
 /* Keeps the lines of functions, and moves them together. Returns the length that is left. */
@@ -47,51 +44,37 @@ static size_t only_functions(char *text, size_t len, bool *ret_hidden)
 	return to;
 }
 
-static void *run(void *arg)
+static struct ebt_error *read_all(void *arg)
 {
 	struct kernel_symbols *s = arg;
 	struct kernel_functions *f = &s->functions;
+	struct ebt_error *err =
+		procfs_slurp("/proc/kallsyms", MAX_KALLSYMS, &s->text, &f->len, &f->truncated);
 
-	s->err = procfs_slurp("/proc/kallsyms", MAX_KALLSYMS, &s->text, &f->len, &f->truncated);
-	if (!s->err) {
+	if (!err) {
 		f->len = only_functions(s->text, f->len, &f->hidden);
 		f->text = s->text;
 	}
 	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
-	return NULL;
+	return err;
 }
 
 struct ebt_error *kernel_symbols_create(struct kernel_symbols **ret)
 {
 	struct kernel_symbols *s = calloc(1, sizeof(*s));
-	sigset_t all, before;
 
 	if (!s)
 		return &ebt_enomem;
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	s->started = !pthread_create(&s->thread, NULL, run, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!s->started)
-		run(s);
+	beside_start(&s->reading, read_all, s);
 	*ret = s;
 	return NULL;
-}
-
-static void join(struct kernel_symbols *s)
-{
-	if (s->started)
-		pthread_join(s->thread, NULL);
-	s->started = false;
 }
 
 void kernel_symbols_destroy(struct kernel_symbols *s)
 {
 	if (!s)
 		return;
-	join(s);
-	ebt_error_destroy(s->err);
+	ebt_error_destroy(beside_join(&s->reading));
 	free(s->text);
 	free(s);
 }
@@ -103,10 +86,8 @@ bool kernel_symbols_ready(const struct kernel_symbols *s)
 
 struct ebt_error *kernel_symbols_take(struct kernel_symbols *s, struct kernel_functions *ret)
 {
-	struct ebt_error *err;
+	struct ebt_error *err = beside_join(&s->reading);
 
-	join(s);
-	err = take_ptr(s->err);
 	if (!err)
 		*ret = s->functions;
 	return err;

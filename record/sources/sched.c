@@ -25,10 +25,6 @@ static void configure_offcpu(struct source_context *context)
 	source_use_map(skel->maps.chains);
 	source_use_map(skel->maps.chain_scratch);
 	source_use_chains(context);
-	for (size_t i = 0; i < EBREC_TRAMPOLINES; i++) {
-		skel->rodata->config.trampolines[i].start = context->kernel->trampolines[i].start;
-		skel->rodata->config.trampolines[i].end = context->kernel->trampolines[i].end;
-	}
 	skel->rodata->config.min_block = context->options->min_block;
 	if (!context->options->min_block) {
 		skel->rodata->config.stacks = 1;

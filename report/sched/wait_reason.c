@@ -12,6 +12,7 @@ static const struct {
 	[WAIT_DISK] = { "disk", "disks and files" },
 	[WAIT_LOCK] = { "lock", "locks" },
 	[WAIT_CONDITION] = { "condition", "condition variables" },
+	[WAIT_THREAD] = { "thread", "threads to end" },
 	[WAIT_PIPE] = { "pipe", "pipes" },
 	[WAIT_NETWORK] = { "network", "sockets" },
 	[WAIT_POLL] = { "poll", "events (poll)" },
@@ -136,27 +137,67 @@ static const struct stop_function {
 	{ "__flush_work", WAIT_KERNEL },
 };
 
+/* Which take the lock of a process's memory map. A function of the kernel that does nothing but
+ * wait for a lock leaves no frame: what stops in one of these itself waits for that lock. */
+static const struct stop_function map_lockers[] = {
+	{ "vm_mmap_pgoff", WAIT_LOCK },
+	{ "__vm_munmap", WAIT_LOCK },
+	{ "do_mprotect_pkey", WAIT_LOCK },
+	{ "do_madvise", WAIT_LOCK },
+	{ "madvise_", WAIT_LOCK },
+	{ "do_user_addr_", WAIT_LOCK },
+	{ "lock_mm_and_find_vma", WAIT_LOCK },
+	{ "do_page_fault", WAIT_LOCK },
+	{ "__do_sys_brk", WAIT_LOCK },
+	{ "__x64_sys_brk", WAIT_LOCK },
+	{ "__do_sys_mremap", WAIT_LOCK },
+	{ "__x64_sys_mremap", WAIT_LOCK },
+	{ "__vma_", WAIT_LOCK },
+	{ "vma_start_", WAIT_LOCK },
+	{ "lock_vma", WAIT_LOCK },
+	{ "dup_mm", WAIT_LOCK },
+	{ "exit_mm", WAIT_LOCK },
+	{ "setup_arg_pages", WAIT_LOCK },
+	{ "__mm_populate", WAIT_LOCK },
+	{ "do_mlock", WAIT_LOCK },
+	{ "apply_vma_lock", WAIT_LOCK },
+	{ "__access_remote_vm", WAIT_LOCK },
+	{ "process_vm_rw", WAIT_LOCK },
+};
+
 static bool begins(const char *name, const char *start)
 {
 	return !strncmp(name, start, strlen(start));
 }
 
 /* NULL: it tells nothing. */
-static const struct stop_function *by_name(const char *name)
+static const struct stop_function *by_name(const struct stop_function *list, size_t n,
+					   const char *name)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (begins(name, functions[i].start))
-			return &functions[i];
+	for (size_t i = 0; i < n; i++) {
+		if (begins(name, list[i].start))
+			return &list[i];
 	}
 	return NULL;
 }
 
-/* Threads wait on a condition variable for work, on other futexes for each other. */
-static bool is_condition(const char *name)
+#define BY_NAME(list, name) by_name(list, sizeof(list) / sizeof((list)[0]), name)
+
+static const struct stop_function *by_kernel(const char *name, bool innermost)
 {
-	name += strspn(name, "_");
-	return begins(name, "pthread_cond_");
+	const struct stop_function *found = innermost ? BY_NAME(map_lockers, name) : NULL;
+
+	return found ? found : BY_NAME(functions, name);
 }
+
+/* Threads wait on a condition variable for work, for the end of another one, and on other futexes
+ * for each other. */
+static const struct stop_function futex_users[] = {
+	{ "pthread_cond_", WAIT_CONDITION },
+	{ "pthread_join", WAIT_THREAD },
+	{ "pthread_clockjoin", WAIT_THREAD },
+	{ "pthread_timedjoin", WAIT_THREAD },
+};
 
 static enum wait_reason by_state(enum sched_why why)
 {
@@ -174,7 +215,7 @@ static enum wait_reason by_state(enum sched_why why)
 
 enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum sched_why why)
 {
-	const struct stop_function *found = NULL;
+	const struct stop_function *found = NULL, *user;
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	const struct calltree_func *funcs = calltree_funcs(tree, &n);
@@ -183,13 +224,14 @@ enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum
 		const struct calltree_func *func = &funcs[nodes[node].func];
 
 		if (func->kind == CALLTREE_KERNEL && !found)
-			found = by_name(func->name);
+			found = by_kernel(func->name, !i);
 		if (func->kind == CALLTREE_KERNEL)
 			continue;
 		if (!found || !found->futex)
 			break;
-		if (is_condition(func->name))
-			return WAIT_CONDITION;
+		user = BY_NAME(futex_users, func->name + strspn(func->name, "_"));
+		if (user)
+			return user->reason;
 	}
 	return found ? found->reason : by_state(why);
 }

@@ -13,8 +13,9 @@
 
 enum wait_reason {
 	WAIT_DISK,
-	WAIT_LOCK,	/* a futex that is no condition variable's, or a lock of the kernel */
+	WAIT_LOCK,	/* a futex that is none of the next two, or a lock of the kernel */
 	WAIT_CONDITION, /* a condition variable */
+	WAIT_THREAD,	/* the end of another thread of the process */
 	WAIT_PIPE,
 	WAIT_NETWORK,
 	WAIT_POLL, /* any of several: poll, select, epoll, io_uring */

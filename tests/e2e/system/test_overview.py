@@ -55,6 +55,28 @@ json.dump(took, open(sys.argv[1], "w"))
 sys.exit(7)
 """
 
+# Threads that map and unmap memory of one process, and read and write no disk.
+MAPS = """
+import ctypes, mmap, resource, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+def work():
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        p = libc.mmap(None, 8 << 20, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+        libc.memset(p, 1, 8 << 20)
+        libc.munmap(p, 8 << 20)
+before = resource.getrusage(resource.RUSAGE_SELF)
+threads = [threading.Thread(target=work) for _ in range(6)]
+for t in threads: t.start()
+for t in threads: t.join()
+after = resource.getrusage(resource.RUSAGE_SELF)
+sys.exit((after.ru_inblock, after.ru_oublock) != (before.ru_inblock, before.ru_oublock))
+"""
+
 
 def terminal(*command, cwd, columns=80):
     """What a program writes to a terminal, and its status."""
@@ -136,6 +158,27 @@ class Overview(e2e.TestCase):
         self.assertEqual(status, 0, text)
         self.assertRegex(text, r"(?m)^on a CPU .* 40 × cksum +callgraph$")
         self.assertRegex(text, rf"(?m)^waiting for children .* sh \({places['child']['pid']}\) ")
+
+    def test_memory_map(self):
+        """Threads of a process that map memory wait for each other, and not for a disk."""
+        trace = self.record("--", "/usr/bin/python3", "-c", MAPS)
+        spent = {row["place"]: row["spent_ns"] for row in e2e.report_json("overview", trace)["rows"]}
+        self.assertGreater(spent.get("lock", 0), 4 * spent.get("disk", 0), spent)
+        wall = e2e.rows("wall", trace)
+        self.assertGreater(sum(row["lock_ns"] for row in wall),
+                           4 * sum(row["disk_ns"] for row in wall))
+
+    def test_reasons(self):
+        """Nine threads that hang in known calls: one of them, by what it waits for, in each."""
+        with subprocess.Popen([e2e.program("hangs")], stdout=subprocess.PIPE, text=True) as child:
+            self.addCleanup(child.kill)
+            self.assertIn("ready\n", child.stdout)
+            trace = self.record("-p", str(child.pid), "-d", "300ms")
+            child.kill()
+        self.assertEqual({row["place"]: row["count"]
+                          for row in e2e.report_json("overview", trace)["rows"] if row["count"]},
+                         {"pipe": 1, "lock": 2, "condition": 1, "thread": 1, "poll": 2,
+                          "network": 1, "timer": 1})
 
     def test_screen(self):
         """Alone, with a file, and through every command that it names."""
