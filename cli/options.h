@@ -83,6 +83,9 @@ struct ebt_error *cli_parse_choice(const char *const *choices, const char *text,
 /* Calls add for each piece between commas. */
 struct ebt_error *cli_each_piece(const char *text, void *to,
 				 struct ebt_error *(*add)(void *to, const char *piece));
+/* Between commas or blanks, as pidof prints them. */
+struct ebt_error *cli_each_number(const char *text, void *to,
+				  struct ebt_error *(*add)(void *to, const char *piece));
 
 /* --- near misses --- */
 

@@ -84,8 +84,8 @@ struct ebt_error *cli_parse_size(const char *text, uint64_t *ret)
 	return NULL;
 }
 
-struct ebt_error *cli_each_piece(const char *text, void *to,
-				 struct ebt_error *(*add)(void *to, const char *piece))
+static struct ebt_error *each_between(const char *text, const char *delimiters, void *to,
+				      struct ebt_error *(*add)(void *to, const char *piece))
 {
 	_cleanup_free_ char *copy = strdup(text);
 	char *rest = copy, *piece;
@@ -93,7 +93,7 @@ struct ebt_error *cli_each_piece(const char *text, void *to,
 
 	if (!copy)
 		return &ebt_enomem;
-	while ((piece = strsep(&rest, ","))) {
+	while ((piece = strsep(&rest, delimiters))) {
 		if (!*piece)
 			return ebt_error_create(EBT_ERR_INVALID, "'%s' has an empty entry", text);
 		err = add(to, piece);
@@ -101,4 +101,16 @@ struct ebt_error *cli_each_piece(const char *text, void *to,
 			return err;
 	}
 	return NULL;
+}
+
+struct ebt_error *cli_each_piece(const char *text, void *to,
+				 struct ebt_error *(*add)(void *to, const char *piece))
+{
+	return each_between(text, ",", to, add);
+}
+
+struct ebt_error *cli_each_number(const char *text, void *to,
+				  struct ebt_error *(*add)(void *to, const char *piece))
+{
+	return each_between(text, ", ", to, add);
 }

@@ -2,6 +2,7 @@
 /* The options of ebrec, and what they mean; see options.h. */
 #include "record/config/options.h"
 
+#include <ctype.h>
 #include <linux/types.h>
 #include <string.h>
 
@@ -225,9 +226,14 @@ static struct ebt_error *set_target(struct record_options *o, enum target_kind k
 static struct ebt_error *add_pid(void *to, const char *piece)
 {
 	struct record_options *o = to;
+	struct ebt_error *err;
 	uint64_t pid;
-	struct ebt_error *err = cli_parse_number(piece, 1, INT32_MAX, &pid);
 
+	if (isalpha((unsigned char)piece[0]))
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"'%s' is not a number: `-p \"$(pidof %s)\"` records by name", piece, piece);
+	err = cli_parse_number(piece, 1, INT32_MAX, &pid);
 	if (err)
 		return err;
 	o->pids[o->n_pids++] = (pid_t)pid;
@@ -244,7 +250,7 @@ static struct ebt_error *target_pids(void *to, const char *text)
 	free(o->pids);
 	o->pids = calloc(strlen(text) / 2 + 1, sizeof(*o->pids));
 	o->n_pids = 0;
-	return o->pids ? cli_each_piece(text, o, add_pid) : &ebt_enomem;
+	return o->pids ? cli_each_number(text, o, add_pid) : &ebt_enomem;
 }
 
 static struct ebt_error *target_cgroup(void *to, const char *path)

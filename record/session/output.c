@@ -102,7 +102,7 @@ static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret
 	}
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
-		return ebt_error_errno(errno, "cannot make %s", path);
+		return ebt_error_errno(errno, "cannot make %s (-o FILE writes elsewhere)", path);
 	if (invoker_of_sudo(&uid, &gid) && fchown(fd, uid, gid) && !has_no_owners(errno)) {
 		int errnum = errno;
 

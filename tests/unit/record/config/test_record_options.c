@@ -59,6 +59,7 @@ static void test_pids(void **state)
 {
 	static const char *const bad[] = { "",	",",  "1,", ",1", "1,,2",
 					   "0", "-5", "1 ", "x",  "99999999999" };
+	char *pidof[] = { (char *)"ebrec", (char *)"-p", (char *)"12 345,7", NULL };
 	struct record_options o;
 	char words[256];
 
@@ -69,6 +70,11 @@ static void test_pids(void **state)
 	assert_int_equal(o.pids[1], 345);
 	assert_int_equal(o.pids[2], 7);
 	options_deinit(&o);
+	assert_null(options_parse(3, pidof, &o));
+	assert_int_equal(o.n_pids, 3);
+	assert_int_equal(o.pids[2], 7);
+	options_deinit(&o);
+	assert_refused("-p nginx", "`-p \"$(pidof nginx)\"`");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char *argv[] = { (char *)"ebrec", (char *)"-p", (char *)bad[i], NULL };
 		_cleanup_error_ struct ebt_error *err = options_parse(3, argv, &o);
