@@ -3,7 +3,11 @@
 #include "format/base/fdio.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include "format/base/cleanup.h"
 
 /* offset NULL: from where the file is read next. */
 static ssize_t read_all(int fd, const uint64_t *offset, char *ret, size_t len)
@@ -51,4 +55,27 @@ bool ebt_write(int fd, const void *data, size_t len)
 		done += (size_t)n;
 	}
 	return true;
+}
+
+struct ebt_error *ebt_open_temporary(const char *folder, int *ret)
+{
+	const char *dir = folder ? folder : getenv("TMPDIR");
+	_cleanup_free_ char *name = NULL;
+	struct ebt_error *err;
+	int fd;
+
+	if (!dir || !*dir)
+		dir = "/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+	if (fd < 0) { /* not every file system has O_TMPFILE */
+		err = ebt_format(&name, "%s/ebt-XXXXXX", dir);
+		if (err)
+			return err;
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd < 0)
+			return ebt_error_errno(errno, "%s: cannot make a temporary file", dir);
+		unlink(name);
+	}
+	*ret = fd;
+	return NULL;
 }

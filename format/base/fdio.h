@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "format/base/error.h"
+
 /* How many of len bytes there are before the end; -1: reading failed. */
 ssize_t ebt_read_full(int fd, void *ret, size_t len);
 
@@ -16,5 +18,9 @@ bool ebt_pread(int fd, uint64_t offset, void *ret, size_t len);
 
 /* Whether all of it could be written. */
 bool ebt_write(int fd, const void *data, size_t len);
+
+/* A file without a name, which goes with its last descriptor, in this folder; NULL: where temporary
+ * files are. */
+struct ebt_error *ebt_open_temporary(const char *folder, int *ret);
 
 #endif

@@ -17,29 +17,6 @@
 #include "format/encoding/layout.h"
 #include "format/read/unpack.h"
 
-static struct ebt_error *open_temporary(int *ret)
-{
-	const char *dir = getenv("TMPDIR");
-	_cleanup_free_ char *name = NULL;
-	struct ebt_error *err;
-	int fd;
-
-	if (!dir || !*dir)
-		dir = "/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-	if (fd < 0) { /* not every file system has O_TMPFILE */
-		err = ebt_format(&name, "%s/ebt-XXXXXX", dir);
-		if (err)
-			return err;
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd < 0)
-			return ebt_error_errno(errno, "%s: cannot make a temporary file", dir);
-		unlink(name);
-	}
-	*ret = fd;
-	return NULL;
-}
-
 /* Appends to the temporary copy. */
 static struct ebt_error *copy_bytes(struct ebt_input *input, int copy, const char *buf, size_t len)
 {
@@ -58,7 +35,7 @@ static struct ebt_error *unpack(struct ebt_input *input, struct ebt_packed *pack
 
 	packed->path = input->path;
 	packed->fd = input->fd;
-	err = open_temporary(&copy) ?: ebt_unpack(packed, packing, copy, &input->size);
+	err = ebt_open_temporary(NULL, &copy) ?: ebt_unpack(packed, packing, copy, &input->size);
 	if (err)
 		return err;
 	close(input->fd);
@@ -95,7 +72,7 @@ static struct ebt_error *begin_copy(struct ebt_input *input)
 		return unpack(input, &packed, packing);
 	if (n >= EBT_FILE_MAGIC_LEN && memcmp(packed.head, EBT_FILE_MAGIC, EBT_FILE_MAGIC_LEN) != 0)
 		return ebt_not_a_trace(input->path, packed.head, packed.head_len);
-	err = open_temporary(&copy)
+	err = ebt_open_temporary(NULL, &copy)
 		      ?: copy_bytes(input, copy, (const char *)packed.head, (size_t)n);
 	if (err)
 		return err;

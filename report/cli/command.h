@@ -68,6 +68,8 @@ struct command {
 	const struct option_def *options; /* its own; ends with a NULL name; or NULL */
 	const char *words;	     /* behind FILE, in the usage: "OTHER", "[WHAT]"; or NULL */
 	size_t min_words, max_words; /* how many of them */
+	/* Without -o it writes to FILE with this in the place of ".ebt". NULL: standard output. */
+	const char *ending;
 	/* Where it gets no row of these tables, the user is told why. NULL: that is an answer, or
 	 * the command tells it itself. */
 	const struct command_subject *subject;

@@ -117,6 +117,27 @@ static const char *why_not(unsigned int flags)
 	return "does not show what happened in some time";
 }
 
+/* Beside FILE. */
+static struct ebt_error *name_output(struct options *options)
+{
+	const char *ending = options->command->ending, *file = options->file;
+	size_t len;
+	struct ebt_error *err;
+
+	if (options->output || !ending)
+		return NULL;
+	if (!strcmp(file, "-"))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"FILE is standard input, which gives the copy no name: "
+					"-o FILE");
+	len = strlen(file);
+	if (len > 4 && !strcmp(file + len - 4, ".ebt"))
+		len -= 4;
+	err = ebt_format(&options->named_output, "%.*s%s", (int)len, file, ending);
+	options->output = options->named_output;
+	return err;
+}
+
 static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
 {
 	const struct option_group groups[] = {
@@ -139,7 +160,7 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 		return err;
 	if (!options->file && !options->command->min_words && !access(OPTIONS_FILE, F_OK))
 		options->file = OPTIONS_FILE;
-	return options->help ? NULL : check_words(options);
+	return options->help ? NULL : check_words(options) ?: name_output(options);
 }
 
 static const struct command *find_command(const char *name)
@@ -283,6 +304,7 @@ void options_deinit(struct options *options)
 	strings_deinit(&options->comms);
 	strings_deinit(&options->debug_dirs);
 	strings_deinit(&options->roots);
+	free(options->named_output);
 	free(options->values);
 	free(options->words);
 	*options = (struct options){ 0 };

@@ -53,6 +53,7 @@ struct options {
 
 	enum option_format format;
 	const char *output;  /* NULL: standard output */
+	char *named_output;  /* where that is made of the name of FILE */
 	const char *sort;    /* key of a column, or NULL */
 	const char *columns; /* keys of columns with commas between them, or NULL */
 	bool sort_reverse;   /* `--sort -COL`: smallest first; text Z to A */

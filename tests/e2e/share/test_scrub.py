@@ -20,7 +20,7 @@ PLANTED = [
     "name of a library", "name of a memfd", "name of a deleted file", "mount point",
     "source of a mount", "control group", "memory of a stack", "name of the trace",
     "folder of the source", "name of the source", "argument of a system call",
-    "function in a perf map",
+    "function in a perf map", "text of a mark", "line of output",
 ]
 SECRET = {what: f"zq{i:02d}secret" for i, what in enumerate(PLANTED)}
 ALIAS = r'"([^" ]*/)?(prog|thread|dir|file|command|host|boot|user|cgroup|device|name)-[0-9]+["/]'
@@ -39,6 +39,8 @@ PROGRAM = r"""
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "ebmark.h"
 
 static volatile unsigned long sink;
 
@@ -98,6 +100,8 @@ int main(int argc, char **argv)
 		_exit(1);
 	}
 	wait(NULL);
+	ebmark_instant("group", "name", "%(text of a mark)s");
+	puts("%(line of output)s");
 	prctl(PR_SET_NAME, "%(name of the process)s");
 	burn(memory);
 	return memory[0] == 0;
@@ -146,7 +150,8 @@ class Scrub(e2e.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(PROGRAM % dict(SECRET, register=REGISTER))
         program = os.path.join(home, SECRET["name of the program"])
-        subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", program, path],
+        subprocess.run(["gcc", "-g", "-O1", "-pthread", "-I", os.path.join(e2e.SOURCE, "include"),
+                        "-o", program, path],
                        check=True)
         library = os.path.join(home, SECRET["name of a library"])
         with open(library, "wb") as f:
@@ -174,7 +179,7 @@ class Scrub(e2e.TestCase):
                            SOURCE=SECRET["source of a mount"], USERNAME=SECRET["user"])
         command = ["unshare", "-m", "-u", "sh", "-c", SETUP, "sh", self.folder,
                    self.make_cgroup(), e2e.EBREC, "-q", "-o", trace, "-e", "all",
-                   "--call-graph", "dump", "--keep-stack-dumps", "--user", SECRET["user"], "--",
+                   "--call-graph", "dump", "--keep-stack-dumps", "--capture-output", "--user", SECRET["user"], "--",
                    "env", "-i", "VARIABLE=" + SECRET["environment"], *self.make_program()]
         done = subprocess.run(command, capture_output=True, env=environment, check=False,
                               stdin=subprocess.DEVNULL, timeout=e2e.SECONDS)

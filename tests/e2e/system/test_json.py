@@ -71,6 +71,7 @@ RUNS = {
     "modules": ["", "--used"],
     "files": [""],
     "scrub": ["-o {folder}/scrubbed.ebt"],
+    "share": ["-o {folder}/shared.ebt"],
 }
 # What writes something else, and says so.
 WITHOUT = ["export", "flame", "folded", "extract", "bundle", "cut"]
