@@ -8,6 +8,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/compare.h"
 #include "report/group/private.h"
+#include "report/stacks/doubts.h"
 #include "report/stacks/out_stacks.h"
 #include "report/stacks/out_svg.h"
 
@@ -68,6 +69,18 @@ static void print_stacks(const struct grouping *g, const struct group_stack *sor
 		out_printf(out, "%" PRIu64 " more stacks (--top shows them).\n", (uint64_t)n - top);
 }
 
+static struct ebt_error *tell_nameless(const struct grouping *g, const struct group_stack *stacks,
+				       size_t n)
+{
+	_cleanup_nameless_ struct nameless nameless = { 0 };
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = nameless_add_stack(&nameless, g->tree, stacks[i].node,
+					 (double)stacks[i].weight);
+	return err ? err : nameless_warn(&nameless, g->report->trace);
+}
+
 struct ebt_error *group_stacks_put(struct grouping *g)
 {
 	_cleanup_free_ struct group_stack *sorted = NULL;
@@ -77,8 +90,8 @@ struct ebt_error *group_stacks_put(struct grouping *g)
 		.key = format == FORMAT_CSV ? "rows" : "stacks",
 		.flags = OUT_FIXED | OUT_KEEP_ORDER,
 	};
-	struct ebt_error *err = sort_stacks(g, &sorted, &all);
 	size_t n = g->by_stack.n;
+	struct ebt_error *err = sort_stacks(g, &sorted, &all) ?: tell_nameless(g, sorted, n);
 
 	if (err)
 		return err;
@@ -124,6 +137,7 @@ struct ebt_error *group_flame_write(struct grouping *g)
 
 	weigh_tree(g);
 	err = calltree_finish(g->tree)
+		      ?: warn_nameless(g->report->trace, g->tree)
 		      ?: out_open_picture(g->report->options, "--flame", g->flame, &f);
 	if (err)
 		return err;

@@ -11,6 +11,7 @@
 #include "report/marks/model_around.h"
 #include "report/out/histogram.h"
 #include "report/sched/wall_files.h"
+#include "report/stacks/doubts.h"
 #include "report/stacks/out_svg.h"
 #include "report/syscalls/names.h"
 
@@ -445,6 +446,10 @@ struct ebt_error *marks_around(struct report *report, const struct marks *marks)
 	if (!v.sum->marks && v.sum->instants)
 		err = trace_warn(report->trace,
 				 "these marks are instants: --around is about spans");
+	if (err)
+		return err;
+	err = warn_few_samples(report->trace, v.sum->samples)
+		      ?: warn_nameless(report->trace, wall_tree(around->wall));
 	if (err)
 		return err;
 	v.whole_ns = v.scope == SPAN_OF_THREAD ? v.sum->covered_ns : v.sum->threads_ns;

@@ -10,6 +10,7 @@
 #include "report/out/out.h"
 #include "report/sched/model_wall.h"
 #include "report/sched/wall_files.h"
+#include "report/stacks/doubts.h"
 #include "report/stacks/out_svg.h"
 
 #define MAX_NAMED 20 /* threads that a sentence names */
@@ -181,6 +182,22 @@ static struct ebt_error *warn_nothing(struct trace *trace, const struct wall *wa
 					   "filters");
 }
 
+/* Of the stacks that are shown. */
+static struct ebt_error *tell_doubts(struct trace *trace, const struct wall *wall, bool hide_idle)
+{
+	uint32_t n;
+	const struct wall_thread *threads = wall_threads(wall, &n);
+	uint64_t samples = 0;
+	struct ebt_error *err;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(hide_idle && threads[i].idle) && !trace_leaves_out(trace, threads[i].task))
+			samples += threads[i].samples;
+	}
+	err = warn_few_samples(trace, samples);
+	return err ? err : warn_nameless(trace, wall_tree(wall));
+}
+
 static enum calltree_roots roots_of(const struct options *o, const char *folder)
 {
 	const char *by = options_string(o, "by");
@@ -246,7 +263,8 @@ static struct ebt_error *run_wall(struct report *report)
 	if (err)
 		return err;
 	if (folder || options_flag(o, "flame") || options_flag(o, "folded"))
-		err = warn_nothing(report->trace, wall);
+		err = warn_nothing(report->trace, wall)
+			      ?: tell_doubts(report->trace, wall, options.hide_idle);
 	if (err)
 		return err;
 	if (options_flag(o, "flame"))

@@ -85,10 +85,16 @@ static struct ebt_error *link_children(struct calltree *tree)
 
 struct ebt_error *calltree_finish(struct calltree *tree)
 {
-	for (uint32_t i = 0; i < tree->n_nodes; i++)
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
 		tree->nodes[i].total = tree->nodes[i].self;
-	for (uint32_t i = tree->n_nodes; i-- > 1;)
-		tree->nodes[tree->nodes[i].parent].total += tree->nodes[i].total;
+		tree->nodes[i].stacks = tree->nodes[i].count;
+	}
+	for (uint32_t i = tree->n_nodes; i-- > 1;) {
+		struct calltree_node *parent = &tree->nodes[tree->nodes[i].parent];
+
+		parent->total += tree->nodes[i].total;
+		parent->stacks += tree->nodes[i].stacks;
+	}
 	return link_children(tree);
 }
 
@@ -116,8 +122,10 @@ static void enter(const struct calltree *tree, struct flat_state *state, uint32_
 	flat->self += node->self;
 	flat->count += node->count;
 	flat->inlined &= node->inlined;
-	if (state->open[node->func]++ == 0)
+	if (state->open[node->func]++ == 0) {
 		flat->total += node->total;
+		flat->stacks += node->stacks;
+	}
 	if (node->file &&
 	    (node->total > state->heaviest[node->func] ||
 	     (node->total == state->heaviest[node->func] && is_earlier(node, flat)))) {
@@ -264,7 +272,7 @@ static struct ebt_error *merge_callers(const struct calltree *tree, struct callt
 				  tree->nodes[at].line_first, tree->nodes[at].line_last);
 	}
 	view->nodes[node].self += tree->nodes[from].total;
-	view->nodes[node].count++;
+	view->nodes[node].count += tree->nodes[from].stacks;
 	return NULL;
 }
 

@@ -57,6 +57,7 @@ struct calltree_node {
 	const char *file;		/* NULL: not known, or several */
 	uint64_t self, total;		/* total is there after calltree_finish() */
 	uint64_t count;			/* stacks that end here */
+	uint64_t stacks;		/* or below; after calltree_finish() */
 	bool recursive;			/* calls of itself are folded into it */
 	bool inlined;			/* into its parent */
 	bool many_files;
@@ -139,6 +140,7 @@ struct calltree_flat {
 	uint32_t func;
 	uint64_t self, total; /* total: each stack counts once, however often it recurses */
 	uint64_t count;	      /* stacks that end in it */
+	uint64_t stacks;      /* that it is in */
 	bool inlined;	      /* in all places */
 	const char *file;     /* where it is seen inlined or called: of the heaviest place */
 	uint32_t line_first, line_last;

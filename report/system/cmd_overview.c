@@ -4,7 +4,6 @@
  * what was slow or failed, what is missing, and which command tells more of each.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/stacks/doubts.h"
 #include "report/system/model_overview.h"
 #include "report/system/overview_events.h"
 
@@ -21,8 +21,6 @@
 #define MOST_FUNCTIONS 4
 #define MOST_WAITS     5
 #define MOST_LOST      2
-
-#define FEW_SAMPLES    50
 
 struct overview_view {
 	struct report *report;
@@ -165,7 +163,7 @@ struct place_row {
 	const char *where, *place, *more;
 	const struct overview_place *figures;
 	const struct overview_function *function; /* or NULL */
-	uint64_t ns;
+	uint64_t ns, samples;			  /* samples 0: it does not come from any */
 };
 
 static double percent(const struct overview_view *v, uint64_t ns)
@@ -181,6 +179,7 @@ static double percent(const struct overview_view *v, uint64_t ns)
 	X("max_ns", "MAX", OUT_DURATION,                                                           \
 	  out_u64_if(figures && figures->max_ns, figures ? figures->max_ns : 0), OUT_OPTIONAL)     \
 	X("most", "MOST OF IT", OUT_STRING, out_str_if(text_str(&most)), OUT_TEXT_ONLY)            \
+	X("samples", "SAMPLES", OUT_U64, out_u64_if(row->samples, row->samples), 0, 100)           \
 	X("more", "ebreport …", OUT_STRING, out_cstr_if(row->more))                                \
 	X("pid", NULL, OUT_U64, out_pid(task), OUT_DETAIL)                                         \
 	X("comm", NULL, OUT_STRING, out_comm(task), OUT_DETAIL)                                    \
@@ -215,7 +214,9 @@ static struct ebt_error *put_function(const struct overview_view *v,
 				      const struct overview_function *function)
 {
 	_cleanup_text_ struct text where = TEXT_INIT;
-	struct place_row row = { .function = function, .ns = function->self_ns };
+	struct place_row row = { .function = function,
+				 .ns = function->self_ns,
+				 .samples = function->samples };
 
 	text_printf(&where, "%s (%s)", function->name[0] ? function->name : "[no name]",
 		    function->object[0] ? file_name(function->object) : "[unknown]");
@@ -231,7 +232,8 @@ static struct ebt_error *put_cpu(const struct overview_view *v)
 				       .place = "cpu",
 				       .more = o->samples ? "callgraph" : "sched",
 				       .figures = o->switches ? cpu : NULL,
-				       .ns = cpu->ns };
+				       .ns = cpu->ns,
+				       .samples = o->n_samples };
 	struct ebt_error *err;
 
 	if (!o->switches && !o->samples)
@@ -420,14 +422,12 @@ static struct ebt_error *put_nameless(const struct overview_view *v)
 
 static struct ebt_error *put_few_samples(const struct overview_view *v)
 {
-	const struct overview *o = &v->overview;
 	_cleanup_text_ struct text text = TEXT_INIT;
+	struct ebt_error *err = few_samples_text(v->trace, v->overview.n_samples, &text);
 
-	if (!o->n_samples || o->n_samples >= FEW_SAMPLES)
-		return NULL;
-	text_printf(&text, "%" PRIu64 " sample%s: times of functions ±%.0f %%; see ebrec -F 999",
-		    o->n_samples, o->n_samples == 1 ? "" : "s", 100 / sqrt((double)o->n_samples));
-	return put_text(v, "few_samples", NULL, &text, o->n_samples);
+	if (err || !text.len)
+		return err;
+	return put_text(v, "few_samples", NULL, &text, v->overview.n_samples);
 }
 
 /* Of the sources that this report would have used. */

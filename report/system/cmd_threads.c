@@ -10,6 +10,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/stacks/doubts.h"
 #include "report/syscalls/names.h"
 #include "report/system/info.h"
 #include "report/system/model_threads.h"
@@ -449,6 +450,21 @@ static struct ebt_error *tell_missing(const struct thread_view *v)
 		"there when it begins (-p, --cgroup, -a) and when it ends");
 }
 
+static struct ebt_error *tell_nameless(const struct thread_view *v)
+{
+	_cleanup_nameless_ struct nameless nameless = { 0 };
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (!is_shown(v, &v->all[i]))
+			continue;
+		for (uint32_t at = v->all[i].frame; !err && at; at = v->frames[at].parent)
+			err = nameless_add(&nameless, v->frames[at].func->object,
+					   v->frames[at].func->reason, 1);
+	}
+	return err ? err : nameless_warn(&nameless, v->report->trace);
+}
+
 static unsigned int moments(const struct options *o)
 {
 	const char *at = options_string(o, "at");
@@ -480,7 +496,7 @@ static struct ebt_error *cmd_threads(struct report *report)
 	v.all = threads_all(threads, &v.n);
 	v.frames = threads_frames(threads);
 	err = text ? print(&v) : put_rows(&v);
-	return err ? err : tell_missing(&v);
+	return err ?: tell_nameless(&v) ?: tell_missing(&v);
 }
 
 static const char *const ats[] = { "begin", "end", NULL };

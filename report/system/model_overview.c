@@ -239,6 +239,12 @@ static int compare_nameless(const void *a, const void *b)
 	return ebt_compare(!!x->name[0], !!y->name[0]) ?: strcmp(x->object, y->object);
 }
 
+static void add_function(struct overview_function *to, const struct overview_function *function)
+{
+	to->self_ns += function->self_ns;
+	to->samples += function->samples;
+}
+
 /* Addresses without a name tell nothing one by one: those of a file become one. */
 static void join_nameless(struct overview *o)
 {
@@ -251,7 +257,7 @@ static void join_nameless(struct overview *o)
 
 		o->nameless_ns += f->name[0] ? 0 : f->self_ns;
 		if (last && !f->name[0] && !last->name[0] && !strcmp(f->object, last->object))
-			last->self_ns += f->self_ns;
+			add_function(last, f);
 		else
 			o->functions[kept++] = *f;
 	}
@@ -279,7 +285,7 @@ static struct ebt_error *sum_functions(struct overview *o)
 		if (flat[i].self)
 			o->functions[o->n_functions++] =
 				(struct overview_function){ named ? func->name : "", func->object,
-							    flat[i].self };
+							    flat[i].self, flat[i].count };
 	}
 	join_nameless(o);
 	qsort(o->functions, o->n_functions, sizeof(*o->functions), compare_functions);

@@ -34,7 +34,7 @@ struct overview_place {
 /* CPU time of a function, or of all functions of a file that have no name. */
 struct overview_function {
 	const char *name, *object; /* name "": they have none */
-	uint64_t self_ns;
+	uint64_t self_ns, samples;
 };
 
 struct overview {

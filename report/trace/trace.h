@@ -203,8 +203,8 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
  * the ordinary, as at the beginning and the end of a recording: a warning from 1 % on. What is less
  * is a remark, for `info` and JSON.
  */
-struct ebt_error *trace_warn_share(struct trace *trace, uint64_t some, uint64_t all,
-				   const char *format, ...) __attribute__((format(printf, 4, 5)));
+struct ebt_error *trace_warn_share(struct trace *trace, double some, double all, const char *format,
+				   ...) __attribute__((format(printf, 4, 5)));
 /* Belong to the trace. */
 const char *const *trace_remarks(const struct trace *trace, size_t *ret_n);
 

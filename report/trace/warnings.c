@@ -148,12 +148,12 @@ struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss 
 	return NULL;
 }
 
-/* What several windows have to say is said once. */
+/* What several windows, or parts of a report, have to say is said once. */
 static struct ebt_error *add_note(struct trace *trace, char *text)
 {
 	struct ebt_error *err;
 
-	for (size_t i = 0; trace->window && i < trace->n_notes; i++) {
+	for (size_t i = 0; i < trace->n_notes; i++) {
 		struct trace_note *note = &trace->notes[i];
 
 		if (strcmp(note->text, text))
@@ -186,9 +186,15 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 /* Takes the text over. */
 static struct ebt_error *add_remark(struct trace *trace, char *text)
 {
-	struct ebt_error *err =
-		ebt_array_reserve(&trace->remarks, trace->n_remarks, &trace->remarks_capacity);
+	struct ebt_error *err;
 
+	for (size_t i = 0; i < trace->n_remarks; i++) {
+		if (!strcmp(trace->remarks[i], text)) {
+			free(text);
+			return NULL;
+		}
+	}
+	err = ebt_array_reserve(&trace->remarks, trace->n_remarks, &trace->remarks_capacity);
 	if (err)
 		free(text);
 	else
@@ -196,10 +202,10 @@ static struct ebt_error *add_remark(struct trace *trace, char *text)
 	return err;
 }
 
-struct ebt_error *trace_warn_share(struct trace *trace, uint64_t some, uint64_t all,
-				   const char *format, ...)
+struct ebt_error *trace_warn_share(struct trace *trace, double some, double all, const char *format,
+				   ...)
 {
-	const bool few = (double)some * 100 < (double)all;
+	const bool few = some * 100 < all;
 	va_list args;
 	char *s;
 

@@ -35,6 +35,7 @@ struct callgraph {
 	/* Columns of weights: their keys, "self_ns" of times, else "self". */
 	const char *self, *total;
 	enum out_type type;
+	unsigned int samples; /* OUT_HIDDEN: it is not samples that are counted */
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -98,6 +99,7 @@ static struct out_value category_of(const struct callgraph *c, const struct call
 	X(c->total, "TOTAL", c->type, out_u64(flat->total))                                \
 	X("total_percent", "TOTAL-%", OUT_PERCENT, out_f64(percent(flat->total, c->all)))  \
 	X("count", "STACKS", OUT_U64, out_u64(flat->count), OUT_DETAIL)                    \
+	X("samples", "SAMPLES", OUT_U64, out_u64(flat->stacks), c->samples, 96)            \
 	X("kind", "KIND", OUT_STRING, out_cstr(calltree_kind_name(kind)), OUT_DETAIL)      \
 	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_FLEX)       \
 	X("object", "OBJECT", OUT_STRING, out_cstr(short_path(c, func->object)), OUT_FLEX) \
@@ -157,7 +159,7 @@ static struct ebt_error *put_functions(struct callgraph *c)
 	X("self_percent", "SELF-%", OUT_PERCENT, out_f64(percent(sums[i].self, c->all)))    \
 	X(c->total, "TOTAL", c->type, out_u64(sums[i].total))                               \
 	X("total_percent", "TOTAL-%", OUT_PERCENT, out_f64(percent(sums[i].total, c->all))) \
-	X("count", "STACKS", OUT_U64, out_u64(sums[i].count))                               \
+	X("count", c->samples ? "STACKS" : "SAMPLES", OUT_U64, out_u64(sums[i].count))      \
 	X("category", "CATEGORY", OUT_STRING, out_cstr(categories_name(c->categories, i)), OUT_FLEX)
 
 static struct ebt_error *put_categories(struct callgraph *c, const struct category_sum *sums)
@@ -184,6 +186,7 @@ struct shape {
 	X(c->total, "TOTAL", c->type, out_u64(node->total))                                       \
 	X("percent", "%", OUT_PERCENT, out_f64(percent(node->total, whole)))                      \
 	X(c->self, "SELF", c->type, out_u64(node->self))                                          \
+	X("samples", "SAMPLES", OUT_U64, out_u64(node->stacks), c->samples, 96)                   \
 	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_INDENT | OUT_FLEX) \
 	X("inlined", "INLINED", OUT_BOOL, out_u64(node->inlined), OUT_DETAIL)                     \
 	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&lines)), OUT_FLEX)
@@ -427,6 +430,7 @@ static struct ebt_error *run_callgraph(struct report *report)
 	c.self = time ? "self_ns" : "self";
 	c.total = time ? "total_ns" : "total";
 	c.type = time ? OUT_DURATION : strcmp(feed.unit, "bytes") ? OUT_U64 : OUT_BYTES;
+	c.samples = feed.offcpu || feed.table ? OUT_HIDDEN : 0;
 	c.flat = flat;
 	c.all = calltree_total(feed.tree);
 	c.funcs = calltree_funcs(feed.tree, &n);

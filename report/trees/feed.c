@@ -10,6 +10,7 @@
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
 #include "report/stacks/calltree_shape.h"
+#include "report/stacks/doubts.h"
 #include "report/trace/prepare.h"
 #include "report/trees/table.h"
 
@@ -281,6 +282,17 @@ static struct ebt_error *select_stacks(const struct options *options, struct tre
 	return NULL;
 }
 
+static struct ebt_error *tell_doubts(struct trace *trace, const struct tree_feed *feed)
+{
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(feed->tree, &n);
+	struct ebt_error *err = NULL;
+
+	if (!feed->offcpu && !feed->table)
+		err = warn_few_samples(trace, nodes[0].stacks);
+	return err ? err : warn_nameless(trace, feed->tree);
+}
+
 /* --- all --- */
 
 struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
@@ -308,6 +320,8 @@ struct ebt_error *tree_feed_read(struct trace *trace, const struct options *opti
 		err = select_stacks(options, &feed);
 	if (!err && feed.whole && calltree_total(feed.whole) && !calltree_total(feed.tree))
 		err = trace_warn(trace, "no stack passes --focus, --ignore and --category");
+	if (!err)
+		err = tell_doubts(trace, &feed);
 	if (err)
 		return err;
 	*ret = feed;

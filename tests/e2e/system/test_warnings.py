@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What reports say of what they do not know, where it matters and where it does not. What is not
 known was taken out of a recording here, row by row."""
+import math
 import os
 import re
+import subprocess
 
 import e2e
 
@@ -129,6 +131,103 @@ class Unknown(e2e.TestCase):
         self.assertGreater(row["samples"], 0)
         self.assertEqual(row["samples"], len(list(e2e.Dump(trace, "--table", "sample").rows("sample"))))
         self.assertEqual(e2e.run(e2e.EBREPORT, "wall", "--folded", trace).stdout, b"")
+
+
+class Doubts(e2e.TestCase):
+    """Few samples, and frames without a name."""
+    OF_SAMPLES = (["callgraph"], ["folded"], ["flame", "-o", "/dev/null"], ["wall", "--folded"])
+
+    def told(self, trace, *command):
+        """What is said below a report, by what it begins with."""
+        done = e2e.run(e2e.EBREPORT, *command, "--no-symbol-cache", trace)
+        return re.findall(r"^ebreport: warning: (.*(?:samples?: ±|have no name).*)$",
+                          done.stderr.decode(), re.M)
+
+    def samples(self, trace, *options):
+        return len(list(e2e.Dump(trace, "--table", "sample", *options).rows("sample")))
+
+    def test_few(self):
+        """As many as the file has; what would give more is said where it would."""
+        trace = self.record("-e", "sample,sched,task", "-F", "37", "--", e2e.program("shares"), "0.3")
+        n = self.samples(trace)
+        self.assertTrue(0 < n < 50, n)
+        text = f"{n} sample{'s' if n > 1 else ''}: ±{100 / math.sqrt(n):.0f} %; -F 999 gives more"
+        for command in self.OF_SAMPLES:
+            self.assertEqual([line for line in self.told(trace, *command) if "±" in line], [text])
+        findings = {row["kind"]: row for row in e2e.report_json("overview", trace)["findings"]}
+        self.assertEqual(findings["few_samples"]["text"], text)
+
+    def test_enough(self):
+        trace = self.record("-e", "sample,sched,task", "-F", "999", "--", e2e.program("shares"), "1")
+        self.assertGreater(self.samples(trace), 50)
+        for command in self.OF_SAMPLES:
+            self.assertFalse([line for line in self.told(trace, *command) if "±" in line])
+        # A window may have few of them. More a second would have been dear.
+        first = next(e2e.Dump(trace, "--table", "sample").rows("sample"))["time"]
+        to = f"{first - e2e.start_ns(trace) + 10_000_000}ns"
+        n = self.samples(trace, "--to", to)
+        self.assertTrue(0 < n < 50, n)
+        self.assertIn(f"{n} sample{'s' if n > 1 else ''}: ±{100 / math.sqrt(n):.0f} %",
+                      self.told(trace, "callgraph", "--to", to))
+
+    def test_column(self):
+        """SAMPLES are those that a function is in, and in the trees those of a path."""
+        trace = self.record("-F", "199", "--", e2e.program("shares"), "0.5")
+        report = e2e.report_json("callgraph", trace, "--function", "burn_half")
+        paths = []
+        for line in e2e.folded(trace, "--event", "sample", "--weight", "rows").items():
+            paths.append((line[0].split(";")[1:], line[1]))
+        self.assertEqual(sum(n for _, n in paths), self.samples(trace))
+        for row in report["rows"]:
+            self.assertEqual(row["samples"],
+                             sum(n for path, n in paths if row["function"] in path), row)
+        for tree in ("callers", "descendants"):
+            root = report[tree][0]
+            self.assertEqual((root["function"], root["samples"]),
+                             ("burn_half", sum(n for path, n in paths if "burn_half" in path)))
+        self.assertIn(" SAMPLES ", e2e.ebreport("callgraph", trace))
+        # What is not sampled has none.
+        self.assertNotIn("SAMPLES", e2e.ebreport("callgraph", "--event", "offcpu", trace))
+
+    def test_names(self):
+        """Weighted by what is shown, told once a report, and only where it matters."""
+        stripped = self.path("stripped")
+        e2e.run("strip", "-o", stripped, e2e.program("shares"))
+        for program in (stripped, e2e.program("shares")):
+            trace = self.record("-F", "199", "--", program, "0.5")
+            stacks = e2e.folded(trace)
+            frames = sum(n * (path.count(";")) for path, n in stacks.items())
+            bad = sum(n * len(re.findall(r"\+0x[0-9a-f]+(?=;|$)", path))
+                      for path, n in stacks.items())
+            expected = [] if bad * 100 < frames else [f"{100 * bad / frames:.0f} % of frames"]
+            if program == stripped:
+                self.assertGreater(bad * 4, frames)
+                self.assertRegex(" ".join(self.told(trace, "callgraph")),
+                                 r"frames have no name \(stripped\b.*\): ebreport modules")
+            for command in self.OF_SAMPLES[:3]:
+                told = [line for line in self.told(trace, *command) if "no name" in line]
+                self.assertEqual([line.split(" have")[0] for line in told], expected)
+            self.assertFalse([line for line in self.told(trace, "callgraph", "--no-symbols")
+                              if "no name" in line])
+
+    def test_names_of_waits(self):
+        stripped = self.path("stripped")
+        e2e.run("strip", "-o", stripped, e2e.program("hangs"))
+        child = self.start(stripped, stdout=subprocess.PIPE, text=True)
+        for line in child.stdout:
+            if line.split() == ["ready"]:
+                break
+        trace = self.record("-p", child.pid, "-d", "200ms")
+        frames = [frame for row in e2e.rows("threads", trace) for frame in row.get("calls", [])]
+        bad = sum(bool(re.search(r"\+0x[0-9a-f]+$", frame["function"])) for frame in frames)
+        self.assertGreater(bad * 4, len(frames))
+        told, = self.told(trace, "threads")
+        self.assertTrue(told.startswith(f"{100 * bad / len(frames):.0f} % of frames have no name "
+                                        "(stripped"), told)
+        for command in (["offcpu", "--stacks", "--all"], ["wall", "--folded"],
+                        ["folded", "--event", "offcpu"], ["offcpu", "--all", "--flame", "/dev/null"]):
+            told, = self.told(trace, *command)
+            self.assertIn("have no name (stripped", told)
 
 
 if __name__ == "__main__":
