@@ -430,6 +430,23 @@ static struct ebt_error *put_few_samples(const struct overview_view *v)
 	return put_text(v, "few_samples", NULL, &text, v->overview.n_samples);
 }
 
+/* Who has the CPUs that they wait for is in no trace of some processes. */
+static struct ebt_error *put_crowding(const struct overview_view *v)
+{
+	const struct overview *o = &v->overview;
+	const uint64_t run_ns = o->places[OVERVIEW_CPU].ns;
+	const uint64_t queue_ns = o->places[OVERVIEW_QUEUE].ns;
+	_cleanup_text_ struct text text = TEXT_INIT;
+	const char *cpus;
+	struct ebt_error *err = meta(v, "host.cpus_online", &cpus);
+
+	if (err || !cpus || !o->partial || queue_ns <= run_ns || queue_ns < o->ns / 10 ||
+	    (double)run_ns > (double)o->ns * atof(cpus) / 2)
+		return err;
+	text_cstr(&text, "threads wait for CPUs that others have: ebrec -a shows who");
+	return put_text(v, "crowding", NULL, &text, 0);
+}
+
 /* Of the sources that this report would have used. */
 static struct ebt_error *put_absent(const struct overview_view *v)
 {
@@ -470,6 +487,7 @@ static struct ebt_error *put_findings(struct overview_view *v)
 	return put_lost(v)	  ?:
 	       put_nameless(v)	  ?:
 	       put_few_samples(v) ?:
+	       put_crowding(v)	  ?:
 	       put_absent(v)	  ?:
 	       out_end(v->out);
 }

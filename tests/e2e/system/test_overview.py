@@ -180,6 +180,18 @@ class Overview(e2e.TestCase):
                          {"pipe": 1, "lock": 2, "condition": 1, "thread": 1, "poll": 2,
                           "network": 1, "timer": 1})
 
+    def test_crowding(self):
+        """Who shares a CPU with others waits for it: who they are, a trace of the system knows."""
+        cpu = str(min(os.sched_getaffinity(0)))
+        for _ in range(4):
+            child = subprocess.Popen(["taskset", "-c", cpu, "python3", "-c", "while True: pass"])
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+        for target, told in ((("-p", str(child.pid)), 1), (("-a",), 0)):
+            trace = self.record("-f", *target, "-d", "2s")
+            kinds = [row["kind"] for row in e2e.report_json("overview", trace)["findings"]]
+            self.assertEqual(kinds.count("crowding"), told, target)
+
     def test_screen(self):
         """Alone, with a file, and through every command that it names."""
         self.work("-e", "default,syscalls,block")
