@@ -169,7 +169,7 @@ static struct ebt_error *run(const struct options *options)
 	report.out = out;
 	err = run_paged(&report, &fetching);
 	/* Below the table, and there also when the user has read its beginning only. */
-	if (!err && !trace_was_stopped(trace))
+	if (!err)
 		err = put_warnings(trace);
 	if (!err)
 		return report.verdict;

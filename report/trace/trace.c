@@ -590,11 +590,6 @@ void trace_stop(struct trace *trace)
 	trace->stop = true;
 }
 
-bool trace_was_stopped(const struct trace *trace)
-{
-	return trace->was_stopped;
-}
-
 struct ebt_error trace_enough = { .message = (char *)"no more rows are wanted" };
 
 struct ebt_error *trace_read_rows(struct trace *trace, const struct ebt_want *wants, size_t n,

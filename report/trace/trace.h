@@ -140,8 +140,6 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
 
 /* Nobody reads the report any more: from now on there are no more rows. */
 void trace_stop(struct trace *trace);
-/* Has a report done without rows because of that? */
-bool trace_was_stopped(const struct trace *trace);
 
 /* What take() returns where it wants no more rows; no error for who asked for them. */
 extern struct ebt_error trace_enough;

@@ -153,6 +153,11 @@ static struct ebt_error *add_note(struct trace *trace, char *text)
 {
 	struct ebt_error *err;
 
+	/* What came of rows that nobody wanted any more is not so. */
+	if (trace->was_stopped) {
+		free(text);
+		return NULL;
+	}
 	for (size_t i = 0; i < trace->n_notes; i++) {
 		struct trace_note *note = &trace->notes[i];
 
@@ -346,7 +351,7 @@ static struct ebt_error *warn_no_task(struct trace *trace)
 	struct ebt_error *err;
 
 	/* What is still being written is read once. */
-	if (!trace_has_task_filter(trace) || trace->task_seen || trace->live)
+	if (!trace_has_task_filter(trace) || trace->task_seen || trace->live || trace->was_stopped)
 		return NULL;
 	err = trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]),
 			      TRACE_ALL_CPUS | TRACE_FROM_START | TRACE_TO_END | TRACE_QUIET,

@@ -180,6 +180,23 @@ class Pager(Trace):
         self.assertEqual(terminal.end(), 0)
         self.assertNotIn(b"ebreport:", terminal.text)
 
+    def test_leaving_early_loses_no_warning(self):
+        """What is wrong with the file is told; what was not read because of the key is not."""
+        last = list(e2e.Dump(self.trace, "--table", "syscall").rows("syscall"))[-1]
+        tid = int(last["task"].split("/")[0])
+        for options in ([], ["--tid", tid]):
+            terminal = self.terminal("dump", "--table", "syscall,sched_switch", *options, self.cut,
+                                     PAGER="head -n 1")
+            self.assertEqual(terminal.end(), 0)
+            told = [line for line in plain(terminal.text) if line.startswith("ebreport:")]
+            self.assertIn("has no end", told[0])
+            self.assertFalse([line for line in told if "pass" in line or "in this trace" in line])
+        terminal = self.terminal("dump", "--table", "syscall", self.cut)
+        terminal.read(PROMPT)
+        terminal.press(b"q")
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn(b"warning: the file has no end", terminal.text)
+
     def test_left_early_goes_on_writing_files(self):
         svg = self.path("off.svg")
         terminal = self.terminal("offcpu", "--flame", svg, self.trace, PAGER="true")
