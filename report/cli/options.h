@@ -30,6 +30,15 @@ struct option_u32s {
 	size_t n;
 };
 
+static inline bool option_u32s_has(const struct option_u32s *list, uint32_t v)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i] == v)
+			return true;
+	}
+	return false;
+}
+
 struct option_strings {
 	const char **v; /* ends with NULL where n is not 0, so that it can be handed on */
 	size_t n;

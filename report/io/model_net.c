@@ -336,7 +336,7 @@ struct ebt_error *net_model_create(struct trace *trace, struct grouping *g, stru
 	if (!m)
 		return &ebt_enomem;
 	m->trace = trace;
-	m->by_ends = !ebt_reader_has_rows(trace_reader(trace), EBT_T_net_transfer);
+	m->by_ends = !trace_has_rows(trace, EBT_T_net_transfer);
 	m->g = g;
 	err = read_things(m);
 	if (!err)

@@ -115,7 +115,7 @@ static struct ebt_error *put(const struct proc_view *v)
 	if (options_flag(o, "threads"))
 		return proc_view_threads(v, "rows");
 	err = proc_view_table(v, options_flag(o, "tree"));
-	if (!err && o->pids.n && out_format(v->out) != FORMAT_CSV)
+	if (!err && trace_has_pid_filter(v->report->trace) && out_format(v->out) != FORMAT_CSV)
 		err = proc_view_details(v);
 	return err;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `ebreport cut`: a trace of a part of another: of some time, of some processes. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/share/copying.h"
 #include "report/share/part.h"
+#include "report/trace/cut_lists.h"
 #include "report/trace/trace.h"
 
 DEFINE_CLEANUP(struct part *, part_destroy);
@@ -13,6 +15,7 @@ DEFINE_CLEANUP(struct part *, part_destroy);
 struct cut_copy {
 	struct report *report;
 	struct part *part;
+	struct text *pids; /* "" where it is of all */
 };
 
 static enum ebt_copy_action choose(void *arg, const struct ebt_chunk_info *chunk,
@@ -30,17 +33,38 @@ static struct ebt_error *edit_chunk(void *arg, struct ebt_edit *edit, bool *ret_
 	return part_edit(copy->part, edit, ret_changed);
 }
 
-/* Of a part of the processes: which reports are to take for all that were recorded. */
-static struct ebt_error *put_pids(struct report *report, struct ebt_stream *stream)
+/* Of a part of the processes: which reports are to take for all that were recorded. A part of a
+ * part has no others than that. */
+static struct ebt_error *list_pids(struct report *report, struct text *ret)
+{
+	const struct option_u32s *pids = &report->options->pids;
+	struct option_u32s had = { 0 };
+	struct ebt_error *err = cut_list_read(trace_reader(report->trace), CUT_PIDS, &had);
+
+	for (size_t i = 0; i < pids->n && !err; i++) {
+		if (!had.n || option_u32s_has(&had, pids->v[i]))
+			text_printf(ret, "%s%" PRIu32, ret->len ? "," : "", pids->v[i]);
+	}
+	free(had.v);
+	if (!err && pids->n && !ret->len)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"none of these processes is in this part of a trace");
+	return err ?: text_error(ret);
+}
+
+/* Reports say of what is not in the part whether it was recorded. */
+static struct ebt_error *put_tables(struct report *report, struct ebt_stream *stream)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
-	const struct option_u32s *pids = &report->options->pids;
-	struct ebt_error *err;
+	const struct ebt_table *tables;
+	size_t n;
 
-	for (size_t i = 0; i < pids->n; i++)
-		text_printf(&text, "%s%" PRIu32, i ? "," : "", pids->v[i]);
-	err = text_error(&text);
-	return err ? err : copying_meta(report, stream, "cut.pids", text_get(&text));
+	tables = ebt_reader_tables(trace_reader(report->trace), &n);
+	for (size_t i = 0; i < n; i++) {
+		if (trace_has_rows(report->trace, tables[i].id))
+			text_printf(&text, "%s%" PRIu16, text.len ? "," : "", tables[i].id);
+	}
+	return text_error(&text) ?: copying_meta(report, stream, CUT_TABLES, text_get(&text));
 }
 
 static struct ebt_error *append(void *arg, struct ebt_stream *stream)
@@ -49,9 +73,9 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 	struct report *report = copy->report;
 	struct ebt_error *err = copying_meta(report, stream, "cut.version", EBT_VERSION);
 
-	if (!err && report->options->pids.n)
-		err = put_pids(report, stream);
-	return err ? err : copying_note_damage(report, trace_reader(report->trace), stream);
+	if (!err && copy->pids->len)
+		err = copying_meta(report, stream, CUT_PIDS, text_get(copy->pids));
+	return err ?: put_tables(report, stream) ?: copying_note_damage(report, trace_reader(report->trace), stream);
 }
 
 static struct ebt_error *check_options(const struct options *o)
@@ -83,7 +107,8 @@ static struct ebt_error *find_window(struct report *report, struct ebt_window *r
 static struct ebt_error *run_cut(struct report *report)
 {
 	_cleanup_(part_destroyp) struct part *part = NULL;
-	struct cut_copy copy = { .report = report };
+	_cleanup_text_ struct text pids = TEXT_INIT;
+	struct cut_copy copy = { .report = report, .pids = &pids };
 	struct ebt_copy_options options = {
 		.arg = &copy,
 		.action = choose,
@@ -91,8 +116,8 @@ static struct ebt_error *run_cut(struct report *report)
 		.append = append,
 	};
 	struct ebt_window window;
-	struct ebt_error *err = check_options(report->options) ?: find_window(report, &window)
-					?: part_create(report->trace, &window, &part);
+	struct ebt_error *err = check_options(report->options) ?: list_pids(report, &pids)
+					?: find_window(report, &window) ?: part_create(report->trace, &window, &part);
 
 	if (err)
 		return err;

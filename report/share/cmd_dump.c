@@ -187,7 +187,7 @@ static struct ebt_error *csv_begin(struct dump *d)
 static struct ebt_error *dump_rows(struct dump *d)
 {
 	struct json *json = out_json(d->report->out);
-	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
+	struct ebt_error *err = dump_tables_choose(&d->t, d->report->options,
 						   options_string(d->report->options, "table"));
 
 	if (err)
@@ -225,7 +225,7 @@ static struct ebt_error *dump_schema(struct dump *d)
 {
 	const struct out_table schema = OUT_TABLE_OF("rows", SCHEMA);
 	struct out *out = d->report->out;
-	struct ebt_error *err = dump_tables_choose(&d->t, d->report->trace, d->report->options,
+	struct ebt_error *err = dump_tables_choose(&d->t, d->report->options,
 						   options_string(d->report->options, "table"));
 
 	if (!err)

@@ -495,7 +495,7 @@ static struct ebt_error *prepare(struct exporter *e)
 	err = dump_tables_init(e->report->trace, &e->t);
 	if (err)
 		return err;
-	err = dump_tables_choose(&e->t, e->report->trace, o, options_string(o, "table"));
+	err = dump_tables_choose(&e->t, o, options_string(o, "table"));
 	if (err)
 		return err;
 	if (options_flag(o, "symbols"))

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "format/edit/copy.h"
+#include "format/encoding/layout.h"
 #include "report/base/text.h"
 #include "report/out/out.h"
 #include "report/trace/trace.h"
@@ -23,13 +24,29 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 	return copying_open(report, options) ?: ebt_copy(trace_reader(report->trace), options);
 }
 
+/* Of several rows with one key the last counts. A part of a part ends before that one did. */
+static uint64_t last_meta_ns(const struct report *report)
+{
+	uint64_t last = trace_end_ns(report->trace);
+	const struct ebt_chunk_info *chunks;
+	size_t n;
+
+	chunks = ebt_reader_chunks(trace_reader(report->trace), &n);
+	for (size_t i = 0; i < n; i++) {
+		if (chunks[i].type == EBT_CHUNK_TABLE && chunks[i].table == EBT_T_meta &&
+		    chunks[i].time_max >= last && chunks[i].time_max < UINT64_MAX)
+			last = chunks[i].time_max + 1;
+	}
+	return last;
+}
+
 struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
 			       const char *value)
 {
 	struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_error *err;
 
-	ebt_record_begin(&rec, EBT_T_meta, trace_end_ns(report->trace));
+	ebt_record_begin(&rec, EBT_T_meta, last_meta_ns(report));
 	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), key);
 	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), value);
 	err = ebt_record_add(&rec, stream);

@@ -394,11 +394,11 @@ static struct ebt_error *choose_named(struct dump_tables *t, const char *list)
 	return NULL;
 }
 
-struct ebt_error *dump_tables_choose(struct dump_tables *t, struct trace *trace,
-				     const struct options *options, const char *list)
+struct ebt_error *dump_tables_choose(struct dump_tables *t, const struct options *options,
+				     const char *list)
 {
-	bool filtered = trace_has_task_filter(trace) || trace_has_cpu_filter(trace) ||
-			options->from.set || options->to.set;
+	bool filtered = options->pids.n || options->tids.n || options->comms.n ||
+			options->cpu_first.n || options->from.set || options->to.set;
 
 	if (list)
 		return choose_named(t, list);

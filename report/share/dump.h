@@ -53,8 +53,8 @@ void dump_tables_deinit(struct dump_tables *tables);
 
 /* list: "NAME,…"; NULL: all, but with filters without tables that describe the file, as they know
  * neither tasks nor time. */
-struct ebt_error *dump_tables_choose(struct dump_tables *tables, struct trace *trace,
-				     const struct options *options, const char *list);
+struct ebt_error *dump_tables_choose(struct dump_tables *tables, const struct options *options,
+				     const char *list);
 
 static inline struct dump_fields *dump_tables_fields(const struct dump_tables *tables, uint16_t id)
 {

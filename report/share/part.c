@@ -25,6 +25,7 @@ enum part_reach {
 static const struct {
 	uint16_t table;
 	enum part_reach reach;
+	bool all_tasks; /* what a task does ends what another began */
 } reaches[] = {
 	{ EBT_T_sched_switch, PART_STATE },
 	{ EBT_T_sched_waking, PART_STATE },
@@ -45,12 +46,12 @@ static const struct {
 	/* What is there since then. */
 	{ EBT_T_counter, PART_BEFORE },
 	{ EBT_T_mark_counter, PART_BEFORE },
-	{ EBT_T_kmem_alloc, PART_BEFORE },
-	{ EBT_T_kmem_free, PART_BEFORE },
-	{ EBT_T_page_alloc, PART_BEFORE },
-	{ EBT_T_page_free, PART_BEFORE },
+	{ EBT_T_kmem_alloc, PART_BEFORE, true },
+	{ EBT_T_kmem_free, PART_BEFORE, true },
+	{ EBT_T_page_alloc, PART_BEFORE, true },
+	{ EBT_T_page_free, PART_BEFORE, true },
 	{ EBT_T_rss_stat, PART_BEFORE },
-	{ EBT_T_page_cache, PART_BEFORE },
+	{ EBT_T_page_cache, PART_BEFORE, true },
 };
 
 static enum part_reach reach_of(const struct ebt_table *table)
@@ -310,6 +311,16 @@ static bool has_durations(const struct ebt_table *table)
 	return false;
 }
 
+/* Do rows go over by their tasks? */
+static bool is_by_task(const struct part *part, const struct ebt_table *table)
+{
+	for (size_t i = 0; i < sizeof(reaches) / sizeof(reaches[0]); i++) {
+		if (reaches[i].table == table->id && reaches[i].all_tasks)
+			return false;
+	}
+	return trace_has_task_filter(part->trace);
+}
+
 enum ebt_copy_action part_action(void *arg, const struct ebt_chunk_info *chunk,
 				 const struct ebt_table *table)
 {
@@ -317,11 +328,12 @@ enum ebt_copy_action part_action(void *arg, const struct ebt_chunk_info *chunk,
 	const struct ebt_window *window = &part->window;
 	enum part_reach reach = table ? reach_of(table) : PART_ALL;
 	bool begins = chunk->time_min >= window->from || reach == PART_BEFORE;
+	bool tasks = table && is_by_task(part, table);
 	uint32_t unused;
 
 	if (reach == PART_ALL || !chunk->rows)
 		return EBT_COPY_AS_IT_IS;
-	if (begins && chunk->time_max < window->to && !trace_has_task_filter(part->trace))
+	if (begins && chunk->time_max < window->to && !tasks)
 		return EBT_COPY_AS_IT_IS;
 	if (ebt_map_find(&part->edges, chunk->offset, &unused))
 		return EBT_COPY_EDIT;
@@ -389,7 +401,7 @@ static uint64_t kept_fields(const struct part *part, const struct ebt_row *row,
 		fields &= ~(kept & SIDE_PREV ? 0 : sides[SIDE_PREV]);
 		return fields & ~(kept & SIDE_NEXT ? 0 : sides[SIDE_NEXT]);
 	}
-	if (!is_wanted(part, row))
+	if (is_by_task(part, row->batch->table) && !is_wanted(part, row))
 		return 0;
 	if (row->time < window->to || begin_of(row) < window->to)
 		return fields;

@@ -44,7 +44,7 @@ static bool is_text(const struct overview_view *v)
 
 static bool has(const struct overview_view *v, uint16_t table)
 {
-	return ebt_reader_has_rows(trace_reader(v->trace), table);
+	return trace_has_rows(v->trace, table);
 }
 
 /* --- what ran --- */

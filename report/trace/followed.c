@@ -7,6 +7,7 @@
 
 #include "format/base/cleanup.h"
 #include "format/base/array.h"
+#include "report/trace/cut_lists.h"
 
 struct followed {
 	bool known, partial;
@@ -64,33 +65,24 @@ static struct ebt_error *read_pids(struct ebt_reader *reader, struct followed *f
 	return ebt_read_rows(reader, &query, take_row, followed);
 }
 
-/* Numbers with commas between them. */
-static struct ebt_error *take_list(struct followed *followed, const char *list)
-{
-	struct ebt_error *err = NULL;
-
-	while (!err && *list) {
-		err = add(followed, strtoull(list, NULL, 10));
-		list += strcspn(list, ",");
-		list += *list == ',';
-	}
-	return err;
-}
-
 struct ebt_error *followed_create(struct ebt_reader *reader, struct followed **ret)
 {
 	_cleanup_(followed_destroyp) struct followed *followed = calloc(1, sizeof(*followed));
-	const char *kind, *pids;
+	_cleanup_free_ uint32_t *pids = NULL;
+	struct option_u32s part = { 0 };
+	const char *kind;
 	size_t n = 0;
 	struct ebt_error *err;
 
 	if (!followed)
 		return &ebt_enomem;
 	err = ebt_reader_meta(reader, "target.kind", &kind)
-		      ?: ebt_reader_meta(reader, "cut.pids", &pids);
-	if (!err && pids) { /* what else was recorded is not in this copy */
+		      ?: cut_list_read(reader, CUT_PIDS, &part);
+	pids = part.v;
+	if (!err && part.n) { /* what else was recorded is not in this copy */
 		followed->known = followed->partial = true;
-		err = take_list(followed, pids);
+		for (size_t i = 0; i < part.n && !err; i++)
+			err = add(followed, part.v[i]);
 	} else if (!err && kind) {
 		followed->known = true;
 		followed->partial = strcmp(kind, "all") != 0;

@@ -59,7 +59,7 @@ static void put_filters(const struct trace *trace, struct text *text)
 		bool is;
 		const char *name;
 	} filters[] = {
-		{ o->pids.n, "--pid" },
+		{ trace_has_pid_filter(trace), "--pid" },
 		{ o->tids.n, "--tid" },
 		{ o->comms.n, "--comm" },
 		{ trace_has_cpu_filter(trace), "--cpu" },
@@ -93,7 +93,7 @@ struct ebt_error *trace_nothing(struct trace *trace, const struct command_subjec
 	bool there = false;
 
 	for (const uint16_t *table = subject->tables; *table; table++)
-		there |= ebt_reader_has_rows(trace->reader, *table);
+		there |= trace_has_rows(trace, *table);
 	if (there) {
 		put_filters(trace, &filters);
 		text_printf(text, "no %s ", subject->what);

@@ -14,6 +14,7 @@ struct trace_note {
 
 struct trace {
 	const struct options *options;
+	struct option_u32s cut_pids, cut_tables; /* of a part: see cut_lists.h */
 	struct ebt_reader *reader;
 	struct sym *sym;
 	struct names *names;

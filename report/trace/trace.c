@@ -12,6 +12,7 @@
 #include "report/base/names.h"
 #include "report/cli/command.h"
 #include "report/trace/complete_stacks.h"
+#include "report/trace/cut_lists.h"
 #include "report/trace/prepare.h"
 #include "report/trace/programs.h"
 #include "symbolize/symbolize.h"
@@ -108,6 +109,11 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 			  : ebt_reader_open(options->file, &trace->reader);
 	if (err)
 		return err;
+	if (!trace->live) /* what is still being written says it at its end */
+		err = cut_list_read(trace->reader, CUT_PIDS, &trace->cut_pids)
+			      ?: cut_list_read(trace->reader, CUT_TABLES, &trace->cut_tables);
+	if (err)
+		return err;
 	info = ebt_reader_info(trace->reader);
 	trace->from = options->from.set ? resolve_time(&options->from, info->start_ns, info->end_ns)
 					: info->start_ns;
@@ -150,6 +156,8 @@ void trace_close(struct trace *trace)
 	free(trace->warnings);
 	programs_destroy(trace->programs);
 	free(trace->verdicts);
+	free(trace->cut_pids.v);
+	free(trace->cut_tables.v);
 	names_destroy(trace->names);
 	sym_destroy(trace->sym);
 	ebt_reader_close(trace->reader);
@@ -289,9 +297,21 @@ bool trace_is_part(const struct trace *trace)
 	return ebt_window_is_set(&ebt_reader_info(trace->reader)->window);
 }
 
+bool trace_has_rows(const struct trace *trace, uint16_t table)
+{
+	return ebt_reader_has_rows(trace->reader, table) ||
+	       option_u32s_has(&trace->cut_tables, table);
+}
+
 bool trace_has_task_filter(const struct trace *trace)
 {
-	return trace->options->pids.n || trace->options->tids.n || trace->options->comms.n;
+	return trace->options->pids.n || trace->options->tids.n || trace->options->comms.n ||
+	       trace->cut_pids.n;
+}
+
+bool trace_has_pid_filter(const struct trace *trace)
+{
+	return trace->options->pids.n || trace->cut_pids.n;
 }
 
 bool trace_has_cpu_filter(const struct trace *trace)
@@ -301,11 +321,7 @@ bool trace_has_cpu_filter(const struct trace *trace)
 
 static bool list_has(const struct option_u32s *list, uint32_t v)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i] == v)
-			return true;
-	}
-	return !list->n;
+	return !list->n || option_u32s_has(list, v);
 }
 
 /* Names of threads are at most 15 bytes (63 for kernel workers); longer ones are compared as far
@@ -333,8 +349,8 @@ bool trace_task_wanted(struct trace *trace, const struct ebt_task *task)
 
 	if (!trace_has_task_filter(trace))
 		return true;
-	wanted = task && list_has(&o->pids, task->pid) && list_has(&o->tids, task->tid) &&
-		 comm_matches(&o->comms, task->comm);
+	wanted = task && list_has(&o->pids, task->pid) && list_has(&trace->cut_pids, task->pid) &&
+		 list_has(&o->tids, task->tid) && comm_matches(&o->comms, task->comm);
 	trace->task_seen |= wanted;
 	return wanted;
 }
@@ -455,6 +471,7 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct ebt_wan
 	_cleanup_free_ struct ebt_want *all = calloc(n + 1, sizeof(*all));
 	const struct options *options = trace->options;
 	struct ebt_query query = { .wants = all, .n_wants = n };
+	const struct option_u32s *pids;
 	struct ebt_error *err;
 
 	if (!cursor || !all)
@@ -473,8 +490,9 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct ebt_wan
 	} else {
 		cursor->check_times = cursor->from || cursor->to;
 	}
-	if (cursor->check_tasks && options->pids.n == 1)
-		query.pid = options->pids.v[0];
+	pids = options->pids.n ? &options->pids : &trace->cut_pids;
+	if (cursor->check_tasks && pids->n == 1)
+		query.pid = pids->v[0];
 	err = ebt_cursor_create(trace->reader, &query, &cursor->cursor);
 	if (err)
 		return err;

@@ -87,11 +87,16 @@ struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace
 bool trace_is_cut(const struct trace *trace);
 /* Is any moment from `from` to `to` in the window, where that is cut? */
 bool trace_overlaps(const struct trace *trace, uint64_t from, uint64_t to);
-/* Is the trace a copy of a part of another (`ebreport cut`)? */
+/* Is the trace of a part of the time that was recorded (`ebreport cut`)? */
 bool trace_is_part(const struct trace *trace);
 
-/* Is there any filter by task (--pid, --tid, --comm), or by CPU? */
+/* Does the trace have rows of a table; or did it, before a part was made of it? */
+bool trace_has_rows(const struct trace *trace, uint16_t table);
+
+/* Is there any filter by task (--pid, --tid, --comm; a part may be of some processes), by process,
+ * or by CPU? */
 bool trace_has_task_filter(const struct trace *trace);
+bool trace_has_pid_filter(const struct trace *trace);
 bool trace_has_cpu_filter(const struct trace *trace);
 
 /* Do the filters let this task pass? NULL (idle, none) passes where there is no filter. */

@@ -358,6 +358,8 @@ static struct ebt_error *warn_no_task(struct trace *trace)
 			      take_no_row, NULL);
 	if (err || trace->task_seen)
 		return err;
+	if (!(o->pids.n || o->tids.n || o->comms.n))
+		return add_warning(trace, "no thread that was recorded is of this part");
 	return add_warning(trace, "no thread that was recorded passes%s%s%s",
 			   o->pids.n ? " --pid" : "", o->tids.n ? " --tid" : "",
 			   o->comms.n ? " --comm" : "");

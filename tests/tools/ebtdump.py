@@ -40,7 +40,7 @@ ENC_CONST, ENC_VARINT, ENC_ZIGZAG, ENC_DELTA, ENC_FIXED = range(5)
 ENC_STRINGS, ENC_STACKS, ENC_TASKS = 64, 65, 66
 U64, I64, HEX, TIME, DURATION, ENUM, TASK, STACK, STRING, BYTES = range(10)
 META, STATE, EVENT = range(3)
-SCHEMA, SCHEMA_VALUE, INDEX = 1, 2, 3
+SCHEMA, SCHEMA_VALUE, INDEX, META_TABLE = 1, 2, 3, 16
 M64 = (1 << 64) - 1
 NAME_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789_"
 
@@ -469,14 +469,31 @@ def value_text(field, value):
 
 
 def chunk_lines(chunk, payload, table):
-    """Triples of time, number of the row in its chunk, and text."""
+    """Of each row: time, number in its chunk, text, and the processes of its tasks, where it has
+    fields for tasks."""
     fields = [f for f in table.fields.values() if f.id != 1]
     columns = [[payload.value(f.type, v) for v in payload.column(f.id, chunk.rows)]
                for f in fields]
+    tasks = [column for field, column in zip(fields, columns) if field.type == TASK]
     for i, time in enumerate(payload.column(1, chunk.rows)):
         values = (f" {field.name}={value_text(field, column[i])}"
                   for field, column in zip(fields, columns))
-        yield time, i, f"{time} {table.name}" + "".join(values)
+        pids = {column[i][1] for column in tasks if column[i]} if tasks else None
+        yield time, i, f"{time} {table.name}" + "".join(values), pids
+
+
+def read_pids(chunks, tables):
+    """The processes that a part is of; None: all."""
+    pids = None
+    for chunk, payload in chunks:
+        if chunk.table_id != META_TABLE or META_TABLE not in tables:
+            continue
+        key, value = (payload.column(f.id, chunk.rows)
+                      for f in tables[META_TABLE].fields.values() if f.id != 1)
+        for k, v in zip(key, value):
+            if payload.value(STRING, k) == b"cut.pids":
+                pids = {int(pid) for pid in payload.value(STRING, v).split(b",")}
+    return pids
 
 
 def read_file(data):
@@ -494,6 +511,7 @@ def dump(data, out):
     chunks = read_file(data)
     tables = read_schema(chunks)
     begin, end = read_window(data)
+    wanted = read_pids(chunks, tables)
     lines = []
     for chunk, payload in chunks:
         table = tables.get(chunk.table_id)
@@ -504,7 +522,9 @@ def dump(data, out):
         except Corrupt as e:
             print(f"chunk {chunk.seq} at offset {chunk.offset}: {e}", file=sys.stderr)
             continue
-        for time, i, text in rows:
+        for time, i, text, of in rows:
+            if wanted is not None and of is not None and not wanted & of:
+                continue
             meta = table.table_class == META
             if not meta and not begin <= time < end:
                 continue

@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -31,7 +32,17 @@ def moved(value, by):
                 for k, v in value.items() if k not in ("file", "start_ns", "duration_ns")}
     if isinstance(value, list):
         return [moved(v, by) for v in value]
-    return value
+    # A sentence of the overview.
+    return re.sub(r" at \d+\.\d+ s\b", "", value) if isinstance(value, str) else value
+
+
+def every_command():
+    """Those that make tables of what passes --pid, but for rows as they are and for two traces."""
+    text = e2e.run(e2e.EBREPORT, "--help").stdout.decode()
+    names = re.findall(r"(?m)^  ([a-z]+)  ", text[text.index("Commands:"):])
+    helps = {c: e2e.run(e2e.EBREPORT, c, "--help").stdout.decode()
+             for c in names if c not in ("dump", "info", "diff")}
+    return [[c] for c, text in helps.items() if "--pid" in text and "--json" in text]
 
 
 def in_order(rows):
@@ -61,19 +72,21 @@ class Cut(e2e.TestCase):
         e2e.run(e2e.EBREPORT, "cut", *options, self.trace, "-o", self.part)
         e2e.run(sys.executable, EBTDUMP, "--check", self.part)
 
-    def same_reports(self, selection, filters=()):
-        """Of the whole with the selection, and of the part with what of it is still to be said."""
-        for command, *options in REPORTS:
+    def same_reports(self, selection, commands=()):
+        """Of the whole with the selection, and of the part."""
+        for command, *options in REPORTS + [c for c in commands if c not in REPORTS]:
             whole = e2e.report_json(command, self.trace, *options, *selection)
-            part = e2e.report_json(command, self.part, *options, *filters)
+            part = e2e.report_json(command, self.part, *options)
             by = int(part["start_ns"]) - int(whole["start_ns"])
             whole, part = moved(whole, 0), moved(part, by)
-            # What is missing from a part is not in the trace, and else not in the window.
-            for report in (whole, part):
-                report["warnings"] = [w for w in report.get("warnings", [])
-                                      if "in this trace: " not in w and "the trace has some" not in w]
+            # Runs of other processes are not in the part, and so have no edges either.
+            if "--pid" in selection:
+                for report in (whole, part):
+                    for key in ("warnings", "remarks"):
+                        report[key] = [w for w in report.get(key, [])
+                                       if "runs have no beginning" not in w]
             # Rows that are equal by what sorts them have no order.
-            for key in ("rows",) if filters else set(whole) | set(part):
+            for key in set(whole) | set(part):
                 if isinstance(whole.get(key), list) and isinstance(part.get(key), list):
                     whole[key], part[key] = in_order(whole[key]), in_order(part[key])
                 self.assertEqual(part.get(key), whole.get(key), f"{command} {options} {selection}")
@@ -89,25 +102,38 @@ class Cut(e2e.TestCase):
         for window in windows:
             self.cut(*window)
             self.same_reports(window)
-            rows = e2e.Dump(self.part).lines
-            dumped = e2e.run(sys.executable, EBTDUMP, self.part).stdout.decode().splitlines()
-            self.assertEqual(dumped, rows)
-            # The rows of the window are those of the whole: the first field is the time.
-            wanted = e2e.Dump(self.trace, *window).lines
-            self.assertEqual(rows[len(rows) - len(wanted):], wanted)
-            found += len(wanted)
+            found += self.same_dump(*window)
         self.assertGreater(found, 1000)
 
-    def test_process(self):
-        procs = [r for r in e2e.rows("procs", self.trace) if r.get("comm") == "shares"]
-        pid = str(procs[0]["pid"])
+    def same_dump(self, *selection):
+        """Both readers see the same rows, and of what happened those of the whole."""
+        rows = e2e.Dump(self.part).lines
+        dumped = e2e.run(sys.executable, EBTDUMP, self.part).stdout.decode().splitlines()
+        self.assertEqual(dumped, rows)
+        wanted = e2e.Dump(self.trace, *selection).lines
+        self.assertEqual(rows[len(rows) - len(wanted):], wanted)
+        return len(wanted)
+
+    def test_processes(self):
+        """A part of some processes needs no --pid any more, for whichever command."""
+        procs = {r["comm"]: str(r["pid"]) for r in e2e.rows("procs", self.trace)}
         whole = os.path.getsize(self.trace)
-        self.cut("--pid", pid)
+        self.cut("--pid", procs["shares"])
         self.assertLess(os.path.getsize(self.part), whole)
-        self.same_reports(["--pid", pid], ["--pid", pid])
-        self.assertEqual({r["pid"] for r in e2e.rows("sched", self.part)}, {int(pid)})
-        self.cut("--pid", pid, "--from", "10%", "--to", "90%")
-        self.same_reports(["--pid", pid, "--from", "10%", "--to", "90%"], ["--pid", pid])
+        self.same_reports(["--pid", procs["shares"]], commands=every_command())
+        self.assertEqual({str(r["pid"]) for r in e2e.rows("procs", self.part)}, {procs["shares"]})
+        selection = ["--pid", f"{procs['sh']},{procs['pingpong']}", "--from", "10%", "--to", "90%"]
+        self.cut(*selection)
+        self.same_reports(selection, commands=every_command())
+        self.same_dump(*selection)
+        # Of these, one; and of others, nobody.
+        inner = self.path("inner.ebt")
+        e2e.run(e2e.EBREPORT, "cut", "--pid", f"{procs['sh']},{procs['shares']}", self.part,
+                "-o", inner)
+        self.assertEqual({str(r["pid"]) for r in e2e.rows("procs", inner)}, {procs["sh"]})
+        done = e2e.run(e2e.EBREPORT, "cut", "--pid", procs["shares"], self.part, "-o", inner,
+                       status=2)
+        self.assertIn("none of these processes", done.stderr.decode())
 
     def test_part_of_a_part(self):
         self.cut("--from", "20%", "--to", "80%")
