@@ -9,6 +9,7 @@
 #include "report/out/out.h"
 #include "report/share/copying.h"
 #include "report/share/merge.h"
+#include "report/trace/cut_lists.h"
 #include "report/trace/trace.h"
 
 #define MAX_INPUTS 64
@@ -50,8 +51,12 @@ static void close_inputs(struct inputs *inputs)
 static struct ebt_error *check_recordings(const struct inputs *inputs, size_t i)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(inputs->readers[i]);
+	const char *pids;
+	struct ebt_error *err = ebt_reader_meta(inputs->readers[i], CUT_PIDS, &pids);
 
-	if (ebt_window_is_set(&info->window))
+	if (err)
+		return err;
+	if (pids || ebt_window_is_set(&info->window))
 		return ebt_error_create(EBT_ERR_INVALID,
 					"%s: is a part that `ebreport cut` made; merge the whole "
 					"traces, and cut what comes out",
