@@ -55,7 +55,12 @@ struct ebrec_range trampolines[EBREC_TRAMPOLINES] = {};
 /* Frames of the tracing itself at the top of each stack, plus one; 0: not known yet. */
 __u32 switch_skip = 0;
 
-static __always_inline bool is_trampoline(__u64 address)
+/*
+ * This and other parts of the program are global functions: the verifier goes through them once,
+ * and not through what comes behind them again for each place where they end. That is most of what
+ * loading takes.
+ */
+__weak bool switch_is_trampoline(__u64 address)
 {
 	for (int i = 0; i < EBREC_TRAMPOLINES; i++) {
 		if (address >= trampolines[i].start && address < trampolines[i].end)
@@ -75,7 +80,7 @@ __weak __u32 switch_find_skip(const struct chain_frames *frames, long bytes)
 	for (int i = 0; i < 16; i++) {
 		if (bytes < (long)((i + 1) * sizeof(__u64)))
 			break;
-		if (is_trampoline(frames->address[i]))
+		if (switch_is_trampoline(frames->address[i]))
 			skip = i + 1;
 	}
 	switch_skip = skip + 1;
@@ -83,12 +88,12 @@ __weak __u32 switch_find_skip(const struct chain_frames *frames, long bytes)
 }
 
 /* Is the stack at sp the chain? Copies its addresses if so. */
-static __always_inline bool is_chain(const struct chain *chain, __u64 sp, __u64 depth,
-				     __u64 *addresses)
+__weak bool switch_is_chain(const struct chain *chain, __u64 sp, __u64 depth,
+			    struct chain_frames *ret)
 {
 	__u64 word;
 
-	if (!chain->n)
+	if (!chain || !ret || !chain->n)
 		return false;
 	for (__u32 i = 0; i < CHAIN_FRAMES; i++) {
 		__u64 offset = chain->offset[i];
@@ -100,16 +105,12 @@ static __always_inline bool is_chain(const struct chain *chain, __u64 sp, __u64 
 		if (bpf_probe_read_kernel(&word, sizeof(word), (const void *)(sp + offset)) ||
 		    word != chain->address[i])
 			return false;
-		addresses[i] = word;
+		ret->address[i] = word;
 	}
 	return true;
 }
 
-/*
- * Copies the addresses of the stack at sp if it is one of the chains. Returns how many there are.
- * This and other parts of the program are global functions: the verifier goes through them once,
- * and not through what comes behind them again for each place where they end. That is most of what
- * loading takes.
+/* Copies the addresses of the stack at sp if it is one of the chains. Returns how many there are.
  */
 __weak int switch_find_chain(struct chain_set *set, __u64 sp, __u64 depth, struct chain_frames *ret)
 {
@@ -118,7 +119,7 @@ __weak int switch_find_chain(struct chain_set *set, __u64 sp, __u64 depth, struc
 	for (int i = 0; i < CHAIN_WAYS; i++) {
 		const struct chain *chain = &set->chain[i];
 
-		if (is_chain(chain, sp, depth, ret->address))
+		if (switch_is_chain(chain, sp, depth, ret))
 			return chain->n;
 	}
 	return 0;

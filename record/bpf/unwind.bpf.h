@@ -684,16 +684,24 @@ static __always_inline struct ebrec_lengths unwind_user(struct task_struct *task
 	return len;
 }
 
-/* Copies the stack where the walk begins if it is one of the chains. Returns its number from 1. A
- * global function: the verifier goes through it once. */
+/* Is the stack where the walk begins the chain? Copies its addresses if so. Global functions: the
+ * verifier goes through them once. */
+__weak bool unwind_begins_with(const struct unwind_chain *chain, const struct unwind_state *s,
+			       struct unwind_lesson *lesson, struct unwind_chain_frames *ret)
+{
+	return chain && s && lesson && ret &&
+	       unwind_is_chain(chain, &s->process, s->pc, s->sp, s->fp, s->caller, lesson,
+			       ret->address);
+}
+
+/* The same of all chains of the set. Returns the number of the one that it is, from 1. */
 __weak int unwind_find_chain(struct unwind_chain_set *set, struct unwind_state *s,
 			     struct unwind_lesson *lesson, struct unwind_chain_frames *ret)
 {
 	if (!set || !s || !lesson || !ret)
 		return 0;
 	for (int i = 0; i < UNWIND_CHAIN_WAYS; i++) {
-		if (unwind_is_chain(&set->chain[i], &s->process, s->pc, s->sp, s->fp, s->caller,
-				    lesson, ret->address))
+		if (unwind_begins_with(&set->chain[i], s, lesson, ret))
 			return i + 1;
 	}
 	return 0;

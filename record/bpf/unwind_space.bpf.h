@@ -139,13 +139,19 @@ static __always_inline bool unwind_find_space(const struct task_struct *task,
 
 EBREC_CPU_ARRAY(unwind_called, 1, __u64) __weak;
 
-/* A walk has met what the recorder may have been told of, and has not read yet. */
-static __always_inline void unwind_call_recorder(void)
+/* A walk has met what the recorder may have been told of, and has not read yet. A global function,
+ * as the walks below: the verifier goes through it once. */
+__weak int unwind_call_recorder(void)
 {
-	__u64 now = bpf_ktime_get_ns(), *called = ebrec_entry(&unwind_called);
+	__u64 now, *called;
 
+	if (!config.unwind) /* there is no such map */
+		return 0;
+	now = bpf_ktime_get_ns();
+	called = ebrec_entry(&unwind_called);
 	if (called && now - *called >= UNWIND_CALL_NS && ebrec_ring_doorbell())
 		*called = now;
+	return 0;
 }
 
 /* Notes how much code the process has, for the recorder to compare; less or more than was known is
