@@ -148,7 +148,7 @@ static struct ebt_error *put_flame(struct report *report, const struct wall *wal
 
 static struct ebt_error *check_options(const struct options *o, const char *folder)
 {
-	static const char *const of_stacks[] = { "under", "state", "by" };
+	static const char *const of_stacks[] = { "under", "state", "by", "no-recorder" };
 	bool flame = options_flag(o, "flame"), folded = options_flag(o, "folded");
 
 	if (o->interval_ns && (flame || folded || folder))
@@ -164,7 +164,7 @@ static struct ebt_error *check_options(const struct options *o, const char *fold
 					"--flame and --folded have a form of their own: use them "
 					"without --json and --csv");
 	for (size_t i = 0; i < sizeof(of_stacks) / sizeof(of_stacks[0]); i++) {
-		if (options_string(o, of_stacks[i]) && !flame && !folded && !folder)
+		if (options_flag(o, of_stacks[i]) && !flame && !folded && !folder)
 			return ebt_error_create(EBT_ERR_INVALID,
 						"--%s is for stacks: use it with --flame, --folded "
 						"or --per-thread",
@@ -248,6 +248,7 @@ static struct ebt_error *run_wall(struct report *report)
 		.roots = roots_of(o, folder),
 		.under = options_string(o, "under"),
 		.hide_idle = options_flag(o, "hide-idle"),
+		.no_recorder = options_flag(o, "no-recorder"),
 		.figures_only = o->interval_ns > 0,
 	};
 	struct wall *wall;
@@ -288,6 +289,8 @@ static const struct option_def wall_options[] = {
 	{ "state", OPTION_STRING, "LIST",
 	  "stacks of these: cpu, runqueue, preempted, sleep, lock, disk, other" },
 	{ "hide-idle", OPTION_FLAG, NULL, "without threads that only wait for work" },
+	{ "no-recorder", OPTION_FLAG, NULL,
+	  "stacks without what the recorder did itself, below [ebrec]" },
 	{ 0 },
 };
 
@@ -304,7 +307,8 @@ static const char help[] =
 	"or lasted beyond it count as far as they are in it.\n"
 	"\n"
 	"--hide-idle leaves out threads that sleep for more than 99 % of their lives, and names\n"
-	"them. --state and --under choose stacks, for --flame, --folded and --per-thread.\n"
+	"them. --state, --under and --no-recorder choose stacks, for --flame, --folded and\n"
+	"--per-thread.\n"
 	"\n"
 	"  ebreport wall t.ebt\n"
 	"  ebreport wall --flame --hide-idle -o wall.svg t.ebt\n"

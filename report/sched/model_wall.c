@@ -454,6 +454,20 @@ static struct ebt_error *find_under(const struct wall *wall, bool **ret)
 	return NULL;
 }
 
+/* Does what was spent go into the tree? under: by node, or NULL. */
+static bool is_wanted(const struct wall *wall, const struct spent *spent, const bool *under)
+{
+	const struct wall_options *o = &wall->options;
+	uint32_t n;
+
+	if (under && !under[spent->node])
+		return false;
+	if (o->no_recorder && calltree_nodes(wall->tree, &n)[spent->node].recorder)
+		return false;
+	return !(o->hide_idle && wall->threads[spent->task].idle) &&
+	       !trace_leaves_out(wall->trace, wall->threads[spent->task].task);
+}
+
 static struct ebt_error *add_leaves(struct wall *wall)
 {
 	unsigned int only = wall->options.only ? wall->options.only : ~0u;
@@ -464,9 +478,7 @@ static struct ebt_error *add_leaves(struct wall *wall)
 	for (size_t i = 0; !err && i < wall->n_spent; i++) {
 		const struct spent *spent = &wall->spent[i];
 
-		if ((under && !under[spent->node]) ||
-		    (wall->options.hide_idle && wall->threads[spent->task].idle) ||
-		    trace_leaves_out(wall->trace, wall->threads[spent->task].task))
+		if (!is_wanted(wall, spent, under))
 			continue;
 		for (int kind = 0; !err && kind < WALL_N_KINDS; kind++) {
 			if (spent->ns[kind] && only & 1u << kind)

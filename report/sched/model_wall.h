@@ -54,6 +54,7 @@ struct wall_options {
 	/* Leaves threads out of the tree that only wait for work: of such a thread's lifetime less
 	 * than 1 % is on a CPU or waiting for one, and less than 1 % in kinds other than SLEEP. */
 	bool hide_idle;
+	bool no_recorder;  /* what the recorder did itself stays out of the tree */
 	bool figures_only; /* the tree stays without leaves */
 	/* Only the part of a thread's time that lies in these merged spans counts; NULL: all of
 	 * it. */

@@ -64,6 +64,14 @@ class Recorder(e2e.TestCase):
             self.assertFalse(MARK in left, command)
         self.check_info(trace, marked, total)
 
+    def test_wall(self):
+        trace = self.record("-F", "2999", "-e", "sample,sched,fault", "--", "python3", "-c", TOUCH)
+        whole = e2e.ebreport("wall", "--folded", trace).splitlines()
+        left = e2e.ebreport("wall", "--folded", "--no-recorder", trace).splitlines()
+        self.assertTrue(any(MARK in line for line in whole))
+        self.assertEqual(left, [line for line in whole if MARK not in line])
+        self.assertTrue(any("_[c]" in line for line in left))
+
     def test_programs_of_others(self):
         """BPF programs that were recorded, and are none of ours, are not the recorder."""
         trace = self.record("-F", "999", "-e", "sample", "--", e2e.program("bpfspin"), "0.3",
