@@ -2,8 +2,10 @@
 /* Rows of `meta` and `source`; see describe.h. */
 #include "record/session/describe.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
@@ -177,6 +179,24 @@ struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct captur
 					     { "stacks.dumps_not_taken", NULL,
 					       capture_refused_dumps(capture) },
 					     { NULL } });
+}
+
+static uint64_t timeval_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
+}
+
+struct ebt_error *describe_recorder(struct ebt_stream *stream)
+{
+	struct rusage used;
+
+	if (getrusage(RUSAGE_SELF, &used))
+		return ebt_error_errno(errno, "cannot read what the recorder used");
+	return add_meta_rows(stream,
+			     (const struct meta_row[]){
+				     { "recorder.user_ns", NULL, timeval_ns(used.ru_utime) },
+				     { "recorder.system_ns", NULL, timeval_ns(used.ru_stime) },
+				     { NULL } });
 }
 
 struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status)

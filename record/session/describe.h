@@ -22,6 +22,9 @@ struct ebt_error *describe_sources(struct ebt_stream *stream, const struct captu
 struct ebt_error *describe_stacks(struct ebt_stream *stream, const struct capture *capture,
 				  struct deferred *deferred);
 
+/* meta: recorder.*: what its threads have used until now. */
+struct ebt_error *describe_recorder(struct ebt_stream *stream);
+
 /* meta: end.*. exit_status -1: none. */
 struct ebt_error *describe_end(struct ebt_stream *stream, const char *reason, int exit_status);
 

@@ -643,6 +643,7 @@ static struct ebt_error *write_end(struct session *s, uint64_t now)
 {
 	return losses_emit(&s->losses, s->stream, now) ?:
 	       describe_stacks(s->stream, s->capture, s->deferred) ?:
+	       describe_recorder(s->stream) ?:
 	       describe_end(s->stream, s->result->reason, s->result->exit_status) ?:
 	       ebt_writer_finish(s->writer);
 }

@@ -103,6 +103,8 @@ static const struct {
 	{ "host.pid_ns", SCRUB_KEEP },
 	{ "host.mnt_ns", SCRUB_KEEP },
 	{ "host.tasks", SCRUB_PROSE },
+	{ "recorder.user_ns", SCRUB_KEEP },
+	{ "recorder.system_ns", SCRUB_KEEP },
 	{ "end.reason", SCRUB_KEEP },
 	{ "end.exit_status", SCRUB_KEEP },
 	{ "bundle.version", SCRUB_KEEP },

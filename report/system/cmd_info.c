@@ -110,8 +110,8 @@ static const struct {
  * shown. */
 static bool is_ours(const char *key)
 {
-	static const char *const prefixes[] = { "ebrec.", "target.", "options.", "sample.",
-						"end.",	  "host.",   "stacks.",	 "python." };
+	static const char *const prefixes[] = { "ebrec.", "target.", "options.", "sample.",  "end.",
+						"host.",  "stacks.", "python.",	 "recorder." };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		if (!strncmp(prefixes[i], key, strlen(prefixes[i])))
@@ -316,15 +316,23 @@ static void put_frames(struct info_view *v)
 	}
 }
 
-/* How much of what samples show is the recorder's own. */
+/* What the recorder took of others' time, as far as samples show it, and of its own. */
 static void put_recorder(struct info_view *v)
 {
 	const struct info_table *samples = info_table(&v->info, EBT_T_sample);
+	_cleanup_text_ struct text user = TEXT_INIT, system = TEXT_INIT;
+	const char *label = "Recorder";
+	struct info_used used;
 
-	if (v->have_frames && samples && samples->rows)
-		put(v, "Recorder", "%.1f %% of %" PRIu64 " samples%s",
+	if (v->have_frames && samples && samples->rows) {
+		put(v, label, "%.1f %% of %" PRIu64 " samples%s",
 		    (double)v->frames.recorder * 100 / (double)samples->rows, samples->rows,
 		    v->frames.recorder ? "; --no-recorder leaves them out of stacks" : "");
+		label = "";
+	}
+	if (info_recorder_used(&v->info, &used))
+		put(v, label, "%s of its own in user space, %s in the kernel",
+		    duration(&user, used.user_ns), duration(&system, used.system_ns));
 }
 
 /* How far user stacks were walked; in exec there is none to walk. */

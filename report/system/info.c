@@ -63,6 +63,18 @@ const char *info_meta(const struct info *info, const char *key)
 	return NULL;
 }
 
+bool info_recorder_used(const struct info *info, struct info_used *ret)
+{
+	const char *user = info_meta(info, "recorder.user_ns");
+	const char *system = info_meta(info, "recorder.system_ns");
+
+	if (!user || !system)
+		return false;
+	ret->user_ns = strtoull(user, NULL, 10);
+	ret->system_ns = strtoull(system, NULL, 10);
+	return true;
+}
+
 const struct info_table *info_table(const struct info *info, uint16_t id)
 {
 	for (size_t i = 0; i < info->n_tables; i++) {

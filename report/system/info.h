@@ -58,6 +58,14 @@ void info_deinit(struct info *info);
 
 /* NULL: not there. */
 const char *info_meta(const struct info *info, const char *key);
+
+/* Time on CPUs of the recorder's own threads. */
+struct info_used {
+	uint64_t user_ns, system_ns;
+};
+
+/* False: the trace does not tell. */
+bool info_recorder_used(const struct info *info, struct info_used *ret);
 const struct info_table *info_table(const struct info *info, uint16_t id);
 
 /* Ways in which user stacks were found: each set of EBT_METHOD_*. */

@@ -57,12 +57,18 @@ static void put_time(const struct info_view *v)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
 	struct trace *trace = v->report->trace;
+	struct info_used used;
 	char created[64];
 
 	info_format_realtime(v->file->created_ns, created, sizeof(created));
 	text_printf(&text, "%s, ", created);
 	text_duration(&text, trace_end_ns(trace) - trace_start_ns(trace));
 	add_meta(&text, v, ", by ebrec ", "ebrec.version", "");
+	if (info_recorder_used(&v->info, &used)) {
+		text_cstr(&text, " (CPU ");
+		text_duration(&text, used.user_ns + used.system_ns);
+		text_cstr(&text, ")");
+	}
 	put(v, "Recorded", &text);
 }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the recorder itself does while others run, as samples of these show it."""
 
+import os
 import re
+import signal
 
 import e2e
 
@@ -81,6 +83,30 @@ class Recorder(e2e.TestCase):
         for stack in others:
             self.assertNotIn(MARK, stack)
         self.check_info(trace, *self.weights(trace))
+
+
+    def test_own_time(self):
+        """What ebrec itself used is told, though its threads are no tasks of the trace: between what
+        /proc says while it records, and the whole that whoever waits for it is told."""
+        trace = self.path("own.ebt")
+        child = self.start(e2e.EBREC, "-q", "-a", "-e", "syscalls", "-o", trace)
+        self.wait_for_rows(trace, child, "syscall", 1000)
+        with open(f"/proc/{child.pid}/stat", encoding="utf-8") as f:
+            before = [int(n) / os.sysconf("SC_CLK_TCK") for n in f.read().split()[13:15]]
+        child.send_signal(signal.SIGINT)
+        _, status, whole = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(child.returncode, 0)
+        told = e2e.report_json("info", trace)["meta"]
+        user, system = (int(told[f"recorder.{kind}_ns"]) / 1e9 for kind in ("user", "system"))
+        self.assertGreater(user, 0)
+        self.assertGreater(system, 0)
+        # Each of the two is the kernel's share of an exact sum, and may be corrected later.
+        self.assertGreaterEqual(user + system, sum(before) - 0.02)
+        self.assertLessEqual(user + system, whole.ru_utime + whole.ru_stime)
+        self.assertRegex(e2e.ebreport("info", trace), r"(?m)^Recorded .* by ebrec [^ ]+ \(CPU ")
+        self.assertRegex(e2e.ebreport("info", "--all", trace),
+                         "(?m)^Recorder .* of its own in user space, .* in the kernel$")
 
 
 if __name__ == "__main__":
