@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzing whole files. Byte 56 of the file header, reserved, says whether checksums are made
+/* Fuzzing whole files. Byte 72 of the file header, reserved, says whether checksums are made
  * right first: without that hardly anything passes them. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -221,6 +221,9 @@ void make_trace(const struct make_trace *options, struct made_rows *ret)
 		.resolve_task = resolve_task,
 	};
 
+	if (options->part)
+		writer.window = (struct ebt_window){ START + 5 * STEP_NS,
+						     START + (options->steps - 10) * STEP_NS };
 	assert_true(writer.fd >= 0);
 	assert_no_error(ebt_writer_create(&writer, &maker.writer));
 	for (unsigned int i = 0; i < options->streams; i++)

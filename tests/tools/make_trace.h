@@ -21,6 +21,7 @@ struct make_trace {
 	unsigned int epoch_every; /* steps; 0: one epoch */
 	unsigned int file_size;	  /* bytes of an embedded file; 0: none */
 	bool unfinished;	  /* as after a kill: no index, no footer */
+	bool part;		  /* of the time from the fifth step to the tenth before the last */
 };
 
 /* Rows of each table that steps add, by table id; meta and embedded files aside. */

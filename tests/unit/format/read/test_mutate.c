@@ -195,16 +195,21 @@ static void keep_seed(void *arg, const char *target, const void *data, size_t le
 static int set_up(void **state)
 {
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
-	const struct make_trace options = { .path = path,
-					    .streams = 2,
-					    .steps = 60,
-					    .flush_every = 20,
-					    .epoch_every = 40,
-					    .file_size = 2500 };
+	struct make_trace options = { .path = path,
+				      .streams = 2,
+				      .steps = 60,
+				      .flush_every = 20,
+				      .epoch_every = 40,
+				      .file_size = 2500 };
 
 	(void)state;
-	make_trace(&options, NULL);
-	return each_seed(path, keep_seed, NULL) ? 0 : -1;
+	for (int part = 0; part < 2; part++) {
+		options.part = part;
+		make_trace(&options, NULL);
+		if (!each_seed(path, keep_seed, NULL))
+			return -1;
+	}
+	return 0;
 }
 
 static int tear_down(void **state)
