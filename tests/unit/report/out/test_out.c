@@ -246,10 +246,10 @@ static void test_sort_headers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		_cleanup_free_ char *columns = NULL, *text = NULL;
+		_cleanup_free_ char *list = NULL, *text = NULL;
 
-		assert_true(asprintf(&columns, "tid,%s", names[i]) > 0);
-		text = REPORT_OK(made.path, "sched", "--columns", columns, "--csv", "--sort",
+		assert_true(asprintf(&list, "tid,%s", names[i]) > 0);
+		text = REPORT_OK(made.path, "sched", "--columns", list, "--csv", "--sort",
 				 names[i]);
 		assert_string_equal(text, expected);
 	}
