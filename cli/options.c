@@ -83,7 +83,7 @@ static const char *guess_name(const struct cli *cli, const char *name)
 	const struct option_def *def;
 
 	for (size_t i = 0; (def = option_at(cli, i)); i++) {
-		if (!(def->unless & cli->without))
+		if (!((def->unless | def->idle) & cli->without))
 			cli_guess(&guess, def->name);
 	}
 	return guess.name;
@@ -313,7 +313,7 @@ void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int
 			continue;
 		fprintf(to, "\n%s", groups[g].heading);
 		for (const struct option_def *o = groups[g].options; o->name; o++) {
-			if (o->type != OPTION_GONE && !(o->unless & without))
+			if (o->type != OPTION_GONE && !((o->unless | o->idle) & without))
 				put_option(to, o, column);
 		}
 	}

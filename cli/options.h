@@ -38,6 +38,9 @@ struct option_def {
 	/* Refused, and left out of --help, where one of these bits, of the program's own, is among
 	 * those of `without`. */
 	unsigned int unless;
+	/* Likewise left out of --help, but taken: it has no effect there, and does no harm to who
+	 * gives it to all commands. */
+	unsigned int idle;
 	/* OPTION_APPLY, OPTION_PIECES; to: what is at the offset; arg NULL: there is none. */
 	struct ebt_error *(*apply)(void *to, const char *arg);
 };

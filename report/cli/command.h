@@ -49,6 +49,12 @@ enum {
 	COMMAND_PICTURE = 1 << 8,
 	/* It is by time and process: filters by thread and CPU are refused. */
 	COMMAND_NO_THREADS = 1 << 9,
+	/* It names no functions and lines: what says how to find names has no effect. */
+	COMMAND_NO_NAMES = 1 << 10,
+	/* What it shows is not of a CPU: --cpu is refused. */
+	COMMAND_NO_CPUS = 1 << 11,
+	/* What it shows is in the order of time: --sort is refused. */
+	COMMAND_NO_SORT = 1 << 12,
 };
 
 /* What a command is about: which source records it, and into which tables. */

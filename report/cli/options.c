@@ -114,7 +114,16 @@ static const char *why_not(unsigned int flags)
 		return "is by time and process";
 	if (flags & COMMAND_NO_TABLES)
 		return "has no table";
+	if (flags & COMMAND_NO_CPUS)
+		return "is not of single CPUs";
+	if (flags & COMMAND_NO_SORT)
+		return "is in order of time";
 	return "does not show what happened in some time";
+}
+
+static bool is_trace_name(const char *name, size_t len)
+{
+	return len > 4 && !strcmp(name + len - 4, ".ebt");
 }
 
 /* Beside FILE. */
@@ -131,14 +140,17 @@ static struct ebt_error *name_output(struct options *options)
 					"FILE is standard input, which gives the copy no name: "
 					"-o FILE");
 	len = strlen(file);
-	if (len > 4 && !strcmp(file + len - 4, ".ebt"))
+	if (is_trace_name(file, len))
 		len -= 4;
 	err = ebt_format(&options->named_output, "%.*s%s", (int)len, file, ending);
 	options->output = options->named_output;
 	return err;
 }
 
-static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
+/* Without `word` up to the first word that is no option; the command may be another yet. */
+static struct ebt_error *parse_options(int argc, char **argv, struct options *options,
+				       struct ebt_error *(*word)(void *to, const char *word),
+				       int *ret_end)
 {
 	const struct option_group groups[] = {
 		{ NULL, options->command->options },
@@ -149,12 +161,19 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 		.n_groups = 2,
 		.program = "ebreport",
 		.command = options->command->name,
-		.without = options->command->flags,
+		.without = word ? options->command->flags : 0,
 		.why = why_not,
 		.place = place_own,
-		.word = take_word,
+		.word = word,
 	};
-	struct ebt_error *err = cli_parse(&cli, argc, argv, options, &argc);
+
+	options->values = calloc(own_index(options->command, NULL) + 1, sizeof(*options->values));
+	return options->values ? cli_parse(&cli, argc, argv, options, ret_end) : &ebt_enomem;
+}
+
+static struct ebt_error *parse_words(int argc, char **argv, struct options *options)
+{
+	struct ebt_error *err = parse_options(argc, argv, options, take_word, &argc);
 
 	if (err)
 		return err;
@@ -182,7 +201,7 @@ static void guess_files(struct cli_guess *guess, char *name, size_t size)
 		const char *before = guess->name;
 		size_t len = strlen(entry->d_name);
 
-		if (len < 4 || len >= size || strcmp(entry->d_name + len - 4, ".ebt") != 0)
+		if (len >= size || !is_trace_name(entry->d_name, len))
 			continue;
 		cli_guess(guess, entry->d_name);
 		if (guess->name != before) /* it does not outlive the entry */
@@ -224,27 +243,74 @@ static struct ebt_error *unknown_command(const char *word)
 	for (size_t i = 0; commands[i]; i++)
 		cli_guess(&guess, commands[i]->name);
 	guess_files(&guess, file, sizeof(file));
+	if (guess.name)
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"'%s' is no command, and there is no such file: did you mean %s?", word,
+			guess.name);
+	if (strchr(word, '/') || is_trace_name(word, strlen(word)))
+		return ebt_error_create(
+			EBT_ERR_INVALID,
+			"there is no file '%s': `ebrec -o FILE -- CMD` makes a trace", word);
 	return ebt_error_create(EBT_ERR_INVALID,
-				"'%s' is no command, and there is no such file: %s%s%s", word,
-				guess.name ? "did you mean " : "see `ebreport --help`",
-				guess.name ? guess.name : "", guess.name ? "?" : "");
+				"'%s' is no command, and there is no such file: see `ebreport "
+				"--help`",
+				word);
 }
 
 /* What stands behind the command, which is known. Takes the options over. */
 static struct ebt_error *parse_behind(int argc, char **argv, struct options *options,
 				      struct options *ret)
 {
-	struct ebt_error *err;
+	struct ebt_error *err = parse_words(argc, argv, options);
 
-	options->values = calloc(own_index(options->command, NULL) + 1, sizeof(*options->values));
-	if (!options->values)
-		return &ebt_enomem;
-	err = parse_words(argc, argv, options);
 	if (err)
 		options_deinit(options);
 	else
 		*ret = *options;
 	return err;
+}
+
+/* The first word behind options, which are of every command, or of `overview` where there is none.
+ * An option that only the command has stands behind it: *ret_end is where a command is named. */
+static struct ebt_error *find_word(int argc, char **argv, int *ret_end)
+{
+	struct options options = { .command = find_command("overview") };
+	struct ebt_error *err = parse_options(argc, argv, &options, NULL, ret_end);
+
+	options_deinit(&options);
+	for (int i = 0; err && i < argc; i++) {
+		if (!find_command(argv[i]))
+			continue;
+		ebt_error_destroy(err);
+		err = ebt_error_create(EBT_ERR_INVALID,
+				       "options of %s stand behind it: `ebreport %s [options] "
+				       "FILE`",
+				       argv[i], argv[i]);
+		break;
+	}
+	return err;
+}
+
+/* `ebreport --json sched t.ebt` becomes `ebreport sched --json t.ebt`. */
+static struct ebt_error *put_command_first(int argc, char **argv)
+{
+	char *command;
+	struct ebt_error *err;
+	int end = 0;
+
+	err = find_word(argc - 1, argv + 1, &end);
+	if (err || end + 1 >= argc || !find_command(argv[end + 1]))
+		return err;
+	command = argv[end + 1];
+	memmove(&argv[2], &argv[1], (size_t)end * sizeof(*argv));
+	argv[1] = command;
+	return NULL;
+}
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1];
 }
 
 static bool is_file(const char *word)
@@ -255,6 +321,7 @@ static bool is_file(const char *word)
 struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 {
 	struct options options = { 0 };
+	struct ebt_error *err;
 	int skip = 2;
 
 	if (argc < 2) {
@@ -273,13 +340,12 @@ struct ebt_error *options_parse(int argc, char **argv, struct options *ret)
 		skip = 3;
 		options.command = find_command(argv[2]);
 	} else {
+		err = is_option(argv[1]) ? put_command_first(argc, argv) : NULL;
+		if (err)
+			return err;
 		options.command = find_command(argv[1]);
 	}
-	if (!options.command && argv[1][0] == '-' && argv[1][1])
-		return ebt_error_create(EBT_ERR_INVALID,
-					"options stand behind the command: `ebreport COMMAND %s …`",
-					argv[1]);
-	if (!options.command && !options.help && is_file(argv[1])) {
+	if (!options.command && !options.help && (is_option(argv[1]) || is_file(argv[1]))) {
 		options.command = find_command("overview");
 		skip = 1;
 	}
@@ -339,7 +405,7 @@ static void put_command(const struct command *command, FILE *to)
 
 static void put_program(FILE *to)
 {
-	fputs("Usage: ebreport [FILE]\n"
+	fputs("Usage: ebreport [options] [FILE]\n"
 	      "       ebreport COMMAND [options] [FILE]\n"
 	      "       ebreport COMMAND --help\n\n"
 	      "Reports on a trace that ebrec recorded, on this machine or another. Without\n"

@@ -547,6 +547,7 @@ static const struct command_subject subject = {
 const struct command command_block = {
 	.name = "block",
 	.fn = cmd_block,
+	.flags = COMMAND_NO_NAMES,
 	.summary =
 		"disk requests by process, device and operation: bytes, time in queue and device",
 	.elsewhere = "disk disks io biosnoop iostat",

@@ -142,7 +142,7 @@ static struct ebt_error *cmd_dbus(struct report *report)
 	struct dbus_view v = { .report = report, .out = report->out };
 	struct ebt_error *err = NULL;
 
-	if (trace_has_task_filter(report->trace) || trace_has_cpu_filter(report->trace))
+	if (trace_has_task_filter(report->trace))
 		err = trace_warn(report->trace, "a bus does not say which process a message is of: "
 						"all are shown");
 	if (!err)
@@ -167,6 +167,7 @@ static const struct command_subject subject = {
 const struct command command_dbus = {
 	.name = "dbus",
 	.fn = cmd_dbus,
+	.flags = COMMAND_NO_NAMES | COMMAND_NO_CPUS,
 	.summary = "D-Bus: calls with the time until they were answered, signals",
 	.help = "Record with `ebrec -e dbus` (the system's bus), `-e dbus:session`, or with the\n"
 		"address of a bus. An answer belongs to the call with its number from the name "

@@ -303,6 +303,7 @@ static const struct command_subject subject = {
 const struct command command_net = {
 	.name = "net",
 	.fn = run_net,
+	.flags = COMMAND_NO_NAMES,
 	.summary = "connections and their latency, bytes by process and device, queue times",
 	.elsewhere = "network tcp",
 	.help = "Record with `ebrec -e net`. SENT and RECEIVED of a process are payload of its\n"

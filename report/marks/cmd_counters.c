@@ -190,6 +190,7 @@ static const char help[] =
 const struct command command_counters = {
 	.name = "counters",
 	.fn = cmd_counters,
+	.flags = COMMAND_NO_NAMES,
 	.summary = "CPU time, memory, disks, networks, pressure, sensors, programs' own over time",
 	.elsewhere = "vmstat metrics",
 	.help = help,

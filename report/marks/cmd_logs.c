@@ -251,9 +251,6 @@ static struct ebt_error *cmd_logs(struct report *report)
 	bool for_people = out_format(report->out) == FORMAT_TABLE;
 	struct ebt_error *err = NULL;
 
-	if (o->sort)
-		return ebt_error_create(EBT_ERR_INVALID,
-					"logs are in order of time: --sort does not apply");
 	if (severity)
 		v.severity = severity_value(severity);
 	if (grep) {
@@ -287,7 +284,7 @@ static const struct option_def logs_options[] = {
 const struct command command_logs = {
 	.name = "logs",
 	.fn = cmd_logs,
-	.flags = COMMAND_NO_INTERVALS,
+	.flags = COMMAND_NO_INTERVALS | COMMAND_NO_NAMES | COMMAND_NO_SORT,
 	.summary = "lines that programs wrote, and those of the journal",
 	.elsewhere = "journal",
 	.help = "Record with `ebrec --capture-output -- CMD` (origin stdout or stderr; output\n"

@@ -154,6 +154,7 @@ static const struct command_subject subject = {
 const struct command command_cache = {
 	.name = "cache",
 	.fn = cmd_cache,
+	.flags = COMMAND_NO_NAMES,
 	.summary = "page cache: hits, misses, readahead and dirtied pages by process or file",
 	.elsewhere = "pagecache cachestat",
 	.help = "Record with `ebrec -e pagecache`. All figures are pages. MISSES: pages that had\n"

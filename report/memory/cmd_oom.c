@@ -93,6 +93,7 @@ static struct ebt_error *cmd_oom(struct report *report)
 const struct command command_oom = {
 	.name = "oom",
 	.fn = cmd_oom,
+	.flags = COMMAND_NO_NAMES,
 	.summary = "processes that were killed as there was no memory left",
 	.help = "Record with `ebrec -e oom`. A row for each process that the kernel killed: its "
 		"memory,\n"

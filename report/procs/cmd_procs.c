@@ -99,9 +99,6 @@ static struct ebt_error *check_options(struct report *report)
 	if (options_flag(o, "tree") && o->sort)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--tree is in order of start: --sort does not apply");
-	if (trace_has_cpu_filter(report->trace))
-		return trace_warn(report->trace,
-				  "processes are not of a CPU: --cpu does not apply");
 	return NULL;
 }
 
@@ -157,6 +154,7 @@ static const struct option_def procs_options[] = {
 const struct command command_procs = {
 	.name = "procs",
 	.fn = run_procs,
+	.flags = COMMAND_NO_NAMES | COMMAND_NO_CPUS,
 	.summary = "processes: when each began and ended, what it ran and used; one in detail",
 	.elsewhere = "process processes ps pstree tree execsnoop",
 	.help = "A row for each process that was there, by time of its start; times are seconds\n"

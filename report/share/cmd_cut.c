@@ -131,7 +131,7 @@ const struct command command_cut = {
 	.name = "cut",
 	.fn = run_cut,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_NO_THREADS | COMMAND_PRIVATE |
-		 COMMAND_COPY,
+		 COMMAND_COPY | COMMAND_NO_NAMES,
 	.summary = "copy of a part of a trace",
 	.help = "  ebreport cut --from 10s --to 12s t.ebt -o slow.ebt\n"
 		"  ebreport cut --pid 4711 t.ebt -o server.ebt\n"

@@ -308,6 +308,7 @@ static const struct option_def syscalls_options[] = {
 const struct command command_syscalls = {
 	.name = "syscalls",
 	.fn = cmd_syscalls,
+	.flags = COMMAND_NO_NAMES,
 	.summary = "counts, errors, latency, by process or by call; a trace like strace's",
 	.elsewhere = "strace trace",
 	.help = "Record with `ebrec -e syscalls`. Times are from entry to return; percentiles are\n"

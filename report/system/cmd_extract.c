@@ -187,7 +187,7 @@ static struct ebt_error *run_extract(struct report *report)
 const struct command command_extract = {
 	.name = "extract",
 	.fn = run_extract,
-	.flags = COMMAND_NO_TABLES | COMMAND_NO_FILTERS | COMMAND_FOLDER,
+	.flags = COMMAND_NO_TABLES | COMMAND_NO_FILTERS | COMMAND_FOLDER | COMMAND_NO_NAMES,
 	.summary = "write files that are in the trace to a folder",
 	.help = "WHAT is the number of a file, or a pattern for its role or its path, as `ebreport "
 		"files` has\n"

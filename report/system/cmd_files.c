@@ -134,7 +134,7 @@ static struct ebt_error *run_files(struct report *report)
 const struct command command_files = {
 	.name = "files",
 	.fn = run_files,
-	.flags = COMMAND_NO_FILTERS,
+	.flags = COMMAND_NO_FILTERS | COMMAND_NO_NAMES,
 	.summary = "files of the recorded machine that are in the trace",
 	.help = "STORED is what a file takes in the trace, compressed. CLASS says whom its content "
 		"is about,\n"

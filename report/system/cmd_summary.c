@@ -367,6 +367,7 @@ static const struct option_def summary_options[] = {
 const struct command command_summary = {
 	.name = "summary",
 	.fn = run_summary,
+	.flags = COMMAND_NO_NAMES,
 	.summary = "processes, system calls and time off CPU in a few figures",
 	.elsewhere = "stat stats",
 	.help = "CPU time of each process, system calls by category, and the threads that were off "

@@ -2,6 +2,7 @@
 /* The trace with the filters of the command line; see trace.h. Warnings are in warnings.c. */
 #include "report/trace/private.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -652,6 +653,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 	};
 	struct ebt_error *err;
 
+	assert(!(o->command->flags & COMMAND_NO_NAMES));
 	trace->servers.urls = o->debuginfod_urls;
 	trace->servers.timeout_ns =
 		o->debuginfod_timeout_ns ? o->debuginfod_timeout_ns : DEBUGINFOD_TIMEOUT_NS;

@@ -33,12 +33,12 @@ static void test_common(void **state)
 	struct options o;
 
 	(void)state;
-	assert_null(PARSE(&o, "syscalls", "--pid", "1,22", "-p", "333", "t.ebt", "--tid=7", "--cpu",
+	assert_null(PARSE(&o, "offcpu", "--pid", "1,22", "-p", "333", "t.ebt", "--tid=7", "--cpu",
 			  "0-3,8", "--comm", "a*,b", "--from", "1m30s", "--to=20%", "--json",
 			  "-ofile", "--top", "5", "--sort", "-count", "--debug-dir", "x",
 			  "--debug-dir", "y", "--sysroot", "/s", "--no-symbols", "--no-inline",
 			  "--no-symbol-cache", "--no-color"));
-	assert_string_equal(o.command->name, "syscalls");
+	assert_string_equal(o.command->name, "offcpu");
 	assert_string_equal(o.file, "t.ebt");
 	assert_int_equal(o.pids.n, 3);
 	assert_int_equal(o.pids.v[2], 333);
@@ -104,6 +104,33 @@ static void test_own(void **state)
 	options_deinit(&o);
 }
 
+/* Options of every command may stand before it, and before the file of `overview`. */
+static void test_before(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_null(PARSE(&o, "--json", "--pid", "7", "sched", "--by", "process", "t"));
+	assert_string_equal(o.command->name, "sched");
+	assert_string_equal(o.file, "t");
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_int_equal(o.pids.n, 1);
+	assert_string_equal(options_string(&o, "by"), "process");
+	options_deinit(&o);
+	assert_null(PARSE(&o, "--from", "1s", "t", "--json"));
+	assert_string_equal(o.command->name, "overview");
+	assert_string_equal(o.file, "t");
+	assert_true(o.from.set && o.format == FORMAT_JSON);
+	options_deinit(&o);
+	assert_null(PARSE(&o, "--interval", "1s", "sched", "t"));
+	assert_int_equal(o.interval_ns, 1000000000);
+	options_deinit(&o);
+	assert_null(PARSE(&o, "--json", "--help"));
+	assert_true(o.help);
+	options_deinit(&o);
+	expect_error(PARSE(&o, "--cpu", "0", "procs", "t"), "procs is not of single CPUs");
+}
+
 static void test_words(void **state)
 {
 	struct options o;
@@ -162,7 +189,11 @@ static void test_wrong(void **state)
 	expect_error(PARSE(&o, "info", "-Z", "t"), "no option -Z");
 	expect_error(PARSE(&o, "info"), "which file?");
 	expect_error(PARSE(&o, "info", "a", "b"), "one file at a time");
-	expect_error(PARSE(&o, "--json", "info"), "behind the command");
+	expect_error(PARSE(&o, "--by", "process", "sched", "t"),
+		     "options of sched stand behind it: `ebreport sched [options]");
+	expect_error(PARSE(&o, "--jsn", "t"), "did you mean --json?");
+	expect_error(PARSE(&o, "no/such/trace"), "there is no file 'no/such/trace'");
+	expect_error(PARSE(&o, "none-of-it.ebt"), "`ebrec -o FILE -- CMD` makes a trace");
 	expect_error(PARSE(&o, "info", "--json", "--csv", "t"), "exclude each other");
 	expect_error(PARSE(&o, "info", "--json=1", "t"), "takes no value");
 	expect_error(PARSE(&o, "info", "t", "--pid"), "needs a value");
@@ -229,7 +260,7 @@ static void test_refused(void **state)
 		for (const struct option_def *o = common_options; o->name; o++) {
 			bool refused = is_refused(commands[i], o);
 
-			if (refused == is_listed(help, o->name))
+			if (is_listed(help, o->name) == (refused || o->idle & commands[i]->flags))
 				fail_msg("%s --%s: %s", commands[i]->name, o->name,
 					 refused ? "refused, and in the help"
 						 : "taken, and not in the help");
@@ -279,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_own),	cmocka_unit_test(test_words),
 		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_help),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_called_elsewhere),
+		cmocka_unit_test(test_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
