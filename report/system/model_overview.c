@@ -196,7 +196,8 @@ static struct ebt_error *sum_places(struct overview *o)
 	if (!processes)
 		return &ebt_enomem;
 	leave_silent_out(o);
-	qsort(o->spent, o->n_spent, sizeof(*o->spent), compare_spent);
+	if (o->n_spent)
+		qsort(o->spent, o->n_spent, sizeof(*o->spent), compare_spent);
 	for (size_t i = 0; i < o->n_spent; i = end) {
 		for (end = i; end < o->n_spent && o->spent[end].place == o->spent[i].place; end++)
 			;
