@@ -4,8 +4,11 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include "format/base/cleanup.h"
+
+#define NICE (-15)
 
 static void *run(void *arg)
 {
@@ -35,4 +38,18 @@ struct ebt_error *beside_join(struct beside *b)
 		pthread_join(b->thread, NULL);
 	b->started = false;
 	return take_ptr(b->err);
+}
+
+/* Both of this thread alone. */
+int thread_before_others(void)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+
+	setpriority(PRIO_PROCESS, 0, NICE);
+	return nice;
+}
+
+void thread_as_before(int nice)
+{
+	setpriority(PRIO_PROCESS, 0, nice);
 }

@@ -22,4 +22,9 @@ void beside_start(struct beside *ret, struct ebt_error *(*work)(void *arg), void
 /* Waits for it; what it ended with is returned once. */
 struct ebt_error *beside_join(struct beside *beside);
 
+/* From now on this thread gets a CPU before others, which it needs little of and soon. Without the
+ * privilege it stays as it is. Returns how nice it was, for thread_as_before(). */
+int thread_before_others(void);
+void thread_as_before(int nice);
+
 #endif

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "format/schema/wire.h"
+#include "record/base/beside.h"
 #include "record/base/clocks.h"
 #include "record/bpf/shared.h"
 #include "record/session/deferred.h"
@@ -29,9 +29,6 @@
 #define BATCH_BYTES  (64u << 10) /* less than this a pass: not worth another at once */
 #define MAX_NOTICES  16384
 #define FINAL_PASSES 100
-
-/* A reader that gets its turn among all others' loses what they do meanwhile. */
-#define NICE (-15)
 
 struct consumer_thread {
 	struct consumer *consumer;
@@ -357,8 +354,8 @@ static void *thread_main(void *arg)
 	struct consumer *c = t->consumer;
 	struct ebt_error *err;
 
-	/* Of this thread alone. Without the privilege it stays as it is. */
-	setpriority(PRIO_PROCESS, 0, NICE);
+	/* A reader that gets its turn among all others' loses what they do meanwhile. */
+	thread_before_others();
 	err = run(t);
 	if (!err)
 		return NULL;

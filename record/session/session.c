@@ -85,6 +85,7 @@ struct session {
 	uint64_t sideband_lost;
 	struct ebt_error *expect_error;
 	bool begun;
+	int nice;			 /* of this thread before that */
 	bool soon;			 /* there is more to read, or the doorbell to arm */
 	uint64_t bell_time, bell_credit; /* ns: when it was answered last; BELL_NS a ring */
 };
@@ -345,6 +346,8 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	/* All that took its time, on a machine with many processes seconds of it. */
 	s->begin = s->last_second = clocks_now();
 	s->begun = true;
+	/* Programs that begin now wait for nobody: their tables have to be there soon. */
+	s->nice = thread_before_others();
 	return err ?: command_start(s->target->command) ?: publish_output(s);
 }
 
@@ -660,6 +663,8 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	struct ebt_error *not_run;
 	uint64_t end;
 
+	if (s->begun)
+		thread_as_before(s->nice);
 	/* A task that has been waited for has not left its CPU yet. */
 	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
