@@ -17,6 +17,37 @@ sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 
+INLINED = r"""
+#include <cstdint>
+static volatile uint64_t sink;
+static inline __attribute__((always_inline)) uint64_t step(uint64_t x)
+{
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^ x << 17;
+}
+#define PLACE(n) __attribute__((noinline)) void place##n(uint64_t x) \
+	{ for (int i = 0; i < 3000000; i++) x = step(x); sink += x; }
+PLACE(0) PLACE(1) PLACE(2) PLACE(3)
+__attribute__((noinline)) void last(uint64_t x)
+{
+	for (int i = 0; i < 3000000; i++)
+		x = step(x);
+	sink += x;
+}
+int main()
+{
+	for (int i = 1; i < 20; i++) {
+		place0(i);
+		place1(i);
+		place2(i);
+		place3(i);
+		last(i);
+	}
+}
+"""
+
+
 class Share(e2e.TestCase):
     record_secrets = test_scrub.Scrub.record_secrets
     make_program = test_scrub.Scrub.make_program
@@ -74,15 +105,49 @@ class Share(e2e.TestCase):
         self.assertEqual(self.verdict["named_places"],
                          sum(' depth=0 ' in f and ' name=""' not in f for f in frames))
 
+    def lines(self, trace):
+        """Time and lines of each function; without the names of files, which have aliases."""
+        return {row["function"]: (row["self_ns"], row["total_ns"],
+                                  row["lines"].rsplit(":", 1)[1] if "lines" in row else None)
+                for row in e2e.rows("callgraph", trace)}
+
+    def same_lines(self, trace, public):
+        lines = self.lines(trace)
+        self.assertTrue(any(line for _, _, line in lines.values()))
+        self.assertEqual(lines, self.lines(public))
+        return lines
+
+    def test_lines(self):
+        """Inlined many times, with equal weights: the lines are those of the trace, and each place
+        has the lines that addr2line finds."""
+        program, source = self.path("program"), self.path("p.cpp")
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(INLINED)
+        e2e.run("g++", "-g", "-O2", "-o", program, source)
+        trace = self.record("-e", "sample,task", "--", program)
+        self.share(trace)
+        public = self.path("t.share.ebt")
+        self.assertIn("step", self.same_lines(trace, public))
+        dump = e2e.Dump(public)
+        alias = next(row["filename"] for row in dump.rows("task_exec"))
+        objects = {row["object_id"] for row in dump.rows("name_object") if row["path"] == alias}
+        self.assertEqual(len(objects), 1)
+        places = {}
+        for row in dump.rows("name_frame"):
+            if row["object_id"] in objects and row["line"] != "0":
+                offset = int(row["offset"], 16) - int(row["caller"])
+                places.setdefault(offset, {})[int(row["depth"])] = row["line"]
+        self.assertTrue(any(len(lines) > 1 for lines in places.values()))
+        for offset, lines in places.items():
+            found = e2e.run("addr2line", "-i", "-e", program, hex(offset)).stdout.decode()
+            found = [line.split(" ")[0].rsplit(":", 1)[1] for line in found.splitlines()]
+            self.assertEqual([lines[depth] for depth in sorted(lines)], found, hex(offset))
+
     def test_reads_the_same(self):
         trace = self.shares()
         self.share(trace)
         public = self.path("t.share.ebt")
-        names = {row["function"]: (row["self_ns"], row["total_ns"], row.get("line"))
-                 for row in e2e.rows("callgraph", trace)}
-        self.assertIn("burn_half", names)
-        self.assertEqual(names, {row["function"]: (row["self_ns"], row["total_ns"], row.get("line"))
-                                 for row in e2e.rows("callgraph", public)})
+        self.assertIn("burn_half", self.same_lines(trace, public))
         for report in ("sched", "offcpu", "procs"):
             before, after = e2e.rows(report, trace), e2e.rows(report, public)
             numbers = [[{k: v for k, v in row.items() if isinstance(v, (int, float))}

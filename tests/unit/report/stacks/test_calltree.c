@@ -340,6 +340,40 @@ static void test_flat(void **state)
 	small_end(&t);
 }
 
+/* Of the places of a function that weigh the same, the earliest gives its lines, whatever its
+ * callers, in whose order the tree stands, are called. */
+static void test_lines_of_equals(void **state)
+{
+	static const uint64_t below[2][2] = { { 510, 590 }, { 590, 510 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct small_stack in_a = { { below[i][0], 101, 1 }, 3 };
+		const struct small_stack in_b = { { below[i][1], 201, 1 }, 3 };
+		struct small_trace t = { 0 };
+		struct calltree_flat *flat;
+		struct ebt_reader *reader;
+		struct calltree *tree;
+		uint32_t n_funcs;
+		size_t n;
+
+		small_begin(&t);
+		small_sample(&t, 1, 10, 100, none, in_a);
+		small_sample(&t, 2, 10, 100, none, in_b);
+		reader = small_open(&t);
+		tree = read_samples(reader, CALLTREE_BY_COMM);
+		assert_no_error(calltree_flat(tree, &flat, &n));
+		for (size_t at = 0; at < n; at++) {
+			if (!strcmp(calltree_funcs(tree, &n_funcs)[flat[at].func].name, "caller"))
+				assert_int_equal(flat[at].line_first, 510);
+		}
+		free(flat);
+		calltree_destroy(tree);
+		ebt_reader_close(reader);
+		small_end(&t);
+	}
+}
+
 static void test_focus(void **state)
 {
 	struct small_trace t = { 0 };
@@ -662,11 +696,12 @@ static void test_late_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	    cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_flat),	    cmocka_unit_test(test_focus),
-		cmocka_unit_test(test_shapes),	    cmocka_unit_test(test_offcpu),
-		cmocka_unit_test(test_tracing),	    cmocka_unit_test(test_offcpu_min),
-		cmocka_unit_test(test_late_stacks), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_flat),	   cmocka_unit_test(test_lines_of_equals),
+		cmocka_unit_test(test_focus),	   cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_offcpu),	   cmocka_unit_test(test_tracing),
+		cmocka_unit_test(test_offcpu_min), cmocka_unit_test(test_late_stacks),
+		cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
