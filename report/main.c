@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport: runs one command on one trace; the only file here that prints errors or exits. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,7 +138,21 @@ static bool is_paged(const struct options *options, const struct trace *trace)
 	       !trace_is_live(trace);
 }
 
-static struct ebt_error *run_paged(struct report *report, struct fetching *fetching)
+/* Of several machines of a file each says which one it is. */
+static struct ebt_error *put_host(struct report *report)
+{
+	_cleanup_text_ struct text name = TEXT_INIT, text = TEXT_INIT;
+	struct ebt_error *err = trace_host_name(report->trace, &name);
+
+	text_terminal(&text, text_str(&name));
+	err = err ?: text_error(&text);
+	if (!err)
+		out_printf(report->out, "%s\n", text_get(&text));
+	return err;
+}
+
+static struct ebt_error *run_paged(struct report *report, bool of_several,
+				   struct fetching *fetching)
 {
 	_cleanup_(pager_destroyp) struct pager *pager = NULL;
 
@@ -148,26 +163,24 @@ static struct ebt_error *run_paged(struct report *report, struct fetching *fetch
 		pager_watch(pager, on_gone, report->trace);
 	}
 	fetching->pager = pager;
-	return interval_run(report) ?: out_finish(report->out);
+	return (of_several ? put_host(report) : NULL)
+		       ?: interval_run(report)
+		       ?: out_finish(report->out);
 }
 
-static struct ebt_error *run(const struct options *options)
+static struct ebt_error *run_trace(const struct options *options, struct trace *trace,
+				   bool of_several)
 {
 	struct fetching fetching = { 0 };
-	_cleanup_(trace_closep) struct trace *trace = NULL;
 	_cleanup_(out_destroyp) struct out *out = NULL;
-	struct report report = { .command = options->command, .options = options };
-	struct ebt_error *err;
+	struct report report = { .command = options->command, .options = options, .trace = trace };
+	struct ebt_error *err = out_create(options, trace, &out);
 
-	err = check_terminal(options) ?:
-	      trace_open(options, &trace) ?:
-	      out_create(options, trace, &out);
 	if (err)
 		return err;
 	trace_watch(trace, watch_fetching, &fetching);
-	report.trace = trace;
 	report.out = out;
-	err = run_paged(&report, &fetching);
+	err = run_paged(&report, of_several, &fetching);
 	/* Below the table, and there also when the user has read its beginning only. */
 	if (!err)
 		err = put_warnings(trace);
@@ -175,6 +188,51 @@ static struct ebt_error *run(const struct options *options)
 		return report.verdict;
 	ebt_error_destroy(report.verdict);
 	return err;
+}
+
+/* What is one thing, as a picture or a document, is of one machine. */
+static struct ebt_error *check_several(const struct options *options, struct trace *trace)
+{
+	const unsigned int one = COMMAND_NO_TERMINAL | COMMAND_FOLDER | COMMAND_COPY;
+
+	if (options->command->flags & one)
+		return trace_choose_one(trace, "what this writes is of one");
+	if (options->output || options->format != FORMAT_TABLE)
+		return trace_choose_one(trace, "a file, JSON or CSV is of one");
+	if (!strcmp(options->file, "-"))
+		return trace_choose_one(trace, "comes from a pipe, which is read once");
+	return NULL;
+}
+
+/* The command, once for each machine of the file. */
+static struct ebt_error *run_several(const struct options *options, struct trace *first)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(first));
+	struct ebt_error *err = check_several(options, first);
+
+	for (size_t i = 0; !err && i < info->n_hosts; i++) {
+		_cleanup_(trace_closep) struct trace *trace = NULL;
+		struct options one = *options;
+		char number[16];
+
+		snprintf(number, sizeof(number), "%" PRIu32, info->hosts[i]);
+		one.host = number;
+		err = trace_open(&one, &trace) ?: run_trace(&one, trace, true);
+	}
+	return err;
+}
+
+static struct ebt_error *run(const struct options *options)
+{
+	_cleanup_(trace_closep) struct trace *trace = NULL;
+	struct ebt_error *err = check_terminal(options) ?: trace_open(options, &trace);
+
+	if (err)
+		return err;
+	if (trace_n_hosts(trace) && !options->host &&
+	    !(options->command->flags & COMMAND_ALL_HOSTS))
+		return run_several(options, trace);
+	return run_trace(options, trace, false);
 }
 
 static void put_help(const struct options *options)

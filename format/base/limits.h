@@ -66,6 +66,9 @@
 /* Length of a chunk header: grows with minor versions, by a few fields each. */
 #define EBT_MAX_HEADER 4096u
 
+/* Machines in a file. */
+#define EBT_MAX_HOSTS 64u
+
 /* Gaps that a recovery remembers one by one; later ones are only counted. */
 #define EBT_MAX_DAMAGE 256u
 

@@ -228,14 +228,15 @@ static enum ebt_class class_of(const struct ebt_table *table)
 	return table ? table->class : EBT_CLASS_META;
 }
 
-static uint64_t copy_low(const struct copy *copy)
+/* Times of several machines say nothing of each other. */
+static uint64_t host_low(const struct copy *copy, uint32_t host)
 {
 	uint64_t low = UINT64_MAX;
 
 	for (size_t i = 0; i < copy->n; i++) {
 		const struct original *from = &copy->originals[i];
 
-		if (from->lows[from->next] < low)
+		if (from->options->host == host && from->lows[from->next] < low)
 			low = from->lows[from->next];
 	}
 	return low;
@@ -247,10 +248,11 @@ static struct ebt_chunk_info place_chunk(const struct copy *copy, const struct o
 {
 	struct ebt_chunk_info place = *chunk;
 
+	place.host = from->options->host;
 	if (copy->n == 1)
 		return place;
 	place.epoch = copy->writer->epoch;
-	place.watermark = copy_low(copy);
+	place.watermark = host_low(copy, place.host);
 	if (place.stream)
 		place.stream += from->more_streams;
 	return place;
@@ -393,14 +395,18 @@ static struct ebt_error *copy_chunks(struct copy *copy)
 
 static struct ebt_error *append(struct copy *copy)
 {
-	const struct ebt_copy_options *options = copy->originals[0].options;
 	struct ebt_stream *stream;
-	struct ebt_error *err;
+	struct ebt_error *err = ebt_writer_add_stream(copy->writer, &stream);
 
-	if (!options->append)
-		return NULL;
-	err = ebt_writer_add_stream(copy->writer, &stream);
-	return err ? err : options->append(options->arg, stream);
+	for (size_t i = 0; !err && i < copy->n; i++) {
+		const struct ebt_copy_options *options = copy->originals[i].options;
+
+		if (!options->append)
+			continue;
+		copy->writer->host = options->host;
+		err = options->append(options->arg, stream) ?: ebt_stream_flush(stream, 0, true);
+	}
+	return err;
 }
 
 static struct ebt_error *copy_run(struct copy *copy, const struct ebt_writer_options *options)
@@ -506,6 +512,7 @@ static struct ebt_error *copy_several(struct copy *copy, struct ebt_file_schema 
 
 		if (!i || created < writer_options.created_ns)
 			writer_options.created_ns = created;
+		writer_options.hosts |= copy->originals[i].options->host != 0;
 	}
 	return copy_run(copy, &writer_options);
 }

@@ -29,7 +29,8 @@ struct ebt_copy_options {
 	/* Where it is set: the copy is of this part of the original, which is no longer than its
 	 * window was. */
 	struct ebt_window window;
-	void *arg; /* of these functions */
+	uint32_t host; /* of ebt_copy_several(): the machine's number; 0: there is only one */
+	void *arg;     /* of these functions */
 
 	/* What is done with this chunk? table: NULL where it is none that the reader knows. Never
 	 * asked about schema and index, which are written anew. */
@@ -44,9 +45,9 @@ struct ebt_copy_options {
 struct ebt_error *ebt_copy(struct ebt_reader *reader, const struct ebt_copy_options *options);
 
 /*
- * One copy of n traces of the same machine, with options for each. It has a uuid of its own, the
- * tables of all, and their chunks in an order in which rows come up about as they happened. Where
- * it goes and what is appended say the first options; `anew` and `window` do not count.
+ * One copy of n traces, with options for each. It has a uuid of its own, the tables of all, and
+ * their chunks in an order in which rows of a machine come up about as they happened. Where it goes
+ * say the first options, what is appended all; `anew` and `window` do not count.
  */
 struct ebt_error *ebt_copy_several(struct ebt_reader *const *readers,
 				   const struct ebt_copy_options *options, size_t n);

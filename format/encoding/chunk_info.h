@@ -23,6 +23,8 @@ struct ebt_chunk_info {
 	uint64_t time_min, time_max, watermark;
 	uint64_t pids[2]; /* all ones where not known; only the index has them */
 	uint32_t epoch, rows, lost;
+	uint32_t host; /* of which machine, of a file of several; 0: of all; only the header has it
+			*/
 	uint16_t type, flags, table, stream; /* flags: only the header has them */
 };
 

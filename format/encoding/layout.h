@@ -37,7 +37,8 @@ enum {
 /* Incompatible features. */
 enum {
 	EBT_WINDOW = 1, /* rows outside of the window only explain those in it */
-	EBT_KNOWN_FEATURES = EBT_WINDOW,
+	EBT_HOSTS = 2,	/* chunks are of several machines */
+	EBT_KNOWN_FEATURES = EBT_WINDOW | EBT_HOSTS,
 };
 
 #define EBT_CHUNK_MAGIC 0x43544245u /* "EBTC" */
@@ -69,7 +70,8 @@ enum {
 	EBT_CH_WATERMARK = 64,	/* u64: no later chunk has a row older than this */
 	EBT_CH_ROWS = 72,	/* u32 */
 	EBT_CH_LOST = 76,	/* u32, rows of this table lost that no earlier chunk has told */
-	EBT_CH_RESERVED = 80,	/* u64, zero */
+	EBT_CH_HOST = 80,	/* u32, with feature EBT_HOSTS: of which machine; 0: of all */
+	EBT_CH_RESERVED = 84,	/* u32, zero */
 	EBT_CH_CRC = 88,	/* u32, CRC32C of the stored payload */
 	EBT_CH_HEADER_CRC = 92, /* u32, CRC32C of bytes 0 to 91 */
 	EBT_CHUNK_HEADER_LEN = 96,

@@ -18,6 +18,7 @@ static struct ebt_chunk_info load_info(const unsigned char *bytes)
 	return (struct ebt_chunk_info){
 #define LOAD(member, type, at, name) .member = ebt_load_##type(bytes + EBT_CH_##at),
 		.flags = ebt_load_u16(bytes + EBT_CH_FLAGS),
+		.host = ebt_load_u32(bytes + EBT_CH_HOST),
 		.pids = { UINT64_MAX, UINT64_MAX },
 		EBT_CHUNK_INFO(LOAD)
 	};

@@ -99,6 +99,11 @@ static struct ebt_error *begin(struct ebt_reader *reader)
 	reader->live.ended = end;
 	if (!err)
 		err = ebt_reader_header(reader, &reader->live.pos);
+	if (!err && reader->info.several_hosts)
+		err = ebt_error_create(
+			EBT_ERR_UNSUPPORTED,
+			"%s: is of several machines, and can be read when it is in a file",
+			reader->input.path);
 	reader->live.ahead = true;
 	end = false;
 	while (!err && !end && !has_rows(reader))

@@ -90,6 +90,7 @@ struct ebt_error *ebt_reader_header(struct ebt_reader *reader, uint64_t *ret_fir
 	err = read_window(reader, bytes);
 	if (err)
 		return err;
+	reader->info.several_hosts = ebt_load_u64(bytes + EBT_FH_INCOMPAT) & EBT_HOSTS;
 	reader->info.path = path;
 	reader->info.size = reader->input.size;
 	memcpy(reader->info.uuid, bytes + EBT_FH_UUID, sizeof(reader->info.uuid));
@@ -280,6 +281,8 @@ static struct ebt_error *read_all(struct ebt_reader *reader)
 	err = find_chunks(reader, first);
 	if (err)
 		return err;
+	if (reader->info.several_hosts)
+		return ebt_reader_find_hosts(reader);
 	err = ebt_reader_take(reader, 0);
 	return err ? err : ebt_reader_schema(reader);
 }
@@ -331,6 +334,7 @@ void ebt_reader_close(struct ebt_reader *reader)
 	ebt_damage_deinit(&reader->damage);
 	free(reader->reported);
 	ebt_chunk_list_deinit(&reader->chunks);
+	ebt_chunk_list_deinit(&reader->all);
 	ebt_chunk_reader_deinit(&reader->chunk_reader);
 	ebt_input_close(&reader->input);
 	free(reader);

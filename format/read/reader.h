@@ -31,7 +31,7 @@ struct ebt_reader_info {
 	uint8_t uuid[16];
 	uint16_t major, minor;
 	uint64_t compat;
-	uint64_t created_ns;	   /* CLOCK_REALTIME */
+	uint64_t created_ns;	   /* CLOCK_REALTIME; of one of several machines: when it began */
 	uint64_t size;		   /* of the file, bytes */
 	bool complete;		   /* it has a footer: the recorder finished */
 	bool indexed;		   /* the index could be used */
@@ -39,6 +39,13 @@ struct ebt_reader_info {
 	struct ebt_window window;  /* of a part of a recording: start and end are within it */
 	uint64_t recorded_ns;	   /* the start without regard to the window */
 	uint64_t skipped_chunks;   /* of a type that this reader does not know */
+	uint32_t hosts[EBT_MAX_HOSTS]; /* of a file of several machines: their numbers */
+	size_t n_hosts;		       /* 0: it is of one */
+	bool several_hosts;	       /* so says the file's header */
+	uint32_t host;		       /* whose rows are read */
+	uint64_t other_chunks;	       /* that are of other machines */
+	/* How much later this one began than the first, as their CLOCK_REALTIME tell. */
+	uint64_t later_ns;
 };
 
 /*
@@ -47,6 +54,12 @@ struct ebt_reader_info {
  */
 struct ebt_error *ebt_reader_open(const char *path, struct ebt_reader **ret);
 void ebt_reader_close(struct ebt_reader *reader);
+
+/*
+ * Of a file of several machines one is read at a time: first the one of the smallest number, then
+ * the one that is chosen here, as if the file had been opened anew. No cursor may be open.
+ */
+struct ebt_error *ebt_reader_choose_host(struct ebt_reader *reader, uint32_t host);
 
 /*
  * The same for a trace that is still being written to a pipe: it returns when the schema and a

@@ -27,7 +27,10 @@ struct ebt_reader {
 	struct ebt_reader_info info;
 	struct ebt_chunk_reader chunk_reader;
 	struct ebt_chunk_list chunks;
-	bool *reported; /* by chunk: its damage is in the list */
+	struct ebt_chunk_list all;     /* of a file of several machines: theirs too; see hosts.c */
+	uint64_t created_ns;	       /* with it: of the file */
+	uint64_t began[EBT_MAX_HOSTS]; /* with it: CLOCK_REALTIME, as info.hosts; 0: not known */
+	bool *reported;		       /* by chunk: its damage is in the list */
 	size_t reported_capacity;
 	struct ebt_damage_list damage;
 	struct ebt_file_schema schema;
@@ -42,6 +45,9 @@ struct ebt_reader {
 		bool ahead;		/* what has been read was not given yet */
 	} live;
 };
+
+/* Of a file of several machines, before the chunks in the list are taken. */
+struct ebt_error *ebt_reader_find_hosts(struct ebt_reader *reader);
 
 /* Nothing but what needs no file. */
 struct ebt_error *ebt_reader_create(struct ebt_reader **ret);

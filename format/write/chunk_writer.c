@@ -391,6 +391,7 @@ void ebt_chunk_header_encode(const struct ebt_payload *payload, uint32_t tag, un
 	ebt_store_u32(ret + EBT_CH_TAG, tag);
 #define STORE(member, type, at, name) ebt_store_##type(ret + EBT_CH_##at, payload->info.member);
 	EBT_CHUNK_INFO(STORE)
+	ebt_store_u32(ret + EBT_CH_HOST, payload->info.host);
 	ebt_store_u32(ret + EBT_CH_CRC, payload->crc);
 	ebt_store_u32(ret + EBT_CH_HEADER_CRC, ebt_crc32c(ret, EBT_CH_HEADER_CRC));
 }

@@ -186,6 +186,7 @@ static struct ebt_error *put_chunk(struct ebt_writer *writer, struct ebt_payload
 	info->epoch = writer->epoch;
 	info->lost = *lost > UINT32_MAX ? UINT32_MAX : (uint32_t)*lost;
 	info->stream = stream;
+	info->host = stream ? writer->host : 0;
 	err = put_at(writer, payload, table->class);
 	if (!err)
 		*lost -= info->lost;
@@ -246,6 +247,7 @@ struct ebt_error *ebt_writer_put_copy(struct ebt_writer *writer, struct ebt_payl
 	info->epoch = original->epoch;
 	info->lost = original->lost;
 	info->stream = original->stream;
+	info->host = original->host;
 	if (info->epoch > writer->epoch)
 		writer->epoch = info->epoch;
 	err = put_at(writer, payload, class);
@@ -393,8 +395,10 @@ static struct ebt_error *put_file_header(struct ebt_writer *writer,
 	writer->tag = ebt_load_u32(header + EBT_FH_UUID);
 	ebt_store_u64(header + EBT_FH_CREATED,
 		      options->created_ns ? options->created_ns : realtime_ns());
+	ebt_store_u64(header + EBT_FH_INCOMPAT,
+		      (ebt_window_is_set(&options->window) ? EBT_WINDOW : 0) |
+			      (options->hosts ? EBT_HOSTS : 0));
 	if (ebt_window_is_set(&options->window)) {
-		ebt_store_u64(header + EBT_FH_INCOMPAT, EBT_WINDOW);
 		ebt_store_u64(header + EBT_FH_FROM, options->window.from);
 		ebt_store_u64(header + EBT_FH_TO, options->window.to);
 	}

@@ -40,6 +40,7 @@ struct ebt_writer_options {
 	const unsigned char *uuid; /* 16 bytes; NULL: random ones */
 	uint64_t created_ns;	   /* CLOCK_REALTIME; 0: now */
 	struct ebt_window window;
+	bool hosts;			/* chunks are of several machines */
 	const struct ebt_table *tables; /* that the schema describes; NULL: the compiled-in ones */
 	size_t n_tables;
 };

@@ -35,6 +35,7 @@ struct ebt_writer {
 	char *name;
 	uint64_t offset; /* bytes written */
 	uint32_t tag, epoch;
+	uint32_t host;		       /* of the rows that streams write */
 	uint64_t index_offset;	       /* of the last chunk of table index */
 	struct ebt_writer_stats stats; /* but for bytes */
 	uint64_t *lost;		       /* by table index: not yet told by a chunk header */

@@ -55,6 +55,8 @@ enum {
 	COMMAND_NO_CPUS = 1 << 11,
 	/* What it shows is in the order of time: --sort is refused. */
 	COMMAND_NO_SORT = 1 << 12,
+	/* It reads what there is of all machines of a file, and not of each on its own. */
+	COMMAND_ALL_HOSTS = 1 << 13,
 };
 
 /* What a command is about: which source records it, and into which tables. */

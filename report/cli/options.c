@@ -118,6 +118,8 @@ static const char *why_not(unsigned int flags)
 		return "is not of single CPUs";
 	if (flags & COMMAND_NO_SORT)
 		return "is in order of time";
+	if (flags & COMMAND_ALL_HOSTS)
+		return "takes all machines";
 	return "does not show what happened in some time";
 }
 

@@ -53,6 +53,7 @@ struct options {
 	size_t n_words;
 	bool help, version;
 
+	const char *host; /* of a file of several machines: number or name of one; NULL: all */
 	struct option_u32s pids, tids;
 	struct option_u32s cpu_first, cpu_last; /* ranges, both ends included */
 	struct option_strings comms;		/* globs */

@@ -176,6 +176,8 @@ const struct option_def common_options[] = {
 	  .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS },
 	{ "comm", OPTION_PIECES, "GLOB,…", "only threads whose name matches, as 'nginx*'",
 	  .apply = add_string, FIELD(comms), .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS },
+	{ "host", OPTION_STRING, "NAME", "of a trace of several machines this one, or its number",
+	  FIELD(host), .unless = COMMAND_ALL_HOSTS },
 	{ "kernel-threads", OPTION_FLAG, NULL, "also threads of the kernel, in tables of tasks",
 	  FIELD(kernel_threads), .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS },
 	{ "cpu", OPTION_PIECES, "LIST", "only what happened on these CPUs, as 0-3,8",

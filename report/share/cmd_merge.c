@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `ebreport merge`: one trace of several of the same machine. */
+/* `ebreport merge`: one trace of several, of one machine or more. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,43 +12,80 @@
 #include "report/trace/cut_lists.h"
 #include "report/trace/trace.h"
 
-#define MAX_INPUTS 64
+#define MAX_INPUTS EBT_MAX_HOSTS
+
+struct inputs;
+
+/* What is of one machine, and is merged. */
+struct machine {
+	struct inputs *inputs;
+	struct ebt_reader *readers[MAX_INPUTS];
+	size_t n;
+	struct merge *merge;
+};
 
 struct inputs {
 	struct report *report;
 	struct ebt_reader *readers[MAX_INPUTS]; /* the first is the trace's own */
 	size_t n;
-	struct merge *merge;
+	struct machine machines[EBT_MAX_HOSTS];
+	size_t n_machines;
 };
 
-static const char *path_of(const struct inputs *inputs, size_t i)
+static const char *path_of(const struct ebt_reader *reader)
 {
-	return ebt_reader_info(inputs->readers[i])->path;
+	return ebt_reader_info(reader)->path;
+}
+
+static struct ebt_error *open_input(struct inputs *inputs, const char *path, uint32_t host)
+{
+	struct ebt_reader *reader;
+	struct ebt_error *err;
+
+	if (inputs->n == MAX_INPUTS)
+		return ebt_error_create(EBT_ERR_INVALID, "%s: %u traces are the most", path,
+					MAX_INPUTS);
+	err = ebt_reader_open(path, &reader);
+	if (err)
+		return err;
+	inputs->readers[inputs->n++] = reader;
+	return host ? ebt_reader_choose_host(reader, host) : NULL;
+}
+
+/* Those that are behind the first in the file of the newest input. */
+static struct ebt_error *open_other_hosts(struct inputs *inputs)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(inputs->readers[inputs->n - 1]);
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 1; !err && i < info->n_hosts; i++)
+		err = open_input(inputs, info->path, info->hosts[i]);
+	return err;
 }
 
 static struct ebt_error *open_inputs(struct inputs *inputs)
 {
 	const struct options *o = inputs->report->options;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
 
 	inputs->readers[inputs->n++] = trace_reader(inputs->report->trace);
-	for (size_t i = 0; !err && i < o->n_words; i++) {
-		err = ebt_reader_open(o->words[i], &inputs->readers[inputs->n]);
-		inputs->n += !err;
-	}
+	err = open_other_hosts(inputs);
+	for (size_t i = 0; !err && i < o->n_words; i++)
+		err = open_input(inputs, o->words[i], 0) ?: open_other_hosts(inputs);
 	return err;
 }
 
 static void close_inputs(struct inputs *inputs)
 {
+	for (size_t i = 0; i < inputs->n_machines; i++)
+		merge_destroy(inputs->machines[i].merge);
 	for (size_t i = 1; i < inputs->n; i++)
 		ebt_reader_close(inputs->readers[i]);
-	merge_destroy(inputs->merge);
 }
 
-/* --- can they be one? --- */
+/* --- what is of which machine? --- */
 
-static struct ebt_error *check_recordings(const struct inputs *inputs, size_t i)
+static struct ebt_error *check_recording(const struct inputs *inputs, size_t i)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(inputs->readers[i]);
 	const char *pids;
@@ -62,53 +99,80 @@ static struct ebt_error *check_recordings(const struct inputs *inputs, size_t i)
 					"traces, and cut what comes out",
 					info->path);
 	for (size_t k = 0; k < i; k++) {
-		if (!memcmp(ebt_reader_info(inputs->readers[k])->uuid, info->uuid,
-			    sizeof(info->uuid)))
+		const struct ebt_reader_info *other = ebt_reader_info(inputs->readers[k]);
+
+		if (info->host == other->host &&
+		    !memcmp(other->uuid, info->uuid, sizeof(info->uuid)))
 			return ebt_error_create(EBT_ERR_INVALID,
-						"%s and %s are of the same recording",
-						path_of(inputs, k), info->path);
+						"%s and %s are of the same recording", other->path,
+						info->path);
 	}
 	return NULL;
 }
 
-/* Numbers of processes, addresses and times are those of one boot of one kernel, as seen from one
- * pid namespace. */
-static struct ebt_error *check_machine(const struct inputs *inputs, size_t i)
+/* Of one boot of one kernel, and seen from one pid namespace: numbers of processes and addresses
+ * are the same then. */
+static struct ebt_error *is_same(struct inputs *inputs, struct ebt_reader *a, struct ebt_reader *b,
+				 bool *ret)
 {
-	static const struct {
-		const char *key, *what;
-	} same[] = {
-		{ "host.boot_id", "another machine, or another boot of it" },
-		{ "host.pid_ns", "another pid namespace: its processes have other numbers" },
-	};
+	const char *boots[2], *spaces[2];
+	struct ebt_error *err = ebt_reader_meta(a, "host.boot_id", &boots[0])
+					?: ebt_reader_meta(b, "host.boot_id", &boots[1])
+					?: ebt_reader_meta(a, "host.pid_ns", &spaces[0])
+					?: ebt_reader_meta(b, "host.pid_ns", &spaces[1]);
 
-	for (size_t k = 0; k < sizeof(same) / sizeof(same[0]); k++) {
-		const char *first, *other;
-		struct ebt_error *err =
-			ebt_reader_meta(inputs->readers[0], same[k].key, &first)
-				?: ebt_reader_meta(inputs->readers[i], same[k].key, &other);
+	*ret = !err && boots[0] && boots[1] && spaces[0] && spaces[1] &&
+	       !strcmp(boots[0], boots[1]);
+	if (!*ret || !strcmp(spaces[0], spaces[1]))
+		return err;
+	*ret = false;
+	return trace_warn(
+		inputs->report->trace,
+		"%s and %s are of one machine and two pid namespaces: processes have other "
+		"numbers, so they are kept apart as two machines",
+		path_of(a), path_of(b));
+}
 
-		if (err)
-			return err;
-		if (!first || !other)
-			return ebt_error_create(
-				EBT_ERR_INVALID,
-				"%s: does not say of which boot of which machine it is (%s)",
-				path_of(inputs, first ? i : 0), same[k].key);
-		if (strcmp(first, other) != 0)
-			return ebt_error_create(EBT_ERR_INVALID, "%s is of %s than %s",
-						path_of(inputs, i), same[k].what,
-						path_of(inputs, 0));
+static struct ebt_error *warn_unknown(struct inputs *inputs, struct ebt_reader *reader)
+{
+	const char *boot, *space;
+	struct ebt_error *err = ebt_reader_meta(reader, "host.boot_id", &boot)
+					?: ebt_reader_meta(reader, "host.pid_ns", &space);
+
+	if (err || (boot && space))
+		return err;
+	return trace_warn(
+		inputs->report->trace,
+		"%s does not say of which boot of which machine it is: it is kept apart as "
+		"a machine of its own",
+		path_of(reader));
+}
+
+static struct ebt_error *place_input(struct inputs *inputs, struct ebt_reader *reader)
+{
+	struct machine *machine = inputs->machines;
+	struct ebt_error *err = warn_unknown(inputs, reader);
+	bool same = false;
+
+	for (; !err && machine < inputs->machines + inputs->n_machines; machine++) {
+		err = is_same(inputs, machine->readers[0], reader, &same);
+		if (err || same)
+			break;
 	}
+	if (err)
+		return err;
+	inputs->n_machines += !same;
+	machine->inputs = inputs;
+	machine->readers[machine->n++] = reader;
 	return NULL;
 }
 
-static struct ebt_error *check_inputs(const struct inputs *inputs)
+static struct ebt_error *place_inputs(struct inputs *inputs)
 {
-	struct ebt_error *err = check_recordings(inputs, 0);
+	struct ebt_error *err = NULL;
 
-	for (size_t i = 1; !err && i < inputs->n; i++)
-		err = check_recordings(inputs, i) ?: check_machine(inputs, i);
+	for (size_t i = 0; !err && i < inputs->n; i++)
+		err = check_recording(inputs, i) ?: place_input(inputs, inputs->readers[i]);
 	return err;
 }
 
@@ -116,47 +180,68 @@ static struct ebt_error *check_inputs(const struct inputs *inputs)
 
 static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 {
-	const struct inputs *inputs = arg;
-	struct report *report = inputs->report;
+	const struct machine *machine = merge_arg(arg);
+	struct report *report = machine->inputs->report;
 	_cleanup_text_ struct text count = TEXT_INIT;
 	struct ebt_error *err;
 
-	text_printf(&count, "%zu", inputs->n);
+	text_printf(&count, "%zu", machine->n);
 	err = text_error(&count)
-		      ?: merge_append(inputs->merge, stream)
+		      ?: merge_append(machine->merge, stream)
 		      ?: copying_meta(report, stream, "merge.version", EBT_VERSION)
 		      ?: copying_meta(report, stream, "merge.inputs", text_get(&count));
-	for (size_t i = 0; !err && i < inputs->n; i++)
-		err = copying_note_damage(report, inputs->readers[i], stream);
+	for (size_t i = 0; !err && i < machine->n; i++)
+		err = copying_note_damage(report, machine->readers[i], stream);
 	return err;
 }
 
-static struct ebt_error *append_first(void *arg, struct ebt_stream *stream)
+static struct ebt_error *set_options(struct machine *machine, uint32_t host,
+				     struct ebt_copy_options *options)
 {
-	return append(merge_arg(arg), stream);
-}
-
-static struct ebt_error *write_copy(struct inputs *inputs)
-{
-	struct ebt_copy_options options[MAX_INPUTS] = { 0 };
-	struct ebt_error *err = merge_create(inputs->readers, inputs->n, inputs, &inputs->merge);
+	struct ebt_error *err =
+		merge_create(machine->readers, machine->n, machine, &machine->merge);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < inputs->n; i++)
-		merge_set_options(inputs->merge, i, &options[i]);
-	options[0].append = append_first;
-	err = copying_open(inputs->report, &options[0]);
-	return err ?: ebt_copy_several(inputs->readers, options, inputs->n);
+	for (size_t i = 0; i < machine->n; i++) {
+		merge_set_options(machine->merge, i, &options[i]);
+		options[i].host = host;
+	}
+	options[0].append = append;
+	return NULL;
+}
+
+/* Inputs of a machine stand behind each other. */
+static struct ebt_error *write_copy(struct inputs *inputs)
+{
+	struct ebt_reader *readers[MAX_INPUTS];
+	struct ebt_copy_options options[MAX_INPUTS] = { 0 };
+	struct ebt_error *err = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; !err && i < inputs->n_machines; i++) {
+		struct machine *machine = &inputs->machines[i];
+
+		memcpy(&readers[n], machine->readers, machine->n * sizeof(readers[0]));
+		err = set_options(machine, inputs->n_machines > 1 ? (uint32_t)i + 1 : 0,
+				  &options[n]);
+		n += machine->n;
+	}
+	err = err ?: copying_open(inputs->report, &options[0]);
+	return err ?: ebt_copy_several(readers, options, n);
 }
 
 static struct ebt_error *run_merge(struct report *report)
 {
-	struct inputs inputs = { .report = report };
-	struct ebt_error *err = open_inputs(&inputs) ?: check_inputs(&inputs)
-						     ?: write_copy(&inputs);
+	struct inputs *inputs = calloc(1, sizeof(*inputs));
+	struct ebt_error *err;
 
-	close_inputs(&inputs);
+	if (!inputs)
+		return &ebt_enomem;
+	inputs->report = report;
+	err = open_inputs(inputs) ?: place_inputs(inputs) ?: write_copy(inputs);
+	close_inputs(inputs);
+	free(inputs);
 	return err;
 }
 
@@ -164,14 +249,20 @@ const struct command command_merge = {
 	.name = "merge",
 	.fn = run_merge,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_NO_FILTERS | COMMAND_PRIVATE |
-		 COMMAND_COPY,
-	.summary = "one trace of several that were recorded on one machine",
+		 COMMAND_COPY | COMMAND_ALL_HOSTS,
+	.summary = "one trace of several, of one machine or more",
 	.help = "  ebreport merge sched.ebt syscalls.ebt -o both.ebt\n"
 		"  ebreport merge web.ebt db.ebt cache.ebt -o site.ebt\n"
 		"\n"
 		"The traces may have been recorded at the same time or one after the other, with\n"
 		"other sources or of other processes. What several have recorded is in the copy\n"
-		"once, from the first of them: name first the one that knows most.\n",
+		"once, from the first of them: name first the one that knows most.\n"
+		"\n"
+		"Of several machines, or boots, each keeps its own processes and times. Reports "
+		"come once\n"
+		"for each, or are of the one that is chosen; windows count from the earliest "
+		"beginning\n"
+		"by the clocks of the machines, whose difference nobody knows.\n",
 	.words = "FILE…",
 	.min_words = 1,
 	.max_words = MAX_INPUTS - 1,

@@ -72,6 +72,19 @@ static void put_time(const struct info_view *v)
 	put(v, "Recorded", &text);
 }
 
+/* Of a file of several machines. Each has a clock of its own. */
+static void put_machine(const struct info_view *v)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	if (!v->file->n_hosts)
+		return;
+	text_printf(&text, "%" PRIu32 " of %zu, began ", v->file->host, v->file->n_hosts);
+	text_duration(&text, v->file->later_ns);
+	text_cstr(&text, " after the first by their clocks; how far those are apart is not known");
+	put(v, "Machine", &text);
+}
+
 static void put_metas(const struct info_view *v)
 {
 	_cleanup_text_ struct text command = TEXT_INIT, host = TEXT_INIT, end = TEXT_INIT;
@@ -228,6 +241,7 @@ struct ebt_error *info_put_short(const struct info_view *v)
 
 	put_file(v);
 	put_time(v);
+	put_machine(v);
 	put_metas(v);
 	put_sources(v);
 	put_processes(v);

@@ -48,6 +48,9 @@ struct trace {
 	size_t n_warnings, warnings_capacity;
 };
 
+/* Chooses the machine of this number or name, where it is not NULL. */
+struct ebt_error *trace_find_host(struct ebt_reader *reader, const char *host);
+
 /* Appends why there is nothing of the subject. */
 struct text;
 struct ebt_error *trace_nothing(struct trace *trace, const struct command_subject *subject,

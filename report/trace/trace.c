@@ -53,9 +53,11 @@ struct trace_cursor {
 	struct slot slots[SLOTS];
 };
 
-static uint64_t resolve_time(const struct option_time *time, uint64_t start, uint64_t end)
+/* Times count from when the first machine of a file began. */
+static uint64_t resolve_time(const struct option_time *time, const struct ebt_reader_info *info)
 {
-	uint64_t offset = time->ns;
+	const uint64_t start = info->start_ns, end = info->end_ns;
+	uint64_t offset = time->ns > info->later_ns ? time->ns - info->later_ns : 0;
 
 	/* Rounding must not carry a share beyond what it is of. */
 	if (time->percent) {
@@ -72,7 +74,7 @@ static bool can_be_live(const struct options *options)
 	struct stat st;
 
 	if (!(options->command->flags & COMMAND_LIVE) || options_flag(options, "symbols") ||
-	    options->from.set || options->to.set)
+	    options->from.set || options->to.set || options->host)
 		return false;
 	if (strcmp(options->file, "-") == 0)
 		return !fstat(STDIN_FILENO, &st) && !S_ISREG(st.st_mode);
@@ -110,22 +112,22 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 			  : ebt_reader_open(options->file, &trace->reader);
 	if (err)
 		return err;
-	if (!trace->live) /* what is still being written says it at its end */
+	err = trace_find_host(trace->reader, options->host);
+	if (!err && !trace->live) /* what is still being written says it at its end */
 		err = cut_list_read(trace->reader, CUT_PIDS, &trace->cut_pids)
 			      ?: cut_list_read(trace->reader, CUT_TABLES, &trace->cut_tables);
 	if (err)
 		return err;
 	info = ebt_reader_info(trace->reader);
-	trace->from = options->from.set ? resolve_time(&options->from, info->start_ns, info->end_ns)
-					: info->start_ns;
+	trace->from = options->from.set ? resolve_time(&options->from, info) : info->start_ns;
 	trace->to = info->end_ns < UINT64_MAX ? info->end_ns + 1 : UINT64_MAX;
 	trace->whole_from = trace->from;
 	if (options->to.set)
-		trace->to = resolve_time(&options->to, info->start_ns, info->end_ns);
+		trace->to = resolve_time(&options->to, info);
 	if (window_ends(info) && trace->to > info->window.to)
 		trace->to = info->window.to;
 	set_window(trace, trace->from, trace->to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
-	if (options->from.set && options->to.set && trace->to <= trace->from)
+	if (options->from.set && options->to.set && trace->to <= trace->from && !info->later_ns)
 		return ebt_error_create(EBT_ERR_INVALID, "--to is not later than --from");
 	*ret = take_ptr(trace);
 	return NULL;

@@ -27,6 +27,14 @@ DEFINE_CLEANUP(struct trace *, trace_close);
 
 struct ebt_reader *trace_reader(const struct trace *trace);
 
+/* Of a file of several machines the first is read, or that of --host. How many there are; 0: it is
+ * of one. And what people call one of them: its number and its name, as it says itself. */
+size_t trace_n_hosts(const struct trace *trace);
+struct text;
+struct ebt_error *trace_host_name(struct trace *trace, struct text *ret);
+/* The error where all of them cannot be had at once. */
+struct ebt_error *trace_choose_one(struct trace *trace, const char *why);
+
 /*
  * A command with COMMAND_LIVE may be given a trace that is still being written. trace_more() waits
  * for more of it; rows before *ret_until are all there then. Cursors are created for the windows

@@ -257,6 +257,7 @@ uint64_t trace_missing_chunks(const struct trace *trace)
 	chunks = ebt_reader_chunks(trace->reader, &n);
 	for (size_t i = 0; i < n; i++)
 		last = chunks[i].seq > last ? chunks[i].seq : last;
+	n += ebt_reader_info(trace->reader)->other_chunks;
 	return n && last >= n ? last - n + 1 : 0;
 }
 

@@ -36,6 +36,8 @@ MAX_DECODED = 128 << 20
 TYPE_TABLE = 1
 FLAG_ZSTD, FLAG_CRITICAL = 1, 2
 FEATURE_WINDOW = 1
+FEATURE_HOSTS = 2
+META_TABLE = 16
 ENC_CONST, ENC_VARINT, ENC_ZIGZAG, ENC_DELTA, ENC_FIXED = range(5)
 ENC_STRINGS, ENC_STACKS, ENC_TASKS = 64, 65, 66
 U64, I64, HEX, TIME, DURATION, ENUM, TASK, STACK, STRING, BYTES = range(10)
@@ -141,7 +143,9 @@ class Chunk:
             raise Corrupt("header is cut off")
         (magic, self.type, self.flags, self.header_len, chunk_tag, self.seq, self.table_id,
          self.stream, self.epoch, self.stored, self.raw, self.time_min, self.time_max,
-         self.watermark, self.rows, self.lost, _, self.crc, header_crc) = CHUNK_HEADER.unpack(head)
+         self.watermark, self.rows, self.lost, self.host, self.crc,
+         header_crc) = CHUNK_HEADER.unpack(head)
+        self.host &= 0xFFFFFFFF
         self.offset = offset
         if magic != CHUNK_MAGIC or chunk_tag != tag or header_crc != crc32c(head[:92]):
             raise Corrupt("bad header")
@@ -175,8 +179,8 @@ def read_header(data):
         raise Corrupt("header of the file is damaged")
     if major != 1:
         raise Corrupt(f"major version {major} is not known")
-    if incompat & ~FEATURE_WINDOW:
-        raise Corrupt(f"incompatible features {incompat & ~FEATURE_WINDOW:#x} are not known")
+    if incompat & ~(FEATURE_WINDOW | FEATURE_HOSTS):
+        raise Corrupt(f"incompatible features {incompat:#x} are not known")
     if not FILE_HEADER_LEN <= length <= MAX_HEADER or length % 8:
         raise Corrupt("bad length of the file's header")
     begin, end = read_window(data)
@@ -507,9 +511,35 @@ def read_file(data):
     return chunks
 
 
+def has_hosts(data):
+    return bool(struct.unpack_from("<Q", data, 16)[0] & FEATURE_HOSTS)
+
+
+def host_name(chunks):
+    """The last that table `meta` has."""
+    name = b"?"
+    for chunk, payload in chunks:
+        if chunk.table_id == META_TABLE:
+            keys, values = (payload.column(field, chunk.rows) for field in (2, 3))
+            for key, value in zip(keys, values):
+                if entry(payload.strings, key, b"") == b"host.name":
+                    name = entry(payload.strings, value, b"")
+    return name.decode(errors="replace")
+
+
 def dump(data, out):
     chunks = read_file(data)
     tables = read_schema(chunks)
+    if not has_hosts(data):
+        dump_chunks(data, chunks, tables, out)
+        return
+    for host in sorted({c.host for c, _ in chunks} - {0}):
+        own = [(c, p) for c, p in chunks if c.host in (0, host)]
+        out.write(f"host-{host}: {host_name(own)}\n")
+        dump_chunks(data, own, tables, out)
+
+
+def dump_chunks(data, chunks, tables, out):
     begin, end = read_window(data)
     wanted = read_pids(chunks, tables)
     lines = []
@@ -582,7 +612,7 @@ def check(data):
     """Yields what is wrong with a complete file, a sentence each."""
     chunks = read_file(data)
     tables = read_schema(chunks)
-    watermark, end = 0, 0
+    watermarks, end = {}, 0
     for n, (chunk, payload) in enumerate(chunks):
         where = f"chunk {chunk.seq} at {chunk.offset}"
         times = payload.column(1, chunk.rows)
@@ -595,9 +625,11 @@ def check(data):
         if times and (chunk.time_min, chunk.time_max) != (times[0], times[-1]):
             yield f"{where}: time range differs from its rows"
         meta = tables[chunk.table_id].table_class == META if chunk.table_id in tables else True
+        host = chunk.host if has_hosts(data) else 0
+        watermark = watermarks.get(host, 0)
         if not meta and times and times[0] < watermark:
             yield f"{where}: older than the watermark {watermark}"
-        watermark, end = max(watermark, chunk.watermark), chunk.next
+        watermarks[host], end = max(watermark, chunk.watermark), chunk.next
     foot = data[-FOOTER_LEN:]
     if end != len(data) - FOOTER_LEN or not is_footer(data, end, read_header(data)[1]):
         yield "no footer"

@@ -216,25 +216,90 @@ class Merge(e2e.TestCase):
             self.assertGreaterEqual(len(dump_of(merged, "syscall")), len(dump_of(whole, "syscall")))
         self.assertGreater(used, 5)
 
+    def test_machines(self):
+        """Each keeps what it has; a window is the same time of all."""
+        a = self.record("-e", "default,syscalls", "--", "true", name="a.ebt")
+        second = self.record("-e", "default,syscalls", "--", "sleep", "0.1", name="second.ebt")
+        b, merged = self.path("b.ebt"), self.path("m.ebt")
+        # Scrubbing gives it the name and the boot id of another machine.
+        e2e.run(e2e.EBREPORT, "scrub", second, "-o", b)
+        old = os.path.join(e2e.SOURCE, "tests/fixtures/v1.0-kinds.ebt")
+        e2e.run(e2e.EBREPORT, "merge", a, b, "-o", merged)
+        e2e.run(sys.executable, EBTDUMP, "--check", merged)
+        dumped = e2e.run(sys.executable, EBTDUMP, merged).stdout.decode()
+        self.assertEqual(dumped, e2e.ebreport("dump", merged))
+        names = re.findall(r"^host-\d: .*$", dumped, re.MULTILINE)
+        self.assertEqual([name.split()[0] for name in names], ["host-1:", "host-2:"])
+        for host, trace in (("1", a), ("2", b), (names[1].split(": ")[1], b)):
+            for command in ("sched", "syscalls", "procs", "wall", "counters", "modules"):
+                self.assertEqual(e2e.rows(command, merged, "--host", host), e2e.rows(command, trace))
+            self.assertIn(e2e.ebreport("sched", trace), e2e.ebreport("sched", merged))
+            copy = self.path("copy.ebt")
+            e2e.run(e2e.EBREPORT, "bundle", "--host", host, merged, "-f", "-o", copy)
+            self.assertEqual(e2e.rows("sched", copy), e2e.rows("sched", trace))
+            e2e.run(sys.executable, EBTDUMP, "--check", copy)
+        # It was one machine: how much later the second began, its monotonic clock says, too.
+        later = e2e.start_ns(b) - e2e.start_ns(a)
+        for edge, found in ((later - 50_000_000, 0), (later + 10_000_000_000, None)):
+            rows = e2e.rows("syscalls", merged, "--host", "2", "--to", f"{edge}ns")
+            self.assertEqual(sum(row["count"] for row in rows),
+                             sum(row["count"] for row in e2e.rows("syscalls", b))
+                             if found is None else found)
+        self.assertEqual(e2e.rows("syscalls", merged, "--host", "1", "--from", f"{later}ns"), [])
+        for options in (["sched", "--json"], ["flame"], ["cut", "--to", "50%"]):
+            done = e2e.run(e2e.EBREPORT, *options, merged, status=2)
+            self.assertIn("choose one with --host: 1 (", done.stderr.decode())
+        done = e2e.run(e2e.EBREPORT, "sched", "--host", "3", merged, status=2)
+        self.assertIn("--host '3'", done.stderr.decode())
+        # Machines that are merged are merged on, each with its own.
+        third = self.record("-e", "sched", "--", "true", name="third.ebt")
+        done = e2e.run(e2e.EBREPORT, "merge", merged, old, third, "-o", self.path("all.ebt"))
+        self.assertIn("kept apart as a machine of its own", done.stderr.decode())
+        e2e.run(sys.executable, EBTDUMP, "--check", self.path("all.ebt"))
+        hosts = [len(dump_of(self.path("all.ebt"), "sched_switch", "--host", host)) for host in "123"]
+        self.assertEqual(hosts, [sum(len(dump_of(t, "sched_switch")) for t in (a, third)),
+                                 len(dump_of(b, "sched_switch")), len(dump_of(old, "sched_switch"))])
+        self.damage(merged)
+
+    def damage(self, merged):
+        """Whatever becomes of the bytes, both machines are read as far as they can be."""
+        with open(merged, "rb") as f:
+            original = f.read()
+        chosen, bad = random.Random(2), self.path("bad.ebt")
+        for damaged in range(40):
+            content = bytearray(original)
+            for _ in range(1 + damaged // 2):
+                content[chosen.randrange(96, len(content))] = chosen.randrange(256)
+            with open(bad, "wb") as f:
+                f.write(content[:len(content) - damaged % 3 * len(content) // 4])
+            for command in ("sched", "info"):
+                done = e2e.run(e2e.EBREPORT, command, bad, status=None)
+                self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+                self.assertNotIn(b"Sanitizer", done.stderr)
+        # A reader that does not know the feature refuses the file by its number.
+        content = bytearray(original)
+        self.assertEqual(int.from_bytes(content[16:24], "little"), 2)
+
     def test_refused(self):
         a = self.record("--", "true", name="a.ebt")
         b = self.record("--", "true", name="b.ebt")
         part, merged = self.path("part.ebt"), self.path("m.ebt")
         e2e.run(e2e.EBREPORT, "cut", "--to", "50%", a, "-o", part)
+        of_one = self.path("one.ebt")
+        e2e.run(e2e.EBREPORT, "cut", "--pid", "1", b, "-o", of_one)
         source = self.path("a.c")
         with open(source, "w") as f:
             f.write("int main(void) { return 0; }\n")
         copy = self.path("copy.ebt")
         e2e.run(e2e.EBREPORT, "bundle", a, "-o", copy)
-        old = os.path.join(e2e.SOURCE, "tests/fixtures/v1.0-kinds.ebt")
         for inputs, output, status, said in (
                 ([a], merged, 2, "which file?"),
                 ([a, a], merged, 2, "same recording"),
                 ([a, copy], merged, 2, "same recording"),
                 ([a, b, part], merged, 2, "part.ebt: is a part that `ebreport cut` made"),
+                ([a, of_one], merged, 2, "one.ebt: is a part that `ebreport cut` made"),
                 ([a, source], merged, 1, "a.c"),
                 ([a, self.path("none.ebt")], merged, 1, "none.ebt"),
-                ([a, old], merged, 2, "v1.0-kinds.ebt"),
                 ([a, b], b, 2, "that is the trace itself"),
                 ([a, b], source, 2, "-f replaces it")):
             done = e2e.run(e2e.EBREPORT, "merge", *inputs, "-o", output, status=status)
