@@ -111,13 +111,35 @@ static bool check_damage(const struct ebt_reader *reader)
 	return !n;
 }
 
+/* Returns whether all of it could be read. */
+static bool read_all(struct ebt_reader *reader)
+{
+	bool rows = read_rows(reader);
+	bool files = read_files(reader);
+
+	return check_damage(reader) && rows && files;
+}
+
+static bool read_hosts(struct ebt_reader *reader)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(reader);
+	bool whole = read_all(reader);
+
+	for (size_t i = 1; i < info->n_hosts; i++) {
+		fuzz_expect(info->hosts[i] > info->hosts[i - 1], "machines are in order");
+		whole &= fuzz_succeeded(ebt_reader_choose_host(reader, info->hosts[i]));
+		fuzz_expect(info->host == info->hosts[i], "the machine is the chosen one");
+		whole &= read_all(reader);
+	}
+	return whole;
+}
+
 bool fuzz_reader(const uint8_t *data, size_t len)
 {
 	_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
 	_cleanup_close_ int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	_cleanup_free_ uint8_t *copy = malloc(len + 1);
 	struct ebt_error *err;
-	bool rows, files;
 	char path[40];
 
 	if (fd < 0 || !copy)
@@ -134,7 +156,5 @@ bool fuzz_reader(const uint8_t *data, size_t len)
 		fuzz_expect(strstr(err->message, path), "an error of opening names the file");
 		return fuzz_succeeded(err);
 	}
-	rows = read_rows(reader);
-	files = read_files(reader);
-	return check_damage(reader) && rows && files;
+	return read_hosts(reader);
 }

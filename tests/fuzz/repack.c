@@ -52,7 +52,8 @@ void fix_checksums(uint8_t *data, size_t len)
 /* What is being rewritten. */
 struct repack {
 	struct ebt_reader *reader;
-	uint64_t *offset, *stored; /* by chunk, in the new file */
+	const struct ebt_chunk_list *chunks; /* all of the file */
+	uint64_t *offset, *stored;	     /* by chunk, in the new file */
 	struct ebt_buffer *out;
 };
 
@@ -61,7 +62,7 @@ static size_t chunk_at(const struct repack *repack, uint64_t offset)
 {
 	size_t i = 0;
 
-	while (repack->reader->chunks.chunk[i].offset != offset)
+	while (repack->chunks->chunk[i].offset != offset)
 		i++;
 	return i;
 }
@@ -112,7 +113,7 @@ static void put_index(const struct repack *repack, const struct ebt_batch *batch
 static bool payload_of(const struct repack *repack, size_t i, struct ebt_buffer *ret)
 {
 	struct ebt_reader *reader = repack->reader;
-	const struct ebt_chunk_info *info = &reader->chunks.chunk[i];
+	const struct ebt_chunk_info *info = &repack->chunks->chunk[i];
 	const struct ebt_table *table = ebt_table_by_id(EBT_T_index);
 	struct ebt_decoded decoded = { 0 };
 	struct ebt_bytes payload;
@@ -135,7 +136,7 @@ static bool copy_chunk(struct repack *repack, size_t i)
 {
 	struct ebt_buffer payload = EBT_BUFFER_INIT;
 	uint8_t header[EBT_CHUNK_HEADER_LEN];
-	const struct ebt_chunk_info *info = &repack->reader->chunks.chunk[i];
+	const struct ebt_chunk_info *info = &repack->chunks->chunk[i];
 	struct ebt_error *err;
 	bool ok = payload_of(repack, i, &payload);
 
@@ -165,13 +166,13 @@ static bool copy_all(struct repack *repack)
 
 	err = ebt_input_read(&reader->input, 0, bytes, EBT_FILE_HEADER_LEN);
 	ebt_buffer_put(repack->out, bytes, EBT_FILE_HEADER_LEN);
-	for (size_t i = 0; ok && !err && i < reader->chunks.n; i++)
+	for (size_t i = 0; ok && !err && i < repack->chunks->n; i++)
 		ok = copy_chunk(repack, i);
 	if (ok && !err)
 		err = ebt_input_read(&reader->input, reader->input.size - EBT_FOOTER_LEN, bytes,
 				     EBT_FOOTER_LEN);
 	if (ok && !err)
-		ebt_store_u64(bytes + EBT_FT_INDEX, repack->offset[reader->chunks.n - 1]);
+		ebt_store_u64(bytes + EBT_FT_INDEX, repack->offset[repack->chunks->n - 1]);
 	ebt_buffer_put(repack->out, bytes, EBT_FOOTER_LEN);
 	ok = ok && !err && !repack->out->failed;
 	ebt_error_destroy(err);
@@ -185,8 +186,10 @@ bool unpack_trace(const char *path, struct ebt_buffer *ret)
 	bool ok = false;
 
 	if (!err) {
-		repack.offset = calloc(repack.reader->chunks.n + 1, sizeof(*repack.offset));
-		repack.stored = calloc(repack.reader->chunks.n + 1, sizeof(*repack.stored));
+		repack.chunks = repack.reader->info.several_hosts ? &repack.reader->all
+								  : &repack.reader->chunks;
+		repack.offset = calloc(repack.chunks->n + 1, sizeof(*repack.offset));
+		repack.stored = calloc(repack.chunks->n + 1, sizeof(*repack.stored));
 		ok = repack.offset && repack.stored && copy_all(&repack);
 	}
 	if (ok)

@@ -192,6 +192,16 @@ static void keep_seed(void *arg, const char *target, const void *data, size_t le
 	}
 }
 
+/* A trace of several machines is made by `ebreport merge` only. */
+static bool add_machines(void)
+{
+	const char *dir = getenv("EBT_FIXTURES");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/v1.0-machines.ebt", dir ? dir : "tests/fixtures");
+	return each_seed(path, keep_seed, NULL);
+}
+
 static int set_up(void **state)
 {
 	_cleanup_path_ char *path = make_temporary_path("t.ebt");
@@ -209,7 +219,7 @@ static int set_up(void **state)
 		if (!each_seed(path, keep_seed, NULL))
 			return -1;
 	}
-	return 0;
+	return add_machines() ? 0 : -1;
 }
 
 static int tear_down(void **state)
