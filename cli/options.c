@@ -2,8 +2,10 @@
 /* The parser of command lines, and the text of --help; see options.h. */
 #include "cli/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/fill.h"
 #include "format/base/cleanup.h"
 #include "format/base/spelling.h"
 
@@ -104,21 +106,30 @@ static struct ebt_error *unknown_letter(const struct cli *cli, const char *word,
 	return unknown(cli, meant ? word : (char[]){ '-', letter, '\0' }, meant);
 }
 
-static void put_choices(FILE *to, const char *const *choices)
+/* "a, b, c"; the caller frees it. NULL: no memory. */
+static char *list_choices(const char *const *choices)
 {
+	char *list = NULL;
+	size_t size;
+	FILE *f = open_memstream(&list, &size);
+
+	if (!f)
+		return NULL;
 	for (size_t i = 0; choices[i]; i++)
-		fprintf(to, "%s%s", i ? ", " : "", choices[i]);
+		fprintf(f, "%s%s", i ? ", " : "", choices[i]);
+	if (!fclose(f))
+		return list;
+	free(list);
+	return NULL;
 }
 
 struct ebt_error *cli_parse_choice(const char *const *choices, const char *text, size_t len,
 				   size_t *ret)
 {
-	_cleanup_free_ char *list = NULL, *word = strndup(text, len);
+	_cleanup_free_ char *list = list_choices(choices), *word = strndup(text, len);
 	struct cli_guess guess = { .word = word };
-	size_t size;
-	FILE *f;
 
-	if (!word)
+	if (!word || !list)
 		return &ebt_enomem;
 	for (size_t i = 0; choices[i]; i++) {
 		if (!strcmp(choices[i], word)) {
@@ -127,12 +138,6 @@ struct ebt_error *cli_parse_choice(const char *const *choices, const char *text,
 		}
 		cli_guess(&guess, choices[i]);
 	}
-	f = open_memstream(&list, &size);
-	if (!f)
-		return &ebt_enomem;
-	put_choices(f, choices);
-	if (fclose(f))
-		return &ebt_enomem;
 	if (*word && guess.name)
 		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not one of %s: did you mean %s?",
 					word, list, guess.name);
@@ -270,39 +275,29 @@ struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *
 
 /* --- --help --- */
 
-/* Of UTF-8; every character is one column wide. */
-static int columns(const char *s)
+/* From this column on; the line is filled up to `at`. */
+static void put_text(FILE *to, const char *text, int at, int column)
 {
-	int n = 0;
-
-	for (; *s; s++)
-		n += (*s & 0xc0) != 0x80;
-	return n;
+	if (at >= column) {
+		fputc('\n', to);
+		at = 0;
+	}
+	fprintf(to, "%*s", column - at, "");
+	cli_fill(to, text, strlen(text), column, column, CLI_WIDTH);
 }
 
 static void put_option(FILE *to, const struct option_def *o, int column)
 {
 	const char *arg = o->arg ? o->arg : "", *before = o->arg && *arg != '[' ? " " : "";
-	const char *line = o->help;
+	_cleanup_free_ char *list = o->type == OPTION_LIST ? list_choices(o->choices) : NULL;
 	char letter[] = { '-', o->letter, ',', '\0' };
-	int at = 8 + columns(o->name) + columns(before) + columns(arg);
+	int at = 8 + cli_columns(o->name) + cli_columns(before) + cli_columns(arg);
 
 	fprintf(to, "  %3s --%s%s%s", o->letter ? letter : "", o->name, before, arg);
-	for (;;) {
-		size_t len = strcspn(line, "\n");
-
-		if (len)
-			fprintf(to, "%*s%.*s", at < column ? column - at : 1, "", (int)len, line);
-		else if (!line[len] && o->type == OPTION_LIST)
-			fprintf(to, "%*s", column, "");
-		if (!line[len] && o->type == OPTION_LIST)
-			put_choices(to, o->choices);
-		fputc('\n', to);
-		if (!line[len])
-			return;
-		line += len + 1;
-		at = 0;
-	}
+	put_text(to, o->help, at, column);
+	if (list)
+		put_text(to, list, column, column);
+	fputc('\n', to);
 }
 
 void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int column,

@@ -30,8 +30,8 @@ enum option_type {
 struct option_def {
 	const char *name; /* without dashes; NULL ends the table */
 	enum option_type type;
-	const char *arg;	    /* "N", "TIME"; "[=X]": may be left out; NULL: takes none */
-	const char *help;	    /* '\n' between lines; a first one: begins below the name */
+	const char *arg; /* "N", "TIME"; "[=X]": may be left out; NULL: takes none */
+	const char *help;
 	const char *const *choices; /* OPTION_CHOICE, OPTION_LIST: ends with NULL */
 	char letter;		    /* -X; 0: none */
 	size_t offset;		    /* of the value, in what is parsed into */

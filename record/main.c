@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "cli/fill.h"
 #include "format/base/cleanup.h"
 #include "record/base/kernel.h"
 #include "record/base/terminal.h"
@@ -304,17 +305,21 @@ static char *join(char **argv)
 
 static void print_usage(FILE *to)
 {
-	fputs("Usage: ebrec [options] [-o FILE] [--] CMD [ARG...]   record CMD and its "
-	      "descendants\n"
-	      "       ebrec [options] [-o FILE] -p PID[,PID...]     record processes and "
-	      "descendants\n"
-	      "       ebrec [options] [-o FILE] --cgroup PATH       record a cgroup (v2)\n"
-	      "       ebrec [options] [-o FILE] -a                  record the whole system\n"
+	static const char time[] =
+		"TIME is a number with ns, us, ms, s, m or h, as 500ms; without: seconds. "
+		"Descendants that outlive CMD are left alone, and not recorded any more.";
+	static const char status[] =
+		"Exit status: that of CMD (128+N if signal N ended it; 126 or 127 if it could not "
+		"be run), 0 without a CMD, or 125 if ebrec itself failed.";
+
+	fputs("Usage: ebrec [options] [-o FILE] [--] CMD [ARG...]  CMD and its descendants\n"
+	      "       ebrec [options] [-o FILE] -p PID[,PID...]    processes and descendants\n"
+	      "       ebrec [options] [-o FILE] --cgroup PATH      a cgroup (v2)\n"
+	      "       ebrec [options] [-o FILE] -a                 the whole system\n"
 	      "With -p, --cgroup or -a, `-- CMD` says for how long: until CMD has ended.\n"
 	      "\n"
 	      "Examples:\n"
-	      "  ebrec -- make -j8                        where a build spends its time, on and "
-	      "off CPU\n"
+	      "  ebrec -- make -j8                        where a build spends its time\n"
 	      "  ebrec -e syscalls -o ls.ebt -- ls -l     system calls only\n"
 	      "  ebrec --capture-output -- ./server       beside its own messages\n"
 	      "  ebrec -p $(pidof nginx | tr ' ' ,) -d 10s\n"
@@ -322,15 +327,11 @@ static void print_usage(FILE *to)
 	      "  ebrec -a -F 999 -d 5s -o - | zstd > t.ebt.zst\n",
 	      to);
 	cli_usage(to, record_option_groups, N_RECORD_OPTION_GROUPS, 25, 0);
-	fputs("\n"
-	      "TIME is a number with ns, us, ms, s, m or h, as 500ms; without: seconds. "
-	      "Descendants that\n"
-	      "outlive CMD are left alone, and not recorded any more.\n"
-	      "\n"
-	      "Exit status: that of CMD (128+N if signal N ended it; 126 or 127 if it could not be "
-	      "run),\n"
-	      "0 without a CMD, or 125 if ebrec itself failed.\n",
-	      to);
+	fputc('\n', to);
+	cli_fill(to, time, sizeof(time) - 1, 0, 0, CLI_WIDTH);
+	fputs("\n\n", to);
+	cli_fill(to, status, sizeof(status) - 1, 0, 0, CLI_WIDTH);
+	fputc('\n', to);
 }
 
 static const char *availability(const struct ebrec_source *source, const struct kernel *kernel,

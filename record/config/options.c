@@ -271,15 +271,15 @@ static struct ebt_error *target_all(void *to, const char *arg)
 
 static const struct option_def output_options[] = {
 	{ "output", OPTION_STRING, "FILE",
-	  "the trace (default: " DEFAULT_OUTPUT "); `-` is standard output, and CMD's\n"
+	  "the trace (default: " DEFAULT_OUTPUT "); `-` is standard output, and CMD's "
 	  "own standard output then goes to standard error",
 	  .letter = 'o', FIELD(output) },
 	{ "force", OPTION_FLAG, NULL,
-	  "replace FILE, trace or not; without, a trace that is there is kept as\n"
+	  "replace FILE, trace or not; without, a trace that is there is kept as "
 	  "FILE.old, and another file is refused",
 	  .letter = 'f', FIELD(force) },
 	{ "bundle", OPTION_FLAG, NULL,
-	  "put the names of its addresses into FILE at the end, so that it reads\n"
+	  "put the names of its addresses into FILE at the end, so that it reads "
 	  "the same anywhere; takes the `ebreport` of ebrec's own folder or of PATH",
 	  FIELD(bundle) },
 	{ "quiet", OPTION_FLAG, NULL, "no status, no summary; errors and losses only",
@@ -298,16 +298,16 @@ static const struct option_def target_options[] = {
 	{ "cgroup", OPTION_APPLY, "PATH",
 	  "processes of this control group (v2) and of those below it", .apply = target_cgroup },
 	{ "events", OPTION_APPLY, "LIST",
-	  "sources, comma-separated: names of --list-events, `default`, `all`;\n"
-	  "-NAME takes one away (`-e -sample`: all default ones but that);\n"
-	  "NAME:ARGUMENTS for a source that takes some, as\n"
-	  "uprobe:libc.so.6:fopen:path=1/s+ret,tp:sched:sched_wakeup",
+	  "sources, comma-separated: names of --list-events, `default`, `all`; "
+	  "-NAME takes one away (`-e -sample`: all default ones but that); "
+	  "NAME:ARGUMENTS for a source that takes some, as "
+	  "uprobe:libc.so.6:fopen:path=1/s+ret or tp:sched:sched_wakeup",
 	  .letter = 'e', .apply = parse_sources },
 	{ "freq", OPTION_APPLY, "HZ", "sampling rate of each CPU (default: 99)", .letter = 'F',
 	  .apply = parse_frequency, FIELD(frequency) },
 	{ "call-graph", OPTION_APPLY, "HOW",
-	  "auto (default: table where the kernel can, else fp), table (unwind\n"
-	  "tables; frame pointers in generated code), fp (frame pointers),\n"
+	  "auto (default: table where the kernel can, else fp), table (unwind "
+	  "tables; frame pointers in generated code), fp (frame pointers), "
 	  "dump (unwind tables, later, from copies of all stacks) or none",
 	  .apply = parse_call_graph, FIELD(call_graph) },
 	{ "max-stack", OPTION_APPLY, "N",
@@ -326,7 +326,7 @@ static const struct option_def target_options[] = {
 	{ "min-block", OPTION_DURATION, "TIME",
 	  "off-CPU stacks only for blocks at least this long (default: all)", FIELD(min_block) },
 	{ "duration", OPTION_APPLY, "TIME",
-	  "end after so long; a CMD that still runs gets SIGTERM, as it does\n"
+	  "end after so long; a CMD that still runs gets SIGTERM, as it does "
 	  "when ebrec is interrupted",
 	  .letter = 'd', .apply = parse_time_limit, FIELD(duration) },
 	{ "buffer-size", OPTION_APPLY, "SIZE",
@@ -334,8 +334,8 @@ static const struct option_def target_options[] = {
 	  .apply = parse_buffer, FIELD(buffer) },
 	{ "user", OPTION_STRING, "NAME", "run CMD as NAME", FIELD(user) },
 	{ "capture-output", OPTION_APPLY, "[=WHAT]",
-	  "\nCMD's lines become events (`ebreport logs`), and go on to where they\n"
-	  "would have gone; WHAT: stdout, stderr, both (default) or apart (both,\n"
+	  "CMD's lines become events (`ebreport logs`), and go on to where they "
+	  "would have gone; WHAT: stdout, stderr, both (default) or apart (both, "
 	  "told apart also where they go to one place)",
 	  .apply = parse_capture_output, FIELD(capture_output) },
 	{ .name = NULL },
@@ -343,8 +343,8 @@ static const struct option_def target_options[] = {
 
 static const struct option_def other_options[] = {
 	{ "list-events", OPTION_APPLY, "[=TP]",
-	  "every source, what it costs, and whether this kernel has it;\n"
-	  "--list-events=tp: the kernel's tracepoints; =tp:CATEGORY:NAME:\n"
+	  "every source, what it costs, and whether this kernel has it; "
+	  "--list-events=tp: the kernel's tracepoints; =tp:CATEGORY:NAME: "
 	  "their fields too (* and ? match several)",
 	  .apply = parse_list },
 	{ "version", OPTION_FLAG, NULL, "print the version", .letter = 'V', FIELD(version) },

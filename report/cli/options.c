@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fill.h"
 #include "report/cli/command.h"
 
 struct option_value {
@@ -378,7 +379,13 @@ void options_deinit(struct options *options)
 	*options = (struct options){ 0 };
 }
 
-/* A paragraph of help whose lines stand back is of examples, which people read first. */
+static void put_prose(FILE *to, const char *text, size_t len, int column)
+{
+	cli_fill(to, text, len, column, column, CLI_WIDTH);
+	fputc('\n', to);
+}
+
+/* A paragraph of help that stands back is of examples, which people read first. */
 static void put_help(const struct command *command, bool examples, FILE *to)
 {
 	const char *end;
@@ -389,9 +396,14 @@ static void put_help(const struct command *command, bool examples, FILE *to)
 
 		end = strstr(at, "\n\n");
 		len = end ? (size_t)(end - at) + 1 : strlen(at);
-		if (example == examples)
-			fprintf(to, "\n%s%.*s", example ? "Examples:\n" : "", (int)len, at);
 		end = end ? end + 2 : at + len;
+		if (example != examples)
+			continue;
+		fputs(example ? "\nExamples:\n" : "\n", to);
+		if (example)
+			fwrite(at, 1, len, to);
+		else
+			put_prose(to, at, len, 0);
 	}
 }
 
@@ -407,22 +419,28 @@ static void put_command(const struct command *command, FILE *to)
 
 static void put_program(FILE *to)
 {
+	static const char what[] =
+		"Reports on a trace that ebrec recorded, on this machine or another. Without "
+		"COMMAND: the overview. Without FILE: " OPTIONS_FILE
+		" of this folder. FILE - is standard input.";
+
 	fputs("Usage: ebreport [options] [FILE]\n"
 	      "       ebreport COMMAND [options] [FILE]\n"
-	      "       ebreport COMMAND --help\n\n"
-	      "Reports on a trace that ebrec recorded, on this machine or another. Without\n"
-	      "COMMAND: the overview. Without FILE: " OPTIONS_FILE
-	      " of this folder. FILE - is standard input.\n\n"
-	      "Examples:\n"
-	      "  ebreport                                  what happened, and where to look next\n"
+	      "       ebreport COMMAND --help\n\n",
+	      to);
+	put_prose(to, what, strlen(what), 0);
+	fputs("\nExamples:\n"
+	      "  ebreport                                  what happened, where to look next\n"
 	      "  ebreport callgraph --top 20 t.ebt         functions that took the CPUs\n"
 	      "  ebreport offcpu --stacks --pid 1234 t.ebt where a process waited\n"
 	      "  ebreport flame -o flame.svg t.ebt         a picture for a browser\n"
 	      "  ebrec -o - -a -d 5 | ebreport -           without a file\n\n"
 	      "Commands:\n",
 	      to);
-	for (size_t i = 0; commands[i]; i++)
-		fprintf(to, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+	for (size_t i = 0; commands[i]; i++) {
+		fprintf(to, "  %-12s", commands[i]->name);
+		put_prose(to, commands[i]->summary, strlen(commands[i]->summary), 14);
+	}
 }
 
 void options_usage(const struct command *command, FILE *to)

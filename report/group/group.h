@@ -153,7 +153,7 @@ struct group_table {
 #define GROUP_BY_OPTION(otherwise, ...)                                                        \
 	{                                                                                      \
 		"by", OPTION_LIST, "KEY,…",                                                    \
-			"rows of one, or of several together (default: " otherwise "):\n",     \
+			"rows of one, or of several together (default: " otherwise "):",       \
 			(const char *const[])                                                  \
 		{                                                                              \
 			"thread", "task", "process", "program", "user", "cgroup", "container", \

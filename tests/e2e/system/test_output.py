@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -66,6 +67,15 @@ class Output(e2e.TestCase):
             self.assertFalse(os.path.exists(self.path("t.ebt")))
         for option in ("--help", "--version"):
             self.assertTrue(e2e.run(e2e.EBREC, option).stdout)
+
+    def test_help_fits(self):
+        """80 columns, of each command; also where a terminal is wider."""
+        text = e2e.run(e2e.EBREPORT, "--help").stdout.decode()
+        commands = re.findall(r"(?m)^  ([a-z]+) ", text.split("Commands:")[1].split("\n\n")[0])
+        self.assertGreater(len(commands), 20)
+        for words in [[e2e.EBREC], [e2e.EBREPORT]] + [[e2e.EBREPORT, c] for c in commands]:
+            text = e2e.run(*words, "--help").stdout.decode()
+            self.assertEqual([line for line in text.split("\n") if len(line) > 80], [], words)
 
     def test_without_privileges(self):
         done = subprocess.run(

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cli/fill.h"
 #include "cli/options.h"
 #include "tests/tools/expect_error.h"
 
@@ -97,7 +98,10 @@ static struct ebt_error *set_maybe(void *to, const char *arg)
 
 static const struct option_def options[] = {
 	{ "all", OPTION_FLAG, NULL, "everything", NULL, 'a', offsetof(struct values, all) },
-	{ "alligator", OPTION_FLAG, NULL, "two\nlines", NULL, 0, offsetof(struct values, quiet) },
+	{ "alligator", OPTION_FLAG, NULL,
+	  "one text that does not fit into this line, so that it goes on in "
+	  "another",
+	  NULL, 0, offsetof(struct values, quiet) },
 	{ "file", OPTION_STRING, "…", "the file", NULL, 'f', offsetof(struct values, file) },
 	{ .name = NULL },
 };
@@ -105,9 +109,9 @@ static const struct option_def more_options[] = {
 	{ "number", OPTION_U64, "N", "a number", .letter = 'n',
 	  .offset = offsetof(struct values, n) },
 	{ "oldest", OPTION_GONE, NULL, "--number 1" },
-	{ "keys", OPTION_LIST, "KEY,…", "some of:\n", (const char *const[]){ "one", "two", NULL },
+	{ "keys", OPTION_LIST, "KEY,…", "some of:", (const char *const[]){ "one", "two", NULL },
 	  .offset = offsetof(struct values, file) },
-	{ "maybe", OPTION_APPLY, "[=LONG-WORD]", "\nperhaps", .apply = set_maybe },
+	{ "maybe", OPTION_APPLY, "[=LONG-WORD]", "perhaps", .apply = set_maybe },
 	{ .name = NULL },
 };
 static const struct option_group groups[] = { { "Some:\n", options },
@@ -195,17 +199,36 @@ static void test_usage(void **state)
 	assert_non_null(f);
 	cli_usage(f, groups, 3, 20, 0);
 	assert_int_equal(fclose(f), 0);
-	assert_string_equal(text, "\nSome:\n"
-				  "  -a, --all         everything\n"
-				  "      --alligator   two\n"
-				  "                    lines\n"
-				  "  -f, --file …      the file\n"
-				  "\nMore:\n"
-				  "  -n, --number N    a number\n"
-				  "      --keys KEY,…  some of:\n"
-				  "                    one, two\n"
-				  "      --maybe[=LONG-WORD]\n"
-				  "                    perhaps\n");
+	assert_string_equal(
+		text,
+		"\nSome:\n"
+		"  -a, --all         everything\n"
+		"      --alligator   one text that does not fit into this line, so that it goes\n"
+		"                    on in another\n"
+		"  -f, --file …      the file\n"
+		"\nMore:\n"
+		"  -n, --number N    a number\n"
+		"      --keys KEY,…  some of:\n"
+		"                    one, two\n"
+		"      --maybe[=LONG-WORD]\n"
+		"                    perhaps\n");
+	free(text);
+}
+
+static void test_fill(void **state)
+{
+	static const char prose[] = "one two\n three \xc3\xa4\xc3\xb6\xc3\xbc twelve-and-more x\n";
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(f);
+	fputs("> ", f);
+	cli_fill(f, prose, strlen(prose), 2, 4, 9);
+	assert_int_equal(fclose(f), 0);
+	assert_string_equal(text, "> one two\n    three\n    \xc3\xa4\xc3\xb6\xc3\xbc\n"
+				  "    twelve-and-more\n    x");
 	free(text);
 }
 
@@ -215,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_numbers),	  cmocka_unit_test(test_options),
 		cmocka_unit_test(test_list),	  cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_fill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
