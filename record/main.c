@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "cli/fill.h"
@@ -194,8 +193,7 @@ static void show_status(void *arg, const struct session_status *status)
 	uint64_t span = status->elapsed - line->last.elapsed;
 	uint64_t events = status->events - line->last.events;
 	char counts[2][TEXT_MAX], bytes[TEXT_MAX], text[256];
-	struct winsize size = { 0 };
-	int columns = sizeof(text);
+	int width = cli_terminal_width(STDERR_FILENO);
 
 	line->last = *status;
 	if (!line->wanted)
@@ -206,9 +204,7 @@ static void show_status(void *arg, const struct session_status *status)
 		 span ? (double)events * 1e9 / (double)span : 0.0,
 		 human_bytes(status->bytes, bytes), human_count(status->lost, counts[1]));
 	/* What is wrapped cannot be taken away again. */
-	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		columns = size.ws_col - 1;
-	fprintf(stderr, "\r\033[K%.*s", columns, text);
+	fprintf(stderr, "\r\033[K%.*s", width ? width - 1 : (int)sizeof(text), text);
 	fflush(stderr);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fill.h"
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
@@ -17,12 +18,19 @@
 
 enum { EXIT_FILE = 1, EXIT_USAGE = 2 };
 
+/* One line; as wide as the terminal, where this is one. */
 static void put_message(const char *prefix, const char *message)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
+	int width = cli_terminal_width(STDERR_FILENO);
 
+	text_printf(&text, "ebreport: %s", prefix);
 	text_terminal(&text, (struct ebt_str){ message, strlen(message) });
-	fprintf(stderr, "ebreport: %s%s\n", prefix, text_get(&text));
+	if (width)
+		cli_fill(stderr, text_get(&text), text.len, 0, 2, width);
+	else
+		fputs(text_get(&text), stderr);
+	fputc('\n', stderr);
 }
 
 /* Takes the error over; the exit status. */

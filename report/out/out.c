@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/fill.h"
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/cli/command.h"
@@ -20,10 +20,10 @@
 static unsigned int terminal_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");
-	struct winsize size;
+	int width = cli_terminal_width(fd);
 
-	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
+	if (width)
+		return (unsigned int)width;
 	return columns ? (unsigned int)strtoul(columns, NULL, 10) : 80;
 }
 

@@ -228,7 +228,23 @@ class Pager(Trace):
                 if pager != "true":
                     self.assertGreater(first, [i for i, line in enumerate(lines)
                                                if "COMM" in line or "PROCESS" in line][0])
-                self.assertTrue(all("warning:" in line for line in lines[first:]), lines)
+                self.assertTrue(all(re.match(".*warning:|  ", line) for line in lines[first:]),
+                                lines)
+
+    def test_warnings_fit(self):
+        """Wrapped at words on a terminal, a line each elsewhere."""
+        done = e2e.run(e2e.EBREPORT, "procs", "--no-symbols", self.cut)
+        told = done.stderr.decode().splitlines()
+        self.assertTrue(all(line.startswith("ebreport: warning: ") for line in told), told)
+        for columns in (30, 60, 80, 400):
+            terminal = self.terminal("procs", "--no-symbols", self.cut, columns=columns, PAGER="")
+            self.assertEqual(terminal.end(), 0)
+            lines = plain(terminal.text)
+            lines = lines[min(i for i, line in enumerate(lines) if "warning:" in line):]
+            self.assertEqual(len(lines) > len(told), columns < max(map(len, told)))
+            for line in lines:
+                self.assertTrue(len(line) <= columns or " " not in line.strip(), line)
+            self.assertEqual("\n".join(lines).replace("\n  ", " ").split("\n"), told)
 
     def test_errors_have_their_status(self):
         terminal = self.terminal("procs", self.path("none.ebt"))
