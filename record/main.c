@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "cli/fill.h"
+#include "format/base/amount.h"
 #include "format/base/cleanup.h"
 #include "record/base/kernel.h"
 #include "record/base/terminal.h"
@@ -117,25 +118,10 @@ static void print_error(const struct ebt_error *err)
 	fputc('\n', stderr);
 }
 
-#define TEXT_MAX 32
-
-/* "12.3 MiB", "749 KiB": a number that people can take in. */
-static const char *human_bytes(uint64_t bytes, char buf[static TEXT_MAX])
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double v = (double)bytes;
-	size_t i = 0;
-
-	for (; v >= 1023.95; i++)
-		v /= 1024;
-	snprintf(buf, TEXT_MAX, "%.*f %s", i && v < 99.95 ? 1 : 0, v, units[i]);
-	return buf;
-}
-
 /* "15,454" */
-static const char *human_count(uint64_t n, char buf[static TEXT_MAX])
+static const char *human_count(uint64_t n, char buf[static EBT_AMOUNT_MAX])
 {
-	char digits[TEXT_MAX], *to = buf;
+	char digits[EBT_AMOUNT_MAX], *to = buf;
 	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
 
 	for (int i = 0; i < len; i++) {
@@ -192,7 +178,7 @@ static void show_status(void *arg, const struct session_status *status)
 	struct status_line *line = arg;
 	uint64_t span = status->elapsed - line->last.elapsed;
 	uint64_t events = status->events - line->last.events;
-	char counts[2][TEXT_MAX], bytes[TEXT_MAX], text[256];
+	char counts[2][EBT_AMOUNT_MAX], bytes[EBT_AMOUNT_MAX], text[256];
 	int width = cli_terminal_width(STDERR_FILENO);
 
 	line->last = *status;
@@ -202,7 +188,7 @@ static void show_status(void *arg, const struct session_status *status)
 	snprintf(text, sizeof(text), "ebrec: %.0f s, %s events, %.0f/s, %s, %s lost",
 		 (double)status->elapsed / 1e9, human_count(status->events, counts[0]),
 		 span ? (double)events * 1e9 / (double)span : 0.0,
-		 human_bytes(status->bytes, bytes), human_count(status->lost, counts[1]));
+		 ebt_bytes_text(status->bytes, bytes), human_count(status->lost, counts[1]));
 	/* What is wrapped cannot be taken away again. */
 	fprintf(stderr, "\r\033[K%.*s", width ? width - 1 : (int)sizeof(text), text);
 	fflush(stderr);
@@ -232,18 +218,18 @@ static void show_partial(void *arg, const char *source, const char *what)
 	fputc('\n', stderr);
 }
 
-/* "ebrec: the command ended; 0.87 s, 15,454 events (812 CPU samples), 749 KiB in trace.ebt" */
+/* "ebrec: the command ended; 0.87 s, 15,454 events (812 CPU samples), 749.3 KiB in trace.ebt" */
 static void show_sums(const struct record_options *options, const struct session_result *result)
 {
 	const struct session_status *s = &result->status;
-	char count[TEXT_MAX];
+	char count[EBT_AMOUNT_MAX];
 
 	fprintf(stderr, "ebrec: %s; %.2f s, %s event%s", result->reason, (double)s->elapsed / 1e9,
 		human_count(s->events, count), s->events == 1 ? "" : "s");
 	if (s->sampling)
 		fprintf(stderr, " (%s CPU sample%s)", human_count(s->samples, count),
 			s->samples == 1 ? "" : "s");
-	fprintf(stderr, ", %s in ", human_bytes(s->bytes, count));
+	fprintf(stderr, ", %s in ", ebt_bytes_text(s->bytes, count));
 	terminal_put(stderr, is_stdout(options) ? "standard output" : options->output);
 	if (result->kept) {
 		fputs("; the trace before it is ", stderr);
@@ -272,7 +258,7 @@ static void show_next(const struct record_options *options)
 
 static void show_summary(const struct record_options *options, const struct session_result *result)
 {
-	char count[TEXT_MAX];
+	char count[EBT_AMOUNT_MAX];
 
 	if (!options->quiet)
 		show_sums(options, result);

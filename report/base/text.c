@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/amount.h"
 #include "format/base/compare.h"
 #include "format/base/utf8.h"
 
@@ -308,15 +309,9 @@ void text_seconds(struct text *text, uint64_t time, uint64_t start_ns)
 
 void text_bytes(struct text *text, uint64_t bytes)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double v = (double)bytes;
-	size_t i = 0;
+	char buf[EBT_AMOUNT_MAX];
 
-	while (v >= 1024 && i + 1 < sizeof(units) / sizeof(units[0])) {
-		v /= 1024;
-		i++;
-	}
-	text_printf(text, "%.*f %s", i ? 1 : 0, v, units[i]);
+	text_cstr(text, ebt_bytes_text(bytes, buf));
 }
 
 void text_amount(struct text *text, uint64_t amount, const char *unit)

@@ -127,6 +127,9 @@ static void test_bytes(void **state)
 	expect_bytes(0, "0 B");
 	expect_bytes(1023, "1023 B");
 	expect_bytes(1536, "1.5 KiB");
+	expect_bytes(100 << 10, "100.0 KiB");
+	expect_bytes((1 << 20) - 52, "1023.9 KiB");
+	expect_bytes((1 << 20) - 51, "1.0 MiB");
 	expect_bytes(UINT64_MAX, "16.0 EiB");
 }
 
