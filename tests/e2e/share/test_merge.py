@@ -61,9 +61,20 @@ class Merge(e2e.TestCase):
         rows = e2e.rows("syscalls", trace, "--pid", str(pid))
         return sum(r["count"] for r in rows if r["name"] == "getppid")
 
+    def left(self, trace, pid):
+        """When the process left a CPU, which one, and whom it went to."""
+        found = (re.search(rf"^(\d+) .*? cpu=(\d+) prev={pid}/.*? next=(\d+|-)", line)
+                 for line in dump_of(trace, "sched_switch", "--pid", str(pid)))
+        return sorted((int(row[1]), *row.groups()[1:]) for row in found if row)
+
     def switches(self, trace, pid):
-        return sum(f" prev={pid}/" in line
-                   for line in dump_of(trace, "sched_switch", "--pid", str(pid)))
+        return len(self.left(trace, pid))
+
+    def beyond(self, own, other):
+        """Rows of the other recorder, which has a time of its own, when this one was not there."""
+        ends = own[0], own[-1]
+        return [row for row in other if not own[0][0] <= row[0] <= own[-1][0] and
+                not any(row[1:] == end[1:] and abs(row[0] - end[0]) < 200_000 for end in ends)]
 
     @e2e.exact
     def test_at_once(self):
@@ -129,10 +140,13 @@ class Merge(e2e.TestCase):
             self.end_work(work)
         traces = [trace for _, trace in recorders]
         merged = self.merge(*traces)
-        for work, trace in zip(works, traces):
+        for work, trace, other in zip(works, traces, traces[::-1]):
             self.assertGreater(self.calls(trace, work.pid), 10)
             self.assertEqual(self.calls(merged, work.pid), self.calls(trace, work.pid))
-            self.assertEqual(self.switches(merged, work.pid), self.switches(trace, work.pid))
+            # Where it left a CPU to the other process, that one's recorder has seen it, too.
+            own = self.left(trace, work.pid)
+            beyond = self.beyond(own, self.left(other, work.pid))
+            self.assertEqual(self.switches(merged, work.pid), len(own) + len(beyond))
         both = self.merge(whole, *traces, name="both.ebt")
         for work in works:
             self.assertEqual(self.calls(both, work.pid), self.calls(whole, work.pid))
