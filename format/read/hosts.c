@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of several machines: the reader has the chunks of one at a time, and those of all. */
+#include <string.h>
+
 #include "format/base/array.h"
 #include "format/base/limits.h"
 #include "format/read/reader_impl.h"
@@ -68,6 +70,16 @@ static void forget(struct ebt_reader *reader)
 		reader->reported[i] = false;
 }
 
+/* What is copied of two machines is not of one recording. */
+static void set_uuid(struct ebt_reader *reader, uint32_t host)
+{
+	uint8_t *uuid = reader->info.uuid;
+
+	memcpy(uuid, reader->uuid, sizeof(reader->uuid));
+	for (size_t i = 0; i < sizeof(host); i++)
+		uuid[sizeof(reader->uuid) - 1 - i] ^= (uint8_t)(host >> (8 * i));
+}
+
 struct ebt_error *ebt_reader_choose_host(struct ebt_reader *reader, uint32_t host)
 {
 	struct ebt_reader_info *info = &reader->info;
@@ -75,6 +87,7 @@ struct ebt_error *ebt_reader_choose_host(struct ebt_reader *reader, uint32_t hos
 	struct ebt_error *err;
 
 	forget(reader);
+	set_uuid(reader, host);
 	err = take_chunks(reader, host) ?: ebt_reader_take(reader, 0);
 	for (size_t i = 0; i < info->n_hosts; i++) {
 		if (reader->began[i] && reader->began[i] < first)
@@ -117,6 +130,7 @@ struct ebt_error *ebt_reader_find_hosts(struct ebt_reader *reader)
 	if (err)
 		return err;
 	reader->created_ns = info->created_ns;
+	memcpy(reader->uuid, info->uuid, sizeof(reader->uuid));
 	reader->all = reader->chunks;
 	reader->chunks = (struct ebt_chunk_list){ 0 };
 	err = take_chunks(reader, 0) ?: ebt_reader_take(reader, 0) ?: ebt_reader_schema(reader);

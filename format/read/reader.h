@@ -28,7 +28,7 @@ struct ebt_cursor;
 
 struct ebt_reader_info {
 	const char *path;
-	uint8_t uuid[16];
+	uint8_t uuid[16]; /* of one of several machines: the file's and its number */
 	uint16_t major, minor;
 	uint64_t compat;
 	uint64_t created_ns;	   /* CLOCK_REALTIME; of one of several machines: when it began */

@@ -29,6 +29,7 @@ struct ebt_reader {
 	struct ebt_chunk_list chunks;
 	struct ebt_chunk_list all;     /* of a file of several machines: theirs too; see hosts.c */
 	uint64_t created_ns;	       /* with it: of the file */
+	uint8_t uuid[16];	       /* with it: of the file */
 	uint64_t began[EBT_MAX_HOSTS]; /* with it: CLOCK_REALTIME, as info.hosts; 0: not known */
 	bool *reported;		       /* by chunk: its damage is in the list */
 	size_t reported_capacity;

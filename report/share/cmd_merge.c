@@ -9,6 +9,7 @@
 #include "report/out/out.h"
 #include "report/share/copying.h"
 #include "report/share/merge.h"
+#include "report/share/scrub_names.h"
 #include "report/trace/cut_lists.h"
 #include "report/trace/trace.h"
 
@@ -101,13 +102,18 @@ static struct ebt_error *check_recording(const struct inputs *inputs, size_t i)
 	for (size_t k = 0; k < i; k++) {
 		const struct ebt_reader_info *other = ebt_reader_info(inputs->readers[k]);
 
-		if (info->host == other->host &&
-		    !memcmp(other->uuid, info->uuid, sizeof(info->uuid)))
+		if (!memcmp(other->uuid, info->uuid, sizeof(info->uuid)))
 			return ebt_error_create(EBT_ERR_INVALID,
 						"%s and %s are of the same recording", other->path,
 						info->path);
 	}
 	return NULL;
+}
+
+/* What scrubbing put in its place is the same in every copy. */
+static bool is_boot_id(const char *boot)
+{
+	return boot && !scrub_is_alias((struct ebt_str){ boot, strlen(boot) });
 }
 
 /* Of one boot of one kernel, and seen from one pid namespace: numbers of processes and addresses
@@ -121,7 +127,7 @@ static struct ebt_error *is_same(struct inputs *inputs, struct ebt_reader *a, st
 					?: ebt_reader_meta(a, "host.pid_ns", &spaces[0])
 					?: ebt_reader_meta(b, "host.pid_ns", &spaces[1]);
 
-	*ret = !err && boots[0] && boots[1] && spaces[0] && spaces[1] &&
+	*ret = !err && is_boot_id(boots[0]) && spaces[0] && spaces[1] && boots[1] &&
 	       !strcmp(boots[0], boots[1]);
 	if (!*ret || !strcmp(spaces[0], spaces[1]))
 		return err;
@@ -139,13 +145,13 @@ static struct ebt_error *warn_unknown(struct inputs *inputs, struct ebt_reader *
 	struct ebt_error *err = ebt_reader_meta(reader, "host.boot_id", &boot)
 					?: ebt_reader_meta(reader, "host.pid_ns", &space);
 
-	if (err || (boot && space))
+	if (err || (is_boot_id(boot) && space))
 		return err;
 	return trace_warn(
 		inputs->report->trace,
-		"%s does not say of which boot of which machine it is: it is kept apart as "
+		"%s does not say of which boot of which machine it is%s: it is kept apart as "
 		"a machine of its own",
-		path_of(reader));
+		path_of(reader), boot && space ? ", as it is scrubbed" : "");
 }
 
 static struct ebt_error *place_input(struct inputs *inputs, struct ebt_reader *reader)

@@ -275,6 +275,50 @@ class Merge(e2e.TestCase):
                                  len(dump_of(b, "sched_switch")), len(dump_of(old, "sched_switch"))])
         self.damage(merged)
 
+    def test_scrubbed(self):
+        """Aliases of machines are the same in every copy; they are no machine's name."""
+        traces = [self.record("-e", "sched", "--", "true", name=f"{i}.ebt") for i in range(2)]
+        copies = [self.path(f"scrubbed{i}.ebt") for i in range(2)]
+        for trace, copy in zip(traces, copies):
+            e2e.run(e2e.EBREPORT, "scrub", trace, "-o", copy)
+        merged = self.path("apart.ebt")
+        done = e2e.run(e2e.EBREPORT, "merge", *copies, "-o", merged).stderr.decode()
+        self.assertEqual(done.count(", as it is scrubbed: it is kept apart as a machine"), 2, done)
+        self.check_machines(merged, copies)
+        # One is chosen of several machines; what is written is one trace, without their names.
+        for command in ("scrub", "share", "bundle"):
+            done = e2e.run(e2e.EBREPORT, command, merged, "-o", self.path("none.ebt"), status=2)
+            self.assertIn("choose one with --host: 1 (host-1), 2 (host-1)", done.stderr.decode())
+        self.assertFalse(os.path.exists(self.path("none.ebt")))
+        name = os.uname().nodename.encode()
+        with open("/proc/sys/kernel/random/boot_id", "rb") as f:
+            boot = f.read().strip()
+        both = self.path("both.ebt")
+        e2e.run(e2e.EBREPORT, "merge", copies[0], traces[1], "-o", both)
+        # Names in a chunk may be compressed: the second reader has them as they are.
+        for command in ("scrub", "share"):
+            copy = self.path(f"{command}.ebt")
+            e2e.run(e2e.EBREPORT, command, "--host", "2", both, "-o", copy)
+            dumped = e2e.run(sys.executable, EBTDUMP, copy).stdout
+            self.assertNotIn(boot, dumped)
+            self.assertNotIn(b'"' + name + b'"', dumped)
+            self.assertIn(b'"boot-1"', dumped)
+            self.assertEqual(len(dump_of(copy, "sched_switch")),
+                             len(dump_of(traces[1], "sched_switch")))
+        # Copies of two machines of one file are of two recordings.
+        for host in "12":
+            e2e.run(e2e.EBREPORT, "bundle", "--host", host, both, "-o", self.path(f"of{host}.ebt"))
+        again = self.merge(self.path("of1.ebt"), self.path("of2.ebt"))
+        self.check_machines(again, [copies[0], traces[1]])
+        done = e2e.run(e2e.EBREPORT, "merge", both, self.path("of2.ebt"), "-f", "-o", again, status=2)
+        self.assertIn("same recording", done.stderr.decode())
+
+    def check_machines(self, merged, traces):
+        e2e.run(sys.executable, EBTDUMP, "--check", merged)
+        for host, trace in zip("12", traces):
+            self.assertEqual(dump_of(merged, "sched_switch", "--host", host),
+                             dump_of(trace, "sched_switch"))
+
     def damage(self, merged):
         """Whatever becomes of the bytes, both machines are read as far as they can be."""
         with open(merged, "rb") as f:
