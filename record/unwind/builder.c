@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "format/base/cleanup.h"
+#include "record/base/beside.h"
 #include "unwind/image.h"
 #include "unwind/table.h"
 
@@ -61,6 +62,8 @@ static void *run(void *arg)
 {
 	struct unwind_builder *b = arg;
 
+	/* Stacks end where the table of a program is not there yet. */
+	thread_before_others();
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
 		struct build_job *job = &b->jobs[b->made % MAX_JOBS];

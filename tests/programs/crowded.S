@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A library with very many functions, each with two rows of unwind information, of which run(f)
+ * A library with FUNCTIONS functions, each with two rows of unwind information, of which run(f)
  * calls f.
  */
 	.text
@@ -17,7 +17,7 @@ run:
 	.cfi_endproc
 	.size	run, . - run
 
-	.rept	30000
+	.rept	FUNCTIONS
 	.cfi_startproc
 	pushq	%rax
 	.cfi_adjust_cfa_offset 8

@@ -135,6 +135,47 @@ class Targets(e2e.TestCase):
         self.assertIn("one of -p, --cgroup and -a", done.stderr.decode())
 
 
+# How nice it is itself, and the recorder's threads when those have ended that only begin a recording.
+NICE = """
+import os, time
+
+def nice(tid):
+    try:
+        return os.getpriority(os.PRIO_PROCESS, int(tid))
+    except ProcessLookupError:
+        return nice(0)
+
+end = time.monotonic() + 20
+while True:
+    time.sleep(0.5)
+    found = [nice(tid) for tid in os.listdir(f"/proc/{os.getppid()}/task")]
+    if set(found) == {-15} or time.monotonic() > end:
+        break
+print(nice(0), *found)
+"""
+
+
+class Nice(e2e.TestCase):
+    """The threads that rows and stacks wait for are served before others, and nobody else is."""
+
+    def check(self, *target, threads, nice=0):
+        done = e2e.run("nice", "-n", nice, e2e.EBREC, "-q", "-o", self.path("t.ebt"), "-f", *target,
+                       "--", sys.executable, "-c", NICE)
+        command, *recorder = map(int, done.stdout.split())
+        self.assertEqual(command, os.getpriority(os.PRIO_PROCESS, 0) + nice)
+        self.assertGreaterEqual(len(recorder), threads)
+        self.assertEqual(set(recorder), {-15})
+
+    def test_command(self):
+        self.check(threads=2)
+        self.check(threads=2, nice=5)
+
+    def test_tables_made_before(self):
+        """The thread that makes large unwind tables is there before the command is let go."""
+        crowd = self.start(e2e.program("crowd"), "100", e2e.program("crowded_most.so"))
+        self.check("-p", crowd.pid, "-e", "sample", threads=3, nice=5)
+
+
 class Path(e2e.TestCase):
     """Nothing of how the command is found is in the trace."""
 
