@@ -430,11 +430,11 @@ static void put_program(FILE *to)
 	      to);
 	put_prose(to, what, strlen(what), 0);
 	fputs("\nExamples:\n"
-	      "  ebreport                                  what happened, where to look next\n"
-	      "  ebreport callgraph --top 20 t.ebt         functions that took the CPUs\n"
-	      "  ebreport offcpu --stacks --pid 1234 t.ebt where a process waited\n"
-	      "  ebreport flame -o flame.svg t.ebt         a picture for a browser\n"
-	      "  ebrec -o - -a -d 5 | ebreport -           without a file\n\n"
+	      "  ebreport                                   what happened, where to look next\n"
+	      "  ebreport callgraph --top 20 t.ebt          functions that took the CPUs\n"
+	      "  ebreport offcpu --stacks --pid 1234 t.ebt  where a process waited\n"
+	      "  ebreport flame -o flame.svg t.ebt          a picture for a browser\n"
+	      "  ebrec -o - -a -d 5 | ebreport -            without a file\n\n"
 	      "Commands:\n",
 	      to);
 	for (size_t i = 0; commands[i]; i++) {
