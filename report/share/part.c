@@ -8,6 +8,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "format/encoding/layout.h"
+#include "report/io/model_dbus.h"
 #include "report/trace/trace.h"
 
 #define NO_ROW UINT32_MAX
@@ -254,6 +255,63 @@ static struct ebt_error *take_later_row(void *arg, const struct ebt_row *row)
 	return err || !is_new ? err : keep_edge(part, &edge);
 }
 
+/* --- answers to what was asked in the window --- */
+
+struct answers {
+	struct part *part;
+	struct dbus_pairs pairs;
+};
+
+static struct ebt_error *take_answer(struct answers *answers, const struct ebt_row *row)
+{
+	struct edge_row edge = { .chunk = row->batch->chunk, .row = row->i };
+	struct dbus_call call;
+
+	if (!dbus_pairs_answer(&answers->pairs, (uint32_t)ebt_dbus_message_bus(row),
+			       ebt_dbus_message_destination(row),
+			       (uint32_t)ebt_dbus_message_reply_serial(row), &call) ||
+	    row->time < answers->part->window.to)
+		return NULL;
+	return keep_edge(answers->part, &edge);
+}
+
+static struct ebt_error *take_message(void *arg, const struct ebt_row *row)
+{
+	struct answers *answers = arg;
+	const struct dbus_call call = { .time = row->time };
+
+	switch (ebt_dbus_message_kind(row)) {
+	case EBT_V_dbus_message_kind_call:
+		if (row->time >= answers->part->window.to || ebt_dbus_message_no_reply(row))
+			return NULL;
+		return dbus_pairs_call(&answers->pairs, (uint32_t)ebt_dbus_message_bus(row),
+				       ebt_dbus_message_sender(row),
+				       (uint32_t)ebt_dbus_message_serial(row), &call);
+	case EBT_V_dbus_message_kind_return:
+	case EBT_V_dbus_message_kind_error:
+		return take_answer(answers, row);
+	}
+	return NULL;
+}
+
+static struct ebt_error *find_answers(struct part *part)
+{
+	static const struct ebt_want want = EBT_WANT(dbus_message, bus, serial, reply_serial, kind,
+						     no_reply, sender, destination);
+	const struct ebt_query query = { .wants = &want,
+					 .n_wants = 1,
+					 .from_ns = part->window.from };
+	struct answers answers = { .part = part };
+	struct ebt_error *err = NULL;
+
+	if (part->window.to != UINT64_MAX)
+		err = ebt_read_rows(trace_reader(part->trace), &query, take_message, &answers);
+	dbus_pairs_deinit(&answers.pairs);
+	return err;
+}
+
+/* --- --- */
+
 static struct ebt_error *find_edges(struct part *part)
 {
 	static const struct ebt_want wants[] = {
@@ -294,7 +352,7 @@ struct ebt_error *part_create(struct trace *trace, const struct ebt_window *wind
 	part->trace = trace;
 	part->window = *window;
 	part->free = NO_ROW;
-	err = find_edges(part);
+	err = find_edges(part) ?: find_answers(part);
 	if (!err)
 		*ret = take_ptr(part);
 	return err;

@@ -148,6 +148,42 @@ class DBus(e2e.TestCase):
         self.assertEqual(sleep["max_ns"], sleep["p50_ns"])
         self.assertEqual(sleep["total_ns"], sleep["max_ns"])
 
+    def test_parts(self):
+        """A call has its answer, also where a part of the recording ends between them."""
+        address = self.bus()
+        self.service(address)
+        trace = self.record_until(
+            address, lambda m: m.get("path") == "/last", self.call(address, "Sleep", "uint32:200"),
+            self.call(address, "Fail"), self.call(address, "Sleep", "uint32:1"),
+            ["dbus-send", f"--bus={address}", "--type=signal", "/last", f"{INTERFACE}.Last"])
+        messages = e2e.report_json("dbus", trace, "--trace")["rows"]
+        asked = [m["time_ns"] for m in messages
+                 if m["type"] == "call" and m["destination"] == NAME]
+        self.assertEqual(len(asked), 3)
+        for begin, end in [(0, t + 1) for t in asked] + [(asked[0] + 1, asked[1] + 1)]:
+            self.check_part(trace, messages, begin, end)
+
+    def check_part(self, trace, messages, begin, end):
+        part, window = self.path("part.ebt"), ["--from", f"{begin}ns", "--to", f"{end}ns"]
+        e2e.run(e2e.EBREPORT, "cut", *window, trace, "-f", "-o", part)
+        e2e.run("python3", os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py"), "--check", part)
+        moved = e2e.start_ns(part) - e2e.start_ns(trace)
+        whole = e2e.report_json("dbus", trace, *window)
+        copy = e2e.report_json("dbus", part)
+        for row in copy["rows"]:
+            if "max_at_ns" in row:
+                row["max_at_ns"] += moved
+        self.assertEqual([copy[k] for k in ("rows", "signals")],
+                         [whole[k] for k in ("rows", "signals")])
+        self.assertTrue(any(r["destination"] == NAME and not r["unanswered"] for r in copy["rows"]))
+        # Of what came later there are these answers, and no more.
+        shown = [m for m in messages if begin <= m["time_ns"] < end]
+        calls = {(m["sender"], m["serial"]) for m in shown if m["type"] == "call"}
+        behind = [m for m in messages if m["time_ns"] >= end and m["type"] in ("return", "error")
+                  and (m["destination"], m["reply_serial"]) in calls]
+        self.assertTrue(behind)
+        self.assertEqual(e2e.tables(part)["dbus_message"]["row_count"], len(shown) + len(behind))
+
     def test_errors_and_no_answer(self):
         address = self.bus()
         self.service(address)
