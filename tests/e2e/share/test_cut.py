@@ -13,6 +13,8 @@ import e2e
 EBTDUMP = os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py")
 WORK = ("for i in 1 2; do {pingpong} 1000; (sleep 0.1 & sleep 0.2; wait); {shares} 0.1; "
         "{marks} timed 20; done")
+# Calls something until its input ends.
+GROWS = "import select\nwhile not select.select([0], [], [], 0.001)[0]: pass"
 REPORTS = [
     ["sched"], ["sched", "--by", "process", "--all"], ["offcpu"], ["offcpu", "--by", "thread,state"],
     ["offcpu", "--stacks"], ["wall"], ["syscalls"], ["syscalls", "--by", "thread,error"], ["procs"],
@@ -152,6 +154,38 @@ class Cut(e2e.TestCase):
             e2e.run(e2e.EBREPORT, copy, inner, "-o", self.path("copy.ebt"))
             self.assertEqual(len(e2e.rows("syscalls", self.path("copy.ebt"))),
                              len(e2e.rows("syscalls", inner)))
+
+    def test_of_copies(self):
+        """A part of a bundle or of what scrub leaves is a part of that, on a pipe too."""
+        window = ["--from", "20%", "--to", "80%"]
+        recorded = self.trace
+        for copy in ("bundle", "scrub"):
+            self.trace = self.path(f"{copy}.ebt")
+            e2e.run(e2e.EBREPORT, copy, recorded, "-o", self.trace)
+            self.cut(*window)
+            self.same_reports(window)
+            self.assertGreater(self.same_dump(*window), 100)
+            piped = e2e.run("sh", "-c", '"$0" cut "$@" | "$0" dump -', e2e.EBREPORT, *window,
+                            self.trace).stdout.decode().splitlines()
+            self.assertEqual(piped, e2e.Dump(self.part).lines)
+
+    def test_growing(self):
+        """Of what is still recorded: what is there by then."""
+        self.trace = self.path("growing.ebt")
+        child = self.start(e2e.EBREC, "-f", "-q", "-o", self.trace, "-e", "sched,syscalls", "--",
+                           sys.executable, "-c", GROWS, stdin=subprocess.PIPE)
+        self.wait_for_rows(self.trace, child, "syscall")
+        self.cut("--to", "1h")
+        self.assertIsNone(child.poll())
+        rows = [line for line in e2e.Dump(self.part).lines if " syscall " in line]
+        said = e2e.run(e2e.EBREPORT, "sched", self.part).stderr.decode()
+        self.assertIn("had no end", said)
+        child.communicate(b"end\n", timeout=e2e.SECONDS)
+        self.assertEqual(child.returncode, 0)
+        whole = [line for line in e2e.Dump(self.trace).lines if " syscall " in line]
+        self.assertTrue(rows)
+        self.assertLess(len(rows), len(whole))
+        self.assertEqual(set(rows) - set(whole), set())
 
     def test_damaged(self):
         """A cut of what is damaged says so, and is whole itself; or nothing is left to cut."""
