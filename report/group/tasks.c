@@ -24,7 +24,7 @@ struct ebt_error *group_tasks_init(struct group_tasks *tasks, struct trace *trac
 		err = trace_programs(trace, &tasks->programs);
 	if (err || !needs_procs(key))
 		return err;
-	err = procs_create(trace, &tasks->procs);
+	err = procs_create(trace, 0, &tasks->procs);
 	if (err || key != GROUP_CONTAINER)
 		return err;
 	return proc_containers_collect(trace_reader(trace), &tasks->containers);

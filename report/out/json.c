@@ -91,7 +91,7 @@ struct ebt_error *out_json_close(struct out *out)
 	struct ebt_error *err;
 
 	out_json_open(out);
-	err = trace_losses(out->trace, false, &losses, &n_losses)
+	err = trace_losses(out->trace, LOSSES_OF_READ, &losses, &n_losses)
 		      ?: trace_warnings(out->trace, &warnings, &n_warnings);
 	if (err)
 		return err;

@@ -136,7 +136,7 @@ static struct ebt_error *run_procs(struct report *report)
 	err = check_options(report) ?: trace_names(report->trace, &v.names);
 	if (!err && !options_flag(report->options, "all"))
 		err = trace_find_kernel_threads(report->trace);
-	return err ?: procs_create(report->trace, &v.procs) ?:
+	return err ?: procs_create(report->trace, 0, &v.procs) ?:
 		      choose(&v) ?:
 		      proc_containers_collect(trace_reader(report->trace), &v.containers) ?:
 		      put(&v);

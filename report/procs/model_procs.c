@@ -348,7 +348,7 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	}
 }
 
-static struct ebt_error *read_rows(struct procs *procs, struct trace *trace)
+static struct ebt_error *read_rows(struct procs *procs, struct trace *trace, unsigned int flags)
 {
 	static const struct ebt_want wants[] = {
 		{ EBT_T_process, ~UINT64_C(0) },
@@ -359,8 +359,8 @@ static struct ebt_error *read_rows(struct procs *procs, struct trace *trace)
 		{ EBT_T_task_exit, ~UINT64_C(0) },
 		{ EBT_T_task_end, ~UINT64_C(0) },
 	};
-	return trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]), TRACE_UNFILTERED,
-			       on_row, procs);
+	return trace_read_rows(trace, wants, sizeof(wants) / sizeof(wants[0]),
+			       TRACE_UNFILTERED | flags, on_row, procs);
 }
 
 /* --- when all is read --- */
@@ -451,14 +451,14 @@ static void sum_up(struct procs *procs)
 	}
 }
 
-struct ebt_error *procs_create(struct trace *trace, struct procs **ret)
+struct ebt_error *procs_create(struct trace *trace, unsigned int flags, struct procs **ret)
 {
 	_cleanup_(procs_destroyp) struct procs *procs = calloc(1, sizeof(*procs));
 	struct ebt_error *err;
 
 	if (!procs)
 		return &ebt_enomem;
-	err = trace_names(trace, &procs->names) ?: read_rows(procs, trace) ?: sort(procs);
+	err = trace_names(trace, &procs->names) ?: read_rows(procs, trace, flags) ?: sort(procs);
 	if (err)
 		return err;
 	sum_up(procs);

@@ -57,7 +57,8 @@ struct proc {
 
 struct procs;
 
-struct ebt_error *procs_create(struct trace *trace, struct procs **ret);
+/* flags: TRACE_QUIET where users, cgroups and namespaces are of no interest, or 0. */
+struct ebt_error *procs_create(struct trace *trace, unsigned int flags, struct procs **ret);
 void procs_destroy(struct procs *procs);
 DEFINE_CLEANUP(struct procs *, procs_destroy);
 

@@ -170,7 +170,7 @@ struct ebt_error *sched_grouped(struct report *report, const struct schedstat *s
 	size_t silent = 0;
 	struct ebt_error *err;
 
-	err = procs_create(report->trace, &procs);
+	err = procs_create(report->trace, 0, &procs);
 	if (err)
 		return err;
 	v.procs = procs;

@@ -251,7 +251,7 @@ static struct ebt_error *put_counted(struct exporter *e)
 	struct trace *trace = e->report->trace;
 	_cleanup_free_ struct trace_loss *losses = NULL;
 	size_t n;
-	struct ebt_error *err = trace_losses(trace, true, &losses, &n);
+	struct ebt_error *err = trace_losses(trace, LOSSES_OF_ALL, &losses, &n);
 
 	for (size_t i = 0; !err && i < n; i++) {
 		uint64_t noted = e->noted[e->t.by_id[losses[i].table->id] - 1], more;

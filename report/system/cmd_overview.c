@@ -368,27 +368,25 @@ static int compare_losses(const void *a, const void *b)
 	return ebt_compare(y->lost, x->lost);
 }
 
+/* What only describes, and what nothing here was made of, is missing elsewhere. */
 static struct ebt_error *put_lost(const struct overview_view *v)
 {
 	_cleanup_free_ struct trace_loss *losses = NULL;
 	size_t n;
-	struct ebt_error *err = trace_losses(v->trace, true, &losses, &n);
+	struct ebt_error *err = trace_losses(v->trace, LOSSES_OF_EVENTS, &losses, &n);
 
 	if (!err && n)
 		qsort(losses, n, sizeof(*losses), compare_losses);
 	if (is_text(v))
 		trace_tells_losses(v->trace);
 	for (size_t i = 0; !err && i < n && (i < MOST_LOST || !is_text(v)); i++) {
-		const struct trace_loss *loss = &losses[i];
-		double all = (double)loss->lost + (double)loss->rows;
 		_cleanup_text_ struct text text = TEXT_INIT;
 
-		text_printf(&text, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
-			    loss->lost, loss->lost == 1 ? "" : "s", loss->table->name,
-			    (double)loss->lost * 100 / all);
+		trace_note_table(v->trace, losses[i].table->id);
+		trace_loss_text(&losses[i], &text);
 		if (i + 1 == MOST_LOST && n > MOST_LOST && is_text(v))
 			text_printf(&text, ", and of %zu more", n - MOST_LOST);
-		err = put_text(v, "lost", "info --all", &text, loss->lost);
+		err = put_text(v, "lost", "info --all", &text, losses[i].lost);
 	}
 	return err;
 }

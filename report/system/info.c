@@ -135,7 +135,7 @@ static struct ebt_error *collect_tables(struct trace *trace, struct info *info)
 		if (chunks[i].type == EBT_CHUNK_TABLE && by_id[chunks[i].table])
 			add_chunk(info, &info->tables[by_id[chunks[i].table] - 1], &chunks[i]);
 	}
-	err = trace_losses(trace, true, &losses, &n_losses);
+	err = trace_losses(trace, LOSSES_OF_ALL, &losses, &n_losses);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n_losses; i++)

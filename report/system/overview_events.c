@@ -145,7 +145,7 @@ static struct ebt_error *read_processes(struct trace *trace, struct overview_eve
 	struct ebt_error *err;
 	size_t n, n_failed = 0;
 
-	err = trace_names(trace, &names) ?: procs_create(trace, &procs);
+	err = trace_names(trace, &names) ?: procs_create(trace, TRACE_QUIET, &procs);
 	if (err)
 		return err;
 	all = procs_all(procs, &n);

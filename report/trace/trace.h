@@ -189,10 +189,15 @@ struct trace_loss {
 	uint64_t lost;
 };
 
-/* Losses of the tables that cursors have named so far (of all tables where `all`); only those
- * that are not 0. Free *ret with free(). */
-struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
-			       size_t *ret_n);
+/* Of which tables: of those that cursors have named so far; of these and of all that have events;
+ * of all. */
+enum trace_losses_of { LOSSES_OF_READ, LOSSES_OF_EVENTS, LOSSES_OF_ALL };
+
+/* Only those that are not 0. Free *ret with free(). */
+struct ebt_error *trace_losses(struct trace *trace, enum trace_losses_of of,
+			       struct trace_loss **ret, size_t *ret_n);
+/* What a reader misses by it. */
+void trace_loss_text(const struct trace_loss *loss, struct text *text);
 
 /* The command shows all losses itself, and no warning repeats them. */
 void trace_tells_losses(struct trace *trace);

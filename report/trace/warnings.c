@@ -122,8 +122,15 @@ static uint64_t sum_lost(const struct table_sums *sum)
 	return sum->noted > sum->lost ? sum->noted : sum->lost;
 }
 
-struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss **ret,
-			       size_t *ret_n)
+static bool is_asked_for(const struct trace *trace, enum trace_losses_of of,
+			 const struct ebt_table *table)
+{
+	return of == LOSSES_OF_ALL || was_read(trace, table->id) ||
+	       (of == LOSSES_OF_EVENTS && table->class == EBT_CLASS_EVENT);
+}
+
+struct ebt_error *trace_losses(struct trace *trace, enum trace_losses_of of,
+			       struct trace_loss **ret, size_t *ret_n)
 {
 	__attribute__((cleanup(sums_deinit))) struct loss_sums sums = { 0 };
 	_cleanup_free_ struct trace_loss *losses = NULL;
@@ -139,7 +146,7 @@ struct ebt_error *trace_losses(struct trace *trace, bool all, struct trace_loss 
 	for (size_t i = 0; i < sums.n; i++) {
 		uint64_t lost = sum_lost(&sums.sums[i]);
 
-		if (lost && (all || was_read(trace, sums.tables[i]->id)))
+		if (lost && is_asked_for(trace, of, sums.tables[i]))
 			losses[n++] =
 				(struct trace_loss){ sums.tables[i], sums.sums[i].rows, lost };
 	}
@@ -404,21 +411,37 @@ static struct ebt_error *warn_notes(struct trace *trace)
 	return err;
 }
 
+/* Events tell of a process, too; what its row has besides, reports take from its parent's. */
+void trace_loss_text(const struct trace_loss *loss, struct text *text)
+{
+	const double all = (double)loss->lost + (double)loss->rows;
+
+	if (loss->table->id == EBT_T_process)
+		text_printf(text,
+			    "%" PRIu64 " process%s not described whole: user, cgroup and "
+			    "namespaces are the parent's where they are not known (`ebreport info "
+			    "--all` says why)",
+			    loss->lost, loss->lost == 1 ? " is" : "es are");
+	else
+		text_printf(text, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
+			    loss->lost, loss->lost == 1 ? "" : "s", loss->table->name,
+			    (double)loss->lost * 100 / all);
+}
+
 static struct ebt_error *warn_losses(struct trace *trace)
 {
 	__attribute__((cleanup(sums_deinit))) struct loss_sums sums = { 0 };
 	struct ebt_error *err = sums_init(trace, &sums);
 
 	for (size_t i = 0; !err && i < sums.n; i++) {
-		const struct ebt_table *table = sums.tables[i];
-		uint64_t lost = sum_lost(&sums.sums[i]);
-		double all = (double)lost + (double)sums.sums[i].rows;
+		const struct trace_loss loss = { sums.tables[i], sums.sums[i].rows,
+						 sum_lost(&sums.sums[i]) };
+		_cleanup_text_ struct text text = TEXT_INIT;
 
-		if (lost && was_read(trace, table->id) && !trace->tells_losses)
-			err = add_warning(trace,
-					  "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
-					  lost, lost == 1 ? "" : "s", table->name,
-					  (double)lost * 100 / all);
+		if (!loss.lost || !was_read(trace, loss.table->id) || trace->tells_losses)
+			continue;
+		trace_loss_text(&loss, &text);
+		err = text_error(&text) ?: add_warning(trace, "%s", text_get(&text));
 	}
 	if (err || !sums.unknown)
 		return err;

@@ -66,7 +66,7 @@ static struct ebt_error *count_lost(struct trace *trace, uint64_t *ret)
 	_cleanup_free_ struct trace_loss *losses = NULL;
 	uint64_t lost = 0;
 	size_t n;
-	struct ebt_error *err = trace_losses(trace, false, &losses, &n);
+	struct ebt_error *err = trace_losses(trace, LOSSES_OF_READ, &losses, &n);
 
 	if (err)
 		return err;

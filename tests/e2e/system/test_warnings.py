@@ -111,6 +111,28 @@ class Losses(Changed):
                               if "lost while recording" in w]), 3)
 
 
+    def test_processes_that_proc_did_not_tell_of(self):
+        """Events told of them: what is missing is said where it is shown."""
+        lines = self.record_text("task,sched")
+        table = re.search(r' schema table_id=(\d+) .*table_name="process"', "\n".join(lines))[1]
+        time = next(line for line in lines if " task_exec " in line).split()[0]
+        lost = (f'{time} lost from={time} count=185 table_id={table} reason="other" ring=0 unused=0 '
+                'source="snapshot" detail="too many new processes"')
+        trace = self.write(lines + [lost], "lost")
+        told = "185 processes are not described whole: user, cgroup and namespaces are the parent's"
+        for arguments, tells in ((["overview"], False), (["sched"], False), (["procs"], True),
+                                 (["sched", "--by", "user"], True),
+                                 (["sched", "--by", "cgroup"], True)):
+            done = e2e.run(e2e.EBREPORT, *arguments, trace)
+            text = (done.stdout + done.stderr).decode()
+            self.assertEqual(text.count(told), tells, (arguments, text))
+            self.assertNotIn("of process lost", text)
+            report = e2e.report_json(arguments[0], trace, *arguments[1:])
+            self.assertEqual([w.startswith(told) for w in report["warnings"]], [True] * tells)
+            self.assertEqual(report["lost"], {"process": 185} if tells else {})
+        self.assertIn("too many new processes", e2e.ebreport("info", "--all", trace))
+
+
 class Unknown(e2e.TestCase):
     TIMES = ("on_cpu_ns", "runqueue_ns", "off_cpu_ns", "sleep_ns", "coverage_percent", "run_ns",
              "wait_ns", "total_ns")
