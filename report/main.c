@@ -212,35 +212,69 @@ static struct ebt_error *check_several(const struct options *options, struct tra
 	return NULL;
 }
 
-/* The command, once for each machine of the file. */
-static struct ebt_error *run_several(const struct options *options, struct trace *first)
+/* It is no matter of the next machine. */
+static bool is_of_one_host(const struct ebt_error *err)
+{
+	switch (err->code) {
+	case EBT_ERR_CORRUPT:
+	case EBT_ERR_UNSUPPORTED:
+	case EBT_ERR_LIMIT:
+	case EBT_ERR_NOT_FOUND:
+		return true;
+	case EBT_ERR_NOMEM:
+	case EBT_ERR_SYSTEM:
+	case EBT_ERR_INVALID:
+	case EBT_ERR_CANCELLED:
+		return false;
+	}
+	return false;
+}
+
+static struct ebt_error *run_host(const struct options *options, uint32_t host)
+{
+	_cleanup_(trace_closep) struct trace *trace = NULL;
+	struct options one = *options;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%" PRIu32, host);
+	one.host = number;
+	return trace_open(&one, &trace) ?: run_trace(&one, trace, true);
+}
+
+/* The command, once for each machine of the file; the status of the first that it fails for. */
+static int run_several(const struct options *options, struct trace *first)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(first));
 	struct ebt_error *err = check_several(options, first);
+	bool go_on = !err;
+	int status = err ? fail(err) : 0;
 
-	for (size_t i = 0; !err && i < info->n_hosts; i++) {
-		_cleanup_(trace_closep) struct trace *trace = NULL;
-		struct options one = *options;
-		char number[16];
+	for (size_t i = 0; go_on && i < info->n_hosts; i++) {
+		int failed;
 
-		snprintf(number, sizeof(number), "%" PRIu32, info->hosts[i]);
-		one.host = number;
-		err = trace_open(&one, &trace) ?: run_trace(&one, trace, true);
+		err = run_host(options, info->hosts[i]);
+		if (!err)
+			continue;
+		go_on = is_of_one_host(err);
+		if (go_on)
+			err = ebt_error_prefix(err, "host-%" PRIu32, info->hosts[i]);
+		failed = fail(err);
+		status = status ? status : failed;
 	}
-	return err;
+	return status;
 }
 
-static struct ebt_error *run(const struct options *options)
+/* The exit status. */
+static int run(const struct options *options)
 {
 	_cleanup_(trace_closep) struct trace *trace = NULL;
 	struct ebt_error *err = check_terminal(options) ?: trace_open(options, &trace);
 
-	if (err)
-		return err;
-	if (trace_n_hosts(trace) && !options->host &&
+	if (!err && trace_n_hosts(trace) && !options->host &&
 	    !(options->command->flags & COMMAND_ALL_HOSTS))
 		return run_several(options, trace);
-	return run_trace(options, trace, false);
+	err = err ?: run_trace(options, trace, false);
+	return err ? fail(err) : 0;
 }
 
 static void put_help(const struct options *options)
@@ -270,8 +304,7 @@ int main(int argc, char **argv)
 	} else if (options.help) {
 		put_help(&options);
 	} else {
-		err = run(&options);
-		status = err ? fail(err) : 0;
+		status = run(&options);
 	}
 	options_deinit(&options);
 	return status;

@@ -11,7 +11,11 @@ import time
 
 import e2e
 
-EBTDUMP = os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py")
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
+import ebtdump  # noqa: E402
+
+EBTDUMP = ebtdump.__file__
+SCHED_SWITCH = 64
 # Counts its own calls until its input ends.
 WORK = """
 import os, select, sys, time
@@ -56,6 +60,18 @@ class Merge(e2e.TestCase):
         e2e.run(e2e.EBREPORT, "merge", *traces, "-f", "-o", merged)
         e2e.run(e2e.EBREPORT, "info", "--verify", merged)
         return merged
+
+    def damage_chunk(self, trace, table, host=0, name="one-bad.ebt"):
+        """A copy in which one chunk of a table cannot be read."""
+        bad = self.path(name)
+        with open(trace, "rb") as f:
+            content = bytearray(f.read())
+        chunks = [c for c in ebtdump.scan(bytes(content)) if (c.table_id, c.host) == (table, host)]
+        chunk = chunks[len(chunks) // 2]
+        content[chunk.offset + chunk.header_len] ^= 1
+        with open(bad, "wb") as f:
+            f.write(content)
+        return bad
 
     def calls(self, trace, pid):
         rows = e2e.rows("syscalls", trace, "--pid", str(pid))
@@ -273,7 +289,22 @@ class Merge(e2e.TestCase):
         hosts = [len(dump_of(self.path("all.ebt"), "sched_switch", "--host", host)) for host in "123"]
         self.assertEqual(hosts, [sum(len(dump_of(t, "sched_switch")) for t in (a, third)),
                                  len(dump_of(b, "sched_switch")), len(dump_of(old, "sched_switch"))])
+        self.check_one_bad(merged, len(dump_of(b, "sched_switch")))
         self.damage(merged)
+
+    def check_one_bad(self, merged, of_second):
+        """What is wrong with the first machine is said of it; the second is read as ever."""
+        said = dump_of(merged, "sched_switch", "--host", "1")
+        bad = self.damage_chunk(merged, SCHED_SWITCH, 1)
+        done = e2e.run(e2e.EBREPORT, "info", "--verify", bad, status=1)
+        self.assertRegex(done.stderr.decode(), r"host-1: .* 1 part is damaged")
+        self.assertNotIn("host-2: ", done.stderr.decode())
+        self.assertEqual(done.stdout.count(b": all are as they were written"), 1)
+        self.assertRegex(done.stdout.decode(), r"(?s)host-1: .*host-2: .*Verified")
+        done = e2e.run(e2e.EBREPORT, "sched", bad).stderr.decode()
+        self.assertEqual(done.count("could not be read"), 1, done)
+        self.assertLess(len(dump_of(bad, "sched_switch", "--host", "1")), len(said))
+        self.assertEqual(len(dump_of(bad, "sched_switch", "--host", "2")), of_second)
 
     def test_scrubbed(self):
         """Aliases of machines are the same in every copy; they are no machine's name."""
