@@ -69,6 +69,15 @@ static void *place_own(void *to, const struct option_def *def)
 
 /* --- words --- */
 
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
 /* A word that is no option: the file, then what the command takes behind it. */
 static struct ebt_error *take_word(void *to, const char *word)
 {
@@ -79,6 +88,10 @@ static struct ebt_error *take_word(void *to, const char *word)
 		options->file = word;
 		return NULL;
 	}
+	if (!options->command->max_words && find_command(word))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"the command stands first: `ebreport %s %s`", word,
+					options->file);
 	if (!options->command->max_words)
 		return ebt_error_create(EBT_ERR_INVALID, "one file at a time: '%s' and '%s'",
 					options->file, word);
@@ -183,15 +196,6 @@ static struct ebt_error *parse_words(int argc, char **argv, struct options *opti
 	if (!options->file && !options->command->min_words && !access(OPTIONS_FILE, F_OK))
 		options->file = OPTIONS_FILE;
 	return options->help ? NULL : check_words(options) ?: name_output(options);
-}
-
-static const struct command *find_command(const char *name)
-{
-	for (size_t i = 0; commands[i]; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	}
-	return NULL;
 }
 
 /* Traces that are here, for a word that may be a name of one. */

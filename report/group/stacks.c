@@ -66,7 +66,8 @@ static void print_stacks(const struct grouping *g, const struct group_stack *sor
 		out_stack_frames(out, g->tree, sorted[i].node);
 	}
 	if (n > top)
-		out_printf(out, "%" PRIu64 " more stacks (--top shows them).\n", (uint64_t)n - top);
+		out_printf(out, "%" PRIu64 " more stack%s (--top shows more).\n", (uint64_t)n - top,
+			   n - top == 1 ? "" : "s");
 }
 
 static struct ebt_error *tell_nameless(const struct grouping *g, const struct group_stack *stacks,

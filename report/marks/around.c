@@ -266,7 +266,7 @@ static bool is_function(const struct calltree_func *func)
 	X("percent", "%", OUT_PERCENT, out_f64(percent(total, v->whole_ns)))  \
 	X("on_cpu_ns", "SELF-ON", OUT_DURATION, out_u64(own->on))             \
 	X("off_cpu_ns", "SELF-OFF", OUT_DURATION, out_u64(own->off))          \
-	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX) \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_NAME) \
 	X("object", "OBJECT", OUT_STRING, out_cstr(object), OUT_FLEX)         \
 	X("kind", NULL, OUT_STRING, out_cstr(calltree_kind_name(func->kind)), OUT_DETAIL)
 

@@ -67,6 +67,7 @@ enum out_column_flags {
 	OUT_FLEX = 1 << 6,     /* the first to be shortened where the terminal is narrow */
 	OUT_OPTIONAL = 1 << 7, /* left out where the terminal is narrow, the last one first */
 	OUT_HIDDEN = 1 << 8,   /* in no output: not among --columns */
+	OUT_NAME = 1 << 9,     /* what a row is called: shortened after those that are flexible */
 };
 
 struct out_column {

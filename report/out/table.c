@@ -183,7 +183,8 @@ static bool is_needed(const struct out_table *table, size_t i)
 {
 	size_t name = 0, text = 0;
 
-	while (name < table->n_columns && !(table->columns[name].flags & (OUT_INDENT | OUT_FLEX)))
+	while (name < table->n_columns &&
+	       !(table->columns[name].flags & (OUT_INDENT | OUT_NAME | OUT_FLEX)))
 		name++;
 	while (text < table->n_columns && !is_left(&table->columns[text]))
 		text++;
@@ -209,7 +210,7 @@ static void drop(const struct out *out, size_t *widths, size_t text, bool all)
 
 		for (size_t i = 0; i < table->n_columns; i++) {
 			bool shrinks = is_left(&table->columns[i]) &&
-				       (all || table->columns[i].flags & OUT_FLEX);
+				       (all || table->columns[i].flags & (OUT_FLEX | OUT_NAME));
 
 			if (!widths[i])
 				continue;

@@ -255,7 +255,7 @@ const struct command command_merge = {
 	.name = "merge",
 	.fn = run_merge,
 	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_NO_FILTERS | COMMAND_PRIVATE |
-		 COMMAND_COPY | COMMAND_ALL_HOSTS,
+		 COMMAND_COPY | COMMAND_ALL_HOSTS | COMMAND_NO_NAMES,
 	.summary = "one trace of several, of one machine or more",
 	.help = "  ebreport merge sched.ebt syscalls.ebt -o both.ebt\n"
 		"  ebreport merge web.ebt db.ebt cache.ebt -o site.ebt\n"

@@ -424,7 +424,8 @@ static struct ebt_error *print(const struct thread_view *v)
 		}
 	}
 	if (n > top)
-		out_printf(v->out, "%" PRIu64 " more stacks (--top shows them).\n", n - top);
+		out_printf(v->out, "%" PRIu64 " more stack%s (--top shows more).\n", n - top,
+			   n - top == 1 ? "" : "s");
 	blocks_deinit(&b);
 	return err;
 }

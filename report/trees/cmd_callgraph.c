@@ -101,7 +101,7 @@ static struct out_value category_of(const struct callgraph *c, const struct call
 	X("count", "STACKS", OUT_U64, out_u64(flat->count), OUT_DETAIL)                    \
 	X("samples", "SAMPLES", OUT_U64, out_u64(flat->stacks), c->samples, 96)            \
 	X("kind", "KIND", OUT_STRING, out_cstr(calltree_kind_name(kind)), OUT_DETAIL)      \
-	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_FLEX)       \
+	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_NAME)       \
 	X("object", "OBJECT", OUT_STRING, out_cstr(short_path(c, func->object)), OUT_FLEX) \
 	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&lines)), OUT_FLEX)            \
 	X("inlined", "INLINED", OUT_BOOL, out_u64(flat->inlined), OUT_DETAIL)              \
@@ -148,7 +148,8 @@ static struct ebt_error *put_functions(struct callgraph *c)
 		err = out_end(out);
 	shown = top && top < shown ? top : shown;
 	if (!err && shown < c->n_flat)
-		out_printf(out, "%" PRIu64 " more functions: --top N, --all\n", c->n_flat - shown);
+		out_printf(out, "%" PRIu64 " more function%s: --top N, --all\n", c->n_flat - shown,
+			   c->n_flat - shown == 1 ? "" : "s");
 	return err;
 }
 
@@ -187,7 +188,7 @@ struct shape {
 	X("percent", "%", OUT_PERCENT, out_f64(percent(node->total, whole)))                      \
 	X(c->self, "SELF", c->type, out_u64(node->self))                                          \
 	X("samples", "SAMPLES", OUT_U64, out_u64(node->stacks), c->samples, 96)                   \
-	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_INDENT | OUT_FLEX) \
+	X("function", "FUNCTION", OUT_STRING, out_str_if(text_str(&name)), OUT_INDENT | OUT_NAME) \
 	X("inlined", "INLINED", OUT_BOOL, out_u64(node->inlined), OUT_DETAIL)                     \
 	X("lines", "LINES", OUT_STRING, out_str_if(text_str(&lines)), OUT_FLEX)
 
@@ -342,11 +343,14 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 			     .flags = OUT_FIXED | OUT_KEEP_ORDER | OUT_TREE | OUT_CUT);
 	struct ebt_error *err;
 
+	if (!n && out_format(c->report->out) == FORMAT_TABLE)
+		return NULL;
 	c->n_cut = 0;
 	err = out_rows(c->report->out, &table, n, i, put_tree(c, chosen[i], which));
 	if (!err && c->n_cut)
-		out_printf(c->report->out, "%" PRIu64 " more rows of these trees: --top N, --all\n",
-			   c->n_cut);
+		out_printf(c->report->out,
+			   "%" PRIu64 " more row%s of these trees: --top N, --all\n", c->n_cut,
+			   c->n_cut == 1 ? "" : "s");
 	return err;
 }
 

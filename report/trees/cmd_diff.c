@@ -176,7 +176,7 @@ static const char *note(const struct diff_func *func)
 	X("within_error", "WITHIN", OUT_BOOL, out_u64(diff_within_error(change, func->error)),     \
 	  OUT_DETAIL)                                                                              \
 	X("note", "NOTE", OUT_STRING, out_cstr(note(func)), OUT_TEXT_ONLY)                         \
-	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX)                      \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_NAME)                      \
 	X("object", "OBJECT", OUT_STRING, out_cstr(object), OUT_FLEX)
 
 static struct ebt_error *put_func(struct comparison *c, const struct diff_func *func)

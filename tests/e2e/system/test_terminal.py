@@ -328,6 +328,27 @@ class Tables(Trace):
         few = e2e.ebreport("callgraph", "--top", 3, self.trace).splitlines()
         self.assertLess(len(few), 40)
 
+    def test_callgraph_names(self):
+        """Nothing is printed above nothing; names are cut when what stands beside them has been."""
+        terminal = self.terminal("callgraph", self.trace, columns=60, PAGER="")
+        self.assertEqual(terminal.end(), 0)
+        tables = "\n".join(plain(terminal.text)).split("\n\n")
+        cut = 0
+        for table in tables:
+            lines = table.splitlines()
+            header = next(line for line in lines if " FUNCTION" in line)
+            if "LINES" not in header:
+                continue
+            name, beside = header.index("FUNCTION"), header.index("LINES")
+            end = header.index("OBJECT") if "OBJECT" in header else beside
+            if any("…" in line[name:end] for line in lines):
+                cut += 1
+                self.assertLessEqual(max(len(line) - beside for line in lines
+                                         if re.search(r"\d%", line)), 16, table)
+        self.assertGreater(cut, 0, tables)
+        done = e2e.run(e2e.EBREPORT, "callgraph", "--comm", "nobody", self.trace)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+
 
 if __name__ == "__main__":
     e2e.main()

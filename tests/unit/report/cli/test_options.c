@@ -189,6 +189,8 @@ static void test_wrong(void **state)
 	expect_error(PARSE(&o, "info", "-Z", "t"), "no option -Z");
 	expect_error(PARSE(&o, "info"), "which file?");
 	expect_error(PARSE(&o, "info", "a", "b"), "one file at a time");
+	expect_error(PARSE(&o, "info", "a", "sched"),
+		     "the command stands first: `ebreport sched a`");
 	expect_error(PARSE(&o, "--by", "process", "sched", "t"),
 		     "options of sched stand behind it: `ebreport sched [options]");
 	expect_error(PARSE(&o, "--jsn", "t"), "did you mean --json?");

@@ -135,7 +135,7 @@ static void equal_stacks_stand_together(void **state)
 		    "#1   0x1000\n\n"
 		    "2 threads: one (11), two (12) of server (10): sleep for 200 ns to 300 ns, in "
 		    "read\n" IN_KERNEL "#1   0x2000\n\n"
-		    "1 more stacks (--top shows them).\n",
+		    "1 more stack (--top shows more).\n",
 		    "threads", "--no-symbols", "--all", "--top", "3", "--at", "begin");
 	made_trace_remove(&t);
 }
