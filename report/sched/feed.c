@@ -474,11 +474,14 @@ struct ebt_error *sched_feed_run(struct trace *trace, const struct sched_feed *f
 
 struct ebt_error *sched_is_known(struct trace *trace, bool *ret)
 {
-	bool on;
-	struct ebt_error *err = trace_source_is_on(trace, "sched", &on);
+	bool sched, offcpu;
+	struct ebt_error *err = trace_source_is_on(trace, "sched", &sched)
+					?: trace_source_is_on(trace, "offcpu", &offcpu);
 
-	/* A trace may have switches and not say what was on. */
-	*ret = on || ebt_reader_has_rows(trace_reader(trace), EBT_T_sched_switch);
+	/* Of a thread that sleeps all the time there is no row. A trace may have rows and not say
+	 * what was on. */
+	*ret = !err && (sched || offcpu || trace_has_rows(trace, EBT_T_sched_switch) ||
+			trace_has_rows(trace, EBT_T_offcpu_stack));
 	return err;
 }
 

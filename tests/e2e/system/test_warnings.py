@@ -154,6 +154,23 @@ class Unknown(e2e.TestCase):
         self.assertEqual(row["samples"], len(list(e2e.Dump(trace, "--table", "sample").rows("sample"))))
         self.assertEqual(e2e.run(e2e.EBREPORT, "wall", "--folded", trace).stdout, b"")
 
+    def test_sleeper_without_sched(self):
+        """Who has nothing on but offcpu sees switches: a thread without one slept."""
+        child = self.start("/usr/bin/sleep", "60")
+        trace = self.record("-e", "offcpu", "-p", str(child.pid), "-d", "300ms")
+        self.assertEqual(list(e2e.Dump(trace, "--table", "sched_switch").rows("sched_switch")), [])
+        report = e2e.report_json("offcpu", trace, "--all")
+        row, = report["rows"]
+        self.assertEqual(row["tid"], child.pid)
+        self.assertGreaterEqual(row["total_ns"], 290_000_000)
+        stack, = e2e.report_json("offcpu", trace, "--all", "--stacks")["stacks"]
+        self.assertEqual(stack["total_ns"], row["total_ns"])
+        wall, = e2e.rows("wall", trace)
+        self.assertEqual(wall["sleep_ns"], row["total_ns"])
+        part = self.path("part.ebt")
+        e2e.run(e2e.EBREPORT, "cut", "--pid", str(child.pid), trace, "-o", part)
+        self.assertEqual(e2e.rows("wall", part), [wall])
+
 
 class Doubts(e2e.TestCase):
     """Few samples, and frames without a name."""
