@@ -149,7 +149,7 @@ static struct ebt_error *name_output(struct options *options)
 	size_t len;
 	struct ebt_error *err;
 
-	if (options->output || !ending)
+	if (options->output || options->to_stdout || !ending)
 		return NULL;
 	if (!strcmp(file, "-"))
 		return ebt_error_create(EBT_ERR_INVALID,

@@ -125,7 +125,8 @@ static struct ebt_error *option_output(void *to, const char *arg)
 {
 	struct options *options = to;
 
-	options->output = strcmp(arg, "-") ? arg : NULL;
+	options->to_stdout = !strcmp(arg, "-");
+	options->output = options->to_stdout ? NULL : arg;
 	return NULL;
 }
 

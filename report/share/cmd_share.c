@@ -36,15 +36,15 @@ struct share {
 
 static struct ebt_error *check_output(const char *path)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
-	if (stat(path, &st))
+	if (path && stat(path, &st))
 		return ebt_error_errno(errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return ebt_error_create(EBT_ERR_INVALID,
 					"-o %s is no file: share reads again what it wrote. Into a "
 					"pipe: `ebreport bundle FILE | ebreport scrub -`",
-					path);
+					path ? path : "-");
 	return NULL;
 }
 

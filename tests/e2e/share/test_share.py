@@ -184,8 +184,12 @@ class Share(e2e.TestCase):
 
     def test_output(self):
         trace = self.shares()
-        refused = e2e.run(e2e.EBREPORT, "share", trace, "-o", "/dev/stdout", status=2)
-        self.assertIn(b"reads again what it wrote", refused.stderr)
+        for output in "/dev/stdout", "-":
+            refused = e2e.run(e2e.EBREPORT, "share", trace, "-o", output, status=2)
+            self.assertIn(f"-o {output} is no file".encode(), refused.stderr)
+            self.assertIn(b"reads again what it wrote", refused.stderr)
+            self.assertEqual(refused.stdout, b"")
+        self.assertFalse(os.path.exists(self.path("t.share.ebt")))
         with open(trace, "rb") as f:
             refused = subprocess.run([e2e.EBREPORT, "share", "-"], stdin=f, capture_output=True,
                                      timeout=60, check=False)
