@@ -102,12 +102,14 @@ static struct ebt_error *write_scrubbed(struct share *share, struct ebt_reader *
 static struct ebt_error *read_again(struct share *share)
 {
 	_cleanup_(ebt_reader_closep) struct ebt_reader *reader = NULL;
-	struct ebt_error *err = ebt_reader_open(share->report->options->output, &reader) ?:
-				ebt_reader_verify(reader) ?:
-				readable_read(reader, &share->named, &share->after);
+	struct ebt_error *err;
 	uint64_t damaged;
 	size_t n;
 
+	share->after.users_kept = share->options.keep_users;
+	err = ebt_reader_open(share->report->options->output, &reader) ?:
+	      ebt_reader_verify(reader) ?:
+	      readable_read(reader, &share->named, &share->after);
 	if (err)
 		return err;
 	ebt_reader_damage(reader, &n, &damaged);

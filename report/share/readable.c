@@ -185,7 +185,7 @@ static struct ebt_error *take_text(struct readable_pass *r, enum readable_class 
 		if (err || i != next)
 			return err;
 	}
-	if (of < READABLE_TEXTS && is_hidden(of, v)) {
+	if (of < READABLE_TEXTS && r->to->scrubbed && is_hidden(of, v)) {
 		count->aliases++;
 		return NULL;
 	}
@@ -275,7 +275,8 @@ static struct ebt_error *take_string(struct readable_pass *r, const struct ebt_r
 	return of == READABLE_N_CLASSES ? NULL : take_text(r, of, action, v);
 }
 
-/* Those from 1000 on are people; behind 100000 are those that scrub gives. */
+/* Those from 1000 on are people; behind 100000 are those that scrub gives, and real ones where it
+ * gives none. */
 static struct ebt_error *take_user(struct readable_pass *r, uint64_t id)
 {
 	uint32_t next = (uint32_t)r->seen.n, i;
@@ -286,7 +287,7 @@ static struct ebt_error *take_user(struct readable_pass *r, uint64_t id)
 	err = ebt_map_add(&r->seen, ebt_hash_bytes(READABLE_USERS + 1, &id, sizeof(id)), next, &i);
 	if (err || i != next)
 		return err;
-	if (id > 100000)
+	if (id > 100000 && r->to->scrubbed && !r->to->users_kept)
 		r->to->counts[READABLE_USERS].aliases++;
 	else
 		r->to->counts[READABLE_USERS].readable++;
@@ -371,10 +372,13 @@ struct ebt_error *readable_read(struct ebt_reader *reader, struct readable *word
 				struct readable *ret)
 {
 	struct readable_pass pass = { .to = ret, .words = words };
-	struct ebt_error *err = count_files(reader, ret);
+	const char *scrubbed;
+	struct ebt_error *err =
+		ebt_reader_meta(reader, "scrub.version", &scrubbed) ?: count_files(reader, ret);
 	const struct ebt_table *tables;
 	size_t n;
 
+	ret->scrubbed = !err && scrubbed;
 	tables = ebt_reader_tables(reader, &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		err = read_one(&pass, reader, &tables[i]);

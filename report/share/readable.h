@@ -6,6 +6,7 @@
 #ifndef REPORT_SHARE_READABLE_H
 #define REPORT_SHARE_READABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,8 @@ struct readable_leak {
 };
 
 struct readable {
+	bool users_kept; /* whoever made it kept their numbers; of the caller */
+	bool scrubbed;	 /* it may have aliases */
 	struct readable_count counts[READABLE_N_CLASSES];
 	uint64_t named; /* places in code that have a name */
 	struct readable_leak *words;

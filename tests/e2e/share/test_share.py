@@ -105,6 +105,19 @@ class Share(e2e.TestCase):
         self.assertEqual(self.verdict["named_places"],
                          sum(' depth=0 ' in f and ' name=""' not in f for f in frames))
 
+    def test_large_user_ids(self):
+        """As of a domain or a user namespace: they look as those that scrubbing gives."""
+        trace = self.record("--", "setpriv", "--reuid", "200123", "--clear-groups",
+                            e2e.program("shares"), "1")
+        public, users = self.path("t.share.ebt"), ("before_count", "readable_count", "alias_count")
+        for options, count in ((), (1, 0, 1)), (("--keep", "users"), (1, 1, 0)):
+            row = self.share(trace, *options)["users"]
+            self.assertEqual(tuple(row[key] for key in users), count, options)
+        again = self.path("again.ebt")
+        e2e.run(e2e.EBREPORT, "scrub", trace, "-f", "-o", public)
+        row = self.share(public, "-o", again)["users"]
+        self.assertEqual(tuple(row[key] for key in users), (0, 0, 1))
+
     def lines(self, trace):
         """Time and lines of each function; without the names of files, which have aliases."""
         return {row["function"]: (row["self_ns"], row["total_ns"],
