@@ -69,8 +69,9 @@ static struct ebt_error *prepare(struct summary_view *v)
 		return err;
 	v->target = find_target(v, kind);
 	v->machine = machine ? syscall_machine(machine) : NULL;
-	v->profile = syscall_profile_make(v->syscalls, v->machine, v->seconds,
-					  cpu_percent(v, v->summary.run_ns));
+	v->profile =
+		syscall_profile_make(v->syscalls, v->machine, v->seconds,
+				     v->summary.known ? cpu_percent(v, v->summary.run_ns) : -1);
 	return NULL;
 }
 
@@ -168,18 +169,18 @@ static struct ebt_error *put_processes(struct summary_view *v)
 #define TOTALS(X)                                                                                 \
 	X("end_realtime_ns", NULL, OUT_ID, out_u64(created + (s->to_ns - trace_start_ns(trace)))) \
 	X("duration_ns", NULL, OUT_DURATION, out_u64((uint64_t)(v->seconds * 1e9 + 0.5)))         \
-	X("run_ns", NULL, OUT_DURATION, out_u64(s->run_ns))                                       \
-	X("cpu_percent", NULL, OUT_PERCENT, out_f64(cpu_percent(v, s->run_ns)))                   \
-	X("process_count", NULL, OUT_U64, out_u64(processes))                                     \
-	X("thread_count", NULL, OUT_U64, out_u64(threads))                                        \
+	X("run_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->run_ns))                          \
+	X("cpu_percent", NULL, OUT_PERCENT, out_f64_if(s->known, cpu_percent(v, s->run_ns)))      \
+	X("process_count", NULL, OUT_U64, out_u64_if(s->known, processes))                        \
+	X("thread_count", NULL, OUT_U64, out_u64_if(s->known, threads))                           \
 	X("syscall_count", NULL, OUT_U64, out_u64(v->profile.total))                              \
 	X("syscalls_per_s", NULL, OUT_FLOAT, out_f64(syscall_profile_rate(&v->profile)))          \
-	X("off_cpu_count", NULL, OUT_U64, out_u64(s->off_count))                                  \
-	X("off_cpu_ns", NULL, OUT_DURATION, out_u64(s->off_ns))                                   \
+	X("off_cpu_count", NULL, OUT_U64, out_u64_if(s->known, s->off_count))                     \
+	X("off_cpu_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_ns))                      \
 	X("off_cpu_avg_ns", NULL, OUT_DURATION,                                                   \
-	  out_u64(s->off_count ? s->off_ns / s->off_count : 0))                                   \
-	X("off_cpu_min_ns", NULL, OUT_DURATION, out_u64(s->off_min_ns))                           \
-	X("off_cpu_max_ns", NULL, OUT_DURATION, out_u64(s->off_max_ns))
+	  out_u64_if(s->known, s->off_count ? s->off_ns / s->off_count : 0))                      \
+	X("off_cpu_min_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_min_ns))              \
+	X("off_cpu_max_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_max_ns))
 
 static struct ebt_error *put_totals(struct summary_view *v)
 {

@@ -74,7 +74,8 @@ struct ebt_error *summary_read(struct trace *trace, struct summary *ret)
 	struct ebt_error *err;
 
 	sched_feed_bounds(trace, &s.from_ns, &s.to_ns);
-	err = group_tasks_init(&s.groups, trace, GROUP_PROCESS)
+	err = sched_is_known(trace, &s.known)
+		      ?: group_tasks_init(&s.groups, trace, GROUP_PROCESS)
 		      ?: offcpu_create(trace_reader(trace), &options, &s.offcpu);
 	if (err)
 		return err;

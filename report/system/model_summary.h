@@ -19,6 +19,7 @@ struct summary_process {
 
 struct summary {
 	uint64_t from_ns, to_ns; /* the part of the window in which switches are known */
+	bool known;		 /* see sched_is_known(); else times are not */
 	uint64_t run_ns;	 /* of all processes */
 	uint64_t off_ns, off_count, off_min_ns, off_max_ns;
 	struct group_tasks groups;	   /* processes */

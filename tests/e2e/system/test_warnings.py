@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What reports say of what they do not know, where it matters and where it does not. What is not
 known was taken out of a recording here, row by row."""
+import json
 import math
 import os
 import re
@@ -153,6 +154,10 @@ class Unknown(e2e.TestCase):
         self.assertGreater(row["samples"], 0)
         self.assertEqual(row["samples"], len(list(e2e.Dump(trace, "--table", "sample").rows("sample"))))
         self.assertEqual(e2e.run(e2e.EBREPORT, "wall", "--folded", trace).stdout, b"")
+        for totals, in (e2e.report_json("summary", trace)["totals"],
+                        json.loads(e2e.ebreport("summary", "--ndjson", trace))["totals"]):
+            self.assertEqual(set(totals), {"end_realtime_ns", "duration_ns", "syscall_count",
+                                           "syscalls_per_s"})
 
     def test_sleeper_without_sched(self):
         """Who has nothing on but offcpu sees switches: a thread without one slept."""
