@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/fill.h"
@@ -46,6 +47,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	_cleanup_(out_destroyp) struct out *out = calloc(1, sizeof(*out));
 	unsigned int flags = options->command->flags;
 	struct ebt_error *err;
+	struct stat before;
 
 	if (!out)
 		return &ebt_enomem;
@@ -55,7 +57,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->f = stdout;
 	out->path = "standard output";
 	if (options->output && !(flags & COMMAND_FOLDER)) {
-		out->made = flags & COMMAND_COPY && access(options->output, F_OK);
+		out->made = flags & COMMAND_COPY && lstat(options->output, &before);
 		err = out_open(options, "-o", options->output, kind_written(options),
 			       &out->own_file);
 		if (err)
@@ -103,7 +105,7 @@ void out_destroy(struct out *out)
 	text_deinit(&out->dropped);
 	if (out->own_file)
 		fclose(out->own_file);
-	/* There is no copy: it was not begun. */
+	/* There is no copy, or a piece of one that nobody can read. */
 	if (out->made && out->own_file)
 		unlink(out->options->output);
 	free(out);
@@ -161,6 +163,7 @@ struct ebt_error *out_finish(struct out *out)
 	struct ebt_error *err = put_left_out(out);
 	bool failed;
 
+	out->made = false;
 	put_dropped(out);
 	if (!err && out->options->columns && !out->columns_taken)
 		err = trace_warn(out->trace, "--columns: there is no table in this output (--json "
@@ -201,7 +204,6 @@ struct ebt_error *out_copy_fd(struct out *out, int *ret)
 {
 	int fd = fileno(out->copy);
 
-	out->made = false;
 	if (out->own_file && ftruncate(fd, 0) && errno != EINVAL) /* a FIFO has no length */
 		return ebt_error_errno(errno, "cannot write '%s'", out->options->output);
 	*ret = fd;

@@ -45,7 +45,7 @@ struct out {
 	FILE *f;
 	const char *path; /* for messages */
 	FILE *own_file;	  /* -o, or NULL */
-	bool made;	  /* it is new, and no copy has been begun */
+	bool made;	  /* it is new, and the copy is not whole yet */
 	FILE *copy;	  /* COMMAND_COPY: the trace that is written */
 	bool terminal, colors, opened;
 	unsigned int width;

@@ -109,9 +109,23 @@ class Outputs(e2e.TestCase):
                 done = e2e.run(*self.command(name, output), status=None)
                 self.assertIn(done.returncode, (1, 2), (name, output))
                 self.assertIn(why, done.stderr, (name, output))
-                if os.path.exists(os.path.join(small, "x")):
-                    os.unlink(os.path.join(small, "x"))
-                self.assertEqual(os.listdir(small), [])
+                rest = os.path.join(small, "x")
+                if COMMANDS[name][1] != "trace" and os.path.exists(rest):
+                    os.unlink(rest)
+                self.assertEqual(os.listdir(small), [], (name, output))
+            # What was there before stays, and a link stays one.
+            path, link = os.path.join(small, "x"), self.path("small-link")
+            self.write(path, b"")
+            os.symlink(path, link)
+            for output in path, link:
+                e2e.run(*self.command(name, output), status=1)
+                self.assertTrue(os.path.exists(link), (name, output))
+            os.unlink(path)
+            e2e.run(*self.command(name, link), status=1)
+            self.assertTrue(os.path.islink(link), name)
+            os.unlink(link)
+            if os.path.exists(path):
+                os.unlink(path)
 
     def test_pipes(self):
         for name, _ in self.each():
