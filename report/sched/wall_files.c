@@ -116,17 +116,11 @@ static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t t
 	return text_error(&line);
 }
 
-static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
-					const struct wall_thread *thread, struct ebt_str comm)
+/* What only switches tell. */
+static void put_times(FILE *f, const struct wall_thread *thread)
 {
-	_cleanup_text_ struct text name = TEXT_INIT;
-	uint64_t lifetime = wall_lifetime_ns(thread);
-	struct ebt_error *err;
+	const uint64_t lifetime = wall_lifetime_ns(thread);
 
-	text_terminal(&name, text_comm(comm));
-	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
-		text_get(&name), thread->task->pid);
-	put_duration(f, "life in the recording", lifetime, lifetime);
 	put_duration(f, "on CPU", thread->ns[WALL_CPU], lifetime);
 	put_duration(f, "on a run queue", wall_runqueue_ns(thread), lifetime);
 	put_duration(f, "  of that, preempted", thread->ns[WALL_PREEMPTED], lifetime);
@@ -138,16 +132,41 @@ static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
 		put_duration(f, what, thread->ns[kind], lifetime);
 	}
 	fprintf(f, "%-22s %27.2f %%\n", "coverage", wall_coverage(thread));
+}
+
+static struct ebt_error *write_analysis(FILE *f, const struct wall *wall,
+					const struct wall_thread *thread, struct ebt_str comm)
+{
+	_cleanup_text_ struct text name = TEXT_INIT;
+	uint64_t lifetime = wall_lifetime_ns(thread);
+	struct ebt_error *err;
+
+	text_terminal(&name, text_comm(comm));
+	fprintf(f, "Thread %" PRIu32 " (%s) of process %" PRIu32 "\n\n", thread->task->tid,
+		text_get(&name), thread->task->pid);
+	put_duration(f, "life in the recording", lifetime, lifetime);
+	if (wall_is_known(wall))
+		put_times(f, thread);
 	fprintf(f, "%-22s %14" PRIu64 "\n", "samples", thread->samples);
-	if (!thread->top)
+	if (!thread->top || !wall_is_known(wall))
 		return text_error(&name);
 	err = put_stacks(f, wall, thread->top, true) ?: put_stacks(f, wall, thread->top, false);
 	return err ? err : text_error(&name);
 }
 
+/* A cell of the width that it has with a value. */
+static void put_cell(FILE *f, int width, int digits, const char *unit, double value, bool known)
+{
+	if (known)
+		fprintf(f, " %*.*f%s", width, digits, value, unit);
+	else
+		fprintf(f, " %*s", width + (int)strlen(unit), "");
+}
+
 /* A line for each thread, those without files too. */
 static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const struct names *names)
 {
+	const bool known = wall_is_known(wall);
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
 
@@ -155,7 +174,6 @@ static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const s
 		"RUNQUEUE s", "OFF-CPU s", "LIFE s", "COVERAGE", "COMM");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wall_thread *thread = &threads[i];
-		uint64_t lifetime = wall_lifetime_ns(thread), on = thread->ns[WALL_CPU];
 		_cleanup_text_ struct text comm = TEXT_INIT;
 
 		if (!thread->task)
@@ -163,10 +181,13 @@ static struct ebt_error *write_summary(FILE *f, const struct wall *wall, const s
 		text_terminal(&comm, names_task(names, thread->task));
 		if (text_error(&comm))
 			return text_error(&comm);
-		fprintf(f, "%10" PRIu32 " %10" PRIu32 " %16.9f %16.9f %16.9f %16.9f %8.2f %%  %s\n",
-			thread->task->tid, thread->task->pid, (double)on / 1e9,
-			(double)wall_runqueue_ns(thread) / 1e9, (double)wall_off_ns(thread) / 1e9,
-			(double)lifetime / 1e9, wall_coverage(thread), text_get(&comm));
+		fprintf(f, "%10" PRIu32 " %10" PRIu32, thread->task->tid, thread->task->pid);
+		put_cell(f, 16, 9, "", (double)thread->ns[WALL_CPU] / 1e9, known);
+		put_cell(f, 16, 9, "", (double)wall_runqueue_ns(thread) / 1e9, known);
+		put_cell(f, 16, 9, "", (double)wall_off_ns(thread) / 1e9, known);
+		put_cell(f, 16, 9, "", (double)wall_lifetime_ns(thread) / 1e9, true);
+		put_cell(f, 8, 2, " %", wall_coverage(thread), known);
+		fprintf(f, "  %s\n", text_get(&comm));
 	}
 	return NULL;
 }

@@ -158,6 +158,13 @@ class Unknown(e2e.TestCase):
                         json.loads(e2e.ebreport("summary", "--ndjson", trace))["totals"]):
             self.assertEqual(set(totals), {"end_realtime_ns", "duration_ns", "syscall_count",
                                            "syscalls_per_s"})
+        files = e2e.ebreport("wall", "--per-thread", self.path("threads"), trace).split()
+        texts = {name: open(name, encoding="utf-8").read() for name in files
+                 if name.endswith(".txt")}
+        summary = texts.pop(self.path("threads/summary.txt")).splitlines()[1]
+        self.assertRegex(summary, rf"^ *{child.pid} +{child.pid} +[\d.]+ +python3$")
+        analysis, = texts.values()
+        self.assertRegex(analysis, r"life in the recording .* 100\.00 %\nsamples +[1-9]\d*\n$")
 
     def test_sleeper_without_sched(self):
         """Who has nothing on but offcpu sees switches: a thread without one slept."""
