@@ -14,24 +14,27 @@
 
 enum number_kind { FILES, CODES, OBJECTS, COUNTERS, BUSES, PROBES, N_KINDS };
 
+/* What a row says of the number: all, some more, or nothing. */
+enum role { NAMES, DETAILS, USES };
+
 static const struct {
 	uint16_t table;
 	uint8_t field, kind;
-	bool describes; /* a row is what the number stands for */
+	enum role role;
 } fields[] = {
-	{ EBT_T_file, EBT_F_file_file_id, FILES, true },
-	{ EBT_T_file_data, EBT_F_file_data_file_id, FILES, false },
-	{ EBT_T_object, EBT_F_object_file_id, FILES, false },
-	{ EBT_T_interp_code, EBT_F_interp_code_id, CODES, true },
-	{ EBT_T_name_object, EBT_F_name_object_object_id, OBJECTS, true },
-	{ EBT_T_name_frame, EBT_F_name_frame_object_id, OBJECTS, false },
-	{ EBT_T_counter_def, EBT_F_counter_def_counter, COUNTERS, true },
-	{ EBT_T_counter, EBT_F_counter_counter, COUNTERS, false },
-	{ EBT_T_dbus_bus, EBT_F_dbus_bus_bus, BUSES, true },
-	{ EBT_T_dbus_message, EBT_F_dbus_message_bus, BUSES, false },
-	{ EBT_T_probe, EBT_F_probe_probe, PROBES, true },
-	{ EBT_T_probe_arg, EBT_F_probe_arg_probe, PROBES, false },
-	{ EBT_T_probe_hit, EBT_F_probe_hit_probe, PROBES, false },
+	{ EBT_T_file, EBT_F_file_file_id, FILES, NAMES },
+	{ EBT_T_file_data, EBT_F_file_data_file_id, FILES, USES },
+	{ EBT_T_object, EBT_F_object_file_id, FILES, USES },
+	{ EBT_T_interp_code, EBT_F_interp_code_id, CODES, NAMES },
+	{ EBT_T_name_object, EBT_F_name_object_object_id, OBJECTS, NAMES },
+	{ EBT_T_name_frame, EBT_F_name_frame_object_id, OBJECTS, USES },
+	{ EBT_T_counter_def, EBT_F_counter_def_counter, COUNTERS, NAMES },
+	{ EBT_T_counter, EBT_F_counter_counter, COUNTERS, USES },
+	{ EBT_T_dbus_bus, EBT_F_dbus_bus_bus, BUSES, NAMES },
+	{ EBT_T_dbus_message, EBT_F_dbus_message_bus, BUSES, USES },
+	{ EBT_T_probe, EBT_F_probe_probe, PROBES, NAMES },
+	{ EBT_T_probe_arg, EBT_F_probe_arg_probe, PROBES, DETAILS },
+	{ EBT_T_probe_hit, EBT_F_probe_hit_probe, PROBES, USES },
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
@@ -58,11 +61,24 @@ struct numbers {
 	bool moved;
 };
 
+/* What other tables say of a thing. */
+struct details {
+	struct text text;
+	uint64_t n;
+};
+
+struct detailed {
+	struct details *list;
+	size_t n, capacity;
+	struct ebt_map by_number;
+};
+
 struct merge_ids {
 	size_t n;
 	struct things things[N_KINDS];
 	struct numbers (*inputs)[N_KINDS];
-	size_t input; /* that is being read */
+	size_t input;			   /* that is being read */
+	struct detailed detailed[N_KINDS]; /* in this input */
 };
 
 DEFINE_CLEANUP(struct merge_ids *, merge_ids_destroy);
@@ -133,6 +149,50 @@ static struct ebt_error *add_thing(struct things *things, size_t input, struct t
 	return NULL;
 }
 
+/* Rows of details have an index, and may be told again. */
+static struct ebt_error *take_details(void *arg, const struct ebt_row *row)
+{
+	struct merge_ids *ids = arg;
+	const int i = find_field(row->batch->table->id);
+	struct detailed *detailed = &ids->detailed[fields[i].kind];
+	const int index = ebt_field_by_name(row->batch->table, "index");
+	struct details *details;
+	struct ebt_error *err;
+	uint32_t k;
+
+	err = ebt_map_element(&detailed->by_number, ebt_u64(row, fields[i].field), &detailed->list,
+			      &detailed->n, &detailed->capacity, &k);
+	if (err)
+		return err;
+	details = &detailed->list[k];
+	if (ebt_u64(row, (unsigned int)index) < details->n)
+		return NULL;
+	details->n = ebt_u64(row, (unsigned int)index) + 1;
+	describe(row, fields[i].field, &details->text);
+	return text_error(&details->text);
+}
+
+static void add_details(const struct detailed *detailed, uint64_t number, struct text *text)
+{
+	uint32_t k;
+
+	if (ebt_map_find(&detailed->by_number, number, &k))
+		text_add(text, detailed->list[k].text.data, detailed->list[k].text.len);
+}
+
+static void forget_details(struct merge_ids *ids)
+{
+	for (size_t kind = 0; kind < N_KINDS; kind++) {
+		struct detailed *detailed = &ids->detailed[kind];
+
+		for (size_t i = 0; i < detailed->n; i++)
+			text_deinit(&detailed->list[i].text);
+		free(detailed->list);
+		ebt_map_deinit(&detailed->by_number);
+		*detailed = (struct detailed){ 0 };
+	}
+}
+
 static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
 	struct merge_ids *ids = arg;
@@ -147,10 +207,12 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 
 	if (!number || ebt_map_find(&numbers->map, number, &thing))
 		return NULL;
-	if (is_shared(fields[i].kind))
+	if (is_shared(fields[i].kind)) {
 		describe(row, fields[i].field, &text);
-	else
+		add_details(&ids->detailed[fields[i].kind], number, &text);
+	} else {
 		text_printf(&text, "%zu %" PRIu64, ids->input, number);
+	}
 	err = text_error(&text);
 	if (err)
 		return err;
@@ -160,6 +222,19 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 		err = add_thing(things, ids->input, &text, hash, &thing);
 	numbers->moved |= thing + 1 != number;
 	return err ?: ebt_map_add(&numbers->map, number, thing, &had);
+}
+
+static struct ebt_error *read_tables(struct merge_ids *ids, struct ebt_reader *reader,
+				     enum role role,
+				     struct ebt_error *(*take)(void *, const struct ebt_row *))
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < N_FIELDS; i++) {
+		if (fields[i].role == role)
+			err = ebt_read_table(reader, fields[i].table, take, ids);
+	}
+	return err;
 }
 
 struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n,
@@ -175,11 +250,9 @@ struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n,
 	if (!ids->inputs)
 		return &ebt_enomem;
 	for (ids->input = 0; !err && ids->input < n; ids->input++) {
-		for (size_t i = 0; !err && i < N_FIELDS; i++) {
-			if (fields[i].describes)
-				err = ebt_read_table(readers[ids->input], fields[i].table, take_row,
-						     ids);
-		}
+		err = read_tables(ids, readers[ids->input], DETAILS, take_details)
+			      ?: read_tables(ids, readers[ids->input], NAMES, take_row);
+		forget_details(ids);
 	}
 	if (!err)
 		*ret = take_ptr(ids);

@@ -219,6 +219,27 @@ class Merge(e2e.TestCase):
                 copy = e2e.run(e2e.EBREPORT, "extract", merged, there, "-o", "-").stdout
                 self.assertEqual(copy, content, number)
 
+    def test_arguments(self):
+        """Probes of one place that read other arguments are two: each value has its name."""
+        traces = []
+        for name, argument in (("fd", "1/d32"), ("count", "3/u64")):
+            traces.append(self.begin(f"{name}.ebt", "-a", "-e",
+                                     f"uprobe:libc.so.6:write:{name}={argument}"))
+        writer = self.start(sys.executable, "-c", "import os; os.write(1, b'x' * 4321)",
+                            stdout=subprocess.DEVNULL)
+        writer.wait(timeout=e2e.SECONDS)
+        for child, _ in traces:
+            self.finish(child)
+        merged = self.merge(*(trace for _, trace in traces))
+        self.assertEqual(len(dump_of(merged, "probe")), 2)
+        said = [row["message"] for row in e2e.rows("marks", merged, "--pid", str(writer.pid))]
+        self.assertEqual(sorted(said), ["count=4321 -> 4321", "fd=1 -> 4321"])
+        # The same probe in both is one.
+        again = self.merge(merged, self.record("-e", "uprobe:libc.so.6:write:fd=1/d32", "--", "true"),
+                           name="again.ebt")
+        self.assertEqual(len(dump_of(again, "probe")), 2)
+        self.assertEqual(len(dump_of(again, "probe_arg")), 2)
+
     def test_damaged(self):
         """What is damaged is merged as far as it can be read, and the copy says so."""
         whole = self.record("-e", "default,syscalls", "--", "true", name="whole.ebt")
