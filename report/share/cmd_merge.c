@@ -187,17 +187,22 @@ static struct ebt_error *place_inputs(struct inputs *inputs)
 static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 {
 	const struct machine *machine = merge_arg(arg);
-	struct report *report = machine->inputs->report;
 	_cleanup_text_ struct text count = TEXT_INIT;
 	struct ebt_error *err;
+	uint64_t time = 0;
 
+	for (size_t i = 0; i < machine->n; i++) {
+		const uint64_t behind = copying_meta_ns(machine->readers[i]);
+
+		time = behind > time ? behind : time;
+	}
 	text_printf(&count, "%zu", machine->n);
 	err = text_error(&count)
-		      ?: merge_append(machine->merge, stream)
-		      ?: copying_meta(report, stream, "merge.version", EBT_VERSION)
-		      ?: copying_meta(report, stream, "merge.inputs", text_get(&count));
+		      ?: merge_append(machine->merge, stream, time)
+		      ?: copying_meta_at(stream, time, "merge.version", EBT_VERSION)
+		      ?: copying_meta_at(stream, time, "merge.inputs", text_get(&count));
 	for (size_t i = 0; !err && i < machine->n; i++)
-		err = copying_note_damage(report, machine->readers[i], stream);
+		err = copying_note_damage(machine->readers[i], stream);
 	return err;
 }
 

@@ -25,13 +25,13 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 }
 
 /* Of several rows with one key the last counts. A part of a part ends before that one did. */
-static uint64_t last_meta_ns(const struct report *report)
+uint64_t copying_meta_ns(const struct ebt_reader *original)
 {
-	uint64_t last = trace_end_ns(report->trace);
+	uint64_t last = ebt_reader_info(original)->end_ns;
 	const struct ebt_chunk_info *chunks;
 	size_t n;
 
-	chunks = ebt_reader_chunks(trace_reader(report->trace), &n);
+	chunks = ebt_reader_chunks(original, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (chunks[i].type == EBT_CHUNK_TABLE && chunks[i].table == EBT_T_meta &&
 		    chunks[i].time_max >= last && chunks[i].time_max < UINT64_MAX)
@@ -40,13 +40,13 @@ static uint64_t last_meta_ns(const struct report *report)
 	return last;
 }
 
-struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
-			       const char *value)
+struct ebt_error *copying_meta_at(struct ebt_stream *stream, uint64_t time, const char *key,
+				  const char *value)
 {
 	struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_error *err;
 
-	ebt_record_begin(&rec, EBT_T_meta, last_meta_ns(report));
+	ebt_record_begin(&rec, EBT_T_meta, time);
 	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), key);
 	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), value);
 	err = ebt_record_add(&rec, stream);
@@ -54,8 +54,13 @@ struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream,
 	return err;
 }
 
-struct ebt_error *copying_note_damage(struct report *report, struct ebt_reader *reader,
-				      struct ebt_stream *stream)
+struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
+			       const char *value)
+{
+	return copying_meta_at(stream, copying_meta_ns(trace_reader(report->trace)), key, value);
+}
+
+struct ebt_error *copying_note_damage(struct ebt_reader *reader, struct ebt_stream *stream)
 {
 	_cleanup_text_ struct text note = TEXT_INIT;
 	const struct ebt_damage *damage;
@@ -75,5 +80,6 @@ struct ebt_error *copying_note_damage(struct report *report, struct ebt_reader *
 			    note.len ? " and " : "", total, total == 1 ? "" : "s", bytes);
 	err = text_error(&note);
 	return err || !note.len ? err
-				: copying_meta(report, stream, "copy.damage", text_get(&note));
+				: copying_meta_at(stream, copying_meta_ns(reader), "copy.damage",
+						  text_get(&note));
 }

@@ -18,9 +18,13 @@ struct ebt_error *copying_run(struct report *report, struct ebt_copy_options *op
 struct ebt_error *copying_meta(struct report *report, struct ebt_stream *stream, const char *key,
 			       const char *value);
 
+/* The same, with a time: behind all rows of `meta` in the original, or in all originals. */
+struct ebt_error *copying_meta_at(struct ebt_stream *stream, uint64_t time, const char *key,
+				  const char *value);
+uint64_t copying_meta_ns(const struct ebt_reader *original);
+
 /* Writes into the copy what was missing in an original: a copy is a complete file without gaps,
  * which does not show that. Call it after the last chunk was read. */
-struct ebt_error *copying_note_damage(struct report *report, struct ebt_reader *reader,
-				      struct ebt_stream *stream);
+struct ebt_error *copying_note_damage(struct ebt_reader *reader, struct ebt_stream *stream);
 
 #endif

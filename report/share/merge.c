@@ -2,7 +2,6 @@
 /* Which rows of several traces go into one; see merge.h. */
 #include "report/share/merge.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/map.h"
 #include "report/base/text.h"
+#include "report/share/copying.h"
 #include "report/share/merge_cover.h"
 #include "report/share/merge_ids.h"
 
@@ -124,10 +124,15 @@ static struct ebt_error *take_saying(void *arg, const struct ebt_row *row)
 		   source_rank(ebt_source_status(row)));
 }
 
+static bool is_key(struct ebt_str key, const char *name)
+{
+	return key.len == strlen(name) && !memcmp(key.data, name, key.len);
+}
+
 static bool is_joined(struct ebt_str key)
 {
 	for (size_t i = 0; i < sizeof(joined_keys) / sizeof(joined_keys[0]); i++) {
-		if (key.len == strlen(joined_keys[i]) && !memcmp(key.data, joined_keys[i], key.len))
+		if (is_key(key, joined_keys[i]))
 			return true;
 	}
 	return false;
@@ -142,6 +147,9 @@ static bool is_said(const struct merge *merge, size_t input, const struct ebt_ro
 	if (row->batch->table->id == EBT_T_meta) {
 		if (is_joined(ebt_meta_key(row)))
 			return true;
+		/* Each input's own. */
+		if (is_key(ebt_meta_key(row), "copy.damage"))
+			return false;
 		saying = find_saying(&merge->keys, ebt_meta_key(row));
 	} else {
 		saying = find_saying(&merge->sources, ebt_source_name(row));
@@ -247,20 +255,6 @@ static enum ebt_copy_action choose(void *arg, const struct ebt_chunk_info *chunk
 
 /* --- what is true of all --- */
 
-static struct ebt_error *put_meta(struct ebt_stream *stream, uint64_t time, const char *key,
-				  const char *value)
-{
-	struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_error *err;
-
-	ebt_record_begin(&rec, EBT_T_meta, time);
-	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, key), key);
-	ebt_record_str(&rec, offsetof(struct ebt_wire_meta, value), value);
-	err = ebt_record_add(&rec, stream);
-	ebt_record_deinit(&rec);
-	return err;
-}
-
 static bool has_word(const char *list, const char *word, size_t len)
 {
 	for (size_t n; *list; list += n + (list[n] == ',')) {
@@ -292,9 +286,8 @@ static struct ebt_error *join(const struct merge *merge, const char *key, struct
 
 /* Whoever recorded everything did so for all. */
 static struct ebt_error *put_joined(const struct merge *merge, struct ebt_stream *stream,
-				    const char *key)
+				    uint64_t time, const char *key)
 {
-	const uint64_t time = ebt_reader_info(merge->readers[0])->end_ns;
 	_cleanup_text_ struct text text = TEXT_INIT;
 	struct ebt_error *err = join(merge, key, &text);
 
@@ -304,15 +297,15 @@ static struct ebt_error *put_joined(const struct merge *merge, struct ebt_stream
 		text_clear(&text);
 		text_cstr(&text, "all");
 	}
-	return put_meta(stream, time, key, text_get(&text));
+	return copying_meta_at(stream, time, key, text_get(&text));
 }
 
-struct ebt_error *merge_append(const struct merge *merge, struct ebt_stream *stream)
+struct ebt_error *merge_append(const struct merge *merge, struct ebt_stream *stream, uint64_t time)
 {
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sizeof(joined_keys) / sizeof(joined_keys[0]); i++)
-		err = put_joined(merge, stream, joined_keys[i]);
+		err = put_joined(merge, stream, time, joined_keys[i]);
 	return err;
 }
 

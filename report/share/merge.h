@@ -25,8 +25,8 @@ void merge_set_options(struct merge *merge, size_t input, struct ebt_copy_option
 /* The caller's own, by what the options have as theirs. */
 void *merge_arg(void *options_arg);
 
-/* Adds what is true of all inputs together. */
-struct ebt_error *merge_append(const struct merge *merge, struct ebt_stream *stream);
+/* Adds what is true of all inputs together; time: see copying_meta_at(). */
+struct ebt_error *merge_append(const struct merge *merge, struct ebt_stream *stream, uint64_t time);
 
 /* Rows of class event that were left out, since an earlier input has them. */
 uint64_t merge_n_left_out(const struct merge *merge);

@@ -329,7 +329,7 @@ static struct ebt_error *put_names(void *arg, struct ebt_stream *stream)
 	if (err)
 		return err;
 	err = copying_meta(m->report, stream, "bundle.version", EBT_VERSION);
-	return err ? err : copying_note_damage(m->report, trace_reader(m->report->trace), stream);
+	return err ? err : copying_note_damage(trace_reader(m->report->trace), stream);
 }
 
 static struct ebt_error *resolve(struct named_copy *m)

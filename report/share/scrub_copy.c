@@ -84,7 +84,7 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 	struct ebt_error *err;
 
 	err = copying_meta(copy->report, stream, "scrub.version", EBT_VERSION);
-	return err ? err : copying_note_damage(copy->report, copy->reader, stream);
+	return err ? err : copying_note_damage(copy->reader, stream);
 }
 
 struct ebt_copy_options scrub_copy_options(struct scrub_copy *copy)

@@ -268,17 +268,47 @@ uint64_t trace_missing_chunks(const struct trace *trace)
 	return n && last >= n ? last - n + 1 : 0;
 }
 
+struct copied {
+	struct text text;
+	size_t n;
+};
+
+static struct ebt_error *take_copied(void *arg, const struct ebt_row *row)
+{
+	static const char key[] = "copy.damage";
+	const struct ebt_str value = ebt_meta_value(row), name = ebt_meta_key(row);
+	struct copied *copied = arg;
+
+	if (name.len != strlen(key) || memcmp(name.data, key, name.len))
+		return NULL;
+	text_cstr(&copied->text, copied->n++ ? "; one " : "");
+	text_add(&copied->text, value.data, value.len);
+	return text_error(&copied->text);
+}
+
+/* What a copy of one or more traces says of them. */
+static struct ebt_error *warn_copied(struct trace *trace)
+{
+	struct copied copied = { .text = TEXT_INIT };
+	struct ebt_error *err = ebt_read_table(trace->reader, EBT_T_meta, take_copied, &copied);
+
+	if (!err && copied.n)
+		err = add_warning(trace,
+				  copied.n == 1 ? "the trace that this is a copy of %s"
+						: "of the traces that this is a copy of one %s",
+				  text_get(&copied.text));
+	text_deinit(&copied.text);
+	return err;
+}
+
 static struct ebt_error *warn_file(struct trace *trace)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
 	const struct ebt_damage *damage;
-	const char *copied;
 	uint64_t total, bytes = 0;
 	size_t n;
-	struct ebt_error *err = ebt_reader_meta(trace->reader, "copy.damage", &copied);
+	struct ebt_error *err = warn_copied(trace);
 
-	if (!err && copied)
-		err = add_warning(trace, "the trace that this is a copy of %s", copied);
 	if (!err && !info->complete)
 		err = add_warning(trace,
 				  "the file has no end: its recorder was killed or it was "

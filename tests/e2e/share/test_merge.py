@@ -266,6 +266,14 @@ class Merge(e2e.TestCase):
             self.assertIn("had no end", said)
             self.assertGreaterEqual(len(dump_of(merged, "syscall")), len(dump_of(whole, "syscall")))
         self.assertGreater(used, 5)
+        # What copies say of their originals is said of each.
+        for trace, copy in ((whole, "first.ebt"), (other, "second.ebt")):
+            bad = self.damage_chunk(trace, SCHED_SWITCH)
+            e2e.run(e2e.EBREPORT, "merge", bad, self.record("--", "true", name="more.ebt"),
+                           "-f", "-o", self.path(copy))
+        both = self.merge(self.path("first.ebt"), self.path("second.ebt"))
+        said = e2e.run(e2e.EBREPORT, "sched", both).stderr.decode()
+        self.assertEqual(said.count("was damaged: 1 part"), 2, said)
 
     def test_machines(self):
         """Each keeps what it has; a window is the same time of all."""
