@@ -43,8 +43,8 @@ struct wall {
 	size_t n_spent, spent_capacity;
 	struct ebt_map spent_at; /* by task and node */
 
-	uint8_t *lock_at; /* by node: 0 not known yet, 1 no, 2 yes */
-	size_t n_lock_at;
+	uint8_t *reason_at; /* by node: 0 not known yet, else 1 + the reason */
+	size_t n_reason_at;
 	uint32_t n_places; /* nodes of the tree before the leaves */
 	uint64_t to;	   /* end of the window */
 	bool was_read, known;
@@ -149,16 +149,17 @@ static struct ebt_error *get_spent(struct wall *wall, const struct ebt_task *tas
 
 /* --- what a task waited for --- */
 
-static struct ebt_error *is_lock(struct wall *wall, uint32_t node, enum sched_why why, bool *ret)
+static struct ebt_error *reason_of(struct wall *wall, uint32_t node, enum sched_why why,
+				   enum wait_reason *ret)
 {
 	struct ebt_error *err;
 
-	err = ebt_array_reserve_zeroed(&wall->lock_at, node, &wall->n_lock_at);
+	err = ebt_array_reserve_zeroed(&wall->reason_at, node, &wall->n_reason_at);
 	if (err)
 		return err;
-	if (!wall->lock_at[node])
-		wall->lock_at[node] = 1 + (wait_reason_of(wall->tree, node, why) == WAIT_LOCK);
-	*ret = wall->lock_at[node] == 2;
+	if (!wall->reason_at[node])
+		wall->reason_at[node] = (uint8_t)(1 + wait_reason_of(wall->tree, node, why));
+	*ret = (enum wait_reason)(wall->reason_at[node] - 1);
 	return NULL;
 }
 
@@ -212,17 +213,17 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	struct wall_thread *thread;
 	struct spent *spent;
 	uint64_t ns;
-	bool lock;
+	enum wait_reason reason;
 	struct ebt_error *err;
 
 	if (!is_within(wall, off->task, off->start, off->end))
 		return NULL;
 	err = get_thread(wall, off->task, &thread) ?:
-	      is_lock(wall, node, off->why, &lock) ?:
+	      reason_of(wall, node, off->why, &reason) ?:
 	      get_spent(wall, off->task, node, &spent);
 	if (err)
 		return err;
-	asleep.kind = kind_of(off->why, lock);
+	asleep.kind = kind_of(off->why, reason == WAIT_LOCK);
 	if (asleep.kind != WALL_PREEMPTED && asleep.kind != WALL_RUNQUEUE && off->runnable)
 		asleep.to = queued.from = off->runnable;
 	ns = within(wall, off->task, queued.from, queued.to);
@@ -230,6 +231,8 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	spent->ns[WALL_RUNQUEUE] += ns;
 	ns = within(wall, off->task, asleep.from, asleep.to);
 	thread->ns[asleep.kind] += ns;
+	if (asleep.kind == WALL_SLEEP && reason == WAIT_THREAD)
+		thread->join_ns += ns;
 	spent->ns[asleep.kind] += ns;
 	thread->open += (off->flags & (SCHED_OPEN_START | SCHED_OPEN_END)) != 0;
 	err = tell(wall, off->task, &asleep);
@@ -427,9 +430,10 @@ static void find_idle(struct wall *wall)
 		struct wall_thread *thread = &wall->threads[i];
 		uint64_t lifetime = wall_lifetime_ns(thread);
 
-		/* Which leaves less than 1 % for all else. Time that nobody knows is no sleep. */
+		/* Which leaves less than 1 % for all else. Time that nobody knows is no sleep, and
+		 * who waits for the end of a thread waits for no work. */
 		thread->idle = thread->task && lifetime &&
-			       thread->ns[WALL_SLEEP] > lifetime - lifetime / 100;
+			       thread->ns[WALL_SLEEP] > lifetime - lifetime / 100 + thread->join_ns;
 	}
 }
 
@@ -555,7 +559,7 @@ void wall_destroy(struct wall *wall)
 	free(wall->threads);
 	free(wall->aside);
 	free(wall->spent);
-	free(wall->lock_at);
+	free(wall->reason_at);
 	free(wall);
 }
 

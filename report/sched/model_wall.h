@@ -20,8 +20,7 @@ enum wall_kind {
 	WALL_RUNQUEUE,	/* woken, and waiting for a CPU */
 	WALL_PREEMPTED, /* runnable, and stopped for another task */
 	WALL_SLEEP,
-	WALL_LOCK, /* asleep in a futex that is no condition variable, or for a lock of the kernel
-		    */
+	WALL_LOCK, /* WAIT_LOCK of wait_reason.h */
 	WALL_DISK, /* uninterruptible, but for locks */
 	WALL_OTHER,
 	WALL_N_KINDS,
@@ -34,6 +33,7 @@ struct wall_thread {
 	const struct ebt_task *task; /* NULL: nothing is known of this id */
 	uint64_t from, to;	     /* its lifetime within the window */
 	uint64_t ns[WALL_N_KINDS];
+	uint64_t join_ns; /* of WALL_SLEEP: until another thread ended */
 	uint64_t samples;
 	uint32_t top;  /* node of the tree that is the thread, if that is by thread; 0: none */
 	uint64_t open; /* intervals whose beginning or end is not in the trace */
@@ -52,7 +52,8 @@ struct wall_options {
 	unsigned int only; /* bit n: kind n goes into the tree; 0: all */
 	const char *under; /* glob: stacks without such a function stay out of the tree; or NULL */
 	/* Leaves threads out of the tree that only wait for work: of such a thread's lifetime less
-	 * than 1 % is on a CPU or waiting for one, and less than 1 % in kinds other than SLEEP. */
+	 * than 1 % is on a CPU or waiting for one, in kinds other than SLEEP, or a wait for the end
+	 * of another thread. */
 	bool hide_idle;
 	bool no_recorder;  /* what the recorder did itself stays out of the tree */
 	bool figures_only; /* the tree stays without leaves */

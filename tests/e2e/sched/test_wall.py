@@ -4,6 +4,7 @@
 import collections
 import glob
 import os
+import subprocess
 import xml.etree.ElementTree
 
 import e2e
@@ -170,6 +171,21 @@ class Wall(e2e.TestCase):
         error = e2e.run(e2e.EBREPORT, "wall", "--per-thread", folder, trace, status=2)
         self.assertIn(b"--force", error.stderr)
         e2e.ebreport("wall", "--per-thread", folder, "--force", trace)
+
+    def test_idle(self):
+        """Who waits for the end of a thread, or for a lock, waits for no work."""
+        child = self.start(e2e.program("hangs"), stdout=subprocess.PIPE, text=True)
+        for line in child.stdout:
+            if line.split() == ["ready"]:
+                break
+        trace = self.record("-p", child.pid, "-d", "200ms")
+        rows = e2e.rows("wall", trace)
+        self.assertEqual({row["comm"] for row in rows if not row["idle"]}, {"hangs", "mutex", "sem"})
+        self.assertEqual({row["comm"] for row in rows if row["idle"]},
+                         {"read", "cond", "poll", "epoll", "accept", "nanosleep"})
+        joins, = [row for row in rows if row["comm"] == "hangs"]
+        self.assertEqual(joins["sleep_ns"], joins["lifetime_ns"])
+        self.assertRegex(e2e.ebreport("wall", "--hide-idle", trace), rf"(?m)^ *{child.pid} ")
 
     def test_threads_that_come_and_go(self):
         script = "import threading, time\n" \
