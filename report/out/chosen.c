@@ -66,6 +66,22 @@ static const struct {
 	{ "size", "bytes" },
 	{ "arguments", "args" },
 	{ "per-second", "count_per_s" },
+	{ "at-s", "time_ns" },
+	{ "from-s", "from_ns" },
+	{ "to-s", "to_ns" },
+	{ "since-s", "oldest_at_ns" },
+	{ "total", "duration_ns" },
+	{ "time", "spent_ns" },
+	{ "woke-n", "waker_count" },
+	{ "latency", "latency_total_ns" },
+	{ "per-mark", "mean_ns" },
+	{ "late-by-more-than", "over_ns" },
+	{ "system-call", "call" },
+	{ "alloc/s", "allocated_bytes_per_s" },
+	{ "pages-got", "page_allocated_bytes" },
+	{ "per-s", "rx_bytes_per_s" },
+	{ "% of a cpu", "cpu_percent" },
+	{ "% of calls", "percent" },
 };
 
 size_t out_find_column(const struct out_table *table, const char *name, size_t n)

@@ -255,6 +255,43 @@ static void test_sort_headers(void **state)
 	}
 }
 
+/* Each heading that tables had before, and no longer have, where nothing else says it. */
+static void test_headers_of_before(void **state)
+{
+	static const struct {
+		const char *was, *key;
+	} headers[] = {
+		{ "WOKE-N", "waker_count" },
+		{ "LATENCY", "latency_total_ns" },
+		{ "PER MARK", "mean_ns" },
+		{ "SYSTEM CALL", "call" },
+		{ "LATE BY MORE THAN", "over_ns" },
+		{ "ALLOC/s", "allocated_bytes_per_s" },
+		{ "PAGES-GOT", "page_allocated_bytes" },
+		{ "SINCE s", "oldest_at_ns" },
+		{ "AT s", "time_ns" },
+		{ "FROM s", "from_ns" },
+		{ "TO s", "to_ns" },
+		{ "TOTAL", "duration_ns" },
+		{ "TIME", "spent_ns" },
+		{ "PER-S", "rx_bytes_per_s" },
+		{ "% OF A CPU", "cpu_percent" },
+		{ "% of calls", "percent" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		const struct out_column list[] = {
+			{ .key = "other_ns", .header = "OTHER" },
+			{ .key = headers[i].key, .header = "NOW" },
+		};
+		const struct out_table table = { .key = "rows", .columns = list, .n_columns = 2 };
+
+		assert_int_equal(out_find_column(&table, headers[i].was, strlen(headers[i].was)),
+				 1);
+	}
+}
+
 static const struct row nested[] = {
 	{ 0, "p", 1, 10 }, { 1, "x", 2, 1 },   { 1, "y", 3, 9 }, { 2, "deep", 4, 5 },
 	{ 0, "q", 5, 90 }, { 1, NULL, 6, 90 }, { 0, "r", 7, 1 },
@@ -522,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_sort_renamed),
 		cmocka_unit_test(test_sort_headers),
+		cmocka_unit_test(test_headers_of_before),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_narrow),
