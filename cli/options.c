@@ -253,6 +253,7 @@ struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *
 
 	for (; words.i < argc; words.i++) {
 		const char *word = argv[words.i];
+		const int at = words.i;
 
 		if (!only_words && !strcmp(word, "--")) {
 			only_words = true;
@@ -266,8 +267,10 @@ struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *
 		} else {
 			break;
 		}
-		if (err)
+		if (err) {
+			*ret_end = at;
 			return err;
+		}
 	}
 	*ret_end = words.i;
 	return NULL;

@@ -65,7 +65,8 @@ struct cli {
 	struct ebt_error *(*word)(void *to, const char *word);
 };
 
-/* Ends at argv[*ret_end]: at argc, or at the word that ends the options. */
+/* Ends at argv[*ret_end]: at argc, or at the word that ends the options; where it fails, at the
+ * word that is wrong, or whose value is. */
 struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *to, int *ret_end);
 
 /* The options as --help shows them: their texts begin in this column. */

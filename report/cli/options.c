@@ -278,25 +278,48 @@ static struct ebt_error *parse_behind(int argc, char **argv, struct options *opt
 	return err;
 }
 
+static bool has_option(const struct option_def *options, const char *word)
+{
+	const size_t len = strcspn(word, "=");
+
+	for (const struct option_def *def = options; def && def->name; def++) {
+		if (len == strlen(def->name) + 2 && !memcmp(word, "--", 2) &&
+		    !memcmp(word + 2, def->name, len - 2))
+			return true;
+	}
+	return false;
+}
+
+/* The command that is named behind an option that only it has; or NULL. */
+static const struct command *command_of_option(int argc, char **argv, int option)
+{
+	if (has_option(common_options, argv[option]))
+		return NULL;
+	for (int i = option + 1; i < argc; i++) {
+		const struct command *command = find_command(argv[i]);
+
+		if (command && has_option(command->options, argv[option]))
+			return command;
+	}
+	return NULL;
+}
+
 /* The first word behind options, which are of every command, or of `overview` where there is none.
  * An option that only the command has stands behind it: *ret_end is where a command is named. */
 static struct ebt_error *find_word(int argc, char **argv, int *ret_end)
 {
 	struct options options = { .command = find_command("overview") };
 	struct ebt_error *err = parse_options(argc, argv, &options, NULL, ret_end);
+	const struct command *command;
 
 	options_deinit(&options);
-	for (int i = 0; err && i < argc; i++) {
-		if (!find_command(argv[i]))
-			continue;
-		ebt_error_destroy(err);
-		err = ebt_error_create(EBT_ERR_INVALID,
-				       "options of %s stand behind it: `ebreport %s [options] "
-				       "FILE`",
-				       argv[i], argv[i]);
-		break;
-	}
-	return err;
+	command = err && *ret_end < argc ? command_of_option(argc, argv, *ret_end) : NULL;
+	if (!command)
+		return err;
+	ebt_error_destroy(err);
+	return ebt_error_create(EBT_ERR_INVALID,
+				"options of %s stand behind it: `ebreport %s [options] FILE`",
+				command->name, command->name);
 }
 
 /* `ebreport --json sched t.ebt` becomes `ebreport sched --json t.ebt`. */

@@ -193,7 +193,13 @@ static void test_wrong(void **state)
 		     "the command stands first: `ebreport sched a`");
 	expect_error(PARSE(&o, "--by", "process", "sched", "t"),
 		     "options of sched stand behind it: `ebreport sched [options]");
+	expect_error(PARSE(&o, "--by=process", "sched", "t"), "options of sched stand behind it");
 	expect_error(PARSE(&o, "--jsn", "t"), "did you mean --json?");
+	expect_error(PARSE(&o, "--jsn", "sched", "t"), "did you mean --json?");
+	expect_error(PARSE(&o, "--from", "abc", "sched", "t"), "--from: ");
+	expect_error(PARSE(&o, "--from", "--by", "sched", "t"), "--from: ");
+	expect_error(PARSE(&o, "--no-such", "sched", "t"), "no option --no-such");
+	expect_error(PARSE(&o, "-Z", "sched", "t"), "no option -Z");
 	expect_error(PARSE(&o, "no/such/trace"), "there is no file 'no/such/trace'");
 	expect_error(PARSE(&o, "none-of-it.ebt"), "`ebrec -o FILE -- CMD` makes a trace");
 	expect_error(PARSE(&o, "info", "--json", "--csv", "t"), "exclude each other");
