@@ -259,6 +259,35 @@ void text_csv(struct text *text, struct ebt_str s)
 		text_addc(text, '"');
 }
 
+/* Bytes that are no character of the shell's, and all of UTF-8 beyond ASCII. */
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c & 0x80 || (c && strchr("%+,-./:=@_", c));
+}
+
+void text_shell(struct text *text, struct ebt_str s)
+{
+	bool quote = !s.len;
+
+	for (size_t i = 0; i < s.len && !quote; i++)
+		quote = !is_plain(s.data[i]);
+	if (quote)
+		text_addc(text, '\'');
+	for (size_t i = 0, n; i < s.len; i += n) {
+		const char *mark = memchr(s.data + i, '\'', s.len - i);
+
+		n = mark ? (size_t)(mark - s.data) - i : s.len - i;
+		text_terminal(text, (struct ebt_str){ s.data + i, n });
+		if (mark) {
+			text_cstr(text, "'\\''");
+			n++;
+		}
+	}
+	if (quote)
+		text_addc(text, '\'');
+}
+
 void text_dump_string(struct text *text, struct ebt_str s)
 {
 	text_addc(text, '"');

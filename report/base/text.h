@@ -63,6 +63,8 @@ void text_xml(struct text *text, struct ebt_str s);
 /* One CSV field (RFC 4180), escaped as for terminals; a ' goes before = + - @ that begin it, which
  * spreadsheets take for formulas. */
 void text_csv(struct text *text, struct ebt_str s);
+/* A word of a line for a shell, escaped as for terminals: quoted where it has to be. */
+void text_shell(struct text *text, struct ebt_str s);
 /* As FORMAT.md section 7 prints strings, quotes included. */
 void text_dump_string(struct text *text, struct ebt_str s);
 

@@ -216,7 +216,7 @@ static struct ebt_error *put_next(const struct share *share)
 	const char *output = share->report->options->output;
 	_cleanup_text_ struct text line = TEXT_INIT, file = TEXT_INIT;
 
-	text_terminal(&file, (struct ebt_str){ output, strlen(output) });
+	text_shell(&file, (struct ebt_str){ output, strlen(output) });
 	text_printf(&line, "ebreport %s reads it; ebreport dump %s has every word of it",
 		    text_get(&file), text_get(&file));
 	return text_error(&file) ?: put_line(share, "look", &line, "");

@@ -175,6 +175,11 @@ class Share(e2e.TestCase):
         self.assertTrue(lines[0].startswith(self.path("t.share.ebt") + ": "), lines[0])
         self.assertEqual([line.split()[0] for line in lines[1:]],
                          ["readable", "aliases", "gone", "look"])
+        named = self.path("it's a $copy.ebt")
+        lines = e2e.ebreport("share", trace, "-o", named).splitlines()
+        word = re.fullmatch(r"look +ebreport (.*) reads it; ebreport dump (.*) has .*", lines[4])
+        for quoted in word.groups():
+            self.assertEqual(e2e.run("sh", "-c", f"printf %s {quoted}").stdout.decode(), named)
 
     def test_words_that_stay_are_told(self):
         """A function has the name of the user: the verdict says so."""

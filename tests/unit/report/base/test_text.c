@@ -82,6 +82,19 @@ static void test_csv(void **state)
 	expect(text_csv, STR("\""), "\"\"\"\"");
 }
 
+static void test_shell(void **state)
+{
+	(void)state;
+	expect(text_shell, STR("../t-1.share.ebt"), "../t-1.share.ebt");
+	expect(text_shell, STR("x y.ebt"), "'x y.ebt'");
+	expect(text_shell, STR("it's"), "'it'\\''s'");
+	expect(text_shell, STR("$HOME"), "'$HOME'");
+	expect(text_shell, STR("~me"), "'~me'");
+	expect(text_shell, STR(""), "''");
+	expect(text_shell, STR("a\nb"), "'a\\x0ab'");
+	expect(text_shell, STR("\xc3\xa4"), "\xc3\xa4");
+}
+
 static void test_dump_string(void **state)
 {
 	(void)state;
@@ -180,11 +193,12 @@ static void test_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_terminal),    cmocka_unit_test(test_not_utf8),
-		cmocka_unit_test(test_xml),	    cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_dump_string), cmocka_unit_test(test_duration),
-		cmocka_unit_test(test_bytes),	    cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_tasks),	    cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_terminal), cmocka_unit_test(test_not_utf8),
+		cmocka_unit_test(test_xml),	 cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_shell),	 cmocka_unit_test(test_dump_string),
+		cmocka_unit_test(test_duration), cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_columns),	 cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
