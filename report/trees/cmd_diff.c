@@ -111,6 +111,8 @@ static struct ebt_error *read_both(struct comparison *c)
 	c->other.file = c->after.file;
 	err = trace_open(&c->other, &c->opened);
 	c->after.trace = c->opened;
+	if (!err && trace_n_hosts(c->opened) && !c->other.host)
+		err = trace_choose_one(c->opened, "two traces are compared, each of one");
 	if (!err)
 		err = read_side(c, &c->before);
 	if (!err)

@@ -305,8 +305,13 @@ class Merge(e2e.TestCase):
                              sum(row["count"] for row in e2e.rows("syscalls", b))
                              if found is None else found)
         self.assertEqual(e2e.rows("syscalls", merged, "--host", "1", "--from", f"{later}ns"), [])
-        for options in (["sched", "--json"], ["flame"], ["cut", "--to", "50%"]):
+        for options in (["sched", "--json"], ["flame"], ["cut", "--to", "50%"], ["diff", a],
+                        ["diff", merged]):
             done = e2e.run(e2e.EBREPORT, *options, merged, status=2)
+            self.assertEqual(done.stdout, b"")
+            self.assertIn("choose one with --host: 1 (", done.stderr.decode())
+        for others in (a, b):  # whichever file is first
+            done = e2e.run(e2e.EBREPORT, "diff", merged, others, status=2)
             self.assertIn("choose one with --host: 1 (", done.stderr.decode())
         done = e2e.run(e2e.EBREPORT, "sched", "--host", "3", merged, status=2)
         self.assertIn("--host '3'", done.stderr.decode())
