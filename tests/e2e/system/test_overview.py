@@ -161,7 +161,11 @@ class Overview(e2e.TestCase):
 
     def test_memory_map(self):
         """Threads of a process that map memory wait for each other, and not for a disk."""
-        trace = self.record("--", "/usr/bin/python3", "-c", MAPS)
+        for _ in range(5):  # it says of a run whether the process did without the disk
+            trace = self.record("--", "/usr/bin/python3", "-c", MAPS, status=None)
+            if not self.recorded.returncode:
+                break
+        self.assertEqual(self.recorded.returncode, 0, "each time something was read or written")
         spent = {row["place"]: row["spent_ns"] for row in e2e.report_json("overview", trace)["rows"]}
         self.assertGreater(spent.get("lock", 0), 4 * spent.get("disk", 0), spent)
         wall = e2e.rows("wall", trace)
@@ -233,12 +237,13 @@ class Overview(e2e.TestCase):
         self.assertLessEqual(len(text.splitlines()), 3, text)
         text, status = terminal(e2e.EBREPORT, "sycalls", cwd=self.folder)
         self.assertEqual(status, 2)
-        self.assertIn("no command, and there is no such file: did you mean syscalls?", text)
+        self.assertIn("no command, and there is no such file: did you mean syscalls?",
+                      " ".join(text.split()))
         with open(self.path("other.ebt"), "wb"):
             pass
         text, status = terminal(e2e.EBREPORT, "othr.ebt", cwd=self.folder)
         self.assertEqual(status, 2)
-        self.assertIn("did you mean other.ebt?", text)
+        self.assertIn("did you mean other.ebt?", " ".join(text.split()))
         self.assertTrue(re.search("which file", terminal(e2e.EBREPORT, "diff", cwd=self.folder)[0]))
 
     def test_hang(self):
