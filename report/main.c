@@ -205,7 +205,7 @@ static struct ebt_error *check_several(const struct options *options, struct tra
 
 	if (options->command->flags & one)
 		return trace_choose_one(trace, "what this writes is of one");
-	if (options->n_words)
+	if (options->command->flags & COMMAND_COMPARES)
 		return trace_choose_one(trace, "two traces are compared, each of one");
 	if (options->output || options->format != FORMAT_TABLE)
 		return trace_choose_one(trace, "a file, JSON or CSV is of one");

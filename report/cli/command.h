@@ -57,6 +57,8 @@ enum {
 	COMMAND_NO_SORT = 1 << 12,
 	/* It reads what there is of all machines of a file, and not of each on its own. */
 	COMMAND_ALL_HOSTS = 1 << 13,
+	/* It compares FILE with another: --host is for those that are of several machines. */
+	COMMAND_COMPARES = 1 << 14,
 };
 
 /* What a command is about: which source records it, and into which tables. */

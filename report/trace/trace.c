@@ -112,7 +112,8 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 			  : ebt_reader_open(options->file, &trace->reader);
 	if (err)
 		return err;
-	err = trace_find_host(trace->reader, options->host);
+	if (trace_n_hosts(trace) || !(options->command->flags & COMMAND_COMPARES))
+		err = trace_find_host(trace->reader, options->host);
 	if (!err && !trace->live) /* what is still being written says it at its end */
 		err = cut_list_read(trace->reader, CUT_PIDS, &trace->cut_pids)
 			      ?: cut_list_read(trace->reader, CUT_TABLES, &trace->cut_tables);

@@ -100,6 +100,17 @@ static struct ebt_error *compare(struct comparison *c)
 	return diff_create(&before, &after, by && !strcmp(by, "total"), &c->diff);
 }
 
+static struct ebt_error *check_hosts(const struct comparison *c)
+{
+	if (trace_n_hosts(c->opened) && !c->other.host)
+		return trace_choose_one(c->opened, "two traces are compared, each of one");
+	if (c->other.host && !trace_n_hosts(c->opened) && !trace_n_hosts(c->report->trace))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"%s and %s are of one machine each: --host does not apply",
+					c->before.file, c->after.file);
+	return NULL;
+}
+
 static struct ebt_error *read_both(struct comparison *c)
 {
 	struct ebt_error *err;
@@ -111,8 +122,7 @@ static struct ebt_error *read_both(struct comparison *c)
 	c->other.file = c->after.file;
 	err = trace_open(&c->other, &c->opened);
 	c->after.trace = c->opened;
-	if (!err && trace_n_hosts(c->opened) && !c->other.host)
-		err = trace_choose_one(c->opened, "two traces are compared, each of one");
+	err = err ?: check_hosts(c);
 	if (!err)
 		err = read_side(c, &c->before);
 	if (!err)
@@ -340,7 +350,7 @@ static const char help[] =
 const struct command command_diff = {
 	.name = "diff",
 	.fn = run_diff,
-	.flags = COMMAND_NO_INTERVALS,
+	.flags = COMMAND_NO_INTERVALS | COMMAND_COMPARES,
 	.summary = "functions in two traces: before, after, and the change",
 	.help = help,
 	.options = diff_options,

@@ -315,6 +315,13 @@ class Merge(e2e.TestCase):
         for others in (a, b):  # whichever file is first
             done = e2e.run(e2e.EBREPORT, "diff", merged, others, status=2)
             self.assertIn("choose one with --host: 1 (", done.stderr.decode())
+        for files, same in (((merged, b), (b, b)), ((b, merged), (b, b)), ((a, merged), (a, b))):
+            sides = [[row["duration_ns"] for row in e2e.report_json("diff", *words)["traces"]]
+                     for words in ((*files, "--host", "2"), same)]
+            self.assertEqual(*sides, files)
+            self.assertTrue(all(sides[0]), files)
+        done = e2e.run(e2e.EBREPORT, "diff", "--host", "2", a, b, status=2)
+        self.assertIn("--host does not apply", done.stderr.decode())
         done = e2e.run(e2e.EBREPORT, "sched", "--host", "3", merged, status=2)
         self.assertIn("--host '3'", done.stderr.decode())
         # Machines that are merged are merged on, each with its own.
