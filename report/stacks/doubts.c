@@ -130,7 +130,7 @@ static void add_files(const struct nameless *nameless, struct text *text)
 	text_cstr(text, i ? ")" : "");
 }
 
-struct ebt_error *nameless_warn(struct nameless *nameless, struct trace *trace)
+static struct ebt_error *warn_of(struct nameless *nameless, struct trace *trace)
 {
 	_cleanup_text_ struct text files = TEXT_INIT;
 
@@ -145,6 +145,62 @@ struct ebt_error *nameless_warn(struct nameless *nameless, struct trace *trace)
 					   nameless->without * 100 < nameless->all ? 2 : 0,
 					   nameless->without * 100 / nameless->all,
 					   text_get(&files));
+}
+
+/* What the windows until now have shown. Names of files are its own: others go with a window. */
+struct nameless_kept {
+	struct trace_state state; /* first: see trace_keep() */
+	struct nameless sum;
+};
+
+static void kept_destroy(struct trace_state *state)
+{
+	struct nameless_kept *kept = (struct nameless_kept *)state;
+
+	for (size_t i = 0; i < kept->sum.n_files; i++)
+		free((char *)kept->sum.files[i].object);
+	nameless_deinit(&kept->sum);
+	free(kept);
+}
+
+static struct ebt_error *keep_file(struct nameless *sum, const struct nameless_file *file)
+{
+	const size_t n = sum->n_files;
+	struct ebt_error *err = add_file(sum, file->object, file->weight);
+
+	if (sum->n_files == n)
+		return err;
+	sum->files[n].object = strdup(file->object);
+	return err || sum->files[n].object ? err : &ebt_enomem;
+}
+
+static struct ebt_error *keep(struct trace *trace, const struct nameless *nameless,
+			      struct nameless **ret)
+{
+	struct nameless_kept *kept = (struct nameless_kept *)trace_kept(trace, kept_destroy);
+	struct ebt_error *err = NULL;
+
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
+			return &ebt_enomem;
+		kept->state.destroy = kept_destroy;
+		trace_keep(trace, &kept->state);
+	}
+	kept->sum.all += nameless->all;
+	kept->sum.without += nameless->without;
+	for (size_t i = 0; !err && i < nameless->n_files; i++)
+		err = keep_file(&kept->sum, &nameless->files[i]);
+	*ret = &kept->sum;
+	return err;
+}
+
+struct ebt_error *nameless_warn(const struct nameless *nameless, struct trace *trace)
+{
+	struct nameless *sum;
+	struct ebt_error *err = keep(trace, nameless, &sum);
+
+	return err || trace_has_more(trace) ? err : warn_of(sum, trace);
 }
 
 void nameless_deinit(struct nameless *nameless)

@@ -37,8 +37,9 @@ struct ebt_error *nameless_add(struct nameless *nameless, const char *object,
 /* Frames of a stack. */
 struct ebt_error *nameless_add_stack(struct nameless *nameless, const struct calltree *tree,
 				     uint32_t node, double weight);
-/* "40 % of frames have no name (cc1, ld): ebreport modules" */
-struct ebt_error *nameless_warn(struct nameless *nameless, struct trace *trace);
+/* "40 % of frames have no name (cc1, ld): ebreport modules"; with --interval of all windows, once.
+ */
+struct ebt_error *nameless_warn(const struct nameless *nameless, struct trace *trace);
 void nameless_deinit(struct nameless *nameless);
 #define _cleanup_nameless_ __attribute__((cleanup(nameless_deinit)))
 

@@ -217,7 +217,8 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 /*
  * Likewise, where some of `all` rows or so are not as they should be, and a few are nothing out of
  * the ordinary, as at the beginning and the end of a recording: a warning from 1 % on. What is less
- * is a remark, for `info` and JSON.
+ * is a remark, for `info` and JSON. Both are of the whole report: with --interval, call it in the
+ * last window.
  */
 struct ebt_error *trace_warn_share(struct trace *trace, double some, double all, const char *format,
 				   ...) __attribute__((format(printf, 4, 5)));

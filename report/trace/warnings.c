@@ -12,7 +12,7 @@
 #include "report/trace/private.h"
 #include "symbolize/symbolize.h"
 
-/* Warnings of a command that are shown; more can only be of many intervals. */
+/* Warnings of a command that are shown, and remarks; more can only be of many intervals. */
 #define MAX_NOTES 50
 
 struct table_sums {
@@ -156,7 +156,7 @@ struct ebt_error *trace_losses(struct trace *trace, enum trace_losses_of of,
 }
 
 /* What several windows, or parts of a report, have to say is said once. */
-static struct ebt_error *add_note(struct trace *trace, char *text)
+static struct ebt_error *add_note(struct trace *trace, char *text, bool whole)
 {
 	struct ebt_error *err;
 
@@ -170,7 +170,8 @@ static struct ebt_error *add_note(struct trace *trace, char *text)
 
 		if (strcmp(note->text, text))
 			continue;
-		note->windows += note->last_window != trace->window;
+		note->windows = whole ? trace->window
+				      : note->windows + (note->last_window != trace->window);
 		note->last_window = trace->window;
 		free(text);
 		return NULL;
@@ -179,7 +180,8 @@ static struct ebt_error *add_note(struct trace *trace, char *text)
 	if (err)
 		free(text);
 	else
-		trace->notes[trace->n_notes++] = (struct trace_note){ text, 1, trace->window };
+		trace->notes[trace->n_notes++] =
+			(struct trace_note){ text, whole ? trace->window : 1, trace->window };
 	return err;
 }
 
@@ -192,7 +194,7 @@ struct ebt_error *trace_warn(struct trace *trace, const char *format, ...)
 	if (vasprintf(&s, format, args) < 0)
 		s = NULL;
 	va_end(args);
-	return s ? add_note(trace, s) : &ebt_enomem;
+	return s ? add_note(trace, s, false) : &ebt_enomem;
 }
 
 /* Takes the text over. */
@@ -227,12 +229,12 @@ struct ebt_error *trace_warn_share(struct trace *trace, double some, double all,
 	va_end(args);
 	if (!s)
 		return &ebt_enomem;
-	return few ? add_remark(trace, s) : add_note(trace, s);
+	return few ? add_remark(trace, s) : add_note(trace, s, true);
 }
 
 const char *const *trace_remarks(const struct trace *trace, size_t *ret_n)
 {
-	*ret_n = trace->n_remarks;
+	*ret_n = trace->n_remarks < MAX_NOTES ? trace->n_remarks : MAX_NOTES;
 	return (const char *const *)trace->remarks;
 }
 

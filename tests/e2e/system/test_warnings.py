@@ -253,6 +253,9 @@ class Doubts(e2e.TestCase):
             expected = [] if bad * 100 < frames else [f"{100 * bad / frames:.0f} % of frames"]
             if program == stripped:
                 self.assertGreater(bad * 4, frames)
+                waits = ["offcpu", "--stacks", "--all"]
+                whole, = self.told(trace, *waits)
+                self.assertEqual(self.told(trace, *waits, "--interval", "50ms"), [whole])
                 self.assertRegex(" ".join(self.told(trace, "callgraph")),
                                  r"frames have no name \(stripped\b.*\): ebreport modules")
             for command in self.OF_SAMPLES[:3]:
