@@ -43,6 +43,23 @@ struct ebt_error *ebt_damage_add(struct ebt_damage_list *damage, uint64_t offset
 	return NULL;
 }
 
+bool ebt_damage_has(const struct ebt_damage_list *damage, uint64_t offset)
+{
+	for (size_t i = 0; i < damage->n; i++) {
+		if (damage->list[i].offset == offset)
+			return true;
+	}
+	return false;
+}
+
+void ebt_damage_remove(struct ebt_damage_list *damage, size_t i)
+{
+	free(damage->list[i].what);
+	damage->n--;
+	damage->total--;
+	memmove(&damage->list[i], &damage->list[i + 1], (damage->n - i) * sizeof(*damage->list));
+}
+
 bool ebt_damage_is(const struct ebt_error *err)
 {
 	return err->code == EBT_ERR_CORRUPT || err->code == EBT_ERR_LIMIT ||

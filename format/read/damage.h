@@ -29,6 +29,11 @@ struct ebt_error *ebt_damage_add(struct ebt_damage_list *damage, uint64_t offset
 
 /* Whether err is about bytes of the file (corrupt, beyond a limit, from the future), so that the
  * rest of the file can still be read. */
+/* Is there an entry that begins here? */
+bool ebt_damage_has(const struct ebt_damage_list *damage, uint64_t offset);
+
+void ebt_damage_remove(struct ebt_damage_list *damage, size_t i);
+
 bool ebt_damage_is(const struct ebt_error *err);
 
 /* Where what is damaged counts as not there: frees an error that says so and returns NULL; returns

@@ -58,8 +58,34 @@ static struct ebt_error *take_chunks(struct ebt_reader *reader, uint32_t host)
 	return err;
 }
 
+/* The machine whose chunk this is; 0: it is of all, or no chunk. */
+static uint32_t host_at(const struct ebt_reader *reader, uint64_t offset)
+{
+	const struct ebt_chunk_info *chunks = reader->all.chunk;
+	size_t low = 0, high = reader->all.n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (chunks[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < reader->all.n && chunks[low].offset == offset ? chunks[low].host : 0;
+}
+
+static void forget_damage(struct ebt_reader *reader)
+{
+	for (size_t i = reader->damage.n; i--;) {
+		if (host_at(reader, reader->damage.list[i].offset))
+			ebt_damage_remove(&reader->damage, i);
+	}
+}
+
 static void forget(struct ebt_reader *reader)
 {
+	forget_damage(reader);
 	ebt_kept_deinit(&reader->kept);
 	reader->kept = (struct ebt_kept){ 0 };
 	ebt_arena_init(&reader->kept.arena, EBT_MAX_KEPT);

@@ -393,7 +393,10 @@ struct ebt_error *ebt_reader_blame(struct ebt_reader *reader, size_t chunk, stru
 	snprintf(number, sizeof(number), "table %u", info->table);
 	err = ebt_error_prefix(err, "chunk %" PRIu64 " (%s)", info->seq,
 			       table ? table->name : number);
-	if (reader->reported[chunk] && ebt_damage_is(err)) {
+	/* A machine that is chosen again meets what it has met before. */
+	if (ebt_damage_is(err) &&
+	    (reader->reported[chunk] || ebt_damage_has(&reader->damage, info->offset))) {
+		reader->reported[chunk] = true;
 		ebt_error_destroy(err);
 		return NULL;
 	}

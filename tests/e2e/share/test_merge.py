@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 EBTDUMP = ebtdump.__file__
-SCHED_SWITCH = 64
+SCHED_SWITCH, META = 64, ebtdump.META_TABLE
 # Counts its own calls until its input ends.
 WORK = """
 import os, select, sys, time
@@ -344,8 +344,13 @@ class Merge(e2e.TestCase):
         self.assertNotIn("host-2: ", done.stderr.decode())
         self.assertEqual(done.stdout.count(b": all are as they were written"), 1)
         self.assertRegex(done.stdout.decode(), r"(?s)host-1: .*host-2: .*Verified")
-        done = e2e.run(e2e.EBREPORT, "sched", bad).stderr.decode()
-        self.assertEqual(done.count("could not be read"), 1, done)
+        for table in (SCHED_SWITCH, META):
+            bad = self.damage_chunk(merged, table, 1)
+            done = e2e.run(e2e.EBREPORT, "sched", bad, status=None).stderr.decode()
+            self.assertEqual(re.findall(r"(\d+) parts? of the file", done), ["1"], done)
+            done = e2e.run(e2e.EBREPORT, "sched", bad, "--host", "2").stderr.decode()
+            self.assertNotIn("could not be read", done)
+        bad = self.damage_chunk(merged, SCHED_SWITCH, 1)
         self.assertLess(len(dump_of(bad, "sched_switch", "--host", "1")), len(said))
         self.assertEqual(len(dump_of(bad, "sched_switch", "--host", "2")), of_second)
 
