@@ -16,6 +16,11 @@ DEFINE_CLEANUP(struct merge_cover *, merge_cover_destroy);
  * was taken away in between. */
 #define EDGE UINT64_C(10000000)
 
+static uint64_t later(uint64_t time, uint64_t by)
+{
+	return time < UINT64_MAX - by ? time + by : UINT64_MAX;
+}
+
 /* How far apart the rows of a pair may be: close pairs are made first. */
 static const uint64_t distances[] = { 10000, 100000, 1000000, EDGE };
 
@@ -26,6 +31,7 @@ static const uint16_t sampled[] = { EBT_T_sample, EBT_T_counter, EBT_T_rss_stat 
 struct cover_span {
 	uint64_t from, to;
 	bool any;
+	bool has_sorts; /* of a whole table: what is true of it need not be of each sort */
 };
 
 struct input {
@@ -142,6 +148,14 @@ static struct ebt_error *find_state(struct input *input, const struct ebt_table 
 	return err;
 }
 
+static void mark_sorts(struct input *input, uint16_t table)
+{
+	uint32_t i;
+
+	if (ebt_map_find(&input->by_sort, span_key(table, ALL_SORTS), &i))
+		input->spans[i].has_sorts = true;
+}
+
 static struct ebt_error *find_table(struct merge_cover *cover, size_t i,
 				    const struct ebt_table *table)
 {
@@ -162,9 +176,10 @@ static struct ebt_error *find_table(struct merge_cover *cover, size_t i,
 		if (!err && !has_sorts(table))
 			err = widen(input, table->id, 0, chunks[k].time_min, chunks[k].time_max);
 	}
-	if (!err && has_sorts(table))
-		err = ebt_read_table(input->reader, table->id, take_sort, &finding);
-	return err;
+	if (err || !has_sorts(table))
+		return err;
+	mark_sorts(input, table->id);
+	return ebt_read_table(input->reader, table->id, take_sort, &finding);
 }
 
 static struct ebt_error *find_spans(struct merge_cover *cover, size_t i)
@@ -236,9 +251,11 @@ static enum cover_place place_of(const struct cover_span *span, const struct ebt
 		return OUTSIDE;
 	if (table->class != EBT_CLASS_EVENT || is_sampled(table->id))
 		return row->time >= span->from && row->time <= span->to ? INSIDE : OUTSIDE;
-	if (row->time + EDGE < span->from || row->time > span->to + EDGE)
+	if (later(row->time, EDGE) < span->from || row->time > later(span->to, EDGE))
 		return OUTSIDE;
-	return begin_of(row) < span->from + edge || row->time + edge > span->to ? AT_EDGE : INSIDE;
+	return begin_of(row) < later(span->from, edge) || later(row->time, edge) > span->to
+		       ? AT_EDGE
+		       : INSIDE;
 }
 
 static uint64_t place_key(const struct ebt_row *row)
@@ -279,8 +296,8 @@ bool merge_cover_touches(const struct merge_cover *cover, size_t input,
 	for (size_t i = 0; is_once(table) && i < input; i++) {
 		const struct cover_span *span = table_span(&cover->inputs[i], table->id);
 
-		if (span && chunk->time_max + EDGE >= span->from &&
-		    chunk->time_min <= span->to + EDGE)
+		if (span && later(chunk->time_max, EDGE) >= span->from &&
+		    chunk->time_min <= later(span->to, EDGE))
 			return true;
 	}
 	return false;
@@ -293,7 +310,7 @@ bool merge_cover_has_all(const struct merge_cover *cover, size_t input, uint16_t
 		const struct input *owner = &cover->inputs[i];
 		const struct cover_span *span = table_span(owner, table);
 
-		if (span && from >= span->from && to <= span->to &&
+		if (span && from >= span->from && to <= span->to && !span->has_sorts &&
 		    !followed_is_partial(owner->followed))
 			return true;
 	}
@@ -418,7 +435,7 @@ static struct ebt_error *collect(struct merge_cover *cover, size_t owner, size_t
 		.wants = &want,
 		.n_wants = 1,
 		.from_ns = span->from > EDGE ? span->from - EDGE : 0,
-		.to_ns = span->to + EDGE + 1,
+		.to_ns = later(span->to, EDGE + 1),
 	};
 	struct ebt_error *err =
 		ebt_read_rows(cover->inputs[input].reader, &query, take_candidate, &pairing);
@@ -455,7 +472,7 @@ static struct ebt_error *pair_inputs(struct merge_cover *cover, size_t owner, si
 			continue;
 		a = table_span(&cover->inputs[owner], tables[t].id);
 		b = table_span(&cover->inputs[input], tables[t].id);
-		if (a && b && a->from <= b->to + EDGE && b->from <= a->to + EDGE)
+		if (a && b && a->from <= later(b->to, EDGE) && b->from <= later(a->to, EDGE))
 			err = pair_table(cover, owner, input, tables[t].id);
 	}
 	return err;
