@@ -68,6 +68,16 @@ static uint64_t resolve_time(const struct option_time *time, const struct ebt_re
 	return start > UINT64_MAX - offset ? UINT64_MAX : start + offset;
 }
 
+/* Whatever the trace. A window may be before its machine began. */
+static bool is_backwards(const struct options *options)
+{
+	const struct option_time *from = &options->from, *to = &options->to;
+
+	if (!from->set || !to->set || from->percent != to->percent)
+		return false;
+	return from->percent ? to->share <= from->share : to->ns <= from->ns;
+}
+
 /* Names and times that are shares or ends need the whole trace. */
 static bool can_be_live(const struct options *options)
 {
@@ -128,7 +138,8 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	if (window_ends(info) && trace->to > info->window.to)
 		trace->to = info->window.to;
 	set_window(trace, trace->from, trace->to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
-	if (options->from.set && options->to.set && trace->to <= trace->from && !info->later_ns)
+	if (is_backwards(options) ||
+	    (options->from.set && options->to.set && trace->to <= trace->from && !info->later_ns))
 		return ebt_error_create(EBT_ERR_INVALID, "--to is not later than --from");
 	*ret = take_ptr(trace);
 	return NULL;
