@@ -23,6 +23,8 @@ n = 0
 while not select.select([0], [], [], 0)[0]:
     os.getppid()
     n += 1
+    if n == 1:
+        print("begun", flush=True)
     time.sleep(0.0005)
 print(n)
 """
@@ -53,7 +55,7 @@ class Merge(e2e.TestCase):
         return self.start(sys.executable, "-c", WORK, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def end_work(self, work):
-        return int(work.communicate(b"\n", timeout=e2e.SECONDS)[0])
+        return int(work.communicate(b"\n", timeout=e2e.SECONDS)[0].split()[-1])
 
     def merge(self, *traces, name="merged.ebt"):
         merged = self.path(name)
@@ -97,6 +99,7 @@ class Merge(e2e.TestCase):
         """One begins within the other and ends after it: each call and each switch is there once."""
         first, a = self.begin("a.ebt", "-a", "-e", "sched,syscalls")
         work = self.begin_work()
+        work.stdout.readline()  # its calls have begun, however busy the machine is
         second, b = self.begin("b.ebt", "-a", "-e", "sched,syscalls")
         time.sleep(0.5)
         self.finish(first)
@@ -322,6 +325,10 @@ class Merge(e2e.TestCase):
             self.assertTrue(all(sides[0]), files)
         done = e2e.run(e2e.EBREPORT, "diff", "--host", "2", a, b, status=2)
         self.assertIn("--host does not apply", done.stderr.decode())
+        for host in "12":
+            done = e2e.run(e2e.EBREPORT, "sched", "--host", host, "--from", "2s", "--to", "1s", merged,
+                           status=2)
+            self.assertIn("--to is not later than --from", done.stderr.decode())
         done = e2e.run(e2e.EBREPORT, "sched", "--host", "3", merged, status=2)
         self.assertIn("--host '3'", done.stderr.decode())
         # Machines that are merged are merged on, each with its own.
