@@ -234,6 +234,21 @@ void text_xml(struct text *text, struct ebt_str s)
 	}
 }
 
+/* With another text in the place of each mark. */
+static void add_quoted(struct text *text, struct ebt_str s, char mark, const char *instead)
+{
+	for (size_t i = 0, n; i < s.len; i += n) {
+		const char *at = memchr(s.data + i, mark, s.len - i);
+
+		n = at ? (size_t)(at - s.data) - i : s.len - i;
+		text_terminal(text, (struct ebt_str){ s.data + i, n });
+		if (at) {
+			text_cstr(text, instead);
+			n++;
+		}
+	}
+}
+
 void text_csv(struct text *text, struct ebt_str s)
 {
 	bool formula = s.len && memchr("=+-@", s.data[0], 4);
@@ -245,16 +260,7 @@ void text_csv(struct text *text, struct ebt_str s)
 		text_addc(text, '"');
 	if (formula)
 		text_addc(text, '\'');
-	for (size_t i = 0, n; i < s.len; i += n) {
-		const char *mark = memchr(s.data + i, '"', s.len - i);
-
-		n = mark ? (size_t)(mark - s.data) - i : s.len - i;
-		text_terminal(text, (struct ebt_str){ s.data + i, n });
-		if (mark) {
-			text_cstr(text, "\"\"");
-			n++;
-		}
-	}
+	add_quoted(text, s, '"', "\"\"");
 	if (quote)
 		text_addc(text, '"');
 }
@@ -274,16 +280,7 @@ void text_shell(struct text *text, struct ebt_str s)
 		quote = !is_plain(s.data[i]);
 	if (quote)
 		text_addc(text, '\'');
-	for (size_t i = 0, n; i < s.len; i += n) {
-		const char *mark = memchr(s.data + i, '\'', s.len - i);
-
-		n = mark ? (size_t)(mark - s.data) - i : s.len - i;
-		text_terminal(text, (struct ebt_str){ s.data + i, n });
-		if (mark) {
-			text_cstr(text, "'\\''");
-			n++;
-		}
-	}
+	add_quoted(text, s, '\'', "'\\''");
 	if (quote)
 		text_addc(text, '\'');
 }

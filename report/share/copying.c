@@ -83,3 +83,19 @@ struct ebt_error *copying_note_damage(struct ebt_reader *reader, struct ebt_stre
 				: copying_meta_at(stream, copying_meta_ns(reader), "copy.damage",
 						  text_get(&note));
 }
+
+uint64_t copying_begin(const struct ebt_row *row)
+{
+	const struct ebt_table *table = row->batch->table;
+	uint64_t begin = row->time;
+
+	for (uint32_t f = 0; f < table->n_fields; f++) {
+		uint64_t duration;
+
+		if (table->fields[f].type != EBT_TYPE_DURATION)
+			continue;
+		duration = ebt_u64(row, f);
+		begin = begin > duration ? begin - duration : 0;
+	}
+	return begin;
+}

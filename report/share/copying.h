@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands share that write a trace made from a trace: bundle, scrub. */
+/* What the commands share that write a trace made from others. */
 #ifndef REPORT_SHARE_COPYING_H
 #define REPORT_SHARE_COPYING_H
 
@@ -26,5 +26,8 @@ uint64_t copying_meta_ns(const struct ebt_reader *original);
 /* Writes into the copy what was missing in an original: a copy is a complete file without gaps,
  * which does not show that. Call it after the last chunk was read. */
 struct ebt_error *copying_note_damage(struct ebt_reader *reader, struct ebt_stream *stream);
+
+/* The earliest moment that the row tells of; or before it, where it has several durations. */
+uint64_t copying_begin(const struct ebt_row *row);
 
 #endif

@@ -8,6 +8,7 @@
 #include "format/base/cleanup.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "report/share/copying.h"
 #include "report/trace/followed.h"
 
 DEFINE_CLEANUP(struct merge_cover *, merge_cover_destroy);
@@ -195,23 +196,6 @@ static struct ebt_error *find_spans(struct merge_cover *cover, size_t i)
 
 /* --- one row --- */
 
-/* The earliest moment that the row tells of; or before it, where it has several durations. */
-static uint64_t begin_of(const struct ebt_row *row)
-{
-	const struct ebt_table *table = row->batch->table;
-	uint64_t begin = row->time;
-
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		uint64_t duration;
-
-		if (table->fields[f].type != EBT_TYPE_DURATION)
-			continue;
-		duration = ebt_u64(row, f);
-		begin = begin > duration ? begin - duration : 0;
-	}
-	return begin;
-}
-
 /* Does the input record what these tasks do? A row with none is of the machine. */
 static bool is_followed(const struct input *input, const struct ebt_row *row)
 {
@@ -253,7 +237,7 @@ static enum cover_place place_of(const struct cover_span *span, const struct ebt
 		return row->time >= span->from && row->time <= span->to ? INSIDE : OUTSIDE;
 	if (later(row->time, EDGE) < span->from || row->time > later(span->to, EDGE))
 		return OUTSIDE;
-	return begin_of(row) < later(span->from, edge) || later(row->time, edge) > span->to
+	return copying_begin(row) < later(span->from, edge) || later(row->time, edge) > span->to
 		       ? AT_EDGE
 		       : INSIDE;
 }

@@ -9,6 +9,7 @@
 #include "format/base/map.h"
 #include "format/encoding/layout.h"
 #include "report/io/model_dbus.h"
+#include "report/share/copying.h"
 #include "report/trace/trace.h"
 
 #define NO_ROW UINT32_MAX
@@ -418,23 +419,6 @@ static bool is_wanted(const struct part *part, const struct ebt_row *row)
 	return !any;
 }
 
-/* The earliest moment that the row tells of; or before it, where it has several durations. */
-static uint64_t begin_of(const struct ebt_row *row)
-{
-	const struct ebt_table *table = row->batch->table;
-	uint64_t begin = row->time;
-
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		uint64_t duration;
-
-		if (table->fields[f].type != EBT_TYPE_DURATION)
-			continue;
-		duration = ebt_u64(row, f);
-		begin = begin > duration ? begin - duration : 0;
-	}
-	return begin;
-}
-
 /* Fields of sched_switch that tell of one of the two tasks only. */
 static const uint64_t sides[] = {
 	[SIDE_PREV] =
@@ -461,7 +445,7 @@ static uint64_t kept_fields(const struct part *part, const struct ebt_row *row,
 	}
 	if (is_by_task(part, row->batch->table) && !is_wanted(part, row))
 		return 0;
-	if (row->time < window->to || begin_of(row) < window->to)
+	if (row->time < window->to || copying_begin(row) < window->to)
 		return fields;
 	return ebt_map_find(&part->kept, place_of(row->batch->chunk, row->i), &kept) ? fields : 0;
 }
