@@ -115,16 +115,22 @@ void out_destroy(struct out *out)
 static struct ebt_error *put_left_out(struct out *out)
 {
 	uint64_t n = trace_n_left_out(out->trace);
+	const char *of = out->left_out ? out->left_out : "";
+	const char *s = n > 1 ? "s" : "";
 
 	if (!n || out->format == FORMAT_JSON)
 		return NULL;
 	if (!out->has_text || out->format == FORMAT_CSV)
 		return trace_warn(out->trace,
-				  "%" PRIu64 " kernel thread%s left out: --kernel-threads", n,
-				  n > 1 ? "s" : "");
-	out_printf(out, "%" PRIu64 " kernel thread%s left out: --kernel-threads\n", n,
-		   n > 1 ? "s" : "");
+				  "%s%" PRIu64 " kernel thread%s left out: --kernel-threads", of, n,
+				  s);
+	out_printf(out, "%s%" PRIu64 " kernel thread%s left out: --kernel-threads\n", of, n, s);
 	return NULL;
+}
+
+void out_leaves_out(struct out *out, const char *of)
+{
+	out->left_out = of;
 }
 
 void out_note_dropped(struct out *out, const char *header)

@@ -274,6 +274,9 @@ struct ebt_error *out_end(struct out *out);
 /* Text between tables; nothing with --json and --csv. What comes from the trace goes through
  * text_terminal() (text.h) first. */
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What of the threads that a report leaves out it leaves out, as "the waits of "; the string must
+ * live until out_finish(). Without it: the threads. */
+void out_leaves_out(struct out *out, const char *of);
 
 /* Another file that an option names, for a picture; never the trace itself, and without --force no
  * file that is no picture. The caller closes it. */

@@ -498,6 +498,7 @@ static struct ebt_error *cmd_overview(struct report *report)
 									 .trace = report->trace,
 									 .out = report->out };
 
+	out_leaves_out(v.out, "the waits of ");
 	return trace_names(v.trace, &v.names)	       ?:
 	       overview_read(v.trace, &v.overview)     ?:
 	       overview_events_read(v.trace, &v.events) ?:

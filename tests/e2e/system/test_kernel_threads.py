@@ -119,8 +119,12 @@ class KernelThreads(e2e.TestCase):
                      if row["tid"] in self.kernel and row["on_cpu_ns"])
         self.assertGreaterEqual(waited_all - waited, theirs)
         self.assertGreater(theirs, 0)
-        self.assertGreater(most["kernel_threads_left_out"], 0)
+        n = most["kernel_threads_left_out"]
+        self.assertGreater(n, 0)
         self.assertNotIn("kernel_threads_left_out", every)
+        self.assertEqual(e2e.ebreport("overview", self.trace).splitlines()[-1],
+                         f"the waits of {n} kernel thread{'s' if n > 1 else ''} left out: "
+                         "--kernel-threads")
 
     def test_stacks(self):
         names = {row["comm"] for row in e2e.rows("sched", self.trace, "--kernel-threads", "--all")
