@@ -146,15 +146,15 @@ struct ebt_error *cli_parse_choice(const char *const *choices, const char *text,
 
 static struct ebt_error *check_list(const char *const *choices, const char *arg)
 {
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 	size_t len, i;
 
-	for (;; arg += len + 1) {
-		len = strcspn(arg, ",");
-		err = cli_parse_choice(choices, arg, len, &i);
-		if (err || !arg[len])
-			return err;
+	while (!err && arg) {
+		const char *piece = cli_take_piece(&arg, &len);
+
+		err = cli_parse_choice(choices, piece, len, &i);
 	}
+	return err;
 }
 
 /* value: where it is put. */
@@ -186,6 +186,8 @@ static struct ebt_error *set_value(const struct option_def *def, void *value, co
 		return def->apply(value, arg);
 	case OPTION_PIECES:
 		return cli_each_piece(arg, value, def->apply);
+	case OPTION_NUMBERS:
+		return cli_each_number(arg, value, def->apply);
 	}
 	if (!err)
 		*(const char **)value = arg;

@@ -23,8 +23,9 @@ enum option_type {
 	OPTION_CHOICE,	 /* one of `choices`: const char *, points into argv */
 	OPTION_LIST,  /* some of `choices`, with commas between them: likewise; --help lists them */
 	OPTION_APPLY, /* what apply() makes of it */
-	OPTION_PIECES, /* what apply() makes of each piece between commas */
-	OPTION_GONE,   /* an error: what to write instead is in `help`, and it is not in --help */
+	OPTION_PIECES,	/* what apply() makes of each piece between commas */
+	OPTION_NUMBERS, /* what apply() makes of each number between commas or blanks */
+	OPTION_GONE,	/* an error: what to write instead is in `help`, and it is not in --help */
 };
 
 struct option_def {
@@ -41,7 +42,8 @@ struct option_def {
 	/* Likewise left out of --help, but taken: it has no effect there, and does no harm to who
 	 * gives it to all commands. */
 	unsigned int idle;
-	/* OPTION_APPLY, OPTION_PIECES; to: what is at the offset; arg NULL: there is none. */
+	/* OPTION_APPLY, OPTION_PIECES, OPTION_NUMBERS; to: what is at the offset; arg NULL: there
+	 * is none. */
 	struct ebt_error *(*apply)(void *to, const char *arg);
 };
 
@@ -84,10 +86,13 @@ struct ebt_error *cli_parse_size(const char *text, uint64_t *ret);
 /* One of `choices`, which end with NULL; *ret: which. */
 struct ebt_error *cli_parse_choice(const char *const *choices, const char *text, size_t len,
 				   size_t *ret);
-/* Calls add for each piece between commas. */
+/* What stands before the first comma of a list, without the blanks around it. *list becomes what is
+ * behind the comma; NULL: that was the last piece. */
+const char *cli_take_piece(const char **list, size_t *ret_len);
+/* Calls add for each piece between commas, without the blanks around it. */
 struct ebt_error *cli_each_piece(const char *text, void *to,
 				 struct ebt_error *(*add)(void *to, const char *piece));
-/* Between commas or blanks, as pidof prints them. */
+/* Between commas or blanks, as pidof prints them in a line and pgrep in lines. */
 struct ebt_error *cli_each_number(const char *text, void *to,
 				  struct ebt_error *(*add)(void *to, const char *piece));
 

@@ -84,33 +84,52 @@ struct ebt_error *cli_parse_size(const char *text, uint64_t *ret)
 	return NULL;
 }
 
-static struct ebt_error *each_between(const char *text, const char *delimiters, void *to,
-				      struct ebt_error *(*add)(void *to, const char *piece))
-{
-	_cleanup_free_ char *copy = strdup(text);
-	char *rest = copy, *piece;
-	struct ebt_error *err;
+#define BLANKS " \t\n\r\v\f"
 
-	if (!copy)
-		return &ebt_enomem;
-	while ((piece = strsep(&rest, delimiters))) {
-		if (!*piece)
+const char *cli_take_piece(const char **list, size_t *ret_len)
+{
+	const char *piece = *list + strspn(*list, BLANKS);
+	size_t len = strcspn(piece, ",");
+
+	*list = piece[len] ? piece + len + 1 : NULL;
+	while (len && strchr(BLANKS, piece[len - 1]))
+		len--;
+	*ret_len = len;
+	return piece;
+}
+
+/* A piece is several words where there is something between them. */
+static struct ebt_error *each_word(const char *text, const char *between, void *to,
+				   struct ebt_error *(*add)(void *to, const char *word))
+{
+	const char *list = text;
+	struct ebt_error *err = NULL;
+	size_t len;
+
+	while (!err && list) {
+		const char *piece = cli_take_piece(&list, &len);
+		_cleanup_free_ char *copy = strndup(piece, len);
+		char *rest, *word;
+
+		if (!copy)
+			return &ebt_enomem;
+		if (!len)
 			return ebt_error_create(EBT_ERR_INVALID, "'%s' has an empty entry", text);
-		err = add(to, piece);
-		if (err)
-			return err;
+		word = strtok_r(copy, between, &rest);
+		for (; !err && word; word = strtok_r(NULL, between, &rest))
+			err = add(to, word);
 	}
-	return NULL;
+	return err;
 }
 
 struct ebt_error *cli_each_piece(const char *text, void *to,
 				 struct ebt_error *(*add)(void *to, const char *piece))
 {
-	return each_between(text, ",", to, add);
+	return each_word(text, "", to, add);
 }
 
 struct ebt_error *cli_each_number(const char *text, void *to,
 				  struct ebt_error *(*add)(void *to, const char *piece))
 {
-	return each_between(text, ", ", to, add);
+	return each_word(text, BLANKS, to, add);
 }

@@ -304,7 +304,7 @@ static void print_usage(FILE *to)
 	      "  ebrec -- make -j8                        where a build spends its time\n"
 	      "  ebrec -e syscalls -o ls.ebt -- ls -l     system calls only\n"
 	      "  ebrec --capture-output -- ./server       beside its own messages\n"
-	      "  ebrec -p $(pidof nginx | tr ' ' ,) -d 10s\n"
+	      "  ebrec -p \"$(pgrep nginx)\" -d 10s\n"
 	      "  ebrec -a -- ./load-test.sh               the whole system, while that runs\n"
 	      "  ebrec -a -F 999 -d 5s -o - | zstd > t.ebt.zst\n",
 	      to);

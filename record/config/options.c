@@ -100,15 +100,13 @@ static struct ebt_error *parse_sources(void *to, const char *text)
 
 	if (!o->sources_given)
 		result = *text == '-' ? many_sources(false) : 0;
-	for (;;) {
-		size_t len = strcspn(at, ",");
-		struct ebt_error *err = parse_source(at, len, &result, &o->source_args);
+	while (at) {
+		size_t len;
+		const char *name = cli_take_piece(&at, &len);
+		struct ebt_error *err = parse_source(name, len, &result, &o->source_args);
 
 		if (err)
 			return err;
-		if (!at[len])
-			break;
-		at += len + 1;
 	}
 	o->sources_given = true;
 	o->sources = result;
@@ -247,6 +245,10 @@ static struct ebt_error *target_pids(void *to, const char *text)
 
 	if (err)
 		return err;
+	if (!text[strspn(text, " \n")])
+		return ebt_error_create(EBT_ERR_INVALID,
+					"there is no process id: pgrep and pidof print none where "
+					"no such process runs");
 	free(o->pids);
 	o->pids = calloc(strlen(text) / 2 + 1, sizeof(*o->pids));
 	o->n_pids = 0;

@@ -171,9 +171,9 @@ static struct ebt_error *option_debuginfod(void *to, const char *arg)
 #define FIELD(name) .offset = offsetof(struct options, name)
 
 const struct option_def common_options[] = {
-	{ "pid", OPTION_PIECES, "PID,…", "only these processes", .letter = 'p', .apply = add_number,
-	  FIELD(pids), .unless = COMMAND_NO_FILTERS },
-	{ "tid", OPTION_PIECES, "TID,…", "only these threads", .apply = add_number, FIELD(tids),
+	{ "pid", OPTION_NUMBERS, "PID,…", "only these processes", .letter = 'p',
+	  .apply = add_number, FIELD(pids), .unless = COMMAND_NO_FILTERS },
+	{ "tid", OPTION_NUMBERS, "TID,…", "only these threads", .apply = add_number, FIELD(tids),
 	  .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS },
 	{ "comm", OPTION_PIECES, "GLOB,…", "only threads whose name matches, as 'nginx*'",
 	  .apply = add_string, FIELD(comms), .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS },
@@ -181,7 +181,7 @@ const struct option_def common_options[] = {
 	  FIELD(host), .unless = COMMAND_ALL_HOSTS },
 	{ "kernel-threads", OPTION_FLAG, NULL, "also threads of the kernel, in tables of tasks",
 	  FIELD(kernel_threads), .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS },
-	{ "cpu", OPTION_PIECES, "LIST", "only what happened on these CPUs, as 0-3,8",
+	{ "cpu", OPTION_NUMBERS, "LIST", "only what happened on these CPUs, as 0-3,8",
 	  .apply = add_cpus, .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS | COMMAND_NO_CPUS },
 	{ "from", OPTION_APPLY, "TIME", "from this time after the start: 5s, 500ms, 1m30s, 20%",
 	  .apply = parse_time, FIELD(from), .unless = COMMAND_NO_FILTERS },

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "report/group/private.h"
@@ -128,15 +129,15 @@ static struct ebt_error *add_level(struct grouping *g, struct group_set *set, co
 
 static struct ebt_error *add_levels(struct grouping *g, struct group_set *set, const char *by)
 {
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 	size_t len;
 
-	for (;; by += len + 1) {
-		len = strcspn(by, ",");
-		err = add_level(g, set, by, len);
-		if (err || !by[len])
-			return err;
+	while (!err && by) {
+		const char *key = cli_take_piece(&by, &len);
+
+		err = add_level(g, set, key, len);
 	}
+	return err;
 }
 
 /* Rows below rows, unless they are rows already. */

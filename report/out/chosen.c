@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "report/out/private.h"
 
 /* As people type a heading: LAT-MAX, lat_max, 'Lat max'. */
@@ -192,18 +193,18 @@ static bool is_chosen(const struct out_chosen *c, size_t from)
 static struct ebt_error *choose_named(struct out_chosen *c, const struct out_table *table,
 				      const char *list)
 {
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 	size_t i, len;
 
-	for (;; list += len + 1) {
-		len = strcspn(list, ",");
-		i = out_find_column(table, list, len);
+	while (!err && list) {
+		const char *name = cli_take_piece(&list, &len);
+
+		i = out_find_column(table, name, len);
 		if (i == table->n_columns)
-			return out_no_column(table, "--columns", list, len);
+			return out_no_column(table, "--columns", name, len);
 		err = is_chosen(c, i) ? NULL : choose(c, table, i);
-		if (err || !list[len])
-			return err;
 	}
+	return err;
 }
 
 struct ebt_error *out_choose_columns(const char *list, const struct out_table *table,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
@@ -109,20 +110,20 @@ static struct ebt_error *parse_kinds(const char *text, unsigned int *ret)
 	unsigned int only = 0;
 
 	while (text && *text) {
-		size_t len = strcspn(text, ",");
+		size_t len;
+		const char *name = cli_take_piece(&text, &len);
 		int kind = 0;
 
 		while (kind < WALL_N_KINDS &&
 		       (strlen(wall_kind_name((enum wall_kind)kind)) != len ||
-			strncmp(wall_kind_name((enum wall_kind)kind), text, len) != 0))
+			strncmp(wall_kind_name((enum wall_kind)kind), name, len) != 0))
 			kind++;
 		if (kind == WALL_N_KINDS)
 			return ebt_error_create(EBT_ERR_INVALID,
 						"--state: '%.*s' is not one of cpu, runqueue, "
 						"preempted, sleep, lock, disk, other",
-						(int)len, text);
+						(int)len, name);
 		only |= 1u << kind;
-		text += len + (text[len] == ',');
 	}
 	*ret = only;
 	return NULL;

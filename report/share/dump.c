@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options.h"
+
 const char *dump_class_name(const struct ebt_table *table)
 {
 	static const char *const names[] = { "meta", "state", "event" };
@@ -373,23 +375,21 @@ struct ebt_error *dump_tables_init(struct trace *trace, struct dump_tables *t)
 
 static struct ebt_error *choose_named(struct dump_tables *t, const char *list)
 {
-	_cleanup_free_ char *copy = strdup(list);
-	char *rest = copy, *name;
-
-	if (!copy)
-		return &ebt_enomem;
-	while ((name = strsep(&rest, ","))) {
+	while (list) {
+		size_t len;
+		const char *name = cli_take_piece(&list, &len);
 		bool found = false;
 
 		for (size_t i = 0; i < t->n; i++) {
-			if (!strcmp(t->tables[i].name, name))
+			if (strlen(t->tables[i].name) == len &&
+			    !memcmp(t->tables[i].name, name, len))
 				found = t->chosen[i] = true;
 		}
 		if (!found)
 			return ebt_error_create(EBT_ERR_INVALID,
-						"--table: there is no table '%s': see `ebreport "
+						"--table: there is no table '%.*s': see `ebreport "
 						"dump --schema`",
-						name);
+						(int)len, name);
 	}
 	return NULL;
 }

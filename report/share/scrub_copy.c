@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/options.h"
 #include "report/share/copying.h"
 
 const struct option_def scrub_options[] = {
@@ -24,18 +25,18 @@ static struct ebt_error *set_classes(const char *option, const char *list,
 				     const struct word *classes, size_t n)
 {
 	while (list && *list) {
-		size_t len = strcspn(list, ","), i = 0;
+		size_t len, i = 0;
+		const char *word = cli_take_piece(&list, &len);
 
 		while (i < n &&
-		       (strlen(classes[i].name) != len || memcmp(classes[i].name, list, len) != 0))
+		       (strlen(classes[i].name) != len || memcmp(classes[i].name, word, len) != 0))
 			i++;
 		if (i == n)
 			return ebt_error_create(EBT_ERR_INVALID,
 						"--%s: '%.*s' is not one of the classes: see "
 						"`ebreport scrub --help`",
-						option, (int)len, list);
+						option, (int)len, word);
 		*classes[i].flag = true;
-		list += len + (list[len] == ',');
 	}
 	return NULL;
 }

@@ -96,7 +96,7 @@ class Examples(e2e.TestCase):
                     shutil.copy(self.traces[RECORDED.get(name, "first")], f"{folder}/{name}.ebt")
         if "ebrec" in command and "-p " in command:
             sleeper = self.start("sleep", "1.5")
-            command = re.sub(r"-p (PID|\d+|\$\([^)]*\))", f"-p {sleeper.pid}", command)
+            command = re.sub(r"-p (PID|\d+|\"\$\([^)]*\)\")", f"-p {sleeper.pid}", command)
         done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder,
                               env={**e2e.CLEAN, "PATH": f"{folder}/bin:{os.environ['PATH']}",
                                    "HOME": self.home, "NO_COLOR": "1"},

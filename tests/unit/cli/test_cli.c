@@ -174,6 +174,7 @@ static void test_options(void **state)
 static void test_list(void **state)
 {
 	static const struct cli plain = { .program = "p", .command = "c" };
+	static const struct cli blanks = { .groups = groups, .n_groups = 3 };
 	struct values v;
 	int end;
 
@@ -181,6 +182,7 @@ static void test_list(void **state)
 	assert_null(parse(plain, &v, &end, "--keys two,one"));
 	assert_string_equal(v.file, "two,one");
 	assert_null(parse(plain, &v, &end, "--keys=one"));
+	assert_null(cli_parse(&blanks, 1, (char *[]){ (char *)"--keys= two, one " }, &v, &end));
 	expect_error(parse(plain, &v, &end, "--keys one,three"),
 		     "--keys: 'three' is not one of one, two");
 	expect_error(parse(plain, &v, &end, "--keys="), "--keys: '' is not one of one, two");

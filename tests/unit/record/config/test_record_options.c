@@ -57,9 +57,10 @@ static void assert_refused(const char *line, const char *because)
 
 static void test_pids(void **state)
 {
-	static const char *const bad[] = { "",	",",  "1,", ",1", "1,,2",
-					   "0", "-5", "1 ", "x",  "99999999999" };
-	char *pidof[] = { (char *)"ebrec", (char *)"-p", (char *)"12 345,7", NULL };
+	static const char *const bad[] = { "",	",",  "1,",    ",1", "1,,2",
+					   "0", "-5", "1, ,2", "x",  "99999999999" };
+	static const char *const good[] = { "12,345,7", "12 345 7", "12\n345\n7", "12, 345, 7",
+					    " 12 345,7\n" };
 	struct record_options o;
 	char words[256];
 
@@ -70,10 +71,17 @@ static void test_pids(void **state)
 	assert_int_equal(o.pids[1], 345);
 	assert_int_equal(o.pids[2], 7);
 	options_deinit(&o);
-	assert_null(options_parse(3, pidof, &o));
-	assert_int_equal(o.n_pids, 3);
-	assert_int_equal(o.pids[2], 7);
-	options_deinit(&o);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		char *argv[] = { (char *)"ebrec", (char *)"-p", (char *)good[i], NULL };
+
+		assert_null(options_parse(3, argv, &o));
+		assert_int_equal(o.n_pids, 3);
+		assert_int_equal(o.pids[0], 12);
+		assert_int_equal(o.pids[1], 345);
+		assert_int_equal(o.pids[2], 7);
+		options_deinit(&o);
+	}
+	assert_refused("--pid=", "pgrep and pidof print none");
 	assert_refused("-p nginx", "`-p \"$(pidof nginx)\"`");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char *argv[] = { (char *)"ebrec", (char *)"-p", (char *)bad[i], NULL };
@@ -126,7 +134,13 @@ static uint64_t all_sources(void)
 
 static void test_sources(void **state)
 {
+	char *blanks[] = { (char *)"ebrec", (char *)"-ae", (char *)"syscalls, sched", NULL };
+	struct record_options o;
+
 	(void)state;
+	assert_null(options_parse(3, blanks, &o));
+	assert_int_equal(o.sources, set_of("syscalls,sched"));
+	options_deinit(&o);
 	assert_sources("-a", "sample,sched,task,offcpu,counter,mark");
 	assert_sources("-a -e syscalls", "syscalls");
 	assert_sources("-a -e syscalls,sched", "syscalls,sched");

@@ -68,6 +68,15 @@ static void test_places(void **state)
 	struct options o;
 
 	(void)state;
+	assert_null(PARSE(&o, "offcpu", "--pid", "1, 22\n333\n", "--cpu", "0-3 8", "--comm",
+			  "Web Content, b", "t"));
+	assert_int_equal(o.pids.n, 3);
+	assert_int_equal(o.pids.v[2], 333);
+	assert_int_equal(o.cpu_first.v[1], 8);
+	assert_int_equal(o.comms.n, 2);
+	assert_string_equal(o.comms.v[0], "Web Content");
+	assert_string_equal(o.comms.v[1], "b");
+	options_deinit(&o);
 	assert_null(PARSE(&o, "info", "--", "--json"));
 	assert_string_equal(o.file, "--json");
 	options_deinit(&o);

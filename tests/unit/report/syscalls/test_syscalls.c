@@ -115,8 +115,8 @@ static void test_keys(void **state)
 				  "20,write,100,1\r\n"
 				  ",syscall_5555,100,1\r\n");
 	free(text);
-	text = REPORT_OK(t.path, "syscalls", "--by", "program,call", "--csv", "--columns",
-			 "program,name,count", "--top", "1", "--pid", "20");
+	text = REPORT_OK(t.path, "syscalls", "--by", "program, call", "--csv", "--columns",
+			 "program, name ,count", "--top", "1", "--pid", "20 21");
 	assert_string_equal(text, "program,name,count\r\n<b>,read,1\r\n");
 	free(text);
 	text = REPORT_OK(t.path, "syscalls", "--by", "process", "--columns", "count,avg_ns");

@@ -191,7 +191,7 @@ static void test_meta(void **state)
 	char *text;
 
 	(void)state;
-	text = REPORT_OK(made.path, "dump", "--table", "meta,syscall", "--pid", "20", "--from",
+	text = REPORT_OK(made.path, "dump", "--table", "meta, syscall", "--pid", "20", "--from",
 			 "1s");
 	assert_non_null(strstr(text, "host.machine"));
 	free(text);
