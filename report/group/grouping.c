@@ -557,7 +557,7 @@ static struct ebt_error *merge_all(struct grouping *g)
 
 struct ebt_error *grouping_put(struct grouping *g)
 {
-	struct ebt_error *err = merge_all(g);
+	struct ebt_error *err = merge_all(g) ?: group_stacks_tell(g);
 
 	if (!err && g->rows)
 		err = group_rows_put(g);

@@ -99,6 +99,8 @@ struct ebt_error *group_stack_rows_put(struct grouping *g, struct out_table *tab
 				       const struct group_stack *stacks, size_t n);
 
 struct ebt_error *group_stacks_put(struct grouping *g);
+/* That frames of the stacks have no name, whether groups or tables of them show these. */
+struct ebt_error *group_stacks_tell(const struct grouping *g);
 struct ebt_error *group_flame_write(struct grouping *g);
 
 #endif

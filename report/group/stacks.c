@@ -70,15 +70,20 @@ static void print_stacks(const struct grouping *g, const struct group_stack *sor
 			   n - top == 1 ? "" : "s");
 }
 
-static struct ebt_error *tell_nameless(const struct grouping *g, const struct group_stack *stacks,
-				       size_t n)
+struct ebt_error *group_stacks_tell(const struct grouping *g)
 {
+	const struct group_set *set = grouping_has_stacks(g) ? &g->by_stack : &g->by;
 	_cleanup_nameless_ struct nameless nameless = { 0 };
 	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; !err && i < n; i++)
-		err = nameless_add_stack(&nameless, g->tree, stacks[i].node,
-					 (double)stacks[i].weight);
+	if (!grouping_tree(g))
+		return NULL;
+	for (uint32_t i = 0; !err && i < set->n; i++) {
+		const void *figures = group_set_figures(g, set, i);
+
+		err = nameless_add_stack(&nameless, g->tree, node_of(set, i),
+					 (double)g->table->weight(figures));
+	}
 	return err ? err : nameless_warn(&nameless, g->report->trace);
 }
 
@@ -92,7 +97,7 @@ struct ebt_error *group_stacks_put(struct grouping *g)
 		.flags = OUT_FIXED | OUT_KEEP_ORDER,
 	};
 	size_t n = g->by_stack.n;
-	struct ebt_error *err = sort_stacks(g, &sorted, &all) ?: tell_nameless(g, sorted, n);
+	struct ebt_error *err = sort_stacks(g, &sorted, &all);
 
 	if (err)
 		return err;
@@ -138,7 +143,6 @@ struct ebt_error *group_flame_write(struct grouping *g)
 
 	weigh_tree(g);
 	err = calltree_finish(g->tree)
-		      ?: warn_nameless(g->report->trace, g->tree)
 		      ?: out_open_picture(g->report->options, "--flame", g->flame, &f);
 	if (err)
 		return err;

@@ -335,7 +335,11 @@ static struct ebt_error *put_table(struct locks *c, const struct group_table *ta
 	if (err)
 		return err;
 	c->model = model;
-	return grouping_put(g);
+	err = grouping_put(g);
+	/* Stacks have the callers among their frames. */
+	if (err || !grouping_has(g, LOCK_BY_LOCK) || grouping_has_stacks(g))
+		return err;
+	return lock_model_tell_callers(model);
 }
 
 static struct ebt_error *run_locks(struct report *report)

@@ -10,6 +10,7 @@
 #include "report/out/out.h"
 #include "report/sched/model_irqs.h"
 #include "report/sched/views.h"
+#include "report/stacks/doubts.h"
 #include "symbolize/symbolize.h"
 
 #define MOST_TASKS 20
@@ -20,6 +21,7 @@ struct irq_view {
 	const struct names *names;
 	struct sym *sym;
 	double span_ns; /* of the window */
+	struct nameless nameless;
 };
 
 /* NR_SOFTIRQS, as /proc/softirqs calls them. */
@@ -104,31 +106,35 @@ static struct ebt_error *put_irqs(const struct irq_view *v)
 			put_irq(v, &v->model->stats[i]));
 }
 
-#define FUNCTIONS(X)                                                                            \
-	X("function", "FUNCTION", OUT_STRING, out_cstr(frames.frames[frames.n - 1].func->name), \
-	  OUT_FLEX)                                                                             \
-	X("kind", "KIND", OUT_STRING, out_cstr(kind))                                           \
-	X("count", "COUNT", OUT_U64, out_u64(h->count))                                         \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT)                         \
-	X("avg_ns", "AVG", OUT_DURATION, out_average(h))                                        \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99))                                 \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(h))                                        \
+#define FUNCTIONS(X)                                                          \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX) \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind))                         \
+	X("count", "COUNT", OUT_U64, out_u64(h->count))                       \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT)       \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(h))                      \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99))               \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(h))                      \
 	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(f->max_at_ns), OUT_OPTIONAL)
 
-static struct ebt_error *put_function(const struct irq_view *v, const struct irq_function *f,
+static struct ebt_error *put_function(struct irq_view *v, const struct irq_function *f,
 				      const char *kind)
 {
 	const struct histogram *h = &f->time;
+	const struct sym_func *func;
 	struct sym_frames frames;
 	struct ebt_error *err;
 
 	err = sym_resolve(v->sym, NULL, f->first_time, 0, f->function, false, &frames);
 	if (err)
 		return err;
+	func = frames.frames[frames.n - 1].func;
+	err = nameless_add(&v->nameless, func->object, func->reason, (double)h->sum);
+	if (err)
+		return err;
 	return out_row(v->report->out, 0, OUT_VALUES(FUNCTIONS));
 }
 
-static struct ebt_error *put_functions(const struct irq_view *v)
+static struct ebt_error *put_functions(struct irq_view *v)
 {
 	const struct out_table timers_table =
 		OUT_TABLE_OF("timers", FUNCTIONS, .title = "\nTimers", .flags = OUT_FIXED);
@@ -143,9 +149,10 @@ static struct ebt_error *put_functions(const struct irq_view *v)
 				      timers->list[i].kind != EBT_V_timer_kind_timer ? "hrtimer"
 										     : "timer"));
 
-	return err ? err
-		   : out_rows(v->report->out, &works_table, works->n, i,
-			      put_function(v, &works->list[i], "work"));
+	if (!err)
+		err = out_rows(v->report->out, &works_table, works->n, i,
+			       put_function(v, &works->list[i], "work"));
+	return err ? err : nameless_warn(&v->nameless, v->report->trace);
 }
 
 static int compare_tasks(const void *a, const void *b)
@@ -198,6 +205,7 @@ struct ebt_error *sched_irq(struct report *report)
 	if (err)
 		return err;
 	v.model = model;
-	err = put_irqs(&v) ?: put_tasks(&v);
-	return err ? err : put_functions(&v);
+	err = put_irqs(&v) ?: put_tasks(&v) ?: put_functions(&v);
+	nameless_deinit(&v.nameless);
+	return err;
 }

@@ -10,6 +10,7 @@
 #include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/base/names.h"
+#include "report/stacks/doubts.h"
 #include "report/stacks/model_calltree.h"
 
 /* Of the kernel, not for programs. */
@@ -23,6 +24,7 @@ struct lock_model {
 	struct trace *trace;
 	struct grouping *g;
 	struct calltree *callers; /* of kernel locks */
+	struct nameless nameless; /* of those callers */
 	const struct names *names;
 	struct lock *locks;
 	size_t n_locks, locks_capacity;
@@ -348,6 +350,14 @@ static struct ebt_error *find_caller(struct lock_model *m, const struct ebt_row 
 	return NULL;
 }
 
+static struct ebt_error *add_caller(struct lock_model *m, uint32_t func, uint64_t ns)
+{
+	uint32_t n;
+	const struct calltree_func *funcs = calltree_funcs(m->callers, &n);
+
+	return func < n ? nameless_add_func(&m->nameless, &funcs[func], (double)ns) : NULL;
+}
+
 static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row *row)
 {
 	uint64_t kstack = ebt_lock_wait_kstack_id(row);
@@ -368,6 +378,7 @@ static struct ebt_error *count_kernel(struct lock_model *m, const struct ebt_row
 	if (!trace_task_wanted(m->trace, task))
 		return NULL;
 	err = find_caller(m, row, kstack, &func, &new.caller)
+		      ?: add_caller(m, func, wait.ns)
 		      ?: lock_of(m, &m->kernel_locks, (uint64_t) new.kind << 32 | func, &new,
 				 &wait.lock);
 	if (err)
@@ -445,10 +456,16 @@ void lock_model_destroy(struct lock_model *m)
 	ebt_map_deinit(&m->shared_locks);
 	ebt_map_deinit(&m->kernel_locks);
 	ebt_map_deinit(&m->by_thread);
+	nameless_deinit(&m->nameless);
 	calltree_destroy(m->callers);
 	free(m->locks);
 	free(m->threads);
 	free(m);
+}
+
+struct ebt_error *lock_model_tell_callers(const struct lock_model *m)
+{
+	return nameless_warn(&m->nameless, m->trace);
 }
 
 const struct lock *lock_model_lock(const struct lock_model *m, uint64_t lock)

@@ -90,6 +90,9 @@ struct ebt_error *lock_model_create(struct trace *trace, const struct lock_optio
 void lock_model_destroy(struct lock_model *model);
 DEFINE_CLEANUP(struct lock_model *, lock_model_destroy);
 
+/* That functions which wanted locks of the kernel have no name. */
+struct ebt_error *lock_model_tell_callers(const struct lock_model *model);
+
 /* By value of LOCK_BY_LOCK. */
 const struct lock *lock_model_lock(const struct lock_model *model, uint64_t lock);
 const struct lock_thread *lock_model_threads(const struct lock_model *model);

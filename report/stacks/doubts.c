@@ -93,6 +93,12 @@ static bool is_code(const struct calltree_func *func)
 	return false;
 }
 
+struct ebt_error *nameless_add_func(struct nameless *nameless, const struct calltree_func *func,
+				    double weight)
+{
+	return is_code(func) ? nameless_add(nameless, func->object, func->reason, weight) : NULL;
+}
+
 struct ebt_error *nameless_add_stack(struct nameless *nameless, const struct calltree *tree,
 				     uint32_t node, double weight)
 {
@@ -101,12 +107,8 @@ struct ebt_error *nameless_add_stack(struct nameless *nameless, const struct cal
 	const struct calltree_func *funcs = calltree_funcs(tree, &n);
 	struct ebt_error *err = NULL;
 
-	for (; !err && node; node = nodes[node].parent) {
-		const struct calltree_func *func = &funcs[nodes[node].func];
-
-		if (is_code(func))
-			err = nameless_add(nameless, func->object, func->reason, weight);
-	}
+	for (; !err && node; node = nodes[node].parent)
+		err = nameless_add_func(nameless, &funcs[nodes[node].func], weight);
 	return err;
 }
 
@@ -222,9 +224,7 @@ struct ebt_error *warn_nameless(struct trace *trace, const struct calltree *tree
 		return &ebt_enomem;
 	for (uint32_t i = 1; i < n; i++)
 		weights[nodes[i].func] += (double)nodes[i].total;
-	for (uint32_t i = 0; !err && i < n_funcs; i++) {
-		if (is_code(&funcs[i]))
-			err = nameless_add(&nameless, funcs[i].object, funcs[i].reason, weights[i]);
-	}
+	for (uint32_t i = 0; !err && i < n_funcs; i++)
+		err = nameless_add_func(&nameless, &funcs[i], weights[i]);
 	return err ?: nameless_warn(&nameless, trace);
 }

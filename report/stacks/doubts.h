@@ -34,6 +34,9 @@ struct nameless {
 /* The object must live as long. */
 struct ebt_error *nameless_add(struct nameless *nameless, const char *object,
 			       enum sym_reason reason, double weight);
+/* A function of a tree; what is no code is not counted. */
+struct ebt_error *nameless_add_func(struct nameless *nameless, const struct calltree_func *func,
+				    double weight);
 /* Frames of a stack. */
 struct ebt_error *nameless_add_stack(struct nameless *nameless, const struct calltree *tree,
 				     uint32_t node, double weight);
