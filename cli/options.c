@@ -194,10 +194,38 @@ static struct ebt_error *set_value(const struct option_def *def, void *value, co
 	return err;
 }
 
+/* "--name", "--name=value" or "-x", each of an option that there is. */
+static bool is_option(const struct cli *cli, const char *word)
+{
+	if (!strncmp(word, "--", 2) && word[2])
+		return find_name(cli, word + 2, strcspn(word + 2, "="));
+	return word[0] == '-' && word[1] && !word[2] && find_letter(cli, word[1]);
+}
+
+/* The value that stands in the next word. One that is an option has been forgotten. */
+static struct ebt_error *next_value(const struct cli *cli, const struct option_def *def,
+				    struct cli_words *words, const char **ret)
+{
+	const char *word;
+
+	if (words->i + 1 == words->argc)
+		return ebt_error_create(EBT_ERR_INVALID, "--%s needs a value", def->name);
+	word = words->argv[words->i + 1];
+	if (is_option(cli, word))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--%s needs a value, and %s is an option; "
+					"`--%s=%s` takes it for one",
+					def->name, word, def->name, word);
+	words->i++;
+	*ret = word;
+	return NULL;
+}
+
 /* arg: what stands in the same word, or NULL. */
 static struct ebt_error *set(const struct cli *cli, const struct option_def *def, const char *arg,
 			     struct cli_words *words, void *to)
 {
+	struct ebt_error *err = NULL;
 	void *value;
 
 	if (def->unless & cli->without)
@@ -207,11 +235,10 @@ static struct ebt_error *set(const struct cli *cli, const struct option_def *def
 		return ebt_error_create(EBT_ERR_INVALID, "--%s is %s now", def->name, def->help);
 	if (!def->arg && arg)
 		return ebt_error_create(EBT_ERR_INVALID, "--%s takes no value", def->name);
-	if (!arg && def->arg && def->arg[0] != '[') {
-		if (words->i + 1 == words->argc)
-			return ebt_error_create(EBT_ERR_INVALID, "--%s needs a value", def->name);
-		arg = words->argv[++words->i];
-	}
+	if (!arg && def->arg && def->arg[0] != '[')
+		err = next_value(cli, def, words, &arg);
+	if (err)
+		return err;
 	value = cli->place ? cli->place(to, def) : NULL;
 	if (!value)
 		value = (char *)to + def->offset;

@@ -67,7 +67,8 @@ struct cli {
 	struct ebt_error *(*word)(void *to, const char *word);
 };
 
-/* Ends at argv[*ret_end]: at argc, or at the word that ends the options; where it fails, at the
+/* A value that stands in a word of its own is no option that there is: `--file=--all` for that.
+ * Ends at argv[*ret_end]: at argc, or at the word that ends the options; where it fails, at the
  * word that is wrong, or whose value is. */
 struct ebt_error *cli_parse(const struct cli *cli, int argc, char **argv, void *to, int *ret_end);
 

@@ -163,6 +163,22 @@ static void test_options(void **state)
 	expect_error(parse(plain, &v, &end, "-nmber"), "--number: 'mber' is not a number");
 	expect_error(parse(plain, &v, &end, "-umber"), "no option -umber: did you mean --number?");
 	expect_error(parse(plain, &v, &end, "-n"), "--number needs a value");
+	expect_error(parse(plain, &v, &end, "--file --all x"),
+		     "--file needs a value, and --all is an option; `--file=--all` takes it");
+	assert_int_equal(end, 0);
+	expect_error(parse(plain, &v, &end, "--file --maybe=y"), "and --maybe=y is an option");
+	expect_error(parse(plain, &v, &end, "-f -a"), "--file needs a value, and -a is an option");
+	assert_null(parse(plain, &v, &end, "--file=--all"));
+	assert_string_equal(v.file, "--all");
+	assert_false(v.all);
+	assert_null(parse(plain, &v, &end, "-f-a"));
+	assert_string_equal(v.file, "-a");
+	assert_null(parse(plain, &v, &end, "-f -number"));
+	assert_string_equal(v.file, "-number");
+	assert_null(parse(plain, &v, &end, "-f -"));
+	assert_string_equal(v.file, "-");
+	assert_null(parse(plain, &v, &end, "-f --al"));
+	expect_error(parse(abbreviated, &v, &end, "-f --num"), "and --num is an option");
 	expect_error(parse(plain, &v, &end, "--oldest=5"), "--oldest is --number 1 now");
 	expect_error(parse(plain, &v, &end, "--all=1"), "--all takes no value");
 	expect_error(parse(plain, &v, &end, "-nx"), "--number: 'x' is not a number");

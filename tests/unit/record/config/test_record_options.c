@@ -248,6 +248,8 @@ static void test_values(void **state)
 	assert_refused("-a -b 5T", "size");
 	assert_refused("-a -o", "--output needs a value");
 	assert_refused("-a --freq", "--freq needs a value");
+	assert_refused("-o --all", "--output needs a value, and --all is an option");
+	assert_refused("-o -a", "--output needs a value, and -a is an option");
 	assert_refused("-a --frequently", "there is no option --frequently");
 	assert_refused("-a --frek 9", "did you mean --freq?");
 	assert_refused("-aZ", "-Z");

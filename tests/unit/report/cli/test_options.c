@@ -288,6 +288,40 @@ static void test_refused(void **state)
 	assert_true(n_refused > 0);
 }
 
+static void assert_no_value(const struct command *command, const struct option_def *option)
+{
+	struct options o;
+	char word[64];
+	struct ebt_error *err;
+
+	if (!option->arg || option->arg[0] == '[')
+		return;
+	snprintf(word, sizeof(word), "--%s", option->name);
+	err = PARSE(&o, command->name, word, "--help", "FILE", "OTHER");
+	assert_non_null(err);
+	if (strstr(err->message, "does not apply"))
+		ebt_error_destroy(err);
+	else
+		expect_error(err, "needs a value, and --help is an option");
+}
+
+/* A value that has been forgotten is not the option behind it. */
+static void test_forgotten_values(void **state)
+{
+	struct options o;
+
+	(void)state;
+	for (size_t i = 0; commands[i]; i++) {
+		for (const struct option_def *d = commands[i]->options; d && d->name; d++)
+			assert_no_value(commands[i], d);
+		for (const struct option_def *d = common_options; d->name; d++)
+			assert_no_value(commands[i], d);
+	}
+	expect_error(PARSE(&o, "wall", "--per-thread", "--json", "t.ebt"),
+		     "--per-thread needs a value, and --json is an option");
+	expect_error(PARSE(&o, "wall", "-o", "-f", "t.ebt"), "and -f is an option");
+}
+
 static void test_help(void **state)
 {
 	struct options o;
@@ -323,10 +357,15 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_common),	cmocka_unit_test(test_places),
-		cmocka_unit_test(test_own),	cmocka_unit_test(test_words),
-		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_help),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_called_elsewhere),
+		cmocka_unit_test(test_common),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_forgotten_values),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_called_elsewhere),
 		cmocka_unit_test(test_before),
 	};
 
