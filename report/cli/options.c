@@ -61,7 +61,8 @@ static void *place_own(void *to, const struct option_def *def)
 	struct options *options = to;
 	struct option_value *value = own(options, def->name);
 
-	if (value == &options->values[own_index(options->command, NULL)])
+	/* Of a command alone, but among the values of all. */
+	if (def->apply || value == &options->values[own_index(options->command, NULL)])
 		return NULL;
 	value->set = true;
 	return &value->u64;

@@ -97,6 +97,9 @@ bool options_flag(const struct options *options, const char *name);
 const char *options_string(const struct options *options, const char *name); /* NULL: not given */
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
 
+/* Applies --sort, for a command that has it under conditions of its own. to: struct options */
+struct ebt_error *option_sort(void *to, const char *arg);
+
 /* Those of every command; ends with a NULL name. */
 extern const struct option_def common_options[];
 

@@ -130,7 +130,7 @@ static struct ebt_error *option_output(void *to, const char *arg)
 	return NULL;
 }
 
-static struct ebt_error *option_sort(void *to, const char *arg)
+struct ebt_error *option_sort(void *to, const char *arg)
 {
 	struct options *options = to;
 

@@ -250,7 +250,7 @@ static struct ebt_error *cmd_dump(struct report *report)
 
 	if (report->options->sort && !schema)
 		return ebt_error_create(EBT_ERR_INVALID,
-					"dump is in order of time: --sort does not apply");
+					"dump is in order of time: --sort is of --schema");
 	err = dump_tables_init(report->trace, &d.t);
 	if (err)
 		return err;
@@ -260,13 +260,15 @@ static struct ebt_error *cmd_dump(struct report *report)
 static const struct option_def dump_options[] = {
 	{ "table", OPTION_STRING, "NAME,…", "only these tables" },
 	{ "schema", OPTION_FLAG, NULL, "the tables and fields instead of rows" },
+	{ "sort", OPTION_APPLY, "COL",
+	  "of --schema: sort by this column; -COL: the other way round", .apply = option_sort },
 	{ 0 },
 };
 
 const struct command command_dump = {
 	.name = "dump",
 	.fn = cmd_dump,
-	.flags = COMMAND_NO_INTERVALS,
+	.flags = COMMAND_NO_INTERVALS | COMMAND_NO_SORT,
 	.summary = "every row as it is in the file",
 	.help = "One line a row: time, table, fields; docs/FORMAT.md section 7 has the rules. "
 		"Tables\n"

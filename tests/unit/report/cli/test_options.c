@@ -14,6 +14,8 @@
 #include "report/cli/command.h"
 #include "tests/tools/expect_error.h"
 
+extern const struct command command_dump;
+
 static struct ebt_error *parse(struct options *ret, const char *const *words)
 {
 	char *argv[32] = { (char *)"ebreport" };
@@ -305,6 +307,26 @@ static void assert_no_value(const struct command *command, const struct option_d
 		expect_error(err, "needs a value, and --help is an option");
 }
 
+/* Sorts one of two outputs: that stands among the command's own options. */
+static void test_sort_of_dump(void **state)
+{
+	char *help = help_of(&command_dump);
+	const char *common = strstr(help, "Options of every command:"), *sort;
+	struct options o;
+
+	(void)state;
+	assert_non_null(common);
+	sort = strstr(help, "--sort COL");
+	assert_non_null(sort);
+	assert_true(sort < common && !strstr(common, "--sort"));
+	assert_non_null(strstr(sort, "of --schema: "));
+	free(help);
+	assert_null(PARSE(&o, "dump", "--schema", "--sort", "-name", "t"));
+	assert_string_equal(o.sort, "name");
+	assert_true(o.sort_reverse);
+	options_deinit(&o);
+}
+
 /* A value that has been forgotten is not the option behind it. */
 static void test_forgotten_values(void **state)
 {
@@ -364,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_forgotten_values),
+		cmocka_unit_test(test_sort_of_dump),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_called_elsewhere),
 		cmocka_unit_test(test_before),
