@@ -289,6 +289,15 @@ struct ebt_error *command_start(struct command *c)
 	return ebt_error_errno(errnum, "cannot let the command go");
 }
 
+void command_cancel(struct command *c, int number)
+{
+	if (c->ended)
+		return;
+	kill(c->pid, number);
+	if (waitpid(c->pid, &c->status, 0) == c->pid)
+		c->ended = c->never_ran = true;
+}
+
 bool command_ended(struct command *c)
 {
 	siginfo_t info = { 0 };

@@ -24,6 +24,8 @@ void command_destroy(struct command *command);
 DEFINE_CLEANUP(struct command *, command_destroy);
 
 pid_t command_pid(const struct command *command);
+/* Ends one that still waits to be let go, by this signal. */
+void command_cancel(struct command *command, int number);
 /* Has it ended? */
 bool command_ended(struct command *command);
 

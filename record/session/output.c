@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,10 +28,10 @@
 
 struct output {
 	const char *path;
-	char *before;  /* where a trace that was there is kept; NULL: it is not */
-	char *unnamed; /* the name until it is published; NULL: it has been, or needs none */
+	char *before;	 /* where a trace that was there is kept; NULL: it is not */
+	char *temporary; /* the name until it is published; NULL: it has none */
 	int fd;
-	bool force, kept;
+	bool force, kept, published;
 };
 
 /* May what is at path be replaced? *ret_there: there is something. */
@@ -86,32 +87,100 @@ static bool has_no_owners(int errnum)
 	       errnum == EOPNOTSUPP;
 }
 
-/* A new file beside path, which belongs to who asked for it. */
-static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret)
+/* That of path may be as long as a name can be. errno says why it is NULL. */
+static char *name_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	unsigned int number;
+	char *name;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
+	    asprintf(&name, "%.*s.ebrec.%08x", (int)(slash ? slash + 1 - path : 0), path, number) <
+		    0)
+		return NULL;
+	return name;
+}
+
+static int open_unnamed(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder =
+		slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+
+	return folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+}
+
+/*
+ * A new file in the folder of path, which belongs to who asked for it. It has no name until it is
+ * whole, so that nothing is left of a process that is killed. NFS, FAT, and overlayfs and FUSE of
+ * older kernels have no such files: there it gets one, *ret_name, else NULL.
+ */
+static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret)
+{
+	_cleanup_close_ int fd = open_unnamed(path);
 	_cleanup_free_ char *name = NULL;
-	_cleanup_close_ int fd = -1;
 	uid_t uid;
 	gid_t gid;
 
-	/* That of path may be as long as a name can be. */
-	if (asprintf(&name, "%.*s.ebrec.XXXXXX", (int)(slash ? slash + 1 - path : 0), path) < 0) {
-		name = NULL;
-		return &ebt_enomem;
+	if (fd < 0) {
+		name = name_beside(path);
+		if (!name)
+			return ebt_error_errno(errno, "cannot make a file");
+		fd = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return ebt_error_errno(errno, "cannot make %s (-o FILE writes elsewhere)",
+					       name);
 	}
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		return ebt_error_errno(errno, "cannot make %s (-o FILE writes elsewhere)", path);
 	if (invoker_of_sudo(&uid, &gid) && fchown(fd, uid, gid) && !has_no_owners(errno)) {
 		int errnum = errno;
 
-		unlink(name);
+		if (name)
+			unlink(name);
 		return ebt_error_errno(errnum, "cannot give %s to user %u", path, uid);
 	}
 	*ret_name = take_ptr(name);
 	*ret = take_fd(&fd);
 	return NULL;
+}
+
+/* Nothing is there any more. Where the file system cannot promise that, it has just been seen. */
+static int rename_to_new(const char *from, const char *to)
+{
+	struct stat st;
+
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (!lstat(to, &st)) {
+		errno = EEXIST;
+		return -1;
+	}
+	return rename(from, to);
+}
+
+static int link_unnamed(int fd, const char *path)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+/* Names what make_beside() made; *name is its name in between. replace: in place of what has that
+ * name; a link replaces nothing. */
+static int put_at(int fd, char **name, const char *path, bool replace)
+{
+	if (!*name && !replace)
+		return link_unnamed(fd, path);
+	if (!*name) {
+		_cleanup_free_ char *beside = name_beside(path);
+
+		if (!beside || link_unnamed(fd, beside))
+			return -1;
+		*name = take_ptr(beside);
+	}
+	return replace ? rename(*name, path) : rename_to_new(*name, path);
 }
 
 /* Is there a trace to be kept, and can it be? */
@@ -146,8 +215,10 @@ struct ebt_error *output_create(const char *path, bool force, struct output **re
 	output->path = path;
 	output->force = force;
 	output->fd = -1;
-	err = strcmp(path, "-") ? plan(output) ?: make_beside(path, &output->unnamed, &output->fd)
-				: open_stdout(&output->fd);
+	output->published = !strcmp(path, "-");
+	err = output->published
+		      ? open_stdout(&output->fd)
+		      : plan(output) ?: make_beside(path, &output->temporary, &output->fd);
 	if (err)
 		return err;
 	*ret = take_ptr(output);
@@ -158,11 +229,11 @@ void output_destroy(struct output *output)
 {
 	if (!output)
 		return;
-	if (output->unnamed)
-		unlink(output->unnamed);
+	if (output->temporary && !output->published)
+		unlink(output->temporary);
 	ebt_closep(&output->fd);
 	free(output->before);
-	free(output->unnamed);
+	free(output->temporary);
 	free(output);
 }
 
@@ -171,27 +242,11 @@ int output_fd(const struct output *output)
 	return output->fd;
 }
 
-/* Nothing is there any more. Where the file system cannot promise that, it has just been seen. */
-static int rename_to_new(const char *from, const char *to)
-{
-	struct stat st;
-
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (!lstat(to, &st)) {
-		errno = EEXIST;
-		return -1;
-	}
-	return rename(from, to);
-}
-
 struct ebt_error *output_publish(struct output *output)
 {
 	struct ebt_error *err;
 
-	if (!output->unnamed)
+	if (output->published)
 		return NULL;
 	/* Loading the BPF programs takes its time: another recorder may have come first. */
 	err = plan(output);
@@ -203,17 +258,15 @@ struct ebt_error *output_publish(struct output *output)
 			return ebt_error_errno(errno, "cannot keep %s as %s", output->path,
 					       output->before);
 	}
-	if (output->force ? rename(output->unnamed, output->path)
-			  : rename_to_new(output->unnamed, output->path))
+	if (put_at(output->fd, &output->temporary, output->path, output->force))
 		return ebt_error_errno(errno, "cannot make %s", output->path);
-	free(output->unnamed);
-	output->unnamed = NULL;
+	output->published = true;
 	return NULL;
 }
 
 bool output_published(const struct output *output)
 {
-	return !output->unnamed;
+	return output->published;
 }
 
 bool output_kept(const struct output *output)
@@ -341,7 +394,8 @@ static struct ebt_error *run(const char *ebreport, int from, int to,
 }
 
 /* Another recorder may have been given the same name meanwhile. */
-static struct ebt_error *replace(const char *trace, const struct stat *recorded, const char *copy)
+static struct ebt_error *replace(const char *trace, const struct stat *recorded, int copy,
+				 char **copy_name)
 {
 	struct stat st;
 
@@ -351,7 +405,7 @@ static struct ebt_error *replace(const char *trace, const struct stat *recorded,
 		return ebt_error_create(EBT_ERR_INVALID,
 					"%s is another file now: the trace has no names in it",
 					trace);
-	if (rename(copy, trace))
+	if (put_at(copy, copy_name, trace, true))
 		return ebt_error_errno(errno, "cannot replace %s", trace);
 	return NULL;
 }
@@ -369,8 +423,8 @@ struct ebt_error *bundle_trace(const char *ebreport, const char *trace, const st
 	err = make_beside(trace, &copy, &to);
 	if (err)
 		return err;
-	err = run(ebreport, from, to, abandoned) ?: replace(trace, recorded, copy);
-	if (err)
+	err = run(ebreport, from, to, abandoned) ?: replace(trace, recorded, to, &copy);
+	if (err && copy)
 		unlink(copy);
 	return err;
 }

@@ -14,10 +14,10 @@
 struct output;
 
 /*
- * Makes a file beside path, readable by its owner only, which is who called sudo; or takes standard
- * output for "-". Never goes through a symbolic link in the last part of the path. What is there
- * stays there until output_publish(); that it may be replaced is checked here: a trace may, and
- * with `force` any file. path must live longer.
+ * Makes a file in the folder of path, without a name where that can be, readable by its owner
+ * only, which is who called sudo; or takes standard output for "-". Never goes through a symbolic
+ * link in the last part of the path. What is there stays there until output_publish(); that it may
+ * be replaced is checked here: a trace may, and with `force` any file. path must live longer.
  */
 struct ebt_error *output_create(const char *path, bool force, struct output **ret);
 /* A file that was not published is gone. Accepts NULL. */

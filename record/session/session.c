@@ -227,6 +227,29 @@ static struct ebt_error *expect(struct session *s)
 	return s->expect_error;
 }
 
+/* The last one that has come, or 0. */
+static int read_signals(struct session *s)
+{
+	unsigned char byte;
+	int number = 0;
+
+	while (read(s->stop, &byte, 1) == 1)
+		number = byte;
+	return number;
+}
+
+/* A signal that comes before a command runs is about the command, too: it never does. */
+static struct ebt_error *heed_signals(struct session *s)
+{
+	struct command *command = s->target->command;
+	int number = command ? read_signals(s) : 0;
+
+	if (!number)
+		return NULL;
+	command_cancel(command, number);
+	return command_exec_error(command);
+}
+
 /* Everything is made; nothing is recorded. */
 static struct ebt_error *prepare(struct session *s)
 {
@@ -260,7 +283,8 @@ static struct ebt_error *prepare(struct session *s)
 	       objects_create(&s->context, &s->objects) ?:
 	       perfmaps_create(&s->context, &s->perfmaps) ?:
 	       workers_create(s->capture, &s->workers) ?:
-	       make_polls(s);
+	       make_polls(s) ?:
+	       heed_signals(s);
 }
 
 static struct ebt_error *publish(struct session *s)
@@ -348,7 +372,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	s->begun = true;
 	/* Programs that begin now wait for nobody: their tables have to be there soon. */
 	s->nice = thread_before_others();
-	return err ?: command_start(s->target->command) ?: publish_output(s);
+	return err ?: heed_signals(s) ?: command_start(s->target->command) ?: publish_output(s);
 }
 
 static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer_notice *notice)
@@ -518,23 +542,12 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	       snapshot_again(s->snapshot);
 }
 
-/* Why the recording ends, or NULL. */
-static const char *read_signals(struct session *s)
-{
-	const char *reason = NULL;
-	unsigned char number;
-
-	while (read(s->stop, &number, 1) == 1)
-		reason = number == SIGINT ? "interrupted" : "terminated";
-	return reason;
-}
-
 static const char *ended(struct session *s, uint64_t now)
 {
-	const char *reason = read_signals(s);
+	int number = read_signals(s);
 
-	if (reason)
-		return reason;
+	if (number)
+		return number == SIGINT ? "interrupted" : "terminated";
 	if (consumer_failed(s->consumer))
 		return "failed";
 	if (target_ended(s->target))
@@ -686,7 +699,9 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (!err)
 		err = write_end(s, clocks_now());
 	if (err)
-		s->result->exit_status = -1;
+		s->result->exit_status = err->code == EBT_ERR_CANCELLED
+						 ? command_exit_status(s->target->command)
+						 : -1;
 	read_status(s, end);
 	/* A signal may have ended both: only the next one is about this. */
 	read_signals(s);

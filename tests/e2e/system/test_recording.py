@@ -322,11 +322,21 @@ class File(e2e.TestCase):
         """A recorder that is stopped when it has a file, and no command that runs."""
         child = self.start(e2e.EBREC, "-o", self.path("t.ebt"), *arguments, stderr=subprocess.PIPE)
         before, end = self.contents(), time.monotonic() + e2e.SECONDS
-        while self.contents() == before and time.monotonic() < end:
+        while not self.has_file(child.pid) and time.monotonic() < end:
             time.sleep(0.0005)
         child.send_signal(signal.SIGSTOP)
-        self.assertNotIn("t.ebt", set(self.contents()) - set(before))
+        self.assertEqual(self.contents(), before)
         return child
+
+    def has_file(self, pid):
+        """Of the folder."""
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                if os.readlink(f"/proc/{pid}/fd/{fd}").startswith(self.folder):
+                    return True
+            except FileNotFoundError:  # closed meanwhile
+                pass
+        return False
 
     def test_a_file_that_comes_meanwhile(self):
         """Is not replaced, and nobody says that the trace has its name."""
@@ -366,6 +376,39 @@ class File(e2e.TestCase):
             self.assertEqual(terminal.wait(), 128 + signal.SIGINT)
             self.assertEqual(terminal.shown, "^Cebrec: interrupted before sleep ran\n")
             self.assertEqual(self.contents(), before)
+
+    def test_a_signal_to_the_recorder_alone(self):
+        """Before it has let the command go: the command never runs."""
+        e2e.run(e2e.EBREC, "-o", self.path("t.ebt"), "--", "true")
+        before = self.contents()
+        for target in ([], ["-a"]):
+            for number, word in ((signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")):
+                with self.subTest(target=target, number=number):
+                    child = self.held(*target, "--", "touch", self.path("ran"))
+                    child.send_signal(number)
+                    child.send_signal(signal.SIGCONT)
+                    said = child.communicate(timeout=e2e.SECONDS)[1].decode()
+                    self.assertEqual(child.returncode, 128 + number, said)
+                    self.assertEqual(said, f"ebrec: {word} before touch ran\n")
+                    self.assertEqual(self.contents(), before)
+
+    def test_killed_before_the_command_runs(self):
+        child = self.held("--", "true")
+        child.kill()
+        child.communicate(timeout=e2e.SECONDS)
+        self.assertEqual(self.contents(), {})
+
+    def test_a_file_system_without_unnamed_files(self):
+        """As FAT and NFS. The file has a name of its own until the command runs."""
+        trace = self.path("t.ebt")
+        for options, names in (([], {"t.ebt"}), ([], {"t.ebt", "t.ebt.old"}),
+                               (["-f"], {"t.ebt", "t.ebt.old"})):
+            done = e2e.run("strace", "-f", "-P", self.folder + "/", "-e",
+                           "inject=openat:error=EOPNOTSUPP", e2e.EBREC, *options, "-o", trace,
+                           "--", "true")
+            self.assertRegex(done.stderr.decode(), "O_TMPFILE.*INJECTED")
+            self.assertEqual(set(self.contents()), names)
+            self.assertTrue(e2e.rows("sched", trace))
 
     def test_longest_name(self):
         name = "t" * 255
