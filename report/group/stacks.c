@@ -62,7 +62,7 @@ static void print_stacks(const struct grouping *g, const struct group_stack *sor
 
 		g->table->headline(g, group_set_figures(g, &g->by_stack, sorted[i].group), all,
 				   &line);
-		out_printf(out, "%s\n", text_get(&line));
+		out_fill(out, "", 2, text_get(&line));
 		out_stack_frames(out, g->tree, sorted[i].node);
 	}
 	if (n > top)

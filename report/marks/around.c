@@ -96,7 +96,7 @@ static void put_head(const struct around_view *v)
 {
 	const struct around_sum *sum = v->sum;
 	const char *name = options_string(v->report->options, "around");
-	_cleanup_text_ struct text line = TEXT_INIT;
+	_cleanup_text_ struct text line = TEXT_INIT, what = TEXT_INIT;
 
 	if (out_json(v->out)) {
 		put_members(v, out_json(v->out));
@@ -118,12 +118,15 @@ static void put_head(const struct around_view *v)
 	if (sum->unowned)
 		text_printf(&line, "; of %" PRIu64 " it is not known whose they are", sum->unowned);
 	if (v->scope == SPAN_OF_THREAD)
-		text_cstr(&line, ".\nWhat their threads did meanwhile");
+		text_cstr(&what, "What their threads did meanwhile");
 	else
-		text_printf(&line, ".\nWhat %" PRIu64 " threads of %s did meanwhile", sum->threads,
+		text_printf(&what, "What %" PRIu64 " threads of %s did meanwhile", sum->threads,
 			    v->scope == SPAN_OF_PROCESS ? "their processes" : "the system");
-	text_printf(&line, ", with %" PRIu64 " samples:\n\n", sum->samples);
-	out_printf(v->out, "%s", text_get(&line));
+	text_printf(&what, ", with %" PRIu64 " samples:", sum->samples);
+	text_addc(&line, '.');
+	out_fill(v->out, "", 2, text_get(&line));
+	out_fill(v->out, "", 2, text_get(&what));
+	out_printf(v->out, "\n");
 }
 
 #define STATES(X)                                                         \

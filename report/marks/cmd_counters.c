@@ -112,6 +112,17 @@ static struct ebt_error *warn_none(struct trace *trace)
 			  "(-e mark) or Sysprof's protocol (-e sysprof)");
 }
 
+static void put_hidden(struct out *out, size_t n)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	text_printf(&line,
+		    "%zu counters of single CPUs, or that were zero, are not shown: --all-counters",
+		    n);
+	out_printf(out, "\n");
+	out_fill(out, "", 2, text_get(&line));
+}
+
 static struct ebt_error *cmd_counters(struct report *report)
 {
 	const bool plot = options_flag(report->options, "plot");
@@ -157,10 +168,7 @@ static struct ebt_error *cmd_counters(struct report *report)
 	err = plot ? counter_plot(report->out, report->trace, from, to, shown, n_shown)
 		   : put_table(&v, shown, n_shown);
 	if (!err && n_shown < n)
-		out_printf(report->out,
-			   "\n%zu counters of single CPUs, or that were zero, are not shown: "
-			   "--all-counters\n",
-			   n - n_shown);
+		put_hidden(report->out, n - n_shown);
 	return err;
 }
 

@@ -199,6 +199,15 @@ static struct ebt_error *put_table(struct waterfall *w, const char *axis)
 	return err ? err : out_end(w->report->out);
 }
 
+static void put_legend(struct out *out)
+{
+	out_printf(out, "\n");
+	out_fill(
+		out, "", 2,
+		"[===]  a span, and |  one that is shorter than a column; *  an instant; without [ "
+		"or ]: it began before, or ended behind");
+}
+
 struct ebt_error *marks_waterfall(struct report *report, const struct marks *marks)
 {
 	unsigned int width = out_width(report->out) ? out_width(report->out) : DEFAULT_WIDTH;
@@ -217,9 +226,7 @@ struct ebt_error *marks_waterfall(struct report *report, const struct marks *mar
 	if (!err)
 		err = put_table(&w, text_get(&axis));
 	if (!err && n)
-		out_printf(report->out,
-			   "\n[===]  a span, and |  one that is shorter than a column; *  an "
-			   "instant; without [ or ]: it began before, or ended behind\n");
+		put_legend(report->out);
 	if (!err && top && top < n)
 		out_printf(report->out, "The %zu longest of %zu (--top).\n", top, n);
 	ebt_map_deinit(&w.thread_at);

@@ -87,14 +87,16 @@ static const struct group_table cache = {
 static void print_all(struct out *out, const struct grouping *g)
 {
 	const struct cache_sum *all = grouping_all(g);
+	_cleanup_text_ struct text line = TEXT_INIT;
 
 	if (has_lookups(g))
-		out_printf(out, "%" PRIu64 " lookups, %.1f %% hits; ", lookups(all),
-			   hit_percent(all));
+		text_printf(&line, "%" PRIu64 " lookups, %.1f %% hits; ", lookups(all),
+			    hit_percent(all));
 	else
-		out_printf(out, "The recorded kernel does not tell of lookups; ");
-	out_printf(out, "%" PRIu64 " pages added, %" PRIu64 " dirtied, %" PRIu64 " removed.\n",
-		   all->added, all->dirtied, all->deleted);
+		text_cstr(&line, "The recorded kernel does not tell of lookups; ");
+	text_printf(&line, "%" PRIu64 " pages added, %" PRIu64 " dirtied, %" PRIu64 " removed.",
+		    all->added, all->dirtied, all->deleted);
+	out_fill(out, "", 2, text_get(&line));
 }
 
 static struct ebt_error *see_source(void *arg, const struct ebt_row *row)

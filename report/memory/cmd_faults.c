@@ -199,6 +199,7 @@ static const struct group_table faults = {
 static struct ebt_error *cmd_faults(struct report *report)
 {
 	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	_cleanup_text_ struct text line = TEXT_INIT;
 	const struct fault_sum *all;
 	struct ebt_error *err;
 
@@ -212,14 +213,15 @@ static struct ebt_error *cmd_faults(struct report *report)
 	if (err || !grouping_has_rows(g))
 		return err;
 	all = grouping_all(g);
-	out_printf(report->out, "%" PRIu64 " minor and %" PRIu64 " major faults", all->minor,
-		   all->major);
+	text_printf(&line, "%" PRIu64 " minor and %" PRIu64 " major faults", all->minor,
+		    all->major);
 	if (all->silent)
-		out_printf(report->out,
-			   ", %" PRIu64 " of them silent: the kernel filled the memory itself",
-			   all->silent);
-	out_printf(report->out, ".\n");
-	return NULL;
+		text_printf(&line,
+			    ", %" PRIu64 " of them silent: the kernel filled the memory itself",
+			    all->silent);
+	text_addc(&line, '.');
+	out_fill(report->out, "", 2, text_get(&line));
+	return text_error(&line);
 }
 
 static const struct option_def faults_options[] = {

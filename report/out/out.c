@@ -243,6 +243,21 @@ void out_printf(struct out *out, const char *format, ...)
 	va_end(args);
 }
 
+void out_fill(struct out *out, const char *head, int indent, const char *words)
+{
+	const int at = cli_columns(head), width = out->options->wide ? 0 : (int)out->width;
+
+	if (out->format != FORMAT_TABLE)
+		return;
+	out->has_text = true;
+	fputs(head, out->f);
+	if (width && at + cli_columns(words) > width)
+		cli_fill(out->f, words, strlen(words), at, indent, width);
+	else
+		fputs(words, out->f);
+	fputc('\n', out->f);
+}
+
 struct ebt_str out_join(struct out *out, struct ebt_str items)
 {
 	text_clear(&out->joined);

@@ -278,6 +278,10 @@ void out_printf(struct out *out, const char *format, ...) __attribute__((format(
  * live until out_finish(). Without it: the threads. */
 void out_leaves_out(struct out *out, const char *of);
 
+/* A line of such text: words behind a head, of which "" is none. Where a terminal is narrower, the
+ * words go on in other lines, which begin with `indent` blanks; with --wide they do not. */
+void out_fill(struct out *out, const char *head, int indent, const char *words);
+
 /* Another file that an option names, for a picture; never the trace itself, and without --force no
  * file that is no picture. The caller closes it. */
 struct ebt_error *out_open_picture(const struct options *options, const char *option,

@@ -89,10 +89,13 @@ struct ebt_error *proc_view_bars(const struct proc_view *v)
 	put_axis(v, &axis);
 	for (size_t i = 0; !err && i < n; i++)
 		err = put_bar(v, &axis, v->shown[i].proc, v->shown[i].depth);
-	if (!err)
-		out_printf(v->out, "\n[  it begins   ]  it ends   x  it ends, with an exit status "
-				   "other than 0 or by a signal\n");
-	if (!err && n < v->n_shown)
+	if (err)
+		return err;
+	out_printf(v->out, "\n");
+	out_fill(v->out, "", 2,
+		 "[  it begins   ]  it ends   x  it ends, with an exit status other than 0 or by a "
+		 "signal");
+	if (n < v->n_shown)
 		out_printf(v->out, "%zu more are not shown (--top).\n", v->n_shown - n);
-	return err;
+	return NULL;
 }

@@ -18,12 +18,14 @@ DEFINE_CLEANUP(struct mount_table *, mount_table_destroy);
 static void put_line(const struct proc_view *v, const char *label, struct ebt_str value)
 {
 	_cleanup_text_ struct text text = TEXT_INIT, lines = TEXT_INIT;
+	char head[32];
 
 	for (size_t i = 0; i < value.len; i++)
 		text_addc(&lines, value.data[i] == '\n' ? ' ' : value.data[i]);
 	text_terminal(&text, text_str(&lines));
+	snprintf(head, sizeof(head), "  %-11s ", label);
 	if (value.len)
-		out_printf(v->out, "  %-11s %s\n", label, text_get(&text));
+		out_fill(v->out, head, 14, text_get(&text));
 }
 
 static void put_namespaces(const struct proc_view *v, const struct proc *p)

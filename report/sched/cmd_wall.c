@@ -57,13 +57,16 @@ static void list_thread(struct wall_listed *list, const struct wall_thread *thre
 	text_printf(&list->text, "/%" PRIu32, thread->task->tid);
 }
 
-static void end_list(struct out *out, struct wall_listed *list, const char *sentence)
+static struct ebt_error *put_list(struct out *out, struct wall_listed *list, const char *sentence)
 {
+	_cleanup_text_ struct text line = TEXT_INIT;
+
 	if (list->n > MAX_NAMED)
 		text_printf(&list->text, " and %" PRIu64 " more", list->n - MAX_NAMED);
+	text_printf(&line, "%s: %s.", sentence, text_get(&list->text));
 	if (list->n)
-		out_printf(out, "%s: %s.\n", sentence, text_get(&list->text));
-	text_deinit(&list->text);
+		out_fill(out, "", 2, text_get(&line));
+	return text_error(&line);
 }
 
 static struct ebt_error *put_table(struct report *report, const struct wall *wall,
@@ -93,12 +96,16 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 	}
 	if (!err)
 		err = out_end(out);
-	end_list(out, &hidden,
-		 "Hidden as idle: asleep for more than 99 % of their lives, with less than 1 % on "
-		 "a CPU, waiting for one or for anything else");
-	end_list(out, &uncovered,
-		 "More than 1 % of their lives is in no interval (or in two): switches were lost, "
-		 "or the kernel did not tell");
+	if (!err)
+		err = put_list(out, &hidden,
+			       "Hidden as idle: asleep for more than 99 % of their lives, with "
+			       "less than 1 % on a CPU, waiting for one or for anything else");
+	if (!err)
+		err = put_list(out, &uncovered,
+			       "More than 1 % of their lives is in no interval (or in two): "
+			       "switches were lost, or the kernel did not tell");
+	text_deinit(&hidden.text);
+	text_deinit(&uncovered.text);
 	return err;
 }
 

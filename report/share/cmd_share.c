@@ -143,7 +143,10 @@ static void add_examples(struct text *line, const struct readable_count *count)
 static struct ebt_error *put_line(const struct share *share, const char *head, struct text *line,
 				  const char *otherwise)
 {
-	out_printf(share->report->out, "%-10s%s\n", head, line->len ? text_get(line) : otherwise);
+	char label[16];
+
+	snprintf(label, sizeof(label), "%-10s", head);
+	out_fill(share->report->out, label, 10, line->len ? text_get(line) : otherwise);
 	return text_error(line);
 }
 
@@ -161,7 +164,7 @@ static struct ebt_error *put_head(const struct share *share)
 	if (places)
 		text_printf(&line, "; %" PRIu64 " of %" PRIu64 " places in code have a name", named,
 			    places);
-	out_printf(share->report->out, "%s\n", text_get(&line));
+	out_fill(share->report->out, "", 10, text_get(&line));
 	return text_error(&line);
 }
 

@@ -10,28 +10,28 @@
 
 void out_stack_frames(struct out *out, const struct calltree *tree, uint32_t node)
 {
-	_cleanup_text_ struct text lines = TEXT_INIT;
+	_cleanup_text_ struct text line = TEXT_INIT;
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	const struct calltree_func *funcs = calltree_funcs(tree, &n);
 
 	if (!nodes[node].parent)
-		text_cstr(&lines, "    [no stack]\n");
+		out_printf(out, "    [no stack]\n");
 	for (uint32_t at = node; at; at = nodes[at].parent) {
 		const char *name = funcs[nodes[at].func].name, *file = nodes[at].file;
 
-		text_cstr(&lines, "    ");
-		text_terminal(&lines, (struct ebt_str){ name, strlen(name) });
+		text_clear(&line);
+		text_terminal(&line, (struct ebt_str){ name, strlen(name) });
 		if (nodes[at].inlined)
-			text_cstr(&lines, " (inlined)");
+			text_cstr(&line, " (inlined)");
 		if (file) {
-			text_cstr(&lines, " ");
-			text_terminal(&lines, (struct ebt_str){ file, strlen(file) });
-			text_printf(&lines, ":%" PRIu32, nodes[at].line_first);
+			text_cstr(&line, " ");
+			text_terminal(&line, (struct ebt_str){ file, strlen(file) });
+			text_printf(&line, ":%" PRIu32, nodes[at].line_first);
 		}
-		text_addc(&lines, '\n');
+		out_fill(out, "    ", 8, text_get(&line));
 	}
-	out_printf(out, "%s\n", text_get(&lines));
+	out_printf(out, "\n");
 }
 
 void stack_joined(struct text *text, const struct calltree *tree, uint32_t node)

@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) static void put(struct info_view *v, const
 						      const char *format, ...)
 {
 	_cleanup_text_ struct text safe = TEXT_INIT;
-	char *s = NULL;
+	char *s = NULL, head[16];
 	va_list args;
 
 	va_start(args, format);
@@ -38,7 +38,8 @@ __attribute__((format(printf, 3, 4))) static void put(struct info_view *v, const
 	if (s)
 		text_terminal(&safe, (struct ebt_str){ s, strlen(s) });
 	free(s);
-	out_printf(v->out, "%-12s%s\n", label, text_get(&safe));
+	snprintf(head, sizeof(head), "%-12s", label);
+	out_fill(v->out, head, 12, text_get(&safe));
 }
 
 void info_format_realtime(uint64_t ns, char *ret, size_t size)

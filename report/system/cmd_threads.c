@@ -353,28 +353,30 @@ static void add_cstr(struct text *text, const char *s)
 	text_terminal(text, (struct ebt_str){ s, strlen(s) });
 }
 
-static void add_frames(struct text *text, const struct thread_view *v,
-		       const struct thread_seen *seen)
+static void print_frames(const struct thread_view *v, const struct thread_seen *seen)
 {
+	_cleanup_text_ struct text line = TEXT_INIT;
 	unsigned int number = 0;
+	char head[16];
 
 	for (uint32_t at = seen->frame; at; at = v->frames[at].parent) {
 		const struct thread_frame *frame = &v->frames[at];
 		const char *object = last_part(frame->func->object);
 
-		text_printf(text, "#%-3u ", number++);
-		add_cstr(text, frame->func->name);
+		snprintf(head, sizeof(head), "#%-3u ", number++);
+		text_clear(&line);
+		add_cstr(&line, frame->func->name);
 		if (frame->inlined)
-			text_cstr(text, " (inlined)");
+			text_cstr(&line, " (inlined)");
 		if (frame->file) {
-			text_cstr(text, "  ");
-			add_cstr(text, last_part(frame->file));
-			text_printf(text, ":%" PRIu32, frame->line);
+			text_cstr(&line, "  ");
+			add_cstr(&line, last_part(frame->file));
+			text_printf(&line, ":%" PRIu32, frame->line);
 		}
 		if (*object)
-			text_cstr(text, "  ");
-		add_cstr(text, object);
-		text_addc(text, '\n');
+			text_cstr(&line, "  ");
+		add_cstr(&line, object);
+		out_fill(v->out, head, 9, text_get(&line));
 	}
 }
 
@@ -388,11 +390,11 @@ static void print_block(const struct thread_view *v, const struct thread_blocks 
 	text_printf(&text, ": %s", thread_state_name(block->first));
 	add_waits(&text, block);
 	add_call(&text, v, block);
-	text_addc(&text, '\n');
-	add_frames(&text, v, block->first);
+	out_fill(v->out, "", 2, text_get(&text));
+	print_frames(v, block->first);
 	if (why)
-		text_printf(&text, "     (user stack: %s)\n", why);
-	out_printf(v->out, "%s\n", text_get(&text));
+		out_printf(v->out, "     (user stack: %s)\n", why);
+	out_printf(v->out, "\n");
 }
 
 /* Those of the same moments stand together; among them, in order of process and thread. */

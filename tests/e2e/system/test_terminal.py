@@ -285,6 +285,23 @@ class Tables(Trace):
                     if columns == 250:
                         self.assertEqual((shown, left_out), (every, 0))
 
+    def test_text_fits(self):
+        """Lines that are no rows of a table go on in others; no word is lost or broken."""
+        share = ("share", "-f", "-o", self.path("share.ebt"))
+        for command in (("info", "--all"), ("faults",), ("faults", "--stacks"), share, ("wall",),
+                        ("wall", "--hide-idle"), ("threads",), ("offcpu", "--stacks", "--all"),
+                        ("procs", "--timeline"), ("procs",), ("overview",)):
+            for columns in (60, 80):
+                with self.subTest(command=command, columns=columns):
+                    for line in self.lines(columns, *command):
+                        alone = len(line.split()[-1]) + 14 > columns if line else False
+                        self.assertTrue(len(line) <= columns or alone, line)
+        for command in (("offcpu", "--stacks", "--all"), ("faults", "--stacks"), share):
+            narrow, wide = (self.lines(40, *command, *option) for option in ((), ("--wide",)))
+            self.assertEqual(" ".join(narrow).split(), " ".join(wide).split())
+            self.assertGreater(len(narrow), len(wide))
+            self.assertGreater(max(map(len, wide)), 40)
+
     def test_modules_say_what_to_do(self):
         told = re.compile(r"  (ebreport modules --debuginfod=|apt-get install |dnf )")
         for columns in (40, 80, 200):
