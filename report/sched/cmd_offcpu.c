@@ -220,6 +220,18 @@ static uint64_t total_ns(const void *figures)
 	return f->sum.total_ns;
 }
 
+/* In its state, and then on a run queue: long queues make little of a disk look like much. */
+static void add_state(struct text *text, const struct offcpu_figures *f)
+{
+	text_printf(text, ", %s", sched_why_name(f->why));
+	if (f->why != SCHED_RUNNABLE && f->why != SCHED_NEW) {
+		text_addc(text, ' ');
+		text_duration(text, f->sum.total_ns - f->sum.wait_ns);
+	}
+	text_cstr(text, ", on run queue ");
+	text_duration(text, f->sum.wait_ns);
+}
+
 static void headline(const struct grouping *g, const void *figures, uint64_t all, struct text *text)
 {
 	const struct offcpu_figures *f = figures;
@@ -227,11 +239,11 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 	_cleanup_text_ struct text waker = TEXT_INIT;
 
 	text_duration(text, sum->total_ns);
-	text_printf(text, " (%.1f %%), %" PRIu64 " times, longest ",
-		    all ? 100.0 * (double)sum->total_ns / (double)all : 0.0, sum->count);
+	text_printf(text, " (%.1f %%), %" PRIu64 " time%s, longest ",
+		    all ? 100.0 * (double)sum->total_ns / (double)all : 0.0, sum->count,
+		    sum->count == 1 ? "" : "s");
 	text_duration(text, sum->max_ns);
-	text_printf(text, ", %s, on run queue ", sched_why_name(f->why));
-	text_duration(text, sum->wait_ns);
+	add_state(text, f);
 	if (sum->woken) {
 		add_waker(&waker, names_of(g), sum->waker);
 		text_cstr(text, ", woken by ");
