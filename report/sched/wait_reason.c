@@ -23,6 +23,7 @@ static const struct {
 	[WAIT_MEMORY] = { "memory", "memory" },
 	[WAIT_KERNEL] = { "kernel", "the kernel" },
 	[WAIT_STOPPED] = { "stopped", "SIGCONT" },
+	[WAIT_RECORDER] = { "recorder", "ebrec to begin" },
 	[WAIT_UNKNOWN] = { "unknown", "what is not known" },
 };
 

@@ -249,6 +249,8 @@ static const char *more_of(const struct overview_view *v, enum wait_reason reaso
 {
 	const uint64_t longest = v->overview.places[OVERVIEW_WAIT + reason].max_ns;
 
+	if (reason == WAIT_RECORDER)
+		return NULL;
 	if (longest >= v->overview.ns - v->overview.ns / 100 && has(v, EBT_T_thread_stack))
 		return "threads";
 	if (reason == WAIT_DISK && has(v, EBT_T_block_io))

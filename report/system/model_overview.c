@@ -41,6 +41,21 @@ static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 	return spend(arg, run->task, OVERVIEW_CPU, run->start, run->end);
 }
 
+/* What is there when a command is recorded is the process that becomes it. */
+static bool waits_for_recorder(const struct overview *o, const struct sched_off *off)
+{
+	return o->command && off->start <= o->from_ns && off->task->start_ns < o->from_ns &&
+	       (off->flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START;
+}
+
+static enum wait_reason reason_of(const struct overview *o, const struct sched_off *off,
+				  uint32_t node)
+{
+	enum wait_reason reason = wait_reason_of(o->stops, node, off->why);
+
+	return reason == WAIT_UNKNOWN && waits_for_recorder(o, off) ? WAIT_RECORDER : reason;
+}
+
 static struct ebt_error *on_off(void *arg, const struct sched_off *off, uint32_t node)
 {
 	struct overview *o = arg;
@@ -49,8 +64,7 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off, uint32_t
 
 	if (off->why == SCHED_RUNNABLE || off->why == SCHED_NEW)
 		return spend(o, off->task, OVERVIEW_QUEUE, off->start, off->end);
-	err = spend(o, off->task, OVERVIEW_WAIT + wait_reason_of(o->stops, node, off->why),
-		    off->start, runnable);
+	err = spend(o, off->task, OVERVIEW_WAIT + reason_of(o, off, node), off->start, runnable);
 	return err ? err : spend(o, off->task, OVERVIEW_QUEUE, runnable, off->end);
 }
 
@@ -61,12 +75,16 @@ static struct ebt_error *read_switches(struct overview *o)
 		.handler = { .run = on_run }, .arg = o, .stacks = true, .still = true
 	};
 	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
+	const char *target;
 	uint64_t from, to;
 	struct ebt_error *err;
 
 	sched_feed_bounds(o->trace, &from, &to);
 	o->ns = to - from;
-	err = sched_is_known(o->trace, &o->switches);
+	o->from_ns = from;
+	err = ebt_reader_meta(trace_reader(o->trace), "target.kind", &target)
+		      ?: sched_is_known(o->trace, &o->switches);
+	o->command = !err && target && !strcmp(target, "command");
 	if (err || !o->switches)
 		return err;
 	err = calltree_create_for(o->trace, CALLTREE_NO_ROOTS, &o->stops);

@@ -41,6 +41,7 @@ struct overview {
 	uint64_t ns; /* of the window, as far as switches are known */
 	bool switches, samples;
 	bool partial; /* of some processes, not of the whole system */
+	bool command; /* of a command that waited for the recording to begin */
 	struct overview_place places[OVERVIEW_PLACES];
 	uint64_t threads; /* that ran */
 
@@ -50,6 +51,7 @@ struct overview {
 
 	/* While rows are read. */
 	struct trace *trace;
+	uint64_t from_ns; /* where the window begins */
 	const struct names *names;
 	struct calltree *stops, *calls;
 	struct overview_spent *spent;

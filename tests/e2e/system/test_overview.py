@@ -196,6 +196,23 @@ class Overview(e2e.TestCase):
             kinds = [row["kind"] for row in e2e.report_json("overview", trace)["findings"]]
             self.assertEqual(kinds.count("crowding"), told, target)
 
+    def test_waits_for_recorder(self):
+        """A command waits until it is recorded: that is known, and no wait of its program."""
+        trace = self.record("--", "sleep", "0.2")
+        places = {row["place"]: row for row in e2e.report_json("overview", trace)["rows"]}
+        self.assertEqual(places["recorder"]["count"], 1)
+        self.assertNotIn("more", places["recorder"])
+        self.assertEqual(places["timer"]["count"], 1)
+        self.assertNotIn("unknown", places)
+        # Those that were there already wait for something else.
+        with subprocess.Popen(["sleep", "100"]) as child:
+            self.addCleanup(child.kill)
+            sleeps(child.pid)
+            trace = self.record("-f", "-p", str(child.pid), "-d", "300ms")
+            child.kill()
+        self.assertNotIn("recorder", {row["place"] for row in e2e.rows("overview", trace)
+                                      if row["spent_ns"]})
+
     def test_screen(self):
         """Alone, with a file, and through every command that it names."""
         self.work("-e", "default,syscalls,block")
