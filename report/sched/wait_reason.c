@@ -23,6 +23,7 @@ static const struct {
 	[WAIT_MEMORY] = { "memory", "memory" },
 	[WAIT_KERNEL] = { "kernel", "the kernel" },
 	[WAIT_STOPPED] = { "stopped", "SIGCONT" },
+	[WAIT_FREEZE] = { "freeze", "a frozen file system" },
 	[WAIT_RECORDER] = { "recorder", "ebrec to begin" },
 	[WAIT_UNKNOWN] = { "unknown", "what is not known" },
 };
@@ -166,6 +167,24 @@ static const struct stop_function map_lockers[] = {
 	{ "process_vm_rw", WAIT_LOCK },
 };
 
+/* Who is about to write to a file system takes a lock, from which only freezing keeps it. The
+ * function that takes the lock is inlined into these. */
+#define FREEZE_LOCK "percpu_rwsem_wait"
+static const struct stop_function file_writers[] = {
+	{ "vfs_write", WAIT_FREEZE },
+	{ "vfs_fallocate", WAIT_FREEZE },
+	{ "vfs_iter_write", WAIT_FREEZE },
+	{ "mnt_want_write", WAIT_FREEZE },
+	{ "do_ftruncate", WAIT_FREEZE },
+	{ "do_sys_ftruncate", WAIT_FREEZE },
+	{ "io_write", WAIT_FREEZE },
+	{ "aio_write", WAIT_FREEZE },
+	{ "ext4_page_mkwrite", WAIT_FREEZE },
+	{ "filemap_page_mkwrite", WAIT_FREEZE },
+	{ "__ext4_journal_start", WAIT_FREEZE },
+	{ "xfs_trans_alloc", WAIT_FREEZE },
+};
+
 static bool begins(const char *name, const char *start)
 {
 	return !strncmp(name, start, strlen(start));
@@ -214,23 +233,33 @@ static enum wait_reason by_state(enum sched_why why)
 	}
 }
 
+/* Without the underscores before it. */
+static const char *base_name(const struct calltree_func *func)
+{
+	return func->name + strspn(func->name, "_");
+}
+
 enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum sched_why why)
 {
 	const struct stop_function *found = NULL, *user;
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	const struct calltree_func *funcs = calltree_funcs(tree, &n);
+	bool freeze_lock = false; /* the frame before waits for one */
 
 	for (int i = 0; i < LOOK_UP && node; i++, node = nodes[node].parent) {
 		const struct calltree_func *func = &funcs[nodes[node].func];
 
+		if (func->kind == CALLTREE_KERNEL && freeze_lock)
+			found = BY_NAME(file_writers, func->name) ?: found;
+		freeze_lock = func->kind == CALLTREE_KERNEL && begins(base_name(func), "percpu_");
 		if (func->kind == CALLTREE_KERNEL && !found)
 			found = by_kernel(func->name, !i);
 		if (func->kind == CALLTREE_KERNEL)
 			continue;
 		if (!found || !found->futex)
 			break;
-		user = BY_NAME(futex_users, func->name + strspn(func->name, "_"));
+		user = BY_NAME(futex_users, base_name(func));
 		if (user)
 			return user->reason;
 	}

@@ -26,6 +26,7 @@ enum wait_reason {
 	WAIT_MEMORY, /* until some is free */
 	WAIT_KERNEL, /* for another part of the kernel */
 	WAIT_STOPPED,
+	WAIT_FREEZE,   /* until a file system is thawed */
 	WAIT_RECORDER, /* a command for the recording to begin; never of wait_reason_of() */
 	WAIT_UNKNOWN,
 	WAIT_N_REASONS,

@@ -100,12 +100,12 @@ def terminal(*command, cwd, columns=80):
     return text.decode().replace("\r\n", "\n"), status
 
 
-def sleeps(pid):
+def sleeps(pid, state="S"):
     """Waits until the process does nothing but sleep."""
     end = time.monotonic() + e2e.SECONDS
     while time.monotonic() < end:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-            if f.read().rsplit(")", 1)[1].split()[0] == "S":
+            if f.read().rsplit(")", 1)[1].split()[0] == state:
                 return
         time.sleep(0.01)
     raise AssertionError("sleep does not sleep")
@@ -195,6 +195,28 @@ class Overview(e2e.TestCase):
             trace = self.record("-f", *target, "-d", "2s")
             kinds = [row["kind"] for row in e2e.report_json("overview", trace)["findings"]]
             self.assertEqual(kinds.count("crowding"), told, target)
+
+    def test_frozen(self):
+        """Who writes to a frozen file system waits for no lock of a program, and for no disk."""
+        image, folder = self.path("image"), self.path("frozen")
+        with open(image, "wb") as f:
+            f.truncate(32 << 20)
+        e2e.run("mkfs.ext4", "-q", image)
+        os.mkdir(folder)
+        e2e.run("mount", "-o", "loop", image, folder)
+        self.addCleanup(e2e.run, "umount", folder)
+        e2e.run("fsfreeze", "-f", folder)
+        self.addCleanup(e2e.run, "fsfreeze", "-u", folder, status=None)
+        place = f"{folder}/new"
+        with subprocess.Popen(["/bin/sh", "-c", 'echo >"$0"', place]) as child:
+            self.addCleanup(child.kill)
+            sleeps(child.pid, "D")
+            trace = self.record("-p", str(child.pid), "-d", "300ms")
+            e2e.run("fsfreeze", "-u", folder)
+            child.wait()
+        self.assertEqual({row["place"]: row["count"]
+                          for row in e2e.report_json("overview", trace)["rows"] if row["count"]},
+                         {"freeze": 1})
 
     def test_waits_for_recorder(self):
         """A command waits until it is recorded: that is known, and no wait of its program."""
