@@ -430,6 +430,26 @@ static struct ebt_error *put_few_samples(const struct overview_view *v)
 	return put_text(v, "few_samples", NULL, &text, v->overview.n_samples);
 }
 
+/* Now and then a CPU is idle for the moment in which a thread goes over to another one. */
+static bool has_quota(const struct overview *o)
+{
+	return o->withheld_ns > o->ns / 20;
+}
+
+static struct ebt_error *put_quota(const struct overview_view *v)
+{
+	const struct overview *o = &v->overview;
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	if (!has_quota(o))
+		return NULL;
+	text_printf(&text,
+		    "a CPU quota (cgroup cpu.max) stopped threads: %" PRIu64 " times, at least ",
+		    o->withheld);
+	text_duration(&text, o->withheld_ns);
+	return put_text(v, "quota", "sched", &text, o->withheld);
+}
+
 /* Who has the CPUs that they wait for is in no trace of some processes. */
 static struct ebt_error *put_crowding(const struct overview_view *v)
 {
@@ -440,8 +460,8 @@ static struct ebt_error *put_crowding(const struct overview_view *v)
 	const char *cpus;
 	struct ebt_error *err = meta(v, "host.cpus_online", &cpus);
 
-	if (err || !cpus || !o->partial || queue_ns <= run_ns || queue_ns < o->ns / 10 ||
-	    (double)run_ns > (double)o->ns * atof(cpus) / 2)
+	if (err || !cpus || !o->partial || has_quota(o) || queue_ns <= run_ns ||
+	    queue_ns < o->ns / 10 || (double)run_ns > (double)o->ns * atof(cpus) / 2)
 		return err;
 	text_cstr(&text, "threads wait for CPUs that others have: ebrec -a shows who");
 	return put_text(v, "crowding", NULL, &text, 0);
@@ -487,6 +507,7 @@ static struct ebt_error *put_findings(struct overview_view *v)
 	return put_lost(v)	  ?:
 	       put_nameless(v)	  ?:
 	       put_few_samples(v) ?:
+	       put_quota(v)	  ?:
 	       put_crowding(v)	  ?:
 	       put_absent(v)	  ?:
 	       out_end(v->out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/array.h"
 #include "format/base/compare.h"
 #include "report/base/text.h"
 #include "report/sched/feed.h"
@@ -36,9 +37,32 @@ static struct ebt_error *spend(struct overview *o, const struct ebt_task *task, 
 	return NULL;
 }
 
+/* The scheduler leaves no CPU idle while a thread there may run: who has to stop for an idle CPU
+ * has used up the quota of its cgroup. */
+static struct ebt_error *note_stop(struct overview *o, const struct sched_run *run)
+{
+	struct ebt_error *err =
+		ebt_array_reserve_zeroed(&o->is_withheld, run->task->id, &o->n_is_withheld);
+
+	if (!err)
+		o->is_withheld[run->task->id] =
+			run->row && run->why == SCHED_RUNNABLE && !ebt_sched_switch_next(run->row);
+	return err;
+}
+
 static struct ebt_error *on_run(void *arg, const struct sched_run *run)
 {
-	return spend(arg, run->task, OVERVIEW_CPU, run->start, run->end);
+	struct ebt_error *err = note_stop(arg, run);
+
+	return err ? err : spend(arg, run->task, OVERVIEW_CPU, run->start, run->end);
+}
+
+static void add_withheld(struct overview *o, const struct sched_off *off)
+{
+	if (off->task->id >= o->n_is_withheld || !o->is_withheld[off->task->id])
+		return;
+	o->withheld++;
+	o->withheld_ns += off->end - off->start;
 }
 
 /* What is there when a command is recorded is the process that becomes it. */
@@ -62,6 +86,8 @@ static struct ebt_error *on_off(void *arg, const struct sched_off *off, uint32_t
 	uint64_t runnable = off->runnable ? off->runnable : off->end;
 	struct ebt_error *err;
 
+	if (off->why == SCHED_RUNNABLE)
+		add_withheld(o, off);
 	if (off->why == SCHED_RUNNABLE || off->why == SCHED_NEW)
 		return spend(o, off->task, OVERVIEW_QUEUE, off->start, off->end);
 	err = spend(o, off->task, OVERVIEW_WAIT + reason_of(o, off, node), off->start, runnable);
@@ -361,5 +387,6 @@ void overview_deinit(struct overview *o)
 	calltree_destroy(o->calls);
 	ebt_map_deinit(&o->spent_at);
 	free(o->spent);
+	free(o->is_withheld);
 	free(o->functions);
 }

@@ -44,6 +44,9 @@ struct overview {
 	bool command; /* of a command that waited for the recording to begin */
 	struct overview_place places[OVERVIEW_PLACES];
 	uint64_t threads; /* that ran */
+	/* Stops of threads that could have gone on, after which their CPU had nothing to do: how
+	 * many, and how long until they ran again. */
+	uint64_t withheld, withheld_ns;
 
 	struct overview_function *functions; /* by self time */
 	size_t n_functions;
@@ -57,7 +60,9 @@ struct overview {
 	struct overview_spent *spent;
 	size_t n_spent, spent_capacity;
 	struct ebt_map spent_at; /* by place and task */
-	uint64_t cycles_ns;	 /* what a sample of cycles stands for */
+	uint8_t *is_withheld;	 /* by the id of a task: its last stop was such a one */
+	size_t n_is_withheld;
+	uint64_t cycles_ns; /* what a sample of cycles stands for */
 };
 
 /* Reads the rows that pass the filters. */

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import termios
 import time
+import unittest
 
 import e2e
 
@@ -98,6 +99,25 @@ def terminal(*command, cwd, columns=80):
         status = child.wait(e2e.SECONDS)
     os.close(master)
     return text.decode().replace("\r\n", "\n"), status
+
+
+def cpu_hierarchy():
+    """The folder of the cgroups that limit CPU time, and what limits it to a tenth of one CPU."""
+    with open("/proc/self/mounts", encoding="utf-8") as f:
+        for _, folder, kind, options, *_ in map(str.split, f):
+            if kind == "cgroup" and "cpu" in options.split(","):
+                return folder, {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"}
+            if kind == "cgroup2":
+                with open(f"{folder}/cgroup.subtree_control", encoding="utf-8") as control:
+                    if "cpu" in control.read().split():
+                        return folder, {"cpu.max": "10000 100000"}
+    return None, {}
+
+
+def idle_s():
+    """Seconds for which CPUs had nothing to do, since the machine started."""
+    with open("/proc/uptime", encoding="utf-8") as f:
+        return float(f.read().split()[1])
 
 
 def sleeps(pid, state="S"):
@@ -195,6 +215,32 @@ class Overview(e2e.TestCase):
             trace = self.record("-f", *target, "-d", "2s")
             kinds = [row["kind"] for row in e2e.report_json("overview", trace)["findings"]]
             self.assertEqual(kinds.count("crowding"), told, target)
+
+    def test_quota(self):
+        """Who is stopped by the quota of a cgroup waits for no CPU that others have."""
+        root, files = cpu_hierarchy()
+        if not root:
+            raise unittest.SkipTest("no cgroups limit CPU time here")
+        group = f"{root}/ebt-quota-{os.getpid()}"
+        os.mkdir(group)
+        self.addCleanup(os.rmdir, group)
+        for name, value in files.items():
+            with open(f"{group}/{name}", "w", encoding="utf-8") as f:
+                f.write(value)
+        idle = idle_s()
+        trace = self.record("-d", "2s", "--", "/bin/sh", "-c",
+                            'echo $$ >"$0/cgroup.procs"; while :; do :; done', group, status=143)
+        idle = idle_s() - idle
+        with open(f"{group}/cpu.stat", encoding="utf-8") as f:
+            stat = dict(line.split() for line in f)
+        self.assertGreater(int(stat["nr_throttled"]), 2)
+        told = {row["kind"]: row.get("count") for row in
+                e2e.report_json("overview", trace)["findings"]}
+        self.assertLessEqual(told.get("quota", 0), int(stat["nr_throttled"]))
+        if idle < os.cpu_count():
+            raise unittest.SkipTest("other programs take what the quota leaves")
+        self.assertIn("quota", told)
+        self.assertNotIn("crowding", told)
 
     def test_frozen(self):
         """Who writes to a frozen file system waits for no lock of a program, and for no disk."""
