@@ -535,11 +535,12 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 		return NULL;
 	s->last_epoch = now;
 	objects_next_epoch(s->objects);
+	/* A reading of the clocks behind a snapshot says by when it had been taken. */
 	return ebt_writer_next_epoch(s->writer) ?:
-	       clocks_emit(s->stream) ?:
 	       workers_run(s->workers, s->stream, SOURCE_EPOCH) ?:
 	       probe_list_write(&s->capture->probes, s->stream) ?:
-	       snapshot_again(s->snapshot);
+	       snapshot_again(s->snapshot) ?:
+	       clocks_emit(s->stream);
 }
 
 static const char *ended(struct session *s, uint64_t now)

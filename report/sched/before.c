@@ -6,12 +6,16 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/search.h"
 #include "report/trace/losses.h"
 
-/* Snapshots are further apart, and the rows of one are not. */
+/* Snapshots are further apart. The rows of one may be, too, on a machine with very many processes;
+ * but each thread is in it once. */
 #define SNAPSHOT_NS UINT64_C(9000000000)
 
-/* A row has the time at which the list was begun: what is in it may be so much later. */
+/* A row has the time at which the list was begun. What is in it may be later: as late as the next
+ * reading of the clocks, which comes when the snapshot has been taken, and at least this, as in a
+ * merged trace the reading may be another recorder's. */
 #define LISTED_NS UINT64_C(1000000000)
 
 /* What snapshots say of a task. */
@@ -29,34 +33,64 @@ struct snapshots {
 	struct listed *tasks; /* by id */
 	size_t n_tasks;
 	uint32_t n;
-	uint64_t first;	  /* time of the first row of the last one */
+	uint64_t begin;	  /* time of the first row of the first one */
+	uint64_t first;	  /* of the last one */
 	uint64_t told_to; /* the first one ends before */
 	bool counted;	  /* the trace has counts */
+	uint64_t *clocks; /* times at which clocks were read, in order */
+	size_t n_clocks, clocks_capacity;
 };
+
+static void snapshots_deinit(struct snapshots *s)
+{
+	free(s->tasks);
+	free(s->clocks);
+}
+
+static struct ebt_error *take_clock(void *arg, const struct ebt_row *row)
+{
+	struct snapshots *s = arg;
+	struct ebt_error *err = ebt_array_reserve(&s->clocks, s->n_clocks, &s->clocks_capacity);
+
+	if (!err)
+		s->clocks[s->n_clocks++] = row->time;
+	return err;
+}
+
+/* When a list that was begun then has been whole for certain. */
+static uint64_t listed_by(const struct snapshots *s, uint64_t begun)
+{
+	size_t at = ebt_count_first(s->n_clocks, i, s->clocks[i] <= begun);
+	uint64_t read = at < s->n_clocks ? s->clocks[at] : UINT64_MAX;
+
+	return read > begun + LISTED_NS ? read : begun + LISTED_NS;
+}
 
 static struct ebt_error *take_thread(struct snapshots *s, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_thread_task(row);
 	const bool runs = ebt_thread_on_cpu(row), runnable = !ebt_thread_state(row);
 	const uint64_t count = ebt_thread_nvcsw(row) + ebt_thread_nivcsw(row);
-	const uint64_t listed = row->time + LISTED_NS;
+	const uint64_t listed = listed_by(s, row->time);
 	struct listed *t;
 	struct ebt_error *err;
 
-	if (!s->n || row->time - s->first > SNAPSHOT_NS) {
-		s->n++;
-		s->first = row->time;
-	}
-	if (s->n == 1)
-		s->told_to = row->time + 1;
 	if (!task)
 		return NULL;
 	err = ebt_array_reserve_zeroed(&s->tasks, task->id, &s->n_tasks);
 	if (err)
 		return err;
 	t = &s->tasks[task->id];
+	if (!s->n)
+		s->begin = row->time;
+	if (!s->n || (t->last == s->n && row->time - s->first > SNAPSHOT_NS)) {
+		s->n++;
+		s->first = row->time;
+	}
+	if (s->n == 1)
+		s->told_to = row->time + 1;
 	s->counted |= count > 0;
-	if (!t->last && s->n > 1)
+	if (!t->last && row->time > s->begin)
 		t->left = (struct before_span){ task->start_ns, listed };
 	else if (t->last && count != t->count)
 		t->left = (struct before_span){ t->time, listed };
@@ -74,7 +108,9 @@ static struct ebt_error *read_snapshots(struct trace *trace, uint64_t time, stru
 {
 	static const struct ebt_want want = EBT_WANT(thread, task, state, on_cpu, nvcsw, nivcsw);
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	struct ebt_error *err = trace_cursor_create_at(trace, &want, 1, 0, time, &cursor);
+	struct ebt_error *err =
+		ebt_read_table(trace_reader(trace), EBT_T_clock, take_clock, s)
+			?: trace_cursor_create_at(trace, &want, 1, 0, time, &cursor);
 	struct ebt_row row;
 
 	while (!err) {
@@ -149,7 +185,8 @@ static struct ebt_error *add_spans(struct before *before, const struct snapshots
 	for (size_t i = 0; !err && i < s->n_tasks; i++) {
 		const struct listed *t = &s->tasks[i];
 
-		before->there[i] = t->last == s->n;
+		/* Threads of the last snapshot may come before the one by which it is known. */
+		before->there[i] = t->last && t->time >= s->first;
 		if (before->there[i])
 			err = add(before, t->left.from, t->left.to)
 				      ?: add(before, t->changed.from, t->changed.to);
@@ -176,7 +213,7 @@ struct ebt_error *before_plan(struct trace *trace, uint64_t time, struct before 
 		err = add_spans(ret, &s, time);
 	else if (!err)
 		err = add(ret, 0, time);
-	free(s.tasks);
+	snapshots_deinit(&s);
 	if (err)
 		before_deinit(ret);
 	return err;

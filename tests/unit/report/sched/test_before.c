@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a thread did before a window, where lists of all threads took their time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/tools/report_run.h"
+
+#define S UINT64_C(1000000000)
+
+static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next)
+{
+	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
+
+	row->prev = prev;
+	row->next = next;
+	row->prev_state = prev ? 1 : 0;
+	made_trace_add(t);
+}
+
+static void add_thread(struct made_trace *t, uint64_t time, uint32_t tid, uint64_t nvcsw)
+{
+	struct ebt_wire_thread *row = ebt_record_begin(&t->record, EBT_T_thread, time);
+
+	row->task = tid;
+	row->state = 1;
+	row->nvcsw = nvcsw;
+	made_trace_add(t);
+}
+
+static void add_clock(struct made_trace *t, uint64_t time)
+{
+	struct ebt_wire_clock *row = ebt_record_begin(&t->record, EBT_T_clock, time);
+
+	row->boottime = row->realtime = row->tai = time;
+	made_trace_add(t);
+}
+
+/* Thread 10 runs while the second list is made, and is listed when it has run: the window has to
+ * know when it stopped. */
+static void test_long_list(void **state)
+{
+	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "one" },
+						    { 20, 20, 100, "two" },
+						    { 0 } };
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_thread(&t, 1 * S, 10, 7);
+	add_thread(&t, 1 * S, 20, 3);
+	add_clock(&t, 1 * S + S / 2);
+	add_thread(&t, 20 * S, 10, 8);
+	add_thread(&t, 20 * S, 20, 3);
+	add_switch(&t, 24 * S, 0, 10);
+	add_switch(&t, 25 * S, 10, 0);
+	add_clock(&t, 26 * S);
+	add_thread(&t, 40 * S, 10, 8);
+	add_thread(&t, 40 * S, 20, 3);
+	add_clock(&t, 41 * S);
+	add_switch(&t, 60 * S, 0, 20);
+	add_switch(&t, 61 * S, 20, 0);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "offcpu", "--all", "--from", "49", "--csv");
+	assert_non_null(strstr(text, "\n10,10,one,10500000000,1,36000000000,"));
+	free(text);
+	made_trace_remove(&t);
+}
+
+/* Processes that came while others were read are listed when these have been, which may take longer
+ * than snapshots are apart. */
+static void test_late_threads(void **state)
+{
+	static const struct ebt_task_id tasks[] = {
+		{ 10, 10, 100, "one" }, { 30, 30, 2 * S, "late" }, { 40, 40, 31 * S, "last" }, { 0 }
+	};
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_thread(&t, 1 * S, 10, 7);
+	add_thread(&t, 13 * S, 30, 1);
+	add_clock(&t, 14 * S);
+	add_thread(&t, 30 * S, 10, 7);
+	add_thread(&t, 30 * S, 30, 1);
+	add_thread(&t, 42 * S, 40, 1);
+	add_clock(&t, 43 * S);
+	add_switch(&t, 60 * S, 0, 40);
+	add_switch(&t, 61 * S, 40, 0);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "offcpu", "--all", "--from", "36", "--csv");
+	assert_non_null(strstr(text, "\n10,10,one,"));
+	assert_non_null(strstr(text, "\n30,30,late,"));
+	assert_non_null(strstr(text, "\n40,40,last,"));
+	free(text);
+	made_trace_remove(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_late_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
