@@ -220,12 +220,13 @@ static void put_state(struct info_view *v)
 		    c->readings, duration(&scratch, c->uncertainty_ns),
 		    (int64_t)(c->last_real - c->first_real - (c->last_mono - c->first_mono)));
 	put(v, "Epochs", "%" PRIu64, v->info.epochs);
+	text_clear(&scratch);
+	info_add_described(&v->info, &scratch);
 	put(v, "Processes",
-	    "%" PRIu64 " described, %" PRIu64 " threads at the start; %" PRIu64 " forks, %" PRIu64
-	    " execs, %" PRIu64 " exits",
-	    rows_of(v, EBT_T_process, true), rows_of(v, EBT_T_thread, true),
-	    rows_of(v, EBT_T_task_fork, false), rows_of(v, EBT_T_task_exec, false),
-	    rows_of(v, EBT_T_task_exit, false));
+	    "%s, %" PRIu64 " threads at the start; %" PRIu64 " forks, %" PRIu64 " execs, %" PRIu64
+	    " exits",
+	    text_get(&scratch), rows_of(v, EBT_T_thread, true), rows_of(v, EBT_T_task_fork, false),
+	    rows_of(v, EBT_T_task_exec, false), rows_of(v, EBT_T_task_exit, false));
 }
 
 /* Kinds of embedded files that one line names. */

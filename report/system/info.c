@@ -3,6 +3,7 @@
  */
 #include "report/system/info.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,15 @@ const struct info_table *info_table(const struct info *info, uint16_t id)
 			return &info->tables[i];
 	}
 	return NULL;
+}
+
+void info_add_described(const struct info *info, struct text *text)
+{
+	const struct info_table *processes = info_table(info, EBT_T_process);
+
+	text_printf(text, "%" PRIu64 " described", processes ? processes->rows : 0);
+	if (processes && processes->lost)
+		text_printf(text, ", %" PRIu64 " not described whole", processes->lost);
 }
 
 /* --- chunk headers --- */

@@ -3,6 +3,7 @@
 #ifndef REPORT_SYSTEM_INFO_H
 #define REPORT_SYSTEM_INFO_H
 
+#include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/procs/containers.h"
 #include "report/trace/trace.h"
@@ -67,6 +68,9 @@ struct info_used {
 /* False: the trace does not tell. */
 bool info_recorder_used(const struct info *info, struct info_used *ret);
 const struct info_table *info_table(const struct info *info, uint16_t id);
+
+/* "37 described, 2 not described whole": processes. */
+void info_add_described(const struct info *info, struct text *text);
 
 /* Ways in which user stacks were found: each set of EBT_METHOD_*. */
 #define INFO_METHODS 8

@@ -168,12 +168,11 @@ static struct ebt_error *put_rows(const struct info_view *v)
 
 static void put_processes(const struct info_view *v)
 {
-	const struct info_table *described = info_table(&v->info, EBT_T_process);
 	const struct info_table *forks = info_table(&v->info, EBT_T_task_fork);
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	text_printf(&text, "%" PRIu64 " described, %" PRIu64 " forks",
-		    described ? described->rows : 0, forks ? forks->rows : 0);
+	info_add_described(&v->info, &text);
+	text_printf(&text, ", %" PRIu64 " forks", forks ? forks->rows : 0);
 	if (v->containers.n)
 		text_printf(&text, ", %zu container%s", v->containers.n,
 			    v->containers.n == 1 ? "" : "s");
@@ -191,21 +190,27 @@ static void add_remarks(struct text *text, const struct info_view *v)
 		text_printf(text, "; %s", remarks[i]);
 }
 
+/* Processes that are not described whole have been seen: they stand under Processes. */
 static void put_lost(const struct info_view *v)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
+	bool processes = false, others = false;
 
 	for (size_t i = 0; i < v->info.n_tables; i++) {
 		const struct info_table *t = &v->info.tables[i];
 		double all = (double)t->lost + (double)t->rows;
 
-		if (t->lost)
+		processes |= t->lost && t->table->id == EBT_T_process;
+		if (t->lost && t->table->id != EBT_T_process)
 			text_printf(&text, "%s%" PRIu64 " of %s (%.2f %%)", text.len ? ", " : "",
 				    t->lost, t->table->name, (double)t->lost * 100 / all);
 	}
+	for (size_t i = 0; i < v->info.n_losses; i++)
+		others |= v->info.losses[i].table_id != EBT_T_process;
 	if (!text.len)
-		text_cstr(&text, v->info.n_losses ? "rows of unknown number: see --all"
-						  : "nothing, as far as the file knows");
+		text_cstr(&text, others	     ? "rows of unknown number: see --all"
+				 : processes ? "no events, as far as the file knows"
+					     : "nothing, as far as the file knows");
 	add_remarks(&text, v);
 	put(v, "Lost", &text);
 }

@@ -131,7 +131,12 @@ class Losses(Changed):
             report = e2e.report_json(arguments[0], trace, *arguments[1:])
             self.assertEqual([w.startswith(told) for w in report["warnings"]], [True] * tells)
             self.assertEqual(report["lost"], {"process": 185} if tells else {})
-        self.assertIn("too many new processes", e2e.ebreport("info", "--all", trace))
+        info = e2e.ebreport("info", trace)
+        self.assertRegex(info, r"Processes   \d+ described, 185 not described whole, \d+ forks\n")
+        self.assertIn("Lost        no events, as far as the file knows\n", info)
+        info = e2e.ebreport("info", "--all", trace)
+        self.assertIn(" described, 185 not described whole, ", info)
+        self.assertIn("too many new processes", info)
 
 
 class Unknown(e2e.TestCase):
