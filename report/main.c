@@ -146,21 +146,7 @@ static bool is_paged(const struct options *options, const struct trace *trace)
 	       !trace_is_live(trace);
 }
 
-/* Of several machines of a file each says which one it is. */
-static struct ebt_error *put_host(struct report *report)
-{
-	_cleanup_text_ struct text name = TEXT_INIT, text = TEXT_INIT;
-	struct ebt_error *err = trace_host_name(report->trace, &name);
-
-	text_terminal(&text, text_str(&name));
-	err = err ?: text_error(&text);
-	if (!err)
-		out_printf(report->out, "%s\n", text_get(&text));
-	return err;
-}
-
-static struct ebt_error *run_paged(struct report *report, bool of_several,
-				   struct fetching *fetching)
+static struct ebt_error *run_paged(struct report *report, struct fetching *fetching)
 {
 	_cleanup_(pager_destroyp) struct pager *pager = NULL;
 
@@ -171,13 +157,10 @@ static struct ebt_error *run_paged(struct report *report, bool of_several,
 		pager_watch(pager, on_gone, report->trace);
 	}
 	fetching->pager = pager;
-	return (of_several ? put_host(report) : NULL)
-		       ?: interval_run(report)
-		       ?: out_finish(report->out);
+	return interval_run(report) ?: out_finish(report->out);
 }
 
-static struct ebt_error *run_trace(const struct options *options, struct trace *trace,
-				   bool of_several)
+static struct ebt_error *run_trace(const struct options *options, struct trace *trace)
 {
 	struct fetching fetching = { 0 };
 	_cleanup_(out_destroyp) struct out *out = NULL;
@@ -188,7 +171,7 @@ static struct ebt_error *run_trace(const struct options *options, struct trace *
 		return err;
 	trace_watch(trace, watch_fetching, &fetching);
 	report.out = out;
-	err = run_paged(&report, of_several, &fetching);
+	err = run_paged(&report, &fetching);
 	/* Below the table, and there also when the user has read its beginning only. */
 	if (!err)
 		err = put_warnings(trace);
@@ -198,20 +181,52 @@ static struct ebt_error *run_trace(const struct options *options, struct trace *
 	return err;
 }
 
-/* What is one thing, as a picture or a document, is of one machine. */
-static struct ebt_error *check_several(const struct options *options, struct trace *trace)
-{
-	const unsigned int one = COMMAND_NO_TERMINAL | COMMAND_FOLDER | COMMAND_COPY;
+/* --- several machines --- */
 
-	if (options->command->flags & one)
-		return trace_choose_one(trace, "what this writes is of one");
-	if (options->command->flags & COMMAND_COMPARES)
-		return trace_choose_one(trace, "two traces are compared, each of one");
-	if (options->output || options->format != FORMAT_TABLE)
-		return trace_choose_one(trace, "a file, JSON or CSV is of one");
-	if (!strcmp(options->file, "-"))
-		return trace_choose_one(trace, "comes from a pipe, which is read once");
-	return NULL;
+/* A command on each machine of a file. */
+struct several {
+	const struct options *options;
+	struct out *out;
+	struct fetching fetching;
+	struct trace *now; /* of the one at hand, or NULL */
+	bool gone;	   /* nobody reads what comes */
+	struct text told;  /* messages with a NUL behind each, for below the pager */
+	int status;	   /* of the first that failed */
+};
+
+static void on_several_gone(void *arg)
+{
+	struct several *s = arg;
+
+	s->gone = true;
+	if (s->now)
+		trace_stop(s->now);
+}
+
+static void tell(struct several *s, uint32_t host, const char *what, const char *message)
+{
+	text_printf(&s->told, "%shost-%" PRIu32 ": %s", what, host, message);
+	text_addc(&s->told, '\0');
+}
+
+static struct ebt_error *tell_warnings(struct several *s, uint32_t host)
+{
+	const char *const *warnings;
+	size_t n;
+	struct ebt_error *err = trace_warnings(s->now, &warnings, &n);
+
+	for (size_t i = 0; !err && i < n; i++)
+		tell(s, host, "warning: ", warnings[i]);
+	return err;
+}
+
+static void put_told(const struct several *s)
+{
+	const char *at = text_get(&s->told), *end = at + s->told.len;
+
+	fflush(stdout);
+	for (; at < end; at += strlen(at) + 1)
+		put_message("", at);
 }
 
 /* It is no matter of the next machine. */
@@ -232,38 +247,114 @@ static bool is_of_one_host(const struct ebt_error *err)
 	return false;
 }
 
-static struct ebt_error *run_host(const struct options *options, uint32_t host)
+static struct ebt_error *run_opened(struct several *s, const struct options *one, uint32_t host,
+				    struct ebt_error **ret_verdict)
+{
+	struct report report = { one->command, one, s->now, s->out, NULL };
+	struct ebt_error *err;
+
+	trace_watch(s->now, watch_fetching, &s->fetching);
+	err = out_host_begin(s->out, s->now)
+		      ?: interval_run(&report)
+		      ?: out_host_end(s->out)
+		      ?: tell_warnings(s, host);
+	*ret_verdict = report.verdict;
+	return err;
+}
+
+static struct ebt_error *run_host(struct several *s, uint32_t host)
 {
 	_cleanup_(trace_closep) struct trace *trace = NULL;
-	struct options one = *options;
+	struct ebt_error *verdict = NULL, *err;
+	struct options one = *s->options;
 	char number[16];
 
 	snprintf(number, sizeof(number), "%" PRIu32, host);
 	one.host = number;
-	return trace_open(&one, &trace) ?: run_trace(&one, trace, true);
+	err = trace_open(&one, &trace);
+	s->now = trace;
+	if (!err)
+		err = run_opened(s, &one, host, &verdict);
+	s->now = NULL;
+	if (!err)
+		return verdict;
+	ebt_error_destroy(verdict);
+	if (is_of_one_host(err))
+		out_host_fail(s->out, host, err);
+	return err;
 }
 
-/* The command, once for each machine of the file; the status of the first that it fails for. */
-static int run_several(const struct options *options, struct trace *first)
+/* What ends it for all. */
+static struct ebt_error *run_hosts(struct several *s, const struct ebt_reader_info *info)
 {
-	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(first));
-	struct ebt_error *err = check_several(options, first);
-	bool go_on = !err;
-	int status = err ? fail(err) : 0;
+	for (size_t i = 0; !s->gone && i < info->n_hosts; i++) {
+		struct ebt_error *err = run_host(s, info->hosts[i]);
 
-	for (size_t i = 0; go_on && i < info->n_hosts; i++) {
-		int failed;
-
-		err = run_host(options, info->hosts[i]);
 		if (!err)
 			continue;
-		go_on = is_of_one_host(err);
-		if (go_on)
-			err = ebt_error_prefix(err, "host-%" PRIu32, info->hosts[i]);
-		failed = fail(err);
-		status = status ? status : failed;
+		if (!is_of_one_host(err))
+			return err;
+		tell(s, info->hosts[i], "", err->message);
+		s->status = EXIT_FILE;
+		ebt_error_destroy(err);
 	}
-	return status;
+	return NULL;
+}
+
+/* Files beside the output, and text for other programs: each is of one machine. */
+static const char *const of_one[] = { "flame", "folded", "per-thread" };
+
+/* What is one thing, as a picture or a copy, is of one machine. */
+static struct ebt_error *check_several(const struct options *options, struct trace *trace)
+{
+	const unsigned int one =
+		COMMAND_NO_TERMINAL | COMMAND_FOLDER | COMMAND_COPY | COMMAND_NO_TABLES;
+
+	if (options->command->flags & one)
+		return trace_choose_one(trace, "what this writes is of one");
+	for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++) {
+		if (options_flag(options, of_one[i]))
+			return trace_choose_one(trace, "what this writes is of one");
+	}
+	if (options->command->flags & COMMAND_COMPARES)
+		return trace_choose_one(trace, "two traces are compared, each of one");
+	if (!strcmp(options->file, "-"))
+		return trace_choose_one(trace, "comes from a pipe, which is read once");
+	return NULL;
+}
+
+static struct ebt_error *run_several_paged(struct several *s, struct trace *first)
+{
+	_cleanup_(pager_destroyp) struct pager *pager = NULL;
+	struct ebt_error *err;
+
+	if (is_paged(s->options, first))
+		pager = make_pager(s->options);
+	if (pager) {
+		out_page(s->out, pager_file(pager));
+		pager_watch(pager, on_several_gone, s);
+	}
+	s->fetching.pager = pager;
+	err = run_hosts(s, ebt_reader_info(trace_reader(first)));
+	if (!err)
+		return out_finish(s->out);
+	ebt_error_destroy(out_finish(s->out));
+	return err;
+}
+
+/* The command, once for each machine of the file; the exit status. */
+static int run_several(const struct options *options, struct trace *first)
+{
+	_cleanup_(out_destroyp) struct out *out = NULL;
+	struct several s = { .options = options, .told = TEXT_INIT };
+	struct ebt_error *err = check_several(options, first) ?: out_create(options, first, &out);
+
+	s.out = out;
+	if (!err)
+		err = run_several_paged(&s, first);
+	put_told(&s);
+	text_deinit(&s.told);
+	return err ? fail(err) : s.status;
 }
 
 /* The exit status. */
@@ -275,7 +366,7 @@ static int run(const struct options *options)
 	if (!err && trace_n_hosts(trace) && !options->host &&
 	    !(options->command->flags & COMMAND_ALL_HOSTS))
 		return run_several(options, trace);
-	err = err ?: run_trace(options, trace, false);
+	err = err ?: run_trace(options, trace);
 	return err ? fail(err) : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "report/out/private.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static bool is_written(const struct out_column *column)
 {
@@ -46,26 +47,47 @@ static void put_value(struct out *out, const struct out_column *column,
 	fwrite(text_get(cell), 1, cell->len, out->f);
 }
 
-/* With --interval one table has the rows of all intervals. */
-void out_csv_stream_begin(struct out *out)
+static struct ebt_error *put_header(struct out *out, const struct text *header)
+{
+	if (text_error(header))
+		return text_error(header);
+	if (!out->header_written)
+		fprintf(out->f, "%s\r\n", text_get(header));
+	else if (out->host && strcmp(text_get(header), text_get(&out->header)) != 0)
+		return trace_choose_one(out->trace, "this table has other columns for each");
+	out->header_written = out->n_intervals || out->host;
+	text_clear(&out->header);
+	text_cstr(&out->header, text_get(header));
+	return text_error(&out->header);
+}
+
+/* With --interval, and of several machines, one table has the rows of all. */
+struct ebt_error *out_csv_stream_begin(struct out *out)
 {
 	const struct out_table *table = out->table;
+	_cleanup_text_ struct text header = TEXT_INIT;
 	bool first = !out_is_deep(table);
 
-	if (out->header_written)
-		return;
-	out->header_written = out->n_intervals;
+	if (out->host)
+		text_cstr(&header, "host_number,host_name,");
 	if (out->n_intervals)
-		fputs("from_ns,to_ns,", out->f);
+		text_cstr(&header, "from_ns,to_ns,");
 	if (!first)
-		fputs("depth", out->f);
+		text_cstr(&header, "depth");
 	for (size_t i = 0; i < table->n_columns; i++) {
 		if (!is_written(&table->columns[i]))
 			continue;
-		fprintf(out->f, "%s%s", first ? "" : ",", table->columns[i].key);
+		text_printf(&header, "%s%s", first ? "" : ",", table->columns[i].key);
 		first = false;
 	}
-	fputs("\r\n", out->f);
+	return put_header(out, &header);
+}
+
+static void put_host(struct out *out)
+{
+	text_clear(&out->cell);
+	text_csv(&out->cell, text_str(&out->host_name));
+	fprintf(out->f, "%" PRIu32 ",%s,", out->host, text_get(&out->cell));
 }
 
 /* A row deeper down has the identity of those that it belongs to, where it has none itself. */
@@ -83,6 +105,8 @@ static struct ebt_error *put_row(struct out *out, const struct out_line *all,
 	const struct out_table *table = out->table;
 	bool first = !out_is_deep(table);
 
+	if (out->host)
+		put_host(out);
 	if (out->n_intervals)
 		fprintf(out->f, "%" PRIu64 ",%" PRIu64 ",", out->interval_from, out->interval_to);
 	if (!first)
@@ -105,9 +129,8 @@ static struct ebt_error *put_row(struct out *out, const struct out_line *all,
 
 struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines)
 {
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = out_csv_stream_begin(out);
 
-	out_csv_stream_begin(out);
 	for (size_t n = 0; !err && n < lines->n; n++)
 		err = put_row(out, lines->all, &lines->all[lines->order[n]]);
 	return err;

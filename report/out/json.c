@@ -23,7 +23,28 @@ static void put_head(struct out *out)
 	json_put(json, "command", cstr, out->options->command->name);
 	json_put(json, "version", u64, JSON_VERSION);
 	json_put(json, "file", cstr, out->options->file);
-	json_put(json, "start_ns", wide_u64, trace_start_ns(out->trace));
+}
+
+static void put_host(struct out *out)
+{
+	json_put(&out->json, "host_number", u64, out->host);
+	json_put(&out->json, "host_name", str, text_get(&out->host_name), out->host_name.len);
+}
+
+static void open_hosts(struct out *out)
+{
+	struct json *json = &out->json;
+
+	if (!out->hosts_opened) {
+		out->hosts_opened = true;
+		json_open_object(json);
+		put_head(out);
+		json_put(json, "hosts", open_array);
+	}
+	json_newline(json);
+	json_open_object(json);
+	out->host_depth = json->depth;
+	put_host(out);
 }
 
 void out_json_open(struct out *out)
@@ -31,8 +52,13 @@ void out_json_open(struct out *out)
 	if (out->opened)
 		return;
 	out->opened = true;
-	json_open_object(&out->json);
-	put_head(out);
+	if (out->host) {
+		open_hosts(out);
+	} else {
+		json_open_object(&out->json);
+		put_head(out);
+	}
+	json_put(&out->json, "start_ns", wide_u64, trace_start_ns(out->trace));
 	json_put(&out->json, "duration_ns", u64,
 		 trace_end_ns(out->trace) - trace_start_ns(out->trace));
 }
@@ -43,6 +69,9 @@ void out_json_line_begin(struct out *out)
 	json_open_object(&out->json);
 	json_put(&out->json, "seq", u64, out->n_json_lines++);
 	put_head(out);
+	if (out->host)
+		put_host(out);
+	json_put(&out->json, "start_ns", wide_u64, trace_start_ns(out->trace));
 	json_key(&out->json, "from_ns");
 	out_json_time(out, trace_from_ns(out->trace));
 	json_key(&out->json, "to_ns");
@@ -110,6 +139,26 @@ struct ebt_error *out_json_close(struct out *out)
 	put_remarks(out);
 	json_end(json);
 	return NULL;
+}
+
+void out_json_fail(struct out *out, const char *message)
+{
+	struct json *json = &out->json;
+
+	if (!out->opened)
+		open_hosts(out);
+	if (json->after_key)
+		json_put_null(json);
+	while (json->skipped || json->depth > out->host_depth)
+		json_end(json);
+	json_put(json, "error", cstr, message);
+	json_end(json);
+}
+
+void out_json_close_hosts(struct out *out)
+{
+	json_end(&out->json);
+	json_end(&out->json);
 }
 
 static void put_points(struct out *out, const struct out_points *points)

@@ -93,6 +93,13 @@ static void forget_lines(struct out *out)
 	out->n_lines = 0;
 }
 
+void out_drop_table(struct out *out)
+{
+	forget_lines(out);
+	out_chosen_deinit(&out->chosen);
+	out->table = NULL;
+}
+
 void out_destroy(struct out *out)
 {
 	if (!out)
@@ -103,6 +110,8 @@ void out_destroy(struct out *out)
 	text_deinit(&out->cell);
 	text_deinit(&out->joined);
 	text_deinit(&out->dropped);
+	text_deinit(&out->header);
+	text_deinit(&out->host_name);
 	if (out->own_file)
 		fclose(out->own_file);
 	/* There is no copy, or a piece of one that nobody can read. */
@@ -164,18 +173,25 @@ static void put_dropped(struct out *out)
 		out_printf(out, "%s\n", text_get(&line));
 }
 
-struct ebt_error *out_finish(struct out *out)
+struct ebt_error *out_finish_trace(struct out *out)
 {
 	struct ebt_error *err = put_left_out(out);
-	bool failed;
 
-	out->made = false;
 	put_dropped(out);
 	if (!err && out->options->columns && !out->columns_taken)
 		err = trace_warn(out->trace, "--columns: there is no table in this output (--json "
 					     "and --csv have one)");
-	if (!err && out->format == FORMAT_JSON)
-		err = out_json_close(out);
+	return err || out->format != FORMAT_JSON ? err : out_json_close(out);
+}
+
+struct ebt_error *out_finish(struct out *out)
+{
+	struct ebt_error *err = out->host ? NULL : out_finish_trace(out);
+	bool failed;
+
+	out->made = false;
+	if (out->hosts_opened)
+		out_json_close_hosts(out);
 	errno = 0;
 	failed = fflush(out->f) || ferror(out->f);
 	if (failed && !errno) { /* it failed before: why, only another try tells */
@@ -620,7 +636,7 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 		out_json_stream_begin(out);
 		break;
 	case FORMAT_CSV:
-		out_csv_stream_begin(out);
+		return out_csv_stream_begin(out);
 	}
 	return NULL;
 }
@@ -710,8 +726,6 @@ struct ebt_error *out_end(struct out *out)
 		err = sort_and_write(out);
 	else if (out->format == FORMAT_JSON)
 		out_json_stream_end(out);
-	forget_lines(out);
-	out_chosen_deinit(&out->chosen);
-	out->table = NULL;
+	out_drop_table(out);
 	return err;
 }

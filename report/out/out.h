@@ -233,6 +233,16 @@ DEFINE_CLEANUP(struct out *, out_destroy);
  * says whether all could be written. */
 struct ebt_error *out_finish(struct out *out);
 
+/*
+ * A file of several machines: around what a command writes of each of them, before out_finish().
+ * Text has a line that says which machine it is; JSON is one document with an object for each, and
+ * CSV one table. The trace must live until the next call of these.
+ */
+struct ebt_error *out_host_begin(struct out *out, struct trace *trace);
+struct ebt_error *out_host_end(struct out *out);
+/* Instead: the machine with this number could not be read, or not to its end. */
+void out_host_fail(struct out *out, uint32_t host, const struct ebt_error *err);
+
 /* Around the tables of a line of JSON, of a command that has --ndjson; seq counts the lines. The
  * command adds members of its own. */
 struct json *out_line_begin(struct out *out);

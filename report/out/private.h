@@ -53,7 +53,13 @@ struct out {
 	uint64_t interval_from, interval_to; /* with --interval: of the one that tables are of */
 	uint32_t n_intervals;
 	uint64_t n_json_lines;
-	bool header_written; /* CSV: once for all intervals */
+	bool header_written; /* CSV: once for all intervals and machines */
+	struct text header;  /* of several machines */
+
+	uint32_t host; /* of several machines; 0: it is of one */
+	struct text host_name;
+	bool hosts_opened;	 /* JSON: the document around them */
+	unsigned int host_depth; /* JSON: of the object of one */
 
 	const struct out_table *table; /* between begin and end */
 	struct out_line *lines;
@@ -100,7 +106,7 @@ struct ebt_error *out_table_stream_row(struct out *out, const struct out_value *
 void out_json_stream_begin(struct out *out);
 void out_json_stream_row(struct out *out, const struct out_value *values);
 void out_json_stream_end(struct out *out);
-void out_csv_stream_begin(struct out *out);
+struct ebt_error *out_csv_stream_begin(struct out *out);
 struct ebt_error *out_csv_stream_row(struct out *out, const struct out_value *values);
 
 void out_json_intervals_begin(struct out *out);
@@ -113,6 +119,14 @@ void out_json_time(struct out *out, uint64_t time);
 void out_json_line_begin(struct out *out);
 void out_json_open(struct out *out);
 struct ebt_error *out_json_close(struct out *out);
+/* Ends the object of a machine that could not be read, and the document around all. */
+void out_json_fail(struct out *out, const char *message);
+void out_json_close_hosts(struct out *out);
+
+/* What stands below the tables of a trace. */
+struct ebt_error *out_finish_trace(struct out *out);
+/* A table that was not ended. */
+void out_drop_table(struct out *out);
 
 enum out_kind { OUT_KIND_TEXT, OUT_KIND_PICTURE, OUT_KIND_TRACE, OUT_KIND_PACKED };
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traces of one machine in one: what several recorders saw is there once, and nothing is missing."""
 
+import csv
+import io
+import json
 import os
 import random
 import re
@@ -8,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+
+import jsonschema
 
 import e2e
 
@@ -310,8 +315,11 @@ class Merge(e2e.TestCase):
                              sum(row["count"] for row in e2e.rows("syscalls", b))
                              if found is None else found)
         self.assertEqual(e2e.rows("syscalls", merged, "--host", "1", "--from", f"{later}ns"), [])
-        for options in (["sched", "--json"], ["flame"], ["cut", "--to", "50%"], ["diff", a],
-                        ["diff", merged]):
+        self.check_documents(merged)
+        for options in (["flame"], ["cut", "--to", "50%"], ["diff", a], ["diff", merged],
+                        ["folded"], ["export"], ["offcpu", "--flame", copy],
+                        ["wall", "--per-thread", copy], ["wall", "--folded"],
+                        ["extract", "-o", copy], ["bundle", "-o", copy]):
             done = e2e.run(e2e.EBREPORT, *options, merged, status=2)
             self.assertEqual(done.stdout, b"")
             self.assertIn("choose one with --host: 1 (", done.stderr.decode())
@@ -341,6 +349,39 @@ class Merge(e2e.TestCase):
                                  len(dump_of(b, "sched_switch")), len(dump_of(old, "sched_switch"))])
         self.check_one_bad(merged, len(dump_of(b, "sched_switch")))
         self.damage(merged)
+
+    def check_documents(self, merged):
+        """JSON and CSV of all machines have what those of each have."""
+        with open(os.path.join(e2e.SOURCE, "docs/json.schema.json"), encoding="utf-8") as f:
+            validator = jsonschema.Draft202012Validator(json.load(f))
+        for command in (["sched"], ["info", "--no-symbols"], ["syscalls", "--interval", "20ms"],
+                        ["procs", "--tree"], ["dump", "--table", "sched_switch"]):
+            written = self.path("all.json")
+            whole = json.loads(e2e.ebreport(*command, "--json", merged))
+            e2e.run(e2e.EBREPORT, *command, "--json", "-o", written, merged)
+            with open(written, encoding="utf-8") as f:
+                self.assertEqual(json.load(f), whole)
+            error = jsonschema.exceptions.best_match(validator.iter_errors(whole))
+            self.assertIsNone(error, error and (list(error.absolute_path), error.message))
+            head = {key: whole[key] for key in ("command", "version", "file")}
+            self.assertEqual([host["host_number"] for host in whole["hosts"]], [1, 2])
+            rows = []
+            for host in whole["hosts"]:
+                number, name = str(host.pop("host_number")), host.pop("host_name")
+                one = json.loads(e2e.ebreport(*command, "--json", "--host", number, merged))
+                self.assertEqual(one, {**head, **host})
+                header, *values = csv.reader(io.StringIO(
+                    e2e.ebreport(*command, "--csv", "--host", number, merged)))
+                rows += [[number, name, *row] for row in values]
+            lines = list(csv.reader(io.StringIO(e2e.ebreport(*command, "--csv", merged))))
+            self.assertEqual(lines, [["host_number", "host_name", *header], *rows])
+        lines = [json.loads(line) for line in e2e.ebreport("summary", "--ndjson", merged).splitlines()]
+        self.assertEqual([line["host_number"] for line in lines], [1, 2])
+        self.assertEqual([line["seq"] for line in lines], [0, 1])
+        texts = "".join(e2e.ebreport("sched", "--host", number, merged) for number in "12")
+        e2e.run(e2e.EBREPORT, "sched", "-o", written, "-f", merged)
+        with open(written, encoding="utf-8") as f:
+            self.assertEqual(re.sub(r"(?m)^host-\d: .*\n", "", f.read()), texts)
 
     def check_one_bad(self, merged, of_second):
         """What is wrong with the first machine is said of it; the second is read as ever."""

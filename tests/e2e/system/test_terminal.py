@@ -197,6 +197,23 @@ class Pager(Trace):
         self.assertEqual(terminal.end(), 0)
         self.assertIn(b"warning: the file has no end", terminal.text)
 
+    def test_several_machines(self):
+        """One pager for all; what is wrong with each stands below it, and says of which."""
+        other, both = self.path("other.ebt"), self.path("both.ebt")
+        e2e.run(e2e.EBREPORT, "scrub", self.cut, "-o", other)
+        e2e.run(e2e.EBREPORT, "merge", self.trace, other, "-o", both)
+        note, _ = self.noting()
+        terminal = self.terminal("procs", "--top", 3, both, PAGER=note)
+        self.assertEqual(terminal.end(), 0)
+        machines = [line for line in plain(self.paged()) if re.match(r"host-\d: ", line)]
+        self.assertEqual([line[:7] for line in machines], ["host-1:", "host-2:"])
+        told = [line for line in plain(terminal.text) if line.startswith("ebreport: ")]
+        self.assertTrue(all(re.match("ebreport: warning: host-[12]: ", line) for line in told), told)
+        # The next is not begun for who reads no more of the first.
+        terminal = self.terminal("dump", both, PAGER="true")
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotIn(b"host-2: ", terminal.text.replace(b"warning: host-2: ", b""))
+
     def test_left_early_goes_on_writing_files(self):
         svg = self.path("off.svg")
         terminal = self.terminal("offcpu", "--flame", svg, self.trace, PAGER="true")

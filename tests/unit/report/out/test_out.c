@@ -517,6 +517,53 @@ static void test_not_over_the_trace(void **state)
 	options_deinit(&options);
 }
 
+/* What could be written of a machine stays, and the document is one. */
+static void test_failed_hosts(void **state)
+{
+	static const struct out_table stream = {
+		.key = "rows", .columns = flat_columns, .n_columns = 3, .flags = OUT_STREAM
+	};
+	const char *argv[] = { "ebreport", "info", "--json", made.path };
+	struct ebt_error corrupt = { .code = EBT_ERR_CORRUPT, .message = (char *)"it is bad" };
+	char *data = NULL, *hosts;
+	struct options options;
+	struct trace *trace;
+	struct out *out;
+	size_t size;
+	FILE *f = open_memstream(&data, &size);
+
+	(void)state;
+	assert_non_null(f);
+	assert_null(options_parse(4, (char **)argv, &options));
+	assert_null(trace_open(&options, &trace));
+	assert_null(out_create(&options, trace, &out));
+	out_page(out, f);
+	out->host = 1;
+	assert_null(out_begin(out, &stream));
+	assert_null(
+		out_row(out, 0, ((struct out_value[]){ out_cstr("a"), out_u64(1), out_u64(2) })));
+	out_host_fail(out, 1, &corrupt);
+	out_host_fail(out, 3, &corrupt);
+	json_key(out_json(out), "more");
+	out_host_fail(out, 3, &corrupt);
+	assert_null(out_finish(out));
+	out_destroy(out);
+	fclose(f);
+	hosts = strstr(data, "\"hosts\":");
+	assert_non_null(hosts);
+	assert_string_equal(
+		hosts, "\"hosts\":[\n{\"host_number\":1,\"host_name\":\"\",\"start_ns\":\"1000\","
+		       "\"duration_ns\":2000,\n"
+		       "\"rows\":[\n{\"name\":\"a\",\"count\":1,\"total_ns\":2}],"
+		       "\"error\":\"it is bad\"},\n"
+		       "{\"host_number\":3,\"host_name\":\"\",\"error\":\"it is bad\"},\n"
+		       "{\"host_number\":3,\"host_name\":\"\",\"start_ns\":\"1000\","
+		       "\"duration_ns\":2000,\"more\":null,\"error\":\"it is bad\"}]}\n");
+	free(data);
+	trace_close(trace);
+	options_deinit(&options);
+}
+
 static void test_json_depth(void **state)
 {
 	struct json *json = malloc(sizeof(*json));
@@ -550,6 +597,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_failed_hosts),
 		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_sort_unknown),
 		cmocka_unit_test(test_tree),
