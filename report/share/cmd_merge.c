@@ -9,11 +9,13 @@
 #include "report/out/out.h"
 #include "report/share/copying.h"
 #include "report/share/merge.h"
+#include "report/share/merge_twins.h"
 #include "report/share/scrub_names.h"
 #include "report/trace/cut_lists.h"
 #include "report/trace/trace.h"
 
 #define MAX_INPUTS EBT_MAX_HOSTS
+_Static_assert(MAX_INPUTS <= TWINS_INPUTS, "each input has a bit");
 
 struct inputs;
 

@@ -219,10 +219,9 @@ static struct ebt_error *edit_chunk(void *arg, struct ebt_edit *edit, bool *ret_
 			keep_row(merge, input->i, edit, &row);
 		}
 	}
-	if (merge_cover_has_all(merge->cover, input->i, batch->table->id, batch->chunk->time_min,
-				batch->chunk->time_max)) {
+	if (batch->chunk->lost && merge_cover_has_losses(merge->cover, input->i, batch->chunk)) {
 		ebt_edit_drop_losses(edit);
-		changed |= batch->chunk->lost != 0;
+		changed = true;
 	}
 	*ret_changed = changed;
 	return NULL;
@@ -237,10 +236,8 @@ static enum ebt_copy_action choose(void *arg, const struct ebt_chunk_info *chunk
 	if (!table)
 		return EBT_COPY_AS_IT_IS;
 	if (!chunk->rows)
-		return merge_cover_has_all(merge->cover, input->i, table->id, chunk->time_min,
-					   chunk->time_max)
-			       ? EBT_COPY_DROP
-			       : EBT_COPY_AS_IT_IS;
+		return merge_cover_has_losses(merge->cover, input->i, chunk) ? EBT_COPY_DROP
+									     : EBT_COPY_AS_IT_IS;
 	switch (table->id) {
 	case EBT_T_meta:
 	case EBT_T_source:
@@ -248,7 +245,8 @@ static enum ebt_copy_action choose(void *arg, const struct ebt_chunk_info *chunk
 		return EBT_COPY_EDIT;
 	}
 	if (merge_ids_moved(merge->ids, input->i, table) || merge_ids_are_shared(table->id) ||
-	    merge_cover_touches(merge->cover, input->i, chunk, table))
+	    merge_cover_touches(merge->cover, input->i, chunk, table) ||
+	    (chunk->lost && merge_cover_has_losses(merge->cover, input->i, chunk)))
 		return EBT_COPY_EDIT;
 	return EBT_COPY_AS_IT_IS;
 }

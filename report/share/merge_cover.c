@@ -8,31 +8,36 @@
 #include "format/base/cleanup.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "format/base/search.h"
 #include "report/share/copying.h"
+#include "report/share/merge_twins.h"
 #include "report/trace/followed.h"
+#include "report/trace/losses.h"
 
 DEFINE_CLEANUP(struct merge_cover *, merge_cover_destroy);
 
-/* Two programs of one hook read the clock one after the other: microseconds, or as long as the CPU
- * was taken away in between. */
-#define EDGE UINT64_C(10000000)
+#define EDGE TWINS_APART
 
 static uint64_t later(uint64_t time, uint64_t by)
 {
 	return time < UINT64_MAX - by ? time + by : UINT64_MAX;
 }
 
-/* How far apart the rows of a pair may be: close pairs are made first. */
-static const uint64_t distances[] = { 10000, 100000, 1000000, EDGE };
+static uint64_t earlier(uint64_t time, uint64_t by)
+{
+	return time > by ? time - by : 0;
+}
 
 /* Tables whose rows each recorder makes for itself, so that no two are of the same event. */
 static const uint16_t sampled[] = { EBT_T_sample, EBT_T_counter, EBT_T_rss_stat };
 
 /* When a table, or one sort of its rows, was recorded: both ends included. */
 struct cover_span {
+	uint16_t table;
 	uint64_t from, to;
 	bool any;
-	bool has_sorts; /* of a whole table: what is true of it need not be of each sort */
+	bool has_sorts;	    /* of a whole table: what is true of it need not be of each sort */
+	struct losses gaps; /* of a whole table: what was lost of it, or cannot be read */
 };
 
 struct input {
@@ -41,7 +46,10 @@ struct input {
 	struct ebt_map by_sort; /* of a table and a sort of its rows: index of spans */
 	struct cover_span *spans;
 	size_t n_spans, spans_capacity;
-	struct ebt_map twins; /* places of rows near an edge that an earlier input has */
+	/* Rows that an earlier input has a twin of: by offset of the chunk, a bit a row. */
+	struct ebt_map by_chunk;
+	uint8_t **twins;
+	size_t n_twins, twins_capacity;
 };
 
 struct merge_cover {
@@ -113,6 +121,7 @@ static struct ebt_error *widen(struct input *input, uint16_t table, uint64_t sor
 	if (!span->any || to > span->to)
 		span->to = to;
 	span->any = true;
+	span->table = table;
 	return NULL;
 }
 
@@ -131,6 +140,20 @@ static struct ebt_error *take_sort(void *arg, const struct ebt_row *row)
 	return widen(input, row->batch->table->id, sort, row->time, row->time);
 }
 
+/* Columns of which no row can be read without: time, and what tells sorts apart. */
+static struct ebt_error *read_sorts(struct merge_cover *cover, size_t i,
+				    const struct ebt_table *table, ebt_row_fn *take)
+{
+	const int columns[] = { sort_field(table), merge_ids_field(table->id) };
+	struct finding finding = { cover, i };
+	struct ebt_want want = { table->id, 0 };
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+
+	for (size_t k = 0; k < 2; k++)
+		want.columns |= columns[k] >= 0 ? UINT64_C(1) << columns[k] : 0;
+	return ebt_read_rows(cover->inputs[i].reader, &query, take, &finding);
+}
+
 /* Other state may be told any number of times. */
 static bool is_once(const struct ebt_table *table)
 {
@@ -139,14 +162,16 @@ static bool is_once(const struct ebt_table *table)
 }
 
 /* Rows of a moment stand for the whole recording. */
-static struct ebt_error *find_state(struct input *input, const struct ebt_table *table)
+static struct ebt_error *take_state(void *arg, const struct ebt_row *row)
 {
+	const struct finding *finding = arg;
+	struct input *input = &finding->cover->inputs[finding->input];
 	const struct ebt_reader_info *info = ebt_reader_info(input->reader);
-	struct ebt_error *err = widen(input, table->id, ALL_SORTS, info->start_ns, info->end_ns);
+	const uint16_t table = row->batch->table->id;
 
-	for (uint64_t sort = 0; !err && sort < 3; sort++)
-		err = widen(input, table->id, sort, info->start_ns, info->end_ns);
-	return err;
+	return widen(input, table, ALL_SORTS, info->start_ns, info->end_ns)
+		       ?: widen(input, table, sort_of(finding->cover, finding->input, row),
+				info->start_ns, info->end_ns);
 }
 
 static void mark_sorts(struct input *input, uint16_t table)
@@ -160,7 +185,6 @@ static void mark_sorts(struct input *input, uint16_t table)
 static struct ebt_error *find_table(struct merge_cover *cover, size_t i,
 				    const struct ebt_table *table)
 {
-	struct finding finding = { cover, i };
 	struct input *input = &cover->inputs[i];
 	struct ebt_error *err = NULL;
 	size_t n;
@@ -169,7 +193,7 @@ static struct ebt_error *find_table(struct merge_cover *cover, size_t i,
 	if (!is_once(table) || !ebt_reader_has_rows(input->reader, table->id))
 		return NULL;
 	if (table->class == EBT_CLASS_STATE)
-		return find_state(input, table);
+		return read_sorts(cover, i, table, take_state);
 	for (size_t k = 0; !err && k < n; k++) {
 		if (chunks[k].table != table->id || !chunks[k].rows)
 			continue;
@@ -180,7 +204,7 @@ static struct ebt_error *find_table(struct merge_cover *cover, size_t i,
 	if (err || !has_sorts(table))
 		return err;
 	mark_sorts(input, table->id);
-	return ebt_read_table(input->reader, table->id, take_sort, &finding);
+	return read_sorts(cover, i, table, take_sort);
 }
 
 static struct ebt_error *find_spans(struct merge_cover *cover, size_t i)
@@ -226,50 +250,78 @@ static bool is_sampled(uint16_t table)
 
 enum cover_place { OUTSIDE, AT_EDGE, INSIDE };
 
-static enum cover_place place_of(const struct cover_span *span, const struct ebt_row *row,
-				 uint64_t edge)
+/* What an input lost, or what of it cannot be read, is in doubt, too. */
+static enum cover_place place_of(const struct input *owner, uint64_t sort,
+				 const struct ebt_row *row)
 {
 	const struct ebt_table *table = row->batch->table;
+	const struct cover_span *span = find_span(owner, table->id, sort);
+	const uint64_t time = row->time;
 
 	if (!span)
 		return OUTSIDE;
-	if (table->class != EBT_CLASS_EVENT || is_sampled(table->id))
-		return row->time >= span->from && row->time <= span->to ? INSIDE : OUTSIDE;
-	if (later(row->time, EDGE) < span->from || row->time > later(span->to, EDGE))
+	if (table->class != EBT_CLASS_EVENT)
+		return time >= span->from && time <= span->to ? INSIDE : OUTSIDE;
+	if (is_sampled(table->id)) {
+		if (time < span->from || time > span->to)
+			return OUTSIDE;
+		return losses_touch(&table_span(owner, table->id)->gaps, time, time) ? AT_EDGE
+										     : INSIDE;
+	}
+	if (later(time, EDGE) < span->from || time > later(span->to, EDGE))
 		return OUTSIDE;
-	return copying_begin(row) < later(span->from, edge) || later(row->time, edge) > span->to
+	if (copying_begin(row) < later(span->from, EDGE) || later(time, EDGE) > span->to)
+		return AT_EDGE;
+	return losses_touch(&table_span(owner, table->id)->gaps, earlier(time, EDGE),
+			    later(time, EDGE))
 		       ? AT_EDGE
 		       : INSIDE;
 }
 
-static uint64_t place_key(const struct ebt_row *row)
+/* What is known of a row before twins are looked for. */
+static enum twin_role role_of(const struct merge_cover *cover, size_t input, uint64_t sort,
+			      const struct ebt_row *row)
 {
-	return row->batch->chunk->offset << 20 | row->i;
-}
+	enum twin_role role = TWIN_KEPT;
 
-bool merge_cover_has(const struct merge_cover *cover, size_t input, const struct ebt_row *row)
-{
-	const struct ebt_table *table = row->batch->table;
-	const uint64_t sort = is_once(table) ? sort_of(cover, input, row) : 0;
-	uint32_t unused;
-
-	if (!is_once(table))
-		return false;
 	for (size_t i = 0; i < input; i++) {
 		const struct input *owner = &cover->inputs[i];
 
-		switch (place_of(find_span(owner, table->id, sort), row, EDGE)) {
+		switch (place_of(owner, sort, row)) {
 		case INSIDE:
 			if (is_followed(owner, row))
-				return true;
+				return TWIN_HAD;
 			break;
 		case AT_EDGE:
-			if (ebt_map_find(&cover->inputs[input].twins, place_key(row), &unused))
-				return true;
+			role = TWIN_DOUBT;
 			break;
 		case OUTSIDE:
 			break;
 		}
+	}
+	return role;
+}
+
+static bool has_twin(const struct input *input, const struct ebt_row *row)
+{
+	uint32_t k;
+
+	return ebt_map_find(&input->by_chunk, row->batch->chunk->offset, &k) &&
+	       input->twins[k][row->i / 8] >> row->i % 8 & 1;
+}
+
+bool merge_cover_has(const struct merge_cover *cover, size_t input, const struct ebt_row *row)
+{
+	if (!is_once(row->batch->table))
+		return false;
+	switch (role_of(cover, input, sort_of(cover, input, row), row)) {
+	case TWIN_HAD:
+		return true;
+	case TWIN_DOUBT:
+		return has_twin(&cover->inputs[input], row);
+	case TWIN_NONE:
+	case TWIN_KEPT:
+		break;
 	}
 	return false;
 }
@@ -290,35 +342,52 @@ bool merge_cover_touches(const struct merge_cover *cover, size_t input,
 bool merge_cover_has_all(const struct merge_cover *cover, size_t input, uint16_t table,
 			 uint64_t from, uint64_t to)
 {
-	for (size_t i = 0; i < input; i++) {
+	for (size_t i = 0; i < cover->n; i++) {
 		const struct input *owner = &cover->inputs[i];
-		const struct cover_span *span = table_span(owner, table);
+		const struct cover_span *span = i == input ? NULL : table_span(owner, table);
 
 		if (span && from >= span->from && to <= span->to && !span->has_sorts &&
-		    !followed_is_partial(owner->followed))
+		    !losses_touch(&span->gaps, from, to) && !followed_is_partial(owner->followed))
 			return true;
 	}
 	return false;
 }
 
-/* --- pairs at the edges --- */
+bool merge_cover_has_losses(const struct merge_cover *cover, size_t input,
+			    const struct ebt_chunk_info *chunk)
+{
+	const struct cover_span *own = table_span(&cover->inputs[input], chunk->table);
+	uint64_t from = chunk->time_min;
+	size_t i;
 
-struct edge_twin {
-	uint64_t hash; /* of what the row says */
-	uint64_t time, place;
-	bool paired;
-};
+	if (!own)
+		return merge_cover_has_all(cover, input, chunk->table, from, chunk->time_max);
+	/* They may have been told some time after they were lost. */
+	i = ebt_count_first(own->gaps.n, k, own->gaps.spans[k].from <= chunk->time_max);
+	if (i && own->gaps.spans[i - 1].from < from)
+		from = own->gaps.spans[i - 1].from;
+	return merge_cover_has_all(cover, input, chunk->table, from, chunk->time_max);
+}
 
-struct side {
-	struct edge_twin *list;
-	size_t n, capacity;
-};
+/* --- twins --- */
 
-struct pairing {
+/* Inputs that have a table at the same time, or one behind the other. */
+struct cluster {
 	struct merge_cover *cover;
-	size_t owner, input; /* input: of the rows that are read */
-	struct side *side;
+	const struct ebt_table *table;
+	size_t inputs[TWINS_INPUTS], n;
+	struct losses doubts; /* times in which rows are compared */
 };
+
+/* Of a number that is told of an event, and not just of what one recorder made of it. */
+static bool is_of_event(const struct ebt_table *table, uint32_t f)
+{
+	if (merge_ids_field(table->id) == (int)f)
+		return false;
+	/* Other samples stand for the same time of the same CPU. */
+	return !is_sampled(table->id) || ebt_field_by_name(table, "cpu") == (int)f ||
+	       table->fields[f].type == EBT_TYPE_ENUM;
+}
 
 /* What two recorders write alike of one event. */
 static uint64_t content_hash(const struct ebt_row *row)
@@ -338,7 +407,7 @@ static uint64_t content_hash(const struct ebt_row *row)
 		case EBT_TYPE_I64:
 		case EBT_TYPE_HEX:
 		case EBT_TYPE_ENUM:
-			if (merge_ids_field(table->id) != (int)f)
+			if (is_of_event(table, f))
 				hash = ebt_hash_u64(hash, ebt_u64(row, f));
 			break;
 		case EBT_TYPE_TIME:
@@ -353,111 +422,209 @@ static uint64_t content_hash(const struct ebt_row *row)
 	return hash;
 }
 
-static struct ebt_error *take_candidate(void *arg, const struct ebt_row *row)
+static enum twin_role choose_role(void *arg, size_t input, const struct ebt_row *row, uint64_t *ret)
 {
-	struct pairing *pairing = arg;
-	const struct merge_cover *cover = pairing->cover;
-	struct side *side = pairing->side;
-	const uint64_t sort = sort_of(cover, pairing->input, row);
-	const struct cover_span *span =
-		find_span(&cover->inputs[pairing->owner], row->batch->table->id, sort);
-	struct ebt_error *err;
+	const struct cluster *cluster = arg;
+	const uint64_t sort = sort_of(cluster->cover, input, row);
 
-	/* The twin of a row at the edge may be beyond. */
-	if (place_of(span, row, pairing->input == pairing->owner ? 2 * EDGE : EDGE) != AT_EDGE)
-		return NULL;
-	err = ebt_array_reserve(&side->list, side->n, &side->capacity);
+	if (!losses_touch(&cluster->doubts, copying_begin(row), row->time))
+		return TWIN_NONE;
+	*ret = ebt_hash_u64(content_hash(row), sort);
+	return role_of(cluster->cover, input, sort, row);
+}
+
+static struct ebt_error *note_twin(void *arg, size_t i, const struct ebt_chunk_info *chunk,
+				   uint32_t row)
+{
+	const struct cluster *cluster = arg;
+	struct input *input = &cluster->cover->inputs[i];
+	uint32_t k;
+	struct ebt_error *err = ebt_map_element(&input->by_chunk, chunk->offset, &input->twins,
+						&input->n_twins, &input->twins_capacity, &k);
+
 	if (err)
 		return err;
-	side->list[side->n++] = (struct edge_twin){
-		.hash = ebt_hash_u64(content_hash(row), sort),
-		.time = row->time,
-		.place = place_key(row),
-	};
+	if (!input->twins[k])
+		input->twins[k] = calloc(chunk->rows / 8 + 1, 1);
+	if (!input->twins[k])
+		return &ebt_enomem;
+	input->twins[k][row / 8] |= (uint8_t)(1u << row % 8);
 	return NULL;
 }
 
-static int compare_candidates(const void *a, const void *b)
+static struct ebt_error *add_doubt(struct cluster *cluster, uint64_t from, uint64_t to)
 {
-	const struct edge_twin *x = a, *y = b;
-
-	return ebt_compare(x->hash, y->hash) ?: ebt_compare(x->time, y->time);
+	/* Twins of rows that are in doubt, and theirs. */
+	return losses_add(&cluster->doubts, earlier(from, 2 * EDGE), later(to, 2 * EDGE));
 }
 
-/* Pairs of the same content that are no further apart, in order. */
-static struct ebt_error *pair_within(struct side *owners, struct side *others, uint64_t distance,
-				     struct ebt_map *twins)
+static struct ebt_error *add_doubts_of(struct cluster *cluster, const struct input *input)
 {
-	size_t i = 0, k = 0;
+	const struct losses *gaps = &table_span(input, cluster->table->id)->gaps;
 	struct ebt_error *err = NULL;
-	uint32_t had;
 
-	while (!err && i < owners->n && k < others->n) {
-		struct edge_twin *a = &owners->list[i], *b = &others->list[k];
-		const int order = compare_candidates(a, b);
-		const uint64_t apart = order < 0 ? b->time - a->time : a->time - b->time;
+	for (size_t i = 0; !err && i < gaps->n; i++)
+		err = add_doubt(cluster, gaps->spans[i].from, gaps->spans[i].to);
+	for (size_t i = 0; !err && i < input->n_spans && !is_sampled(cluster->table->id); i++) {
+		const struct cover_span *span = &input->spans[i];
 
-		if (!a->paired && !b->paired && a->hash == b->hash && apart <= distance) {
-			a->paired = b->paired = true;
-			err = ebt_map_add(twins, b->place, 0, &had);
-		}
-		if (a->paired || (!b->paired && order < 0))
-			i++;
-		else
-			k++;
+		if (span->table == cluster->table->id)
+			err = add_doubt(cluster, span->from, span->from)
+				      ?: add_doubt(cluster, span->to, span->to);
 	}
 	return err;
 }
 
-static struct ebt_error *collect(struct merge_cover *cover, size_t owner, size_t input,
-				 uint16_t table, struct side *side)
+static struct ebt_error *pass_over(void *arg, const struct ebt_row *row)
 {
-	struct pairing pairing = { cover, owner, input, side };
-	const struct cover_span *span = table_span(&cover->inputs[owner], table);
-	const struct ebt_want want = { table, ~UINT64_C(0) };
-	const struct ebt_query query = {
-		.wants = &want,
-		.n_wants = 1,
-		.from_ns = span->from > EDGE ? span->from - EDGE : 0,
-		.to_ns = later(span->to, EDGE + 1),
+	(void)arg, (void)row;
+	return NULL;
+}
+
+/* What cannot be read is known when it has been tried. */
+static struct ebt_error *find_doubts(struct cluster *cluster)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t k = 0; !err && k < cluster->n; k++) {
+		const size_t i = cluster->inputs[k];
+		struct input *input = &cluster->cover->inputs[i];
+		uint32_t span;
+
+		if (!ebt_map_find(&input->by_sort, span_key(cluster->table->id, ALL_SORTS), &span))
+			continue;
+		if (!input->spans[span].has_sorts)
+			err = read_sorts(cluster->cover, i, cluster->table, pass_over);
+		err = err ?: losses_load(input->reader, cluster->table->id, &input->spans[span].gaps)
+			      ?: add_doubts_of(cluster, input);
+	}
+	losses_finish(&cluster->doubts);
+	return err;
+}
+
+static struct ebt_error *compare_at(struct cluster *cluster, uint64_t from, uint64_t to)
+{
+	size_t inputs[TWINS_INPUTS];
+	struct ebt_reader *readers[TWINS_INPUTS];
+	struct twins_search search = {
+		.readers = readers,
+		.inputs = inputs,
+		.table = cluster->table->id,
+		.from = from,
+		.to = to,
+		.arg = cluster,
+		.role = choose_role,
+		.found = note_twin,
 	};
-	struct ebt_error *err =
-		ebt_read_rows(cover->inputs[input].reader, &query, take_candidate, &pairing);
 
-	if (!err && side->n)
-		qsort(side->list, side->n, sizeof(*side->list), compare_candidates);
-	return err;
+	for (size_t k = 0; k < cluster->n; k++) {
+		const struct input *input = &cluster->cover->inputs[cluster->inputs[k]];
+		const struct cover_span *span = table_span(input, cluster->table->id);
+
+		readers[cluster->inputs[k]] = input->reader;
+		if (span->from <= to && span->to >= from)
+			inputs[search.n++] = cluster->inputs[k];
+	}
+	return search.n > 1 ? merge_twins_find(&search) : NULL;
 }
 
-static struct ebt_error *pair_table(struct merge_cover *cover, size_t owner, size_t input,
-				    uint16_t table)
+/* A table whose rows tell of what began before them is read through, and so is one with many
+ * doubts. */
+#define MANY_DOUBTS 32
+
+static struct ebt_error *compare_cluster(struct cluster *cluster)
 {
-	struct side owners = { 0 }, others = { 0 };
-	struct ebt_error *err = collect(cover, owner, owner, table, &owners)
-					?: collect(cover, owner, input, table, &others);
+	struct ebt_error *err = find_doubts(cluster);
+	const struct losses *doubts = &cluster->doubts;
 
-	for (size_t i = 0; !err && i < sizeof(distances) / sizeof(distances[0]); i++)
-		err = pair_within(&owners, &others, distances[i], &cover->inputs[input].twins);
-	free(owners.list);
-	free(others.list);
+	if (err || !doubts->n)
+		return err;
+	if (copying_has_durations(cluster->table) || doubts->n > MANY_DOUBTS)
+		return compare_at(cluster, doubts->spans[0].from, doubts->spans[doubts->n - 1].to);
+	for (size_t i = 0; !err && i < doubts->n; i++)
+		err = compare_at(cluster, doubts->spans[i].from, doubts->spans[i].to);
 	return err;
 }
 
-static struct ebt_error *pair_inputs(struct merge_cover *cover, size_t owner, size_t input)
+struct placed {
+	uint64_t from, to;
+	size_t input;
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	return ebt_compare(x->from, y->from);
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return ebt_compare(*x, *y);
+}
+
+/* The inputs of placed[0] and of those that follow it without a break. */
+static struct ebt_error *compare_some(struct merge_cover *cover, const struct ebt_table *table,
+				      const struct placed *placed, size_t n)
+{
+	struct cluster cluster = { .cover = cover, .table = table, .n = n };
+	struct ebt_error *err = NULL;
+
+	for (size_t k = 0; k < n; k++)
+		cluster.inputs[k] = placed[k].input;
+	qsort(cluster.inputs, n, sizeof(cluster.inputs[0]), compare_indices);
+	if (n > 1)
+		err = compare_cluster(&cluster);
+	losses_deinit(&cluster.doubts);
+	return err;
+}
+
+static struct ebt_error *compare_table(struct merge_cover *cover, const struct ebt_table *table)
+{
+	struct placed placed[TWINS_INPUTS];
+	size_t n = 0, first = 0;
+	uint64_t to = 0;
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < cover->n; i++) {
+		const struct cover_span *span = table_span(&cover->inputs[i], table->id);
+
+		if (span)
+			placed[n++] = (struct placed){ span->from, span->to, i };
+	}
+	qsort(placed, n, sizeof(placed[0]), compare_placed);
+	for (size_t k = 0; !err && k < n; k++) {
+		if (k > first && placed[k].from > later(to, EDGE)) {
+			err = compare_some(cover, table, &placed[first], k - first);
+			first = k;
+		}
+		to = placed[k].to > to ? placed[k].to : to;
+	}
+	return err ?: compare_some(cover, table, &placed[first], n - first);
+}
+
+static bool is_of_earlier(const struct merge_cover *cover, size_t input, uint16_t table)
+{
+	for (size_t i = 0; i < input; i++) {
+		if (table_span(&cover->inputs[i], table))
+			return true;
+	}
+	return false;
+}
+
+static struct ebt_error *compare_tables_of(struct merge_cover *cover, size_t input)
 {
 	struct ebt_error *err = NULL;
 	size_t n;
 	const struct ebt_table *tables = ebt_reader_tables(cover->inputs[input].reader, &n);
 
 	for (size_t t = 0; !err && t < n; t++) {
-		const struct cover_span *a, *b;
-
-		if (tables[t].class != EBT_CLASS_EVENT || is_sampled(tables[t].id))
-			continue;
-		a = table_span(&cover->inputs[owner], tables[t].id);
-		b = table_span(&cover->inputs[input], tables[t].id);
-		if (a && b && a->from <= later(b->to, EDGE) && b->from <= later(a->to, EDGE))
-			err = pair_table(cover, owner, input, tables[t].id);
+		if (tables[t].class == EBT_CLASS_EVENT &&
+		    table_span(&cover->inputs[input], tables[t].id) &&
+		    !is_of_earlier(cover, input, tables[t].id))
+			err = compare_table(cover, &tables[t]);
 	}
 	return err;
 }
@@ -482,10 +649,8 @@ struct ebt_error *merge_cover_create(struct ebt_reader *const *readers, size_t n
 		err = followed_create(readers[i], &cover->inputs[i].followed)
 			      ?: find_spans(cover, i);
 	}
-	for (size_t i = 1; !err && i < n; i++) {
-		for (size_t owner = 0; !err && owner < i; owner++)
-			err = pair_inputs(cover, owner, i);
-	}
+	for (size_t i = 0; !err && i < n; i++)
+		err = compare_tables_of(cover, i);
 	if (!err)
 		*ret = take_ptr(cover);
 	return err;
@@ -500,7 +665,12 @@ void merge_cover_destroy(struct merge_cover *cover)
 
 		followed_destroy(input->followed);
 		ebt_map_deinit(&input->by_sort);
-		ebt_map_deinit(&input->twins);
+		for (size_t k = 0; k < input->n_spans; k++)
+			losses_deinit(&input->spans[k].gaps);
+		ebt_map_deinit(&input->by_chunk);
+		for (size_t k = 0; k < input->n_twins; k++)
+			free(input->twins[k]);
+		free(input->twins);
 		free(input->spans);
 	}
 	free(cover->inputs);

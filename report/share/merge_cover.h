@@ -3,11 +3,15 @@
  * Which rows of two recordings of one machine are the same: what an earlier input (the owner) has
  * recorded in its time is left out of a later one.
  *
- * An input has recorded a table from the table's first row to its last. Within that, a row of
- * another input is one that it has too, if it followed a task of the row. Near the ends of that
- * time, and where what a row tells of began before it, nobody knows whether the owner was already,
- * or still, looking: there each row of the owner stands for one row of the other that says the same
- * and was written next to it.
+ * An input has recorded a table from the table's first row to its last, but for what was lost and
+ * what cannot be read. Within that, a row of another input is one that it has too, if it followed a
+ * task of the row. Near the ends of that time, in and near its gaps, and where what a row tells of
+ * began before it, nobody knows whether the owner has the row: there each row that earlier inputs
+ * have stands for one row of the other that says the same and was written next to it
+ * (merge_twins.h).
+ *
+ * Each table of each input is read three times at the most: for its gaps, for twins, and for the
+ * copy. Memory: what merge_twins.h says, and one bit for each row of chunks that have twins.
  */
 #ifndef REPORT_SHARE_MERGE_COVER_H
 #define REPORT_SHARE_MERGE_COVER_H
@@ -30,9 +34,12 @@ void merge_cover_destroy(struct merge_cover *cover);
 /* May a row of this chunk of the input be one that an earlier input has too? */
 bool merge_cover_touches(const struct merge_cover *cover, size_t input,
 			 const struct ebt_chunk_info *chunk, const struct ebt_table *table);
-/* Has an earlier input recorded all of the table from one time to the other? */
+/* Has another input recorded all of the table from one time to the other? */
 bool merge_cover_has_all(const struct merge_cover *cover, size_t input, uint16_t table,
 			 uint64_t from, uint64_t to);
+/* And all that this chunk tells to be lost? */
+bool merge_cover_has_losses(const struct merge_cover *cover, size_t input,
+			    const struct ebt_chunk_info *chunk);
 /* Does an earlier input have this row? */
 bool merge_cover_has(const struct merge_cover *cover, size_t input, const struct ebt_row *row);
 

@@ -361,15 +361,6 @@ struct ebt_error *part_create(struct trace *trace, const struct ebt_window *wind
 
 /* --- chunks and rows --- */
 
-static bool has_durations(const struct ebt_table *table)
-{
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		if (table->fields[f].type == EBT_TYPE_DURATION)
-			return true;
-	}
-	return false;
-}
-
 /* Do rows go over by their tasks? */
 static bool is_by_task(const struct part *part, const struct ebt_table *table)
 {
@@ -398,7 +389,7 @@ enum ebt_copy_action part_action(void *arg, const struct ebt_chunk_info *chunk,
 		return EBT_COPY_EDIT;
 	if (chunk->time_max < window->from && reach != PART_BEFORE)
 		return EBT_COPY_NO_ROWS;
-	if (chunk->time_min >= window->to && !has_durations(table))
+	if (chunk->time_min >= window->to && !copying_has_durations(table))
 		return EBT_COPY_NO_ROWS;
 	return EBT_COPY_EDIT;
 }

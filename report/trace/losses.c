@@ -11,7 +11,7 @@
 
 DEFINE_CLEANUP(struct ebt_cursor *, ebt_cursor_destroy);
 
-static struct ebt_error *add(struct losses *losses, uint64_t from, uint64_t to)
+struct ebt_error *losses_add(struct losses *losses, uint64_t from, uint64_t to)
 {
 	struct ebt_error *err;
 
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void sort_and_merge(struct losses *losses)
+void losses_finish(struct losses *losses)
 {
 	size_t n = 0;
 
@@ -74,7 +74,7 @@ static struct ebt_error *add_lost_rows(struct ebt_reader *reader, uint16_t table
 		if (err || !row.batch)
 			break;
 		if (ebt_lost_table_id(&row) == table && ebt_lost_count(&row) > 0)
-			err = add(losses, ebt_lost_from(&row), row.time);
+			err = losses_add(losses, ebt_lost_from(&row), row.time);
 	}
 	return err;
 }
@@ -104,7 +104,7 @@ static struct ebt_error *add_chunk_counts(const struct ebt_chunk_info *chunks, s
 		at = losses_find(&before, from);
 		if (at < known && before.spans[at].from <= chunk->time_max)
 			continue;
-		err = add(losses, from, chunk->time_max);
+		err = losses_add(losses, from, chunk->time_max);
 		if (err)
 			return err;
 	}
@@ -124,7 +124,7 @@ static struct ebt_error *add_damage(const struct ebt_damage *damage,
 		if (chunk->offset == damage->offset) {
 			if (chunk->table != table)
 				return NULL;
-			return add(losses, chunk->time_min, chunk->time_max);
+			return losses_add(losses, chunk->time_min, chunk->time_max);
 		}
 		if (chunk->table != table)
 			continue;
@@ -133,7 +133,7 @@ static struct ebt_error *add_damage(const struct ebt_damage *damage,
 		else
 			to = chunk->time_min < to ? chunk->time_min : to;
 	}
-	return add(losses, from, to);
+	return losses_add(losses, from, to);
 }
 
 struct ebt_error *losses_load(struct ebt_reader *reader, uint16_t table, struct losses *ret)
@@ -148,7 +148,7 @@ struct ebt_error *losses_load(struct ebt_reader *reader, uint16_t table, struct 
 	err = add_lost_rows(reader, table, &losses);
 	if (err)
 		return err;
-	sort_and_merge(&losses);
+	losses_finish(&losses);
 	chunks = ebt_reader_chunks(reader, &n_chunks);
 	err = add_chunk_counts(chunks, n_chunks, table, &losses);
 	if (err)
@@ -159,7 +159,7 @@ struct ebt_error *losses_load(struct ebt_reader *reader, uint16_t table, struct 
 		if (err)
 			return err;
 	}
-	sort_and_merge(&losses);
+	losses_finish(&losses);
 	*ret = losses;
 	losses = (struct losses){ 0 };
 	return NULL;
@@ -168,4 +168,11 @@ struct ebt_error *losses_load(struct ebt_reader *reader, uint16_t table, struct 
 size_t losses_find(const struct losses *losses, uint64_t time)
 {
 	return ebt_count_first(losses->n, i, losses->spans[i].to < time);
+}
+
+bool losses_touch(const struct losses *losses, uint64_t from, uint64_t to)
+{
+	const size_t i = losses_find(losses, from);
+
+	return i < losses->n && losses->spans[i].from <= to;
 }

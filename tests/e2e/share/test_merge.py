@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 EBTDUMP = ebtdump.__file__
-SCHED_SWITCH, META = 64, ebtdump.META_TABLE
+SCHED_SWITCH, SYSCALL, META = 64, 104, ebtdump.META_TABLE
 # Counts its own calls until its input ends.
 WORK = """
 import os, select, sys, time
@@ -33,6 +33,7 @@ while not select.select([0], [], [], 0)[0]:
     time.sleep(0.0005)
 print(n)
 """
+CALLS = "import os\nfor _ in range(100000): os.getppid()"
 
 
 def dump_of(trace, table, *options):
@@ -80,6 +81,25 @@ class Merge(e2e.TestCase):
             f.write(content)
         return bad
 
+    def damage_every_second(self, trace, tables, name):
+        """A copy in which every second chunk of these tables cannot be read."""
+        bad = self.path(name)
+        with open(trace, "rb") as f:
+            content = bytearray(f.read())
+        for table in tables:
+            chunks = [c for c in ebtdump.scan(bytes(content)) if c.table_id == table and c.rows]
+            for chunk in chunks[1::2]:
+                content[chunk.offset + chunk.header_len] ^= 1
+        with open(bad, "wb") as f:
+            f.write(content)
+        return bad
+
+    def counted_switches(self, trace, pid):
+        """What the kernel counted when the thread left its CPU for the last time."""
+        end = next(line for line in dump_of(trace, "task_end", "--pid", str(pid))
+                   if f" task={pid}/" in line)
+        return sum(int(n) for n in re.findall(r"n[ivcsw]+csw=(\d+)", end))
+
     def calls(self, trace, pid):
         rows = e2e.rows("syscalls", trace, "--pid", str(pid))
         return sum(r["count"] for r in rows if r["name"] == "getppid")
@@ -116,16 +136,72 @@ class Merge(e2e.TestCase):
             for trace in order:
                 self.assertLess(self.calls(trace, work.pid), done)
             self.assertEqual(self.calls(merged, work.pid), done, order)
-            # What the kernel counted when the thread left its CPU for the last time.
             of_work = "--pid", str(work.pid)
-            end = next(line for line in dump_of(merged, "task_end", *of_work)
-                       if f" task={work.pid}/" in line)
-            counted = sum(int(n) for n in re.findall(r"n[ivcsw]+csw=(\d+)", end))
-            self.assertEqual(self.switches(merged, work.pid), counted, order)
+            self.assertEqual(self.switches(merged, work.pid),
+                             self.counted_switches(merged, work.pid), order)
             for table in ("task_fork", "task_exec", "task_exit"):
                 rows = [line for line in dump_of(merged, table, *of_work)
                         if re.search(rf"(child|task)={work.pid}/", line)]
                 self.assertEqual(len(rows), 1, rows)
+
+    @e2e.exact
+    def test_damaged_rows(self):
+        """What cannot be read of one trace comes from the other, and the rest is there once."""
+        first, a = self.begin("a.ebt", "-a", "-e", "sched,syscalls")
+        second, b = self.begin("b.ebt", "-a", "-e", "sched,syscalls")
+        work = self.begin_work()
+        work.stdout.readline()
+        time.sleep(3.2)  # a chunk is a second
+        done = self.end_work(work)
+        self.finish(first)
+        self.finish(second)
+        bad = self.damage_every_second(a, (SCHED_SWITCH, SYSCALL), "bad.ebt")
+        self.assertLess(self.calls(bad, work.pid), done)
+        for order in ((bad, b), (b, bad)):
+            merged = self.merge(*order)
+            self.assertEqual(self.calls(merged, work.pid), done, order)
+            self.assertEqual(self.switches(merged, work.pid),
+                             self.counted_switches(merged, work.pid), order)
+            self.assertEqual(self.dumped_calls(merged, work.pid), done, order)
+
+    def dumped_calls(self, trace, pid):
+        """As the second reader finds them."""
+        part = self.path("part.ebt")
+        e2e.run(e2e.EBREPORT, "cut", "--pid", str(pid), trace, "-f", "-o", part)
+        dumped = e2e.run(sys.executable, EBTDUMP, part).stdout.decode().splitlines()
+        return sum(f" task={pid}/" in line and " nr=110 " in line for line in dumped
+                   if line.split(" ", 2)[1] == "syscall")
+
+    @e2e.exact
+    def test_lost_rows(self):
+        """A ring that was full: what one lost comes from the other, and is no more said to be lost."""
+        first, a = self.begin("a.ebt", "-a", "-e", "syscalls", "-b", "128K")
+        second, b = self.begin("b.ebt", "-a", "-e", "syscalls", "-b", "64M")
+        works = []
+        for told in (1, 2):  # what is told of the second was lost after what is told of the first
+            first.send_signal(signal.SIGSTOP)
+            works.append(self.start(sys.executable, "-c", CALLS))
+            works[-1].wait(timeout=e2e.SECONDS)
+            first.send_signal(signal.SIGCONT)
+            self.wait_for_rows(a, first, "lost", told)
+        self.finish(first)
+        self.finish(second)
+        begin = int(dump_of(b, "syscall")[0].split(" ")[0])
+        self.assertGreater(self.lost(a, begin), 0)
+        self.assertEqual(self.lost(b, begin), 0)
+        for order in ((a, b), (b, a)):
+            merged = self.merge(*order)
+            self.assertEqual(self.lost(merged, begin), 0, order)
+            for work in works:
+                self.assertLess(self.calls(a, work.pid), 100_000)
+                self.assertEqual(self.calls(merged, work.pid), 100_000, order)
+
+    def lost(self, trace, begin):
+        """Calls that were lost after that time."""
+        found = (re.search(r" from=(\d+) count=(\d+) table_id=(\d+) ", line)
+                 for line in dump_of(trace, "lost"))
+        return sum(int(row.group(2)) for row in found
+                   if int(row.group(1)) > begin and int(row.group(3)) == SYSCALL)
 
     def test_other_sources(self):
         """What one recorded of the scheduler, and the other of system calls."""
