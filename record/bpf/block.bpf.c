@@ -48,15 +48,19 @@ struct block_bio {
 
 EBREC_ARRAY(block_bios, BLOCK_BIOS, struct block_bio);
 
-static __always_inline struct block_bio *bio_slot(const struct bio *bio)
+/* The verifier allows no arithmetic with a pointer; a copy of its value is a number. */
+static __always_inline __u64 number_of(const void *pointer)
 {
-	__u64 address;
-	__u32 slot;
+	__u64 number = 0;
 
-	/* The verifier allows no arithmetic with a pointer; a copy of its value is a number. */
-	if (bpf_probe_read_kernel(&address, sizeof(address), &bio))
-		return NULL;
-	slot = address * 0x9e3779b97f4a7c15ull >> (64 - 14);
+	bpf_probe_read_kernel(&number, sizeof(number), &pointer);
+	return number;
+}
+
+static __always_inline struct block_bio *bio_slot(__u64 bio)
+{
+	__u32 slot = bio * 0x9e3779b97f4a7c15ull >> (64 - 14);
+
 	return bpf_map_lookup_elem(&block_bios, &slot);
 }
 
@@ -84,19 +88,17 @@ struct block_page {
  * even where it is mapped from a file: its pages are not locked or under writeback. */
 static __always_inline bool bio_page(const struct bio *bio, __u32 op, struct block_page *ret)
 {
-	const struct bio_vec *vec = bio->bi_io_vec;
-	__u32 i = bio->bi_iter.bi_idx;
+	const struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
+	__u32 i = BPF_CORE_READ(bio, bi_iter.bi_idx);
 	struct address_space *mapping;
 	const struct page *page;
 	struct inode *inode;
-	unsigned long flags, head, first;
+	unsigned long flags, head;
 	bool device;
 
-	if (op > EBT_V_block_io_op_write || !vec || !bio->bi_iter.bi_size)
+	if (op > EBT_V_block_io_op_write || !vec || !BPF_CORE_READ(bio, bi_iter.bi_size))
 		return false;
-	if (bpf_probe_read_kernel(&first, sizeof(first), &vec))
-		return false;
-	vec = (const void *)(first + (__u64)i * bpf_core_type_size(struct bio_vec));
+	vec = (const void *)((__u64)vec + (__u64)i * bpf_core_type_size(struct bio_vec));
 	page = BPF_CORE_READ(vec, bv_page);
 	head = BPF_CORE_READ(page, compound_head);
 	if (head & 1)
@@ -202,7 +204,7 @@ static __always_inline __u64 bio_cgroup(const struct bio *bio)
 {
 	if (!bpf_core_field_exists(bio->bi_blkg))
 		return 0;
-	return bio->bi_blkg->blkcg->css.cgroup->kn->id;
+	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
 }
 
 /* Remembers it, in place of another one at that address that ended in a way not seen here. */
@@ -216,12 +218,13 @@ static __always_inline void remember(__u64 key, const struct ebrec_block_request
 static __always_inline void begin_request(const struct request *rq, const struct block_bio *who,
 					  __u64 now)
 {
-	const struct bio *bio = rq->bio;
+	const struct bio *bio = BPF_CORE_READ(rq, bio);
+	__u32 cmd_flags = BPF_CORE_READ(rq, cmd_flags);
 	struct ebrec_block_request r = {};
 	__u64 key = (__u64)rq;
 
-	r.op = block_op(rq->cmd_flags);
-	r.flags = block_flags(rq->cmd_flags);
+	r.op = block_op(cmd_flags);
+	r.flags = block_flags(cmd_flags);
 	if (!blame(&r, bio, who)) {
 		bpf_map_delete_elem(&block_requests, &key);
 		return;
@@ -238,22 +241,37 @@ static __always_inline void begin_request(const struct request *rq, const struct
  * again. */
 static __always_inline void find_bio(const struct bio *bio, struct block_bio *ret)
 {
-	struct block_bio *slot = bio ? bio_slot(bio) : NULL;
+	struct block_bio *slot = bio ? bio_slot((__u64)bio) : NULL;
 
 	if (slot && slot->bio == (__u64)bio)
 		*ret = *slot;
 }
 
+/* A request gets its first bio, here, or has been seen late. Verified once for a program, whichever
+ * ways of it lead here; that is why its arguments are numbers. */
+__weak int ebrec_block_begin(__u64 request, __u64 now, bool here)
+{
+	const struct request *rq = (const void *)request;
+	const struct bio *bio = BPF_CORE_READ(rq, bio);
+	struct block_bio who = {};
+
+	find_bio(bio, &who);
+	if (!here && !who.bio)
+		find_bio(BPF_CORE_READ(rq, biotail), &who);
+	/* Without a bio it is a command, of who makes it here; else it is likely who does. */
+	if (here || !who.bio) {
+		current_submitter(&who);
+		who.kernel = who.kernel || (!here && bio);
+	}
+	begin_request(rq, &who, now);
+	return 0;
+}
+
 SEC("tp_btf/block_io_start")
 int BPF_PROG(ebrec_block_io_start, const struct request *rq)
 {
-	struct block_bio who = {};
-
-	if (!gate)
-		return 0;
-	find_bio(rq->bio, &who);
-	current_submitter(&who);
-	begin_request(rq, &who, bpf_ktime_get_ns());
+	if (gate)
+		ebrec_block_begin(number_of(rq), bpf_ktime_get_ns(), true);
 	return 0;
 }
 
@@ -262,21 +280,12 @@ static __always_inline struct ebrec_block_request *find_request(const struct req
 {
 	__u64 key = (__u64)rq;
 	struct ebrec_block_request *r = bpf_map_lookup_elem(&block_requests, &key);
-	struct block_bio who = {};
 
 	/* With block_io_start, those without it are flushes, which begin when they are issued. */
 	if (r || (!(block_args & EBREC_BLOCK_NO_START) &&
 		  block_op(rq->cmd_flags) != EBT_V_block_io_op_flush))
 		return r;
-	find_bio(rq->bio, &who);
-	if (!who.bio)
-		find_bio(rq->biotail, &who);
-	/* Without a bio it is a command, of who makes it here; else it is likely who does. */
-	if (!who.bio) {
-		current_submitter(&who);
-		who.kernel = who.kernel || rq->bio;
-	}
-	begin_request(rq, &who, now);
+	ebrec_block_begin(number_of(rq), now, false);
 	return bpf_map_lookup_elem(&block_requests, &key);
 }
 
@@ -305,6 +314,7 @@ static __always_inline __u32 count_bios(const struct request *rq)
 	const struct bio *bio = rq->bio;
 	__u32 n;
 
+#pragma unroll 8
 	for (n = 0; n < MAX_BIOS && bio; n++)
 		bio = bio->bi_next;
 	return n;
@@ -391,7 +401,7 @@ static __always_inline __u32 block_errno(__u32 status)
 static __always_inline void find_late(const struct request *rq, __u64 now,
 				      struct ebrec_block_request *ret)
 {
-	const struct bio *bio = rq->bio;
+	const struct bio *bio = BPF_CORE_READ(rq, bio);
 
 	ret->op = block_op(rq->cmd_flags);
 	ret->flags = block_flags(rq->cmd_flags);
@@ -468,10 +478,10 @@ int ebrec_block_bio_queue(__u64 *ctx)
 	who.bio = (__u64)bio;
 	who.time = bpf_ktime_get_ns();
 	/* Before 5.15 the queue of a bio is not asked, but its disk's; they are the same. */
-	if (block_bio_disk(bio)->queue->mq_ops) {
+	if (BPF_CORE_READ(block_bio_disk(bio), queue, mq_ops)) {
 		if (block_args & EBREC_BLOCK_NO_START)
 			current_submitter(&who);
-		slot = bio_slot(bio);
+		slot = bio_slot(number_of(bio));
 		if (slot)
 			*slot = who;
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What source `block` knows of the kernel's block layer, and how it changed from 5.10 on. Pointers
- * come from arguments of tracepoints, so that programs may follow them: what is behind NULL is 0.
+ * are read and not followed (kernel_types.h); what is behind NULL is 0.
  */
 #ifndef RECORD_BPF_BLOCK_TYPES_BPF_H
 #define RECORD_BPF_BLOCK_TYPES_BPF_H
@@ -116,10 +116,11 @@ static __always_inline __u32 block_op(__u32 cmd_flags)
 	return op == BLOCK_WRITE_SAME ? EBT_V_block_io_op_write_zeroes : EBT_V_block_io_op_zone;
 }
 
-#define BLOCK_FLAG(cmd_flags, name, bit)                                                         \
-	(bpf_core_enum_value_exists(enum req_flag_bits___block, name) &&                         \
-			 (cmd_flags)&1u << bpf_core_enum_value(enum req_flag_bits___block, name) \
-		 ? (bit)                                                                         \
+/* Without a branch: verifiers go through both ways of each. */
+#define BLOCK_FLAG(cmd_flags, name, bit)                                                        \
+	(bpf_core_enum_value_exists(enum req_flag_bits___block, name)                           \
+		 ? ((cmd_flags) >> bpf_core_enum_value(enum req_flag_bits___block, name) & 1) * \
+			   (bit)                                                                \
 		 : 0u)
 
 #define BLOCK_SWAP 0x40u
@@ -140,43 +141,48 @@ static __always_inline __u32 block_flags(__u32 cmd_flags)
 /* The request is one step of several: flush, data, flush. It ends once more. */
 static __always_inline bool block_is_step(const struct request *rq)
 {
+	__u32 rq_flags = BPF_CORE_READ(rq, rq_flags);
+
 	if (bpf_core_enum_value_exists(enum rqf_flags___block, __RQF_FLUSH_SEQ___block))
-		return rq->rq_flags &
+		return rq_flags &
 		       1u << bpf_core_enum_value(enum rqf_flags___block, __RQF_FLUSH_SEQ___block);
-	return rq->rq_flags & 1u << 4; /* a macro until 6.9 */
+	return rq_flags & 1u << 4; /* a macro until 6.9 */
 }
 
 /* When the kernel's statistics say that it began; 0: it counts none, and does not say. */
 static __always_inline __u64 block_start(const struct request *rq, __u64 now)
 {
+	__u64 start = BPF_CORE_READ(rq, start_time_ns);
 	__u32 counted = 1u << 13; /* a macro until 6.9 */
 
 	if (bpf_core_enum_value_exists(enum rqf_flags___block, __RQF_IO_STAT___block))
 		counted = 1u << bpf_core_enum_value(enum rqf_flags___block, __RQF_IO_STAT___block);
-	return rq->rq_flags & counted && rq->start_time_ns <= now ? rq->start_time_ns : 0;
+	return BPF_CORE_READ(rq, rq_flags) & counted && start <= now ? start : 0;
 }
 
-static __always_inline struct gendisk *block_disk(const struct request *rq)
+static __always_inline const struct gendisk *block_disk(const struct request *rq)
 {
-	return bpf_core_field_exists(rq->rq_disk) ? rq->rq_disk : rq->q->disk;
+	return bpf_core_field_exists(rq->rq_disk) ? BPF_CORE_READ(rq, rq_disk)
+						  : BPF_CORE_READ(rq, q, disk);
 }
 
-static __always_inline struct gendisk *block_bio_disk(const struct bio *bio)
+static __always_inline const struct gendisk *block_bio_disk(const struct bio *bio)
 {
-	return bpf_core_field_exists(bio->bi_disk) ? bio->bi_disk : bio->bi_bdev->bd_disk;
+	return bpf_core_field_exists(bio->bi_disk) ? BPF_CORE_READ(bio, bi_disk)
+						   : BPF_CORE_READ(bio, bi_bdev, bd_disk);
 }
 
 static __always_inline __u32 block_disk_dev(const struct gendisk *disk)
 {
-	return (__u32)disk->major << 20 | (__u32)disk->first_minor;
+	return (__u32)BPF_CORE_READ(disk, major) << 20 | (__u32)BPF_CORE_READ(disk, first_minor);
 }
 
 /* Until 5.11 partitions above the disk's own minors are taken for the disk. */
 static __always_inline __u32 block_bio_dev(const struct bio *bio)
 {
 	if (bpf_core_field_exists(bio->bi_disk))
-		return block_disk_dev(bio->bi_disk) + bio->bi_partno;
-	return bio->bi_bdev->bd_dev;
+		return block_disk_dev(BPF_CORE_READ(bio, bi_disk)) + BPF_CORE_READ(bio, bi_partno);
+	return BPF_CORE_READ(bio, bi_bdev, bd_dev);
 }
 
 /* The index of a page in its file. */

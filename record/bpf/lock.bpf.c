@@ -207,7 +207,7 @@ static __always_inline void read_owner(const struct task_struct *task,
 
 	state->owner = 0;
 	state->owner_by = EBT_V_futex_wait_owner_by_not_known;
-	if (task->thread_pid->level ||
+	if (BPF_CORE_READ(task, thread_pid, level) ||
 	    bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call->address))
 		return;
 	tid = mutex.lock & FUTEX_TID_MASK;
