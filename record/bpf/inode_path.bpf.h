@@ -25,6 +25,8 @@ EBREC_LRU_HASH(inode_seen, 65536, struct ebrec_inode_id, __u8) __weak;
 
 /* A path is written from its end to its beginning, and the row in front of it. */
 struct inode_path_scratch {
+	__u32 at; /* where the path begins; verifiers would follow each of its values on a stack */
+	__u32 unused;
 	__u8 row[sizeof(struct ebt_wire_inode_path)];
 	__u8 path[2 * INODE_PATH_BYTES]; /* half of it is for the verifier */
 };
@@ -48,31 +50,63 @@ static __always_inline const struct dentry *inode_dentry(const struct inode *ino
 	return (const void *)first - bpf_core_field_offset(struct dentry, d_u.d_alias);
 }
 
+struct inode_path_walk {
+	const struct dentry *dentry, *root;
+	struct inode_path_scratch *scratch;
+};
+
+/* Writes a name in front of what is there; 1: there is no more. */
+static __always_inline long inode_path_up(struct inode_path_walk *walk)
+{
+	const struct dentry *dentry = walk->dentry, *parent;
+	struct inode_path_scratch *scratch = walk->scratch;
+	const unsigned char *name;
+	__u32 len, at = scratch->at;
+
+	if (!dentry || dentry == walk->root)
+		return 1;
+	parent = BPF_CORE_READ(dentry, d_parent);
+	name = BPF_CORE_READ(dentry, d_name.name);
+	len = BPF_CORE_READ(dentry, d_name.len);
+	if (len > INODE_PATH_NAME || len + 1 > at)
+		return 1;
+	at -= len;
+	bpf_probe_read_kernel(scratch->path + (at & (INODE_PATH_BYTES - 1)), len & INODE_PATH_NAME,
+			      name);
+	scratch->at = at;
+	if (parent == dentry) /* a file that is in no folder, as a memfd */
+		return 1;
+	scratch->at = --at;
+	scratch->path[at & (INODE_PATH_BYTES - 1)] = '/';
+	walk->dentry = parent;
+	return 0;
+}
+
+static long inode_path_step(__u32 i, void *walk)
+{
+	return inode_path_up(walk);
+}
+
 /* Writes the path up to path[INODE_PATH_BYTES - 1]; returns where it begins. */
-static __always_inline __u32 inode_path_write(__u8 *path, const struct dentry *dentry,
+static __always_inline __u32 inode_path_write(struct inode_path_scratch *scratch,
+					      const struct dentry *dentry,
 					      const struct dentry *root)
 {
-	__u32 at = INODE_PATH_BYTES - 1;
+	struct inode_path_walk walk = { dentry, root, scratch };
+	__u32 at;
 
-	for (int i = 0; i < INODE_PATH_DEPTH && dentry && dentry != root; i++) {
-		const struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
-		const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
-		__u32 len = BPF_CORE_READ(dentry, d_name.len);
-
-		if (len > INODE_PATH_NAME || len + 1 > at)
-			break;
-		at -= len;
-		bpf_probe_read_kernel(path + (at & (INODE_PATH_BYTES - 1)), len & INODE_PATH_NAME,
-				      name);
-		if (parent == dentry) /* a file that is in no folder, as a memfd */
-			break;
-		at--;
-		path[at & (INODE_PATH_BYTES - 1)] = '/';
-		dentry = parent;
+	scratch->at = INODE_PATH_BYTES - 1;
+	/* 5.17. Verifiers go through each round of a loop, and once or twice through this. */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
+		bpf_loop(INODE_PATH_DEPTH, inode_path_step, &walk, 0);
+	} else {
+		for (int i = 0; i < INODE_PATH_DEPTH && !inode_path_up(&walk); i++)
+			;
 	}
+	at = scratch->at;
 	/* The root itself. */
-	if (at == INODE_PATH_BYTES - 1 && dentry && dentry == root)
-		path[--at & (INODE_PATH_BYTES - 1)] = '/';
+	if (at == INODE_PATH_BYTES - 1 && walk.dentry && walk.dentry == root)
+		scratch->path[--at & (INODE_PATH_BYTES - 1)] = '/';
 	return at;
 }
 
@@ -120,7 +154,7 @@ static __always_inline void ebrec_name_inode(const struct inode *inode, const st
 		return;
 	if (!dentry)
 		dentry = inode_dentry(inode);
-	at = inode_path_write(scratch->path, dentry, BPF_CORE_READ(inode, i_sb, s_root));
+	at = inode_path_write(scratch, dentry, BPF_CORE_READ(inode, i_sb, s_root));
 	if (!inode_path_send(scratch, inode, id, at))
 		bpf_map_delete_elem(&inode_seen, id);
 }

@@ -10,6 +10,8 @@ import e2e
 # half of it is for them.
 BUDGET = 170000
 START_BUDGET = 120000  # of all programs that are loaded if nothing else is asked for
+# Of programs by the beginnings of their names, where there is a loop that is not gone through, or one way for many.
+LESS = {"ebrec_block_": 28000, "ebrec_cache_": 3000, "ebrec_fault_m": 8000}
 
 # Sources that have to be told what: a tracepoint with a trace event, and one without; a function.
 PROBES = "tp:sched:sched_process_exec,tp:sched:pelt_cfs_tp,uprobe:libc.so.6:exit"
@@ -42,6 +44,10 @@ def most(text):
     return counts
 
 
+def budget(name):
+    return next((less for beginning, less in LESS.items() if name.startswith(beginning)), BUDGET)
+
+
 def check(test, text, start, kernel):
     """All programs were loaded, and within the budget. start: what counts for the usual sources."""
     test.assertEqual(text.count("#"), len(VARIANTS), text)
@@ -52,7 +58,7 @@ def check(test, text, start, kernel):
     test.assertGreater(len(counts), 5)
     for name, count in counts.items():
         test.assertGreater(count, 0, f"{name}: this kernel does not tell")
-        test.assertLessEqual(count, BUDGET, name)
+        test.assertLessEqual(count, budget(name), name)
     counts = most(start)
     print(f"    {sum(counts.values()):9} to begin, of {START_BUDGET}", file=sys.stderr)
     test.assertIn("ebrec_sched_swi", counts)
