@@ -12,6 +12,8 @@
 
 #include <linux/futex.h>
 
+#include "record/bpf/lock_owner.h"
+
 #define FUTEX_FLAGS	      (FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
 
 #define ERESTART_RESTARTBLOCK 516 /* goes on as restart_syscall() */
@@ -186,42 +188,18 @@ static __always_inline __u64 read_timeout(const struct futex_call *call)
 	return (__u64)time[0] * 1000000000 + time[1];
 }
 
-/* The beginning of a pthread_mutex_t of glibc. */
-struct glibc_mutex {
-	__u32 lock, count, owner, nusers, kind;
-};
-
-#define MUTEX_KINDS 0x3ff
-#define MAX_TID	    (1 << 22) /* on any machine */
-
-/*
- * Who holds the lock. Of those with priority inheritance the kernel wants the owner's tid in the
- * futex. A mutex of glibc has it behind the futex: it is taken for one if the futex is 2, "locked,
- * and somebody waits", or has the same tid. Tids of a pid namespace would be of somebody else here.
- */
+/* Tids of a pid namespace would be of somebody else here. */
 static __always_inline void read_owner(const struct task_struct *task,
 				       const struct futex_call *call, struct lock_state *state)
 {
 	struct glibc_mutex mutex = {};
-	__u32 tid;
 
 	state->owner = 0;
 	state->owner_by = EBT_V_futex_wait_owner_by_not_known;
 	if (BPF_CORE_READ(task, thread_pid, level) ||
 	    bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call->address))
 		return;
-	tid = mutex.lock & FUTEX_TID_MASK;
-	if (call->op == EBT_V_futex_wait_op_lock_pi || call->op == EBT_V_futex_wait_op_lock_pi2) {
-		state->owner = tid;
-		state->owner_by =
-			tid ? EBT_V_futex_wait_owner_by_futex : EBT_V_futex_wait_owner_by_not_known;
-	} else if (call->op == EBT_V_futex_wait_op_wait && mutex.lock == call->val && mutex.owner &&
-		   mutex.nusers && mutex.owner < MAX_TID && mutex.nusers < MAX_TID &&
-		   !(mutex.kind & ~MUTEX_KINDS) &&
-		   (call->val == 2 || (call->val & FUTEX_WAITERS && tid == mutex.owner))) {
-		state->owner = mutex.owner;
-		state->owner_by = EBT_V_futex_wait_owner_by_guess;
-	}
+	state->owner = lock_owner(call->op, call->val, &mutex, &state->owner_by);
 }
 
 struct shared_key {

@@ -83,6 +83,7 @@ int ebrec_thread_stack(struct bpf_iter__task *ctx)
 	row->state = ebrec_task_state(task) | task->exit_state;
 	row->on_cpu = task->on_cpu;
 	row->user = ebrec_has_user_stack(task) && !task->exit_state;
+	row->namespaced = task->thread_pid->level != 0;
 	row->call = -1;
 	row->caller = row->compat = 0;
 	fill_times(row, task);

@@ -21,9 +21,11 @@ struct ebrec_thread_stack {
 	__u32 tid, pid;
 	__u32 state; /* with exit_state */
 	__u32 on_cpu;
-	__u32 user;   /* 1: it has a user stack */
-	__u32 caller; /* 1: pc is a return address, as it is behind a call */
-	__u32 compat; /* 1: the call is of the 32-bit ABI */
+	__u32 user;	  /* 1: it has a user stack */
+	__u32 caller;	  /* 1: pc is a return address, as it is behind a call */
+	__u32 compat;	  /* 1: the call is of the 32-bit ABI */
+	__u32 namespaced; /* 1: of a pid namespace, whose tids others do not have */
+	__u32 unused;
 	__u32 n;
 };
 

@@ -35,7 +35,8 @@
 struct seen {
 	struct ebrec_thread_stack row;
 	size_t first;
-	uint32_t n_user, attrs; /* of the user stack */
+	uint32_t n_user, attrs;	  /* of the user stack */
+	uint32_t owner, owner_by; /* of the lock that it waits for */
 	enum ebt_thread_stack_user user;
 	bool walked, told;
 };
@@ -199,6 +200,7 @@ static struct ebt_error *walk(struct taking *t, struct look *look, struct seen *
 	uint64_t addresses[EBREC_MAX_STACK];
 
 	seen->n_user = thread_walk(&how, &seen->row, addresses, &seen->attrs);
+	seen->owner = thread_lock_owner(&how, &seen->row, &seen->owner_by);
 	return add_addresses(look, addresses, seen->n_user);
 }
 
@@ -264,6 +266,10 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 	row->call = in->call;
 	row->abi = in->compat;
 	row->user = seen->user;
+	if (seen->user == EBT_V_thread_stack_user_walked) {
+		row->owner = seen->owner;
+		row->owner_by = seen->owner_by;
+	}
 	if (in->compat) {
 		row->arg0 = (__u32)r[3];
 		row->arg1 = (__u32)r[2];

@@ -2,8 +2,11 @@
 /* unwind_walk() in the memory of another process; see thread_walk.h. */
 #include "record/session/thread_walk.h"
 
+#include <linux/futex.h>
 #include <string.h>
+#include <sys/syscall.h>
 
+#include "record/bpf/lock_owner.h"
 #include "record/session/reader.h"
 #include "record/unwind/unwinder.h"
 #include "unwind/step.h"
@@ -11,6 +14,11 @@
 /* Read at a time: most stacks are not larger. */
 #define PAGE  4096u
 #define PAGES 4
+
+_Static_assert((int)EBT_V_thread_stack_owner_by_futex == (int)EBT_V_futex_wait_owner_by_futex &&
+		       (int)EBT_V_thread_stack_owner_by_guess ==
+			       (int)EBT_V_futex_wait_owner_by_guess,
+	       "lock_owner() gives values of both");
 
 struct thread_memory {
 	const struct thread_walk *walk;
@@ -81,4 +89,22 @@ uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_s
 		     stop << EBT_STACK_STOP_SHIFT |
 		     (stop == EBT_STOP_TRUNCATED ? EBT_STACK_TRUNCATED : 0);
 	return (uint32_t)n;
+}
+
+uint32_t thread_lock_owner(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
+			   uint32_t *ret_owner_by)
+{
+	/* di, si, dx: the first arguments, in the order of DWARF. */
+	const uint64_t address = row->registers[5], value = row->registers[1];
+	const uint32_t op = (uint32_t)row->registers[4] &
+			    ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+	struct glibc_mutex mutex;
+	struct iovec local = { &mutex, sizeof(mutex) };
+	struct iovec remote = { (void *)(uintptr_t)address, sizeof(mutex) };
+
+	*ret_owner_by = EBT_V_thread_stack_owner_by_not_known;
+	if (row->call != SYS_futex || row->compat || row->namespaced ||
+	    reader_read(walk->reader, (pid_t)row->tid, &local, &remote, 1) != sizeof(mutex))
+		return 0;
+	return lock_owner(op, (uint32_t)value, &mutex, ret_owner_by);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks the user stack of a thread that does not run, in the memory of its process. */
+/* Reads of a thread that does not run, in the memory of its process: its user stack, and who holds
+ * the lock that it waits for. */
 #ifndef RECORD_SESSION_THREAD_WALK_H
 #define RECORD_SESSION_THREAD_WALK_H
 
@@ -20,5 +21,9 @@ struct thread_walk {
 /* How many addresses, and attributes of the stack. */
 uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
 		     uint64_t *addresses, uint32_t *ret_attrs);
+
+/* Who holds the lock that the thread waits for, 0: not known. */
+uint32_t thread_lock_owner(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
+			   uint32_t *ret_owner_by);
 
 #endif

@@ -86,6 +86,28 @@ static void add_place(struct text *text, const struct thread_frame *frame)
 		text_printf(text, "%s:%" PRIu32, frame->file, frame->line);
 }
 
+/* The variable that a lock is; without a name, what is its argument tells as much. */
+static struct ebt_error *add_lock(struct text *text, const struct thread_view *v,
+				  const struct thread_seen *seen)
+{
+	struct sym_variable variable;
+	struct ebt_error *err;
+	struct sym *sym;
+
+	if (!seen->owner)
+		return NULL;
+	err = trace_sym(v->report->trace, &sym)
+		      ?: sym_variable(sym, seen->task, seen->time, seen->args[0], &variable);
+
+	if (err)
+		return err;
+	if (variable.name && !variable.offset)
+		text_cstr(text, variable.name);
+	else if (variable.name)
+		text_printf(text, "%s+0x%" PRIx64, variable.name, variable.offset);
+	return NULL;
+}
+
 /* --- for programs --- */
 
 #define COLUMNS(X)                                                                               \
@@ -100,6 +122,8 @@ static void add_place(struct text *text, const struct thread_frame *frame)
 	  out_u64_if(seen && seen->since, seen ? wait_ns(seen) : 0))                             \
 	X("call", "CALL", OUT_STRING, out_str_if(text_str(&call)))                               \
 	X("args", "ARGS", OUT_LIST, args)                                                        \
+	X("lock", "LOCK", OUT_STRING, out_str_if(text_str(&lock)))                               \
+	X("holder", "HOLDER", OUT_STRING, out_str_if(text_str(&holder)))                         \
 	X("incomplete", "INCOMPLETE", OUT_STRING,                                                \
 	  seen &&missing(seen) ? out_cstr(missing(seen)) : out_null())                           \
 	X("number", "FRAME", OUT_U64, out_u64_if(frame, number))                                 \
@@ -118,12 +142,18 @@ static struct ebt_error *put_row(const struct thread_view *v, const struct threa
 				 uint64_t address)
 {
 	_cleanup_text_ struct text call = TEXT_INIT, list = TEXT_INIT, place = TEXT_INIT;
+	_cleanup_text_ struct text lock = TEXT_INIT, holder = TEXT_INIT;
+	struct ebt_error *err = seen ? add_lock(&lock, v, seen) : NULL;
 	const bool end = seen && seen->moment == EBT_V_thread_stack_moment_end;
 	struct out_value at = seen ? out_cstr(end ? "end" : "begin") : out_null(),
 			 comm = seen ? out_str(seen->task->comm) : out_null(), args = out_null();
 
+	if (err)
+		return err;
 	if (seen)
 		add_call_name(&call, v, seen);
+	if (seen && seen->owner)
+		text_thread(&holder, seen->owner->comm, seen->owner->tid);
 	for (size_t i = 0; seen && i < n_args(v, seen); i++) {
 		add_arg(&list, seen->args[i]);
 		text_addc(&list, '\0');
@@ -199,7 +229,8 @@ static void blocks_deinit(struct thread_blocks *b)
 static struct ebt_error *find_block(struct thread_blocks *b, const struct thread_seen *seen,
 				    unsigned int moments, struct thread_block **ret)
 {
-	const uint64_t key[] = { moments, seen->frame, (uint64_t)seen->call, seen->user };
+	const uint64_t key[] = { moments, seen->frame, (uint64_t)seen->call, seen->user,
+				 seen->owner ? seen->args[0] : 0 };
 	const uint64_t hash = ebt_hash_bytes(0, key, sizeof(key));
 	size_t at = 0;
 	uint32_t i;
@@ -318,6 +349,25 @@ static void add_name(struct text *text, const struct thread_view *v, const struc
 	text_printf(text, " (%" PRIu32 ")", task->pid);
 }
 
+/* "; accounts_lock is held by worker (6010)" */
+static struct ebt_error *add_owner(struct text *text, const struct thread_view *v,
+				   const struct thread_seen *seen)
+{
+	_cleanup_text_ struct text lock = TEXT_INIT;
+	struct ebt_error *err;
+
+	err = add_lock(&lock, v, seen);
+	if (err || !seen->owner)
+		return err;
+	text_cstr(text, "; ");
+	if (!lock.len)
+		text_cstr(&lock, "the lock");
+	text_terminal(text, text_str(&lock));
+	text_cstr(text, " is held by ");
+	add_name(text, v, seen->owner, seen->owner->pid != seen->task->pid);
+	return NULL;
+}
+
 static void add_names(struct text *text, const struct thread_view *v, const struct thread_blocks *b,
 		      const struct thread_block *block)
 {
@@ -380,21 +430,26 @@ static void print_frames(const struct thread_view *v, const struct thread_seen *
 	}
 }
 
-static void print_block(const struct thread_view *v, const struct thread_blocks *b,
-			const struct thread_block *block)
+static struct ebt_error *print_block(const struct thread_view *v, const struct thread_blocks *b,
+				     const struct thread_block *block)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
 	const char *why = missing(block->first);
+	struct ebt_error *err;
 
 	add_names(&text, v, b, block);
 	text_printf(&text, ": %s", thread_state_name(block->first));
 	add_waits(&text, block);
 	add_call(&text, v, block);
+	err = add_owner(&text, v, block->first);
+	if (err)
+		return err;
 	out_fill(v->out, "", 2, text_get(&text));
 	print_frames(v, block->first);
 	if (why)
 		out_printf(v->out, "     (user stack: %s)\n", why);
 	out_printf(v->out, "\n");
+	return NULL;
 }
 
 /* Those of the same moments stand together; among them, in order of process and thread. */
@@ -416,13 +471,13 @@ static struct ebt_error *print(const struct thread_view *v)
 	for (size_t s = 0; !err && s < sizeof(sections) / sizeof(sections[0]); s++) {
 		bool titled = false;
 
-		for (size_t i = 0; i < b.n; i++) {
+		for (size_t i = 0; !err && i < b.n; i++) {
 			if (b.list[i].moments != sections[s].moments || n++ >= top)
 				continue;
 			if (!titled)
 				out_printf(v->out, "%s:\n\n", sections[s].title);
 			titled = true;
-			print_block(v, &b, &b.list[i]);
+			err = print_block(v, &b, &b.list[i]);
 		}
 	}
 	if (n > top)
@@ -518,9 +573,11 @@ const struct command command_threads = {
 	.elsewhere = "bt backtrace stacks stack jstack pstack",
 	.help = "What each thread was doing as the recording began and ended: its state and since\n"
 		"when, the system call that it was in, and its stack, functions of the kernel\n"
-		"first. Threads of the same stack stand together. A thread that was running has "
-		"no\n"
-		"stack here: see `ebreport callgraph`.\n"
+		"first. Threads of the same stack stand together. Of one that waits for a mutex "
+		"of\n"
+		"glibc it says which, and who holds it. A thread that was running has no stack "
+		"here:\n"
+		"see `ebreport callgraph`. Functions of Python are not among these frames.\n"
 		"\n"
 		"  ebrec -p PID -d 1 && ebreport threads trace.ebt\n"
 		"  ebreport threads --at end --comm worker t.ebt\n"

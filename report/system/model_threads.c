@@ -134,6 +134,16 @@ static struct ebt_error *add_stacks(struct threads *t, const struct ebt_batch *b
 
 /* --- rows --- */
 
+/* Memory that only looks like a mutex may have any number where the owner's would be. */
+static const struct ebt_task *owner_of(const struct ebt_row *row)
+{
+	const struct ebt_task *owner = ebt_thread_stack_owner(row),
+			      *task = ebt_thread_stack_task(row);
+	const bool guess = ebt_thread_stack_owner_by(row) == EBT_V_thread_stack_owner_by_guess;
+
+	return owner && task && (!guess || owner->pid == task->pid) ? owner : NULL;
+}
+
 static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
 	const uint64_t user = ebt_thread_stack_ustack_id(row),
@@ -152,6 +162,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 		.args = { ebt_thread_stack_arg0(row), ebt_thread_stack_arg1(row),
 			  ebt_thread_stack_arg2(row), ebt_thread_stack_arg3(row),
 			  ebt_thread_stack_arg4(row), ebt_thread_stack_arg5(row) },
+		.owner = owner_of(row),
 	};
 	struct threads *t = arg;
 	struct ebt_error *err;
@@ -235,6 +246,7 @@ const char *thread_state_name(const struct thread_seen *seen)
 bool thread_is_equal(const struct thread_seen *a, const struct thread_seen *b)
 {
 	return a->frame == b->frame && a->call == b->call && a->compat == b->compat &&
-	       a->user == b->user && a->stop == b->stop &&
+	       a->user == b->user && a->stop == b->stop && a->owner == b->owner &&
+	       (!a->owner || a->args[0] == b->args[0]) &&
 	       !strcmp(thread_state_name(a), thread_state_name(b));
 }

@@ -36,8 +36,9 @@ struct thread_seen {
 	bool on_cpu, compat;
 	int64_t call; /* -1: none */
 	uint64_t args[6];
-	uint32_t frame; /* the innermost, 0: none */
-	size_t first;	/* address, of n; the innermost first, one for all frames of its code */
+	const struct ebt_task *owner; /* of the lock that it waits for; NULL: not known */
+	uint32_t frame;		      /* the innermost, 0: none */
+	size_t first; /* address, of n; the innermost first, one for all frames of its code */
 	uint32_t n;
 	uint32_t stop; /* EBT_STOP_*, of the user stack; 0: there is none */
 };

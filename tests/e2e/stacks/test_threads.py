@@ -50,11 +50,23 @@ class Threads(e2e.TestCase):
             self.assertEqual(rows[tid]["state"], "sleep")
             self.assertEqual(rows[tid]["comm"], place)
             self.assertEqual(rows[tid]["call"], WAITS[place])
+            # main() has taken it, and keeps it.
+            self.assertEqual((rows[tid].get("lock"), rows[tid].get("holder")),
+                             ("held", f"hangs/{child.pid}") if place == "mutex" else (None, None))
             # It blocked then, or a little later; the scheduler's clock may be that of a tick.
             late = (rows[tid]["from_ns"] + start - since) / 1e6
             print(f"    {place}: {late:.3f} ms after it said so", file=sys.stderr)
             self.assertGreater(late, -12)
             self.assertLess(late, 200)
+
+    def test_lock_in_words(self):
+        """Which lock, and who holds it."""
+        child, places = self.start_hanging()
+        tid, = (tid for tid, (place, _) in places.items() if place == "mutex")
+        trace = self.record_process(child)
+        self.assertRegex(" ".join(e2e.ebreport("threads", trace).split()),
+                         rf"mutex \({tid}\) of hangs \({child.pid}\): sleep for [^;:]*, in "
+                         rf"futex\([^)]*\); held is held by hangs \({child.pid}\) ")
 
     def check_kernel(self, rows):
         """The kernel's own words on it; before a debugger makes calls begin again."""

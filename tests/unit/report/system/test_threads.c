@@ -23,7 +23,7 @@ struct where {
 	int64_t call;
 	uint64_t fd, kernel, user; /* addresses; 0: no stack */
 	enum ebt_thread_stack_user missing;
-	uint32_t on_cpu;
+	uint32_t on_cpu, owner;
 };
 
 static void add(struct made_trace *t, const struct where *w)
@@ -40,6 +40,9 @@ static void add(struct made_trace *t, const struct where *w)
 	row->user = w->missing;
 	row->arg0 = w->fd;
 	row->arg1 = 0x1000;
+	row->owner = w->owner;
+	row->owner_by = w->owner ? EBT_V_thread_stack_owner_by_guess
+				 : EBT_V_thread_stack_owner_by_not_known;
 	if (w->kernel)
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, kstack), 0,
 				 &w->kernel, 1);
@@ -165,13 +168,40 @@ static void each_row_has_its_frames(void **state)
 	(void)state;
 	make(&t);
 	ASSERT_SAYS(&t,
-		    "depth,time_ns,at,pid,tid,comm,state,from_ns,wait_ns,call,args,incomplete,"
-		    "number,function,address,object,lines,inlined,kernel\r\n"
-		    "0,3000,end,10,12,two,sleep,2500,500,read,5 0x1000 0,,,,,,,,0\r\n"
-		    "1,3000,end,10,12,two,,,,,,,0,0xffffffff81000010,0xffffffff81000010,[kernel],,"
-		    "0,1\r\n"
-		    "1,3000,end,10,12,two,,,,,,,1,0x3000,0x3000,,,0,0\r\n",
+		    "depth,time_ns,at,pid,tid,comm,state,from_ns,wait_ns,call,args,lock,holder,"
+		    "incomplete,number,function,address,object,lines,inlined,kernel\r\n"
+		    "0,3000,end,10,12,two,sleep,2500,500,read,5 0x1000 0,,,,,,,,,,0\r\n"
+		    "1,3000,end,10,12,two,,,,,,,,,0,0xffffffff81000010,0xffffffff81000010,[kernel],"
+		    ",0,1\r\n"
+		    "1,3000,end,10,12,two,,,,,,,,,1,0x3000,0x3000,,,0,0\r\n",
 		    "threads", "--no-symbols", "--csv", "--tid", "12", "--at", "end");
+	made_trace_remove(&t);
+}
+
+/* Of one stack, those who wait for the same lock. What a guess says of another process is none. */
+static void waiters_of_a_lock_stand_together(void **state)
+{
+	static const struct where rows[] = {
+		{ 10, 1, 3000, 900, 202, 0xa000, KERNEL, 0x1000, 0, 0, 12 },
+		{ 11, 1, 3000, 900, 202, 0xa000, KERNEL, 0x1000, 0, 0, 12 },
+		{ 12, 1, 3000, 900, 202, 0xb000, KERNEL, 0x1000, 0, 0, 11 },
+		{ 13, 1, 3000, 900, 202, 0xc000, KERNEL, 0x1000, 0, 0, 2 },
+	};
+	struct made_trace t;
+
+	(void)state;
+	make_of(&t, rows, 4);
+	ASSERT_SAYS(&t,
+		    "At the end:\n\n"
+		    "2 threads: server (10), one (11) of server (10): sleep for 2.100 us, in "
+		    "futex(0xa000, 0x1000, 0, 0, 0, 0); the lock is held by two (12)\n" IN_KERNEL
+		    "#1   0x1000\n\n"
+		    "two (12) of server (10): sleep for 2.100 us, in "
+		    "futex(0xb000, 0x1000, 0, 0, 0, 0); the lock is held by one (11)\n" IN_KERNEL
+		    "#1   0x1000\n\n"
+		    "busy (13) of server (10): sleep for 2.100 us, in "
+		    "futex(0xc000, 0x1000, 0, 0, 0, 0)\n" IN_KERNEL "#1   0x1000\n\n",
+		    "threads", "--no-symbols");
 	made_trace_remove(&t);
 }
 
@@ -181,6 +211,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_stand_together),
 		cmocka_unit_test(times_that_look_the_same_are_one),
 		cmocka_unit_test(each_row_has_its_frames),
+		cmocka_unit_test(waiters_of_a_lock_stand_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
