@@ -342,6 +342,30 @@ static struct ebt_error *put_table(struct locks *c, const struct group_table *ta
 	return lock_model_tell_callers(model);
 }
 
+static struct ebt_error *count_waiting(void *arg, const struct ebt_row *row)
+{
+	uint64_t *n = arg;
+
+	*n += ebt_thread_stack_owner(row) &&
+	      ebt_thread_stack_moment(row) == EBT_V_thread_stack_moment_end;
+	return NULL;
+}
+
+/* In a deadlock no wait ends, and so none is here. */
+static struct ebt_error *tell_waiting(struct trace *trace)
+{
+	const struct ebt_want want = EBT_WANT(thread_stack, task, moment, owner);
+	uint64_t n = 0;
+	struct ebt_error *err = trace_read_rows(trace, &want, 1, 0, count_waiting, &n);
+
+	if (err || !n)
+		return err;
+	return trace_warn(trace,
+			  "%" PRIu64 " thread%s still waited for a lock at the end: `ebreport "
+			  "threads` says who holds it",
+			  n, n == 1 ? "" : "s");
+}
+
 static struct ebt_error *run_locks(struct report *report)
 {
 	struct locks c = { .report = report, .holder = TEXT_INIT };
@@ -356,6 +380,8 @@ static struct ebt_error *run_locks(struct report *report)
 		table.put_below = put_threads;
 	}
 	err = put_table(&c, &table) ?: text_error(&c.holder);
+	if (!err && !options_flag(report->options, "kernel"))
+		err = tell_waiting(report->trace);
 	text_deinit(&c.holder);
 	return err;
 }
@@ -391,7 +417,9 @@ const struct command command_locks = {
 		"began, which is known of mutexes, else who ended the wait, which for a condition\n"
 		"is who signalled it. --threads says of each how many waits it was the cause of\n"
 		"(owned) and how many it ended (woke). Waits that had not ended when recording\n"
-		"did are not in the file. --by process, and the like: who waited.\n"
+		"did are not in the file: `ebreport threads` has them. --by process, and the "
+		"like:\n"
+		"who waited.\n"
 		"\n"
 		"  ebreport locks --user --threads t.ebt\n"
 		"  ebreport locks --by process,kind t.ebt\n"

@@ -60,13 +60,18 @@ class Threads(e2e.TestCase):
             self.assertLess(late, 200)
 
     def test_lock_in_words(self):
-        """Which lock, and who holds it."""
+        """Which lock, and who holds it; and the report of locks, where no wait ended, says so."""
         child, places = self.start_hanging()
         tid, = (tid for tid, (place, _) in places.items() if place == "mutex")
-        trace = self.record_process(child)
+        trace = self.record_process(child, "-e", "default,lock")
         self.assertRegex(" ".join(e2e.ebreport("threads", trace).split()),
                          rf"mutex \({tid}\) of hangs \({child.pid}\): sleep for [^;:]*, in "
                          rf"futex\([^)]*\); held is held by hangs \({child.pid}\) ")
+        said = e2e.run(e2e.EBREPORT, "locks", trace).stderr.decode()
+        self.assertIn("1 thread still waited for a lock at the end: `ebreport threads` says who "
+                      "holds it", said)
+        self.assertNotIn("still waited", e2e.run(e2e.EBREPORT, "locks", "--kernel",
+                                                 trace).stderr.decode())
 
     def check_kernel(self, rows):
         """The kernel's own words on it; before a debugger makes calls begin again."""
