@@ -82,7 +82,9 @@ static struct ebt_error *run_scrub(struct report *report)
 	if (err)
 		return err;
 	copy.scrub = scrub;
-	err = copying_run(report, &copy_options) ?: put_counts(report, scrub);
+	err = copying_run(report, &copy_options)
+		      ?: put_counts(report, scrub)
+		      ?: scrub_warn(scrub, report->trace);
 	if (!err && scrub_unknown(scrub))
 		err = trace_warn(report->trace,
 				 "%" PRIu64 " chunks of a kind that this version does not know "

@@ -94,7 +94,9 @@ static struct ebt_error *write_scrubbed(struct share *share, struct ebt_reader *
 	if (err)
 		return err;
 	copy.scrub = scrub;
-	return copying_open(share->report, &copy_options) ?: ebt_copy(named, &copy_options);
+	return copying_open(share->report, &copy_options)
+		       ?: ebt_copy(named, &copy_options)
+		       ?: scrub_warn(scrub, share->report->trace);
 }
 
 /* --- what can be read in it --- */
@@ -266,6 +268,17 @@ static struct ebt_error *warn_of_words(const struct share *share)
 	return err;
 }
 
+static struct ebt_error *warn_of_counts(const struct share *share)
+{
+	if (!share->before.overflowed && !share->named.overflowed && !share->after.overflowed)
+		return NULL;
+	return trace_warn(share->report->trace,
+			  "there are more than %" PRIu32
+			  " distinct texts: the rest count each time "
+			  "that they occur",
+			  READABLE_MOST_TEXTS);
+}
+
 static struct ebt_error *put_verdict(const struct share *share)
 {
 	struct ebt_error *err;
@@ -278,7 +291,7 @@ static struct ebt_error *put_verdict(const struct share *share)
 		      put_aliases(share) ?:
 		      put_gone(share) ?:
 		      put_next(share);
-	return err ?: warn_of_words(share);
+	return err ?: warn_of_words(share) ?: warn_of_counts(share);
 }
 
 static struct ebt_error *share_trace(struct share *share)
@@ -299,7 +312,12 @@ static struct ebt_error *share_trace(struct share *share)
 
 static struct ebt_error *run_share(struct report *report)
 {
-	struct share share = { .report = report };
+	struct share share = {
+		.report = report,
+		.before.most_texts = READABLE_MOST_TEXTS,
+		.named.most_texts = READABLE_MOST_TEXTS,
+		.after.most_texts = READABLE_MOST_TEXTS,
+	};
 	struct ebt_error *err = share_trace(&share);
 
 	readable_deinit(&share.before);

@@ -171,20 +171,35 @@ static bool is_hidden(enum readable_class of, struct ebt_str v)
 	return of == READABLE_ADDRESSES ? is_nobodys(v) : has_alias(v);
 }
 
+/* Has this one come before? */
+static struct ebt_error *see(struct readable_pass *r, uint64_t hash, bool *ret)
+{
+	const uint32_t next = (uint32_t)r->seen.n;
+	uint32_t i;
+
+	*ret = ebt_map_find(&r->seen, hash, &i);
+	if (*ret)
+		return NULL;
+	if (next >= r->to->most_texts) {
+		r->to->overflowed = true;
+		return NULL;
+	}
+	return ebt_map_add(&r->seen, hash, next, &i);
+}
+
 static struct ebt_error *take_text(struct readable_pass *r, enum readable_class of,
 				   enum scrub_action action, struct ebt_str v)
 {
 	struct readable_count *count = &r->to->counts[of];
-	uint32_t next = (uint32_t)r->seen.n, i;
 	struct ebt_error *err = NULL;
+	bool seen = false;
 
 	if (!v.len || (of == READABLE_ADDRESSES && scrub_is_local_address(v)))
 		return NULL;
-	if (of < READABLE_TEXTS) {
-		err = ebt_map_add(&r->seen, ebt_hash_bytes(of + 1, v.data, v.len), next, &i);
-		if (err || i != next)
-			return err;
-	}
+	if (of < READABLE_TEXTS)
+		err = see(r, ebt_hash_bytes(of + 1, v.data, v.len), &seen);
+	if (err || seen)
+		return err;
 	if (of < READABLE_TEXTS && r->to->scrubbed && is_hidden(of, v)) {
 		count->aliases++;
 		return NULL;
@@ -279,13 +294,13 @@ static struct ebt_error *take_string(struct readable_pass *r, const struct ebt_r
  * gives none. */
 static struct ebt_error *take_user(struct readable_pass *r, uint64_t id)
 {
-	uint32_t next = (uint32_t)r->seen.n, i;
 	struct ebt_error *err;
+	bool seen;
 
 	if (id < 1000 || id == 65534 || id == UINT32_MAX)
 		return NULL;
-	err = ebt_map_add(&r->seen, ebt_hash_bytes(READABLE_USERS + 1, &id, sizeof(id)), next, &i);
-	if (err || i != next)
+	err = see(r, ebt_hash_bytes(READABLE_USERS + 1, &id, sizeof(id)), &seen);
+	if (err || seen)
 		return err;
 	if (id > 100000 && r->to->scrubbed && !r->to->users_kept)
 		r->to->counts[READABLE_USERS].aliases++;

@@ -50,7 +50,13 @@ struct readable {
 	uint64_t named; /* places in code that have a name */
 	struct readable_leak *words;
 	size_t n_words, capacity;
+	/* Distinct texts that are told from each other; of the caller. What comes beyond counts,
+	 * and is looked at, each time. */
+	size_t most_texts;
+	bool overflowed;
 };
+
+#define READABLE_MOST_TEXTS (UINT32_C(1) << 22) /* 24 to 48 bytes each */
 
 /* `words`, of another trace, are looked for; NULL: the words are those of this trace, the name of
  * its host, of the user, and of folders in /home. *ret is for readable_deinit(), also where there

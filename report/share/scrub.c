@@ -2,6 +2,7 @@
 /* Rows without what they would tell; see scrub.h. */
 #include "report/share/scrub.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "report/share/scrub_known.h"
 #include "report/share/scrub_names.h"
 #include "report/share/scrub_text.h"
+#include "report/trace/trace.h"
 
 #define NOT_YET UINT64_MAX
 
@@ -59,7 +61,7 @@ struct ebt_error *scrub_create(struct ebt_reader *reader, const struct scrub_opt
 	s->changed = calloc(ebt_n_tables * EBT_MAX_FIELDS, sizeof(*s->changed));
 	if (!s->changed)
 		return &ebt_enomem;
-	err = scrub_names_create(&s->names) ?:
+	err = scrub_names_create(SCRUB_MOST_WORDS, &s->names) ?:
 	      scrub_known_create(reader, s->names, &s->known) ?:
 	      ebt_reader_files(reader, &s->files, &s->n_files);
 	if (!err)
@@ -501,4 +503,16 @@ struct ebt_error *scrub_edit(void *arg, struct ebt_edit *edit, bool *ret_changed
 	}
 	*ret_changed = true;
 	return scrub_names_error(s->names);
+}
+
+struct ebt_error *scrub_warn(const struct scrub *scrub, struct trace *trace)
+{
+	if (!scrub_names_overflowed(scrub->names))
+		return NULL;
+	return trace_warn(trace,
+			  "there are more than %" PRIu32 " distinct words: aliases of the rest are "
+			  "made of hashes, as name-%" PRIu64
+			  ", and do not tell of what kind a word "
+			  "is; two users, or two addresses, may have become one",
+			  SCRUB_MOST_WORDS, UINT64_C(1) << 50);
 }

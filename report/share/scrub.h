@@ -12,6 +12,7 @@
 #include "report/share/scrub_rules.h"
 
 struct scrub;
+struct trace;
 
 /* What is done otherwise than scrub.def says. */
 struct scrub_options {
@@ -38,6 +39,8 @@ struct scrub_count {
 };
 /* Only what is not 0. Belongs to the scrub. */
 struct ebt_error *scrub_counts(struct scrub *scrub, const struct scrub_count **ret, size_t *ret_n);
+/* Says of the trace that there were more words than are told from each other by kind. */
+struct ebt_error *scrub_warn(const struct scrub *scrub, struct trace *trace);
 /* Chunks that this version does not know, and dropped for that. */
 uint64_t scrub_unknown(const struct scrub *scrub);
 

@@ -14,6 +14,9 @@
 /* TASK_COMM_LEN. */
 #define COMM_SIZE 16
 
+/* Names of more programs of the system are no known ones. */
+#define MOST_COMMS (1u << 20)
+
 struct comm {
 	char text[COMM_SIZE]; /* filled up with NUL */
 };
@@ -79,7 +82,7 @@ static struct ebt_error *add_path(struct scrub_known *known, struct ebt_str path
 		return NULL;
 	comm = comm_of((struct ebt_str){ slash + 1, path.len - (size_t)(slash + 1 - path.data) });
 	hash = comm_hash(&comm);
-	if (find_comm(known, &comm, hash))
+	if (known->n_comms == MOST_COMMS || find_comm(known, &comm, hash))
 		return NULL;
 	err = ebt_array_reserve(&known->comms, known->n_comms, &known->capacity);
 	if (err)

@@ -28,6 +28,10 @@ static const char *const prefixes[SCRUB_N_KINDS] = {
 	[SCRUB_NAME] = "name",
 };
 
+/* Numbers behind those of words that are kept. */
+#define BEYOND	       (UINT64_C(1) << 50)
+#define BEYOND_NUMBERS (UINT32_C(1) << 27)
+
 struct scrub_alias {
 	enum scrub_kind kind;
 	uint32_t number; /* 0: it has not come yet */
@@ -38,9 +42,9 @@ struct scrub_names {
 	struct scrub_key key;
 	struct ebt_map words; /* hash to an index of `entries` */
 	struct scrub_alias *entries;
-	size_t n, capacity;
+	size_t n, capacity, most;
 	uint32_t last[SCRUB_N_KINDS];
-	bool failed;
+	bool failed, overflowed;
 };
 
 DEFINE_CLEANUP(struct scrub_names *, scrub_names_destroy);
@@ -54,7 +58,7 @@ void scrub_names_destroy(struct scrub_names *names)
 	free(names);
 }
 
-struct ebt_error *scrub_names_create(struct scrub_names **ret)
+struct ebt_error *scrub_names_create(size_t most, struct scrub_names **ret)
 {
 	_cleanup_(scrub_names_destroyp) struct scrub_names *names = calloc(1, sizeof(*names));
 
@@ -62,6 +66,7 @@ struct ebt_error *scrub_names_create(struct scrub_names **ret)
 		return &ebt_enomem;
 	if (getrandom(&names->key, sizeof(names->key), 0) != sizeof(names->key))
 		return ebt_error_errno(errno, "no random bytes");
+	names->most = most;
 	*ret = take_ptr(names);
 	return NULL;
 }
@@ -147,9 +152,11 @@ struct ebt_error *scrub_names_program(struct scrub_names *names, struct ebt_str 
 	size_t len = name.len < COMM_LEN ? name.len : COMM_LEN;
 	uint64_t hash = hash_of(names, SCRUB_PROGRAM, name.data, name.len), file;
 	uint32_t i, same;
-	struct ebt_error *err =
-		entry_of(names, hash_of(names, SCRUB_PROGRAM, name.data, len), SCRUB_PROGRAM, &i);
+	struct ebt_error *err;
 
+	if (names->n + 2 > names->most)
+		return NULL;
+	err = entry_of(names, hash_of(names, SCRUB_PROGRAM, name.data, len), SCRUB_PROGRAM, &i);
 	if (err)
 		return err;
 	/* Of two files with one beginning, the first has the alias of the thread. */
@@ -161,15 +168,21 @@ struct ebt_error *scrub_names_program(struct scrub_names *names, struct ebt_str 
 	return entry_of(names, hash, SCRUB_PROGRAM, &same);
 }
 
+/* Gives the word a number where it has none. NULL: it is not kept, or there is no memory. */
 static const struct scrub_alias *number(struct scrub_names *names, enum scrub_kind kind,
-					const void *data, size_t len)
+					uint64_t hash)
 {
 	struct scrub_alias *entry;
 	uint32_t i;
 
-	if (entry_of(names, hash_of(names, kind, data, len), kind, &i)) {
-		names->failed = true;
-		return NULL;
+	if (!ebt_map_find(&names->words, hash, &i)) {
+		names->overflowed |= names->n >= names->most;
+		if (names->n >= names->most)
+			return NULL;
+		if (entry_of(names, hash, kind, &i)) {
+			names->failed = true;
+			return NULL;
+		}
 	}
 	entry = &names->entries[i];
 	if (!entry->number)
@@ -180,22 +193,30 @@ static const struct scrub_alias *number(struct scrub_names *names, enum scrub_ki
 void scrub_alias(struct scrub_names *names, enum scrub_kind kind, struct ebt_str word,
 		 struct text *to)
 {
-	const struct scrub_alias *entry =
-		word.len ? number(names, kind, word.data, word.len) : NULL;
+	const uint64_t hash = hash_of(names, kind, word.data, word.len);
+	const struct scrub_alias *entry = word.len ? number(names, kind, hash) : NULL;
 
-	if (!entry)
+	if (!word.len)
 		return;
-	text_cstr(to, prefixes[entry->kind]);
+	text_cstr(to, prefixes[entry ? entry->kind : SCRUB_NAME]);
 	text_addc(to, '-');
-	text_u64(to, entry->number);
+	text_u64(to, entry ? entry->number : BEYOND | hash % BEYOND);
 }
 
 uint32_t scrub_number_of(struct scrub_names *names, enum scrub_kind kind, const void *data,
 			 size_t len)
 {
-	const struct scrub_alias *entry = number(names, kind, data, len);
+	const uint64_t hash = hash_of(names, kind, data, len);
+	const struct scrub_alias *entry = number(names, kind, hash);
 
-	return entry ? entry->number : 0;
+	if (entry)
+		return entry->number;
+	return names->failed ? 0 : BEYOND_NUMBERS | (uint32_t)(hash % BEYOND_NUMBERS);
+}
+
+bool scrub_names_overflowed(const struct scrub_names *names)
+{
+	return names->overflowed;
 }
 
 struct ebt_error *scrub_names_error(const struct scrub_names *names)
@@ -207,8 +228,9 @@ bool scrub_names_have(const struct scrub_names *names, struct ebt_str word)
 {
 	uint32_t i;
 
-	return ebt_map_find(&names->words, hash_of(names, SCRUB_NAME, word.data, word.len), &i) &&
-	       names->entries[i].number;
+	if (!ebt_map_find(&names->words, hash_of(names, SCRUB_NAME, word.data, word.len), &i))
+		return names->overflowed;
+	return names->entries[i].number;
 }
 
 bool scrub_is_alias(struct ebt_str word)

@@ -14,7 +14,7 @@ static struct scrub_names *names;
 
 static int make_names(void **state)
 {
-	struct ebt_error *err = scrub_names_create(&names);
+	struct ebt_error *err = scrub_names_create(SCRUB_MOST_WORDS, &names);
 
 	(void)state;
 	ebt_error_destroy(err);

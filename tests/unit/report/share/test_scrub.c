@@ -39,7 +39,7 @@ static struct scrub_names *new_names(void)
 {
 	struct scrub_names *names;
 
-	assert_null(scrub_names_create(&names));
+	assert_null(scrub_names_create(SCRUB_MOST_WORDS, &names));
 	return names;
 }
 
@@ -138,6 +138,56 @@ static void one_word_one_alias(void **state)
 	assert_true(scrub_names_have(names, str("carol")));
 	assert_false(scrub_names_have(names, str("dave")));
 	assert_null(scrub_names_error(names));
+	scrub_names_destroy(names);
+}
+
+static char *alias_of(struct scrub_names *names, enum scrub_kind kind, const char *word)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+	char *alias;
+
+	scrub_alias(names, kind, str(word), &text);
+	alias = strdup(text_get(&text));
+	assert_non_null(alias);
+	return alias;
+}
+
+/* Of words behind the last that is kept there are aliases, too: one each, whatever the kind. */
+static void many_words(void **state)
+{
+	static const uint32_t id = 1000;
+	struct scrub_names *names;
+	char *kept, *first, *again, *other;
+	uint32_t number;
+
+	(void)state;
+	assert_null(scrub_names_create(2, &names));
+	kept = alias_of(names, SCRUB_FOLDER, "alice");
+	free(alias_of(names, SCRUB_FOLDER, "bob"));
+	assert_false(scrub_names_overflowed(names));
+	assert_false(scrub_names_have(names, str("carol")));
+	first = alias_of(names, SCRUB_FOLDER, "carol");
+	assert_true(scrub_names_overflowed(names));
+	assert_null(scrub_names_program(names, str("carol")));
+	again = alias_of(names, SCRUB_USER_NAME, "carol");
+	other = alias_of(names, SCRUB_FOLDER, "dave");
+	assert_string_equal(kept, "dir-1");
+	assert_string_equal(first, again);
+	assert_string_not_equal(first, other);
+	assert_true(scrub_is_alias(str(first)) && scrub_is_alias(str(other)));
+	assert_null(strstr(first, "carol"));
+	assert_true(scrub_names_have(names, str("carol")));
+	number = scrub_number_of(names, SCRUB_USER_ID, &id, sizeof(id));
+	assert_in_range(number, UINT32_C(1) << 27, (UINT32_C(1) << 28) - 1);
+	assert_int_equal(scrub_number_of(names, SCRUB_USER_ID, &id, sizeof(id)), number);
+	assert_null(scrub_names_error(names));
+	free(kept);
+	kept = alias_of(names, SCRUB_USER_NAME, "alice");
+	assert_string_equal(kept, "dir-1");
+	free(kept);
+	free(first);
+	free(again);
+	free(other);
 	scrub_names_destroy(names);
 }
 
@@ -270,6 +320,7 @@ int main(void)
 		cmocka_unit_test(system_paths_too),
 		cmocka_unit_test(control_groups),
 		cmocka_unit_test(one_word_one_alias),
+		cmocka_unit_test(many_words),
 		cmocka_unit_test(programs),
 		cmocka_unit_test(aliases_are_known),
 		cmocka_unit_test(list_has_only_fields),
