@@ -345,3 +345,17 @@ void cli_usage(FILE *to, const struct option_group *groups, size_t n_groups, int
 		}
 	}
 }
+
+bool cli_has_word(const char *words, const char *word)
+{
+	const size_t len = strlen(word);
+
+	for (const char *s = words; s && *s; s += strspn(s, " ")) {
+		const size_t n = strcspn(s, " ");
+
+		if (n == len && !memcmp(s, word, n))
+			return true;
+		s += n;
+	}
+	return false;
+}

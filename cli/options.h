@@ -106,5 +106,7 @@ struct cli_guess {
 };
 
 void cli_guess(struct cli_guess *guess, const char *name);
+/* Is it one of "WORD WORD"? NULL has none. */
+bool cli_has_word(const char *words, const char *word);
 
 #endif

@@ -31,6 +31,10 @@ static struct ebt_error *unknown_source(const char *name, size_t len)
 
 	if (!word)
 		return &ebt_enomem;
+	for (size_t i = 0; i < ebrec_n_sources && !guess.name; i++) {
+		if (cli_has_word(ebrec_sources[i]->elsewhere, word))
+			guess.name = ebrec_sources[i]->name;
+	}
 	for (size_t i = 0; i < ebrec_n_sources; i++)
 		cli_guess(&guess, ebrec_sources[i]->name);
 	cli_guess(&guess, "default");

@@ -108,6 +108,7 @@ struct source_want {
 
 struct ebrec_source {
 	const char *name, *doc, *cost;
+	const char *elsewhere; /* "NAME NAME": what a report or other tools call it; or NULL */
 	bool by_default;
 	const char *args_doc;	/* of `-e NAME:ARGUMENTS`, as "rate=BYTES"; NULL: it takes none */
 	bool args_needed;	/* it is nothing without: `all` is without it */

@@ -328,6 +328,7 @@ static const struct source_worker worker = {
 const struct ebrec_source source_block = {
 	.name = "block",
 	.doc = "disk requests: who caused each, device, bytes, time in the queue and in the device",
+	.elsewhere = "disk disks io storage blktrace",
 	.cost = "about 1.5 us for each request, 0.3 us for each page that is dirtied",
 	.tables = (const uint16_t[]){ EBT_T_block_io, EBT_T_block_device, 0 },
 	.late_tasks = true,

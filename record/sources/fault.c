@@ -63,6 +63,7 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 const struct ebrec_source source_fault = {
 	.name = "fault",
 	.doc = "page faults, minor and major: address, mapping, kernel and user stack",
+	.elsewhere = "pagefaults",
 	.cost = "0.7 us for each page fault, 1.4 us with stacks, 6 us with those of Python",
 	.tables = (const uint16_t[]){ EBT_T_fault, EBT_T_fault_rest, EBT_T_inode_path, 0 },
 	.stacks = true,

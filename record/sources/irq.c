@@ -5,6 +5,7 @@
 const struct ebrec_source source_irq = {
 	.name = "irq",
 	.doc = "interrupts, soft interrupts, timers and work items: how long, on which CPU",
+	.elsewhere = "interrupts softirq",
 	.cost = "about 0.3 us for each interrupt, timer and work item",
 	.tables = (const uint16_t[]){ EBT_T_irq, EBT_T_irq_name, EBT_T_timer, EBT_T_work, 0 },
 	.needs = (const char *const[]){ "irq_handler_entry", "irq_handler_exit", "softirq_entry",

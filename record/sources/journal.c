@@ -381,6 +381,7 @@ static const struct source_worker worker_of_journal = {
 const struct ebrec_source source_journal = {
 	.name = "journal",
 	.doc = "what systemd-journald is told: by whom, how severe, the message",
+	.elsewhere = "logs",
 	.cost = "journalctl runs beside; about 0.05 ms of another CPU for each entry",
 	.args_doc = "FOLDER of journal files (those of this machine)",
 	.tables = (const uint16_t[]){ EBT_T_log, 0 },

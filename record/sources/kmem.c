@@ -336,6 +336,7 @@ static const struct source_worker status_worker = {
 const struct ebrec_source source_kmem = {
 	.name = "kmem",
 	.doc = "memory of the kernel: objects and pages, allocated and freed; resident memory",
+	.elsewhere = "mem memory slab",
 	.cost = "about 3 us for each allocation (nostack: 0.5 us), 0.5 us for each free, 0.1 us "
 		"for those of others; a compile has a million a second",
 	.args_doc = "rate=BYTES, nostack, slab, pages, rss; with colons between",

@@ -30,6 +30,7 @@ static void configure(struct source_context *context)
 const struct ebrec_source source_lock = {
 	.name = "lock",
 	.doc = "waits for locks: on futexes, with stacks, owners and wakers; in the kernel",
+	.elsewhere = "futex mutex",
 	.cost = "about 0.1 us for each system call, 1 to 4 us for each wait",
 	.args_doc = "wakes",
 	.tables = (const uint16_t[]){ EBT_T_futex_wait, EBT_T_futex_wake, EBT_T_lock_wait, 0 },

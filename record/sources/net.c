@@ -93,6 +93,7 @@ static const struct source_worker worker = {
 const struct ebrec_source source_net = {
 	.name = "net",
 	.doc = "TCP connections, what processes send and receive, packets and their queue times",
+	.elsewhere = "network tcp sockets",
 	.cost = "about 1 us for each packet that is sent, 0.5 us for each that is received, 0.3 us "
 		"for each send or receive; 2 bytes in the file",
 	.tables = (const uint16_t[]){ EBT_T_net_device, EBT_T_net_connection, EBT_T_net_state,

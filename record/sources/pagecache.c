@@ -18,6 +18,7 @@ static void configure(struct source_context *context)
 const struct ebrec_source source_pagecache = {
 	.name = "pagecache",
 	.doc = "pages of files in memory: looked up, added, removed, made dirty",
+	.elsewhere = "cache",
 	.cost = "about 0.2 us for each read of a file, and for each page that comes or goes",
 	.tables = (const uint16_t[]){ EBT_T_page_cache, EBT_T_inode_path, 0 },
 	.needs = (const char *const[]){ "mm_filemap_add_to_page_cache", NULL },

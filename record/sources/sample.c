@@ -54,6 +54,7 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 const struct ebrec_source source_sample = {
 	.name = "sample",
 	.doc = "what CPUs do, -F times a second: kernel and user stacks",
+	.elsewhere = "cpu profile stacks perf",
 	.cost = "a few microseconds for each sample",
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_sample, 0 },

@@ -18,6 +18,7 @@ static void configure(struct source_context *context)
 const struct ebrec_source source_syscalls = {
 	.name = "syscalls",
 	.doc = "system calls: number, arguments, result, duration",
+	.elsewhere = "strace",
 	.cost = "about 0.1 us for each call",
 	.tables = (const uint16_t[]){ EBT_T_syscall, 0 },
 	.needs = (const char *const[]){ "sys_enter", "sys_exit", NULL },

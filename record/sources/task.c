@@ -15,6 +15,7 @@ static void configure(struct source_context *context)
 const struct ebrec_source source_task = {
 	.name = "task",
 	.doc = "processes and threads: start, programs, names, end and what they used",
+	.elsewhere = "procs processes threads exec fork",
 	.cost = "a few microseconds for each fork, exec and exit; always on",
 	.by_default = true,
 	.tables = (const uint16_t[]){ EBT_T_task_fork, EBT_T_task_exec, EBT_T_task_exit,

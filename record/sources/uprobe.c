@@ -380,6 +380,7 @@ static const struct source_worker worker = {
 const struct ebrec_source source_uprobe = {
 	.name = "uprobe",
 	.doc = "calls of functions: arguments, result, duration, user stack",
+	.elsewhere = "function functions probe",
 	.cost = "about 12 us for each call, 5 us of processes that are not recorded",
 	.args_doc = "PATH:FUNC[:ARGS], as libc.so.6:fopen:path=1/s+ret; * and ? match several",
 	.args_needed = true,

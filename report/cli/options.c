@@ -219,25 +219,11 @@ static void guess_files(struct cli_guess *guess, char *name, size_t size)
 		closedir(dir);
 }
 
-static bool has_word(const char *words, const char *word)
-{
-	const size_t len = strlen(word);
-
-	for (const char *s = words; s && *s; s += strspn(s, " ")) {
-		const size_t n = strcspn(s, " ");
-
-		if (n == len && !memcmp(s, word, n))
-			return true;
-		s += n;
-	}
-	return false;
-}
-
 /* The command that other tools call so; or NULL. */
 static const char *called_elsewhere(const char *word)
 {
 	for (size_t i = 0; commands[i]; i++) {
-		if (has_word(commands[i]->elsewhere, word))
+		if (cli_has_word(commands[i]->elsewhere, word))
 			return commands[i]->name;
 	}
 	return NULL;

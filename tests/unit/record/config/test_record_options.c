@@ -153,6 +153,9 @@ static void test_sources(void **state)
 	assert_refused("-a -e task,shced", "no event source 'shced': did you mean sched?");
 	assert_refused("-a -e -smaple", "did you mean sample?");
 	assert_refused("-a -e defualt", "did you mean default?");
+	/* What the report is called, and what other tools call it. */
+	assert_refused("-a -e cache", "no event source 'cache': did you mean pagecache?");
+	assert_refused("-a -e disk", "no event source 'disk': did you mean block?");
 	assert_refused("-a -e sched,", "--list-events");
 	assert_refused("-a -e sched -e -sched", "no event source");
 	assert_refused("-a -e sched:rate=1,task", "sched takes no arguments, as 'rate=1' would be");
