@@ -529,10 +529,10 @@ def host_name(chunks):
 def dump(data, out):
     chunks = read_file(data)
     tables = read_schema(chunks)
-    if not has_hosts(data):
+    hosts = sorted({c.host for c, _ in chunks} - {0}) if has_hosts(data) else []
+    if not hosts:
         dump_chunks(data, chunks, tables, out)
-        return
-    for host in sorted({c.host for c, _ in chunks} - {0}):
+    for host in hosts:
         own = [(c, p) for c, p in chunks if c.host in (0, host)]
         out.write(f"host-{host}: {host_name(own)}\n")
         dump_chunks(data, own, tables, out)

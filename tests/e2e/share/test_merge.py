@@ -254,6 +254,24 @@ class Merge(e2e.TestCase):
             self.assertEqual(self.calls(both, work.pid), self.calls(whole, work.pid))
             self.assertEqual(self.switches(both, work.pid), self.switches(whole, work.pid))
 
+    def write_file(self, name, content):
+        """Its header's checksum is right again."""
+        content[92:96] = ebtdump.crc32c(bytes(content[:92])).to_bytes(4, "little")
+        with open(name, "wb") as f:
+            f.write(content)
+
+    def test_no_numbers(self):
+        """A file that may have several machines, and whose chunks have no number, is of one."""
+        trace = self.record("--", "true")
+        with open(trace, "rb") as f:
+            content = bytearray(f.read())
+        content[16] |= ebtdump.FEATURE_HOSTS
+        marked = self.path("marked.ebt")
+        self.write_file(marked, content)
+        dumped = [e2e.run(sys.executable, EBTDUMP, name).stdout for name in (trace, marked)]
+        self.assertEqual(*dumped)
+        self.assertEqual(e2e.ebreport("dump", marked).encode(), dumped[0])
+
     def test_one_after_the_other(self):
         traces = [self.record("-e", "default,syscalls", "--", "sh", "-c", "sleep 0.05",
                               name=f"{i}.ebt") for i in range(3)]
