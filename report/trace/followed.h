@@ -13,11 +13,12 @@
 
 struct followed;
 
-/* Reads the tables process, task_fork and task_exec. */
+/* Reads the tables process, task_fork, task_exec and task_exit. */
 struct ebt_error *followed_create(struct ebt_reader *reader, struct followed **ret);
 void followed_destroy(struct followed *followed);
 
-/* Does the trace say which processes it follows? If not, all pass. */
+/* Is the task one of a followed process, and not of another that had the same pid before or after?
+ * All are where the trace does not say whom it follows. */
 bool followed_has(const struct followed *followed, const struct ebt_task *task);
 
 /* Not the whole system: what else ran on a CPU is not known. */

@@ -254,6 +254,36 @@ class Merge(e2e.TestCase):
             self.assertEqual(self.calls(both, work.pid), self.calls(whole, work.pid))
             self.assertEqual(self.switches(both, work.pid), self.switches(whole, work.pid))
 
+    def test_pid_again(self):
+        """A pid that another process has later: one recorder followed the first, one the second."""
+        works = [self.begin_work(), self.begin_work()]
+        pid = works[0].pid
+        first, a = self.begin("a.ebt", "-p", f"{pid},{works[1].pid}", "-e", "syscalls")
+        time.sleep(0.3)
+        self.end_work(works[0])
+        again = self.begin_work_as(pid)
+        second, b = self.begin("b.ebt", "-p", str(pid), "-e", "syscalls")
+        time.sleep(0.3)
+        self.end_work(again)
+        self.finish(second)
+        self.end_work(works[1])
+        self.finish(first)
+        self.assertGreater(self.calls(b, pid), 10)
+        merged = self.merge(a, b)
+        self.assertEqual(self.calls(merged, pid), self.calls(a, pid) + self.calls(b, pid))
+
+    def begin_work_as(self, pid):
+        end = time.monotonic() + e2e.SECONDS
+        while time.monotonic() < end:
+            with open("/proc/sys/kernel/ns_last_pid", "w") as f:
+                f.write(str(pid - 1))
+            work = self.begin_work()
+            if work.pid == pid:
+                work.stdout.readline()
+                return work
+            self.end_work(work)
+        return self.fail(f"pid {pid} is not given again")
+
     def write_file(self, name, content):
         """Its header's checksum is right again."""
         content[92:96] = ebtdump.crc32c(bytes(content[:92])).to_bytes(4, "little")
