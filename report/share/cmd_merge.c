@@ -120,20 +120,25 @@ static bool is_boot_id(const char *boot)
 
 /* Of one boot of one kernel, and seen from one pid namespace: numbers of processes and addresses
  * are the same then. */
-static struct ebt_error *is_same(struct inputs *inputs, struct ebt_reader *a, struct ebt_reader *b,
-				 bool *ret)
+static struct ebt_error *is_same(struct ebt_reader *a, struct ebt_reader *b, bool *ret,
+				 bool *ret_other_space)
 {
 	const char *boots[2], *spaces[2];
 	struct ebt_error *err = ebt_reader_meta(a, "host.boot_id", &boots[0])
 					?: ebt_reader_meta(b, "host.boot_id", &boots[1])
 					?: ebt_reader_meta(a, "host.pid_ns", &spaces[0])
 					?: ebt_reader_meta(b, "host.pid_ns", &spaces[1]);
+	const bool boot = !err && is_boot_id(boots[0]) && spaces[0] && spaces[1] && boots[1] &&
+			  !strcmp(boots[0], boots[1]);
 
-	*ret = !err && is_boot_id(boots[0]) && spaces[0] && spaces[1] && boots[1] &&
-	       !strcmp(boots[0], boots[1]);
-	if (!*ret || !strcmp(spaces[0], spaces[1]))
-		return err;
-	*ret = false;
+	*ret = boot && !strcmp(spaces[0], spaces[1]);
+	*ret_other_space = boot && !*ret;
+	return err;
+}
+
+static struct ebt_error *warn_space(struct inputs *inputs, struct ebt_reader *a,
+				    struct ebt_reader *b)
+{
 	return trace_warn(
 		inputs->report->trace,
 		"%s and %s are of one machine and two pid namespaces: processes have other "
@@ -159,14 +164,19 @@ static struct ebt_error *warn_unknown(struct inputs *inputs, struct ebt_reader *
 static struct ebt_error *place_input(struct inputs *inputs, struct ebt_reader *reader)
 {
 	struct machine *machine = inputs->machines;
+	struct ebt_reader *beside = NULL; /* of the same machine, in another pid namespace */
 	struct ebt_error *err = warn_unknown(inputs, reader);
-	bool same = false;
+	bool same = false, other_space;
 
 	for (; !err && machine < inputs->machines + inputs->n_machines; machine++) {
-		err = is_same(inputs, machine->readers[0], reader, &same);
+		err = is_same(machine->readers[0], reader, &same, &other_space);
 		if (err || same)
 			break;
+		if (other_space && !beside)
+			beside = machine->readers[0];
 	}
+	if (!err && !same && beside)
+		err = warn_space(inputs, beside, reader);
 	if (err)
 		return err;
 	inputs->n_machines += !same;
@@ -181,6 +191,74 @@ static struct ebt_error *place_inputs(struct inputs *inputs)
 
 	for (size_t i = 0; !err && i < inputs->n; i++)
 		err = check_recording(inputs, i) ?: place_input(inputs, inputs->readers[i]);
+	return err;
+}
+
+/* --- other options --- */
+
+/* What decides how rows of a table look, or how many there are. */
+static const struct {
+	const char *key, *said;
+	uint16_t table;
+} compared[] = {
+	{ "sample.freq", "-F", EBT_T_sample },
+	{ "sample.event", "samples by", EBT_T_sample },
+	{ "options.call_graph", "--call-graph", 0 },
+	{ "options.min_block_ns", "--min-block (ns)", EBT_T_sched_switch },
+};
+
+static bool have_both(struct ebt_reader *a, struct ebt_reader *b, uint16_t table)
+{
+	return !table || (ebt_reader_has_rows(a, table) && ebt_reader_has_rows(b, table));
+}
+
+static struct ebt_error *compare_options(struct inputs *inputs, struct ebt_reader *a,
+					 struct ebt_reader *b)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof(compared) / sizeof(compared[0]); i++) {
+		const char *x, *y;
+
+		if (!have_both(a, b, compared[i].table))
+			continue;
+		err = ebt_reader_meta(a, compared[i].key, &x)
+			      ?: ebt_reader_meta(b, compared[i].key, &y);
+		if (!err && x && y && strcmp(x, y))
+			text_printf(&text, "%s%s %s and %s", text.len ? ", " : "", compared[i].said,
+				    x, y);
+	}
+	err = err ?: text_error(&text);
+	if (err || !text.len)
+		return err;
+	return trace_warn(inputs->report->trace,
+			  "%s and %s recorded at the same time with other options: %s. What both "
+			  "recorded is as the first has it",
+			  path_of(a), path_of(b), text_get(&text));
+}
+
+static bool at_once(const struct ebt_reader *a, const struct ebt_reader *b)
+{
+	const struct ebt_reader_info *x = ebt_reader_info(a), *y = ebt_reader_info(b);
+
+	return x->start_ns <= y->end_ns && y->start_ns <= x->end_ns;
+}
+
+/* Each with the first that recorded at the same time. */
+static struct ebt_error *warn_options(const struct machine *machine)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 1; !err && i < machine->n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (!at_once(machine->readers[k], machine->readers[i]))
+				continue;
+			err = compare_options(machine->inputs, machine->readers[k],
+					      machine->readers[i]);
+			break;
+		}
+	}
 	return err;
 }
 
@@ -212,7 +290,8 @@ static struct ebt_error *set_options(struct machine *machine, uint32_t host,
 				     struct ebt_copy_options *options)
 {
 	struct ebt_error *err =
-		merge_create(machine->readers, machine->n, machine, &machine->merge);
+		warn_options(machine)
+			?: merge_create(machine->readers, machine->n, machine, &machine->merge);
 
 	if (err)
 		return err;

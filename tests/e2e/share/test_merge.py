@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
 import ebtdump  # noqa: E402
 
 EBTDUMP = ebtdump.__file__
+EBTGEN = os.path.join(os.environ["EBT_PROGRAMS"], "../../tools/ebtgen")
 SCHED_SWITCH, SYSCALL, META = 64, 104, ebtdump.META_TABLE
 # Counts its own calls until its input ends.
 WORK = """
@@ -283,6 +284,50 @@ class Merge(e2e.TestCase):
                 return work
             self.end_work(work)
         return self.fail(f"pid {pid} is not given again")
+
+    def test_other_options(self):
+        """Samples of two rates: each once, with its own weight, and it is said."""
+        first, a = self.begin("a.ebt", "-a", "-F", "99")
+        second, b = self.begin("b.ebt", "-a", "-F", "499")
+        e2e.run(sys.executable, "-c", "for _ in range(4000000): pass")
+        self.finish(first)
+        e2e.run(sys.executable, "-c", "for _ in range(4000000): pass")
+        self.finish(second)
+        merged = self.path("merged.ebt")
+        said = e2e.run(e2e.EBREPORT, "merge", a, b, "-o", merged).stderr.decode()
+        self.assertIn("other options: -F 99 and 499.", " ".join(said.split()))
+        own, others = self.samples(a), self.samples(b)
+        expected = sorted(own + [row for row in others if not own[0][0] <= row[0] <= own[-1][0]])
+        self.assertGreater(len(expected), len(own))
+        self.assertEqual(self.samples(merged), expected)
+
+    def samples(self, trace):
+        """When they were taken, where, and what time they stand for."""
+        found = (re.search(r"^(\d+) .*? cpu=(\d+) .* period=(\d+)", line)
+                 for line in dump_of(trace, "sample"))
+        return sorted(tuple(int(n) for n in row.groups()) for row in found)
+
+    def test_pid_namespaces(self):
+        """What is of a pid namespace that is known already needs no warning."""
+        traces = [self.made(f"{i}.ebt", space) for i, space in enumerate("1221")]
+        done = e2e.run(e2e.EBREPORT, "merge", *traces, "-o", self.path("m.ebt"))
+        said = " ".join(done.stderr.decode().split())
+        self.assertEqual(said.count("two pid namespaces"), 1, said)
+        self.assertIn("0.ebt and ", said)
+        self.assertEqual(e2e.ebreport("dump", self.path("m.ebt")).count("host-"), 2)
+
+    def made(self, name, space):
+        """A recording of a pid namespace."""
+        text, trace = self.path("made.txt"), self.path(name)
+        with open(text, "w") as f:
+            f.write(f'1000 meta key="host.boot_id" value="boot"\n'
+                    f'1000 meta key="host.pid_ns" value="{space}"\n')
+        e2e.run(EBTGEN, text, trace)
+        with open(trace, "rb") as f:
+            content = bytearray(f.read())
+        content[40:48] = os.urandom(8)  # of its uuid
+        self.write_file(trace, content)
+        return trace
 
     def write_file(self, name, content):
         """Its header's checksum is right again."""
