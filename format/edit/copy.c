@@ -422,6 +422,12 @@ static struct ebt_error *copy_run(struct copy *copy, const struct ebt_writer_opt
 	return err;
 }
 
+/* When the file was made that is copied, CLOCK_MONOTONIC: about, or for a part by definition. */
+static uint64_t made_ns(const struct ebt_reader_info *info)
+{
+	return info->window.from ? info->start_ns : info->recorded_ns;
+}
+
 struct ebt_error *ebt_copy(struct ebt_reader *reader, const struct ebt_copy_options *options)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(reader);
@@ -432,7 +438,7 @@ struct ebt_error *ebt_copy(struct ebt_reader *reader, const struct ebt_copy_opti
 		.uuid = options->anew ? NULL : info->uuid,
 		.created_ns =
 			info->created_ns +
-			(cut && options->window.from ? options->window.from - info->start_ns : 0),
+			(cut && options->window.from ? options->window.from - made_ns(info) : 0),
 		.window = cut ? options->window : info->window,
 		.tables = options->anew ? NULL : reader->schema.tables,
 		.n_tables = reader->schema.n_tables,

@@ -35,12 +35,17 @@ struct run {
 	uint32_t table, chunk;
 };
 
+/* Rows of these times are wanted. */
+struct time_range {
+	uint64_t from, to;
+	bool no_end; /* whatever `to` is */
+};
+
 struct ebt_cursor {
 	struct ebt_reader *reader;
 	struct ebt_want *wants;
 	size_t n_wants;
-	uint64_t from_ns, to_ns; /* to_ns: UINT64_MAX and no_end where there is none */
-	bool no_end;
+	struct time_range ranges[EBT_CLASS_EVENT + 1]; /* by class of the table */
 
 	struct waiting *waiting; /* sorted; the first next_waiting are done with */
 	size_t n_waiting, next_waiting;
@@ -110,13 +115,11 @@ static bool may_have_pid(const struct ebt_chunk_info *chunk, uint32_t pid)
 	return !pid || (chunk->pids[bit / 64] >> bit % 64 & 1);
 }
 
-static bool is_wanted(const struct ebt_cursor *cursor, const struct ebt_query *query,
+static bool is_wanted(const struct time_range *range, const struct ebt_query *query,
 		      const struct ebt_chunk_info *chunk)
 {
-	return chunk->type == EBT_CHUNK_TABLE && chunk->rows &&
-	       chunk->time_max >= cursor->from_ns &&
-	       (cursor->no_end || chunk->time_min < cursor->to_ns) &&
-	       may_have_pid(chunk, query->pid);
+	return chunk->type == EBT_CHUNK_TABLE && chunk->rows && chunk->time_max >= range->from &&
+	       (range->no_end || chunk->time_min < range->to) && may_have_pid(chunk, query->pid);
 }
 
 static struct ebt_error *choose_chunks(struct ebt_cursor *cursor, const struct ebt_query *query)
@@ -128,16 +131,20 @@ static struct ebt_error *choose_chunks(struct ebt_cursor *cursor, const struct e
 		return &ebt_enomem;
 	for (size_t i = cursor->reader->passed; i < chunks->n; i++) {
 		const struct ebt_chunk_info *chunk = &chunks->chunk[i];
+		const struct ebt_table *table = ebt_reader_table(cursor->reader, chunk->table);
 		uint64_t time = chunk->time_min;
+		const struct time_range *range;
 		uint32_t want = 0;
 
 		while (want < cursor->n_wants && cursor->wants[want].table != chunk->table)
 			want++;
-		if (want == cursor->n_wants || !is_wanted(cursor, query, chunk) ||
-		    !ebt_reader_table(cursor->reader, chunk->table))
+		if (want == cursor->n_wants || !table)
 			continue;
-		if (time < cursor->from_ns)
-			time = cursor->from_ns;
+		range = &cursor->ranges[table->class];
+		if (!is_wanted(range, query, chunk))
+			continue;
+		if (time < range->from)
+			time = range->from;
 		cursor->waiting[cursor->n_waiting++] = (struct waiting){
 			.key = { time, chunk->table, (uint32_t)i },
 			.want = want,
@@ -157,9 +164,12 @@ struct ebt_error *ebt_cursor_create(struct ebt_reader *reader, const struct ebt_
 		return &ebt_enomem;
 	cursor->reader = reader;
 	cursor->next_id = (uint64_t)++reader->n_cursors << 32;
-	cursor->from_ns = query->from_ns;
-	cursor->to_ns = query->to_ns;
-	cursor->no_end = !query->to_ns;
+	for (uint32_t i = 0; i <= EBT_CLASS_EVENT; i++)
+		cursor->ranges[i] = (struct time_range){
+			.from = query->any_from >> i & 1 ? 0 : query->from_ns,
+			.to = query->to_ns,
+			.no_end = !query->to_ns || query->any_to >> i & 1,
+		};
 	err = copy_wants(cursor, query);
 	if (!err)
 		err = choose_chunks(cursor, query);
@@ -220,14 +230,15 @@ static void give_id_and_range(struct ebt_cursor *cursor, struct ebt_decoded *dec
 			      const struct waiting *waiting, struct run *ret)
 {
 	struct ebt_batch *batch = &decoded->batch;
+	const struct time_range *range = &cursor->ranges[batch->table->class];
 
 	batch->id = cursor->next_id++;
 	*ret = (struct run){
 		.decoded = decoded,
 		.times = batch->col[0],
-		.i = lower_bound(batch->col[0], batch->rows, cursor->from_ns),
-		.end = cursor->no_end ? batch->rows
-				      : lower_bound(batch->col[0], batch->rows, cursor->to_ns),
+		.i = lower_bound(batch->col[0], batch->rows, range->from),
+		.end = range->no_end ? batch->rows
+				     : lower_bound(batch->col[0], batch->rows, range->to),
 		.table = waiting->key.table,
 		.chunk = waiting->key.chunk,
 	};

@@ -54,7 +54,8 @@ static struct ebt_error *take_chunks(struct ebt_reader *reader, uint32_t host)
 	}
 	info->host = host;
 	info->other_chunks = reader->all.n - reader->chunks.n;
-	info->start_ns = info->end_ns = info->recorded_ns = info->skipped_chunks = 0;
+	info->start_ns = info->end_ns = info->recorded_ns = info->recorded_to_ns = 0;
+	info->skipped_chunks = 0;
 	return err;
 }
 
@@ -123,7 +124,7 @@ struct ebt_error *ebt_reader_choose_host(struct ebt_reader *reader, uint32_t hos
 	}
 	info->later_ns = began ? began - first : 0;
 	info->created_ns = began ? began : reader->created_ns;
-	return err;
+	return err ?: ebt_reader_moments(reader);
 }
 
 static struct ebt_error *take_clock(void *arg, const struct ebt_row *row)

@@ -213,13 +213,45 @@ struct ebt_error *ebt_reader_merge_schema(struct ebt_reader *reader, struct ebt_
 	return ebt_error_prefix(err, "%s", reader->input.path);
 }
 
-static void find_range(struct ebt_reader *reader, size_t first)
-{
-	const struct ebt_window *window = &reader->info.window;
-	uint64_t start = UINT64_MAX, end = reader->info.end_ns;
+/* What table `clock` says of the recording. */
+struct moments {
+	uint64_t begin, end; /* the earliest, the latest */
+	bool begin_told, end_told;
+	bool read;
+	uint64_t time, realtime; /* of one reading: at the beginning, if it tells */
+};
 
-	if (reader->info.start_ns || reader->info.end_ns)
-		start = reader->info.recorded_ns;
+static struct ebt_error *take_clock(void *arg, const struct ebt_row *row)
+{
+	struct moments *m = arg;
+	const uint64_t moment = ebt_clock_moment(row);
+	const bool begins = moment == EBT_V_clock_moment_begin && !m->begin_told;
+
+	if (!m->read || begins) {
+		m->read = true;
+		m->time = row->time;
+		m->realtime = ebt_clock_realtime(row);
+	}
+	/* Rows are in order of time. */
+	if (begins) {
+		m->begin = row->time;
+		m->begin_told = true;
+	}
+	if (moment == EBT_V_clock_moment_end) {
+		m->end = row->time;
+		m->end_told = true;
+	}
+	return NULL;
+}
+
+/* Everything that is there, whenever it was. */
+static void find_recorded(struct ebt_reader *reader, size_t first)
+{
+	struct ebt_reader_info *info = &reader->info;
+	uint64_t start = UINT64_MAX, end = info->recorded_to_ns;
+
+	if (info->recorded_ns || info->recorded_to_ns)
+		start = info->recorded_ns;
 	for (size_t i = first; i < reader->chunks.n; i++) {
 		const struct ebt_chunk_info *chunk = &reader->chunks.chunk[i];
 		const struct ebt_table *table = ebt_reader_table(reader, chunk->table);
@@ -232,17 +264,34 @@ static void find_range(struct ebt_reader *reader, size_t first)
 		if (chunk->time_max > end)
 			end = chunk->time_max;
 	}
-	reader->info.recorded_ns = start <= end ? start : 0;
+	if (start <= end) {
+		info->recorded_ns = start;
+		info->recorded_to_ns = end;
+	}
+}
+
+/* From when to when events count: what is told, within the window of a part. */
+static void find_range(struct ebt_reader *reader, const struct moments *moments)
+{
+	struct ebt_reader_info *info = &reader->info;
+	const struct ebt_window *window = &info->window;
+	uint64_t start = info->recorded_ns, end = info->recorded_to_ns;
+
+	info->start_told = moments->begin_told;
+	info->end_told = moments->end_told;
+	if (info->start_told)
+		start = moments->begin;
+	if (info->end_told)
+		end = moments->end;
 	if (ebt_window_is_set(window) && window->to < end)
 		end = window->to;
-	if (window->from) {
+	/* What a part has from before the recording's beginning is not of it either. */
+	if (window->from && (!info->start_told || window->from > start))
 		start = window->from;
-		end = end < start ? start : end;
-	}
-	if (start <= end) {
-		reader->info.start_ns = start;
-		reader->info.end_ns = end;
-	}
+	info->start_ns = start;
+	info->end_ns = end < start ? start : end;
+	info->start_realtime_ns =
+		moments->read ? moments->realtime + (start - moments->time) : info->created_ns;
 }
 
 struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first)
@@ -252,7 +301,8 @@ struct ebt_error *ebt_reader_take(struct ebt_reader *reader, size_t first)
 
 	if (err)
 		return err;
-	find_range(reader, first);
+	find_recorded(reader, first);
+	find_range(reader, &(struct moments){ 0 });
 	return check_types(reader, first);
 }
 
@@ -264,8 +314,22 @@ struct ebt_error *ebt_reader_schema(struct ebt_reader *reader)
 		err = ebt_error_prefix(ebt_file_schema_finish(&reader->schema), "%s",
 				       reader->input.path);
 	/* Tables that only the file knows are known now. */
+	if (!err) {
+		find_recorded(reader, 0);
+		find_range(reader, &(struct moments){ 0 });
+	}
+	return err;
+}
+
+struct ebt_error *ebt_reader_moments(struct ebt_reader *reader)
+{
+	const struct ebt_want want = EBT_WANT(clock, realtime, moment);
+	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
+	struct moments moments = { 0 };
+	struct ebt_error *err = ebt_read_rows(reader, &query, take_clock, &moments);
+
 	if (!err)
-		find_range(reader, 0);
+		find_range(reader, &moments);
 	return err;
 }
 
@@ -284,7 +348,7 @@ static struct ebt_error *read_all(struct ebt_reader *reader)
 	if (reader->info.several_hosts)
 		return ebt_reader_find_hosts(reader);
 	err = ebt_reader_take(reader, 0);
-	return err ? err : ebt_reader_schema(reader);
+	return err ?: ebt_reader_schema(reader) ?: ebt_reader_moments(reader);
 }
 
 struct ebt_error *ebt_reader_create(struct ebt_reader **ret)

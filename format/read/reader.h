@@ -31,19 +31,23 @@ struct ebt_reader_info {
 	uint8_t uuid[16]; /* of one of several machines: the file's and its number */
 	uint16_t major, minor;
 	uint64_t compat;
-	uint64_t created_ns;	   /* CLOCK_REALTIME; of one of several machines: when it began */
-	uint64_t size;		   /* of the file, bytes */
-	bool complete;		   /* it has a footer: the recorder finished */
-	bool indexed;		   /* the index could be used */
-	uint64_t start_ns, end_ns; /* earliest and latest event or clock reading; equal: none */
-	struct ebt_window window;  /* of a part of a recording: start and end are within it */
-	uint64_t recorded_ns;	   /* the start without regard to the window */
-	uint64_t skipped_chunks;   /* of a type that this reader does not know */
-	uint32_t hosts[EBT_MAX_HOSTS]; /* of a file of several machines: their numbers */
-	size_t n_hosts;		       /* 0: it is of one */
-	bool several_hosts;	       /* so says the file's header */
-	uint32_t host;		       /* whose rows are read */
-	uint64_t other_chunks;	       /* that are of other machines */
+	uint64_t created_ns; /* CLOCK_REALTIME; of one of several machines: when it began */
+	uint64_t size;	     /* of the file, bytes */
+	bool complete;	     /* it has a footer: the recorder finished */
+	bool indexed;	     /* the index could be used */
+	/* When the recording began and when its end was asked for, as far as the file tells; else
+	 * the earliest and the latest event or clock reading. Equal: there is none. */
+	uint64_t start_ns, end_ns;
+	bool start_told, end_told;
+	uint64_t start_realtime_ns; /* CLOCK_REALTIME at start_ns */
+	struct ebt_window window;   /* of a part of a recording: start and end are within it */
+	uint64_t recorded_ns, recorded_to_ns; /* earliest and latest without regard to all that */
+	uint64_t skipped_chunks;	      /* of a type that this reader does not know */
+	uint32_t hosts[EBT_MAX_HOSTS];	      /* of a file of several machines: their numbers */
+	size_t n_hosts;			      /* 0: it is of one */
+	bool several_hosts;		      /* so says the file's header */
+	uint32_t host;			      /* whose rows are read */
+	uint64_t other_chunks;		      /* that are of other machines */
 	/* How much later this one began than the first, as their CLOCK_REALTIME tell. */
 	uint64_t later_ns;
 };

@@ -47,6 +47,8 @@ struct ebt_reader {
 	} live;
 };
 
+/* When the recording began and ended, of a file that is there as a whole; after the schema. */
+struct ebt_error *ebt_reader_moments(struct ebt_reader *reader);
 /* Of a file of several machines, before the chunks in the list are taken. */
 struct ebt_error *ebt_reader_find_hosts(struct ebt_reader *reader);
 

@@ -81,6 +81,8 @@ struct ebt_query {
 	const struct ebt_want *wants;
 	size_t n_wants;
 	uint64_t from_ns, to_ns; /* rows with from <= time < to; to 0: no end */
+	/* Classes of tables, bits 1 << EBT_CLASS_…, to which from, or to, does not apply. */
+	uint32_t any_from, any_to;
 	uint32_t pid; /* not 0: chunks without any task of this process are passed over */
 };
 

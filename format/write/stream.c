@@ -84,14 +84,27 @@ void ebt_stream_set_low(struct ebt_stream *stream, uint64_t time_ns)
 	ebt_stream_publish_low(stream);
 }
 
+/* Rows of the recording's own time. */
+static uint32_t count_inside(const struct ebt_stream *stream, const struct ebt_builder *builder)
+{
+	const uint64_t *times = ebt_builder_column(builder, 0);
+	const uint64_t from = stream->writer->from, to = stream->writer->to;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < builder->rows; i++)
+		n += times[i] >= from && times[i] <= to;
+	return n;
+}
+
 static struct ebt_error *seal(struct ebt_stream *stream, struct ebt_builder *builder)
 {
+	const uint32_t inside = count_inside(stream, builder);
 	struct ebt_payload payload;
 	struct ebt_error *err = ebt_encoder_seal(&stream->encoder, builder, &payload);
 
 	if (err)
 		return ebt_writer_fail(stream->writer, err);
-	return ebt_writer_put(stream->writer, &payload, stream);
+	return ebt_writer_put(stream->writer, &payload, inside, stream);
 }
 
 struct ebt_error *ebt_stream_flush(struct ebt_stream *stream, uint64_t now_ns, bool all)

@@ -221,13 +221,14 @@ static struct ebt_error *put_own(struct ebt_writer *writer, struct ebt_builder *
 }
 
 struct ebt_error *ebt_writer_put(struct ebt_writer *writer, struct ebt_payload *payload,
-				 struct ebt_stream *stream)
+				 uint32_t inside, struct ebt_stream *stream)
 {
 	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
 	struct ebt_error *err;
 
 	if (writer->error)
 		return copy_error(writer->error);
+	writer->inside[ebt_table_by_id(payload->info.table) - ebt_tables] += inside;
 	/* Only now: while the chunk was sealed but not written, its rows held the low down. */
 	ebt_stream_publish_low(stream);
 	err = put_indexed(writer, payload, stream->id);
@@ -451,7 +452,9 @@ struct ebt_error *ebt_writer_create(const struct ebt_writer_options *options,
 	writer->max_streams = options->streams ? options->streams : 1;
 	writer->name = strdup(options->name);
 	writer->lost = calloc(ebt_n_tables, sizeof(*writer->lost));
-	if (!writer->name || !writer->lost)
+	writer->inside = calloc(ebt_n_tables, sizeof(*writer->inside));
+	writer->to = UINT64_MAX;
+	if (!writer->name || !writer->lost || !writer->inside)
 		return &ebt_enomem;
 	writer->options = *options;
 	err = init_own_tables(writer);
@@ -485,6 +488,7 @@ void ebt_writer_destroy(struct ebt_writer *writer)
 	pthread_mutex_destroy(&writer->lock);
 	free(writer->name);
 	free(writer->lost);
+	free(writer->inside);
 	free(writer);
 }
 
@@ -513,6 +517,24 @@ void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret)
 
 	*ret = writer->stats;
 	ret->bytes = writer->offset;
+}
+
+void ebt_writer_set_times(struct ebt_writer *writer, uint64_t from, uint64_t to)
+{
+	writer->from = from;
+	writer->to = to;
+}
+
+uint64_t ebt_writer_inside(struct ebt_writer *writer, uint16_t table)
+{
+	_cleanup_unlock_ pthread_mutex_t *lock = ebt_lock(&writer->lock);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ebt_n_tables; i++) {
+		if (table ? ebt_tables[i].id == table : ebt_tables[i].class == EBT_CLASS_EVENT)
+			n += writer->inside[i];
+	}
+	return n;
 }
 
 struct ebt_error *ebt_writer_add_stream(struct ebt_writer *writer, struct ebt_stream **ret)

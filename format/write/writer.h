@@ -67,6 +67,14 @@ void ebt_writer_destroy(struct ebt_writer *writer);
 /* Any thread, at any time. */
 void ebt_writer_stats(struct ebt_writer *writer, struct ebt_writer_stats *ret);
 
+/* The recording's own time, as far as it is known: from 0 (UINT64_MAX: it has not begun) to
+ * UINT64_MAX. Any thread, at any time; holds for chunks that are sealed later. */
+void ebt_writer_set_times(struct ebt_writer *writer, uint64_t from, uint64_t to);
+
+/* Rows of a table with from <= time <= to in chunks that have been sealed; 0: of all tables of
+ * class event. Any thread, at any time. */
+uint64_t ebt_writer_inside(struct ebt_writer *writer, uint16_t table);
+
 /* Begins an epoch: the schema is written again, and later chunks carry the next epoch number. The
  * caller then adds rows of `clock` and the STATE tables. */
 struct ebt_error *ebt_writer_next_epoch(struct ebt_writer *writer);

@@ -39,13 +39,15 @@ struct ebt_writer {
 	uint64_t index_offset;	       /* of the last chunk of table index */
 	struct ebt_writer_stats stats; /* but for bytes */
 	uint64_t *lost;		       /* by table index: not yet told by a chunk header */
+	uint64_t *inside;	       /* by table index: rows of the recording's own time */
 	uint64_t time_max;	       /* of rows written, and of promises */
 	struct ebt_builder schema, schema_value, index;
 	struct ebt_encoder encoder; /* of these three */
 	struct ebt_stream *streams[EBT_MAX_STREAMS];
 	unsigned int n_streams, max_streams;
-	struct ebt_error *error; /* why writing ended */
-	_Atomic bool failed;	 /* there is an error: read without the lock */
+	struct ebt_error *error;   /* why writing ended */
+	_Atomic bool failed;	   /* there is an error: read without the lock */
+	_Atomic uint64_t from, to; /* the recording's own time */
 };
 
 DEFINE_CLEANUP(struct ebt_writer *, ebt_writer_destroy);
@@ -75,9 +77,9 @@ struct ebt_error *ebt_writer_error(struct ebt_writer *writer);
 /* Ends writing because of err, which it takes; returns what its caller is to return. */
 struct ebt_error *ebt_writer_fail(struct ebt_writer *writer, struct ebt_error *err);
 
-/* Writes a sealed chunk of the stream. */
+/* Writes a sealed chunk of the stream; so many of its rows are of the recording's own time. */
 struct ebt_error *ebt_writer_put(struct ebt_writer *writer, struct ebt_payload *payload,
-				 struct ebt_stream *stream);
+				 uint32_t inside, struct ebt_stream *stream);
 
 /* As ebt_writer_next_epoch(), with a number. */
 struct ebt_error *ebt_writer_begin_epoch(struct ebt_writer *writer, uint32_t epoch);

@@ -48,7 +48,8 @@ struct ebt_error *clocks_read(struct clocks *ret)
 	return NULL;
 }
 
-struct ebt_error *clocks_emit(struct ebt_stream *stream)
+struct ebt_error *clocks_emit(struct ebt_stream *stream, enum ebt_clock_moment moment,
+			      uint64_t *ret_time)
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_wire_clock *row;
@@ -62,5 +63,8 @@ struct ebt_error *clocks_emit(struct ebt_stream *stream)
 	row->realtime = now.realtime;
 	row->tai = now.tai;
 	row->uncertainty = now.uncertainty;
+	row->moment = moment;
+	if (ret_time)
+		*ret_time = now.monotonic;
 	return ebt_record_add(&rec, stream);
 }

@@ -16,8 +16,9 @@ struct clocks {
 /* Several bracketed readings; the tightest is returned. */
 struct ebt_error *clocks_read(struct clocks *ret);
 
-/* Adds a row of table clock. */
-struct ebt_error *clocks_emit(struct ebt_stream *stream);
+/* Adds a row of table clock. *ret_time: its time; may be NULL. */
+struct ebt_error *clocks_emit(struct ebt_stream *stream, enum ebt_clock_moment moment,
+			      uint64_t *ret_time);
 
 /* CLOCK_MONOTONIC now, ns: the time of every row. */
 uint64_t clocks_now(void);

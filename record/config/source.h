@@ -62,7 +62,8 @@ enum source_moment {
 	SOURCE_READY,  /* its fd is readable */
 	SOURCE_SECOND, /* about a second after the last */
 	SOURCE_EPOCH,  /* what is needed to understand later rows is to be written again */
-	SOURCE_END,    /* the gate has been closed */
+	SOURCE_LAST,   /* the gate has just been closed: what is there is of the recording's time */
+	SOURCE_END,    /* a moment later: what was told meanwhile is of no report */
 };
 
 /* A program or library that what is recorded runs, or is going to. */

@@ -40,7 +40,7 @@ struct consumer_thread {
 	pthread_t thread;
 	bool started;
 	uint64_t last_pass, last_flush;
-	uint64_t records, samples, malformed, left;
+	uint64_t malformed, left;
 };
 
 struct consumer {
@@ -54,7 +54,7 @@ struct consumer {
 	pthread_mutex_t lock; /* of the task ring, and what follows */
 	struct consumer_notice notices[MAX_NOTICES];
 	size_t first_notice, n_notices;
-	uint64_t notices_dropped, task_records, task_malformed;
+	uint64_t notices_dropped, task_malformed;
 	struct ebt_error *err; /* the first */
 
 	bool failed, finishing, abandoned; /* atomic */
@@ -155,7 +155,6 @@ static struct ebt_error *take_task_record(struct consumer *c, struct ebt_stream 
 							head.time });
 		return NULL;
 	}
-	c->task_records++;
 	err = tasks_observe(c->tasks, record, len);
 	if (err)
 		return err;
@@ -180,25 +179,16 @@ struct ebt_error *consumer_read_tasks(struct consumer *c, struct ebt_stream *str
 	return err;
 }
 
-static bool is_sample(const void *record, size_t len)
-{
-	struct ebt_wire_head head = { 0 };
-
-	memcpy(&head, record, len < sizeof(head) ? len : sizeof(head));
-	return head.table == EBT_T_sample;
-}
-
 static struct ebt_error *read_ring(struct consumer_thread *t, struct ring *ring, uint64_t end,
 				   uint64_t now)
 {
 	struct deferred *deferred = t->consumer->deferred;
 	struct ebt_error *err = NULL;
 	const void *record;
-	uint64_t n = 0, n_samples = 0;
+	uint64_t n = 0;
 	size_t len;
 
 	while (!err && (record = ring_next(ring, end, &len))) {
-		n_samples += is_sample(record, len);
 		if (python_is_code(record, len))
 			err = python_add_code(t->stream, record, len);
 		else if (!deferred || !deferred_take(deferred, record, len, now))
@@ -208,8 +198,6 @@ static struct ebt_error *read_ring(struct consumer_thread *t, struct ring *ring,
 			break;
 	}
 	ring_release(ring);
-	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->samples, n_samples, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -226,7 +214,6 @@ static struct ebt_error *read_spsc(struct consumer_thread *t, struct spsc *queue
 			break;
 	}
 	spsc_release(queue);
-	__atomic_fetch_add(&t->records, n, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -521,7 +508,6 @@ bool consumer_next_notice(struct consumer *c, struct consumer_notice *ret)
 void consumer_counts(const struct consumer *c, struct consumer_counts *ret)
 {
 	struct consumer_counts counts = {
-		.records = __atomic_load_n(&c->task_records, __ATOMIC_RELAXED),
 		.malformed = __atomic_load_n(&c->task_malformed, __ATOMIC_RELAXED),
 		.notices_dropped = __atomic_load_n(&c->notices_dropped, __ATOMIC_RELAXED),
 	};
@@ -529,8 +515,6 @@ void consumer_counts(const struct consumer *c, struct consumer_counts *ret)
 	for (uint32_t i = 0; i < c->n_threads; i++) {
 		const struct consumer_thread *t = &c->threads[i];
 
-		counts.records += __atomic_load_n(&t->records, __ATOMIC_RELAXED);
-		counts.samples += __atomic_load_n(&t->samples, __ATOMIC_RELAXED);
 		counts.malformed += __atomic_load_n(&t->malformed, __ATOMIC_RELAXED);
 		counts.left += __atomic_load_n(&t->left, __ATOMIC_RELAXED);
 	}

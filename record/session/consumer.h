@@ -68,8 +68,6 @@ bool consumer_failed(const struct consumer *consumer);
 struct ebt_error *consumer_finish(struct consumer *consumer);
 
 struct consumer_counts {
-	uint64_t records;
-	uint64_t samples;   /* those of table sample */
 	uint64_t malformed; /* records that the writer did not take */
 	uint64_t left;	    /* bytes that could not be read at the end */
 	uint64_t notices_dropped;

@@ -350,6 +350,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	struct ebt_error *err;
 
 	s->begin = s->last_second = s->last_epoch = s->last_pass = clocks_now();
+	ebt_writer_set_times(s->writer, UINT64_MAX, UINT64_MAX);
 	s->losses = (struct losses){ s->capture, s->consumer, s->begin };
 	err = describe_options(s->stream, s->options, &s->kernel, command_line) ?:
 	      capture_attach(s->capture) ?:
@@ -362,13 +363,16 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	s->result->recorded = true;
 	err = list_all(s);
 	tell_states(s, EBT_V_source_status_partial, watch->partial, watch->arg);
-	/* Readings of the clocks bound the recording also where nothing happens. */
+	/* All that took its time, on a machine with many processes seconds of it: reports begin
+	 * here. Whoever reads the file meanwhile, or finds it after a kill, has to know. */
 	err = err ?:
 	      describe_sources(s->stream, s->capture) ?:
 	      probe_list_write(&s->capture->probes, s->stream) ?:
-	      clocks_emit(s->stream);
-	/* All that took its time, on a machine with many processes seconds of it. */
-	s->begin = s->last_second = clocks_now();
+	      ebt_stream_flush(s->stream, clocks_now(), true) ?:
+	      clocks_emit(s->stream, EBT_V_clock_moment_begin, &s->begin) ?:
+	      ebt_stream_flush(s->stream, s->begin, true);
+	ebt_writer_set_times(s->writer, err ? UINT64_MAX : s->begin, UINT64_MAX);
+	s->last_second = s->begin;
 	s->begun = true;
 	/* Programs that begin now wait for nobody: their tables have to be there soon. */
 	s->nice = thread_before_others();
@@ -465,13 +469,11 @@ static void read_status(struct session *s, uint64_t now)
 {
 	struct session_status *status = &s->result->status;
 	struct ebt_writer_stats stats;
-	struct consumer_counts counts;
 
 	ebt_writer_stats(s->writer, &stats);
-	consumer_counts(s->consumer, &counts);
 	status->elapsed = now - s->begin;
-	status->events = counts.records;
-	status->samples = counts.samples;
+	status->events = ebt_writer_inside(s->writer, 0);
+	status->samples = ebt_writer_inside(s->writer, EBT_T_sample);
 	status->sampling = capture_has(s->capture, "sample");
 	status->lost = stats.lost;
 	status->bytes = stats.bytes;
@@ -540,7 +542,7 @@ static struct ebt_error *every_second(struct session *s, uint64_t now)
 	       workers_run(s->workers, s->stream, SOURCE_EPOCH) ?:
 	       probe_list_write(&s->capture->probes, s->stream) ?:
 	       snapshot_again(s->snapshot) ?:
-	       clocks_emit(s->stream);
+	       clocks_emit(s->stream, EBT_V_clock_moment_none, NULL);
 }
 
 static const char *ended(struct session *s, uint64_t now)
@@ -636,8 +638,7 @@ static struct ebt_error *write_last(struct session *s, uint64_t end)
 	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_end, 0,
 				  end) ?:
 	       workers_run(s->workers, s->stream, SOURCE_END) ?:
-	       tee_end(s->tee, s->stream, end) ?:
-	       clocks_emit(s->stream);
+	       tee_end(s->tee, s->stream, end);
 }
 
 /* The rings are empty: what waited for them. */
@@ -675,16 +676,19 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	const struct timespec last_words = { .tv_nsec = LAST_WORDS };
 	bool by_itself = target_ended(s->target);
 	struct ebt_error *not_run;
-	uint64_t end;
+	uint64_t end = clocks_now();
 
 	if (s->begun)
 		thread_as_before(s->nice);
 	/* A task that has been waited for has not left its CPU yet. */
 	if (!err && by_itself)
 		nanosleep(&last_words, NULL);
-	end = clocks_now();
 	capture_set_gate(s->capture, false);
 	sideband_stop(s->sideband);
+	err = err ?:
+	      workers_run(s->workers, s->stream, SOURCE_LAST) ?:
+	      clocks_emit(s->stream, EBT_V_clock_moment_end, &end);
+	ebt_writer_set_times(s->writer, s->begun ? s->begin : UINT64_MAX, end);
 	if (!err)
 		err = write_last(s, end);
 	capture_detach(s->capture);

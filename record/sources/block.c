@@ -312,9 +312,9 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 
 	if (moment == SOURCE_READY)
 		return add_changed(worker, stream);
-	if (moment == SOURCE_END)
+	if (moment == SOURCE_LAST)
 		return add_all_in_flight(worker, stream);
-	return moment == SOURCE_SECOND ? NULL : add_all(worker, stream);
+	return moment == SOURCE_SECOND || moment == SOURCE_END ? NULL : add_all(worker, stream);
 }
 
 static const struct source_worker worker = {

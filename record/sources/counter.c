@@ -75,7 +75,7 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 	struct counter_worker *worker = arg;
 	struct ebt_error *err = NULL;
 
-	if (moment == SOURCE_READY)
+	if (moment == SOURCE_READY || moment == SOURCE_END)
 		return NULL;
 	/* An epoch begins just after a second's reading. */
 	if (moment == SOURCE_EPOCH)

@@ -316,7 +316,8 @@ static struct ebt_error *status_work(void *worker, struct ebt_stream *stream,
 	struct kmem_status *status = worker;
 	struct ebt_error *err = NULL;
 
-	if (moment == SOURCE_READY || (moment == SOURCE_SECOND && status->listed))
+	if (moment == SOURCE_READY || moment == SOURCE_LAST ||
+	    (moment == SOURCE_SECOND && status->listed))
 		return NULL;
 	if (moment != SOURCE_SECOND)
 		err = add_meminfo(stream, moments[moment]);

@@ -367,8 +367,8 @@ static struct ebt_error *work(void *worker, struct ebt_stream *stream, enum sour
 	const struct ebrec_bpf *skel = *(const struct ebrec_bpf **)worker;
 
 	(void)stream;
-	return moment == SOURCE_END ? iterator_run(skel->progs.ebrec_probe_rest, "the tasks")
-				    : NULL;
+	return moment == SOURCE_LAST ? iterator_run(skel->progs.ebrec_probe_rest, "the tasks")
+				     : NULL;
 }
 
 static const struct source_worker worker = {

@@ -59,6 +59,8 @@ enum {
 	COMMAND_ALL_HOSTS = 1 << 13,
 	/* It compares FILE with another: --host is for those that are of several machines. */
 	COMMAND_COMPARES = 1 << 14,
+	/* It shows rows as they are, those from before and behind the recording's own time, too. */
+	COMMAND_ALL_ROWS = 1 << 15,
 };
 
 /* What a command is about: which source records it, and into which tables. */

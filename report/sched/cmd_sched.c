@@ -77,6 +77,28 @@ static struct ebt_error *on_row(void *arg, const struct ebt_row *row)
 	}
 }
 
+/* Is it the whole recording? Then what the kernel counts has been read a little before. */
+static bool is_whole(const struct trace *trace)
+{
+	return !trace_is_part(trace) && trace_from_ns(trace) == trace_start_ns(trace) &&
+	       trace_to_ns(trace) > trace_end_ns(trace) && !trace_has_cpu_filter(trace);
+}
+
+static struct ebt_error *on_row_before(void *arg, const struct ebt_row *row)
+{
+	struct sched_command *c = arg;
+	const struct ebt_task *task;
+
+	if (!is_whole(c->trace))
+		return NULL;
+	task = row->batch->table->id == EBT_T_sched_switch ? ebt_sched_switch_next(row)
+							   : schedstat_kernel_task(row);
+	if (!task || !trace_task_wanted(c->trace, task))
+		return NULL;
+	return row->batch->table->id == EBT_T_sched_switch ? schedstat_ran_before(&c->stat, task)
+							   : schedstat_kernel(&c->stat, row);
+}
+
 /* --- tables --- */
 
 #define TASKS(X)                                                                                 \
@@ -125,9 +147,7 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 {
 	const struct out_table table = OUT_TABLE_OF("rows", TASKS);
 	const struct names *names;
-	bool whole =
-		!trace_is_part(c->trace) && trace_from_ns(c->trace) == trace_start_ns(c->trace) &&
-		trace_to_ns(c->trace) > trace_end_ns(c->trace) && !trace_has_cpu_filter(c->trace);
+	const bool whole = is_whole(c->trace);
 	uint64_t silent = 0;
 	struct ebt_error *err;
 
@@ -265,6 +285,7 @@ static struct ebt_error *run_sched(struct report *report)
 	struct sched_feed feed = {
 		.handler = { .run = on_run, .off = on_off },
 		.row = on_row,
+		.before = on_row_before,
 		.arg = &c,
 		.wants = wants,
 		.n_wants = 1,

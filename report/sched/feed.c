@@ -96,7 +96,7 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct sched_f
 				       struct trace_cursor **ret)
 {
 	struct ebt_want wants[SCHED_MODEL_MAX_WANTS + MAX_EXTRA + 2];
-	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS;
+	unsigned int flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_STATE_INSIDE;
 	size_t n = sched_model_wants(feed->stacks, wants);
 
 	/* Threads that are there at the start are described just before it. */
@@ -193,7 +193,9 @@ static struct ebt_error *read_span(struct feeding *feeding, const struct before_
 		if (err || !row.batch)
 			break;
 		feeding->switches |= row.batch->table->id == EBT_T_sched_switch;
-		err = sched_model_row(feeding->model, &row);
+		if (feeding->feed->before)
+			err = feeding->feed->before(feeding->feed->arg, &row);
+		err = err ?: sched_model_row(feeding->model, &row);
 	}
 	return err;
 }

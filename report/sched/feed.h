@@ -24,6 +24,8 @@ struct sched_feed {
 	struct offcpu *offcpu; /* gets the intervals after the handler, and stacks; NULL: none */
 	/* Gets each row, before the model does; NULL: not wanted. */
 	struct ebt_error *(*row)(void *arg, const struct ebt_row *row);
+	/* Gets each row from before the first window that the model gets; NULL: not wanted. */
+	struct ebt_error *(*before)(void *arg, const struct ebt_row *row);
 	/* Gets each task that passes the filters and is there when the first window begins, if that
 	 * is later than the trace; NULL: not wanted. */
 	struct ebt_error *(*alive)(void *arg, const struct ebt_task *task);

@@ -180,3 +180,15 @@ struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row 
 	}
 	return NULL;
 }
+
+struct ebt_error *schedstat_ran_before(struct schedstat *stat, const struct ebt_task *task)
+{
+	struct schedstat_task *t;
+	struct ebt_error *err = task ? get_task(stat, task, &t) : NULL;
+
+	if (err || !task)
+		return err;
+	t->kernel_before_ns = UINT64_MAX;
+	t->kernel_before_known = true;
+	return NULL;
+}

@@ -25,7 +25,8 @@ struct schedstat_task {
 	bool max_doubtful;		    /* rows were lost during it */
 	bool ran, open;			    /* open: some interval has an unknown end */
 	/* sum_exec_runtime when the trace begins and when the task ends. The kernel begins to count
-	 * when it queues a task for an idle CPU, not when that CPU has woken up. */
+	 * when it queues a task for an idle CPU, not when that CPU has woken up. The former is
+	 * UINT64_MAX of a task that has run since it was read. */
 	uint64_t kernel_before_ns, kernel_ns;
 	bool kernel_before_known, kernel_known;
 };
@@ -54,6 +55,8 @@ struct ebt_error *schedstat_switch(struct schedstat *stat, uint64_t cpu);
 const struct ebt_task *schedstat_kernel_task(const struct ebt_row *row);
 /* What the kernel counted, from rows of thread, task_fork and task_exit; others are passed over. */
 struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row *row);
+/* A task ran before the trace begins, but after the kernel's count was read. */
+struct ebt_error *schedstat_ran_before(struct schedstat *stat, const struct ebt_task *task);
 /* A row of sched_migrate. */
 struct ebt_error *schedstat_migrate(struct schedstat *stat, const struct ebt_task *task);
 

@@ -268,7 +268,7 @@ static const struct option_def dump_options[] = {
 const struct command command_dump = {
 	.name = "dump",
 	.fn = cmd_dump,
-	.flags = COMMAND_NO_INTERVALS | COMMAND_NO_SORT,
+	.flags = COMMAND_NO_INTERVALS | COMMAND_NO_SORT | COMMAND_ALL_ROWS,
 	.summary = "every row as it is in the file",
 	.help = "One line a row: time, table, fields; docs/FORMAT.md section 7 has the rules. "
 		"Tables\n"

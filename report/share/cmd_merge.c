@@ -9,6 +9,7 @@
 #include "report/out/out.h"
 #include "report/share/copying.h"
 #include "report/share/merge.h"
+#include "report/share/merge_moments.h"
 #include "report/share/merge_twins.h"
 #include "report/share/scrub_names.h"
 #include "report/trace/cut_lists.h"
@@ -282,7 +283,8 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 		      ?: copying_meta_at(stream, time, "merge.version", EBT_VERSION)
 		      ?: copying_meta_at(stream, time, "merge.inputs", text_get(&count));
 	for (size_t i = 0; !err && i < machine->n; i++)
-		err = copying_note_damage(machine->readers[i], stream);
+		err = merge_moments_append(machine->readers[i], stream)
+			      ?: copying_note_damage(machine->readers[i], stream);
 	return err;
 }
 

@@ -169,9 +169,9 @@ static struct ebt_error *take_state(void *arg, const struct ebt_row *row)
 	const struct ebt_reader_info *info = ebt_reader_info(input->reader);
 	const uint16_t table = row->batch->table->id;
 
-	return widen(input, table, ALL_SORTS, info->start_ns, info->end_ns)
+	return widen(input, table, ALL_SORTS, info->recorded_ns, info->recorded_to_ns)
 		       ?: widen(input, table, sort_of(finding->cover, finding->input, row),
-				info->start_ns, info->end_ns);
+				info->recorded_ns, info->recorded_to_ns);
 }
 
 static void mark_sorts(struct input *input, uint16_t table)

@@ -87,6 +87,8 @@ static void put_file(struct info_view *v)
 	put(v, "Created", "%s", created);
 	put(v, "Duration", "%s",
 	    duration(&size, trace_end_ns(v->report->trace) - trace_start_ns(v->report->trace)));
+	put(v, "Events", "%" PRIu64 ", with %" PRIu64 " CPU samples", v->info.events,
+	    v->info.samples);
 }
 
 /* Lines for what nearly everybody asks; a key that ends with a dot stands for all below it. */

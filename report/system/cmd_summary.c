@@ -166,20 +166,20 @@ static struct ebt_error *put_processes(struct summary_view *v)
 
 /* --- for programs --- */
 
-#define TOTALS(X)                                                                                 \
-	X("end_realtime_ns", NULL, OUT_ID, out_u64(created + (s->to_ns - trace_start_ns(trace)))) \
-	X("duration_ns", NULL, OUT_DURATION, out_u64((uint64_t)(v->seconds * 1e9 + 0.5)))         \
-	X("run_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->run_ns))                          \
-	X("cpu_percent", NULL, OUT_PERCENT, out_f64_if(s->known, cpu_percent(v, s->run_ns)))      \
-	X("process_count", NULL, OUT_U64, out_u64_if(s->known, processes))                        \
-	X("thread_count", NULL, OUT_U64, out_u64_if(s->known, threads))                           \
-	X("syscall_count", NULL, OUT_U64, out_u64(v->profile.total))                              \
-	X("syscalls_per_s", NULL, OUT_FLOAT, out_f64(syscall_profile_rate(&v->profile)))          \
-	X("off_cpu_count", NULL, OUT_U64, out_u64_if(s->known, s->off_count))                     \
-	X("off_cpu_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_ns))                      \
-	X("off_cpu_avg_ns", NULL, OUT_DURATION,                                                   \
-	  out_u64_if(s->known, s->off_count ? s->off_ns / s->off_count : 0))                      \
-	X("off_cpu_min_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_min_ns))              \
+#define TOTALS(X)                                                                               \
+	X("end_realtime_ns", NULL, OUT_ID, out_u64(start + (s->to_ns - trace_start_ns(trace)))) \
+	X("duration_ns", NULL, OUT_DURATION, out_u64((uint64_t)(v->seconds * 1e9 + 0.5)))       \
+	X("run_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->run_ns))                        \
+	X("cpu_percent", NULL, OUT_PERCENT, out_f64_if(s->known, cpu_percent(v, s->run_ns)))    \
+	X("process_count", NULL, OUT_U64, out_u64_if(s->known, processes))                      \
+	X("thread_count", NULL, OUT_U64, out_u64_if(s->known, threads))                         \
+	X("syscall_count", NULL, OUT_U64, out_u64(v->profile.total))                            \
+	X("syscalls_per_s", NULL, OUT_FLOAT, out_f64(syscall_profile_rate(&v->profile)))        \
+	X("off_cpu_count", NULL, OUT_U64, out_u64_if(s->known, s->off_count))                   \
+	X("off_cpu_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_ns))                    \
+	X("off_cpu_avg_ns", NULL, OUT_DURATION,                                                 \
+	  out_u64_if(s->known, s->off_count ? s->off_ns / s->off_count : 0))                    \
+	X("off_cpu_min_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_min_ns))            \
 	X("off_cpu_max_ns", NULL, OUT_DURATION, out_u64_if(s->known, s->off_max_ns))
 
 static struct ebt_error *put_totals(struct summary_view *v)
@@ -188,7 +188,7 @@ static struct ebt_error *put_totals(struct summary_view *v)
 	const struct summary *s = &v->summary;
 	struct trace *trace = v->report->trace;
 	struct out *out = v->report->out;
-	uint64_t created = ebt_reader_info(trace_reader(trace))->created_ns;
+	uint64_t start = ebt_reader_info(trace_reader(trace))->start_realtime_ns;
 	uint64_t threads = 0, processes = 0;
 
 	for (size_t i = 0; i < summary_n_processes(s); i++) {

@@ -159,6 +159,45 @@ static struct ebt_error *collect_tables(struct trace *trace, struct info *info)
 	return NULL;
 }
 
+/* --- events of the recording's own time --- */
+
+static struct ebt_error *count_out(void *arg, const struct ebt_row *row)
+{
+	struct info *info = arg;
+
+	info->events -= info->events > 0;
+	if (row->batch->table->id == EBT_T_sample)
+		info->samples -= info->samples > 0;
+	return NULL;
+}
+
+/* Chunks that lie within need not be read. */
+static struct ebt_error *count_events(struct trace *trace, struct info *info)
+{
+	struct ebt_reader *reader = trace_reader(trace);
+	_cleanup_free_ struct ebt_want *wants = calloc(info->n_tables + 1, sizeof(*wants));
+	struct ebt_query query = { .wants = wants, .to_ns = trace_start_ns(trace) };
+	struct ebt_error *err = NULL;
+
+	if (!wants)
+		return &ebt_enomem;
+	for (size_t i = 0; i < info->n_tables; i++) {
+		const struct info_table *t = &info->tables[i];
+
+		if (t->table->class != EBT_CLASS_EVENT)
+			continue;
+		wants[query.n_wants++].table = t->table->id;
+		info->events = add_sat(info->events, t->rows);
+		if (t->table->id == EBT_T_sample)
+			info->samples = t->rows;
+	}
+	if (query.to_ns)
+		err = ebt_read_rows(reader, &query, count_out, info);
+	query.from_ns = add_sat(trace_end_ns(trace), 1);
+	query.to_ns = 0;
+	return err ?: ebt_read_rows(reader, &query, count_out, info);
+}
+
 /* --- small tables --- */
 
 /* The last row of a key counts. */
@@ -286,7 +325,7 @@ struct ebt_error *info_collect(struct trace *trace, struct info *ret)
 	};
 	struct ebt_error *err;
 
-	err = collect_tables(trace, ret);
+	err = collect_tables(trace, ret) ?: count_events(trace, ret);
 	for (size_t i = 0; !err && i < sizeof(tables) / sizeof(*tables); i++)
 		err = trace_read_table(trace, tables[i].id, TRACE_UNFILTERED, tables[i].add, ret);
 	return err;

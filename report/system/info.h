@@ -44,6 +44,8 @@ struct info {
 	struct info_table *tables; /* that have chunks or losses, in order of id */
 	size_t n_tables;
 	uint64_t chunks, epochs;
+	uint64_t events,
+		samples; /* rows of class event, of table sample: of the recording's own time */
 	struct info_pair *meta; /* the last value of each key, in order of first appearance */
 	size_t n_meta, meta_capacity;
 	struct info_source *sources;

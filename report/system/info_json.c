@@ -44,6 +44,8 @@ static void json_file(struct info_view *v)
 	json_put(json, "chunks", u64, v->info.chunks);
 	json_put(json, "missing_chunks", u64, trace_missing_chunks(v->report->trace));
 	json_put(json, "epochs", u64, v->info.epochs);
+	json_put(json, "event_count", u64, v->info.events);
+	json_put(json, "sample_count", u64, v->info.samples);
 	json_newline(json);
 	json_pairs(v, "host", "host.");
 	json_pairs(v, "meta", "");

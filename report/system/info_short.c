@@ -63,6 +63,7 @@ static void put_time(const struct info_view *v)
 	info_format_realtime(v->file->created_ns, created, sizeof(created));
 	text_printf(&text, "%s, ", created);
 	text_duration(&text, trace_end_ns(trace) - trace_start_ns(trace));
+	text_printf(&text, ", %" PRIu64 " event%s", v->info.events, v->info.events == 1 ? "" : "s");
 	add_meta(&text, v, ", by ebrec ", "ebrec.version", "");
 	if (info_recorder_used(&v->info, &used)) {
 		text_cstr(&text, " (CPU ");

@@ -63,7 +63,7 @@ static void put_filters(const struct trace *trace, struct text *text)
 		{ o->tids.n, "--tid" },
 		{ o->comms.n, "--comm" },
 		{ trace_has_cpu_filter(trace), "--cpu" },
-		{ trace_is_cut(trace) && !trace->window, "--from and --to" },
+		{ (trace->asked_from || trace->asked_to) && !trace->window, "--from and --to" },
 	};
 
 	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
@@ -97,7 +97,10 @@ struct ebt_error *trace_nothing(struct trace *trace, const struct command_subjec
 	if (there) {
 		put_filters(trace, &filters);
 		text_printf(text, "no %s ", subject->what);
-		text_printf(text, filters.len ? "pass %s" : "in this part", text_get(&filters));
+		if (filters.len)
+			text_printf(text, "pass %s", text_get(&filters));
+		else
+			text_cstr(text, trace->window ? "in this part" : "while it was recorded");
 		text_printf(text, ": the trace has some");
 	} else {
 		err = read_source(trace, &source);

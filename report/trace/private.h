@@ -29,8 +29,10 @@ struct trace {
 	size_t seen;	/* with it: chunks whose watermarks were looked at */
 	struct sym_servers servers;
 	uint64_t from, to;
-	uint64_t whole_from;	   /* of all windows */
-	bool cut_from, cut_to;	   /* rows outside the window have to be passed over */
+	uint64_t whole_from;   /* of all windows */
+	bool cut_from, cut_to; /* rows outside the window have to be passed over */
+	/* It is shorter than the recording's own time, at either end: somebody asked for that. */
+	bool asked_from, asked_to;
 	uint32_t window;	   /* number of the present one, from 1; 0: without --interval */
 	unsigned int window_place; /* enum trace_window */
 	struct trace_state *kept;

@@ -28,7 +28,6 @@ struct filter {
 	uint8_t tasks[EBT_MAX_FIELDS];
 	uint32_t n_tasks;
 	int cpu; /* -1: the table has no such field */
-	bool timed;
 };
 
 /* What filters say about the task dictionary of one batch. */
@@ -46,8 +45,7 @@ struct trace_cursor {
 	struct trace *trace;
 	struct ebt_cursor *cursor;
 	struct complete_stacks stacks;
-	bool check_tasks, check_cpus, check_times;
-	uint64_t from, to;
+	bool check_tasks, check_cpus;
 	struct filter *filters;
 	size_t n_filters;
 	struct slot slots[SLOTS];
@@ -96,16 +94,35 @@ static bool window_ends(const struct ebt_reader_info *info)
 	return ebt_window_is_set(&info->window) && info->window.to != UINT64_MAX;
 }
 
+/* Rows as they are, and copies of all of them: also those from outside the recording's own time. */
+static bool is_whole(const struct options *options)
+{
+	return options->command->flags & (COMMAND_COPY | COMMAND_ALL_ROWS);
+}
+
 static void set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
+	const bool whole = is_whole(trace->options);
 
 	trace->from = from;
 	trace->to = to;
-	trace->cut_from =
+	trace->asked_from =
 		trace->options->from.set || info->window.from || !(place & TRACE_FIRST_WINDOW);
-	trace->cut_to = trace->options->to.set || window_ends(info) || !(place & TRACE_LAST_WINDOW);
+	trace->asked_to =
+		trace->options->to.set || window_ends(info) || !(place & TRACE_LAST_WINDOW);
+	trace->cut_from = trace->asked_from || (info->start_told && !whole);
+	trace->cut_to = trace->asked_to || (info->end_told && !whole);
 	trace->window_place = place;
+}
+
+/* One more than the last time that there is. */
+static uint64_t find_end(const struct options *options, const struct ebt_reader_info *info)
+{
+	const uint64_t end =
+		is_whole(options) && !window_ends(info) ? info->recorded_to_ns : info->end_ns;
+
+	return end < UINT64_MAX ? end + 1 : end;
 }
 
 struct ebt_error *trace_open(const struct options *options, struct trace **ret)
@@ -130,11 +147,18 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	if (err)
 		return err;
 	info = ebt_reader_info(trace->reader);
-	trace->from = options->from.set ? resolve_time(&options->from, info) : info->start_ns;
-	trace->to = info->end_ns < UINT64_MAX ? info->end_ns + 1 : UINT64_MAX;
+	trace->from = info->start_ns;
+	if (options->from.set)
+		trace->from = resolve_time(&options->from, info);
+	else if (is_whole(options) && !info->window.from)
+		trace->from = info->recorded_ns;
+	trace->to = find_end(options, info);
 	trace->whole_from = trace->from;
 	if (options->to.set)
 		trace->to = resolve_time(&options->to, info);
+	/* What came behind the end that was asked for is in no report, however late --to is. */
+	if (info->end_told && trace->to > find_end(options, info))
+		trace->to = find_end(options, info);
 	if (window_ends(info) && trace->to > info->window.to)
 		trace->to = info->window.to;
 	set_window(trace, trace->from, trace->to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
@@ -422,7 +446,6 @@ bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu)
 static void filter_init(struct filter *filter, const struct ebt_table *table)
 {
 	*filter = (struct filter){ .table = table, .cpu = ebt_field_by_name(table, "cpu") };
-	filter->timed = table->class != EBT_CLASS_META;
 	for (uint32_t i = 0; i < table->n_fields && i < EBT_MAX_FIELDS; i++) {
 		if (table->fields[i].type == EBT_TYPE_TASK)
 			filter->tasks[filter->n_tasks++] = (uint8_t)i;
@@ -455,12 +478,10 @@ void trace_note_all(struct trace *trace)
 	memset(trace->read, 0xff, sizeof(trace->read));
 }
 
-/* Fills the filters and the wants of the query; says whether all tables go by the window. */
-static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct ebt_want *wants,
+/* Fills the filters and the wants of the query. */
+static void plan(struct trace *trace, struct trace_cursor *cursor, const struct ebt_want *wants,
 		 size_t n, unsigned int flags, struct ebt_want *ret_wants)
 {
-	bool all_timed = true;
-
 	for (size_t i = 0; i < n; i++) {
 		const struct ebt_table *table = ebt_reader_table(trace->reader, wants[i].table);
 
@@ -472,20 +493,18 @@ static bool plan(struct trace *trace, struct trace_cursor *cursor, const struct 
 		complete_stacks_want(&cursor->stacks, &ret_wants[i]);
 		filter_init(&cursor->filters[cursor->n_filters], table);
 		ret_wants[i].columns |= filter_columns(cursor, &cursor->filters[cursor->n_filters]);
-		all_timed &= cursor->filters[cursor->n_filters].timed;
 		cursor->n_filters++;
 	}
-	return all_timed;
 }
 
+/* Columns are those of the wants, and more; times are as the query has them. */
 static struct ebt_error *create_cursor(struct trace *trace, const struct ebt_want *wants, size_t n,
-				       uint64_t from, uint64_t to, unsigned int flags,
+				       struct ebt_query query, unsigned int flags,
 				       struct trace_cursor **ret)
 {
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = calloc(1, sizeof(*cursor));
 	_cleanup_free_ struct ebt_want *all = calloc(n + 1, sizeof(*all));
 	const struct options *options = trace->options;
-	struct ebt_query query = { .wants = all, .n_wants = n };
 	const struct option_u32s *pids;
 	struct ebt_error *err;
 
@@ -497,14 +516,9 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct ebt_wan
 	cursor->trace = cursor->stacks.trace = trace;
 	cursor->check_tasks = trace_has_task_filter(trace) && !(flags & TRACE_ALL_TASKS);
 	cursor->check_cpus = trace_has_cpu_filter(trace) && !(flags & TRACE_ALL_CPUS);
-	cursor->from = from;
-	cursor->to = to;
-	if (plan(trace, cursor, wants, n, flags, all)) {
-		query.from_ns = cursor->from;
-		query.to_ns = cursor->to;
-	} else {
-		cursor->check_times = cursor->from || cursor->to;
-	}
+	plan(trace, cursor, wants, n, flags, all);
+	query.wants = all;
+	query.n_wants = n;
 	pids = options->pids.n ? &options->pids : &trace->cut_pids;
 	if (cursor->check_tasks && pids->n == 1)
 		query.pid = pids->v[0];
@@ -515,21 +529,36 @@ static struct ebt_error *create_cursor(struct trace *trace, const struct ebt_wan
 	return NULL;
 }
 
+/* What was there is told a little before the recording begins, and a little behind its end: only
+ * a shorter window leaves rows of that out. */
 struct ebt_error *trace_cursor_create(struct trace *trace, const struct ebt_want *wants, size_t n,
 				      unsigned int flags, struct trace_cursor **ret)
 {
-	const uint64_t from = trace->cut_from && !(flags & TRACE_FROM_START) ? trace->from : 0;
-	const uint64_t to = trace->cut_to && !(flags & TRACE_TO_END) ? trace->to : 0;
+	const uint32_t meta = 1 << EBT_CLASS_META;
+	const uint32_t state = flags & TRACE_STATE_INSIDE ? 0 : 1 << EBT_CLASS_STATE;
+	const struct ebt_query query = {
+		.from_ns = trace->cut_from && !(flags & TRACE_FROM_START) ? trace->from : 0,
+		.to_ns = trace->cut_to && !(flags & TRACE_TO_END) ? trace->to : 0,
+		.any_from = trace->asked_from ? meta : meta | state,
+		.any_to = trace->asked_to ? meta : meta | state,
+	};
 
-	return create_cursor(trace, wants, n, from, to, flags, ret);
+	return create_cursor(trace, wants, n, query, flags, ret);
 }
 
 struct ebt_error *trace_cursor_create_at(struct trace *trace, const struct ebt_want *wants,
 					 size_t n, uint64_t from, uint64_t to,
 					 struct trace_cursor **ret)
 {
-	return create_cursor(trace, wants, n, from, to,
-			     TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_QUIET, ret);
+	const struct ebt_query query = {
+		.from_ns = from,
+		.to_ns = to,
+		.any_from = 1 << EBT_CLASS_META,
+		.any_to = 1 << EBT_CLASS_META,
+	};
+
+	return create_cursor(trace, wants, n, query, TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_QUIET,
+			     ret);
 }
 
 void trace_cursor_destroy(struct trace_cursor *cursor)
@@ -573,9 +602,6 @@ static bool row_passes(const struct trace_cursor *cursor, const struct slot *slo
 	const struct filter *filter = slot->filter;
 	bool passes = !cursor->check_tasks || !filter->n_tasks;
 
-	if (cursor->check_times && filter->timed &&
-	    (row->time < cursor->from || (cursor->to && row->time >= cursor->to)))
-		return false;
 	if (cursor->check_cpus && filter->cpu >= 0 &&
 	    !trace_cpu_wanted(cursor->trace, ebt_u64(row, (unsigned int)filter->cpu)))
 		return false;
@@ -586,7 +612,7 @@ static bool row_passes(const struct trace_cursor *cursor, const struct slot *slo
 
 struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 {
-	bool check = cursor->check_tasks || cursor->check_cpus || cursor->check_times;
+	bool check = cursor->check_tasks || cursor->check_cpus;
 	struct ebt_error *err;
 
 	if (cursor->trace->stop) {

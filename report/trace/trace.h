@@ -51,7 +51,9 @@ uint64_t trace_end_ns(const struct trace *trace);
 uint64_t trace_recorded_ns(const struct trace *trace);
 
 /* The window that --from and --to leave: from <= time < to. Without them from is the start and
- * to is one more than the end. */
+ * to is one more than the end. What is recorded before the start and behind the end, while ebrec
+ * gets ready and finishes, says what was so then: such events are in no report, but in `dump`,
+ * `export` and copies. */
 uint64_t trace_from_ns(const struct trace *trace);
 uint64_t trace_to_ns(const struct trace *trace);
 /* Where the trace ends, if that is before; and how long it is from trace_from_ns() to there. */
@@ -135,6 +137,9 @@ enum trace_flags {
 	TRACE_TO_END = 1 << 3,	   /* rows from behind the window too */
 	TRACE_UNFILTERED = TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START | TRACE_TO_END,
 	TRACE_QUIET = 1 << 4, /* losses of these tables do not concern this report */
+	/* Rows of class state from outside of the recording's own time are not given; the model
+	 * asks for those that it needs. */
+	TRACE_STATE_INSIDE = 1 << 5,
 };
 
 /* Tables that the cursor names are noted: their losses will be reported. */
