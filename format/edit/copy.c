@@ -503,10 +503,29 @@ static struct ebt_error *prepare(struct copy *copy, struct ebt_file_schema *sche
 	return err ?: ebt_file_schema_finish(schema);
 }
 
+/* Parts of one recording make a part of it. NULL: they are of several. */
+static const uint8_t *common_uuid(const struct copy *copy)
+{
+	const struct ebt_reader_info *first = ebt_reader_info(copy->originals[0].reader);
+
+	for (size_t i = 1; i < copy->n; i++) {
+		const struct ebt_reader_info *info = ebt_reader_info(copy->originals[i].reader);
+
+		if (memcmp(info->uuid, first->uuid, sizeof(first->uuid)) != 0)
+			return NULL;
+	}
+	return first->uuid;
+}
+
 static struct ebt_error *copy_several(struct copy *copy, struct ebt_file_schema *schema)
 {
 	const struct ebt_copy_options *options = copy->originals[0].options;
-	struct ebt_writer_options writer_options = { .fd = options->fd, .name = options->name };
+	struct ebt_writer_options writer_options = {
+		.fd = options->fd,
+		.name = options->name,
+		.uuid = common_uuid(copy),
+		.window = options->window,
+	};
 	struct ebt_error *err = prepare(copy, schema);
 
 	if (err)

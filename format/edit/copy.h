@@ -45,9 +45,10 @@ struct ebt_copy_options {
 struct ebt_error *ebt_copy(struct ebt_reader *reader, const struct ebt_copy_options *options);
 
 /*
- * One copy of n traces, with options for each. It has a uuid of its own, the tables of all, and
- * their chunks in an order in which rows of a machine come up about as they happened. Where it goes
- * say the first options, what is appended all; `anew` and `window` do not count.
+ * One copy of n traces, with options for each. It has a uuid of its own, unless all have the same
+ * one, the tables of all, and their chunks in an order in which rows of a machine come up about as
+ * they happened. Where it goes and its window say the first options, what is appended all; `anew`
+ * does not count.
  */
 struct ebt_error *ebt_copy_several(struct ebt_reader *const *readers,
 				   const struct ebt_copy_options *options, size_t n);

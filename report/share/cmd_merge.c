@@ -10,6 +10,7 @@
 #include "report/share/copying.h"
 #include "report/share/merge.h"
 #include "report/share/merge_moments.h"
+#include "report/share/merge_parts.h"
 #include "report/share/merge_twins.h"
 #include "report/share/scrub_names.h"
 #include "report/trace/cut_lists.h"
@@ -34,6 +35,8 @@ struct inputs {
 	size_t n;
 	struct machine machines[EBT_MAX_HOSTS];
 	size_t n_machines;
+	bool parts;		  /* of one recording */
+	struct ebt_window window; /* of all parts */
 };
 
 static const char *path_of(const struct ebt_reader *reader)
@@ -186,10 +189,32 @@ static struct ebt_error *place_input(struct inputs *inputs, struct ebt_reader *r
 	return NULL;
 }
 
+/* Parts of one recording, of the same processes. */
+static struct ebt_error *are_parts(const struct inputs *inputs, bool *ret)
+{
+	const char *first, *pids;
+	struct ebt_error *err = ebt_reader_meta(inputs->readers[0], CUT_PIDS, &first);
+
+	*ret = merge_parts_are(inputs->readers, inputs->n);
+	for (size_t i = 1; !err && *ret && i < inputs->n; i++) {
+		err = ebt_reader_meta(inputs->readers[i], CUT_PIDS, &pids);
+		*ret = !err && (pids && first ? !strcmp(pids, first) : pids == first);
+	}
+	return err;
+}
+
 static struct ebt_error *place_inputs(struct inputs *inputs)
 {
-	struct ebt_error *err = NULL;
+	struct machine *machine = inputs->machines;
+	struct ebt_error *err = are_parts(inputs, &inputs->parts);
 
+	if (!err && inputs->parts) {
+		inputs->n_machines = 1;
+		machine->inputs = inputs;
+		machine->n = inputs->n;
+		memcpy(machine->readers, inputs->readers, inputs->n * sizeof(inputs->readers[0]));
+		return merge_parts_window(inputs->readers, inputs->n, &inputs->window);
+	}
 	for (size_t i = 0; !err && i < inputs->n; i++)
 		err = check_recording(inputs, i) ?: place_input(inputs, inputs->readers[i]);
 	return err;
@@ -283,8 +308,10 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 		      ?: copying_meta_at(stream, time, "merge.version", EBT_VERSION)
 		      ?: copying_meta_at(stream, time, "merge.inputs", text_get(&count));
 	for (size_t i = 0; !err && i < machine->n; i++)
-		err = merge_moments_append(machine->readers[i], stream)
-			      ?: copying_note_damage(machine->readers[i], stream);
+		err = copying_note_damage(machine->readers[i], stream);
+	/* Parts have the moments of their recording. */
+	for (size_t i = 0; !err && !machine->inputs->parts && i < machine->n; i++)
+		err = merge_moments_append(machine->readers[i], stream);
 	return err;
 }
 
@@ -321,6 +348,7 @@ static struct ebt_error *write_copy(struct inputs *inputs)
 				  &options[n]);
 		n += machine->n;
 	}
+	options[0].window = inputs->window;
 	err = err ?: copying_open(inputs->report, &options[0]);
 	return err ?: ebt_copy_several(readers, options, n);
 }
@@ -350,7 +378,8 @@ const struct command command_merge = {
 		"\n"
 		"The traces may have been recorded at the same time or one after the other, with\n"
 		"other sources or of other processes. What several have recorded is in the copy\n"
-		"once, from the first of them: name first the one that knows most.\n"
+		"once, from the first of them: name first the one that knows most. Parts that cut\n"
+		"made of one trace and that adjoin are joined.\n"
 		"\n"
 		"Of several machines, or boots, each keeps its own processes and times. Reports "
 		"come once\n"

@@ -12,6 +12,8 @@
 #include "report/share/copying.h"
 #include "report/share/merge_cover.h"
 #include "report/share/merge_ids.h"
+#include "report/share/merge_parts.h"
+#include "report/trace/cut_lists.h"
 
 /* What is true of the merged trace is worked out of all inputs, and appended. */
 static const char *const joined_keys[] = { "target.kind", "target.pids", "options.events" };
@@ -39,7 +41,9 @@ struct merge {
 	size_t n;
 	struct merge_input *inputs;
 	struct merge_ids *ids;
-	struct merge_cover *cover;
+	struct merge_cover *cover; /* NULL where they are parts of one recording */
+	bool parts;
+	bool whole; /* parts, of all processes, and none is missing */
 	struct sayings keys, sources;
 	void *arg;
 	size_t reading;
@@ -140,11 +144,19 @@ static bool is_joined(struct ebt_str key)
 
 /* --- rows --- */
 
+/* What cut says of a part. */
+static bool is_of_cut(struct ebt_str key)
+{
+	return key.len >= strlen("cut.") && !memcmp(key.data, "cut.", strlen("cut."));
+}
+
 static bool is_said(const struct merge *merge, size_t input, const struct ebt_row *row)
 {
 	const struct saying *saying;
 
 	if (row->batch->table->id == EBT_T_meta) {
+		if (merge->whole && is_of_cut(ebt_meta_key(row)))
+			return true;
 		if (is_joined(ebt_meta_key(row)))
 			return true;
 		/* Each input's own. */
@@ -167,6 +179,8 @@ static bool is_there(const struct merge *merge, size_t input, const struct ebt_r
 	case EBT_T_source:
 		return is_said(merge, input, row);
 	case EBT_T_lost:
+		if (merge->parts)
+			break;
 		return ebt_lost_table_id(row) <= UINT16_MAX &&
 		       merge_cover_has_all(merge->cover, input, (uint16_t)ebt_lost_table_id(row),
 					   ebt_lost_from(row), row->time);
@@ -174,6 +188,8 @@ static bool is_there(const struct merge *merge, size_t input, const struct ebt_r
 	if (row->batch->table->class != EBT_CLASS_EVENT && merge_ids_are_shared(table) &&
 	    table != EBT_T_name_frame)
 		return merge_ids_known(merge->ids, input, row);
+	if (merge->parts)
+		return merge_parts_home(merge->readers, merge->n, row->time) != input;
 	return merge_cover_has(merge->cover, input, row);
 }
 
@@ -201,6 +217,12 @@ static void keep_row(struct merge *merge, size_t input, struct ebt_edit *edit,
 	}
 }
 
+/* Chunks of a part tell all losses of the recording. */
+static bool has_losses(const struct merge *merge, size_t input, const struct ebt_chunk_info *chunk)
+{
+	return merge->parts ? input != 0 : merge_cover_has_losses(merge->cover, input, chunk);
+}
+
 static struct ebt_error *edit_chunk(void *arg, struct ebt_edit *edit, bool *ret_changed)
 {
 	const struct merge_input *input = arg;
@@ -219,7 +241,7 @@ static struct ebt_error *edit_chunk(void *arg, struct ebt_edit *edit, bool *ret_
 			keep_row(merge, input->i, edit, &row);
 		}
 	}
-	if (batch->chunk->lost && merge_cover_has_losses(merge->cover, input->i, batch->chunk)) {
+	if (batch->chunk->lost && has_losses(merge, input->i, batch->chunk)) {
 		ebt_edit_drop_losses(edit);
 		changed = true;
 	}
@@ -234,17 +256,17 @@ static enum ebt_copy_action choose(void *arg, const struct ebt_chunk_info *chunk
 	const struct merge *merge = input->merge;
 
 	if (!table)
-		return EBT_COPY_AS_IT_IS;
+		return merge->parts && input->i ? EBT_COPY_DROP : EBT_COPY_AS_IT_IS;
 	if (!chunk->rows)
-		return merge_cover_has_losses(merge->cover, input->i, chunk) ? EBT_COPY_DROP
-									     : EBT_COPY_AS_IT_IS;
+		return has_losses(merge, input->i, chunk) ? EBT_COPY_DROP : EBT_COPY_AS_IT_IS;
 	switch (table->id) {
 	case EBT_T_meta:
 	case EBT_T_source:
 	case EBT_T_lost:
 		return EBT_COPY_EDIT;
 	}
-	if (merge_ids_moved(merge->ids, input->i, table) || merge_ids_are_shared(table->id) ||
+	if (merge->parts || merge_ids_moved(merge->ids, input->i, table) ||
+	    merge_ids_are_shared(table->id) ||
 	    merge_cover_touches(merge->cover, input->i, chunk, table) ||
 	    (chunk->lost && merge_cover_has_losses(merge->cover, input->i, chunk)))
 		return EBT_COPY_EDIT;
@@ -336,9 +358,18 @@ struct ebt_error *merge_create(struct ebt_reader *const *readers, size_t n, void
 		return &ebt_enomem;
 	for (size_t i = 0; i < n; i++)
 		merge->inputs[i] = (struct merge_input){ merge, i };
-	err = merge_ids_create(readers, n, &merge->ids)
-		      ?: merge_cover_create(readers, n, merge->ids, &merge->cover)
-		      ?: read_sayings(merge);
+	merge->parts = merge_parts_are(readers, n);
+	err = merge_ids_create(readers, n, merge->parts, &merge->ids) ?: read_sayings(merge);
+	if (!err && merge->parts) {
+		struct ebt_window window = { 0 };
+		const char *pids = NULL;
+
+		err = merge_parts_window(readers, n, &window)
+			      ?: ebt_reader_meta(readers[0], CUT_PIDS, &pids);
+		merge->whole = !ebt_window_is_set(&window) && !pids;
+	} else if (!err) {
+		err = merge_cover_create(readers, n, merge->ids, &merge->cover);
+	}
 	if (!err)
 		*ret = take_ptr(merge);
 	return err;

@@ -75,6 +75,7 @@ struct detailed {
 
 struct merge_ids {
 	size_t n;
+	bool parts; /* inputs are of one recording, and have the same numbers */
 	struct things things[N_KINDS];
 	struct numbers (*inputs)[N_KINDS];
 	size_t input;			   /* that is being read */
@@ -211,7 +212,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 		describe(row, fields[i].field, &text);
 		add_details(&ids->detailed[fields[i].kind], number, &text);
 	} else {
-		text_printf(&text, "%zu %" PRIu64, ids->input, number);
+		text_printf(&text, "%zu %" PRIu64, ids->parts ? 0 : ids->input, number);
 	}
 	err = text_error(&text);
 	if (err)
@@ -237,7 +238,7 @@ static struct ebt_error *read_tables(struct merge_ids *ids, struct ebt_reader *r
 	return err;
 }
 
-struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n,
+struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n, bool parts,
 				   struct merge_ids **ret)
 {
 	_cleanup_(merge_ids_destroyp) struct merge_ids *ids = calloc(1, sizeof(*ids));
@@ -246,6 +247,7 @@ struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n,
 	if (!ids)
 		return &ebt_enomem;
 	ids->n = n;
+	ids->parts = parts;
 	ids->inputs = calloc(n, sizeof(*ids->inputs));
 	if (!ids->inputs)
 		return &ebt_enomem;

@@ -16,8 +16,8 @@
 
 struct merge_ids;
 
-/* Reads the tables that describe what is numbered. */
-struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n,
+/* Reads the tables that describe what is numbered. parts: inputs are parts of one recording. */
+struct ebt_error *merge_ids_create(struct ebt_reader *const *readers, size_t n, bool parts,
 				   struct merge_ids **ret);
 void merge_ids_destroy(struct merge_ids *ids);
 

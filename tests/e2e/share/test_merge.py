@@ -634,6 +634,33 @@ class Merge(e2e.TestCase):
         content = bytearray(original)
         self.assertEqual(int.from_bytes(content[16:24], "little"), 2)
 
+    def test_parts(self):
+        """What cut has parted, merge joins: each row once, and every report is the whole's."""
+        whole = self.record("-e", "default,syscalls,block", "-F", "499", "--", "sh", "-c",
+                            "ls -lR /etc > /dev/null; sleep 0.1; ls -lR /etc > /dev/null")
+        edges = [[], ["30%"], ["60%"], []]
+        parts = []
+        for i in range(3):
+            parts.append(self.path(f"part{i}.ebt"))
+            e2e.run(e2e.EBREPORT, "cut", *(["--from", *edges[i]] if edges[i] else []),
+                    *(["--to", *edges[i + 1]] if edges[i + 1] else []), whole, "-o", parts[-1])
+        two = self.merge(parts[1], parts[0], name="two.ebt")
+        for order in (parts, parts[::-1], [two, parts[2]]):
+            merged = self.merge(*order)
+            self.assertEqual(self.rows_of(merged), self.rows_of(whole))
+        for command in ("sched", "syscalls", "folded", "procs", "wall", "offcpu", "block"):
+            self.assertEqual(e2e.ebreport(command, merged), e2e.ebreport(command, whole), command)
+        done = e2e.run(e2e.EBREPORT, "merge", parts[0], parts[2], "-o", self.path("n.ebt"), status=2)
+        self.assertIn("follows this one is missing", " ".join(done.stderr.decode().split()))
+        done = e2e.run(e2e.EBREPORT, "merge", two, parts[1], "-o", self.path("n.ebt"), status=2)
+        self.assertIn("has nothing that the other lacks", " ".join(done.stderr.decode().split()))
+
+    def rows_of(self, trace):
+        """All but what a copy says of itself."""
+        dumped = e2e.run(sys.executable, EBTDUMP, trace).stdout.decode().splitlines()
+        own = re.compile(r"\d+ (schema|schema_value|index) |\d+ meta key=.(merge|cut|target|options)")
+        return sorted(line for line in dumped if not own.match(line))
+
     def test_refused(self):
         a = self.record("--", "true", name="a.ebt")
         b = self.record("--", "true", name="b.ebt")

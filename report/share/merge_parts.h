@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parts of one recording that are joined again. Each has its window, and of tables whose rows
+ * explain others more than that: a row is taken from the first part whose window it is in, or,
+ * before and behind all windows, from the part that begins or ends there.
+ */
+#ifndef REPORT_SHARE_MERGE_PARTS_H
+#define REPORT_SHARE_MERGE_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/error.h"
+#include "format/read/reader.h"
+
+/* Are several inputs all parts of one recording? */
+bool merge_parts_are(struct ebt_reader *const *readers, size_t n);
+
+/* The window of all together; not set: they are the whole. EBT_ERR_INVALID: they do not adjoin, or
+ * one has nothing that another lacks. */
+struct ebt_error *merge_parts_window(struct ebt_reader *const *readers, size_t n,
+				     struct ebt_window *ret);
+
+/* From which part a row of this time is taken. */
+size_t merge_parts_home(struct ebt_reader *const *readers, size_t n, uint64_t time);
+
+#endif
