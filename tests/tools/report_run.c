@@ -60,6 +60,14 @@ void made_trace_meta(struct made_trace *t, const char *key, const char *value)
 	made_trace_add(t);
 }
 
+void made_trace_clock(struct made_trace *t, uint64_t time)
+{
+	struct ebt_wire_clock *row = ebt_record_begin(&t->record, EBT_T_clock, time);
+
+	row->boottime = row->realtime = row->tai = time;
+	made_trace_add(t);
+}
+
 void made_trace_syscall(struct made_trace *t, uint64_t time, uint32_t tid, uint32_t cpu,
 			uint32_t nr, uint64_t duration, int64_t result)
 {

@@ -19,6 +19,8 @@ struct made_trace {
 /* tasks: who each tid is (one life each); ends with tid 0; must live until made_trace_finish(). */
 void made_trace_begin(struct made_trace *t, const struct ebt_task_id *tasks);
 void made_trace_meta(struct made_trace *t, const char *key, const char *value);
+/* The recorder does so when it has listed all threads. */
+void made_trace_clock(struct made_trace *t, uint64_t time);
 void made_trace_syscall(struct made_trace *t, uint64_t time, uint32_t tid, uint32_t cpu,
 			uint32_t nr, uint64_t duration, int64_t result);
 /* The record that ebt_record_begin() filled. */

@@ -237,10 +237,10 @@ class Overview(e2e.TestCase):
         told = {row["kind"]: row.get("count") for row in
                 e2e.report_json("overview", trace)["findings"]}
         self.assertLessEqual(told.get("quota", 0), int(stat["nr_throttled"]))
-        if idle < os.cpu_count():
-            raise unittest.SkipTest("other programs take what the quota leaves")
-        self.assertIn("quota", told)
-        self.assertNotIn("crowding", told)
+        # where other programs take what the quota leaves it cannot be told from a crowded machine
+        if idle >= os.cpu_count():
+            self.assertIn("quota", told)
+            self.assertNotIn("crowding", told)
 
     def test_frozen(self):
         """Who writes to a frozen file system waits for no lock of a program, and for no disk."""

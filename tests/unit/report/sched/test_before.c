@@ -33,14 +33,6 @@ static void add_thread(struct made_trace *t, uint64_t time, uint32_t tid, uint64
 	made_trace_add(t);
 }
 
-static void add_clock(struct made_trace *t, uint64_t time)
-{
-	struct ebt_wire_clock *row = ebt_record_begin(&t->record, EBT_T_clock, time);
-
-	row->boottime = row->realtime = row->tai = time;
-	made_trace_add(t);
-}
-
 /* Thread 10 runs while the second list is made, and is listed when it has run: the window has to
  * know when it stopped. */
 static void test_long_list(void **state)
@@ -55,15 +47,15 @@ static void test_long_list(void **state)
 	made_trace_begin(&t, tasks);
 	add_thread(&t, 1 * S, 10, 7);
 	add_thread(&t, 1 * S, 20, 3);
-	add_clock(&t, 1 * S + S / 2);
+	made_trace_clock(&t, 1 * S + S / 2);
 	add_thread(&t, 20 * S, 10, 8);
 	add_thread(&t, 20 * S, 20, 3);
 	add_switch(&t, 24 * S, 0, 10);
 	add_switch(&t, 25 * S, 10, 0);
-	add_clock(&t, 26 * S);
+	made_trace_clock(&t, 26 * S);
 	add_thread(&t, 40 * S, 10, 8);
 	add_thread(&t, 40 * S, 20, 3);
-	add_clock(&t, 41 * S);
+	made_trace_clock(&t, 41 * S);
 	add_switch(&t, 60 * S, 0, 20);
 	add_switch(&t, 61 * S, 20, 0);
 	made_trace_finish(&t);
@@ -87,11 +79,11 @@ static void test_late_threads(void **state)
 	made_trace_begin(&t, tasks);
 	add_thread(&t, 1 * S, 10, 7);
 	add_thread(&t, 13 * S, 30, 1);
-	add_clock(&t, 14 * S);
+	made_trace_clock(&t, 14 * S);
 	add_thread(&t, 30 * S, 10, 7);
 	add_thread(&t, 30 * S, 30, 1);
 	add_thread(&t, 42 * S, 40, 1);
-	add_clock(&t, 43 * S);
+	made_trace_clock(&t, 43 * S);
 	add_switch(&t, 60 * S, 0, 40);
 	add_switch(&t, 61 * S, 40, 0);
 	made_trace_finish(&t);

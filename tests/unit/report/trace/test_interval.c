@@ -292,14 +292,18 @@ static void test_snapshots(void **state)
 	add_listed(&t, 1 * S, 10, 3);
 	add_listed(&t, 1 * S, 20, 1);
 	made_trace_syscall(&t, 1 * S, 10, 0, READ, 0, 0);
+	made_trace_clock(&t, 1 * S + 1);
 	add_switch(&t, 2 * S - 100, 0, 10);
 	add_switch(&t, 2 * S, 10, 0);
 	add_listed(&t, 11 * S, 10, 4);
 	add_listed(&t, 11 * S, 20, 1);
+	made_trace_clock(&t, 11 * S + 1);
 	add_switch(&t, 15 * S, 0, 10);
 	add_switch(&t, 15 * S + 100, 10, 0);
 	add_listed(&t, 21 * S, 10, 4);
+	made_trace_clock(&t, 21 * S + 1);
 	add_listed(&t, 31 * S, 10, 4);
+	made_trace_clock(&t, 31 * S + 1);
 	add_switch(&t, 34 * S, 0, 10);
 	add_switch(&t, 36 * S, 10, 0);
 	made_trace_finish(&t);
