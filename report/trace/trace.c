@@ -107,10 +107,10 @@ static void set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned
 
 	trace->from = from;
 	trace->to = to;
-	trace->asked_from =
-		trace->options->from.set || info->window.from || !(place & TRACE_FIRST_WINDOW);
-	trace->asked_to =
-		trace->options->to.set || window_ends(info) || !(place & TRACE_LAST_WINDOW);
+	trace->asked_from = (trace->options->from.set && (whole || from > info->start_ns)) ||
+			    info->window.from || !(place & TRACE_FIRST_WINDOW);
+	trace->asked_to = (trace->options->to.set && (whole || to <= info->end_ns)) ||
+			  window_ends(info) || !(place & TRACE_LAST_WINDOW);
 	trace->cut_from = trace->asked_from || (info->start_told && !whole);
 	trace->cut_to = trace->asked_to || (info->end_told && !whole);
 	trace->window_place = place;

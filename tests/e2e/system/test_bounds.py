@@ -132,6 +132,17 @@ class Bounds(e2e.TestCase):
         self.check_closing(trace, self.recorded.stderr)
         self.assertGreaterEqual(moments["end"] - moments["begin"], 300_000_000)
 
+    def test_all_of_it(self):
+        """Who asks for all of the recording's time gets what was found out just before it, too."""
+        worker = self.start("sh", "-c", WORK)
+        trace = self.record("-p", worker.pid, "-d", "0.3")
+        threads = e2e.rows("threads", trace)
+        self.assertIn("begin", [row["at"] for row in threads])
+        for window in (["--from", "0s"], ["--to", "100h"], ["--from", "0%", "--to", "100h"]):
+            self.assertEqual(e2e.rows("threads", trace, *window), threads, window)
+        self.assertNotIn("begin", [row["at"] for row in
+                                   e2e.rows("threads", trace, "--from", "100ms")])
+
     def begin(self, *target, name="t.ebt"):
         """A recorder that has begun and has events, and its trace."""
         trace = self.path(name)
