@@ -271,6 +271,9 @@ static struct ebt_error *put_wait(const struct overview_view *v, enum wait_reaso
 				 .figures = figures,
 				 .ns = figures->ns };
 
+	/* A moment, unless the trace is of a recorder that did not tell when it had begun. */
+	if (reason == WAIT_RECORDER && is_text(v) && figures->ns < v->overview.ns / 100)
+		return NULL;
 	text_printf(&where, "waiting for %s", wait_reason_text(reason));
 	row.where = text_get(&where);
 	return text_error(&where) ?: put_place(v, &row);

@@ -269,6 +269,8 @@ class Overview(e2e.TestCase):
         trace = self.record("--", "sleep", "0.2")
         places = {row["place"]: row for row in e2e.report_json("overview", trace)["rows"]}
         self.assertEqual(places["recorder"]["count"], 1)
+        self.assertEqual("waiting for ebrec to begin" in e2e.ebreport("overview", trace),
+                         places["recorder"]["window_percent"] >= 1)
         self.assertNotIn("more", places["recorder"])
         self.assertEqual(places["timer"]["count"], 1)
         self.assertNotIn("unknown", places)
