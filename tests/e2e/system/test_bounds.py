@@ -293,6 +293,17 @@ class Bounds(e2e.TestCase):
             info = e2e.report_json("info", f"{e2e.SOURCE}/tests/fixtures/v1.0-{name}.ebt")
             self.assertEqual((int(info["start_ns"]), info["duration_ns"]), (begin, end - begin))
 
+    def test_fixture(self):
+        """A file of this version is read so by those to come: four calls, two of the recording."""
+        trace = f"{e2e.SOURCE}/tests/fixtures/v1.0-bounds.ebt"
+        info = e2e.report_json("info", trace)
+        self.assertEqual((int(info["start_ns"]), info["duration_ns"], info["event_count"]),
+                         (100, 100, 2))
+        self.assertEqual({row["name"]: row["count"] for row in e2e.rows("syscalls", trace)},
+                         {"syscall_0": 1, "syscall_39": 1})
+        self.assertEqual([(row["wait_ns"], row.get("holder"))
+                          for row in e2e.rows("threads", trace)], [(5, None), (40, "two/8")])
+
     def test_growing(self):
         """While it is recorded, all that is there since the beginning counts."""
         worker = self.start("sh", "-c", WORK)
