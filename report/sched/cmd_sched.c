@@ -89,7 +89,7 @@ static struct ebt_error *on_row_before(void *arg, const struct ebt_row *row)
 	struct sched_command *c = arg;
 	const struct ebt_task *task;
 
-	if (!is_whole(c->trace))
+	if (!c->known || !is_whole(c->trace))
 		return NULL;
 	task = row->batch->table->id == EBT_T_sched_switch ? ebt_sched_switch_next(row)
 							   : schedstat_kernel_task(row);
