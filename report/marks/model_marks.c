@@ -431,10 +431,12 @@ static struct ebt_error *read_all(struct store *s)
 	return warn_left_out(s);
 }
 
-/* What lies before the trace begins belongs to the first window, as everywhere. */
+/* What lies before a trace that does not tell when it began belongs to the first window. */
 static uint64_t first_time(const struct trace *trace, uint64_t from)
 {
-	return from == trace_start_ns(trace) && !trace_is_part(trace) ? 0 : from;
+	const bool told = ebt_reader_info(trace_reader(trace))->start_told;
+
+	return from == trace_start_ns(trace) && !told && !trace_is_part(trace) ? 0 : from;
 }
 
 static struct ebt_error *store_create(struct trace *trace, const struct marks_options *options,

@@ -304,6 +304,27 @@ class Bounds(e2e.TestCase):
         self.assertEqual([(row["wait_ns"], row.get("holder"))
                           for row in e2e.rows("threads", trace)], [(5, None), (40, "two/8")])
 
+    def test_marks(self):
+        """Those of the time count, and spans that reach into it."""
+        text, trace = self.path("marks.txt"), self.path("marks.ebt")
+        with open(text, "w", encoding="utf-8") as f:
+            for moment, time_ns in (("begin", 100), ("end", 200)):
+                f.write(f"{time_ns} clock boottime={time_ns} realtime={10 ** 18 + time_ns} "
+                        f"tai={time_ns} uncertainty=10 moment={moment} unused=0\n")
+            for kind, time_ns, duration in (("instant", 80, 0), ("instant", 90, 0),
+                                            ("span", 95, 10), ("span", 120, 30),
+                                            ("instant", 150, 0), ("instant", 210, 0),
+                                            ("span", 230, 60), ("span", 240, 30)):
+                f.write(f'{time_ns} mark cpu=0 task=7/7/50/"one" kind={kind} origin=ebmark '
+                        f'duration={duration} late=0 key=0x0 group="app" name="{kind}" message=""\n')
+        e2e.run(EBTGEN, text, trace)
+
+        def counts(*args):
+            return [(row["name"], row["count"]) for row in e2e.rows("marks", trace, "--summary", *args)]
+        self.assertEqual(sorted(counts()), [("instant", 1), ("span", 2)])
+        self.assertEqual(sorted(counts("--from", "0s")), [("instant", 1), ("span", 2)])
+        self.assertEqual(sorted(counts("--to", "40ns")), [("span", 1)])
+
     def test_growing(self):
         """While it is recorded, all that is there since the beginning counts."""
         worker = self.start("sh", "-c", WORK)
