@@ -47,7 +47,6 @@ struct merge {
 	struct sayings keys, sources;
 	void *arg;
 	size_t reading;
-	uint64_t n_left_out;
 	uint64_t addresses[EBT_MAX_FRAMES];
 };
 
@@ -235,7 +234,6 @@ static struct ebt_error *edit_chunk(void *arg, struct ebt_edit *edit, bool *ret_
 
 		if (is_there(merge, input->i, &row)) {
 			ebt_edit_drop_row(edit, i);
-			merge->n_left_out += batch->table->class == EBT_CLASS_EVENT;
 			changed = true;
 		} else {
 			keep_row(merge, input->i, edit, &row);
@@ -399,9 +397,4 @@ void *merge_arg(void *options_arg)
 	const struct merge_input *input = options_arg;
 
 	return input->merge->arg;
-}
-
-uint64_t merge_n_left_out(const struct merge *merge)
-{
-	return merge->n_left_out;
 }

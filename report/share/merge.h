@@ -28,7 +28,4 @@ void *merge_arg(void *options_arg);
 /* Adds what is true of all inputs together; time: see copying_meta_at(). */
 struct ebt_error *merge_append(const struct merge *merge, struct ebt_stream *stream, uint64_t time);
 
-/* Rows of class event that were left out, since an earlier input has them. */
-uint64_t merge_n_left_out(const struct merge *merge);
-
 #endif

@@ -4,7 +4,7 @@
  * side by side, in order of time, and each row of an input stands for one row of each later input.
  *
  * Memory: 40 bytes for each row that is compared, of the last 0.1 s and 10 ms for each input, or of
- * 65,536 rows. It does not grow with the length of the recordings.
+ * 65,536 rows. What has been found is the caller's to keep.
  */
 #ifndef REPORT_SHARE_MERGE_TWINS_H
 #define REPORT_SHARE_MERGE_TWINS_H
