@@ -45,6 +45,7 @@ struct merge {
 	bool parts;
 	bool whole; /* parts, of all processes, and none is missing */
 	struct sayings keys, sources;
+	struct ebt_map named; /* parts: a place in code, by hash: the input whose names it has */
 	void *arg;
 	size_t reading;
 	uint64_t addresses[EBT_MAX_FRAMES];
@@ -184,12 +185,27 @@ static bool is_there(const struct merge *merge, size_t input, const struct ebt_r
 		       merge_cover_has_all(merge->cover, input, (uint16_t)ebt_lost_table_id(row),
 					   ebt_lost_from(row), row->time);
 	}
-	if (row->batch->table->class != EBT_CLASS_EVENT && merge_ids_are_shared(table) &&
-	    table != EBT_T_name_frame)
+	if (table == EBT_T_name_frame)
+		return false;
+	if (row->batch->table->class != EBT_CLASS_EVENT && merge_ids_are_shared(table))
 		return merge_ids_known(merge->ids, input, row);
 	if (merge->parts)
 		return merge_parts_home(merge->readers, merge->n, row->time) != input;
 	return merge_cover_has(merge->cover, input, row);
+}
+
+/* Names of a place come from one part, which may have got them before it was cut or after. */
+static struct ebt_error *is_named(struct merge *merge, size_t input, const struct ebt_row *row,
+				  bool *ret)
+{
+	const uint64_t object = merge_ids_of(merge->ids, input, row);
+	const uint64_t hash = ebt_hash_u64(ebt_hash_u64(0, ebt_name_frame_offset(row)),
+					   object << 1 | ebt_name_frame_caller(row));
+	uint32_t named_by;
+	struct ebt_error *err = ebt_map_add(&merge->named, hash, (uint32_t)input, &named_by);
+
+	*ret = !err && named_by != input;
+	return err;
 }
 
 static void keep_row(struct merge *merge, size_t input, struct ebt_edit *edit,
@@ -227,12 +243,17 @@ static struct ebt_error *edit_chunk(void *arg, struct ebt_edit *edit, bool *ret_
 	const struct merge_input *input = arg;
 	struct merge *merge = input->merge;
 	const struct ebt_batch *batch = ebt_edit_batch(edit);
+	const bool names = merge->parts && batch->table->id == EBT_T_name_frame;
 	bool changed = merge_ids_moved(merge->ids, input->i, batch->table);
 
 	for (uint32_t i = 0; i < batch->rows; i++) {
 		const struct ebt_row row = { .batch = batch, .time = batch->col[0][i], .i = i };
+		bool there = is_there(merge, input->i, &row);
+		struct ebt_error *err = names ? is_named(merge, input->i, &row, &there) : NULL;
 
-		if (is_there(merge, input->i, &row)) {
+		if (err)
+			return err;
+		if (there) {
 			ebt_edit_drop_row(edit, i);
 			changed = true;
 		} else {
@@ -381,6 +402,7 @@ void merge_destroy(struct merge *merge)
 	merge_ids_destroy(merge->ids);
 	sayings_deinit(&merge->keys);
 	sayings_deinit(&merge->sources);
+	ebt_map_deinit(&merge->named);
 	free(merge->inputs);
 	free(merge);
 }

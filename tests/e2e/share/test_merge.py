@@ -655,6 +655,44 @@ class Merge(e2e.TestCase):
         done = e2e.run(e2e.EBREPORT, "merge", two, parts[1], "-o", self.path("n.ebt"), status=2)
         self.assertIn("has nothing that the other lacks", " ".join(done.stderr.decode().split()))
 
+    def test_parts_with_names(self):
+        """Parts get names each by itself, or have those of the whole: each place has its own once."""
+        whole = self.record("-e", "default,syscalls", "--call-graph", "fp", "-F", "499", "--", "sh",
+                            "-c", "ls -lR /etc > /dev/null; sleep 0.1; find /etc > /dev/null")
+        edges = [[], ["--to", "30%"]], [["--from", "30%"], ["--to", "70%"]], [["--from", "70%"], []]
+        named = self.bundle(whole, "named.ebt")
+        parts = [self.cut(whole, f"part{i}.ebt", *edge) for i, edge in enumerate(edges)]
+        bundled = [self.bundle(part, f"bundled{i}.ebt") for i, part in enumerate(parts)]
+        for order in (bundled, bundled[::-1], [self.merge(*bundled[:2], name="two.ebt"), bundled[2]]):
+            merged = self.merge(*order)
+            self.assertEqual(self.places(merged), sorted(set().union(*map(self.places, bundled))))
+        self.assertGreater(len(self.places(merged)), len(self.places(bundled[2])))
+        self.assertEqual(e2e.folded(merged), e2e.folded(named))
+        of_named = [self.cut(named, f"named{i}.ebt", *edge) for i, edge in enumerate(edges)]
+        for order in (of_named, of_named[::-1]):
+            self.assertEqual(self.rows_of(self.merge(*order)), self.rows_of(named))
+        # One part has names of the whole, one none, one its own.
+        merged = self.merge(of_named[0], parts[1], bundled[2])
+        self.assertEqual(self.places(merged), self.places(named))
+
+    def bundle(self, trace, name):
+        e2e.run(e2e.EBREPORT, "bundle", trace, "-o", self.path(name))
+        return self.path(name)
+
+    def cut(self, trace, name, *edges):
+        e2e.run(e2e.EBREPORT, "cut", *sum(edges, []), trace, "-o", self.path(name))
+        return self.path(name)
+
+    def places(self, trace):
+        """Those that have a name: the file, the offset in it, and all names."""
+        objects, found = {}, []
+        for row in e2e.Dump(trace, "--table", "name_object").rows("name_object"):
+            objects[row["object_id"]] = row["path"]
+        for row in e2e.Dump(trace, "--table", "name_frame").rows("name_frame"):
+            found.append((objects[row["object_id"]], row["offset"], row["caller"], row["depth"],
+                          row["name"]))
+        return sorted(found)
+
     def rows_of(self, trace):
         """All but what a copy says of itself."""
         dumped = e2e.run(sys.executable, EBTDUMP, trace).stdout.decode().splitlines()
