@@ -397,17 +397,14 @@ enum ebt_copy_action part_action(void *arg, const struct ebt_chunk_info *chunk,
 /* As the filters of reports have it. */
 static bool is_wanted(const struct part *part, const struct ebt_row *row)
 {
-	const struct ebt_table *table = row->batch->table;
-	bool any = false;
+	uint8_t fields[EBT_MAX_FIELDS];
+	uint32_t n = trace_filter_fields(row->batch->table, fields);
 
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		if (table->fields[f].type != EBT_TYPE_TASK)
-			continue;
-		if (trace_task_wanted(part->trace, ebt_task(row, f)))
+	for (uint32_t i = 0; i < n; i++) {
+		if (trace_task_wanted(part->trace, ebt_task(row, fields[i])))
 			return true;
-		any = true;
 	}
-	return !any;
+	return !n;
 }
 
 /* Fields of sched_switch that tell of one of the two tasks only. */

@@ -443,13 +443,24 @@ bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu)
 
 /* --- cursors --- */
 
+uint32_t trace_filter_fields(const struct ebt_table *table, uint8_t ret[EBT_MAX_FIELDS])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < table->n_fields && i < EBT_MAX_FIELDS; i++) {
+		if (table->fields[i].type != EBT_TYPE_TASK)
+			continue;
+		ret[n++] = (uint8_t)i;
+		if (table->class == EBT_CLASS_STATE)
+			break;
+	}
+	return n;
+}
+
 static void filter_init(struct filter *filter, const struct ebt_table *table)
 {
 	*filter = (struct filter){ .table = table, .cpu = ebt_field_by_name(table, "cpu") };
-	for (uint32_t i = 0; i < table->n_fields && i < EBT_MAX_FIELDS; i++) {
-		if (table->fields[i].type == EBT_TYPE_TASK)
-			filter->tasks[filter->n_tasks++] = (uint8_t)i;
-	}
+	filter->n_tasks = trace_filter_fields(table, filter->tasks);
 }
 
 static uint64_t filter_columns(const struct trace_cursor *cursor, const struct filter *filter)

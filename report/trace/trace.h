@@ -112,6 +112,9 @@ bool trace_has_cpu_filter(const struct trace *trace);
 /* Do the filters let this task pass? NULL (idle, none) passes where there is no filter. */
 bool trace_task_wanted(struct trace *trace, const struct ebt_task *task);
 bool trace_cpu_wanted(const struct trace *trace, uint64_t cpu);
+/* The TASK fields that they ask about: how many, and their indexes. State is of its first task,
+ * whoever else it names. */
+uint32_t trace_filter_fields(const struct ebt_table *table, uint8_t ret[EBT_MAX_FIELDS]);
 
 /*
  * Threads of the kernel are left out of tables whose rows are tasks, or sums of what tasks did,
@@ -124,9 +127,10 @@ uint64_t trace_n_left_out(const struct trace *trace);
 
 /*
  * A cursor over tables. By default a row passes if its time is in the window, one of its TASK
- * fields passes the task filters (a table without such fields passes), and its field `cpu` (if
- * the table has one) passes. The columns that this needs are read even if they are not in wants.
- * Times and a single --pid are pushed down to the reader: such chunks are never read.
+ * fields (trace_filter_fields()) passes the task filters (a table without such fields passes), and
+ * its field `cpu` (if the table has one) passes. The columns that this needs are read even if they
+ * are not in wants. Times and a single --pid are pushed down to the reader: such chunks are never
+ * read.
  *
  * Models that follow state over rows take some of the filters on themselves:
  */

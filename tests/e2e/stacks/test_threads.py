@@ -15,6 +15,7 @@ import e2e
 NINE = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 WAITS = {"read": "read", "mutex": "futex", "cond": "futex", "sem": "futex", "poll": "poll",
          "epoll": "epoll_wait", "accept": "accept", "nanosleep": "clock_nanosleep"}
+EBTGEN = os.path.join(os.environ["EBT_PROGRAMS"], "../../tools/ebtgen")
 
 
 class Threads(e2e.TestCase):
@@ -72,6 +73,32 @@ class Threads(e2e.TestCase):
                       "holds it", said)
         self.assertNotIn("still waited", e2e.run(e2e.EBREPORT, "locks", "--kernel",
                                                  trace).stderr.decode())
+
+    def write_waiters(self):
+        """Two processes that wait for locks of a third one: the kernel says so, and a guess."""
+        text, trace = self.path("t.txt"), self.path("t.ebt")
+        with open(text, "w", encoding="utf-8") as f:
+            for moment, time_ns in (("begin", 100), ("end", 200)):
+                f.write(f"{time_ns} clock boottime={time_ns} realtime={10 ** 18 + time_ns} "
+                        f"tai={time_ns} uncertainty=10 moment={moment} unused=0\n")
+            for pid, how in ((7, "futex"), (9, "guess")):
+                f.write(f'200 thread_stack task={pid}/{pid}/50/"waiter" moment=end state=0x1 '
+                        "on_cpu=0 since=160 call=202 abi=native user=none arg0=0x1000 arg1=0x80 "
+                        "arg2=0x2 arg3=0x0 arg4=0x0 arg5=0x0 kstack=- ustack=- "
+                        f'owner=8/8/60/"holder" owner_by={how}\n')
+        e2e.run(EBTGEN, text, trace)
+        return trace
+
+    def test_whose_it_is(self):
+        """What a thread waits for is its own, and not the holder's."""
+        trace, part = self.write_waiters(), self.path("part.ebt")
+        for pid, holders in (("7", ["holder/8"]), ("9", [None]), ("8", [])):
+            rows = e2e.rows("threads", trace, "--pid", pid)
+            self.assertEqual([row.get("holder") for row in rows], holders, pid)
+            e2e.ebreport("cut", "--pid", pid, "-f", trace, "-o", part)
+            self.assertEqual([row["task"].split("/")[1] for row in
+                              e2e.Dump(part, "--table", "thread_stack").rows("thread_stack")],
+                             [pid] * len(holders))
 
     def check_kernel(self, rows):
         """The kernel's own words on it; before a debugger makes calls begin again."""
