@@ -346,7 +346,7 @@ static struct ebt_error *count_waiting(void *arg, const struct ebt_row *row)
 {
 	uint64_t *n = arg;
 
-	*n += ebt_thread_stack_owner(row) &&
+	*n += lock_owner_of_stack(row) &&
 	      ebt_thread_stack_moment(row) == EBT_V_thread_stack_moment_end;
 	return NULL;
 }
@@ -354,7 +354,7 @@ static struct ebt_error *count_waiting(void *arg, const struct ebt_row *row)
 /* In a deadlock no wait ends, and so none is here. */
 static struct ebt_error *tell_waiting(struct trace *trace)
 {
-	const struct ebt_want want = EBT_WANT(thread_stack, task, moment, owner);
+	const struct ebt_want want = EBT_WANT(thread_stack, task, moment, owner, owner_by);
 	uint64_t n = 0;
 	struct ebt_error *err = trace_read_rows(trace, &want, 1, 0, count_waiting, &n);
 

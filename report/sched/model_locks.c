@@ -224,16 +224,31 @@ static struct ebt_error *find_futex(struct lock_model *m, const struct ebt_row *
 	return err ? err : lock_of(m, &m->private_locks, part, &new, ret);
 }
 
-/* Who had the lock when the wait began, or NULL. A guess may name anybody: of a lock that is not
- * shared, only threads of the process are believed. */
+/* Memory that only looks like a mutex may have any number where the owner's would be: of a lock
+ * that is not shared, only threads of the process are believed. */
+static bool is_of_process(const struct ebt_task *owner, const struct ebt_task *waiter)
+{
+	return owner && waiter && owner->pid == waiter->pid;
+}
+
+/* Who had the lock when the wait began, or NULL. */
 static const struct ebt_task *owner_of(const struct ebt_row *row, const struct ebt_task *waiter)
 {
 	const struct ebt_task *owner = ebt_futex_wait_owner(row);
 
-	if (ebt_futex_wait_owner_by(row) == EBT_V_futex_wait_owner_by_guess && owner &&
-	    !ebt_futex_wait_inode(row) && (!waiter || owner->pid != waiter->pid))
+	if (ebt_futex_wait_owner_by(row) == EBT_V_futex_wait_owner_by_guess &&
+	    !ebt_futex_wait_inode(row) && !is_of_process(owner, waiter))
 		return NULL;
 	return owner;
+}
+
+const struct ebt_task *lock_owner_of_stack(const struct ebt_row *row)
+{
+	const struct ebt_task *owner = ebt_thread_stack_owner(row),
+			      *task = ebt_thread_stack_task(row);
+	const bool guess = ebt_thread_stack_owner_by(row) == EBT_V_thread_stack_owner_by_guess;
+
+	return task && (!guess || is_of_process(owner, task)) ? owner : NULL;
 }
 
 /* Because of whom it was: of the owner, else of who gave the lock away. */

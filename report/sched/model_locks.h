@@ -90,6 +90,10 @@ struct ebt_error *lock_model_create(struct trace *trace, const struct lock_optio
 void lock_model_destroy(struct lock_model *model);
 DEFINE_CLEANUP(struct lock_model *, lock_model_destroy);
 
+/* Who holds the lock that the thread of a row of thread_stack waits for; NULL: not known. Of the
+ * row it wants task, owner and owner_by. */
+const struct ebt_task *lock_owner_of_stack(const struct ebt_row *row);
+
 /* That functions which wanted locks of the kernel have no name. */
 struct ebt_error *lock_model_tell_callers(const struct lock_model *model);
 

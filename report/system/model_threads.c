@@ -8,6 +8,7 @@
 #include "format/base/array.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "report/sched/model_locks.h"
 #include "report/sched/model_sched.h"
 #include "report/trace/prepare.h"
 
@@ -134,16 +135,6 @@ static struct ebt_error *add_stacks(struct threads *t, const struct ebt_batch *b
 
 /* --- rows --- */
 
-/* Memory that only looks like a mutex may have any number where the owner's would be. */
-static const struct ebt_task *owner_of(const struct ebt_row *row)
-{
-	const struct ebt_task *owner = ebt_thread_stack_owner(row),
-			      *task = ebt_thread_stack_task(row);
-	const bool guess = ebt_thread_stack_owner_by(row) == EBT_V_thread_stack_owner_by_guess;
-
-	return owner && task && (!guess || owner->pid == task->pid) ? owner : NULL;
-}
-
 static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
 	const uint64_t user = ebt_thread_stack_ustack_id(row),
@@ -162,7 +153,7 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 		.args = { ebt_thread_stack_arg0(row), ebt_thread_stack_arg1(row),
 			  ebt_thread_stack_arg2(row), ebt_thread_stack_arg3(row),
 			  ebt_thread_stack_arg4(row), ebt_thread_stack_arg5(row) },
-		.owner = owner_of(row),
+		.owner = lock_owner_of_stack(row),
 	};
 	struct threads *t = arg;
 	struct ebt_error *err;

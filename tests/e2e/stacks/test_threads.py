@@ -100,6 +100,15 @@ class Threads(e2e.TestCase):
                               e2e.Dump(part, "--table", "thread_stack").rows("thread_stack")],
                              [pid] * len(holders))
 
+    def test_guess_of_another_process(self):
+        """It is none, for the report of locks too."""
+        trace = self.write_waiters()
+        for pids, said in ((["7", "9"], True), (["7"], True), (["9"], False), (["8"], False)):
+            done = e2e.run(e2e.EBREPORT, "locks", "--pid", ",".join(pids), trace)
+            self.assertEqual("1 thread still waited for a lock at the end" in done.stderr.decode(),
+                             said, pids)
+            self.assertEqual("still waited" in done.stderr.decode(), said, pids)
+
     def check_kernel(self, rows):
         """The kernel's own words on it; before a debugger makes calls begin again."""
         for tid, row in rows.items():
