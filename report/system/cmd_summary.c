@@ -265,12 +265,14 @@ static struct ebt_error *put_json(struct summary_view *v)
 	       put_threads(v);
 }
 
-/* Rows that were lost until the interval's end, and not told for one before it. */
+/* Rows that were lost until the interval's end, and not told for one before it. The recorder tells
+ * the last ones once it has ended. */
 static struct ebt_error *put_lost(struct trace *trace, struct json *json)
 {
 	static const struct ebt_want want = EBT_WANT(lost, count, table_id);
 	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
-	uint64_t to = trace_rows_to_ns(trace), total = 0;
+	const bool later = trace_has_more(trace) || trace_has_behind(trace);
+	uint64_t to = later ? trace_rows_to_ns(trace) : UINT64_MAX, total = 0;
 	bool first = trace_from_ns(trace) == trace_whole_from_ns(trace);
 	struct ebt_error *err;
 	struct ebt_row row;

@@ -304,20 +304,39 @@ class Bounds(e2e.TestCase):
         self.assertEqual([(row["wait_ns"], row.get("holder"))
                           for row in e2e.rows("threads", trace)], [(5, None), (40, "two/8")])
 
-    def test_marks(self):
-        """Those of the time count, and spans that reach into it."""
-        text, trace = self.path("marks.txt"), self.path("marks.ebt")
+    def write_bounds(self, name, rows):
+        """A recording from 100 to 200 ns, and these rows."""
+        text, trace = self.path(name + ".txt"), self.path(name + ".ebt")
         with open(text, "w", encoding="utf-8") as f:
             for moment, time_ns in (("begin", 100), ("end", 200)):
                 f.write(f"{time_ns} clock boottime={time_ns} realtime={10 ** 18 + time_ns} "
                         f"tai={time_ns} uncertainty=10 moment={moment} unused=0\n")
-            for kind, time_ns, duration in (("instant", 80, 0), ("instant", 90, 0),
-                                            ("span", 95, 10), ("span", 120, 30),
-                                            ("instant", 150, 0), ("instant", 210, 0),
-                                            ("span", 230, 60), ("span", 240, 30)):
-                f.write(f'{time_ns} mark cpu=0 task=7/7/50/"one" kind={kind} origin=ebmark '
-                        f'duration={duration} late=0 key=0x0 group="app" name="{kind}" message=""\n')
+            f.writelines(row + "\n" for row in rows)
         e2e.run(EBTGEN, text, trace)
+        return trace
+
+    def test_losses(self):
+        """What the recorder tells of them behind the end is of the last window."""
+        calls = [f'{time_ns} syscall cpu=0 task=7/7/50/"one" nr=39 abi=native duration=5 ret=7 '
+                 "arg0=0x0 arg1=0x0 arg2=0x0 arg3=0x0 arg4=0x0 arg5=0x0" for time_ns in (110, 190)]
+        trace = self.write_bounds("lost", calls + [
+            f'{time_ns} lost from=105 count={count} table_id=104 reason="ring buffer full" ring=0 '
+            'unused=0 source="syscalls" detail=""' for time_ns, count in ((120, 3), (230, 40))])
+
+        def lost(*args):
+            return [json.loads(line)["lost_rows"] for line in
+                    e2e.ebreport("summary", "--ndjson", trace, *args).splitlines()]
+        self.assertEqual(lost(), [43])
+        self.assertEqual(lost("--interval", "50ns"), [3, 40])
+        self.assertEqual(lost("--to", "50ns"), [3])
+
+    def test_marks(self):
+        """Those of the time count, and spans that reach into it."""
+        trace = self.write_bounds("marks", [
+            f'{time_ns} mark cpu=0 task=7/7/50/"one" kind={kind} origin=ebmark duration={duration} '
+            f'late=0 key=0x0 group="app" name="{kind}" message=""' for kind, time_ns, duration in (
+                ("instant", 80, 0), ("instant", 90, 0), ("span", 95, 10), ("span", 120, 30),
+                ("instant", 150, 0), ("instant", 210, 0), ("span", 230, 60), ("span", 240, 30))])
 
         def counts(*args):
             return [(row["name"], row["count"]) for row in e2e.rows("marks", trace, "--summary", *args)]
