@@ -204,12 +204,19 @@ class Bounds(e2e.TestCase):
         last = max(said["begin"], *(max(times) for times in event_rows(trace).values()))
         return said["begin"], said.get("end", last)
 
+    def wait_for_call(self, trace, child, after):
+        """Until the file has a call from behind this time."""
+        times = []
+        while not times or max(times) <= after:
+            self.wait_for_rows(trace, child, "syscall", len(times) + 1)
+            times = event_rows(trace)["syscall"]
+
     def test_merged_killed(self):
         """A recorder that is killed later than the other one ended keeps what it has."""
         worker = self.start("sh", "-c", WORK)
         killed, a = self.begin("-p", worker.pid, name="a.ebt")
         b = self.record("-p", worker.pid, "-e", "sched,syscalls,sample", "-d", "0.3", name="b.ebt")
-        time.sleep(2.5)  # what has been recorded is written each second
+        self.wait_for_call(a, killed, self.moments(b)["end"] + 10 ** 9)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         begin, end = (pick(*both) for pick, both in zip((min, max), zip(self.span(a), self.span(b))))
