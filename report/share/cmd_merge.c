@@ -225,7 +225,7 @@ static struct ebt_error *place_inputs(struct inputs *inputs)
 /* What decides how rows of a table look, or how many there are. */
 static const struct {
 	const char *key, *said;
-	uint16_t table;
+	uint16_t table; /* 0: all with stacks */
 } compared[] = {
 	{ "sample.freq", "-F", EBT_T_sample },
 	{ "sample.event", "samples by", EBT_T_sample },
@@ -235,33 +235,55 @@ static const struct {
 
 static bool have_both(struct ebt_reader *a, struct ebt_reader *b, uint16_t table)
 {
-	return !table || (ebt_reader_has_rows(a, table) && ebt_reader_has_rows(b, table));
+	return ebt_reader_has_rows(a, table) && ebt_reader_has_rows(b, table);
 }
 
-static struct ebt_error *compare_options(struct inputs *inputs, struct ebt_reader *a,
-					 struct ebt_reader *b)
+static bool has_stacks(const struct ebt_table *table)
 {
-	_cleanup_text_ struct text text = TEXT_INIT;
+	for (uint32_t f = 0; f < table->n_fields; f++) {
+		if (table->fields[f].type == EBT_TYPE_STACK)
+			return true;
+	}
+	return false;
+}
+
+static bool have_stacks(struct ebt_reader *a, struct ebt_reader *b)
+{
+	size_t n;
+	const struct ebt_table *tables = ebt_reader_tables(a, &n);
+
+	for (size_t t = 0; t < n; t++) {
+		if (has_stacks(&tables[t]) && have_both(a, b, tables[t].id))
+			return true;
+	}
+	return false;
+}
+
+/* Adds what both recorded otherwise. said: lines, what of it has been said of other inputs. */
+static struct ebt_error *compare_options(struct ebt_reader *a, struct ebt_reader *b,
+					 struct text *said, struct text *ret)
+{
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sizeof(compared) / sizeof(compared[0]); i++) {
+		_cleanup_text_ struct text line = TEXT_INIT;
+		const uint16_t table = compared[i].table;
 		const char *x, *y;
 
-		if (!have_both(a, b, compared[i].table))
-			continue;
 		err = ebt_reader_meta(a, compared[i].key, &x)
 			      ?: ebt_reader_meta(b, compared[i].key, &y);
-		if (!err && x && y && strcmp(x, y))
-			text_printf(&text, "%s%s %s and %s", text.len ? ", " : "", compared[i].said,
-				    x, y);
+		if (err || !x || !y || !strcmp(x, y))
+			continue;
+		text_printf(&line, "%s %s and %s\n", compared[i].said, x, y);
+		err = text_error(&line);
+		if (err || strstr(text_get(said), text_get(&line)) ||
+		    !(table ? have_both(a, b, table) : have_stacks(a, b)))
+			continue;
+		text_cstr(said, text_get(&line));
+		text_printf(ret, "%s%.*s", ret->len ? ", " : "", (int)line.len - 1,
+			    text_get(&line));
 	}
-	err = err ?: text_error(&text);
-	if (err || !text.len)
-		return err;
-	return trace_warn(inputs->report->trace,
-			  "%s and %s recorded at the same time with other options: %s. What both "
-			  "recorded is as the first has it",
-			  path_of(a), path_of(b), text_get(&text));
+	return err ?: text_error(said) ?: text_error(ret);
 }
 
 static bool at_once(const struct ebt_reader *a, const struct ebt_reader *b)
@@ -271,19 +293,28 @@ static bool at_once(const struct ebt_reader *a, const struct ebt_reader *b)
 	return x->start_ns <= y->end_ns && y->start_ns <= x->end_ns;
 }
 
-/* Each with the first that recorded at the same time. */
+static struct ebt_error *warn_pair(const struct machine *machine, struct ebt_reader *a,
+				   struct ebt_reader *b, struct text *said)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+	struct ebt_error *err = at_once(a, b) ? compare_options(a, b, said, &text) : NULL;
+
+	if (err || !text.len)
+		return err;
+	return trace_warn(machine->inputs->report->trace,
+			  "%s and %s recorded at the same time with other options: %s. What both "
+			  "recorded is as the first has it",
+			  path_of(a), path_of(b), text_get(&text));
+}
+
 static struct ebt_error *warn_options(const struct machine *machine)
 {
+	_cleanup_text_ struct text said = TEXT_INIT;
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 1; !err && i < machine->n; i++) {
-		for (size_t k = 0; k < i; k++) {
-			if (!at_once(machine->readers[k], machine->readers[i]))
-				continue;
-			err = compare_options(machine->inputs, machine->readers[k],
-					      machine->readers[i]);
-			break;
-		}
+		for (size_t k = 0; !err && k < i; k++)
+			err = warn_pair(machine, machine->readers[k], machine->readers[i], &said);
 	}
 	return err;
 }

@@ -301,6 +301,32 @@ class Merge(e2e.TestCase):
         self.assertGreater(len(expected), len(own))
         self.assertEqual(self.samples(merged), expected)
 
+    def test_options_of_pairs(self):
+        """Each difference is said once, and only of what both have."""
+        def made(name, begin, end, **options):
+            task = 'task=7/7/50/"one"'
+            sample = f"sample cpu=0 {task} event=cpu-clock user=1 period=100 kstack=- ustack=- udump=x"
+            call = (f"syscall cpu=0 {task} nr=39 abi=native duration=5 ret=7 arg0=0x0 arg1=0x0 arg2=0x0 "
+                    "arg3=0x0 arg4=0x0 arg5=0x0")
+            row = sample if "freq" in options else call
+            return self.made(name, "1", *(f"{t} {row}" for t in (begin, end)),
+                             *(f'{begin} meta key="{prefix}.{key}" value="{options[key]}"'
+                               for key, prefix in (("freq", "sample"), ("call_graph", "options"))
+                               if key in options))
+
+        a, b, c, d = (made("a.ebt", 2000, 9000, freq=99, call_graph="fp"),
+                      made("b.ebt", 5000, 20000, freq=999, call_graph="fp"),
+                      made("c.ebt", 10000, 30000, freq=99, call_graph="fp"),
+                      made("d.ebt", 2000, 30000, call_graph="dwarf"))
+        for inputs, expected in (((a, b, c), [("a.ebt", "b.ebt", "-F 99 and 999."),
+                                              ("b.ebt", "c.ebt", "-F 999 and 99.")]),
+                                 ((b, a, c), [("b.ebt", "a.ebt", "-F 999 and 99.")]),
+                                 ((a, c), []), ((a, d), [])):
+            done = e2e.run(e2e.EBREPORT, "merge", *inputs, "-f", "-o", self.path("m.ebt"))
+            said = re.findall(r"(\w\.ebt) and \S+?(\w\.ebt) recorded at the same time with other "
+                              r"options: (.*?\.) What", " ".join(done.stderr.decode().split()))
+            self.assertEqual(said, expected, inputs)
+
     def samples(self, trace):
         """When they were taken, where, and what time they stand for."""
         found = (re.search(r"^(\d+) .*? cpu=(\d+) .* period=(\d+)", line)
@@ -316,12 +342,13 @@ class Merge(e2e.TestCase):
         self.assertIn("0.ebt and ", said)
         self.assertEqual(e2e.ebreport("dump", self.path("m.ebt")).count("host-"), 2)
 
-    def made(self, name, space):
+    def made(self, name, space, *rows):
         """A recording of a pid namespace."""
         text, trace = self.path("made.txt"), self.path(name)
         with open(text, "w") as f:
             f.write(f'1000 meta key="host.boot_id" value="boot"\n'
                     f'1000 meta key="host.pid_ns" value="{space}"\n')
+            f.writelines(f"{row}\n" for row in rows)
         e2e.run(EBTGEN, text, trace)
         with open(trace, "rb") as f:
             content = bytearray(f.read())
