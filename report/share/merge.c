@@ -45,7 +45,8 @@ struct merge {
 	bool parts;
 	bool whole; /* parts, of all processes, and none is missing */
 	struct sayings keys, sources;
-	struct ebt_map named; /* parts: a place in code, by hash: the input whose names it has */
+	struct sayings damage; /* parts: what was missing before they were cut */
+	struct ebt_map named;  /* parts: a place in code, by hash: the input whose names it has */
 	void *arg;
 	size_t reading;
 	uint64_t addresses[EBT_MAX_FRAMES];
@@ -118,19 +119,22 @@ static unsigned int source_rank(uint64_t status)
 	}
 }
 
+static bool is_key(struct ebt_str key, const char *name)
+{
+	return key.len == strlen(name) && !memcmp(key.data, name, key.len);
+}
+
 static struct ebt_error *take_saying(void *arg, const struct ebt_row *row)
 {
 	struct merge *merge = arg;
 
-	if (row->batch->table->id == EBT_T_meta)
+	if (row->batch->table->id == EBT_T_meta) {
+		if (merge->parts && is_key(ebt_meta_key(row), "copy.damage"))
+			return say(&merge->damage, ebt_meta_value(row), merge->reading, 0);
 		return say(&merge->keys, ebt_meta_key(row), merge->reading, 0);
+	}
 	return say(&merge->sources, ebt_source_name(row), merge->reading,
 		   source_rank(ebt_source_status(row)));
-}
-
-static bool is_key(struct ebt_str key, const char *name)
-{
-	return key.len == strlen(name) && !memcmp(key.data, name, key.len);
 }
 
 static bool is_joined(struct ebt_str key)
@@ -159,10 +163,10 @@ static bool is_said(const struct merge *merge, size_t input, const struct ebt_ro
 			return true;
 		if (is_joined(ebt_meta_key(row)))
 			return true;
-		/* Each input's own. */
-		if (is_key(ebt_meta_key(row), "copy.damage"))
-			return false;
-		saying = find_saying(&merge->keys, ebt_meta_key(row));
+		/* Each recording's own. */
+		saying = is_key(ebt_meta_key(row), "copy.damage")
+				 ? find_saying(&merge->damage, ebt_meta_value(row))
+				 : find_saying(&merge->keys, ebt_meta_key(row));
 	} else {
 		saying = find_saying(&merge->sources, ebt_source_name(row));
 	}
@@ -402,6 +406,7 @@ void merge_destroy(struct merge *merge)
 	merge_ids_destroy(merge->ids);
 	sayings_deinit(&merge->keys);
 	sayings_deinit(&merge->sources);
+	sayings_deinit(&merge->damage);
 	ebt_map_deinit(&merge->named);
 	free(merge->inputs);
 	free(merge);

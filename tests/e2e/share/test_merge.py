@@ -686,7 +686,7 @@ class Merge(e2e.TestCase):
         """Parts get names each by itself, or have those of the whole: each place has its own once."""
         whole = self.record("-e", "default,syscalls", "--call-graph", "fp", "-F", "499", "--", "sh",
                             "-c", "ls -lR /etc > /dev/null; sleep 0.1; find /etc > /dev/null")
-        edges = [[], ["--to", "30%"]], [["--from", "30%"], ["--to", "70%"]], [["--from", "70%"], []]
+        edges = [["--to", "30%"]], [["--from", "30%"], ["--to", "70%"]], [["--from", "70%"]]
         named = self.bundle(whole, "named.ebt")
         parts = [self.cut(whole, f"part{i}.ebt", *edge) for i, edge in enumerate(edges)]
         bundled = [self.bundle(part, f"bundled{i}.ebt") for i, part in enumerate(parts)]
@@ -702,12 +702,27 @@ class Merge(e2e.TestCase):
         merged = self.merge(of_named[0], parts[1], bundled[2])
         self.assertEqual(self.places(merged), self.places(named))
 
+    def test_parts_of_damaged(self):
+        """What was missing of the whole is said once, however many parts it had."""
+        whole = self.record("-e", "default", "--", "sh", "-c", "ls -lR /etc > /dev/null")
+        with open(whole, "rb") as f:
+            content = f.read()
+        with open(self.path("killed.ebt"), "wb") as f:
+            f.write(content[:-1])
+        bad = self.damage_chunk(whole, SCHED_SWITCH)
+        for damaged, said in ((self.path("killed.ebt"), "had no end"), (bad, "was damaged: 1 part")):
+            edges = [["--to", "30%"]], [["--from", "30%"], ["--to", "70%"]], [["--from", "70%"]]
+            parts = [self.cut(damaged, f"part{i}.ebt", *edge) for i, edge in enumerate(edges)]
+            merged = self.merge(*parts)
+            told = [e2e.run(e2e.EBREPORT, "sched", trace).stderr.decode() for trace in (parts[1], merged)]
+            self.assertEqual([text.count(said) for text in told], [1, 1], told)
+
     def bundle(self, trace, name):
         e2e.run(e2e.EBREPORT, "bundle", trace, "-o", self.path(name))
         return self.path(name)
 
     def cut(self, trace, name, *edges):
-        e2e.run(e2e.EBREPORT, "cut", *sum(edges, []), trace, "-o", self.path(name))
+        e2e.run(e2e.EBREPORT, "cut", *sum(edges, []), trace, "-f", "-o", self.path(name))
         return self.path(name)
 
     def places(self, trace):
