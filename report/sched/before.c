@@ -3,6 +3,7 @@
 #include "report/sched/before.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
@@ -13,10 +14,9 @@
  * but each thread is in it once. */
 #define SNAPSHOT_NS UINT64_C(9000000000)
 
-/* A row has the time at which the list was begun. What is in it may be later: as late as the next
- * reading of the clocks, which comes when the snapshot has been taken, and at least this, as in a
- * merged trace the reading may be another recorder's. */
-#define LISTED_NS UINT64_C(1000000000)
+/* One in about ten seconds: a week. Without those behind them spans are longer than they need to
+ * be. */
+#define MAX_CLOCKS 65536
 
 /* What snapshots say of a task. */
 struct listed {
@@ -50,20 +50,23 @@ static void snapshots_deinit(struct snapshots *s)
 static struct ebt_error *take_clock(void *arg, const struct ebt_row *row)
 {
 	struct snapshots *s = arg;
-	struct ebt_error *err = ebt_array_reserve(&s->clocks, s->n_clocks, &s->clocks_capacity);
+	struct ebt_error *err;
 
+	if (s->n_clocks == MAX_CLOCKS)
+		return NULL;
+	err = ebt_array_reserve(&s->clocks, s->n_clocks, &s->clocks_capacity);
 	if (!err)
 		s->clocks[s->n_clocks++] = row->time;
 	return err;
 }
 
-/* When a list that was begun then has been whole for certain. */
+/* A row has the time at which the list was begun. What is in it may be later: as late as the next
+ * reading of the clocks, which comes when the snapshot has been taken. */
 static uint64_t listed_by(const struct snapshots *s, uint64_t begun)
 {
 	size_t at = ebt_count_first(s->n_clocks, i, s->clocks[i] <= begun);
-	uint64_t read = at < s->n_clocks ? s->clocks[at] : UINT64_MAX;
 
-	return read > begun + LISTED_NS ? read : begun + LISTED_NS;
+	return at < s->n_clocks ? s->clocks[at] : UINT64_MAX;
 }
 
 static struct ebt_error *take_thread(struct snapshots *s, const struct ebt_row *row)
@@ -140,6 +143,24 @@ static struct ebt_error *is_lossless(struct trace *trace, bool *ret)
 	return NULL;
 }
 
+static struct ebt_error *take_merged(void *arg, const struct ebt_row *row)
+{
+	static const char key[] = "merge.inputs";
+	const struct ebt_str name = ebt_meta_key(row);
+	bool *merged = arg;
+
+	*merged |= name.len == strlen(key) && !memcmp(name.data, key, name.len);
+	return NULL;
+}
+
+/* Of a merged trace a list may be of one recorder that followed a few processes: who is not in it
+ * may well be there. */
+static struct ebt_error *is_merged(struct trace *trace, bool *ret)
+{
+	*ret = false;
+	return ebt_read_table(trace_reader(trace), EBT_T_meta, take_merged, ret);
+}
+
 static struct ebt_error *add(struct before *before, uint64_t from, uint64_t to)
 {
 	struct ebt_error *err = ebt_array_reserve(&before->spans, before->n, &before->capacity);
@@ -203,11 +224,11 @@ static struct ebt_error *add_spans(struct before *before, const struct snapshots
 struct ebt_error *before_plan(struct trace *trace, uint64_t time, struct before *ret)
 {
 	struct snapshots s = { 0 };
-	bool lossless;
-	struct ebt_error *err = is_lossless(trace, &lossless);
+	bool lossless, merged;
+	struct ebt_error *err = is_lossless(trace, &lossless) ?: is_merged(trace, &merged);
 
 	*ret = (struct before){ 0 };
-	if (!err && lossless)
+	if (!err && lossless && !merged)
 		err = read_snapshots(trace, time, &s);
 	if (!err && s.n > 1 && s.counted)
 		err = add_spans(ret, &s, time);

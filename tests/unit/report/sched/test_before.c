@@ -35,7 +35,7 @@ static void add_thread(struct made_trace *t, uint64_t time, uint32_t tid, uint64
 
 /* Thread 10 runs while the second list is made, and is listed when it has run: the window has to
  * know when it stopped. */
-static void test_long_list(void **state)
+static void check_long_list(uint64_t readings)
 {
 	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "one" },
 						    { 20, 20, 100, "two" },
@@ -43,11 +43,11 @@ static void test_long_list(void **state)
 	struct made_trace t;
 	char *text;
 
-	(void)state;
 	made_trace_begin(&t, tasks);
 	add_thread(&t, 1 * S, 10, 7);
 	add_thread(&t, 1 * S, 20, 3);
-	made_trace_clock(&t, 1 * S + S / 2);
+	for (uint64_t i = 0; i < readings; i++)
+		made_trace_clock(&t, 1 * S + S / 2 + i);
 	add_thread(&t, 20 * S, 10, 8);
 	add_thread(&t, 20 * S, 20, 3);
 	add_switch(&t, 24 * S, 0, 10);
@@ -63,6 +63,19 @@ static void test_long_list(void **state)
 	assert_non_null(strstr(text, "\n10,10,one,10500000000,1,36000000000,"));
 	free(text);
 	made_trace_remove(&t);
+}
+
+static void test_long_list(void **state)
+{
+	(void)state;
+	check_long_list(1);
+}
+
+/* More readings of the clocks than are looked at: from there on a list may be of any later time. */
+static void test_many_clocks(void **state)
+{
+	(void)state;
+	check_long_list(100000);
 }
 
 /* Processes that came while others were read are listed when these have been, which may take longer
@@ -95,11 +108,44 @@ static void test_late_threads(void **state)
 	made_trace_remove(&t);
 }
 
+/* One recorder follows thread 10 and lists it again; thread 20 is in the list of the other one. */
+static void test_merged(void **state)
+{
+	static const struct ebt_task_id tasks[] = { { 10, 10, 100, "one" },
+						    { 20, 20, 100, "two" },
+						    { 0 } };
+	struct made_trace t;
+	char *text;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	made_trace_meta(&t, "merge.inputs", "2");
+	add_thread(&t, 1 * S, 10, 7);
+	made_trace_clock(&t, 1 * S + 1);
+	add_thread(&t, 6 * S, 10, 7);
+	add_thread(&t, 6 * S, 20, 3);
+	made_trace_clock(&t, 6 * S + 1);
+	add_switch(&t, 7 * S, 0, 20);
+	add_switch(&t, 8 * S, 20, 0);
+	add_thread(&t, 12 * S, 10, 7);
+	made_trace_clock(&t, 12 * S + 1);
+	add_switch(&t, 20 * S, 0, 10);
+	add_switch(&t, 21 * S, 10, 0);
+	made_trace_finish(&t);
+	text = REPORT_OK(t.path, "offcpu", "--all", "--from", "14", "--csv");
+	assert_non_null(strstr(text, "\n10,10,one,"));
+	assert_non_null(strstr(text, "\n20,20,two,"));
+	free(text);
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_many_clocks),
 		cmocka_unit_test(test_late_threads),
+		cmocka_unit_test(test_merged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
