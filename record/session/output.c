@@ -129,7 +129,7 @@ static struct ebt_error *make_beside(const char *path, char **ret_name, int *ret
 		fd = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 		if (fd < 0)
 			return ebt_error_errno(errno, "cannot make %s (-o FILE writes elsewhere)",
-					       name);
+					       path);
 	}
 	if (invoker_of_sudo(&uid, &gid) && fchown(fd, uid, gid) && !has_no_owners(errno)) {
 		int errnum = errno;

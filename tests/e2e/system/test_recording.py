@@ -410,6 +410,13 @@ class File(e2e.TestCase):
             self.assertEqual(set(self.contents()), names)
             self.assertTrue(e2e.rows("sched", trace))
 
+    def test_a_folder_that_takes_no_file(self):
+        """What is said is about the file that was asked for."""
+        done = e2e.run(e2e.EBREC, "-o", "/sys/t.ebt", "--", "true", status=FAILED)
+        self.assertEqual(done.stderr.decode(),
+                         "ebrec: cannot make /sys/t.ebt (-o FILE writes elsewhere): "
+                         "Permission denied\n")
+
     def test_longest_name(self):
         name = "t" * 255
         e2e.run(e2e.EBREC, "-f", "-o", self.path(name), "--", "true")
