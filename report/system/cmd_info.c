@@ -71,10 +71,9 @@ static void put_file(struct info_view *v)
 {
 	_cleanup_text_ struct text size = TEXT_INIT;
 	uint64_t missing = trace_missing_chunks(v->report->trace);
-	char uuid[40], created[64];
+	char uuid[40], when[64];
 
 	info_format_uuid(v->file->uuid, uuid);
-	info_format_realtime(v->file->created_ns, created, sizeof(created));
 	put(v, "File", "%s, %s, format %u.%u, %" PRIu64 " chunks", v->report->options->file,
 	    bytes(&size, v->file->size), v->file->major, v->file->minor, v->info.chunks);
 	if (v->file->complete)
@@ -84,7 +83,10 @@ static void put_file(struct info_view *v)
 	if (missing)
 		put(v, "Missing", "%" PRIu64 " chunks", missing);
 	put(v, "UUID", "%s", uuid);
-	put(v, "Created", "%s", created);
+	info_format_realtime(v->file->created_ns, when, sizeof(when));
+	put(v, "Created", "%s", when);
+	info_format_realtime(v->file->start_realtime_ns, when, sizeof(when));
+	put(v, "Recorded", "%s", when);
 	put(v, "Duration", "%s",
 	    duration(&size, trace_end_ns(v->report->trace) - trace_start_ns(v->report->trace)));
 	put(v, "Events", "%" PRIu64 ", with %" PRIu64 " CPU samples", v->info.events,

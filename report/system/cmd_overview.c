@@ -122,7 +122,7 @@ static struct ebt_error *put_machine(const struct overview_view *v)
 		text_terminal(&line, (struct ebt_str){ value, strlen(value) });
 		text_cstr(&line, parts[i].behind);
 	}
-	add_date(&line, ebt_reader_info(trace_reader(v->trace))->created_ns);
+	add_date(&line, ebt_reader_info(trace_reader(v->trace))->start_realtime_ns);
 	put_line(v, &line);
 	return text_error(&line);
 }

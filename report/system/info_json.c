@@ -39,6 +39,7 @@ static void json_file(struct info_view *v)
 	json_put(json, "size", u64, v->file->size);
 	json_put(json, "uuid", cstr, uuid);
 	json_put(json, "created_realtime_ns", wide_u64, v->file->created_ns);
+	json_put(json, "start_realtime_ns", wide_u64, v->file->start_realtime_ns);
 	json_put(json, "complete", bool, v->file->complete);
 	json_put(json, "indexed", bool, v->file->indexed);
 	json_put(json, "chunks", u64, v->info.chunks);

@@ -58,10 +58,10 @@ static void put_time(const struct info_view *v)
 	_cleanup_text_ struct text text = TEXT_INIT;
 	struct trace *trace = v->report->trace;
 	struct info_used used;
-	char created[64];
+	char began[64];
 
-	info_format_realtime(v->file->created_ns, created, sizeof(created));
-	text_printf(&text, "%s, ", created);
+	info_format_realtime(v->file->start_realtime_ns, began, sizeof(began));
+	text_printf(&text, "%s, ", began);
 	text_duration(&text, trace_end_ns(trace) - trace_start_ns(trace));
 	text_printf(&text, ", %" PRIu64 " event%s", v->info.events, v->info.events == 1 ? "" : "s");
 	add_meta(&text, v, ", by ebrec ", "ebrec.version", "");

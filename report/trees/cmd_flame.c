@@ -44,7 +44,8 @@ static struct ebt_error *make_title(struct trace *trace, const struct tree_feed 
 
 static struct ebt_error *describe_host(struct trace *trace, struct text *line)
 {
-	time_t created = (time_t)(ebt_reader_info(trace_reader(trace))->created_ns / 1000000000);
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(trace));
+	time_t began = (time_t)(info->start_realtime_ns / 1000000000);
 	const char *name, *release, *machine;
 	struct tm tm;
 	char when[40];
@@ -56,7 +57,7 @@ static struct ebt_error *describe_host(struct trace *trace, struct text *line)
 	if (err)
 		return err;
 	text_printf(line, "%s, Linux %s %s", name, release, machine);
-	if (gmtime_r(&created, &tm) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm))
+	if (gmtime_r(&began, &tm) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm))
 		text_printf(line, ", %s", when);
 	return text_error(line);
 }

@@ -310,6 +310,16 @@ class Bounds(e2e.TestCase):
                          {"syscall_0": 1, "syscall_39": 1})
         self.assertEqual([(row["wait_ns"], row.get("holder"))
                           for row in e2e.rows("threads", trace)], [(5, None), (40, "two/8")])
+        # It was recorded then, and not when the file was made.
+        self.assertEqual(info["start_realtime_ns"], "1700000000000000100")
+        began = "2023-11-14 22:13:20"
+        self.assertIn(f", {began}", e2e.ebreport(trace).splitlines()[0])
+        for options in ([], ["--all"]):
+            self.assertRegex(e2e.ebreport("info", trace, *options), f"(?m)^Recorded +{began}")
+        picture = self.path("flame.svg")
+        e2e.ebreport("flame", "--event", "thread_stack", trace, "-o", picture)
+        with open(picture, encoding="utf-8") as f:
+            self.assertIn(f"{began} UTC", f.read())
 
     def write_bounds(self, name, rows):
         """A recording from 100 to 200 ns, and these rows."""
