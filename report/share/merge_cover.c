@@ -38,6 +38,7 @@ struct cover_span {
 	bool any;
 	bool has_sorts;	    /* of a whole table: what is true of it need not be of each sort */
 	struct losses gaps; /* of a whole table: what was lost of it, or cannot be read */
+	bool has_gaps;	    /* they have been loaded */
 };
 
 struct input {
@@ -55,6 +56,7 @@ struct input {
 struct merge_cover {
 	struct input *inputs;
 	size_t n;
+	uint8_t lost[(UINT16_MAX + 1) / 8]; /* a bit a table: some input tells of losses */
 	const struct merge_ids *ids;
 };
 
@@ -482,22 +484,31 @@ static struct ebt_error *pass_over(void *arg, const struct ebt_row *row)
 }
 
 /* What cannot be read is known when it has been tried. */
+static struct ebt_error *load_gaps(struct merge_cover *cover, size_t i,
+				   const struct ebt_table *table)
+{
+	struct input *input = &cover->inputs[i];
+	struct ebt_error *err = NULL;
+	uint32_t span;
+
+	if (!ebt_map_find(&input->by_sort, span_key(table->id, ALL_SORTS), &span) ||
+	    input->spans[span].has_gaps)
+		return NULL;
+	input->spans[span].has_gaps = true;
+	/* Sorts of rows have been read already. */
+	if (table->class == EBT_CLASS_EVENT && !input->spans[span].has_sorts)
+		err = read_sorts(cover, i, table, pass_over);
+	return err ?: losses_load(input->reader, table->id, &input->spans[span].gaps);
+}
+
 static struct ebt_error *find_doubts(struct cluster *cluster)
 {
 	struct ebt_error *err = NULL;
 
-	for (size_t k = 0; !err && k < cluster->n; k++) {
-		const size_t i = cluster->inputs[k];
-		struct input *input = &cluster->cover->inputs[i];
-		uint32_t span;
-
-		if (!ebt_map_find(&input->by_sort, span_key(cluster->table->id, ALL_SORTS), &span))
-			continue;
-		if (!input->spans[span].has_sorts)
-			err = read_sorts(cluster->cover, i, cluster->table, pass_over);
-		err = err ?: losses_load(input->reader, cluster->table->id, &input->spans[span].gaps)
-			      ?: add_doubts_of(cluster, input);
-	}
+	for (size_t k = 0; !err && k < cluster->n; k++)
+		err = load_gaps(cluster->cover, cluster->inputs[k], cluster->table)
+			      ?: add_doubts_of(cluster,
+					       &cluster->cover->inputs[cluster->inputs[k]]);
 	losses_finish(&cluster->doubts);
 	return err;
 }
@@ -629,6 +640,46 @@ static struct ebt_error *compare_tables_of(struct merge_cover *cover, size_t inp
 	return err;
 }
 
+/* --- losses --- */
+
+static void note_loss(struct merge_cover *cover, uint16_t table)
+{
+	cover->lost[table / 8] |= (uint8_t)(1u << table % 8);
+}
+
+static struct ebt_error *take_loss(void *arg, const struct ebt_row *row)
+{
+	if (ebt_lost_table_id(row) <= UINT16_MAX)
+		note_loss(arg, (uint16_t)ebt_lost_table_id(row));
+	return NULL;
+}
+
+static struct ebt_error *find_losses(struct merge_cover *cover, size_t input)
+{
+	size_t n;
+	const struct ebt_chunk_info *chunks = ebt_reader_chunks(cover->inputs[input].reader, &n);
+
+	for (size_t k = 0; k < n; k++) {
+		if (chunks[k].lost)
+			note_loss(cover, chunks[k].table);
+	}
+	return ebt_read_table(cover->inputs[input].reader, EBT_T_lost, take_loss, cover);
+}
+
+/* Who has rows alone may yet have what another lost of them, or have lost it, too. */
+static struct ebt_error *load_more_gaps(struct merge_cover *cover, size_t input)
+{
+	struct ebt_error *err = NULL;
+	size_t n;
+	const struct ebt_table *tables = ebt_reader_tables(cover->inputs[input].reader, &n);
+
+	for (size_t t = 0; !err && t < n; t++) {
+		if (cover->lost[tables[t].id / 8] >> tables[t].id % 8 & 1)
+			err = load_gaps(cover, input, &tables[t]);
+	}
+	return err;
+}
+
 /* --- --- */
 
 struct ebt_error *merge_cover_create(struct ebt_reader *const *readers, size_t n,
@@ -647,10 +698,10 @@ struct ebt_error *merge_cover_create(struct ebt_reader *const *readers, size_t n
 	for (size_t i = 0; !err && i < n; i++) {
 		cover->inputs[i].reader = readers[i];
 		err = followed_create(readers[i], &cover->inputs[i].followed)
-			      ?: find_spans(cover, i);
+			      ?: find_spans(cover, i) ?: find_losses(cover, i);
 	}
 	for (size_t i = 0; !err && i < n; i++)
-		err = compare_tables_of(cover, i);
+		err = compare_tables_of(cover, i) ?: load_more_gaps(cover, i);
 	if (!err)
 		*ret = take_ptr(cover);
 	return err;

@@ -196,6 +196,21 @@ class Merge(e2e.TestCase):
             for work in works:
                 self.assertEqual(self.calls(merged, work.pid), 100_000, order)
 
+    def test_lost_by_both(self):
+        """Rows that nobody has are lost, and those that the other has are not."""
+        task = 'task=7/7/50/"one"'
+        call = (f"syscall cpu=0 {task} nr=39 abi=native duration=5 ret=7 arg0=0x0 arg1=0x0 arg2=0x0 "
+                "arg3=0x0 arg4=0x0 arg5=0x0")
+        lost = ('lost from={} count=3 table_id=104 reason="ring buffer full" ring=1 unused=0 '
+                'source="syscalls" detail=""')
+        calls = [f"{t} {call}" for t in (100_000_000, 900_000_000)]
+        a = self.made("a.ebt", "1", f"300000000 {lost.format(200000000)}",
+                      f"600000000 {lost.format(500000000)}")
+        b = self.made("b.ebt", "1", *calls, f"550000000 {lost.format(540000000)}")
+        for order in ((a, b), (b, a)):
+            found = [row.split(" ")[0] for row in dump_of(self.merge(*order), "lost")]
+            self.assertEqual(sorted(found), ["550000000", "600000000"], order)
+
     def lost(self, trace, begin):
         """Calls that were lost after that time."""
         found = (re.search(r" from=(\d+) count=(\d+) table_id=(\d+) ", line)
