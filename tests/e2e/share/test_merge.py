@@ -178,6 +178,7 @@ class Merge(e2e.TestCase):
         """A ring that was full: what one lost comes from the other, and is no more said to be lost."""
         first, a = self.begin("a.ebt", "-a", "-e", "syscalls", "-b", "128K")
         second, b = self.begin("b.ebt", "-a", "-e", "syscalls", "-b", "64M")
+        self.wait_for_rows(b, second, "syscall")
         begin, works = int(dump_of(b, "syscall")[0].split(" ")[0]), []
         end = time.monotonic() + e2e.SECONDS
         while not self.lost(a, begin) and time.monotonic() < end:
