@@ -308,7 +308,8 @@ static struct ebt_error *work(void *arg, struct ebt_stream *stream, enum source_
 	for (uint32_t i = 0; i < worker->n && !err; i++) {
 		if (moment == SOURCE_BEGIN || moment == SOURCE_EPOCH)
 			err = define(worker, i, stream);
-		if (moment == SOURCE_END && worker->buses[i].monitor)
+		/* Before the end is noted: what a bus has sent by now is inside. */
+		if (moment == SOURCE_LAST && worker->buses[i].monitor)
 			dbus_monitor_stop(worker->buses[i].monitor);
 	}
 	if (!err && read(worker->notify, &count, sizeof(count)) < 0 && errno != EAGAIN)

@@ -148,6 +148,18 @@ class DBus(e2e.TestCase):
         self.assertEqual(sleep["max_ns"], sleep["p50_ns"])
         self.assertEqual(sleep["total_ns"], sleep["max_ns"])
 
+    def test_messages_that_are_read_late(self):
+        """What the command had been told when it ended is in the reports."""
+        address = self.bus()
+        self.service(address)
+        trace = self.path("t.ebt")
+        e2e.run("strace", "-f", "-b", "execve", "-o", "/dev/null", "-e", "trace=recvmsg",
+                "-e", "inject=recvmsg:delay_enter=100000", e2e.EBREC, "-o", trace,
+                "-e", f"dbus:{address}", "--", *self.call(address, "Sleep", "uint32:1"))
+        self.assertEqual(self.source(trace)["status"], "on")
+        rows = {r["member"]: r for r in e2e.rows("dbus", trace)}
+        self.assertEqual([rows["Sleep"][k] for k in ("call_count", "unanswered")], [1, 0])
+
     def test_parts(self):
         """A call has its answer, also where a part of the recording ends between them."""
         address = self.bus()
