@@ -169,7 +169,6 @@ static const struct stop_function map_lockers[] = {
 
 /* Who is about to write to a file system takes a lock, from which only freezing keeps it. The
  * function that takes the lock is inlined into these. */
-#define FREEZE_LOCK "percpu_rwsem_wait"
 static const struct stop_function file_writers[] = {
 	{ "vfs_write", WAIT_FREEZE },
 	{ "vfs_fallocate", WAIT_FREEZE },
