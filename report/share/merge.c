@@ -42,8 +42,8 @@ struct merge {
 	struct merge_input *inputs;
 	struct merge_ids *ids;
 	struct merge_cover *cover; /* NULL where they are parts of one recording */
-	bool parts;
-	bool whole; /* parts, of all processes, and none is missing */
+	struct merge_parts *parts; /* NULL where they are not */
+	bool whole;		   /* parts, of all processes, and none is missing */
 	struct sayings keys, sources;
 	struct sayings damage; /* parts: what was missing before they were cut */
 	struct ebt_map named;  /* parts: a place in code, by hash: the input whose names it has */
@@ -194,7 +194,7 @@ static bool is_there(const struct merge *merge, size_t input, const struct ebt_r
 	if (row->batch->table->class != EBT_CLASS_EVENT && merge_ids_are_shared(table))
 		return merge_ids_known(merge->ids, input, row);
 	if (merge->parts)
-		return merge_parts_home(merge->readers, merge->n, row->time) != input;
+		return merge_parts_home(merge->parts, table, row->time) != input;
 	return merge_cover_has(merge->cover, input, row);
 }
 
@@ -369,6 +369,7 @@ struct ebt_error *merge_create(struct ebt_reader *const *readers, size_t n, void
 			       struct merge **ret)
 {
 	_cleanup_(merge_destroyp) struct merge *merge = calloc(1, sizeof(*merge));
+	const bool are_parts = merge_parts_are(readers, n);
 	struct ebt_error *err;
 
 	if (!merge)
@@ -381,9 +382,9 @@ struct ebt_error *merge_create(struct ebt_reader *const *readers, size_t n, void
 		return &ebt_enomem;
 	for (size_t i = 0; i < n; i++)
 		merge->inputs[i] = (struct merge_input){ merge, i };
-	merge->parts = merge_parts_are(readers, n);
-	err = merge_ids_create(readers, n, merge->parts, &merge->ids) ?: read_sayings(merge);
-	if (!err && merge->parts) {
+	err = are_parts ? merge_parts_create(readers, n, &merge->parts) : NULL;
+	err = err ?: merge_ids_create(readers, n, are_parts, &merge->ids) ?: read_sayings(merge);
+	if (!err && are_parts) {
 		struct ebt_window window = { 0 };
 		const char *pids = NULL;
 
@@ -403,6 +404,7 @@ void merge_destroy(struct merge *merge)
 	if (!merge)
 		return;
 	merge_cover_destroy(merge->cover);
+	merge_parts_destroy(merge->parts);
 	merge_ids_destroy(merge->ids);
 	sayings_deinit(&merge->keys);
 	sayings_deinit(&merge->sources);

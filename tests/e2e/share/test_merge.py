@@ -733,6 +733,19 @@ class Merge(e2e.TestCase):
             told = [e2e.run(e2e.EBREPORT, "sched", trace).stderr.decode() for trace in (parts[1], merged)]
             self.assertEqual([text.count(said) for text in told], [1, 1], told)
 
+    def test_damaged_part(self):
+        """What cannot be read of one part comes from another that has it, too."""
+        whole = self.record("-e", "default,syscalls", "--", sys.executable, "-c",
+                            "import os, time\nfor _ in range(40): os.getppid(); time.sleep(0.07)")
+        first = self.cut(whole, "first.ebt", ["--to", "90%"])
+        second = self.cut(whole, "second.ebt", ["--from", "1%"])
+        bad = first
+        for table in (SCHED_SWITCH, SYSCALL):  # a chunk is a second
+            bad = self.damage_chunk(bad, table, name=f"{table}.ebt")
+            self.assertLess(len(self.rows_of(bad)), len(self.rows_of(first)))
+        for order in ((bad, second), (second, bad)):
+            self.assertEqual(self.rows_of(self.merge(*order)), self.rows_of(whole))
+
     def bundle(self, trace, name):
         e2e.run(e2e.EBREPORT, "bundle", trace, "-o", self.path(name))
         return self.path(name)
@@ -754,7 +767,7 @@ class Merge(e2e.TestCase):
     def rows_of(self, trace):
         """All but what a copy says of itself."""
         dumped = e2e.run(sys.executable, EBTDUMP, trace).stdout.decode().splitlines()
-        own = re.compile(r"\d+ (schema|schema_value|index) |\d+ meta key=.(merge|cut|target|options)")
+        own = re.compile(r"\d+ (schema|schema_value|index) |\d+ meta key=.(copy|merge|cut|target|options)")
         return sorted(line for line in dumped if not own.match(line))
 
     def test_refused(self):
