@@ -369,14 +369,19 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	      describe_sources(s->stream, s->capture) ?:
 	      probe_list_write(&s->capture->probes, s->stream) ?:
 	      ebt_stream_flush(s->stream, clocks_now(), true) ?:
-	      clocks_emit(s->stream, EBT_V_clock_moment_begin, &s->begin) ?:
-	      ebt_stream_flush(s->stream, s->begin, true);
-	ebt_writer_set_times(s->writer, err ? UINT64_MAX : s->begin, UINT64_MAX);
+	      clocks_emit(s->stream, EBT_V_clock_moment_begin, &s->begin);
+	if (err)
+		return err;
+	/* At once: what others write while the flush waits for a disk is inside. */
+	ebt_writer_set_times(s->writer, s->begin, UINT64_MAX);
 	s->last_second = s->begin;
 	s->begun = true;
 	/* Programs that begin now wait for nobody: their tables have to be there soon. */
 	s->nice = thread_before_others();
-	return err ?: heed_signals(s) ?: command_start(s->target->command) ?: publish_output(s);
+	return ebt_stream_flush(s->stream, s->begin, true) ?:
+	       heed_signals(s) ?:
+	       command_start(s->target->command) ?:
+	       publish_output(s);
 }
 
 static struct ebt_error *tell_unwinder(struct unwinder *u, const struct consumer_notice *notice)

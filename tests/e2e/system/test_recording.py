@@ -23,6 +23,17 @@ FAILED = 125
 NOBODY = 65534
 COLUMNS = 60
 
+# Holds the first thread when the beginning has been noted, and only this one.
+HOLD = """
+set non-stop on
+tbreak clocks_emit
+run
+tbreak ebt_stream_flush thread 1
+continue
+shell sleep 2.5
+continue -a
+"""
+
 
 class Terminal:
     """A command on a terminal of its own. What it shows is in `shown`."""
@@ -409,6 +420,19 @@ class File(e2e.TestCase):
             self.assertRegex(done.stderr.decode(), "O_TMPFILE.*INJECTED")
             self.assertEqual(set(self.contents()), names)
             self.assertTrue(e2e.rows("sched", trace))
+
+    def test_a_beginning_that_is_held_up(self):
+        """What other threads write while the one that begins waits for a disk is counted."""
+        trace, script = self.path("t.ebt"), self.path("hold.gdb")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(HOLD)
+        self.start("sh", "-c", "while :; do sleep 0.01; done")
+        done = e2e.run("gdb", "-nx", "-batch", "-iex", "set auto-load safe-path /", "-iex",
+                       "set debuginfod enabled off", "-x", script, "--args", e2e.EBREC, "-o", trace,
+                       "-a", "-e", "sched", "-d", "0.1")
+        said = (done.stdout + done.stderr).decode()
+        self.assertIn("breakpoint 2, ebt_stream_flush", said)
+        self.assertIn(f"{e2e.report_json('info', trace)['event_count']:,} events,", said)
 
     def test_a_folder_that_takes_no_file(self):
         """What is said is about the file that was asked for."""
