@@ -249,6 +249,7 @@ static void put_gaps(struct exporter *e, uint64_t time)
 static struct ebt_error *put_counted(struct exporter *e)
 {
 	struct trace *trace = e->report->trace;
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(trace));
 	_cleanup_free_ struct trace_loss *losses = NULL;
 	size_t n;
 	struct ebt_error *err = trace_losses(trace, LOSSES_OF_ALL, &losses, &n);
@@ -261,8 +262,8 @@ static struct ebt_error *put_counted(struct exporter *e)
 		    trace_has_task_filter(trace) || trace_is_cut(trace))
 			continue;
 		more = losses[i].lost - noted;
-		json = begin_lost(e, losses[i].table->id, &more, trace_start_ns(trace),
-				  trace_end_ns(trace));
+		json = begin_lost(e, losses[i].table->id, &more, info->recorded_ns,
+				  info->recorded_to_ns);
 		json_put(json, "reason", cstr, "counted in heads of chunks alone");
 		json_end(&e->json);
 	}

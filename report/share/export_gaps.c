@@ -5,7 +5,7 @@
 /* Rows of a chunk that was there, or what lies between those before and behind the stretch. */
 static void place(const struct ebt_reader *reader, struct export_gap *gap)
 {
-	uint64_t end = ebt_reader_info(reader)->end_ns;
+	uint64_t end = ebt_reader_info(reader)->recorded_to_ns;
 	const struct ebt_chunk_info *chunks;
 	size_t n;
 

@@ -6,12 +6,16 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import threading
 import time
 
 import e2e
+
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/tools"))
+import ebtdump  # noqa: E402
 
 # Says when it begins and ends, and does something between.
 COMMAND = ("import os, time\n"
@@ -27,6 +31,7 @@ CLOSING = re.compile(rb"; ([0-9.]+) s, ([0-9,]+) events? \(([0-9,]+) CPU sample"
 
 EBTGEN = os.path.join(os.environ["EBT_PROGRAMS"], "../../tools/ebtgen")
 EBTDUMP = os.path.join(e2e.SOURCE, "tests/tools/ebtdump.py")
+HEADER_LOST, HEADER_CRC = 76, 92  # of a chunk
 OF_CLASS = re.compile(r'^\d+ schema .* table_class=(\w+) .* table_name="(\w+)"')
 
 
@@ -346,6 +351,30 @@ class Bounds(e2e.TestCase):
         self.assertEqual(lost(), [43])
         self.assertEqual(lost("--interval", "50ns"), [3, 40])
         self.assertEqual(lost("--to", "50ns"), [3])
+
+    def test_gap(self):
+        """Rows may be missing from before the beginning and behind the end, where an export has rows."""
+        rows = [f'{time_ns} {row}' for time_ns in (80, 260) for row in (
+            'syscall cpu=0 task=7/7/50/"one" nr=39 abi=native duration=5 ret=7 '
+            "arg0=0x0 arg1=0x0 arg2=0x0 arg3=0x0 arg4=0x0 arg5=0x0",
+            'mark cpu=0 task=7/7/50/"one" kind=instant origin=ebmark duration=0 late=0 key=0x0 '
+            'group="app" name="a" message=""')]
+        trace = self.write_bounds("gap", rows)
+        with open(trace, "rb") as f:
+            content = bytearray(f.read())
+        *_, calls, marks, index = (m.start() for m in re.finditer(ebtdump.CHUNK_MAGIC, content))
+        content[marks] ^= 0xff
+        # The header of the other one says that five are missing besides.
+        struct.pack_into("<I", content, calls + HEADER_LOST, 5)
+        struct.pack_into("<I", content, calls + HEADER_CRC,
+                         ebtdump.crc32c(bytes(content[calls:calls + HEADER_CRC])))
+        with open(trace, "wb") as f:
+            f.write(content[:index])
+        found = [(line["reason"], line["count"], line["from_ns"], line["to_ns"])
+                 for line in map(json.loads, e2e.ebreport("export", trace).splitlines())
+                 if line["kind"] == "lost"]
+        self.assertEqual(found, [("damaged file", None, -100, 160),
+                                 ("counted in heads of chunks alone", 5, -20, 160)])
 
     def test_marks(self):
         """Those of the time count, and spans that reach into it."""
