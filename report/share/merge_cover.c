@@ -17,6 +17,9 @@
 DEFINE_CLEANUP(struct merge_cover *, merge_cover_destroy);
 
 #define EDGE TWINS_APART
+/* What two recorders' readings of the clock for one event are apart, but where an interrupt came
+ * in between. */
+#define SKEW UINT64_C(100000)
 
 static uint64_t later(uint64_t time, uint64_t by)
 {
@@ -252,9 +255,21 @@ static bool is_sampled(uint16_t table)
 
 enum cover_place { OUTSIDE, AT_EDGE, INSIDE };
 
-/* What an input lost, or what of it cannot be read, is in doubt, too. */
-static enum cover_place place_of(const struct input *owner, uint64_t sort,
-				 const struct ebt_row *row)
+static bool is_before(const struct input *a, const struct input *b)
+{
+	return later(ebt_reader_info(a->reader)->recorded_to_ns, SKEW) <
+	       ebt_reader_info(b->reader)->recorded_ns;
+}
+
+/* What was written one after the other has no event in common. */
+static bool are_apart(const struct input *a, const struct input *b)
+{
+	return is_before(a, b) || is_before(b, a);
+}
+
+/* What an input lost, or what of it cannot be read, is in doubt, too. input: it has the row. */
+static enum cover_place place_of(const struct input *owner, const struct input *input,
+				 uint64_t sort, const struct ebt_row *row)
 {
 	const struct ebt_table *table = row->batch->table;
 	const struct cover_span *span = find_span(owner, table->id, sort);
@@ -273,7 +288,7 @@ static enum cover_place place_of(const struct input *owner, uint64_t sort,
 	if (later(time, EDGE) < span->from || time > later(span->to, EDGE))
 		return OUTSIDE;
 	if (copying_begin(row) < later(span->from, EDGE) || later(time, EDGE) > span->to)
-		return AT_EDGE;
+		return are_apart(owner, input) ? OUTSIDE : AT_EDGE;
 	return losses_touch(&table_span(owner, table->id)->gaps, earlier(time, EDGE),
 			    later(time, EDGE))
 		       ? AT_EDGE
@@ -289,7 +304,7 @@ static enum twin_role role_of(const struct merge_cover *cover, size_t input, uin
 	for (size_t i = 0; i < input; i++) {
 		const struct input *owner = &cover->inputs[i];
 
-		switch (place_of(owner, sort, row)) {
+		switch (place_of(owner, &cover->inputs[input], sort, row)) {
 		case INSIDE:
 			if (is_followed(owner, row))
 				return TWIN_HAD;

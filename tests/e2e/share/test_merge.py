@@ -406,6 +406,15 @@ class Merge(e2e.TestCase):
         again = self.merge(self.merge(traces[2], traces[1], name="two.ebt"), traces[0])
         self.assertEqual(sorted(dump_of(again, "syscall")), sorted(dump_of(merged, "syscall")))
 
+    def test_one_right_after_the_other(self):
+        """The same call again and again: recordings with a moment between have no event in common."""
+        call = ('syscall cpu=0 task=7/7/50/"one" nr=39 abi=native duration=5 ret=7 arg0=0x0 arg1=0x0 '
+                "arg2=0x0 arg3=0x0 arg4=0x0 arg5=0x0")
+        a, b = (self.made(f"{begin}.ebt", "1", *(f"{begin + 500_000 * i} {call}" for i in range(200)))
+                for begin in (1_000_000_000, 1_100_500_000))
+        for order in ((a, b), (b, a)):
+            self.assertEqual(len(dump_of(self.merge(*order), "syscall")), 400)
+
     def test_numbers(self):
         """Both have numbered their probes and files from 1."""
         first, a = self.begin("a.ebt", "-a", "-e", "tp:sched:sched_process_exit")
