@@ -195,7 +195,8 @@ struct ebt_error *offcpu_told(struct offcpu *offcpu, const struct ebt_row *row)
 		return NULL;
 	err = get_thread(offcpu, stack.task, &held)
 		      ?: calltree_place(offcpu->options.tree, &stack, &held->told);
-	held->told += !err;
+	if (!err)
+		held->told++;
 	return err;
 }
 
