@@ -229,16 +229,14 @@ static void test_wrong(void **state)
 		     "--origin: 'x' is not one of ebmark, sysprof, tp, uprobe, usdt");
 }
 
-static char *help_of(const struct command *command)
+static void get_help(const struct command *command, char **ret)
 {
-	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = open_memstream(ret, &size);
 
 	assert_non_null(f);
 	options_usage(command, f);
 	assert_int_equal(fclose(f), 0);
-	return text;
 }
 
 static bool is_listed(const char *help, const char *name)
@@ -274,8 +272,9 @@ static void test_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; commands[i]; i++) {
-		char *help = help_of(commands[i]);
+		char *help = NULL;
 
+		get_help(commands[i], &help);
 		for (const struct option_def *o = common_options; o->name; o++) {
 			bool refused = is_refused(commands[i], o);
 
@@ -310,11 +309,13 @@ static void assert_no_value(const struct command *command, const struct option_d
 /* Sorts one of two outputs: that stands among the command's own options. */
 static void test_sort_of_dump(void **state)
 {
-	char *help = help_of(&command_dump);
-	const char *common = strstr(help, "Options of every command:"), *sort;
+	const char *common, *sort;
 	struct options o;
+	char *help = NULL;
 
 	(void)state;
+	get_help(&command_dump, &help);
+	common = strstr(help, "Options of every command:");
 	assert_non_null(common);
 	sort = strstr(help, "--sort COL");
 	assert_non_null(sort);
@@ -356,7 +357,7 @@ static void test_help(void **state)
 	assert_true(o.version);
 	options_deinit(&o);
 	for (size_t i = 0; commands[i]; i++) {
-		char *text;
+		char *text = NULL;
 
 		assert_null(PARSE(&o, commands[i]->name, "--help"));
 		assert_true(o.help);
@@ -366,7 +367,7 @@ static void test_help(void **state)
 		assert_ptr_equal(o.command, commands[i]);
 		options_deinit(&o);
 
-		text = help_of(commands[i]);
+		get_help(commands[i], &text);
 		assert_non_null(strstr(text, commands[i]->name));
 		assert_true(!strstr(text, "--from TIME") ==
 			    !!(commands[i]->flags & COMMAND_NO_FILTERS));
