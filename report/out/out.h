@@ -284,13 +284,12 @@ struct ebt_error *out_end(struct out *out);
 /* Text between tables; nothing with --json and --csv. What comes from the trace goes through
  * text_terminal() (text.h) first. */
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What of the threads that a report leaves out it leaves out, as "the waits of "; the string must
- * live until out_finish(). Without it: the threads. */
-void out_leaves_out(struct out *out, const char *of);
-
 /* A line of such text: words behind a head, of which "" is none. Where a terminal is narrower, the
  * words go on in other lines, which begin with `indent` blanks; with --wide they do not. */
 void out_fill(struct out *out, const char *head, int indent, const char *words);
+/* What of the threads that a report leaves out it leaves out, as "the waits of "; the string must
+ * live until out_finish(). Without it: the threads. */
+void out_leaves_out(struct out *out, const char *of);
 
 /* Another file that an option names, for a picture; never the trace itself, and without --force no
  * file that is no picture. The caller closes it. */
