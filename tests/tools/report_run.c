@@ -60,6 +60,28 @@ void made_trace_meta(struct made_trace *t, const char *key, const char *value)
 	made_trace_add(t);
 }
 
+void made_trace_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next,
+		       uint32_t prev_state)
+{
+	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
+
+	row->prev = prev;
+	row->next = next;
+	row->prev_state = prev ? prev_state : 0;
+	row->preempt = prev && !prev_state;
+	made_trace_add(t);
+}
+
+void made_trace_thread(struct made_trace *t, uint64_t time, uint32_t tid, uint64_t nvcsw)
+{
+	struct ebt_wire_thread *row = ebt_record_begin(&t->record, EBT_T_thread, time);
+
+	row->task = tid;
+	row->state = 1;
+	row->nvcsw = nvcsw;
+	made_trace_add(t);
+}
+
 void made_trace_clock(struct made_trace *t, uint64_t time)
 {
 	struct ebt_wire_clock *row = ebt_record_begin(&t->record, EBT_T_clock, time);

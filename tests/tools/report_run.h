@@ -19,6 +19,11 @@ struct made_trace {
 /* tasks: who each tid is (one life each); ends with tid 0; must live until made_trace_finish(). */
 void made_trace_begin(struct made_trace *t, const struct ebt_task_id *tasks);
 void made_trace_meta(struct made_trace *t, const char *key, const char *value);
+/* On CPU 0; a tid of 0: it is idle. prev_state 0: prev could have gone on. */
+void made_trace_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next,
+		       uint32_t prev_state);
+/* A sleeping thread, in a list of all. */
+void made_trace_thread(struct made_trace *t, uint64_t time, uint32_t tid, uint64_t nvcsw);
 /* The recorder does so when it has listed all threads. */
 void made_trace_clock(struct made_trace *t, uint64_t time);
 void made_trace_syscall(struct made_trace *t, uint64_t time, uint32_t tid, uint32_t cpu,

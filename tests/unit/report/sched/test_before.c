@@ -13,26 +13,6 @@
 
 #define S UINT64_C(1000000000)
 
-static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next)
-{
-	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
-
-	row->prev = prev;
-	row->next = next;
-	row->prev_state = prev ? 1 : 0;
-	made_trace_add(t);
-}
-
-static void add_thread(struct made_trace *t, uint64_t time, uint32_t tid, uint64_t nvcsw)
-{
-	struct ebt_wire_thread *row = ebt_record_begin(&t->record, EBT_T_thread, time);
-
-	row->task = tid;
-	row->state = 1;
-	row->nvcsw = nvcsw;
-	made_trace_add(t);
-}
-
 /* Thread 10 runs while the second list is made, and is listed when it has run: the window has to
  * know when it stopped. */
 static void check_long_list(uint64_t readings)
@@ -44,20 +24,20 @@ static void check_long_list(uint64_t readings)
 	char *text;
 
 	made_trace_begin(&t, tasks);
-	add_thread(&t, 1 * S, 10, 7);
-	add_thread(&t, 1 * S, 20, 3);
+	made_trace_thread(&t, 1 * S, 10, 7);
+	made_trace_thread(&t, 1 * S, 20, 3);
 	for (uint64_t i = 0; i < readings; i++)
 		made_trace_clock(&t, 1 * S + S / 2 + i);
-	add_thread(&t, 20 * S, 10, 8);
-	add_thread(&t, 20 * S, 20, 3);
-	add_switch(&t, 24 * S, 0, 10);
-	add_switch(&t, 25 * S, 10, 0);
+	made_trace_thread(&t, 20 * S, 10, 8);
+	made_trace_thread(&t, 20 * S, 20, 3);
+	made_trace_switch(&t, 24 * S, 0, 10, 1);
+	made_trace_switch(&t, 25 * S, 10, 0, 1);
 	made_trace_clock(&t, 26 * S);
-	add_thread(&t, 40 * S, 10, 8);
-	add_thread(&t, 40 * S, 20, 3);
+	made_trace_thread(&t, 40 * S, 10, 8);
+	made_trace_thread(&t, 40 * S, 20, 3);
 	made_trace_clock(&t, 41 * S);
-	add_switch(&t, 60 * S, 0, 20);
-	add_switch(&t, 61 * S, 20, 0);
+	made_trace_switch(&t, 60 * S, 0, 20, 1);
+	made_trace_switch(&t, 61 * S, 20, 0, 1);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "offcpu", "--all", "--from", "49", "--csv");
 	assert_non_null(strstr(text, "\n10,10,one,10500000000,1,36000000000,"));
@@ -90,15 +70,15 @@ static void test_late_threads(void **state)
 
 	(void)state;
 	made_trace_begin(&t, tasks);
-	add_thread(&t, 1 * S, 10, 7);
-	add_thread(&t, 13 * S, 30, 1);
+	made_trace_thread(&t, 1 * S, 10, 7);
+	made_trace_thread(&t, 13 * S, 30, 1);
 	made_trace_clock(&t, 14 * S);
-	add_thread(&t, 30 * S, 10, 7);
-	add_thread(&t, 30 * S, 30, 1);
-	add_thread(&t, 42 * S, 40, 1);
+	made_trace_thread(&t, 30 * S, 10, 7);
+	made_trace_thread(&t, 30 * S, 30, 1);
+	made_trace_thread(&t, 42 * S, 40, 1);
 	made_trace_clock(&t, 43 * S);
-	add_switch(&t, 60 * S, 0, 40);
-	add_switch(&t, 61 * S, 40, 0);
+	made_trace_switch(&t, 60 * S, 0, 40, 1);
+	made_trace_switch(&t, 61 * S, 40, 0, 1);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "offcpu", "--all", "--from", "36", "--csv");
 	assert_non_null(strstr(text, "\n10,10,one,"));
@@ -120,17 +100,17 @@ static void test_merged(void **state)
 	(void)state;
 	made_trace_begin(&t, tasks);
 	made_trace_meta(&t, "merge.inputs", "2");
-	add_thread(&t, 1 * S, 10, 7);
+	made_trace_thread(&t, 1 * S, 10, 7);
 	made_trace_clock(&t, 1 * S + 1);
-	add_thread(&t, 6 * S, 10, 7);
-	add_thread(&t, 6 * S, 20, 3);
+	made_trace_thread(&t, 6 * S, 10, 7);
+	made_trace_thread(&t, 6 * S, 20, 3);
 	made_trace_clock(&t, 6 * S + 1);
-	add_switch(&t, 7 * S, 0, 20);
-	add_switch(&t, 8 * S, 20, 0);
-	add_thread(&t, 12 * S, 10, 7);
+	made_trace_switch(&t, 7 * S, 0, 20, 1);
+	made_trace_switch(&t, 8 * S, 20, 0, 1);
+	made_trace_thread(&t, 12 * S, 10, 7);
 	made_trace_clock(&t, 12 * S + 1);
-	add_switch(&t, 20 * S, 0, 10);
-	add_switch(&t, 21 * S, 10, 0);
+	made_trace_switch(&t, 20 * S, 0, 10, 1);
+	made_trace_switch(&t, 21 * S, 10, 0, 1);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "offcpu", "--all", "--from", "14", "--csv");
 	assert_non_null(strstr(text, "\n10,10,one,"));

@@ -11,18 +11,6 @@
 
 #include "tests/tools/report_run.h"
 
-static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next,
-		       uint64_t prev_state)
-{
-	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
-
-	row->prev = prev;
-	row->next = next;
-	row->prev_state = prev_state;
-	row->preempt = prev && !prev_state;
-	made_trace_add(t);
-}
-
 /* A short wait for a disk, a long one for a CPU, and a thread that is stopped for another. */
 static void queues_are_told_apart(void **state)
 {
@@ -35,16 +23,16 @@ static void queues_are_told_apart(void **state)
 
 	(void)state;
 	made_trace_begin(&t, tasks);
-	add_switch(&t, 1000, 0, 10, 0);
-	add_switch(&t, 2000, 10, 20, 2);
+	made_trace_switch(&t, 1000, 0, 10, 0);
+	made_trace_switch(&t, 2000, 10, 20, 2);
 	waking = ebt_record_begin(&t.record, EBT_T_sched_waking, 2200);
 	waking->waker = 20;
 	waking->wakee = 10;
 	made_trace_add(&t);
-	add_switch(&t, 5000, 20, 10, 0);
-	add_switch(&t, 6000, 10, 20, 0);
-	add_switch(&t, 6500, 20, 10, 0);
-	add_switch(&t, 7000, 10, 0, 1);
+	made_trace_switch(&t, 5000, 20, 10, 0);
+	made_trace_switch(&t, 6000, 10, 20, 0);
+	made_trace_switch(&t, 6500, 20, 10, 0);
+	made_trace_switch(&t, 7000, 10, 0, 1);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "offcpu", "--stacks", "--tid", "10");
 	assert_non_null(strstr(text, "1 time, longest 3.000 us, disk 200 ns, on run queue 2.800 us,"

@@ -13,16 +13,6 @@
 
 #include "tests/tools/report_run.h"
 
-static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next)
-{
-	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
-
-	row->prev = prev;
-	row->next = next;
-	row->prev_state = prev ? 1 : 0;
-	made_trace_add(t);
-}
-
 /* The file's name has to be in the list, and is removed. */
 static void take_file(const char *list, const char *folder, const char *name)
 {
@@ -46,12 +36,12 @@ static void test_names(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	made_trace_begin(&t, tasks);
-	add_switch(&t, 1000, 0, 10);
-	add_switch(&t, 1200, 10, 0);
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	made_trace_switch(&t, 1200, 10, 0, 1);
 	assert_null(ebt_stream_flush(t.stream, 0, true));
 	tasks[0] = (struct ebt_task_id){ 10, 10, 2000, "..;one" };
-	add_switch(&t, 3000, 0, 10);
-	add_switch(&t, 3500, 10, 0);
+	made_trace_switch(&t, 3000, 0, 10, 1);
+	made_trace_switch(&t, 3500, 10, 0, 1);
 	made_trace_finish(&t);
 	list = REPORT_OK(t.path, "wall", "--per-thread", folder);
 	take_file(list, folder, "thread_10_.._one.svg");
@@ -78,10 +68,10 @@ static void test_no_frames(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	made_trace_begin(&t, tasks);
-	add_switch(&t, 1000, 0, 10);
-	add_switch(&t, 1200, 10, 0);
-	add_switch(&t, 1700, 0, 10);
-	add_switch(&t, 1800, 10, 0);
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	made_trace_switch(&t, 1200, 10, 0, 1);
+	made_trace_switch(&t, 1700, 0, 10, 1);
+	made_trace_switch(&t, 1800, 10, 0, 1);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "folded", "--event", "offcpu", "--by", "none");
 	assert_string_equal(text, "[no frames] 500\n");
@@ -128,7 +118,7 @@ static void test_two_tables(void **state)
 
 	(void)state;
 	made_trace_begin(&t, tasks);
-	add_switch(&t, 1000, 0, 10);
+	made_trace_switch(&t, 1000, 0, 10, 1);
 	sample = ebt_record_begin(&t.record, EBT_T_sample, 1100);
 	sample->task = 10;
 	add_kernel_stack(&t, offsetof(struct ebt_wire_sample, kstack), 0xffffffff80002000);
@@ -136,8 +126,8 @@ static void test_two_tables(void **state)
 	off->prev = 10;
 	off->prev_state = 1;
 	add_kernel_stack(&t, offsetof(struct ebt_wire_sched_switch, kstack), 0xffffffff80001000);
-	add_switch(&t, 1700, 0, 10);
-	add_switch(&t, 1800, 10, 0);
+	made_trace_switch(&t, 1700, 0, 10, 1);
+	made_trace_switch(&t, 1800, 10, 0, 1);
 	made_trace_finish(&t);
 	text = REPORT_OK(t.path, "wall", "--folded", "--no-symbols");
 	assert_string_equal(text, "one;0xffffffff80001000_[o] 500\n"

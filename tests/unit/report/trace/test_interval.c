@@ -180,16 +180,6 @@ static void test_too_many(void **state)
 	made_trace_remove(&t);
 }
 
-static void add_switch(struct made_trace *t, uint64_t time, uint32_t prev, uint32_t next)
-{
-	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
-
-	row->prev = prev;
-	row->next = next;
-	row->prev_state = prev ? 1 : 0;
-	made_trace_add(t);
-}
-
 #define WALL_COLUMNS                                                                       \
 	"tid,pid,comm,on_cpu_ns,runqueue_ns,off_cpu_ns,sleep_ns,lock_ns,disk_ns,other_ns," \
 	"preempted_ns,lifetime_ns,coverage_percent,samples,open_count,idle\r\n"
@@ -201,12 +191,12 @@ static void test_life(void **state)
 
 	(void)state;
 	made_trace_begin(&t, tasks);
-	add_switch(&t, 1000, 0, 10);
-	add_switch(&t, 1200, 10, 0);
-	add_switch(&t, 1300, 0, 10);
-	add_switch(&t, 1500, 20, 0);
-	add_switch(&t, 3500, 0, 10);
-	add_switch(&t, 4000, 10, 0);
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	made_trace_switch(&t, 1200, 10, 0, 1);
+	made_trace_switch(&t, 1300, 0, 10, 1);
+	made_trace_switch(&t, 1500, 20, 0, 1);
+	made_trace_switch(&t, 3500, 0, 10, 1);
+	made_trace_switch(&t, 4000, 10, 0, 1);
 	made_trace_finish(&t);
 	expect(REPORT_OK(t.path, "wall", "--csv", "--tid", "10"),
 	       WALL_COLUMNS "10,10,one,700,0,100,100,0,0,0,0,3000,26.6667,0,0,0\r\n");
@@ -253,7 +243,7 @@ static void test_since_the_start(void **state)
 	row->prev_state = 1;
 	row->prev_run = 1500;
 	made_trace_add(&t);
-	add_switch(&t, 3000, 10, 0);
+	made_trace_switch(&t, 3000, 10, 0, 1);
 	made_trace_finish(&t);
 	expect(REPORT_OK(t.path, "sched", "--csv", "--columns", "tid,run_ns,latency_max_ns"),
 	       "tid,run_ns,latency_max_ns\r\n"
@@ -271,16 +261,6 @@ static void test_since_the_start(void **state)
 
 #define S UINT64_C(1000000000)
 
-static void add_listed(struct made_trace *t, uint64_t time, uint32_t task, uint64_t count)
-{
-	struct ebt_wire_thread *row = ebt_record_begin(&t->record, EBT_T_thread, time);
-
-	row->task = task;
-	row->state = 1;
-	row->nvcsw = count;
-	made_trace_add(t);
-}
-
 /* Snapshots say that thread 10 sleeps since 2 s, and that thread 20 has gone by 20 s. So what a
  * row of 15 s tells of thread 10 is not true, and nobody has to read it. */
 static void test_snapshots(void **state)
@@ -289,23 +269,23 @@ static void test_snapshots(void **state)
 
 	(void)state;
 	made_trace_begin(&t, tasks);
-	add_listed(&t, 1 * S, 10, 3);
-	add_listed(&t, 1 * S, 20, 1);
+	made_trace_thread(&t, 1 * S, 10, 3);
+	made_trace_thread(&t, 1 * S, 20, 1);
 	made_trace_syscall(&t, 1 * S, 10, 0, READ, 0, 0);
 	made_trace_clock(&t, 1 * S + 1);
-	add_switch(&t, 2 * S - 100, 0, 10);
-	add_switch(&t, 2 * S, 10, 0);
-	add_listed(&t, 11 * S, 10, 4);
-	add_listed(&t, 11 * S, 20, 1);
+	made_trace_switch(&t, 2 * S - 100, 0, 10, 1);
+	made_trace_switch(&t, 2 * S, 10, 0, 1);
+	made_trace_thread(&t, 11 * S, 10, 4);
+	made_trace_thread(&t, 11 * S, 20, 1);
 	made_trace_clock(&t, 11 * S + 1);
-	add_switch(&t, 15 * S, 0, 10);
-	add_switch(&t, 15 * S + 100, 10, 0);
-	add_listed(&t, 21 * S, 10, 4);
+	made_trace_switch(&t, 15 * S, 0, 10, 1);
+	made_trace_switch(&t, 15 * S + 100, 10, 0, 1);
+	made_trace_thread(&t, 21 * S, 10, 4);
 	made_trace_clock(&t, 21 * S + 1);
-	add_listed(&t, 31 * S, 10, 4);
+	made_trace_thread(&t, 31 * S, 10, 4);
 	made_trace_clock(&t, 31 * S + 1);
-	add_switch(&t, 34 * S, 0, 10);
-	add_switch(&t, 36 * S, 10, 0);
+	made_trace_switch(&t, 34 * S, 0, 10, 1);
+	made_trace_switch(&t, 36 * S, 10, 0, 1);
 	made_trace_finish(&t);
 	expect(REPORT_OK(t.path, "offcpu", "--all", "--csv", "--columns", "tid,total_ns,max_ns",
 			 "--from", "32s", "--to", "34s"),
