@@ -3,7 +3,6 @@
 #include "report/sched/before.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
@@ -143,22 +142,15 @@ static struct ebt_error *is_lossless(struct trace *trace, bool *ret)
 	return NULL;
 }
 
-static struct ebt_error *take_merged(void *arg, const struct ebt_row *row)
-{
-	static const char key[] = "merge.inputs";
-	const struct ebt_str name = ebt_meta_key(row);
-	bool *merged = arg;
-
-	*merged |= name.len == strlen(key) && !memcmp(name.data, key, name.len);
-	return NULL;
-}
-
 /* Of a merged trace a list may be of one recorder that followed a few processes: who is not in it
  * may well be there. */
 static struct ebt_error *is_merged(struct trace *trace, bool *ret)
 {
-	*ret = false;
-	return ebt_read_table(trace_reader(trace), EBT_T_meta, take_merged, ret);
+	const char *inputs;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(trace), "merge.inputs", &inputs);
+
+	*ret = !err && inputs;
+	return err;
 }
 
 static struct ebt_error *add(struct before *before, uint64_t from, uint64_t to)

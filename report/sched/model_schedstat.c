@@ -184,9 +184,9 @@ struct ebt_error *schedstat_kernel(struct schedstat *stat, const struct ebt_row 
 struct ebt_error *schedstat_ran_before(struct schedstat *stat, const struct ebt_task *task)
 {
 	struct schedstat_task *t;
-	struct ebt_error *err = task ? get_task(stat, task, &t) : NULL;
+	struct ebt_error *err = get_task(stat, task, &t);
 
-	if (err || !task)
+	if (err)
 		return err;
 	t->kernel_before_ns = UINT64_MAX;
 	t->kernel_before_known = true;
