@@ -99,6 +99,15 @@ int ebt_field_by_id(const struct ebt_table *table, uint64_t id)
 	return -1;
 }
 
+bool ebt_table_has_type(const struct ebt_table *table, enum ebt_type type)
+{
+	for (uint32_t i = 0; i < table->n_fields; i++) {
+		if (table->fields[i].type == type)
+			return true;
+	}
+	return false;
+}
+
 const char *ebt_value_name(const struct ebt_field *field, uint64_t value)
 {
 	for (uint32_t i = 0; i < field->n_values; i++) {

@@ -79,6 +79,8 @@ const struct ebt_table *ebt_table_by_name(const char *name);
 /* Index of the field, or -1. */
 int ebt_field_by_name(const struct ebt_table *table, const char *name);
 int ebt_field_by_id(const struct ebt_table *table, uint64_t id);
+/* Is any of its fields of this type? */
+bool ebt_table_has_type(const struct ebt_table *table, enum ebt_type type);
 
 /* The value's name, or NULL. */
 const char *ebt_value_name(const struct ebt_field *field, uint64_t value);

@@ -356,15 +356,6 @@ static struct ebt_error *put_symbols(struct exporter *e, const struct ebt_row *r
 	return err;
 }
 
-static bool has_stacks(const struct ebt_table *table)
-{
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		if (table->fields[f].type == EBT_TYPE_STACK)
-			return true;
-	}
-	return false;
-}
-
 static struct ebt_error *put_row(struct exporter *e, const struct ebt_row *row)
 {
 	size_t table = e->t.by_id[row->batch->table->id] - 1u;
@@ -377,7 +368,7 @@ static struct ebt_error *put_row(struct exporter *e, const struct ebt_row *row)
 	e->told[table] = true;
 	json = begin_line(e, "row");
 	dump_json(json, &e->text, row, fields);
-	if (e->sym && has_stacks(fields->table))
+	if (e->sym && ebt_table_has_type(fields->table, EBT_TYPE_STACK))
 		err = put_symbols(e, row, fields);
 	json_end(&e->json);
 	e->rows++;

@@ -238,22 +238,13 @@ static bool have_both(struct ebt_reader *a, struct ebt_reader *b, uint16_t table
 	return ebt_reader_has_rows(a, table) && ebt_reader_has_rows(b, table);
 }
 
-static bool has_stacks(const struct ebt_table *table)
-{
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		if (table->fields[f].type == EBT_TYPE_STACK)
-			return true;
-	}
-	return false;
-}
-
 static bool have_stacks(struct ebt_reader *a, struct ebt_reader *b)
 {
 	size_t n;
 	const struct ebt_table *tables = ebt_reader_tables(a, &n);
 
 	for (size_t t = 0; t < n; t++) {
-		if (has_stacks(&tables[t]) && have_both(a, b, tables[t].id))
+		if (ebt_table_has_type(&tables[t], EBT_TYPE_STACK) && have_both(a, b, tables[t].id))
 			return true;
 	}
 	return false;

@@ -99,12 +99,3 @@ uint64_t copying_begin(const struct ebt_row *row)
 	}
 	return begin;
 }
-
-bool copying_has_durations(const struct ebt_table *table)
-{
-	for (uint32_t f = 0; f < table->n_fields; f++) {
-		if (table->fields[f].type == EBT_TYPE_DURATION)
-			return true;
-	}
-	return false;
-}

@@ -29,7 +29,5 @@ struct ebt_error *copying_note_damage(struct ebt_reader *reader, struct ebt_stre
 
 /* The earliest moment that the row tells of; or before it, where it has several durations. */
 uint64_t copying_begin(const struct ebt_row *row);
-/* Do rows of this table tell of what began before them? */
-bool copying_has_durations(const struct ebt_table *table);
 
 #endif

@@ -565,7 +565,7 @@ static struct ebt_error *compare_cluster(struct cluster *cluster)
 
 	if (err || !doubts->n)
 		return err;
-	if (copying_has_durations(cluster->table) || doubts->n > MANY_DOUBTS)
+	if (ebt_table_has_type(cluster->table, EBT_TYPE_DURATION) || doubts->n > MANY_DOUBTS)
 		return compare_at(cluster, doubts->spans[0].from, doubts->spans[doubts->n - 1].to);
 	for (size_t i = 0; !err && i < doubts->n; i++)
 		err = compare_at(cluster, doubts->spans[i].from, doubts->spans[i].to);

@@ -286,11 +286,7 @@ bool merge_ids_moved(const struct merge_ids *ids, size_t input, const struct ebt
 
 	if (i >= 0 && numbers[fields[i].kind].moved)
 		return true;
-	for (uint32_t f = 0; numbers[CODES].moved && f < table->n_fields; f++) {
-		if (table->fields[f].type == EBT_TYPE_STACK)
-			return true;
-	}
-	return false;
+	return numbers[CODES].moved && ebt_table_has_type(table, EBT_TYPE_STACK);
 }
 
 bool merge_ids_are_shared(uint16_t table)

@@ -389,7 +389,7 @@ enum ebt_copy_action part_action(void *arg, const struct ebt_chunk_info *chunk,
 		return EBT_COPY_EDIT;
 	if (chunk->time_max < window->from && reach != PART_BEFORE)
 		return EBT_COPY_NO_ROWS;
-	if (chunk->time_min >= window->to && !copying_has_durations(table))
+	if (chunk->time_min >= window->to && !ebt_table_has_type(table, EBT_TYPE_DURATION))
 		return EBT_COPY_NO_ROWS;
 	return EBT_COPY_EDIT;
 }

@@ -31,15 +31,6 @@ static void find_columns(const struct tree_table *what, struct columns *ret)
 	}
 }
 
-static bool has_stacks(const struct ebt_table *table)
-{
-	for (uint32_t f = 0; f < table->n_fields && f < EBT_MAX_FIELDS; f++) {
-		if (table->fields[f].type == EBT_TYPE_STACK)
-			return true;
-	}
-	return false;
-}
-
 static bool is_weight(const struct ebt_field *field)
 {
 	return field->type == EBT_TYPE_U64 || field->type == EBT_TYPE_I64 ||
@@ -68,7 +59,7 @@ static struct ebt_error *not_found(struct trace *trace, const char *name)
 		keep_nearer(name, tree_feed_events[i], &near, &distance);
 	tables = ebt_reader_tables(trace_reader(trace), &n);
 	for (size_t i = 0; i < n; i++) {
-		if (!has_stacks(&tables[i]) ||
+		if (!ebt_table_has_type(&tables[i], EBT_TYPE_STACK) ||
 		    !ebt_reader_has_rows(trace_reader(trace), tables[i].id))
 			continue;
 		text_printf(&names, ", %s", tables[i].name);
@@ -123,7 +114,8 @@ struct ebt_error *tree_table_find(struct trace *trace, const char *name, const c
 
 	tables = ebt_reader_tables(trace_reader(trace), &n);
 	for (size_t i = 0; i < n; i++) {
-		if (has_stacks(&tables[i]) && strcmp(tables[i].name, name) == 0)
+		if (ebt_table_has_type(&tables[i], EBT_TYPE_STACK) &&
+		    strcmp(tables[i].name, name) == 0)
 			what.table = &tables[i];
 	}
 	if (!what.table) {
