@@ -17,9 +17,6 @@
 DEFINE_CLEANUP(struct merge_cover *, merge_cover_destroy);
 
 #define EDGE TWINS_APART
-/* What two recorders' readings of the clock for one event are apart, but where an interrupt came
- * in between. */
-#define SKEW UINT64_C(100000)
 
 static uint64_t later(uint64_t time, uint64_t by)
 {
@@ -47,6 +44,7 @@ struct cover_span {
 struct input {
 	struct ebt_reader *reader;
 	struct followed *followed;
+	bool is_merged;
 	struct ebt_map by_sort; /* of a table and a sort of its rows: index of spans */
 	struct cover_span *spans;
 	size_t n_spans, spans_capacity;
@@ -257,7 +255,7 @@ enum cover_place { OUTSIDE, AT_EDGE, INSIDE };
 
 static bool is_before(const struct input *a, const struct input *b)
 {
-	return later(ebt_reader_info(a->reader)->recorded_to_ns, SKEW) <
+	return later(ebt_reader_info(a->reader)->recorded_to_ns, TWINS_SKEW) <
 	       ebt_reader_info(b->reader)->recorded_ns;
 }
 
@@ -317,6 +315,36 @@ static enum twin_role role_of(const struct merge_cover *cover, size_t input, uin
 		}
 	}
 	return role;
+}
+
+/* When an input had its hooks where rows of a sort come from. It may have had them for longer. */
+static struct loss_span attached(const struct input *input, const struct cover_span *span)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(input->reader);
+	struct loss_span time = { span->from, span->to };
+
+	/* A merged recording lasts as long as all of its inputs, and has a table from some. */
+	if (!input->is_merged && info->start_told && info->start_ns < time.from)
+		time.from = info->start_ns;
+	if (!input->is_merged && info->end_told && info->end_ns > time.to)
+		time.to = info->end_ns;
+	return time;
+}
+
+/* Has the input a row of the event, too, whenever it read the clock for it? */
+static bool must_have(const struct input *input, uint64_t sort, const struct ebt_row *row)
+{
+	const uint16_t table = row->batch->table->id;
+	const struct cover_span *span = find_span(input, table, sort);
+	const uint64_t begin = copying_begin(row);
+	struct loss_span time;
+
+	if (!span || !is_followed(input, row))
+		return false;
+	time = attached(input, span);
+	return begin >= time.from && row->time <= time.to &&
+	       !losses_touch(&table_span(input, table)->gaps, earlier(begin, TWINS_SKEW),
+			     later(row->time, TWINS_SKEW));
 }
 
 static bool has_twin(const struct input *input, const struct ebt_row *row)
@@ -439,14 +467,21 @@ static uint64_t content_hash(const struct ebt_row *row)
 	return hash;
 }
 
-static enum twin_role choose_role(void *arg, size_t input, const struct ebt_row *row, uint64_t *ret)
+static enum twin_role choose_role(void *arg, size_t input, const struct ebt_row *row,
+				  struct twin_says *ret)
 {
 	const struct cluster *cluster = arg;
 	const uint64_t sort = sort_of(cluster->cover, input, row);
 
 	if (!losses_touch(&cluster->doubts, copying_begin(row), row->time))
 		return TWIN_NONE;
-	*ret = ebt_hash_u64(content_hash(row), sort);
+	*ret = (struct twin_says){ .hash = ebt_hash_u64(content_hash(row), sort) };
+	for (size_t k = 0; k < cluster->n; k++) {
+		const size_t other = cluster->inputs[k];
+
+		if (other != input && must_have(&cluster->cover->inputs[other], sort, row))
+			ret->due |= UINT64_C(1) << other;
+	}
 	return role_of(cluster->cover, input, sort, row);
 }
 
@@ -536,6 +571,7 @@ static struct ebt_error *compare_at(struct cluster *cluster, uint64_t from, uint
 		.readers = readers,
 		.inputs = inputs,
 		.table = cluster->table->id,
+		.sampled = is_sampled(cluster->table->id),
 		.from = from,
 		.to = to,
 		.arg = cluster,
@@ -711,9 +747,13 @@ struct ebt_error *merge_cover_create(struct ebt_reader *const *readers, size_t n
 	cover->n = n;
 	cover->ids = ids;
 	for (size_t i = 0; !err && i < n; i++) {
+		const char *merged = NULL;
+
 		cover->inputs[i].reader = readers[i];
 		err = followed_create(readers[i], &cover->inputs[i].followed)
+			      ?: ebt_reader_meta(readers[i], "merge.version", &merged)
 			      ?: find_spans(cover, i) ?: find_losses(cover, i);
+		cover->inputs[i].is_merged = merged;
 	}
 	for (size_t i = 0; !err && i < n; i++)
 		err = compare_tables_of(cover, i) ?: load_more_gaps(cover, i);

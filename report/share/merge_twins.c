@@ -2,7 +2,6 @@
 /* Rows of the same event in several inputs; see merge_twins.h. */
 #include "report/share/merge_twins.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +14,13 @@
 #define TWINS_SLICE UINT64_C(100000000)
 #define TWINS_ROUND 65536u
 
-/* How far apart twins may be: close pairs are made first. */
-static const uint64_t distances[] = { 10000, 100000, 1000000, TWINS_APART };
+/* How far apart rows may be that are no neighbours: close pairs are made first. */
+static const uint64_t distances[] = { 10000, TWINS_SKEW, 1000000, TWINS_APART };
 
 struct twin {
-	uint64_t hash, time;
+	uint64_t hash, time, due;
 	const struct ebt_chunk_info *chunk;
-	uint64_t paired; /* with a row of which of the inputs: bits */
+	uint64_t paired; /* readers that have the event: bits */
 	uint32_t row;
 	enum twin_role role;
 };
@@ -52,21 +51,100 @@ static int compare_twins(const void *a, const void *b)
 	return ebt_compare(x->hash, y->hash) ?: ebt_compare(x->time, y->time);
 }
 
-/* Pairs of the same content that are no further apart, in order. bit: of the input in events. */
+static bool is_free(const struct twin *event, const struct twin *row, uint64_t bit)
+{
+	return !(event->paired & bit) && !row->paired && row->role != TWIN_KEPT;
+}
+
+/* Must one of the recorders have the row that the other has? */
+static bool is_due(const struct twin *event, const struct twin *row, uint64_t bit)
+{
+	return (event->due & bit) || (row->due & event->paired);
+}
+
+static uint64_t time_between(const struct twin *a, const struct twin *b)
+{
+	return a->time > b->time ? a->time - b->time : b->time - a->time;
+}
+
+static void pair(struct twin *event, struct twin *row, uint64_t bit)
+{
+	event->paired |= bit;
+	row->paired = bit;
+}
+
+/* An event and a row that say the same, and nothing that says so was in between. */
+struct neighbours {
+	uint64_t apart;
+	struct twin *event, *row;
+};
+
+static int compare_neighbours(const void *a, const void *b)
+{
+	const struct neighbours *x = a, *y = b;
+
+	return ebt_compare(x->apart, y->apart) ?: ebt_compare(x->row->time, y->row->time);
+}
+
+/* ret: has room for two of each row. */
+static size_t find_neighbours(struct twin_list *events, struct twin *rows, size_t n, uint64_t bit,
+			      struct neighbours *ret)
+{
+	struct twin *event = NULL, *row = NULL; /* the last ones */
+	bool is_row = false;			/* the last of both */
+	size_t i = 0, k = 0, found = 0;
+
+	while (i < events->n || k < n) {
+		const bool was_row = is_row;
+
+		is_row = i == events->n || (k < n && compare_twins(&rows[k], &events->list[i]) < 0);
+		if (is_row)
+			row = &rows[k++];
+		else
+			event = &events->list[i++];
+		if (!event || !row || was_row == is_row || event->hash != row->hash ||
+		    !is_free(event, row, bit))
+			continue;
+		ret[found++] = (struct neighbours){ time_between(event, row), event, row };
+	}
+	return found;
+}
+
+/* Closest first: of the rows before and behind an event, the twin is the one that is nearer. */
+static struct ebt_error *pair_neighbours(struct twin_list *events, struct twin *rows, size_t n,
+					 uint64_t bit)
+{
+	_cleanup_free_ struct neighbours *list = malloc((2 * n ?: 1) * sizeof(*list));
+	size_t found;
+
+	if (!list)
+		return &ebt_enomem;
+	found = find_neighbours(events, rows, n, bit, list);
+	qsort(list, found, sizeof(*list), compare_neighbours);
+	for (size_t i = 0; i < found && list[i].apart <= TWINS_APART; i++) {
+		struct twin *event = list[i].event, *row = list[i].row;
+
+		if (is_free(event, row, bit) &&
+		    (list[i].apart <= TWINS_SKEW || is_due(event, row, bit)))
+			pair(event, row, bit);
+	}
+	return NULL;
+}
+
+/* Those that are left, in order. bit: of the reader of the rows. */
 static void pair_within(struct twin_list *events, struct twin *rows, size_t n, uint64_t bit,
-			uint64_t distance)
+			uint64_t distance, bool sampled)
 {
 	size_t i = 0, k = 0;
 
 	while (i < events->n && k < n) {
 		struct twin *a = &events->list[i], *b = &rows[k];
 		const int order = compare_twins(a, b);
-		const uint64_t apart = order < 0 ? b->time - a->time : a->time - b->time;
 		const bool had = a->paired & bit, done = b->paired || b->role == TWIN_KEPT;
 
-		if (!had && !done && a->hash == b->hash && apart <= distance) {
-			a->paired |= bit;
-			b->paired = bit;
+		if (!had && !done && a->hash == b->hash && time_between(a, b) <= distance &&
+		    (sampled || is_due(a, b, bit))) {
+			pair(a, b, bit);
 			i++;
 			k++;
 		} else if (had || (!done && order < 0)) {
@@ -75,6 +153,20 @@ static void pair_within(struct twin_list *events, struct twin *rows, size_t n, u
 			k++;
 		}
 	}
+}
+
+/* Rows that several tasks write at once may stand in another order: near each other, so may
+ * twins. */
+static struct ebt_error *pair_rows(struct sweep *sweep, struct twin *rows, size_t n, uint64_t bit)
+{
+	const bool sampled = sweep->search->sampled;
+	struct ebt_error *err = sampled ? NULL : pair_neighbours(&sweep->events, rows, n, bit);
+
+	for (size_t i = 0; !err && i < sizeof(distances) / sizeof(distances[0]); i++) {
+		if (sampled || distances[i] <= TWINS_SKEW)
+			pair_within(&sweep->events, rows, n, bit, distances[i], sampled);
+	}
+	return err;
 }
 
 /* Adds to events what the copy has of these rows, which are in order of hash. */
@@ -107,20 +199,20 @@ static struct ebt_error *compare_rows(struct sweep *sweep, size_t m, uint64_t un
 	const struct twins_search *search = sweep->search;
 	struct twin_list *rows = &sweep->members[m].rows;
 	const size_t n = ebt_count_first(rows->n, i, rows->list[i].time <= until);
-	struct ebt_error *err = NULL;
+	const uint64_t bit = UINT64_C(1) << search->inputs[m];
+	struct ebt_error *err;
 
 	if (!n)
 		return NULL;
 	qsort(rows->list, n, sizeof(*rows->list), compare_twins);
-	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
-		pair_within(&sweep->events, rows->list, n, UINT64_C(1) << m, distances[i]);
+	err = pair_rows(sweep, rows->list, n, bit);
 	for (size_t i = 0; !err && i < n; i++) {
 		const struct twin *twin = &rows->list[i];
 
 		if (twin->paired && twin->role == TWIN_DOUBT)
 			err = search->found(search->arg, search->inputs[m], twin->chunk, twin->row);
 	}
-	err = err ?: add_events(&sweep->events, rows->list, n, UINT64_C(1) << m);
+	err = err ?: add_events(&sweep->events, rows->list, n, bit);
 	rows->n -= n;
 	memmove(rows->list, rows->list + n, rows->n * sizeof(*rows->list));
 	return err;
@@ -161,11 +253,14 @@ static struct ebt_error *take_row(struct sweep *sweep, size_t m, const struct eb
 	const struct twins_search *search = sweep->search;
 	struct twin_list *rows = &sweep->members[m].rows;
 	struct twin twin = { .time = row->time, .chunk = row->batch->chunk, .row = row->i };
+	struct twin_says says;
 	struct ebt_error *err;
 
-	twin.role = search->role(search->arg, search->inputs[m], row, &twin.hash);
+	twin.role = search->role(search->arg, search->inputs[m], row, &says);
 	if (twin.role == TWIN_NONE)
 		return NULL;
+	twin.hash = says.hash;
+	twin.due = says.due;
 	err = ebt_array_reserve(&rows->list, rows->n, &rows->capacity);
 	if (err)
 		return err;

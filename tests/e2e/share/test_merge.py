@@ -408,12 +408,46 @@ class Merge(e2e.TestCase):
 
     def test_one_right_after_the_other(self):
         """The same call again and again: recordings with a moment between have no event in common."""
-        call = ('syscall cpu=0 task=7/7/50/"one" nr=39 abi=native duration=5 ret=7 arg0=0x0 arg1=0x0 '
-                "arg2=0x0 arg3=0x0 arg4=0x0 arg5=0x0")
-        a, b = (self.made(f"{begin}.ebt", "1", *(f"{begin + 500_000 * i} {call}" for i in range(200)))
+        a, b = (self.calls_at(f"{begin}.ebt", *(begin + 500_000 * i for i in range(200)))
                 for begin in (1_000_000_000, 1_100_500_000))
         for order in ((a, b), (b, a)):
             self.assertEqual(len(dump_of(self.merge(*order), "syscall")), 400)
+
+    def calls_at(self, name, *times, begin=None, end=None):
+        """A recording of the same call at these times, and of its own moments, if they are given."""
+        call = ('syscall cpu=0 task=7/7/50/"one" nr=39 abi=native duration=5 ret=7 arg0=0x0 arg1=0x0 '
+                "arg2=0x0 arg3=0x0 arg4=0x0 arg5=0x0")
+        moments = ((begin, "begin"), (end, "end"))
+        return self.made(name, "1", *(f"{at} {call}" for at in times),
+                         *(f"{at} clock boottime={at} realtime={at} tai={at} uncertainty=0 "
+                           f"moment={moment}" for at, moment in moments if at is not None))
+
+    def test_short_overlap(self):
+        """Both have the last calls of the one, which are the first of the other, and no more."""
+        for period, apart in ((500_000, 2000), (500_000, -2000), (3000, 400), (3000, -400)):
+            times = [1_000_000_000 + period * i for i in range(400)]
+            for both in (1, 2, 3, 10):
+                a = self.calls_at("a.ebt", *times[:200])
+                b = self.calls_at("b.ebt", *(at + apart for at in times[200 - both:]))
+                for order in ((a, b), (b, a)):
+                    merged = self.merge(*order)
+                    self.assertEqual(len(dump_of(merged, "syscall")), 400, (period, apart, both))
+
+    def test_nobody_saw_both(self):
+        """Recordings at the same time for a moment in which the call was not made."""
+        a = self.calls_at("a.ebt", 1_000_000_000, begin=900_000_000, end=1_002_000_000)
+        b = self.calls_at("b.ebt", 1_003_000_000, begin=1_001_000_000, end=1_100_000_000)
+        for order in ((a, b), (b, a)):
+            self.assertEqual(len(dump_of(self.merge(*order), "syscall")), 2)
+
+    def test_late_twin(self):
+        """The CPU was taken away between two recorders: the call is there once."""
+        a = self.calls_at("a.ebt", 1_000_000_000, begin=900_000_000, end=1_100_000_000)
+        b = self.calls_at("b.ebt", 1_003_000_000, begin=900_000_000, end=1_100_000_000)
+        c, d = (self.calls_at(name, 990_000_000 + by, 1_000_000_000 + late, 1_005_000_000 + by)
+                for name, by, late in (("c.ebt", 0, 0), ("d.ebt", 1000, 3_000_000)))
+        for order, n in (((a, b), 1), ((b, a), 1), ((c, d), 3), ((d, c), 3)):
+            self.assertEqual(len(dump_of(self.merge(*order), "syscall")), n)
 
     def test_numbers(self):
         """Both have numbered their probes and files from 1."""
