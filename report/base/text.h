@@ -78,6 +78,13 @@ void text_bytes(struct text *text, uint64_t bytes);
 /* A number of this unit: "ns" and "bytes" as above, others as `12 events`. */
 void text_amount(struct text *text, uint64_t amount, const char *unit);
 
+/* What a sentence says of n things: `one` of a single one, else `many`; "run" or "runs", "" or "s",
+ * "has" or "have". */
+static inline const char *text_plural(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
 /* For qsort(): below, at or above 0. */
 int text_compare(struct ebt_str a, struct ebt_str b);
 

@@ -67,7 +67,7 @@ static void print_stacks(const struct grouping *g, const struct group_stack *sor
 	}
 	if (n > top)
 		out_printf(out, "%" PRIu64 " more stack%s (--top shows more).\n", (uint64_t)n - top,
-			   n - top == 1 ? "" : "s");
+			   text_plural(n - top, "", "s"));
 }
 
 struct ebt_error *group_stacks_tell(const struct grouping *g)

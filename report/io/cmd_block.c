@@ -440,13 +440,15 @@ static void put_remarks(const struct block *b, const struct grouping *g)
 		return;
 	if (unknown)
 		out_printf(b->report->out,
-			   "Of %" PRIu64 " requests, %" PRIu64
-			   " stand under who submitted them: for whom is not known.\n",
-			   all->total.count, unknown);
+			   "Of %" PRIu64 " %s, %" PRIu64
+			   " %s under who submitted %s: for whom is not known.\n",
+			   all->total.count, text_plural(all->total.count, "request", "requests"),
+			   unknown, text_plural(unknown, "stands", "stand"),
+			   text_plural(unknown, "it", "them"));
 	if (in_flight)
 		out_printf(b->report->out,
 			   "%" PRIu64 " request%s in flight when recording ended.\n", in_flight,
-			   in_flight == 1 ? " was" : "s were");
+			   text_plural(in_flight, " was", "s were"));
 }
 
 /* --- the command --- */

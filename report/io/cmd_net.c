@@ -155,7 +155,9 @@ static struct ebt_error *put_connections(struct net_command *c)
 	if (!err)
 		err = out_end(c->out);
 	if (!err && hidden)
-		out_printf(c->out, "and %zu more connections (--all shows them).\n", hidden);
+		out_printf(c->out, "and %zu more %s (--all shows %s).\n", hidden,
+			   text_plural(hidden, "connection", "connections"),
+			   text_plural(hidden, "it", "them"));
 	return err;
 }
 

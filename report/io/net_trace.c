@@ -74,7 +74,7 @@ static void on_end(struct net_event *e, const struct ebt_row *row)
 
 static void on_packet(struct net_event *e, const struct ebt_row *row)
 {
-	uint64_t result = ebt_net_packet_result(row);
+	uint64_t result = ebt_net_packet_result(row), segments = ebt_net_packet_segments(row);
 
 	e->name = ebt_net_packet_direction(row) == EBT_V_net_packet_direction_receive
 			  ? "packet in"
@@ -85,7 +85,8 @@ static void on_packet(struct net_event *e, const struct ebt_row *row)
 	e->has_bytes = true;
 	e->duration = ebt_net_packet_queue(row);
 	e->has_duration = ebt_net_packet_attrs(row) & TIME_KNOWN;
-	text_printf(&e->what, "%" PRIu64 " segments", ebt_net_packet_segments(row));
+	text_printf(&e->what, "%" PRIu64 " %s", segments,
+		    text_plural(segments, "segment", "segments"));
 	if (result)
 		text_printf(&e->what, ", result %" PRIu64, result);
 }
@@ -137,7 +138,7 @@ static void add_endpoints(struct text *text, const struct net_connection *c)
 	net_add_endpoint(text, c->daddr.bytes, c->daddr.len, c->dport);
 }
 
-/* 1.574615 curl (12667) packet out lo 60 bytes <3.946 us> 1 segments, … */
+/* 1.574615 curl (12667) packet out lo 60 bytes <3.946 us> 1 segment, … */
 static void put_line(struct events *s, const struct ebt_row *row, const struct net_event *e,
 		     const struct ebt_task *task, const struct text *device,
 		     const struct text *what)
@@ -155,7 +156,8 @@ static void put_line(struct events *s, const struct ebt_row *row, const struct n
 		text_terminal(&s->line, (struct ebt_str){ text_get(device), device->len });
 	}
 	if (e->has_bytes)
-		text_printf(&s->line, " %" PRIu64 " bytes", e->bytes);
+		text_printf(&s->line, " %" PRIu64 " %s", e->bytes,
+			    text_plural(e->bytes, "byte", "bytes"));
 	if (e->has_duration) {
 		text_cstr(&s->line, " <");
 		text_duration(&s->line, e->duration);

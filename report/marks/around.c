@@ -102,7 +102,8 @@ static void put_head(const struct around_view *v)
 		put_members(v, out_json(v->out));
 		return;
 	}
-	text_printf(&line, "%" PRIu64 " marks '", sum->marks);
+	text_printf(&line, "%" PRIu64 " %s '", sum->marks,
+		    text_plural(sum->marks, "mark", "marks"));
 	text_terminal(&line, (struct ebt_str){ name, strlen(name) });
 	text_cstr(&line, "', together ");
 	text_duration(&line, sum->sum_ns);
@@ -116,13 +117,16 @@ static void put_head(const struct around_view *v)
 		text_cstr(&line, " (some overlap, or go beyond the window)");
 	}
 	if (sum->unowned)
-		text_printf(&line, "; of %" PRIu64 " it is not known whose they are", sum->unowned);
+		text_printf(&line, "; of %" PRIu64 " it is not known whose %s", sum->unowned,
+			    text_plural(sum->unowned, "it is", "they are"));
 	if (v->scope == SPAN_OF_THREAD)
 		text_cstr(&what, "What their threads did meanwhile");
 	else
-		text_printf(&what, "What %" PRIu64 " threads of %s did meanwhile", sum->threads,
+		text_printf(&what, "What %" PRIu64 " %s of %s did meanwhile", sum->threads,
+			    text_plural(sum->threads, "thread", "threads"),
 			    v->scope == SPAN_OF_PROCESS ? "their processes" : "the system");
-	text_printf(&what, ", with %" PRIu64 " samples:", sum->samples);
+	text_printf(&what, ", with %" PRIu64 " %s:", sum->samples,
+		    text_plural(sum->samples, "sample", "samples"));
 	text_addc(&line, '.');
 	out_fill(v->out, "", 2, text_get(&line));
 	out_fill(v->out, "", 2, text_get(&what));
@@ -313,8 +317,9 @@ static struct ebt_error *put_functions(const struct around_view *v)
 	if (!err)
 		err = out_end(v->out);
 	if (!err && hidden)
-		out_printf(v->out, "%zu functions below %.0f %% are not shown.\n", hidden,
-			   MIN_PERCENT);
+		out_printf(v->out, "%zu %s below %.0f %% %s not shown.\n", hidden,
+			   text_plural(hidden, "function", "functions"), MIN_PERCENT,
+			   text_plural(hidden, "is", "are"));
 	return err;
 }
 
@@ -387,7 +392,8 @@ static struct ebt_error *put_flame(const struct around_view *v)
 	if (flame.n_warnings > MAX_WARNINGS)
 		flame.n_warnings = MAX_WARNINGS;
 	text_printf(&title, "Wall-clock time during '%s'", name);
-	text_printf(&line, "%" PRIu64 " marks, together ", v->sum->marks);
+	text_printf(&line, "%" PRIu64 " %s, together ", v->sum->marks,
+		    text_plural(v->sum->marks, "mark", "marks"));
 	text_duration(&line, v->sum->sum_ns);
 	text_printf(&line, ", of each its %s", marks_scopes[v->scope]);
 	lines[0] = text_get(&line);

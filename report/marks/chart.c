@@ -161,13 +161,15 @@ static void write_lane(struct chart *c, uint32_t i)
 		LEFT, c->y[i], PLOT, lane->rows * ROW, LEFT - 8, c->y[i] + ROW - 3);
 	fprintf(c->f, "%s", svg_clipped(&c->text, name->name, MAX_LABEL - 8));
 	text_clear(&c->text);
-	text_printf(&c->text, "%" PRIu64 " marks", lane->count);
+	text_printf(&c->text, "%" PRIu64 " %s", lane->count,
+		    text_plural(lane->count, "mark", "marks"));
 	if (lane->sum_ns) {
 		text_cstr(&c->text, ", together ");
 		text_duration(&c->text, lane->sum_ns);
 	}
 	if (lane->hidden)
-		text_printf(&c->text, "; %" PRIu64 " of them are in boxes of others", lane->hidden);
+		text_printf(&c->text, "; %" PRIu64 " of them %s in boxes of others", lane->hidden,
+			    text_plural(lane->hidden, "is", "are"));
 	fprintf(c->f, " <tspan class=\"count\">%" PRIu64 "</tspan><title>%s</title></text>\n",
 		lane->count, text_get(&c->text));
 }
@@ -316,7 +318,8 @@ static void write_lines(struct chart *c)
 	unsigned int y = 50;
 
 	if (lanes->n_lanes) {
-		text_printf(&line, "%zu marks in ", marks_n(c->marks));
+		text_printf(&line, "%zu %s in ", marks_n(c->marks),
+			    text_plural(marks_n(c->marks), "mark", "marks"));
 		text_duration(&line, c->to - c->from);
 	} else {
 		text_cstr(&line, "No marks: there is nothing to show.");
@@ -335,9 +338,11 @@ static void write_lines(struct chart *c)
 	if (lanes->left_out) {
 		text_clear(&line);
 		text_printf(&line,
-			    "%" PRIu64 " of them, of %" PRIu32 " other names, are left out: "
+			    "%" PRIu64 " of them, of %" PRIu32 " other %s, %s left out: "
 			    "--group and --name choose",
-			    lanes->left_out, lanes->n_left_lanes);
+			    lanes->left_out, lanes->n_left_lanes,
+			    text_plural(lanes->n_left_lanes, "name", "names"),
+			    text_plural(lanes->left_out, "is", "are"));
 		y = write_line(c, "warning", y, text_get(&line));
 	}
 	for (size_t i = 0; i < c->n_warnings; i++)

@@ -116,9 +116,9 @@ static void put_hidden(struct out *out, size_t n)
 {
 	_cleanup_text_ struct text line = TEXT_INIT;
 
-	text_printf(&line,
-		    "%zu counters of single CPUs, or that were zero, are not shown: --all-counters",
-		    n);
+	text_printf(&line, "%zu %s of single CPUs, or that %s zero, %s not shown: --all-counters",
+		    n, text_plural(n, "counter", "counters"), text_plural(n, "was", "were"),
+		    text_plural(n, "is", "are"));
 	out_printf(out, "\n");
 	out_fill(out, "", 2, text_get(&line));
 }

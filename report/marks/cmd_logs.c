@@ -151,7 +151,8 @@ static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e
 		text_cstr(&v->line, ": ");
 	text_terminal(&v->line, e->message);
 	if (e->cut)
-		text_printf(&v->line, "… (%" PRIu64 " bytes more)", e->cut);
+		text_printf(&v->line, "… (%" PRIu64 " %s more)", e->cut,
+			    text_plural(e->cut, "byte", "bytes"));
 	fprintf(f, "%s" TEXT_COLUMNS "%s%s\n", color ? color : "", text_get(&time),
 		text_get(&process), text_get(&severity), e->origin ? e->origin : "?",
 		text_get(&v->line), color ? "\033[0m" : "");

@@ -90,12 +90,13 @@ static void print_all(struct out *out, const struct grouping *g)
 	_cleanup_text_ struct text line = TEXT_INIT;
 
 	if (has_lookups(g))
-		text_printf(&line, "%" PRIu64 " lookups, %.1f %% hits; ", lookups(all),
-			    hit_percent(all));
+		text_printf(&line, "%" PRIu64 " %s, %.1f %% hits; ", lookups(all),
+			    text_plural(lookups(all), "lookup", "lookups"), hit_percent(all));
 	else
 		text_cstr(&line, "The recorded kernel does not tell of lookups; ");
-	text_printf(&line, "%" PRIu64 " pages added, %" PRIu64 " dirtied, %" PRIu64 " removed.",
-		    all->added, all->dirtied, all->deleted);
+	text_printf(&line, "%" PRIu64 " %s added, %" PRIu64 " dirtied, %" PRIu64 " removed.",
+		    all->added, text_plural(all->added, "page", "pages"), all->dirtied,
+		    all->deleted);
 	out_fill(out, "", 2, text_get(&line));
 }
 

@@ -148,9 +148,9 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 	const struct fault_sum *sum = figures;
 
 	(void)g;
-	text_printf(text, "%" PRIu64 " minor, %" PRIu64 " major (%.1f %%), %" PRIu64 " writes, ",
+	text_printf(text, "%" PRIu64 " minor, %" PRIu64 " major (%.1f %%), %" PRIu64 " %s, ",
 		    sum->minor, sum->major, all ? 100.0 * (double)total(sum) / (double)all : 0.0,
-		    sum->writes);
+		    sum->writes, text_plural(sum->writes, "write", "writes"));
 	text_duration(text, sum->ns);
 	text_cstr(text, ", longest ");
 	text_duration(text, sum->max_ns);
@@ -213,8 +213,8 @@ static struct ebt_error *cmd_faults(struct report *report)
 	if (err || !grouping_has_rows(g))
 		return err;
 	all = grouping_all(g);
-	text_printf(&line, "%" PRIu64 " minor and %" PRIu64 " major faults", all->minor,
-		    all->major);
+	text_printf(&line, "%" PRIu64 " minor and %" PRIu64 " major %s", all->minor, all->major,
+		    text_plural(all->major, "fault", "faults"));
 	if (all->silent)
 		text_printf(&line,
 			    ", %" PRIu64 " of them silent: the kernel filled the memory itself",

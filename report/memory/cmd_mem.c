@@ -235,13 +235,14 @@ static struct ebt_error *put_notes(struct report *report, const struct mem_model
 	}
 	if (m->unseen)
 		out_printf(report->out,
-			   "%" PRIu64 " frees are known only by what was allocated there next.\n\n",
-			   m->unseen);
+			   "%" PRIu64 " %s known only by what was allocated there next.\n\n",
+			   m->unseen, text_plural(m->unseen, "free is", "frees are"));
 	if (m->untracked)
 		err = trace_warn(report->trace,
 				 "more than %u allocations were live at a time: %" PRIu64
-				 " are not among what is live",
-				 LIVE_SET_MAX, m->untracked);
+				 " %s not among what is live",
+				 LIVE_SET_MAX, m->untracked,
+				 text_plural(m->untracked, "is", "are"));
 	if (!err && !m->allocations)
 		err = trace_warn_nothing(report->trace, &allocations);
 	return err;

@@ -125,7 +125,7 @@ static struct ebt_error *put_left_out(struct out *out)
 {
 	uint64_t n = trace_n_left_out(out->trace);
 	const char *of = out->left_out ? out->left_out : "";
-	const char *s = n > 1 ? "s" : "";
+	const char *s = text_plural(n, "", "s");
 
 	if (!n || out->format == FORMAT_JSON)
 		return NULL;
@@ -165,10 +165,10 @@ static void put_dropped(struct out *out)
 	if (!out->n_dropped)
 		return;
 	text_printf(&line, "%zu column%s left out: --wide (%s)", out->n_dropped,
-		    out->n_dropped > 1 ? "s" : "", text_get(&out->dropped));
+		    text_plural(out->n_dropped, "", "s"), text_get(&out->dropped));
 	if (text_columns(text_get(&line), line.len) > out->width)
 		out_printf(out, "%zu column%s left out: --wide, --columns\n", out->n_dropped,
-			   out->n_dropped > 1 ? "s" : "");
+			   text_plural(out->n_dropped, "", "s"));
 	else
 		out_printf(out, "%s\n", text_get(&line));
 }

@@ -96,6 +96,7 @@ struct ebt_error *proc_view_bars(const struct proc_view *v)
 		 "[  it begins   ]  it ends   x  it ends, with an exit status other than 0 or by a "
 		 "signal");
 	if (n < v->n_shown)
-		out_printf(v->out, "%zu more are not shown (--top).\n", v->n_shown - n);
+		out_printf(v->out, "%zu more %s not shown (--top).\n", v->n_shown - n,
+			   text_plural(v->n_shown - n, "is", "are"));
 	return NULL;
 }

@@ -159,8 +159,9 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 
 	(void)g;
 	text_duration(text, sum->wait.sum);
-	text_printf(text, " (%.1f %%), %" PRIu64 " waits, longest ",
-		    all ? 100.0 * (double)sum->wait.sum / (double)all : 0.0, sum->wait.count);
+	text_printf(text, " (%.1f %%), %" PRIu64 " %s, longest ",
+		    all ? 100.0 * (double)sum->wait.sum / (double)all : 0.0, sum->wait.count,
+		    text_plural(sum->wait.count, "wait", "waits"));
 	text_duration(text, sum->wait.max);
 	text_printf(text, ", %s", lock_kind_name(sum->kind));
 }
@@ -363,7 +364,7 @@ static struct ebt_error *tell_waiting(struct trace *trace)
 	return trace_warn(trace,
 			  "%" PRIu64 " thread%s still waited for a lock at the end: `ebreport "
 			  "threads` says who holds it",
-			  n, n == 1 ? "" : "s");
+			  n, text_plural(n, "", "s"));
 }
 
 static struct ebt_error *run_locks(struct report *report)

@@ -241,7 +241,7 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 	text_duration(text, sum->total_ns);
 	text_printf(text, " (%.1f %%), %" PRIu64 " time%s, longest ",
 		    all ? 100.0 * (double)sum->total_ns / (double)all : 0.0, sum->count,
-		    sum->count == 1 ? "" : "s");
+		    text_plural(sum->count, "", "s"));
 	text_duration(text, sum->max_ns);
 	add_state(text, f);
 	if (sum->woken) {

@@ -168,7 +168,9 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	if (!err)
 		err = out_end(out);
 	if (!err && silent)
-		out_printf(out, "%" PRIu64 " threads never ran (--all shows them).\n", silent);
+		out_printf(out, "%" PRIu64 " %s never ran (--all shows %s).\n", silent,
+			   text_plural(silent, "thread", "threads"),
+			   text_plural(silent, "it", "them"));
 	return err;
 }
 

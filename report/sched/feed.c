@@ -8,6 +8,7 @@
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
+#include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/sched/before.h"
 #include "report/trace/followed.h"
@@ -150,13 +151,17 @@ static struct ebt_error *warn_of_gaps(struct trace *trace, const struct sched_ga
 	if (gaps->lost_ns)
 		err = trace_warn(trace,
 				 "switches were lost during %" PRIu64 " ms: intervals are cut "
-				 "there, and %" PRIu64 " that lie within may be several",
-				 gaps->lost_ns / 1000000, gaps->doubtful);
+				 "there, and %" PRIu64 " that %s within may be several",
+				 gaps->lost_ns / 1000000, gaps->doubtful,
+				 text_plural(gaps->doubtful, "lies", "lie"));
 	if (!err && gaps->broken)
 		err = trace_warn_share(trace, gaps->broken, gaps->runs,
-				       "%" PRIu64 " of %" PRIu64 " runs have no beginning or no "
-				       "end in the trace and are counted as 0 ns",
-				       gaps->broken, gaps->runs);
+				       "%" PRIu64 " of %" PRIu64 " %s %s no beginning or no "
+				       "end in the trace and %s counted as 0 ns",
+				       gaps->broken, gaps->runs,
+				       text_plural(gaps->runs, "run", "runs"),
+				       text_plural(gaps->broken, "has", "have"),
+				       text_plural(gaps->broken, "is", "are"));
 	return err;
 }
 

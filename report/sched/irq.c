@@ -187,7 +187,7 @@ static struct ebt_error *put_tasks(const struct irq_view *v)
 	shown = out_format(out) == FORMAT_TABLE && n > MOST_TASKS ? MOST_TASKS : n;
 	err = out_rows(out, &table, shown, i, out_row(out, 0, OUT_VALUES(TASKS)));
 	if (!err && n > shown)
-		out_printf(out, "%zu more thread%s.\n", n - shown, n - shown == 1 ? "" : "s");
+		out_printf(out, "%zu more thread%s.\n", n - shown, text_plural(n - shown, "", "s"));
 	return err;
 }
 

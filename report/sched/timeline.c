@@ -289,7 +289,9 @@ static void put_legend(struct out *out, const struct names *names, const struct 
 	out_printf(out, "\n.  %s\n-  less than half busy\n+  filtered out\n",
 		   partial ? "idle, or busy with processes that were not recorded" : "idle");
 	if (cast->n > N_LETTERS)
-		out_printf(out, "*  one of %zu others\n", cast->n - N_LETTERS);
+		out_printf(out, "*  %s%zu %s\n", text_plural(cast->n - N_LETTERS, "", "one of "),
+			   cast->n - N_LETTERS,
+			   text_plural(cast->n - N_LETTERS, "other", "others"));
 	for (uint32_t i = 0; i < cast->n && i < N_LETTERS; i++) {
 		const struct actor *actor = &cast->actors[i];
 		_cleanup_text_ struct text text = TEXT_INIT;

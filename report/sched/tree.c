@@ -103,8 +103,9 @@ struct ebt_error *sched_tree(struct report *report)
 		return err;
 	err = put_nodes(&v);
 	if (!err && waketree_left_out(tree))
-		err = trace_warn(report->trace,
-				 "%" PRIu64 " wake-ups are in longer or more chains than fit",
-				 waketree_left_out(tree));
+		err = trace_warn(report->trace, "%" PRIu64 " %s in longer or more chains than fit",
+				 waketree_left_out(tree),
+				 text_plural(waketree_left_out(tree), "wake-up is",
+					     "wake-ups are"));
 	return err;
 }

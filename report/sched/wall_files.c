@@ -103,7 +103,8 @@ static struct ebt_error *put_stacks(FILE *f, const struct wall *wall, uint32_t t
 		at = calltree_next(nodes, at, top);
 	}
 	qsort_r(leaves, n, sizeof(*leaves), compare_leaves, (void *)nodes);
-	fprintf(f, "\n%s: %" PRIu32 " different stacks\n", on ? "On CPU" : "Off CPU", n);
+	fprintf(f, "\n%s: %" PRIu32 " %s\n", on ? "On CPU" : "Off CPU", n,
+		text_plural(n, "stack", "different stacks"));
 	for (uint32_t i = 0; i < n && i < TOP_STACKS; i++) {
 		text_clear(&line);
 		text_duration(&line, nodes[leaves[i]].self);

@@ -118,7 +118,7 @@ static void put_reasons(struct exporter *e, const struct ebt_error *failed)
 	text_clear(&e->text);
 	if (e->gaps.total)
 		text_printf(&e->text, "%" PRIu64 " part%s of the file could not be read",
-			    e->gaps.total, e->gaps.total == 1 ? "" : "s");
+			    e->gaps.total, text_plural(e->gaps.total, "", "s"));
 	if (e->text.len)
 		json_cstr(json, text_get(&e->text));
 	text_clear(&e->text);

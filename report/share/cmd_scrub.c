@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "format/base/cleanup.h"
+#include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
 #include "report/share/copying.h"
@@ -87,9 +88,11 @@ static struct ebt_error *run_scrub(struct report *report)
 		      ?: scrub_warn(scrub, report->trace);
 	if (!err && scrub_unknown(scrub))
 		err = trace_warn(report->trace,
-				 "%" PRIu64 " chunks of a kind that this version does not know "
-				 "were dropped",
-				 scrub_unknown(scrub));
+				 "%" PRIu64 " %s of a kind that this version does not know "
+				 "%s dropped",
+				 scrub_unknown(scrub),
+				 text_plural(scrub_unknown(scrub), "chunk", "chunks"),
+				 text_plural(scrub_unknown(scrub), "was", "were"));
 	return err;
 }
 

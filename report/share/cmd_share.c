@@ -117,8 +117,9 @@ static struct ebt_error *read_again(struct share *share)
 	ebt_reader_damage(reader, &n, &damaged);
 	if (damaged)
 		return ebt_error_create(EBT_ERR_CORRUPT,
-					"%s cannot be read again: %" PRIu64 " parts are damaged",
-					share->report->options->output, damaged);
+					"%s cannot be read again: %" PRIu64 " %s damaged",
+					share->report->options->output, damaged,
+					text_plural(damaged, "part is", "parts are"));
 	share->size = ebt_reader_info(reader)->size;
 	return NULL;
 }
@@ -164,8 +165,9 @@ static struct ebt_error *put_head(const struct share *share)
 	text_cstr(&line, ", was ");
 	text_bytes(&line, ebt_reader_info(trace_reader(share->report->trace))->size);
 	if (places)
-		text_printf(&line, "; %" PRIu64 " of %" PRIu64 " places in code have a name", named,
-			    places);
+		text_printf(&line, "; %" PRIu64 " of %" PRIu64 " %s in code %s a name", named,
+			    places, text_plural(places, "place", "places"),
+			    text_plural(named, "has", "have"));
 	out_fill(share->report->out, "", 10, text_get(&line));
 	return text_error(&line);
 }
@@ -262,7 +264,7 @@ static struct ebt_error *warn_of_words(const struct share *share)
 			err = trace_warn(share->report->trace,
 					 "'%s', of a host or a user, can still be read in %" PRIu64
 					 " text%s, as in '%s'",
-					 leak->word, leak->texts, leak->texts == 1 ? "" : "s",
+					 leak->word, leak->texts, text_plural(leak->texts, "", "s"),
 					 leak->text);
 	}
 	return err;

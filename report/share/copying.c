@@ -77,7 +77,7 @@ struct ebt_error *copying_note_damage(struct ebt_reader *reader, struct ebt_stre
 		text_printf(&note,
 			    "%swas damaged: %" PRIu64 " part%s (%" PRIu64
 			    " bytes) could not be read",
-			    note.len ? " and " : "", total, total == 1 ? "" : "s", bytes);
+			    note.len ? " and " : "", total, text_plural(total, "", "s"), bytes);
 	err = text_error(&note);
 	return err || !note.len ? err
 				: copying_meta_at(stream, copying_meta_ns(reader), "copy.damage",

@@ -10,6 +10,7 @@
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
+#include "report/base/text.h"
 #include "report/share/copying.h"
 #include "report/trace/prepare.h"
 #include "symbolize/symbolize.h"
@@ -381,7 +382,8 @@ struct ebt_error *named_copy_warn(const struct named_copy *m)
 	if (!m->unnamed)
 		return NULL;
 	return trace_warn(m->report->trace,
-			  "%" PRIu64 " of %" PRIu64
-			  " addresses in files have no name; the first is of %s",
-			  m->unnamed, m->named + m->unnamed, m->example);
+			  "%" PRIu64 " of %" PRIu64 " %s in files %s no name; the first is of %s",
+			  m->unnamed, m->named + m->unnamed,
+			  text_plural(m->named + m->unnamed, "address", "addresses"),
+			  text_plural(m->unnamed, "has", "have"), m->example);
 }

@@ -23,7 +23,7 @@ struct ebt_error *few_samples_text(struct trace *trace, uint64_t n, struct text 
 
 	if (err || !n || n >= FEW_SAMPLES)
 		return err;
-	text_printf(text, "%" PRIu64 " sample%s: ±%.0f %%", n, n == 1 ? "" : "s",
+	text_printf(text, "%" PRIu64 " sample%s: ±%.0f %%", n, text_plural(n, "", "s"),
 		    100 / sqrt((double)n));
 	if (!freq || strtoull(freq, NULL, 10) < MORE_HZ)
 		text_printf(text, "; -F %d gives more", MORE_HZ);

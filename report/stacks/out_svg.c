@@ -400,9 +400,10 @@ static void write_lines(struct picture *p)
 		write_line(p, "warning", y, "No stacks: there is nothing to show.");
 	else if (p->n_drawn < p->n_weighted) {
 		snprintf(pruned, sizeof(pruned),
-			 "%" PRIu32 " of %" PRIu32 " frames are narrower than 0.1 pixels and left "
+			 "%" PRIu32 " of %" PRIu32 " frames %s narrower than 0.1 pixels and left "
 			 "out.",
-			 p->n_weighted - p->n_drawn, p->n_weighted);
+			 p->n_weighted - p->n_drawn, p->n_weighted,
+			 text_plural(p->n_weighted - p->n_drawn, "is", "are"));
 		write_line(p, "line", y, pruned);
 	}
 	fprintf(p->f,

@@ -256,9 +256,10 @@ static struct ebt_error *put_calls(struct lines *l)
 		err = put_first(l);
 	if (!err && l->late)
 		err = trace_warn(l->report->trace,
-				 "%" PRIu64 " calls stand after calls that were entered later: "
-				 "more than %u calls returned while they lasted",
-				 l->late, SYSCALL_TRACE_WINDOW);
+				 "%" PRIu64 " %s after calls that were entered later: "
+				 "more than %u calls returned while %s lasted",
+				 l->late, text_plural(l->late, "call stands", "calls stand"),
+				 SYSCALL_TRACE_WINDOW, text_plural(l->late, "it", "they"));
 	return err;
 }
 

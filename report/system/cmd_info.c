@@ -74,14 +74,16 @@ static void put_file(struct info_view *v)
 	char uuid[40], when[64];
 
 	info_format_uuid(v->file->uuid, uuid);
-	put(v, "File", "%s, %s, format %u.%u, %" PRIu64 " chunks", v->report->options->file,
-	    bytes(&size, v->file->size), v->file->major, v->file->minor, v->info.chunks);
+	put(v, "File", "%s, %s, format %u.%u, %" PRIu64 " %s", v->report->options->file,
+	    bytes(&size, v->file->size), v->file->major, v->file->minor, v->info.chunks,
+	    text_plural(v->info.chunks, "chunk", "chunks"));
 	if (v->file->complete)
 		put(v, "Complete", "yes%s", v->file->indexed ? "" : ", but its index is damaged");
 	else
 		put(v, "Complete", "no: cut off, or its recorder was killed");
 	if (missing)
-		put(v, "Missing", "%" PRIu64 " chunks", missing);
+		put(v, "Missing", "%" PRIu64 " %s", missing,
+		    text_plural(missing, "chunk", "chunks"));
 	put(v, "UUID", "%s", uuid);
 	info_format_realtime(v->file->created_ns, when, sizeof(when));
 	put(v, "Created", "%s", when);
@@ -165,14 +167,15 @@ static void put_stacks(struct info_view *v)
 		    finished, open, not_taken);
 	if (evicted || without)
 		put(v, "Tables",
-		    "%" PRIu64 " unwind tables at the end; %" PRIu64
-		    " times one was evicted, and %" PRIu64 " never had room (--unwind-mem)",
-		    tables, evicted, without);
+		    "%" PRIu64 " unwind %s at the end; %" PRIu64 " %s one was evicted, and %" PRIu64
+		    " never had room (--unwind-mem)",
+		    tables, text_plural(tables, "table", "tables"), evicted,
+		    text_plural(evicted, "time", "times"), without);
 	if (unmapped)
 		put(v, "Mappings",
 		    "%" PRIu64
-		    " times those of a process had no room: some of its stacks may be cut short",
-		    unmapped);
+		    " %s those of a process had no room: some of its stacks may be cut short",
+		    unmapped, text_plural(unmapped, "time", "times"));
 }
 
 static void put_python(struct info_view *v)
@@ -214,23 +217,28 @@ static uint64_t rows_of(const struct info_view *v, uint16_t id, bool first_epoch
 
 static void put_state(struct info_view *v)
 {
+	const uint64_t threads = rows_of(v, EBT_T_thread, true),
+		       forks = rows_of(v, EBT_T_task_fork, false),
+		       execs = rows_of(v, EBT_T_task_exec, false),
+		       exits = rows_of(v, EBT_T_task_exit, false);
 	const struct info_clocks *c = &v->info.clocks;
 	_cleanup_text_ struct text scratch = TEXT_INIT;
 
 	if (c->readings)
 		put(v, "Clocks",
-		    "read %" PRIu64 " times, within %s; wall clock moved %+" PRId64
+		    "read %" PRIu64 " %s, within %s; wall clock moved %+" PRId64
 		    " ns against the monotonic one",
-		    c->readings, duration(&scratch, c->uncertainty_ns),
+		    c->readings, text_plural(c->readings, "time", "times"),
+		    duration(&scratch, c->uncertainty_ns),
 		    (int64_t)(c->last_real - c->first_real - (c->last_mono - c->first_mono)));
 	put(v, "Epochs", "%" PRIu64, v->info.epochs);
 	text_clear(&scratch);
 	info_add_described(&v->info, &scratch);
 	put(v, "Processes",
-	    "%s, %" PRIu64 " threads at the start; %" PRIu64 " forks, %" PRIu64 " execs, %" PRIu64
-	    " exits",
-	    text_get(&scratch), rows_of(v, EBT_T_thread, true), rows_of(v, EBT_T_task_fork, false),
-	    rows_of(v, EBT_T_task_exec, false), rows_of(v, EBT_T_task_exit, false));
+	    "%s, %" PRIu64 " %s at the start; %" PRIu64 " %s, %" PRIu64 " %s, %" PRIu64 " %s",
+	    text_get(&scratch), threads, text_plural(threads, "thread", "threads"), forks,
+	    text_plural(forks, "fork", "forks"), execs, text_plural(execs, "exec", "execs"), exits,
+	    text_plural(exits, "exit", "exits"));
 }
 
 /* Kinds of embedded files that one line names. */
@@ -303,10 +311,10 @@ static void put_frames(struct info_view *v)
 	if (!all)
 		return;
 	put(v, "Frames",
-	    "%" PRIu64 " in %" PRIu64 " stacks: %.2f %% have a name; %" PRIu64
-	    " stacks are truncated",
-	    all, v->frames.stacks, (double)v->frames.resolved * 100 / (double)all,
-	    v->frames.truncated);
+	    "%" PRIu64 " in %" PRIu64 " %s: %.2f %% have a name; %" PRIu64 " %s truncated", all,
+	    v->frames.stacks, text_plural(v->frames.stacks, "stack", "stacks"),
+	    (double)v->frames.resolved * 100 / (double)all, v->frames.truncated,
+	    text_plural(v->frames.truncated, "stack is", "stacks are"));
 	for (int r = SYM_OK + 1; r < SYM_N_REASONS; r++) {
 		if (v->frames.unresolved[r])
 			put(v, "", "%" PRIu64 " without: %s", v->frames.unresolved[r],
@@ -532,13 +540,14 @@ static struct ebt_error *verify(struct info_view *v)
 		v->report->verdict =
 			ebt_error_create(EBT_ERR_CORRUPT, "%s: %" PRIu64 " part%s damaged",
 					 v->report->options->file, total,
-					 total == 1 ? " is" : "s are");
+					 text_plural(total, " is", "s are"));
 	else if (!v->file->complete)
 		v->report->verdict = ebt_error_create(EBT_ERR_CORRUPT, "%s: has no end",
 						      v->report->options->file);
 	else
-		out_printf(v->out, "Verified    %" PRIu64 " chunks: all are as they were written\n",
-			   v->info.chunks);
+		out_printf(v->out, "Verified    %" PRIu64 " %s as %s written\n", v->info.chunks,
+			   text_plural(v->info.chunks, "chunk: it is", "chunks: all are"),
+			   text_plural(v->info.chunks, "it was", "they were"));
 	return NULL;
 }
 

@@ -119,7 +119,7 @@ static void put_remedy(const struct modules_view *v)
 	if (v->n_servers)
 		out_printf(out, "  ebreport modules --debuginfod=%s %s\n    (%zu file%s)\n",
 			   url ? url : "URL", text_get(&file), v->n_servers,
-			   v->n_servers > 1 ? "s" : "");
+			   text_plural(v->n_servers, "", "s"));
 }
 
 /* The most frequent of the reasons. */

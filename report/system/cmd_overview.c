@@ -138,10 +138,10 @@ static struct ebt_error *put_processes(const struct overview_view *v)
 	if (err)
 		return err;
 	text_printf(&line, "%" PRIu64 " process%s", v->events.processes,
-		    v->events.processes == 1 ? "" : "es");
+		    text_plural(v->events.processes, "", "es"));
 	if (o->switches)
 		text_printf(&line, ", %" PRIu64 " thread%s that ran", o->threads,
-			    o->threads == 1 ? "" : "s");
+			    text_plural(o->threads, "", "s"));
 	if (o->ns && (o->switches || o->samples))
 		text_printf(&line, ", %.2f CPUs busy", (double)run_ns / (double)o->ns);
 	if (status) {
@@ -447,8 +447,8 @@ static struct ebt_error *put_quota(const struct overview_view *v)
 	if (!has_quota(o))
 		return NULL;
 	text_printf(&text,
-		    "a CPU quota (cgroup cpu.max) stopped threads: %" PRIu64 " times, at least ",
-		    o->withheld);
+		    "a CPU quota (cgroup cpu.max) stopped threads: %" PRIu64 " %s, at least ",
+		    o->withheld, text_plural(o->withheld, "time", "times"));
 	text_duration(&text, o->withheld_ns);
 	return put_text(v, "quota", "sched", &text, o->withheld);
 }

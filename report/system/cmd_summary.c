@@ -313,7 +313,8 @@ static struct ebt_error *put_text(struct summary_view *v)
 	if (err || out_format(out) == FORMAT_CSV)
 		return err;
 	if (v->profile.total) {
-		out_printf(out, "\n%" PRIu64 " system calls, %.0f a second.\n", v->profile.total,
+		out_printf(out, "\n%" PRIu64 " system %s, %.0f a second.\n", v->profile.total,
+			   text_plural(v->profile.total, "call", "calls"),
 			   syscall_profile_rate(&v->profile));
 		err = syscall_profile_put_classes(out, &v->profile);
 	}
@@ -328,8 +329,9 @@ static struct ebt_error *put_text(struct summary_view *v)
 		text_duration(&line, threads[i]->sum.total_ns);
 		text_cstr(&line, "  ");
 		text_terminal(&line, text_comm(names_task(v->names, threads[i]->task)));
-		text_printf(&line, "/%" PRIu32 ", %" PRIu64 " times, longest ",
-			    threads[i]->task->tid, threads[i]->sum.count);
+		text_printf(&line, "/%" PRIu32 ", %" PRIu64 " %s, longest ", threads[i]->task->tid,
+			    threads[i]->sum.count,
+			    text_plural(threads[i]->sum.count, "time", "times"));
 		text_duration(&line, threads[i]->sum.max_ns);
 		out_printf(out, "  %s\n", text_get(&line));
 	}

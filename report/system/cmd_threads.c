@@ -482,7 +482,7 @@ static struct ebt_error *print(const struct thread_view *v)
 	}
 	if (n > top)
 		out_printf(v->out, "%" PRIu64 " more stack%s (--top shows more).\n", n - top,
-			   n - top == 1 ? "" : "s");
+			   text_plural(n - top, "", "s"));
 	blocks_deinit(&b);
 	return err;
 }
@@ -497,9 +497,9 @@ static struct ebt_error *tell_missing(const struct thread_view *v)
 		left_out += v->all[i].user == EBT_V_thread_stack_user_left_out;
 	if (left_out)
 		return trace_warn(v->report->trace,
-				  "%" PRIu64 " user stacks were not walked: there were too many "
+				  "%" PRIu64 " user %s not walked: there were too many "
 				  "threads for the time that ebrec takes",
-				  left_out);
+				  left_out, text_plural(left_out, "stack was", "stacks were"));
 	if (v->n || ebt_reader_has_rows(trace_reader(v->report->trace), EBT_T_thread_stack))
 		return NULL;
 	return trace_warn(

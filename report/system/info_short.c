@@ -49,7 +49,8 @@ static void put_file(const struct info_view *v)
 			 : v->file->indexed ? "complete"
 					    : "complete, but its index is damaged");
 	if (missing)
-		text_printf(&text, "; %" PRIu64 " chunks are missing", missing);
+		text_printf(&text, "; %" PRIu64 " %s missing", missing,
+			    text_plural(missing, "chunk is", "chunks are"));
 	put(v, "File", &text);
 }
 
@@ -63,7 +64,8 @@ static void put_time(const struct info_view *v)
 	info_format_realtime(v->file->start_realtime_ns, began, sizeof(began));
 	text_printf(&text, "%s, ", began);
 	text_duration(&text, trace_end_ns(trace) - trace_start_ns(trace));
-	text_printf(&text, ", %" PRIu64 " event%s", v->info.events, v->info.events == 1 ? "" : "s");
+	text_printf(&text, ", %" PRIu64 " event%s", v->info.events,
+		    text_plural(v->info.events, "", "s"));
 	add_meta(&text, v, ", by ebrec ", "ebrec.version", "");
 	if (info_recorder_used(&v->info, &used)) {
 		text_cstr(&text, " (CPU ");
@@ -159,7 +161,8 @@ static struct ebt_error *put_rows(const struct info_view *v)
 			sorted[n++] = t;
 	}
 	qsort(sorted, n, sizeof(*sorted), compare_rows);
-	text_printf(&text, "%" PRIu64 " in %zu tables", rows, v->info.n_tables);
+	text_printf(&text, "%" PRIu64 " in %zu %s", rows, v->info.n_tables,
+		    text_plural(v->info.n_tables, "table", "tables"));
 	for (size_t i = 0; i < n && i < MOST_TABLES; i++)
 		text_printf(&text, "%s%s %" PRIu64, i ? ", " : ": ", sorted[i]->table->name,
 			    sorted[i]->rows);
@@ -170,13 +173,14 @@ static struct ebt_error *put_rows(const struct info_view *v)
 static void put_processes(const struct info_view *v)
 {
 	const struct info_table *forks = info_table(&v->info, EBT_T_task_fork);
+	const uint64_t n_forks = forks ? forks->rows : 0;
 	_cleanup_text_ struct text text = TEXT_INIT;
 
 	info_add_described(&v->info, &text);
-	text_printf(&text, ", %" PRIu64 " forks", forks ? forks->rows : 0);
+	text_printf(&text, ", %" PRIu64 " %s", n_forks, text_plural(n_forks, "fork", "forks"));
 	if (v->containers.n)
 		text_printf(&text, ", %zu container%s", v->containers.n,
-			    v->containers.n == 1 ? "" : "s");
+			    text_plural(v->containers.n, "", "s"));
 	put(v, "Processes", &text);
 }
 
@@ -230,8 +234,9 @@ static void put_frames(const struct info_view *v)
 	if (!v->have_frames && info_stack_bytes(&v->info))
 		text_cstr(&text, "not counted: --frames does it");
 	else if (all > 0)
-		text_printf(&text, "%" PRIu64 " in %" PRIu64 " stacks, %.2f %% have a name",
-			    bad + f->resolved, f->stacks, (double)f->resolved * 100 / all);
+		text_printf(&text, "%" PRIu64 " in %" PRIu64 " %s, %.2f %% have a name",
+			    bad + f->resolved, f->stacks, text_plural(f->stacks, "stack", "stacks"),
+			    (double)f->resolved * 100 / all);
 	if (user && f->stops[EBT_STOP_UNKNOWN] != f->user)
 		text_printf(&text, "; %.2f %% of user stacks reach the root",
 			    (double)f->stops[EBT_STOP_ROOT] * 100 / (double)user);

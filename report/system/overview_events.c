@@ -38,11 +38,6 @@ static struct ebt_error *add(struct overview_events *events, const char *kind, c
 	return NULL;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void add_at(struct text *text, const struct trace *trace, uint64_t time)
 {
 	text_printf(text, " at %.3f s", (double)(int64_t)(time - trace_start_ns(trace)) / 1e9);
@@ -132,7 +127,8 @@ static struct ebt_error *put_more_failed(const struct failed *failed, size_t n,
 		count += failed[i].count;
 	if (!count)
 		return NULL;
-	text_printf(&text, "%" PRIu64 " more process%s failed", count, count == 1 ? "" : "es");
+	text_printf(&text, "%" PRIu64 " more process%s failed", count,
+		    text_plural(count, "", "es"));
 	return add(events, "process", "procs", &text, count, 0);
 }
 
@@ -293,7 +289,7 @@ static struct ebt_error *put_error(const struct call_ends *calls, const struct c
 		text_printf(&text, ": %s", error);
 	else
 		text_printf(&text, ": error %" PRIu32, call->errnum);
-	text_printf(&text, ", %" PRIu64 " time%s", call->count, plural(call->count));
+	text_printf(&text, ", %" PRIu64 " time%s", call->count, text_plural(call->count, "", "s"));
 	add_caller(&text, names, call->task);
 	return add(events, "syscall_error", "syscalls --errors", &text, call->count, 0);
 }
@@ -388,7 +384,8 @@ static struct ebt_error *put_requests(struct trace *trace, const struct requests
 	      block_names_of(devices, r->major, r->minor, &device);
 	if (err)
 		return err;
-	text_printf(&text, "slowest of %" PRIu64 " disk request%s: ", r->count, plural(r->count));
+	text_printf(&text, "slowest of %" PRIu64 " disk request%s: ", r->count,
+		    text_plural(r->count, "", "s"));
 	text_duration(&text, r->max_ns);
 	add_caller(&text, names, r->task);
 	add_at(&text, trace, r->max_at);
@@ -408,7 +405,8 @@ static struct ebt_error *read_requests(struct trace *trace, struct overview_even
 	struct ebt_error *err = trace_read_rows(trace, &want, 1, 0, take_request, &r);
 
 	if (!err && r.failed) {
-		text_printf(&text, "%" PRIu64 " disk request%s failed", r.failed, plural(r.failed));
+		text_printf(&text, "%" PRIu64 " disk request%s failed", r.failed,
+			    text_plural(r.failed, "", "s"));
 		err = add(events, "failed_request", "block", &text, r.failed, 0);
 	}
 	return err || !r.max_ns ? err : put_requests(trace, &r, events);
@@ -449,7 +447,7 @@ static struct ebt_error *read_rare(struct trace *trace, struct overview_events *
 		err = trace_read_rows(trace, &rare[i].want, 1, 0, count_row, &n);
 		if (err || !n)
 			continue;
-		text_printf(&text, "%" PRIu64 " %s", n, n == 1 ? rare[i].one : rare[i].many);
+		text_printf(&text, "%" PRIu64 " %s", n, text_plural(n, rare[i].one, rare[i].many));
 		err = add(events, rare[i].kind, rare[i].more, &text, n, 0);
 	}
 	return err;

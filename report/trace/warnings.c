@@ -326,13 +326,12 @@ static struct ebt_error *warn_file(struct trace *trace)
 				  "%" PRIu64 " part%s of the file (%" PRIu64
 				  " bytes) could not be read; the first is at offset %" PRIu64
 				  ": %s",
-				  total, total == 1 ? "" : "s", bytes, damage[0].offset,
+				  total, text_plural(total, "", "s"), bytes, damage[0].offset,
 				  damage[0].what ? damage[0].what : "damaged");
 	if (!err && info->skipped_chunks)
-		err = add_warning(trace,
-				  "%" PRIu64
-				  " chunks are of a kind that this version does not know",
-				  info->skipped_chunks);
+		err = add_warning(trace, "%" PRIu64 " %s of a kind that this version does not know",
+				  info->skipped_chunks,
+				  text_plural(info->skipped_chunks, "chunk is", "chunks are"));
 	return err;
 }
 
@@ -360,15 +359,15 @@ static struct ebt_error *warn_files(struct trace *trace)
 		if (n)
 			err = add_warning(trace,
 					  "the debuginfod server %s: %" PRIu32 " file%s missing",
-					  fetched[i].what, n, n == 1 ? " is" : "s are");
+					  fetched[i].what, n, text_plural(n, " is", "s are"));
 	}
 	if (!err && tally.by_time)
 		err = add_warning(trace,
 				  "%" PRIu32 " file%s here: size and time of change are those of "
 				  "recorded ones, which have no build-id",
 				  tally.by_time,
-				  tally.by_time == 1 ? " was taken for the right one"
-						     : "s were taken for the right ones");
+				  text_plural(tally.by_time, " was taken for the right one",
+					      "s were taken for the right ones"));
 	return err;
 }
 
@@ -453,10 +452,10 @@ void trace_loss_text(const struct trace_loss *loss, struct text *text)
 			    "%" PRIu64 " process%s not described whole: user, cgroup and "
 			    "namespaces are the parent's where they are not known (`ebreport info "
 			    "--all` says why)",
-			    loss->lost, loss->lost == 1 ? " is" : "es are");
+			    loss->lost, text_plural(loss->lost, " is", "es are"));
 	else
 		text_printf(text, "%" PRIu64 " row%s of %s lost while recording (%.2f %%)",
-			    loss->lost, loss->lost == 1 ? "" : "s", loss->table->name,
+			    loss->lost, text_plural(loss->lost, "", "s"), loss->table->name,
 			    (double)loss->lost * 100 / all);
 }
 
@@ -480,7 +479,7 @@ static struct ebt_error *warn_losses(struct trace *trace)
 	return add_warning(trace,
 			   "rows may be missing for %" PRIu64 " reason%s, how many is not known: "
 			   "`ebreport info` says of what, when and why",
-			   sums.unknown, sums.unknown == 1 ? "" : "s");
+			   sums.unknown, text_plural(sums.unknown, "", "s"));
 }
 
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)

@@ -149,7 +149,7 @@ static struct ebt_error *put_functions(struct callgraph *c)
 	shown = top && top < shown ? top : shown;
 	if (!err && shown < c->n_flat)
 		out_printf(out, "%" PRIu64 " more function%s: --top N, --all\n", c->n_flat - shown,
-			   c->n_flat - shown == 1 ? "" : "s");
+			   text_plural(c->n_flat - shown, "", "s"));
 	return err;
 }
 
@@ -350,7 +350,7 @@ static struct ebt_error *put_trees(struct callgraph *c, const uint32_t *chosen, 
 	if (!err && c->n_cut)
 		out_printf(c->report->out,
 			   "%" PRIu64 " more row%s of these trees: --top N, --all\n", c->n_cut,
-			   c->n_cut == 1 ? "" : "s");
+			   text_plural(c->n_cut, "", "s"));
 	return err;
 }
 
@@ -408,7 +408,8 @@ static void put_weights(const struct callgraph *c, const struct tree_feed *feed)
 	text_terminal(&line, (struct ebt_str){ feed->table, strlen(feed->table) });
 	text_cstr(&line, ": ");
 	text_amount(&line, c->all, feed->unit);
-	text_printf(&line, " in %" PRIu64 " rows", feed->stacks);
+	text_printf(&line, " in %" PRIu64 " %s", feed->stacks,
+		    text_plural(feed->stacks, "row", "rows"));
 	out_printf(c->report->out, "%s\n", text_get(&line));
 }
 

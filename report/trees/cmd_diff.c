@@ -232,8 +232,9 @@ static struct ebt_error *put_tables(struct comparison *c)
 	if (!err)
 		err = out_end(out);
 	if (!err && hidden)
-		out_printf(out, "\n%zu functions below %g %% are not shown: --all\n", hidden,
-			   MIN_PERCENT);
+		out_printf(out, "\n%zu %s below %g %% %s not shown: --all\n", hidden,
+			   text_plural(hidden, "function", "functions"), MIN_PERCENT,
+			   text_plural(hidden, "is", "are"));
 	return err;
 }
 

@@ -93,13 +93,16 @@ static struct ebt_error *describe_stacks(struct trace *trace, const struct tree_
 	text_cstr(line, " in ");
 	text_duration(line, trace_window_ns(trace));
 	if (feed->table) {
-		text_printf(line, ", %" PRIu64 " rows of %s", feed->stacks, feed->table);
+		text_printf(line, ", %" PRIu64 " %s of %s", feed->stacks,
+			    text_plural(feed->stacks, "row", "rows"), feed->table);
 	} else if (feed->offcpu) {
-		text_printf(line, ", %" PRIu64 " intervals", feed->stacks);
+		text_printf(line, ", %" PRIu64 " %s", feed->stacks,
+			    text_plural(feed->stacks, "interval", "intervals"));
 		if (feed->open)
 			text_printf(line, ", %" PRIu64 " of them open at a bound", feed->open);
 	} else {
-		text_printf(line, ", %" PRIu64 " samples", feed->stacks);
+		text_printf(line, ", %" PRIu64 " %s", feed->stacks,
+			    text_plural(feed->stacks, "sample", "samples"));
 		if (event)
 			text_printf(line, " of %s", event);
 		if (freq)

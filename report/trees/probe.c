@@ -246,7 +246,8 @@ struct ebt_error *tree_probes_list(struct trace *trace, const char *want, struct
 		add_title(&list[i], near);
 	}
 	if (n > MAX_TOLD)
-		text_printf(names, " and %zu more probes", n - MAX_TOLD);
+		text_printf(names, " and %zu more %s", n - MAX_TOLD,
+			    text_plural(n - MAX_TOLD, "probe", "probes"));
 	*distance = nearest.distance;
 	return err;
 }

@@ -201,9 +201,10 @@ static struct ebt_error *add_warnings(struct trace *trace, const struct tree_tab
 				 "the %s of each row of %s is zero: --weight rows counts rows",
 				 what->table->fields[what->weight].name, table);
 	if (!err && negative)
-		err = trace_warn(trace,
-				 "%" PRIu64 " rows of %s whose %s is below zero are left out",
-				 negative, table, what->table->fields[what->weight].name);
+		err = trace_warn(trace, "%" PRIu64 " %s of %s whose %s is below zero %s left out",
+				 negative, text_plural(negative, "row", "rows"), table,
+				 what->table->fields[what->weight].name,
+				 text_plural(negative, "is", "are"));
 	return err;
 }
 

@@ -64,7 +64,7 @@ def report_json(command, trace, *arguments):
 def hidden_runs(report):
     """The kernels of some sandboxes do not tell of every switch. The report says of how many runs,
     among its warnings or, where they are few, its remarks."""
-    found = (re.match(r"(\d+) of \d+ runs have no beginning or no end", text)
+    found = (re.match(r"(\d+) of \d+ runs? (?:have|has) no beginning or no end", text)
              for text in report["warnings"] + report.get("remarks", []))
     return sum(int(m[1]) for m in found if m)
 

@@ -10,7 +10,7 @@ import subprocess
 import e2e
 
 EBTGEN = os.path.join(os.environ["EBT_PROGRAMS"], "../../tools/ebtgen")
-EDGES = re.compile(r"(\d+) of (\d+) runs have no beginning or no end")
+EDGES = re.compile(r"(\d+) of (\d+) runs? (?:have|has) no beginning or no end")
 REPORTS = ("sched", "offcpu", "wall", "summary")
 PING_PONG = """
 import os

@@ -190,6 +190,16 @@ static void test_numbers(void **state)
 	text_deinit(&text);
 }
 
+static void test_plural(void **state)
+{
+	(void)state;
+	assert_string_equal(text_plural(0, "run has", "runs have"), "runs have");
+	assert_string_equal(text_plural(1, "run has", "runs have"), "run has");
+	assert_string_equal(text_plural(2, "run has", "runs have"), "runs have");
+	/* 2^32 + 1: not cut to 32 bits. */
+	assert_string_equal(text_plural(UINT64_C(0x100000001), "", "s"), "s");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,7 +208,7 @@ int main(void)
 		cmocka_unit_test(test_shell),	 cmocka_unit_test(test_dump_string),
 		cmocka_unit_test(test_duration), cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_columns),	 cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_plural),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void test_processes(void **state)
 	expect_part(text, "\"unknown_frees\":1,");
 	free(text);
 	text = REPORT_OK(t.path, "mem");
-	expect_part(text, "1 frees are known only by what was allocated there next");
+	expect_part(text, "1 free is known only by what was allocated there next");
 	free(text);
 	text = REPORT_OK(t.path, "mem", "--by", "cache", "--csv");
 	expect_part(text, "\nfilp,200,1,400,2,200,1,10,10,");

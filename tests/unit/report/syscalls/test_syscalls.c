@@ -247,7 +247,7 @@ static void test_trace_order(void **state)
 	assert_int_equal(late, 1);
 	free(text);
 	text = REPORT_OK(t.path, "syscalls", "--trace", "--json");
-	expect_part(text, "\"warnings\":[\"1 calls stand after calls that were entered later");
+	expect_part(text, "\"warnings\":[\"1 call stands after calls that were entered later");
 	free(text);
 	made_trace_remove(&t);
 }
