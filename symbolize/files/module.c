@@ -69,10 +69,29 @@ static struct ebt_error *use_files(struct module *module, bool known)
 	return copy_loads(build, &module->files);
 }
 
+/* What the symbol cache gets of one copy it has for all of them. If only the first path counted, a
+ * report that is made again would have more names than the first. */
+struct ebt_error *module_source_find(const struct module_source *source, struct found *ret)
+{
+	struct ebt_error *err = finder_find(source->finder, source->path, &source->id, ret);
+
+	for (size_t i = 0; !err && ret->reason != SYM_OK && i < source->n_copies; i++) {
+		struct found copy = { 0 };
+
+		err = finder_find(source->finder, source->copies[i], &source->id, &copy);
+		if (err || copy.reason != SYM_OK) {
+			found_deinit(&copy);
+			continue;
+		}
+		found_deinit(ret);
+		*ret = copy;
+	}
+	return err;
+}
+
 static struct ebt_error *find_files(struct module *module, bool known)
 {
-	struct ebt_error *err = finder_find(module->source.finder, module->source.path,
-					    &module->source.id, &module->files);
+	struct ebt_error *err = module_source_find(&module->source, &module->files);
 
 	return err ? err : use_files(module, known);
 }

@@ -17,14 +17,20 @@
 #include "symbolize/files/cache.h"
 #include "symbolize/files/finder.h"
 
-/* Where a module comes from. Finder and cache must outlive it; the rest is copied. */
+/* Where a module comes from. Finder, cache and copies must outlive it; the path is copied. */
 struct module_source {
 	const struct finder *finder;
 	struct sym_cache *cache; /* or NULL */
 	const char *path;	 /* as recorded */
 	struct sym_build_id id;
 	bool no_dwarf; /* symbol tables only */
+	/* Other paths where this build was mapped: its files may be there if they are not here. */
+	const char *const *copies;
+	size_t n_copies;
 };
+
+/* Looks for the files of a source at its path, then at those of its copies. */
+struct ebt_error *module_source_find(const struct module_source *source, struct found *ret);
 
 struct module {
 	struct module_source source;  /* finder NULL: there are only these files */

@@ -14,6 +14,9 @@
 /* Modules with open files, of which each has up to five. */
 #define MAX_OPEN 64
 
+/* Paths of one build that are looked at for its files. */
+#define MAX_COPIES 64
+
 DEFINE_CLEANUP(struct module *, module_close);
 
 struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reader,
@@ -46,10 +49,12 @@ void objects_deinit(struct objects *objects)
 		ebt_error_destroy(module_save(objects->builds[i].module));
 		module_close(objects->builds[i].module);
 		free(objects->builds[i].image);
+		free(objects->builds[i].copies);
 	}
 	free(objects->builds);
 	free(objects->items);
 	ebt_map_deinit(&objects->by_id);
+	ebt_map_deinit(&objects->copies);
 	finder_deinit(&objects->finder);
 	sym_cache_close(objects->cache);
 	*objects = (struct objects){ 0 };
@@ -150,10 +155,79 @@ static struct ebt_error *open_vdso(struct objects *objects, struct build *build)
 	return err;
 }
 
-static struct ebt_error *add_build(struct objects *objects, const struct object *object,
-				   const struct addrspace_object *recorded, uint64_t hash,
+/* --- builds that have several paths --- */
+
+static uint64_t hash_id(const struct sym_build_id *id)
+{
+	return ebt_hash_bytes(0, id->bytes, id->len);
+}
+
+static struct ebt_error *index_copies(struct objects *objects)
+{
+	const struct addrspace_object *recorded;
+	struct ebt_error *err = NULL;
+	size_t n;
+
+	recorded = addrspace_objects(objects->space, &n);
+	for (size_t i = 0; !err && !objects->copies_indexed && i < n; i++) {
+		if (recorded[i].id.len && !is_anonymous(&recorded[i]))
+			err = ebt_map_insert(&objects->copies, hash_id(&recorded[i].id),
+					     (uint32_t)i);
+	}
+	objects->copies_indexed = !err;
+	return err;
+}
+
+/* The paths of all other objects with the same build-id. *ret is freed with free(). */
+static struct ebt_error *list_copies(struct objects *objects, uint32_t number, const char ***ret,
+				     size_t *ret_n)
+{
+	const struct addrspace_object *recorded;
+	const struct sym_build_id *id;
+	_cleanup_free_ const char **list = NULL;
+	size_t n = 0, capacity = 0, at = 0, n_objects;
+	struct ebt_error *err = index_copies(objects);
+	uint32_t i;
+
+	recorded = addrspace_objects(objects->space, &n_objects);
+	id = &recorded[number].id;
+	while (!err && id->len && n < MAX_COPIES &&
+	       (i = ebt_map_next(&objects->copies, hash_id(id), &at)) != EBT_MAP_NONE) {
+		if (i == number || !sym_build_id_equal(&recorded[i].id, id))
+			continue;
+		err = ebt_array_reserve(&list, n, &capacity);
+		if (!err)
+			list[n++] = recorded[i].path;
+	}
+	if (err)
+		return err;
+	*ret = take_ptr(list);
+	*ret_n = n;
+	return NULL;
+}
+
+/* --- --- */
+
+static struct module_source source_of(const struct objects *objects, uint32_t number)
+{
+	const struct addrspace_object *recorded;
+	size_t n;
+
+	recorded = addrspace_objects(objects->space, &n);
+	return (struct module_source){
+		.finder = &objects->finder,
+		.cache = objects->cache,
+		.path = recorded[number].path,
+		.id = recorded[number].id,
+		.no_dwarf = objects->no_dwarf,
+	};
+}
+
+/* copies: other objects of this build may have files. */
+static struct ebt_error *add_build(struct objects *objects, uint32_t number, bool copies,
 				   struct module **ret)
 {
+	struct module_source source = source_of(objects, number);
 	struct build *build;
 	struct ebt_error *err;
 
@@ -161,25 +235,22 @@ static struct ebt_error *add_build(struct objects *objects, const struct object 
 	if (err)
 		return err;
 	build = &objects->builds[objects->n_builds];
-	*build = (struct build){ .id = recorded->id };
-	if (object->kind == SYM_VDSO)
+	*build = (struct build){ .id = source.id };
+	if (objects->items[number].kind == SYM_VDSO)
 		err = open_vdso(objects, build);
+	else if (copies)
+		err = list_copies(objects, number, &build->copies, &source.n_copies);
 	if (err)
 		return err;
+	source.copies = build->copies;
 	if (!build->module)
-		err = module_open(
-			&(struct module_source){
-				.finder = &objects->finder,
-				.cache = objects->cache,
-				.path = recorded->path,
-				.id = recorded->id,
-				.no_dwarf = objects->no_dwarf,
-			},
-			&build->module);
-	if (err)
+		err = module_open(&source, &build->module);
+	if (err) {
+		free(build->copies);
 		return err;
+	}
 	*ret = build->module;
-	return ebt_map_insert(&objects->by_id, hash, objects->n_builds++);
+	return ebt_map_insert(&objects->by_id, hash_id(&source.id), objects->n_builds++);
 }
 
 /* Closes the files of all modules, if there are many. */
@@ -197,28 +268,28 @@ struct ebt_error *objects_open(struct objects *objects, uint32_t number)
 {
 	struct object *object = &objects->items[number];
 	const struct addrspace_object *recorded;
+	bool copies = true;
 	size_t n, at = 0;
-	uint64_t hash;
 	uint32_t i;
 
 	if (object->module)
 		return NULL;
 	recorded = &addrspace_objects(objects->space, &n)[number];
-	hash = ebt_hash_bytes(0, recorded->id.bytes, recorded->id.len);
-	while (recorded->id.len && (i = ebt_map_next(&objects->by_id, hash, &at)) != EBT_MAP_NONE) {
+	while (recorded->id.len &&
+	       (i = ebt_map_next(&objects->by_id, hash_id(&recorded->id), &at)) != EBT_MAP_NONE) {
 		struct build *build = &objects->builds[i];
 
-		if (build->id.len != recorded->id.len ||
-		    memcmp(build->id.bytes, recorded->id.bytes, recorded->id.len))
+		if (!sym_build_id_equal(&build->id, &recorded->id))
 			continue;
-		/* The file of one path may be missing where that of another is there. */
-		if (build->module->unusable)
-			continue;
-		object->module = build->module;
-		return NULL;
+		if (!build->module->unusable) {
+			object->module = build->module;
+			return NULL;
+		}
+		/* No copy has a file; but each may lack it for another reason. */
+		copies = false;
 	}
 	close_files(objects);
-	return add_build(objects, object, recorded, hash, &object->module);
+	return add_build(objects, number, copies, &object->module);
 }
 
 static struct ebt_error *keep_path(struct objects *objects, const char *path, const char **ret)
@@ -255,11 +326,11 @@ static struct ebt_error *describe_found(struct objects *objects, const struct fo
 struct ebt_error *objects_describe(struct objects *objects, uint32_t number, bool disabled,
 				   struct sym_object *ret)
 {
-	const struct addrspace_object *recorded;
+	struct module_source source = source_of(objects, number);
+	_cleanup_free_ const char **copies = NULL;
 	struct found found = { 0 };
 	struct object *object;
 	struct ebt_error *err = objects_get(objects, number, &object);
-	size_t n;
 
 	if (err)
 		return err;
@@ -280,8 +351,10 @@ struct ebt_error *objects_describe(struct objects *objects, uint32_t number, boo
 		ret->reason = err ? SYM_OK : object->module->reason;
 		return err;
 	}
-	recorded = &addrspace_objects(objects->space, &n)[number];
-	err = finder_find(&objects->finder, recorded->path, &recorded->id, &found);
+	err = list_copies(objects, number, &copies, &source.n_copies);
+	source.copies = copies;
+	if (!err)
+		err = module_source_find(&source, &found);
 	if (!err)
 		err = describe_found(objects, &found, ret);
 	found_deinit(&found);

@@ -33,10 +33,13 @@ struct objects {
 	struct build {
 		struct sym_build_id id;
 		struct module *module;
-		char *image; /* of a vdso, or NULL */
+		char *image;	     /* of a vdso, or NULL */
+		const char **copies; /* paths of its other objects */
 	} * builds;
 	size_t n_builds, builds_capacity;
 	struct ebt_map by_id;
+	struct ebt_map copies; /* objects by build-id */
+	bool copies_indexed;
 };
 
 struct ebt_error *objects_init(struct objects *objects, struct ebt_reader *reader,

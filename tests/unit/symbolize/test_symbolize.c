@@ -315,23 +315,22 @@ static void test_identity(void **state)
 static void test_reasons(void **state)
 {
 	struct fixture *f = *state;
-	struct sym_build_id id, none = { 0 }, other = { 4, { 1, 2, 3, 4 } };
+	struct sym_build_id none = { 0 }, other = { 4, { 1, 2, 3, 4 } }, lost = { 4, { 5, 6, 7 } };
 	uint64_t code = 0x1010;
 	char expected[64];
 
 	symtools_run("gcc -O2 -o prog $SRC/symbols.c && gcc -O1 -o wrong $SRC/symbols.c && "
 		     "strip -o stripped prog && echo text > text && head -c 40 prog > cut && "
 		     "mkfifo pipe && gcc -Wl,--build-id=none -o noid $SRC/symbols.c");
-	id = id_of("prog");
-	map_as(f, 100, BASE + 0x1000000, "prog", "/nowhere/prog", id);
-	map_as(f, 100, BASE + 0x2000000, "prog", symtools_path("wrong"), id);
+	map_as(f, 100, BASE + 0x1000000, "prog", "/nowhere/prog", lost);
+	map_as(f, 100, BASE + 0x2000000, "prog", symtools_path("wrong"), lost);
 	map_as(f, 100, BASE + 0x3000000, "noid", symtools_path("noid"), none);
 	map_as(f, 100, BASE + 0x4000000, "prog", symtools_path("text"), other);
 	map_as(f, 100, BASE + 0x5000000, "prog", symtools_path("cut"), other);
 	map_as(f, 100, BASE + 0x6000000, "prog", symtools_path("pipe"), other);
 	map_as(f, 100, BASE + 0x7000000, "prog", "//anon", none);
 	map_as(f, 100, BASE + 0x8000000, "prog", "/memfd:jit (deleted)", none);
-	map_as(f, 100, BASE + 0x9000000, "stripped", symtools_path("stripped"), id);
+	map_as(f, 100, BASE + 0x9000000, "stripped", symtools_path("stripped"), id_of("prog"));
 	map_as(f, 100, BASE + 0xa000000, "noid", symtools_path("noid"), other);
 	map_as(f, 100, BASE + 0xb000000, "prog", "/proc/self/exe", other);
 	map_as(f, 100, BASE + 0xc000000, "prog", "[vdso]", other);

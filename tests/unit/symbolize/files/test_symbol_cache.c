@@ -26,6 +26,7 @@
 #include "tests/tools/symtrace.h"
 
 #define BASE	  UINT64_C(0x550000000000)
+#define COPY	  UINT64_C(0x560000000000)
 #define PAGE	  UINT64_C(4096)
 #define PID	  10
 #define MUTATIONS 2000
@@ -39,31 +40,38 @@ struct fixture {
 	size_t n_symbols;
 };
 
-/* A program with debug information, and a trace of a process that has mapped it. */
-static int setup(void **state)
+static void map_program(struct fixture *f, uint64_t base, const char *path)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
 	struct symtools_segment segments[8];
 	struct sym_build_id id = { 0 };
-	size_t n;
+	size_t n = symtools_segments("prog", segments, 8);
 
-	setenv("XDG_CACHE_HOME", symtools_path("cache"), 1);
-	symtools_run("gcc -g -O2 -o prog $SRC/symbols.c && strip -o stripped prog && cp prog full");
-	f->trace = symtrace_create();
-	symtrace_task(f->trace, PID, PID, 5);
 	id.len = (uint8_t)symtools_build_id("prog", id.bytes);
-	n = symtools_segments("prog", segments, 8);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t start = segments[i].vaddr & -PAGE;
 		uint64_t end = (segments[i].vaddr + segments[i].filesz + PAGE - 1) & -PAGE;
 
 		symtrace_mmap(f->trace, 100, PID,
-			      &(struct symtrace_mapping){ .start = BASE + start,
+			      &(struct symtrace_mapping){ .start = base + start,
 							  .length = end - start,
 							  .pgoff = segments[i].offset & -PAGE,
-							  .path = symtools_path("prog"),
+							  .path = symtools_path(path),
 							  .id = id });
 	}
+}
+
+/* A program with debug information, and a trace of a process that has mapped it, and a copy of it
+ * that is not there any more. */
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	setenv("XDG_CACHE_HOME", symtools_path("cache"), 1);
+	symtools_run("gcc -g -O2 -o prog $SRC/symbols.c && strip -o stripped prog && cp prog full");
+	f->trace = symtrace_create();
+	symtrace_task(f->trace, PID, PID, 5);
+	map_program(f, BASE, "prog");
+	map_program(f, COPY, "copy");
 	f->reader = symtrace_read(f->trace);
 	f->n_symbols = symtools_nm("prog", "--defined-only", &f->symbols);
 	*state = f;
@@ -177,6 +185,58 @@ static void test_second_time(void **state)
 	assert_null(strstr(truth, "symbols.c:"));
 	assert_non_null(strstr(truth, "no such file"));
 	free(truth);
+}
+
+/* Names of main in the copy and in the program, in this order. */
+static char *name_copies(struct fixture *f, const struct sym_options *options)
+{
+	uint64_t main_at = 0;
+	struct sym *sym;
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	for (size_t i = 0; i < f->n_symbols; i++)
+		main_at = strcmp(f->symbols[i].name, "main") ? main_at : f->symbols[i].start;
+	assert_no_error(sym_create(f->reader, options, &sym));
+	for (int i = 0; i < 2; i++) {
+		uint64_t address = main_at + (i ? BASE : COPY);
+		struct sym_frames frames;
+
+		assert_no_error(
+			sym_resolve(sym, &task, 200, EBT_STACK_USER, address, false, &frames));
+		print_frames(out, address, &frames);
+	}
+	for (uint32_t i = 0; i < sym_n_objects(sym); i++) {
+		struct sym_object object;
+
+		assert_no_error(sym_object(sym, i, &object));
+		fprintf(out, "%s: %s\n", strrchr(object.path, '/'),
+			object.file ? strrchr(object.file, '/') : "none");
+	}
+	sym_destroy(sym);
+	fclose(out);
+	return text;
+}
+
+/* One file is there: it names what is in its copies, whichever is asked for first, and so the
+ * cache adds nothing to that. Where there is none, both say so. */
+static void test_copies(void **state)
+{
+	struct fixture *f = *state;
+	char *truth = name_copies(f, &uncached), *none;
+
+	assert_non_null(strstr(truth, "560000"));
+	assert_null(strstr(truth, "no such file"));
+	assert_non_null(strstr(truth, "/prog: /prog"));
+	assert_non_null(strstr(truth, "/copy: /prog"));
+	assert_same(name_copies(f, &cached), strdup(truth));
+	assert_same(name_copies(f, &cached), truth);
+	symtools_run("rm prog full");
+	none = name_copies(f, &uncached);
+	assert_non_null(strstr(none, "/copy: none"));
+	assert_non_null(strstr(strstr(none, "no such file") + 1, "no such file"));
+	free(none);
 }
 
 static void test_collected(void **state)
@@ -407,10 +467,10 @@ static void test_mutations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_second_time),	 TEST(test_collected),	 TEST(test_no_inline),
-		TEST(test_better_files), TEST(test_fewer_files), TEST(test_cut),
-		TEST(test_other_build),	 TEST(test_no_place),	 TEST(test_size),
-		TEST(test_mutations),
+		TEST(test_second_time), TEST(test_copies),	 TEST(test_collected),
+		TEST(test_no_inline),	TEST(test_better_files), TEST(test_fewer_files),
+		TEST(test_cut),		TEST(test_other_build),	 TEST(test_no_place),
+		TEST(test_size),	TEST(test_mutations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
