@@ -132,7 +132,7 @@ class Losses(Changed):
             self.assertEqual([w.startswith(told) for w in report["warnings"]], [True] * tells)
             self.assertEqual(report["lost"], {"process": 185} if tells else {})
         info = e2e.ebreport("info", trace)
-        self.assertRegex(info, r"Processes   \d+ described, 185 not described whole, \d+ forks\n")
+        self.assertRegex(info, r"Processes   \d+ described, 185 not described whole, \d+ forks?\n")
         self.assertIn("Lost        no events, as far as the file knows\n", info)
         info = e2e.ebreport("info", "--all", trace)
         self.assertIn(" described, 185 not described whole, ", info)
