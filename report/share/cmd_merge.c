@@ -10,6 +10,7 @@
 #include "report/share/copying.h"
 #include "report/share/merge.h"
 #include "report/share/merge_moments.h"
+#include "report/share/merge_options.h"
 #include "report/share/merge_parts.h"
 #include "report/share/merge_twins.h"
 #include "report/share/scrub_names.h"
@@ -222,80 +223,19 @@ static struct ebt_error *place_inputs(struct inputs *inputs)
 
 /* --- other options --- */
 
-/* What decides how rows of a table look, or how many there are. */
-static const struct {
-	const char *key, *said;
-	uint16_t table; /* 0: all with stacks */
-} compared[] = {
-	{ "sample.freq", "-F", EBT_T_sample },
-	{ "sample.event", "samples by", EBT_T_sample },
-	{ "options.call_graph", "--call-graph", 0 },
-	{ "options.min_block_ns", "--min-block (ns)", EBT_T_sched_switch },
-};
-
-static bool have_both(struct ebt_reader *a, struct ebt_reader *b, uint16_t table)
-{
-	return ebt_reader_has_rows(a, table) && ebt_reader_has_rows(b, table);
-}
-
-static bool have_stacks(struct ebt_reader *a, struct ebt_reader *b)
-{
-	size_t n;
-	const struct ebt_table *tables = ebt_reader_tables(a, &n);
-
-	for (size_t t = 0; t < n; t++) {
-		if (ebt_table_has_type(&tables[t], EBT_TYPE_STACK) && have_both(a, b, tables[t].id))
-			return true;
-	}
-	return false;
-}
-
-/* Adds what both recorded otherwise. said: lines, what of it has been said of other inputs. */
-static struct ebt_error *compare_options(struct ebt_reader *a, struct ebt_reader *b,
-					 struct text *said, struct text *ret)
-{
-	struct ebt_error *err = NULL;
-
-	for (size_t i = 0; !err && i < sizeof(compared) / sizeof(compared[0]); i++) {
-		_cleanup_text_ struct text line = TEXT_INIT;
-		const uint16_t table = compared[i].table;
-		const char *x, *y;
-
-		err = ebt_reader_meta(a, compared[i].key, &x)
-			      ?: ebt_reader_meta(b, compared[i].key, &y);
-		if (err || !x || !y || !strcmp(x, y))
-			continue;
-		text_printf(&line, "%s %s and %s\n", compared[i].said, x, y);
-		err = text_error(&line);
-		if (err || strstr(text_get(said), text_get(&line)) ||
-		    !(table ? have_both(a, b, table) : have_stacks(a, b)))
-			continue;
-		text_cstr(said, text_get(&line));
-		text_printf(ret, "%s%.*s", ret->len ? ", " : "", (int)line.len - 1,
-			    text_get(&line));
-	}
-	return err ?: text_error(said) ?: text_error(ret);
-}
-
-static bool at_once(const struct ebt_reader *a, const struct ebt_reader *b)
-{
-	const struct ebt_reader_info *x = ebt_reader_info(a), *y = ebt_reader_info(b);
-
-	return x->start_ns <= y->end_ns && y->start_ns <= x->end_ns;
-}
-
 static struct ebt_error *warn_pair(const struct machine *machine, struct ebt_reader *a,
 				   struct ebt_reader *b, struct text *said)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
-	struct ebt_error *err = at_once(a, b) ? compare_options(a, b, said, &text) : NULL;
+	bool shared = false;
+	struct ebt_error *err = merge_options_compare(a, b, said, &text, &shared);
 
 	if (err || !text.len)
 		return err;
 	return trace_warn(machine->inputs->report->trace,
-			  "%s and %s recorded at the same time with other options: %s. What both "
-			  "recorded is as the first has it",
-			  path_of(a), path_of(b), text_get(&text));
+			  "%s and %s recorded %swith other options: %s%s", path_of(a), path_of(b),
+			  shared ? "at the same time " : "", text_get(&text),
+			  shared ? ". What both recorded is as the first has it" : "");
 }
 
 static struct ebt_error *warn_options(const struct machine *machine)

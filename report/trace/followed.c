@@ -190,3 +190,27 @@ bool followed_is_partial(const struct followed *followed)
 {
 	return followed->partial;
 }
+
+static bool follows(const struct followed *followed, const struct process *process)
+{
+	size_t i = ebt_count_first(followed->n, k, followed->list[k].pid < process->pid);
+
+	for (; i < followed->n && followed->list[i].pid == process->pid; i++) {
+		const uint64_t start = followed->list[i].start;
+
+		if (!start || !process->start || is_near(start, process->start))
+			return true;
+	}
+	return false;
+}
+
+bool followed_meet(const struct followed *a, const struct followed *b)
+{
+	if (!a->partial || !b->partial)
+		return true;
+	for (size_t i = 0; i < a->n; i++) {
+		if (follows(b, &a->list[i]))
+			return true;
+	}
+	return false;
+}

@@ -24,4 +24,7 @@ bool followed_has(const struct followed *followed, const struct ebt_task *task);
 /* Not the whole system: what else ran on a CPU is not known. */
 bool followed_is_partial(const struct followed *followed);
 
+/* Is there a process that both follow, as far as the traces say? */
+bool followed_meet(const struct followed *a, const struct followed *b);
+
 #endif

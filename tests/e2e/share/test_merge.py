@@ -311,7 +311,7 @@ class Merge(e2e.TestCase):
         self.finish(second)
         merged = self.path("merged.ebt")
         said = e2e.run(e2e.EBREPORT, "merge", a, b, "-o", merged).stderr.decode()
-        self.assertIn("other options: -F 99 and 499.", " ".join(said.split()))
+        self.assertRegex(" ".join(said.split()), r"other options: -F 99 and 499( \(.*cycles.*\))?\.")
         own, others = self.samples(a), self.samples(b)
         expected = sorted(own + [row for row in others if not own[0][0] <= row[0] <= own[-1][0]])
         self.assertGreater(len(expected), len(own))
@@ -342,6 +342,58 @@ class Merge(e2e.TestCase):
             said = re.findall(r"(\w\.ebt) and \S+?(\w\.ebt) recorded at the same time with other "
                               r"options: (.*?\.) What", " ".join(done.stderr.decode().split()))
             self.assertEqual(said, expected, inputs)
+
+    def test_options_of_others(self):
+        """Of processes that only one followed, differences count if reports mix the two."""
+        def made(name, pid, options, *rows, begin=2000):
+            task = f'task={pid}/{pid}/50/"one"'
+            process = (f"{begin} process {task} ppid=1 uid=0 kernel=0 mnt_ns=1 pid_ns=1 net_ns=1 "
+                       'user_ns=1 cgroup_ns=1 exe="" root="" nspid="" cgroup="" cmdline=""')
+            values = {"target.kind": "pids", "target.pids": pid, **options}
+            return self.made(name, "1", *(f'{begin} meta key="{key}" value="{value}"'
+                                          for key, value in values.items()),
+                             process, *(f"{begin + at} {row.format(task=task, pid=pid)}"
+                                        for at, row in ((0, rows[0]), *((9000, row) for row in rows))))
+
+        sample = ("sample cpu=0 {{task}} event={} user=1 period=100 kstack=- ustack={} udump=x")
+        clock, bare = sample.format("cpu-clock", "u:401010"), sample.format("cpu-clock", "-")
+        cycles = sample.format("cycles", "u:401010")
+        switch = ('sched_switch cpu=0 prev={{pid}}/{{pid}}/50/"one" next=- prev_state=0x1 preempt=0 '
+                  "unused=0 kstack={} ustack=- udump=x prev_run=0")
+        off = "offcpu_stack cpu=0 {task} duration=5 kstack=k:ffffffff81000010 ustack=-"
+        stopped, plain = switch.format("k:ffffffff81000010"), switch.format("-")
+
+        def options(freq=99, graph="table", block=0, event="cpu-clock"):
+            return {"sample.freq": freq, "sample.event": event, "options.call_graph": graph,
+                    "options.min_block_ns": block}
+
+        first, other = options(), options(999, "fp", 1000)
+        counted = " (reports count samples by cycles at the first rate)"
+        shown = " (reports show off-CPU stacks only where there is one)"
+        both = "at the same time with other options: {}. What both recorded is as the first has it"
+        apart = "with other options: {}"
+        blocks = "--min-block (ns) 0 and 1000"
+        of_cycles = (options(event="cycles"), cycles), (options(999, event="cycles"), cycles)
+        for number, (pid, rows, begin, expected) in enumerate((
+                (8, ((first, clock), (other, clock)), 2000, None),
+                (7, ((first, clock), (other, clock)), 2000,
+                 both.format("-F 99 and 999, --call-graph table and fp")),
+                (7, ((first, clock), (other, clock)), 50000, None),
+                (7, ((first, clock), (other, bare)), 2000, both.format("-F 99 and 999")),
+                (8, of_cycles, 2000, apart.format("-F 99 and 999" + counted)),
+                (8, of_cycles, 50000, apart.format("-F 99 and 999" + counted)),
+                (7, ((first, plain), (other, plain)), 2000, None),
+                (8, ((first, stopped), (other, plain, off)), 2000, apart.format(blocks + shown)),
+                (7, ((first, stopped), (other, plain, off)), 2000,
+                 both.format(blocks + shown)),
+                (8, ((options(block=2000), plain, off), (other, plain, off)), 2000, None),
+                (7, ((options(block=2000), plain, off), (options(block=1000), plain, off)), 2000,
+                 both.format("--min-block (ns) 2000 and 1000")))):
+            a, b = made("a.ebt", 7, *rows[0]), made("b.ebt", pid, *rows[1], begin=begin)
+            done = e2e.run(e2e.EBREPORT, "merge", a, b, "-f", "-o", self.path("m.ebt"))
+            said = " ".join(done.stderr.decode().split())
+            self.assertEqual(re.findall(r"b\.ebt recorded (.*)", said), [expected] if expected else [],
+                             number)
 
     def samples(self, trace):
         """When they were taken, where, and what time they stand for."""
