@@ -227,6 +227,10 @@ static struct ebt_error *read_options(struct grouping *g)
 		g->stacks = options_flag(o, "stacks") ||
 			    (g->table->json_stacks && o->format == FORMAT_JSON && !by);
 	}
+	if (g->stacks && o->sort && o->format != FORMAT_JSON)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"stacks are not sorted: use --sort without --stacks, or "
+					"with --json");
 	if (g->stacks && by && o->format != FORMAT_JSON)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--stacks and --by are two tables: only --json has both");

@@ -298,7 +298,9 @@ static struct ebt_error *put_functions(const struct around_view *v)
 	size_t n, hidden = 0;
 	struct ebt_error *err = calltree_flat(tree, &flat, &n);
 
-	if (err || (!n && out_format(v->out) == FORMAT_TABLE))
+	if (!err && !n && out_format(v->out) == FORMAT_TABLE)
+		return out_leave_out(v->out, &table);
+	if (err)
 		return err;
 	err = find_own(v, &own);
 	if (!err)
@@ -370,9 +372,12 @@ static struct ebt_error *put_slowest(const struct around_view *v)
 	const struct names *names;
 	struct ebt_error *err = trace_names(v->report->trace, &names);
 
-	return err ? err
-		   : out_rows(v->out, &table, v->around->n_slowest, i,
-			      put_slow(v, &v->around->slowest[i], names));
+	if (err)
+		return err;
+	if (!v->around->n_slowest && out_format(v->out) == FORMAT_TABLE)
+		return out_leave_out(v->out, &table);
+	return out_rows(v->out, &table, v->around->n_slowest, i,
+			put_slow(v, &v->around->slowest[i], names));
 }
 
 /* --- the view --- */
@@ -406,18 +411,12 @@ static struct ebt_error *put_tables(const struct around_view *v)
 {
 	struct ebt_error *err;
 
-	if (!v->sum->marks && out_format(v->out) == FORMAT_TABLE)
-		return NULL;
-	put_head(v);
-	err = put_time(v);
-	if (err)
-		return err;
-	err = put_calls(v);
-	if (err)
-		return err;
-	err = put_events(v);
-	if (err)
-		return err;
+	if (v->sum->marks || out_format(v->out) != FORMAT_TABLE) {
+		put_head(v);
+		err = put_time(v) ?: put_calls(v) ?: put_events(v);
+		if (err)
+			return err;
+	}
 	return options_u64(v->report->options, "slowest", 0) ? put_slowest(v) : put_functions(v);
 }
 

@@ -173,14 +173,22 @@ static void put_dropped(struct out *out)
 		out_printf(out, "%s\n", text_get(&line));
 }
 
+static struct ebt_error *warn_no_table(const struct out *out, const char *option)
+{
+	return trace_warn(out->trace,
+			  "%s: there is no table in this output (--json and --csv have one)",
+			  option);
+}
+
 struct ebt_error *out_finish_trace(struct out *out)
 {
 	struct ebt_error *err = put_left_out(out);
 
 	put_dropped(out);
 	if (!err && out->options->columns && !out->columns_taken)
-		err = trace_warn(out->trace, "--columns: there is no table in this output (--json "
-					     "and --csv have one)");
+		err = warn_no_table(out, "--columns");
+	if (!err && out->options->sort && !out->sort_taken)
+		err = warn_no_table(out, "--sort");
 	return err || out->format != FORMAT_JSON ? err : out_json_close(out);
 }
 
@@ -606,14 +614,14 @@ static bool is_skipped(const struct out *out)
 	return out->format == FORMAT_CSV && !is_main(out->table);
 }
 
-struct ebt_error *out_begin(struct out *out, const struct out_table *table)
+/* From here on it is the table of `out`, with the columns that were chosen. */
+static struct ebt_error *take_table(struct out *out, const struct out_table *table)
 {
 	const struct out_column *column;
 	struct ebt_error *err;
 	bool reverse;
 
 	out->table = table;
-	out->has_text = true;
 	if (out->options->columns && is_main(table)) {
 		err = out_choose_columns(out->options->columns, table, &out->chosen);
 		if (err)
@@ -621,10 +629,29 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 		out->table = table = &out->chosen.table;
 		out->columns_taken = true;
 	}
+	if (table->flags & OUT_STREAM)
+		return NULL;
+	out->sort_taken |= !(table->flags & OUT_FIXED);
 	/* A wrong --sort is said before the work, not after it. */
-	err = table->flags & OUT_STREAM ? NULL : find_sort(out, &column, &reverse);
+	return find_sort(out, &column, &reverse);
+}
+
+struct ebt_error *out_leave_out(struct out *out, const struct out_table *table)
+{
+	struct ebt_error *err = take_table(out, table);
+
+	out_chosen_deinit(&out->chosen);
+	return err;
+}
+
+struct ebt_error *out_begin(struct out *out, const struct out_table *table)
+{
+	struct ebt_error *err = take_table(out, table);
+
 	if (err)
 		return err;
+	table = out->table;
+	out->has_text = true;
 	if (out->format == FORMAT_JSON)
 		out_json_open(out);
 	if (!(table->flags & OUT_STREAM) || is_skipped(out))

@@ -270,6 +270,10 @@ struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct ou
 	 0 * sizeof(char[1 - 2 * OUT_IS_POINTER(__VA_ARGS__)]))
 struct ebt_error *out_end(struct out *out);
 
+/* For a text that leaves an empty table out: --sort and --columns have to be of its columns, as
+ * where out_begin() is called. */
+struct ebt_error *out_leave_out(struct out *out, const struct out_table *table);
+
 /* The whole of a table of n rows; `put` writes the one with the index i and is its error or NULL.
  */
 #define out_rows(out, table, n, i, put)                                \

@@ -66,6 +66,7 @@ struct out {
 	size_t n_lines, capacity;
 	struct out_chosen chosen;
 	bool columns_taken;	       /* --columns was of some use */
+	bool sort_taken;	       /* --sort likewise */
 	const char *left_out;	       /* see out_leaves_out() */
 	bool has_text;		       /* a table or a line was written */
 	uint32_t last[JSON_MAX_DEPTH]; /* last line of each depth */

@@ -251,6 +251,9 @@ static struct ebt_error *cmd_dump(struct report *report)
 	if (report->options->sort && !schema)
 		return ebt_error_create(EBT_ERR_INVALID,
 					"dump is in order of time: --sort is of --schema");
+	if (report->options->columns && !schema && out_format(report->out) != FORMAT_CSV)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"dump has whole rows: --columns is of --csv and --schema");
 	err = dump_tables_init(report->trace, &d.t);
 	if (err)
 		return err;

@@ -320,8 +320,13 @@ static struct ebt_error *run_share(struct report *report)
 		.named.most_texts = READABLE_MOST_TEXTS,
 		.after.most_texts = READABLE_MOST_TEXTS,
 	};
-	struct ebt_error *err = share_trace(&share);
+	struct ebt_error *err;
 
+	if (out_format(report->out) == FORMAT_TABLE && report->options->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"there is no table to sort: use --sort with --json or "
+					"--csv");
+	err = share_trace(&share);
 	readable_deinit(&share.before);
 	readable_deinit(&share.named);
 	readable_deinit(&share.after);

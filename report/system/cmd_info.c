@@ -583,6 +583,10 @@ static struct ebt_error *cmd_info(struct report *report)
 	struct ebt_error *err;
 
 	v.out = report->out;
+	if (is_short(&v) && report->options->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"without --all there is no table: use --sort with --all, "
+					"--json or --csv");
 	v.file = ebt_reader_info(trace_reader(report->trace));
 	trace_note_all(report->trace);
 	err = info_collect(report->trace, &v.info)

@@ -336,7 +336,7 @@ static struct ebt_error *put_places(struct overview_view *v)
 	struct ebt_error *err;
 
 	if (is_text(v) && !o->switches && !o->samples)
-		return NULL;
+		return out_leave_out(v->out, &table);
 	out_printf(v->out, "\n");
 	err = out_begin(v->out, &table) ?: put_cpu(v);
 	if (!err && o->switches)

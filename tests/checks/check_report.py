@@ -70,6 +70,17 @@ RUNS = [
     ("callgraph", ["--event", "futex_wait", "--weight", "rows"], "rows"),
     ("callgraph", ["--categories", "--by", "program", "--threads"], "rows"),
 ]
+# Other outputs of commands, which have to know what columns there are, too.
+OTHERS = [
+    ("block", ["--stacks"]),
+    ("dump", ["--table", "thread"]),
+    ("faults", ["--stacks"]),
+    ("info", ["--frames"]),
+    ("info", ["--verify"]),
+    ("locks", ["--stacks"]),
+    ("mem", ["--stacks"]),
+    ("offcpu", ["--stacks"]),
+]
 FILTERS = [
     [], ["--pid", "300"], ["--comm", "<*"], ["--cpu", "0-1"], ["--from", "1us"], ["--to", "50%"],
     ["--top", "1"],
@@ -205,6 +216,32 @@ def check_strangers(ebreport, path):
             fail(f"{command} --comm * on {name}", "there are threads")
 
 
+def commands(ebreport):
+    text = run(ebreport, "--help").stdout.decode()
+    return re.findall(r"(?m)^  ([a-z]+) +\S", text[text.index("\nCommands:"):text.index("\nOptions")])
+
+
+def check_no_such_column(ebreport, path, directory):
+    """Each command refuses to sort by, and to show, what it does not have. Of --columns a text that
+    is no table may say that instead."""
+    runs = [(command, []) for command in commands(ebreport)]
+    runs += [run[:2] for run in RUNS if run[1]] + OTHERS
+    for command, options in runs:
+        words = [command, *options, path]
+        if command == "diff":
+            words.append(path)
+        if re.search(r" -o\b", run(ebreport, command, "--help").stdout.decode()):
+            words += ["-o", os.path.join(directory, "out.ebt"), "--force"]
+        for option in ("--sort", "--columns"):
+            for form in ([], ["--json"], ["--csv"]):
+                done = run(ebreport, *words, option, "nonsense", *form)
+                told = (option == "--columns" and not form and not done.returncode and
+                        b"--columns: there is no table in this output" in done.stderr)
+                if done.returncode != 2 and not told:
+                    fail(" ".join([*words, option, "nonsense", *form]),
+                         f"status {done.returncode}: {done.stderr.decode()!r}")
+
+
 def check_damaged(ebreport, path, directory, rounds):
     """Random bytes changed: whatever comes out, it is JSON, or an error."""
     with open(path, "rb") as f:
@@ -237,6 +274,7 @@ def main():
                 for filters in filter(lambda f: takes(ebreport, command, f), FILTERS):
                     check_run(ebreport, path, command, options + filters, key)
             check_strangers(ebreport, path)
+            check_no_such_column(ebreport, path, directory)
             check_damaged(ebreport, path, directory, 60)
     return 1 if failures else 0
 
