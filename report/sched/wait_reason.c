@@ -173,6 +173,12 @@ static const struct stop_function file_writers[] = {
 	{ "vfs_write", WAIT_FREEZE },
 	{ "vfs_fallocate", WAIT_FREEZE },
 	{ "vfs_iter_write", WAIT_FREEZE },
+	{ "vfs_iocb_iter_write", WAIT_FREEZE },
+	{ "vfs_copy_file_range", WAIT_FREEZE },
+	{ "kernel_write", WAIT_FREEZE },
+	{ "direct_splice_actor", WAIT_FREEZE },
+	{ "do_splice", WAIT_FREEZE },
+	{ "do_sendfile", WAIT_FREEZE },
 	{ "mnt_want_write", WAIT_FREEZE },
 	{ "do_ftruncate", WAIT_FREEZE },
 	{ "do_sys_ftruncate", WAIT_FREEZE },
@@ -233,9 +239,14 @@ static enum wait_reason by_state(enum sched_why why)
 }
 
 /* Without the underscores before it. */
-static const char *base_name(const struct calltree_func *func)
+static const char *base_name(const char *name)
 {
-	return func->name + strspn(func->name, "_");
+	return name + strspn(name, "_");
+}
+
+bool wait_is_freeze(const char *inner, const char *caller)
+{
+	return begins(base_name(inner), "percpu_") && BY_NAME(file_writers, caller);
 }
 
 enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum sched_why why)
@@ -244,21 +255,21 @@ enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	const struct calltree_func *funcs = calltree_funcs(tree, &n);
-	bool freeze_lock = false; /* the frame before waits for one */
+	const char *inner = NULL; /* the frame before, of the kernel */
 
 	for (int i = 0; i < LOOK_UP && node; i++, node = nodes[node].parent) {
 		const struct calltree_func *func = &funcs[nodes[node].func];
 
-		if (func->kind == CALLTREE_KERNEL && freeze_lock)
-			found = BY_NAME(file_writers, func->name) ?: found;
-		freeze_lock = func->kind == CALLTREE_KERNEL && begins(base_name(func), "percpu_");
+		if (func->kind == CALLTREE_KERNEL && inner && wait_is_freeze(inner, func->name))
+			found = BY_NAME(file_writers, func->name);
+		inner = func->kind == CALLTREE_KERNEL ? func->name : NULL;
 		if (func->kind == CALLTREE_KERNEL && !found)
 			found = by_kernel(func->name, !i);
 		if (func->kind == CALLTREE_KERNEL)
 			continue;
 		if (!found || !found->futex)
 			break;
-		user = BY_NAME(futex_users, base_name(func));
+		user = BY_NAME(futex_users, base_name(func->name));
 		if (user)
 			return user->reason;
 	}

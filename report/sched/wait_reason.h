@@ -36,6 +36,10 @@ enum wait_reason {
 const char *wait_reason_name(enum wait_reason reason);
 const char *wait_reason_text(enum wait_reason reason);
 
+/* Of two frames of the kernel: does who stops in `inner`, which `caller` called, wait for a file
+ * system to be thawed? */
+bool wait_is_freeze(const char *inner, const char *caller);
+
 /* node: where it stopped; 0: not known. */
 enum wait_reason wait_reason_of(const struct calltree *tree, uint32_t node, enum sched_why why);
 

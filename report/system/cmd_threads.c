@@ -10,6 +10,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/sched/wait_reason.h"
 #include "report/stacks/doubts.h"
 #include "report/syscalls/names.h"
 #include "report/system/info.h"
@@ -430,6 +431,21 @@ static void print_frames(const struct thread_view *v, const struct thread_seen *
 	}
 }
 
+/* Of a thread in state "disk", which is what the kernel calls this wait, too. */
+static bool is_frozen(const struct thread_view *v, const struct thread_seen *seen)
+{
+	for (uint32_t at = seen->frame; at; at = v->frames[at].parent) {
+		const struct thread_frame *frame = &v->frames[at], *caller;
+
+		caller = frame->parent ? &v->frames[frame->parent] : NULL;
+		if (!caller || !frame->kernel || !caller->kernel)
+			return false;
+		if (wait_is_freeze(frame->func->name, caller->func->name))
+			return true;
+	}
+	return false;
+}
+
 static struct ebt_error *print_block(const struct thread_view *v, const struct thread_blocks *b,
 				     const struct thread_block *block)
 {
@@ -438,7 +454,8 @@ static struct ebt_error *print_block(const struct thread_view *v, const struct t
 	struct ebt_error *err;
 
 	add_names(&text, v, b, block);
-	text_printf(&text, ": %s", thread_state_name(block->first));
+	text_printf(&text, ": %s%s", thread_state_name(block->first),
+		    is_frozen(v, block->first) ? " (frozen file system)" : "");
 	add_waits(&text, block);
 	add_call(&text, v, block);
 	err = add_owner(&text, v, block->first);

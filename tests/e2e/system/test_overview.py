@@ -254,18 +254,30 @@ class Overview(e2e.TestCase):
         os.mkdir(folder)
         e2e.run("mount", "-o", "loop", image, folder)
         self.addCleanup(e2e.run, "umount", folder)
+        place, there = f"{folder}/new", f"{folder}/there"
+        with open(there, "wb"):
+            pass
         e2e.run("fsfreeze", "-f", folder)
         self.addCleanup(e2e.run, "fsfreeze", "-u", folder, status=None)
-        place = f"{folder}/new"
-        with subprocess.Popen(["/bin/sh", "-c", 'echo >"$0"', place]) as child:
+        code = ("import os, sys; to = os.open(sys.argv[1], os.O_WRONLY); "
+                "source = os.open(sys.executable, os.O_RDONLY); print(flush=True); "
+                "os.sendfile(to, source, 0, 100)")
+        with subprocess.Popen(["/bin/sh", "-c", 'echo >"$0"', place]) as child, \
+             subprocess.Popen([sys.executable, "-c", code, there],
+                              stdout=subprocess.PIPE) as sender:
             self.addCleanup(child.kill)
-            sleeps(child.pid, "D")
-            trace = self.record("-p", str(child.pid), "-d", "300ms")
+            self.addCleanup(sender.kill)
+            sender.stdout.readline()
+            for process in (child, sender):
+                sleeps(process.pid, "D")
+            trace = self.record("-p", f"{child.pid},{sender.pid}", "-d", "300ms")
             e2e.run("fsfreeze", "-u", folder)
             child.wait()
+            sender.wait()
         self.assertEqual({row["place"]: row["count"]
                           for row in e2e.report_json("overview", trace)["rows"] if row["count"]},
-                         {"freeze": 1})
+                         {"freeze": 2})
+        self.assertEqual(e2e.ebreport("threads", trace).count(": disk (frozen file system) for "), 2)
 
     def test_waits_for_recorder(self):
         """A command waits until it is recorded: that is known, and no wait of its program."""
