@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/share/copying.h"
@@ -67,6 +68,22 @@ static struct ebt_error *put_tables(struct report *report, struct ebt_stream *st
 	return text_error(&text) ?: copying_meta(report, stream, CUT_TABLES, text_get(&text));
 }
 
+/* Reports say which share of the whole was lost. */
+static struct ebt_error *put_rows(struct report *report, struct ebt_stream *stream)
+{
+	_cleanup_free_ struct trace_loss *losses = NULL;
+	_cleanup_text_ struct text text = TEXT_INIT;
+	size_t n;
+	struct ebt_error *err = trace_losses(report->trace, LOSSES_OF_ALL, &losses, &n);
+
+	if (err || !n)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		text_printf(&text, "%s%" PRIu16 ":%" PRIu64, i ? "," : "", losses[i].table->id,
+			    losses[i].rows);
+	return text_error(&text) ?: copying_meta(report, stream, CUT_ROWS, text_get(&text));
+}
+
 static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 {
 	const struct cut_copy *copy = arg;
@@ -75,7 +92,7 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 
 	if (!err && copy->pids->len)
 		err = copying_meta(report, stream, CUT_PIDS, text_get(copy->pids));
-	return err ?: put_tables(report, stream) ?: copying_note_damage(trace_reader(report->trace), stream);
+	return err ?: put_tables(report, stream) ?: put_rows(report, stream) ?: copying_note_damage(trace_reader(report->trace), stream);
 }
 
 static struct ebt_error *check_options(const struct options *o)

@@ -111,6 +111,7 @@ static const struct {
 	{ "copy.damage", SCRUB_KEEP },
 	{ "cut.version", SCRUB_KEEP },
 	{ "cut.pids", SCRUB_KEEP },
+	{ "cut.rows", SCRUB_KEEP },
 	{ "cut.tables", SCRUB_KEEP },
 	{ "merge.version", SCRUB_KEEP },
 	{ "merge.inputs", SCRUB_KEEP },

@@ -10,6 +10,8 @@
 #define CUT_PIDS "cut.pids"
 /* Ids of tables of which the whole had rows. */
 #define CUT_TABLES "cut.tables"
+/* Of tables that lost rows, how many rows the whole had: "ID:ROWS,ID:ROWS". */
+#define CUT_ROWS "cut.rows"
 
 /* ret->n is 0 where there is no such list; free ret->v with free(). */
 struct ebt_error *cut_list_read(struct ebt_reader *reader, const char *key,

@@ -9,6 +9,7 @@
 #include "format/encoding/layout.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
+#include "report/trace/cut_lists.h"
 #include "report/trace/private.h"
 #include "symbolize/symbolize.h"
 
@@ -85,6 +86,25 @@ static struct ebt_error *add_noted(struct ebt_reader *reader, struct loss_sums *
 	return ebt_read_rows(reader, &query, add_noted_row, sums);
 }
 
+/* A part has fewer rows than the recording that lost some. */
+static struct ebt_error *add_cut_rows(struct ebt_reader *reader, struct loss_sums *sums)
+{
+	const char *list;
+	struct ebt_error *err = ebt_reader_meta(reader, CUT_ROWS, &list);
+
+	while (!err && list) {
+		char *end;
+		struct table_sums *sum = sums_of(sums, strtoull(list, &end, 10));
+		const uint64_t rows = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+
+		if (sum && rows > sum->rows)
+			sum->rows = rows;
+		list = strchr(list, ',');
+		list += list != NULL;
+	}
+	return err;
+}
+
 static struct ebt_error *sums_init(struct trace *trace, struct loss_sums *ret)
 {
 	struct ebt_reader *reader = trace->reader;
@@ -113,7 +133,7 @@ static struct ebt_error *sums_init(struct trace *trace, struct loss_sums *ret)
 			sum->lost += chunks[i].lost;
 		}
 	}
-	return add_noted(reader, ret);
+	return add_cut_rows(reader, ret) ?: add_noted(reader, ret);
 }
 
 /* Chunk headers and table `lost` tell of the same rows; one of the two may be damaged. */

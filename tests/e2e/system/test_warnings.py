@@ -111,6 +111,26 @@ class Losses(Changed):
         self.assertEqual(len([w for w in e2e.report_json("overview", trace)["warnings"]
                               if "lost while recording" in w]), 3)
 
+    def test_share_in_a_part(self):
+        """Of the rows of the recording a share was lost, however few of them a part has."""
+        lines = self.record_text("sched")
+        table = re.search(r' schema table_id=(\d+) .*table_name="sched_switch"',
+                          "\n".join(lines))[1]
+        last = max(i for i, line in enumerate(lines) if " sched_switch " in line)
+        time = lines[last].split()[0]
+        lost = (f'{time} lost from={time} count=900 table_id={table} reason="ring buffer full" '
+                'ring=0 unused=0 source="sched" detail=""')
+        whole, part = self.write(lines + [lost], "lost"), self.path("part.ebt")
+        said = [w for w in e2e.report_json("sched", whole)["warnings"] if "900 rows of" in w]
+        self.assertRegex("".join(said),
+                         r"^900 rows of sched_switch lost while recording \([\d.]+ %\)$")
+        inner, scrubbed = self.path("inner.ebt"), self.path("scrubbed.ebt")
+        e2e.run(e2e.EBREPORT, "cut", "--to", "50%", whole, "-o", part)
+        e2e.run(e2e.EBREPORT, "cut", "--to", "50%", part, "-o", inner)
+        e2e.run(e2e.EBREPORT, "scrub", inner, "-o", scrubbed)
+        for trace in (part, inner, scrubbed):
+            self.assertEqual([w for w in e2e.report_json("sched", trace)["warnings"]
+                              if "900 rows of" in w], said)
 
     def test_processes_that_proc_did_not_tell_of(self):
         """Events told of them: what is missing is said where it is shown."""
