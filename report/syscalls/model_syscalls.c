@@ -109,7 +109,7 @@ struct ebt_error *syscall_model_warn_none(struct trace *trace)
 		.tables = { EBT_T_syscall },
 	};
 
-	if (trace_has_more(trace) || ebt_reader_has_rows(trace_reader(trace), EBT_T_syscall))
+	if (trace_has_more(trace) || trace_has_rows(trace, EBT_T_syscall))
 		return NULL;
 	return trace_warn_nothing(trace, &subject);
 }

@@ -132,6 +132,22 @@ class Losses(Changed):
             self.assertEqual([w for w in e2e.report_json("sched", trace)["warnings"]
                               if "900 rows of" in w], said)
 
+    def test_part_without_calls(self):
+        """A part that has none says of system calls what the whole says of that time."""
+        lines = self.record_text("sched,syscalls")
+        switches = [int(line.split()[0]) for line in lines if " sched_switch " in line]
+        middle = (min(switches) + max(switches)) // 2
+        whole = self.write([line for line in lines
+                            if " syscall " not in line or int(line.split()[0]) < middle], "few")
+        window = ["--from", "80%"]
+        part = self.path("part.ebt")
+        e2e.run(e2e.EBREPORT, "cut", *window, whole, "-o", part)
+        self.assertTrue(e2e.rows("syscalls", whole))
+        self.assertFalse(e2e.rows("syscalls", part))
+        for command in ("syscalls", "summary"):
+            said = [e2e.report_json(command, *of)["warnings"] for of in ((whole, *window), (part,))]
+            self.assertEqual(said[1], said[0], command)
+
     def test_processes_that_proc_did_not_tell_of(self):
         """Events told of them: what is missing is said where it is shown."""
         lines = self.record_text("task,sched")
