@@ -458,7 +458,7 @@ static long unwind_step(__u32 i, struct unwind_walk *walk)
 	if (s->stop) /* before the walk began */
 		return 1;
 	if (!n)
-		unwind_note_code(bpf_get_current_task_btf());
+		unwind_note_code(bpf_get_current_task_btf(), &s->process);
 	return unwind_step_native(s, walk->lesson, walk->python) != 0;
 }
 

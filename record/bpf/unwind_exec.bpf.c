@@ -15,14 +15,16 @@ extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __wea
 /* Program, ld.so, vdso, and some room. */
 #define EXEC_MAPPINGS 8u
 
-static __always_inline void place(struct task_struct *task, struct ebrec_unwind_process *process)
+/* False: of what is there, something is new. */
+static __always_inline bool place(struct task_struct *task, struct ebrec_unwind_process *process)
 {
+	bool known = true;
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 	__u32 next;
 
 	if (!unwind_take_room(EXEC_MAPPINGS, &process->first, &process->ticket))
-		return;
+		return false;
 	next = process->first;
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
@@ -34,11 +36,13 @@ static __always_inline void place(struct task_struct *task, struct ebrec_unwind_
 		if (!m || next - process->first >= EXEC_MAPPINGS)
 			break;
 		unwind_describe(vma, m);
+		known &= m->table != UNWIND_TABLE_LATER;
 		m->ticket = process->ticket;
 		next++;
 	}
 	bpf_iter_task_vma_destroy(&it);
 	process->n = next - process->first;
+	return known;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -46,13 +50,17 @@ int BPF_PROG(ebrec_unwind_exec, struct task_struct *task)
 {
 	struct ebrec_unwind_process process = {};
 	__u32 tgid = task->tgid;
+	bool known = false;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
 	process.mm = (__u64)BPF_CORE_READ(task, mm);
 	process.time = bpf_ktime_get_ns();
 	if (config.unwind_exec)
-		place(task, &process);
+		known = place(task, &process);
 	bpf_map_update_elem(&unwind_processes, &tgid, &process, BPF_ANY);
+	/* Its tables have to be there before it ends. */
+	if (!known)
+		ebrec_ring_doorbell();
 	return 0;
 }

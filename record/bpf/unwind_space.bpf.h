@@ -155,9 +155,11 @@ __weak int unwind_call_recorder(void)
 }
 
 /* Notes how much code the process has, for the recorder to compare; less or more than was known is
- * news, and what is known may have given way to something else. In a step of a walk, as the
- * verifier goes through a program once for each way that leads there. */
-static __always_inline void unwind_note_code(const struct task_struct *task)
+ * news, and what is known may have given way to something else. What was placed here is newer than
+ * what the recorder knows. In a step of a walk, as the verifier goes through a program once for
+ * each way that leads there. */
+static __always_inline void unwind_note_code(const struct task_struct *task,
+					     const struct ebrec_unwind_process *process)
 {
 	__u64 exec_vm = BPF_CORE_READ(task, mm, exec_vm);
 	__u32 tgid = task->tgid;
@@ -166,7 +168,8 @@ static __always_inline void unwind_note_code(const struct task_struct *task)
 	if (!published || published->exec_vm == exec_vm)
 		return;
 	published->exec_vm = exec_vm;
-	unwind_call_recorder();
+	if (!process->ticket)
+		unwind_call_recorder();
 }
 
 /* Where a process's mappings are, and where they go with a new one among them. */
