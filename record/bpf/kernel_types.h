@@ -72,7 +72,10 @@ struct inode {
 	__u32 i_mtime_nsec;
 };
 
+struct vfsmount;
+
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
 };
 
@@ -115,6 +118,7 @@ struct mm_struct {
 	unsigned long arg_start, arg_end, start_brk, brk, start_stack;
 	unsigned long total_vm, exec_vm; /* pages */
 	struct task_struct *owner;	 /* with memory cgroups */
+	struct file *exe_file;
 	struct {
 		__s64 counter;
 	} pgtables_bytes;
@@ -207,8 +211,47 @@ struct cgroup {
 	struct kernfs_node *kn;
 };
 
+/* --- namespaces --- */
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct mnt_namespace {
+	struct ns_common ns;
+	__u64 event; /* of the latest change of its mounts */
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+struct cgroup_namespace {
+	struct ns_common ns;
+};
+
+struct user_namespace {
+	struct ns_common ns;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+	struct net *net_ns;
+	struct cgroup_namespace *cgroup_ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
 struct pid {
 	unsigned int level; /* of its namespace; 0: the first one */
+	struct upid numbers[1];
 };
 
 struct css_set {
@@ -219,6 +262,11 @@ struct cred {
 	struct {
 		unsigned int val;
 	} uid;
+	struct user_namespace *user_ns;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct return_instance {
@@ -257,6 +305,8 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	struct uprobe_task *utask;
+	struct fs_struct *fs;
+	struct nsproxy *nsproxy;
 };
 
 struct linux_binprm {

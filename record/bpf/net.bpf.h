@@ -11,12 +11,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct net {
-	struct {
-		unsigned int inum;
-	} ns;
-};
-
 struct net_pointer {
 	struct net *net;
 };

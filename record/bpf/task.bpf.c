@@ -4,6 +4,7 @@
  * followed, and tell readers who a tid was. Their records have a ring of their own (shared.h).
  */
 #include "record/bpf/ebt.bpf.h"
+#include "record/bpf/facts.bpf.h"
 #include "record/bpf/unwind.bpf.h"
 
 #define FILENAME_LEN  512
@@ -75,11 +76,15 @@ int BPF_PROG(ebrec_fork, struct task_struct *parent, struct task_struct *child)
 }
 
 struct exec_record {
+	struct ebrec_facts facts;
 	struct ebt_wire_task_exec row;
 	char comm[COMM_LEN];
 	char filename[FILENAME_LEN];
 	char cmdline[CMDLINE_LEN];
 };
+
+/* Counted from the row. */
+#define EXEC_OFFSET(field) (offsetof(struct exec_record, field) - offsetof(struct exec_record, row))
 
 /* One for each CPU is enough: execs do not interrupt others, and programs are not preempted. */
 EBREC_CPU_ARRAY(exec_scratch, 1, struct exec_record);
@@ -98,22 +103,21 @@ static __always_inline __u32 fill_exec(struct exec_record *record, struct task_s
 	record->row.old_tid = old_pid;
 	record->row.start = task->start_time;
 	bpf_probe_read_kernel(record->comm, COMM_LEN, task->comm);
-	record->row.comm = (struct ebt_ref){ offsetof(struct exec_record, comm),
-					     ebrec_comm_len(record->comm) };
+	record->row.comm = (struct ebt_ref){ EXEC_OFFSET(comm), ebrec_comm_len(record->comm) };
 	n = bpf_probe_read_kernel_str(record->filename, FILENAME_LEN, bprm->filename);
-	record->row.filename =
-		(struct ebt_ref){ offsetof(struct exec_record, filename), n > 0 ? n - 1 : 0 };
+	record->row.filename = (struct ebt_ref){ EXEC_OFFSET(filename), n > 0 ? n - 1 : 0 };
 	if (len > CMDLINE_LEN)
 		len = CMDLINE_LEN;
 	if (bpf_probe_read_user(record->cmdline, len, (const void *)from))
 		len = 0;
-	record->row.cmdline = (struct ebt_ref){ offsetof(struct exec_record, cmdline), len };
+	record->row.cmdline = (struct ebt_ref){ EXEC_OFFSET(cmdline), len };
 	return offsetof(struct exec_record, cmdline) + len;
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
+	const __u64 now = bpf_ktime_get_ns();
 	struct exec_record *record;
 	__u32 len;
 	bool follow;
@@ -136,10 +140,14 @@ int BPF_PROG(ebrec_exec, struct task_struct *task, int old_pid, struct linux_bin
 	len = fill_exec(record, task, old_pid, bprm);
 	if (len > sizeof(*record)) /* for the verifier */
 		return 0;
-	ebrec_output(EBREC_SLOT_TASK(&config), EBT_T_task_exec, &record->row.head, len,
-		     bpf_ktime_get_ns());
-	/* The program may be a new one, and may have ended before the next deadline. */
-	ebrec_ring_doorbell();
+	facts_fill(&record->facts, task);
+	ebrec_fill_head(&record->row.head, EBT_T_task_exec, len - offsetof(struct exec_record, row),
+			now);
+	if (!ebrec_output(EBREC_SLOT_TASK(&config), EBREC_T_PROGRAM, &record->facts.head, len, now))
+		ebrec_count_drop(EBT_T_task_exec);
+	/* What is new may have ended before the next deadline. */
+	if (!facts_suffice(&record->facts, now))
+		ebrec_ring_doorbell();
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "format/base/cleanup.h"
 #include "format/schema/schema.h"
 #include "record/base/topology.h"
+#include "record/bpf/facts.h"
 #include "record/config/skeleton.h"
 #include "record/probes/tp_set.h"
 
@@ -91,6 +92,7 @@ static struct ebt_error *configure(struct capture *c, uint64_t cgroup_id)
 	bpf_map__set_max_entries(skel->maps.rings, EBREC_SLOTS(config->n_cpus));
 	bpf_map__set_max_entries(skel->maps.slots, EBREC_SLOTS(config->n_cpus));
 	bpf_map__set_max_entries(skel->maps.followed, (kernel->pid_max + 63) / 64);
+	bpf_map__set_max_entries(skel->maps.known_programs, EBREC_KNOWN_PROGRAMS);
 
 	/* Sources ask for what they need. */
 	bpf_object__for_each_program(program, skel->obj) bpf_program__set_autoload(program, false);
@@ -143,7 +145,8 @@ static struct ebt_error *map_shared(struct capture *c)
 
 	c->slots = map_array(skel->maps.slots, sizeof(*c->slots), &c->slots_bytes);
 	c->followed = map_array(skel->maps.followed, sizeof(*c->followed), &c->followed_bytes);
-	if (!c->slots || !c->followed)
+	c->known = map_array(skel->maps.known_programs, sizeof(*c->known), &c->known_bytes);
+	if (!c->slots || !c->followed || !c->known)
 		return ebt_error_errno(errno, "cannot map the filter of the BPF programs");
 	return NULL;
 }
@@ -373,6 +376,8 @@ void capture_destroy(struct capture *c)
 		munmap(c->slots, c->slots_bytes);
 	if (c->followed)
 		munmap(c->followed, c->followed_bytes);
+	if (c->known)
+		munmap(c->known, c->known_bytes);
 	if (c->spsc_memory)
 		munmap(c->spsc_memory, c->spsc_bytes);
 	free(c->spsc);
@@ -510,6 +515,11 @@ bool capture_answer_doorbell(struct capture *c)
 	ring_next(&c->doorbell, end, &len);
 	ring_release(&c->doorbell);
 	return rung;
+}
+
+struct ebrec_known *capture_known_programs(const struct capture *c)
+{
+	return c->known;
 }
 
 static uint32_t ring_of_drop(const struct capture *c, uint32_t table, uint32_t cpu)

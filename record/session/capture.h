@@ -42,7 +42,8 @@ struct capture {
 	void *spsc_memory;
 	struct ebrec_slot *slots;
 	struct ebrec_followed *followed;
-	size_t slots_bytes, followed_bytes, spsc_bytes;
+	struct ebrec_known *known;
+	size_t slots_bytes, followed_bytes, known_bytes, spsc_bytes;
 };
 
 /* Loads what the options ask for; nothing is attached. kernel and options must live longer. */
@@ -85,6 +86,9 @@ int capture_doorbell_fd(const struct capture *capture);
 void capture_arm_doorbell(struct capture *capture);
 /* Was it rung since the last call? */
 bool capture_answer_doorbell(struct capture *capture);
+
+/* Map known_programs of record/bpf/facts.h: EBREC_KNOWN_PROGRAMS entries. */
+struct ebrec_known *capture_known_programs(const struct capture *capture);
 
 /* What was lost since recording began, as counted in the kernel. */
 struct capture_drop {

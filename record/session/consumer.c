@@ -13,8 +13,10 @@
 #include "format/schema/wire.h"
 #include "record/base/beside.h"
 #include "record/base/clocks.h"
+#include "record/bpf/facts.h"
 #include "record/bpf/shared.h"
 #include "record/session/deferred.h"
+#include "record/sideband/program.h"
 #include "record/sideband/tasks.h"
 #include "record/unwind/python.h"
 
@@ -28,6 +30,7 @@
 #define FLUSH_NS     (100 * NS_PER_MS)
 #define BATCH_BYTES  (64u << 10) /* less than this a pass: not worth another at once */
 #define MAX_NOTICES  16384
+#define MAX_PROGRAMS (4u << 20) /* bytes; programs beyond are looked up in /proc */
 #define FINAL_PASSES 100
 
 struct consumer_thread {
@@ -54,6 +57,7 @@ struct consumer {
 	pthread_mutex_t lock; /* of the task ring, and what follows */
 	struct consumer_notice notices[MAX_NOTICES];
 	size_t first_notice, n_notices;
+	size_t program_bytes; /* of the notices */
 	uint64_t notices_dropped, task_malformed;
 	struct ebt_error *err; /* the first */
 
@@ -73,9 +77,11 @@ static void notify(const struct consumer *c)
 static void add_notice(struct consumer *c, struct consumer_notice notice)
 {
 	if (c->n_notices == MAX_NOTICES) {
+		free(notice.program);
 		c->notices_dropped++;
 		return;
 	}
+	c->program_bytes += program_size(notice.program);
 	c->notices[(c->first_notice + c->n_notices++) % MAX_NOTICES] = notice;
 	/* Who takes one takes all. */
 	if (c->n_notices == 1)
@@ -96,7 +102,8 @@ static struct ebt_error *add_record(struct ebt_stream *stream, const void *recor
 }
 
 /* With the lock held: what changes address spaces. */
-static void notice_task(struct consumer *c, const struct ebt_wire_head *head, const void *record)
+static void notice_task(struct consumer *c, const struct ebt_wire_head *head, const void *record,
+			const struct ebrec_facts *facts)
 {
 	struct consumer_notice notice = { .time = head->time };
 	struct ebt_wire_task_exec exec;
@@ -110,6 +117,10 @@ static void notice_task(struct consumer *c, const struct ebt_wire_head *head, co
 		memcpy(&exec, record, sizeof(exec));
 		notice.event = CONSUMER_EXEC;
 		notice.pid = exec.pid;
+		if (facts && c->program_bytes < MAX_PROGRAMS)
+			notice.program =
+				program_create(facts, (const char *)record + exec.cmdline.off,
+					       exec.cmdline.len);
 		break;
 	case EBT_T_task_fork:
 		memcpy(&fork, record, sizeof(fork));
@@ -143,22 +154,30 @@ static void notice_task(struct consumer *c, const struct ebt_wire_head *head, co
 static struct ebt_error *take_task_record(struct consumer *c, struct ebt_stream *stream,
 					  const void *record, size_t len)
 {
+	const struct ebrec_facts *facts = NULL;
 	struct ebt_wire_head head;
 	struct ebt_error *err;
 
 	memcpy(&head, record, sizeof(head));
+	if (head.table == EBREC_T_PROGRAM) {
+		facts = record;
+		record = facts + 1;
+		len -= sizeof(*facts);
+		memcpy(&head, record, sizeof(head));
+	}
 	if (head.table == EBREC_T_ATTACHED) {
 		uint64_t pid;
 
 		memcpy(&pid, (const char *)record + sizeof(head), sizeof(pid));
-		add_notice(c, (struct consumer_notice){ (uint32_t)pid, 0, CONSUMER_ATTACHED,
-							head.time });
+		add_notice(c, (struct consumer_notice){ .pid = (uint32_t)pid,
+							.event = CONSUMER_ATTACHED,
+							.time = head.time });
 		return NULL;
 	}
 	err = tasks_observe(c->tasks, record, len);
 	if (err)
 		return err;
-	notice_task(c, &head, record);
+	notice_task(c, &head, record, facts);
 	return add_record(stream, record, len, &c->task_malformed);
 }
 
@@ -452,6 +471,8 @@ void consumer_destroy(struct consumer *c)
 		ebt_closep(&c->threads[i].epoll);
 	}
 	free(c->threads);
+	for (size_t i = 0; i < c->n_notices; i++)
+		free(c->notices[(c->first_notice + i) % MAX_NOTICES].program);
 	ebt_closep(&c->event);
 	ebt_closep(&c->wake);
 	ebt_error_destroy(c->err);
@@ -497,6 +518,7 @@ bool consumer_next_notice(struct consumer *c, struct consumer_notice *ret)
 		*ret = c->notices[c->first_notice];
 		c->first_notice = (c->first_notice + 1) % MAX_NOTICES;
 		c->n_notices--;
+		c->program_bytes -= program_size(ret->program);
 		found = true;
 	} else if (read(c->event, &count, sizeof(count)) < 0) {
 		/* Nobody had notified; that is as good. */

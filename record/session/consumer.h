@@ -20,6 +20,7 @@
 
 struct deferred;
 struct consumer;
+struct program;
 struct tasks;
 
 /* All must live longer. The writer gets a stream for each thread of the topology. deferred: gets
@@ -50,6 +51,8 @@ struct consumer_notice {
 	uint32_t child; /* CONSUMER_FORK */
 	enum consumer_event event;
 	uint64_t time;
+	struct program
+		*program; /* CONSUMER_EXEC: what is known of it, for the taker to free(); or NULL */
 };
 
 /* Readable when there is a notice, or a thread has failed. Belongs to the consumer. */

@@ -272,6 +272,7 @@ static struct ebt_error *prepare(struct session *s)
 		.all = s->options->target == TARGET_ALL,
 		.no_containers = s->options->no_containers,
 		.task_iterator = capture_task_iterator(s->capture),
+		.known_programs = capture_known_programs(s->capture),
 		.wanted = wanted,
 		.on_mapping = on_mapping,
 		.on_file = on_file,
@@ -405,13 +406,16 @@ static struct ebt_error *handle_notice(struct session *s, const struct consumer_
 {
 	const bool attached = notice->event == CONSUMER_ATTACHED;
 	const bool exec = notice->event == CONSUMER_EXEC;
+	_cleanup_free_ struct program *program = notice->program;
 	struct ebt_error *err = NULL;
 
 	if (attached) {
 		target_follow_process(s->capture, notice->pid);
 		tasks_follow(s->tasks, notice->pid);
 	}
-	if (attached || exec)
+	if (program)
+		err = snapshot_program(s->snapshot, program);
+	else if (attached || exec)
 		err = snapshot_process(s->snapshot, notice->pid, notice->time);
 	err = err ?: tell_unwinder(s->capture->unwinder, notice);
 	if (err || (!exec && notice->event != CONSUMER_EXIT))

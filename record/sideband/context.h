@@ -13,6 +13,7 @@
 #include "record/base/mapping.h"
 
 struct bpf_program;
+struct ebrec_known;
 struct tasks;
 
 /* One for a recording, used by one thread at a time. It must live longer than the parts. */
@@ -23,6 +24,7 @@ struct sideband_context {
 	bool all;	       /* else only processes that tasks_know_pid() knows are recorded */
 	bool no_containers;    /* nothing about them is stored */
 	const struct bpf_program *task_iterator;
+	struct ebrec_known *known_programs; /* of record/bpf/facts.h; or NULL */
 
 	/* Is the process recorded? */
 	bool (*wanted)(void *arg, uint32_t pid);

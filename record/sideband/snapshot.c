@@ -21,11 +21,7 @@
 #include "record/sideband/snapshot_state.h"
 #include "record/sideband/tasks.h"
 
-/* As the exec event has them. */
-#define MAX_CMDLINE 4096u
-/* Sixteen hierarchies of cgroup v1 with long names; cgroup v2 has one line. */
-#define MAX_CGROUP 8192u
-#define MAX_FILES  (1u << 18)
+#define MAX_FILES (1u << 18)
 
 /* PROC_PID_INIT_INO of the kernel. */
 #define FIRST_PID_NS 0xEFFFFFFCu
@@ -35,10 +31,6 @@
 
 /* Containers that come are looked at no more often than this. */
 #define COLLECT_EVERY 200000000u
-
-/* Of each second, for processes that come later: 2 %, several hundred processes. */
-#define WINDOW	     1000000000u
-#define WINDOW_SPEND 20000000u
 
 /* Events have the pids of the first namespace; /proc has to have the same. */
 static struct ebt_error *check_namespace(uint64_t pid_ns)
@@ -89,13 +81,14 @@ void snapshot_destroy(struct snapshot_state *state)
 	buildid_map_deinit(&state->ids);
 	buildid_map_deinit(&state->files);
 	snapshot_mounts_deinit(state);
+	snapshot_programs_deinit(state);
 	containers_destroy(state->containers);
 	keymap_deinit(&state->vdsos);
 	free(state);
 }
 
-static struct ebt_error *emit_lost(const struct snapshot_state *state, uint32_t reason,
-				   uint64_t from, uint64_t count, const char *detail)
+struct ebt_error *snapshot_lost(const struct snapshot_state *state, uint32_t reason, uint64_t from,
+				uint64_t count, const char *detail)
 {
 	const struct lost_row lost = {
 		.from = from,
@@ -122,83 +115,7 @@ static struct ebt_error *emit_unread(const struct snapshot_state *state, struct 
 	snprintf(detail, sizeof(detail), "%s, last of process %u: %s", what, unread->pid,
 		 strerror(unread->errnum));
 	memset(unread, 0, sizeof(*unread));
-	return emit_lost(state, EBT_V_lost_reason_cannot_be_read, clocks_now(), n, detail);
-}
-
-/* What whoever listed the process knows of it. */
-struct facts {
-	uint32_t pid, ppid, uid;
-	bool kernel;
-	const char *nspid; /* NULL: not looked at yet */
-};
-
-/* Pids from the outer namespace to the inner; there is one where the namespace is ours. */
-static void add_nspid(const struct snapshot_state *state, struct ebt_record *rec, int dir,
-		      const struct facts *facts, uint64_t pid_ns)
-{
-	struct procfs_status status = { 0 };
-
-	if (!facts->nspid && pid_ns == state->pid_ns)
-		snprintf(status.nspid, sizeof(status.nspid), "%u", facts->pid);
-	else if (!facts->nspid && !procfs_status(dir, "status", &status))
-		return;
-	ebt_record_str(rec, offsetof(struct ebt_wire_process, nspid),
-		       facts->nspid ? facts->nspid : status.nspid);
-}
-
-static struct ebt_error *add_texts(struct snapshot_state *state, struct ebt_record *rec, int dir,
-				   const char *root)
-{
-	struct ebt_error *err = NULL;
-	char text[MAX_CGROUP];
-	ssize_t n;
-
-	if (procfs_link(dir, "exe", text, PATH_MAX) > 0)
-		ebt_record_str(rec, offsetof(struct ebt_wire_process, exe), text);
-	ebt_record_str(rec, offsetof(struct ebt_wire_process, root), root);
-	n = procfs_read(dir, "cgroup", text, sizeof(text));
-	if (n > 0)
-		ebt_record_bytes(rec, offsetof(struct ebt_wire_process, cgroup), text,
-				 (size_t)n - (text[n - 1] == '\n'));
-	if (n > 0 && !state->context->no_containers)
-		err = containers_see_cgroup(state->containers, text);
-	n = procfs_read(dir, "cmdline", text, MAX_CMDLINE + 1);
-	if (n > 0)
-		ebt_record_bytes(rec, offsetof(struct ebt_wire_process, cmdline), text, (size_t)n);
-	return err;
-}
-
-/* dir -1: nothing but the facts is known. The mount table goes along where it is new. */
-static struct ebt_error *emit_process(struct snapshot_state *state, int dir,
-				      const struct facts *facts, uint64_t time,
-				      uint64_t *ret_mnt_ns)
-{
-	struct ebt_stream *stream = state->context->stream;
-	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
-	struct ebt_wire_process *row = ebt_record_begin(&rec, EBT_T_process, time);
-	uint64_t mnt_ns, pid_ns;
-	char root[PATH_MAX];
-
-	row->task = facts->pid;
-	row->ppid = facts->ppid;
-	row->uid = facts->uid;
-	row->kernel = facts->kernel;
-	*ret_mnt_ns = 0;
-	if (dir < 0)
-		return ebt_record_add(&rec, stream);
-	mnt_ns = procfs_ns(dir, "ns/mnt");
-	pid_ns = procfs_ns(dir, "ns/pid");
-	row->mnt_ns = mnt_ns;
-	row->pid_ns = pid_ns;
-	row->net_ns = procfs_ns(dir, "ns/net");
-	row->user_ns = procfs_ns(dir, "ns/user");
-	row->cgroup_ns = procfs_ns(dir, "ns/cgroup");
-	procfs_link(dir, "root", root, sizeof(root));
-	add_nspid(state, &rec, dir, facts, pid_ns);
-	*ret_mnt_ns = mnt_ns;
-	return add_texts(state, &rec, dir, root) ?:
-	       ebt_record_add(&rec, stream) ?:
-	       snapshot_mountinfo(state, dir, facts->pid, mnt_ns, root);
+	return snapshot_lost(state, EBT_V_lost_reason_cannot_be_read, clocks_now(), n, detail);
 }
 
 /* All threads of one process, n of them. */
@@ -207,9 +124,9 @@ static struct ebt_error *emit_group(struct snapshot_state *state, const struct e
 {
 	const struct ebrec_task *first = tasks, *alive = NULL;
 	_cleanup_close_ int dir = -1;
-	struct facts facts;
+	struct process_row process = { 0 };
 	struct ebt_error *err;
-	uint64_t time, mnt_ns;
+	uint64_t time;
 
 	/* A first thread that has ended has no address space any more, while others go on. */
 	for (size_t i = 0; i < n; i++) {
@@ -218,22 +135,22 @@ static struct ebt_error *emit_group(struct snapshot_state *state, const struct e
 		if (!tasks[i].exit_state && (!alive || tasks[i].tid == tasks[i].pid))
 			alive = &tasks[i];
 	}
-	facts = (struct facts){
-		.pid = first->pid,
-		.ppid = first->ppid,
-		.uid = first->uid,
-		.kernel = first->kernel,
-	};
 	err = snapshot_threads(state->context->stream, tasks, n, first, list_time);
 	if (err)
 		return err;
 	time = clocks_now();
 	if (alive && !first->kernel)
 		dir = procfs_open(alive->tid);
-	err = emit_process(state, dir, &facts, time, &mnt_ns);
+	process.pid = first->pid;
+	process.ppid = first->ppid;
+	process.uid = first->uid;
+	process.kernel = first->kernel;
+	if (dir >= 0)
+		snapshot_read_process(state, dir, &process);
+	err = snapshot_add_process(state, dir, &process, time);
 	if (err || dir < 0)
 		return err;
-	return snapshot_maps(state, dir, alive->tid, mnt_ns, time);
+	return snapshot_maps(state, dir, alive->tid, process.mnt_ns, time);
 }
 
 static struct ebt_error *add_tasks(struct tasks *tasks, const struct ebrec_task *list, size_t n,
@@ -304,8 +221,7 @@ static struct ebt_error *sweep_once(struct sweep *sweep)
 	return err;
 }
 
-/* What this thread costs, whoever else runs. */
-static uint64_t cpu_time(void)
+uint64_t snapshot_cpu_time(void)
 {
 	struct timespec ts;
 
@@ -316,7 +232,7 @@ static uint64_t cpu_time(void)
 static struct ebt_error *sweep_all(struct snapshot_state *state)
 {
 	struct sweep sweep = { .state = state, .fresh = 1 };
-	const uint64_t begin = cpu_time();
+	const uint64_t begin = snapshot_cpu_time();
 	struct ebt_error *err = NULL;
 
 	for (int pass = 0; !err && pass < MAX_PASSES && sweep.fresh; pass++)
@@ -325,7 +241,7 @@ static struct ebt_error *sweep_all(struct snapshot_state *state)
 	/* Files may change after this. */
 	buildid_map_deinit(&state->files);
 	state->taken = clocks_now();
-	state->cost = cpu_time() - begin;
+	state->cost = snapshot_cpu_time() - begin;
 	return err;
 }
 
@@ -358,51 +274,6 @@ struct ebt_error *snapshot_mappings(struct snapshot_state *state, uint32_t pid, 
 	return snapshot_maps(state, dir, pid, procfs_ns(dir, "ns/mnt"), *ret_time);
 }
 
-/* A new second begins: says how many processes the last one left out. */
-static struct ebt_error *new_window(struct snapshot_state *state, uint64_t now)
-{
-	const uint64_t skipped = state->window_skipped, from = state->window;
-
-	state->window = now;
-	state->window_spent = 0;
-	state->window_skipped = 0;
-	if (!skipped)
-		return NULL;
-	return emit_lost(state, EBT_V_lost_reason_other, from, skipped,
-			 "too many new processes to read all of /proc");
-}
-
-struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, uint64_t time_ns)
-{
-	const uint64_t now = clocks_now(), begin = cpu_time();
-	_cleanup_close_ int dir = -1;
-	struct procfs_status status;
-	struct ebt_error *err = NULL;
-	uint64_t mnt_ns;
-
-	if (now - state->window >= WINDOW)
-		err = new_window(state, now);
-	if (err)
-		return err;
-	if (state->window_spent >= WINDOW_SPEND) {
-		state->window_skipped++;
-		return NULL;
-	}
-	dir = procfs_open(pid);
-	if (dir >= 0 && procfs_status(dir, "status", &status)) {
-		const struct facts facts = {
-			.pid = pid,
-			.ppid = status.ppid,
-			.uid = status.uids[0],
-			.nspid = status.nspid,
-		};
-
-		err = emit_process(state, dir, &facts, time_ns, &mnt_ns);
-	}
-	state->window_spent += cpu_time() - begin;
-	return err;
-}
-
 /* The layers of containers whose mount table has none. */
 static struct ebt_error *find_fuse(struct snapshot_state *state)
 {
@@ -411,25 +282,27 @@ static struct ebt_error *find_fuse(struct snapshot_state *state)
 
 	for (size_t i = 0; i < list.n && !err; i++) {
 		const struct ebrec_task *task = &list.tasks[i];
+		struct mount_viewer viewer = { .pid = task->pid };
 		_cleanup_close_ int dir = -1;
 		char root[PATH_MAX];
-		uint64_t mnt_ns;
 
 		if (task->tid != task->pid || strcmp(task->comm, "fuse-overlayfs"))
 			continue;
 		dir = procfs_open(task->pid);
 		if (dir < 0 || procfs_link(dir, "root", root, sizeof(root)) < 0)
 			continue;
-		mnt_ns = procfs_ns(dir, "ns/mnt");
-		err = containers_see_fuse(state->containers, dir, task->pid, task->start, mnt_ns)
-			      ?: snapshot_mountinfo(state, dir, task->pid, mnt_ns, root);
+		viewer.mnt_ns = procfs_ns(dir, "ns/mnt");
+		viewer.root = root;
+		err = containers_see_fuse(state->containers, dir, task->pid, task->start,
+					  viewer.mnt_ns)
+			      ?: snapshot_mountinfo(state, dir, &viewer);
 	}
 	return err;
 }
 
 struct ebt_error *snapshot_changes(struct snapshot_state *state, bool last)
 {
-	const uint64_t now = clocks_now(), begin = cpu_time();
+	const uint64_t now = clocks_now(), begin = snapshot_cpu_time();
 	struct ebt_error *err = snapshot_mounts_again(state, last);
 
 	if (err || state->context->no_containers || !state->foreign)
@@ -438,6 +311,6 @@ struct ebt_error *snapshot_changes(struct snapshot_state *state, bool last)
 		return NULL;
 	state->containers_due = false;
 	err = find_fuse(state) ?: containers_collect(state->containers);
-	state->containers_at = now + COLLECT_EVERY + (cpu_time() - begin) * 100;
+	state->containers_at = now + COLLECT_EVERY + (snapshot_cpu_time() - begin) * 100;
 	return err;
 }

@@ -15,6 +15,7 @@
 #include "record/sideband/context.h"
 
 struct kernel_symbols;
+struct program;
 struct snapshot_state;
 
 /* What has been stored already (mount tables, build-ids). */
@@ -58,10 +59,15 @@ struct ebt_error *snapshot_mappings(struct snapshot_state *state, uint32_t pid, 
 
 /*
  * A process that appeared later: its row of process at time_ns, and the mount table of its mount
- * namespace if that is new. For each task_exec; cheap, rate-bounded. A process that is gone is
- * none.
+ * namespace if that is new. Rate-bounded. A process that is gone is none.
  */
 struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, uint64_t time_ns);
+
+/*
+ * The same of one that runs a program. /proc is read where no process alike has been in the last
+ * second; what becomes known so is told to the BPF programs (map known_programs).
+ */
+struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program);
 
 /*
  * What has changed since: mount tables of namespaces in which programs were run, and, where a

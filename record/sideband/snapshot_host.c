@@ -205,11 +205,16 @@ static void kallsyms(struct host *host, struct kernel_symbols *symbols)
 static void own_mountinfo(struct host *host)
 {
 	_cleanup_close_ int dir = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const uint64_t mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt");
+	const struct mount_viewer viewer = {
+		.pid = (uint32_t)getpid(),
+		.mnt_ns = procfs_ns(AT_FDCWD, "/proc/self/ns/mnt"),
+		.root = "/",
+	};
 
-	meta_rows(host, (const struct meta_row[]){ { "host.mnt_ns", NULL, mnt_ns }, { NULL } });
+	meta_rows(host,
+		  (const struct meta_row[]){ { "host.mnt_ns", NULL, viewer.mnt_ns }, { NULL } });
 	if (dir >= 0 && !host->err)
-		host->err = snapshot_mountinfo(host->state, dir, (uint32_t)getpid(), mnt_ns, "/");
+		host->err = snapshot_mountinfo(host->state, dir, &viewer);
 }
 
 static void boot_id(struct host *host)

@@ -36,8 +36,9 @@
 struct mount_view {
 	uint64_t mnt_ns;
 	char *root;
-	uint32_t pid; /* who sees it so, or did */
-	bool dirty;   /* a process of the namespace has run a program since */
+	uint32_t pid;			/* who sees it so, or did */
+	bool dirty;			/* it may have changed since */
+	uint64_t mounts, stored_mounts; /* number of its latest change; when it was read last */
 	uint64_t hash;
 	uint64_t next_check;
 	unsigned int versions;
@@ -69,6 +70,7 @@ static struct ebt_error *store(struct snapshot_state *state, int dir, struct mou
 	struct ebt_error *err;
 	uint64_t hash, cost;
 
+	view->stored_mounts = view->mounts;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/mountinfo", dir);
 	unreadable = procfs_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
 	cost = (clocks_now() - begin) * CHECK_SHARE;
@@ -111,26 +113,36 @@ static struct ebt_error *add_view(struct snapshot_state *state, int dir, struct 
 	return store(state, dir, view);
 }
 
-struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir, uint32_t pid,
-				     uint64_t mnt_ns, const char *root)
+struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir,
+				     const struct mount_viewer *viewer)
 {
-	const struct mount_view first = { .mnt_ns = mnt_ns, .pid = pid, .root = (char *)root };
-	const size_t root_len = strnlen(root, PATH_MAX);
-	char key[sizeof(mnt_ns) + PATH_MAX];
+	const struct mount_view first = {
+		.mnt_ns = viewer->mnt_ns,
+		.pid = viewer->pid,
+		.root = (char *)viewer->root,
+		.mounts = viewer->mounts,
+	};
+	const size_t root_len = strnlen(viewer->root, PATH_MAX);
+	char key[sizeof(viewer->mnt_ns) + PATH_MAX];
+	struct mount_view *view;
 	uint64_t i;
 
 	/* Where the root is not that of the namespace, only what is below it is to be seen. */
-	memcpy(key, &mnt_ns, sizeof(mnt_ns));
-	memcpy(key + sizeof(mnt_ns), root, root_len);
-	if (!mnt_ns || !root_len)
+	memcpy(key, &viewer->mnt_ns, sizeof(viewer->mnt_ns));
+	memcpy(key + sizeof(viewer->mnt_ns), viewer->root, root_len);
+	if (!viewer->mnt_ns || !root_len)
 		return NULL;
-	if (keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + root_len, &i))
-		state->views[i].pid = pid;
-	else if (!keymap_find(&state->mnt_ns, key, sizeof(mnt_ns) + 1, &i))
-		return add_view(state, dir, first, key, sizeof(mnt_ns) + root_len);
-	if (!state->views[i].versions)
-		return store(state, dir, &state->views[i]);
-	state->views[i].dirty = true;
+	if (keymap_find(&state->mnt_ns, key, sizeof(viewer->mnt_ns) + root_len, &i))
+		state->views[i].pid = viewer->pid;
+	else if (!keymap_find(&state->mnt_ns, key, sizeof(viewer->mnt_ns) + 1, &i))
+		return dir < 0 ? NULL
+			       : add_view(state, dir, first, key,
+					  sizeof(viewer->mnt_ns) + root_len);
+	view = &state->views[i];
+	view->mounts = viewer->mounts;
+	if (!view->versions && dir >= 0)
+		return store(state, dir, view);
+	view->dirty |= !viewer->mounts || viewer->mounts != view->stored_mounts;
 	return NULL;
 }
 

@@ -3,6 +3,7 @@
 #ifndef RECORD_SIDEBAND_SNAPSHOT_STATE_H
 #define RECORD_SIDEBAND_SNAPSHOT_STATE_H
 
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,14 +43,56 @@ struct snapshot_state {
 
 	struct unread maps, build_ids; /* since the last row of lost */
 
-	/* Later processes get a share of each second; see snapshot_process(). */
+	/* See snapshot_programs.c. */
 	uint64_t window, window_spent, window_skipped;
+	struct keymap alike_keys; /* struct ebrec_facts_key: which of alike */
+	struct alike *alike;
+	size_t n_alike, alike_capacity;
+};
+
+/* As the exec event has them. */
+#define MAX_CMDLINE 4096u
+/* Sixteen hierarchies of cgroup v1 with long names; cgroup v2 has one line. */
+#define MAX_CGROUP 8192u
+
+/* A row of process, as it is put together. Texts that are not known are empty. */
+struct process_row {
+	uint32_t pid, ppid, uid;
+	bool kernel;
+	uint64_t mnt_ns, pid_ns, net_ns, user_ns, cgroup_ns; /* 0: not known */
+	uint64_t mounts; /* number of the mount table's latest change; 0: not known */
+	char nspid[128];
+	char exe[PATH_MAX], root[PATH_MAX], cgroup[MAX_CGROUP], cmdline[MAX_CMDLINE + 1];
+	size_t cmdline_len;
+};
+
+/* Fills in namespaces and texts; nspid where it is empty. What cannot be read is not known. */
+void snapshot_read_process(const struct snapshot_state *state, int dir, struct process_row *ret);
+
+/* Writes the row, and the mount table where that is new. dir -1: /proc was not looked at. */
+struct ebt_error *snapshot_add_process(struct snapshot_state *state, int dir,
+				       const struct process_row *p, uint64_t time);
+void snapshot_programs_deinit(struct snapshot_state *state);
+
+/* A row of lost, of table process. */
+struct ebt_error *snapshot_lost(const struct snapshot_state *state, uint32_t reason, uint64_t from,
+				uint64_t count, const char *detail);
+
+/* CPU time of this thread, whoever else runs; ns. */
+uint64_t snapshot_cpu_time(void);
+
+/* Who sees a mount table, and from which root. */
+struct mount_viewer {
+	uint32_t pid;
+	uint64_t mnt_ns;
+	uint64_t mounts; /* number of the table's latest change; 0: not known */
+	const char *root;
 };
 
 /* Stores the mount table seen through the process directory, unless it has been; then it is read
- * again before long. */
-struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir, uint32_t pid,
-				     uint64_t mnt_ns, const char *root);
+ * again before long where it may have changed. dir -1: not now, but it is noted who can see it. */
+struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir,
+				     const struct mount_viewer *viewer);
 
 /* Stores tables that may have changed, and have. last: looks at all. */
 struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last);

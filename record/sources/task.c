@@ -25,6 +25,6 @@ const struct ebrec_source source_task = {
 	.wants = (const struct source_want[]){ { "task_rename", "changes of name" }, { NULL } },
 	.programs = (const char *const[]){ "ebrec_fork", "ebrec_exec", "ebrec_exit", "ebrec_rename",
 					   "ebrec_task_iter", "ebrec_thread_stack", NULL },
-	.maps = (const char *const[]){ "exec_scratch", NULL },
+	.maps = (const char *const[]){ "exec_scratch", "known_programs", NULL },
 	.configure = configure,
 };

@@ -25,6 +25,7 @@ import debugger  # noqa: E402
 import e2e  # noqa: E402
 import machine  # noqa: E402
 import test_around  # noqa: E402
+import test_described  # noqa: E402
 import test_irq  # noqa: E402
 import test_marks  # noqa: E402
 import test_oom  # noqa: E402
@@ -35,7 +36,7 @@ from test_tp import Hits, printed, ways  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "called", "contended", "faults", "framed", "hangs",
+                       ("callbacks", "called", "contended", "described", "faults", "framed", "hangs",
                         "hoarder", "marks_static", "pingpong", "planned", "probed",
                         "relay", "unwound", "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
@@ -185,6 +186,14 @@ class Kernel(unittest.TestCase):
         for name in ("sample", "sched", "task", "offcpu", "syscalls", "lock", "irq", "kmem", "fault",
                      "block", "net"):
             self.assertIn(sources[name]["status"], ("on", "partial"))
+
+    @inside('''
+        mkdir -m 755 /jail /sys/fs/cgroup/described
+        cp "$(which described)" /jail/
+        ebrec -q -e task -o t.ebt -- /jail/described 10 /jail /sys/fs/cgroup/described >told
+    ''')
+    def test_described(self):
+        test_described.check(self, self.text("told"), self.file("t.ebt"), "/jail", 10)
 
     @inside(f"PRELOAD={e2e.program('verified.so')} EBREC=ebrec\n" + test_verifier.SCRIPT)
     def test_verifier(self):

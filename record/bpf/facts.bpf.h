@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collects struct ebrec_facts of a task in exec. */
+#ifndef RECORD_BPF_FACTS_BPF_H
+#define RECORD_BPF_FACTS_BPF_H
+
+#include "record/bpf/ebt.bpf.h"
+#include "record/bpf/facts.h"
+
+EBREC_SHARED_ARRAY(known_programs, struct ebrec_known);
+
+static __always_inline void facts_of_exe(struct ebrec_facts_key *key, const struct file *exe)
+{
+	const struct dentry *dentry = BPF_CORE_READ(exe, f_path.dentry);
+
+	key->exe = (__u64)dentry;
+	key->exe_parent = (__u64)BPF_CORE_READ(dentry, d_parent);
+	key->exe_mount = (__u64)BPF_CORE_READ(exe, f_path.mnt);
+	key->exe_inode = BPF_CORE_READ(exe, f_inode, i_ino);
+	key->exe_dev = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+	bpf_probe_read_kernel_str(key->exe_name, sizeof(key->exe_name),
+				  BPF_CORE_READ(dentry, d_name.name));
+}
+
+/* struct upid numbers[], whose size is the kernel's. */
+static __always_inline void facts_of_pids(struct ebrec_facts *facts, const struct task_struct *task)
+{
+	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	const char *numbers = (const char *)pid + bpf_core_field_offset(pid->numbers);
+	const __u32 n = BPF_CORE_READ(pid, level) + 1, size = bpf_core_type_size(struct upid);
+	const struct upid *upid = NULL;
+
+	for (__u32 i = 0; i < EBREC_FACTS_PIDS && i < n; i++) {
+		upid = (const void *)(numbers + i * size);
+		facts->pids[i] = BPF_CORE_READ(upid, nr);
+	}
+	facts->n_pids = n <= EBREC_FACTS_PIDS ? n : 0;
+	facts->pid_ns = facts->n_pids ? BPF_CORE_READ(upid, ns, ns.inum) : 0;
+}
+
+static __always_inline __u64 facts_hash(const struct ebrec_facts *facts)
+{
+	const __u64 *words = (const void *)&facts->key;
+	__u64 hash = facts->mounts;
+
+	for (__u32 i = 0; i < sizeof(facts->key) / sizeof(*words); i++) {
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static __always_inline void facts_fill(struct ebrec_facts *facts, const struct task_struct *task)
+{
+	const struct nsproxy *nsproxy = BPF_CORE_READ(task, nsproxy);
+	const struct cred *cred = BPF_CORE_READ(task, real_cred);
+	struct ebrec_facts_key *key = &facts->key;
+
+	__builtin_memset(key, 0, sizeof(*key));
+	facts_of_exe(key, BPF_CORE_READ(task, mm, exe_file));
+	key->root = (__u64)BPF_CORE_READ(task, fs, root.dentry);
+	key->root_mount = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+	key->cgroups = (__u64)BPF_CORE_READ(task, cgroups);
+	key->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	key->cgroup_ns = BPF_CORE_READ(nsproxy, cgroup_ns, ns.inum);
+	key->mnt_ns = BPF_CORE_READ(nsproxy, mnt_ns, ns.inum);
+	facts->mounts = BPF_CORE_READ(nsproxy, mnt_ns, event);
+	facts->hash = facts_hash(facts);
+	facts->pid = task->tgid;
+	facts->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	facts->uid = BPF_CORE_READ(cred, uid.val);
+	facts->user_ns = BPF_CORE_READ(cred, user_ns, ns.inum);
+	facts->net_ns = BPF_CORE_READ(nsproxy, net_ns, ns.inum);
+	facts_of_pids(facts, task);
+}
+
+/* Can the recorder say all of the process, without looking at it before it ends? */
+static __always_inline bool facts_suffice(const struct ebrec_facts *facts, __u64 time)
+{
+	__u32 slot = facts->hash & (EBREC_KNOWN_PROGRAMS - 1);
+	const struct ebrec_known *known = bpf_map_lookup_elem(&known_programs, &slot);
+
+	return known && known->hash == facts->hash && known->until > time;
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes that come later. What only /proc says of one, its paths and cgroups, is the same for
+ * all processes of one key (record/bpf/facts.h): it is read once a second and key, and not for each
+ * of thousands of programs, most of which have ended before anybody could look. A process may
+ * change between its exec and our look, so what is read counts for others when two of a key had the
+ * same.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "format/schema/wire.h"
+#include "record/base/clocks.h"
+#include "record/base/procfs.h"
+#include "record/sideband/program.h"
+#include "record/sideband/snapshot_state.h"
+
+/* Of each second, for looks into /proc: 2 %, several hundred processes. */
+#define WINDOW	     1000000000u
+#define WINDOW_SPEND 20000000u
+
+/* How long what was read holds; a cgroup or a folder may be renamed. */
+#define HOLDS 1000000000u
+
+/* Keys that are kept; then it begins anew. */
+#define MAX_ALIKE 4096u
+
+/* What processes of a key have in common. */
+struct alike {
+	char *exe, *root, *cgroup;
+	bool sure; /* two of them had it */
+	uint64_t until;
+	uint64_t told; /* hash that the BPF programs know; 0: none */
+};
+
+struct program *program_create(const struct ebrec_facts *facts, const void *cmdline, size_t len)
+{
+	struct program *program = malloc(sizeof(*program) + len);
+
+	if (!program)
+		return NULL;
+	program->facts = *facts;
+	program->cmdline_len = len;
+	memcpy(program->cmdline, cmdline, len);
+	return program;
+}
+
+size_t program_size(const struct program *program)
+{
+	return program ? sizeof(*program) + program->cmdline_len : 0;
+}
+
+static void free_texts(struct alike *alike)
+{
+	free(alike->exe);
+	free(alike->root);
+	free(alike->cgroup);
+	*alike = (struct alike){ 0 };
+}
+
+void snapshot_programs_deinit(struct snapshot_state *state)
+{
+	for (size_t i = 0; i < state->n_alike; i++)
+		free_texts(&state->alike[i]);
+	free(state->alike);
+	keymap_deinit(&state->alike_keys);
+	state->alike = NULL;
+	state->n_alike = state->alike_capacity = 0;
+}
+
+/* A new second begins: says how many processes the last one left out. */
+static struct ebt_error *new_window(struct snapshot_state *state, uint64_t now)
+{
+	const uint64_t skipped = state->window_skipped, from = state->window;
+
+	state->window = now;
+	state->window_spent = 0;
+	state->window_skipped = 0;
+	if (!skipped)
+		return NULL;
+	return snapshot_lost(state, EBT_V_lost_reason_other, from, skipped,
+			     "too many new processes to read all of /proc");
+}
+
+/* Is there time to look into /proc in this second? */
+static struct ebt_error *may_look(struct snapshot_state *state, bool *ret)
+{
+	const uint64_t now = clocks_now();
+	struct ebt_error *err = NULL;
+
+	if (now - state->window >= WINDOW)
+		err = new_window(state, now);
+	*ret = state->window_spent < WINDOW_SPEND;
+	return err;
+}
+
+struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, uint64_t time_ns)
+{
+	const uint64_t begin = snapshot_cpu_time();
+	_cleanup_close_ int dir = -1;
+	struct process_row process = { .pid = pid };
+	struct procfs_status status;
+	bool may;
+	struct ebt_error *err = may_look(state, &may);
+
+	state->window_skipped += !may;
+	if (err || !may)
+		return err;
+	dir = procfs_open(pid);
+	if (dir >= 0 && procfs_status(dir, "status", &status)) {
+		process.ppid = status.ppid;
+		process.uid = status.uids[0];
+		memcpy(process.nspid, status.nspid, sizeof(process.nspid));
+		snapshot_read_process(state, dir, &process);
+		err = snapshot_add_process(state, dir, &process, time_ns);
+	}
+	state->window_spent += snapshot_cpu_time() - begin;
+	return err;
+}
+
+/* What the event says. */
+static struct process_row begin_process(const struct program *program)
+{
+	const struct ebrec_facts *facts = &program->facts;
+	struct process_row p = {
+		.pid = facts->pid,
+		.ppid = facts->ppid,
+		.uid = facts->uid,
+		.mnt_ns = facts->key.mnt_ns,
+		.pid_ns = facts->pid_ns,
+		.net_ns = facts->net_ns,
+		.user_ns = facts->user_ns,
+		.cgroup_ns = facts->key.cgroup_ns,
+		.mounts = facts->mounts,
+	};
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < facts->n_pids && i < EBREC_FACTS_PIDS; i++)
+		len += (size_t)snprintf(p.nspid + len, sizeof(p.nspid) - len, i ? " %u" : "%u",
+					facts->pids[i]);
+	p.cmdline_len = program->cmdline_len;
+	if (p.cmdline_len > sizeof(p.cmdline))
+		p.cmdline_len = sizeof(p.cmdline);
+	memcpy(p.cmdline, program->cmdline, p.cmdline_len);
+	return p;
+}
+
+/* Is it still what it was when it ran the program? The file's name says whether it is that program
+ * still. */
+static bool is_as_told(const struct process_row *read, const struct ebrec_facts *facts)
+{
+	const char *slash = strrchr(read->exe, '/'), *name = facts->key.exe_name;
+
+	return slash && *read->root &&
+	       !strncmp(slash + 1, name, strnlen(name, EBREC_FACTS_NAME - 1)) &&
+	       read->mnt_ns == facts->key.mnt_ns && read->pid_ns == facts->pid_ns &&
+	       read->net_ns == facts->net_ns && read->user_ns == facts->user_ns &&
+	       read->cgroup_ns == facts->key.cgroup_ns;
+}
+
+static struct alike *find_alike(const struct snapshot_state *state, const struct program *program)
+{
+	uint64_t i;
+
+	return keymap_find(&state->alike_keys, &program->facts.key, sizeof(program->facts.key), &i)
+		       ? &state->alike[i]
+		       : NULL;
+}
+
+static struct ebt_error *add_alike(struct snapshot_state *state, const struct program *program,
+				   struct alike **ret)
+{
+	if (state->n_alike == MAX_ALIKE)
+		snapshot_programs_deinit(state);
+	if (ebt_array_reserve(&state->alike, state->n_alike, &state->alike_capacity) ||
+	    !keymap_put(&state->alike_keys, &program->facts.key, sizeof(program->facts.key),
+			state->n_alike))
+		return &ebt_enomem;
+	*ret = &state->alike[state->n_alike++];
+	**ret = (struct alike){ 0 };
+	return NULL;
+}
+
+/* Then the BPF programs need not call for the next one of the key. */
+static void tell_known(const struct snapshot_state *state, struct alike *alike, uint64_t hash)
+{
+	struct ebrec_known *known = state->context->known_programs;
+
+	if (!known)
+		return;
+	alike->told = hash;
+	known += hash & (EBREC_KNOWN_PROGRAMS - 1);
+	__atomic_store_n(&known->until, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&known->hash, hash, __ATOMIC_RELEASE);
+	__atomic_store_n(&known->until, alike->until, __ATOMIC_RELEASE);
+}
+
+static struct ebt_error *learn(struct snapshot_state *state, const struct program *program,
+			       const struct process_row *read)
+{
+	struct alike *alike = find_alike(state, program);
+	struct ebt_error *err = alike ? NULL : add_alike(state, program, &alike);
+
+	if (err)
+		return err;
+	alike->until = clocks_now() + HOLDS;
+	alike->sure = alike->exe && !strcmp(alike->exe, read->exe) &&
+		      !strcmp(alike->root, read->root) && !strcmp(alike->cgroup, read->cgroup);
+	if (alike->sure) {
+		tell_known(state, alike, program->facts.hash);
+		return NULL;
+	}
+	free_texts(alike);
+	alike->exe = strdup(read->exe);
+	alike->root = strdup(read->root);
+	alike->cgroup = strdup(read->cgroup);
+	return alike->exe && alike->root && alike->cgroup ? NULL : &ebt_enomem;
+}
+
+/* The texts of other processes of the key. */
+static void copy_texts(const struct alike *alike, struct process_row *p)
+{
+	snprintf(p->exe, sizeof(p->exe), "%s", alike->exe);
+	snprintf(p->root, sizeof(p->root), "%s", alike->root);
+	snprintf(p->cgroup, sizeof(p->cgroup), "%s", alike->cgroup);
+}
+
+/* Looks at the process. False: it is not what it was at its exec any more, or has gone. */
+static struct ebt_error *look(struct snapshot_state *state, const struct program *program,
+			      struct process_row *p, int dir, bool *ret)
+{
+	*ret = false;
+	if (dir < 0)
+		return NULL;
+	snapshot_read_process(state, dir, p);
+	*ret = is_as_told(p, &program->facts);
+	return *ret ? learn(state, program, p) : NULL;
+}
+
+struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program)
+{
+	const uint64_t begin = snapshot_cpu_time(), time = program->facts.head.time;
+	struct alike *alike = program->facts.n_pids ? find_alike(state, program) : NULL;
+	struct process_row told = begin_process(program), read = told;
+	_cleanup_close_ int dir = -1;
+	bool may, same;
+	struct ebt_error *err;
+
+	if (!program->facts.n_pids)
+		return snapshot_process(state, told.pid, time);
+	if (alike && alike->sure)
+		copy_texts(alike, &told);
+	else
+		alike = NULL;
+	if (alike && time < alike->until && alike->told != program->facts.hash)
+		tell_known(state, alike, program->facts.hash);
+	if (alike && time < alike->until)
+		return snapshot_add_process(state, -1, &told, time);
+	err = may_look(state, &may);
+	state->window_skipped += !may && !alike;
+	if (err)
+		return err;
+	dir = may ? procfs_open(told.pid) : -1;
+	err = look(state, program, &read, dir, &same);
+	/* What was true a while ago is more than nothing. */
+	if (!err && !same && alike)
+		err = snapshot_add_process(state, -1, &told, time);
+	else if (!err && dir >= 0)
+		err = snapshot_add_process(state, dir, &read, time);
+	state->window_spent += snapshot_cpu_time() - begin;
+	return err;
+}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows of process of programs that come and go, equal to what each of them read in /proc/self: ids,
+namespaces, paths and cgroups, also where the program ended before anybody could look."""
+
+import os
+import shutil
+
+import e2e
+
+N = 40
+FIRST = 3  # of each situation; these stay until they have been looked at
+NAMESPACES = {"mnt_ns": "ns/mnt", "pid_ns": "ns/pid", "net_ns": "ns/net", "user_ns": "ns/user",
+              "cgroup_ns": "ns/cgroup"}
+
+
+def cgroup_mount():
+    """Where cgroup v2 is."""
+    with open("/proc/mounts", encoding="utf-8") as f:
+        return next(line.split()[1] for line in f if line.split()[2] == "cgroup2")
+
+
+def told(text):
+    """What programs said, a dictionary each."""
+    for line in text.splitlines():
+        if line.startswith("told="):
+            yield dict(field.split("=", 1) for field in line.split("\t"))
+
+
+def check(test, text, trace, folder, n=N):
+    """Each program that can be known has a row, and no row says what its program did not say."""
+    rows = {}
+    for row in e2e.Dump(trace, "--table", "process").rows("process"):
+        rows.setdefault(row["task"].split("/")[0], []).append(row)
+    programs = list(told(text))
+    # One situation has three names of the program.
+    test.assertEqual(len(programs), 8 * (n + FIRST))
+    for program in programs:
+        say = f"{program['told']} {program['number']}"
+        found = rows.get(program["pid"], [])
+        # The first ones are those from which the others are known.
+        if int(program["number"]) >= FIRST:
+            test.assertEqual(len(found), 1, say)
+        for row in found:
+            check_row(test, row, program, folder, say)
+
+
+def check_row(test, row, program, folder, say):
+    root = folder if program["told"] == "root" else ""
+    want = {name: program[link].split("[")[1].rstrip("]") for name, link in NAMESPACES.items()}
+    want.update({
+        "uid": program["uid"],
+        "nspid": f'"{program["nspid"]}"',
+        "exe": f'"{root}{program["exe"]}"',
+        "root": f'"{root or "/"}"',
+    })
+    if program["told"] != "namespaces":  # where a cgroup has another name
+        want["cgroup"] = '"' + program["cgroup"].rstrip("|").replace("|", "\\x0a") + '"'
+    test.assertEqual({name: row[name] for name in want}, want, say)
+    test.assertIn(f'tell\\x00{program["told"]}\\x00{program["number"]}\\x00', row["cmdline"])
+
+
+class Described(e2e.TestCase):
+    def test_all(self):
+        cgroup = f"{cgroup_mount()}/ebt-described-{os.getpid()}"
+        os.mkdir(cgroup)
+        self.addCleanup(os.rmdir, cgroup)
+        os.chmod(self.folder, 0o755)
+        folder = self.path("jail")
+        os.mkdir(folder)
+        shutil.copy(e2e.program("described"), folder)
+        trace = self.record("-e", "task", "--", f"{folder}/described", N, folder, cgroup)
+        self.assert_no_loss(trace)
+        check(self, self.recorded.stdout.decode(), trace, folder)
+
+
+if __name__ == "__main__":
+    e2e.main()
