@@ -4,11 +4,11 @@
  * recorded in its time is left out of a later one.
  *
  * An input has recorded a table from the table's first row to its last, but for what was lost and
- * what cannot be read. Within that, a row of another input is one that it has too, if it followed a
- * task of the row. Near the ends of that time, in and near its gaps, and where what a row tells of
- * began before it, nobody knows whether the owner has the row: there each row that earlier inputs
- * have stands for one row of the other that says the same and was written next to it
- * (merge_twins.h).
+ * what cannot be read (merge_spans.h). Within that, a row of another input is one that it has too,
+ * if it followed a task of the row. Near the ends of that time, in and near its gaps, and where
+ * what a row tells of began before it, nobody knows whether the owner has the row: there each row
+ * that earlier inputs have stands for one row of the other that says the same and was written next
+ * to it (merge_doubts.h, merge_twins.h).
  *
  * Each table of each input is read three times at the most: for its gaps, for twins, and for the
  * copy. Memory: what merge_twins.h says, and one bit for each row of chunks that have twins.
