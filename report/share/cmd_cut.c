@@ -92,7 +92,10 @@ static struct ebt_error *append(void *arg, struct ebt_stream *stream)
 
 	if (!err && copy->pids->len)
 		err = copying_meta(report, stream, CUT_PIDS, text_get(copy->pids));
-	return err ?: put_tables(report, stream) ?: put_rows(report, stream) ?: copying_note_damage(trace_reader(report->trace), stream);
+	return err ?:
+	       put_tables(report, stream) ?:
+	       put_rows(report, stream) ?:
+	       copying_note_damage(trace_reader(report->trace), stream);
 }
 
 static struct ebt_error *check_options(const struct options *o)
