@@ -125,6 +125,7 @@ static struct ebt_error *emit_group(struct snapshot_state *state, const struct e
 	const struct ebrec_task *first = tasks, *alive = NULL;
 	_cleanup_close_ int dir = -1;
 	struct process_row process = { 0 };
+	struct process_texts texts;
 	struct ebt_error *err;
 	uint64_t time;
 
@@ -146,7 +147,7 @@ static struct ebt_error *emit_group(struct snapshot_state *state, const struct e
 	process.uid = first->uid;
 	process.kernel = first->kernel;
 	if (dir >= 0)
-		snapshot_read_process(state, dir, &process);
+		snapshot_read_process(state, dir, &process, &texts);
 	err = snapshot_add_process(state, dir, &process, time);
 	if (err || dir < 0)
 		return err;

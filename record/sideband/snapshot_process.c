@@ -8,33 +8,38 @@
 #include "record/sideband/containers.h"
 #include "record/sideband/snapshot_state.h"
 
-void snapshot_read_process(const struct snapshot_state *state, int dir, struct process_row *ret)
+void snapshot_read_process(const struct snapshot_state *state, int dir, struct process_row *row,
+			   struct process_texts *texts)
 {
 	struct procfs_status status;
 	ssize_t n;
 
-	ret->mnt_ns = procfs_ns(dir, "ns/mnt");
-	ret->pid_ns = procfs_ns(dir, "ns/pid");
-	ret->net_ns = procfs_ns(dir, "ns/net");
-	ret->user_ns = procfs_ns(dir, "ns/user");
-	ret->cgroup_ns = procfs_ns(dir, "ns/cgroup");
+	row->mnt_ns = procfs_ns(dir, "ns/mnt");
+	row->pid_ns = procfs_ns(dir, "ns/pid");
+	row->net_ns = procfs_ns(dir, "ns/net");
+	row->user_ns = procfs_ns(dir, "ns/user");
+	row->cgroup_ns = procfs_ns(dir, "ns/cgroup");
 	/* There is one where the namespace is ours. */
-	if (!*ret->nspid && ret->pid_ns == state->pid_ns)
-		snprintf(ret->nspid, sizeof(ret->nspid), "%u", ret->pid);
-	else if (!*ret->nspid && procfs_status(dir, "status", &status))
-		memcpy(ret->nspid, status.nspid, sizeof(ret->nspid));
-	procfs_link(dir, "exe", ret->exe, sizeof(ret->exe));
-	procfs_link(dir, "root", ret->root, sizeof(ret->root));
-	n = procfs_read(dir, "cgroup", ret->cgroup, sizeof(ret->cgroup));
-	if (n > 0 && ret->cgroup[n - 1] == '\n')
-		ret->cgroup[n - 1] = '\0';
-	n = procfs_read(dir, "cmdline", ret->cmdline, sizeof(ret->cmdline));
-	ret->cmdline_len = n > 0 ? (size_t)n : 0;
+	if (!*row->nspid && row->pid_ns == state->pid_ns)
+		snprintf(row->nspid, sizeof(row->nspid), "%u", row->pid);
+	else if (!*row->nspid && procfs_status(dir, "status", &status))
+		memcpy(row->nspid, status.nspid, sizeof(row->nspid));
+	procfs_link(dir, "exe", texts->exe, sizeof(texts->exe));
+	procfs_link(dir, "root", texts->root, sizeof(texts->root));
+	n = procfs_read(dir, "cgroup", texts->cgroup, sizeof(texts->cgroup));
+	if (n > 0 && texts->cgroup[n - 1] == '\n')
+		texts->cgroup[n - 1] = '\0';
+	n = procfs_read(dir, "cmdline", texts->cmdline, sizeof(texts->cmdline));
+	row->cmdline_len = n > 0 ? (size_t)n : 0;
+	row->exe = texts->exe;
+	row->root = texts->root;
+	row->cgroup = texts->cgroup;
+	row->cmdline = texts->cmdline;
 }
 
 static void add_text(struct ebt_record *rec, size_t field, const char *text)
 {
-	if (*text)
+	if (text && *text)
 		ebt_record_str(rec, field, text);
 }
 
@@ -43,7 +48,7 @@ struct ebt_error *snapshot_add_process(struct snapshot_state *state, int dir,
 {
 	_cleanup_(ebt_record_deinit) struct ebt_record rec = EBT_RECORD_INIT;
 	struct ebt_wire_process *row = ebt_record_begin(&rec, EBT_T_process, time);
-	const struct mount_viewer viewer = { p->pid, p->mnt_ns, p->mounts, p->root };
+	const struct mount_viewer viewer = { p->pid, p->mnt_ns, p->mounts, p->root ? p->root : "" };
 	struct ebt_error *err = NULL;
 
 	row->task = p->pid;
@@ -62,7 +67,7 @@ struct ebt_error *snapshot_add_process(struct snapshot_state *state, int dir,
 	if (p->cmdline_len)
 		ebt_record_bytes(&rec, offsetof(struct ebt_wire_process, cmdline), p->cmdline,
 				 p->cmdline_len);
-	if (dir >= 0 && *p->cgroup && !state->context->no_containers)
+	if (dir >= 0 && p->cgroup && *p->cgroup && !state->context->no_containers)
 		err = containers_see_cgroup(state->containers, p->cgroup);
 	return err ?:
 	       ebt_record_add(&rec, state->context->stream) ?:

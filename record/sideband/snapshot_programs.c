@@ -102,6 +102,7 @@ struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, u
 	const uint64_t begin = snapshot_cpu_time();
 	_cleanup_close_ int dir = -1;
 	struct process_row process = { .pid = pid };
+	struct process_texts texts;
 	struct procfs_status status;
 	bool may;
 	struct ebt_error *err = may_look(state, &may);
@@ -114,7 +115,7 @@ struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, u
 		process.ppid = status.ppid;
 		process.uid = status.uids[0];
 		memcpy(process.nspid, status.nspid, sizeof(process.nspid));
-		snapshot_read_process(state, dir, &process);
+		snapshot_read_process(state, dir, &process, &texts);
 		err = snapshot_add_process(state, dir, &process, time_ns);
 	}
 	state->window_spent += snapshot_cpu_time() - begin;
@@ -135,16 +136,14 @@ static struct process_row begin_process(const struct program *program)
 		.user_ns = facts->user_ns,
 		.cgroup_ns = facts->key.cgroup_ns,
 		.mounts = facts->mounts,
+		.cmdline = program->cmdline,
+		.cmdline_len = program->cmdline_len,
 	};
 	size_t len = 0;
 
 	for (uint32_t i = 0; i < facts->n_pids && i < EBREC_FACTS_PIDS; i++)
 		len += (size_t)snprintf(p.nspid + len, sizeof(p.nspid) - len, i ? " %u" : "%u",
 					facts->pids[i]);
-	p.cmdline_len = program->cmdline_len;
-	if (p.cmdline_len > sizeof(p.cmdline))
-		p.cmdline_len = sizeof(p.cmdline);
-	memcpy(p.cmdline, program->cmdline, p.cmdline_len);
 	return p;
 }
 
@@ -220,56 +219,61 @@ static struct ebt_error *learn(struct snapshot_state *state, const struct progra
 	return alike->exe && alike->root && alike->cgroup ? NULL : &ebt_enomem;
 }
 
-/* The texts of other processes of the key. */
-static void copy_texts(const struct alike *alike, struct process_row *p)
-{
-	snprintf(p->exe, sizeof(p->exe), "%s", alike->exe);
-	snprintf(p->root, sizeof(p->root), "%s", alike->root);
-	snprintf(p->cgroup, sizeof(p->cgroup), "%s", alike->cgroup);
-}
-
-/* Looks at the process. False: it is not what it was at its exec any more, or has gone. */
+/* Reads what the numbers do not say. The process may have gone, or have changed since; then what
+ * was true of others a while ago is more than nothing. */
 static struct ebt_error *look(struct snapshot_state *state, const struct program *program,
-			      struct process_row *p, int dir, bool *ret)
+			      const struct process_row *told, bool known)
 {
-	*ret = false;
-	if (dir < 0)
-		return NULL;
-	snapshot_read_process(state, dir, p);
-	*ret = is_as_told(p, &program->facts);
-	return *ret ? learn(state, program, p) : NULL;
+	const uint64_t time = program->facts.head.time;
+	_cleanup_close_ int dir = procfs_open(told->pid);
+	struct process_row read = *told;
+	struct process_texts texts;
+	struct ebt_error *err = NULL;
+	bool same = false;
+
+	if (dir >= 0) {
+		snapshot_read_process(state, dir, &read, &texts);
+		same = is_as_told(&read, &program->facts);
+	}
+	if (same)
+		err = learn(state, program, &read);
+	else if (known)
+		return snapshot_add_process(state, -1, told, time);
+	return err || dir < 0 ? err : snapshot_add_process(state, dir, &read, time);
 }
 
 struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program)
 {
-	const uint64_t begin = snapshot_cpu_time(), time = program->facts.head.time;
-	struct alike *alike = program->facts.n_pids ? find_alike(state, program) : NULL;
-	struct process_row told = begin_process(program), read = told;
-	_cleanup_close_ int dir = -1;
-	bool may, same;
+	const uint64_t time = program->facts.head.time;
+	struct process_row told = begin_process(program);
+	struct alike *alike = find_alike(state, program);
+	const bool known = alike && alike->sure;
 	struct ebt_error *err;
+	uint64_t begin;
+	bool may;
 
 	if (!program->facts.n_pids)
 		return snapshot_process(state, told.pid, time);
-	if (alike && alike->sure)
-		copy_texts(alike, &told);
-	else
-		alike = NULL;
-	if (alike && time < alike->until && alike->told != program->facts.hash)
-		tell_known(state, alike, program->facts.hash);
-	if (alike && time < alike->until)
+	if (known) {
+		told.exe = alike->exe;
+		told.root = alike->root;
+		told.cgroup = alike->cgroup;
+	}
+	if (known && time < alike->until) {
+		if (alike->told != program->facts.hash)
+			tell_known(state, alike, program->facts.hash);
 		return snapshot_add_process(state, -1, &told, time);
+	}
 	err = may_look(state, &may);
-	state->window_skipped += !may && !alike;
 	if (err)
 		return err;
-	dir = may ? procfs_open(told.pid) : -1;
-	err = look(state, program, &read, dir, &same);
-	/* What was true a while ago is more than nothing. */
-	if (!err && !same && alike)
-		err = snapshot_add_process(state, -1, &told, time);
-	else if (!err && dir >= 0)
-		err = snapshot_add_process(state, dir, &read, time);
+	if (!may && known)
+		return snapshot_add_process(state, -1, &told, time);
+	state->window_skipped += !may;
+	if (!may)
+		return NULL;
+	begin = snapshot_cpu_time();
+	err = look(state, program, &told, known);
 	state->window_spent += snapshot_cpu_time() - begin;
 	return err;
 }

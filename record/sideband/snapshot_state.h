@@ -55,19 +55,27 @@ struct snapshot_state {
 /* Sixteen hierarchies of cgroup v1 with long names; cgroup v2 has one line. */
 #define MAX_CGROUP 8192u
 
-/* A row of process, as it is put together. Texts that are not known are empty. */
+/* A row of process, as it is put together. Texts that are not known are NULL or empty. */
 struct process_row {
 	uint32_t pid, ppid, uid;
 	bool kernel;
 	uint64_t mnt_ns, pid_ns, net_ns, user_ns, cgroup_ns; /* 0: not known */
 	uint64_t mounts; /* number of the mount table's latest change; 0: not known */
 	char nspid[128];
-	char exe[PATH_MAX], root[PATH_MAX], cgroup[MAX_CGROUP], cmdline[MAX_CMDLINE + 1];
+	const char *exe, *root, *cgroup;
+	const char *cmdline;
 	size_t cmdline_len;
 };
 
-/* Fills in namespaces and texts; nspid where it is empty. What cannot be read is not known. */
-void snapshot_read_process(const struct snapshot_state *state, int dir, struct process_row *ret);
+/* Where texts of a row are that are read. */
+struct process_texts {
+	char exe[PATH_MAX], root[PATH_MAX], cgroup[MAX_CGROUP], cmdline[MAX_CMDLINE + 1];
+};
+
+/* Fills in namespaces and texts, which stay in texts; nspid where it is empty. What cannot be read
+ * is not known. */
+void snapshot_read_process(const struct snapshot_state *state, int dir, struct process_row *row,
+			   struct process_texts *texts);
 
 /* Writes the row, and the mount table where that is new. dir -1: /proc was not looked at. */
 struct ebt_error *snapshot_add_process(struct snapshot_state *state, int dir,
