@@ -42,6 +42,6 @@ struct ebrec_facts {
 struct ebrec_known {
 	__u64 hash, until; /* CLOCK_MONOTONIC */
 };
-#define EBREC_KNOWN_PROGRAMS 1024 /* a power of two */
+#define EBREC_KNOWN_PROGRAMS 8192 /* a power of two */
 
 #endif
