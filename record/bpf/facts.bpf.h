@@ -6,7 +6,7 @@
 #include "record/bpf/ebt.bpf.h"
 #include "record/bpf/facts.h"
 
-EBREC_SHARED_ARRAY(known_programs, struct ebrec_known);
+EBREC_SHARED_ARRAY(known_programs, struct ebrec_known) __weak;
 
 static __always_inline void facts_of_exe(struct ebrec_facts_key *key, const struct file *exe)
 {
@@ -49,20 +49,27 @@ static __always_inline __u64 facts_hash(const struct ebrec_facts *facts)
 	return hash;
 }
 
-static __always_inline void facts_fill(struct ebrec_facts *facts, const struct task_struct *task)
+static __always_inline void facts_fill_key(struct ebrec_facts_key *key,
+					   const struct task_struct *task)
 {
-	const struct nsproxy *nsproxy = BPF_CORE_READ(task, nsproxy);
-	const struct cred *cred = BPF_CORE_READ(task, real_cred);
-	struct ebrec_facts_key *key = &facts->key;
-
 	__builtin_memset(key, 0, sizeof(*key));
 	facts_of_exe(key, BPF_CORE_READ(task, mm, exe_file));
 	key->root = (__u64)BPF_CORE_READ(task, fs, root.dentry);
 	key->root_mount = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+	key->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	if (!bpf_core_field_exists(task->cgroups))
+		return;
 	key->cgroups = (__u64)BPF_CORE_READ(task, cgroups);
 	key->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
-	key->cgroup_ns = BPF_CORE_READ(nsproxy, cgroup_ns, ns.inum);
-	key->mnt_ns = BPF_CORE_READ(nsproxy, mnt_ns, ns.inum);
+	key->cgroup_ns = BPF_CORE_READ(task, nsproxy, cgroup_ns, ns.inum);
+}
+
+static __always_inline void facts_fill(struct ebrec_facts *facts, const struct task_struct *task)
+{
+	const struct nsproxy *nsproxy = BPF_CORE_READ(task, nsproxy);
+	const struct cred *cred = BPF_CORE_READ(task, real_cred);
+
+	facts_fill_key(&facts->key, task);
 	facts->mounts = BPF_CORE_READ(nsproxy, mnt_ns, event);
 	facts->hash = facts_hash(facts);
 	facts->pid = task->tgid;

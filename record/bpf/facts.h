@@ -17,14 +17,14 @@
 struct ebrec_facts_key {
 	__u64 exe, exe_parent, exe_mount, exe_inode;
 	__u64 exe_dev;
-	char exe_name[EBREC_FACTS_NAME]; /* of the file; cut, then without NUL */
+	char exe_name[EBREC_FACTS_NAME]; /* of the file, its beginning */
 	__u64 root, root_mount;
 	__u64 cgroups, cgroup_id, cgroup_ns;
 	__u64 mnt_ns;
 };
 
 /* Not a table of the file: the row of task_exec follows, as it is in the file. */
-#define EBREC_T_PROGRAM 0xff01
+#define EBREC_T_PROGRAM 0xff02
 
 struct ebrec_facts {
 	struct ebt_wire_head head;

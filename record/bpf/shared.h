@@ -118,7 +118,8 @@ struct ebrec_rate {
 	__u64 refused;
 };
 
-/* Not a table of the file: tells the recorder that a process came into the cgroup. */
+/* Not a table of the file: tells the recorder that a process came into the cgroup. 0xff01 and
+ * 0xff02 are in python.h and facts.h. */
 #define EBREC_T_ATTACHED 0xff00
 
 #endif

@@ -400,6 +400,11 @@ const struct bpf_program *capture_task_iterator(const struct capture *c)
 	return c->context.skel->progs.ebrec_task_iter;
 }
 
+const struct bpf_program *capture_facts_iterator(const struct capture *c)
+{
+	return c->context.skel->progs.ebrec_facts_iter;
+}
+
 /* tp_btf/NAME or raw_tp/NAME. */
 static bool is_tracepoint(const struct bpf_program *program)
 {

@@ -24,7 +24,9 @@ struct sideband_context {
 	bool all;	       /* else only processes that tasks_know_pid() knows are recorded */
 	bool no_containers;    /* nothing about them is stored */
 	const struct bpf_program *task_iterator;
-	struct ebrec_known *known_programs; /* of record/bpf/facts.h; or NULL */
+	/* Of record/bpf/facts.h; both are there or are NULL. */
+	const struct bpf_program *facts_iterator;
+	struct ebrec_known *known_programs;
 
 	/* Is the process recorded? */
 	bool (*wanted)(void *arg, uint32_t pid);

@@ -306,6 +306,8 @@ struct ebt_error *snapshot_changes(struct snapshot_state *state, bool last)
 	const uint64_t now = clocks_now(), begin = snapshot_cpu_time();
 	struct ebt_error *err = snapshot_mounts_again(state, last);
 
+	if (!err && last)
+		err = snapshot_tell_skipped(state, now);
 	if (err || state->context->no_containers || !state->foreign)
 		return err;
 	if (!last && (!state->containers_due || now < state->containers_at))

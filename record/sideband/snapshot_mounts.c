@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
@@ -37,6 +38,7 @@ struct mount_view {
 	uint64_t mnt_ns;
 	char *root;
 	uint32_t pid;			/* who sees it so, or did */
+	uint32_t told;			/* who does by what its exec said; nobody has looked */
 	bool dirty;			/* it may have changed since */
 	uint64_t mounts, stored_mounts; /* number of its latest change; when it was read last */
 	uint64_t hash;
@@ -57,7 +59,7 @@ static struct ebt_error *store(struct snapshot_state *state, int dir, struct mou
 {
 	_cleanup_error_ struct ebt_error *unreadable = NULL;
 	_cleanup_free_ char *content = NULL;
-	const uint64_t begin = clocks_now();
+	const uint64_t begin = clocks_now(), mounts = view->mounts;
 	char path[64];
 	size_t len;
 	struct embed_file file = {
@@ -70,7 +72,6 @@ static struct ebt_error *store(struct snapshot_state *state, int dir, struct mou
 	struct ebt_error *err;
 	uint64_t hash, cost;
 
-	view->stored_mounts = view->mounts;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/mountinfo", dir);
 	unreadable = procfs_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
 	cost = (clocks_now() - begin) * CHECK_SHARE;
@@ -78,6 +79,7 @@ static struct ebt_error *store(struct snapshot_state *state, int dir, struct mou
 	if (unreadable || !len)
 		return NULL; /* it has gone; the next process of the namespace will do */
 	view->dirty = false;
+	view->stored_mounts = mounts;
 	hash = ebt_hash_bytes(0, content, len);
 	if (view->versions && (hash == view->hash || len > MAX_CHANGES - state->mounts_changed))
 		return NULL;
@@ -133,7 +135,7 @@ struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir,
 	if (!viewer->mnt_ns || !root_len)
 		return NULL;
 	if (keymap_find(&state->mnt_ns, key, sizeof(viewer->mnt_ns) + root_len, &i))
-		state->views[i].pid = viewer->pid;
+		*(dir < 0 ? &state->views[i].told : &state->views[i].pid) = viewer->pid;
 	else if (!keymap_find(&state->mnt_ns, key, sizeof(viewer->mnt_ns) + 1, &i))
 		return dir < 0 ? NULL
 			       : add_view(state, dir, first, key,
@@ -146,6 +148,18 @@ struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir,
 	return NULL;
 }
 
+/* A folder of /proc of somebody who sees the table so; -1: there is none. */
+static int open_viewer(const struct mount_view *view, uint32_t pid)
+{
+	_cleanup_close_ int dir = pid ? procfs_open(pid) : -1;
+	char root[PATH_MAX];
+
+	if (dir < 0 || procfs_ns(dir, "ns/mnt") != view->mnt_ns ||
+	    procfs_link(dir, "root", root, sizeof(root)) < 0 || strcmp(root, view->root))
+		return -1;
+	return take_fd(&dir);
+}
+
 struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last)
 {
 	const uint64_t now = clocks_now();
@@ -154,15 +168,17 @@ struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last)
 	for (size_t i = 0; i < state->n_views && !err; i++) {
 		struct mount_view *view = &state->views[i];
 		_cleanup_close_ int dir = -1;
-		char root[PATH_MAX];
 
 		if (!last &&
 		    (!view->dirty || now < view->next_check || view->versions >= MAX_VERSIONS))
 			continue;
-		dir = procfs_open(view->pid);
-		if (dir < 0 || procfs_ns(dir, "ns/mnt") != view->mnt_ns ||
-		    procfs_link(dir, "root", root, sizeof(root)) < 0 || strcmp(root, view->root))
-			view->dirty = false; /* the next process of the namespace will tell */
+		dir = open_viewer(view, view->pid);
+		if (dir < 0)
+			dir = open_viewer(view, view->told);
+		if (dir < 0)
+			dir = open_viewer(view, (uint32_t)getpid());
+		if (dir < 0) /* the next process of the namespace will tell */
+			view->dirty = view->mounts != view->stored_mounts;
 		else
 			err = store(state, dir, view);
 	}

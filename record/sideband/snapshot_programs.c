@@ -3,8 +3,8 @@
  * Processes that come later. What only /proc says of one, its paths and cgroups, is the same for
  * all processes of one key (record/bpf/facts.h): it is read once a second and key, and not for each
  * of thousands of programs, most of which have ended before anybody could look. A process may
- * change between its exec and our look, so what is read counts for others when two of a key had the
- * same.
+ * change between its exec and our look: what is read counts for others if the key is the same
+ * behind it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "format/schema/wire.h"
 #include "record/base/clocks.h"
 #include "record/base/procfs.h"
+#include "record/base/task_key.h"
 #include "record/sideband/program.h"
 #include "record/sideband/snapshot_state.h"
 
@@ -22,8 +23,10 @@
 #define WINDOW	     1000000000u
 #define WINDOW_SPEND 20000000u
 
-/* How long what was read holds; a cgroup or a folder may be renamed. */
-#define HOLDS 1000000000u
+/* How long what was read holds; a cgroup or a folder may be renamed. And where nobody could be read
+ * since. */
+#define HOLDS	    1000000000u
+#define HOLDS_STILL (10 * (uint64_t)HOLDS)
 
 /* Keys that are kept; then it begins anew. */
 #define MAX_ALIKE 4096u
@@ -31,9 +34,7 @@
 /* What processes of a key have in common. */
 struct alike {
 	char *exe, *root, *cgroup;
-	bool sure; /* two of them had it */
-	uint64_t until;
-	uint64_t told; /* hash that the BPF programs know; 0: none */
+	uint64_t read; /* when */
 };
 
 struct program *program_create(const struct ebrec_facts *facts, const void *cmdline, size_t len)
@@ -71,8 +72,7 @@ void snapshot_programs_deinit(struct snapshot_state *state)
 	state->n_alike = state->alike_capacity = 0;
 }
 
-/* A new second begins: says how many processes the last one left out. */
-static struct ebt_error *new_window(struct snapshot_state *state, uint64_t now)
+struct ebt_error *snapshot_tell_skipped(struct snapshot_state *state, uint64_t now)
 {
 	const uint64_t skipped = state->window_skipped, from = state->window;
 
@@ -92,7 +92,7 @@ static struct ebt_error *may_look(struct snapshot_state *state, bool *ret)
 	struct ebt_error *err = NULL;
 
 	if (now - state->window >= WINDOW)
-		err = new_window(state, now);
+		err = snapshot_tell_skipped(state, now);
 	*ret = state->window_spent < WINDOW_SPEND;
 	return err;
 }
@@ -147,19 +147,6 @@ static struct process_row begin_process(const struct program *program)
 	return p;
 }
 
-/* Is it still what it was when it ran the program? The file's name says whether it is that program
- * still. */
-static bool is_as_told(const struct process_row *read, const struct ebrec_facts *facts)
-{
-	const char *slash = strrchr(read->exe, '/'), *name = facts->key.exe_name;
-
-	return slash && *read->root &&
-	       !strncmp(slash + 1, name, strnlen(name, EBREC_FACTS_NAME - 1)) &&
-	       read->mnt_ns == facts->key.mnt_ns && read->pid_ns == facts->pid_ns &&
-	       read->net_ns == facts->net_ns && read->user_ns == facts->user_ns &&
-	       read->cgroup_ns == facts->key.cgroup_ns;
-}
-
 static struct alike *find_alike(const struct snapshot_state *state, const struct program *program)
 {
 	uint64_t i;
@@ -169,11 +156,21 @@ static struct alike *find_alike(const struct snapshot_state *state, const struct
 		       : NULL;
 }
 
+/* Keys that are not kept are not known to the BPF programs either. */
+static void forget_all(struct snapshot_state *state)
+{
+	struct ebrec_known *known = state->context->known_programs;
+
+	snapshot_programs_deinit(state);
+	for (size_t i = 0; i < EBREC_KNOWN_PROGRAMS; i++)
+		__atomic_store_n(&known[i].until, 0, __ATOMIC_RELEASE);
+}
+
 static struct ebt_error *add_alike(struct snapshot_state *state, const struct program *program,
 				   struct alike **ret)
 {
 	if (state->n_alike == MAX_ALIKE)
-		snapshot_programs_deinit(state);
+		forget_all(state);
 	if (ebt_array_reserve(&state->alike, state->n_alike, &state->alike_capacity) ||
 	    !keymap_put(&state->alike_keys, &program->facts.key, sizeof(program->facts.key),
 			state->n_alike))
@@ -184,17 +181,19 @@ static struct ebt_error *add_alike(struct snapshot_state *state, const struct pr
 }
 
 /* Then the BPF programs need not call for the next one of the key. */
-static void tell_known(const struct snapshot_state *state, struct alike *alike, uint64_t hash)
+static void tell_known(const struct snapshot_state *state, const struct alike *alike, uint64_t hash)
 {
-	struct ebrec_known *known = state->context->known_programs;
+	struct ebrec_known *known =
+		&state->context->known_programs[hash & (EBREC_KNOWN_PROGRAMS - 1)];
 
-	if (!known)
-		return;
-	alike->told = hash;
-	known += hash & (EBREC_KNOWN_PROGRAMS - 1);
 	__atomic_store_n(&known->until, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&known->hash, hash, __ATOMIC_RELEASE);
-	__atomic_store_n(&known->until, alike->until, __ATOMIC_RELEASE);
+	__atomic_store_n(&known->until, alike->read + HOLDS, __ATOMIC_RELEASE);
+}
+
+static bool is_known(const struct snapshot_state *state, uint64_t hash)
+{
+	return state->context->known_programs[hash & (EBREC_KNOWN_PROGRAMS - 1)].hash == hash;
 }
 
 static struct ebt_error *learn(struct snapshot_state *state, const struct program *program,
@@ -205,18 +204,25 @@ static struct ebt_error *learn(struct snapshot_state *state, const struct progra
 
 	if (err)
 		return err;
-	alike->until = clocks_now() + HOLDS;
-	alike->sure = alike->exe && !strcmp(alike->exe, read->exe) &&
-		      !strcmp(alike->root, read->root) && !strcmp(alike->cgroup, read->cgroup);
-	if (alike->sure) {
-		tell_known(state, alike, program->facts.hash);
-		return NULL;
-	}
 	free_texts(alike);
+	alike->read = clocks_now();
 	alike->exe = strdup(read->exe);
 	alike->root = strdup(read->root);
 	alike->cgroup = strdup(read->cgroup);
-	return alike->exe && alike->root && alike->cgroup ? NULL : &ebt_enomem;
+	if (!alike->exe || !alike->root || !alike->cgroup)
+		return &ebt_enomem;
+	tell_known(state, alike, program->facts.hash);
+	return NULL;
+}
+
+/* Is it still what it was when it ran the program? */
+static bool is_as_told(const struct snapshot_state *state, const struct ebrec_facts *facts)
+{
+	struct ebrec_facts_key now;
+
+	return state->context->known_programs &&
+	       task_key_read(state->context->facts_iterator, facts->pid, &now) &&
+	       !memcmp(&now, &facts->key, sizeof(now));
 }
 
 /* Reads what the numbers do not say. The process may have gone, or have changed since; then what
@@ -228,29 +234,28 @@ static struct ebt_error *look(struct snapshot_state *state, const struct program
 	_cleanup_close_ int dir = procfs_open(told->pid);
 	struct process_row read = *told;
 	struct process_texts texts;
-	struct ebt_error *err = NULL;
-	bool same = false;
+	struct ebt_error *err;
 
-	if (dir >= 0) {
+	if (dir >= 0)
 		snapshot_read_process(state, dir, &read, &texts);
-		same = is_as_told(&read, &program->facts);
-	}
-	if (same)
+	/* One that nobody has waited for yet has no program any more. */
+	if (dir >= 0 && *texts.exe && is_as_told(state, &program->facts))
 		err = learn(state, program, &read);
-	else if (known)
-		return snapshot_add_process(state, -1, told, time);
-	return err || dir < 0 ? err : snapshot_add_process(state, dir, &read, time);
+	else if (known || dir < 0 || !*texts.exe)
+		return known ? snapshot_add_process(state, -1, told, time) : NULL;
+	else
+		err = NULL;
+	return err ? err : snapshot_add_process(state, dir, &read, time);
 }
 
 struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program)
 {
 	const uint64_t time = program->facts.head.time;
+	const struct alike *alike = find_alike(state, program);
 	struct process_row told = begin_process(program);
-	struct alike *alike = find_alike(state, program);
-	const bool known = alike && alike->sure;
+	bool known = alike && time < alike->read + HOLDS_STILL, may;
 	struct ebt_error *err;
 	uint64_t begin;
-	bool may;
 
 	if (!program->facts.n_pids)
 		return snapshot_process(state, told.pid, time);
@@ -259,8 +264,8 @@ struct ebt_error *snapshot_program(struct snapshot_state *state, const struct pr
 		told.root = alike->root;
 		told.cgroup = alike->cgroup;
 	}
-	if (known && time < alike->until) {
-		if (alike->told != program->facts.hash)
+	if (known && time < alike->read + HOLDS) {
+		if (!is_known(state, program->facts.hash))
 			tell_known(state, alike, program->facts.hash);
 		return snapshot_add_process(state, -1, &told, time);
 	}

@@ -81,6 +81,9 @@ void snapshot_read_process(const struct snapshot_state *state, int dir, struct p
 struct ebt_error *snapshot_add_process(struct snapshot_state *state, int dir,
 				       const struct process_row *p, uint64_t time);
 void snapshot_programs_deinit(struct snapshot_state *state);
+/* A new second begins, or the recording ends: a row of lost for the processes that the last one
+ * left out. */
+struct ebt_error *snapshot_tell_skipped(struct snapshot_state *state, uint64_t now);
 
 /* A row of lost, of table process. */
 struct ebt_error *snapshot_lost(const struct snapshot_state *state, uint32_t reason, uint64_t from,

@@ -3,11 +3,14 @@
  * described N FOLDER CGROUP: in each of some situations, runs programs one after the other that say
  * what /proc/self says of them, N of them, and first a few that stay for a while: as it is, as
  * another user, in namespaces of its own, in FOLDER as its root, in the cgroup of v2 whose folder
- * is CGROUP, and by other names of the file. FOLDER has this program by the name `described`, and
- * is open to everybody. Static, as there are no libraries in FOLDER.
+ * is CGROUP, and by other names of the file. As it is, some programs come before that are something
+ * else by the time that the recorder, which is the parent of this, can look at them. FOLDER has
+ * this program by the name `described`, and is open to everybody. Static, as there are no libraries
+ * in FOLDER.
  */
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,17 +72,24 @@ static int tell(char **argv)
 	return 0;
 }
 
-static int run(const char *path, const char *situation, int number)
+/* recorder: stopped until the program has had the time to become something else; or 0. */
+static int run(pid_t recorder, const char *path, const char *what, const char *first,
+	       const char *second)
 {
-	pid_t pid = fork();
+	pid_t pid;
 	int status;
 
-	if (!pid) {
-		char text[16];
+	if (recorder)
+		kill(recorder, SIGSTOP);
+	pid = fork();
 
-		snprintf(text, sizeof(text), "%d", number);
-		execl(path, path, "tell", situation, text, NULL);
+	if (!pid) {
+		execl(path, path, what, first, second, NULL);
 		_exit(127);
+	}
+	if (recorder) {
+		usleep(STAY_US / 6);
+		kill(recorder, SIGCONT);
 	}
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
@@ -87,7 +97,10 @@ static int run(const char *path, const char *situation, int number)
 static int run_all(const char *path, const char *situation, int n)
 {
 	for (int i = 0; i < FIRST + n; i++) {
-		if (run(path, situation, i))
+		char text[16];
+
+		snprintf(text, sizeof(text), "%d", i);
+		if (run(0, path, "tell", situation, text))
 			return 1;
 	}
 	return 0;
@@ -119,6 +132,37 @@ static int join_cgroup(const char *folder)
 	return r;
 }
 
+/* `described away FOLDER CGROUP` */
+static int go_away(const char *folder, const char *cgroup)
+{
+	return join_cgroup(cgroup) || chroot(folder) || usleep(STAY_US);
+}
+
+/* `described again FOLDER NAME` */
+static int run_again(const char *folder, const char *name)
+{
+	return chdir(folder) || execl(name, name, "stay", "", "", NULL);
+}
+
+/* What is known of programs lasts a second. */
+static int run_changing(pid_t recorder, const char *path, const char *folder, const char *cgroup,
+			int n)
+{
+	if (chdir(folder) || link("described", "again"))
+		return 1;
+	for (int i = 0; i < FIRST; i++) {
+		if (run(recorder, path, "again", folder, "again"))
+			return 1;
+	}
+	if (unlink("again") || run_all(path, "plain", n) || usleep(4 * STAY_US))
+		return 1;
+	for (int i = 0; i < FIRST; i++) {
+		if (run(recorder, path, "away", folder, cgroup))
+			return 1;
+	}
+	return run_all(path, "plain", n);
+}
+
 /* The same file by names that others had before. */
 static int run_names(const char *folder, int n)
 {
@@ -129,14 +173,14 @@ static int run_names(const char *folder, int n)
 	return run_all("./second", "names", n);
 }
 
-static int situation(int number, int n, const char *folder, const char *cgroup)
+static int situation(pid_t recorder, int number, int n, const char *folder, const char *cgroup)
 {
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/described", folder);
 	switch (number) {
 	case 0:
-		return run_all(path, "plain", n);
+		return run_changing(recorder, path, folder, cgroup, n);
 	case 1:
 		return setresuid(1000, 1000, 1000) || run_all(path, "user", n);
 	case 2:
@@ -154,14 +198,21 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "tell"))
 		return tell(argv);
+	if (argc == 4 && !strcmp(argv[1], "away"))
+		return go_away(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "again"))
+		return run_again(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "stay"))
+		return usleep(STAY_US);
 	if (argc != 4 || dup2(open("/proc", O_RDONLY | O_DIRECTORY), PROC) < 0)
 		return 2;
 	for (int i = 0; i < 6; i++) {
+		const pid_t recorder = getppid();
 		pid_t pid = fork();
 		int status;
 
 		if (!pid)
-			_exit(situation(i, atoi(argv[1]), argv[2], argv[3]));
+			_exit(situation(recorder, i, atoi(argv[1]), argv[2], argv[3]));
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
 			fprintf(stderr, "situation %d: ", i);
 			return fail("it failed");
