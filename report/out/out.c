@@ -629,8 +629,11 @@ static struct ebt_error *take_table(struct out *out, const struct out_table *tab
 		out->table = table = &out->chosen.table;
 		out->columns_taken = true;
 	}
-	if (table->flags & OUT_STREAM)
+	if (table->flags & OUT_STREAM) {
+		/* So many rows that whoever has them has put them in order. */
+		out->sort_taken |= table->flags & OUT_KEEP_ORDER;
 		return NULL;
+	}
 	out->sort_taken |= !(table->flags & OUT_FIXED);
 	/* A wrong --sort is said before the work, not after it. */
 	return find_sort(out, &column, &reverse);

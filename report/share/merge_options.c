@@ -157,7 +157,8 @@ struct ebt_error *merge_options_compare(struct ebt_reader *a, struct ebt_reader 
 					struct text *said, struct text *ret, bool *ret_shared)
 {
 	struct pair pair = { .readers = { a, b } };
-	struct ebt_error *err = find_shared(&pair);
+	struct ebt_error *err = NULL;
+	bool looked = false;
 
 	for (size_t i = 0; !err && i < sizeof(compared) / sizeof(compared[0]); i++) {
 		_cleanup_text_ struct text line = TEXT_INIT;
@@ -172,7 +173,11 @@ struct ebt_error *merge_options_compare(struct ebt_reader *a, struct ebt_reader 
 		err = text_error(&line);
 		if (err || strstr(text_get(said), text_get(&line)))
 			continue;
-		err = compared[i].concern(&pair, &concern);
+		/* Reads all processes of both, which most recordings need not. */
+		if (!looked)
+			err = find_shared(&pair);
+		looked = true;
+		err = err ?: compared[i].concern(&pair, &concern);
 		if (err || concern == NO_CONCERN)
 			continue;
 		text_cstr(said, text_get(&line));

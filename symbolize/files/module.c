@@ -79,7 +79,9 @@ struct ebt_error *module_source_find(const struct module_source *source, struct 
 		struct found copy = { 0 };
 
 		err = finder_find(source->finder, source->copies[i], &source->id, &copy);
-		if (err || copy.reason != SYM_OK) {
+		/* What the trace has for a path says nothing of another: a program may run a file
+		 * of its own with any build-id. */
+		if (err || copy.reason != SYM_OK || copy.main_place == FOUND_TRACE) {
 			found_deinit(&copy);
 			continue;
 		}
