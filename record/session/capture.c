@@ -400,9 +400,9 @@ const struct bpf_program *capture_task_iterator(const struct capture *c)
 	return c->context.skel->progs.ebrec_task_iter;
 }
 
-const struct bpf_program *capture_facts_iterator(const struct capture *c)
+volatile uint32_t *capture_task_keys(const struct capture *c)
 {
-	return c->context.skel->progs.ebrec_facts_iter;
+	return &c->context.skel->bss->task_iter_keys;
 }
 
 /* tp_btf/NAME or raw_tp/NAME. */

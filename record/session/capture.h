@@ -56,7 +56,7 @@ DEFINE_CLEANUP(struct capture *, capture_destroy);
 /* See record/base/task_list.h. */
 const struct bpf_program *capture_task_iterator(const struct capture *capture);
 /* See record/base/task_key.h. */
-const struct bpf_program *capture_facts_iterator(const struct capture *capture);
+volatile uint32_t *capture_task_keys(const struct capture *capture);
 
 /* Is the source of this name on? */
 bool capture_has(const struct capture *capture, const char *source);

@@ -272,7 +272,7 @@ static struct ebt_error *prepare(struct session *s)
 		.all = s->options->target == TARGET_ALL,
 		.no_containers = s->options->no_containers,
 		.task_iterator = capture_task_iterator(s->capture),
-		.facts_iterator = capture_facts_iterator(s->capture),
+		.task_keys = capture_task_keys(s->capture),
 		.known_programs = capture_known_programs(s->capture),
 		.wanted = wanted,
 		.on_mapping = on_mapping,

@@ -25,7 +25,7 @@ struct sideband_context {
 	bool no_containers;    /* nothing about them is stored */
 	const struct bpf_program *task_iterator;
 	/* Of record/bpf/facts.h; both are there or are NULL. */
-	const struct bpf_program *facts_iterator;
+	volatile uint32_t *task_keys;
 	struct ebrec_known *known_programs;
 
 	/* Is the process recorded? */

@@ -221,7 +221,8 @@ static bool is_as_told(const struct snapshot_state *state, const struct ebrec_fa
 	struct ebrec_facts_key now;
 
 	return state->context->known_programs &&
-	       task_key_read(state->context->facts_iterator, facts->pid, &now) &&
+	       task_key_read(state->context->task_iterator, state->context->task_keys, facts->pid,
+			     &now) &&
 	       !memcmp(&now, &facts->key, sizeof(now));
 }
 

@@ -24,8 +24,7 @@ const struct ebrec_source source_task = {
 					"sched_process_exit", NULL },
 	.wants = (const struct source_want[]){ { "task_rename", "changes of name" }, { NULL } },
 	.programs = (const char *const[]){ "ebrec_fork", "ebrec_exec", "ebrec_exit", "ebrec_rename",
-					   "ebrec_task_iter", "ebrec_facts_iter",
-					   "ebrec_thread_stack", NULL },
+					   "ebrec_task_iter", "ebrec_thread_stack", NULL },
 	.maps = (const char *const[]){ "exec_scratch", "known_programs", NULL },
 	.configure = configure,
 };
