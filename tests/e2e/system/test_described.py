@@ -37,9 +37,10 @@ def check(test, text, trace, folder, n=N):
     for program in programs:
         say = f"{program['told']} {program['number']}"
         found = rows.get(program["pid"], [])
-        # The first ones are those from which the others are known.
+        # The first ones are those from which the others are known. One that an epoch meets has a
+        # second row.
         if int(program["number"]) >= FIRST:
-            test.assertEqual(len(found), 1, say)
+            test.assertTrue(found, f"{say} has no row")
         for row in found:
             check_row(test, row, program, folder, say)
 
