@@ -171,17 +171,6 @@ static struct ebt_error *map_spsc(struct capture *c)
 	return NULL;
 }
 
-static struct ebt_error *put_ring(struct capture *c, uint32_t slot, const struct ring *ring)
-{
-	int fd = bpf_map__fd(c->context.skel->maps.rings);
-
-	/* A quarter full is early enough: the reader is awake in well under a millisecond. */
-	c->slots[slot].wake_bytes = (uint32_t)(ring->size / 4);
-	if (bpf_map_update_elem(fd, &slot, &ring->fd, BPF_ANY))
-		return ebt_error_errno(errno, "cannot hand a ring buffer to the BPF programs");
-	return NULL;
-}
-
 static struct ebt_error *make_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;
@@ -230,19 +219,35 @@ static struct ebt_error *start_preparing(struct capture *c)
 	return err;
 }
 
+static void put_ring(struct capture *c, int *fds, uint32_t slot, const struct ring *ring)
+{
+	/* A quarter full is early enough: the reader is awake in well under a millisecond. */
+	c->slots[slot].wake_bytes = (uint32_t)(ring->size / 4);
+	fds[slot] = ring->fd;
+}
+
+/* At once: behind each update of a map of maps the kernel waits until no program runs that may have
+ * seen the map before (maybe_wait_bpf_programs(), kernel/bpf/syscall.c), which takes milliseconds. */
 static struct ebt_error *put_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;
-	struct ebt_error *err;
+	uint32_t n = EBREC_SLOTS(t->n_cpus);
+	_cleanup_free_ uint32_t *keys = calloc(n, sizeof(*keys));
+	_cleanup_free_ int *fds = calloc(n, sizeof(*fds));
 
+	if (!keys || !fds)
+		return &ebt_enomem;
 	for (uint32_t cpu = 0; cpu < t->n_cpus; cpu++) {
-		err = put_ring(c, cpu, &c->event_rings[t->cpu_ring[cpu]])
-			      ?: put_ring(c, t->n_cpus + cpu, &c->sample_rings[t->cpu_ring[cpu]]);
-		if (err)
-			return err;
+		put_ring(c, fds, cpu, &c->event_rings[t->cpu_ring[cpu]]);
+		put_ring(c, fds, t->n_cpus + cpu, &c->sample_rings[t->cpu_ring[cpu]]);
 	}
-	return put_ring(c, EBREC_SLOT_TASK(t), c->task_ring)
-		       ?: put_ring(c, EBREC_SLOT_DOORBELL(t), &c->doorbell);
+	put_ring(c, fds, EBREC_SLOT_TASK(t), c->task_ring);
+	put_ring(c, fds, EBREC_SLOT_DOORBELL(t), &c->doorbell);
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = i;
+	if (bpf_map_update_batch(bpf_map__fd(c->context.skel->maps.rings), keys, fds, &n, NULL))
+		return ebt_error_errno(errno, "cannot hand the ring buffers to the BPF programs");
+	return NULL;
 }
 
 /* Hands what was made beside to the programs, which are there now. */
