@@ -227,7 +227,8 @@ static void put_ring(struct capture *c, int *fds, uint32_t slot, const struct ri
 }
 
 /* At once: behind each update of a map of maps the kernel waits until no program runs that may have
- * seen the map before (maybe_wait_bpf_programs(), kernel/bpf/syscall.c), which takes milliseconds. */
+ * seen the map before (maybe_wait_bpf_programs(), kernel/bpf/syscall.c), which takes milliseconds.
+ */
 static struct ebt_error *put_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;

@@ -125,6 +125,15 @@ static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_fun
 
 /* --- nodes --- */
 
+/* The stack that made a node has put the node's first child right behind it, if it went on. */
+static bool is_behind(const struct calltree *tree, uint32_t parent, uint32_t func, bool inlined)
+{
+	const struct calltree_node *next = &tree->nodes[parent + 1];
+
+	return parent + 1 < tree->n_nodes && next->parent == parent && next->func == func &&
+	       next->inlined == inlined;
+}
+
 struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_t func,
 				 bool inlined, uint32_t *ret)
 {
@@ -132,6 +141,10 @@ struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_
 	const uint64_t key = (uint64_t)parent << 33 | (uint64_t)func << 1 | inlined;
 	struct ebt_error *err;
 
+	if (is_behind(tree, parent, func, inlined)) {
+		*ret = parent + 1;
+		return NULL;
+	}
 	err = ebt_array_reserve(&tree->nodes, tree->n_nodes, &tree->nodes_capacity)
 		      ?: ebt_map_add(&tree->children, key, tree->n_nodes, ret);
 	if (err || *ret < tree->n_nodes)

@@ -48,20 +48,21 @@ struct calltree_func {
 	enum sym_reason reason;
 };
 
+/* 64 bytes, so that the part that placing a stack touches is in one cache line. */
 struct calltree_node {
-	uint32_t parent;  /* less than its own index; of the root: 0 */
-	uint32_t child;	  /* the first; 0: none. In order of making */
-	uint32_t sibling; /* the next; 0: none */
+	uint32_t parent : 24; /* less than its own index; of the root: 0 */
+	bool recursive : 1;   /* calls of itself are folded into it */
+	bool inlined : 1;     /* into its parent */
+	bool many_files : 1;
+	bool recorder : 1; /* below RECORDER_FRAME, or that itself */
 	uint32_t func;
 	uint32_t line_first, line_last; /* lines of `file` seen in this frame; 0: not known */
 	const char *file;		/* NULL: not known, or several */
 	uint64_t self, total;		/* total is there after calltree_finish() */
 	uint64_t count;			/* stacks that end here */
 	uint64_t stacks;		/* or below; after calltree_finish() */
-	bool recursive;			/* calls of itself are folded into it */
-	bool inlined;			/* into its parent */
-	bool many_files;
-	bool recorder; /* below RECORDER_FRAME, or that itself */
+	uint32_t child;			/* the first; 0: none. In order of making */
+	uint32_t sibling;		/* the next; 0: none */
 };
 
 /* What the first frame of a stack says. */
