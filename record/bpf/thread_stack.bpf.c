@@ -80,6 +80,7 @@ int ebrec_thread_stack(struct bpf_iter__task *ctx)
 	row->switches = task->nvcsw + task->nivcsw;
 	row->tid = task->pid;
 	row->pid = task->tgid;
+	bpf_probe_read_kernel(row->comm, sizeof(row->comm), task->comm);
 	row->state = ebrec_task_state(task) | task->exit_state;
 	row->on_cpu = task->on_cpu;
 	row->user = ebrec_has_user_stack(task) && !task->exit_state;

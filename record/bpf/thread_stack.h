@@ -27,6 +27,7 @@ struct ebrec_thread_stack {
 	__u32 namespaced; /* 1: of a pid namespace, whose tids others do not have */
 	__u32 unused;
 	__u32 n;
+	char comm[16];
 };
 
 #endif

@@ -315,7 +315,7 @@ static struct ebt_error *find_threads(const struct session *s)
 
 	if (s->options->target == TARGET_COMMAND)
 		return NULL;
-	return thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_begin,
+	return thread_stacks_take(s->capture, s->stream, s->tasks, EBT_V_thread_stack_moment_begin,
 				  command ? (uint32_t)command_pid(command) : 0, UINT64_MAX);
 }
 
@@ -645,8 +645,8 @@ static struct ebt_error *write_last(struct session *s, uint64_t end)
 {
 	return snapshot_end(s->snapshot) ?:
 	       control_pass(s) ?: /* programs that have just begun have stacks, too */
-	       thread_stacks_take(s->capture, s->stream, EBT_V_thread_stack_moment_end, 0,
-				  end) ?:
+	       thread_stacks_take(s->capture, s->stream, s->tasks, EBT_V_thread_stack_moment_end,
+				  0, end) ?:
 	       workers_run(s->workers, s->stream, SOURCE_END) ?:
 	       tee_end(s->tee, s->stream, end);
 }

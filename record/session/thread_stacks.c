@@ -20,6 +20,7 @@
 #include "record/session/capture.h"
 #include "record/session/reader.h"
 #include "record/session/thread_walk.h"
+#include "record/sideband/tasks.h"
 
 /* Most threads sleep, and the second look finds them where they were. Every other one walks. */
 #define MAX_LOOKS 6
@@ -51,6 +52,7 @@ struct look {
 struct taking {
 	struct capture *capture;
 	struct ebt_stream *stream;
+	struct tasks *tasks;
 	enum ebt_thread_stack_moment moment;
 	uint32_t but; /* a process */
 	uint64_t before;
@@ -249,6 +251,15 @@ static uint64_t since(const struct taking *t, const struct ebrec_thread_stack *r
 	return at < row->time ? at : row->time;
 }
 
+/* The record of its fork may still be in a ring, or was lost. */
+static struct ebt_error *name_task(struct taking *t, const struct ebrec_thread_stack *in)
+{
+	struct ebt_task_id id = { .tid = in->tid, .pid = in->pid, .start_ns = in->start };
+
+	memcpy(id.comm, in->comm, strnlen(in->comm, sizeof(in->comm)));
+	return tasks_add(t->tasks, &id, in->time);
+}
+
 static struct ebt_error *tell(struct taking *t, const struct look *look, struct seen *seen)
 {
 	const struct ebrec_thread_stack *in = &seen->row;
@@ -292,7 +303,7 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, ustack),
 				 seen->attrs, kernel + in->n, seen->n_user);
 	seen->told = true;
-	return ebt_record_add(&t->record, t->stream);
+	return name_task(t, in) ?: ebt_record_add(&t->record, t->stream);
 }
 
 /* --- looks --- */
@@ -427,13 +438,14 @@ static struct ebt_error *tell_missed(const struct taking *t)
 }
 
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
-				     enum ebt_thread_stack_moment moment, uint32_t but,
-				     uint64_t before)
+				     struct tasks *tasks, enum ebt_thread_stack_moment moment,
+				     uint32_t but, uint64_t before)
 {
 	const enum call_graph graph = capture->context.options->call_graph;
 	struct taking t = {
 		.capture = capture,
 		.stream = stream,
+		.tasks = tasks,
 		.moment = moment,
 		.but = but,
 		.before = before,

@@ -15,12 +15,13 @@
 #include "format/write/writer.h"
 
 struct capture;
+struct tasks;
 
 /* The mappings of the processes have been published. Kernel stacks take half a second at most, and
  * so do walks; rows of threads whose user stacks are left out for it say so. but: a process that is
  * of no interest, or 0. before: nor are threads that began then or later. */
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
-				     enum ebt_thread_stack_moment moment, uint32_t but,
-				     uint64_t before);
+				     struct tasks *tasks, enum ebt_thread_stack_moment moment,
+				     uint32_t but, uint64_t before);
 
 #endif

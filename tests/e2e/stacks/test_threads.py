@@ -147,6 +147,17 @@ class Threads(e2e.TestCase):
             if not frames:
                 self.assertIn(row["incomplete"], ("running", "ran meanwhile"))
 
+    def test_churn(self):
+        """A thread is told with its process and name, also where its fork has not been read."""
+        self.start("sh", "-c", "while :; do /bin/true; sleep 0.001; done")
+        for _ in range(4):
+            trace = self.record("-a", "-d", "200ms")
+            rows = list(e2e.Dump(trace, "--table", "thread_stack").rows("thread_stack"))
+            self.assertGreater(len(rows), 10)
+            nameless = [row["task"] for row in rows
+                        if row["task"].split("/")[1] == "0" or row["task"].endswith('""')]
+            self.assertEqual(nameless, [])
+
     def test_command(self):
         """Of a command, what is still there at the end."""
         trace = self.record("--", "sh", "-c", "sleep 100 >/dev/null 2>&1 & "
