@@ -364,6 +364,11 @@ static struct ebt_error *add_owner(struct text *text, const struct thread_view *
 	if (!lock.len)
 		text_cstr(&lock, "the lock");
 	text_terminal(text, text_str(&lock));
+	if (!seen->owner->pid) {
+		text_printf(text, " was locked by thread %" PRIu32 ", which has ended",
+			    seen->owner->tid);
+		return NULL;
+	}
 	text_cstr(text, " is held by ");
 	add_name(text, v, seen->owner, seen->owner->pid != seen->task->pid);
 	return NULL;

@@ -13,7 +13,9 @@
 #include "report/trace/prepare.h"
 
 /* A tree beyond this is no answer to anything. */
-#define MAX_FRAMES (1u << 24)
+#define MAX_FRAMES    (1u << 24)
+
+#define FUTEX_PRIVATE 128 /* FUTEX_PRIVATE_FLAG of linux/futex.h */
 
 struct threads {
 	struct sym *sym;
@@ -135,6 +137,21 @@ static struct ebt_error *add_stacks(struct threads *t, const struct ebt_batch *b
 
 /* --- rows --- */
 
+/* Who holds a mutex and is in no table has ended: the mutex is of this process alone. That it is
+ * one is a guess of the recorder's, which the stack confirms. */
+static const struct ebt_task *owner_that_ended(const struct threads *t,
+					       const struct thread_seen *seen,
+					       const struct ebt_task *owner)
+{
+	if (!owner || owner->pid || !(seen->args[1] & FUTEX_PRIVATE))
+		return NULL;
+	for (uint32_t at = seen->frame; at; at = t->frames[at].parent) {
+		if (strstr(t->frames[at].func->name, "pthread_mutex_lock"))
+			return owner;
+	}
+	return NULL;
+}
+
 static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 {
 	const uint64_t user = ebt_thread_stack_ustack_id(row),
@@ -163,6 +180,8 @@ static struct ebt_error *take_row(void *arg, const struct ebt_row *row)
 	err = add_stacks(t, row->batch, &seen, kernel, user);
 	if (err)
 		return err;
+	if (!seen.owner)
+		seen.owner = owner_that_ended(t, &seen, ebt_thread_stack_owner(row));
 	err = ebt_array_reserve(&t->all, t->n, &t->capacity);
 	if (!err)
 		t->all[t->n++] = seen;

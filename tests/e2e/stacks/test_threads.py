@@ -74,6 +74,26 @@ class Threads(e2e.TestCase):
         self.assertNotIn("still waited", e2e.run(e2e.EBREPORT, "locks", "--kernel",
                                                  trace).stderr.decode())
 
+    def test_holder_that_ended(self):
+        """Nobody unlocks the mutex any more."""
+        child = self.start("/usr/bin/python3", "-c",
+                           "import ctypes, threading\n"
+                           "libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)\n"
+                           "def take():\n"
+                           "    libc.pthread_mutex_lock(mutex)\n"
+                           "    print(threading.get_native_id(), flush=True)\n"
+                           "thread = threading.Thread(target=take)\n"
+                           "thread.start()\n"
+                           "thread.join()\n"
+                           "libc.pthread_mutex_lock(mutex)\n", stdout=subprocess.PIPE, text=True)
+        holder = int(child.stdout.readline())
+        time.sleep(0.5)
+        trace = self.record_process(child)
+        self.assertIn(f"; the lock was locked by thread {holder}, which has ended ",
+                      " ".join(e2e.ebreport("threads", trace).split()) + " ")
+        self.assertEqual({row["holder"].split("/")[1] for row in e2e.rows("threads", trace)},
+                         {str(holder)})
+
     def write_waiters(self):
         """Two processes that wait for locks of a third one: the kernel says so, and a guess."""
         text, trace = self.path("t.txt"), self.path("t.ebt")
