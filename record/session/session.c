@@ -85,6 +85,7 @@ struct session {
 	uint64_t sideband_lost;
 	struct ebt_error *expect_error;
 	bool begun;
+	int cancelled;			 /* the signal that came before anything was recorded */
 	int nice;			 /* of this thread before that */
 	bool soon;			 /* there is more to read, or the doorbell to arm */
 	uint64_t bell_time, bell_credit; /* ns: when it was answered last; BELL_NS a ring */
@@ -238,16 +239,33 @@ static int read_signals(struct session *s)
 	return number;
 }
 
-/* A signal that comes before a command runs is about the command, too: it never does. */
+static const char *signal_word(int number)
+{
+	return number == SIGINT ? "interrupted" : "terminated";
+}
+
+/* A signal that comes before anything was recorded leaves no trace, and the one before in its
+ * place. It is about the command, too, which never runs. A pipe has the beginning already. */
 static struct ebt_error *heed_signals(struct session *s)
 {
 	struct command *command = s->target->command;
-	int number = command ? read_signals(s) : 0;
 
-	if (!number)
+	if (!command && output_published(s->output))
 		return NULL;
-	command_cancel(command, number);
-	return command_exec_error(command);
+	s->cancelled = read_signals(s);
+	if (!s->cancelled)
+		return NULL;
+	if (command)
+		command_cancel(command, s->cancelled);
+	return command_exec_error(command)
+		       ?: ebt_error_create(EBT_ERR_CANCELLED, "%s before anything was recorded",
+					   signal_word(s->cancelled));
+}
+
+/* The command's, -1: there is none. */
+static int exit_status(const struct session *s)
+{
+	return s->cancelled ? 128 + s->cancelled : command_exit_status(s->target->command);
 }
 
 /* Everything is made; nothing is recorded. */
@@ -560,7 +578,7 @@ static const char *ended(struct session *s, uint64_t now)
 	int number = read_signals(s);
 
 	if (number)
-		return number == SIGINT ? "interrupted" : "terminated";
+		return signal_word(number);
 	if (consumer_failed(s->consumer))
 		return "failed";
 	if (target_ended(s->target))
@@ -704,7 +722,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	capture_detach(s->capture);
 	command_stop(s->target->command);
 	not_run = command_exec_error(s->target->command);
-	if (!not_run)
+	if (!not_run && !s->cancelled)
 		err = first_error(err, output_publish(s->output));
 	if (!err)
 		err = control_pass(s);
@@ -714,9 +732,7 @@ static struct ebt_error *finish(struct session *s, struct ebt_error *err)
 	if (!err)
 		err = write_end(s, clocks_now());
 	if (err)
-		s->result->exit_status = err->code == EBT_ERR_CANCELLED
-						 ? command_exit_status(s->target->command)
-						 : -1;
+		s->result->exit_status = err->code == EBT_ERR_CANCELLED ? exit_status(s) : -1;
 	read_status(s, end);
 	/* A signal may have ended both: only the next one is about this. */
 	read_signals(s);
@@ -748,7 +764,7 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 		watch->finishing(watch->arg);
 		err = finish(&s, err);
 	} else if (s.target) {
-		ret->exit_status = command_exit_status(s.target->command);
+		ret->exit_status = exit_status(&s);
 	}
 	deinit(&s);
 	return err;

@@ -403,6 +403,24 @@ class File(e2e.TestCase):
                     self.assertEqual(said, f"ebrec: {word} before touch ran\n")
                     self.assertEqual(self.contents(), before)
 
+    def test_interrupted_before_anything_is_recorded(self):
+        """Without a command, likewise."""
+        e2e.run(e2e.EBREC, "-o", self.path("t.ebt"), "--", "true")
+        before = self.contents()
+        for number, word in ((signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")):
+            for _ in range(20):
+                child = self.held("-a")
+                child.send_signal(number)
+                child.send_signal(signal.SIGCONT)
+                said = child.communicate(timeout=e2e.SECONDS)[1].decode()
+                if child.returncode:
+                    break
+                # This process was late, and the recording had begun.
+                os.replace(self.path("t.ebt.old"), self.path("t.ebt"))
+            self.assertEqual((child.returncode, said),
+                             (128 + number, f"ebrec: {word} before anything was recorded\n"))
+            self.assertEqual(self.contents(), before)
+
     def test_killed_before_the_command_runs(self):
         child = self.held("--", "true")
         child.kill()
