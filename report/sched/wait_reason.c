@@ -13,6 +13,9 @@ static const struct {
 	[WAIT_LOCK] = { "lock", "locks" },
 	[WAIT_CONDITION] = { "condition", "condition variables" },
 	[WAIT_THREAD] = { "thread", "threads to end" },
+	[WAIT_FILE_LOCK] = { "filelock", "file locks" },
+	[WAIT_SEMAPHORE] = { "semaphore", "semaphores" },
+	[WAIT_QUEUE] = { "queue", "message queues" },
 	[WAIT_PIPE] = { "pipe", "pipes" },
 	[WAIT_NETWORK] = { "network", "sockets" },
 	[WAIT_POLL] = { "poll", "events (poll)" },
@@ -56,6 +59,20 @@ static const struct stop_function {
 	{ "down_read", WAIT_LOCK },
 	{ "down_write", WAIT_LOCK },
 	{ "percpu_rwsem_wait", WAIT_LOCK },
+	{ "locks_lock_", WAIT_FILE_LOCK },
+	{ "flock_lock_", WAIT_FILE_LOCK },
+	{ "posix_lock_", WAIT_FILE_LOCK },
+	{ "do_lock_file_wait", WAIT_FILE_LOCK },
+	{ "fcntl_setlk", WAIT_FILE_LOCK },
+	{ "__x64_sys_flock", WAIT_FILE_LOCK },
+	{ "__do_sys_flock", WAIT_FILE_LOCK },
+	{ "do_semtimedop", WAIT_SEMAPHORE },
+	{ "__do_semtimedop", WAIT_SEMAPHORE },
+	{ "ksys_semtimedop", WAIT_SEMAPHORE },
+	{ "do_msgrcv", WAIT_QUEUE },
+	{ "do_msgsnd", WAIT_QUEUE },
+	{ "wq_sleep", WAIT_QUEUE },
+	{ "do_mq_timed", WAIT_QUEUE },
 	{ "do_nanosleep", WAIT_TIMER },
 	{ "hrtimer_nanosleep", WAIT_TIMER },
 	{ "common_nsleep", WAIT_TIMER },
@@ -212,6 +229,9 @@ static const struct stop_function *by_kernel(const char *name, bool innermost)
 {
 	const struct stop_function *found = innermost ? BY_NAME(map_lockers, name) : NULL;
 
+	/* wait_event_interruptible_locked(): who calls it knows for what; not do_wait(). */
+	if (begins(name, "do_wait_intr"))
+		return NULL;
 	return found ? found : BY_NAME(functions, name);
 }
 

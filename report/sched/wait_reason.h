@@ -16,6 +16,9 @@ enum wait_reason {
 	WAIT_LOCK,	/* a futex that is none of the next two, or a lock of the kernel */
 	WAIT_CONDITION, /* a condition variable */
 	WAIT_THREAD,	/* the end of another thread of the process */
+	WAIT_FILE_LOCK, /* flock, fcntl */
+	WAIT_SEMAPHORE, /* of System V; those of POSIX are futexes */
+	WAIT_QUEUE,	/* messages of System V or POSIX */
 	WAIT_PIPE,
 	WAIT_NETWORK,
 	WAIT_POLL, /* any of several: poll, select, epoll, io_uring */

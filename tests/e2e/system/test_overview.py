@@ -2,6 +2,8 @@
 """`ebreport` and `ebreport FILE`: one screen that says where time went and which command says more.
 Truth is the program that is recorded: it burns, sleeps, waits for a pipe, a lock, a child and a
 socket, and fails, for times that it measures itself."""
+
+import collections
 import fcntl
 import json
 import os
@@ -278,6 +280,47 @@ class Overview(e2e.TestCase):
                           for row in e2e.report_json("overview", trace)["rows"] if row["count"]},
                          {"freeze": 2})
         self.assertEqual(e2e.ebreport("threads", trace).count(": disk (frozen file system) for "), 2)
+
+    def test_kinds_of_waits(self):
+        """Of calls whose functions of the kernel have names that mislead, or none of their own."""
+        code = """if True:
+            import ctypes, fcntl, os, sys
+            libc, kind = ctypes.CDLL(None), sys.argv[1]
+            IPC_PRIVATE, TEXT = 0, ctypes.create_string_buffer(1 << 16)
+            if kind == "eventfd":
+                os.read(os.eventfd(0), 8)
+            elif kind == "timerfd":
+                fd = libc.timerfd_create(1, 0)
+                libc.timerfd_settime(fd, 0, (ctypes.c_long * 4)(0, 0, 1000, 0), None)
+                os.read(fd, 8)
+            elif kind in ("flock", "lockf"):
+                getattr(fcntl, kind)(open(sys.argv[2] + kind, "w"), fcntl.LOCK_EX)
+            elif kind == "semop":
+                libc.semop(libc.semget(IPC_PRIVATE, 1, 0o600), (ctypes.c_short * 3)(0, -1, 0), 1)
+            elif kind == "msgrcv":
+                libc.msgrcv(libc.msgget(IPC_PRIVATE, 0o600), TEXT, 100, 0, 0)
+            elif kind == "mq_receive":
+                queue = libc.mq_open(b"/ebrec-test", os.O_RDONLY | os.O_CREAT, 0o600, None)
+                libc.mq_unlink(b"/ebrec-test")
+                libc.mq_receive(queue, TEXT, len(TEXT), None)
+            """
+        kinds = {"eventfd": "poll", "timerfd": "timer", "flock": "filelock", "lockf": "filelock",
+                 "semop": "semaphore", "msgrcv": "queue", "mq_receive": "queue"}
+        locks, ids = self.path("lock"), []
+        for kind in ("flock", "lockf"):
+            file = open(locks + kind, "w", encoding="utf-8")
+            self.addCleanup(file.close)
+            getattr(fcntl, kind)(file, fcntl.LOCK_EX)
+        for kind in kinds:
+            # What they make of System V goes with the namespace.
+            child = self.start("unshare", "--ipc", "/usr/bin/python3", "-c", code, kind, locks)
+            ids.append(child.pid)
+        time.sleep(1)
+        for pid in ids:
+            sleeps(pid)
+        trace = self.record("-p", ",".join(map(str, ids)), "-d", "300ms")
+        found = {row["place"]: row["count"] for row in e2e.rows("overview", trace) if row["count"]}
+        self.assertEqual(found, collections.Counter(kinds.values()))
 
     def test_waits_for_recorder(self):
         """A command waits until it is recorded: that is known, and no wait of its program."""
