@@ -30,13 +30,13 @@
 	X("preempted_ns", "PREEMPTED", OUT_DURATION,                                              \
 	  out_u64_if(known, thread->ns[WALL_PREEMPTED]), 0, 140)                                  \
 	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(wall_lifetime_ns(thread)))                 \
-	X("coverage_percent", "COVER-%", OUT_PERCENT, out_f64_if(known, wall_coverage(thread)))   \
+	X("coverage_percent", "COVER-%", OUT_PERCENT, out_f64_if(covers, wall_coverage(thread)))  \
 	X("samples", "SAMPLES", OUT_U64, out_u64(thread->samples), 0, 160)                        \
 	X("open_count", "OPEN", OUT_U64, out_u64_if(known, thread->open), OUT_DETAIL)             \
 	X("idle", "IDLE", OUT_BOOL, out_u64_if(known, thread->idle), OUT_DETAIL)
 
 static struct ebt_error *put_thread(struct out *out, const struct wall_thread *thread,
-				    const struct names *names, bool known)
+				    const struct names *names, bool known, bool covers)
 {
 	return out_row(out, 0, OUT_VALUES(THREADS));
 }
@@ -75,6 +75,9 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 	struct out *out = report->out;
 	const struct out_table table = OUT_TABLE_OF("rows", THREADS);
 	const bool known = wall_is_known(wall);
+	/* Of the time under another name, or on another CPU, there is nothing. */
+	const bool covers =
+		known && !trace_has_cpu_filter(report->trace) && !report->options->comms.n;
 	struct wall_listed hidden = { 0 }, uncovered = { 0 };
 	uint32_t n;
 	const struct wall_thread *threads = wall_threads(wall, &n);
@@ -90,9 +93,9 @@ static struct ebt_error *put_table(struct report *report, const struct wall *wal
 			list_thread(&hidden, thread, names);
 			continue;
 		}
-		if (known && (wall_coverage(thread) < 99 || wall_coverage(thread) > 101))
+		if (covers && (wall_coverage(thread) < 99 || wall_coverage(thread) > 101))
 			list_thread(&uncovered, thread, names);
-		err = put_thread(out, thread, names, known);
+		err = put_thread(out, thread, names, known, covers);
 	}
 	if (!err)
 		err = out_end(out);

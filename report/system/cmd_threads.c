@@ -469,7 +469,8 @@ static struct ebt_error *print_block(const struct thread_view *v, const struct t
 	out_fill(v->out, "", 2, text_get(&text));
 	print_frames(v, block->first);
 	if (why)
-		out_printf(v->out, "     (user stack: %s)\n", why);
+		out_printf(v->out, "     (user stack: %s%s)\n", why,
+			   block->first->on_cpu ? "; ebreport callgraph has its samples" : "");
 	out_printf(v->out, "\n");
 	return NULL;
 }
@@ -522,8 +523,12 @@ static struct ebt_error *tell_missing(const struct thread_view *v)
 				  "%" PRIu64 " user %s not walked: there were too many "
 				  "threads for the time that ebrec takes",
 				  left_out, text_plural(left_out, "stack was", "stacks were"));
-	if (v->n || ebt_reader_has_rows(trace_reader(v->report->trace), EBT_T_thread_stack))
+	if (v->n)
 		return NULL;
+	if (ebt_reader_has_rows(trace_reader(v->report->trace), EBT_T_thread_stack))
+		return trace_warn(v->report->trace,
+				  "none of these threads was there, in this part, when ebrec "
+				  "looked: as it began, and as it ended");
 	return trace_warn(
 		v->report->trace,
 		"the trace does not say where threads were: ebrec looks at those that are "

@@ -99,7 +99,9 @@ static size_t join_names(struct failed *failed, size_t n)
 	return kept;
 }
 
-static struct ebt_error *put_failed(const struct failed *failed, struct overview_events *events)
+/* oom: source oom was on, and says so itself where the kernel killed for memory. */
+static struct ebt_error *put_failed(const struct failed *failed, bool oom,
+				    struct overview_events *events)
 {
 	const uint32_t status = failed->last->status, number = status & 0x7f;
 	_cleanup_text_ struct text text = TEXT_INIT;
@@ -114,6 +116,8 @@ static struct ebt_error *put_failed(const struct failed *failed, struct overview
 		text_printf(&text, " was killed by signal %" PRIu32, number);
 	if (failed->count > 1)
 		text_printf(&text, ", and %" PRIu64 " more of that name", failed->count - 1);
+	if (number == SIGKILL && !oom)
+		text_cstr(&text, "; ebrec -e default,oom says whether memory was short");
 	return add(events, "process", "procs", &text, failed->count, 0);
 }
 
@@ -140,8 +144,10 @@ static struct ebt_error *read_processes(struct trace *trace, struct overview_eve
 	const struct proc *all;
 	struct ebt_error *err;
 	size_t n, n_failed = 0;
+	bool oom;
 
-	err = trace_names(trace, &names) ?: procs_create(trace, TRACE_QUIET, &procs);
+	err = trace_names(trace, &names) ?: trace_source_is_on(trace, "oom", &oom)
+						?: procs_create(trace, TRACE_QUIET, &procs);
 	if (err)
 		return err;
 	all = procs_all(procs, &n);
@@ -158,7 +164,7 @@ static struct ebt_error *read_processes(struct trace *trace, struct overview_eve
 	}
 	n_failed = join_names(failed, n_failed);
 	for (size_t i = 0; !err && i < n_failed && i < MOST_PROCESSES; i++)
-		err = put_failed(&failed[i], events);
+		err = put_failed(&failed[i], oom, events);
 	if (!err && n_failed > MOST_PROCESSES)
 		err = put_more_failed(failed + MOST_PROCESSES, n_failed - MOST_PROCESSES, events);
 	return err;

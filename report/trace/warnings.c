@@ -398,6 +398,20 @@ static struct ebt_error *take_no_row(void *arg, const struct ebt_row *row)
 	return NULL;
 }
 
+/* A report of states has threads in it even so. */
+static struct ebt_error *warn_window(struct trace *trace)
+{
+	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
+	_cleanup_text_ struct text length = TEXT_INIT;
+
+	if (!trace->options->from.set || trace->live || trace_n_hosts(trace) ||
+	    trace->whole_from <= info->end_ns)
+		return NULL;
+	text_duration(&length, info->end_ns - info->start_ns);
+	return add_warning(trace, "--from is behind the end: this is a recording of %s",
+			   text_get(&length));
+}
+
 /* A report that read no row of a wanted thread may have none to show. One that no table of threads
  * has either is a mistake in what was typed, or a thread that was not followed. */
 static struct ebt_error *warn_no_task(struct trace *trace)
@@ -505,7 +519,8 @@ static struct ebt_error *warn_losses(struct trace *trace)
 struct ebt_error *trace_warnings(struct trace *trace, const char *const **ret, size_t *ret_n)
 {
 	static struct ebt_error *(*const warn[])(struct trace *) = {
-		warn_file, warn_losses, warn_no_task, warn_nothing, warn_notes, warn_files,
+		warn_file,    warn_losses, warn_window, warn_no_task,
+		warn_nothing, warn_notes,  warn_files,
 	};
 
 	for (size_t i = 0; i < trace->n_warnings; i++)
