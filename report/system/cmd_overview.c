@@ -218,8 +218,12 @@ static struct ebt_error *put_function(const struct overview_view *v,
 				 .ns = function->self_ns,
 				 .samples = function->samples };
 
-	text_printf(&where, "%s (%s)", function->name[0] ? function->name : "[no name]",
-		    function->object[0] ? file_name(function->object) : "[unknown]");
+	text_cstr(&where, function->name[0] ? function->name : "[no name]");
+	/* What the recorder did is of no file. */
+	if (function->object[0])
+		text_printf(&where, " (%s)", file_name(function->object));
+	else if (!function->name[0])
+		text_cstr(&where, " ([unknown])");
 	row.where = text_get(&where);
 	return text_error(&where) ?: put_place(v, &row);
 }

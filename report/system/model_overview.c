@@ -252,6 +252,17 @@ static struct ebt_error *sum_places(struct overview *o)
 
 /* --- functions --- */
 
+/* All that the recorder did is one function, RECORDER_FRAME. */
+static uint32_t recorder_or(const struct calltree *tree, uint32_t node)
+{
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(tree, &n);
+
+	while (nodes[node].recorder && nodes[nodes[node].parent].recorder)
+		node = nodes[node].parent;
+	return node;
+}
+
 static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 {
 	struct overview *o = arg;
@@ -265,7 +276,8 @@ static struct ebt_error *add_sample(void *arg, const struct ebt_row *row)
 	err = calltree_place(o->calls, &stack, &node);
 	if (err)
 		return err;
-	calltree_add(o->calls, node, clock ? ebt_sample_period(row) : o->cycles_ns);
+	calltree_add(o->calls, recorder_or(o->calls, node),
+		     clock ? ebt_sample_period(row) : o->cycles_ns);
 	o->n_samples++;
 	return NULL;
 }

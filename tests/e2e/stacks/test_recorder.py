@@ -58,6 +58,9 @@ class Recorder(e2e.TestCase):
         self.assertGreater(marked, total / 20)
         self.assertLess(marked, total)
         self.assertEqual(self.weights(trace, "--no-recorder"), (0, total - marked))
+        places = {row.get("place"): row for row in e2e.report_json("overview", trace)["rows"]}
+        self.assertEqual([row["spent_ns"] for row in places["cpu"]["functions"]
+                          if row["function"] == MARK], [marked])
         functions = {row["function"]: row for row in e2e.rows("callgraph", trace, "--all")}
         self.assertEqual(functions[MARK]["total_ns"], marked)
         self.assertEqual(functions[MARK]["self_ns"], 0)
