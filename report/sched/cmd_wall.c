@@ -309,6 +309,7 @@ static const char help[] =
 	"A row for each thread: ON-CPU + RUNQUEUE + OFF-CPU is its life in the recording, in\n"
 	"nanoseconds. RUNQUEUE: it could have run and had no CPU; of that, PREEMPTED: it was\n"
 	"stopped for another. OFF-CPU is SLEEP, LOCK, DISK and OTHER (stopped, or not known why).\n"
+	"DISK is state D, sleep that no signal ends: for a disk as a rule, for a child in vfork.\n"
 	"LOCK: asleep in a futex, or for a lock of the kernel, as that of the memory map. Waits\n"
 	"on a condition variable and for the end of a thread (pthread_join) are SLEEP. Functions\n"
 	"in the stack tell it: without stacks LOCK counts as SLEEP or DISK. COVER-%: how much of\n"
