@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "format/base/cleanup.h"
 #include "format/schema/wire.h"
@@ -84,6 +85,7 @@ struct ebt_error *describe_options(struct ebt_stream *stream, const struct recor
 	const struct meta_row program[] = {
 		{ "ebrec.version", EBT_VERSION },
 		{ "ebrec.command_line", command_line },
+		{ "recorder.pid", NULL, (uint64_t)getpid() },
 		{ NULL },
 	};
 	const struct meta_row rows[] = {

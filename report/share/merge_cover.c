@@ -40,7 +40,7 @@ struct merge_cover {
 static bool is_followed(const struct input *input, const struct ebt_row *row)
 {
 	const struct ebt_table *table = row->batch->table;
-	bool any = false;
+	bool any = false, recorder = false, others = false;
 
 	for (uint32_t f = 0; f < table->n_fields; f++) {
 		const struct ebt_task *task;
@@ -49,10 +49,16 @@ static bool is_followed(const struct input *input, const struct ebt_row *row)
 			continue;
 		any = true;
 		task = ebt_task(row, f);
-		if (task && followed_has(input->followed, task))
+		if (!task)
+			continue;
+		if (followed_has(input->followed, task))
 			return true;
+		if (followed_is_recorder(input->followed, task))
+			recorder = true;
+		else
+			others = true;
 	}
-	return !any || !followed_is_partial(input->followed);
+	return followed_is_partial(input->followed) ? !any : others || !recorder;
 }
 
 enum cover_place { OUTSIDE, AT_EDGE, INSIDE };

@@ -103,6 +103,7 @@ static const struct {
 	{ "host.pid_ns", SCRUB_KEEP },
 	{ "host.mnt_ns", SCRUB_KEEP },
 	{ "host.tasks", SCRUB_PROSE },
+	{ "recorder.pid", SCRUB_KEEP },
 	{ "recorder.user_ns", SCRUB_KEEP },
 	{ "recorder.system_ns", SCRUB_KEEP },
 	{ "end.reason", SCRUB_KEEP },

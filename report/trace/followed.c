@@ -23,6 +23,7 @@ struct process {
 
 struct followed {
 	bool known, partial;
+	uint32_t recorder;    /* its pid; 0: not known */
 	struct process *list; /* in order of pid, then start */
 	size_t n, capacity;
 };
@@ -126,6 +127,17 @@ static struct ebt_error *read_pids(struct ebt_reader *reader, struct followed *f
 	return ebt_read_rows(reader, &ends, take_end, followed);
 }
 
+static struct ebt_error *find_recorder(struct ebt_reader *reader, uint32_t *ret)
+{
+	const char *pid, *merged;
+	struct ebt_error *err = ebt_reader_meta(reader, "recorder.pid", &pid)
+					?: ebt_reader_meta(reader, "merge.version", &merged);
+
+	if (!err && pid && !merged)
+		*ret = (uint32_t)strtoul(pid, NULL, 10);
+	return err;
+}
+
 struct ebt_error *followed_create(struct ebt_reader *reader, struct followed **ret)
 {
 	_cleanup_(followed_destroyp) struct followed *followed = calloc(1, sizeof(*followed));
@@ -137,6 +149,7 @@ struct ebt_error *followed_create(struct ebt_reader *reader, struct followed **r
 	if (!followed)
 		return &ebt_enomem;
 	err = ebt_reader_meta(reader, "target.kind", &kind)
+		      ?: find_recorder(reader, &followed->recorder)
 		      ?: cut_list_read(reader, CUT_PIDS, &part);
 	pids = part.v;
 	if (!err && part.n) { /* what else was recorded is not in this copy */
@@ -184,6 +197,11 @@ bool followed_has(const struct followed *followed, const struct ebt_task *task)
 			return true;
 	}
 	return false;
+}
+
+bool followed_is_recorder(const struct followed *followed, const struct ebt_task *task)
+{
+	return followed->recorder && task->pid == followed->recorder;
 }
 
 bool followed_is_partial(const struct followed *followed)

@@ -24,6 +24,10 @@ bool followed_has(const struct followed *followed, const struct ebt_task *task);
 /* Not the whole system: what else ran on a CPU is not known. */
 bool followed_is_partial(const struct followed *followed);
 
+/* Is the task one of the recorder's own? It follows the whole system but for these. Of a merged
+ * recording none is, as others saw them. */
+bool followed_is_recorder(const struct followed *followed, const struct ebt_task *task);
+
 /* Is there a process that both follow, as far as the traces say? */
 bool followed_meet(const struct followed *a, const struct followed *b);
 

@@ -242,6 +242,25 @@ class Merge(e2e.TestCase):
         self.assertEqual(len(dump_of(merged, "syscall")), len(dump_of(b, "syscall")))
         self.assertEqual(len(dump_of(merged, "sched_switch")), len(dump_of(a, "sched_switch")))
 
+    def test_recorders(self):
+        """Neither follows itself: of each, switches with tasks that are followed are in both, and
+        the others in the other."""
+        first, a = self.begin("a.ebt", "-a", "-e", "sched,offcpu")
+        second, b = self.begin("b.ebt", "-a", "-e", "sched,offcpu")
+        time.sleep(1)
+        self.finish(first)
+        self.finish(second)
+        alone = re.compile(rf" prev=(?:\d+/{first.pid}/\S+|-) next=(?:\d+/{first.pid}/\S+|-) ")
+
+        def switches(trace):
+            return [line.split()[0] for line in dump_of(trace, "sched_switch")
+                    if alone.search(line) and f"/{first.pid}/" in line]
+        self.assertEqual(switches(a), [])
+        self.assertGreater(len(switches(b)), 0)
+        for order in ((a, b), (b, a)):
+            merged = self.merge(*order)
+            self.assertEqual(switches(merged), switches(b), order)
+
     def test_other_processes(self):
         """-p of one process, -p of another, in one trace; and then beside a recording of all."""
         works = [self.begin_work() for _ in range(2)]
@@ -313,7 +332,10 @@ class Merge(e2e.TestCase):
         said = e2e.run(e2e.EBREPORT, "merge", a, b, "-o", merged).stderr.decode()
         self.assertRegex(" ".join(said.split()), r"other options: -F 99 and 499( \(.*cycles.*\))?\.")
         own, others = self.samples(a), self.samples(b)
-        expected = sorted(own + [row for row in others if not own[0][0] <= row[0] <= own[-1][0]])
+        # The first has none of itself.
+        of_first = self.samples(b, "--pid", str(first.pid))
+        expected = sorted(own + [row for row in others if not own[0][0] <= row[0] <= own[-1][0] or
+                                 row in of_first])
         self.assertGreater(len(expected), len(own))
         self.assertEqual(self.samples(merged), expected)
 
@@ -395,10 +417,10 @@ class Merge(e2e.TestCase):
             self.assertEqual(re.findall(r"b\.ebt recorded (.*)", said), [expected] if expected else [],
                              number)
 
-    def samples(self, trace):
+    def samples(self, trace, *options):
         """When they were taken, where, and what time they stand for."""
         found = (re.search(r"^(\d+) .*? cpu=(\d+) .* period=(\d+)", line)
-                 for line in dump_of(trace, "sample"))
+                 for line in dump_of(trace, "sample", *options))
         return sorted(tuple(int(n) for n in row.groups()) for row in found)
 
     def test_pid_namespaces(self):
