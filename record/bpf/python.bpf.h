@@ -15,12 +15,6 @@
 #include "record/bpf/ebt.bpf.h"
 #include "record/bpf/python.h"
 
-/* Of Python frames, and of the groups that they come in, of one stack. */
-#define PYTHON_ENTRIES 192
-/* More are followed to where they end, but not kept: a recursion is one group. */
-#define PYTHON_FRAMES 2048
-/* Thread states that are looked at for one that has not been met before. */
-#define PYTHON_THREADS 1024
 /* Steps of a walk that are not native ones. */
 #define PYTHON_STEPS (PYTHON_ENTRIES + PYTHON_FRAMES + PYTHON_THREADS)
 /* New code objects a second and CPU: 1 MB/s on average, 5 at the most. */
@@ -206,12 +200,6 @@ static __always_inline __u32 python_send_code(struct python_walk *p)
 	}
 	return code->id;
 }
-
-/* Fields from ob_size to co_linetable do not change while a code object lives, but for the count
- * of runs in the upper half of a word. */
-#define PYTHON_PRINT_FROM 2
-#define PYTHON_PRINT_TO	  18
-#define PYTHON_PRINT_HALF 6
 
 static __always_inline __u64 python_mix(__u64 hash, __u64 word)
 {

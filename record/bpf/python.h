@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPython as the BPF side sees it: where its structures have what a walk of Python frames reads,
- * filled in by record/unwind/python*.c and used by python.bpf.h. Types only.
+ * CPython as walks of Python frames see it: where its structures have what they read, filled in by
+ * record/unwind/python*.c and used by python.bpf.h and by record/session/thread_python.c. Types
+ * only.
  */
 #ifndef RECORD_BPF_PYTHON_H
 #define RECORD_BPF_PYTHON_H
@@ -13,6 +14,19 @@
 #define PYTHON_OBJECT_BYTES 192
 /* The same of an interpreter's frame. */
 #define PYTHON_FRAME_BYTES 80
+
+/* Of Python frames, and of the groups that they come in, of one stack. */
+#define PYTHON_ENTRIES 192
+/* More are followed to where they end, but not kept: a recursion is one group. */
+#define PYTHON_FRAMES 2048
+/* Thread states that are looked at for one that has not been met before. */
+#define PYTHON_THREADS 1024
+
+/* Words of a code object from ob_size to co_linetable do not change while it lives, but for the
+ * count of runs in the upper half of one. */
+#define PYTHON_PRINT_FROM 2
+#define PYTHON_PRINT_TO	  18
+#define PYTHON_PRINT_HALF 6
 
 /*
  * Map `python_builds`, by number of the unwind table: a build of CPython. PYTHON_NONE: this one

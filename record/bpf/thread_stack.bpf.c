@@ -60,6 +60,7 @@ static __always_inline void fill_registers(struct ebrec_thread_stack *row, struc
 	r[14] = regs->r14;
 	r[15] = regs->r15;
 	row->pc = regs->ip;
+	row->fsbase = task->thread.fsbase;
 	row->call = (__s64)regs->orig_ax >= 0 ? (__s64)regs->orig_ax : -1;
 	/* As in unwind_begin() of unwind.bpf.h. */
 	row->caller = row->call >= 0 && regs->cx == regs->ip;

@@ -17,6 +17,7 @@ struct ebrec_thread_stack {
 	__u64 start;	/* task_struct.start_time */
 	__u64 switches; /* away from it, so far */
 	__u64 pc, registers[EBT_DUMP_X86_REGISTERS]; /* of user space, where `user` */
+	__u64 fsbase;				     /* of user space, where `user` */
 	__s64 call;				     /* system call, -1: none */
 	__u32 tid, pid;
 	__u32 state; /* with exit_state */

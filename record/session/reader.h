@@ -18,7 +18,7 @@ struct reader;
  * Does the work, and waits for it. False: it was given up, as a read that had begun before the
  * deadline (CLOCK_MONOTONIC ns) did not end soon after it, or there is no thread for it. It stands
  * in reader_read() then and never returns from there: what it works on is the caller's again, but
- * its stack, and what it reads into must be on that.
+ * its stack, and what it reads into must be on that, or known to nobody else.
  */
 bool reader_run(void (*work)(void *arg, struct reader *reader), void *arg, uint64_t deadline);
 

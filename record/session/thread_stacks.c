@@ -19,6 +19,7 @@
 #include "record/config/skeleton.h"
 #include "record/session/capture.h"
 #include "record/session/reader.h"
+#include "record/session/thread_python.h"
 #include "record/session/thread_walk.h"
 #include "record/sideband/tasks.h"
 
@@ -67,6 +68,7 @@ struct taking {
 	struct ebt_error *missed; /* why not all threads were looked at */
 	uint64_t ahead;		  /* CLOCK_MONOTONIC is ahead of the scheduler's by this */
 	bool ahead_is_known;	  /* and by no less */
+	struct thread_python python;
 };
 
 static void look_deinit(struct look *look)
@@ -192,18 +194,21 @@ static struct seen *find(struct look *look, uint32_t tid)
 
 static struct ebt_error *walk(struct taking *t, struct look *look, struct seen *seen)
 {
-	const uint32_t max = t->capture->context.options->max_stack;
+	const struct ebrec_bpf_config *config = &t->capture->context.skel->rodata->config;
+	const uint32_t max = config->max_entries;
 	const struct thread_walk how = {
 		.reader = t->reader,
 		.unwinder = t->capture->unwinder,
-		.max = max < EBREC_MAX_STACK ? max : EBREC_MAX_STACK,
+		.python = config->python ? &t->python : NULL,
+		.max = config->max_stack,
+		.max_entries = max < EBREC_MAX_STACK ? max : EBREC_MAX_STACK,
 		.deadline = t->deadline,
 	};
-	uint64_t addresses[EBREC_MAX_STACK];
+	uint64_t entries[EBREC_MAX_STACK];
 
-	seen->n_user = thread_walk(&how, &seen->row, addresses, &seen->attrs);
+	seen->n_user = thread_walk(&how, &seen->row, entries, &seen->attrs);
 	seen->owner = thread_lock_owner(&how, &seen->row, &seen->owner_by);
-	return add_addresses(look, addresses, seen->n_user);
+	return add_addresses(look, entries, seen->n_user);
 }
 
 /* Walks the user stack; its addresses come to lie behind all others of the look. */
@@ -264,6 +269,8 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 {
 	const struct ebrec_thread_stack *in = &seen->row;
 	const uint64_t *kernel = look->addresses + seen->first;
+	const bool user = seen->n_user && seen->user == EBT_V_thread_stack_user_walked;
+	struct ebt_error *err = NULL;
 	const uint32_t max = t->capture->context.skel->rodata->config.max_frames;
 	const __u64 *r = in->registers;
 	struct ebt_wire_thread_stack *row =
@@ -299,11 +306,13 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 	if (in->n)
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, kstack),
 				 in->n < max ? 0 : EBT_STACK_TRUNCATED, kernel, in->n);
-	if (seen->n_user && seen->user == EBT_V_thread_stack_user_walked)
+	if (user) {
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, ustack),
 				 seen->attrs, kernel + in->n, seen->n_user);
+		err = thread_codes_tell(&t->python.codes, t->stream, kernel + in->n, seen->n_user);
+	}
 	seen->told = true;
-	return name_task(t, in) ?: ebt_record_add(&t->record, t->stream);
+	return err ?: name_task(t, in) ?: ebt_record_add(&t->record, t->stream);
 }
 
 /* --- looks --- */
@@ -383,6 +392,8 @@ static void judge_all(struct judging *j)
 {
 	struct taking *t = j->t;
 
+	/* Threads have begun and ended since. */
+	t->python.states.pid = 0;
 	if (j->stacks && t->user && !t->given_up && !reader_run(judge_rest, j, t->deadline)) {
 		t->given_up = true;
 		t->capture->unreadable = t->walking;
@@ -437,11 +448,28 @@ static struct ebt_error *tell_missed(const struct taking *t)
 	return add_lost(t->stream, lost.from, &lost);
 }
 
+/* Names of Python functions. */
+static struct ebt_error *tell_refused(const struct taking *t)
+{
+	const struct lost_row lost = {
+		.from = clocks_now(),
+		.count = t->python.codes.refused,
+		.table_id = EBT_T_interp_code,
+		.reason = EBT_V_lost_reason_other,
+		.source = "task",
+		.detail =
+			"Python functions in stacks of threads have no names: there were too many",
+	};
+
+	return add_lost(t->stream, lost.from, &lost);
+}
+
 struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream *stream,
 				     struct tasks *tasks, enum ebt_thread_stack_moment moment,
 				     uint32_t but, uint64_t before)
 {
 	const enum call_graph graph = capture->context.options->call_graph;
+	struct ebrec_bpf *skel = capture->context.skel;
 	struct taking t = {
 		.capture = capture,
 		.stream = stream,
@@ -451,8 +479,8 @@ struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream 
 		.before = before,
 		.stacks = graph,
 		.user = capture->unwinder || graph == CALL_GRAPH_FP,
-		.link = bpf_program__attach_iter(capture->context.skel->progs.ebrec_thread_stack,
-						 NULL),
+		.link = bpf_program__attach_iter(skel->progs.ebrec_thread_stack, NULL),
+		.python = { .skel = skel, .codes.last_id = &skel->bss->python_last_id },
 	};
 	struct ebt_error *err = NULL;
 
@@ -462,7 +490,10 @@ struct ebt_error *thread_stacks_take(struct capture *capture, struct ebt_stream 
 		err = look_until_told(&t);
 	if (t.missed && !err)
 		err = tell_missed(&t);
+	if (t.python.codes.refused && !err)
+		err = tell_refused(&t);
 	ebt_error_destroy(t.missed);
+	thread_codes_deinit(&t.python.codes);
 	ebt_record_deinit(&t.record);
 	bpf_link__destroy(t.link);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* unwind_walk() in the memory of another process; see thread_walk.h. */
+/* Stacks in the memory of another process; see thread_walk.h. */
 #include "record/session/thread_walk.h"
 
 #include <linux/futex.h>
@@ -8,6 +8,7 @@
 
 #include "record/bpf/lock_owner.h"
 #include "record/session/reader.h"
+#include "record/session/thread_python.h"
 #include "record/unwind/unwinder.h"
 #include "unwind/step.h"
 
@@ -23,6 +24,8 @@ _Static_assert((int)EBT_V_thread_stack_owner_by_futex == (int)EBT_V_futex_wait_o
 struct thread_memory {
 	const struct thread_walk *walk;
 	uint32_t pid, tid;
+	uint32_t table; /* of the frame that was looked at last, and what to subtract there */
+	uint64_t bias;
 	uint64_t start;
 	size_t len;
 	unsigned char data[PAGES * PAGE];
@@ -57,20 +60,63 @@ static bool read_memory(void *arg, uint64_t address, void *data, size_t len)
 	return false;
 }
 
+/* What is read of Python does not lie together. */
+static bool read_object(void *arg, uint64_t address, void *ret, size_t len)
+{
+	const struct thread_memory *m = arg;
+	struct iovec local = { ret, len }, remote = { (void *)(uintptr_t)address, len };
+
+	return reader_read(m->walk->reader, (pid_t)m->tid, &local, &remote, 1) == (ssize_t)len;
+}
+
 static enum unwind_code find_table(void *arg, uint64_t pc, const struct unwind_table **ret,
 				   uint64_t *ret_bias)
 {
-	const struct thread_memory *m = arg;
+	struct thread_memory *m = arg;
 	const struct unwinder *u = m->walk->unwinder;
+	const struct ebrec_unwind_mapping *mapping;
 
 	if (!u)
 		return UNWIND_CODE_UNTOLD;
-	return unwinder_code(u, unwind_spaces_find(u->spaces, m->pid, pc), m->walk->deadline, ret,
-			     ret_bias);
+	mapping = unwind_spaces_find(u->spaces, m->pid, pc);
+	m->table = mapping ? mapping->table : UNWIND_TABLE_NONE;
+	m->bias = mapping ? mapping->bias : 0;
+	return unwinder_code(u, mapping, m->walk->deadline, ret, ret_bias);
+}
+
+/* As unwind_walk(), with what Python ran in between. */
+static uint32_t walk_entries(struct unwind_frame *frame, struct thread_memory *m,
+			     struct python_stack *python, uint64_t *entries, uint32_t *ret_n)
+{
+	const struct unwind_space space = { find_table, read_memory, m };
+	const struct thread_walk *walk = m->walk;
+	uint32_t stop = EBT_STOP_UNKNOWN, n = 0;
+
+	for (uint32_t frames = 0; !stop && frames < walk->max && n < walk->max_entries; frames++) {
+		const uint64_t low = frame->registers[CFI_X86_RSP];
+
+		entries[n++] = frame->pc;
+		stop = unwind_step(frame, &space);
+		if (!stop && python) {
+			const struct python_native native = {
+				.low = low,
+				.high = frame->registers[CFI_X86_RSP],
+				.bias = m->bias,
+				.table = m->table,
+			};
+			const uint32_t more = python_stack_add(python, &native, entries + n,
+							       walk->max_entries - n);
+
+			frame->methods |= more ? EBT_METHOD_INTERP : 0;
+			n += more;
+		}
+	}
+	*ret_n = n;
+	return stop ? stop : EBT_STOP_TRUNCATED;
 }
 
 uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
-		     uint64_t *addresses, uint32_t *ret_attrs)
+		     uint64_t *entries, uint32_t *ret_attrs)
 {
 	struct unwind_frame frame = {
 		.arch = CFI_X86_64,
@@ -79,16 +125,17 @@ uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_s
 		.caller = row->caller,
 	};
 	struct thread_memory memory = { .walk = walk, .pid = row->pid, .tid = row->tid };
-	const struct unwind_space space = { find_table, read_memory, &memory };
-	uint32_t stop;
-	size_t n;
+	struct python_stack python;
+	uint32_t stop, n;
 
+	if (walk->python)
+		python_stack_begin(&python, walk->python, row, read_object, &memory);
 	memcpy(frame.registers, row->registers, sizeof(row->registers));
-	stop = unwind_walk(&frame, &space, addresses, walk->max, &n);
+	stop = walk_entries(&frame, &memory, walk->python ? &python : NULL, entries, &n);
 	*ret_attrs = EBT_STACK_USER | frame.methods << EBT_STACK_METHOD_SHIFT |
 		     stop << EBT_STACK_STOP_SHIFT |
 		     (stop == EBT_STOP_TRUNCATED ? EBT_STACK_TRUNCATED : 0);
-	return (uint32_t)n;
+	return n;
 }
 
 uint32_t thread_lock_owner(const struct thread_walk *walk, const struct ebrec_thread_stack *row,

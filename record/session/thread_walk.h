@@ -9,18 +9,21 @@
 #include "record/bpf/thread_stack.h"
 
 struct reader;
+struct thread_python;
 struct unwinder;
 
 struct thread_walk {
 	struct reader *reader;
 	const struct unwinder *unwinder; /* NULL: by frame pointers */
+	struct thread_python *python;	 /* NULL: no Python functions */
 	uint32_t max;			 /* frames */
+	uint32_t max_entries;		 /* with the Python functions between them */
 	uint64_t deadline; /* behind it tables that are being made are not waited for */
 };
 
-/* How many addresses, and attributes of the stack. */
+/* How many entries, and attributes of the stack. */
 uint32_t thread_walk(const struct thread_walk *walk, const struct ebrec_thread_stack *row,
-		     uint64_t *addresses, uint32_t *ret_attrs);
+		     uint64_t *entries, uint32_t *ret_attrs);
 
 /* Who holds the lock that the thread waits for, 0: not known. */
 uint32_t thread_lock_owner(const struct thread_walk *walk, const struct ebrec_thread_stack *row,

@@ -45,6 +45,14 @@ void python_file(const struct ebrec_bpf *skel, int fd, uint32_t number, uint64_t
 		__atomic_add_fetch(&skel->bss->python_n_builds, 1, __ATOMIC_RELEASE);
 }
 
+bool python_find_build(const struct ebrec_bpf *skel, uint32_t number,
+		       struct ebrec_python_build *ret)
+{
+	return skel->rodata->config.python &&
+	       __atomic_load_n(&skel->bss->python_n_builds, __ATOMIC_ACQUIRE) &&
+	       !bpf_map_lookup_elem(bpf_map__fd(skel->maps.python_builds), &number, ret);
+}
+
 struct ebt_error *python_stats(const struct ebrec_bpf *skel, struct python_stats *ret)
 {
 	int n_cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(skel->maps.python_counts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From what a BPF program read of a code object to a row of table interp_code. Text becomes UTF-8;
- * a long line table is read again, whole, if the process is still there.
+ * From what was read of a code object to a row of table interp_code. Text becomes UTF-8; what is
+ * missing is read now, as the rest of a long line table, if the process is still there.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -62,37 +62,31 @@ static void add_text(struct ebt_record *out, size_t offset, const struct ebrec_p
 	ebt_record_bytes(out, offset, utf8, len);
 }
 
-static bool read_memory(const struct ebrec_python_code *code, uint64_t address, void *data,
-			size_t len)
-{
-	struct iovec local = { data, len }, remote = { (void *)(uintptr_t)address, len };
-
-	return process_vm_readv((pid_t)code->pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
-}
-
-/* A str that was not in memory when the program looked. */
-static void read_text(const struct ebrec_python_code *code, uint64_t address,
-		      struct ebrec_python_text *text, unsigned char *data, size_t room)
+/* A str that was not in memory when the program looked, or that nobody has looked at. */
+static void read_text(python_read *read, void *arg, const struct ebrec_python_code *code,
+		      uint64_t address, struct ebrec_python_text *text, unsigned char *data,
+		      size_t room)
 {
 	struct ebrec_python_str head;
 	uint32_t width;
 	size_t bytes;
 
-	if (text->width || !read_memory(code, address, &head, sizeof(head)))
+	if (text->width || !read(arg, address, &head, sizeof(head)))
 		return;
 	width = PYTHON_STR_WIDTH(head.state);
 	if (!(head.state & PYTHON_STR_COMPACT) || !width || head.length > UINT32_MAX)
 		return;
 	bytes = head.length < room / width ? head.length * width : room;
 	address += head.state & PYTHON_STR_ASCII ? code->text_ascii : code->text_compact;
-	if (!read_memory(code, address, data, bytes))
+	if (!read(arg, address, data, bytes))
 		return;
 	text->chars = (uint32_t)head.length;
 	text->width = width;
 }
 
 /* The whole table, if the process still has it and it begins with what is here. */
-static void *read_lines(const struct ebrec_python_code *code, size_t have)
+static void *read_lines(python_read *read, void *arg, const struct ebrec_python_code *code,
+			size_t have)
 {
 	unsigned char *lines;
 
@@ -101,20 +95,52 @@ static void *read_lines(const struct ebrec_python_code *code, size_t have)
 	lines = malloc(code->lines);
 	if (!lines)
 		return NULL;
-	if (read_memory(code, code->lines_address, lines, code->lines) &&
+	if (read(arg, code->lines_address, lines, code->lines) &&
 	    !memcmp(lines, code->lines_data, have))
 		return lines;
 	free(lines);
 	return NULL;
 }
 
+void python_make_row(struct ebrec_python_code *code, size_t n_lines, python_read *read, void *arg,
+		     struct ebt_record *ret)
+{
+	_cleanup_free_ void *whole = NULL;
+	struct ebt_wire_interp_code *row;
+
+	read_text(read, arg, code, code->name_address, &code->name, code->name_data,
+		  sizeof(code->name_data));
+	read_text(read, arg, code, code->file_address, &code->file, code->file_data,
+		  sizeof(code->file_data));
+	whole = read_lines(read, arg, code, n_lines);
+	row = ebt_record_begin(ret, EBT_T_interp_code, code->head.time);
+	row->task = code->tid;
+	row->id = code->id;
+	row->address = code->address;
+	row->version = code->version;
+	row->first_line = code->first_line;
+	add_text(ret, offsetof(struct ebt_wire_interp_code, name), &code->name, code->name_data,
+		 sizeof(code->name_data));
+	add_text(ret, offsetof(struct ebt_wire_interp_code, file), &code->file, code->file_data,
+		 sizeof(code->file_data));
+	if (whole || n_lines)
+		ebt_record_bytes(ret, offsetof(struct ebt_wire_interp_code, lines),
+				 whole ? whole : code->lines_data, whole ? code->lines : n_lines);
+}
+
+static bool read_memory(void *arg, uint64_t address, void *ret, size_t len)
+{
+	const struct ebrec_python_code *code = arg;
+	struct iovec local = { ret, len }, remote = { (void *)(uintptr_t)address, len };
+
+	return process_vm_readv((pid_t)code->pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
+}
+
 struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record, size_t len)
 {
 	const size_t head = offsetof(struct ebrec_python_code, lines_data);
 	_cleanup_free_ struct ebrec_python_code *code = calloc(1, sizeof(*code));
-	_cleanup_free_ void *whole = NULL;
-	struct ebt_record out = EBT_RECORD_INIT;
-	struct ebt_wire_interp_code *row;
+	struct ebt_record row = EBT_RECORD_INIT;
 	struct ebt_error *err;
 
 	if (!code)
@@ -122,24 +148,8 @@ struct ebt_error *python_add_code(struct ebt_stream *stream, const void *record,
 	if (len < head || len > sizeof(*code))
 		return NULL;
 	memcpy(code, record, len);
-	read_text(code, code->name_address, &code->name, code->name_data, sizeof(code->name_data));
-	read_text(code, code->file_address, &code->file, code->file_data, sizeof(code->file_data));
-	row = ebt_record_begin(&out, EBT_T_interp_code, code->head.time);
-	row->task = code->tid;
-	row->id = code->id;
-	row->address = code->address;
-	row->version = code->version;
-	row->first_line = code->first_line;
-	add_text(&out, offsetof(struct ebt_wire_interp_code, name), &code->name, code->name_data,
-		 sizeof(code->name_data));
-	add_text(&out, offsetof(struct ebt_wire_interp_code, file), &code->file, code->file_data,
-		 sizeof(code->file_data));
-	whole = read_lines(code, len - head);
-	if (whole || len > head)
-		ebt_record_bytes(&out, offsetof(struct ebt_wire_interp_code, lines),
-				 whole ? whole : code->lines_data,
-				 whole ? code->lines : len - head);
-	err = ebt_record_add(&out, stream);
-	ebt_record_deinit(&out);
+	python_make_row(code, len - head, read_memory, code, &row);
+	err = ebt_record_add(&row, stream);
+	ebt_record_deinit(&row);
 	return err;
 }

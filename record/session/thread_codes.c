@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers and rows of code objects; see thread_codes.h. */
+#include "record/session/thread_codes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "format/base/cleanup.h"
+#include "format/base/search.h"
+#include "record/bpf/python.h"
+
+/* A large server has hundreds on its stacks, of 1 KB. */
+#define MAX_CODES 8192
+#define MAX_BYTES (16u << 20)
+
+static uint64_t word(const struct thread_code_place *place, uint32_t offset)
+{
+	return place->words[offset / sizeof(*place->words)];
+}
+
+/* Tells it from others, also from one that takes its place later; see python_code_hash(). */
+static uint64_t hash_of(const struct thread_code_place *place, python_read *read, void *arg)
+{
+	uint64_t key[3 + PYTHON_PRINT_TO - PYTHON_PRINT_FROM] = { place->pid, place->address };
+	size_t n = 2;
+
+	for (size_t i = PYTHON_PRINT_FROM; i < PYTHON_PRINT_TO; i++)
+		key[n++] = i == PYTHON_PRINT_HALF ? (uint32_t)place->words[i] : place->words[i];
+	if (!read(arg,
+		  word(place, place->build->code_name) + offsetof(struct ebrec_python_str, hash),
+		  &key[n], sizeof(key[n])))
+		key[n] = 0;
+	return ebt_hash_bytes(0, key, sizeof(key));
+}
+
+static void make_row(const struct thread_code_place *place, python_read *read, void *arg,
+		     uint32_t id, struct ebt_record *ret)
+{
+	const struct ebrec_python_build *build = place->build;
+	const uint64_t lines = word(place, build->code_lines);
+	struct ebrec_python_code code = {
+		.head.time = place->time,
+		.address = place->address,
+		.lines_address = lines + build->bytes_data,
+		.name_address = word(place, build->code_name),
+		.file_address = word(place, build->code_file),
+		.id = id,
+		.tid = place->tid,
+		.pid = place->pid,
+		.version = build->version,
+		.text_ascii = build->text_ascii,
+		.text_compact = build->text_compact,
+	};
+	uint64_t length; /* ob_size of a bytes */
+
+	memcpy(&code.first_line, (const char *)place->words + build->code_first_line,
+	       sizeof(code.first_line));
+	if (read(arg, lines + 16, &length, sizeof(length)) && length < UINT32_MAX)
+		code.lines = (uint32_t)length;
+	python_make_row(&code, 0, read, arg, ret);
+}
+
+uint32_t thread_codes_number(struct thread_codes *codes, const struct thread_code_place *place,
+			     python_read *read, void *arg)
+{
+	const uint64_t hash = hash_of(place, read, arg);
+	_cleanup_error_ struct ebt_error *err = NULL;
+	struct thread_code code = { 0 };
+	uint32_t i;
+
+	if (ebt_map_find(&codes->by_hash, hash, &i))
+		return codes->list[i].id;
+	if (codes->n < MAX_CODES && codes->bytes < MAX_BYTES) {
+		code.id = __atomic_add_fetch(codes->last_id, 1, __ATOMIC_RELAXED);
+		make_row(place, read, arg, code.id, &code.row);
+		err = ebt_array_reserve(&codes->list, codes->n, &codes->capacity)
+			      ?: ebt_map_insert(&codes->by_hash, hash, (uint32_t)codes->n);
+	}
+	if (!code.id || err) {
+		ebt_record_deinit(&code.row);
+		codes->refused++;
+		return 0;
+	}
+	codes->bytes += code.row.len;
+	codes->list[codes->n++] = code;
+	return code.id;
+}
+
+struct ebt_error *thread_codes_tell(struct thread_codes *codes, struct ebt_stream *stream,
+				    const uint64_t *entries, size_t n)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const uint32_t id = (uint32_t)(entries[i] >> EBT_ENTRY_ID_SHIFT);
+		struct thread_code *code;
+		size_t at;
+
+		if (!(entries[i] & EBT_ENTRY_INTERP) || !id)
+			continue;
+		at = ebt_count_first(codes->n, k, codes->list[k].id < id);
+		code = &codes->list[at];
+		if (at == codes->n || code->id != id || code->told)
+			continue;
+		code->told = true;
+		err = ebt_record_add(&code->row, stream);
+		codes->bytes -= code->row.len;
+		ebt_record_deinit(&code->row);
+	}
+	return err;
+}
+
+void thread_codes_deinit(struct thread_codes *codes)
+{
+	for (size_t i = 0; i < codes->n; i++)
+		ebt_record_deinit(&codes->list[i].row);
+	free(codes->list);
+	ebt_map_deinit(&codes->by_hash);
+}
