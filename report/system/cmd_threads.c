@@ -417,7 +417,9 @@ static void print_frames(const struct thread_view *v, const struct thread_seen *
 
 	for (uint32_t at = seen->frame; at; at = v->frames[at].parent) {
 		const struct thread_frame *frame = &v->frames[at];
-		const char *object = last_part(frame->func->object);
+		/* What Python runs is in the file of its lines. */
+		const bool python = frame->func->kind == SYM_PYTHON;
+		const char *object = python ? "" : last_part(frame->func->object);
 
 		snprintf(head, sizeof(head), "#%-3u ", number++);
 		text_clear(&line);
@@ -603,8 +605,8 @@ const struct command command_threads = {
 		"first. Threads of the same stack stand together. Of one that waits for a mutex "
 		"of\n"
 		"glibc without a time limit it says which, and who holds it. A thread that was\n"
-		"running has no stack here: see `ebreport callgraph`. Functions of Python are\n"
-		"not among these frames.\n"
+		"running has no stack here: see `ebreport callgraph`. Functions of Python stand\n"
+		"where its interpreter would, with the line that they had come to.\n"
 		"\n"
 		"  ebrec -p PID -d 1 && ebreport threads trace.ebt\n"
 		"  ebreport threads --at end --comm worker t.ebt\n"

@@ -103,6 +103,8 @@ static struct ebt_error *add_frames(struct threads *t, struct thread_seen *seen,
 static struct ebt_error *keep_addresses(struct threads *t, struct thread_seen *seen,
 					const struct ebt_stack *stack)
 {
+	const uint64_t none = stack->attrs & EBT_STACK_USER ? EBT_ENTRY_INTERP : 0;
+
 	for (uint32_t i = 0; i < stack->n; i++) {
 		struct ebt_error *err =
 			ebt_array_reserve(&t->addresses, t->n_addresses, &t->addresses_capacity);
@@ -111,7 +113,8 @@ static struct ebt_error *keep_addresses(struct threads *t, struct thread_seen *s
 			return err;
 		if (sym_is_shown_by_next(stack, i))
 			continue;
-		t->addresses[t->n_addresses++] = stack->addresses[i];
+		t->addresses[t->n_addresses++] =
+			stack->addresses[i] & none ? 0 : stack->addresses[i];
 		seen->n++;
 	}
 	return NULL;

@@ -38,7 +38,8 @@ struct thread_seen {
 	uint64_t args[6];
 	const struct ebt_task *owner; /* of the lock that it waits for; NULL: not known */
 	uint32_t frame;		      /* the innermost, 0: none */
-	size_t first; /* address, of n; the innermost first, one for all frames of its code */
+	size_t first; /* address, of n; the innermost first, one for all frames of its code, 0 for
+			 a function of Python */
 	uint32_t n;
 	uint32_t stop; /* EBT_STOP_*, of the user stack; 0: there is none */
 };
