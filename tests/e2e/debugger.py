@@ -42,16 +42,38 @@ def user_frames(row):
     return [frame for frame in row["calls"] if not frame["kernel"]]
 
 
+def entries(trace, at="end"):
+    """User stacks as they were recorded, by thread id: addresses and functions of interpreters."""
+    return {int(row["task"].split("/")[0]):
+            [int(entry, 16) for entry in row["ustack"].removeprefix("u:").rstrip("+").split(",")]
+            for row in e2e.Dump(trace, "--table", "thread_stack").rows("thread_stack")
+            if row["moment"] == at and row["ustack"] != "-"}
+
+
+def is_address(entry):
+    return not entry >> 63
+
+
+def shown(stack):
+    """Addresses of a stack without those that a function of an interpreter is shown for."""
+    return [entry for entry, following in zip(stack, stack[1:] + [0])
+            if is_address(entry) and (is_address(following) or following >> 62 & 1)]
+
+
 def compare(test, trace, found, at="end", objects=()):
     """What a debugger found is what ebreport shows: each address, and of these files, whose debug
     information both have, each function that is there or inlined, with its line."""
     rows = {row["tid"]: row for row in e2e.rows("threads", trace, "--at", at)}
+    stacks = entries(trace, at)
     test.assertEqual(set(rows), set(found))
     for tid, theirs in found.items():
         test.assertNotIn("incomplete", rows[tid], rows[tid])
         ours = user_frames(rows[tid])
-        test.assertEqual([int(f["address"], 16) for f in ours if not f["inlined"]],
+        test.assertEqual(list(filter(is_address, stacks[tid])),
                          [pc for pc, _, _, inlined in theirs if not inlined], (ours, theirs))
+        ours = [frame for frame in ours if "address" in frame]
+        test.assertEqual([int(f["address"], 16) for f in ours if not f["inlined"]],
+                         shown(stacks[tid]), ours)
         known = {int(f["address"], 16) for f in ours if os.path.basename(f["object"]) in objects}
         test.assertEqual([(f["function"], int(f.get("lines", ":0").rsplit(":", 1)[1])) for f in ours
                           if int(f["address"], 16) in known],

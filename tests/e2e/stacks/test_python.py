@@ -8,11 +8,17 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
+import debugger
 import e2e
 
+HANGS = os.path.join(e2e.SOURCE, "tests/programs/python_hangs.py")
 FRAMES = os.path.join(e2e.SOURCE, "tests/programs/python_frames.py")
+LOOP = "_PyEval_EvalFrameDefault"
 ENTRY, ID, INSTRUCTION = 1 << 63, (1 << 32) - 1, (1 << 28) - 1
 VERSION = "import sys; print(sys.implementation.name, '%d.%d.%d' % sys.version_info[:3])"
 
@@ -115,6 +121,32 @@ def name(frame):
     """As reports show it."""
     function, file, first, _ = frame
     return f"{function} ({os.path.basename(file)}:{first})"
+
+
+def settle(pid, n):
+    """Waits until all of its n threads wait for something that does not come."""
+    before, end = None, time.monotonic() + e2e.SECONDS
+    while time.monotonic() < end:
+        now = {}
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as f:
+                text = f.read()
+            now[tid] = re.findall(r"(?m)^(?:State:\t\w|\w*ctxt_switches:.*)", text)
+        if len(now) == n and now == before and all(seen[0][-1] == "S" for seen in now.values()):
+            return
+        before = now
+        time.sleep(0.3)
+    raise AssertionError(f"threads that do not wait: {now}")
+
+
+def tracebacks(path):
+    """What faulthandler said: [function, file, line], the innermost first, by thread id."""
+    with open(path, encoding="utf-8") as f:
+        head, *parts = re.split(r"(?m)^(?:Current thread|Thread) (0x\w+)[^\n]*\n", f.read())
+    ids = {line.split()[1]: int(line.split()[0]) for line in head.splitlines() if line}
+    return {ids[ident]: [(name, file, int(line)) for file, line, name in
+                         re.findall(r'(?m)^  File "(.*)", line (\d+) in (.*)$', said)]
+            for ident, said in zip(parts[::2], parts[1::2])}
 
 
 class Python(e2e.TestCase):
@@ -236,6 +268,99 @@ class Python(e2e.TestCase):
             for command in "info", "dump":
                 e2e.ebreport(command, trace)
             self.assertIn("main (python_scribble.py:", e2e.ebreport("folded", trace), version)
+
+    def start_hanging(self, python, *arguments):
+        child = self.start(python, *arguments, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        return child
+
+    def tell_where(self, child, said):
+        """From the program itself. The last line is there when all of it is."""
+        child.send_signal(signal.SIGUSR1)
+        end = time.monotonic() + e2e.SECONDS
+        while True:
+            with open(said, encoding="utf-8") as f:
+                if re.search(r"Current thread .*(?:\n  File .*)*in <module>\n", f.read()):
+                    return tracebacks(said)
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+
+    def python_frames(self, row):
+        """Functions of Python, as tracebacks() has them."""
+        frames = []
+        for frame in row["calls"]:
+            match = re.fullmatch(r"(.*) \((.*):\d+\)", frame["function"])
+            if "address" in frame or frame["inlined"] or frame["kernel"]:
+                continue
+            file, line = frame["lines"].rsplit(":", 1)
+            self.assertEqual(match[2], os.path.basename(file))
+            frames.append((match[1].rsplit(".", 1)[-1], file, int(line)))
+        return frames
+
+    def check_loops(self, trace, at, native):
+        """Python's functions stand behind each loop of the interpreter that a debugger finds, and
+        nowhere else."""
+        for tid, stack in debugger.entries(trace, at).items():
+            loops = {pc for pc, name, _, _ in native[tid] if (name or "").startswith(LOOP)}
+            self.assertTrue(loops)
+            for entry, following in zip(stack, stack[1:] + [0]):
+                if debugger.is_address(entry):
+                    self.assertEqual(entry in loops, not debugger.is_address(following), tid)
+
+    def test_threads(self):
+        """Where threads wait that did so before the recording: as faulthandler says it."""
+        for version, python in self.pythons.items():
+            said = self.path("said")
+            child = self.start_hanging(python, HANGS, said)
+            settle(child.pid, 5)
+            trace = self.record("-p", child.pid, "-d", "0.3", "--max-stack", "400")
+            native = debugger.frames(self.folder, "-p", child.pid)
+            expected = self.tell_where(child, said)
+            self.assertEqual(len(expected), 5)
+            for at in "begin", "end":
+                rows = debugger.compare(self, trace, native, at)
+                for tid, frames in expected.items():
+                    self.assertEqual(self.python_frames(rows[tid]), frames, (version, at))
+                self.check_loops(trace, at, native)
+            self.check_words(trace)
+            child.kill()
+            child.wait()
+
+    def check_words(self, trace):
+        self.assertRegex(e2e.ebreport("threads", trace),
+                         r"(?m)^#\d+ +read_answer \(python_hangs.py:17\)  python_hangs.py:18\n"
+                         r"#\d+ +ask_upstream \(python_hangs.py:21\)  python_hangs.py:22\n"
+                         r"#\d+ +Handler.serve \(python_hangs.py:27\)  python_hangs.py:29\n")
+        self.assertIn(";Handler.serve (python_hangs.py:27);ask_upstream (python_hangs.py:21);"
+                      "read_answer (python_hangs.py:17);",
+                      e2e.ebreport("wall", "--folded", trace))
+
+    def test_threads_of_interpreters(self):
+        script = self.path("script.py")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(INTERPRETERS.replace("sleep(0.01)", "sleep(1000)")
+                    .replace("outside()\n\n", "outside()\n").replace(
+                        "import time", "import time; print('ready', flush=True)"))
+        for version, python in self.pythons.items():
+            child = self.start_hanging(python, script)
+            settle(child.pid, 1)
+            trace = self.record("-p", child.pid, "-d", "0.3")
+            for row in e2e.rows("threads", trace):
+                self.assertEqual(self.python_frames(row), [
+                    ("inside", "<string>", 4), ("<module>", "<string>", 5),
+                    ("outside", script, 9), ("<module>", script, 11)], version)
+            child.kill()
+            child.wait()
+
+    def test_threads_off(self):
+        python = list(self.pythons.values())[0]
+        child = self.start_hanging(python, HANGS, self.path("said"))
+        settle(child.pid, 5)
+        for options in ["--no-python"], ["--call-graph", "fp"]:
+            trace = self.record("-p", child.pid, "-d", "0.3", *options)
+            self.assertEqual([stack for stack in debugger.entries(trace).values()
+                              if not all(map(debugger.is_address, stack))], [])
+            self.assertEqual(list(e2e.Dump(trace).rows("interp_code")), [])
 
     def test_off(self):
         python = list(self.pythons.values())[0]
