@@ -34,6 +34,24 @@ static uint64_t hash_of(const struct thread_code_place *place, python_read *read
 	return ebt_hash_bytes(0, key, sizeof(key));
 }
 
+static uint64_t place_of(uint32_t pid, uint64_t address)
+{
+	return ebt_hash_u64(ebt_hash_u64(0, pid), address);
+}
+
+const struct thread_code *thread_codes_find(const struct thread_codes *codes, uint32_t pid,
+					    uint64_t address)
+{
+	uint32_t i;
+
+	return ebt_map_find(&codes->by_place, place_of(pid, address), &i) ? &codes->list[i] : NULL;
+}
+
+void thread_codes_forget_places(struct thread_codes *codes)
+{
+	ebt_map_clear(&codes->by_place);
+}
+
 static void make_row(const struct thread_code_place *place, python_read *read, void *arg,
 		     uint32_t id, struct ebt_record *ret)
 {
@@ -61,30 +79,46 @@ static void make_row(const struct thread_code_place *place, python_read *read, v
 	python_make_row(&code, 0, read, arg, ret);
 }
 
+/* One that has not been met. */
+static struct ebt_error *add_code(struct thread_codes *codes, const struct thread_code_place *place,
+				  python_read *read, void *arg, uint64_t hash)
+{
+	struct thread_code code = { 0 };
+	struct ebt_error *err;
+
+	memcpy(&code.first_traceable,
+	       (const char *)place->words + place->build->code_first_traceable,
+	       sizeof(code.first_traceable));
+	code.id = __atomic_add_fetch(codes->last_id, 1, __ATOMIC_RELAXED);
+	make_row(place, read, arg, code.id, &code.row);
+	err = ebt_array_reserve(&codes->list, codes->n, &codes->capacity)
+		      ?: ebt_map_insert(&codes->by_hash, hash, (uint32_t)codes->n);
+	if (err) {
+		ebt_record_deinit(&code.row);
+		return err;
+	}
+	codes->bytes += code.row.len;
+	codes->list[codes->n++] = code;
+	return NULL;
+}
+
 uint32_t thread_codes_number(struct thread_codes *codes, const struct thread_code_place *place,
 			     python_read *read, void *arg)
 {
 	const uint64_t hash = hash_of(place, read, arg);
 	_cleanup_error_ struct ebt_error *err = NULL;
-	struct thread_code code = { 0 };
-	uint32_t i;
+	uint32_t i = (uint32_t)codes->n, ignored;
 
-	if (ebt_map_find(&codes->by_hash, hash, &i))
-		return codes->list[i].id;
-	if (codes->n < MAX_CODES && codes->bytes < MAX_BYTES) {
-		code.id = __atomic_add_fetch(codes->last_id, 1, __ATOMIC_RELAXED);
-		make_row(place, read, arg, code.id, &code.row);
-		err = ebt_array_reserve(&codes->list, codes->n, &codes->capacity)
-			      ?: ebt_map_insert(&codes->by_hash, hash, (uint32_t)codes->n);
+	if (!ebt_map_find(&codes->by_hash, hash, &i)) {
+		if (codes->n < MAX_CODES && codes->bytes < MAX_BYTES)
+			err = add_code(codes, place, read, arg, hash);
+		if (err || i == codes->n) {
+			codes->refused++;
+			return 0;
+		}
 	}
-	if (!code.id || err) {
-		ebt_record_deinit(&code.row);
-		codes->refused++;
-		return 0;
-	}
-	codes->bytes += code.row.len;
-	codes->list[codes->n++] = code;
-	return code.id;
+	err = ebt_map_add(&codes->by_place, place_of(place->pid, place->address), i, &ignored);
+	return codes->list[i].id;
 }
 
 struct ebt_error *thread_codes_tell(struct thread_codes *codes, struct ebt_stream *stream,
@@ -117,4 +151,5 @@ void thread_codes_deinit(struct thread_codes *codes)
 		ebt_record_deinit(&codes->list[i].row);
 	free(codes->list);
 	ebt_map_deinit(&codes->by_hash);
+	ebt_map_deinit(&codes->by_place);
 }

@@ -16,7 +16,8 @@
 #include "record/unwind/python.h"
 
 struct thread_code {
-	uint32_t id; /* ascending */
+	uint32_t id;		 /* ascending */
+	int32_t first_traceable; /* instruction: before it a frame is being made */
 	bool told;
 	struct ebt_record row;
 };
@@ -26,7 +27,8 @@ struct thread_codes {
 	struct thread_code *list;
 	size_t n, capacity, bytes;
 	struct ebt_map by_hash;
-	uint64_t refused; /* how often one got no number, as there were too many */
+	struct ebt_map by_place; /* hash of process and address */
+	uint64_t refused;	 /* how often one got no number, as there were too many */
 };
 
 /* A code object that a thread runs. */
@@ -36,6 +38,13 @@ struct thread_code_place {
 	const uint64_t *words; /* PYTHON_OBJECT_BYTES that are there */
 	uint32_t tid, pid;
 };
+
+/* A code object that was met at this look. It is what it was then: a thread that has not run since
+ * the look began holds it, and others are not told of. */
+const struct thread_code *thread_codes_find(const struct thread_codes *codes, uint32_t pid,
+					    uint64_t address);
+/* Before a look. */
+void thread_codes_forget_places(struct thread_codes *codes);
 
 /* Its number; 0: it gets none. By the work of a reader: nothing is changed while it reads. */
 uint32_t thread_codes_number(struct thread_codes *codes, const struct thread_code_place *place,

@@ -72,24 +72,41 @@ static void add_code(struct python_stack *p, const uint64_t *frame)
 		.tid = p->row->tid,
 		.pid = p->row->pid,
 	};
-	int64_t index;
+	const struct thread_code *known = thread_codes_find(&p->python->codes, p->row->pid, code);
+	const int64_t bytes = (int64_t)(word(frame, p->build.frame_instruction) - code -
+					p->build.code_instructions);
+	int64_t index = bytes >> 1;
 	uint32_t id;
 
-	if (!read_object(p, code, words)) {
+	if (!known && !read_object(p, code, words)) {
 		append(p, EBT_ENTRY_INTERP | EBT_ENTRY_INSTRUCTION);
 		return;
 	}
-	index = (int64_t)(word(frame, p->build.frame_instruction) - code -
-			  p->build.code_instructions) >>
-		1;
 	/* A frame that is being made, which Python does not show. */
 	if (byte(frame, p->build.frame_owner) != PYTHON_OWNER_GENERATOR &&
-	    index < half(words, p->build.code_first_traceable))
+	    index < (known ? known->first_traceable : half(words, p->build.code_first_traceable)))
 		return;
 	if ((uint64_t)index >= EBT_ENTRY_INSTRUCTION)
 		index = EBT_ENTRY_INSTRUCTION;
-	id = thread_codes_number(&p->python->codes, &place, p->read, p->arg);
+	id = known ? known->id : thread_codes_number(&p->python->codes, &place, p->read, p->arg);
 	append(p, EBT_ENTRY_INTERP | (uint64_t)id << EBT_ENTRY_ID_SHIFT | (uint64_t)index);
+}
+
+/* Most of a thread's frames lie side by side. */
+static bool read_frame(struct python_stack *p, uint64_t address, uint64_t *ret)
+{
+	const uint64_t page = address & ~(uint64_t)(PYTHON_PAGE - 1), at = address - page;
+
+	if (at > PYTHON_PAGE - PYTHON_FRAME_BYTES)
+		return p->read(p->arg, address, ret, PYTHON_FRAME_BYTES);
+	if (page != p->page) {
+		p->page = 0;
+		if (!p->read(p->arg, page, p->data, sizeof(p->data)))
+			return false;
+		p->page = page;
+	}
+	memcpy(ret, p->data + at, PYTHON_FRAME_BYTES);
+	return true;
 }
 
 /* Up to 3.11: the first frame of a loop says so, and the loop's cframe is on the C stack. */
@@ -107,8 +124,7 @@ static void read_frames(struct python_stack *p, uint64_t frame)
 	const struct ebrec_python_build *b = &p->build;
 	uint64_t words[FRAME_WORDS];
 
-	while (frame && p->frames++ < PYTHON_FRAMES &&
-	       p->read(p->arg, frame, words, sizeof(words))) {
+	while (frame && p->frames++ < PYTHON_FRAMES && read_frame(p, frame, words)) {
 		const bool on_stack = b->frame_is_entry == PYTHON_NONE &&
 				      byte(words, b->frame_owner) == PYTHON_OWNER_CSTACK;
 		bool room = true;
@@ -195,6 +211,7 @@ void python_stack_begin(struct python_stack *p, struct thread_python *python,
 	p->read = read;
 	p->arg = arg;
 	p->table = PYTHON_NONE;
+	p->page = 0;
 	p->met = row->compat || !row->fsbase;
 	p->frames = p->group = p->n = p->at = 0;
 }

@@ -35,6 +35,8 @@ struct thread_python {
 	struct python_states states;
 };
 
+#define PYTHON_PAGE 4096u
+
 /* One stack, in memory of the reader's thread. */
 struct python_stack {
 	struct thread_python *python;
@@ -49,8 +51,10 @@ struct python_stack {
 	uint32_t frames; /* read */
 	uint32_t group;	 /* the entry that gets the place of the frames that are being read */
 	uint32_t n, at;	 /* entries that were made, and that were placed */
+	uint64_t page;	 /* that is in data, 0: none */
 	/* Of each group its place on the C stack, then its entries. */
 	uint64_t entries[PYTHON_ENTRIES];
+	unsigned char data[PYTHON_PAGE];
 };
 
 void python_stack_begin(struct python_stack *p, struct thread_python *python,

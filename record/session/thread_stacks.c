@@ -394,6 +394,7 @@ static void judge_all(struct judging *j)
 
 	/* Threads have begun and ended since. */
 	t->python.states.pid = 0;
+	thread_codes_forget_places(&t->python.codes);
 	if (j->stacks && t->user && !t->given_up && !reader_run(judge_rest, j, t->deadline)) {
 		t->given_up = true;
 		t->capture->unreadable = t->walking;
