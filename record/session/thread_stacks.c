@@ -270,9 +270,9 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 	const struct ebrec_thread_stack *in = &seen->row;
 	const uint64_t *kernel = look->addresses + seen->first;
 	const bool user = seen->n_user && seen->user == EBT_V_thread_stack_user_walked;
-	struct ebt_error *err = NULL;
 	const uint32_t max = t->capture->context.skel->rodata->config.max_frames;
 	const __u64 *r = in->registers;
+	struct ebt_error *err = name_task(t, in);
 	struct ebt_wire_thread_stack *row =
 		ebt_record_begin(&t->record, EBT_T_thread_stack, in->time);
 
@@ -309,10 +309,12 @@ static struct ebt_error *tell(struct taking *t, const struct look *look, struct 
 	if (user) {
 		ebt_record_stack(&t->record, offsetof(struct ebt_wire_thread_stack, ustack),
 				 seen->attrs, kernel + in->n, seen->n_user);
-		err = thread_codes_tell(&t->python.codes, t->stream, kernel + in->n, seen->n_user);
+		err = err
+			      ?: thread_codes_tell(&t->python.codes, t->stream, kernel + in->n,
+						   seen->n_user);
 	}
 	seen->told = true;
-	return err ?: name_task(t, in) ?: ebt_record_add(&t->record, t->stream);
+	return err ?: ebt_record_add(&t->record, t->stream);
 }
 
 /* --- looks --- */
