@@ -30,6 +30,7 @@ struct thread_view {
 	size_t n;
 	const struct thread_frame *frames;
 	const struct programs *programs;
+	bool samples; /* the trace has some */
 };
 
 /* --- one of them --- */
@@ -472,7 +473,8 @@ static struct ebt_error *print_block(const struct thread_view *v, const struct t
 	print_frames(v, block->first);
 	if (why)
 		out_printf(v->out, "     (user stack: %s%s)\n", why,
-			   block->first->on_cpu ? "; ebreport callgraph has its samples" : "");
+			   block->first->on_cpu && v->samples ? "; ebreport callgraph has samples"
+							      : "");
 	out_printf(v->out, "\n");
 	return NULL;
 }
@@ -578,6 +580,7 @@ static struct ebt_error *cmd_threads(struct report *report)
 		err = trace_find_kernel_threads(report->trace);
 	if (err)
 		return err;
+	v.samples = ebt_reader_has_rows(trace_reader(report->trace), EBT_T_sample);
 	v.machine = machine ? syscall_machine(machine) : NULL;
 	v.threads = threads;
 	v.all = threads_all(threads, &v.n);
