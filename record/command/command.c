@@ -382,5 +382,8 @@ struct ebt_error *command_exec_error(struct command *c)
 						? "interrupted"
 						: "terminated",
 					name);
+	if (c->program.errnum == ENOENT && !strcmp(name, "record"))
+		return ebt_error_errno(ENOENT, "cannot run %s (ebrec records without that word)",
+				       name);
 	return c->program.errnum ? ebt_error_errno(c->program.errnum, "cannot run %s", name) : NULL;
 }

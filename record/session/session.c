@@ -116,7 +116,7 @@ static void deinit(struct session *s)
 static struct ebt_error *open_writer(struct session *s)
 {
 	struct ebt_writer_options options = {
-		.name = s->options->output,
+		.name = strcmp(s->options->output, "-") ? s->options->output : "standard output",
 		.streams = 1 + s->capture->topology.n_threads,
 		.resolve_task = tasks_resolve,
 	};

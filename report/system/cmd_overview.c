@@ -470,9 +470,8 @@ static struct ebt_error *put_crowding(const struct overview_view *v)
 	if (err || !cpus || !o->partial || has_quota(o) || queue_ns <= run_ns ||
 	    queue_ns < o->ns / 10 || (double)run_ns > (double)o->ns * atof(cpus) / 2)
 		return err;
-	text_cstr(&text,
-		  "threads wait for CPUs: others have them (ebrec -a shows who), or a quota stops "
-		  "them (cpu.stat of their cgroup)");
+	text_cstr(&text, "threads wait for CPUs that others have (ebrec -a shows who), or that the "
+			 "cpu.max of their cgroup withholds");
 	return put_text(v, "crowding", NULL, &text, 0);
 }
 

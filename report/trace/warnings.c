@@ -404,8 +404,9 @@ static struct ebt_error *warn_window(struct trace *trace)
 	const struct ebt_reader_info *info = ebt_reader_info(trace->reader);
 	_cleanup_text_ struct text length = TEXT_INIT;
 
-	if (!trace->options->from.set || trace->live || trace_n_hosts(trace) ||
-	    trace->whole_from <= info->end_ns)
+	/* --interval says so itself. */
+	if (!trace->options->from.set || trace->options->interval_ns || trace->live ||
+	    trace_n_hosts(trace) || trace->whole_from <= info->end_ns)
 		return NULL;
 	text_duration(&length, info->end_ns - info->start_ns);
 	return add_warning(trace, "--from is behind the end: this is a recording of %s",
