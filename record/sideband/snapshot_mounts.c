@@ -178,7 +178,7 @@ struct ebt_error *snapshot_mounts_again(struct snapshot_state *state, bool last)
 		if (dir < 0)
 			dir = open_viewer(view, (uint32_t)getpid());
 		if (dir < 0) /* the next process of the namespace will tell */
-			view->dirty = view->mounts != view->stored_mounts;
+			view->dirty = false;
 		else
 			err = store(state, dir, view);
 	}

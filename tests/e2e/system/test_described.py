@@ -4,6 +4,7 @@ namespaces, paths and cgroups, also where the program ended before anybody could
 
 import os
 import shutil
+import time
 
 import e2e
 
@@ -76,6 +77,30 @@ class Described(e2e.TestCase):
         trace = self.record("-e", "task", "--", f"{folder}/described", N, folder, cgroup)
         self.assert_no_loss(trace)
         check(self, self.recorded.stdout.decode(), trace, folder)
+
+
+# In five times twelve mount namespaces: a program that is looked at, and after a mount one of the same
+# key that nobody looks at, as that ends at once, and its namespace with it.
+GONE = """for i in 1 2 3 4 5; do for k in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    unshare -m sh -c "sleep 0.3; mount -t tmpfs none $1; sleep 0" &
+done; wait; done; sleep 1; touch $1.ready; exec sleep 1000"""
+
+
+class Mounts(e2e.TestCase):
+    def test_gone(self):
+        """Mount namespaces that have changed and gone are looked for once, not for ever."""
+        folder = self.path("m")
+        os.mkdir(folder)
+        recorder = self.start(e2e.EBREC, "-o", self.path("t.ebt"), "-e", "task", "--", "sh", "-c", GONE, "sh",
+                              folder)
+        while not os.path.exists(f"{folder}.ready"):
+            self.assertIsNone(recorder.poll())
+            time.sleep(0.1)
+        trace = self.record("-e", "syscalls", "-p", recorder.pid, "--", "sleep", "2", name="recorder.ebt")
+        calls = {row["name"]: row["count"] for row in e2e.rows("syscalls", trace)}
+        # Where one of them is looked for at each pass, there are 60.
+        self.assertLess(calls.get("openat", 0), 30)
+        self.assertGreater(calls["poll"], 0)
 
 
 if __name__ == "__main__":
