@@ -86,7 +86,7 @@ static __always_inline bool facts_suffice(const struct ebrec_facts *facts, __u64
 	__u32 slot = facts->hash & (EBREC_KNOWN_PROGRAMS - 1);
 	const struct ebrec_known *known = bpf_map_lookup_elem(&known_programs, &slot);
 
-	return known && known->hash == facts->hash && known->until > time;
+	return facts->n_pids && known && known->hash == facts->hash && known->until > time;
 }
 
 #endif

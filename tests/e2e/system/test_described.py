@@ -85,6 +85,21 @@ GONE = """for i in 1 2 3 4 5; do for k in 1 2 3 4 5 6 7 8 9 10 11 12; do
     unshare -m sh -c "sleep 0.3; mount -t tmpfs none $1; sleep 0" &
 done; wait; done; sleep 1; touch $1.ready; exec sleep 1000"""
 
+# Programs of 15 ms that are deeper in pid namespaces than their events say, while others of their key
+# are known.
+DEEP = f"""while :; do sleep 0.3; done & sleep 0.2
+{'unshare -pf ' * 9} sh -c 'for i in $(seq 40); do sleep 0.015; done; exit'; kill $!"""
+
+
+class Deep(e2e.TestCase):
+    def test_nspid(self):
+        """Each of them is looked at, which has to be at once."""
+        trace = self.record("-e", "task", "--", "sh", "-c", DEEP)
+        rows = [row for row in e2e.Dump(trace, "--table", "process").rows("process")
+                if "sleep\\x000.015" in row["cmdline"]]
+        whole = [row for row in rows if len(row["nspid"].split()) == 10]
+        self.assertGreater(len(whole), 26)
+
 
 class Mounts(e2e.TestCase):
     def test_gone(self):
