@@ -17,6 +17,7 @@ static __always_inline void facts_of_exe(struct ebrec_facts_key *key, const stru
 	key->exe_mount = (__u64)BPF_CORE_READ(exe, f_path.mnt);
 	key->exe_inode = BPF_CORE_READ(exe, f_inode, i_ino);
 	key->exe_dev = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+	key->exe_hash = BPF_CORE_READ(dentry, d_name.hash_len);
 	bpf_probe_read_kernel_str(key->exe_name, sizeof(key->exe_name),
 				  BPF_CORE_READ(dentry, d_name.name));
 }

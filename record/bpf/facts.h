@@ -17,6 +17,7 @@
 struct ebrec_facts_key {
 	__u64 exe, exe_parent, exe_mount, exe_inode;
 	__u64 exe_dev;
+	__u64 exe_hash;			 /* and length, of the whole name */
 	char exe_name[EBREC_FACTS_NAME]; /* of the file, its beginning */
 	__u64 root, root_mount;
 	__u64 cgroups, cgroup_id, cgroup_ns;

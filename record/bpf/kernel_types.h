@@ -41,7 +41,8 @@ struct hlist_head {
 };
 
 struct qstr {
-	__u32 len;
+	__u64 hash_len;
+	__u32 len; /* half of hash_len, as the kernel has it */
 	const unsigned char *name;
 };
 

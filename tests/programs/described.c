@@ -163,14 +163,19 @@ static int run_changing(pid_t recorder, const char *path, const char *folder, co
 	return run_all(path, "plain", n);
 }
 
+/* More than 31 bytes of a name are the same. */
+#define SAME "the-same-file-by-names-that-begin-alike"
+
 /* The same file by names that others had before. */
 static int run_names(const char *folder, int n)
 {
-	if (chdir(folder) || link("described", "second") || run_all("./second", "names", n) ||
-	    rename("second", "third") || run_all("./third", "names", n) || unlink("third") ||
-	    link("described", "second"))
+	static const char second[] = SAME "-2", third[] = SAME "-3";
+
+	if (chdir(folder) || link("described", second) || run_all("./" SAME "-2", "names", n) ||
+	    rename(second, third) || run_all("./" SAME "-3", "names", n) || unlink(third) ||
+	    link("described", second))
 		return 1;
-	return run_all("./second", "names", n);
+	return run_all("./" SAME "-2", "names", n);
 }
 
 static int situation(pid_t recorder, int number, int n, const char *folder, const char *cgroup)
