@@ -163,8 +163,9 @@ static void set_sched(struct proc_thread *t, struct proc_sched sched)
 
 static struct ebt_error *on_process(struct procs *procs, struct proc *p, const struct ebt_row *row)
 {
-	struct ebt_str cmdline = ebt_process_cmdline(row);
-	struct ebt_error *err;
+	const struct ebt_str exe = ebt_process_exe(row), cgroup = ebt_process_cgroup(row);
+	const struct ebt_str cmdline = ebt_process_cmdline(row);
+	struct ebt_error *err = NULL;
 
 	if (!p->described && !p->ppid)
 		p->ppid = (uint32_t)ebt_process_ppid(row);
@@ -176,8 +177,12 @@ static struct ebt_error *on_process(struct procs *procs, struct proc *p, const s
 	p->net_ns = ebt_process_net_ns(row);
 	p->user_ns = ebt_process_user_ns(row);
 	p->cgroup_ns = ebt_process_cgroup_ns(row);
-	err = proc_texts_add(&procs->texts, ebt_process_exe(row), &p->exe)
-		      ?: proc_texts_add(&procs->texts, ebt_process_cgroup(row), &p->cgroup);
+	/* What it lacks is as it was before, or as the parent has it. */
+	p->placed |= cgroup.len > 0;
+	if (exe.len)
+		err = proc_texts_add(&procs->texts, exe, &p->exe);
+	if (!err && cgroup.len)
+		err = proc_texts_add(&procs->texts, cgroup, &p->cgroup);
 	if (!err && cmdline.len)
 		err = proc_texts_add(&procs->texts, cmdline, &p->cmdline);
 	return err;

@@ -42,6 +42,7 @@ struct proc {
 	const struct ebt_task *task;   /* its first thread; another one where that is not known */
 	uint64_t start_ns, end_ns;     /* start 0: not known */
 	bool ended, kernel, described; /* described: there is a row of table process */
+	bool placed;		       /* and one that has its cgroup */
 	uint32_t ppid;		       /* of who started it, as far as that was seen; 0: none */
 	uint32_t uid, status;	       /* uid UINT32_MAX: not known; status as wait(2) gives it */
 	uint32_t parent;	     /* index of a process that began before; PROC_NONE: not here */

@@ -82,7 +82,7 @@ static struct out_value bytes(const struct proc_used *used, uint64_t n)
 
 /* --- processes --- */
 
-/* One that was forked and never looked at is where its parent was. */
+/* One that was forked, and whose cgroup nobody looked at, is where its parent was. */
 static const struct proc_container *container_of_proc(const struct proc_view *v,
 						      const struct proc *p)
 {
@@ -93,7 +93,7 @@ static const struct proc_container *container_of_proc(const struct proc_view *v,
 		const struct proc_container *container =
 			proc_containers_of(&v->containers, p->task);
 
-		if (container || p->described || p->forked_from == PROC_NONE)
+		if (container || p->placed || p->forked_from == PROC_NONE)
 			return container;
 		p = &all[p->forked_from];
 	}

@@ -171,6 +171,25 @@ static struct ebt_error *copy_text(struct ebt_str s, char **ret)
 	return *ret ? NULL : &ebt_enomem;
 }
 
+/* What a row lacks, where nobody looked at the process in time, is as it was before, or as its
+ * parent has it. */
+static void fill_gaps(struct views *views, const struct ebt_row *row, uint32_t pid,
+		      struct view *view)
+{
+	const bool rootless = !ebt_process_root(row).len, groupless = !ebt_process_cgroup(row).len;
+	const struct view *before;
+	uint32_t found[2];
+	size_t n = rootless || groupless ? find_views(views, pid, row->time, found) : 0;
+
+	if (!n)
+		return;
+	before = &views->items[found[n - 1]];
+	if (rootless && before->mnt_ns == view->mnt_ns)
+		view->root = before->root;
+	if (groupless && !*view->container)
+		strcpy(view->container, before->container);
+}
+
 static struct ebt_error *add_process(struct views *views, const struct ebt_row *row, uint32_t pid)
 {
 	_cleanup_free_ char *root = NULL, *cgroup = NULL;
@@ -199,6 +218,7 @@ static struct ebt_error *add_process(struct views *views, const struct ebt_row *
 	if (err)
 		return err;
 	view.root = root[0] == '/' ? root : "/";
+	fill_gaps(views, row, pid, &view);
 	view.root_dir = root_dir(views, pid, container);
 	err = intern_view(views, &view, &event.view);
 	return err ? err : add_event(views, pid, event);
