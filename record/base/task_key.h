@@ -11,8 +11,8 @@
 struct bpf_program;
 
 /* iterator: ebrec_task_iter, loaded, which nobody else reads now; keys: its task_iter_keys. False:
- * the process has gone, or the kernel has no iterator of one task (before Linux 6.1). Some 50 us.
- */
+ * the process has gone or is about to, or the kernel has no iterator of one task (before Linux
+ * 6.1). Some 50 us. */
 bool task_key_read(const struct bpf_program *iterator, volatile uint32_t *keys, uint32_t pid,
 		   struct ebrec_facts_key *ret);
 

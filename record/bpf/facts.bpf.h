@@ -12,13 +12,13 @@ static __always_inline void facts_of_exe(struct ebrec_facts_key *key, const stru
 {
 	const struct dentry *dentry = BPF_CORE_READ(exe, f_path.dentry);
 
-	key->exe = (__u64)dentry;
-	key->exe_parent = (__u64)BPF_CORE_READ(dentry, d_parent);
-	key->exe_mount = (__u64)BPF_CORE_READ(exe, f_path.mnt);
-	key->exe_inode = BPF_CORE_READ(exe, f_inode, i_ino);
-	key->exe_dev = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
-	key->exe_hash = BPF_CORE_READ(dentry, d_name.hash_len);
-	bpf_probe_read_kernel_str(key->exe_name, sizeof(key->exe_name),
+	key->exe.dentry = (__u64)dentry;
+	key->exe.parent = (__u64)BPF_CORE_READ(dentry, d_parent);
+	key->exe.mount = (__u64)BPF_CORE_READ(exe, f_path.mnt);
+	key->exe.inode = BPF_CORE_READ(exe, f_inode, i_ino);
+	key->exe.dev = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+	key->exe.name_hash = BPF_CORE_READ(dentry, d_name.hash_len);
+	bpf_probe_read_kernel_str(key->exe.name, sizeof(key->exe.name),
 				  BPF_CORE_READ(dentry, d_name.name));
 }
 
@@ -55,13 +55,13 @@ static __always_inline void facts_fill_key(struct ebrec_facts_key *key,
 {
 	__builtin_memset(key, 0, sizeof(*key));
 	facts_of_exe(key, BPF_CORE_READ(task, mm, exe_file));
-	key->root = (__u64)BPF_CORE_READ(task, fs, root.dentry);
-	key->root_mount = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+	key->root.dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
+	key->root.mount = (__u64)BPF_CORE_READ(task, fs, root.mnt);
 	key->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
 	if (!bpf_core_field_exists(task->cgroups))
 		return;
-	key->cgroups = (__u64)BPF_CORE_READ(task, cgroups);
-	key->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	key->cgroup.set = (__u64)BPF_CORE_READ(task, cgroups);
+	key->cgroup.id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	key->cgroup_ns = BPF_CORE_READ(task, nsproxy, cgroup_ns, ns.inum);
 }
 

@@ -13,15 +13,20 @@
 #define EBREC_FACTS_PIDS 8
 #define EBREC_FACTS_NAME 32
 
-/* Compared whole, without gaps. Pointers of the kernel mean nothing but themselves. */
+/* Compared whole and by parts, without gaps. Pointers of the kernel mean nothing but themselves. */
 struct ebrec_facts_key {
-	__u64 exe, exe_parent, exe_mount, exe_inode;
-	__u64 exe_dev;
-	__u64 exe_hash;			 /* and length, of the whole name */
-	char exe_name[EBREC_FACTS_NAME]; /* of the file, its beginning */
-	__u64 root, root_mount;
-	__u64 cgroups, cgroup_id, cgroup_ns;
-	__u64 mnt_ns;
+	struct {
+		__u64 dentry, parent, mount, inode, dev;
+		__u64 name_hash;	     /* and length, of the whole name */
+		char name[EBREC_FACTS_NAME]; /* its beginning */
+	} exe;
+	struct {
+		__u64 dentry, mount;
+	} root;
+	struct {
+		__u64 set, id;
+	} cgroup;
+	__u64 cgroup_ns, mnt_ns;
 };
 
 /* Not a table of the file: the row of task_exec follows, as it is in the file. */

@@ -337,6 +337,7 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 /* task_struct.flags; the same since 2.6. */
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 /* task_struct.static_prio of nice 0. */

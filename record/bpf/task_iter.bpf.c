@@ -35,8 +35,8 @@ static __always_inline void fill_ended(struct ebrec_used *used, const struct sig
 	fill_io(used, &signal->ioac);
 }
 
-/* Not 0: a struct ebrec_facts_key is written instead. A program of its own would take some ms more
- * to load. */
+/* Not 0: a struct ebrec_facts_key is written instead, unless the task is about to end: /proc says
+ * less of it then. A program of its own would take some ms more to load. */
 volatile __u32 task_iter_keys = 0;
 
 SEC("iter/task")
@@ -50,6 +50,8 @@ int ebrec_task_iter(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	if (task_iter_keys) {
+		if (task->flags & PF_EXITING)
+			return 0;
 		facts_fill_key(&key, task);
 		bpf_seq_write(seq, &key, sizeof(key));
 		return 0;

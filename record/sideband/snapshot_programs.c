@@ -215,71 +215,99 @@ static struct ebt_error *learn(struct snapshot_state *state, const struct progra
 	return NULL;
 }
 
-/* Is it still what it was when it ran the program? */
-static bool is_as_told(const struct snapshot_state *state, const struct ebrec_facts *facts)
+/* Of what it was when it ran the program, what it still is. */
+struct still {
+	bool exe, root, cgroup, mnt_ns, all;
+};
+
+static struct still compare(const struct snapshot_state *state, const struct ebrec_facts *facts)
 {
+	const struct ebrec_facts_key *then = &facts->key;
 	struct ebrec_facts_key now;
 
-	return state->context->known_programs &&
-	       task_key_read(state->context->task_iterator, state->context->task_keys, facts->pid,
-			     &now) &&
-	       !memcmp(&now, &facts->key, sizeof(now));
+	if (!state->context->known_programs ||
+	    !task_key_read(state->context->task_iterator, state->context->task_keys, facts->pid,
+			   &now))
+		return (struct still){ 0 };
+	return (struct still){
+		.exe = !memcmp(&now.exe, &then->exe, sizeof(now.exe)),
+		.root = !memcmp(&now.root, &then->root, sizeof(now.root)),
+		.cgroup = !memcmp(&now.cgroup, &then->cgroup, sizeof(now.cgroup)),
+		.mnt_ns = now.mnt_ns == then->mnt_ns,
+		.all = !memcmp(&now, then, sizeof(now)),
+	};
+}
+
+/* Takes over from `read` what it still is, and what its event does not tell and never changes. */
+static void take(struct process_row *row, const struct process_row *read, struct still still)
+{
+	if (still.exe)
+		row->exe = read->exe;
+	if (still.root)
+		row->root = read->root;
+	if (still.cgroup)
+		row->cgroup = read->cgroup;
+	if (still.exe && !row->cmdline_len) {
+		row->cmdline = read->cmdline;
+		row->cmdline_len = read->cmdline_len;
+	}
+	if (!*row->nspid) {
+		memcpy(row->nspid, read->nspid, sizeof(row->nspid));
+		row->pid_ns = read->pid_ns;
+	}
 }
 
 /* Reads what the numbers do not say. The process may have gone, or have changed since; then what
- * was true of others a while ago is more than nothing. */
+ * was true of others a while ago, which is in the row, is more than nothing. */
 static struct ebt_error *look(struct snapshot_state *state, const struct program *program,
-			      const struct process_row *told, bool known)
+			      struct process_row *row)
 {
-	const uint64_t time = program->facts.head.time;
-	_cleanup_close_ int dir = procfs_open(told->pid);
-	struct process_row read = *told;
+	_cleanup_close_ int dir = procfs_open(row->pid);
+	struct process_row read = *row;
 	struct process_texts texts;
-	struct ebt_error *err;
+	struct still still = { 0 };
+	struct ebt_error *err = NULL;
 
-	if (dir >= 0)
+	if (dir >= 0) {
 		snapshot_read_process(state, dir, &read, &texts);
-	/* One that nobody has waited for yet has no program any more. */
-	if (dir >= 0 && *texts.exe && is_as_told(state, &program->facts))
+		still = compare(state, &program->facts);
+		take(row, &read, still);
+	}
+	if (still.all)
 		err = learn(state, program, &read);
-	else if (known || dir < 0 || !*texts.exe)
-		return known ? snapshot_add_process(state, -1, told, time) : NULL;
-	else
-		err = NULL;
-	return err ? err : snapshot_add_process(state, dir, &read, time);
+	/* What mounts it sees now are those of the row only if that is so. */
+	return err ?: snapshot_add_process(state, still.root && still.mnt_ns ? dir : -1, row,
+					   program->facts.head.time);
 }
 
 struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program)
 {
 	const uint64_t time = program->facts.head.time;
 	const struct alike *alike = find_alike(state, program);
-	struct process_row told = begin_process(program);
+	struct process_row row = begin_process(program);
 	bool known = alike && time < alike->read + HOLDS_STILL, may;
 	struct ebt_error *err;
 	uint64_t begin;
 
-	if (!program->facts.n_pids)
-		return snapshot_process(state, told.pid, time);
 	if (known) {
-		told.exe = alike->exe;
-		told.root = alike->root;
-		told.cgroup = alike->cgroup;
+		row.exe = alike->exe;
+		row.root = alike->root;
+		row.cgroup = alike->cgroup;
 	}
-	if (known && time < alike->read + HOLDS) {
+	if (known && program->facts.n_pids && time < alike->read + HOLDS) {
 		if (!is_known(state, program->facts.hash))
 			tell_known(state, alike, program->facts.hash);
-		return snapshot_add_process(state, -1, &told, time);
+		return snapshot_add_process(state, -1, &row, time);
 	}
 	err = may_look(state, &may);
 	if (err)
 		return err;
-	if (!may && known)
-		return snapshot_add_process(state, -1, &told, time);
-	state->window_skipped += !may;
-	if (!may)
-		return NULL;
+	if (!may) {
+		state->window_skipped += !known;
+		return snapshot_add_process(state, -1, &row, time);
+	}
 	begin = snapshot_cpu_time();
-	err = look(state, program, &told, known);
+	err = look(state, program, &row);
 	state->window_spent += snapshot_cpu_time() - begin;
 	return err;
 }

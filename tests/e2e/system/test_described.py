@@ -100,6 +100,60 @@ class Deep(e2e.TestCase):
         whole = [row for row in rows if len(row["nspid"].split()) == 10]
         self.assertGreater(len(whole), 26)
 
+# Programs, each of a name of its own, that at once become another one, which stays.
+BECOME = """for i in $(seq 80); do ln $1/described $1/become$i; done
+for i in $(seq 80); do $1/become$i again $1 described & done; wait"""
+
+# Programs that have ended when the recorder, which is the parent, looks; each has a user and a network
+# of its own, and a container.
+ENDED = """echo $$ >$2/cgroup.procs; for i in $(seq 40); do ln $1/described $1/ended$i; done
+sleep 0.5; kill -STOP $PPID
+for i in $(seq 40); do setpriv --reuid 1000 unshare -Un $1/ended$i again / ""; done
+kill -CONT $PPID; echo $$ >$2/../cgroup.procs"""
+
+
+class Unseen(e2e.TestCase):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        shutil.copy(e2e.program("described"), self.folder)
+
+    def rows(self, trace, name):
+        """Of programs of this name, by process."""
+        found = [row for row in e2e.Dump(trace, "--table", "process").rows("process")
+                 if row["cmdline"].startswith(f'"{self.folder}/{name}')]
+        self.assertEqual(len({row["task"] for row in found}), len(found))
+        return found
+
+    def test_another(self):
+        """A row says what program was run, and not what it became."""
+        trace = self.record("-e", "task", "--", "sh", "-c", BECOME, "sh", self.folder)
+        rows = self.rows(trace, "become")
+        self.assertEqual(len(rows), 80)
+        for row in rows:
+            self.assertIn(row["exe"], ('""', row["cmdline"].split("\\x00")[0] + '"'))
+
+    def test_ended(self):
+        """What events told of programs that nobody looked at; and how many that were."""
+        if not cgroup_mount():
+            self.skipTest("cgroup v2 is not mounted here")
+        container = f"{os.getpid():064x}"
+        cgroup = f"{cgroup_mount()}/docker-{container}.scope"
+        os.mkdir(cgroup)
+        self.addCleanup(os.rmdir, cgroup)
+        trace = self.record("-e", "task", "--", "sh", "-c", ENDED, "sh", self.folder, cgroup)
+        rows = self.rows(trace, "ended")
+        self.assertEqual(len(rows), 40)
+        self.assertEqual({(row["uid"], row["exe"], row["root"], row["cgroup"]) for row in rows},
+                         {("1000", '""', '""', '""')})
+        self.assertNotIn(os.readlink("/proc/self/ns/net"), [f"net:[{row['net_ns']}]" for row in rows])
+        shown = [row for row in e2e.rows("procs", trace) if "/ended" in row["args"][0]]
+        self.assertEqual(len(shown), 40)
+        for row in shown:
+            self.assertEqual(row["container"][:12], container[:12], row)
+            self.assertIn(f"docker-{container}.scope", row["cgroup"])
+            self.assertEqual((row["uid"], row["exe"]), (1000, row["args"][0]))
+
 
 class Mounts(e2e.TestCase):
     def test_gone(self):
