@@ -59,13 +59,14 @@ struct ebt_error *snapshot_mappings(struct snapshot_state *state, uint32_t pid, 
 
 /*
  * A process that appeared later: its row of process at time_ns, and the mount table of its mount
- * namespace if that is new. Rate-bounded. A process that is gone is none.
+ * namespace if that is new. Rate-bounded. A process that is gone is counted in a row of lost.
  */
 struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, uint64_t time_ns);
 
 /*
- * The same of one that runs a program. /proc is read where no process alike has been in the last
- * second; what becomes known so is told to the BPF programs (map known_programs).
+ * The same of one that runs a program, which always gets a row: ids and namespaces are known. /proc
+ * is read where no process alike has been in the last second; what becomes known so is told to the
+ * BPF programs (map known_programs).
  */
 struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program);
 

@@ -72,17 +72,24 @@ void snapshot_programs_deinit(struct snapshot_state *state)
 	state->n_alike = state->alike_capacity = 0;
 }
 
+/* count of them, if any. */
+static struct ebt_error *tell(const struct snapshot_state *state, uint64_t from, uint64_t count,
+			      const char *why)
+{
+	return count ? snapshot_lost(state, EBT_V_lost_reason_other, from, count, why) : NULL;
+}
+
 struct ebt_error *snapshot_tell_skipped(struct snapshot_state *state, uint64_t now)
 {
-	const uint64_t skipped = state->window_skipped, from = state->window;
+	const uint64_t skipped = state->window_skipped, late = state->window_late,
+		       from = state->window;
 
 	state->window = now;
 	state->window_spent = 0;
 	state->window_skipped = 0;
-	if (!skipped)
-		return NULL;
-	return snapshot_lost(state, EBT_V_lost_reason_other, from, skipped,
-			     "too many new processes to read all of /proc");
+	state->window_late = 0;
+	return tell(state, from, skipped, "too many new processes to read all of /proc") ?:
+	       tell(state, from, late, "ended, or were something else, before they were looked at");
 }
 
 /* Is there time to look into /proc in this second? */
@@ -117,6 +124,8 @@ struct ebt_error *snapshot_process(struct snapshot_state *state, uint32_t pid, u
 		memcpy(process.nspid, status.nspid, sizeof(process.nspid));
 		snapshot_read_process(state, dir, &process, &texts);
 		err = snapshot_add_process(state, dir, &process, time_ns);
+	} else {
+		state->window_late++;
 	}
 	state->window_spent += snapshot_cpu_time() - begin;
 	return err;
@@ -260,7 +269,7 @@ static void take(struct process_row *row, const struct process_row *read, struct
 /* Reads what the numbers do not say. The process may have gone, or have changed since; then what
  * was true of others a while ago, which is in the row, is more than nothing. */
 static struct ebt_error *look(struct snapshot_state *state, const struct program *program,
-			      struct process_row *row)
+			      struct process_row *row, bool known)
 {
 	_cleanup_close_ int dir = procfs_open(row->pid);
 	struct process_row read = *row;
@@ -273,6 +282,7 @@ static struct ebt_error *look(struct snapshot_state *state, const struct program
 		still = compare(state, &program->facts);
 		take(row, &read, still);
 	}
+	state->window_late += !known && !(still.exe && still.root && still.cgroup);
 	if (still.all)
 		err = learn(state, program, &read);
 	/* What mounts it sees now are those of the row only if that is so. */
@@ -307,7 +317,7 @@ struct ebt_error *snapshot_program(struct snapshot_state *state, const struct pr
 		return snapshot_add_process(state, -1, &row, time);
 	}
 	begin = snapshot_cpu_time();
-	err = look(state, program, &row);
+	err = look(state, program, &row, known);
 	state->window_spent += snapshot_cpu_time() - begin;
 	return err;
 }

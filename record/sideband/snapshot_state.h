@@ -44,7 +44,7 @@ struct snapshot_state {
 	struct unread maps, build_ids; /* since the last row of lost */
 
 	/* See snapshot_programs.c. */
-	uint64_t window, window_spent, window_skipped;
+	uint64_t window, window_spent, window_skipped, window_late;
 	struct keymap alike_keys; /* struct ebrec_facts_key: which of alike */
 	struct alike *alike;
 	size_t n_alike, alike_capacity;
@@ -81,8 +81,8 @@ void snapshot_read_process(const struct snapshot_state *state, int dir, struct p
 struct ebt_error *snapshot_add_process(struct snapshot_state *state, int dir,
 				       const struct process_row *p, uint64_t time);
 void snapshot_programs_deinit(struct snapshot_state *state);
-/* A new second begins, or the recording ends: a row of lost for the processes that the last one
- * left out. */
+/* A new second begins, or the recording ends: rows of lost for the processes that the last one left
+ * out or was too late for. */
 struct ebt_error *snapshot_tell_skipped(struct snapshot_state *state, uint64_t now);
 
 /* A row of lost, of table process. */
