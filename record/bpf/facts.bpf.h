@@ -38,15 +38,43 @@ static __always_inline void facts_of_pids(struct ebrec_facts *facts, const struc
 	facts->pid_ns = facts->n_pids ? BPF_CORE_READ(upid, ns, ns.inum) : 0;
 }
 
+static __always_inline __u64 facts_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 32;
+}
+
+/* One for each hierarchy that is mounted, and that of cgroup v2. Ids are not given twice, while the
+ * address of a css_set is, at once; the address of a cgroup tells hierarchies apart. */
+static __always_inline __u64 facts_of_cgroups(const struct css_set *set)
+{
+	const struct cgrp_cset_link *link = NULL;
+	const struct list_head *head, *at;
+	__u64 hash = 0;
+	__u32 i;
+
+	if (!bpf_core_field_exists(set->cgrp_links))
+		return facts_mix((__u64)set, BPF_CORE_READ(set, dfl_cgrp, kn, id));
+	head = (const void *)set + bpf_core_field_offset(set->cgrp_links);
+	at = BPF_CORE_READ(head, next);
+	for (i = 0; i < EBREC_FACTS_HIERARCHIES && at && at != head; i++) {
+		const struct cgroup *cgroup;
+
+		link = (const void *)at - bpf_core_field_offset(link->cgrp_link);
+		cgroup = BPF_CORE_READ(link, cgrp);
+		hash = facts_mix(hash, BPF_CORE_READ(cgroup, kn, id) ^ (__u64)cgroup);
+		at = BPF_CORE_READ(at, next);
+	}
+	return i < EBREC_FACTS_HIERARCHIES ? hash : facts_mix(hash, (__u64)set);
+}
+
 static __always_inline __u64 facts_hash(const struct ebrec_facts *facts)
 {
 	const __u64 *words = (const void *)&facts->key;
 	__u64 hash = facts->mounts;
 
-	for (__u32 i = 0; i < sizeof(facts->key) / sizeof(*words); i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-	}
+	for (__u32 i = 0; i < sizeof(facts->key) / sizeof(*words); i++)
+		hash = facts_mix(hash, words[i]);
 	return hash;
 }
 
@@ -60,8 +88,7 @@ static __always_inline void facts_fill_key(struct ebrec_facts_key *key,
 	key->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
 	if (!bpf_core_field_exists(task->cgroups))
 		return;
-	key->cgroup.set = (__u64)BPF_CORE_READ(task, cgroups);
-	key->cgroup.id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	key->cgroups = facts_of_cgroups(BPF_CORE_READ(task, cgroups));
 	key->cgroup_ns = BPF_CORE_READ(task, nsproxy, cgroup_ns, ns.inum);
 }
 

@@ -12,6 +12,7 @@
 /* Pid namespaces that are in one another; the kernel allows 33. */
 #define EBREC_FACTS_PIDS 8
 #define EBREC_FACTS_NAME 32
+#define EBREC_FACTS_HIERARCHIES 20 /* of cgroups; v1 has one for each controller at the most */
 
 /* Compared whole and by parts, without gaps. Pointers of the kernel mean nothing but themselves. */
 struct ebrec_facts_key {
@@ -23,9 +24,7 @@ struct ebrec_facts_key {
 	struct {
 		__u64 dentry, mount;
 	} root;
-	struct {
-		__u64 set, id;
-	} cgroup;
+	__u64 cgroups; /* a hash of those of all hierarchies */
 	__u64 cgroup_ns, mnt_ns;
 };
 

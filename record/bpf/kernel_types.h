@@ -36,6 +36,10 @@ struct hlist_node {
 	struct hlist_node *next;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct hlist_head {
 	struct hlist_node *first;
 };
@@ -257,6 +261,12 @@ struct pid {
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
+	struct list_head cgrp_links; /* of struct cgrp_cset_link by cgrp_link */
+};
+
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
 };
 
 struct cred {

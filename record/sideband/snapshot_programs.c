@@ -241,7 +241,7 @@ static struct still compare(const struct snapshot_state *state, const struct ebr
 	return (struct still){
 		.exe = !memcmp(&now.exe, &then->exe, sizeof(now.exe)),
 		.root = !memcmp(&now.root, &then->root, sizeof(now.root)),
-		.cgroup = !memcmp(&now.cgroup, &then->cgroup, sizeof(now.cgroup)),
+		.cgroup = now.cgroups == then->cgroups,
 		.mnt_ns = now.mnt_ns == then->mnt_ns,
 		.all = !memcmp(&now, then, sizeof(now)),
 	};

@@ -3,6 +3,7 @@
 namespaces, paths and cgroups, also where the program ended before anybody could look."""
 
 import os
+import re
 import shutil
 import time
 
@@ -155,6 +156,42 @@ class Unseen(e2e.TestCase):
             self.assertEqual(row["container_id"], container)
             self.assertIn(f"docker-{container}.scope", row["cgroup"])
             self.assertEqual((row["uid"], row["exe"]), (1000, row["args"][0]))
+
+# Cgroups of one program each, which come and go.
+GROUPS = """for i in $(seq 300); do
+    mkdir $1-$i; (sh -c "echo \\$PPID >$1-$i/cgroup.procs"; exec sleep 0.003); rmdir $1-$i
+done"""
+
+
+class Groups(e2e.TestCase):
+    def check(self, mount):
+        base = f"ebt-described-{os.getpid()}"
+        trace = self.record("-e", "task", "--", "sh", "-c", GROUPS, "sh", f"{mount}/{base}")
+        seen = {}
+        for row in e2e.Dump(trace, "--table", "process").rows("process"):
+            if row["cmdline"].startswith('"sleep'):
+                seen.setdefault(row["task"], set()).add(re.search(f"{base}-(\\d+)|$", row["cgroup"])[1])
+        self.assertEqual(len(seen), 300)
+        # Where nobody looked in time, it is not known.
+        found = [numbers for numbers in seen.values() if numbers != {None}]
+        self.assertGreater(len(found), 10)
+        tasks = sorted(seen, key=lambda task: int(task.split("/")[2]))
+        for i, task in enumerate(tasks, 1):
+            self.assertIn(seen[task], ({None}, {str(i)}))
+
+    def test_v1(self):
+        """The address of who is in which cgroups is used again at once."""
+        with open("/proc/mounts", encoding="utf-8") as f:
+            mount = next((line.split()[1] for line in f if line.split()[2] == "cgroup"
+                          and "pids" in line.split()[3].split(",")), None)
+        if not mount:
+            self.skipTest("no hierarchy of cgroup v1 is mounted here")
+        self.check(mount)
+
+    def test_v2(self):
+        if not cgroup_mount():
+            self.skipTest("cgroup v2 is not mounted here")
+        self.check(cgroup_mount())
 
 
 class Mounts(e2e.TestCase):
