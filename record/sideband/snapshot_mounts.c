@@ -3,7 +3,9 @@
  * Mount tables: one a mount namespace and root, and again when one has changed. The kernel tells of
  * a change only who keeps the table open, and that would keep the namespace and all its mounts
  * alive. So a table is read again when a process of its namespace runs a program, which is what
- * mounting ends with, and when the recording ends.
+ * mounting ends with, and when the recording ends. The event of the program says whether something
+ * was mounted or unmounted since; where nothing was, a folder above a mount point may have been
+ * renamed, for which it is read again when that has not been done for a second.
  */
 #include <linux/limits.h>
 #include <stdio.h>
@@ -29,9 +31,11 @@
 /* All tables together, but for the first of each namespace. */
 #define MAX_CHANGES (64u << 20)
 
-/* Reading tables again takes at most 0.3 % of the time, and not more often than this. */
+/* Reading a table again takes at most 0.3 % of the time, and not more often than this. */
 #define CHECK_SHARE 300u
 #define CHECK_EVERY 50000000u
+/* All those that nothing says have changed take 0.3 % together, and each not more often than this. */
+#define CHECK_OLD 1000000000u
 
 /* A mount table as seen from a root. */
 struct mount_view {
@@ -42,7 +46,7 @@ struct mount_view {
 	bool dirty;			/* it may have changed since */
 	uint64_t mounts, stored_mounts; /* number of its latest change; when it was read last */
 	uint64_t hash;
-	uint64_t next_check;
+	uint64_t next_check, old_at; /* not before; from when on it may have changed unnoticed */
 	unsigned int versions;
 };
 
@@ -76,6 +80,8 @@ static struct ebt_error *store(struct snapshot_state *state, int dir, struct mou
 	unreadable = procfs_slurp(path, MAX_MOUNTINFO, &content, &len, &file.truncated);
 	cost = (clocks_now() - begin) * CHECK_SHARE;
 	view->next_check = begin + (cost < CHECK_EVERY ? CHECK_EVERY : cost);
+	cost *= state->n_views;
+	view->old_at = begin + (cost < CHECK_OLD ? CHECK_OLD : cost);
 	if (unreadable || !len)
 		return NULL; /* it has gone; the next process of the namespace will do */
 	view->dirty = false;
@@ -144,7 +150,8 @@ struct ebt_error *snapshot_mountinfo(struct snapshot_state *state, int dir,
 	view->mounts = viewer->mounts;
 	if (!view->versions && dir >= 0)
 		return store(state, dir, view);
-	view->dirty |= !viewer->mounts || viewer->mounts != view->stored_mounts;
+	view->dirty |= !viewer->mounts || viewer->mounts != view->stored_mounts ||
+		       clocks_now() >= view->old_at;
 	return NULL;
 }
 

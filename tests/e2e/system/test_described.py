@@ -194,7 +194,22 @@ class Groups(e2e.TestCase):
         self.check(cgroup_mount())
 
 
+# A folder above a mount point gets another name, which changes no mount. Programs run after that.
+RENAMED = """exec unshare -m sh -c 'mkdir $1 $1/below; mount -t tmpfs none $1/below; sleep 1.5; mv $1 $2
+for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.2; done' sh $1 $2"""
+
+
 class Mounts(e2e.TestCase):
+    def test_renamed(self):
+        """It is seen while the mount namespace is there."""
+        before, after = self.path("before"), self.path("after")
+        trace = self.record("-e", "task", "--", "sh", "-c", RENAMED, "sh", before, after)
+        text = b"".join(bytes.fromhex(row["content"].removeprefix("x"))
+                        for row in e2e.Dump(trace, "--table", "file_data").rows("file_data")
+                        if row["content"].startswith("x"))
+        for folder in before, after:
+            self.assertTrue(f" {folder}/below ".encode() in text, folder)
+
     def test_gone(self):
         """Mount namespaces that have changed and gone are looked for once, not for ever."""
         folder = self.path("m")
