@@ -10,8 +10,8 @@
 #include "format/schema/wire.h"
 
 /* Pid namespaces that are in one another; the kernel allows 33. */
-#define EBREC_FACTS_PIDS 8
-#define EBREC_FACTS_NAME 32
+#define EBREC_FACTS_PIDS	8
+#define EBREC_FACTS_NAME	32
 #define EBREC_FACTS_HIERARCHIES 20 /* of cgroups; v1 has one for each controller at the most */
 
 /* Compared whole and by parts, without gaps. Pointers of the kernel mean nothing but themselves. */

@@ -34,7 +34,7 @@
 /* Reading a table again takes at most 0.3 % of the time, and not more often than this. */
 #define CHECK_SHARE 300u
 #define CHECK_EVERY 50000000u
-/* All those that nothing says have changed take 0.3 % together, and each not more often than this. */
+/* Those of which nothing says so take 0.3 % together, and each not more often than this. */
 #define CHECK_OLD 1000000000u
 
 /* A mount table as seen from a root. */

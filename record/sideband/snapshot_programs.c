@@ -88,8 +88,9 @@ struct ebt_error *snapshot_tell_skipped(struct snapshot_state *state, uint64_t n
 	state->window_spent = 0;
 	state->window_skipped = 0;
 	state->window_late = 0;
-	return tell(state, from, skipped, "too many new processes to read all of /proc") ?:
-	       tell(state, from, late, "ended, or were something else, before they were looked at");
+	return tell(state, from, skipped, "too many new processes to read all of /proc")
+		       ?: tell(state, from, late,
+			       "ended, or were something else, before they were looked at");
 }
 
 /* Is there time to look into /proc in this second? */
@@ -286,8 +287,9 @@ static struct ebt_error *look(struct snapshot_state *state, const struct program
 	if (still.all)
 		err = learn(state, program, &read);
 	/* What mounts it sees now are those of the row only if that is so. */
-	return err ?: snapshot_add_process(state, still.root && still.mnt_ns ? dir : -1, row,
-					   program->facts.head.time);
+	return err
+		       ?: snapshot_add_process(state, still.root && still.mnt_ns ? dir : -1, row,
+					       program->facts.head.time);
 }
 
 struct ebt_error *snapshot_program(struct snapshot_state *state, const struct program *program)
