@@ -92,16 +92,29 @@ static __always_inline void facts_fill_key(struct ebrec_facts_key *key,
 	key->cgroup_ns = BPF_CORE_READ(task, nsproxy, cgroup_ns, ns.inum);
 }
 
+static __always_inline bool facts_are_inherited(const struct task_struct *task,
+						const struct task_struct *parent)
+{
+	return BPF_CORE_READ(task, fs, root.dentry) == BPF_CORE_READ(parent, fs, root.dentry) &&
+	       BPF_CORE_READ(task, fs, root.mnt) == BPF_CORE_READ(parent, fs, root.mnt) &&
+	       BPF_CORE_READ(task, nsproxy, mnt_ns) == BPF_CORE_READ(parent, nsproxy, mnt_ns) &&
+	       (!bpf_core_field_exists(task->cgroups) ||
+		BPF_CORE_READ(task, cgroups) == BPF_CORE_READ(parent, cgroups));
+}
+
 static __always_inline void facts_fill(struct ebrec_facts *facts, const struct task_struct *task)
 {
 	const struct nsproxy *nsproxy = BPF_CORE_READ(task, nsproxy);
+	const struct task_struct *parent = BPF_CORE_READ(task, real_parent);
 	const struct cred *cred = BPF_CORE_READ(task, real_cred);
 
 	facts_fill_key(&facts->key, task);
 	facts->mounts = BPF_CORE_READ(nsproxy, mnt_ns, event);
 	facts->hash = facts_hash(facts);
 	facts->pid = task->tgid;
-	facts->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	facts->ppid = BPF_CORE_READ(parent, tgid);
+	facts->inherits = facts_are_inherited(task, parent);
+	facts->unused = 0;
 	facts->uid = BPF_CORE_READ(cred, uid.val);
 	facts->user_ns = BPF_CORE_READ(cred, user_ns, ns.inum);
 	facts->net_ns = BPF_CORE_READ(nsproxy, net_ns, ns.inum);

@@ -37,6 +37,8 @@ struct ebrec_facts {
 	__u32 uid;
 	__u32 n_pids;		      /* 0: more than there is room for */
 	__u32 pids[EBREC_FACTS_PIDS]; /* from the outer namespace to the inner */
+	__u32 inherits;		      /* 1: root, mounts and cgroups are the parent's */
+	__u32 unused;
 	__u64 pid_ns, net_ns, user_ns;
 	__u64 mounts; /* the latest change of the mount namespace's table */
 	__u64 hash;   /* of the key and of mounts */

@@ -283,7 +283,8 @@ static struct ebt_error *look(struct snapshot_state *state, const struct program
 		still = compare(state, &program->facts);
 		take(row, &read, still);
 	}
-	state->window_late += !known && !(still.exe && still.root && still.cgroup);
+	/* What a row lacks is taken from the parent, which is no loss where it is the parent's. */
+	state->window_late += !known && !program->facts.inherits && !(still.root && still.cgroup);
 	if (still.all)
 		err = learn(state, program, &read);
 	/* What mounts it sees now are those of the row only if that is so. */

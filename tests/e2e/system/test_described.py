@@ -148,8 +148,8 @@ class Unseen(e2e.TestCase):
         self.assertEqual({(row["uid"], row["exe"], row["root"], row["cgroup"]) for row in rows},
                          {("1000", '""', '""', '""')})
         self.assertNotIn(os.readlink("/proc/self/ns/net"), [f"net:[{row['net_ns']}]" for row in rows])
-        self.assertGreaterEqual(e2e.tables(trace)["process"]["lost_rows"], 40)
-        self.assertRegex(e2e.ebreport("info", trace), r" described, \d+ not described whole")
+        # They are where their parent is, but for the first and the last, which are where they went.
+        self.assertLess(e2e.tables(trace)["process"]["lost_rows"], 40)
         shown = [row for row in e2e.rows("procs", trace) if "/ended" in row["args"][0]]
         self.assertEqual(len(shown), 40)
         for row in shown:
@@ -175,6 +175,7 @@ class Groups(e2e.TestCase):
         # Where nobody looked in time, it is not known.
         found = [numbers for numbers in seen.values() if numbers != {None}]
         self.assertGreater(len(found), 10)
+        self.assertGreaterEqual(e2e.tables(trace)["process"]["lost_rows"], len(seen) - len(found))
         tasks = sorted(seen, key=lambda task: int(task.split("/")[2]))
         for i, task in enumerate(tasks, 1):
             self.assertIn(seen[task], ({None}, {str(i)}))
