@@ -5,6 +5,7 @@ namespaces, paths and cgroups, also where the program ended before anybody could
 import os
 import re
 import shutil
+import sys
 import time
 
 import e2e
@@ -99,6 +100,7 @@ class Deep(e2e.TestCase):
         rows = [row for row in e2e.Dump(trace, "--table", "process").rows("process")
                 if "sleep\\x000.015" in row["cmdline"]]
         whole = [row for row in rows if len(row["nspid"].split()) == 10]
+        print(f"\n    {len(whole)} of {len(rows)} whole", file=sys.stderr)
         self.assertGreater(len(whole), 26)
 
 # Programs, each of a name of its own, that at once become another one, which stays.
