@@ -228,11 +228,24 @@ static void put_ring(struct capture *c, int *fds, uint32_t slot, const struct ri
 
 /* At once: behind each update of a map of maps the kernel waits until no program runs that may have
  * seen the map before (maybe_wait_bpf_programs(), kernel/bpf/syscall.c), which takes milliseconds.
- */
+ * Before Linux 5.19 such a map takes its entries one by one. */
+static bool hand_over(int map, const uint32_t *keys, const int *fds, uint32_t n)
+{
+	uint32_t done = n;
+
+	if (!bpf_map_update_batch(map, keys, fds, &done, NULL))
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		if (bpf_map_update_elem(map, &keys[i], &fds[i], BPF_ANY))
+			return false;
+	}
+	return true;
+}
+
 static struct ebt_error *put_rings(struct capture *c)
 {
 	const struct topology *t = &c->topology;
-	uint32_t n = EBREC_SLOTS(t->n_cpus);
+	const uint32_t n = EBREC_SLOTS(t->n_cpus);
 	_cleanup_free_ uint32_t *keys = calloc(n, sizeof(*keys));
 	_cleanup_free_ int *fds = calloc(n, sizeof(*fds));
 
@@ -246,7 +259,7 @@ static struct ebt_error *put_rings(struct capture *c)
 	put_ring(c, fds, EBREC_SLOT_DOORBELL(t), &c->doorbell);
 	for (uint32_t i = 0; i < n; i++)
 		keys[i] = i;
-	if (bpf_map_update_batch(bpf_map__fd(c->context.skel->maps.rings), keys, fds, &n, NULL))
+	if (!hand_over(bpf_map__fd(c->context.skel->maps.rings), keys, fds, n))
 		return ebt_error_errno(errno, "cannot hand the ring buffers to the BPF programs");
 	return NULL;
 }

@@ -427,6 +427,25 @@ class File(e2e.TestCase):
         child.communicate(timeout=e2e.SECONDS)
         self.assertEqual(self.contents(), {})
 
+    def test_rings_one_by_one(self):
+        """As before Linux 5.19, where a map of maps takes no batch."""
+        command = [e2e.EBREC, "-q", "-f", "-o", self.path("t.ebt"), "--", "sh", "-c", "exit 3"]
+        log, strace = self.path("log"), ["strace", "-f", "-e", "trace=bpf", "-o", self.path("log")]
+        for _ in range(5):
+            e2e.run(*strace, *command, status=3)
+            with open(log, encoding="utf-8") as f:
+                calls = [line.split() for line in f if " bpf(" in line]
+            thread = next(words[0] for words in calls if "UPDATE_BATCH" in words[1])
+            number = [words[1] for words in calls if words[0] == thread].index(
+                "bpf(BPF_MAP_UPDATE_BATCH,") + 1
+            e2e.run(*strace, "-e", f"inject=bpf:error=EOPNOTSUPP:when={number}", *command, status=3)
+            with open(log, encoding="utf-8") as f:
+                injected = [line for line in f if "(INJECTED)" in line]
+            if "UPDATE_BATCH" in injected[0]:
+                break
+        self.assertIn("UPDATE_BATCH", injected[0])
+        self.assertEqual(len(list(e2e.Dump(self.path("t.ebt")).rows("task_exit"))), 1)
+
     def test_a_file_system_without_unnamed_files(self):
         """As FAT and NFS. The file has a name of its own until the command runs."""
         trace = self.path("t.ebt")
