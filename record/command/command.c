@@ -382,6 +382,7 @@ struct ebt_error *command_exec_error(struct command *c)
 						? "interrupted"
 						: "terminated",
 					name);
+	/* The habit of perf. */
 	if (c->program.errnum == ENOENT && !strcmp(name, "record"))
 		return ebt_error_errno(ENOENT, "cannot run %s (ebrec records without that word)",
 				       name);

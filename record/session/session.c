@@ -262,7 +262,7 @@ static struct ebt_error *heed_signals(struct session *s)
 					   signal_word(s->cancelled));
 }
 
-/* The command's, -1: there is none. */
+/* The command's, or as a shell has it of what a signal ended; -1: there is none. */
 static int exit_status(const struct session *s)
 {
 	return s->cancelled ? 128 + s->cancelled : command_exit_status(s->target->command);
