@@ -26,6 +26,7 @@ EBREPORT = os.environ.get("EBREPORT", "ebreport")
 SOURCE = os.environ.get("EBT_SOURCE", ".")
 PROGRAMS = os.environ.get("EBT_PROGRAMS", ".")
 SECONDS = 300  # for anything; far more than it needs
+HANGING = 600  # of a test, which is ended then: what one waits for may never come
 
 # Linux: no tools/ may inherit the settings of who runs the tests.
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD")}
@@ -170,10 +171,53 @@ def exact(test):
     return tried
 
 
+def describe_processes():
+    """This one and its descendants: what they are and where in the kernel they wait."""
+    parents, lines = {}, []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                state, parent = f.read().rpartition(")")[2].split()[:2]
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                command = f.read().replace(b"\0", b" ").decode(errors="replace")[:150]
+            with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+                place = f.read()
+        except OSError:
+            continue  # it has gone
+        parents[int(pid)] = int(parent)
+        lines.append((int(pid), f"{pid} of {parent} {state} {place} {command}"))
+    return "\n".join(line for pid, line in lines if os.getpid() in ancestors(parents, pid))
+
+
+def ancestors(parents, pid):
+    """Of a process, with itself."""
+    while pid:
+        yield pid
+        pid = parents.get(pid, 0)
+
+
+def end_hanging(_number, _frame):
+    arm()  # what cleans up may hang, too
+    raise AssertionError(f"{describe_processes()}\nIt hung for {HANGING} s, with these processes.")
+
+
+def arm():
+    """From here on a test has its time."""
+    signal.signal(signal.SIGALRM, end_hanging)
+    signal.alarm(HANGING)
+
+
 class TestCase(unittest.TestCase):
     """A test with a folder of its own, which goes with it."""
 
     maxDiff = None
+
+    def run(self, result=None):
+        arm()
+        try:
+            return super().run(result)
+        finally:
+            arm()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="ebt-e2e-")
@@ -260,6 +304,7 @@ def main():
         sys.exit(77)
     # Whoever started this may have ignored it, as nohup does, and children inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    arm()
     result = unittest.main(verbosity=2, exit=False).result
     if not result.wasSuccessful() and process_1_is_hidden():
         result = run_again(result)
