@@ -23,10 +23,36 @@ enum syscall_class {
 	SYSCALL_N_CLASSES,
 };
 
+/* Whose numbers of flags, and whose order of arguments. */
+enum syscall_arch {
+	SYSCALL_X86_64,
+	SYSCALL_I386,
+	SYSCALL_ARM64,
+	SYSCALL_N_ARCHES,
+};
+
+/* CALL_read, …: a call on whatever machine. */
+enum syscall_call {
+#define CALL(name, ...) CALL_##name,
+#define CALL_OF(machine, name, ...)
+#include "format/calls/arguments.def"
+#undef CALL
+#undef CALL_OF
+	N_CALLS
+};
+
 struct syscall_desc {
 	const char *name; /* NULL: no such call */
 	uint8_t n_args;
 	uint8_t class; /* enum syscall_class */
+	uint16_t call; /* enum syscall_call */
+};
+
+/* How programs of a machine, or those of its compat ABI, call. */
+struct syscall_abi {
+	enum syscall_arch order; /* of arguments */
+	enum syscall_arch flags;
+	uint8_t word; /* bytes */
 };
 
 /* "file_io", "memory", … */
@@ -41,6 +67,9 @@ const struct syscall_machine *syscall_machine(const char *name);
 /* NULL: not known. machine may be NULL. */
 const struct syscall_desc *syscall_desc(const struct syscall_machine *machine, bool compat,
 					uint64_t nr);
+
+/* machine may be NULL: as x86_64. */
+const struct syscall_abi *syscall_abi(const struct syscall_machine *machine, bool compat);
 
 /* "read"; "syscall_1000" where that is not known. */
 void syscall_name_add(struct text *text, const struct syscall_machine *machine, bool compat,
