@@ -11,15 +11,14 @@
 
 #include "report/base/text.h"
 #include "report/out/out.h"
+#include "report/syscalls/arguments.h"
 #include "report/trace/trace.h"
-
-#define N_ARGS 6
 
 struct call {
 	uint64_t entry, order; /* order: of return, for calls that were entered at the same time */
 	uint64_t duration, nr;
 	int64_t result;
-	uint64_t args[N_ARGS];
+	uint64_t args[SYSCALL_MAX_ARGS];
 	const struct ebt_task *task;
 	bool compat;
 };
@@ -88,75 +87,44 @@ static const char *call_name(const struct lines *l, const struct call *call, cha
 	return buffer;
 }
 
-/* What an argument means is not known here: small numbers, also negative ones of 32 bits (as
- * AT_FDCWD), are decimal, all else is hexadecimal. */
-static void add_arg(struct text *text, uint64_t v)
+static void show(const struct lines *l, const struct call *call, struct call_view *view,
+		 struct call_shown *ret)
 {
-	int64_t number = v <= UINT32_MAX ? (int32_t)v : (int64_t)v;
-
-	if (number < 0 && number >= -4096) {
-		text_addc(text, '-');
-		text_u64(text, (uint64_t)-number);
-	} else if (v < 1u << 20) {
-		text_u64(text, v);
-	} else {
-		text_cstr(text, "0x");
-		text_hex(text, v);
-	}
-}
-
-static unsigned int count_args(const struct lines *l, const struct call *call)
-{
-	const struct syscall_desc *desc = syscall_desc(l->machine, call->compat, call->nr);
-
-	return desc ? desc->n_args : N_ARGS;
-}
-
-/* Those whose result is an address. */
-static bool returns_address(const char *name)
-{
-	static const char *const names[] = { "brk", "mmap", "mmap2", "mremap", "shmat" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(names[i], name))
-			return true;
-	}
-	return false;
-}
-
-/* 512 and above never reach a program: a signal came in between, and the call begins again. */
-static void add_result(struct text *text, const char *name, int64_t result)
-{
-	uint64_t errnum = syscall_failed(result) ? (uint64_t)-result : 0;
-	const char *error = errnum ? errno_name(errnum) : NULL;
-
-	if (errnum >= 512 && error)
-		text_printf(text, "? %s", error);
-	else if (error)
-		text_printf(text, "-1 %s (%s)", error, strerror((int)errnum));
-	else if (!errnum && returns_address(name))
-		text_printf(text, "0x%" PRIx64, (uint64_t)result);
-	else
-		text_printf(text, "%" PRId64, result);
+	*view = (struct call_view){
+		.machine = l->machine,
+		.compat = call->compat,
+		.nr = call->nr,
+		.result = call->result,
+		.args = call->args,
+	};
+	call_show(view, ret);
 }
 
 static void add_line(struct lines *l, const struct call *call)
 {
-	const char *name;
+	struct call_shown shown;
+	struct call_view view;
+	bool first = true;
 	char buffer[32];
 
-	name = call_name(l, call, buffer);
+	show(l, call, &view, &shown);
 	text_printf(&l->text, "[pid %5" PRIu32 "] ", call->task ? call->task->tid : 0);
 	text_seconds(&l->text, call->entry, trace_start_ns(l->report->trace));
 	text_addc(&l->text, ' ');
-	text_cstr(&l->text, name);
+	text_cstr(&l->text, call_name(l, call, buffer));
 	text_cstr(&l->text, call->compat ? "[32](" : "(");
-	for (unsigned int i = 0; i < count_args(l, call); i++) {
-		text_cstr(&l->text, i ? ", " : "");
-		add_arg(&l->text, call->args[i]);
+	for (unsigned int i = 0; i < call_n_args(&shown); i++) {
+		size_t before = l->text.len;
+
+		if (!first)
+			text_add(&l->text, ", ", 2);
+		if (call_add_arg(&shown, i, &l->text))
+			first = false;
+		else
+			l->text.len = before;
 	}
 	text_cstr(&l->text, ") = ");
-	add_result(&l->text, name, call->result);
+	call_add_result(&shown, &l->text);
 	text_cstr(&l->text, " <");
 	text_seconds(&l->text, call->duration, 0);
 	text_cstr(&l->text, ">\n");
@@ -183,12 +151,15 @@ static struct ebt_error *put_row(struct lines *l, const struct call *call)
 	const char *error =
 		syscall_failed(call->result) ? errno_name((uint64_t)-call->result) : NULL;
 	const struct ebt_task *task = call->task;
+	struct call_shown shown;
+	struct call_view view;
 	char buffer[32];
 
+	show(l, call, &view, &shown);
 	text_clear(&l->args);
-	for (unsigned int i = 0; i < count_args(l, call); i++) {
-		add_arg(&l->args, call->args[i]);
-		text_addc(&l->args, '\0');
+	for (unsigned int i = 0; i < call_n_args(&shown); i++) {
+		if (call_add_arg(&shown, i, &l->args))
+			text_addc(&l->args, '\0');
 	}
 	return out_row(l->report->out, 0, OUT_VALUES(CALLS));
 }
@@ -230,7 +201,7 @@ static void read_call(struct lines *l, const struct ebt_row *row, struct call *r
 		.compat = ebt_syscall_abi(row) != EBT_V_syscall_abi_native,
 	};
 	ret->entry = row->time > ret->duration ? row->time - ret->duration : 0;
-	for (unsigned int i = 0; i < N_ARGS; i++)
+	for (unsigned int i = 0; i < SYSCALL_MAX_ARGS; i++)
 		ret->args[i] = ebt_u64(row, EBT_F_syscall_arg0 + i);
 }
 

@@ -186,19 +186,21 @@ static void test_trace(void **state)
 	text = REPORT_OK(t.path, "syscalls", "--trace");
 	assert_string_equal(
 		text,
-		"[pid    11] -0.000002 read(3, 0x7f0000001000, -100) = -1 EAGAIN (Resource "
+		"[pid    11] -0.000002 read(3, 0x7f0000001000, 4294967196) = -1 EAGAIN (Resource "
 		"temporarily unavailable) <0.000003>\n"
-		"[pid    11] -0.000001 read(3, 0x7f0000001000, -100) = 17 <0.000001>\n"
-		"[pid    20] 0.000001 read(3, 0x7f0000001000, -100) = 0 <0.000002>\n"
-		"[pid    10] 0.000001 openat(3, 0x7f0000001000, -100, 0) = -1 ENOENT (No such file "
+		"[pid    11] -0.000001 read(3, 17 bytes, 4294967196) = 17 <0.000001>\n"
+		"[pid    20] 0.000001 read(3, 0 bytes, 4294967196) = 0 <0.000002>\n"
+		"[pid    10] 0.000001 openat(3, 0x7f0000001000, O_RDONLY|O_EXCL|O_NOCTTY|O_TRUNC|"
+		"O_APPEND|O_NONBLOCK|O_SYNC|O_DIRECT|O_LARGEFILE|O_NOFOLLOW|O_NOATIME|O_CLOEXEC|"
+		"O_PATH|O_TMPFILE|FASYNC|0xff80001c, 000) = -1 ENOENT (No such file "
 		"or directory) <0.000000>\n"
-		"[pid    20] 0.000003 write(3, 0x7f0000001000, -100) = -5000 <0.000000>\n"
+		"[pid    20] 0.000003 write(3, 4294967196 bytes, 4294967196) = -5000 <0.000000>\n"
 		"[pid     0] 0.000004 syscall_5555(3, 0x7f0000001000, -100, 0, 0, 0) = 0 "
 		"<0.000000>\n");
 	free(text);
 	text = REPORT_OK(t.path, "syscalls", "--trace", "--tid", "20", "--csv", "--top", "1");
 	assert_string_equal(text, "time_ns,tid,pid,comm,name,abi,args,ret,errno,duration_ns\r\n"
-				  "2001000,20,20,<b>,read,native,3 0x7f0000001000 -100,0,,"
+				  "2001000,20,20,<b>,read,native,3 0 bytes 4294967196,0,,"
 				  "2000\r\n");
 	free(text);
 	made_trace_remove(&t);

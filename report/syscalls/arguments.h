@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the arguments and the result of a system call are as text, as strace prints them: by the
+ * recorded machine, and by what format/calls/arguments.def says of the call.
+ */
+#ifndef REPORT_SYSCALLS_ARGUMENTS_H
+#define REPORT_SYSCALLS_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/base/text.h"
+#include "report/syscalls/names.h"
+
+#define SYSCALL_MAX_ARGS 6
+
+/* One call with all that is known of it. */
+struct call_view {
+	const struct syscall_machine *machine; /* NULL: not known */
+	bool compat;
+	uint64_t nr;
+	int64_t result;
+	const uint64_t *args; /* SYSCALL_MAX_ARGS, as they were in registers */
+};
+
+/* Calls are looked at once, all their arguments are then printed from this. */
+struct call_shown {
+	const struct call_view *view;
+	const struct syscall_desc *desc;	/* NULL: a call of which nothing is known */
+	const struct call_signature *signature; /* NULL with desc */
+	const struct syscall_abi *abi;
+};
+
+void call_show(const struct call_view *view, struct call_shown *ret);
+
+/* How many arguments it may have. */
+unsigned int call_n_args(const struct call_shown *call);
+
+/* The argument at this place of strace's order, which is that of registers but for clone(). False,
+ * and nothing is added: others say that it is not there, as O_CREAT does not of open()'s mode. */
+bool call_add_arg(const struct call_shown *call, unsigned int place, struct text *text);
+
+/* What stands behind the = of strace. */
+void call_add_result(const struct call_shown *call, struct text *text);
+
+#endif
