@@ -13,6 +13,8 @@ struct ebrec_inode_id {
 	__u64 inode;
 	__u32 dev; /* as the kernel has it: see EBREC_DEV_MAJOR */
 	__u32 generation;
+	__u32 name_hash; /* of the name by which it was opened; 0: any name will do */
+	__u32 unused;	 /* zero, as a key of maps has no padding */
 };
 
 /* Who has been named. What falls out is named again. */
@@ -38,6 +40,8 @@ static __always_inline void ebrec_inode_id(const struct inode *inode, struct ebr
 	ret->inode = BPF_CORE_READ(inode, i_ino);
 	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	ret->generation = BPF_CORE_READ(inode, i_generation);
+	ret->name_hash = 0;
+	ret->unused = 0;
 }
 
 /* Any of the inode's names; NULL: it has none, or the kernel has not looked it up by name. */
@@ -127,6 +131,8 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
 	row->links = BPF_CORE_READ(inode, i_nlink);
 	row->rdev_major = EBREC_DEV_MAJOR(rdev);
 	row->rdev_minor = EBREC_DEV_MINOR(rdev);
+	row->name_hash = id->name_hash;
+	row->unused = 0;
 	row->path.off = sizeof(*row) + at - from;
 	row->path.len = INODE_PATH_BYTES - 1 - at;
 	barrier_var(len);

@@ -46,13 +46,21 @@ struct hlist_head {
 
 struct qstr {
 	__u64 hash_len;
-	__u32 len; /* half of hash_len, as the kernel has it */
+	__u32 hash, len; /* halves of hash_len, as the kernel has it */
 	const unsigned char *name;
 };
 
+struct inode;
+
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev;
+};
+
 struct dentry {
+	struct hlist_bl_node d_hash;
 	struct dentry *d_parent;
 	struct qstr d_name;
+	struct inode *d_inode;
 	struct {
 		struct hlist_node d_alias;
 	} d_u;
@@ -87,6 +95,27 @@ struct path {
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
+	unsigned int f_flags;
+	void *private_data;
+};
+
+struct mount {
+	struct vfsmount {
+	} mnt;
+	int mnt_id;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+	unsigned long *close_on_exec;
+};
+
+struct files_struct {
+	struct {
+		int counter;
+	} count; /* processes and threads that share it */
+	struct fdtable *fdt;
 };
 
 struct address_space {
@@ -190,6 +219,7 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live;
+	int nr_threads;
 	int group_exit_code;
 	unsigned int flags;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
@@ -277,7 +307,7 @@ struct cred {
 };
 
 struct fs_struct {
-	struct path root;
+	struct path root, pwd;
 };
 
 struct return_instance {
@@ -317,6 +347,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct uprobe_task *utask;
 	struct fs_struct *fs;
+	struct files_struct *files;
 	struct nsproxy *nsproxy;
 };
 

@@ -45,6 +45,7 @@ struct ebrec_bpf_config {
 	__u32 max_entries; /* of these, with the functions of interpreters between the frames */
 	__u32 switch_args;
 	__u32 syscalls;	      /* the source is on */
+	__u32 syscall_args;   /* what arguments point to, and which files descriptors are */
 	__u32 dumps;	      /* of stacks that were not walked whole, a second and CPU; 0: none */
 	__u32 dump_all;	      /* nothing is walked, and every user stack dumped */
 	__u32 spsc_records;   /* of each SPSC queue; a power of two */
@@ -96,6 +97,52 @@ struct ebrec_spsc {
 	__u64 tail; /* records ever read */
 	__u64 unused2[7];
 	/* config.spsc_records records follow */
+};
+
+/* What is to be done for a system call, by number; two tables: of native and of 32-bit calls. */
+struct ebrec_call_plan {
+	__u8 fds[2];   /* 1 + the argument that is a descriptor; 0: there is none; EBREC_FD_CWD */
+	__u8 texts[3]; /* the same of what is read; in the upper half EBREC_READ_ */
+	__u8 lengths;  /* of an address: the argument that has its length */
+	__u8 result;   /* EBREC_RESULT_ */
+	__u8 effect;   /* EBREC_EFFECT_ */
+};
+
+#define EBREC_FDS                                                                                \
+	65536 /* processes, and descriptors above the first ones, that are known; a power of two \
+	       */
+#define EBREC_CALLS  512 /* more than there are */
+#define EBREC_FD_CWD 8	 /* no argument: paths begin at the working directory */
+
+/* How an argument is read. */
+enum {
+	EBREC_READ_TEXT,	/* up to a zero byte */
+	EBREC_READ_RESULT,	/* as many bytes as the call returned */
+	EBREC_READ_ADDRESS,	/* of a socket, from the program */
+	EBREC_READ_ADDRESS_OUT, /* likewise, from the kernel: the length is where an argument points
+				   to */
+	EBREC_READ_DESCRIPTORS, /* two numbers of 32 bits */
+};
+
+/* What the result is. */
+enum {
+	EBREC_RESULT_OTHER,
+	EBREC_RESULT_FD,
+	EBREC_RESULT_FCNTL, /* a descriptor if it was asked to make one */
+	EBREC_RESULT_PAIR,  /* two, where the first text is */
+};
+
+/* What a call does to what is known of descriptors. */
+enum {
+	EBREC_EFFECT_NONE,
+	EBREC_EFFECT_CLOSE,   /* of the first argument */
+	EBREC_EFFECT_REPLACE, /* of the second, which becomes another one */
+	EBREC_EFFECT_SOCKET,  /* the socket of the first argument gets another address */
+	EBREC_EFFECT_ALL,     /* any of them may be another file */
+	EBREC_EFFECT_CWD,     /* the working directory is another one */
+	EBREC_EFFECT_SHARED,  /* they change without calls, from now on */
+	EBREC_EFFECT_UNSHARE, /* all, and perhaps a thread has its own from now on */
+	EBREC_EFFECT_EXEC,    /* all, and the registers are those of the new program */
 };
 
 /* Map `followed` by tid / 64; shared memory. A byte a tid, as bytes need no atomic operation. */

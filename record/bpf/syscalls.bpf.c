@@ -3,7 +3,7 @@
  * Source `syscalls`: one record a call, made when it returns. Number and arguments are read from
  * the saved registers then; only the time of entry has to be kept.
  */
-#include "record/bpf/ebt.bpf.h"
+#include "record/bpf/syscall_args.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -13,18 +13,34 @@ struct {
 	__uint(value_size, sizeof(struct ebrec_spsc));
 } spsc_queues SEC(".maps");
 
-SEC("tp_btf/sys_enter")
-int ebrec_sys_enter(__u64 *ctx)
+/* When the call was entered; 0: it is not recorded. */
+static __always_inline __u64 set_start(const struct task_struct *task)
 {
-	const struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tid = task->pid;
 	__u64 *start;
 
 	if (!gate || !ebrec_task_followed(task))
 		return 0;
 	start = bpf_map_lookup_elem(&syscall_start, &tid);
-	if (start)
-		*start = bpf_ktime_get_ns();
+	return start ? *start = bpf_ktime_get_ns() : 0;
+}
+
+SEC("tp_btf/sys_enter")
+int ebrec_sys_enter(__u64 *ctx)
+{
+	set_start(bpf_get_current_task_btf());
+	return 0;
+}
+
+/* The same where arguments are recorded. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(ebrec_args_sys_enter, struct pt_regs___kernel *regs, long nr)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	__u64 now = set_start(task);
+
+	if (now)
+		syscall_args_enter(task, now, nr, regs);
 	return 0;
 }
 
@@ -54,8 +70,7 @@ static __always_inline void fill(struct ebt_wire_syscall *row, const struct task
 	row->cpu = cpu;
 	row->task = task->pid;
 	row->nr = regs->orig_ax;
-	row->abi = task->thread_info.status & TS_COMPAT ? EBT_V_syscall_abi_compat
-							: EBT_V_syscall_abi_native;
+	row->abi = is_compat(task) ? EBT_V_syscall_abi_compat : EBT_V_syscall_abi_native;
 	row->duration = duration;
 	fill_args(row, regs);
 }
@@ -75,11 +90,49 @@ static __always_inline void kick(__u32 cpu, __u64 queued)
 		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
 }
 
+/* Room in a queue; NULL, and counted: it is full. */
+static __always_inline struct ebt_wire_syscall *queue_reserve(struct ebrec_spsc *queue)
+{
+	__u64 head = queue->head;
+
+	if (head - *(volatile __u64 *)&queue->tail >= config.spsc_records) {
+		ebrec_count_drop(EBT_T_syscall);
+		return NULL;
+	}
+	return (void *)(queue + 1) +
+	       (head & (config.spsc_records - 1)) * sizeof(struct ebt_wire_syscall);
+}
+
+static __always_inline void queue_submit(struct ebrec_spsc *queue, __u32 cpu)
+{
+	__u64 head = queue->head;
+
+	/* x86 makes stores visible in order; another architecture would need a store-release. */
+	barrier();
+	*(volatile __u64 *)&queue->head = head + 1;
+	if (!(head % 256))
+		kick(cpu, head - queue->tail);
+}
+
 /*
- * A return without an entry is not recorded: a new task's first return from clone, a call that
- * began before the recording, a call that seccomp refused. Nor are calls that do not return (exit,
- * or the last one of a task that is killed).
- *
+ * When the call that returns was entered; 0: that was not seen. A return without an entry is not
+ * recorded: a new task's first return from clone, a call that began before the recording, a call
+ * that seccomp refused. Nor are calls that do not return (exit, or the last one of a task that is
+ * killed).
+ */
+static __always_inline __u64 take_start(const struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	__u64 *start = gate ? bpf_map_lookup_elem(&syscall_start, &tid) : NULL, since;
+
+	if (!start || !*start)
+		return 0;
+	since = *start;
+	*start = 0;
+	return since;
+}
+
+/*
  * Two calls replace the registers. After execve the number is right for the new program's ABI and
  * the arguments are zero; after rt_sigreturn the number is -1, and so is nothing else.
  */
@@ -89,14 +142,12 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebt_wire_syscall *row;
 	struct ebrec_spsc *queue;
-	__u64 *start, since, now, head, flags;
-	__u32 tid = task->pid, cpu;
+	__u64 since, now, flags;
+	__u32 cpu;
 
-	start = gate ? bpf_map_lookup_elem(&syscall_start, &tid) : NULL;
-	if (!start || !*start)
+	since = take_start(task);
+	if (!since)
 		return 0;
-	since = *start;
-	*start = 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
 	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
@@ -110,19 +161,48 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		bpf_ringbuf_submit(row, flags);
 		return 0;
 	}
-	head = queue->head;
-	if (head - *(volatile __u64 *)&queue->tail >= config.spsc_records) {
-		ebrec_count_drop(EBT_T_syscall);
+	row = queue_reserve(queue);
+	if (!row)
 		return 0;
-	}
-	row = (void *)(queue + 1) + (head & (config.spsc_records - 1)) * sizeof(*row);
 	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
 	row->ret = ret;
 	fill(row, task, regs, cpu, now - since);
-	/* x86 makes stores visible in order; another architecture would need a store-release. */
-	barrier();
-	*(volatile __u64 *)&queue->head = head + 1;
-	if (!(head % 256))
-		kick(cpu, head - queue->tail);
+	queue_submit(queue, cpu);
+	return 0;
+}
+
+/* The row while its arguments are looked at: what they do to descriptors counts also where there is
+ * no room for it. */
+EBREC_CPU_ARRAY(call_scratch, 1, struct ebt_wire_syscall);
+
+/* The same with what arguments point to, in place of ebrec_sys_exit. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct ebt_wire_syscall *row = ebrec_entry(&call_scratch), *to;
+	struct ebrec_spsc *queue;
+	__u64 since, now;
+	__u32 cpu;
+
+	since = take_start(task);
+	if (!since || !row)
+		return 0;
+	now = bpf_ktime_get_ns();
+	cpu = bpf_get_smp_processor_id();
+	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
+	row->ret = ret;
+	fill(row, task, regs, cpu, now - since);
+	syscall_args(task, row);
+	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
+	if (!queue) {
+		ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, &row->head, sizeof(*row), now);
+		return 0;
+	}
+	to = queue_reserve(queue);
+	if (!to)
+		return 0;
+	*to = *row;
+	queue_submit(queue, cpu);
 	return 0;
 }

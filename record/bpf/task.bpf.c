@@ -5,6 +5,7 @@
  */
 #include "record/bpf/ebt.bpf.h"
 #include "record/bpf/facts.bpf.h"
+#include "record/bpf/fds.bpf.h"
 #include "record/bpf/unwind.bpf.h"
 
 #define FILENAME_LEN  512
@@ -23,6 +24,21 @@ static __always_inline void reset_syscall(__u32 tid, __u32 old_tid)
 		return;
 	old_start = old_tid ? bpf_map_lookup_elem(&syscall_start, &old_tid) : NULL;
 	*start = old_start ? *old_start : 0;
+}
+
+/* What was told of a process before says nothing of a new one with its id. */
+static __always_inline void begin_fds(const struct task_struct *parent,
+				      const struct task_struct *child)
+{
+	const void *files = BPF_CORE_READ(child, files), *fs = BPF_CORE_READ(child, fs);
+	bool shared = files == BPF_CORE_READ(parent, files) || fs == BPF_CORE_READ(parent, fs);
+	struct ebrec_fds *slot = fds_slot(child->tgid);
+
+	if (slot)
+		fds_begin(slot, child->tgid, shared);
+	slot = shared ? fds_slot(parent->tgid) : NULL;
+	if (slot && slot->tgid == (__u32)parent->tgid)
+		slot->changing = 1;
 }
 
 /* Is this cgroup the one to follow, or below it? */
@@ -56,6 +72,8 @@ int BPF_PROG(ebrec_fork, struct task_struct *parent, struct task_struct *child)
 	if (!follow)
 		return 0;
 	reset_syscall(child->pid, 0);
+	if (config.syscall_args && child->tgid != parent->tgid)
+		begin_fds(parent, child);
 	if (config.unwind && child->tgid != parent->tgid)
 		unwind_fork(parent->tgid, child);
 	record = ebrec_reserve(EBREC_SLOT_TASK(&config), EBT_T_task_fork, sizeof(*record),

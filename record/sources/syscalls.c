@@ -1,18 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source `syscalls`. */
+#include <string.h>
+
 #include "record/base/ring.h"
 #include "record/config/skeleton.h"
-#include "record/config/source.h"
+#include "record/sources/call_plans.h"
+#include "record/sources/sources.h"
+
+static struct ebt_error *check_args(const char *args)
+{
+	if (strcmp(args, "args") && strcmp(args, "raw"))
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not known here", args);
+	return NULL;
+}
 
 static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
+	const char *words = source_args(context, &source_syscalls);
+	bool args = words && !strcmp(words, "args");
 
 	skel->rodata->config.syscalls = 1;
 	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
 	skel->rodata->config.spsc_records = context->spsc_records;
 	bpf_map__set_max_entries(skel->maps.spsc_queues, context->n_spsc);
 	bpf_map__set_value_size(skel->maps.spsc_queues, (__u32)spsc_bytes(context->spsc_records));
+	source_load(context, args ? "ebrec_args_" : "ebrec_sys_");
+	if (!args)
+		return;
+	skel->rodata->config.syscall_args = 1;
+	call_plans_fill((struct ebrec_call_plan *)skel->rodata->call_plans,
+			(struct ebrec_call_plan *)skel->rodata->compat_call_plans);
+	source_use_map(skel->maps.arg_scratch);
+	source_use_map(skel->maps.call_scratch);
+	source_use_map(skel->maps.fds);
+	source_use_map(skel->maps.fds_high);
+	source_use_map(skel->maps.inode_seen);
+	source_use_map(skel->maps.inode_path_scratch);
+	bpf_map__set_max_entries(skel->maps.fds, EBREC_FDS);
+	bpf_map__set_max_entries(skel->maps.fds_high, EBREC_FDS);
 }
 
 const struct ebrec_source source_syscalls = {
@@ -20,9 +46,11 @@ const struct ebrec_source source_syscalls = {
 	.doc = "system calls: number, arguments, result, duration",
 	.elsewhere = "strace",
 	.cost = "about 0.1 us for each call",
-	.tables = (const uint16_t[]){ EBT_T_syscall, 0 },
+	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (raw)",
+	.check_args = check_args,
+	.tables = (const uint16_t[]){ EBT_T_syscall, EBT_T_syscall_arg, EBT_T_fd, EBT_T_inode_path,
+				      0 },
 	.needs = (const char *const[]){ "sys_enter", "sys_exit", NULL },
-	.programs = (const char *const[]){ "ebrec_sys_", NULL },
 	.maps = (const char *const[]){ "syscall_start", "spsc_queues", NULL },
 	.configure = configure,
 };

@@ -21,7 +21,7 @@ STACKS = f"sample,offcpu,fault,lock,kmem,{PROBES}"  # those of which some progra
 # sources with such programs.
 VARIANTS = {"": f"all,{PROBES}", "--call-graph fp": STACKS, "--call-graph dump": STACKS,
             "--call-graph none": STACKS, "--min-block 1ms": STACKS, "--max-stack 512": STACKS,
-            "--no-python": "offcpu", "--no-stack-dump --call-graph none": "offcpu"}
+            "--no-python": "offcpu,syscalls:args", "--no-stack-dump --call-graph none": "offcpu"}
 
 # Lines of a shell that record in each of these ways; `verified` gets what the verifier counted.
 SCRIPT = "\n".join(f"echo '# {variant}' >>verified\n"

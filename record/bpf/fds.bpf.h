@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which descriptors of a process a row of table `fd` has told of: those need none. A bit for each
+ * of the first ones, a word of a hash table for each other; what falls out of either is told again.
+ * What may have changed without a call that was seen is told at each use.
+ */
+#ifndef RECORD_BPF_FDS_BPF_H
+#define RECORD_BPF_FDS_BPF_H
+
+#include "record/bpf/ebt.bpf.h"
+
+#define FDS_LOW 256
+
+/* By the lower bits of the process id. */
+struct ebrec_fds {
+	__u32 tgid;	  /* whose it is; another process takes it over */
+	__u32 generation; /* of `fds_high`: words of an older one do not count */
+	__u32 changing; /* they change without calls: other processes have the same, or io_uring */
+	__u32 cwd;	/* the working directory has been told */
+	__u64 told[FDS_LOW / 64];
+};
+
+EBREC_ARRAY(fds, 1, struct ebrec_fds) __weak;
+EBREC_ARRAY(fds_high, 1, __u64) __weak;
+
+static __always_inline void fds_forget(struct ebrec_fds *fds)
+{
+	fds->generation++;
+	fds->cwd = 0;
+	for (__u32 i = 0; i < FDS_LOW / 64; i++)
+		fds->told[i] = 0;
+}
+
+/* What is known of a process that has just begun: nothing. */
+static __always_inline void fds_begin(struct ebrec_fds *fds, __u32 tgid, bool changing)
+{
+	fds->tgid = tgid;
+	fds->changing = changing;
+	fds_forget(fds);
+}
+
+static __always_inline struct ebrec_fds *fds_slot(__u32 tgid)
+{
+	__u32 key = tgid % EBREC_FDS;
+
+	return bpf_map_lookup_elem(&fds, &key);
+}
+
+/* Do other processes have the same table? io_uring's threads are of the process, too. */
+static __always_inline bool fds_are_shared(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, files, count.counter) > BPF_CORE_READ(task, signal, nr_threads);
+}
+
+/* Of the process of the current task. */
+static __always_inline struct ebrec_fds *fds_of(const struct task_struct *task)
+{
+	struct ebrec_fds *fds = fds_slot(task->tgid);
+
+	if (fds && fds->tgid != (__u32)task->tgid)
+		fds_begin(fds, task->tgid, fds_are_shared(task));
+	return fds;
+}
+
+static __always_inline __u64 fds_word(const struct ebrec_fds *fds, __u32 fd)
+{
+	/* The multiplier is 2^64 / golden ratio. A word of another descriptor is as good as never
+	 * the same. */
+	__u64 word = ((__u64)fds->tgid << 32 | fd) * 0x9e3779b97f4a7c15u;
+
+	return (word ^ word >> 29 ^ fds->generation) * 0xbf58476d1ce4e5b9u;
+}
+
+static __always_inline __u64 *fds_high_entry(__u64 word)
+{
+	__u32 key = word >> 48;
+
+	return bpf_map_lookup_elem(&fds_high, &key);
+}
+
+static __always_inline bool fds_is_told(const struct ebrec_fds *fds, __u32 fd)
+{
+	__u64 word, *entry;
+
+	if (fds->changing)
+		return false;
+	if (fd < FDS_LOW)
+		return fds->told[fd / 64 % (FDS_LOW / 64)] >> fd % 64 & 1;
+	word = fds_word(fds, fd);
+	entry = fds_high_entry(word);
+	return entry && *entry == word;
+}
+
+static __always_inline void fds_set_told(struct ebrec_fds *fds, __u32 fd)
+{
+	__u64 word, *entry;
+
+	if (fd < FDS_LOW) {
+		__sync_fetch_and_or(&fds->told[fd / 64 % (FDS_LOW / 64)], 1ull << fd % 64);
+		return;
+	}
+	word = fds_word(fds, fd);
+	entry = fds_high_entry(word);
+	if (entry)
+		*entry = word;
+}
+
+static __always_inline void fds_clear_told(struct ebrec_fds *fds, __u32 fd)
+{
+	__u64 word, *entry;
+
+	if (fd < FDS_LOW) {
+		__sync_fetch_and_and(&fds->told[fd / 64 % (FDS_LOW / 64)], ~(1ull << fd % 64));
+		return;
+	}
+	word = fds_word(fds, fd);
+	entry = fds_high_entry(word);
+	if (entry && *entry == word)
+		*entry = 0;
+}
+
+#endif
