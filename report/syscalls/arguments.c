@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "report/syscalls/recorded.h"
 #include "report/syscalls/signature.h"
 
 enum argument_class {
@@ -95,9 +96,10 @@ unsigned int call_n_args(const struct call_shown *call)
 {
 	if (!call->desc)
 		return SYSCALL_MAX_ARGS;
-	/* The new program has new registers. */
-	if ((call->desc->call == CALL_execve || call->desc->call == CALL_execveat) &&
-	    !call->view->result)
+	/* The new program has new registers; what it ran may be known otherwise. */
+	if (!call->view->result && (call->desc->call == CALL_execveat ||
+				    (call->desc->call == CALL_execve &&
+				     !(call->view->call && call->view->call->exec_file.data))))
 		return 0;
 	return call->desc->n_args;
 }
@@ -160,13 +162,129 @@ void argument_add_name(const struct call_shown *call, enum argument_kind kind, u
 	flag_add(text, kinds[kind].set, call->abi->flags, value, kinds[kind].unknown);
 }
 
-static void add_dirfd(const struct call_shown *call, uint32_t fd, struct text *text)
+/* made: by this call. */
+static void add_file(const struct call_shown *call, int32_t fd, bool made, struct text *text)
 {
-	(void)call;
-	if ((int32_t)fd == -100)
-		text_cstr(text, "AT_FDCWD");
+	_cleanup_text_ struct text name = TEXT_INIT;
+	const struct call_view *view = call->view;
+
+	bool deleted;
+
+	if (!view->call || !call_fd_name_add(view->calls, view->call, fd, made, &name, &deleted))
+		return;
+	text_addc(text, '<');
+	recorded_add_name(text, text_str(&name));
+	text_cstr(text, deleted ? ">(deleted)" : ">");
+}
+
+static void add_fd(const struct call_shown *call, int32_t fd, struct text *text)
+{
+	text_i64(text, fd);
+	add_file(call, fd, false, text);
+}
+
+static void add_dirfd(const struct call_shown *call, int32_t fd, struct text *text)
+{
+	if (fd != FDS_CWD) {
+		add_fd(call, fd, text);
+		return;
+	}
+	text_cstr(text, "AT_FDCWD");
+	add_file(call, fd, false, text);
+}
+
+/* What the argument pointed to; NULL: not recorded, or the recorder could not read it. */
+static const struct call_text *recorded_text(const struct call_shown *call, unsigned int i)
+{
+	const struct call_text *found = call->view->call ? &call->view->call->texts[i] : NULL;
+
+	return found && found->there && !found->unreadable ? found : NULL;
+}
+
+#define LONGEST 4095 /* that strace prints of a path */
+
+static void add_string(const struct call_text *recorded, struct text *text)
+{
+	struct ebt_str bytes = recorded->bytes;
+	bool cut = recorded->cut || bytes.len > LONGEST;
+
+	if (bytes.len > LONGEST)
+		bytes.len = LONGEST;
+	/* getcwd() counts the zero byte. */
+	if (recorded->kind == EBT_V_syscall_arg_kind_result && bytes.len &&
+	    !bytes.data[bytes.len - 1])
+		bytes.len--;
+	recorded_add_string(text, bytes);
+	text_cstr(text, cut ? "..." : "");
+}
+
+static void add_descriptors(const struct call_shown *call, const struct call_text *recorded,
+			    struct text *text)
+{
+	for (uint32_t at = 0; at + sizeof(int32_t) <= recorded->bytes.len; at += sizeof(int32_t)) {
+		int32_t fd;
+
+		memcpy(&fd, recorded->bytes.data + at, sizeof(fd));
+		text_cstr(text, at ? ", " : "[");
+		text_i64(text, fd);
+		add_file(call, fd, true, text);
+	}
+	text_addc(text, ']');
+}
+
+/* ["git", "status"] */
+static void add_list(struct ebt_str list, struct text *text)
+{
+	text_addc(text, '[');
+	for (uint32_t at = 0; at < list.len;) {
+		const uint32_t len = (uint32_t)strnlen(list.data + at, list.len - at);
+
+		text_cstr(text, at ? ", " : "");
+		recorded_add_string(text, (struct ebt_str){ list.data + at, len });
+		at += len + 1;
+	}
+	text_addc(text, ']');
+}
+
+/* An argument of an exec that succeeded. */
+static bool add_exec(const struct call_shown *call, enum argument_kind kind, struct text *text)
+{
+	const struct call *recorded = call->view->call;
+
+	if (!recorded || !recorded->exec_file.data)
+		return false;
+	if (kind == KIND_path)
+		recorded_add_string(text, recorded->exec_file);
+	else if (kind == KIND_argv)
+		add_list(recorded->exec_args, text);
+	else if (kind == KIND_env)
+		text_cstr(text, "/* not recorded */");
 	else
-		text_i64(text, (int32_t)fd);
+		return false;
+	return true;
+}
+
+/* False: it was not recorded. */
+static bool add_recorded(const struct call_shown *call, unsigned int i, struct text *text)
+{
+	const struct call_text *recorded = recorded_text(call, i);
+
+	if (!recorded)
+		return false;
+	switch (recorded->kind) {
+	case EBT_V_syscall_arg_kind_text:
+	case EBT_V_syscall_arg_kind_result:
+		add_string(recorded, text);
+		return true;
+	case EBT_V_syscall_arg_kind_address:
+		recorded_add_address(text, call->abi->flags, recorded->bytes);
+		return true;
+	case EBT_V_syscall_arg_kind_descriptors:
+		add_descriptors(call, recorded, text);
+		return true;
+	default:
+		return false;
+	}
 }
 
 static void add_id(uint32_t id, struct text *text)
@@ -203,8 +321,9 @@ bool argument_add_as(const struct call_shown *call, unsigned int i, enum argumen
 
 	switch ((enum argument_class)kinds[kind].class) {
 	case CLASS_INT:
-	case CLASS_FD:
 		return text_i64(text, (int32_t)v), true;
+	case CLASS_FD:
+		return add_fd(call, (int32_t)v, text), true;
 	case CLASS_UINT:
 		return text_u64(text, (uint32_t)v), true;
 	case CLASS_UINT_HEX:
@@ -225,7 +344,7 @@ bool argument_add_as(const struct call_shown *call, unsigned int i, enum argumen
 			v = (uint32_t)v | call->view->args[i + 1] << 32;
 		return text_i64(text, (int64_t)v), true;
 	case CLASS_DIRFD:
-		return add_dirfd(call, (uint32_t)v, text), true;
+		return add_dirfd(call, (int32_t)v, text), true;
 	case CLASS_FLAGS:
 		return argument_add_flags(call, kind, (uint32_t)v, text), true;
 	case CLASS_ENUM:
@@ -248,7 +367,9 @@ bool argument_add_as(const struct call_shown *call, unsigned int i, enum argumen
 	case CLASS_BUFFER:
 		break;
 	}
-	return text_address(text, word), true;
+	if (!add_exec(call, kind, text) && !add_recorded(call, i, text))
+		text_address(text, word);
+	return true;
 }
 
 /* strace begins with the stack, and has the child's thread id last: which register is that? */
@@ -310,6 +431,8 @@ static void add_fcntl_result(const struct call_shown *call, uint64_t result, str
 		text_addc(text, ')');
 	} else {
 		text_i64(text, (int64_t)result);
+		if (command == FLAG_fcntl_F_DUPFD || command == FLAG_fcntl_F_DUPFD_CLOEXEC)
+			add_file(call, (int32_t)result, true, text);
 	}
 }
 
@@ -339,6 +462,10 @@ static void add_good_result(const struct call_shown *call, uint64_t result, stru
 	switch (call->signature ? (enum argument_kind)call->signature->result : KIND_int) {
 	case KIND_address:
 		text_0x(text, result);
+		return;
+	case KIND_fd:
+		text_i64(text, (int64_t)result);
+		add_file(call, (int32_t)result, true, text);
 		return;
 	case KIND_octal:
 		text_octal(text, (uint32_t)result);

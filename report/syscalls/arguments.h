@@ -10,9 +10,8 @@
 #include <stdint.h>
 
 #include "report/base/text.h"
+#include "report/syscalls/calls.h"
 #include "report/syscalls/names.h"
-
-#define SYSCALL_MAX_ARGS 6
 
 /* One call with all that is known of it. */
 struct call_view {
@@ -21,6 +20,9 @@ struct call_view {
 	uint64_t nr;
 	int64_t result;
 	const uint64_t *args; /* SYSCALL_MAX_ARGS, as they were in registers */
+	/* What was recorded besides: the call that calls_next() gave last, and of whom; or NULL. */
+	struct calls *calls;
+	const struct call *call;
 };
 
 /* Calls are looked at once, all their arguments are then printed from this. */

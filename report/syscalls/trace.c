@@ -14,19 +14,26 @@
 #include "report/syscalls/arguments.h"
 #include "report/trace/trace.h"
 
-struct call {
-	uint64_t entry, order; /* order: of return, for calls that were entered at the same time */
+/* A call that is held back, with its arguments as text: what they need may be gone by then. */
+struct held_call {
 	uint64_t duration, nr;
 	int64_t result;
-	uint64_t args[SYSCALL_MAX_ARGS];
 	const struct ebt_task *task;
 	bool compat;
+	uint32_t args_len; /* bytes of text: arguments, each with a zero byte, */
+	uint32_t len;	   /* and the result behind them */
+	char text[];
+};
+
+struct entered_call {
+	uint64_t time, order; /* order: of return, for calls that were entered at the same time */
+	struct held_call *held;
 };
 
 struct lines {
 	struct report *report;
 	const struct syscall_machine *machine;
-	struct call *heap;
+	struct entered_call *heap;
 	size_t n;
 	uint64_t printed, rows;
 	uint64_t last_entry, late;
@@ -35,30 +42,32 @@ struct lines {
 
 static void lines_deinit(struct lines *l)
 {
+	for (size_t i = 0; i < l->n; i++)
+		free(l->heap[i].held);
 	free(l->heap);
 	text_deinit(&l->text);
 	text_deinit(&l->args);
 }
 
-static bool before(const struct call *a, const struct call *b)
+static bool before(const struct entered_call *a, const struct entered_call *b)
 {
-	return a->entry != b->entry ? a->entry < b->entry : a->order < b->order;
+	return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
-static void heap_push(struct lines *l, const struct call *call)
+static void heap_push(struct lines *l, const struct entered_call *entry)
 {
 	size_t i = l->n++;
 
-	while (i && before(call, &l->heap[(i - 1) / 2])) {
+	while (i && before(entry, &l->heap[(i - 1) / 2])) {
 		l->heap[i] = l->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
-	l->heap[i] = *call;
+	l->heap[i] = *entry;
 }
 
-static struct call heap_pop(struct lines *l)
+static struct entered_call heap_pop(struct lines *l)
 {
-	struct call first = l->heap[0], last = l->heap[--l->n];
+	struct entered_call first = l->heap[0], last = l->heap[--l->n];
 	size_t i = 0;
 
 	for (;;) {
@@ -77,7 +86,7 @@ static struct call heap_pop(struct lines *l)
 
 /* --- one line --- */
 
-static const char *call_name(const struct lines *l, const struct call *call, char buffer[32])
+static const char *call_name(const struct lines *l, const struct held_call *call, char buffer[32])
 {
 	const struct syscall_desc *desc = syscall_desc(l->machine, call->compat, call->nr);
 
@@ -87,44 +96,25 @@ static const char *call_name(const struct lines *l, const struct call *call, cha
 	return buffer;
 }
 
-static void show(const struct lines *l, const struct call *call, struct call_view *view,
-		 struct call_shown *ret)
+static void add_line(struct lines *l, uint64_t time, const struct held_call *call)
 {
-	*view = (struct call_view){
-		.machine = l->machine,
-		.compat = call->compat,
-		.nr = call->nr,
-		.result = call->result,
-		.args = call->args,
-	};
-	call_show(view, ret);
-}
-
-static void add_line(struct lines *l, const struct call *call)
-{
-	struct call_shown shown;
-	struct call_view view;
-	bool first = true;
 	char buffer[32];
 
-	show(l, call, &view, &shown);
 	text_printf(&l->text, "[pid %5" PRIu32 "] ", call->task ? call->task->tid : 0);
-	text_seconds(&l->text, call->entry, trace_start_ns(l->report->trace));
+	text_seconds(&l->text, time, trace_start_ns(l->report->trace));
 	text_addc(&l->text, ' ');
 	text_cstr(&l->text, call_name(l, call, buffer));
 	text_cstr(&l->text, call->compat ? "[32](" : "(");
-	for (unsigned int i = 0; i < call_n_args(&shown); i++) {
-		size_t before = l->text.len;
+	for (uint32_t at = 0; at < call->args_len;) {
+		size_t len = strlen(call->text + at);
 
-		if (!first)
+		if (at)
 			text_add(&l->text, ", ", 2);
-		if (call_add_arg(&shown, i, &l->text))
-			first = false;
-		else
-			l->text.len = before;
+		text_add(&l->text, call->text + at, len);
+		at += (uint32_t)len + 1;
 	}
 	text_cstr(&l->text, ") = ");
-	call_add_result(&shown, &l->text);
+	text_add(&l->text, call->text + call->args_len, call->len - call->args_len);
 	text_cstr(&l->text, " <");
 	text_seconds(&l->text, call->duration, 0);
 	text_cstr(&l->text, ">\n");
@@ -133,34 +123,27 @@ static void add_line(struct lines *l, const struct call *call)
 /* --- tables --- */
 
 #define CALLS(X)                                                                  \
-	X("time_ns", "START", OUT_TIME, out_u64(call->entry))                     \
+	X("time_ns", "START", OUT_TIME, out_u64(time))                            \
 	X("tid", "TID", OUT_U64, out_tid(task))                                   \
 	X("pid", "PID", OUT_U64, out_pid(task))                                   \
 	X("comm", "COMM", OUT_STRING, out_comm(task))                             \
 	X("name", "CALL", OUT_STRING, out_cstr(call_name(l, call, buffer)))       \
 	X("abi", "ABI", OUT_STRING, out_cstr(call->compat ? "compat" : "native")) \
-	X("args", "ARGS", OUT_LIST, out_str(text_str(&l->args)))                  \
+	X("args", "ARGS", OUT_LIST, out_str(args))                                \
 	X("ret", "RESULT", OUT_SIGNED_ID, out_i64(call->result))                  \
 	X("errno", "ERROR", OUT_STRING, out_cstr_if(error))                       \
 	X("duration_ns", "DURATION", OUT_DURATION, out_u64(call->duration))
 
 static const struct out_table table = OUT_TABLE_OF("rows", CALLS, .flags = OUT_STREAM);
 
-static struct ebt_error *put_row(struct lines *l, const struct call *call)
+static struct ebt_error *put_row(struct lines *l, uint64_t time, const struct held_call *call)
 {
 	const char *error =
 		syscall_failed(call->result) ? errno_name((uint64_t)-call->result) : NULL;
+	const struct ebt_str args = { call->text, call->args_len };
 	const struct ebt_task *task = call->task;
-	struct call_shown shown;
-	struct call_view view;
 	char buffer[32];
 
-	show(l, call, &view, &shown);
-	text_clear(&l->args);
-	for (unsigned int i = 0; i < call_n_args(&shown); i++) {
-		if (call_add_arg(&shown, i, &l->args))
-			text_addc(&l->args, '\0');
-	}
 	return out_row(l->report->out, 0, OUT_VALUES(CALLS));
 }
 
@@ -171,56 +154,85 @@ static bool is_full(const struct lines *l)
 	return l->report->options->top && l->printed >= l->report->options->top;
 }
 
-static struct ebt_error *put_first(struct lines *l)
+static struct ebt_error *put_held(struct lines *l, uint64_t time, const struct held_call *call)
 {
-	struct call call = heap_pop(l);
-
 	if (is_full(l))
 		return NULL;
 	l->printed++;
-	if (call.entry < l->last_entry)
+	if (time < l->last_entry)
 		l->late++;
 	else
-		l->last_entry = call.entry;
+		l->last_entry = time;
 	if (out_format(l->report->out) != FORMAT_TABLE)
-		return put_row(l, &call);
+		return put_row(l, time, call);
 	text_clear(&l->text);
-	add_line(l, &call);
+	add_line(l, time, call);
 	fwrite(text_get(&l->text), 1, l->text.len, out_file(l->report->out));
 	return text_error(&l->text);
 }
 
-static void read_call(struct lines *l, const struct ebt_row *row, struct call *ret)
+static struct ebt_error *put_first(struct lines *l)
 {
-	*ret = (struct call){
-		.order = l->rows++,
-		.duration = ebt_syscall_duration(row),
-		.nr = ebt_syscall_nr(row),
-		.result = ebt_syscall_ret(row),
-		.task = ebt_syscall_task(row),
-		.compat = ebt_syscall_abi(row) != EBT_V_syscall_abi_native,
+	const struct entered_call first = heap_pop(l);
+	struct ebt_error *err = put_held(l, first.time, first.held);
+
+	free(first.held);
+	return err;
+}
+
+static struct ebt_error *hold(struct lines *l, struct calls *calls, const struct call *call)
+{
+	const struct call_view view = {
+		.machine = l->machine,
+		.compat = call->compat,
+		.nr = call->nr,
+		.result = call->result,
+		.args = call->args,
+		.calls = calls,
+		.call = call,
 	};
-	ret->entry = row->time > ret->duration ? row->time - ret->duration : 0;
-	for (unsigned int i = 0; i < SYSCALL_MAX_ARGS; i++)
-		ret->args[i] = ebt_u64(row, EBT_F_syscall_arg0 + i);
+	struct entered_call entry = { call->entry, l->rows++, NULL };
+	struct call_shown shown;
+	uint32_t args_len;
+
+	call_show(&view, &shown);
+	text_clear(&l->args);
+	for (unsigned int i = 0; i < call_n_args(&shown); i++) {
+		if (call_add_arg(&shown, i, &l->args))
+			text_addc(&l->args, '\0');
+	}
+	args_len = (uint32_t)l->args.len;
+	call_add_result(&shown, &l->args);
+	entry.held = text_error(&l->args) ? NULL : malloc(sizeof(*entry.held) + l->args.len);
+	if (!entry.held)
+		return &ebt_enomem;
+	*entry.held = (struct held_call){
+		.duration = call->exit - call->entry,
+		.nr = call->nr,
+		.result = call->result,
+		.task = call->task,
+		.compat = call->compat,
+		.args_len = args_len,
+		.len = (uint32_t)l->args.len,
+	};
+	memcpy(entry.held->text, text_get(&l->args), l->args.len);
+	heap_push(l, &entry);
+	return NULL;
 }
 
 static struct ebt_error *put_calls(struct lines *l)
 {
-	static const struct ebt_want want = { EBT_T_syscall, ~UINT64_C(0) };
-	_cleanup_(trace_cursor_destroyp) struct trace_cursor *cursor = NULL;
+	_cleanup_(calls_destroyp) struct calls *calls = NULL;
+	const struct call *call;
 	struct ebt_error *err;
-	struct ebt_row row;
-	struct call call;
 
-	err = trace_cursor_create(l->report->trace, &want, 1, 0, &cursor);
+	err = calls_create(l->report->trace, l->machine, &calls);
 	while (!err && !is_full(l)) {
-		err = trace_next(cursor, &row);
-		if (err || !row.batch)
+		err = calls_next(calls, &call);
+		if (err || !call)
 			break;
-		read_call(l, &row, &call);
-		heap_push(l, &call);
-		if (l->n == SYSCALL_TRACE_WINDOW)
+		err = hold(l, calls, call);
+		if (!err && l->n == SYSCALL_TRACE_WINDOW)
 			err = put_first(l);
 	}
 	while (!err && l->n)

@@ -33,13 +33,14 @@ uint64_t inode_key_hash(uint64_t hash, const struct inode_key *key)
 {
 	hash = ebt_hash_u64(hash, key->inode);
 	hash = ebt_hash_u64(hash, (uint64_t)key->dev_major << 32 | key->dev_minor);
-	return ebt_hash_u64(hash, key->generation);
+	return ebt_hash_u64(hash, (uint64_t)key->name_hash << 32 | key->generation);
 }
 
 bool inode_key_equal(const struct inode_key *a, const struct inode_key *b)
 {
 	return a->inode == b->inode && a->dev_major == b->dev_major &&
-	       a->dev_minor == b->dev_minor && a->generation == b->generation;
+	       a->dev_minor == b->dev_minor && a->generation == b->generation &&
+	       a->name_hash == b->name_hash;
 }
 
 static struct named *find(const struct inode_paths *paths, const struct inode_key *key)
@@ -75,15 +76,14 @@ static struct ebt_error *intern(struct inode_paths *paths, const struct inode_ke
 	return NULL;
 }
 
-static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
+static struct ebt_error *name(struct inode_paths *paths, const struct inode_key *key,
+			      const struct ebt_row *row)
 {
-	struct inode_paths *paths = arg;
 	const struct ebt_str path = ebt_inode_path_path(row);
-	const struct inode_key key = INODE_KEY(inode_path, row);
 	struct named *named;
 	struct ebt_error *err;
 
-	err = intern(paths, &key, &named);
+	err = intern(paths, key, &named);
 	if (err)
 		return err;
 	named->links = (uint32_t)ebt_inode_path_links(row);
@@ -95,6 +95,18 @@ static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
 	free(named->path);
 	named->path = strndup(path.data, path.len);
 	return named->path ? NULL : &ebt_enomem;
+}
+
+/* It is a name for who asks for any, too, if there is no other. */
+static struct ebt_error *add_row(void *arg, const struct ebt_row *row)
+{
+	struct inode_paths *paths = arg;
+	const struct inode_key exact = INODE_NAME_KEY(inode_path, row);
+	struct inode_key any = exact;
+	struct ebt_error *err = name(paths, &exact, row);
+
+	any.name_hash = 0;
+	return err || !exact.name_hash || find(paths, &any) ? err : name(paths, &any, row);
 }
 
 static struct ebt_error *add_table(struct inode_paths *paths, struct ebt_reader *reader,
@@ -167,6 +179,20 @@ void inode_paths_destroy(struct inode_paths *paths)
 	free(paths);
 }
 
+bool inode_paths_is_named(const struct inode_paths *paths, const struct inode_key *key)
+{
+	const struct named *named = find(paths, key);
+
+	return named && *named->path;
+}
+
+bool inode_paths_is_absolute(const struct inode_paths *paths, const struct inode_key *key)
+{
+	const struct named *named = find(paths, key);
+
+	return named && *named->path == '/';
+}
+
 /* Where a table has the file system mounted so that the path is in it: most of it, if possible. */
 static const struct mount *find_mount(const struct mount_table *table, const struct named *named,
 				      const char **ret_tail)
@@ -206,11 +232,9 @@ static void add_mounted(const struct inode_paths *paths, const struct named *nam
 		    named->path);
 }
 
-void inode_paths_add(const struct inode_paths *paths, const struct inode_key *key,
-		     struct text *text)
+static void add_name(const struct inode_paths *paths, const struct named *named,
+		     const struct inode_key *key, struct text *text)
 {
-	const struct named *named = find(paths, key);
-
 	if (named && *named->path == '/')
 		add_mounted(paths, named, text);
 	else if (named && *named->path)
@@ -221,6 +245,50 @@ void inode_paths_add(const struct inode_paths *paths, const struct inode_key *ke
 	else
 		text_printf(text, "[inode %" PRIu64 " of %" PRIu32 ":%" PRIu32 "]", key->inode,
 			    key->dev_major, key->dev_minor);
+}
+
+/* Ids of mounts are the machine's, whichever table has them. */
+static const struct mount *mount_of_id(const struct inode_paths *paths, const struct named *named,
+				       uint32_t id)
+{
+	for (size_t i = 0; i < paths->n_tables; i++) {
+		const struct mount *mount;
+		size_t at = 0;
+
+		while ((mount = mount_table_device(paths->tables[i], named->key.dev_major,
+						   named->key.dev_minor, &at))) {
+			if (mount->id == id)
+				return mount;
+		}
+	}
+	return NULL;
+}
+
+void inode_paths_add_of_mount(const struct inode_paths *paths, const struct inode_key *key,
+			      uint32_t mount_id, struct text *text)
+{
+	const struct named *named = find(paths, key);
+	const struct mount *mount =
+		named && *named->path == '/' ? mount_of_id(paths, named, mount_id) : NULL;
+	const char *tail = mount ? path_below(named->path, mount->root) : NULL;
+
+	if (!tail) {
+		add_name(paths, named, key, text);
+		return;
+	}
+	if (!strcmp(tail, "/"))
+		tail = "";
+	if (strcmp(mount->point, "/") != 0 || !*tail)
+		text_cstr(text, mount->point);
+	text_cstr(text, tail);
+}
+
+void inode_paths_add(const struct inode_paths *paths, const struct inode_key *key,
+		     struct text *text)
+{
+	const struct named *named = find(paths, key);
+
+	add_name(paths, named, key, text);
 	if (named && *named->path && !named->links)
 		text_cstr(text, " (deleted)");
 }

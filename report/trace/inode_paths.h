@@ -16,6 +16,7 @@ struct inode_key {
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	uint32_t generation;
+	uint32_t name_hash; /* which name: field of `inode_path`; 0: any */
 };
 
 /* Of the fields that a row of this table has. */
@@ -25,6 +26,16 @@ struct inode_key {
 		.dev_major = (uint32_t)ebt_##table##_dev_major(row),   \
 		.dev_minor = (uint32_t)ebt_##table##_dev_minor(row),   \
 		.generation = (uint32_t)ebt_##table##_generation(row), \
+	})
+
+/* The same of a row that says by which name. */
+#define INODE_NAME_KEY(table, row)                                     \
+	((struct inode_key){                                           \
+		.inode = ebt_##table##_inode(row),                     \
+		.dev_major = (uint32_t)ebt_##table##_dev_major(row),   \
+		.dev_minor = (uint32_t)ebt_##table##_dev_minor(row),   \
+		.generation = (uint32_t)ebt_##table##_generation(row), \
+		.name_hash = (uint32_t)ebt_##table##_name_hash(row),   \
 	})
 
 /* hash: of what comes before, or 0. */
@@ -38,6 +49,10 @@ struct ebt_error *inode_paths_create(struct trace *trace, struct inode_paths **r
 void inode_paths_destroy(struct inode_paths *paths);
 DEFINE_CLEANUP(struct inode_paths *, inode_paths_destroy);
 
+/* Is there any name of it; and one that begins at the root of a file system? */
+bool inode_paths_is_named(const struct inode_paths *paths, const struct inode_key *key);
+bool inode_paths_is_absolute(const struct inode_paths *paths, const struct inode_key *key);
+
 /*
  * Adds the path as the machine's own processes saw it; with "[8:1]" in front where the file system
  * was not mounted for them; "[inode 5 of 8:1]" where no name is known; "[device 8:1]" for what is
@@ -45,5 +60,8 @@ DEFINE_CLEANUP(struct inode_paths *, inode_paths_destroy);
  */
 void inode_paths_add(const struct inode_paths *paths, const struct inode_key *key,
 		     struct text *text);
+/* The same of a file that was reached through a mount, by its id: as its processes saw it. */
+void inode_paths_add_of_mount(const struct inode_paths *paths, const struct inode_key *key,
+			      uint32_t mount, struct text *text);
 
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * System calls one by one, in order of return, each with what its arguments pointed to and with the
+ * files of its descriptors, where these were recorded (`ebrec -e syscalls:args`).
+ */
+#ifndef REPORT_SYSCALLS_CALLS_H
+#define REPORT_SYSCALLS_CALLS_H
+
+#include "report/syscalls/fds.h"
+#include "report/syscalls/names.h"
+#include "report/trace/trace.h"
+
+#define SYSCALL_MAX_ARGS 6
+
+/* What an argument pointed to. */
+struct call_text {
+	bool there;	 /* it was recorded */
+	uint32_t kind;	 /* enum ebt_syscall_arg_kind */
+	bool unreadable; /* the recorder could not read it */
+	bool cut;	 /* it went on */
+	struct ebt_str bytes;
+};
+
+struct call {
+	uint64_t entry, exit; /* ns */
+	uint64_t nr;
+	int64_t result;
+	uint64_t args[SYSCALL_MAX_ARGS];
+	const struct ebt_task *task; /* NULL: not known */
+	bool compat;
+	struct call_text texts[SYSCALL_MAX_ARGS];
+	/* Of an exec that succeeded, whose registers are those of the new program: what it ran, and
+	 * its arguments, with a zero byte after each. data NULL: not known. */
+	struct ebt_str exec_file, exec_args;
+};
+
+struct calls;
+
+/* Of the calls that pass the filters. machine: may be NULL. The trace must outlive it. */
+struct ebt_error *calls_create(struct trace *trace, const struct syscall_machine *machine,
+			       struct calls **ret);
+void calls_destroy(struct calls *calls);
+DEFINE_CLEANUP(struct calls *, calls_destroy);
+
+/* NULL after the last one. Texts, and what is asked of it below, are there until the next. */
+struct ebt_error *calls_next(struct calls *calls, const struct call **ret);
+
+/* Adds the name of the file that a descriptor stood for in this call, or, made: that the call made;
+ * false: it is not known. *deleted: the file was in no folder. */
+bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
+		      struct text *text, bool *deleted);
+
+#endif

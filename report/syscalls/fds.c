@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Descriptors of processes; see fds.h. */
+#include "report/syscalls/fds.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "format/base/map.h"
+
+#define NONE	    UINT32_MAX
+#define MAX_PARENTS 16 /* that are asked for what a process inherited */
+
+/* From `time` on; file NONE: closed, or not known. */
+struct change {
+	uint64_t time;
+	uint32_t file;
+	uint32_t tid; /* whose call used it; 0: it made it */
+};
+
+/* The newest change is last. */
+struct descriptor {
+	uint32_t process;
+	uint32_t n;
+	int64_t fd;
+	struct change changes[FDS_HISTORY];
+};
+
+/* A process. */
+struct fd_owner {
+	uint64_t began;	    /* when it was forked; 0: not known */
+	uint64_t execed;    /* the last time; 0: not known */
+	uint64_t forgotten; /* what was told before does not count any more */
+	uint32_t parent;    /* index; NONE: not known */
+};
+
+struct fds {
+	struct fd_owner *processes;
+	size_t n_processes, processes_capacity;
+	uint32_t *newest; /* process of an id, at the place that by_pid has */
+	size_t n_newest, newest_capacity;
+	struct ebt_map by_pid;
+	struct descriptor *descriptors;
+	size_t n_descriptors, descriptors_capacity;
+	struct ebt_map by_number; /* by hash of process and number */
+	struct fd_file *files;	  /* each once */
+	size_t n_files, files_capacity;
+	struct ebt_map by_file;
+};
+
+struct ebt_error *fds_create(struct fds **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : &ebt_enomem;
+}
+
+void fds_destroy(struct fds *fds)
+{
+	if (!fds)
+		return;
+	free(fds->processes);
+	free(fds->newest);
+	free(fds->descriptors);
+	free(fds->files);
+	ebt_map_deinit(&fds->by_pid);
+	ebt_map_deinit(&fds->by_number);
+	ebt_map_deinit(&fds->by_file);
+	free(fds);
+}
+
+/* --- what there is --- */
+
+/* Of several that had this id the newest. */
+static uint32_t find_process(const struct fds *fds, uint32_t pid)
+{
+	size_t at = 0;
+	const uint32_t i = ebt_map_next(&fds->by_pid, pid, &at);
+
+	return i == EBT_MAP_NONE ? NONE : fds->newest[i];
+}
+
+static struct ebt_error *add_process(struct fds *fds, uint32_t pid, uint32_t *ret)
+{
+	struct ebt_error *err;
+	uint32_t i;
+
+	err = ebt_array_reserve(&fds->processes, fds->n_processes, &fds->processes_capacity)
+		      ?: ebt_map_element(&fds->by_pid, pid, &fds->newest, &fds->n_newest,
+					 &fds->newest_capacity, &i);
+	if (err)
+		return err;
+	*ret = fds->newest[i] = (uint32_t)fds->n_processes++;
+	fds->processes[*ret] = (struct fd_owner){ .parent = NONE };
+	return NULL;
+}
+
+/* The one that has this id now. */
+static struct ebt_error *take_process(struct fds *fds, uint32_t pid, uint32_t *ret)
+{
+	*ret = find_process(fds, pid);
+	return *ret == NONE ? add_process(fds, pid, ret) : NULL;
+}
+
+static uint64_t descriptor_hash(uint32_t process, int64_t fd)
+{
+	return ebt_hash_u64(ebt_hash_u64(0, process), (uint64_t)fd);
+}
+
+static struct descriptor *find_descriptor(const struct fds *fds, uint32_t process, int64_t fd)
+{
+	uint64_t hash = descriptor_hash(process, fd);
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = ebt_map_next(&fds->by_number, hash, &at)) != EBT_MAP_NONE) {
+		struct descriptor *d = &fds->descriptors[i];
+
+		if (d->process == process && d->fd == fd)
+			return d;
+	}
+	return NULL;
+}
+
+static struct ebt_error *take_descriptor(struct fds *fds, uint32_t process, int64_t fd,
+					 struct descriptor **ret)
+{
+	struct ebt_error *err;
+
+	*ret = find_descriptor(fds, process, fd);
+	if (*ret)
+		return NULL;
+	err = ebt_array_reserve(&fds->descriptors, fds->n_descriptors, &fds->descriptors_capacity)
+		      ?: ebt_map_insert(&fds->by_number, descriptor_hash(process, fd),
+					(uint32_t)fds->n_descriptors);
+	if (err)
+		return err;
+	*ret = &fds->descriptors[fds->n_descriptors++];
+	**ret = (struct descriptor){ .process = process, .fd = fd };
+	return NULL;
+}
+
+static uint64_t file_hash(const struct fd_file *file)
+{
+	uint64_t hash = ebt_hash_u64(0, (uint64_t)file->type << 32 | file->flags);
+
+	hash = ebt_hash_u64(hash, (uint64_t)file->mount << 1 | file->deleted);
+	return inode_key_hash(hash, &file->key);
+}
+
+static bool file_equal(const struct fd_file *a, const struct fd_file *b)
+{
+	return a->type == b->type && a->flags == b->flags && a->mount == b->mount &&
+	       a->deleted == b->deleted && inode_key_equal(&a->key, &b->key);
+}
+
+static struct ebt_error *intern_file(struct fds *fds, const struct fd_file *file, uint32_t *ret)
+{
+	uint64_t hash = file_hash(file);
+	size_t at = 0;
+	struct ebt_error *err;
+
+	while ((*ret = ebt_map_next(&fds->by_file, hash, &at)) != EBT_MAP_NONE) {
+		if (file_equal(&fds->files[*ret], file))
+			return NULL;
+	}
+	err = ebt_array_reserve(&fds->files, fds->n_files, &fds->files_capacity)
+		      ?: ebt_map_insert(&fds->by_file, hash, (uint32_t)fds->n_files);
+	if (err)
+		return err;
+	*ret = (uint32_t)fds->n_files++;
+	fds->files[*ret] = *file;
+	return NULL;
+}
+
+/* --- changes --- */
+
+static struct ebt_error *change(struct fds *fds, const struct ebt_task *task, int64_t fd,
+				const struct change *to)
+{
+	struct descriptor *d;
+	uint32_t process;
+	struct ebt_error *err;
+
+	err = take_process(fds, task->pid, &process) ?: take_descriptor(fds, process, fd, &d);
+	if (err)
+		return err;
+	if (d->n == FDS_HISTORY) {
+		memmove(d->changes, d->changes + 1, (FDS_HISTORY - 1) * sizeof(d->changes[0]));
+		d->n--;
+	}
+	d->changes[d->n++] = *to;
+	return NULL;
+}
+
+struct ebt_error *fds_told(struct fds *fds, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_fd_task(row);
+	const struct fd_file file = {
+		.key = INODE_NAME_KEY(fd, row),
+		.type = (uint32_t)ebt_fd_type(row),
+		.flags = (uint32_t)ebt_fd_flags(row),
+		.mount = (uint32_t)ebt_fd_mount(row),
+		.deleted = ebt_fd_attrs(row) & 1,
+	};
+	struct change to = { .time = row->time };
+	struct ebt_error *err;
+
+	if (!task || !task->pid)
+		return NULL;
+	if (ebt_fd_why(row) == EBT_V_fd_why_used)
+		to.tid = task->tid;
+	err = intern_file(fds, &file, &to.file);
+	return err ?: change(fds, task, ebt_fd_fd(row), &to);
+}
+
+struct ebt_error *fds_close(struct fds *fds, const struct ebt_task *task, int64_t fd, uint64_t time)
+{
+	const struct change to = { .time = time, .file = NONE };
+
+	return task && task->pid ? change(fds, task, fd, &to) : NULL;
+}
+
+struct ebt_error *fds_forget(struct fds *fds, const struct ebt_task *task, uint64_t time)
+{
+	uint32_t process;
+	struct ebt_error *err;
+
+	if (!task || !task->pid)
+		return NULL;
+	err = take_process(fds, task->pid, &process);
+	if (!err)
+		fds->processes[process].forgotten = time;
+	return err;
+}
+
+struct ebt_error *fds_fork(struct fds *fds, const struct ebt_row *row)
+{
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
+	uint32_t child, from = NONE;
+	struct ebt_error *err;
+
+	if (ebt_task_fork_thread(row))
+		return NULL;
+	if (parent && parent->pid) {
+		err = take_process(fds, parent->pid, &from);
+		if (err)
+			return err;
+	}
+	err = add_process(fds, (uint32_t)ebt_task_fork_child_pid(row), &child);
+	if (err)
+		return err;
+	fds->processes[child].began = row->time;
+	fds->processes[child].parent = from;
+	return NULL;
+}
+
+struct ebt_error *fds_exec(struct fds *fds, const struct ebt_row *row)
+{
+	uint32_t process;
+	struct ebt_error *err = take_process(fds, (uint32_t)ebt_task_exec_pid(row), &process);
+
+	if (!err)
+		fds->processes[process].execed = row->time;
+	return err;
+}
+
+/* --- questions --- */
+
+#define O_CLOEXEC 02000000 /* as table `fd` has it */
+
+/* The newest change up to a time, its file as it is then; false: there is none, and the process may
+ * have inherited it. */
+static bool latest(const struct fds *fds, uint32_t process, int64_t fd, uint64_t time,
+		   uint32_t *ret)
+{
+	const struct fd_owner *p = &fds->processes[process];
+	const struct descriptor *d = find_descriptor(fds, process, fd);
+	uint32_t i = d ? d->n : 0;
+
+	while (i && d->changes[i - 1].time > time)
+		i--;
+	*ret = NONE;
+	if (i && d->changes[i - 1].time >= p->forgotten) {
+		*ret = d->changes[i - 1].file;
+		if (*ret != NONE && d->changes[i - 1].time < p->execed && p->execed <= time &&
+		    fds->files[*ret].flags & O_CLOEXEC)
+			*ret = NONE;
+		return true;
+	}
+	/* Some changes are not kept, or do not count. */
+	return i || (d && d->n == FDS_HISTORY) || (p->forgotten && p->forgotten <= time);
+}
+
+static uint32_t file_at(const struct fds *fds, uint32_t process, int64_t fd, uint64_t time)
+{
+	bool execed = false;
+	uint32_t file;
+
+	for (unsigned int i = 0; i < MAX_PARENTS && process != NONE; i++) {
+		const struct fd_owner *p = &fds->processes[process];
+
+		if (latest(fds, process, fd, time, &file))
+			return file != NONE && execed && fds->files[file].flags & O_CLOEXEC ? NONE
+											    : file;
+		execed |= p->execed && p->execed <= time;
+		time = p->began;
+		process = p->parent;
+	}
+	return NONE;
+}
+
+bool fds_is_told(const struct fds *fds, const struct ebt_task *task, int64_t fd, uint64_t time)
+{
+	const uint32_t process = find_process(fds, task->pid);
+	const struct descriptor *d = process == NONE ? NULL : find_descriptor(fds, process, fd);
+
+	return d && d->n && d->changes[d->n - 1].time == time;
+}
+
+const struct fd_file *fds_at(const struct fds *fds, const struct ebt_task *task, int64_t fd,
+			     uint64_t time)
+{
+	uint32_t file, process = task && task->pid ? find_process(fds, task->pid) : NONE;
+
+	file = process == NONE ? NONE : file_at(fds, process, fd, time);
+	return file == NONE ? NULL : &fds->files[file];
+}
+
+/* Did the last change come while a call lasted, as others may have, that tell of another file? */
+static bool is_doubtful(const struct descriptor *d, uint64_t entry)
+{
+	const uint32_t file = d->changes[d->n - 1].file;
+
+	for (uint32_t i = d->n - 1; i-- > 0 && d->changes[i].time > entry;) {
+		if (d->changes[i].file != file)
+			return true;
+	}
+	return false;
+}
+
+const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *task, int64_t fd,
+			       uint64_t entry, uint64_t exit)
+{
+	uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
+	const struct descriptor *d = process == NONE ? NULL : find_descriptor(fds, process, fd);
+	const struct change *last = d && d->n ? &d->changes[d->n - 1] : NULL;
+
+	/* The call itself told of it: so what was told before may not be so any more. */
+	if (last && last->time == exit && last->tid == task->tid && last->file != NONE)
+		return is_doubtful(d, entry) ? NULL : &fds->files[last->file];
+	return fds_at(fds, task, fd, entry);
+}
+
+void fd_file_name_add(const struct fd_file *file, const struct inode_paths *paths,
+		      struct text *text)
+{
+	bool is_named;
+
+	if (file->type == EBT_V_fd_type_socket) {
+		text_printf(text, "socket:[%" PRIu64 "]", file->key.inode);
+		return;
+	}
+	if (file->type == EBT_V_fd_type_fifo && !file->key.name_hash) {
+		text_printf(text, "pipe:[%" PRIu64 "]", file->key.inode);
+		return;
+	}
+	is_named = inode_paths_is_named(paths, &file->key);
+	/* In no folder. */
+	if (is_named && file->type == EBT_V_fd_type_other)
+		text_cstr(text, "anon_inode:");
+	else if (is_named && !inode_paths_is_absolute(paths, &file->key))
+		text_addc(text, '/');
+	inode_paths_add_of_mount(paths, &file->key, file->mount, text);
+}
+
+bool fd_file_is_deleted(const struct fd_file *file, const struct inode_paths *paths)
+{
+	return file->deleted ||
+	       (file->type == EBT_V_fd_type_regular && inode_paths_is_named(paths, &file->key) &&
+		!inode_paths_is_absolute(paths, &file->key));
+}
