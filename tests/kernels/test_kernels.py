@@ -354,6 +354,19 @@ END
                  e2e.rows("syscalls", self.trace(), "--pid", self.text("pid").strip())}
         self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
 
+    @inside("""seq 300 >lines; ebrec -e syscalls:args -o t.ebt -- sh -c '
+            exec 5<lines; readlink /proc/self/fd/5 >link; read -r line <&5; cd /proc; read -r line <&5
+            cat "a missing one"; exit 0' """)
+    def test_arguments(self):
+        """Names of files against /proc/PID/fd there."""
+        lines = e2e.ebreport("syscalls", "--trace", self.trace())
+        self.assertRegex(lines, r'open(at)?\(.*"a missing one", .* = -1 ENOENT')
+        used = re.findall(r" (?:dup2\(5|read\(0)(<[^>]*lines>)[,)]", lines)
+        self.assertGreater(len(used), 4)
+        self.assertEqual(set(used), {f"<{self.text('link').strip()}>"})
+        self.assertRegex(lines, r'chdir\("/proc"\) = 0')
+        self.assertRegex(lines, r'execve\("\S+", \["cat", "a missing one"\], ')
+
     @inside("""ebrec -e sched,task -o t.ebt -- sh -c '
             relay 3 6000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"
             sleep 1000 >/dev/null 2>&1 & echo $! >pid

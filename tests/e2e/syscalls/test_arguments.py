@@ -141,6 +141,11 @@ def of_report(text):
 
 
 class Arguments(e2e.TestCase):
+    source = "syscalls"
+    strace = ["strace", "-f"]
+    contents = CONTENTS  # kinds that are passed over
+    known = KNOWN
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -150,6 +155,9 @@ class Arguments(e2e.TestCase):
         super().setUp()
         self.count = collections.Counter()
         self.differing = []
+
+    def parse(self, line):
+        return parse(line)
 
     def differs(self, theirs, ours):
         self.count["different"] += 1
@@ -164,7 +172,7 @@ class Arguments(e2e.TestCase):
             classes = ["OTHER"] * 5
         for i, (a, b) in enumerate(zip(theirs, ours)):
             kind = classes[i] if i < len(classes) else "OTHER"
-            if CONTENTS.fullmatch(kind) and (a == "NULL") == (b == "NULL") or \
+            if self.contents.fullmatch(kind) and (a == "NULL") == (b == "NULL") or \
                     kind == "OTHER" and POINTER.match(b) and SHOWN.match(a):
                 self.count["passed over"] += a != b
             elif a != b:
@@ -173,21 +181,21 @@ class Arguments(e2e.TestCase):
         return True
 
     def compare(self, theirs, ours):
-        a, b = parse(theirs), parse(ours)
+        a, b = self.parse(theirs), self.parse(ours)
         self.count["calls"] += 1
         if a == b:
             self.count["equal"] += len(a[1])
             return
         # Behind the result of poll() and the like, strace prints what is ready.
         result = a[2] if a[2] == b[2] else re.sub(r" \((\[|in|out|except|left|mask).*", "", a[2])
-        if a[0] in KNOWN and a[2] == b[2] and not b[1]:
+        if a[0] in self.known and a[2] == b[2] and not b[1]:
             self.count["known"] += 1
         elif result != b[2] or not self.compare_arguments(a[0], a[1], b[1]):
             self.differs(theirs, ours)
 
     def check(self, *command, least=1):
         output = self.path("strace.txt")
-        trace = self.record("-e", "syscalls", "--", "strace", "-f", "-o", output, *command)
+        trace = self.record("-e", self.source, "--", *self.strace, "-o", output, *command)
         self.assert_no_loss(trace)
         theirs = of_strace(output)
         ours = of_report(e2e.ebreport("syscalls", "--trace", trace))

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`-e syscalls:args`: paths, names of files behind descriptors, addresses: against `strace -y` of the
+same execution, and against programs that know which file they read."""
+
+import bisect
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import e2e
+import test_arguments
+
+FILES = 50  # of tests/programs/descriptors.c
+CHANGES = ("close", "dup2", "fcntl", "openat", "recvmsg")
+
+
+class Names(test_arguments.Arguments):
+    """With texts, addresses and names of files. What is passed over now are structs, buffers, and
+    arguments of programs that could not be run."""
+
+    source = "syscalls:args"
+    strace = ["strace", "-f", "-y", "-s", "100000"]
+    contents = re.compile(r"STRUCT_.*|BUFFER.*|LIST")
+    known = {"rt_sigreturn"}
+
+    def parse(self, line):
+        """Environments are not recorded, nor are descriptors named where one of them is bad."""
+        line = re.sub(r"(execve\(.*, )(0x\w+ )?/\* .* \*/", r"\1ENVIRONMENT", line)
+        if " EBADF " in line:
+            line = re.sub(r"\b(\d+|AT_FDCWD)<[^>]*>(\(deleted\))?", r"\1", line)
+        # Linux 6.9 gave these a file system of their own, which has no names.
+        line = re.sub(r"<(anon_inode:\[pidfd\]|\[0:\d+\]/)>", "", line)
+        return super().parse(line)
+
+
+class Random(e2e.TestCase):
+    """Descriptors that change at any time, in threads and in processes that share them."""
+
+    def setUp(self):
+        super().setUp()
+        self.files = self.path("files")
+        os.mkdir(self.files)
+        for i in range(FILES):
+            with open(f"{self.files}/file{i:04}", "w", encoding="ascii") as f:
+                f.write(f"file{i:04}")
+
+    def calls(self, trace):
+        return json.loads(e2e.ebreport("syscalls", "--trace", "--json", trace))["rows"]
+
+    def changes(self, calls):
+        """When calls may have changed a descriptor: by number, in order of their beginnings; None: of any."""
+        found = collections.defaultdict(list)
+        for call in calls:
+            if call["name"] not in CHANGES:
+                continue
+            times = (call["time_ns"], call["time_ns"] + call["duration_ns"], call["tid"])
+            if call["name"] == "recvmsg":
+                found[None].append(times)
+            elif call["name"] == "close":
+                found[int(re.match(r"\d+", call["args"][0])[0])].append(times)
+            elif int(call["ret"]) >= 0:
+                found[int(call["ret"])].append(times)
+        return {fd: (sorted(times), max(end - begin for begin, end, _ in times))
+                for fd, times in found.items()}
+
+    def is_changing(self, changes, fd, call):
+        """Does another thread change it while this call lasts?"""
+        begin, end = call["time_ns"], call["time_ns"] + call["duration_ns"]
+        for number in fd, None:
+            times, longest = changes.get(number, ([], 0))
+            for other in times[bisect.bisect_left(times, (begin - longest, 0, 0)):]:
+                if other[0] > end:
+                    break
+                if other[1] >= begin and other[2] != call["tid"]:
+                    return True
+        return False
+
+    def compare(self, trace, said, whole):
+        """Each read has the name of the file that it read, or none. Where another thread changes the
+        descriptor in just that moment, nobody outside of the kernel knows which of the files it was."""
+        if e2e.lost(trace):
+            # A busy machine; then it is said, and names may be those of before.
+            self.assertIn(" lost", " ".join(e2e.report_json("syscalls", trace, "--trace")["warnings"]))
+            print("\n    rows were lost", e2e.lost(trace), file=sys.stderr)
+            return
+        logs = collections.defaultdict(list)
+        for line in said.splitlines():
+            tid, fd, name = line.split()
+            logs[int(tid)].append((fd, name))
+        calls = self.calls(trace)
+        changes = self.changes(calls)
+        count = collections.Counter()
+        reads = collections.defaultdict(list)
+        for call in calls:
+            if call["name"] == "pread64" and call["args"][2:] == ["8", "0"] and call["ret"] == "8":
+                reads[call["tid"]].append(call)
+        for tid, mine in reads.items():
+            # A recording that began later has the last ones.
+            for call, (fd, name) in zip(reversed(mine), reversed(logs[tid])):
+                number, file = re.fullmatch(r"(\d+)(?:<(.*)>)?", call["args"][0]).groups()
+                self.assertEqual(number, fd)
+                if self.is_changing(changes, int(fd), call):
+                    count["in a change"] += 1
+                elif file is None:
+                    count["not known"] += 1
+                else:
+                    self.assertEqual(os.path.basename(file), name, call)
+                    count["right"] += 1
+        print(f"\n    {dict(count)}", file=sys.stderr)
+        self.assertGreater(count["right"], 10 * count["not known"])
+        self.assertGreater(count["right"], 1000)
+        if whole:
+            self.assertEqual(sum(map(len, reads.values())), sum(map(len, logs.values())))
+
+    def test_from_the_beginning(self):
+        trace = self.record("-b", "32M", "-e", "syscalls:args", "--", e2e.program("descriptors"), self.files, "2")
+        self.compare(trace, self.recorded.stdout.decode(), True)
+
+    def test_begun_in_the_middle(self):
+        child = self.start(e2e.program("descriptors"), self.files, "4", stdout=subprocess.PIPE)
+        time.sleep(1)
+        trace = self.path("t.ebt")
+        recorder = self.start(e2e.EBREC, "-q", "-b", "32M", "-e", "syscalls:args", "-p", child.pid, "-o", trace)
+        said = child.communicate(timeout=e2e.SECONDS)[0].decode()
+        self.assertEqual(recorder.wait(e2e.SECONDS), 0)
+        self.compare(trace, said, False)
+
+
+if __name__ == "__main__":
+    e2e.main()
