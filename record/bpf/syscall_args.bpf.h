@@ -120,12 +120,13 @@ __noinline int syscall_send_fd(__u64 now, int fd, __u32 why)
 	}
 	ebrec_inode_id(inode, &id);
 	id.name_hash = name_hash(dentry);
-	if (BPF_CORE_READ(dentry, d_name.len))
+	mode = BPF_CORE_READ(inode, i_mode);
+	/* Sockets and pipes are known by their inodes. */
+	if (mode >> 12 != EBT_V_fd_type_socket && BPF_CORE_READ(dentry, d_name.len))
 		ebrec_name_inode(inode, dentry, &id, false);
 	row = ebrec_reserve_event(EBT_T_fd, sizeof(*row), now, &flags);
 	if (!row)
 		return 0;
-	mode = BPF_CORE_READ(inode, i_mode);
 	row->task = task->pid;
 	row->fd = fd;
 	row->why = why;
@@ -258,7 +259,7 @@ __noinline int syscall_send_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
 	return send_arg(s, kind, n, now);
 }
 
-/* The text of which argument has been told stands in place of its address, which says no more. */
+/* What it pointed to has a row: the address says nothing more. */
 static __always_inline void forget_arg(struct ebt_wire_syscall *call, __u32 n)
 {
 	switch (n) {
