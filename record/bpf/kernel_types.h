@@ -96,7 +96,6 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	unsigned int f_flags;
-	void *private_data;
 };
 
 struct mount {

@@ -101,7 +101,8 @@ static struct ebrec_call_plan make_plan(const char *name, const char *machine)
 	if (!strcmp(name, "fcntl") || !strcmp(name, "fcntl64"))
 		plan.result = EBREC_RESULT_FCNTL;
 	/* What it was is not there any more. */
-	if (plan.effect == EBREC_EFFECT_CLOSE || plan.effect == EBREC_EFFECT_CWD)
+	if (plan.effect == EBREC_EFFECT_CLOSE ||
+	    (plan.effect == EBREC_EFFECT_CWD && plan.fds[0] == EBREC_FD_CWD))
 		plan.fds[0] = 0;
 	return plan;
 }
