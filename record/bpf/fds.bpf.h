@@ -78,14 +78,24 @@ static __always_inline __u64 *fds_high_entry(__u64 word)
 	return bpf_map_lookup_elem(&fds_high, &key);
 }
 
-static __always_inline bool fds_is_told(const struct ebrec_fds *fds, __u32 fd)
+/* Where the bit of one of the first descriptors is. */
+static __always_inline __u64 *fds_told_word(struct ebrec_fds *fds, __u32 fd)
+{
+	__u32 word = fd / 64;
+
+	/* The compiler knows its range, verifiers before Linux 6.18 may have forgotten it. */
+	barrier_var(word);
+	return &fds->told[word % (FDS_LOW / 64)];
+}
+
+static __always_inline bool fds_is_told(struct ebrec_fds *fds, __u32 fd)
 {
 	__u64 word, *entry;
 
 	if (fds->changing)
 		return false;
 	if (fd < FDS_LOW)
-		return fds->told[fd / 64 % (FDS_LOW / 64)] >> fd % 64 & 1;
+		return *fds_told_word(fds, fd) >> fd % 64 & 1;
 	word = fds_word(fds, fd);
 	entry = fds_high_entry(word);
 	return entry && *entry == word;
@@ -96,7 +106,7 @@ static __always_inline void fds_set_told(struct ebrec_fds *fds, __u32 fd)
 	__u64 word, *entry;
 
 	if (fd < FDS_LOW) {
-		__sync_fetch_and_or(&fds->told[fd / 64 % (FDS_LOW / 64)], 1ull << fd % 64);
+		__sync_fetch_and_or(fds_told_word(fds, fd), 1ull << fd % 64);
 		return;
 	}
 	word = fds_word(fds, fd);
@@ -110,7 +120,7 @@ static __always_inline void fds_clear_told(struct ebrec_fds *fds, __u32 fd)
 	__u64 word, *entry;
 
 	if (fd < FDS_LOW) {
-		__sync_fetch_and_and(&fds->told[fd / 64 % (FDS_LOW / 64)], ~(1ull << fd % 64));
+		__sync_fetch_and_and(fds_told_word(fds, fd), ~(1ull << fd % 64));
 		return;
 	}
 	word = fds_word(fds, fd);

@@ -101,11 +101,17 @@ struct ebrec_spsc {
 
 /* What is to be done for a system call, by number; two tables: of native and of 32-bit calls. */
 struct ebrec_call_plan {
-	__u8 fds[2];   /* 1 + the argument that is a descriptor; 0: there is none; EBREC_FD_CWD */
-	__u8 texts[3]; /* the same of what is read; in the upper half EBREC_READ_ */
-	__u8 lengths;  /* of an address: the argument that has its length */
-	__u8 result;   /* EBREC_RESULT_ */
-	__u8 effect;   /* EBREC_EFFECT_ */
+	union {
+		struct {
+			__u8 fds[2];   /* 1 + the argument that is a descriptor; 0: there is none;
+					* EBREC_FD_CWD */
+			__u8 texts[3]; /* the same of what is read; in the upper half EBREC_READ_ */
+			__u8 lengths;  /* of an address: the argument that has its length */
+			__u8 result;   /* EBREC_RESULT_ */
+			__u8 effect;   /* EBREC_EFFECT_ */
+		};
+		__u64 all; /* 0: nothing */
+	};
 };
 
 #define EBREC_FDS                                                                                \

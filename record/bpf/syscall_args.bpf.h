@@ -20,14 +20,6 @@ const volatile struct ebrec_call_plan compat_call_plans[EBREC_CALLS] = {};
 
 enum { ATTR_UNREADABLE = 1, ATTR_CUT = 2 };
 
-/* Rows are handed over by their first bytes. */
-struct arg_scratch {
-	struct ebt_wire_syscall_arg row;
-	char bytes[2 * 4096]; /* half of it is for the verifier */
-};
-
-EBREC_CPU_ARRAY(arg_scratch, 1, struct arg_scratch);
-
 static __always_inline __u64 arg_of(const struct ebt_wire_syscall *call, __u32 n)
 {
 	switch (n) {
@@ -46,19 +38,105 @@ static __always_inline __u64 arg_of(const struct ebt_wire_syscall *call, __u32 n
 	}
 }
 
+/* --- rows --- */
+
+#define CALL_ROWS 8192 /* where rows begin; a power of two */
+
+/* What is read of a file and its name, each at once: a helper costs more than some more bytes. */
+struct file_part {
+	__u64 bytes[14];
+};
+
+struct dentry_part {
+	__u64 bytes[8];
+};
+
+/* Of one call, handed over as one record: a place in a ring costs more than what is in it. */
+struct call_rows {
+	__u32 used; /* bytes; 0 between calls */
+	__u32 n_args, n_fds;
+	__u32 lost;
+	__u32 told, unused; /* bits: arguments that could be read; 0 between calls */
+	/* Of the row that is made; stacks of programs are small. */
+	struct file_part file;
+	struct dentry_part name;
+	char bytes[CALL_ROWS + sizeof(struct ebt_wire_syscall_arg) + ARG_TEXT + 7];
+};
+
+EBREC_CPU_ARRAY(call_rows, 1, struct call_rows);
+
+static __always_inline void call_rows_lose(struct call_rows *rows)
+{
+	rows->lost = 1;
+	for (__u32 i = 0; i < 8 && i < rows->n_args; i++)
+		ebrec_count_drop(EBT_T_syscall_arg);
+	for (__u32 i = 0; i < 8 && i < rows->n_fds; i++)
+		ebrec_count_drop(EBT_T_fd);
+}
+
+/* False: rows since the last call that said so are lost. */
+__noinline int call_rows_send(__u64 now)
+{
+	struct call_rows *rows = ebrec_entry(&call_rows);
+	__u32 slot = ebrec_event_slot(), len;
+	void *ring = bpf_map_lookup_elem(&rings, &slot);
+	int lost;
+
+	if (!rows)
+		return 0;
+	len = rows->used;
+	if (!ring || len > sizeof(rows->bytes) ||
+	    ebrec_ring_output(ring, rows->bytes, len, ebrec_wake_flags(ring, slot, now)))
+		call_rows_lose(rows);
+	rows->used = rows->n_args = rows->n_fds = 0;
+	lost = rows->lost;
+	rows->lost = 0;
+	return !lost;
+}
+
+/* Room for a row, which call_rows_add() then adds. */
+static __always_inline void *call_rows_place(struct call_rows *rows, __u64 now)
+{
+	if (rows->used >= CALL_ROWS && !call_rows_send(now))
+		rows->lost = 1;
+	return rows->bytes + (rows->used & (CALL_ROWS - 8));
+}
+
+static __always_inline void call_rows_add(struct call_rows *rows, struct ebt_wire_head *row,
+					  __u32 table, __u32 len, __u64 now)
+{
+	len = (len + 7) & ~7u;
+	ebrec_fill_head(row, table, len, now);
+	rows->used += len;
+}
+
 /* --- files --- */
+
+#define PART_READ(part, from) bpf_probe_read_kernel(&(part), sizeof(part), from)
+
+/* A field of what was read, or of what it was read from where kernels have it farther behind. */
+#define PART(part, from, field)                                                                   \
+	({                                                                                        \
+		typeof((from)->field) value_;                                                     \
+		__u32 at_ = __builtin_preserve_field_info((from)->field, BPF_FIELD_BYTE_OFFSET);  \
+		if (at_ <= sizeof(part) - sizeof(value_))                                         \
+			__builtin_memcpy((void *)&value_, (void *)&(part) + at_, sizeof(value_)); \
+		else                                                                              \
+			bpf_core_read((void *)&value_, sizeof(value_), &(from)->field);           \
+		value_;                                                                           \
+	})
 
 static __always_inline const struct file *file_of(const struct task_struct *task, __u32 fd,
 						  bool *cloexec)
 {
-	const struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	const struct fdtable *fdt = task->files->fdt;
 	const struct file *file = NULL;
 	unsigned long word = 0;
 
-	if (fd >= BPF_CORE_READ(fdt, max_fds))
+	if (fd >= fdt->max_fds)
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(fdt, fd) + fd);
-	bpf_probe_read_kernel(&word, sizeof(word), BPF_CORE_READ(fdt, close_on_exec) + fd / 64);
+	bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
+	bpf_probe_read_kernel(&word, sizeof(word), fdt->close_on_exec + fd / 64);
 	*cloexec = word >> fd % 64 & 1;
 	return file;
 }
@@ -67,20 +145,20 @@ static __always_inline const struct file *file_of(const struct task_struct *task
  * Which of the names of an inode. Files that are in no folder have no hash; of these one inode
  * stands for all of anon_inode, whose kinds differ in the first bytes of their names.
  */
-static __always_inline __u32 name_hash(const struct dentry *dentry)
+static __always_inline __u32 name_hash(const struct dentry *dentry, const struct dentry_part *part)
 {
-	__u32 hash = BPF_CORE_READ(dentry, d_name.hash);
+	__u32 hash = PART(*part, dentry, d_name.hash);
 	__u64 bytes = 0;
 
 	if (hash)
 		return hash;
-	bpf_probe_read_kernel_str(&bytes, sizeof(bytes), BPF_CORE_READ(dentry, d_name.name));
+	bpf_probe_read_kernel_str(&bytes, sizeof(bytes), PART(*part, dentry, d_name.name));
 	return bytes ^ bytes >> 32;
 }
 
-static __always_inline bool is_deleted(const struct dentry *dentry)
+static __always_inline bool is_deleted(const struct dentry *dentry, const struct dentry_part *part)
 {
-	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
+	return !PART(*part, dentry, d_hash.pprev) && PART(*part, dentry, d_parent) != dentry;
 }
 
 static __always_inline __u32 mount_id(const struct vfsmount *mnt)
@@ -92,10 +170,11 @@ static __always_inline __u32 mount_id(const struct vfsmount *mnt)
 
 #define O_CLOEXEC 02000000 /* the same on x86 and arm64 */
 
-/* fd: a descriptor of the current task, or ARG_CWD. False: it is none, or the row is lost. */
-__noinline int syscall_send_fd(__u64 now, int fd, __u32 why)
+/* fd: a descriptor of the current task, or ARG_CWD. False: it is none. */
+__noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
+	struct call_rows *rows = ebrec_entry(&call_rows);
 	const struct file *file = NULL;
 	const struct dentry *dentry;
 	const struct vfsmount *mnt;
@@ -103,38 +182,37 @@ __noinline int syscall_send_fd(__u64 now, int fd, __u32 why)
 	struct ebrec_inode_id id;
 	struct ebt_wire_fd *row;
 	bool cloexec = false;
-	__u64 flags;
-	__u16 mode;
+	__u32 flags = 0;
 
+	if (!rows)
+		return 0;
 	if (fd == ARG_CWD) {
-		dentry = BPF_CORE_READ(task, fs, pwd.dentry);
-		mnt = BPF_CORE_READ(task, fs, pwd.mnt);
-		inode = BPF_CORE_READ(dentry, d_inode);
+		dentry = task->fs->pwd.dentry;
+		mnt = task->fs->pwd.mnt;
 	} else {
 		file = file_of(task, fd, &cloexec);
-		if (!file)
+		if (!file || PART_READ(rows->file, file))
 			return 0;
-		dentry = BPF_CORE_READ(file, f_path.dentry);
-		mnt = BPF_CORE_READ(file, f_path.mnt);
-		inode = BPF_CORE_READ(file, f_inode);
+		dentry = PART(rows->file, file, f_path.dentry);
+		mnt = PART(rows->file, file, f_path.mnt);
+		flags = PART(rows->file, file, f_flags);
 	}
-	ebrec_inode_id(inode, &id);
-	id.name_hash = name_hash(dentry);
-	mode = BPF_CORE_READ(inode, i_mode);
-	/* Sockets and pipes are known by their inodes. */
-	if (mode >> 12 != EBT_V_fd_type_socket && BPF_CORE_READ(dentry, d_name.len))
-		ebrec_name_inode(inode, dentry, &id, false);
-	row = ebrec_reserve_event(EBT_T_fd, sizeof(*row), now, &flags);
-	if (!row)
+	if (PART_READ(rows->name, dentry))
 		return 0;
+	inode = file ? PART(rows->file, file, f_inode) : PART(rows->name, dentry, d_inode);
+	ebrec_inode_id(inode, &id);
+	id.name_hash = name_hash(dentry, &rows->name);
+	row = call_rows_place(rows, now);
+	row->type = BPF_CORE_READ(inode, i_mode) >> 12;
+	/* Sockets and pipes are known by their inodes. */
+	if (row->type != EBT_V_fd_type_socket && PART(rows->name, dentry, d_name.len))
+		ebrec_name_inode(inode, dentry, &id, false);
+	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->fd = fd;
 	row->why = why;
-	row->type = mode >> 12;
-	row->flags = file ? BPF_CORE_READ(file, f_flags) : 0;
-	if (cloexec)
-		row->flags |= O_CLOEXEC;
-	row->attrs = is_deleted(dentry);
+	row->flags = cloexec ? flags | O_CLOEXEC : flags;
+	row->attrs = is_deleted(dentry, &rows->name);
 	row->dev_major = EBREC_DEV_MAJOR(id.dev);
 	row->dev_minor = EBREC_DEV_MINOR(id.dev);
 	row->generation = id.generation;
@@ -143,7 +221,8 @@ __noinline int syscall_send_fd(__u64 now, int fd, __u32 why)
 	row->mount = mount_id(mnt);
 	row->unused = 0;
 	row->cookie = 0;
-	bpf_ringbuf_submit(row, flags);
+	call_rows_add(rows, &row->head, EBT_T_fd, sizeof(*row), now);
+	rows->n_fds++;
 	return 1;
 }
 
@@ -151,7 +230,7 @@ __noinline int syscall_send_fd(__u64 now, int fd, __u32 why)
 static __always_inline void tell_fd(struct ebrec_fds *fds, __u64 now, int fd, __u32 why)
 {
 	fds_set_told(fds, fd);
-	if (!syscall_send_fd(now, fd, why))
+	if (!syscall_add_fd(now, fd, why))
 		fds_clear_told(fds, fd);
 }
 
@@ -159,11 +238,8 @@ static __always_inline void tell_fd(struct ebrec_fds *fds, __u64 now, int fd, __
 static __always_inline void use_fd(struct ebrec_fds *fds, __u64 now, int fd)
 {
 	if (fd == ARG_CWD) {
-		if (!fds->cwd || fds->changing) {
-			fds->cwd = 1;
-			if (!syscall_send_fd(now, ARG_CWD, EBT_V_fd_why_used))
-				fds->cwd = 0;
-		}
+		if (!fds->cwd || fds->changing)
+			fds->cwd = syscall_add_fd(now, ARG_CWD, EBT_V_fd_why_used);
 	} else if (fd >= 0 && !fds_is_told(fds, fd)) {
 		tell_fd(fds, now, fd, EBT_V_fd_why_used);
 	}
@@ -184,79 +260,97 @@ static __always_inline void return_fd(struct ebrec_fds *fds, __u64 now, int fd)
 
 /* --- what arguments point to --- */
 
-static __always_inline bool send_arg(struct arg_scratch *s, __u32 kind, __u32 len, __u64 now)
+/* ret: the length of an address, or where that is. */
+static __always_inline __u32 address_length(__u32 how, __s64 ret)
 {
-	s->row.kind = kind;
-	if (kind == EBT_V_syscall_arg_kind_text || kind == EBT_V_syscall_arg_kind_result) {
-		s->row.text = (struct ebt_ref){ sizeof(s->row), len };
-		s->row.data = (struct ebt_ref){ sizeof(s->row) + len, 0 };
-	} else {
-		s->row.text = (struct ebt_ref){ sizeof(s->row), 0 };
-		s->row.data = (struct ebt_ref){ sizeof(s->row), len };
+	__s32 len = ret;
+
+	if (how == EBREC_READ_DESCRIPTORS)
+		return 8;
+	if (how == EBREC_READ_ADDRESS_OUT &&
+	    bpf_probe_read_user(&len, sizeof(len), (const void *)ret))
+		return 0;
+	if (len < 0)
+		return 0;
+	return len > ARG_DATA ? ARG_DATA : len;
+}
+
+#define NOTHING (-1) /* there is nothing to be read */
+
+/* How many bytes were read; below NOTHING: they could not be. */
+static __always_inline long read_arg(char *bytes, __u32 how, __u64 from, __s64 ret)
+{
+	__u32 len;
+	long n;
+
+	if (how == EBREC_READ_TEXT) {
+		n = bpf_probe_read_user_str(bytes, ARG_TEXT, (const void *)from);
+		return n > 0 ? n - 1 : NOTHING - 1;
 	}
+	if (how == EBREC_READ_RESULT) {
+		n = ret > 4096 ? 4096 : ret;
+		if (n < 0)
+			return NOTHING;
+		barrier_var(n);
+		return bpf_probe_read_user(bytes, n & 0x1fff, (const void *)from) ? NOTHING - 1 : n;
+	}
+	len = address_length(how, ret);
+	if (!len)
+		return NOTHING;
 	barrier_var(len);
-	if (len > 4096)
-		return false;
-	return ebrec_output(ebrec_event_slot(), EBT_T_syscall_arg, &s->row.head,
-			    (sizeof(s->row) + len + 7) & ~7u, now);
+	return bpf_probe_read_user(bytes, len & 0xff, (const void *)from) ? NOTHING - 1 : len;
+}
+
+static __always_inline __u32 arg_kind(__u32 how)
+{
+	switch (how) {
+	case EBREC_READ_TEXT:
+		return EBT_V_syscall_arg_kind_text;
+	case EBREC_READ_RESULT:
+		return EBT_V_syscall_arg_kind_result;
+	case EBREC_READ_DESCRIPTORS:
+		return EBT_V_syscall_arg_kind_descriptors;
+	default:
+		return EBT_V_syscall_arg_kind_address;
+	}
 }
 
 /* where: bits 0-7 the argument, 8-15 EBREC_READ_, 16-31 the number of the call. ret: of the call,
- * or for an address its length, or where that is. True: it is told, and could be read. */
-__noinline int syscall_send_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
+ * or for an address its length, or where that is. */
+__noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
-	struct arg_scratch *s = ebrec_entry(&arg_scratch);
-	__u32 how = where >> 8 & 0xff, kind = EBT_V_syscall_arg_kind_text;
+	struct call_rows *rows = ebrec_entry(&call_rows);
+	__u32 how = where >> 8 & 0xff, len;
+	struct ebt_wire_syscall_arg *row;
 	long n;
 
-	if (!s)
+	if (!rows)
 		return 0;
-	s->row.cpu = bpf_get_smp_processor_id();
-	s->row.task = task->pid;
-	s->row.nr = where >> 16;
-	s->row.arg = where & 0xff;
-	s->row.attrs = 0;
-	if (how == EBREC_READ_TEXT) {
-		n = bpf_probe_read_user_str(s->bytes, ARG_TEXT, (const void *)from);
-		if (n == ARG_TEXT)
-			s->row.attrs = ATTR_CUT;
-		if (n > 0)
-			n--;
-	} else if (how == EBREC_READ_RESULT) {
-		kind = EBT_V_syscall_arg_kind_result;
-		n = ret;
-		if (n > 4096)
-			n = 4096;
-		if (n < 0)
-			return 0;
-		if (bpf_probe_read_user(s->bytes, n & 0x1fff, (const void *)from))
-			n = -1;
-	} else {
-		__s32 len = ret;
-
-		kind = EBT_V_syscall_arg_kind_address;
-		if (how == EBREC_READ_ADDRESS_OUT &&
-		    bpf_probe_read_user(&len, sizeof(len), (const void *)ret))
-			len = 0;
-		if (how == EBREC_READ_DESCRIPTORS) {
-			kind = EBT_V_syscall_arg_kind_descriptors;
-			len = 8;
-		}
-		if (len <= 0)
-			return 0;
-		if (len > ARG_DATA)
-			len = ARG_DATA;
-		n = bpf_probe_read_user(s->bytes, len & 0xff, (const void *)from) ? -1 : len;
-	}
-	if (n < 0) {
-		s->row.attrs = ATTR_UNREADABLE;
-		send_arg(s, kind, 0, now);
+	row = call_rows_place(rows, now);
+	n = read_arg((char *)(row + 1), how, from, ret);
+	if (n == NOTHING)
 		return 0;
-	}
-	if (n > 4096)
-		return 0;
-	return send_arg(s, kind, n, now);
+	row->cpu = bpf_get_smp_processor_id();
+	row->task = task->pid;
+	row->nr = where >> 16;
+	row->arg = where & 0xff;
+	row->kind = arg_kind(how);
+	row->attrs = n < 0 ? ATTR_UNREADABLE : 0;
+	if (how == EBREC_READ_TEXT && n == ARG_TEXT - 1)
+		row->attrs = ATTR_CUT;
+	len = n < 0 ? 0 : n;
+	row->text = (struct ebt_ref){ sizeof(*row), 0 };
+	row->data = (struct ebt_ref){ sizeof(*row), 0 };
+	if (how == EBREC_READ_TEXT || how == EBREC_READ_RESULT)
+		row->text.len = len;
+	else
+		row->data.len = len;
+	call_rows_add(rows, &row->head, EBT_T_syscall_arg, sizeof(*row) + len, now);
+	rows->n_args++;
+	if (n >= 0)
+		rows->told |= 1 << (where & 7);
+	return 1;
 }
 
 /* What it pointed to has a row: the address says nothing more. */
@@ -283,7 +377,16 @@ static __always_inline void forget_arg(struct ebt_wire_syscall *call, __u32 n)
 	}
 }
 
-static __always_inline void send_text(struct ebt_wire_syscall *call, __u32 text, __u32 length)
+/* The same of all of a set. */
+static __always_inline void forget_args(struct ebt_wire_syscall *call, __u32 args)
+{
+	for (__u32 n = 0; n < 6; n++) {
+		if (args >> n & 1)
+			forget_arg(call, n);
+	}
+}
+
+static __always_inline void add_text(const struct ebt_wire_syscall *call, __u32 text, __u32 length)
 {
 	__u32 n = (text & 15) - 1, how = text >> 4;
 	__u64 from = arg_of(call, n);
@@ -294,8 +397,7 @@ static __always_inline void send_text(struct ebt_wire_syscall *call, __u32 text,
 		return;
 	if (how == EBREC_READ_ADDRESS || how == EBREC_READ_ADDRESS_OUT)
 		ret = arg_of(call, length);
-	if (syscall_send_arg(call->head.time, n | how << 8 | call->nr << 16, from, ret))
-		forget_arg(call, n);
+	syscall_add_arg(call->head.time, n | how << 8 | call->nr << 16, from, ret);
 }
 
 /* --- calls --- */
@@ -341,68 +443,111 @@ static __always_inline bool is_compat(const struct task_struct *task)
 	return task->thread_info.status & TS_COMPAT;
 }
 
-/* At the entry: what is going to be closed is still there. */
-static __always_inline void syscall_args_enter(const struct task_struct *task, __u64 now, __u64 nr,
-					       const struct pt_regs___kernel *regs)
+static __always_inline bool makes_pair(const struct ebt_wire_syscall *call,
+				       const struct ebrec_call_plan *plan, int pair[2])
 {
-	bool compat = is_compat(task);
-	struct ebrec_fds *fds;
-	__u32 effect;
-
-	if (nr >= EBREC_CALLS)
-		return;
-	effect = compat ? compat_call_plans[nr].effect : call_plans[nr].effect;
-	if (effect != EBREC_EFFECT_CLOSE && effect != EBREC_EFFECT_REPLACE)
-		return;
-	fds = fds_of(task);
-	if (!fds)
-		return;
-	if (effect == EBREC_EFFECT_CLOSE)
-		use_fd(fds, now, compat ? regs->bx : regs->di);
-	else
-		use_fd(fds, now, compat ? regs->cx : regs->si);
+	return plan->result == EBREC_RESULT_PAIR && !call->ret &&
+	       !bpf_probe_read_user(pair, 2 * sizeof(*pair),
+				    (const void *)arg_of(call, (plan->texts[0] & 15) - 1));
 }
 
-static __always_inline void syscall_args(const struct task_struct *task,
-					 struct ebt_wire_syscall *call)
+/* What the call did to descriptors, and which of them are told with it. */
+static __always_inline void args_fds(const struct task_struct *task,
+				     const struct ebt_wire_syscall *call,
+				     const struct ebrec_call_plan *plan, struct ebrec_fds *fds)
 {
-	const volatile struct ebrec_call_plan *plan;
 	__u64 now = call->head.time;
-	struct ebrec_fds *fds;
-	int pair[2] = { -1, -1 };
-	__u32 nr = call->nr;
+	int pair[2];
 
-	if (nr >= EBREC_CALLS)
-		return;
-	plan = call->abi ? &compat_call_plans[nr] : &call_plans[nr];
-	if (plan->effect == EBREC_EFFECT_EXEC && !call->ret) {
-		fds = fds_of(task);
-		if (fds)
-			take_effect(task, fds, call, plan->effect);
-		return;
-	}
-	if (plan->result == EBREC_RESULT_PAIR && !call->ret)
-		bpf_probe_read_user(pair, sizeof(pair),
-				    (const void *)arg_of(call, (plan->texts[0] & 15) - 1));
-	for (__u32 i = 0; i < 3 && plan->texts[i]; i++)
-		send_text(call, plan->texts[i], plan->lengths);
-	if (!plan->fds[0] && !plan->effect && !plan->result)
-		return;
-	fds = fds_of(task);
-	if (!fds)
-		return;
 	if (plan->effect)
 		take_effect(task, fds, call, plan->effect);
+	if (plan->effect == EBREC_EFFECT_EXEC && !call->ret)
+		return;
 	if (plan->fds[0])
 		use_arg(fds, call, plan->fds[0]);
 	if (plan->fds[1])
 		use_arg(fds, call, plan->fds[1]);
 	if (makes_fd(call, plan->result))
 		return_fd(fds, now, call->ret);
-	if (pair[0] >= 0) {
+	if (makes_pair(call, plan, pair)) {
 		return_fd(fds, now, pair[0]);
 		return_fd(fds, now, pair[1]);
 	}
+}
+
+static __always_inline struct ebrec_call_plan plan_of(bool compat, __u64 nr)
+{
+	struct ebrec_call_plan plan = { 0 };
+
+	if (nr < EBREC_CALLS)
+		plan.all = compat ? compat_call_plans[nr].all : call_plans[nr].all;
+	return plan;
+}
+
+/* Hands over what there is. call: may be NULL. */
+static __always_inline void call_rows_end(struct ebrec_fds *fds, struct ebt_wire_syscall *call,
+					  __u64 now)
+{
+	struct call_rows *rows = ebrec_entry(&call_rows);
+	__u32 told;
+
+	if (!rows || !rows->used)
+		return;
+	told = rows->told;
+	rows->told = 0;
+	if (!call_rows_send(now))
+		fds_forget(fds);
+	else if (call)
+		forget_args(call, told);
+}
+
+/* At the entry: what is going to be closed is still there. */
+static __always_inline void syscall_args_enter(const struct task_struct *task, __u64 now, __u64 nr,
+					       const struct pt_regs___kernel *regs)
+{
+	bool compat = is_compat(task);
+	struct ebrec_call_plan plan = plan_of(compat, nr);
+	struct ebrec_fds *fds;
+	__u64 fd;
+
+	if (plan.effect == EBREC_EFFECT_CLOSE)
+		fd = compat ? regs->bx : regs->di;
+	else if (plan.effect == EBREC_EFFECT_REPLACE)
+		fd = compat ? regs->cx : regs->si;
+	else
+		return;
+	fds = fds_of(task);
+	if (!fds)
+		return;
+	use_fd(fds, now, fd);
+	call_rows_end(fds, NULL, now);
+}
+
+/* Once for each call that has arguments of interest. One function for verifiers: they go through
+ * it once, wherever the row lies. */
+__noinline int syscall_tell_args(struct ebt_wire_syscall *call)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct ebrec_fds *fds = fds_of(task);
+	struct ebrec_call_plan plan;
+
+	if (!call || !fds)
+		return 0;
+	plan = plan_of(call->abi, call->nr);
+	if (plan.texts[0] && (plan.effect != EBREC_EFFECT_EXEC || call->ret)) {
+		for (__u32 i = 0; i < 3 && plan.texts[i]; i++)
+			add_text(call, plan.texts[i], plan.lengths);
+	}
+	if (plan.fds[0] || plan.effect || plan.result)
+		args_fds(task, call, &plan, fds);
+	call_rows_end(fds, call, call->head.time);
+	return 0;
+}
+
+static __always_inline void syscall_args(struct ebt_wire_syscall *call)
+{
+	if (plan_of(call->abi, call->nr).all)
+		syscall_tell_args(call);
 }
 
 #endif

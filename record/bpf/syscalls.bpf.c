@@ -171,8 +171,7 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 	return 0;
 }
 
-/* The row while its arguments are looked at: what they do to descriptors counts also where there is
- * no room for it. */
+/* The row where the queue has no room, or there is none: what a call does to descriptors counts. */
 EBREC_CPU_ARRAY(call_scratch, 1, struct ebt_wire_syscall);
 
 /* The same with what arguments point to, in place of ebrec_sys_exit. */
@@ -180,29 +179,32 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
-	struct ebt_wire_syscall *row = ebrec_entry(&call_scratch), *to;
+	struct ebt_wire_syscall *row = NULL;
 	struct ebrec_spsc *queue;
 	__u64 since, now;
+	bool queued;
 	__u32 cpu;
 
 	since = take_start(task);
-	if (!since || !row)
+	if (!since)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
+	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
+	if (queue)
+		row = queue_reserve(queue);
+	queued = row;
+	if (!row)
+		row = ebrec_entry(&call_scratch);
+	if (!row)
+		return 0;
 	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
 	row->ret = ret;
 	fill(row, task, regs, cpu, now - since);
-	syscall_args(task, row);
-	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
-	if (!queue) {
+	syscall_args(row);
+	if (queued)
+		queue_submit(queue, cpu);
+	else if (!queue)
 		ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, &row->head, sizeof(*row), now);
-		return 0;
-	}
-	to = queue_reserve(queue);
-	if (!to)
-		return 0;
-	*to = *row;
-	queue_submit(queue, cpu);
 	return 0;
 }

@@ -89,15 +89,26 @@ static void add_notice(struct consumer *c, struct consumer_notice notice)
 }
 
 /* Adds a record; counts it if it is malformed, which is no reason to stop. */
+/* A record may have several rows, one behind the other. */
 static struct ebt_error *add_record(struct ebt_stream *stream, const void *record, size_t len,
 				    uint64_t *malformed)
 {
-	struct ebt_error *err = ebt_stream_add(stream, record, len);
+	struct ebt_wire_head head;
+	struct ebt_error *err;
 
-	if (!err || err->code != EBT_ERR_INVALID)
-		return err;
-	ebt_error_destroy(err);
-	__atomic_fetch_add(malformed, 1, __ATOMIC_RELAXED);
+	do {
+		err = ebt_stream_add(stream, record, len);
+		if (err && err->code != EBT_ERR_INVALID)
+			return err;
+		if (err) {
+			ebt_error_destroy(err);
+			__atomic_fetch_add(malformed, 1, __ATOMIC_RELAXED);
+			return NULL;
+		}
+		memcpy(&head, record, sizeof(head));
+		record = (const char *)record + head.len;
+		len -= head.len;
+	} while (len >= sizeof(head));
 	return NULL;
 }
 

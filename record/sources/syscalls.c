@@ -31,7 +31,7 @@ static void configure(struct source_context *context)
 	skel->rodata->config.syscall_args = 1;
 	call_plans_fill((struct ebrec_call_plan *)skel->rodata->call_plans,
 			(struct ebrec_call_plan *)skel->rodata->compat_call_plans);
-	source_use_map(skel->maps.arg_scratch);
+	source_use_map(skel->maps.call_rows);
 	source_use_map(skel->maps.call_scratch);
 	source_use_map(skel->maps.fds);
 	source_use_map(skel->maps.fds_high);
