@@ -238,8 +238,12 @@ static __always_inline void tell_fd(struct ebrec_fds *fds, __u64 now, int fd, __
 static __always_inline void use_fd(struct ebrec_fds *fds, __u64 now, int fd)
 {
 	if (fd == ARG_CWD) {
-		if (!fds->cwd || fds->changing)
-			fds->cwd = syscall_add_fd(now, ARG_CWD, EBT_V_fd_why_used);
+		if (fds->cwd && !fds->changing)
+			return;
+		/* As for others: who changes it meanwhile clears that. */
+		fds->cwd = 1;
+		if (!syscall_add_fd(now, ARG_CWD, EBT_V_fd_why_used))
+			fds->cwd = 0;
 	} else if (fd >= 0 && !fds_is_told(fds, fd)) {
 		tell_fd(fds, now, fd, EBT_V_fd_why_used);
 	}
