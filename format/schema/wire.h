@@ -4,7 +4,8 @@
  * user space and BPF: nothing but types.
  *
  * A record is `struct ebt_wire_NAME`, whose head says which table it is a row of, followed by
- * the bytes that its ebt_ref fields point to. This is no file format: a record never leaves the
+ * the bytes that its ebt_ref fields point to. Several may share a place in a ring, one behind the
+ * other, each from a multiple of 8 bytes on. This is no file format: a record never leaves the
  * machine, and may change with any build.
  */
 #ifndef FORMAT_SCHEMA_WIRE_H

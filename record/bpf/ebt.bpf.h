@@ -149,13 +149,18 @@ static __always_inline __u64 ebrec_wake_flags(void *ring, __u32 index, __u64 tim
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-static __always_inline void ebrec_count_drop(__u32 table)
+static __always_inline void ebrec_count_drops(__u32 table, __u32 n)
 {
 	struct ebrec_drops *d = bpf_map_lookup_elem(&drops, &table);
 
 	/* Programs of uprobes may be preempted by others of the same kind. */
 	if (d)
-		__sync_fetch_and_add(&d->ring_full, 1);
+		__sync_fetch_and_add(&d->ring_full, n);
+}
+
+static __always_inline void ebrec_count_drop(__u32 table)
+{
+	ebrec_count_drops(table, 1);
 }
 
 /* May what is done so many times a second at the most be done now? */

@@ -83,7 +83,7 @@ static __always_inline __u64 *fds_told_word(struct ebrec_fds *fds, __u32 fd)
 {
 	__u32 word = fd / 64;
 
-	/* The compiler knows its range, verifiers before Linux 6.18 may have forgotten it. */
+	/* The compiler knows the range of fd; the verifier, as that of Linux 6.1, may not. */
 	barrier_var(word);
 	return &fds->told[word % (FDS_LOW / 64)];
 }

@@ -53,10 +53,11 @@ struct dentry_part {
 
 /* Of one call, handed over as one record: a place in a ring costs more than what is in it. */
 struct call_rows {
-	__u32 used; /* bytes; 0 between calls */
-	__u32 n_args, n_fds;
-	__u32 lost;
-	__u32 told, unused; /* bits: arguments that could be read; 0 between calls */
+	__u32 used;	     /* bytes; 0 between calls */
+	__u32 n_args, n_fds; /* rows of each table */
+	__u32 lost;	     /* rows that had to make room for others were */
+	__u32 told;	     /* bits: arguments that could be read; 0 between calls */
+	__u32 unused;
 	/* Of the row that is made; stacks of programs are small. */
 	struct file_part file;
 	struct dentry_part name;
@@ -68,13 +69,11 @@ EBREC_CPU_ARRAY(call_rows, 1, struct call_rows);
 static __always_inline void call_rows_lose(struct call_rows *rows)
 {
 	rows->lost = 1;
-	for (__u32 i = 0; i < 8 && i < rows->n_args; i++)
-		ebrec_count_drop(EBT_T_syscall_arg);
-	for (__u32 i = 0; i < 8 && i < rows->n_fds; i++)
-		ebrec_count_drop(EBT_T_fd);
+	ebrec_count_drops(EBT_T_syscall_arg, rows->n_args);
+	ebrec_count_drops(EBT_T_fd, rows->n_fds);
 }
 
-/* False: rows since the last call that said so are lost. */
+/* False: these are lost, or those that had to make room. */
 __noinline int call_rows_send(__u64 now)
 {
 	struct call_rows *rows = ebrec_entry(&call_rows);
@@ -118,7 +117,7 @@ static __always_inline void call_rows_add(struct call_rows *rows, struct ebt_wir
 #define PART(part, from, field)                                                                   \
 	({                                                                                        \
 		typeof((from)->field) value_;                                                     \
-		__u32 at_ = __builtin_preserve_field_info((from)->field, BPF_FIELD_BYTE_OFFSET);  \
+		__u32 at_ = bpf_core_field_offset((from)->field);                                 \
 		if (at_ <= sizeof(part) - sizeof(value_))                                         \
 			__builtin_memcpy((void *)&value_, (void *)&(part) + at_, sizeof(value_)); \
 		else                                                                              \
@@ -527,17 +526,16 @@ static __always_inline void syscall_args_enter(const struct task_struct *task, _
 	call_rows_end(fds, NULL, now);
 }
 
-/* Once for each call that has arguments of interest. One function for verifiers: they go through
- * it once, wherever the row lies. */
-__noinline int syscall_tell_args(struct ebt_wire_syscall *call)
+/* Of a call that has a plan, whose bytes are `all`. Verifiers go through it once, wherever the row
+ * lies. */
+__noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all)
 {
+	const struct ebrec_call_plan plan = { .all = all };
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebrec_fds *fds = fds_of(task);
-	struct ebrec_call_plan plan;
 
 	if (!call || !fds)
 		return 0;
-	plan = plan_of(call->abi, call->nr);
 	if (plan.texts[0] && (plan.effect != EBREC_EFFECT_EXEC || call->ret)) {
 		for (__u32 i = 0; i < 3 && plan.texts[i]; i++)
 			add_text(call, plan.texts[i], plan.lengths);
@@ -550,8 +548,10 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call)
 
 static __always_inline void syscall_args(struct ebt_wire_syscall *call)
 {
-	if (plan_of(call->abi, call->nr).all)
-		syscall_tell_args(call);
+	__u64 all = plan_of(call->abi, call->nr).all;
+
+	if (all)
+		syscall_tell_args(call, all);
 }
 
 #endif

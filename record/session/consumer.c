@@ -88,8 +88,8 @@ static void add_notice(struct consumer *c, struct consumer_notice notice)
 		notify(c);
 }
 
-/* Adds a record; counts it if it is malformed, which is no reason to stop. */
-/* A record may have several rows, one behind the other. */
+/* Adds a record, which may be several, one behind the other; counts what is malformed, which is no
+ * reason to stop. */
 static struct ebt_error *add_record(struct ebt_stream *stream, const void *record, size_t len,
 				    uint64_t *malformed)
 {
