@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,16 @@ import test_arguments
 
 FILES = 50  # of tests/programs/descriptors.c
 CHANGES = ("close", "dup2", "fcntl", "openat", "recvmsg")
+# Reads a descriptor that it has had for long, opens as many files as it is told, and says so.
+OPENS = """
+import os, sys
+kept = os.open(sys.argv[1], os.O_RDONLY)
+for line in iter(sys.stdin.readline, ""):
+    os.pread(kept, 1, 0)
+    for _ in range(int(line)):
+        os.close(os.open(sys.argv[1], os.O_RDONLY))
+    print(line, end="", flush=True)
+"""
 
 
 class Names(test_arguments.Arguments):
@@ -128,6 +139,38 @@ class Random(e2e.TestCase):
         said = child.communicate(timeout=e2e.SECONDS)[0].decode()
         self.assertEqual(recorder.wait(e2e.SECONDS), 0)
         self.compare(trace, said, False)
+
+
+class Losses(e2e.TestCase):
+    def test_counts(self):
+        """Each row of a record that found no room counts, and what it told is told again."""
+        kept, trace, n = self.path("kept"), self.path("t.ebt"), 5000
+        with open(kept, "w", encoding="ascii") as f:
+            f.write("a")
+        work = self.start(sys.executable, "-c", OPENS, kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          bufsize=0)
+
+        def opens(number):
+            work.stdin.write(b"%d\n" % number)
+            self.assertEqual(work.stdout.readline(), b"%d\n" % number)
+
+        opens(1)
+        recorder = self.start(e2e.EBREC, "-q", "-b", "64K", "-e", "syscalls:args", "-p", work.pid, "-o", trace)
+        self.wait_for_rows(trace, recorder, "clock")
+        recorder.send_signal(signal.SIGSTOP)
+        opens(n)
+        recorder.send_signal(signal.SIGCONT)
+        self.wait_for_rows(trace, recorder, "syscall_arg")  # there is room again
+        opens(0)
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(e2e.SECONDS), 0)
+        tables, lost = e2e.tables(trace), e2e.lost(trace)
+        self.assertGreater(lost["syscall_arg"], 0)
+        self.assertEqual(tables["syscall_arg"]["row_count"] + lost["syscall_arg"], n)
+        # Each is told when it is returned, or when it is closed.
+        self.assertGreaterEqual(tables["fd"]["row_count"] + lost["fd"], n)
+        last = [line for line in e2e.ebreport("syscalls", "--trace", trace).splitlines() if "pread64" in line][-1]
+        self.assertIn(f"<{kept}>, ", last)
 
 
 if __name__ == "__main__":
