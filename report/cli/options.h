@@ -97,6 +97,8 @@ bool options_flag(const struct options *options, const char *name);
 const char *options_string(const struct options *options, const char *name); /* NULL: not given */
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
 
+/* A time as --from has it: 5s, 500ms, 20%. to: struct option_time */
+struct ebt_error *option_time(void *to, const char *text);
 /* Applies --sort, for a command that has it under conditions of its own. to: struct options */
 struct ebt_error *option_sort(void *to, const char *arg);
 

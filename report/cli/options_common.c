@@ -8,7 +8,7 @@
 #include "format/base/cleanup.h"
 #include "report/cli/command.h"
 
-static struct ebt_error *parse_time(void *to, const char *text)
+struct ebt_error *option_time(void *to, const char *text)
 {
 	struct option_time *ret = to;
 	size_t len = strlen(text);
@@ -184,8 +184,8 @@ const struct option_def common_options[] = {
 	{ "cpu", OPTION_NUMBERS, "LIST", "only what happened on these CPUs, as 0-3,8",
 	  .apply = add_cpus, .unless = COMMAND_NO_FILTERS | COMMAND_NO_THREADS | COMMAND_NO_CPUS },
 	{ "from", OPTION_APPLY, "TIME", "from this time after the start: 5s, 500ms, 1m30s, 20%",
-	  .apply = parse_time, FIELD(from), .unless = COMMAND_NO_FILTERS },
-	{ "to", OPTION_APPLY, "TIME", "up to this time after the start", .apply = parse_time,
+	  .apply = option_time, FIELD(from), .unless = COMMAND_NO_FILTERS },
+	{ "to", OPTION_APPLY, "TIME", "up to this time after the start", .apply = option_time,
 	  FIELD(to), .unless = COMMAND_NO_FILTERS },
 	{ "interval", OPTION_APPLY, "TIME",
 	  "what happened in each TIME, as 1s: a table for every one of them", .apply = parse_span,

@@ -552,7 +552,7 @@ const struct command command_block = {
 	.flags = COMMAND_NO_NAMES,
 	.summary =
 		"disk requests by process, device and operation: bytes, time in queue and device",
-	.elsewhere = "disk disks io biosnoop iostat",
+	.elsewhere = "disk disks biosnoop iostat",
 	.help = help,
 	.options = block_options,
 	.subject = &subject,

@@ -66,6 +66,8 @@ struct calls {
 	struct inode_paths *paths;
 	struct trace_cursor *state;
 	struct ebt_row state_row;
+	fd_held_fn *left; /* gets what processes leave open when they end; or NULL */
+	void *left_arg;
 };
 
 void calls_destroy(struct calls *calls)
@@ -98,18 +100,39 @@ static struct ebt_error *open_state(struct calls *calls)
 		{ EBT_T_fd, ~UINT64_C(0) },
 		EBT_WANT(task_fork, parent, child_pid, thread),
 		EBT_WANT(task_exec, pid, filename, cmdline),
+		EBT_WANT(task_exit, task, group_dead),
 	};
 
 	return fds_create(&calls->fds) ?:
 	       inode_paths_create(calls->trace, &calls->paths) ?:
-	       trace_cursor_create(calls->trace, wants, 3,
+	       trace_cursor_create(calls->trace, wants, 4,
 				   TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START,
 				   &calls->state) ?:
 	       trace_next(calls->state, &calls->state_row);
 }
 
+struct ebt_error *calls_machine(struct trace *trace, const struct syscall_machine **ret)
+{
+	const char *name = NULL;
+	struct ebt_error *err;
+
+	err = ebt_reader_meta(trace_reader(trace), "host.machine", &name);
+	if (err)
+		return err;
+	*ret = name ? syscall_machine(name) : NULL;
+	if (name && !*ret)
+		return trace_warn(trace,
+				  "system calls of machine '%s' are not known here: numbers stand "
+				  "for names",
+				  name);
+	if (!name)
+		return trace_warn(trace, "the trace does not say which machine it is of: "
+					 "numbers of system calls stand for names");
+	return NULL;
+}
+
 struct ebt_error *calls_create(struct trace *trace, const struct syscall_machine *machine,
-			       struct calls **ret)
+			       unsigned int flags, struct calls **ret)
 {
 	static const struct ebt_want wants[] = {
 		{ EBT_T_syscall, ~UINT64_C(0) },
@@ -122,7 +145,7 @@ struct ebt_error *calls_create(struct trace *trace, const struct syscall_machine
 		return &ebt_enomem;
 	calls->trace = trace;
 	calls->machine = machine;
-	err = trace_cursor_create(trace, wants, 2, 0, &calls->cursor)
+	err = trace_cursor_create(trace, wants, 2, flags, &calls->cursor)
 		      ?: trace_next(calls->cursor, &calls->row);
 	if (!err && trace_has_rows(trace, EBT_T_fd))
 		err = open_state(calls);
@@ -216,6 +239,18 @@ static struct ebt_error *take_exec(struct calls *calls, const struct ebt_row *ro
 	return text_error(&exec->file) ?: text_error(&exec->args) ?: fds_exec(calls->fds, row);
 }
 
+static struct ebt_error *take_exit(struct calls *calls, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_task_exit_task(row);
+	struct ebt_error *err = NULL;
+
+	if (!ebt_task_exit_group_dead(row))
+		return NULL;
+	if (calls->left)
+		err = fds_held_by(calls->fds, task, row->time, calls->left, calls->left_arg);
+	return err ?: fds_end(calls->fds, task, row->time);
+}
+
 static void give_exec(const struct calls *calls, struct call *call)
 {
 	for (size_t i = 0; call->task && i < MAX_EXECS; i++) {
@@ -250,8 +285,11 @@ static struct ebt_error *read_state(struct calls *calls, uint64_t until)
 		case EBT_T_task_fork:
 			err = fds_fork(calls->fds, row);
 			break;
-		default:
+		case EBT_T_task_exec:
 			err = take_exec(calls, row);
+			break;
+		default:
+			err = take_exit(calls, row);
 		}
 		if (!err)
 			err = trace_next(calls->state, &calls->state_row);
@@ -302,6 +340,43 @@ static struct ebt_error *take_result(struct calls *calls, const struct call *cal
 	return fds_close(calls->fds, call->task, call->result, call->exit);
 }
 
+/* include/uapi/linux/fcntl.h, include/uapi/asm-generic/ioctls.h, include/uapi/linux/close_range.h
+ */
+#define SET_FLAGS	    2	   /* F_SETFD */
+#define IOCTL_CLOSE_ON_EXEC 0x5451 /* FIOCLEX; FIONCLEX is one less */
+#define RANGE_ON_EXEC	    4	   /* CLOSE_RANGE_CLOEXEC */
+
+/* The call said whether exec is to close its descriptor. */
+static struct ebt_error *take_flags(struct calls *calls, const struct call *call)
+{
+	const struct syscall_desc *desc = syscall_desc(calls->machine, call->compat, call->nr);
+	const uint32_t what = (uint32_t)call->args[1];
+	bool is_ioctl = desc && desc->call == CALL_ioctl, on_exec;
+
+	if (call->result || !desc)
+		return NULL;
+	if ((desc->call == CALL_fcntl || desc->call == CALL_fcntl64) && what == SET_FLAGS)
+		on_exec = call->args[2] & 1;
+	else if (is_ioctl && (what == IOCTL_CLOSE_ON_EXEC || what == IOCTL_CLOSE_ON_EXEC - 1))
+		on_exec = what == IOCTL_CLOSE_ON_EXEC;
+	else
+		return NULL;
+	return fds_close_on_exec(calls->fds, call->task, (int32_t)call->args[0], on_exec,
+				 call->exit);
+}
+
+static struct ebt_error *take_close_range(struct calls *calls, const struct call *call)
+{
+	const uint32_t flags = (uint32_t)call->args[2];
+
+	/* To unshare is another way to forget. */
+	if (flags & ~(uint32_t)RANGE_ON_EXEC)
+		return fds_forget(calls->fds, call->task, call->exit);
+	return call->result ? NULL
+			    : fds_close_range(calls->fds, call->task, (uint32_t)call->args[0],
+					      (uint32_t)call->args[1], flags, call->exit);
+}
+
 /* What the last call did to descriptors, after it has been looked at. */
 static struct ebt_error *take_effect(struct calls *calls, const struct call *call)
 {
@@ -311,12 +386,13 @@ static struct ebt_error *take_effect(struct calls *calls, const struct call *cal
 					      : fds_close(calls->fds, call->task,
 							  (int32_t)call->args[0], call->exit);
 	case EFFECT_ALL:
+		return take_close_range(calls, call);
 	case EFFECT_UNSHARE:
 		return fds_forget(calls->fds, call->task, call->exit);
 	case EFFECT_CWD:
 		return call->result ? NULL : fds_close(calls->fds, call->task, FDS_CWD, call->exit);
 	default:
-		return take_result(calls, call);
+		return take_result(calls, call) ?: take_flags(calls, call);
 	}
 }
 
@@ -335,16 +411,62 @@ struct ebt_error *calls_next(struct calls *calls, const struct call **ret)
 	return err;
 }
 
+/* Up to those that returned at this time. */
+static struct ebt_error *read_until(struct calls *calls, uint64_t time)
+{
+	const struct call *call;
+	struct ebt_error *err;
+
+	do {
+		err = calls_next(calls, &call);
+	} while (!err && call && call->exit <= time);
+	return err || !calls->fds ? err : read_state(calls, time);
+}
+
+struct ebt_error *calls_held(struct calls *calls, uint64_t time, fd_held_fn *fn, void *arg)
+{
+	struct ebt_error *err = read_until(calls, time);
+
+	return err || !calls->fds ? err : fds_held(calls->fds, time, fn, arg);
+}
+
+struct ebt_error *calls_left(struct calls *calls, fd_held_fn *fn, void *arg)
+{
+	calls->left = fn;
+	calls->left_arg = arg;
+	return calls_held(calls, UINT64_MAX - 1, fn, arg);
+}
+
+const struct fd_file *call_fd_file(const struct calls *calls, const struct call *call, int64_t fd,
+				   bool made)
+{
+	/* Who has no such descriptor may have had one. */
+	if (!calls->fds || call->result == -EBADF)
+		return NULL;
+	return made ? fds_at(calls->fds, call->task, fd, call->exit)
+		    : fds_used(calls->fds, call->task, fd, call->entry, call->exit);
+}
+
+uint32_t calls_file_number(const struct calls *calls, const struct fd_file *file)
+{
+	return fds_number(calls->fds, file);
+}
+
+void calls_file_name_add(const struct calls *calls, const struct fd_file *file, struct text *text)
+{
+	fd_file_name_add(file, calls->paths, text);
+}
+
+bool calls_file_system_add(const struct calls *calls, const struct fd_file *file, struct text *text)
+{
+	return inode_paths_add_filesystem(calls->paths, &file->key, file->mount, text);
+}
+
 bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
 		      struct text *text, bool *deleted)
 {
-	const struct fd_file *file = NULL;
+	const struct fd_file *file = call_fd_file(calls, call, fd, made);
 
-	/* Who has no such descriptor may have had one. */
-	if (!calls->fds || call->result == -EBADF)
-		return false;
-	file = made ? fds_at(calls->fds, call->task, fd, call->exit)
-		    : fds_used(calls->fds, call->task, fd, call->entry, call->exit);
 	if (!file)
 		return false;
 	fd_file_name_add(file, calls->paths, text);

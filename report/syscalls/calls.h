@@ -34,19 +34,39 @@ struct call {
 	struct ebt_str exec_file, exec_args;
 };
 
+/* The one that was recorded, by which numbers have names. NULL: not known, and the user is told. */
+struct ebt_error *calls_machine(struct trace *trace, const struct syscall_machine **ret);
+
 struct calls;
 
-/* Of the calls that pass the filters. machine: may be NULL. The trace must outlive it. */
+/* Of the calls that pass the filters; flags: enum trace_flags, of others too. machine: may be NULL.
+ * The trace must outlive it. */
 struct ebt_error *calls_create(struct trace *trace, const struct syscall_machine *machine,
-			       struct calls **ret);
+			       unsigned int flags, struct calls **ret);
 void calls_destroy(struct calls *calls);
 DEFINE_CLEANUP(struct calls *, calls_destroy);
 
 /* NULL after the last one. Texts, and what is asked of it below, are there until the next. */
 struct ebt_error *calls_next(struct calls *calls, const struct call **ret);
 
-/* Adds the name of the file that a descriptor stood for in this call, or, made: that the call made;
- * false: it is not known. *deleted: the file was in no folder. */
+/* Reads on up to a time, and gives what processes had open then, as far as it is known. For this,
+ * and for the next, calls are those of all tasks from the start. */
+struct ebt_error *calls_held(struct calls *calls, uint64_t time, fd_held_fn *fn, void *arg);
+/* Reads all, and gives what processes had open when they ended, or when the recording did. */
+struct ebt_error *calls_left(struct calls *calls, fd_held_fn *fn, void *arg);
+
+/* The file that a descriptor stood for in this call, or, made: that the call made; NULL: it is not
+ * known. It is there until the next call. */
+const struct fd_file *call_fd_file(const struct calls *calls, const struct call *call, int64_t fd,
+				   bool made);
+/* Files that descriptors stood for have numbers from 0 on. */
+uint32_t calls_file_number(const struct calls *calls, const struct fd_file *file);
+void calls_file_name_add(const struct calls *calls, const struct fd_file *file, struct text *text);
+/* Adds its file system, as "ext4 on /home"; false: it is not among the mounts. */
+bool calls_file_system_add(const struct calls *calls, const struct fd_file *file,
+			   struct text *text);
+
+/* Adds the name of such a file; false: it is not known. *deleted: the file was in no folder. */
 bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
 		      struct text *text, bool *deleted);
 

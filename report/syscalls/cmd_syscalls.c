@@ -7,6 +7,7 @@
 #include "report/group/group.h"
 #include "report/sched/feed.h"
 #include "report/out/histogram.h"
+#include "report/syscalls/calls.h"
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/names.h"
 #include "report/syscalls/profile.h"
@@ -229,27 +230,6 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 	return err;
 }
 
-/* Names go by the machine that was recorded. */
-static struct ebt_error *find_machine(struct report *report, const struct syscall_machine **ret)
-{
-	const char *name = NULL;
-	struct ebt_error *err;
-
-	err = ebt_reader_meta(trace_reader(report->trace), "host.machine", &name);
-	if (err)
-		return err;
-	*ret = name ? syscall_machine(name) : NULL;
-	if (name && !*ret)
-		return trace_warn(report->trace,
-				  "system calls of machine '%s' are not known here: numbers stand "
-				  "for names",
-				  name);
-	if (!name)
-		return trace_warn(report->trace, "the trace does not say which machine it is of: "
-						 "numbers of system calls stand for names");
-	return NULL;
-}
-
 static struct ebt_error *check_options(const struct options *o)
 {
 	const char *why = NULL;
@@ -278,7 +258,7 @@ static struct ebt_error *cmd_syscalls(struct report *report)
 	struct ebt_error *err;
 
 	err = check_options(o) ?:
-	      find_machine(report, &v.machine) ?:
+	      calls_machine(report->trace, &v.machine) ?:
 	      syscall_model_warn_none(report->trace);
 	if (err)
 		return err;

@@ -22,6 +22,7 @@ struct change {
 /* The newest change is last. */
 struct descriptor {
 	uint32_t process;
+	uint32_t next; /* of the process; NONE: it is the last */
 	uint32_t n;
 	int64_t fd;
 	struct change changes[FDS_HISTORY];
@@ -29,6 +30,10 @@ struct descriptor {
 
 /* A process. */
 struct fd_owner {
+	const struct ebt_task *task; /* one of its threads; NULL: it had no rows yet */
+	uint32_t pid;
+	uint64_t ended;	    /* UINT64_MAX: not yet */
+	uint32_t first;	    /* descriptor; NONE: there is none */
 	uint64_t began;	    /* when it was forked; 0: not known */
 	uint64_t execed;    /* the last time; 0: not known */
 	uint64_t forgotten; /* what was told before does not count any more */
@@ -91,7 +96,8 @@ static struct ebt_error *add_process(struct fds *fds, uint32_t pid, uint32_t *re
 	if (err)
 		return err;
 	*ret = fds->newest[i] = (uint32_t)fds->n_processes++;
-	fds->processes[*ret] = (struct fd_owner){ .parent = NONE };
+	fds->processes[*ret] =
+		(struct fd_owner){ .pid = pid, .ended = UINT64_MAX, .first = NONE, .parent = NONE };
 	return NULL;
 }
 
@@ -135,8 +141,11 @@ static struct ebt_error *take_descriptor(struct fds *fds, uint32_t process, int6
 					(uint32_t)fds->n_descriptors);
 	if (err)
 		return err;
-	*ret = &fds->descriptors[fds->n_descriptors++];
-	**ret = (struct descriptor){ .process = process, .fd = fd };
+	*ret = &fds->descriptors[fds->n_descriptors];
+	**ret = (struct descriptor){ .process = process,
+				     .next = fds->processes[process].first,
+				     .fd = fd };
+	fds->processes[process].first = (uint32_t)fds->n_descriptors++;
 	return NULL;
 }
 
@@ -185,6 +194,7 @@ static struct ebt_error *change(struct fds *fds, const struct ebt_task *task, in
 	err = take_process(fds, task->pid, &process) ?: take_descriptor(fds, process, fd, &d);
 	if (err)
 		return err;
+	fds->processes[process].task = task;
 	if (d->n == FDS_HISTORY) {
 		memmove(d->changes, d->changes + 1, (FDS_HISTORY - 1) * sizeof(d->changes[0]));
 		d->n--;
@@ -231,6 +241,19 @@ struct ebt_error *fds_forget(struct fds *fds, const struct ebt_task *task, uint6
 	err = take_process(fds, task->pid, &process);
 	if (!err)
 		fds->processes[process].forgotten = time;
+	return err;
+}
+
+struct ebt_error *fds_end(struct fds *fds, const struct ebt_task *task, uint64_t time)
+{
+	uint32_t process;
+	struct ebt_error *err;
+
+	if (!task || !task->pid)
+		return NULL;
+	err = take_process(fds, task->pid, &process);
+	if (!err)
+		fds->processes[process].ended = time;
 	return err;
 }
 
@@ -350,6 +373,158 @@ const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *tas
 	if (last && last->time == exit && last->tid == task->tid && last->file != NONE)
 		return is_doubtful(d, entry) ? NULL : &fds->files[last->file];
 	return fds_at(fds, task, fd, entry);
+}
+
+/* --- what is open --- */
+
+/* The numbers of a process and of those that it inherited from, each once. */
+struct fd_numbers {
+	int64_t *list;
+	size_t n, capacity;
+};
+
+static void fd_numbers_deinit(struct fd_numbers *numbers)
+{
+	free(numbers->list);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static struct ebt_error *find_numbers(const struct fds *fds, uint32_t process,
+				      struct fd_numbers *ret)
+{
+	struct ebt_error *err = NULL;
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < MAX_PARENTS && process != NONE; i++) {
+		const struct fd_owner *p = &fds->processes[process];
+
+		for (uint32_t d = p->first; !err && d != NONE; d = fds->descriptors[d].next) {
+			err = ebt_array_reserve(&ret->list, ret->n, &ret->capacity);
+			if (!err)
+				ret->list[ret->n++] = fds->descriptors[d].fd;
+		}
+		process = p->parent;
+	}
+	if (err || !ret->n)
+		return err;
+	qsort(ret->list, ret->n, sizeof(*ret->list), compare_numbers);
+	for (size_t i = 0; i < ret->n; i++) {
+		if (!n || ret->list[n - 1] != ret->list[i])
+			ret->list[n++] = ret->list[i];
+	}
+	ret->n = n;
+	return NULL;
+}
+
+static bool is_same(const struct fd_file *a, const struct fd_file *b)
+{
+	return a->mount == b->mount && inode_key_equal(&a->key, &b->key);
+}
+
+/* Since when the process has had this file under this number, if it made it. */
+static bool find_beginning(const struct fds *fds, uint32_t process, int64_t fd, uint64_t time,
+			   uint32_t file, uint64_t *ret)
+{
+	const struct descriptor *d = find_descriptor(fds, process, fd);
+
+	for (uint32_t i = d ? d->n : 0; i-- > 0;) {
+		if (d->changes[i].time > time)
+			continue;
+		if (d->changes[i].file == NONE ||
+		    !is_same(&fds->files[d->changes[i].file], &fds->files[file]))
+			return false;
+		if (!d->changes[i].tid) {
+			*ret = d->changes[i].time;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct ebt_error *held_by(const struct fds *fds, uint32_t process, uint64_t time,
+				 fd_held_fn *fn, void *arg)
+{
+	const struct fd_owner *p = &fds->processes[process];
+	_cleanup_(fd_numbers_deinit) struct fd_numbers numbers = { 0 };
+	struct ebt_error *err = find_numbers(fds, process, &numbers);
+
+	for (size_t i = 0; !err && i < numbers.n; i++) {
+		const uint32_t file = file_at(fds, process, numbers.list[i], time);
+		struct fd_held held = { .task = p->task, .pid = p->pid };
+
+		if (file == NONE)
+			continue;
+		held.fd = numbers.list[i];
+		held.file = &fds->files[file];
+		held.made = find_beginning(fds, process, held.fd, time, file, &held.since);
+		err = fn(arg, &held);
+	}
+	return err;
+}
+
+struct ebt_error *fds_held_by(const struct fds *fds, const struct ebt_task *task, uint64_t time,
+			      fd_held_fn *fn, void *arg)
+{
+	const uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
+
+	return process == NONE || fds->processes[process].ended != UINT64_MAX
+		       ? NULL
+		       : held_by(fds, process, time, fn, arg);
+}
+
+struct ebt_error *fds_held(const struct fds *fds, uint64_t time, fd_held_fn *fn, void *arg)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < fds->n_processes; i++) {
+		if (fds->processes[i].ended > time)
+			err = held_by(fds, i, time, fn, arg);
+	}
+	return err;
+}
+
+struct ebt_error *fds_close_on_exec(struct fds *fds, const struct ebt_task *task, int64_t fd,
+				    bool on_exec, uint64_t time)
+{
+	const struct fd_file *now = fds_at(fds, task, fd, time);
+	struct change to = { .time = time };
+	struct fd_file file;
+	struct ebt_error *err;
+
+	if (!now || !(now->flags & O_CLOEXEC) == !on_exec)
+		return NULL;
+	file = *now;
+	file.flags ^= O_CLOEXEC;
+	to.tid = task->tid;
+	err = intern_file(fds, &file, &to.file);
+	return err ?: change(fds, task, fd, &to);
+}
+
+struct ebt_error *fds_close_range(struct fds *fds, const struct ebt_task *task, int64_t first,
+				  int64_t last, bool on_exec, uint64_t time)
+{
+	_cleanup_(fd_numbers_deinit) struct fd_numbers numbers = { 0 };
+	const uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
+	struct ebt_error *err = process == NONE ? NULL : find_numbers(fds, process, &numbers);
+
+	for (size_t i = 0; !err && i < numbers.n; i++) {
+		if (numbers.list[i] < first || numbers.list[i] > last)
+			continue;
+		err = on_exec ? fds_close_on_exec(fds, task, numbers.list[i], true, time)
+			      : fds_close(fds, task, numbers.list[i], time);
+	}
+	return err;
+}
+
+uint32_t fds_number(const struct fds *fds, const struct fd_file *file)
+{
+	return (uint32_t)(file - fds->files);
 }
 
 void fd_file_name_add(const struct fd_file *file, const struct inode_paths *paths,

@@ -44,6 +44,13 @@ struct ebt_error *fds_exec(struct fds *fds, const struct ebt_row *row); /* task_
 /* From `time` on the descriptor is closed, or it is not known what it is. */
 struct ebt_error *fds_close(struct fds *fds, const struct ebt_task *task, int64_t fd,
 			    uint64_t time);
+/* From `time` on exec closes the descriptor, or does not. */
+struct ebt_error *fds_close_on_exec(struct fds *fds, const struct ebt_task *task, int64_t fd,
+				    bool on_exec, uint64_t time);
+/* Closed are these numbers, the last one included, as far as the process has them; on_exec: by the
+ * next exec. */
+struct ebt_error *fds_close_range(struct fds *fds, const struct ebt_task *task, int64_t first,
+				  int64_t last, bool on_exec, uint64_t time);
 /* The same of all that the process has. */
 struct ebt_error *fds_forget(struct fds *fds, const struct ebt_task *task, uint64_t time);
 
@@ -57,6 +64,29 @@ const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *tas
 /* What it was right after a time, as a call that made it returned. */
 const struct fd_file *fds_at(const struct fds *fds, const struct ebt_task *task, int64_t fd,
 			     uint64_t time);
+
+/* What a process has open. */
+struct fd_held {
+	const struct ebt_task *task; /* a thread of the process; NULL: none made a call yet */
+	uint32_t pid;
+	int64_t fd;
+	const struct fd_file *file;
+	bool made;	/* by the process itself, and */
+	uint64_t since; /* when */
+};
+
+typedef struct ebt_error *fd_held_fn(void *arg, const struct fd_held *held);
+
+/* What is known to be open at a time, which is not before the last FDS_HISTORY changes: of all
+ * processes that have not ended by then; or of this one. */
+struct ebt_error *fds_held(const struct fds *fds, uint64_t time, fd_held_fn *fn, void *arg);
+struct ebt_error *fds_held_by(const struct fds *fds, const struct ebt_task *task, uint64_t time,
+			      fd_held_fn *fn, void *arg);
+/* The process has ended. */
+struct ebt_error *fds_end(struct fds *fds, const struct ebt_task *task, uint64_t time);
+
+/* Which one of all files it is, from 0 on. */
+uint32_t fds_number(const struct fds *fds, const struct fd_file *file);
 
 /* As /proc/PID/fd has it: "/etc/hostname", "pipe:[17]", "anon_inode:[eventfd]"; but for what that
  * says behind the name of a file that had been deleted by then, or had never been in a folder. */

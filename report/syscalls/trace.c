@@ -226,7 +226,7 @@ static struct ebt_error *put_calls(struct lines *l)
 	const struct call *call;
 	struct ebt_error *err;
 
-	err = calls_create(l->report->trace, l->machine, &calls);
+	err = calls_create(l->report->trace, l->machine, 0, &calls);
 	while (!err && !is_full(l)) {
 		err = calls_next(calls, &call);
 		if (err || !call)

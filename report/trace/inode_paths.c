@@ -248,15 +248,15 @@ static void add_name(const struct inode_paths *paths, const struct named *named,
 }
 
 /* Ids of mounts are the machine's, whichever table has them. */
-static const struct mount *mount_of_id(const struct inode_paths *paths, const struct named *named,
+static const struct mount *mount_of_id(const struct inode_paths *paths, const struct inode_key *key,
 				       uint32_t id)
 {
 	for (size_t i = 0; i < paths->n_tables; i++) {
 		const struct mount *mount;
 		size_t at = 0;
 
-		while ((mount = mount_table_device(paths->tables[i], named->key.dev_major,
-						   named->key.dev_minor, &at))) {
+		while ((mount = mount_table_device(paths->tables[i], key->dev_major, key->dev_minor,
+						   &at))) {
 			if (mount->id == id)
 				return mount;
 		}
@@ -269,7 +269,7 @@ void inode_paths_add_of_mount(const struct inode_paths *paths, const struct inod
 {
 	const struct named *named = find(paths, key);
 	const struct mount *mount =
-		named && *named->path == '/' ? mount_of_id(paths, named, mount_id) : NULL;
+		named && *named->path == '/' ? mount_of_id(paths, key, mount_id) : NULL;
 	const char *tail = mount ? path_below(named->path, mount->root) : NULL;
 
 	if (!tail) {
@@ -281,6 +281,21 @@ void inode_paths_add_of_mount(const struct inode_paths *paths, const struct inod
 	if (strcmp(mount->point, "/") != 0 || !*tail)
 		text_cstr(text, mount->point);
 	text_cstr(text, tail);
+}
+
+bool inode_paths_add_filesystem(const struct inode_paths *paths, const struct inode_key *key,
+				uint32_t mount_id, struct text *text)
+{
+	const struct mount *mount = mount_of_id(paths, key, mount_id);
+
+	for (size_t i = 0; !mount && i < paths->n_tables; i++) {
+		size_t at = 0;
+
+		mount = mount_table_device(paths->tables[i], key->dev_major, key->dev_minor, &at);
+	}
+	if (mount)
+		text_printf(text, "%s on %s", mount->type, mount->point);
+	return mount;
 }
 
 void inode_paths_add(const struct inode_paths *paths, const struct inode_key *key,

@@ -66,6 +66,11 @@ static uint64_t resolve_time(const struct option_time *time, const struct ebt_re
 	return start > UINT64_MAX - offset ? UINT64_MAX : start + offset;
 }
 
+uint64_t trace_option_ns(const struct trace *trace, const struct option_time *time)
+{
+	return resolve_time(time, ebt_reader_info(trace->reader));
+}
+
 /* Whatever the trace. A window may be before its machine began. */
 static bool is_backwards(const struct options *options)
 {

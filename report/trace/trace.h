@@ -97,6 +97,9 @@ struct trace_state *trace_kept(struct trace *trace, void (*destroy)(struct trace
 bool trace_is_cut(const struct trace *trace);
 /* Is any moment from `from` to `to` in the window, where that is cut? */
 bool trace_overlaps(const struct trace *trace, uint64_t from, uint64_t to);
+/* The time in ns of CLOCK_MONOTONIC that an option is. */
+uint64_t trace_option_ns(const struct trace *trace, const struct option_time *time);
+
 /* Is the trace of a part of the time that was recorded (`ebreport cut`)? */
 bool trace_is_part(const struct trace *trace);
 

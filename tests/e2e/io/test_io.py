@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`ebreport io`: against the kernel's counters of each process, the program's own, and strace."""
+
+import collections
+import json
+import os
+import re
+import sys
+
+import e2e
+
+# A process without exec, whose counters begin at zero: all that it reads and writes is below. It
+# tells its own counts, then what the kernel has counted up to then.
+WORK = r"""
+import json, os, sys
+folder = sys.argv[1]
+if os.fork():
+    os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+counts = {}
+def count(name, act, n):
+    key = name + " " + act
+    counts[key] = counts.get(key, 0) + n
+data = bytes(range(256)) * 400
+a = os.open(folder + "/a", os.O_RDWR | os.O_CREAT)
+for n in 1, 4096, 100000, 77:
+    count("a", "write", os.write(a, data[:n]))
+count("a", "write", os.pwrite(a, data[:5000], 1 << 20))
+count("a", "write", os.writev(a, [data[:10], data[:20]]))
+count("a", "write", os.pwritev(a, [data[:11], data[:22]], 7))
+os.lseek(a, 0, os.SEEK_SET)
+for n in 10, 5000, 60000:
+    count("a", "read", len(os.read(a, n)))
+count("a", "read", len(os.pread(a, 1234, 999)))
+count("a", "read", os.preadv(a, [bytearray(100), bytearray(200)], 50))
+count("a", "read", os.readv(a, [bytearray(33)]))
+b = os.open(folder + "/b", os.O_RDWR | os.O_CREAT)
+n = os.sendfile(b, a, 0, 3000)
+count("a", "read", n)
+count("b", "write", n)
+n = os.copy_file_range(a, b, 2000, 0, 3000)
+count("a", "read", n)
+count("b", "write", n)
+r, w = os.pipe()
+count("pipe", "write", os.write(w, data[:500]))
+count("pipe", "read", len(os.read(r, 1000)))
+os.close(b)
+io = os.open("/proc/self/io", os.O_RDONLY)
+text = os.read(io, 4096).decode()
+said = os.open(folder + "/said", os.O_WRONLY | os.O_CREAT)
+os.write(said, json.dumps([os.getpid(), counts, dict(line.split(": ") for line in text.splitlines())]).encode())
+os._exit(0)
+"""
+# Reads a file in order, then from its end to its beginning.
+ORDER = r"""
+import os, sys
+open(sys.argv[1], "wb").write(bytes(1 << 20))
+for name, offsets in ("up", range(256)), ("down", range(255, -1, -1)):
+    os.link(sys.argv[1], sys.argv[1] + name)
+    fd = os.open(sys.argv[1] + name, os.O_RDONLY)
+    for i in offsets:
+        os.lseek(fd, i * 4096, os.SEEK_SET)
+        os.read(fd, 4096)
+    os.close(fd)
+"""
+# Two processes that say what they have open, at a time when neither changes it; then one leaves it so.
+HOLD = r"""
+import json, os, select, socket, sys, time
+folder = sys.argv[1]
+def say(name):
+    names = {}
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            names[fd] = os.readlink("/proc/self/fd/" + fd)
+        except FileNotFoundError:
+            pass
+    names["cwd"] = os.getcwd()
+    with open(folder + name, "w") as f:
+        json.dump([os.getpid(), names, time.monotonic_ns()], f)
+def make(name):
+    return os.open(folder + name, os.O_RDWR | os.O_CREAT)
+for fd in 0, 1, 2:
+    os.fstat(fd)
+many = [make(f"/file{i}") for i in range(300)]
+os.dup2(many[0], 500)
+os.set_inheritable(many[5], True)
+kept = os.pipe(), os.pipe()
+epoll = select.epoll()
+pair = socket.socketpair()
+os.chdir(folder)
+os.write(many[1], b"a" * 10)
+for fd in many[10:20]:
+    os.close(fd)
+if not os.fork():
+    os.closerange(many[100], many[200])
+    os.close(many[2])
+    os.dup2(many[3], many[4])
+    os.write(many[1], b"b" * 30)
+    os.write(make("/child"), b"c")
+    say("/child.json")
+    os.write(kept[0][1], b"a")
+    os.read(kept[1][0], 1)
+    os._exit(0)
+os.read(kept[0][0], 1)
+say("/parent.json")
+time.sleep(0.05)
+os.write(kept[1][1], b"a")
+os.wait()
+for fd in many[50:]:
+    os.close(fd) if fd in range(1000) else None
+os._exit(0)
+"""
+COMMANDS = r"""
+git init -q repository && cd repository && echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm a
+git status > /dev/null
+cd .. && echo 'int main(void) { return 0; }' > a.c && gcc -o a a.c
+python3 -S -c 'import json'
+cat nothing nothing/else a/b 2> /dev/null
+ls /no/such/folder 2> /dev/null
+true
+"""
+STRACE = re.compile(r"\d+ +\w+\((.*)\) += -1 (?:ENOENT|ENOTDIR) ")
+RELATIVE = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>(?:\(deleted\))?, )?"((?:[^"\\]|\\.)*)"')
+
+
+class Io(e2e.TestCase):
+    def rows(self, trace, *arguments):
+        return e2e.report_json("io", trace, *arguments)["rows"]
+
+    def test_counts(self):
+        """Bytes are those of the kernel's counters of the process, and of the program's own, by file."""
+        trace = self.record("-e", "syscalls:args", "--", sys.executable, "-c", WORK, self.path("."))
+        pid, counts, kernel = self.said("said")
+        mine = collections.Counter()
+        for row in self.rows(trace, "--by", "process,file"):
+            name = os.path.basename(row["path"])
+            if row["pid"] != pid or name in ("io", "said"):
+                continue
+            name = "pipe" if name.startswith("pipe:") else name
+            mine[name + " read"] += row["read_bytes"]
+            mine[name + " write"] += row["write_bytes"]
+        self.assertEqual(+mine, counts)
+        for act, counter in ("read", "rchar"), ("write", "wchar"):
+            self.assertEqual(sum(n for name, n in mine.items() if name.endswith(act)), int(kernel[counter]))
+
+    def test_order(self):
+        """Of a file that is read from its end to its beginning no read goes on where another ended."""
+        trace = self.record("-e", "syscalls:args", "--", sys.executable, "-c", ORDER, self.path("file"))
+        rows = {row["path"]: row for row in self.rows(trace)}
+        up, down = rows[self.path("fileup")], rows[self.path("filedown")]
+        self.assertEqual((up["in_order_percent"], down["in_order_percent"]), (100, 0))
+        for row in up, down:
+            self.assertEqual((row["opens"], row["reads"], row["read_bytes"], row["avg_bytes"], row["max_bytes"]),
+                             (1, 256, 1 << 20, 4096, 4096))
+
+    def said(self, name):
+        with open(self.path(name), encoding="ascii") as f:
+            return json.load(f)
+
+    def test_open(self):
+        """What was open is what /proc/PID/fd said then; what was left at the end, and who wrote the same file."""
+        trace = self.record("-e", "syscalls:args", "--", sys.executable, "-c", HOLD, self.folder)
+        child, names_of_child, _ = self.said("child.json")
+        parent, names_of_parent, now = self.said("parent.json")
+        start = int(e2e.report_json("info", trace)["start_ns"])
+        rows = self.rows(trace, "--open", f"{now - start}ns")
+        for pid, names, name in (child, names_of_child, "child"), (parent, names_of_parent, "parent"):
+            mine = {row["fd"]: row["path"] for row in rows if row["pid"] == pid}
+            # Which /proc/PID/fd was read through, and which the list was written to.
+            self.assertEqual({fd: path for fd, path in mine.items() if not path.endswith(f"/{name}.json")},
+                             {fd: path for fd, path in names.items() if not path.endswith("/fd")}, name)
+        counts = {(row["pid"], row["directory"]): row["count"]
+                  for row in self.rows(trace, "--leaks", "--by", "process,directory")}
+        self.assertEqual(counts[parent, self.folder], 41)
+        self.assertEqual(counts[child, self.folder], 2)
+        shared = {row["pid"]: row["write_bytes"] for row in self.rows(trace, "--shared")}
+        self.assertEqual(shared, {parent: 10, child: 30})
+
+    def strace_names(self):
+        """Names in vain of each process, as strace has them: behind the folder that they are relative to."""
+        found = collections.Counter()
+        folders = {}
+        with open(self.path("strace"), encoding="utf-8", errors="surrogateescape") as f:
+            for line in f:
+                pid = int(line.split()[0])
+                for said in re.findall(r"AT_FDCWD<(.*?)>", line):
+                    folders[pid] = said
+                match = STRACE.match(line)
+                if not match:
+                    continue
+                folder, name = RELATIVE.search(match[1]).groups()
+                name = name.encode().decode("unicode_escape")
+                if not name.startswith("/"):
+                    name = f"{folder or folders[pid]}/{name}"
+                found[pid, name] += 1
+        return found
+
+    def test_missing(self):
+        """Names that were not there are those of strace's lines with ENOENT, each as often."""
+        trace = self.record("-e", "syscalls:args", "--", "strace", "-f", "-y", "-s", "5000", "-e", "trace=%file",
+                            "-o", self.path("strace"), "sh", "-c", COMMANDS, cwd=self.folder)
+        theirs = self.strace_names()
+        mine = collections.Counter()
+        for row in self.rows(trace, "--missing", "--by", "process,file"):
+            if row["comm"] != "strace":
+                mine[row["pid"], row["path"]] += row["count"]
+        print(f"\n    {theirs.total()} names", file=sys.stderr)
+        self.assertGreater(theirs.total(), 200)
+        self.assertEqual((mine - theirs, theirs - mine), (collections.Counter(), collections.Counter()))
+
+
+if __name__ == "__main__":
+    e2e.main()
