@@ -96,6 +96,7 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	unsigned int f_flags;
+	void *private_data;
 };
 
 struct mount {

@@ -7,40 +7,9 @@
 #ifndef RECORD_BPF_NET_BPF_H
 #define RECORD_BPF_NET_BPF_H
 
-#include "record/bpf/compat.bpf.h"
+#include "record/bpf/socket_types.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct net_pointer {
-	struct net *net;
-};
-
-struct sock_common {
-	__be32 skc_daddr, skc_rcv_saddr;
-	__be16 skc_dport;
-	unsigned short skc_family;
-	volatile unsigned char skc_state;
-	struct net_pointer skc_net;
-	struct {
-		__u8 bytes[16];
-	} skc_v6_daddr, skc_v6_rcv_saddr;
-	struct {
-		__s64 counter;
-	} skc_cookie;
-	unsigned long skc_flags;
-};
-
-enum sock_flags { SOCK_DONE = 1 };
-
-struct sock {
-	struct sock_common __sk_common;
-	int sk_err;
-	__u16 sk_protocol;
-};
-
-struct inet_sock {
-	__be16 inet_sport;
-};
 
 struct tcp_sock {
 	__u32 segs_out, segs_in, srtt_us, total_retrans;
@@ -49,10 +18,6 @@ struct tcp_sock {
 
 struct request_sock {
 	struct sock_common __req_common;
-};
-
-struct socket {
-	struct sock *sk;
 };
 
 struct net_device {
@@ -86,8 +51,6 @@ struct tcp_skb_cb {
 
 /* Numbers of the kernel's interface. */
 enum {
-	NET_INET = 2,
-	NET_INET6 = 10,
 	NET_TCP = 6,
 	NET_MSG_PEEK = 2,
 	NET_ECANCELED = 125,

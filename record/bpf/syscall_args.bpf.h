@@ -10,11 +10,11 @@
 
 #include "record/bpf/fds.bpf.h"
 #include "record/bpf/inode_path.bpf.h"
+#include "record/bpf/sockets.bpf.h"
 
 const volatile struct ebrec_call_plan call_plans[EBREC_CALLS] = {};
 const volatile struct ebrec_call_plan compat_call_plans[EBREC_CALLS] = {};
 
-#define ARG_TEXT 4097	/* PATH_MAX, with the zero byte, and one more: it goes on */
 #define ARG_DATA 128	/* struct sockaddr_storage */
 #define ARG_CWD	 (-100) /* AT_FDCWD */
 
@@ -36,77 +36,6 @@ static __always_inline __u64 arg_of(const struct ebt_wire_syscall *call, __u32 n
 	default:
 		return call->arg5;
 	}
-}
-
-/* --- rows --- */
-
-#define CALL_ROWS 8192 /* where rows begin; a power of two */
-
-/* What is read of a file and its name, each at once: a helper costs more than some more bytes. */
-struct file_part {
-	__u64 bytes[14];
-};
-
-struct dentry_part {
-	__u64 bytes[8];
-};
-
-/* Of one call, handed over as one record: a place in a ring costs more than what is in it. */
-struct call_rows {
-	__u32 used;	     /* bytes; 0 between calls */
-	__u32 n_args, n_fds; /* rows of each table */
-	__u32 lost;	     /* rows that had to make room for others were */
-	__u32 told;	     /* bits: arguments that could be read; 0 between calls */
-	__u32 unused;
-	/* Of the row that is made; stacks of programs are small. */
-	struct file_part file;
-	struct dentry_part name;
-	char bytes[CALL_ROWS + sizeof(struct ebt_wire_syscall_arg) + ARG_TEXT + 7];
-};
-
-EBREC_CPU_ARRAY(call_rows, 1, struct call_rows);
-
-static __always_inline void call_rows_lose(struct call_rows *rows)
-{
-	rows->lost = 1;
-	ebrec_count_drops(EBT_T_syscall_arg, rows->n_args);
-	ebrec_count_drops(EBT_T_fd, rows->n_fds);
-}
-
-/* False: these are lost, or those that had to make room. */
-__noinline int call_rows_send(__u64 now)
-{
-	struct call_rows *rows = ebrec_entry(&call_rows);
-	__u32 slot = ebrec_event_slot(), len;
-	void *ring = bpf_map_lookup_elem(&rings, &slot);
-	int lost;
-
-	if (!rows)
-		return 0;
-	len = rows->used;
-	if (!ring || len > sizeof(rows->bytes) ||
-	    ebrec_ring_output(ring, rows->bytes, len, ebrec_wake_flags(ring, slot, now)))
-		call_rows_lose(rows);
-	rows->used = rows->n_args = rows->n_fds = 0;
-	lost = rows->lost;
-	rows->lost = 0;
-	return !lost;
-}
-
-/* Room for a row, which call_rows_add() then adds. */
-static __always_inline void *call_rows_place(struct call_rows *rows, __u64 now)
-{
-	if (rows->used >= CALL_ROWS && !call_rows_send(now))
-		rows->lost = 1;
-	return rows->bytes + (rows->used & (CALL_ROWS - 8));
-}
-
-static __always_inline void call_rows_add(struct call_rows *rows, struct ebt_wire_head *row,
-					  __u32 table, __u32 len, __u64 now)
-{
-	len = (len + 7) & ~7u;
-	ebrec_fill_head(row, table, len, now);
-	rows->used += len;
 }
 
 /* --- files --- */
@@ -181,7 +110,7 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	struct ebrec_inode_id id;
 	struct ebt_wire_fd *row;
 	bool cloexec = false;
-	__u32 flags = 0;
+	__u32 flags = 0, type;
 
 	if (!rows)
 		return 0;
@@ -201,10 +130,14 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	inode = file ? PART(rows->file, file, f_inode) : PART(rows->name, dentry, d_inode);
 	ebrec_inode_id(inode, &id);
 	id.name_hash = name_hash(dentry, &rows->name);
+	type = BPF_CORE_READ(inode, i_mode) >> 12;
+	rows->cookie = 0;
+	if (file && type == EBT_V_fd_type_socket)
+		syscall_add_socket(now, (__u64)file);
 	row = call_rows_place(rows, now);
-	row->type = BPF_CORE_READ(inode, i_mode) >> 12;
+	row->type = type;
 	/* Sockets and pipes are known by their inodes. */
-	if (row->type != EBT_V_fd_type_socket && PART(rows->name, dentry, d_name.len))
+	if (type != EBT_V_fd_type_socket && PART(rows->name, dentry, d_name.len))
 		ebrec_name_inode(inode, dentry, &id, false);
 	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
@@ -219,7 +152,7 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	row->inode = id.inode;
 	row->mount = mount_id(mnt);
 	row->unused = 0;
-	row->cookie = 0;
+	row->cookie = rows->cookie;
 	call_rows_add(rows, &row->head, EBT_T_fd, sizeof(*row), now);
 	rows->n_fds++;
 	return 1;

@@ -9,7 +9,7 @@
 #include "report/base/text.h"
 #include "report/group/group.h"
 #include "report/io/model_net.h"
-#include "report/io/net_text.h"
+#include "report/base/net_text.h"
 #include "report/io/net_trace.h"
 #include "report/out/histogram.h"
 #include "report/out/out.h"

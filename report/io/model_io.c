@@ -229,7 +229,8 @@ static struct ebt_error *name_filesystem(struct io_model *model, const struct fd
 }
 
 /* The file of a descriptor. */
-static struct ebt_error *file_of(struct io_model *model, const struct fd_file *fd, uint32_t *ret)
+static struct ebt_error *file_of(struct io_model *model, const struct fd_file *fd, uint64_t time,
+				 uint32_t *ret)
 {
 	const uint32_t number = calls_file_number(model->calls, fd);
 	struct io_file file = {
@@ -251,10 +252,11 @@ static struct ebt_error *file_of(struct io_model *model, const struct fd_file *f
 		model->n_numbers = n;
 	}
 	*ret = model->by_number[number];
-	if (*ret)
+	/* What a socket is called may change. */
+	if (*ret && fd->type != EBT_V_fd_type_socket)
 		return NULL;
 	text_clear(&model->text);
-	calls_file_name_add(model->calls, fd, &model->text);
+	calls_file_name_add(model->calls, fd, time, &model->text);
 	err = text_error(&model->text) ?:
 	      name_file(model, text_str(&model->text), &file) ?:
 	      name_filesystem(model, fd, &file) ?:
@@ -306,7 +308,7 @@ static bool take_path(struct io_model *model, const struct call *call,
 			folder = (int32_t)call->args[i - 1];
 		fd = call_fd_file(model->calls, call, folder, false);
 		if (fd)
-			calls_file_name_add(model->calls, fd, &model->path);
+			calls_file_name_add(model->calls, fd, call->entry, &model->path);
 		if (fd && said->bytes.len && text_get(&model->path)[model->path.len - 1] != '/')
 			text_addc(&model->path, '/');
 	}
@@ -478,7 +480,7 @@ static struct ebt_error *use_descriptor(struct taking *t, unsigned int i)
 		return NULL;
 	file = call_fd_file(t->model->calls, t->call, fd, false);
 	if (file)
-		err = file_of(t->model, file, &use.file);
+		err = file_of(t->model, file, t->call->exit, &use.file);
 	if (err)
 		return err;
 	if (transfer->is && transfer->from == (int)i)
@@ -512,7 +514,7 @@ static struct ebt_error *use_result(struct taking *t)
 	if (t->call->result >= 0) {
 		file = call_fd_file(t->model->calls, t->call, t->call->result, true);
 		if (file)
-			err = file_of(t->model, file, &use.file)
+			err = file_of(t->model, file, t->call->exit, &use.file)
 				      ?: take_open(t->model, t->call, use.file);
 		return err ?: give(t, &use);
 	}
@@ -581,6 +583,7 @@ struct ebt_error *io_model_read(struct io_model *model, bool missing, io_use_fn 
 
 struct holding {
 	struct io_model *model;
+	uint64_t time;
 	bool made; /* only what the process opened itself, besides its standard streams */
 	io_held_fn *fn;
 	void *arg;
@@ -594,20 +597,22 @@ static struct ebt_error *take_held(void *arg, const struct fd_held *fd)
 
 	if (h->made && (!fd->made || fd->fd <= STDERR_FILENO))
 		return NULL;
-	err = file_of(h->model, fd->file, &held.file);
+	err = file_of(h->model, fd->file, h->time, &held.file);
 	return err ?: h->fn(h->arg, &held);
 }
 
 struct ebt_error *io_model_held(struct io_model *model, uint64_t time, io_held_fn *fn, void *arg)
 {
-	struct holding h = { .model = model, .fn = fn, .arg = arg };
+	struct holding h = { .model = model, .time = time, .fn = fn, .arg = arg };
 
 	return calls_held(model->calls, time, take_held, &h);
 }
 
 struct ebt_error *io_model_left(struct io_model *model, io_held_fn *fn, void *arg)
 {
-	struct holding h = { .model = model, .made = true, .fn = fn, .arg = arg };
+	struct holding h = {
+		.model = model, .time = UINT64_MAX, .made = true, .fn = fn, .arg = arg
+	};
 
 	return calls_left(model->calls, take_held, &h);
 }

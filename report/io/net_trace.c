@@ -8,7 +8,7 @@
 #include "format/schema/schema.h"
 #include "report/base/text.h"
 #include "report/io/model_net.h"
-#include "report/io/net_text.h"
+#include "report/base/net_text.h"
 #include "report/out/out.h"
 #include "report/syscalls/names.h"
 

@@ -165,16 +165,10 @@ void argument_add_name(const struct call_shown *call, enum argument_kind kind, u
 /* made: by this call. */
 static void add_file(const struct call_shown *call, int32_t fd, bool made, struct text *text)
 {
-	_cleanup_text_ struct text name = TEXT_INIT;
 	const struct call_view *view = call->view;
 
-	bool deleted;
-
-	if (!view->call || !call_fd_name_add(view->calls, view->call, fd, made, &name, &deleted))
-		return;
-	text_addc(text, '<');
-	recorded_add_name(text, text_str(&name));
-	text_cstr(text, deleted ? ">(deleted)" : ">");
+	if (view->call)
+		call_fd_name_add(view->calls, view->call, fd, made, text);
 }
 
 static void add_fd(const struct call_shown *call, int32_t fd, struct text *text)

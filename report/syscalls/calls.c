@@ -14,7 +14,9 @@
 
 #include "format/base/array.h"
 #include "report/syscalls/arguments.h"
+#include "report/syscalls/recorded.h"
 #include "report/syscalls/signature.h"
+#include "report/syscalls/sockets.h"
 
 #define UNREADABLE 1
 #define CUT	   2
@@ -64,6 +66,7 @@ struct calls {
 	struct exec execs[MAX_EXECS];
 	size_t n_execs; /* ever; the newest take the place of the oldest */
 	struct inode_paths *paths;
+	struct sockets *sockets;
 	struct trace_cursor *state;
 	struct ebt_row state_row;
 	fd_held_fn *left; /* gets what processes leave open when they end; or NULL */
@@ -78,6 +81,7 @@ void calls_destroy(struct calls *calls)
 	trace_cursor_destroy(calls->state);
 	fds_destroy(calls->fds);
 	inode_paths_destroy(calls->paths);
+	sockets_destroy(calls->sockets);
 	text_deinit(&calls->bytes);
 	for (size_t i = 0; i < MAX_EXECS; i++) {
 		text_deinit(&calls->execs[i].file);
@@ -98,14 +102,16 @@ static struct ebt_error *open_state(struct calls *calls)
 {
 	static const struct ebt_want wants[] = {
 		{ EBT_T_fd, ~UINT64_C(0) },
+		{ EBT_T_socket, ~UINT64_C(0) },
 		EBT_WANT(task_fork, parent, child_pid, thread),
 		EBT_WANT(task_exec, pid, filename, cmdline),
 		EBT_WANT(task_exit, task, group_dead),
 	};
 
 	return fds_create(&calls->fds) ?:
+	       sockets_create(&calls->sockets) ?:
 	       inode_paths_create(calls->trace, &calls->paths) ?:
-	       trace_cursor_create(calls->trace, wants, 4,
+	       trace_cursor_create(calls->trace, wants, 5,
 				   TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START,
 				   &calls->state) ?:
 	       trace_next(calls->state, &calls->state_row);
@@ -282,6 +288,9 @@ static struct ebt_error *read_state(struct calls *calls, uint64_t until)
 		case EBT_T_fd:
 			err = fds_told(calls->fds, row);
 			break;
+		case EBT_T_socket:
+			err = sockets_told(calls->sockets, row);
+			break;
 		case EBT_T_task_fork:
 			err = fds_fork(calls->fds, row);
 			break;
@@ -452,9 +461,12 @@ uint32_t calls_file_number(const struct calls *calls, const struct fd_file *file
 	return fds_number(calls->fds, file);
 }
 
-void calls_file_name_add(const struct calls *calls, const struct fd_file *file, struct text *text)
+void calls_file_name_add(const struct calls *calls, const struct fd_file *file, uint64_t time,
+			 struct text *text)
 {
-	fd_file_name_add(file, calls->paths, text);
+	if (file->type != EBT_V_fd_type_socket ||
+	    !sockets_add(calls->sockets, file->key.inode, time, text))
+		fd_file_name_add(file, calls->paths, text);
 }
 
 bool calls_file_system_add(const struct calls *calls, const struct fd_file *file, struct text *text)
@@ -463,13 +475,20 @@ bool calls_file_system_add(const struct calls *calls, const struct fd_file *file
 }
 
 bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
-		      struct text *text, bool *deleted)
+		      struct text *text)
 {
 	const struct fd_file *file = call_fd_file(calls, call, fd, made);
+	_cleanup_text_ struct text name = TEXT_INIT;
 
 	if (!file)
 		return false;
-	fd_file_name_add(file, calls->paths, text);
-	*deleted = fd_file_is_deleted(file, calls->paths);
+	text_addc(text, '<');
+	calls_file_name_add(calls, file, made ? call->exit : call->entry, &name);
+	/* A socket's has been made harmless, and has a > of its own. */
+	if (file->type == EBT_V_fd_type_socket)
+		text_add(text, text_get(&name), name.len);
+	else
+		recorded_add_name(text, text_str(&name));
+	text_cstr(text, fd_file_is_deleted(file, calls->paths) ? ">(deleted)" : ">");
 	return true;
 }

@@ -61,13 +61,16 @@ const struct fd_file *call_fd_file(const struct calls *calls, const struct call 
 				   bool made);
 /* Files that descriptors stood for have numbers from 0 on. */
 uint32_t calls_file_number(const struct calls *calls, const struct fd_file *file);
-void calls_file_name_add(const struct calls *calls, const struct fd_file *file, struct text *text);
+/* As it was called then, if it is a socket. */
+void calls_file_name_add(const struct calls *calls, const struct fd_file *file, uint64_t time,
+			 struct text *text);
 /* Adds its file system, as "ext4 on /home"; false: it is not among the mounts. */
 bool calls_file_system_add(const struct calls *calls, const struct fd_file *file,
 			   struct text *text);
 
-/* Adds the name of such a file; false: it is not known. *deleted: the file was in no folder. */
+/* Adds such a file as strace -yy does: "</etc/hostname>", "<TCP:[127.0.0.1:80]>",
+ * "</tmp/a>(deleted)". False: it is not known. */
 bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
-		      struct text *text, bool *deleted);
+		      struct text *text);
 
 #endif

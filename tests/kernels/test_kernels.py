@@ -354,11 +354,13 @@ END
                  e2e.rows("syscalls", self.trace(), "--pid", self.text("pid").strip())}
         self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
 
-    @inside("""seq 300 >lines; ebrec -e syscalls:args -o t.ebt -- sh -c '
+    @inside(f"""seq 300 >lines; ebrec -e syscalls:args -o t.ebt -- sh -c '
             exec 5<lines; readlink /proc/self/fd/5 >link; read -r line <&5; cd /proc; read -r line <&5
-            cat "a missing one"; exit 0' """)
+            cat "a missing one"; nc -l -p 7777 >/dev/null &
+            {until_it_listens(7777)}
+            echo a | nc 127.0.0.1 7777; wait; exit 0' """)
     def test_arguments(self):
-        """Names of files against /proc/PID/fd there."""
+        """Names of files against /proc/PID/fd there, and of sockets whose addresses are known."""
         lines = e2e.ebreport("syscalls", "--trace", self.trace())
         self.assertRegex(lines, r'open(at)?\(.*"a missing one", .* = -1 ENOENT')
         used = re.findall(r" (?:dup2\(5|read\(0)(<[^>]*lines>)[,)]", lines)
@@ -366,6 +368,8 @@ END
         self.assertEqual(set(used), {f"<{self.text('link').strip()}>"})
         self.assertRegex(lines, r'chdir\("/proc"\) = 0')
         self.assertRegex(lines, r'execve\("\S+", \["cat", "a missing one"\], ')
+        self.assertRegex(lines, r"(write|sendto)\(\d+<TCP:\[127.0.0.1:\d+->127.0.0.1:7777\]>, 2 bytes")
+        self.assertRegex(lines, r"read\(\d+<TCP(v6)?:\[\S*127.0.0.1\]?:7777->\S*127.0.0.1\]?:\d+\]>, 2 bytes")
 
     @inside("""ebrec -e sched,task -o t.ebt -- sh -c '
             relay 3 6000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"

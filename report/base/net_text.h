@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Addresses of hosts as text. */
-#ifndef REPORT_IO_NET_TEXT_H
-#define REPORT_IO_NET_TEXT_H
+#ifndef REPORT_BASE_NET_TEXT_H
+#define REPORT_BASE_NET_TEXT_H
 
 #include <stdint.h>
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/io/net_text.h"
+#include "report/base/net_text.h"
 #include "report/share/scrub_text.h"
 
 static struct scrub_names *names;

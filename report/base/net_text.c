@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Addresses of hosts as text; see net_text.h. */
-#include "report/io/net_text.h"
+#include "report/base/net_text.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
