@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`-e syscalls:args`: paths, names of files behind descriptors, addresses: against `strace -y` of the
+"""`-e syscalls:args`: paths, names of files behind descriptors, addresses: against `strace -yy` of the
 same execution, and against programs that know which file they read."""
 
 import bisect
@@ -34,7 +34,7 @@ class Names(test_arguments.Arguments):
     arguments of programs that could not be run."""
 
     source = "syscalls:args"
-    strace = ["strace", "-f", "-y", "-s", "100000"]
+    strace = ["strace", "-f", "-yy", "-s", "100000"]
     contents = re.compile(r"STRUCT_.*|BUFFER.*|LIST")
     known = {"rt_sigreturn"}
 
@@ -43,8 +43,9 @@ class Names(test_arguments.Arguments):
         line = re.sub(r"(execve\(.*, )(0x\w+ )?/\* .* \*/", r"\1ENVIRONMENT", line)
         if " EBADF " in line:
             line = re.sub(r"\b(\d+|AT_FDCWD)<[^>]*>(\(deleted\))?", r"\1", line)
+        line = re.sub(r"<(char|block) \d+:\d+>", "", line)
         # Linux 6.9 gave these a file system of their own, which has no names.
-        line = re.sub(r"<(anon_inode:\[pidfd\]|\[0:\d+\]/)>", "", line)
+        line = re.sub(r"<(anon_inode:\[pidfd\]|pid:\d+|\[0:\d+\]/)>", "", line)
         return super().parse(line)
 
 
