@@ -84,6 +84,16 @@ const struct group_own *group_key(const struct group_table *table, unsigned int 
 	return is_own(key) ? &table->own[key - GROUP_OWN] : &keys[key];
 }
 
+bool group_tasks_key(const char *name, enum group_key *ret)
+{
+	for (*ret = 0; *ret <= GROUP_CONTAINER; (*ret)++) {
+		if (!strcmp(name, keys[*ret].name))
+			return true;
+	}
+	*ret = GROUP_THREAD;
+	return !strcmp(name, "task");
+}
+
 /* A word of the command line, which has compared it with the names, or of the table. */
 static unsigned int find_key(const struct group_table *table, const char *word, size_t len)
 {

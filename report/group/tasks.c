@@ -263,3 +263,19 @@ void group_tasks_put(const struct group_tasks *tasks, uint32_t i, const char *no
 	if (tasks->key != GROUP_USER)
 		text_cstr(&cells->texts[comm], no_task);
 }
+
+struct ebt_error *group_tasks_label_add(const struct group_tasks *tasks, uint32_t i,
+					struct text *text)
+{
+	struct out_value values[GROUP_MAX_CELLS];
+	struct text texts[GROUP_MAX_CELLS] = { 0 };
+	struct ebt_error *err;
+
+	group_tasks_put(tasks, i, NULL, &(struct group_cells){ values, texts, text });
+	err = text_error(text);
+	for (size_t k = 0; k < GROUP_MAX_CELLS; k++) {
+		err = err ?: text_error(&texts[k]);
+		text_deinit(&texts[k]);
+	}
+	return err;
+}

@@ -36,5 +36,10 @@ struct ebt_error *group_tasks_of(struct group_tasks *tasks, const struct ebt_tas
 /* What stands in the columns of such a key. */
 void group_tasks_put(const struct group_tasks *tasks, uint32_t i, const char *no_task,
 		     struct group_cells *cells);
+/* The same as one text. */
+struct ebt_error *group_tasks_label_add(const struct group_tasks *tasks, uint32_t i,
+					struct text *text);
+/* A key by its name in --by; false: it is none of these, or a list. */
+bool group_tasks_key(const char *name, enum group_key *ret);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/group/group.h"
+#include "report/io/io_peers.h"
 #include "report/io/model_io.h"
 #include "report/syscalls/names.h"
 
@@ -388,7 +389,7 @@ static struct ebt_error *put_open(struct report *report, struct io_model *model,
 /* One question at a time. */
 static struct ebt_error *check_options(const struct options *o, const char **ret)
 {
-	static const char *const questions[] = { "missing", "leaks", "shared" };
+	static const char *const questions[] = { "missing", "leaks", "shared", "peers" };
 
 	*ret = options_string(o, "open") ? "open" : "";
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
@@ -407,6 +408,8 @@ static struct ebt_error *check_options(const struct options *o, const char **ret
 					"--%s is of one moment: --interval does "
 					"not apply",
 					*ret);
+	if (options_flag(o, "folded") && strcmp(*ret, "peers"))
+		return ebt_error_create(EBT_ERR_INVALID, "--folded goes with --peers");
 	return NULL;
 }
 
@@ -443,13 +446,16 @@ static struct ebt_error *cmd_io(struct report *report)
 	/* What a descriptor is depends on all that came before. */
 	if (!strcmp(what, "open") || !strcmp(what, "leaks"))
 		flags = TRACE_ALL_TASKS | TRACE_ALL_CPUS | TRACE_FROM_START;
+	else if (!strcmp(what, "peers"))
+		flags = TRACE_ALL_TASKS;
 	err = calls_machine(report->trace, &machine)
 		      ?: io_model_create(report->trace, machine, flags, &model);
 	if (err)
 		return err;
-	return flags && *what == 'o'
-		       ? put_open(report, model, options_string(report->options, "open"))
-		       : put_table(report, model, what);
+	if (!strcmp(what, "open"))
+		return put_open(report, model, options_string(report->options, "open"));
+	return !strcmp(what, "peers") ? io_peers_put(report, model)
+				      : put_table(report, model, what);
 }
 
 static const struct option_def io_options[] = {
@@ -458,6 +464,8 @@ static const struct option_def io_options[] = {
 	{ "leaks", OPTION_FLAG, NULL, "what was opened, and not closed to the end", NULL },
 	{ "open", OPTION_STRING, "TIME", "what each process had open at this time", NULL },
 	{ "shared", OPTION_FLAG, NULL, "files that several processes wrote, and which", NULL },
+	{ "peers", OPTION_FLAG, NULL, "who sends to whom through pipes and sockets", NULL },
+	{ "folded", OPTION_FLAG, NULL, "with --peers: a line each, for other tools", NULL },
 	{ 0 },
 };
 
@@ -490,11 +498,17 @@ const struct command command_io = {
 		"program said them, behind its working directory. --leaks: descriptors that a\n"
 		"process made, besides its standard streams, and had when it or the recording\n"
 		"ended. --open: what processes had open at a time, as far as they had used it.\n"
+		"--peers: bytes that one process wrote to a pipe or socket and another one read,\n"
+		"in the order in which they went in; --by process, program, container … of both.\n"
+		"Of whom nobody recorded there is an address. sendmmsg() and recvmmsg() are not "
+		"in\n"
+		"it; nor is what sendmsg() sends from a socket that is not connected.\n"
 		"\n"
 		"  ebreport io t.ebt\n"
 		"  ebreport io --by process,directory --sort read t.ebt\n"
 		"  ebreport io --missing --by program,directory t.ebt\n"
-		"  ebreport io --open 2s --comm nginx t.ebt\n",
+		"  ebreport io --open 2s --comm nginx t.ebt\n"
+		"  ebreport io --peers --by program t.ebt\n",
 	.options = io_options,
 	.subject = &subject,
 };

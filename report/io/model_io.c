@@ -127,6 +127,11 @@ const struct io_file *io_file(const struct io_model *model, uint32_t file)
 	return &model->files[file];
 }
 
+bool io_socket(const struct io_model *model, const struct io_use *use, struct socket_end *ret)
+{
+	return use->fd && calls_socket(model->calls, use->fd, use->call->exit, ret);
+}
+
 /* *ret: of what there was no room for 0. */
 static struct ebt_error *intern_name(struct io_model *model, struct ebt_str s, uint32_t *ret)
 {
@@ -483,6 +488,7 @@ static struct ebt_error *use_descriptor(struct taking *t, unsigned int i)
 		err = file_of(t->model, file, t->call->exit, &use.file);
 	if (err)
 		return err;
+	use.fd = file;
 	if (transfer->is && transfer->from == (int)i)
 		use.act = IO_READ;
 	else if (transfer->is && transfer->to == (int)i)

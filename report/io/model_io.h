@@ -37,10 +37,11 @@ struct io_use {
 	const struct call *call;
 	enum io_act act;
 	uint32_t file;
-	uint64_t bytes; /* read or written */
-	uint64_t ns;	/* the call took; 0 where another use of the same call has it */
-	bool follows;	/* of a read or write of a file: there was one before by this descriptor, */
-	bool in_order;	/* and it went on where that one had ended */
+	const struct fd_file *fd; /* what the descriptor stood for, if that is known */
+	uint64_t bytes;		  /* read or written */
+	uint64_t ns;		  /* the call took; 0 where another use of the same call has it */
+	bool follows;  /* of a read or write of a file: there was one before by this descriptor, */
+	bool in_order; /* and it went on where that one had ended */
 };
 
 typedef struct ebt_error *io_use_fn(void *arg, const struct io_use *use);
@@ -69,6 +70,9 @@ struct ebt_error *io_model_read(struct io_model *model, bool missing, io_use_fn 
  * they ended or the recording did. One of all these can be asked for. */
 struct ebt_error *io_model_held(struct io_model *model, uint64_t time, io_held_fn *fn, void *arg);
 struct ebt_error *io_model_left(struct io_model *model, io_held_fn *fn, void *arg);
+
+/* The socket that was used; false: it is none, or was not told. */
+bool io_socket(const struct io_model *model, const struct io_use *use, struct socket_end *ret);
 
 /* They belong to the model, until the next use. */
 const struct io_file *io_file(const struct io_model *model, uint32_t file);

@@ -16,7 +16,6 @@
 #include "report/syscalls/arguments.h"
 #include "report/syscalls/recorded.h"
 #include "report/syscalls/signature.h"
-#include "report/syscalls/sockets.h"
 
 #define UNREADABLE 1
 #define CUT	   2
@@ -467,6 +466,13 @@ void calls_file_name_add(const struct calls *calls, const struct fd_file *file, 
 	if (file->type != EBT_V_fd_type_socket ||
 	    !sockets_add(calls->sockets, file->key.inode, time, text))
 		fd_file_name_add(file, calls->paths, text);
+}
+
+bool calls_socket(const struct calls *calls, const struct fd_file *file, uint64_t time,
+		  struct socket_end *ret)
+{
+	return file->type == EBT_V_fd_type_socket &&
+	       sockets_end(calls->sockets, file->key.inode, time, ret);
 }
 
 bool calls_file_system_add(const struct calls *calls, const struct fd_file *file, struct text *text)

@@ -8,6 +8,7 @@
 
 #include "report/syscalls/fds.h"
 #include "report/syscalls/names.h"
+#include "report/syscalls/sockets.h"
 #include "report/trace/trace.h"
 
 #define SYSCALL_MAX_ARGS 6
@@ -64,6 +65,9 @@ uint32_t calls_file_number(const struct calls *calls, const struct fd_file *file
 /* As it was called then, if it is a socket. */
 void calls_file_name_add(const struct calls *calls, const struct fd_file *file, uint64_t time,
 			 struct text *text);
+/* What it was then, if it is a socket; false: it is none, or was not told. */
+bool calls_socket(const struct calls *calls, const struct fd_file *file, uint64_t time,
+		  struct socket_end *ret);
 /* Adds its file system, as "ext4 on /home"; false: it is not among the mounts. */
 bool calls_file_system_add(const struct calls *calls, const struct fd_file *file,
 			   struct text *text);

@@ -17,7 +17,7 @@
 struct state {
 	uint64_t time; /* from then on; 0: there is none */
 	uint64_t peer;
-	uint32_t family, type, protocol;
+	uint32_t family, type, protocol, netns;
 	uint16_t sport, dport;
 	uint32_t port_id; /* of netlink */
 	uint8_t n_address;
@@ -95,6 +95,7 @@ struct ebt_error *sockets_told(struct sockets *sockets, const struct ebt_row *ro
 		.family = (uint32_t)ebt_socket_family(row),
 		.type = (uint32_t)ebt_socket_type(row),
 		.protocol = (uint32_t)ebt_socket_protocol(row),
+		.netns = (uint32_t)ebt_socket_netns(row),
 		.sport = (uint16_t)ebt_socket_sport(row),
 		.dport = (uint16_t)ebt_socket_dport(row),
 		.port_id = (uint32_t)ebt_socket_sport(row),
@@ -221,5 +222,36 @@ bool sockets_add(const struct sockets *sockets, uint64_t inode, uint64_t time, s
 	else
 		text_u64(text, inode);
 	text_addc(text, ']');
+	return true;
+}
+
+static struct ebt_str path_of(const struct state *s)
+{
+	return (struct ebt_str){ s->path, s->n_path };
+}
+
+bool sockets_end(const struct sockets *sockets, uint64_t inode, uint64_t time,
+		 struct socket_end *ret)
+{
+	const struct state *s = find(sockets, inode, time), *peer;
+
+	if (!s)
+		return false;
+	*ret = (struct socket_end){
+		.family = s->family,
+		.type = s->type,
+		.protocol = s->protocol,
+		.netns = s->netns,
+		.peer = s->peer,
+		.path = path_of(s),
+		.n_address = s->n_address,
+		.local_port = s->sport,
+		.remote_port = s->dport,
+	};
+	memcpy(ret->local, s->saddr, sizeof(ret->local));
+	memcpy(ret->remote, s->daddr, sizeof(ret->remote));
+	peer = s->peer && !s->n_path ? find(sockets, s->peer, time) : NULL;
+	if (peer)
+		ret->path = path_of(peer);
 	return true;
 }

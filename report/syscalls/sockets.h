@@ -16,6 +16,16 @@
 
 #define SOCKETS_MAX (1u << 20)
 
+/* What a socket was at a time. */
+struct socket_end {
+	uint32_t family, type, protocol, netns;
+	uint64_t peer;	     /* of a Unix socket: inode of the other one; 0: not known */
+	struct ebt_str path; /* its name, or its peer's; until the next row */
+	uint8_t n_address;   /* bytes of each address: 4 or 16 */
+	uint8_t local[16], remote[16];
+	uint16_t local_port, remote_port; /* 0: none */
+};
+
 struct sockets;
 
 struct ebt_error *sockets_create(struct sockets **ret);
@@ -28,5 +38,9 @@ struct ebt_error *sockets_told(struct sockets *sockets, const struct ebt_row *ro
 /* Adds what strace -yy prints: "TCP:[127.0.0.1:1234->127.0.0.1:80]", "UNIX-STREAM:[17->18]";
  * printable ASCII. False: it was not told. */
 bool sockets_add(const struct sockets *sockets, uint64_t inode, uint64_t time, struct text *text);
+
+/* False: it was not told. */
+bool sockets_end(const struct sockets *sockets, uint64_t inode, uint64_t time,
+		 struct socket_end *ret);
 
 #endif

@@ -37,6 +37,7 @@ RUNS = [
     ("io", ["--leaks"], "rows"),
     ("io", ["--open", "100%"], "rows"),
     ("io", ["--shared"], "rows"),
+    ("io", ["--peers", "--by", "program"], "rows"),
     ("sched", [], "rows"),
     ("sched", ["--by", "process", "--all"], "rows"),
     ("sched", ["--by", "user,program"], "rows"),

@@ -109,6 +109,102 @@ for fd in many[50:]:
     os.close(fd) if fd in range(1000) else None
 os._exit(0)
 """
+# Processes that talk. Whoever reads knows from the bytes who wrote them, and says it at its end.
+TALK = r"""
+import collections, json, os, socket, sys
+folder = sys.argv[1]
+names = {os.getpid(): b"0"}
+def child(work, *arguments):
+    letter = bytes([48 + len(names)])
+    pid = os.fork()
+    if not pid:
+        names[os.getpid()] = letter
+        work(*arguments)
+        os._exit(0)
+    names[pid] = letter
+    return pid
+def mine(n):
+    return names[os.getpid()] * n
+def read_all(via, read):
+    got = collections.Counter()
+    for data in iter(read, b""):
+        got.update(chr(byte) for byte in data)
+    with open(folder + "/got", "a") as f:
+        f.write(json.dumps([os.getpid(), via, got]) + "\n")
+def wait(*pids):
+    for pid in pids:
+        assert not os.waitpid(pid, 0)[1]
+
+def write_pipe(fd, sizes):
+    for n in sizes:
+        os.write(fd, mine(n))
+for n_writers, n_readers in (5, 1), (1, 4), (3, 3):
+    r, w = os.pipe()
+    turns = n_writers > 1 and n_readers > 1
+    readers = [child(lambda: (os.close(w), read_all("pipe", lambda: os.read(r, 1000))))
+               for _ in range(n_readers if not turns else 0)]
+    writers = []
+    for i in range(n_writers):
+        writers.append(child(write_pipe, w, [1, 500, 4096, 70 * (i + 1)] * (1 if turns else 20)))
+        if turns:
+            wait(writers.pop())
+    os.close(w)
+    if turns:  # each reads a part of what is there; the last one the rest
+        for i in range(n_readers):
+            data = [3000]
+            wait(child(read_all, "pipe", lambda: os.read(r, data.pop() if data else 0)
+                       if i < n_readers - 1 else os.read(r, 1 << 20)))
+    os.close(r)
+    wait(*writers, *readers)
+
+def serve(server, via):
+    connection = server.accept()[0]
+    read_all(via, lambda: connection.recv(999))
+    connection.sendall(mine(7))
+for family, address in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_INET6, ("::1", 0)),
+                        (socket.AF_UNIX, folder + "/a.sock")):
+    server = socket.socket(family)
+    server.bind(address)
+    server.listen()
+    via = folder + "/a.sock" if family == socket.AF_UNIX else "TCP %s:%d" % (
+        "[::1]" if family == socket.AF_INET6 else "127.0.0.1", server.getsockname()[1])
+    client = socket.socket(family)
+    client.connect(server.getsockname())
+    client.sendall(mine(10))
+    other = child(serve, server, via)
+    for n in 1, 50000, 3:
+        client.sendall(mine(n))
+    client.shutdown(socket.SHUT_WR)
+    read_all(via, lambda: client.recv(100))
+    wait(other)
+
+bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+bound.bind(("", 0))
+port = bound.getsockname()[1]
+def answer():
+    for _ in range(3):
+        data, sender = bound.recvfrom(100)
+        read_all("UDP 127.0.0.1:%d" % port, iter((data, b"")).__next__)
+        bound.sendto(mine(9), sender)
+other = child(answer)
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.connect(("127.0.0.1", port))
+for n in 10, 20, 30:
+    client.send(mine(n))
+    read_all("UDP 0.0.0.0:%d" % port, iter((client.recv(100), b"")).__next__)
+wait(other)
+
+one, two = socket.socketpair()
+def reply():
+    read_all("socketpair", iter((two.recv(100), b"")).__next__)
+    two.send(mine(11))
+other = child(reply)
+one.send(mine(5))
+read_all("socketpair", iter((one.recv(100), b"")).__next__)
+wait(other)
+with open(folder + "/names", "w") as f:
+    json.dump({name.decode(): pid for pid, name in names.items()}, f)
+"""
 COMMANDS = r"""
 git init -q repository && cd repository && echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm a
 git status > /dev/null
@@ -176,6 +272,31 @@ class Io(e2e.TestCase):
         self.assertEqual(counts[child, self.folder], 2)
         shared = {row["pid"]: row["write_bytes"] for row in self.rows(trace, "--shared")}
         self.assertEqual(shared, {parent: 10, child: 30})
+
+    def test_peers(self):
+        """Who reads knows from each byte who wrote it: that is who the report says, and as many of them."""
+        trace = self.record("-e", "syscalls:args", "--", "/usr/bin/python3", "-c", TALK, self.folder)
+        with open(self.path("names"), encoding="ascii") as f:
+            pids = json.load(f)
+        theirs = collections.Counter()
+        with open(self.path("got"), encoding="ascii") as f:
+            for reader, via, letters in map(json.loads, f):
+                for letter, count in letters.items():
+                    theirs[pids[letter], reader, via] += count
+        mine = collections.Counter()
+        for row in self.rows(trace, "--peers"):
+            pair = [int(re.search(r"\((\d+)\)$", row[end])[1]) for end in ("from", "to")]
+            mine[pair[0], pair[1], row["via"]] += row["bytes"]
+        print(f"\n    {len(theirs)} edges, {theirs.total()} bytes", file=sys.stderr)
+        self.assertGreater(len(theirs), 20)
+        self.assertEqual(mine, theirs)
+        folded = e2e.ebreport("io", "--peers", "--folded", "--by", "program", trace)
+        self.assertIn(f"python3;pipe;python3 {sum(n for key, n in theirs.items() if key[2] == 'pipe')}\n", folded)
+        child = sorted(pids.values())[1]
+        self.assertEqual({tuple(row[end] for end in ("from", "to")) for row in self.rows(trace, "--peers")
+                          if f"({child})" in row["from"] + row["to"]},
+                         {tuple(row[end] for end in ("from", "to"))
+                          for row in self.rows(trace, "--peers", "-p", child)})
 
     def strace_names(self):
         """Names in vain of each process, as strace has them: behind the folder that they are relative to."""
