@@ -11,7 +11,7 @@
 #include "format/base/map.h"
 #include "report/base/net_text.h"
 
-enum kind { KIND_PIPE, KIND_UNIX, KIND_INET };
+enum peer_kind { PEER_PIPE, PEER_UNIX, PEER_INET };
 
 /* Which one: for the end that reads. Compared as bytes, so that unused ones are zero. */
 struct stream_key {
@@ -23,7 +23,7 @@ struct stream_key {
 };
 
 /* Some bytes of one process. */
-struct segment {
+struct sent_bytes {
 	uint32_t who, next;
 	uint64_t bytes;
 };
@@ -47,7 +47,7 @@ struct peers {
 	struct stream *streams;
 	size_t n_streams, streams_capacity;
 	struct ebt_map stream_by_key;
-	struct segment *segments; /* the first one stands for none */
+	struct sent_bytes *segments; /* the first one stands for none */
 	size_t n_segments, segments_capacity;
 	uint32_t free_segments;
 	struct peers_edge *edges;
@@ -162,7 +162,7 @@ static void inet_key(const struct socket_end *end, bool reads, struct stream_key
 	stream->netns = end->netns;
 	stream->far_port = reads ? end->remote_port : end->local_port;
 	memcpy(stream->far, reads ? remote : local, sizeof(local));
-	key->kind = KIND_INET;
+	key->kind = PEER_INET;
 	key->protocol = end->protocol;
 	memcpy(key->local, reads ? local : remote, sizeof(local));
 	key->local_port = reads ? end->local_port : end->remote_port;
@@ -180,7 +180,7 @@ static void inet_key(const struct socket_end *end, bool reads, struct stream_key
 static bool describe(const struct fd_file *fd, const struct socket_end *end, bool reads,
 		     struct stream_key *key, struct stream *stream)
 {
-	*key = (struct stream_key){ .kind = KIND_PIPE };
+	*key = (struct stream_key){ .kind = PEER_PIPE };
 	*stream = (struct stream){ 0 };
 	if (!end) {
 		key->inode = fd->key.inode;
@@ -191,7 +191,7 @@ static bool describe(const struct fd_file *fd, const struct socket_end *end, boo
 		inet_key(end, reads, key, stream);
 		return key->local_port || key->protocol != IPPROTO_TCP;
 	}
-	key->kind = KIND_UNIX;
+	key->kind = PEER_UNIX;
 	key->inode = reads ? fd->key.inode : end->peer;
 	/* Where it is not known yet to whom, it is of the one who writes. */
 	if (!key->inode)
@@ -254,7 +254,7 @@ static struct ebt_error *queue_add(struct peers *peers, struct queue *queue, uin
 			return err;
 		i = (uint32_t)peers->n_segments++;
 	}
-	peers->segments[i] = (struct segment){ who, 0, bytes };
+	peers->segments[i] = (struct sent_bytes){ who, 0, bytes };
 	if (queue->tail)
 		peers->segments[queue->tail].next = i;
 	else
@@ -267,7 +267,7 @@ static struct ebt_error *queue_add(struct peers *peers, struct queue *queue, uin
 static uint64_t queue_take(struct peers *peers, struct queue *queue, uint64_t bytes, uint32_t *who)
 {
 	const uint32_t i = queue->head;
-	struct segment *s = &peers->segments[i];
+	struct sent_bytes *s = &peers->segments[i];
 
 	if (!i)
 		return 0;
@@ -320,7 +320,7 @@ static struct ebt_error *add_bytes(struct peers *peers, struct stream *stream, b
 /* Who connects to a Unix socket may write before anybody accepts it. */
 static struct ebt_error *take_early(struct peers *peers, struct stream *stream, uint64_t peer)
 {
-	const struct stream_key key = { .kind = KIND_UNIX, .device = peer };
+	const struct stream_key key = { .kind = PEER_UNIX, .device = peer };
 	struct stream *early = find_stream(peers, &key);
 	struct ebt_error *err = NULL;
 	uint64_t n;
@@ -383,7 +383,7 @@ static struct ebt_error *take_bytes(struct peers *peers, const struct io_use *us
 	if (reads)
 		stream->last_reader = who;
 	err = end ? take_path(peers, stream, end) : NULL;
-	if (!err && reads && key.kind == KIND_UNIX && end->peer)
+	if (!err && reads && key.kind == PEER_UNIX && end->peer)
 		err = take_early(peers, stream, end->peer);
 	return err ?: add_bytes(peers, stream, reads, who, use->bytes);
 }
@@ -414,7 +414,7 @@ struct ebt_error *peers_take(struct peers *peers, const struct io_model *model,
 static struct stream *find_bound(const struct peers *peers, const struct stream *like,
 				 const uint8_t address[16], uint16_t port)
 {
-	struct stream_key key = { .kind = KIND_INET, .protocol = like->key.protocol };
+	struct stream_key key = { .kind = PEER_INET, .protocol = like->key.protocol };
 	struct stream *found;
 
 	memcpy(key.local, address, sizeof(key.local));
@@ -437,7 +437,7 @@ static struct ebt_error *end_stream(struct peers *peers, uint32_t i)
 {
 	struct stream *stream = &peers->streams[i], *other = NULL;
 	const struct stream_key *key = &stream->key;
-	const bool is_datagram = key->kind == KIND_INET && key->protocol != IPPROTO_TCP;
+	const bool is_datagram = key->kind == PEER_INET && key->protocol != IPPROTO_TCP;
 	struct ebt_error *err = NULL;
 	uint64_t n;
 	uint32_t who;
@@ -519,9 +519,9 @@ void peers_via_add(const struct peers *peers, uint32_t stream, struct text *text
 	const char *path = text_get(&peers->paths) + s->path_at;
 	const bool is_abstract = s->path_len && !*path;
 
-	if (s->key.kind == KIND_INET)
+	if (s->key.kind == PEER_INET)
 		add_inet(text, peers, s);
-	else if (s->key.kind == KIND_PIPE)
+	else if (s->key.kind == PEER_PIPE)
 		text_cstr(text, "pipe");
 	else if (!s->path_len)
 		text_cstr(text, "socketpair");
@@ -536,9 +536,9 @@ void peers_far_add(const struct peers *peers, uint32_t stream, bool writer, stru
 
 	if (!writer && s->last_reader)
 		text_cstr(text, "(not read)");
-	else if (s->key.kind == KIND_INET && writer && s->far_port)
+	else if (s->key.kind == PEER_INET && writer && s->far_port)
 		add_end(text, s->far, s->far_port);
-	else if (s->key.kind == KIND_INET && !writer && s->key.local_port)
+	else if (s->key.kind == PEER_INET && !writer && s->key.local_port)
 		add_end(text, s->key.local, s->key.local_port);
 	else
 		text_cstr(text, "(not known)");
