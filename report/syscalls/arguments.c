@@ -296,7 +296,7 @@ static void add_buffer(const struct call_shown *call, unsigned int i, bool out, 
 	uint64_t length = i + 1 < SYSCALL_MAX_ARGS ? call->view->args[i + 1] : 0;
 	int64_t result = call->view->result;
 
-	if (!address || (out && result < 0)) {
+	if (!address || (out && result < 0) || call->view->as_strace) {
 		text_address(text, address);
 		return;
 	}

@@ -20,6 +20,7 @@ struct call_view {
 	uint64_t nr;
 	int64_t result;
 	const uint64_t *args; /* SYSCALL_MAX_ARGS, as they were in registers */
+	bool as_strace;	      /* nothing that strace does not say: buffers are addresses */
 	/* What was recorded besides: the call that calls_next() gave last, and of whom; or NULL. */
 	struct calls *calls;
 	const struct call *call;

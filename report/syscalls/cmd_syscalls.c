@@ -232,11 +232,14 @@ static struct ebt_error *put_profile(struct syscalls_view *v, bool classify)
 
 static struct ebt_error *check_options(const struct options *o)
 {
+	const bool as_strace = options_flag(o, "strace");
 	const char *why = NULL;
 
-	if (!options_flag(o, "trace"))
+	if (!as_strace && !options_flag(o, "trace"))
 		return NULL;
-	if (options_string(o, "by"))
+	if (as_strace && (o->format != FORMAT_TABLE || options_flag(o, "trace")))
+		why = "is a form of its own: --trace, --json and --csv do not apply";
+	else if (options_string(o, "by"))
 		why = "is a line a call: --by does not apply";
 	else if (o->sort)
 		why = "is in order of time: --sort does not apply";
@@ -246,7 +249,8 @@ static struct ebt_error *check_options(const struct options *o)
 		why = "has no categories: they are sums";
 	else if (options_flag(o, "errors"))
 		why = "shows errors anyway";
-	return why ? ebt_error_create(EBT_ERR_INVALID, "--trace %s", why) : NULL;
+	return why ? ebt_error_create(EBT_ERR_INVALID, "--%strace %s", as_strace ? "s" : "", why)
+		   : NULL;
 }
 
 static struct ebt_error *cmd_syscalls(struct report *report)
@@ -262,8 +266,8 @@ static struct ebt_error *cmd_syscalls(struct report *report)
 	      syscall_model_warn_none(report->trace);
 	if (err)
 		return err;
-	if (options_flag(o, "trace"))
-		return syscall_trace(report, v.machine);
+	if (options_flag(o, "trace") || options_flag(o, "strace"))
+		return syscall_trace(report, v.machine, options_flag(o, "strace"));
 	err = grouping_create(report, &calls, &v, NULL, &v.groups) ?:
 	      read_rows(&v) ?:
 	      grouping_put(v.groups);
@@ -282,6 +286,7 @@ static const struct option_def syscalls_options[] = {
 	{ "categories", OPTION_FLAG, NULL, "also: how many were about files, memory, …", NULL },
 	{ "classify", OPTION_FLAG, NULL, "categories, and a verdict with its thresholds", NULL },
 	{ "trace", OPTION_FLAG, NULL, "every call, a line each, as strace prints them", NULL },
+	{ "strace", OPTION_FLAG, NULL, "the same for tools that read files of strace", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
@@ -317,7 +322,10 @@ const struct command command_syscalls = {
 		"a\n"
 		"buffer. Up to 262144 calls are held back for the order: a call during which\n"
 		"more than so many others returned stands later than its time says, and a warning\n"
-		"tells how many do.\n"
+		"tells how many do. --strace has the form of `strace -f -ttt -T -yy -o FILE`, "
+		"which\n"
+		"Perfetto and others read: calls of several threads stand whole, one after "
+		"another.\n"
 		"\n"
 		"  ebreport syscalls t.ebt\n"
 		"  ebreport syscalls --by process --top 5 t.ebt\n"

@@ -33,6 +33,8 @@ struct entered_call {
 struct lines {
 	struct report *report;
 	const struct syscall_machine *machine;
+	bool as_strace;
+	uint64_t realtime_ns; /* at time 0 */
 	struct entered_call *heap;
 	size_t n;
 	uint64_t printed, rows;
@@ -96,15 +98,34 @@ static const char *call_name(const struct lines *l, const struct held_call *call
 	return buffer;
 }
 
+#define RESULT_COLUMN 40 /* strace: DEFAULT_ACOLUMN */
+
+/* As `strace -f -ttt -o FILE`. */
+static void add_strace_head(struct lines *l, uint64_t time, const struct held_call *call)
+{
+	const uint64_t us = (l->realtime_ns + time) / 1000;
+
+	text_printf(&l->text, "%-5" PRIu32 " %" PRIu64 ".%06" PRIu64 " ",
+		    call->task ? call->task->tid : 0, us / 1000000, us % 1000000);
+}
+
+static void add_head(struct lines *l, uint64_t time, const struct held_call *call)
+{
+	text_printf(&l->text, "[pid %5" PRIu32 "] ", call->task ? call->task->tid : 0);
+	text_seconds(&l->text, time, trace_start_ns(l->report->trace));
+	text_addc(&l->text, ' ');
+}
+
 static void add_line(struct lines *l, uint64_t time, const struct held_call *call)
 {
 	char buffer[32];
 
-	text_printf(&l->text, "[pid %5" PRIu32 "] ", call->task ? call->task->tid : 0);
-	text_seconds(&l->text, time, trace_start_ns(l->report->trace));
-	text_addc(&l->text, ' ');
+	if (l->as_strace)
+		add_strace_head(l, time, call);
+	else
+		add_head(l, time, call);
 	text_cstr(&l->text, call_name(l, call, buffer));
-	text_cstr(&l->text, call->compat ? "[32](" : "(");
+	text_cstr(&l->text, call->compat && !l->as_strace ? "[32](" : "(");
 	for (uint32_t at = 0; at < call->args_len;) {
 		size_t len = strlen(call->text + at);
 
@@ -113,7 +134,10 @@ static void add_line(struct lines *l, uint64_t time, const struct held_call *cal
 		text_add(&l->text, call->text + at, len);
 		at += (uint32_t)len + 1;
 	}
-	text_cstr(&l->text, ") = ");
+	text_addc(&l->text, ')');
+	while (l->as_strace && l->text.len < RESULT_COLUMN - 1)
+		text_addc(&l->text, ' ');
+	text_cstr(&l->text, " = ");
 	text_add(&l->text, call->text + call->args_len, call->len - call->args_len);
 	text_cstr(&l->text, " <");
 	text_seconds(&l->text, call->duration, 0);
@@ -188,6 +212,7 @@ static struct ebt_error *hold(struct lines *l, struct calls *calls, const struct
 		.nr = call->nr,
 		.result = call->result,
 		.args = call->args,
+		.as_strace = l->as_strace,
 		.calls = calls,
 		.call = call,
 	};
@@ -246,11 +271,16 @@ static struct ebt_error *put_calls(struct lines *l)
 	return err;
 }
 
-struct ebt_error *syscall_trace(struct report *report, const struct syscall_machine *machine)
+struct ebt_error *syscall_trace(struct report *report, const struct syscall_machine *machine,
+				bool as_strace)
 {
 	__attribute__((cleanup(lines_deinit))) struct lines l = { .report = report,
-								  .machine = machine };
+								  .machine = machine,
+								  .as_strace = as_strace };
+	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(report->trace));
 	bool is_table = out_format(report->out) != FORMAT_TABLE;
+
+	l.realtime_ns = info->start_realtime_ns - info->start_ns;
 
 	l.heap = malloc(SYSCALL_TRACE_WINDOW * sizeof(*l.heap));
 	if (!l.heap)

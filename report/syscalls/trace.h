@@ -9,6 +9,8 @@
 /* Rows that are held back to be put in order of entry. */
 #define SYSCALL_TRACE_WINDOW (1u << 18)
 
-struct ebt_error *syscall_trace(struct report *report, const struct syscall_machine *machine);
+/* as_strace: exactly the lines of `strace -f -ttt -T -yy -o FILE`. */
+struct ebt_error *syscall_trace(struct report *report, const struct syscall_machine *machine,
+				bool as_strace);
 
 #endif

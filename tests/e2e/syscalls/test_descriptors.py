@@ -16,6 +16,11 @@ import e2e
 import test_arguments
 
 FILES = 50  # of tests/programs/descriptors.c
+# Calls without buffers and structs.
+WHOLE = {"access", "brk", "close", "dup2", "getpid", "getuid", "kill", "lseek", "mmap", "mprotect", "munmap",
+         "openat", "umask"}
+LINE = re.compile(r"(\d+ +)(\d+)\.(\d{6})( (\w+)\(.* = .*<)\d+\.\d{6}>")
+CLOCK_US = 1000  # to which a reading of two clocks at the start tells one from the other, later
 CHANGES = ("close", "dup2", "fcntl", "openat", "recvmsg")
 # Reads a descriptor that it has had for long, opens as many files as it is told, and says so.
 OPENS = """
@@ -47,6 +52,41 @@ class Names(test_arguments.Arguments):
         # Linux 6.9 gave these a file system of their own, which has no names.
         line = re.sub(r"<(anon_inode:\[pidfd\]|pid:\d+|\[0:\d+\]/)>", "", line)
         return super().parse(line)
+
+
+class Form(e2e.TestCase):
+    def lines(self, text):
+        """Of each thread: time, the line without its times, name of the call; of what is not whole none."""
+        found = collections.defaultdict(list)
+        for line in text.splitlines():
+            match = LINE.fullmatch(line)
+            thread, seconds, us, rest, name = match.groups() if match else (line.split()[0], 0, 0, "", "")
+            found[thread.strip()].append((int(seconds) * 1000000 + int(us), thread + rest, name))
+        return found
+
+    def test_strace(self):
+        """--strace: lines that are byte for byte those of strace but for durations, and times that are
+        between strace's of the same call, when it saw it, and of the thread's next one."""
+        output = self.path("strace.txt")
+        trace = self.record("-e", "syscalls:args", "--", "strace", "-f", "-ttt", "-T", "-yy", "-s", "100000",
+                            "-o", output, "sh", "-c", "ls / | cat; cat /etc/hostname; kill -0 1; umask 77")
+        self.assert_no_loss(trace)
+        with open(output, encoding="utf-8") as f:
+            theirs = self.lines(f.read())
+        mine = self.lines(e2e.ebreport("syscalls", "--strace", trace))
+        count = 0
+        for thread, lines in theirs.items():
+            rest = iter(mine[thread])
+            for (time_us, text, name), (next_us, _, _) in zip(lines, lines[1:]):
+                if name not in WHOLE:
+                    continue
+                ours = next(line for line in rest if line[1] == text)
+                self.assertGreaterEqual(ours[0], time_us - CLOCK_US, text)
+                if next_us:
+                    self.assertLessEqual(ours[0], next_us + CLOCK_US, text)
+                count += 1
+        print(f"\n    {count} lines", file=sys.stderr)
+        self.assertGreater(count, 100)
 
 
 class Random(e2e.TestCase):
