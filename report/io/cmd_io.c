@@ -7,6 +7,7 @@
 #include "report/group/group.h"
 #include "report/io/io_peers.h"
 #include "report/io/model_io.h"
+#include "report/sched/feed.h"
 #include "report/syscalls/names.h"
 
 enum { OWN_FILE, OWN_DIRECTORY, OWN_DEVICE, OWN_FILESYSTEM };
@@ -16,7 +17,7 @@ enum { OWN_FILE, OWN_DIRECTORY, OWN_DEVICE, OWN_FILESYSTEM };
 struct io_sum {
 	uint64_t opens, failed;
 	uint64_t reads, read_bytes, writes, write_bytes, others;
-	uint64_t ns;
+	uint64_t ns, off_ns;
 	uint64_t follow, in_order; /* reads and writes, as in struct io_use */
 	uint64_t max_bytes;	   /* of one read or write */
 	uint32_t file;		   /* the last one */
@@ -28,12 +29,26 @@ struct count_sum {
 	uint64_t first; /* when the first one was opened */
 };
 
+/* What the functions of the tables have. */
+struct io_view {
+	struct io_model *model;
+	struct grouping *g;
+	bool off_known; /* when tasks were off CPU */
+};
+
 /* --- keys --- */
+
+static struct io_model *model_of(const struct grouping *g)
+{
+	const struct io_view *v = grouping_arg(g);
+
+	return v->model;
+}
 
 static struct ebt_error *put_name(const struct grouping *g, uint32_t name,
 				  struct group_cells *cells)
 {
-	const struct ebt_str s = io_name(grouping_arg(g), name);
+	const struct ebt_str s = io_name(model_of(g), name);
 
 	if (s.len)
 		text_add(&cells->texts[0], s.data, s.len);
@@ -62,7 +77,7 @@ static const char *type_name(uint32_t type)
 static struct ebt_error *put_file(const struct grouping *g, uint64_t value,
 				  struct group_cells *cells)
 {
-	const struct io_file *file = io_file(grouping_arg(g), (uint32_t)value);
+	const struct io_file *file = io_file(model_of(g), (uint32_t)value);
 	const char *type = file->known ? type_name(file->type) : NULL;
 
 	if (type)
@@ -110,7 +125,7 @@ static const struct group_own own_keys[] = {
 static struct ebt_error *find_group(struct grouping *g, const struct ebt_task *task,
 				    uint32_t number, uint32_t *ret)
 {
-	const struct io_file *file = io_file(grouping_arg(g), number);
+	const struct io_file *file = io_file(model_of(g), number);
 	const struct group_row row = {
 		.task = task,
 		.own = {
@@ -140,6 +155,7 @@ static struct ebt_error *merge(void *to, const void *from)
 	t->write_bytes += f->write_bytes;
 	t->others += f->others;
 	t->ns += f->ns;
+	t->off_ns += f->off_ns;
 	t->follow += f->follow;
 	t->in_order += f->in_order;
 	t->max_bytes = f->max_bytes > t->max_bytes ? f->max_bytes : t->max_bytes;
@@ -166,6 +182,7 @@ static struct ebt_error *take_use(void *arg, const struct io_use *use)
 	sum->read_bytes += use->act == IO_READ ? use->bytes : 0;
 	sum->write_bytes += use->act == IO_WRITE ? use->bytes : 0;
 	sum->ns += use->ns;
+	sum->off_ns += use->off_ns;
 	sum->follow += use->follows;
 	sum->in_order += use->in_order;
 	sum->max_bytes = use->bytes > sum->max_bytes ? use->bytes : sum->max_bytes;
@@ -193,6 +210,7 @@ static uint64_t average(const struct io_sum *sum)
 	X("write_bytes", "WRITTEN", OUT_BYTES, out_u64(sum->write_bytes))                         \
 	X("other_calls", "OTHER", OUT_U64, out_u64(sum->others), 0, 90)                           \
 	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->ns), OUT_SORT)                          \
+	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64_if(v->off_known, sum->off_ns), 0, 80)    \
 	X("in_order_percent", "IN-ORDER-%", OUT_PERCENT,                                          \
 	  out_f64_if(sum->follow, per_cent(sum->in_order, sum->follow)), 0, 100)                  \
 	X("avg_bytes", "AVG", OUT_BYTES, out_u64_if(sum->reads + sum->writes, average(sum)), 0,   \
@@ -202,9 +220,9 @@ static uint64_t average(const struct io_sum *sum)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {
+	const struct io_view *v = grouping_arg(g);
 	const struct io_sum *sum = figures;
 
-	(void)g;
 	GROUP_PUT(values, FIGURES);
 }
 
@@ -224,7 +242,7 @@ static const struct group_table uses = {
 static bool is_alone(const struct grouping *g, const void *figures)
 {
 	const struct io_sum *sum = figures;
-	const struct io_file *file = io_file(grouping_arg(g), sum->file);
+	const struct io_file *file = io_file(model_of(g), sum->file);
 
 	return !sum->writes || file->type != EBT_V_fd_type_regular || file->writers < 2;
 }
@@ -413,10 +431,33 @@ static struct ebt_error *check_options(const struct options *o, const char **ret
 	return NULL;
 }
 
+static struct ebt_error *on_off(void *arg, const struct sched_off *off)
+{
+	const struct io_view *v = arg;
+
+	/* Not before calls that had returned by then: what is told belongs to a later one. */
+	return io_model_read_to(v->model, off->end, take_use, v->g)
+		       ?: io_model_off(v->model, off->task, off->start, off->end);
+}
+
+/* With the time that tasks were off CPU in calls, if switches were recorded. */
+static struct ebt_error *read_uses(struct report *report, struct io_view *v)
+{
+	const struct sched_feed feed = { .handler = { .off = on_off }, .arg = v, .still = true };
+	struct ebt_error *err;
+	bool partial;
+
+	err = sched_is_known(report->trace, &v->off_known);
+	if (!err && v->off_known)
+		err = sched_feed_run(report->trace, &feed, &partial);
+	return err ?: io_model_read(v->model, false, take_use, v->g);
+}
+
 static struct ebt_error *put_table(struct report *report, struct io_model *model, const char *what)
 {
 	const bool is_missing = !strcmp(what, "missing"), is_left = !strcmp(what, "leaks");
 	_cleanup_(grouping_destroyp) struct grouping *g = NULL;
+	struct io_view v = { .model = model };
 	struct ebt_error *err;
 
 	err = grouping_create(report,
@@ -424,11 +465,16 @@ static struct ebt_error *put_table(struct report *report, struct io_model *model
 			      : is_left	 ? &left
 			      : *what	 ? &shared
 					 : &uses,
-			      model, NULL, &g);
-	if (!err)
-		err = is_left ? io_model_left(model, take_left, g)
-			      : io_model_read(model, is_missing,
-					      is_missing ? take_missing : take_use, g);
+			      &v, NULL, &g);
+	if (err)
+		return err;
+	v.g = g;
+	if (is_left)
+		err = io_model_left(model, take_left, g);
+	else if (is_missing)
+		err = io_model_read(model, true, take_missing, g);
+	else
+		err = read_uses(report, &v);
 	return err ?: grouping_put(g);
 }
 
@@ -486,7 +532,9 @@ const struct command command_io = {
 		"file that it stood for: READ and WRITTEN is what read(), write(), recv(), "
 		"send(),\n"
 		"sendfile(), splice() and the like returned, OTHER all other calls (close, fstat,\n"
-		"poll of one …), TOTAL the time in any of them. FAILED: open() of this name that\n"
+		"poll of one …), TOTAL the time in any of them, OFF-CPU how much of that the "
+		"thread\n"
+		"did not run (with `-e default,syscalls:args`). FAILED: open() of this name that\n"
 		"did not succeed. IN-ORDER-%: of reads and writes of a file, how many went on\n"
 		"where the one before them on the same descriptor had ended. What is mapped to\n"
 		"memory is in `faults --by mapping`, what io_uring does is not known.\n"

@@ -12,6 +12,7 @@
 #include "report/syscalls/signature.h"
 
 #define MAX_POSITIONS (1u << 22) /* descriptors whose reads and writes are followed */
+#define MAX_INTERVALS (1u << 22) /* off CPU, of tasks that made no call since; then some go */
 #define MSG_PEEK_BIT  2u	 /* include/linux/socket.h: MSG_PEEK */
 #define NO_ARG	      (-1)
 
@@ -75,9 +76,21 @@ struct position {
 	uint64_t at, end;
 };
 
+/* When a task was off CPU since its last call. */
+struct task_off {
+	struct off_interval {
+		uint64_t start, end;
+	} * list;
+	size_t n, capacity;
+};
+
 struct io_model {
 	const struct syscall_machine *machine;
 	struct calls *calls;
+	const struct call *next; /* that has been read, but not given yet */
+	struct task_off *off;	 /* by task id */
+	size_t n_off;
+	size_t n_intervals; /* of all tasks */
 	struct io_file *files;
 	size_t n_files, files_capacity;
 	struct ebt_map file_by_name;
@@ -101,6 +114,9 @@ void io_model_destroy(struct io_model *model)
 	if (!model)
 		return;
 	calls_destroy(model->calls);
+	for (size_t i = 0; i < model->n_off; i++)
+		free(model->off[i].list);
+	free(model->off);
 	free(model->files);
 	free(model->names);
 	free(model->by_number);
@@ -439,6 +455,7 @@ struct taking {
 	const struct call_signature *signature;
 	enum syscall_call nr;
 	bool given; /* one use has its time */
+	uint64_t off_ns;
 	io_use_fn *fn;
 	void *arg;
 };
@@ -447,6 +464,7 @@ static struct ebt_error *give(struct taking *t, struct io_use *use)
 {
 	use->call = t->call;
 	use->ns = t->given ? 0 : t->call->exit - t->call->entry;
+	use->off_ns = t->given ? 0 : t->off_ns;
 	t->given = true;
 	return t->fn(t->arg, use);
 }
@@ -560,29 +578,96 @@ static struct ebt_error *take_missing(struct taking *t)
 	       give(t, &use);
 }
 
-struct ebt_error *io_model_read(struct io_model *model, bool missing, io_use_fn *use, void *arg)
+/* --- time off CPU --- */
+
+static void forget_off(struct io_model *model, struct task_off *off)
+{
+	model->n_intervals -= off->n;
+	off->n = 0;
+}
+
+struct ebt_error *io_model_off(struct io_model *model, const struct ebt_task *task, uint64_t start,
+			       uint64_t end)
+{
+	struct task_off *off;
+	struct ebt_error *err;
+
+	err = ebt_array_reserve_zeroed(&model->off, task->id, &model->n_off);
+	if (err)
+		return err;
+	off = &model->off[task->id];
+	if (model->n_intervals >= MAX_INTERVALS)
+		forget_off(model, off);
+	err = ebt_array_reserve(&off->list, off->n, &off->capacity);
+	if (err)
+		return err;
+	off->list[off->n++] = (struct off_interval){ start, end };
+	model->n_intervals++;
+	return NULL;
+}
+
+/* In a call; what was told is then forgotten. */
+static uint64_t take_off(struct io_model *model, const struct call *call)
+{
+	struct task_off *off;
+	uint64_t ns = 0;
+
+	if (!call->task || call->task->id >= model->n_off)
+		return 0;
+	off = &model->off[call->task->id];
+	for (size_t i = 0; i < off->n; i++) {
+		if (off->list[i].start >= call->entry)
+			ns += off->list[i].end - off->list[i].start;
+	}
+	forget_off(model, off);
+	return ns;
+}
+
+/* --- all calls --- */
+
+static struct ebt_error *take_call(struct taking *t, bool missing)
+{
+	const struct call_view view = { .machine = t->model->machine,
+					.compat = t->call->compat,
+					.nr = t->call->nr };
+	struct call_shown shown;
+
+	call_show(&view, &shown);
+	t->off_ns = take_off(t->model, t->call);
+	if (!shown.desc)
+		return NULL;
+	t->signature = shown.signature;
+	t->nr = (enum syscall_call)shown.desc->call;
+	t->given = false;
+	return missing ? take_missing(t) : take_uses(t);
+}
+
+static struct ebt_error *read_to(struct io_model *model, bool missing, uint64_t time,
+				 io_use_fn *use, void *arg)
 {
 	struct taking t = { .model = model, .fn = use, .arg = arg };
 	struct ebt_error *err = NULL;
 
 	while (!err) {
-		struct call_view view = { .machine = model->machine };
-		struct call_shown shown;
-
-		err = calls_next(model->calls, &t.call);
-		if (err || !t.call)
+		if (!model->next)
+			err = calls_next(model->calls, &model->next);
+		if (err || !model->next || model->next->exit > time)
 			break;
-		view.compat = t.call->compat;
-		view.nr = t.call->nr;
-		call_show(&view, &shown);
-		if (!shown.desc)
-			continue;
-		t.signature = shown.signature;
-		t.nr = (enum syscall_call)shown.desc->call;
-		t.given = false;
-		err = missing ? take_missing(&t) : take_uses(&t);
+		t.call = model->next;
+		model->next = NULL;
+		err = take_call(&t, missing);
 	}
 	return err;
+}
+
+struct ebt_error *io_model_read(struct io_model *model, bool missing, io_use_fn *use, void *arg)
+{
+	return read_to(model, missing, UINT64_MAX, use, arg);
+}
+
+struct ebt_error *io_model_read_to(struct io_model *model, uint64_t time, io_use_fn *use, void *arg)
+{
+	return read_to(model, false, time, use, arg);
 }
 
 /* --- what is open --- */

@@ -40,6 +40,7 @@ struct io_use {
 	const struct fd_file *fd; /* what the descriptor stood for, if that is known */
 	uint64_t bytes;		  /* read or written */
 	uint64_t ns;		  /* the call took; 0 where another use of the same call has it */
+	uint64_t off_ns;	  /* of that off CPU, as far as io_model_off() was told */
 	bool follows;  /* of a read or write of a file: there was one before by this descriptor, */
 	bool in_order; /* and it went on where that one had ended */
 };
@@ -65,6 +66,13 @@ DEFINE_CLEANUP(struct io_model *, io_model_destroy);
 /* All uses in the window that pass the filters, once. missing: these only; otherwise all but these.
  */
 struct ebt_error *io_model_read(struct io_model *model, bool missing, io_use_fn *use, void *arg);
+
+/* For time off CPU: the same up to a time, again and again; and a task was off CPU before it made
+ * another call that returned later. Intervals come in order of their ends. */
+struct ebt_error *io_model_read_to(struct io_model *model, uint64_t time, io_use_fn *use,
+				   void *arg);
+struct ebt_error *io_model_off(struct io_model *model, const struct ebt_task *task, uint64_t start,
+			       uint64_t end);
 
 /* What all processes had open at a time; and what they had opened themselves, and left open when
  * they ended or the recording did. One of all these can be asked for. */

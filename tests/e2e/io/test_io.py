@@ -109,6 +109,24 @@ for fd in many[50:]:
     os.close(fd) if fd in range(1000) else None
 os._exit(0)
 """
+# Waits for its child in two pipes, and says what CPU time the kernel charged it.
+WAIT = r"""
+import os, resource, time
+one, two = os.pipe(), os.pipe()
+if not os.fork():
+    for _ in range(10):
+        time.sleep(0.03)
+        os.write(one[1], b"a")
+        time.sleep(0.01)
+        os.write(two[1], b"a")
+    os._exit(0)
+for _ in range(10):
+    os.read(one[0], 1)
+    os.read(two[0], 1)
+usage = resource.getrusage(resource.RUSAGE_SELF)
+print(os.getpid(), os.readlink("/proc/self/fd/%d" % one[0]), os.readlink("/proc/self/fd/%d" % two[0]),
+      round((usage.ru_utime + usage.ru_stime) * 1e9))
+"""
 # Processes that talk. Whoever reads knows from the bytes who wrote them, and says it at its end.
 TALK = r"""
 import collections, json, os, socket, sys
@@ -272,6 +290,20 @@ class Io(e2e.TestCase):
         self.assertEqual(counts[child, self.folder], 2)
         shared = {row["pid"]: row["write_bytes"] for row in self.rows(trace, "--shared")}
         self.assertEqual(shared, {parent: 10, child: 30})
+
+    def test_off_cpu(self):
+        """Time in a call is time off CPU but for what the kernel charged the process."""
+        trace = self.record("-e", "default,syscalls:args", "--", "/usr/bin/python3", "-c", WAIT)
+        pid, *pipes, cpu_ns = self.recorded.stdout.decode().split()
+        rows = {row["path"]: row for row in self.rows(trace, "--by", "process,file") if row["pid"] == int(pid)}
+        for pipe in pipes:
+            total, off = rows[pipe]["total_ns"], rows[pipe]["off_cpu_ns"]
+            self.assertEqual(rows[pipe]["reads"], 10)
+            self.assertLessEqual(off, total)
+            self.assertGreaterEqual(off, total - int(cpu_ns))
+            self.assertGreater(off, 0)
+        trace = self.record("-e", "syscalls:args", "--", "/bin/true")
+        self.assertFalse([row for row in self.rows(trace) if "off_cpu_ns" in row])
 
     def test_peers(self):
         """Who reads knows from each byte who wrote it: that is who the report says, and as many of them."""
