@@ -23,7 +23,7 @@ EBREC_LRU_HASH(inode_seen, 65536, struct ebrec_inode_id, __u8) __weak;
 #define INODE_PATH_BYTES  4096 /* PATH_MAX; a power of two */
 #define INODE_PATH_NAME	  255  /* NAME_MAX; one less than a power of two */
 #define INODE_PATH_DEPTH  64
-#define INODE_PATH_LEVELS 2 /* of a task, of an interrupt */
+#define INODE_PATH_LEVELS 2 /* of what is not interrupted by the other one, of an iterator */
 
 /* A path is written from its end to its beginning, and the row in front of it. */
 struct inode_path_scratch {
@@ -147,10 +147,10 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
  * cannot be sent is counted, and tried again.
  */
 static __always_inline void ebrec_name_inode(const struct inode *inode, const struct dentry *dentry,
-					     const struct ebrec_inode_id *id, bool interrupt)
+					     const struct ebrec_inode_id *id, bool iterator)
 {
 	struct inode_path_scratch *scratch;
-	__u32 level = interrupt, at;
+	__u32 level = iterator, at;
 	__u8 one = 1;
 
 	if (bpf_map_lookup_elem(&inode_seen, id))

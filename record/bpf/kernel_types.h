@@ -370,6 +370,13 @@ struct bpf_iter_meta {
 	struct seq_file *seq;
 };
 
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+};
+
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;

@@ -319,13 +319,6 @@ int BPF_PROG(ebrec_net_read, const struct sock *sk)
 
 /* --- sockets that are there when the recording begins --- */
 
-struct bpf_iter__task_file {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-	__u32 fd;
-	struct file *file;
-} __attribute__((preserve_access_index));
-
 SEC("iter/task_file")
 int ebrec_net_sockets(struct bpf_iter__task_file *ctx)
 {

@@ -116,26 +116,19 @@ static __always_inline void fill_addresses(struct socket_row *r, const struct so
 	}
 }
 
-/* file: of a descriptor that is a socket. */
-__noinline int syscall_add_socket(__u64 now, __u64 file)
+/* All of the row but its head. file: of a descriptor of the task, which is a socket. 0: it is none,
+ * as the name of one that is open with O_PATH; else bytes. */
+static __always_inline __u32 fill_socket(struct socket_row *r, const struct file *file, __u32 task)
 {
-	const struct task_struct *task = bpf_get_current_task_btf();
-	struct call_rows *rows = ebrec_entry(&call_rows);
-	const struct socket *socket;
-	const struct sock *sk;
-	struct socket_row *r;
+	const struct socket *socket = BPF_CORE_READ(file, private_data);
+	const struct sock *sk = BPF_CORE_READ(socket, sk);
 
-	if (!rows)
+	if (!sk)
 		return 0;
-	socket = BPF_CORE_READ((const struct file *)file, private_data);
-	sk = BPF_CORE_READ(socket, sk);
-	if (!sk) /* the name of a socket is open, with O_PATH */
-		return 0;
-	r = call_rows_place(rows, now);
 	/* A field at a time: stacks of programs are small. */
 	r->row.cpu = bpf_get_smp_processor_id();
-	r->row.task = task->pid;
-	r->row.inode = file_inode((const struct file *)file);
+	r->row.task = task;
+	r->row.inode = file_inode(file);
 	r->row.cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 	r->row.peer = 0;
 	r->row.netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
@@ -153,10 +146,25 @@ __noinline int syscall_add_socket(__u64 now, __u64 file)
 	r->row.peer_path.off = sizeof(r->row);
 	r->row.peer_path.len = 0;
 	fill_addresses(r, sk);
+	return r->row.family == NET_UNIX ? sizeof(*r) : offsetof(struct socket_row, path);
+}
+
+/* file: of a descriptor that is a socket. */
+__noinline int syscall_add_socket(__u64 now, __u64 file)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct call_rows *rows = ebrec_entry(&call_rows);
+	struct socket_row *r;
+	__u32 len;
+
+	if (!rows)
+		return 0;
+	r = call_rows_place(rows, now);
+	len = fill_socket(r, (const struct file *)file, task->pid);
+	if (!len)
+		return 0;
 	rows->cookie = r->row.cookie;
-	call_rows_add(rows, &r->row.head, EBT_T_socket,
-		      r->row.family == NET_UNIX ? sizeof(*r) : offsetof(struct socket_row, path),
-		      now);
+	call_rows_add(rows, &r->row.head, EBT_T_socket, len, now);
 	rows->n_sockets++;
 	return 1;
 }

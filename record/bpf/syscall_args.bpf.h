@@ -98,6 +98,22 @@ static __always_inline __u32 mount_id(const struct vfsmount *mnt)
 
 #define O_CLOEXEC 02000000 /* the same on x86 and arm64 */
 
+/* What file it is; mnt: by which mount it was opened. */
+static __always_inline void fill_fd(struct ebt_wire_fd *row, const struct ebrec_inode_id *id,
+				    const struct dentry *dentry, const struct dentry_part *name,
+				    const struct vfsmount *mnt)
+{
+	row->cpu = bpf_get_smp_processor_id();
+	row->attrs = is_deleted(dentry, name);
+	row->dev_major = EBREC_DEV_MAJOR(id->dev);
+	row->dev_minor = EBREC_DEV_MINOR(id->dev);
+	row->generation = id->generation;
+	row->name_hash = id->name_hash;
+	row->inode = id->inode;
+	row->mount = mount_id(mnt);
+	row->unused = 0;
+}
+
 /* fd: a descriptor of the current task, or ARG_CWD. False: it is none. */
 __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 {
@@ -139,19 +155,11 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	/* Sockets and pipes are known by their inodes. */
 	if (type != EBT_V_fd_type_socket && PART(rows->name, dentry, d_name.len))
 		ebrec_name_inode(inode, dentry, &id, false);
-	row->cpu = bpf_get_smp_processor_id();
+	fill_fd(row, &id, dentry, &rows->name, mnt);
 	row->task = task->pid;
 	row->fd = fd;
 	row->why = why;
 	row->flags = cloexec ? flags | O_CLOEXEC : flags;
-	row->attrs = is_deleted(dentry, &rows->name);
-	row->dev_major = EBREC_DEV_MAJOR(id.dev);
-	row->dev_minor = EBREC_DEV_MINOR(id.dev);
-	row->generation = id.generation;
-	row->name_hash = id.name_hash;
-	row->inode = id.inode;
-	row->mount = mount_id(mnt);
-	row->unused = 0;
 	row->cookie = rows->cookie;
 	call_rows_add(rows, &row->head, EBT_T_fd, sizeof(*row), now);
 	rows->n_fds++;

@@ -208,3 +208,82 @@ int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
 		ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, &row->head, sizeof(*row), now);
 	return 0;
 }
+
+/* --- descriptors that are there when the recording or an epoch begins --- */
+
+/* Rows and what they are made from: a call's would be written to meanwhile. */
+struct held_fd {
+	struct file_part file;
+	struct dentry_part name;
+	struct ebt_wire_fd row;
+	struct socket_row socket;
+};
+
+EBREC_CPU_ARRAY(held_fd, 1, struct held_fd);
+
+/* Half of the ring is for what happens; descriptors that find no room are told when they are used.
+ */
+static __always_inline bool held_has_room(void)
+{
+	__u32 slot = ebrec_event_slot();
+	void *ring = bpf_map_lookup_elem(&rings, &slot);
+
+	return ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
+			       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2;
+}
+
+static __always_inline void add_held(struct held_fd *held, const struct file *file, __u64 now)
+{
+	const struct dentry *dentry = PART(held->file, file, f_path.dentry);
+	const struct inode *inode = PART(held->file, file, f_inode);
+	struct ebt_wire_fd *row = &held->row;
+	struct ebrec_inode_id id;
+	__u32 len;
+
+	if (PART_READ(held->name, dentry))
+		return;
+	ebrec_inode_id(inode, &id);
+	id.name_hash = name_hash(dentry, &held->name);
+	fill_fd(row, &id, dentry, &held->name, PART(held->file, file, f_path.mnt));
+	row->type = BPF_CORE_READ(inode, i_mode) >> 12;
+	row->cookie = 0;
+	if (row->type != EBT_V_fd_type_socket) {
+		if (PART(held->name, dentry, d_name.len))
+			ebrec_name_inode(inode, dentry, &id, true);
+	} else {
+		len = fill_socket(&held->socket, file, row->task);
+		row->cookie = held->socket.row.cookie;
+		if (len)
+			ebrec_output(ebrec_event_slot(), EBT_T_socket, &held->socket.row.head, len,
+				     now);
+	}
+	ebrec_output(ebrec_event_slot(), EBT_T_fd, &row->head, sizeof(*row), now);
+}
+
+/*
+ * At the time of the row the descriptor is this file: that is looked at afterwards, and who changes
+ * it later has a row that is later.
+ */
+SEC("iter/task_file")
+int ebrec_args_held(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct held_fd *held = ebrec_entry(&held_fd);
+	bool cloexec = false;
+	__u32 flags;
+	__u64 now;
+
+	if (!task || !file || !held || !gate || !ebrec_task_followed(task) || !held_has_room())
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (file_of(task, ctx->fd, &cloexec) != file || PART_READ(held->file, file))
+		return 0;
+	flags = PART(held->file, file, f_flags);
+	held->row.task = task->pid;
+	held->row.fd = ctx->fd;
+	held->row.why = EBT_V_fd_why_held;
+	held->row.flags = cloexec ? flags | O_CLOEXEC : flags;
+	add_held(held, file, now);
+	return 0;
+}

@@ -32,6 +32,7 @@ static void configure(struct source_context *context)
 	call_plans_fill((struct ebrec_call_plan *)skel->rodata->call_plans,
 			(struct ebrec_call_plan *)skel->rodata->compat_call_plans);
 	source_use_map(skel->maps.call_rows);
+	source_use_map(skel->maps.held_fd);
 	source_use_map(skel->maps.call_scratch);
 	source_use_map(skel->maps.fds);
 	source_use_map(skel->maps.fds_high);
@@ -40,6 +41,41 @@ static void configure(struct source_context *context)
 	bpf_map__set_max_entries(skel->maps.fds, EBREC_FDS);
 	bpf_map__set_max_entries(skel->maps.fds_high, EBREC_FDS);
 }
+
+/* Of the descriptors that processes have. */
+static struct ebt_error *note_held(const struct ebrec_bpf *skel)
+{
+	return bpf_program__autoload(skel->progs.ebrec_args_held)
+		       ? iterator_run(skel->progs.ebrec_args_held, "the open files")
+		       : NULL;
+}
+
+static struct ebt_error *open_worker(const struct source_context *context,
+				     struct source_state *state, void *worker)
+{
+	(void)state;
+	*(const struct ebrec_bpf **)worker = context->skel;
+	return NULL;
+}
+
+static struct ebt_error *work(void *worker, struct ebt_stream *stream, enum source_moment moment)
+{
+	(void)stream; /* the program writes the rows */
+	return moment == SOURCE_EPOCH ? note_held(*(const struct ebrec_bpf **)worker) : NULL;
+}
+
+/* Whoever is to be recorded is known by now. */
+static struct ebt_error *attach(struct source_context *context, struct source_state *state)
+{
+	(void)state;
+	return note_held(context->skel);
+}
+
+static const struct source_worker worker = {
+	.size = sizeof(struct ebrec_bpf *),
+	.open = open_worker,
+	.work = work,
+};
 
 const struct ebrec_source source_syscalls = {
 	.name = "syscalls",
@@ -54,4 +90,6 @@ const struct ebrec_source source_syscalls = {
 	.needs = (const char *const[]){ "sys_enter", "sys_exit", NULL },
 	.maps = (const char *const[]){ "syscall_start", "spsc_queues", NULL },
 	.configure = configure,
+	.attach = attach,
+	.worker = &worker,
 };

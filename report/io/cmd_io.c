@@ -545,7 +545,7 @@ const struct command command_io = {
 		"--missing: names that any call looked for, and got ENOENT or ENOTDIR, as the\n"
 		"program said them, behind its working directory. --leaks: descriptors that a\n"
 		"process made, besides its standard streams, and had when it or the recording\n"
-		"ended. --open: what processes had open at a time, as far as they had used it.\n"
+		"ended. --open: what processes had open at a time, also from before.\n"
 		"--peers: bytes that one process wrote to a pipe or socket and another one read,\n"
 		"in the order in which they went in; --by process, program, container … of both.\n"
 		"Of whom nobody recorded there is an address. sendmmsg() and recvmmsg() are not "

@@ -16,7 +16,7 @@
 struct change {
 	uint64_t time;
 	uint32_t file;
-	uint32_t tid; /* whose call used it; 0: it made it */
+	uint32_t tid; /* whose call used it; 0: it made it; NONE: it was there */
 };
 
 /* The newest change is last. */
@@ -220,6 +220,8 @@ struct ebt_error *fds_told(struct fds *fds, const struct ebt_row *row)
 		return NULL;
 	if (ebt_fd_why(row) == EBT_V_fd_why_used)
 		to.tid = task->tid;
+	else if (ebt_fd_why(row) != EBT_V_fd_why_returned)
+		to.tid = NONE;
 	err = intern_file(fds, &file, &to.file);
 	return err ?: change(fds, task, ebt_fd_fd(row), &to);
 }

@@ -358,7 +358,9 @@ END
             exec 5<lines; readlink /proc/self/fd/5 >link; read -r line <&5; cd /proc; read -r line <&5
             cat "a missing one"; nc -l -p 7777 >/dev/null &
             {until_it_listens(7777)}
-            echo a | nc 127.0.0.1 7777; wait; exit 0' """)
+            echo a | nc 127.0.0.1 7777; wait; exit 0'
+            sleep 1000 <lines 6>kept & ls -l /proc/$!/fd >held
+            ebrec -q -e syscalls:args -p $! -d 300ms -o held.ebt; kill $!""")
     def test_arguments(self):
         """Names of files against /proc/PID/fd there, and of sockets whose addresses are known."""
         lines = e2e.ebreport("syscalls", "--trace", self.trace())
@@ -370,6 +372,9 @@ END
         self.assertRegex(lines, r'execve\("\S+", \["cat", "a missing one"\], ')
         self.assertRegex(lines, r"(write|sendto)\(\d+<TCP:\[127.0.0.1:\d+->127.0.0.1:7777\]>, 2 bytes")
         self.assertRegex(lines, r"read\(\d+<TCP(v6)?:\[\S*127.0.0.1\]?:7777->\S*127.0.0.1\]?:\d+\]>, 2 bytes")
+        held = {row["fd"]: row["path"] for row in e2e.rows("io", self.file("held.ebt"), "--open", "100%")}
+        self.assertEqual(held, dict(re.findall(r" (\d+) -> (.*)", self.text("held"))))
+        self.assertEqual(len(held), 4)
 
     @inside("""ebrec -e sched,task -o t.ebt -- sh -c '
             relay 3 6000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import subprocess
 import sys
 
 import e2e
@@ -108,6 +109,19 @@ os.wait()
 for fd in many[50:]:
     os.close(fd) if fd in range(1000) else None
 os._exit(0)
+"""
+# Has much open, and then only waits.
+IDLE = r"""
+import os, select, socket, sys, threading, time
+folder = sys.argv[1]
+files = [open(f"{folder}/{i}", "w") for i in range(300)]
+os.dup2(files[0].fileno(), 700)
+os.unlink(folder + "/7")
+more = os.pipe(), select.epoll(), socket.create_server(("127.0.0.1", 0)), socket.socketpair()
+client = socket.create_connection(more[2].getsockname())
+threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+print("ready", flush=True)
+time.sleep(100)
 """
 # Waits for its child in two pipes, and says what CPU time the kernel charged it.
 WAIT = r"""
@@ -290,6 +304,32 @@ class Io(e2e.TestCase):
         self.assertEqual(counts[child, self.folder], 2)
         shared = {row["pid"]: row["write_bytes"] for row in self.rows(trace, "--shared")}
         self.assertEqual(shared, {parent: 10, child: 30})
+
+    def test_held(self):
+        """What a process has that makes no calls is what /proc/PID/fd says, of all and of it alone."""
+        child = self.start("/usr/bin/python3", "-c", IDLE, self.folder, stdout=subprocess.PIPE)
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        theirs = {}
+        for fd in os.listdir(f"/proc/{child.pid}/fd"):
+            name = os.readlink(f"/proc/{child.pid}/fd/{fd}")
+            theirs[fd] = re.sub(r" \(deleted\)$", "", name)
+        self.assertGreater(len(theirs), 300)
+        for target in ("-p", str(child.pid)), ("-a", "-b", "32M"):
+            trace = self.record("-e", "syscalls:args", *target, "-d", "300ms")
+            self.assertFalse({"fd", "socket", "inode_path"} & e2e.lost(trace).keys())
+            rows = self.rows(trace, "--open", "100%", "-p", str(child.pid))
+            # /proc has the inode of a socket alone.
+            mine = {row["fd"]: re.sub(r"^(?:TCP|UNIX-STREAM):\[.*", "socket", row["path"]) for row in rows}
+            self.assertEqual(mine, {fd: re.sub(r"^socket:.*", "socket", name) for fd, name in theirs.items()})
+            self.assertEqual([row["path"] for row in rows if row["path"].startswith("TCP")][1:],
+                             [f"TCP:[{name}]" for name in self.connections(child.pid)])
+            self.assertFalse([row for row in self.rows(trace, "--leaks", "--by", "process")
+                              if row["pid"] == child.pid])
+
+    def connections(self, pid):
+        """Of the process, as the kernel lists them."""
+        said = subprocess.run(["ss", "-tnpH"], capture_output=True, check=True, text=True).stdout
+        return ["->".join(line.split()[3:5]) for line in said.splitlines() if f"pid={pid}," in line]
 
     def test_off_cpu(self):
         """Time in a call is time off CPU but for what the kernel charged the process."""
