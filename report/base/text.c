@@ -292,7 +292,7 @@ void text_dump_string(struct text *text, struct ebt_str s)
 		uint32_t c = 0;
 
 		n = ebt_utf8(s.data + i, s.len - i, &c);
-		if (!n || ebt_utf8_is_control(c)) {
+		if (!n || ebt_utf8_is_control(c) || ebt_utf8_is_layout(c)) {
 			n = n ? n : 1;
 			add_escaped(text, s.data + i, n);
 			continue;

@@ -100,6 +100,10 @@ static void test_dump_string(void **state)
 	(void)state;
 	expect(text_dump_string, STR("a\"b\\c"), "\"a\\\"b\\\\c\"");
 	expect(text_dump_string, STR("\xc2\x85\xff\n"), "\"\\xc2\\x85\\xff\\x0a\"");
+	expect(text_dump_string,
+	       STR("a\xe2\x80\xae"
+		   "b"),
+	       "\"a\\xe2\\x80\\xaeb\"");
 }
 
 static void expect_duration(uint64_t ns, const char *out)
