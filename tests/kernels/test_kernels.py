@@ -359,7 +359,8 @@ END
             cat "a missing one"; nc -l -p 7777 >/dev/null &
             {until_it_listens(7777)}
             echo a | nc 127.0.0.1 7777; wait; exit 0'
-            sleep 1000 <lines 6>kept & ls -l /proc/$!/fd >held
+            sleep 1000 <lines 6>kept &
+            until grep -q nanosleep /proc/$!/wchan; do sleep 0.1; done; ls -l /proc/$!/fd >held
             ebrec -q -e syscalls:args -p $! -d 300ms -o held.ebt; kill $!""")
     def test_arguments(self):
         """Names of files against /proc/PID/fd there, and of sockets whose addresses are known."""
