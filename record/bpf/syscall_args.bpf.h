@@ -219,7 +219,17 @@ static __always_inline __u32 address_length(__u32 how, __s64 ret)
 	return len > ARG_DATA ? ARG_DATA : len;
 }
 
-#define NOTHING (-1) /* there is nothing to be read */
+#define NOTHING	 (-1)	   /* there is nothing to be read */
+#define READ_CUT (1 << 16) /* with the number of bytes: there are more */
+
+/* Of a text that has no end where it can be read: too long for the kernel, it may end where memory
+ * does. */
+static __always_inline long read_long(char *bytes, __u64 from)
+{
+	return bpf_probe_read_user(bytes, ARG_TEXT - 1, (const void *)from)
+		       ? NOTHING - 1
+		       : (ARG_TEXT - 1) | READ_CUT;
+}
 
 /* How many bytes were read; below NOTHING: they could not be. */
 static __always_inline long read_arg(char *bytes, __u32 how, __u64 from, __s64 ret)
@@ -229,7 +239,7 @@ static __always_inline long read_arg(char *bytes, __u32 how, __u64 from, __s64 r
 
 	if (how == EBREC_READ_TEXT) {
 		n = bpf_probe_read_user_str(bytes, ARG_TEXT, (const void *)from);
-		return n > 0 ? n - 1 : NOTHING - 1;
+		return n == ARG_TEXT ? (n - 1) | READ_CUT : n > 0 ? n - 1 : read_long(bytes, from);
 	}
 	if (how == EBREC_READ_RESULT) {
 		n = ret > 4096 ? 4096 : ret;
@@ -241,8 +251,9 @@ static __always_inline long read_arg(char *bytes, __u32 how, __u64 from, __s64 r
 	len = address_length(how, ret);
 	if (!len)
 		return NOTHING;
+	n = len;
 	barrier_var(len);
-	return bpf_probe_read_user(bytes, len & 0xff, (const void *)from) ? NOTHING - 1 : len;
+	return bpf_probe_read_user(bytes, len & 0xff, (const void *)from) ? NOTHING - 1 : n;
 }
 
 static __always_inline __u32 arg_kind(__u32 how)
@@ -280,10 +291,8 @@ __noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
 	row->nr = where >> 16;
 	row->arg = where & 0xff;
 	row->kind = arg_kind(how);
-	row->attrs = n < 0 ? ATTR_UNREADABLE : 0;
-	if (how == EBREC_READ_TEXT && n == ARG_TEXT - 1)
-		row->attrs = ATTR_CUT;
-	len = n < 0 ? 0 : n;
+	row->attrs = n < 0 ? ATTR_UNREADABLE : n & READ_CUT ? ATTR_CUT : 0;
+	len = n < 0 ? 0 : n & (READ_CUT - 1);
 	row->text = (struct ebt_ref){ sizeof(*row), 0 };
 	row->data = (struct ebt_ref){ sizeof(*row), 0 };
 	if (how == EBREC_READ_TEXT || how == EBREC_READ_RESULT)

@@ -55,8 +55,11 @@ static bool add_node_mode(const struct call_shown *call, unsigned int i, struct 
 
 	if (type) {
 		text_cstr(text, type);
+		text_cstr(text, mode & 04000 ? "|S_ISUID" : "");
+		text_cstr(text, mode & 02000 ? "|S_ISGID" : "");
+		text_cstr(text, mode & 01000 ? "|S_ISVTX" : "");
 		text_addc(text, '|');
-		mode &= 07777;
+		mode &= 0777;
 	}
 	text_octal(text, (uint16_t)mode);
 	return true;
@@ -475,9 +478,14 @@ static bool add_seccomp_flags(const struct call_shown *call, unsigned int i, str
 
 static bool add_kcmp_index(const struct call_shown *call, unsigned int i, struct text *text)
 {
-	if (argument_u32(call, 2) != FLAG_kcmp_KCMP_FILE)
+	const uint32_t type = argument_u32(call, 2);
+
+	if (type == FLAG_kcmp_KCMP_FILE)
+		text_i64(text, (int32_t)argument_u32(call, i));
+	else if (!flag_name(FLAGS_kcmp, call->abi->flags, type))
+		text_0x(text, argument_word(call, i));
+	else
 		return false;
-	text_u64(text, argument_word(call, i));
 	return true;
 }
 

@@ -78,6 +78,8 @@ static void add_unix(struct text *text, struct ebt_str path)
 {
 	bool is_abstract = path.len && !path.data[0];
 
+	if (path.len > sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		path.len = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 	text_cstr(text, "sun_path=");
 	if (is_abstract) {
 		text_addc(text, '@');
