@@ -168,7 +168,7 @@ static void add_file(const struct call_shown *call, int32_t fd, bool made, struc
 	const struct call_view *view = call->view;
 
 	if (view->call)
-		call_fd_name_add(view->calls, view->call, fd, made, text);
+		call_fd_name_add(view->calls, view->call, fd, made, view->as_strace, text);
 }
 
 static void add_fd(const struct call_shown *call, int32_t fd, struct text *text)

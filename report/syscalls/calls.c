@@ -480,8 +480,20 @@ bool calls_file_system_add(const struct calls *calls, const struct fd_file *file
 	return inode_paths_add_filesystem(calls->paths, &file->key, file->mount, text);
 }
 
+static void add_device(const struct calls *calls, const struct fd_file *file, struct text *text)
+{
+	_cleanup_text_ struct text device = TEXT_INIT;
+
+	if ((file->type != EBT_V_fd_type_character && file->type != EBT_V_fd_type_block) ||
+	    !inode_paths_add_device(calls->paths, &file->key, &device))
+		return;
+	text_cstr(text, file->type == EBT_V_fd_type_block ? "<block " : "<char ");
+	text_add(text, text_get(&device), device.len);
+	text_addc(text, '>');
+}
+
 bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
-		      struct text *text)
+		      bool devices, struct text *text)
 {
 	const struct fd_file *file = call_fd_file(calls, call, fd, made);
 	_cleanup_text_ struct text name = TEXT_INIT;
@@ -495,6 +507,8 @@ bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_
 		text_add(text, text_get(&name), name.len);
 	else
 		recorded_add_name(text, text_str(&name));
+	if (devices)
+		add_device(calls, file, text);
 	text_cstr(text, fd_file_is_deleted(file, calls->paths) ? ">(deleted)" : ">");
 	return true;
 }

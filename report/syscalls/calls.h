@@ -73,8 +73,8 @@ bool calls_file_system_add(const struct calls *calls, const struct fd_file *file
 			   struct text *text);
 
 /* Adds such a file as strace -yy does: "</etc/hostname>", "<TCP:[127.0.0.1:80]>",
- * "</tmp/a>(deleted)". False: it is not known. */
+ * "</tmp/a>(deleted)"; devices: and "</dev/null<char 1:3>>". False: it is not known. */
 bool call_fd_name_add(const struct calls *calls, const struct call *call, int64_t fd, bool made,
-		      struct text *text);
+		      bool devices, struct text *text);
 
 #endif

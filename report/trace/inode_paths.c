@@ -247,6 +247,17 @@ static void add_name(const struct inode_paths *paths, const struct named *named,
 			    key->dev_major, key->dev_minor);
 }
 
+bool inode_paths_add_device(const struct inode_paths *paths, const struct inode_key *key,
+			    struct text *text)
+{
+	const struct named *named = find(paths, key);
+
+	if (!named || !(named->rdev_major || named->rdev_minor))
+		return false;
+	text_printf(text, "%" PRIu32 ":%" PRIu32, named->rdev_major, named->rdev_minor);
+	return true;
+}
+
 /* Ids of mounts are the machine's, whichever table has them. */
 static const struct mount *mount_of_id(const struct inode_paths *paths, const struct inode_key *key,
 				       uint32_t id)

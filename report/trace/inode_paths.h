@@ -63,6 +63,9 @@ void inode_paths_add(const struct inode_paths *paths, const struct inode_key *ke
 /* The same of a file that was reached through a mount, by its id: as its processes saw it. */
 void inode_paths_add_of_mount(const struct inode_paths *paths, const struct inode_key *key,
 			      uint32_t mount, struct text *text);
+/* The device that a file stands for: "1:3" of /dev/null; false: none, or not known. */
+bool inode_paths_add_device(const struct inode_paths *paths, const struct inode_key *key,
+			    struct text *text);
 /* Adds the file system of a file, and where that mount, or any other of it, was: "ext4 on /home";
  * false: none is known. */
 bool inode_paths_add_filesystem(const struct inode_paths *paths, const struct inode_key *key,

@@ -69,7 +69,8 @@ class Form(e2e.TestCase):
         between strace's of the same call, when it saw it, and of the thread's next one."""
         output = self.path("strace.txt")
         trace = self.record("-e", "syscalls:args", "--", "strace", "-f", "-ttt", "-T", "-yy", "-s", "100000",
-                            "-o", output, "sh", "-c", "ls / | cat; cat /etc/hostname; kill -0 1; umask 77")
+                            "-o", output, "sh", "-c",
+                            "ls / </dev/zero | cat; cat /etc/hostname >/dev/null; kill -0 1; umask 77")
         self.assert_no_loss(trace)
         with open(output, encoding="utf-8") as f:
             theirs = self.lines(f.read())
