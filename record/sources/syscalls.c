@@ -42,12 +42,10 @@ static void configure(struct source_context *context)
 	bpf_map__set_max_entries(skel->maps.fds_high, EBREC_FDS);
 }
 
-/* Of the descriptors that processes have. */
+/* Of the descriptors that processes have; where only numbers are recorded, nothing. */
 static struct ebt_error *note_held(const struct ebrec_bpf *skel)
 {
-	return bpf_program__autoload(skel->progs.ebrec_args_held)
-		       ? iterator_run(skel->progs.ebrec_args_held, "the open files")
-		       : NULL;
+	return iterator_run(skel->progs.ebrec_args_held, "the open files");
 }
 
 static struct ebt_error *open_worker(const struct source_context *context,
