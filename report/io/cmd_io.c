@@ -8,7 +8,7 @@
 #include "report/io/io_peers.h"
 #include "report/io/model_io.h"
 #include "report/sched/feed.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 enum { OWN_FILE, OWN_DIRECTORY, OWN_DEVICE, OWN_FILESYSTEM };
 

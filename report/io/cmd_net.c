@@ -13,7 +13,7 @@
 #include "report/io/net_trace.h"
 #include "report/out/histogram.h"
 #include "report/out/out.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 #define DEFAULT_CONNECTIONS 40 /* on a terminal without --all */
 

@@ -9,7 +9,7 @@
 
 #include "format/base/array.h"
 #include "format/base/map.h"
-#include "report/syscalls/signature.h"
+#include "report/calls/signature.h"
 
 #define MAX_POSITIONS (1u << 22) /* descriptors whose reads and writes are followed */
 #define MAX_INTERVALS (1u << 22) /* off CPU, of tasks that made no call since; then some go */

@@ -9,7 +9,7 @@
 #ifndef REPORT_IO_MODEL_IO_H
 #define REPORT_IO_MODEL_IO_H
 
-#include "report/syscalls/calls.h"
+#include "report/calls/calls.h"
 
 #define IO_NOT_KNOWN 0u		/* the number of the file that is not known */
 #define IO_OTHERS    1u		/* of those that there was no room for */

@@ -10,7 +10,7 @@
 #include "report/io/model_net.h"
 #include "report/base/net_text.h"
 #include "report/out/out.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 #define TIME_KNOWN 1 /* net_packet.attrs */
 

@@ -13,7 +13,7 @@
 #include "report/sched/wall_files.h"
 #include "report/stacks/doubts.h"
 #include "report/stacks/out_svg.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 #define MIN_PERCENT  1.0 /* functions below it are noise, on a terminal */
 #define MAX_WARNINGS 6

@@ -7,9 +7,9 @@
 #include "report/group/group.h"
 #include "report/sched/feed.h"
 #include "report/out/histogram.h"
-#include "report/syscalls/calls.h"
+#include "report/calls/calls.h"
 #include "report/syscalls/model_syscalls.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 #include "report/syscalls/profile.h"
 #include "report/syscalls/trace.h"
 

@@ -6,7 +6,7 @@
 
 #include "format/base/map.h"
 #include "report/cli/command.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 struct syscall_model {
 	const struct syscall_within *within; /* or NULL */

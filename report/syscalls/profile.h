@@ -8,7 +8,7 @@
 
 #include "report/out/out.h"
 #include "report/syscalls/model_syscalls.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 struct syscall_profile {
 	uint64_t total, by_class[SYSCALL_N_CLASSES];

@@ -4,7 +4,7 @@
 #define REPORT_SYSCALLS_TRACE_H
 
 #include "report/cli/command.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 /* Rows that are held back to be put in order of entry. */
 #define SYSCALL_TRACE_WINDOW (1u << 18)

@@ -12,7 +12,7 @@
 #include "report/out/out.h"
 #include "report/sched/wait_reason.h"
 #include "report/stacks/doubts.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 #include "report/system/info.h"
 #include "report/system/model_threads.h"
 #include "report/trace/programs.h"

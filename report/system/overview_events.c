@@ -15,7 +15,7 @@
 #include "report/io/block_names.h"
 #include "report/procs/model_procs.h"
 #include "report/syscalls/model_syscalls.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 /* Of one kind, so that the page is no list. */
 #define MOST_PROCESSES 3

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/syscalls/arguments.h"
+#include "report/calls/arguments.h"
 
 static uint64_t number(const struct syscall_machine *machine, bool compat, const char *name)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 static void test_native(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What arguments.c and its parts share: kinds, their classes, and numbers as text. */
-#ifndef REPORT_SYSCALLS_SIGNATURE_H
-#define REPORT_SYSCALLS_SIGNATURE_H
+#ifndef REPORT_CALLS_SIGNATURE_H
+#define REPORT_CALLS_SIGNATURE_H
 
-#include "report/syscalls/arguments.h"
-#include "report/syscalls/flags.h"
+#include "report/calls/arguments.h"
+#include "report/calls/flags.h"
 
 enum argument_kind {
 	KIND_NONE, /* there is no such argument */

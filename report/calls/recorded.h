@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What arguments pointed to, as strace prints it. Bytes are a stranger's. */
-#ifndef REPORT_SYSCALLS_RECORDED_H
-#define REPORT_SYSCALLS_RECORDED_H
+#ifndef REPORT_CALLS_RECORDED_H
+#define REPORT_CALLS_RECORDED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "format/read/reader.h"
 #include "report/base/text.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 /* "like this\n", with all that is not printable ASCII in octal. */
 void recorded_add_string(struct text *text, struct ebt_str bytes);

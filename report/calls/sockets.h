@@ -3,8 +3,8 @@
  * What sockets were at a time: their addresses, from rows of table `socket`, which come in order of
  * time. Of each the last two states are kept, and of SOCKETS_MAX sockets. Prints nothing.
  */
-#ifndef REPORT_SYSCALLS_SOCKETS_H
-#define REPORT_SYSCALLS_SOCKETS_H
+#ifndef REPORT_CALLS_SOCKETS_H
+#define REPORT_CALLS_SOCKETS_H
 
 #include <stdbool.h>
 #include <stdint.h>

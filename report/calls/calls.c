@@ -6,16 +6,16 @@
  * nobody asked for, are their closes: who uses a number after a close that succeeds has been given
  * a new descriptor, of which there is a row.
  */
-#include "report/syscalls/calls.h"
+#include "report/calls/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/array.h"
-#include "report/syscalls/arguments.h"
-#include "report/syscalls/recorded.h"
-#include "report/syscalls/signature.h"
+#include "report/calls/arguments.h"
+#include "report/calls/recorded.h"
+#include "report/calls/signature.h"
 
 #define UNREADABLE 1
 #define CUT	   2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of system calls and of their errors, by machine: the recorded one, not this one. */
-#ifndef REPORT_SYSCALLS_NAMES_H
-#define REPORT_SYSCALLS_NAMES_H
+#ifndef REPORT_CALLS_NAMES_H
+#define REPORT_CALLS_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,12 +3,12 @@
  * System calls one by one, in order of return, each with what its arguments pointed to and with the
  * files of its descriptors, where these were recorded (`ebrec -e syscalls:args`).
  */
-#ifndef REPORT_SYSCALLS_CALLS_H
-#define REPORT_SYSCALLS_CALLS_H
+#ifndef REPORT_CALLS_CALLS_H
+#define REPORT_CALLS_CALLS_H
 
-#include "report/syscalls/fds.h"
-#include "report/syscalls/names.h"
-#include "report/syscalls/sockets.h"
+#include "report/calls/fds.h"
+#include "report/calls/names.h"
+#include "report/calls/sockets.h"
 #include "report/trace/trace.h"
 
 #define SYSCALL_MAX_ARGS 6

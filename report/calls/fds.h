@@ -8,8 +8,8 @@
  * thread may have closed the descriptor and got another file under its number. Of each descriptor
  * the last FDS_HISTORY changes are kept.
  */
-#ifndef REPORT_SYSCALLS_FDS_H
-#define REPORT_SYSCALLS_FDS_H
+#ifndef REPORT_CALLS_FDS_H
+#define REPORT_CALLS_FDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which kinds the arguments of a call have, and kinds that need nothing but their own value. */
-#include "report/syscalls/arguments.h"
+#include "report/calls/arguments.h"
 
 #include <string.h>
 
-#include "report/syscalls/recorded.h"
-#include "report/syscalls/signature.h"
+#include "report/calls/recorded.h"
+#include "report/calls/signature.h"
 
 enum argument_class {
 	CLASS_INT,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of flags and other constants of system calls, by set and machine: those of flags.def. */
-#ifndef REPORT_SYSCALLS_FLAGS_H
-#define REPORT_SYSCALLS_FLAGS_H
+#ifndef REPORT_CALLS_FLAGS_H
+#define REPORT_CALLS_FLAGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "report/base/text.h"
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 /* FLAGS_open, …; FLAGS_NONE is no set. */
 enum flag_set {
@@ -15,7 +15,7 @@ enum flag_set {
 #define SET(set) FLAGS_##set,
 #define FLAG(set, name, value)
 #define FLAG_OF(set, name, x86_64, i386, arm64)
-#include "report/syscalls/flags.def"
+#include "report/calls/flags.def"
 #undef SET
 #undef FLAG
 #undef FLAG_OF
@@ -26,7 +26,7 @@ enum flag_value {
 #define SET(set)
 #define FLAG(set, name, value) FLAG_##set##_##name = value,
 #define FLAG_OF(set, name, x86_64, i386, arm64)
-#include "report/syscalls/flags.def"
+#include "report/calls/flags.def"
 #undef SET
 #undef FLAG
 #undef FLAG_OF

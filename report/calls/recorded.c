@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Recorded arguments as text; see recorded.h. */
-#include "report/syscalls/recorded.h"
+#include "report/calls/recorded.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "report/syscalls/flags.h"
+#include "report/calls/flags.h"
 
 static bool is_digit(struct ebt_str bytes, size_t i)
 {

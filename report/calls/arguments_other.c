@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kinds of arguments of class OTHER: what others say decides, or they have a form of their own. */
-#include "report/syscalls/signature.h"
+#include "report/calls/signature.h"
 
 /* As argument_add_flags(), behind a first part: nothing where nothing is left. */
 static void add_more(const struct call_shown *call, enum flag_set set, uint64_t value,

@@ -3,15 +3,15 @@
  * What the arguments and the result of a system call are as text, as strace prints them: by the
  * recorded machine, and by what format/calls/arguments.def says of the call.
  */
-#ifndef REPORT_SYSCALLS_ARGUMENTS_H
-#define REPORT_SYSCALLS_ARGUMENTS_H
+#ifndef REPORT_CALLS_ARGUMENTS_H
+#define REPORT_CALLS_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "report/base/text.h"
-#include "report/syscalls/calls.h"
-#include "report/syscalls/names.h"
+#include "report/calls/calls.h"
+#include "report/calls/names.h"
 
 /* One call with all that is known of it. */
 struct call_view {

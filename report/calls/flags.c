@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Look-ups in flags.def. Sets are short: they are gone through; only ioctls are searched. */
-#include "report/syscalls/flags.h"
+#include "report/calls/flags.h"
 
 #include <stddef.h>
 
@@ -16,7 +16,7 @@ struct flag {
 #define FLAG(set, name, value)			{ #name, { value, value, value } },
 #define FLAG_OF(set, name, x86_64, i386, arm64) { #name, { x86_64, i386, arm64 } },
 static const struct flag flags[] = {
-#include "report/syscalls/flags.def"
+#include "report/calls/flags.def"
 	SET(end)
 };
 #undef SET
@@ -27,7 +27,7 @@ enum {
 #define SET(set)				ROW_##set,
 #define FLAG(set, name, value)			ROW_##set##_##name,
 #define FLAG_OF(set, name, x86_64, i386, arm64) ROW_##set##_##name,
-#include "report/syscalls/flags.def"
+#include "report/calls/flags.def"
 	N_ROWS
 };
 #undef SET
@@ -40,7 +40,7 @@ static const uint16_t begins[] = {
 #define SET(set) [FLAGS_##set] = ROW_##set + 1,
 #define FLAG(set, name, value)
 #define FLAG_OF(set, name, x86_64, i386, arm64)
-#include "report/syscalls/flags.def"
+#include "report/calls/flags.def"
 };
 #undef SET
 #undef FLAG

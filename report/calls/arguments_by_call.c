@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clone(), futex() and prctl(): flags, or an operation, decide what the other arguments are. */
-#include "report/syscalls/signature.h"
+#include "report/calls/signature.h"
 
 /* --- clone() --- */
 

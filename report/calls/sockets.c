@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sockets and their addresses; see sockets.h. */
-#include "report/syscalls/sockets.h"
+#include "report/calls/sockets.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -11,8 +11,8 @@
 #include "format/base/array.h"
 #include "format/base/map.h"
 #include "report/base/net_text.h"
-#include "report/syscalls/flags.h"
-#include "report/syscalls/recorded.h"
+#include "report/calls/flags.h"
+#include "report/calls/recorded.h"
 
 struct state {
 	uint64_t time; /* from then on; 0: there is none */

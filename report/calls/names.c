@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables of system calls and errors; the rows of calls are in format/calls/calls.def. */
-#include "report/syscalls/names.h"
+#include "report/calls/names.h"
 
 #include <inttypes.h>
 #include <stddef.h>

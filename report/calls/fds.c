@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Descriptors of processes; see fds.h. */
-#include "report/syscalls/fds.h"
+#include "report/calls/fds.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
