@@ -451,6 +451,8 @@ const struct fd_file *call_fd_file(const struct calls *calls, const struct call 
 	/* Who has no such descriptor may have had one. */
 	if (!calls->fds || call->result == -EBADF)
 		return NULL;
+	if (!made && !call->entry)
+		return fds_unchanged(calls->fds, call->task, fd);
 	return made ? fds_at(calls->fds, call->task, fd, call->exit)
 		    : fds_used(calls->fds, call->task, fd, call->entry, call->exit);
 }

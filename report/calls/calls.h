@@ -23,7 +23,7 @@ struct call_text {
 };
 
 struct call {
-	uint64_t entry, exit; /* ns */
+	uint64_t entry, exit; /* ns; entry 0: before the recording */
 	uint64_t nr;
 	int64_t result;
 	uint64_t args[SYSCALL_MAX_ARGS];

@@ -377,6 +377,22 @@ const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *tas
 	return fds_at(fds, task, fd, entry);
 }
 
+const struct fd_file *fds_unchanged(const struct fds *fds, const struct ebt_task *task, int64_t fd)
+{
+	const uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
+	const struct descriptor *d = process == NONE ? NULL : find_descriptor(fds, process, fd);
+
+	/* What came before these is not kept. */
+	if (!d || !d->n || d->n == FDS_HISTORY || d->changes[0].file == NONE ||
+	    fds->processes[process].began || fds->processes[process].forgotten)
+		return NULL;
+	for (uint32_t i = 1; i < d->n; i++) {
+		if (d->changes[i].file != d->changes[0].file)
+			return NULL;
+	}
+	return &fds->files[d->changes[0].file];
+}
+
 /* --- what is open --- */
 
 /* The numbers of a process and of those that it inherited from, each once. */

@@ -61,6 +61,8 @@ bool fds_is_told(const struct fds *fds, const struct ebt_task *task, int64_t fd,
  * row. */
 const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *task, int64_t fd,
 			       uint64_t entry, uint64_t exit);
+/* What it has been ever since the recording began; NULL: it is not known, or there was a change. */
+const struct fd_file *fds_unchanged(const struct fds *fds, const struct ebt_task *task, int64_t fd);
 /* What it was right after a time, as a call that made it returned. */
 const struct fd_file *fds_at(const struct fds *fds, const struct ebt_task *task, int64_t fd,
 			     uint64_t time);

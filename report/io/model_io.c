@@ -9,6 +9,8 @@
 
 #include "format/base/array.h"
 #include "format/base/map.h"
+#include "report/base/interned.h"
+#include "report/calls/object.h"
 #include "report/calls/signature.h"
 
 #define MAX_POSITIONS (1u << 22) /* descriptors whose reads and writes are followed */
@@ -94,12 +96,7 @@ struct io_model {
 	struct io_file *files;
 	size_t n_files, files_capacity;
 	struct ebt_map file_by_name;
-	struct name {
-		size_t at, len;
-	} * names;
-	size_t n_names, names_capacity;
-	struct ebt_map name_by_text;
-	struct text texts;   /* of all names */
+	struct interned names;
 	uint32_t *by_number; /* file of a number of `calls`; 0: not asked for yet */
 	size_t n_numbers;
 	struct position *positions;
@@ -118,14 +115,12 @@ void io_model_destroy(struct io_model *model)
 		free(model->off[i].list);
 	free(model->off);
 	free(model->files);
-	free(model->names);
 	free(model->by_number);
 	free(model->positions);
 	ebt_map_deinit(&model->file_by_name);
-	ebt_map_deinit(&model->name_by_text);
+	interned_deinit(&model->names);
 	ebt_map_deinit(&model->position_by_fd);
 	ebt_map_deinit(&model->writers);
-	text_deinit(&model->texts);
 	text_deinit(&model->text);
 	text_deinit(&model->path);
 	free(model);
@@ -133,9 +128,7 @@ void io_model_destroy(struct io_model *model)
 
 struct ebt_str io_name(const struct io_model *model, uint32_t name)
 {
-	const struct name *n = &model->names[name];
-
-	return (struct ebt_str){ text_get(&model->texts) + n->at, (uint32_t)n->len };
+	return interned_get(&model->names, name);
 }
 
 const struct io_file *io_file(const struct io_model *model, uint32_t file)
@@ -151,27 +144,11 @@ bool io_socket(const struct io_model *model, const struct io_use *use, struct so
 /* *ret: of what there was no room for 0. */
 static struct ebt_error *intern_name(struct io_model *model, struct ebt_str s, uint32_t *ret)
 {
-	const uint64_t hash = ebt_hash_bytes(0, s.data, s.len);
-	struct ebt_error *err;
-	size_t at = 0;
+	struct ebt_error *err = interned_add(&model->names, s, ret);
 
-	while ((*ret = ebt_map_next(&model->name_by_text, hash, &at)) != EBT_MAP_NONE) {
-		const struct ebt_str known = io_name(model, *ret);
-
-		if (known.len == s.len && !memcmp(known.data, s.data, s.len))
-			return NULL;
-	}
-	*ret = 0;
-	if (model->n_names == IO_MAX_FILES)
-		return NULL;
-	err = ebt_array_reserve(&model->names, model->n_names, &model->names_capacity)
-		      ?: ebt_map_insert(&model->name_by_text, hash, (uint32_t)model->n_names);
-	if (err)
-		return err;
-	*ret = (uint32_t)model->n_names;
-	model->names[model->n_names++] = (struct name){ model->texts.len, s.len };
-	text_add(&model->texts, s.data, s.len);
-	return text_error(&model->texts);
+	if (*ret == INTERNED_NONE)
+		*ret = 0;
+	return err;
 }
 
 static struct ebt_error *add_file(struct io_model *model, const struct io_file *file, uint32_t *ret)
@@ -312,29 +289,13 @@ struct ebt_error *io_model_create(struct trace *trace, const struct syscall_mach
 
 /* --- names that calls give --- */
 
-/* The name that argument i is, behind the folder that it is relative to where that is known; false:
- * it was not recorded. It is as the program said it: what a ".." leads to is not known. */
+/* The name that argument i is; false: it was not recorded. */
 static bool take_path(struct io_model *model, const struct call *call,
 		      const struct call_signature *signature, unsigned int i)
 {
-	const struct call_text *said = &call->texts[i];
-	int32_t folder = FDS_CWD;
-	const struct fd_file *fd;
-
-	if (!said->there || said->unreadable)
-		return false;
 	text_clear(&model->path);
-	if (!said->bytes.len || said->bytes.data[0] != '/') {
-		if (i && signature->args[i - 1] == KIND_dirfd)
-			folder = (int32_t)call->args[i - 1];
-		fd = call_fd_file(model->calls, call, folder, false);
-		if (fd)
-			calls_file_name_add(model->calls, fd, call->entry, &model->path);
-		if (fd && said->bytes.len && text_get(&model->path)[model->path.len - 1] != '/')
-			text_addc(&model->path, '/');
-	}
-	text_add(&model->path, said->bytes.data, said->bytes.len);
-	return !text_error(&model->path);
+	return call_path_add(model->calls, call, signature, i, &model->path) &&
+	       !text_error(&model->path);
 }
 
 /* The first of a call's names. */

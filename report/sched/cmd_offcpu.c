@@ -10,10 +10,12 @@
 #include "report/group/group.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
+#include "report/sched/wait_files.h"
 
 /* Own keys. */
 #define BY_STATE  0
 #define BY_WAKER  1
+#define BY_FILE	  2
 #define WAKER_KEY (1u << (GROUP_OWN + BY_WAKER))
 
 /* Values of the second, besides addresses of tasks. */
@@ -36,6 +38,7 @@ struct offcpu_kept {
 	struct trace *trace;
 	const struct names *names;
 	struct grouping *g;
+	struct wait_files *files; /* NULL: not by file */
 	struct offcpu_wakers wakers;
 	bool *ran; /* by task: its group knows that it ran */
 	size_t n_ran;
@@ -88,14 +91,24 @@ static struct ebt_error *add_off(void *arg, void *figures, uint32_t id)
 	return offcpu_wakers_add(&i->kept->wakers, id, i->off, &f->sum);
 }
 
-static struct ebt_error *take(void *arg, const struct sched_off *off, uint32_t node)
+static struct ebt_error *take_of_file(void *arg, const struct sched_off *off, uint32_t node,
+				      uint32_t file)
 {
 	struct interval interval = { arg, off };
-	struct group_row row = { .task = off->task, .node = node, .own = { off->why, NOBODY } };
+	struct group_row row = { .task = off->task,
+				 .node = node,
+				 .own = { off->why, NOBODY, file } };
 
 	if (off->woken)
 		row.own[BY_WAKER] = off->waker ? (uintptr_t)off->waker : INTERRUPT;
 	return grouping_add(interval.kept->g, &row, add_off, &interval);
+}
+
+static struct ebt_error *take(void *arg, const struct sched_off *off, uint32_t node)
+{
+	const struct offcpu_kept *k = arg;
+
+	return k->files ? wait_files_off(k->files, off, node) : take_of_file(arg, off, node, 0);
 }
 
 /* --- keys --- */
@@ -140,12 +153,26 @@ static struct ebt_error *put_waker(const struct grouping *g, uint64_t value,
 	return NULL;
 }
 
+static struct ebt_error *put_file(const struct grouping *g, uint64_t value,
+				  struct group_cells *cells)
+{
+	const struct offcpu_kept *k = grouping_arg(g);
+	const struct ebt_str name = wait_files_name(k->files, (uint32_t)value);
+
+	text_add(&cells->texts[0], name.data, name.len);
+	text_add(cells->label, name.data, name.len);
+	return NULL;
+}
+
 static const struct out_column state_column[] = { { "state", "STATE", OUT_STRING, 0 } };
 static const struct out_column waker_column[] = { { "waker", "WAKER", OUT_STRING, OUT_FLEX } };
+
+static const struct out_column file_column[] = { { "path", "FILE", OUT_STRING, OUT_FLEX } };
 
 static const struct group_own own_keys[] = {
 	[BY_STATE] = { "state", "STATE", state_column, 1, true, put_state },
 	[BY_WAKER] = { "waker", "WAKER", waker_column, 1, false, put_waker },
+	[BY_FILE] = { "file", "FILE", file_column, 1, true, put_file },
 };
 
 /* --- figures --- */
@@ -301,6 +328,8 @@ static void choose_state(const struct options *o, struct offcpu_options *ret)
 static void forget_window(struct offcpu_kept *kept)
 {
 	offcpu_wakers_deinit(&kept->wakers);
+	wait_files_destroy(kept->files);
+	kept->files = NULL;
 	free(kept->ran);
 	kept->ran = NULL;
 	kept->n_ran = 0;
@@ -349,6 +378,16 @@ static struct ebt_error *create_offcpu(struct offcpu_kept *k, const struct optio
 	return offcpu_create(trace_reader(k->trace), &options, &k->offcpu);
 }
 
+static struct ebt_error *create_files(struct offcpu_kept *k)
+{
+	struct ebt_error *err = wait_files_create(k->trace, take_of_file, k, &k->files);
+
+	if (!err && !trace_has_rows(k->trace, EBT_T_fd))
+		err = trace_warn(k->trace, "files are not known, only system calls if they were "
+					   "recorded: record with -e default,syscalls:args");
+	return err;
+}
+
 static void print_silent(const struct grouping *g)
 {
 	bool threads = grouping_keys(g) == 1u << GROUP_THREAD;
@@ -376,7 +415,9 @@ static struct ebt_error *run_offcpu(struct report *report)
 	kept->g = g;
 	if (grouping_keys(g) & WAKER_KEY)
 		grouping_set_columns(g, &columns_by_waker);
-	if (!kept->offcpu)
+	if (grouping_has(g, GROUP_OWN + BY_FILE))
+		err = create_files(kept);
+	if (!err && !kept->offcpu)
 		err = create_offcpu(kept, report->options);
 	if (!err)
 		err = sched_feed_run(kept->trace,
@@ -385,6 +426,8 @@ static struct ebt_error *run_offcpu(struct report *report)
 							   .arg = kept,
 							   .stacks = kept->tree != NULL },
 				     &partial);
+	if (!err && kept->files)
+		err = wait_files_finish(kept->files);
 	if (!err)
 		err = grouping_put(g);
 	if (!err && grouping_has_rows(g))
@@ -396,7 +439,7 @@ static const char *const states[] = { "runnable", "sleep", "disk",    "idle",
 				      "stopped",  "new",   "unknown", NULL };
 
 static const struct option_def offcpu_options[] = {
-	GROUP_BY_OPTION("thread", "state", "waker", "stack"),
+	GROUP_BY_OPTION("thread", "state", "waker", "file", "stack"),
 	{ "stacks", OPTION_FLAG, NULL, "by stack and state instead of by thread (JSON: both)" },
 	{ "flame", OPTION_STRING, "FILE", "also: a flame graph of these stacks" },
 	{ "min", OPTION_DURATION, "TIME", "leave shorter intervals out" },
@@ -421,10 +464,16 @@ const struct command command_offcpu = {
 		"A\n"
 		"narrow terminal gets fewer columns.\n"
 		"\n"
+		"--by file (of ebrec -e default,syscalls:args): the file, pipe or socket of the "
+		"system\n"
+		"call in which it waited, or [the call] where it had none, or that is not known.\n"
+		"(no system call): in a page fault, as a rule.\n"
+		"\n"
 		"  ebreport offcpu --stacks --min 1ms --top 5 t.ebt\n"
 		"  ebreport offcpu --state disk --sort max_ns t.ebt\n"
 		"  ebreport offcpu --by container,state t.ebt\n"
 		"  ebreport offcpu --by waker --comm worker t.ebt\n"
+		"  ebreport offcpu --by file,process --top 20 t.ebt\n"
 		"  ebreport flame --event offcpu -o off.svg t.ebt\n",
 	.options = offcpu_options,
 };
