@@ -414,8 +414,11 @@ static __always_inline void args_fds(const struct task_struct *task,
 
 	if (plan->effect)
 		take_effect(task, fds, call, plan->effect);
-	if (plan->effect == EBREC_EFFECT_EXEC && !call->ret)
+	/* Where a program begins; its arguments are those of the old one. */
+	if (plan->effect == EBREC_EFFECT_EXEC && !call->ret) {
+		use_fd(fds, now, ARG_CWD);
 		return;
+	}
 	if (plan->fds[0])
 		use_arg(fds, call, plan->fds[0]);
 	if (plan->fds[1])

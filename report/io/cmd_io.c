@@ -450,7 +450,13 @@ static struct ebt_error *read_uses(struct report *report, struct io_view *v)
 	err = sched_is_known(report->trace, &v->off_known);
 	if (!err && v->off_known)
 		err = sched_feed_run(report->trace, &feed, &partial);
-	return err ?: io_model_read(v->model, false, take_use, v->g);
+	err = err ?: io_model_read(v->model, false, take_use, v->g);
+	if (!err && io_model_off_dropped(v->model))
+		err = trace_warn(report->trace,
+				 "%.3f s off CPU may be missing in OFF-CPU: there were too many "
+				 "waits between calls",
+				 (double)io_model_off_dropped(v->model) / 1e9);
+	return err;
 }
 
 static struct ebt_error *put_table(struct report *report, struct io_model *model, const char *what)

@@ -208,5 +208,11 @@ struct ebt_error *io_peers_put(struct report *report, struct io_model *model)
 	_cleanup_(view_deinit) struct peers_view v = { .model = model };
 	struct ebt_error *err = view_init(&v, report);
 
-	return err ?: io_model_read(model, false, take_use, &v) ?: take_edges(&v) ?: put_rows(&v);
+	err = err ?: io_model_read(model, false, take_use, &v) ?: take_edges(&v);
+	if (!err && peers_dropped(v.peers))
+		err = trace_warn(report->trace,
+				 "%" PRIu64 " bytes are missing: there were more than %u pipes and "
+				 "connections",
+				 peers_dropped(v.peers), PEERS_MAX);
+	return err ?: put_rows(&v);
 }

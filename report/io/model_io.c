@@ -93,6 +93,7 @@ struct io_model {
 	struct task_off *off;	 /* by task id */
 	size_t n_off;
 	size_t n_intervals; /* of all tasks */
+	uint64_t off_dropped_ns;
 	struct io_file *files;
 	size_t n_files, files_capacity;
 	struct ebt_map file_by_name;
@@ -557,14 +558,22 @@ struct ebt_error *io_model_off(struct io_model *model, const struct ebt_task *ta
 	if (err)
 		return err;
 	off = &model->off[task->id];
-	if (model->n_intervals >= MAX_INTERVALS)
+	if (model->n_intervals >= MAX_INTERVALS) {
+		for (size_t i = 0; i < off->n; i++)
+			model->off_dropped_ns += off->list[i].end - off->list[i].start;
 		forget_off(model, off);
+	}
 	err = ebt_array_reserve(&off->list, off->n, &off->capacity);
 	if (err)
 		return err;
 	off->list[off->n++] = (struct off_interval){ start, end };
 	model->n_intervals++;
 	return NULL;
+}
+
+uint64_t io_model_off_dropped(const struct io_model *model)
+{
+	return model->off_dropped_ns;
 }
 
 /* In a call; what was told is then forgotten. */

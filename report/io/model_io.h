@@ -74,6 +74,9 @@ struct ebt_error *io_model_read_to(struct io_model *model, uint64_t time, io_use
 struct ebt_error *io_model_off(struct io_model *model, const struct ebt_task *task, uint64_t start,
 			       uint64_t end);
 
+/* How much of that is in no use: there was too much of tasks that made no calls. */
+uint64_t io_model_off_dropped(const struct io_model *model);
+
 /* What all processes had open at a time; and what they had opened themselves, and left open when
  * they ended or the recording did. One of all these can be asked for. */
 struct ebt_error *io_model_held(struct io_model *model, uint64_t time, io_held_fn *fn, void *arg);

@@ -55,6 +55,7 @@ struct peers {
 	struct ebt_map edge_by_ends;
 	struct ebt_map servers; /* protocols and ports of sockets that are not connected */
 	struct text paths;
+	uint64_t dropped; /* bytes of streams that there was no room for */
 };
 
 struct ebt_error *peers_create(struct peers **ret)
@@ -378,6 +379,8 @@ static struct ebt_error *take_bytes(struct peers *peers, const struct io_use *us
 	if (!describe(use->fd, end, reads, &key, &like))
 		return NULL;
 	err = add_stream(peers, &key, &like, &stream);
+	if (!stream)
+		peers->dropped += use->bytes;
 	if (err || !stream)
 		return err;
 	if (reads)
@@ -406,6 +409,11 @@ struct ebt_error *peers_take(struct peers *peers, const struct io_model *model,
 	if (use->act == IO_WRITE && !end.remote_port && end.family != AF_UNIX)
 		take_destination(use, &end);
 	return take_bytes(peers, use, &end, who);
+}
+
+uint64_t peers_dropped(const struct peers *peers)
+{
+	return peers->dropped;
 }
 
 /* --- what is left in the end --- */

@@ -36,6 +36,9 @@ struct ebt_error *peers_take(struct peers *peers, const struct io_model *model,
 /* After the last use; they belong to peers. */
 struct ebt_error *peers_edges(struct peers *peers, const struct peers_edge **ret, size_t *n);
 
+/* Bytes that are in no edge, since there were more than PEERS_MAX pipes and connections. */
+uint64_t peers_dropped(const struct peers *peers);
+
 /* What the bytes went through: "pipe", "/run/a.sock", "TCP 127.0.0.1:80", where that is the end
  * that listened, or else the one with the lower port. */
 void peers_via_add(const struct peers *peers, uint32_t stream, struct text *text);

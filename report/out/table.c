@@ -18,7 +18,8 @@ static bool is_shown(const struct out_column *column)
 
 static bool is_left(const struct out_column *column)
 {
-	return column->type == OUT_STRING && !(column->flags & OUT_RIGHT);
+	return (column->type == OUT_STRING || column->type == OUT_LIST) &&
+	       !(column->flags & OUT_RIGHT);
 }
 
 /* One value as people read it, into out->cell. */

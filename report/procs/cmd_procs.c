@@ -4,6 +4,7 @@
 
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/procs/execs.h"
 #include "report/procs/view.h"
 
 /* Deeper ones stand at this depth. */
@@ -90,6 +91,13 @@ static struct ebt_error *check_options(struct report *report)
 {
 	const struct options *o = report->options;
 
+	if (options_flag(o, "exec") &&
+	    (options_flag(o, "tree") || options_flag(o, "timeline") || options_flag(o, "threads")))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--exec does not go with --tree, --timeline and --threads");
+	if (options_flag(o, "exec") && o->sort)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--exec is in order of time: --sort does not apply");
 	if (options_flag(o, "threads") && (options_flag(o, "tree") || options_flag(o, "timeline")))
 		return ebt_error_create(EBT_ERR_INVALID,
 					"--threads does not go with --tree and --timeline");
@@ -109,6 +117,8 @@ static struct ebt_error *put(const struct proc_view *v)
 
 	if (options_flag(o, "timeline"))
 		return proc_view_bars(v);
+	if (options_flag(o, "exec"))
+		return proc_view_execs(v);
 	if (options_flag(o, "threads"))
 		return proc_view_threads(v, "rows");
 	err = proc_view_table(v, options_flag(o, "tree"));
@@ -147,6 +157,8 @@ static const struct option_def procs_options[] = {
 	{ "timeline", OPTION_FLAG, NULL, "instead: a bar for the time in which each was there",
 	  NULL },
 	{ "threads", OPTION_FLAG, NULL, "instead: a row for each thread", NULL },
+	{ "exec", OPTION_FLAG, NULL, "instead: what was run, where and by whom, line by line",
+	  NULL },
 	{ "all", OPTION_FLAG, NULL, "as --kernel-threads", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
@@ -174,8 +186,15 @@ const struct command command_procs = {
 		"when\n"
 		"and the mounts that it saw.\n"
 		"\n"
+		"--exec: each program that was run, in order of time, and who started its "
+		"process.\n"
+		"Of ebrec -e syscalls:args also the working directory, and what could not be "
+		"run,\n"
+		"as the names that a shell or execvp() looks for along PATH.\n"
+		"\n"
 		"  ebreport procs --tree t.ebt\n"
 		"  ebreport procs --pid 1234 t.ebt\n"
+		"  ebreport procs --exec t.ebt\n"
 		"  ebreport procs --threads --sort run_ns --top 10 t.ebt\n",
 	.options = procs_options,
 };
