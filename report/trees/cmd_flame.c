@@ -191,7 +191,8 @@ static const char help[] =
 	"  ebreport flame --color category --by program -o build.svg t.ebt\n"
 	"  ebreport flame --event fault --weight rows -o faults.svg t.ebt\n"
 	"  ebreport flame --event tp:block:block_rq_issue -o requests.svg t.ebt\n"
-	"  ebreport flame --event offcpu --min 1ms --comm 'nginx*' -o off.svg t.ebt\n";
+	"  ebreport flame --event offcpu --min 1ms --comm 'nginx*' -o off.svg t.ebt\n"
+	"  ebreport flame --event offcpu --files --by none --bottom-up -o files.svg t.ebt\n";
 
 const struct command command_flame = {
 	.name = "flame",

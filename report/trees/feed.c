@@ -9,6 +9,7 @@
 #include "report/cli/command.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
+#include "report/sched/wait_files.h"
 #include "report/stacks/calltree_shape.h"
 #include "report/stacks/doubts.h"
 #include "report/trace/prepare.h"
@@ -147,6 +148,7 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 struct off_cpu {
 	struct trace *trace;
 	struct tree_feed *feed;
+	struct wait_files *files; /* NULL: what was waited for is no frame */
 };
 
 static bool is_wanted(void *arg, const struct ebt_task *task)
@@ -156,26 +158,58 @@ static bool is_wanted(void *arg, const struct ebt_task *task)
 	return tree_feed_wanted(off->feed, task) && !trace_leaves_out(off->trace, task);
 }
 
+static struct ebt_error *take_file(void *arg, const struct sched_off *off, uint32_t node,
+				   uint32_t file)
+{
+	const struct off_cpu *o = arg;
+	_cleanup_text_ struct text name = TEXT_INIT;
+	const struct ebt_str s = wait_files_name(o->files, file);
+
+	o->feed->stacks++;
+	o->feed->open += sched_is_open(off->flags);
+	text_add(&name, s.data, s.len);
+	return text_error(&name)
+		       ?: calltree_add_leaf(o->feed->tree, node, text_get(&name), CALLTREE_OFF_CPU,
+					    off->end - off->start);
+}
+
+static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
+{
+	const struct off_cpu *o = arg;
+
+	return wait_files_off(o->files, off, node);
+}
+
 static struct ebt_error *read_offcpu(struct trace *trace, const struct options *options,
 				     struct tree_feed *feed)
 {
-	const struct offcpu_options offcpu_options = {
+	struct off_cpu off = { trace, feed, NULL };
+	_cleanup_(wait_files_destroyp) struct wait_files *files = NULL;
+	struct offcpu_options offcpu_options = {
 		.min_ns = options_u64(options, "min", 0),
 		.tree = feed->tree,
 	};
 	_cleanup_(offcpu_destroyp) struct offcpu *offcpu = NULL;
-	struct off_cpu off = { trace, feed };
 	struct sched_feed sched = { .wanted = is_wanted, .arg = &off, .stacks = true };
 	const struct offcpu_thread *threads;
 	bool partial;
 	uint32_t n;
 	struct ebt_error *err;
 
-	err = trace_find_kernel_threads(trace)
-		      ?: offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
+	err = trace_find_kernel_threads(trace);
+	if (!err && options_flag(options, "files")) {
+		err = wait_files_create(trace, take_file, &off, &files);
+		off.files = files;
+		offcpu_options.take = take_off;
+		offcpu_options.arg = &off;
+	}
+	if (!err)
+		err = offcpu_create(trace_reader(trace), &offcpu_options, &offcpu);
 	sched.offcpu = offcpu;
 	if (!err)
 		err = sched_feed_run(trace, &sched, &partial);
+	if (!err && files)
+		err = wait_files_finish(files);
 	if (err)
 		return err;
 	threads = offcpu_threads(offcpu, &n);
@@ -197,6 +231,8 @@ static struct ebt_error *choose(struct trace *trace, const struct options *optio
 
 	feed->unit = "ns";
 	feed->offcpu = event && strcmp(event, "offcpu") == 0;
+	if (options_flag(options, "files") && !feed->offcpu)
+		return ebt_error_create(EBT_ERR_INVALID, "--files goes with --event offcpu");
 	if (!event || feed->offcpu || strcmp(event, "cpu") == 0) {
 		if (weight)
 			return ebt_error_create(EBT_ERR_INVALID,

@@ -38,6 +38,8 @@
 		  "first frame, one for all of: comm (default), program, process, thread, none", \
 		  tree_feed_roots },                                                             \
 		{ "threads", OPTION_FLAG, NULL, "a frame for each thread below the first" },     \
+		{ "files", OPTION_FLAG, NULL,                                                    \
+		  "with --event offcpu: what was waited for, as the innermost frame" },          \
 		{ "no-recorder", OPTION_FLAG, NULL,                                              \
 		  "without samples of what the recorder did itself, below [ebrec]" },            \
 		{ "no-kernel-threads", OPTION_FLAG, NULL,                                        \

@@ -118,6 +118,13 @@ class WaitFiles(e2e.TestCase):
             by_file[row["tid"]] = by_file.get(row["tid"], 0) + row["total_ns"]
             self.assertEqual(row["path"] == "(preempted)", row["state"] in ("runnable", "new"), row)
         self.assertEqual(by_file, {tid: ns for tid, ns in by_thread.items() if ns})
+        frames = {}
+        for line in e2e.ebreport("folded", "--event", "offcpu", "--files", trace).splitlines():
+            stack, ns = line.rsplit(" ", 1)
+            name = stack.rsplit(";", 1)[1]
+            frames[name] = frames.get(name, 0) + int(ns)
+        self.assertEqual(frames, {row["path"]: row["total_ns"] for row in waits_of(trace, "--by", "file")
+                                  if row["total_ns"]})
         part = {row["path"]: row["total_ns"] for row in waits_of(trace, "--by", "file", "--tid", str(said["tid"]),
                                                                 "--to", "100ms")}
         self.assertLessEqual(sum(part.values()), NS // 10)
