@@ -183,6 +183,25 @@ class Random(e2e.TestCase):
         self.compare(trace, said, False)
 
 
+class Rewritten(e2e.TestCase):
+    opens = 300000
+
+    def test_file_is_the_kernel_s(self):
+        """Another thread changes the path while it is opened: the text is what it was at the return, the
+        name of the descriptor is the file that the kernel opened."""
+        trace = self.record("-b", "128M", "-e", "syscalls:args", "--", e2e.program("rewritten"), self.folder,
+                            str(self.opens))
+        truth = self.recorded.stdout.decode()
+        self.assertEqual(len(truth), self.opens)
+        line = re.compile(rf'"{self.folder}/([ab])", O_RDONLY\|O_CLOEXEC\) = \d+<{self.folder}/([ab])>')
+        said = line.findall(e2e.ebreport("syscalls", "--trace", trace))
+        self.assertEqual("".join(file for _, file in said), truth)
+        others = sum(text != file for text, file in said)
+        print(f"\n    {others} of {self.opens} paths had changed", file=sys.stderr)
+        self.assertGreater(others, 0)
+        self.assertFalse(e2e.lost(trace))
+
+
 class Losses(e2e.TestCase):
     def test_counts(self):
         """Each row of a record that found no room counts, and what it told is told again."""
