@@ -156,11 +156,12 @@ static void put_char(FILE *f, uint32_t c)
 	}
 }
 
-/* U+2028 and U+2029 end a line in JavaScript strings of old. */
+/* A reader gets the same text; a terminal, a page or a script of old obeys nothing in it. */
 static bool must_escape(uint32_t c)
 {
-	return c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' ||
-	       (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029;
+	if (c >= 0x20 && c < 0x7f)
+		return c == '"' || c == '\\' || c == '<' || c == '>' || c == '&';
+	return ebt_utf8_is_control(c) || ebt_utf8_is_layout(c);
 }
 
 void json_str(struct json *json, const char *s, size_t len)
