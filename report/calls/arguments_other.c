@@ -204,6 +204,7 @@ static bool add_ioctl_argument(const struct call_shown *call, unsigned int i, st
 	case FLAG_ioctl_FIONCLEX:
 	case FLAG_ioctl_TIOCNOTTY:
 		return false;
+	case FLAG_ioctl_FICLONE: /* a descriptor */
 	case FLAG_ioctl_TIOCSCTTY:
 	case FLAG_ioctl_TCSBRK:
 	case FLAG_ioctl_TCSBRKP:

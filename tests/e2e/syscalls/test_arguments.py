@@ -236,6 +236,10 @@ class Arguments(e2e.TestCase):
             f.write("#include <stdio.h>\nint main(void) { return puts(\"a\") < 0; }\n")
         self.check("gcc", "-o", self.path("a"), source, least=500)
 
+    def test_tar(self):
+        self.check("sh", "-c", "cp -r /usr/include/linux/netfilter $0/from && tar czf $0/x.tgz -C $0 from && "
+                   "mkdir $0/to && tar xzf $0/x.tgz -C $0/to && rm -r $0/to", self.folder, least=1500)
+
     def test_python(self):
         script = self.path("calls.py")
         with open(script, "w", encoding="utf-8") as f:
