@@ -7,9 +7,9 @@
 #include "format/schema/schema.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
+#include "report/calls/names.h"
 #include "report/io/block_names.h"
 #include "report/out/out.h"
-#include "report/calls/names.h"
 
 static const char *value_name(unsigned int field, uint64_t value)
 {

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/calls/names.h"
 #include "report/group/group.h"
 #include "report/io/io_peers.h"
 #include "report/io/model_io.h"
 #include "report/sched/feed.h"
-#include "report/calls/names.h"
 
 enum { OWN_FILE, OWN_DIRECTORY, OWN_DEVICE, OWN_FILESYSTEM };
 

@@ -6,14 +6,14 @@
 
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
+#include "report/base/net_text.h"
 #include "report/base/text.h"
+#include "report/calls/names.h"
 #include "report/group/group.h"
 #include "report/io/model_net.h"
-#include "report/base/net_text.h"
 #include "report/io/net_trace.h"
 #include "report/out/histogram.h"
 #include "report/out/out.h"
-#include "report/calls/names.h"
 
 #define DEFAULT_CONNECTIONS 40 /* on a terminal without --all */
 

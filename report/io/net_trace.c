@@ -6,11 +6,11 @@
 
 #include "format/base/cleanup.h"
 #include "format/schema/schema.h"
-#include "report/base/text.h"
-#include "report/io/model_net.h"
 #include "report/base/net_text.h"
-#include "report/out/out.h"
+#include "report/base/text.h"
 #include "report/calls/names.h"
+#include "report/io/model_net.h"
+#include "report/out/out.h"
 
 #define TIME_KNOWN 1 /* net_packet.attrs */
 

@@ -7,13 +7,13 @@
 #include "format/base/cleanup.h"
 #include "report/base/names.h"
 #include "report/base/text.h"
-#include "report/marks/views.h"
+#include "report/calls/names.h"
 #include "report/marks/model_around.h"
+#include "report/marks/views.h"
 #include "report/out/histogram.h"
 #include "report/sched/wall_files.h"
 #include "report/stacks/doubts.h"
 #include "report/stacks/out_svg.h"
-#include "report/calls/names.h"
 
 #define MIN_PERCENT  1.0 /* functions below it are noise, on a terminal */
 #define MAX_WARNINGS 6

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "format/base/map.h"
-#include "report/group/group.h"
-#include "report/sched/feed.h"
-#include "report/out/histogram.h"
 #include "report/calls/calls.h"
-#include "report/syscalls/model_syscalls.h"
 #include "report/calls/names.h"
+#include "report/group/group.h"
+#include "report/out/histogram.h"
+#include "report/sched/feed.h"
+#include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/profile.h"
 #include "report/syscalls/trace.h"
 

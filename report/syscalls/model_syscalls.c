@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "format/base/map.h"
-#include "report/cli/command.h"
 #include "report/calls/names.h"
+#include "report/cli/command.h"
 
 struct syscall_model {
 	const struct syscall_within *within; /* or NULL */

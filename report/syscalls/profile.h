@@ -6,9 +6,9 @@
 #ifndef REPORT_SYSCALLS_PROFILE_H
 #define REPORT_SYSCALLS_PROFILE_H
 
+#include "report/calls/names.h"
 #include "report/out/out.h"
 #include "report/syscalls/model_syscalls.h"
-#include "report/calls/names.h"
 
 struct syscall_profile {
 	uint64_t total, by_class[SYSCALL_N_CLASSES];

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "report/base/text.h"
-#include "report/out/out.h"
 #include "report/calls/arguments.h"
+#include "report/out/out.h"
 #include "report/trace/trace.h"
 
 /* A call that is held back, with its arguments as text: what they need may be gone by then. */

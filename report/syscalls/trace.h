@@ -3,8 +3,8 @@
 #ifndef REPORT_SYSCALLS_TRACE_H
 #define REPORT_SYSCALLS_TRACE_H
 
-#include "report/cli/command.h"
 #include "report/calls/names.h"
+#include "report/cli/command.h"
 
 /* Rows that are held back to be put in order of entry. */
 #define SYSCALL_TRACE_WINDOW (1u << 18)

@@ -12,10 +12,10 @@
 #include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/base/names.h"
+#include "report/calls/names.h"
 #include "report/io/block_names.h"
 #include "report/procs/model_procs.h"
 #include "report/syscalls/model_syscalls.h"
-#include "report/calls/names.h"
 
 /* Of one kind, so that the page is no list. */
 #define MOST_PROCESSES 3
