@@ -233,29 +233,39 @@ struct ebt_error *fds_close(struct fds *fds, const struct ebt_task *task, int64_
 	return task && task->pid ? change(fds, task, fd, &to) : NULL;
 }
 
-struct ebt_error *fds_forget(struct fds *fds, const struct ebt_task *task, uint64_t time)
+/* Of the task's process; NULL: it is not known which. Until the next one is added. */
+static struct ebt_error *owner_of(struct fds *fds, const struct ebt_task *task,
+				  struct fd_owner **ret)
 {
-	uint32_t process;
 	struct ebt_error *err;
+	uint32_t process;
 
+	*ret = NULL;
 	if (!task || !task->pid)
 		return NULL;
 	err = take_process(fds, task->pid, &process);
 	if (!err)
-		fds->processes[process].forgotten = time;
+		*ret = &fds->processes[process];
+	return err;
+}
+
+struct ebt_error *fds_forget(struct fds *fds, const struct ebt_task *task, uint64_t time)
+{
+	struct fd_owner *owner;
+	struct ebt_error *err = owner_of(fds, task, &owner);
+
+	if (owner)
+		owner->forgotten = time;
 	return err;
 }
 
 struct ebt_error *fds_end(struct fds *fds, const struct ebt_task *task, uint64_t time)
 {
-	uint32_t process;
-	struct ebt_error *err;
+	struct fd_owner *owner;
+	struct ebt_error *err = owner_of(fds, task, &owner);
 
-	if (!task || !task->pid)
-		return NULL;
-	err = take_process(fds, task->pid, &process);
-	if (!err)
-		fds->processes[process].ended = time;
+	if (owner)
+		owner->ended = time;
 	return err;
 }
 
@@ -335,10 +345,18 @@ static uint32_t file_at(const struct fds *fds, uint32_t process, int64_t fd, uin
 	return NONE;
 }
 
+/* NULL: nothing was told of it since its process began. */
+static const struct descriptor *descriptor_of(const struct fds *fds, const struct ebt_task *task,
+					      int64_t fd)
+{
+	const uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
+
+	return process == NONE ? NULL : find_descriptor(fds, process, fd);
+}
+
 bool fds_is_told(const struct fds *fds, const struct ebt_task *task, int64_t fd, uint64_t time)
 {
-	const uint32_t process = find_process(fds, task->pid);
-	const struct descriptor *d = process == NONE ? NULL : find_descriptor(fds, process, fd);
+	const struct descriptor *d = descriptor_of(fds, task, fd);
 
 	return d && d->n && d->changes[d->n - 1].time == time;
 }
@@ -367,8 +385,7 @@ static bool is_doubtful(const struct descriptor *d, uint64_t entry)
 const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *task, int64_t fd,
 			       uint64_t entry, uint64_t exit)
 {
-	uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
-	const struct descriptor *d = process == NONE ? NULL : find_descriptor(fds, process, fd);
+	const struct descriptor *d = descriptor_of(fds, task, fd);
 	const struct change *last = d && d->n ? &d->changes[d->n - 1] : NULL;
 
 	/* The call itself told of it: so what was told before may not be so any more. */
@@ -379,12 +396,11 @@ const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *tas
 
 const struct fd_file *fds_unchanged(const struct fds *fds, const struct ebt_task *task, int64_t fd)
 {
-	const uint32_t process = task && task->pid ? find_process(fds, task->pid) : NONE;
-	const struct descriptor *d = process == NONE ? NULL : find_descriptor(fds, process, fd);
+	const struct descriptor *d = descriptor_of(fds, task, fd);
 
 	/* What came before these is not kept. */
 	if (!d || !d->n || d->n == FDS_HISTORY || d->changes[0].file == NONE ||
-	    fds->processes[process].began || fds->processes[process].forgotten)
+	    fds->processes[d->process].began || fds->processes[d->process].forgotten)
 		return NULL;
 	for (uint32_t i = 1; i < d->n; i++) {
 		if (d->changes[i].file != d->changes[0].file)

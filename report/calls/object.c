@@ -37,7 +37,7 @@ static bool add_file(const struct calls *calls, const struct call *call,
 		made = true;
 		file = call_fd_file(calls, call, call->result, true);
 	}
-	/* Of one that began before the recording: as it was first told. */
+	/* Of one that began before the recording: as it was told last. */
 	if (file)
 		calls_file_name_add(calls, file,
 				    made	   ? call->exit

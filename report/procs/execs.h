@@ -5,8 +5,8 @@
 
 #include "report/procs/view.h"
 
-/* Table `rows`: a line an exec, in order of time. Memory depends on how many there are: 24 bytes
- * each, and names of files and folders once. */
+/* Table `rows`: a line an exec, in order of time. Memory depends on how many there are: up to
+ * 32 bytes each, and names of files and folders once. */
 struct ebt_error *proc_view_execs(const struct proc_view *v);
 
 #endif

@@ -378,16 +378,6 @@ static struct ebt_error *create_offcpu(struct offcpu_kept *k, const struct optio
 	return offcpu_create(trace_reader(k->trace), &options, &k->offcpu);
 }
 
-static struct ebt_error *create_files(struct offcpu_kept *k)
-{
-	struct ebt_error *err = wait_files_create(k->trace, take_of_file, k, &k->files);
-
-	if (!err && !trace_has_rows(k->trace, EBT_T_fd))
-		err = trace_warn(k->trace, "files are not known, only system calls if they were "
-					   "recorded: record with -e default,syscalls:args");
-	return err;
-}
-
 static void print_silent(const struct grouping *g)
 {
 	bool threads = grouping_keys(g) == 1u << GROUP_THREAD;
@@ -416,7 +406,7 @@ static struct ebt_error *run_offcpu(struct report *report)
 	if (grouping_keys(g) & WAKER_KEY)
 		grouping_set_columns(g, &columns_by_waker);
 	if (grouping_has(g, GROUP_OWN + BY_FILE))
-		err = create_files(kept);
+		err = wait_files_create(kept->trace, take_of_file, kept, &kept->files);
 	if (!err && !kept->offcpu)
 		err = create_offcpu(kept, report->options);
 	if (!err)

@@ -130,6 +130,9 @@ struct ebt_error *wait_files_create(struct trace *trace, wait_file_fn *fn, void 
 		      calls_create(trace, waits->machine, TRACE_ALL_CPUS | TRACE_TO_END,
 			     &waits->calls) ?:
 		      read_stays(waits);
+	if (!err && !trace_has_rows(trace, EBT_T_fd))
+		err = trace_warn(trace, "files are not known, only system calls if they were "
+					"recorded: record with -e default,syscalls:args");
 	if (err)
 		return err;
 	*ret = take_ptr(waits);
@@ -185,8 +188,11 @@ static struct ebt_error *give_kept(struct wait_files *waits, struct thread *thre
 				   const struct call *call)
 {
 	uint32_t object = WAIT_NOT_KNOWN;
-	struct ebt_error *err = call ? find_object(waits, call, &object) : NULL;
+	struct ebt_error *err = NULL;
 
+	/* Most calls do not wait. */
+	if (call && thread->n)
+		err = find_object(waits, call, &object);
 	for (size_t i = 0; !err && i < thread->n; i++) {
 		const struct kept *kept = &thread->list[i];
 		bool inside = !call || began(&kept->off) >= call->entry;
@@ -197,22 +203,34 @@ static struct ebt_error *give_kept(struct wait_files *waits, struct thread *thre
 	return err;
 }
 
+/* *ret: that returned by then; NULL: there is no more. */
+static struct ebt_error *next_call(struct wait_files *waits, uint64_t until,
+				   const struct call **ret)
+{
+	struct ebt_error *err = waits->next ? NULL : calls_next(waits->calls, &waits->next);
+
+	*ret = NULL;
+	if (err || !waits->next || waits->next->exit > until)
+		return err;
+	*ret = waits->next;
+	waits->next = NULL;
+	return NULL;
+}
+
+static struct ebt_error *take_call(struct wait_files *waits, const struct call *call)
+{
+	return call->task && call->task->id < waits->n_threads
+		       ? give_kept(waits, &waits->threads[call->task->id], call)
+		       : NULL;
+}
+
 static struct ebt_error *read_calls(struct wait_files *waits, uint64_t until)
 {
-	struct ebt_error *err = NULL;
+	const struct call *call;
+	struct ebt_error *err = next_call(waits, until, &call);
 
-	while (!err) {
-		const struct call *call = waits->next;
-
-		if (!call)
-			err = calls_next(waits->calls, &waits->next);
-		call = waits->next;
-		if (err || !call || call->exit > until)
-			break;
-		waits->next = NULL;
-		if (call->task && call->task->id < waits->n_threads)
-			err = give_kept(waits, &waits->threads[call->task->id], call);
-	}
+	while (!err && call)
+		err = take_call(waits, call) ?: next_call(waits, until, &call);
 	return err;
 }
 
@@ -276,8 +294,16 @@ static uint64_t until_known(const struct trace *trace)
 
 struct ebt_error *wait_files_finish(struct wait_files *waits)
 {
-	struct ebt_error *err = read_calls(waits, until_known(waits->trace));
+	const uint64_t until = until_known(waits->trace);
+	const struct call *call;
+	struct ebt_error *err = NULL;
 
+	while (!err && waits->n_kept) {
+		err = next_call(waits, until, &call);
+		if (err || !call)
+			break;
+		err = take_call(waits, call);
+	}
 	for (size_t i = 0; !err && i < waits->n_threads; i++)
 		err = give_rest(waits, &waits->threads[i]);
 	if (!err && waits->n_dropped)

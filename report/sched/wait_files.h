@@ -12,7 +12,7 @@
 #include "report/sched/model_sched.h"
 #include "report/trace/trace.h"
 
-#define WAIT_FILES_KEPT (1u << 20) /* 120 MB */
+#define WAIT_FILES_KEPT (1u << 20) /* 80 MB */
 
 /* Numbers of what is none. */
 enum {
@@ -28,7 +28,7 @@ typedef struct ebt_error *wait_file_fn(void *arg, const struct sched_off *off, u
 
 struct wait_files;
 
-/* Of the window of the trace, which must outlive it. */
+/* Of the window of the trace, which must outlive it. Warns where it has no descriptors. */
 struct ebt_error *wait_files_create(struct trace *trace, wait_file_fn *fn, void *arg,
 				    struct wait_files **ret);
 void wait_files_destroy(struct wait_files *waits);

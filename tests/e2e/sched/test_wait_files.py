@@ -152,6 +152,9 @@ class WaitFiles(e2e.TestCase):
         result = e2e.run(e2e.EBREPORT, "offcpu", "--by", "file", "--json", trace)
         self.assertIn(b"syscalls:args", result.stderr)
         self.assertIn("[clock_nanosleep]", {row["path"] for row in json.loads(result.stdout)["rows"]})
+        result = e2e.run(e2e.EBREPORT, "folded", "--event", "offcpu", "--files", trace)
+        self.assertIn(b"syscalls:args", result.stderr)
+        self.assertIn(b";[clock_nanosleep] ", result.stdout)
 
 
 if __name__ == "__main__":
