@@ -13,8 +13,6 @@
 
 /* Room is given back after so much, or an eighth of the ring. */
 #define RELEASE_BYTES (128u << 10)
-/* The same in an SPSC queue: each time costs the writer a cache miss. */
-#define RELEASE_RECORDS 1024
 
 struct ebt_error *ring_init(size_t size, struct ring *ret)
 {
@@ -89,9 +87,9 @@ const void *ring_next(struct ring *ring, uint64_t end, size_t *ret_len)
 
 /* --- SPSC queues --- */
 
-size_t spsc_bytes(uint32_t records)
+size_t spsc_size(uint32_t bytes)
 {
-	return sizeof(struct ebrec_spsc) + records * sizeof(struct ebt_wire_syscall);
+	return sizeof(struct ebrec_spsc) + bytes + EBREC_SPSC_SLACK;
 }
 
 uint64_t spsc_end(const struct spsc *queue)
@@ -101,17 +99,21 @@ uint64_t spsc_end(const struct spsc *queue)
 
 const void *spsc_next(struct spsc *queue, uint64_t end, size_t *ret_len)
 {
-	const struct ebt_wire_syscall *rows = (const void *)(queue->shared + 1);
+	const struct ebt_wire_head *row;
 
-	if (!(queue->pos % RELEASE_RECORDS))
+	if (queue->pos - queue->published > RELEASE_BYTES ||
+	    queue->pos - queue->published > queue->bytes / 8)
 		spsc_release(queue);
 	if (queue->pos == end)
 		return NULL;
-	*ret_len = sizeof(*rows);
-	return &rows[queue->pos++ & (queue->records - 1)];
+	row = (const void *)((const char *)(queue->shared + 1) + (queue->pos & (queue->bytes - 1)));
+	*ret_len = row->len;
+	queue->pos += row->len;
+	return row;
 }
 
 void spsc_release(struct spsc *queue)
 {
 	__atomic_store_n(&queue->shared->tail, queue->pos, __ATOMIC_RELEASE);
+	queue->published = queue->pos;
 }

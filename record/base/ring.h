@@ -40,17 +40,18 @@ const void *ring_next(struct ring *ring, uint64_t end, size_t *ret_len);
 void ring_release(struct ring *ring);
 
 /*
- * The reader's side of the SPSC queues that system calls come through: queues of records of one
- * size with one writer and one reader (bpf/shared.h says why). Read as rings are.
+ * The reader's side of the SPSC queues that system calls come through: queues of rows with one
+ * writer and one reader (bpf/shared.h says why). Read as rings are.
  */
 struct spsc {
 	struct ebrec_spsc *shared; /* not owned */
-	uint32_t records;	   /* that it can hold; a power of two */
-	uint64_t pos;		   /* records read so far */
+	uint32_t bytes;		   /* of rows that it can hold; a power of two */
+	uint64_t pos;		   /* bytes read so far */
+	uint64_t published;	   /* what the writer knows of that */
 };
 
-/* Bytes that a queue of so many records takes. */
-size_t spsc_bytes(uint32_t records);
+/* Bytes of memory of a queue for so many bytes of rows. */
+size_t spsc_size(uint32_t bytes);
 
 uint64_t spsc_end(const struct spsc *queue);
 const void *spsc_next(struct spsc *queue, uint64_t end, size_t *ret_len);

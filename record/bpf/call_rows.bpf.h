@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows that belong to one system call, put together in one place and handed over as one record. */
+/* Rows that belong to one system call, put together in one place and handed over at once. */
 #ifndef RECORD_BPF_CALL_ROWS_BPF_H
 #define RECORD_BPF_CALL_ROWS_BPF_H
 
-#include "record/bpf/ebt.bpf.h"
+#include "record/bpf/call_queue.bpf.h"
 
 #define ARG_TEXT  4097 /* PATH_MAX, with the zero byte, and one more: it goes on */
 #define CALL_ROWS 8192 /* where rows begin; a power of two */
+
+/* Where rows go: a position in the CPU's queue, which is a multiple of eight, or the ring, if there
+ * is no queue or no room in it. */
+#define CALL_ROWS_RING 1
 
 /* What is read of a file and its name, each at once: a helper costs more than some more bytes. */
 struct file_part {
@@ -17,19 +21,24 @@ struct dentry_part {
 	__u64 bytes[8];
 };
 
-/* Of one call, handed over as one record: a place in a ring costs more than what is in it. */
+/* Of one call. */
 struct call_rows {
+	__u64 where;
 	__u32 used;	     /* bytes; 0 between calls */
-	__u32 n_args, n_fds; /* rows of each table */
+	__u32 n_args, n_fds; /* rows of each table; for a ring */
 	__u32 lost;	     /* rows that had to make room for others were */
 	__u32 told;	     /* bits: arguments that could be read; 0 between calls */
 	__u32 n_sockets;
+	__u64 socket; /* a file; functions take no pointers of its kind */
 	__u64 cookie; /* of the socket that was added last */
 	/* Of the row that is made; stacks of programs are small. */
 	struct file_part file;
 	struct dentry_part name;
-	char bytes[CALL_ROWS + sizeof(struct ebt_wire_syscall_arg) + ARG_TEXT + 7];
+	char bytes[CALL_ROWS + EBREC_SPSC_SLACK]; /* for a ring */
 };
+
+_Static_assert(sizeof(struct ebt_wire_syscall_arg) + ARG_TEXT + 7 <= EBREC_SPSC_SLACK,
+	       "a row with the longest text lies behind the end");
 
 EBREC_CPU_ARRAY(call_rows, 1, struct call_rows);
 
@@ -41,7 +50,7 @@ static __always_inline void call_rows_lose(struct call_rows *rows)
 	ebrec_count_drops(EBT_T_socket, rows->n_sockets);
 }
 
-/* False: these are lost, or those that had to make room. */
+/* To the ring. False: these are lost, or those that had to make room. */
 __noinline int call_rows_send(__u64 now)
 {
 	struct call_rows *rows = ebrec_entry(&call_rows);
@@ -64,6 +73,13 @@ __noinline int call_rows_send(__u64 now)
 /* Room for a row, which call_rows_add() then adds. */
 static __always_inline void *call_rows_place(struct call_rows *rows, __u64 now)
 {
+	struct ebrec_spsc *queue;
+
+	if (rows->where != CALL_ROWS_RING) {
+		queue = call_queue();
+		if (queue)
+			return call_queue_at(queue, rows->where + rows->used);
+	}
 	if (rows->used >= CALL_ROWS && !call_rows_send(now))
 		rows->lost = 1;
 	return rows->bytes + (rows->used & (CALL_ROWS - 8));

@@ -48,7 +48,7 @@ struct ebrec_bpf_config {
 	__u32 syscall_args;   /* what arguments point to, and which files descriptors are */
 	__u32 dumps;	      /* of stacks that were not walked whole, a second and CPU; 0: none */
 	__u32 dump_all;	      /* nothing is walked, and every user stack dumped */
-	__u32 spsc_records;   /* of each SPSC queue; a power of two */
+	__u32 spsc_bytes;     /* of each SPSC queue; a power of two */
 	__u32 python;	      /* Python frames */
 	__u32 lock_rings;     /* rings say that they take their lock */
 	__u32 lock_wakes;     /* rows of futex_wake */
@@ -85,19 +85,24 @@ struct ebrec_slot {
 };
 
 /*
- * Map `spsc_queues` by CPU: a queue of struct ebt_wire_syscall with one writer, that CPU, and one
- * reader. System calls come by the million a second, and handing over a record through a ring costs
- * two locked instructions, each of which waits for all stores before it. Here it costs none. Calls
- * end in task context, and a program does not run inside itself, so a CPU is one writer. A CPU
- * without a queue, which came online later, uses its ring. Shared memory.
+ * Map `spsc_queues` by CPU: a queue of rows, of calls and of their arguments, with one writer, that
+ * CPU, and one reader. System calls come by the million a second, and handing over a record through
+ * a ring costs two locked instructions, each of which waits for all stores before it. Here it costs
+ * none. Calls end in task context, and a program does not run inside itself, so a CPU is one
+ * writer. A CPU without a queue, which came online later, uses its ring. Shared memory.
  */
 struct ebrec_spsc {
-	__u64 head; /* records ever written */
+	__u64 head; /* bytes ever written */
 	__u64 unused[7];
-	__u64 tail; /* records ever read */
+	__u64 tail; /* bytes ever read */
 	__u64 unused2[7];
-	/* config.spsc_records records follow */
+	/* config.spsc_bytes bytes follow, and room for the rest of a row that begins before their
+	 * end; the next one begins where it would if that were at the beginning. */
 };
+
+#define EBREC_SPSC_SLACK 4352
+/* More than a call's rows take: three paths, and some descriptors and sockets. */
+#define EBREC_CALL_BYTES 16384
 
 /* What is to be done for a system call, by number; two tables: of native and of 32-bit calls. */
 struct ebrec_call_plan {

@@ -149,8 +149,8 @@ static __always_inline __u32 fill_socket(struct socket_row *r, const struct file
 	return r->row.family == NET_UNIX ? sizeof(*r) : offsetof(struct socket_row, path);
 }
 
-/* file: of a descriptor that is a socket. */
-__noinline int syscall_add_socket(__u64 now, __u64 file)
+/* Of the file `socket` of struct call_rows. */
+__noinline int syscall_add_socket(__u64 now)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct call_rows *rows = ebrec_entry(&call_rows);
@@ -160,7 +160,7 @@ __noinline int syscall_add_socket(__u64 now, __u64 file)
 	if (!rows)
 		return 0;
 	r = call_rows_place(rows, now);
-	len = fill_socket(r, (const struct file *)file, task->pid);
+	len = fill_socket(r, (const struct file *)rows->socket, task->pid);
 	if (!len)
 		return 0;
 	rows->cookie = r->row.cookie;

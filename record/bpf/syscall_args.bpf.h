@@ -14,6 +14,8 @@
 
 const volatile struct ebrec_call_plan call_plans[EBREC_CALLS] = {};
 const volatile struct ebrec_call_plan compat_call_plans[EBREC_CALLS] = {};
+/* By number: a native call or a 32-bit one closes a descriptor. */
+const volatile __u8 calls_that_close[EBREC_CALLS] = {};
 
 #define ARG_DATA 128	/* struct sockaddr_storage */
 #define ARG_CWD	 (-100) /* AT_FDCWD */
@@ -40,10 +42,24 @@ static __always_inline __u64 arg_of(const struct ebt_wire_syscall *call, __u32 n
 
 /* --- files --- */
 
-#define PART_READ(part, from) bpf_probe_read_kernel(&(part), sizeof(part), from)
+/* 6.2. Costs no instruction: what it returns can be read without a helper. Only here, as bpftool
+ * links no two objects that have it. */
+extern void *bpf_rdonly_cast(const void *from, __u32 type) __ksym __weak;
+
+/* The same pointer; only where there is bpf_rdonly_cast(). */
+#define EBREC_CAST(from) \
+	((typeof(from))bpf_rdonly_cast(from, bpf_core_type_id_kernel(typeof(*(from)))))
+
+/* A field of what a pointer points to, wherever that comes from. */
+#define EBREC_READ(from, field) \
+	(bpf_rdonly_cast ? EBREC_CAST(from)->field : BPF_CORE_READ(from, field))
+
+/* Where each field can be read by itself, nothing has to be. */
+#define PART_READ(part, from) \
+	(bpf_rdonly_cast ? !(from) : bpf_probe_read_kernel(&(part), sizeof(part), from))
 
 /* A field of what was read, or of what it was read from where kernels have it farther behind. */
-#define PART(part, from, field)                                                                   \
+#define PART_FIELD(part, from, field)                                                             \
 	({                                                                                        \
 		typeof((from)->field) value_;                                                     \
 		__u32 at_ = bpf_core_field_offset((from)->field);                                 \
@@ -53,20 +69,40 @@ static __always_inline __u64 arg_of(const struct ebt_wire_syscall *call, __u32 n
 			bpf_core_read((void *)&value_, sizeof(value_), &(from)->field);           \
 		value_;                                                                           \
 	})
+#define PART(part, from, field) \
+	(bpf_rdonly_cast ? EBREC_CAST(from)->field : PART_FIELD(part, from, field))
+
+/* What a pointer to a pointer, or to a word, points to: any type of the kernel whose first field is
+ * one will do. */
+static __always_inline const void *pointer_at(const void *from)
+{
+	const void *to = NULL;
+
+	if (bpf_rdonly_cast)
+		return EBREC_CAST((const struct list_head *)from)->next;
+	bpf_probe_read_kernel(&to, sizeof(to), from);
+	return to;
+}
+
+static __always_inline unsigned long word_at(const void *from)
+{
+	unsigned long word = 0;
+
+	if (bpf_rdonly_cast && !bpf_core_field_offset(struct vm_area_struct, vm_start))
+		return EBREC_CAST((const struct vm_area_struct *)from)->vm_start;
+	bpf_probe_read_kernel(&word, sizeof(word), from);
+	return word;
+}
 
 static __always_inline const struct file *file_of(const struct task_struct *task, __u32 fd,
 						  bool *cloexec)
 {
 	const struct fdtable *fdt = task->files->fdt;
-	const struct file *file = NULL;
-	unsigned long word = 0;
 
 	if (fd >= fdt->max_fds)
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
-	bpf_probe_read_kernel(&word, sizeof(word), fdt->close_on_exec + fd / 64);
-	*cloexec = word >> fd % 64 & 1;
-	return file;
+	*cloexec = word_at(fdt->close_on_exec + fd / 64) >> fd % 64 & 1;
+	return pointer_at(fdt->fd + fd);
 }
 
 /*
@@ -91,9 +127,21 @@ static __always_inline bool is_deleted(const struct dentry *dentry, const struct
 
 static __always_inline __u32 mount_id(const struct vfsmount *mnt)
 {
-	return BPF_CORE_READ((const struct mount *)((const void *)mnt -
-						    bpf_core_field_offset(struct mount, mnt)),
-			     mnt_id);
+	const struct mount *mount = (const void *)mnt - bpf_core_field_offset(struct mount, mnt);
+
+	return EBREC_READ(mount, mnt_id);
+}
+
+static __always_inline void file_id(const struct inode *inode, __u32 hash,
+				    struct ebrec_inode_id *ret)
+{
+	const struct super_block *sb = EBREC_READ(inode, i_sb);
+
+	ret->inode = EBREC_READ(inode, i_ino);
+	ret->dev = EBREC_READ(sb, s_dev);
+	ret->generation = EBREC_READ(inode, i_generation);
+	ret->name_hash = hash;
+	ret->unused = 0;
 }
 
 #define O_CLOEXEC 02000000 /* the same on x86 and arm64 */
@@ -144,12 +192,13 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	if (PART_READ(rows->name, dentry))
 		return 0;
 	inode = file ? PART(rows->file, file, f_inode) : PART(rows->name, dentry, d_inode);
-	ebrec_inode_id(inode, &id);
-	id.name_hash = name_hash(dentry, &rows->name);
-	type = BPF_CORE_READ(inode, i_mode) >> 12;
+	file_id(inode, name_hash(dentry, &rows->name), &id);
+	type = EBREC_READ(inode, i_mode) >> 12;
 	rows->cookie = 0;
-	if (file && type == EBT_V_fd_type_socket)
-		syscall_add_socket(now, (__u64)file);
+	if (file && type == EBT_V_fd_type_socket) {
+		rows->socket = (__u64)file;
+		syscall_add_socket(now);
+	}
 	row = call_rows_place(rows, now);
 	row->type = type;
 	/* Sockets and pipes are known by their inodes. */
@@ -174,6 +223,12 @@ static __always_inline void tell_fd(struct ebrec_fds *fds, __u64 now, int fd, __
 		fds_clear_told(fds, fd);
 }
 
+/* Is there anything to be told of it? */
+static __always_inline bool may_use_fd(struct ebrec_fds *fds, int fd)
+{
+	return fd >= 0 && !fds_is_told(fds, fd);
+}
+
 /* A call used this descriptor. */
 static __always_inline void use_fd(struct ebrec_fds *fds, __u64 now, int fd)
 {
@@ -184,7 +239,7 @@ static __always_inline void use_fd(struct ebrec_fds *fds, __u64 now, int fd)
 		fds->cwd = 1;
 		if (!syscall_add_fd(now, ARG_CWD, EBT_V_fd_why_used))
 			fds->cwd = 0;
-	} else if (fd >= 0 && !fds_is_told(fds, fd)) {
+	} else if (may_use_fd(fds, fd)) {
 		tell_fd(fds, now, fd, EBT_V_fd_why_used);
 	}
 }
@@ -440,54 +495,72 @@ static __always_inline struct ebrec_call_plan plan_of(bool compat, __u64 nr)
 	return plan;
 }
 
-/* Hands over what there is. call: may be NULL. */
-static __always_inline void call_rows_end(struct ebrec_fds *fds, struct ebt_wire_syscall *call,
-					  __u64 now)
+/* Where rows of the call that begin at this position of the queue go. */
+static __always_inline struct call_rows *call_rows_begin(__u64 where)
 {
 	struct call_rows *rows = ebrec_entry(&call_rows);
-	__u32 told;
 
-	if (!rows || !rows->used)
-		return;
-	told = rows->told;
-	rows->told = 0;
-	if (!call_rows_send(now))
+	if (rows) {
+		rows->where = where;
+		rows->used = 0;
+	}
+	return rows;
+}
+
+/* Which descriptor a call that begins is going to close; negative: none. */
+static __always_inline int closed_fd(const struct pt_regs___kernel *regs, bool compat, __u64 nr)
+{
+	switch (plan_of(compat, nr).effect) {
+	case EBREC_EFFECT_CLOSE:
+		return compat ? regs->bx : regs->di;
+	case EBREC_EFFECT_REPLACE:
+		return compat ? regs->cx : regs->si;
+	default:
+		return -1;
+	}
+}
+
+/* A function, so that calls that close nothing save no registers for it. */
+__noinline int syscall_tell_closed(__u64 now, int fd)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct ebrec_fds *fds = fds_of(task);
+	struct ebrec_spsc *queue;
+	struct call_rows *rows;
+
+	if (!fds || !may_use_fd(fds, fd))
+		return 0;
+	queue = call_queue_with_room(EBREC_CALL_BYTES);
+	rows = call_rows_begin(queue ? queue->head : CALL_ROWS_RING);
+	if (!rows)
+		return 0;
+	use_fd(fds, now, fd);
+	if (queue)
+		call_queue_submit(queue, rows->used);
+	else if (rows->used && !call_rows_send(now))
 		fds_forget(fds);
-	else if (call)
-		forget_args(call, told);
+	return 0;
 }
 
 /* At the entry: what is going to be closed is still there. */
 static __always_inline void syscall_args_enter(const struct task_struct *task, __u64 now, __u64 nr,
 					       const struct pt_regs___kernel *regs)
 {
-	bool compat = is_compat(task);
-	struct ebrec_call_plan plan = plan_of(compat, nr);
-	struct ebrec_fds *fds;
-	__u64 fd;
-
-	if (plan.effect == EBREC_EFFECT_CLOSE)
-		fd = compat ? regs->bx : regs->di;
-	else if (plan.effect == EBREC_EFFECT_REPLACE)
-		fd = compat ? regs->cx : regs->si;
-	else
-		return;
-	fds = fds_of(task);
-	if (!fds)
-		return;
-	use_fd(fds, now, fd);
-	call_rows_end(fds, NULL, now);
+	if (nr < EBREC_CALLS && calls_that_close[nr])
+		syscall_tell_closed(now, closed_fd(regs, is_compat(task), nr));
 }
 
 /* Of a call that has a plan, whose bytes are `all`. Verifiers go through it once, wherever the row
- * lies. */
-__noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all)
+ * lies. where: struct call_rows. How many bytes there are in the queue. */
+__noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all, __u64 where)
 {
 	const struct ebrec_call_plan plan = { .all = all };
 	const struct task_struct *task = bpf_get_current_task_btf();
+	struct call_rows *rows = call_rows_begin(where);
 	struct ebrec_fds *fds = fds_of(task);
+	__u32 told;
 
-	if (!call || !fds)
+	if (!call || !fds || !rows)
 		return 0;
 	if (plan.texts[0] && (plan.effect != EBREC_EFFECT_EXEC || call->ret)) {
 		for (__u32 i = 0; i < 3 && plan.texts[i]; i++)
@@ -495,16 +568,37 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all)
 	}
 	if (plan.fds[0] || plan.effect || plan.result)
 		args_fds(task, call, &plan, fds);
-	call_rows_end(fds, call, call->head.time);
-	return 0;
+	told = rows->told;
+	rows->told = 0;
+	if (where == CALL_ROWS_RING && rows->used && !call_rows_send(call->head.time)) {
+		fds_forget(fds);
+		return 0;
+	}
+	if (told)
+		forget_args(call, told);
+	return rows->used;
 }
 
-static __always_inline void syscall_args(struct ebt_wire_syscall *call)
+/* A call that only uses its first argument, which has been told of: there is nothing to be done. */
+static __always_inline bool is_told(const struct task_struct *task,
+				    const struct ebt_wire_syscall *call, __u64 all)
+{
+	const struct ebrec_call_plan only_first = { .fds = { 1 } };
+	struct ebrec_fds *fds;
+
+	if (all != only_first.all)
+		return false;
+	fds = fds_slot(task->tgid);
+	return fds && fds->tgid == (__u32)task->tgid && fds_is_told(fds, call->arg0);
+}
+
+/* where: as in struct call_rows. How many bytes more there are in the queue. */
+static __always_inline __u32 syscall_args(const struct task_struct *task,
+					  struct ebt_wire_syscall *call, __u64 where)
 {
 	__u64 all = plan_of(call->abi, call->nr).all;
 
-	if (all)
-		syscall_tell_args(call, all);
+	return all && !is_told(task, call, all) ? syscall_tell_args(call, all, where) : 0;
 }
 
 #endif

@@ -5,14 +5,6 @@
  */
 #include "record/bpf/syscall_args.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct ebrec_spsc));
-} spsc_queues SEC(".maps");
-
 /* When the call was entered; 0: it is not recorded. */
 static __always_inline __u64 set_start(const struct task_struct *task)
 {
@@ -75,45 +67,6 @@ static __always_inline void fill(struct ebt_wire_syscall *row, const struct task
 	fill_args(row, regs);
 }
 
-/* Wakes the reader of an SPSC queue, which sleeps at the CPU's ring, by a record that is none. */
-static __always_inline void kick(__u32 cpu, __u64 queued)
-{
-	struct ebrec_slot *slot = bpf_map_lookup_elem(&slots, &cpu);
-	void *ring = bpf_map_lookup_elem(&rings, &cpu);
-	void *record;
-
-	if (!slot || !ring || !slot->asleep || queued < config.spsc_records / 4)
-		return;
-	slot->asleep = 0;
-	record = ebrec_ring_reserve(ring, 8);
-	if (record)
-		bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
-}
-
-/* Room in a queue; NULL, and counted: it is full. */
-static __always_inline struct ebt_wire_syscall *queue_reserve(struct ebrec_spsc *queue)
-{
-	__u64 head = queue->head;
-
-	if (head - *(volatile __u64 *)&queue->tail >= config.spsc_records) {
-		ebrec_count_drop(EBT_T_syscall);
-		return NULL;
-	}
-	return (void *)(queue + 1) +
-	       (head & (config.spsc_records - 1)) * sizeof(struct ebt_wire_syscall);
-}
-
-static __always_inline void queue_submit(struct ebrec_spsc *queue, __u32 cpu)
-{
-	__u64 head = queue->head;
-
-	/* x86 makes stores visible in order; another architecture would need a store-release. */
-	barrier();
-	*(volatile __u64 *)&queue->head = head + 1;
-	if (!(head % 256))
-		kick(cpu, head - queue->tail);
-}
-
 /*
  * When the call that returns was entered; 0: that was not seen. A return without an entry is not
  * recorded: a new task's first return from clone, a call that began before the recording, a call
@@ -150,8 +103,7 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
-	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
-	if (!queue) {
+	if (!call_queue()) {
 		row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, sizeof(*row), now,
 				    &flags);
 		if (!row)
@@ -161,13 +113,16 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		bpf_ringbuf_submit(row, flags);
 		return 0;
 	}
-	row = queue_reserve(queue);
-	if (!row)
+	queue = call_queue_with_room(sizeof(*row));
+	if (!queue) {
+		ebrec_count_drop(EBT_T_syscall);
 		return 0;
+	}
+	row = call_queue_at(queue, queue->head);
 	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
 	row->ret = ret;
 	fill(row, task, regs, cpu, now - since);
-	queue_submit(queue, cpu);
+	call_queue_submit(queue, sizeof(*row));
 	return 0;
 }
 
@@ -179,10 +134,9 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
-	struct ebt_wire_syscall *row = NULL;
+	struct ebt_wire_syscall *row;
 	struct ebrec_spsc *queue;
-	__u64 since, now;
-	bool queued;
+	__u64 since, now, more;
 	__u32 cpu;
 
 	since = take_start(task);
@@ -190,21 +144,19 @@ int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
-	queue = bpf_map_lookup_elem(&spsc_queues, &cpu);
-	if (queue)
-		row = queue_reserve(queue);
-	queued = row;
-	if (!row)
-		row = ebrec_entry(&call_scratch);
+	queue = call_queue_with_room(EBREC_CALL_BYTES);
+	row = queue ? call_queue_at(queue, queue->head) : ebrec_entry(&call_scratch);
 	if (!row)
 		return 0;
 	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
 	row->ret = ret;
 	fill(row, task, regs, cpu, now - since);
-	syscall_args(row);
-	if (queued)
-		queue_submit(queue, cpu);
-	else if (!queue)
+	more = syscall_args(task, row, queue ? queue->head + sizeof(*row) : CALL_ROWS_RING);
+	if (queue)
+		call_queue_submit(queue, sizeof(*row) + more);
+	else if (call_queue())
+		ebrec_count_drop(EBT_T_syscall);
+	else
 		ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, &row->head, sizeof(*row), now);
 	return 0;
 }
@@ -242,8 +194,7 @@ static __always_inline void add_held(struct held_fd *held, const struct file *fi
 
 	if (PART_READ(held->name, dentry))
 		return;
-	ebrec_inode_id(inode, &id);
-	id.name_hash = name_hash(dentry, &held->name);
+	file_id(inode, name_hash(dentry, &held->name), &id);
 	fill_fd(row, &id, dentry, &held->name, PART(held->file, file, f_path.mnt));
 	row->type = BPF_CORE_READ(inode, i_mode) >> 12;
 	row->cookie = 0;

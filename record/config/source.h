@@ -46,7 +46,7 @@ struct source_context {
 	struct ebrec_bpf *skel;
 	const struct kernel *kernel;
 	const struct record_options *options;
-	uint32_t n_spsc, spsc_records; /* bpf/shared.h */
+	uint32_t n_spsc, spsc_bytes; /* bpf/shared.h */
 	struct bpf_link **links;       /* of attach(): destroyed by the owner of the context */
 	size_t n_links, links_capacity;
 	struct source_fds link_fds,

@@ -20,8 +20,8 @@
 #define DEFAULT_EVENT_BYTES  (64u << 20) /* a thread */
 #define DEFAULT_SAMPLE_BYTES (8u << 20)
 #define TASK_RING_BYTES	     (4u << 20)
-#define MIN_SPSC_RECORDS     1024u
-#define MAX_SPSC_RECORDS     (1u << 22)
+#define MIN_SPSC_BYTES	     (128u << 10)
+#define MAX_SPSC_BYTES	     (512u << 20)
 #define MAX_SHARE_OF_RAM     16 /* all rings together take at most a 16th */
 
 /* Bytes for all buffers of a kind, kept small on small machines. */
@@ -153,20 +153,20 @@ static struct ebt_error *map_shared(struct capture *c)
 
 static struct ebt_error *map_spsc(struct capture *c)
 {
-	size_t bytes = spsc_bytes(c->context.spsc_records);
+	size_t size = spsc_size(c->context.spsc_bytes);
 
 	if (!c->context.n_spsc)
 		return NULL;
 	c->spsc = calloc(c->context.n_spsc, sizeof(*c->spsc));
 	if (!c->spsc)
 		return &ebt_enomem;
-	c->spsc_memory = map_array(c->context.skel->maps.spsc_queues, bytes, &c->spsc_bytes);
+	c->spsc_memory = map_array(c->context.skel->maps.spsc_queues, size, &c->spsc_bytes);
 	if (!c->spsc_memory)
 		return ebt_error_errno(errno, "cannot map the buffers for system calls");
 	for (uint32_t i = 0; i < c->context.n_spsc; i++)
 		c->spsc[i] = (struct spsc){
-			.shared = (void *)((char *)c->spsc_memory + i * bytes),
-			.records = c->context.spsc_records,
+			.shared = (void *)((char *)c->spsc_memory + i * size),
+			.bytes = c->context.spsc_bytes,
 		};
 	return NULL;
 }
@@ -328,7 +328,7 @@ static bool fills_rings(const struct capture *c)
 static struct ebt_error *plan_buffers(struct capture *c)
 {
 	uint64_t total = c->context.options->buffer;
-	uint32_t records = MIN_SPSC_RECORDS;
+	uint32_t bytes = MIN_SPSC_BYTES;
 	_cleanup_free_ int *cpus = NULL;
 	struct ebt_error *err;
 	size_t n;
@@ -343,10 +343,10 @@ static struct ebt_error *plan_buffers(struct capture *c)
 		return err;
 	c->ring_budget /= fills_rings(c) ? 2 : 16;
 	c->context.n_spsc = (uint32_t)cpus[n - 1] + 1;
-	while (records < MAX_SPSC_RECORDS &&
-	       spsc_bytes(records * 2) * c->context.n_spsc <= total - c->ring_budget)
-		records *= 2;
-	c->context.spsc_records = records;
+	while (bytes < MAX_SPSC_BYTES &&
+	       spsc_size(bytes * 2) * c->context.n_spsc <= total - c->ring_budget)
+		bytes *= 2;
+	c->context.spsc_bytes = bytes;
 	return NULL;
 }
 

@@ -293,8 +293,8 @@ static struct ebt_error *read_rings(struct consumer_thread *t, uint64_t now, uin
 		if (!has_spsc(t, i))
 			continue;
 		err = read_spsc(t, queue, t->spsc_ends[i]);
-		*ret_bytes += (queue->pos - from) * sizeof(struct ebt_wire_syscall);
-		*ret_left += (t->spsc_ends[i] - queue->pos) * sizeof(struct ebt_wire_syscall);
+		*ret_bytes += queue->pos - from;
+		*ret_left += t->spsc_ends[i] - queue->pos;
 	}
 	return err;
 }

@@ -107,9 +107,19 @@ static struct ebrec_call_plan make_plan(const char *name, const char *machine)
 	return plan;
 }
 
+static void fill_one(const char *name, const char *machine, int nr, struct ebrec_call_plan *plans,
+		     __u8 *closes)
+{
+	if (nr < 0 || nr >= EBREC_CALLS)
+		return;
+	plans[nr] = make_plan(name, machine);
+	closes[nr] |=
+		plans[nr].effect == EBREC_EFFECT_CLOSE || plans[nr].effect == EBREC_EFFECT_REPLACE;
+}
+
 #define NO (-1)
 
-void call_plans_fill(struct ebrec_call_plan *native, struct ebrec_call_plan *compat)
+void call_plans_fill(struct ebrec_call_plan *native, struct ebrec_call_plan *compat, __u8 *closes)
 {
 	static const struct {
 		const char *name;
@@ -120,9 +130,7 @@ void call_plans_fill(struct ebrec_call_plan *native, struct ebrec_call_plan *com
 	};
 
 	for (size_t i = 0; i < N(calls); i++) {
-		if (calls[i].x86_64 >= 0 && calls[i].x86_64 < EBREC_CALLS)
-			native[calls[i].x86_64] = make_plan(calls[i].name, "x86_64");
-		if (calls[i].i386 >= 0 && calls[i].i386 < EBREC_CALLS)
-			compat[calls[i].i386] = make_plan(calls[i].name, "i386");
+		fill_one(calls[i].name, "x86_64", calls[i].x86_64, native, closes);
+		fill_one(calls[i].name, "i386", calls[i].i386, compat, closes);
 	}
 }
