@@ -47,7 +47,7 @@ struct source_context {
 	const struct kernel *kernel;
 	const struct record_options *options;
 	uint32_t n_spsc, spsc_bytes; /* bpf/shared.h */
-	struct bpf_link **links;       /* of attach(): destroyed by the owner of the context */
+	struct bpf_link **links;     /* of attach(): destroyed by the owner of the context */
 	size_t n_links, links_capacity;
 	struct source_fds link_fds,
 		program_fds;	   /* that libbpf does not know: closed by the owner */

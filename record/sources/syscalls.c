@@ -18,7 +18,7 @@ static void configure(struct source_context *context)
 {
 	struct ebrec_bpf *skel = context->skel;
 	const char *words = source_args(context, &source_syscalls);
-	bool args = words && !strcmp(words, "args");
+	bool args = !words || strcmp(words, "raw") != 0;
 
 	skel->rodata->config.syscalls = 1;
 	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
@@ -78,11 +78,12 @@ static const struct source_worker worker = {
 
 const struct ebrec_source source_syscalls = {
 	.name = "syscalls",
-	.doc = "system calls: number, arguments, result, duration",
+	.doc = "system calls: arguments, files, result, duration",
 	.elsewhere = "strace",
-	.cost = "about 0.1 us for each call; with args 0.1 us more for a path, 0.2 us for an open "
-		"and its close",
-	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (raw)",
+	.cost = "about 0.1 us for each call, 0.1 us more for a path, 0.2 us for an open and its "
+		"close; "
+		"raw: without these",
+	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (args)",
 	.check_args = check_args,
 	.tables = (const uint16_t[]){ EBT_T_syscall, EBT_T_syscall_arg, EBT_T_fd, EBT_T_socket,
 				      EBT_T_inode_path, 0 },

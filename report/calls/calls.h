@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * System calls one by one, in order of return, each with what its arguments pointed to and with the
- * files of its descriptors, where these were recorded (`ebrec -e syscalls:args`).
+ * files of its descriptors, where these were recorded (`ebrec -e syscalls`).
  */
 #ifndef REPORT_CALLS_CALLS_H
 #define REPORT_CALLS_CALLS_H

@@ -523,7 +523,7 @@ static const struct option_def io_options[] = {
 
 static const struct command_subject subject = {
 	.what = "files of system calls",
-	.source = "syscalls:args",
+	.source = "syscalls",
 	.tables = { EBT_T_syscall_arg, EBT_T_fd },
 };
 
@@ -533,14 +533,14 @@ const struct command command_io = {
 	.flags = COMMAND_NO_NAMES,
 	.summary = "reads, writes, opens and time by file, directory, process; missing names",
 	.elsewhere = "filetop fileslower opensnoop fatrace lsof",
-	.help = "Record with `ebrec -e syscalls:args`. Calls whose argument is a descriptor, by "
+	.help = "Record with `ebrec -e syscalls`. Calls whose argument is a descriptor, by "
 		"the\n"
 		"file that it stood for: READ and WRITTEN is what read(), write(), recv(), "
 		"send(),\n"
 		"sendfile(), splice() and the like returned, OTHER all other calls (close, fstat,\n"
 		"poll of one …), TOTAL the time in any of them, OFF-CPU how much of that the "
 		"thread\n"
-		"did not run (with `-e default,syscalls:args`). FAILED: open() of this name that\n"
+		"did not run (with `-e default,syscalls`). FAILED: open() of this name that\n"
 		"did not succeed. IN-ORDER-%: of reads and writes of a file, how many went on\n"
 		"where the one before them on the same descriptor had ended. What is mapped to\n"
 		"memory is in `faults --by mapping`, what io_uring does is not known.\n"

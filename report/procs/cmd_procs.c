@@ -188,7 +188,7 @@ const struct command command_procs = {
 		"\n"
 		"--exec: each program that was run, in order of time, and who started its "
 		"process.\n"
-		"Of ebrec -e syscalls:args also the working directory, and what could not be "
+		"Of ebrec -e syscalls also the working directory, and what could not be "
 		"run,\n"
 		"as the names that a shell or execvp() looks for along PATH.\n"
 		"\n"

@@ -454,7 +454,7 @@ const struct command command_offcpu = {
 		"A\n"
 		"narrow terminal gets fewer columns.\n"
 		"\n"
-		"--by file (of ebrec -e default,syscalls:args): the file, pipe or socket of the "
+		"--by file (of ebrec -e default,syscalls): the file, pipe or socket of the "
 		"system\n"
 		"call in which it waited, or [the call] where it had none, or that is not known.\n"
 		"(no system call): in a page fault, as a rule.\n"

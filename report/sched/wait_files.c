@@ -131,8 +131,9 @@ struct ebt_error *wait_files_create(struct trace *trace, wait_file_fn *fn, void 
 			     &waits->calls) ?:
 		      read_stays(waits);
 	if (!err && !trace_has_rows(trace, EBT_T_fd))
-		err = trace_warn(trace, "files are not known, only system calls if they were "
-					"recorded: record with -e default,syscalls:args");
+		err = trace_warn(trace,
+				 "files are not known, only system calls if they were "
+				 "recorded: record with -e default,syscalls, not of syscalls:raw");
 	if (err)
 		return err;
 	*ret = take_ptr(waits);

@@ -316,10 +316,8 @@ const struct command command_syscalls = {
 		"--trace prints in order of entry, time in seconds since the start of the trace.\n"
 		"Flags, operations, signals and errors are names, as strace prints them, for the\n"
 		"machine that was recorded; bits without a name are numbers. Paths, addresses of\n"
-		"sockets and the files of descriptors are there if `ebrec -e syscalls:args` "
-		"recorded\n"
-		"them; without, and for structs, addresses stand for them, and so many bytes for "
-		"a\n"
+		"sockets and the files of descriptors are there; of -e syscalls:raw, and for\n"
+		"structs, addresses in memory stand for them, and so many bytes for a\n"
 		"buffer. Up to 262144 calls are held back for the order: a call during which\n"
 		"more than so many others returned stands later than its time says, and a warning\n"
 		"tells how many do. --strace has the form of `strace -f -ttt -T -yy -o FILE`, "
@@ -331,7 +329,7 @@ const struct command command_syscalls = {
 		"  ebreport syscalls --by process --top 5 t.ebt\n"
 		"  ebreport syscalls --by container,call t.ebt\n"
 		"  ebreport syscalls --errors --sort errors --comm 'nginx*' t.ebt\n"
-		"  ebrec -e syscalls:args -- git status; ebreport syscalls --trace\n"
+		"  ebrec -e syscalls -- git status; ebreport syscalls --trace\n"
 		"  ebreport syscalls --trace --pid 1234 --from 2s --to 3s t.ebt\n",
 	.options = syscalls_options,
 };

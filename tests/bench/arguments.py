@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Part `arguments` of tests/bench/run: what texts, descriptors and names cost (-e syscalls:args): a
+"""Part `arguments` of tests/bench/run: what texts, descriptors and names cost (-e syscalls): a
 system call, by the time of processors that it takes its program, and whole programs, next to
--e syscalls, strace -f -y and perf trace.
+-e syscalls:raw, strace -f -y and perf trace.
 """
 
 import os
@@ -49,8 +49,8 @@ def ways(bench):
     ebrec = [bench.ebrec, "-q", "-f", "-b", "64M", "-o", bench.path("t.ebt")]
     return {
         "bare": [],
+        "ebrec -e syscalls:raw": [*ebrec, "-e", "syscalls:raw", "--"],
         "ebrec -e syscalls": [*ebrec, "-e", "syscalls", "--"],
-        "ebrec -e syscalls:args": [*ebrec, "-e", "syscalls:args", "--"],
         "perf trace": ["unshare", "-m", "perf", "trace", "-o", bench.path("perf.txt"), "--"],
         "strace -f -y": ["strace", "-f", "-y", "-o", bench.path("strace.txt")],
     }

@@ -141,7 +141,7 @@ def of_report(text):
 
 
 class Arguments(e2e.TestCase):
-    source = "syscalls"
+    source = "syscalls:raw"
     strace = ["strace", "-f"]
     contents = CONTENTS  # kinds that are passed over
     known = KNOWN
