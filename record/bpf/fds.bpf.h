@@ -9,14 +9,20 @@
 
 #include "record/bpf/ebt.bpf.h"
 
-#define FDS_LOW 256
+#define FDS_LOW	    256
+#define FDS_CLOSING 16
 
 /* By the lower bits of the process id. */
 struct ebrec_fds {
 	__u32 tgid;	  /* whose it is; another process takes it over */
 	__u32 generation; /* of `fds_high`: words of an older one do not count */
-	__u32 changing; /* they change without calls: other processes have the same, or io_uring */
-	__u32 cwd;	/* the working directory has been told */
+	__u32 changing;	 /* they change without calls: other processes have the same, or io_uring */
+	__u32 cwd;	 /* the working directory has been told */
+	__u64 closed_at; /* when the last call was entered that closes one */
+	/* By the lower bits of a descriptor: a call that closes it has not returned. A byte each,
+	 * as bytes need no atomic operation; where two share one, the first that returns clears it.
+	 */
+	__u8 closing[FDS_CLOSING];
 	__u64 told[FDS_LOW / 64];
 };
 
@@ -31,9 +37,30 @@ static __always_inline void fds_forget(struct ebrec_fds *fds)
 		fds->told[i] = 0;
 }
 
+static __always_inline __u8 *fds_closing(struct ebrec_fds *fds, __u32 fd)
+{
+	barrier_var(fd);
+	return &fds->closing[fd % FDS_CLOSING];
+}
+
+/* A call is going to close it. */
+static __always_inline void fds_begin_close(struct ebrec_fds *fds, __u32 fd, __u64 now)
+{
+	*(volatile __u64 *)&fds->closed_at = now;
+	*(volatile __u8 *)fds_closing(fds, fd) = 1;
+}
+
+static __always_inline void fds_end_close(struct ebrec_fds *fds, __u32 fd)
+{
+	*(volatile __u8 *)fds_closing(fds, fd) = 0;
+}
+
 /* What is known of a process that has just begun: nothing. */
 static __always_inline void fds_begin(struct ebrec_fds *fds, __u32 tgid, bool changing)
 {
+	fds->closed_at = 0;
+	for (__u32 i = 0; i < FDS_CLOSING; i++)
+		fds->closing[i] = 0;
 	fds->tgid = tgid;
 	fds->changing = changing;
 	fds_forget(fds);
@@ -60,6 +87,16 @@ static __always_inline struct ebrec_fds *fds_of(const struct task_struct *task)
 	if (fds && fds->tgid != (__u32)task->tgid)
 		fds_begin(fds, task->tgid, fds_are_shared(task));
 	return fds;
+}
+
+/* Of a descriptor of the current task that has just been looked up: is it the file that it was at
+ * that time? */
+static __always_inline bool fds_is_as_of(const struct task_struct *task, __u32 fd, __u64 time)
+{
+	struct ebrec_fds *fds = fds_slot(task->tgid);
+
+	return fds && *(volatile __u64 *)&fds->closed_at <= time &&
+	       !*(volatile __u8 *)fds_closing(fds, fd);
 }
 
 static __always_inline __u64 fds_word(const struct ebrec_fds *fds, __u32 fd)

@@ -144,6 +144,8 @@ static __always_inline void file_id(const struct inode *inode, __u32 hash,
 	ret->unused = 0;
 }
 
+enum { FD_DELETED = 1, FD_DOUBTFUL = 2 }; /* field attrs */
+
 #define O_CLOEXEC 02000000 /* the same on x86 and arm64 */
 
 /* What file it is; mnt: by which mount it was opened. */
@@ -152,7 +154,7 @@ static __always_inline void fill_fd(struct ebt_wire_fd *row, const struct ebrec_
 				    const struct vfsmount *mnt)
 {
 	row->cpu = bpf_get_smp_processor_id();
-	row->attrs = is_deleted(dentry, name);
+	row->attrs = is_deleted(dentry, name) ? FD_DELETED : 0;
 	row->dev_major = EBREC_DEV_MAJOR(id->dev);
 	row->dev_minor = EBREC_DEV_MINOR(id->dev);
 	row->generation = id->generation;
@@ -162,7 +164,8 @@ static __always_inline void fill_fd(struct ebt_wire_fd *row, const struct ebrec_
 	row->unused = 0;
 }
 
-/* fd: a descriptor of the current task, or ARG_CWD. False: it is none. */
+/* fd: a descriptor of the current task, or ARG_CWD. False: it is none, or it may have become
+ * another file since, as its row says. */
 __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
@@ -173,7 +176,7 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	const struct inode *inode;
 	struct ebrec_inode_id id;
 	struct ebt_wire_fd *row;
-	bool cloexec = false;
+	bool cloexec = false, doubtful;
 	__u32 flags = 0, type;
 
 	if (!rows)
@@ -210,9 +213,12 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	row->why = why;
 	row->flags = cloexec ? flags | O_CLOEXEC : flags;
 	row->cookie = rows->cookie;
+	doubtful = fd != ARG_CWD && !fds_is_as_of(task, fd, now);
+	if (doubtful)
+		row->attrs |= FD_DOUBTFUL;
 	call_rows_add(rows, &row->head, EBT_T_fd, sizeof(*row), now);
 	rows->n_fds++;
-	return 1;
+	return !doubtful;
 }
 
 /* It counts as told before it is looked up: who closes it meanwhile clears that. */
@@ -221,12 +227,6 @@ static __always_inline void tell_fd(struct ebrec_fds *fds, __u64 now, int fd, __
 	fds_set_told(fds, fd);
 	if (!syscall_add_fd(now, fd, why))
 		fds_clear_told(fds, fd);
-}
-
-/* Is there anything to be told of it? */
-static __always_inline bool may_use_fd(struct ebrec_fds *fds, int fd)
-{
-	return fd >= 0 && !fds_is_told(fds, fd);
 }
 
 /* A call used this descriptor. */
@@ -239,7 +239,7 @@ static __always_inline void use_fd(struct ebrec_fds *fds, __u64 now, int fd)
 		fds->cwd = 1;
 		if (!syscall_add_fd(now, ARG_CWD, EBT_V_fd_why_used))
 			fds->cwd = 0;
-	} else if (may_use_fd(fds, fd)) {
+	} else if (fd >= 0 && !fds_is_told(fds, fd)) {
 		tell_fd(fds, now, fd, EBT_V_fd_why_used);
 	}
 }
@@ -415,7 +415,13 @@ static __always_inline void take_effect(const struct task_struct *task, struct e
 					const struct ebt_wire_syscall *call, __u32 effect)
 {
 	switch (effect) {
+	case EBREC_EFFECT_REPLACE:
+		fds_end_close(fds, call->arg1);
+		break;
 	case EBREC_EFFECT_CLOSE:
+		fds_end_close(fds, call->arg0);
+		fds_clear_told(fds, call->arg0);
+		break;
 	case EBREC_EFFECT_SOCKET:
 		fds_clear_told(fds, call->arg0);
 		break;
@@ -520,25 +526,31 @@ static __always_inline int closed_fd(const struct pt_regs___kernel *regs, bool c
 	}
 }
 
+static __always_inline void tell_closed(struct ebrec_fds *fds, int fd, __u64 now)
+{
+	struct ebrec_spsc *queue = call_queue_with_room(EBREC_CALL_BYTES);
+	struct call_rows *rows = call_rows_begin(queue ? queue->head : CALL_ROWS_RING);
+
+	if (!rows)
+		return;
+	tell_fd(fds, now, fd, EBT_V_fd_why_used);
+	if (queue)
+		call_queue_submit(queue, rows->used);
+	else if (rows->used && !call_rows_send(now))
+		fds_forget(fds);
+}
+
 /* A function, so that calls that close nothing save no registers for it. */
 __noinline int syscall_tell_closed(__u64 now, int fd)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebrec_fds *fds = fds_of(task);
-	struct ebrec_spsc *queue;
-	struct call_rows *rows;
 
-	if (!fds || !may_use_fd(fds, fd))
+	if (!fds || fd < 0)
 		return 0;
-	queue = call_queue_with_room(EBREC_CALL_BYTES);
-	rows = call_rows_begin(queue ? queue->head : CALL_ROWS_RING);
-	if (!rows)
-		return 0;
-	use_fd(fds, now, fd);
-	if (queue)
-		call_queue_submit(queue, rows->used);
-	else if (rows->used && !call_rows_send(now))
-		fds_forget(fds);
+	if (!fds_is_told(fds, fd))
+		tell_closed(fds, fd, now);
+	fds_begin_close(fds, fd, now);
 	return 0;
 }
 

@@ -203,6 +203,9 @@ static struct ebt_error *change(struct fds *fds, const struct ebt_task *task, in
 	return NULL;
 }
 
+/* Bits of field attrs. */
+enum { DELETED = 1, DOUBTFUL = 2 };
+
 struct ebt_error *fds_told(struct fds *fds, const struct ebt_row *row)
 {
 	const struct ebt_task *task = ebt_fd_task(row);
@@ -211,9 +214,9 @@ struct ebt_error *fds_told(struct fds *fds, const struct ebt_row *row)
 		.type = (uint32_t)ebt_fd_type(row),
 		.flags = (uint32_t)ebt_fd_flags(row),
 		.mount = (uint32_t)ebt_fd_mount(row),
-		.deleted = ebt_fd_attrs(row) & 1,
+		.deleted = ebt_fd_attrs(row) & DELETED,
 	};
-	struct change to = { .time = row->time };
+	struct change to = { .time = row->time, .file = NONE };
 	struct ebt_error *err;
 
 	if (!task || !task->pid)
@@ -222,7 +225,7 @@ struct ebt_error *fds_told(struct fds *fds, const struct ebt_row *row)
 		to.tid = task->tid;
 	else if (ebt_fd_why(row) != EBT_V_fd_why_returned)
 		to.tid = NONE;
-	err = intern_file(fds, &file, &to.file);
+	err = ebt_fd_attrs(row) & DOUBTFUL ? NULL : intern_file(fds, &file, &to.file);
 	return err ?: change(fds, task, ebt_fd_fd(row), &to);
 }
 
@@ -389,8 +392,8 @@ const struct fd_file *fds_used(const struct fds *fds, const struct ebt_task *tas
 	const struct change *last = d && d->n ? &d->changes[d->n - 1] : NULL;
 
 	/* The call itself told of it: so what was told before may not be so any more. */
-	if (last && last->time == exit && last->tid == task->tid && last->file != NONE)
-		return is_doubtful(d, entry) ? NULL : &fds->files[last->file];
+	if (last && last->time == exit && last->tid == task->tid)
+		return last->file == NONE || is_doubtful(d, entry) ? NULL : &fds->files[last->file];
 	return fds_at(fds, task, fd, entry);
 }
 

@@ -21,7 +21,7 @@ WHOLE = {"access", "brk", "close", "dup2", "getpid", "getuid", "kill", "lseek", 
          "openat", "umask"}
 LINE = re.compile(r"(\d+ +)(\d+)\.(\d{6})( (\w+)\(.* = .*<)\d+\.\d{6}>")
 CLOCK_US = 1000  # to which a reading of two clocks at the start tells one from the other, later
-CHANGES = ("close", "dup2", "fcntl", "openat", "recvmsg")
+CHANGES = ("close", "dup2", "fcntl", "io_uring_enter", "openat", "recvmsg")
 # Reads a descriptor that it has had for long, opens as many files as it is told, and says so.
 OPENS = """
 import os, sys
@@ -111,7 +111,7 @@ class Random(e2e.TestCase):
             if call["name"] not in CHANGES:
                 continue
             times = (call["time_ns"], call["time_ns"] + call["duration_ns"], call["tid"])
-            if call["name"] == "recvmsg":
+            if call["name"] in ("recvmsg", "io_uring_enter"):
                 found[None].append(times)
             elif call["name"] == "close":
                 found[int(re.match(r"\d+", call["args"][0])[0])].append(times)
@@ -171,6 +171,12 @@ class Random(e2e.TestCase):
 
     def test_from_the_beginning(self):
         trace = self.record("-b", "32M", "-e", "syscalls:args", "--", e2e.program("descriptors"), self.files, "2")
+        self.compare(trace, self.recorded.stdout.decode(), True)
+
+    def test_io_uring(self):
+        """Descriptors change without calls."""
+        trace = self.record("-b", "64M", "-e", "syscalls", "--", e2e.program("descriptors"), self.files, "2",
+                            "uring")
         self.compare(trace, self.recorded.stdout.decode(), True)
 
     def test_begun_in_the_middle(self):

@@ -125,7 +125,7 @@ static void add_fd(struct made_trace *t, uint64_t time)
 	row->why = (uint32_t)next_random(4);
 	row->type = (uint32_t)next_random(17);
 	row->flags = (uint32_t)number();
-	row->attrs = (uint32_t)next_random(2);
+	row->attrs = (uint32_t)next_random(4);
 	row->inode = next_random(6);
 	row->name_hash = (uint32_t)next_random(2);
 	made_trace_add(t);
