@@ -164,6 +164,28 @@ static __always_inline void fill_fd(struct ebt_wire_fd *row, const struct ebrec_
 	row->unused = 0;
 }
 
+/* It is not there any more. Where descriptors change without calls, readers would take it for what
+ * it was before. */
+static __always_inline int add_gone(const struct task_struct *task, struct call_rows *rows,
+				    __u64 now, int fd, __u32 why)
+{
+	const struct ebrec_fds *fds = fds_slot(task->tgid);
+	struct ebt_wire_fd *row;
+
+	if (!fds || !fds->changing)
+		return 0;
+	row = call_rows_place(rows, now);
+	__builtin_memset(row, 0, sizeof(*row));
+	row->cpu = bpf_get_smp_processor_id();
+	row->task = task->pid;
+	row->fd = fd;
+	row->why = why;
+	row->attrs = FD_DOUBTFUL;
+	call_rows_add(rows, &row->head, EBT_T_fd, sizeof(*row), now);
+	rows->n_fds++;
+	return 0;
+}
+
 /* fd: a descriptor of the current task, or ARG_CWD. False: it is none, or it may have become
  * another file since, as its row says. */
 __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
@@ -187,7 +209,7 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	} else {
 		file = file_of(task, fd, &cloexec);
 		if (!file || PART_READ(rows->file, file))
-			return 0;
+			return add_gone(task, rows, now, fd, why);
 		dentry = PART(rows->file, file, f_path.dentry);
 		mnt = PART(rows->file, file, f_path.mnt);
 		flags = PART(rows->file, file, f_flags);
