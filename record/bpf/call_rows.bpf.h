@@ -24,10 +24,10 @@ struct dentry_part {
 /* Of one call. */
 struct call_rows {
 	__u64 where;
-	__u32 used;	     /* bytes; 0 between calls */
-	__u32 n_args, n_fds; /* rows of each table; for a ring */
+	__u32 used;	     /* bytes */
+	__u32 n_args, n_fds; /* rows of each table, with n_sockets */
 	__u32 lost;	     /* rows that had to make room for others were */
-	__u32 told;	     /* bits: arguments that could be read; 0 between calls */
+	__u32 told;	     /* bits: arguments that could be read */
 	__u32 n_sockets;
 	__u64 socket; /* a file; functions take no pointers of its kind */
 	__u64 cookie; /* of the socket that was added last */

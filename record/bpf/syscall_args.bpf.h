@@ -530,7 +530,7 @@ static __always_inline struct call_rows *call_rows_begin(__u64 where)
 
 	if (rows) {
 		rows->where = where;
-		rows->used = 0;
+		rows->used = rows->n_args = rows->n_fds = rows->n_sockets = rows->told = 0;
 	}
 	return rows;
 }
@@ -592,7 +592,6 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all, __u64
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct call_rows *rows = call_rows_begin(where);
 	struct ebrec_fds *fds = fds_of(task);
-	__u32 told;
 
 	if (!call || !fds || !rows)
 		return 0;
@@ -602,14 +601,12 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all, __u64
 	}
 	if (plan.fds[0] || plan.effect || plan.result)
 		args_fds(task, call, &plan, fds);
-	told = rows->told;
-	rows->told = 0;
 	if (where == CALL_ROWS_RING && rows->used && !call_rows_send(call->head.time)) {
 		fds_forget(fds);
 		return 0;
 	}
-	if (told)
-		forget_args(call, told);
+	if (rows->told)
+		forget_args(call, rows->told);
 	return rows->used;
 }
 

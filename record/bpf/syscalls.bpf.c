@@ -103,7 +103,8 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cpu = bpf_get_smp_processor_id();
-	if (!call_queue()) {
+	queue = call_queue();
+	if (!queue) {
 		row = ebrec_reserve(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, sizeof(*row), now,
 				    &flags);
 		if (!row)
@@ -113,8 +114,7 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 		bpf_ringbuf_submit(row, flags);
 		return 0;
 	}
-	queue = call_queue_with_room(sizeof(*row));
-	if (!queue) {
+	if (!call_queue_has_room(queue, sizeof(*row))) {
 		ebrec_count_drop(EBT_T_syscall);
 		return 0;
 	}

@@ -81,8 +81,7 @@ const struct ebrec_source source_syscalls = {
 	.doc = "system calls: arguments, files, result, duration",
 	.elsewhere = "strace",
 	.cost = "about 0.1 us for each call, 0.1 us more for a path, 0.2 us for an open and its "
-		"close; "
-		"raw: without these",
+		"close; raw: without these",
 	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (args)",
 	.check_args = check_args,
 	.tables = (const uint16_t[]){ EBT_T_syscall, EBT_T_syscall_arg, EBT_T_fd, EBT_T_socket,

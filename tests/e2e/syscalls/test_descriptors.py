@@ -22,12 +22,15 @@ WHOLE = {"access", "brk", "close", "dup2", "getpid", "getuid", "kill", "lseek", 
 LINE = re.compile(r"(\d+ +)(\d+)\.(\d{6})( (\w+)\(.* = .*<)\d+\.\d{6}>")
 CLOCK_US = 1000  # to which a reading of two clocks at the start tells one from the other, later
 CHANGES = ("close", "dup2", "fcntl", "io_uring_enter", "openat", "recvmsg")
-# Reads a descriptor that it has had for long, opens as many files as it is told, and says so.
+# Reads a descriptor that it has had for long, opens as many files as it is told, or sleeps so often if that
+# is negative, and says so.
 OPENS = """
-import os, sys
+import os, sys, time
 kept = os.open(sys.argv[1], os.O_RDONLY)
 for line in iter(sys.stdin.readline, ""):
     os.pread(kept, 1, 0)
+    for _ in range(-int(line)):
+        time.sleep(0.0001)
     for _ in range(int(line)):
         os.close(os.open(sys.argv[1], os.O_RDONLY))
     print(line, end="", flush=True)
@@ -209,7 +212,7 @@ class Rewritten(e2e.TestCase):
 
 
 class Losses(e2e.TestCase):
-    def test_counts(self):
+    def count(self, events, naps):
         """Each row of a record that found no room counts, and what it told is told again."""
         kept, trace, n = self.path("kept"), self.path("t.ebt"), 5000
         with open(kept, "w", encoding="ascii") as f:
@@ -222,9 +225,11 @@ class Losses(e2e.TestCase):
             self.assertEqual(work.stdout.readline(), b"%d\n" % number)
 
         opens(1)
-        recorder = self.start(e2e.EBREC, "-q", "-b", "64K", "-e", "syscalls:args", "-p", work.pid, "-o", trace)
+        recorder = self.start(e2e.EBREC, "-q", "-b", "64K", "-e", events, "-p", work.pid, "-o", trace)
         self.wait_for_rows(trace, recorder, "clock")
         recorder.send_signal(signal.SIGSTOP)
+        if naps:
+            opens(-naps)
         opens(n)
         recorder.send_signal(signal.SIGCONT)
         self.wait_for_rows(trace, recorder, "syscall_arg")  # there is room again
@@ -238,6 +243,14 @@ class Losses(e2e.TestCase):
         self.assertGreaterEqual(tables["fd"]["row_count"] + lost["fd"], n)
         last = [line for line in e2e.ebreport("syscalls", "--trace", trace).splitlines() if "pread64" in line][-1]
         self.assertIn(f"<{kept}>, ", last)
+        return lost
+
+    def test_counts(self):
+        self.count("syscalls:args", 0)
+
+    def test_full_ring(self):
+        """Rows of another source fill the ring before calls fill their queue."""
+        self.assertIn("sched_switch", self.count("syscalls,sched", 600))
 
 
 if __name__ == "__main__":
