@@ -111,13 +111,16 @@ struct ebrec_call_plan {
 			__u8 fds[2];   /* 1 + the argument that is a descriptor; 0: there is none;
 					* EBREC_FD_CWD */
 			__u8 texts[3]; /* the same of what is read; in the upper half EBREC_READ_ */
-			__u8 lengths;  /* of an address: the argument that has its length */
+			__u8 lengths;  /* of an address: the argument that has its length; with
+					* EBREC_PLAN_STRUCTS */
 			__u8 result;   /* EBREC_RESULT_ */
 			__u8 effect;   /* EBREC_EFFECT_ */
 		};
 		__u64 all; /* 0: nothing */
 	};
 };
+
+#define EBREC_PLAN_STRUCTS 0x80 /* it has structs, too */
 
 #define EBREC_FDS                                                                                \
 	65536 /* processes, and descriptors above the first ones, that are known; a power of two \
@@ -133,6 +136,42 @@ enum {
 	EBREC_READ_ADDRESS_OUT, /* likewise, from the kernel: the length is where an argument points
 				   to */
 	EBREC_READ_DESCRIPTORS, /* two numbers of 32 bits */
+	EBREC_READ_STRUCT,	/* so many bytes */
+	EBREC_READ_CUT = 0x40,	/* with it: there are more of them than are read */
+};
+
+/* A struct that an argument points to, or as many of them as there are. */
+struct ebrec_call_struct {
+	__u8 arg;	   /* 1 + the argument; 0: there is none */
+	__u8 when : 4;	   /* EBREC_WHEN_ */
+	__u8 how_many : 4; /* EBREC_MANY_ */
+	__u8 offset, size; /* bytes of it that are read; size: at most 128 */
+};
+
+#define EBREC_CALL_STRUCTS 3
+
+struct ebrec_call_structs {
+	struct ebrec_call_struct parts[EBREC_CALL_STRUCTS];
+};
+
+/* When it is there. */
+enum {
+	EBREC_WHEN_IN,	 /* always: the program gave it */
+	EBREC_WHEN_OUT,	 /* the call succeeded */
+	EBREC_WHEN_SOME, /* its result is more than zero */
+	EBREC_WHEN_LEFT, /* as OUT: not what the program gave, but what became of it */
+};
+
+/* How many there are. */
+enum {
+	EBREC_MANY_ONE,
+	EBREC_MANY_NEXT,   /* as many as the next argument says */
+	EBREC_MANY_RESULT, /* as many as the call returned */
+	EBREC_MANY_BYTES,  /* one, if the next argument says that it has all these bytes */
+	EBREC_MANY_INT,	   /* one, if the next argument says that it has 4 bytes */
+	EBREC_MANY_INT_AT, /* likewise, where the next argument points to */
+	EBREC_MANY_FUTEX,  /* one, if the second argument is an operation that has a time */
+	EBREC_MANY_EPOLL,  /* one, if the second argument is not EPOLL_CTL_DEL */
 };
 
 /* What the result is. */

@@ -14,6 +14,8 @@
 
 const volatile struct ebrec_call_plan call_plans[EBREC_CALLS] = {};
 const volatile struct ebrec_call_plan compat_call_plans[EBREC_CALLS] = {};
+const volatile struct ebrec_call_structs call_structs[EBREC_CALLS] = {};
+const volatile struct ebrec_call_structs compat_call_structs[EBREC_CALLS] = {};
 /* By number: a native call or a 32-bit one closes a descriptor. */
 const volatile __u8 calls_that_close[EBREC_CALLS] = {};
 
@@ -281,8 +283,8 @@ static __always_inline void return_fd(struct ebrec_fds *fds, __u64 now, int fd)
 
 /* --- what arguments point to --- */
 
-/* ret: the length of an address, or where that is. */
-static __always_inline __u32 address_length(__u32 how, __s64 ret)
+/* ret: the length of an address or a struct, or where that is. */
+static __always_inline __u32 data_length(__u32 how, __s64 ret)
 {
 	__s32 len = ret;
 
@@ -325,7 +327,7 @@ static __always_inline long read_arg(char *bytes, __u32 how, __u64 from, __s64 r
 		barrier_var(n);
 		return bpf_probe_read_user(bytes, n & 0x1fff, (const void *)from) ? NOTHING - 1 : n;
 	}
-	len = address_length(how, ret);
+	len = data_length(how, ret);
 	if (!len)
 		return NOTHING;
 	n = len;
@@ -342,18 +344,20 @@ static __always_inline __u32 arg_kind(__u32 how)
 		return EBT_V_syscall_arg_kind_result;
 	case EBREC_READ_DESCRIPTORS:
 		return EBT_V_syscall_arg_kind_descriptors;
+	case EBREC_READ_STRUCT:
+		return EBT_V_syscall_arg_kind_data;
 	default:
 		return EBT_V_syscall_arg_kind_address;
 	}
 }
 
 /* where: bits 0-7 the argument, 8-15 EBREC_READ_, 16-31 the number of the call. ret: of the call,
- * or for an address its length, or where that is. */
+ * or for an address or a struct its length, or where that is. */
 __noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct call_rows *rows = ebrec_entry(&call_rows);
-	__u32 how = where >> 8 & 0xff, len;
+	__u32 how = where >> 8 & (EBREC_READ_CUT - 1), len;
 	struct ebt_wire_syscall_arg *row;
 	long n;
 
@@ -369,6 +373,8 @@ __noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
 	row->arg = where & 0xff;
 	row->kind = arg_kind(how);
 	row->attrs = n < 0 ? ATTR_UNREADABLE : n & READ_CUT ? ATTR_CUT : 0;
+	if (where & EBREC_READ_CUT << 8)
+		row->attrs |= ATTR_CUT;
 	len = n < 0 ? 0 : n & (READ_CUT - 1);
 	row->text = (struct ebt_ref){ sizeof(*row), 0 };
 	row->data = (struct ebt_ref){ sizeof(*row), 0 };
@@ -426,8 +432,94 @@ static __always_inline void add_text(const struct ebt_wire_syscall *call, __u32 
 				  how == EBREC_READ_DESCRIPTORS)))
 		return;
 	if (how == EBREC_READ_ADDRESS || how == EBREC_READ_ADDRESS_OUT)
-		ret = arg_of(call, length);
+		ret = arg_of(call, length & (EBREC_PLAN_STRUCTS - 1));
 	syscall_add_arg(call->head.time, n | how << 8 | call->nr << 16, from, ret);
+}
+
+/* include/uapi/linux/futex.h: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2; others have
+ * numbers in its place, or nothing. */
+#define FUTEX_COMMANDS	  0x7f
+#define FUTEXES_WITH_TIME (1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 13)
+
+#define EPOLL_CTL_DEL	  2
+
+/* How many there are. */
+static __always_inline __s64 how_many(const struct ebt_wire_syscall *call,
+				      const struct ebrec_call_struct *part)
+{
+	__u64 next = arg_of(call, part->arg);
+	__u32 command = call->arg1 & FUTEX_COMMANDS;
+	__s32 len = next;
+
+	switch (part->how_many) {
+	case EBREC_MANY_NEXT:
+		return (__u32)next;
+	case EBREC_MANY_RESULT:
+		return call->ret;
+	case EBREC_MANY_INT_AT:
+		if (bpf_probe_read_user(&len, sizeof(len), (const void *)next))
+			return 0;
+		return len == sizeof(__s32);
+	case EBREC_MANY_BYTES:
+		return next >= part->offset + part->size;
+	case EBREC_MANY_INT:
+		return len == sizeof(__s32);
+	case EBREC_MANY_EPOLL:
+		return call->arg1 != EPOLL_CTL_DEL;
+	case EBREC_MANY_FUTEX:
+		return command < 32 && FUTEXES_WITH_TIME >> command & 1;
+	default:
+		return 1;
+	}
+}
+
+static __always_inline bool is_there(const struct ebt_wire_syscall *call,
+				     const struct ebrec_call_struct *part)
+{
+	return part->when == EBREC_WHEN_IN || call->ret > 0 ||
+	       (part->when != EBREC_WHEN_SOME && !call->ret);
+}
+
+static __always_inline void add_struct(const struct ebt_wire_syscall *call, struct call_rows *rows,
+				       const struct ebrec_call_struct *part)
+{
+	__u32 n = part->arg - 1, where = n | EBREC_READ_STRUCT << 8 | call->nr << 16;
+	const __u32 size = part->size;
+	__u64 from = arg_of(call, n);
+	__s64 many;
+
+	if (!from || !is_there(call, part))
+		return;
+	many = how_many(call, part);
+	if (many <= 0)
+		return;
+	if (many * size > ARG_DATA) {
+		many = ARG_DATA / size;
+		where |= EBREC_READ_CUT << 8;
+	}
+	syscall_add_arg(call->head.time, where, from + part->offset, many * size);
+	/* What it was at the entry is not known: strace would show that in its place. */
+	if (part->when == EBREC_WHEN_LEFT)
+		rows->told &= ~(1 << (n & 7));
+}
+
+/* Of a call that has some. */
+__noinline int syscall_add_structs(struct ebt_wire_syscall *call)
+{
+	const volatile struct ebrec_call_structs *structs;
+	struct call_rows *rows = ebrec_entry(&call_rows);
+	struct ebrec_call_struct part;
+
+	if (!call || !rows || call->nr >= EBREC_CALLS)
+		return 0;
+	structs = call->abi ? &compat_call_structs[call->nr] : &call_structs[call->nr];
+	for (__u32 i = 0; i < EBREC_CALL_STRUCTS; i++) {
+		part = structs->parts[i];
+		if (!part.arg)
+			break;
+		add_struct(call, rows, &part);
+	}
+	return 0;
 }
 
 /* --- calls --- */
@@ -599,6 +691,8 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all, __u64
 		for (__u32 i = 0; i < 3 && plan.texts[i]; i++)
 			add_text(call, plan.texts[i], plan.lengths);
 	}
+	if (plan.lengths & EBREC_PLAN_STRUCTS)
+		syscall_add_structs(call);
 	if (plan.fds[0] || plan.effect || plan.result)
 		args_fds(task, call, &plan, fds);
 	if (where == CALL_ROWS_RING && rows->used && !call_rows_send(call->head.time)) {

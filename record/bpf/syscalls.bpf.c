@@ -5,6 +5,8 @@
  */
 #include "record/bpf/syscall_args.bpf.h"
 
+#include "record/bpf/event_stack.bpf.h"
+
 /* When the call was entered; 0: it is not recorded. */
 static __always_inline __u64 set_start(const struct task_struct *task)
 {
@@ -34,6 +36,52 @@ int BPF_PROG(ebrec_args_sys_enter, struct pt_regs___kernel *regs, long nr)
 	if (now)
 		syscall_args_enter(task, now, nr, regs);
 	return 0;
+}
+
+#define ERESTARTSYS 512 /* this and what follows: no program sees it */
+
+/* It failed, or made descriptors. */
+static __always_inline bool wants_stack(const struct pt_regs___kernel *regs, bool compat, __u64 nr,
+					__s64 ret)
+{
+	struct ebt_wire_syscall call = { .ret = ret, .arg1 = compat ? regs->cx : regs->si };
+	__u64 known = nr & (EBREC_CALLS - 1); /* the same, which the verifier sees */
+	__u32 result;
+
+	if (ret < 0)
+		return ret > -ERESTARTSYS;
+	if (nr >= EBREC_CALLS)
+		return false;
+	barrier_var(known);
+	result = plan_of(compat, known).result;
+	return makes_fd(&call, result) || (result == EBREC_RESULT_PAIR && !ret);
+}
+
+/* Where a call was made. Programs are attached in the order of this file, and so this runs before
+ * those that forget when the call was entered. */
+SEC("raw_tp/sys_exit")
+int BPF_PROG(ebrec_stack_sys_exit, void *unused, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs___kernel *regs = (void *)bpf_task_pt_regs(task);
+	__u64 nr = regs->orig_ax, *start, now;
+	struct ebt_wire_syscall_stack *row;
+	bool compat = is_compat(task);
+	__u32 tid = task->pid;
+
+	start = gate ? bpf_map_lookup_elem(&syscall_start, &tid) : NULL;
+	if (!start || !*start || !wants_stack(regs, compat, nr, ret))
+		return 0;
+	now = bpf_ktime_get_ns();
+	row = ebrec_event_begin(EBT_T_syscall_stack, sizeof(*row), now, task);
+	if (!row)
+		return 0;
+	row->nr = nr;
+	row->abi = compat ? EBT_V_syscall_stack_abi_compat : EBT_V_syscall_stack_abi_native;
+	row->duration = now - *start;
+	row->ret = ret;
+	return ebrec_event_end(ctx, sizeof(*row), 0,
+			       offsetof(struct ebt_wire_syscall_stack, ustack), EBREC_USTACK);
 }
 
 static __always_inline void fill_args(struct ebt_wire_syscall *row,

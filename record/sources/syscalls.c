@@ -6,32 +6,68 @@
 #include "record/config/skeleton.h"
 #include "record/sources/call_plans.h"
 #include "record/sources/sources.h"
+#include "record/unwind/unwinder.h"
 
-static struct ebt_error *check_args(const char *args)
+struct syscalls_args {
+	bool raw, args, structs, stacks;
+};
+
+static struct ebt_error *parse_word(const char *word, struct syscalls_args *args)
 {
-	if (strcmp(args, "args") && strcmp(args, "raw"))
-		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not known here", args);
+	if (!strcmp(word, "raw"))
+		args->raw = true;
+	else if (!strcmp(word, "args"))
+		args->args = true;
+	else if (!strcmp(word, "structs"))
+		args->structs = true;
+	else if (!strcmp(word, "stacks"))
+		args->stacks = true;
+	else
+		return ebt_error_create(EBT_ERR_INVALID, "'%s' is not known here", word);
 	return NULL;
 }
 
-static void configure(struct source_context *context)
+/* "structs:stacks" */
+static struct ebt_error *parse_args(const char *text, struct syscalls_args *ret)
 {
-	struct ebrec_bpf *skel = context->skel;
-	const char *words = source_args(context, &source_syscalls);
-	bool args = !words || strcmp(words, "raw") != 0;
+	_cleanup_free_ char *words = strdup(text ? text : "args");
+	char *rest = words, *word;
+	struct ebt_error *err = NULL;
 
-	skel->rodata->config.syscalls = 1;
-	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
-	skel->rodata->config.spsc_bytes = context->spsc_bytes;
-	bpf_map__set_max_entries(skel->maps.spsc_queues, context->n_spsc);
-	bpf_map__set_value_size(skel->maps.spsc_queues, (__u32)spsc_size(context->spsc_bytes));
-	source_load(context, args ? "ebrec_args_" : "ebrec_sys_");
-	if (!args)
-		return;
+	*ret = (struct syscalls_args){ 0 };
+	if (!words)
+		return &ebt_enomem;
+	while (!err && (word = strsep(&rest, ":")))
+		err = parse_word(word, ret);
+	if (!err && ret->raw && (ret->args || ret->structs))
+		err = ebt_error_create(EBT_ERR_INVALID,
+				       "'raw' leaves out what 'args' and 'structs' ask for");
+	return err;
+}
+
+static struct ebt_error *check_args(const char *text)
+{
+	struct syscalls_args args;
+
+	return parse_args(text, &args);
+}
+
+static void fill_plans(struct ebrec_bpf *skel, bool structs)
+{
+	const struct call_tables tables = {
+		.native = (struct ebrec_call_plan *)skel->rodata->call_plans,
+		.compat = (struct ebrec_call_plan *)skel->rodata->compat_call_plans,
+		.native_structs = (struct ebrec_call_structs *)skel->rodata->call_structs,
+		.compat_structs = (struct ebrec_call_structs *)skel->rodata->compat_call_structs,
+		.closes = (__u8 *)skel->rodata->calls_that_close,
+	};
+
+	call_plans_fill(structs, &tables);
+}
+
+static void configure_args(struct ebrec_bpf *skel)
+{
 	skel->rodata->config.syscall_args = 1;
-	call_plans_fill((struct ebrec_call_plan *)skel->rodata->call_plans,
-			(struct ebrec_call_plan *)skel->rodata->compat_call_plans,
-			(__u8 *)skel->rodata->calls_that_close);
 	source_use_map(skel->maps.call_rows);
 	source_use_map(skel->maps.held_fd);
 	source_use_map(skel->maps.call_scratch);
@@ -41,6 +77,29 @@ static void configure(struct source_context *context)
 	source_use_map(skel->maps.inode_path_scratch);
 	bpf_map__set_max_entries(skel->maps.fds, EBREC_FDS);
 	bpf_map__set_max_entries(skel->maps.fds_high, EBREC_FDS);
+}
+
+static void configure(struct source_context *context)
+{
+	struct ebrec_bpf *skel = context->skel;
+	struct syscalls_args args;
+
+	ebt_error_destroy(parse_args(source_args(context, &source_syscalls),
+				     &args)); /* it has been checked */
+	skel->rodata->config.syscalls = 1;
+	bpf_map__set_max_entries(skel->maps.syscall_start, context->kernel->pid_max);
+	skel->rodata->config.spsc_bytes = context->spsc_bytes;
+	bpf_map__set_max_entries(skel->maps.spsc_queues, context->n_spsc);
+	bpf_map__set_value_size(skel->maps.spsc_queues, (__u32)spsc_size(context->spsc_bytes));
+	source_load(context, args.raw ? "ebrec_sys_" : "ebrec_args_");
+	if (!args.raw || args.stacks)
+		fill_plans(skel, args.structs);
+	if (!args.raw)
+		configure_args(skel);
+	if (args.stacks) {
+		source_load(context, "ebrec_stack_sys_");
+		source_use_event_stacks(context);
+	}
 }
 
 /* Of the descriptors that processes have; where only numbers are recorded, nothing. */
@@ -82,10 +141,12 @@ const struct ebrec_source source_syscalls = {
 	.elsewhere = "strace",
 	.cost = "about 0.1 us for each call, 0.1 us more for a path, 0.2 us for an open and its "
 		"close; raw: without these",
-	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (args)",
+	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (args); "
+		    "structs: also times, signals, modes, limits; stacks: where calls were made "
+		    "that failed, or made a descriptor; with colons between",
 	.check_args = check_args,
 	.tables = (const uint16_t[]){ EBT_T_syscall, EBT_T_syscall_arg, EBT_T_fd, EBT_T_socket,
-				      EBT_T_inode_path, 0 },
+				      EBT_T_syscall_stack, EBT_T_inode_path, 0 },
 	.needs = (const char *const[]){ "sys_enter", "sys_exit", NULL },
 	.maps = (const char *const[]){ "syscall_start", "spsc_queues", NULL },
 	.configure = configure,

@@ -6,6 +6,7 @@
 
 #include "report/calls/recorded.h"
 #include "report/calls/signature.h"
+#include "report/calls/structs.h"
 
 enum argument_class {
 	CLASS_INT,
@@ -104,6 +105,22 @@ unsigned int call_n_args(const struct call_shown *call)
 	return call->desc->n_args;
 }
 
+bool call_arg_is_plain(const struct call_shown *call, unsigned int i)
+{
+	switch (call->signature ? (enum argument_class)kinds[call->signature->args[i]].class
+				: CLASS_OTHER) {
+	case CLASS_FD:
+	case CLASS_DIRFD:
+	case CLASS_FLAGS:
+	case CLASS_ENUM:
+	case CLASS_OCTAL:
+	case CLASS_OFFSET:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* --- numbers --- */
 
 void text_i64(struct text *text, int64_t v)
@@ -167,11 +184,11 @@ static void add_file(const struct call_shown *call, int32_t fd, bool made, struc
 {
 	const struct call_view *view = call->view;
 
-	if (view->call)
+	if (view->calls)
 		call_fd_name_add(view->calls, view->call, fd, made, view->as_strace, text);
 }
 
-static void add_fd(const struct call_shown *call, int32_t fd, struct text *text)
+void argument_add_fd(const struct call_shown *call, int32_t fd, struct text *text)
 {
 	text_i64(text, fd);
 	add_file(call, fd, false, text);
@@ -180,15 +197,14 @@ static void add_fd(const struct call_shown *call, int32_t fd, struct text *text)
 static void add_dirfd(const struct call_shown *call, int32_t fd, struct text *text)
 {
 	if (fd != FDS_CWD) {
-		add_fd(call, fd, text);
+		argument_add_fd(call, fd, text);
 		return;
 	}
 	text_cstr(text, "AT_FDCWD");
 	add_file(call, fd, false, text);
 }
 
-/* What the argument pointed to; NULL: not recorded, or the recorder could not read it. */
-static const struct call_text *recorded_text(const struct call_shown *call, unsigned int i)
+const struct call_text *call_recorded(const struct call_shown *call, unsigned int i)
 {
 	const struct call_text *found = call->view->call ? &call->view->call->texts[i] : NULL;
 
@@ -261,7 +277,7 @@ static bool add_exec(const struct call_shown *call, enum argument_kind kind, str
 /* False: it was not recorded. */
 static bool add_recorded(const struct call_shown *call, unsigned int i, struct text *text)
 {
-	const struct call_text *recorded = recorded_text(call, i);
+	const struct call_text *recorded = call_recorded(call, i);
 
 	if (!recorded)
 		return false;
@@ -317,7 +333,7 @@ bool argument_add_as(const struct call_shown *call, unsigned int i, enum argumen
 	case CLASS_INT:
 		return text_i64(text, (int32_t)v), true;
 	case CLASS_FD:
-		return add_fd(call, (int32_t)v, text), true;
+		return argument_add_fd(call, (int32_t)v, text), true;
 	case CLASS_UINT:
 		return text_u64(text, (uint32_t)v), true;
 	case CLASS_UINT_HEX:
@@ -361,7 +377,8 @@ bool argument_add_as(const struct call_shown *call, unsigned int i, enum argumen
 	case CLASS_BUFFER:
 		break;
 	}
-	if (!add_exec(call, kind, text) && !add_recorded(call, i, text))
+	if (!add_exec(call, kind, text) && !add_recorded(call, i, text) &&
+	    !struct_add(call, i, kind, text))
 		text_address(text, word);
 	return true;
 }
@@ -449,6 +466,18 @@ static void add_prctl_result(const struct call_shown *call, uint64_t result, str
 		add_text_of(text, name);
 }
 
+static void add_membarrier_result(const struct call_shown *call, uint64_t result, struct text *text)
+{
+	if (argument_u32(call, 0) != FLAG_membarrier_MEMBARRIER_CMD_QUERY) {
+		text_i64(text, (int64_t)result);
+		return;
+	}
+	text_0x(text, result);
+	text_cstr(text, " (");
+	argument_add_flags(call, KIND_membarrier_command, result, text);
+	text_addc(text, ')');
+}
+
 static void add_good_result(const struct call_shown *call, uint64_t result, struct text *text)
 {
 	const char *name;
@@ -482,8 +511,11 @@ static void add_good_result(const struct call_shown *call, uint64_t result, stru
 		argument_add_ioprio(call, (uint32_t)result, text);
 		text_addc(text, ')');
 		return;
+	case KIND_membarrier_result:
+		add_membarrier_result(call, result, text);
+		return;
 	case KIND_scheduler_result:
-		text_0x(text, result);
+		text_u64(text, result);
 		text_cstr(text, " (");
 		argument_add_name(call, KIND_scheduler, result, text);
 		text_addc(text, ')');
@@ -497,6 +529,7 @@ static void add_good_result(const struct call_shown *call, uint64_t result, stru
 	case KIND_polled:
 		text_i64(text, (int64_t)result);
 		text_cstr(text, result ? "" : " (Timeout)");
+		struct_add_changes(call, text);
 		return;
 	default:
 		text_i64(text, (int64_t)result);

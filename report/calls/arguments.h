@@ -39,6 +39,10 @@ void call_show(const struct call_view *view, struct call_shown *ret);
 /* How many arguments it may have. */
 unsigned int call_n_args(const struct call_shown *call);
 
+/* Is this argument (register) a descriptor, permissions, a place in a file, or one of a set of
+ * names? It says nothing of what a program works on. */
+bool call_arg_is_plain(const struct call_shown *call, unsigned int i);
+
 /* The argument at this place of strace's order, which is that of registers but for clone(). False,
  * and nothing is added: others say that it is not there, as O_CREAT does not of open()'s mode. */
 bool call_add_arg(const struct call_shown *call, unsigned int place, struct text *text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clone(), futex() and prctl(): flags, or an operation, decide what the other arguments are. */
 #include "report/calls/signature.h"
+#include "report/calls/structs.h"
 
 /* --- clone() --- */
 
@@ -123,7 +124,7 @@ static const char *futex_form(uint32_t operation)
 	case FLAG_futex_FUTEX_WAIT_REQUEUE_PI:
 		return "nta-";
 	default:
-		return "nxax";
+		return "naax";
 	}
 }
 
@@ -151,7 +152,8 @@ bool argument_add_futex(const struct call_shown *call, unsigned int i, struct te
 		text_0x(text, argument_word(call, i));
 		return true;
 	default:
-		text_address(text, argument_word(call, i));
+		if (i != 3 || !struct_add(call, i, call->signature->args[i], text))
+			text_address(text, argument_word(call, i));
 		return true;
 	}
 }

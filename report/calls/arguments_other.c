@@ -26,7 +26,7 @@ static bool add_open_flags(const struct call_shown *call, unsigned int i, struct
 	return true;
 }
 
-static bool creates(uint32_t flags)
+bool open_creates(uint32_t flags)
 {
 	/* O_TMPFILE without O_DIRECTORY, which is a part of it and not the same on all machines. */
 	return flags & (FLAG_open_O_CREAT | 020000000);
@@ -34,7 +34,7 @@ static bool creates(uint32_t flags)
 
 static bool add_open_mode(const struct call_shown *call, unsigned int i, struct text *text)
 {
-	if (!creates(argument_u32(call, i - 1)))
+	if (!open_creates(argument_u32(call, i - 1)))
 		return false;
 	text_octal(text, (uint16_t)argument_u32(call, i));
 	return true;
@@ -48,9 +48,8 @@ static bool add_mq_attr_created(const struct call_shown *call, unsigned int i, s
 	return true;
 }
 
-static bool add_node_mode(const struct call_shown *call, unsigned int i, struct text *text)
+void argument_add_mode(const struct call_shown *call, uint32_t mode, struct text *text)
 {
-	uint32_t mode = argument_u32(call, i);
 	const char *type = flag_name(FLAGS_file_type, call->abi->flags, mode & 0170000);
 
 	if (type) {
@@ -62,18 +61,26 @@ static bool add_node_mode(const struct call_shown *call, unsigned int i, struct 
 		mode &= 0777;
 	}
 	text_octal(text, (uint16_t)mode);
+}
+
+static bool add_node_mode(const struct call_shown *call, unsigned int i, struct text *text)
+{
+	argument_add_mode(call, argument_u32(call, i), text);
 	return true;
 }
 
-static bool add_device(const struct call_shown *call, unsigned int i, struct text *text)
+void argument_add_device(uint32_t device, struct text *text)
 {
-	uint32_t device = argument_u32(call, i);
-
 	text_cstr(text, "makedev(");
 	text_0x(text, device >> 8 & 0xfff);
 	text_cstr(text, ", ");
 	text_0x(text, (device & 0xff) | (device >> 12 & 0xfff00));
 	text_addc(text, ')');
+}
+
+static bool add_device(const struct call_shown *call, unsigned int i, struct text *text)
+{
+	argument_add_device(argument_u32(call, i), text);
 	return true;
 }
 
@@ -273,8 +280,10 @@ static bool add_memfd_flags(const struct call_shown *call, unsigned int i, struc
 
 static bool add_mremap_address(const struct call_shown *call, unsigned int i, struct text *text)
 {
-	if (!(argument_u32(call, i - 1) &
-	      (FLAG_mremap_MREMAP_FIXED | FLAG_mremap_MREMAP_DONTUNMAP)))
+	const uint32_t flags = argument_u32(call, i - 1),
+		       fixed = FLAG_mremap_MREMAP_MAYMOVE | FLAG_mremap_MREMAP_FIXED;
+
+	if ((flags & fixed) != fixed && !(flags & FLAG_mremap_MREMAP_DONTUNMAP))
 		return false;
 	text_address(text, argument_word(call, i));
 	return true;

@@ -29,6 +29,9 @@ bool argument_add_clone(const struct call_shown *call, unsigned int i, struct te
 bool argument_add_futex(const struct call_shown *call, unsigned int i, struct text *text);
 bool argument_add_prctl(const struct call_shown *call, unsigned int i, struct text *text);
 
+/* What the argument pointed to; NULL: not recorded, or the recorder could not read it. */
+const struct call_text *call_recorded(const struct call_shown *call, unsigned int i);
+
 /* An argument as if it were of this kind. */
 bool argument_add_as(const struct call_shown *call, unsigned int i, enum argument_kind kind,
 		     struct text *text);
@@ -41,6 +44,14 @@ void argument_add_name(const struct call_shown *call, enum argument_kind kind, u
 
 /* The access mode, then the flags of open(). */
 void argument_add_open(const struct call_shown *call, uint32_t flags, struct text *text);
+/* These flags of open() need a mode. */
+bool open_creates(uint32_t flags);
+/* S_IFREG|0644 */
+void argument_add_mode(const struct call_shown *call, uint32_t mode, struct text *text);
+/* makedev(0x8, 0x1): as the kernel tells it to programs. */
+void argument_add_device(uint32_t device, struct text *text);
+/* 3</etc/hostname> */
+void argument_add_fd(const struct call_shown *call, int32_t fd, struct text *text);
 /* "SIGTERM", "SIGRT_2", 0. */
 void argument_add_signal(const struct call_shown *call, uint32_t signal, struct text *text);
 void argument_add_personality(const struct call_shown *call, uint32_t value, struct text *text);

@@ -7,6 +7,7 @@
 #include "report/calls/names.h"
 #include "report/group/group.h"
 #include "report/io/io_peers.h"
+#include "report/io/left_stacks.h"
 #include "report/io/model_io.h"
 #include "report/sched/feed.h"
 
@@ -33,7 +34,8 @@ struct count_sum {
 struct io_view {
 	struct io_model *model;
 	struct grouping *g;
-	bool off_known; /* when tasks were off CPU */
+	bool off_known;	      /* when tasks were off CPU */
+	struct left_fds left; /* those whose stacks are asked for */
 };
 
 /* --- keys --- */
@@ -288,9 +290,17 @@ static struct ebt_error *take_missing(void *arg, const struct io_use *use)
 	return NULL;
 }
 
+static void add_left(struct count_sum *sum, uint64_t since)
+{
+	sum->count++;
+	if (!sum->first || since < sum->first)
+		sum->first = since;
+}
+
 static struct ebt_error *take_left(void *arg, const struct io_held *held)
 {
 	struct grouping *g = arg;
+	struct io_view *v = grouping_arg(g);
 	struct count_sum *sum;
 	struct ebt_error *err;
 	uint32_t i;
@@ -301,9 +311,17 @@ static struct ebt_error *take_left(void *arg, const struct io_held *held)
 	if (err)
 		return err;
 	sum = grouping_figures(g, i);
-	sum->count++;
-	if (!sum->first || held->fd->since < sum->first)
-		sum->first = held->fd->since;
+	add_left(sum, held->fd->since);
+	return grouping_has_stacks(g) ? left_fds_add(&v->left, held->fd->task, held->fd->since)
+				      : NULL;
+}
+
+static struct ebt_error *take_left_stack(void *arg, void *figures, uint32_t id)
+{
+	const struct left_fd *fd = arg;
+
+	(void)id;
+	add_left(figures, fd->since);
 	return NULL;
 }
 
@@ -334,6 +352,22 @@ static void put_left(const struct grouping *g, const void *figures, struct out_v
 static const struct group_columns missing_columns = GROUP_COLUMNS(MISSING, put_missing);
 static const struct group_columns left_columns = GROUP_COLUMNS(LEFT, put_left);
 
+static uint64_t left_count(const void *figures)
+{
+	return ((const struct count_sum *)figures)->count;
+}
+
+static void left_headline(const struct grouping *g, const void *figures, uint64_t all,
+			  struct text *text)
+{
+	const struct count_sum *sum = figures;
+
+	(void)g;
+	(void)all;
+	text_printf(text, "%" PRIu64 " %s", sum->count,
+		    text_plural(sum->count, "descriptor", "descriptors"));
+}
+
 static const struct group_table missing = {
 	.keys = GROUP_TASK_KEYS,
 	.own = own_keys,
@@ -345,13 +379,17 @@ static const struct group_table missing = {
 };
 
 static const struct group_table left = {
-	.keys = GROUP_TASK_KEYS,
+	.keys = GROUP_TASK_KEYS | 1u << GROUP_STACK,
 	.own = own_keys,
 	.n_own = 4,
 	.by = "process,file",
 	.columns = &left_columns,
 	.size = sizeof(struct count_sum),
 	.merge = merge_count,
+	.stack_tables = (const uint16_t[]){ 0 },
+	.unit = "descriptors",
+	.weight = left_count,
+	.headline = left_headline,
 };
 
 /* --- what was open --- */
@@ -426,6 +464,8 @@ static struct ebt_error *check_options(const struct options *o, const char **ret
 					"--%s is of one moment: --interval does "
 					"not apply",
 					*ret);
+	if ((options_flag(o, "stacks") || options_string(o, "flame")) && strcmp(*ret, "leaks"))
+		return ebt_error_create(EBT_ERR_INVALID, "--stacks and --flame go with --leaks");
 	if (options_flag(o, "folded") && strcmp(*ret, "peers"))
 		return ebt_error_create(EBT_ERR_INVALID, "--folded goes with --peers");
 	return NULL;
@@ -459,6 +499,19 @@ static struct ebt_error *read_uses(struct report *report, struct io_view *v)
 	return err;
 }
 
+/* What is left, and where it was made. */
+static struct ebt_error *read_left(struct report *report, struct io_view *v)
+{
+	struct ebt_error *err = io_model_left(v->model, take_left, v->g);
+
+	if (err || !grouping_has_stacks(v->g))
+		return err;
+	if (!trace_has_rows(report->trace, EBT_T_syscall_stack))
+		err = trace_warn(report->trace, "where descriptors were made was not recorded: "
+						"record with -e syscalls:stacks");
+	return err ?: left_stacks_read(report->trace, &v->left, v->g, take_left_stack);
+}
+
 static struct ebt_error *put_table(struct report *report, struct io_model *model, const char *what)
 {
 	const bool is_missing = !strcmp(what, "missing"), is_left = !strcmp(what, "leaks");
@@ -476,11 +529,12 @@ static struct ebt_error *put_table(struct report *report, struct io_model *model
 		return err;
 	v.g = g;
 	if (is_left)
-		err = io_model_left(model, take_left, g);
+		err = read_left(report, &v);
 	else if (is_missing)
 		err = io_model_read(model, true, take_missing, g);
 	else
 		err = read_uses(report, &v);
+	left_fds_deinit(&v.left);
 	return err ?: grouping_put(g);
 }
 
@@ -514,6 +568,8 @@ static const struct option_def io_options[] = {
 	GROUP_BY_OPTION("file", "file", "directory", "device", "filesystem"),
 	{ "missing", OPTION_FLAG, NULL, "names that were looked for, and were not there", NULL },
 	{ "leaks", OPTION_FLAG, NULL, "what was opened, and not closed to the end", NULL },
+	{ "stacks", OPTION_FLAG, NULL, "with --leaks: where they were opened", NULL },
+	{ "flame", OPTION_STRING, "FILE", "with --leaks: also a flame graph of that", NULL },
 	{ "open", OPTION_STRING, "TIME", "what each process had open at this time", NULL },
 	{ "shared", OPTION_FLAG, NULL, "files that several processes wrote, and which", NULL },
 	{ "peers", OPTION_FLAG, NULL, "who sends to whom through pipes and sockets", NULL },
@@ -530,7 +586,6 @@ static const struct command_subject subject = {
 const struct command command_io = {
 	.name = "io",
 	.fn = cmd_io,
-	.flags = COMMAND_NO_NAMES,
 	.summary = "reads, writes, opens and time by file, directory, process; missing names",
 	.elsewhere = "filetop fileslower opensnoop fatrace lsof",
 	.help = "Record with `ebrec -e syscalls`. Calls whose argument is a descriptor, by "
@@ -551,16 +606,17 @@ const struct command command_io = {
 		"--missing: names that any call looked for, and got ENOENT or ENOTDIR, as the\n"
 		"program said them, behind its working directory. --leaks: descriptors that a\n"
 		"process made, besides its standard streams, and had when it or the recording\n"
-		"ended. --open: what processes had open at a time, also from before.\n"
-		"--peers: bytes that one process wrote to a pipe or socket and another one read,\n"
-		"in the order in which they went in; --by process, program, container … of both.\n"
-		"Of whom nobody recorded there is an address. sendmmsg() and recvmmsg() are not "
-		"in\n"
-		"it; nor is what sendmsg() sends from a socket that is not connected.\n"
+		"ended; with --stacks where it made them (`ebrec -e syscalls:stacks`). --open:\n"
+		"what processes had open at a time, also from before. --peers: bytes that one\n"
+		"process wrote to a pipe or socket and another one read, in the order in which\n"
+		"they went in; --by process, program, container … of both. Of whom nobody\n"
+		"recorded there is an address. sendmmsg() and recvmmsg() are not in it; nor is\n"
+		"what sendmsg() sends from a socket that is not connected.\n"
 		"\n"
 		"  ebreport io t.ebt\n"
 		"  ebreport io --by process,directory --sort read t.ebt\n"
 		"  ebreport io --missing --by program,directory t.ebt\n"
+		"  ebreport io --leaks --stacks t.ebt\n"
 		"  ebreport io --open 2s --comm nginx t.ebt\n"
 		"  ebreport io --peers --by program t.ebt\n",
 	.options = io_options,

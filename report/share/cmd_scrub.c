@@ -100,10 +100,11 @@ static const char help[] =
 	"Command lines, names of programs that are not the system's, host and users, and parts of\n"
 	"paths outside of /usr and the like become aliases, as prog-1 and dir-3, the same word "
 	"the\n"
-	"same alias; arguments of system calls become 0; embedded files that are not public and\n"
-	"memory of stacks are dropped. What was done is written as a table: to standard output\n"
-	"with -o, else to standard error. Names of functions, times and build-ids stay: look at\n"
-	"the copy before you hand it on. Bundle first: names are looked up by paths.\n"
+	"same alias; arguments of system calls become 0 but for descriptors, offsets and flags;\n"
+	"embedded files that are not public and memory of stacks are dropped. What was done is\n"
+	"written as a table: to standard output with -o, else to standard error. Names of\n"
+	"functions, times and build-ids stay: look at the copy before you hand it on. Bundle\n"
+	"first: names are looked up by paths.\n"
 	"\n"
 	"  ebreport bundle t.ebt | ebreport scrub - -o public.ebt\n";
 

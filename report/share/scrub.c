@@ -11,6 +11,7 @@
 #include "format/base/search.h"
 #include "format/edit/edit.h"
 #include "format/schema/wire.h"
+#include "report/calls/arguments.h"
 #include "report/share/scrub_known.h"
 #include "report/share/scrub_names.h"
 #include "report/share/scrub_text.h"
@@ -21,6 +22,7 @@
 struct scrub {
 	struct ebt_reader *reader;
 	const struct scrub_options *options;
+	const struct syscall_machine *machine; /* NULL: not known */
 	struct scrub_names *names;
 	struct scrub_known *known;
 	const struct ebt_file *files; /* in order of id */
@@ -52,6 +54,7 @@ struct ebt_error *scrub_create(struct ebt_reader *reader, const struct scrub_opt
 			       struct scrub **ret)
 {
 	_cleanup_(scrub_destroyp) struct scrub *s = calloc(1, sizeof(*s));
+	const char *machine = NULL;
 	struct ebt_error *err;
 
 	if (!s)
@@ -61,12 +64,15 @@ struct ebt_error *scrub_create(struct ebt_reader *reader, const struct scrub_opt
 	s->changed = calloc(ebt_n_tables * EBT_MAX_FIELDS, sizeof(*s->changed));
 	if (!s->changed)
 		return &ebt_enomem;
-	err = scrub_names_create(SCRUB_MOST_WORDS, &s->names) ?:
+	err = ebt_reader_meta(reader, "host.machine", &machine) ?:
+	      scrub_names_create(SCRUB_MOST_WORDS, &s->names) ?:
 	      scrub_known_create(reader, s->names, &s->known) ?:
 	      ebt_reader_files(reader, &s->files, &s->n_files);
-	if (!err)
-		*ret = take_ptr(s);
-	return err;
+	if (err)
+		return err;
+	s->machine = machine ? syscall_machine(machine) : NULL;
+	*ret = take_ptr(s);
+	return NULL;
 }
 
 /* --- what was done --- */
@@ -413,6 +419,22 @@ static void edit_stacks(struct scrub *s, struct ebt_edit *edit, uint32_t field)
 	}
 }
 
+/* Of a system call: without its descriptors it does not say which files it was about. */
+static bool keep_argument(const struct scrub *s, const struct ebt_batch *batch, uint32_t field,
+			  uint32_t i)
+{
+	const struct ebt_row row = { .batch = batch, .i = i };
+	struct call_view view = { .machine = s->machine };
+	struct call_shown call;
+
+	if (batch->table->id != EBT_T_syscall)
+		return false;
+	view.compat = ebt_syscall_abi(&row) != EBT_V_syscall_abi_native;
+	view.nr = ebt_syscall_nr(&row);
+	call_show(&view, &call);
+	return call_arg_is_plain(&call, field - EBT_F_syscall_arg0);
+}
+
 static void edit_numbers(struct scrub *s, struct ebt_edit *edit, uint32_t field,
 			 enum scrub_action action)
 {
@@ -420,7 +442,9 @@ static void edit_numbers(struct scrub *s, struct ebt_edit *edit, uint32_t field,
 	uint64_t *to = ebt_edit_column(edit, field), *count = changed(s, batch->table, field);
 
 	for (uint32_t i = 0; i < batch->rows; i++) {
-		to[i] = scrub_number(s, action, batch->col[field][i]);
+		to[i] = batch->col[field][i];
+		if (action != SCRUB_ARGUMENT || !keep_argument(s, batch, field, i))
+			to[i] = scrub_number(s, action, to[i]);
 		*count += to[i] != batch->col[field][i];
 	}
 }

@@ -354,7 +354,7 @@ END
                  e2e.rows("syscalls", self.trace(), "--pid", self.text("pid").strip())}
         self.assertAlmostEqual(calls["read"], kernel, delta=EDGE)
 
-    @inside(f"""seq 300 >lines; ebrec -e syscalls:args -o t.ebt -- sh -c '
+    @inside(f"""seq 300 >lines; ebrec -e syscalls:structs:stacks -o t.ebt -- sh -c '
             exec 5<lines; readlink /proc/self/fd/5 >link; read -r line <&5; cd /proc; read -r line <&5
             cat "a missing one"; nc -l -p 7777 >/dev/null &
             {until_it_listens(7777)}
@@ -366,6 +366,13 @@ END
         """Names of files against /proc/PID/fd there, and of sockets whose addresses are known."""
         lines = e2e.ebreport("syscalls", "--trace", self.trace())
         self.assertRegex(lines, r'open(at)?\(.*"a missing one", .* = -1 ENOENT')
+        self.assertRegex(lines, r"wait4\(-1, \[{WIFEXITED\(s\) && WEXITSTATUS\(s\) == 1}\], ")
+        self.assertRegex(lines, r"rt_sigaction\(SIGINT, {sa_handler=0x.*, sa_mask=~\[RTMIN RT_1\], ")
+        failed = re.findall(r" = -1 [A-Z]+ ", lines)
+        stacks = [row for row in e2e.Dump(self.trace(), "--table", "syscall_stack").rows("syscall_stack")
+                  if int(row["ret"]) < 0]
+        self.assertGreater(len(failed), 4)
+        self.assertEqual(len(stacks), len(failed))
         used = re.findall(r" (?:dup2\(5|read\(0)(<[^>]*lines>)[,)]", lines)
         self.assertGreater(len(used), 4)
         self.assertEqual(set(used), {f"<{self.text('link').strip()}>"})

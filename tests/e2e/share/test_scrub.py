@@ -26,6 +26,32 @@ SECRET = {what: f"zq{i:02d}secret" for i, what in enumerate(PLANTED)}
 ALIAS = r'"([^" ]*/)?(prog|thread|dir|file|command|host|boot|user|cgroup|device|name)-[0-9]+["/]'
 REGISTER = int.from_bytes(SECRET["argument of a system call"][:8].encode(), "little")
 
+# Said in system calls.
+CALLS = ["folder", "file", "missing", "abstract", "socket", "memfd", "program", "argument", "attribute", "renamed"]
+CALLS_PROGRAM = """
+import os, socket
+def tries(fn, *args):
+    try:
+        return fn(*args)
+    except OSError:
+        pass
+os.chdir("%(folder_path)s")
+os.mkdir("%(folder)s")
+open("%(folder)s/%(file)s", "w").close()
+tries(open, "%(folder)s/%(missing)s")
+server, client = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+server.bind("\\0%(abstract)s")
+tries(client.connect, "/run/%(socket)s")
+kept = [server, os.memfd_create("%(memfd)s")]
+for family, address in (socket.AF_INET, "203.0.113.77"), (socket.AF_INET6, "2001:db8:dead:beef::77"):
+    kept.append(socket.socket(family, socket.SOCK_DGRAM))
+    tries(kept[-1].connect, (address, 4242))
+tries(os.getxattr, ".", "user.%(attribute)s")
+os.rename("%(folder)s/%(file)s", "%(renamed)s")
+tries(os.execv, "%(folder)s/%(program)s", ["%(argument)s"])
+"""
+CALLS_ADDRESSES = [bytes([203, 0, 113, 77]), bytes.fromhex("20010db8deadbeef0000000000000077")]
+
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -218,6 +244,25 @@ class Scrub(e2e.TestCase):
         self.assertIn("burn", names)
         self.assertEqual(names, {row["function"]: row["self_ns"]
                                  for row in e2e.rows("callgraph", public)})
+
+    def test_calls(self):
+        """Names and addresses that programs give to system calls, also of what is not there."""
+        words = {what: f"zq{what}secret" for what in CALLS}
+        trace, public = self.path("t.ebt"), self.path("public.ebt")
+        script = CALLS_PROGRAM % dict(words, folder_path=self.folder)
+        e2e.run(e2e.EBREC, "-q", "-o", trace, "-e", "syscalls:structs:stacks", "--", sys.executable, "-c", script)
+        e2e.run(e2e.EBREPORT, "scrub", trace, "-o", public)
+        for file, there in (trace, True), (public, False):
+            raw, text = contents(file)
+            for what, word in words.items():
+                self.assertEqual(word.encode() in raw or word in text, there, what)
+            for address in CALLS_ADDRESSES:
+                self.assertEqual(address in raw or address.hex() in text, there, address)
+        for report in [], ["--leaks"], ["--missing"]:
+            tables = [sorted([str(value) for name, value in row.items() if name not in ("path", "comm", "program")]
+                             for row in e2e.rows("io", file, *report)) for file in (trace, public)]
+            self.assertEqual(*tables)
+        e2e.ebreport("syscalls", "--trace", public)
 
     def test_keep_and_drop(self):
         trace = self.record("-e", "sample,sched,offcpu,task,syscalls", "--", "sh", "-c",

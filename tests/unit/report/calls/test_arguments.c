@@ -24,6 +24,18 @@ static uint64_t number(const struct syscall_machine *machine, bool compat, const
 
 #define ARGS(...) ((const uint64_t[SYSCALL_MAX_ARGS]){ __VA_ARGS__ })
 
+/* The struct that an argument pointed to, and which one it is. */
+static struct call recorded;
+
+static void record_struct(unsigned int arg, const void *data, size_t len, bool cut)
+{
+	recorded = (struct call){ 0 };
+	recorded.texts[arg] = (struct call_text){ .there = true,
+						  .kind = EBT_V_syscall_arg_kind_data,
+						  .cut = cut,
+						  .bytes = { data, (uint32_t)len } };
+}
+
 static void expect_of(const char *machine, bool compat, const char *name, const uint64_t *args,
 		      int64_t result, const char *text)
 {
@@ -34,6 +46,7 @@ static void expect_of(const char *machine, bool compat, const char *name, const 
 		.compat = compat,
 		.result = result,
 		.args = args,
+		.call = &recorded,
 	};
 
 	view.nr = number(view.machine, compat, name);
@@ -249,15 +262,53 @@ static void test_all(void **state)
 	}
 }
 
+/* Structs of another machine than this one; and bytes that are too few. */
+static void test_structs(void **state)
+{
+	static const uint32_t time32[] = { (uint32_t)-1, 5 };
+	static const uint64_t time64[] = { 7, 999999999 };
+	static const struct {
+		uint32_t mode, nlink, uid, gid;
+		uint64_t rdev, pad, size;
+	} stat_arm64 = { 0100644, 1, 0, 0, 0, 0, 12345 };
+	static const struct {
+		uint32_t mode, nlink, uid, gid;
+		uint32_t rdev[2], pad, size[2];
+	} stat_i386 = { 020666, 1, 0, 0, { 0x103, 0 }, 0, { 0, 0 } };
+	static const uint32_t epoll_arm64[] = { 1, 0, 9, 0 };
+	static const uint16_t polls[] = { 3, 0, 1, 0, 0xffff, 0xffff, 1, 0 };
+
+	(void)state;
+	record_struct(0, time32, sizeof(time32), false);
+	I386("nanosleep", ARGS(0, 0), 0, "{tv_sec=-1, tv_nsec=5}, NULL = 0");
+	record_struct(0, time64, sizeof(time64), false);
+	X86("nanosleep", ARGS(0, 0), 0, "{tv_sec=7, tv_nsec=999999999}, NULL = 0");
+	record_struct(0, time64, 15, false);
+	X86("nanosleep", ARGS(0, 0), 0, "..., NULL = 0");
+	record_struct(1, &stat_arm64, 40, false);
+	ARM64("fstat", ARGS(3, 0), 0, "3, {st_mode=S_IFREG|0644, st_size=12345, ...} = 0");
+	record_struct(1, &stat_i386, sizeof(stat_i386), false);
+	I386("fstat64", ARGS(3, 0), 0,
+	     "3, {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...} = 0");
+	record_struct(1, epoll_arm64, sizeof(epoll_arm64), false);
+	ARM64("epoll_pwait", ARGS(3, 0, 1, -1ull, 0, 8), 1,
+	      "3, [{events=EPOLLIN, data={u32=9, u64=9}}], 1, -1, NULL, 8 = 1");
+	record_struct(0, polls, sizeof(polls), true);
+	X86("poll", ARGS(0, 20, 0), 0,
+	    "[{fd=3, events=POLLIN}, {fd=-1}, ...], 20, 0 = 0 (Timeout)");
+	recorded = (struct call){ 0 };
+	X86("poll", ARGS(0x10, 20, 0), 0, "0x10, 20, 0 = 0 (Timeout)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open),	   cmocka_unit_test(test_mode),
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_memory),	   cmocka_unit_test(test_clone),
-		cmocka_unit_test(test_operations), cmocka_unit_test(test_sockets),
-		cmocka_unit_test(test_signals),	   cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_structs), cmocka_unit_test(test_open),
+		cmocka_unit_test(test_mode),	cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_buffers), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_clone),	cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_sockets), cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
