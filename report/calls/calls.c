@@ -470,6 +470,14 @@ void calls_file_name_add(const struct calls *calls, const struct fd_file *file, 
 		fd_file_name_add(file, calls->paths, text);
 }
 
+bool calls_inode_name_add(const struct calls *calls, const struct inode_key *key, struct text *text)
+{
+	if (!calls->paths)
+		return false;
+	inode_paths_add(calls->paths, key, text);
+	return true;
+}
+
 bool calls_socket(const struct calls *calls, const struct fd_file *file, uint64_t time,
 		  struct socket_end *ret)
 {

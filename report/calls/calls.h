@@ -65,6 +65,9 @@ uint32_t calls_file_number(const struct calls *calls, const struct fd_file *file
 /* As it was called then, if it is a socket. */
 void calls_file_name_add(const struct calls *calls, const struct fd_file *file, uint64_t time,
 			 struct text *text);
+/* Of a file that other rows name by its inode; false: no descriptors were recorded. */
+bool calls_inode_name_add(const struct calls *calls, const struct inode_key *key,
+			  struct text *text);
 /* What it was then, if it is a socket; false: it is none, or was not told. */
 bool calls_socket(const struct calls *calls, const struct fd_file *file, uint64_t time,
 		  struct socket_end *ret);

@@ -13,6 +13,8 @@
 
 enum { OWN_FILE, OWN_DIRECTORY, OWN_DEVICE, OWN_FILESYSTEM };
 
+enum { HAS_FAULTS, HAS_CACHE, HAS_BLOCK, N_HAS };
+
 #define NO_DEVICE UINT64_MAX
 
 struct io_sum {
@@ -21,7 +23,8 @@ struct io_sum {
 	uint64_t ns, off_ns;
 	uint64_t follow, in_order; /* reads and writes, as in struct io_use */
 	uint64_t max_bytes;	   /* of one read or write */
-	uint32_t file;		   /* the last one */
+	uint64_t faults, pages, disk_bytes;
+	uint32_t file; /* the last one */
 };
 
 /* Of names that were not there, or of descriptors that were left open. */
@@ -35,6 +38,7 @@ struct io_view {
 	struct io_model *model;
 	struct grouping *g;
 	bool off_known;	      /* when tasks were off CPU */
+	bool has[N_HAS];      /* rows of other tables that name files */
 	struct left_fds left; /* those whose stacks are asked for */
 };
 
@@ -160,6 +164,9 @@ static struct ebt_error *merge(void *to, const void *from)
 	t->off_ns += f->off_ns;
 	t->follow += f->follow;
 	t->in_order += f->in_order;
+	t->faults += f->faults;
+	t->pages += f->pages;
+	t->disk_bytes += f->disk_bytes;
 	t->max_bytes = f->max_bytes > t->max_bytes ? f->max_bytes : t->max_bytes;
 	return NULL;
 }
@@ -191,6 +198,59 @@ static struct ebt_error *take_use(void *arg, const struct io_use *use)
 	return NULL;
 }
 
+/* What other sources say of files. */
+static struct ebt_error *on_file_row(void *arg, const struct ebt_row *row)
+{
+	const struct io_view *v = arg;
+	const uint16_t table = row->batch->table->id;
+	const struct ebt_task *task;
+	struct inode_key key;
+	struct io_sum *sum;
+	struct ebt_error *err;
+	uint32_t file, i;
+
+	if (table == EBT_T_fault) {
+		task = ebt_fault_task(row);
+		key = INODE_KEY(fault, row);
+	} else if (table == EBT_T_page_cache) {
+		task = ebt_page_cache_task(row);
+		key = INODE_KEY(page_cache, row);
+	} else {
+		task = ebt_block_io_task(row);
+		key = INODE_KEY(block_io, row);
+		key.dev_major = (uint32_t)ebt_block_io_file_major(row);
+		key.dev_minor = (uint32_t)ebt_block_io_file_minor(row);
+	}
+	if (!key.inode ||
+	    (table == EBT_T_page_cache && ebt_page_cache_kind(row) != EBT_V_page_cache_kind_add))
+		return NULL;
+	err = io_model_inode(v->model, &key, &file) ?: find_group(v->g, task, file, &i);
+	if (err)
+		return err;
+	sum = grouping_figures(v->g, i);
+	sum->faults += table == EBT_T_fault;
+	sum->pages += table == EBT_T_page_cache ? ebt_page_cache_pages(row) : 0;
+	sum->disk_bytes += table == EBT_T_block_io ? ebt_block_io_bytes(row) : 0;
+	return NULL;
+}
+
+static struct ebt_error *read_file_rows(struct report *report, struct io_view *v)
+{
+	const struct ebt_want wants[] = {
+		EBT_WANT(fault, task, inode, dev_major, dev_minor, generation),
+		EBT_WANT(page_cache, task, kind, pages, inode, dev_major, dev_minor, generation),
+		EBT_WANT(block_io, task, bytes, inode, file_major, file_minor, dev_major, dev_minor,
+			 generation),
+	};
+
+	v->has[HAS_FAULTS] = trace_has_rows(report->trace, EBT_T_fault);
+	v->has[HAS_CACHE] = trace_has_rows(report->trace, EBT_T_page_cache);
+	v->has[HAS_BLOCK] = trace_has_rows(report->trace, EBT_T_block_io);
+	if (!v->has[HAS_FAULTS] && !v->has[HAS_CACHE] && !v->has[HAS_BLOCK])
+		return NULL;
+	return trace_read_rows(report->trace, wants, 3, 0, on_file_row, v);
+}
+
 static double per_cent(uint64_t part, uint64_t all)
 {
 	return all ? (double)part * 100 / (double)all : 0;
@@ -217,6 +277,9 @@ static uint64_t average(const struct io_sum *sum)
 	  out_f64_if(sum->follow, per_cent(sum->in_order, sum->follow)), 0, 100)                  \
 	X("avg_bytes", "AVG", OUT_BYTES, out_u64_if(sum->reads + sum->writes, average(sum)), 0,   \
 	  110)                                                                                    \
+	X("faults", "FAULTS", OUT_U64, out_u64_if(v->has[HAS_FAULTS], sum->faults), 0, 85)        \
+	X("pages_in", "PAGES-IN", OUT_U64, out_u64_if(v->has[HAS_CACHE], sum->pages), 0, 95)      \
+	X("disk_bytes", "DISK", OUT_BYTES, out_u64_if(v->has[HAS_BLOCK], sum->disk_bytes), 0, 84) \
 	X("max_bytes", "MAX", OUT_BYTES, out_u64_if(sum->reads + sum->writes, sum->max_bytes), 0, \
 	  111)
 
@@ -490,7 +553,7 @@ static struct ebt_error *read_uses(struct report *report, struct io_view *v)
 	err = sched_is_known(report->trace, &v->off_known);
 	if (!err && v->off_known)
 		err = sched_feed_run(report->trace, &feed, &partial);
-	err = err ?: io_model_read(v->model, false, take_use, v->g);
+	err = err ?: io_model_read(v->model, false, take_use, v->g) ?: read_file_rows(report, v);
 	if (!err && io_model_off_dropped(v->model))
 		err = trace_warn(report->trace,
 				 "%.3f s off CPU may be missing in OFF-CPU: there were too many "
@@ -588,30 +651,31 @@ const struct command command_io = {
 	.fn = cmd_io,
 	.summary = "reads, writes, opens and time by file, directory, process; missing names",
 	.elsewhere = "filetop fileslower opensnoop fatrace lsof",
-	.help = "Record with `ebrec -e syscalls`. Calls whose argument is a descriptor, by "
-		"the\n"
-		"file that it stood for: READ and WRITTEN is what read(), write(), recv(), "
-		"send(),\n"
-		"sendfile(), splice() and the like returned, OTHER all other calls (close, fstat,\n"
-		"poll of one …), TOTAL the time in any of them, OFF-CPU how much of that the "
-		"thread\n"
-		"did not run (with `-e default,syscalls`). FAILED: open() of this name that\n"
-		"did not succeed. IN-ORDER-%: of reads and writes of a file, how many went on\n"
-		"where the one before them on the same descriptor had ended. What is mapped to\n"
-		"memory is in `faults --by mapping`, what io_uring does is not known.\n"
+	.help = "Record with `ebrec -e syscalls`. Calls whose argument is a descriptor,\n"
+		"by the file that it stood for: READ and WRITTEN is what read(), write(),\n"
+		"recv(), send(), sendfile(), splice() and the like returned, OTHER all\n"
+		"other calls (close, fstat, poll of one …), TOTAL the time in any of\n"
+		"them, OFF-CPU how much of that the thread did not run (with `-e\n"
+		"default,syscalls`). FAILED: open() of this name that did not succeed.\n"
+		"IN-ORDER-%: of reads and writes of a file, how many went on where the\n"
+		"one before them on the same descriptor had ended. With sources fault,\n"
+		"pagecache and block: FAULTS on what is mapped of the file, PAGES-IN that\n"
+		"came into memory, DISK what requests for it transferred. What io_uring\n"
+		"does is not known.\n"
 		"\n"
-		"A file has the name that it was opened under. Where it is not known which file a\n"
-		"descriptor was, a row says (not known).\n"
+		"A file has the name that it was opened under. Where it is not known\n"
+		"which file a descriptor was, a row says (not known).\n"
 		"\n"
-		"--missing: names that any call looked for, and got ENOENT or ENOTDIR, as the\n"
-		"program said them, behind its working directory. --leaks: descriptors that a\n"
-		"process made, besides its standard streams, and had when it or the recording\n"
-		"ended; with --stacks where it made them (`ebrec -e syscalls:stacks`). --open:\n"
-		"what processes had open at a time, also from before. --peers: bytes that one\n"
-		"process wrote to a pipe or socket and another one read, in the order in which\n"
-		"they went in; --by process, program, container … of both. Of whom nobody\n"
-		"recorded there is an address. sendmmsg() and recvmmsg() are not in it; nor is\n"
-		"what sendmsg() sends from a socket that is not connected.\n"
+		"--missing: names that any call looked for, and got ENOENT or ENOTDIR, as\n"
+		"the program said them, behind its working directory. --leaks:\n"
+		"descriptors that a process made, besides its standard streams, and had\n"
+		"when it or the recording ended; with --stacks where it made them (`ebrec\n"
+		"-e syscalls:stacks`). --open: what processes had open at a time, also\n"
+		"from before. --peers: bytes that one process wrote to a pipe or socket\n"
+		"and another one read, in the order in which they went in; --by process,\n"
+		"program, container … of both. Of whom nobody recorded there is an\n"
+		"address. sendmmsg() and recvmmsg() are not in it; nor is what sendmsg()\n"
+		"sends from a socket that is not connected.\n"
 		"\n"
 		"  ebreport io t.ebt\n"
 		"  ebreport io --by process,directory --sort read t.ebt\n"

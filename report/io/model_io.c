@@ -86,6 +86,12 @@ struct task_off {
 	size_t n, capacity;
 };
 
+/* A file that other rows name. */
+struct inode_file {
+	struct inode_key key;
+	uint32_t file;
+};
+
 struct io_model {
 	const struct syscall_machine *machine;
 	struct calls *calls;
@@ -100,6 +106,9 @@ struct io_model {
 	struct interned names;
 	uint32_t *by_number; /* file of a number of `calls`; 0: not asked for yet */
 	size_t n_numbers;
+	struct inode_file *inodes;
+	size_t n_inodes, inodes_capacity;
+	struct ebt_map by_inode;
 	struct position *positions;
 	size_t n_positions, positions_capacity;
 	struct ebt_map position_by_fd;
@@ -117,6 +126,8 @@ void io_model_destroy(struct io_model *model)
 	free(model->off);
 	free(model->files);
 	free(model->by_number);
+	free(model->inodes);
+	ebt_map_deinit(&model->by_inode);
 	free(model->positions);
 	ebt_map_deinit(&model->file_by_name);
 	interned_deinit(&model->names);
@@ -262,6 +273,41 @@ static struct ebt_error *file_of(struct io_model *model, const struct fd_file *f
 	      find_file(model, &file, ret);
 	if (!err)
 		model->by_number[number] = *ret;
+	return err;
+}
+
+struct ebt_error *io_model_inode(struct io_model *model, const struct inode_key *key, uint32_t *ret)
+{
+	const uint64_t hash = inode_key_hash(0, key);
+	struct io_file file = {
+		.dev_major = key->dev_major,
+		.dev_minor = key->dev_minor,
+		.type = EBT_V_fd_type_regular,
+		.known = true,
+	};
+	struct ebt_error *err;
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = ebt_map_next(&model->by_inode, hash, &at)) != EBT_MAP_NONE) {
+		if (!inode_key_equal(&model->inodes[i].key, key))
+			continue;
+		*ret = model->inodes[i].file;
+		return NULL;
+	}
+	text_clear(&model->text);
+	*ret = IO_NOT_KNOWN;
+	if (!calls_inode_name_add(model->calls, key, &model->text))
+		return NULL;
+	err = text_error(&model->text) ?:
+	      name_file(model, text_str(&model->text), &file) ?:
+	      find_file(model, &file, ret);
+	if (err || model->n_inodes == IO_MAX_FILES)
+		return err;
+	err = ebt_array_reserve(&model->inodes, model->n_inodes, &model->inodes_capacity)
+		      ?: ebt_map_insert(&model->by_inode, hash, (uint32_t)model->n_inodes);
+	if (!err)
+		model->inodes[model->n_inodes++] = (struct inode_file){ *key, *ret };
 	return err;
 }
 

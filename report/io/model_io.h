@@ -82,6 +82,11 @@ uint64_t io_model_off_dropped(const struct io_model *model);
 struct ebt_error *io_model_held(struct io_model *model, uint64_t time, io_held_fn *fn, void *arg);
 struct ebt_error *io_model_left(struct io_model *model, io_held_fn *fn, void *arg);
 
+/* The number of a file that other rows name by its inode: that of its descriptors, where the name
+ * is the same. IO_NOT_KNOWN: no descriptors were recorded. */
+struct ebt_error *io_model_inode(struct io_model *model, const struct inode_key *key,
+				 uint32_t *ret);
+
 /* The socket that was used; false: it is none, or was not told. */
 bool io_socket(const struct io_model *model, const struct io_use *use, struct socket_end *ret);
 

@@ -10,6 +10,9 @@ import sys
 
 import e2e
 
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/e2e/memory"))
+import test_cache  # noqa: E402
+
 # A process without exec, whose counters begin at zero: all that it reads and writes is below. It
 # tells its own counts, then what the kernel has counted up to then.
 WORK = r"""
@@ -250,6 +253,22 @@ STRACE = re.compile(r"\d+ +\w+\((.*)\) += -1 (?:ENOENT|ENOTDIR) ")
 RELATIVE = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>(?:\(deleted\))?, )?"((?:[^"\\]|\\.)*)"')
 
 
+# Reads a file that is not in memory, and looks at each page of another one; says the faults of that.
+MAPPED = """
+import mmap, resource, sys
+with open(sys.argv[1], "rb", 0) as f:
+    while f.read(65536):
+        pass
+with open(sys.argv[2], "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    before, sum = resource.getrusage(resource.RUSAGE_SELF), 0
+    for i in range(0, len(m), 4096):
+        sum += m[i]
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    print(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt)
+"""
+
+
 class Io(e2e.TestCase):
     def rows(self, trace, *arguments):
         return e2e.report_json("io", trace, *arguments)["rows"]
@@ -269,6 +288,28 @@ class Io(e2e.TestCase):
         self.assertEqual(+mine, counts)
         for act, counter in ("read", "rchar"), ("write", "wchar"):
             self.assertEqual(sum(n for name, n in mine.items() if name.endswith(act)), int(kernel[counter]))
+
+    def test_other_sources(self):
+        """Faults, pages and disk requests of a file stand with its calls."""
+        read, mapped, size = self.path("read"), self.path("mapped"), 4 << 20
+        for path in read, mapped:
+            with open(path, "wb") as f:
+                f.write(os.urandom(size))
+            test_cache.forget(path)
+        trace = self.record("-e", "syscalls,fault,pagecache,block", "--", sys.executable, "-c", MAPPED, read, mapped)
+        faults = int(self.recorded.stdout)
+        rows = {row["path"]: row for row in self.rows(trace)}
+        for path, row in rows.items():
+            # Some pages go and come again where memory is short.
+            if path in (read, mapped):
+                self.assertGreaterEqual(row["pages_in"], size // 4096)
+                self.assertEqual(row["disk_bytes"], row["pages_in"] * 4096, path)
+        self.assertEqual((rows[read]["read_bytes"], rows[read]["faults"]), (size, 0))
+        self.assertEqual(rows[mapped]["read_bytes"], 0)
+        # The loop makes an object or two.
+        self.assertAlmostEqual(rows[mapped]["faults"], faults, delta=4)
+        plain = self.record("-e", "syscalls", "--", "true", name="plain.ebt")
+        self.assertNotIn("faults", self.rows(plain)[0])
 
     def test_order(self):
         """Of a file that is read from its end to its beginning no read goes on where another ended."""
