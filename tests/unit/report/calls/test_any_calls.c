@@ -107,7 +107,7 @@ static void add_argument(struct made_trace *t, uint64_t time, uint32_t tid, uint
 	row->task = tid;
 	row->nr = nr;
 	row->arg = (uint32_t)next_random(8);
-	row->kind = (uint32_t)next_random(5);
+	row->kind = (uint32_t)next_random(6);
 	row->attrs = (uint32_t)next_random(4);
 	put_bytes(t, offsetof(struct ebt_wire_syscall_arg, text), next_random(MOST));
 	put_bytes(t, offsetof(struct ebt_wire_syscall_arg, data), next_random(130));
