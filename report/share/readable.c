@@ -22,6 +22,7 @@ struct readable_pass {
 	struct ebt_map seen;			   /* hashes of texts, with their classes */
 	enum scrub_action actions[EBT_MAX_FIELDS]; /* of the table at hand */
 	uint64_t fields;			   /* those that could say something */
+	const struct syscall_machine *machine;	   /* NULL: not known */
 };
 
 static const struct {
@@ -314,7 +315,8 @@ static struct ebt_error *take_number(struct readable_pass *r, const struct ebt_r
 	uint64_t v = ebt_u64(row, f);
 
 	if (r->actions[f] == SCRUB_ARGUMENT)
-		r->to->counts[READABLE_ARGUMENTS].readable += v != 0;
+		r->to->counts[READABLE_ARGUMENTS].readable +=
+			v && !scrub_keeps_argument(r->machine, row, f);
 	return r->actions[f] == SCRUB_USER ? take_user(r, v) : NULL;
 }
 
@@ -363,7 +365,7 @@ static struct ebt_error *read_one(struct readable_pass *r, struct ebt_reader *re
 			r->fields |= UINT64_C(1) << f;
 	}
 	want.columns = r->fields;
-	if (table->id == EBT_T_name_frame || table->id == EBT_T_meta)
+	if (table->id == EBT_T_name_frame || table->id == EBT_T_meta || table->id == EBT_T_syscall)
 		want.columns = ~UINT64_C(0);
 	return r->fields ? ebt_read_rows(reader, &(struct ebt_query){ &want, 1 }, take_row, r)
 			 : NULL;
@@ -387,13 +389,15 @@ struct ebt_error *readable_read(struct ebt_reader *reader, struct readable *word
 				struct readable *ret)
 {
 	struct readable_pass pass = { .to = ret, .words = words };
-	const char *scrubbed;
-	struct ebt_error *err =
-		ebt_reader_meta(reader, "scrub.version", &scrubbed) ?: count_files(reader, ret);
+	const char *scrubbed, *machine = NULL;
+	struct ebt_error *err = ebt_reader_meta(reader, "scrub.version", &scrubbed) ?:
+				ebt_reader_meta(reader, "host.machine", &machine) ?:
+				count_files(reader, ret);
 	const struct ebt_table *tables;
 	size_t n;
 
 	ret->scrubbed = !err && scrubbed;
+	pass.machine = machine ? syscall_machine(machine) : NULL;
 	tables = ebt_reader_tables(reader, &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		err = read_one(&pass, reader, &tables[i]);

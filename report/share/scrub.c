@@ -11,7 +11,6 @@
 #include "format/base/search.h"
 #include "format/edit/edit.h"
 #include "format/schema/wire.h"
-#include "report/calls/arguments.h"
 #include "report/share/scrub_known.h"
 #include "report/share/scrub_names.h"
 #include "report/share/scrub_text.h"
@@ -419,22 +418,6 @@ static void edit_stacks(struct scrub *s, struct ebt_edit *edit, uint32_t field)
 	}
 }
 
-/* Of a system call: without its descriptors it does not say which files it was about. */
-static bool keep_argument(const struct scrub *s, const struct ebt_batch *batch, uint32_t field,
-			  uint32_t i)
-{
-	const struct ebt_row row = { .batch = batch, .i = i };
-	struct call_view view = { .machine = s->machine };
-	struct call_shown call;
-
-	if (batch->table->id != EBT_T_syscall)
-		return false;
-	view.compat = ebt_syscall_abi(&row) != EBT_V_syscall_abi_native;
-	view.nr = ebt_syscall_nr(&row);
-	call_show(&view, &call);
-	return call_arg_is_plain(&call, field - EBT_F_syscall_arg0);
-}
-
 static void edit_numbers(struct scrub *s, struct ebt_edit *edit, uint32_t field,
 			 enum scrub_action action)
 {
@@ -442,8 +425,10 @@ static void edit_numbers(struct scrub *s, struct ebt_edit *edit, uint32_t field,
 	uint64_t *to = ebt_edit_column(edit, field), *count = changed(s, batch->table, field);
 
 	for (uint32_t i = 0; i < batch->rows; i++) {
+		const struct ebt_row row = { .batch = batch, .i = i };
+
 		to[i] = batch->col[field][i];
-		if (action != SCRUB_ARGUMENT || !keep_argument(s, batch, field, i))
+		if (action != SCRUB_ARGUMENT || !scrub_keeps_argument(s->machine, &row, field))
 			to[i] = scrub_number(s, action, to[i]);
 		*count += to[i] != batch->col[field][i];
 	}

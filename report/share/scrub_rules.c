@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "report/calls/arguments.h"
+
 /* A field that the event table has and scrub.def has not: "SCRUB_LISTS_table_field undeclared". Add
  * the line that this is about to format/events/scrub.def. */
 enum {
@@ -46,6 +48,20 @@ enum scrub_action scrub_field_action(const char *table, const struct ebt_field *
 	}
 	/* Only the file knows it: a later version's. What it means is not known here. */
 	return field->wire_size ? SCRUB_KEEP : SCRUB_DROP;
+}
+
+bool scrub_keeps_argument(const struct syscall_machine *machine, const struct ebt_row *row,
+			  uint32_t field)
+{
+	struct call_view view = { .machine = machine };
+	struct call_shown call;
+
+	if (row->batch->table->id != EBT_T_syscall)
+		return false;
+	view.compat = ebt_syscall_abi(row) != EBT_V_syscall_abi_native;
+	view.nr = ebt_syscall_nr(row);
+	call_show(&view, &call);
+	return call_arg_is_plain(&call, field - EBT_F_syscall_arg0);
 }
 
 const char *scrub_listed(size_t n, const char **ret_field)
