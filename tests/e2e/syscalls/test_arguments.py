@@ -75,13 +75,14 @@ KNOWN = {
 }
 
 
-def kinds():
-    """{call: [classes of its arguments]}"""
+def kinds(recorded=()):
+    """{call: [classes of its arguments]}; those of kinds that are recorded: RECORDED."""
     def rows(path, macro):
         with open(os.path.join(e2e.SOURCE, path), encoding="utf-8") as f:
             return [[w.strip() for w in m.split(",")]
                     for m in re.findall(macro + r"\(([^)]*)\)", f.read().split("*/", 2)[2])]
     classes = {row[0]: row[1] for row in rows("format/calls/kinds.def", r"\nKIND")}
+    classes.update(dict.fromkeys(recorded, "RECORDED"))
     return {row[0]: [classes[k] for k in row[2:]]
             for row in rows("format/calls/arguments.def", r"\nCALL")}
 
