@@ -62,7 +62,7 @@ static void add_name(const struct recorded_part *part, enum argument_kind kind, 
 
 /* --- files --- */
 
-/* mode, then its device or its size; size_at: bytes of the size. */
+/* Of a device which one it is, of others the size. */
 static void add_mode_and_size(const struct recorded_part *part, const char *prefix, uint32_t mode,
 			      uint64_t device, uint64_t size, struct text *text)
 {
@@ -146,9 +146,7 @@ static void add_clone_args(const struct recorded_part *part, struct text *text)
 	argument_add_signal(part->call, (uint32_t)signal, text);
 	add_clone_address(part, ", stack=", 40, text);
 	text_cstr(text, ", stack_size=");
-	text_cstr(text, size ? "0x" : "0");
-	if (size)
-		text_printf(text, "%" PRIx64, size);
+	text_0x(text, size);
 	if (flags & FLAG_clone_CLONE_SETTLS)
 		add_clone_address(part, ", tls=", 56, text);
 	text_addc(text, '}');
