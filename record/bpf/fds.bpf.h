@@ -9,22 +9,22 @@
 
 #include "record/bpf/ebt.bpf.h"
 
-#define FDS_LOW	    256
+#define FDS_LOW	    128
 #define FDS_CLOSING 16
 
 /* By the lower bits of the process id. */
 struct ebrec_fds {
-	__u32 tgid;	  /* whose it is; another process takes it over */
-	__u32 generation; /* of `fds_high`: words of an older one do not count */
-	__u32 changing;	 /* they change without calls: other processes have the same, or io_uring */
-	__u32 cwd;	 /* the working directory has been told */
 	__u64 closed_at; /* when the last call was entered that closes one */
+	__u32 tgid;	 /* whose it is; another process takes it over */
+	__u32 changing;	 /* without calls: other processes have the same, or io_uring */
+	__u64 told[FDS_LOW / 64];
 	/* By the lower bits of a descriptor: a call that closes it has not returned. A byte each,
 	 * as bytes need no atomic operation; where two share one, the first that returns clears it.
 	 */
 	__u8 closing[FDS_CLOSING];
-	__u64 told[FDS_LOW / 64];
-};
+	__u32 generation;	/* of `fds_high`: words of an older one do not count */
+	__u32 cwd;		/* the working directory has been told */
+} __attribute__((aligned(64))); /* a power of two: found by a shift */
 
 EBREC_ARRAY(fds, 1, struct ebrec_fds) __weak;
 EBREC_ARRAY(fds_high, 1, __u64) __weak;
@@ -136,6 +136,15 @@ static __always_inline bool fds_is_told(struct ebrec_fds *fds, __u32 fd)
 	word = fds_word(fds, fd);
 	entry = fds_high_entry(word);
 	return entry && *entry == word;
+}
+
+/* A quick answer for the lowest ones of the process: yes; no may be wrong. */
+static __always_inline bool fds_is_surely_told(const struct ebrec_fds *fds, __u32 tgid, __u64 fd)
+{
+	_Static_assert(offsetof(struct ebrec_fds, tgid) + 4 == offsetof(struct ebrec_fds, changing),
+		       "both are read at once");
+
+	return *(const __u64 *)&fds->tgid == tgid && fd < 64 && fds->told[0] >> fd & 1;
 }
 
 static __always_inline void fds_set_told(struct ebrec_fds *fds, __u32 fd)

@@ -704,26 +704,23 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all, __u64
 	return rows->used;
 }
 
-/* A call that only uses its first argument, which has been told of: there is nothing to be done. */
-static __always_inline bool is_told(const struct task_struct *task,
-				    const struct ebt_wire_syscall *call, __u64 all)
+/*
+ * The plan of a call that returns, if anything is to be done. Nothing is for one that only uses its
+ * first argument, which has been told of. Asked before the clock is: reading that waits for what
+ * was begun, and has nothing else to do meanwhile.
+ */
+static __always_inline __u64 plan_to_follow(const struct task_struct *task,
+					    const struct pt_regs___kernel *regs)
 {
 	const struct ebrec_call_plan only_first = { .fds = { 1 } };
+	bool compat = is_compat(task);
+	__u64 all = plan_of(compat, regs->orig_ax).all;
 	struct ebrec_fds *fds;
 
 	if (all != only_first.all)
-		return false;
+		return all;
 	fds = fds_slot(task->tgid);
-	return fds && fds->tgid == (__u32)task->tgid && fds_is_told(fds, call->arg0);
-}
-
-/* where: as in struct call_rows. How many bytes more there are in the queue. */
-static __always_inline __u32 syscall_args(const struct task_struct *task,
-					  struct ebt_wire_syscall *call, __u64 where)
-{
-	__u64 all = plan_of(call->abi, call->nr).all;
-
-	return all && !is_told(task, call, all) ? syscall_tell_args(call, all, where) : 0;
+	return fds && fds_is_surely_told(fds, task->tgid, compat ? regs->bx : regs->di) ? 0 : all;
 }
 
 #endif

@@ -177,6 +177,18 @@ int BPF_PROG(ebrec_sys_exit, struct pt_regs___kernel *regs, long ret)
 /* The row where the queue has no room, or there is none: what a call does to descriptors counts. */
 EBREC_CPU_ARRAY(call_scratch, 1, struct ebt_wire_syscall);
 
+/* The row of a call and those of its arguments, from a position in a queue on or for the ring. How
+ * many bytes more there are in the queue. */
+static __always_inline __u64 args_row(struct ebt_wire_syscall *row, const struct task_struct *task,
+				      const struct pt_regs___kernel *regs, long ret, __u64 now,
+				      __u64 duration, __u64 plan, __u64 where)
+{
+	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
+	row->ret = ret;
+	fill(row, task, regs, bpf_get_smp_processor_id(), duration);
+	return plan ? syscall_tell_args(row, plan, where) : 0;
+}
+
 /* The same with what arguments point to, in place of ebrec_sys_exit. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
@@ -184,28 +196,30 @@ int BPF_PROG(ebrec_args_sys_exit, struct pt_regs___kernel *regs, long ret)
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct ebt_wire_syscall *row;
 	struct ebrec_spsc *queue;
-	__u64 since, now, more;
-	__u32 cpu;
+	__u64 since, now, plan, more;
 
 	since = take_start(task);
 	if (!since)
 		return 0;
+	plan = plan_to_follow(task, regs);
 	now = bpf_ktime_get_ns();
-	cpu = bpf_get_smp_processor_id();
 	queue = call_queue_with_room(EBREC_CALL_BYTES);
-	row = queue ? call_queue_at(queue, queue->head) : ebrec_entry(&call_scratch);
+	if (queue) {
+		row = call_queue_at(queue, queue->head);
+		more = args_row(row, task, regs, ret, now, now - since, plan,
+				queue->head + sizeof(*row));
+		call_queue_submit(queue, sizeof(*row) + more);
+		return 0;
+	}
+	row = ebrec_entry(&call_scratch);
 	if (!row)
 		return 0;
-	ebrec_fill_head(&row->head, EBT_T_syscall, sizeof(*row), now);
-	row->ret = ret;
-	fill(row, task, regs, cpu, now - since);
-	more = syscall_args(task, row, queue ? queue->head + sizeof(*row) : CALL_ROWS_RING);
-	if (queue)
-		call_queue_submit(queue, sizeof(*row) + more);
-	else if (call_queue())
+	args_row(row, task, regs, ret, now, now - since, plan, CALL_ROWS_RING);
+	if (call_queue())
 		ebrec_count_drop(EBT_T_syscall);
 	else
-		ebrec_output(EBREC_SLOT_EVENT(cpu), EBT_T_syscall, &row->head, sizeof(*row), now);
+		ebrec_output(EBREC_SLOT_EVENT(row->cpu), EBT_T_syscall, &row->head, sizeof(*row),
+			     now);
 	return 0;
 }
 
