@@ -17,7 +17,7 @@ struct ebrec_inode_id {
 	__u32 unused;	 /* zero, as a key of maps has no padding */
 };
 
-/* Who has been named. What falls out is named again. */
+/* Who has been named; 0: that is being done. What falls out is named again. */
 EBREC_LRU_HASH(inode_seen, 65536, struct ebrec_inode_id, __u8) __weak;
 
 #define INODE_PATH_BYTES  4096 /* PATH_MAX; a power of two */
@@ -144,25 +144,30 @@ static __always_inline bool inode_path_send(struct inode_path_scratch *scratch,
 
 /*
  * Makes sure that the file has a row. dentry: the name by which it was opened; NULL: any. One that
- * cannot be sent is counted, and tried again.
+ * cannot be sent is counted, and tried again. True: it has been sent.
  */
-static __always_inline void ebrec_name_inode(const struct inode *inode, const struct dentry *dentry,
+static __always_inline bool ebrec_name_inode(const struct inode *inode, const struct dentry *dentry,
 					     const struct ebrec_inode_id *id, bool iterator)
 {
+	__u8 *seen = bpf_map_lookup_elem(&inode_seen, id), value = 0;
 	struct inode_path_scratch *scratch;
 	__u32 level = iterator, at;
-	__u8 one = 1;
 
-	if (bpf_map_lookup_elem(&inode_seen, id))
-		return;
+	if (seen)
+		return *seen;
 	scratch = bpf_map_lookup_elem(&inode_path_scratch, &level);
-	if (!scratch || bpf_map_update_elem(&inode_seen, id, &one, BPF_NOEXIST))
-		return;
+	if (!scratch || bpf_map_update_elem(&inode_seen, id, &value, BPF_NOEXIST))
+		return false;
 	if (!dentry)
 		dentry = inode_dentry(inode);
 	at = inode_path_write(scratch, dentry, BPF_CORE_READ(inode, i_sb, s_root));
-	if (!inode_path_send(scratch, inode, id, at))
+	if (!inode_path_send(scratch, inode, id, at)) {
 		bpf_map_delete_elem(&inode_seen, id);
+		return false;
+	}
+	value = 1;
+	bpf_map_update_elem(&inode_seen, id, &value, BPF_ANY);
+	return true;
 }
 
 #endif

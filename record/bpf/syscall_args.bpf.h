@@ -188,6 +188,28 @@ static __always_inline int add_gone(const struct task_struct *task, struct call_
 	return 0;
 }
 
+#define NAMED_LATELY 256 /* a power of two */
+
+/* Files that have been named, of those that were used last: a hash table costs more. Only calls use
+ * it, which do not interrupt each other. */
+EBREC_CPU_ARRAY(named_lately, NAMED_LATELY, struct ebrec_inode_id);
+
+static __always_inline bool id_is(const struct ebrec_inode_id *a, const struct ebrec_inode_id *b)
+{
+	return a->inode == b->inode && a->dev == b->dev && a->generation == b->generation &&
+	       a->name_hash == b->name_hash;
+}
+
+static __always_inline void name_file(const struct inode *inode, const struct dentry *dentry,
+				      const struct ebrec_inode_id *id)
+{
+	__u32 key = (id->inode ^ id->name_hash) % NAMED_LATELY;
+	struct ebrec_inode_id *named = bpf_map_lookup_elem(&named_lately, &key);
+
+	if (named && !id_is(named, id) && ebrec_name_inode(inode, dentry, id, false))
+		*named = *id;
+}
+
 /* fd: a descriptor of the current task, or ARG_CWD. False: it is none, or it may have become
  * another file since, as its row says. */
 __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
@@ -230,7 +252,7 @@ __noinline int syscall_add_fd(__u64 now, int fd, __u32 why)
 	row->type = type;
 	/* Sockets and pipes are known by their inodes. */
 	if (type != EBT_V_fd_type_socket && PART(rows->name, dentry, d_name.len))
-		ebrec_name_inode(inode, dentry, &id, false);
+		name_file(inode, dentry, &id);
 	fill_fd(row, &id, dentry, &rows->name, mnt);
 	row->task = task->pid;
 	row->fd = fd;
@@ -353,20 +375,15 @@ static __always_inline __u32 arg_kind(__u32 how)
 
 /* where: bits 0-7 the argument, 8-15 EBREC_READ_, 16-31 the number of the call. ret: of the call,
  * or for an address or a struct its length, or where that is. */
-__noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
+static __always_inline void add_arg(const struct task_struct *task, struct call_rows *rows,
+				    __u64 now, __u32 where, __u64 from, __s64 ret)
 {
-	const struct task_struct *task = bpf_get_current_task_btf();
-	struct call_rows *rows = ebrec_entry(&call_rows);
 	__u32 how = where >> 8 & (EBREC_READ_CUT - 1), len;
-	struct ebt_wire_syscall_arg *row;
-	long n;
+	struct ebt_wire_syscall_arg *row = call_rows_place(rows, now);
+	long n = read_arg((char *)(row + 1), how, from, ret);
 
-	if (!rows)
-		return 0;
-	row = call_rows_place(rows, now);
-	n = read_arg((char *)(row + 1), how, from, ret);
 	if (n == NOTHING)
-		return 0;
+		return;
 	row->cpu = bpf_get_smp_processor_id();
 	row->task = task->pid;
 	row->nr = where >> 16;
@@ -386,7 +403,15 @@ __noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
 	rows->n_args++;
 	if (n >= 0)
 		rows->told |= 1 << (where & 7);
-	return 1;
+}
+
+__noinline int syscall_add_arg(__u64 now, __u32 where, __u64 from, __s64 ret)
+{
+	struct call_rows *rows = ebrec_entry(&call_rows);
+
+	if (rows)
+		add_arg(bpf_get_current_task_btf(), rows, now, where, from, ret);
+	return 0;
 }
 
 /* What it pointed to has a row: the address says nothing more. */
@@ -434,6 +459,25 @@ static __always_inline void add_text(const struct ebt_wire_syscall *call, __u32 
 	if (how == EBREC_READ_ADDRESS || how == EBREC_READ_ADDRESS_OUT)
 		ret = arg_of(call, length & (EBREC_PLAN_STRUCTS - 1));
 	syscall_add_arg(call->head.time, n | how << 8 | call->nr << 16, from, ret);
+}
+
+/* Most calls that have any have one, a path: that is read without a call of a function. */
+static __always_inline void add_texts(const struct task_struct *task, struct call_rows *rows,
+				      const struct ebt_wire_syscall *call,
+				      const struct ebrec_call_plan *plan)
+{
+	__u32 n = (plan->texts[0] & 15) - 1, first = 0;
+	__u64 from;
+
+	if (plan->texts[0] >> 4 == EBREC_READ_TEXT) {
+		from = arg_of(call, n);
+		if (from)
+			add_arg(task, rows, call->head.time,
+				n | EBREC_READ_TEXT << 8 | call->nr << 16, from, call->ret);
+		first = 1;
+	}
+	for (__u32 i = first; i < 3 && plan->texts[i]; i++)
+		add_text(call, plan->texts[i], plan->lengths);
 }
 
 /* include/uapi/linux/futex.h: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2; others have
@@ -687,10 +731,8 @@ __noinline int syscall_tell_args(struct ebt_wire_syscall *call, __u64 all, __u64
 
 	if (!call || !fds || !rows)
 		return 0;
-	if (plan.texts[0] && (plan.effect != EBREC_EFFECT_EXEC || call->ret)) {
-		for (__u32 i = 0; i < 3 && plan.texts[i]; i++)
-			add_text(call, plan.texts[i], plan.lengths);
-	}
+	if (plan.texts[0] && (plan.effect != EBREC_EFFECT_EXEC || call->ret))
+		add_texts(task, rows, call, &plan);
 	if (plan.lengths & EBREC_PLAN_STRUCTS)
 		syscall_add_structs(call);
 	if (plan.fds[0] || plan.effect || plan.result)

@@ -73,6 +73,7 @@ static void configure_args(struct ebrec_bpf *skel)
 	source_use_map(skel->maps.call_scratch);
 	source_use_map(skel->maps.fds);
 	source_use_map(skel->maps.fds_high);
+	source_use_map(skel->maps.named_lately);
 	source_use_map(skel->maps.inode_seen);
 	source_use_map(skel->maps.inode_path_scratch);
 	bpf_map__set_max_entries(skel->maps.fds, EBREC_FDS);
