@@ -132,23 +132,6 @@ struct told {
 	uint32_t func; /* that called for it; UINT32_MAX: not known */
 };
 
-/* The innermost function of the program, or of the kernel where there is none. */
-static uint32_t caller_of(const struct around *around, uint32_t node)
-{
-	uint32_t n, first;
-	const struct calltree_node *nodes = calltree_nodes(wall_tree(around->wall), &n);
-	const struct calltree_func *funcs = calltree_funcs(wall_tree(around->wall), &n);
-
-	first = node;
-	while (node && funcs[nodes[node].func].kind == CALLTREE_KERNEL)
-		node = nodes[node].parent;
-	if (node && funcs[nodes[node].func].kind != CALLTREE_ROOT)
-		return nodes[node].func;
-	if (first && funcs[nodes[first].func].kind != CALLTREE_ROOT)
-		return nodes[first].func;
-	return UINT32_MAX;
-}
-
 static struct ebt_error *take_piece(void *arg, const struct span_piece *piece)
 {
 	const struct told *told = arg;
@@ -167,7 +150,7 @@ static struct ebt_error *on_interval(void *arg, const struct ebt_task *task,
 	struct told told = { arg, interval, UINT32_MAX };
 
 	if (interval->node)
-		told.func = caller_of(told.around, interval->node);
+		told.func = calltree_caller(wall_tree(told.around->wall), interval->node);
 	return span_set_each(told.around->each, task, interval->from, interval->to, take_piece,
 			     &told);
 }

@@ -284,6 +284,7 @@ bool sched_off_interval(const struct sched_model *model, const struct sched_task
 		.runnable = s->runnable,
 		.waker = s->woken && s->runnable ? s->waker : NULL,
 		.woken = s->woken && s->runnable,
+		.waking = s->waking,
 		.cpu = UINT32_MAX,
 		.flags = s->open ? SCHED_OPEN_START : 0,
 		.why = s->why,
@@ -453,6 +454,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 		s->runnable = row->time;
 	}
 	s->waker = waker;
+	s->waking = (uint8_t)kind;
 	s->woken = true;
 	return NULL;
 }

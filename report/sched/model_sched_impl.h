@@ -36,8 +36,9 @@ struct sched_task_state {
 	uint64_t ahead_end, ahead_charge, ahead_exit;
 	uint32_t cpu; /* RUNNING */
 	uint8_t kind, why;
-	uint8_t ahead; /* of the present run or wait */
-	bool open;     /* `since` is a bound, it was so before */
+	uint8_t ahead;	/* of the present run or wait */
+	uint8_t waking; /* how it was woken: EBT_V_sched_waking_kind_* */
+	bool open;	/* `since` is a bound, it was so before */
 	/* OFF: a waking was seen. RUNNING: likewise; it may be for the sleep that is about to
 	 * begin, as the CPU of the waker can be ahead of the one that goes to sleep. */
 	bool woken;

@@ -549,6 +549,20 @@ const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t
 	return tree->funcs;
 }
 
+uint32_t calltree_caller(const struct calltree *tree, uint32_t node)
+{
+	const struct calltree_node *nodes = tree->nodes;
+	const uint32_t first = node;
+
+	while (node && tree->funcs[nodes[node].func].kind == CALLTREE_KERNEL)
+		node = nodes[node].parent;
+	if (node && tree->funcs[nodes[node].func].kind != CALLTREE_ROOT)
+		return nodes[node].func;
+	if (first && tree->funcs[nodes[first].func].kind != CALLTREE_ROOT)
+		return nodes[first].func;
+	return UINT32_MAX;
+}
+
 enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node)
 {
 	const struct calltree_node *n = &tree->nodes[node];

@@ -135,6 +135,9 @@ uint32_t calltree_next(const struct calltree_node *nodes, uint32_t at, uint32_t 
 /* Weight of all stacks. */
 uint64_t calltree_total(const struct calltree *tree);
 enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node);
+/* The innermost function of the program, or of the kernel where there is none; UINT32_MAX: neither.
+ */
+uint32_t calltree_caller(const struct calltree *tree, uint32_t node);
 
 /* Weight of one function over the whole tree. */
 struct calltree_flat {

@@ -22,6 +22,8 @@ import tempfile
 # command, options, name of the JSON array that CSV shows (None: no tables)
 RUNS = [
     ("overview", [], "rows"),
+    ("why", [], "rows"),
+    ("why", ["--path"], "rows"),
     ("info", [], "rows"),
     ("info", ["--all"], "rows"),
     ("dump", [], None),

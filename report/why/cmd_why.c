@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `ebreport why`: the path that the time of a command or a thread took. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/compare.h"
+#include "report/base/names.h"
+#include "report/base/text.h"
+#include "report/cli/command.h"
+#include "report/out/out.h"
+#include "report/why/model_why.h"
+
+#define MAX_LINES 6 /* that say it in words */
+
+struct why_view {
+	struct report *report;
+	const struct names *names;
+	const struct why *why;
+	uint64_t wall_ns;
+};
+
+static const char *kind_name(enum why_kind kind, uint8_t what)
+{
+	switch (kind) {
+	case WHY_CPU:
+		return "cpu";
+	case WHY_RUNQUEUE:
+		return "runqueue";
+	case WHY_WAIT:
+		return what == WAIT_UNKNOWN ? "wait" : wait_reason_name((enum wait_reason)what);
+	case WHY_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+static const char *gap_text(enum why_gap gap)
+{
+	switch (gap) {
+	case WHY_GAP_LOST:
+		return "(no row tells what it did)";
+	case WHY_GAP_BEFORE:
+		return "(before it was seen)";
+	case WHY_GAP_WAKING:
+		return "(no row tells who woke it)";
+	case WHY_GAP_NONE:
+		break;
+	}
+	return "";
+}
+
+static double percent(const struct why_view *v, uint64_t ns)
+{
+	return v->wall_ns ? 100.0 * (double)ns / (double)v->wall_ns : 0;
+}
+
+static struct out_value out_name(const struct why_view *v, const struct ebt_task *task)
+{
+	return task ? out_str(names_task(v->names, task)) : out_null();
+}
+
+static const struct calltree_func *func_at(const struct why_view *v, uint32_t func)
+{
+	static const struct calltree_func none = { "", "", CALLTREE_ROOT, 0 };
+	uint32_t n;
+	const struct calltree_func *funcs = calltree_funcs(why_graph_tree(v->why->graph), &n);
+
+	return func < n ? &funcs[func] : &none;
+}
+
+/* Who had the CPU, or ended the wait, or why that is not known. */
+static struct out_value by_text(const struct why_view *v, enum why_kind kind, uint8_t what,
+				enum why_wake wake, uint32_t other, struct text *text)
+{
+	const struct ebt_task *task = why_task(v->why, other);
+
+	text_clear(text);
+	if (kind == WHY_UNKNOWN) {
+		text_cstr(text, gap_text((enum why_gap)what));
+	} else if (task) {
+		text_add(text, names_task(v->names, task).data, names_task(v->names, task).len);
+		text_printf(text, " (%" PRIu32 ")", task->tid);
+	} else if (kind == WHY_WAIT && wake == WHY_WAKE_INTERRUPT) {
+		text_cstr(text, "(interrupt)");
+	} else if (kind == WHY_WAIT && wake == WHY_WAKE_SOFT_INTERRUPT) {
+		text_cstr(text, "(soft interrupt)");
+	} else if (kind == WHY_WAIT && wake == WHY_WAKE_UNSEEN) {
+		text_cstr(text, "(nobody yet)");
+	}
+	return out_str_if(text_str(text));
+}
+
+/* --- in words: causes of processes of one name together --- */
+
+struct said {
+	const struct why_cause *first;
+	struct ebt_str comm, other;
+	uint64_t ns, threads;
+};
+
+static int compare_strs(struct ebt_str a, struct ebt_str b)
+{
+	int ret = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return ret ? ret : ebt_compare(a.len, b.len);
+}
+
+static int compare_what(const void *a, const void *b)
+{
+	const struct said *x = a, *y = b;
+
+	return ebt_compare(x->first->kind, y->first->kind) ?:
+	       ebt_compare(x->first->what, y->first->what) ?:
+	       compare_strs(x->comm, y->comm) ?: compare_strs(x->other, y->other);
+}
+
+static int compare_said(const void *a, const void *b)
+{
+	const struct said *x = a, *y = b;
+
+	return compare_what(a, b) ?: ebt_compare(x->first->task, y->first->task);
+}
+
+static int compare_longest(const void *a, const void *b)
+{
+	const struct said *x = a, *y = b;
+
+	return ebt_compare(y->ns, x->ns) ?: compare_what(a, b);
+}
+
+static struct ebt_str name_of(const struct why_view *v, uint32_t id)
+{
+	const struct ebt_task *task = why_task(v->why, id);
+
+	return task ? names_task(v->names, task) : (struct ebt_str){ "", 0 };
+}
+
+/* *ret_n: how many are left. */
+static void join(struct said *said, size_t *n)
+{
+	size_t kept = 0;
+
+	qsort(said, *n, sizeof(*said), compare_said);
+	for (size_t i = 0; i < *n; i++) {
+		struct said *last = kept ? &said[kept - 1] : NULL;
+
+		if (!last || compare_what(last, &said[i])) {
+			said[kept++] = said[i];
+			continue;
+		}
+		last->threads += said[i - 1].first->task != said[i].first->task;
+		last->ns += said[i].ns;
+	}
+	*n = kept;
+	qsort(said, kept, sizeof(*said), compare_longest);
+}
+
+static void say(const struct why_view *v, const struct said *said)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+	_cleanup_text_ struct text head = TEXT_INIT;
+	const enum why_kind kind = said->first->kind;
+
+	text_printf(&head, "%5.1f %%  ", percent(v, said->ns));
+	text_terminal(&line, said->comm);
+	if (said->threads > 1)
+		text_printf(&line, " (%" PRIu64 " threads)", said->threads);
+	else
+		text_printf(&line, " (%" PRIu32 ")", why_task(v->why, said->first->task)->tid);
+	if (kind == WHY_CPU)
+		text_cstr(&line, " ran");
+	else if (kind == WHY_RUNQUEUE)
+		text_cstr(&line, " waited for a CPU");
+	else if (kind == WHY_WAIT)
+		text_printf(&line, " waited for %s",
+			    wait_reason_text((enum wait_reason)said->first->what));
+	else
+		text_printf(&line, ": not known %s", gap_text((enum why_gap)said->first->what));
+	if (kind == WHY_RUNQUEUE && said->other.len) {
+		text_cstr(&line, ", which ");
+		text_terminal(&line, said->other);
+		text_cstr(&line, " had");
+	}
+	out_fill(v->report->out, text_get(&head), 10, text_get(&line));
+}
+
+static struct ebt_error *say_causes(const struct why_view *v)
+{
+	_cleanup_free_ struct said *said = calloc(v->why->n_causes + 1, sizeof(*said));
+	size_t n = v->why->n_causes;
+
+	if (!said)
+		return &ebt_enomem;
+	for (size_t i = 0; i < n; i++) {
+		const struct why_cause *cause = &v->why->causes[i];
+
+		said[i] = (struct said){ .first = cause,
+					 .comm = name_of(v, cause->task),
+					 .ns = cause->ns,
+					 .threads = 1 };
+		if (cause->kind == WHY_RUNQUEUE)
+			said[i].other = name_of(v, cause->other);
+	}
+	join(said, &n);
+	for (size_t i = 0; i < n && i < MAX_LINES; i++)
+		say(v, &said[i]);
+	return NULL;
+}
+
+/* --- tables --- */
+
+#define CAUSES(X)                                                                          \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(cause->kind, cause->what)))       \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(cause->ns), OUT_SORT)           \
+	X("percent", "%", OUT_PERCENT, out_f64(percent(v, cause->ns)))                     \
+	X("count", "COUNT", OUT_U64, out_u64(cause->count), 0, 110)                        \
+	X("max_ns", "MAX", OUT_DURATION, out_u64_if(cause->max_ns, cause->max_ns), 0, 120) \
+	X("tid", "TID", OUT_U64, out_tid(task))                                            \
+	X("pid", "PID", OUT_U64, out_pid(task), 0, 130)                                    \
+	X("comm", "COMM", OUT_STRING, out_name(v, task), OUT_FLEX)                         \
+	X("function", "FUNCTION", OUT_STRING, out_cstr_if(func->name), OUT_FLEX)           \
+	X("object", "OBJECT", OUT_STRING, out_cstr_if(func->object), OUT_FLEX, 140)        \
+	X("by", "BY", OUT_STRING,                                                          \
+	  by_text(v, cause->kind, cause->what, cause->wake, cause->other, by), OUT_FLEX, 100)
+
+static struct ebt_error *put_cause(const struct why_view *v, const struct why_cause *cause,
+				   struct text *by)
+{
+	const struct ebt_task *task = why_task(v->why, cause->task);
+	const struct calltree_func *func = func_at(v, cause->func);
+
+	return out_row(v->report->out, 0, OUT_VALUES(CAUSES));
+}
+
+static struct ebt_error *put_causes(const struct why_view *v)
+{
+	const struct out_table table = OUT_TABLE_OF("rows", CAUSES, .top = 20);
+	_cleanup_text_ struct text by = TEXT_INIT;
+	struct ebt_error *err = say_causes(v);
+
+	if (err)
+		return err;
+	if (v->why->n_causes)
+		out_printf(v->report->out, "\n");
+	return out_rows(v->report->out, &table, v->why->n_causes, i,
+			put_cause(v, &v->why->causes[i], &by));
+}
+
+#define SEGMENTS(X)                                                                      \
+	X("time_ns", "START", OUT_TIME, out_u64(segment->from))                          \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(segment->to - segment->from)) \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(segment->kind, what)))          \
+	X("tid", "TID", OUT_U64, out_tid(task))                                          \
+	X("pid", "PID", OUT_U64, out_pid(task), 0, 130)                                  \
+	X("comm", "COMM", OUT_STRING, out_name(v, task), OUT_FLEX)                       \
+	X("cpu", "CPU", OUT_U64, out_u64_if(cpu != UINT32_MAX, cpu), 0, 120)             \
+	X("function", "FUNCTION", OUT_STRING, out_cstr_if(func->name), OUT_FLEX)         \
+	X("object", "OBJECT", OUT_STRING, out_cstr_if(func->object), OUT_FLEX, 140)      \
+	X("by", "BY", OUT_STRING, by_text(v, segment->kind, what, wake, other, by), OUT_FLEX, 100)
+
+static struct ebt_error *put_segment(const struct why_view *v, const struct why_segment *segment,
+				     struct text *by)
+{
+	const struct why_spell *spell = segment->spell;
+	const struct ebt_task *task = why_task(v->why, segment->task);
+	const bool waits = segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN;
+	const uint8_t what = segment->kind == WHY_WAIT ? spell->reason : segment->gap;
+	const enum why_wake wake = spell ? spell->wake : WHY_WAKE_UNSEEN;
+	const uint32_t other =
+		segment->kind == WHY_WAIT && wake == WHY_WAKE_TASK ? spell->waker : WHY_NOBODY;
+	const uint32_t cpu = spell && !waits ? spell->cpu : UINT32_MAX;
+	const struct calltree_func *func =
+		func_at(v, waits && spell
+				   ? calltree_caller(why_graph_tree(v->why->graph), spell->node)
+				   : WHY_NO_FUNC);
+
+	return out_row(v->report->out, 0, OUT_VALUES(SEGMENTS));
+}
+
+static struct ebt_error *put_path(const struct why_view *v)
+{
+	const struct out_table table = OUT_TABLE_OF("rows", SEGMENTS, .flags = OUT_KEEP_ORDER);
+	_cleanup_text_ struct text by = TEXT_INIT;
+
+	return out_rows(v->report->out, &table, v->why->path.n, i,
+			put_segment(v, &v->why->path.segments[i], &by));
+}
+
+/* Whose time it is. */
+static void put_head(const struct why_view *v)
+{
+	const struct ebt_task *task = why_task(v->why, v->why->task);
+	struct json *json = out_json(v->report->out);
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	if (json) {
+		json_put(json, "wall_ns", u64, v->wall_ns);
+		json_put(json, "threads_run_ns", u64, v->why->run_ns);
+		if (task)
+			json_put(json, "wall_tid", u64, task->tid);
+		return;
+	}
+	if (!task)
+		return;
+	text_terminal(&line, names_task(v->names, task));
+	text_printf(&line, " (%" PRIu32 ") took ", task->tid);
+	text_duration(&line, v->wall_ns);
+	if (v->wall_ns)
+		text_printf(&line, ", with %.1f threads on CPUs on average; of that time:",
+			    (double)v->why->run_ns / (double)v->wall_ns);
+	out_fill(v->report->out, "", 0, text_get(&line));
+}
+
+/* --- the command --- */
+
+static struct ebt_error *run_why(struct report *report)
+{
+	_cleanup_(why_destroyp) struct why *why = NULL;
+	struct why_view v = { .report = report };
+	struct ebt_error *err;
+
+	err = trace_names(report->trace, &v.names) ?: why_create(report->trace, &why);
+	if (err)
+		return err;
+	v.why = why;
+	v.wall_ns = why->path.to - why->path.from;
+	put_head(&v);
+	return options_flag(report->options, "path") ? put_path(&v) : put_causes(&v);
+}
+
+static const struct option_def why_options[] = {
+	{ "path", OPTION_FLAG, NULL, "the path itself: what was done, one thing after the other" },
+	{ 0 },
+};
+
+static const char help[] =
+	"Why the command took as long as it did: its critical path. From the end back, a wait is\n"
+	"what the thread did that ended it: who waits for a child has the child's time, and who\n"
+	"waits for a disk the disk's. Each nanosecond is in one row, and what is not on the path\n"
+	"would make nothing faster. --pid and --tid choose another process (its first thread) or\n"
+	"thread, --from and --to a part of the time.\n"
+	"\n"
+	"KIND is cpu (it ran; FUNCTION by samples), runqueue (it waited for a CPU; BY is who had\n"
+	"it), what it waited for (disk, network, timer, lock …; BY is who or what ended that), or\n"
+	"unknown. FUNCTION of a wait is who called for it.\n"
+	"\n"
+	"  ebreport why t.ebt\n"
+	"  ebreport why --path t.ebt\n"
+	"  ebreport why --tid 4711 --from 2s --to 3s t.ebt\n";
+
+const struct command command_why = {
+	.name = "why",
+	.fn = run_why,
+	.flags = COMMAND_NO_INTERVALS | COMMAND_NO_CPUS,
+	.summary = "why it took so long: the critical path, and what is on it",
+	.help = help,
+	.options = why_options,
+};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The execution graph; see graph.h. */
+#include "report/why/graph.h"
+
+#include <stdlib.h>
+
+#include "format/base/array.h"
+#include "report/sched/feed.h"
+#include "report/sched/model_offcpu.h"
+#include "report/trace/prepare.h"
+
+#define KTHREADD 2 /* which starts all threads of the kernel */
+
+struct why_graph {
+	struct trace *trace;
+	struct calltree *tree;
+	struct offcpu *offcpu;
+	struct why_thread *threads; /* by task id */
+	size_t n_threads;
+	uint8_t *reason_at; /* by node: 0 not known yet, else 1 + the reason */
+	size_t n_reason_at;
+	uint64_t from, to;
+};
+
+static struct ebt_error *get_thread(struct why_graph *graph, const struct ebt_task *task,
+				    struct why_thread **ret)
+{
+	struct ebt_error *err =
+		ebt_array_reserve_zeroed(&graph->threads, task->id, &graph->n_threads);
+
+	if (err)
+		return err;
+	*ret = &graph->threads[task->id];
+	if (!(*ret)->task) {
+		(*ret)->task = task;
+		(*ret)->parent = WHY_NOBODY;
+		(*ret)->kernel = task->pid == KTHREADD;
+	}
+	return NULL;
+}
+
+static uint64_t no_less(uint64_t time, uint64_t than)
+{
+	return time < than ? than : time;
+}
+
+/* Of clocks that lie, spells would overlap. */
+static struct why_spell behind(const struct why_spell *spell, uint64_t time)
+{
+	struct why_spell ret = *spell;
+
+	ret.stop = no_less(ret.stop, time);
+	ret.runnable = ret.runnable ? no_less(ret.runnable, ret.stop) : 0;
+	ret.start = no_less(ret.start, no_less(ret.runnable, ret.stop));
+	ret.end = no_less(ret.end, ret.start);
+	return ret;
+}
+
+static struct ebt_error *add_spell(struct why_graph *graph, const struct ebt_task *task,
+				   const struct why_spell *spell)
+{
+	struct why_thread *thread;
+	struct ebt_error *err =
+		get_thread(graph, task, &thread)
+			?: ebt_array_reserve(&thread->spells, thread->n, &thread->capacity);
+
+	if (err)
+		return err;
+	thread->spells[thread->n] =
+		behind(spell, thread->n ? thread->spells[thread->n - 1].end : 0);
+	thread->n++;
+	return NULL;
+}
+
+/* By its stack, or by the state alone where that tells nothing. */
+static struct ebt_error *reason_of(struct why_graph *graph, uint32_t node, enum sched_why why,
+				   uint8_t *ret)
+{
+	enum wait_reason reason;
+	struct ebt_error *err =
+		ebt_array_reserve_zeroed(&graph->reason_at, node, &graph->n_reason_at);
+
+	if (err)
+		return err;
+	if (!graph->reason_at[node])
+		graph->reason_at[node] =
+			(uint8_t)(1 + wait_reason_of(graph->tree, node, SCHED_UNKNOWN));
+	reason = (enum wait_reason)(graph->reason_at[node] - 1);
+	*ret = (uint8_t)(reason == WAIT_UNKNOWN ? wait_reason_of(graph->tree, 0, why) : reason);
+	return NULL;
+}
+
+static enum why_wake wake_of(const struct sched_off *off)
+{
+	if (!off->woken)
+		return WHY_WAKE_UNSEEN;
+	switch (off->waking) {
+	case EBT_V_sched_waking_kind_by_interrupt:
+		return WHY_WAKE_INTERRUPT;
+	case EBT_V_sched_waking_kind_in_soft_interrupt:
+		return WHY_WAKE_SOFT_INTERRUPT;
+	default:
+		/* The idle task wakes nobody of its own accord. */
+		return off->waker ? WHY_WAKE_TASK : WHY_WAKE_INTERRUPT;
+	}
+}
+
+static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
+{
+	struct why_graph *graph = arg;
+	struct why_spell spell = {
+		.stop = off->start,
+		.runnable = off->runnable,
+		.start = off->end,
+		.end = off->end,
+		.waker = off->woken && off->waker ? off->waker->id : WHY_NOBODY,
+		.node = node,
+		.cpu = off->cpu,
+		.why = (uint8_t)off->why,
+		.wake = (uint8_t)wake_of(off),
+		.open = (off->flags & SCHED_OPEN_START) != 0,
+		.lasts = (off->flags & SCHED_OPEN_END) != 0,
+	};
+	struct why_thread *waker;
+	struct ebt_error *err = reason_of(graph, node, off->why, &spell.reason);
+
+	if (!err && off->waker)
+		err = get_thread(graph, off->waker, &waker);
+	return err ? err : add_spell(graph, off->task, &spell);
+}
+
+static struct ebt_error *take_run(void *arg, const struct sched_run *run)
+{
+	struct why_graph *graph = arg;
+	const struct why_spell alone = {
+		.stop = run->start,
+		.start = run->start,
+		.end = run->end,
+		.waker = WHY_NOBODY,
+		.cpu = run->cpu,
+		.why = SCHED_UNKNOWN,
+		.reason = WAIT_UNKNOWN,
+		.open = true,
+	};
+	struct why_thread *thread;
+	struct why_spell *last;
+	struct ebt_error *err = get_thread(graph, run->task, &thread);
+
+	if (err)
+		return err;
+	if (run->why == SCHED_DEAD)
+		thread->ended = run->end;
+	last = thread->n ? &thread->spells[thread->n - 1] : NULL;
+	if (!last || last->start != run->start || last->end != last->start)
+		return add_spell(graph, run->task, &alone);
+	last->end = run->end;
+	return NULL;
+}
+
+static struct ebt_error *take_fork(void *arg, const struct ebt_row *row)
+{
+	const struct ebt_task *parent = ebt_task_fork_parent(row);
+	const struct ebt_task *child = ebt_task_fork_child(row);
+	struct why_thread *thread;
+	struct ebt_error *err;
+
+	if (!child)
+		return NULL;
+	err = get_thread(arg, child, &thread);
+	if (err)
+		return err;
+	thread->born = row->time;
+	thread->parent = parent ? parent->id : WHY_NOBODY;
+	thread->kernel = parent && parent->pid == KTHREADD;
+	return NULL;
+}
+
+static struct ebt_error *take_process(void *arg, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_process_task(row);
+	struct why_thread *thread;
+	struct ebt_error *err;
+
+	if (!task || !ebt_process_kernel(row))
+		return NULL;
+	err = get_thread(arg, task, &thread);
+	if (!err)
+		thread->kernel = true;
+	return err;
+}
+
+static struct ebt_error *read_births(struct why_graph *graph)
+{
+	static const struct ebt_want forks = EBT_WANT(task_fork, parent, child);
+	static const struct ebt_want processes = EBT_WANT(process, task, kernel);
+
+	return trace_read_rows(graph->trace, &processes, 1, TRACE_UNFILTERED | TRACE_QUIET,
+			       take_process, graph)
+		       ?: trace_read_rows(graph->trace, &forks, 1, TRACE_UNFILTERED, take_fork,
+					  graph);
+}
+
+static struct ebt_error *read_switches(struct why_graph *graph)
+{
+	const struct sched_feed feed = {
+		.handler = { .run = take_run },
+		.all = true,
+		.offcpu = graph->offcpu,
+		.arg = graph,
+		.stacks = true,
+	};
+	bool partial;
+
+	sched_feed_bounds(graph->trace, &graph->from, &graph->to);
+	return sched_feed_run(graph->trace, &feed, &partial);
+}
+
+struct ebt_error *why_graph_create(struct trace *trace, struct why_graph **ret)
+{
+	_cleanup_(why_graph_destroyp) struct why_graph *graph = calloc(1, sizeof(*graph));
+	struct offcpu_options offcpu = { .take = take_off, .arg = graph };
+	struct ebt_error *err;
+
+	if (!graph)
+		return &ebt_enomem;
+	graph->trace = trace;
+	err = calltree_create_for(trace, CALLTREE_BY_COMM, &graph->tree);
+	if (err)
+		return err;
+	offcpu.tree = graph->tree;
+	err = offcpu_create(trace_reader(trace), &offcpu, &graph->offcpu) ?:
+	      prepare_names(trace, EBT_T_sample, 0) ?:
+	      sched_prepare_names(trace) ?:
+	      read_births(graph) ?:
+	      read_switches(graph);
+	if (!err)
+		*ret = take_ptr(graph);
+	return err;
+}
+
+void why_graph_destroy(struct why_graph *graph)
+{
+	if (!graph)
+		return;
+	for (size_t i = 0; i < graph->n_threads; i++)
+		free(graph->threads[i].spells);
+	free(graph->threads);
+	free(graph->reason_at);
+	offcpu_destroy(graph->offcpu);
+	calltree_destroy(graph->tree);
+	free(graph);
+}
+
+void why_graph_bounds(const struct why_graph *graph, uint64_t *ret_from, uint64_t *ret_to)
+{
+	*ret_from = graph->from;
+	*ret_to = graph->to;
+}
+
+const struct why_thread *why_graph_threads(const struct why_graph *graph, uint32_t *ret_n)
+{
+	*ret_n = (uint32_t)graph->n_threads;
+	return graph->threads;
+}
+
+struct calltree *why_graph_tree(const struct why_graph *graph)
+{
+	return graph->tree;
+}
+
+size_t why_thread_at(const struct why_thread *thread, uint64_t time)
+{
+	size_t low = 0, high = thread->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->spells[middle].stop < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

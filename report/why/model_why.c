@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the time of a critical path went to; see model_why.h. */
+#include "report/why/model_why.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "format/base/compare.h"
+#include "format/base/map.h"
+
+#define MERGE_AT 65536 /* causes; 4 MB */
+
+/* --- whose --- */
+
+static struct ebt_error *recorder_pid(struct trace *trace, uint32_t *ret)
+{
+	const char *pid;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(trace), "recorder.pid", &pid);
+
+	*ret = !err && pid ? (uint32_t)strtoul(pid, NULL, 10) : 0;
+	return err;
+}
+
+struct command_search {
+	uint32_t recorder;
+	uint32_t task; /* WHY_NOBODY: not found yet */
+};
+
+/* The command is the recorder's child, and there when the recording begins. */
+static struct ebt_error *take_process(void *arg, const struct ebt_row *row)
+{
+	const struct ebt_task *task = ebt_process_task(row);
+	struct command_search *search = arg;
+
+	if (!task || ebt_process_ppid(row) != search->recorder)
+		return NULL;
+	search->task = task->id;
+	return &trace_enough;
+}
+
+static struct ebt_error *find_command(struct trace *trace, const char *target, uint32_t *ret)
+{
+	static const struct ebt_want want = EBT_WANT(process, task, ppid);
+	struct command_search search = { .task = WHY_NOBODY };
+	struct ebt_error *err = recorder_pid(trace, &search.recorder);
+
+	if (!err && target && !strcmp(target, "command") && search.recorder)
+		err = trace_read_rows(trace, &want, 1, TRACE_UNFILTERED | TRACE_QUIET, take_process,
+				      &search);
+	*ret = search.task;
+	return err;
+}
+
+static uint64_t seen_ns(const struct why_thread *thread)
+{
+	return thread->spells[thread->n - 1].end - thread->spells[0].stop;
+}
+
+/* Of two threads: is the first one rather meant? First threads of processes are, and then those
+ * that were there longer. */
+static bool is_rather(const struct why_thread *a, const struct why_thread *b)
+{
+	const bool a_first = a->task->tid == a->task->pid, b_first = b->task->tid == b->task->pid;
+
+	return a_first == b_first ? seen_ns(a) > seen_ns(b) : a_first;
+}
+
+static bool is_candidate(const struct why *why, const struct why_thread *thread)
+{
+	return thread->task && thread->n && trace_task_wanted(why->trace, thread->task);
+}
+
+/* Whose path it is: that of the command that was recorded, or of whom the filters choose. */
+static struct ebt_error *find_task(struct why *why)
+{
+	uint32_t n, command;
+	const struct why_thread *threads = why_graph_threads(why->graph, &n);
+	const char *target;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(why->trace), "target.kind", &target)
+					?: find_command(why->trace, target, &command);
+
+	why->task = WHY_NOBODY;
+	if (err)
+		return err;
+	if (command < n && is_candidate(why, &threads[command])) {
+		why->task = command;
+		return NULL;
+	}
+	if (!trace_has_task_filter(why->trace) && (!target || strcmp(target, "pids") != 0))
+		return trace_warn(why->trace, "no command was recorded whose time could be "
+					      "explained: choose a process with --pid, or a "
+					      "thread with --tid");
+	for (uint32_t i = 0; i < n; i++) {
+		if (is_candidate(why, &threads[i]) &&
+		    (why->task == WHY_NOBODY || is_rather(&threads[i], &threads[why->task])))
+			why->task = i;
+	}
+	return NULL;
+}
+
+static struct ebt_error *find_path(struct why *why)
+{
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(why->graph, &n), *thread;
+	uint64_t from, to;
+
+	why_graph_bounds(why->graph, &from, &to);
+	if (why->from > from)
+		from = why->from;
+	if (why->to < to)
+		to = why->to;
+	if (why->task < n) {
+		thread = &threads[why->task];
+		if (thread->born > from)
+			from = thread->born;
+		if (thread->ended && thread->ended < to)
+			to = thread->ended;
+	}
+	if (why->task >= n || !threads[why->task].n)
+		from = to;
+	return why_path_find(why->graph, why->task, from, to, &why->path);
+}
+
+const struct ebt_task *why_task(const struct why *why, uint32_t id)
+{
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(why->graph, &n);
+
+	return id < n ? threads[id].task : NULL;
+}
+
+/* --- causes --- */
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct why_cause *x = a, *y = b;
+
+	return ebt_compare(x->kind, y->kind) ?: ebt_compare(x->what, y->what) ?:
+	       ebt_compare(x->task, y->task) ?: ebt_compare(x->other, y->other) ?:
+	       ebt_compare(x->wake, y->wake) ?: ebt_compare(x->func, y->func);
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	const struct why_cause *x = a, *y = b;
+
+	return ebt_compare(y->ns, x->ns) ?: compare_keys(a, b);
+}
+
+/* Those that are alike become one. */
+static void merge_causes(struct why *why)
+{
+	size_t n = 0;
+
+	qsort(why->causes, why->n_causes, sizeof(*why->causes), compare_keys);
+	for (size_t i = 0; i < why->n_causes; i++) {
+		const struct why_cause *cause = &why->causes[i];
+		struct why_cause *last = n ? &why->causes[n - 1] : NULL;
+
+		if (!last || compare_keys(last, cause)) {
+			why->causes[n++] = *cause;
+			continue;
+		}
+		last->ns += cause->ns;
+		last->count += cause->count;
+		last->max_ns = cause->max_ns > last->max_ns ? cause->max_ns : last->max_ns;
+	}
+	why->n_causes = n;
+}
+
+/* As there are many more segments than causes, they become one now and then. */
+static struct ebt_error *add_cause(struct why *why, const struct why_cause *cause)
+{
+	struct ebt_error *err;
+
+	if (why->n_causes >= why->merge_at) {
+		merge_causes(why);
+		why->merge_at = 2 * why->n_causes + MERGE_AT;
+	}
+	err = ebt_array_reserve(&why->causes, why->n_causes, &why->capacity);
+	if (!err)
+		why->causes[why->n_causes++] = *cause;
+	return err;
+}
+
+static struct ebt_error *add_waits(struct why *why)
+{
+	const struct calltree *tree = why_graph_tree(why->graph);
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < why->path.n; i++) {
+		const struct why_segment *segment = &why->path.segments[i];
+		const uint64_t ns = segment->to - segment->from;
+		struct why_cause cause = { .task = segment->task,
+					   .kind = segment->kind,
+					   .what = segment->gap,
+					   .other = WHY_NOBODY,
+					   .func = WHY_NO_FUNC,
+					   .ns = ns,
+					   .count = 1,
+					   .max_ns = ns };
+
+		if (segment->kind != WHY_WAIT && segment->kind != WHY_UNKNOWN)
+			continue;
+		if (segment->kind == WHY_WAIT) {
+			cause.what = segment->spell->reason;
+			cause.wake = segment->spell->wake;
+			/* Whom a soft interrupt interrupted is not who did it. */
+			if (cause.wake == WHY_WAKE_TASK)
+				cause.other = segment->spell->waker;
+		}
+		if (segment->spell)
+			cause.func = calltree_caller(tree, segment->spell->node);
+		err = add_cause(why, &cause);
+	}
+	return err;
+}
+
+/* --- on a CPU: what samples say --- */
+
+/* What a thread did on a CPU, along the path. */
+struct ran_in {
+	uint32_t task, func;
+	uint64_t samples;
+};
+
+struct on_cpu {
+	uint64_t ns, samples;
+	uint64_t shared; /* samples whose share is given out */
+};
+
+struct sharing {
+	struct why *why;
+	struct on_cpu *threads; /* by task id */
+	size_t n_threads;
+	struct ran_in *places;
+	size_t n, capacity;
+	struct ebt_map at; /* by task and function */
+};
+
+/* In which segment a moment is; NULL: in none. */
+static const struct why_segment *segment_at(const struct why_path *path, uint64_t time)
+{
+	size_t low = 0, high = path->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (path->segments[middle].to <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < path->n && path->segments[low].from <= time ? &path->segments[low] : NULL;
+}
+
+static uint32_t func_of(const struct calltree *tree, uint32_t node)
+{
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(tree, &n);
+	const struct calltree_func *funcs = calltree_funcs(tree, &n);
+
+	return node && funcs[nodes[node].func].kind != CALLTREE_ROOT ? nodes[node].func
+								     : WHY_NO_FUNC;
+}
+
+static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
+{
+	struct sharing *sharing = arg;
+	struct calltree *tree = why_graph_tree(sharing->why->graph);
+	const struct calltree_stack stack = calltree_sample_stack(row);
+	const struct why_segment *segment = segment_at(&sharing->why->path, row->time);
+	uint32_t node, func, i;
+	struct ebt_error *err;
+
+	if (!stack.task || !segment || segment->kind != WHY_CPU ||
+	    segment->task != stack.task->id || stack.task->id >= sharing->n_threads)
+		return NULL;
+	err = calltree_place(tree, &stack, &node);
+	if (err)
+		return err;
+	func = func_of(tree, node);
+	err = ebt_map_element(&sharing->at, (uint64_t)stack.task->id << 32 | func, &sharing->places,
+			      &sharing->n, &sharing->capacity, &i);
+	if (err)
+		return err;
+	sharing->places[i].task = stack.task->id;
+	sharing->places[i].func = func;
+	sharing->places[i].samples++;
+	sharing->threads[stack.task->id].samples++;
+	sharing->why->samples++;
+	return NULL;
+}
+
+static void sum_runs(struct sharing *sharing)
+{
+	const struct why_path *path = &sharing->why->path;
+
+	for (size_t i = 0; i < path->n; i++) {
+		const struct why_segment *segment = &path->segments[i];
+
+		if (segment->kind == WHY_CPU)
+			sharing->threads[segment->task].ns += segment->to - segment->from;
+	}
+}
+
+/* By samples, so that all shares of a thread together are its time. */
+static struct ebt_error *add_places(struct sharing *sharing)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < sharing->n; i++) {
+		const struct ran_in *place = &sharing->places[i];
+		struct on_cpu *thread = &sharing->threads[place->task];
+		const unsigned __int128 ns = thread->ns;
+		const uint64_t shared = thread->shared, then = shared + place->samples;
+
+		thread->shared = then;
+		err = add_cause(sharing->why,
+				&(struct why_cause){
+					.task = place->task,
+					.kind = WHY_CPU,
+					.other = WHY_NOBODY,
+					.func = place->func,
+					.ns = (uint64_t)(ns * then / thread->samples -
+							 ns * shared / thread->samples),
+					.count = place->samples,
+				});
+	}
+	return err;
+}
+
+/* Threads that no sample met. */
+static struct ebt_error *add_unsampled(struct sharing *sharing)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < sharing->n_threads; i++) {
+		const struct on_cpu *thread = &sharing->threads[i];
+
+		if (thread->ns && !thread->samples)
+			err = add_cause(sharing->why, &(struct why_cause){ .task = i,
+									   .kind = WHY_CPU,
+									   .other = WHY_NOBODY,
+									   .func = WHY_NO_FUNC,
+									   .ns = thread->ns });
+	}
+	return err;
+}
+
+static struct ebt_error *share_out(struct why *why)
+{
+	static const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
+	struct sharing sharing = { .why = why };
+	struct ebt_error *err;
+	uint32_t n;
+
+	why_graph_threads(why->graph, &n);
+	sharing.n_threads = n;
+	sharing.threads = calloc(n + 1, sizeof(*sharing.threads));
+	if (!sharing.threads)
+		return &ebt_enomem;
+	sum_runs(&sharing);
+	err = trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
+			      &sharing) ?:
+	      add_places(&sharing) ?:
+	      add_unsampled(&sharing);
+	free(sharing.threads);
+	free(sharing.places);
+	ebt_map_deinit(&sharing.at);
+	return err;
+}
+
+/* --- on the run queue: who had the CPU --- */
+
+/* Of a segment on the run queue: how much of it somebody had the CPU, so far. */
+struct occupied {
+	uint64_t *ns; /* by segment */
+};
+
+static struct ebt_error *add_behind(struct why *why, const struct why_segment *segment,
+				    uint32_t other, uint64_t ns)
+{
+	return add_cause(why, &(struct why_cause){ .task = segment->task,
+						   .kind = WHY_RUNQUEUE,
+						   .other = other,
+						   .func = WHY_NO_FUNC,
+						   .ns = ns,
+						   .count = 1,
+						   .max_ns = ns });
+}
+
+/* A thread ran; which segments waited for that CPU meanwhile? */
+static struct ebt_error *hold_against(struct why *why, struct occupied *occupied, uint32_t task,
+				      const struct why_spell *spell)
+{
+	const struct why_path *path = &why->path;
+	const uint64_t from = spell->start > path->from ? spell->start : path->from;
+	const struct why_segment *segment = segment_at(path, from);
+	struct ebt_error *err = NULL;
+
+	for (; !err && segment && segment < path->segments + path->n && segment->from < spell->end;
+	     segment++) {
+		const size_t i = (size_t)(segment - path->segments);
+		uint64_t since = segment->from > spell->start ? segment->from : spell->start;
+		uint64_t until = segment->to < spell->end ? segment->to : spell->end;
+
+		if (segment->kind != WHY_RUNQUEUE || segment->spell->cpu != spell->cpu ||
+		    since >= until || until - since > segment->to - segment->from - occupied->ns[i])
+			continue;
+		occupied->ns[i] += until - since;
+		err = add_behind(why, segment, task, until - since);
+	}
+	return err;
+}
+
+/* Nobody who was recorded had it. */
+static struct ebt_error *add_rest(struct why *why, const struct occupied *occupied)
+{
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < why->path.n; i++) {
+		const struct why_segment *segment = &why->path.segments[i];
+		const uint64_t ns = segment->to - segment->from - occupied->ns[i];
+
+		if (segment->kind == WHY_RUNQUEUE && ns)
+			err = add_behind(why, segment, WHY_NOBODY, ns);
+	}
+	return err;
+}
+
+static uint64_t within(const struct why_path *path, const struct why_spell *spell)
+{
+	uint64_t from = spell->start > path->from ? spell->start : path->from;
+	uint64_t to = spell->end < path->to ? spell->end : path->to;
+
+	return from < to ? to - from : 0;
+}
+
+static struct ebt_error *add_queues(struct why *why)
+{
+	struct occupied occupied = { calloc(why->path.n + 1, sizeof(*occupied.ns)) };
+	struct ebt_error *err = NULL;
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(why->graph, &n);
+
+	if (!occupied.ns)
+		return &ebt_enomem;
+	for (uint32_t i = 0; !err && i < n; i++) {
+		for (size_t k = 0; !err && k < threads[i].n; k++) {
+			why->run_ns += within(&why->path, &threads[i].spells[k]);
+			err = hold_against(why, &occupied, i, &threads[i].spells[k]);
+		}
+	}
+	if (!err)
+		err = add_rest(why, &occupied);
+	free(occupied.ns);
+	return err;
+}
+
+/* --- life --- */
+
+struct ebt_error *why_create(struct trace *trace, struct why **ret)
+{
+	_cleanup_(why_destroyp) struct why *why = calloc(1, sizeof(*why));
+	struct ebt_error *err;
+
+	if (!why)
+		return &ebt_enomem;
+	why->trace = trace;
+	why->from = trace_from_ns(trace);
+	why->to = trace_to_ns(trace);
+	trace_set_window(trace, trace_start_ns(trace), trace_end_ns(trace) + 1,
+			 TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+	err = why_graph_create(trace, &why->graph) ?:
+	      find_task(why) ?:
+	      find_path(why) ?:
+	      add_waits(why) ?:
+	      share_out(why) ?:
+	      add_queues(why);
+	if (err)
+		return err;
+	merge_causes(why);
+	qsort(why->causes, why->n_causes, sizeof(*why->causes), compare_ns);
+	*ret = take_ptr(why);
+	return NULL;
+}
+
+void why_destroy(struct why *why)
+{
+	if (!why)
+		return;
+	why_path_deinit(&why->path);
+	why_graph_destroy(why->graph);
+	free(why->causes);
+	free(why);
+}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The critical path: of programs that hand work on by a plan, of make on a graph of dependencies, of
+a pipeline, of a client and its server; and that its parts add up."""
+
+import collections
+import os
+import subprocess
+
+import e2e
+
+PLANS = int(os.environ.get("EBT_WHY_PLANS", 6))
+STEPS = 12
+STEP_NS = 200_000  # or 1 %: what a step takes besides its work
+BUSY = "import time\nt = time.process_time()\nwhile time.process_time() - t < {seconds}:\n    pass\n"
+SERVER = """
+import os, socket, time
+listening = socket.socket()
+listening.bind(("127.0.0.1", 0))
+listening.listen()
+if not os.fork():
+    served, _ = listening.accept()
+    while served.recv(100):
+        begin = time.process_time()
+        while time.process_time() - begin < 0.02:
+            pass
+        served.sendall(b"x")
+    os._exit(0)
+asking = socket.create_connection(listening.getsockname())
+for _ in range(10):
+    asking.sendall(b"?")
+    asking.recv(1)
+asking.close()
+os.wait()
+"""
+
+
+def sums(report):
+    """ns of the path by thread and kind."""
+    found = collections.Counter()
+    for row in report["rows"]:
+        found[row["tid"], row["kind"]] += row["duration_ns"]
+    return found
+
+
+class Why(e2e.TestCase):
+    def why(self, trace, *arguments):
+        """Of one trace both tables, whose parts are the time of the whole."""
+        report = e2e.report_json("why", trace, *arguments)
+        path = e2e.report_json("why", trace, "--path", *arguments)
+        self.assertGreater(report["wall_ns"], 0)
+        for table in (report, path):
+            self.assertEqual(sum(row["duration_ns"] for row in table["rows"]), table["wall_ns"])
+        at = path["rows"][0]["time_ns"]
+        for row in path["rows"]:
+            self.assertEqual(row["time_ns"], at)
+            at += row["duration_ns"]
+        self.assertEqual(+sums(report), +sums(path))
+        return report
+
+    def check_plan(self, seed):
+        trace = self.record("--", e2e.program("handed_on"), seed, STEPS)
+        self.assert_no_loss(trace)
+        found = sums(self.why(trace))
+        planned = collections.Counter()
+        steps = collections.Counter()
+        for line in self.recorded.stdout.decode().splitlines():
+            tid, work, took, _, parent, fork_took = line.split()
+            key = int(tid), "timer" if work == "sleep" else "cpu"
+            planned[key] += int(took)
+            steps[key] += 1
+            if work == "child":
+                planned[int(parent), "cpu"] += int(fork_took)
+                steps[int(parent), "cpu"] += 1
+        for (tid, kind), ns in planned.items():
+            free = max(ns // 100, STEP_NS * steps[tid, kind])
+            what = f"seed {seed}: {tid} {kind} planned {ns}, found {dict(found)}"
+            # Its clock went on while it waited for a CPU.
+            queued = found[tid, "runqueue"]
+            self.assertLess(found[tid, kind], ns + free, what)
+            self.assertGreater(found[tid, kind] + queued, ns - free, what)
+        named = sum(found[key] + found[key[0], "runqueue"] for key in planned)
+        self.assertGreater(named, sum(planned.values()) - STEP_NS * STEPS)
+
+    @e2e.exact
+    def test_plans(self):
+        for seed in range(1, PLANS + 1):
+            with self.subTest(seed=seed):
+                self.check_plan(seed)
+
+    @e2e.exact
+    def test_make(self):
+        """a, then c, then d; b is ready long before."""
+        with open(self.path("Makefile"), "w", encoding="ascii") as f:
+            f.write("all: d\na:\n\t@./a.py\nb:\n\t@./b.py\nc: a\n\t@./c.py\nd: b c\n\t@./d.py\n")
+        for name, seconds in {"a": 0.3, "b": 0.1, "c": 0.1, "d": 0.2}.items():
+            with open(self.path(f"{name}.py"), "w", encoding="ascii") as f:
+                f.write("#!/usr/bin/python3\n" + BUSY.format(seconds=seconds))
+            os.chmod(f.name, 0o755)
+        for jobs in (2, 4):
+            trace = self.record("--", "make", "-s", f"-j{jobs}", cwd=self.folder)
+            report = self.why(trace)
+            ran = collections.Counter()
+            for row in report["rows"]:
+                if row["kind"] == "cpu":
+                    ran[row["comm"]] += row["duration_ns"]
+            for name, seconds in {"a.py": 0.3, "c.py": 0.1, "d.py": 0.2}.items():
+                self.assertGreater(ran[name], seconds * 0.99e9, ran)
+            # Who makes a process with vfork() waits until it runs a program.
+            self.assertLess(ran["b.py"], 0.02e9, ran)
+
+    @e2e.exact
+    def test_pipeline(self):
+        """What was sorted is compressed while it is written: gzip is the last to end, and before
+        there was anything to compress, it is sort that it waited for."""
+        trace = self.record("--", "sh", "-c", "seq 1 200000 | sort -r | gzip >out", cwd=self.folder)
+        found = collections.Counter()
+        for row in self.why(trace)["rows"]:
+            found[row.get("comm"), row["kind"]] += row["duration_ns"]
+        self.assertGreater(found["sort", "cpu"], 0)
+        self.assertGreater(found["gzip", "cpu"], 0)
+        self.assertEqual(found["sh", "child"], 0)
+        self.assertEqual(found["gzip", "pipe"], 0)
+
+    @e2e.exact
+    def test_server(self):
+        """Who asks has the time of who answers."""
+        trace = self.record("--", "/usr/bin/python3", "-c", SERVER)
+        report = self.why(trace)
+        main = report["wall_tid"]
+        served = sum(row["duration_ns"] for row in report["rows"]
+                     if row["kind"] == "cpu" and row["tid"] != main)
+        self.assertGreater(served, 10 * 0.02e9 * 0.99)
+
+    def test_parts(self):
+        """Of a part of the time, and of another thread."""
+        trace = self.record("--", "sh", "-c", "sleep 0.2; sleep 0.1")
+        report = self.why(trace, "--from", "0.1", "--to", "0.15")
+        self.assertEqual(report["wall_ns"], 50_000_000)
+        timers = [row for row in report["rows"] if row["kind"] == "timer"]
+        self.assertEqual([row["comm"] for row in timers], ["sleep"])
+        self.assertEqual(self.why(trace, "--tid", str(timers[0]["tid"]))["wall_tid"],
+                         timers[0]["tid"])
+
+    def test_no_command(self):
+        """Of nothing in particular there is nothing to say."""
+        trace = self.record("-a", "-d", "0.2")
+        done = subprocess.run([e2e.EBREPORT, "why", trace], capture_output=True, check=True)
+        self.assertIn(b"no command was recorded", done.stderr)
+        self.why(trace, "--pid", str(os.getpid()))
+
+
+if __name__ == "__main__":
+    e2e.main()
