@@ -10,6 +10,7 @@
 #include "report/cli/command.h"
 #include "report/out/out.h"
 #include "report/why/model_why.h"
+#include "report/why/what_if.h"
 
 #define MAX_LINES 6 /* that say it in words */
 
@@ -288,7 +289,7 @@ static struct ebt_error *put_path(const struct why_view *v)
 }
 
 /* Whose time it is. */
-static void put_head(const struct why_view *v)
+static void put_head(const struct why_view *v, bool causes)
 {
 	const struct ebt_task *task = why_task(v->why, v->why->task);
 	struct json *json = out_json(v->report->out);
@@ -307,8 +308,9 @@ static void put_head(const struct why_view *v)
 	text_printf(&line, " (%" PRIu32 ") took ", task->tid);
 	text_duration(&line, v->wall_ns);
 	if (v->wall_ns)
-		text_printf(&line, ", with %.1f threads on CPUs on average; of that time:",
-			    (double)v->why->run_ns / (double)v->wall_ns);
+		text_printf(&line, ", with %.1f threads on CPUs on average%s",
+			    (double)v->why->run_ns / (double)v->wall_ns,
+			    causes ? "; of that time:" : ".");
 	out_fill(v->report->out, "", 0, text_get(&line));
 }
 
@@ -317,20 +319,31 @@ static void put_head(const struct why_view *v)
 static struct ebt_error *run_why(struct report *report)
 {
 	_cleanup_(why_destroyp) struct why *why = NULL;
+	const struct options *o = report->options;
 	struct why_view v = { .report = report };
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
+	bool what_if;
 
-	err = trace_names(report->trace, &v.names) ?: why_create(report->trace, &why);
+	what_if = options_string(o, "what-if") || options_flag(o, "opportunities");
+	if (what_if && (o->from.set || o->to.set))
+		err = trace_warn(report->trace, "--what-if and --opportunities are of the whole "
+						"time: --from and --to are passed over");
+	err = err ?: trace_names(report->trace, &v.names) ?: why_create(report->trace, what_if, &why);
 	if (err)
 		return err;
 	v.why = why;
 	v.wall_ns = why->path.to - why->path.from;
-	put_head(&v);
-	return options_flag(report->options, "path") ? put_path(&v) : put_causes(&v);
+	put_head(&v, !what_if && !options_flag(o, "path"));
+	if (what_if)
+		return why_put_what_if(report, why, v.names);
+	return options_flag(o, "path") ? put_path(&v) : put_causes(&v);
 }
 
 static const struct option_def why_options[] = {
 	{ "path", OPTION_FLAG, NULL, "the path itself: what was done, one thing after the other" },
+	{ "what-if", OPTION_STRING, "NAME=FACTOR,…",
+	  "how long it would take if that took so much less or more; cpus=N" },
+	{ "opportunities", OPTION_FLAG, NULL, "which change would bring most" },
 	{ 0 },
 };
 
@@ -345,9 +358,18 @@ static const char help[] =
 	"it), what it waited for (disk, network, timer, lock …; BY is who or what ended that), or\n"
 	"unknown. FUNCTION of a wait is who called for it.\n"
 	"\n"
+	"--what-if replays what was recorded with something faster or slower: NAME is a process,\n"
+	"a function with what it calls (globs), or what was waited for (disk, timer, network …);\n"
+	"its time is multiplied with FACTOR, and 0 is gone. cpus=N is another number of CPUs.\n"
+	"Threads do the same, and hand on to the same others. REPLAYED is what the replay makes\n"
+	"of the recording without a change: how good it is. --opportunities tries the longest\n"
+	"causes at half of their time, and twice the CPUs.\n"
+	"\n"
 	"  ebreport why t.ebt\n"
 	"  ebreport why --path t.ebt\n"
-	"  ebreport why --tid 4711 --from 2s --to 3s t.ebt\n";
+	"  ebreport why --tid 4711 --from 2s --to 3s t.ebt\n"
+	"  ebreport why --what-if 'cc1=0.5,disk=0' t.ebt\n"
+	"  ebreport why --opportunities t.ebt\n";
 
 const struct command command_why = {
 	.name = "why",

@@ -462,7 +462,7 @@ static struct ebt_error *add_queues(struct why *why)
 
 /* --- life --- */
 
-struct ebt_error *why_create(struct trace *trace, struct why **ret)
+struct ebt_error *why_create(struct trace *trace, bool whole, struct why **ret)
 {
 	_cleanup_(why_destroyp) struct why *why = calloc(1, sizeof(*why));
 	struct ebt_error *err;
@@ -470,8 +470,8 @@ struct ebt_error *why_create(struct trace *trace, struct why **ret)
 	if (!why)
 		return &ebt_enomem;
 	why->trace = trace;
-	why->from = trace_from_ns(trace);
-	why->to = trace_to_ns(trace);
+	why->from = whole ? 0 : trace_from_ns(trace);
+	why->to = whole ? UINT64_MAX : trace_to_ns(trace);
 	trace_set_window(trace, trace_start_ns(trace), trace_end_ns(trace) + 1,
 			 TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
 	err = why_graph_create(trace, &why->graph) ?:

@@ -36,8 +36,8 @@ struct why {
 
 /* Of the present window of the trace, which must outlive the model: of the command that was
  * recorded, or of whom the filters by task choose; of several the first thread of that process that
- * was there longest. */
-struct ebt_error *why_create(struct trace *trace, struct why **ret);
+ * was there longest. whole: whatever the window is. */
+struct ebt_error *why_create(struct trace *trace, bool whole, struct why **ret);
 void why_destroy(struct why *why);
 DEFINE_CLEANUP(struct why *, why_destroy);
 

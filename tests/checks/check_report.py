@@ -24,6 +24,8 @@ RUNS = [
     ("overview", [], "rows"),
     ("why", [], "rows"),
     ("why", ["--path"], "rows"),
+    ("why", ["--opportunities"], "rows"),
+    ("why", ["--what-if", "cpus=3"], "rows"),
     ("info", [], "rows"),
     ("info", ["--all"], "rows"),
     ("dump", [], None),

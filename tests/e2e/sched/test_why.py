@@ -141,6 +141,16 @@ class Why(e2e.TestCase):
         self.assertEqual(self.why(trace, "--tid", str(timers[0]["tid"]))["wall_tid"],
                          timers[0]["tid"])
 
+    def test_what_if(self):
+        """Of a program that sleeps twice, and does little else."""
+        trace = self.record("--", "sh", "-c", "sleep 0.4; sleep 0.2")
+        timers = sum(row["duration_ns"] for row in self.why(trace)["rows"] if row["kind"] == "timer")
+        row, = e2e.report_json("why", trace, "--what-if", "timer=0.5")["rows"]
+        self.assertGreater(row["saved_ns"], timers // 2 * 0.9)
+        tried = e2e.report_json("why", trace, "--opportunities")["rows"]
+        self.assertEqual(tried[0]["change"], "wait:timer=0.5")
+        self.assertEqual(tried[0]["saved_ns"], row["saved_ns"])
+
     def test_no_command(self):
         """Of nothing in particular there is nothing to say."""
         trace = self.record("-a", "-d", "0.2")

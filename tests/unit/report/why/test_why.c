@@ -214,12 +214,80 @@ static void test_causes(void **state)
 	made_trace_remove(&t);
 }
 
+static void check_what_if(const struct made_trace *t, const char *change, const char *expected)
+{
+	check_lines(REPORT_OK(t->path, "why", "--csv", "--pid", "10", "--what-if", change,
+			      "--columns", "wall_ns,replayed_ns,predicted_ns"),
+		    expected);
+}
+
+#define WHAT_IF_HEAD "wall_ns,replayed_ns,predicted_ns\n"
+
+static void refuses(const struct made_trace *t, const char *change)
+{
+	int status;
+
+	free(REPORT_FAILS(t->path, &status, "why", "--what-if", change));
+	assert_int_equal(status, EBT_ERR_INVALID);
+}
+
+/* A child that is faster; and a disk. */
+static void test_what_if(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	begin(&t, "command");
+	made_trace_meta(&t, "host.cpus", "1");
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	add_fork(&t, 1500, 10, 40);
+	add_waking(&t, 1600, 10, 40, EBT_V_sched_waking_kind_new);
+	made_trace_switch(&t, 3000, 10, 40, 1);
+	add_waking(&t, 6000, 40, 10, EBT_V_sched_waking_kind_waking);
+	made_trace_switch(&t, 6200, 40, 10, DEAD);
+	made_trace_switch(&t, 7000, 10, 0, 2);
+	add_waking(&t, 9000, 0, 10, EBT_V_sched_waking_kind_by_interrupt);
+	made_trace_switch(&t, 9000, 0, 10, 1);
+	made_trace_switch(&t, 9500, 10, 0, DEAD);
+	made_trace_finish(&t);
+	check_what_if(&t, "four=1", WHAT_IF_HEAD "8500,8500,8500\n");
+	check_what_if(&t, "process:four=0.5", WHAT_IF_HEAD "8500,8500,7000\n");
+	check_what_if(&t, "disk=0.5", WHAT_IF_HEAD "8500,8500,7500\n");
+	check_what_if(&t, "wait:disk=0,four=0.5,cpus=1", WHAT_IF_HEAD "8500,8500,5000\n");
+	/* The child need not wait until its parent sleeps. */
+	check_what_if(&t, "cpus=2", WHAT_IF_HEAD "8500,8500,8500\n");
+	refuses(&t, "nobody=1");
+	refuses(&t, "four");
+	refuses(&t, "four=-1");
+	refuses(&t, "cpus=0");
+	refuses(&t, "=1");
+	made_trace_remove(&t);
+}
+
+/* Two that shared a CPU, and would not have to. */
+static void test_cpus(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	begin(&t, "all");
+	made_trace_meta(&t, "host.cpus", "1");
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	made_trace_switch(&t, 2000, 10, 20, 0);
+	made_trace_switch(&t, 2700, 20, 10, 1);
+	made_trace_switch(&t, 4000, 10, 0, DEAD);
+	made_trace_finish(&t);
+	check_what_if(&t, "cpus=2", WHAT_IF_HEAD "3000,3000,2300\n");
+	made_trace_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wakers), cmocka_unit_test(test_child),
 		cmocka_unit_test(test_kernel), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_causes), cmocka_unit_test(test_what_if),
+		cmocka_unit_test(test_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The execution graph run again; see replay.h. */
+#include "report/why/replay.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "format/base/compare.h"
+#include "format/base/map.h"
+
+/* What a thread that is woken waits for, beside a CPU that is free: more of it was contention. */
+#define LATENCY_NS 100000
+
+struct when {
+	uint64_t time;
+	uint32_t node;
+};
+
+/* A thread ends the wait of another one. */
+struct hand_off {
+	uint32_t waker, wakee;
+	uint32_t spell;	 /* of the wakee: the wait */
+	uint32_t within; /* of the waker: when it ran */
+	uint64_t time;	 /* as recorded */
+	uint64_t now;	 /* in the replay; 0: not yet */
+};
+
+struct replayed {
+	struct when *samples;
+	size_t n_samples, samples_capacity;
+	size_t first; /* of its hand-offs, the next one */
+	uint64_t stopped;
+	uint32_t next; /* spell */
+	bool waits;    /* for a hand-off */
+	double factor; /* of all that it does on CPUs */
+};
+
+/* A thread that wants a CPU. */
+struct ready {
+	uint64_t time;
+	uint32_t task, spell;
+	bool preempted; /* by one that is ready at that time, too */
+};
+
+struct why_replay {
+	const struct why *why;
+	const struct names *names;
+	const struct why_thread *threads;
+	uint32_t n_threads, cpus;
+	struct replayed *actors;
+	struct hand_off *hand_offs; /* by waker and time */
+	size_t n_hand_offs, capacity;
+	struct ebt_map by_spell; /* of the wakee */
+
+	double *by_node; /* what functions are multiplied with */
+	double by_reason[WAIT_N_REASONS];
+	struct ready *heap;
+	size_t n_heap, heap_capacity;
+	uint64_t *free_at; /* by CPU */
+	uint64_t begun, ended;
+};
+
+/* --- preparing --- */
+
+static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
+{
+	struct why_replay *replay = arg;
+	const struct calltree_stack stack = calltree_sample_stack(row);
+	struct when when = { .time = row->time };
+	struct replayed *actor;
+	struct ebt_error *err;
+
+	if (!stack.task || stack.task->id >= replay->n_threads)
+		return NULL;
+	actor = &replay->actors[stack.task->id];
+	err = calltree_place(why_graph_tree(replay->why->graph), &stack, &when.node)
+		      ?: ebt_array_reserve(&actor->samples, actor->n_samples,
+					   &actor->samples_capacity);
+	if (!err)
+		actor->samples[actor->n_samples++] = when;
+	return err;
+}
+
+static struct ebt_error *add_hand_off(struct why_replay *replay, uint32_t task, size_t i)
+{
+	const struct why_spell *spell = &replay->threads[task].spells[i];
+	struct hand_off hand_off = {
+		.waker = spell->waker, .wakee = task, .spell = (uint32_t)i, .time = spell->runnable
+	};
+	const struct why_thread *waker;
+	struct ebt_error *err;
+	size_t at;
+
+	if (spell->wake != WHY_WAKE_TASK || spell->waker >= replay->n_threads ||
+	    spell->waker == task)
+		return NULL;
+	waker = &replay->threads[spell->waker];
+	at = why_thread_at(waker, spell->runnable);
+	if (!at || waker->spells[at - 1].start >= spell->runnable ||
+	    waker->spells[at - 1].end < spell->runnable)
+		return NULL;
+	hand_off.within = (uint32_t)at - 1;
+	err = ebt_array_reserve(&replay->hand_offs, replay->n_hand_offs, &replay->capacity);
+	if (!err)
+		replay->hand_offs[replay->n_hand_offs++] = hand_off;
+	return err;
+}
+
+static int compare_hand_offs(const void *a, const void *b)
+{
+	const struct hand_off *x = a, *y = b;
+
+	return ebt_compare(x->waker, y->waker) ?: ebt_compare(x->time, y->time) ?:
+	       ebt_compare(x->wakee, y->wakee);
+}
+
+static uint64_t spell_key(uint32_t task, uint32_t spell)
+{
+	return (uint64_t)task << 32 | spell;
+}
+
+static struct ebt_error *find_hand_offs(struct why_replay *replay)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
+		for (size_t k = 0; !err && k < replay->threads[i].n; k++)
+			err = add_hand_off(replay, i, k);
+	}
+	if (replay->n_hand_offs)
+		qsort(replay->hand_offs, replay->n_hand_offs, sizeof(*replay->hand_offs),
+		      compare_hand_offs);
+	for (size_t i = 0; !err && i < replay->n_hand_offs; i++)
+		err = ebt_map_insert(&replay->by_spell,
+				     spell_key(replay->hand_offs[i].wakee,
+					       replay->hand_offs[i].spell),
+				     (uint32_t)i);
+	return err;
+}
+
+struct ebt_error *why_replay_create(const struct why *why, const struct names *names, uint32_t cpus,
+				    struct why_replay **ret)
+{
+	static const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
+	_cleanup_(why_replay_destroyp) struct why_replay *replay = calloc(1, sizeof(*replay));
+	struct ebt_error *err;
+
+	if (!replay)
+		return &ebt_enomem;
+	replay->why = why;
+	replay->names = names;
+	replay->cpus = cpus ? cpus : 1;
+	replay->threads = why_graph_threads(why->graph, &replay->n_threads);
+	replay->actors = calloc(replay->n_threads + 1, sizeof(*replay->actors));
+	if (!replay->actors)
+		return &ebt_enomem;
+	err = trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
+			      replay)
+		      ?: find_hand_offs(replay);
+	if (!err)
+		*ret = take_ptr(replay);
+	return err;
+}
+
+void why_replay_destroy(struct why_replay *replay)
+{
+	if (!replay)
+		return;
+	for (uint32_t i = 0; replay->actors && i < replay->n_threads; i++)
+		free(replay->actors[i].samples);
+	free(replay->actors);
+	free(replay->hand_offs);
+	ebt_map_deinit(&replay->by_spell);
+	free(replay->by_node);
+	free(replay->heap);
+	free(replay->free_at);
+	free(replay);
+}
+
+/* --- changes --- */
+
+/* Multiplies what is below such a function. */
+static void change_functions(struct why_replay *replay, const struct why_change *change)
+{
+	uint32_t n, n_funcs;
+	const struct calltree *tree = why_graph_tree(replay->why->graph);
+	const struct calltree_node *nodes = calltree_nodes(tree, &n);
+	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
+	bool *below = calloc(n + 1, sizeof(*below));
+
+	for (uint32_t i = 1; below && i < n; i++) {
+		const struct calltree_func *func = &funcs[nodes[i].func];
+
+		below[i] = below[nodes[i].parent] ||
+			   (func->kind != CALLTREE_ROOT && !fnmatch(change->name, func->name, 0));
+		if (below[i])
+			replay->by_node[i] *= change->factor;
+	}
+	free(below);
+}
+
+static bool is_of(const struct why_replay *replay, uint32_t task, const char *glob)
+{
+	struct ebt_str name = names_process(replay->names, replay->threads[task].task);
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.*s", (int)name.len, name.data);
+	return !fnmatch(glob, text, 0);
+}
+
+static void change_processes(struct why_replay *replay, const struct why_change *change)
+{
+	for (uint32_t i = 0; i < replay->n_threads; i++) {
+		if (replay->threads[i].task && is_of(replay, i, change->name))
+			replay->actors[i].factor *= change->factor;
+	}
+}
+
+static void change_waits(struct why_replay *replay, const struct why_change *change)
+{
+	for (int i = 0; i < WAIT_N_REASONS; i++) {
+		if (!strcmp(wait_reason_name((enum wait_reason)i), change->name))
+			replay->by_reason[i] *= change->factor;
+	}
+}
+
+/* *ret_cpus: how many there are then. */
+static struct ebt_error *apply(struct why_replay *replay, const struct why_change *changes,
+			       size_t n, uint32_t *ret_cpus)
+{
+	uint32_t n_nodes;
+
+	calltree_nodes(why_graph_tree(replay->why->graph), &n_nodes);
+	free(replay->by_node);
+	replay->by_node = malloc((n_nodes + 1) * sizeof(*replay->by_node));
+	if (!replay->by_node)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < n_nodes; i++)
+		replay->by_node[i] = 1;
+	for (int i = 0; i < WAIT_N_REASONS; i++)
+		replay->by_reason[i] = 1;
+	for (uint32_t i = 0; i < replay->n_threads; i++)
+		replay->actors[i].factor = 1;
+	*ret_cpus = replay->cpus;
+	for (size_t i = 0; i < n; i++) {
+		switch (changes[i].of) {
+		case WHY_OF_FUNCTION:
+			change_functions(replay, &changes[i]);
+			break;
+		case WHY_OF_PROCESS:
+			change_processes(replay, &changes[i]);
+			break;
+		case WHY_OF_WAIT:
+			change_waits(replay, &changes[i]);
+			break;
+		case WHY_OF_CPUS:
+			*ret_cpus = changes[i].cpus;
+		}
+	}
+	return NULL;
+}
+
+/* --- durations --- */
+
+/* Each sample stands for the time that is nearer to it than to another of its thread. */
+static uint64_t cell_end(const struct replayed *actor, size_t i)
+{
+	return i + 1 < actor->n_samples
+		       ? actor->samples[i].time +
+				 (actor->samples[i + 1].time - actor->samples[i].time) / 2
+		       : UINT64_MAX;
+}
+
+static size_t cell_at(const struct replayed *actor, uint64_t time)
+{
+	size_t low = 0, high = actor->n_samples - 1;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cell_end(actor, middle) <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* On a CPU from `from` to `to`. */
+static uint64_t takes(const struct why_replay *replay, uint32_t task, uint64_t from, uint64_t to)
+{
+	const struct replayed *actor = &replay->actors[task];
+	double sum = 0;
+
+	if (from >= to)
+		return 0;
+	if (!actor->n_samples)
+		return (uint64_t)((double)(to - from) * actor->factor);
+	for (size_t i = cell_at(actor, from); from < to; i++) {
+		uint64_t end = cell_end(actor, i);
+
+		end = end < to ? end : to;
+		if (end > from)
+			sum += (double)(end - from) * replay->by_node[actor->samples[i].node];
+		from = end > from ? end : from;
+	}
+	return (uint64_t)(sum * actor->factor);
+}
+
+/* --- the replay --- */
+
+static bool is_before(const struct ready *a, const struct ready *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	return a->preempted != b->preempted ? b->preempted : a->task < b->task;
+}
+
+static struct ebt_error *push(struct why_replay *replay, uint64_t time, uint32_t task,
+			      uint32_t spell)
+{
+	const struct ready ready = { time, task, spell,
+				     replay->threads[task].spells[spell].why == SCHED_RUNNABLE };
+	struct ebt_error *err =
+		ebt_array_reserve(&replay->heap, replay->n_heap, &replay->heap_capacity);
+	size_t i = replay->n_heap;
+
+	if (err)
+		return err;
+	replay->n_heap++;
+	for (; i && is_before(&ready, &replay->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		replay->heap[i] = replay->heap[(i - 1) / 2];
+	replay->heap[i] = ready;
+	return NULL;
+}
+
+static struct ready pop(struct why_replay *replay)
+{
+	const struct ready first = replay->heap[0], last = replay->heap[--replay->n_heap];
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < replay->n_heap; i = child) {
+		if (child + 1 < replay->n_heap &&
+		    is_before(&replay->heap[child + 1], &replay->heap[child]))
+			child++;
+		if (!is_before(&replay->heap[child], &last))
+			break;
+		replay->heap[i] = replay->heap[child];
+	}
+	if (replay->n_heap)
+		replay->heap[i] = last;
+	return first;
+}
+
+/* How long a wait took that no thread ended, and how long it takes now. */
+static uint64_t waited(const struct why_spell *spell)
+{
+	uint64_t until = spell->runnable ? spell->runnable : spell->start;
+
+	return spell->why == SCHED_RUNNABLE || until <= spell->stop ? 0 : until - spell->stop;
+}
+
+static uint64_t waits(const struct why_replay *replay, const struct why_spell *spell)
+{
+	return (uint64_t)((double)waited(spell) * replay->by_reason[spell->reason]);
+}
+
+/* A thread stops at this time, or is not there before. */
+static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_t time)
+{
+	const struct why_thread *thread = &replay->threads[task];
+	struct replayed *actor = &replay->actors[task];
+	const uint32_t i = actor->next;
+	const struct why_spell *spell;
+	uint32_t hand_off;
+
+	if (i >= thread->n)
+		return NULL;
+	spell = &thread->spells[i];
+	if (i && spell->stop > thread->spells[i - 1].end)
+		time += spell->stop - thread->spells[i - 1].end;
+	if (ebt_map_find(&replay->by_spell, spell_key(task, i), &hand_off)) {
+		actor->stopped = time;
+		actor->waits = !replay->hand_offs[hand_off].now;
+		if (actor->waits)
+			return NULL;
+		if (replay->hand_offs[hand_off].now > time)
+			time = replay->hand_offs[hand_off].now;
+		return push(replay, time, task, i);
+	}
+	if (spell->lasts)
+		return NULL;
+	/* By whom it was forked, is not known. */
+	if (!i && spell->why == SCHED_NEW)
+		time = spell->stop;
+	return push(replay, time + waits(replay, spell), task, i);
+}
+
+static struct ebt_error *wake(struct why_replay *replay, struct hand_off *hand_off, uint64_t now)
+{
+	struct replayed *actor = &replay->actors[hand_off->wakee];
+
+	hand_off->now = now;
+	if (hand_off->wakee == replay->why->task && !hand_off->spell)
+		replay->begun = now;
+	if (!actor->waits || actor->next != hand_off->spell)
+		return NULL;
+	actor->waits = false;
+	return push(replay, now > actor->stopped ? now : actor->stopped, hand_off->wakee,
+		    hand_off->spell);
+}
+
+static uint64_t *first_free(const struct why_replay *replay, uint32_t cpus)
+{
+	uint64_t *ret = replay->free_at;
+
+	for (uint32_t i = 1; i < cpus; i++) {
+		if (replay->free_at[i] < *ret)
+			ret = &replay->free_at[i];
+	}
+	return ret;
+}
+
+/* It gets a CPU, and wakes whom it woke then. */
+static struct ebt_error *run(struct why_replay *replay, const struct ready *ready, uint32_t cpus)
+{
+	const struct why_spell *spell = &replay->threads[ready->task].spells[ready->spell];
+	struct replayed *actor = &replay->actors[ready->task];
+	uint64_t *free_at = first_free(replay, cpus), start = *free_at, latency = 0;
+	struct ebt_error *err = NULL;
+
+	if (spell->runnable && spell->why != SCHED_RUNNABLE)
+		latency = spell->start - spell->runnable;
+	latency = latency < LATENCY_NS ? latency : LATENCY_NS;
+	if (start < ready->time + latency)
+		start = ready->time + latency;
+	*free_at = start + takes(replay, ready->task, spell->start, spell->end);
+	for (; !err && actor->first < replay->n_hand_offs; actor->first++) {
+		struct hand_off *hand_off = &replay->hand_offs[actor->first];
+
+		if (hand_off->waker != ready->task || hand_off->within != ready->spell)
+			break;
+		err = wake(replay, hand_off,
+			   start + takes(replay, ready->task, spell->start, hand_off->time));
+	}
+	if (ready->task == replay->why->task)
+		replay->ended = *free_at;
+	actor->next = ready->spell + 1;
+	return err ? err : go_on(replay, ready->task, *free_at);
+}
+
+/* Who was there at the beginning. */
+static struct ebt_error *begin(struct why_replay *replay)
+{
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; i < replay->n_threads; i++) {
+		replay->actors[i].next = 0;
+		replay->actors[i].first = SIZE_MAX;
+		replay->actors[i].waits = false;
+	}
+	for (size_t i = replay->n_hand_offs; i--;) {
+		replay->hand_offs[i].now = 0;
+		replay->actors[replay->hand_offs[i].waker].first = i;
+	}
+	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
+		const struct why_spell *first = replay->threads[i].spells;
+
+		/* Who is forked is not there before. */
+		if (replay->threads[i].n)
+			err = go_on(replay, i, first->why == SCHED_NEW ? 0 : first->stop);
+	}
+	return err;
+}
+
+struct ebt_error *why_replay_run(struct why_replay *replay, const struct why_change *changes,
+				 size_t n, uint64_t *ret_ns)
+{
+	struct ebt_error *err;
+	uint32_t cpus;
+
+	*ret_ns = 0;
+	replay->n_heap = 0;
+	replay->begun = replay->why->path.from;
+	replay->ended = replay->begun;
+	err = apply(replay, changes, n, &cpus);
+	if (err)
+		return err;
+	free(replay->free_at);
+	replay->free_at = calloc(cpus + 1, sizeof(*replay->free_at));
+	if (!replay->free_at)
+		return &ebt_enomem;
+	err = begin(replay);
+	while (!err && replay->n_heap) {
+		const struct ready ready = pop(replay);
+
+		err = run(replay, &ready, cpus);
+	}
+	if (!err && replay->ended > replay->begun)
+		*ret_ns = replay->ended - replay->begun;
+	return err;
+}
+
+/* --- what there is --- */
+
+static uint64_t changed(const struct why_replay *replay, uint32_t task, uint32_t i)
+{
+	const struct why_spell *spell = &replay->threads[task].spells[i];
+	uint64_t ns = spell->end - spell->start - takes(replay, task, spell->start, spell->end);
+	uint32_t hand_off;
+
+	if (ebt_map_find(&replay->by_spell, spell_key(task, i), &hand_off))
+		return ns;
+	return ns + waited(spell) - waits(replay, spell);
+}
+
+struct ebt_error *why_replay_concerns(struct why_replay *replay, const struct why_change *change,
+				      uint64_t *ret_ns)
+{
+	struct why_change none = *change;
+	uint64_t ns = 0;
+	uint32_t cpus;
+	struct ebt_error *err;
+
+	none.factor = 0;
+	err = apply(replay, &none, 1, &cpus);
+	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
+		for (size_t k = 0; k < replay->threads[i].n; k++)
+			ns += changed(replay, i, (uint32_t)k);
+	}
+	*ret_ns = ns;
+	return err;
+}
