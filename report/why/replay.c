@@ -34,7 +34,12 @@ struct replayed {
 	uint64_t stopped;
 	uint32_t next; /* spell */
 	bool waits;    /* for a hand-off */
-	double factor; /* of all that it does on CPUs */
+	/* Threads of its process, and children of that, that had ended before its last run: it may
+	 * have found that they had, which no row tells. */
+	uint32_t before_last, not_ended;
+	uint32_t ends_for; /* who may wait so for its own end; WHY_NOBODY */
+	uint64_t ready;	   /* for its last run, but for these; 0: not yet */
+	double factor;	   /* of all that it does on CPUs */
 };
 
 /* A thread that wants a CPU. */
@@ -140,7 +145,96 @@ static struct ebt_error *find_hand_offs(struct why_replay *replay)
 	return err;
 }
 
-struct ebt_error *why_replay_create(const struct why *why, const struct names *names, uint32_t cpus,
+/* Numbers above this are no CPUs. */
+#define MAX_CPUS 8192
+
+/* How many CPUs have 1 % of what was run and more: a command may be bound to some after it began.
+ */
+static uint32_t count_cpus(const struct why_replay *replay)
+{
+	uint64_t *ns = calloc(MAX_CPUS, sizeof(*ns)), all = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; ns && i < replay->n_threads; i++) {
+		for (size_t k = 0; k < replay->threads[i].n; k++) {
+			const struct why_spell *spell = &replay->threads[i].spells[k];
+
+			if (spell->cpu < MAX_CPUS)
+				ns[spell->cpu] += spell->end - spell->start;
+			all += spell->end - spell->start;
+		}
+	}
+	for (uint32_t i = 0; ns && i < MAX_CPUS; i++)
+		n += ns[i] && ns[i] >= all / 100;
+	free(ns);
+	return n ? n : 1;
+}
+
+/* Whose last run may wait for the end of this thread: the first thread of its process, and of a
+ * first thread that of the process that forked it. WHY_NOBODY: nobody's. */
+static uint32_t waited_by(const struct why_replay *replay, const uint32_t *first_of, uint32_t task)
+{
+	const struct why_thread *thread = &replay->threads[task];
+	uint32_t by = WHY_NOBODY;
+
+	if (thread->task->tid != thread->task->pid)
+		by = first_of[task];
+	else if (thread->parent < replay->n_threads)
+		by = first_of[thread->parent];
+	if (by == WHY_NOBODY || by == task || !replay->threads[by].n)
+		return WHY_NOBODY;
+	return thread->ended <= replay->threads[by].spells[replay->threads[by].n - 1].start
+		       ? by
+		       : WHY_NOBODY;
+}
+
+/* first_of: by task id, the first thread of its process. */
+static struct ebt_error *find_firsts(const struct why_replay *replay, uint32_t *first_of)
+{
+	_cleanup_(ebt_map_deinit) struct ebt_map by_process = { 0 };
+	struct ebt_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
+		const struct ebt_task *task = replay->threads[i].task;
+
+		if (task && task->tid == task->pid)
+			err = ebt_map_insert(&by_process, names_process_key(replay->names, task),
+					     i);
+	}
+	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
+		const struct ebt_task *task = replay->threads[i].task;
+
+		if (!task || !ebt_map_find(&by_process, names_process_key(replay->names, task),
+					   &first_of[i]))
+			first_of[i] = WHY_NOBODY;
+	}
+	return err;
+}
+
+static struct ebt_error *find_ends(struct why_replay *replay)
+{
+	_cleanup_free_ uint32_t *first_of = calloc(replay->n_threads + 1, sizeof(*first_of));
+	struct ebt_error *err = first_of ? find_firsts(replay, first_of) : &ebt_enomem;
+
+	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
+		const struct why_thread *thread = &replay->threads[i];
+
+		replay->actors[i].ends_for = WHY_NOBODY;
+		if (!thread->task || !thread->n || !thread->ended)
+			continue;
+		replay->actors[i].ends_for = waited_by(replay, first_of, i);
+		if (replay->actors[i].ends_for != WHY_NOBODY)
+			replay->actors[replay->actors[i].ends_for].before_last++;
+	}
+	return err;
+}
+
+uint32_t why_replay_cpus(const struct why_replay *replay)
+{
+	return replay->cpus;
+}
+
+struct ebt_error *why_replay_create(const struct why *why, const struct names *names,
 				    struct why_replay **ret)
 {
 	static const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
@@ -151,14 +245,15 @@ struct ebt_error *why_replay_create(const struct why *why, const struct names *n
 		return &ebt_enomem;
 	replay->why = why;
 	replay->names = names;
-	replay->cpus = cpus ? cpus : 1;
 	replay->threads = why_graph_threads(why->graph, &replay->n_threads);
+	replay->cpus = count_cpus(replay);
 	replay->actors = calloc(replay->n_threads + 1, sizeof(*replay->actors));
 	if (!replay->actors)
 		return &ebt_enomem;
 	err = trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
 			      replay)
-		      ?: find_hand_offs(replay);
+		      ?: find_hand_offs(replay)
+		      ?: find_ends(replay);
 	if (!err)
 		*ret = take_ptr(replay);
 	return err;
@@ -354,6 +449,33 @@ static struct ready pop(struct why_replay *replay)
 	return first;
 }
 
+/* A thread is ready for a run; for its last one, when others have ended. */
+static struct ebt_error *want(struct why_replay *replay, uint64_t time, uint32_t task,
+			      uint32_t spell)
+{
+	struct replayed *actor = &replay->actors[task];
+
+	if (!actor->not_ended || spell + 1 < replay->threads[task].n)
+		return push(replay, time, task, spell);
+	actor->ready = time;
+	return NULL;
+}
+
+/* A thread has ended. */
+static struct ebt_error *end(struct why_replay *replay, uint32_t task, uint64_t time)
+{
+	const uint32_t by = replay->actors[task].ends_for;
+	struct replayed *actor;
+
+	if (by == WHY_NOBODY)
+		return NULL;
+	actor = &replay->actors[by];
+	if (--actor->not_ended || !actor->ready)
+		return NULL;
+	return push(replay, time > actor->ready ? time : actor->ready, by,
+		    (uint32_t)replay->threads[by].n - 1);
+}
+
 /* How long a wait took that no thread ended, and how long it takes now. */
 static uint64_t waited(const struct why_spell *spell)
 {
@@ -377,7 +499,7 @@ static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_
 	uint32_t hand_off;
 
 	if (i >= thread->n)
-		return NULL;
+		return end(replay, task, time);
 	spell = &thread->spells[i];
 	if (i && spell->stop > thread->spells[i - 1].end)
 		time += spell->stop - thread->spells[i - 1].end;
@@ -388,14 +510,14 @@ static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_
 			return NULL;
 		if (replay->hand_offs[hand_off].now > time)
 			time = replay->hand_offs[hand_off].now;
-		return push(replay, time, task, i);
+		return want(replay, time, task, i);
 	}
 	if (spell->lasts)
 		return NULL;
 	/* By whom it was forked, is not known. */
 	if (!i && spell->why == SCHED_NEW)
 		time = spell->stop;
-	return push(replay, time + waits(replay, spell), task, i);
+	return want(replay, time + waits(replay, spell), task, i);
 }
 
 static struct ebt_error *wake(struct why_replay *replay, struct hand_off *hand_off, uint64_t now)
@@ -408,7 +530,7 @@ static struct ebt_error *wake(struct why_replay *replay, struct hand_off *hand_o
 	if (!actor->waits || actor->next != hand_off->spell)
 		return NULL;
 	actor->waits = false;
-	return push(replay, now > actor->stopped ? now : actor->stopped, hand_off->wakee,
+	return want(replay, now > actor->stopped ? now : actor->stopped, hand_off->wakee,
 		    hand_off->spell);
 }
 
@@ -460,6 +582,8 @@ static struct ebt_error *begin(struct why_replay *replay)
 		replay->actors[i].next = 0;
 		replay->actors[i].first = SIZE_MAX;
 		replay->actors[i].waits = false;
+		replay->actors[i].not_ended = replay->actors[i].before_last;
+		replay->actors[i].ready = 0;
 	}
 	for (size_t i = replay->n_hand_offs; i--;) {
 		replay->hand_offs[i].now = 0;

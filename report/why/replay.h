@@ -23,9 +23,11 @@ struct why_change {
 
 struct why_replay;
 
-/* The model must outlive it. cpus: that there were. */
-struct ebt_error *why_replay_create(const struct why *why, const struct names *names, uint32_t cpus,
+/* The model must outlive it. There are as many CPUs as somebody of the trace ran on: a command may
+ * have been bound to some. */
+struct ebt_error *why_replay_create(const struct why *why, const struct names *names,
 				    struct why_replay **ret);
+uint32_t why_replay_cpus(const struct why_replay *replay);
 void why_replay_destroy(struct why_replay *replay);
 DEFINE_CLEANUP(struct why_replay *, why_replay_destroy);
 

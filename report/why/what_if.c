@@ -220,9 +220,10 @@ static struct ebt_error *put_opportunity(struct what_if *w, struct opportunity *
 	return err;
 }
 
-static struct ebt_error *put_cpus(const struct what_if *w, uint32_t cpus)
+static struct ebt_error *put_cpus(const struct what_if *w)
 {
-	const struct why_change more = { .of = WHY_OF_CPUS, .cpus = 2 * cpus };
+	const struct why_change more = { .of = WHY_OF_CPUS,
+					 .cpus = 2 * why_replay_cpus(w->replay) };
 	char name[32];
 
 	snprintf(name, sizeof(name), "cpus=%" PRIu32, more.cpus);
@@ -230,11 +231,11 @@ static struct ebt_error *put_cpus(const struct what_if *w, uint32_t cpus)
 }
 
 /* Each of the longest causes at half of its time, and twice the CPUs. */
-static struct ebt_error *put_opportunities(struct what_if *w, uint32_t cpus)
+static struct ebt_error *put_opportunities(struct what_if *w)
 {
 	struct opportunity list[MAX_OPPORTUNITIES] = { 0 };
 	_cleanup_text_ struct text name = TEXT_INIT;
-	struct ebt_error *err = put_cpus(w, cpus);
+	struct ebt_error *err = put_cpus(w);
 	size_t n = 0;
 
 	for (size_t i = 0; !err && i < w->why->n_causes && n < MAX_OPPORTUNITIES; i++) {
@@ -256,7 +257,7 @@ static struct ebt_error *put_opportunities(struct what_if *w, uint32_t cpus)
 
 /* --- the table --- */
 
-static struct ebt_error *put_rows(struct what_if *w, uint32_t cpus)
+static struct ebt_error *put_rows(struct what_if *w)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", CHANGES);
 	const char *text = options_string(w->report->options, "what-if");
@@ -268,18 +269,8 @@ static struct ebt_error *put_rows(struct what_if *w, uint32_t cpus)
 	if (!err && text)
 		err = put_change(w, text, changes, n);
 	if (!err && options_flag(w->report->options, "opportunities"))
-		err = put_opportunities(w, cpus);
+		err = put_opportunities(w);
 	return err ? err : out_end(w->report->out);
-}
-
-static struct ebt_error *n_cpus(struct trace *trace, uint32_t *ret)
-{
-	const char *cpus;
-	struct ebt_error *err = ebt_reader_meta(trace_reader(trace), "host.cpus", &cpus);
-
-	*ret = !err && cpus ? (uint32_t)strtoul(cpus, NULL, 10) : 1;
-	*ret = *ret < 1 ? 1 : *ret > MAX_CPUS ? MAX_CPUS : *ret;
-	return err;
 }
 
 struct ebt_error *why_put_what_if(struct report *report, const struct why *why,
@@ -289,13 +280,10 @@ struct ebt_error *why_put_what_if(struct report *report, const struct why *why,
 			     .why = why,
 			     .names = names,
 			     .wall_ns = why->path.to - why->path.from };
-	uint32_t cpus;
-	struct ebt_error *err = n_cpus(report->trace, &cpus);
+	struct ebt_error *err = why_replay_create(why, names, &w.replay) ?:
+				why_replay_run(w.replay, NULL, 0, &w.replayed_ns) ?:
+				put_rows(&w);
 
-	if (!err)
-		err = why_replay_create(why, names, cpus, &w.replay) ?:
-		      why_replay_run(w.replay, NULL, 0, &w.replayed_ns) ?:
-		      put_rows(&w, cpus);
 	why_replay_destroy(w.replay);
 	for (size_t i = 0; i < w.n_owned; i++)
 		free(w.owned[i]);

@@ -238,7 +238,6 @@ static void test_what_if(void **state)
 
 	(void)state;
 	begin(&t, "command");
-	made_trace_meta(&t, "host.cpus", "1");
 	made_trace_switch(&t, 1000, 0, 10, 1);
 	add_fork(&t, 1500, 10, 40);
 	add_waking(&t, 1600, 10, 40, EBT_V_sched_waking_kind_new);
@@ -271,7 +270,6 @@ static void test_cpus(void **state)
 
 	(void)state;
 	begin(&t, "all");
-	made_trace_meta(&t, "host.cpus", "1");
 	made_trace_switch(&t, 1000, 0, 10, 1);
 	made_trace_switch(&t, 2000, 10, 20, 0);
 	made_trace_switch(&t, 2700, 20, 10, 1);
