@@ -3,8 +3,9 @@
 // condition variables, semaphores and children, so that nobody works before the one before is done.
 // Which thread works, at what, for how long, and how it hands on, are chosen by SEED. Others work
 // meanwhile, and nobody waits for them. Each step is a line: thread id, what it did (run, sleep,
-// child), how long that took in ns, how it was handed over, and by whom a child was made and how
-// long that took. Of a child it is its CPU time, as the kernel counts it.
+// child), how long that took in ns, at least and at most, how it was handed over, and by whom a
+// child was made and how long that took. A child takes its work at least, and at most its CPU time,
+// as the kernel counts it: who waits for it is woken before it is gone.
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -234,7 +235,9 @@ int main(int argc, char **argv)
 	hand_on(0);
 	wait_for(n_steps);
 	for (int i = 0; i < n_steps; i++)
-		printf("%d %s %" PRId64 " %s %d %" PRId64 "\n", steps[i].tid, works[steps[i].work],
-		       steps[i].took, ways[steps[i].way], steps[i].parent, steps[i].fork_took);
+		printf("%d %s %" PRId64 " %" PRId64 " %s %d %" PRId64 "\n", steps[i].tid,
+		       works[steps[i].work],
+		       steps[i].work == CHILD ? (int64_t)steps[i].ns : steps[i].took, steps[i].took,
+		       ways[steps[i].way], steps[i].parent, steps[i].fork_took);
 	return 0;
 }
