@@ -9,6 +9,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/stacks/out_svg.h"
 #include "report/why/model_why.h"
 #include "report/why/what_if.h"
 
@@ -316,31 +317,73 @@ static void put_head(const struct why_view *v, bool causes)
 
 /* --- the command --- */
 
+static struct ebt_error *put_flame(struct report *report, const struct why *why)
+{
+	struct svg_flame flame = { .tree = why_graph_tree(why->graph), .title = "Critical path" };
+	const char *command;
+	_cleanup_text_ struct text title = TEXT_INIT;
+	struct ebt_error *err;
+
+	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command)
+		      ?: trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
+	if (err)
+		return err;
+	if (command) {
+		text_printf(&title, "Critical path: %s", command);
+		flame.title = text_get(&title);
+	}
+	return svg_write_flame(out_file(report->out), &flame);
+}
+
+static bool is_what_if(const struct options *o)
+{
+	return options_string(o, "what-if") || options_flag(o, "opportunities");
+}
+
+static struct ebt_error *check_options(struct trace *trace, const struct options *o)
+{
+	const bool flame = options_flag(o, "flame");
+
+	if (flame + options_flag(o, "path") + is_what_if(o) > 1)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--path, --flame, and --what-if with --opportunities "
+					"exclude each other");
+	if (flame && o->format != FORMAT_TABLE)
+		return ebt_error_create(EBT_ERR_INVALID, "--flame has a form of its own: use it "
+							 "without --json and --csv");
+	if (is_what_if(o) && (o->from.set || o->to.set))
+		return trace_warn(trace, "--what-if and --opportunities are of the whole time: "
+					 "--from and --to are passed over");
+	return NULL;
+}
+
 static struct ebt_error *run_why(struct report *report)
 {
-	_cleanup_(why_destroyp) struct why *why = NULL;
 	const struct options *o = report->options;
+	_cleanup_(why_destroyp) struct why *why = NULL;
 	struct why_view v = { .report = report };
-	struct ebt_error *err = NULL;
-	bool what_if;
+	unsigned int flags =
+		(is_what_if(o) ? WHY_WHOLE : 0) | (options_flag(o, "flame") ? WHY_TREE : 0);
+	struct ebt_error *err;
 
-	what_if = options_string(o, "what-if") || options_flag(o, "opportunities");
-	if (what_if && (o->from.set || o->to.set))
-		err = trace_warn(report->trace, "--what-if and --opportunities are of the whole "
-						"time: --from and --to are passed over");
-	err = err ?: trace_names(report->trace, &v.names) ?: why_create(report->trace, what_if, &why);
+	err = check_options(report->trace, o) ?:
+	      trace_names(report->trace, &v.names) ?:
+	      why_create(report->trace, flags, &why);
 	if (err)
 		return err;
 	v.why = why;
 	v.wall_ns = why->path.to - why->path.from;
-	put_head(&v, !what_if && !options_flag(o, "path"));
-	if (what_if)
+	if (options_flag(o, "flame"))
+		return put_flame(report, why);
+	put_head(&v, !is_what_if(o) && !options_flag(o, "path"));
+	if (is_what_if(o))
 		return why_put_what_if(report, why, v.names);
 	return options_flag(o, "path") ? put_path(&v) : put_causes(&v);
 }
 
 static const struct option_def why_options[] = {
 	{ "path", OPTION_FLAG, NULL, "the path itself: what was done, one thing after the other" },
+	{ "flame", OPTION_FLAG, NULL, "the path's time as a flame graph (SVG)" },
 	{ "what-if", OPTION_STRING, "NAME=FACTOR,…",
 	  "how long it would take if that took so much less or more; cpus=N" },
 	{ "opportunities", OPTION_FLAG, NULL, "which change would bring most" },
@@ -367,6 +410,7 @@ static const char help[] =
 	"\n"
 	"  ebreport why t.ebt\n"
 	"  ebreport why --path t.ebt\n"
+	"  ebreport why --flame -o why.svg t.ebt\n"
 	"  ebreport why --tid 4711 --from 2s --to 3s t.ebt\n"
 	"  ebreport why --what-if 'cc1=0.5,disk=0' t.ebt\n"
 	"  ebreport why --opportunities t.ebt\n";

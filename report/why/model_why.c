@@ -185,6 +185,38 @@ static struct ebt_error *add_cause(struct why *why, const struct why_cause *caus
 	return err;
 }
 
+/* Below where it was, for the tree; node 0: that is not known. */
+static struct ebt_error *weigh(struct why *why, enum why_kind kind, uint32_t task, uint32_t node,
+			       uint64_t ns)
+{
+	static const struct ebt_batch none = { .id = UINT64_MAX };
+	static const struct {
+		const char *name;
+		enum calltree_kind kind;
+	} leaves[] = {
+		[WHY_CPU] = { "[on CPU]", CALLTREE_ON_CPU },
+		[WHY_RUNQUEUE] = { "[run queue]", CALLTREE_QUEUED },
+		[WHY_WAIT] = { "[wait]", CALLTREE_OFF_CPU },
+		[WHY_UNKNOWN] = { "[unknown]", CALLTREE_OFF_CPU },
+	};
+	struct calltree *tree = why_graph_tree(why->graph);
+	const struct calltree_stack stack = { .batch = &none, .task = why_task(why, task) };
+	struct ebt_error *err = NULL;
+
+	if (!why->weighs || !ns)
+		return NULL;
+	if (!node)
+		err = calltree_place(tree, &stack, &node);
+	return err ? err : calltree_add_leaf(tree, node, leaves[kind].name, leaves[kind].kind, ns);
+}
+
+static struct ebt_error *weigh_segment(struct why *why, const struct why_segment *segment,
+				       uint64_t ns)
+{
+	return weigh(why, (enum why_kind)segment->kind, segment->task,
+		     segment->spell ? segment->spell->node : 0, ns);
+}
+
 static struct ebt_error *add_waits(struct why *why)
 {
 	const struct calltree *tree = why_graph_tree(why->graph);
@@ -213,7 +245,7 @@ static struct ebt_error *add_waits(struct why *why)
 		}
 		if (segment->spell)
 			cause.func = calltree_caller(tree, segment->spell->node);
-		err = add_cause(why, &cause);
+		err = add_cause(why, &cause) ?: weigh_segment(why, segment, ns);
 	}
 	return err;
 }
@@ -222,7 +254,7 @@ static struct ebt_error *add_waits(struct why *why)
 
 /* What a thread did on a CPU, along the path. */
 struct ran_in {
-	uint32_t task, func;
+	uint32_t task, node;
 	uint64_t samples;
 };
 
@@ -237,7 +269,7 @@ struct sharing {
 	size_t n_threads;
 	struct ran_in *places;
 	size_t n, capacity;
-	struct ebt_map at; /* by task and function */
+	struct ebt_map at; /* by task and node */
 };
 
 /* In which segment a moment is; NULL: in none. */
@@ -272,7 +304,7 @@ static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 	struct calltree *tree = why_graph_tree(sharing->why->graph);
 	const struct calltree_stack stack = calltree_sample_stack(row);
 	const struct why_segment *segment = segment_at(&sharing->why->path, row->time);
-	uint32_t node, func, i;
+	uint32_t node, i;
 	struct ebt_error *err;
 
 	if (!stack.task || !segment || segment->kind != WHY_CPU ||
@@ -281,13 +313,12 @@ static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 	err = calltree_place(tree, &stack, &node);
 	if (err)
 		return err;
-	func = func_of(tree, node);
-	err = ebt_map_element(&sharing->at, (uint64_t)stack.task->id << 32 | func, &sharing->places,
+	err = ebt_map_element(&sharing->at, (uint64_t)stack.task->id << 32 | node, &sharing->places,
 			      &sharing->n, &sharing->capacity, &i);
 	if (err)
 		return err;
 	sharing->places[i].task = stack.task->id;
-	sharing->places[i].func = func;
+	sharing->places[i].node = node;
 	sharing->places[i].samples++;
 	sharing->threads[stack.task->id].samples++;
 	sharing->why->samples++;
@@ -309,6 +340,8 @@ static void sum_runs(struct sharing *sharing)
 /* By samples, so that all shares of a thread together are its time. */
 static struct ebt_error *add_places(struct sharing *sharing)
 {
+	const struct calltree *tree = why_graph_tree(sharing->why->graph);
+	struct why_cause cause = { .kind = WHY_CPU, .other = WHY_NOBODY };
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sharing->n; i++) {
@@ -317,17 +350,13 @@ static struct ebt_error *add_places(struct sharing *sharing)
 		const unsigned __int128 ns = thread->ns;
 		const uint64_t shared = thread->shared, then = shared + place->samples;
 
+		cause.task = place->task;
+		cause.func = func_of(tree, place->node);
+		cause.ns = (uint64_t)(ns * then / thread->samples - ns * shared / thread->samples);
+		cause.count = place->samples;
 		thread->shared = then;
-		err = add_cause(sharing->why,
-				&(struct why_cause){
-					.task = place->task,
-					.kind = WHY_CPU,
-					.other = WHY_NOBODY,
-					.func = place->func,
-					.ns = (uint64_t)(ns * then / thread->samples -
-							 ns * shared / thread->samples),
-					.count = place->samples,
-				});
+		err = add_cause(sharing->why, &cause)
+			      ?: weigh(sharing->why, WHY_CPU, place->task, place->node, cause.ns);
 	}
 	return err;
 }
@@ -335,17 +364,16 @@ static struct ebt_error *add_places(struct sharing *sharing)
 /* Threads that no sample met. */
 static struct ebt_error *add_unsampled(struct sharing *sharing)
 {
+	struct why_cause cause = { .kind = WHY_CPU, .other = WHY_NOBODY, .func = WHY_NO_FUNC };
 	struct ebt_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < sharing->n_threads; i++) {
-		const struct on_cpu *thread = &sharing->threads[i];
-
-		if (thread->ns && !thread->samples)
-			err = add_cause(sharing->why, &(struct why_cause){ .task = i,
-									   .kind = WHY_CPU,
-									   .other = WHY_NOBODY,
-									   .func = WHY_NO_FUNC,
-									   .ns = thread->ns });
+		if (!sharing->threads[i].ns || sharing->threads[i].samples)
+			continue;
+		cause.task = i;
+		cause.ns = sharing->threads[i].ns;
+		err = add_cause(sharing->why, &cause)
+			      ?: weigh(sharing->why, WHY_CPU, i, 0, cause.ns);
 	}
 	return err;
 }
@@ -383,13 +411,15 @@ struct occupied {
 static struct ebt_error *add_behind(struct why *why, const struct why_segment *segment,
 				    uint32_t other, uint64_t ns)
 {
-	return add_cause(why, &(struct why_cause){ .task = segment->task,
-						   .kind = WHY_RUNQUEUE,
-						   .other = other,
-						   .func = WHY_NO_FUNC,
-						   .ns = ns,
-						   .count = 1,
-						   .max_ns = ns });
+	const struct why_cause cause = { .task = segment->task,
+					 .kind = WHY_RUNQUEUE,
+					 .other = other,
+					 .func = WHY_NO_FUNC,
+					 .ns = ns,
+					 .count = 1,
+					 .max_ns = ns };
+
+	return add_cause(why, &cause) ?: weigh_segment(why, segment, ns);
 }
 
 /* A thread ran; which segments waited for that CPU meanwhile? */
@@ -462,7 +492,7 @@ static struct ebt_error *add_queues(struct why *why)
 
 /* --- life --- */
 
-struct ebt_error *why_create(struct trace *trace, bool whole, struct why **ret)
+struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why **ret)
 {
 	_cleanup_(why_destroyp) struct why *why = calloc(1, sizeof(*why));
 	struct ebt_error *err;
@@ -470,8 +500,9 @@ struct ebt_error *why_create(struct trace *trace, bool whole, struct why **ret)
 	if (!why)
 		return &ebt_enomem;
 	why->trace = trace;
-	why->from = whole ? 0 : trace_from_ns(trace);
-	why->to = whole ? UINT64_MAX : trace_to_ns(trace);
+	why->from = flags & WHY_WHOLE ? 0 : trace_from_ns(trace);
+	why->to = flags & WHY_WHOLE ? UINT64_MAX : trace_to_ns(trace);
+	why->weighs = (flags & WHY_TREE) != 0;
 	trace_set_window(trace, trace_start_ns(trace), trace_end_ns(trace) + 1,
 			 TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
 	err = why_graph_create(trace, &why->graph) ?:
@@ -480,6 +511,8 @@ struct ebt_error *why_create(struct trace *trace, bool whole, struct why **ret)
 	      add_waits(why) ?:
 	      share_out(why) ?:
 	      add_queues(why);
+	if (!err && why->weighs)
+		err = calltree_finish(why_graph_tree(why->graph));
 	if (err)
 		return err;
 	merge_causes(why);

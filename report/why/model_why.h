@@ -31,13 +31,20 @@ struct why {
 	struct why_cause *causes; /* the longest first */
 	size_t n_causes, capacity, merge_at;
 	uint64_t samples; /* in segments on a CPU */
+	bool weighs;	  /* the tree of the graph gets the time of the path */
 	uint64_t run_ns;  /* of all threads meanwhile */
+};
+
+enum why_flags {
+	WHY_WHOLE = 1 << 0, /* whatever the window is */
+	/* The tree of the graph gets the time of the path, below each stack a leaf for the kind. */
+	WHY_TREE = 1 << 1,
 };
 
 /* Of the present window of the trace, which must outlive the model: of the command that was
  * recorded, or of whom the filters by task choose; of several the first thread of that process that
- * was there longest. whole: whatever the window is. */
-struct ebt_error *why_create(struct trace *trace, bool whole, struct why **ret);
+ * was there longest. */
+struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why **ret);
 void why_destroy(struct why *why);
 DEFINE_CLEANUP(struct why *, why_destroy);
 

@@ -5,6 +5,7 @@ a pipeline, of a client and its server; and that its parts add up."""
 import collections
 import os
 import subprocess
+import xml.etree.ElementTree
 
 import e2e
 
@@ -158,6 +159,15 @@ class Why(e2e.TestCase):
         tried = e2e.report_json("why", trace, "--opportunities")["rows"]
         self.assertEqual(tried[0]["change"], "wait:timer=0.5")
         self.assertEqual(tried[0]["saved_ns"], row["saved_ns"])
+
+    def test_flame(self):
+        """All of the time is in the picture."""
+        trace = self.record("--", "sh", "-c", "sleep 0.1; head -c 5000000 /dev/urandom | sort | wc -c")
+        wall = self.why(trace)["wall_ns"]
+        e2e.ebreport("why", "--flame", "-o", self.path("why.svg"), trace)
+        title = next(element.text for element in xml.etree.ElementTree.parse(self.path("why.svg")).iter()
+                     if element.tag.endswith("title") and element.text.startswith("all\n"))
+        self.assertIn(f"{wall / 1e6:#.4g} ms" if wall < 1e9 else f"{wall / 1e9:#.4g} s", title)
 
     def test_no_command(self):
         """Of nothing in particular there is nothing to say."""
