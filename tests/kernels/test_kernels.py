@@ -32,12 +32,13 @@ import test_oom  # noqa: E402
 import test_probes  # noqa: E402
 import test_verifier  # noqa: E402
 import test_wall  # noqa: E402
+import test_why  # noqa: E402
 from test_tp import Hits, printed, ways  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
                        ("callbacks", "called", "contended", "described", "faults", "framed", "hangs",
-                        "hoarder", "marks_static", "pingpong", "planned", "probed",
+                        "handed_on", "hoarder", "marks_static", "pingpong", "planned", "probed",
                         "relay", "unwound", "verified.so")]
 FILES += [shutil.which("ip"), shutil.which("tc")]
 PYTHON = os.path.realpath("/usr/bin/python3")
@@ -76,6 +77,9 @@ def inside(script):
         method.inside = script
         return method
     return add
+
+
+BESIDE_NS = 50_000_000  # what a step of a plan takes besides its work: forks are slow here
 
 
 class Kernel(unittest.TestCase):
@@ -239,6 +243,17 @@ class Kernel(unittest.TestCase):
             test_wall.sum_rule(self, row, report)
         parts = e2e.report_json("wall", trace, "--interval", "250ms")
         test_wall.intervals_add_up(self, parts, report)
+
+    @inside("""for seed in 1 2 3 4; do
+            ebrec -e sched,offcpu,task -o $seed.ebt -- handed_on $seed 12 >$seed
+        done""")
+    def test_why(self):
+        """Threads hand work on by a plan; here each switch is told."""
+        for seed in "1234":
+            report = test_why.why(self, self.trace(f"{seed}.ebt"))
+            self.assertFalse(e2e.hidden_runs(report), report["warnings"])
+            self.assertEqual(test_why.hidden_ns(report), 0)
+            test_why.plan(self, report, self.text(seed), BESIDE_NS)
 
     # The kernel dumps what each was as it was killed, with small stacks, for a debugger here.
     @inside(f"""echo core.%p >/proc/sys/kernel/core_pattern
