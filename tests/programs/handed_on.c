@@ -5,9 +5,9 @@
 // meanwhile, and nobody waits for them. Each step is a line: thread id, what it did (run, sleep,
 // child), how long that took in ns, at least and at most, how it was handed over, and by whom a
 // child was made and how long that took. A child takes its work at least, and at most its CPU time,
-// as the kernel counts it: who waits for it is woken before it is gone. Of one that had ended before
-// it was waited for the least is 0. A sleep takes what was asked for at least, and at most what its
-// thread saw.
+// as the kernel counts it: who waits for it is woken before it is gone. Of one that had ended
+// before it was waited for the least is 0. A sleep takes what was asked for at least, and at most
+// what its thread saw.
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
