@@ -412,7 +412,7 @@ static const char help[] =
 	"  ebreport why --path t.ebt\n"
 	"  ebreport why --flame -o why.svg t.ebt\n"
 	"  ebreport why --tid 4711 --from 2s --to 3s t.ebt\n"
-	"  ebreport why --what-if 'cc1=0.5,disk=0' t.ebt\n"
+	"  ebreport why --what-if disk=0.5,cpus=8 t.ebt\n"
 	"  ebreport why --opportunities t.ebt\n";
 
 const struct command command_why = {

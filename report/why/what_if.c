@@ -46,12 +46,25 @@ static struct ebt_error *nothing_like(const char *name)
 				name);
 }
 
-/* By its prefix, or by what there is. */
+static bool is_wait(const char *name)
+{
+	for (int i = 0; i < WAIT_N_REASONS; i++) {
+		if (!strcmp(wait_reason_name((enum wait_reason)i), name))
+			return true;
+	}
+	return false;
+}
+
+/* By its prefix, or by what there is. That there were no waits of a kind is no mistake. */
 static struct ebt_error *find_kind(const struct what_if *w, struct why_change *change)
 {
 	const char *name = change->name;
 	struct ebt_error *err = NULL;
 	uint64_t ns = 0;
+
+	change->of = WHY_OF_WAIT;
+	if (is_wait(name))
+		return NULL;
 
 	for (size_t i = 0; !err && !ns && i < N_KINDS; i++) {
 		const size_t len = strlen(kinds[i].prefix);

@@ -39,11 +39,12 @@ def moved(value, by):
 
 
 def every_command():
-    """Those that make tables of what passes --pid, but for rows as they are and for two traces."""
+    """Those that make tables of what passes --pid, but for rows as they are, for two traces, and for
+    the critical path, which leads through processes that a part does not have."""
     text = e2e.run(e2e.EBREPORT, "--help").stdout.decode()
     names = re.findall(r"(?m)^  ([a-z]+)  ", text[text.index("Commands:"):])
     helps = {c: e2e.run(e2e.EBREPORT, c, "--help").stdout.decode()
-             for c in names if c not in ("dump", "info", "diff")}
+             for c in names if c not in ("dump", "info", "diff", "why")}
     return [[c] for c, text in helps.items() if "--pid" in text and "--json" in text]
 
 
