@@ -66,6 +66,9 @@ static struct ebt_error *add_spell(struct why_graph *graph, const struct ebt_tas
 
 	if (err)
 		return err;
+	/* Where rows were lost it went on to something that is not known. */
+	if (thread->n)
+		thread->spells[thread->n - 1].lasts = false;
 	thread->spells[thread->n] =
 		behind(spell, thread->n ? thread->spells[thread->n - 1].end : 0);
 	thread->n++;
