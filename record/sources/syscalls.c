@@ -142,8 +142,7 @@ const struct ebrec_source source_syscalls = {
 	.elsewhere = "strace",
 	.cost = "about 0.1 us for each call, 0.1 us more for a path, 0.2 us for an open and its "
 		"close; structs: 0.1 us more for a call that has one; stacks: 0.1 us for each "
-		"call, "
-		"0.2 us and more for one that has a stack; raw: none of these",
+		"call, 0.2 us and more for one that has a stack; raw: none of these",
 	.args_doc = "args: paths, addresses and descriptors, too; raw: numbers only (args); "
 		    "structs: also times, signals, modes, limits; stacks: where calls were made "
 		    "that failed, or made a descriptor; with colons between",
