@@ -139,24 +139,6 @@ static struct ebt_error *parse_kinds(const char *text, unsigned int *ret)
 	return NULL;
 }
 
-static struct ebt_error *put_flame(struct report *report, const struct wall *wall)
-{
-	struct svg_flame flame = { .tree = wall_tree(wall), .title = "Wall-clock time" };
-	const char *command;
-	_cleanup_text_ struct text title = TEXT_INIT;
-	struct ebt_error *err;
-
-	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command)
-		      ?: trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
-	if (err)
-		return err;
-	if (command) {
-		text_printf(&title, "Wall-clock time: %s", command);
-		flame.title = text_get(&title);
-	}
-	return svg_write_flame(out_file(report->out), &flame);
-}
-
 static struct ebt_error *check_options(const struct options *o, const char *folder)
 {
 	static const char *const of_stacks[] = { "under", "state", "by", "no-recorder" };
@@ -280,7 +262,8 @@ static struct ebt_error *run_wall(struct report *report)
 	if (err)
 		return err;
 	if (options_flag(o, "flame"))
-		return put_flame(report, wall);
+		return svg_write_tree(out_file(report->out), report->trace, wall_tree(wall),
+				      "Wall-clock time");
 	if (options_flag(o, "folded"))
 		return wall_write_folded(out_file(report->out), wall, 0);
 	err = put_table(report, wall, names, options.hide_idle);

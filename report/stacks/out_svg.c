@@ -487,3 +487,22 @@ struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame)
 	free(p.categories);
 	return err;
 }
+
+struct ebt_error *svg_write_tree(FILE *f, struct trace *trace, const struct calltree *tree,
+				 const char *what)
+{
+	struct svg_flame flame = { .tree = tree, .title = what };
+	_cleanup_text_ struct text title = TEXT_INIT;
+	const char *command;
+	struct ebt_error *err;
+
+	err = ebt_reader_meta(trace_reader(trace), "ebrec.command_line", &command)
+		      ?: trace_warnings(trace, &flame.warnings, &flame.n_warnings);
+	if (err)
+		return err;
+	if (command) {
+		text_printf(&title, "%s: %s", what, command);
+		flame.title = text_get(&title);
+	}
+	return svg_write_flame(f, &flame);
+}

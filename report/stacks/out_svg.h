@@ -36,6 +36,9 @@ struct svg_flame {
 
 /* Titles, names and the unit may be any bytes. Write errors stay in the FILE. */
 struct ebt_error *svg_write_flame(FILE *f, const struct svg_flame *flame);
+/* The same of a tree in ns, with the warnings of its trace; the title is "what: COMMAND". */
+struct ebt_error *svg_write_tree(FILE *f, struct trace *trace, const struct calltree *tree,
+				 const char *what);
 
 /* At most so many columns of it, then two dots; ready for XML. Valid until the text changes. */
 const char *svg_clipped(struct text *text, const char *s, size_t columns);

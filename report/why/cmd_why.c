@@ -9,6 +9,7 @@
 #include "report/base/text.h"
 #include "report/cli/command.h"
 #include "report/out/out.h"
+#include "report/stacks/doubts.h"
 #include "report/stacks/out_svg.h"
 #include "report/why/model_why.h"
 #include "report/why/what_if.h"
@@ -138,7 +139,7 @@ static struct ebt_str name_of(const struct why_view *v, uint32_t id)
 	return task ? names_task(v->names, task) : (struct ebt_str){ "", 0 };
 }
 
-/* *ret_n: how many are left. */
+/* *n: how many are left. */
 static void join(struct said *said, size_t *n)
 {
 	size_t kept = 0;
@@ -317,24 +318,6 @@ static void put_head(const struct why_view *v, bool causes)
 
 /* --- the command --- */
 
-static struct ebt_error *put_flame(struct report *report, const struct why *why)
-{
-	struct svg_flame flame = { .tree = why_graph_tree(why->graph), .title = "Critical path" };
-	const char *command;
-	_cleanup_text_ struct text title = TEXT_INIT;
-	struct ebt_error *err;
-
-	err = ebt_reader_meta(trace_reader(report->trace), "ebrec.command_line", &command)
-		      ?: trace_warnings(report->trace, &flame.warnings, &flame.n_warnings);
-	if (err)
-		return err;
-	if (command) {
-		text_printf(&title, "Critical path: %s", command);
-		flame.title = text_get(&title);
-	}
-	return svg_write_flame(out_file(report->out), &flame);
-}
-
 static bool is_what_if(const struct options *o)
 {
 	return options_string(o, "what-if") || options_flag(o, "opportunities");
@@ -373,8 +356,12 @@ static struct ebt_error *run_why(struct report *report)
 		return err;
 	v.why = why;
 	v.wall_ns = why->path.to - why->path.from;
+	err = warn_few_samples(report->trace, why->samples);
+	if (err)
+		return err;
 	if (options_flag(o, "flame"))
-		return put_flame(report, why);
+		return svg_write_tree(out_file(report->out), report->trace,
+				      why_graph_tree(why->graph), "Critical path");
 	put_head(&v, !is_what_if(o) && !options_flag(o, "path"));
 	if (is_what_if(o))
 		return why_put_what_if(report, why, v.names);

@@ -121,7 +121,6 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		.cpu = off->cpu,
 		.why = (uint8_t)off->why,
 		.wake = (uint8_t)wake_of(off),
-		.open = (off->flags & SCHED_OPEN_START) != 0,
 		.lasts = (off->flags & SCHED_OPEN_END) != 0,
 	};
 	struct why_thread *waker;
@@ -143,7 +142,6 @@ static struct ebt_error *take_run(void *arg, const struct sched_run *run)
 		.cpu = run->cpu,
 		.why = SCHED_UNKNOWN,
 		.reason = WAIT_UNKNOWN,
-		.open = true,
 	};
 	struct why_thread *thread;
 	struct why_spell *last;

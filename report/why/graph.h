@@ -3,7 +3,7 @@
  * The execution graph: what each thread did at each moment, who ended each wait, and who started
  * each thread. By the intervals of report/sched/model_sched.h and the stacks where threads stopped.
  *
- * A thread is a list of spells in the order of time, 56 bytes for each time that it ran.
+ * A thread is a list of spells in the order of time, 48 bytes for each time that it ran.
  */
 #ifndef REPORT_WHY_GRAPH_H
 #define REPORT_WHY_GRAPH_H
@@ -41,7 +41,6 @@ struct why_spell {
 	uint8_t why;	/* enum sched_why */
 	uint8_t wake;	/* enum why_wake */
 	uint8_t reason; /* enum wait_reason */
-	bool open;	/* it stopped before that, or in a time of which rows were lost */
 	bool lasts;	/* beyond what is known: nobody has ended it */
 };
 

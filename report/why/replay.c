@@ -150,12 +150,15 @@ static struct ebt_error *find_hand_offs(struct why_replay *replay)
 
 /* How many CPUs have 1 % of what was run and more: a command may be bound to some after it began.
  */
-static uint32_t count_cpus(const struct why_replay *replay)
+static struct ebt_error *count_cpus(const struct why_replay *replay, uint32_t *ret)
 {
-	uint64_t *ns = calloc(MAX_CPUS, sizeof(*ns)), all = 0;
+	_cleanup_free_ uint64_t *ns = calloc(MAX_CPUS, sizeof(*ns));
+	uint64_t all = 0;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; ns && i < replay->n_threads; i++) {
+	if (!ns)
+		return &ebt_enomem;
+	for (uint32_t i = 0; i < replay->n_threads; i++) {
 		for (size_t k = 0; k < replay->threads[i].n; k++) {
 			const struct why_spell *spell = &replay->threads[i].spells[k];
 
@@ -164,10 +167,10 @@ static uint32_t count_cpus(const struct why_replay *replay)
 			all += spell->end - spell->start;
 		}
 	}
-	for (uint32_t i = 0; ns && i < MAX_CPUS; i++)
+	for (uint32_t i = 0; i < MAX_CPUS; i++)
 		n += ns[i] && ns[i] >= all / 100;
-	free(ns);
-	return n ? n : 1;
+	*ret = n ? n : 1;
+	return NULL;
 }
 
 /* Whose last run may wait for the end of this thread: the first thread of its process, and of a
@@ -246,12 +249,12 @@ struct ebt_error *why_replay_create(const struct why *why, const struct names *n
 	replay->why = why;
 	replay->names = names;
 	replay->threads = why_graph_threads(why->graph, &replay->n_threads);
-	replay->cpus = count_cpus(replay);
 	replay->actors = calloc(replay->n_threads + 1, sizeof(*replay->actors));
 	if (!replay->actors)
 		return &ebt_enomem;
 	err = trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
 			      replay)
+		      ?: count_cpus(replay, &replay->cpus)
 		      ?: find_hand_offs(replay)
 		      ?: find_ends(replay);
 	if (!err)
@@ -277,15 +280,18 @@ void why_replay_destroy(struct why_replay *replay)
 /* --- changes --- */
 
 /* Multiplies what is below such a function. */
-static void change_functions(struct why_replay *replay, const struct why_change *change)
+static struct ebt_error *change_functions(struct why_replay *replay,
+					  const struct why_change *change)
 {
 	uint32_t n, n_funcs;
 	const struct calltree *tree = why_graph_tree(replay->why->graph);
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	const struct calltree_func *funcs = calltree_funcs(tree, &n_funcs);
-	bool *below = calloc(n + 1, sizeof(*below));
+	_cleanup_free_ bool *below = calloc(n + 1, sizeof(*below));
 
-	for (uint32_t i = 1; below && i < n; i++) {
+	if (!below)
+		return &ebt_enomem;
+	for (uint32_t i = 1; i < n; i++) {
 		const struct calltree_func *func = &funcs[nodes[i].func];
 
 		below[i] = below[nodes[i].parent] ||
@@ -293,7 +299,7 @@ static void change_functions(struct why_replay *replay, const struct why_change 
 		if (below[i])
 			replay->by_node[i] *= change->factor;
 	}
-	free(below);
+	return NULL;
 }
 
 static bool is_of(const struct why_replay *replay, uint32_t task, const char *glob)
@@ -325,6 +331,7 @@ static void change_waits(struct why_replay *replay, const struct why_change *cha
 static struct ebt_error *apply(struct why_replay *replay, const struct why_change *changes,
 			       size_t n, uint32_t *ret_cpus)
 {
+	struct ebt_error *err = NULL;
 	uint32_t n_nodes;
 
 	calltree_nodes(why_graph_tree(replay->why->graph), &n_nodes);
@@ -339,10 +346,10 @@ static struct ebt_error *apply(struct why_replay *replay, const struct why_chang
 	for (uint32_t i = 0; i < replay->n_threads; i++)
 		replay->actors[i].factor = 1;
 	*ret_cpus = replay->cpus;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; !err && i < n; i++) {
 		switch (changes[i].of) {
 		case WHY_OF_FUNCTION:
-			change_functions(replay, &changes[i]);
+			err = change_functions(replay, &changes[i]);
 			break;
 		case WHY_OF_PROCESS:
 			change_processes(replay, &changes[i]);
@@ -354,7 +361,7 @@ static struct ebt_error *apply(struct why_replay *replay, const struct why_chang
 			*ret_cpus = changes[i].cpus;
 		}
 	}
-	return NULL;
+	return err;
 }
 
 /* --- durations --- */
