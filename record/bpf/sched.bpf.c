@@ -203,6 +203,18 @@ static __always_inline __u32 waking_kind(void)
 			  : EBT_V_sched_waking_kind_by_interrupt;
 }
 
+/* What it sent to this machine is delivered before the call returns: whom that wakes, the task
+ * woke. An interrupt of a program leaves no number of a call there. */
+static __always_inline __u64 call_of(const struct task_struct *task)
+{
+	const struct pt_regs___kernel *regs = (const void *)bpf_task_pt_regs((void *)task);
+	__s64 nr = regs->orig_ax;
+
+	if (task->flags & PF_KTHREAD || task->thread_info.status & TS_COMPAT || nr < 0)
+		return 0;
+	return nr + 1;
+}
+
 static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 {
 	const struct task_struct *waker = bpf_get_current_task_btf();
@@ -220,6 +232,7 @@ static __always_inline int waking(const struct task_struct *wakee, __u32 kind)
 	row->waker = waker->pid;
 	row->wakee = wakee->pid;
 	row->kind = kind == EBT_V_sched_waking_kind_waking ? waking_kind() : kind;
+	row->call = row->kind == EBT_V_sched_waking_kind_in_soft_interrupt ? call_of(waker) : 0;
 	bpf_ringbuf_submit(row, flags);
 	return 0;
 }

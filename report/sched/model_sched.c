@@ -62,7 +62,7 @@ size_t sched_model_wants(bool stacks, struct ebt_want ret[SCHED_MODEL_MAX_WANTS]
 	if (stacks)
 		columns |= EBT_COLS(sched_switch, kstack, ustack);
 	ret[0] = (struct ebt_want){ EBT_T_sched_switch, columns };
-	ret[1] = (struct ebt_want)EBT_WANT(sched_waking, waker, wakee, kind);
+	ret[1] = (struct ebt_want)EBT_WANT(sched_waking, waker, wakee, kind, call);
 	ret[2] = (struct ebt_want)EBT_WANT(task_fork, child);
 	ret[3] = (struct ebt_want)EBT_WANT(task_exec, cpu, task, old_tid);
 	ret[4] = (struct ebt_want)EBT_WANT(task_exit, task, run_time);
@@ -285,6 +285,7 @@ bool sched_off_interval(const struct sched_model *model, const struct sched_task
 		.waker = s->woken && s->runnable ? s->waker : NULL,
 		.woken = s->woken && s->runnable,
 		.waking = s->waking,
+		.call = s->call,
 		.cpu = UINT32_MAX,
 		.flags = s->open ? SCHED_OPEN_START : 0,
 		.why = s->why,
@@ -455,6 +456,7 @@ static struct ebt_error *on_waking(struct sched_model *model, const struct ebt_r
 	}
 	s->waker = waker;
 	s->waking = (uint8_t)kind;
+	s->call = (uint16_t)ebt_sched_waking_call(row);
 	s->woken = true;
 	return NULL;
 }

@@ -86,6 +86,7 @@ struct sched_off {
 	const struct ebt_task *waker;	      /* NULL: an interrupt, or not known */
 	bool woken;			      /* a waking was seen; false: waker says nothing */
 	uint8_t waking;			      /* how: EBT_V_sched_waking_kind_* */
+	uint16_t call;			      /* sched_waking.call */
 	uint32_t cpu;			      /* where it ran next; UINT32_MAX: not yet */
 	unsigned int flags;
 	enum sched_why why;

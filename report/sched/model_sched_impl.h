@@ -34,7 +34,8 @@ struct sched_task_state {
 	uint64_t runnable; /* OFF: since when; 0: not yet */
 	uint64_t exit;	   /* RUNNING: when task_exit was seen, or 0 */
 	uint64_t ahead_end, ahead_charge, ahead_exit;
-	uint32_t cpu; /* RUNNING */
+	uint32_t cpu;  /* RUNNING */
+	uint16_t call; /* sched_waking.call of how it was woken */
 	uint8_t kind, why;
 	uint8_t ahead;	/* of the present run or wait */
 	uint8_t waking; /* how it was woken: EBT_V_sched_waking_kind_* */

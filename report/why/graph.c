@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "format/base/array.h"
+#include "report/calls/names.h"
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
 #include "report/trace/prepare.h"
@@ -13,6 +14,7 @@
 
 struct why_graph {
 	struct trace *trace;
+	const struct syscall_machine *machine; /* NULL: its calls are not known */
 	struct calltree *tree;
 	struct offcpu *offcpu;
 	struct why_thread *threads; /* by task id */
@@ -93,7 +95,34 @@ static struct ebt_error *reason_of(struct why_graph *graph, uint32_t node, enum 
 	return NULL;
 }
 
-static enum why_wake wake_of(const struct sched_off *off)
+/* In which what goes to this machine is delivered before they return: data, room for more, the end
+ * of a connection. */
+static const enum syscall_call deliver[] = {
+	CALL_accept,	 CALL_accept4,	CALL_close,	 CALL_connect,	      CALL_dup2,
+	CALL_dup3,	 CALL_exit,	CALL_exit_group, CALL_io_uring_enter, CALL_preadv2,
+	CALL_pwritev2,	 CALL_read,	CALL_readv,	 CALL_recvfrom,	      CALL_recvmmsg,
+	CALL_recvmsg,	 CALL_sendfile, CALL_sendmmsg,	 CALL_sendmsg,	      CALL_sendto,
+	CALL_setsockopt, CALL_shutdown, CALL_splice,	 CALL_write,	      CALL_writev,
+};
+
+/* Did who was interrupted send what the soft interrupt brought? */
+static bool is_delivery(const struct why_graph *graph, const struct sched_off *off,
+			enum wait_reason reason)
+{
+	const struct syscall_desc *call =
+		off->call ? syscall_desc(graph->machine, false, off->call - 1u) : NULL;
+
+	if (!call || !off->waker || (reason != WAIT_NETWORK && reason != WAIT_POLL))
+		return false;
+	for (size_t i = 0; i < sizeof(deliver) / sizeof(deliver[0]); i++) {
+		if (call->call == deliver[i])
+			return true;
+	}
+	return false;
+}
+
+static enum why_wake wake_of(const struct why_graph *graph, const struct sched_off *off,
+			     enum wait_reason reason)
 {
 	if (!off->woken)
 		return WHY_WAKE_UNSEEN;
@@ -101,7 +130,7 @@ static enum why_wake wake_of(const struct sched_off *off)
 	case EBT_V_sched_waking_kind_by_interrupt:
 		return WHY_WAKE_INTERRUPT;
 	case EBT_V_sched_waking_kind_in_soft_interrupt:
-		return WHY_WAKE_SOFT_INTERRUPT;
+		return is_delivery(graph, off, reason) ? WHY_WAKE_TASK : WHY_WAKE_SOFT_INTERRUPT;
 	default:
 		/* The idle task wakes nobody of its own accord. */
 		return off->waker ? WHY_WAKE_TASK : WHY_WAKE_INTERRUPT;
@@ -120,7 +149,6 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		.node = node,
 		.cpu = off->cpu,
 		.why = (uint8_t)off->why,
-		.wake = (uint8_t)wake_of(off),
 		.lasts = (off->flags & SCHED_OPEN_END) != 0,
 	};
 	struct why_thread *waker;
@@ -128,7 +156,10 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 
 	if (!err && off->waker)
 		err = get_thread(graph, off->waker, &waker);
-	return err ? err : add_spell(graph, off->task, &spell);
+	if (err)
+		return err;
+	spell.wake = (uint8_t)wake_of(graph, off, (enum wait_reason)spell.reason);
+	return add_spell(graph, off->task, &spell);
 }
 
 static struct ebt_error *take_run(void *arg, const struct sched_run *run)
@@ -216,6 +247,15 @@ static struct ebt_error *read_switches(struct why_graph *graph)
 	return sched_feed_run(graph->trace, &feed, &partial);
 }
 
+static struct ebt_error *find_machine(struct why_graph *graph)
+{
+	const char *name;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(graph->trace), "host.machine", &name);
+
+	graph->machine = !err && name ? syscall_machine(name) : NULL;
+	return err;
+}
+
 struct ebt_error *why_graph_create(struct trace *trace, struct why_graph **ret)
 {
 	_cleanup_(why_graph_destroyp) struct why_graph *graph = calloc(1, sizeof(*graph));
@@ -229,7 +269,8 @@ struct ebt_error *why_graph_create(struct trace *trace, struct why_graph **ret)
 	if (err)
 		return err;
 	offcpu.tree = graph->tree;
-	err = offcpu_create(trace_reader(trace), &offcpu, &graph->offcpu) ?:
+	err = find_machine(graph) ?:
+	      offcpu_create(trace_reader(trace), &offcpu, &graph->offcpu) ?:
 	      prepare_names(trace, EBT_T_sample, 0) ?:
 	      sched_prepare_names(trace) ?:
 	      read_births(graph) ?:

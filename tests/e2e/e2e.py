@@ -251,6 +251,17 @@ class TestCase(unittest.TestCase):
         self.addCleanup(stop)
         return child
 
+    def slow_file(self, milliseconds):
+        """The path of a file of 16 MiB each of whose reads and writes takes that long; its last MiB is
+        bad."""
+        folder = self.path("slow")
+        os.mkdir(folder)
+        server = self.start(sys.executable, os.path.join(SOURCE, "tests/e2e/io/slowdisk.py"), folder, 16,
+                            milliseconds, stdout=subprocess.PIPE)
+        self.assertEqual(server.stdout.readline(), b"mounted\n")
+        self.addCleanup(run, "umount", "-l", folder)
+        return os.path.join(folder, "disk")
+
     def wait_for_rows(self, trace, child, table, at_least=1, seconds=SECONDS):
         """Waits until the file has rows of the table: the recording is under way."""
         end = time.monotonic() + seconds

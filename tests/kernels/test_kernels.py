@@ -46,7 +46,7 @@ HANGING = ["/usr/bin/sleep", PYTHON]
 # What an interpreter needs to begin, besides what is built in.
 FILES += HANGING + [f"/usr/lib/{os.path.basename(PYTHON)}/encodings/{name}.py"
                     for name in ("__init__", "aliases", "utf_8")]
-MODULES = ["veth", "sch_netem"]
+MODULES = ["veth", "sch_netem", "null_blk"]
 # A table of each source that anything fills; of others it has the source's name.
 TABLES = {"sched": "sched_switch", "offcpu": "sched_waking", "task": "task_exit",
           "syscalls": "syscall", "lock": "futex_wait", "kmem": "kmem_alloc", "block": "block_io",
@@ -57,6 +57,8 @@ BURN = "unwound -r 50"
 ROUNDS = 40000
 OTHERS = 50  # files of a small program besides, also those that it looks for
 EDGE = 8  # reads and switches before the recording begins, and after the kernel's answer
+PLANS = int(os.environ.get("EBT_WHY_PLANS", 4))
+DISK_NS = 4_000_000  # of a request
 TICKS_NS = 20_000_000  # the kernel's sum of run time is as old as the last tick; and the same
 
 
@@ -244,16 +246,22 @@ class Kernel(unittest.TestCase):
         parts = e2e.report_json("wall", trace, "--interval", "250ms")
         test_wall.intervals_add_up(self, parts, report)
 
-    @inside("""for seed in 1 2 3 4; do
-            ebrec -e sched,offcpu,task -o $seed.ebt -- handed_on $seed 12 >$seed
+    # A disk that a timer ends the requests of.
+    @inside(f"""rmmod null_blk
+        insmod /modules/*null_blk* irqmode=2 completion_nsec={DISK_NS}
+        for seed in $(seq {PLANS}); do
+            ebrec -e sched,offcpu,task -o $seed.ebt -- handed_on $seed 12 /dev/nullb0 >$seed
         done""")
     def test_why(self):
         """Threads hand work on by a plan; here each switch is told."""
-        for seed in "1234":
+        kinds = set()
+        for seed in map(str, range(1, PLANS + 1)):
             report = test_why.why(self, self.trace(f"{seed}.ebt"))
             self.assertFalse(e2e.hidden_runs(report), report["warnings"])
             self.assertEqual(test_why.hidden_ns(report), 0)
             test_why.plan(self, report, self.text(seed), BESIDE_NS)
+            kinds.update(row["kind"] for row in report["rows"])
+        self.assertGreaterEqual(kinds, {"cpu", "runqueue", "timer", "disk"})
 
     # The kernel dumps what each was as it was killed, with small stacks, for a debugger here.
     @inside(f"""echo core.%p >/proc/sys/kernel/core_pattern

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 
 import e2e
 
@@ -60,13 +59,7 @@ class Block(e2e.TestCase):
 
     def slow_disk(self, milliseconds=SLOW_MS):
         """A loop device each of whose requests takes that long; its last MiB of 16 is bad."""
-        folder = self.path("slow")
-        os.mkdir(folder)
-        server = self.start(sys.executable, os.path.join(e2e.SOURCE, "tests/e2e/io/slowdisk.py"), folder,
-                            16, milliseconds, stdout=subprocess.PIPE)
-        self.assertEqual(server.stdout.readline(), b"mounted\n")
-        self.addCleanup(e2e.run, "umount", "-l", folder)
-        return self.loop(os.path.join(folder, "disk"))
+        return self.loop(self.slow_file(milliseconds))
 
     def rows(self, trace, device, *arguments):
         """Rows of the report that are of this device."""

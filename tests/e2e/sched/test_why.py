@@ -14,26 +14,28 @@ STEPS = 12
 STEP_NS = 200_000  # or 1 %
 BESIDE_NS = 300_000  # what a step takes besides its work, as faults behind a fork
 TRIES = 5
+DISK_MS = 4
 BUSY = "import time\nt = time.process_time()\nwhile time.process_time() - t < {seconds}:\n    pass\n"
 SERVER = """
 import os, socket, time
+def burn(seconds):
+    begin = time.process_time()
+    while time.process_time() - begin < seconds:
+        pass
 listening = socket.socket()
 listening.bind(("127.0.0.1", 0))
 listening.listen()
 if not os.fork():
     served, _ = listening.accept()
     while served.recv(100):
-        begin = time.process_time()
-        while time.process_time() - begin < 0.02:
-            pass
+        burn(0.02)
         served.sendall(b"x")
     os._exit(0)
 asking = socket.create_connection(listening.getsockname())
 for _ in range(10):
     asking.sendall(b"?")
     asking.recv(1)
-asking.close()
-os.wait()
+    burn(0.005)
 """
 
 
@@ -71,7 +73,7 @@ def plan(test, report, said, beside_ns):
     least, most, steps = (collections.Counter() for _ in range(3))
     for line in said.splitlines():
         tid, work, at_least, at_most, _, parent, fork_took = line.split()
-        key = int(tid), "timer" if work == "sleep" else "cpu"
+        key = int(tid), {"sleep": "timer", "disk": "disk"}.get(work, "cpu")
         least[key] += int(at_least)
         most[key] += int(at_most)
         steps[key] += 1
@@ -92,20 +94,24 @@ class Why(e2e.TestCase):
     def why(self, trace, *arguments):
         return why(self, trace, *arguments)
 
-    def check_plan(self, seed):
+    def check_plan(self, seed, disk):
         for _ in range(TRIES):
-            trace = self.record("--", e2e.program("handed_on"), seed, STEPS)
+            trace = self.record("--", e2e.program("handed_on"), seed, STEPS, disk)
             self.assert_no_loss(trace)
             report = self.why(trace)
             if not hidden_ns(report) and not e2e.hidden_runs(report):
                 break
         plan(self, report, self.recorded.stdout.decode(), BESIDE_NS)
+        return {row["kind"] for row in report["rows"]}
 
     @e2e.exact
     def test_plans(self):
+        disk = self.slow_file(DISK_MS)
+        kinds = set()
         for seed in range(1, PLANS + 1):
             with self.subTest(seed=seed):
-                self.check_plan(seed)
+                kinds |= self.check_plan(seed, disk)
+        self.assertGreaterEqual(kinds, {"cpu", "runqueue", "timer", "disk"})
 
     @e2e.exact
     def test_make(self):
@@ -143,7 +149,7 @@ class Why(e2e.TestCase):
 
     @e2e.exact
     def test_server(self):
-        """Who asks has the time of who answers."""
+        """Who asks has the time of who answers, which the kernel delivers in a soft interrupt."""
         trace = self.record("--", "/usr/bin/python3", "-c", SERVER)
         report = self.why(trace)
         main = report["wall_tid"]
@@ -153,6 +159,8 @@ class Why(e2e.TestCase):
             ns for (tid, kind), ns in found.items()
             if kind == "unknown" or (kind == "cpu" and tid != main))
         self.assertGreater(served, 10 * 0.02e9 * 0.99)
+        self.assertGreater(found[main, "cpu"], 10 * 0.005e9 * 0.99)
+        self.assertLess(sum(ns for (_, kind), ns in found.items() if kind == "network"), 0.02e9, found)
 
     def test_parts(self):
         """Of a part of the time, and of another thread."""
